@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""selftest.py: every lint accepts a good tree and refuses each bad sample."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPDX = "/* SPDX-License-Identifier: MIT */\n"
+LAYERS = "base:\nitem: base\ncli: base\n.: item base\n"
+GOOD = """#include "item/a.h"
+#include "base/b.h"
+#include <rye/rye.h>
+#include <stdio.h>
+
+/* goto is a word; "strcpy(" and // too */
+static const char *const names[] = { "a // b", "goto", "strcpy(x)" };
+static const struct x { int a; } table[] = { { .a = 1 }, { 2 } };
+#define MANY(a) \\
+	do { \\
+		f(a); \\
+	} while (0)
+
+struct y *item_find(int a, int (*cb)(int, int), int c, int d, int e)
+{
+	static const int zero = 0;
+
+	WITH_LOCK(&x->lock) {
+		if (a)
+			for (;;)
+				cb(a, '{');
+		else if (c)
+			snprintf(x, sizeof(x), "%s{", names[zero]);
+	}
+	do
+		a--;
+	while (a);
+	switch (a) {
+	case 1:
+		return &(struct y){ .a = c, .b = { 1, 2 } };
+	default:
+		return NULL;
+	}
+}
+"""
+TREE = {
+    "engine/LAYERS": LAYERS,
+    "engine/include/rye/rye.h": SPDX
+    + "#pragma once\nstruct rye_x;\ntypedef int (*rye_fn)(int);\nint rye_x_get(struct rye_x *x);\n",
+    "engine/base/b.h": SPDX + "#pragma once\n",
+    "engine/item/a.h": SPDX + "#pragma once\n",
+    "engine/item/a.c": SPDX + GOOD,
+    "engine/cli/v.c": SPDX + '#include "base/b.h"\n',
+    "fs/node.h": SPDX + "#pragma once\n",
+    "fs/node.c": SPDX + '#include "node.h"\n#include <rye/rye.h>\n',
+    "docs/a.md": "see [b](b.md#top) and [out](https://example.org)\n",
+    "docs/b.md": "plain\n",
+}
+
+
+def f(body):
+    return f"int f(void)\n{{\n{body}}}\n"
+
+
+LONG = f("\ta();\n" * 58)
+DEEP = f("\tif (a)\n\t\tfor (;;)\n\t\t\tif (b)\n\t\t\t\twhile (c)\n\t\t\t\t\td();\n")
+DEEP_ELSE = f("\tif (a) {\n\t} else {\n\t\tL_(x) {\n\t\t\tif (b) {\n\t\t\t\tif (c)\n\t\t\t\t\td();\n\t\t\t}\n\t\t}\n\t}\n")
+
+# (lint, file, text, what the lint must say)
+BAD = [
+    ("sizes", "engine/item/z.c", LONG, "f has 61 lines"),
+    ("sizes", "engine/item/z.c", "\n" * 800, "801 lines"),
+    ("sizes", "engine/item/z.h", "\n" * 150, "151 lines"),
+    ("sizes", "engine/include/rye/z.h", "\n" * 250, "251 lines"),
+    ("sizes", "engine/item/z.c", "int f(int a, int b, int c, int d, int e, int g)\n{\n}\n", "6 parameters"),
+    ("sizes", "engine/item/z.c", DEEP, "nests 5"),
+    ("sizes", "engine/item/z.c", DEEP_ELSE, "nests 5"),
+    ("sizes", "tests/unit/z.c", "".join(f"#include <h{i}.h>\n" for i in range(13)), "13 includes"),
+    ("sizes", "scripts/size-exceptions", "fs/node.c too long\n", "not needed"),
+    ("sizes", "scripts/size-exceptions", "fs/node.c\n", "no reason"),
+    ("layers", "engine/base/z.c", '#include "item/a.h"\n', "base may include only: nothing"),
+    ("layers", "engine/item/z.c", '#include "../base/b.h"\n', "goes up"),
+    ("layers", "engine/item/z.c", '#include "a.h"\n', "not a path below engine"),
+    ("layers", "engine/item/z.c", "#include <fuse_lowlevel.h>\n", "nothing of FUSE"),
+    ("layers", "engine/new/z.c", "\n", "no line for new"),
+    ("layers", "engine/cli/z.c", '#include "item/a.h"\n', "cli may include only: base"),
+    ("layers", "engine/include/rye/z.h", '#include "base/b.h"\n', "includes only <...>"),
+    ("layers", "fs/z.c", '#include "base/b.h"\n', "sees <rye/rye.h> only"),
+    ("layers", "fs/z.c", '#include "../engine/base/b.h"\n', "goes up"),
+    ("layers", "fs/z.c", "#include <rye/other.h>\n", "sees <rye/rye.h> only"),
+    ("layers", "fs/z.c", "#include <jansson.h>\n", "no JSON"),
+    ("layers", "engine/LAYERS", LAYERS.replace("base:", "base: item"), "circle"),
+    ("banned", "engine/item/z.c", f("\tgoto out;\n"), "goto"),
+    ("banned", "engine/item/z.c", "int a; // b\n", "// comment"),
+    ("banned", "engine/item/z.c", f("\tstrcpy(a, b);\n"), "strcpy()"),
+    ("banned", "engine/item/z.c", f("\treturn system(a);\n"), "system()"),
+    ("banned", "tests/unit/z.c", f("\tsprintf(a, b);\n"), "sprintf()"),
+    ("banned", "engine/item/z.c", f("\texit(1);\n"), "exit()"),
+    ("banned", "engine/item/z.c", "static int count;\n", "count is a mutable"),
+    ("banned", "engine/item/z.c", "struct x *head = NULL;\n", "head is a mutable"),
+    ("banned", "engine/item/z.c", 'static const char *name = "x";\n', "name is a mutable"),
+    ("banned", "engine/item/z.c", "static int tab[2] = { 1, 2 };\n", "tab is a mutable"),
+    ("banned", "engine/item/z.c", "static int (*hook)(void) = f;\n", "hook is a mutable"),
+    ("banned", "engine/item/z.c", f("\tstatic int n;\n"), "n is a mutable"),
+    ("banned", "engine/item/z.c", f("\tint a = 1;\n\tstatic char buf[9];\n"), "buf is a mutable"),
+    ("banned", "engine/item/z.c", None, "SPDX"),
+    ("symbols", "engine/include/rye/z.h", "struct rye_x *\nmake_x(int a);\n", "make_x does not begin"),
+    ("header_alone", "engine/item/z.h", "struct z { size_t n; };\n", "does not compile alone"),
+    ("header_alone", "engine/item/z.h", "struct z { int n; };\n", "does not compile alone"),
+    ("header_alone", "fs/z.h", '#include "base/b.h"\n', "does not compile alone"),
+    ("docs", "docs/z.md", "[x](gone.md)\n", "not there"),
+    ("docs", "docs/z.md", "see /home/someone/x\n", "one machine"),
+]
+if subprocess.run(["sh", HERE + "/format.sh", HERE + "/../.."], stdout=subprocess.PIPE, stderr=subprocess.PIPE).returncode != 77:
+    BAD.append(("format", "engine/base/z.c", "int f(void) {\n  return 1; }\n", "clang-format"))
+
+
+def write(root, path, text):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def run(lint, root):
+    script = f"{HERE}/{lint}.py"
+    cmd = [sys.executable, script, root] if os.path.exists(script) else ["sh", f"{HERE}/{lint}.sh", root]
+    r = subprocess.run(cmd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return r.returncode, r.stdout
+
+
+def plant(root):
+    for path, text in TREE.items():
+        write(root, path, text)
+
+
+def check_good():
+    with tempfile.TemporaryDirectory() as root:
+        plant(root)
+        for lint in sorted({b[0] for b in BAD} - {"format"}):
+            code, out = run(lint, root)
+            if code:
+                yield f"{lint} refuses the good tree:\n{out}"
+
+
+def check_bad(lint, path, text, want):
+    with tempfile.TemporaryDirectory() as root:
+        plant(root)
+        with open(HERE + "/../../.clang-format", encoding="utf-8") as style:
+            write(root, ".clang-format", style.read())
+        c_file = path.endswith((".c", ".h")) and text is not None
+        write(root, path, (SPDX if c_file else "") + (text or "int a(void);\n"))
+        code, out = run(lint, root)
+        if code == 0 or want not in out:
+            yield f"{lint} on {path}: wanted \"{want}\", exit {code}, said:\n{out}"
+
+
+def main():
+    faults = list(check_good())
+    for bad in BAD:
+        faults += check_bad(*bad)
+    for fault in faults:
+        print(fault)
+    print(f"{len(BAD)} bad samples, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
