@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Clocks. Pure but for reading the kernel's clocks; no time zone is ever consulted. */
+#include "base/clock.h"
+
+#include <stdio.h>
+
+static int64_t read_us(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t clock_ms(void)
+{
+	return read_us(CLOCK_MONOTONIC) / 1000;
+}
+
+int64_t clock_us(void)
+{
+	return read_us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_wall_ms(void)
+{
+	return read_us(CLOCK_REALTIME) / 1000;
+}
+
+void clock_stamp(time_t when, char ret[24])
+{
+	struct tm tm;
+
+	gmtime_r(&when, &tm);
+	strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+void clock_iso_us(char ret[40])
+{
+	int64_t now = read_us(CLOCK_REALTIME);
+	time_t seconds = (time_t)(now / 1000000);
+	char date[24];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret, 40, "%s.%06d+00:00", date, (int)(now % 1000000));
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds, ids and references: pure text rules, no file is touched. */
+#include "base/id.h"
+
+#include "base/limits.h"
+#include "base/str.h"
+
+struct row {
+	const char *name, *dir, *title;
+	const char *const *extensions;
+};
+
+static const char *const directive_ext[] = {".md", NULL};
+static const char *const tool_ext[] = {".py", ".yaml", ".yml",	".js",	".mjs", ".cjs",
+				       ".ts", ".sh",   ".json", ".toml", NULL};
+static const char *const knowledge_ext[] = {".md", ".yaml", ".yml", NULL};
+static const char *const config_ext[] = {".yaml", ".yml", ".toml", NULL};
+
+static const struct row rows[] = {
+	[RYE_DIRECTIVE] = {"directive", "directives", "Directive", directive_ext},
+	[RYE_TOOL] = {"tool", "tools", "Tool", tool_ext},
+	[RYE_KNOWLEDGE] = {"knowledge", "knowledge", "Knowledge", knowledge_ext},
+	[RYE_CONFIG] = {"config", "config", "Config", config_ext},
+};
+
+const char *rye_kind_name(enum rye_kind kind)
+{
+	return kind < RYE_KIND__MAX ? rows[kind].name : "";
+}
+
+const char *rye_kind_dir(enum rye_kind kind)
+{
+	return kind < RYE_KIND__MAX ? rows[kind].dir : "";
+}
+
+const char *kind_title(enum rye_kind kind)
+{
+	return kind < RYE_KIND__MAX ? rows[kind].title : "";
+}
+
+const char *const *kind_extensions(enum rye_kind kind)
+{
+	return rows[kind].extensions;
+}
+
+const char *kind_extension_of(enum rye_kind kind, const char *name)
+{
+	for (const char *const *ext = rows[kind].extensions; *ext; ext++)
+		if (str_ends(name, *ext) && strlen(name) > strlen(*ext))
+			return *ext;
+	return NULL;
+}
+
+enum rye_kind kind_from_name(const char *name)
+{
+	int kind = 0;
+
+	while (kind < RYE_KIND__MAX && strcmp(rows[kind].name, name))
+		kind++;
+	return (enum rye_kind)kind;
+}
+
+enum rye_kind kind_from_dir(struct rye_span name)
+{
+	int kind = 0;
+
+	while (kind < RYE_KIND__MAX && !span_eq(name, rows[kind].dir))
+		kind++;
+	return (enum rye_kind)kind;
+}
+
+enum rye_kind id_split(const char *ref, const char **ret_id)
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
+		size_t n = strlen(rows[kind].name);
+
+		if (!strncmp(ref, rows[kind].name, n) && ref[n] == ':') {
+			*ret_id = ref + n + 1;
+			return (enum rye_kind)kind;
+		}
+	}
+	*ret_id = ref;
+	return RYE_KIND__MAX;
+}
+
+static bool component_ok(struct rye_span part)
+{
+	if (!part.len || part.len > RYE_NAME_MAX || span_eq(part, ".") || span_eq(part, ".."))
+		return false;
+	for (size_t i = 0; i < part.len; i++) {
+		unsigned char c = (unsigned char)part.ptr[i];
+
+		if (c < 0x20 || c == 0x7f || c == '\\')
+			return false;
+	}
+	return true;
+}
+
+int id_check(struct rye_span id, struct rye_err *err)
+{
+	struct rye_span rest = id;
+	bool ok = id.len && id.len <= RYE_ID_MAX && utf8_valid(id);
+
+	while (ok) {
+		const char *slash = memchr(rest.ptr, '/', rest.len);
+		size_t n = slash ? (size_t)(slash - rest.ptr) : rest.len;
+
+		ok = component_ok((struct rye_span){rest.ptr, n});
+		if (!slash)
+			break;
+		rest = span_skip(rest, n + 1);
+	}
+	if (ok)
+		return 0;
+	return rye_fail(err, RYE_INVALID, "Invalid item_id: %.*s", (int)(id.len < 200 ? id.len : 200),
+			id.ptr);
+}

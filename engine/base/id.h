@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* id.h: item ids and canonical references (items 1.3, 1.4). Pure. */
+#ifndef RYE_BASE_ID_H
+#define RYE_BASE_ID_H
+
+#include "base/err.h"
+
+/*
+ * Refuses empty ids, empty components, "." and "..", a leading or trailing slash, NUL,
+ * backslash, control characters, invalid UTF-8, over-long names: RYE_INVALID
+ * "Invalid item_id: <id>".
+ */
+int id_check(struct rye_span id, struct rye_err *err);
+
+/* "tool:a/b" → RYE_TOOL, "a/b". A text without one of the four prefixes: RYE_KIND__MAX. */
+enum rye_kind id_split(const char *ref, const char **ret_id);
+
+enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
+enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */
+const char *kind_title(enum rye_kind kind);	/* "Tool" */
+/* The kind's extensions in their fixed order, NULL at the end (spec README). */
+const char *const *kind_extensions(enum rye_kind kind);
+/* The extension of a file name when it is one of the kind's, else NULL. Borrowed. */
+const char *kind_extension_of(enum rye_kind kind, const char *name);
+
+#endif

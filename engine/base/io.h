@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h: opening beneath a root, reading whole files once, replacing files atomically.
+ * Functions here return 0 (or a descriptor) or -errno.
+ */
+#ifndef RYE_BASE_IO_H
+#define RYE_BASE_IO_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV. Symlinks that
+ * stay beneath the root are followed (a link that leaves it is -EXDEV), FIFOs never block
+ * (O_NONBLOCK is added), O_CLOEXEC always. -EXDEV at a mount: see io_open_mounted.
+ */
+int io_open_beneath(int root, const char *path, uint64_t flags);
+
+/* The same, but may cross into mounts that are not FUSE (/proc/self/mountinfo is asked). */
+int io_open_mounted(int root, const char *path, uint64_t flags);
+
+/*
+ * Reads a regular file to its end in one go. -EFBIG over max, -EISDIR, -EINVAL for FIFOs and
+ * devices. *ret_st is the fstat after reading: when size or mtime differ from before, the file
+ * is read again (a torn read is never returned).
+ */
+int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st);
+int io_read_at(int root, const char *path, size_t max, struct rye_blob **ret);
+
+/* Temporary file beside it, fsync, rename, fsync of the directory; keeps nothing on failure. */
+int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode);
+/* mkdir -p beneath root; mode for new directories. */
+int io_mkdirs_at(int root, const char *path, mode_t mode);
+
+int io_write_all(int fd, const char *ptr, size_t len);
+int io_cloexec(int fd);
+int io_nonblock(int fd);
+
+#endif

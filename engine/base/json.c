@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jansson helpers and the Python spellings that the formats prescribe (items 2.7, 5.1).
+ * No lock: documents are either owned by one thread or frozen.
+ */
+#include "base/json.h"
+
+#include "base/limits.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool shallow(struct rye_span text)
+{
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (quoted) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				quoted = false;
+		} else if (c == '"') {
+			quoted = true;
+		} else if (c == '{' || c == '[') {
+			if (++depth > RYE_JSON_DEPTH)
+				return false;
+		} else if ((c == '}' || c == ']') && depth) {
+			depth--;
+		}
+	}
+	return true;
+}
+
+json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye_err *err)
+{
+	size_t jflags = (flags & JSON_LOAD_LAST_WINS ? 0 : JSON_REJECT_DUPLICATES) |
+			(flags & JSON_LOAD_ANY ? JSON_DECODE_ANY : 0);
+	json_error_t where;
+	json_t *value;
+
+	if (!shallow(text)) {
+		rye_fail(err, RYE_INVALID, "%s: JSON nested deeper than %d levels", what,
+			 RYE_JSON_DEPTH);
+		return NULL;
+	}
+	value = json_loadb(text.ptr, text.len, jflags, &where);
+	if (!value) {
+		rye_fail(err, RYE_INVALID, "%s: not valid JSON: %s (line %d, column %d)", what,
+			 where.text, where.line, where.column);
+		return NULL;
+	}
+	if (!(flags & JSON_LOAD_ANY) && !json_is_object(value)) {
+		json_decref(value);
+		rye_fail(err, RYE_INVALID, "%s: a JSON object is wanted", what);
+		return NULL;
+	}
+	return value;
+}
+
+static int dump_piece(const char *ptr, size_t len, void *arg)
+{
+	struct rye_buf *buf = arg;
+
+	buf_add(buf, ptr, len);
+	return buf->failed ? -1 : 0;
+}
+
+void json_put(struct rye_buf *buf, const json_t *value, bool line)
+{
+	if (json_dump_callback(value, dump_piece, buf, JSON_COMPACT | JSON_ENCODE_ANY) < 0)
+		buf->failed = true;
+	if (line)
+		buf_addc(buf, '\n');
+}
+
+struct rye_blob *json_blob(const json_t *value, bool pretty)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+
+	if (pretty) {
+		if (json_dump_callback(value, dump_piece, &buf, JSON_INDENT(2) | JSON_ENCODE_ANY) <
+		    0)
+			buf.failed = true;
+		buf_addc(&buf, '\n');
+	} else {
+		json_put(&buf, value, true);
+	}
+	return buf_blob(&buf);
+}
+
+const char *json_str(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+json_int_t json_int(const json_t *object, const char *key, json_int_t fallback)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+bool json_flag(const json_t *object, const char *key, bool fallback)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+bool json_truthy(const json_t *value)
+{
+	switch (value ? json_typeof(value) : JSON_NULL) {
+	case JSON_OBJECT:
+		return json_object_size(value) > 0;
+	case JSON_ARRAY:
+		return json_array_size(value) > 0;
+	case JSON_STRING:
+		return json_string_length(value) > 0;
+	case JSON_INTEGER:
+		return json_integer_value(value) != 0;
+	case JSON_REAL:
+		return fpclassify(json_real_value(value)) != FP_ZERO;
+	case JSON_TRUE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool json_set(json_t *object, const char *key, json_t *value)
+{
+	return value && json_object_set_new(object, key, value) == 0;
+}
+
+bool json_sets(json_t *object, const char *key, const char *text)
+{
+	return json_set(object, key, text ? json_string(text) : json_null());
+}
+
+/*
+ * The shortest digits that read back as the same double, then Python's choice of form:
+ * exponent below 1e-4 and from 1e16 on, otherwise fixed with at least ".0".
+ */
+void json_python_float(struct rye_buf *buf, double value)
+{
+	char text[40], digits[24];
+	const char *exponent;
+	int power, n = 0;
+
+	if (!isfinite(value)) {
+		buf_adds(buf, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+		return;
+	}
+	for (int precision = 0; precision <= 17; precision++) {
+		snprintf(text, sizeof(text), "%.*e", precision, value);
+		if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
+			break;
+	}
+	exponent = strchr(text, 'e');
+	power = atoi(exponent + 1);
+	for (const char *p = text; p < exponent; p++)
+		if (*p >= '0' && *p <= '9')
+			digits[n++] = *p;
+	if (signbit(value))
+		buf_addc(buf, '-');
+	if (power < -4 || power >= 16) {
+		buf_add(buf, digits, 1);
+		if (n > 1)
+			buf_addc(buf, '.');
+		buf_add(buf, digits + 1, (size_t)n - 1);
+		buf_addf(buf, "e%c%02d", power < 0 ? '-' : '+', abs(power));
+		return;
+	}
+	if (power < 0) {
+		buf_adds(buf, "0.");
+		for (int i = -1; i > power; i--)
+			buf_addc(buf, '0');
+		buf_add(buf, digits, (size_t)n);
+		return;
+	}
+	for (int i = 0; i <= power || i < n; i++) {
+		if (i == power + 1)
+			buf_addc(buf, '.');
+		buf_addc(buf, i < n ? digits[i] : '0');
+	}
+	if (n <= power + 1)
+		buf_adds(buf, ".0");
+}
+
+/* Code points Python would escape in repr: controls and separators (a subset of categories). */
+static bool unprintable(uint32_t cp)
+{
+	return cp < 0x20 || (cp >= 0x7f && cp <= 0xa0) || cp == 0xad || cp == 0x1680 ||
+	       (cp >= 0x2000 && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202f) ||
+	       (cp >= 0x205f && cp <= 0x206f) || cp == 0x3000 || cp == 0xfeff ||
+	       (cp >= 0xe000 && cp <= 0xf8ff) || (cp >= 0xfff0 && cp <= 0xfffb) ||
+	       (cp & 0xfffe) == 0xfffe;
+}
+
+static void repr_escape(struct rye_buf *buf, uint32_t cp)
+{
+	if (cp == '\n')
+		buf_adds(buf, "\\n");
+	else if (cp == '\r')
+		buf_adds(buf, "\\r");
+	else if (cp == '\t')
+		buf_adds(buf, "\\t");
+	else if (cp < 0x100)
+		buf_addf(buf, "\\x%02x", cp);
+	else if (cp < 0x10000)
+		buf_addf(buf, "\\u%04x", cp);
+	else
+		buf_addf(buf, "\\U%08x", cp);
+}
+
+void json_python_repr(struct rye_buf *buf, struct rye_span text)
+{
+	bool single = memchr(text.ptr, '\'', text.len), both = memchr(text.ptr, '"', text.len);
+	char quote = single && !both ? '"' : '\'';
+	uint32_t cp;
+	size_t n;
+
+	buf_addc(buf, quote);
+	while ((n = utf8_next(text, &cp))) {
+		if (cp == '\\' || cp == (uint32_t)quote) {
+			buf_addc(buf, '\\');
+			buf_addc(buf, (char)cp);
+		} else if (unprintable(cp)) {
+			repr_escape(buf, cp);
+		} else {
+			buf_add(buf, text.ptr, n);
+		}
+		text = span_skip(text, n);
+	}
+	buf_addc(buf, quote);
+}
+
+static struct rye_span string_span(const json_t *value)
+{
+	return (struct rye_span){json_string_value(value), json_string_length(value)};
+}
+
+static void python_value(struct rye_buf *buf, const json_t *value);
+
+static void python_array(struct rye_buf *buf, const json_t *value)
+{
+	size_t i;
+	json_t *element;
+
+	buf_addc(buf, '[');
+	json_array_foreach(value, i, element)
+	{
+		if (i)
+			buf_adds(buf, ", ");
+		python_value(buf, element);
+	}
+	buf_addc(buf, ']');
+}
+
+static void python_object(struct rye_buf *buf, const json_t *value)
+{
+	json_t *object = (json_t *)value; /* jansson iterates by non-const pointer only */
+	const char *key, *comma = "";
+	json_t *element;
+
+	buf_addc(buf, '{');
+	json_object_foreach(object, key, element)
+	{
+		buf_adds(buf, comma);
+		json_python_repr(buf, span_of(key));
+		buf_adds(buf, ": ");
+		python_value(buf, element);
+		comma = ", ";
+	}
+	buf_addc(buf, '}');
+}
+
+static void python_value(struct rye_buf *buf, const json_t *value)
+{
+	if (json_is_string(value))
+		json_python_repr(buf, string_span(value));
+	else
+		json_python_str(buf, value);
+}
+
+void json_python_str(struct rye_buf *buf, const json_t *value)
+{
+	switch (value ? json_typeof(value) : JSON_NULL) {
+	case JSON_OBJECT:
+		python_object(buf, value);
+		break;
+	case JSON_ARRAY:
+		python_array(buf, value);
+		break;
+	case JSON_STRING:
+		buf_addspan(buf, string_span(value));
+		break;
+	case JSON_INTEGER:
+		buf_addf(buf, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		break;
+	case JSON_REAL:
+		json_python_float(buf, json_real_value(value));
+		break;
+	case JSON_TRUE:
+		buf_adds(buf, "True");
+		break;
+	case JSON_FALSE:
+		buf_adds(buf, "False");
+		break;
+	default:
+		buf_adds(buf, "None");
+	}
+}
+
+static char short_escape(uint32_t cp)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *hit = cp && cp < 0x80 ? strchr(from, (int)cp) : NULL;
+
+	return hit ? to[hit - from] : 0;
+}
+
+static void canonical_string(struct rye_buf *buf, struct rye_span text)
+{
+	uint32_t cp;
+	size_t n;
+
+	buf_addc(buf, '"');
+	while ((n = utf8_next(text, &cp))) {
+		char named = short_escape(cp);
+
+		if (named) {
+			buf_addc(buf, '\\');
+			buf_addc(buf, named);
+		} else if (cp < 0x20 || (cp >= 0x7f && cp < 0x10000)) {
+			if (cp == 0x7f)
+				buf_addc(buf, 0x7f);
+			else
+				buf_addf(buf, "\\u%04x", cp);
+		} else if (cp >= 0x10000) {
+			buf_addf(buf, "\\u%04x\\u%04x", 0xd800 + ((cp - 0x10000) >> 10),
+				 0xdc00 + ((cp - 0x10000) & 0x3ff));
+		} else {
+			buf_addc(buf, (char)cp);
+		}
+		text = span_skip(text, n);
+	}
+	buf_addc(buf, '"');
+}
+
+static int by_key(const void *a, const void *b)
+{
+	/* Byte order of UTF-8 is code point order. */
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void canonical_object(struct rye_buf *buf, const json_t *value)
+{
+	json_t *object = (json_t *)value;
+	size_t n = json_object_size(object), i = 0;
+	const char **keys = calloc(n + 1, sizeof(*keys)), *key;
+	json_t *element;
+
+	if (!keys) {
+		buf->failed = true;
+		return;
+	}
+	json_object_foreach(object, key, element)
+		keys[i++] = key;
+	qsort(keys, n, sizeof(*keys), by_key);
+	buf_addc(buf, '{');
+	for (i = 0; i < n; i++) {
+		if (i)
+			buf_addc(buf, ',');
+		canonical_string(buf, span_of(keys[i]));
+		buf_addc(buf, ':');
+		json_canonical(buf, json_object_get(object, keys[i]));
+	}
+	buf_addc(buf, '}');
+	free(keys);
+}
+
+void json_canonical(struct rye_buf *buf, const json_t *value)
+{
+	size_t i;
+	json_t *element;
+
+	switch (value ? json_typeof(value) : JSON_NULL) {
+	case JSON_OBJECT:
+		canonical_object(buf, value);
+		break;
+	case JSON_ARRAY:
+		buf_addc(buf, '[');
+		json_array_foreach(value, i, element)
+		{
+			if (i)
+				buf_addc(buf, ',');
+			json_canonical(buf, element);
+		}
+		buf_addc(buf, ']');
+		break;
+	case JSON_STRING:
+		canonical_string(buf, string_span(value));
+		break;
+	case JSON_REAL:
+		json_python_float(buf, json_real_value(value));
+		break;
+	case JSON_INTEGER:
+		json_python_str(buf, value);
+		break;
+	default:
+		buf_adds(buf, json_is_true(value) ? "true" : json_is_false(value) ? "false" : "null");
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h: jansson as this project uses it. Parsing is strict: one value, no duplicate keys
+ * unless asked, no NUL in strings, nesting at most RYE_JSON_DEPTH. Shared documents are
+ * frozen: never changed after a second thread can see them (jansson's counts are atomic).
+ */
+#ifndef RYE_BASE_JSON_H
+#define RYE_BASE_JSON_H
+
+#include "base/buf.h"
+
+#include <jansson.h>
+
+static inline void auto_json_(json_t **held)
+{
+	json_decref(*held);
+}
+
+#define auto_json __attribute__((cleanup(auto_json_)))
+
+enum json_load_flags {
+	JSON_LOAD_LAST_WINS = 1, /* duplicate keys: the last one counts */
+	JSON_LOAD_ANY = 2,	 /* scalars too; otherwise an object is wanted */
+};
+
+/* A new reference, or NULL with *err filled ("what" names the text in the message). */
+json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye_err *err);
+/* Compact, insertion order, UTF-8; with a newline when `line`. */
+void json_put(struct rye_buf *buf, const json_t *value, bool line);
+struct rye_blob *json_blob(const json_t *value, bool pretty);
+
+/* "" and default when absent or of another type. Borrowed. */
+const char *json_str(const json_t *object, const char *key);
+json_int_t json_int(const json_t *object, const char *key, json_int_t fallback);
+bool json_flag(const json_t *object, const char *key, bool fallback);
+/* Python's truth value. */
+bool json_truthy(const json_t *value);
+/* Moves value into object; false (and value released) when out of memory or bad UTF-8. */
+bool json_set(json_t *object, const char *key, json_t *value);
+bool json_sets(json_t *object, const char *key, const char *text); /* NULL: null */
+
+/* Python's str() of a JSON value: True, None, 1.0, [1, 'x'], {'k': 'v'} (items 5.1). */
+void json_python_str(struct rye_buf *buf, const json_t *value);
+/* Python's repr of a text: quoting as items 5.1. */
+void json_python_repr(struct rye_buf *buf, struct rye_span text);
+/* Python's shortest float spelling: 0.5, 1e-05, 1e+16, 1.0. */
+void json_python_float(struct rye_buf *buf, double value);
+/* Sorted keys, separators without blanks, \uXXXX escapes, Python floats (items 2.7). */
+void json_canonical(struct rye_buf *buf, const json_t *value);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* limits.h: every limit of the engine, with its reason. Sizes in bytes unless the name says. */
+#ifndef RYE_BASE_LIMITS_H
+#define RYE_BASE_LIMITS_H
+
+/* No internal text is bigger than a message with its reply. */
+#define RYE_BUF_CAP (64u << 20)
+/* An item is read whole into memory; far above any real one, small enough for bounded memory. */
+#define RYE_ITEM_MAX (16u << 20)
+/* One message to a control file; the same bound as an item. */
+#define RYE_MESSAGE_MAX (16u << 20)
+/* Ids become paths: PATH_MAX less the space root and the extension. */
+#define RYE_ID_MAX 1000
+/* NAME_MAX of Linux. */
+#define RYE_NAME_MAX 255
+/* Directories below a kind directory: deeper trees are a mistake or an attack. */
+#define RYE_DEPTH_MAX 32
+/* JSON nesting; jansson's parser would take 2 048, our walks are recursive on small stacks. */
+#define RYE_JSON_DEPTH 256
+/* YAML nodes after alias expansion: a "billion laughs" stops here. */
+#define RYE_YAML_NODES 100000
+#define RYE_YAML_DEPTH 64
+/* Chain elements, as in the format (10 elements are legal, 11 are not). */
+#define RYE_CHAIN_MAX 10
+/* Work a regular expression of a schema may do (pcre2 match limit) before it is refused. */
+#define RYE_REGEX_STEPS 100000
+/* Captured output of a process, each stream (tools 3.1). */
+#define RYE_OUTPUT_MAX (10u << 20)
+/* Seconds: default and longest run of a tool (tools 3.1, 5.3). */
+#define RYE_TIMEOUT_DEFAULT_S 300
+#define RYE_TIMEOUT_MAX_S 86400
+/* Milliseconds between SIGTERM and SIGKILL to a group that has to end. */
+#define RYE_KILL_GRACE_MS 2000
+/* Milliseconds the pipes are still read after the child has ended (tools 3.1). */
+#define RYE_DRAIN_MS 200
+/* --params goes to argv up to here: one argument may not exceed 128 KiB on Linux. */
+#define RYE_ARGV_PARAMS_MAX (96u << 10)
+/* RYE_PARAMS in the environment: the same kernel bound, shared with everything else there. */
+#define RYE_ENV_PARAMS_MAX (64u << 10)
+
+#endif

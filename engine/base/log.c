@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Formats one line and hands it to the sink given at rye_open. The sink locks, not we. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void log_line(const struct log *log, enum rye_level level, const char *module, const char *format,
+	      ...)
+{
+	char line[1024];
+	va_list args;
+
+	if (!log || !log->fn)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	log->fn(log->arg, level, module, line);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.h: second half of rye.h (included by it): runs, threads, search, keys, signing.
+ * Same conventions.
+ */
+#ifndef RYE_CALLS_H
+#define RYE_CALLS_H
+
+/* ---- runs ---- */
+
+enum rye_verb {
+	RYE_RUN,     /* message: parameters of the item */
+	RYE_DRY_RUN, /* the same, validated only */
+	RYE_ASYNC,
+	RYE_FORK,
+	RYE_EXECUTE, /* message: the primitive's request; kind and id unused */
+	RYE_FETCH,
+	RYE_SIGN,
+	RYE_VERB__MAX
+};
+
+struct rye_request {
+	enum rye_verb verb;
+	enum rye_kind kind;
+	const char *id;		/* copied */
+	struct rye_span message; /* one JSON object; copied */
+	uid_t uid;
+	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
+};
+
+/* Blobs are borrowed for the callback's duration: ref them to keep them. */
+struct rye_outcome {
+	enum rye_code code;	 /* RYE_OK exactly when reply.status is not "error" */
+	struct rye_blob *reply;	 /* one line of JSON with its newline; never NULL */
+	struct rye_blob *output; /* plain text; never NULL */
+	struct rye_blob *trace;	 /* JSON or NULL */
+	const char *message;	 /* the error's sentence, or "" */
+};
+typedef void (*rye_done_fn)(void *arg, const struct rye_outcome *outcome);
+
+struct rye_call; /* a running request; refcounted */
+
+/*
+ * Starts and returns at once; fn is called exactly once, from an engine thread (never from
+ * inside rye_start), also after a cancel. A request that cannot even start is an outcome too.
+ * The caller owns *ret and gives it back with rye_call_unref.
+ */
+RYE_API void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
+		       struct rye_call **ret);
+/* code: RYE_INTERRUPTED or RYE_CANCELLED. Kills the run's process group. Idempotent. */
+RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
+/* The run goes on as a thread; false: too late or not possible. Its id in thread_id. */
+RYE_API bool rye_call_detach(struct rye_call *call, char thread_id[64]);
+RYE_API void rye_call_unref(struct rye_call *call);
+/* Waits; *ret's blobs belong to the caller. */
+RYE_API void rye_call_sync(struct rye *rye, const struct rye_request *req,
+			   struct rye_outcome *ret);
+RYE_API void rye_outcome_done(struct rye_outcome *outcome);
+
+/* Is a process a child of a run of ours? chain: pids from itself upwards. 0: no. */
+RYE_API uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
+/* May that run's children use this verb on this item (its signed `requires`)? */
+RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+			 const char *id);
+
+/* ---- threads (state/threads) ---- */
+
+typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
+
+RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
+/* Names of one thread's directory that exist now. */
+RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
+			     struct rye_err *err);
+RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
+			    struct rye_blob **ret, struct rye_err *err);
+RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
+			   struct rye_err *err);
+/* fn is called once with the terminal status word (RYE_OK), maybe at once. */
+RYE_API int rye_thread_wait(struct rye *rye, const char *id, rye_done_fn fn, void *arg,
+			    struct rye_call **ret, struct rye_err *err);
+
+/* ---- search ---- */
+
+struct rye_hit {
+	enum rye_kind kind;
+	const char *id, *name, *title, *space; /* name: file name */
+	double score;
+};
+typedef int (*rye_hit_fn)(void *arg, const struct rye_hit *hit);
+
+RYE_API int rye_search(struct rye *rye, const char *query, size_t limit, rye_hit_fn fn, void *arg,
+		       struct rye_err *err);
+
+/* ---- verification and signing of many, keys ---- */
+
+struct rye_verdict {
+	enum rye_kind kind;
+	const char *id, *path, *space; /* absolute path; "project" … */
+	enum rye_code code;
+	const char *message; /* full text of the refusal, or notices, or "" */
+};
+/* done of total so far; nonzero stops. verdict NULL: progress only. */
+typedef int (*rye_verdict_fn)(void *arg, const struct rye_verdict *verdict, size_t done,
+			      size_t total);
+
+/* pattern: "<kind>:<id or glob>", or NULL for every item of every space. */
+RYE_API int rye_verify_all(struct rye *rye, const char *pattern, rye_verdict_fn fn, void *arg,
+			   struct rye_err *err);
+/* Signs items of one space (project or user); a NULL pattern: every signable item there. */
+RYE_API int rye_sign_all(struct rye *rye, const char *pattern, enum rye_space space,
+			 rye_verdict_fn fn, void *arg, struct rye_err *err);
+
+struct rye_key {
+	char fingerprint[17];
+	const char *owner, *path, *space;
+	const char *status; /* "trusted", "signing", or why it is not trusted */
+};
+typedef int (*rye_key_fn)(void *arg, const struct rye_key *key);
+
+RYE_API int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err);
+RYE_API int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err);
+/* key: path of a PEM or trust TOML file, or a fingerprint found in the project or "self". */
+RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
+			  struct rye_err *err);
+RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
+
+struct rye_counts {
+	size_t served, refused;
+	size_t by_code[RYE_CODE__MAX];
+	bool scanned; /* the first scan is done */
+	uint64_t loads, verifies, hits, runs; /* since start */
+};
+RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * item.h: the one way to an item. rye_load locates, reads once, verifies and parses the same
+ * bytes; render, plan and run take a struct rye_item, so unsigned bytes cannot reach them.
+ *
+ * A loaded item is frozen: readers on any thread need no lock. It keeps the space alive by
+ * belonging to the engine that outlives it.
+ */
+#ifndef RYE_ITEM_ITEM_H
+#define RYE_ITEM_ITEM_H
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/sha.h"
+
+#include <sys/stat.h>
+
+struct space;
+struct spaces;
+struct trust;
+
+/* What an engine is made of as far as items are concerned; frozen after rye_open. */
+struct item_env {
+	const struct spaces *spaces;
+	struct trust_box *trust; /* the current snapshot (item/trust.h) */
+	bool compat, dev_mode;
+	const struct log *log;
+};
+
+/* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
+struct verdict {
+	enum rye_code code;	  /* RYE_OK: may be served */
+	bool dev;		  /* refused, but softened by dev mode: err says why */
+	bool bound;		  /* the binding line covers all bytes, kind and id */
+	char hash[SHA_HEX];	  /* of the hashed region (items 2.4); "" when not computed */
+	char sha256[SHA_HEX];	  /* of the raw file bytes */
+	char fingerprint[17];	  /* signer, "" when unsigned */
+	char owner[128];
+	char signed_at[24];
+	char provider[64], provider_user[64];
+	char coverage[32];	  /* "full", "content", "metadata", "none" */
+	char notice[512];	  /* what is not covered, or a dev-mode warning; "" when nothing */
+};
+
+struct rye_item {
+	_Atomic unsigned refs;
+	enum rye_kind kind;
+	const struct space *space;
+	char *id;	      /* canonical, without extension */
+	const char *ext;      /* of the kind's table, ".py" */
+	char *path;	      /* below the space's .ai: "tools/a/b.py" */
+	char *abspath;	      /* for messages */
+	struct rye_blob *raw; /* the file's bytes, exactly */
+	struct rye_blob *text;/* what is served and parsed: verified, header lines as they were */
+	struct verdict verdict;
+	struct stat st;
+	json_t *meta;	      /* the parser's map (items 4), frozen */
+	struct rye_err parse; /* RYE_OK, or why meta is only partial */
+};
+
+struct item_ask {
+	enum rye_kind kind;
+	const char *id;		    /* canonical id, or a directory-tool alias */
+	const struct space *from;   /* chain rule: search from this space downwards; NULL: all */
+	const struct space *only;   /* this space alone; NULL: all */
+};
+
+/*
+ * The item, verified and parsed, with a reference for the caller. Fails with RYE_NOT_FOUND
+ * ("Tool not found: a/b"), with an integrity code and the message of items 3.4, RYE_UNPARSABLE,
+ * RYE_TOO_BIG …; a bad signature in a higher space never falls through to a lower one.
+ */
+int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
+	     struct rye_err *err);
+/* A named file (dependencies, config): same checks; kind says whose rules. */
+int rye_load_path(const struct item_env *env, const struct space *space, enum rye_kind kind,
+		  const char *path, struct rye_item **ret, struct rye_err *err);
+
+struct rye_item *rye_item_ref(struct rye_item *item);
+void rye_item_unref(struct rye_item *item);
+
+static inline void auto_item_(struct rye_item **held)
+{
+	rye_item_unref(*held);
+}
+
+#define auto_item __attribute__((cleanup(auto_item_)))
+
+/*
+ * Locates and verifies without parsing; for listings, verify and info of refused items.
+ * Returns 0 with ret->code set whenever the file exists; an error only when it does not.
+ */
+struct glance {
+	struct verdict verdict;
+	const struct space *space;
+	const char *ext;
+	char id[1024], path[1024];
+	struct stat st;
+	struct rye_err why; /* of the refusal */
+};
+int item_glance(const struct item_env *env, const struct item_ask *ask, struct glance *ret,
+		struct rye_err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * meta.h: what a tool declares, normalised over languages (items 4.6, tools 14): dunder or
+ * bare names, CONFIG_SCHEMA or config_schema …. Borrowed views into the item's frozen map.
+ */
+#ifndef RYE_ITEM_META_H
+#define RYE_ITEM_META_H
+
+#include "item/item.h"
+
+struct tool_meta {
+	const char *version, *tool_type, *executor_id, *category, *description; /* "" absent */
+	bool executor_null;		/* present and null, or absent */
+	bool executor_present;		/* "" counts as present */
+	const json_t *schema;		/* CONFIG_SCHEMA / input_schema as written, or NULL */
+	const json_t *parameters;	/* YAML `parameters` list, or NULL */
+	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
+	const json_t *requires_list;	/* array of strings, or NULL when absent */
+	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
+	json_int_t timeout;		/* seconds, 0: not given */
+	bool stateless;
+};
+
+void meta_tool(const struct rye_item *item, struct tool_meta *ret);
+/* The JSON Schema of parameters (tool) or inputs (directive) with defaults; new reference. */
+json_t *meta_schema(const struct rye_item *item);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parse.h: bytes → metadata map. One row of a table per (kind, extension); each parser is one
+ * file parse_NAME.c with a fuzz target. Input is verified text with its header lines
+ * (signature, binding) already cut; parsers never see the file.
+ *
+ * A parser returns an object (items 4), or NULL with *err filled. It is bounded in time and
+ * memory by base/limits.h whatever the bytes are.
+ */
+#ifndef RYE_ITEM_PARSE_H
+#define RYE_ITEM_PARSE_H
+
+#include "base/json.h"
+
+typedef json_t *(*parse_fn)(struct rye_span text, struct rye_err *err);
+
+struct parser {
+	const char *name; /* "markdown_xml" */
+	parse_fn parse;
+};
+
+/* NULL: this extension has no parser (tool .json and the like). */
+const struct parser *parse_row(enum rye_kind kind, const char *ext);
+
+json_t *parse_directive(struct rye_span text, struct rye_err *err);
+json_t *parse_knowledge(struct rye_span text, struct rye_err *err);
+json_t *parse_python(struct rye_span text, struct rye_err *err);
+json_t *parse_javascript(struct rye_span text, struct rye_err *err);
+json_t *parse_shell(struct rye_span text, struct rye_err *err);
+json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err);
+json_t *parse_toml(struct rye_span text, struct rye_err *err);
+
+/*
+ * Where a directive's element stands (README, "One region"): start of its ```xml fence content
+ * and the body behind it. Used by verify to make sure that what is parsed is what is hashed.
+ */
+struct directive_shape {
+	struct rye_span preamble, xml, body;
+	int line; /* 1-based line of the element */
+};
+int directive_shape(struct rye_span text, struct directive_shape *ret, struct rye_err *err);
+
+#endif

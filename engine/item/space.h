@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * space.h: the three layers of `.ai` and where an id lies in them (items 1). Built at
+ * rye_open, frozen afterwards except for a space whose .ai did not exist yet.
+ */
+#ifndef RYE_ITEM_SPACE_H
+#define RYE_ITEM_SPACE_H
+
+#include "base/err.h"
+
+#include <sys/stat.h>
+
+struct space {
+	enum rye_space type;
+	int index;	 /* place in struct spaces: precedence, 0 is the project */
+	char *label;	 /* "project", "user", "system" */
+	char *full;	 /* "project", "user", "system:<bundle>" */
+	char *bundle;	 /* system only */
+	char *root;	 /* absolute path of the parent of .ai */
+	_Atomic int fd;	 /* O_PATH of .ai; -1: it does not exist */
+};
+
+struct spaces {
+	size_t n;
+	struct space v[];
+};
+
+int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_err *err);
+void spaces_close(struct spaces *spaces);
+/* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
+int space_fd(const struct space *space);
+
+struct located {
+	const struct space *space;
+	const char *ext;   /* borrowed from the kind table */
+	char id[1024];	   /* canonical: a directory tool's alias is resolved */
+	char path[1024];   /* below .ai */
+	int fd;		   /* open for reading, owned by the caller (auto_close) */
+	bool ambiguous;	   /* the same id exists with another extension in that space */
+};
+
+struct item_ask;
+/* Space by space, extension by extension; then the directory-tool alias (tools 1.3). */
+int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
+		 struct rye_err *err);
+
+#endif
