@@ -23,20 +23,20 @@ struct process {
 struct caller {
 	_Atomic unsigned refs;
 	uid_t uid;
-	pid_t tid;	 /* as the request's header said */
+	pid_t tid; /* as the request's header said */
 	pid_t session;
 	size_t n;
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
-	bool allowed;	 /* passes the guard */
-	char why[128];	 /* if not */
-	uint64_t run;	 /* the run of ours it descends from, or 0 */
+	bool allowed; /* passes the guard */
+	char why[128]; /* if not */
+	uint64_t run; /* the run of ours it descends from, or 0 */
 };
 
 struct callers;
 
 struct callers_env {
 	struct rye *rye;
-	uid_t owner;	/* of the mount */
+	uid_t owner; /* of the mount */
 	bool trust_any; /* trust_callers=any */
 };
 

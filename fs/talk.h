@@ -15,7 +15,7 @@
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
 
-struct talks;  /* the factory: engine, callers, options, invalidation, timers */
+struct talks; /* the factory: engine, callers, options, invalidation, timers */
 struct talk;
 struct caller; /* caller.h */
 
@@ -31,7 +31,8 @@ struct talks_env {
 	int wait_s; /* 0: until it ends */
 	/* notify_inval_inode(ino, from offset), done on the conversations' notify thread; `done`
 	 * is called when the kernel has answered or after 20 ms (no-open 3, page cache trap). */
-	void (*invalidate)(void *arg, fuse_ino_t ino, off_t from, void (*done)(void *), void *done_arg);
+	void (*invalidate)(void *arg, fuse_ino_t ino, off_t from, void (*done)(void *),
+			   void *done_arg);
 	void *arg;
 };
 
@@ -39,14 +40,13 @@ int talks_open(const struct talks_env *env, struct talks **ret);
 void talks_close(struct talks *talks); /* cancels what runs, answers what is parked */
 
 /* A fresh conversation whose first content is the caller's last reply, or the usage text. */
-struct talk *talk_new(struct talks *talks, const struct talk_target *target,
-		      struct caller *who);
+struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who);
 void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */
-void talk_forget(struct talk *talk);		   /* the kernel's last reference is gone */
+void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
 
 size_t talk_size(struct talk *talk); /* exact st_size now */
 mode_t talk_mode(struct talk *talk); /* 0600, or 0000 for a refused caller */
-bool talk_busy(struct talk *talk);   /* a run is in flight: attribute timeout 0 */
+bool talk_busy(struct talk *talk); /* a run is in flight: attribute timeout 0 */
 
 /* Each answers req exactly once, now or later. */
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base);

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DEFINE_AUTO(name, type, release)                                                           \
-	static inline void name(type *held)                                                        \
-	{                                                                                          \
-		if (*held)                                                                         \
-			release(*held);                                                            \
+#define DEFINE_AUTO(name, type, release)    \
+	static inline void name(type *held) \
+	{                                   \
+		if (*held)                  \
+			release(*held);     \
 	}
 
 static inline void auto_free_(void *held)
@@ -51,16 +51,17 @@ DEFINE_AUTO(auto_fclose_, FILE *, fclose)
 #define auto_file __attribute__((cleanup(auto_fclose_)))
 
 /* The statement or block that follows runs with the mutex held; return and break release it. */
-#define WITH_LOCK(lock)                                                                            \
-	for (__attribute__((cleanup(auto_unlock_))) pthread_mutex_t *with_lock_ = auto_lock_(lock), \
-									  *with_once_ = with_lock_; \
+#define WITH_LOCK(lock)                                      \
+	for (__attribute__((cleanup(auto_unlock_)))          \
+	     pthread_mutex_t *with_lock_ = auto_lock_(lock), \
+			     *with_once_ = with_lock_;       \
 	     with_once_; with_once_ = NULL)
 
-#define steal(ptr)                                                                                 \
-	({                                                                                         \
-		__typeof__(*(ptr)) stolen_ = *(ptr);                                               \
-		*(ptr) = 0;                                                                        \
-		stolen_;                                                                           \
+#define steal(ptr)                                   \
+	({                                           \
+		__typeof__(*(ptr)) stolen_ = *(ptr); \
+		*(ptr) = 0;                          \
+		stolen_;                             \
 	})
 
 /* Descriptors: -1 is empty. */

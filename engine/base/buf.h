@@ -20,10 +20,10 @@ struct rye_buf {
 	bool failed;
 };
 
-#define RYE_BUF_INIT                                                                               \
-	(struct rye_buf)                                                                           \
-	{                                                                                          \
-		0                                                                                  \
+#define RYE_BUF_INIT     \
+	(struct rye_buf) \
+	{                \
+		0        \
 	}
 
 void buf_done(struct rye_buf *buf); /* frees; the buffer is empty and usable again */

@@ -10,17 +10,17 @@ struct row {
 	const char *const *extensions;
 };
 
-static const char *const directive_ext[] = {".md", NULL};
-static const char *const tool_ext[] = {".py", ".yaml", ".yml",	".js",	".mjs", ".cjs",
-				       ".ts", ".sh",   ".json", ".toml", NULL};
-static const char *const knowledge_ext[] = {".md", ".yaml", ".yml", NULL};
-static const char *const config_ext[] = {".yaml", ".yml", ".toml", NULL};
+static const char *const directive_ext[] = { ".md", NULL };
+static const char *const tool_ext[] = { ".py", ".yaml", ".yml",	 ".js",	  ".mjs", ".cjs",
+					".ts", ".sh",	".json", ".toml", NULL };
+static const char *const knowledge_ext[] = { ".md", ".yaml", ".yml", NULL };
+static const char *const config_ext[] = { ".yaml", ".yml", ".toml", NULL };
 
 static const struct row rows[] = {
-	[RYE_DIRECTIVE] = {"directive", "directives", "Directive", directive_ext},
-	[RYE_TOOL] = {"tool", "tools", "Tool", tool_ext},
-	[RYE_KNOWLEDGE] = {"knowledge", "knowledge", "Knowledge", knowledge_ext},
-	[RYE_CONFIG] = {"config", "config", "Config", config_ext},
+	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext },
+	[RYE_TOOL] = { "tool", "tools", "Tool", tool_ext },
+	[RYE_KNOWLEDGE] = { "knowledge", "knowledge", "Knowledge", knowledge_ext },
+	[RYE_CONFIG] = { "config", "config", "Config", config_ext },
 };
 
 const char *rye_kind_name(enum rye_kind kind)
@@ -105,13 +105,13 @@ int id_check(struct rye_span id, struct rye_err *err)
 		const char *slash = memchr(rest.ptr, '/', rest.len);
 		size_t n = slash ? (size_t)(slash - rest.ptr) : rest.len;
 
-		ok = component_ok((struct rye_span){rest.ptr, n});
+		ok = component_ok((struct rye_span){ rest.ptr, n });
 		if (!slash)
 			break;
 		rest = span_skip(rest, n + 1);
 	}
 	if (ok)
 		return 0;
-	return rye_fail(err, RYE_INVALID, "Invalid item_id: %.*s", (int)(id.len < 200 ? id.len : 200),
-			id.ptr);
+	return rye_fail(err, RYE_INVALID, "Invalid item_id: %.*s",
+			(int)(id.len < 200 ? id.len : 200), id.ptr);
 }

@@ -17,7 +17,7 @@ enum rye_kind id_split(const char *ref, const char **ret_id);
 
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
 enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */
-const char *kind_title(enum rye_kind kind);	/* "Tool" */
+const char *kind_title(enum rye_kind kind); /* "Tool" */
 /* The kind's extensions in their fixed order, NULL at the end (spec README). */
 const char *const *kind_extensions(enum rye_kind kind);
 /* The extension of a file name when it is one of the kind's, else NULL. Borrowed. */

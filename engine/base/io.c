@@ -108,8 +108,7 @@ static int read_whole(int fd, size_t size, size_t max, struct rye_blob **ret)
 static bool same_version(const struct stat *a, const struct stat *b)
 {
 	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
@@ -161,8 +160,8 @@ int io_write_all(int fd, const char *ptr, size_t len)
 
 static int write_temp(int dir, const char *name, struct rye_span bytes, mode_t mode)
 {
-	auto_close int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-				   0600);
+	auto_close int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
 
 	if (fd < 0)

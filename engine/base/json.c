@@ -245,7 +245,7 @@ void json_python_repr(struct rye_buf *buf, struct rye_span text)
 
 static struct rye_span string_span(const json_t *value)
 {
-	return (struct rye_span){json_string_value(value), json_string_length(value)};
+	return (struct rye_span){ json_string_value(value), json_string_length(value) };
 }
 
 static void python_value(struct rye_buf *buf, const json_t *value);
@@ -373,8 +373,7 @@ static void canonical_object(struct rye_buf *buf, const json_t *value)
 		buf->failed = true;
 		return;
 	}
-	json_object_foreach(object, key, element)
-		keys[i++] = key;
+	json_object_foreach(object, key, element) keys[i++] = key;
 	qsort(keys, n, sizeof(*keys), by_key);
 	buf_addc(buf, '{');
 	for (i = 0; i < n; i++) {
@@ -417,6 +416,8 @@ void json_canonical(struct rye_buf *buf, const json_t *value)
 		json_python_str(buf, value);
 		break;
 	default:
-		buf_adds(buf, json_is_true(value) ? "true" : json_is_false(value) ? "false" : "null");
+		buf_adds(buf, json_is_true(value)  ? "true" :
+			      json_is_false(value) ? "false" :
+						     "null");
 	}
 }

@@ -20,7 +20,7 @@ static inline void auto_json_(json_t **held)
 
 enum json_load_flags {
 	JSON_LOAD_LAST_WINS = 1, /* duplicate keys: the last one counts */
-	JSON_LOAD_ANY = 2,	 /* scalars too; otherwise an object is wanted */
+	JSON_LOAD_ANY = 2, /* scalars too; otherwise an object is wanted */
 };
 
 /* A new reference, or NULL with *err filled ("what" names the text in the message). */

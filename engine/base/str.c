@@ -30,7 +30,7 @@ bool span_ends(struct rye_span s, const char *suffix)
 
 struct rye_span span_skip(struct rye_span s, size_t n)
 {
-	return (struct rye_span){s.ptr + n, s.len - n};
+	return (struct rye_span){ s.ptr + n, s.len - n };
 }
 
 ssize_t span_find(struct rye_span s, size_t from, const char *needle)
@@ -52,7 +52,7 @@ bool span_line(struct rye_span *s, struct rye_span *ret_line)
 		return false;
 	lf = memchr(s->ptr, '\n', s->len);
 	n = lf ? (size_t)(lf - s->ptr) : s->len;
-	*ret_line = (struct rye_span){s->ptr, n};
+	*ret_line = (struct rye_span){ s->ptr, n };
 	*s = span_skip(*s, lf ? n + 1 : n);
 	return true;
 }
@@ -89,7 +89,7 @@ struct rye_span span_strip_unicode(struct rye_span s)
 		n = 1;
 		while (n < 4 && n < s.len && ((unsigned char)s.ptr[s.len - n] & 0xc0) == 0x80)
 			n++;
-		if (utf8_next((struct rye_span){s.ptr + s.len - n, n}, &cp) != n ||
+		if (utf8_next((struct rye_span){ s.ptr + s.len - n, n }, &cp) != n ||
 		    !unicode_blank(cp))
 			break;
 		s.len -= n;
@@ -116,7 +116,7 @@ bool str_ends(const char *s, const char *suffix)
 
 size_t utf8_next(struct rye_span s, uint32_t *cp)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)s.ptr;
 	size_t n;
 

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define SPAN(literal)                                                                              \
-	(struct rye_span)                                                                          \
-	{                                                                                          \
-		(literal), sizeof(literal) - 1                                                     \
+#define SPAN(literal)                          \
+	(struct rye_span)                      \
+	{                                      \
+		(literal), sizeof(literal) - 1 \
 	}
 
 static inline struct rye_span span_of(const char *text)
 {
-	return (struct rye_span){text, strlen(text)};
+	return (struct rye_span){ text, strlen(text) };
 }
 
 bool span_eq(struct rye_span a, const char *b);

@@ -29,40 +29,40 @@ struct item_env {
 
 /* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
 struct verdict {
-	enum rye_code code;	  /* RYE_OK: may be served */
-	bool dev;		  /* refused, but softened by dev mode: err says why */
-	bool bound;		  /* the binding line covers all bytes, kind and id */
-	char hash[SHA_HEX];	  /* of the hashed region (items 2.4); "" when not computed */
-	char sha256[SHA_HEX];	  /* of the raw file bytes */
-	char fingerprint[17];	  /* signer, "" when unsigned */
+	enum rye_code code; /* RYE_OK: may be served */
+	bool dev; /* refused, but softened by dev mode: err says why */
+	bool bound; /* the binding line covers all bytes, kind and id */
+	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" when not computed */
+	char sha256[SHA_HEX]; /* of the raw file bytes */
+	char fingerprint[17]; /* signer, "" when unsigned */
 	char owner[128];
 	char signed_at[24];
 	char provider[64], provider_user[64];
-	char coverage[32];	  /* "full", "content", "metadata", "none" */
-	char notice[512];	  /* what is not covered, or a dev-mode warning; "" when nothing */
+	char coverage[32]; /* "full", "content", "metadata", "none" */
+	char notice[512]; /* what is not covered, or a dev-mode warning; "" when nothing */
 };
 
 struct rye_item {
 	_Atomic unsigned refs;
 	enum rye_kind kind;
 	const struct space *space;
-	char *id;	      /* canonical, without extension */
-	const char *ext;      /* of the kind's table, ".py" */
-	char *path;	      /* below the space's .ai: "tools/a/b.py" */
-	char *abspath;	      /* for messages */
+	char *id; /* canonical, without extension */
+	const char *ext; /* of the kind's table, ".py" */
+	char *path; /* below the space's .ai: "tools/a/b.py" */
+	char *abspath; /* for messages */
 	struct rye_blob *raw; /* the file's bytes, exactly */
-	struct rye_blob *text;/* what is served and parsed: verified, header lines as they were */
+	struct rye_blob *text; /* what is served and parsed: verified, header lines as they were */
 	struct verdict verdict;
 	struct stat st;
-	json_t *meta;	      /* the parser's map (items 4), frozen */
+	json_t *meta; /* the parser's map (items 4), frozen */
 	struct rye_err parse; /* RYE_OK, or why meta is only partial */
 };
 
 struct item_ask {
 	enum rye_kind kind;
-	const char *id;		    /* canonical id, or a directory-tool alias */
-	const struct space *from;   /* chain rule: search from this space downwards; NULL: all */
-	const struct space *only;   /* this space alone; NULL: all */
+	const char *id; /* canonical id, or a directory-tool alias */
+	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
+	const struct space *only; /* this space alone; NULL: all */
 };
 
 /*

@@ -13,7 +13,7 @@ typedef const char *(*interp_env_fn)(void *arg, const char *name);
 
 struct interp {
 	const json_t *inputs; /* object */
-	interp_env_fn env;    /* NULL: no environment */
+	interp_env_fn env; /* NULL: no environment */
 	void *env_arg;
 };
 

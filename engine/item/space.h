@@ -12,12 +12,12 @@
 
 struct space {
 	enum rye_space type;
-	int index;	 /* place in struct spaces: precedence, 0 is the project */
-	char *label;	 /* "project", "user", "system" */
-	char *full;	 /* "project", "user", "system:<bundle>" */
-	char *bundle;	 /* system only */
-	char *root;	 /* absolute path of the parent of .ai */
-	_Atomic int fd;	 /* O_PATH of .ai; -1: it does not exist */
+	int index; /* place in struct spaces: precedence, 0 is the project */
+	char *label; /* "project", "user", "system" */
+	char *full; /* "project", "user", "system:<bundle>" */
+	char *bundle; /* system only */
+	char *root; /* absolute path of the parent of .ai */
+	_Atomic int fd; /* O_PATH of .ai; -1: it does not exist */
 };
 
 struct spaces {
@@ -32,11 +32,11 @@ int space_fd(const struct space *space);
 
 struct located {
 	const struct space *space;
-	const char *ext;   /* borrowed from the kind table */
-	char id[1024];	   /* canonical: a directory tool's alias is resolved */
-	char path[1024];   /* below .ai */
-	int fd;		   /* open for reading, owned by the caller (auto_close) */
-	bool ambiguous;	   /* the same id exists with another extension in that space */
+	const char *ext; /* borrowed from the kind table */
+	char id[1024]; /* canonical: a directory tool's alias is resolved */
+	char path[1024]; /* below .ai */
+	int fd; /* open for reading, owned by the caller (auto_close) */
+	bool ambiguous; /* the same id exists with another extension in that space */
 };
 
 struct item_ask;

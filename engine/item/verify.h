@@ -10,8 +10,8 @@
 
 struct verify_ask {
 	enum rye_kind kind;
-	const char *id, *ext;	 /* the place */
-	const char *path;	 /* absolute, for messages */
+	const char *id, *ext; /* the place */
+	const char *path; /* absolute, for messages */
 	struct rye_span raw;
 	bool compat;
 };

@@ -6,10 +6,12 @@
 #ifndef RYE_CALLS_H
 #define RYE_CALLS_H
 
+#include <rye/rye.h>
+
 /* ---- runs ---- */
 
 enum rye_verb {
-	RYE_RUN,     /* message: parameters of the item */
+	RYE_RUN, /* message: parameters of the item */
 	RYE_DRY_RUN, /* the same, validated only */
 	RYE_ASYNC,
 	RYE_FORK,
@@ -22,7 +24,7 @@ enum rye_verb {
 struct rye_request {
 	enum rye_verb verb;
 	enum rye_kind kind;
-	const char *id;		/* copied */
+	const char *id; /* copied */
 	struct rye_span message; /* one JSON object; copied */
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
@@ -30,11 +32,11 @@ struct rye_request {
 
 /* Blobs are borrowed for the callback's duration: ref them to keep them. */
 struct rye_outcome {
-	enum rye_code code;	 /* RYE_OK exactly when reply.status is not "error" */
-	struct rye_blob *reply;	 /* one line of JSON with its newline; never NULL */
+	enum rye_code code; /* RYE_OK exactly when reply.status is not "error" */
+	struct rye_blob *reply; /* one line of JSON with its newline; never NULL */
 	struct rye_blob *output; /* plain text; never NULL */
-	struct rye_blob *trace;	 /* JSON or NULL */
-	const char *message;	 /* the error's sentence, or "" */
+	struct rye_blob *trace; /* JSON or NULL */
+	const char *message; /* the error's sentence, or "" */
 };
 typedef void (*rye_done_fn)(void *arg, const struct rye_outcome *outcome);
 
@@ -53,8 +55,7 @@ RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
 RYE_API bool rye_call_detach(struct rye_call *call, char thread_id[64]);
 RYE_API void rye_call_unref(struct rye_call *call);
 /* Waits; *ret's blobs belong to the caller. */
-RYE_API void rye_call_sync(struct rye *rye, const struct rye_request *req,
-			   struct rye_outcome *ret);
+RYE_API void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_outcome *ret);
 RYE_API void rye_outcome_done(struct rye_outcome *outcome);
 
 /* Is a process a child of a run of ours? chain: pids from itself upwards. 0: no. */

@@ -22,45 +22,45 @@
 /* One row each in base/err.c: wire name, errno, retryable, what to do (docs/errors.md). */
 enum rye_code {
 	RYE_OK,
-	RYE_UNSIGNED,      /* ENODATA */
-	RYE_BAD_LINE,      /* EBADMSG: signature line malformed (strict) */
-	RYE_MODIFIED,      /* EBADMSG: content changed since signing */
-	RYE_UNTRUSTED,     /* ENOKEY */
+	RYE_UNSIGNED, /* ENODATA */
+	RYE_BAD_LINE, /* EBADMSG: signature line malformed (strict) */
+	RYE_MODIFIED, /* EBADMSG: content changed since signing */
+	RYE_UNTRUSTED, /* ENOKEY */
 	RYE_BAD_SIGNATURE, /* EKEYREJECTED: Ed25519 says no */
-	RYE_UNCOVERED,     /* EKEYREJECTED: bytes or place not covered by a signature */
-	RYE_MOVED,	   /* EKEYREJECTED: moved, renamed or relabelled */
-	RYE_UNPARSABLE,	   /* EUCLEAN */
-	RYE_NOT_FOUND,	   /* ENOENT */
-	RYE_INVALID,	   /* EINVAL */
-	RYE_DENIED,	   /* EACCES */
-	RYE_NO_EXECUTOR,   /* ENOEXEC */
-	RYE_CHAIN_LOOP,	   /* ELOOP */
-	RYE_TOOL_FAILED,   /* EREMOTEIO */
-	RYE_TIMEOUT,	   /* ETIMEDOUT */
-	RYE_INTERRUPTED,   /* EINTR: by the writer */
-	RYE_CANCELLED,	   /* ECANCELED: by someone else */
-	RYE_RUNNING,	   /* EINPROGRESS */
-	RYE_BUDGET,	   /* EDQUOT */
-	RYE_BUSY,	   /* EAGAIN */
-	RYE_TOO_BIG,	   /* EFBIG */
-	RYE_NO_SPACE,	   /* ENOSPC */
-	RYE_READ_ONLY,	   /* EROFS */
-	RYE_UNSUPPORTED,   /* EOPNOTSUPP: not available in this build or yet */
-	RYE_IO,		   /* EIO, or err->sys */
+	RYE_UNCOVERED, /* EKEYREJECTED: bytes or place not covered by a signature */
+	RYE_MOVED, /* EKEYREJECTED: moved, renamed or relabelled */
+	RYE_UNPARSABLE, /* EUCLEAN */
+	RYE_NOT_FOUND, /* ENOENT */
+	RYE_INVALID, /* EINVAL */
+	RYE_DENIED, /* EACCES */
+	RYE_NO_EXECUTOR, /* ENOEXEC */
+	RYE_CHAIN_LOOP, /* ELOOP */
+	RYE_TOOL_FAILED, /* EREMOTEIO */
+	RYE_TIMEOUT, /* ETIMEDOUT */
+	RYE_INTERRUPTED, /* EINTR: by the writer */
+	RYE_CANCELLED, /* ECANCELED: by someone else */
+	RYE_RUNNING, /* EINPROGRESS */
+	RYE_BUDGET, /* EDQUOT */
+	RYE_BUSY, /* EAGAIN */
+	RYE_TOO_BIG, /* EFBIG */
+	RYE_NO_SPACE, /* ENOSPC */
+	RYE_READ_ONLY, /* EROFS */
+	RYE_UNSUPPORTED, /* EOPNOTSUPP: not available in this build or yet */
+	RYE_IO, /* EIO, or err->sys */
 	RYE_CODE__MAX
 };
 
 /* Lives on the caller's stack; never allocated. */
 struct rye_err {
 	enum rye_code code;
-	int sys;	/* errno of the failing system call, or 0 */
-	char msg[960];	/* UTF-8, usually one line; format texts may have several */
+	int sys; /* errno of the failing system call, or 0 */
+	char msg[960]; /* UTF-8, usually one line; format texts may have several */
 };
 
 RYE_API int rye_code_errno(enum rye_code code);
-RYE_API const char *rye_code_name(enum rye_code code);	 /* wire name, "not_found" */
+RYE_API const char *rye_code_name(enum rye_code code); /* wire name, "not_found" */
 RYE_API const char *rye_code_remedy(enum rye_code code); /* what to do, one sentence */
-RYE_API bool rye_code_integrity(enum rye_code code);	 /* error_type "integrity" */
+RYE_API bool rye_code_integrity(enum rye_code code); /* error_type "integrity" */
 
 struct rye_span {
 	const char *ptr; /* borrowed, not NUL-terminated */
@@ -83,22 +83,22 @@ enum rye_space { RYE_PROJECT, RYE_USER, RYE_SYSTEM, RYE_SPACE__MAX };
 enum rye_level { RYE_LOG_ERR, RYE_LOG_WARN, RYE_LOG_INFO, RYE_LOG_DEBUG };
 
 RYE_API const char *rye_kind_name(enum rye_kind kind); /* "directive" */
-RYE_API const char *rye_kind_dir(enum rye_kind kind);  /* "directives" */
+RYE_API const char *rye_kind_dir(enum rye_kind kind); /* "directives" */
 
 typedef void (*rye_log_fn)(void *arg, enum rye_level level, const char *module, const char *line);
 
 struct rye_options {
-	const char *project;	  /* parent of .ai; required, absolute */
-	const char *user_base;	  /* NULL: $USER_SPACE, else $HOME */
+	const char *project; /* parent of .ai; required, absolute */
+	const char *user_base; /* NULL: $USER_SPACE, else $HOME */
 	const char *system_roots; /* colon-separated parents of .ai; NULL: the installed bundle */
-	const char *env_names;	  /* colon-separated names directives may read and tools may get */
-	bool compat;		  /* coverage=compat */
+	const char *env_names; /* colon-separated names directives may read and tools may get */
+	bool compat; /* coverage=compat */
 	bool dev_mode;
 	bool venv;
 	bool no_sign; /* refuse sign, trust and copies */
 	bool no_run;
 	bool scan; /* scan and prefetch verdicts in the background, watch for changes */
-	int jobs;  /* runs at once; 0: default */
+	int jobs; /* runs at once; 0: default */
 	enum { RYE_SANDBOX_AUTO, RYE_SANDBOX_STRICT, RYE_SANDBOX_OFF } sandbox;
 	const char *mountpoint; /* hidden from sandboxed tools, never walked into; or NULL */
 	rye_log_fn log;
@@ -114,20 +114,20 @@ RYE_API void rye_close(struct rye *rye); /* cancels runs, joins threads */
 
 /* What one path of a merged tree is. `path` below the kind's directory; "" is the root. */
 struct rye_stat {
-	bool is_dir;	       /* a merged directory exists here */
-	bool is_item_dir;      /* path is an item's id (or directory-tool alias) */
-	bool is_file;	       /* path is the winning item's file name */
+	bool is_dir; /* a merged directory exists here */
+	bool is_item_dir; /* path is an item's id (or directory-tool alias) */
+	bool is_file; /* path is the winning item's file name */
 	enum rye_code verdict; /* of the file; RYE_OK: its bytes may be served */
-	uint64_t size;	       /* of the rendered view */
-	uint64_t version;      /* changes whenever served bytes or verdict do; never 0 */
+	uint64_t size; /* of the rendered view */
+	uint64_t version; /* changes whenever served bytes or verdict do; never 0 */
 	struct timespec mtime;
-	char id[1024];	  /* canonical id of the item, without extension */
-	char name[256];	  /* its file name */
+	char id[1024]; /* canonical id of the item, without extension */
+	char name[256]; /* its file name */
 	char reason[256]; /* of a refusal, one line, with the command that mends it */
 };
 
-RYE_API int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path,
-		       struct rye_stat *ret, struct rye_err *err);
+RYE_API int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
+		       struct rye_err *err);
 
 /* Called per name, sorted bytewise; verdicts are loaded first when `plus`. */
 struct rye_entry {
@@ -148,14 +148,14 @@ RYE_API int rye_list(struct rye *rye, enum rye_kind kind, const char *dir, bool 
 
 enum rye_view {
 	RYE_VIEW_RENDERED, /* directive and knowledge rendered, tool byte for byte, config merged */
-	RYE_VIEW_SOURCE,   /* the file's exact bytes, verified */
+	RYE_VIEW_SOURCE, /* the file's exact bytes, verified */
 	RYE_VIEW_SCHEMA,
 	RYE_VIEW_CHAIN,
 	RYE_VIEW_PROMPT,
 	RYE_VIEW_DATA,
-	RYE_VIEW_INFO,	 /* readable for refused items too */
+	RYE_VIEW_INFO, /* readable for refused items too */
 	RYE_VIEW_VERIFY, /* the same */
-	RYE_VIEW_USAGE,	 /* what `run` tells when it has nothing else to tell */
+	RYE_VIEW_USAGE, /* what `run` tells when it has nothing else to tell */
 	RYE_VIEW__MAX
 };
 
@@ -172,8 +172,8 @@ RYE_API int rye_source(struct rye *rye, enum rye_kind kind, const char *id, int 
 struct rye_space_info {
 	enum rye_space type;
 	const char *bundle; /* system only */
-	const char *root;   /* parent of .ai */
-	int fd;		    /* O_PATH of .ai, owned by the engine; -1: does not exist */
+	const char *root; /* parent of .ai */
+	int fd; /* O_PATH of .ai, owned by the engine; -1: does not exist */
 };
 
 RYE_API int rye_space_count(struct rye *rye);
@@ -183,10 +183,10 @@ RYE_API void rye_space_get(struct rye *rye, int index, struct rye_space_info *re
 
 struct rye_change {
 	enum { RYE_CHANGE_PATH, RYE_CHANGE_ALL, RYE_CHANGE_THREAD } type;
-	int space;	    /* PATH: which space's file or directory … */
-	const char *path;   /* … below .ai; THREAD: the thread id */
+	int space; /* PATH: which space's file or directory … */
+	const char *path; /* … below .ai; THREAD: the thread id */
 	enum rye_kind kind; /* of the item concerned; RYE_KIND__MAX: none */
-	const char *id;	    /* its id without extension */
+	const char *id; /* its id without extension */
 };
 typedef void (*rye_change_fn)(void *arg, const struct rye_change *change);
 
