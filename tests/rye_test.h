@@ -13,3 +13,13 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/*
+ * cmocka 1.1.5 reports skip() as "not ok # SKIP", which meson takes for a failure.
+ * This ends the case; scripts/test counts it as skipped. why is a string literal.
+ */
+#define test_skip(why)                                 \
+	do {                                           \
+		print_message("# skipped: " why "\n"); \
+		return;                                \
+	} while (0)
