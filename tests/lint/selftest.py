@@ -156,8 +156,21 @@ def check_bad(lint, path, text, want):
             yield f"{lint} on {path}: wanted \"{want}\", exit {code}, said:\n{out}"
 
 
+def check_archive():
+    """Writable data must show in an object file; constant tables must not."""
+    with tempfile.TemporaryDirectory() as root:
+        plant(root)
+        text = "static int g;\nconst char *const t[] = { \"a\" };\nint *p(void) { return &g; }\n"
+        write(root, "z.c", text)
+        subprocess.run(["cc", "-fPIE", "-c", "z.c", "-o", "z.o"], cwd=root, check=True)
+        cmd = [sys.executable, HERE + "/symbols.py", root, root + "/z.o"]
+        out = subprocess.run(cmd, text=True, stdout=subprocess.PIPE).stdout
+        if "g is writable data (.bss)" not in out or " t is" in out:
+            yield f"symbols on an object file said:\n{out}"
+
+
 def main():
-    faults = list(check_good())
+    faults = list(check_good()) + list(check_archive())
     for bad in BAD:
         faults += check_bad(*bad)
     for fault in faults:
