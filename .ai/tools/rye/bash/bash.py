@@ -1,0 +1,194 @@
+"""Run a shell command in the project and report what it printed."""
+
+import os
+import select
+import signal
+import subprocess
+import time
+
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "rye/bash"
+__tool_description__ = "Run a shell command in the project directory"
+__requires__ = ["shell.execute", "fs.write", "net.call"]
+
+CONFIG_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "command": {
+            "type": "string",
+            "description": "Command text for sh -c",
+        },
+        "timeout": {
+            "type": "integer",
+            "description": "Seconds until the command and everything it started are ended",
+            "default": 120,
+            "minimum": 1,
+            "maximum": 86400,
+        },
+        "working_dir": {
+            "type": "string",
+            "description": "Directory to run in, relative to the project or absolute, inside it",
+        },
+    },
+    "required": ["command"],
+}
+
+STREAM_LIMIT = 51200  # bytes kept of each stream; a model's context is the bottleneck
+DRAIN_S = 0.2  # how long a background child may keep a pipe open after the shell has ended
+GRACE_S = 0.5  # between asking a timed-out command to end and killing it
+DEFAULT_TIMEOUT_S = 120
+
+
+class Stream:
+    """One pipe of the command: the first STREAM_LIMIT bytes and the count of all."""
+
+    def __init__(self, pipe):
+        self.pipe = pipe
+        self.kept = bytearray()
+        self.total = 0
+
+    def pump(self):
+        """Take what is there; False at the end of the stream."""
+        chunk = os.read(self.pipe.fileno(), 65536)
+        self.total += len(chunk)
+        self.kept += chunk[: STREAM_LIMIT - len(self.kept)]
+        return bool(chunk)
+
+    def text(self):
+        if self.total <= STREAM_LIMIT:
+            return self.kept.decode("utf-8", "replace")
+        end = STREAM_LIMIT
+        while end > STREAM_LIMIT - 4 and self.kept[end - 1] & 0xC0 == 0x80:
+            end -= 1
+        if self.kept[end - 1] >= 0xC0:
+            end -= 1  # a character whose last bytes may have been cut off
+        else:
+            end = STREAM_LIMIT
+        note = "\n... [output truncated, %d bytes total]" % self.total
+        return self.kept[:end].decode("utf-8", "replace") + note
+
+
+def resolve_directory(project_path, wanted):
+    root = os.path.realpath(project_path)
+    path = os.path.realpath(os.path.join(root, wanted or "."))
+    if os.path.commonpath([root, path]) != root:
+        raise ValueError("Working directory is outside the project workspace")
+    if not os.path.isdir(path):
+        raise ValueError("Working directory not found: " + path)
+    return path
+
+
+def members(group):
+    """The living processes of a process group, without ourselves."""
+    own = os.getpid()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == own:
+            continue
+        try:
+            with open("/proc/%s/stat" % name, "rb") as stat:
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] not in b"ZX":
+            found.append(int(name))
+    return found
+
+
+def end_group(group):
+    """Ask everything in the group to end, then make it."""
+    start = time.monotonic()
+    number = signal.SIGTERM
+    while time.monotonic() < start + 2 * GRACE_S:
+        pids = members(group)
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass
+        time.sleep(0.01)
+        number = signal.SIGKILL if time.monotonic() > start + GRACE_S else 0
+
+
+def collect(process, streams, deadline):
+    """Read both pipes until the command has ended; False when the time was over first."""
+    poller = select.poll()
+    open_streams = {}
+    for stream in streams:
+        poller.register(stream.pipe, select.POLLIN)
+        open_streams[stream.pipe.fileno()] = stream
+    watch = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+    if watch is not None:
+        poller.register(watch, select.POLLIN)
+    try:
+        while open_streams or process.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return process.poll() is not None
+            step = left if watch is not None else min(left, 0.02)
+            for fd, _ in poller.poll(step * 1000):
+                if fd == watch:
+                    poller.unregister(watch)
+                elif not open_streams[fd].pump():
+                    poller.unregister(fd)
+                    del open_streams[fd]
+            if process.poll() is not None:
+                deadline = min(deadline, time.monotonic() + DRAIN_S)
+        return True
+    finally:
+        if watch is not None:
+            os.close(watch)
+
+
+def report(streams, exit_code):
+    out, err = (stream.text() for stream in streams)
+    parts = [out] if out else []
+    if err:
+        parts.append("[stderr]\n" + err)
+    result = {
+        "success": exit_code == 0,
+        "output": "\n".join(parts),
+        "stdout": out,
+        "stderr": err,
+        "exit_code": exit_code,
+        "truncated": any(stream.total > STREAM_LIMIT for stream in streams),
+    }
+    if exit_code and not err:
+        what = "killed by signal %d" % -exit_code if exit_code < 0 else "exited with code %d" % exit_code
+        result["error"] = "Command " + what
+    return result
+
+
+def execute(params, project_path):
+    seconds = params.get("timeout", DEFAULT_TIMEOUT_S)
+    try:
+        directory = resolve_directory(project_path, params.get("working_dir"))
+    except (OSError, ValueError) as error:
+        return {"success": False, "error": str(error)}
+    # The engine starts every run as the leader of a group of its own and ends that whole group
+    # when the run is cancelled, so the command stays in it. Started any other way, we must not
+    # signal our group (the caller is in it): then the command gets its own.
+    shared = os.getpgrp() == os.getpid()
+    try:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", params["command"]],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=not shared,
+        )
+    except (OSError, ValueError) as error:
+        return {"success": False, "error": "Cannot start /bin/sh: %s" % error}
+    streams = [Stream(process.stdout), Stream(process.stderr)]
+    if collect(process, streams, time.monotonic() + seconds):
+        return report(streams, process.returncode)
+    end_group(os.getpgrp() if shared else process.pid)
+    result = report(streams, process.poll())
+    partial = {key: result[key] for key in ("output", "stdout", "stderr", "truncated") if result[key]}
+    message = "Command timed out after %s seconds" % seconds
+    return {**partial, "success": False, "error": message, "timeout": seconds}
