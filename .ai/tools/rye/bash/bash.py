@@ -158,8 +158,8 @@ def report(streams, exit_code):
         "truncated": any(stream.total > STREAM_LIMIT for stream in streams),
     }
     if exit_code and not err:
-        what = "killed by signal %d" % -exit_code if exit_code < 0 else "exited with code %d" % exit_code
-        result["error"] = "Command " + what
+        how = ("exited with code %d", "killed by signal %d")[exit_code < 0]
+        result["error"] = "Command " + how % abs(exit_code)
     return result
 
 
@@ -189,6 +189,10 @@ def execute(params, project_path):
         return report(streams, process.returncode)
     end_group(os.getpgrp() if shared else process.pid)
     result = report(streams, process.poll())
-    partial = {key: result[key] for key in ("output", "stdout", "stderr", "truncated") if result[key]}
-    message = "Command timed out after %s seconds" % seconds
-    return {**partial, "success": False, "error": message, "timeout": seconds}
+    printed = ("output", "stdout", "stderr", "truncated")
+    return {
+        **{key: result[key] for key in printed if result[key]},
+        "success": False,
+        "error": "Command timed out after %s seconds" % seconds,
+        "timeout": seconds,
+    }
