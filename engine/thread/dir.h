@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dir.h: a thread's directory: where it is, its lock, its identity file. The lock
+ * (an open-file-description lock on `.lock`, inherited by the runner) says whether a runner
+ * lives; pid and start time are only for signals (threads 15.4).
+ */
+#ifndef RYE_THREAD_DIR_H
+#define RYE_THREAD_DIR_H
+
+#include "base/json.h"
+
+#include <sys/types.h>
+
+/* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
+int thread_id_check(const char *id, struct rye_err *err);
+void thread_id_new(char ret[64]); /* UUID v4, lower case */
+
+/* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
+int thread_root(const char *project, bool create, struct rye_err *err);
+int thread_dir(int root, const char *id, bool create, struct rye_err *err);
+
+/* Takes `.lock`; -EAGAIN: a runner lives. The descriptor is the lock. */
+int thread_lock(int dir);
+
+struct runner {
+	pid_t pid;
+	uint64_t start; /* ticks since boot, field 22 of /proc/pid/stat */
+	bool here;	/* same host, boot and pid namespace: may be signalled */
+};
+
+/* Writes runner.json for this very process. */
+int runner_write(int dir, struct rye_err *err);
+/* False: none, or unreadable. */
+bool runner_read(int dir, struct runner *ret);
+/* A pidfd of the living runner; -1: gone, or not ours to signal. */
+int runner_pidfd(const struct runner *runner);
+uint64_t process_start(pid_t pid); /* 0: no such process */
+
+/* Ends every process whose environment says that it belongs to the thread. */
+void thread_kill_strays(const char *id);
+
+int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h: runs that outlive their caller (threads 2, 3, 15): a row in the registry, a
+ * directory under .ai/state/threads, a runner process of its own that survives unmount and
+ * daemon. Agents ("LLM threads") build on the same directory; pthreads are called workers.
+ *
+ * Lock: `lock` of struct threads guards the table of watched runners and the waiters. Files,
+ * the database and signals are touched without it.
+ */
+#ifndef RYE_THREAD_THREAD_H
+#define RYE_THREAD_THREAD_H
+
+#include "base/json.h"
+#include "base/log.h"
+
+struct threads;
+
+struct threads_env {
+	const struct rye_options *opt; /* lives as long as the engine */
+	const struct log *log;
+	rye_change_fn changed; /* RYE_CHANGE_THREAD, from the watching worker; may be NULL */
+	void *changed_arg;
+};
+
+/* Cheap: the database is opened at first use. Recovers rows whose runner is gone. */
+int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err);
+void threads_close(struct threads *threads);
+
+struct launched {
+	char thread_id[64];
+	pid_t pid;
+};
+
+/*
+ * Starts a detached runner for an execute request (without `async`). ref: "tool:a/b", for the
+ * registry. The reply's members are the caller's business.
+ */
+int threads_launch(struct threads *threads, const char *ref, const json_t *request,
+		   struct launched *ret, struct rye_err *err);
+
+/*
+ * A run of this process goes on as a thread (its caller stopped waiting): registers it, and
+ * later records its end. The process is its own runner.
+ */
+int threads_adopt(struct threads *threads, const char *ref, const json_t *request,
+		  struct launched *ret, struct rye_err *err);
+void threads_adopted_end(struct threads *threads, const char *id,
+			 const struct rye_outcome *outcome);
+
+/* The thread whose runner is among these ancestors; its item in ref ("tool:a/b"). */
+bool threads_of_process(struct threads *threads, const pid_t *chain, size_t n, char ref[1040]);
+
+int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err);
+int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
+		  struct rye_err *err);
+int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
+		 struct rye_err *err);
+int threads_ctl(struct threads *threads, const char *id, struct rye_span verb,
+		struct rye_err *err);
+
+/* fn once, with the status word, from the watching worker; a handle to stop waiting. */
+struct thread_waiter;
+int threads_wait(struct threads *threads, const char *id, rye_done_fn fn, void *arg,
+		 struct thread_waiter **ret, struct rye_err *err);
+/* fn is called with RYE_CANCELLED unless it already was; false: it was. */
+bool threads_unwait(struct threads *threads, struct thread_waiter *waiter);
+
+/* The runner's main: fd 3 is its orders, fd 4 the lock of its directory. Exit status. */
+int thread_runner(void);
+
+#endif
