@@ -100,26 +100,22 @@ int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err 
 }
 
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
-		    bool *ret_won, struct rye_err *err)
+		    struct rye_err *err)
 {
 	char now[40];
 	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(status), DB_TEXT(now),
 					   DB_TEXT(result) };
-	int changes = 0, r;
 
 	clock_iso_us(now);
-	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
-				  "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
-				  "AND status NOT IN " TERMINAL_LIST,
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
-		   &changes, err);
-	if (!r && ret_won)
-		*ret_won = changes == 1;
-	return r;
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
+				     "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
+				     "AND status NOT IN " TERMINAL_LIST,
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
 }
 
 int registry_delete(struct db *db, const char *id, struct rye_err *err)

@@ -23,9 +23,9 @@ struct registry_row {
 /* RYE_BUSY: the id is taken. */
 int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
-/* Compare-and-set: false in *ret_won when somebody else has finished it before. */
+/* Compare-and-set: when somebody else has finished it before, nothing changes. */
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
-		    bool *ret_won, struct rye_err *err);
+		    struct rye_err *err);
 int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
 		 struct rye_err *err);
 int registry_delete(struct db *db, const char *id, struct rye_err *err);

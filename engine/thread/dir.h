@@ -25,7 +25,7 @@ int thread_lock(int dir);
 struct runner {
 	pid_t pid;
 	uint64_t start; /* ticks since boot, field 22 of /proc/pid/stat */
-	bool here;	/* same host, boot and pid namespace: may be signalled */
+	bool here; /* same host, boot and pid namespace: may be signalled */
 };
 
 /* Writes runner.json for this very process. */

@@ -55,12 +55,11 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 		  struct rye_err *err);
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err);
-int threads_ctl(struct threads *threads, const char *id, struct rye_span verb,
-		struct rye_err *err);
+int threads_ctl(struct threads *threads, const char *id, struct rye_span verb, struct rye_err *err);
 
 /* fn once, with the status word, from the watching worker; a handle to stop waiting. */
 struct thread_waiter;
-int threads_wait(struct threads *threads, const char *id, rye_done_fn fn, void *arg,
+int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
 		 struct thread_waiter **ret, struct rye_err *err);
 /* fn is called with RYE_CANCELLED unless it already was; false: it was. */
 bool threads_unwait(struct threads *threads, struct thread_waiter *waiter);

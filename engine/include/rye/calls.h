@@ -77,7 +77,11 @@ RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_err *err);
 /* fn is called once with the terminal status word (RYE_OK), maybe at once. */
-RYE_API int rye_thread_wait(struct rye *rye, const char *id, rye_done_fn fn, void *arg,
+struct rye_listener {
+	rye_done_fn fn;
+	void *arg;
+};
+RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
 			    struct rye_call **ret, struct rye_err *err);
 
 /* ---- search ---- */
@@ -89,8 +93,14 @@ struct rye_hit {
 };
 typedef int (*rye_hit_fn)(void *arg, const struct rye_hit *hit);
 
-RYE_API int rye_search(struct rye *rye, const char *query, size_t limit, rye_hit_fn fn, void *arg,
-		       struct rye_err *err);
+struct rye_query {
+	const char *text;
+	size_t limit;
+	rye_hit_fn fn;
+	void *arg;
+};
+
+RYE_API int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err);
 
 /* ---- verification and signing of many, keys ---- */
 
@@ -104,12 +114,15 @@ struct rye_verdict {
 typedef int (*rye_verdict_fn)(void *arg, const struct rye_verdict *verdict, size_t done,
 			      size_t total);
 
-/* pattern: "<kind>:<id or glob>", or NULL for every item of every space. */
-RYE_API int rye_verify_all(struct rye *rye, const char *pattern, rye_verdict_fn fn, void *arg,
-			   struct rye_err *err);
-/* Signs items of one space (project or user); a NULL pattern: every signable item there. */
-RYE_API int rye_sign_all(struct rye *rye, const char *pattern, enum rye_space space,
-			 rye_verdict_fn fn, void *arg, struct rye_err *err);
+struct rye_batch {
+	const char *pattern; /* "<kind>:<id or glob>"; NULL: every item */
+	enum rye_space space; /* signing: RYE_PROJECT or RYE_USER; verifying: all are looked at */
+	rye_verdict_fn fn;
+	void *arg;
+};
+
+RYE_API int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
+RYE_API int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
 
 struct rye_key {
 	char fingerprint[17];

@@ -141,8 +141,15 @@ struct rye_entry {
 };
 typedef int (*rye_entry_fn)(void *arg, const struct rye_entry *entry); /* nonzero stops */
 
-RYE_API int rye_list(struct rye *rye, enum rye_kind kind, const char *dir, bool plus,
-		     rye_entry_fn fn, void *arg, struct rye_err *err);
+struct rye_walk {
+	enum rye_kind kind;
+	const char *dir; /* "" is the root */
+	bool plus; /* verdicts and sizes are wanted */
+	rye_entry_fn fn;
+	void *arg;
+};
+
+RYE_API int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err);
 
 /* ---- views ---- */
 
@@ -159,13 +166,24 @@ enum rye_view {
 	RYE_VIEW__MAX
 };
 
-/* query: "a=b&c=d", percent-encoded inputs, or NULL. */
-RYE_API int rye_view(struct rye *rye, enum rye_kind kind, const char *id, enum rye_view view,
-		     const char *query, struct rye_blob **ret, struct rye_err *err);
+struct rye_ask {
+	enum rye_kind kind;
+	const char *id;
+	enum rye_view view;
+	const char *query; /* "a=b&c=d", percent-encoded inputs, or NULL */
+};
+
+RYE_API int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+		     struct rye_err *err);
 
 /* Where the winning file lies: space index and path below that space's .ai. */
-RYE_API int rye_source(struct rye *rye, enum rye_kind kind, const char *id, int *ret_space,
-		       char path[1024], struct rye_err *err);
+struct rye_place {
+	int space;
+	char path[1024];
+};
+
+RYE_API int rye_source(struct rye *rye, enum rye_kind kind, const char *id, struct rye_place *ret,
+		       struct rye_err *err);
 
 /* ---- spaces, for the pass-through ---- */
 

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state/threads as files: real ones byte for byte, derived ones from the registry's row, and
+ * `ctl`. Reading never changes anything; an unknown name is RYE_NOT_FOUND.
+ */
+#include "thread/inner.h"
+
+#include "base/auto.h"
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/pidfd.h>
+
+/* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
+#define REAL_MAX RYE_OUTPUT_MAX
+
+struct view {
+	int dir;
+	struct registry_row row;
+};
+
+static const char *const real[] = {
+	"capabilities.md", "output",	  "request.json",     "result.json",
+	"spawn.log",	   "thread.json", "transcript.jsonl",
+};
+
+static void put_line(struct rye_buf *buf, const char *text)
+{
+	if (*text)
+		buf_addf(buf, "%s\n", text);
+}
+
+static void put_status(const struct view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.status);
+}
+
+static void put_directive(const struct view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.directive);
+}
+
+static void put_created(const struct view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.created_at);
+}
+
+static void put_updated(const struct view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.updated_at);
+}
+
+static void put_completed(const struct view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.completed_at);
+}
+
+static void put_pid(const struct view *view, struct rye_buf *buf)
+{
+	if (view->row.pid > 0)
+		buf_addf(buf, "%lld\n", (long long)view->row.pid);
+}
+
+static void put_alive(const struct view *view, struct rye_buf *buf)
+{
+	struct runner runner;
+	auto_close int pidfd = runner_read(view->dir, &runner) ? runner_pidfd(&runner) : -1;
+
+	buf_adds(buf, pidfd >= 0 && !registry_terminal(view->row.status) ? "1\n" : "0\n");
+}
+
+static void put_error(const struct view *view, struct rye_buf *buf)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *doc = NULL;
+
+	if (io_read_at(view->dir, "result.json", REAL_MAX, &blob) < 0)
+		return;
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS,
+			 "result.json", NULL);
+	rye_blob_unref(blob);
+	put_line(buf, json_str(doc, "error"));
+}
+
+struct derived {
+	const char *name;
+	void (*put)(const struct view *view, struct rye_buf *buf);
+};
+
+static const struct derived derived[] = {
+	{ "alive", put_alive },		{ "completed", put_completed }, { "created", put_created },
+	{ "directive", put_directive }, { "error", put_error },		{ "pid", put_pid },
+	{ "status", put_status },	{ "updated", put_updated },
+};
+
+static int open_view(struct threads *threads, const char *id, struct view *ret, struct rye_err *err)
+{
+	auto_close int root = -1;
+	struct db *db;
+	int r = thread_id_check(id, err);
+
+	if (!r)
+		r = threads_registry(threads, false, &db, err);
+	if (!r)
+		r = registry_get(db, id, false, &ret->row, err);
+	if (r)
+		return r;
+	root = thread_root(threads->env.opt->project, false, err);
+	if (root < 0)
+		return root;
+	ret->dir = thread_dir(root, id, false, err);
+	return ret->dir < 0 ? ret->dir : 0;
+}
+
+static int listed(void *arg, const struct registry_row *row)
+{
+	struct rye_buf *ids = arg;
+
+	buf_add(ids, row->thread_id, strlen(row->thread_id) + 1);
+	return 0;
+}
+
+int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	struct rye_err none = { 0 };
+	struct db *db;
+	int r = threads_registry(threads, false, &db, &none);
+
+	if (r == -(int)RYE_NOT_FOUND)
+		return 0;
+	if (!r)
+		r = registry_each(db, false, listed, &ids, &none);
+	if (r) {
+		if (err)
+			*err = none;
+		return r;
+	}
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		if (fn(arg, ids.data + at))
+			break;
+	return 0;
+}
+
+int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
+		  struct rye_err *err)
+{
+	struct view view = { .dir = -1 };
+	auto_close int dir = -1;
+	int r = open_view(threads, id, &view, err);
+
+	if (r)
+		return r;
+	dir = view.dir;
+	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
+		if (fn(arg, derived[i].name))
+			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (faccessat(dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 && fn(arg, real[i]))
+			return 0;
+	return 0;
+}
+
+static int read_real(int dir, const char *name, struct rye_blob **ret, struct rye_err *err)
+{
+	auto_close int fd = io_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW);
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	char chunk[16384];
+	off_t at = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return rye_fail_sys(err, -fd, "%s", name);
+	/* A log grows while it is read: what is there now is what there is. */
+	while (buf.len < REAL_MAX && (n = pread(fd, chunk, sizeof(chunk), at)) > 0) {
+		buf_add(&buf, chunk, (size_t)n);
+		at += n;
+	}
+	*ret = buf_blob(&buf);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
+}
+
+int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
+		 struct rye_err *err)
+{
+	struct view view = { .dir = -1 };
+	auto_close int dir = -1;
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	int r = open_view(threads, id, &view, err);
+
+	if (r)
+		return r;
+	dir = view.dir;
+	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
+		if (strcmp(derived[i].name, name))
+			continue;
+		derived[i].put(&view, &buf);
+		*ret = buf_blob(&buf);
+		return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (!strcmp(real[i], name))
+			return read_real(dir, name, ret, err);
+	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
+}
+
+static int signal_runner(const struct view *view, int number, struct rye_err *err)
+{
+	struct runner runner;
+	auto_close int pidfd = -1;
+
+	if (registry_terminal(view->row.status))
+		return rye_fail(err, RYE_BUSY, "thread %s has ended already (%s)",
+				view->row.thread_id, view->row.status);
+	if (runner_read(view->dir, &runner)) {
+		if (!runner.here)
+			return rye_fail(err, RYE_DENIED,
+					"thread %s runs on another host or in another pid "
+					"namespace",
+					view->row.thread_id);
+		pidfd = runner_pidfd(&runner);
+	}
+	if (pidfd < 0)
+		return rye_fail(err, RYE_BUSY, "thread %s has no living runner",
+				view->row.thread_id);
+	if (runner.pid == getpid())
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"thread %s runs inside the mount itself; it ends with its tool",
+				view->row.thread_id);
+	if (pidfd_send_signal(pidfd, number, NULL, 0) < 0)
+		return rye_fail_sys(err, errno, "cannot signal thread %s", view->row.thread_id);
+	return 0;
+}
+
+static int ctl_cancel(struct threads *threads, const struct view *view, struct rye_err *err)
+{
+	(void)threads;
+	return signal_runner(view, SIGTERM, err);
+}
+
+static int ctl_kill(struct threads *threads, const struct view *view, struct rye_err *err)
+{
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	if (!r)
+		r = signal_runner(view, SIGKILL, err);
+	if (r)
+		return r;
+	thread_kill_strays(view->row.thread_id);
+	threads_record_loss(db, view->dir, view->row.thread_id, "killed", "Killed by request");
+	return 0;
+}
+
+static int remove_files(int dir)
+{
+	auto_close int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!list)
+		return -errno;
+	steal_fd(&copy);
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dir, entry->d_name, 0);
+	return 0;
+}
+
+static int ctl_delete(struct threads *threads, const struct view *view, struct rye_err *err)
+{
+	auto_close int root = -1;
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	if (r)
+		return r;
+	if (!registry_terminal(view->row.status))
+		return rye_fail(err, RYE_BUSY, "thread %s is still %s; cancel it first",
+				view->row.thread_id, view->row.status);
+	root = thread_root(threads->env.opt->project, false, err);
+	if (root < 0)
+		return root;
+	remove_files(view->dir);
+	unlinkat(root, view->row.thread_id, AT_REMOVEDIR);
+	r = registry_delete(db, view->row.thread_id, err);
+	if (!r)
+		threads_ended(threads, view->row.thread_id);
+	return r;
+}
+
+struct verb {
+	const char *name;
+	int (*run)(struct threads *threads, const struct view *view, struct rye_err *err);
+};
+
+static const struct verb verbs[] = {
+	{ "cancel", ctl_cancel },
+	{ "delete", ctl_delete },
+	{ "kill", ctl_kill },
+};
+
+int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)
+{
+	struct rye_span word = span_trim(text);
+	const char *blank = memchr(word.ptr, ' ', word.len);
+	struct view view = { .dir = -1 };
+	auto_close int dir = -1;
+	int r = open_view(threads, id, &view, err);
+
+	if (r)
+		return r;
+	dir = view.dir;
+	if (blank)
+		word.len = (size_t)(blank - word.ptr); /* what follows is a reason for the log */
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (span_eq(word, verbs[i].name))
+			return verbs[i].run(threads, &view, err);
+	return rye_fail(err, RYE_INVALID, "unknown verb %.*s: cancel, kill or delete is wanted",
+			(int)(word.len < 40 ? word.len : 40), word.ptr);
+}

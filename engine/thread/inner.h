@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inner.h: what the files of thread/ share. A watched runner is a row of the table below with
+ * a pidfd in the worker's epoll set; its waiters hang on it.
+ */
+#ifndef RYE_THREAD_INNER_H
+#define RYE_THREAD_INNER_H
+
+#include "store/registry.h"
+#include "thread/dir.h"
+#include "thread/thread.h"
+
+#include <pthread.h>
+
+struct thread_waiter {
+	rye_done_fn fn;
+	void *arg;
+	struct thread_waiter *next;
+	char id[1025];
+};
+
+struct watched {
+	char id[1025];
+	pid_t pid;
+	int pidfd;
+	bool child; /* of this process: has to be reaped */
+	struct watched *next;
+};
+
+struct threads {
+	struct threads_env env;
+	pthread_mutex_t lock; /* watched, waiters, registry pointer, stopping */
+	struct watched *watched;
+	struct thread_waiter *waiters;
+	struct db *registry; /* opened at first use */
+	pthread_t worker;
+	int epoll, wake; /* wake: eventfd, written to stop or to look again */
+	bool started, stopping;
+};
+
+#define ORDERS_FD 3 /* the runner's descriptors, see thread_runner() */
+#define LOCK_FD 4
+
+/* A memfd with the request and the engine's options. */
+int runner_orders(const struct threads *threads, const char *id, const json_t *request,
+		  struct rye_err *err);
+/* 0 or a positive errno. */
+int runner_spawn(int dir, int order, int lock, pid_t *ret_pid);
+
+/* The registry of this project; RYE_NOT_FOUND when it does not exist and `create` is false. */
+int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
+/* Puts a runner under watch; takes the pidfd. Twice is fine. */
+void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd);
+/* Looks at one row whose runner may be gone; records its end if so. */
+void threads_recover(struct threads *threads, const char *id, int exit_status);
+/* Tells waiters and the change function that a thread has a terminal status. */
+void threads_ended(struct threads *threads, const char *id);
+int threads_worker_start(struct threads *threads);
+void threads_worker_stop(struct threads *threads);
+
+/* result.json, then the registry: the row is what says that it is over. */
+int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
+		       const struct rye_outcome *outcome);
+/* An outcome that only says what became of a thread. */
+int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
+			const char *why);
+
+#endif

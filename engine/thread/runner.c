@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runner process: opens the engine of its own with the launcher's options, runs one
+ * request, records its end. It belongs to nobody: unmount or a crash of the daemon does not
+ * touch it. SIGTERM, SIGINT and SIGHUP cancel; a second one ends it at once (threads 15.3).
+ *
+ * Order at the end: result.json, then the registry's row; the lock goes with the process.
+ */
+#include "thread/inner.h"
+
+#include "base/auto.h"
+#include "base/io.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+struct job {
+	struct rye_outcome outcome;
+	struct rye_call *call;
+	sigset_t signals;
+	bool cancelled;
+};
+
+static const char *text_or_null(const json_t *doc, const char *key)
+{
+	return json_string_value(json_object_get(doc, key));
+}
+
+static void read_options(const json_t *doc, struct rye_options *ret)
+{
+	*ret = (struct rye_options){
+		.project = json_str(doc, "project"),
+		.user_base = text_or_null(doc, "user_base"),
+		.system_roots = text_or_null(doc, "system_roots"),
+		.env_names = text_or_null(doc, "env_names"),
+		.mountpoint = text_or_null(doc, "mountpoint"),
+		.compat = json_flag(doc, "compat", false),
+		.dev_mode = json_flag(doc, "dev_mode", false),
+		.venv = json_flag(doc, "venv", false),
+		.sandbox = (unsigned)json_int(doc, "sandbox", RYE_SANDBOX_AUTO),
+	};
+}
+
+/* Runs on a worker of the engine; the main thread sits in sigwaitinfo until SIGUSR2. */
+static void on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct job *job = arg;
+
+	job->outcome = *outcome;
+	rye_blob_ref(outcome->reply);
+	rye_blob_ref(outcome->output);
+	job->outcome.trace = NULL;
+	job->outcome.message = "";
+	kill(getpid(), SIGUSR2);
+}
+
+static void wait_for_end(struct job *job)
+{
+	for (;;) {
+		int number = sigwaitinfo(&job->signals, NULL);
+
+		if (number == SIGUSR2)
+			return;
+		if (number < 0)
+			continue;
+		if (job->cancelled)
+			raise(SIGKILL); /* recovery records it; nothing half-written remains */
+		job->cancelled = true;
+		rye_call_cancel(job->call, RYE_CANCELLED);
+	}
+}
+
+static int record(const json_t *doc, struct job *job, int dir)
+{
+	const char *id = json_str(doc, "thread_id");
+	const char *status = job->outcome.code == RYE_OK ? "completed" :
+			     job->cancelled		 ? "cancelled" :
+							   "error";
+	auto_close int root = thread_root(json_str(doc, "project"), false, NULL);
+	struct db *db = NULL;
+	char link[64], path[4200];
+	ssize_t n;
+	int r;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	n = readlink(link, path, 4096);
+	if (root < 0 || n < 0)
+		return 1;
+	snprintf(path + n, sizeof(path) - (size_t)n, "/registry.db");
+	if (registry_open(path, &db, NULL))
+		return 1;
+	printf("%s", job->outcome.reply->data);
+	fflush(stdout);
+	r = threads_record_end(db, dir, id, status, &job->outcome);
+	db_close(db);
+	return r ? 1 : 0;
+}
+
+static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
+{
+	struct job job = { .outcome = { .code = err->code } };
+	auto_json json_t *reply = json_object();
+	int r;
+
+	json_sets(reply, "status", "error");
+	json_sets(reply, "error", err->msg);
+	job.outcome.reply = json_blob(reply, false);
+	r = job.outcome.reply ? record(doc, &job, dir) : 1;
+	rye_blob_unref(job.outcome.reply);
+	return r;
+}
+
+static int run(const json_t *doc, int dir)
+{
+	struct job job = { 0 };
+	struct rye_options options;
+	auto_buf struct rye_buf message = RYE_BUF_INIT;
+	struct rye_request request = { .verb = RYE_EXECUTE, .id = "", .uid = getuid() };
+	struct rye_err err = { 0 };
+	struct rye *rye;
+	int r;
+
+	read_options(doc, &options);
+	sigemptyset(&job.signals);
+	sigaddset(&job.signals, SIGTERM);
+	sigaddset(&job.signals, SIGINT);
+	sigaddset(&job.signals, SIGHUP);
+	sigaddset(&job.signals, SIGUSR2);
+	/* Before the engine starts workers: they inherit the mask, sigwaitinfo gets them all. */
+	pthread_sigmask(SIG_BLOCK, &job.signals, NULL);
+	if (rye_open(&options, &rye, &err))
+		return fail_early(doc, dir, &err);
+	json_put(&message, json_object_get(doc, "request"), true);
+	request.message = (struct rye_span){ message.data, message.len };
+	rye_start(rye, &request, on_done, &job, &job.call);
+	wait_for_end(&job);
+	r = record(doc, &job, dir);
+	rye_call_unref(job.call);
+	rye_blob_unref(job.outcome.reply);
+	rye_blob_unref(job.outcome.output);
+	rye_close(rye);
+	return r;
+}
+
+int thread_runner(void)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *doc = NULL;
+	auto_close int root = -1, dir = -1;
+	struct rye_err err = { 0 };
+
+	if (fcntl(ORDERS_FD, F_GETFD) < 0 ||
+	    io_read_fd(ORDERS_FD, RYE_MESSAGE_MAX * 2, &blob, NULL) < 0) {
+		fprintf(stderr, "ryefs thread-run: is started by the engine, not by hand\n");
+		return 2;
+	}
+	io_cloexec(LOCK_FD);
+	close(ORDERS_FD);
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "orders", &err);
+	rye_blob_unref(blob);
+	root = doc ? thread_root(json_str(doc, "project"), false, &err) : -1;
+	dir = root < 0 ? -1 : thread_dir(root, json_str(doc, "thread_id"), false, &err);
+	if (dir < 0) {
+		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
+		return 1;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	signal(SIGPIPE, SIG_IGN);
+	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
+	if (runner_write(dir, &err))
+		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
+	return run(doc, dir);
+}

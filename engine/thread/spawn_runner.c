@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting the runner process: what it is told (a memfd), what it inherits (orders and lock,
+ * nothing else), where its output goes. posix_spawn only: a fork of a big multithreaded
+ * process costs tens of milliseconds.
+ */
+#include "thread/inner.h"
+
+#include "base/auto.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+
+/* What the runner needs to open the same engine and run the request; no secrets in it. */
+static json_t *orders(const struct threads *threads, const char *id, const json_t *request)
+{
+	const struct rye_options *opt = threads->env.opt;
+	json_t *doc = json_object();
+
+	json_sets(doc, "thread_id", id);
+	json_set(doc, "request", json_incref((json_t *)request));
+	json_sets(doc, "project", opt->project);
+	json_sets(doc, "user_base", opt->user_base);
+	json_sets(doc, "system_roots", opt->system_roots);
+	json_sets(doc, "env_names", opt->env_names);
+	json_sets(doc, "mountpoint", opt->mountpoint);
+	json_set(doc, "compat", json_boolean(opt->compat));
+	json_set(doc, "dev_mode", json_boolean(opt->dev_mode));
+	json_set(doc, "venv", json_boolean(opt->venv));
+	json_set(doc, "sandbox", json_integer(opt->sandbox));
+	return doc;
+}
+
+int runner_orders(const struct threads *threads, const char *id, const json_t *request,
+		  struct rye_err *err)
+{
+	auto_json json_t *doc = orders(threads, id, request);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_close int fd = memfd_create("rye-orders", MFD_CLOEXEC);
+	int r;
+
+	json_put(&text, doc, true);
+	if (fd < 0 || text.failed)
+		return rye_fail_sys(err, fd < 0 ? errno : ENOMEM, "cannot hand over the request");
+	r = io_write_all(fd, text.data, text.len);
+	if (r < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return rye_fail_sys(err, r < 0 ? -r : errno, "cannot hand over the request");
+	return steal_fd(&fd);
+}
+
+/* A new session of its own, output in spawn.log, nothing inherited but orders and lock. */
+int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
+{
+	char name[] = "ryefs", verb[] = "thread-run";
+	char *const argv[] = { name, verb, NULL };
+	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
+	auto_close int log =
+		openat(dir, "spawn.log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
+	auto_close int high_order = fcntl(order, F_DUPFD_CLOEXEC, 10);
+	auto_close int high_lock = fcntl(lock, F_DUPFD_CLOEXEC, 10);
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int r;
+
+	if (high_log < 0 || high_order < 0 || high_lock < 0)
+		return errno;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, high_log, 1);
+	posix_spawn_file_actions_adddup2(&actions, high_log, 2);
+	posix_spawn_file_actions_adddup2(&actions, high_order, ORDERS_FD);
+	posix_spawn_file_actions_adddup2(&actions, high_lock, LOCK_FD);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}

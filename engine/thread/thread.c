@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening and closing, starting runners, adopting runs of this process. The launcher takes the
+ * directory's lock, inserts the row, and only then hands the lock to the runner: nobody can
+ * take a starting thread for a dead one (threads 15).
+ */
+#include "thread/inner.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+
+int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
+{
+	auto_close int root = -1;
+	char link[64], path[4200];
+	struct db *db = NULL;
+	ssize_t n;
+	int r;
+
+	WITH_LOCK(&threads->lock)
+		db = threads->registry;
+	if (db) {
+		*ret = db;
+		return 0;
+	}
+	root = thread_root(threads->env.opt->project, create, err);
+	if (root < 0)
+		return root;
+	/* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	n = readlink(link, path, 4096);
+	if (n < 0)
+		return rye_fail_sys(err, errno, "state/threads");
+	snprintf(path + n, sizeof(path) - (size_t)n, "/registry.db");
+	if (!create && access(path, F_OK) < 0)
+		return rye_fail(err, RYE_NOT_FOUND, "no threads yet");
+	r = registry_open(path, &db, err);
+	if (r)
+		return r;
+	WITH_LOCK(&threads->lock) {
+		if (!threads->registry)
+			threads->registry = steal(&db);
+		*ret = threads->registry;
+	}
+	db_close(db);
+	return 0;
+}
+
+static int recover_row(void *arg, const struct registry_row *row)
+{
+	struct rye_buf *ids = arg;
+
+	buf_add(ids, row->thread_id, strlen(row->thread_id) + 1);
+	return 0;
+}
+
+/* Rows first, then work: the database is not to be called from inside its own walk. */
+static void recover_all(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL))
+		return;
+	if (registry_each(db, true, recover_row, &ids, NULL))
+		return;
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		threads_recover(threads, ids.data + at, -1);
+}
+
+int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err)
+{
+	struct threads *threads = calloc(1, sizeof(*threads));
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (!threads)
+		return rye_fail(err, RYE_IO, "out of memory");
+	threads->env = *env;
+	pthread_mutex_init(&threads->lock, NULL);
+	threads->epoll = epoll_create1(EPOLL_CLOEXEC);
+	threads->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (threads->epoll < 0 || threads->wake < 0 ||
+	    epoll_ctl(threads->epoll, EPOLL_CTL_ADD, threads->wake, &event) < 0) {
+		int sys = errno;
+
+		threads_close(threads);
+		return rye_fail_sys(err, sys, "cannot watch threads");
+	}
+	recover_all(threads);
+	*ret = threads;
+	return 0;
+}
+
+void threads_close(struct threads *threads)
+{
+	if (!threads)
+		return;
+	threads_worker_stop(threads);
+	while (threads->watched) {
+		struct watched *next = threads->watched->next;
+
+		close(threads->watched->pidfd);
+		free(threads->watched);
+		threads->watched = next;
+	}
+	db_close(threads->registry);
+	if (threads->epoll >= 0)
+		close(threads->epoll);
+	if (threads->wake >= 0)
+		close(threads->wake);
+	pthread_mutex_destroy(&threads->lock);
+	free(threads);
+}
+
+static int make_dir(struct threads *threads, const char *id, const json_t *request,
+		    struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, true, err);
+	auto_close int dir = root < 0 ? root : thread_dir(root, id, true, err);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int r;
+
+	if (dir < 0)
+		return dir;
+	json_put(&text, request, true);
+	r = thread_write(dir, "request.json", (struct rye_span){ text.data, text.len }, err);
+	return r ? r : steal_fd(&dir);
+}
+
+int threads_launch(struct threads *threads, const char *ref, const json_t *request,
+		   struct launched *ret, struct rye_err *err)
+{
+	auto_close int dir = -1, lock = -1, order = -1;
+	struct launched launched = { 0 };
+	struct db *db;
+	int r;
+
+	thread_id_new(launched.thread_id);
+	dir = make_dir(threads, launched.thread_id, request, err);
+	if (dir < 0)
+		return dir;
+	lock = thread_lock(dir);
+	if (lock < 0)
+		return rye_fail_sys(err, -lock, "cannot lock thread %s", launched.thread_id);
+	order = runner_orders(threads, launched.thread_id, request, err);
+	if (order < 0)
+		return order;
+	r = threads_registry(threads, true, &db, err);
+	if (!r)
+		r = registry_insert(db, launched.thread_id, ref, err);
+	if (r)
+		return r;
+	r = runner_spawn(dir, order, lock, &launched.pid);
+	if (r) {
+		char why[160];
+
+		snprintf(why, sizeof(why), "Failed to spawn async process: %s", strerrordesc_np(r));
+		threads_record_loss(db, dir, launched.thread_id, "error", why);
+		return rye_fail(err, RYE_IO, "%s", why);
+	}
+	registry_running(db, launched.thread_id, launched.pid, NULL);
+	threads_watch(threads, launched.thread_id, launched.pid, pidfd_open(launched.pid, 0));
+	*ret = launched;
+	return 0;
+}
+
+int threads_adopt(struct threads *threads, const char *ref, const json_t *request,
+		  struct launched *ret, struct rye_err *err)
+{
+	struct launched launched = { .pid = getpid() };
+	auto_close int dir = -1, lock = -1;
+	struct db *db;
+	int r;
+
+	thread_id_new(launched.thread_id);
+	dir = make_dir(threads, launched.thread_id, request, err);
+	if (dir < 0)
+		return dir;
+	r = runner_write(dir, err);
+	if (!r)
+		r = threads_registry(threads, true, &db, err);
+	if (!r)
+		r = registry_insert(db, launched.thread_id, ref, err);
+	if (!r)
+		r = registry_running(db, launched.thread_id, launched.pid, err);
+	if (r)
+		return r;
+	*ret = launched;
+	return 0;
+}
+
+void threads_adopted_end(struct threads *threads, const char *id, const struct rye_outcome *outcome)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+	const char *status = outcome->code == RYE_OK	    ? "completed" :
+			     outcome->code == RYE_CANCELLED ? "cancelled" :
+							      "error";
+	struct db *db;
+
+	if (dir >= 0 && !threads_registry(threads, false, &db, NULL))
+		threads_record_end(db, dir, id, status, outcome);
+	threads_ended(threads, id);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The watching worker: one epoll set of pidfds. A runner that ends wakes it; it reaps the
+ * child, makes sure that the row has a terminal status ("running" for ever is a defect), and
+ * tells the waiters. Rows of other processes' making are looked at every 30 seconds.
+ *
+ * Lock: threads->lock for the tables only; callbacks, files and the database without it.
+ */
+#include "thread/inner.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#define SCAN_MS 30000 /* threads 15.5 */
+#define LOST "Process died"
+
+int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
+		       const struct rye_outcome *outcome)
+{
+	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+	int r;
+
+	if (outcome->output)
+		thread_write(dir, "output",
+			     (struct rye_span){ outcome->output->data, outcome->output->len },
+			     NULL);
+	r = thread_write(dir, "result.json", reply, NULL);
+	/* Also when the disk is full: the row then carries the result alone. */
+	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
+		r = -(int)RYE_IO;
+	return r;
+}
+
+int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
+			const char *why)
+{
+	auto_json json_t *doc = json_object();
+	struct rye_outcome outcome = { .code = RYE_IO };
+	int r;
+
+	json_sets(doc, "status", "error");
+	json_sets(doc, "error", why);
+	json_sets(doc, "thread_id", id);
+	outcome.reply = json_blob(doc, false);
+	if (!outcome.reply)
+		return -(int)RYE_IO;
+	r = threads_record_end(registry, dir, id, status, &outcome);
+	rye_blob_unref(outcome.reply);
+	return r;
+}
+
+static void notify(struct threads *threads, const char *id)
+{
+	struct rye_change change = { .type = RYE_CHANGE_THREAD, .path = id, .kind = RYE_KIND__MAX };
+
+	if (threads->env.changed)
+		threads->env.changed(threads->env.changed_arg, &change);
+}
+
+static struct thread_waiter *take_waiters(struct threads *threads, const char *id)
+{
+	struct thread_waiter *taken = NULL;
+
+	WITH_LOCK(&threads->lock)
+		for (struct thread_waiter **at = &threads->waiters; *at;) {
+			struct thread_waiter *waiter = *at;
+
+			if (strcmp(waiter->id, id)) {
+				at = &waiter->next;
+				continue;
+			}
+			*at = waiter->next;
+			waiter->next = taken;
+			taken = waiter;
+		}
+	return taken;
+}
+
+static void tell(struct thread_waiter *waiters, enum rye_code code, const char *status)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	struct rye_outcome outcome = { .code = code, .message = "" };
+
+	buf_addf(&line, "%s\n", status);
+	outcome.reply = outcome.output = buf_blob(&line);
+	while (waiters && outcome.reply) {
+		struct thread_waiter *next = waiters->next;
+
+		waiters->fn(waiters->arg, &outcome);
+		free(waiters);
+		waiters = next;
+	}
+	rye_blob_unref(outcome.reply);
+}
+
+void threads_ended(struct threads *threads, const char *id)
+{
+	struct thread_waiter *waiters = take_waiters(threads, id);
+	struct registry_row row;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
+		snprintf(row.status, sizeof(row.status), "not_found");
+	tell(waiters, RYE_OK, row.status);
+	notify(threads, id);
+}
+
+/* Is the row still open although nobody works on it? The lock decides (threads 15.4). */
+static void settle(struct threads *threads, struct db *db, const struct registry_row *row,
+		   int exit_status)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, row->thread_id, false, NULL);
+	auto_close int lock = dir < 0 ? -1 : thread_lock(dir);
+	struct runner runner;
+	char why[96] = LOST;
+
+	if (dir >= 0 && runner_read(dir, &runner)) {
+		int pidfd = runner_pidfd(&runner);
+
+		if (pidfd >= 0) {
+			threads_watch(threads, row->thread_id, runner.pid, pidfd);
+			return;
+		}
+		if (!runner.here)
+			return; /* another host's or namespace's: never ours to judge */
+	}
+	if (lock < 0 && dir >= 0)
+		return; /* a runner lives, or is just starting */
+	if (dir < 0 && row->pid > 1 && process_start((pid_t)row->pid))
+		return; /* a row of another implementation whose process lives */
+	if (exit_status >= 0 && WIFSIGNALED(exit_status))
+		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
+	thread_kill_strays(row->thread_id);
+	if (dir >= 0)
+		threads_record_loss(db, dir, row->thread_id, "error", why);
+	else
+		registry_finish(db, row->thread_id, "error", NULL, NULL);
+	threads_ended(threads, row->thread_id);
+}
+
+void threads_recover(struct threads *threads, const char *id, int exit_status)
+{
+	struct registry_row row;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
+		return;
+	if (registry_terminal(row.status))
+		threads_ended(threads, id);
+	else
+		settle(threads, db, &row, exit_status);
+}
+
+void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd)
+{
+	struct watched *watched = pidfd >= 0 ? calloc(1, sizeof(*watched)) : NULL;
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = pidfd };
+	bool known = false;
+
+	if (!watched) {
+		if (pidfd >= 0)
+			close(pidfd);
+		return;
+	}
+	snprintf(watched->id, sizeof(watched->id), "%s", id);
+	watched->pid = pid;
+	watched->pidfd = pidfd;
+	WITH_LOCK(&threads->lock) {
+		for (struct watched *w = threads->watched; w; w = w->next)
+			known = known || !strcmp(w->id, id);
+		if (!known) {
+			watched->next = threads->watched;
+			threads->watched = watched;
+		}
+	}
+	if (known) {
+		close(pidfd);
+		free(watched);
+		return;
+	}
+	epoll_ctl(threads->epoll, EPOLL_CTL_ADD, pidfd, &event);
+	threads_worker_start(threads);
+}
+
+static void on_exit_of(struct threads *threads, int pidfd)
+{
+	struct watched *ended = NULL;
+	int status = -1;
+
+	WITH_LOCK(&threads->lock)
+		for (struct watched **at = &threads->watched; *at; at = &(*at)->next)
+			if ((*at)->pidfd == pidfd) {
+				ended = *at;
+				*at = ended->next;
+				break;
+			}
+	if (!ended)
+		return;
+	epoll_ctl(threads->epoll, EPOLL_CTL_DEL, pidfd, NULL);
+	/* Fails with ECHILD when another process started it: then there is nothing to reap. */
+	if (waitpid(ended->pid, &status, WNOHANG) != ended->pid)
+		status = -1;
+	close(pidfd);
+	threads_recover(threads, ended->id, status);
+	free(ended);
+}
+
+static int collect(void *arg, const struct registry_row *row)
+{
+	buf_add(arg, row->thread_id, strlen(row->thread_id) + 1);
+	return 0;
+}
+
+static void scan(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) ||
+	    registry_each(db, true, collect, &ids, NULL))
+		return;
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		threads_recover(threads, ids.data + at, -1);
+}
+
+static void *work(void *arg)
+{
+	struct threads *threads = arg;
+
+	for (;;) {
+		struct epoll_event events[16];
+		int n = epoll_wait(threads->epoll, events, 16, SCAN_MS);
+		bool stop = false;
+
+		WITH_LOCK(&threads->lock)
+			stop = threads->stopping;
+		if (stop)
+			return NULL;
+		for (int i = 0; i < n; i++)
+			if (events[i].data.fd != threads->wake)
+				on_exit_of(threads, events[i].data.fd);
+		if (n == 0)
+			scan(threads);
+	}
+}
+
+int threads_worker_start(struct threads *threads)
+{
+	int r = 0;
+
+	WITH_LOCK(&threads->lock)
+		if (!threads->started && !threads->stopping) {
+			r = pthread_create(&threads->worker, NULL, work, threads);
+			threads->started = r == 0;
+		}
+	return -r;
+}
+
+void threads_worker_stop(struct threads *threads)
+{
+	struct thread_waiter *waiters = NULL;
+	bool started = false;
+	uint64_t one = 1;
+
+	WITH_LOCK(&threads->lock) {
+		threads->stopping = true;
+		started = threads->started;
+		waiters = steal(&threads->waiters);
+	}
+	if (started && write(threads->wake, &one, sizeof(one)) == sizeof(one))
+		pthread_join(threads->worker, NULL);
+	tell(waiters, RYE_CANCELLED, "cancelled");
+}
+
+int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
+		 struct thread_waiter **ret, struct rye_err *err)
+{
+	struct thread_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct registry_row row;
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	if (!r)
+		r = registry_get(db, id, false, &row, err);
+	if (r || !waiter) {
+		free(waiter);
+		return r ? r : rye_fail(err, RYE_IO, "out of memory");
+	}
+	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
+	waiter->fn = who->fn;
+	waiter->arg = who->arg;
+	*ret = waiter;
+	WITH_LOCK(&threads->lock) {
+		waiter->next = threads->waiters;
+		threads->waiters = waiter;
+	}
+	/* After queueing: an end between the look and the queue would be missed. */
+	threads_recover(threads, id, -1);
+	return 0;
+}
+
+bool threads_unwait(struct threads *threads, struct thread_waiter *waiter)
+{
+	bool found = false;
+
+	WITH_LOCK(&threads->lock)
+		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
+			if (*at == waiter) {
+				*at = waiter->next;
+				waiter->next = NULL;
+				found = true;
+				break;
+			}
+	if (found)
+		tell(waiter, RYE_CANCELLED, "cancelled");
+	return found;
+}
+
+bool threads_of_process(struct threads *threads, const pid_t *chain, size_t n, char ref[1040])
+{
+	char id[1025] = "";
+	struct registry_row row;
+	struct db *db;
+
+	WITH_LOCK(&threads->lock)
+		for (struct watched *w = threads->watched; w && !*id; w = w->next)
+			for (size_t i = 0; i < n && !*id; i++)
+				if (chain[i] == w->pid)
+					snprintf(id, sizeof(id), "%s", w->id);
+	if (!*id || threads_registry(threads, false, &db, NULL) ||
+	    registry_get(db, id, false, &row, NULL))
+		return false;
+	snprintf(ref, 1040, "%s", row.directive);
+	return true;
+}
