@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* The registry of threads: its rows, its one-way statuses, files of other implementations. */
+#include "rye_test.h"
+
+#include "store/registry.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct fixture {
+	char dir[64], path[96];
+	struct db *db;
+	struct rye_err err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	snprintf(f->dir, sizeof(f->dir), "/tmp/rye-registry-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/registry.db", f->dir);
+	assert_int_equal(registry_open(f->path, &f->db, &f->err), 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char path[128];
+
+	db_close(f->db);
+	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", NULL }; *s; s++) {
+		snprintf(path, sizeof(path), "%s%s", f->path, *s);
+		unlink(path);
+	}
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+static void a_row_goes_from_created_to_completed(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_row row;
+
+	assert_int_equal(registry_insert(f->db, "a", "tool:x", &f->err), 0);
+	assert_int_equal(registry_get(f->db, "a", false, &row, &f->err), 0);
+	assert_string_equal(row.status, "created");
+	assert_string_equal(row.directive, "tool:x");
+	assert_int_equal(registry_running(f->db, "a", 42, &f->err), 0);
+	assert_int_equal(registry_finish(f->db, "a", "completed", "{\"x\":1}", &f->err), 0);
+	assert_int_equal(registry_get(f->db, "a", true, &row, &f->err), 0);
+	assert_string_equal(row.status, "completed");
+	assert_int_equal(row.pid, 42);
+	assert_string_equal(row.result, "{\"x\":1}");
+	assert_true(strlen(row.completed_at) > 20);
+	free(row.result);
+}
+
+static void a_terminal_status_is_final(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_row row;
+
+	registry_insert(f->db, "a", "tool:x", &f->err);
+	registry_finish(f->db, "a", "killed", "{}", &f->err);
+	registry_finish(f->db, "a", "completed", "{\"late\":1}", &f->err);
+	registry_running(f->db, "a", 7, &f->err);
+	assert_int_equal(registry_get(f->db, "a", true, &row, &f->err), 0);
+	assert_string_equal(row.status, "killed");
+	assert_string_equal(row.result, "{}");
+	free(row.result);
+}
+
+static void a_taken_id_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(registry_insert(f->db, "a", "tool:x", &f->err), 0);
+	assert_int_equal(registry_insert(f->db, "a", "tool:y", &f->err), -RYE_BUSY);
+}
+
+static void a_living_row_cannot_be_deleted(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_row row;
+
+	registry_insert(f->db, "a", "tool:x", &f->err);
+	registry_delete(f->db, "a", &f->err);
+	assert_int_equal(registry_get(f->db, "a", false, &row, &f->err), 0);
+	registry_finish(f->db, "a", "error", NULL, &f->err);
+	registry_delete(f->db, "a", &f->err);
+	assert_int_equal(registry_get(f->db, "a", false, &row, &f->err), -RYE_NOT_FOUND);
+	assert_string_equal(f->err.msg, "Thread not found: a");
+}
+
+static int count(void *arg, const struct registry_row *row)
+{
+	(void)row;
+	++*(int *)arg;
+	return 0;
+}
+
+static void active_rows_are_those_not_ended(void **state)
+{
+	struct fixture *f = *state;
+	int active = 0, all = 0;
+
+	registry_insert(f->db, "a", "tool:x", &f->err);
+	registry_insert(f->db, "b", "tool:x", &f->err);
+	registry_finish(f->db, "b", "completed", "{}", &f->err);
+	assert_int_equal(registry_each(f->db, true, count, &active, &f->err), 0);
+	assert_int_equal(registry_each(f->db, false, count, &all, &f->err), 0);
+	assert_int_equal(active, 1);
+	assert_int_equal(all, 2);
+}
+
+static void columns_missing_in_an_old_file_are_added(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_row row;
+	struct db *old;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	assert_int_equal(
+		db_open(path,
+			"CREATE TABLE threads (result TEXT, thread_id TEXT PRIMARY KEY, "
+			"status TEXT DEFAULT 'created', directive TEXT NOT NULL, "
+			"created_at TEXT, updated_at TEXT, completed_at TEXT, pid INTEGER, "
+			"parent_id TEXT)",
+			&old, &f->err),
+		0);
+	db_close(old);
+	assert_int_equal(registry_open(path, &old, &f->err), 0);
+	assert_int_equal(registry_insert(old, "a", "tool:x", &f->err), 0);
+	assert_int_equal(registry_get(old, "a", false, &row, &f->err), 0);
+	db_close(old);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_row_goes_from_created_to_completed, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_terminal_status_is_final, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_taken_id_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_living_row_cannot_be_deleted, setup, teardown),
+		cmocka_unit_test_setup_teardown(active_rows_are_those_not_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(columns_missing_in_an_old_file_are_added, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests_name("store_registry", tests, NULL, NULL);
+}
