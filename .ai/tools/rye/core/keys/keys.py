@@ -1,0 +1,143 @@
+"""Signing keys: make one, see them, trust or forget others.
+
+Keys are the engine's business; this tool asks it through the command line and never reads a
+private key file. It needs the program named by RYE_RYEFS, or ryefs on PATH:
+
+    generate   ryefs keygen [--force] [--owner OWNER]
+    import     ryefs keygen --from - [--force] [--owner OWNER]   (PEM on standard input)
+    list       ryefs keys
+    info       ryefs keys, the row whose status is "signing"
+    trust      ryefs trust KEY [--owner OWNER]
+    remove     ryefs untrust FINGERPRINT
+
+each with --json and --project PROJECT.
+"""
+
+import json
+import os
+import subprocess
+
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "rye/core/keys"
+__tool_description__ = "Make a signing key, list keys, trust a key or stop trusting it"
+__requires__ = ["fs.read", "fs.write", "keys.manage"]
+
+CONFIG = {"env": ["RYE_SIGNING_KEY"]}
+
+CONFIG_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "action": {
+            "type": "string",
+            "description": "What to do",
+            "enum": ["generate", "import", "info", "trust", "list", "remove"],
+        },
+        "fingerprint": {
+            "type": "string",
+            "description": "trust, remove: the key, 16 hex digits",
+            "pattern": "^[0-9a-f]{16}$",
+        },
+        "key_file": {
+            "type": "string",
+            "description": "trust: a public key or trust file of the project, instead of a fingerprint",
+        },
+        "owner": {"type": "string", "description": "generate, import, trust: whose key it is"},
+        "space": {
+            "type": "string",
+            "description": "trust: keys are trusted in the user's space only",
+            "enum": ["user"],
+            "default": "user",
+        },
+        "force": {
+            "type": "boolean",
+            "description": "generate, import: replace the existing key",
+            "default": False,
+        },
+    },
+    "required": ["action"],
+}
+
+TIME_LIMIT_S = 60
+
+
+def ask(project_path, arguments, text=None):
+    """Run one verb of the command line; its JSON answer."""
+    program = os.environ.get("RYE_RYEFS") or "ryefs"
+    command = [program, *arguments, "--json", "--project", project_path]
+    try:
+        done = subprocess.run(
+            command, input=text or "", capture_output=True, text=True, timeout=TIME_LIMIT_S
+        )
+    except FileNotFoundError:
+        raise ValueError("The ryefs program was not found: " + program) from None
+    except subprocess.TimeoutExpired:
+        raise ValueError("ryefs %s did not answer" % arguments[0]) from None
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise ValueError(said or "ryefs %s failed" % arguments[0])
+    return json.loads(done.stdout or "{}")
+
+
+def owner_of(params):
+    return ["--owner", params["owner"]] if params.get("owner") else []
+
+
+def make(params, project_path):
+    force = ["--force"] if params.get("force") else []
+    return ask(project_path, ["keygen", *force, *owner_of(params)])
+
+
+def take(params, project_path):
+    pem = os.environ.get("RYE_SIGNING_KEY", "").replace("\\n", "\n").strip()
+    if not pem:
+        raise ValueError("Set RYE_SIGNING_KEY to the private key's PEM text")
+    force = ["--force"] if params.get("force") else []
+    return ask(project_path, ["keygen", "--from", "-", *force, *owner_of(params)], pem + "\n")
+
+
+def listing(params, project_path):
+    answer = ask(project_path, ["keys"])
+    keys = answer if isinstance(answer, list) else answer.get("keys", [])
+    return {"keys": keys, "count": len(keys)}
+
+
+def own(params, project_path):
+    for key in listing(params, project_path)["keys"]:
+        if key.get("status") == "signing":
+            return key
+    raise ValueError("There is no signing key yet; make one with the action generate")
+
+
+def trust(params, project_path):
+    if bool(params.get("fingerprint")) == bool(params.get("key_file")):
+        raise ValueError("trust needs fingerprint or key_file")
+    key = params.get("fingerprint") or os.path.join(project_path, params["key_file"])
+    return ask(project_path, ["trust", key, *owner_of(params)])
+
+
+def remove(params, project_path):
+    if not params.get("fingerprint"):
+        raise ValueError("remove needs fingerprint")
+    return ask(project_path, ["untrust", params["fingerprint"]])
+
+
+ACTIONS = {
+    "generate": make,
+    "import": take,
+    "info": own,
+    "list": listing,
+    "remove": remove,
+    "trust": trust,
+}
+
+
+def execute(params, project_path):
+    action = ACTIONS.get(params.get("action"))
+    if action is None:
+        return {"success": False, "error": "Unknown action. Valid: " + ", ".join(sorted(ACTIONS))}
+    try:
+        return {"success": True, "data": action(params, project_path)}
+    except (OSError, ValueError) as error:
+        return {"success": False, "error": str(error)}
