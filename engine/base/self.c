@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the installed bundle from the program's own place, so that an installation can be
+ * moved and a build tree works without being installed. Reads /proc/self/exe and one variable
+ * of the environment; keeps nothing.
+ */
+#include "base/self.h"
+
+#include "base/auto.h"
+#include "base/buf.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where `meson install` puts it, for programs that were moved away from their bin/. */
+#ifndef RYE_BUNDLE_DIR
+#define RYE_BUNDLE_DIR "/usr/local/share/ryefs/bundle"
+#endif
+
+char *self_path(void)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return NULL;
+	path[n] = 0;
+	return strdup(path);
+}
+
+/* The directory when it holds a .ai, else NULL. */
+static char *with_workspace(const char *dir, const char *below)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
+
+	buf_addf(&path, "%s%s/.ai", dir, below);
+	if (path.failed || stat(path.data, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NULL;
+	path.data[path.len - strlen("/.ai")] = 0;
+	return buf_steal(&path);
+}
+
+char *self_system_roots(void)
+{
+	static const char *const below[] = { "/../share/ryefs/bundle", "/bundle" };
+	const char *told = getenv("RYE_SYSTEM_SPACES");
+	auto_free char *self = self_path();
+	char *end = self ? strrchr(self, '/') : NULL;
+	char *found = NULL;
+
+	if (told)
+		return strdup(told);
+	if (end)
+		*end = 0;
+	for (size_t i = 0; end && !found && i < ARRAY_SIZE(below); i++)
+		found = with_workspace(self, below[i]);
+	return found ? found : with_workspace(RYE_BUNDLE_DIR, "");
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for the engine from a program that a person may interrupt. Signals are blocked in
+ * every thread and read from a descriptor; the first one cancels the run, whose outcome is
+ * still waited for, so that no process of it is left behind.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+struct waiting {
+	struct rye_outcome outcome; /* written by done, read after `event` has fired */
+	int event;
+};
+
+static void signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void call_block_signals(void)
+{
+	sigset_t set;
+
+	signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void done(void *arg, const struct rye_outcome *outcome)
+{
+	struct waiting *waiting = arg;
+	uint64_t one = 1;
+
+	waiting->outcome = *outcome;
+	waiting->outcome.reply = outcome->reply ? rye_blob_ref(outcome->reply) : NULL;
+	waiting->outcome.output = outcome->output ? rye_blob_ref(outcome->output) : NULL;
+	waiting->outcome.trace = outcome->trace ? rye_blob_ref(outcome->trace) : NULL;
+	waiting->outcome.message = strdup(outcome->message ? outcome->message : "");
+	if (write(waiting->event, &one, sizeof(one)) < 0)
+		perror("ryefs: eventfd");
+}
+
+static int await(struct waiting *waiting, struct rye_call *call, int signal_fd)
+{
+	struct pollfd fds[] = { { waiting->event, POLLIN, 0 }, { signal_fd, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+	int seen = 0;
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return seen;
+		if (fds[0].revents)
+			return seen;
+		if (!(fds[1].revents & POLLIN) || read(signal_fd, &info, sizeof(info)) < 0)
+			continue;
+		seen = (int)info.ssi_signo;
+		rye_call_cancel(call, RYE_INTERRUPTED);
+	}
+}
+
+static int open_fds(struct waiting *waiting, int *ret_signal_fd)
+{
+	sigset_t set;
+
+	signals(&set);
+	waiting->event = eventfd(0, EFD_CLOEXEC);
+	*ret_signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
+}
+
+int call_wait(struct cli *cli, const struct rye_request *req, struct rye_outcome *ret,
+	      int *ret_signal)
+{
+	struct waiting waiting = { .event = -1 };
+	struct rye_call *call = NULL;
+	auto_close int signal_fd = -1;
+
+	if (open_fds(&waiting, &signal_fd) < 0)
+		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
+	rye_start(cli->rye, req, done, &waiting, &call);
+	*ret_signal = await(&waiting, call, signal_fd);
+	rye_call_unref(call);
+	close(waiting.event);
+	*ret = waiting.outcome;
+	return CLI_OK;
+}
+
+void call_done(struct rye_outcome *outcome)
+{
+	rye_blob_unref(outcome->reply);
+	rye_blob_unref(outcome->output);
+	rye_blob_unref(outcome->trace);
+	free((char *)outcome->message);
+}
+
+int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
+		     struct rye_err *err)
+{
+	struct waiting waiting = { .event = -1 };
+	struct rye_call *call = NULL;
+	auto_close int signal_fd = -1;
+	int sys = open_fds(&waiting, &signal_fd);
+	int failed;
+
+	if (sys < 0)
+		return rye_fail_sys(err, -sys, "cannot wait for thread %s", id);
+	failed = rye_thread_wait(cli->rye, id, done, &waiting, &call, err);
+	if (!failed)
+		*ret_signal = await(&waiting, call, signal_fd);
+	if (call)
+		rye_call_unref(call);
+	close(waiting.event);
+	if (!failed)
+		*ret = waiting.outcome;
+	return failed;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of verbs and what is common to all: --help, --version, an unknown word's nearest
+ * neighbour, one invocation from argv to exit status. A verb is a row here, a declaration in
+ * verbs.h and a file of its own; it sees the engine through rye.h only.
+ */
+#include <rye/cli.h>
+
+#include "base/auto.h"
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define REFS "REF is KIND:ID, as in tool:rye/bash/bash; "
+
+static const struct cli_verb verbs[] = {
+	{ .name = "doctor",
+	  .usage = "",
+	  .help = "say what is wrong with this workspace and machine, and what mends it",
+	  .more = "Exit status 1 when something wants mending.",
+	  .run = verb_doctor },
+	{ .name = "execute",
+	  .usage = "REF [JSON | - | KEY=VALUE...]",
+	  .help = "run a tool, follow a directive, consult knowledge",
+	  .more = REFS "a plain ID does when only one kind has it. Parameters are one JSON\n"
+		       "object (- reads it from standard input), or KEY=VALUE words: VALUE is "
+		       "text where\nthe item's schema says so, else JSON if it reads as JSON. "
+		       "KEY:=JSON is always JSON.\nPrints the reply.",
+	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_OUTPUT | CLI_TRACE,
+	  .min = 1,
+	  .max = -1,
+	  .run = verb_execute },
+	{ .name = "fetch",
+	  .usage = "REF",
+	  .help = "print an item's source, or copy it to another space",
+	  .flags = CLI_FORCE | CLI_FROM | CLI_TO,
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_fetch },
+	{ .name = "init",
+	  .usage = "[DIR]",
+	  .help = "make DIR a workspace: directories, a signing key if you have none",
+	  .more = "What is there already is left alone.",
+	  .flags = CLI_SAMPLE,
+	  .max = 1,
+	  .run = verb_init },
+	{ .name = "keygen",
+	  .usage = "",
+	  .help = "make your signing key and trust it",
+	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you "
+		  "alone.",
+	  .flags = CLI_FORCE,
+	  .run = verb_keygen },
+	{ .name = "keys",
+	  .usage = "",
+	  .help = "list the keys there are and which of them count",
+	  .run = verb_keys },
+	{ .name = "search",
+	  .usage = "WORD...",
+	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
+	  .flags = CLI_LIMIT,
+	  .min = 1,
+	  .max = -1,
+	  .run = verb_search },
+	{ .name = "sign",
+	  .usage = "REF...",
+	  .help = "sign items of the project (or, with --space user, of yours)",
+	  .more = REFS "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of\nan item's "
+		       "file does as well.",
+	  .flags = CLI_ALL | CLI_SPACE,
+	  .max = -1,
+	  .run = verb_sign },
+	{ .name = "threads",
+	  .usage = "[list | show ID | wait ID | cancel ID | kill ID | delete ID]",
+	  .help = "runs that go on by themselves: see, await, end and forget them",
+	  .more = "wait prints the final status; its exit status is 0 for \"completed\".",
+	  .max = 2,
+	  .run = verb_threads },
+	{ .name = "trust",
+	  .usage = "KEY",
+	  .help = "trust a public key: a PEM or key file, a fingerprint, or \"self\"",
+	  .more = "A fingerprint is looked for among the project's own key files, which do not\n"
+		  "count until you say so here. The key is added to your user space.",
+	  .flags = CLI_OWNER,
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_trust },
+	{ .name = "umount",
+	  .usage = "MOUNTPOINT",
+	  .help = "end a mount; runs that it waits for are cancelled",
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_umount },
+	{ .name = "untrust",
+	  .usage = "FINGERPRINT",
+	  .help = "take a key out of your user space's trusted ones",
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_untrust },
+	{ .name = "verify",
+	  .usage = "[REF...]",
+	  .help = "check signatures: of every item, or of those named",
+	  .more = REFS "ID may be a pattern. Without REF only what is refused is printed.",
+	  .max = -1,
+	  .run = verb_verify },
+};
+
+static const struct cli_verb *find(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(verbs[i].name, word))
+			return &verbs[i];
+	return NULL;
+}
+
+bool rye_cli_knows(const char *word)
+{
+	static const char *const own[] = { "--help", "-h", "help", "--version", "-V" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (!strcmp(own[i], word))
+			return true;
+	return find(word) != NULL;
+}
+
+#define NEAR_MAX 24 /* longer words are no misspelt verb */
+
+/* How many letters must be put in, taken out, replaced or swapped with their neighbour. */
+static int distance(const char *a, const char *b)
+{
+	int d[NEAR_MAX + 1][NEAR_MAX + 1];
+	int n = (int)strlen(a), m = (int)strlen(b);
+
+	for (int i = 0; i <= n; i++)
+		d[i][0] = i;
+	for (int j = 0; j <= m; j++)
+		d[0][j] = j;
+	for (int i = 1; i <= n; i++) {
+		for (int j = 1; j <= m; j++) {
+			int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (d[i - 1][j] + 1 < best)
+				best = d[i - 1][j] + 1;
+			if (d[i][j - 1] + 1 < best)
+				best = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
+				best = d[i - 2][j - 2] + 1;
+			d[i][j] = best;
+		}
+	}
+	return d[n][m];
+}
+
+const char *rye_cli_suggest(const char *word)
+{
+	const char *best = NULL;
+	int nearest = 3;
+
+	if (strlen(word) > NEAR_MAX || strlen(word) < 2)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		int d = distance(word, verbs[i].name);
+
+		if (d < nearest && !verbs[i].hidden) {
+			nearest = d;
+			best = verbs[i].name;
+		}
+	}
+	return !best && distance(word, "mount") < 3 ? "mount" : best;
+}
+
+static void help_all(FILE *to)
+{
+	fputs("ryefs: a file system over a signed .ai workspace\n\n"
+	      "usage: ryefs [mount] SOURCE MOUNTPOINT [-o OPTION,...] [-f] [-d]\n"
+	      "       ryefs VERB [OPTION...] [OPERAND...]\n\n"
+	      "  mount     show SOURCE/.ai, verified, at MOUNTPOINT (ryefs mount --help)\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!verbs[i].hidden)
+			fprintf(to, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\nryefs VERB --help says more; man ryefs, man 7 ryefs. Exit status: 0 well,\n"
+	      "1 failed, 2 wrong call, 3 not found, 4 refused (signature, trust), 5 denied.\n",
+	      to);
+}
+
+static int unknown(const char *word)
+{
+	const char *near = rye_cli_suggest(word);
+
+	fprintf(stderr, "ryefs: there is no verb \"");
+	out_text(stderr, word);
+	fprintf(stderr, near ? "\"; did you mean \"%s\"?\n" : "\"%s\n", near ? near : "");
+	fputs("mend with: ryefs --help\n", stderr);
+	return CLI_USAGE;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+	struct cli cli = { .verb = verb };
+	int status = options_read(&cli, argc, argv);
+
+	if (status == CLI_OK && cli.opt.help)
+		options_help(verb, stdout);
+	else if (status == CLI_OK)
+		status = verb->run(&cli);
+	rye_close(cli.rye);
+	free(cli.project);
+	/* a full disk or a closed pipe must not look like success */
+	if ((fflush(stdout) || ferror(stdout)) && status == CLI_OK)
+		status = cli_complain(&cli, CLI_FAILED, NULL, "cannot write to standard output");
+	return status;
+}
+
+int rye_cli_main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	const struct cli_verb *verb = find(word);
+
+	if (verb)
+		return run(verb, argc - 2, argv + 2);
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		printf("ryefs %s\n", RYE_VERSION);
+		return CLI_OK;
+	}
+	if (!strcmp(word, "help") && argc == 3 && (verb = find(argv[2]))) {
+		options_help(verb, stdout);
+		return CLI_OK;
+	}
+	if (!*word || !rye_cli_knows(word)) {
+		if (*word)
+			return unknown(word);
+		help_all(stderr);
+		return CLI_USAGE;
+	}
+	help_all(stdout);
+	return CLI_OK;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli.h: what the verbs share: one invocation, its options, how it speaks and how it ends.
+ * One thread, except where a verb waits for the engine (call.c).
+ */
+#ifndef RYE_CLI_CLI_H
+#define RYE_CLI_CLI_H
+
+#include "base/json.h"
+
+#include <stdio.h>
+
+/* Exit statuses; docs/files.md and ryefs(1) list them. */
+enum cli_exit {
+	CLI_OK,
+	CLI_FAILED, /* the thing failed: a tool, some of several items, a check */
+	CLI_USAGE, /* the call was wrong: verb, option, JSON, parameter */
+	CLI_NOT_FOUND,
+	CLI_REFUSED, /* unsigned, changed, moved or not trusted */
+	CLI_DENIED,
+};
+
+/* Which options a verb takes besides the shared ones; rows in options.c. */
+enum cli_flag {
+	CLI_SHARED = 0,
+	CLI_ALL = 1 << 0,
+	CLI_ASYNC = 1 << 1,
+	CLI_DRY_RUN = 1 << 2,
+	CLI_FORCE = 1 << 3,
+	CLI_FROM = 1 << 4,
+	CLI_LIMIT = 1 << 5,
+	CLI_OUTPUT = 1 << 6,
+	CLI_OWNER = 1 << 7,
+	CLI_SAMPLE = 1 << 8,
+	CLI_SPACE = 1 << 9,
+	CLI_TO = 1 << 10,
+	CLI_TRACE = 1 << 11,
+};
+
+struct cli_opts {
+	const char *project, *user, *system, *env;
+	bool compat, venv, json, quiet, help;
+	bool all, async, dry_run, force, output, sample, trace;
+	const char *from, *limit, *owner, *space, *to;
+};
+
+struct cli;
+
+struct cli_verb {
+	const char *name;
+	const char *usage; /* what follows the name */
+	const char *help; /* one line */
+	const char *more; /* paragraphs of --help, or NULL */
+	unsigned flags;
+	int min, max; /* operands; max -1: any number */
+	bool hidden;
+	int (*run)(struct cli *cli); /* exit status */
+};
+
+struct cli {
+	const struct cli_verb *verb;
+	struct cli_opts opt;
+	int argc;
+	char **argv; /* operands only */
+	char *project; /* absolute; set by cli_open */
+	struct rye *rye; /* set by cli_open, closed by rye_cli_main */
+	bool in_bar; /* a progress bar stands on the terminal's last line */
+};
+
+/* ---- options.c ---- */
+
+/* Sorts argv[2…] into options and operands (in place); exit status, CLI_OK to go on. */
+int options_read(struct cli *cli, int argc, char **argv);
+void options_help(const struct cli_verb *verb, FILE *to);
+
+enum cli_need {
+	CLI_ANY_PLACE, /* without a project the current directory stands for one */
+	CLI_PROJECT, /* a .ai here or above is wanted */
+};
+/* Opens the engine; CLI_OK or an exit status, the reason told. */
+int cli_open(struct cli *cli, enum cli_need need);
+
+/* ---- out.c ---- */
+
+struct out_column {
+	const char *key, *head;
+	bool right;
+};
+
+enum cli_exit exit_of(enum rye_code code);
+/* "ryefs VERB: message", then how to mend it (REF in the remedy becomes ref); exit status. */
+int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref);
+/* The same for a sentence of the verb's own; mend may be NULL. */
+int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
+	RYE_PRINTF(4, 5);
+int cli_misuse(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
+/* A remark on stderr, unless -q. */
+void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
+
+/* What helps against this code, the ref in REF's place; false: nothing worth saying. */
+bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
+
+/* Text from files and names, with control characters made visible. */
+void out_text(FILE *to, const char *text);
+/* One JSON value and a newline; indented when a person reads it. */
+void out_json(const json_t *value);
+/* {"status": "success", key: value}, or "value sentence" (NULL: nothing) for people. CLI_OK. */
+int out_success(struct cli *cli, const char *key, const char *value, const char *sentence);
+/* An array of objects: as JSON with --json, else a table (nothing for an empty one). */
+void out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n);
+void out_blob(FILE *to, const struct rye_blob *blob); /* with a newline at its end */
+
+/* ---- progress.c ---- */
+
+/* Draws when it has lasted longer than a second and stderr is a terminal. */
+struct progress {
+	struct cli *cli;
+	const char *what; /* "verifying" */
+	int64_t since_ms, drawn_ms;
+};
+void progress_start(struct progress *progress, struct cli *cli, const char *what);
+void progress_step(struct progress *progress, size_t done, size_t total);
+void progress_end(struct progress *progress);
+
+/* ---- call.c ---- */
+
+/* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
+void call_block_signals(void);
+/*
+ * As rye_call_sync, but ^C cancels the run. *ret_signal: which one came, or 0. *ret is the
+ * caller's (call_done), its message included.
+ */
+int call_wait(struct cli *cli, const struct rye_request *req, struct rye_outcome *ret,
+	      int *ret_signal);
+int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
+		     struct rye_err *err);
+void call_done(struct rye_outcome *outcome);
+#define auto_outcome __attribute__((cleanup(call_done)))
+
+#include "cli/verbs.h"
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs fetch: an item's verified source on standard output, or, with --to, a copy in another
+ * space. Speaks through the fetch primitive, so that the rules are the mount's.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void print(struct cli *cli, const struct rye_outcome *outcome)
+{
+	auto_json json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
+	const char *copied = json_str(reply, "destination_path");
+	const json_t *content = json_object_get(reply, "content");
+
+	if (cli->opt.json || !reply)
+		out_blob(stdout, outcome->reply);
+	else if (*copied)
+		printf("copied %s to %s\n", cli->argv[0], copied);
+	else if (cli->opt.to)
+		cli_note(cli, "%s is in %s space already", cli->argv[0], cli->opt.to);
+	else if (content)
+		fwrite(json_string_value(content), 1, json_string_length(content), stdout);
+	else
+		out_json(reply);
+}
+
+int verb_fetch(struct cli *cli)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *message = json_object();
+	auto_outcome struct rye_outcome outcome = { 0 };
+	struct rye_request req = { .verb = RYE_FETCH, .kind = RYE_KIND__MAX, .id = "" };
+	struct rye_err err = { 0 };
+	int signal = 0, status;
+
+	call_block_signals();
+	status = cli_open(cli, CLI_ANY_PLACE);
+	if (status != CLI_OK)
+		return status;
+	json_sets(message, "item_id", cli->argv[0]);
+	if (cli->opt.from)
+		json_sets(message, "source", cli->opt.from);
+	if (cli->opt.to)
+		json_sets(message, "destination", cli->opt.to);
+	if (cli->opt.force)
+		json_set(message, "overwrite", json_true());
+	json_put(&text, message, false);
+	req.message = (struct rye_span){ text.data, text.len };
+	req.uid = getuid();
+	status = call_wait(cli, &req, &outcome, &signal);
+	if (status != CLI_OK)
+		return status;
+	if (outcome.code == RYE_OK) {
+		print(cli, &outcome);
+		return CLI_OK;
+	}
+	err.code = outcome.code;
+	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);
+	return cli_fail(cli, &err, cli->argv[0]);
+}

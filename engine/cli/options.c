@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of all verbs in one table, so that the same word means the same everywhere,
+ * and what they mean for the engine: which project, which spaces. Owns nothing but
+ * cli->project.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct flag {
+	const char *name;
+	char letter;
+	unsigned bit; /* CLI_SHARED: every verb takes it */
+	size_t at; /* in struct cli_opts: a bool, or a const char * when there is an arg */
+	const char *arg;
+	const char *help;
+};
+
+#define AT(field) offsetof(struct cli_opts, field)
+
+static const struct flag flags[] = {
+	{ "all", 'a', CLI_ALL, AT(all), NULL, "every item of the space" },
+	{ "async", 0, CLI_ASYNC, AT(async), NULL, "start it as a thread and return" },
+	{ "dry-run", 'n', CLI_DRY_RUN, AT(dry_run), NULL, "check everything, run nothing" },
+	{ "force", 'f', CLI_FORCE, AT(force), NULL, "replace what is there" },
+	{ "from", 0, CLI_FROM, AT(from), "SPACE", "look only in project, user or system" },
+	{ "limit", 0, CLI_LIMIT, AT(limit), "N", "at most N hits (20)" },
+	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output, not the reply" },
+	{ "owner", 0, CLI_OWNER, AT(owner), "NAME", "whose key it is" },
+	{ "sample", 0, CLI_SAMPLE, AT(sample), NULL, "put signed sample items in" },
+	{ "space", 0, CLI_SPACE, AT(space), "SPACE", "project (default) or user" },
+	{ "to", 0, CLI_TO, AT(to), "SPACE", "copy it to project or user" },
+	{ "trace", 0, CLI_TRACE, AT(trace), NULL, "tell on stderr what was resolved, and how" },
+	{ "project", 0, CLI_SHARED, AT(project), "DIR", "parent of the .ai to work on" },
+	{ "user", 0, CLI_SHARED, AT(user), "DIR", "parent of your own .ai ($USER_SPACE, home)" },
+	{ "system", 0, CLI_SHARED, AT(system), "DIR[:DIR]", "parents of the bundles' .ai" },
+	{ "env", 0, CLI_SHARED, AT(env), "NAME[:NAME]", "variables that items may read" },
+	{ "compat", 0, CLI_SHARED, AT(compat), NULL, "accept items without a binding line" },
+	{ "venv", 0, CLI_SHARED, AT(venv), NULL, "let project tools use .venv, node_modules" },
+	{ "json", 0, CLI_SHARED, AT(json), NULL, "answer with one JSON value" },
+	{ "quiet", 'q', CLI_SHARED, AT(quiet), NULL, "no remarks, no progress" },
+	{ "help", 'h', CLI_SHARED, AT(help), NULL, "this text" },
+};
+
+static bool takes(const struct cli_verb *verb, const struct flag *flag)
+{
+	return flag->bit == CLI_SHARED || verb->flags & flag->bit;
+}
+
+void options_help(const struct cli_verb *verb, FILE *to)
+{
+	fprintf(to, "usage: ryefs %s [OPTION...]%s%s\n\n%s\n", verb->name, *verb->usage ? " " : "",
+		verb->usage, verb->help);
+	if (verb->more)
+		fprintf(to, "\n%s\n", verb->more);
+	fputc('\n', to);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		const struct flag *f = &flags[i];
+		char name[32], letter[8] = "";
+
+		if (!takes(verb, f))
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", f->name, f->arg ? " " : "",
+			 f->arg ? f->arg : "");
+		if (f->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", f->letter);
+		fprintf(to, "  %4s%-19s %s\n", letter, name, f->help);
+	}
+}
+
+static const struct flag *find_long(const struct cli *cli, const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (strlen(flags[i].name) == len && !memcmp(flags[i].name, name, len) &&
+		    takes(cli->verb, &flags[i]))
+			return &flags[i];
+	return NULL;
+}
+
+static const struct flag *find_letter(const struct cli *cli, char letter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (flags[i].letter == letter && takes(cli->verb, &flags[i]))
+			return &flags[i];
+	return NULL;
+}
+
+static void set(struct cli *cli, const struct flag *flag, const char *value)
+{
+	char *at = (char *)&cli->opt + flag->at;
+	bool on = true;
+
+	if (flag->arg)
+		memcpy(at, &value, sizeof(value));
+	else
+		memcpy(at, &on, sizeof(on));
+}
+
+/* One word that begins with "--"; *i moves over the value when it is a word of its own. */
+static int read_long(struct cli *cli, int argc, char **argv, int *i)
+{
+	const char *name = argv[*i] + 2;
+	const char *equals = strchr(name, '=');
+	size_t len = equals ? (size_t)(equals - name) : strlen(name);
+	const struct flag *flag = find_long(cli, name, len);
+
+	if (!flag)
+		return cli_misuse(cli, "there is no option --%.*s here", (int)len, name);
+	if (!flag->arg && equals)
+		return cli_misuse(cli, "--%s takes no value", flag->name);
+	if (!flag->arg || equals) {
+		set(cli, flag, equals ? equals + 1 : NULL);
+		return CLI_OK;
+	}
+	if (++*i >= argc)
+		return cli_misuse(cli, "--%s wants %s", flag->name, flag->arg);
+	set(cli, flag, argv[*i]);
+	return CLI_OK;
+}
+
+static int read_letters(struct cli *cli, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct flag *flag = find_letter(cli, *letters);
+
+		if (!flag)
+			return cli_misuse(cli, "there is no option -%c here", *letters);
+		set(cli, flag, NULL);
+	}
+	return CLI_OK;
+}
+
+int options_read(struct cli *cli, int argc, char **argv)
+{
+	int status = CLI_OK;
+
+	cli->argv = argv;
+	for (int i = 0; i < argc && status == CLI_OK; i++) {
+		if (!strcmp(argv[i], "--")) {
+			while (++i < argc)
+				cli->argv[cli->argc++] = argv[i];
+		} else if (!strncmp(argv[i], "--", 2)) {
+			status = read_long(cli, argc, argv, &i);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			status = read_letters(cli, argv[i] + 1);
+		} else {
+			cli->argv[cli->argc++] = argv[i];
+		}
+	}
+	if (status != CLI_OK || cli->opt.help)
+		return status;
+	if (cli->argc < cli->verb->min)
+		return cli_misuse(cli, "wanted: %s", cli->verb->usage);
+	if (cli->verb->max >= 0 && cli->argc > cli->verb->max)
+		return cli_misuse(cli, "\"%s\" is one operand too many", cli->argv[cli->verb->max]);
+	return CLI_OK;
+}
+
+static bool has_workspace(const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return snprintf(path, sizeof(path), "%s/.ai", dir) < (int)sizeof(path) &&
+	       stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool same_dir(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return a && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static const char *user_base(const struct cli *cli)
+{
+	const char *user = cli->opt.user ? cli->opt.user : getenv("USER_SPACE");
+
+	return user && *user ? user : getenv("HOME");
+}
+
+/*
+ * The nearest directory here or above that holds a .ai. The user space above is not a
+ * project of everything below the home directory.
+ */
+static char *find_project(const struct cli *cli, const char *here)
+{
+	auto_free char *dir = strdup(here);
+	char *slash;
+
+	while (dir) {
+		bool own = strcmp(dir, here) && same_dir(user_base(cli), *dir ? dir : "/");
+
+		if (!own && has_workspace(dir))
+			return strdup(*dir ? dir : "/");
+		slash = strrchr(dir, '/');
+		if (!slash)
+			return NULL;
+		*slash = 0;
+	}
+	return NULL;
+}
+
+static int choose_project(struct cli *cli, enum cli_need need)
+{
+	auto_free char *here = realpath(cli->opt.project ? cli->opt.project : ".", NULL);
+
+	if (!here)
+		return cli_complain(cli, CLI_NOT_FOUND, NULL, "cannot enter the project %s: %s",
+				    cli->opt.project ? cli->opt.project : ".", strerror(errno));
+	if (!cli->opt.project)
+		cli->project = find_project(cli, here);
+	else if (need == CLI_ANY_PLACE || has_workspace(here))
+		cli->project = steal(&here);
+	if (!cli->project && need == CLI_ANY_PLACE)
+		cli->project = steal(&here);
+	if (cli->project)
+		return CLI_OK;
+	return cli_complain(cli, CLI_NOT_FOUND, "ryefs init, or --project DIR",
+			    "there is no .ai in %s%s", here,
+			    cli->opt.project ? "" : " or above it");
+}
+
+static void log_to_stderr(void *arg, enum rye_level level, const char *module, const char *line)
+{
+	struct cli *cli = arg;
+
+	(void)module;
+	if (level > RYE_LOG_WARN && !getenv("RYE_DEBUG"))
+		return;
+	cli_note(cli, "%s", line);
+}
+
+int cli_open(struct cli *cli, enum cli_need need)
+{
+	const char *dev = getenv("RYE_DEV_MODE");
+	struct rye_err err = { 0 };
+	int status = choose_project(cli, need);
+	struct rye_options opt = {
+		.project = cli->project,
+		.user_base = cli->opt.user,
+		.system_roots = cli->opt.system,
+		.env_names = cli->opt.env,
+		.compat = cli->opt.compat,
+		.dev_mode = dev && !strcmp(dev, "1"),
+		.venv = cli->opt.venv,
+		.log = log_to_stderr,
+		.log_arg = cli,
+	};
+
+	if (status != CLI_OK)
+		return status;
+	if (rye_open(&opt, &cli->rye, &err))
+		return cli_fail(cli, &err, NULL);
+	return CLI_OK;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs sign: signs items of the project or the user space, one by one, by pattern or all.
+ * Every item is told with what was said about it; one that cannot be signed does not keep the
+ * others from it.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+#include "cli/ref.h"
+
+#include <string.h>
+
+struct signing {
+	struct cli *cli;
+	struct progress progress;
+	json_t *done, *failed;
+};
+
+static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct signing *signing = arg;
+	char ref[REF_MAX];
+
+	progress_step(&signing->progress, done, total);
+	if (!verdict)
+		return 0;
+	json_array_append_new(verdict->code == RYE_OK ? signing->done : signing->failed,
+			      ref_verdict_json(verdict));
+	if (signing->cli->opt.json)
+		return 0;
+	progress_end(&signing->progress);
+	ref_of(verdict, ref);
+	if (verdict->code == RYE_OK) {
+		printf("signed %s\n", ref);
+		if (verdict->message && *verdict->message)
+			cli_note(signing->cli, "%s: %s", ref, verdict->message);
+		return 0;
+	}
+	fflush(stdout);
+	fprintf(stderr, "ryefs sign: %s: ", ref);
+	out_text(stderr, verdict->message ? verdict->message : rye_code_name(verdict->code));
+	putc('\n', stderr);
+	return 0;
+}
+
+static int finish(struct cli *cli, const struct signing *signing)
+{
+	size_t done = json_array_size(signing->done), failed = json_array_size(signing->failed);
+	auto_json json_t *answer = json_object();
+
+	if (cli->opt.json) {
+		json_sets(answer, "status", "completed");
+		json_set(answer, "signed", json_incref(signing->done));
+		json_set(answer, "failed", json_incref(signing->failed));
+		json_set(answer, "total", json_integer((json_int_t)(done + failed)));
+		out_json(answer);
+	} else if (done + failed != 1) {
+		printf("signed %zu of %zu items\n", done, done + failed);
+	}
+	return failed ? CLI_FAILED : CLI_OK;
+}
+
+static int which_space(struct cli *cli, enum rye_space *ret)
+{
+	const char *space = cli->opt.space ? cli->opt.space : "project";
+
+	*ret = strcmp(space, "user") ? RYE_PROJECT : RYE_USER;
+	if (!strcmp(space, "system"))
+		return cli_complain(cli, CLI_DENIED, "ryefs fetch REF --to project",
+				    "System space items are immutable and cannot be signed. Copy "
+				    "to project or user space first.");
+	if (strcmp(space, "user") && strcmp(space, "project"))
+		return cli_misuse(cli, "--space %s: wanted project or user", space);
+	return CLI_OK;
+}
+
+int verb_sign(struct cli *cli)
+{
+	auto_json json_t *done = json_array(), *failed = json_array();
+	struct signing signing = { .cli = cli, .done = done, .failed = failed };
+	struct rye_err err = { 0 };
+	enum rye_space space;
+	int status = which_space(cli, &space);
+
+	if (status != CLI_OK)
+		return status;
+	if (!cli->argc == !cli->opt.all)
+		return cli_misuse(cli, "name the items to sign, or say --all");
+	status = cli_open(cli, space == RYE_PROJECT ? CLI_PROJECT : CLI_ANY_PLACE);
+	progress_start(&signing.progress, cli, "signing");
+	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
+		char ref[REF_MAX];
+		const char *pattern = cli->argc ? ref : NULL;
+
+		if (pattern)
+			ref_from_word(cli, cli->argv[i], ref);
+		if (rye_sign_all(cli->rye, pattern, space, take, &signing, &err))
+			status = cli_fail(cli, &err, pattern);
+	}
+	progress_end(&signing.progress);
+	return status == CLI_OK ? finish(cli, &signing) : status;
+}

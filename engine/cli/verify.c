@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs verify: verdicts of every item or of those named. Without operands only the refused
+ * ones are told; a summary ends it. Nothing is changed.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+#include "cli/ref.h"
+
+struct survey {
+	struct cli *cli;
+	struct progress progress;
+	json_t *rows;
+	size_t served, refused;
+	enum rye_code last; /* of the newest refusal */
+};
+
+static void print(const char *ref, const struct rye_verdict *verdict)
+{
+	const char *message = verdict->message ? verdict->message : "";
+
+	if (verdict->code == RYE_OK)
+		printf("ok       %s%s", ref, *message ? ": " : "");
+	else
+		printf("refused  %s: ", ref);
+	out_text(stdout, message);
+	putchar('\n');
+}
+
+static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct survey *survey = arg;
+	char ref[REF_MAX];
+
+	progress_step(&survey->progress, done, total);
+	if (!verdict)
+		return 0;
+	if (verdict->code == RYE_OK) {
+		survey->served++;
+	} else {
+		survey->refused++;
+		survey->last = verdict->code;
+	}
+	ref_of(verdict, ref);
+	if (survey->cli->opt.json)
+		json_array_append_new(survey->rows, ref_verdict_json(verdict));
+	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
+		return 0;
+	progress_end(&survey->progress);
+	print(ref, verdict);
+	return 0;
+}
+
+static int finish(struct cli *cli, const struct survey *survey)
+{
+	if (cli->opt.json)
+		out_json(survey->rows);
+	else if (cli->argc != 1 || survey->served + survey->refused > 1)
+		printf("%zu good, %zu refused\n", survey->served, survey->refused);
+	if (survey->refused == 0)
+		return CLI_OK;
+	/* a single item's status tells what kind of failure it is */
+	return survey->served + survey->refused == 1 && cli->argc == 1 ?
+		       (int)exit_of(survey->last) :
+		       CLI_FAILED;
+}
+
+int verb_verify(struct cli *cli)
+{
+	auto_json json_t *rows = json_array();
+	struct survey survey = { .cli = cli, .rows = rows };
+	struct rye_err err = { 0 };
+	int status = cli_open(cli, cli->argc ? CLI_ANY_PLACE : CLI_PROJECT);
+
+	if (status != CLI_OK)
+		return status;
+	progress_start(&survey.progress, cli, "verifying");
+	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
+		char ref[REF_MAX];
+		const char *pattern = cli->argc ? ref : NULL;
+
+		if (pattern)
+			ref_from_word(cli, cli->argv[i], ref);
+		if (rye_verify_all(cli->rye, pattern, take, &survey, &err))
+			status = cli_fail(cli, &err, pattern);
+	}
+	progress_end(&survey.progress);
+	return status == CLI_OK ? finish(cli, &survey) : status;
+}
