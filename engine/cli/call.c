@@ -114,7 +114,8 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 
 	if (sys < 0)
 		return rye_fail_sys(err, -sys, "cannot wait for thread %s", id);
-	failed = rye_thread_wait(cli->rye, id, done, &waiting, &call, err);
+	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ done, &waiting },
+				 &call, err);
 	if (!failed)
 		*ret_signal = await(&waiting, call, signal_fd);
 	if (call)

@@ -112,10 +112,11 @@ static int check_items(struct findings *findings)
 {
 	auto_json json_t *items = json_array();
 	struct survey survey = { .findings = findings, .items = items };
+	struct rye_batch batch = { .fn = take, .arg = &survey };
 	struct rye_err err = { 0 };
 
 	progress_start(&survey.progress, findings->cli, "verifying");
-	if (rye_verify_all(findings->cli->rye, NULL, take, &survey, &err)) {
+	if (rye_verify_all(findings->cli->rye, &batch, &err)) {
 		progress_end(&survey.progress);
 		return cli_fail(findings->cli, &err, NULL);
 	}

@@ -22,12 +22,13 @@ static json_t *schema_of(struct cli *cli, const char *ref)
 	enum rye_kind wanted = id_split(ref, &id);
 
 	for (int kind = RYE_DIRECTIVE; kind <= RYE_TOOL; kind++) {
+		struct rye_ask ask = { (enum rye_kind)kind, id, RYE_VIEW_SCHEMA, NULL };
 		struct rye_blob *blob = NULL;
 		json_t *schema;
 
 		if (wanted != RYE_KIND__MAX && (int)wanted != kind)
 			continue;
-		if (rye_view(cli->rye, (enum rye_kind)kind, id, RYE_VIEW_SCHEMA, NULL, &blob, NULL))
+		if (rye_view(cli->rye, &ask, &blob, NULL))
 			continue;
 		schema = json_loadb(blob->data, blob->len, 0, NULL);
 		rye_blob_unref(blob);

@@ -138,10 +138,11 @@ static int make_samples(struct making *making, int ai)
 
 	rows = sample_rows(&n);
 	for (size_t i = 0; i < n; i++) {
+		struct rye_batch batch = { rows[i].ref, RYE_PROJECT, take_signed, making };
+
 		if (!make_file(making, ai, rows[i].path, rows[i].text))
 			continue;
-		if (rye_sign_all(making->cli->rye, rows[i].ref, RYE_PROJECT, take_signed, making,
-				 &err))
+		if (rye_sign_all(making->cli->rye, &batch, &err))
 			return cli_fail(making->cli, &err, rows[i].ref);
 	}
 	return CLI_OK;

@@ -34,6 +34,7 @@ int verb_search(struct cli *cli)
 	auto_json json_t *rows = json_array();
 	auto_buf struct rye_buf query = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
+	struct rye_query ask;
 	int status;
 
 	if (limit < 1 || limit > LIMIT_MAX)
@@ -47,7 +48,8 @@ int verb_search(struct cli *cli)
 		return status;
 	if (query.failed)
 		return cli_misuse(cli, "the query is too long");
-	if (rye_search(cli->rye, query.data, (size_t)limit, add_hit, rows, &err))
+	ask = (struct rye_query){ query.data, (size_t)limit, add_hit, rows };
+	if (rye_search(cli->rye, &ask, &err))
 		return cli_fail(cli, &err, NULL);
 	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
 	if (json_array_size(rows) == 0)

@@ -92,10 +92,11 @@ int verb_sign(struct cli *cli)
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
 		const char *pattern = cli->argc ? ref : NULL;
+		struct rye_batch batch = { pattern, space, take, &signing };
 
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);
-		if (rye_sign_all(cli->rye, pattern, space, take, &signing, &err))
+		if (rye_sign_all(cli->rye, &batch, &err))
 			status = cli_fail(cli, &err, pattern);
 	}
 	progress_end(&signing.progress);

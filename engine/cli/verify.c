@@ -79,10 +79,11 @@ int verb_verify(struct cli *cli)
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
 		const char *pattern = cli->argc ? ref : NULL;
+		struct rye_batch batch = { .pattern = pattern, .fn = take, .arg = &survey };
 
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);
-		if (rye_verify_all(cli->rye, pattern, take, &survey, &err))
+		if (rye_verify_all(cli->rye, &batch, &err))
 			status = cli_fail(cli, &err, pattern);
 	}
 	progress_end(&survey.progress);
