@@ -137,7 +137,7 @@ def check_directive(item):
     if not SNAKE.fullmatch(item.stem):
         yield "a directive's name must be snake_case"
     declared = {node.get("name") for node in root.iter("input")}
-    used = set(re.findall(r"\{input:(\w+)", item.text))
+    used = set(re.findall(r"\{input:([a-z_]\w*)", item.text))
     if used - declared:
         yield "undeclared inputs: " + ", ".join(sorted(used - declared))
 

@@ -3,8 +3,7 @@
 Keys are the engine's business; this tool asks it through the command line and never reads a
 private key file. It needs the program named by RYE_RYEFS, or ryefs on PATH:
 
-    generate   ryefs keygen [--force] [--owner OWNER]
-    import     ryefs keygen --from - [--force] [--owner OWNER]   (PEM on standard input)
+    generate   ryefs keygen [--force], then ryefs trust self --owner OWNER if one is given
     list       ryefs keys
     info       ryefs keys, the row whose status is "signing"
     trust      ryefs trust KEY [--owner OWNER]
@@ -24,15 +23,13 @@ __category__ = "rye/core/keys"
 __tool_description__ = "Make a signing key, list keys, trust a key or stop trusting it"
 __requires__ = ["fs.read", "fs.write", "keys.manage"]
 
-CONFIG = {"env": ["RYE_SIGNING_KEY"]}
-
 CONFIG_SCHEMA = {
     "type": "object",
     "properties": {
         "action": {
             "type": "string",
             "description": "What to do",
-            "enum": ["generate", "import", "info", "trust", "list", "remove"],
+            "enum": ["generate", "info", "trust", "list", "remove"],
         },
         "fingerprint": {
             "type": "string",
@@ -43,7 +40,7 @@ CONFIG_SCHEMA = {
             "type": "string",
             "description": "trust: a public key or trust file of the project, instead of a fingerprint",
         },
-        "owner": {"type": "string", "description": "generate, import, trust: whose key it is"},
+        "owner": {"type": "string", "description": "generate, trust: whose key it is"},
         "space": {
             "type": "string",
             "description": "trust: keys are trusted in the user's space only",
@@ -52,7 +49,7 @@ CONFIG_SCHEMA = {
         },
         "force": {
             "type": "boolean",
-            "description": "generate, import: replace the existing key",
+            "description": "generate: replace the existing key",
             "default": False,
         },
     },
@@ -62,13 +59,13 @@ CONFIG_SCHEMA = {
 TIME_LIMIT_S = 60
 
 
-def ask(project_path, arguments, text=None):
+def ask(project_path, arguments):
     """Run one verb of the command line; its JSON answer."""
     program = os.environ.get("RYE_RYEFS") or "ryefs"
     command = [program, *arguments, "--json", "--project", project_path]
     try:
         done = subprocess.run(
-            command, input=text or "", capture_output=True, text=True, timeout=TIME_LIMIT_S
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIME_LIMIT_S
         )
     except FileNotFoundError:
         raise ValueError("The ryefs program was not found: " + program) from None
@@ -85,16 +82,10 @@ def owner_of(params):
 
 
 def make(params, project_path):
-    force = ["--force"] if params.get("force") else []
-    return ask(project_path, ["keygen", *force, *owner_of(params)])
-
-
-def take(params, project_path):
-    pem = os.environ.get("RYE_SIGNING_KEY", "").replace("\\n", "\n").strip()
-    if not pem:
-        raise ValueError("Set RYE_SIGNING_KEY to the private key's PEM text")
-    force = ["--force"] if params.get("force") else []
-    return ask(project_path, ["keygen", "--from", "-", *force, *owner_of(params)], pem + "\n")
+    answer = ask(project_path, ["keygen"] + (["--force"] if params.get("force") else []))
+    if params.get("owner"):
+        ask(project_path, ["trust", "self", *owner_of(params)])
+    return answer
 
 
 def listing(params, project_path):
@@ -125,7 +116,6 @@ def remove(params, project_path):
 
 ACTIONS = {
     "generate": make,
-    "import": take,
     "info": own,
     "list": listing,
     "remove": remove,
