@@ -13,6 +13,13 @@
 #include <sys/types.h>
 
 #define CALLER_CHAIN_MAX 12 /* ancestors remembered (no-open 3) */
+/* One open of `run` looks its name up two or three times and then writes. */
+#define CALLER_FRESH_MS 2
+/* A reply whose writer is gone lives this long (no-open 3). */
+#define CALLER_GONE_S 600
+/* Last replies kept, and their bytes: the ones used longest ago go first. */
+#define CALLER_REPLIES 4096
+#define CALLER_BYTES (64u << 20)
 
 struct process {
 	pid_t pid;
@@ -25,7 +32,7 @@ struct caller {
 	uid_t uid;
 	pid_t tid; /* as the request's header said */
 	pid_t session;
-	size_t n;
+	size_t n; /* 0: its processes are unknown, or it is a session manager itself */
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
 	bool allowed; /* passes the guard */
 	char why[128]; /* if not */
@@ -35,27 +42,37 @@ struct caller {
 struct callers;
 
 struct callers_env {
-	struct rye *rye;
+	struct rye *rye; /* NULL: no runs to recognise (tests) */
 	uid_t owner; /* of the mount */
 	bool trust_any; /* trust_callers=any */
 };
 
-int callers_open(const struct callers_env *env, struct callers **ret);
+int callers_open(const struct callers_env *env, struct callers **ret); /* 0 or -errno */
 void callers_close(struct callers *callers);
 
-/* Never NULL; an unreadable /proc makes a refused caller. Cached for 2 ms per process. */
+/* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for 2 ms
+ * per thread. The new reference is the caller's. */
 struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
 struct caller *caller_ref(struct caller *caller);
-void caller_unref(struct caller *caller);
-/* Still what it was when its node was made? Checked again at every write. */
-bool caller_same(struct callers *callers, const struct caller *caller, pid_t tid, uid_t uid);
-/* May it use this verb on this item (children of runs: `requires`)? Fills why. */
-bool caller_may(struct callers *callers, const struct caller *caller, enum rye_verb verb,
-		enum rye_kind kind, const char *id, char why[128]);
+void caller_unref(struct caller *caller); /* NULL is fine */
 
-/* Last replies, per item key ("tool:a/b", "sign", "" for the newest of any item). */
+/* What somebody is about to do with a control file. */
+struct caller_target {
+	enum rye_verb verb;
+	enum rye_kind kind;
+	const char *id;
+};
+
+/*
+ * May it? Refused callers may not, other uids than the owner may not, children of runs as
+ * far as their item's `requires` names the target and never `sign`. Fills why.
+ */
+bool caller_may(struct callers *callers, const struct caller *caller,
+		const struct caller_target *target, char why[128]);
+
+/* Last replies, per item key ("tool:a/b", "sign"). Any may be NULL; borrowed references. */
 struct last {
-	struct rye_blob *reply, *output, *trace, *errors; /* any may be NULL; borrowed refs */
+	struct rye_blob *reply, *output, *trace, *errors;
 };
 void callers_record(struct callers *callers, const struct caller *caller, const char *key,
 		    const struct last *last);
@@ -63,5 +80,13 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
 		  struct last *ret);
 void last_done(struct last *last);
+
+/* Does what `writer` left belong to `reader`, as the nearest ancestor they share decides? */
+bool callers_related(struct callers *callers, const struct caller *writer,
+		     const struct caller *reader);
+
+/* Drops replies of writers long gone; called every half minute by the talks' timer. */
+void callers_sweep(struct callers *callers);
+size_t callers_count(struct callers *callers); /* replies kept */
 
 #endif

@@ -18,6 +18,18 @@
 struct talks; /* the factory: engine, callers, options, invalidation, timers */
 struct talk;
 struct caller; /* caller.h */
+struct callers;
+struct talk_inval;
+
+/* Bytes of one conversation kept for readers; older ones read as blank lines. */
+#define TALK_KEEP (64u << 20)
+/* A write waits for its page cache invalidation no longer than this: the page may have gone
+ * and come back locked by the very writer (no-open 3). */
+#define TALK_INVAL_MS 20
+/* The kernel tells of the first signal only: look again this often. */
+#define TALK_RELOOK_MS 100
+/* A cancelled run that does not end at once no longer holds its writer. */
+#define TALK_CANCEL_MS 120
 
 struct talk_target {
 	enum rye_verb verb;
@@ -29,29 +41,61 @@ struct talks_env {
 	struct rye *rye;
 	struct callers *callers;
 	int wait_s; /* 0: until it ends */
-	/* notify_inval_inode(ino, from offset), done on the conversations' notify thread; `done`
-	 * is called when the kernel has answered or after 20 ms (no-open 3, page cache trap). */
-	void (*invalidate)(void *arg, fuse_ino_t ino, off_t from, void (*done)(void *),
-			   void *done_arg);
+	/*
+	 * notify_inval_inode(ino, from, len), posted to the conversations' notify thread and
+	 * done there; the call itself returns at once. `done` is called exactly once, when the
+	 * kernel has answered (talks has the 20 ms bound of its own), from any thread, holding
+	 * no lock. NULL: never needed (tests).
+	 */
+	void (*invalidate)(void *arg, const struct talk_inval *inval);
 	void *arg;
+	/* One line per refused message, for stderr of a foreground daemon; or NULL. */
+	void (*complain)(void *arg, const char *line);
 };
 
-int talks_open(const struct talks_env *env, struct talks **ret);
-void talks_close(struct talks *talks); /* cancels what runs, answers what is parked */
+struct talk_inval {
+	fuse_ino_t ino;
+	off_t from, len;
+	void (*done)(void *done_arg);
+	void *done_arg;
+};
 
-/* A fresh conversation whose first content is the caller's last reply, or the usage text. */
+int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno */
+/* Cancels what runs and answers what is parked; then every talk may be forgotten. */
+void talks_close(struct talks *talks);
+/* Frees it; the talks that still live keep what they need. */
+void talks_free(struct talks *talks);
+struct callers *talks_callers(struct talks *talks);
+size_t talks_running(struct talks *talks);
+
+/*
+ * A fresh conversation whose first content is the caller's last reply, or the usage text.
+ * Takes a reference of its own to who. NULL: out of memory.
+ */
 struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who);
 void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */
 void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
 
 size_t talk_size(struct talk *talk); /* exact st_size now */
-mode_t talk_mode(struct talk *talk); /* 0600, or 0000 for a refused caller */
-bool talk_busy(struct talk *talk); /* a run is in flight: attribute timeout 0 */
+mode_t talk_mode(struct talk *talk); /* permission bits: 0600, or 0 for a refused caller */
+bool talk_busy(struct talk *talk); /* a run is in flight */
 
-/* Each answers req exactly once, now or later. */
+/* ino and owner are base's; size, mode and times are filled. Timeouts are always 0. */
+void talk_stat(struct talk *talk, struct stat *st);
+
+/* A write as the kernel sent it. */
+struct talk_write {
+	struct rye_span bytes;
+	off_t off;
+	bool append; /* fi->flags & O_APPEND */
+	bool paged; /* fi->writepage: from mmap, never parsed */
+};
+
+/* Each answers req exactly once, now or later. by_handle: GETATTR came with fi. */
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base);
 void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off);
-void talk_write(struct talk *talk, fuse_req_t req, struct rye_span bytes, off_t off);
+void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *write);
+/* Size 0 empties the conversation, any other size changes nothing; never fails. */
 void talk_truncate(struct talk *talk, off_t size);
 
 #endif
