@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * editbench: from an editor's save of the source to the new bytes in the mount.
+ *
+ *   editbench [-n EDITS] VERSION-A VERSION-B SOURCE VIEW
+ *
+ * A and B are two signed versions of one item that differ in their last bytes. Each edit puts
+ * one of them over SOURCE (temporary file and rename) and reads VIEW again and again until it
+ * ends like the new one. Printed: p50, p90, p99 and the longest, in milliseconds.
+ */
+#include "bench.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIZE_MAX_FILE 65536
+#define TAIL 16
+#define GIVE_UP_S 5.0
+
+struct version {
+	char bytes[SIZE_MAX_FILE];
+	size_t len;
+};
+
+static size_t slurp(const char *path, char *bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, SIZE_MAX_FILE);
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static void save(const char *path, const struct version *version)
+{
+	char temp[4200];
+	int fd;
+
+	snprintf(temp, sizeof(temp), "%s.saving", path);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, version->bytes, version->len) != (ssize_t)version->len ||
+	    close(fd) || rename(temp, path))
+		bench_die(path);
+}
+
+static bool shows(const char *view, const struct version *version)
+{
+	static char seen[SIZE_MAX_FILE];
+	size_t n = slurp(view, seen);
+
+	return n >= TAIL && !memcmp(seen + n - TAIL, version->bytes + version->len - TAIL, TAIL);
+}
+
+static double edit(const char *source, const char *view, const struct version *version)
+{
+	double begin;
+
+	save(source, version);
+	begin = bench_now(); /* the rename is done: from here on the old bytes are wrong */
+	while (!shows(view, version))
+		if (bench_now() - begin > GIVE_UP_S) {
+			fprintf(stderr, "editbench: %s still shows the old bytes\n", view);
+			_exit(1);
+		}
+	return (bench_now() - begin) * 1e3;
+}
+
+int main(int argc, char **argv)
+{
+	static struct version versions[2];
+	int n = 500, option;
+	double *ms;
+
+	while ((option = getopt(argc, argv, "n:")) != -1) {
+		if (option != 'n')
+			return 2;
+		n = atoi(optarg);
+	}
+	if (argc - optind != 4 || n < 1) {
+		fprintf(stderr, "usage: editbench [-n EDITS] A B SOURCE VIEW\n");
+		return 2;
+	}
+	for (int i = 0; i < 2; i++) {
+		versions[i].len = slurp(argv[optind + i], versions[i].bytes);
+		if (versions[i].len < TAIL)
+			bench_die(argv[optind + i]);
+	}
+	ms = calloc((size_t)n, sizeof(*ms));
+	if (!ms)
+		bench_die("calloc");
+	for (int i = 0; i < n; i++) {
+		ms[i] = edit(argv[optind + 2], argv[optind + 3], &versions[i & 1]);
+		usleep(2000);
+	}
+	bench_sort(ms, (size_t)n);
+	printf("edit to visible: p50 %.3f ms, p90 %.3f ms, p99 %.3f ms, longest %.3f ms (%d edits)\n",
+	       ms[n / 2], ms[n * 9 / 10], ms[n * 99 / 100], ms[n - 1], n);
+	free(ms);
+	return 0;
+}
