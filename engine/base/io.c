@@ -18,11 +18,17 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+/* O_TMPFILE contains O_DIRECTORY: a mask test would take every directory for one. */
+static bool creates(uint64_t flags)
+{
+	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static int open_how(int root, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
-		.mode = flags & (O_CREAT | O_TMPFILE) ? 0666 : 0,
+		.mode = creates(flags) ? 0666 : 0,
 		.resolve = resolve,
 	};
 	int fd;

@@ -30,9 +30,9 @@ struct item_env {
 /* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
 struct verdict {
 	enum rye_code code; /* RYE_OK: may be served */
-	bool dev; /* refused, but softened by dev mode: err says why */
+	bool dev; /* served in dev mode only: notice says why it would be refused */
 	bool bound; /* the binding line covers all bytes, kind and id */
-	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" when not computed */
+	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" none, or "unverified" (dev) */
 	char sha256[SHA_HEX]; /* of the raw file bytes */
 	char fingerprint[17]; /* signer, "" when unsigned */
 	char owner[128];
@@ -52,6 +52,7 @@ struct rye_item {
 	char *abspath; /* for messages */
 	struct rye_blob *raw; /* the file's bytes, exactly */
 	struct rye_blob *text; /* what is served and parsed: verified, header lines as they were */
+	struct rye_span shebang, body; /* of text: without its header lines it is these two */
 	struct verdict verdict;
 	struct stat st;
 	json_t *meta; /* the parser's map (items 4), frozen */
@@ -73,8 +74,13 @@ struct item_ask {
 int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
 	     struct rye_err *err);
 /* A named file (dependencies, config): same checks; kind says whose rules. */
-int rye_load_path(const struct item_env *env, const struct space *space, enum rye_kind kind,
-		  const char *path, struct rye_item **ret, struct rye_err *err);
+struct path_ask {
+	const struct space *space;
+	enum rye_kind kind;
+	const char *path; /* below the space's .ai */
+};
+int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
+		  struct rye_err *err);
 
 struct rye_item *rye_item_ref(struct rye_item *item);
 void rye_item_unref(struct rye_item *item);

@@ -13,7 +13,7 @@
 struct space {
 	enum rye_space type;
 	int index; /* place in struct spaces: precedence, 0 is the project */
-	char *label; /* "project", "user", "system" */
+	const char *label; /* "project", "user", "system" */
 	char *full; /* "project", "user", "system:<bundle>" */
 	char *bundle; /* system only */
 	char *root; /* absolute path of the parent of .ai */
@@ -22,9 +22,14 @@ struct space {
 
 struct spaces {
 	size_t n;
-	struct space v[];
+	char *key_dir; /* of the signing pair; NULL: no user space to keep it in */
+	struct space v[]; /* project, user, then bundles by name */
 };
 
+/*
+ * user_base NULL: $USER_SPACE, else the home directory. system_roots NULL: as base/self.h says,
+ * sorted by bundle name. A root whose .ai does not exist is kept and looked at again.
+ */
 int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_err *err);
 void spaces_close(struct spaces *spaces);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
@@ -40,8 +45,19 @@ struct located {
 };
 
 struct item_ask;
-/* Space by space, extension by extension; then the directory-tool alias (tools 1.3). */
+/*
+ * Space by space, extension by extension; then the directory-tool alias (tools 1.3). An id that
+ * is not canonical is RYE_INVALID; a link out of its space, a FIFO or a device in the way is an
+ * error and never a reason to look further down.
+ */
 int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
 		 struct rye_err *err);
+
+/* Directories between the kind's and the file: the category an id must carry. */
+struct rye_span space_category(const char *id);
+/* The last segment of an id. Borrowed. */
+const char *space_stem(const char *id);
+/* "<root>/.ai/<path>"; free it; NULL: out of memory. */
+char *space_abspath(const struct space *space, const char *path);
 
 #endif

@@ -14,14 +14,25 @@ struct verify_ask {
 	const char *path; /* absolute, for messages */
 	struct rye_span raw;
 	bool compat;
+	bool dev; /* integrity refusals become warnings (never for system items and config) */
+};
+
+struct verified {
+	struct verdict verdict; /* filled whatever the outcome */
+	/*
+	 * What to serve and parse: the caller's reference, or NULL when it is raw itself. A new
+	 * text where compat read CR as LF or put an empty line for an unsigned shebang. Without
+	 * its header lines it is shebang followed by body.
+	 */
+	struct rye_blob *text;
+	struct rye_span shebang, body; /* in text, or in raw */
 };
 
 /*
- * Always fills *ret; on refusal *err has the format's message and ret->code == err->code.
- * *ret_text: the text to serve and parse: raw itself (one more reference is not taken: NULL
- * means "raw as it is"), or a new blob where compat changed line ends or the shebang.
+ * 0 when the bytes may be served. On refusal *err has the format's message and
+ * ret->verdict.code == err->code; nothing but the verdict is set then.
  */
-int verify_bytes(const struct item_env *env, const struct verify_ask *ask, struct verdict *ret,
-		 struct rye_blob **ret_text, struct rye_err *err);
+int verify_bytes(const struct item_env *env, const struct verify_ask *ask, struct verified *ret,
+		 struct rye_err *err);
 
 #endif

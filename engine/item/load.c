@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rye_load: located, read once, verified, parsed; the same bytes throughout. A loaded item is
+ * frozen before anyone else sees it. No lock is held here: opening and reading user files may
+ * take as long as they like.
+ */
+#include "base/auto.h"
+#include "base/id.h"
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "item/item.h"
+#include "item/parse.h"
+#include "item/space.h"
+#include "item/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+
+struct rye_item *rye_item_ref(struct rye_item *item)
+{
+	if (item)
+		atomic_fetch_add_explicit(&item->refs, 1, memory_order_relaxed);
+	return item;
+}
+
+void rye_item_unref(struct rye_item *item)
+{
+	if (!item || atomic_fetch_sub_explicit(&item->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	free(item->id);
+	free(item->path);
+	free(item->abspath);
+	rye_blob_unref(item->raw);
+	rye_blob_unref(item->text);
+	json_decref(item->meta);
+	free(item);
+}
+
+/* ---- one located file ---- */
+
+/* Integrity is softened for people's own items only (README, dev mode). */
+static bool may_soften(const struct item_env *env, const struct space *space, enum rye_kind kind)
+{
+	return env->dev_mode && space->type != RYE_SYSTEM && kind != RYE_CONFIG;
+}
+
+static int read_file(const char *abspath, int fd, struct rye_blob **ret, struct stat *st,
+		     struct rye_err *err)
+{
+	int r = io_read_fd(fd, RYE_ITEM_MAX, ret, st);
+
+	if (r == -EFBIG)
+		return rye_fail(err, RYE_TOO_BIG,
+				"%s is bigger than %u MiB, the most an item may be", abspath,
+				RYE_ITEM_MAX >> 20);
+	return r < 0 ? rye_fail_sys(err, -r, "cannot read %s", abspath) : 0;
+}
+
+/* What loading and glancing have in common. ret->raw and ret->abspath belong to the caller. */
+struct fetched {
+	struct rye_blob *raw;
+	char *abspath;
+	struct stat st;
+	struct verified verified;
+};
+
+static void fetched_done(struct fetched *f)
+{
+	rye_blob_unref(f->raw);
+	rye_blob_unref(f->verified.text);
+	free(f->abspath);
+}
+
+/* 0, or the refusal; *ret is filled as far as it came. */
+static int fetch(const struct item_env *env, enum rye_kind kind, const struct located *at,
+		 struct fetched *ret, struct rye_err *err)
+{
+	struct verify_ask ask = { .kind = kind, .id = at->id, .ext = at->ext };
+	int r;
+
+	ret->abspath = space_abspath(at->space, at->path);
+	if (!ret->abspath)
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = read_file(ret->abspath, at->fd, &ret->raw, &ret->st, err);
+	if (r < 0)
+		return r;
+	ask.path = ret->abspath;
+	ask.raw = (struct rye_span){ ret->raw->data, ret->raw->len };
+	ask.compat = env->compat;
+	ask.dev = may_soften(env, at->space, kind);
+	return verify_bytes(env, &ask, &ret->verified, err);
+}
+
+static int parse(struct rye_item *item, struct rye_err *err)
+{
+	const struct parser *parser = parse_row(item->kind, item->ext);
+
+	if (!parser) {
+		item->meta = json_object();
+		return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	}
+	item->meta = parser->parse(item->body, &item->parse);
+	if (item->meta)
+		return 0;
+	if (err)
+		*err = item->parse;
+	return rye_wrap(err, "%s", item->abspath);
+}
+
+static int build(enum rye_kind kind, const struct located *at, struct fetched *f,
+		 struct rye_item **ret, struct rye_err *err)
+{
+	auto_item struct rye_item *item = calloc(1, sizeof(*item));
+	int r;
+
+	if (!item)
+		return rye_fail(err, RYE_IO, "out of memory");
+	atomic_init(&item->refs, 1);
+	item->kind = kind;
+	item->space = at->space;
+	item->ext = at->ext;
+	item->id = strdup(at->id);
+	item->path = strdup(at->path);
+	item->abspath = steal(&f->abspath);
+	item->raw = steal(&f->raw);
+	item->text = f->verified.text ? steal(&f->verified.text) : rye_blob_ref(item->raw);
+	item->shebang = f->verified.shebang;
+	item->body = f->verified.body;
+	item->verdict = f->verified.verdict;
+	item->st = f->st;
+	if (!item->id || !item->path)
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = parse(item, err);
+	if (!r)
+		*ret = steal(&item);
+	return r;
+}
+
+static int load_located(const struct item_env *env, enum rye_kind kind, struct located *at,
+			struct rye_item **ret, struct rye_err *err)
+{
+	__attribute__((cleanup(fetched_done))) struct fetched f = { 0 };
+	auto_close int fd = at->fd;
+	int r = fetch(env, kind, at, &f, err);
+
+	if (r < 0)
+		return r;
+	if (at->ambiguous)
+		log_line(env->log, RYE_LOG_WARN, "item", "%s: ambiguous, %s wins", f.abspath,
+			 at->ext);
+	return build(kind, at, &f, ret, err);
+}
+
+int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
+	     struct rye_err *err)
+{
+	struct located at;
+	int r = space_locate(env->spaces, ask, &at, err);
+
+	return r < 0 ? r : load_located(env, ask->kind, &at, ret, err);
+}
+
+/* ---- named files ---- */
+
+/* "tools/a/b.py" → id "a/b"; a file outside the kind's directory goes by its whole path. */
+static int name_path(enum rye_kind kind, const char *path, struct located *at, struct rye_err *err)
+{
+	size_t dir = strlen(rye_kind_dir(kind));
+	const char *id = path, *leaf, *dot, *known;
+	int r = id_check(span_of(path), err);
+
+	if (r < 0)
+		return r;
+	if (!strncmp(path, rye_kind_dir(kind), dir) && path[dir] == '/')
+		id = path + dir + 1;
+	leaf = space_stem(id);
+	dot = strrchr(leaf, '.');
+	if (!dot || dot == leaf)
+		dot = leaf + strlen(leaf);
+	known = kind_extension_of(kind, leaf);
+	at->ext = known ? known : dot;
+	snprintf(at->path, sizeof(at->path), "%s", path);
+	snprintf(at->id, sizeof(at->id), "%.*s", (int)(dot - id), id);
+	return 0;
+}
+
+int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
+		  struct rye_err *err)
+{
+	struct located at = { .space = ask->space, .fd = -1 };
+	const char *root = ask->space->root;
+	int fd = space_fd(ask->space), r = name_path(ask->kind, ask->path, &at, err);
+
+	if (r < 0)
+		return r;
+	at.fd = fd < 0 ? -ENOENT : io_open_mounted(fd, ask->path, O_RDONLY);
+	if (at.fd == -EXDEV)
+		return rye_fail(err, RYE_DENIED,
+				"Symlink escape: %s/.ai/%s leads out of its space's .ai", root,
+				ask->path);
+	if (at.fd < 0)
+		return rye_fail_sys(err, -at.fd, "cannot open %s/.ai/%s", root, ask->path);
+	return load_located(env, ask->kind, &at, ret, err);
+}
+
+/* ---- glances ---- */
+
+int item_glance(const struct item_env *env, const struct item_ask *ask, struct glance *ret,
+		struct rye_err *err)
+{
+	__attribute__((cleanup(fetched_done))) struct fetched f = { 0 };
+	struct located at;
+	int r = space_locate(env->spaces, ask, &at, err);
+	auto_close int fd = r < 0 ? -1 : at.fd;
+
+	if (r < 0)
+		return r;
+	*ret = (struct glance){ .space = at.space, .ext = at.ext };
+	snprintf(ret->id, sizeof(ret->id), "%s", at.id);
+	snprintf(ret->path, sizeof(ret->path), "%s", at.path);
+	r = fetch(env, ask->kind, &at, &f, &ret->why);
+	ret->verdict = f.verified.verdict;
+	ret->st = f.st;
+	if (r < 0)
+		ret->verdict.code = ret->why.code;
+	return 0;
+}

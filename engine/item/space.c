@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Spaces and where an id lies in them. Everything below a root is opened beneath its .ai, so
+ * neither an id nor a link can leave it. Frozen after spaces_open but for space.fd, which goes
+ * once from -1 to a descriptor (compare and swap, no lock).
+ */
+#include "item/space.h"
+
+#include "base/auto.h"
+#include "base/id.h"
+#include "base/io.h"
+#include "base/self.h"
+#include "base/str.h"
+#include "item/item.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdatomic.h>
+
+/* Bundles of one engine: each is asked for every id that no one has. */
+#define SPACES_MAX 64
+
+/* ---- opening ---- */
+
+static int open_root(const char *root)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/.ai", root) < 0)
+		return -1;
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int space_fd(const struct space *space)
+{
+	_Atomic int *slot = (_Atomic int *)&space->fd;
+	int fd = atomic_load(slot), none = -1;
+
+	if (fd >= 0)
+		return fd;
+	fd = open_root(space->root);
+	if (fd < 0)
+		return -1;
+	if (atomic_compare_exchange_strong(slot, &none, fd))
+		return fd;
+	close(fd);
+	return none;
+}
+
+void spaces_close(struct spaces *spaces)
+{
+	if (!spaces)
+		return;
+	for (size_t i = 0; i < spaces->n; i++) {
+		struct space *space = &spaces->v[i];
+
+		free(space->full);
+		free(space->bundle);
+		free(space->root);
+		if (space->fd >= 0)
+			close(space->fd);
+	}
+	free(spaces->key_dir);
+	free(spaces);
+}
+
+static struct space *add(struct spaces *spaces, enum rye_space type, const char *root)
+{
+	static const char *const labels[] = { "project", "user", "system" };
+	struct space *space = &spaces->v[spaces->n];
+	size_t n = strlen(root);
+
+	while (n > 1 && root[n - 1] == '/')
+		n--;
+	*space = (struct space){ .type = type, .label = labels[type] };
+	space->root = strndup(root, n);
+	space->full = strdup(labels[type]);
+	atomic_init(&space->fd, space->root ? open_root(space->root) : -1);
+	spaces->n++;
+	return space->root && space->full ? space : NULL;
+}
+
+/* The one entry of .ai/bundles names the bundle; without it the directory does. */
+static char *bundle_name(const struct space *space)
+{
+	const char *slash = strrchr(space->root, '/');
+	int fd = space->fd < 0 ? -1 : io_open_beneath(space->fd, "bundles", O_RDONLY);
+	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char *best = NULL;
+	struct dirent *entry;
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || (best && strcmp(entry->d_name, best) >= 0))
+			continue;
+		free(best);
+		best = strdup(entry->d_name);
+	}
+	return best ? best : strdup(slash && slash[1] ? slash + 1 : space->root);
+}
+
+static bool add_system(struct spaces *spaces, const char *root)
+{
+	struct space *space = add(spaces, RYE_SYSTEM, root);
+
+	if (!space)
+		return false;
+	space->bundle = bundle_name(space);
+	free(space->full);
+	space->full = NULL;
+	return space->bundle && asprintf(&space->full, "system:%s", space->bundle) >= 0;
+}
+
+static int by_bundle(const void *pa, const void *pb)
+{
+	return strcmp(((const struct space *)pa)->bundle, ((const struct space *)pb)->bundle);
+}
+
+static int add_systems(struct spaces *spaces, const char *roots, struct rye_err *err)
+{
+	auto_free char *copy = strdup(roots);
+	size_t first = spaces->n;
+
+	if (!copy)
+		return rye_fail(err, RYE_IO, "out of memory");
+	for (char *save = NULL, *root = strtok_r(copy, ":", &save); root;
+	     root = strtok_r(NULL, ":", &save)) {
+		if (spaces->n == SPACES_MAX)
+			return rye_fail(err, RYE_INVALID, "more than %d spaces", SPACES_MAX);
+		if (*root != '/')
+			return rye_fail(err, RYE_INVALID, "system root %s: wanted an absolute path",
+					root);
+		if (!add_system(spaces, root))
+			return rye_fail(err, RYE_IO, "out of memory");
+	}
+	qsort(spaces->v + first, spaces->n - first, sizeof(*spaces->v), by_bundle);
+	return 0;
+}
+
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+/* The account's home when the environment does not say. */
+static char *home_dir(void)
+{
+	char text[4096];
+	struct passwd entry, *found = NULL;
+
+	if (is_set(getenv("HOME")))
+		return strdup(getenv("HOME"));
+	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) || !found)
+		return NULL;
+	return strdup(found->pw_dir);
+}
+
+/* "~" and "~/x" are the home directory's; anything relative is refused by the caller. */
+static char *user_base(const char *wanted)
+{
+	auto_free char *home = home_dir();
+	char *path = NULL;
+
+	if (!is_set(wanted))
+		wanted = getenv("USER_SPACE");
+	if (!is_set(wanted))
+		return steal(&home);
+	if (wanted[0] != '~' || (wanted[1] && wanted[1] != '/'))
+		return strdup(wanted);
+	if (!home || asprintf(&path, "%s%s", home, wanted + 1) < 0)
+		return NULL;
+	return path;
+}
+
+static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *err)
+{
+	auto_free char *base = user_base(wanted);
+	const char *keys = getenv("RYE_SIGNING_KEY_DIR");
+	int n;
+
+	if (!base || *base != '/')
+		return rye_fail(err, RYE_INVALID, "user space %s: wanted an absolute path",
+				base ? base : "");
+	if (!add(spaces, RYE_USER, base))
+		return rye_fail(err, RYE_IO, "out of memory");
+	n = is_set(keys) ? asprintf(&spaces->key_dir, "%s", keys) :
+			   asprintf(&spaces->key_dir, "%s/.ai/config/keys/signing", base);
+	if (n < 0) {
+		spaces->key_dir = NULL;
+		return rye_fail(err, RYE_IO, "out of memory");
+	}
+	return 0;
+}
+
+static int fill(const struct rye_options *opt, struct spaces *spaces, struct rye_err *err)
+{
+	auto_free char *installed = opt->system_roots ? NULL : self_system_roots();
+	const char *roots = opt->system_roots ? opt->system_roots : installed;
+	int r;
+
+	if (!add(spaces, RYE_PROJECT, opt->project))
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = add_user(spaces, opt->user_base, err);
+	if (!r && roots)
+		r = add_systems(spaces, roots, err);
+	for (size_t i = 0; i < spaces->n; i++)
+		spaces->v[i].index = (int)i;
+	return r;
+}
+
+int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_err *err)
+{
+	struct spaces *spaces;
+	int r;
+
+	if (!opt->project || *opt->project != '/')
+		return rye_fail(err, RYE_INVALID, "project %s: wanted an absolute path",
+				opt->project ? opt->project : "");
+	spaces = calloc(1, sizeof(*spaces) + SPACES_MAX * sizeof(struct space));
+	if (!spaces)
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = fill(opt, spaces, err);
+	if (r < 0)
+		spaces_close(spaces);
+	else
+		*ret = spaces;
+	return r;
+}
+
+/* ---- names ---- */
+
+struct rye_span space_category(const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	return (struct rye_span){ id, slash ? (size_t)(slash - id) : 0 };
+}
+
+const char *space_stem(const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	return slash ? slash + 1 : id;
+}
+
+char *space_abspath(const struct space *space, const char *path)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s/.ai/%s", space->root, path) < 0 ? NULL : text;
+}
+
+/* ---- locating ---- */
+
+static int refuse(const struct space *space, const char *path, int sys, struct rye_err *err)
+{
+	if (sys == EXDEV)
+		return rye_fail(err, RYE_DENIED,
+				"Symlink escape: %s/.ai/%s leads out of its space's .ai",
+				space->root, path);
+	return rye_fail_sys(err, sys, "cannot open %s/.ai/%s", space->root, path);
+}
+
+/* 1: found, its descriptor in *fd; 0: no such file; else an error. */
+static int try_open(const struct space *space, const char *path, int *fd, struct rye_err *err)
+{
+	int root = space_fd(space);
+	struct stat st;
+
+	*fd = root < 0 ? -ENOENT : io_open_mounted(root, path, O_RDONLY);
+	if (*fd == -ENOENT || *fd == -ENOTDIR || *fd == -ENAMETOOLONG)
+		return 0;
+	if (*fd < 0)
+		return refuse(space, path, -*fd, err);
+	memset(&st, 0, sizeof(st));
+	if (!fstat(*fd, &st) && S_ISREG(st.st_mode))
+		return 1;
+	close(steal_fd(fd));
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	return rye_fail(err, RYE_INVALID, "%s/.ai/%s is a %s, wanted a regular file", space->root,
+			path, S_ISFIFO(st.st_mode) ? "FIFO" : "device or socket");
+}
+
+static bool has_other(const struct space *space, struct located *found, const char *const *exts)
+{
+	size_t n = strlen(found->path) - strlen(found->ext);
+	char path[sizeof(found->path) + 16];
+	struct stat st;
+
+	for (; *exts; exts++) {
+		if (*exts == found->ext)
+			continue;
+		snprintf(path, sizeof(path), "%.*s%s", (int)n, found->path, *exts);
+		if (!fstatat(space_fd(space), path, &st, AT_SYMLINK_NOFOLLOW))
+			return true;
+	}
+	return false;
+}
+
+static int locate_in(const struct space *space, enum rye_kind kind, struct located *ret,
+		     struct rye_err *err)
+{
+	const char *const *exts = kind_extensions(kind);
+
+	for (size_t i = 0; exts[i]; i++) {
+		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind),
+				 ret->id, exts[i]);
+		int r = n < (int)sizeof(ret->path) ? try_open(space, ret->path, &ret->fd, err) : 0;
+
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		ret->space = space;
+		ret->ext = exts[i];
+		ret->ambiguous = has_other(space, ret, exts);
+		return 1;
+	}
+	return 0;
+}
+
+static bool wanted(const struct item_ask *ask, const struct space *space)
+{
+	if (ask->only)
+		return ask->only == space;
+	/* the chain rule is by layer: bundles may use each other, never what is above them */
+	return !ask->from || space->type >= ask->from->type;
+}
+
+static int locate_all(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
+		      struct rye_err *err)
+{
+	for (size_t i = 0; i < spaces->n; i++) {
+		int r = wanted(ask, &spaces->v[i]) ? locate_in(&spaces->v[i], ask->kind, ret, err) :
+						     0;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
+		 struct rye_err *err)
+{
+	int r = id_check(span_of(ask->id), err), n;
+
+	if (r < 0)
+		return r;
+	*ret = (struct located){ .fd = -1 };
+	snprintf(ret->id, sizeof(ret->id), "%s", ask->id);
+	r = locate_all(spaces, ask, ret, err);
+	if (!r && ask->kind == RYE_TOOL) {
+		n = snprintf(ret->id, sizeof(ret->id), "%s/%s", ask->id, space_stem(ask->id));
+		r = n < (int)sizeof(ret->id) ? locate_all(spaces, ask, ret, err) : 0;
+	}
+	if (r)
+		return r < 0 ? r : 0;
+	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s", kind_title(ask->kind), ask->id);
+}

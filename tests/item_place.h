@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/*
+ * item_place.h - private spaces for the tests of engine/item: a project, a user space and one
+ * bundle in a temporary directory, with the vectors of tests/vectors put where a case wants them.
+ */
+#include "item_files.h"
+
+#include "item/item.h"
+#include "item/keys.h"
+#include "item/space.h"
+#include "item/trust.h"
+
+struct place {
+	char base[64];
+	char project[128], user[128], system[128]; /* parents of .ai */
+	struct spaces *spaces;
+	struct trust_box *trust;
+	struct item_env env;
+};
+
+#define KEY1 "f0ff50dacf109dea"
+#define KEY2 "a2bf86faa1298f7a"
+#define KEY3 "c570e6bfab07a82d"
+
+static inline void place_open(struct place *p, bool compat)
+{
+	const struct rye_options opt = { .project = p->project,
+					 .user_base = p->user,
+					 .system_roots = p->system };
+	struct rye_err err = { 0 };
+
+	if (spaces_open(&opt, &p->spaces, &err) < 0 ||
+	    trust_box_new(p->spaces, NULL, &p->trust, &err) < 0)
+		fail_msg("%s", err.msg);
+	p->env = (struct item_env){ .spaces = p->spaces, .trust = p->trust, .compat = compat };
+}
+
+static inline void place_close(struct place *p)
+{
+	trust_box_free(p->trust);
+	spaces_close(p->spaces);
+	p->trust = NULL;
+	p->spaces = NULL;
+}
+
+/* Empty spaces; the environment of the test names them too. Not opened yet. */
+static inline void place_make(struct place *p)
+{
+	char path[200];
+
+	*p = (struct place){ .base = "/tmp/rye-item-XXXXXX" };
+	assert_non_null(mkdtemp(p->base));
+	snprintf(p->project, sizeof(p->project), "%s/project", p->base);
+	snprintf(p->user, sizeof(p->user), "%s/user", p->base);
+	snprintf(p->system, sizeof(p->system), "%s/bundle", p->base);
+	mkdir(p->project, 0755);
+	mkdir(p->user, 0755);
+	mkdir(p->system, 0755);
+	setenv("HOME", p->user, 1);
+	unsetenv("USER_SPACE");
+	snprintf(path, sizeof(path), "%s/keys", p->base);
+	setenv("RYE_SIGNING_KEY_DIR", path, 1);
+}
+
+/* The same with key 1 trusted in user space. */
+static inline void place_vectors(struct place *p)
+{
+	place_make(p);
+	place_put(p->user, "config/keys/trusted/" KEY1 ".toml",
+		  ".ai/config/keys/trusted/" KEY1 ".toml");
+}
+
+static inline void place_drop(struct place *p)
+{
+	place_close(p);
+	nftw(p->base, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Loads; the code of the outcome. ret and err may be NULL. */
+static inline enum rye_code place_load(struct place *p, enum rye_kind kind, const char *id,
+				       struct rye_item **ret, struct rye_err *err)
+{
+	struct item_ask ask = { .kind = kind, .id = id };
+	struct rye_item *item = NULL;
+	struct rye_err why = { 0 };
+	int r = rye_load(&p->env, &ask, &item, &why);
+
+	assert_int_equal(-r, why.code);
+	if (r < 0)
+		assert_true(why.msg[0] != 0);
+	if (err)
+		*err = why;
+	if (ret)
+		*ret = item;
+	else
+		rye_item_unref(item);
+	return why.code;
+}
+
+/* Seed bytes first, first + 1 … as the vectors were made with. */
+static inline void place_key(unsigned char first, struct key_secret *ret)
+{
+	unsigned char seed[KEY_LEN];
+
+	for (int i = 0; i < KEY_LEN; i++)
+		seed[i] = (unsigned char)(first + i);
+	key_secret_seed(seed, ret);
+}
