@@ -14,6 +14,12 @@
 #define REFS "REF is KIND:ID, as in tool:rye/bash/bash; "
 
 static const struct cli_verb verbs[] = {
+	{ .name = "complete",
+	  .usage = "[WORD]",
+	  .help = "what a reference that begins so may become (for the shells)",
+	  .max = 1,
+	  .hidden = true,
+	  .run = verb_complete },
 	{ .name = "doctor",
 	  .usage = "",
 	  .help = "say what is wrong with this workspace and machine, and what mends it",
@@ -49,7 +55,7 @@ static const struct cli_verb verbs[] = {
 	  .help = "make your signing key and trust it",
 	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you "
 		  "alone.",
-	  .flags = CLI_FORCE,
+	  .flags = CLI_FORCE | CLI_OWNER,
 	  .run = verb_keygen },
 	{ .name = "keys",
 	  .usage = "",

@@ -5,6 +5,7 @@
 
 struct cli;
 
+int verb_complete(struct cli *cli);
 int verb_doctor(struct cli *cli);
 int verb_execute(struct cli *cli);
 int verb_fetch(struct cli *cli);

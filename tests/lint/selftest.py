@@ -44,7 +44,27 @@ struct y *item_find(int a, int (*cb)(int, int), int c, int d, int e)
 	}
 }
 """
+ERR_TABLE = SPDX + 'static const struct row rows[] = {\n\t[RYE_X] = { "x", EIO, true },\n};\n'
+CTL_TABLE = SPDX + (
+    "static const struct ctl rows[] = {\n"
+    '\t{ .name = "run", .kinds = TOOL | KNOWLEDGE, .mode = 0600, .help = "h" },\n'
+    '\t{ .name = "sign", .mode = 0600, .help = "h" },\n};\n'
+)
+VERB_TABLE = SPDX + (
+    "static const struct cli_verb verbs[] = {\n"
+    '\t{ .name = "inner", .hidden = true, .run = a },\n\t{ .name = "keys", .run = b },\n};\n'
+)
 TREE = {
+    "engine/base/err.c": ERR_TABLE,
+    "docs/errors.md": "| `x` | EIO | 1 | a |\n",
+    "fs/ctl.c": CTL_TABLE,
+    "docs/files.md": "| `run` | 0600 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
+    "engine/cli/clash.c": SPDX + 'static const char *const controls[] = { "run" };\n',
+    "engine/cli/cli.c": VERB_TABLE,
+    "docs/man/ryefs.1.scd": "ryefs(1)\n\n*keys*\n\tLists.\n",
+    "scripts/completion/ryefs.bash": "verbs='mount keys'\n",
+    "scripts/completion/_ryefs": "'keys:list'\n",
+    "scripts/completion/ryefs.fish": "-a keys -d x\n",
     "engine/LAYERS": LAYERS,
     "engine/include/rye/rye.h": SPDX
     + "#pragma once\nstruct rye_x;\ntypedef int (*rye_fn)(int);\nint rye_x_get(struct rye_x *x);\n",
@@ -109,6 +129,14 @@ BAD = [
     ("header_alone", "engine/item/z.h", "struct z { size_t n; };\n", "does not compile alone"),
     ("header_alone", "engine/item/z.h", "struct z { int n; };\n", "does not compile alone"),
     ("header_alone", "fs/z.h", '#include "base/b.h"\n', "does not compile alone"),
+    ("tables", "docs/errors.md", "| `x` | ENOENT | 1 | a |\n", "`x` is ENOENT, engine/base/err.c says EIO"),
+    ("tables", "docs/errors.md", "plain\n", "has no row for `x`"),
+    ("tables", "docs/errors.md", "| `x` | EIO | a |\n| `y` | EIO | a |\n", "`y` is not in"),
+    ("tables", "docs/files.md", "| `run` | 0600 | tool | a |\n", "`run` is"),
+    ("tables", "docs/files.md", "| `run` | 0600 | tool, knowledge | a |\n", "has no row for `sign`"),
+    ("tables", "engine/cli/clash.c", 'char *controls[] = { "stop" };\n', "the control files are run"),
+    ("tables", "docs/man/ryefs.1.scd", "see *keys*\n", "no paragraph that begins with *keys*"),
+    ("tables", "scripts/completion/_ryefs", "keys-not\n", "does not know the verb keys"),
     ("docs", "docs/z.md", "[x](gone.md)\n", "not there"),
     ("docs", "docs/z.md", "see /home/someone/x\n", "one machine"),
 ]

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs complete WORD: what a reference that begins so may become, one candidate a line, for
+ * the shells' completions. One directory of the merged view is listed, nothing is verified,
+ * nothing is ever said on stderr.
+ */
+#include "cli/cli.h"
+
+#include "base/auto.h"
+#include "base/id.h"
+
+#include <string.h>
+
+struct completing {
+	enum rye_kind kind;
+	const char *dir; /* "" or "a/b/" */
+	const char *begin; /* of the last component */
+};
+
+static int take(void *arg, const struct rye_entry *entry)
+{
+	const struct completing *c = arg;
+	const char *ext = kind_extension_of(c->kind, entry->name);
+	int len = (int)strlen(entry->name);
+
+	if (strncmp(entry->name, c->begin, strlen(c->begin)))
+		return 0;
+	if (!entry->is_dir && !ext)
+		return 0;
+	if (!entry->is_dir)
+		len -= (int)strlen(ext);
+	printf("%s:%s%.*s%s\n", rye_kind_name(c->kind), c->dir, len, entry->name,
+	       entry->is_dir ? "/" : "");
+	return 0;
+}
+
+static void complete_kinds(const char *word)
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (!strncmp(rye_kind_name((enum rye_kind)kind), word, strlen(word)))
+			printf("%s:\n", rye_kind_name((enum rye_kind)kind));
+}
+
+static void complete_id(struct cli *cli, enum rye_kind kind, const char *id)
+{
+	const char *slash = strrchr(id, '/');
+	size_t len = slash ? (size_t)(slash - id) : 0;
+	auto_free char *dir = strndup(id, len);
+	auto_free char *below = strndup(id, slash ? len + 1 : 0);
+	struct completing c = { kind, below, id + (slash ? len + 1 : 0) };
+	struct rye_walk walk = { .kind = kind, .dir = dir, .fn = take, .arg = &c };
+
+	if (dir && below)
+		rye_list(cli->rye, &walk, NULL);
+}
+
+int verb_complete(struct cli *cli)
+{
+	const char *word = cli->argc ? cli->argv[0] : "", *id;
+	enum rye_kind kind = id_split(word, &id);
+	int status;
+
+	if (kind == RYE_KIND__MAX) {
+		complete_kinds(word);
+		return CLI_OK;
+	}
+	cli->opt.quiet = true;
+	status = cli_open(cli, CLI_ANY_PLACE);
+	if (status == CLI_OK)
+		complete_id(cli, kind, id);
+	return status;
+}

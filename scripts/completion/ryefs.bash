@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# bash completion for ryefs(1)
+
+_ryefs_refs() {
+  local cur=$1 IFS=$'\n' prefix i
+  COMPREPLY=($(ryefs complete -- "$cur" 2>/dev/null))
+  compopt -o nospace
+  # a colon splits words in bash: only what is behind it is replaced
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    prefix=${cur%"${cur##*:}"}
+    for i in "${!COMPREPLY[@]}"; do
+      COMPREPLY[i]=${COMPREPLY[i]#"$prefix"}
+    done
+  fi
+}
+
+# _ryefs_member NAME VERB...: the values of a member in a verb's JSON answer
+_ryefs_member() {
+  local name=$1
+  shift
+  ryefs "$@" --json -q 2>/dev/null | grep -o "\"$name\": *\"[^\"]*\"" | cut -d'"' -f4
+}
+
+_ryefs() {
+  local cur prev words cword verb
+  local verbs="mount doctor execute fetch init keygen keys search sign threads trust umount untrust verify"
+  local shared="--project --user --system --env --compat --venv --json --quiet --help"
+  local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
+  # bash-completion puts the words back together that bash has split at colons
+  declare -F _init_completion >/dev/null && _init_completion -n : || return
+  COMPREPLY=()
+  if [ "$cword" = 1 ]; then
+    COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur") $(compgen -d -- "$cur"))
+    return
+  fi
+  verb=${words[1]}
+  case $prev in
+    -o)
+      COMPREPLY=($(compgen -W "$options" -- "$cur"))
+      return
+      ;;
+    --project | --user | --system)
+      COMPREPLY=($(compgen -d -- "$cur"))
+      return
+      ;;
+    --space | --to)
+      COMPREPLY=($(compgen -W "project user" -- "$cur"))
+      return
+      ;;
+    --from)
+      COMPREPLY=($(compgen -W "project user system" -- "$cur"))
+      return
+      ;;
+  esac
+  if [[ $cur == -* ]]; then
+    case $verb in
+      execute) shared+=" --async --dry-run --output --trace" ;;
+      fetch) shared+=" --from --to --force" ;;
+      init) shared+=" --sample" ;;
+      keygen) shared+=" --force --owner" ;;
+      search) shared+=" --limit" ;;
+      sign) shared+=" --all --space" ;;
+      trust) shared+=" --owner" ;;
+    esac
+    COMPREPLY=($(compgen -W "$shared" -- "$cur"))
+    return
+  fi
+  case $verb in
+    execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
+    threads)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "list show wait cancel kill delete" -- "$cur"))
+      else
+        COMPREPLY=($(compgen -W "$(_ryefs_member id threads)" -- "$cur"))
+      fi
+      ;;
+    umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;
+    trust) COMPREPLY=($(compgen -W self -- "$cur") $(compgen -f -- "$cur")) ;;
+    untrust) COMPREPLY=($(compgen -W "$(_ryefs_member fingerprint keys)" -- "$cur")) ;;
+    *) COMPREPLY=($(compgen -d -- "$cur")) ;;
+  esac
+}
+
+complete -F _ryefs ryefs

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# fish completion for ryefs(1)
+
+function __ryefs_first
+    test (count (commandline -opc)) -eq 1
+end
+
+function __ryefs_verb
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and contains -- $words[2] $argv
+end
+
+function __ryefs_refs
+    ryefs complete -- (commandline -ct) 2>/dev/null
+end
+
+function __ryefs_member
+    ryefs $argv[2..-1] --json -q 2>/dev/null | string match -ra '"'$argv[1]'": *"([^"]*)"' | string match -rv '"'
+end
+
+complete -c ryefs -n __ryefs_first -a mount -d 'show a workspace at a mountpoint'
+complete -c ryefs -n __ryefs_first -a doctor -d 'say what is wrong and what mends it'
+complete -c ryefs -n __ryefs_first -a execute -d 'run a tool, follow a directive'
+complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
+complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
+complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
+complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
+complete -c ryefs -n __ryefs_first -a search -d 'find items'
+complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
+complete -c ryefs -n __ryefs_first -a threads -d 'runs that go on by themselves'
+complete -c ryefs -n __ryefs_first -a trust -d 'trust a key'
+complete -c ryefs -n __ryefs_first -a umount -d 'end a mount'
+complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
+complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
+
+complete -c ryefs -n '__ryefs_verb execute fetch sign verify' -fa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb threads' -fa 'list show wait cancel kill delete (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
+complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
+
+complete -c ryefs -n 'not __ryefs_first' -l project -rFa '(__fish_complete_directories)' -d 'parent of .ai'
+complete -c ryefs -n 'not __ryefs_first' -l user -rFa '(__fish_complete_directories)' -d 'parent of your own .ai'
+complete -c ryefs -n 'not __ryefs_first' -l system -r -d "parents of the bundles' .ai"
+complete -c ryefs -n 'not __ryefs_first' -l env -r -d 'variables that items may read'
+complete -c ryefs -n 'not __ryefs_first' -l compat -d 'accept items without a binding line'
+complete -c ryefs -n 'not __ryefs_first' -l venv -d 'let project tools use .venv'
+complete -c ryefs -n 'not __ryefs_first' -l json -d 'one JSON value'
+complete -c ryefs -n 'not __ryefs_first' -s q -l quiet -d 'no remarks'
+complete -c ryefs -n 'not __ryefs_first' -s h -l help -d 'help of the verb'
+complete -c ryefs -n '__ryefs_verb execute' -l async -d 'as a thread'
+complete -c ryefs -n '__ryefs_verb execute' -s n -l dry-run -d 'check only'
+complete -c ryefs -n '__ryefs_verb execute' -l output -d 'plain output'
+complete -c ryefs -n '__ryefs_verb execute' -l trace -d 'tell how it was resolved'
+complete -c ryefs -n '__ryefs_verb fetch' -l from -xa 'project user system'
+complete -c ryefs -n '__ryefs_verb fetch' -l to -xa 'project user'
+complete -c ryefs -n '__ryefs_verb fetch keygen' -s f -l force
+complete -c ryefs -n '__ryefs_verb init' -l sample
+complete -c ryefs -n '__ryefs_verb search' -l limit -x
+complete -c ryefs -n '__ryefs_verb sign' -s a -l all
+complete -c ryefs -n '__ryefs_verb sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""tables.py ROOT: what the code has in tables, the documents have too: error codes
+(docs/errors.md), control files (docs/files.md), verbs (ryefs(1), the shells'
+completions). A row that one side lacks is a fault."""
+
+import os
+import re
+import sys
+
+import cscan
+
+KINDS = {"DIRECTIVE": "directive", "TOOL": "tool", "KNOWLEDGE": "knowledge"}
+ERR_ROW = re.compile(r"\[RYE_\w+\]\s*=\s*\{\s*\"(\w+)\",\s*(\w+),")
+DOC_ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|", re.M)
+CTL_ROW = re.compile(r"\{\s*\.name = \"([^\"]+)\",(.*?)\.help", re.S)
+VERB_ROW = re.compile(r"\{\s*\.name = \"([\w-]+)\",(.*?)\.run\s*=", re.S)
+COMPLETIONS = ("ryefs.bash", "_ryefs", "ryefs.fish")
+
+
+def present(root, path):
+    return os.path.exists(os.path.join(root, path))
+
+
+def compare(code, docs, where, source):
+    """Both map a name to what its row must say."""
+    for name, want in code.items():
+        if name not in docs:
+            yield f"{where}: has no row for `{name}`, which {source} has"
+        elif docs[name] != want:
+            yield f"{where}: `{name}` is {docs[name]}, {source} says {want}"
+    for name in docs:
+        if name not in code:
+            yield f"{where}: `{name}` is not in {source}"
+
+
+def check_errors(root):
+    source, where = "engine/base/err.c", "docs/errors.md"
+    if not present(root, source):
+        return
+    code = {m[1]: m[2] for m in ERR_ROW.finditer(cscan.read(root, source)) if m[1] != "ok"}
+    docs = {m[1]: m[2] for m in DOC_ROW.finditer(cscan.read(root, where))}
+    yield from compare(code, docs, where, source)
+
+
+def ctl_rows(text):
+    for m in CTL_ROW.finditer(text):
+        mode = re.search(r"\.mode = (\d+)", m[2])
+        kinds = re.search(r"\.kinds = ([\w |]+)", m[2])
+        names = kinds[1].replace("ALL", "DIRECTIVE | TOOL | KNOWLEDGE").split(" | ") if kinds else []
+        said = "link" if "CTL_LINK" in m[2] else mode[1]
+        yield m[1], (said, ", ".join(KINDS[k] for k in names)) if names else (said,)
+
+
+def check_files(root):
+    source, where = "fs/ctl.c", "docs/files.md"
+    if not present(root, source):
+        return
+    code = dict(ctl_rows(cscan.read(root, source)))
+    docs = {}
+    for m in DOC_ROW.finditer(cscan.read(root, where)):
+        if re.match(r"^(0\d{3}|link)$", m[2]):
+            docs[m[1]] = (m[2], m[3]) if re.match(r"^(directive|tool|knowledge)", m[3]) else (m[2],)
+    yield from compare(code, docs, where, source)
+    clash = "engine/cli/clash.c"
+    if present(root, clash):
+        known = set(re.findall(r'"([\w.]+)"', cscan.read(root, clash).partition("controls[]")[2].partition(";")[0]))
+        wanted = {name for name, row in code.items() if len(row) == 2}
+        if known != wanted:
+            yield f"{clash}: the control files are {' '.join(sorted(wanted))} ({source})"
+
+
+def check_verbs(root):
+    source = "engine/cli/cli.c"
+    if not present(root, source):
+        return
+    verbs = [m[1] for m in VERB_ROW.finditer(cscan.read(root, source)) if ".hidden" not in m[2]]
+    manual = cscan.read(root, "docs/man/ryefs.1.scd")
+    for verb in verbs:
+        if not re.search(rf"^\*{verb}\*", manual, re.M):
+            yield f"docs/man/ryefs.1.scd: has no paragraph that begins with *{verb}*"
+        for name in COMPLETIONS:
+            path = f"scripts/completion/{name}"
+            if not re.search(rf"(?<![\w-]){verb}(?![\w-])", cscan.read(root, path)):
+                yield f"{path}: does not know the verb {verb}"
+
+
+def main(root):
+    return cscan.finish(list(check_errors(root)) + list(check_files(root)) + list(check_verbs(root)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
