@@ -52,10 +52,10 @@ static inline pthread_mutex_t *auto_lock_(pthread_mutex_t *lock)
 #define auto_blob __attribute__((cleanup(auto_blob_)))
 
 /* The statement or block that follows runs with the mutex held; return and break release it. */
-#define WITH_LOCK(lock)                                      \
-	for (__attribute__((cleanup(auto_unlock_)))          \
-	     pthread_mutex_t *with_lock_ = auto_lock_(lock), \
-			     *with_once_ = with_lock_;       \
+#define WITH_LOCK(lock)                                                         \
+	for (pthread_mutex_t * with_lock_                                       \
+		     __attribute__((cleanup(auto_unlock_))) = auto_lock_(lock), \
+		     *with_once_ = with_lock_;                                  \
 	     with_once_; with_once_ = NULL)
 
 #define steal(ptr)                                   \

@@ -23,9 +23,6 @@ struct talk_inval;
 
 /* Bytes of one conversation kept for readers; older ones read as blank lines. */
 #define TALK_KEEP (64u << 20)
-/* A write waits for its page cache invalidation no longer than this: the page may have gone
- * and come back locked by the very writer (no-open 3). */
-#define TALK_INVAL_MS 20
 /* The kernel tells of the first signal only: look again this often. */
 #define TALK_RELOOK_MS 100
 /* A cancelled run that does not end at once no longer holds its writer. */
@@ -42,10 +39,10 @@ struct talks_env {
 	struct callers *callers;
 	int wait_s; /* 0: until it ends */
 	/*
-	 * notify_inval_inode(ino, from, len), posted to the conversations' notify thread and
-	 * done there; the call itself returns at once. `done` is called exactly once, when the
-	 * kernel has answered (talks has the 20 ms bound of its own), from any thread, holding
-	 * no lock. NULL: never needed (tests).
+	 * notify_inval_inode(ino, from, len) on the conversations' notify thread; the call
+	 * itself only posts it. `done` is called exactly once, when the kernel has answered
+	 * or after 20 ms (the page may have gone and come back locked by the very writer,
+	 * no-open 3), from any thread that holds no lock. NULL: never needed (tests).
 	 */
 	void (*invalidate)(void *arg, const struct talk_inval *inval);
 	void *arg;

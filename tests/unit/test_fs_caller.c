@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fs_caller.c - who asks: ancestry, the guard against confined callers, children of
+ * runs, and whose last reply is whose. Real processes, forked here.
+ */
+#include "rye_test.h"
+
+#include "caller.h"
+#include "proc.h"
+#include "util.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the engine would say of runs; set by the cases. */
+static uint64_t fake_run;
+static bool fake_may;
+
+uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
+bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+			const char *id);
+
+uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
+{
+	return fake_run;
+}
+
+bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+			const char *id)
+{
+	return fake_may;
+}
+
+static struct callers *open_callers(bool any)
+{
+	struct callers_env env = { .rye = (struct rye *)&fake_run,
+				   .owner = getuid(),
+				   .trust_any = any };
+	struct callers *callers;
+
+	assert_int_equal(callers_open(&env, &callers), 0);
+	return callers;
+}
+
+/* A child that has done `prepare` and then waits to be killed; -1: it could not. */
+static pid_t spawn(int (*prepare)(void))
+{
+	int ready[2];
+	char ok = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		ok = !prepare || prepare() == 0;
+		if (write(ready[1], &ok, 1) != 1 || !ok)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &ok, 1) != 1)
+		ok = 0;
+	close(ready[0]);
+	if (!ok) {
+		waitpid(pid, NULL, 0);
+		return -1;
+	}
+	return pid;
+}
+
+static void reap(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Identities are remembered for 2 ms. */
+static void forget_identities(void)
+{
+	usleep((CALLER_FRESH_MS + 1) * 1000);
+}
+
+static void ourselves(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller *caller = caller_identify(callers, getpid(), getuid());
+
+	assert_true(caller->allowed);
+	assert_int_equal(caller->chain[0].pid, getpid());
+	assert_in_range(caller->n, 1, CALLER_CHAIN_MAX);
+	assert_int_equal(caller->session, getsid(0));
+	caller_unref(caller);
+	caller = caller_identify(callers, getpid(), getuid() + 1);
+	assert_false(caller->allowed);
+	caller_unref(caller);
+	caller = caller_identify(callers, 0, getuid());
+	assert_false(caller->allowed);
+	caller_unref(caller);
+	callers_close(callers);
+}
+
+static void *report_tid(void *arg)
+{
+	struct callers *callers = arg;
+	struct caller *caller = caller_identify(callers, gettid(), getuid());
+
+	assert_int_equal(caller->chain[0].pid, getpid());
+	assert_int_not_equal(gettid(), getpid());
+	caller_unref(caller);
+	return NULL;
+}
+
+static void threads(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, report_tid, callers), 0);
+	pthread_join(thread, NULL);
+	callers_close(callers);
+}
+
+static void chain(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pid_t child = spawn(NULL);
+	struct caller *caller = caller_identify(callers, child, getuid());
+
+	assert_int_equal(caller->chain[0].pid, child);
+	assert_int_equal(caller->chain[1].pid, getpid());
+	assert_true(proc_alive(&caller->chain[0]));
+	reap(child);
+	assert_false(proc_alive(&caller->chain[0]));
+	caller_unref(caller);
+	forget_identities();
+	caller = caller_identify(callers, child, getuid());
+	assert_false(caller->allowed);
+	caller_unref(caller);
+	callers_close(callers);
+}
+
+static int no_new_privs(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static int filter(void)
+{
+	struct sock_filter allow[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog program = { .len = 1, .filter = allow };
+
+	if (getuid() != 0 && no_new_privs() < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+
+static int net_namespace(void)
+{
+	return unshare(CLONE_NEWNET);
+}
+
+static int mount_namespace(void)
+{
+	return unshare(CLONE_NEWNS);
+}
+
+static int other_root(void)
+{
+	return chroot("/tmp");
+}
+
+static void confined(void **state)
+{
+	static const struct {
+		int (*prepare)(void);
+		const char *why;
+	} cases[] = {
+		{ no_new_privs, "no_new_privs" }, { filter, "seccomp" },
+		{ user_namespace, "user" },	  { net_namespace, "network" },
+		{ mount_namespace, "mount" },	  { other_root, "root directory" },
+	};
+	struct callers *callers = open_callers(false), *any = open_callers(true);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t child = spawn(cases[i].prepare);
+		struct caller *caller;
+
+		if (child < 0) {
+			print_message("# not possible here: %s\n", cases[i].why);
+			continue;
+		}
+		caller = caller_identify(callers, child, getuid());
+		assert_false(caller->allowed);
+		assert_non_null(strstr(caller->why, cases[i].why));
+		caller_unref(caller);
+		caller = caller_identify(any, child, getuid());
+		assert_true(caller->allowed);
+		caller_unref(caller);
+		reap(child);
+	}
+	callers_close(callers);
+	callers_close(any);
+}
+
+static int session_and_filter(void)
+{
+	if (setsid() < 0)
+		return -1;
+	return no_new_privs();
+}
+
+/* A child of a run is measured against its run, and may what `requires` names. */
+static void children_of_runs(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller_target run = { RYE_RUN, RYE_TOOL, "a/b" };
+	struct caller_target sign = { RYE_SIGN, RYE_TOOL, "" };
+	pid_t child = spawn(session_and_filter), stranger = spawn(no_new_privs);
+	struct caller *caller;
+	char why[128];
+
+	fake_run = 7;
+	caller = caller_identify(callers, child, getuid());
+	assert_true(caller->allowed);
+	assert_int_equal(caller->run, 7);
+	fake_may = false;
+	assert_false(caller_may(callers, caller, &run, why));
+	assert_non_null(strstr(why, "a/b"));
+	fake_may = true;
+	assert_true(caller_may(callers, caller, &run, why));
+	assert_false(caller_may(callers, caller, &sign, why));
+	caller_unref(caller);
+	/* more confined than the leader of its session */
+	caller = caller_identify(callers, stranger, getuid());
+	assert_false(caller->allowed);
+	caller_unref(caller);
+	fake_run = 0;
+	reap(child);
+	reap(stranger);
+	callers_close(callers);
+}
+
+static void record(struct callers *callers, struct caller *caller, const char *key,
+		   const char *text)
+{
+	struct last last = { .reply = rye_blob_new(text, strlen(text)) };
+
+	callers_record(callers, caller, key, &last);
+	rye_blob_unref(last.reply);
+}
+
+static void expect(struct callers *callers, struct caller *caller, const char *key,
+		   const char *text)
+{
+	struct last last = { 0 };
+	bool found = callers_last(callers, caller, key, &last);
+
+	assert_int_equal(found, text != NULL);
+	if (found)
+		assert_string_equal(last.reply->data, text);
+	last_done(&last);
+}
+
+static void own_reply(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pid_t a = spawn(NULL), b = spawn(NULL);
+	struct caller *us = caller_identify(callers, getpid(), getuid());
+	struct caller *in_a = caller_identify(callers, a, getuid());
+	struct caller *in_b = caller_identify(callers, b, getuid());
+	struct caller other = *us;
+
+	record(callers, in_a, "tool:x", "a's");
+	expect(callers, in_a, "tool:x", "a's");
+	expect(callers, in_a, "tool:y", NULL);
+	expect(callers, in_b, "tool:x", NULL);
+	expect(callers, us, "tool:x", NULL);
+	assert_false(callers_related(callers, in_a, in_b));
+	record(callers, us, "tool:x", "ours");
+	expect(callers, in_b, "tool:x", "ours");
+	expect(callers, in_a, "tool:x", "a's");
+	record(callers, us, "tool:x", "ours again");
+	expect(callers, in_b, "tool:x", "ours again");
+	assert_int_equal(callers_count(callers), 2);
+	assert_true(callers_related(callers, us, in_b));
+	/* what a left is its parent's now; the older of two of one owner loses */
+	reap(a);
+	expect(callers, us, "tool:x", "ours again");
+	record(callers, in_b, "tool:x", "b's");
+	reap(b);
+	expect(callers, us, "tool:x", "b's");
+	other.uid = us->uid + 1;
+	expect(callers, &other, "tool:x", NULL);
+	caller_unref(us);
+	caller_unref(in_a);
+	caller_unref(in_b);
+	callers_close(callers);
+}
+
+/* Nothing above a session manager is an owner. */
+static int become_sshd(void)
+{
+	return prctl(PR_SET_NAME, "sshd");
+}
+
+static void barrier(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pid_t child = spawn(become_sshd);
+	struct caller *caller = caller_identify(callers, child, getuid());
+
+	assert_true(caller->allowed);
+	assert_int_equal(caller->n, 0);
+	record(callers, caller, "tool:x", "nobody's");
+	assert_int_equal(callers_count(callers), 0);
+	caller_unref(caller);
+	reap(child);
+	callers_close(callers);
+}
+
+static void bounded(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller *us = caller_identify(callers, getpid(), getuid());
+	struct caller *dead;
+	char key[32];
+	pid_t child;
+
+	for (int i = 0; i < CALLER_REPLIES + 10; i++) {
+		snprintf(key, sizeof(key), "tool:%d", i);
+		record(callers, us, key, key);
+	}
+	assert_int_equal(callers_count(callers), CALLER_REPLIES);
+	expect(callers, us, "tool:9", NULL);
+	expect(callers, us, "tool:10", "tool:10");
+	/* a reply that nobody can own any more goes with the sweep */
+	child = spawn(NULL);
+	dead = calloc(1, sizeof(*dead));
+	assert_non_null(dead);
+	*dead = *us;
+	dead->n = 1;
+	dead->chain[0].pid = child;
+	dead->chain[0].start = 1;
+	record(callers, dead, "tool:dead", "x");
+	callers_sweep(callers);
+	assert_int_equal(callers_count(callers), CALLER_REPLIES - 1);
+	reap(child);
+	free(dead);
+	caller_unref(us);
+	callers_close(callers);
+}
+
+static void signals(void **state)
+{
+	pid_t child = spawn(NULL);
+	sigset_t set, old;
+
+	assert_false(proc_interrupted(child));
+	assert_true(proc_interrupted(1 << 22));
+	reap(child);
+	/* pending but blocked: it does not end what the thread does */
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	raise(SIGINT);
+	assert_false(proc_interrupted(gettid()));
+	sigtimedwait(&set, NULL, &(struct timespec){ 0 });
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* A node costs its maker at most 20 us; measured, printed, and held to a generous bound. */
+static void cost(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pid_t children[20];
+	int64_t begin, best = INT64_MAX;
+
+	for (size_t i = 0; i < 20; i++)
+		children[i] = spawn(NULL);
+	for (size_t i = 0; i < 20; i++) {
+		begin = now_ns();
+		caller_unref(caller_identify(callers, children[i], getuid()));
+		best = MIN_OF(best, now_ns() - begin);
+	}
+	print_message("# a new process: %lld ns\n", (long long)best);
+	assert_in_range(best, 0, 200000);
+	begin = now_ns();
+	caller_unref(caller_identify(callers, children[19], getuid()));
+	print_message("# the same again: %lld ns\n", (long long)(now_ns() - begin));
+	for (size_t i = 0; i < 20; i++)
+		reap(children[i]);
+	callers_close(callers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ourselves),
+		cmocka_unit_test(threads),
+		cmocka_unit_test(chain),
+		cmocka_unit_test(confined),
+		cmocka_unit_test(children_of_runs),
+		cmocka_unit_test(own_reply),
+		cmocka_unit_test(barrier),
+		cmocka_unit_test(bounded),
+		cmocka_unit_test(signals),
+		cmocka_unit_test(cost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
