@@ -20,10 +20,26 @@
 /* YAML nodes after alias expansion: a "billion laughs" stops here. */
 #define RYE_YAML_NODES 100000
 #define RYE_YAML_DEPTH 64
+/* Scalar bytes of a YAML document after alias expansion: two items' worth of text. */
+#define RYE_YAML_BYTES (32u << 20)
+/* Values and nesting of the literals read from program text (metadata, not data tables). */
+#define RYE_LITERAL_NODES 100000
+#define RYE_LITERAL_DEPTH 64
+/* Elements and nesting of a directive's XML. */
+#define RYE_XML_NODES 100000
+#define RYE_XML_DEPTH 64
 /* Chain elements, as in the format (10 elements are legal, 11 are not). */
 #define RYE_CHAIN_MAX 10
 /* Work a regular expression of a schema may do (pcre2 match limit) before it is refused. */
 #define RYE_REGEX_STEPS 100000
+/* The same in milliseconds, for work that steps do not count, and in KiB of match memory. */
+#define RYE_REGEX_MS 500
+#define RYE_REGEX_HEAP_KIB 16384
+/* Longest pattern, and longest text one is tried on; longer ones are refused. */
+#define RYE_REGEX_PATTERN 4096
+#define RYE_REGEX_SUBJECT (1u << 20)
+/* Faults a schema check lists before it stops looking: a message has to be readable. */
+#define RYE_SCHEMA_ISSUES 20
 /* Captured output of a process, each stream (tools 3.1). */
 #define RYE_OUTPUT_MAX (10u << 20)
 /* Seconds: default and longest run of a tool (tools 3.1, 5.3). */

@@ -56,7 +56,7 @@ struct rye_item {
 	struct verdict verdict;
 	struct stat st;
 	json_t *meta; /* the parser's map (items 4), frozen */
-	struct rye_err parse; /* RYE_OK, or why meta is only partial */
+	struct rye_err parse; /* RYE_OK, or why meta is partial (never so for a directive) */
 };
 
 struct item_ask {

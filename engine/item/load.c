@@ -101,12 +101,16 @@ static int parse(struct rye_item *item, struct rye_err *err)
 		item->meta = json_object();
 		return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
 	}
-	item->meta = parser->parse(item->body, &item->parse);
-	if (item->meta)
-		return 0;
-	if (err)
-		*err = item->parse;
-	return rye_wrap(err, "%s", item->abspath);
+	item->meta = parse_item(parser, item->body, item->abspath, &item->parse);
+	/* what a directive may do is in its metadata; other kinds can be read without theirs */
+	if (item->parse.code != RYE_OK && item->kind == RYE_DIRECTIVE) {
+		if (err)
+			*err = item->parse;
+		return rye_wrap(err, "%s", item->abspath);
+	}
+	if (!item->meta)
+		item->meta = json_object();
+	return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
 static int build(enum rye_kind kind, const struct located *at, struct fetched *f,

@@ -16,13 +16,18 @@ struct tool_meta {
 	const json_t *parameters; /* YAML `parameters` list, or NULL */
 	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
 	const json_t *requires_list; /* array of strings, or NULL when absent */
+	bool requires_bad; /* present, but no list of strings: nothing is granted */
 	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
 	json_int_t timeout; /* seconds, 0: not given */
 	bool stateless;
 };
 
 void meta_tool(const struct rye_item *item, struct tool_meta *ret);
+/* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
+const json_t *meta_get(const struct rye_item *item, const char *name);
 /* The JSON Schema of parameters (tool) or inputs (directive) with defaults; new reference. */
 json_t *meta_schema(const struct rye_item *item);
+/* The same of a `parameters` list, an action's for instance. */
+json_t *meta_schema_list(const json_t *parameters);
 
 #endif

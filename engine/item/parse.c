@@ -5,6 +5,7 @@
  * and by signing, with text whose header lines are cut.
  */
 #include "item/parse.h"
+#include "item/text.h"
 
 #include "base/str.h"
 
@@ -15,8 +16,22 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ RYE_CONFIG, ".toml", { "toml", parse_toml } },
-	{ RYE_TOOL, ".toml", { "toml", parse_toml } },
+	{ RYE_CONFIG, ".toml", { "toml", parse_toml_tool } },
+	{ RYE_CONFIG, ".yaml", { "yaml", parse_yaml_tool } },
+	{ RYE_CONFIG, ".yml", { "yaml", parse_yaml_tool } },
+	{ RYE_DIRECTIVE, ".md", { "markdown_xml", parse_directive } },
+	{ RYE_KNOWLEDGE, ".md", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_KNOWLEDGE, ".yaml", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_KNOWLEDGE, ".yml", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_TOOL, ".cjs", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".js", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".mjs", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".py", { "python", parse_python } },
+	{ RYE_TOOL, ".sh", { "shell", parse_shell } },
+	{ RYE_TOOL, ".toml", { "toml", parse_toml_tool } },
+	{ RYE_TOOL, ".ts", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".yaml", { "yaml", parse_yaml_tool } },
+	{ RYE_TOOL, ".yml", { "yaml", parse_yaml_tool } },
 };
 
 const struct parser *parse_row(enum rye_kind kind, const char *ext)
@@ -25,4 +40,35 @@ const struct parser *parse_row(enum rye_kind kind, const char *ext)
 		if (rows[i].kind == kind && !strcmp(rows[i].ext, ext))
 			return &rows[i].parser;
 	return NULL;
+}
+
+json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
+		   struct rye_err *err)
+{
+	*err = (struct rye_err){ 0 };
+	if (!utf8_valid(text)) {
+		rye_fail(err, RYE_UNPARSABLE, "Not valid UTF-8: %s", path);
+		return NULL;
+	}
+	return row->parse(text, err);
+}
+
+/* A mapping as it is; anything else as an empty one, which signing then finds lacking. */
+static json_t *wrap_data(json_t *data)
+{
+	if (!json_is_object(data)) {
+		json_decref(data);
+		data = json_object();
+	}
+	return json_pack("{s:o}", "data", data);
+}
+
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err)
+{
+	return wrap_data(parse_yaml(text, err));
+}
+
+json_t *parse_toml_tool(struct rye_span text, struct rye_err *err)
+{
+	return wrap_data(parse_toml(text, err));
 }

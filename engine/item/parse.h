@@ -4,8 +4,13 @@
  * file parse_NAME.c with a fuzz target. Input is verified text with its header lines
  * (signature, binding) already cut; parsers never see the file.
  *
- * A parser returns an object (items 4), or NULL with *err filled. It is bounded in time and
+ * A parser returns an object (items 4) and leaves *err alone; or an object that is only
+ * partial, or NULL, with *err filled: so *err must be clear before. It is bounded in time and
  * memory by base/limits.h whatever the bytes are.
+ *
+ * The maps hold no copy of the whole text (the format's `raw`): the item has it. Code files
+ * give NAME: value, YAML and TOML of tools and config {"data": mapping}; `__warnings__` is a
+ * list of sentences that only a parser of ours can set.
  */
 #ifndef RYE_ITEM_PARSE_H
 #define RYE_ITEM_PARSE_H
@@ -21,6 +26,12 @@ struct parser {
 
 /* NULL: this extension has no parser (tool .json and the like). */
 const struct parser *parse_row(enum rye_kind kind, const char *ext);
+/*
+ * The row's parser with *err cleared first; text that is not UTF-8 gives
+ * "Not valid UTF-8: <path>".
+ */
+json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
+		   struct rye_err *err);
 
 json_t *parse_directive(struct rye_span text, struct rye_err *err);
 json_t *parse_knowledge(struct rye_span text, struct rye_err *err);
@@ -28,8 +39,9 @@ json_t *parse_python(struct rye_span text, struct rye_err *err);
 json_t *parse_javascript(struct rye_span text, struct rye_err *err);
 json_t *parse_shell(struct rye_span text, struct rye_err *err);
 json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
-json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err);
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
 json_t *parse_toml(struct rye_span text, struct rye_err *err);
+json_t *parse_toml_tool(struct rye_span text, struct rye_err *err); /* {"data": table} */
 
 /*
  * Where a directive's element stands (README, "One region"): start of its ```xml fence content
