@@ -159,7 +159,7 @@ static bool skip_opaque(struct scan *scan, struct rye_span name)
 		struct scan ahead = { .s = scan->s };
 		char end[16];
 
-		if (!span_starts(name, opaque[i]))
+		if (!span_eq(name, opaque[i]))
 			continue;
 		snprintf(end, sizeof(end), "</%s>", opaque[i]);
 		if (!skip_past(&ahead, end))

@@ -106,7 +106,7 @@ static int parse(struct rye_item *item, struct rye_err *err)
 	if (item->parse.code != RYE_OK && item->kind == RYE_DIRECTIVE) {
 		if (err)
 			*err = item->parse;
-		return rye_wrap(err, "%s", item->abspath);
+		return -(int)item->parse.code;
 	}
 	if (!item->meta)
 		item->meta = json_object();

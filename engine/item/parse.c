@@ -45,12 +45,17 @@ const struct parser *parse_row(enum rye_kind kind, const char *ext)
 json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
 		   struct rye_err *err)
 {
+	json_t *map;
+
 	*err = (struct rye_err){ 0 };
 	if (!utf8_valid(text)) {
 		rye_fail(err, RYE_UNPARSABLE, "Not valid UTF-8: %s", path);
 		return NULL;
 	}
-	return row->parse(text, err);
+	map = row->parse(text, err);
+	if (err->code)
+		rye_wrap(err, "%s", path);
+	return map;
 }
 
 /* A mapping as it is; anything else as an empty one, which signing then finds lacking. */

@@ -27,8 +27,8 @@ struct parser {
 /* NULL: this extension has no parser (tool .json and the like). */
 const struct parser *parse_row(enum rye_kind kind, const char *ext);
 /*
- * The row's parser with *err cleared first; text that is not UTF-8 gives
- * "Not valid UTF-8: <path>".
+ * The row's parser with *err cleared first; path begins its message, but ends the one
+ * for text that is not UTF-8: "Not valid UTF-8: <path>".
  */
 json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
 		   struct rye_err *err);

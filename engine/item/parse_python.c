@@ -257,9 +257,7 @@ json_t *parse_python(struct rye_span text, struct rye_err *err)
 		return NULL;
 	m.meta = json_object();
 	lines(&m);
-	if (m.p.failed) {
-		json_decref(m.meta);
-		return NULL;
-	}
+	if (m.p.failed)
+		json_object_clear(m.meta); /* the language would not have run a line of it */
 	return m.meta;
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What reading an item's file delivers: directives and knowledge without their signature and
+ * binding lines, a directive's body with its inputs filled in, tools and config byte for byte.
+ * Pure: works on a loaded item, opens nothing.
+ */
+#include "item/render.h"
+
+#include "base/auto.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "item/parse.h"
+
+struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang)
+{
+	if (ret_shebang)
+		*ret_shebang = item->shebang;
+	return item->body;
+}
+
+static int blob_of(struct rye_buf *out, struct rye_blob **ret, struct rye_err *err)
+{
+	struct rye_blob *blob = buf_blob(out);
+
+	if (!blob)
+		return rye_fail(err, RYE_TOO_BIG, "the text is too big with its inputs filled in");
+	*ret = blob;
+	return 0;
+}
+
+static int directive_text(const struct rye_item *item, const struct interp *in,
+			  struct rye_blob **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	auto_json json_t *values = NULL;
+	struct interp filled = *in;
+	struct directive_shape shape;
+	struct rye_span text = render_body(item, NULL);
+	size_t before, after;
+	int r = inputs_fill(item, in->inputs, &values, err);
+
+	if (!r)
+		r = directive_shape(text, &shape, err);
+	if (r)
+		return r;
+	filled.inputs = values;
+	if (!shape.body.len)
+		shape.body = span_skip(text, text.len);
+	before = (size_t)(shape.body.ptr - text.ptr);
+	after = before + shape.body.len;
+	buf_add(&out, text.ptr, before);
+	interp_text(&filled, shape.body, &out);
+	buf_addspan(&out, span_skip(text, after));
+	return blob_of(&out, ret, err);
+}
+
+int render_item(const struct rye_item *item, const struct interp *in, struct rye_blob **ret,
+		struct rye_err *err)
+{
+	static const struct interp none;
+	struct rye_span text = render_body(item, NULL);
+	struct rye_blob *blob;
+
+	if (item->kind == RYE_DIRECTIVE)
+		return directive_text(item, in ? in : &none, ret, err);
+	blob = item->kind == RYE_KNOWLEDGE ? rye_blob_new(text.ptr, text.len) :
+					     rye_blob_ref(item->text);
+	if (!blob)
+		return rye_fail(err, RYE_IO, "out of memory");
+	*ret = blob;
+	return 0;
+}
