@@ -12,6 +12,7 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Replace or delete lines of a file, named by the line ids of the last read"
 __requires__ = ["fs.read", "fs.write"]
+__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

@@ -15,6 +15,7 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Read a text file; every line comes with a stable id for edit_lines"
 __requires__ = ["fs.read", "fs.write"]  # writing: the line index in .ai/cache
+__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
