@@ -15,6 +15,9 @@
 #define RYE_NAME_MAX 255
 /* Directories below a kind directory: deeper trees are a mistake or an attack. */
 #define RYE_DEPTH_MAX 32
+/* Directories of a space reached through symbolic links: links among n directories can name
+ * n! paths, and a cloned project must not keep a mount busy for ever. */
+#define RYE_LINK_DIRS 10000
 /* JSON nesting; jansson's parser would take 2 048, our walks are recursive on small stacks. */
 #define RYE_JSON_DEPTH 256
 /* YAML nodes after alias expansion: a "billion laughs" stops here. */

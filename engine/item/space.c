@@ -48,6 +48,22 @@ int space_fd(const struct space *space)
 	return none;
 }
 
+/*
+ * dup3 puts the new directory under the old number, so that whoever holds the number goes on.
+ * When .ai is gone the old descriptor stays: nothing is found below a removed directory.
+ */
+void space_renew(const struct space *space)
+{
+	int old = space_fd(space);
+	auto_close int new = old < 0 ? -1 : open_root(space->root);
+	struct stat was, is;
+
+	if (new < 0 || fstat(old, &was) < 0 || fstat(new, &is) < 0)
+		return;
+	if (was.st_dev != is.st_dev || was.st_ino != is.st_ino)
+		dup3(new, old, O_CLOEXEC);
+}
+
 void spaces_close(struct spaces *spaces)
 {
 	if (!spaces)

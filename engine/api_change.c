@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Changes, as users of the engine see them: who hears of them, what nobody hears of. */
+#include "engine.h"
+
+#include "item/trust.h"
+
+#include <string.h>
+
+void rye_watch(struct rye *rye, rye_change_fn fn, void *arg)
+{
+	WITH_LOCK(&rye->lock) {
+		rye->change = fn;
+		rye->change_arg = arg;
+	}
+}
+
+bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path)
+{
+	return index_unwatched(engine_index(rye), kind, path);
+}
+
+void rye_touched(struct rye *rye, int space, const char *path)
+{
+	struct index_changes changes = { 0 };
+
+	if (!rye->built || space < 0 || (size_t)space >= rye->spaces->n)
+		return;
+	index_touch(rye->index, space, path, &changes);
+	engine_changed(rye, &changes);
+}
+
+void rye_counts(struct rye *rye, struct rye_counts *ret)
+{
+	struct index_totals totals;
+	struct cache_counts cache;
+
+	index_totals(rye->index, &totals);
+	cache_counts(rye->cache, &cache);
+	*ret = (struct rye_counts){ .served = totals.by_code[RYE_OK],
+				    .refused = totals.known - totals.by_code[RYE_OK],
+				    .scanned = rye->prefetch && prefetch_done(rye->prefetch),
+				    .loads = cache.loads,
+				    .verifies = trust_checks(rye->items.trust),
+				    .hits = cache.hits };
+	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.h: what struct rye is made of; private to the files of engine/.
+ *
+ * Locks, taken upwards only: 1 rye.build (the first scan of an engine that does not watch),
+ * 2 a space's update lock (item/index_tree.h), 3 index.lock, 4 cache.lock, 5 rye.lock.
+ * None is held while verifying, running or calling back.
+ */
+#ifndef RYE_ENGINE_H
+#define RYE_ENGINE_H
+
+#include "base/auto.h"
+#include "item/cache.h"
+#include "item/index_update.h"
+#include "item/item.h"
+#include "item/prefetch.h"
+#include "item/space.h"
+#include "item/watch.h"
+
+struct rye {
+	struct rye_options opt; /* strings are ours; frozen after rye_open */
+	struct log log;
+	struct spaces *spaces;
+	struct item_env items;
+	struct watch *watch; /* NULL: opt.scan is off */
+	struct index *index;
+	struct cache *cache; /* over the index */
+	struct cache *direct; /* for engines that have not scanned: by name from the disk */
+	struct prefetch *prefetch; /* NULL: opt.scan is off */
+	pthread_mutex_t build;
+	_Atomic bool built; /* the index is filled */
+	pthread_mutex_t lock; /* of what follows */
+	rye_change_fn change;
+	void *change_arg;
+};
+
+/* The filled index; the first call of an engine that does not watch fills it. */
+struct index *engine_index(struct rye *rye);
+/* Looks again where nobody tells of changes. */
+void engine_check(struct rye *rye, enum rye_kind kind, const char *path);
+/* The item by id or alias, its verdict known. RYE_NOT_FOUND. Release item->state. */
+int engine_item(struct rye *rye, enum rye_kind kind, const char *id, struct index_item *ret,
+		struct rye_err *err);
+/* The verified item and its rendering. */
+int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct loaded *ret,
+		struct rye_err *err);
+/* Changes found outside the watcher: trust is read again at once, the rest is told later. */
+void engine_changed(struct rye *rye, struct index_changes *changes);
+/* For {env:NAME}: the allow-list and opt.env_names (spec README, interpolated values). */
+const char *engine_env(void *arg, const char *name);
+
+#endif

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree behind the index: merged directories, items, their sources, and two hash tables
+ * over them. Pure memory operations, all under index->lock (the caller's); no system call is
+ * made here. Out of memory while the tree grows: the entry stays unknown, nothing breaks.
+ */
+#include "item/index_tree.h"
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+/* More changes than this at once are told as one "everything". */
+#define CHANGES_MAX 4096
+
+static uint64_t mix(uint64_t hash, struct rye_span bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		hash = (hash ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3ull;
+	hash ^= hash >> 29;
+	hash *= 0xbf58476d1ce4e5b9ull;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t dir_hash(enum rye_kind kind, struct rye_span path)
+{
+	return mix(0xcbf29ce484222325ull + kind, path);
+}
+
+static uint64_t node_hash(const struct dir *dir, struct rye_span stem)
+{
+	return mix((uintptr_t)dir >> 4, stem);
+}
+
+/* ---- changes ---- */
+
+void index_changes_done(struct index_changes *changes)
+{
+	for (size_t i = 0; i < changes->n; i++) {
+		free(changes->v[i].path);
+		free(changes->v[i].id);
+	}
+	free(changes->v);
+	*changes = (struct index_changes){ 0 };
+}
+
+static bool changes_grow(struct index_changes *out)
+{
+	size_t size = out->size ? out->size * 2 : 8;
+	struct index_change *v;
+
+	if (out->n < out->size)
+		return true;
+	v = out->n < CHANGES_MAX ? realloc(out->v, size * sizeof(*v)) : NULL;
+	if (!v)
+		return false;
+	out->v = v;
+	out->size = size;
+	return true;
+}
+
+void tree_note(struct index_changes *out, int space, enum rye_kind kind, const char *path,
+	       const char *id)
+{
+	struct index_change *change;
+
+	if (!out || out->all)
+		return;
+	out->keys |= !strncmp(path, "config/keys/", 12);
+	if (!changes_grow(out)) {
+		out->all = true;
+		return;
+	}
+	change = &out->v[out->n];
+	*change = (struct index_change){ .space = space, .kind = kind, .path = strdup(path) };
+	change->id = id ? strdup(id) : NULL;
+	out->n++;
+	out->all |= !change->path || (id && !change->id);
+}
+
+bool tree_path(const struct dir *dir, const char *name, char *ret, size_t size)
+{
+	const char *top = rye_kind_dir((enum rye_kind)dir->kind);
+	int n = snprintf(ret, size, "%s%s%s%s%s", top, *dir->path ? "/" : "", dir->path,
+			 *name ? "/" : "", name);
+
+	return n >= 0 && (size_t)n < size;
+}
+
+static void note_dir(struct index_changes *out, const struct dir *dir, int space)
+{
+	char path[RYE_ID_MAX + 64];
+
+	if (out && *dir->path && tree_path(dir, "", path, sizeof(path)))
+		tree_note(out, space, (enum rye_kind)dir->kind, path, dir->path);
+}
+
+static void note_file(struct index_changes *out, const struct node *node, int space, int ext)
+{
+	const struct dir *dir = node->dir;
+	const char *suffix = kind_extensions((enum rye_kind)dir->kind)[ext];
+	char name[RYE_NAME_MAX + 1], path[RYE_ID_MAX + 64], id[RYE_ID_MAX + RYE_NAME_MAX + 2];
+
+	if (!out)
+		return;
+	snprintf(name, sizeof(name), "%s%s", node->stem, suffix);
+	snprintf(id, sizeof(id), "%s%s%s", dir->path, *dir->path ? "/" : "", node->stem);
+	if (tree_path(dir, name, path, sizeof(path)))
+		tree_note(out, space, (enum rye_kind)dir->kind, path, id);
+}
+
+/* ---- hash tables ---- */
+
+static void rehash_dirs(struct index *index, struct dir **slots, size_t n)
+{
+	for (size_t i = 0; i < index->dir_slots; i++) {
+		for (struct dir *dir = index->dirs[i], *next; dir; dir = next) {
+			uint64_t hash = dir_hash((enum rye_kind)dir->kind, span_of(dir->path));
+
+			next = dir->chain;
+			dir->chain = slots[hash & (n - 1)];
+			slots[hash & (n - 1)] = dir;
+		}
+	}
+	free(index->dirs);
+	index->dirs = slots;
+	index->dir_slots = n;
+}
+
+static void rehash_nodes(struct index *index, struct node **slots, size_t n)
+{
+	for (size_t i = 0; i < index->node_slots; i++) {
+		for (struct node *node = index->nodes[i], *next; node; node = next) {
+			uint64_t hash = node_hash(node->dir, span_of(node->stem));
+
+			next = node->chain;
+			node->chain = slots[hash & (n - 1)];
+			slots[hash & (n - 1)] = node;
+		}
+	}
+	free(index->nodes);
+	index->nodes = slots;
+	index->node_slots = n;
+}
+
+/* Keeps the chains short; when memory is short they grow instead. False: no table at all. */
+bool tree_resize(struct index *index)
+{
+	if (index->n_dirs >= index->dir_slots) {
+		size_t n = index->dir_slots ? index->dir_slots * 2 : 64;
+		struct dir **slots = calloc(n, sizeof(struct dir *));
+
+		if (slots)
+			rehash_dirs(index, slots, n);
+	}
+	if (index->n_nodes >= index->node_slots) {
+		size_t n = index->node_slots ? index->node_slots * 2 : 256;
+		struct node **slots = calloc(n, sizeof(struct node *));
+
+		if (slots)
+			rehash_nodes(index, slots, n);
+	}
+	return index->dirs && index->nodes;
+}
+
+struct dir *tree_dir(struct index *index, enum rye_kind kind, struct rye_span path)
+{
+	uint64_t hash = dir_hash(kind, path);
+	struct dir *dir = index->dirs[hash & (index->dir_slots - 1)];
+
+	while (dir && (dir->kind != kind || !span_eq(path, dir->path)))
+		dir = dir->chain;
+	return dir;
+}
+
+struct node *tree_node(struct index *index, const struct dir *dir, struct rye_span stem)
+{
+	uint64_t hash = node_hash(dir, stem);
+	struct node *node = index->nodes[hash & (index->node_slots - 1)];
+
+	while (node && (node->dir != dir || !span_eq(stem, node->stem)))
+		node = node->chain;
+	return node;
+}
+
+static void unchain_dir(struct index *index, const struct dir *dir)
+{
+	uint64_t hash = dir_hash((enum rye_kind)dir->kind, span_of(dir->path));
+	struct dir **at = &index->dirs[hash & (index->dir_slots - 1)];
+
+	while (*at != dir)
+		at = &(*at)->chain;
+	*at = dir->chain;
+	index->n_dirs--;
+}
+
+static void unchain_node(struct index *index, const struct node *node)
+{
+	uint64_t hash = node_hash(node->dir, span_of(node->stem));
+	struct node **at = &index->nodes[hash & (index->node_slots - 1)];
+
+	while (*at != node)
+		at = &(*at)->chain;
+	*at = node->chain;
+	index->n_nodes--;
+}
+
+/* ---- arrays of a directory ---- */
+
+static bool grow(void *array, uint32_t n, uint32_t *size)
+{
+	uint32_t more = *size ? *size * 2 : 4;
+	void **v = *(void ***)array;
+
+	if (n < *size)
+		return true;
+	v = realloc(v, more * sizeof(void *));
+	if (!v)
+		return false;
+	*(void ***)array = v;
+	*size = more;
+	return true;
+}
+
+static void array_drop(void *array, uint32_t *n, const void *what)
+{
+	void **v = array;
+	uint32_t i = 0;
+
+	while (i < *n && v[i] != what)
+		i++;
+	if (i == *n)
+		return;
+	/* Order is kept: a sorted array stays sorted. */
+	memmove(v + i, v + i + 1, (*n - i - 1) * sizeof(*v));
+	(*n)--;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct node *x = *(const struct node *const *)a, *y = *(const struct node *const *)b;
+
+	return tree_compare(x, y);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct dir *x = *(const struct dir *const *)a, *y = *(const struct dir *const *)b;
+
+	return strcmp(x->path + x->leaf, y->path + y->leaf);
+}
+
+const char *tree_ext(const struct node *node)
+{
+	return kind_extensions((enum rye_kind)node->dir->kind)[node->files->ext];
+}
+
+/* Compares stem + extension without joining them. */
+int tree_compare(const struct node *a, const struct node *b)
+{
+	const char *p = a->stem, *q = b->stem, *p_ext = tree_ext(a), *q_ext = tree_ext(b);
+
+	for (;;) {
+		if (!*p && p_ext) {
+			p = p_ext;
+			p_ext = NULL;
+		}
+		if (!*q && q_ext) {
+			q = q_ext;
+			q_ext = NULL;
+		}
+		if (*p != *q || !*p)
+			return (unsigned char)*p - (unsigned char)*q;
+		p++;
+		q++;
+	}
+}
+
+void tree_sort(struct dir *dir)
+{
+	if (dir->sorted)
+		return;
+	if (dir->n_nodes > 1)
+		qsort(dir->nodes, dir->n_nodes, sizeof(struct node *), by_name);
+	if (dir->n_dirs > 1)
+		qsort(dir->dirs, dir->n_dirs, sizeof(struct dir *), by_path);
+	dir->sorted = true;
+}
+
+/* ---- directories ---- */
+
+static struct dir *dir_new(enum rye_kind kind, struct rye_span path)
+{
+	struct dir *dir = calloc(1, sizeof(*dir) + path.len + 1);
+	const char *slash = memrchr(path.ptr, '/', path.len);
+
+	if (!dir)
+		return NULL;
+	memcpy(dir->path, path.ptr, path.len);
+	dir->kind = (uint8_t)kind;
+	dir->leaf = (uint16_t)(slash ? slash + 1 - path.ptr : 0);
+	return dir;
+}
+
+static struct dir *dir_add(struct index *index, enum rye_kind kind, struct dir *parent,
+			   struct rye_span path)
+{
+	struct dir *dir = tree_resize(index) ? dir_new(kind, path) : NULL;
+	uint64_t hash = dir_hash(kind, path);
+
+	if (!dir)
+		return NULL;
+	if (parent && !grow(&parent->dirs, parent->n_dirs, &parent->size_dirs)) {
+		free(dir);
+		return NULL;
+	}
+	if (parent) {
+		parent->dirs[parent->n_dirs++] = dir;
+		parent->sorted = false;
+	}
+	dir->parent = parent;
+	dir->chain = index->dirs[hash & (index->dir_slots - 1)];
+	index->dirs[hash & (index->dir_slots - 1)] = dir;
+	index->n_dirs++;
+	return dir;
+}
+
+struct dir *tree_dir_make(struct index *index, enum rye_kind kind, struct rye_span path)
+{
+	struct dir *dir = index->roots[kind];
+
+	if (!dir)
+		dir = index->roots[kind] = dir_add(index, kind, NULL, SPAN(""));
+	for (size_t end = 0; dir && end < path.len;) {
+		const char *slash = memchr(path.ptr + end + !!end, '/', path.len - end - !!end);
+		struct rye_span sub = { path.ptr, slash ? (size_t)(slash - path.ptr) : path.len };
+		struct dir *next = tree_dir(index, kind, sub);
+
+		dir = next ? next : dir_add(index, kind, dir, sub);
+		end = sub.len;
+	}
+	return dir;
+}
+
+static void dir_free(struct dir *dir)
+{
+	free(dir->nodes);
+	free(dir->dirs);
+	free(dir);
+}
+
+/* Frees it and its parents as far as nothing is in them any more. */
+static void dir_prune(struct index *index, struct dir *dir)
+{
+	while (dir && dir->parent && !dir->places && !dir->n_nodes && !dir->n_dirs) {
+		struct dir *parent = dir->parent;
+
+		array_drop(parent->dirs, &parent->n_dirs, dir);
+		unchain_dir(index, dir);
+		dir_free(dir);
+		dir = parent;
+	}
+}
+
+static void count_items(struct dir *dir, int by, int space, struct index_changes *out)
+{
+	for (; dir; dir = dir->parent) {
+		dir->total += (uint32_t)by;
+		/* It becomes visible, or vanishes: a name like any other. */
+		if (dir->total == (by > 0 ? 1 : 0))
+			note_dir(out, dir, space);
+	}
+}
+
+/* ---- items ---- */
+
+void tree_forget(struct index *index, struct node *node)
+{
+	node->gen = ++index->gen;
+	if (!node->known)
+		return;
+	node->known = false;
+	index->known--;
+	index->by_code[node->code]--;
+}
+
+static struct node *node_add(struct index *index, struct dir *dir, struct rye_span stem)
+{
+	struct node *node;
+	uint64_t hash = node_hash(dir, stem);
+
+	if (!tree_resize(index) || !grow(&dir->nodes, dir->n_nodes, &dir->size_nodes))
+		return NULL;
+	node = calloc(1, sizeof(*node) + stem.len + 1);
+	if (!node)
+		return NULL;
+	memcpy(node->stem, stem.ptr, stem.len);
+	node->dir = dir;
+	node->code = -1;
+	node->chain = index->nodes[hash & (index->node_slots - 1)];
+	index->nodes[hash & (index->node_slots - 1)] = node;
+	index->n_nodes++;
+	dir->nodes[dir->n_nodes++] = node;
+	dir->sorted = false;
+	return node;
+}
+
+static void node_free(struct node *node)
+{
+	for (struct file *file = node->files, *next; file; file = next) {
+		next = file->next;
+		free(file);
+	}
+	rye_blob_unref(node->reason);
+	free(node);
+}
+
+static void node_remove(struct index *index, struct node *node)
+{
+	struct dir *dir = node->dir;
+
+	tree_forget(index, node);
+	unchain_node(index, node);
+	array_drop(dir->nodes, &dir->n_nodes, node);
+	node_free(node);
+}
+
+/* Where the source (space, ext) is, or would be inserted. */
+static struct file **file_slot(struct node *node, int space, int ext)
+{
+	struct file **at = &node->files;
+
+	while (*at && ((*at)->space < space || ((*at)->space == space && (*at)->ext < ext)))
+		at = &(*at)->next;
+	return at;
+}
+
+static bool file_is(const struct file *file, int space, int ext)
+{
+	return file && file->space == space && file->ext == ext;
+}
+
+static struct file *file_add(struct file **at, const struct tree_file *what)
+{
+	struct file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->space = (uint16_t)what->space;
+	file->ext = (uint8_t)what->ext;
+	file->next = *at;
+	*at = file;
+	return file;
+}
+
+void tree_put(struct index *index, struct dir *dir, const struct tree_file *what, bool force,
+	      struct index_changes *out)
+{
+	struct node *node = tree_node(index, dir, what->stem);
+	bool fresh = !node;
+	struct file **at;
+
+	if (!node)
+		node = node_add(index, dir, what->stem);
+	if (!node)
+		return;
+	at = file_slot(node, what->space, what->ext);
+	if (file_is(*at, what->space, what->ext)) {
+		(*at)->linked = what->linked;
+		if (!force)
+			return;
+		(*at)->stamp = 0;
+	} else if (file_add(at, what)) {
+		(*at)->linked = what->linked;
+		dir->sorted = false;
+	} else if (fresh) {
+		node_remove(index, node);
+		return;
+	}
+	tree_forget(index, node);
+	if (fresh)
+		count_items(dir, 1, what->space, out);
+	note_file(out, node, what->space, what->ext);
+}
+
+void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *what,
+		uint64_t stamp)
+{
+	struct node *node = tree_node(index, dir, what->stem);
+	struct file **at = node ? file_slot(node, what->space, what->ext) : NULL;
+
+	if (at && file_is(*at, what->space, what->ext))
+		(*at)->stamp = stamp;
+}
+
+void tree_drop(struct index *index, struct dir *dir, const struct tree_file *what,
+	       struct index_changes *out)
+{
+	struct node *node = tree_node(index, dir, what->stem);
+	struct file **at = node ? file_slot(node, what->space, what->ext) : NULL;
+	struct file *gone;
+
+	if (!at || !file_is(*at, what->space, what->ext))
+		return;
+	note_file(out, node, what->space, what->ext);
+	gone = *at;
+	*at = gone->next;
+	free(gone);
+	dir->sorted = false;
+	if (node->files) {
+		tree_forget(index, node);
+		return;
+	}
+	node_remove(index, node);
+	count_items(dir, -1, what->space, out);
+	dir_prune(index, dir);
+}
+
+/* ---- places ---- */
+
+struct place *tree_place(const struct dir *dir, int space)
+{
+	struct place *place = dir->places;
+
+	while (place && place->space != space)
+		place = place->next;
+	return place;
+}
+
+struct place *tree_place_make(struct index *index, struct dir *dir, int space)
+{
+	struct place *place = tree_place(dir, space);
+
+	if (place)
+		return place;
+	place = calloc(1, sizeof(*place));
+	if (!place)
+		return NULL;
+	place->dir = dir;
+	place->space = (uint16_t)space;
+	place->wd = -1;
+	place->next = dir->places;
+	dir->places = place;
+	index->tops[space].unwatched++;
+	return place;
+}
+
+static void unwatch(struct index *index, struct place *place)
+{
+	struct place **at = &index->wds[place->wd % INDEX_WD_SLOTS];
+	int wd = place->wd;
+	bool shared = false;
+
+	while (*at != place)
+		at = &(*at)->wd_chain;
+	*at = place->wd_chain;
+	place->wd = -1;
+	index->tops[place->space].unwatched++;
+	/* Two names of one directory share its watch. */
+	for (const struct place *p = index->wds[wd % INDEX_WD_SLOTS]; p; p = p->wd_chain)
+		shared |= p->wd == wd;
+	if (!shared && index->env.unwatch)
+		index->env.unwatch(index->env.arg, wd);
+}
+
+void tree_place_watch(struct index *index, struct place *place, int wd)
+{
+	if (place->wd == wd)
+		return;
+	if (place->wd >= 0)
+		unwatch(index, place);
+	if (wd < 0)
+		return;
+	place->wd = wd;
+	place->wd_chain = index->wds[wd % INDEX_WD_SLOTS];
+	index->wds[wd % INDEX_WD_SLOTS] = place;
+	index->tops[place->space].unwatched--;
+}
+
+static void place_remove(struct index *index, struct dir *dir, int space)
+{
+	struct place **at = &dir->places, *gone;
+
+	while (*at && (*at)->space != space)
+		at = &(*at)->next;
+	gone = *at;
+	if (!gone)
+		return;
+	tree_place_watch(index, gone, -1);
+	index->tops[space].unwatched--;
+	index->tops[space].links -= gone->linked;
+	*at = gone->next;
+	free(gone);
+}
+
+/* The space's sources in this one directory; backwards, since the arrays shrink. */
+static void drop_files(struct index *index, struct dir *dir, int space, struct index_changes *out)
+{
+	for (uint32_t i = dir->n_nodes; i-- > 0;) {
+		struct node *node = dir->nodes[i];
+		struct file *file = node->files, *next;
+
+		for (; file; file = next) {
+			bool last = node->files == file && !file->next;
+			struct tree_file what = { span_of(node->stem), space, file->ext, false };
+
+			next = file->next;
+			if (file->space == space)
+				tree_drop(index, dir, &what, out);
+			if (last)
+				break;
+		}
+	}
+}
+
+/* Recursion is bounded by RYE_DEPTH_MAX: deeper directories are never entered. */
+void tree_place_drop(struct index *index, struct dir *dir, int space, struct index_changes *out)
+{
+	if (!tree_place(dir, space))
+		return;
+	for (uint32_t i = dir->n_dirs; i-- > 0;)
+		tree_place_drop(index, dir->dirs[i], space, out);
+	drop_files(index, dir, space, out);
+	place_remove(index, dir, space);
+	dir_prune(index, dir);
+}
+
+/* ---- the end ---- */
+
+void tree_free(struct index *index)
+{
+	for (size_t i = 0; i < index->node_slots; i++)
+		for (struct node *node = index->nodes[i], *next; node; node = next) {
+			next = node->chain;
+			node_free(node);
+		}
+	for (size_t i = 0; i < index->dir_slots; i++)
+		for (struct dir *dir = index->dirs[i], *next; dir; dir = next) {
+			next = dir->chain;
+			for (struct place *place = dir->places, *more; place; place = more) {
+				more = place->next;
+				free(place);
+			}
+			dir_free(dir);
+		}
+	free(index->nodes);
+	free(index->dirs);
+	free(index->wds);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Background verification. Workers share one cursor over the index and take a handful of items
+ * at a time; when the cursor is back at the start the round is over, and the work is done when
+ * a round found nothing unknown. `lock` guards the state below; it is not held while verifying.
+ */
+#include "item/prefetch.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+
+#include <errno.h>
+
+#define WORKERS_MAX 8
+#define HANDFUL 32
+/* Items that never become known (a file that vanished unseen) end the work, too. */
+#define ROUNDS_MAX 4
+/* A burst of edits is verified once, after it. */
+#define SETTLE_MS 50
+
+struct prefetch {
+	struct prefetch_env env;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t workers[WORKERS_MAX];
+	int n_workers, busy, rounds;
+	size_t cursor, found; /* of the round under way */
+	bool todo, in_round, stop, done;
+	int64_t not_before_ms; /* a kick's settling time */
+	int64_t poll_ms; /* when to poll again */
+};
+
+enum act { ACT_STOP, ACT_VERIFY, ACT_POLL };
+
+static void sleep_until(struct prefetch *p, int64_t when_ms)
+{
+	struct timespec until = { when_ms / 1000, when_ms % 1000 * 1000000 };
+
+	pthread_cond_timedwait(&p->wake, &p->lock, &until);
+}
+
+/* The round is over; is there to be another? */
+static void end_round(struct prefetch *p)
+{
+	p->in_round = false;
+	if (p->found && ++p->rounds < ROUNDS_MAX)
+		return;
+	p->todo = false;
+	p->done = true;
+}
+
+/* One thing to do, or false after a sleep; lock held. */
+static bool choose(struct prefetch *p, struct index_ref *refs, size_t *ret_n, enum act *ret)
+{
+	int64_t now = clock_ms();
+
+	if (p->stop) {
+		*ret = ACT_STOP;
+		return true;
+	}
+	if (now >= p->poll_ms) {
+		p->poll_ms = now + PREFETCH_POLL_S * 1000;
+		*ret = ACT_POLL;
+		return true;
+	}
+	if (!p->todo || now < p->not_before_ms) {
+		sleep_until(p, p->todo ? p->not_before_ms : p->poll_ms);
+		return false;
+	}
+	if (p->in_round && !p->cursor) {
+		/* What others still verify would be found unknown again. */
+		if (p->busy)
+			sleep_until(p, now + SETTLE_MS);
+		else
+			end_round(p);
+		return false;
+	}
+	if (!p->in_round)
+		p->found = 0;
+	p->in_round = true;
+	*ret = ACT_VERIFY;
+	*ret_n = index_unknown(p->env.index, &p->cursor, refs, HANDFUL);
+	p->found += *ret_n;
+	p->busy += *ret_n > 0;
+	return *ret_n > 0;
+}
+
+static void verify(struct prefetch *p, const struct index_ref *refs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct index_item item;
+
+		if (!index_item(p->env.index, refs[i].kind, refs[i].id, &item))
+			continue;
+		cache_know(p->env.cache, &item);
+		index_state_done(&item.state);
+	}
+	WITH_LOCK(&p->lock) {
+		if (!--p->busy)
+			pthread_cond_broadcast(&p->wake);
+	}
+}
+
+static void *work(void *arg)
+{
+	struct prefetch *p = arg;
+	auto_free struct index_ref *refs = calloc(HANDFUL, sizeof(*refs));
+	enum act act = refs ? ACT_VERIFY : ACT_STOP;
+	size_t n = 0;
+
+	while (act != ACT_STOP) {
+		bool chosen = false;
+
+		WITH_LOCK(&p->lock)
+			chosen = choose(p, refs, &n, &act);
+		if (chosen && act == ACT_VERIFY)
+			verify(p, refs, n);
+		else if (chosen && act == ACT_POLL)
+			p->env.poll(p->env.arg);
+		else if (!chosen)
+			act = ACT_VERIFY;
+	}
+	return NULL;
+}
+
+int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct rye_err *err)
+{
+	struct prefetch *p = calloc(1, sizeof(*p));
+	pthread_condattr_t attr;
+
+	if (!p)
+		return rye_fail(err, RYE_IO, "out of memory for the prefetcher");
+	p->env = *env;
+	p->todo = true;
+	p->poll_ms = clock_ms() + PREFETCH_POLL_S * 1000;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	while (p->n_workers < env->threads && p->n_workers < WORKERS_MAX &&
+	       pthread_create(&p->workers[p->n_workers], NULL, work, p) == 0)
+		p->n_workers++;
+	if (!p->n_workers) {
+		prefetch_close(p);
+		return rye_fail(err, RYE_IO, "cannot start the prefetcher's threads");
+	}
+	*ret = p;
+	return 0;
+}
+
+void prefetch_close(struct prefetch *p)
+{
+	if (!p)
+		return;
+	WITH_LOCK(&p->lock) {
+		p->stop = true;
+		pthread_cond_broadcast(&p->wake);
+	}
+	for (int i = 0; i < p->n_workers; i++)
+		pthread_join(p->workers[i], NULL);
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+void prefetch_kick(struct prefetch *p)
+{
+	WITH_LOCK(&p->lock) {
+		p->todo = true;
+		p->rounds = 0;
+		p->not_before_ms = clock_ms() + SETTLE_MS;
+		pthread_cond_broadcast(&p->wake);
+	}
+}
+
+bool prefetch_done(struct prefetch *p)
+{
+	bool done = false;
+
+	WITH_LOCK(&p->lock)
+		done = p->done;
+	return done;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * info.json and verify: what is known of an item, readable for refused ones, too, since that
+ * is when one asks. Nothing of a refused item's content is told: its metadata is unverified.
+ */
+#include "view.h"
+
+#include "base/err.h"
+#include "base/str.h"
+#include "item/meta.h"
+#include "item/reason.h"
+
+#include <stdio.h>
+
+#define SOURCES_MAX 64
+
+void subject_done(struct subject *subject)
+{
+	loaded_done(&subject->loaded);
+	free(subject->glance);
+}
+
+static void take_loaded(struct subject *subject)
+{
+	const struct rye_item *item = subject->loaded.item;
+
+	subject->verdict = &item->verdict;
+	subject->space = item->space;
+	subject->id = item->id;
+	subject->path = item->path;
+	subject->ext = item->ext;
+}
+
+static int take_glance(struct rye *rye, const struct rye_ask *ask, struct subject *subject,
+		       struct rye_err *err)
+{
+	struct item_ask where = { .kind = ask->kind, .id = ask->id };
+	struct glance *glance = calloc(1, sizeof(*glance));
+	struct index_item item;
+
+	subject->glance = glance;
+	if (!glance)
+		return rye_fail(err, RYE_IO, "out of memory");
+	/* The index knows the winner; a bad file in front of it may be no item at all. */
+	if (rye->built && index_item(rye->index, ask->kind, ask->id, &item)) {
+		index_state_done(&item.state);
+		where.only = &rye->spaces->v[item.space];
+	}
+	if (item_glance(&rye->items, &where, glance, err))
+		return -(int)err->code;
+	subject->verdict = &glance->verdict;
+	subject->space = glance->space;
+	subject->id = glance->id;
+	subject->path = glance->path;
+	subject->ext = glance->ext;
+	return 0;
+}
+
+int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
+		struct rye_err *err)
+{
+	struct rye_err local;
+	int r;
+
+	*ret = (struct subject){ 0 };
+	if (engine_load(rye, ask->kind, ask->id, &ret->loaded, &ret->why) == 0) {
+		ret->why = (struct rye_err){ 0 };
+		take_loaded(ret);
+		return 0;
+	}
+	if (ret->why.code == RYE_NOT_FOUND || ret->why.code == RYE_INVALID) {
+		if (err)
+			*err = ret->why;
+		return -(int)ret->why.code;
+	}
+	r = take_glance(rye, ask, ret, err ? err : &local);
+	if (r)
+		subject_done(ret);
+	return r;
+}
+
+/* ---- info.json ---- */
+
+static json_t *shadows(struct rye *rye, const struct rye_ask *ask)
+{
+	struct index_source sources[SOURCES_MAX];
+	size_t n = index_sources(engine_index(rye), ask->kind, ask->id, sources, SOURCES_MAX);
+	json_t *list = json_array();
+
+	for (size_t i = 1; i < n; i++) {
+		const struct space *space = &rye->spaces->v[sources[i].space];
+		json_t *one =
+			json_pack("{s:s, s:s}", "space", space->full, "extension", sources[i].ext);
+
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static void set_text(json_t *info, const char *key, const char *text)
+{
+	if (text && *text)
+		json_sets(info, key, text);
+}
+
+static void put_verdict(json_t *info, enum rye_kind kind, const struct subject *subject)
+{
+	const struct verdict *v = subject->verdict;
+	char line[1200];
+
+	json_sets(info, "verdict", rye_code_name(subject->why.code));
+	if (subject->why.code) {
+		const struct reason about = { kind, subject->id, subject->space->type };
+
+		json_sets(info, "reason", subject->why.msg);
+		reason_remedy(&about, &subject->why, line, sizeof(line));
+		set_text(info, "mend", line);
+	}
+	if (v->dev)
+		json_set(info, "dev_mode", json_true());
+	set_text(info, "signer", v->fingerprint);
+	set_text(info, "owner", v->owner);
+	set_text(info, "signed_at", v->signed_at);
+	set_text(info, "registry_provider", v->provider);
+	set_text(info, "registry_username", v->provider_user);
+	set_text(info, "hash", v->hash);
+	set_text(info, "sha256", v->sha256);
+	set_text(info, "coverage", v->coverage);
+	json_set(info, "bound", json_boolean(v->bound));
+	set_text(info, "notice", v->notice);
+}
+
+/* Declared metadata; the text itself is what the other files are for. */
+static json_t *declared(const struct rye_item *item)
+{
+	static const char *const text[] = { "body", "content", "raw", "preamble" };
+	json_t *meta = json_copy(item->meta);
+
+	for (size_t i = 0; meta && i < ARRAY_SIZE(text); i++)
+		json_object_del(meta, text[i]);
+	return meta;
+}
+
+static void put_meta(json_t *info, const struct rye_item *item)
+{
+	static const char *const names[] = { "version", "description", "category" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const json_t *value = meta_get(item, names[i]);
+
+		if (!value && !strcmp(names[i], "description"))
+			value = meta_get(item, "tool_description");
+		if (value)
+			json_set(info, names[i], json_deep_copy(value));
+	}
+	json_set(info, "meta", declared(item));
+}
+
+int view_info(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+	      struct rye_err *err)
+{
+	auto_subject struct subject subject = { 0 };
+	auto_json json_t *info = json_object();
+	char path[4096];
+	int r = subject_get(rye, ask, &subject, err);
+
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "%s/.ai/%s", subject.space->root, subject.path);
+	json_sets(info, "id", subject.id);
+	json_sets(info, "kind", rye_kind_name(ask->kind));
+	json_sets(info, "space", subject.space->full);
+	json_sets(info, "path", path);
+	put_verdict(info, ask->kind, &subject);
+	if (subject.loaded.item)
+		put_meta(info, subject.loaded.item);
+	json_set(info, "shadows", shadows(rye, ask));
+	*ret = json_blob(info, true);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+}
+
+/* ---- verify ---- */
+
+int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+		struct rye_err *err)
+{
+	auto_subject struct subject subject = { 0 };
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	char line[REASON_MAX];
+	int r = subject_get(rye, ask, &subject, err);
+
+	if (r)
+		return r;
+	if (subject.why.code) {
+		const struct reason about = { ask->kind, subject.id, subject.space->type };
+
+		reason_line(&about, &subject.why, line);
+		buf_addf(&buf, "%s\n", line);
+	} else {
+		const struct verdict *v = subject.verdict;
+
+		buf_addf(&buf, "ok signed by %s (%s) at %s, coverage %s", v->fingerprint, v->owner,
+			 v->signed_at, v->coverage);
+		if (*v->notice)
+			buf_addf(&buf, "; %s", v->notice);
+		buf_addc(&buf, '\n');
+	}
+	*ret = buf_blob(&buf);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+}

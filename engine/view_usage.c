@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `run` reads as when there is nothing else to tell: how to use it, in a few lines made
+ * from the item's own schema. Never fails for an item that exists: a refused one says why.
+ */
+#include "view.h"
+
+#include "base/str.h"
+#include "item/meta.h"
+#include "item/reason.h"
+
+static void put_kind(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
+{
+	const json_t *text = meta_get(subject->loaded.item, "description");
+
+	if (!json_is_string(text))
+		text = meta_get(subject->loaded.item, "tool_description");
+	buf_addf(buf, "%s %s", rye_kind_name(kind), subject->id);
+	if (json_is_string(text)) {
+		struct rye_span all = span_trim(span_of(json_string_value(text))), line;
+
+		if (span_line(&all, &line))
+			buf_addf(buf, ": %.*s", (int)line.len, line.ptr);
+	}
+	buf_addc(buf, '\n');
+}
+
+static bool is_required(const json_t *schema, const char *name)
+{
+	const json_t *required = json_object_get(schema, "required");
+
+	for (size_t i = 0; i < json_array_size(required); i++) {
+		const char *one = json_string_value(json_array_get(required, i));
+
+		if (one && !strcmp(one, name))
+			return true;
+	}
+	return false;
+}
+
+static void put_parameter(struct rye_buf *buf, const json_t *schema, const char *name,
+			  const json_t *property)
+{
+	const json_t *fallback = json_object_get(property, "default");
+	const char *type = json_str(property, "type"), *text = json_str(property, "description");
+
+	buf_addf(buf, "  %s (%s", name, *type ? type : "any");
+	if (is_required(schema, name))
+		buf_adds(buf, ", required");
+	if (fallback) {
+		buf_adds(buf, ", default ");
+		json_put(buf, fallback, false);
+	}
+	buf_addf(buf, ")%s%.*s\n", *text ? " " : "", (int)strcspn(text, "\n"), text);
+}
+
+static void put_parameters(struct rye_buf *buf, const json_t *schema)
+{
+	json_t *properties = json_object_get(schema, "properties");
+	const char *name;
+	json_t *property;
+
+	if (!json_object_size(properties)) {
+		buf_adds(buf, "It takes no parameters: write {} or an empty line.\n");
+		return;
+	}
+	buf_adds(buf, "Parameters:\n");
+	json_object_foreach(properties, name, property) put_parameter(buf, schema, name, property);
+}
+
+static void put_usage(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
+{
+	auto_json json_t *schema = NULL;
+
+	put_kind(buf, subject, kind);
+	buf_adds(buf, "Write one JSON object to this file; when it is complete it runs, and the "
+		      "reply is read here.\n");
+	if (kind != RYE_TOOL && kind != RYE_DIRECTIVE)
+		return;
+	schema = meta_schema(subject->loaded.item);
+	put_parameters(buf, schema);
+}
+
+int view_usage(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+	       struct rye_err *err)
+{
+	auto_subject struct subject subject = { 0 };
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	char line[REASON_MAX];
+	int r = subject_get(rye, ask, &subject, err);
+
+	if (r)
+		return r;
+	if (subject.loaded.item) {
+		put_usage(&buf, &subject, ask->kind);
+	} else {
+		const struct reason about = { ask->kind, subject.id, subject.space->type };
+
+		reason_line(&about, &subject.why, line);
+		buf_addf(&buf, "%s %s is refused: %s\n", rye_kind_name(ask->kind), subject.id,
+			 line);
+	}
+	*ret = buf_blob(&buf);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+}
