@@ -5,6 +5,8 @@
  */
 #include "base/err.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,6 +120,7 @@ int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(err->msg, sizeof(err->msg), format, args);
 		va_end(args);
+		utf8_mend(err->msg);
 	}
 	return -(int)code;
 }
@@ -142,6 +145,7 @@ int rye_fail_sys(struct rye_err *err, int sys, const char *format, ...)
 		snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s",
 			 strerror_r(sys, text, sizeof(text)));
 	}
+	utf8_mend(err->msg);
 	return -(int)code;
 }
 
@@ -157,6 +161,7 @@ int rye_wrap(struct rye_err *err, const char *format, ...)
 	va_end(args);
 	memcpy(old, err->msg, sizeof(old));
 	snprintf(err->msg, sizeof(err->msg), "%s: %.690s", what, old);
+	utf8_mend(err->msg);
 	return -(int)err->code;
 }
 

@@ -178,6 +178,36 @@ size_t utf8_put(char out[4], uint32_t cp)
 	return 4;
 }
 
+void utf8_mend(char *text)
+{
+	struct rye_span rest = span_of(text);
+	uint32_t cp;
+
+	while (rest.len) {
+		size_t n = utf8_next(rest, &cp);
+
+		if (!n)
+			text[rest.ptr - text] = '?';
+		rest = span_skip(rest, n ? n : 1);
+	}
+}
+
+void utf8_cut(const char *text, char *ret, size_t size)
+{
+	static const char more[] = "\xe2\x80\xa6";
+	size_t n = strlen(text);
+
+	if (n < size) {
+		memcpy(ret, text, n + 1);
+		return;
+	}
+	n = size - sizeof(more);
+	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(ret, text, n);
+	memcpy(ret + n, more, sizeof(more));
+}
+
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -37,6 +37,10 @@ bool utf8_valid(struct rye_span s);
 /* Bytes of the character at s; 0: invalid. *cp gets the code point. */
 size_t utf8_next(struct rye_span s, uint32_t *cp);
 size_t utf8_put(char out[4], uint32_t cp);
+/* Bytes that are not UTF-8 (of a name, or where a text was cut) become '?'. */
+void utf8_mend(char *text);
+/* Copies what fits, cut between characters and with "…" where it was; always NUL-terminated. */
+void utf8_cut(const char *text, char *ret, size_t size);
 
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex); /* 2n + 1 bytes */
 bool hex_to(const char *hex, size_t n, unsigned char *ret_bytes); /* 2n digits, lower case */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * schema.h: JSON Schema as tools 5.1 wants it: defaults are injected (deep copies), then the
- * value is checked; regular expressions through PCRE2 with a step limit (RYE_REGEX_STEPS).
+ * value is checked. A pattern that cannot be decided within RYE_REGEX_STEPS and RYE_REGEX_MS
+ * is a fault of the value; one that is no regular expression only a warning.
  */
 #ifndef RYE_ITEM_SCHEMA_H
 #define RYE_ITEM_SCHEMA_H
@@ -24,7 +25,16 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 		    struct rye_buf *ret_text);
 /* declared_parameters: [{name, type, required, default?, description?}]; new reference. */
 json_t *schema_declared(const json_t *schema);
+/*
+ * `parameters` of a request as an object of our own: NULL and null are empty, a string may
+ * hold the JSON. NULL: RYE_INVALID "parameters must be an object".
+ */
+json_t *schema_parameters(const json_t *given, struct rye_err *err);
+
 /* Rules 7 to 10 of the tool format: unknown types, bad regexes, enum of wrong type; new array. */
 json_t *schema_lint(const json_t *schema);
+bool schema_type_known(const char *type);
+/* Names that are no type fit everything. */
+bool schema_type_fits(const char *type, const json_t *value);
 
 #endif
