@@ -12,6 +12,7 @@
 #include "item/parse.h"
 #include "item/refusal.h"
 #include "item/space.h"
+#include "item/text.h"
 #include "item/trustfile.h"
 
 #include <stdio.h>
@@ -102,24 +103,15 @@ static bool name_here(const struct check *c, const struct place *p)
 
 /* ---- strict ---- */
 
-static bool has_fence(struct rye_span text)
-{
-	struct rye_span line;
-
-	while (span_line(&text, &line))
-		if (span_starts(line, "```yaml") && !span_trim(span_skip(line, 7)).len)
-			return true;
-	return false;
-}
-
 /* Signed over all its bytes, and the signed metadata says which item this is. */
 static int foreign_knowledge(struct check *c, struct rye_err *err)
 {
+	struct fence fence;
 	struct place p;
 
 	if (c->lf)
 		return refuse_uncovered(c->ask, c->v, false, "its line ends (CR)", err);
-	if (!has_fence(c->head.rest))
+	if (!fence_find(c->head.rest, "yaml", &fence))
 		return refuse_uncovered(c->ask, c->v, false, "its name and category", err);
 	signed_place(c, &p);
 	if (!p.has_name || !p.has_category)

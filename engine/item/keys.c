@@ -91,7 +91,8 @@ int key_public_parse(struct rye_span pem, struct key_public *ret, struct rye_err
 	struct der der = { .len = 0 };
 	int r;
 
-	if (!normalise(pem, key.pem))
+	/* a CR that is left is no line end: TOML could not hold the text */
+	if (!normalise(pem, key.pem) || strchr(key.pem, '\r'))
 		return not_pem(err, "PUBLIC KEY");
 	r = pem_der(span_trim(span_of(key.pem)), "PUBLIC KEY", &der, err);
 	if (r < 0)

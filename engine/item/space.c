@@ -377,3 +377,32 @@ int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct
 		return r < 0 ? r : 0;
 	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s", kind_title(ask->kind), ask->id);
 }
+
+/* ---- writing ---- */
+
+static int make_ai(const struct space *space)
+{
+	auto_free char *path = space_abspath(space, "");
+
+	if (!path)
+		return -ENOMEM;
+	if (space_fd(space) < 0 && mkdir(path, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	return space_fd(space) < 0 ? -ENOENT : 0;
+}
+
+int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	struct stat st;
+	int r = dir ? make_ai(space) : -ENOMEM;
+
+	if (!r && slash)
+		r = io_mkdirs_at(space_fd(space), dir, 0755);
+	if (r < 0)
+		return r;
+	if (!fstatat(space_fd(space), path, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		mode = st.st_mode & 07777;
+	return io_replace_at(space_fd(space), path, bytes, mode);
+}

@@ -62,4 +62,10 @@ const char *space_stem(const char *id);
 /* "<root>/.ai/<path>"; free it; NULL: out of memory. */
 char *space_abspath(const struct space *space, const char *path);
 
+/*
+ * Writes a file of a space atomically, making .ai and the directories on the way. mode is for
+ * a new file; an old one keeps its own. -errno.
+ */
+int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode);
+
 #endif

@@ -106,7 +106,7 @@ static int read_scope(const json_t *doc, struct trustfile *ret, struct rye_err *
 		return 0;
 	if (!n || n > SCOPE_MAX)
 		return bad(err, "scope is not a list of one or more \"<kind>:<glob>\"");
-	ret->scope = calloc(n, sizeof(*ret->scope));
+	ret->scope = calloc(n + 1, sizeof(*ret->scope));
 	if (!ret->scope)
 		return bad(err, "out of memory");
 	for (size_t i = 0; i < n; i++) {

@@ -14,7 +14,7 @@ struct trustfile {
 	struct key_public key;
 	char owner[128];
 	size_t n_scope;
-	char **scope; /* owned */
+	char **scope; /* owned; NULL-terminated, or NULL */
 	bool is_signed;
 	char signer[KEY_FP]; /* "" when unsigned */
 	char hash[65]; /* signed message, already compared with the content */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tool format asks beyond its fields: executors, tool ids, capability names and the
+ * schemas of parameters. Pure; called by sign_check on a parsed but unverified tool.
+ */
+#include "item/signtool.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "item/meta.h"
+#include "item/schema.h"
+#include "item/space.h"
+
+/* Types that other tools run through, or that do not run at all. */
+static bool needs_no_executor(const char *tool_type)
+{
+	static const char *const types[] = { "primitive", "runtime", "library", "mcp_server" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(tool_type, types[i]))
+			return true;
+	return false;
+}
+
+static void check_executor(const struct rye_item *item, struct sign_report *report)
+{
+	const json_t *executor = meta_get(item, "executor_id");
+	const char *type = json_string_value(meta_get(item, "tool_type"));
+	bool exempt = needs_no_executor(type ? type : "");
+
+	if (executor && !json_is_null(executor) && !json_is_string(executor))
+		sign_tell(report->issues, "Field 'executor_id' must be a string, got %s",
+			  sign_type_name(executor));
+	else if (exempt || json_string_length(executor))
+		return;
+	else if (!executor)
+		sign_tell(report->issues, "Missing required field: executor_id");
+	else
+		sign_tell(report->issues,
+			  "Field 'executor_id' may be null only for primitive, runtime, library "
+			  "and mcp_server, not for tool_type '%.80s'",
+			  type ? type : "");
+}
+
+static bool is_kebab(const char *text)
+{
+	return *text && *text != '-' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
+
+/* '_' and '-' are the same in an id that is only declared. */
+static bool same_name(const char *a, const char *b)
+{
+	while (*a && *b && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static void check_tool_id(const struct rye_item *item, struct sign_report *report)
+{
+	const json_t *value = meta_get(item, "tool_id");
+	const char *id = json_string_value(value), *stem = space_stem(item->id);
+
+	if (!value && str_ends(item->ext, "ml") && strcmp(item->ext, ".toml"))
+		sign_tell(report->warnings, "No tool_id; write tool_id: %s", stem);
+	if (!is_kebab(stem))
+		sign_tell(report->warnings, "Tool name '%s' is not kebab-case", stem);
+	if (!value)
+		return;
+	if (!id)
+		sign_tell(report->issues, "Field 'tool_id' must be a string, got %s",
+			  sign_type_name(value));
+	else if (!same_name(id, stem) && !same_name(id, item->id))
+		sign_tell(report->issues, "Field 'tool_id' value '%.200s' must match filename '%s'",
+			  id, stem);
+}
+
+/* "fs.write": names with dots between them, a star where any name may stand. */
+static bool is_capability(const char *text)
+{
+	size_t dots = 0;
+
+	for (const char *c = text; *c; c++) {
+		bool name = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (*c >= '0' && *c <= '9') || strchr("_-*/", *c);
+
+		if (*c == '.' && c > text && c[-1] != '.' && c[1])
+			dots++;
+		else if (!name)
+			return false;
+	}
+	return dots > 0;
+}
+
+static void check_requires(const struct rye_item *item, struct sign_report *report)
+{
+	const json_t *list = meta_get(item, "requires");
+	size_t i;
+	json_t *name;
+
+	if (list && !json_is_null(list) && !json_is_array(list))
+		sign_tell(report->issues, "Field 'requires' must be an array, got %s",
+			  sign_type_name(list));
+	json_array_foreach((json_t *)list, i, name) if (!json_is_string(name) ||
+							!is_capability(json_string_value(name)))
+		sign_tell(report->issues,
+			  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
+}
+
+void sign_check_tool(const struct rye_item *item, struct sign_report *report)
+{
+	check_executor(item, report);
+	check_tool_id(item, report);
+	check_requires(item, report);
+	if (str_ends(item->ext, "js") && item->shebang.len)
+		sign_tell(report->warnings,
+			  "A shebang stops a signed JavaScript tool from running");
+}
+
+void sign_check_name(const struct rye_item *item, struct sign_report *report)
+{
+	static const char *const names[] = { "run",	  "dry_run",	 "async",      "fork",
+					     "output",	  "schema.json", "chain.json", "prompt.md",
+					     "data.json", "info.json",	 "trace.json", "verify",
+					     "source" };
+	char file[300];
+
+	snprintf(file, sizeof(file), "%s%s", space_stem(item->id), item->ext);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], space_stem(item->id)) || !strcmp(names[i], file))
+			sign_tell(report->warnings,
+				  "The name '%s' is a control file's: where both meet, that wins",
+				  names[i]);
+}
