@@ -89,9 +89,12 @@ static bool component_ok(struct rye_span part)
 		return false;
 	for (size_t i = 0; i < part.len; i++) {
 		unsigned char c = (unsigned char)part.ptr[i];
+		unsigned char next = i + 1 < part.len ? (unsigned char)part.ptr[i + 1] : 0;
 
 		if (c < 0x20 || c == 0x7f || c == '\\')
 			return false;
+		if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			return false; /* U+0080 to U+009F are control characters too */
 	}
 	return true;
 }

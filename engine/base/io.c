@@ -114,12 +114,14 @@ static int read_whole(int fd, size_t size, size_t max, struct rye_blob **ret)
 static bool same_version(const struct stat *a, const struct stat *b)
 {
 	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
 {
 	struct stat before, after;
+	struct rye_blob *blob = NULL;
 	int r = -EAGAIN;
 
 	for (int attempt = 0; attempt < 8 && r == -EAGAIN; attempt++) {
@@ -129,17 +131,20 @@ int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
 			return S_ISDIR(before.st_mode) ? -EISDIR : -EINVAL;
 		if ((uint64_t)before.st_size > max)
 			return -EFBIG;
-		r = read_whole(fd, (size_t)before.st_size, max, ret);
+		r = read_whole(fd, (size_t)before.st_size, max, &blob);
 		if (r < 0)
 			continue;
 		if (fstat(fd, &after) < 0 || !same_version(&before, &after)) {
-			rye_blob_unref(*ret);
+			rye_blob_unref(blob);
 			r = -EAGAIN;
 		}
 	}
-	if (r == 0 && ret_st)
+	if (r < 0)
+		return r;
+	*ret = blob;
+	if (ret_st)
 		*ret_st = after;
-	return r;
+	return 0;
 }
 
 int io_read_at(int root, const char *path, size_t max, struct rye_blob **ret)

@@ -5,6 +5,7 @@
  */
 #include "base/json.h"
 
+#include "base/auto.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -195,14 +196,28 @@ void json_python_float(struct rye_buf *buf, double value)
 		buf_adds(buf, ".0");
 }
 
-/* Code points Python would escape in repr: controls and separators (a subset of categories). */
+/*
+ * Code points Python escapes in repr: controls, formats, separators and private use, as of
+ * Unicode 14, and those that can never be assigned. Merely unassigned ones are not known here.
+ */
 static bool unprintable(uint32_t cp)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp <= 0xa0) || cp == 0xad || cp == 0x1680 ||
-	       (cp >= 0x2000 && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202f) ||
-	       (cp >= 0x205f && cp <= 0x206f) || cp == 0x3000 || cp == 0xfeff ||
-	       (cp >= 0xe000 && cp <= 0xf8ff) || (cp >= 0xfff0 && cp <= 0xfffb) ||
-	       (cp & 0xfffe) == 0xfffe;
+	static const uint32_t ranges[][2] = {
+		{ 0x0, 0x1f },	      { 0x7f, 0xa0 },	     { 0xad, 0xad },
+		{ 0x600, 0x605 },     { 0x61c, 0x61c },	     { 0x6dd, 0x6dd },
+		{ 0x70f, 0x70f },     { 0x890, 0x891 },	     { 0x8e2, 0x8e2 },
+		{ 0x1680, 0x1680 },   { 0x180e, 0x180e },    { 0x2000, 0x200f },
+		{ 0x2028, 0x202f },   { 0x205f, 0x206f },    { 0x3000, 0x3000 },
+		{ 0xd800, 0xf8ff },   { 0xfdd0, 0xfdef },    { 0xfeff, 0xfeff },
+		{ 0xfff0, 0xfffb },   { 0x110bd, 0x110bd },  { 0x110cd, 0x110cd },
+		{ 0x13430, 0x13438 }, { 0x1bca0, 0x1bca3 },  { 0x1d173, 0x1d17a },
+		{ 0xe0000, 0xe00ff }, { 0xe01f0, 0x10ffff },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (cp >= ranges[i][0] && cp <= ranges[i][1])
+			return true;
+	return (cp & 0xfffe) == 0xfffe;
 }
 
 static void repr_escape(struct rye_buf *buf, uint32_t cp)
@@ -341,10 +356,7 @@ static void canonical_string(struct rye_buf *buf, struct rye_span text)
 			buf_addc(buf, '\\');
 			buf_addc(buf, named);
 		} else if (cp < 0x20 || (cp >= 0x7f && cp < 0x10000)) {
-			if (cp == 0x7f)
-				buf_addc(buf, 0x7f);
-			else
-				buf_addf(buf, "\\u%04x", cp);
+			buf_addf(buf, "\\u%04x", cp);
 		} else if (cp >= 0x10000) {
 			buf_addf(buf, "\\u%04x\\u%04x", 0xd800 + ((cp - 0x10000) >> 10),
 				 0xdc00 + ((cp - 0x10000) & 0x3ff));

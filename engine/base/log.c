@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats one line and hands it to the sink given at rye_open. The sink locks, not we. */
+/*
+ * Formats one line and hands it to the sink given at rye_open. The sink locks, not we. Names
+ * from outside cannot begin a second line or leave UTF-8.
+ */
 #include "base/log.h"
+
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,5 +21,9 @@ void log_line(const struct log *log, enum rye_level level, const char *module, c
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	utf8_mend(line);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
 	log->fn(log->arg, level, module, line);
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Files beneath a root: nothing gets out, whole files come in, replacing is atomic. */
+#include "base/auto.h"
+#include "base/io.h"
+
+#include "base/str.h"
+
+#include "rye_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+struct place {
+	char path[64];
+	int fd;
+};
+
+static int setup(void **state)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	snprintf(place->path, sizeof(place->path), "%s/rye-io-XXXXXX", P_tmpdir);
+	assert_non_null(mkdtemp(place->path));
+	place->fd = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(place->fd >= 0);
+	*state = place;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = { "f",   "big",  "out", "in", "loop", "fifo",
+					     "d/f", "d/up", "abs", "n",	 NULL };
+	struct place *place = *state;
+
+	for (int i = 0; names[i]; i++)
+		unlinkat(place->fd, names[i], 0);
+	unlinkat(place->fd, "a/b/c", AT_REMOVEDIR);
+	unlinkat(place->fd, "a/b", AT_REMOVEDIR);
+	unlinkat(place->fd, "a", AT_REMOVEDIR);
+	unlinkat(place->fd, "d", AT_REMOVEDIR);
+	assert_int_equal(rmdir(place->path), 0);
+	close(place->fd);
+	free(place);
+	return 0;
+}
+
+static void put(struct place *place, const char *name, const char *text)
+{
+	assert_int_equal(io_replace_at(place->fd, name, span_of(text), 0644), 0);
+}
+
+static int opens(struct place *place, const char *path)
+{
+	int fd = io_open_beneath(place->fd, path, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	return 0;
+}
+
+static void beneath(void **state)
+{
+	struct place *place = *state;
+
+	put(place, "f", "x");
+	assert_int_equal(mkdirat(place->fd, "d", 0700), 0);
+	assert_int_equal(symlinkat("f", place->fd, "in"), 0);
+	assert_int_equal(symlinkat("/etc/passwd", place->fd, "out"), 0);
+	assert_int_equal(symlinkat("loop", place->fd, "loop"), 0);
+	assert_int_equal(symlinkat("../..", place->fd, "d/up"), 0);
+	assert_int_equal(opens(place, "f"), 0);
+	assert_int_equal(opens(place, "in"), 0);
+	assert_int_equal(opens(place, "d/../f"), 0);
+	assert_int_equal(opens(place, ""), 0);
+	assert_int_equal(opens(place, "out"), -EXDEV);
+	assert_int_equal(opens(place, "d/up/etc"), -EXDEV);
+	assert_int_equal(opens(place, "../x"), -EXDEV);
+	assert_int_equal(opens(place, "/etc/passwd"), -EXDEV);
+	assert_int_equal(opens(place, "loop"), -ELOOP);
+	assert_int_equal(opens(place, "nope"), -ENOENT);
+}
+
+static void reading(void **state)
+{
+	struct place *place = *state;
+	struct rye_blob *blob = NULL;
+	struct stat st;
+	auto_close int fd = -1;
+
+	put(place, "f", "text");
+	assert_int_equal(io_read_at(place->fd, "f", 4, &blob), 0);
+	assert_string_equal(blob->data, "text");
+	rye_blob_unref(steal(&blob));
+	assert_int_equal(io_read_at(place->fd, "f", 3, &blob), -EFBIG);
+	assert_int_equal(io_read_at(place->fd, ".", 4, &blob), -EISDIR);
+	assert_int_equal(mkfifoat(place->fd, "fifo", 0600), 0);
+	assert_int_equal(io_read_at(place->fd, "fifo", 4, &blob), -EINVAL);
+	assert_int_equal(io_read_at(place->fd, "nope", 4, &blob), -ENOENT);
+	assert_null(blob);
+	fd = io_open_mounted(place->fd, "f", O_RDONLY);
+	assert_int_equal(io_read_fd(fd, 100, &blob, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(io_read_fd(-1, 100, &blob, NULL), -EBADF);
+	assert_int_equal(blob->len, 4);
+	rye_blob_unref(blob);
+}
+
+static int files_in(const char *path)
+{
+	auto_dir DIR *dir = opendir(path);
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	return n - 2;
+}
+
+static void replacing(void **state)
+{
+	struct place *place = *state;
+	struct rye_blob *blob = NULL;
+	struct stat st;
+
+	put(place, "f", "one");
+	assert_int_equal(io_replace_at(place->fd, "f", SPAN("two"), 0600), 0);
+	assert_int_equal(io_read_at(place->fd, "f", 10, &blob), 0);
+	assert_string_equal(blob->data, "two");
+	rye_blob_unref(blob);
+	assert_int_equal(fstatat(place->fd, "f", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(io_replace_at(place->fd, "no/f", SPAN("x"), 0600), -ENOENT);
+	assert_int_equal(mkdirat(place->fd, "d", 0700), 0);
+	assert_int_equal(io_replace_at(place->fd, "d", SPAN("x"), 0600), -EISDIR);
+	assert_int_equal(io_replace_at(place->fd, "d/f", SPAN("x"), 0600), 0);
+	/* a link is replaced, not written through */
+	assert_int_equal(symlinkat("f", place->fd, "in"), 0);
+	assert_int_equal(io_replace_at(place->fd, "in", SPAN("three"), 0600), 0);
+	assert_int_equal(io_read_at(place->fd, "f", 10, &blob), 0);
+	assert_string_equal(blob->data, "two");
+	rye_blob_unref(blob);
+	assert_int_equal(files_in(place->path), 3);
+}
+
+static void directories(void **state)
+{
+	struct place *place = *state;
+	struct stat st;
+
+	assert_int_equal(io_mkdirs_at(place->fd, "a/b/c", 0700), 0);
+	assert_int_equal(io_mkdirs_at(place->fd, "a//b/c/", 0700), 0);
+	assert_int_equal(fstatat(place->fd, "a/b/c", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(io_mkdirs_at(place->fd, "a/../../x", 0700), -EXDEV);
+	put(place, "n", "");
+	assert_int_equal(io_mkdirs_at(place->fd, "n/x", 0700), -ENOTDIR);
+	assert_int_equal(io_mkdirs_at(place->fd, "", 0700), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(beneath, setup, teardown),
+		cmocka_unit_test_setup_teardown(reading, setup, teardown),
+		cmocka_unit_test_setup_teardown(replacing, setup, teardown),
+		cmocka_unit_test_setup_teardown(directories, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
