@@ -41,4 +41,11 @@ char *buf_steal(struct rye_buf *buf);
 
 #define auto_buf __attribute__((cleanup(buf_done)))
 
+static inline void auto_blob_(struct rye_blob **held)
+{
+	rye_blob_unref(*held);
+}
+
+#define auto_blob __attribute__((cleanup(auto_blob_)))
+
 #endif

@@ -41,7 +41,8 @@ static bool shallow(struct rye_span text)
 json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye_err *err)
 {
 	size_t jflags = (flags & JSON_LOAD_LAST_WINS ? 0 : JSON_REJECT_DUPLICATES) |
-			(flags & JSON_LOAD_ANY ? JSON_DECODE_ANY : 0);
+			(flags & JSON_LOAD_ANY ? JSON_DECODE_ANY : 0) |
+			(flags & JSON_LOAD_NUL ? JSON_ALLOW_NUL : 0);
 	json_error_t where;
 	json_t *value;
 
@@ -70,14 +71,6 @@ static int dump_piece(const char *ptr, size_t len, void *arg)
 
 	buf_add(buf, ptr, len);
 	return buf->failed ? -1 : 0;
-}
-
-void json_put(struct rye_buf *buf, const json_t *value, bool line)
-{
-	if (json_dump_callback(value, dump_piece, buf, JSON_COMPACT | JSON_ENCODE_ANY) < 0)
-		buf->failed = true;
-	if (line)
-		buf_addc(buf, '\n');
 }
 
 struct rye_blob *json_blob(const json_t *value, bool pretty)
@@ -343,28 +336,48 @@ static char short_escape(uint32_t cp)
 	return hit ? to[hit - from] : 0;
 }
 
-static void canonical_string(struct rye_buf *buf, struct rye_span text)
+/* How a value is spelled; all the forms share their escapes and Python's floats. */
+struct spelling {
+	const char *comma, *colon;
+	bool sorted, ascii;
+};
+
+static void put_escape(struct rye_buf *buf, uint32_t cp)
 {
+	char named = short_escape(cp);
+
+	if (named) {
+		buf_addc(buf, '\\');
+		buf_addc(buf, named);
+	} else if (cp >= 0x10000) {
+		buf_addf(buf, "\\u%04x\\u%04x", 0xd800 + ((cp - 0x10000) >> 10),
+			 0xdc00 + ((cp - 0x10000) & 0x3ff));
+	} else {
+		buf_addf(buf, "\\u%04x", cp);
+	}
+}
+
+/* Runs of bytes that stand for themselves are copied whole: texts may have megabytes. */
+static void put_string(struct rye_buf *buf, struct rye_span text, bool ascii)
+{
+	size_t start = 0, i = 0, n;
 	uint32_t cp;
-	size_t n;
 
 	buf_addc(buf, '"');
-	while ((n = utf8_next(text, &cp))) {
-		char named = short_escape(cp);
+	while (i < text.len) {
+		unsigned char c = (unsigned char)text.ptr[i];
 
-		if (named) {
-			buf_addc(buf, '\\');
-			buf_addc(buf, named);
-		} else if (cp < 0x20 || (cp >= 0x7f && cp < 0x10000)) {
-			buf_addf(buf, "\\u%04x", cp);
-		} else if (cp >= 0x10000) {
-			buf_addf(buf, "\\u%04x\\u%04x", 0xd800 + ((cp - 0x10000) >> 10),
-				 0xdc00 + ((cp - 0x10000) & 0x3ff));
-		} else {
-			buf_addc(buf, (char)cp);
+		if (c >= 0x20 && c != '"' && c != '\\' && (c < 0x7f || !ascii)) {
+			i++;
+			continue;
 		}
-		text = span_skip(text, n);
+		buf_add(buf, text.ptr + start, i - start);
+		n = utf8_next(span_skip(text, i), &cp);
+		put_escape(buf, n ? cp : 0xfffd);
+		i += n ? n : 1;
+		start = i;
 	}
+	buf_add(buf, text.ptr + start, i - start);
 	buf_addc(buf, '"');
 }
 
@@ -374,7 +387,9 @@ static int by_key(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void canonical_object(struct rye_buf *buf, const json_t *value)
+static void put_value(struct rye_buf *buf, const json_t *value, const struct spelling *how);
+
+static void put_object(struct rye_buf *buf, const json_t *value, const struct spelling *how)
 {
 	json_t *object = (json_t *)value;
 	size_t n = json_object_size(object), i = 0;
@@ -386,40 +401,41 @@ static void canonical_object(struct rye_buf *buf, const json_t *value)
 		return;
 	}
 	json_object_foreach(object, key, element) keys[i++] = key;
-	qsort(keys, n, sizeof(*keys), by_key);
+	if (how->sorted)
+		qsort(keys, n, sizeof(*keys), by_key);
 	buf_addc(buf, '{');
 	for (i = 0; i < n; i++) {
 		if (i)
-			buf_addc(buf, ',');
-		canonical_string(buf, span_of(keys[i]));
-		buf_addc(buf, ':');
-		json_canonical(buf, json_object_get(object, keys[i]));
+			buf_adds(buf, how->comma);
+		put_string(buf, span_of(keys[i]), how->ascii);
+		buf_adds(buf, how->colon);
+		put_value(buf, json_object_get(object, keys[i]), how);
 	}
 	buf_addc(buf, '}');
 	free(keys);
 }
 
-void json_canonical(struct rye_buf *buf, const json_t *value)
+static void put_value(struct rye_buf *buf, const json_t *value, const struct spelling *how)
 {
 	size_t i;
 	json_t *element;
 
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_OBJECT:
-		canonical_object(buf, value);
+		put_object(buf, value, how);
 		break;
 	case JSON_ARRAY:
 		buf_addc(buf, '[');
 		json_array_foreach(value, i, element)
 		{
 			if (i)
-				buf_addc(buf, ',');
-			json_canonical(buf, element);
+				buf_adds(buf, how->comma);
+			put_value(buf, element, how);
 		}
 		buf_addc(buf, ']');
 		break;
 	case JSON_STRING:
-		canonical_string(buf, string_span(value));
+		put_string(buf, string_span(value), how->ascii);
 		break;
 	case JSON_REAL:
 		json_python_float(buf, json_real_value(value));
@@ -432,4 +448,27 @@ void json_canonical(struct rye_buf *buf, const json_t *value)
 			      json_is_false(value) ? "false" :
 						     "null");
 	}
+}
+
+void json_canonical(struct rye_buf *buf, const json_t *value)
+{
+	static const struct spelling canonical = { ",", ":", true, true };
+
+	put_value(buf, value, &canonical);
+}
+
+void json_python_dumps(struct rye_buf *buf, const json_t *value)
+{
+	static const struct spelling python = { ", ", ": ", false, true };
+
+	put_value(buf, value, &python);
+}
+
+void json_put(struct rye_buf *buf, const json_t *value, bool line)
+{
+	static const struct spelling compact = { ",", ":", false, false };
+
+	put_value(buf, value, &compact);
+	if (line)
+		buf_addc(buf, '\n');
 }

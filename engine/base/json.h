@@ -21,6 +21,7 @@ static inline void auto_json_(json_t **held)
 enum json_load_flags {
 	JSON_LOAD_LAST_WINS = 1, /* duplicate keys: the last one counts */
 	JSON_LOAD_ANY = 2, /* scalars too; otherwise an object is wanted */
+	JSON_LOAD_NUL = 4, /* \u0000 is allowed in strings: take their length, not strlen */
 };
 
 /* A new reference, or NULL with *err filled ("what" names the text in the message). */
@@ -45,6 +46,8 @@ void json_python_str(struct rye_buf *buf, const json_t *value);
 void json_python_repr(struct rye_buf *buf, struct rye_span text);
 /* Python's shortest float spelling: 0.5, 1e-05, 1e+16, 1.0. */
 void json_python_float(struct rye_buf *buf, double value);
+/* Python's json.dumps: insertion order, ", " and ": ", \uXXXX escapes, Python floats. */
+void json_python_dumps(struct rye_buf *buf, const json_t *value);
 /* Sorted keys, separators without blanks, \uXXXX escapes, Python floats (items 2.7). */
 void json_canonical(struct rye_buf *buf, const json_t *value);
 

@@ -18,10 +18,6 @@
 /* Directories of a space reached through symbolic links: links among n directories can name
  * n! paths, and a cloned project must not keep a mount busy for ever. */
 #define RYE_LINK_DIRS 10000
-/* A search: what fits a file name, JSON requests may have a little more; its terms and brackets. */
-#define RYE_QUERY_MAX 4096
-#define RYE_QUERY_TERMS 256
-#define RYE_QUERY_DEPTH 32
 /* JSON nesting; jansson's parser would take 2 048, our walks are recursive on small stacks. */
 #define RYE_JSON_DEPTH 256
 /* YAML nodes after alias expansion: a "billion laughs" stops here. */
@@ -60,5 +56,26 @@
 #define RYE_ARGV_PARAMS_MAX (96u << 10)
 /* RYE_PARAMS in the environment: the same kernel bound, shared with everything else there. */
 #define RYE_ENV_PARAMS_MAX (64u << 10)
+/* What one tool's process may use: descriptors (the usual soft limit, and what builds need), */
+#define RYE_TOOL_FILES 1024
+#define RYE_TOOL_FILES_HARD 65536
+/* processes of this user (a fork bomb ends here, a parallel build does not), */
+#define RYE_TOOL_PROCESSES 4096
+/* private memory (Node and Go reserve much address space, so not RLIMIT_AS), and one file. */
+#define RYE_TOOL_MEMORY (8ull << 30)
+#define RYE_TOOL_FILE_SIZE (16ull << 30)
+/* Tries of one call, whatever its retry_policy says. */
+#define RYE_ATTEMPTS_MAX 20
+/* Runs at once when nobody said: they wait for children far more than they compute. */
+#define RYE_JOBS_DEFAULT 16
+#define RYE_JOBS_MAX 256
+/* Runs that may wait for a place; more are told to try again (RYE_BUSY). */
+#define RYE_QUEUE_MAX 1024
+/* Seconds after which an idle worker thread, or a pool of warm interpreters, goes away. */
+#define RYE_IDLE_S 60
+/* Pools of warm interpreters (one per interpreter, environment and sandbox). */
+#define RYE_WARM_POOLS 4
+/* Interpreters of one pool that wait for a call; each holds about a megabyte of its own. */
+#define RYE_WARM_READY 4
 
 #endif

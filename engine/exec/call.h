@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.h: the handle of something that runs and answers once. exec makes them for requests,
+ * the engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
+ *
+ * Lock: `lock` guards wake and detached; done and cancel are atomic. Functions of `ops` are
+ * called without it.
+ */
+#ifndef RYE_EXEC_CALL_H
+#define RYE_EXEC_CALL_H
+
+#include "base/err.h"
+
+#include <pthread.h>
+
+struct call_ops {
+	/* It was asked to stop, once. May be NULL. Must not call back into the call's fn. */
+	void (*cancelled)(struct rye_call *call);
+	bool (*detach)(struct rye_call *call, char thread_id[64]); /* NULL: never */
+	void (*destroy)(struct rye_call *call); /* of what owner holds; may be NULL */
+};
+
+struct rye_call {
+	_Atomic unsigned refs;
+	const struct call_ops *ops;
+	void *owner;
+	rye_done_fn fn;
+	void *arg;
+	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
+	_Atomic bool done;
+	pthread_mutex_t lock;
+	int wake; /* eventfd, readable once cancelled; -1 until call_wake */
+	struct rye_call *next; /* of the queue it waits in (runq.c) */
+};
+
+/* Two references: the caller's, and one that call_finish gives back. NULL: no memory. */
+struct rye_call *call_new(const struct call_ops *ops, void *owner, rye_done_fn fn, void *arg);
+void call_ref(struct rye_call *call);
+
+/* The descriptor that becomes readable when it is cancelled; lives as long as the call. */
+int call_wake(struct rye_call *call);
+enum rye_code call_cancelled(struct rye_call *call); /* RYE_OK: not */
+
+/* Tells fn, the first time; holds nothing while it does. */
+void call_finish(struct rye_call *call, const struct rye_outcome *outcome);
+
+#endif

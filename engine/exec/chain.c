@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Building and checking chains. Resolution follows the space rule: an element is looked for
+ * from the space of the one that names it downwards, so a system runtime never runs project
+ * code. No lock and no cache here: rye_load knows what has changed, and a new element that
+ * shadows an old one must be seen by the next run.
+ */
+#include "exec/chain.h"
+
+#include "base/auto.h"
+#include "base/id.h"
+#include "exec/prim.h"
+#include "item/space.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void warn(struct chain *chain, const char *text)
+{
+	if (!chain->warnings)
+		chain->warnings = json_array();
+	json_array_append_new(chain->warnings, json_string(text));
+}
+
+static const struct space *search_from(const struct item_env *env, const struct rye_item *item)
+{
+	if (item->space->type != RYE_SYSTEM)
+		return item->space;
+	/* Bundles are one layer: an element of one may name an element of any other. */
+	for (size_t i = 0; i < env->spaces->n; i++)
+		if (env->spaces->v[i].type == RYE_SYSTEM)
+			return &env->spaces->v[i];
+	return item->space;
+}
+
+static const struct space *first_system(const struct item_env *env)
+{
+	for (size_t i = 0; i < env->spaces->n; i++)
+		if (env->spaces->v[i].type == RYE_SYSTEM)
+			return &env->spaces->v[i];
+	return NULL;
+}
+
+static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
+{
+	if (i == 0 && !strcmp(id, "python_runtime"))
+		id = "python/script";
+	snprintf(ret, RYE_ID_MAX + 32, "rye/core/%s/%s", i == 0 ? "runtimes" : "primitives", id);
+	return strlen(id) <= RYE_ID_MAX;
+}
+
+/* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
+static int load_alias(const struct item_env *env, const char *id, struct rye_item **ret,
+		      struct chain *chain)
+{
+	char name[RYE_ID_MAX + 32], text[2 * RYE_ID_MAX + 100];
+	const struct space *system = first_system(env);
+
+	for (int i = 0; system && i < 2; i++) {
+		struct item_ask ask = { .kind = RYE_TOOL, .id = name, .from = system };
+		struct rye_err err = { 0 };
+
+		if (!alias_id(id, i, name))
+			continue;
+		if (rye_load(env, &ask, ret, &err) == 0) {
+			snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
+			warn(chain, text);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int load_next(const struct item_env *env, struct chain *chain, struct rye_item **ret,
+		     struct rye_err *err)
+{
+	const struct link *last = &chain->v[chain->n - 1];
+	const char *id = last->meta.executor_id;
+	struct item_ask ask = { .kind = RYE_TOOL, .id = id, .from = search_from(env, last->item) };
+	int r = rye_load(env, &ask, ret, err);
+
+	if (r == 0 || err->code != RYE_NOT_FOUND)
+		return r;
+	if (load_alias(env, id, ret, chain) == 0)
+		return 0;
+	return rye_fail(err, RYE_NO_EXECUTOR, "Executor not found: %s", id);
+}
+
+static void append(struct chain *chain, struct rye_item *item)
+{
+	struct link *link = &chain->v[chain->n++];
+
+	link->item = item;
+	meta_tool(item, &link->meta);
+	if (item->verdict.notice[0])
+		warn(chain, item->verdict.notice);
+}
+
+static bool has(const struct chain *chain, const char *id)
+{
+	for (size_t i = 0; i < chain->n; i++)
+		if (!strcmp(chain->v[i].item->id, id))
+			return true;
+	return false;
+}
+
+/* The last element names no executor: it is a primitive, or the end of the attempt. */
+static int end_chain(struct chain *chain, struct rye_err *err)
+{
+	const struct link *last = &chain->v[chain->n - 1];
+
+	chain->prim = prim_find(last->item->id);
+	if (chain->prim)
+		return 0;
+	if (last->item->parse.code != RYE_OK)
+		return rye_fail(err, RYE_UNPARSABLE, "Cannot read tool metadata: %s: %s",
+				last->item->id, last->item->parse.msg);
+	return rye_fail(err, RYE_NO_EXECUTOR, "Tool has no executor_id: %s", last->item->id);
+}
+
+int chain_build(const struct item_env *env, struct rye_item *first, struct chain *ret,
+		struct rye_err *err)
+{
+	*ret = (struct chain){ 0 };
+	append(ret, first);
+	for (;;) {
+		const char *next = ret->v[ret->n - 1].meta.executor_id;
+		struct rye_item *item;
+		int r;
+
+		if (!next || !*next)
+			return end_chain(ret, err);
+		if (ret->n >= RYE_CHAIN_MAX)
+			return rye_fail(err, RYE_CHAIN_LOOP,
+					"Chain too deep (max %d): %s. Possible circular dependency "
+					"or excessive nesting.",
+					RYE_CHAIN_MAX, first->id);
+		if (has(ret, next))
+			return rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
+					next);
+		r = load_next(env, ret, &item, err);
+		if (r)
+			return r;
+		if (has(ret, item->id)) {
+			r = rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
+				     item->id);
+			rye_item_unref(item);
+			return r;
+		}
+		append(ret, item);
+	}
+}
+
+void chain_done(struct chain *chain)
+{
+	for (size_t i = 0; i < chain->n; i++)
+		rye_item_unref(chain->v[i].item);
+	json_decref(chain->warnings);
+	*chain = (struct chain){ 0 };
+}
+
+const struct link *chain_runtime(const struct chain *chain)
+{
+	for (size_t i = 1; i < chain->n; i++)
+		if (!strcmp(chain->v[i].meta.tool_type, "runtime"))
+			return &chain->v[i];
+	return NULL;
+}
+
+json_t *chain_ids(const struct chain *chain)
+{
+	json_t *ids = json_array();
+
+	for (size_t i = 0; i < chain->n; i++)
+		json_array_append_new(ids, json_string(chain->v[i].item->id));
+	return ids;
+}
+
+json_t *chain_pairs(const struct chain *chain)
+{
+	json_t *pairs = json_array();
+
+	for (size_t i = 0; i + 1 < chain->n; i++)
+		json_array_append_new(pairs, json_sprintf("%s -> %s", chain->v[i].item->id,
+							  chain->v[i + 1].item->id));
+	return pairs;
+}
+
+static json_t *detail(const struct link *link)
+{
+	const struct rye_item *item = link->item;
+	json_t *row = json_object();
+
+	json_sets(row, "item_id", item->id);
+	json_sets(row, "space", item->space->full);
+	json_sets(row, "tool_type", link->meta.tool_type);
+	json_sets(row, "executor_id",
+		  link->meta.executor_id && *link->meta.executor_id ? link->meta.executor_id :
+								      NULL);
+	json_sets(row, "integrity", item->verdict.hash);
+	json_sets(row, "signer", item->verdict.fingerprint[0] ? item->verdict.fingerprint : NULL);
+	if (item->space->type == RYE_SYSTEM && item->space->bundle)
+		json_sets(row, "provider_id", item->space->bundle);
+	return row;
+}
+
+json_t *chain_detail(const struct chain *chain)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < chain->n; i++)
+		json_array_append_new(rows, detail(&chain->v[i]));
+	return rows;
+}
+
+/* Rows {path, space} of the lower spaces that have the id too. */
+static json_t *lower(const struct item_env *env, const struct rye_item *item)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = (size_t)item->space->index + 1; i < env->spaces->n; i++) {
+		struct item_ask ask = { .kind = RYE_TOOL, .id = item->id };
+		struct located at = { .fd = -1 };
+
+		ask.only = &env->spaces->v[i];
+		if (space_locate(env->spaces, &ask, &at, NULL))
+			continue;
+		close(at.fd);
+		json_array_append_new(rows,
+				      json_pack("{s:o, s:s}", "path",
+						json_sprintf("%s/.ai/%s", at.space->root, at.path),
+						"space", at.space->full));
+	}
+	return rows;
+}
+
+json_t *chain_shadowed(const struct item_env *env, const struct chain *chain)
+{
+	json_t *all = NULL;
+
+	/* The tool itself may be an override on purpose; a runtime that is one must be told. */
+	for (size_t i = 1; i < chain->n; i++) {
+		const struct rye_item *item = chain->v[i].item;
+		auto_json json_t *rows = NULL;
+
+		if (item->space->type == RYE_SYSTEM)
+			continue;
+		rows = lower(env, item);
+		if (!json_array_size(rows))
+			continue;
+		all = all ? all : json_array();
+		json_array_append_new(all, json_pack("{s:s, s:s, s:O}", "item_id", item->id,
+						     "space", item->space->full, "shadows", rows));
+	}
+	return all;
+}
+
+void chain_trace(const struct item_env *env, const struct chain *chain, json_t *trace)
+{
+	for (size_t i = 0; i < chain->n; i++) {
+		const struct rye_item *item = chain->v[i].item;
+		json_t *searched = json_array();
+
+		for (size_t k = 0; k <= (size_t)item->space->index; k++)
+			json_array_append_new(searched, json_string(env->spaces->v[k].full));
+		json_array_append_new(trace,
+				      json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "step", "resolve",
+						"item_id", item->id, "path", item->abspath, "space",
+						item->space->full, "searched", searched, "shadowed",
+						lower(env, item)));
+	}
+	for (size_t i = 0; i < chain->n; i++) {
+		const struct verdict *v = &chain->v[i].item->verdict;
+
+		json_array_append_new(
+			trace, json_pack("{s:s, s:s, s:b, s:s, s:s?}", "step", "verify_integrity",
+					 "item_id", chain->v[i].item->id, "verified",
+					 v->code == RYE_OK, "verdict", rye_code_name(v->code),
+					 "key_fp", v->fingerprint[0] ? v->fingerprint : NULL));
+	}
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Configuration: what the chain's elements say (config, merged), what files under .ai/config
+ * they ask for (CONFIG_RESOLVE, tools 5.3), and the limits that follow. Such files may be
+ * unsigned; one that carries a signature has to verify. The bytes that were judged are the
+ * bytes that are parsed. No lock.
+ */
+#include "exec/inner.h"
+
+#include "base/auto.h"
+#include "base/id.h"
+#include "base/io.h"
+#include "item/parse.h"
+#include "item/space.h"
+#include "item/verify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Later wins, key by key; nothing is merged deeper (tools 2.5). */
+static json_t *merge_chain(const struct chain *chain, size_t from)
+{
+	json_t *merged = json_object();
+
+	for (size_t i = chain->n; i-- > from;)
+		if (chain->v[i].meta.config)
+			json_object_update(merged, (json_t *)chain->v[i].meta.config);
+	return merged;
+}
+
+static bool path_ok(const char *path)
+{
+	struct rye_span whole = span_of(path);
+
+	return *path && id_check(whole, NULL) == 0;
+}
+
+static json_t *parse_unsigned(const struct verify_ask *ask, struct rye_err *err)
+{
+	const struct parser *row = ask->ext ? parse_row(RYE_CONFIG, ask->ext) : NULL;
+	struct rye_err why = { 0 };
+	json_t *map;
+
+	if (!row) {
+		rye_fail(err, RYE_UNPARSABLE, "%s: no parser for this kind of file", ask->path);
+		return NULL;
+	}
+	map = parse_item(row, ask->raw, ask->path, &why);
+	if (map && why.code == RYE_OK)
+		return map;
+	json_decref(map);
+	rye_fail(err, RYE_UNPARSABLE, "%s: %s", ask->path, why.msg);
+	return NULL;
+}
+
+/* The file as it lies there, although nobody signed it; anything but that is an error. */
+static int load_unsigned(const struct item_env *env, const struct path_ask *file, json_t **ret,
+			 struct rye_err *err)
+{
+	auto_blob struct rye_blob *raw = NULL;
+	auto_free char *where = space_abspath(file->space, file->path);
+	struct verify_ask ask = {
+		.kind = RYE_CONFIG,
+		.id = file->path + strlen("config/"),
+		.ext = kind_extension_of(RYE_CONFIG, file->path),
+		.path = where,
+		.compat = env->compat,
+	};
+	struct verified verified = { 0 };
+	int fd = space_fd(file->space);
+	int r = fd < 0 ? -ENOENT : io_read_at(fd, file->path, RYE_ITEM_MAX, &raw);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "cannot read %s", file->path);
+	ask.raw = (struct rye_span){ raw->data, raw->len };
+	r = verify_bytes(env, &ask, &verified, err);
+	rye_blob_unref(verified.text);
+	if (r == 0 || verified.verdict.code != RYE_UNSIGNED)
+		return r ? r : rye_fail(err, RYE_MODIFIED, "%s changed while it was read", where);
+	*ret = parse_unsigned(&ask, err);
+	return *ret ? 0 : -(int)err->code;
+}
+
+/* *ret stays NULL when the space does not have the file. */
+static int load_file(const struct item_env *env, const struct space *space, const char *path,
+		     json_t **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf below = RYE_BUF_INIT;
+	auto_item struct rye_item *item = NULL;
+	auto_json json_t *map = NULL;
+	struct path_ask ask = { .space = space, .kind = RYE_CONFIG };
+	const json_t *data;
+	int r;
+
+	buf_addf(&below, "config/%s", path);
+	ask.path = below.data;
+	r = rye_load_path(env, &ask, &item, err);
+	if (r && err->code == RYE_NOT_FOUND)
+		return 0;
+	if (r && err->code == RYE_UNSIGNED) {
+		r = load_unsigned(env, &ask, &map, err);
+		if (r)
+			return r;
+	} else if (r) {
+		return r;
+	} else if (item->parse.code != RYE_OK) {
+		return rye_fail(err, RYE_UNPARSABLE, "%s: %s", item->abspath, item->parse.msg);
+	} else {
+		map = json_incref(item->meta);
+	}
+	data = json_object_get(map, "data");
+	*ret = json_deep_copy(json_is_object(data) ? data : map);
+	return 0;
+}
+
+static void merge_deep(json_t *into, json_t *from)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(from, key, value)
+	{
+		json_t *old = json_object_get(into, key);
+
+		if (!strcmp(key, "extends"))
+			continue;
+		if (json_is_object(old) && json_is_object(value)) {
+			merge_deep(old, value);
+		} else if (json_is_object(value)) {
+			json_t *fresh = json_object();
+
+			merge_deep(fresh, value);
+			json_object_set_new(into, key, fresh);
+		} else {
+			json_object_set(into, key, value);
+		}
+	}
+}
+
+struct wanted {
+	const char *path;
+	bool first; /* first_match, else deep_merge */
+};
+
+/* Every bundle, then user, then project; or the first of project, user, bundles. */
+static int resolve_one(const struct item_env *env, const struct wanted *wanted, json_t **ret,
+		       struct rye_err *err)
+{
+	const struct spaces *spaces = env->spaces;
+	auto_json json_t *merged = json_object();
+
+	for (size_t i = 0; i < spaces->n; i++) {
+		const struct space *space = &spaces->v[wanted->first ? i : spaces->n - 1 - i];
+		auto_json json_t *map = NULL;
+		int r = load_file(env, space, wanted->path, &map, err);
+
+		if (r)
+			return r;
+		if (!map)
+			continue;
+		if (wanted->first) {
+			*ret = steal(&map);
+			return 0;
+		}
+		merge_deep(merged, map);
+	}
+	*ret = steal(&merged);
+	return 0;
+}
+
+static int resolve_spec(struct planner *planner, const json_t *spec, json_t **ret,
+			struct rye_err *err)
+{
+	const char *mode = json_str(spec, "mode");
+	struct wanted wanted = { json_str(spec, "path"), !strcmp(mode, "first_match") };
+	int r;
+
+	if (!json_is_object(spec) || (*mode && !wanted.first && strcmp(mode, "deep_merge"))) {
+		*ret = json_object();
+		planner_warn(planner, "config_resolve: mode %s is unknown: nothing was read", mode);
+		return 0;
+	}
+	if (!*wanted.path) {
+		*ret = json_object();
+		return 0;
+	}
+	if (!path_ok(wanted.path))
+		return rye_fail(err, RYE_INVALID,
+				"config_resolve: %s: a relative path below .ai/config is wanted",
+				wanted.path);
+	r = resolve_one(planner->exec->env.items, &wanted, ret, err);
+	if (!r && planner->trace)
+		json_array_append_new(planner->trace,
+				      json_pack("{s:s, s:s, s:s, s:o}", "step", "config", "path",
+						wanted.path, "mode",
+						wanted.first ? "first_match" : "deep_merge", "keys",
+						json_integer((json_int_t)json_object_size(*ret))));
+	return r;
+}
+
+/* The tool's own wish goes into its parameters. */
+static int resolve_tool(struct planner *planner, const json_t *specs, struct rye_err *err)
+{
+	json_t *all, *spec, *one = NULL;
+	size_t i;
+	int r;
+
+	if (!json_is_array(specs)) {
+		r = resolve_spec(planner, specs, &one, err);
+		if (!r && json_object_size(one))
+			json_object_set(planner->params, "resolved_config", one);
+		json_decref(one);
+		return r;
+	}
+	all = json_object();
+	json_object_set_new(planner->params, "resolved_config", all);
+	json_array_foreach(specs, i, spec)
+	{
+		one = NULL;
+		r = resolve_spec(planner, spec, &one, err);
+		if (r)
+			return r;
+		if (*json_str(spec, "path"))
+			json_object_set(all, json_str(spec, "path"), one);
+		json_decref(one);
+	}
+	return 0;
+}
+
+/* What runtimes ask for are the limits of execution. */
+static int resolve_limits(struct planner *planner, struct rye_err *err)
+{
+	for (size_t i = 1; i < planner->chain->n && !planner->limits; i++) {
+		const json_t *spec = planner->chain->v[i].meta.config_resolve;
+		int r = spec ? resolve_spec(planner, spec, &planner->limits, err) : 0;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Fixed parameters win and come last; with a key the caller's go below it (tools 2.5). */
+static void fix_params(struct planner *planner)
+{
+	json_t *fixed = json_object_get(planner->config, "fixed_params");
+	const char *below = json_str(planner->config, "params_key"), *key;
+	json_t *value, *all;
+
+	if (!json_is_object(fixed))
+		return;
+	if (*below) {
+		all = json_deep_copy(fixed);
+		json_object_set_new(all, below, planner->params);
+		planner->params = all;
+		return;
+	}
+	json_object_foreach(fixed, key, value)
+	{
+		json_object_del(planner->params, key);
+		json_object_set_new(planner->params, key, json_deep_copy(value));
+	}
+}
+
+int config_make(struct planner *planner, struct rye_err *err)
+{
+	const struct link *tool = &planner->chain->v[0];
+	int r = 0;
+
+	planner->config = merge_chain(planner->chain, 0);
+	if (tool->meta.config_resolve)
+		r = resolve_tool(planner, tool->meta.config_resolve, err);
+	if (!r)
+		r = resolve_limits(planner, err);
+	if (!r)
+		fix_params(planner);
+	return r;
+}
+
+/* Seconds of a number or a numeric text; 0: none. */
+static double seconds(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *end = NULL;
+	double number = json_is_number(value) ? json_number_value(value) :
+			text		      ? strtod(text, &end) :
+						0;
+
+	return number > 0 && (!text || !*end) ? number : 0;
+}
+
+static const json_t *limits_of_tool(const struct planner *planner)
+{
+	return json_object_get(json_object_get(planner->limits, "tools"),
+			       planner->chain->v[0].item->id);
+}
+
+/* The order of tools 5.3, from the tool's own word downwards. */
+static double usual_timeout(const struct planner *planner)
+{
+	const struct chain *chain = planner->chain;
+	double found = 0;
+
+	if (chain->v[0].meta.timeout)
+		found = (double)chain->v[0].meta.timeout;
+	for (size_t i = 0; found <= 0 && i < chain->n; i++)
+		if (!chain->v[i].item || strcmp(chain->v[i].meta.tool_type, "primitive"))
+			found = seconds(json_object_get(chain->v[i].meta.config, "timeout"));
+	if (found <= 0)
+		found = seconds(
+			json_object_get(json_object_get(planner->limits, "defaults"), "timeout"));
+	return found > 0 ? found : RYE_TIMEOUT_DEFAULT_S;
+}
+
+int64_t config_timeout_ms(struct planner *planner)
+{
+	double own = seconds(json_object_get(planner->params, "timeout"));
+	double limit = seconds(json_object_get(limits_of_tool(planner), "timeout"));
+
+	if (planner->timeout > 0)
+		limit = planner->timeout + (planner->own_timeout ? 10 : 0);
+	if (limit <= 0) {
+		limit = usual_timeout(planner);
+		/* A tool that ends its work itself gets the time to say so. */
+		if (planner->own_timeout && own + 10 > limit)
+			limit = own + 10;
+	}
+	if (limit > RYE_TIMEOUT_MAX_S)
+		limit = RYE_TIMEOUT_MAX_S;
+	return (int64_t)(limit * 1000 + 0.5);
+}
+
+size_t config_output_cap(const struct planner *planner)
+{
+	const json_t *rows[] = { limits_of_tool(planner),
+				 json_object_get(planner->limits, "defaults"), planner->limits };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_int_t cap = json_int(rows[i], "max_output_bytes", 0);
+
+		if (cap > 0)
+			return cap < RYE_OUTPUT_MAX ? (size_t)cap : RYE_OUTPUT_MAX;
+	}
+	return RYE_OUTPUT_MAX;
+}

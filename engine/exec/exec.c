@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The execution layer's parts and their life: opened with the engine, closed after everything
+ * was cancelled and answered. Starting a call copies what it needs and queues it; nothing
+ * here waits. Lock order: run queue, runs, warm, boxes; none is held while another is taken.
+ */
+#include "exec/exec.h"
+
+#include "base/auto.h"
+#include "base/self.h"
+#include "exec/prim.h"
+#include "exec/run.h"
+#include "exec/runq.h"
+#include "exec/strays.h"
+#include "exec/warm.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+/* What a call owns: the request with copies of everything it points to. */
+struct job {
+	struct exec *exec;
+	struct rye_request ask;
+	char *id;
+	char *message;
+};
+
+static void answer(struct rye_call *call, struct run *run)
+{
+	struct rye_outcome outcome;
+
+	reply_outcome(&run->reply, &outcome);
+	call_finish(call, &outcome);
+	rye_outcome_done(&outcome);
+}
+
+static void refuse(struct run *run, enum rye_code verdict)
+{
+	struct rye_err err = { 0 };
+
+	if (verdict == RYE_BUSY)
+		rye_fail(&err, RYE_BUSY, "too many runs are waiting: try again later");
+	else
+		rye_fail(&err, verdict, "Run was cancelled");
+	reply_error(&run->reply, &err, *run->ask->id ? run->ask->id : NULL);
+}
+
+/* runq_fn */
+static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
+{
+	struct job *job = call->owner;
+	struct run run = { .exec = arg, .call = call, .ask = &job->ask };
+
+	reply_init(&run.reply);
+	run.living = verdict == RYE_OK ? runs_begin(run.exec->runs, call, job->ask.parent_run) :
+					 NULL;
+	if (run.living)
+		run_verb(&run);
+	else
+		refuse(&run, verdict == RYE_OK ? RYE_BUSY : verdict);
+	if (run.living)
+		runs_end(run.exec->runs, run.living);
+	answer(call, &run);
+	request_done(&run.request);
+	reply_done(&run.reply);
+}
+
+static void cancelled(struct rye_call *call)
+{
+	struct job *job = call->owner;
+
+	runq_hurry(job->exec->runq, call);
+}
+
+static void destroy(struct rye_call *call)
+{
+	struct job *job = call->owner;
+
+	free(job->id);
+	free(job->message);
+	free(job);
+}
+
+static const struct call_ops ops = { .cancelled = cancelled, .destroy = destroy };
+
+static struct job *copy_request(struct exec *exec, const struct rye_request *req)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->exec = exec;
+	job->ask = *req;
+	job->id = strdup(req->id ? req->id : "");
+	job->message = malloc(req->message.len + 1);
+	if (!job->id || !job->message) {
+		free(job->id);
+		free(job->message);
+		free(job);
+		return NULL;
+	}
+	if (req->message.len)
+		memcpy(job->message, req->message.ptr, req->message.len);
+	job->message[req->message.len] = 0;
+	job->ask.id = job->id;
+	job->ask.message.ptr = job->message;
+	return job;
+}
+
+void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
+		struct rye_call **ret)
+{
+	struct job *job = copy_request(exec, req);
+	struct rye_call *call = job ? call_new(&ops, job, fn, arg) : NULL;
+
+	/* Small internal allocations: without them there is nobody to tell. */
+	if (!call)
+		abort();
+	atomic_fetch_add(&exec->started, 1);
+	*ret = call;
+	runq_push(exec->runq, call);
+}
+
+uint64_t exec_started(const struct exec *exec)
+{
+	return atomic_load(&exec->started);
+}
+
+uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session)
+{
+	return runs_of(exec->runs, chain, n, session);
+}
+
+bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		  const char *id)
+{
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+
+	if (verb == RYE_EXECUTE || verb == RYE_FETCH || verb == RYE_SIGN)
+		return runs_may(exec->runs, run, verb, NULL);
+	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
+	return !ref.failed && runs_may(exec->runs, run, verb, ref.data);
+}
+
+static int open_parts(struct exec *exec, struct rye_err *err)
+{
+	auto_free char *self = self_path();
+	int r;
+
+	exec->project = realpath(exec->env.opt->project, NULL);
+	if (!exec->project)
+		return rye_fail_sys(err, errno, "%s", exec->env.opt->project);
+	for (char **row = environ; row && *row; row++) {
+		char *equals = strchr(*row, '=');
+		auto_free char *name = equals ? strndup(*row, (size_t)(equals - *row)) : NULL;
+
+		if (name)
+			env_put(&exec->own, name, equals + 1);
+	}
+	env_base(&exec->base, exec->own.v, exec->env.opt->env_names, exec->project);
+	if (self)
+		env_put(&exec->base, "RYE_RYEFS", self);
+	exec->interps = interps_open();
+	exec->runs = runs_open();
+	exec->strays = strays_open();
+	if (!exec->interps || !exec->runs || !exec->strays || exec->base.failed)
+		return rye_fail_sys(err, ENOMEM, "execution");
+	r = boxes_open(exec->env.opt, &exec->boxes, err);
+	if (!r)
+		r = warm_open(exec, &exec->warm, err);
+	if (!r)
+		r = runq_open(exec->env.opt->jobs, carry_out, exec, &exec->runq, err);
+	return r;
+}
+
+int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err)
+{
+	struct exec *exec = calloc(1, sizeof(*exec));
+	int r;
+
+	if (!exec)
+		return rye_fail_sys(err, ENOMEM, "execution");
+	exec->env = *env;
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	r = open_parts(exec, err);
+	if (r) {
+		exec_close(exec);
+		return r;
+	}
+	*ret = exec;
+	return 0;
+}
+
+void exec_close(struct exec *exec)
+{
+	if (!exec)
+		return;
+	if (exec->runs)
+		runs_cancel_all(exec->runs);
+	runq_close(exec->runq);
+	warm_close(exec->warm);
+	boxes_close(exec->boxes);
+	runs_close(exec->runs);
+	strays_close(exec->strays);
+	interps_close(exec->interps);
+	env_done(&exec->own);
+	env_done(&exec->base);
+	free(exec->project);
+	free(exec);
+}
+
+static json_t *environment_of(const struct chain *chain)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = chain->n; i-- > 0;) {
+		const json_t *config = chain->v[i].meta.env_config;
+		json_t *object = json_object_get(config, "env"), *keys = json_array(), *value;
+		const char *name, *var;
+
+		var = json_str(json_object_get(config, "interpreter"), "var");
+		if (*var)
+			json_array_append_new(keys, json_string(var));
+		json_object_foreach(object, name, value)
+			json_array_append_new(keys, json_string(name));
+		if (config)
+			json_array_append_new(rows, json_pack("{s:s, s:O}", "contributed_by",
+							      chain->v[i].item->id, "keys", keys));
+		json_decref(keys);
+	}
+	return rows;
+}
+
+json_t *exec_chain(const struct item_env *env, const struct rye_item *tool, struct rye_err *err)
+{
+	auto_chain struct chain chain = { 0 };
+	int r = chain_build(env, rye_item_ref((struct rye_item *)tool), &chain, err);
+	json_t *shadowed, *doc;
+
+	if (!r)
+		r = chain_check(&chain, err);
+	if (r)
+		return NULL;
+	doc = json_object();
+	json_sets(doc, "item_id", tool->id);
+	json_sets(doc, "primitive", chain.prim->id);
+	json_set(doc, "chain", chain_ids(&chain));
+	json_set(doc, "chain_detail", chain_detail(&chain));
+	json_set(doc, "validated_pairs", chain_pairs(&chain));
+	json_set(doc, "environment", environment_of(&chain));
+	shadowed = chain_shadowed(env, &chain);
+	if (shadowed)
+		json_set(doc, "shadowed", shadowed);
+	if (json_array_size(chain.warnings))
+		json_object_set(doc, "warnings", chain.warnings);
+	return doc;
+}

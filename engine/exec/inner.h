@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* inner.h: what the files of exec/ share. */
+#ifndef RYE_EXEC_INNER_H
+#define RYE_EXEC_INNER_H
+
+#include "exec/call.h"
+#include "exec/env.h"
+#include "exec/exec.h"
+#include "exec/plan.h"
+#include "exec/runs.h"
+
+struct runq;
+struct strays;
+struct warm;
+
+struct exec {
+	struct exec_env env;
+	struct env own; /* the engine's environment as it was at start */
+	struct env base; /* the allow-list of it */
+	char *project; /* real path */
+	struct boxes *boxes;
+	struct interps *interps;
+	struct runs *runs;
+	struct strays *strays;
+	struct warm *warm;
+	struct runq *runq;
+	_Atomic uint64_t started; /* runs, for rye_counts */
+};
+
+/* What a primitive needs while it runs. */
+struct prim_run {
+	struct exec *exec;
+	struct rye_call *call;
+	struct living *living;
+	json_t *trace; /* or NULL */
+	json_t *metadata; /* of the reply: background_children, sandbox … */
+};
+
+#endif

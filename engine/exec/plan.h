@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h: from a checked chain and validated parameters to everything a primitive needs.
+ * While it is made, a plan belongs to one thread (struct planner); afterwards it is frozen.
+ */
+#ifndef RYE_EXEC_PLAN_H
+#define RYE_EXEC_PLAN_H
+
+#include "exec/chain.h"
+#include "exec/sandbox.h"
+#include "exec/template.h"
+
+struct exec;
+struct prim_run;
+
+struct plan {
+	char *path; /* of the program, absolute */
+	char **argv; /* NULL at the end */
+	struct env env;
+	char *cwd;
+	struct rye_blob *input; /* standard input; NULL: /dev/null */
+	struct rye_blob *source; /* verified bytes for descriptor source_at; NULL: none */
+	int source_at;
+	int64_t timeout_ms;
+	size_t output_cap;
+	struct confine confine;
+	char *warm; /* protocol of a warm interpreter; NULL: none */
+	char *loader; /* the program text it runs */
+	json_t *preload; /* modules it has imported before; or NULL */
+};
+
+#define auto_plan __attribute__((cleanup(plan_done)))
+void plan_done(struct plan *plan);
+
+struct anchor {
+	const struct link *link; /* the element that declares it; NULL: none does */
+	bool active;
+	char *path, *lib; /* "" when there is none */
+};
+
+/* The making of one plan. Everything in the second half is made by planner_make. */
+struct planner {
+	struct exec *exec;
+	struct chain *chain;
+	json_t *params; /* validated, owned; becomes what the tool gets */
+	double timeout; /* the caller's, seconds; 0: none */
+	bool own_timeout; /* the tool declares a parameter of that name itself */
+	struct confine limit; /* what the asking run may do itself */
+	json_t *trace; /* or NULL; borrowed */
+	json_t *warnings; /* array, borrowed */
+
+	json_t *context; /* tool_path …: strings */
+	json_t *config; /* merged over the chain */
+	json_t *limits; /* execution.yaml as the runtimes ask for it, or NULL */
+	struct anchor anchor;
+	struct env env;
+	struct rye_buf params_json;
+};
+
+#define auto_planner __attribute__((cleanup(planner_done)))
+int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err);
+void planner_done(struct planner *planner);
+void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2, 3);
+
+/* The steps, each in its file. */
+int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
+int anchor_verify(struct planner *planner, struct rye_err *err); /* verify_deps */
+void anchor_env(struct planner *planner);
+char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
+int envres_make(struct planner *planner, struct rye_err *err);
+int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
+int64_t config_timeout_ms(struct planner *planner);
+size_t config_output_cap(const struct planner *planner);
+
+/* Absolute path of an element's interpreter; free it. NULL with *err filled. */
+char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err *err);
+/* A program named by a chain: bare names by the system's PATH, never one of the project. */
+char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
+/* Does this python know -P (3.11)? Asked once per program. */
+bool interp_knows_safe_path(struct exec *exec, const char *path);
+struct interps;
+struct interps *interps_open(void);
+void interps_close(struct interps *interps);
+
+/* True: value (or an element of it) was templated into text. */
+void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);
+bool plan_wants_write(const struct planner *planner);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process primitive: takes a box, starts the planned program in it (or hands the call to a
+ * warm interpreter), sees it through, and maps what came out. On a worker thread; the run's
+ * session is in the registry before the program's first instruction.
+ */
+#include "exec/prim.h"
+
+#include "base/auto.h"
+#include "base/io.h"
+#include "exec/inner.h"
+#include "exec/strays.h"
+#include "exec/warm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The plan's environment plus what belongs to this very run. Borrowed pointers. */
+struct surroundings {
+	char **v;
+	char mark[48]; /* RYE_RUN=<pid>.<number> */
+	char *tmpdir;
+};
+
+static bool named(const char *row, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(row, name, n) && row[n] == '=';
+}
+
+static bool surround(const struct prim_run *run, const struct plan *plan, const char *tmpdir,
+		     struct surroundings *ret)
+{
+	size_t n = 0;
+
+	ret->tmpdir = NULL;
+	ret->v = calloc(plan->env.n + 3, sizeof(*ret->v));
+	if (!ret->v || (tmpdir && asprintf(&ret->tmpdir, "TMPDIR=%s", tmpdir) < 0))
+		return false;
+	strays_mark(run->living->number, ret->mark);
+	for (size_t i = 0; i < plan->env.n; i++)
+		if (!named(plan->env.v[i], "RYE_RUN") &&
+		    !(tmpdir && named(plan->env.v[i], "TMPDIR")))
+			ret->v[n++] = plan->env.v[i];
+	ret->v[n++] = ret->mark;
+	if (ret->tmpdir)
+		ret->v[n++] = ret->tmpdir;
+	return true;
+}
+
+static void surroundings_done(struct surroundings *held)
+{
+	free(held->v);
+	free(held->tmpdir);
+}
+
+/* Sealed: nobody can change between here and the interpreter what was verified. */
+static int sealed_source(const struct rye_blob *source, struct rye_err *err)
+{
+	auto_close int fd = memfd_create("rye-tool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r = fd < 0 ? -errno : io_write_all(fd, source->data, source->len);
+
+	if (r == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		r = -errno;
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r ? rye_fail_sys(err, -r, "cannot hand over the tool's text") : steal_fd(&fd);
+}
+
+static int start(const struct prim_run *run, const struct plan *plan, const struct box *box,
+		 struct capture_ask *ret, struct rye_err *err)
+{
+	__attribute__((cleanup(surroundings_done))) struct surroundings env = { 0 };
+	auto_close int source = -1;
+	struct spawn_ask ask = { .path = plan->path, .argv = plan->argv, .cwd = plan->cwd };
+	struct pipes pipes;
+	int r = pipes_open(&pipes, plan->input, err);
+
+	if (r)
+		return r;
+	if (plan->source) {
+		source = sealed_source(plan->source, err);
+		r = source < 0 ? source : 0;
+	}
+	if (!r && !surround(run, plan, box->tmpdir, &env))
+		r = rye_fail_sys(err, ENOMEM, "environment");
+	ask.envp = env.v;
+	ask.in = pipes.in[0];
+	ask.out = pipes.out[1];
+	ask.err = pipes.err[1];
+	ask.extra = source;
+	ask.extra_at = plan->source_at;
+	ask.box = box;
+	ask.session = &run->living->session;
+	if (!r)
+		r = spawn(&ask, &ret->child, err);
+	if (r) {
+		pipes_close(&pipes);
+		return r;
+	}
+	pipes_close_child(&pipes);
+	ret->group = ret->child.pid;
+	ret->in = pipes.in[1];
+	ret->out = pipes.out[0];
+	ret->err = pipes.err[0];
+	return 0;
+}
+
+static void trace_spawn(const struct prim_run *run, const struct plan *plan, bool warm)
+{
+	if (!run->trace)
+		return;
+	json_array_append_new(run->trace,
+			      json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn", "argv0",
+					plan->path, "timeout", (double)plan->timeout_ms / 1000,
+					"cwd", plan->cwd, "warm", warm));
+}
+
+static void trace_exit(const struct prim_run *run, const struct captured *got)
+{
+	if (!run->trace)
+		return;
+	json_array_append_new(run->trace, json_pack("{s:s, s:i, s:i, s:I}", "step", "exit", "code",
+						    got->ended.code, "signal", got->ended.signal,
+						    "ms", (json_int_t)got->ms));
+}
+
+/* Sees it through; true: something of it goes on living. */
+static bool see_through(const struct prim_run *run, const struct plan *plan,
+			struct capture_ask *how, struct result *ret)
+{
+	pid_t session = how->group;
+	struct captured got;
+	size_t left;
+
+	if (plan->input)
+		how->input = (struct rye_span){ plan->input->data, plan->input->len };
+	how->cancel = call_wake(run->call);
+	how->timeout_ms = plan->timeout_ms;
+	how->cap = plan->output_cap;
+	capture(how, &got);
+	trace_exit(run, &got);
+	result_of(&got, plan->timeout_ms, ret);
+	left = strays_count(run->exec->strays, session, run->living->number);
+	if (!left && got.background)
+		left = 1;
+	if (left)
+		json_set(run->metadata, "background_children", json_integer((json_int_t)left));
+	captured_done(&got);
+	return left;
+}
+
+static bool run_warm(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	struct capture_ask how = { .child = { -1, -1 }, .in = -1, .control = -1 };
+	struct warm_worker worker;
+	struct warm_job job = { .plan = plan };
+	auto_close int source = -1;
+
+	if (!plan->warm || !warm_take(run->exec->warm, plan, &worker))
+		return false;
+	run->living->session = worker.pid;
+	strays_mark(run->living->number, job.mark);
+	source = sealed_source(plan->source, NULL);
+	job.source = source;
+	if (source < 0 || !warm_send(&worker, &job)) {
+		warm_drop(run->exec->warm, &worker);
+		return false;
+	}
+	trace_spawn(run, plan, true);
+	how.group = worker.pid;
+	how.control = worker.control;
+	how.in = steal_fd(&worker.in);
+	how.out = steal_fd(&worker.out);
+	how.err = steal_fd(&worker.err);
+	see_through(run, plan, &how, ret);
+	warm_drop(run->exec->warm, &worker);
+	return true;
+}
+
+void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	struct capture_ask how = { .control = -1 };
+	struct box *box = NULL;
+	struct rye_err err = { 0 };
+	bool busy = false;
+
+	if (run_warm(run, plan, ret))
+		return;
+	if (box_take(run->exec->boxes, plan->confine, &box, &err)) {
+		result_unspawned(&err, ret);
+		return;
+	}
+	trace_spawn(run, plan, false);
+	if (start(run, plan, box, &how, &err))
+		result_unspawned(&err, ret);
+	else
+		busy = see_through(run, plan, &how, ret);
+	box_give(run->exec->boxes, box, busy);
+}

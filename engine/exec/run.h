@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h: one request while a worker carries it out. Everything in it belongs to that worker;
+ * only the call and the living run are shared.
+ */
+#ifndef RYE_EXEC_RUN_H
+#define RYE_EXEC_RUN_H
+
+#include "exec/inner.h"
+#include "exec/reply.h"
+#include "exec/request.h"
+
+struct run {
+	struct exec *exec;
+	struct rye_call *call;
+	const struct rye_request *ask; /* as it came, copied by exec_start */
+	struct request request;
+	struct reply reply;
+	struct living *living;
+	struct confine limit; /* what the asking run is confined to itself */
+};
+
+/* The whole way from the verb to a filled reply. */
+void run_verb(struct run *run);
+
+/* One function per verb or kind; each leaves a complete reply. */
+void prim_execute(struct run *run);
+void prim_fetch(struct run *run);
+void prim_sign(struct run *run);
+void run_tool(struct run *run);
+void run_directive(struct run *run);
+void run_knowledge(struct run *run);
+
+/* True: done, the reply says why not. For calls that come from children of runs. */
+bool run_refused(struct run *run, enum rye_kind kind, const char *id);
+/* Async and fork go to the layer that keeps threads. */
+void run_detached(struct run *run, const char *ref);
+void run_fail(struct run *run, const struct rye_err *err);
+/* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
+int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
+		  struct rye_err *err);
+
+/* Parameters of a tool: reserved names, schema, action (params.c). */
+struct params_check {
+	const struct link *tool;
+	json_t *params; /* changed in place */
+	double timeout; /* the caller's; 0: none */
+	bool own_timeout; /* the tool declares `timeout` itself */
+	json_t *declared; /* on failure: declared_parameters, owned */
+	json_t *warnings; /* array, borrowed */
+};
+int params_check(struct params_check *check, struct rye_err *err);
+
+#endif

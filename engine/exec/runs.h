@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runs.h: the runs that live: which processes are theirs, what their item may call.
+ *
+ * Lock: `lock` of struct runs guards the list and every field of its members but `session`,
+ * which the child itself writes before exec.
+ */
+#ifndef RYE_EXEC_RUNS_H
+#define RYE_EXEC_RUNS_H
+
+#include "exec/call.h"
+#include "exec/sandbox.h"
+
+struct living {
+	uint64_t number; /* never 0 */
+	uint64_t parent; /* the run whose child asked, or 0 */
+	_Atomic pid_t session; /* of its process; 0: none yet */
+	struct rye_call *call; /* NULL once it is over */
+	json_t *requires_list; /* of its signed item, owned; NULL: nothing may be called */
+	struct confine confine;
+	struct living *next;
+};
+
+struct runs;
+
+struct runs *runs_open(void);
+void runs_close(struct runs *runs);
+void runs_cancel_all(struct runs *runs);
+
+struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent);
+/* What its item declares, before its process starts. */
+void runs_item(struct runs *runs, struct living *living, const json_t *requires_list,
+	       struct confine confine);
+/* Its processes may outlive it: it stays known while its session has members. */
+void runs_end(struct runs *runs, struct living *living);
+
+/* Nearest run these ancestors (from the process itself upwards) or this session belong to. */
+uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session);
+/* Every ancestor run must allow it too. Signing: never. */
+bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref);
+/* What a child of that run is confined to; false: no such run. */
+bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
+
+/* "rye.execute.tool.rye.bash.*" against "rye.execute.tool.rye.bash.bash"; '*' crosses dots. */
+bool runs_match(const json_t *requires_list, const char *primary, const char *ref);
+
+#endif

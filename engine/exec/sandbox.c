@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Landlock rulesets and private temporary directories (interface 6). Landlock is used for
+ * writing only: reading the system is what tools are for, and a rule cannot take a directory
+ * out of what another rule allows. The struct boxes lock guards the free list alone.
+ * box_enter runs in the child before exec: raw calls, no memory, no locks.
+ */
+#include "exec/sandbox.h"
+
+#include "base/auto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* Rights that newer kernels know and this machine's header may not. */
+#define ACCESS_REFER (1ULL << 13)
+#define ACCESS_TRUNCATE (1ULL << 14)
+#define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
+/* Deeper leftovers of a tool in its TMPDIR stay: nobody waits for them. */
+#define REMOVE_DEPTH 64
+/* Free boxes of one kind that are worth keeping; each is a descriptor and a directory. */
+#define BOXES_KEPT 16
+
+struct boxes {
+	pthread_mutex_t lock; /* free, nfree, made, base */
+	struct box *free;
+	size_t nfree, made;
+	char *base; /* /tmp/ryefs-XXXXXX, made with the first box */
+	char *project;
+	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
+	bool on;
+	json_t *skipped;
+};
+
+static uint64_t known_rights(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	uint64_t rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+			  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+			  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+			  LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+			  LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+
+	if (abi < 1)
+		return 0;
+	return rights | (abi >= 2 ? ACCESS_REFER : 0) | (abi >= 3 ? ACCESS_TRUNCATE : 0);
+}
+
+static int note_skipped(struct boxes *boxes, const struct rye_options *opt, struct rye_err *err)
+{
+	const char *missing[2];
+	size_t n = 0;
+
+	if (!boxes->rights)
+		missing[n++] = "landlock";
+	if (!seccomp_filter(true))
+		missing[n++] = "seccomp";
+	if (n && opt->sandbox == RYE_SANDBOX_STRICT)
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"sandbox=strict: this kernel has no %s; sandbox=auto does without",
+				missing[0]);
+	boxes->skipped = n ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(boxes->skipped, json_string(missing[i]));
+	return 0;
+}
+
+int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err *err)
+{
+	struct boxes *boxes = calloc(1, sizeof(*boxes));
+	int r = 0;
+
+	if (!boxes)
+		return rye_fail_sys(err, ENOMEM, "sandbox");
+	pthread_mutex_init(&boxes->lock, NULL);
+	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
+	boxes->project = strdup(opt->project);
+	if (boxes->on) {
+		boxes->rights = known_rights();
+		r = note_skipped(boxes, opt, err);
+	}
+	if (r) {
+		boxes_close(boxes);
+		return r;
+	}
+	*ret = boxes;
+	return 0;
+}
+
+static void remove_tree(int dirfd, const char *name, int depth)
+{
+	auto_dir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd;
+
+	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
+		return;
+	fchmodat(dirfd, name, 0700, 0);
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			remove_tree(fd, entry->d_name, depth - 1);
+	unlinkat(dirfd, name, AT_REMOVEDIR);
+}
+
+static void box_free(struct box *box)
+{
+	if (box->tmpdir && rmdir(box->tmpdir) < 0 && errno == ENOTEMPTY)
+		remove_tree(AT_FDCWD, box->tmpdir, REMOVE_DEPTH);
+	if (box->ruleset >= 0)
+		close(box->ruleset);
+	free(box->tmpdir);
+	free(box);
+}
+
+void boxes_close(struct boxes *boxes)
+{
+	if (!boxes)
+		return;
+	while (boxes->free) {
+		struct box *box = boxes->free;
+
+		boxes->free = box->next;
+		box_free(box);
+	}
+	if (boxes->base)
+		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+	json_decref(boxes->skipped);
+	pthread_mutex_destroy(&boxes->lock);
+	free(boxes->base);
+	free(boxes->project);
+	free(boxes);
+}
+
+const json_t *boxes_skipped(const struct boxes *boxes)
+{
+	return boxes->skipped;
+}
+
+bool boxes_on(const struct boxes *boxes)
+{
+	return boxes->on;
+}
+
+/* A path that is not there needs no rule. */
+static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
+{
+	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+
+	if (fd < 0 && (errno == ENOENT || errno == EACCES))
+		return 0;
+	if (fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+		return rye_fail_sys(err, errno, "sandbox: cannot allow %s", path);
+	return 0;
+}
+
+static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty",
+					       "/dev/ptmx" };
+	struct landlock_ruleset_attr attr = { .handled_access_fs = boxes->rights };
+	int r = 0, fd;
+
+	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+	if (fd < 0)
+		return rye_fail_sys(err, errno, "sandbox: landlock");
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	box->ruleset = fd;
+	for (size_t i = 0; !r && i < ARRAY_SIZE(devices); i++)
+		r = allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
+	if (!r)
+		r = allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
+	if (!r)
+		r = allow(fd, "/dev/shm", boxes->rights, err);
+	if (!r)
+		r = allow(fd, box->tmpdir, boxes->rights, err);
+	if (!r && box->confine.write)
+		r = allow(fd, boxes->project, boxes->rights, err);
+	return r;
+}
+
+/* Called with the lock held. */
+static int make_base(struct boxes *boxes, struct rye_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	if (boxes->base)
+		return 0;
+	buf_addf(&path, "%s/ryefs-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	if (path.failed || !mkdtemp(path.data))
+		return rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
+	boxes->base = buf_steal(&path);
+	return 0;
+}
+
+static int make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	WITH_LOCK(&boxes->lock) {
+		int r = make_base(boxes, err);
+
+		if (r)
+			return r;
+		buf_addf(&path, "%s/%zu", boxes->base, ++boxes->made);
+	}
+	box->tmpdir = buf_steal(&path);
+	if (!box->tmpdir || mkdir(box->tmpdir, 0700) < 0)
+		return rye_fail_sys(err, errno, "cannot make a temporary directory");
+	return 0;
+}
+
+static struct box *take_free(struct boxes *boxes, struct confine confine)
+{
+	WITH_LOCK(&boxes->lock) {
+		for (struct box **at = &boxes->free; *at; at = &(*at)->next) {
+			struct box *box = *at;
+
+			if (box->confine.net != confine.net || box->confine.write != confine.write)
+				continue;
+			*at = box->next;
+			boxes->nfree--;
+			box->next = NULL;
+			return box;
+		}
+	}
+	return NULL;
+}
+
+int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
+{
+	struct box *box = take_free(boxes, confine);
+	int r = 0;
+
+	if (box) {
+		*ret = box;
+		return 0;
+	}
+	box = calloc(1, sizeof(*box));
+	if (!box)
+		return rye_fail_sys(err, ENOMEM, "sandbox");
+	box->confine = confine;
+	box->ruleset = -1;
+	if (boxes->on) {
+		box->filter = seccomp_filter(confine.net);
+		r = make_tmpdir(boxes, box, err);
+	}
+	if (!r && boxes->rights)
+		r = make_ruleset(boxes, box, err);
+	if (r) {
+		box_free(box);
+		return r;
+	}
+	*ret = box;
+	return 0;
+}
+
+static bool is_empty(const char *path)
+{
+	auto_dir DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			return false;
+	return dir;
+}
+
+void box_give(struct boxes *boxes, struct box *box, bool busy)
+{
+	bool kept = false;
+
+	if (!box)
+		return;
+	if (busy) {
+		free(steal(&box->tmpdir));
+		box_free(box);
+		return;
+	}
+	if (box->tmpdir && is_empty(box->tmpdir)) {
+		WITH_LOCK(&boxes->lock) {
+			kept = boxes->nfree < BOXES_KEPT;
+			if (kept) {
+				box->next = boxes->free;
+				boxes->free = box;
+				boxes->nfree++;
+			}
+		}
+	}
+	if (!kept)
+		box_free(box);
+}
+
+CHILD_SIDE int box_enter(const struct box *box)
+{
+	if (box->ruleset < 0 && !box->filter)
+		return 0;
+	if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
+	if (box->ruleset >= 0 && syscall(SYS_landlock_restrict_self, box->ruleset, 0))
+		return errno;
+	if (box->filter && syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, box->filter))
+		return errno;
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sandbox.h: what a child may do beyond its own memory (interface 6). A box is a private
+ * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, and
+ * a seccomp filter. Boxes are made ahead and used again when their TMPDIR was left empty:
+ * a ruleset of ten rules costs more than starting a process does.
+ *
+ * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
+ */
+#ifndef RYE_EXEC_SANDBOX_H
+#define RYE_EXEC_SANDBOX_H
+
+#include "base/json.h"
+
+#include <linux/filter.h>
+
+/*
+ * Between clone and exec the child lives on borrowed memory: the sanitizers' bookkeeping of
+ * its frames would stay behind in ours.
+ */
+#define CHILD_SIDE __attribute__((no_sanitize_address, no_sanitize_thread))
+
+struct confine {
+	bool net, write; /* sockets other than AF_UNIX; writing in the project */
+};
+
+struct box {
+	struct confine confine;
+	int ruleset; /* Landlock; -1: not available or switched off */
+	const struct sock_fprog *filter; /* NULL: the same */
+	char *tmpdir;
+	struct box *next;
+};
+
+struct boxes;
+
+/* What the kernel lacks is fatal here under RYE_SANDBOX_STRICT. */
+int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err *err);
+void boxes_close(struct boxes *boxes); /* removes what is left of the temporary directories */
+
+int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err);
+/* busy: something of the run may still live; its TMPDIR stays until boxes_close. */
+void box_give(struct boxes *boxes, struct box *box, bool busy);
+
+/* Names of what "auto" had to leave out; NULL: nothing. Borrowed. */
+const json_t *boxes_skipped(const struct boxes *boxes);
+bool boxes_on(const struct boxes *boxes);
+
+/* Raw system calls only, for the child between clone and exec. 0, or a positive errno. */
+int box_enter(const struct box *box);
+
+/* The filter for this machine; NULL: seccomp is not available for it. (seccomp.c) */
+const struct sock_fprog *seccomp_filter(bool net);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn.h: one process, started the safe way: its own session and process group, no inherited
+ * descriptor but the ones named here, default signals, limits, confinement, an absolute path.
+ */
+#ifndef RYE_EXEC_SPAWN_H
+#define RYE_EXEC_SPAWN_H
+
+#include "exec/sandbox.h"
+
+#include <sys/types.h>
+
+struct spawn_ask {
+	const char *path; /* absolute */
+	char *const *argv;
+	char *const *envp;
+	const char *cwd;
+	int in, out, err; /* become 0, 1, 2; any number */
+	int extra, extra_at; /* one more descriptor and its number; -1: none */
+	const struct box *box; /* NULL: not confined */
+	_Atomic pid_t *session; /* the child writes its session here before exec; or NULL */
+};
+
+struct child {
+	pid_t pid;
+	int pidfd; /* readable when it has ended; owned by the caller */
+};
+
+/*
+ * RYE_TOOL_FAILED "Failed to spawn: <path>: <why>" when the program cannot be started;
+ * nothing is left of it then.
+ */
+int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err);
+
+/* Waits for the end of a child of ours and reaps it. Closes pidfd. */
+struct ended {
+	int code; /* -1 after a signal */
+	int signal; /* 0: exited by itself */
+};
+void spawn_reap(struct child *child, struct ended *ret);
+
+#endif

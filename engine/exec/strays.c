@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel gives orphans to the first thread of a subreaper, and lists its children; our own
+ * processes are children of the threads that started them, so what is listed there with a
+ * foreign session is an orphan. One small file per run is read, more only when there are some.
+ */
+#include "exec/strays.h"
+
+#include "base/auto.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Orphans worth remembering; one more is only reaped when this process ends. */
+#define SEEN_MAX 256
+
+struct strays {
+	pthread_mutex_t lock; /* seen, n */
+	pid_t seen[SEEN_MAX];
+	size_t n;
+};
+
+struct strays *strays_open(void)
+{
+	struct strays *strays = calloc(1, sizeof(*strays));
+
+	if (strays)
+		pthread_mutex_init(&strays->lock, NULL);
+	return strays;
+}
+
+void strays_close(struct strays *strays)
+{
+	if (!strays)
+		return;
+	pthread_mutex_destroy(&strays->lock);
+	free(strays);
+}
+
+static size_t index_of(const struct strays *strays, pid_t pid)
+{
+	size_t i = 0;
+
+	while (i < strays->n && strays->seen[i] != pid)
+		i++;
+	return i;
+}
+
+static void remember(struct strays *strays, pid_t pid)
+{
+	WITH_LOCK(&strays->lock) {
+		if (index_of(strays, pid) == strays->n && strays->n < SEEN_MAX)
+			strays->seen[strays->n++] = pid;
+	}
+}
+
+/* True: it was one of them, and is no longer. */
+static bool forget(struct strays *strays, pid_t pid)
+{
+	WITH_LOCK(&strays->lock) {
+		size_t i = index_of(strays, pid);
+
+		if (i == strays->n)
+			return false;
+		strays->seen[i] = strays->seen[--strays->n];
+		return true;
+	}
+	return false;
+}
+
+void strays_mark(uint64_t run, char ret[48])
+{
+	snprintf(ret, 48, "RYE_RUN=%d.%llu", (int)getpid(), (unsigned long long)run);
+}
+
+static size_t slurp(const char *path, char *ret, size_t size)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	while (fd >= 0 && len + 1 < size && (n = read(fd, ret + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	ret[len] = 0;
+	return len;
+}
+
+/* State letter and session of /proc/PID/stat; the name before them may hold anything. */
+static bool look(pid_t pid, char *ret_state, pid_t *ret_session)
+{
+	char path[32], text[512];
+	const char *end;
+	int session;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	slurp(path, text, sizeof(text));
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %c %*d %*d %d", ret_state, &session) != 2)
+		return false;
+	*ret_session = session;
+	return true;
+}
+
+static bool is_marked(pid_t pid, const char *mark)
+{
+	char path[32], text[16384];
+	size_t len, n = strlen(mark);
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	len = slurp(path, text, sizeof(text));
+	for (size_t i = 0; i < len; i += strlen(text + i) + 1)
+		if (!strncmp(text + i, mark, n) && !text[i + n])
+			return true;
+	return false;
+}
+
+struct wanted {
+	pid_t session;
+	char mark[48];
+};
+
+/* One listed child: is it a living orphan of the wanted run? */
+static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t pid)
+{
+	pid_t session;
+	char state;
+
+	if (!look(pid, &state, &session) || session == getsid(0))
+		return false;
+	if (state == 'Z') {
+		if (session == wanted->session || forget(strays, pid))
+			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
+		return false;
+	}
+	if (session != wanted->session && !is_marked(pid, wanted->mark))
+		return false;
+	remember(strays, pid);
+	return true;
+}
+
+size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
+{
+	struct wanted wanted = { .session = session };
+	char path[64], list[8192];
+	size_t count = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (!slurp(path, list, sizeof(list)))
+		return 0;
+	strays_mark(run, wanted.mark);
+	for (char *p = list; *p; p += *p == ' ') {
+		pid_t pid = (pid_t)strtol(p, &p, 10);
+
+		if (pid <= 0)
+			break;
+		count += is_orphan(strays, &wanted, pid);
+	}
+	return count;
+}

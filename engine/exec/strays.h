@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strays.h: processes that outlive the run they belong to. Orphans come to this process
+ * (subreaper); they carry their run's mark in the environment, or its session.
+ *
+ * Lock: `lock` of struct strays guards the table of orphans that were seen alive.
+ */
+#ifndef RYE_EXEC_STRAYS_H
+#define RYE_EXEC_STRAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct strays;
+
+struct strays *strays_open(void); /* NULL: no memory */
+void strays_close(struct strays *strays);
+
+void strays_mark(uint64_t run, char ret[48]); /* "RYE_RUN=<pid>.<number>" */
+
+/*
+ * How many orphans of that run are there? 0 where the kernel cannot tell. Dead orphans of
+ * runs are reaped on the way; no other child of this process is touched.
+ */
+size_t strays_count(struct strays *strays, pid_t session, uint64_t run);
+
+#endif

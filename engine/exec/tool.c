@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running a tool: load, chain, parameters, checks, plan, primitive, reply; again when its
+ * retry policy says so. Whatever fails leaves a reply with the chain as far as it was built.
+ * On a worker; no lock.
+ */
+#include "exec/run.h"
+
+#include "base/auto.h"
+#include "base/limits.h"
+#include "exec/prim.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+struct tool_run {
+	struct run *run;
+	struct chain chain;
+	struct planner planner;
+	struct plan plan;
+	struct params_check params;
+};
+
+static void tool_done(struct tool_run *tool)
+{
+	planner_done(&tool->planner);
+	plan_done(&tool->plan);
+	chain_done(&tool->chain);
+	json_decref(tool->params.declared);
+}
+
+static void put_chain(struct tool_run *tool)
+{
+	json_t *doc = tool->run->reply.doc;
+
+	json_set(doc, "chain", chain_ids(&tool->chain));
+	if (tool->chain.n)
+		json_set(doc, "chain_detail", chain_detail(&tool->chain));
+}
+
+static void fail(struct tool_run *tool, const struct rye_err *err)
+{
+	struct reply *reply = &tool->run->reply;
+
+	reply_warn(reply, tool->chain.warnings);
+	json_decref(steal(&tool->chain.warnings));
+	run_fail(tool->run, err);
+	if (tool->params.declared)
+		json_object_set(reply->doc, "declared_parameters", tool->params.declared);
+	put_chain(tool);
+}
+
+/* A tool that writes `run` directly names the trace among its parameters. */
+static void take_trace(struct run *run, const struct link *tool)
+{
+	json_t *params = run->request.params;
+	auto_json json_t *schema = NULL;
+
+	if (run->request.verb != RYE_EXECUTE && json_is_boolean(json_object_get(params, "trace"))) {
+		schema = meta_schema(tool->item);
+		if (!json_object_get(json_object_get(schema, "properties"), "trace")) {
+			run->request.trace = json_is_true(json_object_get(params, "trace"));
+			json_object_del(params, "trace");
+		}
+	}
+	if (run->request.trace)
+		run->reply.trace = json_array();
+}
+
+static int build(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+	const struct item_env *items = run->exec->env.items;
+	struct item_ask ask = { .kind = RYE_TOOL, .id = run->request.id };
+	struct rye_item *item;
+	int r = rye_load(items, &ask, &item, err);
+
+	if (r)
+		return r;
+	r = chain_build(items, item, &tool->chain, err);
+	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", item->id));
+	take_trace(run, &tool->chain.v[0]);
+	if (run->reply.trace)
+		chain_trace(items, &tool->chain, run->reply.trace);
+	return r ? r : chain_check(&tool->chain, err);
+}
+
+static int check_params(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+
+	tool->params.tool = &tool->chain.v[0];
+	tool->params.params = run->request.params;
+	tool->params.warnings = run->reply.warnings;
+	return params_check(&tool->params, err);
+}
+
+static int make_plan(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+
+	tool->planner = (struct planner){
+		.exec = run->exec,
+		.chain = &tool->chain,
+		.params = json_incref(run->request.params),
+		.timeout = tool->params.timeout,
+		.own_timeout = tool->params.own_timeout,
+		.limit = run->limit,
+		.trace = run->reply.trace,
+		.warnings = run->reply.warnings,
+	};
+	return planner_make(&tool->planner, &tool->plan, err);
+}
+
+/* ---- retries (README, retry_policy) ---- */
+
+static double policy(const json_t *retry, const char *key, double otherwise)
+{
+	const json_t *value = json_object_get(retry, key);
+
+	return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static bool listed(const json_t *names, const char *name)
+{
+	json_t *element;
+	size_t i;
+
+	json_array_foreach(names, i, element)
+	{
+		if (json_is_string(element) && !strcmp(json_string_value(element), name))
+			return true;
+	}
+	return false;
+}
+
+/* Timeout, a program that did not start, or an exit status; retry_on narrows it. */
+static bool worth_retrying(const json_t *retry, const struct result *result)
+{
+	const json_t *on = json_object_get(retry, "retry_on");
+	json_int_t code = json_int(result->data, "return_code", 1);
+
+	if (result->code == RYE_OK)
+		return false;
+	if (!json_is_array(on))
+		return result->code == RYE_TIMEOUT || result->retryable || code != 0;
+	if (result->code == RYE_TIMEOUT)
+		return listed(on, "timeout");
+	if (code < 0)
+		return listed(on, "spawn") || listed(on, "error");
+	return listed(on, "exit") || listed(on, "error");
+}
+
+static int64_t pause_ms(const json_t *retry, int attempt)
+{
+	const char *type = json_str(retry, "backoff_type");
+	double delay = policy(retry, "initial_delay", 1), most = policy(retry, "max_delay", 60);
+	double factor = policy(retry, "backoff_multiplier", 2);
+
+	for (int i = 1; i < attempt; i++) {
+		if (!strcmp(type, "linear"))
+			delay += policy(retry, "initial_delay", 1);
+		else if (strcmp(type, "fixed"))
+			delay *= factor;
+	}
+	if (!(delay <= most))
+		delay = most;
+	return delay > 0 && delay < RYE_TIMEOUT_MAX_S ? (int64_t)(delay * 1000) : 0;
+}
+
+/* Sleeps unless it is cancelled; true: go on. */
+static bool wait_ms(struct rye_call *call, int64_t ms)
+{
+	struct pollfd wake = { call_wake(call), POLLIN, 0 };
+
+	if (ms > 0)
+		(void)!poll(&wake, 1, (int)ms);
+	return call_cancelled(call) == RYE_OK;
+}
+
+static void run_attempts(struct tool_run *tool, struct result *ret)
+{
+	struct run *run = tool->run;
+	const json_t *retry = tool->chain.v[0].meta.retry_policy;
+	int most = retry ? (int)policy(retry, "max_attempts", 1) : 1, n = 1;
+	struct prim_run prim = {
+		.exec = run->exec,
+		.call = run->call,
+		.living = run->living,
+		.trace = run->reply.trace,
+		.metadata = run->reply.metadata,
+	};
+
+	tool->chain.prim->run(&prim, &tool->plan, ret);
+	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
+	       wait_ms(run->call, pause_ms(retry, n))) {
+		result_done(ret);
+		tool->chain.prim->run(&prim, &tool->plan, ret);
+		n++;
+	}
+	if (n > 1)
+		json_set(run->reply.metadata, "attempts", json_integer(n));
+}
+
+/* ---- replies ---- */
+
+static void reply_result(struct tool_run *tool, struct result *result)
+{
+	struct run *run = tool->run;
+	struct reply *reply = &run->reply;
+	struct rye_err err = { .code = result->code };
+
+	reply_warn(reply, result->warnings);
+	reply_warn(reply, tool->chain.warnings);
+	if (result->code == RYE_OK) {
+		reply_start(reply, "success", RYE_TOOL, run->request.spelled);
+	} else {
+		snprintf(err.msg, sizeof(err.msg), "%s", result->error ? result->error : "");
+		run_fail(run, &err);
+		/* The reply has the whole text, the error only what fits a line. */
+		json_set(reply->doc, "error",
+			 result_text(
+				 (struct rye_span){ result->error ? result->error : "",
+						    result->error ? strlen(result->error) : 0 }));
+	}
+	json_object_set(reply->doc, "data", result->data);
+	put_chain(tool);
+}
+
+static void add_hidden(struct tool_run *tool)
+{
+	struct reply *reply = &tool->run->reply;
+	const json_t *cost = meta_get(tool->chain.v[0].item, "cost");
+	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, &tool->chain);
+
+	if (shadowed)
+		json_set(reply->metadata, "shadowed", shadowed);
+	if (cost)
+		json_object_set(reply->metadata, "cost_estimate", (json_t *)cost);
+	if (boxes_skipped(tool->run->exec->boxes))
+		json_object_set(reply->metadata, "sandbox_skipped",
+				(json_t *)boxes_skipped(tool->run->exec->boxes));
+}
+
+static void reply_dry(struct tool_run *tool)
+{
+	struct run *run = tool->run;
+	json_t *pairs = chain_pairs(&tool->chain);
+
+	reply_warn(&run->reply, tool->chain.warnings);
+	reply_start(&run->reply, "validation_passed", RYE_TOOL, run->request.spelled);
+	json_sets(run->reply.doc, "message", "Tool chain validation passed (dry run)");
+	put_chain(tool);
+	json_set(run->reply.metadata, "validated_pair_count",
+		 json_integer((json_int_t)json_array_size(pairs)));
+	json_set(run->reply.doc, "validated_pairs", pairs);
+}
+
+static void carry_out(struct tool_run *tool)
+{
+	struct run *run = tool->run;
+	struct result result = { 0 };
+	struct rye_err err = { 0 };
+	int r = make_plan(tool, &err);
+
+	add_hidden(tool);
+	if (r && err.code == RYE_TOOL_FAILED && !run->request.dry_run) {
+		result_unspawned(&err, &result);
+		reply_result(tool, &result);
+		result_done(&result);
+		return;
+	}
+	if (r) {
+		fail(tool, &err);
+		return;
+	}
+	if (run->request.dry_run) {
+		reply_dry(tool);
+		return;
+	}
+	runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
+		  tool->plan.confine);
+	run_attempts(tool, &result);
+	reply_result(tool, &result);
+	result_done(&result);
+}
+
+void run_tool(struct run *run)
+{
+	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run };
+	char ref[RYE_ID_MAX + 16];
+	struct rye_err err = { 0 };
+	int r = build(&tool, &err);
+
+	if (tool.chain.n && run_refused(run, RYE_TOOL, tool.chain.v[0].item->id))
+		return;
+	if (!r)
+		r = check_params(&tool, &err);
+	if (r) {
+		fail(&tool, &err);
+		return;
+	}
+	if (!run->request.async) {
+		carry_out(&tool);
+		return;
+	}
+	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
+	run_detached(run, ref);
+}

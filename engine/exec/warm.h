@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm.h: interpreters that are started before they are wanted. One parent per (interpreter,
+ * arguments, environment, sandbox) has done the imports; it forks children that wait, each for
+ * one call. A call gets a child, sends it text, names and directory, and the child is gone
+ * afterwards: what a tool sees is a fresh process, only earlier.
+ *
+ * Lock: `lock` of struct warm guards the pools and their ready children. Starting, sending
+ * and waiting for processes happens without it, on a thread of its own or the run's worker.
+ */
+#ifndef RYE_EXEC_WARM_H
+#define RYE_EXEC_WARM_H
+
+#include "exec/plan.h"
+
+#include <sys/types.h>
+
+struct warm;
+struct warm_pool;
+
+struct warm_worker {
+	pid_t pid; /* leader of a session of its own; a child of the pool's parent */
+	int control; /* job in; "D<code>\n" or "X<status>\n" out; -1: none */
+	int in, out, err; /* our ends of its pipes */
+	char *tmpdir;
+	struct warm_pool *pool;
+};
+
+struct warm_job {
+	const struct plan *plan;
+	int source; /* sealed text of the tool */
+	char mark[48]; /* "RYE_RUN=…" */
+};
+
+int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err);
+void warm_close(struct warm *warm); /* ends all parents and waiting children */
+
+/* False: none to be had (soon enough); a pool is being started then. Start a process. */
+bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);
+bool warm_send(struct warm_worker *worker, const struct warm_job *job);
+/* Closes what is left of a taken worker. */
+void warm_drop(struct warm *warm, struct warm_worker *worker);
+
+#endif
