@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * change.c - which names the kernel must forget when an item changes.
+ *
+ * Owns that rule; no lock, no state. Runs on the engine's threads, maybe inside an operation of
+ * ours (rye_touched), so it only queues. Files and names that are not there are dropped from
+ * the kernel's memory: an answer that is on its way while a name only expires would bring the
+ * old one back for an hour. Directories only expire, or a shell in them would lose its way up.
+ */
+#include "change.h"
+
+#include "auto.h"
+#include "ctl.h"
+#include "notify.h"
+#include "pass.h"
+#include "threads_dir.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* A merged directory as far as the kernel knows it, borrowed; NULL: it does not. */
+static struct node *dir_node(struct front *front, enum rye_kind kind, const char *path)
+{
+	struct tree_key key;
+
+	return tree_merged(kind, path, &key) ? NULL : node_peek(front->nodes, &key);
+}
+
+/* In the nearest directory above that the kernel knows: the name on the way to path, which it
+ * may believe not to be there, and the listing. */
+static void drop_path(struct front *front, enum rye_kind kind, const char *path)
+{
+	char dir[TREE_TEXT_MAX];
+
+	if (!*path || strlen(path) >= sizeof(dir))
+		return;
+	memcpy(dir, path, strlen(path) + 1);
+	for (;;) {
+		char *slash = strrchr(dir, '/');
+		const char *base = slash ? slash + 1 : dir;
+		auto_node struct node *parent = NULL;
+
+		if (slash)
+			*slash = 0;
+		parent = dir_node(front, kind, slash ? dir : "");
+		if (parent) {
+			notify_entry(front->notify, parent, base, false);
+			notify_inode(front->notify, parent, 0);
+		}
+		if (parent || !slash)
+			return;
+	}
+}
+
+/* Tells the kernel to forget by which name it knows this node. */
+static void drop_node(struct front *front, const struct node *node)
+{
+	const char *query = node->text_len > node->path_len ? node->text + node->path_len + 1 :
+							      NULL;
+	const char *slash = strrchr(node->text, '/');
+	const char *base = node->ctl ? node->ctl->name : slash ? slash + 1 : node->text;
+	auto_node struct node *parent = NULL;
+	char dir[TREE_TEXT_MAX], name[TREE_TEXT_MAX];
+	size_t len = node->ctl ? node->path_len : slash ? (size_t)(slash - node->text) : 0;
+
+	memcpy(dir, node->text, len);
+	dir[len] = 0;
+	parent = dir_node(front, node->kind, dir);
+	if (!parent)
+		return;
+	snprintf(name, sizeof(name), "%s%s%s", base, query ? "?" : "", query ? query : "");
+	notify_entry(front->notify, parent, name, S_ISDIR(node->mode));
+}
+
+struct scope {
+	enum rye_kind kind; /* RYE_KIND__MAX: all */
+	const char *path; /* an id, or a directory */
+	size_t len;
+	bool below; /* whatever lies below path; else what bears its name */
+};
+
+static bool is_content(const struct node *node)
+{
+	return node->sort == TREE_MERGED || node->sort == TREE_QUERY || node->sort == TREE_CTL;
+}
+
+/* id.md, id.md?a=b, id itself and what lies in it; or all below a directory. */
+static bool in_scope(void *arg, const struct node *node)
+{
+	const struct scope *scope = arg;
+	char next;
+
+	if (!is_content(node))
+		return false;
+	if (scope->kind == RYE_KIND__MAX)
+		return node->sort == TREE_CTL || node->path_len > 0;
+	if (node->kind != scope->kind || node->path_len < scope->len ||
+	    memcmp(node->text, scope->path, scope->len) != 0)
+		return false;
+	next = node->text[scope->len];
+	if (scope->below)
+		return next == '/' || scope->len == 0 || (!next && node->sort == TREE_CTL);
+	if (!next)
+		return true;
+	return next == '.' && !strchr(node->text + scope->len, '/');
+}
+
+static void drop_scope(struct front *front, struct scope *scope)
+{
+	size_t n;
+	auto_free struct node **found = nodes_collect(front->nodes, in_scope, scope, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		drop_node(front, found[i]);
+		if (S_ISDIR(found[i]->mode))
+			notify_inode(front->notify, found[i], 0);
+		node_unref(found[i]);
+	}
+}
+
+/* ---- the second half of a change: on the notifications' own thread ---- */
+
+struct later {
+	struct front *front;
+	enum rye_kind kind;
+	char id[]; /* "" for RYE_KIND__MAX: everything */
+};
+
+/* `rye/bash` may be what the item `rye/bash/bash` is called too. Cuts id; false: it is not. */
+static bool to_alias(char *id)
+{
+	char *slash = strrchr(id, '/'), *before;
+
+	if (!slash)
+		return false;
+	*slash = 0;
+	before = strrchr(id, '/');
+	if (strcmp(before ? before + 1 : id, slash + 1) == 0)
+		return true;
+	*slash = '/';
+	return false;
+}
+
+/* Another file may win now, under a name that the kernel believes not to be there. */
+static void drop_winner(struct front *front, enum rye_kind kind, const char *id)
+{
+	char path[TREE_TEXT_MAX];
+	const char *slash = strrchr(id, '/');
+	struct rye_stat st;
+	struct rye_err err;
+
+	if (rye_lookup(front->rye, kind, id, &st, &err) || !st.is_item_dir || !st.name[0])
+		return;
+	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - id) : 0, id, st.name);
+	drop_path(front, kind, path);
+}
+
+static void item_later(void *arg)
+{
+	auto_free struct later *later = arg;
+	struct scope scope = { .kind = later->kind, .path = later->id };
+
+	drop_winner(later->front, later->kind, later->id);
+	scope.len = strlen(scope.path);
+	drop_scope(later->front, &scope);
+	if (to_alias(later->id)) {
+		drop_path(later->front, later->kind, later->id);
+		scope.len = strlen(scope.path);
+		drop_scope(later->front, &scope);
+	}
+}
+
+static void subtree_later(void *arg)
+{
+	auto_free struct later *later = arg;
+	struct scope scope = { .kind = later->kind, .path = later->id, .below = true };
+
+	scope.len = strlen(scope.path);
+	drop_scope(later->front, &scope);
+}
+
+/* Names that are not there are known to the kernel alone: it forgets them with the directory
+ * of the kind, which somebody then has to enter again, or a shell below it lost its way up. */
+static void revisit(void *arg)
+{
+	struct front *front = arg;
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
+		snprintf(path, sizeof(path), "%s/%s", front->opt->mountpoint, rye_kind_dir(kind));
+		if (lstat(path, &st))
+			return;
+	}
+}
+
+static void everything_later(void *arg)
+{
+	auto_free struct later *later = arg;
+	struct front *front = later->front;
+	struct scope scope = { .kind = RYE_KIND__MAX };
+
+	drop_scope(front, &scope);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		notify_entry(front->notify, front->root, rye_kind_dir(kind), false);
+	notify_run(front->notify, revisit, front);
+}
+
+static void post(struct front *front, enum rye_kind kind, const char *id, notify_done_fn fn)
+{
+	struct later *later = malloc(sizeof(*later) + strlen(id) + 1);
+
+	if (!later)
+		return;
+	later->front = front;
+	later->kind = kind;
+	memcpy(later->id, id, strlen(id) + 1);
+	notify_run(front->notify, fn, later);
+}
+
+/* path is below .ai: "tools/web/fetch.py". */
+static void path_changed(struct front *front, const struct rye_change *change)
+{
+	const char *below = strchr(change->path, '/');
+	enum rye_kind kind = change->kind;
+
+	if (kind == RYE_KIND__MAX)
+		for (int k = 0; k < RYE_KIND__MAX; k++) {
+			size_t len = strlen(rye_kind_dir(k));
+
+			if (strncmp(change->path, rye_kind_dir(k), len) == 0 &&
+			    (!change->path[len] || change->path[len] == '/'))
+				kind = k;
+		}
+	if (kind == RYE_KIND__MAX)
+		return;
+	drop_path(front, kind, below ? below + 1 : "");
+	if (change->kind != RYE_KIND__MAX && change->id && *change->id)
+		post(front, kind, change->id, item_later);
+	else
+		post(front, kind, below ? below + 1 : "", subtree_later);
+}
+
+void change_seen(void *arg, const struct rye_change *change)
+{
+	struct front *front = arg;
+
+	atomic_fetch_add(&front->generation, 1);
+	switch (change->type) {
+	case RYE_CHANGE_PATH:
+		path_changed(front, change);
+		pass_changed(front, change->space, change->path);
+		break;
+	case RYE_CHANGE_ALL:
+		post(front, RYE_KIND__MAX, "", everything_later);
+		pass_changed(front, -1, "");
+		break;
+	case RYE_CHANGE_THREAD:
+		threads_changed(front, change->path);
+		break;
+	}
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* change.h: from the engine's "this changed" to what the kernel has to be told. */
+#ifndef RYE_FS_CHANGE_H
+#define RYE_FS_CHANGE_H
+
+#include "front.h"
+
+/* An rye_change_fn; arg: struct front. Only queues. */
+void change_seen(void *arg, const struct rye_change *change);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dot_ryefs.c - what the mount tells of itself: .ryefs, and README.md in the root.
+ *
+ * Owns the generated pages. Each lookup makes the page anew as a version of its own; `log`
+ * alone is one growing file, of which the kernel is told. No lock.
+ */
+#include "dot_ryefs.h"
+
+#include "auto.h"
+#include "caller.h"
+#include "content.h"
+#include "ctl.h"
+#include "enter.h"
+#include "journal.h"
+#include "reply.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static const char *const names[] = { "doctor", "errors", "log", "stats.json", "version", NULL };
+
+const char *const *dot_names(void)
+{
+	return names;
+}
+
+/* ---- the summary ---- */
+
+static const struct {
+	enum rye_code code;
+	const char *words;
+	const char *remedy;
+} reasons[] = {
+	{ RYE_UNSIGNED, "unsigned", "ryefs sign --all" },
+	{ RYE_BAD_LINE, "with a malformed signature line", "ryefs sign --all" },
+	{ RYE_MODIFIED, "changed since signing", "ryefs sign --all" },
+	{ RYE_UNTRUSTED, "signed by a key that is not trusted", "ryefs trust KEY" },
+	{ RYE_BAD_SIGNATURE, "with a wrong signature", "ryefs sign --all" },
+	{ RYE_UNCOVERED, "not covered by their signature",
+	  "ryefs sign --all, or mount with -o coverage=compat" },
+	{ RYE_MOVED, "moved since signing", "ryefs sign --all" },
+	{ RYE_UNPARSABLE, "not parsable", NULL },
+};
+
+static size_t refused_for(const struct rye_counts *counts, size_t i)
+{
+	return counts->by_code[reasons[i].code];
+}
+
+void dot_summary(const struct rye_counts *counts, struct text *text)
+{
+	const char *before = " (";
+
+	text_addf(text, "%zu items served, %zu refused", counts->served, counts->refused);
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (refused_for(counts, i)) {
+			text_addf(text, "%s%zu %s", before, refused_for(counts, i),
+				  reasons[i].words);
+			before = ", ";
+		}
+	if (strcmp(before, ", ") == 0)
+		text_add(text, ")");
+	if (counts->refused)
+		text_add(text, "; see ls -l");
+}
+
+const char *dot_remedy(const struct rye_counts *counts)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (refused_for(counts, i) * 2 > counts->refused)
+			return reasons[i].remedy;
+	return NULL;
+}
+
+/* ---- doctor ---- */
+
+struct sick {
+	struct front *front;
+	struct text *text;
+	enum rye_kind kind;
+	const char *dir;
+	unsigned depth;
+};
+
+/* Deeper trees are cut off by the engine; this only bounds our stack. */
+#define DEPTH_MAX 40
+
+static void examine(const struct sick *sick);
+
+static int on_entry(void *arg, const struct rye_entry *entry)
+{
+	struct sick *sick = arg;
+	char path[2048];
+
+	snprintf(path, sizeof(path), "%s%s%s", sick->dir, *sick->dir ? "/" : "", entry->name);
+	if (entry->is_dir) {
+		struct sick below = *sick;
+
+		below.dir = path;
+		below.depth++;
+		if (below.depth < DEPTH_MAX)
+			examine(&below);
+	} else if (entry->has_verdict && entry->verdict != RYE_OK) {
+		text_addf(sick->text, "%s/%s: %s: %s\n", rye_kind_dir(sick->kind), path,
+			  tree_errno_name(rye_code_errno(entry->verdict)),
+			  entry->reason && *entry->reason ? entry->reason :
+							    rye_code_name(entry->verdict));
+	}
+	return 0;
+}
+
+static void examine(const struct sick *sick)
+{
+	struct sick here = *sick;
+	struct rye_walk walk = { sick->kind, sick->dir, true, on_entry, &here };
+	struct rye_err err;
+
+	if (rye_list(sick->front->rye, &walk, &err) && err.code != RYE_NOT_FOUND)
+		text_addf(sick->text, "%s/%s: %s\n", rye_kind_dir(sick->kind), sick->dir, err.msg);
+}
+
+static struct rye_blob *doctor(struct front *front)
+{
+	struct rye_counts counts;
+	struct text text = { 0 };
+	const char *remedy;
+
+	rye_counts(front->rye, &counts);
+	dot_summary(&counts, &text);
+	text_add(&text, counts.scanned ? "\n" : " so far: the first scan is not done\n");
+	remedy = dot_remedy(&counts);
+	if (remedy)
+		text_addf(&text, "most would be mended by: %s\n", remedy);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		examine(&(struct sick){ front, &text, kind, "", 0 });
+	return text_blob(&text);
+}
+
+/* ---- stats.json ---- */
+
+static struct rye_blob *stats(struct front *front)
+{
+	struct text text = { 0 };
+	struct node_counts nodes;
+	struct rye_counts counts;
+	struct timespec now;
+
+	nodes_count(front->nodes, &nodes);
+	rye_counts(front->rye, &counts);
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_addf(&text, "{\"uptime_s\":%lld,\"requests\":{",
+		  (long long)(now.tv_sec - front->started.tv_sec));
+	for (int i = 0; i < STAT__MAX; i++)
+		text_addf(&text, "%s\"%s\":%llu", i ? "," : "", stats_name(i),
+			  (unsigned long long)atomic_load(&front->stats.n[i]));
+	text_addf(&text, "},\"nodes\":{\"alive\":%llu,\"made\":%llu,\"forgotten\":%llu},",
+		  (unsigned long long)nodes.alive, (unsigned long long)nodes.made,
+		  (unsigned long long)nodes.forgotten);
+	text_addf(&text,
+		  "\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
+		  "\"engine\":{\"loads\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu},"
+		  "\"open\":\"%s\"}\n",
+		  counts.served, counts.refused, counts.scanned ? "true" : "false",
+		  (unsigned long long)counts.loads, (unsigned long long)counts.verifies,
+		  (unsigned long long)counts.hits, (unsigned long long)counts.runs,
+		  front->answer_open ? "answered" : "never sent");
+	return text_blob(&text);
+}
+
+/* ---- errors: the caller's own ---- */
+
+static struct rye_blob *errors(fuse_req_t req)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	struct rye_blob *blob = NULL;
+
+	if (caller)
+		blob = ctl_last_blob(front->talks, caller, CTL_ERRORS, "");
+	caller_unref(caller);
+	return blob;
+}
+
+/* ---- log: one growing file ---- */
+
+static void log_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	struct front *front = front_of(req);
+	struct stat st;
+
+	node_stat(front, node, &st);
+	st.st_size = (off_t)journal_size(front->journal);
+	st.st_blocks = (st.st_size + 511) / 512;
+	reply_attr(req, &st, TIMEOUT_LONG_S);
+}
+
+static void log_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	auto_blob struct rye_blob *text = journal_text(front_of(req)->journal);
+
+	reply_blob(req, text, off, size);
+}
+
+static const struct node_class log_class = {
+	.name = "log",
+	.getattr = log_getattr,
+	.read = log_read,
+};
+
+static int enter_log(struct front *front, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &log_class,
+		.version = 1,
+		.mtime = front->started,
+		.mode = S_IFREG | 0400,
+	};
+	int r = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
+
+	ret->attr.st_size = (off_t)journal_size(front->journal);
+	return r;
+}
+
+int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct content_file what = { .key = key, .mode = 0444, .fresh = true };
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
+	if (strcmp(key->text, "log") == 0)
+		return enter_log(front, key, ret);
+	if (strcmp(key->text, "version") == 0) {
+		what.blob =
+			rye_blob_new("ryefs " RYE_VERSION "\n", strlen("ryefs " RYE_VERSION "\n"));
+	} else if (strcmp(key->text, "stats.json") == 0) {
+		what.blob = stats(front);
+	} else if (strcmp(key->text, "doctor") == 0) {
+		what.blob = doctor(front);
+	} else if (strcmp(key->text, "errors") == 0) {
+		what.blob = errors(req);
+		what.mode = 0400;
+	} else {
+		return enter_nothing(ret, TIMEOUT_LONG_S);
+	}
+	if (!what.blob)
+		return ENOMEM;
+	return enter_node(front, content_make(front, &what), 0, ret);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify.c - two lanes of notifications and a clock.
+ *
+ * Owns the queues and three threads. Lock order: a lane's lock or the clock's, never both. A
+ * notification that somebody waits for is also on the clock's list: whoever comes first, the
+ * kernel's answer or the end of the patience, calls `done`.
+ */
+#include "notify.h"
+
+#include "auto.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_RUN };
+
+struct job {
+	struct job *next; /* of its lane */
+	struct job *waiting; /* of the clock */
+	_Atomic unsigned refs;
+	_Atomic bool told; /* done was called */
+	enum job_type type;
+	struct node *node; /* kept alive; NULL for conversations */
+	fuse_ino_t ino;
+	off_t from, len;
+	notify_done_fn done;
+	void *arg;
+	struct timespec until;
+	char name[];
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct job *first, **last;
+	bool busy; /* one job is being done */
+	bool stop;
+	pthread_t thread;
+	struct notify *notify;
+};
+
+struct notify {
+	struct front *front;
+	struct queue lanes[LANE__MAX];
+	struct queue clock; /* uses `waiting` as its link */
+};
+
+static void job_unref(struct job *job)
+{
+	if (atomic_fetch_sub(&job->refs, 1) != 1)
+		return;
+	node_unref(job->node);
+	free(job);
+}
+
+static void job_done(struct job *job)
+{
+	if (job->done && !atomic_exchange(&job->told, true))
+		job->done(job->arg);
+}
+
+static void send(struct front *front, const struct job *job)
+{
+	struct fuse_session *se = front->session;
+	size_t len = strlen(job->name);
+
+	if (job->type != JOB_RUN)
+		stats_count(&front->stats, STAT_INVAL);
+	switch (job->type) {
+	case JOB_ENTRY_SOFT:
+		if (front->expires) {
+			fuse_lowlevel_notify_expire_entry(se, job->ino, job->name, len,
+							  FUSE_LL_EXPIRE_ONLY);
+			break;
+		}
+		/* fall through */
+	case JOB_ENTRY:
+		fuse_lowlevel_notify_inval_entry(se, job->ino, job->name, len);
+		break;
+	case JOB_INODE:
+		fuse_lowlevel_notify_inval_inode(se, job->ino, job->from, job->len);
+		break;
+	case JOB_RUN: /* all it has to do is in `done` */
+		break;
+	}
+}
+
+/* Takes the next job; waits for one. NULL: the lane ends. */
+static struct job *take(struct queue *lane)
+{
+	struct job *job = NULL;
+
+	WITH_LOCK(&lane->lock) {
+		lane->busy = false;
+		pthread_cond_broadcast(&lane->more);
+		while (!lane->first && !lane->stop)
+			pthread_cond_wait(&lane->more, &lane->lock);
+		job = lane->stop ? NULL : lane->first;
+		if (job) {
+			lane->first = job->next;
+			if (!lane->first)
+				lane->last = &lane->first;
+			lane->busy = true;
+		}
+	}
+	return job;
+}
+
+static void *lane_thread(void *arg)
+{
+	struct queue *lane = arg;
+	struct job *job;
+
+	while ((job = take(lane))) {
+		send(lane->notify->front, job);
+		job_done(job);
+		job_unref(job);
+	}
+	return NULL;
+}
+
+/* The clock's lock held: the oldest job, once its patience is over. */
+static struct job *overdue(struct queue *clock)
+{
+	struct job *job = clock->first;
+
+	while (!clock->stop && !job) {
+		pthread_cond_wait(&clock->more, &clock->lock);
+		job = clock->first;
+	}
+	if (clock->stop)
+		return NULL;
+	while (!clock->stop && !atomic_load(&job->told) &&
+	       pthread_cond_timedwait(&clock->more, &clock->lock, &job->until) != ETIMEDOUT)
+		;
+	clock->first = job->waiting;
+	if (!clock->first)
+		clock->last = &clock->first;
+	return job;
+}
+
+static void *clock_thread(void *arg)
+{
+	struct queue *clock = arg;
+
+	for (;;) {
+		struct job *job = NULL;
+
+		WITH_LOCK(&clock->lock)
+			job = overdue(clock);
+		if (!job)
+			return NULL;
+		job_done(job);
+		job_unref(job);
+	}
+}
+
+static void watch(struct queue *clock, struct job *job)
+{
+	struct timespec *until = &job->until;
+
+	clock_gettime(CLOCK_MONOTONIC, until);
+	until->tv_nsec += NOTIFY_PATIENCE_MS * 1000000l;
+	if (until->tv_nsec >= 1000000000l) {
+		until->tv_nsec -= 1000000000l;
+		until->tv_sec++;
+	}
+	WITH_LOCK(&clock->lock) {
+		bool idle = !clock->first;
+
+		atomic_fetch_add(&job->refs, 1);
+		*clock->last = job;
+		clock->last = &job->waiting;
+		if (idle)
+			pthread_cond_signal(&clock->more);
+	}
+}
+
+static struct job *job_new(enum job_type type, struct node *node, const char *name)
+{
+	size_t len = strlen(name);
+	struct job *job = calloc(1, sizeof(*job) + len + 1);
+
+	if (!job)
+		return NULL;
+	job->refs = 1;
+	job->type = type;
+	job->node = node ? node_ref(node) : NULL;
+	memcpy(job->name, name, len);
+	return job;
+}
+
+static void post(struct notify *notify, enum notify_lane which, struct job *job)
+{
+	struct queue *lane = &notify->lanes[which];
+	bool stopped = false;
+
+	if (job->done && job->type != JOB_RUN)
+		watch(&notify->clock, job);
+	WITH_LOCK(&lane->lock) {
+		stopped = lane->stop;
+		if (!stopped) {
+			*lane->last = job;
+			lane->last = &job->next;
+			pthread_cond_broadcast(&lane->more);
+		}
+	}
+	if (stopped) {
+		job_done(job);
+		job_unref(job);
+	}
+}
+
+void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft)
+{
+	struct job *job = job_new(soft ? JOB_ENTRY_SOFT : JOB_ENTRY, dir, name);
+
+	if (!job)
+		return;
+	job->ino = dir == notify->front->root ? FUSE_ROOT_ID : node_id(dir);
+	post(notify, LANE_CONTENT, job);
+}
+
+void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
+		       void *arg)
+{
+	struct job *job = job_new(JOB_INODE, node, "");
+
+	if (!job) {
+		if (done)
+			done(arg);
+		return;
+	}
+	job->ino = node == notify->front->root ? FUSE_ROOT_ID : node_id(node);
+	job->from = from;
+	job->done = done;
+	job->arg = arg;
+	post(notify, LANE_CONTENT, job);
+}
+
+void notify_inode(struct notify *notify, struct node *node, off_t from)
+{
+	notify_inode_then(notify, node, from, NULL, NULL);
+}
+
+void notify_talk(void *arg, const struct talk_inval *inval)
+{
+	struct notify *notify = arg;
+	struct job *job = job_new(JOB_INODE, NULL, "");
+
+	if (!job) {
+		if (inval->done)
+			inval->done(inval->done_arg);
+		return;
+	}
+	job->ino = inval->ino;
+	job->from = inval->from;
+	job->len = inval->len;
+	job->done = inval->done;
+	job->arg = inval->done_arg;
+	post(notify, LANE_TALK, job);
+}
+
+void notify_run(struct notify *notify, notify_done_fn fn, void *arg)
+{
+	struct job *job = job_new(JOB_RUN, NULL, "");
+
+	if (!job)
+		return;
+	job->done = fn;
+	job->arg = arg;
+	post(notify, LANE_CONTENT, job);
+}
+
+void notify_flush(struct notify *notify)
+{
+	struct queue *lane = &notify->lanes[LANE_CONTENT];
+
+	WITH_LOCK(&lane->lock)
+		while (!lane->stop && (lane->first || lane->busy))
+			pthread_cond_wait(&lane->more, &lane->lock);
+}
+
+static int start(struct queue *queue, struct notify *notify, void *(*fn)(void *))
+{
+	pthread_condattr_t attr;
+
+	queue->notify = notify;
+	queue->last = &queue->first;
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->more, &attr);
+	pthread_condattr_destroy(&attr);
+	return pthread_create(&queue->thread, NULL, fn, queue);
+}
+
+int notify_open(struct front *front, struct notify **ret)
+{
+	struct notify *notify = calloc(1, sizeof(*notify));
+
+	if (!notify)
+		return -1;
+	notify->front = front;
+	/* a process that cannot make three threads cannot serve a mount either */
+	if (start(&notify->lanes[LANE_CONTENT], notify, lane_thread) ||
+	    start(&notify->lanes[LANE_TALK], notify, lane_thread) ||
+	    start(&notify->clock, notify, clock_thread))
+		abort();
+	*ret = notify;
+	return 0;
+}
+
+static void stop(struct queue *queue)
+{
+	WITH_LOCK(&queue->lock) {
+		queue->stop = true;
+		pthread_cond_broadcast(&queue->more);
+	}
+}
+
+/* What is still there when the thread has ended. */
+static void drain(struct queue *queue, bool clock)
+{
+	struct job *job = queue->first;
+
+	while (job) {
+		struct job *next = clock ? job->waiting : job->next;
+
+		job_done(job);
+		job_unref(job);
+		job = next;
+	}
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+void notify_stop(struct notify *notify)
+{
+	for (int i = 0; i < LANE__MAX; i++)
+		stop(&notify->lanes[i]);
+	stop(&notify->clock);
+}
+
+void notify_close(struct notify *notify)
+{
+	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_TALK],
+				&notify->clock };
+
+	if (!notify)
+		return;
+	notify_stop(notify);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		pthread_join(all[i]->thread, NULL);
+		drain(all[i], all[i] == &notify->clock);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		pthread_cond_destroy(&all[i]->more);
+		pthread_mutex_destroy(&all[i]->lock);
+	}
+	free(notify);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify.h: telling the kernel that something it remembers is no longer so. A notification may
+ * block on an inode's lock until a request of ours is answered, so it is sent from threads of
+ * its own, holding nothing: one lane for content, one for conversations. Everything here only
+ * queues and returns at once.
+ */
+#ifndef RYE_FS_NOTIFY_H
+#define RYE_FS_NOTIFY_H
+
+#include "front.h"
+
+enum notify_lane { LANE_CONTENT, LANE_TALK, LANE__MAX };
+
+/* Called once: when the kernel has answered, or after NOTIFY_PATIENCE_MS. Must not block. */
+typedef void (*notify_done_fn)(void *arg);
+
+/* The page to drop may be locked by a writer that waits for our answer (no-open 3). */
+#define NOTIFY_PATIENCE_MS 20
+
+int notify_open(struct front *front, struct notify **ret);
+/* No more from now on; what is queued is dropped (its `done` is called). Then close. */
+void notify_stop(struct notify *notify);
+void notify_close(struct notify *notify);
+
+/* The name in this directory: drop it, or (soft) only ask again at the next use. */
+void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft);
+/* The node's pages from `from` on, and its attributes. from < 0: attributes only. */
+void notify_inode(struct notify *notify, struct node *node, off_t from);
+void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
+		       void *arg);
+/* The same for a conversation, on its own lane, as talks_env wants it. arg: the notify. */
+struct talk_inval;
+void notify_talk(void *arg, const struct talk_inval *inval);
+/* Runs fn(arg) on the content lane, in turn with the notifications. */
+void notify_run(struct notify *notify, notify_done_fn fn, void *arg);
+/* Blocks until what was queued for content so far has been sent. Not on a FUSE thread. */
+void notify_flush(struct notify *notify);
+
+#endif

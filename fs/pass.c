@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass.c - nodes below spaces/: who may write, what is hidden, descriptors.
+ *
+ * Owns struct pass. Its lock guards lazily opened descriptors and what the kernel was last told
+ * of a file; no system call that could wait is made under it.
+ */
+#include "pass.h"
+
+#include "auto.h"
+#include "caller.h"
+#include "pass_ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* An mtime younger than this may be shared by the next change (a tick of the coarse clock). */
+#define YOUNG_NS 20000000ll
+/* The kernel is told of changes in watched directories, but maybe not of all: a second. */
+#define TIMEOUT_WATCHED_S 1.0
+
+int pass_open(struct front *front, struct pass **ret)
+{
+	struct pass *pass = calloc(1, sizeof(*pass));
+	struct rye_space_info info;
+	struct rlimit limit;
+	struct stat st;
+
+	if (!pass)
+		return -1;
+	pass->front = front;
+	pthread_mutex_init(&pass->lock, NULL);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		pass->limit = limit.rlim_cur < (1u << 20) ? limit.rlim_cur : 1u << 20;
+	}
+	if (rye_space_count(front->rye) > 0) {
+		rye_space_get(front->rye, 0, &info);
+		if (stat(info.root, &st) == 0)
+			pass->dev = st.st_dev;
+	}
+	*ret = pass;
+	return 0;
+}
+
+void pass_close(struct pass *pass)
+{
+	if (!pass)
+		return;
+	pthread_mutex_destroy(&pass->lock);
+	free(pass);
+}
+
+void pass_proc(int fd, char ret[PASS_PROC_MAX])
+{
+	snprintf(ret, PASS_PROC_MAX, "/proc/self/fd/%d", fd);
+}
+
+/* ---- who, where ---- */
+
+bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
+{
+	*ret = dir == ZONE_TRUSTED ? ZONE_TRUSTED : ZONE_PLAIN;
+	if (strcmp(name, ".env") == 0)
+		return false;
+	if (dir == ZONE_ROOT && strcmp(name, "state") == 0)
+		return false;
+	if (dir == ZONE_KEYS && strcmp(name, "signing") == 0)
+		return false;
+	if (dir == ZONE_ROOT && strcmp(name, "config") == 0)
+		*ret = ZONE_CONFIG;
+	else if (dir == ZONE_CONFIG && strcmp(name, "keys") == 0)
+		*ret = ZONE_KEYS;
+	else if (dir == ZONE_KEYS && strcmp(name, "trusted") == 0)
+		*ret = ZONE_TRUSTED;
+	return true;
+}
+
+bool pass_pinned(enum pass_zone dir, const char *name)
+{
+	enum pass_zone zone;
+
+	return !pass_zone(dir, name, &zone) || (zone != ZONE_PLAIN && dir != ZONE_TRUSTED);
+}
+
+int pass_may_write(fuse_req_t req, const struct node *node)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller;
+	bool may;
+
+	if (pass_of(node)->read_only)
+		return EROFS;
+	if (ctx->uid != front->uid)
+		return EACCES;
+	caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	/* the children of runs may read (interface 6) */
+	may = caller && caller->allowed && caller->run == 0;
+	caller_unref(caller);
+	return may ? 0 : EACCES;
+}
+
+/* ---- nodes ---- */
+
+void pass_drop(void *data)
+{
+	struct pass_node *pass = data;
+
+	if (pass->wr >= 0 && pass->wr != pass->fd)
+		close(pass->wr);
+	if (pass->rd >= 0 && pass->rd != pass->fd && pass->rd != pass->wr)
+		close(pass->rd);
+	close(pass->fd);
+	atomic_fetch_sub(&pass->pass->nodes, 1);
+	free(pass);
+}
+
+void pass_stat(struct front *front, const struct node *node, const struct stat *raw,
+	       struct stat *ret)
+{
+	*ret = *raw;
+	ret->st_ino = node->ino;
+	if (pass_of(node)->read_only)
+		ret->st_mode &= ~(mode_t)0222;
+	else if (front->opt->allow_other && !S_ISLNK(raw->st_mode))
+		/* only the owner may write, and a mapped page does not say who made it dirty */
+		ret->st_mode &= ~(mode_t)0022;
+}
+
+double pass_timeout(struct front *front, const struct node *node)
+{
+	struct rye_space_info info;
+
+	rye_space_get(front->rye, pass_of(node)->space, &info);
+	return rye_unwatched(front->rye, RYE_TOOL, "") ? 0 : TIMEOUT_WATCHED_S;
+}
+
+bool pass_note(struct node *node, const struct stat *raw, bool ours)
+{
+	struct pass_node *pass = pass_of(node);
+	struct timespec now;
+	int64_t age_ns;
+	bool stale = false;
+
+	if (!S_ISREG(raw->st_mode))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	age_ns = (now.tv_sec - raw->st_mtim.tv_sec) * 1000000000ll + now.tv_nsec -
+		 raw->st_mtim.tv_nsec;
+	WITH_LOCK(&pass->pass->lock) {
+		struct pass_seen *seen = &pass->seen;
+
+		stale = !ours && seen->known && atomic_load(&pass->cached) &&
+			(seen->young || seen->size != raw->st_size ||
+			 seen->mtime.tv_sec != raw->st_mtim.tv_sec ||
+			 seen->mtime.tv_nsec != raw->st_mtim.tv_nsec);
+		*seen = (struct pass_seen){
+			.size = raw->st_size,
+			.mtime = raw->st_mtim,
+			.known = true,
+			.young = age_ns < YOUNG_NS,
+		};
+		if (stale)
+			atomic_store(&pass->cached, false);
+	}
+	return stale;
+}
+
+/* ---- descriptors ---- */
+
+/* The mode may have lost the bit since the file was opened by whoever writes now: we own it,
+ * so lift the bit for a moment. */
+static int open_lifted(int fd, int flags)
+{
+	char proc[PASS_PROC_MAX];
+	struct stat st;
+	int got;
+
+	pass_proc(fd, proc);
+	got = open(proc, flags);
+	if (got >= 0 || errno != EACCES || fstat(fd, &st) || st.st_uid != geteuid())
+		return got < 0 ? -errno : got;
+	if (chmod(proc, (st.st_mode & 07777) | ((flags & O_ACCMODE) == O_RDONLY ? 0400 : 0600)))
+		return -EACCES;
+	got = open(proc, flags);
+	got = got < 0 ? -errno : got;
+	if (chmod(proc, st.st_mode & 07777) && got >= 0) {
+		close(got);
+		return -EIO;
+	}
+	return got;
+}
+
+int pass_fd(struct node *node, bool write)
+{
+	struct pass_node *pass = pass_of(node);
+	pthread_mutex_t *lock = &pass->pass->lock;
+	int *slot = write ? &pass->wr : &pass->rd;
+	int fd = -1, used = -1;
+
+	WITH_LOCK(lock)
+		used = *slot;
+	if (used >= 0)
+		return used;
+	fd = open_lifted(pass->fd, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fd;
+	WITH_LOCK(lock) {
+		if (*slot < 0)
+			*slot = steal_fd(&fd);
+		used = *slot;
+	}
+	if (fd >= 0)
+		close(fd);
+	return used;
+}

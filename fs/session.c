@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - from options to a mount that answers, and to its end.
+ *
+ * Owns struct front and the signals. The main thread never serves: it opens
+ * the first file itself (so that OPEN has been refused before anybody else comes), waits for
+ * signals and for the end of the loops, and takes everything down in the order in which
+ * somebody could still wait for somebody.
+ */
+#include "session.h"
+
+#include "auto.h"
+#include "daemon.h"
+#include "loops.h"
+#include "mountpoint.h"
+#include "session_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+/* How long users of a detached mount may finish what they do before they get an error. */
+#define GRACE_MS 500
+/* How often the end of the first scan is looked for. */
+#define SCAN_POLL_MS 20
+
+struct session {
+	struct front *front;
+	struct daemon *daemon;
+	struct loops *loops;
+	int signals; /* signalfd */
+	bool summed_up;
+};
+
+static void block_signals(struct session *s)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The kernel learns that there is no OPEN, no OPENDIR and no FLUSH from the first of each: a
+ * CREATE that came before it would still carry a handle. */
+static int first_open(struct front *front, struct rye_err *err)
+{
+	auto_free char *path = NULL;
+	int dir, file;
+
+	if (asprintf(&path, "%s/README.md", front->opt->mountpoint) < 0)
+		return session_fail(err, "out of memory");
+	dir = open(front->opt->mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return session_fail_sys(err, errno, "the mount does not answer");
+	close(dir);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return session_fail_sys(err, errno, "the mount does not answer");
+	close(file);
+	return 0;
+}
+
+static int begin(struct session *s, struct rye_err *err)
+{
+	struct front *front = s->front;
+
+	if (session_mount(front, err))
+		return -1;
+	if (loops_start(front, &s->loops))
+		return session_fail(err, "the kernel does not speak FUSE with us");
+	return first_open(front, err);
+}
+
+/* ---- serving ---- */
+
+static void sum_up(struct session *s)
+{
+	struct rye_counts counts;
+
+	rye_counts(s->front->rye, &counts);
+	if (!counts.scanned)
+		return;
+	s->summed_up = true;
+	session_summary(s->front, &counts);
+	daemon_detach(s->daemon);
+}
+
+/* Until a signal asks for the end (true) or the mount is gone (false). */
+static bool serve(struct session *s)
+{
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = s->signals, .events = POLLIN },
+			{ .fd = s->front->ready_fd, .events = POLLIN },
+		};
+		struct signalfd_siginfo info;
+		eventfd_t n;
+
+		poll(fds, ARRAY_SIZE(fds), s->summed_up ? -1 : SCAN_POLL_MS);
+		if (fds[0].revents && read(s->signals, &info, sizeof(info)) > 0)
+			return true;
+		if (fds[1].revents)
+			eventfd_read(s->front->ready_fd, &n);
+		if (loops_ended(s->loops))
+			return false;
+		if (!s->summed_up)
+			sum_up(s);
+	}
+}
+
+/* Takes the mount out of the tree; who still uses it has a moment to finish. */
+static void detach(struct session *s)
+{
+	struct pollfd wait = { .fd = s->front->ready_fd, .events = POLLIN };
+	int left_ms = GRACE_MS;
+
+	session_stop_parked(s->front);
+	mountpoint_detach(s->front->opt->mountpoint);
+	while (left_ms > 0 && !loops_ended(s->loops)) {
+		poll(&wait, 1, 10);
+		left_ms -= 10;
+	}
+}
+
+static int session(struct session *s, struct rye_err *err)
+{
+	struct front *front = s->front;
+	int r = session_parts_open(front, s->daemon, err);
+
+	if (r == 0)
+		r = begin(s, err);
+	if (r == 0) {
+		daemon_ready(s->daemon);
+		if (serve(s))
+			detach(s);
+	}
+	session_stop_notices(front);
+	if (s->loops)
+		loops_end(s->loops);
+	session_parts_close(front);
+	return r;
+}
+
+int session_run(struct options *opt)
+{
+	struct front front = { .opt = opt, .uid = geteuid(), .gid = getegid(), .ready_fd = -1 };
+	struct session s = { .front = &front, .signals = -1 };
+	struct rye_err err = { 0 };
+	int status, r;
+
+	if (mountpoint_prepare(opt, &err)) {
+		fprintf(stderr, "ryefs: %s\n", err.msg);
+		return 1;
+	}
+	status = daemon_start(!opt->foreground, &s.daemon);
+	if (status >= 0)
+		return status;
+	umask(0);
+	block_signals(&s);
+	clock_gettime(CLOCK_REALTIME, &front.started);
+	front.ready_fd = eventfd(0, EFD_CLOEXEC);
+	r = session(&s, &err);
+	if (r)
+		fprintf(stderr, "ryefs: %s\n", err.msg);
+	daemon_end(s.daemon);
+	close(s.signals);
+	close(front.ready_fd);
+	return r ? 1 : 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_parts.c - what a mount consists of, in the order in which it is made.
+ *
+ * Owns that order and its reverse: the engine first and last, then who asks, conversations,
+ * nodes, notifications; the device in between. No lock: one thread, before and after the loops.
+ */
+#include "session_parts.h"
+
+#include "auto.h"
+#include "caller.h"
+#include "change.h"
+#include "dot_ryefs.h"
+#include "fail.h"
+#include "fixed.h"
+#include "journal.h"
+#include "listing.h"
+#include "mountpoint.h"
+#include "notify.h"
+#include "ops.h"
+#include "pass.h"
+#include "talk.h"
+#include "text.h"
+#include "threads_dir.h"
+
+#include <string.h>
+
+int session_fail(struct rye_err *err, const char *what)
+{
+	return fail(err, RYE_IO, "%s", what);
+}
+
+int session_fail_sys(struct rye_err *err, int sys, const char *what)
+{
+	return fail_sys(err, sys, "%s", what);
+}
+
+static int open_talks(struct front *front)
+{
+	struct callers_env callers = {
+		.rye = front->rye,
+		.owner = front->uid,
+		.trust_any = front->opt->trust_any,
+	};
+	struct talks_env talks = {
+		.rye = front->rye,
+		.wait_s = front->opt->wait_s,
+		.invalidate = notify_talk,
+		.arg = front->notify,
+	};
+
+	if (callers_open(&callers, &front->callers))
+		return -1;
+	talks.callers = front->callers;
+	return talks_open(&talks, &front->talks);
+}
+
+int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err)
+{
+	struct rye_options options = front->opt->engine;
+
+	if (journal_open(front->opt->foreground, front->opt->debug, &front->journal))
+		return session_fail(err, "out of memory");
+	options.log = journal_log;
+	options.log_arg = front->journal;
+	if (rye_open(&options, &front->rye, err))
+		return -(int)err->code;
+	if (nodes_open(&front->nodes) || notify_open(front, &front->notify) ||
+	    shelf_open(&front->shelf) || pass_open(front, &front->pass) || open_talks(front))
+		return session_fail(err, "out of memory");
+	front->root = fixed_root(front);
+	if (!front->root)
+		return session_fail(err, "out of memory");
+	return 0;
+}
+
+/* "fsname=" takes the rest of the option up to a comma: those in the path are escaped. */
+static void add_name(struct fuse_args *args, const char *source)
+{
+	char text[2 * 4096 + 16] = "fsname=";
+	size_t n = strlen(text);
+
+	for (const char *p = source; *p && n < sizeof(text) - 3; p++) {
+		if (*p == ',' || *p == '\\')
+			text[n++] = '\\';
+		text[n++] = *p;
+	}
+	text[n] = 0;
+	fuse_opt_add_arg(args, "-o");
+	fuse_opt_add_arg(args, text);
+}
+
+int session_mount(struct front *front, struct rye_err *err)
+{
+	/* libfuse takes its words out of the list */
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+
+	for (int i = 0; i < front->opt->args.argc; i++)
+		fuse_opt_add_arg(&args, front->opt->args.argv[i]);
+	fuse_opt_add_arg(&args, "-osubtype=ryefs,nosuid,nodev,default_permissions");
+	add_name(&args, front->opt->source);
+	front->session = fuse_session_new(&args, &ops_table, sizeof(ops_table), front);
+	fuse_opt_free_args(&args);
+	if (!front->session)
+		return session_fail(err, "libfuse refuses the options");
+	rye_watch(front->rye, change_seen, front);
+	if (fuse_session_mount(front->session, front->opt->mountpoint))
+		return fail(err, RYE_IO, "cannot mount at %s", front->opt->mountpoint);
+	journal_bind(front->journal, front);
+	return 0;
+}
+
+void session_stop_parked(struct front *front)
+{
+	if (front->stopped)
+		return;
+	front->stopped = true;
+	threads_stop(front);
+	if (front->talks)
+		talks_close(front->talks);
+}
+
+void session_stop_notices(struct front *front)
+{
+	if (front->notify)
+		notify_stop(front->notify);
+}
+
+void session_parts_close(struct front *front)
+{
+	if (front->journal)
+		journal_bind(front->journal, NULL);
+	session_stop_parked(front);
+	if (front->session)
+		fuse_session_unmount(front->session);
+	notify_close(front->notify);
+	shelf_close(front->shelf);
+	nodes_close(front->nodes);
+	if (front->talks)
+		talks_free(front->talks);
+	if (front->rye)
+		rye_close(front->rye);
+	if (front->callers)
+		callers_close(front->callers);
+	pass_close(front->pass);
+	if (front->session)
+		fuse_session_destroy(front->session);
+	journal_close(front->journal);
+}
+
+static void suggest_exclude(const struct front *front)
+{
+	auto_free char *git = NULL;
+	auto_free char *line = mountpoint_exclude(front->opt, &git);
+
+	if (line)
+		fprintf(stderr,
+			"ryefs: the mount lies in a git work tree; to keep it out: "
+			"echo '%s' >> '%s'\n",
+			line, git);
+}
+
+void session_summary(struct front *front, const struct rye_counts *counts)
+{
+	const char *remedy = dot_remedy(counts);
+	struct text text = { 0 };
+	auto_blob struct rye_blob *line = NULL;
+
+	dot_summary(counts, &text);
+	if (remedy)
+		text_addf(&text, "; most mended by: %s", remedy);
+	line = text_blob(&text);
+	if (line)
+		fprintf(stderr, "ryefs: %s\n", line->data);
+	suggest_exclude(front);
+}
