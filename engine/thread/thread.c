@@ -53,28 +53,6 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 	return 0;
 }
 
-static int recover_row(void *arg, const struct registry_row *row)
-{
-	struct rye_buf *ids = arg;
-
-	buf_add(ids, row->thread_id, strlen(row->thread_id) + 1);
-	return 0;
-}
-
-/* Rows first, then work: the database is not to be called from inside its own walk. */
-static void recover_all(struct threads *threads)
-{
-	auto_buf struct rye_buf ids = RYE_BUF_INIT;
-	struct db *db;
-
-	if (threads_registry(threads, false, &db, NULL))
-		return;
-	if (registry_each(db, true, recover_row, &ids, NULL))
-		return;
-	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		threads_recover(threads, ids.data + at, -1);
-}
-
 int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err)
 {
 	struct threads *threads = calloc(1, sizeof(*threads));
@@ -93,7 +71,6 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 		threads_close(threads);
 		return rye_fail_sys(err, sys, "cannot watch threads");
 	}
-	recover_all(threads);
 	*ret = threads;
 	return 0;
 }

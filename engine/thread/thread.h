@@ -22,9 +22,11 @@ struct threads_env {
 	void *changed_arg;
 };
 
-/* Cheap: the database is opened at first use. Recovers rows whose runner is gone. */
+/* Cheap: the database is opened at first use. */
 int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err);
 void threads_close(struct threads *threads);
+/* Looks at every row that is open: watches living runners, records the end of lost ones. */
+void threads_recover_all(struct threads *threads);
 
 struct launched {
 	char thread_id[64];
@@ -57,12 +59,11 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 		 struct rye_err *err);
 int threads_ctl(struct threads *threads, const char *id, struct rye_span verb, struct rye_err *err);
 
-/* fn once, with the status word, from the watching worker; a handle to stop waiting. */
-struct thread_waiter;
+/* who->fn once, with the status word, from the watching worker or before this returns. */
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
-		 struct thread_waiter **ret, struct rye_err *err);
-/* fn is called with RYE_CANCELLED unless it already was; false: it was. */
-bool threads_unwait(struct threads *threads, struct thread_waiter *waiter);
+		 struct rye_err *err);
+/* Tells the listener with that argument RYE_CANCELLED, if it still waits. */
+void threads_unwait(struct threads *threads, const void *arg);
 
 /* The runner's main: fd 3 is its orders, fd 4 the lock of its directory. Exit status. */
 int thread_runner(void);

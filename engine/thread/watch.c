@@ -219,7 +219,7 @@ static int collect(void *arg, const struct registry_row *row)
 	return 0;
 }
 
-static void scan(struct threads *threads)
+void threads_recover_all(struct threads *threads)
 {
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 	struct db *db;
@@ -248,7 +248,7 @@ static void *work(void *arg)
 			if (events[i].data.fd != threads->wake)
 				on_exit_of(threads, events[i].data.fd);
 		if (n == 0)
-			scan(threads);
+			threads_recover_all(threads);
 	}
 }
 
@@ -281,7 +281,7 @@ void threads_worker_stop(struct threads *threads)
 }
 
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
-		 struct thread_waiter **ret, struct rye_err *err)
+		 struct rye_err *err)
 {
 	struct thread_waiter *waiter = calloc(1, sizeof(*waiter));
 	struct registry_row row;
@@ -297,8 +297,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
 	waiter->fn = who->fn;
 	waiter->arg = who->arg;
-	*ret = waiter;
-	WITH_LOCK(&threads->lock) {
+	WITH_LOCK (&threads->lock) {
 		waiter->next = threads->waiters;
 		threads->waiters = waiter;
 	}
@@ -307,21 +306,19 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	return 0;
 }
 
-bool threads_unwait(struct threads *threads, struct thread_waiter *waiter)
+void threads_unwait(struct threads *threads, const void *arg)
 {
-	bool found = false;
+	struct thread_waiter *found = NULL;
 
-	WITH_LOCK(&threads->lock)
+	WITH_LOCK (&threads->lock)
 		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
-			if (*at == waiter) {
-				*at = waiter->next;
-				waiter->next = NULL;
-				found = true;
+			if ((*at)->arg == arg) {
+				found = *at;
+				*at = found->next;
+				found->next = NULL;
 				break;
 			}
-	if (found)
-		tell(waiter, RYE_CANCELLED, "cancelled");
-	return found;
+	tell(found, RYE_CANCELLED, "cancelled");
 }
 
 bool threads_of_process(struct threads *threads, const pid_t *chain, size_t n, char ref[1040])

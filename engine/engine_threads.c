@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's threads: what rye.h says of state/threads, and the hooks by which exec hands
+ * over a request that is to outlive its caller. Callers: the front, the verbs, exec's workers.
+ * No lock of its own; waits are calls whose cancelling takes them off the list.
+ */
+#include "engine.h"
+
+#include "exec/call.h"
+#include "exec/exec.h"
+#include "thread/thread.h"
+
+#include <stdio.h>
+
+int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
+{
+	return threads_list(rye->threads, fn, arg, err);
+}
+
+int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
+		     struct rye_err *err)
+{
+	return threads_names(rye->threads, id, fn, arg, err);
+}
+
+int rye_thread_file(struct rye *rye, const char *id, const char *name, struct rye_blob **ret,
+		    struct rye_err *err)
+{
+	return threads_file(rye->threads, id, name, ret, err);
+}
+
+int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
+{
+	return threads_ctl(rye->threads, id, verb, err);
+}
+
+/* ---- waiting ---- */
+
+struct wait {
+	struct threads *threads;
+	char id[1025];
+};
+
+static void on_status(void *arg, const struct rye_outcome *outcome)
+{
+	call_finish(arg, outcome);
+}
+
+/* The listener is found by its argument: it may have been told, and freed, meanwhile. */
+static void wait_cancelled(struct rye_call *call)
+{
+	struct wait *wait = call->owner;
+
+	threads_unwait(wait->threads, call);
+}
+
+static void wait_destroy(struct rye_call *call)
+{
+	free(call->owner);
+}
+
+static const struct call_ops wait_ops = { .cancelled = wait_cancelled, .destroy = wait_destroy };
+
+int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
+		    struct rye_call **ret, struct rye_err *err)
+{
+	struct wait *wait = calloc(1, sizeof(*wait));
+	struct rye_call *call = wait ? call_new(&wait_ops, wait, who->fn, who->arg) : NULL;
+	struct rye_listener listener = { .fn = on_status, .arg = call };
+	int r;
+
+	if (!call) {
+		free(wait);
+		return rye_fail(err, RYE_IO, "out of memory");
+	}
+	wait->threads = rye->threads;
+	snprintf(wait->id, sizeof(wait->id), "%s", id);
+	*ret = call;
+	r = threads_wait(rye->threads, id, &listener, err);
+	if (r) {
+		/* Nobody was told, so the reference of the answer is given back here. */
+		rye_call_unref(call);
+		rye_call_unref(call);
+	}
+	return r;
+}
+
+/* ---- hooks of exec ---- */
+
+int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
+{
+	struct rye *rye = arg;
+	struct launched launched;
+	json_t *extra;
+	int r;
+
+	if (ask->fork)
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"thread=\"fork\" is not available yet: managed LLM threads are not "
+				"part of this build");
+	r = threads_launch(rye->threads, ask->ref, ask->request, &launched, err);
+	if (r)
+		return r;
+	extra = json_object();
+	json_set(extra, "async", json_true());
+	json_sets(extra, "thread_id", launched.thread_id);
+	json_sets(extra, "execution_mode", "inline");
+	json_sets(extra, "state", "running");
+	json_set(extra, "pid", json_integer(launched.pid));
+	*ret = extra;
+	return 0;
+}
+
+bool engine_adopt(void *arg, const char *ref, const json_t *request, char thread_id[64])
+{
+	struct rye *rye = arg;
+	struct launched launched;
+	struct rye_err err = { 0 };
+
+	if (threads_adopt(rye->threads, ref, request, &launched, &err)) {
+		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
+		return false;
+	}
+	snprintf(thread_id, 64, "%s", launched.thread_id);
+	return true;
+}
+
+void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome)
+{
+	struct rye *rye = arg;
+
+	threads_adopted_end(rye->threads, thread_id, outcome);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads_grow.c - logs that grow while they are read: `tail -f` follows them.
+ *
+ * Owns how a longer size becomes known. The page that holds the old end is in the kernel's
+ * cache, filled up with zeros; were the new size told first, a follower would read those. So a
+ * GETATTR that finds more bytes queues an invalidation from that page on, and the size is told
+ * from the moment the kernel has answered (no-open 4). Each lookup has a node of its own.
+ * Lock: grow->lock for the text and sizes; nothing is called under it.
+ */
+#include "threads_part.h"
+
+#include "auto.h"
+#include "enter.h"
+#include "notify.h"
+#include "reply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096
+
+struct grow {
+	pthread_mutex_t lock;
+	struct rye_blob *blob; /* the newest text */
+	size_t told;	       /* the size the kernel may know */
+	bool queued;	       /* an invalidation is on its way */
+	_Atomic unsigned refs; /* the node's, and a queued invalidation's */
+	const char *file;
+	char id[];
+};
+
+static void put(struct grow *grow)
+{
+	if (atomic_fetch_sub(&grow->refs, 1) != 1)
+		return;
+	rye_blob_unref(grow->blob);
+	pthread_mutex_destroy(&grow->lock);
+	free(grow);
+}
+
+/* The kernel has dropped the old last page: the longer size may be told. */
+static void invalidated(void *arg)
+{
+	struct grow *grow = arg;
+
+	WITH_LOCK (&grow->lock) {
+		grow->told = grow->blob->len;
+		grow->queued = false;
+	}
+	put(grow);
+}
+
+static void look(struct front *front, struct node *node)
+{
+	struct grow *grow = node->data;
+	struct rye_blob *blob = NULL, *old = NULL;
+	struct rye_err err;
+	off_t from = -1;
+
+	if (rye_thread_file(front->rye, grow->id, grow->file, &blob, &err))
+		return;
+	WITH_LOCK (&grow->lock)
+		if (!grow->queued && blob->len > grow->told) {
+			old = grow->blob;
+			grow->blob = blob;
+			blob = NULL;
+			grow->queued = true;
+			from = (off_t)(grow->told / PAGE * PAGE);
+		}
+	rye_blob_unref(blob);
+	rye_blob_unref(old);
+	if (from < 0)
+		return;
+	atomic_fetch_add(&grow->refs, 1);
+	notify_inode_then(front->notify, node, from, invalidated, grow);
+}
+
+static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	struct front *front = front_of(req);
+	struct grow *grow = node->data;
+	struct stat st;
+
+	(void)by_handle;
+	look(front, node);
+	node_stat(front, node, &st);
+	WITH_LOCK (&grow->lock)
+		st.st_size = (off_t)grow->told;
+	st.st_blocks = (st.st_size + 511) / 512;
+	reply_attr(req, &st, 0);
+}
+
+static void grow_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct grow *grow = node->data;
+	struct rye_blob *blob = NULL;
+
+	WITH_LOCK (&grow->lock)
+		blob = rye_blob_ref(grow->blob);
+	reply_blob(req, blob, off, size);
+	rye_blob_unref(blob);
+}
+
+static void grow_drop(void *data)
+{
+	put(data);
+}
+
+static const struct node_class grow_class = {
+	.name = "grow",
+	.getattr = grow_getattr,
+	.read = grow_read,
+	.drop = grow_drop,
+};
+
+int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
+		       struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	size_t id = strlen(name->id) + 1, file = strlen(name->file) + 1;
+	struct grow *grow = calloc(1, sizeof(*grow) + id + file);
+	struct node_want want = {
+		.key = key,
+		.class = &grow_class,
+		.data = grow,
+		.version = 1,
+		.mode = S_IFREG | 0400,
+		.fresh = true,
+	};
+	struct rye_err err;
+	struct node *node;
+
+	if (!grow)
+		return ENOMEM;
+	if (rye_thread_file(front->rye, name->id, name->file, &grow->blob, &err)) {
+		free(grow);
+		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) :
+						   rye_code_errno(err.code);
+	}
+	clock_gettime(CLOCK_REALTIME_COARSE, &want.mtime);
+	pthread_mutex_init(&grow->lock, NULL);
+	atomic_init(&grow->refs, 1);
+	memcpy(grow->id, name->id, id);
+	grow->file = memcpy(grow->id + id, name->file, file);
+	grow->told = want.size = grow->blob->len;
+	node = node_make(front->nodes, &want);
+	if (!node)
+		return ENOMEM;
+	node_entry(front, node, 0, ret);
+	ret->attr_timeout = 0;
+	return 0;
+}
