@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -119,13 +120,27 @@ void engine_changed(struct rye *rye, struct index_changes *changes)
 	index_changes_done(changes);
 }
 
-/* Key files on layers that tell nobody. */
+/* Texts kept for searching are given back when nobody has searched for this long. */
+#define SEARCH_IDLE_MS 600000
+
+static void drop_idle_docs(struct rye *rye)
+{
+	int64_t last = rye->searched_ms;
+
+	if (!last || clock_ms() - last < SEARCH_IDLE_MS)
+		return;
+	rye->searched_ms = 0;
+	index_drop_docs(rye->index);
+}
+
+/* Now and then: key files on layers that tell nobody, memory nobody needs. */
 static void poll_keys(void *arg)
 {
 	static const char *const dirs[] = { "keys/trusted", "keys/automatic" };
 	struct rye *rye = arg;
 	struct index_changes changes = { 0 };
 
+	drop_idle_docs(rye);
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		struct index_list list;
 

@@ -29,6 +29,7 @@ struct rye {
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
 	pthread_mutex_t build;
 	_Atomic bool built; /* the index is filled */
+	_Atomic int64_t searched_ms; /* the last search; 0: none since documents were dropped */
 	pthread_mutex_t lock; /* of what follows */
 	rye_change_fn change;
 	void *change_arg;

@@ -18,6 +18,10 @@
 /* Directories of a space reached through symbolic links: links among n directories can name
  * n! paths, and a cloned project must not keep a mount busy for ever. */
 #define RYE_LINK_DIRS 10000
+/* A search: what fits a file name, JSON requests may have a little more; its terms and brackets. */
+#define RYE_QUERY_MAX 4096
+#define RYE_QUERY_TERMS 256
+#define RYE_QUERY_DEPTH 32
 /* JSON nesting; jansson's parser would take 2 048, our walks are recursive on small stacks. */
 #define RYE_JSON_DEPTH 256
 /* YAML nodes after alias expansion: a "billion laughs" stops here. */

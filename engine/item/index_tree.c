@@ -376,9 +376,18 @@ static void count_items(struct dir *dir, int by, int space, struct index_changes
 
 /* ---- items ---- */
 
+void tree_drop_docs(struct node *node)
+{
+	for (struct file *file = node->files; file; file = file->next) {
+		rye_blob_unref(file->doc);
+		file->doc = NULL;
+	}
+}
+
 void tree_forget(struct index *index, struct node *node)
 {
 	node->gen = ++index->gen;
+	tree_drop_docs(node);
 	if (!node->known)
 		return;
 	node->known = false;
@@ -411,6 +420,7 @@ static void node_free(struct node *node)
 {
 	for (struct file *file = node->files, *next; file; file = next) {
 		next = file->next;
+		rye_blob_unref(file->doc);
 		free(file);
 	}
 	rye_blob_unref(node->reason);
@@ -507,6 +517,7 @@ void tree_drop(struct index *index, struct dir *dir, const struct tree_file *wha
 	note_file(out, node, what->space, what->ext);
 	gone = *at;
 	*at = gone->next;
+	rye_blob_unref(gone->doc);
 	free(gone);
 	dir->sorted = false;
 	if (node->files) {

@@ -13,6 +13,7 @@
 /* One source of an item. */
 struct file {
 	struct file *next; /* of lower precedence */
+	struct rye_blob *doc; /* what a search looks at (item/doc.h), or NULL */
 	uint64_t stamp; /* digest of its stat; 0: not known */
 	uint16_t space;
 	uint8_t ext; /* index in kind_extensions */
@@ -100,6 +101,7 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *file
 /* Its stat, as index_check found it. */
 void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *file,
 		uint64_t stamp);
+void tree_drop_docs(struct node *node);
 /* The verdict of before holds no longer. */
 void tree_forget(struct index *index, struct node *node);
 void tree_drop(struct index *index, struct dir *dir, const struct tree_file *file,

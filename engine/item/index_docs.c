@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The searchable side of the index: which sources there are and the documents kept with them.
+ * A document lives as long as its item stays unchanged; a search takes references and looks at
+ * them without any lock.
+ */
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "item/index_tree.h"
+
+#include <stdio.h>
+
+static bool grow(struct index_docs *docs)
+{
+	size_t size = docs->size ? docs->size * 2 : 256;
+	struct index_doc *v;
+
+	if (docs->n < docs->size)
+		return true;
+	v = realloc(docs->v, size * sizeof(*v));
+	if (!v)
+		return false;
+	docs->v = v;
+	docs->size = size;
+	return true;
+}
+
+static bool add(struct index_docs *docs, const struct node *node, const struct file *file)
+{
+	const struct dir *dir = node->dir;
+	struct index_doc *doc;
+
+	if (!grow(docs))
+		return false;
+	doc = &docs->v[docs->n];
+	*doc = (struct index_doc){ .gen = node->gen,
+				   .ext = kind_extensions((enum rye_kind)dir->kind)[file->ext],
+				   .space = file->space,
+				   .winner = node->files->space,
+				   .kind = dir->kind,
+				   .best = file == node->files };
+	for (const struct file *other = node->files; other; other = other->next)
+		if (other != file && other->space < 64)
+			doc->others |= 1ull << other->space;
+	doc->doc = file->doc ? rye_blob_ref(file->doc) : NULL;
+	if (!doc->doc &&
+	    asprintf(&doc->id, "%s%s%s", dir->path, *dir->path ? "/" : "", node->stem) < 0) {
+		doc->id = NULL;
+		return false;
+	}
+	docs->n++;
+	return true;
+}
+
+static bool has_prefix(const struct node *node, const char *prefix)
+{
+	const struct dir *dir = node->dir;
+	size_t want = strlen(prefix), have = strlen(dir->path);
+
+	if (want <= have)
+		return !strncmp(dir->path, prefix, want);
+	if (strncmp(prefix, dir->path, have) != 0)
+		return false;
+	if (have && prefix[have++] != '/')
+		return false;
+	return !strncmp(node->stem, prefix + have, want - have);
+}
+
+static bool add_slot(struct index_docs *docs, const struct node *node, unsigned kinds,
+		     const char *prefix)
+{
+	bool ok = true;
+
+	for (; node && ok; node = node->chain) {
+		if (!(kinds & 1u << node->dir->kind) || !has_prefix(node, prefix))
+			continue;
+		for (const struct file *file = node->files; file && ok; file = file->next)
+			ok = add(docs, node, file);
+	}
+	return ok;
+}
+
+bool index_docs(struct index *index, unsigned kinds, const char *prefix, struct index_docs *ret)
+{
+	bool ok = true;
+
+	*ret = (struct index_docs){ 0 };
+	WITH_LOCK(&index->lock) {
+		for (size_t i = 0; i < index->node_slots && ok; i++)
+			ok = add_slot(ret, index->nodes[i], kinds, prefix);
+	}
+	if (!ok)
+		index_docs_done(ret);
+	return ok;
+}
+
+void index_docs_done(struct index_docs *docs)
+{
+	for (size_t i = 0; i < docs->n; i++) {
+		rye_blob_unref(docs->v[i].doc);
+		free(docs->v[i].id);
+	}
+	free(docs->v);
+	*docs = (struct index_docs){ 0 };
+}
+
+static void keep(struct index *index, const struct index_doc *of, struct rye_blob *doc)
+{
+	const char *slash = strrchr(of->id, '/');
+	struct rye_span parent = { of->id, slash ? (size_t)(slash - of->id) : 0 };
+	struct dir *dir = tree_dir(index, (enum rye_kind)of->kind, parent);
+	struct node *node = dir ? tree_node(index, dir, span_of(slash ? slash + 1 : of->id)) : NULL;
+
+	if (!node || node->gen != of->gen)
+		return;
+	for (struct file *file = node->files; file; file = file->next) {
+		const char *ext = kind_extensions((enum rye_kind)of->kind)[file->ext];
+
+		if (file->space != of->space || file->doc || strcmp(ext, of->ext) != 0)
+			continue;
+		file->doc = rye_blob_ref(doc);
+		return;
+	}
+}
+
+void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc)
+{
+	WITH_LOCK(&index->lock)
+		keep(index, of, doc);
+}
+
+void index_drop_docs(struct index *index)
+{
+	WITH_LOCK(&index->lock) {
+		for (size_t i = 0; i < index->node_slots; i++)
+			for (struct node *node = index->nodes[i]; node; node = node->chain)
+				tree_drop_docs(node);
+	}
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query.h: the search language (items 6.2): words, "phrases", globs, AND, OR, NOT, brackets.
+ * Every text is some query: what is missing matches everything, what cannot follow ends it.
+ * Only size and nesting are refused.
+ */
+#ifndef RYE_ITEM_QUERY_H
+#define RYE_ITEM_QUERY_H
+
+#include "base/err.h"
+
+struct query;
+
+/* Lower-cased on the way. */
+int query_parse(const char *text, struct query **ret, struct rye_err *err);
+void query_free(struct query *query); /* NULL is fine */
+/* No term at all: matches everything with the best score. */
+bool query_empty(const struct query *query);
+/* text is lower-cased (query_lower). */
+bool query_match(const struct query *query, struct rye_span text);
+
+struct rye_buf;
+/* Appends text in lower case: ASCII, Latin, Greek, Cyrillic; other scripts have none or stay. */
+void query_lower(struct rye_span text, struct rye_buf *out);
+
+static inline void auto_query_(struct query **held)
+{
+	query_free(*held);
+}
+#define auto_query __attribute__((cleanup(auto_query_)))
+
+#endif

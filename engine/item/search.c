@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Searching: snapshot of the sources, documents for those that have none yet (several threads,
+ * no lock), then one pass of substring search over texts that lie in memory. An item is found
+ * when the query matches all of its text; its score says in which fields alone it matches.
+ */
+#include "item/search.h"
+
+#include "base/auto.h"
+#include "base/id.h"
+#include "base/str.h"
+#include "item/query.h"
+#include "item/space.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define THREADS_MAX 8
+/* A match in the body alone: behind every match in a field, before none. */
+#define BODY_WEIGHT 0.5
+
+static const double weights[DOC_FIELD__MAX] = { 3, 3, 2, 1.5, 1 };
+
+/* ---- documents ---- */
+
+struct making {
+	const struct search_env *env;
+	struct index_docs *docs;
+	_Atomic size_t next;
+};
+
+static struct rye_blob *make(const struct search_env *env, const struct index_doc *of)
+{
+	const struct space *space = &env->items->spaces->v[of->space];
+	auto_item struct rye_item *item = NULL;
+	struct rye_err err = { 0 };
+	char path[1100];
+	const struct path_ask ask = { space, (enum rye_kind)of->kind, path };
+	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), of->id, of->ext);
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return NULL;
+	if (rye_load_path(env->items, &ask, &item, &err))
+		return err.code == RYE_NOT_FOUND ? NULL : doc_refused(of->id, err.code);
+	return doc_make(item);
+}
+
+static void *make_some(void *arg)
+{
+	struct making *making = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n) {
+		struct index_doc *of = &making->docs->v[i];
+
+		if (of->doc)
+			continue;
+		of->doc = make(making->env, of);
+		if (of->doc)
+			index_keep_doc(making->env->index, of, of->doc);
+	}
+	return NULL;
+}
+
+static void make_missing(const struct search_env *env, struct index_docs *docs)
+{
+	struct making making = { .env = env, .docs = docs };
+	pthread_t threads[THREADS_MAX];
+	size_t missing = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < docs->n; i++)
+		missing += !docs->v[i].doc;
+	/* A few are not worth a thread. */
+	while (missing > 64 && n < env->threads - 1 && n < THREADS_MAX &&
+	       pthread_create(&threads[n], NULL, make_some, &making) == 0)
+		n++;
+	if (missing)
+		make_some(&making);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+}
+
+/* ---- matching ---- */
+
+/* Below 0: not found. */
+static double score(const struct query *query, const struct doc *doc, unsigned fields)
+{
+	double sum = 0, all = 0;
+	bool found = !fields && query_match(query, (struct rye_span){ doc->text, doc->all });
+
+	if (!fields && !found)
+		return -1;
+	for (int i = 0; i < DOC_FIELD__MAX; i++) {
+		if (fields && !(fields & 1u << i))
+			continue;
+		all += weights[i];
+		if (query_match(query, doc_field(doc, (enum doc_field)i))) {
+			sum += weights[i];
+			found = true;
+		}
+	}
+	if (!found)
+		return -1;
+	if (sum < BODY_WEIGHT)
+		sum = BODY_WEIGHT;
+	return (double)(long)(sum / all * 10000 + 0.5) / 10000;
+}
+
+/* Texts that a model wrote are found only by who asks for them (spec README, threads). */
+static bool is_transcript(const struct index_doc *of, const struct doc *doc)
+{
+	return of->kind == RYE_KNOWLEDGE &&
+	       !strncmp(doc->text + doc->id, "agent/threads/", strlen("agent/threads/"));
+}
+
+static bool wanted(const struct search_env *env, const struct search_ask *ask,
+		   const struct index_doc *of)
+{
+	enum rye_space type = env->items->spaces->v[of->space].type;
+
+	if (!of->doc || !(ask->spaces & 1u << type) || (!of->best && !ask->losers))
+		return false;
+	return !strncmp(ask->prefix, "agent/threads", strlen("agent/threads")) ||
+	       !is_transcript(of, doc_of(of->doc));
+}
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct search_hit *a = pa, *b = pb;
+	int order;
+
+	if (a->score > b->score || a->score < b->score)
+		return a->score > b->score ? -1 : 1;
+	if (a->of->space != b->of->space)
+		return a->of->space < b->of->space ? -1 : 1;
+	order = strcmp(a->doc->text + a->doc->id, b->doc->text + b->doc->id);
+	return order ? order : (int)a->of->kind - (int)b->of->kind;
+}
+
+int search_run(const struct search_env *env, const struct search_ask *ask,
+	       struct search_result *ret, struct rye_err *err)
+{
+	auto_query struct query *query = NULL;
+	int r = query_parse(ask->query, &query, err);
+
+	*ret = (struct search_result){ 0 };
+	if (r)
+		return r;
+	if (!index_docs(env->index, ask->kinds, ask->prefix, &ret->docs))
+		return rye_fail(err, RYE_IO, "out of memory");
+	make_missing(env, &ret->docs);
+	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));
+	if (!ret->v) {
+		search_done(ret);
+		return rye_fail(err, RYE_IO, "out of memory");
+	}
+	for (size_t i = 0; i < ret->docs.n; i++) {
+		const struct index_doc *of = &ret->docs.v[i];
+		struct search_hit *hit = &ret->v[ret->n];
+
+		if (!wanted(env, ask, of))
+			continue;
+		*hit = (struct search_hit){ .of = of, .doc = doc_of(of->doc) };
+		hit->score = query_empty(query) ? 1 : score(query, hit->doc, ask->fields);
+		ret->n += hit->score >= 0;
+	}
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_rank);
+	return 0;
+}
+
+void search_done(struct search_result *result)
+{
+	index_docs_done(&result->docs);
+	free(result->v);
+	*result = (struct search_result){ 0 };
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Search over a private workspace: cases T47, T93 to T95. Items are unsigned and served in dev
+ * mode, so that a case can say what is in them; system items stay refused.
+ */
+#include "item_place.h"
+
+#include "api_search.h"
+
+struct bench {
+	struct place place;
+	struct rye *rye;
+};
+
+static void tool(const char *root, const char *id, const char *category, const char *about)
+{
+	char path[300], text[1000], header[220];
+
+	/* As long as a signature line: the 200 characters of the preview lie in it. */
+	memset(header, '#', sizeof(header) - 1);
+	header[sizeof(header) - 1] = 0;
+	snprintf(path, sizeof(path), "tools/%s.py", id);
+	snprintf(text, sizeof(text),
+		 "%s\n__version__ = \"1.0.0\"\n__tool_type__ = \"python\"\n"
+		 "__category__ = \"%s\"\n__tool_description__ = \"%s\"\n",
+		 header, category, about);
+	place_text(root, path, text);
+}
+
+static void directive(const char *root, const char *id, const char *about, const char *body)
+{
+	char path[300], text[1000];
+
+	snprintf(path, sizeof(path), "directives/%s.md", id);
+	snprintf(text, sizeof(text),
+		 "```xml\n<directive name=\"%s\" version=\"1.0.0\">\n<metadata>\n"
+		 "<description>%s</description>\n<category></category>\n<author>a</author>\n"
+		 "</metadata>\n</directive>\n```\n%s\n",
+		 id, about, body);
+	place_text(root, path, text);
+}
+
+static void start(struct bench *b)
+{
+	struct rye_options opt = { .dev_mode = true };
+	struct rye_err err = { 0 };
+
+	opt.project = b->place.project;
+	opt.user_base = b->place.user;
+	opt.system_roots = b->place.system;
+	if (rye_open(&opt, &b->rye, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void done(struct bench *b)
+{
+	rye_close(b->rye);
+	place_drop(&b->place);
+}
+
+static json_t *ask(struct bench *b, const char *request, struct rye_err *err)
+{
+	auto_json json_t *doc = json_loads(request, 0, NULL);
+	json_t *reply = NULL;
+
+	assert_non_null(doc);
+	*err = (struct rye_err){ 0 };
+	if (api_search_reply(b->rye, doc, &reply, err) == 0)
+		assert_non_null(reply);
+	return reply;
+}
+
+/* "id score, id score" of a reply's results. */
+static void check(struct bench *b, const char *request, const char *wanted)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	struct rye_err err;
+	auto_json json_t *reply = ask(b, request, &err);
+	const json_t *results = json_object_get(reply, "results");
+
+	if (!reply)
+		fail_msg("%s", err.msg);
+	for (size_t i = 0; i < json_array_size(results); i++) {
+		const json_t *row = json_array_get(results, i);
+
+		buf_addf(&buf, "%s%s ", i ? ", " : "", json_str(row, "id"));
+		json_python_float(&buf, json_number_value(json_object_get(row, "score")));
+	}
+	buf_adds(&buf, "");
+	assert_string_equal(buf.data, wanted);
+}
+
+static void scores(void **state)
+{
+	struct bench b;
+
+	place_make(&b.place);
+	tool(b.place.user, "rye/bash/bash", "rye/bash", "Execute shell commands");
+	tool(b.place.user, "rye/file/read", "rye/file", "Read a file");
+	tool(b.place.user, "x/other", "x", "Runs bash scripts");
+	directive(b.place.user, "create_tool", "Create a new tool", "Steps");
+	directive(b.place.user, "create_threaded_tool", "Create a threaded tool", "Steps");
+	directive(b.place.user, "create_advanced_tool", "Create a tool with more", "Steps");
+	start(&b);
+	/* T93 */
+	check(&b, "{\"query\": \"bash\", \"scope\": \"tool\"}",
+	      "rye/bash/bash 0.7143, x/other 0.1905");
+	check(&b, "{\"query\": \"create tool NOT threaded\", \"scope\": \"directive\"}",
+	      "create_advanced_tool 0.8571, create_tool 0.8571");
+	/* An empty query, a prefix, a page. */
+	check(&b, "{\"query\": \"\", \"scope\": \"rye.fetch.tool.rye.*\"}",
+	      "rye/bash/bash 1.0, rye/file/read 1.0");
+	check(&b, "{\"query\": \"\", \"scope\": \"tool\", \"limit\": 1, \"offset\": 2}",
+	      "x/other 1.0");
+	check(&b, "{\"query\": \"file\", \"scope\": \"tool\", \"fields\": [\"category\"]}",
+	      "rye/file/read 1.0");
+	/* Steps stand in the body alone. */
+	check(&b, "{\"query\": \"steps threaded\", \"item_type\": \"directive\"}",
+	      "create_threaded_tool 0.0476");
+	check(&b, "{\"query\": \"nothing_like_this\", \"scope\": \"tool\"}", "");
+	done(&b);
+}
+
+/* T94, and what belongs to the other mode. */
+static void refusals(void **state)
+{
+	static const char *const bad[] = { "{\"query\": \"a\"}",
+					   "{\"query\": \"a\", \"scope\": \"foo\"}",
+					   "{\"query\": \"a\", \"scope\": \"rye.search.tool.*\"}",
+					   "{\"query\": \"a\", \"scope\": \"config\"}" };
+	struct rye_err err;
+	struct bench b;
+
+	place_make(&b.place);
+	start(&b);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_null(ask(&b, bad[i], &err));
+		assert_string_equal(err.msg,
+				    "scope must specify a kind (e.g., rye.fetch.directive.*)");
+	}
+	assert_null(ask(&b, "{\"query\": \"a\", \"scope\": \"tool\", \"destination\": \"user\"}",
+			&err));
+	assert_string_equal(err.msg, "Invalid params for query mode: {'destination'}");
+	done(&b);
+}
+
+/* T47 */
+static void shadows(void **state)
+{
+	struct bench b;
+	struct rye_err err;
+	json_t *reply, *rows;
+
+	place_make(&b.place);
+	tool(b.place.project, "rye/bash/bash", "rye/bash", "Mine");
+	tool(b.place.user, "rye/bash/bash", "rye/bash", "Theirs");
+	place_text(b.place.system, "tools/rye/bash/bash.py", "unsigned");
+	start(&b);
+	reply = ask(&b, "{\"query\": \"bash\", \"scope\": \"tool\"}", &err);
+	rows = json_object_get(reply, "results");
+	assert_int_equal(json_integer_value(json_object_get(reply, "total")), 3);
+	assert_string_equal(json_str(json_array_get(rows, 0), "source"), "project");
+	assert_string_equal(
+		json_str(json_array_get(json_object_get(json_array_get(rows, 0), "shadows"), 1),
+			 "source"),
+		"system");
+	assert_string_equal(json_str(json_array_get(rows, 1), "shadowed_by"), "project");
+	assert_string_equal(json_str(json_array_get(rows, 2), "shadowed_by"), "project");
+	/* A refused one is known by name and place, its text is not told. */
+	assert_string_equal(json_str(json_array_get(rows, 2), "integrity"), "unsigned");
+	assert_string_equal(json_str(json_array_get(rows, 2), "preview"), "");
+	json_decref(reply);
+	done(&b);
+}
+
+static int collect(void *arg, const struct rye_hit *hit)
+{
+	buf_addf(arg, "%s:%s %s|", rye_kind_name(hit->kind), hit->id, hit->name);
+	return 0;
+}
+
+static void hits(void **state)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	struct rye_query query = { "deploy", 10, collect, &buf };
+	struct bench b;
+
+	place_make(&b.place);
+	directive(b.place.project, "deploy", "To production", "x");
+	tool(b.place.user, "ops/deploy", "ops", "x");
+	place_text(b.place.user, "knowledge/agent/threads/a/b-1.md", "deploy\n");
+	start(&b);
+	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_string_equal(buf.data, "directive:deploy deploy.md|tool:ops/deploy deploy.py|");
+	buf_clear(&buf);
+	query.text = "NOT (deploy OR x)";
+	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_int_equal(buf.len, 0);
+	/* What a model wrote is found by who asks for it. */
+	check(&b, "{\"query\": \"deploy\", \"scope\": \"knowledge\"}", "");
+	check(&b, "{\"query\": \"deploy\", \"scope\": \"knowledge.agent.threads\"}",
+	      "agent/threads/a/b-1 0.0952");
+	/* Changes show. */
+	tool(b.place.user, "ops/deploy", "ops", "changed");
+	done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scores),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(shadows),
+		cmocka_unit_test(hits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
