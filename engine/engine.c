@@ -68,6 +68,11 @@ static void tell_one(struct rye *rye, const struct rye_change *change)
 		fn(arg, change);
 }
 
+void engine_thread_changed(void *arg, const struct rye_change *change)
+{
+	tell_one(arg, change);
+}
+
 static void tell(struct rye *rye, const struct index_changes *changes)
 {
 	const struct rye_change all = { .type = RYE_CHANGE_ALL, .kind = RYE_KIND__MAX };
@@ -282,6 +287,8 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	if (!r)
 		r = open_index(rye, err);
 	if (!r)
+		r = engine_runs_open(rye, err);
+	if (!r)
 		r = start_background(rye, err);
 	if (r)
 		rye_close(rye);
@@ -294,6 +301,7 @@ void rye_close(struct rye *rye)
 {
 	if (!rye)
 		return;
+	engine_runs_close(rye);
 	/* The watcher's thread uses all the others, they its descriptor: join, then close. */
 	watch_stop(rye->watch);
 	prefetch_close(rye->prefetch);

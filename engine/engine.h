@@ -10,6 +10,7 @@
 #define RYE_ENGINE_H
 
 #include "base/auto.h"
+#include "exec/exec.h"
 #include "item/cache.h"
 #include "item/index_update.h"
 #include "item/item.h"
@@ -27,6 +28,9 @@ struct rye {
 	struct cache *cache; /* over the index */
 	struct cache *direct; /* for engines that have not scanned: by name from the disk */
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
+	struct exec *exec;
+	struct exec_hooks hooks; /* frozen after rye_open */
+	struct threads *threads;
 	pthread_mutex_t build;
 	_Atomic bool built; /* the index is filled */
 	_Atomic int64_t searched_ms; /* the last search; 0: none since documents were dropped */
@@ -49,5 +53,14 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 void engine_changed(struct rye *rye, struct index_changes *changes);
 /* For {env:NAME}: the allow-list and opt.env_names (spec README, interpolated values). */
 const char *engine_env(void *arg, const char *name);
+
+/* Runs and threads: engine_runs.c, engine_threads.c. */
+int engine_runs_open(struct rye *rye, struct rye_err *err);
+void engine_runs_close(struct rye *rye);
+int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
+bool engine_adopt(void *arg, const char *ref, const json_t *request, char thread_id[64]);
+void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome);
+/* rye_change_fn; arg: the engine. Passes a thread's change on to the watcher. */
+void engine_thread_changed(void *arg, const struct rye_change *change);
 
 #endif

@@ -36,11 +36,6 @@ int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct
 
 /* ---- waiting ---- */
 
-struct wait {
-	struct threads *threads;
-	char id[1025];
-};
-
 static void on_status(void *arg, const struct rye_outcome *outcome)
 {
 	call_finish(arg, outcome);
@@ -49,39 +44,28 @@ static void on_status(void *arg, const struct rye_outcome *outcome)
 /* The listener is found by its argument: it may have been told, and freed, meanwhile. */
 static void wait_cancelled(struct rye_call *call)
 {
-	struct wait *wait = call->owner;
-
-	threads_unwait(wait->threads, call);
+	threads_unwait(call->owner, call);
 }
 
-static void wait_destroy(struct rye_call *call)
-{
-	free(call->owner);
-}
-
-static const struct call_ops wait_ops = { .cancelled = wait_cancelled, .destroy = wait_destroy };
+static const struct call_ops wait_ops = { .cancelled = wait_cancelled };
 
 int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
 		    struct rye_call **ret, struct rye_err *err)
 {
-	struct wait *wait = calloc(1, sizeof(*wait));
-	struct rye_call *call = wait ? call_new(&wait_ops, wait, who->fn, who->arg) : NULL;
+	struct rye_call *call = call_new(&wait_ops, rye->threads, who->fn, who->arg);
 	struct rye_listener listener = { .fn = on_status, .arg = call };
 	int r;
 
-	if (!call) {
-		free(wait);
+	if (!call)
 		return rye_fail(err, RYE_IO, "out of memory");
-	}
-	wait->threads = rye->threads;
-	snprintf(wait->id, sizeof(wait->id), "%s", id);
-	*ret = call;
 	r = threads_wait(rye->threads, id, &listener, err);
-	if (r) {
-		/* Nobody was told, so the reference of the answer is given back here. */
-		rye_call_unref(call);
-		rye_call_unref(call);
+	if (!r) {
+		*ret = call;
+		return 0;
 	}
+	/* Nobody was told, so the reference of the answer is given back here too. */
+	rye_call_unref(call);
+	rye_call_unref(call);
 	return r;
 }
 

@@ -21,6 +21,7 @@ struct notify;
 struct pass;
 struct shelf;
 struct talks;
+struct waits;
 
 struct front {
 	const struct options *opt;
@@ -29,6 +30,7 @@ struct front {
 	struct talks *talks;
 	struct nodes *nodes;
 	struct notify *notify;
+	struct waits *waits; /* readers of state/threads/ID/wait */
 	struct pass *pass;
 	struct shelf *shelf; /* unfinished directory listings */
 	struct journal *journal; /* .ryefs/log */

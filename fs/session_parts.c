@@ -66,7 +66,8 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
 	if (nodes_open(&front->nodes) || notify_open(front, &front->notify) ||
-	    shelf_open(&front->shelf) || pass_open(front, &front->pass) || open_talks(front))
+	    shelf_open(&front->shelf) || pass_open(front, &front->pass) || threads_start(front) ||
+	    open_talks(front))
 		return session_fail(err, "out of memory");
 	front->root = fixed_root(front);
 	if (!front->root)
@@ -140,6 +141,7 @@ void session_parts_close(struct front *front)
 		talks_free(front->talks);
 	if (front->rye)
 		rye_close(front->rye);
+	threads_free(front);
 	if (front->callers)
 		callers_close(front->callers);
 	pass_close(front->pass);

@@ -24,8 +24,8 @@
 struct grow {
 	pthread_mutex_t lock;
 	struct rye_blob *blob; /* the newest text */
-	size_t told;	       /* the size the kernel may know */
-	bool queued;	       /* an invalidation is on its way */
+	size_t told; /* the size the kernel may know */
+	bool queued; /* an invalidation is on its way */
 	_Atomic unsigned refs; /* the node's, and a queued invalidation's */
 	const char *file;
 	char id[];
@@ -45,7 +45,7 @@ static void invalidated(void *arg)
 {
 	struct grow *grow = arg;
 
-	WITH_LOCK (&grow->lock) {
+	WITH_LOCK(&grow->lock) {
 		grow->told = grow->blob->len;
 		grow->queued = false;
 	}
@@ -61,7 +61,7 @@ static void look(struct front *front, struct node *node)
 
 	if (rye_thread_file(front->rye, grow->id, grow->file, &blob, &err))
 		return;
-	WITH_LOCK (&grow->lock)
+	WITH_LOCK(&grow->lock)
 		if (!grow->queued && blob->len > grow->told) {
 			old = grow->blob;
 			grow->blob = blob;
@@ -86,7 +86,7 @@ static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	(void)by_handle;
 	look(front, node);
 	node_stat(front, node, &st);
-	WITH_LOCK (&grow->lock)
+	WITH_LOCK(&grow->lock)
 		st.st_size = (off_t)grow->told;
 	st.st_blocks = (st.st_size + 511) / 512;
 	reply_attr(req, &st, 0);
@@ -97,7 +97,7 @@ static void grow_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 	struct grow *grow = node->data;
 	struct rye_blob *blob = NULL;
 
-	WITH_LOCK (&grow->lock)
+	WITH_LOCK(&grow->lock)
 		blob = rye_blob_ref(grow->blob);
 	reply_blob(req, blob, off, size);
 	rye_blob_unref(blob);
@@ -136,8 +136,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 		return ENOMEM;
 	if (rye_thread_file(front->rye, name->id, name->file, &grow->blob, &err)) {
 		free(grow);
-		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) :
-						   rye_code_errno(err.code);
+		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
 	}
 	clock_gettime(CLOCK_REALTIME_COARSE, &want.mtime);
 	pthread_mutex_init(&grow->lock, NULL);

@@ -6,7 +6,7 @@
 #include "front.h"
 
 struct thread_name {
-	const char *id;	  /* of the thread */
+	const char *id; /* of the thread */
 	const char *file; /* in its directory */
 };
 
@@ -22,7 +22,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 /* The open `wait` nodes of a mount and the worker that looks after interrupted readers. */
 struct waits;
 int waits_open(struct waits **ret);
-/* Answers every parked reader; joins the worker. */
-void waits_close(struct waits *waits);
+void waits_stop(struct waits *waits); /* answers every parked reader; joins the worker */
+void waits_free(struct waits *waits); /* after the nodes and the engine are gone */
 
 #endif

@@ -36,7 +36,7 @@ struct wait {
 	struct wait *next; /* of waits */
 	struct waits *waits;
 	struct front *front;
-	struct rye_call *call;	/* while somebody waits */
+	struct rye_call *call; /* while somebody waits */
 	struct rye_blob *status; /* once decided */
 	struct parked *parked;
 	struct stat st;
@@ -77,7 +77,7 @@ static void put(struct wait *wait)
 {
 	bool last = false;
 
-	WITH_LOCK (&wait->waits->lock)
+	WITH_LOCK(&wait->waits->lock)
 		last = drop_ref(wait);
 	if (last)
 		free_wait(wait);
@@ -108,7 +108,7 @@ static void on_status(void *arg, const struct rye_outcome *outcome)
 	struct rye_call *call = NULL;
 	struct stat st;
 
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		if (outcome->code == RYE_OK && !wait->status) {
 			wait->status = rye_blob_ref(outcome->reply);
 			wait->st.st_size = (off_t)wait->status->len;
@@ -140,7 +140,7 @@ static void ask(struct wait *wait)
 		on_status(wait, &none);
 		return;
 	}
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		keep = wait->asked;
 		if (keep)
 			wait->call = call;
@@ -153,7 +153,7 @@ static void on_interrupt(fuse_req_t req, void *arg)
 {
 	struct wait *wait = arg;
 
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		for (struct parked *p = wait->parked; p; p = p->next)
 			if (p->req == req)
 				p->interrupted = wait->waits->interrupts = true;
@@ -176,7 +176,7 @@ static void park(fuse_req_t req, struct node *node, const struct parked *what)
 	parked->req = req;
 	parked->tid = fuse_req_ctx(req)->pid;
 	parked->next = NULL;
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		status = rye_blob_ref(wait->status);
 		if (!status) {
 			parked->next = wait->parked;
@@ -207,7 +207,7 @@ static void wait_getattr(fuse_req_t req, struct node *node, bool by_handle)
 		park(req, node, &what);
 		return;
 	}
-	WITH_LOCK (&wait->waits->lock)
+	WITH_LOCK(&wait->waits->lock)
 		st = wait->st;
 	reply_attr(req, &st, 0);
 }
@@ -225,7 +225,7 @@ static void wait_drop(void *data)
 	struct wait *wait = data;
 	struct rye_call *call = NULL;
 
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		call = wait->call;
 		wait->call = NULL;
 	}
@@ -266,7 +266,7 @@ int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct 
 	wait->waits = front->waits;
 	wait->refs = 1;
 	memcpy(wait->id, name->id, n);
-	WITH_LOCK (&wait->waits->lock) {
+	WITH_LOCK(&wait->waits->lock) {
 		wait->next = wait->waits->list;
 		wait->waits->list = wait;
 	}
@@ -312,7 +312,7 @@ static void *work(void *arg)
 		struct parked *killed = NULL;
 		struct timespec until;
 
-		WITH_LOCK (&waits->lock) {
+		WITH_LOCK(&waits->lock) {
 			while (!waits->stopping && !waits->interrupts)
 				pthread_cond_wait(&waits->changed, &waits->lock);
 			killed = take_killed(waits);
@@ -325,7 +325,7 @@ static void *work(void *arg)
 		until.tv_nsec += LOOK_MS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
-		WITH_LOCK (&waits->lock)
+		WITH_LOCK(&waits->lock)
 			if (waits->interrupts && !waits->stopping)
 				pthread_cond_timedwait(&waits->changed, &waits->lock, &until);
 	}
@@ -348,13 +348,13 @@ int waits_open(struct waits **ret)
 	return 0;
 }
 
-void waits_close(struct waits *waits)
+void waits_stop(struct waits *waits)
 {
 	struct parked *parked = NULL;
 
 	if (!waits)
 		return;
-	WITH_LOCK (&waits->lock) {
+	WITH_LOCK(&waits->lock) {
 		waits->stopping = true;
 		for (struct wait *wait = waits->list; wait; wait = wait->next)
 			while (wait->parked) {
@@ -368,4 +368,13 @@ void waits_close(struct waits *waits)
 	}
 	pthread_join(waits->worker, NULL);
 	answer(parked, NULL, NULL);
+}
+
+void waits_free(struct waits *waits)
+{
+	if (!waits)
+		return;
+	pthread_cond_destroy(&waits->changed);
+	pthread_mutex_destroy(&waits->lock);
+	free(waits);
 }

@@ -23,7 +23,7 @@ struct watched {
 	char id[1025];
 	pid_t pid;
 	int pidfd;
-	bool child; /* of this process: has to be reaped */
+	uint64_t number; /* as a run whose children may ask for runs */
 	struct watched *next;
 };
 
@@ -35,6 +35,7 @@ struct threads {
 	struct db *registry; /* opened at first use */
 	pthread_t worker;
 	int epoll, wake; /* wake: eventfd, written to stop or to look again */
+	uint64_t last_number;
 	bool started, stopping;
 };
 

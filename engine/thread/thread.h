@@ -49,8 +49,13 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 void threads_adopted_end(struct threads *threads, const char *id,
 			 const struct rye_outcome *outcome);
 
-/* The thread whose runner is among these ancestors; its item in ref ("tool:a/b"). */
-bool threads_of_process(struct threads *threads, const pid_t *chain, size_t n, char ref[1040]);
+/* Numbers of threads, as far as they are runs; those of exec do not have this bit. */
+#define THREADS_RUN_BIT (UINT64_C(1) << 63)
+
+/* The thread whose runner is among these ancestors, as a run's number; 0: none. */
+uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n);
+/* Its item, "tool:a/b"; false: it has ended. */
+bool threads_ref(struct threads *threads, uint64_t number, char ref[1040]);
 
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err);
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,

@@ -177,6 +177,7 @@ void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd
 		for (struct watched *w = threads->watched; w; w = w->next)
 			known = known || !strcmp(w->id, id);
 		if (!known) {
+			watched->number = THREADS_RUN_BIT | ++threads->last_number;
 			watched->next = threads->watched;
 			threads->watched = watched;
 		}
@@ -297,7 +298,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
 	waiter->fn = who->fn;
 	waiter->arg = who->arg;
-	WITH_LOCK (&threads->lock) {
+	WITH_LOCK(&threads->lock) {
 		waiter->next = threads->waiters;
 		threads->waiters = waiter;
 	}
@@ -310,7 +311,7 @@ void threads_unwait(struct threads *threads, const void *arg)
 {
 	struct thread_waiter *found = NULL;
 
-	WITH_LOCK (&threads->lock)
+	WITH_LOCK(&threads->lock)
 		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
 			if ((*at)->arg == arg) {
 				found = *at;
@@ -321,17 +322,37 @@ void threads_unwait(struct threads *threads, const void *arg)
 	tell(found, RYE_CANCELLED, "cancelled");
 }
 
-bool threads_of_process(struct threads *threads, const pid_t *chain, size_t n, char ref[1040])
+/* Lock held. */
+static uint64_t number_of(const struct threads *threads, pid_t pid)
+{
+	for (const struct watched *w = threads->watched; w; w = w->next)
+		if (w->pid == pid)
+			return w->number;
+	return 0;
+}
+
+uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
+{
+	uint64_t number = 0;
+
+	WITH_LOCK(&threads->lock) {
+		for (size_t i = 0; i < n && !number; i++)
+			number = number_of(threads, chain[i]);
+	}
+	return number;
+}
+
+bool threads_ref(struct threads *threads, uint64_t number, char ref[1040])
 {
 	char id[1025] = "";
 	struct registry_row row;
 	struct db *db;
 
-	WITH_LOCK(&threads->lock)
-		for (struct watched *w = threads->watched; w && !*id; w = w->next)
-			for (size_t i = 0; i < n && !*id; i++)
-				if (chain[i] == w->pid)
-					snprintf(id, sizeof(id), "%s", w->id);
+	WITH_LOCK(&threads->lock) {
+		for (struct watched *w = threads->watched; w; w = w->next)
+			if (w->number == number)
+				snprintf(id, sizeof(id), "%s", w->id);
+	}
 	if (!*id || threads_registry(threads, false, &db, NULL) ||
 	    registry_get(db, id, false, &row, NULL))
 		return false;

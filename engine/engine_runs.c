@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's runs: rye_start and what belongs to it over exec, with the hooks that lead from
+ * exec up to threads, search and the index. Callers: the front's threads, the verbs, exec's
+ * workers (hooks). No lock of its own but a condition for rye_call_sync.
+ */
+#include "engine.h"
+
+#include "api_search.h"
+#include "base/id.h"
+#include "exec/exec.h"
+#include "exec/runs.h"
+#include "item/meta.h"
+#include "thread/thread.h"
+
+#include <string.h>
+
+static void hook_touched(void *arg, int space, const char *path)
+{
+	rye_touched(arg, space, path);
+}
+
+static int hook_search(void *arg, const json_t *request, json_t **ret, struct rye_err *err)
+{
+	return api_search_reply(arg, request, ret, err);
+}
+
+int engine_runs_open(struct rye *rye, struct rye_err *err)
+{
+	struct threads_env threads = { .opt = &rye->opt,
+				       .log = &rye->log,
+				       .changed = engine_thread_changed,
+				       .changed_arg = rye };
+	struct exec_env exec = { .items = &rye->items,
+				 .opt = &rye->opt,
+				 .hooks = &rye->hooks,
+				 .env = engine_env,
+				 .env_arg = rye,
+				 .log = &rye->log };
+	int r = threads_open(&threads, &rye->threads, err);
+
+	if (r)
+		return r;
+	rye->hooks = (struct exec_hooks){ .arg = rye,
+					  .detach = engine_detach,
+					  .adopt = engine_adopt,
+					  .adopted_end = engine_adopted_end,
+					  .search = hook_search,
+					  .touched = hook_touched };
+	if (rye->opt.scan)
+		threads_recover_all(rye->threads);
+	return exec_open(&exec, &rye->exec, err);
+}
+
+void engine_runs_close(struct rye *rye)
+{
+	if (rye->exec)
+		exec_close(rye->exec);
+	threads_close(rye->threads);
+}
+
+void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
+	       struct rye_call **ret)
+{
+	exec_start(rye->exec, req, fn, arg, ret);
+}
+
+/* ---- waiting for one ---- */
+
+struct sync {
+	pthread_mutex_t lock;
+	pthread_cond_t told;
+	struct rye_outcome *outcome;
+	bool done;
+};
+
+static void on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct sync *sync = arg;
+
+	WITH_LOCK(&sync->lock) {
+		*sync->outcome = *outcome;
+		rye_blob_ref(outcome->reply);
+		rye_blob_ref(outcome->output);
+		rye_blob_ref(outcome->trace);
+		sync->outcome->message = ""; /* was the callback's; the reply has it too */
+		sync->done = true;
+		pthread_cond_signal(&sync->told);
+	}
+}
+
+void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_outcome *ret)
+{
+	struct sync sync = { .outcome = ret };
+	struct rye_call *call = NULL;
+
+	pthread_mutex_init(&sync.lock, NULL);
+	pthread_cond_init(&sync.told, NULL);
+	rye_start(rye, req, on_done, &sync, &call);
+	WITH_LOCK(&sync.lock) {
+		while (!sync.done)
+			pthread_cond_wait(&sync.told, &sync.lock);
+	}
+	rye_call_unref(call);
+	pthread_cond_destroy(&sync.told);
+	pthread_mutex_destroy(&sync.lock);
+}
+
+/* ---- children of runs ---- */
+
+uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
+{
+	uint64_t run = exec_run_of(rye->exec, chain, n, session);
+
+	return run ? run : threads_run_of(rye->threads, chain, n);
+}
+
+/* A thread's runner holds the plan; what its item may call is read from the item again. */
+static bool thread_may(struct rye *rye, uint64_t run, enum rye_verb verb, const char *ref)
+{
+	char owner[1040];
+	const char *id;
+	struct item_ask ask = { 0 };
+	struct tool_meta meta;
+	auto_item struct rye_item *item = NULL;
+
+	if (verb == RYE_SIGN || !threads_ref(rye->threads, run, owner))
+		return false;
+	ask.kind = id_split(owner, &id);
+	ask.id = id;
+	if (ask.kind != RYE_TOOL || rye_load(&rye->items, &ask, &item, NULL))
+		return false;
+	meta_tool(item, &meta);
+	return runs_match(meta.requires_list, "execute", ref);
+}
+
+bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		 const char *id)
+{
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+
+	if (!(run & THREADS_RUN_BIT))
+		return exec_run_may(rye->exec, run, verb, kind, id);
+	if (kind >= RYE_KIND__MAX || !id)
+		return false;
+	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
+	return !ref.failed && thread_may(rye, run, verb, ref.data);
+}
