@@ -41,6 +41,11 @@ void feed_done(struct feed *feed)
 	feed_init(feed);
 }
 
+bool feed_open(const struct feed *feed)
+{
+	return feed->mode >= OPENED && feed->mode <= LINE;
+}
+
 static void drop_message(struct feed *feed)
 {
 	free(feed->json);
@@ -67,6 +72,12 @@ void feed_restart(struct feed *feed)
 void feed_fresh(struct feed *feed)
 {
 	if (feed->mode == AFTER || feed->mode == BROKEN)
+		feed->mode = START;
+}
+
+void feed_lost(struct feed *feed)
+{
+	if (feed->mode == BRACED || feed->mode == AFTER)
 		feed->mode = START;
 }
 
@@ -315,9 +326,7 @@ static enum feed_verdict step_between(struct feed *feed, char c)
 
 static enum feed_verdict step(struct feed *feed, char c)
 {
-	bool inside = feed->mode >= OPENED && feed->mode <= LINE;
-
-	if (c == '\0' && !inside)
+	if (c == '\0' && !feed_open(feed))
 		drop_message(feed);
 	if (c == '\0')
 		return garbage_here(feed, "a NUL byte");
@@ -419,7 +428,7 @@ bool feed_unfinished(const struct feed *feed, char *why, size_t size)
 			 feed->len);
 		return true;
 	}
-	if (feed->mode != JSON && feed->mode != FLOW && feed->mode != OPENED)
+	if (!feed_open(feed))
 		return false;
 	if (feed->quote)
 		want = feed->quote == '"' ? "\"" : "'";

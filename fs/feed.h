@@ -54,8 +54,11 @@ struct rye_span feed_message(const struct feed *feed);
 void feed_restart(struct feed *feed);
 /* The reader has taken the reply, or the writer went elsewhere: the blank lines are over. */
 void feed_fresh(struct feed *feed);
+/* Bytes behind the last message were not fed and will not be: its newline among them. */
+void feed_lost(struct feed *feed);
 
-/* Has a message begun and not ended? Says what is missing and where, one line. */
+bool feed_open(const struct feed *feed); /* has a message begun and not ended? */
+/* The same; says what is missing and where, one line. */
 bool feed_unfinished(const struct feed *feed, char *why, size_t size);
 
 /*

@@ -21,12 +21,13 @@ struct caller; /* caller.h */
 struct callers;
 struct talk_inval;
 
-/* Bytes of one conversation kept for readers; older ones read as blank lines. */
-#define TALK_KEEP (64u << 20)
 /* The kernel tells of the first signal only: look again this often. */
 #define TALK_RELOOK_MS 100
 /* A cancelled run that does not end at once no longer holds its writer. */
 #define TALK_CANCEL_MS 120
+
+/* A writer has taken in its answer after this long, and the size with it. */
+#define TALK_SETTLE_MS 5
 
 struct talk_target {
 	enum rye_verb verb;

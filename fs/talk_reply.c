@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_reply.c - what a conversation says without the engine: its first content, messages
+ * that could not be read or are not finished, "running", and the lines of `.ryefs/errors`.
+ *
+ * Replies are one line of JSON, as the engine's are. Called by talk*.c; only what says so in
+ * talk_state.h wants the talk's lock.
+ */
+#include "talk_calls.h"
+
+#include "auto.h"
+#include "ctl.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* `.ryefs/errors` tells the latest sentences, not a history. */
+#define ERRORS_MAX 8192
+/* Unfinished messages looked through for one reader. */
+#define OPEN_MAX 64
+
+static void add(struct feed_out *out, const char *text)
+{
+	feed_out_add(out, text, strlen(text));
+}
+
+static struct rye_blob *finish(struct feed_out *out)
+{
+	struct rye_blob *blob = out->failed ? NULL : rye_blob_new(out->data, out->len);
+
+	free(out->data);
+	return blob;
+}
+
+struct rye_blob *reply_error_line(const char *sentence)
+{
+	struct feed_out out = { 0 };
+
+	add(&out, "{\"status\":\"error\",\"error\":");
+	feed_out_string(&out, sentence, strlen(sentence));
+	add(&out, "}\n");
+	return finish(&out);
+}
+
+struct rye_blob *reply_running_line(const char *thread_id)
+{
+	struct feed_out out = { 0 };
+
+	add(&out, "{\"status\":\"running\"");
+	if (*thread_id) {
+		add(&out, ",\"thread_id\":");
+		feed_out_string(&out, thread_id, strlen(thread_id));
+	}
+	add(&out, "}\n");
+	return finish(&out);
+}
+
+struct rye_blob *reply_unfinished(const struct talk *talk)
+{
+	char why[240];
+
+	if (!feed_unfinished(&talk->feed, why, sizeof(why)))
+		return NULL;
+	return reply_error_line(why);
+}
+
+/* ---- unfinished messages of living conversations ---- */
+
+/* With references; how many. */
+static size_t open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
+{
+	size_t n = 0;
+
+	if (talks->n_open == 0)
+		return 0;
+	WITH_LOCK(&talks->lock)
+		for (struct talk *talk = talks->open; talk && n < OPEN_MAX; talk = talk->next_open)
+			ret[n++] = talk_ref(talk);
+	return n;
+}
+
+/* A new reference to the writer if the message is still unfinished; its sentence in why. */
+static struct caller *open_speaker(struct talk *talk, char *why, size_t size)
+{
+	struct caller *speaker = NULL;
+
+	WITH_LOCK(&talk->lock)
+		if (talk->speaker && feed_unfinished(&talk->feed, why, size))
+			speaker = caller_ref(talk->speaker);
+	return speaker;
+}
+
+/* fn per unfinished message of this reader's own. */
+static void each_open(struct talks *talks, const struct caller *reader,
+		      void (*fn)(struct feed_out *out, const struct talk *talk, const char *why),
+		      struct feed_out *out)
+{
+	struct talk *found[OPEN_MAX];
+	size_t n = open_talks(talks, found);
+
+	for (size_t i = 0; i < n; i++) {
+		char why[240];
+		struct caller *speaker = open_speaker(found[i], why, sizeof(why));
+
+		if (speaker && callers_related(talks->env.callers, speaker, reader))
+			fn(out, found[i], why);
+		caller_unref(speaker);
+		talk_unref(found[i]);
+	}
+}
+
+/* ---- first content ---- */
+
+struct key_text {
+	struct feed_out out;
+	const char *key;
+};
+
+const char *reply_verb_name(enum rye_verb verb)
+{
+	static const char *const names[] = {
+		[RYE_RUN] = "run",   [RYE_DRY_RUN] = "dry_run", [RYE_ASYNC] = "async",
+		[RYE_FORK] = "fork", [RYE_EXECUTE] = "execute", [RYE_FETCH] = "fetch",
+		[RYE_SIGN] = "sign",
+	};
+
+	return names[verb];
+}
+
+static struct rye_blob *usage(struct talk *talk)
+{
+	const struct ctl *ctl = ctl_root_find(reply_verb_name(talk->verb));
+	struct rye_ask ask = { talk->kind, talk->id, RYE_VIEW_USAGE, NULL };
+	struct feed_out out = { 0 };
+	struct rye_blob *blob;
+	struct rye_err err;
+
+	if (!ctl && rye_view(talk->talks->env.rye, &ask, &blob, &err) == 0)
+		return blob;
+	if (!ctl)
+		ctl = ctl_find(talk->kind, reply_verb_name(talk->verb));
+	add(&out, reply_verb_name(talk->verb));
+	add(&out, ": ");
+	add(&out, ctl ? ctl->help : "write one JSON object, read the reply");
+	add(&out, "\n");
+	return finish(&out);
+}
+
+static void same_key(struct feed_out *out, const struct talk *talk, const char *why)
+{
+	struct key_text *text = (struct key_text *)out;
+
+	if (strcmp(talk->key, text->key) != 0 || out->len)
+		return;
+	add(out, "{\"status\":\"error\",\"error\":");
+	feed_out_string(out, why, strlen(why));
+	add(out, "}\n");
+}
+
+struct rye_blob *reply_initial(struct talk *talk)
+{
+	struct key_text text = { .key = talk->key };
+	struct last last;
+	struct rye_blob *reply;
+
+	if (!talk->allowed)
+		return NULL;
+	each_open(talk->talks, talk->who, same_key, &text.out);
+	if (text.out.len)
+		return finish(&text.out);
+	if (callers_last(talk->talks->env.callers, talk->who, talk->key, &last)) {
+		reply = last.reply ? rye_blob_ref(last.reply) : NULL;
+		last_done(&last);
+		if (reply)
+			return reply;
+	}
+	return usage(talk);
+}
+
+/* ---- records ---- */
+
+void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
+		  const char *sentence)
+{
+	struct feed_out out = { 0 };
+	struct last last = { .reply = line };
+
+	add(&out, sentence);
+	add(&out, "\n");
+	last.output = finish(&out);
+	callers_record(talk->talks->env.callers, who, talk->key, &last);
+	rye_blob_unref(last.output);
+}
+
+static void add_line(struct feed_out *out, const struct talk *talk, const char *sentence)
+{
+	size_t len = strcspn(sentence, "\n");
+
+	add(out, talk->key);
+	if (*talk->id) {
+		add(out, " ");
+		add(out, reply_verb_name(talk->verb));
+	}
+	add(out, ": ");
+	feed_out_add(out, sentence, len);
+	add(out, "\n");
+}
+
+/* The old lines that still fit, whole ones. */
+static void add_old(struct feed_out *out, const struct rye_blob *old, size_t room)
+{
+	const char *from = old->data, *cut;
+
+	if (old->len > room) {
+		cut = memchr(old->data + old->len - room, '\n', room);
+		from = cut ? cut + 1 : old->data + old->len;
+	}
+	feed_out_add(out, from, old->data + old->len - from);
+}
+
+void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+{
+	struct callers *callers = talk->talks->env.callers;
+	struct feed_out line = { 0 }, out = { 0 };
+	struct last last = { 0 };
+
+	add_line(&line, talk, sentence);
+	if (callers_last(callers, who, "errors", &last) && last.errors)
+		add_old(&out, last.errors, ERRORS_MAX - MIN_OF(line.len, (size_t)ERRORS_MAX));
+	last_done(&last);
+	feed_out_add(&out, line.data, line.len);
+	last.errors = finish(&out);
+	callers_record(callers, who, "errors", &last);
+	last_done(&last);
+	if (talk->talks->env.complain && !line.failed)
+		talk->talks->env.complain(talk->talks->env.arg, line.data);
+	free(line.data);
+}
+
+/* ---- files of the caller's own (ctl.h) ---- */
+
+static struct rye_blob *own_errors(struct talks *talks, const struct caller *who)
+{
+	struct feed_out out = { 0 };
+	struct last last = { 0 };
+
+	if (callers_last(talks->env.callers, who, "errors", &last) && last.errors)
+		feed_out_add(&out, last.errors->data, last.errors->len);
+	last_done(&last);
+	each_open(talks, who, add_line, &out);
+	return finish(&out);
+}
+
+struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who, enum ctl_last what,
+			       const char *key)
+{
+	struct last last = { 0 };
+	struct rye_blob *blob = NULL;
+
+	if (!who->allowed)
+		return rye_blob_new("", 0);
+	if (what == CTL_ERRORS)
+		return own_errors(talks, who);
+	callers_last(talks->env.callers, who, key, &last);
+	if (what == CTL_OUTPUT && last.output)
+		blob = rye_blob_ref(last.output);
+	if (what == CTL_TRACE && last.trace)
+		blob = rye_blob_ref(last.trace);
+	last_done(&last);
+	return blob ? blob : rye_blob_new("", 0);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_state.h: what a conversation and the factory of conversations hold; shared by talk*.c
+ * alone. Fields without a remark belong to the talk's lock. Lock order: a talk's, then
+ * talks->lock or callers->lock. What has to be done without a lock (answers, engine
+ * calls, notifications) is collected in an outbox under it and sent afterwards.
+ */
+#ifndef RYE_FS_TALK_STATE_H
+#define RYE_FS_TALK_STATE_H
+
+#include "caller.h"
+#include "feed.h"
+#include "talk.h"
+#include "transcript.h"
+
+#include <pthread.h>
+
+/* A request that waits for its answer. */
+enum park_type { PARK_GETATTR, PARK_READ, PARK_WRITE };
+
+struct park {
+	struct park *next;
+	struct talks *talks;
+	fuse_req_t req;
+	pid_t tid;
+	enum park_type type;
+	_Atomic bool interrupted; /* the kernel said so; which signal is not known yet */
+	bool hooked; /* its interrupt function is set */
+	int64_t look_ns; /* when to look for the signal again */
+	int64_t due_ns; /* when waiting is over */
+	/* the answer */
+	int sys;
+	size_t count; /* PARK_WRITE */
+	struct stat st; /* PARK_GETATTR */
+	size_t size, off; /* PARK_READ: what was asked for */
+	char *data; /* PARK_READ: what there is, heap */
+	size_t len;
+};
+
+/* One message that the engine works on. */
+struct run {
+	_Atomic unsigned refs; /* the engine's callback, and who holds it here */
+	struct talk *talk; /* a reference; immutable, like writer */
+	struct caller *writer; /* a reference */
+	struct rye_call *call; /* NULL until rye_start has returned */
+	enum rye_code cancel; /* asked for before call was there; else RYE_OK */
+	bool ending; /* its outcome is being recorded */
+	bool over;
+	bool left; /* its WRITE was answered before its end */
+};
+
+/* The WRITE in progress: at most one, the kernel sends the next when it is answered. */
+struct writing {
+	struct park *park; /* NULL: none */
+	char *bytes; /* heap */
+	size_t len;
+	size_t fed; /* taken by the feed */
+	size_t kept; /* of the messages that ended well: in the text, will not be sent again */
+	size_t off;
+	struct run *run; /* of the message it waits for, a reference */
+	struct caller *writer; /* a reference */
+	bool ready; /* the answer is in park */
+	bool extends; /* it ends behind the size the kernel knows */
+	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
+	int64_t give_up_ns; /* a cancelled run is not waited for any longer */
+};
+
+/* A message that failed: the same bytes at the same place are the same failure. */
+struct failure {
+	char *bytes; /* heap; NULL: none */
+	size_t len, off;
+	size_t matched; /* of bytes, by writes that went on from off */
+	int sys;
+};
+
+struct talk {
+	_Atomic unsigned refs;
+	struct talks *talks; /* a reference */
+	struct caller *who; /* at lookup, a reference; immutable like the next five */
+	bool allowed; /* what was decided at lookup */
+	enum rye_verb verb;
+	enum rye_kind kind;
+	const char *id, *key; /* "a/b", "tool:a/b": point into names */
+	fuse_ino_t ino;
+	pthread_mutex_t lock;
+	struct transcript text;
+	struct feed feed;
+	struct writing w;
+	struct failure failure;
+	struct park *readers;
+	struct caller *speaker; /* the last writer, a reference, or NULL */
+	size_t expect; /* where the writer goes on */
+	size_t told; /* size the kernel knows */
+	size_t cached; /* page cache may hold what was before this offset, page aligned */
+	unsigned invals; /* notifications on their way */
+	unsigned behind; /* runs whose WRITE was answered before their end */
+	struct rye_blob *note; /* the "running" line of such a run that nobody was told, or NULL */
+	bool written; /* the old reply it was opened with is gone */
+	bool forgotten;
+	bool was_read; /* since the last write */
+	struct timespec mtime;
+	/* talks->lock: */
+	struct talk *next_active, **link_active; /* has something parked or running */
+	struct talk *next_open, **link_open; /* holds an unfinished message */
+	char names[];
+};
+
+struct talks {
+	struct talks_env env;
+	int64_t bound_ns; /* a request waits no longer; 0: until it ends */
+	_Atomic unsigned refs;
+	pthread_mutex_t lock;
+	pthread_cond_t poke;
+	pthread_cond_t quiet; /* callbacks fell to 0 */
+	pthread_t timer;
+	struct talk *active, *open;
+	_Atomic size_t n_open; /* without the lock: is there any? */
+	int64_t wake_ns; /* when the timer looks next */
+	int64_t sweep_ns;
+	size_t running;
+	unsigned callbacks; /* inside the engine's callback, using env */
+	bool poked, closed;
+};
+
+/* What to do once no lock is held, in this order. */
+struct outbox {
+	bool invalidate;
+	struct talk_inval inval;
+	struct run *start; /* a message to give to the engine, a reference */
+	struct rye_blob *broken; /* reply of a message that could not be read */
+	struct caller *speaker; /* whose reply that is, a reference */
+	char complaint[256]; /* its sentence */
+	struct park *answers, **last;
+};
+
+/* Pages of the page cache. */
+#define TALK_PAGE 4096u
+static inline size_t page_floor(size_t off)
+{
+	return off & ~(size_t)(TALK_PAGE - 1);
+}
+
+#endif
