@@ -36,7 +36,7 @@ static inline struct rye_blob *place_read(const char *name)
 /* root: place->project …; path: below .ai */
 static inline void place_write(const char *root, const char *path, struct rye_span bytes)
 {
-	char full[700], dir[700];
+	char full[1400], dir[1400];
 	char *slash;
 	int fd;
 

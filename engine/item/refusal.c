@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Of a fix or of details; both together leave room for a path in rye_err.msg. */
+/* Of details; an id comes on top in the fix, and what is left is the path's. */
 #define PART_MAX 420
 /* A path is cut at its front, but never below this. */
 #define PATH_MIN 60
@@ -31,7 +31,7 @@ static const char *path_tail(const char *path, size_t max)
 
 int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_err *err)
 {
-	char fix[PART_MAX];
+	char fix[sizeof(err->msg)];
 	size_t used, room;
 	const char *tail;
 

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "item/keystore.h"
 #include "item/parse.h"
-#include "item/signcheck.h"
+#include "item/signtool.h"
 #include "item/space.h"
 #include "item/trust.h"
 #include "item/verify.h"
@@ -158,6 +158,8 @@ static int check(struct job *job, json_t **reply, struct rye_err *err)
 	int r;
 
 	sign_check(&job->item, &job->report);
+	if (job->ask->kind == RYE_CONFIG)
+		sign_check_config(job->env, &job->item, &job->report);
 	if (!json_array_size(job->report.issues))
 		return 0;
 	first = json_string_value(json_array_get(job->report.issues, 0));

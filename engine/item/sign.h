@@ -63,6 +63,8 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 
 /* ---- shared by sign.c and signmany.c ---- */
 
+/* Paths below .ai of the files of one kind that match; a new array, sorted. */
+json_t *sign_find(const struct space *space, enum rye_kind kind, const char *glob);
 bool sign_is_glob(const char *id);
 /* One file of the ask's space, by its path below .ai; ask->id is not looked at. */
 int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,

@@ -126,8 +126,7 @@ static json_t *sorted(json_t *list)
 	return out;
 }
 
-/* Paths below .ai of the files of one kind; a new array, sorted. */
-static json_t *find(const struct space *space, enum rye_kind kind, const char *glob)
+json_t *sign_find(const struct space *space, enum rye_kind kind, const char *glob)
 {
 	struct walk walk = { .kind = kind, .glob = glob, .paths = json_array() };
 	int fd = -1;
@@ -201,7 +200,7 @@ int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t 
 
 	if (!sign_is_glob(ask->id) || ask->space->type == RYE_SYSTEM)
 		return sign_item(env, ask, ret_reply, err);
-	paths = find(ask->space, ask->kind, ask->id);
+	paths = sign_find(ask->space, ask->kind, ask->id);
 	if (!json_array_size(paths))
 		return sign_refuse(ret_reply, RYE_NOT_FOUND, err,
 				   "No %ss found matching pattern: %s", rye_kind_name(ask->kind),
@@ -266,7 +265,7 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 		return r;
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		if (only == RYE_KIND__MAX || kind == (int)only) {
-			paths[kind] = find(ask->space, (enum rye_kind)kind, glob);
+			paths[kind] = sign_find(ask->space, (enum rye_kind)kind, glob);
 			batch.total += json_array_size(paths[kind]);
 		}
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {

@@ -111,9 +111,14 @@ static void check_requires(const struct rye_item *item, struct sign_report *repo
 
 void sign_check_tool(const struct rye_item *item, struct sign_report *report)
 {
+	auto_json json_t *schema = meta_schema(item);
+	auto_json json_t *faults = schema ? schema_lint(schema) : NULL;
+
 	check_executor(item, report);
 	check_tool_id(item, report);
 	check_requires(item, report);
+	if (faults)
+		json_array_extend(report->issues, faults);
 	if (str_ends(item->ext, "js") && item->shebang.len)
 		sign_tell(report->warnings,
 			  "A shebang stops a signed JavaScript tool from running");

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT */
+/* Signing: bytes, rules, replies and files (items 2.6, 6.3, 7, 10.6 and the tool rules). */
+#include "item_place.h"
+
+#include "item/keystore.h"
+#include "item/sign.h"
+
+#include <sys/stat.h>
+
+#define STAMP "2026-01-02T03:04:05Z"
+
+/* Signs with key 1 in project space; the code, and the reply for the caller. */
+static enum rye_code sign(struct place *p, enum rye_kind kind, const char *id, json_t **ret)
+{
+	auto_key struct key_secret key = { 0 };
+	const struct sign_ask ask = { .kind = kind,
+				      .id = id,
+				      .space = &p->spaces->v[0],
+				      .key = &key,
+				      .stamp = STAMP };
+	struct rye_err err = { 0 };
+	int r;
+
+	place_key(0, &key);
+	r = sign_request(&p->env, &ask, ret, &err);
+	assert_int_equal(-r, err.code);
+	assert_non_null(*ret);
+	return err.code;
+}
+
+static struct rye_blob *file(const char *root, const char *path)
+{
+	char full[500];
+
+	snprintf(full, sizeof(full), "%s/.ai/%s", root, path);
+	return place_read(full);
+}
+
+static void T02_signature_of_v1(void **state)
+{
+	auto_key struct key_secret key = { 0 };
+	char sig[KEY_SIG_TEXT];
+	static const char hash[] =
+		"8ea50ff70d6b3ce8e9ae26c27c00d6037b3b5d900487c1137bfcffe1e2782fae";
+
+	place_key(0, &key);
+	assert_string_equal(key.pub.fp, KEY1);
+	key_sign(&key, span_of(hash), sig);
+	assert_string_equal(sig, "uNEHpFV-CJWpkQgNgzOQz6bdxYfLt_38wyswM15LzRfKaflCCfKdfzFSp7Fo_"
+				 "wRFaK_Dg_ffXRWKh4yYjH4MDg");
+}
+
+/* The bound vectors are what signing makes of their own text, byte for byte. */
+static void bound_vectors_are_reproduced(void **state)
+{
+	static const struct {
+		const char *file, *path, *id;
+		enum rye_kind kind;
+	} rows[] = {
+		{ "binding/b1.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/b2.py", "tools/vec/b2.py", "vec/b2", RYE_TOOL },
+		{ "binding/b3.md", "knowledge/vec/b3.md", "vec/b3", RYE_KNOWLEDGE },
+		{ "binding/b4.js", "tools/vec/b4.js", "vec/b4", RYE_TOOL },
+		{ "binding/b8.sh", "tools/vec/b8.sh", "vec/b8", RYE_TOOL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rye_blob *wanted = place_read(rows[i].file), *got;
+		auto_json json_t *reply = NULL;
+		struct place p;
+
+		place_vectors(&p);
+		place_put(p.project, rows[i].path, rows[i].file);
+		place_open(&p, false);
+		assert_int_equal(sign(&p, rows[i].kind, rows[i].id, &reply), RYE_OK);
+		got = file(p.project, rows[i].path);
+		assert_string_equal(got->data, wanted->data);
+		assert_int_equal(got->len, wanted->len);
+		assert_null(json_object_get(reply, "newly_covered"));
+		rye_blob_unref(got);
+		rye_blob_unref(wanted);
+		place_drop(&p);
+	}
+}
+
+static void T06_signing_writes_LF(void **state)
+{
+	auto_json json_t *reply = NULL;
+	struct rye_blob *got;
+	struct place p;
+
+	place_vectors(&p);
+	place_put(p.project, "directives/vec/v2.md", "mutations/v2-crlf.md");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_DIRECTIVE, "vec/v2", &reply), RYE_OK);
+	got = file(p.project, "directives/vec/v2.md");
+	assert_null(memchr(got->data, '\r', got->len));
+	rye_blob_unref(got);
+	assert_int_equal(place_load(&p, RYE_DIRECTIVE, "vec/v2", NULL, NULL), RYE_OK);
+	assert_non_null(strstr(json_str(reply, "newly_covered"), "its line ends"));
+	place_drop(&p);
+}
+
+/* Old lines in any of their places go; what stays verifies. */
+static void every_vector_can_be_signed_again(void **state)
+{
+	static const struct {
+		const char *file, *path, *id;
+		enum rye_kind kind;
+	} rows[] = {
+		{ "binding/b2-shebang-between.py", "tools/vec/b2.py", "vec/b2", RYE_TOOL },
+		{ "binding/b2-shebang-edited.py", "tools/vec/b2.py", "vec/b2", RYE_TOOL },
+		{ "binding/b2-resigned-by-reference.py", "tools/vec/b2.py", "vec/b2", RYE_TOOL },
+		{ "mutations/v3-sig-before-shebang.py", "tools/vec/v3.py", "vec/v3", RYE_TOOL },
+		{ "mutations/v3-sigline-junk.py", "tools/vec/v3.py", "vec/v3", RYE_TOOL },
+		{ "mutations/v3-crlf.py", "tools/vec/v3.py", "vec/v3", RYE_TOOL },
+		{ "binding/b1-twice.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/b1-line3.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/b1-junk.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/b1-signature-junk.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/decoy-signed.md", "directives/vec/b1.md", "vec/b1", RYE_DIRECTIVE },
+		{ "binding/key3-item.md", "knowledge/vec/b9k.md", "vec/b9k", RYE_KNOWLEDGE },
+		{ ".ai/config/vec/v6.yaml", "config/vec/v6.yaml", "vec/v6", RYE_CONFIG },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rye_item *item = NULL;
+		struct rye_err err;
+
+		for (int round = 0; round < 2; round++) {
+			auto_json json_t *reply = NULL;
+			struct place p;
+
+			place_vectors(&p);
+			place_put(p.project, rows[i].path, rows[i].file);
+			place_open(&p, round);
+			if (sign(&p, rows[i].kind, rows[i].id, &reply) != RYE_OK)
+				fail_msg("%s: %s", rows[i].file, json_str(reply, "error"));
+			if (place_load(&p, rows[i].kind, rows[i].id, &item, &err) != RYE_OK)
+				fail_msg("%s: %s", rows[i].file, err.msg);
+			assert_true(item->verdict.bound);
+			assert_string_equal(item->verdict.notice, "");
+			rye_item_unref(item);
+			place_drop(&p);
+		}
+	}
+}
+
+static void T24_empty_files(void **state)
+{
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "tools/e.py", "");
+	place_text(p.project, "config/e.yaml", "");
+	place_open(&p, false);
+	for (int i = 0; i < 2; i++) {
+		auto_json json_t *reply = NULL;
+
+		assert_int_equal(sign(&p, i ? RYE_CONFIG : RYE_TOOL, "e", &reply), RYE_INVALID);
+		assert_string_equal(json_str(reply, "error"),
+				    i ? "Config file is empty" : "Tool file is empty");
+	}
+	place_drop(&p);
+}
+
+static void T35_without_a_key_pair(void **state)
+{
+	struct sign_ask ask = { .kind = RYE_TOOL, .id = "vec/v3" };
+	auto_json json_t *reply = NULL;
+	struct rye_blob *before, *after;
+	struct rye_err err = { 0 };
+	struct place p;
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	place_open(&p, false);
+	before = file(p.project, "tools/vec/v3.py");
+	ask.space = &p.spaces->v[0];
+	assert_int_equal(sign_request(&p.env, &ask, &reply, &err), -RYE_NOT_FOUND);
+	assert_true(!strncmp(err.msg,
+			     "No signing keypair found. Generate one first:\n"
+			     "  rye execute tool rye/core/keys/keys with {\"action\": "
+			     "\"generate\"}\n"
+			     "  rye execute tool rye/core/keys/keys with {\"action\": \"trust\"}",
+			     170));
+	after = file(p.project, "tools/vec/v3.py");
+	assert_string_equal(before->data, after->data);
+	rye_blob_unref(before);
+	rye_blob_unref(after);
+	place_drop(&p);
+}
+
+static void reply_of_one(void **state)
+{
+	auto_json json_t *reply = NULL;
+	const json_t *sig;
+	struct place p;
+	char path[300];
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p.project);
+	assert_string_equal(json_str(reply, "status"), "signed");
+	assert_string_equal(json_str(reply, "item_id"), "vec/v3");
+	assert_string_equal(json_str(reply, "path"), path);
+	assert_string_equal(json_str(reply, "location"), "project");
+	assert_string_equal(json_str(reply, "message"), "Tool validated and signed.");
+	assert_int_equal(json_array_size(json_object_get(reply, "warnings")), 0);
+	sig = json_object_get(reply, "signature");
+	assert_string_equal(json_str(sig, "timestamp"), STAMP);
+	assert_string_equal(json_str(sig, "pubkey_fp"), KEY1);
+	assert_int_equal(strlen(json_str(sig, "hash")), 64);
+	assert_int_equal(strlen(json_str(sig, "ed25519_sig")), 86);
+	assert_non_null(strstr(json_str(reply, "newly_covered"), "shebang"));
+	place_drop(&p);
+}
+
+static void mode_is_kept(void **state)
+{
+	auto_json json_t *reply = NULL;
+	struct stat st;
+	struct place p;
+	char path[300];
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p.project);
+	assert_int_equal(chmod(path, 0751), 0);
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0751);
+	place_drop(&p);
+}
+
+static void links_are_not_replaced(void **state)
+{
+	auto_json json_t *reply = NULL;
+	struct stat st;
+	struct place p;
+	char path[300];
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.yaml", p.project);
+	place_open(&p, false);
+	snprintf(path, sizeof(path), "%s/.ai/tools/link.py", p.project);
+	assert_int_equal(symlink("vec/v3.py", path), 0);
+	assert_int_not_equal(sign(&p, RYE_TOOL, "link", &reply), RYE_OK);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	place_drop(&p);
+}
+
+/* ---- rules ---- */
+
+struct rule {
+	enum rye_kind kind;
+	const char *path, *text;
+	const char *issues[6]; /* all of them, in order; none: it can be signed */
+	const char *warning;
+};
+
+#define FENCED(yaml) "```yaml\n" yaml "```\n\nText.\n"
+#define XML(attrs, meta, more)                                                   \
+	"# T\n\n```xml\n<directive " attrs "><metadata>" meta "</metadata>" more \
+	"</directive>\n```\nB\n"
+#define META "<description>d</description><category>a</category><author>me</author>"
+#define PY(version, type, executor, category, more)                      \
+	"__version__ = " version "\n__tool_type__ = " type "\n" executor \
+	"__category__ = " category "\n__tool_description__ = \"d\"\n" more
+#define EXEC "__executor_id__ = \"x/y\"\n"
+
+static const struct rule rules[] = {
+	/* directives */
+	{ RYE_DIRECTIVE, "directives/a/b.md", XML("name='b' version='1.0.0'", META, "") },
+	{ RYE_DIRECTIVE,
+	  "directives/a/b.md",
+	  XML("name='B-x' version='1.0'", "<description>d</description><category>c</category>", ""),
+	  { "Field 'name' must be snake_case (lowercase letters, numbers, underscores, starting "
+	    "with letter), got 'B-x'",
+	    "Field 'name' value 'B-x' must match filename 'b'",
+	    "Field 'version' must be semver format (X.Y.Z), got '1.0'",
+	    "Field 'category' value 'c' must match path category 'a'",
+	    "Missing required field: author" } },
+	{ RYE_DIRECTIVE,
+	  "directives/a/b.md",
+	  XML("name='b' version='1.0.0'",
+	      META "<limits turns='x' spend='1' depth='2.5'/><model tier='fast' parallel='yes'/>",
+	      "<inputs><input type='string'/></inputs>"),
+	  { "Field 'model.parallel' must be one of ['true', 'false'], got 'yes'",
+	    "Field 'limits.turns' must be an integer, got str",
+	    "Field 'limits.depth' must be an integer, got float",
+	    "Field 'inputs[0]' missing required key 'name'" } },
+	{ RYE_DIRECTIVE, "directives/b.md",
+	  XML("name='b' version='1.0.0'",
+	      "<description>d</description><category></category><author>me</author>", "") },
+	/* tools: fields */
+	{ RYE_TOOL, "tools/a/b.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"", "") },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  "x = 1\n",
+	  { "Missing required field: category", "Missing required field: tool_type",
+	    "Missing required field: version", "Missing required field: description",
+	    "Missing required field: executor_id" } },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("1.0", "[]", EXEC, "\"c\"", ""),
+	  { "Field 'category' value 'c' must match path category 'a'",
+	    "Missing required field: tool_type",
+	    "Field 'version' must be a string (semver), got float" } },
+	{ RYE_TOOL,
+	  "tools/b.py",
+	  PY("\"1.0.0\"", "5", EXEC, "\"\"", ""),
+	  { "Field 'tool_type' must be a string, got int" } },
+	/* rule 1 and 6: the executor */
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", ""),
+	  { "Missing required field: executor_id" } },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", "__executor_id__ = None\n", "\"a\"", ""),
+	  { "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
+	    "not for tool_type 'python'" } },
+	{ RYE_TOOL, "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"library\"", "__executor_id__ = None\n", "\"a\"", "") },
+	/* rule 2 and 3: tool_id */
+	{ RYE_TOOL, "tools/a/b-c.yaml",
+	  "tool_id: a/b_c\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
+	  "description: d\n" },
+	{ RYE_TOOL,
+	  "tools/a/b-c.yaml",
+	  "tool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\ndescription: d\n",
+	  { NULL },
+	  "No tool_id; write tool_id: b-c" },
+	{ RYE_TOOL,
+	  "tools/a/b-c.yaml",
+	  "tool_id: other\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
+	  "description: d\n",
+	  { "Field 'tool_id' value 'other' must match filename 'b-c'" } },
+	{ RYE_TOOL,
+	  "tools/a/b_c.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"", ""),
+	  { NULL },
+	  "Tool name 'b_c' is not kebab-case" },
+	/* rule 4 and 5 stand above; rule 7, 9, 10: schemas */
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
+	     "CONFIG_SCHEMA = {\"type\": \"object\", \"properties\": {\"x\": {\"type\": \"text\"}}}\n"),
+	  { "Parameter 'x': unknown type 'text', wanted one of string, integer, number, boolean, "
+	    "object, array, null" } },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
+	     "CONFIG_SCHEMA = {\"properties\": {\"x\": {\"type\": \"string\", \"pattern\": \"(\"}}}\n"),
+	  { "?Parameter 'x': " } },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
+	     "CONFIG_SCHEMA = {\"properties\": {\"x\": {\"type\": \"string\", \"enum\": []}}}\n"),
+	  { "?Parameter 'x': " } },
+	/* rule 8: requires */
+	{ RYE_TOOL,
+	  "tools/a/b.yaml",
+	  "tool_id: b\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
+	  "description: d\nrequires: [fs.write, \"rye.execute.tool.*\", net, 5, \"a..b\"]\n",
+	  { "Field 'requires[2]' must use dotted notation (fs.write)",
+	    "Field 'requires[3]' must use dotted notation (fs.write)",
+	    "Field 'requires[4]' must use dotted notation (fs.write)" } },
+	/* knowledge */
+	{ RYE_KNOWLEDGE, "knowledge/a/b.md",
+	  FENCED("name: b\ntitle: T\nversion: \"1.0.0\"\nentry_type: note\n") },
+	{ RYE_KNOWLEDGE,
+	  "knowledge/a/b.md",
+	  FENCED("id: b\ntitle: T\nversion: \"1.0.0\"\nentry_type: note\n"),
+	  { NULL },
+	  "Field 'id' is read as 'name'; write name: b" },
+	{ RYE_KNOWLEDGE,
+	  "knowledge/a/b.md",
+	  FENCED("name: c\ntitle: 5\nversion: 1.0\nentry_type: note\ncategory: x\n"),
+	  { "Field 'name' value 'c' must match filename 'b'",
+	    "Field 'title' must be a string, got int",
+	    "Field 'version' must be a string (semver), got float",
+	    "Field 'category' value 'x' must match path category 'a'" } },
+	/* configuration */
+	{ RYE_CONFIG, "config/a/b.yaml", "category: a\nversion: \"1.0.0\"\n" },
+	{ RYE_CONFIG,
+	  "config/a/b.yaml",
+	  "category: 1\n",
+	  { "Field 'category' must be a string, got int", "Missing required field: version" } },
+	/* names */
+	{ RYE_KNOWLEDGE,
+	  "knowledge/run.md",
+	  FENCED("name: run\ntitle: T\nversion: \"1.0.0\"\nentry_type: note\n"),
+	  { NULL },
+	  "The name 'run' is a control file's: where both meet, that wins" },
+};
+
+static bool has_text(const json_t *list, const char *text)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!strcmp(json_string_value(json_array_get(list, i)), text))
+			return true;
+	return false;
+}
+
+static bool is_issue(const json_t *list, size_t i, const char *wanted)
+{
+	const char *got = json_string_value(json_array_get(list, i));
+
+	if (!got)
+		return false;
+	return *wanted == '?' ? !strncmp(got, wanted + 1, strlen(wanted) - 1) :
+				!strcmp(got, wanted);
+}
+
+static void check_rule(const struct rule *rule)
+{
+	const char *slash = strchr(rule->path, '/');
+	auto_json json_t *reply = NULL;
+	const json_t *issues;
+	struct place p;
+	char id[100];
+	size_t n = 0;
+
+	snprintf(id, sizeof(id), "%s", slash + 1);
+	*strrchr(id, '.') = 0;
+	place_vectors(&p);
+	place_text(p.project, rule->path, rule->text);
+	place_open(&p, false);
+	sign(&p, rule->kind, id, &reply);
+	issues = json_object_get(reply, "issues");
+	while (n < 6 && rule->issues[n]) {
+		if (!is_issue(issues, n, rule->issues[n]))
+			fail_msg("%s: wanted %s, got %s", rule->text, rule->issues[n],
+				 json_dumps(reply, 0));
+		n++;
+	}
+	if (json_array_size(issues) != n || (!n && strcmp(json_str(reply, "status"), "signed")))
+		fail_msg("%s: %s", rule->text, json_dumps(reply, 0));
+	if (rule->warning && !has_text(json_object_get(reply, "warnings"), rule->warning))
+		fail_msg("%s: wanted %s, got %s", rule->text, rule->warning, json_dumps(reply, 0));
+	if (n)
+		assert_string_equal(json_str(reply, "status"), "error");
+	place_drop(&p);
+}
+
+static void T91_rules(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		check_rule(&rules[i]);
+}
+
+static void expect_error(enum rye_kind kind, const char *path, const char *text, const char *error)
+{
+	const char *slash = strchr(path, '/');
+	auto_json json_t *reply = NULL;
+	struct place p;
+	char id[100];
+
+	snprintf(id, sizeof(id), "%s", slash + 1);
+	*strrchr(id, '.') = 0;
+	place_vectors(&p);
+	if (text)
+		place_text(p.project, path, text);
+	place_open(&p, false);
+	assert_int_not_equal(sign(&p, kind, id, &reply), RYE_OK);
+	assert_string_equal(json_str(reply, "error"), error);
+	if (!text && kind != RYE_CONFIG)
+		assert_string_equal(json_str(reply, "hint"),
+				    "Ensure project_path is the parent of the .ai/ directory "
+				    "containing this item.");
+	place_drop(&p);
+}
+
+static void errors_before_the_rules(void **state)
+{
+	expect_error(RYE_DIRECTIVE, "directives/x.md", NULL, "Directive not found: x");
+	expect_error(RYE_TOOL, "tools/x.py", NULL, "Tool not found: x");
+	expect_error(RYE_KNOWLEDGE, "knowledge/x.md", NULL, "Knowledge entry not found: x");
+	expect_error(RYE_CONFIG, "config/x.yaml", NULL, "Config not found: x");
+	expect_error(RYE_DIRECTIVE, "directives/x.md", "# no xml\n", "Invalid directive structure");
+	expect_error(RYE_DIRECTIVE, "directives/x.md",
+		     "see <directive> below\n```xml\n<directive></directive>\n```\n",
+		     "Invalid directive structure");
+	expect_error(RYE_TOOL, "tools/x.json", "{}", "Failed to parse tool file");
+	expect_error(RYE_KNOWLEDGE, "knowledge/x.md", "---\nname: x\n---\ntext\n",
+		     "Invalid knowledge structure");
+	expect_error(RYE_KNOWLEDGE, "knowledge/x.md", "just text\n",
+		     "No metadata found. Knowledge entries require a ```yaml fenced code block "
+		     "with name, title, version, and entry_type fields.");
+	expect_error(RYE_CONFIG, "config/x.toml", "= 1\n", "Failed to parse config file");
+	expect_error(RYE_CONFIG, "config/keys/trusted/x.toml", "a = 1\n",
+		     "Key files are signed by trusting them: ryefs trust KEY");
+}
+
+static void schema_of_a_configuration(void **state)
+{
+	static const char schema[] =
+		"tool_id: app.config-schema\ntool_type: library\nversion: \"1.0.0\"\n"
+		"executor_id: null\ncategory: s\ndescription: d\ntarget_config: a/app.yaml\n"
+		"input_schema:\n  type: object\n  required: [z]\n  properties:\n"
+		"    port: {type: integer}\n    log: {type: object, properties: {level: {type: string}}}\n";
+	auto_json json_t *reply = NULL;
+	auto_json json_t *second = NULL;
+	const json_t *issues;
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "tools/s/app.config-schema.yaml", schema);
+	place_text(p.project, "config/a/app.yaml",
+		   "category: a\nversion: \"1.0.0\"\nport: \"x\"\nlog: {level: 5}\n");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "s/app.config-schema", &reply), RYE_OK);
+	assert_int_equal(sign(&p, RYE_CONFIG, "a/app", &second), RYE_INVALID);
+	issues = json_object_get(second, "issues");
+	assert_int_equal(json_array_size(issues), 2);
+	assert_true(has_text(issues, "port: expected integer, got str"));
+	assert_true(has_text(issues, "log.level: expected string, got int"));
+	place_drop(&p);
+}
+
+/* ---- globs ---- */
+
+static void T90_glob(void **state)
+{
+	auto_json json_t *reply = NULL;
+	auto_json json_t *second = NULL;
+	const json_t *failed;
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "tools/my/a.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"my\"", ""));
+	place_text(p.project, "tools/my/b.py", "x = 1\n");
+	place_text(p.project, "tools/my/sub/c.py", "x = 1\n");
+	place_text(p.project, "tools/my/package.json", "{}");
+	place_text(p.project, "tools/my/node_modules/d.py", "x = 1\n");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "my/*", &reply), RYE_OK);
+	assert_string_equal(json_str(reply, "status"), "completed");
+	assert_string_equal(json_str(reply, "summary"), "Signed 1/2 items, 1 failed");
+	assert_int_equal(json_int(reply, "total", 0), 2);
+	assert_true(has_text(json_object_get(reply, "signed"), "my/a"));
+	failed = json_array_get(json_object_get(reply, "failed"), 0);
+	assert_string_equal(json_str(failed, "item"), "my/b");
+	assert_string_equal(json_str(failed, "error"), "Validation failed");
+	assert_int_equal(json_array_size(json_object_get(failed, "details")), 2);
+	assert_int_equal(sign(&p, RYE_TOOL, "?.py", &second), RYE_OK);
+	assert_int_equal(json_int(second, "total", 0), 3);
+	place_drop(&p);
+}
+
+static void T92_system_and_no_match(void **state)
+{
+	auto_json json_t *reply = NULL;
+	auto_json json_t *second = NULL;
+	struct sign_ask ask = { .kind = RYE_KNOWLEDGE, .id = "x" };
+	struct place p;
+
+	place_vectors(&p);
+	place_open(&p, false);
+	ask.space = &p.spaces->v[2];
+	assert_int_equal(sign_request(&p.env, &ask, &reply, NULL), -RYE_READ_ONLY);
+	assert_string_equal(
+		json_str(reply, "error"),
+		"System space items are immutable and cannot be signed. Copy to project "
+		"or user space first.");
+	assert_int_equal(sign(&p, RYE_KNOWLEDGE, "zz*", &second), RYE_NOT_FOUND);
+	assert_string_equal(json_str(second, "error"), "No knowledges found matching pattern: zz*");
+	place_drop(&p);
+}
+
+struct heard {
+	size_t calls, good, total;
+};
+
+static int hear(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct heard *heard = arg;
+
+	heard->calls++;
+	heard->good += verdict->code == RYE_OK;
+	heard->total = total;
+	assert_int_equal(done, heard->calls);
+	assert_true(verdict->path[0] == '/');
+	return 0;
+}
+
+static void whole_space(void **state)
+{
+	struct heard heard = { 0 };
+	char fp[KEY_FP];
+	struct place p;
+	struct sign_many many = { .fn = hear, .arg = &heard };
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
+	place_put(p.project, "directives/vec/b1.md", "binding/b1.md");
+	place_put(p.project, "knowledge/agent/threads/b5.md", "binding/scoped-transcript.md");
+	place_put(p.project, "config/keys/trusted/" KEY3 ".toml", "binding/key3-unsigned.toml");
+	place_text(p.project, "knowledge/plain.md", "text\n");
+	place_open(&p, false);
+	many.space = &p.spaces->v[0];
+	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
+	assert_int_equal(keystore_generate(p.spaces, false, fp, NULL), 0);
+	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, NULL), 0);
+	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(heard.calls, 3);
+	assert_int_equal(heard.good, 2);
+	assert_int_equal(heard.total, 3);
+	many.pattern = "tool:vec/*";
+	heard = (struct heard){ 0 };
+	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(heard.good, 1);
+	many.pattern = "config:**/*";
+	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
+	many.pattern = "vec/*";
+	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_INVALID);
+	place_drop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(T02_signature_of_v1),
+		cmocka_unit_test(bound_vectors_are_reproduced),
+		cmocka_unit_test(T06_signing_writes_LF),
+		cmocka_unit_test(every_vector_can_be_signed_again),
+		cmocka_unit_test(T24_empty_files),
+		cmocka_unit_test(T35_without_a_key_pair),
+		cmocka_unit_test(reply_of_one),
+		cmocka_unit_test(mode_is_kept),
+		cmocka_unit_test(links_are_not_replaced),
+		cmocka_unit_test(T91_rules),
+		cmocka_unit_test(errors_before_the_rules),
+		cmocka_unit_test(schema_of_a_configuration),
+		cmocka_unit_test(T90_glob),
+		cmocka_unit_test(T92_system_and_no_match),
+		cmocka_unit_test(whole_space),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
