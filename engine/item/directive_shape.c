@@ -291,7 +291,8 @@ int directive_shape(struct rye_span text, struct directive_shape *ret, struct ry
 	if (!find_close(text, &fence, &close) || close.ptr < end)
 		return refuse(text, region.ptr, "its ```xml fence is not closed behind it", err);
 	if (!only_misc(between(end, close.ptr)))
-		return refuse(text, end, "the ```xml block goes on behind </directive>", err);
+		return refuse(text, span_trim(between(end, close.ptr)).ptr,
+			      "the ```xml block goes on behind </directive>", err);
 	ret->preamble = span_strip_unicode(between(text.ptr, fence.open));
 	ret->xml = between(region.ptr, end);
 	ret->body = span_strip_unicode(between(close.ptr + close.len, stop));

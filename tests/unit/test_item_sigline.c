@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "item/digest.h"
 
+#include <stdio.h>
+
 #define HASH "8ea50ff70d6b3ce8e9ae26c27c00d6037b3b5d900487c1137bfcffe1e2782fae"
 #define SIG "uNEHpFV-CJWpkQgNgzOQz6bdxYfLt_38wyswM15LzRfKaflCCfKdfzFSp7Fo_wRFaK_Dg_ffXRWKh4yYjH4MDg"
 #define FP "f0ff50dacf109dea"
