@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "item/index_docs.h"
 #include "item/trust.h"
 
 #include <sodium.h>
@@ -206,8 +207,9 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 		struct rye_err *err)
 {
 	/* One item asked for by a command: no reason to look at all the others. */
-	if (!rye->built)
+	if (!rye->built && kind != RYE_CONFIG)
 		return cache_load(rye->direct, kind, id, ret, err);
+	engine_index(rye);
 	engine_check(rye, kind, id);
 	return cache_load(rye->cache, kind, id, ret, err);
 }

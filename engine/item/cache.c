@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "item/config.h"
 #include "item/reason.h"
 
 #include <fcntl.h>
@@ -71,7 +72,8 @@ void loaded_done(struct loaded *loaded)
 
 static struct loaded loaded_ref(const struct loaded *loaded)
 {
-	return (struct loaded){ rye_item_ref(loaded->item), rye_blob_ref(loaded->text) };
+	return (struct loaded){ rye_item_ref(loaded->item), rye_blob_ref(loaded->text),
+				loaded->layers, loaded->mtime_ns };
 }
 
 /* ---- the table; lock held ---- */
@@ -224,6 +226,25 @@ static bool path_of(const struct index_item *item, char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
+/* Layers of one configuration entry: more spaces than a search path has bundles. */
+#define LAYERS_MAX 80
+
+static int load_config(struct cache *cache, const struct index_item *item, struct loaded *ret,
+		       struct rye_err *err)
+{
+	struct index_source sources[LAYERS_MAX];
+	const struct config_ask ask = { .id = item->id,
+					.sources = sources,
+					.n = index_sources(cache->env.index, RYE_CONFIG, item->id,
+							   sources, LAYERS_MAX) };
+	struct config_entry entry;
+	int r = config_load(cache->env.items, &ask, &entry, err);
+
+	if (!r)
+		*ret = (struct loaded){ entry.item, entry.text, entry.digest, entry.mtime_ns };
+	return r;
+}
+
 static int load_at(struct cache *cache, const struct index_item *item, struct loaded *ret,
 		   struct rye_err *err)
 {
@@ -236,6 +257,8 @@ static int load_at(struct cache *cache, const struct index_item *item, struct lo
 		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", item->id);
 	WITH_LOCK(&cache->lock)
 		cache->counts.loads++;
+	if (item->kind == RYE_CONFIG)
+		return load_config(cache, item, ret, err);
 	r = rye_load_path(env, &ask, &ret->item, err);
 	if (!r)
 		r = render(cache, ret, err);
@@ -257,8 +280,10 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 		.code = RYE_OK,
 		.size = loaded->text->len,
 		.version = version_of(item, it->verdict.sha256, it->verdict.notice),
-		.mtime_ns = mtime_of(&it->st),
+		.mtime_ns = loaded->layers ? loaded->mtime_ns : mtime_of(&it->st),
 	};
+	if (loaded->layers)
+		ret->outcome.version = fold(ret->outcome.version, loaded->layers) | 1;
 }
 
 static void learn_bad(struct cache *cache, const struct index_item *item, const struct rye_err *why,

@@ -29,6 +29,8 @@ void cache_close(struct cache *cache);
 struct loaded {
 	struct rye_item *item;
 	struct rye_blob *text;
+	uint64_t layers; /* digest of all sources of a merged entry; 0: item is the only one */
+	int64_t mtime_ns; /* then: of the latest of them */
 };
 
 void loaded_done(struct loaded *loaded);

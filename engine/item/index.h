@@ -107,29 +107,6 @@ void index_list_done(struct index_list *list);
 
 /* ---- going over everything ---- */
 
-/* One source of an item, for searching. */
-struct index_doc {
-	struct rye_blob *doc; /* a reference, or NULL: not made yet */
-	char *id; /* when doc is NULL; owned */
-	uint64_t gen, others; /* others: bit per space (the first 64) of the item's other sources */
-	const char *ext;
-	uint16_t space, winner; /* winner: the space that has the item */
-	uint8_t kind;
-	bool best; /* this one is the winner */
-};
-
-struct index_docs {
-	struct index_doc *v;
-	size_t n, size;
-};
-
-/* Sources of the kinds in the mask whose id starts with prefix; false: out of memory. */
-bool index_docs(struct index *index, unsigned kinds, const char *prefix, struct index_docs *ret);
-void index_docs_done(struct index_docs *docs);
-/* Keeps a document made for `of` (a new reference is taken) unless the item has changed. */
-void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc);
-void index_drop_docs(struct index *index);
-
 struct index_totals {
 	size_t items, known, by_code[RYE_CODE__MAX];
 };

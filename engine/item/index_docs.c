@@ -4,6 +4,8 @@
  * A document lives as long as its item stays unchanged; a search takes references and looks at
  * them without any lock.
  */
+#include "item/index_docs.h"
+
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -26,7 +28,7 @@ static bool grow(struct index_docs *docs)
 	return true;
 }
 
-static bool add(struct index_docs *docs, const struct node *node, const struct file *file)
+static bool add(struct index_docs *docs, const struct node *node, const struct file *file, bool ids)
 {
 	const struct dir *dir = node->dir;
 	struct index_doc *doc;
@@ -44,9 +46,9 @@ static bool add(struct index_docs *docs, const struct node *node, const struct f
 		if (other != file && other->space < 64)
 			doc->others |= 1ull << other->space;
 	doc->doc = file->doc ? rye_blob_ref(file->doc) : NULL;
-	if (!doc->doc &&
+	if ((!doc->doc || ids) &&
 	    asprintf(&doc->id, "%s%s%s", dir->path, *dir->path ? "/" : "", node->stem) < 0) {
-		doc->id = NULL;
+		rye_blob_unref(doc->doc);
 		return false;
 	}
 	docs->n++;
@@ -67,28 +69,28 @@ static bool has_prefix(const struct node *node, const char *prefix)
 	return !strncmp(node->stem, prefix + have, want - have);
 }
 
-static bool add_slot(struct index_docs *docs, const struct node *node, unsigned kinds,
-		     const char *prefix)
+static bool add_slot(struct index_docs *docs, const struct node *node,
+		     const struct index_want *want)
 {
 	bool ok = true;
 
 	for (; node && ok; node = node->chain) {
-		if (!(kinds & 1u << node->dir->kind) || !has_prefix(node, prefix))
+		if (!(want->kinds & 1u << node->dir->kind) || !has_prefix(node, want->prefix))
 			continue;
 		for (const struct file *file = node->files; file && ok; file = file->next)
-			ok = add(docs, node, file);
+			ok = add(docs, node, file, want->ids);
 	}
 	return ok;
 }
 
-bool index_docs(struct index *index, unsigned kinds, const char *prefix, struct index_docs *ret)
+bool index_docs(struct index *index, const struct index_want *want, struct index_docs *ret)
 {
 	bool ok = true;
 
 	*ret = (struct index_docs){ 0 };
 	WITH_LOCK(&index->lock) {
 		for (size_t i = 0; i < index->node_slots && ok; i++)
-			ok = add_slot(ret, index->nodes[i], kinds, prefix);
+			ok = add_slot(ret, index->nodes[i], want);
 	}
 	if (!ok)
 		index_docs_done(ret);

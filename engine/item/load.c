@@ -77,7 +77,10 @@ static void fetched_done(struct fetched *f)
 static int fetch(const struct item_env *env, enum rye_kind kind, const struct located *at,
 		 struct fetched *ret, struct rye_err *err)
 {
-	struct verify_ask ask = { .kind = kind, .id = at->id, .ext = at->ext };
+	struct verify_ask ask = { .kind = kind,
+				  .id = at->id,
+				  .ext = at->ext,
+				  .unsigned_ok = at->unsigned_ok };
 	int r;
 
 	ret->abspath = space_abspath(at->space, at->path);
@@ -193,7 +196,7 @@ static int name_path(enum rye_kind kind, const char *path, struct located *at, s
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err)
 {
-	struct located at = { .space = ask->space, .fd = -1 };
+	struct located at = { .space = ask->space, .fd = -1, .unsigned_ok = ask->unsigned_ok };
 	const char *root = ask->space->root;
 	int fd = space_fd(ask->space), r = name_path(ask->kind, ask->path, &at, err);
 

@@ -141,13 +141,14 @@ static int by_rank(const void *pa, const void *pb)
 int search_run(const struct search_env *env, const struct search_ask *ask,
 	       struct search_result *ret, struct rye_err *err)
 {
+	const struct index_want want = { ask->kinds, ask->prefix, false };
 	auto_query struct query *query = NULL;
 	int r = query_parse(ask->query, &query, err);
 
 	*ret = (struct search_result){ 0 };
 	if (r)
 		return r;
-	if (!index_docs(env->index, ask->kinds, ask->prefix, &ret->docs))
+	if (!index_docs(env->index, &want, &ret->docs))
 		return rye_fail(err, RYE_IO, "out of memory");
 	make_missing(env, &ret->docs);
 	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));

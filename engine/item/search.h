@@ -7,7 +7,7 @@
 #define RYE_ITEM_SEARCH_H
 
 #include "item/doc.h"
-#include "item/index.h"
+#include "item/index_docs.h"
 
 struct search_env {
 	const struct item_env *items;

@@ -44,6 +44,7 @@ struct located {
 	char path[1024]; /* below .ai */
 	int fd; /* open for reading, owned by the caller (auto_close) */
 	bool ambiguous; /* the same id exists with another extension in that space */
+	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
 };
 
 struct item_ask;

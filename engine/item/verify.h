@@ -14,6 +14,7 @@ struct verify_ask {
 	const char *path; /* absolute, for messages */
 	struct rye_span raw;
 	bool compat;
+	bool unsigned_ok; /* config: no signature line is a notice, a wrong one stays wrong */
 	bool dev; /* integrity refusals become warnings (never for system items and config) */
 };
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys, signing and verifying of many, and the merged config view, through the engine's public
+ * functions: from an empty user space to a workspace that is served.
+ */
+#include "item_place.h"
+
+#include "api_sign.h"
+
+struct bench {
+	struct place place;
+	struct rye *rye;
+};
+
+#define TOOL                                                                                 \
+	"__version__ = \"1.0.0\"\n__tool_type__ = \"python\"\n__executor_id__ = "            \
+	"\"rye/core/runtimes/python/script\"\n__category__ = \"a\"\n__tool_description__ = " \
+	"\"t\"\n"
+#define KNOWLEDGE                                                                         \
+	"```yaml\nname: k\ntitle: K\nversion: \"1.0.0\"\nentry_type: note\ncategory: a\n" \
+	"```\n\nText\n"
+
+static void start(struct bench *b, struct rye_options opt)
+{
+	struct rye_err err = { 0 };
+
+	opt.project = b->place.project;
+	opt.user_base = b->place.user;
+	opt.system_roots = b->place.system;
+	if (rye_open(&opt, &b->rye, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void done(struct bench *b)
+{
+	rye_close(b->rye);
+	place_drop(&b->place);
+}
+
+static int count(void *arg, const struct rye_verdict *verdict, size_t n, size_t total)
+{
+	int *counts = arg;
+
+	assert_true(n <= total);
+	if (verdict)
+		counts[verdict->code]++;
+	return 0;
+}
+
+static enum rye_code verdict(struct bench *b, enum rye_kind kind, const char *path)
+{
+	struct rye_err err = { 0 };
+	struct rye_stat st;
+
+	if (rye_lookup(b->rye, kind, path, &st, &err))
+		fail_msg("%s", err.msg);
+	return st.verdict;
+}
+
+static void own_key(struct bench *b)
+{
+	struct rye_err err = { 0 };
+	char fp[17], again[17];
+
+	if (rye_key_generate(b->rye, false, fp, &err) ||
+	    rye_key_trust(b->rye, "self", "me", again, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(fp, again);
+}
+
+static void sign_and_verify(void **state)
+{
+	int counts[RYE_CODE__MAX] = { 0 };
+	struct rye_batch batch = { NULL, RYE_PROJECT, count, counts };
+	struct rye_err err = { 0 };
+	struct bench b;
+
+	place_make(&b.place);
+	place_text(b.place.project, "tools/a/t.py", TOOL);
+	place_text(b.place.project, "knowledge/a/k.md", KNOWLEDGE);
+	start(&b, (struct rye_options){ .scan = true });
+	own_key(&b);
+	assert_int_equal(verdict(&b, RYE_TOOL, "a/t.py"), RYE_UNSIGNED);
+	assert_int_equal(rye_verify_all(b.rye, &batch, &err), 0);
+	assert_int_equal(counts[RYE_UNSIGNED], 2);
+	memset(counts, 0, sizeof(counts));
+	batch.pattern = "tool:*";
+	if (rye_sign_all(b.rye, &batch, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(counts[RYE_OK], 1);
+	/* At once, without waiting to be told. */
+	assert_int_equal(verdict(&b, RYE_TOOL, "a/t.py"), RYE_OK);
+	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_UNSIGNED);
+	memset(counts, 0, sizeof(counts));
+	batch.pattern = "tool:a/t";
+	assert_int_equal(rye_verify_all(b.rye, &batch, &err), 0);
+	assert_int_equal(counts[RYE_OK], 1);
+	batch.pattern = "tool:zz*";
+	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_NOT_FOUND);
+	assert_string_equal(err.msg, "No tools found matching pattern: zz*");
+	batch.pattern = "nothing";
+	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_INVALID);
+	done(&b);
+}
+
+static void primitive(void **state)
+{
+	struct rye_err err = { 0 };
+	json_t *request = json_pack("{s:s}", "item_id", "knowledge:a/k"), *reply = NULL;
+	struct bench b;
+
+	place_make(&b.place);
+	place_text(b.place.project, "knowledge/a/k.md", KNOWLEDGE);
+	start(&b, (struct rye_options){ .scan = true });
+	own_key(&b);
+	if (api_sign_reply(b.rye, request, &reply, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(json_str(reply, "status"), "signed");
+	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_OK);
+	json_decref(reply);
+	json_sets(request, "item_id", "a/k");
+	reply = NULL;
+	assert_int_equal(api_sign_reply(b.rye, request, &reply, &err), -RYE_INVALID);
+	json_decref(request);
+	json_decref(reply);
+	rye_close(b.rye);
+	start(&b, (struct rye_options){ .no_sign = true });
+	assert_int_equal(rye_key_untrust(b.rye, KEY1, &err), -RYE_DENIED);
+	done(&b);
+}
+
+static void check_text(struct bench *b, const char *id, const char *wanted)
+{
+	const struct rye_ask ask = { RYE_CONFIG, id, RYE_VIEW_RENDERED, NULL };
+	struct rye_blob *blob = NULL;
+	struct rye_err err = { 0 };
+
+	if (rye_view(b->rye, &ask, &blob, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(blob->data, wanted);
+	rye_blob_unref(blob);
+}
+
+/* Unsigned configuration: merged where only tools read it, refused where it decides. */
+static void config(void **state)
+{
+	struct bench b;
+	struct rye_stat st;
+
+	place_vectors(&b.place);
+	place_text(b.place.user, "config/web/web.yaml",
+		   "a: {b: 1, c: [1, 2], e: yes}\nu: 1.0\nextends: x\n");
+	place_text(b.place.project, "config/web/web.yaml", "a:\n  b: 2\n  d: \"no\"\nc: null\n");
+	place_text(b.place.project, "config/web/one.yaml", "# kept\nx: 1\n");
+	place_text(b.place.user, "config/t/t.toml", "a = 1\n[s]\nx = \"1\"\n");
+	place_text(b.place.project, "config/t/t.toml", "[s]\ny = [1.5, true]\n");
+	place_text(b.place.project, "config/agent/agent.yaml", "limits: {}\n");
+	start(&b, (struct rye_options){ .scan = true });
+	check_text(&b, "web/web",
+		   "a:\n  b: 2\n  c: [1, 2]\n  e: true\n  d: \"no\"\nu: 1.0\nc: null\n");
+	check_text(&b, "web/one", "# kept\nx: 1\n");
+	check_text(&b, "t/t", "a = 1\n[s]\nx = \"1\"\ny = [1.5, true]\n");
+	assert_int_equal(verdict(&b, RYE_CONFIG, "agent/agent.yaml"), RYE_UNSIGNED);
+	assert_int_equal(verdict(&b, RYE_CONFIG, "keys/trusted/" KEY1 ".toml"), RYE_OK);
+	/* One layer that does not verify refuses the whole. */
+	place_put(b.place.user, "config/vec/v6.yaml", ".ai/config/vec/v6.yaml");
+	rye_touched(b.rye, 1, "config/vec");
+	assert_int_equal(verdict(&b, RYE_CONFIG, "vec/v6.yaml"), RYE_UNCOVERED);
+	place_text(b.place.project, "config/vec/v6.yaml", "mine: 1\n");
+	rye_touched(b.rye, 0, "config/vec");
+	assert_int_equal(verdict(&b, RYE_CONFIG, "vec/v6.yaml"), RYE_UNCOVERED);
+	/* The reader of a merged entry sees a change of any layer. */
+	assert_int_equal(rye_lookup(b.rye, RYE_CONFIG, "web/web.yaml", &st, NULL), 0);
+	place_text(b.place.user, "config/web/web.yaml", "u: 2\n");
+	rye_touched(b.rye, 1, "config/web/web.yaml");
+	check_text(&b, "web/web", "u: 2\na:\n  b: 2\n  d: \"no\"\nc: null\n");
+	done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sign_and_verify),
+		cmocka_unit_test(primitive),
+		cmocka_unit_test(config),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
