@@ -14,6 +14,7 @@ int verb_keygen(struct cli *cli);
 int verb_keys(struct cli *cli);
 int verb_search(struct cli *cli);
 int verb_sign(struct cli *cli);
+int verb_thread_run(struct cli *cli);
 int verb_threads(struct cli *cli);
 int verb_trust(struct cli *cli);
 int verb_umount(struct cli *cli);

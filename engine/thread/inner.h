@@ -39,7 +39,7 @@ struct threads {
 	bool started, stopping;
 };
 
-#define ORDERS_FD 3 /* the runner's descriptors, see thread_runner() */
+#define ORDERS_FD 3 /* the runner's descriptors, see rye_thread_runner() */
 #define LOCK_FD 4
 
 /* A memfd with the request and the engine's options. */

@@ -147,7 +147,7 @@ static int run(const json_t *doc, int dir)
 	return r;
 }
 
-int thread_runner(void)
+int rye_thread_runner(void)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;

@@ -70,7 +70,4 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 /* Tells the listener with that argument RYE_CANCELLED, if it still waits. */
 void threads_unwait(struct threads *threads, const void *arg);
 
-/* The runner's main: fd 3 is its orders, fd 4 the lock of its directory. Exit status. */
-int thread_runner(void);
-
 #endif

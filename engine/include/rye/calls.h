@@ -84,6 +84,9 @@ struct rye_listener {
 RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
 			    struct rye_call **ret, struct rye_err *err);
 
+/* The main of a runner process: descriptor 3 is its orders, 4 the lock of its directory. */
+RYE_API int rye_thread_runner(void);
+
 /* ---- search ---- */
 
 struct rye_hit {
