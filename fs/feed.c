@@ -75,10 +75,16 @@ void feed_fresh(struct feed *feed)
 		feed->mode = START;
 }
 
-void feed_lost(struct feed *feed)
+int feed_mark(const struct feed *feed)
 {
-	if (feed->mode == BRACED || feed->mode == AFTER)
-		feed->mode = START;
+	return feed_open(feed) ? START : feed->mode;
+}
+
+void feed_lost(struct feed *feed, int mark)
+{
+	drop_message(feed);
+	if (feed->mode != BROKEN)
+		feed->mode = mark;
 }
 
 static enum feed_verdict garbage(struct feed *feed, int sys, const char *why)

@@ -54,8 +54,10 @@ struct rye_span feed_message(const struct feed *feed);
 void feed_restart(struct feed *feed);
 /* The reader has taken the reply, or the writer went elsewhere: the blank lines are over. */
 void feed_fresh(struct feed *feed);
-/* Bytes behind the last message were not fed and will not be: its newline among them. */
-void feed_lost(struct feed *feed);
+/* Where it is between two messages; feed_lost goes back there when the writer was told that
+ * what it wrote since was not taken, and will write that or something else in its place. */
+int feed_mark(const struct feed *feed);
+void feed_lost(struct feed *feed, int mark);
 
 bool feed_open(const struct feed *feed); /* has a message begun and not ended? */
 /* The same; says what is missing and where, one line. */

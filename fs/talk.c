@@ -389,8 +389,7 @@ void talk_truncate(struct talk *talk, off_t size)
 		transcript_cut(&talk->text, 0);
 		feed_restart(&talk->feed);
 		talk_list_open(talk);
-		free(talk->failure.bytes);
-		talk->failure = (struct failure){ 0 };
+		talk_forget_failure(talk);
 		talk->written = true;
 		talk->cached = 0;
 		talk->told = 0;

@@ -44,6 +44,7 @@ void run_leave(struct run *run, int sys, struct rye_blob *note);
 /* talk_write.c, lock held */
 void talk_go_on(struct talk *talk, struct outbox *out);
 void talk_fail_write(struct talk *talk, int sys, int again);
+void talk_forget_failure(struct talk *talk);
 void talk_keep_written(struct talk *talk, size_t upto);
 void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out);
 void talk_tell_running(struct talk *talk, struct outbox *out); /* to a reader who waited */

@@ -211,8 +211,11 @@ static void answer_write(struct talk *talk, struct outbox *out)
 
 void talk_settle(struct talk *talk, struct outbox *out)
 {
-	if (talk->w.park && talk->w.ready)
+	/* once: what is read from now on is what will be there */
+	if (talk->w.park && talk->w.ready && !talk->w.dropped) {
+		talk->w.dropped = true;
 		talk_drop_pages(talk, talk->w.off, out);
+	}
 	if (talk->w.park && talk->w.ready && talk->invals == 0)
 		answer_write(talk, out);
 	else

@@ -88,8 +88,10 @@ static void conclude(struct run *run, const struct rye_outcome *outcome, struct 
 		return;
 	}
 	talk->w.run = NULL;
-	if (outcome->code == RYE_OK)
+	if (outcome->code == RYE_OK) {
+		talk_forget_failure(talk);
 		talk_keep_written(talk, talk->w.fed);
+	}
 	transcript_append(&talk->text, reply);
 	if (outcome->code == RYE_OK)
 		talk_go_on(talk, out);

@@ -57,9 +57,11 @@ struct writing {
 	size_t fed; /* taken by the feed */
 	size_t kept; /* of the messages that ended well: in the text, will not be sent again */
 	size_t off;
+	int mark; /* the feed's, at kept */
 	struct run *run; /* of the message it waits for, a reference */
 	struct caller *writer; /* a reference */
 	bool ready; /* the answer is in park */
+	bool dropped; /* its pages were looked at */
 	bool extends; /* it ends behind the size the kernel knows */
 	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
 	int64_t give_up_ns; /* a cancelled run is not waited for any longer */

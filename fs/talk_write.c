@@ -69,7 +69,7 @@ void talk_tell_running(struct talk *talk, struct outbox *out)
 
 /* ---- messages that failed ---- */
 
-static void forget_failure(struct talk *talk)
+void talk_forget_failure(struct talk *talk)
 {
 	free(talk->failure.bytes);
 	talk->failure = (struct failure){ 0 };
@@ -90,7 +90,7 @@ static bool is_failure(struct talk *talk, const struct talk_write *write)
 	rest = f->len - f->matched;
 	n = MIN_OF(rest, write->bytes.len);
 	if (memcmp(f->bytes + f->matched, write->bytes.ptr, n) != 0) {
-		forget_failure(talk);
+		talk_forget_failure(talk);
 		return false;
 	}
 	if (n == rest)
@@ -106,7 +106,7 @@ static void remember_failure(struct talk *talk, int sys)
 	size_t len = w->len - w->kept;
 	char *bytes = malloc(MAX_OF(len, (size_t)1));
 
-	forget_failure(talk);
+	talk_forget_failure(talk);
 	if (!bytes)
 		return;
 	memcpy(bytes, w->bytes + w->kept, len);
@@ -122,7 +122,7 @@ void talk_keep_written(struct talk *talk, size_t upto)
 	transcript_insert(&talk->text, w->off + w->kept,
 			  (struct rye_span){ w->bytes + w->kept, upto - w->kept });
 	w->kept = upto;
-	forget_failure(talk);
+	w->mark = feed_mark(&talk->feed);
 }
 
 static void answer_write(struct talk *talk, int sys, size_t count)
@@ -142,7 +142,7 @@ void talk_fail_write(struct talk *talk, int sys, int again)
 
 	remember_failure(talk, again);
 	if (w->fed < w->len)
-		feed_lost(&talk->feed);
+		feed_lost(&talk->feed, w->mark);
 	answer_write(talk, w->kept ? 0 : sys, w->kept);
 }
 
@@ -265,7 +265,8 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 	if (w->park)
 		return EAGAIN;
 	if (is_failure(talk, write)) {
-		feed_restart(&talk->feed);
+		if (feed_open(&talk->feed))
+			feed_restart(&talk->feed);
 		return talk->failure.sys;
 	}
 	if (transcript_unread(&talk->text) > TRANSCRIPT_KEEP)
@@ -283,6 +284,7 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 		.off = place(talk, write),
 		.writer = writer,
 	};
+	w->mark = feed_mark(&talk->feed);
 	w->extends = talk->told < w->off + w->len;
 	if (!talk->written)
 		transcript_cut(&talk->text, w->off);

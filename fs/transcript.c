@@ -145,7 +145,7 @@ static bool split(struct transcript *text, size_t off)
 		return true;
 	}
 	n = MIN_OF(off - at, part_len(&text->tail));
-	if (!push_back(&text->head, text->tail.data + text->tail.begin, n))
+	if (n && !push_back(&text->head, text->tail.data + text->tail.begin, n))
 		return false;
 	text->tail.begin += n;
 	if (part_len(&text->tail) == 0)
@@ -224,7 +224,8 @@ size_t transcript_read(const struct transcript *text, size_t off, char *ret, siz
 		n += copy(ret + n, off, size - n, head->data + head->begin, part_len(head));
 	if (n < size) {
 		off = MAX_OF(off, part_len(head)) - part_len(head);
-		n += copy(ret + n, off, size - n, tail->data + tail->begin, part_len(tail));
+		if (tail->data)
+			n += copy(ret + n, off, size - n, tail->data + tail->begin, part_len(tail));
 	}
 	return n;
 }
