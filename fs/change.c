@@ -156,19 +156,26 @@ static void drop_winner(struct front *front, enum rye_kind kind, const char *id)
 	drop_path(front, kind, path);
 }
 
+/* What bears the id: files, their variants, the directory, which the kernel may believe not to
+ * be there. */
+static void drop_id(struct front *front, enum rye_kind kind, const char *id)
+{
+	struct scope scope = { .kind = kind, .path = id, .len = strlen(id) };
+	auto_node struct node *dir = dir_node(front, kind, id);
+
+	if (!dir)
+		drop_path(front, kind, id);
+	drop_scope(front, &scope);
+}
+
 static void item_later(void *arg)
 {
 	auto_free struct later *later = arg;
-	struct scope scope = { .kind = later->kind, .path = later->id };
 
+	drop_id(later->front, later->kind, later->id);
 	drop_winner(later->front, later->kind, later->id);
-	scope.len = strlen(scope.path);
-	drop_scope(later->front, &scope);
-	if (to_alias(later->id)) {
-		drop_path(later->front, later->kind, later->id);
-		scope.len = strlen(scope.path);
-		drop_scope(later->front, &scope);
-	}
+	if (to_alias(later->id))
+		drop_id(later->front, later->kind, later->id);
 }
 
 static void subtree_later(void *arg)

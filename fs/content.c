@@ -12,6 +12,7 @@
 #include "caller.h"
 #include "enter.h"
 #include "reply.h"
+#include "talk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -196,14 +197,11 @@ static void tell_caller(fuse_req_t req, enum rye_kind kind, const char *id,
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	char key[1100], line[1100];
-	int n = snprintf(line, sizeof(line), "%s\n", err->msg);
-	auto_blob struct rye_blob *text = rye_blob_new(line, (size_t)n);
-	struct last last = { .errors = text };
+	char name[1100];
 
-	snprintf(key, sizeof(key), "%s:%s", rye_kind_name(kind), id);
-	if (text && caller)
-		callers_record(front->callers, caller, key, &last);
+	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(kind), id);
+	if (caller)
+		talks_complain(front->talks, caller, name, err->msg);
 	caller_unref(caller);
 }
 

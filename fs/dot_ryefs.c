@@ -162,11 +162,11 @@ static struct rye_blob *stats(struct front *front)
 	text_addf(&text,
 		  "\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
 		  "\"engine\":{\"loads\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu},"
-		  "\"open\":\"%s\"}\n",
+		  "\"open_refused\":%s}\n",
 		  counts.served, counts.refused, counts.scanned ? "true" : "false",
 		  (unsigned long long)counts.loads, (unsigned long long)counts.verifies,
 		  (unsigned long long)counts.hits, (unsigned long long)counts.runs,
-		  front->answer_open ? "answered" : "never sent");
+		  front->answer_open ? "false" : "true");
 	return text_blob(&text);
 }
 

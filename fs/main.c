@@ -2,18 +2,42 @@
 /*
  * main.c - where the program begins.
  *
- * Owns argv. It answers --version and refuses everything else; the mount and
- * the verbs are not in this binary yet. The only file that may call exit().
+ * Owns argv: the first word decides between a verb and a mount. `ryefs SOURCE MOUNTPOINT …`,
+ * `ryefs mount …` and what mount(8) hands over are mounts; everything the verbs' table knows,
+ * --help and --version among it, is theirs. The only file that may call exit().
  */
+#include "options.h"
+#include "session.h"
+
+#include <rye/cli.h>
+#include <rye/rye.h>
+
 #include <stdio.h>
 #include <string.h>
 
+static int mount(int argc, char **argv)
+{
+	struct options opt;
+	struct rye_err err = { 0 };
+	int status = 2;
+
+	if (options_parse(argc, argv, &opt, &err))
+		fprintf(stderr, "ryefs: %s\n", err.msg);
+	else
+		status = session_run(&opt);
+	options_done(&opt);
+	return status;
+}
+
+/* One word that is no path is a verb that does not exist. */
+static bool is_mount(int argc, char **argv)
+{
+	if (argc < 2 || rye_cli_knows(argv[1]))
+		return false;
+	return strcmp(argv[1], "mount") == 0 || argv[1][0] == '-' || argc > 2;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		printf("ryefs %s\n", RYE_VERSION);
-		return 0;
-	}
-	fprintf(stderr, "ryefs: this build answers only --version\n");
-	return 2;
+	return is_mount(argc, argv) ? mount(argc, argv) : rye_cli_main(argc, argv);
 }

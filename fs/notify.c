@@ -248,7 +248,8 @@ void notify_inode(struct notify *notify, struct node *node, off_t from)
 
 void notify_talk(void *arg, const struct talk_inval *inval)
 {
-	struct notify *notify = arg;
+	struct front *front = arg;
+	struct notify *notify = front->notify;
 	struct job *job = job_new(JOB_INODE, NULL, "");
 
 	if (!job) {
@@ -345,21 +346,27 @@ void notify_stop(struct notify *notify)
 	stop(&notify->clock);
 }
 
-void notify_close(struct notify *notify)
+void notify_end(struct notify *notify)
 {
 	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_TALK],
 				&notify->clock };
 
-	if (!notify)
-		return;
 	notify_stop(notify);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		pthread_join(all[i]->thread, NULL);
 		drain(all[i], all[i] == &notify->clock);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		pthread_cond_destroy(&all[i]->more);
-		pthread_mutex_destroy(&all[i]->lock);
+}
+
+void notify_free(struct notify *notify)
+{
+	if (!notify)
+		return;
+	for (int i = 0; i < LANE__MAX; i++) {
+		pthread_cond_destroy(&notify->lanes[i].more);
+		pthread_mutex_destroy(&notify->lanes[i].lock);
 	}
+	pthread_cond_destroy(&notify->clock.more);
+	pthread_mutex_destroy(&notify->clock.lock);
 	free(notify);
 }

@@ -19,9 +19,12 @@ typedef void (*notify_done_fn)(void *arg);
 #define NOTIFY_PATIENCE_MS 20
 
 int notify_open(struct front *front, struct notify **ret);
-/* No more from now on; what is queued is dropped (its `done` is called). Then close. */
+/* No more from now on. */
 void notify_stop(struct notify *notify);
-void notify_close(struct notify *notify);
+/* Joins the threads; what was queued is dropped, `done` is called. Later calls do the same. */
+void notify_end(struct notify *notify);
+/* Nobody calls any more. NULL is fine. */
+void notify_free(struct notify *notify);
 
 /* The name in this directory: drop it, or (soft) only ask again at the next use. */
 void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft);
@@ -29,7 +32,7 @@ void notify_entry(struct notify *notify, struct node *dir, const char *name, boo
 void notify_inode(struct notify *notify, struct node *node, off_t from);
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg);
-/* The same for a conversation, on its own lane, as talks_env wants it. arg: the notify. */
+/* The same for a conversation, on its own lane, as talks_env wants it. arg: the front. */
 struct talk_inval;
 void notify_talk(void *arg, const struct talk_inval *inval);
 /* Runs fn(arg) on the content lane, in turn with the notifications. */

@@ -35,6 +35,16 @@ int session_fail_sys(struct rye_err *err, int sys, const char *what)
 	return fail_sys(err, sys, "%s", what);
 }
 
+/* A refused message, for stderr of a foreground daemon. */
+static void complain(void *arg, const char *line)
+{
+	struct front *front = arg;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, "\n"), line);
+	journal_log(front->journal, RYE_LOG_INFO, "refused", text);
+}
+
 static int open_talks(struct front *front)
 {
 	struct callers_env callers = {
@@ -46,7 +56,8 @@ static int open_talks(struct front *front)
 		.rye = front->rye,
 		.wait_s = front->opt->wait_s,
 		.invalidate = notify_talk,
-		.arg = front->notify,
+		.arg = front,
+		.complain = complain,
 	};
 
 	if (callers_open(&callers, &front->callers))
@@ -134,14 +145,17 @@ void session_parts_close(struct front *front)
 	session_stop_parked(front);
 	if (front->session)
 		fuse_session_unmount(front->session);
-	notify_close(front->notify);
-	shelf_close(front->shelf);
-	nodes_close(front->nodes);
-	if (front->talks)
-		talks_free(front->talks);
+	if (front->notify)
+		notify_end(front->notify);
+	/* until here the engine may tell of a change, which looks for nodes */
 	if (front->rye)
 		rye_close(front->rye);
+	shelf_close(front->shelf);
+	nodes_close(front->nodes);
 	threads_free(front);
+	notify_free(front->notify);
+	if (front->talks)
+		talks_free(front->talks);
 	if (front->callers)
 		callers_close(front->callers);
 	pass_close(front->pass);

@@ -65,6 +65,9 @@ void talks_close(struct talks *talks);
 void talks_free(struct talks *talks);
 struct callers *talks_callers(struct talks *talks);
 size_t talks_running(struct talks *talks);
+/* A line for this caller's .ryefs/errors that no conversation brought about. */
+void talks_complain(struct talks *talks, struct caller *who, const char *name,
+		    const char *sentence);
 
 /*
  * A fresh conversation whose first content is the caller's last reply, or the usage text.

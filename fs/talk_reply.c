@@ -220,23 +220,42 @@ static void add_old(struct feed_out *out, const struct rye_blob *old, size_t roo
 	feed_out_add(out, from, old->data + old->len - from);
 }
 
-void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+/* Takes line's bytes over. */
+static void complain(struct talks *talks, struct caller *who, struct feed_out *line)
 {
-	struct callers *callers = talk->talks->env.callers;
-	struct feed_out line = { 0 }, out = { 0 };
+	struct callers *callers = talks->env.callers;
+	struct feed_out out = { 0 };
 	struct last last = { 0 };
 
-	add_line(&line, talk, sentence);
 	if (callers_last(callers, who, "errors", &last) && last.errors)
-		add_old(&out, last.errors, ERRORS_MAX - MIN_OF(line.len, (size_t)ERRORS_MAX));
+		add_old(&out, last.errors, ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
 	last_done(&last);
-	feed_out_add(&out, line.data, line.len);
+	feed_out_add(&out, line->data, line->len);
 	last.errors = finish(&out);
 	callers_record(callers, who, "errors", &last);
 	last_done(&last);
-	if (talk->talks->env.complain && !line.failed)
-		talk->talks->env.complain(talk->talks->env.arg, line.data);
-	free(line.data);
+	if (talks->env.complain && !line->failed)
+		talks->env.complain(talks->env.arg, line->data);
+	free(line->data);
+}
+
+void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+{
+	struct feed_out line = { 0 };
+
+	add_line(&line, talk, sentence);
+	complain(talk->talks, who, &line);
+}
+
+void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
+{
+	struct feed_out line = { 0 };
+
+	add(&line, name);
+	add(&line, ": ");
+	feed_out_add(&line, sentence, strcspn(sentence, "\n"));
+	add(&line, "\n");
+	complain(talks, who, &line);
 }
 
 /* ---- files of the caller's own (ctl.h) ---- */

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+# lib.sh: what every end-to-end test starts with: `. "$(dirname "$0")/lib.sh"`.
+#
+# Each test has a directory of its own ($T) with a project, a user space, a system space and a
+# mountpoint inside the project ($M); nothing of the person's own is seen. The daemon runs in
+# the foreground; whatever it writes to stderr is kept, and a test whose daemon said "error" or
+# "warning" fails. Results are TAP; the last command of a test is `finish`.
+#
+#   ok TEXT CMD...          CMD succeeds
+#   not_ok TEXT CMD...      CMD fails
+#   is TEXT GOT WANTED      two texts are the same
+#   like TEXT GOT REGEX     a text matches (grep -E)
+#   errno TEXT NAME CMD...  CMD fails and says the errno's text on stderr
+#   mount_rye [OPTION...]   mounts; options are words for -o
+#   umount_rye              ends the daemon; its exit status
+#   stat_of NAME            a counter of .ryefs/stats.json
+#   since NAME              how much it grew since the last `mark`
+#   mark                    takes down all counters
+#   allow REGEX             lines of the daemon's stderr that are as they should be
+#   until_true CMD...       waits up to 5 s for CMD to succeed
+#   put PATH TEXT           a file below the project's .ai (directories are made)
+
+set -u
+: "${RYEFS:?the program under test}"
+SRC=${RYE_TEST_SRC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+NAME=$(basename "$0" .sh)
+LIMIT=${RYE_TEST_LIMIT:-100} # seconds; stacks are dumped then
+N=0
+FAILED=0
+DAEMON=
+ALLOWED='^$'
+export LC_ALL=C
+umask 022
+
+skip() {
+  echo "1..0 # SKIP $*"
+  exit 0
+}
+
+[ -c /dev/fuse ] && [ -r /dev/fuse ] && [ -w /dev/fuse ] || skip "/dev/fuse cannot be used"
+command -v fusermount3 >/dev/null || skip "fusermount3 is not installed"
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/ryefs-$NAME.XXXXXX") || exit 1
+P=$T/project
+U=$T/user
+S=$T/system
+M=$P/mnt
+ERR=$T/stderr
+mkdir -p "$P/.ai"/{directives,tools,knowledge,config} "$U/.ai/config/keys/trusted" "$S/.ai/tools" "$M"
+
+# the key that signed tests/vectors: Ed25519 seed 00 01 … 1f
+cat >"$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml" <<'KEY'
+fingerprint = "f0ff50dacf109dea"
+owner = "test"
+attestation = ""
+
+[public_key]
+pem = """
+-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=
+-----END PUBLIC KEY-----
+"""
+KEY
+
+# ---- what a failure leaves behind ----
+
+dump_stacks() {
+  echo "# --- stacks after $LIMIT s"
+  for pid in $DAEMON; do
+    for task in /proc/"$pid"/task/*; do
+      echo "# $task $(cat "$task/comm" 2>/dev/null) $(cat "$task/wchan" 2>/dev/null)"
+      sed 's/^/#   /' "$task/stack" 2>/dev/null
+    done
+    command -v gdb >/dev/null && timeout 20 gdb -p "$pid" -batch -ex 'thread apply all bt 12' 2>/dev/null | sed 's/^/# /'
+  done
+}
+
+# The last resort: a test that hangs ends, and says where everybody stood.
+watchdog() {
+  sleep "$LIMIT"
+  DAEMON=$(cat "$T/pid" 2>/dev/null) dump_stacks
+  kill -9 $(cat "$T/pid" 2>/dev/null) 2>/dev/null
+  kill -TERM $$
+}
+
+cleanup() {
+  local rc=$?
+  trap - EXIT
+  cd /
+  [ -n "$DAEMON" ] && kill "$DAEMON" 2>/dev/null && for _ in 1 2 3 4 5 6 7 8 9 10; do
+    kill -0 "$DAEMON" 2>/dev/null || break
+    sleep 0.1
+  done
+  [ -n "$DAEMON" ] && kill -9 "$DAEMON" 2>/dev/null
+  grep -qF " $M " /proc/self/mounts && fusermount3 -u -q -z "$M"
+  kill "$WATCHDOG" 2>/dev/null
+  if [ "$FAILED" -gt 0 ] || [ "$rc" -ne 0 ] || [ -n "${RYE_TEST_KEEP:-}" ]; then
+    echo "# left behind: $T (repro.sh, stderr)"
+  else
+    rm -rf --one-file-system "$T"
+  fi
+  exit "$rc"
+}
+trap cleanup EXIT
+trap 'exit 1' TERM INT HUP
+watchdog >&2 3>&- &
+WATCHDOG=$!
+disown "$WATCHDOG"
+
+# ---- results ----
+
+result() { # STATUS TEXT
+  N=$((N + 1))
+  if [ "$1" -eq 0 ]; then
+    echo "ok $N - $2"
+  else
+    FAILED=$((FAILED + 1))
+    echo "not ok $N - $2"
+  fi
+}
+
+ok() {
+  local text=$1
+  shift
+  "$@" >"$T/out" 2>&1 </dev/null
+  local rc=$?
+  result "$rc" "$text"
+  [ "$rc" -eq 0 ] || sed "s/^/# [$rc] /" "$T/out"
+}
+
+not_ok() {
+  local text=$1
+  shift
+  "$@" >"$T/out" 2>&1 </dev/null
+  local rc=$?
+  result $((rc == 0)) "$text"
+  [ "$rc" -ne 0 ] || sed 's/^/# succeeded: /' "$T/out"
+}
+
+is() {
+  local rc=0
+  [ "$2" = "$3" ] || rc=1
+  result "$rc" "$1"
+  [ "$rc" -eq 0 ] || printf '# got:    %s\n# wanted: %s\n' "$(printf %s "$2" | head -c 600 | tr '\n' '~')" \
+    "$(printf %s "$3" | head -c 600 | tr '\n' '~')"
+}
+
+like() {
+  local rc=0
+  printf '%s\n' "$2" | grep -qE -- "$3" || rc=1
+  result "$rc" "$1"
+  [ "$rc" -eq 0 ] || printf '# got: %s\n# wanted: %s\n' "$(printf %s "$2" | head -c 600 | tr '\n' '~')" "$3"
+}
+
+errno_text() {
+  case $1 in
+    EACCES) echo 'Permission denied' ;;
+    EBADMSG) echo 'Bad message' ;;
+    EEXIST) echo 'File exists' ;;
+    EINVAL) echo 'Invalid argument' ;;
+    EKEYREJECTED) echo 'Key was rejected by service' ;;
+    EISDIR) echo 'Is a directory' ;;
+    ENODATA) echo 'No data available' ;;
+    ENOENT) echo 'No such file or directory' ;;
+    ENOKEY) echo 'Required key not available' ;;
+    ENOTCONN) echo 'Transport endpoint is not connected' ;;
+    ENOTDIR) echo 'Not a directory' ;;
+    ENOTEMPTY) echo 'Directory not empty' ;;
+    EROFS) echo 'Read-only file system' ;;
+    EUCLEAN) echo 'Structure needs cleaning' ;;
+    EXDEV) echo 'Invalid cross-device link' ;;
+    *) echo "$1" ;;
+  esac
+}
+
+errno() {
+  local text=$1 want
+  want=$(errno_text "$2")
+  shift 2
+  local out rc
+  out=$("$@" 2>&1 >/dev/null </dev/null)
+  rc=$?
+  if [ "$rc" -ne 0 ] && printf '%s' "$out" | grep -qF "$want"; then
+    result 0 "$text"
+  else
+    result 1 "$text"
+    printf '# exit %s, said: %s\n# wanted: %s\n' "$rc" "$(printf %s "$out" | tr '\n' '~')" "$want"
+  fi
+}
+
+until_true() {
+  local i
+  for ((i = 0; i < 500; i++)); do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.01
+  done
+  return 1
+}
+
+allow() {
+  ALLOWED="$ALLOWED|$1"
+}
+
+# ---- mounting ----
+
+put() {
+  mkdir -p "$P/.ai/$(dirname "$1")"
+  printf '%s' "$2" >"$P/.ai/$1"
+}
+
+mounted() {
+  grep -qF " ${1:-$M} fuse.ryefs " /proc/self/mounts
+}
+
+answers() {
+  [ -r "$M/.ryefs/version" ]
+}
+
+mount_rye() {
+  local list="userspace=$U,system=$S" word
+  for word in "$@"; do
+    list="$list,$word"
+  done
+  printf '#!/bin/sh\nexec env -i PATH="$PATH" HOME=%q %q %q %q -f -o %q\n' "$U" "$RYEFS" "$P" "$M" "$list" >"$T/repro.sh"
+  env USER_SPACE="$U" HOME="$U" "$RYEFS" "$P" "$M" -f -o "$list" 2>>"$ERR" >>"$T/stdout" 3>&- &
+  DAEMON=$!
+  echo "$DAEMON" >"$T/pid"
+  local i
+  for ((i = 0; i < 1000; i++)); do
+    mounted && answers 2>/dev/null && return 0
+    kill -0 "$DAEMON" 2>/dev/null || break
+    sleep 0.01
+  done
+  echo "Bail out! the mount does not come up: $(tail -3 "$ERR" | tr '\n' ' ')"
+  FAILED=1
+  exit 1
+}
+
+# Waits for the first scan, so that counters stand still.
+scanned() {
+  until_true grep -q '"scanned":true' "$M/.ryefs/stats.json"
+}
+
+umount_rye() {
+  local rc
+  umount "$M" 2>/dev/null || fusermount3 -u "$M" || return 1
+  wait "$DAEMON"
+  rc=$?
+  DAEMON=
+  return "$rc"
+}
+
+# ---- counters ----
+
+stat_of() {
+  sed "s/.*\"$1\":\([0-9]*\).*/\1/" "$M/.ryefs/stats.json"
+}
+
+mark() {
+  MARK=$(cat "$M/.ryefs/stats.json")
+}
+
+# The counters are read by two LOOKUPs (the directory is remembered, the file is not) and one
+# READ: what reading them costs by itself is measured by `mark; mark`-like pairs in the tests.
+since() {
+  local now
+  now=$(stat_of "$1")
+  echo $((now - $(printf '%s' "$MARK" | sed "s/.*\"$1\":\([0-9]*\).*/\1/")))
+}
+
+finish() {
+  if [ -n "$DAEMON" ]; then
+    ok "the mount ends cleanly" umount_rye
+    wait "$DAEMON" 2>/dev/null
+    DAEMON=
+  fi
+  if [ -f "$ERR" ] && grep -iE 'error|warning|sanitizer' "$ERR" | grep -vE "$ALLOWED" >"$T/complaints"; then
+    result 1 "the daemon had nothing to complain of"
+    sed 's/^/# /' "$T/complaints" | head -50
+  else
+    result 0 "the daemon had nothing to complain of"
+  fi
+  echo "1..$N"
+  exit 0
+}

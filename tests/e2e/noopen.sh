@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What the kernel sends once OPEN, OPENDIR and FLUSH were refused; measured in requests.
+. "$(dirname "$0")/lib.sh"
+
+mkdir -p "$P/.ai/knowledge/vec" "$P/.ai/tools/vec"
+cp "$SRC/vectors/binding/b3.md" "$P/.ai/knowledge/vec/"
+cp "$SRC/vectors/binding/b2.py" "$P/.ai/tools/vec/"
+for i in $(seq 20); do put "knowledge/many/k$i.md" "text $i"; done
+mount_rye devmode
+scanned
+
+# reads of the counters themselves: LOOKUP of the file and READ
+base() { # NAME: what one `mark` costs
+  mark
+  since "$1"
+}
+LOOKUP0=$(base lookup)
+GETATTR0=$(base getattr)
+READ0=$(base read)
+
+is "one OPEN was sent, by ourselves" "$(stat_of open)" 1
+is "one OPENDIR was sent, by ourselves" "$(stat_of opendir)" 1
+is "one FLUSH was sent" "$(stat_of flush)" 1
+
+cat "$M/knowledge/vec/b3.md" >/dev/null
+is "still one OPEN" "$(stat_of open)" 1
+is "no RELEASE ever" "$(stat_of release)" 0
+
+reads() {
+  local n=$1 file=$2
+  python3 - "$n" "$file" <<'PY'
+import os, sys
+for _ in range(int(sys.argv[1])):
+    fd = os.open(sys.argv[2], os.O_RDONLY)
+    while os.read(fd, 65536):
+        pass
+    os.close(fd)
+PY
+}
+
+stat "$M/tools/vec" >/dev/null
+mark
+reads 50 "$M/tools/vec/b2.py"
+now=$(cat "$M/.ryefs/stats.json")
+count() { echo $(($(printf %s "$now" | sed "s/.*\"$1\":\([0-9]*\).*/\1/") - $(printf %s "$MARK" | sed "s/.*\"$1\":\([0-9]*\).*/\1/"))); }
+is "50 x open+read+close: one LOOKUP" "$(($(count lookup) - LOOKUP0))" 1
+like "50 x open+read+close: at most one GETATTR" "$(($(count getattr) - GETATTR0))" '^[01]$'
+is "50 x open+read+close: one READ" "$(($(count read) - READ0))" 1
+mark
+reads 50 "$M/tools/vec/b2.py"
+is "50 x again: no LOOKUP" "$(($(since lookup) - LOOKUP0))" 0
+mark
+reads 50 "$M/tools/vec/b2.py"
+is "50 x again: no GETATTR" "$(($(since getattr) - GETATTR0))" 0
+mark
+reads 50 "$M/tools/vec/b2.py"
+is "50 x again: no READ" "$(($(since read) - READ0))" 0
+
+ls -lR "$M/knowledge" >/dev/null
+mark
+find "$M/knowledge" -size +0 >/dev/null
+is "find of a listed directory sends no LOOKUP" "$(($(since lookup) - LOOKUP0))" 0
+mark
+find "$M/knowledge" >/dev/null
+is "find of a listed directory sends no READDIRPLUS" "$(since readdirplus)" 0
+mark
+ls -l "$M/knowledge/many" >/dev/null
+is "ls -l of a listed directory sends no GETATTR" "$(($(since getattr) - GETATTR0))" 0
+
+mark
+stat "$M/knowledge/vec/nothing.md" >/dev/null 2>&1
+stat "$M/knowledge/vec/nothing.md" >/dev/null 2>&1
+stat "$M/knowledge/vec/nothing.md" >/dev/null 2>&1
+is "a name that is not there is asked for once" "$(($(since lookup) - LOOKUP0))" 1
+
+# a CREATE, the first of this mount, carries no handle
+echo one >"$M/spaces/project/knowledge/new.md"
+is "a CREATE brings no RELEASE" "$(stat_of release)" 0
+is "a CREATE brings no FLUSH" "$(stat_of flush)" 1
+
+errno "open(O_TRUNC) on content" EROFS sh -c ": > '$M/tools/vec/b2.py'"
+is "the content is whole after that" "$(cat "$M/tools/vec/b2.py" | cmp - "$P/.ai/tools/vec/b2.py" && echo same)" same
+
+mark
+echo a >>"$M/spaces/project/knowledge/new.md"
+is "a write asks for no xattr" "$(since xattr)" 0
+
+# forgetting: names that nobody holds
+before=$(stat_of alive)
+python3 - "$M" <<'PY'
+import os, sys
+for i in range(3000):
+    os.stat(sys.argv[1] + "/tools/vec/b2/run")
+PY
+until_true sh -c '[ "$(sed "s/.*\"alive\":\([0-9]*\).*/\1/" "$1/.ryefs/stats.json")" -le "$2" ]' - "$M" $((before + 10))
+like "3 000 conversations were forgotten at once" "$(($(stat_of alive) - before))" '^-?[0-9]$'
+
+finish
