@@ -32,7 +32,7 @@
 /* Values and nesting of the literals read from program text (metadata, not data tables). */
 #define RYE_LITERAL_NODES 100000
 #define RYE_LITERAL_DEPTH 64
-/* Elements and nesting of a directive's XML. */
+/* Elements with attributes, and nesting, of a directive's XML. */
 #define RYE_XML_NODES 100000
 #define RYE_XML_DEPTH 64
 /* Chain elements, as in the format (10 elements are legal, 11 are not). */

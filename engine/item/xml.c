@@ -61,8 +61,9 @@ static void on_start(void *arg, const char *tag, const char **attrs)
 		refuse(x, "elements are nested too deep");
 		return;
 	}
-	if (++x->nodes > RYE_XML_NODES) {
-		refuse(x, "there are too many elements");
+	x->nodes += 1 + XML_GetSpecifiedAttributeCount(x->parser) / 2;
+	if (x->nodes > RYE_XML_NODES) {
+		refuse(x, "there are too many elements and attributes");
 		return;
 	}
 	node = json_pack("{s:s, s:o, s:[]}", "tag", tag, "attrs", attributes(attrs), "kids");
