@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define REFS "REF is KIND:ID, as in tool:rye/bash/bash; "
+#define REFS "REF is KIND:ID, as in tool:rye/bash/bash;\n"
 
 static const struct cli_verb verbs[] = {
 	{ .name = "complete",
@@ -28,10 +28,10 @@ static const struct cli_verb verbs[] = {
 	{ .name = "execute",
 	  .usage = "REF [JSON | - | KEY=VALUE...]",
 	  .help = "run a tool, follow a directive, consult knowledge",
-	  .more = REFS "a plain ID does when only one kind has it. Parameters are one JSON\n"
-		       "object (- reads it from standard input), or KEY=VALUE words: VALUE is "
-		       "text where\nthe item's schema says so, else JSON if it reads as JSON. "
-		       "KEY:=JSON is always JSON.\nPrints the reply.",
+	  .more = REFS "a plain ID does when only one kind has it. Parameters are one JSON object\n"
+		       "(- reads it from standard input), or KEY=VALUE words: VALUE is text where\n"
+		       "the item's schema says so, else JSON if it reads as JSON; KEY:=JSON is\n"
+		       "always JSON. Prints the reply.",
 	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_OUTPUT | CLI_TRACE,
 	  .min = 1,
 	  .max = -1,
@@ -69,9 +69,9 @@ static const struct cli_verb verbs[] = {
 	  .max = -1,
 	  .run = verb_search },
 	{ .name = "sign",
-	  .usage = "REF...",
+	  .usage = "REF... | --all",
 	  .help = "sign items of the project (or, with --space user, of yours)",
-	  .more = REFS "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of\nan item's "
+	  .more = REFS "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of an item's\n"
 		       "file does as well.",
 	  .flags = CLI_ALL | CLI_SPACE,
 	  .max = -1,
@@ -166,10 +166,14 @@ static int distance(const char *a, const char *b)
 const char *rye_cli_suggest(const char *word)
 {
 	const char *best = NULL;
-	int nearest = 3;
+	int nearest = 3; /* further away is another word */
 
 	if (strlen(word) > NEAR_MAX || strlen(word) < 2)
 		return NULL;
+	if (distance(word, "mount") < nearest) {
+		nearest = distance(word, "mount");
+		best = "mount";
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		int d = distance(word, verbs[i].name);
 
@@ -178,7 +182,7 @@ const char *rye_cli_suggest(const char *word)
 			best = verbs[i].name;
 		}
 	}
-	return !best && distance(word, "mount") < 3 ? "mount" : best;
+	return best;
 }
 
 static void help_all(FILE *to)
@@ -216,7 +220,8 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 		options_help(verb, stdout);
 	else if (status == CLI_OK)
 		status = verb->run(&cli);
-	rye_close(cli.rye);
+	if (cli.rye)
+		rye_close(cli.rye);
 	free(cli.project);
 	/* a full disk or a closed pipe must not look like success */
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_OK)

@@ -6,7 +6,6 @@
 #include "cli/doctor.h"
 
 #include "base/auto.h"
-#include "base/str.h"
 #include "cli/ref.h"
 
 #include <stdarg.h>
@@ -132,23 +131,34 @@ struct keyring {
 	bool signing, trusted;
 };
 
+/* The private half lies beside the public one. */
+static void check_secret(struct findings *findings, const char *public_path)
+{
+	const char *slash = strrchr(public_path, '/');
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
+
+	if (!slash)
+		return;
+	buf_addf(&path, "%.*s/private_key.pem", (int)(slash - public_path), public_path);
+	if (!path.failed && stat(path.data, &st) == 0 && st.st_mode & 077)
+		finding_add(findings,
+			    FINDING(BAD, path.data,
+				    "chmod 600 that file; a new key if others could read it"),
+			    "your private key is readable by others");
+}
+
 static int take_key(void *arg, const struct rye_key *key)
 {
 	struct keyring *ring = arg;
-	struct stat st;
 
 	if (!strcmp(key->status, "trusted"))
 		ring->trusted = true;
 	if (strcmp(key->status, "signing"))
 		return 0;
 	ring->signing = true;
-	if (key->path && stat(key->path, &st) == 0 && st.st_mode & 077 &&
-	    str_ends(key->path, "private_key.pem"))
-		finding_add(
-			ring->findings,
-			FINDING(BAD, key->path,
-				"chmod 600 on that file, and make a new key if others could read it"),
-			"the private key is readable by others");
+	if (key->path)
+		check_secret(ring->findings, key->path);
 	return 0;
 }
 

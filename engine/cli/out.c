@@ -210,10 +210,11 @@ static void fail_text(struct cli *cli, const char *message, const char *mend)
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "mend with:");
+	/* some messages say themselves what to do */
+	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "ryefs ");
 	const char *mend = NULL;
 
-	if (err->code == RYE_INVALID) {
+	if (err->code == RYE_INVALID && !told) {
 		buf_addf(&text, "ryefs %s --help", cli->verb->name);
 		mend = text.failed ? NULL : text.data;
 	} else if (!told && cli_remedy(err->code, ref, &text)) {

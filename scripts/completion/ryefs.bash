@@ -4,7 +4,7 @@
 _ryefs_refs() {
   local cur=$1 IFS=$'\n' prefix i
   COMPREPLY=($(ryefs complete -- "$cur" 2>/dev/null))
-  compopt -o nospace
+  compopt -o nospace 2>/dev/null
   # a colon splits words in bash: only what is behind it is replaced
   if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
     prefix=${cur%"${cur##*:}"}
@@ -26,8 +26,11 @@ _ryefs() {
   local verbs="mount doctor execute fetch init keygen keys search sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
-  # bash-completion puts the words back together that bash has split at colons
-  declare -F _init_completion >/dev/null && _init_completion -n : || return
+  # from the line itself: bash has split its own words at colons
+  read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+  [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
+  cword=$((${#words[@]} - 1))
+  cur=${words[cword]} prev=${words[cword - 1]}
   COMPREPLY=()
   if [ "$cword" = 1 ]; then
     COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur") $(compgen -d -- "$cur"))
