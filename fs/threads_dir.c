@@ -56,18 +56,41 @@ static bool is_prefix(struct front *front, const char *path)
 	return rye_thread_list(front->rye, starts, &prefix, &err) == 0 && prefix.found;
 }
 
-static bool make_key(struct node *dir, const char *name, struct tree_key *ret)
+static bool set_path(struct tree_key *key, const char *dir, const char *name)
 {
-	int n = snprintf(ret->text, sizeof(ret->text), "%s%s%s", dir->text, *dir->text ? "/" : "",
-			 name);
+	int n = snprintf(key->text, sizeof(key->text), "%s%s%s", dir, *dir ? "/" : "", name);
 
-	ret->sort = TREE_THREADS;
-	ret->kind = 0;
-	ret->ctl = NULL;
-	if (n < 0 || n >= (int)sizeof(ret->text))
+	key->sort = TREE_THREADS;
+	key->kind = 0;
+	key->ctl = NULL;
+	if (n < 0 || n >= (int)sizeof(key->text))
 		return false;
-	ret->path_len = ret->text_len = (uint16_t)n;
+	key->path_len = key->text_len = (uint16_t)n;
 	return true;
+}
+
+static int add_hash(void *arg, const char *name)
+{
+	uint64_t *hash = arg;
+
+	*hash = (*hash ^ content_hash(name, strlen(name) + 1)) * UINT64_C(0x100000001b3);
+	return 0;
+}
+
+/*
+ * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose
+ * names have changed is a new node: whoever looks it up again lists it again.
+ */
+static uint64_t names_version(struct front *front, const char *path, bool thread)
+{
+	uint64_t hash = thread ? 2 : 1;
+	struct rye_err err;
+
+	if (thread)
+		rye_thread_names(front->rye, path, add_hash, &hash, &err);
+	else
+		rye_thread_list(front->rye, add_hash, &hash, &err);
+	return hash ? hash : 1;
 }
 
 static int enter_dir(fuse_req_t req, const struct tree_key *key, bool thread,
@@ -77,7 +100,7 @@ static int enter_dir(fuse_req_t req, const struct tree_key *key, bool thread,
 	struct node_want want = {
 		.key = key,
 		.class = &threads_class,
-		.version = thread ? 2 : 1,
+		.version = names_version(front, key->text, thread),
 		.mtime = front->started,
 		.mode = S_IFDIR | (*key->text ? 0700 : 0755),
 		.item = thread,
@@ -117,7 +140,7 @@ static int enter(fuse_req_t req, struct node *dir, const char *name, struct fuse
 	struct thread_name what = { dir->text, name };
 	struct tree_key key;
 
-	if (!make_key(dir, name, &key))
+	if (!set_path(&key, dir->text, name))
 		return ENAMETOOLONG;
 	if (dir->item)
 		return enter_file(req, &key, &what, ret);
@@ -191,19 +214,22 @@ const struct node_class threads_class = {
 	.readdir = readdir,
 };
 
-/* The files are asked for anew at every lookup; a directory listing may be remembered. */
+static void forget_listing(struct front *front, const char *path)
+{
+	struct tree_key key;
+	auto_node struct node *node = NULL;
+
+	if (set_path(&key, "", path))
+		node = node_peek(front->nodes, &key);
+	if (node)
+		notify_inode(front->notify, node, 0);
+}
+
+/* For those who stand in the directory: their next listing is a new one. */
 void threads_changed(struct front *front, const char *id)
 {
-	struct tree_dir state = { .sort = TREE_STATE, .path = "" };
-	struct tree_key key;
-
-	(void)id;
-	if (tree_step(&state, "threads", &key) == 0) {
-		auto_node struct node *node = node_peek(front->nodes, &key);
-
-		if (node)
-			notify_inode(front->notify, node, 0);
-	}
+	forget_listing(front, "");
+	forget_listing(front, id);
 }
 
 int threads_start(struct front *front)

@@ -54,6 +54,8 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd);
 /* Looks at one row whose runner may be gone; records its end if so. */
 void threads_recover(struct threads *threads, const char *id, int exit_status);
+/* Tells the change function that a thread has begun or changed. */
+void threads_notify(struct threads *threads, const char *id);
 /* Tells waiters and the change function that a thread has a terminal status. */
 void threads_ended(struct threads *threads, const char *id);
 int threads_worker_start(struct threads *threads);

@@ -144,6 +144,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	}
 	registry_running(db, launched.thread_id, launched.pid, NULL);
 	threads_watch(threads, launched.thread_id, launched.pid, pidfd_open(launched.pid, 0));
+	threads_notify(threads, launched.thread_id);
 	*ret = launched;
 	return 0;
 }
@@ -169,6 +170,7 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 		r = registry_running(db, launched.thread_id, launched.pid, err);
 	if (r)
 		return r;
+	threads_notify(threads, launched.thread_id);
 	*ret = launched;
 	return 0;
 }

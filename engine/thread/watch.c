@@ -56,7 +56,7 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 	return r;
 }
 
-static void notify(struct threads *threads, const char *id)
+void threads_notify(struct threads *threads, const char *id)
 {
 	struct rye_change change = { .type = RYE_CHANGE_THREAD, .path = id, .kind = RYE_KIND__MAX };
 
@@ -109,7 +109,7 @@ void threads_ended(struct threads *threads, const char *id)
 	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
 		snprintf(row.status, sizeof(row.status), "not_found");
 	tell(waiters, RYE_OK, row.status);
-	notify(threads, id);
+	threads_notify(threads, id);
 }
 
 /* Is the row still open although nobody works on it? The lock decides (threads 15.4). */
