@@ -43,10 +43,11 @@ static const struct space *first_system(const struct item_env *env)
 
 static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
 {
+	const char *dir = i == 0 ? "runtimes" : "primitives";
+
 	if (i == 0 && !strcmp(id, "python_runtime"))
 		id = "python/script";
-	snprintf(ret, RYE_ID_MAX + 32, "rye/core/%s/%s", i == 0 ? "runtimes" : "primitives", id);
-	return strlen(id) <= RYE_ID_MAX;
+	return snprintf(ret, RYE_ID_MAX + 32, "rye/core/%s/%s", dir, id) < RYE_ID_MAX + 32;
 }
 
 /* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
