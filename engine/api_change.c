@@ -41,6 +41,7 @@ void rye_counts(struct rye *rye, struct rye_counts *ret)
 				    .scanned = rye->prefetch && prefetch_done(rye->prefetch),
 				    .loads = cache.loads,
 				    .verifies = trust_checks(rye->items.trust),
-				    .hits = cache.hits };
+				    .hits = cache.hits,
+				    .runs = exec_started(rye->exec) };
 	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
 }

@@ -75,10 +75,15 @@ static void know(struct rye *rye, const struct rye_walk *walk, struct index_name
 	struct index_item item;
 	char id[RYE_ID_MAX + RYE_NAME_MAX + 2];
 
-	if (name->is_dir || name->state.known || !ext)
+	if (name->is_dir || !ext)
 		return;
 	snprintf(id, sizeof(id), "%s%s%.*s", walk->dir, *walk->dir ? "/" : "",
 		 (int)(strlen(name->name) - strlen(ext)), name->name);
+	/* Of a directory that nobody watches every file may have changed. */
+	engine_check(rye, walk->kind, id);
+	if (name->state.known && !index_unwatched(rye->index, walk->kind, id))
+		return;
+	index_state_done(&name->state);
 	if (!index_item(rye->index, walk->kind, id, &item))
 		return;
 	if (cache_know(rye->cache, &item))

@@ -62,6 +62,19 @@ static int make_schema(struct rye *rye, const struct rye_ask *ask, const struct 
 	return put_json(schema, ret, err);
 }
 
+static int make_chain(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		      struct rye_blob **ret, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	auto_json json_t *chain = exec_chain(&rye->items, loaded->item, &why);
+
+	if (chain)
+		return put_json(chain, ret, err);
+	if (err)
+		*err = why;
+	return -(int)why.code;
+}
+
 static int make_prompt(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
 		       struct rye_blob **ret, struct rye_err *err)
 {
@@ -98,7 +111,7 @@ static const struct row {
 	[RYE_VIEW_SOURCE] = { "source", ALL_KINDS, false, make_source, NULL },
 	[RYE_VIEW_SCHEMA] = { "schema.json", KIND(RYE_TOOL) | KIND(RYE_DIRECTIVE), false,
 			      make_schema, NULL },
-	[RYE_VIEW_CHAIN] = { "chain.json", KIND(RYE_TOOL), false, NULL, NULL },
+	[RYE_VIEW_CHAIN] = { "chain.json", KIND(RYE_TOOL), false, make_chain, NULL },
 	[RYE_VIEW_PROMPT] = { "prompt.md", KIND(RYE_DIRECTIVE), true, make_prompt, NULL },
 	[RYE_VIEW_DATA] = { "data.json", KIND(RYE_KNOWLEDGE), false, make_data, NULL },
 	[RYE_VIEW_INFO] = { "info.json", ALL_KINDS, false, NULL, view_info },
@@ -119,9 +132,6 @@ int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, 
 		return rye_fail(err, RYE_INVALID, "%s takes no inputs in its name", row->name);
 	if (row->any)
 		return row->any(rye, ask, ret, err);
-	if (!row->make)
-		return rye_fail(err, RYE_UNSUPPORTED, "%s is not available in this build",
-				row->name);
 	r = engine_load(rye, ask->kind, ask->id, &loaded, err);
 	return r ? r : row->make(rye, ask, &loaded, ret, err);
 }

@@ -49,8 +49,9 @@ int space_fd(const struct space *space)
 }
 
 /*
- * dup3 puts the new directory under the old number, so that whoever holds the number goes on.
- * When .ai is gone the old descriptor stays: nothing is found below a removed directory.
+ * dup3 puts what is there now under the old number, so that whoever holds the number goes on.
+ * When .ai is gone that is something in which nothing can be found: the old directory may
+ * live on under another name.
  */
 void space_renew(const struct space *space)
 {
@@ -58,6 +59,8 @@ void space_renew(const struct space *space)
 	auto_close int new = old < 0 ? -1 : open_root(space->root);
 	struct stat was, is;
 
+	if (old >= 0 && new < 0)
+		new = open("/dev/null", O_PATH | O_CLOEXEC);
 	if (new < 0 || fstat(old, &was) < 0 || fstat(new, &is) < 0)
 		return;
 	if (was.st_dev != is.st_dev || was.st_ino != is.st_ino)
