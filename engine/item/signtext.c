@@ -40,15 +40,22 @@ static void drop_headers(struct sig_rule rule, struct rye_span *text)
  */
 static void content_of(struct sig_rule rule, struct rye_span text, struct content *ret)
 {
+	const char *start = text.ptr;
 	struct rye_span shebang;
+	bool dropped;
 
 	drop_headers(rule, &text);
+	dropped = text.ptr != start;
 	shebang = sig_shebang(text);
 	*ret = (struct content){ .rest = text };
 	if (rule.style == SIG_HTML || !shebang.len)
 		return;
 	ret->rest = span_skip(text, shebang.len);
-	drop_headers(rule, &ret->rest);
+	/* once: what looks like a header behind one that was dropped is ordinary text */
+	if (!dropped)
+		drop_headers(rule, &ret->rest);
+	else if (rule.after_shebang)
+		ret->rest = span_skip(ret->rest, sig_binding_at(rule, ret->rest).len);
 	if (rule.after_shebang)
 		ret->shebang = shebang;
 	else
