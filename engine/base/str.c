@@ -140,12 +140,30 @@ size_t utf8_next(struct rye_span s, uint32_t *cp)
 	return n;
 }
 
+/* Bytes of ASCII at the front, counted in whole words: nearly all of nearly every text. */
+static size_t ascii_run(struct rye_span s)
+{
+	uint64_t word;
+	size_t n = 0;
+
+	while (s.len - n >= sizeof(word)) {
+		memcpy(&word, s.ptr + n, sizeof(word));
+		if (word & 0x8080808080808080u)
+			break;
+		n += sizeof(word);
+	}
+	return n;
+}
+
 bool utf8_valid(struct rye_span s)
 {
 	uint32_t cp;
 	size_t n;
 
 	while (s.len) {
+		s = span_skip(s, ascii_run(s));
+		if (!s.len)
+			break;
 		n = utf8_next(s, &cp);
 		if (!n)
 			return false;
