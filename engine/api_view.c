@@ -66,7 +66,7 @@ static int make_chain(struct rye *rye, const struct rye_ask *ask, const struct l
 		      struct rye_blob **ret, struct rye_err *err)
 {
 	struct rye_err why = { 0 };
-	auto_json json_t *chain = exec_chain(&rye->items, loaded->item, &why);
+	auto_json json_t *chain = exec_chain(rye->exec, loaded->item, &why);
 
 	if (chain)
 		return put_json(chain, ret, err);

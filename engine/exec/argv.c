@@ -281,7 +281,8 @@ static void make_warm(struct planner *planner, struct plan *plan)
 	const char *warm = json_str(planner->config, "warm");
 	const char *loader = json_str(planner->config, "loader");
 
-	if (!*warm || !*loader || !plan->source || planner->anchor.active)
+	if (!*warm || !*loader || !plan->source || planner->anchor.active ||
+	    *json_str(planner->config, "params_env"))
 		return;
 	plan->warm = strdup(warm);
 	plan->loader = strdup(loader);

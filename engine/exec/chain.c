@@ -2,13 +2,14 @@
 /*
  * Building and checking chains. Resolution follows the space rule: an element is looked for
  * from the space of the one that names it downwards, so a system runtime never runs project
- * code. No lock and no cache here: rye_load knows what has changed, and a new element that
- * shadows an old one must be seen by the next run.
+ * code. A new element that shadows an old one must be seen by the next run, so nothing of a
+ * chain is remembered here; the loader saves reading what has not changed.
  */
 #include "exec/chain.h"
 
 #include "base/auto.h"
 #include "base/id.h"
+#include "exec/loader.h"
 #include "exec/prim.h"
 #include "item/space.h"
 
@@ -51,11 +52,11 @@ static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
 }
 
 /* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
-static int load_alias(const struct item_env *env, const char *id, struct rye_item **ret,
+static int load_alias(struct loader *loader, const char *id, struct rye_item **ret,
 		      struct chain *chain)
 {
 	char name[RYE_ID_MAX + 32], text[2 * RYE_ID_MAX + 100];
-	const struct space *system = first_system(env);
+	const struct space *system = first_system(loader_env(loader));
 
 	for (int i = 0; system && i < 2; i++) {
 		struct item_ask ask = { .kind = RYE_TOOL, .id = name, .from = system };
@@ -63,7 +64,7 @@ static int load_alias(const struct item_env *env, const char *id, struct rye_ite
 
 		if (!alias_id(id, i, name))
 			continue;
-		if (rye_load(env, &ask, ret, &err) == 0) {
+		if (loader_load(loader, &ask, ret, &err) == 0) {
 			snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
 			warn(chain, text);
 			return 0;
@@ -72,17 +73,19 @@ static int load_alias(const struct item_env *env, const char *id, struct rye_ite
 	return -1;
 }
 
-static int load_next(const struct item_env *env, struct chain *chain, struct rye_item **ret,
+static int load_next(struct loader *loader, struct chain *chain, struct rye_item **ret,
 		     struct rye_err *err)
 {
 	const struct link *last = &chain->v[chain->n - 1];
 	const char *id = last->meta.executor_id;
-	struct item_ask ask = { .kind = RYE_TOOL, .id = id, .from = search_from(env, last->item) };
-	int r = rye_load(env, &ask, ret, err);
+	struct item_ask ask = { .kind = RYE_TOOL,
+				.id = id,
+				.from = search_from(loader_env(loader), last->item) };
+	int r = loader_load(loader, &ask, ret, err);
 
 	if (r == 0 || err->code != RYE_NOT_FOUND)
 		return r;
-	if (load_alias(env, id, ret, chain) == 0)
+	if (load_alias(loader, id, ret, chain) == 0)
 		return 0;
 	return rye_fail(err, RYE_NO_EXECUTOR, "Executor not found: %s", id);
 }
@@ -119,7 +122,7 @@ static int end_chain(struct chain *chain, struct rye_err *err)
 	return rye_fail(err, RYE_NO_EXECUTOR, "Tool has no executor_id: %s", last->item->id);
 }
 
-int chain_build(const struct item_env *env, struct rye_item *first, struct chain *ret,
+int chain_build(struct loader *loader, struct rye_item *first, struct chain *ret,
 		struct rye_err *err)
 {
 	*ret = (struct chain){ 0 };
@@ -139,7 +142,7 @@ int chain_build(const struct item_env *env, struct rye_item *first, struct chain
 		if (has(ret, next))
 			return rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
 					next);
-		r = load_next(env, ret, &item, err);
+		r = load_next(loader, ret, &item, err);
 		if (r)
 			return r;
 		if (has(ret, item->id)) {

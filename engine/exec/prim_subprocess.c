@@ -161,6 +161,7 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	struct warm_worker worker;
 	struct warm_job job = { .plan = plan };
 	auto_close int source = -1;
+	bool busy;
 
 	if (!plan->warm || !warm_take(run->exec->warm, plan, &worker))
 		return false;
@@ -169,7 +170,7 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	source = sealed_source(plan->source, NULL);
 	job.source = source;
 	if (source < 0 || !warm_send(&worker, &job)) {
-		warm_drop(run->exec->warm, &worker);
+		warm_drop(run->exec->warm, &worker, false);
 		return false;
 	}
 	trace_spawn(run, plan, true);
@@ -178,8 +179,8 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	how.in = steal_fd(&worker.in);
 	how.out = steal_fd(&worker.out);
 	how.err = steal_fd(&worker.err);
-	see_through(run, plan, &how, ret);
-	warm_drop(run->exec->warm, &worker);
+	busy = see_through(run, plan, &how, ret);
+	warm_drop(run->exec->warm, &worker, busy);
 	return true;
 }
 

@@ -36,6 +36,8 @@ struct boxes {
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	bool on;
 	json_t *skipped;
+	struct seccomp_program filters[2]; /* without and with network; frozen */
+	bool filtered;
 };
 
 static uint64_t known_rights(void)
@@ -59,7 +61,7 @@ static int note_skipped(struct boxes *boxes, const struct rye_options *opt, stru
 
 	if (!boxes->rights)
 		missing[n++] = "landlock";
-	if (!seccomp_filter(true))
+	if (!boxes->filtered)
 		missing[n++] = "seccomp";
 	if (n && opt->sandbox == RYE_SANDBOX_STRICT)
 		return rye_fail(err, RYE_UNSUPPORTED,
@@ -83,6 +85,8 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 	boxes->project = strdup(opt->project);
 	if (boxes->on) {
 		boxes->rights = known_rights();
+		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
+				  seccomp_build(true, &boxes->filters[1]);
 		r = note_skipped(boxes, opt, err);
 	}
 	if (r) {
@@ -110,10 +114,16 @@ static void remove_tree(int dirfd, const char *name, int depth)
 	unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
+void tmpdir_remove(const char *path)
+{
+	if (rmdir(path) < 0 && errno == ENOTEMPTY)
+		remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
+}
+
 static void box_free(struct box *box)
 {
-	if (box->tmpdir && rmdir(box->tmpdir) < 0 && errno == ENOTEMPTY)
-		remove_tree(AT_FDCWD, box->tmpdir, REMOVE_DEPTH);
+	if (box->tmpdir)
+		tmpdir_remove(box->tmpdir);
 	if (box->ruleset >= 0)
 		close(box->ruleset);
 	free(box->tmpdir);
@@ -252,7 +262,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	box->confine = confine;
 	box->ruleset = -1;
 	if (boxes->on) {
-		box->filter = seccomp_filter(confine.net);
+		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
 		r = make_tmpdir(boxes, box, err);
 	}
 	if (!r && boxes->rights)

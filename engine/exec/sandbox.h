@@ -42,6 +42,9 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 /* busy: something of the run may still live; its TMPDIR stays until boxes_close. */
 void box_give(struct boxes *boxes, struct box *box, bool busy);
 
+/* A directory in a box, with what a tool left in it. */
+void tmpdir_remove(const char *path);
+
 /* Names of what "auto" had to leave out; NULL: nothing. Borrowed. */
 const json_t *boxes_skipped(const struct boxes *boxes);
 bool boxes_on(const struct boxes *boxes);
@@ -49,7 +52,12 @@ bool boxes_on(const struct boxes *boxes);
 /* Raw system calls only, for the child between clone and exec. 0, or a positive errno. */
 int box_enter(const struct box *box);
 
-/* The filter for this machine; NULL: seccomp is not available for it. (seccomp.c) */
-const struct sock_fprog *seccomp_filter(bool net);
+/* The filter for this machine. (seccomp.c) */
+struct seccomp_program {
+	struct sock_fprog program;
+	struct sock_filter code[256];
+	size_t n;
+};
+bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for this machine */
 
 #endif

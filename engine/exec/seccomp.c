@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two constant BPF programs, with and without network. Refused: everything that changes the
+ * The BPF program of a box, with and without network. Refused: everything that changes the
  * machine or looks into other processes, new namespaces (in them a tool would be root of its
  * own mounts), io_uring (its operations pass no filter) and, without network, every socket
  * but AF_UNIX. clone3 answers ENOSYS, because its flags lie in memory a filter cannot read;
@@ -15,6 +15,8 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -27,71 +29,162 @@
 
 #ifdef OUR_ARCH
 
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD(field) ((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field))
+#define LOAD_NR LOAD(offsetof(struct seccomp_data, nr))
 /* Low half of an argument; both machines are little-endian. */
-#define LOAD_ARG(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]))
-#define UNLESS_EQUAL(value, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
-#define UNLESS_BITS(bits, skip) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (skip))
-#define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
+#define LOAD_ARG(i) LOAD(offsetof(struct seccomp_data, args[i]))
+#define JUMP(how, value, yes, no) \
+	((struct sock_filter)BPF_JUMP(BPF_JMP | (how) | BPF_K, value, yes, no))
+#define ANSWER(value) ((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, value))
 #define REFUSE(code) ANSWER(SECCOMP_RET_ERRNO | (code))
-
-/* 32-bit programs reach other numbers for the same calls: they are not run. */
-#define CHECK_ARCH LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0), REFUSE(ENOSYS)
-
-#ifdef __x86_64__
-#define CHECK_X32 BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), REFUSE(ENOSYS),
-#else
-#define CHECK_X32
-#endif
-
-#define DENY(name) UNLESS_EQUAL(SYS_##name, 1), REFUSE(EPERM)
+#define ALLOW ANSWER(SECCOMP_RET_ALLOW)
 
 #define NEW_NAMESPACES                                                                             \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-#define COMMON                                                                                    \
-	CHECK_ARCH, LOAD(nr), CHECK_X32 DENY(ptrace), DENY(process_vm_readv),                     \
-		DENY(process_vm_writev), DENY(mount), DENY(umount2), DENY(move_mount),            \
-		DENY(open_tree), DENY(fsopen), DENY(fsmount), DENY(fsconfig), DENY(fspick),       \
-		DENY(mount_setattr), DENY(pivot_root), DENY(reboot), DENY(kexec_load),            \
-		DENY(init_module), DENY(finit_module), DENY(delete_module), DENY(swapon),         \
-		DENY(swapoff), DENY(bpf), DENY(perf_event_open), DENY(userfaultfd), DENY(keyctl), \
-		DENY(add_key), DENY(request_key), DENY(setns), DENY(unshare),                     \
-		DENY(io_uring_setup), DENY(io_uring_enter), DENY(io_uring_register),              \
-		UNLESS_EQUAL(SYS_clone3, 1), REFUSE(ENOSYS), UNLESS_EQUAL(SYS_clone, 4),          \
-		LOAD_ARG(0), UNLESS_BITS(NEW_NAMESPACES, 1), REFUSE(EPERM), LOAD(nr),             \
-		UNLESS_EQUAL(SYS_ioctl, 4), LOAD_ARG(1), UNLESS_EQUAL(TIOCSTI, 1), REFUSE(EPERM), \
-		LOAD(nr)
+enum what { DENY, NO_SUCH, CLONE_FLAGS, TERMINAL, UNIX_ONLY };
 
-static const struct sock_filter with_net[] = { COMMON, ANSWER(SECCOMP_RET_ALLOW) };
-
-static const struct sock_filter without_net[] = {
-	COMMON,
-	UNLESS_EQUAL(SYS_socket, 3),
-	LOAD_ARG(0),
-	UNLESS_EQUAL(AF_UNIX, 2),
-	ANSWER(SECCOMP_RET_ALLOW),
-	ANSWER(SECCOMP_RET_ALLOW),
-	REFUSE(EACCES),
+struct rule {
+	int nr;
+	enum what what;
 };
 
-const struct sock_fprog *seccomp_filter(bool net)
-{
-	static const struct sock_fprog programs[] = {
-		{ ARRAY_SIZE(without_net), (struct sock_filter *)without_net },
-		{ ARRAY_SIZE(with_net), (struct sock_filter *)with_net },
-	};
+static const struct rule always[] = {
+	{ SYS_ptrace, DENY },
+	{ SYS_process_vm_readv, DENY },
+	{ SYS_process_vm_writev, DENY },
+	{ SYS_mount, DENY },
+	{ SYS_umount2, DENY },
+	{ SYS_move_mount, DENY },
+	{ SYS_open_tree, DENY },
+	{ SYS_fsopen, DENY },
+	{ SYS_fsmount, DENY },
+	{ SYS_fsconfig, DENY },
+	{ SYS_fspick, DENY },
+	{ SYS_mount_setattr, DENY },
+	{ SYS_pivot_root, DENY },
+	{ SYS_reboot, DENY },
+	{ SYS_kexec_load, DENY },
+	{ SYS_init_module, DENY },
+	{ SYS_finit_module, DENY },
+	{ SYS_delete_module, DENY },
+	{ SYS_swapon, DENY },
+	{ SYS_swapoff, DENY },
+	{ SYS_bpf, DENY },
+	{ SYS_perf_event_open, DENY },
+	{ SYS_userfaultfd, DENY },
+	{ SYS_keyctl, DENY },
+	{ SYS_add_key, DENY },
+	{ SYS_request_key, DENY },
+	{ SYS_setns, DENY },
+	{ SYS_unshare, DENY },
+	{ SYS_io_uring_setup, DENY },
+	{ SYS_io_uring_enter, DENY },
+	{ SYS_io_uring_register, DENY },
+	{ SYS_clone3, NO_SUCH },
+	{ SYS_clone, CLONE_FLAGS },
+	{ SYS_ioctl, TERMINAL },
+};
 
-	return &programs[net];
+static void add(struct seccomp_program *to, struct sock_filter code)
+{
+	if (to->n < ARRAY_SIZE(to->code))
+		to->code[to->n] = code;
+	to->n++;
+}
+
+/* Loads one argument and answers by it; the number is no longer needed then. */
+static void add_argument(struct seccomp_program *to, const struct rule *rule)
+{
+	if (rule->what == CLONE_FLAGS) {
+		add(to, LOAD_ARG(0));
+		add(to, JUMP(BPF_JSET, NEW_NAMESPACES, 0, 1));
+		add(to, REFUSE(EPERM));
+		add(to, ALLOW);
+	} else if (rule->what == TERMINAL) {
+		add(to, LOAD_ARG(1));
+		add(to, JUMP(BPF_JEQ, TIOCSTI, 0, 1));
+		add(to, REFUSE(EPERM));
+		add(to, ALLOW);
+	} else {
+		add(to, LOAD_ARG(0));
+		add(to, JUMP(BPF_JEQ, AF_UNIX, 0, 1));
+		add(to, ALLOW);
+		add(to, REFUSE(EACCES));
+	}
+}
+
+static void add_rule(struct seccomp_program *to, const struct rule *rule)
+{
+	size_t length = rule->what == DENY || rule->what == NO_SUCH ? 1 : 4;
+
+	add(to, JUMP(BPF_JEQ, (unsigned)rule->nr, 0, (unsigned char)length));
+	if (rule->what == DENY)
+		add(to, REFUSE(EPERM));
+	else if (rule->what == NO_SUCH)
+		add(to, REFUSE(ENOSYS));
+	else
+		add_argument(to, rule);
+}
+
+/*
+ * A search tree over the sorted numbers: the kernel runs the program once for every call
+ * number when it is installed, so a flat list of tests costs as much as starting a process.
+ */
+static void add_tree(struct seccomp_program *to, const struct rule *rules, size_t n)
+{
+	size_t half = n / 2, jump = to->n;
+
+	if (n <= 2) {
+		for (size_t i = 0; i < n; i++)
+			add_rule(to, &rules[i]);
+		add(to, ALLOW);
+		return;
+	}
+	add(to, ALLOW);
+	add_tree(to, rules, half);
+	if (jump < ARRAY_SIZE(to->code))
+		to->code[jump] = JUMP(BPF_JGE, (unsigned)rules[half].nr,
+				      (unsigned char)(to->n - jump - 1), 0);
+	add_tree(to, rules + half, n - half);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return ((const struct rule *)a)->nr - ((const struct rule *)b)->nr;
+}
+
+bool seccomp_build(bool net, struct seccomp_program *ret)
+{
+	struct rule rules[ARRAY_SIZE(always) + 1];
+	size_t n = ARRAY_SIZE(always);
+
+	memcpy(rules, always, sizeof(always));
+	if (!net)
+		rules[n++] = (struct rule){ SYS_socket, UNIX_ONLY };
+	qsort(rules, n, sizeof(*rules), by_number);
+	ret->n = 0;
+	/* 32-bit programs reach other calls by the same numbers: they are not run. */
+	add(ret, LOAD(offsetof(struct seccomp_data, arch)));
+	add(ret, JUMP(BPF_JEQ, OUR_ARCH, 1, 0));
+	add(ret, REFUSE(ENOSYS));
+	add(ret, LOAD_NR);
+	add(ret, JUMP(BPF_JGE, 0x40000000, 0, 1)); /* x32 */
+	add(ret, REFUSE(ENOSYS));
+	add_tree(ret, rules, n);
+	ret->program = (struct sock_fprog){ (unsigned short)ret->n, ret->code };
+	/* The longest jump must fit its eight bits. */
+	return ret->n < ARRAY_SIZE(ret->code) && ret->n < 256;
 }
 
 #else
 
-const struct sock_fprog *seccomp_filter(bool net)
+bool seccomp_build(bool net, struct seccomp_program *ret)
 {
 	(void)net;
-	return NULL;
+	(void)ret;
+	return false;
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/limits.h"
+#include "exec/loader.h"
 #include "exec/prim.h"
 
 #include <errno.h>
@@ -75,11 +76,11 @@ static int build(struct tool_run *tool, struct rye_err *err)
 	const struct item_env *items = run->exec->env.items;
 	struct item_ask ask = { .kind = RYE_TOOL, .id = run->request.id };
 	struct rye_item *item;
-	int r = rye_load(items, &ask, &item, err);
+	int r = loader_load(run->exec->loader, &ask, &item, err);
 
 	if (r)
 		return r;
-	r = chain_build(items, item, &tool->chain, err);
+	r = chain_build(run->exec->loader, item, &tool->chain, err);
 	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", item->id));
 	take_trace(run, &tool->chain.v[0]);
 	if (run->reply.trace)

@@ -1,41 +1,392 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placeholder pool: none is kept, every call starts a process.
+ * The pools: which parents there are, how many children wait, who gets one. A thread of its
+ * own starts parents, keeps children ready and lets idle pools go; a worker that wants a child
+ * takes one under the lock or, when one is just being made, waits a moment for it. A pool is
+ * freed by whoever lets go of it last.
  */
 #include "exec/warm.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/sha.h"
+#include "exec/inner.h"
+#include "exec/warm_parent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+/* Milliseconds a call waits for a child that is being forked; a new process takes longer. */
+#define PATIENCE_MS 30
+
+enum pool_state { POOL_WANTED, POOL_UP, POOL_OVER };
+
+struct warm_pool {
+	char key[SHA_HEX];
+	struct plan plan; /* what the parent is started with; frozen */
+	struct warm_parent parent; /* the pools' thread's alone */
+	enum pool_state state;
+	struct warm_worker ready[RYE_WARM_READY];
+	size_t nready, waiting; /* callers that wait for a child */
+	size_t taken; /* children out with callers, and one while it is in the list */
+	int64_t used_ms;
+	struct warm_pool *next;
+};
+
+struct warm {
+	pthread_mutex_t lock; /* everything below, and the pools but for their parents */
+	pthread_cond_t work, ready; /* for the thread; for callers */
+	struct warm_pool *pools;
+	char missed[SHA_HEX]; /* the last key nobody had */
+	char failed[SHA_HEX]; /* the last key whose parent was of no use, and when */
+	int64_t failed_ms;
+	struct exec *exec;
+	pthread_t thread;
+	bool running, stopping;
+};
 
 int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err)
 {
-	(void)exec;
-	(void)err;
-	*ret = NULL;
+	struct warm *warm = calloc(1, sizeof(*warm));
+	pthread_condattr_t attr;
+
+	if (!warm)
+		return rye_fail_sys(err, ENOMEM, "warm interpreters");
+	warm->exec = exec;
+	pthread_mutex_init(&warm->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&warm->work, &attr);
+	pthread_cond_init(&warm->ready, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret = warm;
 	return 0;
 }
 
-void warm_close(struct warm *warm)
+/* Everything a child is born with; the call's own things are not part of it. */
+static void key_of(const struct plan *plan, char ret[SHA_HEX])
 {
-	(void)warm;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	size_t loader = warm_loader_at(plan);
+
+	buf_addf(&text, "%s%c%s%c%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
+		 plan->confine.write);
+	for (size_t i = 1; i <= loader; i++)
+		buf_add(&text, plan->argv[i], strlen(plan->argv[i]) + 1);
+	json_put(&text, plan->preload, false);
+	for (size_t i = 0; i < plan->env.n; i++)
+		if (strncmp(plan->env.v[i], "RYE_TOOL_FD=", 12))
+			buf_add(&text, plan->env.v[i], strlen(plan->env.v[i]) + 1);
+	sha256_hex((struct rye_span){ text.data, text.len }, ret);
+}
+
+static char **copy_list(char *const *list)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (list[n])
+		n++;
+	copy = calloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < n; i++)
+		copy[i] = strdup(list[i]);
+	return copy;
+}
+
+static struct warm_pool *new_pool(const char *key, const struct plan *plan)
+{
+	struct warm_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	memcpy(pool->key, key, SHA_HEX);
+	pool->parent = (struct warm_parent){ .child = { -1, -1 }, .socket = -1 };
+	pool->plan = (struct plan){ .source_at = -1, .confine = plan->confine };
+	pool->plan.path = strdup(plan->path);
+	pool->plan.argv = copy_list(plan->argv);
+	pool->plan.loader = strdup(plan->loader);
+	pool->plan.preload = plan->preload ? json_deep_copy(plan->preload) : NULL;
+	env_copy(&pool->plan.env, &plan->env);
+	pool->taken = 1;
+	pool->used_ms = clock_ms();
+	return pool;
+}
+
+/* Called without the lock, by whoever let go last. */
+static void free_pool(struct warm *warm, struct warm_pool *pool)
+{
+	warm_parent_stop(warm->exec, &pool->parent, false);
+	plan_done(&pool->plan);
+	free(pool);
+}
+
+static void close_worker(struct warm_worker *worker)
+{
+	int fds[] = { worker->control, worker->in, worker->out, worker->err };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	worker->control = worker->in = worker->out = worker->err = -1;
+}
+
+static struct warm_pool *find(struct warm *warm, const char *key)
+{
+	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next)
+		if (pool->state != POOL_OVER && !strcmp(pool->key, key))
+			return pool;
+	return NULL;
+}
+
+/* ---- the pools' thread ---- */
+
+/* With the lock held: out of the list; true: nobody else holds it. */
+static bool unlist(struct warm *warm, struct warm_pool *pool)
+{
+	for (struct warm_pool **at = &warm->pools; *at; at = &(*at)->next) {
+		if (*at != pool)
+			continue;
+		*at = pool->next;
+		break;
+	}
+	pool->state = POOL_OVER;
+	for (size_t i = 0; i < pool->nready; i++) {
+		close_worker(&pool->ready[i]);
+		free(pool->ready[i].tmpdir);
+	}
+	pool->nready = 0;
+	pthread_cond_broadcast(&warm->ready);
+	return --pool->taken == 0;
+}
+
+/* With the lock held; given up while it works. */
+static void retire(struct warm *warm, struct warm_pool *pool)
+{
+	bool last = unlist(warm, pool);
+
+	pthread_mutex_unlock(&warm->lock);
+	if (last)
+		free_pool(warm, pool);
+	pthread_mutex_lock(&warm->lock);
+}
+
+/* With the lock held: not tried again for a while. */
+static void give_up(struct warm *warm, struct warm_pool *pool)
+{
+	memcpy(warm->failed, pool->key, SHA_HEX);
+	warm->failed_ms = clock_ms();
+	retire(warm, pool);
+}
+
+static void start_pool(struct warm *warm, struct warm_pool *pool)
+{
+	struct rye_err err = { 0 };
+	int r;
+
+	pthread_mutex_unlock(&warm->lock);
+	r = warm_parent_start(warm->exec, &pool->plan, &pool->parent, &err);
+	if (r)
+		log_line(warm->exec->env.log, RYE_LOG_WARN, "warm", "no warm interpreter: %s",
+			 err.msg);
+	pthread_mutex_lock(&warm->lock);
+	if (r)
+		give_up(warm, pool);
+	else
+		pool->state = POOL_UP;
+}
+
+static void fill_pool(struct warm *warm, struct warm_pool *pool)
+{
+	struct warm_worker worker;
+	/* Nobody is in a hurry while others wait ready. */
+	bool rehearse = pool->nready > 0 && !pool->waiting, ok;
+
+	pthread_mutex_unlock(&warm->lock);
+	ok = warm_parent_fork(&pool->parent, rehearse, &worker);
+	pthread_mutex_lock(&warm->lock);
+	if (!ok) {
+		give_up(warm, pool);
+		return;
+	}
+	worker.pool = pool;
+	pool->ready[pool->nready++] = worker;
+	pthread_cond_broadcast(&warm->ready);
+}
+
+/* With the lock held: one thing to do was done; false: nothing is to do now. */
+static bool do_something(struct warm *warm)
+{
+	int64_t now = clock_ms();
+
+	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
+		if (pool->state == POOL_WANTED)
+			start_pool(warm, pool);
+		else if (now - pool->used_ms > RYE_IDLE_S * 1000LL)
+			retire(warm, pool);
+		else if (pool->nready < RYE_WARM_READY)
+			fill_pool(warm, pool);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+static void *keep(void *arg)
+{
+	struct warm *warm = arg;
+	struct timespec until;
+
+	pthread_mutex_lock(&warm->lock);
+	while (!warm->stopping) {
+		if (do_something(warm))
+			continue;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += RYE_IDLE_S / 2;
+		if (warm->pools)
+			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
+		else
+			pthread_cond_wait(&warm->work, &warm->lock);
+	}
+	pthread_mutex_unlock(&warm->lock);
+	return NULL;
+}
+
+/* With the lock held. */
+static void ensure_thread(struct warm *warm)
+{
+	sigset_t all, before;
+
+	if (!warm->running) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		warm->running = pthread_create(&warm->thread, NULL, keep, warm) == 0;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_cond_signal(&warm->work);
+}
+
+/* ---- callers ---- */
+
+/* With the lock held: a place for one more pool, the one unused longest giving way. */
+static bool make_room(struct warm *warm)
+{
+	struct warm_pool *oldest = NULL;
+	size_t n = 0;
+
+	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
+		n++;
+		if (pool->state == POOL_UP && (!oldest || pool->used_ms < oldest->used_ms))
+			oldest = pool;
+	}
+	if (n < RYE_WARM_POOLS)
+		return true;
+	/* The thread sees that it is idle and lets it go. */
+	if (oldest && clock_ms() - oldest->used_ms > 1000)
+		oldest->used_ms = 0;
+	return false;
+}
+
+/* With the lock held. A process that answers one call and ends needs no pool. */
+static void miss(struct warm *warm, const char *key, const struct plan *plan)
+{
+	bool again = !strcmp(warm->missed, key);
+	bool bad = !strcmp(warm->failed, key) && clock_ms() - warm->failed_ms < RYE_IDLE_S * 1000LL;
+	struct warm_pool *pool;
+
+	memcpy(warm->missed, key, SHA_HEX);
+	if (warm->stopping || bad || (!again && !warm->exec->env.opt->scan) || !make_room(warm))
+		return;
+	pool = new_pool(key, plan);
+	if (!pool)
+		return;
+	pool->next = warm->pools;
+	warm->pools = pool;
+	ensure_thread(warm);
+}
+
+/* With the lock held: waits a moment for the child that is being made. */
+static bool wait_ready(struct warm *warm, struct warm_pool *pool)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += PATIENCE_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000L;
+	}
+	pool->taken++;
+	pool->waiting++;
+	while (!r && pool->state == POOL_UP && !pool->nready)
+		r = pthread_cond_timedwait(&warm->ready, &warm->lock, &until);
+	pool->waiting--;
+	pool->taken--;
+	return pool->state == POOL_UP && pool->nready;
 }
 
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)
 {
-	(void)warm;
-	(void)plan;
-	(void)ret;
-	return false;
+	char key[SHA_HEX];
+	struct warm_pool *pool, *dead = NULL;
+	bool got = false;
+
+	if (!warm || strcmp(plan->warm, "python-function") || !warm_loader_at(plan))
+		return false;
+	key_of(plan, key);
+	WITH_LOCK(&warm->lock) {
+		pool = find(warm, key);
+		if (!pool)
+			miss(warm, key, plan);
+		got = pool && pool->state == POOL_UP && (pool->nready || wait_ready(warm, pool));
+		if (got) {
+			*ret = pool->ready[--pool->nready];
+			pool->taken++;
+			pool->used_ms = clock_ms();
+			pthread_cond_signal(&warm->work);
+		} else if (pool && !pool->taken) {
+			dead = pool;
+		}
+	}
+	if (dead)
+		free_pool(warm, dead);
+	return got;
 }
 
-bool warm_send(struct warm_worker *worker, const struct warm_job *job)
+void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 {
-	(void)worker;
-	(void)job;
-	return false;
+	bool last = false;
+
+	close_worker(worker);
+	if (worker->tmpdir && !busy)
+		tmpdir_remove(worker->tmpdir);
+	free(steal(&worker->tmpdir));
+	WITH_LOCK(&warm->lock) {
+		last = --worker->pool->taken == 0;
+	}
+	if (last)
+		free_pool(warm, worker->pool);
 }
 
-void warm_drop(struct warm *warm, struct warm_worker *worker)
+void warm_close(struct warm *warm)
 {
-	(void)warm;
-	(void)worker;
+	if (!warm)
+		return;
+	pthread_mutex_lock(&warm->lock);
+	warm->stopping = true;
+	pthread_cond_signal(&warm->work);
+	pthread_mutex_unlock(&warm->lock);
+	if (warm->running)
+		pthread_join(warm->thread, NULL);
+	pthread_mutex_lock(&warm->lock);
+	while (warm->pools)
+		retire(warm, warm->pools);
+	pthread_mutex_unlock(&warm->lock);
+	pthread_cond_destroy(&warm->work);
+	pthread_cond_destroy(&warm->ready);
+	pthread_mutex_destroy(&warm->lock);
+	free(warm);
 }

@@ -38,7 +38,7 @@ void warm_close(struct warm *warm); /* ends all parents and waiting children */
 /* False: none to be had (soon enough); a pool is being started then. Start a process. */
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);
 bool warm_send(struct warm_worker *worker, const struct warm_job *job);
-/* Closes what is left of a taken worker. */
-void warm_drop(struct warm *warm, struct warm_worker *worker);
+/* Closes what is left of a taken worker; busy: something of the call may still live. */
+void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy);
 
 #endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a warm interpreter and asking it for children. Only the pools' own thread and, for
+ * stopping, warm_close call this; each wait has a bound, because the interpreter could be
+ * stuck in an import. Everything the interpreter is started with comes from a plan.
+ */
+#include "exec/warm_parent.h"
+
+#include "base/auto.h"
+#include "exec/capture.h"
+#include "exec/inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* Imports take tens of milliseconds; a machine under load takes more. */
+#define START_MS 10000
+/* One packet of the loader's text. */
+#define PIECE (32 << 10)
+
+size_t warm_loader_at(const struct plan *plan)
+{
+	for (size_t i = 2; plan->argv && plan->argv[0] && plan->argv[1] && plan->argv[i]; i++)
+		if (!strcmp(plan->argv[i - 1], "-c") && !strcmp(plan->argv[i], plan->loader))
+			return i;
+	return 0;
+}
+
+static bool send_packet(int fd, const char *kind, struct rye_span text)
+{
+	struct iovec parts[] = { { (void *)kind, strlen(kind) }, { (void *)text.ptr, text.len } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+
+	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)(strlen(kind) + text.len);
+}
+
+static bool introduce(const struct warm_parent *parent, const struct plan *plan)
+{
+	struct rye_span left = { plan->loader, strlen(plan->loader) };
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+
+	while (left.len) {
+		size_t n = left.len < PIECE ? left.len : PIECE;
+
+		if (!send_packet(parent->socket, "L", (struct rye_span){ left.ptr, n }))
+			return false;
+		left = (struct rye_span){ left.ptr + n, left.len - n };
+	}
+	if (json_is_array(plan->preload))
+		json_put(&names, plan->preload, false);
+	else
+		buf_adds(&names, "[]");
+	return !names.failed && names.len < PIECE &&
+	       send_packet(parent->socket, "M", (struct rye_span){ names.data, names.len });
+}
+
+/* flags of the plan, then -c and our program instead of the loader and what follows it */
+static char **parent_argv(const struct plan *plan, size_t loader)
+{
+	char **argv = calloc(loader + 2, sizeof(*argv));
+
+	if (!argv)
+		return NULL;
+	memcpy(argv, plan->argv, loader * sizeof(*argv));
+	argv[loader] = (char *)warm_program();
+	return argv;
+}
+
+/* The environment without what belongs to one call, with the box's directory. */
+static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret_row)
+{
+	char **v = calloc(plan->env.n + 2, sizeof(*v));
+	size_t n = 0;
+
+	*ret_row = NULL;
+	if (!v || (tmpdir && asprintf(ret_row, "TMPDIR=%s", tmpdir) < 0))
+		return v;
+	for (size_t i = 0; i < plan->env.n; i++)
+		if (strncmp(plan->env.v[i], "RYE_TOOL_FD=", 12) &&
+		    !(tmpdir && !strncmp(plan->env.v[i], "TMPDIR=", 7)))
+			v[n++] = plan->env.v[i];
+	if (*ret_row)
+		v[n++] = *ret_row;
+	return v;
+}
+
+/* Streams that cannot be sought, as a call's are: what is learnt of them stays true. */
+static int start(struct warm_parent *parent, const struct plan *plan, int theirs,
+		 struct rye_err *err)
+{
+	size_t loader = warm_loader_at(plan);
+	auto_free char **argv = parent_argv(plan, loader);
+	auto_free char *row = NULL;
+	auto_free char **envp = parent_env(plan, parent->box->tmpdir, &row);
+	struct spawn_ask ask = {
+		.path = plan->path,
+		.argv = argv,
+		.envp = envp,
+		.cwd = "/",
+		.extra = theirs,
+		.extra_at = 3,
+		.box = parent->box,
+	};
+	struct pipes pipes;
+	int r;
+
+	if (!argv || !envp || (parent->box->tmpdir && !row))
+		return rye_fail_sys(err, ENOMEM, "warm interpreter");
+	r = pipes_open(&pipes, true, err);
+	if (r)
+		return r;
+	ask.in = pipes.in[0];
+	ask.out = pipes.out[1];
+	ask.err = pipes.err[1];
+	r = spawn(&ask, &parent->child, err);
+	pipes_close(&pipes);
+	return r;
+}
+
+int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_parent *ret,
+		      struct rye_err *err)
+{
+	struct warm_parent parent = { .child = { -1, -1 }, .socket = -1 };
+	auto_close int theirs = -1;
+	struct timeval patience = { START_MS / 1000, 0 };
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rye_fail_sys(err, errno, "warm interpreter");
+	parent.socket = pair[0];
+	theirs = pair[1];
+	setsockopt(parent.socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	r = box_take(exec->boxes, plan->confine, &parent.box, err);
+	if (!r)
+		r = start(&parent, plan, theirs, err);
+	if (!r && !introduce(&parent, plan))
+		r = rye_fail(err, RYE_IO, "warm interpreter: it does not listen");
+	if (r) {
+		warm_parent_stop(exec, &parent, false);
+		return r;
+	}
+	*ret = parent;
+	return 0;
+}
+
+static bool send_four(int fd, bool rehearse, const int four[4])
+{
+	char packet[] = { rehearse ? 'R' : 'F' };
+	struct iovec part = { packet, 1 };
+	union {
+		char room[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(4 * sizeof(int));
+	memcpy(CMSG_DATA(head), four, 4 * sizeof(int));
+	return sendmsg(fd, &message, MSG_NOSIGNAL) == 1;
+}
+
+static pid_t read_pid(int fd)
+{
+	struct pollfd ready = { fd, POLLIN, 0 };
+	char text[32];
+	ssize_t n;
+
+	if (poll(&ready, 1, START_MS) != 1)
+		return -1;
+	n = recv(fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return -1;
+	text[n] = 0;
+	return (pid_t)atoi(text);
+}
+
+static void drop_worker(struct warm_worker *worker)
+{
+	int *fds[] = { &worker->control, &worker->in, &worker->out, &worker->err };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	if (worker->tmpdir)
+		rmdir(worker->tmpdir);
+	free(steal(&worker->tmpdir));
+}
+
+static bool make_tmpdir(struct warm_parent *parent, struct warm_worker *worker)
+{
+	if (!parent->box->tmpdir)
+		return true;
+	if (asprintf(&worker->tmpdir, "%s/%u", parent->box->tmpdir, ++parent->made) < 0) {
+		worker->tmpdir = NULL;
+		return false;
+	}
+	return mkdir(worker->tmpdir, 0700) == 0;
+}
+
+bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret)
+{
+	struct warm_worker worker = { .control = -1, .in = -1, .out = -1, .err = -1 };
+	struct pipes pipes;
+	int pair[2];
+
+	if (pipes_open(&pipes, true, NULL))
+		return false;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		pipes_close(&pipes);
+		return false;
+	}
+	worker.control = pair[0];
+	worker.in = pipes.in[1];
+	worker.out = pipes.out[0];
+	worker.err = pipes.err[0];
+	if (make_tmpdir(parent, &worker) &&
+	    send_four(parent->socket, rehearse,
+		      (int[]){ pipes.in[0], pipes.out[1], pipes.err[1], pair[1] }))
+		worker.pid = read_pid(parent->socket);
+	pipes_close_child(&pipes);
+	close(pair[1]);
+	if (worker.pid <= 0) {
+		drop_worker(&worker);
+		return false;
+	}
+	*ret = worker;
+	return true;
+}
+
+void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
+{
+	struct ended ended;
+
+	if (parent->socket >= 0)
+		close(parent->socket);
+	parent->socket = -1;
+	if (parent->child.pidfd >= 0) {
+		kill(parent->child.pid, SIGKILL);
+		spawn_reap(&parent->child, &ended);
+	}
+	box_give(exec->boxes, parent->box, busy);
+	parent->box = NULL;
+}
+
+static bool send_job(int fd, struct rye_span text, int source)
+{
+	struct iovec part = { (void *)text.ptr, text.len };
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &source, sizeof(int));
+	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)text.len;
+}
+
+bool warm_send(struct warm_worker *worker, const struct warm_job *job)
+{
+	size_t loader = warm_loader_at(job->plan);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text, "%s%c%s%c%s%c-c", job->plan->cwd, 0, job->mark + strlen("RYE_RUN="), 0,
+		 worker->tmpdir ? worker->tmpdir : "", 0);
+	for (char **arg = job->plan->argv + loader + 1; *arg; arg++) {
+		buf_addc(&text, 0);
+		buf_adds(&text, *arg);
+	}
+	return !text.failed && text.len <= PIECE &&
+	       send_job(worker->control, (struct rye_span){ text.data, text.len }, job->source);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm_parent.h: one interpreter that has done its imports and forks children on demand
+ * (warm_program.c is what it runs). Used by one thread at a time; no lock.
+ */
+#ifndef RYE_EXEC_WARM_PARENT_H
+#define RYE_EXEC_WARM_PARENT_H
+
+#include "exec/warm.h"
+
+#include "exec/sandbox.h"
+#include "exec/spawn.h"
+
+struct warm_parent {
+	struct child child; /* .pidfd -1: not started */
+	int socket; /* requests out, pids in */
+	struct box *box;
+	unsigned made; /* children so far: names of their directories */
+};
+
+/* What it is started with: the plan's program, flags, loader, modules and environment. */
+int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_parent *ret,
+		      struct rye_err *err);
+/*
+ * One more child, ready for a job; with `rehearse` it answers sooner and is ready later.
+ * False: the parent is of no use any more.
+ */
+bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
+/* Ends it and its waiting children; the box goes back when `busy` is false. */
+void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy);
+
+/* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
+size_t warm_loader_at(const struct plan *plan);
+const char *warm_program(void);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Python tools: cases 1 to 21 of the tool format (tools 12), each test named by its numbers.
+ * Every case runs twice: with a process started for the call, and with a warm interpreter;
+ * what a tool sees must not tell them apart.
+ */
+#include "exec_tools.h"
+
+static bool is_warm(struct exec_place *p)
+{
+	auto_said struct exec_said said = exec_run(p, "t/up", "{\"trace\":true}");
+	const json_t *trace = json_object_get(said.reply, "trace");
+	json_t *step;
+	size_t i;
+
+	assert_int_equal(said.code, RYE_OK);
+	assert_non_null(said.trace);
+	json_array_foreach(trace, i, step)
+	{
+		if (!strcmp(json_str(step, "step"), "spawn"))
+			return json_is_true(json_object_get(step, "warm"));
+	}
+	return false;
+}
+
+static int warm_setup(void **state)
+{
+	struct exec_place *p = test_calloc(1, sizeof(*p));
+	int i = 0;
+
+	exec_place_make(p);
+	p->opt.scan = true;
+	exec_place_open(p);
+	exec_function(p, "t/up.py", "return {'success': True}");
+	while (!is_warm(p))
+		if (++i > 100)
+			fail_msg("no warm interpreter after 100 calls");
+	*state = p;
+	return 0;
+}
+
+static void function(struct exec_place *p, const char *body)
+{
+	exec_function(p, "t/a.py", body);
+}
+
+static void case_1_to_5_parameters(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success':True,'params':p}");
+	exec_wants(p, "{\"a\":1,\"s\":\"x\"}",
+		   "{\"status\":\"success\",\"type\":\"tool\",\"item_id\":\"t/a\","
+		   "\"data\":{\"params\":{\"a\":1,\"s\":\"x\"}},"
+		   "\"chain\":[\"t/a\",\"rye/core/runtimes/python/function\","
+		   "\"rye/core/primitives/execute\"],"
+		   "\"metadata\":{\"canonical_ref\":\"tool:t/a\"}}");
+	exec_wants(p,
+		   "{\"timeout\":9,\"cwd\":\"/x\",\"env\":{},\"server\":1,\"tool_name\":1,"
+		   "\"project_path\":1,\"__d\":1,\"command\":\"c\",\"args\":[1]}",
+		   "{\"data\":{\"params\":{\"command\":\"c\",\"args\":[1]}}}");
+	exec_wants(p, "{\"input_data\":\"{\\\"hij\\\":1}\"}",
+		   "{\"data\":{\"params\":{\"input_data\":\"{\\\"hij\\\":1}\"}}}");
+	exec_wants(p, "{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME ${lower}\"}",
+		   "{\"data\":{\"params\":{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME "
+		   "${lower}\"}}}");
+	exec_wants(p, "{\"a\":\"{project_path}\",\"b\":\"}{project_path}\",\"c\":\"{tool_path}\"}",
+		   "{\"data\":{\"params\":{\"a\":\"{project_path}\",\"b\":\"}{project_path}\","
+		   "\"c\":\"{tool_path}\"}}}");
+}
+
+static void case_2_declared_reserved(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_python(p, "t/a.py", "function",
+		    "CONFIG_SCHEMA = {'type':'object','properties':{'cwd':{'type':'string'},"
+		    "'timeout':{'type':'integer'}}}\n"
+		    "def execute(p, q):\n    return {'success':True,'params':p}\n");
+	exec_wants(p, "{\"timeout\":9,\"cwd\":\"/x\",\"env\":{}}",
+		   "{\"data\":{\"success\":true,\"params\":{\"timeout\":9,\"cwd\":\"/x\"}}}");
+}
+
+static void case_6_to_9_values(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return None");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"stdout\":\"{}\\n\",\"stderr\":\"\","
+		   "\"return_code\":0}}");
+	function(p, "return [1,2]");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"result\":[1,2],\"stdout\":\"[1, 2]\\n\","
+		   "\"return_code\":0}}");
+	function(p, "return []");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"result\":[],\"stdout\":\"[]\\n\"}}");
+	function(p, "return 'hi'");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"result\":\"hi\"}}");
+}
+
+static void case_10_to_12_streams(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	function(p, "print('noise')\nreturn {'success':True}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"stdout\":\"noise\\n{\\\"success\\\": "
+		   "true}\\n\"}}");
+	function(p, "raise ValueError('no')");
+	buf_addf(&want, "  File \"%s/.ai/tools/t/a.py\", line 10, in execute\n", p->place.project);
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+		const char *error = json_str(said.reply, "error");
+
+		exec_check(&said, "{\"status\":\"error\",\"data\":{\"stdout\":\"\","
+				  "\"return_code\":1},\"error\":\"~ValueError: no\\n\"}");
+		assert_int_equal(strncmp(error,
+					 "Traceback (most recent call last):\n  File "
+					 "\"<string>\", line ",
+					 55),
+				 0);
+		assert_non_null(strstr(error, want.data));
+		/* the loader's frame and the tool's, nothing of ours */
+		assert_null(strstr(strstr(error, "<string>") + 1, "<string>"));
+	}
+	function(p, "import sys\nprint('{\"success\": true}')\nsys.exit(3)");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Tool exited with code 3\","
+		   "\"data\":{\"success\":true}}");
+	function(p, "import sys\nsys.exit('words')");
+	exec_wants(p, "{}", "{\"error\":\"words\\n\",\"data\":{\"return_code\":1}}");
+	function(p, "import os\nos._exit(7)");
+	exec_wants(p, "{}", "{\"data\":{\"return_code\":7}}");
+	function(p, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)");
+	exec_wants(p, "{}", "{\"data\":{\"return_code\":-1,\"signal\":9}}");
+}
+
+static void case_13_to_17_success(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success': False, 'error': 'bad', 'x': 1}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"bad\",\"data\":{\"success\":false,\"x\":1}}");
+	function(p, "return {'x': 1}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"x\":1}}");
+	function(p, "return {'success': None}");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"Tool reported failure\"}");
+	exec_python(p, "t/a.py", "function",
+		    "import asyncio\nasync def execute(p, q):\n"
+		    "    await asyncio.sleep(0)\n    return {'success': True, 'q': 1}\n");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"q\":1}}");
+	exec_python(p, "t/a.py", "function", "def other(): pass\n");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"~No execute() in /\","
+		   "\"data\":{\"return_code\":1}}");
+}
+
+static void case_18_19_json_and_names(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	function(p, "return {'success':True,'n':float('nan'),'i':[float('-inf')],'s':{1},"
+		    "'b':b'x','big':2**70,'text':'NaN \\ud800 é'}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"n\":null,\"i\":[null],\"s\":\"{1}\","
+		   "\"b\":\"b'x'\",\"big\":1.1805916207174113e21,\"text\":\"NaN \\ufffd é\"}}");
+	function(p, "import sys, os\n"
+		    "return {'success':True,'name':__name__,'argv':sys.argv,'q':q,"
+		    "'cwd':os.getcwd(),'main':sys.modules['__main__'].__name__,"
+		    "'mod':'tool' in sys.modules,'path0':sys.path[0],'fd':os.environ.get("
+		    "'RYE_TOOL_FD'),'sid':os.getsid(0)==os.getpid(),'file':__file__}");
+	buf_addf(&want,
+		 "{\"data\":{\"name\":\"tool\",\"argv\":[\"-c\",\"%s/.ai/tools/t/a.py\",\"%s\"],"
+		 "\"q\":\"%s\",\"cwd\":\"%s\",\"main\":\"__main__\",\"mod\":false,"
+		 "\"fd\":null,\"sid\":true,\"file\":\"%s/.ai/tools/t/a.py\"}}",
+		 p->place.project, p->place.project, p->place.project, p->place.project,
+		 p->place.project);
+	exec_wants(p, "{}", want.data);
+}
+
+/* What an ordinary exit does: threads joined, atexit, files of the module's own flushed. */
+static void case_19_exit(void **state)
+{
+	struct exec_place *p = *state;
+	char path[300], text[64] = "";
+	FILE *file;
+
+	exec_python(p, "t/a.py", "function",
+		    "import atexit, threading, time\n"
+		    "out = open('left.txt', 'w')\n"
+		    "def late():\n    time.sleep(0.05); out.write('thread ')\n"
+		    "atexit.register(lambda: out.write('atexit'))\n"
+		    "def execute(p, q):\n    threading.Thread(target=late).start()\n"
+		    "    return {'success': True}\n");
+	exec_wants(p, "{}", "{\"status\":\"success\"}");
+	snprintf(path, sizeof(path), "%s/left.txt", p->place.project);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_string_equal(text, "thread atexit");
+}
+
+static void case_20_21_script(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	exec_python(p, "t/a.py", "script",
+		    "import sys, json\n"
+		    "print(json.dumps({'argv':sys.argv[1:],'in':json.load(sys.stdin),"
+		    "'n':__name__}))\n");
+	buf_addf(&want,
+		 "{\"data\":{\"argv\":[\"--project-path\",\"%s\"],\"in\":{\"a\":1},"
+		 "\"n\":\"__main__\"}}",
+		 p->place.project);
+	exec_wants(p, "{\"a\":1}", want.data);
+	exec_python(p, "t/a.py", "script",
+		    "import argparse, json\n"
+		    "def execute(params, project_path):\n"
+		    "    return {'success': True, 'got': params, 'at': project_path}\n"
+		    "if __name__ == '__main__':\n"
+		    "    parser = argparse.ArgumentParser()\n"
+		    "    parser.add_argument('--params', required=True)\n"
+		    "    parser.add_argument('--project-path', required=True)\n"
+		    "    args = parser.parse_args()\n"
+		    "    print(json.dumps(execute(json.loads(args.params), args.project_path)))\n");
+	exec_wants(p, "{\"a\":1}", "{\"status\":\"success\",\"data\":{\"got\":{\"a\":1}}}");
+}
+
+static void case_43_timeout_of_python(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "import time\nprint('x', flush=True)\ntime.sleep(30)");
+	exec_wants(p, "{\"timeout\":0.3}",
+		   "{\"error\":\"Command timed out after 0.3 seconds\\n\","
+		   "\"data\":{\"stdout\":\"x\\n\",\"return_code\":-1}}");
+}
+
+static void state_is_not_shared(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "import os, json\n"
+		    "seen = [os.environ.get('LEFT'), getattr(json, 'left', None)]\n"
+		    "os.environ['LEFT'] = 'x'\njson.left = 'x'\nos.chdir('/')\n"
+		    "return {'success': True, 'seen': seen, 'tmp': os.environ['TMPDIR']}");
+	exec_wants(p, "{}", "{\"data\":{\"seen\":[null,null]}}");
+	exec_wants(p, "{}", "{\"data\":{\"seen\":[null,null]}}");
+}
+
+static void background_of_python(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "import subprocess\nsubprocess.Popen(['sleep', '2'])\n"
+		    "return {'success': True}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"metadata\":{\"background_children\":1}}");
+}
+
+#define both(name)                                                        \
+	cmocka_unit_test_setup_teardown(name, exec_setup, exec_teardown), \
+		cmocka_unit_test_setup_teardown(name, warm_setup, exec_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		both(case_1_to_5_parameters),
+		both(case_2_declared_reserved),
+		both(case_6_to_9_values),
+		both(case_10_to_12_streams),
+		both(case_13_to_17_success),
+		both(case_18_19_json_and_names),
+		both(case_19_exit),
+		exec_test(case_20_21_script),
+		both(case_43_timeout_of_python),
+		both(state_is_not_shared),
+		both(background_of_python),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
