@@ -142,19 +142,30 @@ static struct rye_span line_at(struct rye_span text, struct rye_span *ret_whole)
 	return (struct rye_span){ text.ptr, n };
 }
 
+static bool take_fields(struct rye_span *s, struct sig_head *head)
+{
+	return take(s, "rye:signed:") && take_stamp(s, &head->stamp) && take(s, ":") &&
+	       take_hex(s, 64, &head->hash) && take(s, ":") && take_sig(s, &head->sig) &&
+	       take(s, ":") && take_hex(s, 16, &head->fp);
+}
+
 static bool take_signed(struct sig_rule rule, struct rye_span text, struct sig_head *head)
 {
 	struct rye_span whole, s = line_at(text, &whole);
 
-	if (!take(&s, styles[rule.style].open) || !take(&s, "rye:signed:") ||
-	    !take_stamp(&s, &head->stamp) || !take(&s, ":") || !take_hex(&s, 64, &head->hash) ||
-	    !take(&s, ":") || !take_sig(&s, &head->sig) || !take(&s, ":") ||
-	    !take_hex(&s, 16, &head->fp))
+	if (!take(&s, styles[rule.style].open) || !take_fields(&s, head))
 		return false;
 	take_provider(&s, head);
 	head->junk = !span_eq(s, styles[rule.style].close);
 	head->line = whole;
 	return true;
+}
+
+bool sig_fields_of(struct rye_span text, struct sig_head *ret)
+{
+	*ret = (struct sig_head){ 0 };
+	ret->line = text;
+	return take_fields(&text, ret) && !text.len;
 }
 
 #define BINDING_SIG 86 /* characters of 64 bytes in unpadded base64url */

@@ -45,6 +45,8 @@ struct sig_head {
 };
 
 void sig_head_of(struct sig_rule rule, struct rye_span text, struct sig_head *ret);
+/* "rye:signed:…" alone, nothing before or behind it (JSON documents); False: it is not. */
+bool sig_fields_of(struct rye_span text, struct sig_head *ret);
 
 /*
  * The text without old lines, as hashing (items 2.3) wants it: `kiwi-mcp` and `validated` lines

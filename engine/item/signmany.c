@@ -245,37 +245,67 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 		batch->stop = batch->ask->fn(batch->ask->arg, &verdict, batch->done, batch->total);
 }
 
+/* An id without a star is that item, found as any other request finds it. */
+static int add_one(struct batch *batch, enum rye_kind kind, const char *id, json_t *paths,
+		   struct rye_err *err)
+{
+	const struct item_ask where = { .kind = kind, .id = id, .only = batch->ask->space };
+	struct located at;
+	int r = space_locate(batch->env->spaces, &where, &at, err);
+
+	if (r < 0)
+		return r;
+	close(at.fd);
+	json_array_append_new(paths, json_string(at.path));
+	return 0;
+}
+
+static int collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], struct rye_err *err)
+{
+	const char *pattern = batch->ask->pattern, *id = NULL;
+	enum rye_kind only = pattern ? id_split(pattern, &id) : RYE_KIND__MAX;
+
+	if (pattern && only == RYE_KIND__MAX)
+		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>", pattern);
+	if (pattern && !sign_is_glob(id)) {
+		paths[only] = json_array();
+		return add_one(batch, only, id, paths[only], err);
+	}
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (only == RYE_KIND__MAX || kind == (int)only)
+			paths[kind] = sign_find(batch->ask->space, (enum rye_kind)kind, id);
+	return 0;
+}
+
+static void sign_each(struct batch *batch, json_t *paths[RYE_KIND__MAX])
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		batch->total += json_array_size(paths[kind]);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		for (size_t i = 0; i < json_array_size(paths[kind]) && !batch->stop; i++)
+			sign_one(batch, (enum rye_kind)kind,
+				 json_string_value(json_array_get(paths[kind], i)));
+}
+
 int sign_many(const struct item_env *env, const struct sign_many *ask, struct rye_err *err)
 {
 	__attribute__((cleanup(batch_done))) struct batch batch = { .env = env, .ask = ask };
-	const char *glob = NULL;
-	enum rye_kind only = ask->pattern ? id_split(ask->pattern, &glob) : RYE_KIND__MAX;
 	json_t *paths[RYE_KIND__MAX] = { 0 };
 	int r;
 
-	if (ask->pattern && only == RYE_KIND__MAX)
-		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>",
-				ask->pattern);
 	if (ask->space->type == RYE_SYSTEM)
 		return rye_fail(err, RYE_READ_ONLY,
 				"System space items are immutable and cannot be signed. Copy to "
 				"project or user space first.");
 	r = keystore_load(env->spaces, &batch.key, err);
-	if (r < 0)
-		return r;
+	if (!r)
+		r = collect(&batch, paths, err);
+	if (!r)
+		sign_each(&batch, paths);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		if (only == RYE_KIND__MAX || kind == (int)only) {
-			paths[kind] = sign_find(ask->space, (enum rye_kind)kind, glob);
-			batch.total += json_array_size(paths[kind]);
-		}
-	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
-		for (size_t i = 0; i < json_array_size(paths[kind]) && !batch.stop; i++)
-			sign_one(&batch, (enum rye_kind)kind,
-				 json_string_value(json_array_get(paths[kind], i)));
 		json_decref(paths[kind]);
-	}
-	if (!batch.total)
-		return rye_fail(err, RYE_NOT_FOUND, "nothing to sign%s%.200s",
-				ask->pattern ? " matches " : "", ask->pattern ? ask->pattern : "");
-	return 0;
+	if (!r && !batch.total)
+		r = rye_fail(err, RYE_NOT_FOUND, "nothing to sign%s%.200s",
+			     ask->pattern ? " matches " : "", ask->pattern ? ask->pattern : "");
+	return r;
 }

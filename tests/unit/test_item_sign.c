@@ -617,6 +617,14 @@ static void whole_space(void **state)
 	heard = (struct heard){ 0 };
 	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
 	assert_int_equal(heard.good, 1);
+	/* a plain id is that item alone */
+	place_put(p.project, "tools/other/b2.py", "binding/b2.py");
+	many.pattern = "tool:vec/b2";
+	heard = (struct heard){ 0 };
+	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(heard.total, 1);
+	many.pattern = "tool:b2";
+	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
 	many.pattern = "config:**/*";
 	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
 	many.pattern = "vec/*";

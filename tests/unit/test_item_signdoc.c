@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Signed JSON documents and digests: the format's case T34, scopes, what breaks them. */
+#include "item_place.h"
+
+#include "item/signdoc.h"
+
+#define REF "state:threads/a/b-1/thread.json"
+#define TEXT                                                                                      \
+	"{\"x\":null,\"u\":\"\\u00e9\",\"thread_id\":\"a/b-1\",\"status\":\"completed\",\"n\":1," \
+	"\"l\":[1,\"2\"],\"f\":0.5}"
+#define LINE                                                                                      \
+	"rye:signed:2026-01-02T03:04:05Z:"                                                        \
+	"781b4793af1217e93a85034cadb69ca1388b87de31952705e40e1bfed469caa0:"                       \
+	"p61eDUPK9A3YWyOEWx-eonXG_u-Hix1cqCpgvRGiCTs5Fa_AHHMackWDawjzBsAAVY2_k3kV3MNGlswdRaMqDw:" \
+	"f0ff50dacf109dea"
+
+static void T34_document_of_the_format(void **state)
+{
+	auto_key struct key_secret key = { 0 };
+	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
+	struct place p;
+
+	place_vectors(&p);
+	place_open(&p, false);
+	place_key(0, &key);
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), -RYE_UNSIGNED);
+	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
+	assert_string_equal(json_str(doc, "_signature"), LINE);
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), 0);
+	/* again: the old signature is no part of the content */
+	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
+	assert_string_equal(json_str(doc, "_signature"), LINE);
+	place_drop(&p);
+}
+
+static void changed_documents(void **state)
+{
+	static const char *const lines[] = { LINE " ", " " LINE, LINE "|a@b", "" };
+	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
+	struct rye_err err;
+	struct place p;
+
+	place_vectors(&p);
+	place_open(&p, false);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		json_sets(doc, "_signature", lines[i]);
+		assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_UNSIGNED);
+	}
+	json_sets(doc, "_signature", LINE);
+	json_object_set_new(doc, "n", json_integer(2));
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_MODIFIED);
+	assert_string_equal(err.msg, "Content modified since signing: " REF);
+	json_object_set_new(doc, "n", json_integer(1));
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), 0);
+	json_object_set_new(doc, "n", json_real(1.0));
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_MODIFIED);
+	place_drop(&p);
+}
+
+static void keys_and_scopes(void **state)
+{
+	auto_key struct key_secret key2 = { 0 };
+	auto_key struct key_secret key3 = { 0 };
+	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
+	struct place p;
+
+	place_vectors(&p);
+	place_put(p.user, "config/keys/trusted/" KEY2 ".toml", "binding/" KEY2 ".toml");
+	place_open(&p, false);
+	place_key(0x20, &key2);
+	place_key(0x40, &key3);
+	assert_int_equal(signdoc_sign(&key2, doc, NULL, NULL), 0);
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), 0);
+	assert_int_equal(signdoc_verify(p.trust, "tool:a/b", doc, NULL), -RYE_UNTRUSTED);
+	assert_int_equal(signdoc_verify(p.trust, "knowledge:a", doc, NULL), -RYE_UNTRUSTED);
+	assert_int_equal(signdoc_sign(&key3, doc, NULL, NULL), 0);
+	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), -RYE_UNTRUSTED);
+	place_drop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(T34_document_of_the_format),
+		cmocka_unit_test(changed_documents),
+		cmocka_unit_test(keys_and_scopes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
