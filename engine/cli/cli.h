@@ -51,6 +51,7 @@ struct cli_verb {
 	const char *usage; /* what follows the name */
 	const char *help; /* one line */
 	const char *more; /* paragraphs of --help, or NULL */
+	const char *seek; /* what helps when something is not found, or NULL */
 	unsigned flags;
 	int min, max; /* operands; max -1: any number */
 	bool hidden;

@@ -54,7 +54,8 @@ static void out_cell(const char *text)
 void out_json(const json_t *value)
 {
 	bool person = isatty(STDOUT_FILENO);
-	char *text = json_dumps(value, JSON_ENCODE_ANY | (person ? JSON_INDENT(2) : 0));
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) |
+					       (person ? JSON_INDENT(2) : JSON_COMPACT));
 
 	if (text)
 		puts(text);
@@ -148,11 +149,15 @@ void out_rows(struct cli *cli, const json_t *rows, const struct out_column *colu
 bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
 {
 	const char *text = rye_code_remedy(code);
-	const char *slot = strstr(text, "REF");
+	const char *command = strstr(text, ": ryefs "), *slot;
 
-	if (code == RYE_OK || code == RYE_DENIED || code == RYE_IO || code == RYE_UNSUPPORTED ||
-	    code == RYE_TOOL_FAILED)
+	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
+	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED)
 		return false;
+	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
+	if (command && !strstr(command + 1, ": ryefs "))
+		text = command + strlen(": ");
+	slot = strstr(text, "REF");
 	while (ref && slot) {
 		buf_add(ret, text, (size_t)(slot - text));
 		buf_adds(ret, ref);
@@ -191,6 +196,19 @@ static void fail_json(const char *code, const char *message, const char *mend)
 	out_json(answer);
 }
 
+/* A tool's own words often end in line ends; a sentence of ours does not. */
+static void put_message(const char *message)
+{
+	size_t n = strlen(message);
+	auto_free char *text = NULL;
+
+	while (n && (message[n - 1] == '\n' || message[n - 1] == ' '))
+		n--;
+	text = strndup(message, n);
+	out_text(stderr, text ? text : message);
+	putc('\n', stderr);
+}
+
 static void fail_text(struct cli *cli, const char *message, const char *mend)
 {
 	fflush(stdout);
@@ -198,8 +216,7 @@ static void fail_text(struct cli *cli, const char *message, const char *mend)
 		fputs("\r\033[K", stderr);
 	cli->in_bar = false;
 	fprintf(stderr, "ryefs %s: ", cli->verb->name);
-	out_text(stderr, message);
-	putc('\n', stderr);
+	put_message(message);
 	if (!mend)
 		return;
 	fputs("mend with: ", stderr);
@@ -214,9 +231,8 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "ryefs ");
 	const char *mend = NULL;
 
-	if (err->code == RYE_INVALID && !told) {
-		buf_addf(&text, "ryefs %s --help", cli->verb->name);
-		mend = text.failed ? NULL : text.data;
+	if (err->code == RYE_NOT_FOUND) {
+		mend = told ? NULL : cli->verb->seek;
 	} else if (!told && cli_remedy(err->code, ref, &text)) {
 		mend = text.data;
 	}

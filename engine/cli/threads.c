@@ -92,20 +92,33 @@ static int add_fact(void *arg, const char *name)
 	return 0;
 }
 
-static void print_facts(json_t *all)
+static void print_fact(const char *name, const char *text)
 {
+	printf("%-12s ", name);
+	out_text(stdout, text);
+	putchar('\n');
+}
+
+/* For people: what is short, the parameters, then what came out. */
+static void print_facts(struct cli *cli, const char *id, json_t *all)
+{
+	const json_t *request = json_object_get(all, "request.json");
+	auto_free char *parameters = json_dumps(json_object_get(request, "parameters"), 0);
+	struct rye_blob *output = NULL;
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(all, name, value)
-	{
-		auto_free char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(2));
-
-		if (str_ends(name, ".json"))
-			printf("%s:\n%s\n", name, text ? text : "");
-		else
-			printf("%-14s %s\n", name, json_string_value(value));
-	}
+	json_object_foreach(all, name, value) if (json_is_string(value) &&
+						  json_string_length(value) &&
+						  strcmp(name, "output"))
+		print_fact(name, json_string_value(value));
+	if (parameters)
+		print_fact("parameters", parameters);
+	if (rye_thread_file(cli->rye, id, "output", &output, NULL))
+		return;
+	puts("output:");
+	out_blob(stdout, output);
+	rye_blob_unref(output);
 }
 
 static int show(struct cli *cli, const char *id)
@@ -120,7 +133,7 @@ static int show(struct cli *cli, const char *id)
 	if (cli->opt.json)
 		out_json(all);
 	else
-		print_facts(all);
+		print_facts(cli, id, all);
 	return CLI_OK;
 }
 

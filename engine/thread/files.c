@@ -106,6 +106,9 @@ static int open_view(struct threads *threads, const char *id, struct view *ret, 
 
 	if (!r)
 		r = threads_registry(threads, false, &db, err);
+	/* a project that has never had a thread */
+	if (r && err && err->sys == ENOENT)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
 	if (!r)
 		r = registry_get(db, id, false, &ret->row, err);
 	if (r)
