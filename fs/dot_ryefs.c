@@ -17,8 +17,8 @@
 #include "text.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const names[] = { "doctor", "errors", "log", "stats.json", "version", NULL };
 
@@ -151,7 +151,7 @@ static struct rye_blob *stats(struct front *front)
 	nodes_count(front->nodes, &nodes);
 	rye_counts(front->rye, &counts);
 	clock_gettime(CLOCK_REALTIME, &now);
-	text_addf(&text, "{\"uptime_s\":%lld,\"requests\":{",
+	text_addf(&text, "{\"pid\":%ld,\"uptime_s\":%lld,\"requests\":{", (long)getpid(),
 		  (long long)(now.tv_sec - front->started.tv_sec));
 	for (int i = 0; i < STAT__MAX; i++)
 		text_addf(&text, "%s\"%s\":%llu", i ? "," : "", stats_name(i),

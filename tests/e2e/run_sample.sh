@@ -1,50 +1,50 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# scripts/run: the job through the command line; mounted, where that is possible, twice in a
-# row, the mount left up; a workspace of one's own.
-set -u
-tmp=$(mktemp -d)
-export TMPDIR=$tmp HOME=$tmp RYE_NO_BUILD=1
+# scripts/run: the job through the command line; mounted, twice in a row, with the mount left
+# up; a workspace of one's own.
+. "$(dirname "$0")/lib.sh"
+
 BUILD=$(dirname "$RYEFS")
-export BUILD
-run=$RYE_TEST_SRC/../scripts/run
+export BUILD TMPDIR=$T HOME=$T RYE_NO_BUILD=1
+run=$SRC/../scripts/run
 
-mounts() { awk -v tmp="$tmp/" '/ - fuse\.ryefs / && index($5, tmp) == 1 {print $5}' /proc/self/mountinfo; }
-finish() {
-  for m in $(mounts); do
-    "$RYEFS" umount "$m"
-  done
-  rm -rf "$tmp"
+mounts() { awk -v here="$T/" '/ - fuse\.ryefs / && index($5, here) == 1 {print $5}' /proc/self/mountinfo; }
+says() { # TEXT: among what the last script said
+  grep -qF -- "$1" "$T/log"
+  result $? "it says: $1"
 }
-trap finish EXIT
-fault() {
-  echo "run_sample: $*"
-  cat "$tmp/log"
-  exit 1
+script() { # TEXT ARG...
+  local text=$1 rc
+  shift
+  timeout 60 "$run" "$@" >"$T/log" 2>&1
+  rc=$?
+  result "$rc" "$text"
+  [ "$rc" = 0 ] || sed 's/^/# /' "$T/log"
 }
-wants() { grep -qF -- "$1" "$tmp/log" || fault "the output lacks: $1"; }
 
-"$run" --no-fuse >"$tmp/log" 2>&1 || fault "--no-fuse ended with $?"
-wants "6 words; longest: not, be, or"
-wants "the text holds no word"
-wants "mend with: ryefs sign knowledge:sample/doubtful"
-wants "done at last"
-
-"$run" one >"$tmp/log" 2>&1 && fault "one operand was accepted"
-(exec 3<>/dev/fuse) 2>/dev/null || exit 0
+script "through the command line" --no-fuse
+says "6 words; longest: not, be, or"
+says "the text holds no word"
+says "Fix: ryefs sign knowledge:sample/doubtful"
+says "done at last"
+is "nothing is mounted" "$(mounts)" ""
 
 for turn in first second; do
-  "$run" >"$tmp/log" 2>&1 || fault "the $turn run ended with $?"
-  wants "6 words; longest: not, be, or"
-  wants "Greet Ann in a dry tone"
-  wants "doubtful.md -> .why/EBADMSG: "
-  wants "Bad message"
-  wants "done at last"
-  [ "$(mounts | wc -l)" = 1 ] || fault "there are $(mounts | wc -l) mounts after the $turn run"
+  script "mounted, the $turn time"
+  says "6 words; longest: not, be, or"
+  says "Greet Ann in a dry tone"
+  says "doubtful.md -> .why/EBADMSG: "
+  says "Bad message"
+  says "done at last"
+  is "one mount stays up" "$(mounts | wc -l)" 1
 done
 
-mkdir "$tmp/own"
-"$RYEFS" init -q "$tmp/own" >/dev/null
-"$run" "$tmp/own" "$tmp/at" >"$tmp/log" 2>&1 || fault "a workspace of one's own: $?"
-[ -e "$tmp/at/README.md" ] || fault "$tmp/at is not mounted"
-exit 0
+mkdir "$T/own"
+"$RYEFS" init -q "$T/own" >/dev/null
+script "a workspace of one's own" "$T/own" "$T/at"
+ok "it is mounted" test -e "$T/at/README.md"
+not_ok "one operand is too few" "$run" one
+for m in $(mounts); do
+  ok "umount" "$RYEFS" umount "$m"
+done
+finish

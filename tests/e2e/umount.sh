@@ -1,59 +1,51 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ryefs umount: idle, with a writer that waits for its run, with a shell inside, after the
+# ryefs umount: idle, with a writer that waits for its run, with somebody inside, after the
 # daemon's death.
-set -u
-(exec 3<>/dev/fuse) 2>/dev/null || exit 77
-tmp=$(mktemp -d)
-export HOME=$tmp
-mnt=$tmp/mnt
-trap 'fusermount3 -uzq "$mnt" 2>/dev/null; rm -rf "$tmp"' EXIT
-fault() {
-  echo "umount: $*"
-  exit 1
+. "$(dirname "$0")/lib.sh"
+
+export HOME=$T USER_SPACE=$T/home
+mnt=$T/mnt
+mkdir "$mnt" "$USER_SPACE"
+ok "a sample workspace" "$RYEFS" init -q --sample "$T/work"
+gone() { ! mounted "$mnt"; }
+up() { "$RYEFS" "$T/work" "$mnt" 2>/dev/null; }
+status() {
+  "$@" >/dev/null 2>"$T/said"
+  echo $?
 }
-mounted() { grep -qF " $mnt " /proc/self/mountinfo; }
-mount() { "$RYEFS" "$tmp/work" "$mnt" 2>"$tmp/err" || fault "cannot mount: $(cat "$tmp/err")"; }
 
-mkdir "$mnt"
-"$RYEFS" init -q --sample "$tmp/work" >/dev/null || fault "init"
+up
+ok "idle" timeout 10 "$RYEFS" umount "$mnt"
+ok "it is gone" gone
+is "not mounted any more: status 3" "$(status "$RYEFS" umount "$mnt")" 3
+like "and a sentence" "$(cat "$T/said")" "ryefs umount: .*/mnt is not a mount of ryefs"
 
-mount
-"$RYEFS" umount "$mnt" || fault "idle: status $?"
-mounted && fault "idle: still mounted"
-"$RYEFS" umount "$mnt" 2>/dev/null
-[ $? = 3 ] || fault "not mounted: wanted status 3"
-
-mount
+up
 (echo '{"command":"echo $$ > pid; exec sleep 60"}' >"$mnt/tools/rye/bash/run") 2>/dev/null &
 writer=$!
-for _ in $(seq 50); do
-  [ -s "$tmp/work/pid" ] && break
-  sleep 0.1
-done
-run=$(cat "$tmp/work/pid") || fault "the run did not start"
-timeout 10 "$RYEFS" umount "$mnt" || fault "waiting writer: status $?"
-mounted && fault "waiting writer: still mounted"
-wait $writer && fault "the cancelled write succeeded"
-for _ in $(seq 30); do
-  kill -0 "$run" 2>/dev/null || break
-  sleep 0.1
-done
-kill -0 "$run" 2>/dev/null && fault "the run is still there"
+ok "a run that somebody waits for" until_true test -s "$T/work/pid"
+run=$(cat "$T/work/pid")
+ok "umount" timeout 15 "$RYEFS" umount "$mnt"
+ok "it is gone" gone
+not_ok "the writer's write has failed" wait $writer
+ok "the run has ended" until_true sh -c "! kill -0 $run"
 
-mount
-(cd "$mnt" && sleep 20) &
+up
+(cd "$mnt" && exec sleep 30) &
 holder=$!
 sleep 0.2
-timeout 10 "$RYEFS" umount "$mnt" 2>"$tmp/err" || fault "in use: status $?: $(cat "$tmp/err")"
-mounted && fault "in use: still mounted"
+ok "somebody's working directory" timeout 15 "$RYEFS" umount "$mnt"
+ok "it is gone" gone
 kill $holder
 
-mount
-pid=$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' "$mnt/.ryefs/stats.json")
-[ -n "$pid" ] || fault "stats.json names no pid"
-kill -9 "$pid"
-sleep 0.2
-"$RYEFS" umount "$mnt" || fault "dead daemon: status $?"
-mounted && fault "dead daemon: still mounted"
-exit 0
+up
+daemon=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$mnt/.ryefs/stats.json")
+ok "stats.json names the daemon" kill -9 "$daemon"
+until_true sh -c "! kill -0 $daemon"
+ok "a dead daemon's mount" timeout 15 "$RYEFS" umount "$mnt"
+ok "it is gone" gone
+
+up
+is "as JSON" "$("$RYEFS" umount --json "$mnt")" "{\"status\":\"success\",\"unmounted\":\"$mnt\"}"
+finish
