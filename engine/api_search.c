@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 
-#define SEARCH_THREADS 8
 #define ITEM_KINDS (1u << RYE_DIRECTIVE | 1u << RYE_TOOL | 1u << RYE_KNOWLEDGE)
 #define ALL_SPACES (1u << RYE_PROJECT | 1u << RYE_USER | 1u << RYE_SYSTEM)
 #define LIMIT_DEFAULT 10
@@ -24,7 +23,7 @@
 static int run(struct rye *rye, const struct search_ask *ask, struct search_result *ret,
 	       struct rye_err *err)
 {
-	const struct search_env env = { &rye->items, engine_index(rye), SEARCH_THREADS };
+	const struct search_env env = { &rye->items, engine_index(rye), engine_threads() };
 
 	rye->searched_ms = clock_ms();
 	return search_run(&env, ask, ret, err);

@@ -47,7 +47,7 @@ static void free_options(struct rye_options *own)
 	free((char *)own->mountpoint);
 }
 
-static int threads(void)
+int engine_threads(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -183,7 +183,7 @@ struct index *engine_index(struct rye *rye)
 		return rye->index;
 	WITH_LOCK(&rye->build) {
 		if (!rye->built)
-			index_scan(rye->index, threads(), false);
+			index_scan(rye->index, engine_threads(), false);
 		rye->built = true;
 	}
 	return rye->index;
@@ -258,7 +258,7 @@ static int start_background(struct rye *rye, struct rye_err *err)
 {
 	const struct prefetch_env env = { .cache = rye->cache,
 					  .index = rye->index,
-					  .threads = threads(),
+					  .threads = engine_threads(),
 					  .poll = poll_keys,
 					  .arg = rye };
 	int r;

@@ -39,6 +39,8 @@ struct rye {
 	void *change_arg;
 };
 
+/* Threads worth having for work that is only work. */
+int engine_threads(void);
 /* The filled index; the first call of an engine that does not watch fills it. */
 struct index *engine_index(struct rye *rye);
 /* Looks again where nobody tells of changes. */

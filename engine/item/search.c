@@ -138,12 +138,69 @@ static int by_rank(const void *pa, const void *pb)
 	return order ? order : (int)a->of->kind - (int)b->of->kind;
 }
 
+/* Documents are handed out in runs of this many; a run is some tens of microseconds. */
+#define RUN 256
+/* A thread pays from here on: starting it costs as much as looking at these. */
+#define THREAD_DOCS 2000
+
+struct matching {
+	const struct search_env *env;
+	const struct search_ask *ask;
+	const struct query *query;
+	struct search_result *result;
+	_Atomic size_t next;
+};
+
+static void match_one(const struct matching *m, size_t i)
+{
+	const struct index_doc *of = &m->result->docs.v[i];
+	struct search_hit *hit = &m->result->v[i];
+
+	*hit = (struct search_hit){ .of = of, .score = -1 };
+	if (!wanted(m->env, m->ask, of))
+		return;
+	hit->doc = doc_of(of->doc);
+	hit->score = query_empty(m->query) ? 1 : score(m->query, hit->doc, m->ask->fields);
+}
+
+static void *match_some(void *arg)
+{
+	struct matching *m = arg;
+	size_t n = m->result->docs.n, at;
+
+	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
+		for (size_t i = at; i < n && i < at + RUN; i++)
+			match_one(m, i);
+	return NULL;
+}
+
+static void match_all(struct matching *m)
+{
+	pthread_t threads[THREADS_MAX];
+	struct search_result *result = m->result;
+	size_t worth = result->docs.n / THREAD_DOCS;
+	int n = 0;
+
+	while (n < (int)worth && n < m->env->threads - 1 && n < THREADS_MAX &&
+	       pthread_create(&threads[n], NULL, match_some, m) == 0)
+		n++;
+	match_some(m);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+	for (size_t i = 0; i < result->docs.n; i++)
+		if (result->v[i].score >= 0)
+			result->v[result->n++] = result->v[i];
+	if (result->n > 1)
+		qsort(result->v, result->n, sizeof(*result->v), by_rank);
+}
+
 int search_run(const struct search_env *env, const struct search_ask *ask,
 	       struct search_result *ret, struct rye_err *err)
 {
 	const struct index_want want = { ask->kinds, ask->prefix, false };
 	auto_query struct query *query = NULL;
 	int r = query_parse(ask->query, &query, err);
+	struct matching matching = { .env = env, .ask = ask, .query = query, .result = ret };
 
 	*ret = (struct search_result){ 0 };
 	if (r)
@@ -156,18 +213,7 @@ int search_run(const struct search_env *env, const struct search_ask *ask,
 		search_done(ret);
 		return rye_fail(err, RYE_IO, "out of memory");
 	}
-	for (size_t i = 0; i < ret->docs.n; i++) {
-		const struct index_doc *of = &ret->docs.v[i];
-		struct search_hit *hit = &ret->v[ret->n];
-
-		if (!wanted(env, ask, of))
-			continue;
-		*hit = (struct search_hit){ .of = of, .doc = doc_of(of->doc) };
-		hit->score = query_empty(query) ? 1 : score(query, hit->doc, ask->fields);
-		ret->n += hit->score >= 0;
-	}
-	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), by_rank);
+	match_all(&matching);
 	return 0;
 }
 
