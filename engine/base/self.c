@@ -40,7 +40,7 @@ static char *with_workspace(const char *dir, const char *below)
 	if (path.failed || stat(path.data, &st) < 0 || !S_ISDIR(st.st_mode))
 		return NULL;
 	path.data[path.len - strlen("/.ai")] = 0;
-	return buf_steal(&path);
+	return realpath(path.data, NULL); /* messages show it: without the .. */
 }
 
 char *self_system_roots(void)

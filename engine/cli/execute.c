@@ -146,12 +146,21 @@ static json_t *request(struct cli *cli, json_t *parameters)
 	return message;
 }
 
+/* A failure without any output of its own reads as its message, which stderr has too. */
+static bool is_message(const struct rye_outcome *outcome)
+{
+	return outcome->code != RYE_OK &&
+	       span_eq(span_trim((struct rye_span){ outcome->output->data, outcome->output->len }),
+		       outcome->message);
+}
+
 static void print_reply(struct cli *cli, const struct rye_outcome *outcome)
 {
 	auto_json json_t *reply = NULL;
 
 	if (cli->opt.output && outcome->output) {
-		out_blob(stdout, outcome->output);
+		if (!is_message(outcome))
+			out_blob(stdout, outcome->output);
 		return;
 	}
 	if (isatty(STDOUT_FILENO) && !cli->opt.json)
