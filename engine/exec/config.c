@@ -300,13 +300,17 @@ static const json_t *limits_of_tool(const struct planner *planner)
 static double usual_timeout(const struct planner *planner)
 {
 	const struct chain *chain = planner->chain;
+	size_t most = planner->detached ? 1 : chain->n;
 	double found = 0;
 
 	if (chain->v[0].meta.timeout)
 		found = (double)chain->v[0].meta.timeout;
-	for (size_t i = 0; found <= 0 && i < chain->n; i++)
-		if (!chain->v[i].item || strcmp(chain->v[i].meta.tool_type, "primitive"))
+	for (size_t i = 0; found <= 0 && i < most; i++)
+		if (strcmp(chain->v[i].meta.tool_type, "primitive"))
 			found = seconds(json_object_get(chain->v[i].meta.config, "timeout"));
+	/* Who started it to go on by itself cancels it when he wants it to end. */
+	if (found <= 0 && planner->detached)
+		return 0;
 	if (found <= 0)
 		found = seconds(
 			json_object_get(json_object_get(planner->limits, "defaults"), "timeout"));
@@ -323,7 +327,7 @@ int64_t config_timeout_ms(struct planner *planner)
 	if (limit <= 0) {
 		limit = usual_timeout(planner);
 		/* A tool that ends its work itself gets the time to say so. */
-		if (planner->own_timeout && own + 10 > limit)
+		if (limit > 0 && planner->own_timeout && own + 10 > limit)
 			limit = own + 10;
 	}
 	if (limit > RYE_TIMEOUT_MAX_S)

@@ -99,10 +99,15 @@ static void put_row(struct env *env, const char *row)
 		env->failed = true;
 }
 
+void env_rows(struct env *env, char *const *rows)
+{
+	for (; rows && *rows; rows++)
+		put_row(env, *rows);
+}
+
 void env_copy(struct env *env, const struct env *from)
 {
-	for (size_t i = 0; i < from->n; i++)
-		put_row(env, from->v[i]);
+	env_rows(env, from->v);
 	env->failed |= from->failed;
 }
 

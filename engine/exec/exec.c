@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/self.h"
+#include "exec/job.h"
 #include "exec/loader.h"
 #include "exec/run.h"
 #include "exec/runq.h"
@@ -16,23 +17,14 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/prctl.h>
-
-/* What a call owns: the request with copies of everything it points to. */
-struct job {
-	struct exec *exec;
-	struct rye_request ask;
-	char *id;
-	char *message;
-};
 
 static void answer(struct rye_call *call, struct run *run)
 {
 	struct rye_outcome outcome;
 
 	reply_outcome(&run->reply, &outcome);
-	call_finish(call, &outcome);
+	job_finish(call, &outcome);
 	rye_outcome_done(&outcome);
 }
 
@@ -67,57 +59,11 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 	reply_done(&run.reply);
 }
 
-static void cancelled(struct rye_call *call)
-{
-	struct job *job = call->owner;
-
-	runq_hurry(job->exec->runq, call);
-}
-
-static void destroy(struct rye_call *call)
-{
-	struct job *job = call->owner;
-
-	free(job->id);
-	free(job->message);
-	free(job);
-}
-
-static const struct call_ops ops = { .cancelled = cancelled, .destroy = destroy };
-
-static struct job *copy_request(struct exec *exec, const struct rye_request *req)
-{
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return NULL;
-	job->exec = exec;
-	job->ask = *req;
-	job->id = strdup(req->id ? req->id : "");
-	job->message = malloc(req->message.len + 1);
-	if (!job->id || !job->message) {
-		free(job->id);
-		free(job->message);
-		free(job);
-		return NULL;
-	}
-	if (req->message.len)
-		memcpy(job->message, req->message.ptr, req->message.len);
-	job->message[req->message.len] = 0;
-	job->ask.id = job->id;
-	job->ask.message.ptr = job->message;
-	return job;
-}
-
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret)
 {
-	struct job *job = copy_request(exec, req);
-	struct rye_call *call = job ? call_new(&ops, job, fn, arg) : NULL;
+	struct rye_call *call = job_call(exec, req, fn, arg);
 
-	/* Small internal allocations: without them there is nobody to tell. */
-	if (!call)
-		abort();
 	atomic_fetch_add(&exec->started, 1);
 	*ret = call;
 	runq_push(exec->runq, call);
@@ -152,13 +98,7 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	exec->project = realpath(exec->env.opt->project, NULL);
 	if (!exec->project)
 		return rye_fail_sys(err, errno, "%s", exec->env.opt->project);
-	for (char **row = environ; row && *row; row++) {
-		char *equals = strchr(*row, '=');
-		auto_free char *name = equals ? strndup(*row, (size_t)(equals - *row)) : NULL;
-
-		if (name)
-			env_put(&exec->own, name, equals + 1);
-	}
+	env_rows(&exec->own, environ);
 	env_base(&exec->base, exec->own.v, exec->env.opt->env_names, exec->project);
 	if (self)
 		env_put(&exec->base, "RYE_RYEFS", self);

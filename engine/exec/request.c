@@ -188,7 +188,8 @@ static void warn_unknown(struct request *request)
 	static const char *const known[] = { "item_id",	   "item_type",	      "project_path",
 					     "parameters", "dry_run",	      "target",
 					     "thread",	   "async",	      "trace",
-					     "model",	   "limit_overrides", "resume_thread_id" };
+					     "model",	   "limit_overrides", "resume_thread_id",
+					     "detached" };
 	const char *key;
 	json_t *value;
 
@@ -223,6 +224,8 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "async", &ret->async, err);
 	if (!r)
 		r = read_flag(doc, "trace", &ret->trace, err);
+	if (!r)
+		r = read_flag(doc, "detached", &ret->detached, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
 	if (!r)

@@ -18,6 +18,8 @@ struct request {
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
 	bool remote;
+	bool detached; /* a runner asks on behalf of an async call: no usual time limit */
+	double timeout; /* the caller's, seconds, once it is taken out of params; 0: none */
 	json_t *warnings; /* array of strings, owned */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/id.h"
+#include "exec/job.h"
 #include "item/space.h"
 
 #include <stdio.h>
@@ -59,8 +60,12 @@ static json_t *plain_request(const struct run *run, const char *ref)
 	json_t *doc = json_object();
 
 	json_sets(doc, "item_id", ref);
-	json_object_set(doc, "parameters", request->params);
+	json_set(doc, "parameters", json_copy(request->params));
 	json_sets(doc, "thread", request->fork ? "fork" : "inline");
+	json_set(doc, "detached", json_true());
+	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
+		json_object_set_new(json_object_get(doc, "parameters"), "timeout",
+				    json_real(request->timeout));
 	for (size_t i = 0; i < 2; i++) {
 		const char *key = i ? "limit_overrides" : "model";
 
@@ -68,6 +73,11 @@ static json_t *plain_request(const struct run *run, const char *ref)
 			json_object_set(doc, key, json_object_get(request->doc, key));
 	}
 	return doc;
+}
+
+void run_movable(struct run *run, const char *ref)
+{
+	job_movable(run->call->owner, ref, plain_request(run, ref));
 }
 
 void run_detached(struct run *run, const char *ref)

@@ -91,11 +91,14 @@ static int build(struct tool_run *tool, struct rye_err *err)
 static int check_params(struct tool_run *tool, struct rye_err *err)
 {
 	struct run *run = tool->run;
+	int r;
 
 	tool->params.tool = &tool->chain.v[0];
 	tool->params.params = run->request.params;
 	tool->params.warnings = run->reply.warnings;
-	return params_check(&tool->params, err);
+	r = params_check(&tool->params, err);
+	run->request.timeout = tool->params.timeout;
+	return r;
 }
 
 static int make_plan(struct tool_run *tool, struct rye_err *err)
@@ -108,6 +111,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 		.params = json_incref(run->request.params),
 		.timeout = tool->params.timeout,
 		.own_timeout = tool->params.own_timeout,
+		.detached = run->request.detached,
 		.limit = run->limit,
 		.trace = run->reply.trace,
 		.warnings = run->reply.warnings,
@@ -303,10 +307,11 @@ void run_tool(struct run *run)
 		fail(&tool, &err);
 		return;
 	}
-	if (!run->request.async) {
-		carry_out(&tool);
+	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
+	if (run->request.async) {
+		run_detached(run, ref);
 		return;
 	}
-	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
-	run_detached(run, ref);
+	run_movable(run, ref);
+	carry_out(&tool);
 }
