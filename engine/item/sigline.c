@@ -156,6 +156,12 @@ static bool take_signed(struct sig_rule rule, struct rye_span text, struct sig_h
 	if (!take(&s, styles[rule.style].open) || !take_fields(&s, head))
 		return false;
 	take_provider(&s, head);
+	/*
+	 * A comment that ends on a later line is none of ours: hashing would leave out all of it,
+	 * reading only its first line.
+	 */
+	if (rule.style == SIG_HTML && span_find(s, 0, "-->") < 0)
+		return false;
 	head->junk = !span_eq(s, styles[rule.style].close);
 	head->line = whole;
 	return true;

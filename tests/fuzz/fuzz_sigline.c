@@ -32,6 +32,25 @@ static void check_head(struct sig_rule rule, struct rye_span text)
 	sig_cut_of(rule, text, &cut);
 	if (cut.shebang.len + cut.line.len + cut.rest.len != text.len)
 		abort();
+	/* what is read as the signature line is what hashing leaves out, or it leaves nothing out */
+	if (head.line.len && cut.line.len && cut.line.len != head.line.len)
+		abort();
+}
+
+/* Nothing between header lines and hashed text but one shebang. */
+static void check_region(struct sig_rule rule, struct rye_span text, struct rye_span region)
+{
+	struct sig_head head;
+	struct sig_cut cut;
+	const char *body;
+
+	sig_head_of(rule, text, &head);
+	sig_cut_of(rule, text, &cut);
+	if (!head.line.len || !cut.line.len || digest_is_dashed(rule, text))
+		return;
+	body = head.rest.ptr - head.bind_line.len;
+	if (region.ptr != body && region.ptr != body + sig_shebang(head.rest).len)
+		abort();
 }
 
 static void check_newlines(struct rye_span text)
@@ -63,5 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_newlines(text);
 	if (digest_region(rules[pick].kind, rule, text, &region))
 		inside(text, region);
+	if (rules[pick].kind != RYE_DIRECTIVE)
+		check_region(rule, text, region);
 	return 0;
 }

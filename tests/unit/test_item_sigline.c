@@ -81,6 +81,9 @@ static const struct row rows[] = {
 	{ RYE_KNOWLEDGE, ".md", "<!-- " FIELDS " -->x\ny", true, true, "y" },
 	{ RYE_KNOWLEDGE, ".md", "\xef\xbb\xbf<!-- " FIELDS " -->\nx", false },
 	{ RYE_KNOWLEDGE, ".md", "\n<!-- " FIELDS " -->\nx", false },
+	{ RYE_KNOWLEDGE, ".md", "<!-- " FIELDS "\nopen -->\nx", false },
+	{ RYE_KNOWLEDGE, ".md", "<!-- " FIELDS "|a@b\nopen -->\nx", false },
+	{ RYE_KNOWLEDGE, ".md", "<!-- " FIELDS " x\nopen -->\nx", false },
 	{ RYE_KNOWLEDGE, ".yaml", "# " FIELDS "\nx", false },
 	/* the binding line is cut only directly underneath and only in its form */
 	{ RYE_TOOL, ".py", "# " FIELDS "\n# " BIND "\nx", true, false, "x" },

@@ -551,6 +551,14 @@ static void CR_is_LF_in_what_runs(void **state)
 	done(&r);
 }
 
+/* Text hidden in the signature's comment would be served without being hashed. */
+static void comment_over_several_lines_is_unsigned(void **state)
+{
+	expect_edited(V1, EDIT(KEY1 " -->\n", KEY1 "\nevil -->\n"), RYE_UNSIGNED, "Unsigned item");
+	expect_edited(V1, EDIT(KEY1 " -->\n", KEY1 " x\nevil -->\n"), RYE_UNSIGNED,
+		      "Unsigned item");
+}
+
 static void glance_tells_without_failing(void **state)
 {
 	const struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = "vec/v2" };
@@ -624,6 +632,7 @@ int main(void)
 		cmocka_unit_test(bound_text_is_raw_text),
 		cmocka_unit_test(decoys_grant_nothing),
 		cmocka_unit_test(CR_is_LF_in_what_runs),
+		cmocka_unit_test(comment_over_several_lines_is_unsigned),
 		cmocka_unit_test(glance_tells_without_failing),
 		cmocka_unit_test(long_paths_keep_the_fix),
 	};
