@@ -159,7 +159,7 @@ static bool may_read(const struct talk *talk, const struct park *park, bool last
 {
 	if (park->type == PARK_READ && park->off < transcript_size(&talk->text))
 		return true;
-	return (last || !talk_waits(talk)) && talk->invals == 0;
+	return !park->held && (last || !talk_waits(talk)) && talk->invals == 0;
 }
 
 /* last: nothing but the write's own answer is waited for. True: a GETATTR was among them. */
@@ -203,8 +203,10 @@ static void answer_write(struct talk *talk, struct outbox *out)
 	}
 	outbox_answer(out, w->park);
 	talk_writing_done(talk);
-	for (struct park *park = talk->readers; park; park = park->next)
-		park->due_ns = MIN_OF(park->due_ns, talk->behind ? NEVER : due);
+	for (struct park *park = talk->readers; park && !talk->behind; park = park->next) {
+		park->held = true;
+		park->due_ns = MIN_OF(park->due_ns, due);
+	}
 	if (talk->readers)
 		activate(talk, due);
 }

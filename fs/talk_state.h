@@ -25,6 +25,7 @@ struct park {
 	pid_t tid;
 	enum park_type type;
 	_Atomic bool interrupted; /* the kernel said so; which signal is not known yet */
+	bool held; /* until due_ns, whatever ends before */
 	bool hooked; /* its interrupt function is set */
 	int64_t look_ns; /* when to look for the signal again */
 	int64_t due_ns; /* when waiting is over */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 struct fuse_req {
+	struct fuse_req *next; /* all of a case: freed at its end */
 	struct fuse_ctx ctx;
 	fuse_interrupt_func_t on_interrupt;
 	void *on_interrupt_arg;
@@ -45,6 +46,7 @@ static struct {
 	size_t n;
 	struct talk_inval invals[16];
 	size_t n_invals;
+	struct fuse_req *requests;
 	bool slow_kernel; /* the case ends invalidations itself */
 	char complaints[4096];
 } world;
@@ -194,6 +196,8 @@ static fuse_req_t request(void)
 	assert_non_null(req);
 	req->ctx.pid = getpid();
 	req->ctx.uid = getuid();
+	req->next = world.requests;
+	world.requests = req;
 	return req;
 }
 
@@ -219,7 +223,6 @@ static int result(fuse_req_t req)
 	int result = req->sys ? req->sys : -(int)req->count;
 
 	assert_true(answered(req, 0));
-	free(req);
 	return result;
 }
 
@@ -232,7 +235,6 @@ static const char *look(size_t off)
 	assert_true(answered(req, 0));
 	memcpy(text, req->data, req->len);
 	text[req->len] = '\0';
-	free(req);
 	return text;
 }
 
@@ -266,6 +268,16 @@ static int setup(void **state)
 	return 0;
 }
 
+static void free_requests(void)
+{
+	while (world.requests) {
+		struct fuse_req *next = world.requests->next;
+
+		free(world.requests);
+		world.requests = next;
+	}
+}
+
 static int teardown(void **state)
 {
 	if (world.talk)
@@ -273,6 +285,7 @@ static int teardown(void **state)
 	talks_close(world.talks);
 	talks_free(world.talks);
 	callers_close(world.callers);
+	free_requests();
 	return 0;
 }
 
@@ -505,7 +518,6 @@ static void readers_wait(void **state)
 	talk_getattr(world.talk, size, true, &base);
 	talk_read(world.talk, bytes, 4096, 14);
 	assert_false(answered(size, 2) || answered(bytes, 0));
-	free(now);
 	now = request();
 	talk_getattr(world.talk, now, false, &base);
 	assert_true(answered(now, 0));
@@ -517,10 +529,6 @@ static void readers_wait(void **state)
 	assert_int_equal(size->st.st_size, 14 + strlen(OK));
 	assert_int_equal(size->st.st_ino, 5);
 	assert_string_equal(bytes->data, OK);
-	free(now);
-	free(size);
-	free(bytes);
-	free(write);
 }
 
 /* Pages that a READ filled are dropped before the answer, from the writer's page on. */
@@ -637,10 +645,11 @@ static void other_signals(void **state)
 static void bounded_wait(void **state)
 {
 	struct talk *first;
-	fuse_req_t req, reader = request();
+	fuse_req_t req, reader;
 
 	open_run(1);
 	world.talk = lookup();
+	reader = request();
 	req = put(0, "{\"a\":1}\n");
 	assert_true(answered(req, 1500));
 	assert_int_equal(result(req), EINPROGRESS);
@@ -657,7 +666,6 @@ static void bounded_wait(void **state)
 	finish(0, RYE_OK, OK);
 	assert_true(answered(reader, 0));
 	assert_string_equal(reader->data, OK);
-	free(reader);
 }
 
 static void mount_goes(void **state)
@@ -675,6 +683,7 @@ static void mount_goes(void **state)
 	callers_close(world.callers);
 	/* the engine's last word comes when all of that is gone */
 	finish(0, RYE_CANCELLED, BAD);
+	free_requests();
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
