@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Hundreds of messages on one descriptor, replies read in between in four patterns: every one
-# runs exactly as it was sent (the page cache trap of no-open 3); two nodes run side by side;
-# one open file written by two processes; mmap; a bounded wait.
+# SPDX-License-Identifier: MIT
+# talk_messages.sh: hundreds of messages on one descriptor, replies read in between in four
+# patterns: every one runs exactly as it was sent, whatever the page cache holds; two nodes run
+# side by side; one open file written by two processes; mmap; a bounded wait.
 . "$(dirname "$0")/talk_lib.sh"
-start_mount
-command -v python3 >/dev/null || skip "no python3"
-export LOG=$log
+start_talks
 
 here() {
-	check "$1" timeout 60 python3 -c "$2"
+  ok "$1" timeout 60 /usr/bin/python3 -c "$2"
 }
 
 here "300 messages in each pattern" '
@@ -115,12 +114,12 @@ for i in range(10):
 
 begin=$(date +%s%N)
 for i in $(seq 8); do
-	echo '{"command":"sleep 0.5"}' >run &
+  echo '{"command":"sleep 0.5"}' >run &
 done
-wait $(jobs -p | grep -vx "$daemon")
+wait $(jobs -p | grep -vx "$DAEMON")
 took=$((($(date +%s%N) - begin) / 1000000))
-check "eight at once took $took ms" [ "$took" -lt 2000 ]
-: >"$log"
+ok "eight at once took $took ms" [ "$took" -lt 2000 ]
+: >"$LOG"
 
 here "one open file, two processes: one after the other, both answered" '
 import os, time
@@ -173,8 +172,8 @@ with open("/tmp/%d" % os.getpid(), "w+b") as f:
 assert open(os.environ["LOG"]).read() == "{\"sent\":1}\n"
 '
 
-stop_mount
-start_mount 1
+stop_talks
+start_talks 1
 here "a bounded wait: EINPROGRESS, running, then the reply" '
 import errno, os, time
 fd = os.open("run", os.O_RDWR)
@@ -195,3 +194,4 @@ assert os.read(fd, 4096) == b"{\"status\":\"success\",\"output\":\"late\\n\"}\n"
 assert open("output").read() == "late\n"
 assert open(os.environ["LOG"]).read().count("late") == 1
 '
+end_talks

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# ^C, kill -9, background jobs, timers: what ends a run and what does not; nothing is left
-# behind and nothing runs twice.
+# SPDX-License-Identifier: MIT
+# talk_signals.sh: ^C, kill -9, background jobs, timers: what ends a run and what does not;
+# nothing is left behind and nothing runs twice.
 . "$(dirname "$0")/talk_lib.sh"
-start_mount
-command -v python3 >/dev/null || skip "no python3"
+start_talks
 
 # here NAME CODE: a piece of Python with helpers, in the mount
 here() {
-	check "$1" timeout 30 python3 -c "$(
-		cat <<'END'
+  ok "$1" timeout 30 /usr/bin/python3 -c "$(
+    cat <<'END'
 import os, signal, subprocess, sys, time
 LOG = os.environ["LOG"]
 PIPE = subprocess.PIPE
@@ -55,14 +55,13 @@ def interrupt(process, what, mark, limit=0.2):
     assert gone(mark), "left behind"
     return out, err
 END
-		echo "$2"
-	)"
+    echo "$2"
+  )"
 }
-export LOG=$log DAEMON=$daemon
 
 for name in INT TERM HUP KILL; do
-	mark=71.$(kill -l "$name")
-	here "SIG$name ends the run" "
+  mark=71.$(kill -l "$name")
+  here "SIG$name ends the run" "
 p = shell('echo \'{\"command\":\"sleep $mark\"}\' >run; echo behind')
 out, err = interrupt(p, signal.SIG$name, '$mark')
 assert b'behind' not in out
@@ -147,3 +146,4 @@ out, err = p.communicate(timeout=5)
 assert out == b'status=1\n', out
 assert gone('75.1')
 "
+end_talks

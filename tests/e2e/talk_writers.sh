@@ -1,36 +1,39 @@
 #!/usr/bin/env bash
-# Whoever writes one message, however it is cut: one run, its verdict, its reply (no-open 3).
+# SPDX-License-Identifier: MIT
+# talk_writers.sh: whoever writes one message, however it is cut: one run, its verdict, its
+# reply (docs/architecture.md, conversations).
 . "$(dirname "$0")/talk_lib.sh"
-start_mount
-mkdir "$tmp/in"
+start_talks
 
 message='{"a": [1, "two", {"three": "}"}]}'
 bad='{"fail": 1}'
-printf '%s\n' "$message" >"$tmp/in/message"
-printf '%s\n' "$bad" >"$tmp/in/bad"
+printf '%s\n' "$message" >"$T/message"
+printf '%s\n' "$bad" >"$T/bad"
 export message bad
 
-# writer NAME COMMAND: `$f` is the file with the message, `$message` its text
+# writer NAME COMMAND: $f is the file with the message, $message its text
 writer() {
-	local name=$1 command=$2
-	f=$tmp/in/message timeout 10 bash -c "$command" >"$tmp/out" 2>&1
-	check "$name: status" same "$?" 0 || cat "$tmp/out"
-	ran "$name" "$message"
-	check "$name: reply" grep -q '"status":"success"' run
+  f=$T/message ok "$1 succeeds" timeout 10 bash -c "$2"
+  ran "$1" "$message"
+  ok "$1: the reply" grep -q '"status":"success"' run
 }
 
-# fails NAME COMMAND: the same with a message that fails
 fails() {
-	local name=$1 command=$2 status
-	f=$tmp/in/bad message=$bad timeout 10 bash -c "$command" >"$tmp/out" 2>&1
-	status=$?
-	check "$name: fails" [ "$status" != 0 ] || cat "$tmp/out"
-	ran "$name, failing" "$bad"
+  f=$T/bad message=$bad not_ok "$1 fails" timeout 10 bash -c "$2"
+  ran "$1, failing" "$bad"
 }
 
 both() {
-	writer "$1" "$2"
-	fails "$1" "$2"
+  writer "$@"
+  fails "$@"
+}
+
+# with PROGRAM writer|both NAME COMMAND
+with() {
+  local program=$1
+  shift
+  command -v "$program" >/dev/null && "$@" && return
+  echo "# not here: $program"
 }
 
 both echo 'echo "$message" >run'
@@ -39,52 +42,45 @@ both clobber 'set -C; echo "$message" >|run'
 both printf 'printf %s "$message" >run'
 both cat 'cat "$f" >run'
 both tee 'tee run <"$f" >/dev/null'
-both tee-a 'tee -a run <"$f" >/dev/null'
+both 'tee -a' 'tee -a run <"$f" >/dev/null'
 both cp 'cp "$f" run'
-both cp-p 'cp -p "$f" run'
+both 'cp -p' 'cp -p "$f" run'
 both dd 'dd if="$f" of=run status=none'
-both dd-1 'dd if="$f" of=run bs=1 status=none'
-both dd-trunc 'dd if="$f" of=run conv=notrunc status=none'
+both 'dd bs=1' 'dd if="$f" of=run bs=1 status=none'
+both 'dd notrunc' 'dd if="$f" of=run conv=notrunc status=none'
 both head 'head -c 4096 "$f" >run'
 both descriptor 'exec 3>run; echo "$message" >&3'
-writer lines 'printf "%s\n" "$message" | while IFS= read -r x; do echo "$x"; done >run'
-writer held 'exec 3<>run; printf "%s" "$message" >&3; cat <&3 | grep -q success'
+writer 'held descriptor' 'exec 3<>run; printf "%s" "$message" >&3; cat <&3 | grep -q success'
 
-tool() {
-	command -v "$2" >/dev/null && "$1" "${@:3}" && return
-	echo "not here: $2"
-}
-
-tool both perl perl 'perl -e "open F, \">\", \"run\" or die; print F \$ENV{message}; close F or exit 1"'
-tool both python3 python 'python3 -c "
+with perl both perl 'perl -e "open F, \">\", \"run\" or die; print F \$ENV{message}; close F or exit 1"'
+both python '/usr/bin/python3 -c "
 import os
 with open(\"run\", \"w\") as f: f.write(os.environ[\"message\"])"'
-tool both python3 python-raw 'python3 -c "
+both 'python, byte by byte' '/usr/bin/python3 -c "
 import os
 f = open(\"run\", \"wb\", buffering=0)
 for c in os.environ[\"message\"].encode(): f.write(bytes([c]))"'
-tool both node node 'node -e "require(\"fs\").writeFileSync(\"run\", process.env.message)"'
-tool both node node-promise 'node -e "require(\"fs\").promises.writeFile(\"run\", process.env.message).catch(() => process.exit(1))"'
-tool both awk awk 'awk "{ print >\"run\" } END { exit close(\"run\") != 0 }" "$f"'
-tool writer sed sed-w 'sed -n "w run" "$f"'
-tool both socat socat 'socat -u "OPEN:$f" OPEN:run,wronly'
-tool both sponge sponge 'sponge run <"$f"'
-tool writer ed ed 'printf "r %s\nw run\nq\n" "$f" | ed -s'
-tool writer vim vim 'vim -u NONE -i NONE -n -es -c "w! run" -c "q!" "$f" </dev/null'
+with node both node 'node -e "require(\"fs\").writeFileSync(\"run\", process.env.message)"'
+with node both 'node, promises' \
+  'node -e "require(\"fs\").promises.writeFile(\"run\", process.env.message).catch(() => process.exit(1))"'
+with awk both awk 'awk "{ print >\"run\" } END { exit close(\"run\") != 0 }" "$f"'
+with sed writer 'sed w' 'sed -n "w run" "$f"'
+with socat both socat 'socat -u "OPEN:$f" OPEN:run,wronly'
+with sponge both sponge 'sponge run <"$f"'
+with ed writer ed 'printf "r %s\nw run\nq\n" "$f" | ed -s'
+with vim writer vim 'vim -u NONE -i NONE -n -es -c "w! run" -c "q!" "$f" </dev/null'
 
-# jq writes its own text, 4 096 bytes at a time
-if command -v jq >/dev/null; then
-	jq -n '{big: [range(3000)]}' >"$tmp/in/big"
-	check "jq: status" jq . "$tmp/in/big" >run
-	check "jq: one run" same "$(wc -l <"$log")" "$(wc -l <"$tmp/in/big")"
-	check "jq: as sent" same "$(jq -c . "$log")" "$(jq -c . "$tmp/in/big")"
-	: >"$log"
-fi
+jq_pieces() {
+  jq -n '{big: [range(3000)]}' >"$T/big"
+  jq . "$T/big" >run
+  same "$(jq -cs . "$LOG")" "$(jq -cs . "$T/big")"
+}
+with jq ok "jq: 4 096 bytes at a time, one run, as sent" jq_pieces
+: >"$LOG"
 
-# pieces that touch the page cache in every way
-python3 - "$log" <<'END' || faults=$((faults + 1))
-import json, os, sys
-for size in (4095, 4096, 4097, 70000, 131072, 200000, 1 << 20):
+cat >"$T/sizes.py" <<'END'
+import json, sys
+for size in (4083, 4084, 4085, 4086, 4087, 70000, 131072, 200000, 1 << 20):
     text = json.dumps({"pad": "x" * size})
     open(sys.argv[1], "w").close()
     with open("run", "wb", buffering=0) as f:
@@ -93,33 +89,36 @@ for size in (4095, 4096, 4097, 70000, 131072, 200000, 1 << 20):
             data = data[f.write(data):]
     assert open(sys.argv[1]).read() == text + "\n", size
 END
-checks=$((checks + 7))
-: >"$log"
+ok "messages around a page and beyond what one request holds" /usr/bin/python3 "$T/sizes.py" "$LOG"
+: >"$LOG"
 
-# what must not run anything, and succeed
 for quiet in 'touch run' ': >run' 'truncate -s 0 run' 'truncate -s 100 run' 'chmod 600 run' 'cat run' \
-	'printf "{\"a\":" >run' 'stat run' '[ -s run ]' 'tail -1 run'; do
-	check "$quiet" timeout 5 bash -c "$quiet" >/dev/null
-	ran "$quiet"
+  'printf "{\"a\":" >run' 'stat run' '[ -s run ]' 'tail -1 run'; do
+  ok "$quiet" timeout 5 bash -c "$quiet"
+  ran "$quiet"
 done
 
-# YAML lines, empty lines, several messages
-yaml() {
-	printf '%b' "$1" | cat >run
-	shift
-	ran "yaml" "$@"
+printed() {
+  local text=$1
+  shift
+  ok "printf $text" bash -c 'printf "%b" "$0" | cat >run' "$text"
+  ran "printf $text" "$@"
 }
-yaml 'command_: ls -la # c\n' '{"command_":"ls -la"}'
-yaml '{a: 1, b: [x, "y"]}\n' '{"a":1,"b":["x","y"]}'
-yaml '\n' '{}'
-yaml '{"a":1}\r\n' '{"a":1}'
-yaml '{"a":1}\n{"b":2}\n{"c":3}' '{"a":1}' '{"b":2}' '{"c":3}'
-check "several, replies of the last" grep -q '"c' run
+printed 'command_: ls -la # c\n' '{"command_":"ls -la"}'
+printed '{a: 1, b: [x, "y"]}\n' '{"a":1,"b":["x","y"]}'
+printed '\n' '{}'
+printed '{"a":1}\r\n' '{"a":1}'
+printed '{"a":1}\n\n\n' '{"a":1}'
+printed '{"a":1}\n{"b":2}\n{"c":3}' '{"a":1}' '{"b":2}' '{"c":3}'
+ok "several messages: the last reply" grep -q '"c' run
 
-for broken in 'nonsense\n' '{"a":1]\n' '{"a":"b\n' '[1]\n' 'a: b: c\n'; do
-	printf '%b' "$broken" >"$tmp/in/broken"
-	check "garbage fails: $broken" bash -c '! cat "$0" >run 2>/dev/null' "$tmp/in/broken"
-	ran "garbage: $broken"
-	check "garbage is told: $broken" grep -q 'message broken\|wanted' run
+for broken in 'nonsense\n' '{"a":1]\n' '{"a":"b\n' '[1]\n' 'a: b: c\n' '{"a":"\0"}'; do
+  not_ok "garbage: $broken" bash -c 'printf "%b" "$0" | cat >run' "$broken"
+  ran "garbage: $broken"
+  ok "and it is told: $broken" grep -q 'message broken\|wanted' run
 done
-check "errors has the sentences" grep -q 'tool:fake/run run: message broken' errors
+ok "errors has the sentences" grep -q 'tool:fake/run run: message broken' errors
+ok "an unfinished message is told" bash -c 'printf "{\"a\":[1" >run; grep -q "wanted \]" run'
+ok "in errors too" grep -q 'message unfinished: 7 bytes came' errors
+ran "unfinished"
+end_talks
