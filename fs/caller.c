@@ -299,34 +299,38 @@ static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t ui
 		struct caller *caller = recent->caller;
 
 		if (caller && caller->tid == tid && caller->uid == uid &&
-		    now - recent->at_ns < CALLER_FRESH_MS * NS_PER_MS)
+		    now - caller->at_ns < CALLER_FRESH_MS * NS_PER_MS)
 			return caller_ref(caller);
 	}
 	return NULL;
 }
 
-struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid)
+struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 {
-	struct caller *caller = recall_caller(callers, tid, uid), *old;
+	struct caller *caller = calloc(1, sizeof(*caller)), *old;
 
-	if (caller)
-		return caller;
-	caller = calloc(1, sizeof(*caller));
 	if (!caller)
 		return NULL;
 	caller->refs = 2; /* one for the table */
 	caller->tid = tid;
 	caller->uid = uid;
+	caller->at_ns = now_ns();
 	examine(callers, caller);
 	WITH_LOCK(&callers->lock) {
 		struct recent *recent = recent_of(callers, tid);
 
 		old = recent->caller;
 		recent->caller = caller;
-		recent->at_ns = now_ns();
 	}
 	caller_unref(old);
 	return caller;
+}
+
+struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid)
+{
+	struct caller *caller = recall_caller(callers, tid, uid);
+
+	return caller ? caller : caller_examine(callers, tid, uid);
 }
 
 bool caller_may(struct callers *callers, const struct caller *caller,

@@ -31,6 +31,7 @@ struct caller {
 	_Atomic unsigned refs;
 	uid_t uid;
 	pid_t tid; /* as the request's header said */
+	int64_t at_ns; /* when it was looked at, monotonic */
 	pid_t session;
 	size_t n; /* 0: its processes are unknown, or it is a session manager itself */
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
@@ -53,6 +54,8 @@ void callers_close(struct callers *callers);
 /* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for 2 ms
  * per thread. The new reference is the caller's. */
 struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
+/* The same, looked at now: for a write, whose thread may have confined itself since. */
+struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid);
 struct caller *caller_ref(struct caller *caller);
 void caller_unref(struct caller *caller); /* NULL is fine */
 

@@ -19,7 +19,6 @@
 
 struct recent {
 	struct caller *caller;
-	int64_t at_ns;
 };
 
 struct ancestor {

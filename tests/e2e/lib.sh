@@ -77,7 +77,11 @@ dump_stacks() {
 
 # The last resort: a test that hangs ends, and says where everybody stood.
 watchdog() {
-  sleep "$LIMIT"
+  # neither the sleep nor the output it would hold open outlives the test
+  trap 'kill "$nap" 2>/dev/null; exit' TERM
+  sleep "$LIMIT" >/dev/null 2>&1 &
+  nap=$!
+  wait "$nap"
   DAEMON=$(cat "$T/pid" 2>/dev/null) dump_stacks
   kill -9 $(cat "$T/pid" 2>/dev/null) 2>/dev/null
   kill -TERM $$
