@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int mount(int argc, char **argv)
 {
@@ -29,12 +30,16 @@ static int mount(int argc, char **argv)
 	return status;
 }
 
-/* One word that is no path is a verb that does not exist. */
+/* One word that is no path is a verb that does not exist; so is, among several, a slip. */
 static bool is_mount(int argc, char **argv)
 {
 	if (argc < 2 || rye_cli_knows(argv[1]))
 		return false;
-	return strcmp(argv[1], "mount") == 0 || argv[1][0] == '-' || argc > 2;
+	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
+		return false;
+	if (strcmp(argv[1], "mount") == 0 || argv[1][0] == '-')
+		return true;
+	return argc > 2 && (access(argv[1], F_OK) == 0 || !rye_cli_suggest(argv[1]));
 }
 
 int main(int argc, char **argv)

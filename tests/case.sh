@@ -30,6 +30,7 @@ fault() {
   exit 1
 }
 
+grep -qE 'Sanitizer|runtime error:' "$tmp/err" && fault "a sanitizer complains"
 if [ "$kind" = golden ]; then
   [ "$rc" = 0 ] || fault "exit $rc, wanted 0"
   diff -u "$dir/expect" "$tmp/out" || fault "stdout differs from expect"

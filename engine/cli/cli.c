@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define REFS "REF is KIND:ID, as in tool:rye/bash/bash;\n"
 
@@ -211,6 +212,12 @@ static int unknown(const char *word)
 {
 	const char *near = rye_cli_suggest(word);
 
+	if (access(word, F_OK) == 0) {
+		fputs("ryefs: wanted a mountpoint too: ryefs SOURCE MOUNTPOINT\n"
+		      "mend with: ryefs mount --help\n",
+		      stderr);
+		return CLI_USAGE;
+	}
 	fprintf(stderr, "ryefs: there is no verb \"");
 	out_text(stderr, word);
 	fprintf(stderr, near ? "\"; did you mean \"%s\"?\n" : "\"%s\n", near ? near : "");
@@ -245,6 +252,11 @@ int rye_cli_main(int argc, char **argv)
 		return run(verb, argc - 2, argv + 2);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
 		printf("ryefs %s\n", RYE_VERSION);
+		return CLI_OK;
+	}
+	if (!strcmp(word, "mount") ||
+	    (!strcmp(word, "help") && argc == 3 && !strcmp(argv[2], "mount"))) {
+		mount_help(stdout);
 		return CLI_OK;
 	}
 	if (!strcmp(word, "help") && argc == 3 && (verb = find(argv[2]))) {

@@ -81,6 +81,10 @@ enum cli_need {
 /* Opens the engine; CLI_OK or an exit status, the reason told. */
 int cli_open(struct cli *cli, enum cli_need need);
 
+/* ---- mount_help.c ---- */
+
+void mount_help(FILE *to);
+
 /* ---- out.c ---- */
 
 struct out_column {

@@ -84,8 +84,26 @@ def check_verbs(root):
                 yield f"{path}: does not know the verb {verb}"
 
 
+def check_options(root):
+    source = "fs/options.c"
+    if not present(root, source):
+        return
+    rows = re.findall(r'\{ "([^"]+)", (OPT_\w+) \}', cscan.read(root, source))
+    names = [name.rstrip("=") for name, what in rows if what not in ("OPT_LIBFUSE", "OPT_MOUNT8")]
+    manual = cscan.read(root, "docs/man/ryefs.1.scd")
+    told = cscan.read(root, "engine/cli/mount_help.c")
+    completed = cscan.read(root, "scripts/completion/ryefs.bash")
+    for name in names:
+        if f"*{name}*" not in manual:
+            yield f"docs/man/ryefs.1.scd: does not name the option *{name}*"
+        if not re.search(rf'"{name}["=]', told):
+            yield f"engine/cli/mount_help.c: does not name the option {name}"
+        if not re.search(rf"[ \"]{name}[ =\"]", completed):
+            yield f"scripts/completion/ryefs.bash: does not know the option {name}"
+
+
 def main(root):
-    return cscan.finish(list(check_errors(root)) + list(check_files(root)) + list(check_verbs(root)))
+    return cscan.finish(list(check_errors(root)) + list(check_files(root)) + list(check_verbs(root)) + list(check_options(root)))
 
 
 if __name__ == "__main__":

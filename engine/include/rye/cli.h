@@ -8,7 +8,10 @@
 
 #include <rye/rye.h>
 
-/* argv[1] is a verb, --help, --version, or something unknown. Returns the exit status. */
+/*
+ * argv[1] is a verb, --help, --version, `mount` (whose help is printed), or something unknown.
+ * Returns the exit status.
+ */
 RYE_API int rye_cli_main(int argc, char **argv);
 /* Is this word rye_cli_main's? False for `mount`, options and everything unknown. */
 RYE_API bool rye_cli_knows(const char *word);
