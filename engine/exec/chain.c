@@ -52,7 +52,7 @@ static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
 }
 
 /* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
-static int load_alias(struct loader *loader, const char *id, struct rye_item **ret,
+static int load_alias(struct loader *loader, const char *id, struct chain_start *ret,
 		      struct chain *chain)
 {
 	char name[RYE_ID_MAX + 32], text[2 * RYE_ID_MAX + 100];
@@ -64,7 +64,7 @@ static int load_alias(struct loader *loader, const char *id, struct rye_item **r
 
 		if (!alias_id(id, i, name))
 			continue;
-		if (loader_load(loader, &ask, ret, &err) == 0) {
+		if (loader_load(loader, &ask, &ret->item, &ret->ambiguous, &err) == 0) {
 			snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
 			warn(chain, text);
 			return 0;
@@ -73,7 +73,7 @@ static int load_alias(struct loader *loader, const char *id, struct rye_item **r
 	return -1;
 }
 
-static int load_next(struct loader *loader, struct chain *chain, struct rye_item **ret,
+static int load_next(struct loader *loader, struct chain *chain, struct chain_start *ret,
 		     struct rye_err *err)
 {
 	const struct link *last = &chain->v[chain->n - 1];
@@ -81,7 +81,7 @@ static int load_next(struct loader *loader, struct chain *chain, struct rye_item
 	struct item_ask ask = { .kind = RYE_TOOL,
 				.id = id,
 				.from = search_from(loader_env(loader), last->item) };
-	int r = loader_load(loader, &ask, ret, err);
+	int r = loader_load(loader, &ask, &ret->item, &ret->ambiguous, err);
 
 	if (r == 0 || err->code != RYE_NOT_FOUND)
 		return r;
@@ -90,14 +90,37 @@ static int load_next(struct loader *loader, struct chain *chain, struct rye_item
 	return rye_fail(err, RYE_NO_EXECUTOR, "Executor not found: %s", id);
 }
 
-static void append(struct chain *chain, struct rye_item *item)
+/* Files of the same id beside the winner: nobody sees them, so somebody must be told. */
+static void warn_ambiguous(struct chain *chain, const struct rye_item *item)
+{
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	size_t stem = strlen(item->path) - strlen(item->ext);
+
+	for (const char *const *ext = kind_extensions(RYE_TOOL); *ext; ext++) {
+		buf_clear(&path);
+		buf_addf(&path, "%s/.ai/%.*s%s", item->space->root, (int)stem, item->path, *ext);
+		if (!path.failed && strcmp(*ext, item->ext) && access(path.data, F_OK) == 0)
+			buf_addf(&names, " %s%s", item->id, *ext);
+	}
+	buf_clear(&path);
+	buf_addf(&path, "ambiguous: %s%s is used and hides%s", item->id, item->ext,
+		 names.data ? names.data : " another file of that id");
+	if (!path.failed)
+		warn(chain, path.data);
+}
+
+static void append(struct chain *chain, const struct chain_start *from)
 {
 	struct link *link = &chain->v[chain->n++];
+	struct rye_item *item = from->item;
 
 	link->item = item;
 	meta_tool(item, &link->meta);
 	if (item->verdict.notice[0])
 		warn(chain, item->verdict.notice);
+	if (from->ambiguous)
+		warn_ambiguous(chain, item);
 }
 
 static bool has(const struct chain *chain, const char *id)
@@ -122,14 +145,14 @@ static int end_chain(struct chain *chain, struct rye_err *err)
 	return rye_fail(err, RYE_NO_EXECUTOR, "Tool has no executor_id: %s", last->item->id);
 }
 
-int chain_build(struct loader *loader, struct rye_item *first, struct chain *ret,
+int chain_build(struct loader *loader, struct chain_start *first, struct chain *ret,
 		struct rye_err *err)
 {
 	*ret = (struct chain){ 0 };
 	append(ret, first);
 	for (;;) {
 		const char *next = ret->v[ret->n - 1].meta.executor_id;
-		struct rye_item *item;
+		struct chain_start more;
 		int r;
 
 		if (!next || !*next)
@@ -138,20 +161,20 @@ int chain_build(struct loader *loader, struct rye_item *first, struct chain *ret
 			return rye_fail(err, RYE_CHAIN_LOOP,
 					"Chain too deep (max %d): %s. Possible circular dependency "
 					"or excessive nesting.",
-					RYE_CHAIN_MAX, first->id);
+					RYE_CHAIN_MAX, first->item->id);
 		if (has(ret, next))
 			return rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
 					next);
-		r = load_next(loader, ret, &item, err);
+		r = load_next(loader, ret, &more, err);
 		if (r)
 			return r;
-		if (has(ret, item->id)) {
+		if (has(ret, more.item->id)) {
 			r = rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
-				     item->id);
-			rye_item_unref(item);
+				     more.item->id);
+			rye_item_unref(more.item);
 			return r;
 		}
-		append(ret, item);
+		append(ret, &more);
 	}
 }
 

@@ -17,6 +17,11 @@ struct link {
 	struct tool_meta meta;
 };
 
+struct chain_start {
+	struct rye_item *item;
+	bool ambiguous;
+};
+
 struct chain {
 	size_t n;
 	struct link v[RYE_CHAIN_MAX];
@@ -27,10 +32,10 @@ struct chain {
 #define auto_chain __attribute__((cleanup(chain_done)))
 
 /*
- * Takes over `first`. On failure ret holds what was built so far (give it to chain_done all
+ * Takes over first->item. On failure ret holds what was built so far (give it to chain_done all
  * the same). Errors: RYE_NO_EXECUTOR, RYE_CHAIN_LOOP, those of rye_load.
  */
-int chain_build(struct loader *loader, struct rye_item *first, struct chain *ret,
+int chain_build(struct loader *loader, struct chain_start *first, struct chain *ret,
 		struct rye_err *err);
 void chain_done(struct chain *chain);
 

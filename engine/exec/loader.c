@@ -134,22 +134,23 @@ static void remember(struct loader *loader, struct rye_item *item, const struct 
 }
 
 int loader_load(struct loader *loader, const struct item_ask *ask, struct rye_item **ret,
-		struct rye_err *err)
+		bool *ret_ambiguous, struct rye_err *err)
 {
 	struct located at;
 	uint64_t generation;
-	int r = ask->kind == RYE_TOOL ? space_locate(loader->env->spaces, ask, &at, err) : 0;
-	auto_close int fd = ask->kind == RYE_TOOL && !r ? at.fd : -1;
+	int r = space_locate(loader->env->spaces, ask, &at, err);
+	auto_close int fd = r ? -1 : at.fd;
 
 	if (r)
 		return r;
-	*ret = fd < 0 ? NULL : recall(loader, &at);
+	*ret_ambiguous = at.ambiguous;
+	*ret = recall(loader, &at);
 	if (*ret)
 		return 0;
 	generation = trust_now(loader);
 	r = rye_load(loader->env, ask, ret, err);
 	/* Another file by now? Then it is not the one that was located. */
-	if (!r && fd >= 0 && (*ret)->space == at.space && !strcmp((*ret)->path, at.path))
+	if (!r && (*ret)->space == at.space && !strcmp((*ret)->path, at.path))
 		remember(loader, *ret, &at, generation);
 	return r;
 }

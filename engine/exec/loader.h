@@ -18,9 +18,9 @@ struct loader;
 struct loader *loader_open(const struct item_env *env); /* NULL: no memory */
 void loader_close(struct loader *loader);
 
-/* As rye_load. */
+/* As rye_load; *ret_ambiguous: the id exists in that space with another extension too. */
 int loader_load(struct loader *loader, const struct item_ask *ask, struct rye_item **ret,
-		struct rye_err *err);
+		bool *ret_ambiguous, struct rye_err *err);
 const struct item_env *loader_env(const struct loader *loader);
 
 #endif

@@ -130,7 +130,9 @@ static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t 
 	if (!look(pid, &state, &session) || session == getsid(0))
 		return false;
 	if (state == 'Z') {
-		if (session == wanted->session || forget(strays, pid))
+		/* Leaders of sessions are waited for by who started them, unless they were seen
+		 * as orphans; nobody here starts anything else in a foreign session. */
+		if (forget(strays, pid) || session != pid)
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
 	}

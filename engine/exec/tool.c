@@ -75,13 +75,13 @@ static int build(struct tool_run *tool, struct rye_err *err)
 	struct run *run = tool->run;
 	const struct item_env *items = run->exec->env.items;
 	struct item_ask ask = { .kind = RYE_TOOL, .id = run->request.id };
-	struct rye_item *item;
-	int r = loader_load(run->exec->loader, &ask, &item, err);
+	struct chain_start first;
+	int r = loader_load(run->exec->loader, &ask, &first.item, &first.ambiguous, err);
 
 	if (r)
 		return r;
-	r = chain_build(run->exec->loader, item, &tool->chain, err);
-	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", item->id));
+	r = chain_build(run->exec->loader, &first, &tool->chain, err);
+	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", first.item->id));
 	take_trace(run, &tool->chain.v[0]);
 	if (run->reply.trace)
 		chain_trace(items, &tool->chain, run->reply.trace);

@@ -50,7 +50,7 @@ static int prepare(struct check *c, struct rye_err *err)
 	if (is_key_place(ask))
 		c->rule = sig_rule_key();
 	if (!utf8_valid(ask->raw))
-		return rye_fail(err, RYE_UNPARSABLE, "%s: not valid UTF-8", ask->path);
+		return rye_fail(err, RYE_UNPARSABLE, "Not valid UTF-8: %s", ask->path);
 	c->text = ask->raw;
 	if (ask->raw.len && memchr(ask->raw.ptr, '\r', ask->raw.len)) {
 		c->lf = digest_newlines(ask->raw);

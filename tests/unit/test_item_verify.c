@@ -370,7 +370,8 @@ static void T23_broken_utf8(void **state)
 {
 	struct place p;
 
-	expect_refused("tools/vec/a.py", SPAN("# a\xff\n"), RYE_UNPARSABLE, "/tmp/rye-item-");
+	expect_refused("tools/vec/a.py", SPAN("# a\xff\n"), RYE_UNPARSABLE,
+		       "Not valid UTF-8: /tmp/rye-item-");
 	place_vectors(&p);
 	place_write(p.project, "tools/vec/a.py", SPAN("# a\xff\n"));
 	place_open(&p, true);
