@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run_bash.sh: the real engine behind the real mount: the bundle's bash tool run by writing to
+# its file. What the talk_*.sh tests show with a fake engine, here with processes.
+# RYE_TEST_TIMES=1000 for the long form.
+. "$(dirname "$0")/lib.sh"
+S=$(dirname "$RYEFS")/bundle
+[ -d "$S/.ai/tools/rye/bash" ] || skip "no bundle"
+TIMES=${RYE_TEST_TIMES:-40}
+export TIMES T
+# what fails is also said on stderr
+allow '^ryefs: (tool|execute|sign)'
+mount_rye "system=$S"
+cd "$M/tools/rye/bash" || exit 1
+
+for shell in bash dash zsh mksh busybox fish tcsh; do
+  command -v "$shell" >/dev/null || continue
+  case $shell in
+    busybox) words="busybox sh" ;;
+    fish) words="fish --no-config" ;;
+    tcsh) words="tcsh -f" ;;
+    *) words=$shell ;;
+  esac
+  is "$shell: write, then read" "$($words -c "echo '{\"command\":\"echo \$((6*7))\"}' >run && cat output")" 42
+  is "$shell: a failing command fails the echo" \
+    "$($words -c "echo '{\"command\":\"exit 3\"}' >run && echo went on" 2>/dev/null)" ""
+done
+like "the sentence" "$(cat "$M/.ryefs/errors")" 'tool:rye/bash/bash run: .*code 3'
+like "the short name is the same tool" "$(bash -c 'echo "command: echo hi" >run; cat bash/output')" '^hi$'
+ok "dry_run runs nothing" bash -c 'echo "{\"command\":\"touch $T/dry\"}" >dry_run && [ ! -e "$T/dry" ]'
+not_ok "a missing parameter" bash -c 'echo "{}" >run'
+not_ok "half a message runs nothing" bash -c 'printf "{\"command\":\"touch $T/half\"" >run; [ -e "$T/half" ]'
+like "and says what it wants" "$(cat run)" 'message unfinished'
+is "one descriptor" "$(bash -c 'exec 3<>run; for i in 1 2 3; do
+  echo "{\"command\":\"echo $i\"}" >&3; head -1 <&3 | jq -r .data.stdout; done')" $'1\n\n2\n\n3'
+
+cat >"$T/own.sh" <<'END'
+for i in $(seq "$TIMES"); do
+  echo "{\"command\":\"echo $1.$i\"}" >run || exit 2
+  [ "$(cat output)" = "$1.$i" ] || { echo "$1.$i read $(cat output)"; exit 1; }
+done
+END
+two() {
+  local pids= bad=0 shell
+  for shell in bash dash; do
+    $shell "$T/own.sh" "$shell" &
+    pids="$pids $!"
+  done
+  for pid in $pids; do wait "$pid" || bad=1; done
+  return $bad
+}
+command -v dash >/dev/null && ok "two scripts side by side" timeout 90 bash -c "$(declare -f two); two"
+
+cat >"$T/many.py" <<'END'
+import json, os
+fd = os.open("run", os.O_RDWR)
+for i in range(int(os.environ["TIMES"])):
+    want = "%d %s" % (i, "y" * (i * 53 % 700))
+    os.write(fd, json.dumps({"command": "echo '%s'" % want}).encode() + b"\n")
+    got = b""
+    while not got.endswith(b"\n"):
+        got += os.read(fd, 1 if i % 3 == 0 else 65536)
+    assert json.loads(got)["data"]["stdout"] == want + "\n", (i, got)
+END
+ok "messages and replies on one descriptor" timeout 90 /usr/bin/python3 "$T/many.py"
+
+cat >"$T/interrupt.py" <<'END'
+import os, signal, subprocess, sys, time
+def alive(mark):
+    n = 0
+    for pid in os.listdir("/proc"):
+        try:
+            n += pid.isdigit() and b"sleep\0" + mark.encode() in open("/proc/%s/cmdline" % pid, "rb").read()
+        except OSError:
+            pass
+    return n
+for which in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+    mark = "60.%d" % which
+    p = subprocess.Popen(["bash", "-c", "echo '{\"command\":\"sleep %s\"}' >run; echo on" % mark],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(300):
+        if alive(mark):
+            break
+        time.sleep(0.01)
+    else:
+        sys.exit("did not start")
+    begin = time.time()
+    p.send_signal(which)
+    out = p.communicate(timeout=5)[0]
+    took = time.time() - begin
+    assert took < 0.2 and out == b"", (which, took, out)
+    time.sleep(0.2)
+    assert not alive(mark), which
+END
+ok "^C and kill -9 end the run within 0.2 s and leave nothing" /usr/bin/python3 "$T/interrupt.py"
+ok "a background job's end does not" bash -c 'sleep 0.2 & echo "{\"command\":\"sleep 0.6\"}" >run'
+
+# crawlers run nothing, though a directory tool's run is in their way
+ok "grep -r, find, tar, cp -r: nothing runs" bash -c 'cd "$0" && grep -rq . tools && find tools >/dev/null &&
+  tar cf - tools | cat >/dev/null; cp -r tools "$T/copy"; ls "$T/copy/rye" >/dev/null' "$M"
+errno "rm run" EROFS rm -f run
+errno "mv run" EROFS mv run ran
+errno "ln run" EROFS ln run ran
+errno "sed -i run" EROFS sed -i s/a/b/ run
+ok "touch, truncate, chmod succeed" bash -c 'touch run && : >run && chmod 600 run && truncate -s 7 run'
+not_ok "who is confined may not" setpriv --no-new-privs sh -c 'echo "{\"command\":\"true\"}" >run'
+cd /
+finish
