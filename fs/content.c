@@ -30,6 +30,7 @@ static void file_drop(void *data)
 const struct node_class content_file = {
 	.name = "file",
 	.read = file_read,
+	.xattrs = &content_xattrs,
 	.drop = file_drop,
 };
 

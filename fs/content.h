@@ -10,6 +10,7 @@
 
 extern const struct node_class content_file; /* data: struct rye_blob */
 extern const struct node_class content_link; /* data: char *, the target */
+extern const struct node_xattrs content_xattrs;
 extern const struct node_class content_dir; /* a merged directory, an item's directory */
 
 struct content_file {

@@ -119,6 +119,8 @@ bool listing_finish(struct listing *l)
 
 	if (l->failed)
 		return false;
+	if (l->n == 0)
+		return true;
 	qsort_r(l->items, l->n, sizeof(*l->items), order, l->names);
 	for (size_t i = 0; i < l->n; i++) {
 		if (n && strcmp(l->names + l->items[i].at, l->names + l->items[n - 1].at) == 0)

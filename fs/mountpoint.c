@@ -126,6 +126,28 @@ static int check(const struct options *opt, struct rye_err *err)
 	return 0;
 }
 
+/* The daemon works in /: "a:b" becomes "/here/a:/here/b". NULL stays NULL. */
+static int absolute(struct options *opt, const char **list, struct rye_err *err)
+{
+	auto_free char *here = getcwd(NULL, 0);
+	char text[OPTIONS_MAX];
+	size_t n = 0;
+
+	for (const char *p = *list; p && here; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+		int len = (int)strcspn(p, ":");
+		bool relative = len && *p != '/';
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s%.*s", n ? ":" : "",
+				      relative ? here : "", relative ? "/" : "", len, p);
+		if (n >= sizeof(text))
+			return fail(err, RYE_INVALID, "the list of directories is too long");
+	}
+	if (!*list)
+		return 0;
+	*list = options_keep(opt, text);
+	return *list ? 0 : fail(err, RYE_IO, "out of memory");
+}
+
 int mountpoint_prepare(struct options *opt, struct rye_err *err)
 {
 	char *source = realpath(opt->source, NULL), *point;
@@ -147,7 +169,11 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	opt->mountpoint = point;
 	opt->engine.project = opt->source;
 	opt->engine.mountpoint = opt->mountpoint;
-	r = clean(point, err);
+	r = absolute(opt, &opt->engine.user_base, err);
+	if (r == 0)
+		r = absolute(opt, &opt->engine.system_roots, err);
+	if (r == 0)
+		r = clean(point, err);
 	return r ? r : check(opt, err);
 }
 

@@ -131,8 +131,7 @@ static const struct option_row *find(const char *word)
 	return NULL;
 }
 
-/* Keeps a copy for as long as the options live. */
-static const char *keep(struct options *opt, const char *text)
+const char *options_keep(struct options *opt, const char *text)
 {
 	char *copy = opt->n_texts < OPTIONS_TEXTS ? strdup(text) : NULL;
 
@@ -143,7 +142,7 @@ static const char *keep(struct options *opt, const char *text)
 
 static int set_text(struct options *opt, const char **where, const char *word, struct rye_err *err)
 {
-	*where = keep(opt, strchr(word, '=') + 1);
+	*where = options_keep(opt, strchr(word, '=') + 1);
 	if (!*where)
 		return fail(err, RYE_INVALID, "option '%s' is given too often", word);
 	return 0;

@@ -13,7 +13,7 @@
 /* Longest -o list: mount(8) takes a page. */
 #define OPTIONS_MAX 4096
 /* Values kept as text: userspace, system, env, and two paths. */
-#define OPTIONS_TEXTS 8
+#define OPTIONS_TEXTS 16
 
 struct options {
 	char *source; /* project directory, absolute and real */
@@ -33,6 +33,8 @@ struct options {
 
 /* Fills *ret, whose texts options_done frees, also on failure. */
 int options_parse(int argc, char **argv, struct options *ret, struct rye_err *err);
+/* A copy that lives as long as the options; NULL: out of memory, or of places. */
+const char *options_keep(struct options *opt, const char *text);
 void options_done(struct options *opt);
 
 #endif

@@ -13,6 +13,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+/* Would a kind's root be seen to appear: in .ai, or with an .ai that is not there yet? */
+static bool top_seen(const struct top *top)
+{
+	return top->wd_ai >= 0 || top->wd_root >= 0;
+}
+
 /* Does the directory of one space need a look? index->lock held. */
 static bool dir_blind(struct index *index, int space, const struct dir *dir)
 {
@@ -21,7 +27,7 @@ static bool dir_blind(struct index *index, int space, const struct dir *dir)
 	if (place)
 		return place->wd < 0;
 	/* The kind's root may appear unseen; anything deeper is seen from its parent. */
-	return dir && !*dir->path && index->tops[space].wd_ai < 0;
+	return dir && !*dir->path && !top_seen(&index->tops[space]);
 }
 
 static bool node_linked(const struct node *node, int space)
@@ -62,7 +68,7 @@ static bool space_blind(struct index *index, int space, enum rye_kind kind, cons
 	for (size_t i = 0; i < n; i++)
 		if (node_linked(nodes[i], space))
 			return true;
-	if (!index->tops[space].unwatched && index->tops[space].wd_ai >= 0)
+	if (!index->tops[space].unwatched && top_seen(&index->tops[space]))
 		return false;
 	for (;;) {
 		const char *slash;

@@ -134,6 +134,12 @@ ok "and the new one is there" until_true test -L "$M/tools/vec/b8.py"
 rm "$P/.ai/tools/vec/b8.py"
 ok "back again" until_true cmp "$M/tools/vec/b8.sh" "$V/b8.sh"
 
+# a space that is not there yet is no reason to ask at every lookup
+cat "$M/knowledge/vec/b3.md" >/dev/null
+before=$(stat_of lookup)
+for i in 1 2 3 4 5 6 7 8 9; do cat "$M/knowledge/vec/b3.md"; done >/dev/null
+like "with all layers watched nothing is asked again" "$(($(stat_of lookup) - before))" '^[0-3]$'
+
 # ---- inputs in the name ----
 ok "a query without inputs is the item" cmp "$M/directives/vec/b1.md?" "$M/directives/vec/b1.md"
 errno "an unknown input" EINVAL cat "$M/directives/vec/b1.md?nonsense=1"
@@ -144,6 +150,35 @@ errno "a query of nothing" ENOENT cat "$M/directives/vec/none.md?a=b"
 is "probes are no queries" "$(ls -d "$M"/search/.git "$M"/search/package.json 2>/dev/null)" ""
 is "an empty result is an empty directory" "$(ls -A "$M/search/zzzzqqqqxxxx")" ""
 ok "a dot name is not there" sh -c "! ls '$M/search/.hidden'"
+
+# ---- a layer that comes into being ----
+finish_mount() { umount_rye; mount_rye "$@"; }
+mv "$U/.ai" "$U/later"
+finish_mount
+not_ok "no user space: no item of it" test -e "$M/knowledge/vec/b3.md"
+before=$(stat_of lookup)
+for i in 1 2 3 4 5 6 7 8 9; do stat "$M/README.md" "$M/tools/vec/b8.sh"; done >/dev/null 2>&1
+before=$(stat_of lookup)
+for i in 1 2 3 4 5 6 7 8 9; do stat "$M/README.md" "$M/tools/vec/b8.sh"; done >/dev/null 2>&1
+like "and yet nothing is asked again" "$(($(stat_of lookup) - before))" '^[0-3]$'
+mv "$U/later" "$U/.ai"
+ok "it shows when it comes" until_true cmp "$M/tools/vec/b2.py" "$V/b2.py"
+ok "with its items" until_true cat "$M/knowledge/vec/b3.md"
+
+# ---- more facts, more names ----
+finish_mount list=all xattr
+is "list=all lists directories of items" "$(ls -d "$M"/tools/vec/b8 2>/dev/null)" "$M/tools/vec/b8"
+like "in their parent" "$(ls -A "$M/tools/vec" | tr '\n' ' ')" '^b2 b2.py b8 b8.sh '
+ok "find ends with list=all" timeout 60 find "$M/tools" "$M/directives" -type f
+if command -v getfattr >/dev/null; then
+  is "xattr of an item" "$(getfattr --only-values -n user.rye.id "$M/tools/vec/b2.py")" vec/b2
+  like "and all of them" "$(getfattr -d "$M/tools/vec/b2.py" 2>/dev/null)" 'user.rye.sha256="[0-9a-f]{64}"'
+  not_ok "no others" getfattr -n user.other "$M/tools/vec/b2.py"
+  not_ok "none are set" setfattr -n user.rye.id -v x "$M/tools/vec/b2.py"
+  setfattr -n user.mine -v here "$P/.ai/tools/vec/b2.py" 2>/dev/null &&
+    is "user.* passes through in spaces" "$(getfattr --only-values -n user.mine "$M/spaces/project/tools/vec/b2.py")" here
+fi
+finish_mount
 
 # ---- nothing happens by reading ----
 ok "grep -r ends" timeout 20 grep -rs text "$M" --include='*.md' --devices=skip -l

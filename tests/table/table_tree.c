@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: input is a name, context the directory it stands in (sort, then kind, path and "item"
+ * where they mean something), expected what the name means there: sort, kind, path, ctl row,
+ * query. A merged name that may be a file with inputs is told as both.
+ */
+#include "ctl.h"
+#include "tree.h"
+
+#include "table/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const sorts[] = {
+	[TREE_ROOT] = "root",	    [TREE_README] = "readme", [TREE_MERGED] = "merged",
+	[TREE_QUERY] = "query",	    [TREE_CTL] = "ctl",	      [TREE_WHY] = "why",
+	[TREE_PRIMITIVE] = "prim",  [TREE_SPACES] = "spaces", [TREE_BUNDLES] = "bundles",
+	[TREE_SPACE] = "space",	    [TREE_PASS] = "pass",     [TREE_SEARCH] = "search",
+	[TREE_RESULTS] = "results", [TREE_HIT] = "hit",	      [TREE_STATE] = "state",
+	[TREE_THREADS] = "threads", [TREE_DOT] = "dot",	      [TREE_DOT_FILE] = "dotfile",
+};
+
+static void parse(char *text, struct tree_dir *dir)
+{
+	char *word = strtok_r(text, " ", &text), *kind, *path, *item;
+
+	*dir = (struct tree_dir){ .path = "" };
+	for (int i = 0; i < TREE_SORT__MAX; i++)
+		if (word && strcmp(sorts[i], word) == 0)
+			dir->sort = i;
+	kind = strtok_r(NULL, " ", &text);
+	for (int k = 0; kind && k < RYE_KIND__MAX; k++)
+		if (strcmp(rye_kind_name(k), kind) == 0)
+			dir->kind = (uint8_t)k;
+	path = strtok_r(NULL, " ", &text);
+	if (path && strcmp(path, ".") != 0)
+		dir->path = path;
+	item = strtok_r(NULL, " ", &text);
+	dir->item = item && strcmp(item, "item") == 0;
+}
+
+static size_t tell(const struct tree_key *key, char *out, size_t size)
+{
+	const char *query = tree_query(key);
+	bool kinds = key->sort == TREE_MERGED || key->sort == TREE_QUERY || key->sort == TREE_CTL ||
+		     key->sort == TREE_WHY;
+
+	return (size_t)snprintf(out, size, "%s%s%s%s%s%s%s%s%s", sorts[key->sort], kinds ? " " : "",
+				kinds ? rye_kind_name(key->kind) : "", key->path_len ? " " : "",
+				key->text, key->ctl ? " " : "", key->ctl ? key->ctl->name : "",
+				query ? " ?" : "", query ? query : "");
+}
+
+void table_answer(struct table_text input, struct table_text context, char *out, size_t size)
+{
+	struct tree_dir dir;
+	struct tree_key key, query;
+	char text[4096];
+	int r;
+
+	snprintf(text, sizeof(text), "%s", context.bytes);
+	parse(text, &dir);
+	r = tree_step(&dir, input.bytes, &key);
+	if (r) {
+		snprintf(out, size, "%s", r == -ENOENT ? "ENOENT" : "ENAMETOOLONG");
+	} else {
+		size_t n = tell(&key, out, size);
+
+		if (tree_split_query(&key, &query) && n + 4 < size) {
+			n += (size_t)snprintf(out + n, size - n, " | ");
+			tell(&query, out + n, size - n);
+		}
+	}
+}
