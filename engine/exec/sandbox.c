@@ -105,7 +105,7 @@ static void remove_tree(int dirfd, const char *name, int depth)
 
 	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
 		return;
-	fchmodat(dirfd, name, 0700, 0);
+	(void)!fchmodat(dirfd, name, 0700, 0);
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
