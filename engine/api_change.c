@@ -37,11 +37,12 @@ void rye_counts(struct rye *rye, struct rye_counts *ret)
 	index_totals(rye->index, &totals);
 	cache_counts(rye->cache, &cache);
 	*ret = (struct rye_counts){ .served = totals.by_code[RYE_OK],
-				    .refused = totals.known - totals.by_code[RYE_OK],
 				    .scanned = rye->prefetch && prefetch_done(rye->prefetch),
 				    .loads = cache.loads,
 				    .verifies = trust_checks(rye->items.trust),
 				    .hits = cache.hits,
 				    .runs = exec_started(rye->exec) };
 	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
+	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
+		ret->refused += totals.by_code[code];
 }

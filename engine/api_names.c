@@ -52,6 +52,9 @@ int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye
 	struct index *index = engine_index(rye);
 	struct index_found found;
 
+	/* No name outside the kind's directory is ever looked for on disk. */
+	if (*path && id_check(span_of(path), NULL))
+		return not_found(kind, path, err);
 	engine_check(rye, kind, path);
 	if (!index_find(index, kind, path, &found))
 		return not_found(kind, path, err);
@@ -112,6 +115,8 @@ int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
 	struct index *index = engine_index(rye);
 	__attribute__((cleanup(index_list_done))) struct index_list list = { 0 };
 
+	if (*walk->dir && id_check(span_of(walk->dir), NULL))
+		return not_found(walk->kind, walk->dir, err);
 	engine_check(rye, walk->kind, walk->dir);
 	if (!index_list(index, walk->kind, walk->dir, &list))
 		return not_found(walk->kind, walk->dir, err);
@@ -149,6 +154,8 @@ int rye_source(struct rye *rye, enum rye_kind kind, const char *id, struct rye_p
 
 	if (!rye->built)
 		return source_direct(rye, kind, id, ret, err);
+	if (id_check(span_of(id), err))
+		return -(int)RYE_INVALID;
 	engine_check(rye, kind, id);
 	if (!index_item(rye->index, kind, id, &item))
 		return not_found(kind, id, err);

@@ -147,6 +147,7 @@ static void poll_keys(void *arg)
 	struct index_changes changes = { 0 };
 
 	drop_idle_docs(rye);
+	index_poll(rye->index, &changes);
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		struct index_list list;
 
@@ -189,26 +190,14 @@ struct index *engine_index(struct rye *rye)
 	return rye->index;
 }
 
-int engine_item(struct rye *rye, enum rye_kind kind, const char *id, struct index_item *ret,
-		struct rye_err *err)
-{
-	struct index *index = engine_index(rye);
-
-	engine_check(rye, kind, id);
-	if (!index_item(index, kind, id, ret))
-		return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), id);
-	if (cache_know(rye->cache, ret))
-		return 0;
-	index_state_done(&ret->state);
-	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), id);
-}
-
 int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct loaded *ret,
 		struct rye_err *err)
 {
 	/* One item asked for by a command: no reason to look at all the others. */
 	if (!rye->built && kind != RYE_CONFIG)
 		return cache_load(rye->direct, kind, id, ret, err);
+	if (id_check(span_of(id), err))
+		return -(int)RYE_INVALID;
 	engine_index(rye);
 	engine_check(rye, kind, id);
 	return cache_load(rye->cache, kind, id, ret, err);

@@ -45,9 +45,6 @@ int engine_threads(void);
 struct index *engine_index(struct rye *rye);
 /* Looks again where nobody tells of changes. */
 void engine_check(struct rye *rye, enum rye_kind kind, const char *path);
-/* The item by id or alias, its verdict known. RYE_NOT_FOUND. Release item->state. */
-int engine_item(struct rye *rye, enum rye_kind kind, const char *id, struct index_item *ret,
-		struct rye_err *err);
 /* The verified item and its rendering. */
 int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct loaded *ret,
 		struct rye_err *err);

@@ -220,11 +220,11 @@ static void publish(struct index *index, struct node *node, const struct index_o
 
 	if (new->reason &&*new->reason)
 		reason = rye_blob_new(new->reason, strlen(new->reason));
-	if (node->known)
+	if (node->known && tree_counts(node))
 		index->by_code[node->code]--;
-	else
-		index->known++;
-	index->by_code[new->code]++;
+	index->known += !node->known;
+	if (tree_counts(node))
+		index->by_code[new->code]++;
 	node->mtime_ns = told_mtime(node, new);
 	node->code = (int8_t) new->code;
 	node->size = new->size;

@@ -108,7 +108,8 @@ void index_list_done(struct index_list *list);
 /* ---- going over everything ---- */
 
 struct index_totals {
-	size_t items, known, by_code[RYE_CODE__MAX];
+	size_t items, known; /* key files among them */
+	size_t by_code[RYE_CODE__MAX]; /* without key files */
 };
 void index_totals(struct index *index, struct index_totals *ret);
 

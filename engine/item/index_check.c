@@ -13,12 +13,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* Would a kind's root be seen to appear: in .ai, or with an .ai that is not there yet? */
-static bool top_seen(const struct top *top)
-{
-	return top->wd_ai >= 0 || top->wd_root >= 0;
-}
-
 /* Does the directory of one space need a look? index->lock held. */
 static bool dir_blind(struct index *index, int space, const struct dir *dir)
 {
@@ -27,7 +21,7 @@ static bool dir_blind(struct index *index, int space, const struct dir *dir)
 	if (place)
 		return place->wd < 0;
 	/* The kind's root may appear unseen; anything deeper is seen from its parent. */
-	return dir && !*dir->path && !top_seen(&index->tops[space]);
+	return dir && !*dir->path && index->tops[space].blind;
 }
 
 static bool node_linked(const struct node *node, int space)
@@ -68,7 +62,7 @@ static bool space_blind(struct index *index, int space, enum rye_kind kind, cons
 	for (size_t i = 0; i < n; i++)
 		if (node_linked(nodes[i], space))
 			return true;
-	if (!index->tops[space].unwatched && top_seen(&index->tops[space]))
+	if (!index->tops[space].unwatched && !index->tops[space].blind)
 		return false;
 	for (;;) {
 		const char *slash;
@@ -77,7 +71,8 @@ static bool space_blind(struct index *index, int space, enum rye_kind kind, cons
 			return true;
 		if (prefix.len == strlen(path))
 			return false;
-		slash = strchr(path + prefix.len + (prefix.len > 0), '/');
+		/* At least one byte on, whatever the path. */
+		slash = strchr(path + prefix.len + 1, '/');
 		prefix.len = slash ? (size_t)(slash - path) : strlen(path);
 	}
 }
@@ -207,7 +202,8 @@ static void check_space(const struct check *check, const char *path)
 		check_dir(check, prefix);
 		if (prefix.len == strlen(path))
 			break;
-		slash = strchr(path + prefix.len + (prefix.len > 0), '/');
+		/* At least one byte on, whatever the path. */
+		slash = strchr(path + prefix.len + 1, '/');
 		prefix.len = slash ? (size_t)(slash - path) : strlen(path);
 	}
 	WITH_LOCK(&check->index->lock)

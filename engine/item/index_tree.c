@@ -376,6 +376,14 @@ static void count_items(struct dir *dir, int by, int space, struct index_changes
 
 /* ---- items ---- */
 
+bool tree_counts(const struct node *node)
+{
+	const struct dir *dir = node->dir;
+
+	return dir->kind != RYE_CONFIG || strncmp(dir->path, "keys", 4) != 0 ||
+	       (dir->path[4] && dir->path[4] != '/');
+}
+
 void tree_drop_docs(struct node *node)
 {
 	for (struct file *file = node->files; file; file = file->next) {
@@ -392,7 +400,8 @@ void tree_forget(struct index *index, struct node *node)
 		return;
 	node->known = false;
 	index->known--;
-	index->by_code[node->code]--;
+	if (tree_counts(node))
+		index->by_code[node->code]--;
 }
 
 static struct node *node_add(struct index *index, struct dir *dir, struct rye_span stem)

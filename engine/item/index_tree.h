@@ -62,10 +62,12 @@ struct dir {
 /* What is not below a kind's directory: .ai itself and its parent, watched for arrivals. */
 struct top {
 	pthread_mutex_t update; /* orders walks and updates of this space; held during I/O */
+	/* What follows is guarded by index->lock. */
 	int wd_ai, wd_root;
 	uint32_t unwatched; /* places without a watch */
 	uint32_t links; /* places reached through links (RYE_LINK_DIRS) */
-	bool remote; /* NFS, FUSE …: changes made elsewhere are not told */
+	bool blind; /* nobody would tell of a new kind's directory, or of .ai itself */
+	bool lost; /* not even the parent of .ai exists: index_poll looks for it */
 };
 
 #define INDEX_WD_SLOTS 4096
@@ -101,6 +103,8 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *file
 /* Its stat, as index_check found it. */
 void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *file,
 		uint64_t stamp);
+/* Does it count as an item for people? Key files do not. */
+bool tree_counts(const struct node *node);
 void tree_drop_docs(struct node *node);
 /* The verdict of before holds no longer. */
 void tree_forget(struct index *index, struct node *node);

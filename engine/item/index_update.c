@@ -179,14 +179,38 @@ static void top_event(struct index *index, int wd, const char *name, struct inde
 					      .deep = true,
 					      .forget = true,
 					      .out = out };
-		struct top *top = &index->tops[i];
+		bool in_ai = false, in_root = false;
 
-		if (top->wd_ai == wd)
+		WITH_LOCK(&index->lock) {
+			in_ai = index->tops[i].wd_ai == wd;
+			in_root = index->tops[i].wd_root == wd && !strcmp(name, ".ai");
+		}
+		if (in_ai)
 			kind_arrived(index, (int)i, name, out);
-		if (top->wd_root != wd || strcmp(name, ".ai") != 0)
+		if (!in_root)
 			continue;
 		space_renew(&index->env.spaces->v[i]);
-		WITH_LOCK(&top->update)
+		WITH_LOCK(&index->tops[i].update)
+			walk_space(index, &opt);
+		out->keys = true;
+	}
+}
+
+void index_poll(struct index *index, struct index_changes *out)
+{
+	for (size_t i = 0; i < index->env.spaces->n; i++) {
+		const struct walk_opt opt = { .space = (int)i,
+					      .deep = true,
+					      .forget = true,
+					      .out = out };
+
+		bool lost = false;
+
+		WITH_LOCK(&index->lock)
+			lost = index->tops[i].lost;
+		if (!lost || access(index->env.spaces->v[i].root, F_OK) < 0)
+			continue;
+		WITH_LOCK(&index->tops[i].update)
 			walk_space(index, &opt);
 		out->keys = true;
 	}

@@ -561,19 +561,26 @@ void walk_dir(struct index *index, enum rye_kind kind, const char *path, const s
 static void watch_top(struct index *index, int space)
 {
 	const struct space *what = &index->env.spaces->v[space];
-	struct top *top = &index->tops[space];
 	auto_close int root = open(what->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int ai = -1;
-	int fd = space_fd(what);
+	int fd = space_fd(what), wd_root = -1, wd_ai = -1;
+	bool remote;
 
 	if (fd >= 0)
 		ai = io_open_beneath(fd, ".", O_RDONLY | O_DIRECTORY);
-	top->remote = !index->env.watch || (root >= 0 && is_remote(root)) ||
-		      (ai >= 0 && is_remote(ai));
-	if (top->remote)
-		return;
-	top->wd_root = root < 0 ? -1 : index->env.watch(index->env.arg, root);
-	top->wd_ai = ai < 0 ? -1 : index->env.watch(index->env.arg, ai);
+	remote = !index->env.watch || (root >= 0 && is_remote(root)) || (ai >= 0 && is_remote(ai));
+	if (!remote && root >= 0)
+		wd_root = index->env.watch(index->env.arg, root);
+	if (!remote && ai >= 0)
+		wd_ai = index->env.watch(index->env.arg, ai);
+	WITH_LOCK(&index->lock) {
+		struct top *top = &index->tops[space];
+
+		top->wd_root = wd_root;
+		top->wd_ai = wd_ai;
+		top->lost = root < 0;
+		top->blind = remote || (ai < 0 ? root >= 0 && wd_root < 0 : wd_ai < 0);
+	}
 }
 
 void walk_space(struct index *index, const struct walk_opt *opt)

@@ -7,6 +7,8 @@
 
 #include "item/index_update.h"
 
+#include <errno.h>
+
 struct bench {
 	struct place place;
 	struct index *index;
@@ -270,6 +272,53 @@ static void checks(void **state)
 	done(&b);
 }
 
+static int one_watch(void *arg, int dirfd)
+{
+	int *left = arg;
+
+	return *left > 0 ? (*left)-- : -ENOSPC;
+}
+
+static void no_unwatch(void *arg, int wd)
+{
+}
+
+static void count_lines(void *arg, enum rye_level level, const char *module, const char *line)
+{
+	(*(int *)arg)++;
+}
+
+/* Watches run out: told once, and only what has none is looked at again and again. */
+static void few_watches(void **state)
+{
+	int left = 100, lines = 0;
+	const struct log log = { count_lines, &lines };
+	struct index_env env = { .log = &log, .watch = one_watch, .unwatch = no_unwatch };
+	struct index_changes changes = { 0 };
+	struct rye_err err = { 0 };
+	struct bench b;
+
+	place_make(&b.place);
+	place_text(b.place.project, "tools/a/x.py", "x");
+	place_open(&b.place, false);
+	env.spaces = b.place.spaces;
+	env.arg = &left;
+	assert_int_equal(index_open(&env, &b.index, &err), 0);
+	index_scan(b.index, 1, false);
+	assert_false(index_unwatched(b.index, RYE_TOOL, "a/x.py"));
+	left = 0;
+	place_text(b.place.project, "tools/b/c/y.py", "x");
+	index_touch(b.index, 0, "tools/b", &changes);
+	assert_true(index_unwatched(b.index, RYE_TOOL, "b/c/y.py"));
+	assert_false(index_unwatched(b.index, RYE_TOOL, "a/x.py"));
+	assert_int_equal(lines, 1);
+	place_text(b.place.project, "tools/b/c/z.py", "x");
+	index_check(b.index, RYE_TOOL, "b/c/z", &changes);
+	check_find(&b, RYE_TOOL, "b/c/z", "item b/c/z.py 0");
+	index_changes_done(&changes);
+	done(&b);
+}
+
 static void verdicts(void **state)
 {
 	struct index_outcome out = { .code = RYE_OK, .size = 7, .version = 9, .mtime_ns = 5 };
@@ -312,10 +361,11 @@ static void verdicts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merges), cmocka_unit_test(directory_tools),
-		cmocka_unit_test(others), cmocka_unit_test(clashes),
-		cmocka_unit_test(links),  cmocka_unit_test(follows),
-		cmocka_unit_test(checks), cmocka_unit_test(verdicts),
+		cmocka_unit_test(merges),      cmocka_unit_test(directory_tools),
+		cmocka_unit_test(others),      cmocka_unit_test(clashes),
+		cmocka_unit_test(links),       cmocka_unit_test(follows),
+		cmocka_unit_test(checks),      cmocka_unit_test(verdicts),
+		cmocka_unit_test(few_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

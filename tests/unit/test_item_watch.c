@@ -15,6 +15,7 @@ struct bench {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	int told, all, keys; /* under lock */
+	bool hold; /* under lock: telling waits until it is false */
 	char last[1100]; /* the last item's id */
 };
 
@@ -30,6 +31,8 @@ static void on_changes(void *arg, const struct index_changes *changes)
 			if (changes->v[i].id)
 				snprintf(b->last, sizeof(b->last), "%s", changes->v[i].id);
 		pthread_cond_broadcast(&b->cond);
+		while (b->hold)
+			pthread_cond_wait(&b->cond, &b->lock);
 	}
 }
 
@@ -257,6 +260,37 @@ static void bursts(void **state)
 	done(&b);
 }
 
+/* More events than the kernel keeps while the listener is busy: everything is looked at again. */
+static void overflow(void **state)
+{
+	struct bench b = { 0 };
+	char path[64];
+	int all = 0;
+
+	place_make(&b.place);
+	place_text(b.place.project, "tools/x.py", "x");
+	start(&b);
+	WITH_LOCK(&b.lock)
+		b.hold = true;
+	for (int i = 0; i < 7000; i++) {
+		snprintf(path, sizeof(path), "tools/d/f%d.py", i);
+		place_text(b.place.project, path, "x");
+	}
+	WITH_LOCK(&b.lock) {
+		b.hold = false;
+		pthread_cond_broadcast(&b.cond);
+	}
+	assert_true(changes(&b, "d/f6999", 0));
+	for (int i = 0; i < 2000 && !all; i++) {
+		usleep(1000);
+		WITH_LOCK(&b.lock)
+			all = b.all;
+	}
+	assert_true(all > 0);
+	assert_true(changes(&b, "d/f5000", 0));
+	done(&b);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -300,8 +334,10 @@ static void latency(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(saves), cmocka_unit_test(directories), cmocka_unit_test(spaces),
-		cmocka_unit_test(keys),	 cmocka_unit_test(bursts),	cmocka_unit_test(latency),
+		cmocka_unit_test(saves),   cmocka_unit_test(directories),
+		cmocka_unit_test(spaces),  cmocka_unit_test(keys),
+		cmocka_unit_test(bursts),  cmocka_unit_test(overflow),
+		cmocka_unit_test(latency),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
