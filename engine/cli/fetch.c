@@ -58,6 +58,9 @@ int verb_fetch(struct cli *cli)
 		print(cli, &outcome);
 		return CLI_OK;
 	}
+	if (strstr(outcome.message, "\"overwrite\""))
+		return cli_complain(cli, CLI_USAGE, "the same with --force",
+				    "%s has something else there already", cli->opt.to);
 	err.code = outcome.code;
 	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);
 	return cli_fail(cli, &err, cli->argv[0]);
