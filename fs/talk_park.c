@@ -184,10 +184,11 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
 }
 
 /*
- * The kernel takes the size from a GETATTR that was sent before a WRITE was answered only if
- * the write does not extend the file and the reader has it before the writer goes on. So the
- * reader is answered first and the writer a moment later; if the write extends, the other way
- * round: then the reader gets the size that the writer sets, its message, and asks again.
+ * The kernel takes no size from a GETATTR that was sent before a WRITE was answered or a page
+ * dropped, unless the write does not extend the file, nothing was dropped, and the reader has
+ * its answer before the writer goes on. Then the reader is answered first and the writer a
+ * moment later; else the other way round: the reader has the size that the writer sets, gets
+ * its message, and asks again.
  */
 static void answer_write(struct talk *talk, struct outbox *out)
 {
@@ -196,7 +197,7 @@ static void answer_write(struct talk *talk, struct outbox *out)
 
 	if (now < w->answer_ns)
 		return;
-	if (!w->extends && !w->answer_ns && release_readers(talk, out, !talk->behind)) {
+	if (!w->late && !w->answer_ns && release_readers(talk, out, !talk->behind)) {
 		w->answer_ns = due;
 		activate(talk, due);
 		return;

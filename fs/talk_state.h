@@ -63,7 +63,7 @@ struct writing {
 	struct caller *writer; /* a reference */
 	bool ready; /* the answer is in park */
 	bool dropped; /* its pages were looked at */
-	bool extends; /* it ends behind the size the kernel knows */
+	bool late; /* the kernel would not take a size before it has the answer */
 	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
 	int64_t give_up_ns; /* a cancelled run is not waited for any longer */
 };

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the page cache ---- */
 
@@ -55,15 +56,27 @@ void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out)
 	};
 	talk->invals++;
 	talk->cached = begin;
+	talk->w.late = true;
 }
 
+/*
+ * The line ends with its page: what comes later is in pages that nobody has read, so nothing
+ * has to be dropped when it comes. A notification would make the kernel throw away the size
+ * that a reader waits for.
+ */
 void talk_tell_running(struct talk *talk, struct outbox *out)
 {
-	if (!talk->note)
+	size_t end = transcript_size(&talk->text), page = (size_t)sysconf(_SC_PAGESIZE), pad;
+	struct rye_blob *note = talk->note;
+
+	if (!note)
 		return;
-	talk_drop_pages(talk, transcript_size(&talk->text), out);
-	transcript_append(&talk->text, (struct rye_span){ talk->note->data, talk->note->len });
-	rye_blob_unref(talk->note);
+	talk_drop_pages(talk, end, out);
+	transcript_append(&talk->text, (struct rye_span){ note->data, note->len - 1 });
+	for (pad = page - (end + note->len) % page; pad > 0; pad--)
+		transcript_append(&talk->text, (struct rye_span){ " ", 1 });
+	transcript_append(&talk->text, (struct rye_span){ "\n", 1 });
+	rye_blob_unref(note);
 	talk->note = NULL;
 }
 
@@ -285,7 +298,7 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 		.writer = writer,
 	};
 	w->mark = feed_mark(&talk->feed);
-	w->extends = talk->told < w->off + w->len;
+	w->late = talk->told < w->off + w->len;
 	if (!talk->written)
 		transcript_cut(&talk->text, w->off);
 	talk->written = true;

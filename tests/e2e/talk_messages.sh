@@ -194,4 +194,16 @@ assert os.read(fd, 4096) == b"{\"status\":\"success\",\"output\":\"late\\n\"}\n"
 assert open("output").read() == "late\n"
 assert open(os.environ["LOG"]).read().count("late") == 1
 '
+
+here "a reader who waited is told, and then waits for the end" '
+import os
+fd = os.open("run", os.O_RDWR)
+try:
+    os.write(fd, b"{\"command\":\"sleep 2.5; echo late\"}\n")
+except OSError:
+    pass
+got = os.read(fd, 65536)
+assert got.startswith(b"{\"status\":\"running\"") and got.endswith(b"}\n") is False, got
+assert os.read(fd, 65536) == b"{\"status\":\"success\",\"output\":\"late\\n\"}\n"
+'
 end_talks

@@ -305,8 +305,8 @@ static void serve(const char *mountpoint)
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	fuse_loop_cfg_set_max_threads(config, 4);
 	fuse_session_loop_mt(fs.session, config);
-	fuse_session_unmount(fs.session);
 	talks_close(fs.talks);
+	fuse_session_unmount(fs.session);
 	while (fs.files)
 		drop(fs.files);
 	talks_free(fs.talks);
