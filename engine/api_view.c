@@ -54,12 +54,22 @@ static int make_source(struct rye *rye, const struct rye_ask *ask, const struct 
 	return 0;
 }
 
+/* A tool and an entry can be read without their metadata, but nothing is told from half of it. */
+static int need_meta(const struct rye_item *item, struct rye_err *err)
+{
+	if (item->parse.code == RYE_OK)
+		return 0;
+	return rye_fail(err, item->parse.code, "Cannot read metadata: %s:%s: %s",
+			rye_kind_name(item->kind), item->id, item->parse.msg);
+}
+
 static int make_schema(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
 		       struct rye_blob **ret, struct rye_err *err)
 {
 	auto_json json_t *schema = meta_schema(loaded->item);
+	int r = need_meta(loaded->item, err);
 
-	return put_json(schema, ret, err);
+	return r ? r : put_json(schema, ret, err);
 }
 
 static int make_chain(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
@@ -96,7 +106,9 @@ static int make_prompt(struct rye *rye, const struct rye_ask *ask, const struct 
 static int make_data(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
 		     struct rye_blob **ret, struct rye_err *err)
 {
-	return put_json(loaded->item->meta, ret, err);
+	int r = need_meta(loaded->item, err);
+
+	return r ? r : put_json(loaded->item->meta, ret, err);
 }
 
 static const struct row {

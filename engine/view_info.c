@@ -154,6 +154,8 @@ static void put_meta(json_t *info, const struct rye_item *item)
 			json_set(info, names[i], json_deep_copy(value));
 	}
 	json_set(info, "meta", declared(item));
+	if (item->parse.code)
+		json_sets(info, "meta_error", item->parse.msg);
 }
 
 int view_info(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
@@ -203,6 +205,9 @@ int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **re
 			 v->signed_at, v->coverage);
 		if (*v->notice)
 			buf_addf(&buf, "; %s", v->notice);
+		if (subject.loaded.item && subject.loaded.item->parse.code)
+			buf_addf(&buf, "; its metadata cannot be read: %s",
+				 subject.loaded.item->parse.msg);
 		buf_addc(&buf, '\n');
 	}
 	*ret = buf_blob(&buf);
