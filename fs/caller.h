@@ -76,6 +76,7 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 /* Last replies, per item key ("tool:a/b", "sign"). Any may be NULL; borrowed references. */
 struct last {
 	struct rye_blob *reply, *output, *trace, *errors;
+	struct timespec at; /* when it was recorded; not to be given */
 };
 void callers_record(struct callers *callers, const struct caller *caller, const char *key,
 		    const struct last *last);

@@ -84,7 +84,7 @@ static struct rye_blob *ref(struct rye_blob *blob)
 static struct last last_ref(const struct last *last)
 {
 	return (struct last){ ref(last->reply), ref(last->output), ref(last->trace),
-			      ref(last->errors) };
+			      ref(last->errors), last->at };
 }
 
 static size_t size_of(const struct rye_blob *blob)
@@ -177,6 +177,7 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 	kept->n = caller->n;
 	memcpy(kept->chain, caller->chain, caller->n * sizeof(caller->chain[0]));
 	kept->last = last_ref(last);
+	clock_gettime(CLOCK_REALTIME, &kept->last.at);
 	kept->bytes = sizeof(*kept) + size_of(last->reply) + size_of(last->output) +
 		      size_of(last->trace) + size_of(last->errors);
 	return kept;

@@ -132,13 +132,14 @@ static int enter_last(fuse_req_t req, const struct tree_key *key, const char *id
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	struct content_file what = { .key = key, .mtime = now(), .fresh = true };
+	struct content_file what = { .key = key, .fresh = true };
 	char name[1100];
+	struct ctl_own own = { key->ctl->last, name };
 
 	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(key->kind), id);
 	what.mode = key->ctl->mode;
 	if (caller)
-		what.blob = ctl_last_blob(front->talks, caller, key->ctl->last, name);
+		what.blob = ctl_last_blob(front->talks, caller, &own, &what.mtime);
 	caller_unref(caller);
 	if (!what.blob)
 		return ENOMEM;

@@ -45,12 +45,16 @@ const struct ctl *ctl_rows(size_t *ret_n); /* sorted by name */
 const struct ctl *ctl_root_find(const char *name);
 const struct ctl *ctl_root_rows(size_t *ret_n);
 
+struct ctl_own {
+	enum ctl_last what;
+	const char *key; /* item key ("tool:a/b"); unused for CTL_ERRORS */
+};
+
 /*
- * The bytes of a CTL_LAST file for this caller; never NULL unless out of memory, empty when
- * there is nothing of its own. key: item key ("tool:a/b"); unused for CTL_ERRORS. The new
- * reference is the caller's.
+ * The bytes of a CTL_LAST file for this caller and since when they are so; never NULL unless
+ * out of memory, empty when there is nothing of its own. The new reference is the caller's.
  */
-struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who, enum ctl_last last,
-			       const char *key);
+struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who,
+			       const struct ctl_own *own, struct timespec *ret_at);
 
 #endif

@@ -61,6 +61,7 @@ int talks_open(const struct talks_env *env, struct talks **ret)
 	if (!talks)
 		return -ENOMEM;
 	talks->env = *env;
+	clock_gettime(CLOCK_REALTIME, &talks->since);
 	talks->refs = 1;
 	talks->bound_ns = env->wait_s * NS_PER_S;
 	if (bound && (!talks->bound_ns || bound < talks->bound_ns))
@@ -174,7 +175,6 @@ static struct talk *make(const struct talk_target *target)
 			 reply_verb_name(target->verb));
 	pthread_mutex_init(&talk->lock, NULL);
 	feed_init(&talk->feed);
-	clock_gettime(CLOCK_REALTIME, &talk->mtime);
 	return talk;
 }
 

@@ -159,19 +159,25 @@ static void same_key(struct feed_out *out, const struct talk *talk, const char *
 	add(out, "}\n");
 }
 
+/* Its time, too: a file that is younger at every look is one that changed, to editors. */
 struct rye_blob *reply_initial(struct talk *talk)
 {
 	struct key_text text = { .key = talk->key };
 	struct last last;
 	struct rye_blob *reply;
 
+	talk->mtime = talk->talks->since;
 	if (!talk->allowed)
 		return NULL;
 	each_open(talk->talks, talk->who, same_key, &text.out);
-	if (text.out.len)
+	if (text.out.len) {
+		clock_gettime(CLOCK_REALTIME, &talk->mtime);
 		return finish(&text.out);
+	}
 	if (callers_last(talk->talks->env.callers, talk->who, talk->key, &last)) {
 		reply = last.reply ? rye_blob_ref(last.reply) : NULL;
+		if (reply)
+			talk->mtime = last.at;
 		last_done(&last);
 		if (reply)
 			return reply;
@@ -272,20 +278,24 @@ static struct rye_blob *own_errors(struct talks *talks, const struct caller *who
 	return finish(&out);
 }
 
-struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who, enum ctl_last what,
-			       const char *key)
+struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who,
+			       const struct ctl_own *own, struct timespec *ret_at)
 {
 	struct last last = { 0 };
 	struct rye_blob *blob = NULL;
 
+	*ret_at = talks->since;
 	if (!who->allowed)
 		return rye_blob_new("", 0);
-	if (what == CTL_ERRORS)
+	if (own->what == CTL_ERRORS) {
+		clock_gettime(CLOCK_REALTIME, ret_at);
 		return own_errors(talks, who);
-	callers_last(talks->env.callers, who, key, &last);
-	if (what == CTL_OUTPUT && last.output)
+	}
+	if (callers_last(talks->env.callers, who, own->key, &last))
+		*ret_at = last.at;
+	if (own->what == CTL_OUTPUT && last.output)
 		blob = rye_blob_ref(last.output);
-	if (what == CTL_TRACE && last.trace)
+	if (own->what == CTL_TRACE && last.trace)
 		blob = rye_blob_ref(last.trace);
 	last_done(&last);
 	return blob ? blob : rye_blob_new("", 0);

@@ -110,6 +110,7 @@ struct talk {
 
 struct talks {
 	struct talks_env env;
+	struct timespec since; /* the time of texts that are as old as the mount */
 	int64_t bound_ns; /* a request waits no longer; 0: until it ends */
 	_Atomic unsigned refs;
 	pthread_mutex_t lock;

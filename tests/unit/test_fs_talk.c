@@ -445,7 +445,9 @@ static void broken(void **state)
 static struct rye_blob *errors(void)
 {
 	struct caller *who = caller_identify(world.callers, getpid(), getuid());
-	struct rye_blob *blob = ctl_last_blob(world.talks, who, CTL_ERRORS, "");
+	const struct ctl_own own = { CTL_ERRORS, "" };
+	struct timespec at;
+	struct rye_blob *blob = ctl_last_blob(world.talks, who, &own, &at);
 
 	caller_unref(who);
 	assert_non_null(blob);
