@@ -54,6 +54,8 @@ static const struct rule always[] = {
 	{ SYS_ptrace, DENY },
 	{ SYS_process_vm_readv, DENY },
 	{ SYS_process_vm_writev, DENY },
+	{ SYS_pidfd_getfd, DENY },
+	{ SYS_kcmp, DENY },
 	{ SYS_mount, DENY },
 	{ SYS_umount2, DENY },
 	{ SYS_move_mount, DENY },

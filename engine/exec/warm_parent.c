@@ -175,6 +175,7 @@ static pid_t read_pid(int fd)
 	struct pollfd ready = { fd, POLLIN, 0 };
 	char text[32];
 	ssize_t n;
+	pid_t pid;
 
 	if (poll(&ready, 1, START_MS) != 1)
 		return -1;
@@ -182,7 +183,9 @@ static pid_t read_pid(int fd)
 	if (n <= 0)
 		return -1;
 	text[n] = 0;
-	return (pid_t)atoi(text);
+	pid = (pid_t)atoi(text);
+	/* Signals go to the group of this number: 1 would be everybody's. */
+	return pid > 1 ? pid : -1;
 }
 
 static void drop_worker(struct warm_worker *worker)
