@@ -26,10 +26,26 @@ static int fail(struct db *db, const char *what, struct rye_err *err)
 			"%s: %s: %s", db->path, what, sqlite3_errmsg(db->handle));
 }
 
+/*
+ * The file lies where tools may write and comes with a cloned project: its schema is data. A
+ * view or trigger in it would run for as long as its author likes.
+ */
+static bool distrust_schema(sqlite3 *handle)
+{
+	static const int off[] = { SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+				   SQLITE_DBCONFIG_TRUSTED_SCHEMA };
+
+	for (size_t i = 0; i < ARRAY_SIZE(off); i++)
+		if (sqlite3_db_config(handle, off[i], 0, NULL) != SQLITE_OK)
+			return false;
+	return sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK;
+}
+
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
 {
 	struct db *db = calloc(1, sizeof(*db));
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_NOFOLLOW;
 	int r = 0;
 
 	if (!db || !(db->path = strdup(path))) {
@@ -37,7 +53,8 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 		return rye_fail(err, RYE_IO, "%s: out of memory", path);
 	}
 	pthread_mutex_init(&db->lock, NULL);
-	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK ||
+	    !distrust_schema(db->handle))
 		r = fail(db, "cannot open the database", err);
 	if (!r) {
 		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);

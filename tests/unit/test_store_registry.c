@@ -141,6 +141,44 @@ static void columns_missing_in_an_old_file_are_added(void **state)
 	unlink(path);
 }
 
+/* A project may come with such a file: what its schema asks for is not done. */
+static void what_a_foreign_schema_asks_for_is_not_done(void **state)
+{
+	static const char trigger[] = "CREATE TRIGGER more AFTER INSERT ON threads BEGIN "
+				      "INSERT OR IGNORE INTO threads (thread_id, directive) "
+				      "VALUES ('forged', 'tool:x'); END";
+	struct fixture *f = *state;
+	struct registry_row row;
+	int all = 0;
+
+	assert_int_equal(sqlite3_exec(f->db->handle, trigger, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(registry_insert(f->db, "a", "tool:x", &f->err), 0);
+	assert_int_equal(registry_each(f->db, false, count, &all, &f->err), 0);
+	assert_int_equal(all, 1);
+	assert_int_equal(sqlite3_exec(f->db->handle,
+				      "DROP TABLE threads; CREATE VIEW threads AS "
+				      "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n FROM t "
+				      "LIMIT 1000) SELECT n AS thread_id, 'tool:x' AS directive, "
+				      "'running' AS status, '' AS created_at, '' AS updated_at, "
+				      "'' AS completed_at, 0 AS pid, '' AS result FROM t",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(registry_get(f->db, "1", false, &row, &f->err), -RYE_IO);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+	struct fixture *f = *state;
+	struct db *db = NULL;
+	char link[128];
+
+	snprintf(link, sizeof(link), "%s/link.db", f->dir);
+	assert_int_equal(symlink(f->path, link), 0);
+	assert_int_not_equal(registry_open(link, &db, &f->err), 0);
+	assert_null(db);
+	unlink(link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +190,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(active_rows_are_those_not_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(columns_missing_in_an_old_file_are_added, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(what_a_foreign_schema_asks_for_is_not_done, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_link_is_not_followed, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("store_registry", tests, NULL, NULL);
