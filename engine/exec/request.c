@@ -189,7 +189,7 @@ static void warn_unknown(struct request *request)
 					     "parameters", "dry_run",	      "target",
 					     "thread",	   "async",	      "trace",
 					     "model",	   "limit_overrides", "resume_thread_id",
-					     "detached" };
+					     "detached",   "no_net",	      "no_write" };
 	const char *key;
 	json_t *value;
 
@@ -226,6 +226,10 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "trace", &ret->trace, err);
 	if (!r)
 		r = read_flag(doc, "detached", &ret->detached, err);
+	if (!r)
+		r = read_flag(doc, "no_net", &ret->no_net, err);
+	if (!r)
+		r = read_flag(doc, "no_write", &ret->no_write, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
 	if (!r)

@@ -63,6 +63,11 @@ static json_t *plain_request(const struct run *run, const char *ref)
 	json_set(doc, "parameters", json_copy(request->params));
 	json_sets(doc, "thread", request->fork ? "fork" : "inline");
 	json_set(doc, "detached", json_true());
+	/* Detached from its parent, not from what confines it. */
+	if (!run->limit.net)
+		json_set(doc, "no_net", json_true());
+	if (!run->limit.write)
+		json_set(doc, "no_write", json_true());
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
 		json_object_set_new(json_object_get(doc, "parameters"), "timeout",
 				    json_real(request->timeout));
@@ -179,6 +184,8 @@ void prim_execute(struct run *run)
 	}
 	if (not_available(run))
 		return;
+	run->limit.net &= !request->no_net;
+	run->limit.write &= !request->no_write;
 	if (request->kind == RYE_TOOL)
 		run_tool(run);
 	else if (request->kind == RYE_DIRECTIVE)

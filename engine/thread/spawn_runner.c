@@ -58,8 +58,9 @@ int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
 	char name[] = "ryefs", verb[] = "thread-run";
 	char *const argv[] = { name, verb, NULL };
 	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
+	/* The directory is new: what is there already was put there to be written through. */
 	auto_close int log =
-		openat(dir, "spawn.log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		openat(dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_order = fcntl(order, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_lock = fcntl(lock, F_DUPFD_CLOEXEC, 10);

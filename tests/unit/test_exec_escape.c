@@ -5,7 +5,10 @@
  */
 #include "exec_tools.h"
 
-#include <errno.h>
+#include "base/auto.h"
+#include "thread/inner.h"
+
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,11 +74,108 @@ static void descriptors_of_others_are_out_of_reach(void **state)
 	all_warm(p, "{\"data\":{\"got\":-1,\"errno\":1}}");
 }
 
+/* ---- a child that detaches what it starts ---- */
+
+static json_t *handed_over; /* the request of the last thread */
+
+static int detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
+{
+	(void)arg;
+	(void)err;
+	handed_over = json_deep_copy(ask->request);
+	*ret = json_object();
+	return 0;
+}
+
+static int hooked_setup(void **state)
+{
+	static const struct exec_hooks hooks = { .detach = detach };
+	struct exec_place *p = test_calloc(1, sizeof(*p));
+
+	exec_place_make(p);
+	p->env.hooks = &hooks;
+	exec_place_open(p);
+	*state = p;
+	return 0;
+}
+
+/* The first run of the place asks for t/w as a thread, as soon as it is known. */
+static enum rye_code child_asks(struct exec_place *p)
+{
+	const struct rye_request req = { .verb = RYE_ASYNC,
+					 .kind = RYE_TOOL,
+					 .id = "t/w",
+					 .message = SPAN("{}"),
+					 .parent_run = 1 };
+	enum rye_code code = RYE_DENIED;
+
+	for (int i = 0; code == RYE_DENIED && i < 200; i++) {
+		auto_said struct exec_said said = exec_ask(p, &req);
+
+		code = said.code;
+		usleep(20000);
+	}
+	return code;
+}
+
+static void a_thread_is_confined_as_its_parent(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request req = { .verb = RYE_RUN,
+					 .kind = RYE_TOOL,
+					 .id = "t/a",
+					 .message = SPAN("{}") };
+	struct exec_waiter waiter;
+	struct rye_call *call;
+	char *text;
+
+	exec_shell(p, "t/w.yaml", "touch made", "");
+	exec_shell(p, "t/a.yaml", "sleep 20", "requires: [rye.execute.tool.t.w]\n");
+	exec_begin(p, &req, &waiter, &call);
+	assert_int_equal(child_asks(p), RYE_OK);
+	rye_call_cancel(call, RYE_CANCELLED);
+	{
+		auto_said struct exec_said ended = exec_end(&waiter, call);
+
+		exec_check(&ended, "{\"status\":\"error\"}");
+	}
+	text = json_dumps(handed_over, 0);
+	json_decref(handed_over);
+	{
+		auto_said struct exec_said said = exec_prim(p, RYE_EXECUTE, text);
+
+		exec_check(&said, "{\"status\":\"error\"}");
+		exec_check(&said, "{\"error\":\"~made\"}");
+	}
+	free(text);
+}
+
+/* Where a thread's directory has just been made, a tool may be quicker than its log. */
+static void a_planted_log_is_not_written_through(void **state)
+{
+	struct exec_place *p = *state;
+	auto_close int dir = open(p->place.project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[300];
+	struct stat st;
+	pid_t pid;
+
+	place_write(p->place.project, "precious", SPAN("precious"));
+	assert_int_equal(symlinkat(".ai/precious", dir, "spawn.log"), 0);
+	/* Without orders nothing is started. */
+	assert_int_not_equal(runner_spawn(dir, -1, -1, &pid), 0);
+	snprintf(path, sizeof(path), "%s/.ai/precious", p->place.project);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		exec_test(sample_is_out_of_reach),
 		exec_test(descriptors_of_others_are_out_of_reach),
+		cmocka_unit_test_setup_teardown(a_thread_is_confined_as_its_parent, hooked_setup,
+						exec_teardown),
+		exec_test(a_planted_log_is_not_written_through),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
