@@ -114,13 +114,13 @@ static const struct ctl roots[] = {
 	  .mode = 0600,
 	  .verb = RYE_EXECUTE,
 	  .listed = true,
-	  .help = "write {\"item_type\",\"item_id\",\"parameters\"}: runs any item" },
+	  .help = "write {\"item_id\": \"tool:a/b\", \"parameters\": {}}: runs any item" },
 	{ .name = "fetch",
 	  .sort = CTL_TALK,
 	  .mode = 0600,
 	  .verb = RYE_FETCH,
 	  .listed = true,
-	  .help = "write {\"item_type\",\"item_id\"} or {\"query\"}: reads or finds items" },
+	  .help = "write {\"item_id\": \"knowledge:a/b\"}, or query and scope: reads or finds items" },
 	{ .name = "load",
 	  .sort = CTL_TALK,
 	  .mode = 0600,
@@ -131,7 +131,7 @@ static const struct ctl roots[] = {
 	  .mode = 0600,
 	  .verb = RYE_SIGN,
 	  .listed = true,
-	  .help = "write {\"item_type\",\"item_id\"}: checks and signs items of yours" },
+	  .help = "write {\"item_id\": \"tool:a/*\"}: checks and signs items of yours" },
 };
 
 const struct ctl *ctl_find(enum rye_kind kind, const char *name)

@@ -9,7 +9,7 @@ S=$(dirname "$RYEFS")/bundle
 TIMES=${RYE_TEST_TIMES:-40}
 export TIMES T
 # what fails is also said on stderr
-allow '^ryefs: (tool|execute|sign)'
+allow '^ryefs: (info refused: )?(tool|execute|sign)'
 mount_rye "system=$S"
 cd "$M/tools/rye/bash" || exit 1
 
@@ -104,5 +104,11 @@ errno "ln run" EROFS ln run ran
 errno "sed -i run" EROFS sed -i s/a/b/ run
 ok "touch, truncate, chmod succeed" bash -c 'touch run && : >run && chmod 600 run && truncate -s 7 run'
 not_ok "who is confined may not" setpriv --no-new-privs sh -c 'echo "{\"command\":\"true\"}" >run'
+cd "$M" || exit 1
+is "execute" "$(bash -c 'echo "{\"item_id\":\"tool:rye/bash/bash\",\"parameters\":{\"command\":\"echo hi\"}}" >execute &&
+  jq -r .data.stdout execute')" "hi"
+like "execute's usage" "$(cat sign)" '^sign: write'
+like "a child of a run may not" "$(cd tools/rye/bash && bash -c 'echo "command: echo no >$0/tools/rye/bash/run" >run
+  cat output' "$M")" 'Permission denied|I/O error'
 cd /
 finish
