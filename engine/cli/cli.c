@@ -25,6 +25,7 @@ static const struct cli_verb verbs[] = {
 	  .usage = "",
 	  .help = "say what is wrong with this workspace and machine, and what mends it",
 	  .more = "Exit status 1 when something wants mending.",
+	  .warns = true,
 	  .run = verb_doctor },
 	{ .name = "execute",
 	  .usage = "REF [JSON | - | KEY=VALUE...]",

@@ -55,6 +55,7 @@ struct cli_verb {
 	unsigned flags;
 	int min, max; /* operands; max -1: any number */
 	bool hidden;
+	bool warns; /* tells the engine's warnings; else only errors, or all with RYE_DEBUG */
 	int (*run)(struct cli *cli); /* exit status */
 };
 

@@ -102,6 +102,30 @@ static void check_kernel(struct findings *findings)
 			    "no Landlock: tools may write wherever you may");
 }
 
+#define WATCHES_FEW 8192 /* one a directory; a workspace with 10 000 items has some hundreds */
+
+static void check_watches(struct findings *findings)
+{
+	auto_file FILE *file = fopen("/proc/sys/fs/inotify/max_user_watches", "re");
+	int most = 0;
+
+	if (file && fscanf(file, "%d", &most) == 1 && most < WATCHES_FEW)
+		finding_add(findings,
+			    FINDING(REMARK, "inotify", "sysctl fs.inotify.max_user_watches=65536"),
+			    "only %d watches: beyond that many directories every lookup looks at "
+			    "the disk",
+			    most);
+}
+
+static void check_environment(struct findings *findings)
+{
+	const char *dev = getenv("RYE_DEV_MODE");
+
+	if (dev && !strcmp(dev, "1"))
+		finding_add(findings, FINDING(REMARK, "RYE_DEV_MODE", "unset RYE_DEV_MODE"),
+			    "items of yours are served whatever their signature says");
+}
+
 static int check_mount(void *arg, const char *path)
 {
 	struct findings *findings = arg;
@@ -120,5 +144,7 @@ void machine_check(struct findings *findings)
 	check_fuse(findings);
 	check_programs(findings);
 	check_kernel(findings);
+	check_watches(findings);
+	check_environment(findings);
 	mounts_each(check_mount, findings);
 }

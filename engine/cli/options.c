@@ -233,7 +233,7 @@ static void log_to_stderr(void *arg, enum rye_level level, const char *module, c
 	struct cli *cli = arg;
 
 	(void)module;
-	if (level > RYE_LOG_WARN && !getenv("RYE_DEBUG"))
+	if (level > (cli->verb->warns ? RYE_LOG_WARN : RYE_LOG_ERR) && !getenv("RYE_DEBUG"))
 		return;
 	cli_note(cli, "%s", line);
 }
