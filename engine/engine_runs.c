@@ -25,6 +25,13 @@ static int hook_search(void *arg, const json_t *request, json_t **ret, struct ry
 	return api_search_reply(arg, request, ret, err);
 }
 
+static bool hook_owner(void *arg, uint64_t run, char ref[1040])
+{
+	struct rye *rye = arg;
+
+	return threads_ref(rye->threads, run, ref);
+}
+
 int engine_runs_open(struct rye *rye, struct rye_err *err)
 {
 	struct threads_env threads = { .opt = &rye->opt,
@@ -45,6 +52,7 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .detach = engine_detach,
 					  .adopt = engine_adopt,
 					  .adopted_end = engine_adopted_end,
+					  .owner = hook_owner,
 					  .search = hook_search,
 					  .touched = hook_touched };
 	if (rye->opt.scan)

@@ -85,9 +85,9 @@ bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 
 	if (verb == RYE_EXECUTE || verb == RYE_FETCH || verb == RYE_SIGN)
-		return runs_may(exec->runs, run, verb, NULL);
+		return asker_may(exec, run, verb, NULL);
 	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
-	return !ref.failed && runs_may(exec->runs, run, verb, ref.data);
+	return !ref.failed && asker_may(exec, run, verb, ref.data);
 }
 
 static int open_parts(struct exec *exec, struct rye_err *err)

@@ -33,6 +33,8 @@ struct exec_hooks {
 	/* A running call goes on as a thread; its id. */
 	bool (*adopt)(void *arg, const char *ref, const json_t *request, char thread_id[64]);
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
+	/* The item a run of another layer (a thread's runner) was started for: "tool:a/b". */
+	bool (*owner)(void *arg, uint64_t run, char ref[1040]);
 	/* fetch by query: the request as it came → the whole reply of items 6.2. */
 	int (*search)(void *arg, const json_t *request, json_t **ret, struct rye_err *err);
 	/* A named secret, to be freed; NULL: there is none. */

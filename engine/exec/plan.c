@@ -56,13 +56,11 @@ static bool is_net(const char *entry)
 	return !strcmp(entry, "net") || !strncmp(entry, "net.", 4) || !strcmp(entry, "*");
 }
 
-/* A present list grants what it names; no list: what the sandbox option says. */
-static struct confine confinement(const struct planner *planner)
+struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt)
 {
-	const struct tool_meta *meta = &planner->chain->v[0].meta;
 	bool listed = meta->requires_list || meta->requires_bad;
 	struct confine confine = {
-		.net = !listed && planner->exec->env.opt->sandbox != RYE_SANDBOX_STRICT,
+		.net = !listed && opt->sandbox != RYE_SANDBOX_STRICT,
 		.write = !listed,
 	};
 	json_t *element;
@@ -73,8 +71,6 @@ static struct confine confinement(const struct planner *planner)
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= covers(json_string_value(element), "fs.write");
 	}
-	confine.net &= planner->limit.net;
-	confine.write &= planner->limit.write;
 	return confine;
 }
 
@@ -115,7 +111,9 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 		return r;
 	plan->timeout_ms = config_timeout_ms(planner);
 	plan->output_cap = config_output_cap(planner);
-	plan->confine = confinement(planner);
+	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->exec->env.opt);
+	plan->confine.net &= planner->limit.net;
+	plan->confine.write &= planner->limit.write;
 	json_python_dumps(&planner->params_json, planner->params);
 	if (planner->params_json.failed)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");

@@ -85,6 +85,10 @@ void interps_close(struct interps *interps);
 
 /* True: value (or an element of it) was templated into text. */
 void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);
-bool plan_wants_write(const struct planner *planner);
+/*
+ * What a tool's signed `requires` lets it do: a present list grants what it names; no list
+ * means what the sandbox option says.
+ */
+struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt);
 
 #endif

@@ -32,27 +32,6 @@ static void fail_with(struct run *run, enum rye_code code, const char *text)
 	run_fail(run, &err);
 }
 
-bool run_refused(struct run *run, enum rye_kind kind, const char *id)
-{
-	char ref[RYE_ID_MAX + 16];
-	struct rye_err err = { 0 };
-
-	if (!run->ask->parent_run)
-		return false;
-	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(kind), id);
-	if (runs_may(run->exec->runs, run->ask->parent_run, RYE_RUN, ref))
-		return false;
-	rye_fail(&err, RYE_DENIED,
-		 "Permission denied: the running item's signed `requires` does not name "
-		 "rye.execute.%s.%s",
-		 rye_kind_name(kind), id);
-	for (char *p = err.msg + strlen(err.msg) - strlen(id); *p; p++)
-		if (*p == '/')
-			*p = '.';
-	run_fail(run, &err);
-	return true;
-}
-
 /* What a thread's keeper needs to run it again without being asynchronous. */
 static json_t *plain_request(const struct run *run, const char *ref)
 {
@@ -203,7 +182,7 @@ void run_verb(struct run *run)
 		fail_with(run, RYE_DENIED, "running is switched off (norun)");
 		return;
 	}
-	if (parent && !runs_confine(run->exec->runs, parent, &run->limit)) {
+	if (parent && !asker_confine(run->exec, parent, &run->limit)) {
 		fail_with(run, RYE_DENIED, "Permission denied: the asking run is not known");
 		return;
 	}

@@ -31,6 +31,10 @@ void run_tool(struct run *run);
 void run_directive(struct run *run);
 void run_knowledge(struct run *run);
 
+/* May a child of that run use the verb on the item? ref NULL: not known yet. (asker.c) */
+bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
+/* What it is confined to itself; false: nobody knows that run. */
+bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
 /* True: done, the reply says why not. For calls that come from children of runs. */
 bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 /* Async and fork go to the layer that keeps threads. */

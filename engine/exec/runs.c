@@ -225,25 +225,30 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 	return false;
 }
 
-static bool one_may(const struct living *living, enum rye_verb verb, const char *ref)
+bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
 {
 	if (verb == RYE_FETCH)
 		return true; /* reading; a copy is checked by the primitive itself */
 	/* The request names its item later: then it is asked again with the item. */
 	if (verb == RYE_EXECUTE && !ref)
-		return json_array_size(living->requires_list) > 0;
-	return ref && runs_match(living->requires_list, "execute", ref);
+		return json_array_size(requires_list) > 0;
+	return ref && verb != RYE_SIGN && runs_match(requires_list, "execute", ref);
 }
 
-bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref)
+bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
+	      uint64_t *ret_foreign)
 {
-	if (verb == RYE_SIGN)
+	if (verb == RYE_SIGN || run == NOBODY)
 		return false;
 	WITH_LOCK(&runs->lock) {
 		while (run) {
 			struct living *living = by_number(runs, run);
 
-			if (!living || !one_may(living, verb, ref))
+			if (!living) {
+				*ret_foreign = run;
+				return true;
+			}
+			if (!runs_allow(living->requires_list, verb, ref))
 				return false;
 			run = living->parent;
 		}

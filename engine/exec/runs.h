@@ -36,8 +36,14 @@ void runs_end(struct runs *runs, struct living *living);
 
 /* Nearest run these ancestors (from the process itself upwards) or this session belong to. */
 uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session);
-/* Every ancestor run must allow it too. Signing: never. */
-bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref);
+/*
+ * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this
+ * registry, who has still to be asked. Signing: never.
+ */
+bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
+	      uint64_t *ret_foreign);
+/* One list's word: ref NULL means "some item, named later". */
+bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref);
 /* What a child of that run is confined to; false: no such run. */
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
 

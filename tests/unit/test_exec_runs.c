@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs as they live: cancelling, waiting in the queue, a full queue, whose child a process is
+ * and what it may call, closing while something runs.
+ */
+#include "exec_tools.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "exec/runs.h"
+
+#include <signal.h>
+
+static struct rye_request asking(const char *id, const char *json)
+{
+	return (struct rye_request){ .verb = RYE_RUN,
+				     .kind = RYE_TOOL,
+				     .id = id,
+				     .message = span_of(json) };
+}
+
+/* Waits until the file has a line; its number. */
+static pid_t read_pid(struct exec_place *p, const char *name)
+{
+	char path[300], text[32] = "";
+
+	snprintf(path, sizeof(path), "%s/%s", p->place.project, name);
+	for (int i = 0; i < 2000 && !strchr(text, '\n'); i++) {
+		FILE *file = fopen(path, "r");
+
+		if (file) {
+			if (!fgets(text, sizeof(text), file))
+				text[0] = 0;
+			fclose(file);
+		}
+		usleep(5000);
+	}
+	assert_true(atoi(text) > 0);
+	return atoi(text);
+}
+
+static void sleeper(struct exec_place *p, const char *file, const char *more)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text,
+		 "%sconfig:\n  command: /bin/sh\n"
+		 "  args: [-c, \"echo $$ >pid.tmp; mv pid.tmp pid; sleep 60 & wait\"]\n",
+		 more);
+	exec_yaml(p, file, "rye/core/primitives/execute", text.data);
+}
+
+static void cancelling(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request req = asking("t/a", "{}");
+	struct exec_waiter w;
+	struct rye_call *call;
+	int64_t start;
+	pid_t pid;
+
+	sleeper(p, "t/a.yaml", "");
+	exec_begin(p, &req, &w, &call);
+	pid = read_pid(p, "pid");
+	start = clock_ms();
+	rye_call_cancel(call, RYE_INTERRUPTED);
+	rye_call_cancel(call, RYE_CANCELLED); /* the first one counts */
+	{
+		auto_said struct exec_said said = exec_end(&w, call);
+
+		assert_int_equal(said.code, RYE_INTERRUPTED);
+		exec_check(&said, "{\"status\":\"error\",\"error\":\"Run was cancelled\"}");
+		assert_true(clock_ms() - start < 2000);
+		assert_int_equal(kill(pid, 0), -1);
+	}
+}
+
+static void waiting_calls_are_answered(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request first = asking("t/a", "{}"), second = asking("t/b", "{}");
+	struct exec_waiter w1, w2;
+	struct rye_call *c1, *c2;
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->opt.jobs = 1;
+	exec_place_open(p);
+	sleeper(p, "t/a.yaml", "");
+	exec_shell(p, "t/b.yaml", "echo b", "");
+	exec_begin(p, &first, &w1, &c1);
+	read_pid(p, "pid");
+	exec_begin(p, &second, &w2, &c2);
+	rye_call_cancel(c2, RYE_INTERRUPTED);
+	{
+		auto_said struct exec_said said = exec_end(&w2, c2);
+
+		assert_int_equal(said.code, RYE_INTERRUPTED);
+	}
+	exec_begin(p, &second, &w2, &c2);
+	rye_call_cancel(c1, RYE_CANCELLED);
+	{
+		auto_said struct exec_said said = exec_end(&w1, c1);
+
+		assert_int_equal(said.code, RYE_CANCELLED);
+	}
+	{
+		auto_said struct exec_said said = exec_end(&w2, c2);
+
+		exec_check(&said, "{\"data\":{\"stdout\":\"b\\n\"}}");
+	}
+}
+
+struct tally {
+	pthread_mutex_t lock;
+	size_t busy, cancelled, other;
+};
+
+static void count(void *arg, const struct rye_outcome *outcome)
+{
+	struct tally *tally = arg;
+
+	pthread_mutex_lock(&tally->lock);
+	tally->busy += outcome->code == RYE_BUSY;
+	tally->cancelled += outcome->code == RYE_CANCELLED;
+	tally->other += outcome->code != RYE_BUSY && outcome->code != RYE_CANCELLED;
+	pthread_mutex_unlock(&tally->lock);
+}
+
+/* A full queue says so at once; closing answers everybody. */
+static void a_full_queue(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request req = asking("t/a", "{}");
+	struct tally tally = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct rye_call *call;
+	size_t busy = 0, n = RYE_QUEUE_MAX + 20;
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->opt.jobs = 1;
+	exec_place_open(p);
+	sleeper(p, "t/a.yaml", "");
+	exec_start(p->exec, &req, count, &tally, &call);
+	rye_call_unref(call);
+	read_pid(p, "pid");
+	for (size_t i = 0; i < n; i++) {
+		exec_start(p->exec, &req, count, &tally, &call);
+		rye_call_unref(call);
+	}
+	for (int i = 0; i < 400 && busy < 20; i++) {
+		usleep(5000);
+		pthread_mutex_lock(&tally.lock);
+		busy = tally.busy;
+		pthread_mutex_unlock(&tally.lock);
+	}
+	assert_int_equal(busy, 20);
+	exec_close(p->exec);
+	assert_int_equal(tally.busy, 20);
+	assert_int_equal(tally.cancelled, RYE_QUEUE_MAX + 1);
+	assert_int_equal(tally.other, 0);
+	place_close(&p->place);
+	exec_place_open(p);
+}
+
+static void told(struct exec_place *p, struct rye_request *req, const char *json, const char *want)
+{
+	auto_said struct exec_said said = { 0 };
+
+	req->message = span_of(json);
+	said = exec_ask(p, req);
+	exec_check(&said, want);
+}
+
+static void may(struct exec_place *p, uint64_t run)
+{
+	assert_true(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
+	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "u/c"));
+	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_DIRECTIVE, "t/b"));
+	assert_true(exec_run_may(p->exec, run, RYE_EXECUTE, RYE_KIND__MAX, ""));
+	assert_true(exec_run_may(p->exec, run, RYE_FETCH, RYE_KIND__MAX, ""));
+	assert_false(exec_run_may(p->exec, run, RYE_SIGN, RYE_KIND__MAX, ""));
+	assert_false(exec_run_may(p->exec, UINT64_MAX, RYE_RUN, RYE_TOOL, "t/b"));
+}
+
+static void do_what_they_may(struct exec_place *p, uint64_t run)
+{
+	struct rye_request child = asking("t/b", "{}");
+
+	child.parent_run = run;
+	/* the parent's confinement is kept: its list names no network */
+	told(p, &child, "{}", "{\"status\":\"error\",\"error\":\"~PermissionError\"}");
+	child.id = "u/c";
+	told(p, &child, "{}", "{\"error\":\"~does not name rye.execute.tool.u.c\"}");
+	child.verb = RYE_EXECUTE;
+	told(p, &child, "{\"item_id\":\"tool:u/c\"}", "{\"error\":\"~does not name\"}");
+	child.verb = RYE_FETCH;
+	told(p, &child, "{\"item_id\":\"tool:u/c\",\"destination\":\"user\"}",
+	     "{\"error\":\"~Permission denied\"}");
+	child.verb = RYE_SIGN;
+	told(p, &child, "{\"item_id\":\"tool:u/c\"}", "{\"error\":\"~Permission denied\"}");
+}
+
+static void children(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request first = asking("t/a", "{}");
+	struct exec_waiter w;
+	struct rye_call *call;
+	uint64_t run;
+	pid_t pid, stranger = getppid();
+
+	sleeper(p, "t/a.yaml", "requires: [rye.execute.tool.t.*, fs.write]\n");
+	exec_shell(p, "t/b.yaml", "python3 -c 'import socket; socket.socket()' && echo net", "");
+	exec_shell(p, "u/c.yaml", "echo c", "");
+	exec_begin(p, &first, &w, &call);
+	pid = read_pid(p, "pid");
+	run = exec_run_of(p->exec, &pid, 1, pid);
+	assert_true(run != 0 && run != UINT64_MAX);
+	assert_true(exec_run_of(p->exec, (pid_t[]){ 999999, pid }, 2, 999999) == run);
+	assert_true(exec_run_of(p->exec, &stranger, 1, getsid(0)) == 0);
+	/* an orphan of a run that nobody knows any more */
+	assert_true(exec_run_of(p->exec, (pid_t[]){ 999999, getpid() }, 2, 999999) == UINT64_MAX);
+	may(p, run);
+	do_what_they_may(p, run);
+	rye_call_cancel(call, RYE_CANCELLED);
+	{
+		auto_said struct exec_said said = exec_end(&w, call);
+
+		assert_int_equal(said.code, RYE_CANCELLED);
+	}
+	/* over: it may do nothing any more */
+	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
+}
+
+static void capability_patterns(void **state)
+{
+	static const struct {
+		const char *list, *ref;
+		bool ok;
+	} rows[] = {
+		{ "[\"rye.execute.tool.rye.bash.*\"]", "tool:rye/bash/bash", true },
+		{ "[\"rye.execute.*\"]", "tool:rye/bash/bash", true },
+		{ "[\"rye.*\"]", "directive:a", true },
+		{ "[\"rye.execute\"]", "directive:a", true },
+		{ "[\"rye.execute.tool\"]", "tool:a/b", true },
+		{ "[\"rye.execute.tool\"]", "directive:a", false },
+		{ "[\"rye.execute.tool.a\"]", "tool:a/b", false },
+		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b", true },
+		{ "[\"rye.execute.tool.a.?\"]", "tool:a/b", true },
+		{ "[\"rye.sign.*\", \"fs.write\", \"*\"]", "tool:a/b", false },
+		{ "[]", "tool:a", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		auto_json json_t *list = json_loads(rows[i].list, 0, NULL);
+
+		assert_int_equal(runs_match(list, "execute", rows[i].ref), rows[i].ok);
+	}
+	assert_false(runs_match(NULL, "execute", "tool:a"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		exec_test(cancelling),
+		exec_test(waiting_calls_are_answered),
+		exec_test(a_full_queue),
+		exec_test(children),
+		cmocka_unit_test(capability_patterns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

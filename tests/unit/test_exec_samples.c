@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bundled bash tool (cases 85 to 90 of tools 12) and one tool of every shape that the tool
+ * format's own page shows: Python function and program, TypeScript, shell, YAML with a command,
+ * a schema, actions, retries, a container. Each is signed and run.
+ */
+#include "exec_tools.h"
+
+static void bash(struct exec_place *p, const char *json, const char *want)
+{
+	auto_said struct exec_said said = exec_run(p, "rye/bash/bash", json);
+
+	exec_check(&said, want);
+}
+
+static void case_85_to_90_bash(void **state)
+{
+	struct exec_place *p = *state;
+
+	bash(p, "{\"command\":\"true\"}",
+	     "{\"status\":\"success\",\"data\":{\"success\":true,\"output\":\"\",\"stdout\":\"\","
+	     "\"stderr\":\"\",\"exit_code\":0,\"truncated\":false}}");
+	bash(p, "{\"command\":\"echo hi; exit 3\"}",
+	     "{\"status\":\"error\",\"error\":\"~exited with code 3\",\"data\":{\"exit_code\":3}}");
+	bash(p, "{\"command\":\"echo hi; echo err >&2; exit 3\"}",
+	     "{\"status\":\"error\",\"error\":\"err\\n\",\"data\":{\"output\":\"hi\\n\\n[stderr]\\n"
+	     "err\\n\",\"exit_code\":3}}");
+	bash(p, "{}", "{\"error\":\"Missing required parameters: command\"}");
+	bash(p, "{\"command\":\"head -c 60000 /dev/zero | tr '\\\\000' x\"}",
+	     "{\"data\":{\"truncated\":true,\"stdout\":\"~\\n... [output truncated, 60000 bytes "
+	     "total]\"}}");
+	bash(p, "{\"command\":\"sleep 20\",\"timeout\":1}",
+	     "{\"status\":\"error\",\"data\":{\"success\":false,\"error\":\"Command timed out after 1 "
+	     "seconds\",\"timeout\":1}}");
+}
+
+static void python_standard(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_python(p, "category/path/tool.py", "function",
+		    "CONFIG_SCHEMA = {\n    \"type\": \"object\",\n    \"properties\": {\n"
+		    "        \"param_name\": {\n            \"type\": \"string\",\n"
+		    "            \"description\": \"What this param does\",\n        },\n    },\n"
+		    "    \"required\": [\"param_name\"],\n}\n\n\n"
+		    "from pathlib import Path\n\n"
+		    "def execute(params: dict, project_path: str) -> dict:\n"
+		    "    project = Path(project_path).resolve()\n"
+		    "    file_path = Path(params[\"param_name\"])\n"
+		    "    if not file_path.is_absolute():\n        file_path = project / file_path\n"
+		    "    file_path = file_path.resolve()\n"
+		    "    if not file_path.is_relative_to(project):\n"
+		    "        return {\"success\": False, \"error\": \"Path is outside the project "
+		    "workspace\"}\n"
+		    "    return {\"success\": True, \"output\": file_path.name}\n");
+	{
+		auto_said struct exec_said said =
+			exec_run(p, "category/path/tool", "{\"param_name\":\"x/y.txt\"}");
+
+		exec_check(&said, "{\"status\":\"success\",\"data\":{\"output\":\"y.txt\"}}");
+		assert_string_equal(said.output, "y.txt");
+	}
+	{
+		auto_said struct exec_said said =
+			exec_run(p, "category/path/tool", "{\"param_name\":\"/etc/passwd\"}");
+
+		exec_check(&said, "{\"error\":\"Path is outside the project workspace\"}");
+	}
+}
+
+static void yaml_standard(void **state)
+{
+	struct exec_place *p = *state;
+
+	/* the page's example names nothing to run: a sentence says so */
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/python/script",
+		  "tool_id: category/tool_name\nparameters:\n"
+		  "  - {name: param_name, type: string, required: true}\n"
+		  "  - {name: optional_param, type: integer, required: false, default: 10}\n"
+		  "config:\n  key: value\n");
+	exec_wants(p, "{\"param_name\":\"x\"}",
+		   "{\"error\":\"~needs config.script or config.command\"}");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/python/script",
+		  "parameters:\n  - {name: service_name, type: string, required: true}\n"
+		  "  - {name: replicas, type: integer, required: false, default: 3, minimum: 1, "
+		  "maximum: 10}\n"
+		  "config:\n  command: python3\n  args: [deploy.py]\n"
+		  "  env: {KUBECONFIG: /etc/kubernetes/config, LOG_LEVEL: INFO}\n");
+	{
+		char path[300];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/deploy.py", p->place.project);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		fputs("import json, os, sys\np = json.load(sys.stdin)\n"
+		      "print(json.dumps({'success': True, 'p': p, 'k': os.environ['KUBECONFIG'],"
+		      " 'l': os.environ['LOG_LEVEL']}))\n",
+		      file);
+		fclose(file);
+	}
+	exec_wants(
+		p, "{\"service_name\":\"s\"}",
+		"{\"status\":\"success\",\"data\":{\"p\":{\"service_name\":\"s\",\"replicas\":3},"
+		"\"k\":\"/etc/kubernetes/config\",\"l\":\"INFO\"}}");
+	exec_wants(p, "{\"service_name\":\"s\",\"replicas\":11}",
+		   "{\"error\":\"Invalid parameters: replicas: must be <= 10, got 11\"}");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/python/script",
+		  "config:\n  script: \"import sys; print(sys.argv[1:], sys.stdin.read())\"\n");
+	exec_wants(p, "{\"a\":1}", "{\"data\":{\"stdout\":\"~['--project-path', '/\"}}");
+}
+
+static void yaml_schema(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "python_runtime",
+		  "input_schema:\n  type: object\n  properties:\n"
+		  "    service_name: {type: string, minLength: 3, pattern: \"^[a-z][a-z0-9-]*$\"}\n"
+		  "    replicas: {type: integer, minimum: 1, maximum: 10}\n"
+		  "  required: [service_name]\n  additionalProperties: false\n"
+		  "config: {command: echo, args: [\"{service_name}\"]}\n"
+		  "cost: {per_invocation: 0.01, currency: USD}\n");
+	exec_wants(p, "{\"service_name\":\"web-1\"}",
+		   "{\"data\":{\"stdout\":\"web-1\\n\"},\"metadata\":{\"cost_estimate\":{"
+		   "\"per_invocation\":0.01,\"currency\":\"USD\"},\"warnings\":[\"executor_id "
+		   "python_runtime was read as rye/core/runtimes/python/script\"]}}");
+	exec_wants(p, "{\"service_name\":\"W\"}",
+		   "{\"error\":\"~Invalid parameters: service_name\"}");
+	exec_wants(
+		p, "{\"service_name\":\"web\",\"x\":1}",
+		"{\"error\":\"Unknown parameters: x. Valid parameters: service_name, replicas\"}");
+}
+
+static void javascript(void **state)
+{
+	struct exec_place *p = *state;
+
+	if (access("/usr/bin/node", X_OK) && access("/usr/local/bin/node", X_OK))
+		test_skip("no node");
+	exec_sign(p->place.project, RYE_TOOL, "utility/hello_node.ts",
+		  span_of("export const __version__ = \"1.0.0\";\n"
+			  "export const __tool_type__ = \"javascript\";\n"
+			  "export const __executor_id__ = \"rye/core/runtimes/node/node\";\n"
+			  "export const __category__ = \"utility\";\n"
+			  "export const __tool_description__ = \"Greet a user by name\";\n\n"
+			  "export const CONFIG_SCHEMA = {\n  type: \"object\",\n  properties: {\n"
+			  "    name: { type: \"string\", description: \"Name to greet\" },\n  },\n"
+			  "  required: [\"name\"],\n};\n\n"
+			  "function main(params: Record<string, unknown>) {\n"
+			  "  return { success: true, output: `Hello, ${params.name}!` };\n}\n"
+			  "export default main;\n"));
+	{
+		auto_said struct exec_said said =
+			exec_run(p, "utility/hello_node", "{\"name\":\"you\"}");
+
+		if (said.code != RYE_OK && strstr(said.message, "TypeScript needs Node"))
+			test_skip("no TypeScript");
+		exec_check(&said, "{\"status\":\"success\",\"data\":{\"output\":\"Hello, you!\"}}");
+	}
+	exec_sign(p->place.project, RYE_TOOL, "t/a.js",
+		  span_of("const __executor_id__ = \"rye/core/runtimes/node/node\";\n"
+			  "const __category__ = \"t\";\n"
+			  "module.exports = async (params, project) => ({success: true, params, "
+			  "project});\n"));
+	exec_wants(p, "{\"a\":\"${HOME} é\"}",
+		   "{\"status\":\"success\",\"data\":{\"params\":{\"a\":\"${HOME} é\"}}}");
+}
+
+static void runtimes_refuse_foreign_files(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_sign(p->place.project, RYE_TOOL, "t/a.sh",
+		  span_of("# __executor_id__ = \"rye/core/runtimes/python/function\"\necho hi\n"));
+	exec_wants(p, "{}",
+		   "{\"error\":\"rye/core/runtimes/python/function cannot run .sh files: t/a\"}");
+}
+
+static void retries(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_shell(p, "t/a.yaml",
+		   "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n; test $n -ge 2", "");
+	{
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+		buf_adds(&text,
+			 "retry_policy: {max_attempts: 3, backoff_type: fixed, initial_delay: "
+			 "0.01}\nconfig:\n  command: /bin/sh\n  args: [-c, \"n=$(cat n "
+			 "2>/dev/null || echo 0); echo $((n + 1)) >n; test $n -ge 2\"]\n");
+		exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", text.data);
+	}
+	exec_wants(p, "{}", "{\"status\":\"success\",\"metadata\":{\"attempts\":3}}");
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "retry_policy: {max_attempts: 3, initial_delay: 0.01, retry_on: [timeout]}\n"
+		  "config: {command: \"false\"}\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		exec_check(&said, "{\"status\":\"error\"}");
+		assert_null(json_object_get(json_object_get(said.reply, "metadata"), "attempts"));
+	}
+}
+
+/* A stand-in for the client on PATH records what it was asked. */
+static void containers(void **state)
+{
+	struct exec_place *p = *state;
+	char dir[200], path[300], *old = strdup(getenv("PATH"));
+	FILE *file;
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	snprintf(dir, sizeof(dir), "%s/bin", p->place.base);
+	mkdir(dir, 0755);
+	snprintf(path, sizeof(path), "%s/docker", dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("#!/bin/sh\nprintf '%s|' \"$@\"\necho \"$KUBECONFIG\"\ncat\n", file);
+	fclose(file);
+	chmod(path, 0755);
+	snprintf(path, sizeof(path), "%s:%s", dir, old);
+	setenv("PATH", path, 1);
+	setenv("KUBECONFIG", "/my/kube", 1);
+	exec_place_open(p);
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config:\n  image: python:3.11\n  command: python\n  args: [\"{x}\"]\n"
+		  "  entrypoint: /app/deploy.py\n  env: [KUBECONFIG, AWS_CREDENTIALS]\n");
+	exec_wants(
+		p, "{\"x\":\"a b\"}",
+		"{\"data\":{\"stdout\":\"run|--rm|-i|--entrypoint|/app/deploy.py|-e|KUBECONFIG|-e|"
+		"AWS_CREDENTIALS|python:3.11|python|a b|/my/kube\\n{\\\"x\\\": \\\"a b\\\"}\"}}");
+	setenv("PATH", old, 1);
+	free(old);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		exec_test(case_85_to_90_bash),
+		exec_test(python_standard),
+		exec_test(yaml_standard),
+		exec_test(yaml_schema),
+		exec_test(javascript),
+		exec_test(runtimes_refuse_foreign_files),
+		exec_test(retries),
+		exec_test(containers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

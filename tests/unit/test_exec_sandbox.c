@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a tool's process is given and what it is kept from (interface 6): descriptors, signals,
+ * limits, environment, the project's own programs, writing, sockets, namespaces.
+ */
+#include "exec_tools.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+static const char probe[] =
+	"config:\n  command: /bin/sh\n  args:\n    - -c\n    - |\n"
+	"      (echo x >inside) 2>/dev/null && echo project\n"
+	"      (echo x >\"$OUTSIDE\") 2>/dev/null && echo outside\n"
+	"      (echo x >\"$TMPDIR/x\") 2>/dev/null && echo tmp\n"
+	"      (echo x >/tmp/rye-test-probe) 2>/dev/null && echo anywhere\n"
+	"      echo x >/dev/null && echo null\n"
+	"      python3 -c 'import socket; socket.socket()' 2>/dev/null && echo inet\n"
+	"      python3 -c 'import socket; socket.socket(socket.AF_UNIX)' && echo unix\n"
+	"      unshare -r true 2>/dev/null && echo namespace\n"
+	"      true\n"
+	"  env: {OUTSIDE: \"{user_space}/outside\"}\n";
+
+static bool landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) >= 1;
+}
+
+static void probes(struct exec_place *p, const char *declared, const char *want)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text, "%s%s", declared, probe);
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", text.data);
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		assert_string_equal(said.output, want);
+		if (json_object_get(json_object_get(said.reply, "metadata"), "sandbox_skipped"))
+			fail_msg("something was skipped on a kernel that has it all");
+	}
+}
+
+static void reopen(struct exec_place *p)
+{
+	exec_close(p->exec);
+	place_close(&p->place);
+	exec_place_open(p);
+}
+
+static void declared_capabilities(void **state)
+{
+	struct exec_place *p = *state;
+
+	if (!landlock())
+		test_skip("no Landlock");
+	probes(p, "", "project\ntmp\nnull\ninet\nunix\n");
+	probes(p, "requires: [fs.write]\n", "project\ntmp\nnull\nunix\n");
+	probes(p, "requires: [net.http]\n", "tmp\nnull\ninet\nunix\n");
+	probes(p, "requires: []\n", "tmp\nnull\nunix\n");
+	probes(p, "requires: shell\n", "tmp\nnull\nunix\n");
+	p->opt.sandbox = RYE_SANDBOX_STRICT;
+	reopen(p);
+	probes(p, "", "project\ntmp\nnull\nunix\n");
+}
+
+static void a_fresh_process(void **state)
+{
+	struct exec_place *p = *state;
+	int leak = open("/dev/null", O_RDONLY); /* not close-on-exec, on purpose */
+
+	exec_shell(p, "t/a.yaml", "ls /proc/self/fd | tr '\\n' ' '", "");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"0 1 2 3 \"}}"); /* 3 is the listing's own */
+	exec_shell(p, "t/a.yaml", "kill -PIPE $$; echo survived", "");
+	exec_wants(p, "{}", "{\"data\":{\"signal\":13,\"stdout\":\"\"}}");
+	exec_shell(p, "t/a.yaml", "ulimit -n; ulimit -c; grep SigBlk /proc/self/status | cut -f2",
+		   "");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"1024\\n0\\n0000000000000000\\n\"}}");
+	exec_shell(p, "t/a.yaml", "test $(ps -o sid= -p $$) = $$ && pwd", "");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+		auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+		buf_addf(&want, "%s\n", p->place.project);
+		assert_string_equal(said.output, want.data);
+	}
+	close(leak);
+}
+
+static void an_environment_of_its_own(void **state)
+{
+	struct exec_place *p = *state;
+	char path[400];
+
+	exec_shell(p, "t/a.yaml", "env | cut -d= -f1 | sort | tr '\\n' ' '", "");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		assert_null(strstr(said.output, "MY_SECRET"));
+		assert_null(strstr(said.output, "RYE_SIGNING"));
+		assert_null(strstr(said.output, "RYE_ANCHOR"));
+		assert_null(strstr(said.output, "LD_"));
+		assert_non_null(strstr(said.output, "HOME "));
+		assert_non_null(strstr(said.output, "RYE_RYEFS "));
+		assert_non_null(strstr(said.output, "RYE_KEPT "));
+		assert_non_null(strstr(said.output, "TMPDIR "));
+	}
+	snprintf(path, sizeof(path), "%s/bin:.::/usr/bin:/bin", p->place.project);
+	setenv("PATH", path, 1);
+	p->opt.env_names = "NAMED:OTHER";
+	reopen(p);
+	exec_shell(p, "t/a.yaml", "echo $PATH $NAMED", "");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"/usr/bin:/bin named\\n\"}}");
+}
+
+/* A file of the project that nobody signed is no program, whatever names it. */
+static void programs_of_the_project(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char path[300];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/evil", p->place.project);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("#!/bin/sh\necho evil\n", file);
+	fclose(file);
+	chmod(path, 0755);
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config: {command: \"{project_path}/evil\"}\n");
+	exec_wants(p, "{}", "{\"error\":\"~a file of the project that nobody signed\"}");
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", "config: {command: ./evil}\n");
+	exec_wants(p, "{}", "{\"error\":\"~absolute path or a bare name\"}");
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", "config: {command: evil}\n");
+	exec_wants(p, "{}", "{\"error\":\"~Failed to spawn: evil: No such file\"}");
+	p->opt.venv = true;
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config: {command: \"{project_path}/evil\"}\n");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"evil\\n\"}}");
+}
+
+/* An interpreter in the project, or named by the environment, does not choose itself. */
+static void interpreters(void **state)
+{
+	struct exec_place *p = *state;
+	char path[300], dir[300];
+	FILE *file;
+
+	snprintf(dir, sizeof(dir), "%s/.venv", p->place.project);
+	mkdir(dir, 0755);
+	snprintf(dir, sizeof(dir), "%s/.venv/bin", p->place.project);
+	mkdir(dir, 0755);
+	snprintf(path, sizeof(path), "%s/.venv/bin/python3", p->place.project);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("#!/bin/sh\necho '{\"success\": true, \"mine\": 1}'\n", file);
+	fclose(file);
+	chmod(path, 0755);
+	setenv("RYE_PYTHON", path, 1);
+	reopen(p);
+	exec_function(p, "t/a.py", "return {'success': True, 'mine': 0}");
+	exec_wants(p, "{}", "{\"data\":{\"mine\":0}}");
+	p->opt.venv = true;
+	exec_wants(p, "{}", "{\"data\":{\"mine\":1}}");
+	unsetenv("RYE_PYTHON");
+}
+
+/* What is beside a tool is not importable, nor what lies in the working directory. */
+static void modules_of_the_project(void **state)
+{
+	struct exec_place *p = *state;
+	char path[300];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/helper.py", p->place.project);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("V = 1\n", file);
+	fclose(file);
+	place_text(p->place.project, "tools/t/helper.py", "V = 2\n");
+	exec_python(p, "t/a.py", "function", "import helper\ndef execute(p, q): return {}\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~No module named 'helper'\"}");
+	exec_python(p, "t/a.py", "script", "import helper\nprint('{}')\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~No module named 'helper'\"}");
+}
+
+static void switched_off(void **state)
+{
+	struct exec_place *p = *state;
+
+	p->opt.sandbox = RYE_SANDBOX_OFF;
+	reopen(p);
+	exec_yaml(
+		p, "t/a.yaml", "rye/core/primitives/execute",
+		"requires: []\nconfig:\n  command: /bin/sh\n"
+		"  args: [-c, \"echo x >inside && grep NoNewPrivs /proc/self/status | cut -f2\"]\n");
+	exec_wants(p, "{}", "{\"data\":{\"result\":0}}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		exec_test(declared_capabilities),
+		exec_test(a_fresh_process),
+		exec_test(an_environment_of_its_own),
+		exec_test(programs_of_the_project),
+		exec_test(interpreters),
+		exec_test(modules_of_the_project),
+		exec_test(switched_off),
+	};
+
+	setenv("MY_SECRET", "x", 1);
+	setenv("RYE_SIGNING_SECRET", "x", 1);
+	setenv("RYE_ANCHOR", "/", 1);
+	setenv("RYE_KEPT", "x", 1);
+	setenv("NAMED", "named", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
