@@ -5,8 +5,6 @@
  */
 #include "item_place.h"
 
-#include "api_sign.h"
-
 struct bench {
 	struct place place;
 	struct rye *rye;
@@ -103,29 +101,33 @@ static void sign_and_verify(void **state)
 	done(&b);
 }
 
+/* The primitive, and nosign. */
 static void primitive(void **state)
 {
+	struct rye_request ask = { .verb = RYE_SIGN,
+				   .kind = RYE_KIND__MAX,
+				   .id = "",
+				   .message = SPAN("{\"item_id\": \"knowledge:a/k\"}") };
+	struct rye_outcome outcome;
 	struct rye_err err = { 0 };
-	json_t *request = json_pack("{s:s}", "item_id", "knowledge:a/k"), *reply = NULL;
 	struct bench b;
 
 	place_make(&b.place);
 	place_text(b.place.project, "knowledge/a/k.md", KNOWLEDGE);
 	start(&b, (struct rye_options){ .scan = true });
 	own_key(&b);
-	if (api_sign_reply(b.rye, request, &reply, &err))
-		fail_msg("%s", err.msg);
-	assert_string_equal(json_str(reply, "status"), "signed");
+	rye_call_sync(b.rye, &ask, &outcome);
+	if (outcome.code)
+		fail_msg("%s", outcome.reply->data);
+	rye_outcome_done(&outcome);
+	/* At once, without waiting to be told. */
 	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_OK);
-	json_decref(reply);
-	json_sets(request, "item_id", "a/k");
-	reply = NULL;
-	assert_int_equal(api_sign_reply(b.rye, request, &reply, &err), -RYE_INVALID);
-	json_decref(request);
-	json_decref(reply);
 	rye_close(b.rye);
 	start(&b, (struct rye_options){ .no_sign = true });
 	assert_int_equal(rye_key_untrust(b.rye, KEY1, &err), -RYE_DENIED);
+	rye_call_sync(b.rye, &ask, &outcome);
+	assert_int_equal(outcome.code, RYE_DENIED);
+	rye_outcome_done(&outcome);
 	done(&b);
 }
 
