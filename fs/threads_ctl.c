@@ -11,13 +11,30 @@
 #include "caller.h"
 #include "enter.h"
 #include "reply.h"
+#include "talk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* "cancel because of …" is a line; more is a mistake. */
 #define VERB_MAX 4096
+
+/* Shells print an errno; the sentence is in the caller's .ryefs/errors. */
+static void refuse(fuse_req_t req, const char *id, const struct rye_err *err)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	char name[1100];
+
+	snprintf(name, sizeof(name), "thread %s ctl", id);
+	if (caller)
+		talks_complain(front->talks, caller, name, err->msg);
+	caller_unref(caller);
+	reply_rye(req, err);
+}
 
 static bool may(struct front *front, const struct fuse_ctx *ctx)
 {
@@ -47,7 +64,7 @@ static void ctl_write(fuse_req_t req, struct node *node, const struct node_write
 		line.len--;
 	/* The newline of `printf`, or the empty line of `: >> ctl`, asks for nothing. */
 	if (line.len && rye_thread_ctl(front->rye, node->data, line, &err))
-		reply_rye(req, &err);
+		refuse(req, node->data, &err);
 	else
 		reply_written(req, n);
 }

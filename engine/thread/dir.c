@@ -143,7 +143,7 @@ static void identity(char ret[256])
 	snprintf(ret, 256, "%.64s %.40s %.40s", host.nodename, boot, ns);
 }
 
-int runner_write(int dir, struct rye_err *err)
+int runner_write(int dir, pid_t pid, struct rye_err *err)
 {
 	auto_json json_t *doc = json_object();
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
@@ -151,8 +151,8 @@ int runner_write(int dir, struct rye_err *err)
 
 	identity(where);
 	clock_iso_us(now);
-	json_set(doc, "pid", json_integer(getpid()));
-	json_set(doc, "start", json_integer((json_int_t)process_start(getpid())));
+	json_set(doc, "pid", json_integer(pid));
+	json_set(doc, "start", json_integer((json_int_t)process_start(pid)));
 	json_sets(doc, "where", where);
 	json_sets(doc, "started_at", now);
 	json_put(&buf, doc, true);

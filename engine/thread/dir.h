@@ -29,7 +29,7 @@ struct runner {
 };
 
 /* Writes runner.json for this very process. */
-int runner_write(int dir, struct rye_err *err);
+int runner_write(int dir, pid_t pid, struct rye_err *err);
 /* False: none, or unreadable. */
 bool runner_read(int dir, struct runner *ret);
 /* A pidfd of the living runner; -1: gone, or not ours to signal. */

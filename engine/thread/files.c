@@ -252,11 +252,15 @@ static int ctl_kill(struct threads *threads, const struct view *view, struct rye
 	int r = threads_registry(threads, false, &db, err);
 
 	if (!r)
+		r = thread_write(view->dir, KILLED_MARK, SPAN(""), err);
+	if (!r)
 		r = signal_runner(view, SIGKILL, err);
-	if (r)
+	if (r) {
+		unlinkat(view->dir, KILLED_MARK, 0);
 		return r;
+	}
 	thread_kill_strays(view->row.thread_id);
-	threads_record_loss(db, view->dir, view->row.thread_id, "killed", "Killed by request");
+	threads_record_loss(db, view->dir, view->row.thread_id, "killed", KILLED_WHY);
 	return 0;
 }
 

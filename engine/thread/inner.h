@@ -42,6 +42,10 @@ struct threads {
 #define ORDERS_FD 3 /* the runner's descriptors, see rye_thread_runner() */
 #define LOCK_FD 4
 
+/* In the directory of a thread that is being killed: whoever records its end says so. */
+#define KILLED_MARK ".killed"
+#define KILLED_WHY "Killed by request"
+
 /* A memfd with the request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const json_t *request,
 		  struct rye_err *err);

@@ -172,7 +172,7 @@ int rye_thread_runner(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
-	if (runner_write(dir, &err))
+	if (runner_write(dir, getpid(), &err))
 		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
 	return run(doc, dir);
 }

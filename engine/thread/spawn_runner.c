@@ -66,12 +66,16 @@ int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
 	auto_close int high_lock = fcntl(lock, F_DUPFD_CLOEXEC, 10);
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t none, all;
+	sigset_t kept, all;
 	int r;
 
 	if (high_log < 0 || high_order < 0 || high_lock < 0)
 		return errno;
-	sigemptyset(&none);
+	/* A cancel may come before the runner listens: it finds it pending then. */
+	sigemptyset(&kept);
+	sigaddset(&kept, SIGTERM);
+	sigaddset(&kept, SIGINT);
+	sigaddset(&kept, SIGHUP);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -82,7 +86,7 @@ int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigmask(&attr, &kept);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);

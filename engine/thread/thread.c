@@ -142,6 +142,8 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 		threads_record_loss(db, dir, launched.thread_id, "error", why);
 		return rye_fail(err, RYE_IO, "%s", why);
 	}
+	/* Before the runner says it itself: whoever knows the thread's id may end it. */
+	runner_write(dir, launched.pid, NULL);
 	registry_running(db, launched.thread_id, launched.pid, NULL);
 	threads_watch(threads, launched.thread_id, launched.pid, pidfd_open(launched.pid, 0));
 	threads_notify(threads, launched.thread_id);
@@ -161,7 +163,7 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 	dir = make_dir(threads, launched.thread_id, request, err);
 	if (dir < 0)
 		return dir;
-	r = runner_write(dir, err);
+	r = runner_write(dir, launched.pid, err);
 	if (!r)
 		r = threads_registry(threads, true, &db, err);
 	if (!r)

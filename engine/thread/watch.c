@@ -121,6 +121,7 @@ static void settle(struct threads *threads, struct db *db, const struct registry
 	auto_close int lock = dir < 0 ? -1 : thread_lock(dir);
 	struct runner runner;
 	char why[96] = LOST;
+	bool killed;
 
 	if (dir >= 0 && runner_read(dir, &runner)) {
 		int pidfd = runner_pidfd(&runner);
@@ -139,8 +140,10 @@ static void settle(struct threads *threads, struct db *db, const struct registry
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
 	thread_kill_strays(row->thread_id);
+	killed = dir >= 0 && !faccessat(dir, KILLED_MARK, F_OK, AT_SYMLINK_NOFOLLOW);
 	if (dir >= 0)
-		threads_record_loss(db, dir, row->thread_id, "error", why);
+		threads_record_loss(db, dir, row->thread_id, killed ? "killed" : "error",
+				    killed ? KILLED_WHY : why);
 	else
 		registry_finish(db, row->thread_id, "error", NULL, NULL);
 	threads_ended(threads, row->thread_id);

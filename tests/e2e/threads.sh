@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# state/threads: how a thread that was ended from outside is recorded, what a refused verb says.
+. "$(dirname "$0")/lib.sh"
+
+S=$(dirname "$RYEFS")/bundle
+[ -d "$S/.ai/tools/rye/bash" ] || skip "no bundle"
+mount_rye
+
+# The answer's thread of a detached command.
+start() {
+  sh -c "echo '{\"command\":\"$1\"}' > $M/tools/rye/bash/async && cat $M/tools/rye/bash/async" |
+    sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p'
+}
+
+# Whoever records it first, the mount that waits or the one that killed, says the same.
+killed=
+for i in 1 2 3 4 5 6; do
+  id=$(start "sleep 60")
+  echo kill >"$M/state/threads/$id/ctl"
+  killed="$killed $(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/status")"
+done
+is "a killed thread is recorded as killed" "$killed" "$(printf ' killed killed%.0s' 1 2 3 4 5 6)"
+is "with its reason" "$(cat "$M/state/threads/$id/error")" "Killed by request"
+
+# A thread that is only just starting can be cancelled.
+id=$(start "sleep 60")
+ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"
+is "is a cancel" "$(timeout 10 cat "$M/state/threads/$id/wait")" cancelled
+
+errno "an unknown verb" EINVAL bash -c "echo explode > $M/state/threads/$id/ctl"
+like "and the sentence" "$(tail -n 1 "$M/.ryefs/errors")" "thread $id ctl: unknown verb explode"
+not_ok "a verb that comes too late" sh -c "echo cancel > $M/state/threads/$id/ctl"
+like "and its sentence" "$(tail -n 1 "$M/.ryefs/errors")" "has ended already"
+
+finish
