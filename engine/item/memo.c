@@ -16,9 +16,13 @@
 #define BUCKETS 2048
 #define WAYS 2
 
+struct bucket {
+	unsigned char ways[WAYS][SHA_LEN]; /* the newer first; all zero: free */
+};
+
 struct shard {
 	pthread_mutex_t lock;
-	unsigned char (*slots)[WAYS][SHA_LEN]; /* BUCKETS of them; all zero: free */
+	struct bucket *slots; /* BUCKETS of them */
 };
 
 struct memo {
@@ -50,35 +54,35 @@ void memo_free(struct memo *memo)
 }
 
 /* Digests are uniform: their first bytes are the hash. */
-static unsigned char (*bucket_of(struct memo *memo, const unsigned char digest[SHA_LEN],
-				 struct shard **ret_shard))[SHA_LEN]
+static struct bucket *bucket_of(struct memo *memo, const unsigned char digest[SHA_LEN],
+				struct shard **ret_shard)
 {
 	struct shard *shard = &memo->shards[digest[0] % SHARDS];
 	size_t bucket = ((size_t)digest[1] | (size_t)digest[2] << 8) % BUCKETS;
 
 	*ret_shard = shard;
-	return shard->slots[bucket];
+	return &shard->slots[bucket];
 }
 
 bool memo_has(struct memo *memo, const unsigned char digest[SHA_LEN])
 {
 	struct shard *shard;
-	unsigned char(*ways)[SHA_LEN] = bucket_of(memo, digest, &shard);
+	struct bucket *bucket = bucket_of(memo, digest, &shard);
 	bool found = false;
 
 	WITH_LOCK(&shard->lock)
 		for (int i = 0; i < WAYS; i++)
-			found = found || !memcmp(ways[i], digest, SHA_LEN);
+			found = found || !memcmp(bucket->ways[i], digest, SHA_LEN);
 	return found;
 }
 
 void memo_add(struct memo *memo, const unsigned char digest[SHA_LEN])
 {
 	struct shard *shard;
-	unsigned char(*ways)[SHA_LEN] = bucket_of(memo, digest, &shard);
+	struct bucket *bucket = bucket_of(memo, digest, &shard);
 
 	WITH_LOCK(&shard->lock) {
-		memcpy(ways[1], ways[0], SHA_LEN);
-		memcpy(ways[0], digest, SHA_LEN);
+		memcpy(bucket->ways[1], bucket->ways[0], SHA_LEN);
+		memcpy(bucket->ways[0], digest, SHA_LEN);
 	}
 }
