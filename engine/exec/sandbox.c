@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -31,7 +32,8 @@ struct boxes {
 	pthread_mutex_t lock; /* free, nfree, made, base */
 	struct box *free;
 	size_t nfree, made;
-	char *base; /* /tmp/ryefs-XXXXXX, made with the first box */
+	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
+	ino_t base_ino;
 	char *project;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	bool on;
@@ -97,6 +99,18 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 	return 0;
 }
 
+/* By descriptor: a link that takes the directory's place meanwhile is not followed. */
+static int open_for_removal(int dirfd, const char *name)
+{
+	auto_close int at = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (at < 0 || chmod(path, 0700) < 0)
+		return -1;
+	return openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static void remove_tree(int dirfd, const char *name, int depth)
 {
 	auto_dir DIR *dir = NULL;
@@ -105,8 +119,7 @@ static void remove_tree(int dirfd, const char *name, int depth)
 
 	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
 		return;
-	(void)!fchmodat(dirfd, name, 0700, 0);
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_for_removal(dirfd, name);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
@@ -120,9 +133,21 @@ void tmpdir_remove(const char *path)
 		remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
 }
 
+/*
+ * Is that still the private directory that was made? Whoever tidies up /tmp may have taken it
+ * away, and then anybody may have put something else under the name.
+ */
+static bool is_ours(const char *path, ino_t ino)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_ino == ino &&
+	       st.st_uid == geteuid() && !(st.st_mode & 077);
+}
+
 static void box_free(struct box *box)
 {
-	if (box->tmpdir)
+	if (box->tmpdir && is_ours(box->tmpdir, box->tmpdir_ino))
 		tmpdir_remove(box->tmpdir);
 	if (box->ruleset >= 0)
 		close(box->ruleset);
@@ -140,7 +165,7 @@ void boxes_close(struct boxes *boxes)
 		boxes->free = box->next;
 		box_free(box);
 	}
-	if (boxes->base)
+	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
 		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
 	json_decref(boxes->skipped);
 	pthread_mutex_destroy(&boxes->lock);
@@ -203,19 +228,23 @@ static int make_base(struct boxes *boxes, struct rye_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
 
-	if (boxes->base)
+	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
 		return 0;
 	buf_addf(&path, "%s/ryefs-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	if (path.failed || !mkdtemp(path.data))
+	if (path.failed || !mkdtemp(path.data) || lstat(path.data, &st) < 0)
 		return rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
+	free(boxes->base);
 	boxes->base = buf_steal(&path);
+	boxes->base_ino = st.st_ino;
 	return 0;
 }
 
 static int make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
 
 	WITH_LOCK(&boxes->lock) {
 		int r = make_base(boxes, err);
@@ -225,8 +254,9 @@ static int make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err
 		buf_addf(&path, "%s/%zu", boxes->base, ++boxes->made);
 	}
 	box->tmpdir = buf_steal(&path);
-	if (!box->tmpdir || mkdir(box->tmpdir, 0700) < 0)
+	if (!box->tmpdir || mkdir(box->tmpdir, 0700) < 0 || lstat(box->tmpdir, &st) < 0)
 		return rye_fail_sys(err, errno, "cannot make a temporary directory");
+	box->tmpdir_ino = st.st_ino;
 	return 0;
 }
 
@@ -252,6 +282,10 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	struct box *box = take_free(boxes, confine);
 	int r = 0;
 
+	while (box && box->tmpdir && !is_ours(box->tmpdir, box->tmpdir_ino)) {
+		box_free(box);
+		box = take_free(boxes, confine);
+	}
 	if (box) {
 		*ret = box;
 		return 0;

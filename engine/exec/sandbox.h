@@ -13,6 +13,7 @@
 #include "base/json.h"
 
 #include <linux/filter.h>
+#include <sys/types.h>
 
 /*
  * Between clone and exec the child lives on borrowed memory: the sanitizers' bookkeeping of
@@ -29,6 +30,7 @@ struct box {
 	int ruleset; /* Landlock; -1: not available or switched off */
 	const struct sock_fprog *filter; /* NULL: the same */
 	char *tmpdir;
+	ino_t tmpdir_ino;
 	struct box *next;
 };
 

@@ -6,6 +6,7 @@
 #include "exec_tools.h"
 
 #include "base/auto.h"
+#include "exec/sandbox.h"
 #include "thread/inner.h"
 
 #include <fcntl.h>
@@ -168,6 +169,39 @@ static void a_planted_log_is_not_written_through(void **state)
 	assert_int_equal(st.st_size, 8);
 }
 
+/* ---- what tidies up /tmp while the mount lives ---- */
+
+static void base_of(struct exec_place *p, char ret[200])
+{
+	auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+	assert_int_equal(said.code, RYE_OK);
+	snprintf(ret, 200, "%.*s", (int)strcspn(said.output, "\n"), said.output);
+	*strrchr(ret, '/') = 0;
+}
+
+static void a_tmpdir_that_was_removed_is_made_again(void **state)
+{
+	struct exec_place *p = *state;
+	char base[200], again[200], last[200], keep[300];
+
+	exec_shell(p, "t/a.yaml", "touch $TMPDIR/x && rm $TMPDIR/x && echo $TMPDIR", "");
+	base_of(p, base);
+	tmpdir_remove(base);
+	base_of(p, again);
+	assert_string_not_equal(again, base);
+	/* somebody else's directory of that name is neither used nor removed */
+	tmpdir_remove(again);
+	snprintf(keep, sizeof(keep), "%s/keep", again);
+	assert_int_equal(mkdir(again, 0755) | mkdir(keep, 0755), 0);
+	base_of(p, last);
+	assert_string_not_equal(last, again);
+	exec_close(p->exec);
+	p->exec = NULL;
+	assert_int_equal(rmdir(keep), 0);
+	assert_int_equal(rmdir(again), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +210,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_thread_is_confined_as_its_parent, hooked_setup,
 						exec_teardown),
 		exec_test(a_planted_log_is_not_written_through),
+		exec_test(a_tmpdir_that_was_removed_is_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
