@@ -10,15 +10,14 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "item/meta.h"
-#include "item/search.h"
+#include "item/filter.h"
+#include "search_request.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 
 #define ITEM_KINDS (1u << RYE_DIRECTIVE | 1u << RYE_TOOL | 1u << RYE_KNOWLEDGE)
 #define ALL_SPACES (1u << RYE_PROJECT | 1u << RYE_USER | 1u << RYE_SYSTEM)
-#define LIMIT_DEFAULT 10
-/* One reply is one message; pages are for more. */
-#define LIMIT_MAX 1000
 
 static int run(struct rye *rye, const struct search_ask *ask, struct search_result *ret,
 	       struct rye_err *err)
@@ -54,155 +53,6 @@ int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *e
 			break;
 	}
 	return r;
-}
-
-/* ---- the request ---- */
-
-struct asked {
-	struct search_ask ask;
-	const char *scope, *source, *sort;
-	json_int_t limit, offset;
-	char prefix[RYE_ID_MAX + 1];
-};
-
-static int bad_scope(struct rye_err *err)
-{
-	return rye_fail(err, RYE_INVALID,
-			"scope must specify a kind (e.g., rye.fetch.directive.*)");
-}
-
-/* "tool", "tool.rye.bash", "rye.fetch.tool.*": a kind and a prefix whose dots are slashes. */
-static int read_scope(struct asked *asked, struct rye_err *err)
-{
-	struct rye_span rest = span_of(asked->scope), kind;
-	size_t dot;
-	int found = 0;
-
-	if (span_starts(rest, "rye.fetch.") || span_starts(rest, "rye.*."))
-		rest = span_skip(rest, span_starts(rest, "rye.*.") ? strlen("rye.*.") :
-								     strlen("rye.fetch."));
-	for (dot = 0; dot < rest.len && rest.ptr[dot] != '.'; dot++)
-		;
-	kind = (struct rye_span){ rest.ptr, dot };
-	while (found < RYE_CONFIG && !span_eq(kind, rye_kind_name((enum rye_kind)found)))
-		found++;
-	rest = span_skip(rest, dot < rest.len ? dot + 1 : dot);
-	if (span_eq(rest, "*"))
-		rest.len = 0;
-	else if (span_ends(rest, ".*"))
-		rest.len -= 2;
-	else if (span_ends(rest, "*"))
-		rest.len--;
-	if (found == RYE_CONFIG || rest.len >= sizeof(asked->prefix))
-		return bad_scope(err);
-	asked->ask.kinds = 1u << found;
-	for (size_t i = 0; i < rest.len; i++)
-		asked->prefix[i] = rest.ptr[i] == '.' ? '/' : rest.ptr[i];
-	asked->prefix[rest.len] = 0;
-	asked->ask.prefix = asked->prefix;
-	return 0;
-}
-
-static int read_source(struct asked *asked, struct rye_err *err)
-{
-	static const struct {
-		const char *name;
-		unsigned spaces;
-	} sources[] = {
-		{ "all", ALL_SPACES },
-		{ "local", 1u << RYE_PROJECT | 1u << RYE_USER },
-		{ "project", 1u << RYE_PROJECT },
-		{ "registry", 0 },
-		{ "system", 1u << RYE_SYSTEM },
-		{ "user", 1u << RYE_USER },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (strcmp(asked->source, sources[i].name) != 0)
-			continue;
-		asked->ask.spaces = sources[i].spaces;
-		return 0;
-	}
-	return rye_fail(err, RYE_INVALID,
-			"source %.100s: wanted project, user, system, local, all or registry",
-			asked->source);
-}
-
-static int read_fields(struct asked *asked, const json_t *fields, struct rye_err *err)
-{
-	static const char *const names[DOC_FIELD__MAX] = { "title", "name", "description",
-							   "category", "content" };
-
-	for (size_t i = 0; i < json_array_size(fields); i++) {
-		const char *name = json_string_value(json_array_get(fields, i));
-		int field = 0;
-
-		while (name && field < DOC_FIELD__MAX && strcmp(names[field], name) != 0)
-			field++;
-		if (!name || field == DOC_FIELD__MAX)
-			return rye_fail(err, RYE_INVALID,
-					"fields: wanted names of title, name, description, "
-					"category, content");
-		asked->ask.fields |= 1u << field;
-	}
-	return 0;
-}
-
-static int check_keys(const json_t *request, struct rye_err *err)
-{
-	static const char *const known[] = { "query",	"scope",	"source",
-					     "limit",	"offset",	"fields",
-					     "sort_by", "project_path", "item_type" };
-	auto_buf struct rye_buf extra = RYE_BUF_INIT;
-	json_t *object = (json_t *)request;
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value)
-	{
-		size_t i = 0;
-
-		while (i < ARRAY_SIZE(known) && strcmp(known[i], key) != 0)
-			i++;
-		if (i < ARRAY_SIZE(known))
-			continue;
-		buf_adds(&extra, extra.len ? ", " : "");
-		json_python_repr(&extra, span_of(key));
-	}
-	if (!extra.len)
-		return 0;
-	return rye_fail(err, RYE_INVALID, "Invalid params for query mode: {%.600s}", extra.data);
-}
-
-static int read_request(const json_t *request, struct asked *ret, struct rye_err *err)
-{
-	int r = check_keys(request, err);
-
-	*ret = (struct asked){ .ask.losers = true };
-	ret->ask.query = json_str(request, "query");
-	ret->scope = json_str(request, "scope");
-	ret->source = json_str(request, "source");
-	ret->sort = json_str(request, "sort_by");
-	ret->limit = json_int(request, "limit", LIMIT_DEFAULT);
-	ret->offset = json_int(request, "offset", 0);
-	if (!*ret->scope)
-		ret->scope = json_str(request, "item_type");
-	if (!*ret->source)
-		ret->source = "all";
-	if (!r)
-		r = read_scope(ret, err);
-	if (!r)
-		r = read_source(ret, err);
-	if (!r)
-		r = read_fields(ret, json_object_get(request, "fields"), err);
-	if (r)
-		return r;
-	if (ret->limit < 0 || ret->limit > LIMIT_MAX || ret->offset < 0)
-		return rye_fail(err, RYE_INVALID, "limit: wanted 0 to %d, offset from 0",
-				LIMIT_MAX);
-	if (*ret->sort && strcmp(ret->sort, "score") != 0 && strcmp(ret->sort, "name") != 0)
-		return rye_fail(err, RYE_INVALID, "sort_by: wanted \"score\" or \"name\"");
-	return 0;
 }
 
 /* ---- the reply ---- */
@@ -289,26 +139,101 @@ static int by_name(const void *pa, const void *pb)
 	return strcmp(a->doc->text + a->doc->id, b->doc->text + b->doc->id);
 }
 
+static int load_hit(struct rye *rye, const struct search_hit *hit, struct rye_item **ret)
+{
+	enum rye_kind kind = (enum rye_kind)hit->of->kind;
+	char path[1100];
+	const struct path_ask ask = { &rye->spaces->v[hit->of->space], kind, path, false };
+
+	snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(kind), hit->doc->text + hit->doc->id,
+		 hit->of->ext);
+	return rye_load_path(&rye->items, &ask, ret, NULL);
+}
+
+/* Refused items have no metadata that a filter could look at. */
+static void keep_filtered(struct rye *rye, const json_t *filters, struct search_result *result)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->n; i++) {
+		auto_item struct rye_item *item = NULL;
+
+		if (load_hit(rye, &result->v[i], &item) == 0 && filter_match(filters, item))
+			result->v[n++] = result->v[i];
+	}
+	result->n = n;
+}
+
+/* The newest first; the score is given up, each hit keeps it. */
+struct dated {
+	struct search_hit hit;
+	int64_t when;
+};
+
+static int by_date(const void *pa, const void *pb)
+{
+	const struct dated *a = pa, *b = pb;
+
+	if (a->when != b->when)
+		return a->when > b->when ? -1 : 1;
+	return by_name(&a->hit, &b->hit);
+}
+
+static int64_t changed(struct rye *rye, const struct search_hit *hit)
+{
+	char path[1100];
+	struct stat st;
+	int root = space_fd(&rye->spaces->v[hit->of->space]);
+
+	snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir((enum rye_kind)hit->of->kind),
+		 hit->doc->text + hit->doc->id, hit->of->ext);
+	if (root < 0 || fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+}
+
+static void sort_by_date(struct rye *rye, struct search_result *result)
+{
+	auto_free struct dated *dated = calloc(result->n + 1, sizeof(*dated));
+
+	for (size_t i = 0; dated && i < result->n; i++)
+		dated[i] = (struct dated){ result->v[i], changed(rye, &result->v[i]) };
+	if (!dated || result->n < 2)
+		return;
+	qsort(dated, result->n, sizeof(*dated), by_date);
+	for (size_t i = 0; i < result->n; i++)
+		result->v[i] = dated[i].hit;
+}
+
+static void arrange(struct rye *rye, const struct search_request *ask, struct search_result *result)
+{
+	if (json_object_size(ask->filters))
+		keep_filtered(rye, ask->filters, result);
+	if (!strcmp(ask->sort, "name") && result->n > 1)
+		qsort(result->v, result->n, sizeof(*result->v), by_name);
+	if (!strcmp(ask->sort, "date"))
+		sort_by_date(rye, result);
+}
+
 int api_search_reply(struct rye *rye, const json_t *request, json_t **ret, struct rye_err *err)
 {
 	__attribute__((cleanup(search_done))) struct search_result result = { 0 };
-	struct asked asked;
+	struct search_request ask;
 	json_t *rows;
-	int r = read_request(request, &asked, err);
+	int r = search_request_read(request, &ask, err);
 
 	if (!r)
-		r = run(rye, &asked.ask, &result, err);
+		r = run(rye, &ask.ask, &result, err);
 	if (r)
 		return r;
-	if (!strcmp(asked.sort, "name") && result.n > 1)
-		qsort(result.v, result.n, sizeof(*result.v), by_name);
+	arrange(rye, &ask, &result);
 	rows = json_array();
-	for (size_t i = (size_t)asked.offset;
-	     i < result.n && i - (size_t)asked.offset < (size_t)asked.limit; i++)
+	for (size_t i = (size_t)ask.offset;
+	     i < result.n && i - (size_t)ask.offset < (size_t)ask.limit; i++)
 		json_array_append_new(rows, row_of(rye, &result.v[i]));
 	*ret = json_pack("{s:o, s:I, s:s, s:s, s:s, s:I, s:I, s:s, s:s}", "results", rows, "total",
-			 (json_int_t)result.n, "query", asked.ask.query, "scope", asked.scope,
-			 "source", asked.source, "limit", asked.limit, "offset", asked.offset,
-			 "search_type", "keyword", "mode", "query");
+			 (json_int_t)result.n, "query", ask.ask.query, "scope", ask.scope, "source",
+			 ask.source, "limit", ask.limit, "offset", ask.offset, "search_type",
+			 "keyword", "mode", "query");
 	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }

@@ -134,6 +134,9 @@ static void check_dir(const struct check *check, struct rye_span prefix)
 		walk_dir(index, check->kind, below, &opt);
 }
 
+/* Files of one name in one space: as many as there are extensions, twice. */
+#define SEEN_MAX 20
+
 /* A source as it was when the lock was held. */
 struct seen {
 	struct tree_file file;
@@ -193,7 +196,7 @@ static void check_file(const struct check *check, const char *path, const struct
 static void check_space(const struct check *check, const char *path)
 {
 	struct rye_span prefix = { path, 0 };
-	struct seen seen[4];
+	struct seen seen[SEEN_MAX];
 	size_t n = 0;
 
 	for (;;) {

@@ -26,6 +26,7 @@ struct term {
 
 struct query {
 	char *text; /* lower-cased */
+	struct query_opt opt;
 	bool empty;
 	uint16_t root, n;
 	struct term terms[RYE_QUERY_TERMS];
@@ -220,7 +221,8 @@ static uint16_t parse_or(struct parser *p)
 	return left;
 }
 
-int query_parse(const char *text, struct query **ret, struct rye_err *err)
+int query_parse(const char *text, const struct query_opt *opt, struct query **ret,
+		struct rye_err *err)
 {
 	auto_query struct query *query = calloc(1, sizeof(*query));
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
@@ -235,6 +237,8 @@ int query_parse(const char *text, struct query **ret, struct rye_err *err)
 		return rye_fail(err, RYE_IO, "out of memory");
 	query->text = buf_steal(&buf);
 	query->empty = true;
+	if (opt)
+		query->opt = *opt;
 	p.at = query->text;
 	query->root = parse_or(&p);
 	if (p.too_big)
@@ -287,20 +291,77 @@ static bool word_byte(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
+/* The next word of text; *text moves behind it. */
+static bool next_token(struct rye_span *text, struct rye_span *ret)
+{
+	size_t n = 0;
+
+	while (text->len && !word_byte(*text->ptr))
+		*text = span_skip(*text, 1);
+	while (n < text->len && word_byte(text->ptr[n]))
+		n++;
+	*ret = (struct rye_span){ text->ptr, n };
+	*text = span_skip(*text, n);
+	return n > 0;
+}
+
 static bool glob_tokens(const struct term *term, struct rye_span text)
 {
-	for (size_t i = 0; i < text.len;) {
-		size_t start = i;
+	struct rye_span token;
 
-		while (i < text.len && word_byte(text.ptr[i]))
-			i++;
-		if (i > start && token_match(term->text, term->len,
-					     (struct rye_span){ text.ptr + start, i - start }))
+	while (next_token(&text, &token))
+		if (token_match(term->text, term->len, token))
 			return true;
-		while (i < text.len && !word_byte(text.ptr[i]))
-			i++;
-	}
 	return false;
+}
+
+/* Longer words are compared exactly: nobody means them by mistake. */
+#define FUZZY_BYTES 48
+
+/* Levenshtein's distance, row by row; more than `max` is all the same. */
+static bool within(struct rye_span a, struct rye_span b, int max)
+{
+	int row[FUZZY_BYTES + 1], best;
+
+	if (a.len > FUZZY_BYTES || b.len > FUZZY_BYTES || abs((int)a.len - (int)b.len) > max)
+		return false;
+	for (int j = 0; j <= (int)b.len; j++)
+		row[j] = j;
+	for (int i = 1; i <= (int)a.len; i++) {
+		int diagonal = row[0];
+
+		best = row[0] = i;
+		for (int j = 1; j <= (int)b.len; j++) {
+			int cost = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
+			int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+
+			diagonal = row[j];
+			row[j] = cost < step ? cost : step;
+			best = row[j] < best ? row[j] : best;
+		}
+		if (best > max)
+			return false;
+	}
+	return row[b.len] <= max;
+}
+
+static bool fuzzy_tokens(const struct query *query, const struct term *term, struct rye_span text)
+{
+	struct rye_span token;
+
+	while (query->opt.fuzzy > 0 && next_token(&text, &token))
+		if (within((struct rye_span){ term->text, term->len }, token, query->opt.fuzzy))
+			return true;
+	return false;
+}
+
+static bool text_match(const struct query *query, const struct term *term, struct rye_span text)
+{
+	if (!term->len)
+		return true;
+	if (text.len >= term->len && memmem(text.ptr, text.len, term->text, term->len))
+		return true;
+	return fuzzy_tokens(query, term, text);
 }
 
 /* Depth is bounded by RYE_QUERY_TERMS: a row of ANDs leans to the left. */
@@ -310,8 +371,7 @@ static bool match(const struct query *query, uint16_t at, struct rye_span text)
 
 	switch (term->sort) {
 	case TEXT:
-		return !term->len || (text.len >= term->len &&
-				      memmem(text.ptr, text.len, term->text, term->len) != NULL);
+		return text_match(query, term, text);
 	case GLOB:
 		return glob_tokens(term, text);
 	case NOT:
@@ -328,4 +388,33 @@ static bool match(const struct query *query, uint16_t at, struct rye_span text)
 bool query_match(const struct query *query, struct rye_span text)
 {
 	return match(query, query->root, text);
+}
+
+/* Words as numbers: where each term was seen last, and how far these places are apart. */
+bool query_near(const struct query *query, struct rye_span text)
+{
+	long last[RYE_QUERY_TERMS], word = 0;
+	struct rye_span token;
+
+	if (query->opt.proximity <= 0)
+		return true;
+	for (int i = 0; i < query->n; i++)
+		last[i] = -1;
+	for (; next_token(&text, &token); word++) {
+		long low = word, missing = 0;
+
+		for (int i = 0; i < query->n; i++) {
+			const struct term *term = &query->terms[i];
+
+			if (term->sort != TEXT && term->sort != GLOB)
+				continue;
+			if (match(query, (uint16_t)i, token))
+				last[i] = word;
+			missing += last[i] < 0;
+			low = last[i] < low ? last[i] : low;
+		}
+		if (!missing && word - low <= query->opt.proximity)
+			return true;
+	}
+	return false;
 }

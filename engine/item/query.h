@@ -11,13 +11,22 @@
 
 struct query;
 
-/* Lower-cased on the way. */
-int query_parse(const char *text, struct query **ret, struct rye_err *err);
+/* Beyond the language, of a request: both 0 by default. */
+struct query_opt {
+	int fuzzy; /* a word also matches words that are this many edits away */
+	int proximity; /* all terms within so many words of each other */
+};
+
+/* Lower-cased on the way. opt may be NULL. */
+int query_parse(const char *text, const struct query_opt *opt, struct query **ret,
+		struct rye_err *err);
 void query_free(struct query *query); /* NULL is fine */
 /* No term at all: matches everything with the best score. */
 bool query_empty(const struct query *query);
 /* text is lower-cased (query_lower). */
 bool query_match(const struct query *query, struct rye_span text);
+/* Do all its terms stand together somewhere (opt.proximity)? True when nobody asked. */
+bool query_near(const struct query *query, struct rye_span text);
 
 struct rye_buf;
 /* Appends text in lower case: ASCII, Latin, Greek, Cyrillic; other scripts have none or stay. */

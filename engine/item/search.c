@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/str.h"
-#include "item/query.h"
 #include "item/space.h"
 
 #include <stdatomic.h>
@@ -87,9 +86,10 @@ static void make_missing(const struct search_env *env, struct index_docs *docs)
 static double score(const struct query *query, const struct doc *doc, unsigned fields)
 {
 	double sum = 0, all = 0;
-	bool found = !fields && query_match(query, (struct rye_span){ doc->text, doc->all });
+	const struct rye_span whole = { doc->text, doc->all };
+	bool found = !fields && query_match(query, whole);
 
-	if (!fields && !found)
+	if ((!fields && !found) || !query_near(query, whole))
 		return -1;
 	for (int i = 0; i < DOC_FIELD__MAX; i++) {
 		if (fields && !(fields & 1u << i))
@@ -199,7 +199,7 @@ int search_run(const struct search_env *env, const struct search_ask *ask,
 {
 	const struct index_want want = { ask->kinds, ask->prefix, false };
 	auto_query struct query *query = NULL;
-	int r = query_parse(ask->query, &query, err);
+	int r = query_parse(ask->query, &ask->opt, &query, err);
 	struct matching matching = { .env = env, .ask = ask, .query = query, .result = ret };
 
 	*ret = (struct search_result){ 0 };

@@ -8,6 +8,7 @@
 
 #include "item/doc.h"
 #include "item/index_docs.h"
+#include "item/query.h"
 
 struct search_env {
 	const struct item_env *items;
@@ -21,6 +22,7 @@ struct search_ask {
 	unsigned spaces; /* bit per enum rye_space */
 	const char *prefix; /* ids start with it; "": all */
 	unsigned fields; /* bit per enum doc_field that counts; 0: all, and the whole body */
+	struct query_opt opt;
 	bool losers; /* sources that another space hides, too */
 };
 

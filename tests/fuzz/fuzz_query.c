@@ -15,10 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len = lf ? (size_t)(lf - data) : size;
 	auto_free char *text = strndup((const char *)data, len);
 	auto_buf struct rye_buf lower = RYE_BUF_INIT;
+	const struct query_opt opt = { size % 3, size % 5 };
 	auto_query struct query *query = NULL;
 
 	query_lower((struct rye_span){ (const char *)data + len, size - len }, &lower);
-	if (text && query_parse(text, &query, NULL) == 0)
+	if (text && query_parse(text, &opt, &query, NULL) == 0)
 		query_match(query, (struct rye_span){ lower.data, lower.len });
+	if (query)
+		query_near(query, (struct rye_span){ lower.data, lower.len });
 	return 0;
 }

@@ -16,7 +16,7 @@ void table_answer(struct table_text input, struct table_text context, char *out,
 	struct rye_err err = { 0 };
 
 	query_lower((struct rye_span){ context.bytes, context.len }, &text);
-	if (query_parse(input.bytes, &query, &err))
+	if (query_parse(input.bytes, NULL, &query, &err))
 		snprintf(out, size, "%s", err.msg);
 	else
 		snprintf(out, size, "%s%s",

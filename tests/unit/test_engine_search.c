@@ -121,6 +121,38 @@ static void scores(void **state)
 	done(&b);
 }
 
+/* 9-AB: options of the engine underneath. */
+static void options(void **state)
+{
+	struct bench b;
+
+	place_make(&b.place);
+	tool(b.place.user, "x/alpha", "x", "deploys to kubernetes at once");
+	usleep(20000); /* another tick of the file system's clock */
+	tool(b.place.user, "x/beta", "x", "deploy many other things before kubernetes is asked");
+	usleep(20000);
+	tool(b.place.project, "x/gamma", "x", "nothing");
+	start(&b);
+	check(&b, "{\"query\": \"kubernets\", \"scope\": \"tool\"}", "");
+	check(&b, "{\"query\": \"kubernets\", \"scope\": \"tool\", \"fuzzy\": 1}",
+	      "x/alpha 0.1905, x/beta 0.1905");
+	check(&b,
+	      "{\"query\": \"deploy kubernetes\", \"scope\": \"tool\", "
+	      "\"proximity\": {\"max_distance\": 3}}",
+	      "x/alpha 0.1905");
+	check(&b,
+	      "{\"query\": \"\", \"scope\": \"tool\", \"filters\": {\"version\": \">=1.0\", "
+	      "\"category\": [\"x\", \"y\"], \"tool_description\": \"!nothing\"}}",
+	      "x/alpha 1.0, x/beta 1.0");
+	check(&b, "{\"query\": \"\", \"scope\": \"tool\", \"filters\": {\"version\": \">1.9\"}}",
+	      "");
+	check(&b, "{\"query\": \"\", \"scope\": \"tool\", \"sort_by\": \"name\"}",
+	      "x/alpha 1.0, x/beta 1.0, x/gamma 1.0");
+	check(&b, "{\"query\": \"\", \"scope\": \"tool\", \"sort_by\": \"date\"}",
+	      "x/gamma 1.0, x/beta 1.0, x/alpha 1.0");
+	done(&b);
+}
+
 /* T94, and what belongs to the other mode. */
 static void refusals(void **state)
 {
@@ -208,10 +240,8 @@ static void hits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(shadows),
-		cmocka_unit_test(hits),
+		cmocka_unit_test(scores),  cmocka_unit_test(options), cmocka_unit_test(refusals),
+		cmocka_unit_test(shadows), cmocka_unit_test(hits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
