@@ -106,6 +106,8 @@ def check_python(item):
     yield from check_executor(item, fields)
     if "CONFIG_SCHEMA" not in values:
         yield "CONFIG_SCHEMA is not a literal"
+    if values.get("CONFIG_SCHEMA", {}).get("additionalProperties") is not False:
+        yield "CONFIG_SCHEMA lets misspelt parameters through: additionalProperties must be False"
     yield from check_schema(values.get("CONFIG_SCHEMA", {}), "CONFIG_SCHEMA")
     for name in values.get("__requires__", [""]):
         if not re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name):

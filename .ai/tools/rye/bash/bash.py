@@ -15,6 +15,7 @@ __requires__ = ["shell.execute", "fs.write", "net.call"]
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "command": {
             "type": "string",

@@ -16,6 +16,7 @@ __stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "path": {
             "type": "string",

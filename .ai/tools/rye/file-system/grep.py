@@ -17,6 +17,7 @@ __stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "pattern": {
             "type": "string",

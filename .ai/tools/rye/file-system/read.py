@@ -19,6 +19,7 @@ __stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "path": {
             "type": "string",

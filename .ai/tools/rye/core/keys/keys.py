@@ -25,6 +25,7 @@ __requires__ = ["fs.read", "fs.write", "keys.manage"]
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "action": {
             "type": "string",

@@ -14,6 +14,7 @@ __stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "item": {
             "type": "string",
