@@ -146,6 +146,8 @@ static bool see_through(const struct prim_run *run, const struct plan *plan,
 	capture(how, &got);
 	trace_exit(run, &got);
 	result_of(&got, plan->timeout_ms, ret);
+	if (got.timed_out || got.cancelled)
+		strays_settle(run->exec->strays, session, run->living->number);
 	left = strays_count(run->exec->strays, session, run->living->number);
 	if (!left && got.background)
 		left = 1;

@@ -9,12 +9,17 @@
 #include "base/auto.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 /* Orphans worth remembering; one more is only reaped when this process ends. */
 #define SEEN_MAX 256
+/* A killed group is gone in a millisecond on an idle machine; a worker has no more to wait. */
+#define SETTLE_TRIES 50
+#define SETTLE_MS 2
 
 struct strays {
 	pthread_mutex_t lock; /* seen, n */
@@ -160,4 +165,12 @@ size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 		count += is_orphan(strays, &wanted, pid);
 	}
 	return count;
+}
+
+void strays_settle(struct strays *strays, pid_t session, uint64_t run)
+{
+	for (int i = 0; i < SETTLE_TRIES && kill(-session, 0) == 0; i++) {
+		poll(NULL, 0, SETTLE_MS);
+		strays_count(strays, session, run);
+	}
 }

@@ -25,5 +25,10 @@ void strays_mark(uint64_t run, char ret[48]); /* "RYE_RUN=<pid>.<number>" */
  * runs are reaped on the way; no other child of this process is touched.
  */
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run);
+/*
+ * After the run's group was killed: its orphans come to us a moment after their parent's end
+ * and stay zombies until we look, so look until the group is gone (at most 0.1 s).
+ */
+void strays_settle(struct strays *strays, pid_t session, uint64_t run);
 
 #endif
