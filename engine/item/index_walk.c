@@ -384,9 +384,10 @@ static int add_watch(struct walk *walk, const struct walk_at *at)
 	if (!index->env.watch || is_remote(at->fd))
 		return -1;
 	wd = index->env.watch(index->env.arg, at->fd);
-	if (wd == -ENOSPC && !__atomic_exchange_n(&index->no_watches, true, __ATOMIC_RELAXED))
+	if ((wd == -ENOSPC || wd == -EMFILE) &&
+	    !__atomic_exchange_n(&index->no_watches, true, __ATOMIC_RELAXED))
 		log_line(index->env.log, RYE_LOG_WARN, "index",
-			 "no inotify watches left (fs.inotify.max_user_watches): "
+			 "no inotify watches left (see fs.inotify): "
 			 "what lies below %s/.ai/%s is checked at every lookup",
 			 index->env.spaces->v[walk->opt->space].root, at->path);
 	return wd < 0 ? -1 : wd;

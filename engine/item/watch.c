@@ -41,6 +41,7 @@ struct watch {
 	watch_fn fn;
 	void *arg;
 	int inotify, wake;
+	int no_inotify; /* errno: there is none, every directory goes unwatched */
 	pthread_t thread;
 	bool running;
 	pthread_mutex_t lock;
@@ -62,7 +63,9 @@ int watch_open(const struct log *log, struct watch **ret, struct rye_err *err)
 	pthread_mutex_init(&watch->lock, NULL);
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (watch->wake < 0 || watch->inotify < 0) {
+	if (watch->inotify < 0)
+		watch->no_inotify = errno;
+	if (watch->wake < 0) {
 		int sys = errno;
 
 		watch_close(watch);
@@ -78,6 +81,8 @@ int watch_add(void *arg, int dirfd)
 	char path[40];
 	int wd;
 
+	if (watch->inotify < 0)
+		return -watch->no_inotify;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dirfd);
 	wd = inotify_add_watch(watch->inotify, path, MASK);
 	return wd < 0 ? -errno : wd;
@@ -87,6 +92,8 @@ void watch_del(void *arg, int wd)
 {
 	struct watch *watch = arg;
 
+	if (watch->inotify < 0)
+		return;
 	/* Fails when the directory is gone: the kernel has removed the watch itself. */
 	inotify_rm_watch(watch->inotify, wd);
 }

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "item/watch.h"
 
+#include <sys/resource.h>
+
 struct bench {
 	struct place place;
 	struct watch *watch;
@@ -231,6 +233,29 @@ static void keys(void **state)
 	done(&b);
 }
 
+/* Without inotify at all the tree is there, and known to be unwatched. */
+static void no_inotify(void **state)
+{
+	struct rlimit limit, few;
+	struct bench b = { 0 };
+
+	place_make(&b.place);
+	place_text(b.place.project, "tools/x.py", "x");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	/* One descriptor is left, which the wake-up takes. */
+	few.rlim_cur = (rlim_t)open("/", O_PATH | O_CLOEXEC) + 1;
+	close((int)few.rlim_cur - 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(watch_open(&(const struct log){ 0 }, &b.watch, NULL), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(watch_add(b.watch, 0) < 0);
+	watch_close(b.watch);
+	start(&b);
+	assert_false(index_unwatched(b.index, RYE_TOOL, "x.py"));
+	done(&b);
+}
+
 /* Many writes to one file are few tellings; many files are all told. */
 static void bursts(void **state)
 {
@@ -337,7 +362,7 @@ int main(void)
 		cmocka_unit_test(saves),   cmocka_unit_test(directories),
 		cmocka_unit_test(spaces),  cmocka_unit_test(keys),
 		cmocka_unit_test(bursts),  cmocka_unit_test(overflow),
-		cmocka_unit_test(latency),
+		cmocka_unit_test(latency), cmocka_unit_test(no_inotify),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
