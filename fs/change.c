@@ -28,8 +28,8 @@ static struct node *dir_node(struct front *front, enum rye_kind kind, const char
 }
 
 /* In the nearest directory above that the kernel knows: the name on the way to path, which it
- * may believe not to be there, and the listing. */
-static void drop_path(struct front *front, enum rye_kind kind, const char *path)
+ * may believe not to be there; the listing too. */
+static void drop_path(struct front *front, enum rye_kind kind, const char *path, bool listing)
 {
 	char dir[TREE_TEXT_MAX];
 
@@ -45,8 +45,9 @@ static void drop_path(struct front *front, enum rye_kind kind, const char *path)
 			*slash = 0;
 		parent = dir_node(front, kind, slash ? dir : "");
 		if (parent) {
-			notify_entry(front->notify, parent, base, false);
-			notify_inode(front->notify, parent, 0);
+			notify_send_entry(front, parent, base, false);
+			if (listing)
+				notify_send_inode(front, parent, 0);
 		}
 		if (parent || !slash)
 			return;
@@ -70,7 +71,7 @@ static void drop_node(struct front *front, const struct node *node)
 	if (!parent)
 		return;
 	snprintf(name, sizeof(name), "%s%s%s", base, query ? "?" : "", query ? query : "");
-	notify_entry(front->notify, parent, name, S_ISDIR(node->mode));
+	notify_send_entry(front, parent, name, S_ISDIR(node->mode));
 }
 
 struct scope {
@@ -78,6 +79,7 @@ struct scope {
 	const char *path; /* an id, or a directory */
 	size_t len;
 	bool below; /* whatever lies below path; else what bears its name */
+	uint64_t version; /* files of this one are as they should be; 0: none is */
 };
 
 static bool is_content(const struct node *node)
@@ -99,6 +101,8 @@ static bool in_scope(void *arg, const struct node *node)
 	    memcmp(node->text, scope->path, scope->len) != 0)
 		return false;
 	next = node->text[scope->len];
+	if (scope->version && node->sort == TREE_MERGED && node->version == scope->version)
+		return false;
 	if (scope->below)
 		return next == '/' || scope->len == 0 || (!next && node->sort == TREE_CTL);
 	if (!next)
@@ -114,18 +118,17 @@ static void drop_scope(struct front *front, struct scope *scope)
 	for (size_t i = 0; i < n; i++) {
 		drop_node(front, found[i]);
 		if (S_ISDIR(found[i]->mode))
-			notify_inode(front->notify, found[i], 0);
+			notify_send_inode(front, found[i], 0);
 		node_unref(found[i]);
 	}
 }
 
-/* ---- the second half of a change: on the notifications' own thread ---- */
+/* ---- tasks: on the notifications' own thread ---- */
 
-struct later {
-	struct front *front;
-	enum rye_kind kind;
-	char id[]; /* "" for RYE_KIND__MAX: everything */
-};
+static void name_task(struct front *front, struct node *none, int kind, const char *path)
+{
+	drop_path(front, kind, path, true);
+}
 
 /* `rye/bash` may be what the item `rye/bash/bash` is called too. Cuts id; false: it is not. */
 static bool to_alias(char *id)
@@ -142,88 +145,75 @@ static bool to_alias(char *id)
 	return false;
 }
 
-/* Another file may win now, under a name that the kernel believes not to be there. */
-static void drop_winner(struct front *front, enum rye_kind kind, const char *id)
-{
-	char path[TREE_TEXT_MAX];
-	const char *slash = strrchr(id, '/');
-	struct rye_stat st;
-	struct rye_err err;
-
-	if (rye_lookup(front->rye, kind, id, &st, &err) || !st.is_item_dir || !st.name[0])
-		return;
-	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - id) : 0, id, st.name);
-	drop_path(front, kind, path);
-}
-
 /* What bears the id: files, their variants, the directory, which the kernel may believe not to
  * be there. */
-static void drop_id(struct front *front, enum rye_kind kind, const char *id)
+static void drop_id(struct front *front, enum rye_kind kind, const char *id, uint64_t version)
 {
-	struct scope scope = { .kind = kind, .path = id, .len = strlen(id) };
+	struct scope scope = { .kind = kind, .path = id, .len = strlen(id), .version = version };
 	auto_node struct node *dir = dir_node(front, kind, id);
 
 	if (!dir)
-		drop_path(front, kind, id);
+		drop_path(front, kind, id, false);
 	drop_scope(front, &scope);
 }
 
-static void item_later(void *arg)
+/* Another file may win now, under a name that the kernel believes not to be there. */
+static void drop_winner(struct front *front, enum rye_kind kind, const char *id,
+			const struct rye_stat *st)
 {
-	auto_free struct later *later = arg;
+	char path[TREE_TEXT_MAX];
+	const char *slash = strrchr(id, '/');
+	auto_node struct node *node = NULL;
 
-	drop_id(later->front, later->kind, later->id);
-	drop_winner(later->front, later->kind, later->id);
-	if (to_alias(later->id))
-		drop_id(later->front, later->kind, later->id);
+	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - id) : 0, id, st->name);
+	node = dir_node(front, kind, path);
+	if (!node || node->version != st->version)
+		drop_path(front, kind, path, false);
 }
 
-static void subtree_later(void *arg)
+static void item_task(struct front *front, struct node *none, int kind, const char *text)
 {
-	auto_free struct later *later = arg;
-	struct scope scope = { .kind = later->kind, .path = later->id, .below = true };
+	struct rye_stat st = { 0 };
+	struct rye_err err;
+	auto_free char *id = strdup(text);
+	bool found = rye_lookup(front->rye, kind, text, &st, &err) == 0 && st.is_item_dir;
 
-	scope.len = strlen(scope.path);
-	drop_scope(later->front, &scope);
+	if (!id)
+		return;
+	if (found && st.name[0])
+		drop_winner(front, kind, id, &st);
+	drop_id(front, kind, id, found ? st.version : 0);
+	if (to_alias(id))
+		drop_id(front, kind, id, 0);
+}
+
+static void subtree_task(struct front *front, struct node *none, int kind, const char *path)
+{
+	struct scope scope = { .kind = kind, .path = path, .len = strlen(path), .below = true };
+
+	drop_scope(front, &scope);
 }
 
 /* Names that are not there are known to the kernel alone: it forgets them with the directory
  * of the kind, which somebody then has to enter again, or a shell below it lost its way up. */
-static void revisit(void *arg)
+static void everything_task(struct front *front, struct node *none, int unused, const char *text)
 {
-	struct front *front = arg;
+	struct scope scope = { .kind = RYE_KIND__MAX };
 	char path[PATH_MAX];
 	struct stat st;
 
+	drop_scope(front, &scope);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
+		notify_send_entry(front, front->root, rye_kind_dir(kind), false);
 		snprintf(path, sizeof(path), "%s/%s", front->opt->mountpoint, rye_kind_dir(kind));
 		if (lstat(path, &st))
 			return;
 	}
 }
 
-static void everything_later(void *arg)
+static void post(struct front *front, notify_task_fn fn, int number, const char *text)
 {
-	auto_free struct later *later = arg;
-	struct front *front = later->front;
-	struct scope scope = { .kind = RYE_KIND__MAX };
-
-	drop_scope(front, &scope);
-	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		notify_entry(front->notify, front->root, rye_kind_dir(kind), false);
-	notify_run(front->notify, revisit, front);
-}
-
-static void post(struct front *front, enum rye_kind kind, const char *id, notify_done_fn fn)
-{
-	struct later *later = malloc(sizeof(*later) + strlen(id) + 1);
-
-	if (!later)
-		return;
-	later->front = front;
-	later->kind = kind;
-	memcpy(later->id, id, strlen(id) + 1);
-	notify_run(front->notify, fn, later);
+	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text });
 }
 
 /* path is below .ai: "tools/web/fetch.py". */
@@ -242,11 +232,12 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		}
 	if (kind == RYE_KIND__MAX)
 		return;
-	drop_path(front, kind, below ? below + 1 : "");
+	below = below ? below + 1 : "";
+	post(front, name_task, kind, below);
 	if (change->kind != RYE_KIND__MAX && change->id && *change->id)
-		post(front, kind, change->id, item_later);
+		post(front, item_task, kind, change->id);
 	else
-		post(front, kind, below ? below + 1 : "", subtree_later);
+		post(front, subtree_task, kind, below);
 }
 
 void change_seen(void *arg, const struct rye_change *change)
@@ -260,7 +251,7 @@ void change_seen(void *arg, const struct rye_change *change)
 		pass_changed(front, change->space, change->path);
 		break;
 	case RYE_CHANGE_ALL:
-		post(front, RYE_KIND__MAX, "", everything_later);
+		post(front, everything_task, 0, "");
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

@@ -15,11 +15,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_RUN };
+enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_TASK };
+
+/* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
+#define TASK_BUCKETS 256
 
 struct job {
 	struct job *next; /* of its lane */
 	struct job *waiting; /* of the clock */
+	struct job *same; /* of its bucket of tasks; the lane's lock */
 	_Atomic unsigned refs;
 	_Atomic bool told; /* done was called */
 	enum job_type type;
@@ -29,14 +33,16 @@ struct job {
 	notify_done_fn done;
 	void *arg;
 	struct timespec until;
-	char name[];
+	notify_task_fn task;
+	int number;
+	char name[]; /* or the task's text */
 };
 
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct job *first, **last;
-	bool busy; /* one job is being done */
+	struct job *tasks[TASK_BUCKETS];
 	bool stop;
 	pthread_t thread;
 	struct notify *notify;
@@ -62,30 +68,88 @@ static void job_done(struct job *job)
 		job->done(job->arg);
 }
 
-static void send(struct front *front, const struct job *job)
+static void send_entry(struct front *front, fuse_ino_t dir, const char *name, bool soft)
 {
 	struct fuse_session *se = front->session;
-	size_t len = strlen(job->name);
 
-	if (job->type != JOB_RUN)
-		stats_count(&front->stats, STAT_INVAL);
+	stats_count(&front->stats, STAT_INVAL);
+	if (soft && front->expires)
+		fuse_lowlevel_notify_expire_entry(se, dir, name, strlen(name), FUSE_LL_EXPIRE_ONLY);
+	else
+		fuse_lowlevel_notify_inval_entry(se, dir, name, strlen(name));
+}
+
+static fuse_ino_t id_of(const struct front *front, const struct node *node)
+{
+	return node == front->root ? FUSE_ROOT_ID : node_id(node);
+}
+
+void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft)
+{
+	send_entry(front, id_of(front, dir), name, soft);
+}
+
+void notify_send_inode(struct front *front, struct node *node, off_t from)
+{
+	stats_count(&front->stats, STAT_INVAL);
+	fuse_lowlevel_notify_inval_inode(front->session, id_of(front, node), from, 0);
+}
+
+static void perform(struct front *front, const struct job *job)
+{
 	switch (job->type) {
 	case JOB_ENTRY_SOFT:
-		if (front->expires) {
-			fuse_lowlevel_notify_expire_entry(se, job->ino, job->name, len,
-							  FUSE_LL_EXPIRE_ONLY);
-			break;
-		}
-		/* fall through */
 	case JOB_ENTRY:
-		fuse_lowlevel_notify_inval_entry(se, job->ino, job->name, len);
+		send_entry(front, job->ino, job->name, job->type == JOB_ENTRY_SOFT);
 		break;
 	case JOB_INODE:
-		fuse_lowlevel_notify_inval_inode(se, job->ino, job->from, job->len);
+		stats_count(&front->stats, STAT_INVAL);
+		fuse_lowlevel_notify_inval_inode(front->session, job->ino, job->from, job->len);
 		break;
-	case JOB_RUN: /* all it has to do is in `done` */
+	case JOB_TASK:
+		job->task(front, job->node, job->number, job->name);
 		break;
 	}
+}
+
+/* ---- tasks that wait: found again by what they are ---- */
+
+static struct job **bucket_of(struct queue *lane, const struct job *job)
+{
+	uint64_t h = (uintptr_t)job->task ^ (uintptr_t)job->node ^ (unsigned)job->number;
+
+	for (const char *p = job->name; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
+	return &lane->tasks[(h ^ h >> 32) % TASK_BUCKETS];
+}
+
+/* Lock held. */
+static bool is_queued(struct queue *lane, const struct job *job)
+{
+	for (const struct job *old = *bucket_of(lane, job); old; old = old->same)
+		if (old->task == job->task && old->node == job->node &&
+		    old->number == job->number && strcmp(old->name, job->name) == 0)
+			return true;
+	return false;
+}
+
+/* Lock held. */
+static void note_queued(struct queue *lane, struct job *job)
+{
+	struct job **bucket = bucket_of(lane, job);
+
+	job->same = *bucket;
+	*bucket = job;
+}
+
+/* Lock held. From now on the same may be queued again: it may see more than this one does. */
+static void note_taken(struct queue *lane, struct job *job)
+{
+	struct job **at = bucket_of(lane, job);
+
+	while (*at != job)
+		at = &(*at)->same;
+	*at = job->same;
 }
 
 /* Takes the next job; waits for one. NULL: the lane ends. */
@@ -94,8 +158,6 @@ static struct job *take(struct queue *lane)
 	struct job *job = NULL;
 
 	WITH_LOCK(&lane->lock) {
-		lane->busy = false;
-		pthread_cond_broadcast(&lane->more);
 		while (!lane->first && !lane->stop)
 			pthread_cond_wait(&lane->more, &lane->lock);
 		job = lane->stop ? NULL : lane->first;
@@ -103,7 +165,8 @@ static struct job *take(struct queue *lane)
 			lane->first = job->next;
 			if (!lane->first)
 				lane->last = &lane->first;
-			lane->busy = true;
+			if (job->type == JOB_TASK)
+				note_taken(lane, job);
 		}
 	}
 	return job;
@@ -115,7 +178,7 @@ static void *lane_thread(void *arg)
 	struct job *job;
 
 	while ((job = take(lane))) {
-		send(lane->notify->front, job);
+		perform(lane->notify->front, job);
 		job_done(job);
 		job_unref(job);
 	}
@@ -196,19 +259,21 @@ static struct job *job_new(enum job_type type, struct node *node, const char *na
 static void post(struct notify *notify, enum notify_lane which, struct job *job)
 {
 	struct queue *lane = &notify->lanes[which];
-	bool stopped = false;
+	bool task = job->type == JOB_TASK, refused = false;
 
-	if (job->done && job->type != JOB_RUN)
+	if (job->done)
 		watch(&notify->clock, job);
 	WITH_LOCK(&lane->lock) {
-		stopped = lane->stop;
-		if (!stopped) {
+		refused = lane->stop || (task && is_queued(lane, job));
+		if (!refused) {
 			*lane->last = job;
 			lane->last = &job->next;
-			pthread_cond_broadcast(&lane->more);
+			if (task)
+				note_queued(lane, job);
+			pthread_cond_signal(&lane->more);
 		}
 	}
-	if (stopped) {
+	if (refused) {
 		job_done(job);
 		job_unref(job);
 	}
@@ -220,7 +285,7 @@ void notify_entry(struct notify *notify, struct node *dir, const char *name, boo
 
 	if (!job)
 		return;
-	job->ino = dir == notify->front->root ? FUSE_ROOT_ID : node_id(dir);
+	job->ino = id_of(notify->front, dir);
 	post(notify, LANE_CONTENT, job);
 }
 
@@ -234,7 +299,7 @@ void notify_inode_then(struct notify *notify, struct node *node, off_t from, not
 			done(arg);
 		return;
 	}
-	job->ino = node == notify->front->root ? FUSE_ROOT_ID : node_id(node);
+	job->ino = id_of(notify->front, node);
 	job->from = from;
 	job->done = done;
 	job->arg = arg;
@@ -265,24 +330,15 @@ void notify_talk(void *arg, const struct talk_inval *inval)
 	post(notify, LANE_TALK, job);
 }
 
-void notify_run(struct notify *notify, notify_done_fn fn, void *arg)
+void notify_task(struct notify *notify, const struct notify_task *task)
 {
-	struct job *job = job_new(JOB_RUN, NULL, "");
+	struct job *job = job_new(JOB_TASK, task->node, task->text);
 
 	if (!job)
 		return;
-	job->done = fn;
-	job->arg = arg;
+	job->task = task->fn;
+	job->number = task->number;
 	post(notify, LANE_CONTENT, job);
-}
-
-void notify_flush(struct notify *notify)
-{
-	struct queue *lane = &notify->lanes[LANE_CONTENT];
-
-	WITH_LOCK(&lane->lock)
-		while (!lane->stop && (lane->first || lane->busy))
-			pthread_cond_wait(&lane->more, &lane->lock);
 }
 
 static int start(struct queue *queue, struct notify *notify, void *(*fn)(void *))
@@ -339,19 +395,13 @@ static void drain(struct queue *queue, bool clock)
 	queue->last = &queue->first;
 }
 
-void notify_stop(struct notify *notify)
-{
-	for (int i = 0; i < LANE__MAX; i++)
-		stop(&notify->lanes[i]);
-	stop(&notify->clock);
-}
-
 void notify_end(struct notify *notify)
 {
 	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_TALK],
 				&notify->clock };
 
-	notify_stop(notify);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		stop(all[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		pthread_join(all[i]->thread, NULL);
 		drain(all[i], all[i] == &notify->clock);

@@ -19,9 +19,7 @@ typedef void (*notify_done_fn)(void *arg);
 #define NOTIFY_PATIENCE_MS 20
 
 int notify_open(struct front *front, struct notify **ret);
-/* No more from now on. */
-void notify_stop(struct notify *notify);
-/* Joins the threads; what was queued is dropped, `done` is called. Later calls do the same. */
+/* Joins the threads; what is queued is dropped, `done` is called. Later calls do the same. */
 void notify_end(struct notify *notify);
 /* Nobody calls any more. NULL is fine. */
 void notify_free(struct notify *notify);
@@ -35,9 +33,22 @@ void notify_inode_then(struct notify *notify, struct node *node, off_t from, not
 /* The same for a conversation, on its own lane, as talks_env wants it. arg: the front. */
 struct talk_inval;
 void notify_talk(void *arg, const struct talk_inval *inval);
-/* Runs fn(arg) on the content lane, in turn with the notifications. */
-void notify_run(struct notify *notify, notify_done_fn fn, void *arg);
-/* Blocks until what was queued for content so far has been sent. Not on a FUSE thread. */
-void notify_flush(struct notify *notify);
+/*
+ * Something to be found out before it is told: runs on the content lane, in turn. One that is
+ * queued already, the same in every part, is not queued again. node is referenced meanwhile
+ * (or NULL), text copied. May send by itself (below).
+ */
+typedef void (*notify_task_fn)(struct front *front, struct node *node, int number,
+			       const char *text);
+struct notify_task {
+	notify_task_fn fn;
+	struct node *node;
+	int number;
+	const char *text;
+};
+void notify_task(struct notify *notify, const struct notify_task *task);
+/* Sent at once: in tasks only. */
+void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft);
+void notify_send_inode(struct front *front, struct node *node, off_t from);
 
 #endif

@@ -13,14 +13,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 
 /* An mtime younger than this may be shared by the next change (a tick of the coarse clock). */
 #define YOUNG_NS 20000000ll
-/* The kernel is told of changes in watched directories, but maybe not of all: a second. */
+/* Of changes in watched directories the kernel is told, but maybe not of all: a second. */
 #define TIMEOUT_WATCHED_S 1.0
+
+/* Linux 6.13 and the file systems that take part: once somebody has asked for an mtime, the
+ * next change gets another one, however soon it comes. */
+static bool has_fine_times(const char *path)
+{
+	static const long types[] = { BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, TMPFS_MAGIC,
+				      XFS_SUPER_MAGIC };
+	unsigned major = 0, minor = 0;
+	struct utsname name;
+	struct statfs fs;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 13) || statfs(path, &fs))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
 
 int pass_open(struct front *front, struct pass **ret)
 {
@@ -42,6 +64,7 @@ int pass_open(struct front *front, struct pass **ret)
 		rye_space_get(front->rye, 0, &info);
 		if (stat(info.root, &st) == 0)
 			pass->dev = st.st_dev;
+		pass->fine = has_fine_times(info.root);
 	}
 	*ret = pass;
 	return 0;
@@ -62,9 +85,16 @@ void pass_proc(int fd, char ret[PASS_PROC_MAX])
 
 /* ---- who, where ---- */
 
+static bool is_kind(const char *name)
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (strcmp(rye_kind_dir(kind), name) == 0)
+			return true;
+	return false;
+}
+
 bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
 {
-	*ret = dir == ZONE_TRUSTED ? ZONE_TRUSTED : ZONE_PLAIN;
 	if (strcmp(name, ".env") == 0)
 		return false;
 	if (dir == ZONE_ROOT && strcmp(name, "state") == 0)
@@ -75,8 +105,12 @@ bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
 		*ret = ZONE_CONFIG;
 	else if (dir == ZONE_CONFIG && strcmp(name, "keys") == 0)
 		*ret = ZONE_KEYS;
-	else if (dir == ZONE_KEYS && strcmp(name, "trusted") == 0)
+	else if (dir == ZONE_TRUSTED || (dir == ZONE_KEYS && strcmp(name, "trusted") == 0))
 		*ret = ZONE_TRUSTED;
+	else if (dir == ZONE_ROOT)
+		*ret = is_kind(name) ? ZONE_ITEMS : ZONE_PLAIN;
+	else
+		*ret = dir == ZONE_PLAIN ? ZONE_PLAIN : ZONE_ITEMS;
 	return true;
 }
 
@@ -84,7 +118,10 @@ bool pass_pinned(enum pass_zone dir, const char *name)
 {
 	enum pass_zone zone;
 
-	return !pass_zone(dir, name, &zone) || (zone != ZONE_PLAIN && dir != ZONE_TRUSTED);
+	if (!pass_zone(dir, name, &zone))
+		return true;
+	return zone == ZONE_CONFIG || zone == ZONE_KEYS ||
+	       (zone == ZONE_TRUSTED && dir == ZONE_KEYS);
 }
 
 int pass_may_write(fuse_req_t req, const struct node *node)
@@ -134,10 +171,9 @@ void pass_stat(struct front *front, const struct node *node, const struct stat *
 
 double pass_timeout(struct front *front, const struct node *node)
 {
-	struct rye_space_info info;
-
-	rye_space_get(front->rye, pass_of(node)->space, &info);
-	return rye_unwatched(front->rye, RYE_TOOL, "") ? 0 : TIMEOUT_WATCHED_S;
+	if (pass_of(node)->zone == ZONE_PLAIN || rye_unwatched(front->rye, RYE_TOOL, ""))
+		return 0;
+	return TIMEOUT_WATCHED_S;
 }
 
 bool pass_note(struct node *node, const struct stat *raw, bool ours)
@@ -163,7 +199,8 @@ bool pass_note(struct node *node, const struct stat *raw, bool ours)
 			.size = raw->st_size,
 			.mtime = raw->st_mtim,
 			.known = true,
-			.young = age_ns < YOUNG_NS,
+			.young = age_ns < YOUNG_NS &&
+				 !(pass->pass->fine && raw->st_dev == pass->pass->dev),
 		};
 		if (stale)
 			atomic_store(&pass->cached, false);

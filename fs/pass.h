@@ -19,7 +19,8 @@ void pass_changed(struct front *front, int space, const char *path);
 /* ---- for pass*.c ---- */
 
 enum pass_zone {
-	ZONE_PLAIN,
+	ZONE_PLAIN, /* nobody tells of changes */
+	ZONE_ITEMS, /* below a kind's directory: the engine tells of changes */
 	ZONE_ROOT, /* the .ai itself */
 	ZONE_CONFIG, /* .ai/config */
 	ZONE_KEYS, /* .ai/config/keys */
@@ -43,7 +44,6 @@ struct pass_node {
 	enum pass_zone zone;
 	bool read_only;
 	_Atomic bool cached; /* the kernel may hold pages of it */
-	_Atomic bool touched; /* the engine will be told of a write */
 	struct pass_seen seen; /* pass->lock */
 	struct pass *pass;
 };
@@ -55,6 +55,7 @@ struct pass {
 	size_t limit;
 	_Atomic int64_t purged_s; /* when the kernel was last asked to forget some */
 	dev_t dev; /* of the project: its inode numbers are shown as they are */
+	bool fine; /* its disk gives every change that was asked about an mtime of its own */
 };
 
 extern const struct node_class pass_class;

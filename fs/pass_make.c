@@ -22,12 +22,6 @@
 
 /* ---- telling the engine ---- */
 
-struct touch {
-	struct front *front;
-	struct node *node;
-	char name[];
-};
-
 /* The path of a node below its space's .ai; false: it is not there (any more). */
 static bool path_of(struct front *front, const struct node *node, char ret[PATH_MAX])
 {
@@ -51,38 +45,23 @@ static bool path_of(struct front *front, const struct node *node, char ret[PATH_
 	return true;
 }
 
-static void touch_later(void *arg)
+static void touch_task(struct front *front, struct node *node, int unused, const char *name)
 {
-	auto_free struct touch *touch = arg;
-	auto_node struct node *node = touch->node;
 	char path[PATH_MAX + TREE_NAME_MAX + 2];
 	size_t n;
 
-	if (!touch->name[0])
-		atomic_store(&pass_of(node)->touched, false);
-	if (!path_of(touch->front, node, path))
+	if (!path_of(front, node, path))
 		return;
 	n = strlen(path);
-	if (touch->name[0])
-		snprintf(path + n, sizeof(path) - n, "%s%s", n ? "/" : "", touch->name);
-	rye_touched(touch->front->rye, pass_of(node)->space, path);
+	if (*name)
+		snprintf(path + n, sizeof(path) - n, "%s%s", n ? "/" : "", name);
+	rye_touched(front->rye, pass_of(node)->space, path);
 }
 
+/* A file written in many pieces is told once per turn of the thread. */
 void pass_touch(struct front *front, struct node *node, const char *name)
 {
-	size_t len = name ? strlen(name) : 0;
-	struct touch *touch;
-
-	/* a file written in many pieces is told once per turn of the thread */
-	if (!name && atomic_exchange(&pass_of(node)->touched, true))
-		return;
-	touch = malloc(sizeof(*touch) + len + 1);
-	if (!touch)
-		return;
-	touch->front = front;
-	touch->node = node_ref(node);
-	memcpy(touch->name, name ? name : "", len + 1);
-	notify_run(front->notify, touch_later, touch);
+	notify_task(front->notify, &(struct notify_task){ touch_task, node, 0, name ? name : "" });
 }
 
 /* ---- making ---- */
@@ -240,12 +219,6 @@ const struct node_changes pass_changes = {
 
 /* ---- changes seen by the engine ---- */
 
-struct changed {
-	struct front *front;
-	int space;
-	char path[];
-};
-
 /* The node that the kernel has of a path below a space, borrowed; NULL: none. */
 static struct node *node_at(struct front *front, int space, int root, const char *path)
 {
@@ -265,42 +238,33 @@ static struct node *node_at(struct front *front, int space, int root, const char
 	return node_peek(front->nodes, &key);
 }
 
-static void changed_later(void *arg)
+static void changed_task(struct front *front, struct node *none, int space, const char *text)
 {
-	auto_free struct changed *changed = arg;
-	struct front *front = changed->front;
 	auto_node struct node *node = NULL, *parent = NULL;
-	char *slash = strrchr(changed->path, '/');
+	auto_free char *path = strdup(text);
+	char *slash = path ? strrchr(path, '/') : NULL;
 	struct rye_space_info info;
 	struct stat raw;
 
-	rye_space_get(front->rye, changed->space, &info);
-	if (info.fd < 0)
+	rye_space_get(front->rye, space, &info);
+	if (info.fd < 0 || !path)
 		return;
-	node = node_at(front, changed->space, info.fd, changed->path);
+	node = node_at(front, space, info.fd, path);
 	if (node && fstat(pass_of(node)->fd, &raw) == 0)
-		notify_inode(front->notify, node, pass_note(node, &raw, false) ? 0 : -1);
+		notify_send_inode(front, node, pass_note(node, &raw, false) ? 0 : -1);
 	if (slash)
 		*slash = 0;
-	parent = node_at(front, changed->space, info.fd, slash ? changed->path : "");
+	parent = node_at(front, space, info.fd, slash ? path : "");
 	if (!parent)
 		return;
-	notify_entry(front->notify, parent, slash ? slash + 1 : changed->path, true);
-	notify_inode(front->notify, parent, 0);
+	notify_send_entry(front, parent, slash ? slash + 1 : path, true);
+	notify_send_inode(front, parent, 0);
 }
 
+/* "Anything" may have changed: what the kernel knows below spaces/ expires soon anyway. */
 void pass_changed(struct front *front, int space, const char *path)
 {
-	struct changed *changed;
-
-	/* "anything": what the kernel knows below spaces/ expires within a second anyway */
-	if (space < 0)
-		return;
-	changed = malloc(sizeof(*changed) + strlen(path) + 1);
-	if (!changed)
-		return;
-	changed->front = front;
-	changed->space = space;
-	memcpy(changed->path, path, strlen(path) + 1);
-	notify_run(front->notify, changed_later, changed);
+	if (space >= 0 && atomic_load(&front->pass->nodes) > 0)
+		notify_task(front->notify,
+			    &(struct notify_task){ changed_task, NULL, space, path });
 }

@@ -135,7 +135,7 @@ void session_stop_parked(struct front *front)
 void session_stop_notices(struct front *front)
 {
 	if (front->notify)
-		notify_stop(front->notify);
+		notify_end(front->notify);
 }
 
 void session_parts_close(struct front *front)
@@ -145,8 +145,6 @@ void session_parts_close(struct front *front)
 	session_stop_parked(front);
 	if (front->session)
 		fuse_session_unmount(front->session);
-	if (front->notify)
-		notify_end(front->notify);
 	/* until here the engine may tell of a change, which looks for nodes */
 	if (front->rye)
 		rye_close(front->rye);

@@ -12,7 +12,8 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 int session_mount(struct front *front, struct rye_err *err);
 /* Cancels what runs for somebody who waits, and answers him. */
 void session_stop_parked(struct front *front);
-/* Notifications end: a loop may wait for what one of them holds. */
+/* No more notifications. While the loops still run: one may wait for what they are to answer,
+ * and none may meet a closed device. */
 void session_stop_notices(struct front *front);
 void session_parts_close(struct front *front);
 /* The line after the first scan. */

@@ -171,12 +171,12 @@ is "list=all lists directories of items" "$(ls -d "$M"/tools/vec/b8 2>/dev/null)
 like "in their parent" "$(ls -A "$M/tools/vec" | tr '\n' ' ')" '^b2 b2.py b8 b8.sh '
 ok "find ends with list=all" timeout 60 find "$M/tools" "$M/directives" -type f
 if command -v getfattr >/dev/null; then
-  is "xattr of an item" "$(getfattr --only-values -n user.rye.id "$M/tools/vec/b2.py")" vec/b2
+  is "xattr of an item" "$(getfattr --absolute-names --only-values -n user.rye.id "$M/tools/vec/b2.py")" vec/b2
   like "and all of them" "$(getfattr -d "$M/tools/vec/b2.py" 2>/dev/null)" 'user.rye.sha256="[0-9a-f]{64}"'
   not_ok "no others" getfattr -n user.other "$M/tools/vec/b2.py"
   not_ok "none are set" setfattr -n user.rye.id -v x "$M/tools/vec/b2.py"
   setfattr -n user.mine -v here "$P/.ai/tools/vec/b2.py" 2>/dev/null &&
-    is "user.* passes through in spaces" "$(getfattr --only-values -n user.mine "$M/spaces/project/tools/vec/b2.py")" here
+    is "user.* passes through in spaces" "$(getfattr --absolute-names --only-values -n user.mine "$M/spaces/project/tools/vec/b2.py")" here
 fi
 finish_mount
 

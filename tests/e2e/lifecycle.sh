@@ -6,7 +6,7 @@
 put tools/x.sh 'echo x'
 OPT=userspace=$U,system=$S
 
-pids() { pgrep -f -- "$RYEFS $P" | tr '\n' ' '; }
+pids() { pgrep -f -- "ryefs .*userspace=$U" | tr "\n" " "; }
 gone() { [ -z "$(pids)" ]; }
 said() { "$@" 2>&1 >/dev/null; }
 
