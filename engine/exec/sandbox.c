@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct boxes {
 	char *project;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	bool on;
+	int nest; /* ruleset of boxes_nest; -1: none */
 	json_t *skipped;
 	struct seccomp_program filters[2]; /* without and with network; frozen */
 	bool filtered;
@@ -75,6 +77,40 @@ static int note_skipped(struct boxes *boxes, const struct rye_options *opt, stru
 	return 0;
 }
 
+/* A path that is not there needs no rule. */
+static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
+{
+	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+
+	if (fd < 0 && (errno == ENOENT || errno == EACCES))
+		return 0;
+	if (fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+		return rye_fail_sys(err, errno, "sandbox: cannot allow %s", path);
+	return 0;
+}
+
+/* A ruleset has to handle something: block devices may be made everywhere, as far as it goes. */
+static int make_nest(void)
+{
+	struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_MAKE_BLOCK };
+	int fd =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+
+	if (fd >= 0 && allow(fd, "/", LANDLOCK_ACCESS_FS_MAKE_BLOCK, NULL)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+int boxes_nest(const struct boxes *boxes)
+{
+	return boxes->nest;
+}
+
 int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err *err)
 {
 	struct boxes *boxes = calloc(1, sizeof(*boxes));
@@ -84,9 +120,11 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 		return rye_fail_sys(err, ENOMEM, "sandbox");
 	pthread_mutex_init(&boxes->lock, NULL);
 	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
+	boxes->nest = -1;
 	boxes->project = strdup(opt->project);
 	if (boxes->on) {
 		boxes->rights = known_rights();
+		boxes->nest = boxes->rights ? make_nest() : -1;
 		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
 				  seccomp_build(true, &boxes->filters[1]);
 		r = note_skipped(boxes, opt, err);
@@ -167,6 +205,8 @@ void boxes_close(struct boxes *boxes)
 	}
 	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
 		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+	if (boxes->nest >= 0)
+		close(boxes->nest);
 	json_decref(boxes->skipped);
 	pthread_mutex_destroy(&boxes->lock);
 	free(boxes->base);
@@ -182,19 +222,6 @@ const json_t *boxes_skipped(const struct boxes *boxes)
 bool boxes_on(const struct boxes *boxes)
 {
 	return boxes->on;
-}
-
-/* A path that is not there needs no rule. */
-static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
-{
-	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
-
-	if (fd < 0 && (errno == ENOENT || errno == EACCES))
-		return 0;
-	if (fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
-		return rye_fail_sys(err, errno, "sandbox: cannot allow %s", path);
-	return 0;
 }
 
 static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
@@ -295,6 +322,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 		return rye_fail_sys(err, ENOMEM, "sandbox");
 	box->confine = confine;
 	box->ruleset = -1;
+	box->root = geteuid() == 0;
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
 		r = make_tmpdir(boxes, box, err);
@@ -345,10 +373,33 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 		box_free(box);
 }
 
+/*
+ * Root's powers over the machine and over other processes, which would reach around the rest.
+ * From the bounding set: what exec gives to root comes from there.
+ */
+static CHILD_SIDE int drop_powers(void)
+{
+	static const unsigned char powers[] = {
+		CAP_DAC_READ_SEARCH, CAP_SYS_MODULE, CAP_SYS_RAWIO,    CAP_SYS_PTRACE,
+		CAP_SYS_ADMIN,	     CAP_SYS_BOOT,   CAP_SYS_TIME,     CAP_MKNOD,
+		CAP_AUDIT_CONTROL,   CAP_SETFCAP,    CAP_MAC_OVERRIDE, CAP_MAC_ADMIN,
+		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,	       CAP_CHECKPOINT_RESTORE,
+	};
+
+	for (size_t i = 0; i < sizeof(powers); i++)
+		/* EINVAL: an older kernel; EPERM: a root that has lost its powers already. */
+		if (syscall(SYS_prctl, PR_CAPBSET_DROP, powers[i], 0, 0, 0) && errno != EINVAL &&
+		    errno != EPERM)
+			return errno;
+	return 0;
+}
+
 CHILD_SIDE int box_enter(const struct box *box)
 {
 	if (box->ruleset < 0 && !box->filter)
 		return 0;
+	if (box->root && drop_powers())
+		return errno;
 	if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return errno;
 	if (box->ruleset >= 0 && syscall(SYS_landlock_restrict_self, box->ruleset, 0))

@@ -29,6 +29,7 @@ struct box {
 	struct confine confine;
 	int ruleset; /* Landlock; -1: not available or switched off */
 	const struct sock_fprog *filter; /* NULL: the same */
+	bool root; /* has powers to give up */
 	char *tmpdir;
 	ino_t tmpdir_ino;
 	struct box *next;
@@ -50,6 +51,11 @@ void tmpdir_remove(const char *path);
 /* Names of what "auto" had to leave out; NULL: nothing. Borrowed. */
 const json_t *boxes_skipped(const struct boxes *boxes);
 bool boxes_on(const struct boxes *boxes);
+/*
+ * A ruleset that refuses nothing; entering it makes a domain of one's own, which others of
+ * the same box can neither trace nor read through /proc, nor it them. -1: no Landlock.
+ */
+int boxes_nest(const struct boxes *boxes);
 
 /* Raw system calls only, for the child between clone and exec. 0, or a positive errno. */
 int box_enter(const struct box *box);

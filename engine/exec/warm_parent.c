@@ -11,13 +11,13 @@
 #include "exec/inner.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 /* Imports take tens of milliseconds; a machine under load takes more. */
 #define START_MS 10000
@@ -32,32 +32,62 @@ size_t warm_loader_at(const struct plan *plan)
 	return 0;
 }
 
-static bool send_packet(int fd, const char *kind, struct rye_span text)
-{
-	struct iovec parts[] = { { (void *)kind, strlen(kind) }, { (void *)text.ptr, text.len } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+/* One packet, with up to four descriptors. */
+struct packet {
+	char kind[2];
+	struct rye_span text;
+	const int *fds;
+	size_t nfds;
+};
 
-	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)(strlen(kind) + text.len);
+static bool send_packet(int fd, const struct packet *packet)
+{
+	struct iovec parts[] = { { (void *)packet->kind, strlen(packet->kind) },
+				 { (void *)packet->text.ptr, packet->text.len } };
+	union {
+		char room[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	size_t size = packet->nfds * sizeof(int);
+
+	if (packet->nfds) {
+		message.msg_control = control.room;
+		message.msg_controllen = CMSG_SPACE(size);
+		CMSG_FIRSTHDR(&message)->cmsg_level = SOL_SOCKET;
+		CMSG_FIRSTHDR(&message)->cmsg_type = SCM_RIGHTS;
+		CMSG_FIRSTHDR(&message)->cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), packet->fds, size);
+	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL) ==
+	       (ssize_t)(parts[0].iov_len + parts[1].iov_len);
 }
 
-static bool introduce(const struct warm_parent *parent, const struct plan *plan)
+static bool introduce(struct exec *exec, const struct warm_parent *parent, const struct plan *plan)
 {
 	struct rye_span left = { plan->loader, strlen(plan->loader) };
-	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	struct packet piece = { .kind = "L" }, names = { .kind = "M" };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int nest = boxes_nest(exec->boxes);
 
 	while (left.len) {
-		size_t n = left.len < PIECE ? left.len : PIECE;
-
-		if (!send_packet(parent->socket, "L", (struct rye_span){ left.ptr, n }))
+		piece.text = left;
+		piece.text.len = left.len < PIECE ? left.len : PIECE;
+		if (!send_packet(parent->socket, &piece))
 			return false;
-		left = (struct rye_span){ left.ptr + n, left.len - n };
+		left.ptr += piece.text.len;
+		left.len -= piece.text.len;
 	}
+	buf_addf(&text, "[%d,", SYS_landlock_restrict_self);
 	if (json_is_array(plan->preload))
-		json_put(&names, plan->preload, false);
+		json_put(&text, plan->preload, false);
 	else
-		buf_adds(&names, "[]");
-	return !names.failed && names.len < PIECE &&
-	       send_packet(parent->socket, "M", (struct rye_span){ names.data, names.len });
+		buf_adds(&text, "[]");
+	buf_addc(&text, ']');
+	names.text = (struct rye_span){ text.data, text.len };
+	names.fds = &nest;
+	names.nfds = nest >= 0;
+	return !text.failed && text.len < PIECE && send_packet(parent->socket, &names);
 }
 
 /* flags of the plan, then -c and our program instead of the loader and what follows it */
@@ -139,7 +169,7 @@ int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_pa
 	r = box_take(exec->boxes, plan->confine, &parent.box, err);
 	if (!r)
 		r = start(&parent, plan, theirs, err);
-	if (!r && !introduce(&parent, plan))
+	if (!r && !introduce(exec, &parent, plan))
 		r = rye_fail(err, RYE_IO, "warm interpreter: it does not listen");
 	if (r) {
 		warm_parent_stop(exec, &parent, false);
@@ -147,27 +177,6 @@ int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_pa
 	}
 	*ret = parent;
 	return 0;
-}
-
-static bool send_four(int fd, bool rehearse, const int four[4])
-{
-	char packet[] = { rehearse ? 'R' : 'F' };
-	struct iovec part = { packet, 1 };
-	union {
-		char room[CMSG_SPACE(4 * sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.room,
-				  .msg_controllen = sizeof(control.room) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(4 * sizeof(int));
-	memcpy(CMSG_DATA(head), four, 4 * sizeof(int));
-	return sendmsg(fd, &message, MSG_NOSIGNAL) == 1;
 }
 
 static pid_t read_pid(int fd)
@@ -216,6 +225,7 @@ static bool make_tmpdir(struct warm_parent *parent, struct warm_worker *worker)
 bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret)
 {
 	struct warm_worker worker = { .control = -1, .in = -1, .out = -1, .err = -1 };
+	struct packet four;
 	struct pipes pipes;
 	int pair[2];
 
@@ -229,9 +239,10 @@ bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_wor
 	worker.in = pipes.in[1];
 	worker.out = pipes.out[0];
 	worker.err = pipes.err[0];
-	if (make_tmpdir(parent, &worker) &&
-	    send_four(parent->socket, rehearse,
-		      (int[]){ pipes.in[0], pipes.out[1], pipes.err[1], pair[1] }))
+	four = (struct packet){ .nfds = 4 };
+	four.kind[0] = rehearse ? 'R' : 'F';
+	four.fds = (int[]){ pipes.in[0], pipes.out[1], pipes.err[1], pair[1] };
+	if (make_tmpdir(parent, &worker) && send_packet(parent->socket, &four))
 		worker.pid = read_pid(parent->socket);
 	pipes_close_child(&pipes);
 	close(pair[1]);
@@ -258,30 +269,11 @@ void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
 	parent->box = NULL;
 }
 
-static bool send_job(int fd, struct rye_span text, int source)
-{
-	struct iovec part = { (void *)text.ptr, text.len };
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.room,
-				  .msg_controllen = sizeof(control.room) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &source, sizeof(int));
-	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)text.len;
-}
-
 bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 {
 	size_t loader = warm_loader_at(job->plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct packet what = { .fds = &job->source, .nfds = 1 };
 
 	buf_addf(&text, "%s%c%s%c%s%c-c", job->plan->cwd, 0, job->mark + strlen("RYE_RUN="), 0,
 		 worker->tmpdir ? worker->tmpdir : "", 0);
@@ -289,6 +281,6 @@ bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 		buf_addc(&text, 0);
 		buf_adds(&text, *arg);
 	}
-	return !text.failed && text.len <= PIECE &&
-	       send_job(worker->control, (struct rye_span){ text.data, text.len }, job->source);
+	what.text = (struct rye_span){ text.data, text.len };
+	return !text.failed && text.len <= PIECE && send_packet(worker->control, &what);
 }

@@ -5,7 +5,8 @@
  * of itself: streams, arguments, working directory, environment, exit.
  *
  * Descriptor 3 is a SOCK_SEQPACKET socket. First packets: the loader and the modules to import
- * ("L…" pieces, then "M" + JSON list). Then each packet "F" or "R" with four descriptors (in,
+ * ("L…" pieces, then "M" + JSON [number of landlock_restrict_self, [names]], with a ruleset
+ * that gives each child a domain of its own, so that it can look into nobody else). Then each packet "F" or "R" with four descriptors (in,
  * out, err, control) asks for one child; the answer is its pid. A child asked for by "R" first
  * runs the loader on an empty tool: the pages it shares with its parent are copied then, not
  * while somebody waits. Each rehearses with a sample of its own: a shared one would be a
@@ -19,8 +20,9 @@
 #include "exec/warm_parent.h"
 
 static const char program[] =
-	"import array, atexit, builtins, gc, importlib.machinery, io, json, os, select, socket, sys, "
+	"import array, atexit, builtins, ctypes, gc, importlib.machinery, io, json, os, select, socket, sys, "
 	"types\n"
+	"libc = ctypes.CDLL(None)\n"
 	"def receive(sock, size, most):\n"
 	"    fds = array.array('i')\n"
 	"    data, extra, _, _ = sock.recvmsg(size, socket.CMSG_SPACE(most * fds.itemsize),\n"
@@ -123,8 +125,10 @@ static const char program[] =
 	"        status = 1\n"
 	"    names = None\n"
 	"    leave(status, own, control)\n"
-	"def child(code, own, streams, control, others, first):\n"
+	"def child(code, own, nest, streams, control, others, first):\n"
 	"    os.setsid()\n"
+	"    if nest and libc.syscall(nest[0], nest[1], 0):\n"
+	"        os._exit(1)\n"
 	"    for fd, stream in enumerate(streams):\n"
 	"        os.dup2(stream, fd)\n"
 	"        os.close(stream)\n"
@@ -138,13 +142,15 @@ static const char program[] =
 	"    os.set_inheritable(3, False)\n"
 	"    loader = b''\n"
 	"    while True:\n"
-	"        data, _ = receive(sock, 1 << 17, 1)\n"
+	"        data, fds = receive(sock, 1 << 17, 1)\n"
 	"        if data[:1] != b'L':\n"
 	"            break\n"
 	"        loader += data[1:]\n"
 	"    if not data:\n"
 	"        os._exit(0)\n"
-	"    for name in json.loads(data[1:]):\n"
+	"    number, names = json.loads(data[1:])\n"
+	"    nest = (number, fds[0]) if fds else None\n"
+	"    for name in names:\n"
 	"        try:\n"
 	"            __import__(name)\n"
 	"        except ImportError:\n"
@@ -178,10 +184,10 @@ static const char program[] =
 	"                os._exit(0)\n"
 	"            pid = os.fork()\n"
 	"            if pid == 0:\n"
-	"                others = [3]\n"
+	"                others = [3, nest[1]] if nest else [3]\n"
 	"                for pidfd, (_, control) in living.items():\n"
 	"                    others += [pidfd, control]\n"
-	"                child(code, own, fds[:3], fds[3], others, data == b'R')\n"
+	"                child(code, own, nest, fds[:3], fds[3], others, data == b'R')\n"
 	"            for stream in fds[:3]:\n"
 	"                os.close(stream)\n"
 	"            pidfd = os.pidfd_open(pid)\n"

@@ -75,6 +75,28 @@ static void descriptors_of_others_are_out_of_reach(void **state)
 	all_warm(p, "{\"data\":{\"got\":-1,\"errno\":1}}");
 }
 
+/* Neither the interpreter it came from nor its siblings can be looked into or changed. */
+static void memory_of_others_is_out_of_reach(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_function(p, "t/a.py",
+		      "import os\n"
+		      "hits = []\n"
+		      "for pid in os.listdir('/proc'):\n"
+		      "    if not pid.isdigit() or int(pid) == os.getpid():\n"
+		      "        continue\n"
+		      "    try:\n"
+		      "        mark = open('/proc/%s/environ' % pid).read()\n"
+		      "        hits.append(['environ', pid, 'RYE_RUN' in mark])\n"
+		      "        open('/proc/%s/mem' % pid, 'r+b').close()\n"
+		      "        hits.append(['mem', pid])\n"
+		      "    except OSError:\n"
+		      "        pass\n"
+		      "return {'hits': hits}");
+	all_warm(p, "{\"data\":{\"hits\":[]}}");
+}
+
 /* ---- a child that detaches what it starts ---- */
 
 static json_t *handed_over; /* the request of the last thread */
@@ -207,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		exec_test(sample_is_out_of_reach),
 		exec_test(descriptors_of_others_are_out_of_reach),
+		exec_test(memory_of_others_is_out_of_reach),
 		cmocka_unit_test_setup_teardown(a_thread_is_confined_as_its_parent, hooked_setup,
 						exec_teardown),
 		exec_test(a_planted_log_is_not_written_through),
