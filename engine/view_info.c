@@ -201,8 +201,11 @@ int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **re
 	} else {
 		const struct verdict *v = subject.verdict;
 
-		buf_addf(&buf, "ok signed by %s (%s) at %s, coverage %s", v->fingerprint, v->owner,
-			 v->signed_at, v->coverage);
+		if (*v->fingerprint)
+			buf_addf(&buf, "ok signed by %s (%s) at %s, coverage %s", v->fingerprint,
+				 v->owner, v->signed_at, v->coverage);
+		else
+			buf_adds(&buf, "ok unsigned");
 		if (*v->notice)
 			buf_addf(&buf, "; %s", v->notice);
 		if (subject.loaded.item && subject.loaded.item->parse.code)

@@ -202,6 +202,26 @@ static void views(void **state)
 	done(&b);
 }
 
+/* What dev mode serves without a signature is not said to have a signer. */
+static void dev_mode_says_what_it_serves(void **state)
+{
+	struct bench b;
+	struct rye_options opt = { .dev_mode = true };
+	struct rye_err err = { 0 };
+
+	vectors(&b);
+	opt.project = b.place.project;
+	opt.user_base = b.place.user;
+	opt.system_roots = b.place.system;
+	if (rye_open(&opt, &b.rye, &err) < 0)
+		fail_msg("%s", err.msg);
+	check_view(&b, (struct rye_ask){ RYE_TOOL, "vec/unsigned", RYE_VIEW_VERIFY, NULL },
+		   "ok unsigned; [DEV MODE] Unsigned item: ");
+	check_view(&b, (struct rye_ask){ RYE_TOOL, "vec/unsigned", RYE_VIEW_INFO, NULL },
+		   "\"notice\": \"[DEV MODE] Unsigned item: ");
+	done(&b);
+}
+
 static int put_name(void *arg, const struct rye_entry *entry)
 {
 	struct rye_buf *buf = arg;
@@ -311,9 +331,10 @@ static void trust_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),   cmocka_unit_test(odd_names),
-		cmocka_unit_test(views),   cmocka_unit_test(lists),
-		cmocka_unit_test(changes), cmocka_unit_test(trust_changes),
+		cmocka_unit_test(names),	 cmocka_unit_test(odd_names),
+		cmocka_unit_test(views),	 cmocka_unit_test(dev_mode_says_what_it_serves),
+		cmocka_unit_test(lists),	 cmocka_unit_test(changes),
+		cmocka_unit_test(trust_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
