@@ -23,11 +23,20 @@
 /* Rights that newer kernels know and this machine's header may not. */
 #define ACCESS_REFER (1ULL << 13)
 #define ACCESS_TRUNCATE (1ULL << 14)
+/* The first version of Landlock whose domains keep signals in, and its word for that. */
+#define SIGNALS_ABI 6
+#define SCOPE_SIGNAL (1ULL << 1)
 #define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
+#define ACCESS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 /* Deeper leftovers of a tool in its TMPDIR stay: nobody waits for them. */
 #define REMOVE_DEPTH 64
 /* Free boxes of one kind that are worth keeping; each is a descriptor and a directory. */
 #define BOXES_KEPT 16
+
+/* struct landlock_ruleset_attr as newer headers have it. */
+struct ruleset_attr {
+	uint64_t fs, net, scope;
+};
 
 struct boxes {
 	pthread_mutex_t lock; /* free, nfree, made, base */
@@ -37,6 +46,7 @@ struct boxes {
 	ino_t base_ino;
 	char *project;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
+	uint64_t scope; /* what else it can keep in */
 	bool on;
 	int nest; /* ruleset of boxes_nest; -1: none */
 	json_t *skipped;
@@ -44,9 +54,20 @@ struct boxes {
 	bool filtered;
 };
 
-static uint64_t known_rights(void)
+/* An older kernel takes the first member alone. */
+static int create_ruleset(const struct ruleset_attr *attr)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	return (int)syscall(SYS_landlock_create_ruleset, attr,
+			    attr->scope ? sizeof(*attr) : sizeof(attr->fs), 0);
+}
+
+static long landlock_abi(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+static uint64_t known_rights(long abi)
+{
 	uint64_t rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
 			  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
 			  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
@@ -91,11 +112,10 @@ static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err 
 }
 
 /* A ruleset has to handle something: block devices may be made everywhere, as far as it goes. */
-static int make_nest(void)
+static int make_nest(uint64_t scope)
 {
-	struct landlock_ruleset_attr attr = { LANDLOCK_ACCESS_FS_MAKE_BLOCK };
-	int fd =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+	const struct ruleset_attr attr = { .fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK, .scope = scope };
+	int fd = create_ruleset(&attr);
 
 	if (fd >= 0 && allow(fd, "/", LANDLOCK_ACCESS_FS_MAKE_BLOCK, NULL)) {
 		close(fd);
@@ -123,8 +143,9 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 	boxes->nest = -1;
 	boxes->project = strdup(opt->project);
 	if (boxes->on) {
-		boxes->rights = known_rights();
-		boxes->nest = boxes->rights ? make_nest() : -1;
+		boxes->rights = known_rights(landlock_abi());
+		boxes->scope = landlock_abi() >= SIGNALS_ABI ? SCOPE_SIGNAL : 0;
+		boxes->nest = boxes->rights ? make_nest(boxes->scope) : -1;
 		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
 				  seccomp_build(true, &boxes->filters[1]);
 		r = note_skipped(boxes, opt, err);
@@ -229,10 +250,12 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					       "/dev/random", "/dev/urandom", "/dev/tty",
 					       "/dev/ptmx" };
-	struct landlock_ruleset_attr attr = { .handled_access_fs = boxes->rights };
+	const struct ruleset_attr attr = { .fs = boxes->rights, .scope = boxes->scope };
+	/* Whoever may make a device (root) has the whole disk with it. */
+	uint64_t rights = boxes->rights & ~ACCESS_DEVICES;
 	int r = 0, fd;
 
-	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
+	fd = create_ruleset(&attr);
 	if (fd < 0)
 		return rye_fail_sys(err, errno, "sandbox: landlock");
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -242,11 +265,11 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	if (!r)
 		r = allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
 	if (!r)
-		r = allow(fd, "/dev/shm", boxes->rights, err);
+		r = allow(fd, "/dev/shm", rights, err);
 	if (!r)
-		r = allow(fd, box->tmpdir, boxes->rights, err);
+		r = allow(fd, box->tmpdir, rights, err);
 	if (!r && box->confine.write)
-		r = allow(fd, boxes->project, boxes->rights, err);
+		r = allow(fd, boxes->project, rights, err);
 	return r;
 }
 

@@ -10,6 +10,8 @@
 #include "thread/inner.h"
 
 #include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,32 @@ static void memory_of_others_is_out_of_reach(void **state)
 		      "        pass\n"
 		      "return {'hits': hits}");
 	all_warm(p, "{\"data\":{\"hits\":[]}}");
+}
+
+/* ---- what a box keeps in ---- */
+
+static void signals_stay_in_the_box(void **state)
+{
+	struct exec_place *p = *state;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 6)
+		skip();
+	exec_shell(p, "t/a.yaml",
+		   "kill -0 $PPID 2>/dev/null && echo out; sleep 9 & kill $! && echo own", "");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"own\\n\"}}");
+}
+
+static void no_device_is_made(void **state)
+{
+	struct exec_place *p = *state;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		skip();
+	exec_shell(p, "t/a.yaml",
+		   "for at in $TMPDIR . /dev/shm; do mknod $at/rye-node b 7 0 && echo $at; "
+		   "mknod $at/rye-node c 1 3 && echo $at; rm -f $at/rye-node; done; exit 0",
+		   "");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"\"}}");
 }
 
 /* ---- a child that detaches what it starts ---- */
@@ -230,6 +258,8 @@ int main(void)
 		exec_test(sample_is_out_of_reach),
 		exec_test(descriptors_of_others_are_out_of_reach),
 		exec_test(memory_of_others_is_out_of_reach),
+		exec_test(signals_stay_in_the_box),
+		exec_test(no_device_is_made),
 		cmocka_unit_test_setup_teardown(a_thread_is_confined_as_its_parent, hooked_setup,
 						exec_teardown),
 		exec_test(a_planted_log_is_not_written_through),
