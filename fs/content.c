@@ -153,6 +153,12 @@ static struct node *make_file(struct front *front, const struct tree_key *key,
 				   });
 }
 
+/* A directory that no layer has yet is as old as the mount. */
+struct timespec content_mtime(const struct front *front, const struct rye_stat *st)
+{
+	return st->mtime.tv_sec ? st->mtime : front->started;
+}
+
 static struct node *make_dir(struct front *front, const struct tree_key *key,
 			     const struct rye_stat *st)
 {
@@ -160,7 +166,7 @@ static struct node *make_dir(struct front *front, const struct tree_key *key,
 		.key = key,
 		.class = &content_dir,
 		.version = st->is_item_dir ? 2 : 1,
-		.mtime = st->mtime,
+		.mtime = content_mtime(front, st),
 		.mode = S_IFDIR | 0755,
 		.item = st->is_item_dir,
 	};
@@ -183,7 +189,7 @@ int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_p
 		return enter_node(front, make_file(front, key, &st), timeout_s, ret);
 	if (r == 0 && (st.is_dir || st.is_item_dir)) {
 		r = enter_node(front, make_dir(front, key, &st), timeout_s, ret);
-		ret->attr.st_mtim = st.mtime;
+		ret->attr.st_mtim = content_mtime(front, &st);
 		return r;
 	}
 	if (tree_split_query(key, &query))

@@ -115,7 +115,7 @@ static void dir_getattr(fuse_req_t req, struct node *node, bool by_handle)
 
 	node_stat(front, node, &st);
 	if (rye_lookup(front->rye, node->kind, node->text, &now, &err) == 0)
-		st.st_mtim = st.st_ctim = now.mtime;
+		st.st_mtim = st.st_ctim = content_mtime(front, &now);
 	reply_attr(req, &st, TIMEOUT_LONG_S);
 }
 

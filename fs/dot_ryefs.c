@@ -45,6 +45,21 @@ static const struct {
 	{ RYE_UNPARSABLE, "not parsable", NULL },
 };
 
+/* 1 204 567 */
+static const char *grouped(size_t n, char ret[32])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%zu", n), out = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			ret[out++] = ' ';
+		ret[out++] = digits[i];
+	}
+	ret[out] = 0;
+	return ret;
+}
+
 static size_t refused_for(const struct rye_counts *counts, size_t i)
 {
 	return counts->by_code[reasons[i].code];
@@ -53,11 +68,13 @@ static size_t refused_for(const struct rye_counts *counts, size_t i)
 void dot_summary(const struct rye_counts *counts, struct text *text)
 {
 	const char *before = " (";
+	char a[32], b[32];
 
-	text_addf(text, "%zu items served, %zu refused", counts->served, counts->refused);
+	text_addf(text, "%s items served, %s refused", grouped(counts->served, a),
+		  grouped(counts->refused, b));
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (refused_for(counts, i)) {
-			text_addf(text, "%s%zu %s", before, refused_for(counts, i),
+			text_addf(text, "%s%s %s", before, grouped(refused_for(counts, i), a),
 				  reasons[i].words);
 			before = ", ";
 		}

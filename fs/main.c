@@ -35,6 +35,9 @@ static bool is_mount(int argc, char **argv)
 {
 	if (argc < 2 || rye_cli_knows(argv[1]))
 		return false;
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return false;
 	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
 		return false;
 	if (strcmp(argv[1], "mount") == 0 || argv[1][0] == '-')

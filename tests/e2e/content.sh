@@ -30,6 +30,10 @@ ok "mmap" python3 -c "
 import mmap,sys
 f=open(sys.argv[1],'rb'); m=mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ)
 assert m[:]==open(sys.argv[2],'rb').read()" "$M/tools/vec/b2.py" "$V/b2.py"
+is "O_DIRECT" "$(dd if="$M/tools/vec/b2.py" bs=4096 iflag=direct 2>/dev/null | md5sum)" "$(md5sum <"$V/b2.py")"
+is "sendfile, splice, copy_file_range" "$(cp "$M/tools/vec/b2.py" "$T/c1" && cat "$M/tools/vec/b2.py" | cat >"$T/c2" && cat "$T/c1" "$T/c2" | md5sum)" \
+  "$(cat "$V/b2.py" "$V/b2.py" | md5sum)"
+like "a directory's time is no accident" "$(stat -c %Y "$M/config" "$M/tools" | sort -n | head -1)" '^[1-9][0-9]{8}'
 ok "lseek to data and hole" python3 -c "
 import os,sys
 fd=os.open(sys.argv[1],os.O_RDONLY); n=os.fstat(fd).st_size
@@ -139,6 +143,21 @@ cat "$M/knowledge/vec/b3.md" >/dev/null
 before=$(stat_of lookup)
 for i in 1 2 3 4 5 6 7 8 9; do cat "$M/knowledge/vec/b3.md"; done >/dev/null
 like "with all layers watched nothing is asked again" "$(($(stat_of lookup) - before))" '^[0-3]$'
+
+# ---- a change of everything: a key ----
+cd "$M/tools/vec" || exit 1
+rm "$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml"
+ok "without its key an item is refused" until_true sh -c "! cat '$M/tools/vec/b2.py'"
+errno "for the right reason" ENOKEY cat "$M/tools/vec/b2.py"
+like "verify says so" "$(cat "$M/tools/vec/b2/verify")" 'ryefs trust f0ff50dacf109dea'
+is "a shell in the tree keeps its place" "$(/bin/pwd)" "$M/tools/vec"
+trust_key
+ok "with it, it is back" until_true cmp b2.py "$V/b2.py"
+is "the place is the same" "$(/bin/pwd)" "$M/tools/vec"
+cd "$T" || exit 1
+
+# ---- the log ----
+like "the log is there and has the size it has" "$(stat -c %s "$M/.ryefs/log")" "^$(wc -c <"$M/.ryefs/log")\$"
 
 # ---- inputs in the name ----
 ok "a query without inputs is the item" cmp "$M/directives/vec/b1.md?" "$M/directives/vec/b1.md"

@@ -49,7 +49,8 @@ ERR=$T/stderr
 mkdir -p "$P/.ai"/{directives,tools,knowledge,config} "$U/.ai/config/keys/trusted" "$S/.ai/tools" "$M"
 
 # the key that signed tests/vectors: Ed25519 seed 00 01 … 1f
-cat >"$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml" <<'KEY'
+trust_key() {
+  cat >"$T/key" <<'KEY'
 fingerprint = "f0ff50dacf109dea"
 owner = "test"
 attestation = ""
@@ -61,6 +62,9 @@ MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=
 -----END PUBLIC KEY-----
 """
 KEY
+  mv "$T/key" "$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml"
+}
+trust_key
 
 # ---- what a failure leaves behind ----
 

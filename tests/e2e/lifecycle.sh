@@ -109,6 +109,7 @@ errno "ro: nothing is written" EROFS sh -c "echo x > '$M/spaces/project/tools/y.
 errno "ro: nothing is run" EROFS sh -c "echo '{}' > '$M/tools/x/run'"
 umount "$M"
 until_true gone
+ok "mount --help" sh -c "'$RYEFS' mount --help | grep -q coverage"
 ok "-h and --version" sh -c "'$RYEFS' --help | grep -q MOUNTPOINT && '$RYEFS' --version | grep -q '^ryefs [0-9]'"
 is "--help fits on a screen" "$("$RYEFS" --help | wc -l | awk '{ print ($1 <= 45) }')" 1
 finish
