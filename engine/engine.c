@@ -15,6 +15,8 @@
 
 #include <sodium.h>
 
+#include <sys/stat.h>
+
 #define THREADS_MAX 8
 
 static char *copy(const char *text)
@@ -32,6 +34,8 @@ static bool copy_options(struct rye *rye, const struct rye_options *opt)
 	own->system_roots = copy(opt->system_roots);
 	own->env_names = copy(opt->env_names);
 	own->mountpoint = copy(opt->mountpoint);
+	own->umask = umask(077);
+	umask(own->umask);
 	own->dev_mode |= getenv("RYE_DEV_MODE") && !strcmp(getenv("RYE_DEV_MODE"), "1");
 	return !opt->project == !own->project && !opt->user_base == !own->user_base &&
 	       !opt->system_roots == !own->system_roots && !opt->env_names == !own->env_names &&

@@ -135,6 +135,8 @@ static int session(struct session *s, struct rye_err *err)
 	struct front *front = s->front;
 	int r = session_parts_open(front, s->daemon, err);
 
+	/* The kernel has applied the writer's. The engine has seen ours: it is for what runs make. */
+	umask(0);
 	if (r == 0)
 		r = begin(s, err);
 	if (r == 0) {
@@ -163,7 +165,6 @@ int session_run(struct options *opt)
 	status = daemon_start(!opt->foreground, &s.daemon);
 	if (status >= 0)
 		return status;
-	umask(0);
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
 	front.ready_fd = eventfd(0, EFD_CLOEXEC);

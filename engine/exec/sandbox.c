@@ -45,6 +45,7 @@ struct boxes {
 	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
 	ino_t base_ino;
 	char *project;
+	mode_t umask;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	uint64_t scope; /* what else it can keep in */
 	bool on;
@@ -142,6 +143,7 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
 	boxes->nest = -1;
 	boxes->project = strdup(opt->project);
+	boxes->umask = opt->umask;
 	if (boxes->on) {
 		boxes->rights = known_rights(landlock_abi());
 		boxes->scope = landlock_abi() >= SIGNALS_ABI ? SCOPE_SIGNAL : 0;
@@ -344,6 +346,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	if (!box)
 		return rye_fail_sys(err, ENOMEM, "sandbox");
 	box->confine = confine;
+	box->umask = boxes->umask;
 	box->ruleset = -1;
 	box->root = geteuid() == 0;
 	if (boxes->on) {
@@ -419,6 +422,7 @@ static CHILD_SIDE int drop_powers(void)
 
 CHILD_SIDE int box_enter(const struct box *box)
 {
+	umask(box->umask);
 	if (box->ruleset < 0 && !box->filter)
 		return 0;
 	if (box->root && drop_powers())

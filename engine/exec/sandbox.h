@@ -32,6 +32,7 @@ struct box {
 	bool root; /* has powers to give up */
 	char *tmpdir;
 	ino_t tmpdir_ino;
+	mode_t umask;
 	struct box *next;
 };
 

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 struct job {
 	struct rye_outcome outcome;
@@ -126,6 +127,7 @@ static int run(const json_t *doc, int dir)
 	int r;
 
 	read_options(doc, &options);
+	umask((mode_t)json_int(doc, "umask", 077));
 	sigemptyset(&job.signals);
 	sigaddset(&job.signals, SIGTERM);
 	sigaddset(&job.signals, SIGINT);

@@ -31,6 +31,7 @@ static json_t *orders(const struct threads *threads, const char *id, const json_
 	json_set(doc, "compat", json_boolean(opt->compat));
 	json_set(doc, "dev_mode", json_boolean(opt->dev_mode));
 	json_set(doc, "venv", json_boolean(opt->venv));
+	json_set(doc, "umask", json_integer(opt->umask));
 	json_set(doc, "sandbox", json_integer(opt->sandbox));
 	return doc;
 }

@@ -153,6 +153,21 @@ items() {
   works "chain.json" jq -e . "$M/tools/rye/bash/chain.json"
 }
 
+# what a tool makes has the modes that the person who mounted would give it
+masks() {
+  local id
+  # the first call starts a process, later ones take a warm interpreter
+  for _ in 1 2 3; do
+    is "a run has the umask of who mounted" \
+      "$(sh -c "umask 077; echo '{\"command\":\"umask\"}' > $M/tools/rye/bash/run && cat $M/tools/rye/bash/output")" 0022
+  done
+  echo '{}' >"$M/tools/mask/run"
+  is "a process, too" "$(cat "$M/tools/mask/output")" 0022
+  id=$(sh -c "echo '{}' > '$M/tools/mask/async' && cat '$M/tools/mask/async'" | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
+  timeout 10 cat "$M/state/threads/$id/wait" >/dev/null
+  is "and a thread" "$(cat "$M/state/threads/$id/output")" 0022
+}
+
 threads() {
   local id text
   text=$(sh -c "echo '{\"command\":\"sleep 0.4; echo at last\"}' > '$M/tools/rye/bash/async' && cat '$M/tools/rye/bash/async'" 2>&1)
@@ -223,6 +238,7 @@ sides() {
 }
 
 fx_spaces
+fx_tool "$P" mask umask
 fx_tool "$P" fail 'echo oops >&2' 'exit 3'
 printf '# version: "1.0.0"\n# tool_type: bash\n# category: ""\n# description: "x"\n# executor_id: no/such/runtime\n' |
   fx_put "$P" tools/orphan.sh
@@ -233,7 +249,7 @@ CONFIG_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "
 def execute(params, project_path):
     return {"success": True, "output": params["text"], "text": params["text"]}
 TEXT
-fx_sign "$P" tool:fail tool:say
+fx_sign "$P" tool:fail tool:mask tool:say
 fx_raw_sign 00 "$P" tools/orphan.sh
 fx_mount
 shells
@@ -243,6 +259,7 @@ idle
 errors
 dry
 items
+masks
 threads
 conversation
 sides

@@ -99,6 +99,7 @@ struct rye_options {
 	bool no_run;
 	bool scan; /* scan and prefetch verdicts in the background, watch for changes */
 	int jobs; /* runs at once; 0: default */
+	mode_t umask; /* what runs begin with; rye_open fills in the process's own */
 	enum { RYE_SANDBOX_AUTO, RYE_SANDBOX_STRICT, RYE_SANDBOX_OFF } sandbox;
 	const char *mountpoint; /* hidden from sandboxed tools, never walked into; or NULL */
 	rye_log_fn log;
