@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -66,18 +67,25 @@ int mountpoint_detach(const char *path)
 	return errno == EPERM ? run(argv) : errno;
 }
 
-/* 1: nothing is in the way any more; else a failure. */
+/* The kernel goes on answering a stat for an hour; only this it always asks the daemon. */
+static bool is_dead(const char *path)
+{
+	struct statfs st;
+
+	return statfs(path, &st) && errno == ENOTCONN;
+}
+
+/* 0: nothing is in the way any more; else a failure. */
 static int clean(const char *path, struct rye_err *err)
 {
 	auto_free struct mount_line *mount = malloc(sizeof(*mount));
-	struct stat st;
 	int sys;
 
 	if (!mount)
 		return fail(err, RYE_IO, "out of memory");
 	if (!mounts_find(path, mount))
 		return 0;
-	if (stat(path, &st) == 0 || errno != ENOTCONN) {
+	if (!is_dead(path)) {
 		if (strcmp(mount->type, "fuse.ryefs") != 0)
 			return 0;
 		return fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",

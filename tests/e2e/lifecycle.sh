@@ -74,6 +74,11 @@ exec 5<&-
 ok "a dead mount of ours is cleaned up" timeout 20 "$RYEFS" "$P" "$M" -o "$OPT"
 ok "and answers" test -r "$M/README.md"
 ok "one mount only" test "$(grep -cF " $M " /proc/self/mounts)" = 1
+stat "$M" >/dev/null && kill -9 $(pids)
+ok "killed" until_true gone
+# the kernel goes on answering stat, as long as nobody reads the directory
+ok "a dead mount that seems to live is cleaned up" timeout 20 "$RYEFS" "$P" "$M" -o "$OPT"
+ok "and answers" test -r "$M/README.md"
 ok "umount" umount "$M"
 ok "the daemon ends" until_true gone
 
