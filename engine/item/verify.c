@@ -51,6 +51,9 @@ static int prepare(struct check *c, struct rye_err *err)
 		c->rule = sig_rule_key();
 	if (!utf8_valid(ask->raw))
 		return rye_fail(err, RYE_UNPARSABLE, "Not valid UTF-8: %s", ask->path);
+	/* where C sees an end, shells and interpreters each see something else */
+	if (ask->raw.len && memchr(ask->raw.ptr, 0, ask->raw.len))
+		return rye_fail(err, RYE_UNPARSABLE, "Holds a NUL byte: %s", ask->path);
 	c->text = ask->raw;
 	if (ask->raw.len && memchr(ask->raw.ptr, '\r', ask->raw.len)) {
 		c->lf = digest_newlines(ask->raw);
