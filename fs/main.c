@@ -12,9 +12,17 @@
 #include <rye/cli.h>
 #include <rye/rye.h>
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/*
+ * From this size on an allocation is a mapping of its own, which goes back to the system when it
+ * is freed. glibc would raise the bound by itself to the size of the first big message and keep
+ * all later ones.
+ */
+#define BIG_ALLOCATION (1 << 20)
 
 static int mount(int argc, char **argv)
 {
@@ -22,6 +30,7 @@ static int mount(int argc, char **argv)
 	struct rye_err err = { 0 };
 	int status = 2;
 
+	mallopt(M_MMAP_THRESHOLD, BIG_ALLOCATION);
 	if (options_parse(argc, argv, &opt, &err))
 		fprintf(stderr, "ryefs: %s\n", err.msg);
 	else
