@@ -2,9 +2,10 @@
 /*
  * main.c - where the program begins.
  *
- * Owns argv: the first word decides between a verb and a mount. `ryefs SOURCE MOUNTPOINT …`,
- * `ryefs mount …` and what mount(8) hands over are mounts; everything the verbs' table knows,
- * --help and --version among it, is theirs. The only file that may call exit().
+ * Owns argv and the environment. The first word decides between a verb and a mount: `ryefs
+ * SOURCE MOUNTPOINT …`, `ryefs mount …` and what mount(8) hands over are mounts; everything the
+ * verbs' table knows, --help and --version among it, is theirs. The only file that may call
+ * exit().
  */
 #include "options.h"
 #include "session.h"
@@ -14,6 +15,7 @@
 
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +25,28 @@
  * all later ones.
  */
 #define BIG_ALLOCATION (1 << 20)
+
+/*
+ * A tool may read /proc/PID/environ of the process that started it, as root even from a sandbox,
+ * and is to learn no variable but those it was given. So our own move to the heap, and what the
+ * kernel shows of them is wiped.
+ */
+static void hide_environment(void)
+{
+	size_t n = 0, copied = 0;
+	char **copy;
+
+	while (environ[n])
+		n++;
+	copy = calloc(n + 1, sizeof(*copy));
+	while (copy && copied < n && (copy[copied] = strdup(environ[copied])))
+		copied++;
+	if (!copy || copied < n)
+		return; /* out of memory, so early: nothing will go well anyway */
+	for (size_t i = 0; i < n; i++)
+		explicit_bzero(environ[i], strlen(environ[i]));
+	environ = copy;
+}
 
 static int mount(int argc, char **argv)
 {
@@ -56,5 +80,6 @@ static bool is_mount(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	hide_environment();
 	return is_mount(argc, argv) ? mount(argc, argv) : rye_cli_main(argc, argv);
 }

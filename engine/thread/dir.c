@@ -89,6 +89,21 @@ int thread_dir(int root, const char *id, bool create, struct rye_err *err)
 	return fd >= 0 ? fd : rye_fail_sys(err, -fd, "thread %s", id);
 }
 
+void thread_remove(int root, const char *id)
+{
+	auto_close int dir = thread_dir(root, id, false, NULL);
+	auto_dir DIR *list = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *entry;
+
+	if (!list)
+		return;
+	steal_fd(&dir);
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(list), entry->d_name, 0);
+	unlinkat(root, id, AT_REMOVEDIR);
+}
+
 int thread_lock(int dir)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

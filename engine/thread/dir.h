@@ -19,6 +19,9 @@ void thread_id_new(char ret[64]); /* UUID v4, lower case */
 int thread_root(const char *project, bool create, struct rye_err *err);
 int thread_dir(int root, const char *id, bool create, struct rye_err *err);
 
+/* The directory with its files, as far as that is possible. */
+void thread_remove(int root, const char *id);
+
 /* Takes `.lock`; -EAGAIN: a runner lives. The descriptor is the lock. */
 int thread_lock(int dir);
 

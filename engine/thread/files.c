@@ -264,21 +264,6 @@ static int ctl_kill(struct threads *threads, const struct view *view, struct rye
 	return 0;
 }
 
-static int remove_files(int dir)
-{
-	auto_close int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
-
-	if (!list)
-		return -errno;
-	steal_fd(&copy);
-	while ((entry = readdir(list)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			unlinkat(dir, entry->d_name, 0);
-	return 0;
-}
-
 static int ctl_delete(struct threads *threads, const struct view *view, struct rye_err *err)
 {
 	auto_close int root = -1;
@@ -293,8 +278,7 @@ static int ctl_delete(struct threads *threads, const struct view *view, struct r
 	root = thread_root(threads->env.opt->project, false, err);
 	if (root < 0)
 		return root;
-	remove_files(view->dir);
-	unlinkat(root, view->row.thread_id, AT_REMOVEDIR);
+	thread_remove(root, view->row.thread_id);
 	r = registry_delete(db, view->row.thread_id, err);
 	if (!r)
 		threads_ended(threads, view->row.thread_id);

@@ -20,6 +20,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+/* Seconds that a result waits for room on a full disk: somebody may be making some. */
+#define RECORD_TRIES 60
+
 struct job {
 	struct rye_outcome outcome;
 	struct rye_call *call;
@@ -76,7 +79,7 @@ static void wait_for_end(struct job *job)
 	}
 }
 
-static int record(const json_t *doc, struct job *job, int dir)
+static int record_once(const json_t *doc, const struct job *job, int dir)
 {
 	const char *id = json_str(doc, "thread_id");
 	const char *status = job->outcome.code == RYE_OK ? "completed" :
@@ -95,11 +98,23 @@ static int record(const json_t *doc, struct job *job, int dir)
 	snprintf(path + n, sizeof(path) - (size_t)n, "/registry.db");
 	if (registry_open(path, &db, NULL))
 		return 1;
-	printf("%s", job->outcome.reply->data);
-	fflush(stdout);
 	r = threads_record_end(db, dir, id, status, &job->outcome);
 	db_close(db);
 	return r ? 1 : 0;
+}
+
+static int record(const json_t *doc, const struct job *job, int dir)
+{
+	int r = 1;
+
+	printf("%s", job->outcome.reply->data);
+	fflush(stdout);
+	for (int i = 0; i < RECORD_TRIES && r; i++) {
+		if (i)
+			sleep(1);
+		r = record_once(doc, job, dir);
+	}
+	return r;
 }
 
 static int fail_early(const json_t *doc, int dir, const struct rye_err *err)

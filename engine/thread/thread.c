@@ -108,7 +108,30 @@ static int make_dir(struct threads *threads, const char *id, const json_t *reque
 		return dir;
 	json_put(&text, request, true);
 	r = thread_write(dir, "request.json", (struct rye_span){ text.data, text.len }, err);
-	return r ? r : steal_fd(&dir);
+	if (!r)
+		return steal_fd(&dir);
+	thread_remove(root, id);
+	return r;
+}
+
+/* A start that failed before there was a row: nobody would ever see its directory. */
+static void forget_dir(struct threads *threads, const char *id)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+
+	if (root >= 0)
+		thread_remove(root, id);
+}
+
+/* The row, between the lock and the runner. */
+static int enter_row(struct threads *threads, const char *id, const char *ref, struct db **ret,
+		     struct rye_err *err)
+{
+	int r = threads_registry(threads, true, ret, err);
+
+	if (!r)
+		r = registry_insert(*ret, id, ref, err);
+	return r;
 }
 
 int threads_launch(struct threads *threads, const char *ref, const json_t *request,
@@ -124,16 +147,15 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	if (dir < 0)
 		return dir;
 	lock = thread_lock(dir);
-	if (lock < 0)
-		return rye_fail_sys(err, -lock, "cannot lock thread %s", launched.thread_id);
-	order = runner_orders(threads, launched.thread_id, request, err);
-	if (order < 0)
-		return order;
-	r = threads_registry(threads, true, &db, err);
+	r = lock < 0 ? rye_fail_sys(err, -lock, "cannot lock thread %s", launched.thread_id) : 0;
 	if (!r)
-		r = registry_insert(db, launched.thread_id, ref, err);
-	if (r)
+		r = order = runner_orders(threads, launched.thread_id, request, err);
+	if (r >= 0)
+		r = enter_row(threads, launched.thread_id, ref, &db, err);
+	if (r < 0) {
+		forget_dir(threads, launched.thread_id);
 		return r;
+	}
 	r = runner_spawn(dir, order, lock, &launched.pid);
 	if (r) {
 		char why[160];
@@ -165,13 +187,12 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 		return dir;
 	r = runner_write(dir, launched.pid, err);
 	if (!r)
-		r = threads_registry(threads, true, &db, err);
-	if (!r)
-		r = registry_insert(db, launched.thread_id, ref, err);
-	if (!r)
-		r = registry_running(db, launched.thread_id, launched.pid, err);
-	if (r)
+		r = enter_row(threads, launched.thread_id, ref, &db, err);
+	if (r) {
+		forget_dir(threads, launched.thread_id);
 		return r;
+	}
+	registry_running(db, launched.thread_id, launched.pid, NULL);
 	threads_notify(threads, launched.thread_id);
 	*ret = launched;
 	return 0;

@@ -9,6 +9,8 @@
 #include "thread/inner.h"
 
 #include "base/auto.h"
+#include "base/io.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +56,29 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 	r = threads_record_end(registry, dir, id, status, &outcome);
 	rye_blob_unref(outcome.reply);
 	return r;
+}
+
+/*
+ * A runner that ended between its result and the row: the result is the truth. False: there is
+ * none, or not a whole one.
+ */
+static bool record_found(struct db *registry, int dir, const char *id)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *reply = NULL;
+	const char *status;
+	bool found;
+
+	if (io_read_at(dir, "result.json", RYE_BUF_CAP, &blob) < 0)
+		return false;
+	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
+	status = json_str(reply, "status");
+	found = *status;
+	if (found)
+		registry_finish(registry, id, strcmp(status, "error") ? "completed" : "error",
+				blob->data, NULL);
+	rye_blob_unref(blob);
+	return found;
 }
 
 void threads_notify(struct threads *threads, const char *id)
@@ -141,11 +166,11 @@ static void settle(struct threads *threads, struct db *db, const struct registry
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
 	thread_kill_strays(row->thread_id);
 	killed = dir >= 0 && !faccessat(dir, KILLED_MARK, F_OK, AT_SYMLINK_NOFOLLOW);
-	if (dir >= 0)
+	if (dir < 0)
+		registry_finish(db, row->thread_id, "error", NULL, NULL);
+	else if (!record_found(db, dir, row->thread_id))
 		threads_record_loss(db, dir, row->thread_id, killed ? "killed" : "error",
 				    killed ? KILLED_WHY : why);
-	else
-		registry_finish(db, row->thread_id, "error", NULL, NULL);
 	threads_ended(threads, row->thread_id);
 }
 
