@@ -7,6 +7,7 @@
 #include "exec/loader.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "item/space.h"
 #include "item/trust.h"
 
@@ -20,9 +21,13 @@
 /* Nanoseconds after which a file's times tell apart any two versions of it. */
 #define SETTLED_NS 100000000LL
 
+/* Milliseconds for which "no other file of that id" is believed: it is worth a warning only. */
+#define QUIET_MS 1000
+
 struct row {
 	struct rye_item *item;
 	uint64_t generation; /* of the trust it was verified with */
+	int64_t looked_ms; /* when files of the same id were looked for */
 };
 
 struct loader {
@@ -87,8 +92,22 @@ static struct row *find(struct loader *loader, const struct located *at)
 	return NULL;
 }
 
+/* Whether its neighbours were looked at a moment ago, and there were none. */
+static bool is_quiet(struct loader *loader, const char *id)
+{
+	int64_t now = clock_ms();
+
+	WITH_LOCK(&loader->lock) {
+		for (size_t i = 0; i < ROWS; i++)
+			if (loader->rows[i].item && !strcmp(loader->rows[i].item->id, id) &&
+			    now - loader->rows[i].looked_ms < QUIET_MS)
+				return true;
+	}
+	return false;
+}
+
 /* The remembered item of this very file; NULL: none. */
-static struct rye_item *recall(struct loader *loader, const struct located *at)
+static struct rye_item *recall(struct loader *loader, const struct located *at, bool looked)
 {
 	uint64_t generation = trust_now(loader);
 	struct stat st;
@@ -96,10 +115,13 @@ static struct rye_item *recall(struct loader *loader, const struct located *at)
 	if (fstat(at->fd, &st) < 0)
 		return NULL;
 	WITH_LOCK(&loader->lock) {
-		const struct row *row = find(loader, at);
+		struct row *row = find(loader, at);
 
-		if (row && row->generation == generation && same_file(&row->item->st, &st))
+		if (row && row->generation == generation && same_file(&row->item->st, &st)) {
+			if (looked && !at->ambiguous)
+				row->looked_ms = clock_ms();
 			return rye_item_ref(row->item);
+		}
 	}
 	return NULL;
 }
@@ -129,6 +151,7 @@ static void remember(struct loader *loader, struct rye_item *item, const struct 
 		old = row->item;
 		row->item = rye_item_ref(item);
 		row->generation = generation;
+		row->looked_ms = clock_ms();
 	}
 	rye_item_unref(old);
 }
@@ -136,15 +159,19 @@ static void remember(struct loader *loader, struct rye_item *item, const struct 
 int loader_load(struct loader *loader, const struct item_ask *ask, struct rye_item **ret,
 		bool *ret_ambiguous, struct rye_err *err)
 {
+	struct item_ask quiet = *ask;
 	struct located at;
 	uint64_t generation;
-	int r = space_locate(loader->env->spaces, ask, &at, err);
-	auto_close int fd = r ? -1 : at.fd;
+	int r;
+	auto_close int fd = -1;
 
+	quiet.quiet = is_quiet(loader, ask->id);
+	r = space_locate(loader->env->spaces, &quiet, &at, err);
 	if (r)
 		return r;
+	fd = at.fd;
 	*ret_ambiguous = at.ambiguous;
-	*ret = recall(loader, &at);
+	*ret = recall(loader, &at, !quiet.quiet);
 	if (*ret)
 		return 0;
 	generation = trust_now(loader);

@@ -10,6 +10,8 @@
 #include "base/limits.h"
 #include "exec/loader.h"
 #include "exec/prim.h"
+#include "item/schema.h"
+#include "item/space.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -211,12 +213,58 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 
 /* ---- replies ---- */
 
+/* A project's packages are not used without its owner's word; say so where one is missed. */
+static void hint_venv(const struct tool_run *tool, struct result *result)
+{
+	static const char missing[] = "ModuleNotFoundError: No module named";
+	const struct exec *exec = tool->run->exec;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (exec->env.opt->venv || !result->error || !strstr(result->error, missing) ||
+	    tool->chain.v[0].item->space->type != RYE_PROJECT)
+		return;
+	buf_addf(&text, "%s/.venv/bin", exec->project);
+	if (text.failed || access(text.data, X_OK))
+		return;
+	buf_clear(&text);
+	buf_addf(
+		&text,
+		"%s(the project has a .venv, which tools use only when the owner mounts with -o venv)\n",
+		result->error);
+	if (!text.failed) {
+		free(result->error);
+		result->error = buf_steal(&text);
+	}
+}
+
+/* A result that is not what the tool declared is told, not refused. */
+static void check_output(const struct tool_run *tool, const struct result *result)
+{
+	const json_t *schema = meta_get(tool->chain.v[0].item, "output_schema");
+	auto_json json_t *data = NULL;
+	struct schema_report report = { 0 };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (!json_is_object(schema) || result->code != RYE_OK || !json_is_object(result->data))
+		return;
+	data = json_deep_copy(result->data);
+	if (!schema_check(schema, data, &report)) {
+		schema_message(&report, schema, &text);
+		json_array_append_new(tool->run->reply.warnings,
+				      json_sprintf("the result does not fit output_schema: %s",
+						   text.data ? text.data : ""));
+	}
+	schema_report_done(&report);
+}
+
 static void reply_result(struct tool_run *tool, struct result *result)
 {
 	struct run *run = tool->run;
 	struct reply *reply = &run->reply;
 	struct rye_err err = { .code = result->code };
 
+	hint_venv(tool, result);
+	check_output(tool, result);
 	reply_warn(reply, result->warnings);
 	reply_warn(reply, tool->chain.warnings);
 	if (result->code == RYE_OK) {

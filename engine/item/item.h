@@ -64,6 +64,7 @@ struct item_ask {
 	const char *id; /* canonical id, or a directory-tool alias */
 	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
 	const struct space *only; /* this space alone; NULL: all */
+	bool quiet; /* located.ambiguous is not wanted */
 };
 
 /*

@@ -319,11 +319,30 @@ static bool has_other(const struct space *space, struct located *found, const ch
 	return false;
 }
 
-static int locate_in(const struct space *space, enum rye_kind kind, struct located *ret,
+/* One question instead of one per extension, where a space has no such directory at all. */
+static bool lacks_directory(const struct space *space, enum rye_kind kind, const char *id)
+{
+	struct rye_span category = space_category(id);
+	char path[sizeof(((struct located *)0)->path)];
+	int n = snprintf(path, sizeof(path), "%s/%.*s", rye_kind_dir(kind), (int)category.len,
+			 category.ptr);
+	int root = space_fd(space);
+	/* As the files themselves are opened: a link that leads out is for try_open to refuse. */
+	int fd = root < 0 ? -ENOENT : io_open_beneath(root, path, O_PATH | O_DIRECTORY);
+
+	if (fd >= 0)
+		close(fd);
+	return n < (int)sizeof(path) && (fd == -ENOENT || fd == -ENOTDIR);
+}
+
+static int locate_in(const struct space *space, const struct item_ask *ask, struct located *ret,
 		     struct rye_err *err)
 {
-	const char *const *exts = kind_extensions(kind);
+	const char *const *exts = kind_extensions(ask->kind);
+	enum rye_kind kind = ask->kind;
 
+	if (lacks_directory(space, kind, ret->id))
+		return 0;
 	for (size_t i = 0; exts[i]; i++) {
 		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind),
 				 ret->id, exts[i]);
@@ -335,7 +354,7 @@ static int locate_in(const struct space *space, enum rye_kind kind, struct locat
 			continue;
 		ret->space = space;
 		ret->ext = exts[i];
-		ret->ambiguous = has_other(space, ret, exts);
+		ret->ambiguous = !ask->quiet && has_other(space, ret, exts);
 		return 1;
 	}
 	return 0;
@@ -353,8 +372,7 @@ static int locate_all(const struct spaces *spaces, const struct item_ask *ask, s
 		      struct rye_err *err)
 {
 	for (size_t i = 0; i < spaces->n; i++) {
-		int r = wanted(ask, &spaces->v[i]) ? locate_in(&spaces->v[i], ask->kind, ret, err) :
-						     0;
+		int r = wanted(ask, &spaces->v[i]) ? locate_in(&spaces->v[i], ask, ret, err) : 0;
 
 		if (r)
 			return r;

@@ -132,6 +132,26 @@ static void yaml_schema(void **state)
 		"{\"error\":\"Unknown parameters: x. Valid parameters: service_name, replicas\"}");
 }
 
+static void results_are_compared(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_shell(p, "t/a.yaml", "echo '{\"success\": true, \"status\": \"odd\"}'",
+		   "output_schema:\n  type: object\n  properties:\n"
+		   "    status: {type: string, enum: [success, failed]}\n"
+		   "  required: [deployment_id]\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+		const json_t *warnings =
+			json_object_get(json_object_get(said.reply, "metadata"), "warnings");
+		const char *text = json_string_value(json_array_get(warnings, 0));
+
+		exec_check(&said, "{\"status\":\"success\"}");
+		assert_non_null(text);
+		assert_non_null(strstr(text, "does not fit output_schema"));
+	}
+}
+
 static void javascript(void **state)
 {
 	struct exec_place *p = *state;
@@ -243,6 +263,7 @@ int main(void)
 		exec_test(python_standard),
 		exec_test(yaml_standard),
 		exec_test(yaml_schema),
+		exec_test(results_are_compared),
 		exec_test(javascript),
 		exec_test(runtimes_refuse_foreign_files),
 		exec_test(retries),

@@ -161,6 +161,12 @@ static void interpreters(void **state)
 	reopen(p);
 	exec_function(p, "t/a.py", "return {'success': True, 'mine': 0}");
 	exec_wants(p, "{}", "{\"data\":{\"mine\":0}}");
+	exec_function(p, "t/b.py", "import no_such_package");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/b", "{}");
+
+		exec_check(&said, "{\"error\":\"~mounts with -o venv\"}");
+	}
 	p->opt.venv = true;
 	exec_wants(p, "{}", "{\"data\":{\"mine\":1}}");
 	unsetenv("RYE_PYTHON");
