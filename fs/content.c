@@ -2,9 +2,10 @@
 /*
  * content.c - the merged trees: items, rendered items with inputs, refused items.
  *
- * Owns nothing but what each node holds: the bytes that were verified before their size was
- * told, for as long as the kernel may ask for them. A change makes another node; this one is
- * never altered, so nobody sees half of one version and half of another. No lock.
+ * Owns nothing but what each node holds: verified bytes, for as long as the kernel may ask for
+ * them. A change makes another node; this one is never altered, so nobody sees half of one
+ * version and half of another. In very big trees a file that was only listed has no bytes until
+ * it is read, or `find` would fetch all of them. No lock.
  */
 #include "content.h"
 
@@ -15,11 +16,78 @@
 #include "talk.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+
+/* ---- files ---- */
+
+/* The bytes of the version there is now; *ret_same: it is the one that was listed. */
+static struct rye_blob *fetch(struct front *front, const struct node *node, bool *ret_same,
+			      struct rye_err *err)
+{
+	struct rye_stat st;
+	struct rye_ask ask = { node->kind, st.id, RYE_VIEW_RENDERED, NULL };
+	struct rye_blob *blob = NULL;
+
+	if (rye_lookup(front->rye, node->kind, node->text, &st, err))
+		return NULL;
+	if (rye_view(front->rye, &ask, &blob, err))
+		return NULL;
+	/* asked again: it may have changed between the two */
+	*ret_same = rye_lookup(front->rye, node->kind, node->text, &st, err) == 0 &&
+		    st.version == node->version && blob->len == node->size;
+	return blob;
+}
+
+/* Several readers may fetch at once: the first one's bytes are the node's for ever. */
+static struct rye_blob *keep(struct node *node, struct rye_blob *blob)
+{
+	void *none = NULL;
+
+	if (atomic_compare_exchange_strong(&node->data, &none, blob))
+		return blob;
+	rye_blob_unref(blob);
+	return none;
+}
+
+/*
+ * The first read of a file that was only listed. When it has changed since, its bytes are gone
+ * and its size, which the reader may know, is another: an error is the only honest answer.
+ */
+static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct front *front = front_of(req);
+	struct rye_err err = { 0 };
+	bool same = false;
+	struct rye_blob *blob = fetch(front, node, &same, &err);
+
+	if (blob && same) {
+		reply_blob(req, keep(node, blob), off, size);
+		return;
+	}
+	rye_blob_unref(blob);
+	node_retire(front->nodes, node);
+	if (blob)
+		reply_errno(req, ESTALE);
+	else
+		reply_rye(req, &err);
+}
 
 static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	reply_blob(req, node->data, off, size);
+	struct rye_blob *blob = node->data;
+
+	if (blob)
+		reply_blob(req, blob, off, size);
+	else
+		first_read(req, node, size, off);
+}
+
+static uint64_t file_size(const struct node *node)
+{
+	const struct rye_blob *blob = node->data;
+
+	return blob ? blob->len : node->size;
 }
 
 static void file_drop(void *data)
@@ -30,6 +98,7 @@ static void file_drop(void *data)
 const struct node_class content_file = {
 	.name = "file",
 	.read = file_read,
+	.size = file_size,
 	.xattrs = &content_xattrs,
 	.drop = file_drop,
 };
@@ -128,19 +197,45 @@ double content_timeout(struct front *front, enum rye_kind kind, const char *path
 
 /* ---- entering ---- */
 
+/* Of a tree of that many files, and of a file that big, only what is read is held in memory;
+ * up to there a listing brings the bytes too, so that even a file that was never read before
+ * it changed has those of the version that was opened. */
+#define LISTED_NODES 16384
+#define LISTED_BYTES (256u << 10)
+
+static bool is_cheap(struct front *front, const struct rye_stat *st)
+{
+	struct node_counts counts;
+
+	if (st->size > LISTED_BYTES)
+		return false;
+	nodes_count(front->nodes, &counts);
+	return counts.alive < LISTED_NODES;
+}
+
+static struct node *make_listed(struct front *front, const struct tree_key *key,
+				const struct rye_stat *st)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &content_file,
+		.version = st->version,
+		.size = st->size,
+		.mtime = st->mtime,
+		.mode = S_IFREG | 0444,
+	};
+
+	return node_make(front->nodes, &want);
+}
+
+/* With its bytes: who looks a name up is about to open it. */
 static struct node *make_file(struct front *front, const struct tree_key *key,
 			      const struct rye_stat *st)
 {
 	struct rye_ask ask = { key->kind, st->id, RYE_VIEW_RENDERED, NULL };
 	struct rye_blob *blob = NULL;
 	struct rye_err err;
-	struct node *node;
 
-	if (st->verdict != RYE_OK)
-		return content_refuse(front, key, st, st->verdict, st->reason);
-	node = node_find(front->nodes, key, &content_file, st->version);
-	if (node)
-		return node;
 	/* it may have changed since it was looked up: the size is that of the bytes we got */
 	if (rye_view(front->rye, &ask, &blob, &err))
 		return content_refuse(front, key, st, err.code, err.msg);
@@ -151,6 +246,39 @@ static struct node *make_file(struct front *front, const struct tree_key *key,
 					   .mtime = st->mtime,
 					   .mode = 0444,
 				   });
+}
+
+/* Listed before and looked up now: with its bytes, if they still are those. */
+static bool complete(struct front *front, struct node *node)
+{
+	struct rye_err err;
+	bool same = false;
+	struct rye_blob *blob = node->data ? NULL : fetch(front, node, &same, &err);
+
+	if (!blob)
+		return node->data != NULL;
+	if (same)
+		keep(node, blob);
+	else
+		rye_blob_unref(blob);
+	return same;
+}
+
+static struct node *find_or_make(struct front *front, const struct tree_key *key,
+				 const struct rye_stat *st, bool listed)
+{
+	struct node *node;
+
+	if (st->verdict != RYE_OK)
+		return content_refuse(front, key, st, st->verdict, st->reason);
+	node = node_find(front->nodes, key, &content_file, st->version);
+	if (node && (listed || complete(front, node)))
+		return node;
+	if (node)
+		node_forget(front->nodes, node, 1);
+	if (listed && !is_cheap(front, st))
+		return make_listed(front, key, st);
+	return make_file(front, key, st);
 }
 
 /* A directory that no layer has yet is as old as the mount. */
@@ -174,7 +302,8 @@ static struct node *make_dir(struct front *front, const struct tree_key *key,
 	return node_make(front->nodes, &want);
 }
 
-int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
+		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	double timeout_s = content_timeout(front, key->kind, key->text);
@@ -186,7 +315,7 @@ int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_p
 	if (r && err.code != RYE_NOT_FOUND)
 		return rye_code_errno(err.code);
 	if (r == 0 && st.is_file)
-		return enter_node(front, make_file(front, key, &st), timeout_s, ret);
+		return enter_node(front, find_or_make(front, key, &st, listed), timeout_s, ret);
 	if (r == 0 && (st.is_dir || st.is_item_dir)) {
 		r = enter_node(front, make_dir(front, key, &st), timeout_s, ret);
 		ret->attr.st_mtim = content_mtime(front, &st);
@@ -195,6 +324,21 @@ int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_p
 	if (tree_split_query(key, &query))
 		return enter_query(req, &query, ret);
 	return enter_nothing(ret, timeout_s);
+}
+
+int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	return enter_key(req, key, false, ret);
+}
+
+int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+{
+	struct tree_dir where = { TREE_MERGED, dir->kind, dir->item, dir->text };
+	struct tree_key key;
+
+	if (tree_step(&where, name, &key) || key.sort != TREE_MERGED)
+		return enter_name(req, dir, name, ret);
+	return enter_key(req, &key, true, ret);
 }
 
 /* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */

@@ -122,6 +122,7 @@ static void dir_getattr(fuse_req_t req, struct node *node, bool by_handle)
 const struct node_class content_dir = {
 	.name = "dir",
 	.enter = enter_name,
+	.enter_listed = enter_listed,
 	.getattr = dir_getattr,
 	.readdir = dir_readdir,
 };

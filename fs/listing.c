@@ -186,12 +186,15 @@ static bool put_plain(struct out *out, const char *name, const struct item *item
 static bool put_entered(struct out *out, const char *name, const struct item *item)
 {
 	struct node *dir = out->ask->dir;
+	const struct node_class *class = dir->class;
+	int (*enter)(fuse_req_t, struct node *, const char *, struct fuse_entry_param *) =
+		class->enter_listed ? class->enter_listed : class->enter;
 	struct fuse_entry_param entry = { 0 };
 	size_t need = fuse_add_direntry_plus(out->ask->req, NULL, 0, name, NULL, 0);
 
 	if (need > out->ask->size - out->len)
 		return false;
-	if (dir->class->enter(out->ask->req, dir, name, &entry) || !entry.ino)
+	if (enter(out->ask->req, dir, name, &entry) || !entry.ino)
 		return put_plain(out, name, item);
 	return put(out, name, &entry, (off_t)item->off);
 }

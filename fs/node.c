@@ -269,6 +269,13 @@ static void unpublish(struct nodes *nodes, struct node *node)
 	nodes->current--;
 }
 
+void node_retire(struct nodes *nodes, struct node *node)
+{
+	WITH_LOCK(&nodes->lock)
+		if (node->current)
+			unpublish(nodes, node);
+}
+
 void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
 {
 	bool gone = false;
@@ -313,15 +320,17 @@ struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg,
 
 void node_stat(const struct front *front, const struct node *node, struct stat *ret)
 {
+	uint64_t size = node->class->size ? node->class->size(node) : node->size;
+
 	*ret = (struct stat){
 		.st_ino = node->ino,
 		.st_mode = node->mode,
 		.st_nlink = 1,
 		.st_uid = front->uid,
 		.st_gid = front->gid,
-		.st_size = (off_t)node->size,
+		.st_size = (off_t)size,
 		.st_blksize = 4096,
-		.st_blocks = (blkcnt_t)((node->size + 511) / 512),
+		.st_blocks = (blkcnt_t)((size + 511) / 512),
 		.st_atim = node->mtime,
 		.st_mtim = node->mtime,
 		.st_ctim = node->mtime,

@@ -37,6 +37,9 @@ struct node_class {
 	 * (ino 0: a negative entry that may be cached). Returns 0 or an errno. */
 	int (*enter)(fuse_req_t req, struct node *dir, const char *name,
 		     struct fuse_entry_param *ret);
+	/* The same for READDIRPLUS alone, when that may do with less. */
+	int (*enter_listed)(fuse_req_t req, struct node *dir, const char *name,
+			    struct fuse_entry_param *ret);
 	/* Instead of `enter`, when the answer may have to wait. */
 	void (*lookup)(fuse_req_t req, struct node *dir, const char *name);
 	void (*getattr)(fuse_req_t req, struct node *node, bool by_handle);
@@ -47,6 +50,7 @@ struct node_class {
 	void (*readdir)(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus);
 	void (*statfs)(fuse_req_t req, struct node *node);
 	void (*fsync)(fuse_req_t req, struct node *node, bool data_only);
+	uint64_t (*size)(const struct node *node); /* NULL: node->size */
 	const struct node_changes *changes; /* NULL: nothing can be made or removed here */
 	const struct node_xattrs *xattrs; /* NULL: has none; asked with -o xattr only */
 	void (*drop)(void *data); /* frees node->data; NULL: nothing to free */
@@ -68,7 +72,7 @@ struct node {
 	_Atomic unsigned refs; /* one for the kernel's, one per borrower */
 	uint32_t hash;
 	const struct node_class *class;
-	void *data; /* the class's own, released by its `drop` */
+	void *_Atomic data; /* the class's own, released by its `drop` */
 	uint64_t ino; /* st_ino */
 	uint64_t version;
 	uint64_t size;
@@ -113,6 +117,8 @@ struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 		       const struct node_class *class, uint64_t version);
 /* The same or a new one. NULL: out of memory. */
 struct node *node_make(struct nodes *nodes, const struct node_want *want);
+/* It is no longer what its key stands for: the next lookup makes another. */
+void node_retire(struct nodes *nodes, struct node *node);
 /* Kernel references given back (FORGET, or an entry that was never told). */
 void node_forget(struct nodes *nodes, struct node *node, uint64_t n);
 

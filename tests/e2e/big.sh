@@ -126,6 +126,22 @@ for i in range(1, 7):
 PY
 ok "files rewritten under six readers are always whole, and fresh in the end" timeout 60 python3 "$T/hot.py" "$M/knowledge/hot" "$P/.ai/knowledge/hot" "${RYE_TEST_HOT:-4}"
 
+# ---- a file too big to be fetched by a listing, changed before anybody has read it ----
+big() { python3 -c "print(('%s\n' % '$1') * $2, end='')"; }
+big first 60000 >"$P/.ai/knowledge/hot/large.md"
+ok "a big file" until_true test -f "$M/knowledge/hot/large.md"
+ls -l "$M/knowledge/hot" >/dev/null
+for n in 100000 3 70000; do
+  ls -l "$M/knowledge/hot" >/dev/null
+  exec 5<"$M/knowledge/hot/large.md"
+  big "round$n" $n >"$P/.ai/knowledge/hot/large.md.new"
+  mv "$P/.ai/knowledge/hot/large.md.new" "$P/.ai/knowledge/hot/large.md"
+  like "opened before it changed to $n lines, it is of one piece or stale" \
+    "$(sort -u <&5 2>&1 | sed 's/^sort: .*Stale file handle$/stale/' | wc -l)" '^1$'
+  exec 5<&-
+  ok "and then it is the new one" until_true cmp "$M/knowledge/hot/large.md" "$P/.ai/knowledge/hot/large.md"
+done
+
 # ---- a link whose target lies elsewhere: nobody tells of its changes ----
 put "knowledge/real.md" "one"
 ln -s ../real.md "$P/.ai/knowledge/hot/link.md"
