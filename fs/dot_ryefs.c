@@ -43,6 +43,7 @@ static const struct {
 	  "ryefs sign --all, or mount with -o coverage=compat" },
 	{ RYE_MOVED, "moved since signing", "ryefs sign --all" },
 	{ RYE_UNPARSABLE, "not parsable", NULL },
+	{ RYE_TOO_BIG, "too big", NULL },
 };
 
 /* 1 204 567 */
