@@ -204,11 +204,13 @@ void index_poll(struct index *index, struct index_changes *out)
 					      .forget = true,
 					      .out = out };
 
+		const struct space *space = &index->env.spaces->v[i];
 		bool lost = false;
 
 		WITH_LOCK(&index->lock)
 			lost = index->tops[i].lost;
-		if (!lost || access(index->env.spaces->v[i].root, F_OK) < 0)
+		/* When the parent of .ai goes, its watch goes with it. */
+		if (!space_renew(space) && (!lost || access(space->root, F_OK) < 0))
 			continue;
 		WITH_LOCK(&index->tops[i].update)
 			walk_space(index, &opt);

@@ -39,7 +39,7 @@ void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out);
 /* Would index_check have something to look at? */
 bool index_unwatched(struct index *index, enum rye_kind kind, const char *path);
-/* Looks for spaces whose place did not exist; now and then, from one thread. */
+/* Looks for spaces whose place did not exist or is another now; now and then, from one thread. */
 void index_poll(struct index *index, struct index_changes *out);
 /* Forgets every verdict (trust has changed). */
 void index_forget(struct index *index);

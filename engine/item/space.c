@@ -53,7 +53,7 @@ int space_fd(const struct space *space)
  * When .ai is gone that is something in which nothing can be found: the old directory may
  * live on under another name.
  */
-void space_renew(const struct space *space)
+bool space_renew(const struct space *space)
 {
 	int old = space_fd(space);
 	auto_close int new = old < 0 ? -1 : open_root(space->root);
@@ -62,9 +62,10 @@ void space_renew(const struct space *space)
 	if (old >= 0 && new < 0)
 		new = open("/dev/null", O_PATH | O_CLOEXEC);
 	if (new < 0 || fstat(old, &was) < 0 || fstat(new, &is) < 0)
-		return;
-	if (was.st_dev != is.st_dev || was.st_ino != is.st_ino)
-		dup3(new, old, O_CLOEXEC);
+		return false;
+	if (was.st_dev == is.st_dev && was.st_ino == is.st_ino)
+		return false;
+	return dup3(new, old, O_CLOEXEC) >= 0;
 }
 
 void spaces_close(struct spaces *spaces)

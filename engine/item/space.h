@@ -34,8 +34,11 @@ int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_e
 void spaces_close(struct spaces *spaces);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
 int space_fd(const struct space *space);
-/* .ai may have been replaced or removed: the same descriptor then stands for what is there now. */
-void space_renew(const struct space *space);
+/*
+ * .ai may have been replaced or removed: the same descriptor then stands for what is there now.
+ * True: it was.
+ */
+bool space_renew(const struct space *space);
 
 struct located {
 	const struct space *space;

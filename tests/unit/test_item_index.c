@@ -358,6 +358,35 @@ static void verdicts(void **state)
 	done(&b);
 }
 
+/* A project that is cloned anew while it is mounted: no event tells of it. */
+static void a_root_goes_and_comes(void **state)
+{
+	struct index_changes changes = { 0 };
+	struct bench b;
+	char gone[300];
+
+	place_make(&b.place);
+	place_text(b.place.project, "tools/a/x.py", "x");
+	start(&b);
+	snprintf(gone, sizeof(gone), "%s.gone", b.place.project);
+	assert_int_equal(rename(b.place.project, gone), 0);
+	index_poll(b.index, &changes);
+	check_find(&b, RYE_TOOL, "a/x", "-");
+	assert_true(changes.keys);
+	index_changes_done(&changes);
+	place_text(b.place.project, "tools/a/y.py", "x");
+	changes = (struct index_changes){ 0 };
+	index_poll(b.index, &changes);
+	check_find(&b, RYE_TOOL, "a/x", "-");
+	check_find(&b, RYE_TOOL, "a/y", "item a/y.py 0");
+	index_changes_done(&changes);
+	changes = (struct index_changes){ 0 };
+	index_poll(b.index, &changes);
+	assert_false(changes.keys);
+	index_changes_done(&changes);
+	done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,7 +394,7 @@ int main(void)
 		cmocka_unit_test(others),      cmocka_unit_test(clashes),
 		cmocka_unit_test(links),       cmocka_unit_test(follows),
 		cmocka_unit_test(checks),      cmocka_unit_test(verdicts),
-		cmocka_unit_test(few_watches),
+		cmocka_unit_test(few_watches), cmocka_unit_test(a_root_goes_and_comes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
