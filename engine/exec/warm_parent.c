@@ -7,6 +7,7 @@
 #include "exec/warm_parent.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "exec/capture.h"
 #include "exec/inner.h"
 
@@ -14,7 +15,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -66,10 +66,13 @@ static bool send_packet(int fd, const struct packet *packet)
 static bool introduce(struct exec *exec, const struct warm_parent *parent, const struct plan *plan)
 {
 	struct rye_span left = { plan->loader, strlen(plan->loader) };
+	struct packet program = { .text = span_of(warm_program()) };
 	struct packet piece = { .kind = "L" }, names = { .kind = "M" };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int nest = boxes_nest(exec->boxes);
 
+	if (!send_packet(parent->socket, &program))
+		return false;
 	while (left.len) {
 		piece.text = left;
 		piece.text.len = left.len < PIECE ? left.len : PIECE;
@@ -90,7 +93,11 @@ static bool introduce(struct exec *exec, const struct warm_parent *parent, const
 	return !text.failed && text.len < PIECE && send_packet(parent->socket, &names);
 }
 
-/* flags of the plan, then -c and our program instead of the loader and what follows it */
+/* The program itself comes as the first packet: it would fill every listing of processes. */
+static const char bootstrap[] =
+	"import os; exec(os.read(3, 1 << 17)) # ryefs: interpreter that waits for calls";
+
+/* flags of the plan, then -c and the bootstrap instead of the loader and what follows it */
 static char **parent_argv(const struct plan *plan, size_t loader)
 {
 	char **argv = calloc(loader + 2, sizeof(*argv));
@@ -98,7 +105,7 @@ static char **parent_argv(const struct plan *plan, size_t loader)
 	if (!argv)
 		return NULL;
 	memcpy(argv, plan->argv, loader * sizeof(*argv));
-	argv[loader] = (char *)warm_program();
+	argv[loader] = (char *)bootstrap;
 	return argv;
 }
 

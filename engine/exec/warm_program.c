@@ -4,7 +4,7 @@
  * a tool sees is decided by the signed runtime alone; here is only what a started process has
  * of itself: streams, arguments, working directory, environment, exit.
  *
- * Descriptor 3 is a SOCK_SEQPACKET socket. First packets: the loader and the modules to import
+ * Descriptor 3 is a SOCK_SEQPACKET socket. First packets: this program, the loader and the modules to import
  * ("L…" pieces, then "M" + JSON [number of landlock_restrict_self, [names]], with a ruleset
  * that gives each child a domain of its own, so that it can look into nobody else). Then each packet "F" or "R" with four descriptors (in,
  * out, err, control) asks for one child; the answer is its pid. A child asked for by "R" first
