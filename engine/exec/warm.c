@@ -20,6 +20,9 @@
 
 /* Milliseconds a call waits for a child that is being forked; a new process takes longer. */
 #define PATIENCE_MS 30
+/* A fork of a parent makes its pages copy-on-write and flushes TLBs on every processor: while
+ * others wait ready, the next one is made when the call that took one is over. */
+#define REFILL_MS 4
 
 enum pool_state { POOL_WANTED, POOL_UP, POOL_OVER };
 
@@ -215,6 +218,17 @@ static void fill_pool(struct warm *warm, struct warm_pool *pool)
 	pthread_cond_broadcast(&warm->ready);
 }
 
+/* With the lock held. */
+static bool is_low(const struct warm_pool *pool)
+{
+	return pool->state == POOL_UP && pool->nready < RYE_WARM_READY;
+}
+
+static bool wants_filling(const struct warm_pool *pool, int64_t now)
+{
+	return is_low(pool) && (pool->waiting || !pool->nready || now - pool->used_ms >= REFILL_MS);
+}
+
 /* With the lock held: one thing to do was done; false: nothing is to do now. */
 static bool do_something(struct warm *warm)
 {
@@ -225,7 +239,7 @@ static bool do_something(struct warm *warm)
 			start_pool(warm, pool);
 		else if (now - pool->used_ms > RYE_IDLE_S * 1000LL)
 			retire(warm, pool);
-		else if (pool->nready < RYE_WARM_READY)
+		else if (wants_filling(pool, now))
 			fill_pool(warm, pool);
 		else
 			continue;
@@ -234,17 +248,29 @@ static bool do_something(struct warm *warm)
 	return false;
 }
 
+/* With the lock held: how long nothing is to do, unless somebody says so. */
+static int64_t pause_ms(const struct warm *warm)
+{
+	for (const struct warm_pool *pool = warm->pools; pool; pool = pool->next)
+		if (is_low(pool))
+			return REFILL_MS;
+	return RYE_IDLE_S * 1000LL / 2;
+}
+
 static void *keep(void *arg)
 {
 	struct warm *warm = arg;
 	struct timespec until;
+	int64_t ns;
 
 	pthread_mutex_lock(&warm->lock);
 	while (!warm->stopping) {
 		if (do_something(warm))
 			continue;
 		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += RYE_IDLE_S / 2;
+		ns = until.tv_nsec + pause_ms(warm) * 1000000;
+		until.tv_sec += ns / 1000000000;
+		until.tv_nsec = ns % 1000000000;
 		if (warm->pools)
 			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
 		else
@@ -346,7 +372,8 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 			*ret = pool->ready[--pool->nready];
 			pool->taken++;
 			pool->used_ms = clock_ms();
-			pthread_cond_signal(&warm->work);
+			if (!pool->nready)
+				pthread_cond_signal(&warm->work);
 		} else if (pool && !pool->taken) {
 			dead = pool;
 		}
@@ -366,6 +393,7 @@ void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 	free(steal(&worker->tmpdir));
 	WITH_LOCK(&warm->lock) {
 		last = --worker->pool->taken == 0;
+		pthread_cond_signal(&warm->work);
 	}
 	if (last)
 		free_pool(warm, worker->pool);
