@@ -207,6 +207,14 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 	return cache_load(rye->cache, kind, id, ret, err);
 }
 
+struct rye_blob *engine_text(struct rye *rye, enum rye_kind kind, const char *id)
+{
+	if (!rye->built || id_check(span_of(id), NULL))
+		return NULL;
+	engine_check(rye, kind, id);
+	return cache_text(rye->cache, kind, id);
+}
+
 /* ---- opening and closing ---- */
 
 static int open_items(struct rye *rye, struct rye_err *err)

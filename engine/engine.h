@@ -50,6 +50,8 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 		struct rye_err *err);
 /* Changes found outside the watcher: trust is read again at once, the rest is told later. */
 void engine_changed(struct rye *rye, struct index_changes *changes);
+/* The rendering alone, when the scan has just made it; NULL: engine_load. */
+struct rye_blob *engine_text(struct rye *rye, enum rye_kind kind, const char *id);
 /* For {env:NAME}: the allow-list and opt.env_names (spec README, interpolated values). */
 const char *engine_env(void *arg, const char *name);
 

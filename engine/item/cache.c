@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "item/config.h"
 #include "item/reason.h"
+#include "item/texts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct entry {
 
 struct cache {
 	struct cache_env env;
+	struct texts *texts; /* verified, not asked for yet */
 	pthread_mutex_t lock;
 	struct entry *slots[CACHE_SLOTS];
 	struct entry *newest, *oldest;
@@ -45,8 +47,12 @@ int cache_open(const struct cache_env *env, struct cache **ret, struct rye_err *
 {
 	struct cache *cache = calloc(1, sizeof(*cache));
 
-	if (!cache)
+	if (cache)
+		cache->texts = texts_new();
+	if (!cache || !cache->texts) {
+		free(cache);
 		return rye_fail(err, RYE_IO, "out of memory for the item cache");
+	}
 	cache->env = *env;
 	pthread_mutex_init(&cache->lock, NULL);
 	*ret = cache;
@@ -58,6 +64,7 @@ void cache_close(struct cache *cache)
 	if (!cache)
 		return;
 	cache_forget(cache);
+	texts_free(cache->texts);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -173,6 +180,7 @@ static void put(struct cache *cache, const struct index_item *item, const struct
 
 void cache_forget(struct cache *cache)
 {
+	texts_clear(cache->texts);
 	WITH_LOCK(&cache->lock) {
 		while (cache->oldest)
 			remove_entry(cache, slot_of(cache, cache->oldest->kind, cache->oldest->id));
@@ -384,11 +392,24 @@ bool cache_know(struct cache *cache, struct index_item *item)
 	for (int i = 0; i < 3 && !item->state.known; i++) {
 		auto_loaded struct loaded loaded = { 0 };
 
-		load_item(cache, item, &learnt, &loaded, NULL);
+		if (load_item(cache, item, &learnt, &loaded, NULL) == 0)
+			texts_put(cache->texts, item, loaded.text);
 		if (!index_item(cache->env.index, item->kind, item->id, item))
 			return false;
 	}
 	if (!item->state.known)
 		state_of(&learnt, &item->state);
 	return item->state.code != RYE_NOT_FOUND;
+}
+
+struct rye_blob *cache_text(struct cache *cache, enum rye_kind kind, const char *id)
+{
+	struct index_item item;
+	bool good;
+
+	if (!cache->env.index || !index_item(cache->env.index, kind, id, &item))
+		return NULL;
+	good = item.state.known && item.state.code == RYE_OK;
+	index_state_done(&item.state);
+	return good ? texts_take(cache->texts, &item) : NULL;
 }

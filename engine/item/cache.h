@@ -39,6 +39,8 @@ void loaded_done(struct loaded *loaded);
 /* By canonical id or alias. Refused items fail with the full text of their refusal. */
 int cache_load(struct cache *cache, enum rye_kind kind, const char *id, struct loaded *ret,
 	       struct rye_err *err);
+/* The rendering that the last verification brought, for the first who asks; NULL: load it. */
+struct rye_blob *cache_text(struct cache *cache, enum rye_kind kind, const char *id);
 /* Makes item->state known, loading if need be; false: it is gone. */
 bool cache_know(struct cache *cache, struct index_item *item);
 /* Everything kept is dropped (trust has changed). */
