@@ -233,6 +233,18 @@ static void case_20_21_script(void **state)
 	exec_wants(p, "{\"a\":1}", "{\"status\":\"success\",\"data\":{\"got\":{\"a\":1}}}");
 }
 
+static void odd_modules(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_python(p, "t/a.py", "function",
+		    "__name__ = []\ndef execute(p, q):\n    return {'success': True}\n");
+	exec_wants(p, "{}", "{\"status\":\"success\"}");
+	exec_python(p, "t/a.py", "function",
+		    "def execute(p, q):\n    import sys\n    sys.stdout.close()\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"data\":{\"return_code\":1}}");
+}
+
 static void case_43_timeout_of_python(void **state)
 {
 	struct exec_place *p = *state;
@@ -271,17 +283,12 @@ static void background_of_python(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		both(case_1_to_5_parameters),
-		both(case_2_declared_reserved),
-		both(case_6_to_9_values),
-		both(case_10_to_12_streams),
-		both(case_13_to_17_success),
-		both(case_18_19_json_and_names),
-		both(case_19_exit),
-		exec_test(case_20_21_script),
-		both(case_43_timeout_of_python),
-		both(state_is_not_shared),
-		both(background_of_python),
+		both(case_1_to_5_parameters), both(case_2_declared_reserved),
+		both(case_6_to_9_values),     both(case_10_to_12_streams),
+		both(case_13_to_17_success),  both(case_18_19_json_and_names),
+		both(case_19_exit),	      both(odd_modules),
+		exec_test(case_20_21_script), both(case_43_timeout_of_python),
+		both(state_is_not_shared),    both(background_of_python),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,73 @@ static void children(void **state)
 	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
 }
 
+/* ---- a run whose caller stops waiting ---- */
+
+struct keeper {
+	char ref[64];
+	bool detached_flag, ended;
+	enum rye_code code;
+};
+
+static bool adopt(void *arg, const char *ref, const json_t *request, char thread_id[64])
+{
+	struct keeper *keeper = arg;
+
+	snprintf(keeper->ref, sizeof(keeper->ref), "%s", ref);
+	keeper->detached_flag = json_is_true(json_object_get(request, "detached"));
+	snprintf(thread_id, 64, "thread-1");
+	return true;
+}
+
+static void adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome)
+{
+	struct keeper *keeper = arg;
+
+	assert_string_equal(thread_id, "thread-1");
+	keeper->ended = true;
+	keeper->code = outcome->code;
+}
+
+static void going_on_as_a_thread(void **state)
+{
+	struct exec_place *p = *state;
+	struct keeper keeper = { 0 };
+	const struct exec_hooks hooks = { .arg = &keeper,
+					  .adopt = adopt,
+					  .adopted_end = adopted_end };
+	const struct rye_request req = asking("t/a", "{}");
+	struct exec_waiter w;
+	struct rye_call *call;
+	char id[64] = "";
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->env.hooks = &hooks;
+	exec_place_open(p);
+	sleeper(p, "t/a.yaml", "");
+	exec_begin(p, &req, &w, &call);
+	read_pid(p, "pid");
+	assert_true(rye_call_detach(call, id));
+	assert_string_equal(id, "thread-1");
+	assert_false(rye_call_detach(call, id));
+	assert_string_equal(keeper.ref, "tool:t/a");
+	assert_true(keeper.detached_flag);
+	assert_false(keeper.ended);
+	rye_call_cancel(call, RYE_CANCELLED);
+	{
+		auto_said struct exec_said said = exec_end(&w, call);
+
+		assert_int_equal(said.code, RYE_CANCELLED);
+		/* recorded before the caller heard of it */
+		assert_true(keeper.ended);
+		assert_int_equal(keeper.code, RYE_CANCELLED);
+	}
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->env.hooks = NULL;
+	exec_place_open(p);
+}
+
 static void capability_patterns(void **state)
 {
 	static const struct {
@@ -263,11 +330,9 @@ static void capability_patterns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(cancelling),
-		exec_test(waiting_calls_are_answered),
-		exec_test(a_full_queue),
-		exec_test(children),
-		cmocka_unit_test(capability_patterns),
+		exec_test(cancelling),		 exec_test(waiting_calls_are_answered),
+		exec_test(a_full_queue),	 exec_test(children),
+		exec_test(going_on_as_a_thread), cmocka_unit_test(capability_patterns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
