@@ -73,9 +73,13 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 		reply_rye(req, &err);
 }
 
+/*
+ * The kernel keeps the node until this answer has come, but that order is the kernel's: the
+ * reference makes it ours, too, for whoever drops the last one in another thread.
+ */
 static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	struct rye_blob *blob = node->data;
+	auto_blob struct rye_blob *blob = rye_blob_ref(node->data);
 
 	if (blob)
 		reply_blob(req, blob, off, size);

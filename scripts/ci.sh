@@ -48,7 +48,7 @@ job_asan() {
 # Some kernels randomise addresses further than the sanitizer of gcc 12 knows.
 job_tsan() {
   configure build-tsan -Db_sanitize=thread -Db_lundef=false --werror
-  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+  export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
   compile build-tsan
   setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --timeout-multiplier 5
 }
