@@ -17,6 +17,10 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+/* FUSE_SUPER_MAGIC of <linux/magic.h>. */
+#define FUSE_MAGIC 0x65735546
 
 /* O_TMPFILE contains O_DIRECTORY: a mask test would take every directory for one. */
 static bool creates(uint64_t flags)
@@ -66,6 +70,13 @@ static bool dev_is_fuse(dev_t dev)
 			fuse = !strncmp(type + 3, "fuse", 4);
 	}
 	return fuse;
+}
+
+bool io_is_fuse(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == FUSE_MAGIC;
 }
 
 int io_open_mounted(int root, const char *path, uint64_t flags)

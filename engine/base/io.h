@@ -20,6 +20,8 @@ int io_open_beneath(int root, const char *path, uint64_t flags);
 
 /* The same, but may cross into mounts that are not FUSE (/proc/self/mountinfo is asked). */
 int io_open_mounted(int root, const char *path, uint64_t flags);
+/* Does this path lie on a FUSE file system? Asks that file system. */
+bool io_is_fuse(const char *path);
 
 /*
  * Reads a regular file to its end in one go. -EFBIG over max, -EISDIR, -EINVAL for FIFOs and

@@ -70,6 +70,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 	{
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= covers(json_string_value(element), "fs.write");
+		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
 	}
 	return confine;
 }

@@ -8,13 +8,13 @@
 #include "exec/sandbox.h"
 
 #include "base/auto.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ struct boxes {
 	size_t nfree, made;
 	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
 	ino_t base_ino;
-	char *project;
+	char *project, *mount; /* mount: NULL without one */
 	mode_t umask;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	uint64_t scope; /* what else it can keep in */
@@ -143,6 +143,7 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
 	boxes->nest = -1;
 	boxes->project = strdup(opt->project);
+	boxes->mount = opt->mountpoint ? strdup(opt->mountpoint) : NULL;
 	boxes->umask = opt->umask;
 	if (boxes->on) {
 		boxes->rights = known_rights(landlock_abi());
@@ -234,6 +235,7 @@ void boxes_close(struct boxes *boxes)
 	pthread_mutex_destroy(&boxes->lock);
 	free(boxes->base);
 	free(boxes->project);
+	free(boxes->mount);
 	free(boxes);
 }
 
@@ -272,6 +274,9 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 		r = allow(fd, box->tmpdir, rights, err);
 	if (!r && box->confine.write)
 		r = allow(fd, boxes->project, rights, err);
+	/* What it may do there the mount decides; while nothing is mounted it is any directory. */
+	if (!r && box->confine.calls && boxes->mount && io_is_fuse(boxes->mount))
+		r = allow(fd, boxes->mount, boxes->rights & ACCESS_FILE, err);
 	return r;
 }
 
@@ -318,7 +323,7 @@ static struct box *take_free(struct boxes *boxes, struct confine confine)
 		for (struct box **at = &boxes->free; *at; at = &(*at)->next) {
 			struct box *box = *at;
 
-			if (box->confine.net != confine.net || box->confine.write != confine.write)
+			if (memcmp(&box->confine, &confine, sizeof(confine)))
 				continue;
 			*at = box->next;
 			boxes->nfree--;

@@ -23,6 +23,7 @@
 
 struct confine {
 	bool net, write; /* sockets other than AF_UNIX; writing in the project */
+	bool calls; /* its `requires` names items it may run: the mount's files may be opened */
 };
 
 struct box {

@@ -74,8 +74,8 @@ static void key_of(const struct plan *plan, char ret[SHA_HEX])
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	size_t loader = warm_loader_at(plan);
 
-	buf_addf(&text, "%s%c%s%c%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
-		 plan->confine.write);
+	buf_addf(&text, "%s%c%s%c%d%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
+		 plan->confine.write, plan->confine.calls);
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, plan->argv[i], strlen(plan->argv[i]) + 1);
 	json_put(&text, plan->preload, false);

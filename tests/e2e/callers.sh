@@ -122,12 +122,21 @@ children() {
   is "it did run" yes "$([ "$(ran)" -gt "$before" ] && echo yes)"
   is "the other did not" "$(cat "$P/other.log" 2>/dev/null)" ""
   fails "nothing was planted" ls "$P/.ai/knowledge/planted.md"
+  got=$(sh -c "echo > '$M/tools/polite/run'; cat '$M/tools/polite/output'" 2>&1)
+  has "it need not be allowed to write for that" "$got" "greetings"
+  lacks "nor can it write then" "$got" "planted"
 }
 
 fx_spaces
 child meek '# requires: []'
 child keen '# requires: [rye.execute.tool.count, fs.write]'
-fx_sign "$P" tool:meek tool:keen
+fx_tool "$P" greet '# requires: []' 'echo greetings'
+# shellcheck disable=SC2016
+fx_tool "$P" polite '# requires: [rye.execute.tool.greet]' 'm=$2/mnt' \
+  'echo "{}" > "$m/tools/greet/run" && cat "$m/tools/greet/output"' \
+  '(echo x > "$2/planted") 2>/dev/null && echo planted' \
+  '(echo x > "$m/spaces/project/planted") 2>/dev/null && echo planted' 'true'
+fx_sign "$P" tool:meek tool:keen tool:greet tool:polite
 fx_mount
 guard
 children
