@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.c - nodes below spaces/: who may write, what is hidden, descriptors.
+ * pass.c - nodes below spaces/: who may write, what is hidden, what the kernel was told.
  *
  * Owns struct pass. Its lock guards lazily opened descriptors and what the kernel was last told
  * of a file; no system call that could wait is made under it.
@@ -12,7 +12,6 @@
 #include "pass_ops.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -148,12 +147,18 @@ void pass_drop(void *data)
 {
 	struct pass_node *pass = data;
 
-	if (pass->wr >= 0 && pass->wr != pass->fd)
+	size_t n = 1;
+
+	if (pass->wr >= 0 && pass->wr != pass->fd) {
 		close(pass->wr);
-	if (pass->rd >= 0 && pass->rd != pass->fd && pass->rd != pass->wr)
+		n++;
+	}
+	if (pass->rd >= 0 && pass->rd != pass->fd && pass->rd != pass->wr) {
 		close(pass->rd);
+		n++;
+	}
 	close(pass->fd);
-	atomic_fetch_sub(&pass->pass->nodes, 1);
+	atomic_fetch_sub(&pass->pass->fds, n);
 	free(pass);
 }
 
@@ -206,53 +211,4 @@ bool pass_note(struct node *node, const struct stat *raw, bool ours)
 			atomic_store(&pass->cached, false);
 	}
 	return stale;
-}
-
-/* ---- descriptors ---- */
-
-/* The mode may have lost the bit since the file was opened by whoever writes now: we own it,
- * so lift the bit for a moment. */
-static int open_lifted(int fd, int flags)
-{
-	char proc[PASS_PROC_MAX];
-	struct stat st;
-	int got;
-
-	pass_proc(fd, proc);
-	got = open(proc, flags);
-	if (got >= 0 || errno != EACCES || fstat(fd, &st) || st.st_uid != geteuid())
-		return got < 0 ? -errno : got;
-	if (chmod(proc, (st.st_mode & 07777) | ((flags & O_ACCMODE) == O_RDONLY ? 0400 : 0600)))
-		return -EACCES;
-	got = open(proc, flags);
-	got = got < 0 ? -errno : got;
-	if (chmod(proc, st.st_mode & 07777) && got >= 0) {
-		close(got);
-		return -EIO;
-	}
-	return got;
-}
-
-int pass_fd(struct node *node, bool write)
-{
-	struct pass_node *pass = pass_of(node);
-	pthread_mutex_t *lock = &pass->pass->lock;
-	int *slot = write ? &pass->wr : &pass->rd;
-	int fd = -1, used = -1;
-
-	WITH_LOCK(lock)
-		used = *slot;
-	if (used >= 0)
-		return used;
-	fd = open_lifted(pass->fd, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return fd;
-	WITH_LOCK(lock) {
-		if (*slot < 0)
-			*slot = steal_fd(&fd);
-		used = *slot;
-	}
-	if (fd >= 0)
-		close(fd);
-	return used;
 }

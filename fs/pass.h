@@ -51,9 +51,9 @@ struct pass_node {
 struct pass {
 	struct front *front;
 	pthread_mutex_t lock; /* lazily opened descriptors, `seen`; never held across I/O */
-	_Atomic size_t nodes; /* as many descriptors at least */
-	size_t limit;
-	_Atomic int64_t purged_s; /* when the kernel was last asked to forget some */
+	_Atomic size_t fds; /* descriptors that nodes hold */
+	_Atomic size_t calm; /* as many were left when the kernel was last asked to forget some */
+	size_t limit; /* of the process */
 	dev_t dev; /* of the project: its inode numbers are shown as they are */
 	bool fine; /* its disk gives every change that was asked about an mtime of its own */
 };
@@ -94,6 +94,13 @@ double pass_timeout(struct front *front, const struct node *node);
 bool pass_note(struct node *node, const struct stat *raw, bool ours);
 /* Tells the engine, soon, of a change to the node itself, or to a name in a directory. */
 void pass_touch(struct front *front, struct node *node, const char *name);
+/* Counts one more; when descriptors run short the kernel is asked to forget what nobody uses. */
+void pass_count(struct pass *pass);
+/* Too many are in use to hold one for every name that a listing shows. */
+bool pass_short(struct pass *pass);
+/* There was none left: once some may be free, fn(arg) is called, on another
+ * thread. */
+void pass_again(struct front *front, struct node *node, void (*fn)(void *), void *arg);
 /* The whole path of an O_PATH descriptor through /proc, for calls that take no descriptor. */
 #define PASS_PROC_MAX 32
 void pass_proc(int fd, char ret[PASS_PROC_MAX]);

@@ -54,12 +54,45 @@ void pass_reply_entry(fuse_req_t req, struct pass_found *found)
 	notify_inode_then(front->notify, found->node, 0, reply_later, later);
 }
 
-void pass_lookup(fuse_req_t req, struct node *dir, const char *name)
+/* A lookup that found no descriptor left is tried once more when some may be free again. */
+struct again {
+	fuse_req_t req;
+	struct node *dir;
+	char name[TREE_NAME_MAX + 1];
+};
+
+static void look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait);
+
+static void look_up_again(void *arg)
+{
+	auto_free struct again *again = arg;
+	auto_node struct node *dir = again->dir;
+
+	look_up(again->req, dir, again->name, false);
+}
+
+static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name)
+{
+	struct again *again = malloc(sizeof(*again));
+
+	if (!again) {
+		reply_errno(req, ENOMEM);
+		return;
+	}
+	again->req = req;
+	again->dir = node_ref(dir);
+	snprintf(again->name, sizeof(again->name), "%s", name);
+	pass_again(front_of(req), dir, look_up_again, again);
+}
+
+static void look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait)
 {
 	struct pass_found found;
 	int sys = pass_find(front_of(req), dir, name, &found);
 
-	if (sys == ENOENT) {
+	if (may_wait && (sys == EMFILE || sys == ENFILE)) {
+		wait_for_fds(req, dir, name);
+	} else if (sys == ENOENT) {
 		/* a negative entry lives as long as a positive one */
 		struct fuse_entry_param none;
 
@@ -70,6 +103,11 @@ void pass_lookup(fuse_req_t req, struct node *dir, const char *name)
 	} else {
 		pass_reply_entry(req, &found);
 	}
+}
+
+void pass_lookup(fuse_req_t req, struct node *dir, const char *name)
+{
+	look_up(req, dir, name, true);
 }
 
 int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
@@ -93,12 +131,6 @@ struct out {
 	size_t len, size;
 	bool plus, full;
 };
-
-/* With descriptors running short the kernel gets names only and asks for what it needs. */
-static bool few_left(const struct pass *pass)
-{
-	return atomic_load(&pass->nodes) > pass->limit / 2;
-}
 
 static void put(struct out *out, const struct dirent64 *d, const struct fuse_entry_param *entry)
 {
@@ -131,7 +163,8 @@ static void put_dirent(struct out *out, const struct dirent64 *d)
 		out->full = true;
 		return;
 	}
-	if (out->plus && !dots && !few_left(dir->pass)) {
+	/* with few left the kernel gets names only and asks for what it needs */
+	if (out->plus && !dots && !pass_short(dir->pass)) {
 		struct fuse_entry_param entered;
 
 		if (pass_enter(out->req, out->dir, d->d_name, &entered) == 0 && entered.ino)

@@ -10,7 +10,6 @@
 
 #include "auto.h"
 #include "mounts.h"
-#include "notify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,19 +70,6 @@ static int open_mounted(int dir, const char *name)
 	return open_beneath(dir, name, 0);
 }
 
-/* So many descriptors are in use that the kernel should forget what nobody uses. */
-static void purge(struct pass *pass)
-{
-	struct timespec now;
-	int64_t last = atomic_load(&pass->purged_s);
-
-	if (atomic_load(&pass->nodes) < pass->limit / 4 * 3)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec > last && atomic_compare_exchange_strong(&pass->purged_s, &last, now.tv_sec))
-		notify_entry(pass->front->notify, pass->front->root, "spaces", false);
-}
-
 int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zone,
 	       struct pass_found *ret)
 {
@@ -110,7 +96,7 @@ int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zon
 		.read_only = above->read_only || zone == ZONE_TRUSTED,
 		.pass = front->pass,
 	};
-	atomic_fetch_add(&front->pass->nodes, 1);
+	pass_count(front->pass);
 	key_of(pass, &key);
 	want.key = &key;
 	want.mode = raw.st_mode;
@@ -118,7 +104,6 @@ int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zon
 	ret->node = node_make(front->nodes, &want);
 	if (!ret->node)
 		return ENOMEM;
-	purge(front->pass);
 	ret->stale = pass_note(ret->node, &raw, false);
 	ret->entry = (struct fuse_entry_param){ .ino = node_id(ret->node) };
 	ret->entry.attr_timeout = ret->entry.entry_timeout = pass_timeout(front, ret->node);

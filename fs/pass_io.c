@@ -157,16 +157,45 @@ static void pass_statfs(fuse_req_t req, struct node *node)
 
 /* ---- bytes ---- */
 
-static void pass_read(fuse_req_t req, struct node *node, size_t size, off_t off)
-{
-	int fd = pass_fd(node, false);
+struct again {
+	fuse_req_t req;
+	struct node *node;
+	size_t size;
+	off_t off;
+};
 
+static void read_from(const struct again *ask, int fd)
+{
 	if (fd < 0) {
-		reply_errno(req, -fd);
+		reply_errno(ask->req, -fd);
 		return;
 	}
-	atomic_store(&pass_of(node)->cached, true);
-	reply_file(req, fd, off, size);
+	atomic_store(&pass_of(ask->node)->cached, true);
+	reply_file(ask->req, fd, ask->off, ask->size);
+}
+
+static void read_again(void *arg)
+{
+	auto_free struct again *again = arg;
+	auto_node struct node *node = again->node;
+
+	read_from(again, pass_fd(node, false));
+}
+
+static void pass_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct again ask = { req, node, size, off }, *again = NULL;
+	int fd = pass_fd(node, false);
+
+	if (fd == -EMFILE || fd == -ENFILE)
+		again = malloc(sizeof(*again));
+	if (!again) {
+		read_from(&ask, fd);
+		return;
+	}
+	*again = ask;
+	node_ref(node);
+	pass_again(front_of(req), node, read_again, again);
 }
 
 struct written {

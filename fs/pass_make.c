@@ -264,7 +264,7 @@ static void changed_task(struct front *front, struct node *none, int space, cons
 /* "Anything" may have changed: what the kernel knows below spaces/ expires soon anyway. */
 void pass_changed(struct front *front, int space, const char *path)
 {
-	if (space >= 0 && atomic_load(&front->pass->nodes) > 0)
+	if (space >= 0 && atomic_load(&front->pass->fds) > 0)
 		notify_task(front->notify,
 			    &(struct notify_task){ changed_task, NULL, space, path });
 }

@@ -160,4 +160,17 @@ if [ "$(id -u)" = 0 ] && [ -w /proc/sys/vm/drop_caches ]; then
   ok "dropped caches forget them" until_true few
 fi
 like "made = alive + forgotten" "$(sed 's/.*"nodes":{"alive":\([0-9]*\),"made":\([0-9]*\),"forgotten":\([0-9]*\)}.*/\1 \2 \3/' "$M/.ryefs/stats.json" | awk '{ print $2 - $1 - $3 }')" '^0$'
+
+# ---- more files than descriptors ----
+ok "the mount ends" umount_rye
+ulimit -n 300
+mount_rye devmode
+A=$M/spaces/project/knowledge/many
+is "ls -l of more sources than descriptors" "$(ls -l "$A" 2>&1 | grep -c 'item-.*md$')" "$MANY"
+is "all of them are read" "$(find "$A" -name 'item-*' -print0 | xargs -0 cat 2>&1 | sort -u | grep -c '^text')" "$MANY"
+cd "$A" || exit 1
+ok "and written" bash -c 'for f in item-000*; do echo more >>"$f" || exit 1; done'
+is "a shell there keeps its place" "$(/bin/pwd)" "$A"
+is "nothing was lost" "$(grep -l more "$P/.ai/knowledge/many"/* | wc -l)" "$(ls -d item-000* | wc -l)"
+cd "$T" || exit 1
 finish
