@@ -62,7 +62,9 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 	struct rye_blob *blob = fetch(front, node, &same, &err);
 
 	if (blob && same) {
-		reply_blob(req, keep(node, blob), off, size);
+		auto_blob struct rye_blob *kept = rye_blob_ref(keep(node, blob));
+
+		reply_blob(req, kept, off, size);
 		return;
 	}
 	rye_blob_unref(blob);
@@ -107,9 +109,12 @@ const struct node_class content_file = {
 	.drop = file_drop,
 };
 
+/* As file_read: with a reference for as long as the answer is under way. */
 static void link_readlink(fuse_req_t req, struct node *node)
 {
+	node_ref(node);
 	reply_link(req, node->data);
+	node_unref(node);
 }
 
 const struct node_class content_link = {
