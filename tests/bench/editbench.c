@@ -61,11 +61,14 @@ static double edit(const char *source, const char *view, const struct version *v
 
 	save(source, version);
 	begin = bench_now(); /* the rename is done: from here on the old bytes are wrong */
-	while (!shows(view, version))
+	while (!shows(view, version)) {
+		/* A reader that never pauses takes a processor from those it waits for. */
+		usleep(20);
 		if (bench_now() - begin > GIVE_UP_S) {
 			fprintf(stderr, "editbench: %s still shows the old bytes\n", view);
 			_exit(1);
 		}
+	}
 	return (bench_now() - begin) * 1e3;
 }
 
