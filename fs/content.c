@@ -290,10 +290,17 @@ static struct node *find_or_make(struct front *front, const struct tree_key *key
 	return make_file(front, key, st);
 }
 
-/* A directory that no layer has yet is as old as the mount. */
-struct timespec content_mtime(const struct front *front, const struct rye_stat *st)
+/*
+ * A directory that no layer has yet is as old as the mount. Where nobody tells of changes each
+ * asking gets a time of its own: it is by another time that the kernel drops a listing.
+ */
+struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched)
 {
-	return st->mtime.tv_sec ? st->mtime : front->started;
+	struct timespec time = st->mtime.tv_sec ? st->mtime : front->started;
+
+	if (!watched)
+		time.tv_nsec = (long)(atomic_fetch_add(&front->asked, 1) % 1000000000);
+	return time;
 }
 
 static struct node *make_dir(struct front *front, const struct tree_key *key,
@@ -303,7 +310,7 @@ static struct node *make_dir(struct front *front, const struct tree_key *key,
 		.key = key,
 		.class = &content_dir,
 		.version = st->is_item_dir ? 2 : 1,
-		.mtime = content_mtime(front, st),
+		.mtime = content_mtime(front, st, true),
 		.mode = S_IFDIR | 0755,
 		.item = st->is_item_dir,
 	};
@@ -327,7 +334,8 @@ static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 		return enter_node(front, find_or_make(front, key, &st, listed), timeout_s, ret);
 	if (r == 0 && (st.is_dir || st.is_item_dir)) {
 		r = enter_node(front, make_dir(front, key, &st), timeout_s, ret);
-		ret->attr.st_mtim = content_mtime(front, &st);
+		ret->attr.st_mtim = content_mtime(front, &st, timeout_s > 0);
+		ret->attr_timeout = timeout_s;
 		return r;
 	}
 	if (tree_split_query(key, &query))

@@ -34,7 +34,7 @@ struct node *content_make_link(struct front *front, const struct tree_key *key, 
 			       struct timespec mtime);
 /* How long the kernel may remember a name of this kind below path. */
 double content_timeout(struct front *front, enum rye_kind kind, const char *path);
-struct timespec content_mtime(const struct front *front, const struct rye_stat *st);
+struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched);
 uint64_t content_hash(const void *bytes, size_t len);
 
 #endif

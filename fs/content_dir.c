@@ -109,14 +109,15 @@ static void dir_readdir(fuse_req_t req, struct node *node, size_t size, off_t of
 static void dir_getattr(fuse_req_t req, struct node *node, bool by_handle)
 {
 	struct front *front = front_of(req);
+	double timeout_s = content_timeout(front, node->kind, node->text);
 	struct rye_stat now;
 	struct rye_err err;
 	struct stat st;
 
 	node_stat(front, node, &st);
 	if (rye_lookup(front->rye, node->kind, node->text, &now, &err) == 0)
-		st.st_mtim = st.st_ctim = content_mtime(front, &now);
-	reply_attr(req, &st, TIMEOUT_LONG_S);
+		st.st_mtim = st.st_ctim = content_mtime(front, &now, timeout_s > 0);
+	reply_attr(req, &st, timeout_s);
 }
 
 const struct node_class content_dir = {

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(struct rye_err *err, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static void put(struct rye_err *err, const char *format,
+						      va_list ap)
 {
 	vsnprintf(err->msg, sizeof(err->msg), format, ap);
 }

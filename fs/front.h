@@ -40,6 +40,7 @@ struct front {
 	uid_t uid; /* the mount's owner */
 	gid_t gid;
 	struct timespec started;
+	_Atomic uint64_t asked; /* times told for directories of which nobody tells changes */
 	_Atomic uint64_t generation; /* grows with every change of any item */
 	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
 	bool answer_open; /* this kernel cannot do without OPEN */

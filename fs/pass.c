@@ -92,6 +92,13 @@ static bool is_kind(const char *name)
 	return false;
 }
 
+/* The engine holds no items there and watches none of it. */
+static bool is_unwatched(const char *name)
+{
+	return name[0] == '.' || strcmp(name, "__pycache__") == 0 ||
+	       strcmp(name, "node_modules") == 0;
+}
+
 bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
 {
 	if (strcmp(name, ".env") == 0)
@@ -109,7 +116,7 @@ bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
 	else if (dir == ZONE_ROOT)
 		*ret = is_kind(name) ? ZONE_ITEMS : ZONE_PLAIN;
 	else
-		*ret = dir == ZONE_PLAIN ? ZONE_PLAIN : ZONE_ITEMS;
+		*ret = dir == ZONE_PLAIN || is_unwatched(name) ? ZONE_PLAIN : ZONE_ITEMS;
 	return true;
 }
 

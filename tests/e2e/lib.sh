@@ -249,9 +249,14 @@ scanned() {
   until_true grep -q '"scanned":true' "$M/.ryefs/stats.json"
 }
 
+unmounted() {
+  umount "$M" 2>/dev/null || fusermount3 -u "$M"
+}
+
+# Whoever has just ended may still be leaving: busy is not busy for good.
 umount_rye() {
   local rc
-  umount "$M" 2>/dev/null || fusermount3 -u "$M" || return 1
+  until_true unmounted || return 1
   wait "$DAEMON"
   rc=$?
   DAEMON=
@@ -279,8 +284,6 @@ since() {
 finish() {
   if [ -n "$DAEMON" ]; then
     ok "the mount ends cleanly" umount_rye
-    wait "$DAEMON" 2>/dev/null
-    DAEMON=
   fi
   if [ -f "$ERR" ] && grep -iE 'error|warning|sanitizer' "$ERR" | grep -vE "$ALLOWED" >"$T/complaints"; then
     result 1 "the daemon had nothing to complain of"

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A layer of whose changes nobody tells (here: one that lies on FUSE itself): every lookup looks.
+. "$(dirname "$0")/lib.sh"
+
+L=.ai/tools/base/.ai/knowledge
+mkdir -p "$P/$L/d" "$T/p2/.ai/tools" "$T/mnt2"
+echo one >"$P/$L/one.md"
+echo one >"$P/$L/d/one.md"
+mount_rye devmode
+K=$T/mnt2
+USER_SPACE='' "$RYEFS" "$T/p2" "$K" -o "userspace=$M/spaces/project/tools/base,system=$S,devmode" 2>"$T/said"
+ok "a user space on FUSE" test -r "$K/README.md"
+trap 'fusermount3 -u -q -z "$K"; cleanup' EXIT
+
+is "its items" "$(ls "$K/knowledge" | tr '\n' ' ')" "d one.md "
+is "their text" "$(cat "$K/knowledge/one.md")" one
+exec 5<"$K/knowledge/one.md"
+echo two >"$P/$L/one.md"
+is "an edit shows at the next lookup" "$(cat "$K/knowledge/one.md")" two
+is "an open one keeps its text" "$(cat <&5)" one
+exec 5<&-
+not_ok "a name that is not there" test -e "$K/knowledge/two.md"
+echo new >"$P/$L/two.md"
+is "comes" "$(cat "$K/knowledge/two.md")" new
+is "and is listed" "$(ls "$K/knowledge" | tr '\n' ' ')" "d one.md two.md "
+echo new >"$P/$L/d/two.md"
+is "below as well" "$(ls "$K/knowledge/d" | tr '\n' ' ')" "one.md two.md "
+rm "$P/$L/one.md"
+errno "and goes" ENOENT cat "$K/knowledge/one.md"
+is "also from the listing" "$(ls "$K/knowledge" | tr '\n' ' ')" "d two.md "
+for i in 1 2 3 4 5; do
+  echo "round $i" >"$P/$L/two.md"
+  is "round $i" "$(cat "$K/knowledge/two.md")" "round $i"
+done
+ok "the second mount ends" fusermount3 -u "$K"
+finish
