@@ -81,10 +81,15 @@ same_file "and serves what is there" "$M/knowledge/storm/a.md" "$T/want"
 same_file "and what was always there" "$M/knowledge/good.md" "$T/truth/knowledge/good.md"
 is "no run of a killed writer is left" "$(fx_wait 5 no_naps 88 && echo none)" none
 is "every thread ended" "$(for t in "$M"/state/threads/*; do timeout 10 cat "$t/wait"; done | sort -u)" completed
-echo 2 >/proc/sys/vm/drop_caches 2>/dev/null
 alive() { [ "$(stat_of alive)" -lt 600 ]; }
-is "nodes were forgotten" "$(fx_wait 3 alive && echo yes || stat_of alive)" yes
-less() { [ "$(descriptors)" -le $((before + 12)) ]; }
-is "descriptors were closed" "$(fx_wait 5 less && echo yes || echo "$before, now $(descriptors)")" yes
+# warm interpreters and the registry have some; hundreds of runs leave none
+less() { [ "$(descriptors)" -le $((before + 60)) ]; }
+# files of spaces/ keep theirs as long as the kernel remembers them
+if (echo 2 >/proc/sys/vm/drop_caches) 2>/dev/null; then
+  is "nodes were forgotten" "$(fx_wait 3 alive && echo yes || stat_of alive)" yes
+  is "descriptors were closed" "$(fx_wait 5 less && echo yes || echo "$before, now $(descriptors)")" yes
+else
+  without "nodes and descriptors" "the kernel's caches cannot be dropped"
+fi
 fx_memory 200
 finish
