@@ -171,6 +171,17 @@ static size_t sources_of(const struct check *check, const char *path, struct see
 	return n;
 }
 
+/* A link that leads nowhere or out of the space is there as well: as an item that is refused. */
+static uint64_t link_stamp(const struct check *check, const char *path, bool *ret_there)
+{
+	int root = space_fd(&check->index->env.spaces->v[check->space]);
+	auto_close int fd = root < 0 ? -1 : io_open_beneath(root, path, O_PATH | O_NOFOLLOW);
+	struct stat st;
+
+	*ret_there = fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
+	return *ret_there ? walk_stamp(&st) : 0;
+}
+
 static void check_file(const struct check *check, const char *path, const struct seen *seen)
 {
 	const char *slash = strrchr(path, '/');
@@ -179,6 +190,8 @@ static void check_file(const struct check *check, const char *path, const struct
 	bool there;
 	uint64_t new = stamp_at(check, seen->path, &there);
 
+	if (!there)
+		new = link_stamp(check, seen->path, &there);
 	if (there && new &&new == seen->stamp)
 		return;
 	WITH_LOCK(&index->lock) {

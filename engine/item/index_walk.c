@@ -149,11 +149,9 @@ static mode_t mode_of(const struct walk_at *at, const char *name, unsigned char 
 {
 	struct stat st;
 
-	if (type == DT_REG || type == DT_DIR || type == DT_LNK)
+	if (type != DT_UNKNOWN)
 		return DTTOIF(type);
-	if (type != DT_UNKNOWN || fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return st.st_mode;
+	return fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode;
 }
 
 static void classify(const struct walk_at *at, const char *name, unsigned char type,
@@ -167,15 +165,18 @@ static void classify(const struct walk_at *at, const char *name, unsigned char t
 		return;
 	snprintf(path, sizeof(path), "%s/%s", at->path, name);
 	mode = mode_of(at, name, type);
+	if (!mode)
+		return; /* gone since it was seen */
 	ret->linked = S_ISLNK(mode);
 	if (ret->linked)
 		mode = target_mode(at, path);
 	ret->ext = walk_ext(at->kind, name);
-	if (S_ISDIR(mode))
-		ret->what = WALK_DIR;
-	else if (S_ISREG(mode) && ret->ext >= 0 &&
-		 (!maybe_data(at->kind, name) || has_header(at, path)))
-		ret->what = WALK_ITEM;
+	if (!S_ISDIR(mode) &&
+	    (ret->ext < 0 || (maybe_data(at->kind, name) && !has_header(at, path))))
+		return;
+	/* A FIFO, a device, a link that leaves the space: an item that is refused. Were it left
+	 * out, the one of the same id in a lower space would show in its place. */
+	ret->what = S_ISDIR(mode) ? WALK_DIR : WALK_ITEM;
 }
 
 void walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret)

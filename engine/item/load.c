@@ -197,18 +197,21 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 		  struct rye_err *err)
 {
 	struct located at = { .space = ask->space, .fd = -1, .unsigned_ok = ask->unsigned_ok };
-	const char *root = ask->space->root;
-	int fd = space_fd(ask->space), r = name_path(ask->kind, ask->path, &at, err);
+	int r = name_path(ask->kind, ask->path, &at, err);
+	struct stat st;
 
 	if (r < 0)
 		return r;
-	at.fd = fd < 0 ? -ENOENT : io_open_mounted(fd, ask->path, O_RDONLY);
-	if (at.fd == -EXDEV)
-		return rye_fail(err, RYE_DENIED,
-				"Symlink escape: %s/.ai/%s leads out of its space's .ai", root,
-				ask->path);
-	if (at.fd < 0)
-		return rye_fail_sys(err, -at.fd, "cannot open %s/.ai/%s", root, ask->path);
+	r = space_open_file(ask->space, ask->path, &at.fd, err);
+	if (r < 0)
+		return r;
+	if (!r && !fstatat(space_fd(ask->space), ask->path, &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISLNK(st.st_mode))
+		return rye_fail(err, RYE_DENIED, "%s/.ai/%s is a link that leads nowhere",
+				ask->space->root, ask->path);
+	if (!r)
+		return rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
+				    ask->path);
 	return load_located(env, ask->kind, &at, ret, err);
 }
 

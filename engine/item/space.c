@@ -283,8 +283,7 @@ static int refuse(const struct space *space, const char *path, int sys, struct r
 	return rye_fail_sys(err, sys, "cannot open %s/.ai/%s", space->root, path);
 }
 
-/* 1: found, its descriptor in *fd; 0: no such file; else an error. */
-static int try_open(const struct space *space, const char *path, int *fd, struct rye_err *err)
+int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err)
 {
 	int root = space_fd(space);
 	struct stat st;
@@ -347,7 +346,9 @@ static int locate_in(const struct space *space, const struct item_ask *ask, stru
 	for (size_t i = 0; exts[i]; i++) {
 		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind),
 				 ret->id, exts[i]);
-		int r = n < (int)sizeof(ret->path) ? try_open(space, ret->path, &ret->fd, err) : 0;
+		int r = n < (int)sizeof(ret->path) ?
+				space_open_file(space, ret->path, &ret->fd, err) :
+				0;
 
 		if (r < 0)
 			return r;

@@ -50,6 +50,12 @@ struct located {
 	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
 };
 
+/*
+ * Opens a regular file for reading. 1: its descriptor is in *fd; 0: no such file; negative: an
+ * error that names what it is instead (a FIFO, a link out of the space).
+ */
+int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err);
+
 struct item_ask;
 /*
  * Space by space, extension by extension; then the directory-tool alias (tools 1.3). An id that
