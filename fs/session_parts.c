@@ -187,4 +187,7 @@ void session_summary(struct front *front, const struct rye_counts *counts)
 	if (line)
 		fprintf(stderr, "ryefs: %s\n", line->data);
 	suggest_exclude(front);
+	if (front->answer_open)
+		journal_log(front->journal, RYE_LOG_INFO, "mount",
+			    "this kernel asks at every open: reading is slower");
 }
