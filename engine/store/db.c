@@ -7,6 +7,7 @@
 #include "store/db.h"
 
 #include "base/auto.h"
+#include "base/limits.h"
 
 #include <string.h>
 
@@ -57,6 +58,7 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 	    !distrust_schema(db->handle))
 		r = fail(db, "cannot open the database", err);
 	if (!r) {
+		sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
 		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
 		if (sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 				 NULL, NULL, NULL) != SQLITE_OK ||

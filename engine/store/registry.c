@@ -34,8 +34,8 @@ static const char *const terminal[] = { "completed", "completed_with_errors",
 #define TERMINAL_LIST \
 	"('completed','completed_with_errors','error','cancelled','killed','continued')"
 
-#define ROW_COLUMNS \
-	"thread_id, directive, status, created_at, updated_at, completed_at, pid, result"
+/* A result may be long: unasked for it is not even read, nor carried through a sort. */
+#define ROW_COLUMNS "thread_id, directive, status, created_at, updated_at, completed_at, pid"
 
 bool registry_terminal(const char *status)
 {
@@ -158,8 +158,8 @@ static int on_row(void *arg, sqlite3_stmt *row)
 	copy_column(row, 4, out.updated_at, sizeof(out.updated_at));
 	copy_column(row, 5, out.completed_at, sizeof(out.completed_at));
 	out.pid = sqlite3_column_int64(row, 6);
-	result = (const char *)sqlite3_column_text(row, 7);
-	if (walk->with_result && result)
+	result = walk->with_result ? (const char *)sqlite3_column_text(row, 7) : NULL;
+	if (result)
 		out.result = strdup(result);
 	walk->found = true;
 	return walk->fn(walk->arg, &out);
@@ -178,7 +178,10 @@ int registry_get(struct db *db, const char *id, bool with_result, struct registr
 	const struct db_value values[] = { DB_TEXT(id) };
 	int r = db_run(db,
 		       &(struct db_query){
-			       .sql = "SELECT " ROW_COLUMNS " FROM threads WHERE thread_id = ?1",
+			       .sql = with_result ? "SELECT " ROW_COLUMNS
+						    ", result FROM threads WHERE thread_id = ?1" :
+						    "SELECT " ROW_COLUMNS
+						    " FROM threads WHERE thread_id = ?1",
 			       .values = values,
 			       .n = ARRAY_SIZE(values),
 			       .fn = on_row,

@@ -128,9 +128,18 @@ static int listed(void *arg, const struct registry_row *row)
 	return 0;
 }
 
+/* The registry may come with a clone: what it names is listed only if it can be opened. */
+static bool is_there(int root, const char *id)
+{
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+
+	return dir >= 0;
+}
+
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err)
 {
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	auto_close int root = -1;
 	struct rye_err none = { 0 };
 	struct db *db;
 	int r = threads_registry(threads, false, &db, &none);
@@ -144,8 +153,9 @@ int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_
 			*err = none;
 		return r;
 	}
+	root = thread_root(threads->env.opt->project, false, NULL);
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		if (fn(arg, ids.data + at))
+		if (is_there(root, ids.data + at) && fn(arg, ids.data + at))
 			break;
 	return 0;
 }

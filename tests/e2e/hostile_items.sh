@@ -258,6 +258,53 @@ judge_forgeries() {
 
 # of the attacker's keys
 allow 'warning trust: project key file'
+# Nothing is written through a link that leads out, nor into another name of a file.
+judge_links() {
+  local verb
+  mkdir "$T/victim" && cp "$K/good.md" "$T/victim/good.md" && echo >>"$T/victim/good.md"
+  cp "$T/victim/good.md" "$T/want"
+  ln -s "$T/victim/good.md" "$K/linked.md"
+  ln -s "$T/victim" "$K/linkedir"
+  mkdir "$K/hard" && ln "$T/victim/good.md" "$K/hard/good.md" && sed -i 's/^category: ""/category: "hard"/' "$K/hard/good.md"
+  ln -f "$K/hard/good.md" "$T/victim/hard.md" && cp "$T/victim/hard.md" "$T/want2"
+  for verb in linked linkedir/good; do
+    fails "sign does not follow $verb" sh -c "echo '{\"item_id\":\"knowledge:$verb\"}' > '$M/sign'"
+  done
+  works "sign makes a file of its own" sh -c "echo '{\"item_id\":\"knowledge:hard/good\"}' > '$M/sign'"
+  same_file "and leaves the other name alone" "$T/victim/hard.md" "$T/want2"
+  ln -s "$T/victim" "$U/.ai/knowledge/deep"
+  fails "fetch copies through no link" sh -c "echo '{\"item_id\":\"knowledge:deep/er/note\",\"destination\":\"user\"}' > '$M/fetch'"
+  rm "$U/.ai/knowledge/deep"
+  rm -rf "$P/.ai/state" && ln -s "$T/victim" "$P/.ai/state"
+  fails "no thread is made through a link" sh -c "echo > '$M/tools/count/async'"
+  rm "$P/.ai/state" && mkdir "$P/.ai/state" && ln -s "$T/victim" "$P/.ai/state/threads"
+  fails "nor below one" sh -c "echo > '$M/tools/count/async'"
+  rm "$P/.ai/state/threads"
+  same_file "outside nothing has changed" "$T/victim/good.md" "$T/want"
+  is "and nothing has come" "$(ls "$T/victim")" $'good.md\nhard.md'
+}
+
+# A registry that came with a clone: names that want out, that are none, texts without end.
+judge_registry() {
+  local id
+  echo '{}' >"$M/tools/count/async" || bad "a thread is made"
+  id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/count/async")
+  timeout 10 cat "$M/state/threads/$id/wait" >/dev/null
+  mkdir -p "$P/.ai/state/threads/big"
+  "$PY" -I - "$P/.ai/state/threads/registry.db" <<'CODE' || bad "the registry is forged"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=5)
+ids = ["../../evil", "..", ".", "", "/etc/passwd", "a/../../b", "x\ny", "e\x1b[31m", "n" * 300, "deep/" * 200, "nul\0x", "big"]
+for name in ids:
+    db.execute("INSERT INTO threads (thread_id, directive, status, created_at, updated_at, pid, result) VALUES (?,?,?,?,?,?,?)",
+               (name, "tool:x", "completed", "2026", "2026", 1, "x" * (60000000 if name == "big" else 1)))
+db.commit()
+CODE
+  is "a forged registry is listed as far as it makes sense" "$(ls "$M/state/threads" 2>&1 | sort)" "$(printf '%s\n' "$id" big | sort)"
+  within 5 "ls -R of it ends" ls -R "$M/state"
+  is "facts of a forged row" "$(cat "$M/state/threads/big/status")" completed
+}
+
 fx_spaces
 no_files
 too_big
@@ -275,6 +322,8 @@ judge_bombs
 judge_schemas
 judge_names
 judge_forgeries
+judge_links
+judge_registry
 within 15 "grep -r comes to an end" grep -rs . "$M"
 is "grep -r found no secret" "$(grep -rsl 'SECRET\|root:x:0' "$M")" ""
 within 10 "ls -lR comes to an end" ls -lR "$M"
