@@ -74,8 +74,12 @@ static bool record_found(struct db *registry, int dir, const char *id)
 	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
 	status = json_str(reply, "status");
 	found = *status;
+	/* Whoever kills a thread writes its result first, the row last: we may come in between. */
 	if (found)
-		registry_finish(registry, id, strcmp(status, "error") ? "completed" : "error",
+		registry_finish(registry, id,
+				strcmp(status, "error")			      ? "completed" :
+				!strcmp(json_str(reply, "error"), KILLED_WHY) ? "killed" :
+										"error",
 				blob->data, NULL);
 	rye_blob_unref(blob);
 	return found;
