@@ -259,12 +259,16 @@ static int load_at(struct cache *cache, const struct index_item *item, struct lo
 	const struct item_env *env = cache->env.items;
 	char path[1100];
 	const struct path_ask ask = { &env->spaces->v[item->space], item->kind, path };
-	int r;
+	int r = 0;
 
 	if (!path_of(item, path, sizeof(path)))
 		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", item->id);
 	WITH_LOCK(&cache->lock)
 		cache->counts.loads++;
+	for (int i = 0; i < item->space && !r; i++)
+		r = space_barred(&env->spaces->v[i], item->kind, item->id, err);
+	if (r)
+		return r;
 	if (item->kind == RYE_CONFIG)
 		return load_config(cache, item, ret, err);
 	r = rye_load_path(env, &ask, &ret->item, err);

@@ -404,6 +404,18 @@ void tree_forget(struct index *index, struct node *node)
 		index->by_code[node->code]--;
 }
 
+void tree_forget_below(struct index *index, struct dir *dir, struct index_changes *out)
+{
+	for (uint32_t i = 0; i < dir->n_nodes; i++) {
+		struct node *node = dir->nodes[i];
+
+		tree_forget(index, node);
+		note_file(out, node, node->files->space, node->files->ext);
+	}
+	for (uint32_t i = 0; i < dir->n_dirs; i++)
+		tree_forget_below(index, dir->dirs[i], out);
+}
+
 static struct node *node_add(struct index *index, struct dir *dir, struct rye_span stem)
 {
 	struct node *node;

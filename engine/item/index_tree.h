@@ -108,6 +108,8 @@ bool tree_counts(const struct node *node);
 void tree_drop_docs(struct node *node);
 /* The verdict of before holds no longer. */
 void tree_forget(struct index *index, struct node *node);
+/* Of all items in it and beneath; no deeper than RYE_DEPTH_MAX. */
+void tree_forget_below(struct index *index, struct dir *dir, struct index_changes *out);
 void tree_drop(struct index *index, struct dir *dir, const struct tree_file *file,
 	       struct index_changes *out);
 

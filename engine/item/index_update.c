@@ -69,6 +69,19 @@ static void drop_dir(struct index *index, const struct spot *spot, const char *p
 		tree_place_drop(index, dir, spot->space, out);
 }
 
+/*
+ * A directory that comes or goes: a link that leads out refuses what lower spaces have in one of
+ * its name (space_barred), and whether it was one nobody remembers.
+ */
+static void forget_dir(struct index *index, const struct spot *spot, const char *path,
+		       struct index_changes *out)
+{
+	struct dir *dir = tree_dir(index, spot->kind, span_of(path));
+
+	if (dir && !tree_place(dir, spot->space))
+		tree_forget_below(index, dir, out);
+}
+
 static void put_item(struct index *index, struct dir *dir, const struct spot *spot,
 		     const struct walk_entry *entry, struct index_changes *out)
 {
@@ -96,8 +109,11 @@ static bool settle(struct index *index, const struct spot *spot, const struct wa
 	/* Without a place nobody has walked here: the walk of a parent is still to come. */
 	if (!dir || !tree_place(dir, spot->space))
 		return false;
-	if (entry->what != WALK_DIR && join(spot->dir, entry->name, path, sizeof(path)))
-		drop_dir(index, spot, path, out);
+	if (join(spot->dir, entry->name, path, sizeof(path))) {
+		if (entry->what != WALK_DIR)
+			drop_dir(index, spot, path, out);
+		forget_dir(index, spot, path, out);
+	}
 	if (entry->what == WALK_ITEM)
 		put_item(index, dir, spot, entry, out);
 	else
@@ -166,9 +182,12 @@ static void kind_arrived(struct index *index, int space, const char *name,
 	const struct walk_opt opt = { .space = space, .deep = true, .forget = true, .out = out };
 	enum rye_kind kind = kind_from_dir(span_of(name));
 
-	if (kind < RYE_KIND__MAX)
+	if (kind < RYE_KIND__MAX) {
 		WITH_LOCK(&index->tops[space].update)
 			walk_dir(index, kind, "", &opt);
+		WITH_LOCK(&index->lock)
+			tree_forget_below(index, index->roots[kind], out);
+	}
 	tree_note(out, space, RYE_KIND__MAX, name, NULL);
 }
 

@@ -198,17 +198,12 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 {
 	struct located at = { .space = ask->space, .fd = -1, .unsigned_ok = ask->unsigned_ok };
 	int r = name_path(ask->kind, ask->path, &at, err);
-	struct stat st;
 
 	if (r < 0)
 		return r;
 	r = space_open_file(ask->space, ask->path, &at.fd, err);
 	if (r < 0)
 		return r;
-	if (!r && !fstatat(space_fd(ask->space), ask->path, &st, AT_SYMLINK_NOFOLLOW) &&
-	    S_ISLNK(st.st_mode))
-		return rye_fail(err, RYE_DENIED, "%s/.ai/%s is a link that leads nowhere",
-				ask->space->root, ask->path);
 	if (!r)
 		return rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
 				    ask->path);

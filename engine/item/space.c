@@ -283,14 +283,27 @@ static int refuse(const struct space *space, const char *path, int sys, struct r
 	return rye_fail_sys(err, sys, "cannot open %s/.ai/%s", space->root, path);
 }
 
+/* What could not be found by following links: 0, or an error when it is a link itself. */
+static int refuse_link(const struct space *space, const char *path, struct rye_err *err)
+{
+	struct stat st;
+
+	if (fstatat(space_fd(space), path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	return rye_fail(err, RYE_DENIED, "%s/.ai/%s is a link that leads nowhere", space->root,
+			path);
+}
+
 int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err)
 {
 	int root = space_fd(space);
 	struct stat st;
 
-	*fd = root < 0 ? -ENOENT : io_open_mounted(root, path, O_RDONLY);
-	if (*fd == -ENOENT || *fd == -ENOTDIR || *fd == -ENAMETOOLONG)
+	if (root < 0)
 		return 0;
+	*fd = io_open_mounted(root, path, O_RDONLY);
+	if (*fd == -ENOENT || *fd == -ENOTDIR || *fd == -ENAMETOOLONG)
+		return refuse_link(space, path, err);
 	if (*fd < 0)
 		return refuse(space, path, -*fd, err);
 	memset(&st, 0, sizeof(st));
@@ -319,20 +332,39 @@ static bool has_other(const struct space *space, struct located *found, const ch
 	return false;
 }
 
-/* One question instead of one per extension, where a space has no such directory at all. */
-static bool lacks_directory(const struct space *space, enum rye_kind kind, const char *id)
+/* The directory that has the id's file, as the file itself would be opened: 0 or -errno. */
+static int try_directory(const struct space *space, enum rye_kind kind, const char *id)
 {
 	struct rye_span category = space_category(id);
 	char path[sizeof(((struct located *)0)->path)];
 	int n = snprintf(path, sizeof(path), "%s/%.*s", rye_kind_dir(kind), (int)category.len,
 			 category.ptr);
 	int root = space_fd(space);
-	/* As the files themselves are opened: a link that leads out is for try_open to refuse. */
-	int fd = root < 0 ? -ENOENT : io_open_beneath(root, path, O_PATH | O_DIRECTORY);
+	int fd = root < 0 ? -ENOENT : io_open_mounted(root, path, O_PATH | O_DIRECTORY);
 
 	if (fd >= 0)
 		close(fd);
-	return n < (int)sizeof(path) && (fd == -ENOENT || fd == -ENOTDIR);
+	return fd >= 0 || n >= (int)sizeof(path) ? 0 : fd;
+}
+
+/* One question instead of one per extension, where a space has no such directory at all. */
+static bool lacks_directory(const struct space *space, enum rye_kind kind, const char *id)
+{
+	int r = try_directory(space, kind, id);
+
+	return r == -ENOENT || r == -ENOTDIR;
+}
+
+int space_barred(const struct space *space, enum rye_kind kind, const char *id, struct rye_err *err)
+{
+	int r = try_directory(space, kind, id);
+	struct rye_span category = space_category(id);
+
+	if (r != -EXDEV && r != -ELOOP)
+		return 0;
+	return rye_fail(err, RYE_DENIED,
+			"Symlink escape: %s/.ai/%s/%.*s leads out of its space's .ai", space->root,
+			rye_kind_dir(kind), (int)category.len, category.ptr);
 }
 
 static int locate_in(const struct space *space, const struct item_ask *ask, struct located *ret,

@@ -52,9 +52,16 @@ struct located {
 
 /*
  * Opens a regular file for reading. 1: its descriptor is in *fd; 0: no such file; negative: an
- * error that names what it is instead (a FIFO, a link out of the space).
+ * error that names what it is instead (a FIFO, a link out of the space or to nowhere).
  */
 int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err);
+
+/*
+ * An error when the directory that would have the id's file is a link out of the space: then
+ * what a lower space has of that name is refused, too. The index does not see such links.
+ */
+int space_barred(const struct space *space, enum rye_kind kind, const char *id,
+		 struct rye_err *err);
 
 struct item_ask;
 /*
