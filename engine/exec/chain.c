@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BASH "rye/core/runtimes/bash/bash"
+
 static void warn(struct chain *chain, const char *text)
 {
 	if (!chain->warnings)
@@ -51,26 +53,56 @@ static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
 	return snprintf(ret, RYE_ID_MAX + 32, "rye/core/%s/%s", dir, id) < RYE_ID_MAX + 32;
 }
 
+/* An element of the system, in the place of what the last one names. */
+static int load_system(struct loader *loader, const char *name, struct chain_start *ret,
+		       struct chain *chain)
+{
+	const struct space *system = first_system(loader_env(loader));
+	const char *id = chain->v[chain->n - 1].meta.executor_id;
+	struct item_ask ask = { .kind = RYE_TOOL, .id = name, .from = system };
+	struct chain_start found;
+	struct rye_err err = { 0 };
+	char text[2 * RYE_ID_MAX + 100];
+
+	if (!system || loader_load(loader, &ask, &found.item, &found.ambiguous, &err))
+		return -1;
+	*ret = found;
+	snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
+	warn(chain, text);
+	return 0;
+}
+
 /* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
 static int load_alias(struct loader *loader, const char *id, struct chain_start *ret,
 		      struct chain *chain)
 {
-	char name[RYE_ID_MAX + 32], text[2 * RYE_ID_MAX + 100];
-	const struct space *system = first_system(loader_env(loader));
+	char name[RYE_ID_MAX + 32];
 
-	for (int i = 0; system && i < 2; i++) {
-		struct item_ask ask = { .kind = RYE_TOOL, .id = name, .from = system };
-		struct rye_err err = { 0 };
-
-		if (!alias_id(id, i, name))
-			continue;
-		if (loader_load(loader, &ask, &ret->item, &ret->ambiguous, &err) == 0) {
-			snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
-			warn(chain, text);
+	for (int i = 0; i < 2; i++)
+		if (alias_id(id, i, name) && load_system(loader, name, ret, chain) == 0)
 			return 0;
-		}
-	}
 	return -1;
+}
+
+static bool is_subprocess(const char *id)
+{
+	char name[RYE_ID_MAX + 32];
+	const struct prim *prim = prim_find(id);
+
+	if (!prim && alias_id(id, 1, name))
+		prim = prim_find(name);
+	return prim && prim->run == subprocess_run;
+}
+
+/* A shell tool with nothing for the primitive to start: bash is meant, with the file. */
+static bool wants_bash(const struct chain *chain)
+{
+	const struct link *tool = &chain->v[0];
+	const json_t *config = meta_get(tool->item, "config");
+
+	return chain->n == 1 && !strcmp(tool->item->ext, ".sh") &&
+	       is_subprocess(tool->meta.executor_id) && !json_object_get(config, "command") &&
+	       !json_object_get(config, "image");
 }
 
 static int load_next(struct loader *loader, struct chain *chain, struct chain_start *ret,
@@ -81,8 +113,11 @@ static int load_next(struct loader *loader, struct chain *chain, struct chain_st
 	struct item_ask ask = { .kind = RYE_TOOL,
 				.id = id,
 				.from = search_from(loader_env(loader), last->item) };
-	int r = loader_load(loader, &ask, &ret->item, &ret->ambiguous, err);
+	int r;
 
+	if (wants_bash(chain) && load_system(loader, BASH, ret, chain) == 0)
+		return 0;
+	r = loader_load(loader, &ask, &ret->item, &ret->ambiguous, err);
 	if (r == 0 || err->code != RYE_NOT_FOUND)
 		return r;
 	if (load_alias(loader, id, ret, chain) == 0)

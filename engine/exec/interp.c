@@ -163,6 +163,9 @@ char *interp_which(struct planner *planner, const char *name, struct rye_err *er
 		return NULL;
 	}
 	path = *name == '/' ? strdup(name) : env_which(name, env_get(&exec->base, "PATH"));
+	/* Many systems have no other name for it. */
+	if (!path && !strcmp(name, "python"))
+		path = which_system(exec, "python3");
 	if (!path) {
 		rye_fail(err, RYE_TOOL_FAILED,
 			 "Failed to spawn: %s: No such file or directory (os error 2)", name);

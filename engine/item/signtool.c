@@ -58,6 +58,14 @@ static bool same_name(const char *a, const char *b)
 	return *a == *b;
 }
 
+/* "a/c" in a/b/c: the first directories and the name, what lies between left out. */
+static bool shortens(const char *declared, const char *id)
+{
+	size_t n = (size_t)(space_stem(declared) - declared);
+
+	return n && !strncmp(declared, id, n) && same_name(declared + n, space_stem(id));
+}
+
 static void check_tool_id(const struct rye_item *item, struct sign_report *report)
 {
 	const json_t *value = meta_get(item, "tool_id");
@@ -72,7 +80,12 @@ static void check_tool_id(const struct rye_item *item, struct sign_report *repor
 	if (!id)
 		sign_tell(report->issues, "Field 'tool_id' must be a string, got %s",
 			  sign_type_name(value));
-	else if (!same_name(id, stem) && !same_name(id, item->id))
+	else if (same_name(id, stem) || same_name(id, item->id))
+		return;
+	else if (shortens(id, item->id))
+		sign_tell(report->warnings, "Field 'tool_id' value '%.200s' is short for '%s'", id,
+			  item->id);
+	else
 		sign_tell(report->issues, "Field 'tool_id' value '%.200s' must match filename '%s'",
 			  id, stem);
 }

@@ -197,6 +197,50 @@ static void runtimes_refuse_foreign_files(void **state)
 		   "{\"error\":\"rye/core/runtimes/python/function cannot run .sh files: t/a\"}");
 }
 
+/* The page's table gives shell tools to `subprocess`: without a command it is the file itself. */
+static void shell_through_subprocess(void **state)
+{
+	static const char *const names[] = { "subprocess", "rye/core/primitives/subprocess",
+					     "rye/core/primitives/execute" };
+	struct exec_place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+		buf_addf(&text, "# __executor_id__ = \"%s\"\ncat; echo \"$1\"\n", names[i]);
+		exec_sign(p->place.project, RYE_TOOL, "t/a.sh",
+			  (struct rye_span){ text.data, text.len });
+		exec_wants(
+			p, "{\"a\":1}",
+			"{\"data\":{\"stdout\":\"{\\\"a\\\": 1}--project-path\\n\"},\"chain\":["
+			"\"t/a\",\"rye/core/runtimes/bash/bash\",\"rye/core/primitives/execute\"]}");
+	}
+	exec_sign(p->place.project, RYE_TOOL, "t/a.sh",
+		  span_of("# executor_id: subprocess\n# config: {command: echo, args: [own]}\n"));
+	exec_wants(p, "{}",
+		   "{\"data\":{\"stdout\":\"own\\n\"},\"chain\":[\"t/a\","
+		   "\"rye/core/primitives/subprocess\"]}");
+}
+
+/* Where nothing is called python, python3 is meant. */
+static void python_by_its_older_name(void **state)
+{
+	struct exec_place *p = *state;
+	char *old = strdup(getenv("PATH"));
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	setenv("PATH", "/nonexistent", 1);
+	exec_place_open(p);
+	exec_yaml(p, "t/a.yaml", "subprocess",
+		  "config: {command: python, args: [-c, \"print(6 * 7)\"]}\n");
+	exec_wants(p, "{}", "{\"data\":{\"result\":42}}");
+	exec_yaml(p, "t/a.yaml", "subprocess", "config: {command: perl}\n");
+	exec_wants(p, "{}", "{\"error\":\"~Failed to spawn: perl: \"}");
+	setenv("PATH", old, 1);
+	free(old);
+}
+
 static void retries(void **state)
 {
 	struct exec_place *p = *state;
@@ -266,6 +310,8 @@ int main(void)
 		exec_test(results_are_compared),
 		exec_test(javascript),
 		exec_test(runtimes_refuse_foreign_files),
+		exec_test(shell_through_subprocess),
+		exec_test(python_by_its_older_name),
 		exec_test(retries),
 		exec_test(containers),
 	};

@@ -338,6 +338,17 @@ static const struct rule rules[] = {
 	  { NULL },
 	  "No tool_id; write tool_id: b-c" },
 	{ RYE_TOOL,
+	  "tools/a/b/c.yaml",
+	  "tool_id: a/c\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a/b\n"
+	  "description: d\n",
+	  { NULL },
+	  "Field 'tool_id' value 'a/c' is short for 'a/b/c'" },
+	{ RYE_TOOL,
+	  "tools/a/b/c.yaml",
+	  "tool_id: b/c\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a/b\n"
+	  "description: d\n",
+	  { "Field 'tool_id' value 'b/c' must match filename 'c'" } },
+	{ RYE_TOOL,
 	  "tools/a/b-c.yaml",
 	  "tool_id: other\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
 	  "description: d\n",
