@@ -46,7 +46,8 @@ DEFINE_AUTO(auto_closedir_, DIR *, closedir)
 DEFINE_AUTO(auto_fclose_, FILE *, fclose)
 
 #define auto_free __attribute__((cleanup(auto_free_)))
-#define auto_close __attribute__((cleanup(auto_close_)))
+/* An auto_close variable is often there only to be closed: it counts as used. */
+#define auto_close __attribute__((cleanup(auto_close_), unused))
 #define auto_dir __attribute__((cleanup(auto_closedir_)))
 #define auto_file __attribute__((cleanup(auto_fclose_)))
 

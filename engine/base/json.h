@@ -28,7 +28,9 @@ enum json_load_flags {
 json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye_err *err);
 /* Compact, insertion order, UTF-8; with a newline when `line`. */
 void json_put(struct rye_buf *buf, const json_t *value, bool line);
-struct rye_blob *json_blob(const json_t *value, bool pretty);
+/* Over many lines, two blanks a level, with a newline at the end. */
+void json_pretty(struct rye_buf *buf, const json_t *value);
+struct rye_blob *json_blob(const json_t *value, bool many_lines);
 
 /* "" and default when absent or of another type. Borrowed. */
 const char *json_str(const json_t *object, const char *key);

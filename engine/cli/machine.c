@@ -82,6 +82,16 @@ static void check_programs(struct findings *findings)
 	}
 }
 
+/* fusermount3 allows only what it finds there; a root made by debootstrap has none. */
+static void check_mtab(struct findings *findings)
+{
+	if (access("/etc/mtab", R_OK) != 0 && geteuid() != 0)
+		finding_add(findings,
+			    FINDING(BAD, "/etc/mtab",
+				    "ln -s ../proc/self/mounts /etc/mtab, as root"),
+			    "cannot be read, so fusermount3 unmounts nothing");
+}
+
 static void check_kernel(struct findings *findings)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_DIRECTORY,
@@ -143,6 +153,7 @@ void machine_check(struct findings *findings)
 {
 	check_fuse(findings);
 	check_programs(findings);
+	check_mtab(findings);
 	check_kernel(findings);
 	check_watches(findings);
 	check_environment(findings);

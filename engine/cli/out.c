@@ -53,13 +53,14 @@ static void out_cell(const char *text)
 
 void out_json(const json_t *value)
 {
-	bool person = isatty(STDOUT_FILENO);
-	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) |
-					       (person ? JSON_INDENT(2) : JSON_COMPACT));
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	if (text)
-		puts(text);
-	free(text);
+	if (isatty(STDOUT_FILENO))
+		json_pretty(&text, value);
+	else
+		json_put(&text, value, true);
+	if (!text.failed)
+		fwrite(text.data, 1, text.len, stdout);
 }
 
 void out_blob(FILE *to, const struct rye_blob *blob)

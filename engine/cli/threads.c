@@ -103,7 +103,7 @@ static void print_fact(const char *name, const char *text)
 static void print_facts(struct cli *cli, const char *id, json_t *all)
 {
 	const json_t *request = json_object_get(all, "request.json");
-	auto_free char *parameters = json_dumps(json_object_get(request, "parameters"), 0);
+	auto_buf struct rye_buf parameters = RYE_BUF_INIT;
 	struct rye_blob *output = NULL;
 	const char *name;
 	json_t *value;
@@ -112,8 +112,10 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 						  json_string_length(value) &&
 						  strcmp(name, "output"))
 		print_fact(name, json_string_value(value));
-	if (parameters)
-		print_fact("parameters", parameters);
+	if (json_object_get(request, "parameters")) {
+		json_put(&parameters, json_object_get(request, "parameters"), false);
+		print_fact("parameters", parameters.data);
+	}
 	if (rye_thread_file(cli->rye, id, "output", &output, NULL))
 		return;
 	puts("output:");

@@ -96,7 +96,6 @@ void sign_report_done(struct sign_report *report)
 
 void sign_tell(json_t *list, const char *format, ...)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char line[1200];
 	va_list args;
 

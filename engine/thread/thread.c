@@ -177,7 +177,7 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 		  struct launched *ret, struct rye_err *err)
 {
 	struct launched launched = { .pid = getpid() };
-	auto_close int dir = -1, lock = -1;
+	auto_close int dir = -1;
 	struct db *db;
 	int r;
 

@@ -181,6 +181,10 @@ errno_text() {
   esac
 }
 
+# What writing answers where no permission to write is shown: it stops all but root.
+NOWRITE=EACCES
+[ "$(id -u)" != 0 ] || NOWRITE=EROFS
+
 errno() {
   local text=$1 want
   want=$(errno_text "$2")

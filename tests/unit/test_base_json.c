@@ -86,6 +86,18 @@ static void floats(void **state)
 	number(NAN, "nan");
 }
 
+/* What a person reads is spelled as shortly as what is hashed. */
+static void pretty(void **state)
+{
+	auto_json json_t *value = json_parse(
+		span_of("{\"b\":0.2,\"a\":[1,\"\u00e9\\n\"],\"e\":{},\"f\":[]}"), 0, "text", NULL);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	json_pretty(&text, value);
+	assert_string_equal(text.data, "{\n  \"b\": 0.2,\n  \"a\": [\n    1,\n    \"\u00e9\\n\"\n"
+				       "  ],\n  \"e\": {},\n  \"f\": []\n}\n");
+}
+
 static void repr(const char *text, const char *want)
 {
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
@@ -200,9 +212,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(canonical_hash), cmocka_unit_test(canonical_forms),
-		cmocka_unit_test(floats),	  cmocka_unit_test(reprs),
-		cmocka_unit_test(strs),		  cmocka_unit_test(strict_parsing),
-		cmocka_unit_test(nul_and_noise),  cmocka_unit_test(accessors),
+		cmocka_unit_test(floats),	  cmocka_unit_test(pretty),
+		cmocka_unit_test(reprs),	  cmocka_unit_test(strs),
+		cmocka_unit_test(strict_parsing), cmocka_unit_test(nul_and_noise),
+		cmocka_unit_test(accessors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

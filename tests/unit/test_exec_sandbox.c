@@ -117,7 +117,6 @@ static void an_environment_of_its_own(void **state)
 static void programs_of_the_project(void **state)
 {
 	struct exec_place *p = *state;
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char path[300];
 	FILE *file;
 

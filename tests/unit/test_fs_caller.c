@@ -183,13 +183,17 @@ static int other_root(void)
 
 static void confined(void **state)
 {
-	static const struct {
+	const struct {
 		int (*prepare)(void);
 		const char *why;
 	} cases[] = {
-		{ no_new_privs, "no_new_privs" }, { filter, "seccomp" },
-		{ user_namespace, "user" },	  { net_namespace, "network" },
-		{ mount_namespace, "mount" },	  { other_root, "root directory" },
+		{ no_new_privs, "no_new_privs" },
+		/* only root may install a filter and keep the right to new privileges */
+		{ filter, getuid() ? "no_new_privs" : "seccomp" },
+		{ user_namespace, "user" },
+		{ net_namespace, "network" },
+		{ mount_namespace, "mount" },
+		{ other_root, "root directory" },
 	};
 	struct callers *callers = open_callers(false), *any = open_callers(true);
 

@@ -127,7 +127,7 @@ static void malformed_bindings(void **state)
 		"rye:full:1:" SIG "",
 		"rye:full:1:" SIG ":F" FP,
 		"rye:full:1:" SIG ":" FP "|a@b",
-		"rye:full:1::" FP,
+		("rye:full:1::" FP),
 	};
 	struct sig_rule rule = rule_of(RYE_TOOL, ".py");
 	char text[600];
