@@ -130,12 +130,18 @@ static void put_verdict(json_t *info, enum rye_kind kind, const struct subject *
 	set_text(info, "notice", v->notice);
 }
 
-/* Declared metadata; the text itself is what the other files are for. */
+/*
+ * Declared metadata; the text itself is what the other files are for. A YAML, TOML or JSON file
+ * is metadata throughout, kept under "data".
+ */
 static json_t *declared(const struct rye_item *item)
 {
 	static const char *const text[] = { "body", "content", "raw", "preamble" };
-	json_t *meta = json_copy(item->meta);
+	json_t *whole = json_object_get(item->meta, "data"), *meta;
 
+	if (json_object_size(item->meta) == 1 && json_is_object(whole))
+		return json_copy(whole);
+	meta = json_copy(item->meta);
 	for (size_t i = 0; meta && i < ARRAY_SIZE(text); i++)
 		json_object_del(meta, text[i]);
 	return meta;

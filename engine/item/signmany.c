@@ -223,6 +223,17 @@ static void batch_done(struct batch *batch)
 	key_wipe(&batch->key);
 }
 
+/* What one who signs should hear: what is covered for the first time, and every warning. */
+static void remarks(const json_t *reply, struct rye_buf *out)
+{
+	const json_t *warning;
+	size_t i;
+
+	buf_adds(out, json_str(reply, "newly_covered"));
+	json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+		buf_addf(out, "%s%s", out->len ? "; " : "", json_string_value(warning));
+}
+
 static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 {
 	const struct sign_ask ask = { .kind = kind,
@@ -231,6 +242,7 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	auto_free char *id = id_of(kind, path);
 	auto_free char *abspath = space_abspath(ask.space, path);
 	auto_json json_t *reply = NULL;
+	auto_buf struct rye_buf said = RYE_BUF_INIT;
 	struct rye_err why = { 0 };
 	struct rye_verdict verdict = { .kind = kind,
 				       .id = id,
@@ -239,7 +251,8 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 
 	sign_path(batch->env, &ask, path, &reply, &why);
 	verdict.code = why.code;
-	verdict.message = why.code == RYE_OK ? json_str(reply, "newly_covered") : why.msg;
+	remarks(reply, &said);
+	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
 	if (id && abspath)
 		batch->stop = batch->ask->fn(batch->ask->arg, &verdict, batch->done, batch->total);
