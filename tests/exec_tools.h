@@ -3,19 +3,29 @@
 /* exec_tools.h - signed tools as the conformance cases want them, and checking replies. */
 #include "exec_ask.h"
 
-/* Every member of want is in got with that value; a text "~x" wants x somewhere inside. */
+/*
+ * Every member of want is in got with that value. A text "~x" wants x somewhere inside, "^x" at
+ * the beginning; a member "=name" of want is exactly that value, "!name" must not be there.
+ */
 static inline bool exec_fits(const json_t *got, const json_t *want)
 {
-	const char *key, *text = json_string_value(want);
+	const char *key, *text = json_string_value(want), *said = json_string_value(got);
 	json_t *value;
 
 	if (text && *text == '~')
-		return json_is_string(got) && strstr(json_string_value(got), text + 1);
+		return said && strstr(said, text + 1);
+	if (text && *text == '^')
+		return said && !strncmp(said, text + 1, strlen(text + 1));
 	if (!json_is_object(want))
 		return json_equal(got, want);
 	json_object_foreach((json_t *)want, key, value)
 	{
-		if (!exec_fits(json_object_get(got, key), value))
+		const char mark = *key == '=' || *key == '!' ? *key : 0;
+		const json_t *member = json_object_get(got, key + !!mark);
+
+		if (mark == '!' ? !!member :
+		    mark	? !json_equal(member, value) :
+				  !exec_fits(member, value))
 			return false;
 	}
 	return json_is_object(got);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chains and their integrity: cases 57 to 74, 97 to 102 and 104 of the tool format (tools 12),
- * each test named by its numbers.
+ * T54 and T98 of the item format (items 10), each test named by its number.
  */
 #include "exec_tools.h"
 
@@ -32,10 +32,20 @@ static void tamper(const char *root, const char *file)
 	fclose(out);
 }
 
-static void case_57_58_no_executor(void **state)
+static void drop(const char *root, const char *file)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/.ai/%s", root, file);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void case_57_metadata_of_python(void **state)
 {
 	struct exec_place *p = *state;
 
+	exec_sign(p->place.project, RYE_TOOL, "t/a.py", span_of("x = (\n"));
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"^Cannot read tool metadata: \"}");
 	exec_sign(p->place.project, RYE_TOOL, "t/a.py",
 		  span_of("__version__: str = \"1.0.0\"\n__tool_type__ = \"python\"\n"
 			  "__executor_id__: str = \"rye/core/runtimes/python/function\"\n"
@@ -46,114 +56,210 @@ static void case_57_58_no_executor(void **state)
 		  span_of("__version__ = \"1.0.0\"\nif True:\n"
 			  "    __executor_id__ = \"rye/core/runtimes/python/function\"\n"));
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"Tool has no executor_id: t/a\"}");
-	exec_sign(p->place.project, RYE_TOOL, "t/a.py", span_of("x = (\n"));
-	exec_wants(p, "{}", "{\"error\":\"~Cannot read tool metadata: \"}");
-	for (int i = 0; i < 2; i++) {
-		char path[300];
+}
 
-		snprintf(path, sizeof(path), "%s/.ai/tools/t/a.py", p->place.project);
-		unlink(path);
-		exec_yaml(p, "t/a.yaml", i ? "null" : "\"\"", "");
-		exec_wants(p, "{}",
-			   "{\"error\":\"Tool has no executor_id: t/a\",\"chain\":[\"t/a\"]}");
+/* Null, missing, empty: all the same to who runs it, and a dry run says so too. */
+static void case_58_no_executor(void **state)
+{
+	static const char *const lines[] = { "executor_id: null\n", "", "executor_id: \"\"\n" };
+	static const char want[] = "{\"status\":\"error\",\"error\":\"Tool has no executor_id: "
+				   "t/a\",\"chain\":[\"t/a\"]}";
+	struct exec_place *p = *state;
+	char text[200];
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		auto_said struct exec_said said = { 0 };
+
+		snprintf(text, sizeof(text), "tool_type: script\ncategory: t\n%s", lines[i]);
+		exec_sign(p->place.project, RYE_TOOL, "t/a.yaml", span_of(text));
+		exec_wants(p, "{}", want);
+		said = exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"t/a\",\"dry_run\":true}");
+		exec_check(&said, want);
 	}
 }
 
-static void case_59_to_61_links(void **state)
+static void case_59_executor_not_found(void **state)
 {
 	struct exec_place *p = *state;
-	char file[40], next[40];
 
 	exec_yaml(p, "t/a.yaml", "t/nowhere", "");
-	exec_wants(p, "{}", "{\"error\":\"Executor not found: t/nowhere\",\"chain\":[\"t/a\"]}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Executor not found: t/nowhere\","
+		   "\"=chain\":[\"t/a\"]}");
+}
+
+static void case_60_cycle(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+
 	exec_yaml(p, "t/a.yaml", "t/b", "");
 	exec_yaml(p, "t/b.yaml", "t/a", "");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
-
-		exec_check(&said, "{\"error\":\"Circular dependency detected: t/a\"}");
-		assert_int_equal(said.code, RYE_CHAIN_LOOP);
-	}
+	said = exec_run(p, "t/a", "{}");
+	exec_check(&said, "{\"error\":\"Circular dependency detected: t/a\"}");
+	assert_int_equal(said.code, RYE_CHAIN_LOOP);
+	exec_said_done(&said);
 	exec_yaml(p, "t/a.yaml", "t/a", "");
 	exec_wants(p, "{}", "{\"error\":\"Circular dependency detected: t/a\"}");
+	said = exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"tool:t/a\",\"dry_run\":true}");
+	exec_check(&said, "{\"status\":\"error\",\"error\":\"Circular dependency detected: t/a\"}");
+}
+
+static void case_61_depth(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	char file[40], next[40];
+
 	for (int i = 0; i < 12; i++) {
 		snprintf(file, sizeof(file), "t/d%d.yaml", i);
 		snprintf(next, sizeof(next), i == 11 ? "rye/core/primitives/execute" : "t/d%d",
 			 i + 1);
 		exec_yaml(p, file, next, "config: {command: \"true\"}\n");
 	}
-	{
-		auto_said struct exec_said said = exec_run(p, "t/d0", "{}");
-
-		exec_check(&said, "{\"error\":\"~Chain too deep (max 10): t/d0. Possible\"}");
-	}
-	{
-		auto_said struct exec_said said = exec_run(p, "t/d3", "{}");
-
-		exec_check(&said, "{\"status\":\"success\"}");
-		assert_int_equal(json_array_size(json_object_get(said.reply, "chain")), 10);
-	}
+	said = exec_run(p, "t/d0", "{}");
+	exec_check(&said, "{\"status\":\"error\",\"error\":\"Chain too deep (max 10): t/d0. "
+			  "Possible circular dependency or excessive nesting.\"}");
+	exec_said_done(&said);
+	said = exec_run(p, "t/d3", "{}");
+	exec_check(&said, "{\"status\":\"success\"}");
+	assert_int_equal(json_array_size(json_object_get(said.reply, "chain")), 10);
+	exec_said_done(&said);
+	said = exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"tool:t/d3\",\"dry_run\":true}");
+	exec_check(&said, "{\"status\":\"validation_passed\","
+			  "\"metadata\":{\"validated_pair_count\":9}}");
 }
 
-static void case_62_to_65_integrity(void **state)
+static void case_62_unsigned_tool(void **state)
+{
+	struct exec_place *p = *state;
+
+	place_text(p->place.project, "tools/t/a.py", "def execute(p, q): return {}\n");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error_type\":\"integrity\",\"error\":\"^Unsigned "
+		   "item: /\",\"item_id\":\"t/a\"}");
+}
+
+static void case_63_tampered_tool(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	const char *error, *expected, *actual;
+
+	exec_function(p, "t/a.py", "return {}");
+	tamper(p->place.project, "tools/t/a.py");
+	said = exec_run(p, "t/a", "{}");
+	exec_check(&said, "{\"status\":\"error\",\"error_type\":\"integrity\","
+			  "\"error\":\"^Content modified since signing: /\"}");
+	error = json_str(said.reply, "error");
+	expected = strstr(error, "\n  Expected hash: ");
+	actual = strstr(error, "\n  Actual hash: ");
+	assert_true(expected && actual);
+	expected += strlen("\n  Expected hash: ");
+	actual += strlen("\n  Actual hash: ");
+	assert_int_equal(strspn(expected, "0123456789abcdef"), 16);
+	assert_int_equal(strspn(actual, "0123456789abcdef"), 16);
+	assert_true(!strncmp(expected + 16, "…\n", 4) && !strncmp(actual + 16, "…\n", 4));
+	assert_int_not_equal(strncmp(expected, actual, 16), 0);
+}
+
+static void unsigned_runtime(struct exec_place *p)
+{
+	exec_yaml(p, "t/a.yaml", "t/rt", "");
+	place_text(p->place.project, "tools/t/rt.yaml",
+		   "tool_type: runtime\nexecutor_id: rye/core/primitives/execute\n");
+}
+
+static void case_64_unsigned_runtime(void **state)
+{
+	struct exec_place *p = *state;
+
+	unsigned_runtime(p);
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"^Unsigned item: /\","
+		   "\"error_type\":\"integrity\",\"=chain\":[\"t/a\"]}");
+	exec_wants(p, "{}", "{\"error\":\"~/.ai/tools/t/rt.yaml\\n\"}");
+}
+
+static void case_65_unsigned_runtime_in_a_dry_run(void **state)
 {
 	struct exec_place *p = *state;
 	auto_said struct exec_said said = { 0 };
 
-	place_text(p->place.project, "tools/t/a.py", "def execute(p, q): return {}\n");
-	exec_wants(p, "{}",
-		   "{\"status\":\"error\",\"error_type\":\"integrity\",\"error\":\"~Unsigned "
-		   "item:\",\"item_id\":\"t/a\"}");
-	exec_function(p, "t/a.py", "return {}");
-	tamper(p->place.project, "tools/t/a.py");
-	exec_wants(p, "{}",
-		   "{\"error_type\":\"integrity\",\"error\":\"~Content modified since signing:\"}");
-	exec_yaml(p, "t/b.yaml", "t/rt", "");
-	place_text(p->place.project, "tools/t/rt.yaml",
-		   "tool_type: runtime\nexecutor_id: rye/core/primitives/execute\n");
-	said = exec_run(p, "t/b", "{}");
-	exec_check(&said, "{\"error\":\"~Unsigned item:\",\"error_type\":\"integrity\",\"chain\":"
-			  "[\"t/b\"]}");
-	exec_said_done(&said);
-	said = exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"tool:t/b\",\"dry_run\":true}");
-	exec_check(&said, "{\"status\":\"error\",\"error_type\":\"integrity\"}");
+	unsigned_runtime(p);
+	said = exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"tool:t/a\",\"dry_run\":true}");
+	exec_check(&said, "{\"status\":\"error\",\"error\":\"^Unsigned item: /\","
+			  "\"error_type\":\"integrity\"}");
 }
 
-static void case_66_67_shadow(void **state)
+static void shadow_python(struct exec_place *p)
+{
+	put(p, p->place.project, "rye/core/runtimes/python/function.yaml",
+	    "rye/core/primitives/execute", "config: {command: echo, args: [SHADOWED]}\n");
+}
+
+static void case_66_project_runtime_shadows(void **state)
 {
 	struct exec_place *p = *state;
 	auto_said struct exec_said said = { 0 };
 	const json_t *shadowed, *detail;
 
 	exec_function(p, "t/a.py", "return {'success': True}");
-	put(p, p->place.project, "rye/core/runtimes/python/function.yaml",
-	    "rye/core/primitives/execute", "config: {command: echo, args: [SHADOWED]}\n");
+	shadow_python(p);
 	said = exec_run(p, "t/a", "{}");
-	exec_check(&said, "{\"data\":{\"stdout\":\"SHADOWED\\n\"}}");
+	exec_check(&said, "{\"status\":\"success\",\"data\":{\"stdout\":\"SHADOWED\\n\"}}");
 	shadowed = json_object_get(json_object_get(said.reply, "metadata"), "shadowed");
+	assert_int_equal(json_array_size(shadowed), 1);
 	assert_string_equal(json_str(json_array_get(shadowed, 0), "item_id"),
 			    "rye/core/runtimes/python/function");
 	detail = json_object_get(said.reply, "chain_detail");
 	assert_string_equal(json_str(json_array_get(detail, 1), "space"), "project");
-	exec_said_done(&said);
-	/* a system tool is not affected */
+}
+
+static void case_67_system_tool_is_not_affected(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	const json_t *detail;
+
+	shadow_python(p);
 	exec_sign(p->place.system, RYE_TOOL, "sys/s.py",
 		  span_of("__executor_id__ = \"rye/core/runtimes/python/function\"\n"
 			  "__category__ = \"sys\"\n"
 			  "def execute(p, q):\n    return {'success': True, 'own': 1}\n"));
 	said = exec_run(p, "sys/s", "{}");
-	exec_check(&said, "{\"data\":{\"own\":1}}");
+	exec_check(&said, "{\"status\":\"success\",\"data\":{\"own\":1}}");
+	detail = json_object_get(said.reply, "chain_detail");
+	assert_string_equal(json_str(json_array_get(detail, 1), "space"), "system:bundle");
 }
 
-static void case_68_user_tool(void **state)
+/* A tool of user space never gets at the project's runtime. */
+static void executor_above(struct exec_place *p)
 {
-	struct exec_place *p = *state;
-
 	exec_sign(p->place.user, RYE_TOOL, "t/a.yaml",
 		  span_of("tool_type: script\nexecutor_id: t/rt\ncategory: t\n"));
 	put(p, p->place.project, "t/rt.yaml", "rye/core/primitives/execute",
 	    "config: {command: \"true\"}\n");
-	exec_wants(p, "{}", "{\"error\":\"Executor not found: t/rt\"}");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"Executor not found: t/rt\"}");
+}
+
+static void case_68_user_tool(void **state)
+{
+	executor_above(*state);
+}
+
+static void T54_no_executor_upwards(void **state)
+{
+	struct exec_place *p = *state;
+
+	executor_above(p);
+	/* from the project it is found */
+	exec_yaml(p, "t/b.yaml", "t/rt", "config: {command: \"true\"}\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/b", "{}");
+
+		exec_check(&said, "{\"status\":\"success\"}");
+	}
 }
 
 static void anchored(struct exec_place *p)
@@ -172,54 +278,114 @@ static void wants_main(struct exec_place *p, const char *want)
 	exec_check(&said, want);
 }
 
-static void case_69_to_71_anchor(void **state)
+static void case_69_anchored_helper(void **state)
 {
 	struct exec_place *p = *state;
-	char path[300];
 
 	anchored(p);
 	wants_main(p, "{\"status\":\"success\",\"data\":{\"v\":5}}");
 	wants_main(p, "{\"status\":\"success\",\"data\":{\"v\":5}}");
+}
+
+static void case_70_tampered_helper(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
+	tamper(p->place.project, "tools/anc/helper.py");
+	wants_main(p, "{\"status\":\"error\",\"error\":\"^Content modified since signing: /\"}");
+	wants_main(p, "{\"error\":\"~/.ai/tools/anc/helper.py\\n\"}");
+}
+
+static void case_71_unsigned_data(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
 	place_text(p->place.project, "tools/anc/data.json", "{}\n");
-	wants_main(p, "{\"error\":\"~data.json\",\"error_type\":\"integrity\"}");
-	snprintf(path, sizeof(path), "%s/.ai/tools/anc/data.json", p->place.project);
-	unlink(path);
-	/* an excluded directory is searched for code all the same: it could be imported */
+	wants_main(p, "{\"status\":\"error\",\"error\":\"^Unsigned item: /\","
+		      "\"error_type\":\"integrity\"}");
+	wants_main(p, "{\"error\":\"~/.ai/tools/anc/data.json\\n\"}");
+	drop(p->place.project, "tools/anc/data.json");
+	place_text(p->place.project, "tools/anc/deep/er/data.json", "{}\n");
+	wants_main(p, "{\"error\":\"~/anc/deep/er/data.json\\n\"}");
+}
+
+/* An excluded directory is searched for code all the same: it could be imported. */
+static void code_in_excluded_directories(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
 	place_text(p->place.project, "tools/anc/config/x.json", "{}\n");
 	wants_main(p, "{\"status\":\"success\"}");
 	place_text(p->place.project, "tools/anc/config/evil.py", "x = 1\n");
 	wants_main(p, "{\"error\":\"~evil.py\",\"error_type\":\"integrity\"}");
-	snprintf(path, sizeof(path), "%s/.ai/tools/anc/config/evil.py", p->place.project);
-	unlink(path);
-	tamper(p->place.project, "tools/anc/helper.py");
-	wants_main(p, "{\"error\":\"~Content modified since signing\"}");
-	wants_main(p, "{\"error\":\"~helper.py\"}");
 }
 
-static void case_72_73_symlinks(void **state)
+/* A link in the anchored directory to a target; the answer names link and target. */
+static void escapes(struct exec_place *p, const char *name, const char *target)
+{
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+	char link[300], real[400] = "";
+
+	snprintf(link, sizeof(link), "%s/.ai/tools/anc/%s", p->place.project, name);
+	assert_int_equal(symlink(target, link), 0);
+	assert_ptr_equal(realpath(link, real), real);
+	buf_addf(&want, "{\"status\":\"error\",\"error\":\"Symlink escape: %s resolves to %s\"}",
+		 link, real);
+	wants_main(p, want.data);
+	unlink(link);
+}
+
+static void case_72_link_out_of_the_anchor(void **state)
 {
 	struct exec_place *p = *state;
-	char link[300], to[300];
+	char to[300];
 
 	anchored(p);
 	place_text(p->place.project, "outside.py", "x = 1\n");
-	exec_sign(p->place.project, RYE_TOOL, "anc2/x.py", span_of("V = 6\n"));
-	snprintf(link, sizeof(link), "%s/.ai/tools/anc/x.py", p->place.project);
 	snprintf(to, sizeof(to), "%s/.ai/outside.py", p->place.project);
-	assert_int_equal(symlink(to, link), 0);
-	wants_main(p, "{\"error\":\"~Symlink escape: \"}");
-	unlink(link);
-	assert_int_equal(symlink("../anc2/x.py", link), 0);
-	wants_main(p, "{\"error\":\"~Symlink escape: \"}");
-	unlink(link);
-	/* a directory whose verification would be skipped under another name */
+	escapes(p, "x.py", to);
+	escapes(p, "y", "/usr");
+	wants_main(p, "{\"status\":\"success\"}");
+}
+
+static void case_73_link_to_a_name_that_begins_alike(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
+	exec_sign(p->place.project, RYE_TOOL, "anc2/x.py", span_of("V = 6\n"));
+	escapes(p, "x.py", "../anc2/x.py");
+}
+
+/* A directory whose verification would be skipped under another name. */
+static void link_to_an_excluded_directory(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
 	place_text(p->place.project, "tools/anc/.git/y.py", "x = 1\n");
-	snprintf(link, sizeof(link), "%s/.ai/tools/anc/y", p->place.project);
-	assert_int_equal(symlink(".git", link), 0);
-	wants_main(p, "{\"error\":\"~Symlink escape: \"}");
-	unlink(link);
-	assert_int_equal(symlink("/usr", link), 0);
-	wants_main(p, "{\"error\":\"~Symlink escape: \"}");
+	escapes(p, "y", ".git");
+}
+
+static void T98_what_lies_beside_an_anchored_tool(void **state)
+{
+	struct exec_place *p = *state;
+
+	anchored(p);
+	place_text(p->place.project, "tools/anc/stray.py", "x = 1\n");
+	wants_main(p, "{\"status\":\"error\",\"error\":\"^Unsigned item: /\"}");
+	wants_main(p, "{\"error\":\"~/.ai/tools/anc/stray.py\\n\"}");
+	drop(p->place.project, "tools/anc/stray.py");
+	escapes(p, "out.py", "/etc/hostname");
+	/* without the marker the tool is not anchored, and what lies there is not its business */
+	place_text(p->place.project, "tools/anc/stray.py", "x = 1\n");
+	drop(p->place.project, "tools/anc/__init__.py");
+	exec_python(p, "anc/main.py", "function",
+		    "def execute(p, q):\n    return {'success': True}\n");
+	wants_main(p, "{\"status\":\"success\"}");
 }
 
 static void case_74_environment(void **state)
@@ -260,7 +426,7 @@ static void config(const char *root, const char *file, const char *text)
 	place_text(root, path, text);
 }
 
-static void case_97_98_config(void **state)
+static void case_97_deep_merge(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -270,40 +436,68 @@ static void case_97_98_config(void **state)
 		p, "t/a.py", "function",
 		"CONFIG_RESOLVE = {'path': 'web/z.yaml', 'mode': 'deep_merge'}\n"
 		"def execute(p, q):\n    return {'success': True, 'got': p['resolved_config']}\n");
-	exec_wants(p, "{\"resolved_config\":1}",
-		   "{\"data\":{\"got\":{\"a\":{\"b\":2,\"c\":[1,2],\"d\":3},\"u\":1,\"c\":null}}}");
+	exec_wants(
+		p, "{\"resolved_config\":1}",
+		"{\"status\":\"success\",\"data\":{\"=got\":{\"a\":{\"b\":2,\"c\":[1,2],\"d\":3},"
+		"\"u\":1,\"c\":null}}}");
+}
+
+static void case_98_list_of_specs(void **state)
+{
+	struct exec_place *p = *state;
+
+	config(p->place.user, "web/z.yaml", "a: 2\nu: 1\n");
+	config(p->place.project, "web/z.yaml", "extends: keep\na: 1\n");
 	exec_python(
 		p, "t/a.py", "function",
 		"CONFIG_RESOLVE = [{'path': 'web/z.yaml', 'mode': 'first_match'},"
 		"{'path': 'web/none.yaml'}]\n"
 		"def execute(p, q):\n    return {'success': True, 'got': p['resolved_config']}\n");
-	config(p->place.project, "web/z.yaml", "extends: keep\na: 1\n");
 	exec_wants(p, "{}",
-		   "{\"data\":{\"got\":{\"web/z.yaml\":{\"extends\":\"keep\",\"a\":1},"
-		   "\"web/none.yaml\":{}}}}");
+		   "{\"status\":\"success\",\"data\":{\"=got\":{\"web/z.yaml\":{\"extends\":"
+		   "\"keep\",\"a\":1},\"web/none.yaml\":{}}}}");
+}
+
+static void config_stays_below_config(void **state)
+{
+	struct exec_place *p = *state;
+
 	exec_python(p, "t/a.py", "function",
 		    "CONFIG_RESOLVE = {'path': '../secret.yaml'}\ndef execute(p, q): return {}\n");
 	exec_wants(p, "{}", "{\"error\":\"~relative path below .ai/config\"}");
 }
 
-static void case_99_100_config(void **state)
+static void case_99_tampered_config(void **state)
 {
 	struct exec_place *p = *state;
 
 	exec_sign(p->place.project, RYE_CONFIG, "web/z.yaml", span_of("a: 1\n"));
+	exec_python(
+		p, "t/a.py", "function",
+		"CONFIG_RESOLVE = {'path': 'web/z.yaml'}\n"
+		"def execute(p, q):\n    return {'success': True, 'got': p['resolved_config']}\n");
+	exec_wants(p, "{}", "{\"data\":{\"=got\":{\"a\":1}}}");
 	tamper(p->place.project, "config/web/z.yaml");
-	exec_python(p, "t/a.py", "function",
-		    "CONFIG_RESOLVE = {'path': 'web/z.yaml'}\ndef execute(p, q): return {}\n");
-	exec_wants(p, "{}", "{\"error\":\"~Content modified\",\"error_type\":\"integrity\"}");
-	exec_wants(p, "{}", "{\"error\":\"~config/web/z.yaml\"}");
-	config(p->place.project, "execution/execution.yaml", "tools: {t/slow: {timeout: 0.5}}\n");
-	exec_function(p, "t/slow.py", "import time\ntime.sleep(20)");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/slow", "{}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"^Content modified since signing: /\","
+		   "\"error_type\":\"integrity\"}");
+	exec_wants(p, "{}", "{\"error\":\"~config/web/z.yaml\\n\"}");
+}
 
-		exec_check(&said, "{\"error\":\"Command timed out after 0.5 seconds\\n\"}");
-		assert_int_equal(said.code, RYE_TIMEOUT);
-	}
+static void case_100_limit_of_one_tool(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+
+	config(p->place.project, "execution/execution.yaml", "tools: {t/slow: {timeout: 1}}\n");
+	exec_function(p, "t/slow.py", "import time\ntime.sleep(20)");
+	said = exec_run(p, "t/slow", "{}");
+	exec_check(&said, "{\"status\":\"error\",\"error\":\"Command timed out after 1 "
+			  "seconds\\n\"}");
+	assert_int_equal(said.code, RYE_TIMEOUT);
+	/* the limit is that tool's alone */
+	exec_function(p, "t/a.py", "import time\ntime.sleep(1.3)\nreturn {'success': True}");
+	exec_wants(p, "{}", "{\"status\":\"success\"}");
 }
 
 static void case_101_new_override(void **state)
@@ -325,29 +519,34 @@ static void case_101_new_override(void **state)
 	exec_wants(p, "{}", "{\"error_type\":\"integrity\"}");
 }
 
-static void case_102_104_files(void **state)
+static void case_102_same_stem(void **state)
 {
 	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	const json_t *warnings;
 
 	exec_function(p, "t/a.py", "return {'success': True, 'which': 'py'}");
 	exec_shell(p, "t/a.yaml", "echo yaml", "");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+	said = exec_run(p, "t/a", "{}");
+	exec_check(&said, "{\"status\":\"success\",\"data\":{\"which\":\"py\"}}");
+	warnings = json_object_get(json_object_get(said.reply, "metadata"), "warnings");
+	assert_int_equal(json_array_size(warnings), 1);
+	assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "ambiguous"));
+	assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), ".yaml"));
+}
 
-		exec_check(&said, "{\"data\":{\"which\":\"py\"}}");
-		assert_non_null(strstr(
-			json_string_value(json_array_get(
-				json_object_get(json_object_get(said.reply, "metadata"), "warnings"),
-				0)),
-			"ambiguous"));
-	}
-	exec_sign(p->place.project, RYE_TOOL, "t/b.py",
-		  (struct rye_span){ "__executor_id__ = \"x\" # \xff\n", 26 });
-	{
-		auto_said struct exec_said said = exec_run(p, "t/b", "{}");
+static void case_104_no_utf8(void **state)
+{
+	static const char text[] = "__executor_id__ = \"x\" # \xff\n";
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
 
-		exec_check(&said, "{\"error\":\"~Not valid UTF-8: /\"}");
-	}
+	exec_sign(p->place.project, RYE_TOOL, "t/a.py",
+		  (struct rye_span){ text, sizeof(text) - 1 });
+	buf_addf(&want,
+		 "{\"status\":\"error\",\"error\":\"^Not valid UTF-8: %s/.ai/tools/t/a.py\"}",
+		 p->place.project);
+	exec_wants(p, "{}", want.data);
 }
 
 static void versions(void **state)
@@ -377,13 +576,38 @@ static void pairs_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(case_57_58_no_executor),  exec_test(case_59_to_61_links),
-		exec_test(case_62_to_65_integrity), exec_test(case_66_67_shadow),
-		exec_test(case_68_user_tool),	    exec_test(case_69_to_71_anchor),
-		exec_test(case_72_73_symlinks),	    exec_test(case_74_environment),
-		exec_test(case_97_98_config),	    exec_test(case_99_100_config),
-		exec_test(case_101_new_override),   exec_test(case_102_104_files),
-		exec_test(pairs_are_checked),	    cmocka_unit_test(versions),
+		exec_test(case_57_metadata_of_python),
+		exec_test(case_58_no_executor),
+		exec_test(case_59_executor_not_found),
+		exec_test(case_60_cycle),
+		exec_test(case_61_depth),
+		exec_test(case_62_unsigned_tool),
+		exec_test(case_63_tampered_tool),
+		exec_test(case_64_unsigned_runtime),
+		exec_test(case_65_unsigned_runtime_in_a_dry_run),
+		exec_test(case_66_project_runtime_shadows),
+		exec_test(case_67_system_tool_is_not_affected),
+		exec_test(case_68_user_tool),
+		exec_test(T54_no_executor_upwards),
+		exec_test(case_69_anchored_helper),
+		exec_test(case_70_tampered_helper),
+		exec_test(case_71_unsigned_data),
+		exec_test(code_in_excluded_directories),
+		exec_test(case_72_link_out_of_the_anchor),
+		exec_test(case_73_link_to_a_name_that_begins_alike),
+		exec_test(link_to_an_excluded_directory),
+		exec_test(T98_what_lies_beside_an_anchored_tool),
+		exec_test(case_74_environment),
+		exec_test(case_97_deep_merge),
+		exec_test(case_98_list_of_specs),
+		exec_test(config_stays_below_config),
+		exec_test(case_99_tampered_config),
+		exec_test(case_100_limit_of_one_tool),
+		exec_test(case_101_new_override),
+		exec_test(case_102_same_stem),
+		exec_test(case_104_no_utf8),
+		cmocka_unit_test(versions),
+		exec_test(pairs_are_checked),
 	};
 
 	/* for case 74; the engine looks at its environment when it is opened */

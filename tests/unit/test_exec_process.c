@@ -1,47 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process primitive end to end: cases 28 to 56 of the tool format (tools 12), each test
- * named by its numbers. Tools are signed YAML items in a private project.
+ * The process primitive end to end: cases 28 to 56 of the tool format (tools 12) and T79, T80,
+ * T86 and T96 of the item format (items 10), each test named by its number. Tools are signed
+ * YAML items in a private project.
  */
 #include "exec_tools.h"
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 static void shell(struct exec_place *p, const char *script)
 {
 	exec_shell(p, "t/a.yaml", script, "");
 }
 
-static void case_28_to_30_exit(void **state)
+static void case_28_exit_code(void **state)
 {
 	struct exec_place *p = *state;
 
 	shell(p, "echo out; echo err >&2; exit 3");
 	exec_wants(p, "{}",
 		   "{\"status\":\"error\",\"error\":\"err\\n\",\"item_id\":\"t/a\","
-		   "\"data\":{\"stdout\":\"out\\n\",\"stderr\":\"err\\n\",\"return_code\":3},"
+		   "\"=data\":{\"stdout\":\"out\\n\",\"stderr\":\"err\\n\",\"return_code\":3},"
 		   "\"chain\":[\"t/a\",\"rye/core/primitives/execute\"]}");
-	shell(p, "exit 1");
-	exec_wants(p, "{}", "{\"error\":\"Tool exited with code 1\"}");
-	shell(p, "kill -9 $$");
-	exec_wants(p, "{}",
-		   "{\"error\":\"Tool killed by signal 9\",\"data\":{\"return_code\":-1,"
-		   "\"signal\":9}}");
 }
 
-static void case_31_to_33_bytes(void **state)
+static void case_29_silent_exit(void **state)
+{
+	struct exec_place *p = *state;
+
+	shell(p, "exit 1");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Tool exited with code 1\","
+		   "\"data\":{\"return_code\":1}}");
+}
+
+static void case_30_signal(void **state)
+{
+	struct exec_place *p = *state;
+
+	shell(p, "kill -9 $$");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Tool killed by signal 9\","
+		   "\"data\":{\"return_code\":-1,\"signal\":9}}");
+}
+
+static void case_31_foreign_bytes(void **state)
 {
 	struct exec_place *p = *state;
 
 	shell(p, "printf '\\377\\376abc'");
 	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"stdout\":\"\\ufffd\\ufffdabc\"}}");
+}
+
+static void case_32_nul_byte(void **state)
+{
+	struct exec_place *p = *state;
+
 	shell(p, "printf 'a\\000b'");
-	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"a\\u0000b\"}}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"stdout\":\"a\\u0000b\"}}");
+}
+
+static void case_33_no_input(void **state)
+{
+	struct exec_place *p = *state;
+
 	shell(p, "cat; echo done");
-	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"done\\n\"}}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"stdout\":\"done\\n\"}}");
+	shell(p, "readlink /proc/self/fd/0");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"/dev/null\\n\"}}");
 }
 
 static void case_34_input(void **state)
@@ -50,114 +81,202 @@ static void case_34_input(void **state)
 
 	exec_shell(p, "t/a.yaml", "cat", "  input_data: \"{params_json}\"\n");
 	exec_wants(p, "{\"a\":{\"b\":[1,2.5,null,true]},\"u\":\"é€😀\"}",
-		   "{\"data\":{\"a\":{\"b\":[1,2.5,null,true]},\"u\":\"é€😀\"}}");
+		   "{\"=data\":{\"a\":{\"b\":[1,2.5,null,true]},\"u\":\"é€😀\"}}");
 }
 
-static void case_35_36_arguments(void **state)
+static void case_35_placeholders(void **state)
 {
 	struct exec_place *p = *state;
 	char want[300];
 
 	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
 		  "config:\n  command: printf\n  args: [\"%s|\", \"{name}\", \"${HOME}\", "
-		  "\"{missing}\", \"pre-{name}-post\", \"{n}\", \"${NOPE:-dd}\", \"${NOPE}\", "
-		  "\"{flag}\", \"{list}\", \"a{b{name}\"]\n");
-	snprintf(
-		want, sizeof(want),
-		"{\"data\":{\"stdout\":\"n|%s|{missing}|pre-n-post|5|dd||true|[1,\\\"x\\\"]|a{bn|\"}}",
-		getenv("HOME"));
-	exec_wants(p, "{\"name\":\"n\",\"n\":5,\"flag\":true,\"list\":[1,\"x\"]}", want);
-	/* what a caller sends is inserted, never read */
-	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
-		  "config:\n  command: printf\n  args: [\"%s|\", \"{name}\"]\n");
-	exec_wants(p, "{\"name\":\"${HOME} {project_path} $(id) {name}\"}",
-		   "{\"data\":{\"stdout\":\"${HOME} {project_path} $(id) {name}|\"}}");
+		  "\"{missing}\", \"pre-{name}-post\", \"${NOPE:-dd}\", \"${NOPE}\", "
+		  "\"a{b{name}\"]\n");
+	snprintf(want, sizeof(want),
+		 "{\"data\":{\"stdout\":\"n|%s|{missing}|pre-n-post|dd||a{bn|\"}}", getenv("HOME"));
+	exec_wants(p, "{\"name\":\"n\"}", want);
 }
 
-static void case_37_to_40_documents(void **state)
+static void case_36_values_that_are_no_text(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config:\n  command: printf\n  args: [\"%s|\", \"{n}\", \"{flag}\", \"{list}\", "
+		  "\"{none}\", \"x{n}\"]\n");
+	exec_wants(p, "{\"n\":5,\"flag\":true,\"list\":[1,\"x\"],\"none\":null}",
+		   "{\"data\":{\"stdout\":\"5|true|[1,\\\"x\\\"]||x5|\"}}");
+}
+
+static void case_37_number(void **state)
 {
 	struct exec_place *p = *state;
 
 	shell(p, "echo 5");
 	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"result\":5,\"stdout\":\"5\\n\"}}");
-	shell(p, "echo 0");
-	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"result\":0}}");
-	shell(p, "echo '{}'");
-	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"stdout\":\"{}\\n\"}}");
-	shell(p, "echo '{\"a\":1}{\"a\":2}'");
-	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"{\\\"a\\\":1}{\\\"a\\\":2}\\n\"}}");
-	shell(p, "printf '\\n \\t{\"a\":1}  \\n\\n'");
-	exec_wants(p, "{}", "{\"data\":{\"a\":1}}");
-	shell(p, "printf '\\357\\273\\277{\"a\":1}'");
-	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"\\ufeff{\\\"a\\\":1}\"}}");
 }
 
-static void case_41_42_whose_error(void **state)
+static void case_38_falsy_documents(void **state)
+{
+	struct exec_place *p = *state;
+
+	shell(p, "echo 0");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"result\":0,\"stdout\":\"0\\n\"}}");
+	shell(p, "echo '{}'");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"=data\":{\"stdout\":\"{}\\n\",\"stderr\":\"\","
+		   "\"return_code\":0}}");
+}
+
+static void case_39_two_documents(void **state)
+{
+	struct exec_place *p = *state;
+
+	shell(p, "echo '{\"a\":1}{\"a\":2}'");
+	exec_wants(
+		p, "{}",
+		"{\"status\":\"success\",\"=data\":{\"stdout\":\"{\\\"a\\\":1}{\\\"a\\\":2}\\n\","
+		"\"stderr\":\"\",\"return_code\":0}}");
+}
+
+static void case_40_around_the_document(void **state)
+{
+	struct exec_place *p = *state;
+
+	shell(p, "printf '\\n \\t{\"a\":1}  \\n\\n'");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"=data\":{\"a\":1}}");
+	shell(p, "printf '\\357\\273\\277{\"a\":1}'");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"=data\":{\"stdout\":\"\\ufeff{\\\"a\\\":1}\","
+		   "\"stderr\":\"\",\"return_code\":0}}");
+}
+
+static void case_41_stderr_before_error(void **state)
 {
 	struct exec_place *p = *state;
 
 	shell(p, "echo '{\"error\":\"e1\"}'; echo warn >&2; exit 1");
-	exec_wants(p, "{}", "{\"error\":\"warn\\n\",\"data\":{\"error\":\"e1\"}}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"warn\\n\",\"data\":{\"error\":\"e1\"}}");
+}
+
+static void case_42_error_of_the_document(void **state)
+{
+	struct exec_place *p = *state;
+
 	shell(p, "echo '{\"success\":false,\"error\":\"e1\"}'; echo warn >&2");
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"e1\"}");
 }
 
-static int64_t timed(struct exec_place *p, const char *json, const char *want)
-{
-	int64_t start = clock_ms();
+/* ---- time ---- */
 
-	exec_wants(p, json, want);
-	return clock_ms() - start;
+/* The call gives `want`, and that within the time; a busy machine may be late twice. */
+static void within(struct exec_place *p, int64_t ms, const char *json, const char *want)
+{
+	int64_t took = INT64_MAX;
+
+	for (int i = 0; i < 3 && took > ms; i++) {
+		int64_t start = clock_ms();
+
+		exec_wants(p, json, want);
+		took = clock_ms() - start;
+	}
+	if (took > ms)
+		fail_msg("%lld ms, wanted at most %lld", (long long)took, (long long)ms);
 }
 
-static void case_43_44_timeout(void **state)
+/* A number that the tool left in a file of the project. */
+static pid_t number_in(struct exec_place *p, const char *name)
+{
+	char path[300], text[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", p->place.project, name);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_true(atoi(text) > 0);
+	return atoi(text);
+}
+
+/* Nobody answers to pid (negative: a group); a busy machine's init takes its time to reap. */
+static void assert_dead(pid_t pid)
+{
+	for (int i = 0; i < 100 && kill(pid, 0) == 0; i++)
+		poll(NULL, 0, 20);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
+static void case_43_timeout(void **state)
 {
 	struct exec_place *p = *state;
 
 	shell(p, "sleep 30");
-	assert_true(timed(p, "{\"timeout\":1}",
-			  "{\"status\":\"error\",\"error\":\"Command timed out after 1 "
-			  "seconds\\n\",\"data\":{\"return_code\":-1}}") < 9000);
-	shell(p, "sleep 20 & echo started; wait");
-	assert_true(timed(p, "{\"timeout\":0.5}",
-			  "{\"error\":\"Command timed out after 0.5 seconds\\n\","
-			  "\"data\":{\"stdout\":\"started\\n\"}}") < 9000);
+	within(p, 3500, "{\"timeout\":1}",
+	       "{\"status\":\"error\",\"error\":\"Command timed out after 1 seconds\\n\","
+	       "\"data\":{\"return_code\":-1}}");
+	shell(p, "echo $$ >group; sleep 30 & sleep 30");
+	within(p, 3500, "{\"timeout\":1}",
+	       "{\"error\":\"Command timed out after 1 seconds\\n\",\"data\":{\"return_code\":-1}}");
+	assert_dead(-number_in(p, "group"));
 	/* deaf to SIGTERM, and so are its children: killed after the grace */
-	shell(p, "trap '' TERM; sleep 30 & echo $!; while :; do sleep 1; done");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{\"timeout\":1.5}");
-		const json_t *data = json_object_get(said.reply, "data");
-		pid_t child = atoi(json_str(data, "stdout"));
-
-		assert_int_equal(said.code, RYE_TIMEOUT);
-		assert_true(child > 0);
-		/* dead at once, but a busy machine's init takes its time to reap it */
-		for (int i = 0; i < 100 && kill(child, 0) == 0; i++)
-			poll(NULL, 0, 20);
-		assert_int_equal(kill(child, 0), -1);
-	}
+	shell(p, "trap '' TERM; echo $$ >group; sleep 30 & while :; do sleep 1; done");
+	exec_wants(p, "{\"timeout\":1}", "{\"error\":\"Command timed out after 1 seconds\\n\"}");
+	assert_dead(-number_in(p, "group"));
 }
 
-static void case_45_46_background(void **state)
+static void case_44_timeout_of_a_grandchild(void **state)
 {
 	struct exec_place *p = *state;
 
-	shell(p, "sleep 5 & echo started");
-	assert_true(timed(p, "{}",
-			  "{\"status\":\"success\",\"data\":{\"stdout\":\"started\\n\"},"
-			  "\"metadata\":{\"background_children\":1}}") < 2500);
-	shell(p, "setsid sleep 6 </dev/null >/dev/null 2>&1 & echo started");
-	assert_true(timed(p, "{}",
-			  "{\"data\":{\"stdout\":\"started\\n\"},"
-			  "\"metadata\":{\"background_children\":1}}") < 2500);
+	shell(p, "sleep 4 & echo started; wait");
+	within(p, 3500, "{\"timeout\":1}",
+	       "{\"status\":\"error\",\"error\":\"Command timed out after 1 seconds\\n\","
+	       "\"data\":{\"stdout\":\"started\\n\",\"return_code\":-1}}");
 }
 
-static void case_47_48_volume(void **state)
+static void case_45_background_holds_the_pipe(void **state)
 {
 	struct exec_place *p = *state;
-	auto_buf struct rye_buf big = RYE_BUF_INIT;
+
+	shell(p, "sleep 3 & echo started");
+	within(p, 500, "{}",
+	       "{\"status\":\"success\",\"data\":{\"stdout\":\"started\\n\"},"
+	       "\"metadata\":{\"background_children\":1}}");
+}
+
+static void case_46_daemon(void **state)
+{
+	struct exec_place *p = *state;
+	pid_t child;
+
+	shell(p, "setsid sleep 20 </dev/null >/dev/null 2>&1 & echo $! >child; echo started");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"stdout\":\"started\\n\"},"
+		   "\"metadata\":{\"background_children\":1}}");
+	child = number_in(p, "child");
+	assert_int_equal(kill(child, 0), 0);
+	kill(child, SIGKILL);
+}
+
+/* ---- volume ---- */
+
+#ifdef __SANITIZE_ADDRESS__
+#define MEMORY_LIMIT_KB (1 << 20) /* what is freed is kept a while */
+#else
+#define MEMORY_LIMIT_KB (100 << 10)
+#endif
+
+static void case_47_output_is_capped(void **state)
+{
+	struct exec_place *p = *state;
+	struct rusage before, after;
 
 	shell(p, "head -c 50000000 /dev/zero | tr '\\0' a");
+	getrusage(RUSAGE_SELF, &before);
 	{
 		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
 		const json_t *data = json_object_get(said.reply, "data");
@@ -166,14 +285,37 @@ static void case_47_48_volume(void **state)
 				  "\"stdout_bytes\":50000000}}");
 		assert_int_equal(json_string_length(json_object_get(data, "stdout")), 10 << 20);
 	}
-	exec_shell(p, "t/a.yaml", "wc -c", "  input_data: \"{params_json}\"\n");
-	buf_adds(&big, "{\"data\":\"");
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < MEMORY_LIMIT_KB);
+}
+
+static void big_parameter(struct rye_buf *big)
+{
+	buf_adds(big, "{\"data\":\"");
 	for (int i = 0; i < 300000; i++)
-		buf_adds(&big, "0123456789");
-	buf_adds(&big, "\"}");
-	exec_wants(p, big.data, "{\"data\":{\"result\":3000012}}");
-	/* a child that never reads, and one that answers before it has read */
-	shell(p, "exec true");
+		buf_adds(big, "0123456789");
+	buf_adds(big, "\"}");
+}
+
+static void case_48_long_input(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf big = RYE_BUF_INIT;
+
+	big_parameter(&big);
+	exec_shell(p, "t/a.yaml", "wc -c", "  input_data: \"{params_json}\"\n");
+	exec_wants(p, big.data, "{\"status\":\"success\",\"data\":{\"result\":3000012}}");
+}
+
+/* A child that never reads, and one that answers before it has read. */
+static void input_is_read_late_or_never(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf big = RYE_BUF_INIT;
+
+	big_parameter(&big);
+	exec_shell(p, "t/a.yaml", "exec true", "  input_data: \"{params_json}\"\n");
+	exec_wants(p, big.data, "{\"status\":\"success\"}");
 	exec_shell(p, "t/a.yaml", "head -c 2000000 /dev/zero | tr '\\0' x; cat | wc -c >&2",
 		   "  input_data: \"{params_json}\"\n");
 	exec_wants(p, big.data, "{\"data\":{\"stderr\":\"3000012\\n\"}}");
@@ -185,27 +327,42 @@ static void case_49_timeout_text(void **state)
 
 	shell(p, "echo fine");
 	exec_wants(p, "{\"timeout\":\"5\"}", "{\"status\":\"success\"}");
-	exec_wants(p, "{\"timeout\":\"x\"}", "{\"error\":\"~Invalid parameters: timeout\"}");
+	exec_wants(p, "{\"timeout\":\"x\"}", "{\"error\":\"^Invalid parameters: timeout\"}");
 	exec_wants(p, "{\"timeout\":0}",
 		   "{\"error\":\"Invalid parameters: timeout: must be > 0\"}");
+	shell(p, "sleep 20");
+	exec_wants(p, "{\"timeout\":\"0.5\"}",
+		   "{\"error\":\"Command timed out after 0.5 seconds\\n\"}");
 }
 
-static void case_50_51_no_start(void **state)
+static void case_50_failed_to_spawn(void **state)
 {
 	struct exec_place *p = *state;
 
 	exec_shell(p, "t/a.yaml", "echo", "  cwd: /nonexist\n");
 	exec_wants(p, "{}",
-		   "{\"error\":\"Failed to spawn: /nonexist: No such file or directory (os error "
-		   "2)\",\"data\":{\"return_code\":-1}}");
+		   "{\"status\":\"error\",\"error\":\"Failed to spawn: /nonexist: No such file or "
+		   "directory (os error 2)\",\"data\":{\"return_code\":-1}}");
 	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", "config:\n  command: /no/such\n");
-	exec_wants(
-		p, "{}",
-		"{\"error\":\"Failed to spawn: /no/such: No such file or directory (os error 2)\","
-		"\"data\":{\"return_code\":-1}}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Failed to spawn: /no/such: No such file or "
+		   "directory (os error 2)\",\"data\":{\"return_code\":-1}}");
+}
+
+static void case_51_no_command(void **state)
+{
+	struct exec_place *p = *state;
+
 	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", "");
 	exec_wants(p, "{\"command\":\"id\"}",
-		   "{\"error\":\"No command specified\",\"data\":{\"return_code\":-1}}");
+		   "{\"status\":\"error\",\"error\":\"No command specified\","
+		   "\"data\":{\"return_code\":-1}}");
+}
+
+static void short_names_of_primitives(void **state)
+{
+	struct exec_place *p = *state;
+
 	exec_yaml(p, "t/a.yaml", "subprocess", "config: {command: echo, args: [hi]}\n");
 	exec_wants(p, "{}",
 		   "{\"data\":{\"stdout\":\"hi\\n\"},\"chain\":[\"t/a\","
@@ -214,7 +371,7 @@ static void case_50_51_no_start(void **state)
 	exec_wants(p, "{}", "{\"error\":\"http_client is not available yet\"}");
 }
 
-static void case_52_53_fixed(void **state)
+static void case_52_fixed_params(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -223,6 +380,12 @@ static void case_52_53_fixed(void **state)
 	exec_wants(
 		p, "{\"k\":5,\"z\":2}",
 		"{\"data\":{\"stdout\":\"x{\\\"z\\\": 2, \\\"k\\\": 1, \\\"op\\\": \\\"x\\\"}\"}}");
+}
+
+static void case_53_params_key(void **state)
+{
+	struct exec_place *p = *state;
+
 	exec_shell(p, "t/a.yaml", "cat",
 		   "  input_data: \"x{params_json}\"\n  fixed_params: {k: 1}\n"
 		   "  params_key: params\n");
@@ -232,54 +395,200 @@ static void case_52_53_fixed(void **state)
 		"2}}\"}}");
 }
 
-static void case_54_to_56_bash(void **state)
+/* ---- bash ---- */
+
+static bool is_there(struct exec_place *p, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", p->place.project, name);
+	return access(path, F_OK) == 0;
+}
+
+static void case_54_command(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
+	exec_wants(p, "{\"command\":\"echo hi\"}",
+		   "{\"status\":\"success\",\"data\":{\"stdout\":\"hi\\n\"}}");
+	exec_wants(p, "{}", "{\"error\":\"~needs config.script or config.command\"}");
+}
+
+static void case_55_only_the_command_is_interpreted(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
+	exec_wants(p, "{\"command\":\"$(touch X)\",\"x\":\"$(touch Y)\"}",
+		   "{\"status\":\"success\"}");
+	assert_true(is_there(p, "X"));
+	assert_false(is_there(p, "Y"));
+}
+
+static void case_56_shell_tool(void **state)
 {
 	static const char script[] = "#!/bin/bash\n# __version__ = \"1.0.0\"\n"
 				     "# __tool_type__ = \"script\"\n# __category__ = \"t\"\n"
 				     "# __tool_description__ = \"says hi\"\necho hi\ncat\necho\n"
 				     "echo \"$1 $2 $RYE_PARAMS\"\n";
 	struct exec_place *p = *state;
-	char path[300];
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+	auto_said struct exec_said said = { 0 };
 
-	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
-	exec_wants(p, "{\"command\":\"echo hi\"}", "{\"data\":{\"stdout\":\"hi\\n\"}}");
-	exec_wants(p, "{\"command\":\"true\",\"x\":\"$(touch X)\"}", "{\"status\":\"success\"}");
-	snprintf(path, sizeof(path), "%s/X", p->place.project);
-	assert_int_equal(access(path, F_OK), -1);
-	exec_wants(p, "{}", "{\"error\":\"~needs config.script or config.command\"}");
+	exec_sign(p->place.project, RYE_TOOL, "t/a.sh", span_of("#!/bin/bash\necho hi\n"));
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"stdout\":\"hi\\n\"}}");
+	exec_sign(p->place.project, RYE_TOOL, "t/a.sh", span_of(script));
+	said = exec_run(p, "t/a", "{\"x\":\"y\"}");
+	buf_addf(&want, "hi\n{\"x\": \"y\"}\n--project-path %s {\"x\": \"y\"}\n", p->place.project);
+	assert_string_equal(said.output, want.data);
+}
+
+static void scripts_are_not_templates(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+	auto_said struct exec_said said = { 0 };
+
 	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash",
 		  "config: {script: \"echo {x} $0 $1 {project_path}\"}\n");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{\"x\":\"y\"}");
-		auto_buf struct rye_buf want = RYE_BUF_INIT;
+	said = exec_run(p, "t/a", "{\"x\":\"y\"}");
+	buf_addf(&want, "{x} %s/.ai/tools/t/a.yaml %s {project_path}\n", p->place.project,
+		 p->place.project);
+	assert_string_equal(said.output, want.data);
+}
 
-		buf_addf(&want, "{x} %s/.ai/tools/t/a.yaml %s {project_path}\n", p->place.project,
-			 p->place.project);
-		assert_string_equal(said.output, want.data);
-	}
-	snprintf(path, sizeof(path), "%s/.ai/tools/t/a.yaml", p->place.project);
-	unlink(path);
-	exec_sign(p->place.project, RYE_TOOL, "t/a.sh", span_of(script));
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{\"x\":\"y\"}");
-		auto_buf struct rye_buf want = RYE_BUF_INIT;
+/* ---- what items.md says of the same ---- */
 
-		buf_addf(&want, "hi\n{\"x\": \"y\"}\n--project-path %s {\"x\": \"y\"}\n",
-			 p->place.project);
-		assert_string_equal(said.output, want.data);
+/* What a caller sends is inserted, never read. */
+static void T79_parameters_are_data(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config:\n  command: printf\n  args: [\"%s|\", \"{name}\"]\n");
+	exec_wants(p, "{\"name\":\"${HOME} {project_path}\"}",
+		   "{\"=data\":{\"stdout\":\"${HOME} {project_path}|\",\"stderr\":\"\","
+		   "\"return_code\":0}}");
+	exec_wants(p, "{\"name\":\"$(id) {name}\"}", "{\"data\":{\"stdout\":\"$(id) {name}|\"}}");
+	exec_shell(p, "t/a.yaml", "cat", "  input_data: \"{params_json}\"\n");
+	exec_wants(p, "{\"v\":\"${HOME} {project_path}\"}",
+		   "{\"=data\":{\"v\":\"${HOME} {project_path}\"}}");
+}
+
+/* Their own names do not let parameters into the configuration: undeclared, declared. */
+static void T80_names_of_the_configuration(void **state)
+{
+	static const char echo[] = "  input_data: \"{params_json}\"\n  fixed_params: {k: 1}\n";
+	static const char given[] =
+		"{\"input_data\":\"HIJACK\",\"fixed_params\":{\"k\":2,\"evil\":3},\"cwd\":\"/\","
+		"\"timeout\":99,\"__x\":1,\"params_key\":\"p\"}";
+	static const char declared[] =
+		"config_schema:\n  type: object\n  properties:\n    input_data: {type: string}\n"
+		"    fixed_params: {type: object}\n    cwd: {type: string}\n"
+		"    timeout: {type: integer}\n    __x: {type: integer}\n"
+		"    params_key: {type: string}\n";
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf more = RYE_BUF_INIT, want = RYE_BUF_INIT;
+
+	exec_shell(p, "t/a.yaml", "cat", echo);
+	exec_wants(p, given,
+		   "{\"status\":\"success\",\"=data\":{\"input_data\":\"HIJACK\",\"k\":1}}");
+	buf_addf(&more, "%s%s", echo, declared);
+	exec_shell(p, "t/a.yaml", "cat", more.data);
+	exec_wants(p, given,
+		   "{\"status\":\"success\",\"=data\":{\"input_data\":\"HIJACK\","
+		   "\"fixed_params\":{\"k\":2,\"evil\":3},\"cwd\":\"/\",\"timeout\":99,\"__x\":1,"
+		   "\"params_key\":\"p\",\"k\":1}}");
+	exec_shell(p, "t/a.yaml", "pwd", declared);
+	buf_addf(&want, "{\"data\":{\"stdout\":\"%s\\n\"}}", p->place.project);
+	exec_wants(p, given, want.data);
+}
+
+/* What a tool prints with exit 0, and what comes of it. */
+static void T86_printed_values(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "printf words", "{\"status\":\"success\",\"=data\":{\"stdout\":\"words\","
+				  "\"stderr\":\"\",\"return_code\":0}}" },
+		{ "printf null", "{\"status\":\"success\",\"=data\":{\"stdout\":\"null\","
+				 "\"stderr\":\"\",\"return_code\":0}}" },
+		{ "printf '{}'", "{\"status\":\"success\",\"=data\":{\"stdout\":\"{}\","
+				 "\"stderr\":\"\",\"return_code\":0}}" },
+		{ "printf '[1]'", "{\"status\":\"success\",\"data\":{\"result\":[1]}}" },
+		{ "printf 5", "{\"status\":\"success\",\"data\":{\"result\":5}}" },
+		{ "printf '\"s\"'", "{\"status\":\"success\",\"data\":{\"result\":\"s\"}}" },
+		{ "printf '{\"success\": false}'",
+		  "{\"status\":\"error\",\"error\":\"Tool reported failure\","
+		  "\"=data\":{\"success\":false}}" },
+		{ "printf '{\"success\": \"no\"}'",
+		  "{\"status\":\"success\",\"=data\":{\"success\":\"no\"}}" },
+	};
+	struct exec_place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		shell(p, rows[i][0]);
+		exec_wants(p, "{}", rows[i][1]);
 	}
+}
+
+static void T96_parameters_are_no_script(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "config: {script: \"cat\"}\n");
+	exec_wants(p, "{\"v\":\"$(touch x)\"}",
+		   "{\"status\":\"success\",\"=data\":{\"v\":\"$(touch x)\"}}");
+	assert_false(is_there(p, "x"));
+	exec_sign(p->place.project, RYE_TOOL, "t/b.sh", span_of("#!/bin/bash\ncat\n"));
+	{
+		auto_said struct exec_said said = exec_run(p, "t/b", "{\"v\":\"$(touch x)\"}");
+
+		exec_check(&said, "{\"status\":\"success\",\"=data\":{\"v\":\"$(touch x)\"}}");
+	}
+	assert_false(is_there(p, "x"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(case_28_to_30_exit),	    exec_test(case_31_to_33_bytes),
-		exec_test(case_34_input),	    exec_test(case_35_36_arguments),
-		exec_test(case_37_to_40_documents), exec_test(case_41_42_whose_error),
-		exec_test(case_43_44_timeout),	    exec_test(case_45_46_background),
-		exec_test(case_47_48_volume),	    exec_test(case_49_timeout_text),
-		exec_test(case_50_51_no_start),	    exec_test(case_52_53_fixed),
-		exec_test(case_54_to_56_bash),
+		exec_test(case_28_exit_code),
+		exec_test(case_29_silent_exit),
+		exec_test(case_30_signal),
+		exec_test(case_31_foreign_bytes),
+		exec_test(case_32_nul_byte),
+		exec_test(case_33_no_input),
+		exec_test(case_34_input),
+		exec_test(case_35_placeholders),
+		exec_test(case_36_values_that_are_no_text),
+		exec_test(case_37_number),
+		exec_test(case_38_falsy_documents),
+		exec_test(case_39_two_documents),
+		exec_test(case_40_around_the_document),
+		exec_test(case_41_stderr_before_error),
+		exec_test(case_42_error_of_the_document),
+		exec_test(case_43_timeout),
+		exec_test(case_44_timeout_of_a_grandchild),
+		/* 46 first: what 45 leaves behind carries the number of a first run, too */
+		exec_test(case_46_daemon),
+		exec_test(case_45_background_holds_the_pipe),
+		exec_test(case_47_output_is_capped),
+		exec_test(case_48_long_input),
+		exec_test(input_is_read_late_or_never),
+		exec_test(case_49_timeout_text),
+		exec_test(case_50_failed_to_spawn),
+		exec_test(case_51_no_command),
+		exec_test(short_names_of_primitives),
+		exec_test(case_52_fixed_params),
+		exec_test(case_53_params_key),
+		exec_test(case_54_command),
+		exec_test(case_55_only_the_command_is_interpreted),
+		exec_test(case_56_shell_tool),
+		exec_test(scripts_are_not_templates),
+		exec_test(T79_parameters_are_data),
+		exec_test(T80_names_of_the_configuration),
+		exec_test(T86_printed_values),
+		exec_test(T96_parameters_are_no_script),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

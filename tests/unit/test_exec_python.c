@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python tools: cases 1 to 21 of the tool format (tools 12), each test named by its numbers.
+ * Python tools: cases 1 to 21 of the tool format (tools 12), each test named by its number.
  * Every case runs twice: with a process started for the call, and with a warm interpreter;
  * what a tool sees must not tell them apart.
  */
@@ -44,92 +44,148 @@ static void function(struct exec_place *p, const char *body)
 	exec_function(p, "t/a.py", body);
 }
 
-static void case_1_to_5_parameters(void **state)
+static void case_1_parameters(void **state)
 {
 	struct exec_place *p = *state;
 
 	function(p, "return {'success':True,'params':p}");
 	exec_wants(p, "{\"a\":1,\"s\":\"x\"}",
 		   "{\"status\":\"success\",\"type\":\"tool\",\"item_id\":\"t/a\","
-		   "\"data\":{\"params\":{\"a\":1,\"s\":\"x\"}},"
-		   "\"chain\":[\"t/a\",\"rye/core/runtimes/python/function\","
+		   "\"data\":{\"=params\":{\"a\":1,\"s\":\"x\"}},"
+		   "\"=chain\":[\"t/a\",\"rye/core/runtimes/python/function\","
 		   "\"rye/core/primitives/execute\"],"
 		   "\"metadata\":{\"canonical_ref\":\"tool:t/a\"}}");
-	exec_wants(p,
-		   "{\"timeout\":9,\"cwd\":\"/x\",\"env\":{},\"server\":1,\"tool_name\":1,"
-		   "\"project_path\":1,\"__d\":1,\"command\":\"c\",\"args\":[1]}",
-		   "{\"data\":{\"params\":{\"command\":\"c\",\"args\":[1]}}}");
-	exec_wants(p, "{\"input_data\":\"{\\\"hij\\\":1}\"}",
-		   "{\"data\":{\"params\":{\"input_data\":\"{\\\"hij\\\":1}\"}}}");
-	exec_wants(p, "{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME ${lower}\"}",
-		   "{\"data\":{\"params\":{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME "
-		   "${lower}\"}}}");
-	exec_wants(p, "{\"a\":\"{project_path}\",\"b\":\"}{project_path}\",\"c\":\"{tool_path}\"}",
-		   "{\"data\":{\"params\":{\"a\":\"{project_path}\",\"b\":\"}{project_path}\","
-		   "\"c\":\"{tool_path}\"}}}");
 }
 
-static void case_2_declared_reserved(void **state)
+static void case_2_reserved_names(void **state)
 {
+	static const char given[] =
+		"{\"timeout\":9,\"cwd\":\"/x\",\"env\":{},\"server\":1,\"tool_name\":1,"
+		"\"project_path\":1,\"__d\":1,\"command\":\"c\",\"args\":[1]}";
 	struct exec_place *p = *state;
 
+	function(p, "return {'success':True,'params':p}");
+	exec_wants(p, given, "{\"data\":{\"=params\":{\"command\":\"c\",\"args\":[1]}}}");
 	exec_python(p, "t/a.py", "function",
 		    "CONFIG_SCHEMA = {'type':'object','properties':{'cwd':{'type':'string'},"
 		    "'timeout':{'type':'integer'}}}\n"
 		    "def execute(p, q):\n    return {'success':True,'params':p}\n");
-	exec_wants(p, "{\"timeout\":9,\"cwd\":\"/x\",\"env\":{}}",
-		   "{\"data\":{\"success\":true,\"params\":{\"timeout\":9,\"cwd\":\"/x\"}}}");
+	exec_wants(p, given,
+		   "{\"data\":{\"=params\":{\"timeout\":9,\"cwd\":\"/x\",\"command\":\"c\","
+		   "\"args\":[1]}}}");
 }
 
-static void case_6_to_9_values(void **state)
+static void case_3_input_data(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success':True,'params':p}");
+	exec_wants(p, "{\"input_data\":\"{\\\"hij\\\":1}\"}",
+		   "{\"data\":{\"=params\":{\"input_data\":\"{\\\"hij\\\":1}\"}}}");
+}
+
+static void case_4_environment_names(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success':True,'params':p}");
+	exec_wants(p, "{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME ${lower}\"}",
+		   "{\"data\":{\"=params\":{\"v\":\"${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME "
+		   "${lower}\"}}}");
+}
+
+static void case_5_braces(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success':True,'params':p}");
+	exec_wants(p, "{\"a\":\"{project_path}\",\"b\":\"}{project_path}\",\"c\":\"{tool_path}\"}",
+		   "{\"data\":{\"=params\":{\"a\":\"{project_path}\",\"b\":\"}{project_path}\","
+		   "\"c\":\"{tool_path}\"}}}");
+}
+
+static void case_6_none(void **state)
 {
 	struct exec_place *p = *state;
 
 	function(p, "return None");
 	exec_wants(p, "{}",
-		   "{\"status\":\"success\",\"data\":{\"stdout\":\"{}\\n\",\"stderr\":\"\","
+		   "{\"status\":\"success\",\"=data\":{\"stdout\":\"{}\\n\",\"stderr\":\"\","
 		   "\"return_code\":0}}");
+}
+
+static void case_7_list(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "return [1,2]");
 	exec_wants(p, "{}",
-		   "{\"status\":\"success\",\"data\":{\"result\":[1,2],\"stdout\":\"[1, 2]\\n\","
-		   "\"return_code\":0}}");
+		   "{\"status\":\"success\",\"!error\":0,\"data\":{\"result\":[1,2],"
+		   "\"stdout\":\"[1, 2]\\n\",\"return_code\":0}}");
+}
+
+static void case_8_empty_list(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "return []");
 	exec_wants(p, "{}",
 		   "{\"status\":\"success\",\"data\":{\"result\":[],\"stdout\":\"[]\\n\"}}");
-	function(p, "return 'hi'");
-	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"result\":\"hi\"}}");
 }
 
-static void case_10_to_12_streams(void **state)
+static void case_9_text(void **state)
 {
 	struct exec_place *p = *state;
-	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	function(p, "return 'hi'");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"!error\":0,\"data\":{\"result\":\"hi\"}}");
+}
+
+static void case_10_noise(void **state)
+{
+	struct exec_place *p = *state;
 
 	function(p, "print('noise')\nreturn {'success':True}");
 	exec_wants(p, "{}",
-		   "{\"status\":\"success\",\"data\":{\"stdout\":\"noise\\n{\\\"success\\\": "
-		   "true}\\n\"}}");
+		   "{\"status\":\"success\",\"=data\":{\"stdout\":\"noise\\n{\\\"success\\\": "
+		   "true}\\n\",\"stderr\":\"\",\"return_code\":0}}");
+}
+
+static void case_11_exception(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+	auto_said struct exec_said said = { 0 };
+	const char *error;
+
 	function(p, "raise ValueError('no')");
 	buf_addf(&want, "  File \"%s/.ai/tools/t/a.py\", line 10, in execute\n", p->place.project);
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
-		const char *error = json_str(said.reply, "error");
+	said = exec_run(p, "t/a", "{}");
+	error = json_str(said.reply, "error");
+	exec_check(&said, "{\"status\":\"error\",\"data\":{\"stdout\":\"\",\"return_code\":1},"
+			  "\"error\":\"^Traceback (most recent call last):\\n  File "
+			  "\\\"<string>\\\", line \"}");
+	exec_check(&said, "{\"error\":\"~ValueError: no\\n\"}");
+	assert_string_equal(json_str(json_object_get(said.reply, "data"), "stderr"), error);
+	assert_non_null(strstr(error, want.data));
+	/* the loader's frame and the tool's, nothing of ours */
+	assert_null(strstr(strstr(error, "<string>") + 1, "<string>"));
+}
 
-		exec_check(&said, "{\"status\":\"error\",\"data\":{\"stdout\":\"\","
-				  "\"return_code\":1},\"error\":\"~ValueError: no\\n\"}");
-		assert_int_equal(strncmp(error,
-					 "Traceback (most recent call last):\n  File "
-					 "\"<string>\", line ",
-					 55),
-				 0);
-		assert_non_null(strstr(error, want.data));
-		/* the loader's frame and the tool's, nothing of ours */
-		assert_null(strstr(strstr(error, "<string>") + 1, "<string>"));
-	}
+static void case_12_exit_after_the_answer(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "import sys\nprint('{\"success\": true}')\nsys.exit(3)");
 	exec_wants(p, "{}",
 		   "{\"status\":\"error\",\"error\":\"Tool exited with code 3\","
-		   "\"data\":{\"success\":true}}");
+		   "\"=data\":{\"success\":true}}");
+}
+
+static void other_exits(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "import sys\nsys.exit('words')");
 	exec_wants(p, "{}", "{\"error\":\"words\\n\",\"data\":{\"return_code\":1}}");
 	function(p, "import os\nos._exit(7)");
@@ -138,37 +194,83 @@ static void case_10_to_12_streams(void **state)
 	exec_wants(p, "{}", "{\"data\":{\"return_code\":-1,\"signal\":9}}");
 }
 
-static void case_13_to_17_success(void **state)
+static void case_13_success_false(void **state)
 {
 	struct exec_place *p = *state;
 
 	function(p, "return {'success': False, 'error': 'bad', 'x': 1}");
 	exec_wants(p, "{}",
-		   "{\"status\":\"error\",\"error\":\"bad\",\"data\":{\"success\":false,\"x\":1}}");
+		   "{\"status\":\"error\",\"error\":\"bad\","
+		   "\"=data\":{\"success\":false,\"error\":\"bad\",\"x\":1}}");
+}
+
+static void case_14_no_success(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "return {'x': 1}");
-	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"x\":1}}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"!error\":0,\"=data\":{\"x\":1},\"metadata\":{"
+		   "\"warnings\":[\"the result has no member \\\"success\\\"; it counts as success "
+		   "unless the exit status says no\"]}}");
+}
+
+static void case_15_success_none(void **state)
+{
+	struct exec_place *p = *state;
+
 	function(p, "return {'success': None}");
-	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"Tool reported failure\"}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Tool reported failure\","
+		   "\"=data\":{\"success\":null}}");
+}
+
+static void case_16_coroutine(void **state)
+{
+	struct exec_place *p = *state;
+
 	exec_python(p, "t/a.py", "function",
 		    "import asyncio\nasync def execute(p, q):\n"
 		    "    await asyncio.sleep(0)\n    return {'success': True, 'q': 1}\n");
-	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"q\":1}}");
-	exec_python(p, "t/a.py", "function", "def other(): pass\n");
-	exec_wants(p, "{}",
-		   "{\"status\":\"error\",\"error\":\"~No execute() in /\","
-		   "\"data\":{\"return_code\":1}}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"=data\":{\"success\":true,\"q\":1}}");
 }
 
-static void case_18_19_json_and_names(void **state)
+static void case_17_no_execute(void **state)
 {
 	struct exec_place *p = *state;
 	auto_buf struct rye_buf want = RYE_BUF_INIT;
 
+	exec_python(p, "t/a.py", "function", "def other(): pass\n");
+	buf_addf(&want,
+		 "{\"status\":\"error\",\"error\":\"No execute() in %s/.ai/tools/t/a.py\\n\","
+		 "\"data\":{\"return_code\":1}}",
+		 p->place.project);
+	exec_wants(p, "{}", want.data);
+}
+
+static void case_18_odd_values(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	const json_t *warnings;
+
 	function(p, "return {'success':True,'n':float('nan'),'i':[float('-inf')],'s':{1},"
 		    "'b':b'x','big':2**70,'text':'NaN \\ud800 é'}");
-	exec_wants(p, "{}",
-		   "{\"status\":\"success\",\"data\":{\"n\":null,\"i\":[null],\"s\":\"{1}\","
-		   "\"b\":\"b'x'\",\"big\":1.1805916207174113e21,\"text\":\"NaN \\ufffd é\"}}");
+	said = exec_run(p, "t/a", "{}");
+	exec_check(&said,
+		   "{\"status\":\"success\",\"=data\":{\"success\":true,\"n\":null,\"i\":[null],"
+		   "\"s\":\"{1}\",\"b\":\"b'x'\",\"big\":1.1805916207174113e21,"
+		   "\"text\":\"NaN \\ufffd é\"}}");
+	warnings = json_object_get(json_object_get(said.reply, "metadata"), "warnings");
+	assert_int_equal(json_array_size(warnings), 1);
+	assert_non_null(strstr(json_string_value(json_array_get(warnings, 0)), "NaN"));
+}
+
+static void case_19_name_and_argv(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
 	function(p, "import sys, os\n"
 		    "return {'success':True,'name':__name__,'argv':sys.argv,'q':q,"
 		    "'cwd':os.getcwd(),'main':sys.modules['__main__'].__name__,"
@@ -184,7 +286,7 @@ static void case_18_19_json_and_names(void **state)
 }
 
 /* What an ordinary exit does: threads joined, atexit, files of the module's own flushed. */
-static void case_19_exit(void **state)
+static void ordinary_exit(void **state)
 {
 	struct exec_place *p = *state;
 	char path[300], text[64] = "";
@@ -206,7 +308,7 @@ static void case_19_exit(void **state)
 	assert_string_equal(text, "thread atexit");
 }
 
-static void case_20_21_script(void **state)
+static void case_20_script(void **state)
 {
 	struct exec_place *p = *state;
 	auto_buf struct rye_buf want = RYE_BUF_INIT;
@@ -216,10 +318,17 @@ static void case_20_21_script(void **state)
 		    "print(json.dumps({'argv':sys.argv[1:],'in':json.load(sys.stdin),"
 		    "'n':__name__}))\n");
 	buf_addf(&want,
-		 "{\"data\":{\"argv\":[\"--project-path\",\"%s\"],\"in\":{\"a\":1},"
-		 "\"n\":\"__main__\"}}",
+		 "{\"status\":\"success\",\"=data\":{\"argv\":[\"--project-path\",\"%s\"],"
+		 "\"in\":{\"a\":1},\"n\":\"__main__\"}}",
 		 p->place.project);
 	exec_wants(p, "{\"a\":1}", want.data);
+}
+
+static void case_21_script_wants_params(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
 	exec_python(p, "t/a.py", "script",
 		    "import argparse, json\n"
 		    "def execute(params, project_path):\n"
@@ -230,7 +339,11 @@ static void case_20_21_script(void **state)
 		    "    parser.add_argument('--project-path', required=True)\n"
 		    "    args = parser.parse_args()\n"
 		    "    print(json.dumps(execute(json.loads(args.params), args.project_path)))\n");
-	exec_wants(p, "{\"a\":1}", "{\"status\":\"success\",\"data\":{\"got\":{\"a\":1}}}");
+	buf_addf(&want,
+		 "{\"status\":\"success\",\"=data\":{\"success\":true,\"got\":{\"a\":1},"
+		 "\"at\":\"%s\"}}",
+		 p->place.project);
+	exec_wants(p, "{\"a\":1}", want.data);
 }
 
 static void odd_modules(void **state)
@@ -245,7 +358,7 @@ static void odd_modules(void **state)
 	exec_wants(p, "{}", "{\"status\":\"error\",\"data\":{\"return_code\":1}}");
 }
 
-static void case_43_timeout_of_python(void **state)
+static void timeout_keeps_the_output(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -283,13 +396,36 @@ static void background_of_python(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		both(case_1_to_5_parameters), both(case_2_declared_reserved),
-		both(case_6_to_9_values),     both(case_10_to_12_streams),
-		both(case_13_to_17_success),  both(case_18_19_json_and_names),
-		both(case_19_exit),	      both(odd_modules),
-		exec_test(case_20_21_script), both(case_43_timeout_of_python),
-		both(state_is_not_shared),    both(background_of_python),
+		both(case_1_parameters),
+		both(case_2_reserved_names),
+		both(case_3_input_data),
+		both(case_4_environment_names),
+		both(case_5_braces),
+		both(case_6_none),
+		both(case_7_list),
+		both(case_8_empty_list),
+		both(case_9_text),
+		both(case_10_noise),
+		both(case_11_exception),
+		both(case_12_exit_after_the_answer),
+		both(other_exits),
+		both(case_13_success_false),
+		both(case_14_no_success),
+		both(case_15_success_none),
+		both(case_16_coroutine),
+		both(case_17_no_execute),
+		both(case_18_odd_values),
+		both(case_19_name_and_argv),
+		both(ordinary_exit),
+		exec_test(case_20_script),
+		exec_test(case_21_script_wants_params),
+		both(odd_modules),
+		both(timeout_keeps_the_output),
+		both(state_is_not_shared),
+		both(background_of_python),
 	};
 
+	/* for case 4: there to be leaked */
+	setenv("MYSECRET", "s", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
