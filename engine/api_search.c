@@ -19,13 +19,20 @@
 #define ITEM_KINDS (1u << RYE_DIRECTIVE | 1u << RYE_TOOL | 1u << RYE_KNOWLEDGE)
 #define ALL_SPACES (1u << RYE_PROJECT | 1u << RYE_USER | 1u << RYE_SYSTEM)
 
-static int run(struct rye *rye, const struct search_ask *ask, struct search_result *ret,
-	       struct rye_err *err)
+static struct search_env env_of(struct rye *rye, const _Atomic int *stop)
 {
-	const struct search_env env = { &rye->items, engine_index(rye), engine_threads() };
+	return (struct search_env){ .items = &rye->items,
+				    .index = engine_index(rye),
+				    .threads = engine_threads(),
+				    .texts_max = rye->search_texts,
+				    .stop = stop };
+}
 
+static int run(struct rye *rye, const struct search_env *env, const struct search_ask *ask,
+	       struct search_result *ret, struct rye_err *err)
+{
 	rye->searched_ms = clock_ms();
-	return search_run(&env, ask, ret, err);
+	return search_run(env, ask, ret, err);
 }
 
 int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err)
@@ -34,8 +41,9 @@ int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *e
 					.kinds = ITEM_KINDS,
 					.spaces = ALL_SPACES,
 					.prefix = "" };
+	const struct search_env env = env_of(rye, query->stop);
 	__attribute__((cleanup(search_done))) struct search_result result = { 0 };
-	int r = run(rye, &ask, &result, err);
+	int r = run(rye, &env, &ask, &result, err);
 
 	for (size_t i = 0; !r && i < result.n && i < query->limit; i++) {
 		const struct search_hit *from = &result.v[i];
@@ -215,15 +223,17 @@ static void arrange(struct rye *rye, const struct search_request *ask, struct se
 		sort_by_date(rye, result);
 }
 
-int api_search_reply(struct rye *rye, const json_t *request, json_t **ret, struct rye_err *err)
+int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **ret,
+		     struct rye_err *err)
 {
+	const struct search_env env = env_of(rye, from->stop);
 	__attribute__((cleanup(search_done))) struct search_result result = { 0 };
 	struct search_request ask;
 	json_t *rows;
-	int r = search_request_read(request, &ask, err);
+	int r = search_request_read(from->request, &ask, err);
 
 	if (!r)
-		r = run(rye, &ask.ask, &result, err);
+		r = run(rye, &env, &ask.ask, &result, err);
 	if (r)
 		return r;
 	arrange(rye, &ask, &result);

@@ -6,6 +6,7 @@
 #include "engine.h"
 
 /* The request as it came → the whole reply of items 6.2, a new reference. */
-int api_search_reply(struct rye *rye, const json_t *request, json_t **ret, struct rye_err *err);
+int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **ret,
+		     struct rye_err *err);
 
 #endif

@@ -284,6 +284,7 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	pthread_mutex_init(&rye->build, NULL);
 	pthread_mutex_init(&rye->lock, NULL);
 	rye->log = (struct log){ opt->log, opt->log_arg };
+	rye->search_texts = RYE_SEARCH_TEXTS;
 	r = copy_options(rye, opt) ? 0 : rye_fail(err, RYE_IO, "out of memory for the engine");
 	if (!r)
 		r = open_items(rye, err);

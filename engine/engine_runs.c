@@ -20,9 +20,9 @@ static void hook_touched(void *arg, int space, const char *path)
 	rye_touched(arg, space, path);
 }
 
-static int hook_search(void *arg, const json_t *request, json_t **ret, struct rye_err *err)
+static int hook_search(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err)
 {
-	return api_search_reply(arg, request, ret, err);
+	return api_search_reply(arg, ask, ret, err);
 }
 
 static bool hook_owner(void *arg, uint64_t run, char ref[1040])

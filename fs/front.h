@@ -19,6 +19,7 @@ struct callers;
 struct journal;
 struct notify;
 struct pass;
+struct searches;
 struct shelf;
 struct talks;
 struct waits;
@@ -31,6 +32,7 @@ struct front {
 	struct nodes *nodes;
 	struct notify *notify;
 	struct waits *waits; /* readers of state/threads/ID/wait */
+	struct searches *searches; /* who waits below search/ */
 	struct pass *pass;
 	struct shelf *shelf; /* unfinished directory listings */
 	struct journal *journal; /* .ryefs/log */

@@ -19,6 +19,7 @@
 #include "notify.h"
 #include "ops.h"
 #include "pass.h"
+#include "search_dir.h"
 #include "talk.h"
 #include "text.h"
 #include "threads_dir.h"
@@ -78,7 +79,7 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 		return -(int)err->code;
 	if (nodes_open(&front->nodes) || notify_open(front, &front->notify) ||
 	    shelf_open(&front->shelf) || pass_open(front, &front->pass) || threads_start(front) ||
-	    open_talks(front))
+	    searches_open(front, &front->searches) || open_talks(front))
 		return session_fail(err, "out of memory");
 	front->root = fixed_root(front);
 	if (!front->root)
@@ -128,6 +129,7 @@ void session_stop_parked(struct front *front)
 		return;
 	front->stopped = true;
 	threads_stop(front);
+	searches_stop(front->searches);
 	if (front->talks)
 		talks_close(front->talks);
 }
@@ -151,6 +153,7 @@ void session_parts_close(struct front *front)
 	shelf_close(front->shelf);
 	nodes_close(front->nodes);
 	threads_free(front);
+	searches_free(front->searches);
 	notify_free(front->notify);
 	if (front->talks)
 		talks_free(front->talks);

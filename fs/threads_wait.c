@@ -5,14 +5,14 @@
  * Owns the parked requests. stat never blocks: until the end the size is a fake page; a
  * GETATTR through a descriptor and a READ are parked, both, because some readers ask the size
  * first and some read first (no-open 4). One lock for all `wait` nodes of a mount; never held
- * across a reply or a call into the engine. An interrupted reader is looked at every 100 ms,
- * because the kernel says only once that some signal came, not which.
+ * across a reply or a call into the engine. Interrupted readers are looked after by a lookout.
  */
 #include "threads_part.h"
 
 #include "auto.h"
 #include "caller.h"
 #include "enter.h"
+#include "lookout.h"
 #include "proc.h"
 #include "reply.h"
 
@@ -21,13 +21,14 @@
 #include <string.h>
 
 #define FAKE_SIZE 4096
-#define LOOK_MS 100
 
 struct parked {
 	struct parked *next;
+	struct waits *waits;
 	fuse_req_t req;
 	pid_t tid;
-	bool read, interrupted;
+	_Atomic bool interrupted;
+	bool read;
 	size_t size;
 	off_t off;
 };
@@ -47,10 +48,8 @@ struct wait {
 
 struct waits {
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	pthread_t worker;
+	struct lookout *lookout;
 	struct wait *list;
-	bool interrupts, stopping;
 };
 
 /* Lock held; true: that was the last reference, free it outside. */
@@ -88,6 +87,7 @@ static void answer(struct parked *parked, const struct rye_blob *status, const s
 	while (parked) {
 		struct parked *next = parked->next;
 
+		fuse_req_interrupt_func(parked->req, NULL, NULL);
 		if (!status)
 			reply_errno(parked->req, EINTR);
 		else if (parked->read)
@@ -149,36 +149,39 @@ static void ask(struct wait *wait)
 		rye_call_unref(call);
 }
 
+/* In a FUSE thread that holds the request's lock: only leave word. */
 static void on_interrupt(fuse_req_t req, void *arg)
 {
-	struct wait *wait = arg;
+	struct parked *parked = arg;
 
-	WITH_LOCK(&wait->waits->lock) {
-		for (struct parked *p = wait->parked; p; p = p->next)
-			if (p->req == req)
-				p->interrupted = wait->waits->interrupts = true;
-		pthread_cond_signal(&wait->waits->changed);
-	}
+	parked->interrupted = true;
+	lookout_poke(parked->waits->lookout);
 }
 
 static void park(fuse_req_t req, struct node *node, const struct parked *what)
 {
 	struct wait *wait = node->data;
+	struct waits *waits = wait->waits;
 	struct parked *parked = malloc(sizeof(*parked));
 	struct rye_blob *status = NULL;
-	bool first = false;
+	bool first = false, late = false;
 
 	if (!parked) {
 		reply_errno(req, ENOMEM);
 		return;
 	}
 	*parked = *what;
+	parked->waits = waits;
 	parked->req = req;
 	parked->tid = fuse_req_ctx(req)->pid;
 	parked->next = NULL;
-	WITH_LOCK(&wait->waits->lock) {
+	/* Before queueing: from then on anybody may answer it. */
+	fuse_req_interrupt_func(req, on_interrupt, parked);
+	WITH_LOCK(&waits->lock) {
 		status = rye_blob_ref(wait->status);
 		if (!status) {
+			/* interrupted before it could be found */
+			late = parked->interrupted;
 			parked->next = wait->parked;
 			wait->parked = parked;
 			first = !wait->asked;
@@ -191,8 +194,8 @@ static void park(fuse_req_t req, struct node *node, const struct parked *what)
 		rye_blob_unref(status);
 		return;
 	}
-	/* After queueing: libfuse calls it at once when the interrupt came before. */
-	fuse_req_interrupt_func(req, on_interrupt, wait);
+	if (late)
+		lookout_poke(waits->lookout);
 	if (first)
 		ask(wait);
 }
@@ -279,14 +282,13 @@ int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct 
 	return 0;
 }
 
-/* ---- the worker ---- */
+/* ---- interrupted readers ---- */
 
 /* Lock held. Takes the readers out that a deadly signal has hit; says whether any is left. */
-static struct parked *take_killed(struct waits *waits)
+static struct parked *take_killed(struct waits *waits, bool *ret_left)
 {
 	struct parked *killed = NULL;
 
-	waits->interrupts = false;
 	for (struct wait *wait = waits->list; wait; wait = wait->next)
 		for (struct parked **at = &wait->parked; *at;) {
 			struct parked *p = *at;
@@ -297,55 +299,38 @@ static struct parked *take_killed(struct waits *waits)
 				killed = p;
 				continue;
 			}
-			waits->interrupts |= p->interrupted;
+			*ret_left |= p->interrupted;
 			at = &p->next;
 		}
 	return killed;
 }
 
-static void *work(void *arg)
+static bool look(void *arg)
 {
 	struct waits *waits = arg;
-	bool stop = false;
+	struct parked *killed = NULL;
+	bool left = false;
 
-	while (!stop) {
-		struct parked *killed = NULL;
-		struct timespec until;
-
-		WITH_LOCK(&waits->lock) {
-			while (!waits->stopping && !waits->interrupts)
-				pthread_cond_wait(&waits->changed, &waits->lock);
-			killed = take_killed(waits);
-			stop = waits->stopping;
-		}
-		answer(killed, NULL, NULL);
-		if (stop)
-			break;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		WITH_LOCK(&waits->lock)
-			if (waits->interrupts && !waits->stopping)
-				pthread_cond_timedwait(&waits->changed, &waits->lock, &until);
-	}
-	return NULL;
+	WITH_LOCK(&waits->lock)
+		killed = take_killed(waits, &left);
+	answer(killed, NULL, NULL);
+	return left;
 }
 
 int waits_open(struct waits **ret)
 {
 	struct waits *waits = calloc(1, sizeof(*waits));
+	int r;
 
 	if (!waits)
 		return -ENOMEM;
 	pthread_mutex_init(&waits->lock, NULL);
-	pthread_cond_init(&waits->changed, NULL);
-	if (pthread_create(&waits->worker, NULL, work, waits)) {
-		free(waits);
-		return -EAGAIN;
-	}
-	*ret = waits;
-	return 0;
+	r = lookout_open(look, waits, &waits->lookout);
+	if (r)
+		waits_free(waits);
+	else
+		*ret = waits;
+	return r;
 }
 
 void waits_stop(struct waits *waits)
@@ -354,8 +339,8 @@ void waits_stop(struct waits *waits)
 
 	if (!waits)
 		return;
+	lookout_stop(waits->lookout);
 	WITH_LOCK(&waits->lock) {
-		waits->stopping = true;
 		for (struct wait *wait = waits->list; wait; wait = wait->next)
 			while (wait->parked) {
 				struct parked *p = wait->parked;
@@ -364,9 +349,7 @@ void waits_stop(struct waits *waits)
 				p->next = parked;
 				parked = p;
 			}
-		pthread_cond_signal(&waits->changed);
 	}
-	pthread_join(waits->worker, NULL);
 	answer(parked, NULL, NULL);
 }
 
@@ -374,7 +357,7 @@ void waits_free(struct waits *waits)
 {
 	if (!waits)
 		return;
-	pthread_cond_destroy(&waits->changed);
+	lookout_free(waits->lookout);
 	pthread_mutex_destroy(&waits->lock);
 	free(waits);
 }

@@ -22,6 +22,9 @@
 #define RYE_QUERY_MAX 4096
 #define RYE_QUERY_TERMS 256
 #define RYE_QUERY_DEPTH 32
+/* Texts kept in memory for searching: some ten thousand items whole. Of what comes later only the
+ * fields are kept, and what may match is read again. */
+#define RYE_SEARCH_TEXTS (48u << 20)
 /* JSON nesting; jansson's parser would take 2 048, our walks are recursive on small stacks. */
 #define RYE_JSON_DEPTH 256
 /* YAML nodes after alias expansion: a "billion laughs" stops here. */

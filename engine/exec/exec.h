@@ -22,6 +22,11 @@ struct exec_detach {
 	struct rye_call *call; /* to watch for a cancel while waiting */
 };
 
+struct exec_search {
+	const json_t *request; /* as it came */
+	const _Atomic int *stop; /* not 0: give up; or NULL */
+};
+
 /*
  * What upper layers provide; a NULL function answers "not available". Called on workers of
  * the pool, which may wait. Replies are new references, without metadata.
@@ -35,8 +40,8 @@ struct exec_hooks {
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
 	/* The item a run of another layer (a thread's runner) was started for: "tool:a/b". */
 	bool (*owner)(void *arg, uint64_t run, char ref[1040]);
-	/* fetch by query: the request as it came → the whole reply of items 6.2. */
-	int (*search)(void *arg, const json_t *request, json_t **ret, struct rye_err *err);
+	/* fetch by query → the whole reply of items 6.2. */
+	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
 	/* A named secret, to be freed; NULL: there is none. */
 	char *(*secret)(void *arg, const char *name);
 	/* A file below a space's .ai was made (a copy): tell the index. */

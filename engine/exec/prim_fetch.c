@@ -241,12 +241,15 @@ static int by_id(struct run *run, struct rye_err *err)
 static int by_query(struct run *run, struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
+	const struct exec_search ask = { run->request.doc, &run->call->cancel };
 	auto_json json_t *found = NULL;
 	int r;
 
 	if (!hooks || !hooks->search)
 		return rye_fail(err, RYE_UNSUPPORTED, "search is not available here");
-	r = hooks->search(hooks->arg, run->request.doc, &found, err);
+	r = hooks->search(hooks->arg, &ask, &found, err);
+	if (r == -(int)RYE_CANCELLED && call_cancelled(run->call))
+		return rye_fail(err, call_cancelled(run->call), "the search was given up");
 	if (r)
 		return r;
 	run->reply.code = RYE_OK;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "item/meta.h"
 #include "item/query.h"
+#include "item/sieve.h"
 #include "item/space.h"
 
 #include <stddef.h>
@@ -74,6 +75,7 @@ static struct rye_span matched_preview(const struct rye_item *item)
 struct draft {
 	struct rye_buf text;
 	struct doc doc;
+	unsigned char *sieve; /* doc.sieve_len bytes, or NULL */
 };
 
 static void put_field(struct draft *draft, enum doc_field field, struct rye_span text)
@@ -111,6 +113,8 @@ static struct rye_blob *finish(struct draft *draft, const char *title, const cha
 	buf_add(text, title, strlen(title) + 1);
 	draft->doc.id = (uint32_t)text->len;
 	buf_add(text, id, strlen(id) + 1);
+	draft->doc.sieve = (uint32_t)text->len;
+	buf_add(text, (const char *)draft->sieve, draft->doc.sieve_len);
 	buf_add(&out, (const char *)&draft->doc, offsetof(struct doc, text));
 	buf_addspan(&out, (struct rye_span){ text->data, text->len });
 	out.failed |= text->failed;
@@ -118,25 +122,46 @@ static struct rye_blob *finish(struct draft *draft, const char *title, const cha
 	return buf_blob(&out);
 }
 
-struct rye_blob *doc_make(const struct rye_item *item)
+/* The body's part of the text, as it is or as a sieve of everything. */
+static void put_body(struct draft *draft, struct rye_span body, bool whole)
+{
+	size_t fields = draft->text.len, size;
+
+	if (body.len > DOC_BODY_MAX)
+		body.len = DOC_BODY_MAX;
+	query_lower(body, &draft->text);
+	size = sieve_size(draft->text.len);
+	if (whole || body.len <= size || draft->text.failed)
+		return;
+	draft->sieve = calloc(1, size);
+	if (!draft->sieve) {
+		draft->text.failed = true;
+		return;
+	}
+	sieve_fill(draft->sieve, size, (struct rye_span){ draft->text.data, draft->text.len });
+	draft->doc.sieve_len = (uint32_t)size;
+	draft->text.len = fields;
+}
+
+struct rye_blob *doc_make(const struct rye_item *item, bool whole)
 {
 	static const char *const names[] = { "name", NULL };
 	static const char *const about[] = { "description", "tool_description", NULL };
 	static const char *const titles[] = { "title", NULL };
 	const char *name = item->kind == RYE_TOOL ? "" : doc_text(item, names);
 	const char *title = doc_text(item, titles), *stem = space_stem(item->id);
-	struct rye_span body = item->body;
 	struct draft draft = { 0 };
+	struct rye_blob *doc;
 
 	put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
 	put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
 	put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
 	put_category(&draft, item);
 	put_field(&draft, DOC_PREVIEW, matched_preview(item));
-	if (body.len > DOC_BODY_MAX)
-		body.len = DOC_BODY_MAX;
-	query_lower(body, &draft.text);
-	return finish(&draft, *title ? title : *name ? name : stem, item->id);
+	put_body(&draft, item->body, whole);
+	doc = finish(&draft, *title ? title : *name ? name : stem, item->id);
+	free(draft.sieve);
+	return doc;
 }
 
 struct rye_blob *doc_refused(const char *id, enum rye_code code)

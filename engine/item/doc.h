@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doc.h: what a search looks at in one file: its fields and its text, lower-cased, in one
- * blob. Of a refused file only the names are there: nothing unverified is ever searched.
+ * blob; or, where memory is short, its fields and a sieve of the text (item/sieve.h). Of a
+ * refused file only the names are there: nothing unverified is ever searched.
  */
 #ifndef RYE_ITEM_DOC_H
 #define RYE_ITEM_DOC_H
@@ -12,7 +13,8 @@ enum doc_field { DOC_TITLE, DOC_NAME, DOC_DESCRIPTION, DOC_CATEGORY, DOC_PREVIEW
 
 struct doc {
 	uint32_t start[DOC_FIELD__MAX], len[DOC_FIELD__MAX]; /* in text */
-	uint32_t all; /* length of text: the fields, then the whole body */
+	uint32_t all; /* length of text: the fields, then the whole body, unless there is a sieve */
+	uint32_t sieve, sieve_len; /* offset; 0: the body is here */
 	uint32_t title; /* offset of the title as written, NUL-terminated */
 	uint32_t id; /* offset of the id, NUL-terminated */
 	uint8_t code; /* RYE_OK, or why the file is refused */
@@ -29,8 +31,13 @@ static inline struct rye_span doc_field(const struct doc *doc, enum doc_field fi
 	return (struct rye_span){ doc->text + doc->start[field], doc->len[field] };
 }
 
-/* NULL: out of memory. */
-struct rye_blob *doc_make(const struct rye_item *item);
+static inline struct rye_span doc_sieve(const struct doc *doc)
+{
+	return (struct rye_span){ doc->text + doc->sieve, doc->sieve_len };
+}
+
+/* whole: with the body, else its sieve. NULL: out of memory. */
+struct rye_blob *doc_make(const struct rye_item *item, bool whole);
 struct rye_blob *doc_refused(const char *id, enum rye_code code);
 
 /* A declared text, or "". `names`: alternatives, the first one wins, NULL at the end. */

@@ -122,6 +122,7 @@ static void keep(struct index *index, const struct index_doc *of, struct rye_blo
 		if (file->space != of->space || file->doc || strcmp(ext, of->ext) != 0)
 			continue;
 		file->doc = rye_blob_ref(doc);
+		index->doc_bytes += doc->len;
 		return;
 	}
 }
@@ -132,11 +133,20 @@ void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_
 		keep(index, of, doc);
 }
 
+size_t index_doc_bytes(struct index *index)
+{
+	size_t bytes = 0;
+
+	WITH_LOCK(&index->lock)
+		bytes = index->doc_bytes;
+	return bytes;
+}
+
 void index_drop_docs(struct index *index)
 {
 	WITH_LOCK(&index->lock) {
 		for (size_t i = 0; i < index->node_slots; i++)
 			for (struct node *node = index->nodes[i]; node; node = node->chain)
-				tree_drop_docs(node);
+				tree_drop_docs(index, node);
 	}
 }

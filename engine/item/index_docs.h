@@ -35,6 +35,7 @@ bool index_docs(struct index *index, const struct index_want *want, struct index
 void index_docs_done(struct index_docs *docs);
 /* Keeps a document made for `of` (a new reference is taken) unless the item has changed. */
 void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc);
+size_t index_doc_bytes(struct index *index); /* of all that are kept */
 void index_drop_docs(struct index *index);
 
 #endif

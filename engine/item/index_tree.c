@@ -384,18 +384,24 @@ bool tree_counts(const struct node *node)
 	       (dir->path[4] && dir->path[4] != '/');
 }
 
-void tree_drop_docs(struct node *node)
+static void drop_doc(struct index *index, struct file *file)
 {
-	for (struct file *file = node->files; file; file = file->next) {
-		rye_blob_unref(file->doc);
-		file->doc = NULL;
-	}
+	if (file->doc)
+		index->doc_bytes -= file->doc->len;
+	rye_blob_unref(file->doc);
+	file->doc = NULL;
+}
+
+void tree_drop_docs(struct index *index, struct node *node)
+{
+	for (struct file *file = node->files; file; file = file->next)
+		drop_doc(index, file);
 }
 
 void tree_forget(struct index *index, struct node *node)
 {
 	node->gen = ++index->gen;
-	tree_drop_docs(node);
+	tree_drop_docs(index, node);
 	if (!node->known)
 		return;
 	node->known = false;
@@ -538,7 +544,7 @@ void tree_drop(struct index *index, struct dir *dir, const struct tree_file *wha
 	note_file(out, node, what->space, what->ext);
 	gone = *at;
 	*at = gone->next;
-	rye_blob_unref(gone->doc);
+	drop_doc(index, gone);
 	free(gone);
 	dir->sorted = false;
 	if (node->files) {

@@ -82,6 +82,7 @@ struct index {
 	size_t n_dirs, dir_slots, n_nodes, node_slots; /* slots are powers of two */
 	uint64_t gen;
 	size_t known, by_code[RYE_CODE__MAX];
+	size_t doc_bytes; /* of all files' doc */
 	bool no_watches; /* told once that there are none left */
 	struct top tops[];
 };
@@ -105,7 +106,7 @@ void tree_stamp(struct index *index, const struct dir *dir, const struct tree_fi
 		uint64_t stamp);
 /* Does it count as an item for people? Key files do not. */
 bool tree_counts(const struct node *node);
-void tree_drop_docs(struct node *node);
+void tree_drop_docs(struct index *index, struct node *node);
 /* The verdict of before holds no longer. */
 void tree_forget(struct index *index, struct node *node);
 /* Of all items in it and beneath; no deeper than RYE_DEPTH_MAX. */

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "item/sieve.h"
 
 #include <ctype.h>
 
@@ -388,6 +389,55 @@ static bool match(const struct query *query, uint16_t at, struct rye_span text)
 bool query_match(const struct query *query, struct rye_span text)
 {
 	return match(query, query->root, text);
+}
+
+/* Each piece of a glob between its stars lies within one word. */
+static bool glob_may(const struct term *term, struct rye_span sieve)
+{
+	size_t at = 0;
+
+	while (at < term->len) {
+		size_t n = 0;
+
+		while (at + n < term->len && term->text[at + n] != '*')
+			n++;
+		if (!sieve_may(sieve, (struct rye_span){ term->text + at, n }))
+			return false;
+		at += n + 1;
+	}
+	return true;
+}
+
+static bool may(const struct query *query, uint16_t at, struct rye_span sieve)
+{
+	const struct term *term = &query->terms[at];
+
+	switch (term->sort) {
+	case TEXT:
+		return query->opt.fuzzy > 0 ||
+		       sieve_may(sieve, (struct rye_span){ term->text, term->len });
+	case GLOB:
+		return glob_may(term, sieve);
+	case AND:
+		return may(query, term->left, sieve) && may(query, term->right, sieve);
+	case OR:
+		return may(query, term->left, sieve) || may(query, term->right, sieve);
+	default:
+		return true;
+	}
+}
+
+bool query_may(const struct query *query, struct rye_span sieve)
+{
+	return may(query, query->root, sieve);
+}
+
+bool query_grows(const struct query *query)
+{
+	for (int i = 0; i < query->n; i++)
+		if (query->terms[i].sort == NOT)
+			return false;
+	return true;
 }
 
 /* Words as numbers: where each term was seen last, and how far these places are apart. */

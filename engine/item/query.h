@@ -25,6 +25,10 @@ void query_free(struct query *query); /* NULL is fine */
 bool query_empty(const struct query *query);
 /* text is lower-cased (query_lower). */
 bool query_match(const struct query *query, struct rye_span text);
+/* False: no text with this sieve (item/sieve.h) matches. */
+bool query_may(const struct query *query, struct rye_span sieve);
+/* Does a text that holds a matching one match as well? Not when there is a NOT. */
+bool query_grows(const struct query *query);
 /* Do all its terms stand together somewhere (opt.proximity)? True when nobody asked. */
 bool query_near(const struct query *query, struct rye_span text);
 

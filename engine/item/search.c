@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Searching: snapshot of the sources, documents for those that have none yet (several threads,
- * no lock), then one pass of substring search over texts that lie in memory. An item is found
- * when the query matches all of its text; its score says in which fields alone it matches.
+ * no lock), then one pass of substring search over texts that lie in memory, or are read again
+ * when their sieve lets the query through. An item is found when the query matches all of its
+ * text; its score says in which fields alone it matches.
  */
 #include "item/search.h"
 
@@ -28,35 +29,46 @@ struct making {
 	_Atomic size_t next;
 };
 
-static struct rye_blob *make(const struct search_env *env, const struct index_doc *of)
+static bool stopped(const struct search_env *env)
 {
-	const struct space *space = &env->items->spaces->v[of->space];
+	return env->stop && *env->stop;
+}
+
+static struct rye_blob *make(const struct search_env *env, const struct index_doc *of,
+			     const char *id, bool whole)
+{
+	const struct space *spaces = env->items->spaces->v;
 	auto_item struct rye_item *item = NULL;
 	struct rye_err err = { 0 };
 	char path[1100];
-	const struct path_ask ask = { space, (enum rye_kind)of->kind, path };
-	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), of->id, of->ext);
+	const struct path_ask ask = { &spaces[of->space], (enum rye_kind)of->kind, path };
+	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), id, of->ext), r = 0;
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return NULL;
-	if (rye_load_path(env->items, &ask, &item, &err))
-		return err.code == RYE_NOT_FOUND ? NULL : doc_refused(of->id, err.code);
-	return doc_make(item);
+	for (int i = 0; i < of->space && !r; i++)
+		r = space_barred(&spaces[i], ask.kind, id, &err);
+	if (!r)
+		r = rye_load_path(env->items, &ask, &item, &err);
+	if (r)
+		return err.code == RYE_NOT_FOUND ? NULL : doc_refused(id, err.code);
+	return doc_make(item, whole);
 }
 
 static void *make_some(void *arg)
 {
 	struct making *making = arg;
+	const struct search_env *env = making->env;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n) {
+	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !stopped(env)) {
 		struct index_doc *of = &making->docs->v[i];
 
 		if (of->doc)
 			continue;
-		of->doc = make(making->env, of);
+		of->doc = make(env, of, of->id, index_doc_bytes(env->index) < env->texts_max);
 		if (of->doc)
-			index_keep_doc(making->env->index, of, of->doc);
+			index_keep_doc(env->index, of, of->doc);
 	}
 	return NULL;
 }
@@ -151,6 +163,28 @@ struct matching {
 	_Atomic size_t next;
 };
 
+/* Without its body a document says "found", "not found", or that the item has to be read. */
+static double score_doc(const struct matching *m, const struct index_doc *of, const struct doc *doc)
+{
+	const struct query *query = m->query;
+	struct rye_blob *whole;
+	double found;
+
+	if (!doc->sieve_len || (m->ask->fields && !m->ask->opt.proximity))
+		return score(query, doc, m->ask->fields);
+	if (!m->ask->opt.proximity && query_grows(query)) {
+		found = score(query, doc, m->ask->fields);
+		if (found >= 0)
+			return found;
+	}
+	if (!query_may(query, doc_sieve(doc)))
+		return -1;
+	whole = make(m->env, of, doc->text + doc->id, true);
+	found = whole ? score(query, doc_of(whole), m->ask->fields) : -1;
+	rye_blob_unref(whole);
+	return found;
+}
+
 static void match_one(const struct matching *m, size_t i)
 {
 	const struct index_doc *of = &m->result->docs.v[i];
@@ -160,7 +194,7 @@ static void match_one(const struct matching *m, size_t i)
 	if (!wanted(m->env, m->ask, of))
 		return;
 	hit->doc = doc_of(of->doc);
-	hit->score = query_empty(m->query) ? 1 : score(m->query, hit->doc, m->ask->fields);
+	hit->score = query_empty(m->query) ? 1 : score_doc(m, of, hit->doc);
 }
 
 static void *match_some(void *arg)
@@ -169,7 +203,7 @@ static void *match_some(void *arg)
 	size_t n = m->result->docs.n, at;
 
 	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
-		for (size_t i = at; i < n && i < at + RUN; i++)
+		for (size_t i = at; i < n && i < at + RUN && !stopped(m->env); i++)
 			match_one(m, i);
 	return NULL;
 }
@@ -213,8 +247,12 @@ int search_run(const struct search_env *env, const struct search_ask *ask,
 		search_done(ret);
 		return rye_fail(err, RYE_IO, "out of memory");
 	}
-	match_all(&matching);
-	return 0;
+	if (!stopped(env))
+		match_all(&matching);
+	if (!stopped(env))
+		return 0;
+	search_done(ret);
+	return rye_fail(err, RYE_CANCELLED, "the search was given up");
 }
 
 void search_done(struct search_result *result)

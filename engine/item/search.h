@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search.h: ranked search over the texts of all verified items, in memory (items 6.2). The
- * first search makes the documents, later ones only look at them.
+ * search.h: ranked search over the texts of all verified items (items 6.2). The first search
+ * makes the documents, later ones only look at them; where not all texts have room in memory,
+ * those that may match are read and verified again. Not for threads that must not wait.
  */
 #ifndef RYE_ITEM_SEARCH_H
 #define RYE_ITEM_SEARCH_H
@@ -14,6 +15,8 @@ struct search_env {
 	const struct item_env *items;
 	struct index *index;
 	int threads; /* that make missing documents */
+	size_t texts_max; /* bytes of documents from which on they are made without the body */
+	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: nobody will */
 };
 
 struct search_ask {

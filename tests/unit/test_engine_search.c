@@ -6,6 +6,7 @@
 #include "item_place.h"
 
 #include "api_search.h"
+#include "item/index_docs.h"
 
 struct bench {
 	struct place place;
@@ -65,7 +66,7 @@ static json_t *ask(struct bench *b, const char *request, struct rye_err *err)
 
 	assert_non_null(doc);
 	*err = (struct rye_err){ 0 };
-	if (api_search_reply(b->rye, doc, &reply, err) == 0)
+	if (api_search_reply(b->rye, &(struct exec_search){ .request = doc }, &reply, err) == 0)
 		assert_non_null(reply);
 	return reply;
 }
@@ -237,11 +238,91 @@ static void hits(void **state)
 	done(&b);
 }
 
+/* An entry with a long body: the last words lie far behind the preview. */
+static void entry(const char *root, const char *id, const char *last)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char path[300];
+
+	buf_addf(&text, "```yaml\nname: %s\ntitle: T\nversion: \"1.0.0\"\n```\n", id);
+	for (int i = 0; i < 500; i++)
+		buf_addf(&text, "filler %d of %s, ", i * 7919, id);
+	buf_addf(&text, "\n%s\n", last);
+	buf_adds(&text, "");
+	snprintf(path, sizeof(path), "knowledge/%s.md", id);
+	place_text(root, path, text.data);
+}
+
+static void check_entries(struct bench *b)
+{
+	check(b, "{\"query\": \"Zebra\", \"scope\": \"knowledge\"}", "a 0.0476, b 0.0476");
+	check(b, "{\"query\": \"zebra NOT crossing\", \"scope\": \"knowledge\"}", "b 0.0476");
+	check(b, "{\"query\": \"\\\"zebra crossing\\\"\", \"scope\": \"knowledge\"}", "a 0.0476");
+	check(b, "{\"query\": \"cro*ing OR stripe?\", \"scope\": \"knowledge\"}", "a 0.0476");
+	check(b, "{\"query\": \"zebar\", \"scope\": \"knowledge\", \"fuzzy\": 2}",
+	      "a 0.0476, b 0.0476");
+	check(b, "{\"query\": \"zebra crossing\", \"scope\": \"knowledge\", \"proximity\": 2}",
+	      "a 0.0476");
+	check(b, "{\"query\": \"NOT zebra\", \"scope\": \"knowledge\"}", "c 1.0");
+	check(b, "{\"query\": \"zebra\", \"scope\": \"knowledge\", \"fields\": [\"title\"]}", "");
+	check(b, "{\"query\": \"quagga\", \"scope\": \"knowledge\"}", "");
+}
+
+/* The same is found whether texts lie in memory, are read again, or some of each. */
+static void short_of_memory(void **state)
+{
+	static const size_t rooms[] = { 48 << 20, 0, 12000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rooms); i++) {
+		struct bench b;
+		size_t bytes;
+
+		place_make(&b.place);
+		entry(b.place.project, "a", "A zebra crossing");
+		entry(b.place.project, "b", "A zebra");
+		entry(b.place.user, "c", "Nothing");
+		start(&b);
+		b.rye->search_texts = rooms[i];
+		check_entries(&b);
+		bytes = index_doc_bytes(b.rye->index);
+		assert_true(bytes > 0);
+		/* at most one text crosses the line; a document without one is small */
+		assert_true(bytes < rooms[i] + 20000);
+		assert_true(rooms[i] > 20000 || bytes < 30000);
+		assert_true(rooms[i] || bytes < 3 * 4096);
+		index_drop_docs(b.rye->index);
+		assert_int_equal(index_doc_bytes(b.rye->index), 0);
+		done(&b);
+	}
+}
+
+static void given_up(void **state)
+{
+	_Atomic int stop = RYE_INTERRUPTED;
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	struct rye_query query = { "zebra", 10, collect, &buf, &stop };
+	struct rye_err err = { 0 };
+	struct bench b;
+
+	place_make(&b.place);
+	entry(b.place.project, "a", "A zebra crossing");
+	start(&b);
+	assert_int_equal(rye_search(b.rye, &query, &err), -(int)RYE_CANCELLED);
+	assert_int_equal(buf.len, 0);
+	assert_int_equal(index_doc_bytes(b.rye->index), 0);
+	stop = 0;
+	assert_int_equal(rye_search(b.rye, &query, &err), 0);
+	assert_string_equal(buf.data, "knowledge:a a.md|");
+	done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores),  cmocka_unit_test(options), cmocka_unit_test(refusals),
-		cmocka_unit_test(shadows), cmocka_unit_test(hits),
+		cmocka_unit_test(scores),   cmocka_unit_test(options),
+		cmocka_unit_test(refusals), cmocka_unit_test(shadows),
+		cmocka_unit_test(hits),	    cmocka_unit_test(short_of_memory),
+		cmocka_unit_test(given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,8 +101,10 @@ struct rye_query {
 	size_t limit;
 	rye_hit_fn fn;
 	void *arg;
+	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: nobody will */
 };
 
+/* The first one reads and verifies every item: not for a thread that must not wait. */
 RYE_API int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err);
 
 /* ---- verification and signing of many, keys ---- */
