@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bundled bash tool (cases 85 to 90 of tools 12) and one tool of every shape that the tool
- * format's own page shows: Python function and program, TypeScript, shell, YAML with a command,
- * a schema, actions, retries, a container. Each is signed and run.
+ * The bundled bash tool (cases 85 to 90 of tools 12, T85 of items 10) and one tool of every
+ * shape that the tool format's own page shows: Python function and program, TypeScript, shell,
+ * YAML with a command, a schema, actions, retries, a container. Each is signed and run.
  */
 #include "exec_tools.h"
 
@@ -13,25 +13,49 @@ static void bash(struct exec_place *p, const char *json, const char *want)
 	exec_check(&said, want);
 }
 
-static void case_85_to_90_bash(void **state)
+static void case_85_true(void **state)
 {
-	struct exec_place *p = *state;
-
-	bash(p, "{\"command\":\"true\"}",
-	     "{\"status\":\"success\",\"data\":{\"success\":true,\"output\":\"\",\"stdout\":\"\","
+	bash(*state, "{\"command\":\"true\"}",
+	     "{\"status\":\"success\",\"=data\":{\"success\":true,\"output\":\"\",\"stdout\":\"\","
 	     "\"stderr\":\"\",\"exit_code\":0,\"truncated\":false}}");
-	bash(p, "{\"command\":\"echo hi; exit 3\"}",
-	     "{\"status\":\"error\",\"error\":\"~exited with code 3\",\"data\":{\"exit_code\":3}}");
-	bash(p, "{\"command\":\"echo hi; echo err >&2; exit 3\"}",
+}
+
+static void case_86_exit_code(void **state)
+{
+	bash(*state, "{\"command\":\"echo hi; exit 3\"}",
+	     "{\"status\":\"error\",\"error\":\"Command exited with code 3\",\"data\":{"
+	     "\"success\":false,\"stdout\":\"hi\\n\",\"exit_code\":3}}");
+}
+
+static void T85_output_and_stderr(void **state)
+{
+	bash(*state, "{\"command\":\"echo hi; echo err >&2; exit 3\"}",
 	     "{\"status\":\"error\",\"error\":\"err\\n\",\"data\":{\"output\":\"hi\\n\\n[stderr]\\n"
 	     "err\\n\",\"exit_code\":3}}");
-	bash(p, "{}", "{\"error\":\"Missing required parameters: command\"}");
-	bash(p, "{\"command\":\"head -c 60000 /dev/zero | tr '\\\\000' x\"}",
-	     "{\"data\":{\"truncated\":true,\"stdout\":\"~\\n... [output truncated, 60000 bytes "
-	     "total]\"}}");
-	bash(p, "{\"command\":\"sleep 20\",\"timeout\":1}",
-	     "{\"status\":\"error\",\"data\":{\"success\":false,\"error\":\"Command timed out after 1 "
-	     "seconds\",\"timeout\":1}}");
+}
+
+static void case_88_no_command(void **state)
+{
+	bash(*state, "{}",
+	     "{\"status\":\"error\",\"error\":\"Missing required parameters: command\"}");
+}
+
+static void case_89_truncated(void **state)
+{
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	buf_adds(&want, "{\"status\":\"success\",\"data\":{\"truncated\":true,\"stdout\":\"");
+	for (int i = 0; i < 51200; i++)
+		buf_addc(&want, 'x');
+	buf_adds(&want, "\\n... [output truncated, 60000 bytes total]\"}}");
+	bash(*state, "{\"command\":\"head -c 60000 /dev/zero | tr '\\\\000' x\"}", want.data);
+}
+
+static void case_90_timeout(void **state)
+{
+	bash(*state, "{\"command\":\"sleep 5\",\"timeout\":1}",
+	     "{\"status\":\"error\",\"error\":\"Command timed out after 1 seconds\",\"=data\":{"
+	     "\"success\":false,\"error\":\"Command timed out after 1 seconds\",\"timeout\":1}}");
 }
 
 static void python_standard(void **state)
@@ -303,7 +327,12 @@ static void containers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(case_85_to_90_bash),
+		exec_test(case_85_true),
+		exec_test(case_86_exit_code),
+		exec_test(T85_output_and_stderr),
+		exec_test(case_88_no_command),
+		exec_test(case_89_truncated),
+		exec_test(case_90_timeout),
 		exec_test(python_standard),
 		exec_test(yaml_standard),
 		exec_test(yaml_schema),
