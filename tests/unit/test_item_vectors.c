@@ -197,61 +197,12 @@ static void key_files(void **state)
 	}
 }
 
-/* The four documents of other signers, as knowledge items at the place they name. */
-static void T31_foreign_documents_verify(void **state)
-{
-	static const struct {
-		const char *file, *id, *key;
-		enum rye_code strict;
-	} docs[] = {
-		{ "execute-semantics", "rye/primary/execute-semantics", "4b987fd4e40303ac",
-		  RYE_OK },
-		{ "tool-format", "rye/authoring/tool-format", "6ea18199041a1ea8", RYE_OK },
-		{ "load-semantics", "rye/primary/load-semantics", "9fbfabe975fa5a7f", RYE_OK },
-		{ "prompt-rendering", "rye/agent/threads/prompt-rendering", "9fbfabe975fa5a7f",
-		  RYE_OK },
-	};
-	static const char *const keys[] = { "4b987fd4e40303ac", "6ea18199041a1ea8",
-					    "9fbfabe975fa5a7f" };
-	struct rye_item *item;
-	struct rye_err err;
-	struct place p;
-
-	for (int compat = 0; compat < 2; compat++) {
-		place_vectors(&p);
-		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-			char path[100], file[100];
-
-			snprintf(path, sizeof(path), "config/keys/trusted/%s.toml", keys[i]);
-			snprintf(file, sizeof(file), "keys/%s.toml", keys[i]);
-			place_put(p.user, path, file);
-		}
-		for (size_t i = 0; i < ARRAY_SIZE(docs); i++) {
-			char path[200], file[100];
-
-			snprintf(path, sizeof(path), "knowledge/%s.md", docs[i].id);
-			snprintf(file, sizeof(file), "signed/%s.md", docs[i].file);
-			place_put(p.project, path, file);
-		}
-		place_open(&p, compat);
-		for (size_t i = 0; i < ARRAY_SIZE(docs); i++) {
-			if (place_load(&p, RYE_KNOWLEDGE, docs[i].id, &item, &err) != RYE_OK)
-				fail_msg("%s", err.msg);
-			assert_string_equal(item->verdict.fingerprint, docs[i].key);
-			assert_string_equal(item->verdict.coverage, "content");
-			rye_item_unref(item);
-		}
-		place_drop(&p);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strict_column),
 		cmocka_unit_test(compat_column),
 		cmocka_unit_test(key_files),
-		cmocka_unit_test(T31_foreign_documents_verify),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
