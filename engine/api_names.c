@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static int not_found(enum rye_kind kind, const char *path, struct rye_err *err)
 {
@@ -176,9 +177,14 @@ int rye_space_count(struct rye *rye)
 void rye_space_get(struct rye *rye, int index, struct rye_space_info *ret)
 {
 	const struct space *space = &rye->spaces->v[index];
+	int fd = space_fd(space);
+	struct stat st;
 
+	/* One that has gone has something else behind its number (space_renew). */
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISDIR(st.st_mode)))
+		fd = -1;
 	*ret = (struct rye_space_info){ .type = space->type,
 					.bundle = space->bundle,
 					.root = space->root,
-					.fd = space_fd(space) };
+					.fd = fd };
 }

@@ -64,13 +64,29 @@ static void list_bundles(struct front *front, struct listing *listing)
 	}
 }
 
+/* The project's and the user's come and go; spaces/system is a directory of its own. */
+static bool has_space(struct front *front, const char *name)
+{
+	int n = rye_space_count(front->rye);
+	struct rye_space_info info;
+
+	for (int i = 0; i < n; i++) {
+		rye_space_get(front->rye, i, &info);
+		if (info.fd >= 0 && info.type != RYE_SYSTEM &&
+		    strcmp(name, info.type == RYE_USER ? "user" : "project") == 0)
+			return true;
+	}
+	return strcmp(name, "system") == 0;
+}
+
 static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct listing_ask ask = { req, node, size, off, plus };
 	auto_listing struct listing *listing = listing_new();
 
 	for (const char *const *name = names_of(node->sort); listing && *name; name++)
-		listing_add(listing, *name, 0, ino_of(node, *name));
+		if (node->sort != TREE_SPACES || has_space(front_of(req), *name))
+			listing_add(listing, *name, 0, ino_of(node, *name));
 	if (listing && node->sort == TREE_BUNDLES)
 		list_bundles(front_of(req), listing);
 	if (!listing || !listing_finish(listing))

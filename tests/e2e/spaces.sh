@@ -297,6 +297,19 @@ ok "mv across spaces copies" mv "$A/tools/ed.sh" "$M/spaces/user/ed.sh"
 ok "cp from the merged tree" cp "$M/tools/vec/b8.sh" "$A/tools/copy.sh"
 ok "the same bytes" cmp "$B/tools/copy.sh" "$S/.ai/tools/vec/b8.sh"
 
+# ---- a root that goes and comes ----
+mv "$S/.ai" "$S/away"
+ok "a bundle whose root has gone is not there" until_true sh -c "! stat '$M/spaces/system/system'"
+errno "and says that" ENOENT ls "$M/spaces/system/system/tools"
+is "nor listed" "$(ls "$M/spaces/system" | grep -x system)" ""
+mv "$S/away" "$S/.ai"
+ok "it comes back" until_true cmp "$M/spaces/system/system/tools/vec/b8.sh" "$S/.ai/tools/vec/b8.sh"
+mv "$U/.ai" "$U/away"
+ok "a user space that has gone is not there" until_true sh -c "! stat '$M/spaces/user'"
+is "nor listed" "$(ls "$M/spaces" | tr '\n' ' ')" "project system "
+mv "$U/away" "$U/.ai"
+ok "it comes back, too" until_true test -d "$M/spaces/user/config"
+
 # ---- another uid ----
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   errno "another uid sees nothing without allow_other" EACCES setpriv --reuid 65534 --clear-groups ls "$M/"
