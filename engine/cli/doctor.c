@@ -123,6 +123,7 @@ static int check_items(struct findings *findings)
 	finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
 	remedies_for_many(&survey);
 	clash_check(findings, items);
+	unused_check(findings);
 	return CLI_OK;
 }
 

@@ -24,7 +24,8 @@ tools() {
   fx_tool "$P" leaver "setsid sleep 95.$$ </dev/null >/dev/null 2>&1 & echo left"
   fx_tool "$P" holder "sleep 94.$$ & echo held"
   fx_tool "$P" forks "for i in \$(seq 500); do sleep 93.$$ & done; echo forked; wait"
-  fx_tool "$P" spy 'env; tr "\0" "\n" </proc/$PPID/environ; ls /proc/$$/fd | sed "s/^/open /"'
+  # no pipe: bash itself would hold its ends for a moment
+  fx_tool "$P" spy 'env; tr "\0" "\n" </proc/$PPID/environ; find /proc/$$/fd -type l -printf "open %f\n"'
   fx_tool "$P" garbage 'head -c 100000 /dev/urandom'
   fx_tool "$P" deep 'python3 -c "print(chr(91) * 100000)"'
   fx_tool "$P" liar 'echo "{\"success\":true,\"status\":\"success\",\"item_id\":\"tool:other\"}"; exit 4'

@@ -6,7 +6,10 @@
 command -v setpriv >/dev/null || skip "setpriv is not installed"
 [ -x /usr/bin/python3 ] || skip "/usr/bin/python3 is not installed"
 
-V=$SRC/vectors/binding
+# a checkout in a home that is closed to others
+V=$T/vectors
+cp -R "$SRC/vectors/binding" "$V"
+cp "$RYEFS" "$T/ryefs" && RYEFS=$T/ryefs
 mkdir -p "$P/.ai/tools/vec"
 cp "$V/b2.py" "$P/.ai/tools/vec/"
 put tools/vec/open.sh 'echo x'
@@ -36,7 +39,11 @@ errno "devices are not made by others" EACCES as 65534 mknod "$A/knowledge/wide/
 ok "the mount ends" umount_rye
 
 # ---- a mount of somebody who is not root ----
-[ -u "$(command -v fusermount3)" ] && as 65534 test -w /dev/fuse && as 65534 test -x "$RYEFS" || finish
+[ -u "$(command -v fusermount3)" ] && as 65534 test -w /dev/fuse && as 65534 test -x "$RYEFS" || {
+  N=$((N + 1))
+  echo "ok $N - a user's own mount # SKIP nobody here but root can mount"
+  finish
+}
 chown -R 65534:65534 "$P" "$U"
 as 65534 env HOME="$U" "$RYEFS" "$P" "$M" -o "userspace=$U,system=$S" 2>"$T/said"
 is "it mounts" $? 0
