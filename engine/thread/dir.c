@@ -12,14 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
 
 #define IDENTITY_MAX 4096 /* runner.json is a line of a few hundred bytes */
-#define ENVIRON_MAX (256u << 10)
 
 int thread_id_check(const char *id, struct rye_err *err)
 {
@@ -201,37 +199,6 @@ int runner_pidfd(const struct runner *runner)
 	if (fd < 0 || process_start(runner->pid) != runner->start)
 		return -1;
 	return steal_fd(&fd);
-}
-
-static bool belongs(const char *pid, const char *mark)
-{
-	char path[64];
-	auto_free char *text = malloc(ENVIRON_MAX);
-	auto_close int fd = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !text)
-		return false;
-	n = read(fd, text, ENVIRON_MAX);
-	/* The terminating NUL is part of the mark: no prefix of another id matches. */
-	return n > 0 && memmem(text, (size_t)n, mark, strlen(mark) + 1);
-}
-
-void thread_kill_strays(const char *id)
-{
-	auto_dir DIR *proc = opendir("/proc");
-	char mark[1100];
-	struct dirent *entry;
-
-	snprintf(mark, sizeof(mark), "RYE_THREAD_ID=%s", id);
-	while (proc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-
-		if (pid > 1 && pid != getpid() && belongs(entry->d_name, mark))
-			kill(pid, SIGKILL);
-	}
 }
 
 int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err)

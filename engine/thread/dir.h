@@ -39,7 +39,10 @@ bool runner_read(int dir, struct runner *ret);
 int runner_pidfd(const struct runner *runner);
 uint64_t process_start(pid_t pid); /* 0: no such process */
 
-/* Ends every process whose environment says that it belongs to the thread. */
+/*
+ * Ends every process whose environment says that it belongs to the thread. Those that fell to
+ * this process are waited for, a tenth of a second at most: they would stay as zombies.
+ */
 void thread_kill_strays(const char *id);
 
 int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err);

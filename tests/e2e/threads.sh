@@ -23,6 +23,14 @@ done
 is "a killed thread is recorded as killed" "$killed" "$(printf ' killed killed%.0s' 1 2 3 4 5 6)"
 is "with its reason" "$(cat "$M/state/threads/$id/error")" "Killed by request"
 
+# What a killed runner leaves falls to the daemon, which waits for it.
+zombies() {
+  cat /proc/"$DAEMON"/task/*/children | tr ' ' '\n' | while read -r pid; do
+    [ -n "$pid" ] && grep -h '^State:.*zombie' "/proc/$pid/status" 2>/dev/null
+  done
+}
+ok "killed threads leave no zombies" until_true eval '[ -z "$(zombies)" ]'
+
 # A thread that is only just starting can be cancelled.
 id=$(start "sleep 60")
 ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"

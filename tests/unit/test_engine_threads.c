@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Detached tools: cases 82 to 84 of the tool format (tools 12), each test named by its number.
+ * The runner is this very program, as the engine starts it from /proc/self/exe.
+ */
+#include "exec_tools.h"
+
+#include "base/clock.h"
+#include "store/registry.h"
+
+#include <signal.h>
+
+#define THREADS ".ai/state/threads"
+
+struct bench {
+	struct exec_place place;
+	struct rye *rye;
+	struct db *db;
+	json_t *reply; /* of the launch */
+};
+
+static int setup(void **state)
+{
+	struct bench *b = test_calloc(1, sizeof(*b));
+	struct rye_options opt = { 0 };
+	struct rye_err err = { 0 };
+
+	exec_place_make(&b->place);
+	opt.project = b->place.place.project;
+	opt.user_base = b->place.place.user;
+	opt.system_roots = b->place.place.system;
+	if (rye_open(&opt, &b->rye, &err) < 0)
+		fail_msg("%s", err.msg);
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	db_close(b->db);
+	json_decref(b->reply);
+	rye_close(b->rye);
+	nftw(b->place.place.base, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
+	test_free(b);
+	return 0;
+}
+
+/* Starts tool:t/echo as a thread; its id, from the reply. */
+static const char *launch(struct bench *b)
+{
+	const struct rye_request ask = { .verb = RYE_EXECUTE,
+					 .kind = RYE_KIND__MAX,
+					 .id = "",
+					 .message = SPAN("{\"item_id\":\"tool:t/echo\","
+							 "\"async\":true}") };
+	struct exec_said said = { 0 };
+	struct rye_outcome outcome;
+	char path[300];
+
+	rye_call_sync(b->rye, &ask, &outcome);
+	b->reply = said.reply = json_loads(outcome.reply->data, 0, NULL);
+	rye_outcome_done(&outcome);
+	exec_check(&said, "{\"status\":\"success\",\"async\":true,\"type\":\"tool\","
+			  "\"item_id\":\"tool:t/echo\",\"execution_mode\":\"inline\","
+			  "\"state\":\"running\"}");
+	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
+	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	return json_str(b->reply, "thread_id");
+}
+
+static struct registry_row row_of(struct bench *b, const char *id)
+{
+	struct registry_row row;
+
+	if (registry_get(b->db, id, true, &row, NULL))
+		fail_msg("no row of %s", id);
+	return row;
+}
+
+/* The row, once it is no longer open; within this time. */
+static struct registry_row ended_row(struct bench *b, const char *id, int64_t ms)
+{
+	int64_t until = clock_ms() + ms;
+
+	for (;;) {
+		struct registry_row row = row_of(b, id);
+
+		if (strcmp(row.status, "created") && strcmp(row.status, "running"))
+			return row;
+		free(row.result);
+		if (clock_ms() > until)
+			fail_msg("%s is still %s", id, row.status);
+		usleep(5000);
+	}
+}
+
+/* The row's result, which result.json has too, and has these members. */
+static void check_result(struct bench *b, struct registry_row *row, const char *want)
+{
+	struct exec_said said = { .reply = json_loads(row->result, 0, NULL) };
+	struct rye_blob *file;
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/" THREADS "/%s/result.json", b->place.place.project,
+		 json_str(b->reply, "thread_id"));
+	file = place_read(path);
+	assert_string_equal(file->data, row->result);
+	rye_blob_unref(file);
+	exec_check(&said, want);
+	json_decref(said.reply);
+	free(row->result);
+}
+
+/* 8-4-4-4-12 lower-case hex digits, version 4, variant 10. */
+static void assert_uuid4(const char *id)
+{
+	static const char form[] = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx";
+
+	assert_int_equal(strlen(id), strlen(form));
+	for (size_t i = 0; form[i]; i++) {
+		const char *of = form[i] == 'x' ? "0123456789abcdef" :
+				 form[i] == 'y' ? "89ab" :
+						  (char[2]){ form[i], 0 };
+
+		if (!strchr(of, id[i]))
+			fail_msg("%s: no %c at %zu", id, form[i], i);
+	}
+}
+
+static void case_82_detached_tool(void **state)
+{
+	struct bench *b = *state;
+	struct registry_row row;
+	const char *id;
+
+	exec_shell(&b->place, "t/echo.yaml", "echo hi", "");
+	id = launch(b);
+	assert_uuid4(id);
+	row = ended_row(b, id, 30000);
+	assert_string_equal(row.status, "completed");
+	assert_string_equal(row.directive, "tool:t/echo");
+	assert_true(strlen(row.completed_at) > 20);
+	assert_int_equal(row.pid, json_int(b->reply, "pid", 0));
+	check_result(b, &row,
+		     "{\"status\":\"success\",\"type\":\"tool\",\"item_id\":\"tool:t/echo\","
+		     "\"=data\":{\"stdout\":\"hi\\n\",\"stderr\":\"\",\"return_code\":0},"
+		     "\"=chain\":[\"t/echo\",\"rye/core/primitives/execute\"],"
+		     "\"metadata\":{\"canonical_ref\":\"tool:t/echo\"}}");
+}
+
+static void case_83_detached_tool_fails(void **state)
+{
+	struct bench *b = *state;
+	struct registry_row row;
+
+	exec_shell(&b->place, "t/echo.yaml", "echo out; echo why >&2; exit 3", "");
+	row = ended_row(b, launch(b), 30000);
+	assert_string_equal(row.status, "error");
+	assert_true(strlen(row.completed_at) > 20);
+	check_result(b, &row,
+		     "{\"status\":\"error\",\"error\":\"why\\n\",\"item_id\":\"tool:t/echo\","
+		     "\"=data\":{\"stdout\":\"out\\n\",\"stderr\":\"why\\n\",\"return_code\":3}}");
+}
+
+/* Waits for the row to say so and for the tool to have left its number. */
+static pid_t tool_of(struct bench *b, const char *id)
+{
+	char path[300], text[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/begun", b->place.place.project);
+	for (int i = 0; i < 6000; i++) {
+		struct registry_row row = row_of(b, id);
+
+		free(row.result);
+		file = fopen(path, "r");
+		if (file && !fgets(text, sizeof(text), file))
+			*text = 0;
+		if (file)
+			fclose(file);
+		if (!strcmp(row.status, "running") && strchr(text, '\n'))
+			return atoi(text);
+		usleep(5000);
+	}
+	fail_msg("%s does not get to run", id);
+	return 0;
+}
+
+static void case_84_runner_is_killed(void **state)
+{
+	struct bench *b = *state;
+	struct registry_row row;
+	const char *id;
+	pid_t tool;
+
+	exec_shell(&b->place, "t/echo.yaml", "echo $$ >begun; exec sleep 30", "");
+	id = launch(b);
+	tool = tool_of(b, id);
+	assert_int_equal(kill((pid_t)json_int(b->reply, "pid", 0), SIGKILL), 0);
+	row = ended_row(b, id, 1000);
+	assert_string_equal(row.status, "error");
+	check_result(b, &row, "{\"status\":\"error\",\"error\":\"Process died (signal 9)\"}");
+	/* and its tool with it */
+	for (int i = 0; i < 200 && kill(tool, 0) == 0; i++)
+		usleep(10000);
+	assert_int_equal(kill(tool, 0), -1);
+}
+
+#define thread_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		thread_test(case_82_detached_tool),
+		thread_test(case_83_detached_tool_fails),
+		thread_test(case_84_runner_is_killed),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "thread-run"))
+		return rye_thread_runner();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
