@@ -142,6 +142,8 @@ void run_start(struct run *run)
 		.message = feed_message(&talk->feed),
 		.uid = run->writer->uid,
 		.parent_run = run->writer->run,
+		/* One: a write may hold a hundred thousand messages, each would nest. */
+		.at_once = run->first,
 	};
 	struct rye_call *call = NULL;
 	enum rye_code cancel;

@@ -45,6 +45,7 @@ struct run {
 	struct caller *writer; /* a reference */
 	struct rye_call *call; /* NULL until rye_start has returned */
 	enum rye_code cancel; /* asked for before call was there; else RYE_OK */
+	bool first; /* of its WRITE; immutable */
 	bool ending; /* its outcome is being recorded */
 	bool over;
 	bool left; /* its WRITE was answered before its end */
@@ -61,6 +62,7 @@ struct writing {
 	int mark; /* the feed's, at kept */
 	struct run *run; /* of the message it waits for, a reference */
 	struct caller *writer; /* a reference */
+	bool begun; /* its first message: those behind it are never rendered in this thread */
 	bool ready; /* the answer is in park */
 	bool dropped; /* its pages were looked at */
 	bool late; /* the kernel would not take a size before it has the answer */

@@ -185,6 +185,8 @@ static void begin_run(struct talk *talk, struct outbox *out)
 		talk_fail_write(talk, ENOMEM, ENOMEM);
 		return;
 	}
+	w->run->first = !w->begun;
+	w->begun = true;
 	talk_wait(talk, w->park);
 	out->start = run_ref(w->run);
 }

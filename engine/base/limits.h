@@ -78,6 +78,8 @@
 #define RYE_JOBS_MAX 256
 /* Runs that may wait for a place; more are told to try again (RYE_BUSY). */
 #define RYE_QUEUE_MAX 1024
+/* Longer messages are parsed by a worker: a caller's thread gives a few microseconds, no more. */
+#define RYE_LIGHT_MESSAGE_MAX 16384
 /* Seconds after which an idle worker thread, or a pool of warm interpreters, goes away. */
 #define RYE_IDLE_S 60
 /* Pools of warm interpreters (one per interpreter, environment and sandbox). */

@@ -59,6 +59,17 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 	reply_done(&run.reply);
 }
 
+/*
+ * What only renders verified text costs less than waking a worker for it: 20 µs against 30 to
+ * 50 µs for each of the two hand-overs, there and back.
+ */
+static bool is_light(const struct rye_request *req)
+{
+	return (req->verb == RYE_RUN || req->verb == RYE_DRY_RUN) &&
+	       (req->kind == RYE_DIRECTIVE || req->kind == RYE_KNOWLEDGE) &&
+	       req->message.len <= RYE_LIGHT_MESSAGE_MAX;
+}
+
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret)
 {
@@ -66,7 +77,10 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 
 	atomic_fetch_add(&exec->started, 1);
 	*ret = call;
-	runq_push(exec->runq, call);
+	if (req->at_once && is_light(req))
+		carry_out(exec, call, RYE_OK);
+	else
+		runq_push(exec->runq, call);
 }
 
 uint64_t exec_started(const struct exec *exec)

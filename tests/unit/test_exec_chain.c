@@ -327,7 +327,7 @@ static void code_in_excluded_directories(void **state)
 static void escapes(struct exec_place *p, const char *name, const char *target)
 {
 	auto_buf struct rye_buf want = RYE_BUF_INIT;
-	char link[300], real[400] = "";
+	char link[300], real[PATH_MAX] = "";
 
 	snprintf(link, sizeof(link), "%s/.ai/tools/anc/%s", p->place.project, name);
 	assert_int_equal(symlink(target, link), 0);

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "exec/runs.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 static struct rye_request asking(const char *id, const char *json)
@@ -37,6 +38,21 @@ static pid_t read_pid(struct exec_place *p, const char *name)
 	}
 	assert_true(atoi(text) > 0);
 	return atoi(text);
+}
+
+static void feed(struct exec_place *p, const char *name, const char *text)
+{
+	char path[300];
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", p->place.project, name);
+	for (int i = 0; i < 2000 && fd < 0; i++) {
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			usleep(5000);
+	}
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
 }
 
 static void sleeper(struct exec_place *p, const char *file, const char *more)
@@ -161,6 +177,45 @@ static void a_full_queue(void **state)
 	assert_int_equal(tally.other, 0);
 	place_close(&p->place);
 	exec_place_open(p);
+}
+
+static void note_thread(void *arg, const struct rye_outcome *outcome)
+{
+	pthread_t *told_by = arg;
+
+	assert_int_equal(outcome->code, RYE_OK);
+	*told_by = pthread_self();
+}
+
+/* Text is rendered where it is asked for, if the asker says so; whatever starts a process is not. */
+static void at_once(void **state)
+{
+	struct exec_place *p = *state;
+	struct rye_request req = asking("t/k", "{}");
+	pthread_t told_by = 0;
+	struct rye_call *call;
+	struct exec_waiter w;
+
+	req.kind = RYE_KNOWLEDGE;
+	req.at_once = true;
+	exec_sign(p->place.project, RYE_KNOWLEDGE, "t/k.md",
+		  span_of("```yaml\nname: k\ntitle: K\nversion: \"1.0.0\"\nentry_type: "
+			  "note\n```\n\nText.\n"));
+	exec_start(p->exec, &req, note_thread, &told_by, &call);
+	rye_call_unref(call);
+	assert_true(pthread_equal(told_by, pthread_self()));
+
+	exec_shell(p, "t/a.yaml", "mkfifo fifo 2>&-; read x <fifo; echo $x", "");
+	req = asking("t/a", "{}");
+	req.at_once = true;
+	/* it is still to be fed when exec_begin is back */
+	exec_begin(p, &req, &w, &call);
+	feed(p, "fifo", "fed\n");
+	{
+		auto_said struct exec_said said = exec_end(&w, call);
+
+		exec_check(&said, "{\"data\":{\"stdout\":\"fed\\n\"}}");
+	}
 }
 
 static void told(struct exec_place *p, struct rye_request *req, const char *json, const char *want)
@@ -330,9 +385,13 @@ static void capability_patterns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(cancelling),		 exec_test(waiting_calls_are_answered),
-		exec_test(a_full_queue),	 exec_test(children),
-		exec_test(going_on_as_a_thread), cmocka_unit_test(capability_patterns),
+		exec_test(cancelling),
+		exec_test(waiting_calls_are_answered),
+		exec_test(a_full_queue),
+		exec_test(children),
+		exec_test(going_on_as_a_thread),
+		cmocka_unit_test(capability_patterns),
+		exec_test(at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ struct rye_call {
 	rye_done_fn fn;
 	void *arg;
 	char message[512];
+	bool at_once;
 	_Atomic int cancel;
 	_Atomic bool detached;
 };
@@ -76,7 +77,7 @@ void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_do
 	struct rye_call *call = &world.calls[world.n++];
 
 	assert_in_range(world.n, 1, 63);
-	*call = (struct rye_call){ .fn = fn, .arg = arg };
+	*call = (struct rye_call){ .fn = fn, .arg = arg, .at_once = request->at_once };
 	snprintf(call->message, sizeof(call->message), "%.*s", (int)request->message.len,
 		 request->message.ptr);
 	*ret = call;
@@ -393,6 +394,9 @@ static void several_in_one(void **state)
 	assert_int_equal(world.n, 1);
 	finish(0, RYE_OK, OK);
 	assert_int_equal(world.n, 2);
+	/* a chain of those would nest as deep as the write has messages */
+	assert_true(world.calls[0].at_once);
+	assert_false(world.calls[1].at_once);
 	assert_false(answered(req, 0));
 	finish(1, RYE_TOOL_FAILED, BAD);
 	/* short: what follows the first message will be sent again, and is not run again */

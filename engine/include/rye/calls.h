@@ -28,6 +28,7 @@ struct rye_request {
 	struct rye_span message; /* one JSON object; copied */
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
+	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
 };
 
 /* Blobs are borrowed for the callback's duration: ref them to keep them. */
@@ -43,8 +44,8 @@ typedef void (*rye_done_fn)(void *arg, const struct rye_outcome *outcome);
 struct rye_call; /* a running request; refcounted */
 
 /*
- * Starts and returns at once; fn is called exactly once, from an engine thread (never from
- * inside rye_start), also after a cancel. A request that cannot even start is an outcome too.
+ * Starts and returns at once; fn is called exactly once, from an engine thread (inside rye_start
+ * only with `at_once`), also after a cancel. A request that cannot even start is an outcome too.
  * The caller owns *ret and gives it back with rye_call_unref.
  */
 RYE_API void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
