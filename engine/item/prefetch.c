@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #define WORKERS_MAX 8
 #define HANDFUL 32
@@ -101,6 +102,18 @@ static void verify(struct prefetch *p, const struct index_ref *refs, size_t n)
 	}
 }
 
+/*
+ * A reader's request finds every processor free: the scheduler lets a thread of this class go
+ * at once, where an equal one would first use up its slice (0.6 ms at the median). Not being
+ * allowed is no harm.
+ */
+static void step_back(void)
+{
+	const struct sched_param none = { 0 };
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 static void *work(void *arg)
 {
 	struct prefetch *p = arg;
@@ -108,6 +121,7 @@ static void *work(void *arg)
 	enum act act = refs ? ACT_VERIFY : ACT_STOP;
 	size_t n = 0;
 
+	step_back();
 	while (act != ACT_STOP) {
 		bool chosen = false;
 
