@@ -39,11 +39,18 @@ bool runner_read(int dir, struct runner *ret);
 int runner_pidfd(const struct runner *runner);
 uint64_t process_start(pid_t pid); /* 0: no such process */
 
-/*
- * Ends every process whose environment says that it belongs to the thread. Those that fell to
- * this process are waited for, a tenth of a second at most: they would stay as zombies.
- */
+/* Ends every process whose environment says that it belongs to the thread. */
 void thread_kill_strays(const char *id);
+
+struct zombies {
+	pid_t pid[64]; /* more are a later look's */
+	size_t n;
+};
+/*
+ * Waits for the dead children that were there, dead, at the last look already: whose child it
+ * is has had its time. Looks should be a second apart. How many are left for the next one.
+ */
+size_t zombies_sweep(struct zombies *seen);
 
 int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err);
 

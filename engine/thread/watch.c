@@ -21,6 +21,9 @@
 #include <sys/wait.h>
 
 #define SCAN_MS 30000 /* threads 15.5 */
+/* After the end of a runner its dead children are looked for; the second look takes them. */
+#define SWEEP_MS 1000
+#define SWEEPS 2
 #define LOST "Process died"
 
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
@@ -267,10 +270,12 @@ void threads_recover_all(struct threads *threads)
 static void *work(void *arg)
 {
 	struct threads *threads = arg;
+	struct zombies zombies = { 0 };
+	int sweeps = 0;
 
 	for (;;) {
 		struct epoll_event events[16];
-		int n = epoll_wait(threads->epoll, events, 16, SCAN_MS);
+		int n = epoll_wait(threads->epoll, events, 16, sweeps ? SWEEP_MS : SCAN_MS);
 		bool stop = false;
 
 		WITH_LOCK(&threads->lock)
@@ -280,8 +285,12 @@ static void *work(void *arg)
 		for (int i = 0; i < n; i++)
 			if (events[i].data.fd != threads->wake)
 				on_exit_of(threads, events[i].data.fd);
-		if (n == 0)
+		if (n == 0 && !sweeps)
 			threads_recover_all(threads);
+		else if (n == 0)
+			sweeps = zombies_sweep(&zombies) ? 1 : sweeps - 1;
+		else
+			sweeps = SWEEPS;
 	}
 }
 

@@ -202,8 +202,8 @@ static void case_84_runner_is_killed(void **state)
 	row = ended_row(b, id, 1000);
 	assert_string_equal(row.status, "error");
 	check_result(b, &row, "{\"status\":\"error\",\"error\":\"Process died (signal 9)\"}");
-	/* and its tool with it */
-	for (int i = 0; i < 200 && kill(tool, 0) == 0; i++)
+	/* and its tool with it, waited for by whom it fell to */
+	for (int i = 0; i < 600 && kill(tool, 0) == 0; i++)
 		usleep(10000);
 	assert_int_equal(kill(tool, 0), -1);
 }
