@@ -27,16 +27,32 @@ class Function(harness.Case):
         params = {"a": 1, "s": "x"}
         self.assertEqual(self.result(ECHO, params), {"success": True, "params": params})
 
-    def test_cases_4_and_5_verbatim(self):
-        params = {"v": "${HOME} {project_path} $(id) {input:x}", "u": "ü\u2028\0"}
+    def verbatim(self, **params):
         self.assertEqual(self.result(ECHO, params)["params"], params)
+
+    def test_case_4_environment_names(self):
+        self.verbatim(v="${MYSECRET} ${NOPE} ${NOPE:-dflt} $HOME ${lower}")
+
+    def test_case_5_braces(self):
+        self.verbatim(a="{project_path}", b="}{project_path}", c="{tool_path} {input:x}")
+
+    def test_odd_characters(self):
+        self.verbatim(v="$(id)", u="ü\u2028\0")
 
     def test_case_6_none(self):
         self.assertEqual(self.call("def execute(p, q): pass")[1], "{}\n")
 
-    def test_cases_7_to_9_other_values(self):
-        for value, text in (("[1, 2]", "[1, 2]\n"), ("[]", "[]\n"), ("'hi'", '"hi"\n')):
-            self.assertEqual(self.call("def execute(p, q): return " + value)[1], text)
+    def prints(self, value, text):
+        self.assertEqual(self.call("def execute(p, q): return " + value), (0, text, ""))
+
+    def test_case_7_list(self):
+        self.prints("[1, 2]", "[1, 2]\n")
+
+    def test_case_8_empty_list(self):
+        self.prints("[]", "[]\n")
+
+    def test_case_9_text(self):
+        self.prints("'hi'", '"hi"\n')
 
     def test_case_10_noise(self):
         self.assertEqual(self.call("def execute(p, q):\n print('noise')\n return {}")[1], "noise\n{}\n")

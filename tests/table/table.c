@@ -2,8 +2,9 @@
 /*
  * table.c - runs one .test file through a table_NAME.c (see table.h).
  *
- * Prints TAP, one line a group, so that every group counts as a test. A file
- * without groups, or one whose last group is short, is a failure.
+ * Prints TAP, one line a group, so that every group counts as a test; the
+ * comment above it is its name. A file without groups, or one whose last group
+ * is short, is a failure.
  */
 #include "table/table.h"
 
@@ -17,6 +18,7 @@
 
 struct group {
 	char line[3][LINE_MAX_BYTES];
+	char title[80]; /* the last comment line */
 	int have; /* lines read so far */
 	int first; /* where it begins in the file */
 };
@@ -79,7 +81,8 @@ static bool run_group(struct group *g, int number)
 		table_answer(input, context, out, out_size);
 		ok = strcmp(out, g->line[2]) == 0;
 	}
-	printf("%s %d - line %d: %.60s\n", ok ? "ok" : "not ok", number, g->first, shown);
+	printf("%s %d - %s (line %d): %.60s\n", ok ? "ok" : "not ok", number, g->title, g->first,
+	       shown);
 	if (!ok)
 		printf("# input   %s\n# wanted  %s\n# got     %s\n", shown, g->line[2], out);
 	free(shown);
@@ -95,6 +98,8 @@ static int run_file(FILE *f)
 
 	for (int n = 1; g && fgets(line, sizeof(line), f); n++) {
 		line[strcspn(line, "\n")] = 0;
+		if (!g->have && line[0] == '#')
+			snprintf(g->title, sizeof(g->title), "%.79s", line + 1 + (line[1] == ' '));
 		if (!g->have && (!line[0] || line[0] == '#'))
 			continue;
 		if (!g->have)

@@ -6,7 +6,8 @@
  * What a table_NAME.c supplies: answer what the group's input gives in its
  * context. The answer, without a newline, goes to out (a string of at most
  * size bytes, never empty). NAME.test holds groups of three lines, input,
- * context, expected, parted by blank lines; # begins a comment line. In input
+ * context, expected, parted by blank lines; # begins a comment line, which names
+ * the groups that follow it. In input
  * and context \n \t \\ \" \0 and \xHH stand for bytes; an empty one is "-".
  */
 struct table_text {

@@ -17,7 +17,7 @@ static bool good(const char *id)
 	return !r;
 }
 
-static void case_T48(void **state)
+static void T48_ids_that_are_no_ids(void **state)
 {
 	static const char *const bad[] = {
 		"",	      "../../etc/passwd",
@@ -101,7 +101,7 @@ static void kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_T48),
+		cmocka_unit_test(T48_ids_that_are_no_ids),
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(references),
 		cmocka_unit_test(kinds),

@@ -91,23 +91,36 @@ static void check(struct bench *b, const char *request, const char *wanted)
 	assert_string_equal(buf.data, wanted);
 }
 
-static void scores(void **state)
+/* A user space with three tools and three directives. */
+static void corpus(struct bench *b)
+{
+	place_make(&b->place);
+	tool(b->place.user, "rye/bash/bash", "rye/bash", "Execute shell commands");
+	tool(b->place.user, "rye/file/read", "rye/file", "Read a file");
+	tool(b->place.user, "x/other", "x", "Runs bash scripts");
+	directive(b->place.user, "create_tool", "Create a new tool", "Steps");
+	directive(b->place.user, "create_threaded_tool", "Create a threaded tool", "Steps");
+	directive(b->place.user, "create_advanced_tool", "Create a tool with more", "Steps");
+	start(b);
+}
+
+static void T93_scores(void **state)
 {
 	struct bench b;
 
-	place_make(&b.place);
-	tool(b.place.user, "rye/bash/bash", "rye/bash", "Execute shell commands");
-	tool(b.place.user, "rye/file/read", "rye/file", "Read a file");
-	tool(b.place.user, "x/other", "x", "Runs bash scripts");
-	directive(b.place.user, "create_tool", "Create a new tool", "Steps");
-	directive(b.place.user, "create_threaded_tool", "Create a threaded tool", "Steps");
-	directive(b.place.user, "create_advanced_tool", "Create a tool with more", "Steps");
-	start(&b);
-	/* T93 */
+	corpus(&b);
 	check(&b, "{\"query\": \"bash\", \"scope\": \"tool\"}",
 	      "rye/bash/bash 0.7143, x/other 0.1905");
 	check(&b, "{\"query\": \"create tool NOT threaded\", \"scope\": \"directive\"}",
 	      "create_advanced_tool 0.8571, create_tool 0.8571");
+	done(&b);
+}
+
+static void scopes(void **state)
+{
+	struct bench b;
+
+	corpus(&b);
 	/* An empty query, a prefix, a page. */
 	check(&b, "{\"query\": \"\", \"scope\": \"rye.fetch.tool.rye.*\"}",
 	      "rye/bash/bash 1.0, rye/file/read 1.0");
@@ -154,8 +167,7 @@ static void options(void **state)
 	done(&b);
 }
 
-/* T94, and what belongs to the other mode. */
-static void refusals(void **state)
+static void T94_no_scope(void **state)
 {
 	static const char *const bad[] = { "{\"query\": \"a\"}",
 					   "{\"query\": \"a\", \"scope\": \"foo\"}",
@@ -171,14 +183,14 @@ static void refusals(void **state)
 		assert_string_equal(err.msg,
 				    "scope must specify a kind (e.g., rye.fetch.directive.*)");
 	}
+	/* what belongs to the other mode */
 	assert_null(ask(&b, "{\"query\": \"a\", \"scope\": \"tool\", \"destination\": \"user\"}",
 			&err));
 	assert_string_equal(err.msg, "Invalid params for query mode: {'destination'}");
 	done(&b);
 }
 
-/* T47 */
-static void shadows(void **state)
+static void T47_shadows(void **state)
 {
 	struct bench b;
 	struct rye_err err;
@@ -319,10 +331,10 @@ static void given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores),   cmocka_unit_test(options),
-		cmocka_unit_test(refusals), cmocka_unit_test(shadows),
-		cmocka_unit_test(hits),	    cmocka_unit_test(short_of_memory),
-		cmocka_unit_test(given_up),
+		cmocka_unit_test(T93_scores),	   cmocka_unit_test(scopes),
+		cmocka_unit_test(options),	   cmocka_unit_test(T94_no_scope),
+		cmocka_unit_test(T47_shadows),	   cmocka_unit_test(hits),
+		cmocka_unit_test(short_of_memory), cmocka_unit_test(given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void parts(void **state)
 }
 
 /* T55: quotes of both kinds, blanks around '='; entities are decoded, >'s may stand inside. */
-static void case_T55(void **state)
+static void T55_attributes(void **state)
 {
 	static const char xml[] = "<directive name = 'n' version= \"1.0.0\" extends='a&amp;b>c' "
 				  "xname='z'></directive>";
@@ -58,7 +58,7 @@ static void case_T55(void **state)
 }
 
 /* T56: name and version survive a fault in the XML, permissions do not. */
-static void case_T56(void **state)
+static void T56_bare_ampersand(void **state)
 {
 	struct rye_err err;
 	auto_json json_t *map = map_of(
@@ -75,13 +75,13 @@ static void case_T56(void **state)
 	assert_null(json_object_get(map, "permissions"));
 }
 
-static void case_T57(void **state)
+static void T57_character_data(void **state)
 {
 	meta("<description> <![CDATA[a & <b>]]> &lt;&#233;&#x41; </description>", "description",
 	     "\"a & <b> <\\u00e9A\"");
 }
 
-static void case_T58(void **state)
+static void T58_opaque_blocks(void **state)
 {
 	member("<directive name=\"n\">\n<template id=\"x>y\">a & <b>\n</template><raw/>"
 	       "<example>a & <b>\n</example><template>a & <b>\n</template></directive>",
@@ -92,7 +92,7 @@ static void case_T58(void **state)
 	       "templates", "{}");
 }
 
-static void case_T59(void **state)
+static void T59_two_descriptions(void **state)
 {
 	static const char xml[] = "<directive name=\"n\"><description>root</description>"
 				  "<metadata><description>meta</description></metadata>"
@@ -104,7 +104,7 @@ static void case_T59(void **state)
 }
 
 /* T60: the star; load and search are fetch; an unknown tag takes all permissions away. */
-static void case_T60(void **state)
+static void T60_permissions(void **state)
 {
 	struct rye_err err;
 	auto_json json_t *map = NULL;
@@ -131,7 +131,7 @@ static void case_T60(void **state)
 	assert_string_equal(json_str(map, "name"), "n");
 }
 
-static void case_T61(void **state)
+static void T61_limits(void **state)
 {
 	meta("<limits turns=\"6\" spend=\"0.05\" x=\"1e3\" y=\" 7 \" z=\"1_000\" n=\"-3\" "
 	     "v=\"1.2.3\" big=\"99999999999999999999\" u=\"_1\" e=\"\"/>",
@@ -142,7 +142,7 @@ static void case_T61(void **state)
 	     "{\"a\": true, \"b\": false, \"c\": 15.0, \"d\": \"x\"}");
 }
 
-static void case_T62(void **state)
+static void T62_inputs(void **state)
 {
 	static const char xml[] =
 		"<directive name=\"n\"><inputs><input name=\"a\" required=\"TRUE\" default=\"\"> d "
@@ -158,7 +158,7 @@ static void case_T62(void **state)
 }
 
 /* T63: an example in longer fences before the element is refused, with its line. */
-static void case_T63(void **state)
+static void T63_example_in_longer_fences(void **state)
 {
 	faults(parse_directive,
 	       "````md\n```xml\n<directive name=\"no\">\n</directive>\n```\n````\n"
@@ -166,7 +166,7 @@ static void case_T63(void **state)
 	       "line 3", "!");
 }
 
-static void case_T64(void **state)
+static void T64_crlf(void **state)
 {
 	parses(parse_directive, "P\r\n```xml\r\n<directive name=\"n\">\r\n</directive>\r\n```\r\nB",
 	       "{\"content\": \"<directive name=\\\"n\\\">\\r\\n</directive>\", \"preamble\": "
@@ -275,14 +275,22 @@ static void bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts),       cmocka_unit_test(case_T55),
-		cmocka_unit_test(case_T56),    cmocka_unit_test(case_T57),
-		cmocka_unit_test(case_T58),    cmocka_unit_test(case_T59),
-		cmocka_unit_test(case_T60),    cmocka_unit_test(case_T61),
-		cmocka_unit_test(case_T62),    cmocka_unit_test(case_T63),
-		cmocka_unit_test(case_T64),    cmocka_unit_test(metadata),
-		cmocka_unit_test(hooks),       cmocka_unit_test(actions),
-		cmocka_unit_test(foreign_xml), cmocka_unit_test(entity_bomb),
+		cmocka_unit_test(parts),
+		cmocka_unit_test(T55_attributes),
+		cmocka_unit_test(T56_bare_ampersand),
+		cmocka_unit_test(T57_character_data),
+		cmocka_unit_test(T58_opaque_blocks),
+		cmocka_unit_test(T59_two_descriptions),
+		cmocka_unit_test(T60_permissions),
+		cmocka_unit_test(T61_limits),
+		cmocka_unit_test(T62_inputs),
+		cmocka_unit_test(T63_example_in_longer_fences),
+		cmocka_unit_test(T64_crlf),
+		cmocka_unit_test(metadata),
+		cmocka_unit_test(hooks),
+		cmocka_unit_test(actions),
+		cmocka_unit_test(foreign_xml),
+		cmocka_unit_test(entity_bomb),
 		cmocka_unit_test(bounds),
 	};
 

@@ -34,7 +34,7 @@ static void resolve(const char *meta, const char *given_text, const char *error,
 	"\"required\": false}]}"
 
 /* T78: missing, unknown, null for a required one. */
-static void case_T78(void **state)
+static void T78_missing_unknown_null(void **state)
 {
 	resolve(DECLARED, "{}", "Missing required inputs: x", REPLY);
 	resolve(DECLARED, "{\"a\": 1, \"x\": 1, \"b\": 2}",
@@ -79,7 +79,7 @@ static void queries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_T78),
+		cmocka_unit_test(T78_missing_unknown_null),
 		cmocka_unit_test(undeclared),
 		cmocka_unit_test(queries),
 	};

@@ -11,7 +11,7 @@ static const char *env(void *arg, const char *name)
 }
 
 /* T77: what is filled in of a map, and what is not. */
-static void case_T77(void **state)
+static void T77_parts_that_stay(void **state)
 {
 	auto_json json_t *map = json_loads(
 		"{\"preamble\": \"{input:a}\", \"description\": \"{input:a}\", \"outputs\": "
@@ -87,7 +87,7 @@ static void nothing_to_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_T77),
+		cmocka_unit_test(T77_parts_that_stay),
 		cmocka_unit_test(expansion_is_capped),
 		cmocka_unit_test(hostile_text),
 		cmocka_unit_test(nothing_to_do),

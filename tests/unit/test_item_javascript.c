@@ -23,7 +23,7 @@ static void names(void **state)
 }
 
 /* T67: a URL inside CONFIG, a typed and a commented declaration. */
-static void case_T67(void **state)
+static void T67_declarations(void **state)
 {
 	js("const CONFIG = { url: \"https://x.org/a\", /* c */ n: 1, // d\n };\n",
 	   "{\"CONFIG\": {\"url\": \"https://x.org/a\", \"n\": 1}}");
@@ -82,7 +82,7 @@ static void work_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),	   cmocka_unit_test(case_T67),
+		cmocka_unit_test(names),	   cmocka_unit_test(T67_declarations),
 		cmocka_unit_test(strings),	   cmocka_unit_test(values),
 		cmocka_unit_test(work_is_bounded),
 	};

@@ -34,7 +34,7 @@ static void outer_fences(void **state)
 }
 
 /* T65: ```yml, ---, unclosed, list. */
-static void case_T65(void **state)
+static void T65_blocks_that_are_none(void **state)
 {
 	md("```yml\nname: a\n```\nB", "{\"body\": \"\"}");
 	md("---\nname: a\n---\nB\n",
@@ -86,9 +86,12 @@ static void closing_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fenced),	 cmocka_unit_test(outer_fences),
-		cmocka_unit_test(case_T65),	 cmocka_unit_test(whole_text),
-		cmocka_unit_test(refused_bytes), cmocka_unit_test(closing_lines),
+		cmocka_unit_test(fenced),
+		cmocka_unit_test(outer_fences),
+		cmocka_unit_test(T65_blocks_that_are_none),
+		cmocka_unit_test(whole_text),
+		cmocka_unit_test(refused_bytes),
+		cmocka_unit_test(closing_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,13 +101,13 @@ static void schemas(void **state)
 }
 
 /* T68: a syntax error leaves an empty mapping and says what is wrong. */
-static void case_T68(void **state)
+static void T68_broken_yaml(void **state)
 {
 	faults(parse_yaml_tool, "a: b: c\n", "mapping values are not allowed", "{\"data\": {}}");
 	parses(parse_yaml_tool, "- a\n", "{\"data\": {}}");
 }
 
-static void case_104(void **state)
+static void case_104_no_utf8(void **state)
 {
 	struct rye_err err = { .code = RYE_IO };
 
@@ -136,9 +136,9 @@ static void rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_everywhere), cmocka_unit_test(absent_and_odd),
-		cmocka_unit_test(schemas),	   cmocka_unit_test(case_T68),
-		cmocka_unit_test(case_104),	   cmocka_unit_test(rows),
+		cmocka_unit_test(same_everywhere),  cmocka_unit_test(absent_and_odd),
+		cmocka_unit_test(schemas),	    cmocka_unit_test(T68_broken_yaml),
+		cmocka_unit_test(case_104_no_utf8), cmocka_unit_test(rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void prompt(const char *meta_text, const char *inputs_text, const char *w
 	assert_string_equal(out.data, want);
 }
 
-static void case_T99(void **state)
+static void T99_whole_prompt(void **state)
 {
 	prompt("{\"name\": \"n\", \"description\": \"d\", \"preamble\": \"<!-- rye:signed:x "
 	       "-->\\n# T\\n\\nIntro\\n## Keep\", \"body\": \"B\", \"outputs\": [{\"name\": \"r\", "
@@ -35,7 +35,7 @@ static void case_T99(void **state)
 	       "parameters={\"r\": \"<Res>\", \"c\": \"<c>\"})`\n\n</directive>");
 }
 
-static void case_T100(void **state)
+static void T100_body_alone(void **state)
 {
 	prompt("{\"preamble\": \"# T\", \"body\": \" B \"}", "{}", "INSTR\n\nB");
 	prompt("{\"description\": \"d\", \"body\": \"\", \"outputs\": []}", "{}",
@@ -45,7 +45,7 @@ static void case_T100(void **state)
 	       "INSTR\n\n<directive name=\"n\">\n\n{input:a}\n\nTrue {input:b}\n\n</directive>");
 }
 
-static void case_T101(void **state)
+static void T101_outputs_as_object(void **state)
 {
 	prompt("{\"body\": \"B\", \"outputs\": {\"score\": \"0-100\", \"tier\": \"\"}}", "{}",
 	       "INSTR\n\nB\n\n<returns>\n  <output name=\"score\">0-100</output>\n"
@@ -136,9 +136,12 @@ static void prompt_of_item(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_T99),  cmocka_unit_test(case_T100),
-		cmocka_unit_test(case_T101), cmocka_unit_test(instruction_is_the_bundles),
-		cmocka_unit_test(render),    cmocka_unit_test(prompt_of_item),
+		cmocka_unit_test(T99_whole_prompt),
+		cmocka_unit_test(T100_body_alone),
+		cmocka_unit_test(T101_outputs_as_object),
+		cmocka_unit_test(instruction_is_the_bundles),
+		cmocka_unit_test(render),
+		cmocka_unit_test(prompt_of_item),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,14 +22,14 @@ static void assignments(void **state)
 }
 
 /* T66: annotated, f-string, later expression. */
-static void case_T66(void **state)
+static void T66_assignments(void **state)
 {
 	py("x: int = 1\nf = f\"a{1}\"\nv = 'first'\nv = g()\n", "{\"v\": \"first\"}");
 	py("v = 1\nv = 2\n", "{\"v\": 2}");
 }
 
 /* Case 57: an annotated dunder counts, one inside `if` does not, a broken text says so. */
-static void case_57(void **state)
+static void case_57_dunders(void **state)
 {
 	py("__version__: str = '1'\nCONFIG_SCHEMA: dict[str, \"=\"] = {}\n",
 	   "{\"__version__\": \"1\", \"CONFIG_SCHEMA\": {}}");
@@ -123,10 +123,10 @@ static void nesting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(assignments), cmocka_unit_test(case_T66),
-		cmocka_unit_test(case_57),     cmocka_unit_test(strings),
-		cmocka_unit_test(numbers),     cmocka_unit_test(containers),
-		cmocka_unit_test(docstrings),  cmocka_unit_test(big_tables),
+		cmocka_unit_test(assignments),	   cmocka_unit_test(T66_assignments),
+		cmocka_unit_test(case_57_dunders), cmocka_unit_test(strings),
+		cmocka_unit_test(numbers),	   cmocka_unit_test(containers),
+		cmocka_unit_test(docstrings),	   cmocka_unit_test(big_tables),
 		cmocka_unit_test(nesting),
 	};
 

@@ -37,7 +37,7 @@ static void check(const char *schema_text, const char *given, const char *want, 
 	"3, \"default\": 7, \"description\": \"A\"}, \"b\": {\"type\": \"string\"}}, "         \
 	"\"required\": [\"b\"], \"additionalProperties\": false}"
 
-static void case_22(void **state)
+static void case_22_everything_wrong(void **state)
 {
 	check(CASE_22, "{\"a\": \"str\", \"zzz\": 1}",
 	      "Invalid parameters: a: expected integer, got str; b: required field missing; "
@@ -47,12 +47,12 @@ static void case_22(void **state)
 	      "Invalid parameters: a: expected integer, got bool", NULL);
 }
 
-static void case_23(void **state)
+static void case_23_default(void **state)
 {
 	check(CASE_22, "{\"b\": \"x\"}", "", "{\"b\": \"x\", \"a\": 7}");
 }
 
-static void case_24(void **state)
+static void case_24_missing(void **state)
 {
 	auto_json json_t *schema = read_json(CASE_22);
 
@@ -63,13 +63,13 @@ static void case_24(void **state)
 		  "\"required\": true}]");
 }
 
-static void case_25(void **state)
+static void case_25_unknown(void **state)
 {
 	check(CASE_22, "{\"b\": \"x\", \"zzz\": 1}",
 	      "Unknown parameters: zzz. Valid parameters: a, b", NULL);
 }
 
-static void case_26(void **state)
+static void case_26_list_of_parameters(void **state)
 {
 	struct rye_err err = { 0 };
 	struct rye_item item = { .kind = RYE_TOOL };
@@ -86,7 +86,7 @@ static void case_26(void **state)
 	json_decref(item.meta);
 }
 
-static void case_27(void **state)
+static void case_27_parameters_are_no_object(void **state)
 {
 	auto_json json_t *text = json_string("str"), *object = json_string("{\"a\": 1}");
 	auto_json json_t *list = json_array();
@@ -252,12 +252,12 @@ static void lint(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(case_22),
-		cmocka_unit_test(case_23),
-		cmocka_unit_test(case_24),
-		cmocka_unit_test(case_25),
-		cmocka_unit_test(case_26),
-		cmocka_unit_test(case_27),
+		cmocka_unit_test(case_22_everything_wrong),
+		cmocka_unit_test(case_23_default),
+		cmocka_unit_test(case_24_missing),
+		cmocka_unit_test(case_25_unknown),
+		cmocka_unit_test(case_26_list_of_parameters),
+		cmocka_unit_test(case_27_parameters_are_no_object),
 		cmocka_unit_test(types),
 		cmocka_unit_test(constraints),
 		cmocka_unit_test(patterns),
