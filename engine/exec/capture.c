@@ -17,10 +17,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /* One read; a pipe holds 64 KiB. */
 #define CHUNK (64 << 10)
+/*
+ * Milliseconds for which only the end is waited for: most runs write little and end soon, and
+ * each line they print would wake us, on their processor or out of another one's sleep.
+ */
+#define QUIET_MS 3
 
 enum slot { SLOT_IN, SLOT_OUT, SLOT_ERR, SLOT_END, SLOT_CONTROL, SLOT_CANCEL, SLOT__MAX };
 enum phase { PHASE_RUN, PHASE_TERM, PHASE_KILLED, PHASE_DRAIN };
@@ -32,7 +38,7 @@ struct state {
 	size_t fed;
 	enum phase phase;
 	int64_t start, deadline; /* monotonic ms; 0: none */
-	bool ended;
+	bool quiet, ended; /* quiet: the outputs are not listened to yet */
 	char word[32]; /* what the control channel has said so far */
 	size_t nword;
 };
@@ -85,6 +91,19 @@ void pipes_close(struct pipes *pipes)
 	shut(&pipes->in[1]);
 	shut(&pipes->out[0]);
 	shut(&pipes->err[0]);
+}
+
+int sealed_open(const struct rye_blob *text)
+{
+	auto_close int fd = memfd_create("rye-tool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r = fd < 0 ? -errno : io_write_all(fd, text->data, text->len);
+
+	if (r == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		r = -errno;
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r ? r : steal_fd(&fd);
 }
 
 static void signal_group(const struct state *state, int number)
@@ -176,6 +195,12 @@ static void read_outputs(struct state *state)
 {
 	struct captured *got = state->got;
 
+	if (state->quiet) {
+		state->fds[SLOT_OUT].fd = state->ask->out;
+		state->fds[SLOT_ERR].fd = state->ask->err;
+		state->quiet = false;
+	}
+
 	if (state->fds[SLOT_OUT].fd >= 0)
 		read_output(&state->fds[SLOT_OUT].fd, &got->out, &got->out_bytes);
 	if (state->fds[SLOT_ERR].fd >= 0)
@@ -266,14 +291,16 @@ static bool finished(const struct state *state)
 
 static void wait_once(struct state *state)
 {
-	int64_t left = state->deadline ? state->deadline - clock_ms() : 0;
-	struct timespec ts = { left / 1000, left % 1000 * 1000000 };
+	int64_t now = clock_ms(), left = state->deadline ? state->deadline - now : INT64_MAX;
+	int64_t quiet = state->quiet ? state->start + QUIET_MS - now : INT64_MAX;
+	int64_t most = left < quiet ? left : quiet;
+	struct timespec ts = { most / 1000, most % 1000 * 1000000 };
 
-	if (state->deadline && left <= 0) {
+	if (left <= 0)
 		on_deadline(state);
-		return;
-	}
-	if (ppoll(state->fds, SLOT__MAX, state->deadline ? &ts : NULL, NULL) > 0)
+	else if (quiet <= 0)
+		read_outputs(state);
+	else if (ppoll(state->fds, SLOT__MAX, most < INT64_MAX ? &ts : NULL, NULL) > 0)
 		handle(state);
 }
 
@@ -283,12 +310,13 @@ void capture(struct capture_ask *ask, struct captured *ret)
 		.ask = ask,
 		.got = ret,
 		.fds = { { ask->in, POLLOUT, 0 },
-			 { ask->out, POLLIN, 0 },
-			 { ask->err, POLLIN, 0 },
+			 { -1, POLLIN, 0 },
+			 { -1, POLLIN, 0 },
 			 { ask->control < 0 ? ask->child.pidfd : -1, POLLIN, 0 },
 			 { ask->control, POLLIN, 0 },
 			 { ask->cancel, POLLIN, 0 } },
 		.start = clock_ms(),
+		.quiet = true,
 	};
 
 	*ret = (struct captured){ .out.cap = ask->cap, .err.cap = ask->cap };

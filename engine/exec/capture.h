@@ -38,6 +38,9 @@ int pipes_open(struct pipes *pipes, bool input, struct rye_err *err);
 void pipes_close_child(struct pipes *pipes); /* the three ends the child has */
 void pipes_close(struct pipes *pipes);
 
+/* A file without a name that holds this text and nobody can change any more; -errno. */
+int sealed_open(const struct rye_blob *text);
+
 void capture(struct capture_ask *ask, struct captured *ret);
 void captured_done(struct captured *captured);
 

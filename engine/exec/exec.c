@@ -28,6 +28,16 @@ static void answer(struct rye_call *call, struct run *run)
 	rye_outcome_done(&outcome);
 }
 
+static void tidy_up(struct exec *exec, struct later *list)
+{
+	while (list) {
+		struct later *next = list->next;
+
+		list->fn(exec, list);
+		list = next;
+	}
+}
+
 static void refuse(struct run *run, enum rye_code verdict)
 {
 	struct rye_err err = { 0 };
@@ -55,6 +65,7 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 	if (run.living)
 		runs_end(run.exec->runs, run.living);
 	answer(call, &run);
+	tidy_up(run.exec, run.later);
 	request_done(&run.request);
 	reply_done(&run.reply);
 }

@@ -29,6 +29,15 @@ struct exec {
 	_Atomic uint64_t started; /* runs, for rye_counts */
 };
 
+/*
+ * What is left to do when a run's answer is known and nobody has to wait for it. Done on the
+ * run's worker as soon as the answer is out; fn frees what self lies in.
+ */
+struct later {
+	struct later *next;
+	void (*fn)(struct exec *exec, struct later *self);
+};
+
 /* What a primitive needs while it runs. */
 struct prim_run {
 	struct exec *exec;
@@ -36,6 +45,7 @@ struct prim_run {
 	struct living *living;
 	json_t *trace; /* or NULL */
 	json_t *metadata; /* of the reply: background_children, sandbox … */
+	struct later **later; /* the list of the run */
 };
 
 #endif

@@ -13,10 +13,8 @@
 #include "exec/warm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* The plan's environment plus what belongs to this very run. Borrowed pointers. */
 struct surroundings {
@@ -58,20 +56,6 @@ static void surroundings_done(struct surroundings *held)
 	free(held->tmpdir);
 }
 
-/* Sealed: nobody can change between here and the interpreter what was verified. */
-static int sealed_source(const struct rye_blob *source, struct rye_err *err)
-{
-	auto_close int fd = memfd_create("rye-tool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r = fd < 0 ? -errno : io_write_all(fd, source->data, source->len);
-
-	if (r == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
-		r = -errno;
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	return r ? rye_fail_sys(err, -r, "cannot hand over the tool's text") : steal_fd(&fd);
-}
-
 static int start(const struct prim_run *run, const struct plan *plan, const struct box *box,
 		 struct capture_ask *ret, struct rye_err *err)
 {
@@ -84,8 +68,9 @@ static int start(const struct prim_run *run, const struct plan *plan, const stru
 	if (r)
 		return r;
 	if (plan->source) {
-		source = sealed_source(plan->source, err);
-		r = source < 0 ? source : 0;
+		source = sealed_open(plan->source);
+		if (source < 0)
+			r = rye_fail_sys(err, -source, "cannot hand over the tool's text");
 	}
 	if (!r && !surround(run, plan, box->tmpdir, &env))
 		r = rye_fail_sys(err, ENOMEM, "environment");
@@ -157,21 +142,51 @@ static bool see_through(const struct prim_run *run, const struct plan *plan,
 	return left;
 }
 
+/* What is given back when the caller has its answer: a disk may make that slow. */
+struct leftover {
+	struct later later;
+	struct warm_worker worker; /* .pool NULL: none */
+	struct box *box; /* NULL: none */
+	bool busy; /* something of the run goes on living */
+};
+
+static void give_back(struct exec *exec, struct later *self)
+{
+	struct leftover *left = (struct leftover *)self;
+
+	if (left->worker.pool)
+		warm_drop(exec->warm, &left->worker, left->busy);
+	box_give(exec->boxes, left->box, left->busy);
+	free(left);
+}
+
+static void leave(const struct prim_run *run, const struct leftover *what)
+{
+	struct leftover *left = malloc(sizeof(*left));
+
+	if (!left)
+		abort();
+	*left = *what;
+	left->later = (struct later){ *run->later, give_back };
+	*run->later = &left->later;
+}
+
 static bool run_warm(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
 	struct capture_ask how = { .child = { -1, -1 }, .in = -1, .control = -1 };
 	struct warm_worker worker;
 	struct warm_job job = { .plan = plan };
+	struct leftover left = { .worker.pool = NULL };
 	auto_close int source = -1;
-	bool busy;
 
 	if (!plan->warm || !warm_take(run->exec->warm, plan, &worker))
 		return false;
 	run->living->session = worker.pid;
 	strays_mark(run->living->number, job.mark);
-	source = sealed_source(plan->source, NULL);
+	if (!worker.text)
+		source = sealed_open(plan->source);
 	job.source = source;
-	if (source < 0 || !warm_send(&worker, &job)) {
+	if ((!worker.text && source < 0) || !warm_send(&worker, &job)) {
 		warm_drop(run->exec->warm, &worker, false);
 		return false;
 	}
@@ -181,28 +196,28 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	how.in = steal_fd(&worker.in);
 	how.out = steal_fd(&worker.out);
 	how.err = steal_fd(&worker.err);
-	busy = see_through(run, plan, &how, ret);
-	warm_drop(run->exec->warm, &worker, busy);
+	left.busy = see_through(run, plan, &how, ret);
+	left.worker = worker;
+	leave(run, &left);
 	return true;
 }
 
 void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
 	struct capture_ask how = { .control = -1 };
-	struct box *box = NULL;
+	struct leftover left = { .box = NULL };
 	struct rye_err err = { 0 };
-	bool busy = false;
 
 	if (run_warm(run, plan, ret))
 		return;
-	if (box_take(run->exec->boxes, plan->confine, &box, &err)) {
+	if (box_take(run->exec->boxes, plan->confine, &left.box, &err)) {
 		result_unspawned(&err, ret);
 		return;
 	}
 	trace_spawn(run, plan, false);
-	if (start(run, plan, box, &how, &err))
+	if (start(run, plan, left.box, &how, &err))
 		result_unspawned(&err, ret);
 	else
-		busy = see_through(run, plan, &how, ret);
-	box_give(run->exec->boxes, box, busy);
+		left.busy = see_through(run, plan, &how, ret);
+	leave(run, &left);
 }

@@ -18,6 +18,7 @@ struct run {
 	struct reply reply;
 	struct living *living;
 	struct confine limit; /* what the asking run is confined to itself */
+	struct later *later; /* for when the answer is out */
 };
 
 /* The whole way from the verb to a filled reply. */

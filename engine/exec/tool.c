@@ -198,6 +198,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.living = run->living,
 		.trace = run->reply.trace,
 		.metadata = run->reply.metadata,
+		.later = &run->later,
 	};
 
 	tool->chain.prim->run(&prim, &tool->plan, ret);

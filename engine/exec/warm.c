@@ -24,6 +24,12 @@
  * others wait ready, the next one is made when the call that took one is over. */
 #define REFILL_MS 4
 
+/*
+ * The end of an interpreter keeps a processor for half a millisecond, and a disk is asked to
+ * forget its directory: not while whoever got the answer wants to go on.
+ */
+#define LINGER_MS 4
+
 enum pool_state { POOL_WANTED, POOL_UP, POOL_OVER };
 
 struct warm_pool {
@@ -33,15 +39,25 @@ struct warm_pool {
 	enum pool_state state;
 	struct warm_worker ready[RYE_WARM_READY];
 	size_t nready, waiting; /* callers that wait for a child */
+	struct warm_texts texts;
 	size_t taken; /* children out with callers, and one while it is in the list */
 	int64_t used_ms;
 	struct warm_pool *next;
+};
+
+/* A worker whose call is over; it goes as soon as its control socket is closed. */
+struct dropped {
+	struct dropped *next;
+	struct warm_worker worker;
+	bool busy;
+	int64_t at_ms;
 };
 
 struct warm {
 	pthread_mutex_t lock; /* everything below, and the pools but for their parents */
 	pthread_cond_t work, ready; /* for the thread; for callers */
 	struct warm_pool *pools;
+	struct dropped *dropped, **dropped_end; /* oldest first */
 	char missed[SHA_HEX]; /* the last key nobody had */
 	char failed[SHA_HEX]; /* the last key whose parent was of no use, and when */
 	int64_t failed_ms;
@@ -58,6 +74,7 @@ int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err)
 	if (!warm)
 		return rye_fail_sys(err, ENOMEM, "warm interpreters");
 	warm->exec = exec;
+	warm->dropped_end = &warm->dropped;
 	pthread_mutex_init(&warm->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -121,6 +138,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 static void free_pool(struct warm *warm, struct warm_pool *pool)
 {
 	warm_parent_stop(warm->exec, &pool->parent, false);
+	warm_texts_done(&pool->texts);
 	plan_done(&pool->plan);
 	free(pool);
 }
@@ -218,10 +236,33 @@ static void fill_pool(struct warm *warm, struct warm_pool *pool)
 	pthread_cond_broadcast(&warm->ready);
 }
 
+/* The next child shall know the text that the last one was sent. */
+static void teach_pool(struct warm *warm, struct warm_pool *pool)
+{
+	struct warm_text text;
+	bool ok = true;
+
+	if (warm_texts_take_wanted(&pool->texts, &text)) {
+		pthread_mutex_unlock(&warm->lock);
+		ok = warm_parent_teach(&pool->parent, &text);
+		pthread_mutex_lock(&warm->lock);
+		warm_texts_put(&pool->texts, &text);
+	}
+	if (!ok)
+		give_up(warm, pool);
+}
+
 /* With the lock held. */
 static bool is_low(const struct warm_pool *pool)
 {
 	return pool->state == POOL_UP && pool->nready < RYE_WARM_READY;
+}
+
+/* With the lock held: the call that wants it is over, and others find a child meanwhile. */
+static bool wants_teaching(const struct warm_pool *pool, int64_t now)
+{
+	return pool->texts.wanted.source && pool->state == POOL_UP && pool->nready &&
+	       now - pool->used_ms >= REFILL_MS;
 }
 
 static bool wants_filling(const struct warm_pool *pool, int64_t now)
@@ -229,16 +270,47 @@ static bool wants_filling(const struct warm_pool *pool, int64_t now)
 	return is_low(pool) && (pool->waiting || !pool->nready || now - pool->used_ms >= REFILL_MS);
 }
 
+/* With the lock held, which is given up while it works. */
+static void let_go(struct warm *warm)
+{
+	struct dropped *dropped = warm->dropped;
+	struct warm_worker *worker = &dropped->worker;
+	bool last;
+
+	warm->dropped = dropped->next;
+	if (!warm->dropped)
+		warm->dropped_end = &warm->dropped;
+	pthread_mutex_unlock(&warm->lock);
+	close_worker(worker);
+	if (worker->tmpdir && !dropped->busy)
+		tmpdir_remove(worker->tmpdir);
+	pthread_mutex_lock(&warm->lock);
+	last = --worker->pool->taken == 0;
+	if (last) {
+		pthread_mutex_unlock(&warm->lock);
+		free_pool(warm, worker->pool);
+		pthread_mutex_lock(&warm->lock);
+	}
+	free(worker->tmpdir);
+	free(dropped);
+}
+
 /* With the lock held: one thing to do was done; false: nothing is to do now. */
 static bool do_something(struct warm *warm)
 {
 	int64_t now = clock_ms();
 
+	if (warm->dropped && now - warm->dropped->at_ms >= LINGER_MS) {
+		let_go(warm);
+		return true;
+	}
 	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
 		if (pool->state == POOL_WANTED)
 			start_pool(warm, pool);
 		else if (now - pool->used_ms > RYE_IDLE_S * 1000LL)
 			retire(warm, pool);
+		else if (wants_teaching(pool, now))
+			teach_pool(warm, pool);
 		else if (wants_filling(pool, now))
 			fill_pool(warm, pool);
 		else
@@ -251,8 +323,10 @@ static bool do_something(struct warm *warm)
 /* With the lock held: how long nothing is to do, unless somebody says so. */
 static int64_t pause_ms(const struct warm *warm)
 {
+	if (warm->dropped)
+		return LINGER_MS;
 	for (const struct warm_pool *pool = warm->pools; pool; pool = pool->next)
-		if (is_low(pool))
+		if (is_low(pool) || pool->texts.wanted.source)
 			return REFILL_MS;
 	return RYE_IDLE_S * 1000LL / 2;
 }
@@ -271,7 +345,7 @@ static void *keep(void *arg)
 		ns = until.tv_nsec + pause_ms(warm) * 1000000;
 		until.tv_sec += ns / 1000000000;
 		until.tv_nsec = ns % 1000000000;
-		if (warm->pools)
+		if (warm->pools || warm->dropped)
 			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
 		else
 			pthread_cond_wait(&warm->work, &warm->lock);
@@ -354,6 +428,26 @@ static bool wait_ready(struct warm *warm, struct warm_pool *pool)
 	return pool->state == POOL_UP && pool->nready;
 }
 
+/* With the lock held: a child that knows the text, else the one made last. */
+static void take_ready(struct warm_pool *pool, const struct plan *plan, struct warm_worker *ret)
+{
+	const char *name = warm_text_name(plan);
+	const struct warm_text *text = name ? warm_texts_find(&pool->texts, plan->source, name) :
+					      NULL;
+	unsigned number = text ? text->number : 0;
+	size_t at = pool->nready - 1;
+
+	while (at && !warm_text_known(number, pool->ready[at].taught))
+		at--;
+	if (!warm_text_known(number, pool->ready[at].taught)) {
+		at = pool->nready - 1;
+		number = 0;
+	}
+	*ret = pool->ready[at];
+	ret->text = number;
+	pool->ready[at] = pool->ready[--pool->nready];
+}
+
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)
 {
 	char key[SHA_HEX];
@@ -369,7 +463,7 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 			miss(warm, key, plan);
 		got = pool && pool->state == POOL_UP && (pool->nready || wait_ready(warm, pool));
 		if (got) {
-			*ret = pool->ready[--pool->nready];
+			take_ready(pool, plan, ret);
 			pool->taken++;
 			pool->used_ms = clock_ms();
 			if (!pool->nready)
@@ -385,18 +479,16 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 
 void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 {
-	bool last = false;
+	struct dropped *dropped = malloc(sizeof(*dropped));
 
-	close_worker(worker);
-	if (worker->tmpdir && !busy)
-		tmpdir_remove(worker->tmpdir);
-	free(steal(&worker->tmpdir));
+	if (!dropped)
+		abort();
+	*dropped = (struct dropped){ .worker = *worker, .busy = busy, .at_ms = clock_ms() };
 	WITH_LOCK(&warm->lock) {
-		last = --worker->pool->taken == 0;
+		*warm->dropped_end = dropped;
+		warm->dropped_end = &dropped->next;
 		pthread_cond_signal(&warm->work);
 	}
-	if (last)
-		free_pool(warm, worker->pool);
 }
 
 void warm_close(struct warm *warm)
@@ -410,6 +502,8 @@ void warm_close(struct warm *warm)
 	if (warm->running)
 		pthread_join(warm->thread, NULL);
 	pthread_mutex_lock(&warm->lock);
+	while (warm->dropped)
+		let_go(warm);
 	while (warm->pools)
 		retire(warm, warm->pools);
 	pthread_mutex_unlock(&warm->lock);

@@ -23,12 +23,14 @@ struct warm_worker {
 	int control; /* job in; "D<code>\n" or "X<status>\n" out; -1: none */
 	int in, out, err; /* our ends of its pipes */
 	char *tmpdir;
+	unsigned taught; /* texts its parent had learnt when it was made */
+	unsigned text; /* number of the call's text, which it has compiled; 0: it has not */
 	struct warm_pool *pool;
 };
 
 struct warm_job {
 	const struct plan *plan;
-	int source; /* sealed text of the tool */
+	int source; /* sealed text of the tool; -1: the worker knows it */
 	char mark[48]; /* "RYE_RUN=…" */
 };
 
@@ -38,7 +40,10 @@ void warm_close(struct warm *warm); /* ends all parents and waiting children */
 /* False: none to be had (soon enough); a pool is being started then. Start a process. */
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);
 bool warm_send(struct warm_worker *worker, const struct warm_job *job);
-/* Closes what is left of a taken worker; busy: something of the call may still live. */
+/*
+ * Gives a taken worker back; what is left of it goes a little later. busy: something of the
+ * call may still live.
+ */
 void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy);
 
 #endif

@@ -21,6 +21,8 @@
 
 /* Imports take tens of milliseconds; a machine under load takes more. */
 #define START_MS 10000
+/* Its children end at once when they are let go; one that hangs takes its time. */
+#define STOP_MS 1000
 /* One packet of the loader's text. */
 #define PIECE (32 << 10)
 
@@ -30,6 +32,11 @@ size_t warm_loader_at(const struct plan *plan)
 		if (!strcmp(plan->argv[i - 1], "-c") && !strcmp(plan->argv[i], plan->loader))
 			return i;
 	return 0;
+}
+
+const char *warm_text_name(const struct plan *plan)
+{
+	return strstr(plan->loader, "\"compiled\"") ? plan->argv[warm_loader_at(plan) + 1] : NULL;
 }
 
 /* One packet, with up to four descriptors. */
@@ -81,7 +88,7 @@ static bool introduce(struct exec *exec, const struct warm_parent *parent, const
 		left.ptr += piece.text.len;
 		left.len -= piece.text.len;
 	}
-	buf_addf(&text, "[%d,", SYS_landlock_restrict_self);
+	buf_addf(&text, "[%d,%d,", SYS_landlock_restrict_self, RYE_WARM_TEXTS);
 	if (json_is_array(plan->preload))
 		json_put(&text, plan->preload, false);
 	else
@@ -186,12 +193,12 @@ int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_pa
 	return 0;
 }
 
-static pid_t read_pid(int fd)
+/* The number it answers; -1: none. */
+static int read_number(int fd)
 {
 	struct pollfd ready = { fd, POLLIN, 0 };
 	char text[32];
 	ssize_t n;
-	pid_t pid;
 
 	if (poll(&ready, 1, START_MS) != 1)
 		return -1;
@@ -199,9 +206,36 @@ static pid_t read_pid(int fd)
 	if (n <= 0)
 		return -1;
 	text[n] = 0;
-	pid = (pid_t)atoi(text);
-	/* Signals go to the group of this number: 1 would be everybody's. */
+	return atoi(text);
+}
+
+/* Signals go to the group of this number: 1 would be everybody's. */
+static pid_t read_pid(int fd)
+{
+	pid_t pid = read_number(fd);
+
 	return pid > 1 ? pid : -1;
+}
+
+bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text)
+{
+	auto_close int source = sealed_open(text->source);
+	auto_buf struct rye_buf name = RYE_BUF_INIT;
+	struct packet what = { .kind = "T", .fds = &source, .nfds = 1 };
+	unsigned number = parent->taught + 1;
+	int answer;
+
+	text->number = 0;
+	buf_addf(&name, "%u%c%s", number, 0, text->path);
+	if (source < 0 || name.failed || name.len > PIECE)
+		return true;
+	what.text = (struct rye_span){ name.data, name.len };
+	if (!send_packet(parent->socket, &what))
+		return false;
+	answer = read_number(parent->socket);
+	if (answer == (int)number)
+		text->number = parent->taught = number;
+	return answer >= 0;
 }
 
 static void drop_worker(struct warm_worker *worker)
@@ -220,9 +254,10 @@ static void drop_worker(struct warm_worker *worker)
 
 static bool make_tmpdir(struct warm_parent *parent, struct warm_worker *worker)
 {
+	parent->made++;
 	if (!parent->box->tmpdir)
 		return true;
-	if (asprintf(&worker->tmpdir, "%s/%u", parent->box->tmpdir, ++parent->made) < 0) {
+	if (asprintf(&worker->tmpdir, "%s/%u", parent->box->tmpdir, parent->made) < 0) {
 		worker->tmpdir = NULL;
 		return false;
 	}
@@ -257,19 +292,23 @@ bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_wor
 		drop_worker(&worker);
 		return false;
 	}
+	worker.taught = parent->taught;
 	*ret = worker;
 	return true;
 }
 
 void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
 {
+	struct pollfd end = { parent->child.pidfd, POLLIN, 0 };
 	struct ended ended;
 
 	if (parent->socket >= 0)
 		close(parent->socket);
 	parent->socket = -1;
 	if (parent->child.pidfd >= 0) {
-		kill(parent->child.pid, SIGKILL);
+		/* Ended by us it would leave its children to us, whom nobody waits for then. */
+		if (!parent->made || poll(&end, 1, STOP_MS) != 1)
+			kill(parent->child.pid, SIGKILL);
 		spawn_reap(&parent->child, &ended);
 	}
 	box_give(exec->boxes, parent->box, busy);
@@ -280,10 +319,13 @@ bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 {
 	size_t loader = warm_loader_at(job->plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct packet what = { .fds = &job->source, .nfds = 1 };
+	struct packet what = { .fds = &job->source, .nfds = job->source >= 0 };
 
-	buf_addf(&text, "%s%c%s%c%s%c-c", job->plan->cwd, 0, job->mark + strlen("RYE_RUN="), 0,
+	buf_addf(&text, "%s%c%s%c%s%c", job->plan->cwd, 0, job->mark + strlen("RYE_RUN="), 0,
 		 worker->tmpdir ? worker->tmpdir : "", 0);
+	if (worker->text)
+		buf_addf(&text, "%u", worker->text);
+	buf_addf(&text, "%c-c", 0);
 	for (char **arg = job->plan->argv + loader + 1; *arg; arg++) {
 		buf_addc(&text, 0);
 		buf_adds(&text, *arg);

@@ -10,12 +10,14 @@
 
 #include "exec/sandbox.h"
 #include "exec/spawn.h"
+#include "exec/warm_text.h"
 
 struct warm_parent {
 	struct child child; /* .pidfd -1: not started */
 	int socket; /* requests out, pids in */
 	struct box *box;
 	unsigned made; /* children so far: names of their directories */
+	unsigned taught; /* texts so far: their numbers */
 };
 
 /* What it is started with: the plan's program, flags, loader, modules and environment. */
@@ -26,11 +28,24 @@ int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_pa
  * False: the parent is of no use any more.
  */
 bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
-/* Ends it and its waiting children; the box goes back when `busy` is false. */
+/*
+ * Children made from now on know this text by the number set; 0: it does not compile without
+ * a word. False: the parent is of no use any more.
+ */
+bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
+/*
+ * Ends it when its children have gone, which their callers have let go of: it is who waits
+ * for them. The box goes back when `busy` is false.
+ */
 void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy);
 
 /* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
 size_t warm_loader_at(const struct plan *plan);
+/*
+ * The name under which the loader compiles the tool: its first argument. NULL: it is no loader
+ * that takes compiled texts, and has to be given the text itself.
+ */
+const char *warm_text_name(const struct plan *plan);
 const char *warm_program(void);
 
 #endif

@@ -6,6 +6,9 @@
  */
 #include "exec_tools.h"
 
+#include <errno.h>
+#include <sys/wait.h>
+
 static bool is_warm(struct exec_place *p)
 {
 	auto_said struct exec_said said = exec_run(p, "t/up", "{\"trace\":true}");
@@ -389,6 +392,63 @@ static void background_of_python(void **state)
 	exec_wants(p, "{}", "{\"status\":\"success\",\"metadata\":{\"background_children\":1}}");
 }
 
+/* A text that was compiled ahead answers for itself only, however often it comes back. */
+static void texts_are_not_mixed_up(void **state)
+{
+	struct exec_place *p = *state;
+
+	for (int i = 0; i < 12; i++) {
+		char body[64], want[64];
+
+		snprintf(body, sizeof(body), "return {'success': True, 'n': %d}", i % 10);
+		snprintf(want, sizeof(want), "{\"data\":{\"n\":%d}}", i % 10);
+		function(p, body);
+		for (int k = 0; k < 4; k++) {
+			exec_wants(p, "{}", want);
+			usleep(8000);
+		}
+	}
+}
+
+/* What the compiler has to say is said at every call. */
+static void words_of_the_compiler(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return {'success': p is 1}");
+	for (int i = 0; i < 3; i++) {
+		exec_wants(p, "{}", "{\"status\":\"error\",\"data\":{\"success\":false}}");
+		usleep(15000);
+	}
+	function(p, "import sys\nsys.exit(p is 1)");
+	for (int i = 0; i < 3; i++) {
+		exec_wants(p, "{}", "{\"data\":{\"stderr\":\"~SyntaxWarning\"}}");
+		usleep(15000);
+	}
+	exec_python(p, "t/a.py", "function", "def execute(p, q):\n    nonlocal z\n");
+	for (int i = 0; i < 3; i++) {
+		exec_wants(p, "{}", "{\"error\":\"~SyntaxError\"}");
+		usleep(15000);
+	}
+}
+
+/* Nobody is left behind, dead or alive, when the interpreters are let go. */
+static void nobody_is_left(void **state)
+{
+	struct exec_place *p = *state;
+	siginfo_t info;
+
+	function(p, "return {'success': True}");
+	for (int i = 0; i < 3; i++) {
+		exec_wants(p, "{}", "{\"status\":\"success\"}");
+		usleep(15000);
+	}
+	exec_close(p->exec);
+	p->exec = NULL;
+	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
 #define both(name)                                                        \
 	cmocka_unit_test_setup_teardown(name, exec_setup, exec_teardown), \
 		cmocka_unit_test_setup_teardown(name, warm_setup, exec_teardown)
@@ -396,6 +456,7 @@ static void background_of_python(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		both(nobody_is_left), /* first: others leave children that live on */
 		both(case_1_parameters),
 		both(case_2_reserved_names),
 		both(case_3_input_data),
@@ -423,6 +484,8 @@ int main(void)
 		both(timeout_keeps_the_output),
 		both(state_is_not_shared),
 		both(background_of_python),
+		both(texts_are_not_mixed_up),
+		both(words_of_the_compiler),
 	};
 
 	/* for case 4: there to be leaked */
