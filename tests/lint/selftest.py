@@ -76,6 +76,13 @@ TREE = {
     "engine/cli/v.c": SPDX + '#include "base/b.h"\n',
     "fs/node.h": SPDX + "#pragma once\n",
     "fs/node.c": SPDX + '#include "node.h"\n#include <rye/rye.h>\n',
+    "tests/numbers": "items T01-T02\ntools 7-8\ntools 8 - not there yet\n",
+    "tests/unit/meson.build": "  'item',\n",
+    "tests/unit/test_item.c": SPDX
+    + "static void T01_words(void **state)\n{\n}\n\nstatic void case_7_words(void **state)\n{\n}\n\n"
+    "static const struct test tests[] = { test(T01_words), test(case_7_words) };\n",
+    "tests/table/meson.build": "  'x',\n",
+    "tests/table/x.test": "# T02: words\ninput\n-\nanswer\n",
     "docs/a.md": "see [b](b.md#top) and [out](https://example.org)\n",
     "docs/b.md": "plain\n",
 }
@@ -141,6 +148,17 @@ BAD = [
     ("tables", "docs/man/ryefs.1.scd", "ryefs(1)\n\n*keys*\n\tLists.\n", "does not name the option *wait*"),
     ("tables", "engine/cli/mount_help.c", "int a;\n", "does not name the option wait"),
     ("tables", "scripts/completion/_ryefs", "keys-not\n", "does not know the verb keys"),
+    ("numbers", "tests/numbers", "items T01-T03\ntools 7\n", "T03 of items has no test named by it"),
+    ("numbers", "tests/numbers", "items T01-T02\n", "case 7 of tools is not in tests/numbers"),
+    ("numbers", "tests/numbers", "items T01-T02\ntools 7\ntools 7 - why\n", "case 7 of tools is left out"),
+    ("numbers", "tests/numbers", "items T01-T02\ntools 7\ntools 8 - why\n", "was not listed before"),
+    ("numbers", "tests/numbers", "items 1\nTools 7\n", "tests/numbers:2: wanted"),
+    ("numbers", "tests/unit/test_item.c", "int f(void);\n", "case 7 of tools has no test named by it"),
+    ("numbers", "tests/unit/test_item.c", "static void T01_a(void **state)\n{\n}\n", "T01 of items has no test"),
+    ("numbers", "tests/unit/test_item.c", "static void case_7_to_8_a(void **s)\n{\n}\ncase_7_to_8_a\n", "one number"),
+    ("numbers", "tests/unit/test_item.c", "static void case_7(void **state)\n{\n}\ncase_7\n", "one number"),
+    ("numbers", "tests/unit/meson.build", "'other',\n", "T01_words is never run"),
+    ("numbers", "tests/table/x.test", "# T02: words\n\n# else\ninput\n-\nanswer\n", "T02 of items has no test"),
     ("docs", "docs/z.md", "[x](gone.md)\n", "not there"),
     ("docs", "docs/z.md", "see /home/someone/x\n", "one machine"),
 ]
