@@ -17,6 +17,11 @@ int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *
 	return threads_list(rye->threads, fn, arg, err);
 }
 
+uint64_t rye_thread_list_number(struct rye *rye)
+{
+	return threads_list_number(rye->threads);
+}
+
 int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 		     struct rye_err *err)
 {

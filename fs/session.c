@@ -24,6 +24,7 @@
 
 /* How long users of a detached mount may finish what they do before they get an error. */
 #define GRACE_MS 500
+#define GOES_MS 500 /* between the end of a mount and that of its connection */
 /* How often the end of the first scan is looked for. */
 #define SCAN_POLL_MS 20
 
@@ -68,6 +69,16 @@ static int first_open(struct front *front, struct rye_err *err)
 	return 0;
 }
 
+/* Does the kernel end the connection, now or in a moment? */
+static bool goes(struct session *s)
+{
+	struct pollfd wait = { .fd = s->front->ready_fd, .events = POLLIN };
+
+	for (int left_ms = GOES_MS; left_ms > 0 && !loops_ended(s->loops); left_ms -= 10)
+		poll(&wait, 1, 10);
+	return loops_ended(s->loops);
+}
+
 static int begin(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
@@ -76,7 +87,10 @@ static int begin(struct session *s, struct rye_err *err)
 		return -1;
 	if (loops_start(front, &s->loops))
 		return session_fail(err, "the kernel does not speak FUSE with us");
-	return first_open(front, err);
+	if (first_open(front, err) == 0)
+		return 0;
+	/* Somebody has taken the mount away already: an end like any other. */
+	return goes(s) ? 0 : -1;
 }
 
 /* ---- serving ---- */

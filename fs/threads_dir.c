@@ -83,13 +83,12 @@ static int add_hash(void *arg, const char *name)
  */
 static uint64_t names_version(struct front *front, const char *path, bool thread)
 {
-	uint64_t hash = thread ? 2 : 1;
+	uint64_t hash = 2;
 	struct rye_err err;
 
-	if (thread)
-		rye_thread_names(front->rye, path, add_hash, &hash, &err);
-	else
-		rye_thread_list(front->rye, add_hash, &hash, &err);
+	if (!thread)
+		return rye_thread_list_number(front->rye) + 1;
+	rye_thread_names(front->rye, path, add_hash, &hash, &err);
 	return hash ? hash : 1;
 }
 

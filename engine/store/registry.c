@@ -194,6 +194,28 @@ int registry_get(struct db *db, const char *id, bool with_result, struct registr
 	return r;
 }
 
+static int keep_version(void *arg, sqlite3_stmt *row)
+{
+	int64_t *version = arg;
+
+	version[0] = sqlite3_column_int64(row, 0);
+	version[1] = sqlite3_column_int64(row, 1);
+	return 1;
+}
+
+/* The first number counts what other connections commit, the second what this one changes. */
+int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
+{
+	return db_run(
+		db,
+		&(struct db_query){
+			.sql = "SELECT data_version, total_changes() FROM pragma_data_version",
+			.fn = keep_version,
+			.arg = ret,
+		},
+		NULL, err);
+}
+
 int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err)
 {
 	struct walk walk = { .fn = fn, .arg = arg };

@@ -34,6 +34,9 @@ typedef int (*registry_fn)(void *arg, const struct registry_row *row);
 /* Newest first; only living ones when `active`. */
 int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err);
 
+/* Other numbers after any change, by whomever. */
+int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
+
 bool registry_terminal(const char *status);
 
 #endif

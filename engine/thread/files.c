@@ -120,46 +120,6 @@ static int open_view(struct threads *threads, const char *id, struct view *ret, 
 	return ret->dir < 0 ? ret->dir : 0;
 }
 
-static int listed(void *arg, const struct registry_row *row)
-{
-	struct rye_buf *ids = arg;
-
-	buf_add(ids, row->thread_id, strlen(row->thread_id) + 1);
-	return 0;
-}
-
-/* The registry may come with a clone: what it names is listed only if it can be opened. */
-static bool is_there(int root, const char *id)
-{
-	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
-
-	return dir >= 0;
-}
-
-int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err)
-{
-	auto_buf struct rye_buf ids = RYE_BUF_INIT;
-	auto_close int root = -1;
-	struct rye_err none = { 0 };
-	struct db *db;
-	int r = threads_registry(threads, false, &db, &none);
-
-	if (r == -(int)RYE_NOT_FOUND)
-		return 0;
-	if (!r)
-		r = registry_each(db, false, listed, &ids, &none);
-	if (r) {
-		if (err)
-			*err = none;
-		return r;
-	}
-	root = thread_root(threads->env.opt->project, false, NULL);
-	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		if (is_there(root, ids.data + at) && fn(arg, ids.data + at))
-			break;
-	return 0;
-}
-
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		  struct rye_err *err)
 {

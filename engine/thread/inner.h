@@ -27,12 +27,23 @@ struct watched {
 	struct watched *next;
 };
 
+/* By what a change of the list of threads is noticed. */
+struct list_state {
+	int64_t version[2]; /* of the registry */
+	uint64_t ino; /* of the directory */
+	int64_t ctime_ns;
+	int64_t until_ms; /* monotonic: after that it is read again anyway; 0: each time */
+};
+
 struct threads {
 	struct threads_env env;
-	pthread_mutex_t lock; /* watched, waiters, registry pointer, stopping */
+	pthread_mutex_t lock; /* watched, waiters, registry pointer, list*, stopping */
 	struct watched *watched;
 	struct thread_waiter *waiters;
 	struct db *registry; /* opened at first use */
+	struct rye_blob *list; /* ids, each with its NUL; NULL: not read yet */
+	struct list_state list_state;
+	uint64_t list_number;
 	pthread_t worker;
 	int epoll, wake; /* wake: eventfd, written to stop or to look again */
 	uint64_t last_number;

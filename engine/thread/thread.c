@@ -88,6 +88,7 @@ void threads_close(struct threads *threads)
 		threads->watched = next;
 	}
 	db_close(threads->registry);
+	rye_blob_unref(threads->list);
 	if (threads->epoll >= 0)
 		close(threads->epoll);
 	if (threads->wake >= 0)

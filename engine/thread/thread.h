@@ -58,6 +58,8 @@ uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n);
 bool threads_ref(struct threads *threads, uint64_t number, char ref[1040]);
 
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err);
+/* Another one whenever threads_list would tell other names than before; 0: no threads yet. */
+uint64_t threads_list_number(struct threads *threads);
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		  struct rye_err *err);
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,

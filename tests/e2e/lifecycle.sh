@@ -91,6 +91,18 @@ ok "it works again" test -r "$M/README.md"
 ok "umount -l" umount -l "$M"
 ok "the daemon ends" until_true gone
 
+# ---- unmounted as soon as it answers, when it has not said yet that it is up ----
+hasty() {
+  local i
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    "$RYEFS" "$P" "$M" -f -o "$OPT" 2>>"$T/said" &
+    until_true test -r "$M/.ryefs/version"
+    umount -l "$M" 2>/dev/null || fusermount3 -u -z "$M"
+    wait $! || return
+  done
+}
+ok "a hasty unmount is an end like any other" hasty
+
 # ---- git ----
 if command -v git >/dev/null; then
   git init -q "$P"

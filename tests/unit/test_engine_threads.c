@@ -210,12 +210,83 @@ static void case_84_runner_is_killed(void **state)
 
 #define thread_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- the list, which is kept while nothing changes ---- */
+
+static void add_thread(struct bench *b, const char *id)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/" THREADS "/%s", b->place.place.project, id);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(registry_insert(b->db, id, "tool:t/echo", NULL), 0);
+}
+
+static void remove_thread(struct bench *b, const char *id)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/" THREADS "/%s", b->place.place.project, id);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static int join(void *arg, const char *id)
+{
+	struct rye_buf *all = arg;
+
+	buf_addf(all, "%s ", id);
+	return 0;
+}
+
+/* The ids as they are told, wanted twice: once from the disk, once from memory. */
+static uint64_t list_is(struct bench *b, const char *want)
+{
+	uint64_t number = rye_thread_list_number(b->rye);
+
+	for (int i = 0; i < 2; i++) {
+		auto_buf struct rye_buf all = RYE_BUF_INIT;
+
+		assert_int_equal(rye_thread_list(b->rye, join, &all, NULL), 0);
+		assert_string_equal(all.data ? all.data : "", want);
+		assert_int_equal(rye_thread_list_number(b->rye), number);
+		usleep(30000); /* from now on a change has another time stamp */
+	}
+	return number;
+}
+
+static void the_list_follows_others(void **state)
+{
+	struct bench *b = *state;
+	uint64_t number;
+	char path[300];
+
+	assert_int_equal(list_is(b, ""), 0);
+	for (const char *const *dir = (const char *const[]){ ".ai", ".ai/state", THREADS, NULL };
+	     *dir; dir++) {
+		snprintf(path, sizeof(path), "%s/%s", b->place.place.project, *dir);
+		mkdir(path, 0700);
+	}
+	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
+	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	add_thread(b, "a");
+	number = list_is(b, "a ");
+	assert_int_equal(registry_insert(b->db, "only-in-the-registry", "tool:t/echo", NULL), 0);
+	assert_int_equal(list_is(b, "a "), number);
+	assert_int_equal(registry_running(b->db, "a", 1, NULL), 0);
+	assert_int_equal(list_is(b, "a "), number);
+	add_thread(b, "b");
+	assert_int_not_equal(list_is(b, "b a "), number);
+	number = rye_thread_list_number(b->rye);
+	remove_thread(b, "a");
+	assert_int_not_equal(list_is(b, "b "), number);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		thread_test(case_82_detached_tool),
 		thread_test(case_83_detached_tool_fails),
 		thread_test(case_84_runner_is_killed),
+		thread_test(the_list_follows_others),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "thread-run"))

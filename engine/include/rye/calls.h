@@ -70,6 +70,8 @@ RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum
 typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
 
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
+/* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
+RYE_API uint64_t rye_thread_list_number(struct rye *rye);
 /* Names of one thread's directory that exist now. */
 RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 			     struct rye_err *err);
