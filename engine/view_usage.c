@@ -25,19 +25,6 @@ static void put_kind(struct rye_buf *buf, const struct subject *subject, enum ry
 	buf_addc(buf, '\n');
 }
 
-static bool is_required(const json_t *schema, const char *name)
-{
-	const json_t *required = json_object_get(schema, "required");
-
-	for (size_t i = 0; i < json_array_size(required); i++) {
-		const char *one = json_string_value(json_array_get(required, i));
-
-		if (one && !strcmp(one, name))
-			return true;
-	}
-	return false;
-}
-
 static void put_parameter(struct rye_buf *buf, const json_t *schema, const char *name,
 			  const json_t *property)
 {
@@ -45,7 +32,7 @@ static void put_parameter(struct rye_buf *buf, const json_t *schema, const char 
 	const char *type = json_str(property, "type"), *text = json_str(property, "description");
 
 	buf_addf(buf, "  %s (%s", name, *type ? type : "any");
-	if (is_required(schema, name))
+	if (json_lists(json_object_get(schema, "required"), name))
 		buf_adds(buf, ", required");
 	if (fallback) {
 		buf_adds(buf, ", default ");

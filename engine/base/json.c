@@ -86,6 +86,19 @@ bool json_flag(const json_t *object, const char *key, bool fallback)
 	return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
+bool json_lists(const json_t *array, const char *text)
+{
+	json_t *element;
+	size_t i;
+
+	json_array_foreach(array, i, element)
+	{
+		if (json_is_string(element) && !strcmp(json_string_value(element), text))
+			return true;
+	}
+	return false;
+}
+
 bool json_truthy(const json_t *value)
 {
 	switch (value ? json_typeof(value) : JSON_NULL) {

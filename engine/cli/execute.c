@@ -39,15 +39,9 @@ static json_t *schema_of(struct cli *cli, const char *ref)
 
 static bool allows_text(const json_t *type)
 {
-	const json_t *one;
-	size_t i;
-
 	if (json_is_string(type))
 		return !strcmp(json_string_value(type), "string");
-	json_array_foreach((json_t *)type, i,
-			   one) if (json_is_string(one) &&
-				    !strcmp(json_string_value(one), "string")) return true;
-	return false;
+	return json_lists(type, "string");
 }
 
 static json_t *value_of(const json_t *schema, const char *key, const char *text)

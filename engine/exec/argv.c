@@ -28,19 +28,6 @@ static bool is_code(const char *ext)
 	return true;
 }
 
-static bool has_text(const json_t *list, const char *text)
-{
-	json_t *element;
-	size_t i;
-
-	json_array_foreach(list, i, element)
-	{
-		if (json_is_string(element) && !strcmp(json_string_value(element), text))
-			return true;
-	}
-	return false;
-}
-
 static bool mentions(const json_t *list, const char *needle)
 {
 	json_t *element;
@@ -75,7 +62,7 @@ static int choose_code(const struct planner *planner, const struct link *runtime
 	const struct rye_item *tool = planner->chain->v[0].item;
 	const json_t *extensions = runtime_value(planner, runtime, "source_ext");
 
-	if (json_is_array(extensions) && !has_text(extensions, tool->ext))
+	if (json_is_array(extensions) && !json_lists(extensions, tool->ext))
 		return rye_fail(err, RYE_INVALID, "%s cannot run %s files: %s", runtime->item->id,
 				tool->ext, tool->id);
 	ret->command = runtime_value(planner, runtime, "command");
@@ -221,7 +208,7 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 		return -(int)err->code;
 	/* An interpreter before 3.11 has no -P; the loaders do its work then. */
 	drop_safe_path = strstr(strrchr(plan->path, '/'), "python") &&
-			 has_text(choice->args, "-P") &&
+			 json_lists(choice->args, "-P") &&
 			 !interp_knows_safe_path(planner->exec, plan->path);
 	add_context(planner, choice);
 	add_copy(&words, command.data);

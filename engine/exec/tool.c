@@ -130,19 +130,6 @@ static double policy(const json_t *retry, const char *key, double otherwise)
 	return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
-static bool listed(const json_t *names, const char *name)
-{
-	json_t *element;
-	size_t i;
-
-	json_array_foreach(names, i, element)
-	{
-		if (json_is_string(element) && !strcmp(json_string_value(element), name))
-			return true;
-	}
-	return false;
-}
-
 /* Timeout, a program that did not start, or an exit status; retry_on narrows it. */
 static bool worth_retrying(const json_t *retry, const struct result *result)
 {
@@ -154,10 +141,10 @@ static bool worth_retrying(const json_t *retry, const struct result *result)
 	if (!json_is_array(on))
 		return result->code == RYE_TIMEOUT || result->retryable || code != 0;
 	if (result->code == RYE_TIMEOUT)
-		return listed(on, "timeout");
+		return json_lists(on, "timeout");
 	if (code < 0)
-		return listed(on, "spawn") || listed(on, "error");
-	return listed(on, "exit") || listed(on, "error");
+		return json_lists(on, "spawn") || json_lists(on, "error");
+	return json_lists(on, "exit") || json_lists(on, "error");
 }
 
 static int64_t pause_ms(const json_t *retry, int attempt)

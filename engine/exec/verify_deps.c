@@ -23,19 +23,6 @@ struct walk {
 	json_t *files; /* for the trace; or NULL */
 };
 
-static bool listed(const json_t *list, const char *text)
-{
-	json_t *element;
-	size_t i;
-
-	json_array_foreach(list, i, element)
-	{
-		if (json_is_string(element) && !strcmp(json_string_value(element), text))
-			return true;
-	}
-	return false;
-}
-
 static const char *suffix(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -79,7 +66,7 @@ static bool is_excluded(const struct walk *walk, const char *name)
 	static const char *const usual[] = { "__pycache__", ".venv", "node_modules", ".git" };
 
 	if (walk->excluded)
-		return listed(walk->excluded, name);
+		return json_lists(walk->excluded, name);
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
 		if (!strcmp(name, usual[i]))
 			return true;
@@ -130,14 +117,14 @@ static int visit(struct walk *walk, const char *dir, const char *name, int depth
 	target = st;
 	if (S_ISLNK(st.st_mode)) {
 		if (stat(path.data, &target) < 0)
-			return listed(walk->extensions, suffix(name)) ?
+			return json_lists(walk->extensions, suffix(name)) ?
 				       rye_fail_sys(err, errno, "%s", path.data) :
 				       0;
 		r = visit_link(walk, path.data, S_ISDIR(target.st_mode), err);
 		if (r || S_ISDIR(target.st_mode))
 			return r;
 	}
-	if (S_ISREG(target.st_mode) && listed(walk->extensions, suffix(name)))
+	if (S_ISREG(target.st_mode) && json_lists(walk->extensions, suffix(name)))
 		return verify_file(walk, path.data, err);
 	if (!S_ISDIR(st.st_mode) || !walk->recursive)
 		return 0;

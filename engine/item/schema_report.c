@@ -59,22 +59,10 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 	unknown_text(report->unknown, schema, ret_text);
 }
 
-static bool is_required(const json_t *schema, const char *key)
-{
-	const json_t *names = json_object_get(schema, "required");
-
-	for (size_t i = 0; i < json_array_size(names); i++) {
-		const char *name = json_string_value(json_array_get(names, i));
-
-		if (name && !strcmp(name, key))
-			return true;
-	}
-	return false;
-}
-
 json_t *schema_declared(const json_t *schema)
 {
 	json_t *properties = json_object_get(schema, "properties"), *property;
+	const json_t *required = json_object_get(schema, "required");
 	json_t *list = json_array();
 	const char *key;
 
@@ -86,7 +74,7 @@ json_t *schema_declared(const json_t *schema)
 
 		json_sets(entry, "name", key);
 		json_set(entry, "type", type ? json_incref(type) : json_string("any"));
-		json_set(entry, "required", json_boolean(is_required(schema, key)));
+		json_set(entry, "required", json_boolean(json_lists(required, key)));
 		if (fallback)
 			json_set(entry, "default", json_incref(fallback));
 		if (description)
