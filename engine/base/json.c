@@ -289,6 +289,27 @@ static void python_value(struct rye_buf *buf, const json_t *value)
 		json_python_str(buf, value);
 }
 
+const char *json_python_type(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		return "str";
+	case JSON_INTEGER:
+		return "int";
+	case JSON_REAL:
+		return "float";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "bool";
+	case JSON_ARRAY:
+		return "list";
+	case JSON_OBJECT:
+		return "dict";
+	default:
+		return "NoneType";
+	}
+}
+
 void json_python_str(struct rye_buf *buf, const json_t *value)
 {
 	switch (value ? json_typeof(value) : JSON_NULL) {

@@ -44,6 +44,8 @@ bool json_truthy(const json_t *value);
 bool json_set(json_t *object, const char *key, json_t *value);
 bool json_sets(json_t *object, const char *key, const char *text); /* NULL: null */
 
+/* Python's name of a value's type: "str", "int", "NoneType" … */
+const char *json_python_type(const json_t *value);
 /* Python's str() of a JSON value: True, None, 1.0, [1, 'x'], {'k': 'v'} (items 5.1). */
 void json_python_str(struct rye_buf *buf, const json_t *value);
 /* Python's repr of a text: quoting as items 5.1. */

@@ -89,26 +89,6 @@ static void spell(const json_t *value, char ret[160])
 	utf8_cut(text.failed ? "a long value" : text.data, ret, 160);
 }
 
-static const char *python_type(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return "dict";
-	case JSON_ARRAY:
-		return "list";
-	case JSON_STRING:
-		return "str";
-	case JSON_INTEGER:
-		return "int";
-	case JSON_REAL:
-		return "float";
-	case JSON_NULL:
-		return "NoneType";
-	default:
-		return "bool";
-	}
-}
-
 /* ---- types ---- */
 
 bool schema_type_known(const char *type)
@@ -151,7 +131,8 @@ static bool check_type(struct check *c, const json_t *schema, const json_t *valu
 	if (json_is_string(type)) {
 		if (schema_type_fits(json_string_value(type), value))
 			return true;
-		issue(c, "expected %.80s, got %s", json_string_value(type), python_type(value));
+		issue(c, "expected %.80s, got %s", json_string_value(type),
+		      json_python_type(value));
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(type); i++) {
@@ -163,7 +144,7 @@ static bool check_type(struct check *c, const json_t *schema, const json_t *valu
 	}
 	if (!wanted.len)
 		return true;
-	issue(c, "expected %.200s, got %s", wanted.data, python_type(value));
+	issue(c, "expected %.200s, got %s", wanted.data, json_python_type(value));
 	return false;
 }
 

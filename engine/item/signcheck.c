@@ -120,27 +120,6 @@ bool sign_only_missing(const struct sign_report *report)
 	return json_array_size(report->issues);
 }
 
-const char *sign_type_name(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_STRING:
-		return "str";
-	case JSON_INTEGER:
-		return "int";
-	case JSON_REAL:
-		return "float";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "bool";
-	case JSON_ARRAY:
-		return "list";
-	case JSON_OBJECT:
-		return "dict";
-	default:
-		return "NoneType";
-	}
-}
-
 /* ---- values ---- */
 
 struct subject {
@@ -153,7 +132,7 @@ static void wrong_type(const struct subject *s, const char *name, const char *wa
 		       const json_t *value)
 {
 	sign_tell(s->issues, "Field '%s%s' must be %s, got %s", s->prefix, name, wanted,
-		  sign_type_name(value));
+		  json_python_type(value));
 }
 
 static bool is_semver(const char *text)

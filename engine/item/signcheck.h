@@ -22,7 +22,4 @@ void sign_check(const struct rye_item *item, struct sign_report *report);
 /* True when every issue is a missing field. */
 bool sign_only_missing(const struct sign_report *report);
 
-/* JSON's types in the words of the format: "str", "int", "NoneType" … */
-const char *sign_type_name(const json_t *value);
-
 #endif

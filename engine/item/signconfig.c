@@ -66,7 +66,7 @@ static void check(struct walk *walk, const json_t *schema, const json_t *value)
 
 	if (*type && !is_type(type, value))
 		sign_tell(walk->issues, "%s: expected %s, got %s", walk->path, type,
-			  sign_type_name(value));
+			  json_python_type(value));
 	else if (json_is_object(properties) && json_is_object(value))
 		check_members(walk, properties, value);
 }

@@ -30,7 +30,7 @@ static void check_executor(const struct rye_item *item, struct sign_report *repo
 
 	if (executor && !json_is_null(executor) && !json_is_string(executor))
 		sign_tell(report->issues, "Field 'executor_id' must be a string, got %s",
-			  sign_type_name(executor));
+			  json_python_type(executor));
 	else if (exempt || json_string_length(executor))
 		return;
 	else if (!executor)
@@ -79,7 +79,7 @@ static void check_tool_id(const struct rye_item *item, struct sign_report *repor
 		return;
 	if (!id)
 		sign_tell(report->issues, "Field 'tool_id' must be a string, got %s",
-			  sign_type_name(value));
+			  json_python_type(value));
 	else if (same_name(id, stem) || same_name(id, item->id))
 		return;
 	else if (shortens(id, item->id))
@@ -115,7 +115,7 @@ static void check_requires(const struct rye_item *item, struct sign_report *repo
 
 	if (list && !json_is_null(list) && !json_is_array(list))
 		sign_tell(report->issues, "Field 'requires' must be an array, got %s",
-			  sign_type_name(list));
+			  json_python_type(list));
 	json_array_foreach((json_t *)list, i, name) if (!json_is_string(name) ||
 							!is_capability(json_string_value(name)))
 		sign_tell(report->issues,
