@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/io.h"
+#include "item/config.h"
 #include "item/parse.h"
 #include "item/space.h"
 #include "item/verify.h"
@@ -114,30 +115,6 @@ static int load_file(const struct item_env *env, const struct space *space, cons
 	return 0;
 }
 
-static void merge_deep(json_t *into, json_t *from)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(from, key, value)
-	{
-		json_t *old = json_object_get(into, key);
-
-		if (!strcmp(key, "extends"))
-			continue;
-		if (json_is_object(old) && json_is_object(value)) {
-			merge_deep(old, value);
-		} else if (json_is_object(value)) {
-			json_t *fresh = json_object();
-
-			merge_deep(fresh, value);
-			json_object_set_new(into, key, fresh);
-		} else {
-			json_object_set(into, key, value);
-		}
-	}
-}
-
 struct wanted {
 	const char *path;
 	bool first; /* first_match, else deep_merge */
@@ -163,7 +140,7 @@ static int resolve_one(const struct item_env *env, const struct wanted *wanted, 
 			*ret = steal(&map);
 			return 0;
 		}
-		merge_deep(merged, map);
+		config_lay_over(merged, map);
 	}
 	*ret = steal(&merged);
 	return 0;

@@ -66,8 +66,7 @@ static const json_t *data_of(const struct rye_item *item)
 	return json_is_object(data) ? data : item->meta;
 }
 
-/* Recursion is bounded by the parsers' depth. */
-static void lay_over(json_t *into, const json_t *from)
+void config_lay_over(json_t *into, const json_t *from)
 {
 	json_t *object = (json_t *)from, *value;
 	const char *key;
@@ -79,11 +78,11 @@ static void lay_over(json_t *into, const json_t *from)
 		if (!strcmp(key, "extends"))
 			continue;
 		if (json_is_object(old) && json_is_object(value)) {
-			lay_over(old, value);
+			config_lay_over(old, value);
 		} else if (json_is_object(value)) {
 			json_t *fresh = json_object();
 
-			lay_over(fresh, value);
+			config_lay_over(fresh, value);
 			json_set(into, key, fresh);
 		} else {
 			json_object_set(into, key, value);
@@ -116,7 +115,7 @@ static int merge(const struct item_env *env, const struct config_ask *ask, json_
 		if (r)
 			return r;
 		note(ret, item);
-		lay_over(merged, data_of(item));
+		config_lay_over(merged, data_of(item));
 		if (!i)
 			ret->item = steal(&item);
 	}

@@ -25,6 +25,12 @@ struct config_entry {
 int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		struct rye_err *err);
 
+/*
+ * Maps are merged, everything else is replaced by what `from` says; its key `extends` stays out.
+ * Values are shared with `from`, maps are not. As deep as the parsers let a file be.
+ */
+void config_lay_over(json_t *into, const json_t *from);
+
 /* May a file of this id be served without a signature? Authority and addresses may not. */
 bool config_may_be_unsigned(const char *id);
 
