@@ -118,3 +118,12 @@ int id_check(struct rye_span id, struct rye_err *err)
 	return rye_fail(err, RYE_INVALID, "Invalid item_id: %.*s",
 			(int)(id.len < 200 ? id.len : 200), id.ptr);
 }
+
+uint64_t id_hash(enum rye_kind kind, const char *id)
+{
+	uint64_t hash = 0xcbf29ce484222325ull + kind; /* FNV-1a */
+
+	for (const char *p = id; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
+	return hash;
+}

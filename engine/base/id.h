@@ -15,6 +15,9 @@ int id_check(struct rye_span id, struct rye_err *err);
 /* "tool:a/b" → RYE_TOOL, "a/b". A text without one of the four prefixes: RYE_KIND__MAX. */
 enum rye_kind id_split(const char *ref, const char **ret_id);
 
+/* For tables whose key is kind and id; the upper bits are the better ones. */
+uint64_t id_hash(enum rye_kind kind, const char *id);
+
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
 enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */
 const char *kind_title(enum rye_kind kind); /* "Tool" */

@@ -87,12 +87,8 @@ static struct loaded loaded_ref(const struct loaded *loaded)
 
 static struct entry **slot_of(struct cache *cache, enum rye_kind kind, const char *id)
 {
-	uint64_t hash = 0xcbf29ce484222325ull + kind;
-	struct entry **at;
+	struct entry **at = &cache->slots[(id_hash(kind, id) >> 20) % CACHE_SLOTS];
 
-	for (const char *p = id; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	at = &cache->slots[(hash >> 20) % CACHE_SLOTS];
 	while (*at && ((*at)->kind != kind || strcmp((*at)->id, id) != 0))
 		at = &(*at)->chain;
 	return at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging configuration for the config/ view: maps recursively, everything else by the stronger
+ * Merging configuration, for the config/ view and for plans: maps recursively, everything else by the stronger
  * space, the key `extends` left out (tools 5.3). A single file is served as it is. Key files
  * are never merged: the store's own rules say which of them count. No lock, no state.
  */

@@ -8,6 +8,7 @@
 #include "item/texts.h"
 
 #include "base/auto.h"
+#include "base/id.h"
 
 #include <string.h>
 
@@ -52,12 +53,8 @@ void texts_free(struct texts *texts)
 /* Lock held. */
 static struct entry **slot_of(struct texts *texts, enum rye_kind kind, const char *id)
 {
-	uint64_t hash = 0xcbf29ce484222325ull + kind;
-	struct entry **at;
+	struct entry **at = &texts->slots[(id_hash(kind, id) >> 24) % SLOTS];
 
-	for (const char *p = id; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	at = &texts->slots[(hash >> 24) % SLOTS];
 	while (*at && ((*at)->kind != kind || strcmp((*at)->id, id) != 0))
 		at = &(*at)->chain;
 	return at;
