@@ -7,6 +7,7 @@
 #define RYE_VIEW_H
 
 #include "engine.h"
+#include "item/reason.h"
 
 /* An item as far as it could be had: a refused one has a verdict and a reason, no bytes. */
 struct subject {
@@ -21,6 +22,8 @@ struct subject {
 /* Fails only when there is no such item. */
 int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 		struct rye_err *err);
+/* Why a refused one is refused, and what mends it. */
+void subject_reason(const struct subject *subject, enum rye_kind kind, char line[REASON_MAX]);
 void subject_done(struct subject *subject);
 #define auto_subject __attribute__((cleanup(subject_done)))
 

@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "item/meta.h"
-#include "item/reason.h"
 
 #include <stdio.h>
 
@@ -79,6 +78,18 @@ int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 	return r;
 }
 
+static struct reason about_of(const struct subject *subject, enum rye_kind kind)
+{
+	return (struct reason){ kind, subject->id, subject->space->type };
+}
+
+void subject_reason(const struct subject *subject, enum rye_kind kind, char line[REASON_MAX])
+{
+	const struct reason about = about_of(subject, kind);
+
+	reason_line(&about, &subject->why, line);
+}
+
 /* ---- info.json ---- */
 
 static json_t *shadows(struct rye *rye, const struct rye_ask *ask)
@@ -105,13 +116,12 @@ static void set_text(json_t *info, const char *key, const char *text)
 
 static void put_verdict(json_t *info, enum rye_kind kind, const struct subject *subject)
 {
+	const struct reason about = about_of(subject, kind);
 	const struct verdict *v = subject->verdict;
 	char line[1200];
 
 	json_sets(info, "verdict", rye_code_name(subject->why.code));
 	if (subject->why.code) {
-		const struct reason about = { kind, subject->id, subject->space->type };
-
 		json_sets(info, "reason", subject->why.msg);
 		reason_remedy(&about, &subject->why, line, sizeof(line));
 		set_text(info, "mend", line);
@@ -200,9 +210,7 @@ int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **re
 	if (r)
 		return r;
 	if (subject.why.code) {
-		const struct reason about = { ask->kind, subject.id, subject.space->type };
-
-		reason_line(&about, &subject.why, line);
+		subject_reason(&subject, ask->kind, line);
 		buf_addf(&buf, "%s\n", line);
 	} else {
 		const struct verdict *v = subject.verdict;

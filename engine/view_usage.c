@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "item/meta.h"
-#include "item/reason.h"
 
 static void put_kind(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
 {
@@ -81,9 +80,7 @@ int view_usage(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret
 	if (subject.loaded.item) {
 		put_usage(&buf, &subject, ask->kind);
 	} else {
-		const struct reason about = { ask->kind, subject.id, subject.space->type };
-
-		reason_line(&about, &subject.why, line);
+		subject_reason(&subject, ask->kind, line);
 		buf_addf(&buf, "%s %s is refused: %s\n", rye_kind_name(ask->kind), subject.id,
 			 line);
 	}
