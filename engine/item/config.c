@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging configuration, for the config/ view and for plans: maps recursively, everything else by the stronger
- * space, the key `extends` left out (tools 5.3). A single file is served as it is. Key files
- * are never merged: the store's own rules say which of them count. No lock, no state.
+ * Merging configuration, for the config/ view and for plans: maps recursively, everything else
+ * by the stronger space, the key `extends` left out (tools 5.3). In the view a single file is
+ * served as it is, and key files are never merged: the store's own rules say which of them
+ * count. No lock, no state.
  */
 #include "item/config.h"
 
