@@ -70,6 +70,21 @@ int thread_root(const char *project, bool create, struct rye_err *err)
 	return fd;
 }
 
+/* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
+int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX])
+{
+	static const char name[] = "/registry.db";
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	n = readlink(link, ret, REGISTRY_PATH_MAX - sizeof(name));
+	if (n < 0)
+		return -errno;
+	memcpy(ret + n, name, sizeof(name));
+	return 0;
+}
+
 int thread_dir(int root, const char *id, bool create, struct rye_err *err)
 {
 	int r = thread_id_check(id, err), fd;

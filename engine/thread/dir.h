@@ -17,6 +17,9 @@ void thread_id_new(char ret[64]); /* UUID v4, lower case */
 
 /* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
 int thread_root(const char *project, bool create, struct rye_err *err);
+/* The registry's path, by where that directory is just now; 0 or -errno. */
+#define REGISTRY_PATH_MAX 4200
+int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX]);
 int thread_dir(int root, const char *id, bool create, struct rye_err *err);
 
 /* The directory with its files, as far as that is possible. */

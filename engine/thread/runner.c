@@ -87,16 +87,10 @@ static int record_once(const json_t *doc, const struct job *job, int dir)
 							   "error";
 	auto_close int root = thread_root(json_str(doc, "project"), false, NULL);
 	struct db *db = NULL;
-	char link[64], path[4200];
-	ssize_t n;
+	char path[REGISTRY_PATH_MAX];
 	int r;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
-	n = readlink(link, path, 4096);
-	if (root < 0 || n < 0)
-		return 1;
-	snprintf(path + n, sizeof(path) - (size_t)n, "/registry.db");
-	if (registry_open(path, &db, NULL))
+	if (root < 0 || thread_registry_path(root, path) < 0 || registry_open(path, &db, NULL))
 		return 1;
 	r = threads_record_end(db, dir, id, status, &job->outcome);
 	db_close(db);

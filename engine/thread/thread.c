@@ -19,9 +19,8 @@
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
 {
 	auto_close int root = -1;
-	char link[64], path[4200];
+	char path[REGISTRY_PATH_MAX];
 	struct db *db = NULL;
-	ssize_t n;
 	int r;
 
 	WITH_LOCK(&threads->lock)
@@ -33,12 +32,9 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 	root = thread_root(threads->env.opt->project, create, err);
 	if (root < 0)
 		return root;
-	/* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
-	n = readlink(link, path, 4096);
-	if (n < 0)
-		return rye_fail_sys(err, errno, "state/threads");
-	snprintf(path + n, sizeof(path) - (size_t)n, "/registry.db");
+	r = thread_registry_path(root, path);
+	if (r < 0)
+		return rye_fail_sys(err, -r, "state/threads");
 	if (!create && access(path, F_OK) < 0)
 		return rye_fail(err, RYE_NOT_FOUND, "no threads yet");
 	r = registry_open(path, &db, err);
