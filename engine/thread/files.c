@@ -20,9 +20,17 @@
 #define REAL_MAX RYE_OUTPUT_MAX
 
 struct view {
-	int dir;
+	int dir; /* -1: not opened */
 	struct registry_row row;
 };
+
+static void view_close(struct view *view)
+{
+	if (view->dir >= 0)
+		close(view->dir);
+}
+
+#define auto_view __attribute__((cleanup(view_close)))
 
 static const char *const real[] = {
 	"capabilities.md", "output",	  "request.json",     "result.json",
@@ -123,18 +131,17 @@ static int open_view(struct threads *threads, const char *id, struct view *ret, 
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		  struct rye_err *err)
 {
-	struct view view = { .dir = -1 };
-	auto_close int dir = -1;
+	auto_view struct view view = { .dir = -1 };
 	int r = open_view(threads, id, &view, err);
 
 	if (r)
 		return r;
-	dir = view.dir;
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 		if (fn(arg, derived[i].name))
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (faccessat(dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 && fn(arg, real[i]))
+		if (faccessat(view.dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    fn(arg, real[i]))
 			return 0;
 	return 0;
 }
@@ -161,14 +168,12 @@ static int read_real(int dir, const char *name, struct rye_blob **ret, struct ry
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err)
 {
-	struct view view = { .dir = -1 };
-	auto_close int dir = -1;
+	auto_view struct view view = { .dir = -1 };
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
 	int r = open_view(threads, id, &view, err);
 
 	if (r)
 		return r;
-	dir = view.dir;
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
 		if (strcmp(derived[i].name, name))
 			continue;
@@ -178,7 +183,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
 		if (!strcmp(real[i], name))
-			return read_real(dir, name, ret, err);
+			return read_real(view.dir, name, ret, err);
 	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
 }
 
@@ -270,13 +275,11 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 {
 	struct rye_span word = span_trim(text);
 	const char *blank = memchr(word.ptr, ' ', word.len);
-	struct view view = { .dir = -1 };
-	auto_close int dir = -1;
+	auto_view struct view view = { .dir = -1 };
 	int r = open_view(threads, id, &view, err);
 
 	if (r)
 		return r;
-	dir = view.dir;
 	if (blank)
 		word.len = (size_t)(blank - word.ptr); /* what follows is a reason for the log */
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)

@@ -93,21 +93,26 @@ void threads_close(struct threads *threads)
 	free(threads);
 }
 
-static int make_dir(struct threads *threads, const char *id, const json_t *request,
+/* Names a new thread and makes its directory, which it returns, with the request in it. */
+static int make_dir(struct threads *threads, const json_t *request, char ret_id[64],
 		    struct rye_err *err)
 {
 	auto_close int root = thread_root(threads->env.opt->project, true, err);
-	auto_close int dir = root < 0 ? root : thread_dir(root, id, true, err);
+	auto_close int dir = -1;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int r;
 
+	if (root < 0)
+		return root;
+	thread_id_new(ret_id);
+	dir = thread_dir(root, ret_id, true, err);
 	if (dir < 0)
 		return dir;
 	json_put(&text, request, true);
 	r = thread_write(dir, "request.json", (struct rye_span){ text.data, text.len }, err);
 	if (!r)
 		return steal_fd(&dir);
-	thread_remove(root, id);
+	thread_remove(root, ret_id);
 	return r;
 }
 
@@ -139,8 +144,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	struct db *db;
 	int r;
 
-	thread_id_new(launched.thread_id);
-	dir = make_dir(threads, launched.thread_id, request, err);
+	dir = make_dir(threads, request, launched.thread_id, err);
 	if (dir < 0)
 		return dir;
 	lock = thread_lock(dir);
@@ -178,8 +182,7 @@ int threads_adopt(struct threads *threads, const char *ref, const json_t *reques
 	struct db *db;
 	int r;
 
-	thread_id_new(launched.thread_id);
-	dir = make_dir(threads, launched.thread_id, request, err);
+	dir = make_dir(threads, request, launched.thread_id, err);
 	if (dir < 0)
 		return dir;
 	r = runner_write(dir, launched.pid, err);
