@@ -1,79 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * auto.h: the closed list of macros: cleanup attributes and scope locks.
- * A variable declared with auto_X releases what it holds when its scope ends; steal() moves
- * the value out of it.
- */
+/* auto.h: the closed list of macros (common/scope.h), with what only the engine uses. */
 #ifndef RYE_BASE_AUTO_H
 #define RYE_BASE_AUTO_H
 
+#include "scope.h"
+
 #include <dirent.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#define DEFINE_AUTO(name, type, release)    \
-	static inline void name(type *held) \
-	{                                   \
-		if (*held)                  \
-			release(*held);     \
-	}
-
-static inline void auto_free_(void *held)
-{
-	free(*(void **)held);
-}
-
-static inline void auto_close_(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static inline void auto_unlock_(pthread_mutex_t **lock)
-{
-	pthread_mutex_unlock(*lock);
-}
-
-static inline pthread_mutex_t *auto_lock_(pthread_mutex_t *lock)
-{
-	pthread_mutex_lock(lock);
-	return lock;
-}
 
 DEFINE_AUTO(auto_closedir_, DIR *, closedir)
-DEFINE_AUTO(auto_fclose_, FILE *, fclose)
 
-#define auto_free __attribute__((cleanup(auto_free_)))
-/* An auto_close variable is often there only to be closed: it counts as used. */
-#define auto_close __attribute__((cleanup(auto_close_), unused))
 #define auto_dir __attribute__((cleanup(auto_closedir_)))
-#define auto_file __attribute__((cleanup(auto_fclose_)))
-
-/* The statement or block that follows runs with the mutex held; return and break release it. */
-#define WITH_LOCK(lock)                                                         \
-	for (pthread_mutex_t * with_lock_                                       \
-		     __attribute__((cleanup(auto_unlock_))) = auto_lock_(lock), \
-		     *with_once_ = with_lock_;                                  \
-	     with_once_; with_once_ = NULL)
-
-#define steal(ptr)                                   \
-	({                                           \
-		__typeof__(*(ptr)) stolen_ = *(ptr); \
-		*(ptr) = 0;                          \
-		stolen_;                             \
-	})
-
-/* Descriptors: -1 is empty. */
-static inline int steal_fd(int *fd)
-{
-	int stolen = *fd;
-
-	*fd = -1;
-	return stolen;
-}
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

@@ -21,8 +21,12 @@ def package_flags():
 
 
 def include_path(path):
-    dirs = ["engine/include"]
-    if path.startswith("engine/") and not path.startswith("engine/include/"):
+    if path.startswith("common/"):
+        return []
+    dirs = ["common", "engine/include"]
+    if path.startswith("engine/include/"):
+        dirs.remove("common")
+    elif path.startswith("engine/"):
         dirs.append("engine")
     elif path.startswith("fs/"):
         dirs.append("fs")

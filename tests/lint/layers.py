@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """layers.py ROOT: every #include keeps to engine/LAYERS; the front and the verbs
-see of the engine only <rye/...> (the verbs base/ too)."""
+see of the engine only <rye/...> (the verbs base/ too); common/, which both may use, sees
+the C library only."""
 
 import os
 import re
@@ -46,11 +47,24 @@ def dir_of(path):
     return parts[1] if len(parts) > 2 else "."
 
 
+def is_common(root, name):
+    return os.path.exists(os.path.join(root, "common", name))
+
+
+def check_common(path, text):
+    """Neither side's headers: what both use must not carry one over to the other."""
+    for line, quoted, name in cscan.includes(text):
+        if quoted or name.startswith(("rye/", "fuse")) or FRONT_FOREIGN.match(name):
+            yield f"{path}:{line}: includes {name}: common/ sees the C library only"
+
+
 def check_quoted(root, path, name, layers):
     here = dir_of(path)
     target = dir_of("engine/" + name)
     if ".." in name.split("/"):
         return "goes up with .."
+    if is_common(root, name):
+        return None
     if not os.path.exists(os.path.join(root, "engine", name)):
         return "is not a path below engine/"
     if target != here and target not in layers[here]:
@@ -78,10 +92,10 @@ def check_engine(root, path, text, layers):
 def check_front(root, path, text):
     for line, quoted, name in cscan.includes(text):
         why = None
-        if quoted and not os.path.exists(os.path.join(root, "fs", name)):
-            why = "is not a header of fs/ (of the engine the front sees <rye/rye.h> only)"
-        elif quoted and ".." in name.split("/"):
+        if quoted and ".." in name.split("/"):
             why = "goes up with .."
+        elif quoted and not (is_common(root, name) or os.path.exists(os.path.join(root, "fs", name))):
+            why = "is not a header of fs/ (of the engine the front sees <rye/rye.h> only)"
         elif not quoted and name.startswith("rye/") and name != "rye/rye.h":
             if not (name == "rye/cli.h" and path == "fs/main.c"):
                 why = "the front sees <rye/rye.h> only"
@@ -94,9 +108,11 @@ def check_front(root, path, text):
 def main(root):
     layers = read_layers(root)
     faults = list(layer_faults(layers))
-    for path in cscan.sources(root, ("engine", "fs")):
+    for path in cscan.sources(root, ("common", "engine", "fs")):
         text = cscan.read(root, path)
-        if path.startswith("engine/"):
+        if path.startswith("common/"):
+            faults += check_common(path, text)
+        elif path.startswith("engine/"):
             faults += check_engine(root, path, text, layers)
         else:
             faults += check_front(root, path, text)
