@@ -74,8 +74,8 @@ static struct rye_span matched_preview(const struct rye_item *item)
 
 struct draft {
 	struct rye_buf text;
-	struct doc doc;
 	unsigned char *sieve; /* doc.sieve_len bytes, or NULL */
+	struct doc doc; /* last, for it ends in its text */
 };
 
 static void put_field(struct draft *draft, enum doc_field field, struct rye_span text)

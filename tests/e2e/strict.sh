@@ -13,10 +13,13 @@ USER_SPACE='' "$RYEFS" "$T/p2" "$K" -o "userspace=$M/spaces/project/tools/base,s
 ok "a user space on FUSE" test -r "$K/README.md"
 trap 'fusermount3 -u -q -z "$K"; true; cleanup' EXIT
 
+# what lies beneath is a mount, too, and is told of an edit a moment later
+edit() { echo "$1" >"$P/$L/$2" && sleep 0.03; }
+
 is "its items" "$(ls "$K/knowledge" | tr '\n' ' ')" "d one.md "
 is "their text" "$(cat "$K/knowledge/one.md")" one
 exec 5<"$K/knowledge/one.md"
-echo two >"$P/$L/one.md"
+edit two one.md
 is "an edit shows at the next lookup" "$(cat "$K/knowledge/one.md")" two
 is "an open one keeps its text" "$(cat <&5)" one
 exec 5<&-
@@ -30,7 +33,7 @@ rm "$P/$L/one.md"
 errno "and goes" ENOENT cat "$K/knowledge/one.md"
 is "also from the listing" "$(ls "$K/knowledge" | tr '\n' ' ')" "d two.md "
 for i in 1 2 3 4 5; do
-  echo "round $i" >"$P/$L/two.md"
+  edit "round $i" two.md
   is "round $i" "$(cat "$K/knowledge/two.md")" "round $i"
 done
 ok "the second mount ends" fusermount3 -u "$K"
