@@ -201,8 +201,8 @@ static void refuse(struct caller *caller, const char *why)
 	snprintf(caller->why, sizeof(caller->why), "%s", why);
 }
 
-/* NULL, or the first confinement in which the two differ. */
-static const char *differs(const struct proc_cage *a, const struct proc_cage *b, bool filters)
+/* NULL, or the first confinement in which the two differ; own: a is a child of a run. */
+static const char *differs(const struct proc_cage *a, const struct proc_cage *b, bool own)
 {
 	static const char *const spaces[] = {
 		"it runs in another user namespace",
@@ -211,12 +211,13 @@ static const char *differs(const struct proc_cage *a, const struct proc_cage *b,
 		"it runs in another network namespace",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
+	/* ours are veiled: their first two namespaces are compared with those of their run */
+	for (size_t i = own ? 2 : 0; i < ARRAY_SIZE(spaces); i++)
 		if (strcmp(a->ns[i], b->ns[i]) != 0)
 			return spaces[i];
 	if (a->root_dev != b->root_dev || a->root_ino != b->root_ino)
 		return "it has another root directory";
-	if (!filters)
+	if (own)
 		return NULL;
 	if (a->no_new_privs != b->no_new_privs)
 		return "it has another no_new_privs bit";
@@ -228,13 +229,13 @@ static const char *differs_from_run(struct callers *callers, const struct caller
 				    const struct proc_cage *cage)
 {
 	struct proc_cage leader;
-	const char *why = differs(cage, &callers->cage, false);
+	const char *why = differs(cage, &callers->cage, true);
 
 	if (why)
 		return why;
 	if (proc_cage(caller->session, &leader) < 0)
 		return "the run it belongs to is over";
-	return differs(cage, &leader, true);
+	return differs(cage, &leader, false);
 }
 
 static void guard(struct callers *callers, struct caller *caller, const struct proc_cage *cage)
@@ -247,7 +248,7 @@ static void guard(struct callers *callers, struct caller *caller, const struct p
 	if (!caller->allowed || callers->env.trust_any)
 		return;
 	why = caller->run ? differs_from_run(callers, caller, cage) :
-			    differs(cage, &callers->cage, true);
+			    differs(cage, &callers->cage, false);
 	if (why) {
 		refuse(caller, "");
 		snprintf(caller->why, sizeof(caller->why),

@@ -133,7 +133,7 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	exec->loader = loader_open(exec->env.items);
 	if (!exec->loader || !exec->interps || !exec->runs || !exec->strays || exec->base.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
-	r = boxes_open(exec->env.opt, &exec->boxes, err);
+	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->boxes, err);
 	if (!r)
 		r = warm_open(exec, &exec->warm, err);
 	if (!r)

@@ -197,6 +197,7 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	how.out = steal_fd(&worker.out);
 	how.err = steal_fd(&worker.err);
 	left.busy = see_through(run, plan, &how, ret);
+	warm_look(run->exec->warm, &worker);
 	left.worker = worker;
 	leave(run, &left);
 	return true;

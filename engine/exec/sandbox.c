@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock rulesets and private temporary directories (interface 6). Landlock is used for
- * writing only: reading the system is what tools are for, and a rule cannot take a directory
- * out of what another rule allows. The struct boxes lock guards the free list alone.
+ * Landlock rulesets, veils and private temporary directories (interface 6). Landlock is used
+ * for writing only: reading the system is what tools are for, and a rule cannot take a directory
+ * out of what another rule allows; that is what the veil does. The struct boxes lock guards the
+ * free list alone.
  * box_enter runs in the child before exec: raw calls, no memory, no locks.
  */
 #include "exec/sandbox.h"
 
 #include "base/auto.h"
 #include "base/io.h"
+#include "exec/veil.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,6 @@
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* Rights that newer kernels know and this machine's header may not. */
@@ -45,6 +46,10 @@ struct boxes {
 	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
 	ino_t base_ino;
 	char *project, *mount; /* mount: NULL without one */
+	const struct spaces *spaces;
+	bool veiled; /* this process can make veils */
+	bool strict;
+	_Atomic bool bare; /* a box had to do without its veil */
 	mode_t umask;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	uint64_t scope; /* what else it can keep in */
@@ -80,18 +85,21 @@ static uint64_t known_rights(long abi)
 	return rights | (abi >= 2 ? ACCESS_REFER : 0) | (abi >= 3 ? ACCESS_TRUNCATE : 0);
 }
 
-static int note_skipped(struct boxes *boxes, const struct rye_options *opt, struct rye_err *err)
+static int note_skipped(struct boxes *boxes, struct rye_err *err)
 {
-	const char *missing[2];
+	const char *missing[3];
 	size_t n = 0;
 
 	if (!boxes->rights)
 		missing[n++] = "landlock";
 	if (!boxes->filtered)
 		missing[n++] = "seccomp";
-	if (n && opt->sandbox == RYE_SANDBOX_STRICT)
+	if (!boxes->veiled)
+		missing[n++] = "mount namespaces";
+	if (n && boxes->strict)
 		return rye_fail(err, RYE_UNSUPPORTED,
-				"sandbox=strict: this kernel has no %s; sandbox=auto does without",
+				"sandbox=strict: this kernel has no %s for us; sandbox=auto does "
+				"without",
 				missing[0]);
 	boxes->skipped = n ? json_array() : NULL;
 	for (size_t i = 0; i < n; i++)
@@ -132,7 +140,8 @@ int boxes_nest(const struct boxes *boxes)
 	return boxes->nest;
 }
 
-int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err *err)
+int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struct boxes **ret,
+	       struct rye_err *err)
 {
 	struct boxes *boxes = calloc(1, sizeof(*boxes));
 	int r = 0;
@@ -141,6 +150,8 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 		return rye_fail_sys(err, ENOMEM, "sandbox");
 	pthread_mutex_init(&boxes->lock, NULL);
 	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
+	boxes->strict = opt->sandbox == RYE_SANDBOX_STRICT;
+	boxes->spaces = spaces;
 	boxes->nest = -1;
 	boxes->project = strdup(opt->project);
 	boxes->mount = opt->mountpoint ? strdup(opt->mountpoint) : NULL;
@@ -151,7 +162,8 @@ int boxes_open(const struct rye_options *opt, struct boxes **ret, struct rye_err
 		boxes->nest = boxes->rights ? make_nest(boxes->scope) : -1;
 		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
 				  seccomp_build(true, &boxes->filters[1]);
-		r = note_skipped(boxes, opt, err);
+		boxes->veiled = veil_possible();
+		r = note_skipped(boxes, err);
 	}
 	if (r) {
 		boxes_close(boxes);
@@ -211,9 +223,13 @@ static void box_free(struct box *box)
 {
 	if (box->tmpdir && is_ours(box->tmpdir, box->tmpdir_ino))
 		tmpdir_remove(box->tmpdir);
+	if (box->shm && is_ours(box->shm, box->shm_ino))
+		tmpdir_remove(box->shm);
 	if (box->ruleset >= 0)
 		close(box->ruleset);
+	veil_done(&box->veil);
 	free(box->tmpdir);
+	free(box->shm);
 	free(box);
 }
 
@@ -239,9 +255,14 @@ void boxes_close(struct boxes *boxes)
 	free(boxes);
 }
 
-const json_t *boxes_skipped(const struct boxes *boxes)
+json_t *boxes_skipped(const struct boxes *boxes)
 {
-	return boxes->skipped;
+	bool bare = boxes->bare;
+	json_t *list = boxes->skipped ? json_copy(boxes->skipped) : bare ? json_array() : NULL;
+
+	if (bare)
+		json_array_append_new(list, json_string("mount namespaces"));
+	return list;
 }
 
 bool boxes_on(const struct boxes *boxes)
@@ -268,8 +289,8 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 		r = allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
 	if (!r)
 		r = allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
-	if (!r)
-		r = allow(fd, "/dev/shm", rights, err);
+	if (!r && box->shm)
+		r = allow(fd, box->shm, rights, err);
 	if (!r)
 		r = allow(fd, box->tmpdir, rights, err);
 	if (!r && box->confine.write)
@@ -298,7 +319,8 @@ static int make_base(struct boxes *boxes, struct rye_err *err)
 	return 0;
 }
 
-static int make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err)
+/* A directory of our own beside others; *ret is the caller's. */
+static int make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	struct stat st;
@@ -310,10 +332,37 @@ static int make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err
 			return r;
 		buf_addf(&path, "%s/%zu", boxes->base, ++boxes->made);
 	}
-	box->tmpdir = buf_steal(&path);
-	if (!box->tmpdir || mkdir(box->tmpdir, 0700) < 0 || lstat(box->tmpdir, &st) < 0)
+	if (path.failed || mkdir(path.data, 0700) < 0 || lstat(path.data, &st) < 0)
 		return rye_fail_sys(err, errno, "cannot make a temporary directory");
-	box->tmpdir_ino = st.st_ino;
+	*ret = buf_steal(&path);
+	*ret_ino = st.st_ino;
+	return 0;
+}
+
+/* ---- the veil ---- */
+
+static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
+	auto_free char *empty = NULL;
+	ino_t ino;
+	int r = make_dir(boxes, &empty, &ino, err);
+
+	if (!r)
+		r = make_dir(boxes, &box->shm, &box->shm_ino, err);
+	if (r)
+		return r;
+	want.empty = empty;
+	want.shm = box->shm;
+	r = veil_spaces(&want, &box->veil);
+	rmdir(empty);
+	if (!r)
+		return 0;
+	rmdir(box->shm);
+	free(steal(&box->shm));
+	if (boxes->strict || r != -EOPNOTSUPP)
+		return rye_fail_sys(err, -r, "sandbox: cannot make a mount namespace");
+	boxes->bare = true;
 	return 0;
 }
 
@@ -334,12 +383,20 @@ static struct box *take_free(struct boxes *boxes, struct confine confine)
 	return NULL;
 }
 
+/* Are its directories still there, and all behind its veil? */
+static bool is_whole(const struct boxes *boxes, const struct box *box)
+{
+	return (!box->tmpdir || is_ours(box->tmpdir, box->tmpdir_ino)) &&
+	       (!box->shm || is_ours(box->shm, box->shm_ino)) &&
+	       (!box->shm || box->veil.stamp == veil_stamp(boxes->spaces));
+}
+
 int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
 {
 	struct box *box = take_free(boxes, confine);
 	int r = 0;
 
-	while (box && box->tmpdir && !is_ours(box->tmpdir, box->tmpdir_ino)) {
+	while (box && !is_whole(boxes, box)) {
 		box_free(box);
 		box = take_free(boxes, confine);
 	}
@@ -354,10 +411,13 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	box->umask = boxes->umask;
 	box->ruleset = -1;
 	box->root = geteuid() == 0;
+	box->veil = (struct veil){ .user = -1, .mnt = -1 };
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
-		r = make_tmpdir(boxes, box, err);
+		r = make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
 	}
+	if (!r && boxes->veiled)
+		r = make_veil(boxes, box, err);
 	if (!r && boxes->rights)
 		r = make_ruleset(boxes, box, err);
 	if (r) {
@@ -379,6 +439,11 @@ static bool is_empty(const char *path)
 	return dir;
 }
 
+bool box_littered(const struct box *box)
+{
+	return box->shm && !is_empty(box->shm);
+}
+
 void box_give(struct boxes *boxes, struct box *box, bool busy)
 {
 	bool kept = false;
@@ -387,10 +452,11 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 		return;
 	if (busy) {
 		free(steal(&box->tmpdir));
+		free(steal(&box->shm));
 		box_free(box);
 		return;
 	}
-	if (box->tmpdir && is_empty(box->tmpdir)) {
+	if (box->tmpdir && is_empty(box->tmpdir) && !box_littered(box)) {
 		WITH_LOCK(&boxes->lock) {
 			kept = boxes->nfree < BOXES_KEPT;
 			if (kept) {
@@ -423,6 +489,11 @@ static CHILD_SIDE int drop_powers(void)
 		    errno != EPERM)
 			return errno;
 	return 0;
+}
+
+CHILD_SIDE int box_veil(const struct box *box)
+{
+	return veil_enter(&box->veil);
 }
 
 CHILD_SIDE int box_enter(const struct box *box)

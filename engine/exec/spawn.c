@@ -95,6 +95,10 @@ static CHILD_SIDE int prepare(struct tried *tried)
 	r = place_files(tried);
 	if (r)
 		return r;
+	tried->step = STEP_SANDBOX;
+	r = ask->box ? box_veil(ask->box) : 0;
+	if (r)
+		return r;
 	tried->step = STEP_CWD;
 	if (ask->cwd && syscall(SYS_chdir, ask->cwd))
 		return errno;

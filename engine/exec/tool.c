@@ -275,14 +275,14 @@ static void add_hidden(struct tool_run *tool)
 	struct reply *reply = &tool->run->reply;
 	const json_t *cost = meta_get(tool->chain.v[0].item, "cost");
 	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, &tool->chain);
+	json_t *skipped = boxes_skipped(tool->run->exec->boxes);
 
 	if (shadowed)
 		json_set(reply->metadata, "shadowed", shadowed);
 	if (cost)
 		json_object_set(reply->metadata, "cost_estimate", (json_t *)cost);
-	if (boxes_skipped(tool->run->exec->boxes))
-		json_object_set(reply->metadata, "sandbox_skipped",
-				(json_t *)boxes_skipped(tool->run->exec->boxes));
+	if (skipped)
+		json_set(reply->metadata, "sandbox_skipped", skipped);
 }
 
 static void reply_dry(struct tool_run *tool)

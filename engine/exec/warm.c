@@ -12,9 +12,11 @@
 #include "base/limits.h"
 #include "base/sha.h"
 #include "exec/inner.h"
+#include "exec/veil.h"
 #include "exec/warm_parent.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -86,13 +88,14 @@ int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err)
 }
 
 /* Everything a child is born with; the call's own things are not part of it. */
-static void key_of(const struct plan *plan, char ret[SHA_HEX])
+static void key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	size_t loader = warm_loader_at(plan);
 
 	buf_addf(&text, "%s%c%s%c%d%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
 		 plan->confine.write, plan->confine.calls);
+	buf_addf(&text, "%" PRIx64, veil_stamp(warm->exec->env.items->spaces));
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, plan->argv[i], strlen(plan->argv[i]) + 1);
 	json_put(&text, plan->preload, false);
@@ -456,7 +459,7 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 
 	if (!warm || strcmp(plan->warm, "python-function") || !warm_loader_at(plan))
 		return false;
-	key_of(plan, key);
+	key_of(warm, plan, key);
 	WITH_LOCK(&warm->lock) {
 		pool = find(warm, key);
 		if (!pool)
@@ -475,6 +478,17 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 	if (dead)
 		free_pool(warm, dead);
 	return got;
+}
+
+void warm_look(struct warm *warm, const struct warm_worker *worker)
+{
+	struct warm_pool *pool = worker->pool;
+
+	if (!box_littered(pool->parent.box))
+		return;
+	WITH_LOCK(&warm->lock)
+		if (pool->state != POOL_OVER)
+			unlist(warm, pool);
 }
 
 void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)

@@ -40,6 +40,8 @@ void warm_close(struct warm *warm); /* ends all parents and waiting children */
 /* False: none to be had (soon enough); a pool is being started then. Start a process. */
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);
 bool warm_send(struct warm_worker *worker, const struct warm_job *job);
+/* Before the call is answered: what it left where others see it makes the pool end. */
+void warm_look(struct warm *warm, const struct warm_worker *worker);
 /*
  * Gives a taken worker back; what is left of it goes a little later. busy: something of the
  * call may still live.
