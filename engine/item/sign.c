@@ -128,6 +128,16 @@ static bool is_dashed(struct rye_span body)
 	return span_starts(span_trim(body), "---");
 }
 
+/* A broken YAML file counts as one without any field (items 4.5): those are told as well. */
+static void tell_missing(struct job *job, json_t *reply)
+{
+	if (job->ask->kind != RYE_TOOL || !json_object_get(job->item.meta, "data"))
+		return;
+	sign_check(&job->item, &job->report);
+	json_object_set(reply, "issues", job->report.issues);
+	json_sets(reply, "path", job->item.abspath);
+}
+
 static int parse(struct job *job, json_t **reply, struct rye_err *err)
 {
 	const struct parser *parser = parse_row(job->ask->kind, job->at.ext);
@@ -147,9 +157,11 @@ static int parse(struct job *job, json_t **reply, struct rye_err *err)
 			 "block for metadata instead.");
 	else
 		job->item.meta = parse_item(parser, job->item.body, job->item.abspath, &why);
-	if (why.code != RYE_OK)
-		return parse_failed(job, &why, reply, err);
-	return 0;
+	if (why.code == RYE_OK)
+		return 0;
+	parse_failed(job, &why, reply, err);
+	tell_missing(job, *reply);
+	return -(int)why.code;
 }
 
 static int check(struct job *job, json_t **reply, struct rye_err *err)

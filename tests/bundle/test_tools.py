@@ -201,6 +201,11 @@ class Write(Files):
         self.assertEqual(result["output"], "--- a/a/b.txt\n+++ b/a/b.txt\n@@ -1 +1 @@\n-one\n+two")
         self.assertIs(result["created"], False)
 
+    def test_case_91_outside(self):
+        for path in ("../out.txt", os.path.join(self.place, "out.txt"), "/etc/out.txt"):
+            self.refused(self.write(path, "x"), OUTSIDE)
+        self.assertFalse(os.path.exists(os.path.join(self.place, "out.txt")))
+
     def test_case_91_batch(self):
         files = [{"path": "good.txt", "content": "x"}, {"path": "../bad.txt", "content": "x"}]
         result = WRITE.execute({"files": files}, self.project)

@@ -222,6 +222,40 @@ static void dev_mode_says_what_it_serves(void **state)
 	done(&b);
 }
 
+static enum rye_code source_under(const char *dev_mode, struct bench *b)
+{
+	const struct rye_ask ask = { RYE_DIRECTIVE, "vec/v2", RYE_VIEW_SOURCE, NULL };
+	struct rye_blob *blob = NULL;
+	enum rye_code code;
+
+	setenv("RYE_DEV_MODE", dev_mode, 1);
+	start(b, false);
+	unsetenv("RYE_DEV_MODE");
+	code = view(b, &ask, &blob);
+	rye_blob_unref(blob);
+	return code;
+}
+
+/* Exactly 1, nothing else: what was changed since signing is served with a warning. */
+static void T30_dev_mode_of_the_environment(void **state)
+{
+	static const char *const others[] = { "true", "0", "", "11" };
+	struct bench b;
+
+	vectors(&b);
+	place_put(b.place.project, "directives/vec/v2.md", "mutations/v2-xml-edited.md");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		assert_int_equal(source_under(others[i], &b), RYE_MODIFIED);
+		rye_close(b.rye);
+	}
+	assert_int_equal(source_under("1", &b), RYE_OK);
+	check_view(&b, (struct rye_ask){ RYE_DIRECTIVE, "vec/v2", RYE_VIEW_INFO, NULL },
+		   "\"notice\": \"[DEV MODE] Content modified since signing: ");
+	check_view(&b, (struct rye_ask){ RYE_DIRECTIVE, "vec/v2", RYE_VIEW_INFO, NULL },
+		   "unverified");
+	done(&b);
+}
+
 static int put_name(void *arg, const struct rye_entry *entry)
 {
 	struct rye_buf *buf = arg;
@@ -331,9 +365,13 @@ static void trust_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),	 cmocka_unit_test(odd_names),
-		cmocka_unit_test(views),	 cmocka_unit_test(dev_mode_says_what_it_serves),
-		cmocka_unit_test(lists),	 cmocka_unit_test(changes),
+		cmocka_unit_test(names),
+		cmocka_unit_test(odd_names),
+		cmocka_unit_test(views),
+		cmocka_unit_test(dev_mode_says_what_it_serves),
+		cmocka_unit_test(T30_dev_mode_of_the_environment),
+		cmocka_unit_test(lists),
+		cmocka_unit_test(changes),
 		cmocka_unit_test(trust_changes),
 	};
 

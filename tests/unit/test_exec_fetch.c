@@ -60,6 +60,7 @@ static void T89_copies(void **state)
 {
 	static const char copy[] =
 		"{\"item_id\":\"tool:rye/bash/bash\",\"destination\":\"project\"}";
+	static const char edited[] = "__category__ = \"rye/bash\"\n# my own words\n";
 	struct exec_place *p = *state;
 	auto_buf struct rye_buf want = RYE_BUF_INIT;
 
@@ -73,10 +74,12 @@ static void T89_copies(void **state)
 	/* the copy verifies where it lies now, and is used from there */
 	fetches(p, "{\"item_id\":\"tool:rye/bash/bash\"}",
 		"{\"status\":\"success\",\"source\":\"project\"}");
+	exec_sign(p->place.project, RYE_TOOL, "rye/bash/bash.py", span_of(edited));
 	fetches(p,
 		"{\"item_id\":\"tool:rye/bash/bash\",\"source\":\"system\",\"destination\":"
 		"\"project\"}",
 		"{\"error\":\"~exists already: say \\\"overwrite\\\": true\"}");
+	fetches(p, "{\"item_id\":\"tool:rye/bash/bash\"}", "{\"content\":\"~my own words\"}");
 	fetches(p, copy, "{\"error\":\"~cannot copy from project to project\"}");
 	fetches(p,
 		"{\"item_id\":\"tool:rye/bash/bash\",\"source\":\"system\",\"destination\":\"project\","

@@ -7,6 +7,8 @@
 
 #include "rye_json.h"
 
+#include <errno.h>
+
 /* The map of a directive with this XML, or NULL; err is cleared first. */
 static json_t *map_of(const char *xml, struct rye_err *err)
 {
@@ -164,6 +166,7 @@ static void T63_example_in_longer_fences(void **state)
 	       "````md\n```xml\n<directive name=\"no\">\n</directive>\n```\n````\n"
 	       "```xml\n<directive name=\"n\">\n</directive>\n```\n",
 	       "line 3", "!");
+	assert_int_equal(rye_code_errno(RYE_UNPARSABLE), EUCLEAN);
 }
 
 static void T64_crlf(void **state)

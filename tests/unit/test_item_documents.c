@@ -73,6 +73,21 @@ static void T31_foreign_documents_verify(void **state)
 	}
 }
 
+/* A page saved from the web has no line to verify, whatever it speaks of. */
+static void T31_saved_page_is_unsigned(void **state)
+{
+	struct rye_err err;
+	struct place p;
+
+	open_documents(&p, true);
+	place_text(
+		p.project, "knowledge/saved.md",
+		"Skip to content\nDocs\n\nexecute\n\nSignature line: rye:signed:TS:HASH:SIG:FP\n");
+	assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "saved", NULL, &err), RYE_UNSIGNED);
+	assert_int_equal(strncmp(err.msg, "Unsigned item: /", 16), 0);
+	place_drop(&p);
+}
+
 /* ---- one bit ---- */
 
 struct flip {
@@ -223,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T31_foreign_documents_verify),
+		cmocka_unit_test(T31_saved_page_is_unsigned),
 		cmocka_unit_test(strict_refuses_every_flipped_byte),
 		cmocka_unit_test(compat_refuses_every_flipped_byte),
 		cmocka_unit_test(flipped_files_are_refused),

@@ -38,16 +38,54 @@ static struct rye_blob *file(const char *root, const char *path)
 
 static void T02_signature_of_v1(void **state)
 {
-	auto_key struct key_secret key = { 0 };
-	char sig[KEY_SIG_TEXT];
 	static const char hash[] =
 		"8ea50ff70d6b3ce8e9ae26c27c00d6037b3b5d900487c1137bfcffe1e2782fae";
+	static const char wanted[] =
+		"<!-- rye:signed:" STAMP
+		":8ea50ff70d6b3ce8e9ae26c27c00d6037b3b5d900487c1137bfcffe1e2782fae:"
+		"uNEHpFV-CJWpkQgNgzOQz6bdxYfLt_38wyswM15LzRfKaflCCfKdfzFSp7Fo_wRFaK_Dg_ffXRWKh4yYjH4MDg:"
+		"f0ff50dacf109dea -->\n";
+	struct rye_blob *v1 = place_read(".ai/knowledge/vec/v1.md");
+	auto_key struct key_secret key = { 0 };
+	char sig[KEY_SIG_TEXT], hex[SHA_HEX], fields[300], line[SIG_LINE_MAX];
+	struct sig_rule rule;
 
 	place_key(0, &key);
 	assert_string_equal(key.pub.fp, KEY1);
-	key_sign(&key, span_of(hash), sig);
-	assert_string_equal(sig, "uNEHpFV-CJWpkQgNgzOQz6bdxYfLt_38wyswM15LzRfKaflCCfKdfzFSp7Fo_"
-				 "wRFaK_Dg_ffXRWKh4yYjH4MDg");
+	assert_int_equal(strncmp(v1->data, wanted, strlen(wanted)), 0);
+	sha256_hex(span_of(v1->data + strlen(wanted)), hex);
+	assert_string_equal(hex, hash);
+	key_sign(&key, span_of(hex), sig);
+	snprintf(fields, sizeof(fields), "rye:signed:%s:%s:%s:%s", STAMP, hex, sig, key.pub.fp);
+	assert_true(sig_rule_of(RYE_KNOWLEDGE, ".md", &rule));
+	assert_int_equal(sig_line_put(rule, line, fields), strlen(wanted));
+	assert_string_equal(line, wanted);
+	rye_blob_unref(v1);
+}
+
+/* A shebang ends up under the lines, where it is text like any other. */
+static void T18_shebang_of_javascript(void **state)
+{
+	auto_json json_t *reply = NULL;
+	struct rye_span text, line;
+	struct rye_blob *got;
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "tools/a/b.js",
+		   "#!/usr/bin/env node\nconst __version__ = \"1.0.0\";\n"
+		   "const __tool_type__ = \"javascript\";\nconst __executor_id__ = \"x/y\";\n"
+		   "const __category__ = \"a\";\nconst __tool_description__ = \"d\";\n");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "a/b", &reply), RYE_OK);
+	got = file(p.project, "tools/a/b.js");
+	text = (struct rye_span){ got->data, got->len };
+	assert_true(span_line(&text, &line) && span_starts(line, "// rye:signed:"));
+	assert_true(span_line(&text, &line) && span_starts(line, "// rye:full:1:"));
+	assert_true(span_starts(text, "#!/usr/bin/env node\n"));
+	rye_blob_unref(got);
+	assert_int_equal(place_load(&p, RYE_TOOL, "a/b", NULL, NULL), RYE_OK);
+	place_drop(&p);
 }
 
 /* The bound vectors are what signing makes of their own text, byte for byte. */
@@ -510,6 +548,31 @@ static void errors_before_the_rules(void **state)
 		     "Key files are signed by trusting them: ryefs trust KEY");
 }
 
+/* What cannot be read has no fields: the four of every tool, and the executor of rule 1. */
+static void T68_broken_yaml(void **state)
+{
+	static const char *const fields[] = { "category", "tool_type", "version", "description",
+					      "executor_id" };
+	auto_json json_t *reply = NULL;
+	const json_t *issues;
+	struct place p;
+	char text[64];
+
+	place_vectors(&p);
+	place_text(p.project, "tools/a/b.yaml", "version: \"1.0.0\"\na: b: c\n");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "a/b", &reply), RYE_UNPARSABLE);
+	assert_string_equal(json_str(reply, "error"), "Failed to parse tool file");
+	assert_int_equal(json_array_size(json_object_get(reply, "details")), 1);
+	issues = json_object_get(reply, "issues");
+	assert_int_equal(json_array_size(issues), ARRAY_SIZE(fields));
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		snprintf(text, sizeof(text), "Missing required field: %s", fields[i]);
+		assert_string_equal(json_string_value(json_array_get(issues, i)), text);
+	}
+	place_drop(&p);
+}
+
 static void schema_of_a_configuration(void **state)
 {
 	static const char schema[] =
@@ -541,28 +604,51 @@ static void schema_of_a_configuration(void **state)
 static void T90_glob(void **state)
 {
 	auto_json json_t *reply = NULL;
-	auto_json json_t *second = NULL;
 	const json_t *failed;
 	struct place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/my/a.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"my\"", ""));
-	place_text(p.project, "tools/my/b.py", "x = 1\n");
-	place_text(p.project, "tools/my/sub/c.py", "x = 1\n");
+	place_text(p.project, "tools/my/b.py", "x = (\n");
+	place_text(p.project, "tools/my/c.sh",
+		   "#!/bin/bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: x/y\n"
+		   "# category: my\n# description: d\necho\n");
+	place_text(p.project, "tools/my/d.sh", "echo\n");
 	place_text(p.project, "tools/my/package.json", "{}");
-	place_text(p.project, "tools/my/node_modules/d.py", "x = 1\n");
+	place_text(p.project, "tools/my/node_modules/e.py", "x = 1\n");
+	place_text(p.project, "tools/my/sub/f.py", "x = 1\n");
 	place_open(&p, false);
 	assert_int_equal(sign(&p, RYE_TOOL, "my/*", &reply), RYE_OK);
 	assert_string_equal(json_str(reply, "status"), "completed");
-	assert_string_equal(json_str(reply, "summary"), "Signed 1/2 items, 1 failed");
-	assert_int_equal(json_int(reply, "total", 0), 2);
+	assert_string_equal(json_str(reply, "summary"), "Signed 2/4 items, 2 failed");
+	assert_int_equal(json_int(reply, "total", 0), 4);
 	assert_true(has_text(json_object_get(reply, "signed"), "my/a"));
-	failed = json_array_get(json_object_get(reply, "failed"), 0);
-	assert_string_equal(json_str(failed, "item"), "my/b");
+	assert_true(has_text(json_object_get(reply, "signed"), "my/c"));
+	failed = json_object_get(reply, "failed");
+	assert_int_equal(json_array_size(failed), 2);
+	assert_string_equal(json_str(json_array_get(failed, 0), "item"), "my/b");
+	assert_string_equal(json_str(json_array_get(failed, 0), "error"),
+			    "Failed to parse tool file");
+	failed = json_array_get(failed, 1);
+	assert_string_equal(json_str(failed, "item"), "my/d");
 	assert_string_equal(json_str(failed, "error"), "Validation failed");
 	assert_int_equal(json_array_size(json_object_get(failed, "details")), 2);
-	assert_int_equal(sign(&p, RYE_TOOL, "?.py", &second), RYE_OK);
-	assert_int_equal(json_int(second, "total", 0), 3);
+	place_drop(&p);
+}
+
+static void globs_without_a_slash(void **state)
+{
+	auto_json json_t *reply = NULL;
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "tools/a.py", "x = 1\n");
+	place_text(p.project, "tools/my/b.py", "x = 1\n");
+	place_text(p.project, "tools/my/sub/c.py", "x = 1\n");
+	place_text(p.project, "tools/my/sub/dd.py", "x = 1\n");
+	place_open(&p, false);
+	assert_int_equal(sign(&p, RYE_TOOL, "?.py", &reply), RYE_OK);
+	assert_int_equal(json_int(reply, "total", 0), 3);
 	place_drop(&p);
 }
 
@@ -647,6 +733,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T02_signature_of_v1),
+		cmocka_unit_test(T18_shebang_of_javascript),
 		cmocka_unit_test(bound_vectors_are_reproduced),
 		cmocka_unit_test(T06_signing_writes_LF),
 		cmocka_unit_test(every_vector_can_be_signed_again),
@@ -657,8 +744,10 @@ int main(void)
 		cmocka_unit_test(links_are_not_replaced),
 		cmocka_unit_test(T91_rules),
 		cmocka_unit_test(errors_before_the_rules),
+		cmocka_unit_test(T68_broken_yaml),
 		cmocka_unit_test(schema_of_a_configuration),
 		cmocka_unit_test(T90_glob),
+		cmocka_unit_test(globs_without_a_slash),
 		cmocka_unit_test(T92_system_and_no_match),
 		cmocka_unit_test(whole_space),
 	};

@@ -9,6 +9,9 @@
 #include "item/digest.h"
 #include "item/verify.h"
 
+#include <errno.h>
+#include <sys/resource.h>
+
 /* One text at one place; what came of it. */
 struct result {
 	struct place p;
@@ -480,23 +483,65 @@ static void T33_moved_directive(void **state)
 	done(&r);
 }
 
+/* 200 MiB, and one line of 100 MiB: refused by their size, no memory is taken. */
 static void T36_too_big(void **state)
 {
+	static const off_t sizes[] = { 200 << 20, 100 << 20 };
+	struct rusage before, after;
 	struct rye_err err;
 	struct place p;
 	char path[256];
-	int fd;
 
 	place_vectors(&p);
 	place_text(p.project, "knowledge/big.md", "x");
 	place_open(&p, true);
 	snprintf(path, sizeof(path), "%s/.ai/knowledge/big.md", p.project);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	assert_int_equal(ftruncate(fd, 200 << 20), 0);
-	close(fd);
-	assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "big", NULL, &err), RYE_TOO_BIG);
-	assert_non_null(strstr(err.msg, "16 MiB"));
+	getrusage(RUSAGE_SELF, &before);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_int_equal(truncate(path, sizes[i]), 0);
+		assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "big", NULL, &err), RYE_TOO_BIG);
+		assert_non_null(strstr(err.msg, "16 MiB"));
+	}
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 20 << 10);
+	assert_int_equal(rye_code_errno(RYE_TOO_BIG), EFBIG);
 	place_drop(&p);
+}
+
+static json_t *meta_of(const char *vector)
+{
+	json_t *meta;
+	struct result r;
+
+	load(&r, true, V2, vector);
+	assert_int_equal(r.code, RYE_OK);
+	meta = json_deep_copy(r.item->meta);
+	done(&r);
+	return meta;
+}
+
+static void T64_crlf_is_lf_to_the_parser(void **state)
+{
+	auto_json json_t *lf = meta_of(".ai/directives/vec/v2.md");
+	auto_json json_t *crlf = meta_of("mutations/v2-crlf.md");
+
+	assert_true(json_object_size(lf) > 3);
+	assert_true(json_equal(lf, crlf));
+}
+
+/* Read as metadata with a warning in compat, refused as uncovered in strict. */
+static void T65_dashed_block(void **state)
+{
+	struct result r;
+
+	load(&r, true, "knowledge/vec/dash.md", "binding/dash.md");
+	assert_int_equal(r.code, RYE_OK);
+	assert_string_equal(json_str(r.item->meta, "name"), "dash");
+	assert_non_null(strstr(r.item->verdict.notice, "---"));
+	done(&r);
+	load(&r, false, "knowledge/vec/dash.md", "binding/dash.md");
+	assert_int_equal(r.code, RYE_UNCOVERED);
+	done(&r);
 }
 
 static void bound_text_is_raw_text(void **state)
@@ -630,6 +675,8 @@ int main(void)
 		cmocka_unit_test(T30_dev_mode_softens_integrity_only),
 		cmocka_unit_test(T33_moved_directive),
 		cmocka_unit_test(T36_too_big),
+		cmocka_unit_test(T64_crlf_is_lf_to_the_parser),
+		cmocka_unit_test(T65_dashed_block),
 		cmocka_unit_test(bound_text_is_raw_text),
 		cmocka_unit_test(decoys_grant_nothing),
 		cmocka_unit_test(CR_is_LF_in_what_runs),
