@@ -20,6 +20,9 @@
 /* A killed group is gone in a millisecond on an idle machine; a worker has no more to wait. */
 #define SETTLE_TRIES 50
 #define SETTLE_MS 2
+/* An exec is over in a millisecond; who has an empty environment for good costs three. */
+#define EXEC_TRIES 3
+#define EXEC_MS 1
 
 struct strays {
 	pthread_mutex_t lock; /* seen, n */
@@ -108,6 +111,7 @@ static bool look(pid_t pid, char *ret_state, pid_t *ret_session)
 	return true;
 }
 
+/* A process in the middle of an exec has no environment: it is asked again. */
 static bool is_marked(pid_t pid, const char *mark)
 {
 	char path[32], text[16384];
@@ -115,6 +119,10 @@ static bool is_marked(pid_t pid, const char *mark)
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
 	len = slurp(path, text, sizeof(text));
+	for (int i = 0; i < EXEC_TRIES && !len; i++) {
+		poll(NULL, 0, EXEC_MS);
+		len = slurp(path, text, sizeof(text));
+	}
 	for (size_t i = 0; i < len; i += strlen(text + i) + 1)
 		if (!strncmp(text + i, mark, n) && !text[i + n])
 			return true;
