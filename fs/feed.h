@@ -70,14 +70,4 @@ bool feed_unfinished(const struct feed *feed, char *why, size_t size);
  */
 int feed_yaml(struct rye_span line, char **ret, size_t *ret_len, char why[240]);
 
-/* A growing text for JSON, used by feed_yaml and talk_reply; sticky failure. */
-struct feed_out {
-	char *data;
-	size_t len, size;
-	bool failed;
-};
-
-void feed_out_add(struct feed_out *out, const char *ptr, size_t len);
-void feed_out_string(struct feed_out *out, const char *ptr, size_t len); /* quoted, escaped */
-
 #endif

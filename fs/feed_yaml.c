@@ -11,6 +11,8 @@
  */
 #include "feed.h"
 
+#include "feed_out.h"
+#include "feed_scalar.h"
 #include "util.h"
 
 #include <errno.h>
@@ -28,61 +30,6 @@ struct yaml {
 	unsigned depth;
 	struct feed_out out;
 };
-
-void feed_out_add(struct feed_out *out, const char *ptr, size_t len)
-{
-	if (out->failed || len == 0)
-		return;
-	if (len > FEED_MAX || out->len + len > FEED_MAX) {
-		out->failed = true;
-		return;
-	}
-	if (out->len + len + 1 > out->size) {
-		size_t size = MAX_OF(out->size * 2, out->len + len + 64);
-		char *data = realloc(out->data, size);
-
-		if (!data) {
-			out->failed = true;
-			return;
-		}
-		out->data = data;
-		out->size = size;
-	}
-	memcpy(out->data + out->len, ptr, len);
-	out->len += len;
-	out->data[out->len] = '\0';
-}
-
-static void add_text(struct feed_out *out, const char *text)
-{
-	feed_out_add(out, text, strlen(text));
-}
-
-/* A piece of a JSON string. */
-static void add_escaped(struct feed_out *out, const char *ptr, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = ptr[i];
-		char escaped[8];
-
-		if (c == '"' || c == '\\')
-			snprintf(escaped, sizeof(escaped), "\\%c", c);
-		else if (c == '\n')
-			snprintf(escaped, sizeof(escaped), "\\n");
-		else if (c < ' ' || c == 0x7f)
-			snprintf(escaped, sizeof(escaped), "\\u%04x", c);
-		else
-			snprintf(escaped, sizeof(escaped), "%c", c);
-		add_text(out, escaped);
-	}
-}
-
-void feed_out_string(struct feed_out *out, const char *ptr, size_t len)
-{
-	feed_out_add(out, "\"", 1);
-	add_escaped(out, ptr, len);
-	feed_out_add(out, "\"", 1);
-}
 
 static void fail(struct yaml *y, const char *wrong)
 {
@@ -115,7 +62,7 @@ static void add_utf8(struct feed_out *out, uint32_t c)
 
 	if (c < 0x80) {
 		bytes[0] = c;
-		add_escaped(out, bytes, 1);
+		feed_out_escaped(out, bytes, 1);
 		return;
 	}
 	if (c < 0x800) {
@@ -133,21 +80,12 @@ static void add_utf8(struct feed_out *out, uint32_t c)
 	feed_out_add(out, bytes, n);
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static void escape_code(struct yaml *y, size_t digits)
 {
 	uint32_t c = 0;
 
 	for (size_t i = 0; i < digits; i++, y->p++) {
-		int digit = y->p < y->end ? hex_digit(*y->p) : -1;
+		int digit = y->p < y->end ? feed_hex(*y->p) : -1;
 
 		if (digit < 0) {
 			fail(y, "an escape wants hexadecimal digits");
@@ -196,7 +134,7 @@ static void double_quoted(struct yaml *y)
 	feed_out_add(&y->out, "\"", 1);
 	for (y->p++; y->p < y->end && *y->p != '"' && !y->wrong;) {
 		if (*y->p != '\\') {
-			add_escaped(&y->out, y->p++, 1);
+			feed_out_escaped(&y->out, y->p++, 1);
 			continue;
 		}
 		if (++y->p < y->end)
@@ -214,130 +152,9 @@ static void single_quoted(struct yaml *y)
 				break;
 			y->p++;
 		}
-		add_escaped(&y->out, y->p, 1);
+		feed_out_escaped(&y->out, y->p, 1);
 	}
 	close_quote(y);
-}
-
-static bool word_in(const char *ptr, size_t len, const char *words)
-{
-	for (const char *w = words; *w; w += strlen(w) + 1)
-		if (strlen(w) == len && memcmp(w, ptr, len) == 0)
-			return true;
-	return false;
-}
-
-/* Digits of a base with underscores between; at least one digit. */
-static bool digits_only(const char *ptr, size_t len, int base)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < len; i++) {
-		int digit = hex_digit(ptr[i]);
-
-		if (ptr[i] == '_')
-			continue;
-		if (digit < 0 || digit >= base)
-			return false;
-		any = true;
-	}
-	return any;
-}
-
-static bool add_based(struct feed_out *out, bool minus, struct rye_span digits, int base)
-{
-	uint64_t value = 0;
-	char text[32];
-
-	for (size_t i = 0; i < digits.len; i++) {
-		if (digits.ptr[i] == '_')
-			continue;
-		if (value > (UINT64_MAX >> 1) / (unsigned)base)
-			return false;
-		value = value * (unsigned)base + (unsigned)hex_digit(digits.ptr[i]);
-	}
-	if (value > INT64_MAX)
-		return false;
-	snprintf(text, sizeof(text), "%s%llu", minus ? "-" : "", (unsigned long long)value);
-	add_text(out, text);
-	return true;
-}
-
-static bool add_integer(struct feed_out *out, const char *ptr, size_t len)
-{
-	bool minus = len && *ptr == '-';
-	size_t sign = len && (*ptr == '-' || *ptr == '+');
-	struct rye_span digits = { ptr + sign, len - sign };
-	int base = 10;
-
-	if (digits.len == 0 || digits.ptr[0] == '_')
-		return false;
-	if (digits.ptr[0] == '0' && digits.len > 1) {
-		base = digits.ptr[1] == 'x' ? 16 : digits.ptr[1] == 'b' ? 2 : 8;
-		size_t skip = base == 8 ? 1 : 2;
-
-		digits = (struct rye_span){ digits.ptr + skip, digits.len - skip };
-	}
-	return digits_only(digits.ptr, digits.len, base) && add_based(out, minus, digits, base);
-}
-
-/* [sign] digits . digits [e sign digits], as YAML 1.1 wants it: with a point. */
-static bool looks_float(const char *p, const char *end)
-{
-	const char *point, *exp;
-
-	p += p < end && (*p == '-' || *p == '+');
-	point = memchr(p, '.', end - p);
-	if (!point)
-		return false;
-	for (exp = point + 1; exp < end && *exp != 'e' && *exp != 'E';)
-		exp++;
-	if (point == p && exp == point + 1)
-		return false;
-	if (point > p && !digits_only(p, point - p, 10))
-		return false;
-	if (exp > point + 1 && !digits_only(point + 1, exp - point - 1, 10))
-		return false;
-	if (exp < end &&
-	    (end - exp < 3 || !strchr("+-", exp[1]) || !digits_only(exp + 2, end - exp - 2, 10)))
-		return false;
-	return true;
-}
-
-static bool add_float(struct feed_out *out, const char *ptr, size_t len)
-{
-	char text[128];
-	size_t n = 0;
-	double number;
-
-	if (len >= sizeof(text) || !looks_float(ptr, ptr + len))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (ptr[i] != '_')
-			text[n++] = ptr[i];
-	text[n] = '\0';
-	number = strtod(text, NULL);
-	if (number - number != 0)
-		return false;
-	snprintf(text, sizeof(text), "%.15g", number);
-	if (strtod(text, NULL) != number)
-		snprintf(text, sizeof(text), "%.17g", number);
-	if (!strpbrk(text, ".e"))
-		snprintf(text + strlen(text), 4, ".0");
-	add_text(out, text);
-	return true;
-}
-
-static void add_plain(struct feed_out *out, const char *ptr, size_t len)
-{
-	if (len == 0 || word_in(ptr, len, "~\0null\0Null\0NULL\0"))
-		add_text(out, "null");
-	else if (word_in(ptr, len, "true\0True\0TRUE\0yes\0Yes\0YES\0on\0On\0ON\0"))
-		add_text(out, "true");
-	else if (word_in(ptr, len, "false\0False\0FALSE\0no\0No\0NO\0off\0Off\0OFF\0"))
-		add_text(out, "false");
-	else if (!add_integer(out, ptr, len) && !add_float(out, ptr, len))
-		feed_out_string(out, ptr, len);
 }
 
 static bool ends_plain(const struct yaml *y, const char *p)
@@ -405,7 +222,7 @@ static void flow_entry(struct yaml *y, bool map)
 	} else if (key(y) && y->p < y->end && *y->p != ',' && *y->p != '}') {
 		value(y);
 	} else {
-		add_text(&y->out, "null");
+		feed_out_text(&y->out, "null");
 	}
 }
 
@@ -453,7 +270,7 @@ static void value(struct yaml *y)
 	} else {
 		struct rye_span text = plain(y);
 
-		add_plain(&y->out, text.ptr, text.len);
+		feed_scalar(&y->out, text.ptr, text.len);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "auto.h"
 #include "ctl.h"
+#include "feed_out.h"
 #include "util.h"
 
 #include <errno.h>
@@ -20,11 +21,6 @@
 #define ERRORS_MAX 8192
 /* Unfinished messages looked through for one reader. */
 #define OPEN_MAX 64
-
-static void add(struct feed_out *out, const char *text)
-{
-	feed_out_add(out, text, strlen(text));
-}
 
 static struct rye_blob *finish(struct feed_out *out)
 {
@@ -38,9 +34,9 @@ struct rye_blob *reply_error_line(const char *sentence)
 {
 	struct feed_out out = { 0 };
 
-	add(&out, "{\"status\":\"error\",\"error\":");
+	feed_out_text(&out, "{\"status\":\"error\",\"error\":");
 	feed_out_string(&out, sentence, strlen(sentence));
-	add(&out, "}\n");
+	feed_out_text(&out, "}\n");
 	return finish(&out);
 }
 
@@ -48,12 +44,12 @@ struct rye_blob *reply_running_line(const char *thread_id)
 {
 	struct feed_out out = { 0 };
 
-	add(&out, "{\"status\":\"running\"");
+	feed_out_text(&out, "{\"status\":\"running\"");
 	if (*thread_id) {
-		add(&out, ",\"thread_id\":");
+		feed_out_text(&out, ",\"thread_id\":");
 		feed_out_string(&out, thread_id, strlen(thread_id));
 	}
-	add(&out, "}\n");
+	feed_out_text(&out, "}\n");
 	return finish(&out);
 }
 
@@ -141,10 +137,10 @@ static struct rye_blob *usage(struct talk *talk)
 		return blob;
 	if (!ctl)
 		ctl = ctl_find(talk->kind, reply_verb_name(talk->verb));
-	add(&out, reply_verb_name(talk->verb));
-	add(&out, ": ");
-	add(&out, ctl ? ctl->help : "write one JSON object, read the reply");
-	add(&out, "\n");
+	feed_out_text(&out, reply_verb_name(talk->verb));
+	feed_out_text(&out, ": ");
+	feed_out_text(&out, ctl ? ctl->help : "write one JSON object, read the reply");
+	feed_out_text(&out, "\n");
 	return finish(&out);
 }
 
@@ -154,9 +150,9 @@ static void same_key(struct feed_out *out, const struct talk *talk, const char *
 
 	if (strcmp(talk->key, text->key) != 0 || out->len)
 		return;
-	add(out, "{\"status\":\"error\",\"error\":");
+	feed_out_text(out, "{\"status\":\"error\",\"error\":");
 	feed_out_string(out, why, strlen(why));
-	add(out, "}\n");
+	feed_out_text(out, "}\n");
 }
 
 /* Its time, too: a file that is younger at every look is one that changed, to editors. */
@@ -193,8 +189,8 @@ void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 	struct feed_out out = { 0 };
 	struct last last = { .reply = line };
 
-	add(&out, sentence);
-	add(&out, "\n");
+	feed_out_text(&out, sentence);
+	feed_out_text(&out, "\n");
 	last.output = finish(&out);
 	callers_record(talk->talks->env.callers, who, talk->key, &last);
 	rye_blob_unref(last.output);
@@ -204,14 +200,14 @@ static void add_line(struct feed_out *out, const struct talk *talk, const char *
 {
 	size_t len = strcspn(sentence, "\n");
 
-	add(out, talk->key);
+	feed_out_text(out, talk->key);
 	if (*talk->id) {
-		add(out, " ");
-		add(out, reply_verb_name(talk->verb));
+		feed_out_text(out, " ");
+		feed_out_text(out, reply_verb_name(talk->verb));
 	}
-	add(out, ": ");
+	feed_out_text(out, ": ");
 	feed_out_add(out, sentence, len);
-	add(out, "\n");
+	feed_out_text(out, "\n");
 }
 
 /* The old lines that still fit, whole ones. */
@@ -257,10 +253,10 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name, c
 {
 	struct feed_out line = { 0 };
 
-	add(&line, name);
-	add(&line, ": ");
+	feed_out_text(&line, name);
+	feed_out_text(&line, ": ");
 	feed_out_add(&line, sentence, strcspn(sentence, "\n"));
-	add(&line, "\n");
+	feed_out_text(&line, "\n");
 	complain(talks, who, &line);
 }
 
