@@ -3,17 +3,12 @@
  * The tree behind the index: merged directories, items, their sources, and two hash tables
  * over them. Pure memory operations, all under index->lock (the caller's); no system call is
  * made here. Out of memory while the tree grows: the entry stays unknown, nothing breaks.
+ * Places are in index_place.c, notes of what changed in index_note.c.
  */
 #include "item/index_tree.h"
 
 #include "base/id.h"
-#include "base/limits.h"
 #include "base/str.h"
-
-#include <stdio.h>
-
-/* More changes than this at once are told as one "everything". */
-#define CHANGES_MAX 4096
 
 static uint64_t mix(uint64_t hash, struct rye_span bytes)
 {
@@ -32,83 +27,6 @@ static uint64_t dir_hash(enum rye_kind kind, struct rye_span path)
 static uint64_t node_hash(const struct dir *dir, struct rye_span stem)
 {
 	return mix((uintptr_t)dir >> 4, stem);
-}
-
-/* ---- changes ---- */
-
-void index_changes_done(struct index_changes *changes)
-{
-	for (size_t i = 0; i < changes->n; i++) {
-		free(changes->v[i].path);
-		free(changes->v[i].id);
-	}
-	free(changes->v);
-	*changes = (struct index_changes){ 0 };
-}
-
-static bool changes_grow(struct index_changes *out)
-{
-	size_t size = out->size ? out->size * 2 : 8;
-	struct index_change *v;
-
-	if (out->n < out->size)
-		return true;
-	v = out->n < CHANGES_MAX ? realloc(out->v, size * sizeof(*v)) : NULL;
-	if (!v)
-		return false;
-	out->v = v;
-	out->size = size;
-	return true;
-}
-
-void tree_note(struct index_changes *out, int space, enum rye_kind kind, const char *path,
-	       const char *id)
-{
-	struct index_change *change;
-
-	if (!out || out->all)
-		return;
-	out->keys |= !strncmp(path, "config/keys/", 12);
-	if (!changes_grow(out)) {
-		out->all = true;
-		return;
-	}
-	change = &out->v[out->n];
-	*change = (struct index_change){ .space = space, .kind = kind, .path = strdup(path) };
-	change->id = id ? strdup(id) : NULL;
-	out->n++;
-	out->all |= !change->path || (id && !change->id);
-}
-
-bool tree_path(const struct dir *dir, const char *name, char *ret, size_t size)
-{
-	const char *top = rye_kind_dir((enum rye_kind)dir->kind);
-	int n = snprintf(ret, size, "%s%s%s%s%s", top, *dir->path ? "/" : "", dir->path,
-			 *name ? "/" : "", name);
-
-	return n >= 0 && (size_t)n < size;
-}
-
-static void note_dir(struct index_changes *out, const struct dir *dir, int space)
-{
-	char path[RYE_ID_MAX + 64];
-
-	if (out && *dir->path && tree_path(dir, "", path, sizeof(path)))
-		tree_note(out, space, (enum rye_kind)dir->kind, path, dir->path);
-}
-
-static void note_file(struct index_changes *out, const struct node *node, int space, int ext)
-{
-	const struct dir *dir = node->dir;
-	const char *suffix = kind_extensions((enum rye_kind)dir->kind)[ext];
-	char name[RYE_NAME_MAX + 1], path[RYE_ID_MAX + 64], id[RYE_ID_MAX + RYE_NAME_MAX + 2];
-
-	if (!out)
-		return;
-	snprintf(name, sizeof(name), "%s%s", node->stem, suffix);
-	snprintf(id, sizeof(id), "%s%s%s", dir->path, *dir->path ? "/" : "", node->stem);
-	if (tree_path(dir, name, path, sizeof(path)))
-		tree_note(out, space, (enum rye_kind)dir->kind, path, id);
 }
 
 /* ---- hash tables ---- */
@@ -351,8 +269,7 @@ static void dir_free(struct dir *dir)
 	free(dir);
 }
 
-/* Frees it and its parents as far as nothing is in them any more. */
-static void dir_prune(struct index *index, struct dir *dir)
+void tree_prune(struct index *index, struct dir *dir)
 {
 	while (dir && dir->parent && !dir->places && !dir->n_nodes && !dir->n_dirs) {
 		struct dir *parent = dir->parent;
@@ -370,7 +287,7 @@ static void count_items(struct dir *dir, int by, int space, struct index_changes
 		dir->total += (uint32_t)by;
 		/* It becomes visible, or vanishes: a name like any other. */
 		if (dir->total == (by > 0 ? 1 : 0))
-			note_dir(out, dir, space);
+			tree_note_dir(out, dir, space);
 	}
 }
 
@@ -416,7 +333,7 @@ void tree_forget_below(struct index *index, struct dir *dir, struct index_change
 		struct node *node = dir->nodes[i];
 
 		tree_forget(index, node);
-		note_file(out, node, node->files->space, node->files->ext);
+		tree_note_file(out, node, node->files->space, node->files->ext);
 	}
 	for (uint32_t i = 0; i < dir->n_dirs; i++)
 		tree_forget_below(index, dir->dirs[i], out);
@@ -519,7 +436,7 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *what
 	tree_forget(index, node);
 	if (fresh)
 		count_items(dir, 1, what->space, out);
-	note_file(out, node, what->space, what->ext);
+	tree_note_file(out, node, what->space, what->ext);
 }
 
 void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *what,
@@ -541,7 +458,7 @@ void tree_drop(struct index *index, struct dir *dir, const struct tree_file *wha
 
 	if (!at || !file_is(*at, what->space, what->ext))
 		return;
-	note_file(out, node, what->space, what->ext);
+	tree_note_file(out, node, what->space, what->ext);
 	gone = *at;
 	*at = gone->next;
 	drop_doc(index, gone);
@@ -553,116 +470,7 @@ void tree_drop(struct index *index, struct dir *dir, const struct tree_file *wha
 	}
 	node_remove(index, node);
 	count_items(dir, -1, what->space, out);
-	dir_prune(index, dir);
-}
-
-/* ---- places ---- */
-
-struct place *tree_place(const struct dir *dir, int space)
-{
-	struct place *place = dir->places;
-
-	while (place && place->space != space)
-		place = place->next;
-	return place;
-}
-
-struct place *tree_place_make(struct index *index, struct dir *dir, int space)
-{
-	struct place *place = tree_place(dir, space);
-
-	if (place)
-		return place;
-	place = calloc(1, sizeof(*place));
-	if (!place)
-		return NULL;
-	place->dir = dir;
-	place->space = (uint16_t)space;
-	place->wd = -1;
-	place->next = dir->places;
-	dir->places = place;
-	index->tops[space].unwatched++;
-	return place;
-}
-
-static void unwatch(struct index *index, struct place *place)
-{
-	struct place **at = &index->wds[place->wd % INDEX_WD_SLOTS];
-	int wd = place->wd;
-	bool shared = false;
-
-	while (*at != place)
-		at = &(*at)->wd_chain;
-	*at = place->wd_chain;
-	place->wd = -1;
-	index->tops[place->space].unwatched++;
-	/* Two names of one directory share its watch. */
-	for (const struct place *p = index->wds[wd % INDEX_WD_SLOTS]; p; p = p->wd_chain)
-		shared |= p->wd == wd;
-	if (!shared && index->env.unwatch)
-		index->env.unwatch(index->env.arg, wd);
-}
-
-void tree_place_watch(struct index *index, struct place *place, int wd)
-{
-	if (place->wd == wd)
-		return;
-	if (place->wd >= 0)
-		unwatch(index, place);
-	if (wd < 0)
-		return;
-	place->wd = wd;
-	place->wd_chain = index->wds[wd % INDEX_WD_SLOTS];
-	index->wds[wd % INDEX_WD_SLOTS] = place;
-	index->tops[place->space].unwatched--;
-}
-
-static void place_remove(struct index *index, struct dir *dir, int space)
-{
-	struct place **at = &dir->places, *gone;
-
-	while (*at && (*at)->space != space)
-		at = &(*at)->next;
-	gone = *at;
-	if (!gone)
-		return;
-	tree_place_watch(index, gone, -1);
-	index->tops[space].unwatched--;
-	index->tops[space].links -= gone->linked;
-	*at = gone->next;
-	free(gone);
-}
-
-/* The space's sources in this one directory; backwards, since the arrays shrink. */
-static void drop_files(struct index *index, struct dir *dir, int space, struct index_changes *out)
-{
-	for (uint32_t i = dir->n_nodes; i-- > 0;) {
-		struct node *node = dir->nodes[i];
-		struct file *file = node->files, *next;
-
-		for (; file; file = next) {
-			bool last = node->files == file && !file->next;
-			struct tree_file what = { span_of(node->stem), space, file->ext, false };
-
-			next = file->next;
-			if (file->space == space)
-				tree_drop(index, dir, &what, out);
-			if (last)
-				break;
-		}
-	}
-}
-
-/* Recursion is bounded by RYE_DEPTH_MAX: deeper directories are never entered. */
-void tree_place_drop(struct index *index, struct dir *dir, int space, struct index_changes *out)
-{
-	if (!tree_place(dir, space))
-		return;
-	for (uint32_t i = dir->n_dirs; i-- > 0;)
-		tree_place_drop(index, dir->dirs[i], space, out);
-	drop_files(index, dir, space, out);
-	place_remove(index, dir, space);
-	dir_prune(index, dir);
+	tree_prune(index, dir);
 }
 
 /* ---- the end ---- */

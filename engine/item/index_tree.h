@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index_tree.h: private parts of the index, shared by index.c (questions), index_tree.c (the
- * tree's own operations) and index_scan.c (the walk). Every function here wants index->lock
- * held unless it says otherwise.
+ * index_tree.h: private parts of the index, shared by index_*.c: index.c asks, index_walk.c,
+ * index_update.c and index_check.c fill. Every function here wants index->lock held unless it
+ * says otherwise.
  */
 #ifndef RYE_ITEM_INDEX_TREE_H
 #define RYE_ITEM_INDEX_TREE_H
@@ -114,6 +114,10 @@ void tree_forget_below(struct index *index, struct dir *dir, struct index_change
 void tree_drop(struct index *index, struct dir *dir, const struct tree_file *file,
 	       struct index_changes *out);
 
+/* Frees it and its parents as far as nothing is in them any more. */
+void tree_prune(struct index *index, struct dir *dir);
+
+/* index_place.c */
 struct place *tree_place(const struct dir *dir, int space); /* NULL: none */
 struct place *tree_place_make(struct index *index, struct dir *dir, int space);
 void tree_place_watch(struct index *index, struct place *place, int wd);
@@ -126,9 +130,12 @@ void tree_sort(struct dir *dir);
 const char *tree_ext(const struct node *node); /* of the winner */
 int tree_compare(const struct node *a, const struct node *b); /* by stem and extension */
 
+/* index_note.c; out may be NULL: nobody wants to know */
 /* "tools/a/b" + "/" + name (may be ""); false: too long. No lock needed. */
 bool tree_path(const struct dir *dir, const char *name, char *ret, size_t size);
 void tree_note(struct index_changes *out, int space, enum rye_kind kind, const char *path,
 	       const char *id);
+void tree_note_dir(struct index_changes *out, const struct dir *dir, int space);
+void tree_note_file(struct index_changes *out, const struct node *node, int space, int ext);
 
 #endif

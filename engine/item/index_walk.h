@@ -39,6 +39,8 @@ void walk_dir(struct index *index, enum rye_kind kind, const char *path,
 /* All kinds of a space, and the watches of .ai and its parent. */
 void walk_space(struct index *index, const struct walk_opt *opt);
 
+/* ---- one directory (index_walk_dir.c) ---- */
+
 /* An open directory of a space. */
 struct walk_at {
 	int space_fd, fd;
@@ -52,6 +54,18 @@ int walk_open(struct index *index, int space, enum rye_kind kind, const char *pa
 void walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret);
 /* Index in kind_extensions of the name's extension; -1: none of them. */
 int walk_ext(enum rye_kind kind, const char *name);
+/* What of its entries concerns the index, sorted by name; owns the names. */
+struct walk_batch {
+	struct walk_entry *v;
+	size_t n, size;
+};
+
+/* Fills an empty batch; false: not all could be read. Done with it in either case. */
+bool walk_read(const struct walk_at *at, struct walk_batch *batch);
+const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const char *name);
+void walk_batch_done(struct walk_batch *batch);
+/* Changes made by other machines or daemons are not told by inotify. */
+bool walk_is_remote(int fd);
 /* Digest of a stat for "is it the same?"; 0 when the change may be too fresh to be told apart. */
 uint64_t walk_stamp(const struct stat *st);
 
