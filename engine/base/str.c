@@ -37,7 +37,7 @@ ssize_t span_find(struct rye_span s, size_t from, const char *needle)
 {
 	const char *hit;
 
-	if (from > s.len)
+	if (!s.ptr || from > s.len)
 		return -1;
 	hit = memmem(s.ptr + from, s.len - from, needle, strlen(needle));
 	return hit ? hit - s.ptr : -1;

@@ -121,7 +121,7 @@ wait "$swap"
 is "no wrong byte was delivered, no wrong byte ran" "$(head -n 2 "$T/got" | xargs)" "WRONG BYTES 0 WRONG REPLY 0"
 has "all came about: reads, runs, refusals" "$(tail -n 1 "$T/got")" "read True" "ran True" "refused True"
 is "evil never ran" "$(find "$P" "$T/store" -name EVIL 2>/dev/null)" ""
-like "the swapper was busy" "$(cat "$T/swaps")" "^[1-9][0-9]+$"
+like "the swapper was busy" "$(cat "$T/swaps")" "^[1-9][0-9]*$"
 for f in fun.py script.py; do
   cp "$T/store/good/$f" "$P/.ai/tools/race/$f"
   fx_wait 2 cmp -s "$T/store/good/$f" "$M/tools/race/$f"

@@ -214,7 +214,10 @@ void __wrap_rye_start(struct rye *rye, const struct rye_request *req, rye_done_f
 	call->refs = 2;
 	call->fn = fn;
 	call->arg = arg;
-	call->message = strndup(req->message.ptr, req->message.len);
+	call->message = calloc(1, req->message.len + 1);
+	if (!call->message)
+		abort();
+	memcpy(call->message, req->message.ptr, req->message.len);
 	log_line(call->message);
 	*ret = call;
 	if (!strstr(call->message, "\"command\"")) {

@@ -23,6 +23,7 @@ static void spans(void **state)
 	assert_int_equal(span_find(s, 0, "cd"), 3);
 	assert_int_equal(span_find(s, 4, "cd"), -1);
 	assert_int_equal(span_find(s, 10, "x"), -1);
+	assert_int_equal(span_find((struct rye_span){ 0 }, 0, "x"), -1);
 	assert_true(span_line(&s, &line));
 	same(line, "ab");
 	assert_true(span_line(&s, &line) && span_line(&s, &line));

@@ -16,12 +16,13 @@ struct bench {
 
 static void start(struct bench *b)
 {
+	static const struct log silent = { 0 }; /* lives as long as the index */
 	struct index_env env = { 0 };
 	struct rye_err err = { 0 };
 
 	place_open(&b->place, false);
 	env.spaces = b->place.spaces;
-	env.log = &(const struct log){ 0 };
+	env.log = &silent;
 	if (index_open(&env, &b->index, &err) < 0)
 		fail_msg("%s", err.msg);
 	index_scan(b->index, 2, false);

@@ -40,16 +40,17 @@ static void on_changes(void *arg, const struct index_changes *changes)
 
 static void start(struct bench *b)
 {
+	static const struct log silent = { 0 }; /* lives as long as the watch */
 	struct index_env env = { 0 };
 	struct rye_err err = { 0 };
 
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->cond, NULL);
 	place_open(&b->place, false);
-	if (watch_open(&(const struct log){ 0 }, &b->watch, &err) < 0)
+	if (watch_open(&silent, &b->watch, &err) < 0)
 		fail_msg("%s", err.msg);
 	env.spaces = b->place.spaces;
-	env.log = &(const struct log){ 0 };
+	env.log = &silent;
 	env.watch = watch_add;
 	env.unwatch = watch_del;
 	env.arg = b->watch;
