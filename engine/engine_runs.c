@@ -114,6 +114,17 @@ void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_ou
 	pthread_mutex_destroy(&sync.lock);
 }
 
+unsigned rye_doubts(struct rye *rye)
+{
+	const struct spaces *spaces = rye->spaces;
+	unsigned doubts = exec_veils(rye->exec) ? 0 : RYE_DOUBT_NO_VEIL;
+
+	for (size_t i = 1; i < spaces->n; i++)
+		if (spaces->v[i].type == RYE_USER && spaces_nested(spaces, &spaces->v[i]))
+			doubts |= RYE_DOUBT_ONE_SPACE;
+	return doubts;
+}
+
 /* ---- children of runs ---- */
 
 uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)

@@ -144,6 +144,7 @@ static struct rye_blob *doctor(struct front *front)
 {
 	struct rye_counts counts;
 	struct text text = { 0 };
+	unsigned doubts = rye_doubts(front->rye);
 	const char *remedy;
 
 	rye_counts(front->rye, &counts);
@@ -152,6 +153,13 @@ static struct rye_blob *doctor(struct front *front)
 	remedy = dot_remedy(&counts);
 	if (remedy)
 		text_addf(&text, "most would be mended by: %s\n", remedy);
+	if (doubts & RYE_DOUBT_ONE_SPACE)
+		text_addf(&text, "the user space lies in the project: %s may add trusted keys\n",
+			  doubts & RYE_DOUBT_NO_VEIL ? "tools and others who write there" :
+						       "whoever writes there, but for tools,");
+	if (doubts & RYE_DOUBT_NO_VEIL)
+		text_add(&text, "tools are not kept from signing keys, trust and .ai/state: no "
+				"mount namespaces, or sandbox=off\n");
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		examine(&(struct sick){ front, &text, kind, "", 0 });
 	return text_blob(&text);

@@ -181,6 +181,25 @@ static int check_keys(struct findings *findings)
 	return CLI_OK;
 }
 
+static void check_doubts(struct findings *findings)
+{
+	unsigned doubts = rye_doubts(findings->cli->rye);
+
+	if (doubts & RYE_DOUBT_ONE_SPACE)
+		finding_add(findings,
+			    FINDING(REMARK, "project",
+				    "keep the project in a directory of its own"),
+			    "your user space lies in it: whoever may write to the project may add "
+			    "trusted keys%s",
+			    doubts & RYE_DOUBT_NO_VEIL ? ", tools among them" : ", but not tools");
+	if (doubts & RYE_DOUBT_NO_VEIL)
+		finding_add(findings,
+			    FINDING(REMARK, "sandbox",
+				    "allow user namespaces; in a container: --cap-add SYS_ADMIN"),
+			    "no mount namespaces: tools can read your signing keys and write to "
+			    ".ai/state");
+}
+
 int verb_doctor(struct cli *cli)
 {
 	auto_json json_t *rows = json_array();
@@ -190,6 +209,7 @@ int verb_doctor(struct cli *cli)
 	if (status != CLI_OK)
 		return status;
 	machine_check(&findings);
+	check_doubts(&findings);
 	status = check_keys(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);

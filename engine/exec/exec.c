@@ -141,6 +141,11 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	return r;
 }
 
+bool exec_veils(const struct exec *exec)
+{
+	return boxes_veil(exec->boxes);
+}
+
 int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err)
 {
 	struct exec *exec = calloc(1, sizeof(*exec));

@@ -64,6 +64,8 @@ void exec_close(struct exec *exec); /* cancels, waits for workers, kills warm in
 /* *ret belongs to the caller (rye_call_unref). fn is called once, from a worker. */
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret);
+/* Are tools kept from keys, trust and records (exec/veil.h)? */
+bool exec_veils(const struct exec *exec);
 uint64_t exec_started(const struct exec *exec); /* runs since start */
 
 /* chain.json of a tool: resolved chain with spaces, hashes, signers …; new reference. */

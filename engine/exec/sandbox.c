@@ -270,6 +270,11 @@ bool boxes_on(const struct boxes *boxes)
 	return boxes->on;
 }
 
+bool boxes_veil(const struct boxes *boxes)
+{
+	return boxes->veiled && !boxes->bare;
+}
+
 static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",

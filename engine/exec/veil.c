@@ -311,15 +311,6 @@ static void make_reserved(const char *root, const char *const *names, mode_t mod
 	}
 }
 
-/* Is the space where tools may write, because it is the project's or lies in it? */
-static bool in_project(const struct spaces *spaces, const char *root)
-{
-	auto_free char *real = realpath(root, NULL), *project = realpath(spaces->v[0].root, NULL);
-	size_t n = project ? strlen(project) : 0;
-
-	return real && project && !strncmp(real, project, n) && (!real[n] || real[n] == '/');
-}
-
 /* Records and trust of one space change through the engine alone. */
 static void protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
 {
@@ -346,7 +337,7 @@ static void protect_all(const struct spaces *spaces, bool write, struct veil_pat
 
 		if (write && space->type == RYE_PROJECT)
 			make_reserved(space->root, state, 0700);
-		if (write && space->type == RYE_USER && in_project(spaces, space->root))
+		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
 			make_reserved(space->root, keys, 0755);
 		if (space->type != RYE_SYSTEM)
 			protect(space->root, paths, ask);
@@ -405,11 +396,11 @@ bool veil_possible(void)
 {
 	const struct veil_ask nothing = { 0 };
 	struct veil veil;
-	int r = veil_make(&nothing, &veil);
 
-	if (!r)
-		veil_done(&veil);
-	return !r || r == -EOPNOTSUPP;
+	if (veil_make(&nothing, &veil))
+		return false;
+	veil_done(&veil);
+	return true;
 }
 
 CHILD_SIDE int veil_enter(const struct veil *veil)

@@ -249,6 +249,15 @@ int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_e
 	return r;
 }
 
+bool spaces_nested(const struct spaces *spaces, const struct space *space)
+{
+	auto_free char *real = realpath(space->root, NULL);
+	auto_free char *project = realpath(spaces->v[0].root, NULL);
+	size_t n = project ? strlen(project) : 0;
+
+	return real && project && !strncmp(real, project, n) && (!real[n] || real[n] == '/');
+}
+
 /* ---- names ---- */
 
 struct rye_span space_category(const char *id)

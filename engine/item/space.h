@@ -32,6 +32,8 @@ struct spaces {
  */
 int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_err *err);
 void spaces_close(struct spaces *spaces);
+/* Is a space's root the project's, or in it: where tools may write? Looks at the disk. */
+bool spaces_nested(const struct spaces *spaces, const struct space *space);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
 int space_fd(const struct space *space);
 /*
