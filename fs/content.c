@@ -358,9 +358,7 @@ int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse
 	return enter_key(req, &key, true, ret);
 }
 
-/* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */
-static void tell_caller(fuse_req_t req, enum rye_kind kind, const char *id,
-			const struct rye_err *err)
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
@@ -389,7 +387,7 @@ int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_pa
 		return rye_code_errno(st.verdict);
 	node = node_find(front->nodes, key, &content_file, st.version);
 	if (!node && rye_view(front->rye, &ask, &what.blob, &err)) {
-		tell_caller(req, key->kind, st.id, &err);
+		content_tell(req, key->kind, st.id, &err);
 		return rye_code_errno(err.code);
 	}
 	what.version = st.version;

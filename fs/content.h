@@ -35,6 +35,8 @@ struct node *content_make_link(struct front *front, const struct tree_key *key, 
 /* How long the kernel may remember a name of this kind below path. */
 double content_timeout(struct front *front, enum rye_kind kind, const char *path);
 struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched);
+/* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
 uint64_t content_hash(const void *bytes, size_t len);
 
 #endif

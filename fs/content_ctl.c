@@ -168,8 +168,10 @@ static int enter_view(fuse_req_t req, const struct tree_key *key, const struct r
 	if (depends_on_others(key->ctl->view))
 		timeout_s = 0;
 	if (rye_view(front->rye, &ask, &what.blob, &err)) {
-		if (query)
+		if (query) {
+			content_tell(req, key->kind, st->id, &err);
 			return rye_code_errno(err.code);
+		}
 		node = content_refuse(front, key, st, err.code,
 				      err.code == st->verdict ? st->reason : err.msg);
 		return enter_node(front, node, timeout_s, ret);

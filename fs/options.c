@@ -222,12 +222,25 @@ static void hand_on(struct options *opt, const char *word)
 	fuse_opt_add_arg(&opt->args, word);
 }
 
+/* A name that is known, but with or without a value, says what is wrong with it. */
+static int unknown(const char *word, struct rye_err *err)
+{
+	int len = (int)strcspn(word, "=");
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strncmp(rows[i].name, word, (size_t)len) == 0 &&
+		    strcmp(rows[i].name + len, word[len] ? "" : "=") == 0)
+			return fail(err, RYE_INVALID, "option '%s': wanted %.*s%s", word, len, word,
+				    word[len] ? " without a value" : "=VALUE");
+	return fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
+}
+
 static int set(struct options *opt, const char *word, struct rye_err *err)
 {
 	const struct option_row *row = find(word);
 
 	if (!row)
-		return fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
+		return unknown(word, err);
 	switch (row->id) {
 	case OPT_USERSPACE:
 		return set_text(opt, &opt->engine.user_base, word, err);

@@ -133,10 +133,15 @@ static struct rye_blob *usage(struct talk *talk)
 	struct rye_blob *blob;
 	struct rye_err err;
 
-	if (!ctl && rye_view(talk->talks->env.rye, &ask, &blob, &err) == 0)
+	if (ctl || rye_view(talk->talks->env.rye, &ask, &blob, &err))
+		blob = NULL;
+	if (blob && talk->verb == RYE_RUN)
 		return blob;
 	if (!ctl)
 		ctl = ctl_find(talk->kind, reply_verb_name(talk->verb));
+	if (blob)
+		feed_out_add(&out, blob->data, blob->len);
+	rye_blob_unref(blob);
 	feed_out_text(&out, reply_verb_name(talk->verb));
 	feed_out_text(&out, ": ");
 	feed_out_text(&out, ctl ? ctl->help : "write one JSON object, read the reply");
@@ -262,15 +267,48 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name, c
 
 /* ---- files of the caller's own (ctl.h) ---- */
 
+struct errors_text {
+	struct feed_out out;
+	struct timespec at; /* of the newest failure that is recorded */
+	bool newer; /* which unfinished messages are wanted */
+};
+
+static void add_unfinished(struct feed_out *out, const struct talk *talk, const char *why)
+{
+	const struct errors_text *text = (const struct errors_text *)out;
+	const struct timespec *at = &talk->mtime;
+	bool newer = at->tv_sec != text->at.tv_sec ? at->tv_sec > text->at.tv_sec :
+						     at->tv_nsec > text->at.tv_nsec;
+
+	if (newer == text->newer)
+		add_line(out, talk, why);
+}
+
+/* The newest stands last: a message left unfinished long ago does not hide what came after. */
 static struct rye_blob *own_errors(struct talks *talks, const struct caller *who)
 {
-	struct feed_out out = { 0 };
+	struct errors_text text = { 0 };
 	struct last last = { 0 };
 
-	if (callers_last(talks->env.callers, who, "errors", &last) && last.errors)
-		feed_out_add(&out, last.errors->data, last.errors->len);
+	if (callers_last(talks->env.callers, who, "errors", &last) && last.errors) {
+		text.at = last.at;
+		each_open(talks, who, add_unfinished, &text.out);
+		feed_out_add(&text.out, last.errors->data, last.errors->len);
+	}
 	last_done(&last);
-	each_open(talks, who, add_line, &out);
+	text.newer = true;
+	each_open(talks, who, add_unfinished, &text.out);
+	return finish(&text.out);
+}
+
+/* One who is refused has no failures of its own but this: it is told why, and nothing else. */
+static struct rye_blob *refused_errors(const struct caller *who)
+{
+	struct feed_out out = { 0 };
+
+	feed_out_text(&out, "control files: ");
+	feed_out_text(&out, who->why);
+	feed_out_text(&out, "\n");
 	return finish(&out);
 }
 
@@ -281,6 +319,8 @@ struct rye_blob *ctl_last_blob(struct talks *talks, const struct caller *who,
 	struct rye_blob *blob = NULL;
 
 	*ret_at = talks->since;
+	if (!who->allowed && own->what == CTL_ERRORS && *who->why)
+		return refused_errors(who);
 	if (!who->allowed)
 		return rye_blob_new("", 0);
 	if (own->what == CTL_ERRORS) {

@@ -59,11 +59,16 @@ static void refused(struct survey *survey, const struct rye_verdict *verdict)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
+	const char *fix = strstr(message, "  Fix: ");
 	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	cli_remedy(verdict->code, ref, &mend);
+	/* it alone names the key */
+	if (fix && verdict->code == RYE_UNTRUSTED)
+		buf_adds(&mend, fix + strlen("  Fix: "));
+	else
+		cli_remedy(verdict->code, ref, &mend);
 	progress_end(&survey->progress);
 	finding_add(survey->findings, FINDING(BAD, ref, mend.len ? mend.data : NULL), "%.*s",
 		    (int)line.len, line.ptr);

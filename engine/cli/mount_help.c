@@ -19,7 +19,7 @@ void mount_help(FILE *to)
 		{ "nosign", "sign and trust nothing" },
 		{ "coverage=strict|compat", "compat: also what other implementations sign" },
 		{ "devmode", "serve what is not signed, with a warning" },
-		{ "wait=SECONDS", "longer runs go on as threads (0: until they end)" },
+		{ "wait=SECONDS", "longer runs go on as threads" },
 		{ "jobs=N", "runs at once" },
 		{ "sandbox=auto|strict|off", "how tools are confined" },
 		{ "trust_callers=same|any", "any: sandboxed callers too" },

@@ -72,7 +72,7 @@ static int say_mount(void *arg, const char *path)
 {
 	struct rye_buf *list = arg;
 
-	buf_addf(list, "%sryefs umount %s", list->len ? "; " : "", path);
+	buf_addf(list, "%s%s", list->len ? ", " : "; mounted are ", path);
 	return 0;
 }
 
@@ -81,8 +81,8 @@ static int not_mounted(struct cli *cli)
 	auto_buf struct rye_buf list = RYE_BUF_INIT;
 
 	mounts_each(say_mount, &list);
-	return cli_complain(cli, CLI_NOT_FOUND, list.len ? list.data : NULL,
-			    "%s is not a mount of ryefs", cli->argv[0]);
+	return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s is not a mount of ryefs%s", cli->argv[0],
+			    list.len ? list.data : "");
 }
 
 int verb_umount(struct cli *cli)

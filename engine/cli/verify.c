@@ -8,6 +8,8 @@
 #include "base/auto.h"
 #include "cli/ref.h"
 
+#include <string.h>
+
 struct survey {
 	struct cli *cli;
 	struct progress progress;
@@ -16,14 +18,17 @@ struct survey {
 	enum rye_code last; /* of the newest refusal */
 };
 
+/* The same name may be an item in another space as well. */
 static void print(const char *ref, const struct rye_verdict *verdict)
 {
 	const char *message = verdict->message ? verdict->message : "";
+	const char *space = verdict->space ? verdict->space : "project";
 
-	if (verdict->code == RYE_OK)
-		printf("ok       %s%s", ref, *message ? ": " : "");
-	else
-		printf("refused  %s: ", ref);
+	printf("%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
+	if (strcmp(space, "project") != 0)
+		printf(" (%s)", space);
+	if (verdict->code != RYE_OK || *message)
+		printf(": ");
 	out_text(stdout, message);
 	putchar('\n');
 }
