@@ -277,7 +277,7 @@ static const json_t *limits_of_tool(const struct planner *planner)
 static double usual_timeout(const struct planner *planner)
 {
 	const struct chain *chain = planner->chain;
-	size_t most = planner->detached ? 1 : chain->n;
+	size_t most = planner->kept ? 1 : chain->n;
 	double found = 0;
 
 	if (chain->v[0].meta.timeout)
@@ -285,9 +285,9 @@ static double usual_timeout(const struct planner *planner)
 	for (size_t i = 0; found <= 0 && i < most; i++)
 		if (strcmp(chain->v[i].meta.tool_type, "primitive"))
 			found = seconds(json_object_get(chain->v[i].meta.config, "timeout"));
-	/* Who started it to go on by itself cancels it when he wants it to end. */
-	if (found <= 0 && planner->detached)
-		return 0;
+	/* What goes on by itself is for long work: it is cancelled by who wants it to end. */
+	if (found <= 0 && planner->kept)
+		return RYE_TIMEOUT_MAX_S;
 	if (found <= 0)
 		found = seconds(
 			json_object_get(json_object_get(planner->limits, "defaults"), "timeout"));

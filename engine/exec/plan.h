@@ -45,7 +45,7 @@ struct planner {
 	json_t *params; /* validated, owned; becomes what the tool gets */
 	double timeout; /* the caller's, seconds; 0: none */
 	bool own_timeout; /* the tool declares a parameter of that name itself */
-	bool detached; /* only limits that were set for this tool count */
+	bool kept; /* by a thread: only limits that were set for this tool count, and the longest */
 	struct confine limit; /* what the asking run may do itself */
 	json_t *trace; /* or NULL; borrowed */
 	json_t *warnings; /* array, borrowed */

@@ -189,7 +189,7 @@ static void warn_unknown(struct request *request)
 					     "parameters", "dry_run",	      "target",
 					     "thread",	   "async",	      "trace",
 					     "model",	   "limit_overrides", "resume_thread_id",
-					     "detached",   "no_net",	      "no_write" };
+					     "no_net",	   "no_write" };
 	const char *key;
 	json_t *value;
 
@@ -224,8 +224,6 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "async", &ret->async, err);
 	if (!r)
 		r = read_flag(doc, "trace", &ret->trace, err);
-	if (!r)
-		r = read_flag(doc, "detached", &ret->detached, err);
 	if (!r)
 		r = read_flag(doc, "no_net", &ret->no_net, err);
 	if (!r)

@@ -18,7 +18,6 @@ struct request {
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
 	bool remote;
-	bool detached; /* a runner asks on behalf of an async call: no usual time limit */
 	bool no_net, no_write; /* a runner asks for a run that was confined to this */
 	double timeout; /* the caller's, seconds, once it is taken out of params; 0: none */
 	json_t *warnings; /* array of strings, owned */

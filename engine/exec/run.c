@@ -41,7 +41,6 @@ static json_t *plain_request(const struct run *run, const char *ref)
 	json_sets(doc, "item_id", ref);
 	json_set(doc, "parameters", json_copy(request->params));
 	json_sets(doc, "thread", request->fork ? "fork" : "inline");
-	json_set(doc, "detached", json_true());
 	/* Detached from its parent, not from what confines it. */
 	if (!run->limit.net)
 		json_set(doc, "no_net", json_true());

@@ -113,7 +113,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 		.params = json_incref(run->request.params),
 		.timeout = tool->params.timeout,
 		.own_timeout = tool->params.own_timeout,
-		.detached = run->request.detached,
+		.kept = run->ask->keeps,
 		.limit = run->limit,
 		.trace = run->reply.trace,
 		.warnings = run->reply.warnings,

@@ -130,7 +130,10 @@ static int run(const json_t *doc, int dir)
 	struct job job = { 0 };
 	struct rye_options options;
 	auto_buf struct rye_buf message = RYE_BUF_INIT;
-	struct rye_request request = { .verb = RYE_EXECUTE, .id = "", .uid = getuid() };
+	struct rye_request request = { .verb = RYE_EXECUTE,
+				       .id = "",
+				       .uid = getuid(),
+				       .keeps = true };
 	struct rye_err err = { 0 };
 	struct rye *rye;
 	int r;

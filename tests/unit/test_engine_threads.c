@@ -150,6 +150,19 @@ static void case_82_detached_tool(void **state)
 		     "\"metadata\":{\"canonical_ref\":\"tool:t/echo\"}}");
 }
 
+/* Its own limit counts for a tool that goes on by itself. */
+static void detached_tool_times_out(void **state)
+{
+	struct bench *b = *state;
+	struct registry_row row;
+
+	exec_shell(&b->place, "t/echo.yaml", "echo begun; sleep 60", "  timeout: 1\n");
+	row = ended_row(b, launch(b), 20000);
+	assert_string_equal(row.status, "error");
+	check_result(b, &row,
+		     "{\"status\":\"error\",\"error\":\"^Command timed out after 1 seconds\"}");
+}
+
 static void case_83_detached_tool_fails(void **state)
 {
 	struct bench *b = *state;
@@ -283,9 +296,8 @@ static void the_list_follows_others(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		thread_test(case_82_detached_tool),
-		thread_test(case_83_detached_tool_fails),
-		thread_test(case_84_runner_is_killed),
+		thread_test(case_82_detached_tool),   thread_test(case_83_detached_tool_fails),
+		thread_test(detached_tool_times_out), thread_test(case_84_runner_is_killed),
 		thread_test(the_list_follows_others),
 	};
 

@@ -500,6 +500,40 @@ static void case_100_limit_of_one_tool(void **state)
 	exec_wants(p, "{}", "{\"status\":\"success\"}");
 }
 
+/* Only a thread's runner is spared the usual limit; a caller cannot say that it is one. */
+static void limits_of_threads(void **state)
+{
+	struct exec_place *p = *state;
+	const struct rye_request kept = { .verb = RYE_RUN,
+					  .kind = RYE_TOOL,
+					  .id = "t/a",
+					  .message = SPAN("{}"),
+					  .keeps = true };
+
+	put(p, p->place.project, "t/rt.yaml", "rye/core/primitives/execute",
+	    "config: {timeout: 1}\n");
+	exec_yaml(p, "t/a.yaml", "t/rt", "config: {command: sleep, args: ['1.6']}\n");
+	{
+		auto_said struct exec_said said =
+			exec_prim(p, RYE_EXECUTE, "{\"item_id\":\"tool:t/a\",\"detached\":true}");
+
+		exec_check(&said,
+			   "{\"status\":\"error\",\"error\":\"^Command timed out after 1 \"}");
+	}
+	{
+		auto_said struct exec_said said = exec_ask(p, &kept);
+
+		exec_check(&said, "{\"status\":\"success\"}");
+	}
+	/* What was said of this tool counts for a thread as well. */
+	exec_yaml(p, "t/a.yaml", "t/rt", "config: {command: sleep, args: ['9'], timeout: 1}\n");
+	{
+		auto_said struct exec_said said = exec_ask(p, &kept);
+
+		exec_check(&said, "{\"error\":\"^Command timed out after 1 \"}");
+	}
+}
+
 static void case_101_new_override(void **state)
 {
 	struct exec_place *p = *state;
@@ -603,6 +637,7 @@ int main(void)
 		exec_test(config_stays_below_config),
 		exec_test(case_99_tampered_config),
 		exec_test(case_100_limit_of_one_tool),
+		exec_test(limits_of_threads),
 		exec_test(case_101_new_override),
 		exec_test(case_102_same_stem),
 		exec_test(case_104_no_utf8),

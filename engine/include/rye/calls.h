@@ -28,6 +28,7 @@ struct rye_request {
 	struct rye_span message; /* one JSON object; copied */
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
+	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
 };
 
