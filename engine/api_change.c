@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes, as users of the engine see them: who hears of them, what nobody hears of. */
+/*
+ * Changes, as users of the engine see them: who hears of them, what nobody hears of; and the
+ * counts that changes move. The watcher is set under rye->lock; it is called by engine.c,
+ * which holds none.
+ */
 #include "engine.h"
 
 #include "item/trust.h"

@@ -5,7 +5,7 @@
  * The kernel tells once that a waiting caller has a signal, and not which (a background job's
  * SIGCHLD looks like ^C). So an interrupted request is looked at in /proc at once and every
  * 100 ms: only a signal that would end the caller cancels its run. The same thread ends waits
- * that have a bound, gives up on cancelled runs that do not end, and lets callers.c forget.
+ * that have a bound, gives up on cancelled runs that do not end, and lets caller.c forget.
  *
  * Lock: the talk's for its requests, talks->lock for the list of talks and the clock.
  */

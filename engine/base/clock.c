@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks. Pure but for reading the kernel's clocks; no time zone is ever consulted. */
+/*
+ * Clocks. Pure but for reading the kernel's; no time zone is ever consulted. Durations are
+ * counted by the monotonic clock, only stamps that somebody reads come from the wall's.
+ */
 #include "base/clock.h"
 
 #include <stdio.h>

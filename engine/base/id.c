@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds, ids and references: pure text rules, no file is touched. */
+/*
+ * Kinds, ids and references: pure text rules, no file is touched. The table of kinds gives
+ * everybody else their names, directories and extensions.
+ */
 #include "base/id.h"
 
 #include "base/limits.h"

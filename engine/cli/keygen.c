@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs keygen: makes the user's signing key and trusts it. Never replaces one without -f. */
+/*
+ * ryefs keygen: makes the user's signing key and trusts it, for a key that is not trusted signs
+ * nothing that this user could read. Never replaces one without -f.
+ */
 #include "cli/cli.h"
 
 int verb_keygen(struct cli *cli)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs keys: every key file there is, and whether it counts. */
+/*
+ * ryefs keys: every key file there is, and whether it counts. Reads only; the verdict on a key
+ * is the store's (item/keystore.h), which refuses some files that look like keys.
+ */
 #include "cli/cli.h"
 
 #include "base/auto.h"

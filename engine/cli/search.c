@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs search: the ranked hits of a query, best first, over all kinds and spaces. */
+/*
+ * ryefs search: the ranked hits of a query, best first, over all kinds and spaces. Reads and
+ * verifies every item, since a single command has no index to ask.
+ */
 #include "cli/cli.h"
 
 #include "base/auto.h"

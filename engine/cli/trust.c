@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs trust: the explicit step that makes somebody's signatures count for this user. */
+/*
+ * ryefs trust: the explicit step that makes somebody's signatures count for this user. What is
+ * written is a key file of the user's space, made by the store.
+ */
 #include "cli/cli.h"
 
 int verb_trust(struct cli *cli)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs untrust: takes a key file out of the user space; what it signed is refused again. */
+/*
+ * ryefs untrust: takes a key file out of the user space; what it signed is refused again. Files
+ * of the project or of a bundle are not this user's to remove.
+ */
 #include "cli/cli.h"
 
 int verb_untrust(struct cli *cli)

@@ -68,6 +68,10 @@ RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum
 
 /* ---- threads (state/threads) ---- */
 
+/*
+ * An id is a relative path of at most 1024 bytes. A verb is "cancel", "kill" or "delete"; what
+ * the thread's state does not allow is RYE_BUSY.
+ */
 typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
 
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
@@ -80,7 +84,10 @@ RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
 			    struct rye_blob **ret, struct rye_err *err);
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_err *err);
-/* fn is called once with the terminal status word (RYE_OK), maybe at once. */
+/*
+ * fn is called once with the terminal status word as reply and output, RYE_OK; or, after a
+ * cancel, RYE_CANCELLED. Maybe at once, inside rye_thread_wait. *ret as that of rye_start.
+ */
 struct rye_listener {
 	rye_done_fn fn;
 	void *arg;
@@ -102,7 +109,7 @@ typedef int (*rye_hit_fn)(void *arg, const struct rye_hit *hit);
 
 struct rye_query {
 	const char *text;
-	size_t limit;
+	size_t limit; /* hits told, the best first */
 	rye_hit_fn fn;
 	void *arg;
 	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: nobody will */
@@ -130,16 +137,18 @@ struct rye_batch {
 	void *arg;
 };
 
+/* A refusal is told to fn, not returned. */
 RYE_API int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
 RYE_API int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
 
 struct rye_key {
-	char fingerprint[17];
+	char fingerprint[17]; /* 16 hexadecimal digits */
 	const char *owner, *path, *space;
 	const char *status; /* "trusted", "signing", or why it is not trusted */
 };
 typedef int (*rye_key_fn)(void *arg, const struct rye_key *key);
 
+/* What changes keys is RYE_DENIED with `no_sign`. force: an existing key is replaced. */
 RYE_API int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err);
 RYE_API int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err);
 /* key: path of a PEM or trust TOML file, or a fingerprint found in the project or "self". */
@@ -148,7 +157,7 @@ RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, c
 RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
 
 struct rye_counts {
-	size_t served, refused;
+	size_t served, refused; /* items whose verdict is known now */
 	size_t by_code[RYE_CODE__MAX];
 	bool scanned; /* the first scan is done */
 	uint64_t loads, verifies, hits, runs; /* since start */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rye.h: the engine's only public header. The engine turns signed `.ai` spaces into
- * verified views and runs; it knows nothing of FUSE, inodes or mountpoints.
+ * rye.h: the engine's public header (calls.h is its second half, cli.h is for main alone). The
+ * engine turns signed `.ai` spaces into verified views and runs; it knows nothing of FUSE,
+ * inodes or mountpoints.
  *
  * Conventions. A function whose last parameter is `struct rye_err *err` returns 0, or
- * -code with *err filled; `ret_` parameters are set only on success. Spans are borrowed,
- * blobs are refcounted and immutable. Everything but rye_open and rye_close may be called
- * from any thread. Kinds and ids are those of the item formats (docs/items.md).
+ * -code with *err filled; `ret` parameters are set only on success. A blob
+ * in *ret is the caller's, to unref. Texts and spans are borrowed: those handed in for the call,
+ * those of a callback for its duration. Callbacks run on the calling thread where nothing else
+ * is said. Everything but rye_open and rye_close may be called from any thread. Kinds and ids
+ * are those of the item formats (docs/items.md): an id that breaks their rules is RYE_INVALID,
+ * one that nothing has is RYE_NOT_FOUND.
  */
 #ifndef RYE_RYE_H
 #define RYE_RYE_H
@@ -85,6 +89,7 @@ enum rye_level { RYE_LOG_ERR, RYE_LOG_WARN, RYE_LOG_INFO, RYE_LOG_DEBUG };
 RYE_API const char *rye_kind_name(enum rye_kind kind); /* "directive" */
 RYE_API const char *rye_kind_dir(enum rye_kind kind); /* "directives" */
 
+/* From any thread, several at a time; line has no newline. */
 typedef void (*rye_log_fn)(void *arg, enum rye_level level, const char *module, const char *line);
 
 struct rye_options {
@@ -108,8 +113,10 @@ struct rye_options {
 
 struct rye; /* the engine */
 
+/* opt and its texts are copied; log_arg has to live until rye_close has returned. */
 RYE_API int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err);
-RYE_API void rye_close(struct rye *rye); /* cancels runs, joins threads */
+/* Cancels runs and joins threads: no other call may be under way. Detached threads live on. */
+RYE_API void rye_close(struct rye *rye);
 
 /* ---- names: the merged view ---- */
 
@@ -119,7 +126,7 @@ struct rye_stat {
 	bool is_item_dir; /* path is an item's id (or directory-tool alias) */
 	bool is_file; /* path is the winning item's file name */
 	enum rye_code verdict; /* of the file; RYE_OK: its bytes may be served */
-	uint64_t size; /* of the rendered view */
+	uint64_t size; /* bytes of the rendered view */
 	uint64_t version; /* changes whenever served bytes or verdict do; never 0 */
 	struct timespec mtime;
 	char id[1024]; /* canonical id of the item, without extension */
@@ -127,6 +134,7 @@ struct rye_stat {
 	char reason[256]; /* of a refusal, one line, with the command that mends it */
 };
 
+/* A refused item is found all the same: `verdict` says so, not the return value. */
 RYE_API int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
 		       struct rye_err *err);
 
@@ -134,7 +142,7 @@ RYE_API int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, st
 struct rye_entry {
 	const char *name;
 	bool is_dir;
-	bool has_verdict;
+	bool has_verdict; /* what follows is known */
 	enum rye_code verdict;
 	uint64_t size, version;
 	struct timespec mtime;
@@ -174,6 +182,7 @@ struct rye_ask {
 	const char *query; /* "a=b&c=d", percent-encoded inputs, or NULL */
 };
 
+/* Of a refused item only INFO, VERIFY and USAGE exist; others fail with its verdict's code. */
 RYE_API int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
 		     struct rye_err *err);
 
@@ -190,11 +199,12 @@ RYE_API int rye_source(struct rye *rye, enum rye_kind kind, const char *id, stru
 
 struct rye_space_info {
 	enum rye_space type;
-	const char *bundle; /* system only */
+	const char *bundle; /* system only; the texts live as long as the engine */
 	const char *root; /* parent of .ai */
 	int fd; /* O_PATH of .ai, owned by the engine; -1: does not exist */
 };
 
+/* Fixed at rye_open, the strongest first; an index out of range is the caller's fault. */
 RYE_API int rye_space_count(struct rye *rye);
 RYE_API void rye_space_get(struct rye *rye, int index, struct rye_space_info *ret);
 
