@@ -53,8 +53,12 @@ json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye
 	}
 	value = json_loadb(text.ptr, text.len, jflags, &where);
 	if (!value) {
+		enum json_error_code code = json_error_code(&where);
+		bool nul = code == json_error_null_character || code == json_error_null_byte_in_key;
+
 		rye_fail(err, RYE_INVALID, "%s: not valid JSON: %s (line %d, column %d)", what,
-			 where.text, where.line, where.column);
+			 nul ? "a NUL character is not allowed here" : where.text, where.line,
+			 where.column);
 		return NULL;
 	}
 	if (!(flags & JSON_LOAD_ANY) && !json_is_object(value)) {

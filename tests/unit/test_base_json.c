@@ -158,6 +158,9 @@ static void strict_parsing(void **state)
 	parse("{\"a\": 1, \"a\": 2}", 0,
 	      "it: not valid JSON: duplicate object key near '\"a\"' (line 1, column 12)");
 	parse("{\"a\": 1, \"a\": 2}", JSON_LOAD_LAST_WINS, "");
+	/* the library names its own flag there */
+	parse("{\"a\": \"\\u0000\"}", 0,
+	      "it: not valid JSON: a NUL character is not allowed here (line 1, column 14)");
 	for (int i = 0; i < RYE_JSON_DEPTH + 1; i++)
 		buf_addc(&deep, '[');
 	parse(deep.data, JSON_LOAD_ANY, "it: JSON nested deeper than 256 levels");

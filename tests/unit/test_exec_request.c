@@ -211,9 +211,9 @@ static void T48_nul_in_an_id(void **state)
 
 	exec_shell(p, "t/echo.yaml", "echo hi", "");
 	asks(p, "{\"item_id\":\"tool:t/echo\\u0000\"}",
-	     "{\"status\":\"error\",\"error\":\"~u0000\"}");
+	     "{\"status\":\"error\",\"error\":\"~a NUL character is not allowed\"}");
 	asks(p, "{\"item_id\":\"t/echo\\u0000.py\"}",
-	     "{\"status\":\"error\",\"error\":\"~u0000\"}");
+	     "{\"status\":\"error\",\"error\":\"~a NUL character is not allowed\"}");
 }
 
 /* ---- what cannot be executed how ---- */
