@@ -9,12 +9,11 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "item/number.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-
-#define NUMBER_MAX 400
 
 static bool blank(char c)
 {
@@ -167,27 +166,6 @@ static json_t *string(struct js *j)
 	return counted(j, json_stringn(out.data ? out.data : "", out.len));
 }
 
-static bool number_chars(struct js *j, char text[NUMBER_MAX + 1])
-{
-	bool hex = js_peek(j, 0) == '0' && (js_peek(j, 1) | 0x20) == 'x';
-	size_t n = 0;
-
-	for (;; j->at++) {
-		char c = js_peek(j, 0), before = n ? text[n - 1] : 0;
-		bool sign = (c == '+' || c == '-') && !hex && (before | 0x20) == 'e';
-
-		if (!isalnum((unsigned char)c) && c != '_' && c != '.' && !sign)
-			break;
-		if (c == '_')
-			continue;
-		if (n == NUMBER_MAX)
-			return false;
-		text[n++] = c;
-	}
-	text[n] = 0;
-	return n > 0;
-}
-
 static json_t *number(struct js *j, bool negative)
 {
 	char text[NUMBER_MAX + 1], *end;
@@ -196,7 +174,7 @@ static json_t *number(struct js *j, bool negative)
 	double real;
 	long long value;
 
-	if (!number_chars(j, text))
+	if (!number_chars(j->text, &j->at, text))
 		return NULL;
 	kind = text[0] == '0' ? tolower((unsigned char)text[1]) : 0;
 	base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;

@@ -7,12 +7,10 @@
 #include "item/python_token.h"
 
 #include "base/str.h"
+#include "item/number.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-
-/* Longer numbers are no metadata, and conversion is not linear. */
-#define NUMBER_MAX 400
 
 static bool is_eol(char c)
 {
@@ -230,29 +228,6 @@ bool py_string_decode(struct py *p, const struct py_string *s, struct rye_buf *o
 	return true;
 }
 
-/* The token's characters without underscores. */
-static bool number_text(struct py *p, char text[NUMBER_MAX + 1], struct rye_span *ret)
-{
-	size_t from = p->at, n = 0;
-	bool hex = py_peek(p, 0) == '0' && (py_peek(p, 1) | 0x20) == 'x';
-
-	for (;; p->at++) {
-		char c = py_peek(p, 0), before = n ? text[n - 1] : 0;
-		bool sign = (c == '+' || c == '-') && !hex && (before | 0x20) == 'e';
-
-		if (!isalnum((unsigned char)c) && c != '_' && c != '.' && !sign)
-			break;
-		if (c == '_')
-			continue;
-		if (n == NUMBER_MAX)
-			return false;
-		text[n++] = c;
-	}
-	text[n] = 0;
-	*ret = (struct rye_span){ p->text.ptr + from, p->at - from };
-	return n > 0;
-}
-
 static bool whole_number(const char *text, struct py_number *ret)
 {
 	char kind = text[0] == '0' ? (char)tolower((unsigned char)text[1]) : 0;
@@ -282,10 +257,12 @@ static bool whole_number(const char *text, struct py_number *ret)
 bool py_number_read(struct py *p, struct py_number *ret)
 {
 	char text[NUMBER_MAX + 1], *end;
+	size_t from = p->at;
 
 	*ret = (struct py_number){ 0 };
-	if (!number_text(p, text, &ret->text))
+	if (!number_chars(p->text, &p->at, text))
 		return false;
+	ret->text = (struct rye_span){ p->text.ptr + from, p->at - from };
 	if (whole_number(text, ret))
 		return true;
 	if (!strpbrk(text, ".eEjJ") || strpbrk(text, "xXpPnN"))
