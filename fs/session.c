@@ -45,8 +45,10 @@ static void block_signals(struct session *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Nobody wants to hear of it, but the end of each run would wake this thread. */
+	sigaddset(&set, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 /* The kernel learns that there is no OPEN, no OPENDIR and no FLUSH from the first of each: a

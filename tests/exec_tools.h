@@ -110,3 +110,41 @@ static inline void exec_shell(struct exec_place *p, const char *file, const char
 	buf_addf(&text, "]\n%s", config);
 	exec_yaml(p, file, "rye/core/primitives/execute", text.data);
 }
+
+/* ---- places where calls are answered by what was started before them ---- */
+
+/* Was the call answered so? said is of a call with "trace": true. */
+static inline bool exec_was_warm(const struct exec_said *said)
+{
+	return said->trace && strstr(said->trace, "\"warm\": true");
+}
+
+static inline void exec_until_warm(struct exec_place *p, const char *id)
+{
+	for (int i = 0; i < 100; i++) {
+		auto_said struct exec_said said = exec_run(p, id, "{\"trace\":true}");
+
+		assert_int_equal(said.code, RYE_OK);
+		if (exec_was_warm(&said))
+			return;
+		usleep(10000);
+	}
+	fail_msg("%s: not warm after 100 calls", id);
+}
+
+static inline int exec_spare_setup(void **state)
+{
+	struct exec_place *p = test_calloc(1, sizeof(*p));
+
+	exec_place_make(p);
+	p->opt.scan = true;
+	exec_place_open(p);
+	exec_shell(p, "t/up.yaml", "exit 0", "");
+	exec_until_warm(p, "t/up");
+	*state = p;
+	return 0;
+}
+
+/* With a program started for the call, and in a process that waits for it. */
+#define exec_both(name) \
+	exec_test(name), cmocka_unit_test_setup_teardown(name, exec_spare_setup, exec_teardown)

@@ -86,6 +86,8 @@
 #define RYE_WARM_POOLS 4
 /* Interpreters of one pool that wait for a call; each holds about a megabyte of its own. */
 #define RYE_WARM_READY 4
+/* Processes of one confinement that wait for a program: more than run at once are rare. */
+#define RYE_SPARES 2
 /* Tools whose text a pool has compiled ahead, and the longest of them. */
 #define RYE_WARM_TEXTS 8
 #define RYE_WARM_TEXT_MAX (256 << 10)

@@ -117,10 +117,11 @@ static void trace_exit(const struct prim_run *run, const struct captured *got)
 
 /* Sees it through; true: something of it goes on living. */
 static bool see_through(const struct prim_run *run, const struct plan *plan,
-			struct capture_ask *how, struct result *ret)
+			struct capture_ask *how, const struct parked *parked, struct result *ret)
 {
 	pid_t session = how->group;
 	struct captured got;
+	struct rye_err err = { 0 };
 	size_t left;
 
 	if (plan->input)
@@ -129,6 +130,11 @@ static bool see_through(const struct prim_run *run, const struct plan *plan,
 	how->timeout_ms = plan->timeout_ms;
 	how->cap = plan->output_cap;
 	capture(how, &got);
+	if (parked && spawn_went(parked, &err)) {
+		captured_done(&got);
+		result_unspawned(&err, ret);
+		return false;
+	}
 	trace_exit(run, &got);
 	result_of(&got, plan->timeout_ms, ret);
 	if (got.timed_out || got.cancelled)
@@ -146,6 +152,7 @@ static bool see_through(const struct prim_run *run, const struct plan *plan,
 struct leftover {
 	struct later later;
 	struct warm_worker worker; /* .pool NULL: none */
+	struct spare spare; /* .process NULL: none; its box is below */
 	struct box *box; /* NULL: none */
 	bool busy; /* something of the run goes on living */
 };
@@ -156,6 +163,8 @@ static void give_back(struct exec *exec, struct later *self)
 
 	if (left->worker.pool)
 		warm_drop(exec->warm, &left->worker, left->busy);
+	if (left->spare.process)
+		spare_close(&left->spare);
 	box_give(exec->boxes, left->box, left->busy);
 	free(left);
 }
@@ -196,9 +205,54 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	how.in = steal_fd(&worker.in);
 	how.out = steal_fd(&worker.out);
 	how.err = steal_fd(&worker.err);
-	left.busy = see_through(run, plan, &how, ret);
+	left.busy = see_through(run, plan, &how, NULL, ret);
 	warm_look(run->exec->warm, &worker);
 	left.worker = worker;
+	leave(run, &left);
+	return true;
+}
+
+/* Tells a process that waits in its box what to become; false: it cannot. */
+static bool go(const struct prim_run *run, const struct plan *plan, struct spare *spare,
+	       const struct surroundings *env, struct capture_ask *ret)
+{
+	const struct spawn_ask ask = {
+		.path = plan->path,
+		.argv = plan->argv,
+		.envp = env->v,
+		.cwd = plan->cwd,
+		.in = plan->input ? 0 : -1,
+	};
+
+	run->living->session = spawn_parked_pid(spare->process);
+	if (!spawn_go(spare->process, &ask, &ret->child))
+		return false;
+	warm_wake(run->exec->warm);
+	ret->group = ret->child.pid;
+	ret->in = plan->input ? steal_fd(&spare->in) : -1;
+	ret->out = steal_fd(&spare->out);
+	ret->err = steal_fd(&spare->err);
+	return true;
+}
+
+static bool run_spare(const struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	__attribute__((cleanup(surroundings_done))) struct surroundings env = { 0 };
+	struct capture_ask how = { .control = -1 };
+	struct leftover left = { .worker.pool = NULL };
+	struct spare spare;
+
+	/* A text in a descriptor is not there yet when a process is made ahead. */
+	if (plan->source || !warm_take_spare(run->exec->warm, plan->confine, &spare))
+		return false;
+	if (!surround(run, plan, spare.box->tmpdir, &env) || !go(run, plan, &spare, &env, &how)) {
+		spare_drop(run->exec->boxes, &spare);
+		return false;
+	}
+	trace_spawn(run, plan, true);
+	left.busy = see_through(run, plan, &how, spare.process, ret);
+	left.spare = spare;
+	left.box = spare.box;
 	leave(run, &left);
 	return true;
 }
@@ -209,7 +263,7 @@ void subprocess_run(struct prim_run *run, const struct plan *plan, struct result
 	struct leftover left = { .box = NULL };
 	struct rye_err err = { 0 };
 
-	if (run_warm(run, plan, ret))
+	if (run_warm(run, plan, ret) || run_spare(run, plan, ret))
 		return;
 	if (box_take(run->exec->boxes, plan->confine, &left.box, &err)) {
 		result_unspawned(&err, ret);
@@ -219,6 +273,6 @@ void subprocess_run(struct prim_run *run, const struct plan *plan, struct result
 	if (start(run, plan, left.box, &how, &err))
 		result_unspawned(&err, ret);
 	else
-		left.busy = see_through(run, plan, &how, ret);
+		left.busy = see_through(run, plan, &how, NULL, ret);
 	leave(run, &left);
 }

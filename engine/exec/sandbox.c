@@ -388,8 +388,7 @@ static struct box *take_free(struct boxes *boxes, struct confine confine)
 	return NULL;
 }
 
-/* Are its directories still there, and all behind its veil? */
-static bool is_whole(const struct boxes *boxes, const struct box *box)
+bool box_is_whole(const struct boxes *boxes, const struct box *box)
 {
 	return (!box->tmpdir || is_ours(box->tmpdir, box->tmpdir_ino)) &&
 	       (!box->shm || is_ours(box->shm, box->shm_ino)) &&
@@ -401,7 +400,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	struct box *box = take_free(boxes, confine);
 	int r = 0;
 
-	while (box && !is_whole(boxes, box)) {
+	while (box && !box_is_whole(boxes, box)) {
 		box_free(box);
 		box = take_free(boxes, confine);
 	}
@@ -488,11 +487,13 @@ static CHILD_SIDE int drop_powers(void)
 		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,	       CAP_CHECKPOINT_RESTORE,
 	};
 
-	for (size_t i = 0; i < sizeof(powers); i++)
+	for (size_t i = 0; i < sizeof(powers); i++) {
+		long r = RAW(SYS_prctl, PR_CAPBSET_DROP, powers[i]);
+
 		/* EINVAL: an older kernel; EPERM: a root that has lost its powers already. */
-		if (syscall(SYS_prctl, PR_CAPBSET_DROP, powers[i], 0, 0, 0) && errno != EINVAL &&
-		    errno != EPERM)
-			return errno;
+		if (r < 0 && r != -EINVAL && r != -EPERM)
+			return (int)-r;
+	}
 	return 0;
 }
 
@@ -503,16 +504,18 @@ CHILD_SIDE int box_veil(const struct box *box)
 
 CHILD_SIDE int box_enter(const struct box *box)
 {
-	umask(box->umask);
+	long r = 0;
+
+	RAW(SYS_umask, box->umask);
 	if (box->ruleset < 0 && !box->filter)
 		return 0;
-	if (box->root && drop_powers())
-		return errno;
-	if (syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return errno;
-	if (box->ruleset >= 0 && syscall(SYS_landlock_restrict_self, box->ruleset, 0))
-		return errno;
-	if (box->filter && syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, box->filter))
-		return errno;
-	return 0;
+	if (box->root)
+		r = -drop_powers();
+	if (!r)
+		r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
+	if (!r && box->ruleset >= 0)
+		r = RAW(SYS_landlock_restrict_self, box->ruleset);
+	if (!r && box->filter)
+		r = RAW(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)box->filter);
+	return (int)-r;
 }

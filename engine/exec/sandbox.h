@@ -12,15 +12,10 @@
 #define RYE_EXEC_SANDBOX_H
 
 #include "base/json.h"
+#include "exec/raw.h"
 
 #include <linux/filter.h>
 #include <sys/types.h>
-
-/*
- * Between clone and exec the child lives on borrowed memory: the sanitizers' bookkeeping of
- * its frames would stay behind in ours.
- */
-#define CHILD_SIDE __attribute__((no_sanitize_address, no_sanitize_thread))
 
 struct confine {
 	bool net, write; /* sockets other than AF_UNIX; writing in the project */
@@ -61,6 +56,8 @@ void box_give(struct boxes *boxes, struct box *box, bool busy);
 
 /* Something of a call is left in its /dev/shm. */
 bool box_littered(const struct box *box);
+/* Are its directories still there, and all behind its veil? */
+bool box_is_whole(const struct boxes *boxes, const struct box *box);
 
 /* A directory in a box, with what a tool left in it. */
 void tmpdir_remove(const char *path);

@@ -4,6 +4,8 @@
  * fork of a big process takes tens of milliseconds, and posix_spawn cannot confine. The child
  * shares our memory until exec, so it must not allocate, lock or write anything but `tried`
  * and the session. All signals are blocked meanwhile: no handler of ours runs in the child.
+ * A parked process is such a child without CLONE_VFORK: we go on while it waits for a word,
+ * confined already and with no descriptor but its own. Of our memory it reads its `parked`.
  */
 #include "exec/spawn.h"
 
@@ -12,10 +14,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,31 +25,41 @@
 /* Descriptors above every number the child's own get, so that dup2 never hits a source. */
 #define HIGH_FD 10
 #define STACK_SIZE (64 << 10)
+/* A few frames of raw calls; each waiting process keeps one. */
+#define PARKED_STACK (32 << 10)
+/* Where a parked process reads what it shall do, and the words for that. */
+#define GO_FD 3
+#define WORD_GO 'g'
+#define WORD_NULL 'n' /* the same, without input */
 
 enum step { STEP_NONE, STEP_FILES, STEP_CWD, STEP_LIMITS, STEP_SANDBOX, STEP_EXEC };
 
+/* Standard streams and one more. */
+#define FILES 4
+
 struct tried {
 	const struct spawn_ask *ask;
-	int fd[4], at[4]; /* source descriptors, all >= HIGH_FD, and where they go */
+	int fd[FILES], at[FILES]; /* source descriptors, all >= HIGH_FD, and where they go */
 	volatile int step, sys; /* what failed; set by the child */
 };
 
-static CHILD_SIDE int set_limit(int what, rlim_t soft, rlim_t hard)
+static CHILD_SIDE long set_limit(int what, rlim_t soft, rlim_t hard)
 {
 	struct rlimit now;
+	long r = RAW(SYS_prlimit64, 0, what, 0, (long)&now);
 
-	if (syscall(SYS_prlimit64, 0, what, NULL, &now))
-		return errno;
+	if (r < 0)
+		return r;
 	if (hard > now.rlim_max)
 		hard = now.rlim_max;
 	now.rlim_max = hard;
 	now.rlim_cur = soft < hard ? soft : hard;
-	return syscall(SYS_prlimit64, 0, what, &now, NULL) ? errno : 0;
+	return RAW(SYS_prlimit64, 0, what, (long)&now);
 }
 
-static CHILD_SIDE int set_limits(void)
+static CHILD_SIDE long set_limits(void)
 {
-	int r = set_limit(RLIMIT_CORE, 0, 0);
+	long r = set_limit(RLIMIT_CORE, 0, 0);
 
 	if (!r)
 		r = set_limit(RLIMIT_NOFILE, RYE_TOOL_FILES, RYE_TOOL_FILES_HARD);
@@ -67,65 +79,75 @@ static CHILD_SIDE void default_signals(void)
 	static const unsigned long fresh[8] = { 0 };
 
 	for (int i = 1; i < 32; i++)
-		syscall(SYS_rt_sigaction, i, fresh, NULL, 8);
+		RAW(SYS_rt_sigaction, i, (long)fresh, 0, 8);
 }
 
-static CHILD_SIDE int place_files(const struct tried *tried)
+static CHILD_SIDE long place_files(const struct tried *tried)
 {
-	unsigned kept = tried->at[3] < 0 ? 2 : (unsigned)tried->at[3];
+	unsigned kept = 2;
+	long r = 0;
 
-	for (int i = 0; i < 4; i++)
-		if (tried->fd[i] >= 0 && syscall(SYS_dup3, tried->fd[i], tried->at[i], 0) < 0)
-			return errno;
+	for (int i = 0; i < FILES && r >= 0; i++) {
+		if (tried->fd[i] < 0)
+			continue;
+		r = RAW(SYS_dup3, tried->fd[i], tried->at[i]);
+		kept = tried->at[i] > 2 ? (unsigned)tried->at[i] : kept;
+	}
 	/* Closed by exec, not now: the ruleset is still needed. */
-	if (kept > 3 && syscall(SYS_close_range, 3, kept - 1, CLOSE_RANGE_CLOEXEC))
-		return errno;
-	return syscall(SYS_close_range, kept + 1, ~0u, CLOSE_RANGE_CLOEXEC) ? errno : 0;
+	if (r >= 0 && kept > 3)
+		r = RAW(SYS_close_range, 3, kept - 1, CLOSE_RANGE_CLOEXEC);
+	return r < 0 ? r : RAW(SYS_close_range, kept + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 
-static CHILD_SIDE int prepare(struct tried *tried)
+/* Everything that does not depend on the program. */
+static CHILD_SIDE long prepare(struct tried *tried)
 {
 	const struct spawn_ask *ask = tried->ask;
-	int r;
+	long r;
 
-	syscall(SYS_setsid);
+	RAW(SYS_setsid);
 	if (ask->session)
-		*ask->session = (pid_t)syscall(SYS_getpid);
+		*ask->session = (pid_t)RAW(SYS_getpid);
 	tried->step = STEP_FILES;
 	r = place_files(tried);
-	if (r)
+	if (r < 0)
 		return r;
 	tried->step = STEP_SANDBOX;
-	r = ask->box ? box_veil(ask->box) : 0;
-	if (r)
+	r = ask->box ? -box_veil(ask->box) : 0;
+	if (r < 0)
 		return r;
-	tried->step = STEP_CWD;
-	if (ask->cwd && syscall(SYS_chdir, ask->cwd))
-		return errno;
 	tried->step = STEP_LIMITS;
 	r = set_limits();
-	if (r)
+	if (r < 0)
 		return r;
 	default_signals();
 	tried->step = STEP_SANDBOX;
-	return ask->box ? box_enter(ask->box) : 0;
+	return ask->box ? -box_enter(ask->box) : 0;
+}
+
+/* Does not return. */
+static CHILD_SIDE int become(struct tried *tried, long r)
+{
+	static const unsigned long none[2] = { 0 };
+	const struct spawn_ask *ask = tried->ask;
+
+	if (r >= 0 && ask->cwd) {
+		tried->step = STEP_CWD;
+		r = RAW(SYS_chdir, (long)ask->cwd);
+	}
+	if (r >= 0) {
+		RAW(SYS_rt_sigprocmask, SIG_SETMASK, (long)none, 0, 8);
+		tried->step = STEP_EXEC;
+		r = RAW(SYS_execve, (long)ask->path, (long)ask->argv, (long)ask->envp);
+	}
+	tried->sys = (int)-r;
+	RAW(SYS_exit_group, 127);
+	__builtin_unreachable();
 }
 
 static CHILD_SIDE int run_child(void *arg)
 {
-	struct tried *tried = arg;
-	static const unsigned long none[2] = { 0 };
-	int r = prepare(tried);
-
-	if (!r) {
-		syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, 8);
-		tried->step = STEP_EXEC;
-		syscall(SYS_execve, tried->ask->path, tried->ask->argv, tried->ask->envp);
-		r = errno;
-	}
-	tried->sys = r;
-	syscall(SYS_exit_group, 127);
-	__builtin_unreachable();
+	return become(arg, prepare(arg));
 }
 
 /*
@@ -175,24 +197,40 @@ static pid_t start(struct tried *tried, int *ret_pidfd)
 	return pid;
 }
 
+/* The descriptors a child gets, moved out of the way; ret_dup: what that made. */
+static int gather(struct tried *tried, const struct spawn_ask *ask, int ret_dup[FILES])
+{
+	const int from[FILES] = { ask->in, ask->out, ask->err, ask->extra };
+	int r = 0;
+
+	for (int i = 0; i < FILES; i++) {
+		ret_dup[i] = -1;
+		tried->at[i] = i < 3 ? i : ask->extra_at;
+	}
+	for (int i = 0; !r && i < FILES; i++)
+		r = high(from[i], &tried->fd[i], &ret_dup[i]);
+	return r;
+}
+
+static void drop(const int dup[FILES])
+{
+	for (int i = 0; i < FILES; i++)
+		if (dup[i] >= 0)
+			close(dup[i]);
+}
+
 int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err)
 {
-	struct tried tried = { .ask = ask, .at = { 0, 1, 2, ask->extra < 0 ? -1 : ask->extra_at } };
-	auto_close int in = -1, out = -1, errout = -1, extra = -1;
+	struct tried tried = { .ask = ask };
 	struct child child = { .pidfd = -1 };
 	struct ended ended;
-	int r;
+	int dup[FILES], r = gather(&tried, ask, dup);
 
-	r = high(ask->in, &tried.fd[0], &in);
 	if (!r)
-		r = high(ask->out, &tried.fd[1], &out);
-	if (!r)
-		r = high(ask->err, &tried.fd[2], &errout);
-	if (!r)
-		r = high(ask->extra, &tried.fd[3], &extra);
+		child.pid = start(&tried, &child.pidfd);
+	drop(dup);
 	if (r)
 		return rye_fail_sys(err, r, "cannot start %s", ask->path);
-	child.pid = start(&tried, &child.pidfd);
 	if (child.pid < 0)
 		return fail(&tried, tried.sys, err);
 	if (ask->session)
@@ -203,6 +241,130 @@ int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err)
 	}
 	*ret = child;
 	return 0;
+}
+
+/* ---- processes that wait for their program ---- */
+
+struct parked {
+	struct tried tried; /* the child's until it has become something else */
+	struct spawn_ask ask; /* what it reads once it has got the word */
+	struct child child;
+	int go; /* our end of the pipe it waits at; -1: it has got the word */
+	void *stack;
+};
+
+static CHILD_SIDE int wait_child(void *arg)
+{
+	static const char null[] = "/dev/null";
+	struct parked *parked = arg;
+	char word = 0;
+	long r = prepare(&parked->tried);
+
+	/* Now, not at exec: other runs wait for the end of what was copied into this one. */
+	RAW(SYS_close_range, GO_FD + 1, ~0u);
+	if (r >= 0 && RAW(SYS_read, GO_FD, (long)&word, 1) != 1)
+		RAW(SYS_exit_group, 0);
+	RAW(SYS_close, GO_FD);
+	if (r >= 0 && word == WORD_NULL) {
+		r = RAW(SYS_openat, AT_FDCWD, (long)null, O_RDONLY | O_CLOEXEC);
+		r = r < 0 ? r : RAW(SYS_dup3, r, 0);
+	}
+	return become(&parked->tried, r);
+}
+
+static int park(struct parked *parked, const struct spawn_ask *ask, int go)
+{
+	struct spawn_ask with = *ask;
+	sigset_t all, before;
+	int dup[FILES], r;
+
+	with.extra = go;
+	with.extra_at = GO_FD;
+	r = gather(&parked->tried, &with, dup);
+	if (!r) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		parked->child.pid = clone(wait_child, (char *)parked->stack + PARKED_STACK,
+					  CLONE_VM | CLONE_PIDFD | SIGCHLD, parked,
+					  &parked->child.pidfd);
+		r = parked->child.pid < 0 ? errno : 0;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	drop(dup);
+	return r;
+}
+
+int spawn_park(const struct spawn_ask *ask, struct parked **ret, struct rye_err *err)
+{
+	struct parked *parked;
+	int go[2], r;
+
+	if (!RAW_BESIDE)
+		return rye_fail(err, RYE_UNSUPPORTED, "no processes are parked on this machine");
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return rye_fail_sys(err, errno, "cannot make a pipe");
+	parked = calloc(1, sizeof(*parked));
+	if (!parked)
+		abort();
+	parked->ask = (struct spawn_ask){ .box = ask->box };
+	parked->tried.ask = &parked->ask;
+	parked->child = (struct child){ -1, -1 };
+	parked->go = go[1];
+	parked->stack = mmap(NULL, PARKED_STACK, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	r = parked->stack == MAP_FAILED ? errno : park(parked, ask, go[0]);
+	close(go[0]);
+	if (r) {
+		spawn_unpark(parked);
+		return rye_fail_sys(err, r, "cannot park a process");
+	}
+	*ret = parked;
+	return 0;
+}
+
+pid_t spawn_parked_pid(const struct parked *parked)
+{
+	return parked->child.pid;
+}
+
+bool spawn_go(struct parked *parked, const struct spawn_ask *ask, struct child *ret)
+{
+	const char word = ask->in < 0 ? WORD_NULL : WORD_GO;
+	bool sent;
+
+	parked->ask.path = ask->path;
+	parked->ask.argv = ask->argv;
+	parked->ask.envp = ask->envp;
+	parked->ask.cwd = ask->cwd;
+	sent = write(parked->go, &word, 1) == 1;
+	close(parked->go);
+	parked->go = -1;
+	*ret = parked->child;
+	if (sent)
+		parked->child.pidfd = -1;
+	return sent;
+}
+
+int spawn_went(const struct parked *parked, struct rye_err *err)
+{
+	return parked->tried.sys ? fail(&parked->tried, parked->tried.sys, err) : 0;
+}
+
+void spawn_unpark(struct parked *parked)
+{
+	struct ended ended;
+
+	if (!parked)
+		return;
+	if (parked->go >= 0)
+		close(parked->go);
+	if (parked->child.pidfd >= 0) {
+		kill(parked->child.pid, SIGKILL);
+		spawn_reap(&parked->child, &ended);
+	}
+	if (parked->stack != MAP_FAILED)
+		munmap(parked->stack, PARKED_STACK);
+	free(parked);
 }
 
 void spawn_reap(struct child *child, struct ended *ret)

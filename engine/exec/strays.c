@@ -25,6 +25,7 @@
 #define EXEC_MS 1
 
 struct strays {
+	int children; /* /proc's list of the main thread's; frozen */
 	pthread_mutex_t lock; /* seen, n */
 	pid_t seen[SEEN_MAX];
 	size_t n;
@@ -33,9 +34,13 @@ struct strays {
 struct strays *strays_open(void)
 {
 	struct strays *strays = calloc(1, sizeof(*strays));
+	char path[64];
 
-	if (strays)
-		pthread_mutex_init(&strays->lock, NULL);
+	if (!strays)
+		return NULL;
+	pthread_mutex_init(&strays->lock, NULL);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	strays->children = open(path, O_RDONLY | O_CLOEXEC);
 	return strays;
 }
 
@@ -43,6 +48,8 @@ void strays_close(struct strays *strays)
 {
 	if (!strays)
 		return;
+	if (strays->children >= 0)
+		close(strays->children);
 	pthread_mutex_destroy(&strays->lock);
 	free(strays);
 }
@@ -158,12 +165,16 @@ static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t 
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 {
 	struct wanted wanted = { .session = session };
-	char path[64], list[8192];
-	size_t count = 0;
+	char list[8192];
+	size_t count = 0, len = 0;
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	if (!slurp(path, list, sizeof(list)))
+	/* The kernel gives a page at a time. */
+	while ((n = pread(strays->children, list + len, sizeof(list) - 1 - len, (off_t)len)) > 0)
+		len += (size_t)n;
+	if (!len)
 		return 0;
+	list[len] = 0;
 	strays_mark(run, wanted.mark);
 	for (char *p = list; *p; p += *p == ' ') {
 		pid_t pid = (pid_t)strtol(p, &p, 10);

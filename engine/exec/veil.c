@@ -405,9 +405,11 @@ bool veil_possible(void)
 
 CHILD_SIDE int veil_enter(const struct veil *veil)
 {
-	if (veil->user >= 0 && syscall(SYS_setns, veil->user, CLONE_NEWUSER))
-		return errno;
-	if (veil->mnt >= 0 && syscall(SYS_setns, veil->mnt, CLONE_NEWNS))
-		return errno;
-	return 0;
+	long r = 0;
+
+	if (veil->user >= 0)
+		r = RAW(SYS_setns, veil->user, CLONE_NEWUSER);
+	if (r >= 0 && veil->mnt >= 0)
+		r = RAW(SYS_setns, veil->mnt, CLONE_NEWNS);
+	return r < 0 ? (int)-r : 0;
 }

@@ -59,6 +59,7 @@ struct warm {
 	pthread_mutex_t lock; /* everything below, and the pools but for their parents */
 	pthread_cond_t work, ready; /* for the thread; for callers */
 	struct warm_pool *pools;
+	struct spares spares;
 	struct dropped *dropped, **dropped_end; /* oldest first */
 	char missed[SHA_HEX]; /* the last key nobody had */
 	char failed[SHA_HEX]; /* the last key whose parent was of no use, and when */
@@ -298,11 +299,46 @@ static void let_go(struct warm *warm)
 	free(dropped);
 }
 
+/* With the lock held, which is given up while it works. */
+static void fill_spares(struct warm *warm, struct confine confine)
+{
+	struct spare spare;
+	bool ok;
+
+	pthread_mutex_unlock(&warm->lock);
+	ok = spare_make(warm->exec->boxes, confine, &spare);
+	pthread_mutex_lock(&warm->lock);
+	if (ok)
+		spares_put(&warm->spares, &spare);
+	else
+		spares_give_up(&warm->spares, confine);
+}
+
+/* The same; false: there are none. */
+static bool drop_spare(struct warm *warm, int64_t before)
+{
+	struct spare spare;
+
+	if (!spares_take_old(&warm->spares, before, &spare))
+		return false;
+	pthread_mutex_unlock(&warm->lock);
+	spare_drop(warm->exec->boxes, &spare);
+	pthread_mutex_lock(&warm->lock);
+	return true;
+}
+
 /* With the lock held: one thing to do was done; false: nothing is to do now. */
 static bool do_something(struct warm *warm)
 {
 	int64_t now = clock_ms();
+	struct confine confine;
 
+	if (spares_lack(&warm->spares, &confine)) {
+		fill_spares(warm, confine);
+		return true;
+	}
+	if (drop_spare(warm, now - RYE_IDLE_S * 1000LL))
+		return true;
 	if (warm->dropped && now - warm->dropped->at_ms >= LINGER_MS) {
 		let_go(warm);
 		return true;
@@ -348,10 +384,7 @@ static void *keep(void *arg)
 		ns = until.tv_nsec + pause_ms(warm) * 1000000;
 		until.tv_sec += ns / 1000000000;
 		until.tv_nsec = ns % 1000000000;
-		if (warm->pools || warm->dropped)
-			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
-		else
-			pthread_cond_wait(&warm->work, &warm->lock);
+		pthread_cond_timedwait(&warm->work, &warm->lock, &until);
 	}
 	pthread_mutex_unlock(&warm->lock);
 	return NULL;
@@ -491,6 +524,30 @@ void warm_look(struct warm *warm, const struct warm_worker *worker)
 			unlist(warm, pool);
 }
 
+bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *ret)
+{
+	bool got = false;
+
+	WITH_LOCK(&warm->lock) {
+		got = !warm->stopping &&
+		      spares_take(&warm->spares, confine, warm->exec->env.opt->scan, ret);
+		if (!got)
+			ensure_thread(warm);
+	}
+	/* Somebody may have tidied up /tmp since, or made what is to be veiled. */
+	if (got && !box_is_whole(warm->exec->boxes, ret->box)) {
+		spare_drop(warm->exec->boxes, ret);
+		got = false;
+	}
+	return got;
+}
+
+void warm_wake(struct warm *warm)
+{
+	/* Without the lock, which the thread would have to wait for: it looks again by itself. */
+	pthread_cond_signal(&warm->work);
+}
+
 void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 {
 	struct dropped *dropped = malloc(sizeof(*dropped));
@@ -518,6 +575,8 @@ void warm_close(struct warm *warm)
 	pthread_mutex_lock(&warm->lock);
 	while (warm->dropped)
 		let_go(warm);
+	while (drop_spare(warm, INT64_MAX))
+		;
 	while (warm->pools)
 		retire(warm, warm->pools);
 	pthread_mutex_unlock(&warm->lock);

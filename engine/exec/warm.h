@@ -12,6 +12,7 @@
 #define RYE_EXEC_WARM_H
 
 #include "exec/plan.h"
+#include "exec/warm_spare.h"
 
 #include <sys/types.h>
 
@@ -36,6 +37,11 @@ struct warm_job {
 
 int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err);
 void warm_close(struct warm *warm); /* ends all parents and waiting children */
+
+/* A process that waits for a program; false: none is ready, start one. */
+bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *ret);
+/* While the one taken is at work, the next one can be made. */
+void warm_wake(struct warm *warm);
 
 /* False: none to be had (soon enough); a pool is being started then. Start a process. */
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);

@@ -268,7 +268,7 @@ static void case_46_daemon(void **state)
 
 /* ---- volume ---- */
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMORY_LIMIT_KB (1 << 20) /* what is freed is kept a while */
 #else
 #define MEMORY_LIMIT_KB (100 << 10)
@@ -556,43 +556,43 @@ static void T96_parameters_are_no_script(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(case_28_exit_code),
-		exec_test(case_29_silent_exit),
-		exec_test(case_30_signal),
-		exec_test(case_31_foreign_bytes),
-		exec_test(case_32_nul_byte),
-		exec_test(case_33_no_input),
-		exec_test(case_34_input),
-		exec_test(case_35_placeholders),
-		exec_test(case_36_values_that_are_no_text),
-		exec_test(case_37_number),
-		exec_test(case_38_falsy_documents),
-		exec_test(case_39_two_documents),
-		exec_test(case_40_around_the_document),
-		exec_test(case_41_stderr_before_error),
-		exec_test(case_42_error_of_the_document),
-		exec_test(case_43_timeout),
-		exec_test(case_44_timeout_of_a_grandchild),
+		exec_both(case_28_exit_code),
+		exec_both(case_29_silent_exit),
+		exec_both(case_30_signal),
+		exec_both(case_31_foreign_bytes),
+		exec_both(case_32_nul_byte),
+		exec_both(case_33_no_input),
+		exec_both(case_34_input),
+		exec_both(case_35_placeholders),
+		exec_both(case_36_values_that_are_no_text),
+		exec_both(case_37_number),
+		exec_both(case_38_falsy_documents),
+		exec_both(case_39_two_documents),
+		exec_both(case_40_around_the_document),
+		exec_both(case_41_stderr_before_error),
+		exec_both(case_42_error_of_the_document),
+		exec_both(case_43_timeout),
+		exec_both(case_44_timeout_of_a_grandchild),
 		/* 46 first: what 45 leaves behind carries the number of a first run, too */
-		exec_test(case_46_daemon),
-		exec_test(case_45_background_holds_the_pipe),
-		exec_test(case_47_output_is_capped),
-		exec_test(case_48_long_input),
-		exec_test(input_is_read_late_or_never),
-		exec_test(case_49_timeout_text),
-		exec_test(case_50_failed_to_spawn),
-		exec_test(case_51_no_command),
-		exec_test(short_names_of_primitives),
-		exec_test(case_52_fixed_params),
-		exec_test(case_53_params_key),
-		exec_test(case_54_command),
-		exec_test(case_55_only_the_command_is_interpreted),
-		exec_test(case_56_shell_tool),
-		exec_test(scripts_are_not_templates),
-		exec_test(T79_parameters_are_data),
-		exec_test(T80_names_of_the_configuration),
-		exec_test(T86_printed_values),
-		exec_test(T96_parameters_are_no_script),
+		exec_both(case_46_daemon),
+		exec_both(case_45_background_holds_the_pipe),
+		exec_both(case_47_output_is_capped),
+		exec_both(case_48_long_input),
+		exec_both(input_is_read_late_or_never),
+		exec_both(case_49_timeout_text),
+		exec_both(case_50_failed_to_spawn),
+		exec_both(case_51_no_command),
+		exec_both(short_names_of_primitives),
+		exec_both(case_52_fixed_params),
+		exec_both(case_53_params_key),
+		exec_both(case_54_command),
+		exec_both(case_55_only_the_command_is_interpreted),
+		exec_both(case_56_shell_tool),
+		exec_both(scripts_are_not_templates),
+		exec_both(T79_parameters_are_data),
+		exec_both(T80_names_of_the_configuration),
+		exec_both(T86_printed_values),
+		exec_both(T96_parameters_are_no_script),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,13 +206,13 @@ static void switched_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		exec_test(declared_capabilities),
-		exec_test(a_fresh_process),
-		exec_test(an_environment_of_its_own),
-		exec_test(programs_of_the_project),
+		exec_both(declared_capabilities),
+		exec_both(a_fresh_process),
+		exec_both(an_environment_of_its_own),
+		exec_both(programs_of_the_project),
 		exec_test(interpreters),
 		exec_test(modules_of_the_project),
-		exec_test(switched_off),
+		exec_both(switched_off),
 	};
 
 	setenv("MY_SECRET", "x", 1);
