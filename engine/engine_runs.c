@@ -7,10 +7,7 @@
 #include "engine.h"
 
 #include "api_search.h"
-#include "base/id.h"
 #include "exec/exec.h"
-#include "exec/runs.h"
-#include "item/meta.h"
 #include "thread/thread.h"
 
 #include <string.h>
@@ -25,11 +22,11 @@ static int hook_search(void *arg, const struct exec_search *ask, json_t **ret, s
 	return api_search_reply(arg, ask, ret, err);
 }
 
-static bool hook_owner(void *arg, uint64_t run, char ref[1040])
+static bool hook_owner(void *arg, uint64_t run, struct exec_owner *ret)
 {
 	struct rye *rye = arg;
 
-	return threads_ref(rye->threads, run, ref);
+	return threads_owner(rye->threads, run, ret->ref, &ret->request);
 }
 
 int engine_runs_open(struct rye *rye, struct rye_err *err)
@@ -129,39 +126,14 @@ unsigned rye_doubts(struct rye *rye)
 
 uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
 {
-	uint64_t run = exec_run_of(rye->exec, chain, n, session);
+	/* First: a runner is our child, and what lies below us and is no run's is a stranger's. */
+	uint64_t run = threads_run_of(rye->threads, chain, n);
 
-	return run ? run : threads_run_of(rye->threads, chain, n);
-}
-
-/* A thread's runner holds the plan; what its item may call is read from the item again. */
-static bool thread_may(struct rye *rye, uint64_t run, enum rye_verb verb, const char *ref)
-{
-	char owner[1040];
-	const char *id;
-	struct item_ask ask = { 0 };
-	struct tool_meta meta;
-	auto_item struct rye_item *item = NULL;
-
-	if (verb == RYE_SIGN || !threads_ref(rye->threads, run, owner))
-		return false;
-	ask.kind = id_split(owner, &id);
-	ask.id = id;
-	if (ask.kind != RYE_TOOL || rye_load(&rye->items, &ask, &item, NULL))
-		return false;
-	meta_tool(item, &meta);
-	return runs_match(meta.requires_list, "execute", ref);
+	return run ? run : exec_run_of(rye->exec, chain, n, session);
 }
 
 bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 		 const char *id)
 {
-	auto_buf struct rye_buf ref = RYE_BUF_INIT;
-
-	if (!(run & THREADS_RUN_BIT))
-		return exec_run_may(rye->exec, run, verb, kind, id);
-	if (kind >= RYE_KIND__MAX || !id)
-		return false;
-	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
-	return !ref.failed && thread_may(rye, run, verb, ref.data);
+	return exec_run_may(rye->exec, run, verb, kind, id);
 }

@@ -27,6 +27,14 @@ struct exec_search {
 	const _Atomic int *stop; /* not 0: give up; or NULL */
 };
 
+/* A run of another layer: a thread's runner. */
+struct exec_owner {
+	char ref[1040]; /* the item it was started for: "tool:a/b" */
+	/* Its request: no_net and no_write confine it, `within` has the lists of those above it. A
+	 * new reference; never NULL. */
+	json_t *request;
+};
+
 /*
  * What upper layers provide; a NULL function answers "not available". Called on workers of
  * the pool, which may wait. Replies are new references, without metadata.
@@ -38,8 +46,7 @@ struct exec_hooks {
 	/* A running call goes on as a thread; its id. */
 	bool (*adopt)(void *arg, const char *ref, const json_t *request, char thread_id[64]);
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
-	/* The item a run of another layer (a thread's runner) was started for: "tool:a/b". */
-	bool (*owner)(void *arg, uint64_t run, char ref[1040]);
+	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
 	/* fetch by query → the whole reply of items 6.2. */
 	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
 	/* A named secret, to be freed; NULL: there is none. */

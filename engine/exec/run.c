@@ -46,6 +46,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 		json_set(doc, "no_net", json_true());
 	if (!run->limit.write)
 		json_set(doc, "no_write", json_true());
+	if (run->ask->parent_run)
+		json_set(doc, "within", asker_within(run->exec, run->ask->parent_run));
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
 		json_object_set_new(json_object_get(doc, "parameters"), "timeout",
 				    json_real(request->timeout));

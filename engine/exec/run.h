@@ -36,6 +36,9 @@ void run_knowledge(struct run *run);
 bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
 /* What it is confined to itself; false: nobody knows that run. */
 bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
+/* Its lists and those of all above it, for a thread that one of its children starts: what that
+ * one's children may call each of them has to allow as well. A new array. */
+json_t *asker_within(const struct exec *exec, uint64_t number);
 /* True: done, the reply says why not. For calls that come from children of runs. */
 bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 /* Async and fork go to the layer that keeps threads. */

@@ -257,6 +257,23 @@ bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *r
 	return false;
 }
 
+void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign)
+{
+	WITH_LOCK(&runs->lock) {
+		while (run && !*ret_foreign) {
+			const struct living *living = by_number(runs, run);
+			const json_t *list = living ? living->requires_list : NULL;
+
+			if (!living)
+				*ret_foreign = run;
+			else
+				json_array_append_new(lists,
+						      list ? json_deep_copy(list) : json_array());
+			run = living ? living->parent : 0;
+		}
+	}
+}
+
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret)
 {
 	WITH_LOCK(&runs->lock) {

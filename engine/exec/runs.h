@@ -42,6 +42,8 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
  */
 bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
 	      uint64_t *ret_foreign);
+/* Appends copies of the run's list and those above it. *ret_foreign as before. */
+void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign);
 /* One list's word: ref NULL means "some item, named later". */
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref);
 /* What a child of that run is confined to; false: no such run. */

@@ -24,6 +24,8 @@ struct watched {
 	pid_t pid;
 	int pidfd;
 	uint64_t number; /* as a run whose children may ask for runs */
+	char *ref; /* NULL: not started by us, the registry and request.json say it */
+	json_t *request;
 	struct watched *next;
 };
 
@@ -65,8 +67,16 @@ int runner_spawn(int dir, int order, int lock, pid_t *ret_pid);
 
 /* The registry of this project; RYE_NOT_FOUND when it does not exist and `create` is false. */
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
-/* Puts a runner under watch; takes the pidfd. Twice is fine. */
-void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd);
+struct watch_ask {
+	const char *id;
+	pid_t pid;
+	int pidfd; /* taken */
+	const char *ref; /* NULL: not started by us */
+	const json_t *request;
+};
+/* Puts a runner under watch. Twice is fine. */
+void threads_watch(struct threads *threads, const struct watch_ask *ask);
+void watched_free(struct watched *watched);
 /* Looks at one row whose runner may be gone; records its end if so. */
 void threads_recover(struct threads *threads, const char *id, int exit_status);
 /* Tells the change function that a thread has begun or changed. */

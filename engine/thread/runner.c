@@ -149,6 +149,8 @@ static int run(const json_t *doc, int dir)
 	pthread_sigmask(SIG_BLOCK, &job.signals, NULL);
 	if (rye_open(&options, &rye, &err))
 		return fail_early(doc, dir, &err);
+	/* For those who ask for its children's sake; it is no member of a request. */
+	json_object_del(json_object_get(doc, "request"), "within");
 	json_put(&message, json_object_get(doc, "request"), true);
 	request.message = (struct rye_span){ message.data, message.len };
 	rye_start(rye, &request, on_done, &job, &job.call);

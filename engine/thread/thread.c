@@ -80,7 +80,7 @@ void threads_close(struct threads *threads)
 		struct watched *next = threads->watched->next;
 
 		close(threads->watched->pidfd);
-		free(threads->watched);
+		watched_free(threads->watched);
 		threads->watched = next;
 	}
 	db_close(threads->registry);
@@ -141,6 +141,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 {
 	auto_close int dir = -1, lock = -1, order = -1;
 	struct launched launched = { 0 };
+	struct watch_ask watch;
 	struct db *db;
 	int r;
 
@@ -168,7 +169,9 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	/* Before the runner says it itself: whoever knows the thread's id may end it. */
 	runner_write(dir, launched.pid, NULL);
 	registry_running(db, launched.thread_id, launched.pid, NULL);
-	threads_watch(threads, launched.thread_id, launched.pid, pidfd_open(launched.pid, 0));
+	watch = (struct watch_ask){ launched.thread_id, launched.pid, pidfd_open(launched.pid, 0),
+				    ref, request };
+	threads_watch(threads, &watch);
 	threads_notify(threads, launched.thread_id);
 	*ret = launched;
 	return 0;

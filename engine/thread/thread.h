@@ -54,8 +54,11 @@ void threads_adopted_end(struct threads *threads, const char *id,
 
 /* The thread whose runner is among these ancestors, as a run's number; 0: none. */
 uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n);
-/* Its item, "tool:a/b"; false: it has ended. */
-bool threads_ref(struct threads *threads, uint64_t number, char ref[1040]);
+/*
+ * Its item, "tool:a/b", and a new reference to its request. Of threads that this process has
+ * started they are remembered, not read back from state. False: it has ended.
+ */
+bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], json_t **ret_request);
 
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err);
 /* Another one whenever threads_list would tell other names than before; 0: no threads yet. */

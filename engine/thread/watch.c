@@ -159,7 +159,10 @@ static void settle(struct threads *threads, struct db *db, const struct registry
 		int pidfd = runner_pidfd(&runner);
 
 		if (pidfd >= 0) {
-			threads_watch(threads, row->thread_id, runner.pid, pidfd);
+			const struct watch_ask ask = { row->thread_id, runner.pid, pidfd, NULL,
+						       NULL };
+
+			threads_watch(threads, &ask);
 			return;
 		}
 		if (!runner.here)
@@ -194,9 +197,31 @@ void threads_recover(struct threads *threads, const char *id, int exit_status)
 		settle(threads, db, &row, exit_status);
 }
 
-void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd)
+void watched_free(struct watched *watched)
 {
-	struct watched *watched = pidfd >= 0 ? calloc(1, sizeof(*watched)) : NULL;
+	free(watched->ref);
+	json_decref(watched->request);
+	free(watched);
+}
+
+static struct watched *watched_new(const struct watch_ask *ask)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+
+	if (!watched)
+		return NULL;
+	snprintf(watched->id, sizeof(watched->id), "%s", ask->id);
+	watched->pid = ask->pid;
+	watched->pidfd = ask->pidfd;
+	watched->ref = ask->ref ? strdup(ask->ref) : NULL;
+	watched->request = ask->request ? json_deep_copy(ask->request) : NULL;
+	return watched;
+}
+
+void threads_watch(struct threads *threads, const struct watch_ask *ask)
+{
+	int pidfd = ask->pidfd;
+	struct watched *watched = pidfd >= 0 ? watched_new(ask) : NULL;
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = pidfd };
 	bool known = false;
 
@@ -205,12 +230,17 @@ void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd
 			close(pidfd);
 		return;
 	}
-	snprintf(watched->id, sizeof(watched->id), "%s", id);
-	watched->pid = pid;
-	watched->pidfd = pidfd;
 	WITH_LOCK(&threads->lock) {
-		for (struct watched *w = threads->watched; w; w = w->next)
-			known = known || !strcmp(w->id, id);
+		for (struct watched *w = threads->watched; w; w = w->next) {
+			if (strcmp(w->id, ask->id) != 0)
+				continue;
+			known = true;
+			/* A look at all rows was faster: now it is known better. */
+			if (!w->ref && ask->ref) {
+				w->ref = steal(&watched->ref);
+				w->request = steal(&watched->request);
+			}
+		}
 		if (!known) {
 			watched->number = THREADS_RUN_BIT | ++threads->last_number;
 			watched->next = threads->watched;
@@ -219,7 +249,7 @@ void threads_watch(struct threads *threads, const char *id, pid_t pid, int pidfd
 	}
 	if (known) {
 		close(pidfd);
-		free(watched);
+		watched_free(watched);
 		return;
 	}
 	epoll_ctl(threads->epoll, EPOLL_CTL_ADD, pidfd, &event);
@@ -246,7 +276,7 @@ static void on_exit_of(struct threads *threads, int pidfd)
 		status = -1;
 	close(pidfd);
 	threads_recover(threads, ended->id, status);
-	free(ended);
+	watched_free(ended);
 }
 
 static int collect(void *arg, const struct registry_row *row)
@@ -375,28 +405,54 @@ static uint64_t number_of(const struct threads *threads, pid_t pid)
 uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
 {
 	uint64_t number = 0;
+	pid_t self = getpid();
 
 	WITH_LOCK(&threads->lock) {
-		for (size_t i = 0; i < n && !number; i++)
+		/* Runs of ours that go on as threads are exec's to tell apart. */
+		for (size_t i = 0; i < n && !number && chain[i] != self; i++)
 			number = number_of(threads, chain[i]);
 	}
 	return number;
 }
 
-bool threads_ref(struct threads *threads, uint64_t number, char ref[1040])
+/* What a thread of another process was asked, from its directory; NULL: nothing that is known. */
+static json_t *read_request(struct threads *threads, const char *id)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+	struct rye_blob *text = NULL;
+	json_t *request = NULL;
+
+	if (dir >= 0 && io_read_at(dir, "request.json", RYE_MESSAGE_MAX, &text) == 0)
+		request = json_parse((struct rye_span){ text->data, text->len }, 0, "request.json",
+				     NULL);
+	rye_blob_unref(text);
+	return request;
+}
+
+bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], json_t **ret_request)
 {
 	char id[1025] = "";
 	struct registry_row row;
+	json_t *request = NULL;
 	struct db *db;
 
 	WITH_LOCK(&threads->lock) {
-		for (struct watched *w = threads->watched; w; w = w->next)
-			if (w->number == number)
-				snprintf(id, sizeof(id), "%s", w->id);
+		for (struct watched *w = threads->watched; w; w = w->next) {
+			if (w->number != number)
+				continue;
+			snprintf(id, sizeof(id), "%s", w->id);
+			snprintf(ref, 1040, "%s", w->ref ? w->ref : "");
+			request = w->ref && w->request ? json_deep_copy(w->request) : NULL;
+		}
 	}
-	if (!*id || threads_registry(threads, false, &db, NULL) ||
-	    registry_get(db, id, false, &row, NULL))
+	if (!*id)
 		return false;
-	snprintf(ref, 1040, "%s", row.directive);
-	return true;
+	if (!request && !threads_registry(threads, false, &db, NULL) &&
+	    !registry_get(db, id, false, &row, NULL)) {
+		snprintf(ref, 1040, "%s", row.directive);
+		request = read_request(threads, id);
+	}
+	*ret_request = request;
+	return request;
 }

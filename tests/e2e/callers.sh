@@ -127,6 +127,47 @@ children() {
   lacks "nor can it write then" "$got" "planted"
 }
 
+# thread_says TOOL: what its children could do, run as a thread
+thread_says() {
+  output_of "$(sh -c "echo > '$M/tools/$1/async'; cat '$M/tools/$1/async'")"
+}
+
+# output_of REPLY: when the thread that it names is over
+output_of() {
+  local id
+  id=$(printf '%s' "$1" | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
+  timeout 20 cat "$M/state/threads/${id:-none}/wait" >/dev/null
+  cat "$M/state/threads/${id:-none}/output"
+}
+
+# The children of a thread: no more than its item may, nor than those may who started it.
+threads() {
+  local got before
+  before=$(ran)
+  got=$(thread_says meek)
+  has "a child of a thread may read" "$got" "read may"
+  has "and write nowhere" "$got" "run may not" "other may not" "execute may not" "async may not" "sign may not" \
+    "spaces may not" "trust may not"
+  is "nothing ran" "$(ran)" "$before"
+  got=$(thread_says keen)
+  has "with requires it may run what is named" "$got" "run may
+"
+  has "by execute, too" "$got" "execute may
+"
+  has "and nothing else" "$got" "other may not" "sign may not" "spaces may not" "trust may not"
+  is "it did run" yes "$([ "$(ran)" -gt "$before" ] && echo yes)"
+  # what a child starts as a thread is bound by all that binds itself
+  before=$(ran)
+  got=$(output_of "$(sh -c "echo > '$M/tools/outer/run'; cat '$M/tools/outer/output'")")
+  has "a thread's children may not what those above it may not" "$got" "count may not"
+  has "what all of them may they may" "$got" "the scribe "
+  lacks "but confined as all of them are" "$got" "wrote"
+  is "nothing ran" "$(ran)" "$before"
+  got=$(thread_says inner)
+  has "by itself it may" "$got" "count may
+" "wrote itself" "the scribe wrote"
+}
+
 fx_spaces
 child meek '# requires: []'
 child keen '# requires: [rye.execute.tool.count, fs.write]'
@@ -136,10 +177,20 @@ fx_tool "$P" polite '# requires: [rye.execute.tool.greet]' 'm=$2/mnt' \
   'echo "{}" > "$m/tools/greet/run" && cat "$m/tools/greet/output"' \
   '(echo x > "$2/planted") 2>/dev/null && echo planted' \
   '(echo x > "$m/spaces/project/planted") 2>/dev/null && echo planted' 'true'
-fx_sign "$P" tool:meek tool:keen tool:greet tool:polite
+fx_tool "$P" scribe '# requires: [fs.write]' 'if (echo x > "$2/scribbled") 2>/dev/null; then echo "the scribe wrote"; else echo "the scribe could not"; fi'
+# shellcheck disable=SC2016
+fx_tool "$P" inner '# requires: [rye.execute.tool.count, rye.execute.tool.scribe, fs.write]' 'm=$2/mnt' \
+  'if (echo {} > "$m/tools/count/run") 2>/dev/null; then echo "count may"; else echo "count may not"; fi' \
+  '(echo x > "$2/itself") 2>/dev/null && echo wrote itself' \
+  'echo {} > "$m/tools/scribe/run" && cat "$m/tools/scribe/output"'
+# shellcheck disable=SC2016
+fx_tool "$P" outer '# requires: [rye.execute.tool.inner, rye.execute.tool.scribe]' 'm=$2/mnt' \
+  'echo {} > "$m/tools/inner/async"; cat "$m/tools/inner/async"'
+fx_sign "$P" tool:meek tool:keen tool:greet tool:polite tool:scribe tool:inner tool:outer
 fx_mount
 guard
 children
+threads
 other_user
 anybody
 finish
