@@ -103,6 +103,7 @@ struct talk {
 	bool written; /* the old reply it was opened with is gone */
 	bool forgotten;
 	bool was_read; /* since the last write */
+	bool listed; /* among those with an unfinished message */
 	struct timespec mtime;
 	/* talks->lock: */
 	struct talk *next_active, **link_active; /* has something parked or running */

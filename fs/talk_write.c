@@ -219,8 +219,9 @@ void talk_list_open(struct talk *talk)
 	struct talks *talks = talk->talks;
 	bool open = feed_open(&talk->feed);
 
-	if (open == (talk->link_open != NULL))
+	if (open == talk->listed)
 		return;
+	talk->listed = open;
 	WITH_LOCK(&talks->lock) {
 		if (open) {
 			talk->next_open = talks->open;

@@ -54,12 +54,14 @@ static int await(struct waiting *waiting, struct rye_call *call, int signal_fd)
 {
 	struct pollfd fds[] = { { waiting->event, POLLIN, 0 }, { signal_fd, POLLIN, 0 } };
 	struct signalfd_siginfo info;
+	eventfd_t n;
 	int seen = 0;
 
 	for (;;) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return seen;
-		if (fds[0].revents)
+		/* read, not only seen: what the worker wrote before it is then ours */
+		if (fds[0].revents && eventfd_read(waiting->event, &n) == 0)
 			return seen;
 		if (!(fds[1].revents & POLLIN) || read(signal_fd, &info, sizeof(info)) < 0)
 			continue;

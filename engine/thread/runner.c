@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,6 +29,7 @@ struct job {
 	struct rye_call *call;
 	sigset_t signals;
 	bool cancelled;
+	_Atomic bool done; /* the outcome is there */
 };
 
 static const char *text_or_null(const json_t *doc, const char *key)
@@ -60,6 +62,7 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
 	rye_blob_ref(outcome->output);
 	job->outcome.trace = NULL;
 	job->outcome.message = "";
+	atomic_store(&job->done, true);
 	kill(getpid(), SIGUSR2);
 }
 
@@ -68,9 +71,10 @@ static void wait_for_end(struct job *job)
 	for (;;) {
 		int number = sigwaitinfo(&job->signals, NULL);
 
-		if (number == SIGUSR2)
+		if (atomic_load(&job->done))
 			return;
-		if (number < 0)
+		/* SIGUSR2 may come from anybody */
+		if (number < 0 || number == SIGUSR2)
 			continue;
 		if (job->cancelled)
 			raise(SIGKILL); /* recovery records it; nothing half-written remains */

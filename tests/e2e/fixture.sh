@@ -125,10 +125,15 @@ wake() { # PATTERN: ends them
   for pid in $(pgrep -f "^sleep $1\\.$$\$"); do kill "$pid"; done
 }
 
+# what a sanitizer slows down may take so many times as long
+sanitized() { ldd "$RYEFS" 2>/dev/null | grep -q 'lib[at]san'; }
+PATIENCE=1
+! sanitized || PATIENCE=4
+
 # fx_memory MB: the daemon never had more; the sanitizers' own memory does not count
 fx_memory() {
   local kb
-  if ldd "$RYEFS" 2>/dev/null | grep -q 'lib[at]san'; then
+  if sanitized; then
     without "memory" "a sanitizer is built in"
     return
   fi

@@ -98,7 +98,10 @@ hasty() {
     "$RYEFS" "$P" "$M" -f -o "$OPT" 2>>"$T/said" &
     until_true test -r "$M/.ryefs/version"
     umount -l "$M" 2>/dev/null || fusermount3 -u -z "$M"
-    wait $! || return
+    wait $! || {
+      echo "status $?: $(tail -n 3 "$T/said")"
+      return 1
+    }
   done
 }
 ok "a hasty unmount is an end like any other" hasty

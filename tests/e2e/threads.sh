@@ -36,6 +36,12 @@ id=$(start "sleep 60")
 ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"
 is "is a cancel" "$(timeout 10 cat "$M/state/threads/$id/wait")" cancelled
 
+# The runner's own signal, sent by somebody else, ends nothing.
+id=$(start "sleep 0.7; echo kept")
+sleep 0.3
+kill -USR2 "$(cat "$M/state/threads/$id/pid")"
+is "a stray signal does no harm" "$(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
+
 errno "an unknown verb" EINVAL bash -c "echo explode > $M/state/threads/$id/ctl"
 like "and the sentence" "$(tail -n 1 "$M/.ryefs/errors")" "thread $id ctl: unknown verb explode"
 not_ok "a verb that comes too late" sh -c "echo cancel > $M/state/threads/$id/ctl"

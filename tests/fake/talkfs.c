@@ -231,15 +231,18 @@ static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct rye_blob *blob = file_of(ino)->blob;
+	struct rye_blob *blob;
 	size_t begin;
 
 	if (file_of(ino)->talk) {
 		talk_read(file_of(ino)->talk, req, size, off);
 		return;
 	}
+	/* who has the answer may forget the file before the call that answers returns */
+	blob = rye_blob_ref(file_of(ino)->blob);
 	begin = (size_t)off < blob->len ? (size_t)off : blob->len;
 	reply_bytes(req, blob->data + begin, size < blob->len - begin ? size : blob->len - begin);
+	rye_blob_unref(blob);
 }
 
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
