@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* auto.h: the closed list of macros (common/scope.h), with what only the front uses. */
+/* auto.h: the closed list of macros (engine/common/scope.h), with what only the front uses. */
 #ifndef RYE_FS_AUTO_H
 #define RYE_FS_AUTO_H
 

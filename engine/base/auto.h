@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* auto.h: the closed list of macros (common/scope.h), with what only the engine uses. */
+/* auto.h: the closed list of macros (engine/common/scope.h), with what only the engine uses. */
 #ifndef RYE_BASE_AUTO_H
 #define RYE_BASE_AUTO_H
 

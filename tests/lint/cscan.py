@@ -15,7 +15,7 @@ LITERAL = re.compile(
 )
 
 
-def sources(root, dirs=("common", "engine", "fs", "tests"), ext=(".c", ".h")):
+def sources(root, dirs=("engine", "fs", "tests"), ext=(".c", ".h")):
     """All C files below root, as sorted relative paths."""
     found = []
     for top in dirs:

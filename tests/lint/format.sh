@@ -16,6 +16,6 @@ if [ -z "$tool" ]; then
   echo "clang-format $want is not installed"
   exit 77
 fi
-find common engine fs tests -name corpus -prune -o -name vectors -prune -o \
+find engine fs tests -name corpus -prune -o -name vectors -prune -o \
   -name '*.[ch]' -print0 2>/dev/null |
   xargs -0 -r -n 24 -P 2 "$tool" --dry-run -Werror

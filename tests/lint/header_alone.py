@@ -21,11 +21,11 @@ def package_flags():
 
 
 def include_path(path):
-    if path.startswith("common/"):
+    if path.startswith("engine/common/"):
         return []
-    dirs = ["common", "engine/include"]
+    dirs = ["engine/common", "engine/include"]
     if path.startswith("engine/include/"):
-        dirs.remove("common")
+        dirs.remove("engine/common")
     elif path.startswith("engine/"):
         dirs.append("engine")
     elif path.startswith("fs/"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """layers.py ROOT: every #include keeps to engine/LAYERS; the front and the verbs
-see of the engine only <rye/...> (the verbs base/ too); common/, which both may use, sees
+see of the engine only <rye/...> (the verbs base/ too); engine/common/, which both may use, sees
 the C library only."""
 
 import os
@@ -48,14 +48,14 @@ def dir_of(path):
 
 
 def is_common(root, name):
-    return os.path.exists(os.path.join(root, "common", name))
+    return os.path.exists(os.path.join(root, "engine/common", name))
 
 
 def check_common(path, text):
     """Neither side's headers: what both use must not carry one over to the other."""
     for line, quoted, name in cscan.includes(text):
         if quoted or name.startswith(("rye/", "fuse")) or FRONT_FOREIGN.match(name):
-            yield f"{path}:{line}: includes {name}: common/ sees the C library only"
+            yield f"{path}:{line}: includes {name}: engine/common/ sees the C library only"
 
 
 def check_quoted(root, path, name, layers):
@@ -108,9 +108,9 @@ def check_front(root, path, text):
 def main(root):
     layers = read_layers(root)
     faults = list(layer_faults(layers))
-    for path in cscan.sources(root, ("common", "engine", "fs")):
+    for path in cscan.sources(root, ("engine", "fs")):
         text = cscan.read(root, path)
-        if path.startswith("common/"):
+        if path.startswith("engine/common/"):
             faults += check_common(path, text)
         elif path.startswith("engine/"):
             faults += check_engine(root, path, text, layers)
