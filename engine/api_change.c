@@ -7,6 +7,7 @@
 #include "engine.h"
 
 #include "item/trust.h"
+#include "thread/thread.h"
 
 #include <string.h>
 
@@ -45,7 +46,8 @@ void rye_counts(struct rye *rye, struct rye_counts *ret)
 				    .loads = cache.loads,
 				    .verifies = trust_checks(rye->items.trust),
 				    .hits = cache.hits,
-				    .runs = exec_started(rye->exec) };
+				    .runs = exec_started(rye->exec),
+				    .adopted = threads_adopted(rye->threads) };
 	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
 	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
 		ret->refused += totals.by_code[code];

@@ -60,7 +60,8 @@ const char *engine_env(void *arg, const char *name);
 int engine_runs_open(struct rye *rye, struct rye_err *err);
 void engine_runs_close(struct rye *rye);
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
-bool engine_adopt(void *arg, const char *ref, const json_t *request, char thread_id[64]);
+bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		  char thread_id[64]);
 void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome);
 /* rye_change_fn; arg: the engine. Passes a thread's change on to the watcher. */
 void engine_thread_changed(void *arg, const struct rye_change *change);

@@ -12,6 +12,11 @@
 
 #include <stdio.h>
 
+void rye_thread_recover(struct rye *rye)
+{
+	threads_recover_all(rye->threads);
+}
+
 int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
 {
 	return threads_list(rye->threads, fn, arg, err);
@@ -100,13 +105,15 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 	return 0;
 }
 
-bool engine_adopt(void *arg, const char *ref, const json_t *request, char thread_id[64])
+bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		  char thread_id[64])
 {
 	struct rye *rye = arg;
+	const struct adoption what = { call, ref, request };
 	struct launched launched;
 	struct rye_err err = { 0 };
 
-	if (threads_adopt(rye->threads, ref, request, &launched, &err)) {
+	if (threads_adopt(rye->threads, &what, &launched, &err)) {
 		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
 		return false;
 	}

@@ -24,6 +24,7 @@
 
 /* How long users of a detached mount may finish what they do before they get an error. */
 #define GRACE_MS 500
+#define LINGER_MS 100 /* between two looks whether the last run has ended */
 #define GOES_MS 500 /* between the end of a mount and that of its connection */
 /* How often the end of the first scan is looked for. */
 #define SCAN_POLL_MS 20
@@ -144,6 +145,21 @@ static void detach(struct session *s)
 	}
 }
 
+/* Runs that went on as threads are this process's: they end before it, or with a signal. */
+static void linger(struct session *s)
+{
+	struct pollfd end = { .fd = s->signals, .events = POLLIN };
+	struct signalfd_siginfo info;
+	struct rye_counts counts;
+
+	session_unmount(s->front);
+	rye_counts(s->front->rye, &counts);
+	while (counts.adopted && poll(&end, 1, LINGER_MS) == 0)
+		rye_counts(s->front->rye, &counts);
+	while (read(s->signals, &info, sizeof(info)) > 0)
+		;
+}
+
 static int session(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
@@ -161,6 +177,8 @@ static int session(struct session *s, struct rye_err *err)
 	session_stop_notices(front);
 	if (s->loops)
 		loops_end(s->loops);
+	if (r == 0)
+		linger(s);
 	session_parts_close(front);
 	return r;
 }

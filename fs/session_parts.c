@@ -140,13 +140,18 @@ void session_stop_notices(struct front *front)
 		notify_end(front->notify);
 }
 
-void session_parts_close(struct front *front)
+void session_unmount(struct front *front)
 {
 	if (front->journal)
 		journal_bind(front->journal, NULL);
 	session_stop_parked(front);
 	if (front->session)
 		fuse_session_unmount(front->session);
+}
+
+void session_parts_close(struct front *front)
+{
+	session_unmount(front);
 	/* until here the engine may tell of a change, which looks for nodes */
 	if (front->rye)
 		rye_close(front->rye);

@@ -15,6 +15,8 @@ void session_stop_parked(struct front *front);
 /* No more notifications. While the loops still run: one may wait for what they are to answer,
  * and none may meet a closed device. */
 void session_stop_notices(struct front *front);
+/* After the loops have ended: who is still inside gets an error. Twice is fine. */
+void session_unmount(struct front *front);
 void session_parts_close(struct front *front);
 /* The line after the first scan. */
 void session_summary(struct front *front, const struct rye_counts *counts);

@@ -197,6 +197,7 @@ int verb_threads(struct cli *cli)
 	status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
+	rye_thread_recover(cli->rye);
 	if (ctl)
 		return control(cli, ctl, id);
 	if (!id)

@@ -44,7 +44,8 @@ struct exec_hooks {
 	/* Async and fork: {thread_id, pid, state …} is merged into the reply. */
 	int (*detach)(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
 	/* A running call goes on as a thread; its id. */
-	bool (*adopt)(void *arg, const char *ref, const json_t *request, char thread_id[64]);
+	bool (*adopt)(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		      char thread_id[64]);
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
 	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
 	/* fetch by query → the whole reply of items 6.2. */

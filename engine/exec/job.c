@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "exec/inner.h"
+#include "exec/run.h"
 #include "exec/runq.h"
 
 #include <string.h>
@@ -52,10 +53,13 @@ static bool detach(struct rye_call *call, char thread_id[64])
 	const struct exec_hooks *hooks = job->exec->env.hooks;
 	bool moved;
 
-	if (!hooks || !hooks->adopt || !begin_move(job))
+	if (!hooks || !hooks->adopt)
+		return false;
+	run_movable_early(call);
+	if (!begin_move(job))
 		return false;
 	/* ref and request do not change while it is being adopted. */
-	moved = hooks->adopt(hooks->arg, job->ref, job->request, thread_id);
+	moved = hooks->adopt(hooks->arg, call, job->ref, job->request, thread_id);
 	WITH_LOCK(&job->lock) {
 		job->state = moved ? JOB_ADOPTED : JOB_MOVABLE;
 		if (moved)

@@ -65,6 +65,26 @@ void run_movable(struct run *run, const char *ref)
 	job_movable(run->call->owner, ref, plain_request(run, ref));
 }
 
+void run_movable_early(struct rye_call *call)
+{
+	struct job *job = call->owner;
+	struct run run = { .exec = job->exec, .call = call, .ask = &job->ask };
+	const struct request *request = &run.request;
+	char ref[RYE_ID_MAX + 16];
+
+	run.limit = (struct confine){ true, true };
+	/* one that is confined by its parent's run is so only once that was asked */
+	if (job->ask.parent_run || (job->ask.verb != RYE_RUN && job->ask.verb != RYE_EXECUTE))
+		return;
+	if (!request_read(&job->ask, job->exec->project, &run.request, NULL) &&
+	    request->kind == RYE_TOOL && !request->async && !request->dry_run && !request->fork &&
+	    !request->remote) {
+		snprintf(ref, sizeof(ref), "tool:%s", request->id);
+		job_movable(job, ref, plain_request(&run, ref));
+	}
+	request_done(&run.request);
+}
+
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;

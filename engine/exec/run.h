@@ -45,6 +45,8 @@ bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 void run_detached(struct run *run, const char *ref);
 /* It may go on as a thread from here on (rye_call_detach). */
 void run_movable(struct run *run, const char *ref);
+/* The same for a call of a tool that no worker has looked at yet. */
+void run_movable_early(struct rye_call *call);
 void run_fail(struct run *run, const struct rye_err *err);
 /* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
 int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,

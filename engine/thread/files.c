@@ -187,7 +187,8 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
 }
 
-static int signal_runner(const struct view *view, int number, struct rye_err *err)
+/* A runner that is a mount is not signalled: it sees the mark. */
+static int end_runner(const struct view *view, int number, struct rye_err *err)
 {
 	struct runner runner;
 	auto_close int pidfd = -1;
@@ -206,10 +207,9 @@ static int signal_runner(const struct view *view, int number, struct rye_err *er
 	if (pidfd < 0)
 		return rye_fail(err, RYE_BUSY, "thread %s has no living runner",
 				view->row.thread_id);
-	if (runner.pid == getpid())
-		return rye_fail(err, RYE_UNSUPPORTED,
-				"thread %s runs inside the mount itself; it ends with its tool",
-				view->row.thread_id);
+	if (adopted_is(view->dir))
+		return thread_write(view->dir, number == SIGKILL ? KILLED_MARK : CANCEL_MARK,
+				    SPAN(""), err);
 	if (pidfd_send_signal(pidfd, number, NULL, 0) < 0)
 		return rye_fail_sys(err, errno, "cannot signal thread %s", view->row.thread_id);
 	return 0;
@@ -218,7 +218,7 @@ static int signal_runner(const struct view *view, int number, struct rye_err *er
 static int ctl_cancel(struct threads *threads, const struct view *view, struct rye_err *err)
 {
 	(void)threads;
-	return signal_runner(view, SIGTERM, err);
+	return end_runner(view, SIGTERM, err);
 }
 
 static int ctl_kill(struct threads *threads, const struct view *view, struct rye_err *err)
@@ -229,11 +229,13 @@ static int ctl_kill(struct threads *threads, const struct view *view, struct rye
 	if (!r)
 		r = thread_write(view->dir, KILLED_MARK, SPAN(""), err);
 	if (!r)
-		r = signal_runner(view, SIGKILL, err);
+		r = end_runner(view, SIGKILL, err);
 	if (r) {
 		unlinkat(view->dir, KILLED_MARK, 0);
 		return r;
 	}
+	if (adopted_is(view->dir))
+		return 0; /* it records the end itself */
 	thread_kill_strays(view->row.thread_id);
 	threads_record_loss(db, view->dir, view->row.thread_id, "killed", KILLED_WHY);
 	return 0;

@@ -19,6 +19,8 @@ struct thread_waiter {
 	char id[1025];
 };
 
+struct adopted; /* adopted.c */
+
 struct watched {
 	char id[1025];
 	pid_t pid;
@@ -39,15 +41,17 @@ struct list_state {
 
 struct threads {
 	struct threads_env env;
-	pthread_mutex_t lock; /* watched, waiters, registry pointer, list*, stopping */
+	pthread_mutex_t lock; /* watched, waiters, adopted, registry pointer, list*, stopping */
 	struct watched *watched;
 	struct thread_waiter *waiters;
+	struct adopted *adopted;
 	struct db *registry; /* opened at first use */
 	struct rye_blob *list; /* ids, each with its NUL; NULL: not read yet */
 	struct list_state list_state;
 	uint64_t list_number;
 	pthread_t worker;
 	int epoll, wake; /* wake: eventfd, written to stop or to look again */
+	int inotify; /* of the adopted ones' directories; -1: none yet */
 	uint64_t last_number;
 	bool started, stopping;
 };
@@ -58,6 +62,8 @@ struct threads {
 /* In the directory of a thread that is being killed: whoever records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
+/* In that of one that is carried out by a mount: it is to be cancelled. */
+#define CANCEL_MARK ".cancel"
 
 /* A memfd with the request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const json_t *request,
@@ -83,6 +89,13 @@ void threads_recover(struct threads *threads, const char *id, int exit_status);
 void threads_notify(struct threads *threads, const char *id);
 /* Tells waiters and the change function that a thread has a terminal status. */
 void threads_ended(struct threads *threads, const char *id);
+/* A run of this process is a thread now; takes a reference to call. 0 or -errno. */
+int adopted_add(struct threads *threads, const char *id, struct rye_call *call, int dir);
+void adopted_drop(struct threads *threads, const char *id);
+bool adopted_is(int dir);
+bool adopted_marked(int dir, const char *mark);
+/* Something was put into the directory of one: looks for marks. */
+void adopted_look(struct threads *threads);
 int threads_worker_start(struct threads *threads);
 void threads_worker_stop(struct threads *threads);
 

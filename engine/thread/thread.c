@@ -58,6 +58,7 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 		return rye_fail(err, RYE_IO, "out of memory");
 	threads->env = *env;
 	pthread_mutex_init(&threads->lock, NULL);
+	threads->inotify = -1;
 	threads->epoll = epoll_create1(EPOLL_CLOEXEC);
 	threads->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (threads->epoll < 0 || threads->wake < 0 ||
@@ -85,6 +86,8 @@ void threads_close(struct threads *threads)
 	}
 	db_close(threads->registry);
 	rye_blob_unref(threads->list);
+	if (threads->inotify >= 0)
+		close(threads->inotify);
 	if (threads->epoll >= 0)
 		close(threads->epoll);
 	if (threads->wake >= 0)
@@ -177,21 +180,24 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	return 0;
 }
 
-int threads_adopt(struct threads *threads, const char *ref, const json_t *request,
-		  struct launched *ret, struct rye_err *err)
+int threads_adopt(struct threads *threads, const struct adoption *what, struct launched *ret,
+		  struct rye_err *err)
 {
 	struct launched launched = { .pid = getpid() };
 	auto_close int dir = -1;
 	struct db *db;
 	int r;
 
-	dir = make_dir(threads, request, launched.thread_id, err);
+	dir = make_dir(threads, what->request, launched.thread_id, err);
 	if (dir < 0)
 		return dir;
 	r = runner_write(dir, launched.pid, err);
+	if (!r && adopted_add(threads, launched.thread_id, what->call, dir))
+		r = rye_fail(err, RYE_IO, "cannot keep thread %s", launched.thread_id);
 	if (!r)
-		r = enter_row(threads, launched.thread_id, ref, &db, err);
+		r = enter_row(threads, launched.thread_id, what->ref, &db, err);
 	if (r) {
+		adopted_drop(threads, launched.thread_id);
 		forget_dir(threads, launched.thread_id);
 		return r;
 	}
@@ -210,7 +216,12 @@ void threads_adopted_end(struct threads *threads, const char *id, const struct r
 							      "error";
 	struct db *db;
 
-	if (dir >= 0 && !threads_registry(threads, false, &db, NULL))
-		threads_record_end(db, dir, id, status, outcome);
+	if (dir >= 0 && !threads_registry(threads, false, &db, NULL)) {
+		if (outcome->code == RYE_CANCELLED && adopted_marked(dir, KILLED_MARK))
+			threads_record_loss(db, dir, id, "killed", KILLED_WHY);
+		else
+			threads_record_end(db, dir, id, status, outcome);
+	}
+	adopted_drop(threads, id);
 	threads_ended(threads, id);
 }

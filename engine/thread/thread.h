@@ -44,10 +44,17 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
  * A run of this process goes on as a thread (its caller stopped waiting): registers it, and
  * later records its end. The process is its own runner.
  */
-int threads_adopt(struct threads *threads, const char *ref, const json_t *request,
-		  struct launched *ret, struct rye_err *err);
+struct adoption {
+	struct rye_call *call;
+	const char *ref;
+	const json_t *request;
+};
+int threads_adopt(struct threads *threads, const struct adoption *what, struct launched *ret,
+		  struct rye_err *err);
 void threads_adopted_end(struct threads *threads, const char *id,
 			 const struct rye_outcome *outcome);
+/* How many of them have not ended. */
+size_t threads_adopted(struct threads *threads);
 
 /* Numbers of threads, as far as they are runs; those of exec do not have this bit. */
 #define THREADS_RUN_BIT (UINT64_C(1) << 63)

@@ -297,6 +297,14 @@ void threads_recover_all(struct threads *threads)
 		threads_recover(threads, ids.data + at, -1);
 }
 
+static void on_event(struct threads *threads, int fd)
+{
+	if (fd == threads->inotify)
+		adopted_look(threads);
+	else if (fd != threads->wake)
+		on_exit_of(threads, fd);
+}
+
 static void *work(void *arg)
 {
 	struct threads *threads = arg;
@@ -313,8 +321,7 @@ static void *work(void *arg)
 		if (stop)
 			return NULL;
 		for (int i = 0; i < n; i++)
-			if (events[i].data.fd != threads->wake)
-				on_exit_of(threads, events[i].data.fd);
+			on_event(threads, events[i].data.fd);
 		if (n == 0 && !sweeps)
 			threads_recover_all(threads);
 		else if (n == 0)

@@ -296,7 +296,8 @@ struct keeper {
 	enum rye_code code;
 };
 
-static bool adopt(void *arg, const char *ref, const json_t *request, char thread_id[64])
+static bool adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		  char thread_id[64])
 {
 	struct keeper *keeper = arg;
 

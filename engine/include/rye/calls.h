@@ -74,6 +74,8 @@ RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum
  */
 typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
 
+/* Records the end of threads whose runner is lost. The mount does so by itself, now and then. */
+RYE_API void rye_thread_recover(struct rye *rye);
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
 /* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
 RYE_API uint64_t rye_thread_list_number(struct rye *rye);
@@ -161,6 +163,7 @@ struct rye_counts {
 	size_t by_code[RYE_CODE__MAX];
 	bool scanned; /* the first scan is done */
 	uint64_t loads, verifies, hits, runs; /* since start */
+	size_t adopted; /* runs that go on as threads and have not ended */
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
 
