@@ -227,3 +227,23 @@ char *mountpoint_exclude(const struct options *opt, char **ret_git)
 	}
 	return NULL;
 }
+
+int mountpoint_failed(const char *point, struct rye_err *err)
+{
+	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return fail(
+			err, RYE_DENIED,
+			"cannot mount at %s: you may not open /dev/fuse; wanted \"sudo chmod 666 "
+			"/dev/fuse\", or mount as root",
+			point);
+	if (fd < 0)
+		return fail_sys(
+			err, errno,
+			"cannot mount at %s: /dev/fuse is of no use here (\"modprobe fuse\", "
+			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
+			"ryefs work without)",
+			point);
+	return fail(err, RYE_IO, "cannot mount at %s", point);
+}

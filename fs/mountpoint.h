@@ -16,4 +16,7 @@ char *mountpoint_exclude(const struct options *opt, char **ret_git);
 /* Detaches the mount: umount2 for root, fusermount3 for others. 0 or an errno. */
 int mountpoint_detach(const char *path);
 
+/* Why the kernel took no mount there, and what mends it; libfuse said only what failed. */
+int mountpoint_failed(const char *point, struct rye_err *err);
+
 #endif

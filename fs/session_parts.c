@@ -118,7 +118,7 @@ int session_mount(struct front *front, struct rye_err *err)
 		return session_fail(err, "libfuse refuses the options");
 	rye_watch(front->rye, change_seen, front);
 	if (fuse_session_mount(front->session, front->opt->mountpoint))
-		return fail(err, RYE_IO, "cannot mount at %s", front->opt->mountpoint);
+		return mountpoint_failed(front->opt->mountpoint, err);
 	journal_bind(front->journal, front);
 	return 0;
 }

@@ -23,6 +23,16 @@ like "a file as mountpoint" "$(said "$RYEFS" "$P" "$P/.ai/tools/x.sh")" "not a d
 like "the project as mountpoint" "$(said "$RYEFS" "$P" "$P")" "would hide the project"
 like "a directory above it" "$(said "$RYEFS" "$P" "$T")" "would hide the project"
 like "its .ai" "$(said "$RYEFS" "$P" "$P/.ai/tools")" "lies in the .ai"
+# without the device: in a mount namespace of its own, where it is hidden
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+  like "a machine without /dev/fuse" "$(unshare -m sh -c "mount -t tmpfs none /dev && '$RYEFS' '$P' '$M' -o '$OPT'" 2>&1)" \
+    "cannot mount at .*/dev/fuse is of no use here.*the verbs of ryefs work without"
+  cp "$RYEFS" "$T/ryefs"
+  chmod -R a+rX "$T"
+  like "who may not open it" "$(unshare -m sh -c "mount -t tmpfs -o mode=755 none /dev && mknod -m 600 /dev/fuse c 10 229 && mknod -m 666 /dev/null c 1 3 &&
+    setpriv --reuid 65534 --regid 65534 --clear-groups '$T/ryefs' '$P' '$M' -o '$OPT'" 2>&1)" \
+    "cannot mount at .*you may not open /dev/fuse; wanted .sudo chmod 666"
+fi
 not_ok "nothing was mounted" grep -qF "$T" /proc/self/mounts
 
 # ---- the background ----
