@@ -59,7 +59,6 @@ int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 		struct rye_err *err)
 {
 	struct rye_err local;
-	int r;
 
 	*ret = (struct subject){ 0 };
 	if (engine_load(rye, ask->kind, ask->id, &ret->loaded, &ret->why) == 0) {
@@ -72,10 +71,7 @@ int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 			*err = ret->why;
 		return -(int)ret->why.code;
 	}
-	r = take_glance(rye, ask, ret, err ? err : &local);
-	if (r)
-		subject_done(ret);
-	return r;
+	return take_glance(rye, ask, ret, err ? err : &local);
 }
 
 static struct reason about_of(const struct subject *subject, enum rye_kind kind)

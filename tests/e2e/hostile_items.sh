@@ -165,6 +165,11 @@ judge_items() {
   for f in fifo.md socket.md zero.md passwd.md up.md inproject.md linkdir/note.md loop.md environ.md stdin.md dangling.md directory.md; do
     refuses "knowledge/odd/$f"
   done
+  # their own directories, too: there is nothing of them but the reason
+  for f in fifo passwd loop dangling; do
+    works "the directory of $f can be listed" ls -l "$M/knowledge/odd/$f/"
+    works "what its run says can be read" cat "$M/knowledge/odd/$f/run"
+  done
   refuses tools/odd/fifo.sh
   refuses tools/odd/zero.sh
   refuses knowledge/odd/parent/odd/parent/odd/parent/good.md
