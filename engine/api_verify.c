@@ -46,6 +46,7 @@ static int verify_one(const struct survey *survey, const struct index_doc *of, s
 	const struct space *space = &rye->spaces->v[of->space];
 	auto_item struct rye_item *item = NULL;
 	auto_free char *abspath = NULL;
+	auto_buf struct rye_buf notices = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
 	char path[1100];
 	struct path_ask ask = { space, (enum rye_kind)of->kind, path, false };
@@ -65,7 +66,13 @@ static int verify_one(const struct survey *survey, const struct index_doc *of, s
 		verdict.code = err.code;
 		verdict.message = err.msg;
 	} else {
-		verdict.message = item->verdict.notice;
+		verdict.unread = item->parse.code != RYE_OK;
+		buf_adds(&notices, item->verdict.notice);
+		if (verdict.unread)
+			buf_addf(&notices, "%sits metadata cannot be read: %s",
+				 notices.len ? "; " : "", item->parse.msg);
+		buf_adds(&notices, "");
+		verdict.message = notices.failed ? "" : notices.data;
 	}
 	return survey->batch->fn(survey->batch->arg, &verdict, done, total);
 }

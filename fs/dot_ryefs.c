@@ -121,6 +121,10 @@ static int on_entry(void *arg, const struct rye_entry *entry)
 		below.depth++;
 		if (below.depth < DEPTH_MAX)
 			examine(&below);
+	} else if (entry->has_verdict && entry->reason && *entry->reason &&
+		   entry->verdict == RYE_OK) {
+		text_addf(sick->text, "%s/%s: served, but %s\n", rye_kind_dir(sick->kind), path,
+			  entry->reason);
 	} else if (entry->has_verdict && entry->verdict != RYE_OK) {
 		text_addf(sick->text, "%s/%s: %s: %s\n", rye_kind_dir(sick->kind), path,
 			  tree_errno_name(rye_code_errno(entry->verdict)),

@@ -74,6 +74,17 @@ static void refused(struct survey *survey, const struct rye_verdict *verdict)
 		    (int)line.len, line.ptr);
 }
 
+/* Its text is served; it cannot be run, and nothing can be told from it. */
+static void unread(struct survey *survey, const struct rye_verdict *verdict)
+{
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	progress_end(&survey->progress);
+	finding_add(survey->findings, FINDING(BAD, ref, "mend the file, then sign it again"), "%s",
+		    verdict->message);
+}
+
 static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct survey *survey = arg;
@@ -86,7 +97,9 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 		survey->served++;
 	else
 		survey->by_code[verdict->code]++;
-	if (verdict->code != RYE_OK)
+	if (verdict->unread)
+		unread(survey, verdict);
+	else if (verdict->code != RYE_OK)
 		refused(survey, verdict);
 	return 0;
 }

@@ -116,6 +116,10 @@ static void reply_item(struct run *run, const struct rye_item *item)
 	run->reply.output = strndup(item->text->data, item->text->len);
 	if (item->verdict.notice[0])
 		json_array_append_new(run->reply.warnings, json_string(item->verdict.notice));
+	if (item->parse.code)
+		json_array_append_new(run->reply.warnings,
+				      json_sprintf("its metadata cannot be read: %s",
+						   item->parse.msg));
 }
 
 /* ---- copies ---- */

@@ -167,6 +167,10 @@ void run_knowledge(struct run *run)
 
 	if (!r && run_refused(run, RYE_KNOWLEDGE, entry->id))
 		return;
+	/* Its text can be read, but `data` would be half of what was meant. */
+	if (!r && entry->parse.code)
+		r = rye_fail(&err, entry->parse.code, "Cannot read metadata: knowledge:%s: %s",
+			     entry->id, entry->parse.msg);
 	if (r) {
 		run_fail(run, &err);
 		return;

@@ -279,6 +279,21 @@ struct learnt {
 	char line[REASON_MAX];
 };
 
+/* Its text is served all the same; doctor says why it is of no use beyond that. */
+static void learn_unread(const struct rye_item *item, struct learnt *ret)
+{
+	static const char said[] = "its metadata cannot be read: ";
+	const char *why = item->parse.msg;
+	size_t n = strlen(item->abspath);
+
+	/* whoever shows it says of which file it speaks */
+	if (!strncmp(why, item->abspath, n) && !strncmp(why + n, ": ", 2))
+		why += n + 2;
+	memcpy(ret->line, said, sizeof(said));
+	utf8_cut(why, ret->line + sizeof(said) - 1, sizeof(ret->line) - sizeof(said) + 1);
+	ret->outcome.reason = ret->line;
+}
+
 static void learn_good(const struct index_item *item, const struct loaded *loaded,
 		       struct learnt *ret)
 {
@@ -290,6 +305,8 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 		.version = version_of(item, it->verdict.sha256, it->verdict.notice),
 		.mtime_ns = loaded->layers ? loaded->mtime_ns : mtime_of(&it->st),
 	};
+	if (it->parse.code)
+		learn_unread(it, ret);
 	if (loaded->layers)
 		ret->outcome.version = fold(ret->outcome.version, loaded->layers) | 1;
 }

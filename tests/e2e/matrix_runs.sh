@@ -120,6 +120,8 @@ errors() {
   told "an untrusted tool" "Required key not available" "" tools/refused/untrusted/run '{}'
   told "a moved tool" "Key was rejected by service" "" tools/refused/moved/run '{}'
   told "an unparsable tool" "Structure needs cleaning" "Cannot read tool metadata" tools/halfread/run '{}'
+  told "an unparsable entry" "Structure needs cleaning" "Cannot read metadata: knowledge:halfread" knowledge/halfread/run '{}'
+  has "doctor names them" "$(cat "$M/.ryefs/doctor")" "knowledge/halfread.md: served, but its metadata cannot be read: markdown/frontmatter" "tools/halfread.py: served, but"
   told "an unparsable directive" "Structure needs cleaning" "" directives/refused/unparsable/run '{}'
   told "no executor" "Exec format error" "" tools/orphan/run '{}'
   told "execute of nothing" "No such file or directory" "nowhere" execute '{"item_id":"tool:nowhere"}'

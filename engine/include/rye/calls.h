@@ -127,6 +127,7 @@ struct rye_verdict {
 	const char *id, *path, *space; /* absolute path; "project" … */
 	enum rye_code code;
 	const char *message; /* full text of the refusal, or notices, or "" */
+	bool unread; /* RYE_OK, but its metadata cannot be read: the message ends with why */
 };
 /* done of total so far; nonzero stops. verdict NULL: progress only. */
 typedef int (*rye_verdict_fn)(void *arg, const struct rye_verdict *verdict, size_t done,
