@@ -19,7 +19,7 @@ struct subject {
 	const char *id, *path, *ext;
 };
 
-/* Fails only when there is no such item, or nothing of it can be had; *ret is done with either way. */
+/* Fails only when there is no such item; *ret is the caller's to release either way. */
 int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 		struct rye_err *err);
 /* Why a refused one is refused, and what mends it. */

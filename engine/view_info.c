@@ -30,23 +30,39 @@ static void take_loaded(struct subject *subject)
 	subject->ext = item->ext;
 }
 
+/* What cannot even be looked at (a link to nowhere, a FIFO) has its name and the reason. */
+static void only_the_name(const struct space *space, const struct index_item *item,
+			  struct glance *ret)
+{
+	*ret = (struct glance){ .space = space, .ext = item->ext };
+	snprintf(ret->id, sizeof(ret->id), "%s", item->id);
+	snprintf(ret->path, sizeof(ret->path), "%s/%.900s%s", rye_kind_dir(item->kind), item->id,
+		 item->ext);
+}
+
 static int take_glance(struct rye *rye, const struct rye_ask *ask, struct subject *subject,
 		       struct rye_err *err)
 {
 	struct item_ask where = { .kind = ask->kind, .id = ask->id };
 	struct glance *glance = calloc(1, sizeof(*glance));
 	struct index_item item;
+	bool listed;
 
 	subject->glance = glance;
 	if (!glance)
 		return rye_fail(err, RYE_IO, "out of memory");
 	/* The index knows the winner; a bad file in front of it may be no item at all. */
-	if (rye->built && index_item(rye->index, ask->kind, ask->id, &item)) {
+	listed = rye->built && index_item(rye->index, ask->kind, ask->id, &item);
+	if (listed) {
 		index_state_done(&item.state);
 		where.only = &rye->spaces->v[item.space];
 	}
-	if (item_glance(&rye->items, &where, glance, err))
-		return -(int)err->code;
+	if (item_glance(&rye->items, &where, glance, err)) {
+		if (!listed)
+			return -(int)err->code;
+		only_the_name(where.only, &item, glance);
+		glance->verdict.code = subject->why.code;
+	}
 	subject->verdict = &glance->verdict;
 	subject->space = glance->space;
 	subject->id = glance->id;
@@ -66,7 +82,7 @@ int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 		take_loaded(ret);
 		return 0;
 	}
-	if (ret->why.code == RYE_NOT_FOUND || ret->why.code == RYE_INVALID) {
+	if (ret->why.code == RYE_NOT_FOUND) {
 		if (err)
 			*err = ret->why;
 		return -(int)ret->why.code;

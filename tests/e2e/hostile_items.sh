@@ -169,6 +169,8 @@ judge_items() {
   for f in fifo passwd loop dangling; do
     works "the directory of $f can be listed" ls -l "$M/knowledge/odd/$f/"
     works "what its run says can be read" cat "$M/knowledge/odd/$f/run"
+    works "its verdict can be read" test -s "$M/knowledge/odd/$f/verify"
+    works "and what is known of it" grep -q '"verdict"' "$M/knowledge/odd/$f/info.json"
   done
   refuses tools/odd/fifo.sh
   refuses tools/odd/zero.sh
