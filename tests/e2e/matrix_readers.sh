@@ -281,7 +281,7 @@ fx_spaces
 fx_mount
 runs=$(stat_of runs)
 cat "$M/tools/count/run" >"$T/usage"
-has "run tells how to use it" "$(cat "$T/usage")" run
+has "run tells how to use it" "$(cat "$T/usage")" "tool count" "Write one JSON object"
 all_readers
 every_verdict
 facts

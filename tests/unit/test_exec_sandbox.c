@@ -5,6 +5,8 @@
  */
 #include "exec_tools.h"
 
+#include "exec/veil.h"
+
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -52,8 +54,8 @@ static void declared_capabilities(void **state)
 {
 	struct exec_place *p = *state;
 
-	if (!landlock())
-		test_skip("no Landlock");
+	if (!landlock() || !veil_possible())
+		test_skip("no Landlock, or no mount namespaces");
 	probes(p, "", "project\ntmp\nnull\ninet\nunix\n");
 	probes(p, "requires: [fs.write]\n", "project\ntmp\nnull\nunix\n");
 	probes(p, "requires: [net.http]\n", "tmp\nnull\ninet\nunix\n");

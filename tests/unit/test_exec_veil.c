@@ -7,11 +7,12 @@
 
 #include "exec/veil.h"
 
-static void need_veil(void)
-{
-	if (!veil_possible())
-		test_skip("no mount namespaces here");
-}
+/* Ends the case that says so. */
+#define NEED_VEIL()                                            \
+	do {                                                   \
+		if (!veil_possible())                          \
+			test_skip("no mount namespaces here"); \
+	} while (0)
 
 static void put(const char *path, const char *text)
 {
@@ -40,7 +41,7 @@ static void private_keys(void **state)
 	struct exec_place *p = *state;
 	char path[200];
 
-	need_veil();
+	NEED_VEIL();
 	/* boxes and interpreters from before there were any must not be used again */
 	exec_function(p, "t/b.py",
 		      "import os\n"
@@ -72,7 +73,7 @@ static void records_of_threads(void **state)
 	struct exec_place *p = *state;
 	char path[200];
 
-	need_veil();
+	NEED_VEIL();
 	/* before there is any, too */
 	tries(p,
 	      "mkdir -p .ai/state/threads/forged 2>/dev/null && echo made; "
@@ -97,7 +98,7 @@ static void trust(void **state)
 {
 	struct exec_place *p = *state;
 
-	need_veil();
+	NEED_VEIL();
 	exec_close(p->exec);
 	place_close(&p->place);
 	memcpy(p->place.user, p->place.project, sizeof(p->place.user));
@@ -119,7 +120,7 @@ static void shared_memory(void **state)
 	struct exec_place *p = *state;
 	char path[64];
 
-	need_veil();
+	NEED_VEIL();
 	snprintf(path, sizeof(path), "/dev/shm/rye-test-%d", getpid());
 	put(path, "others");
 	for (int i = 0; i < 2; i++)
@@ -146,7 +147,7 @@ static void working_directory(void **state)
 	struct exec_place *p = *state;
 	char want[200];
 
-	need_veil();
+	NEED_VEIL();
 	snprintf(want, sizeof(want), "%s\n/tmp\n", p->place.project);
 	exec_shell(p, "t/a.yaml", "pwd; cd /tmp; pwd; id -u >/dev/null", "");
 	{
