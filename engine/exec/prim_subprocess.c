@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "exec/inner.h"
+#include "exec/job.h"
 #include "exec/strays.h"
 #include "exec/warm.h"
 
@@ -185,6 +186,7 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	struct capture_ask how = { .child = { -1, -1 }, .in = -1, .control = -1 };
 	struct warm_worker worker;
 	struct warm_job job = { .plan = plan };
+	const struct job *asked = run->call->owner;
 	struct leftover left = { .worker.pool = NULL };
 	auto_close int source = -1;
 
@@ -199,6 +201,7 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 		warm_drop(run->exec->warm, &worker, false);
 		return false;
 	}
+	warm_remember(run->exec->warm, &worker, asked->id);
 	trace_spawn(run, plan, true);
 	how.group = worker.pid;
 	how.control = worker.control;

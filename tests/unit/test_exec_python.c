@@ -410,6 +410,27 @@ static void texts_are_not_mixed_up(void **state)
 	}
 }
 
+/* Whoever looks at `run` makes a child go through the motions: nothing of that is to be seen. */
+static void expected_calls(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "import os, sys\nprint('noise', file=sys.stderr)\n"
+		    "return {'success': True, 'p': p, 'argv': len(sys.argv), 'at': os.getcwd(),"
+		    "'run': 'RYE_RUN' in os.environ, 'x': sys.stdin.read()}");
+	for (int i = 0; i < 24; i++) {
+		exec_expect(p->exec, RYE_TOOL, "t/a");
+		usleep((useconds_t)(i % 8 * 300));
+		exec_wants(p, "{\"n\":1}",
+			   "{\"data\":{\"p\":{\"n\":1},\"argv\":3,\"run\":true,\"x\":\"\"}}");
+		usleep(6000);
+	}
+	for (int i = 0; i < 3; i++) {
+		usleep(6000);
+		exec_expect(p->exec, RYE_TOOL, "t/a");
+	}
+}
+
 /* What the compiler has to say is said at every call. */
 static void words_of_the_compiler(void **state)
 {
@@ -486,6 +507,7 @@ int main(void)
 		both(background_of_python),
 		both(texts_are_not_mixed_up),
 		both(words_of_the_compiler),
+		both(expected_calls),
 	};
 
 	/* for case 4: there to be leaked */
