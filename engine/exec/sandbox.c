@@ -353,7 +353,7 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 	ino_t ino;
 	int r = make_dir(boxes, &empty, &ino, err);
 
-	if (!r)
+	if (!r && veil_may_own_shm(boxes->spaces))
 		r = make_dir(boxes, &box->shm, &box->shm_ino, err);
 	if (r)
 		return r;
@@ -363,7 +363,8 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 	rmdir(empty);
 	if (!r)
 		return 0;
-	rmdir(box->shm);
+	if (box->shm)
+		rmdir(box->shm);
 	free(steal(&box->shm));
 	if (boxes->strict || r != -EOPNOTSUPP)
 		return rye_fail_sys(err, -r, "sandbox: cannot make a mount namespace");
@@ -392,7 +393,7 @@ bool box_is_whole(const struct boxes *boxes, const struct box *box)
 {
 	return (!box->tmpdir || is_ours(box->tmpdir, box->tmpdir_ino)) &&
 	       (!box->shm || is_ours(box->shm, box->shm_ino)) &&
-	       (!box->shm || box->veil.stamp == veil_stamp(boxes->spaces));
+	       (box->veil.mnt < 0 || box->veil.stamp == veil_stamp(boxes->spaces));
 }
 
 int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)

@@ -36,7 +36,7 @@ struct box {
 	bool root; /* has powers to give up */
 	char *tmpdir;
 	ino_t tmpdir_ino;
-	char *shm; /* what /dev/shm is; NULL: no veil, and nobody may write to the real one */
+	char *shm; /* what /dev/shm is; NULL: nobody may write to the real one */
 	ino_t shm_ino;
 	mode_t umask;
 	struct box *next;

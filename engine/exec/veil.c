@@ -366,6 +366,19 @@ uint64_t veil_stamp(const struct spaces *spaces)
 	return hash;
 }
 
+bool veil_may_own_shm(const struct spaces *spaces)
+{
+	static const char shm[] = "/dev/shm/";
+
+	for (size_t i = 0; i < spaces->n; i++) {
+		auto_free char *real = realpath(spaces->v[i].root, NULL);
+
+		if (real && !strncmp(real, shm, sizeof(shm) - 1))
+			return false;
+	}
+	return true;
+}
+
 int veil_spaces(const struct veil_want *want, struct veil *ret)
 {
 	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };

@@ -18,7 +18,7 @@ struct veil_ask {
 	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
 	const char *hidden[VEIL_PATHS]; /* look like `empty` */
 	const char *empty; /* a directory */
-	const char *shm; /* a directory that becomes /dev/shm */
+	const char *shm; /* a directory that becomes /dev/shm, or NULL */
 };
 
 /*
@@ -30,13 +30,15 @@ int veil_make(const struct veil_ask *ask, struct veil *ret);
 struct veil_want {
 	const struct spaces *spaces; /* the first one is the project */
 	bool write; /* its tools may write in the project */
-	const char *empty, *shm;
+	const char *empty, *shm; /* shm: or NULL */
 };
 /*
  * Hides the signing keys, freezes records of threads and trust of project and user; makes the
  * directories for these where a tool could make them first. The same errors.
  */
 int veil_spaces(const struct veil_want *want, struct veil *ret);
+/* Not where a space lies in the machine's own: the run would not find its project. */
+bool veil_may_own_shm(const struct spaces *spaces);
 /* Changes when a directory that is veiled comes, goes or is replaced: veils are made anew. */
 uint64_t veil_stamp(const struct spaces *spaces);
 void veil_done(struct veil *veil);

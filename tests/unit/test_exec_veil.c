@@ -157,6 +157,25 @@ static void working_directory(void **state)
 	}
 }
 
+/* There /dev/shm stays what it is, and cannot be written to but for the project. */
+static void project_in_shared_memory(void **state)
+{
+	struct exec_place *p = *state;
+	char to[] = "/dev/shm/rye-test-XXXXXX";
+
+	NEED_VEIL();
+	if (!mkdtemp(to))
+		skip();
+	exec_close(p->exec);
+	place_close(&p->place);
+	snprintf(p->place.project, sizeof(p->place.project), "%s", to);
+	exec_place_open(p);
+	tries(p,
+	      "echo x >here && cat here; (echo x >/dev/shm/rye-other) 2>/dev/null || echo refused",
+	      "x\nrefused\n");
+	tmpdir_remove(to);
+}
+
 static int setup(void **state)
 {
 	struct exec_place *p;
@@ -176,8 +195,12 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		veil_test(private_keys),  veil_test(records_of_threads), veil_test(trust),
-		veil_test(shared_memory), veil_test(working_directory),
+		veil_test(private_keys),
+		veil_test(records_of_threads),
+		veil_test(trust),
+		veil_test(shared_memory),
+		veil_test(working_directory),
+		veil_test(project_in_shared_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
