@@ -37,7 +37,8 @@
 /* Milliseconds for which a child that was roused stays quick. */
 #define ROUSE_MS 5
 
-enum pool_state { POOL_WANTED, POOL_UP, POOL_OVER };
+/* Spoiled: no call gets its children any more; the pools' thread lets it go. */
+enum pool_state { POOL_WANTED, POOL_UP, POOL_SPOILED, POOL_OVER };
 
 struct warm_pool {
 	char key[SHA_HEX];
@@ -167,7 +168,7 @@ static void close_worker(struct warm_worker *worker)
 static struct warm_pool *find(struct warm *warm, const char *key)
 {
 	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next)
-		if (pool->state != POOL_OVER && !strcmp(pool->key, key))
+		if (pool->state <= POOL_UP && !strcmp(pool->key, key))
 			return pool;
 	return NULL;
 }
@@ -353,7 +354,7 @@ static bool do_something(struct warm *warm)
 	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
 		if (pool->state == POOL_WANTED)
 			start_pool(warm, pool);
-		else if (now - pool->used_ms > RYE_IDLE_S * 1000LL)
+		else if (pool->state == POOL_SPOILED || now - pool->used_ms > RYE_IDLE_S * 1000LL)
 			retire(warm, pool);
 		else if (wants_teaching(pool, now))
 			teach_pool(warm, pool);
@@ -560,9 +561,12 @@ void warm_look(struct warm *warm, const struct warm_worker *worker)
 
 	if (!box_littered(pool->parent.box))
 		return;
-	WITH_LOCK(&warm->lock)
-		if (pool->state != POOL_OVER)
-			unlist(warm, pool);
+	WITH_LOCK(&warm->lock) {
+		if (pool->state == POOL_UP)
+			pool->state = POOL_SPOILED;
+		pthread_cond_broadcast(&warm->ready);
+		pthread_cond_signal(&warm->work);
+	}
 }
 
 bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *ret)
