@@ -17,7 +17,7 @@
 struct survey {
 	struct rye *rye;
 	const struct rye_batch *batch;
-	enum rye_kind kind; /* RYE_KIND__MAX: all */
+	enum rye_kind kind; /* RYE_KIND__MAX: all, or those that have the bare id */
 	const char *glob; /* NULL: all */
 };
 
@@ -93,7 +93,11 @@ static int read_pattern(struct survey *survey, struct rye_err *err)
 	if (!survey->batch->pattern)
 		return 0;
 	survey->kind = id_split(survey->batch->pattern, &survey->glob);
-	if (survey->kind == RYE_KIND__MAX || !*survey->glob)
+	if (survey->kind == RYE_KIND__MAX && !strchr(survey->batch->pattern, ':'))
+		survey->glob = survey->batch->pattern;
+	else if (survey->kind == RYE_KIND__MAX)
+		survey->glob = "";
+	if (!*survey->glob)
 		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>",
 				survey->batch->pattern);
 	return 0;
@@ -105,8 +109,11 @@ static int no_match(const struct survey *survey, struct rye_err *err)
 		return 0;
 	if (is_glob(survey->glob))
 		return rye_fail(err, RYE_NOT_FOUND, "No %ss found matching pattern: %s",
-				rye_kind_name(survey->kind), survey->glob);
-	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s", kind_title(survey->kind),
+				survey->kind == RYE_KIND__MAX ? "item" :
+								rye_kind_name(survey->kind),
+				survey->glob);
+	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s",
+			survey->kind == RYE_KIND__MAX ? "Item" : kind_title(survey->kind),
 			survey->glob);
 }
 
@@ -115,7 +122,7 @@ static void select_wanted(struct survey *survey, struct index_docs *docs, struct
 {
 	size_t n = 0;
 
-	if (survey->glob && !is_glob(survey->glob) &&
+	if (survey->kind != RYE_KIND__MAX && survey->glob && !is_glob(survey->glob) &&
 	    index_item(survey->rye->index, survey->kind, survey->glob, item)) {
 		index_state_done(&item->state);
 		survey->glob = item->id;

@@ -38,8 +38,9 @@ static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struc
 		return 0;
 	}
 	if (ask->kind != RYE_DIRECTIVE)
-		return rye_fail(err, RYE_INVALID, "%s:%s takes no inputs in its name",
-				rye_kind_name(ask->kind), ask->id);
+		return rye_fail(err, RYE_INVALID,
+				"a %s takes no inputs in its name, as directives do",
+				rye_kind_name(ask->kind));
 	inputs = inputs_query(ask->query, err);
 	if (!inputs)
 		return -(int)RYE_INVALID;

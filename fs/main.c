@@ -63,7 +63,7 @@ static int mount(int argc, char **argv)
 	return status;
 }
 
-/* One word that is no path is a verb that does not exist; so is, among several, a slip. */
+/* A word that is no path is a verb that does not exist, whatever follows. */
 static bool is_mount(int argc, char **argv)
 {
 	if (argc < 2 || rye_cli_knows(argv[1]))
@@ -75,7 +75,7 @@ static bool is_mount(int argc, char **argv)
 		return false;
 	if (strcmp(argv[1], "mount") == 0 || argv[1][0] == '-')
 		return true;
-	return argc > 2 && (access(argv[1], F_OK) == 0 || !rye_cli_suggest(argv[1]));
+	return argc > 2 && (strchr(argv[1], '/') || access(argv[1], F_OK) == 0);
 }
 
 int main(int argc, char **argv)

@@ -119,7 +119,8 @@ static const struct cli_verb verbs[] = {
 	{ .name = "verify",
 	  .usage = "[REF...]",
 	  .help = "check signatures: of every item, or of those named",
-	  .more = REFS "ID may be a pattern. Without REF only what is refused is printed.",
+	  .more = REFS "a plain ID, a pattern or the path of an item's file does as well. Without\n"
+		       "REF only what is refused is printed.",
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
 	  .run = verb_verify },
@@ -186,6 +187,9 @@ const char *rye_cli_suggest(const char *word)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		int d = distance(word, verbs[i].name);
 
+		/* "exec": cut short rather than misspelt */
+		if (!strncmp(verbs[i].name, word, strlen(word)) && d > 2)
+			d = 2;
 		if (d < nearest && !verbs[i].hidden) {
 			nearest = d;
 			best = verbs[i].name;
@@ -219,9 +223,10 @@ static int unknown(const char *word)
 		      stderr);
 		return CLI_USAGE;
 	}
-	fprintf(stderr, "ryefs: there is no verb \"");
+	fputs("ryefs: \"", stderr);
 	out_text(stderr, word);
-	fprintf(stderr, near ? "\"; did you mean \"%s\"?\n" : "\"%s\n", near ? near : "");
+	fputs("\" is neither a verb nor a directory", stderr);
+	fprintf(stderr, near ? "; did you mean \"%s\"?\n" : "%s\n", near ? near : "");
 	fputs("mend with: ryefs --help\n", stderr);
 	return CLI_USAGE;
 }

@@ -61,6 +61,9 @@ int verb_fetch(struct cli *cli)
 	if (strstr(outcome.message, "\"overwrite\""))
 		return cli_complain(cli, CLI_USAGE, "the same with --force",
 				    "%s has something else there already", cli->opt.to);
+	if (outcome.code == RYE_NOT_FOUND && cli->opt.from)
+		return cli_complain(cli, CLI_NOT_FOUND, cli->verb->seek,
+				    "%s is not in the %s space", cli->argv[0], cli->opt.from);
 	err.code = outcome.code;
 	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);
 	return cli_fail(cli, &err, cli->argv[0]);

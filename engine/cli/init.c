@@ -164,6 +164,8 @@ static void report(const struct making *making)
 		out_json(answer);
 		return;
 	}
+	if (cli->opt.quiet)
+		return;
 	printf("%s/.ai is a workspace\n", cli->project);
 	if (*making->key)
 		printf("made your signing key %s and trusted it\n", making->key);

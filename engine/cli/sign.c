@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define SPACE_MAX 256 /* "system:" and a bundle's name */
+
 struct signing {
 	struct cli *cli;
 	struct progress progress;
@@ -75,6 +77,45 @@ static int which_space(struct cli *cli, enum rye_space *ret)
 	return CLI_OK;
 }
 
+struct elsewhere {
+	const char *here;
+	bool is_here;
+	char space[SPACE_MAX]; /* the first other one that has the item */
+};
+
+static int note_space(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct elsewhere *at = arg;
+
+	(void)done;
+	(void)total;
+	if (!verdict || !verdict->space)
+		return 0;
+	if (!strcmp(verdict->space, at->here))
+		at->is_here = true;
+	else if (!*at->space)
+		snprintf(at->space, sizeof(at->space), "%s", verdict->space);
+	return 0;
+}
+
+/* What is not in this space may be in another one, which is the better answer. */
+static int fail_sign(struct cli *cli, const struct rye_err *err, const struct rye_batch *batch)
+{
+	struct elsewhere at = { .here = batch->space == RYE_USER ? "user" : "project" };
+	const struct rye_batch look = { batch->pattern, batch->space, note_space, &at };
+	char mend[REF_MAX + 64];
+
+	if (err->code == RYE_NOT_FOUND && batch->pattern && !strpbrk(batch->pattern, "*?"))
+		rye_verify_all(cli->rye, &look, NULL);
+	if (!*at.space || at.is_here)
+		return cli_fail(cli, err, batch->pattern);
+	snprintf(mend, sizeof(mend), "ryefs fetch %s --to %s", batch->pattern, at.here);
+	return cli_complain(
+		cli, CLI_NOT_FOUND, mend, "%s is in the %s space, not in the %s space%s",
+		batch->pattern, at.space, at.here,
+		strncmp(at.space, "system", 6) ? "" : "; system space items are immutable");
+}
+
 int verb_sign(struct cli *cli)
 {
 	auto_json json_t *done = json_array(), *failed = json_array();
@@ -97,7 +138,7 @@ int verb_sign(struct cli *cli)
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);
 		if (rye_sign_all(cli->rye, &batch, &err))
-			status = cli_fail(cli, &err, pattern);
+			status = fail_sign(cli, &err, &batch);
 	}
 	progress_end(&signing.progress);
 	return status == CLI_OK ? finish(cli, &signing) : status;

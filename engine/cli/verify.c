@@ -15,7 +15,7 @@ struct survey {
 	struct progress progress;
 	json_t *rows;
 	size_t served, refused;
-	enum rye_code last; /* of the newest refusal */
+	enum rye_code first; /* of the first refusal: the project's comes before the others' */
 };
 
 /* The same name may be an item in another space as well. */
@@ -44,8 +44,8 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 	if (verdict->code == RYE_OK) {
 		survey->served++;
 	} else {
-		survey->refused++;
-		survey->last = verdict->code;
+		if (!survey->refused++)
+			survey->first = verdict->code;
 	}
 	ref_of(verdict, ref);
 	if (survey->cli->opt.json)
@@ -65,10 +65,9 @@ static int finish(struct cli *cli, const struct survey *survey)
 		printf("%zu good, %zu refused\n", survey->served, survey->refused);
 	if (survey->refused == 0)
 		return CLI_OK;
-	/* a single item's status tells what kind of failure it is */
-	return survey->served + survey->refused == 1 && cli->argc == 1 ?
-		       (int)exit_of(survey->last) :
-		       CLI_FAILED;
+	/* a single name's status tells what kind of failure it is, in however many spaces it is */
+	return cli->argc == 1 && !strpbrk(cli->argv[0], "*?") ? (int)exit_of(survey->first) :
+								CLI_FAILED;
 }
 
 int verb_verify(struct cli *cli)

@@ -51,7 +51,8 @@ static json_t *parse_unsigned(const struct verify_ask *ask, struct rye_err *err)
 	if (map && why.code == RYE_OK)
 		return map;
 	json_decref(map);
-	rye_fail(err, RYE_UNPARSABLE, "%s: %s", ask->path, why.msg);
+	/* the parsers name the file themselves */
+	rye_fail(err, RYE_UNPARSABLE, "%s", why.msg);
 	return NULL;
 }
 
@@ -106,7 +107,7 @@ static int load_file(const struct item_env *env, const struct space *space, cons
 	} else if (r) {
 		return r;
 	} else if (item->parse.code != RYE_OK) {
-		return rye_fail(err, RYE_UNPARSABLE, "%s: %s", item->abspath, item->parse.msg);
+		return rye_fail(err, RYE_UNPARSABLE, "%s", item->parse.msg);
 	} else {
 		map = json_incref(item->meta);
 	}

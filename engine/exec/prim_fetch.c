@@ -135,8 +135,18 @@ static int check_direction(const struct rye_item *item, enum rye_space to, struc
 		item->space->label, to == RYE_SYSTEM ? "system" : item->space->label);
 }
 
+static bool is_same(int fd, const struct rye_item *item)
+{
+	auto_blob struct rye_blob *there = NULL;
+	struct stat st;
+
+	return io_read_fd(fd, item->raw->len, &there, &st) == 0 && there->len == item->raw->len &&
+	       !memcmp(there->data, item->raw->data, there->len);
+}
+
+/* Whether the copy may be made; *ret_there: an equal one is there, nothing is left to do. */
 static int check_vacant(const struct run *run, const struct rye_item *item,
-			const struct space *space, struct rye_err *err)
+			const struct space *space, bool *ret_there, struct rye_err *err)
 {
 	struct item_ask ask = { .kind = item->kind, .id = item->id, .only = space };
 	struct located at = { .fd = -1 };
@@ -147,9 +157,10 @@ static int check_vacant(const struct run *run, const struct rye_item *item,
 		return ignored.code == RYE_NOT_FOUND ?
 			       0 :
 			       rye_fail(err, ignored.code, "%s", ignored.msg);
-	close(at.fd);
 	same = !strcmp(at.path, item->path);
-	if (same && json_is_true(json_object_get(run->request.doc, "overwrite")))
+	*ret_there = same && is_same(at.fd, item);
+	close(at.fd);
+	if (*ret_there || (same && json_is_true(json_object_get(run->request.doc, "overwrite"))))
 		return 0;
 	return rye_fail(err, RYE_INVALID, "%s/.ai/%s exists already: %s", space->root, at.path,
 			same ? "say \"overwrite\": true to replace it" :
@@ -197,6 +208,7 @@ static int copy(struct run *run, const struct rye_item *item, enum rye_space to,
 		struct rye_err *err)
 {
 	const struct space *space = space_of(run, to);
+	bool there = false;
 	int r = check_direction(item, to, err);
 
 	if (!r && run->ask->parent_run)
@@ -207,10 +219,10 @@ static int copy(struct run *run, const struct rye_item *item, enum rye_space to,
 	if (!r && !space)
 		r = rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	if (!r)
-		r = check_vacant(run, item, space, err);
-	if (!r)
+		r = check_vacant(run, item, space, &there, err);
+	if (!r && !there)
 		r = write_copy(run, item, space, err);
-	if (r)
+	if (r || there)
 		return r;
 	json_sets(run->reply.doc, "copied_to", space->label);
 	json_set(run->reply.doc, "destination_path",

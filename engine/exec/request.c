@@ -210,8 +210,11 @@ static void warn_unknown(struct request *request)
 static int read_execute(const char *project, struct request *ret, struct rye_err *err)
 {
 	const json_t *doc = ret->doc;
-	int r = request_ref(doc, ret, err);
+	int r;
 
+	/* first of all: what is refused below may be so for the misspelt member */
+	warn_unknown(ret);
+	r = request_ref(doc, ret, err);
 	if (!r)
 		r = check_target_syntax(doc, err);
 	if (!r)
@@ -234,8 +237,6 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_params(json_object_get(doc, "parameters"), &ret->params, err);
 	if (!r)
 		r = request_project(doc, project, err);
-	if (!r)
-		warn_unknown(ret);
 	return r ? r : check_id(ret, err);
 }
 

@@ -95,6 +95,7 @@ static void misspelt_verbs_have_a_neighbour(void **state)
 	assert_string_equal(rye_cli_suggest("sing"), "sign");
 	assert_string_equal(rye_cli_suggest("untrsut"), "untrust");
 	assert_string_equal(rye_cli_suggest("mout"), "mount");
+	assert_string_equal(rye_cli_suggest("exec"), "execute");
 	assert_null(rye_cli_suggest("frobnicate"));
 	assert_null(rye_cli_suggest("averyveryverylongwordindeed"));
 	assert_null(rye_cli_suggest("x"));

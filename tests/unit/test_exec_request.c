@@ -260,6 +260,20 @@ static void case_80_unknown_modes(void **state)
 	refuses(p, "tool:t/a", "\"target\":\"remote:\"", NO_REMOTE_NAME);
 }
 
+/* Told even where the misspelt member is why the request is refused. */
+static void unknown_members_are_told(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_shell(p, "t/a.yaml", "echo hi", "");
+	asks(p, "{\"item_id\":\"tool:t/a\",\"params\":{}}",
+	     "{\"status\":\"success\",\"metadata\":{\"=warnings\":[\"the request's member params is "
+	     "unknown and was ignored\"]}}");
+	asks(p, "{\"item\":\"tool:t/a\"}",
+	     "{\"status\":\"error\",\"error\":\"item_id is required.\",\"metadata\":{\"=warnings\":["
+	     "\"the request's member item is unknown and was ignored\"]}}");
+}
+
 static void case_81_dry_run(void **state)
 {
 	struct exec_place *p = *state;
@@ -454,6 +468,7 @@ int main(void)
 		exec_test(T48_nul_in_an_id),
 		exec_test(case_79_fork_of_a_tool),
 		exec_test(case_80_unknown_modes),
+		exec_test(unknown_members_are_told),
 		exec_test(case_81_dry_run),
 		exec_test(rest_of_the_matrix),
 		exec_test(T81_unsigned_directive),

@@ -136,7 +136,8 @@ typedef int (*rye_verdict_fn)(void *arg, const struct rye_verdict *verdict, size
 			      size_t total);
 
 struct rye_batch {
-	const char *pattern; /* "<kind>:<id or glob>"; NULL: every item */
+	/* "<kind>:<id or glob>"; verifying also without the kind; NULL: every item */
+	const char *pattern;
 	enum rye_space space; /* signing: RYE_PROJECT or RYE_USER; verifying: all are looked at */
 	rye_verdict_fn fn;
 	void *arg;
