@@ -85,12 +85,81 @@ void dot_summary(const struct rye_counts *counts, struct text *text)
 		text_add(text, "; see ls -l");
 }
 
-const char *dot_remedy(const struct rye_counts *counts)
+/* Deeper trees are cut off by the engine; this only bounds our stack. */
+#define DEPTH_MAX 40
+
+/* The keys that the untrusted items' own remedies name. */
+struct signers {
+	struct front *front;
+	enum rye_kind kind;
+	const char *dir;
+	unsigned depth;
+	struct signer {
+		char key[17];
+		bool several; /* or one that no "trust" mends */
+	} * found;
+};
+
+static void find_signers(const struct signers *signers);
+
+static void note_signer(struct signer *found, const char *reason)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+	static const char command[] = "mend with: ryefs trust ";
+	const char *key = reason ? strstr(reason, command) : NULL;
+
+	key = key ? key + strlen(command) : "";
+	if (strlen(key) != sizeof(found->key) - 1 || (*found->key && strcmp(found->key, key)))
+		found->several = true;
+	else
+		snprintf(found->key, sizeof(found->key), "%s", key);
+}
+
+static int on_signed(void *arg, const struct rye_entry *entry)
+{
+	const struct signers *signers = arg;
+	struct signers below = *signers;
+	char path[2048];
+
+	if (entry->is_dir && signers->depth < DEPTH_MAX) {
+		snprintf(path, sizeof(path), "%s%s%s", signers->dir, *signers->dir ? "/" : "",
+			 entry->name);
+		below.dir = path;
+		below.depth++;
+		find_signers(&below);
+	} else if (entry->has_verdict && entry->verdict == RYE_UNTRUSTED) {
+		note_signer(signers->found, entry->reason);
+	}
+	return signers->found->several;
+}
+
+static void find_signers(const struct signers *signers)
+{
+	struct signers here = *signers;
+	struct rye_walk walk = { signers->kind, signers->dir, true, on_signed, &here };
+	struct rye_err err;
+
+	if (!here.found->several)
+		rye_list(here.front->rye, &walk, &err);
+}
+
+bool dot_remedy(struct front *front, const struct rye_counts *counts, const char *lead,
+		struct text *text)
+{
+	struct signer signer = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (refused_for(counts, i) * 2 > counts->refused)
-			return reasons[i].remedy;
-	return NULL;
+			break;
+	if (i == ARRAY_SIZE(reasons) || !reasons[i].remedy)
+		return false;
+	for (int kind = 0; reasons[i].code == RYE_UNTRUSTED && kind < RYE_KIND__MAX; kind++)
+		find_signers(&(struct signers){ front, kind, "", 0, &signer });
+	if (*signer.key && !signer.several)
+		text_addf(text, "%sryefs trust %s", lead, signer.key);
+	else
+		text_addf(text, "%s%s", lead, reasons[i].remedy);
+	return true;
 }
 
 /* ---- doctor ---- */
@@ -102,9 +171,6 @@ struct sick {
 	const char *dir;
 	unsigned depth;
 };
-
-/* Deeper trees are cut off by the engine; this only bounds our stack. */
-#define DEPTH_MAX 40
 
 static void examine(const struct sick *sick);
 
@@ -149,14 +215,12 @@ static struct rye_blob *doctor(struct front *front)
 	struct rye_counts counts;
 	struct text text = { 0 };
 	unsigned doubts = rye_doubts(front->rye);
-	const char *remedy;
 
 	rye_counts(front->rye, &counts);
 	dot_summary(&counts, &text);
 	text_add(&text, counts.scanned ? "\n" : " so far: the first scan is not done\n");
-	remedy = dot_remedy(&counts);
-	if (remedy)
-		text_addf(&text, "most would be mended by: %s\n", remedy);
+	if (dot_remedy(front, &counts, "most would be mended by: ", &text))
+		text_add(&text, "\n");
 	if (doubts & RYE_DOUBT_ONE_SPACE)
 		text_addf(&text, "the user space lies in the project: %s may add trusted keys\n",
 			  doubts & RYE_DOUBT_NO_VEIL ? "tools and others who write there" :

@@ -5,12 +5,17 @@
 
 #include <rye/rye.h>
 
+struct front;
 struct text;
 
 const char *const *dot_names(void); /* NULL-terminated */
 /* "1 204 items served, 3 refused (2 changed since signing, 1 unsigned); see ls -l" */
 void dot_summary(const struct rye_counts *counts, struct text *text);
-/* The command or option that mends most of what is refused; NULL: nothing is. */
-const char *dot_remedy(const struct rye_counts *counts);
+/*
+ * Adds lead and the command that mends most of what is refused, with the key to trust if it is
+ * but one; false: nothing does. May wait for items to be verified.
+ */
+bool dot_remedy(struct front *front, const struct rye_counts *counts, const char *lead,
+		struct text *text);
 
 #endif

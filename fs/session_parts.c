@@ -184,13 +184,11 @@ static void suggest_exclude(const struct front *front)
 
 void session_summary(struct front *front, const struct rye_counts *counts)
 {
-	const char *remedy = dot_remedy(counts);
 	struct text text = { 0 };
 	auto_blob struct rye_blob *line = NULL;
 
 	dot_summary(counts, &text);
-	if (remedy)
-		text_addf(&text, "; most mended by: %s", remedy);
+	dot_remedy(front, counts, "; most mended by: ", &text);
 	line = text_blob(&text);
 	if (line)
 		fprintf(stderr, "ryefs: %s\n", line->data);

@@ -150,6 +150,7 @@ rm "$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml"
 ok "without its key an item is refused" until_true sh -c "! cat '$M/tools/vec/b2.py'"
 errno "for the right reason" ENOKEY cat "$M/tools/vec/b2.py"
 like "verify says so" "$(cat "$M/tools/vec/b2/verify")" 'ryefs trust f0ff50dacf109dea'
+like "doctor names the key" "$(cat "$M/.ryefs/doctor")" "most would be mended by: ryefs trust f0ff50dacf109dea"
 is "a shell in the tree keeps its place" "$(/bin/pwd)" "$M/tools/vec"
 trust_key
 ok "with it, it is back" until_true cmp b2.py "$V/b2.py"

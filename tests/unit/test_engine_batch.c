@@ -97,6 +97,9 @@ static void sign_and_verify(void **state)
 	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_NOT_FOUND);
 	assert_string_equal(err.msg, "No tools found matching pattern: zz*");
 	batch.pattern = "nothing";
+	/* without a kind the id alone counts */
+	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_NOT_FOUND);
+	batch.pattern = "tools:*";
 	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_INVALID);
 	done(&b);
 }
