@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "exec/inner.h"
 #include "exec/prim.h"
+#include "item/space.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -71,6 +72,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= covers(json_string_value(element), "fs.write");
 		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
+		confine.keys |= !strcmp(json_string_value(element), "keys.manage");
 	}
 	return confine;
 }
@@ -115,6 +117,9 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->exec->env.opt);
 	plan->confine.net &= planner->limit.net;
 	plan->confine.write &= planner->limit.write;
+	/* A bundle is what its owner installed; everybody else's word is not enough for that. */
+	plan->confine.keys &= planner->limit.keys &&
+			      planner->chain->v[0].item->space->type == RYE_SYSTEM;
 	json_python_dumps(&planner->params_json, planner->params);
 	if (planner->params_json.failed)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");

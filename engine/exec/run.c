@@ -198,7 +198,9 @@ void run_verb(struct run *run)
 {
 	uint64_t parent = run->ask->parent_run;
 
-	run->limit = (struct confine){ true, true };
+	run->limit = (struct confine){ .net = true, .write = true };
+	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
+	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
 	if (run->exec->env.opt->no_run && run->ask->verb < RYE_FETCH) {
 		fail_with(run, RYE_DENIED, "running is switched off (norun)");
 		return;
@@ -207,6 +209,7 @@ void run_verb(struct run *run)
 		fail_with(run, RYE_DENIED, "Permission denied: the asking run is not known");
 		return;
 	}
+	run->limit.keys &= !parent;
 	if (run->ask->verb == RYE_FETCH)
 		prim_fetch(run);
 	else if (run->ask->verb == RYE_SIGN)

@@ -421,9 +421,9 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
 		r = make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
 	}
-	if (!r && boxes->veiled)
+	if (!r && boxes->veiled && !confine.keys)
 		r = make_veil(boxes, box, err);
-	if (!r && boxes->rights)
+	if (!r && boxes->rights && !confine.keys)
 		r = make_ruleset(boxes, box, err);
 	if (r) {
 		box_free(box);

@@ -20,6 +20,7 @@
 struct confine {
 	bool net, write; /* sockets other than AF_UNIX; writing in the project */
 	bool calls; /* its `requires` names items it may run: the mount's files may be opened */
+	bool keys; /* it manages keys for its caller: neither veil nor Landlock is in its way */
 };
 
 /* Descriptors of the veil's namespaces; -1: none. */

@@ -102,8 +102,8 @@ static void key_of(const struct warm *warm, const struct plan *plan, char ret[SH
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	size_t loader = warm_loader_at(plan);
 
-	buf_addf(&text, "%s%c%s%c%d%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
-		 plan->confine.write, plan->confine.calls);
+	buf_addf(&text, "%s%c%s%c%d%d%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
+		 plan->confine.write, plan->confine.calls, plan->confine.keys);
 	buf_addf(&text, "%" PRIx64, veil_stamp(warm->exec->env.items->spaces));
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, plan->argv[i], strlen(plan->argv[i]) + 1);
@@ -574,7 +574,7 @@ bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *re
 	bool got = false;
 
 	WITH_LOCK(&warm->lock) {
-		got = !warm->stopping &&
+		got = !warm->stopping && !confine.keys &&
 		      spares_take(&warm->spares, confine, warm->exec->env.opt->scan, ret);
 		if (!got)
 			ensure_thread(warm);
