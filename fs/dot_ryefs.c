@@ -96,7 +96,8 @@ struct signers {
 	unsigned depth;
 	struct signer {
 		char key[17];
-		bool several; /* or one that no "trust" mends */
+		bool several;
+		size_t named, unnamed; /* unnamed: "trust" is not what mends it */
 	} * found;
 };
 
@@ -108,10 +109,13 @@ static void note_signer(struct signer *found, const char *reason)
 	const char *key = reason ? strstr(reason, command) : NULL;
 
 	key = key ? key + strlen(command) : "";
-	if (strlen(key) != sizeof(found->key) - 1 || (*found->key && strcmp(found->key, key)))
-		found->several = true;
-	else
-		snprintf(found->key, sizeof(found->key), "%s", key);
+	if (strlen(key) != sizeof(found->key) - 1) {
+		found->unnamed++;
+		return;
+	}
+	found->named++;
+	found->several |= *found->key && strcmp(found->key, key) != 0;
+	snprintf(found->key, sizeof(found->key), "%s", key);
 }
 
 static int on_signed(void *arg, const struct rye_entry *entry)
@@ -155,7 +159,7 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 		return false;
 	for (int kind = 0; reasons[i].code == RYE_UNTRUSTED && kind < RYE_KIND__MAX; kind++)
 		find_signers(&(struct signers){ front, kind, "", 0, &signer });
-	if (*signer.key && !signer.several)
+	if (signer.named > signer.unnamed && !signer.several)
 		text_addf(text, "%sryefs trust %s", lead, signer.key);
 	else
 		text_addf(text, "%s%s", lead, reasons[i].remedy);
