@@ -6,6 +6,8 @@
 #ifndef RYE_EXEC_RAW_H
 #define RYE_EXEC_RAW_H
 
+#include <sys/syscall.h>
+
 /* The sanitizers' bookkeeping of the child's frames would stay behind in ours. */
 #define CHILD_SIDE __attribute__((no_sanitize_address, no_sanitize_thread, unused))
 

@@ -18,8 +18,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Descriptors above every number the child's own get, so that dup2 never hits a source. */
@@ -255,11 +255,13 @@ struct parked {
 
 static CHILD_SIDE int wait_child(void *arg)
 {
-	static const char null[] = "/dev/null";
+	static const char null[] = "/dev/null", name[] = "ryefs-ready";
 	struct parked *parked = arg;
 	char word = 0;
 	long r = prepare(&parked->tried);
 
+	/* In listings of processes, until exec. */
+	RAW(SYS_prctl, PR_SET_NAME, (long)name);
 	/* Now, not at exec: other runs wait for the end of what was copied into this one. */
 	RAW(SYS_close_range, GO_FD + 1, ~0u);
 	if (r >= 0 && RAW(SYS_read, GO_FD, (long)&word, 1) != 1)

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static void shell(struct exec_place *p, const char *script)
 {
@@ -553,9 +554,22 @@ static void T96_parameters_are_no_script(void **state)
 	assert_false(is_there(p, "x"));
 }
 
+/* Processes that wait for a program end with the engine, and leave nobody to wait for. */
+static void spares_end(void **state)
+{
+	struct exec_place *p = *state;
+	siginfo_t info;
+
+	exec_close(p->exec);
+	p->exec = NULL;
+	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		exec_both(spares_end), /* first: others leave children that live on */
 		exec_both(case_28_exit_code),
 		exec_both(case_29_silent_exit),
 		exec_both(case_30_signal),
