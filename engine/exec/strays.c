@@ -20,8 +20,9 @@
 /* A killed group is gone in a millisecond on an idle machine; a worker has no more to wait. */
 #define SETTLE_TRIES 50
 #define SETTLE_MS 2
-/* An exec is over in a millisecond; who has an empty environment for good costs three. */
-#define EXEC_TRIES 3
+/* An exec takes a millisecond, unless others take the processor; who has an empty environment
+ * for good costs all of them. */
+#define EXEC_TRIES 12
 #define EXEC_MS 1
 
 struct strays {
