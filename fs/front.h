@@ -18,11 +18,11 @@
 struct callers;
 struct journal;
 struct notify;
+struct parking;
 struct pass;
 struct searches;
 struct shelf;
 struct talks;
-struct waits;
 
 struct front {
 	const struct options *opt;
@@ -31,8 +31,8 @@ struct front {
 	struct talks *talks;
 	struct nodes *nodes;
 	struct notify *notify;
-	struct waits *waits; /* readers of state/threads/ID/wait */
-	struct searches *searches; /* who waits below search/ */
+	struct parking *parking; /* requests that wait */
+	struct searches *searches;
 	struct pass *pass;
 	struct shelf *shelf; /* unfinished directory listings */
 	struct journal *journal; /* .ryefs/log */

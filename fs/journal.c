@@ -11,6 +11,7 @@
 #include "front.h"
 #include "notify.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,11 +30,11 @@ int journal_open(bool echo, bool debug, struct journal **ret)
 	struct journal *journal = calloc(1, sizeof(*journal));
 
 	if (!journal)
-		return -1;
+		return -ENOMEM;
 	journal->text = malloc(2 * JOURNAL_MAX);
 	if (!journal->text) {
 		free(journal);
-		return -1;
+		return -ENOMEM;
 	}
 	journal->echo = echo;
 	journal->debug = debug;

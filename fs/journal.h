@@ -15,7 +15,7 @@ struct journal;
 #define JOURNAL_MAX (256u << 10)
 
 /* echo: lines go to stderr too (foreground). debug: the least important ones as well. */
-int journal_open(bool echo, bool debug, struct journal **ret);
+int journal_open(bool echo, bool debug, struct journal **ret); /* 0 or -errno */
 void journal_close(struct journal *journal);
 /* From now on the kernel is told when the file grows. */
 void journal_bind(struct journal *journal, struct front *front);

@@ -254,7 +254,7 @@ int shelf_open(struct shelf **ret)
 	struct shelf *shelf = calloc(1, sizeof(*shelf));
 
 	if (!shelf)
-		return -1;
+		return -ENOMEM;
 	pthread_mutex_init(&shelf->lock, NULL);
 	*ret = shelf;
 	return 0;

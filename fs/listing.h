@@ -42,7 +42,7 @@ bool listing_reply(const struct listing_ask *ask, const struct listing *listing)
  * piece of it. Any may be missing: they can always be made again. */
 struct shelf;
 
-int shelf_open(struct shelf **ret);
+int shelf_open(struct shelf **ret); /* 0 or -errno */
 void shelf_close(struct shelf *shelf);
 struct listing *shelf_take(struct shelf *shelf, const struct node *dir); /* NULL: none */
 void shelf_put(struct shelf *shelf, struct node *dir, struct listing *listing);

@@ -3,15 +3,17 @@
  * node.c - the node table.
  *
  * Owns the kernel's reference counts and the map from keys to current nodes. One lock for all:
- * two loop threads hold it for tens of nanoseconds. Nothing is called, allocated or freed under
- * it but the bucket array. A node's class and data are released outside, by whoever drops the
- * last reference.
+ * the loop threads hold it for tens of nanoseconds, longer only while the array of buckets grows
+ * or nodes_collect goes through all nodes: it allocates its array and calls the caller's match,
+ * which may take no lock, under it. A node's class and data are released outside, on the thread
+ * that drops the last reference.
  */
 #include "node.h"
 
 #include "auto.h"
 #include "front.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -98,11 +100,11 @@ int nodes_open(struct nodes **ret)
 	struct nodes *nodes = calloc(1, sizeof(*nodes));
 
 	if (!nodes)
-		return -1;
+		return -ENOMEM;
 	nodes->buckets = calloc(BUCKETS_FIRST, sizeof(*nodes->buckets));
 	if (!nodes->buckets) {
 		free(nodes);
-		return -1;
+		return -ENOMEM;
 	}
 	nodes->mask = BUCKETS_FIRST - 1;
 	pthread_mutex_init(&nodes->lock, NULL);

@@ -108,7 +108,7 @@ struct node_counts {
 	uint64_t alive, made, forgotten;
 };
 
-int nodes_open(struct nodes **ret);
+int nodes_open(struct nodes **ret); /* 0 or -errno */
 void nodes_close(struct nodes *nodes); /* after the session: frees what the kernel still held */
 void nodes_count(struct nodes *nodes, struct node_counts *ret);
 

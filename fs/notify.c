@@ -44,6 +44,7 @@ struct queue {
 	struct job *first, **last;
 	struct job *tasks[TASK_BUCKETS];
 	bool stop;
+	bool started; /* thread is there; of notify_open and notify_end */
 	pthread_t thread;
 	struct notify *notify;
 };
@@ -341,7 +342,7 @@ void notify_task(struct notify *notify, const struct notify_task *task)
 	post(notify, LANE_CONTENT, job);
 }
 
-static int start(struct queue *queue, struct notify *notify, void *(*fn)(void *))
+static void queue_init(struct queue *queue, struct notify *notify)
 {
 	pthread_condattr_t attr;
 
@@ -352,21 +353,36 @@ static int start(struct queue *queue, struct notify *notify, void *(*fn)(void *)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&queue->more, &attr);
 	pthread_condattr_destroy(&attr);
-	return pthread_create(&queue->thread, NULL, fn, queue);
+}
+
+static int queue_start(struct queue *queue, void *(*fn)(void *))
+{
+	int r = pthread_create(&queue->thread, NULL, fn, queue);
+
+	queue->started = !r;
+	return -r;
 }
 
 int notify_open(struct front *front, struct notify **ret)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
+	int r = 0;
 
 	if (!notify)
-		return -1;
+		return -ENOMEM;
 	notify->front = front;
-	/* a process that cannot make three threads cannot serve a mount either */
-	if (start(&notify->lanes[LANE_CONTENT], notify, lane_thread) ||
-	    start(&notify->lanes[LANE_TALK], notify, lane_thread) ||
-	    start(&notify->clock, notify, clock_thread))
-		abort();
+	queue_init(&notify->clock, notify);
+	for (int i = 0; i < LANE__MAX; i++)
+		queue_init(&notify->lanes[i], notify);
+	for (int i = 0; i < LANE__MAX && !r; i++)
+		r = queue_start(&notify->lanes[i], lane_thread);
+	if (!r)
+		r = queue_start(&notify->clock, clock_thread);
+	if (r) {
+		notify_end(notify);
+		notify_free(notify);
+		return r;
+	}
 	*ret = notify;
 	return 0;
 }
@@ -403,7 +419,8 @@ void notify_end(struct notify *notify)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		stop(all[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		pthread_join(all[i]->thread, NULL);
+		if (all[i]->started)
+			pthread_join(all[i]->thread, NULL);
 		drain(all[i], all[i] == &notify->clock);
 	}
 }

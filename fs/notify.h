@@ -18,7 +18,7 @@ typedef void (*notify_done_fn)(void *arg);
 /* The page to drop may be locked by a writer that waits for our answer (no-open 3). */
 #define NOTIFY_PATIENCE_MS 20
 
-int notify_open(struct front *front, struct notify **ret);
+int notify_open(struct front *front, struct notify **ret); /* 0 or -errno */
 /* Joins the threads; what is queued is dropped, `done` is called. Later calls do the same. */
 void notify_end(struct notify *notify);
 /* Nobody calls any more. NULL is fine. */

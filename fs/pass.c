@@ -51,7 +51,7 @@ int pass_open(struct front *front, struct pass **ret)
 	struct stat st;
 
 	if (!pass)
-		return -1;
+		return -ENOMEM;
 	pass->front = front;
 	pthread_mutex_init(&pass->lock, NULL);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {

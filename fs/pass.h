@@ -11,7 +11,7 @@
 
 #include "front.h"
 
-int pass_open(struct front *front, struct pass **ret);
+int pass_open(struct front *front, struct pass **ret); /* 0 or -errno */
 void pass_close(struct pass *pass);
 /* Something below a space's .ai changed, maybe through us. Only queues. space < 0: anything. */
 void pass_changed(struct front *front, int space, const char *path);

@@ -14,9 +14,9 @@ bool search_name(size_t rank, enum rye_kind kind, const char *id, char ret[256])
 struct searches;
 struct results;
 
-/* The worker of a mount, and who looks after interrupted requests. 0 or -errno. */
+/* The worker of a mount. 0 or -errno. */
 int searches_open(struct front *front, struct searches **ret);
-/* Before the session ends: gives up what runs, answers what waits, joins. NULL is fine. */
+/* After parking_close, before the session ends: gives up what runs, joins. NULL is fine. */
 void searches_stop(struct searches *searches);
 void searches_free(struct searches *searches); /* after the nodes are gone; NULL is fine */
 

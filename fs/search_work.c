@@ -1,45 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_work.c - who searches while requests wait.
+ * search_work.c - the worker that searches while requests wait.
  *
- * Owns the results of all queries that the kernel holds a directory of, the requests parked on
- * them and the one worker that makes them, one after the other: what the first search reads
- * the next one needs, too. A search that nobody waits for any longer is given up. One lock for
- * all of it, never held while searching or answering; results are constant once they are made.
+ * Owns the results of all queries that the kernel holds a directory of and the one worker that
+ * makes them, one after the other: what the first search reads the next one needs, too. A search
+ * that no request waits for any longer is given up. One lock for all of it, never held while
+ * searching or answering; requests are parked under it, so that results cannot come in between.
+ * Results are constant once they are made.
  */
 #include "search_dir.h"
 
 #include "auto.h"
-#include "lookout.h"
-#include "proc.h"
+#include "parking.h"
 #include "reply.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Nobody reads further down; ls stays on a few screens. */
+/* ls stays on a few screens; what comes later fits worse and worse. */
 #define HITS_MAX 100
 
 struct hit {
 	char *name, *target;
 };
 
-struct parked {
-	struct parked *next;
-	struct searches *searches;
+struct searcher {
+	struct parked parked;
 	struct search_ask ask; /* a reference to its dir; its name is in text */
-	pid_t tid;
-	_Atomic bool interrupted;
 	char text[];
 };
 
 struct results {
 	struct results *next; /* of the queue */
 	struct searches *searches;
-	struct parked *parked;
 	unsigned refs; /* the node's, and the worker's from queueing on */
 	bool queued, made;
-	_Atomic int stop; /* give up: nobody waits */
+	_Atomic int stop; /* give up: no request waits */
 	size_t n;
 	struct hit hits[HITS_MAX];
 	char query[];
@@ -50,7 +46,6 @@ struct searches {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	pthread_t worker;
-	struct lookout *lookout;
 	struct results *queue; /* the first is the one being made */
 	bool stopping;
 };
@@ -140,46 +135,49 @@ static int on_hit(void *arg, const struct rye_hit *hit)
 /* ---- requests ---- */
 
 /* sys 0: the results are there. */
-static void answer(struct parked *parked, int sys)
+static void answer_searcher(struct searcher *searcher, int sys)
 {
-	while (parked) {
-		struct parked *next = parked->next;
-		struct node *dir = parked->ask.dir;
+	fuse_req_t req = parked_leave(&searcher->parked);
 
-		fuse_req_interrupt_func(parked->ask.req, NULL, NULL);
-		if (sys)
-			reply_errno(parked->ask.req, sys);
-		else
-			search_answer(&parked->ask);
-		free(parked);
-		node_unref(dir);
-		parked = next;
-	}
+	if (sys)
+		reply_errno(req, sys);
+	else
+		search_answer(&searcher->ask);
+	parked_unref(&searcher->parked);
 }
 
-/* In a FUSE thread that holds the request's lock: only leave word. */
-static void on_interrupt(fuse_req_t req, void *arg)
+static void searcher_done(struct parked *parked)
 {
-	struct parked *parked = arg;
-
-	parked->interrupted = true;
-	lookout_poke(parked->searches->lookout);
+	node_unref(((struct searcher *)parked)->ask.dir);
 }
 
-static struct parked *parked_new(struct searches *searches, const struct search_ask *ask)
+/* The caller is being ended, or the mount goes. The request holds the results' node. */
+static void wake_searcher(struct parked *parked, enum parked_why why)
 {
+	struct results *results = parked->owner;
+
+	if (!parking_take(parked))
+		return;
+	WITH_LOCK(&results->searches->lock)
+		if (results->queued && !parking_waits(parked->parking, results))
+			results->stop = EINTR;
+	answer_searcher((struct searcher *)parked, EINTR);
+}
+
+static struct searcher *searcher_new(struct results *results, const struct search_ask *ask)
+{
+	static const struct parked_class class = { .wake = wake_searcher, .done = searcher_done };
 	size_t n = ask->name ? strlen(ask->name) + 1 : 0;
-	struct parked *parked = calloc(1, sizeof(*parked) + n);
+	struct searcher *searcher = parked_new(results->searches->front->parking, ask->req, &class,
+					       results, sizeof(*searcher) + n);
 
-	if (!parked)
+	if (!searcher)
 		return NULL;
-	parked->searches = searches;
-	parked->ask = *ask;
-	parked->ask.dir = node_ref(ask->dir);
-	parked->tid = fuse_req_ctx(ask->req)->pid;
+	searcher->ask = *ask;
+	searcher->ask.dir = node_ref(ask->dir);
 	if (n)
-		parked->ask.name = memcpy(parked->text, ask->name, n);
-	return parked;
+		searcher->ask.name = memcpy(searcher->text, ask->name, n);
+	return searcher;
 }
 
 /* Lock held. */
@@ -199,29 +197,23 @@ static void enqueue(struct searches *searches, struct results *results)
 enum fate { MADE, WAITS, REFUSED };
 
 /* Lock held. Unless it waits, the request is still the caller's to answer. */
-static enum fate park(struct results *results, struct parked *parked, bool *ret_late)
+static enum fate park_searcher(struct results *results, struct searcher *searcher)
 {
-	struct searches *searches = results->searches;
-
 	if (results->made)
 		return MADE;
-	if (searches->stopping)
+	if (!parking_wait(&searcher->parked, PARKED_NEVER))
 		return REFUSED;
-	/* interrupted before anybody could find it */
-	*ret_late = parked->interrupted;
-	parked->next = results->parked;
-	results->parked = parked;
 	if (!results->queued)
-		enqueue(searches, results);
+		enqueue(results->searches, results);
 	return WAITS;
 }
 
 void results_ask(struct results *results, const struct search_ask *ask)
 {
 	struct searches *searches = results->searches;
-	struct parked *parked;
+	struct searcher *searcher;
 	enum fate fate = WAITS;
-	bool made = false, late = false;
+	bool made = false;
 
 	WITH_LOCK(&searches->lock)
 		made = results->made;
@@ -229,19 +221,15 @@ void results_ask(struct results *results, const struct search_ask *ask)
 		search_answer(ask);
 		return;
 	}
-	parked = parked_new(searches, ask);
-	if (!parked) {
+	searcher = searcher_new(results, ask);
+	if (!searcher) {
 		reply_errno(ask->req, ENOMEM);
 		return;
 	}
-	/* Before it is parked: from then on anybody may answer it. */
-	fuse_req_interrupt_func(ask->req, on_interrupt, parked);
 	WITH_LOCK(&searches->lock)
-		fate = park(results, parked, &late);
+		fate = park_searcher(results, searcher);
 	if (fate != WAITS)
-		answer(parked, fate == MADE ? 0 : EINTR);
-	if (late)
-		lookout_poke(searches->lookout);
+		answer_searcher(searcher, fate == MADE ? 0 : EINTR);
 }
 
 /* ---- the worker ---- */
@@ -266,23 +254,23 @@ static int search(struct searches *searches, struct results *results)
 static bool finish(struct results *results, int sys, struct parked **ret)
 {
 	struct searches *searches = results->searches;
+	struct parking *parking = searches->front->parking;
 
-	if (sys && results->stop && results->parked && !searches->stopping) {
+	if (sys && results->stop && !searches->stopping && parking_waits(parking, results)) {
 		results->stop = 0;
 		return true;
 	}
 	results->stop = 0;
 	results->made = !sys;
 	results->queued = false;
-	*ret = results->parked;
-	results->parked = NULL;
+	*ret = parking_take_all(parking, results);
 	searches->queue = results->next;
 	return false;
 }
 
 static void make(struct searches *searches, struct results *results)
 {
-	struct parked *parked = NULL;
+	struct parked *parked = NULL, *next;
 	bool again = true;
 	int sys = 0;
 
@@ -292,7 +280,10 @@ static void make(struct searches *searches, struct results *results)
 		WITH_LOCK(&searches->lock)
 			again = finish(results, sys, &parked);
 	}
-	answer(parked, sys);
+	for (; parked; parked = next) {
+		next = parked->next;
+		answer_searcher((struct searcher *)parked, sys);
+	}
 }
 
 static void *work(void *arg)
@@ -310,41 +301,6 @@ static void *work(void *arg)
 	}
 }
 
-/* ---- interrupted requests ---- */
-
-/* Lock held. */
-static struct parked *take_killed(struct results *results, struct parked *killed, bool *ret_left)
-{
-	for (struct parked **at = &results->parked; *at;) {
-		struct parked *p = *at;
-
-		if (p->interrupted && proc_interrupted(p->tid)) {
-			*at = p->next;
-			p->next = killed;
-			killed = p;
-			continue;
-		}
-		*ret_left |= p->interrupted;
-		at = &p->next;
-	}
-	if (!results->parked)
-		results->stop = EINTR;
-	return killed;
-}
-
-static bool look(void *arg)
-{
-	struct searches *searches = arg;
-	struct parked *killed = NULL;
-	bool left = false;
-
-	WITH_LOCK(&searches->lock)
-		for (struct results *r = searches->queue; r; r = r->next)
-			killed = take_killed(r, killed, &left);
-	answer(killed, EINTR);
-	return left;
-}
-
 /* ---- opening and closing ---- */
 
 int searches_open(struct front *front, struct searches **ret)
@@ -357,12 +313,7 @@ int searches_open(struct front *front, struct searches **ret)
 	searches->front = front;
 	pthread_mutex_init(&searches->lock, NULL);
 	pthread_cond_init(&searches->more, NULL);
-	r = lookout_open(look, searches, &searches->lookout);
-	if (!r) {
-		r = -pthread_create(&searches->worker, NULL, work, searches);
-		if (r)
-			lookout_stop(searches->lookout);
-	}
+	r = -pthread_create(&searches->worker, NULL, work, searches);
 	if (r)
 		searches_free(searches);
 	else
@@ -372,8 +323,6 @@ int searches_open(struct front *front, struct searches **ret)
 
 void searches_stop(struct searches *searches)
 {
-	struct parked *parked = NULL;
-
 	if (!searches)
 		return;
 	WITH_LOCK(&searches->lock) {
@@ -383,12 +332,9 @@ void searches_stop(struct searches *searches)
 		pthread_cond_signal(&searches->more);
 	}
 	pthread_join(searches->worker, NULL);
-	lookout_stop(searches->lookout);
 	/* What the worker has not come to; its references are given back without it. */
 	for (struct results *r = searches->queue, *next; r; r = next) {
 		next = r->next;
-		parked = steal(&r->parked);
-		answer(parked, EINTR);
 		put(r);
 	}
 	searches->queue = NULL;
@@ -398,7 +344,6 @@ void searches_free(struct searches *searches)
 {
 	if (!searches)
 		return;
-	lookout_free(searches->lookout);
 	pthread_cond_destroy(&searches->more);
 	pthread_mutex_destroy(&searches->lock);
 	free(searches);

@@ -18,12 +18,13 @@
 #include "mountpoint.h"
 #include "notify.h"
 #include "ops.h"
+#include "parking.h"
 #include "pass.h"
 #include "search_dir.h"
 #include "talk.h"
 #include "text.h"
-#include "threads_dir.h"
 
+#include <errno.h>
 #include <string.h>
 
 int session_fail(struct rye_err *err, const char *what)
@@ -46,44 +47,80 @@ static void complain(void *arg, const char *line)
 	journal_log(front->journal, RYE_LOG_INFO, "refused", text);
 }
 
-static int open_talks(struct front *front)
+static int open_callers(struct front *front)
 {
-	struct callers_env callers = {
+	struct callers_env env = {
 		.rye = front->rye,
 		.owner = front->uid,
 		.trust_any = front->opt->trust_any,
 	};
-	struct talks_env talks = {
+
+	return callers_open(&env, &front->callers);
+}
+
+static void sweep(void *arg)
+{
+	callers_sweep(arg);
+}
+
+static int open_talks(struct front *front)
+{
+	struct talks_env env = {
 		.rye = front->rye,
+		.callers = front->callers,
+		.parking = front->parking,
 		.wait_s = front->opt->wait_s,
 		.invalidate = notify_talk,
 		.arg = front,
 		.complain = complain,
 	};
 
-	if (callers_open(&callers, &front->callers))
-		return -1;
-	talks.callers = front->callers;
-	return talks_open(&talks, &front->talks);
+	return talks_open(&env, &front->talks);
+}
+
+/* 0 or -errno, and the part that could not be made. */
+static int open_parts(struct front *front, const char **ret_part)
+{
+	int r;
+
+	if ((r = nodes_open(&front->nodes)))
+		*ret_part = "the table of nodes";
+	else if ((r = notify_open(front, &front->notify)))
+		*ret_part = "the notify threads";
+	else if ((r = shelf_open(&front->shelf)))
+		*ret_part = "the shelf of listings";
+	else if ((r = pass_open(front, &front->pass)))
+		*ret_part = "spaces/";
+	else if ((r = open_callers(front)))
+		*ret_part = "the table of callers";
+	else if ((r = parking_open(sweep, front->callers, &front->parking)))
+		*ret_part = "the parking thread";
+	else if ((r = searches_open(front, &front->searches)))
+		*ret_part = "the search thread";
+	else if ((r = open_talks(front)))
+		*ret_part = "conversations";
+	return r;
 }
 
 int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err)
 {
 	struct rye_options options = front->opt->engine;
+	const char *part = "";
+	int r;
 
-	if (journal_open(front->opt->foreground, front->opt->debug, &front->journal))
-		return session_fail(err, "out of memory");
+	r = journal_open(front->opt->foreground, front->opt->debug, &front->journal);
+	if (r)
+		return fail_sys(err, -r, "cannot make .ryefs/log");
 	options.log = journal_log;
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
-	if (nodes_open(&front->nodes) || notify_open(front, &front->notify) ||
-	    shelf_open(&front->shelf) || pass_open(front, &front->pass) || threads_start(front) ||
-	    searches_open(front, &front->searches) || open_talks(front))
-		return session_fail(err, "out of memory");
+	r = open_parts(front, &part);
+	if (r)
+		return fail_sys(err, -r, "cannot make %s", part);
 	front->root = fixed_root(front);
 	if (!front->root)
-		return session_fail(err, "out of memory");
+		return fail_sys(err, ENOMEM, "cannot make the root directory");
 	return 0;
 }
 
@@ -128,7 +165,7 @@ void session_stop_parked(struct front *front)
 	if (front->stopped)
 		return;
 	front->stopped = true;
-	threads_stop(front);
+	parking_close(front->parking);
 	searches_stop(front->searches);
 	if (front->talks)
 		talks_close(front->talks);
@@ -157,13 +194,13 @@ void session_parts_close(struct front *front)
 		rye_close(front->rye);
 	shelf_close(front->shelf);
 	nodes_close(front->nodes);
-	threads_free(front);
 	searches_free(front->searches);
 	notify_free(front->notify);
 	if (front->talks)
 		talks_free(front->talks);
 	if (front->callers)
 		callers_close(front->callers);
+	parking_free(front->parking);
 	pass_close(front->pass);
 	if (front->session)
 		fuse_session_destroy(front->session);

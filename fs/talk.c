@@ -46,7 +46,6 @@ static void talks_unref(struct talks *talks)
 {
 	if (--talks->refs > 0)
 		return;
-	pthread_cond_destroy(&talks->poke);
 	pthread_cond_destroy(&talks->quiet);
 	pthread_mutex_destroy(&talks->lock);
 	free(talks);
@@ -56,7 +55,6 @@ int talks_open(const struct talks_env *env, struct talks **ret)
 {
 	struct talks *talks = calloc(1, sizeof(*talks));
 	int64_t bound = kernel_bound_ns();
-	int r;
 
 	if (!talks)
 		return -ENOMEM;
@@ -68,68 +66,19 @@ int talks_open(const struct talks_env *env, struct talks **ret)
 		talks->bound_ns = bound;
 	pthread_mutex_init(&talks->lock, NULL);
 	pthread_cond_init(&talks->quiet, NULL);
-	r = talks_timer_start(talks);
-	if (r < 0) {
-		pthread_cond_destroy(&talks->quiet);
-		pthread_mutex_destroy(&talks->lock);
-		free(talks);
-		return r;
-	}
 	*ret = talks;
 	return 0;
 }
 
-/* The mount goes: whoever waits is answered, whatever runs is cancelled. */
-static void abandon(struct talk *talk)
-{
-	struct run *run = NULL;
-	struct outbox out;
-
-	outbox_init(&out);
-	WITH_LOCK(&talk->lock) {
-		if (talk->w.run)
-			run = run_ref(talk->w.run);
-		while (talk->readers) {
-			struct park *park = talk->readers;
-
-			talk->readers = park->next;
-			park->sys = ECANCELED;
-			outbox_answer(&out, park);
-		}
-	}
-	outbox_send(talk, &out);
-	if (!run)
-		return;
-	run_cancel(run, RYE_CANCELLED);
-	run_leave(run, ECANCELED, NULL);
-	run_unref(run);
-}
-
 void talks_close(struct talks *talks)
 {
-	size_t n;
-	struct talk **active;
-
 	if (!talks)
 		return;
-	talks_timer_stop(talks);
-	active = talks_active(talks, &n);
-	for (size_t i = 0; i < n; i++) {
-		abandon(active[i]);
-		talk_unref(active[i]);
-	}
-	free(active);
-	WITH_LOCK(&talks->lock)
+	WITH_LOCK(&talks->lock) {
+		talks->closed = true;
 		while (talks->callbacks > 0)
 			pthread_cond_wait(&talks->quiet, &talks->lock);
-	/* whose runs did not end yet: their callbacks hold what they need */
-	active = talks_active(talks, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (talk_deactivate(active[i]))
-			talk_unref(active[i]);
-		talk_unref(active[i]);
 	}
-	free(active);
 }
 
 void talks_free(struct talks *talks)
@@ -319,11 +268,13 @@ size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 	return n;
 }
 
-static void park_reader(struct talk *talk, struct park *park)
+static bool park_reader(struct talk *talk, struct park *park)
 {
+	if (!park_wait(park))
+		return false;
 	park->next = talk->readers;
 	talk->readers = park;
-	talk_wait(talk, park);
+	return true;
 }
 
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base)
@@ -334,17 +285,17 @@ void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struc
 
 	WITH_LOCK(&talk->lock) {
 		if (by_handle && talk_waits(talk))
-			park = park_new(talk->talks, req, PARK_GETATTR);
-		waits = park != NULL;
-		if (park) {
+			park = park_new(talk, req, PARK_GETATTR);
+		if (park)
 			park->st = st;
-			park_reader(talk, park);
-		} else {
+		waits = park && park_reader(talk, park);
+		if (!waits)
 			talk_fill_stat(talk, &st);
-		}
 	}
-	if (!waits)
-		reply_attr(req, &st, 0);
+	if (waits)
+		return;
+	park_drop(park);
+	reply_attr(req, &st, 0);
 }
 
 void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
@@ -361,18 +312,18 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 	data = malloc(MAX_OF(size, (size_t)1));
 	WITH_LOCK(&talk->lock) {
 		if (data && talk_waits(talk) && (size_t)off >= transcript_size(&talk->text))
-			park = park_new(talk->talks, req, PARK_READ);
-		waits = park != NULL;
+			park = park_new(talk, req, PARK_READ);
 		if (park) {
 			park->off = (size_t)off;
 			park->size = size;
-			park_reader(talk, park);
-		} else if (data) {
-			len = talk_fill_read(talk, (size_t)off, data, size);
 		}
+		waits = park && park_reader(talk, park);
+		if (data && !waits)
+			len = talk_fill_read(talk, (size_t)off, data, size);
 	}
 	if (waits)
 		return;
+	park_drop(park);
 	if (data)
 		reply_bytes(req, data, len);
 	else

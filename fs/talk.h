@@ -19,10 +19,9 @@ struct talks; /* the factory: engine, callers, options, invalidation, timers */
 struct talk;
 struct caller; /* caller.h */
 struct callers;
+struct parking;
 struct talk_inval;
 
-/* The kernel tells of the first signal only: look again this often. */
-#define TALK_RELOOK_MS 100
 /* A cancelled run that does not end at once no longer holds its writer. */
 #define TALK_CANCEL_MS 120
 
@@ -38,6 +37,7 @@ struct talk_target {
 struct talks_env {
 	struct rye *rye;
 	struct callers *callers;
+	struct parking *parking; /* closed before talks_close */
 	int wait_s; /* 0: until it ends */
 	/*
 	 * notify_inval_inode(ino, from, len) on the conversations' notify thread; the call
@@ -59,7 +59,7 @@ struct talk_inval {
 };
 
 int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno */
-/* Cancels what runs and answers what is parked; then every talk may be forgotten. */
+/* When nothing is parked any more; then every talk may be forgotten. */
 void talks_close(struct talks *talks);
 /* Frees it; the talks that still live keep what they need. */
 void talks_free(struct talks *talks);

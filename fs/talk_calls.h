@@ -19,15 +19,12 @@ void talk_fill_stat(struct talk *talk, struct stat *st);
 size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size);
 
 /* talk_park.c */
-int talks_timer_start(struct talks *talks);
-void talks_timer_stop(struct talks *talks);
-/* Every talk that has something parked or running, with a reference: free the array. */
-struct talk **talks_active(struct talks *talks, size_t *ret_n);
-struct park *park_new(struct talks *talks, fuse_req_t req, enum park_type type);
-void park_answer(struct park *park); /* no lock held; frees it */
-/* Lock held. From now on interrupts are noticed and the timer looks at this talk. */
-void talk_wait(struct talk *talk, struct park *park);
-bool talk_deactivate(struct talk *talk); /* true: the list's reference is the caller's now */
+struct park *park_new(struct talk *talk, fuse_req_t req, enum park_type type);
+/* No lock held. The request is answered, or left for the caller to answer; park is freed. */
+void park_answer(struct park *park);
+void park_drop(struct park *park); /* NULL is fine */
+/* Lock held. From now on its interrupts are noticed; false: the mount goes, it cannot wait. */
+bool park_wait(struct park *park);
 bool talk_waits(const struct talk *talk); /* must a reader wait? */
 void talk_settle(struct talk *talk, struct outbox *out); /* answers whoever can be answered */
 

@@ -1,137 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talk_park.c - requests that wait, and the one thread that looks after them.
+ * talk_park.c - requests of a conversation that wait, and which of them can be answered.
  *
- * The kernel tells once that a waiting caller has a signal, and not which (a background job's
- * SIGCHLD looks like ^C). So an interrupted request is looked at in /proc at once and every
- * 100 ms: only a signal that would end the caller cancels its run. The same thread ends waits
- * that have a bound, gives up on cancelled runs that do not end, and lets caller.c forget.
+ * The parking thread says when the caller of a waiting request is being ended, and when it has
+ * waited long enough. An ended writer's run is cancelled; its WRITE is answered when the run has
+ * ended, at the latest TALK_CANCEL_MS later.
  *
- * Lock: the talk's for its requests, talks->lock for the list of talks and the clock.
+ * Lock: the talk's.
  */
 #include "talk_calls.h"
 
 #include "auto.h"
-#include "proc.h"
 #include "reply.h"
 #include "util.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define NEVER INT64_MAX
-#define SWEEP_NS (30 * NS_PER_S)
-
 /* ---- one request ---- */
 
-struct park *park_new(struct talks *talks, fuse_req_t req, enum park_type type)
+static void park_wake(struct parked *parked, enum parked_why why);
+
+static void park_done(struct parked *parked)
 {
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	struct park *park = calloc(1, sizeof(*park));
+	struct park *park = (struct park *)parked;
+
+	free(park->data);
+	talk_unref(park->talk);
+}
+
+struct park *park_new(struct talk *talk, fuse_req_t req, enum park_type type)
+{
+	static const struct parked_class class = { .wake = park_wake, .done = park_done };
+	struct park *park = parked_new(talk->talks->env.parking, req, &class, talk, sizeof(*park));
 
 	if (!park)
 		return NULL;
-	park->talks = talks;
-	park->req = req;
-	park->tid = ctx->pid;
+	park->talk = talk_ref(talk);
 	park->type = type;
-	park->look_ns = NEVER;
-	park->due_ns = NEVER;
+	park->due_ns = PARKED_NEVER;
 	return park;
-}
-
-/* In a FUSE thread that holds the request's lock: only leave word. */
-static void on_interrupt(fuse_req_t req, void *data)
-{
-	struct park *park = data;
-	struct talks *talks = park->talks;
-
-	park->interrupted = true;
-	WITH_LOCK(&talks->lock) {
-		talks->poked = true;
-		pthread_cond_signal(&talks->poke);
-	}
 }
 
 void park_answer(struct park *park)
 {
-	if (park->hooked)
-		fuse_req_interrupt_func(park->req, NULL, NULL);
+	fuse_req_t req = parked_leave(&park->parked);
+
 	if (park->sys)
-		reply_errno(park->req, park->sys);
+		reply_errno(req, park->sys);
 	else if (park->type == PARK_GETATTR)
-		reply_attr(park->req, &park->st, 0);
+		reply_attr(req, &park->st, 0);
 	else if (park->type == PARK_READ)
-		reply_bytes(park->req, park->data, park->len);
+		reply_bytes(req, park->data, park->len);
 	else
-		reply_written(park->req, park->count);
-	free(park->data);
-	free(park);
+		reply_written(req, park->count);
+	parked_unref(&park->parked);
 }
 
-/* ---- the list of talks that wait, talks->lock ---- */
-
-static void activate(struct talk *talk, int64_t due_ns)
+void park_drop(struct park *park)
 {
-	struct talks *talks = talk->talks;
-
-	WITH_LOCK(&talks->lock) {
-		if (!talk->link_active) {
-			talk_ref(talk);
-			talk->next_active = talks->active;
-			talk->link_active = &talks->active;
-			if (talks->active)
-				talks->active->link_active = &talk->next_active;
-			talks->active = talk;
-		}
-		if (due_ns < talks->wake_ns) {
-			talks->poked = true;
-			pthread_cond_signal(&talks->poke);
-		}
-	}
+	if (!park)
+		return;
+	parked_leave(&park->parked);
+	parked_unref(&park->parked);
 }
 
-bool talk_deactivate(struct talk *talk)
+/* Lock held. */
+static bool park_until(struct park *park, int64_t due_ns)
 {
-	bool was = false;
-
-	WITH_LOCK(&talk->talks->lock)
-		if (talk->link_active) {
-			was = true;
-			*talk->link_active = talk->next_active;
-			if (talk->next_active)
-				talk->next_active->link_active = talk->link_active;
-			talk->link_active = NULL;
-		}
-	return was;
+	park->due_ns = due_ns;
+	return parking_wait(&park->parked, due_ns);
 }
 
-struct talk **talks_active(struct talks *talks, size_t *ret_n)
+bool park_wait(struct park *park)
 {
-	struct talk **found = NULL;
-	size_t n = 0;
+	int64_t bound_ns = park->talk->talks->bound_ns;
 
-	WITH_LOCK(&talks->lock) {
-		for (struct talk *talk = talks->active; talk; talk = talk->next_active)
-			n++;
-		found = n ? calloc(n, sizeof(struct talk *)) : NULL;
-		n = 0;
-		for (struct talk *talk = talks->active; talk && found; talk = talk->next_active)
-			found[n++] = talk_ref(talk);
-	}
-	*ret_n = n;
-	return found;
-}
-
-void talk_wait(struct talk *talk, struct park *park)
-{
-	if (!park->hooked) {
-		park->hooked = true;
-		fuse_req_interrupt_func(park->req, on_interrupt, park);
-	}
-	if (talk->talks->bound_ns)
-		park->due_ns = now_ns() + talk->talks->bound_ns;
-	activate(talk, park->interrupted ? 0 : park->due_ns);
+	return park_until(park, bound_ns ? now_ns() + bound_ns : PARKED_NEVER);
 }
 
 /* ---- readers ---- */
@@ -197,19 +142,17 @@ static void answer_write(struct talk *talk, struct outbox *out)
 
 	if (now < w->answer_ns)
 		return;
-	if (!w->late && !w->answer_ns && release_readers(talk, out, !talk->behind)) {
+	if (!w->late && !w->answer_ns && release_readers(talk, out, !talk->behind) &&
+	    park_until(w->park, due)) {
 		w->answer_ns = due;
-		activate(talk, due);
 		return;
 	}
 	outbox_answer(out, w->park);
 	talk_writing_done(talk);
 	for (struct park *park = talk->readers; park && !talk->behind; park = park->next) {
 		park->held = true;
-		park->due_ns = MIN_OF(park->due_ns, due);
+		park_until(park, MIN_OF(park->due_ns, due));
 	}
-	if (talk->readers)
-		activate(talk, due);
 }
 
 void talk_settle(struct talk *talk, struct outbox *out)
@@ -223,26 +166,11 @@ void talk_settle(struct talk *talk, struct outbox *out)
 		answer_write(talk, out);
 	else
 		release_readers(talk, out, false);
-	if (!talk->readers && !talk_waits(talk) && talk_deactivate(talk))
-		talk->refs--; /* never the last: whoever holds the lock has one */
 }
 
-/* ---- the timer ---- */
+/* ---- on the parking thread ---- */
 
 enum act { ACT_NONE, ACT_CANCEL, ACT_DETACH, ACT_LEAVE };
-
-/* Lock held. Is the caller of this request being ended? */
-static bool ended(struct park *park, int64_t now)
-{
-	if (!park->interrupted)
-		return false;
-	if (park->look_ns == NEVER)
-		park->look_ns = now;
-	if (now < park->look_ns)
-		return false;
-	park->look_ns = now + TALK_RELOOK_MS * NS_PER_MS;
-	return proc_interrupted(park->tid);
-}
 
 /* Lock held. What is to be done about the write, and the errno it gets. */
 static enum act look_at_write(struct talk *talk, int64_t now, int *sys)
@@ -254,25 +182,26 @@ static enum act look_at_write(struct talk *talk, int64_t now, int *sys)
 		return ACT_NONE;
 	if (w->give_up_ns)
 		return now >= w->give_up_ns ? ACT_LEAVE : ACT_NONE;
-	if (ended(w->park, now)) {
+	if (w->park->parked.ended) {
 		w->give_up_ns = now + TALK_CANCEL_MS * NS_PER_MS;
+		park_until(w->park, w->give_up_ns);
 		return talk->verb == RYE_FORK ? ACT_DETACH : ACT_CANCEL;
 	}
 	if (now < w->park->due_ns)
 		return ACT_NONE;
-	w->park->due_ns = NEVER;
+	w->park->due_ns = PARKED_NEVER;
 	*sys = EINPROGRESS;
 	return ACT_DETACH;
 }
 
-/* Lock held. Readers that are interrupted or have waited long enough. */
+/* Lock held. Readers that are being ended or have waited long enough. */
 static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
 {
 	struct park **link = &talk->readers;
 
 	while (*link) {
 		struct park *park = *link;
-		bool over = ended(park, now);
+		bool over = park->parked.ended;
 
 		if (!over && now < park->due_ns) {
 			link = &park->next;
@@ -288,36 +217,11 @@ static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
 	}
 }
 
-static int64_t park_next(const struct park *park, int64_t next)
-{
-	int64_t look = park->interrupted ? park->look_ns : NEVER;
-
-	return MIN_OF(next, MIN_OF(look, park->due_ns));
-}
-
-/* Lock held. */
-static int64_t next_look(const struct talk *talk)
-{
-	int64_t next = NEVER;
-
-	if (talk->w.park && talk->w.run) {
-		next = park_next(talk->w.park, next);
-		if (talk->w.give_up_ns)
-			next = talk->w.give_up_ns;
-	}
-	if (talk->w.park && talk->w.answer_ns)
-		next = talk->w.answer_ns;
-	for (const struct park *park = talk->readers; park; park = park->next)
-		next = park_next(park, next);
-	return next;
-}
-
-static int64_t look_at(struct talk *talk, int64_t now)
+static void look_at(struct talk *talk, int64_t now)
 {
 	struct run *run = NULL;
 	struct outbox out;
 	enum act act;
-	int64_t next;
 	int sys;
 
 	outbox_init(&out);
@@ -327,7 +231,6 @@ static int64_t look_at(struct talk *talk, int64_t now)
 			run = run_ref(talk->w.run);
 		look_at_readers(talk, now, &out);
 		talk_settle(talk, &out);
-		next = next_look(talk);
 	}
 	outbox_send(talk, &out);
 	if (act == ACT_CANCEL)
@@ -337,78 +240,43 @@ static int64_t look_at(struct talk *talk, int64_t now)
 	else if (act == ACT_LEAVE)
 		run_leave(run, sys, NULL);
 	run_unref(run);
-	return next;
 }
 
-static int64_t look_at_all(struct talks *talks)
+/* The mount goes: readers are answered, the run is cancelled and its write answered. */
+static void abandon(struct talk *talk)
 {
-	size_t n;
-	auto_free struct talk **active = talks_active(talks, &n);
-	int64_t now = now_ns(), next = NEVER;
+	struct run *run = NULL;
+	struct outbox out;
 
-	for (size_t i = 0; i < n; i++) {
-		next = MIN_OF(next, look_at(active[i], now));
-		talk_unref(active[i]);
-	}
-	if (now >= talks->sweep_ns) {
-		callers_sweep(talks->env.callers);
-		talks->sweep_ns = now + SWEEP_NS;
-	}
-	return next;
-}
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock) {
+		if (talk->w.run)
+			run = run_ref(talk->w.run);
+		while (talk->readers) {
+			struct park *park = talk->readers;
 
-/* Lock held: until `next`, or until somebody pokes. */
-static void sleep_until(struct talks *talks, int64_t next)
-{
-	int64_t end = MIN_OF(next, now_ns() + SWEEP_NS);
-	struct timespec until = { end / NS_PER_S, end % NS_PER_S };
-
-	talks->wake_ns = end;
-	while (!talks->poked && !talks->closed)
-		if (pthread_cond_timedwait(&talks->poke, &talks->lock, &until) == ETIMEDOUT)
-			break;
-	talks->poked = false;
-	talks->wake_ns = NEVER; /* awake: whoever comes now may have been overlooked */
-}
-
-static void *timer(void *arg)
-{
-	struct talks *talks = arg;
-	bool closed = false;
-
-	while (!closed) {
-		int64_t next = look_at_all(talks);
-
-		WITH_LOCK(&talks->lock) {
-			sleep_until(talks, next);
-			closed = talks->closed;
+			talk->readers = park->next;
+			park->sys = ECANCELED;
+			outbox_answer(&out, park);
 		}
+		/* one that only let its readers go first does not wait for that either */
+		talk->w.answer_ns = 0;
+		talk_settle(talk, &out);
 	}
-	return NULL;
+	outbox_send(talk, &out);
+	if (!run)
+		return;
+	run_cancel(run, RYE_CANCELLED);
+	run_leave(run, ECANCELED, NULL);
+	run_unref(run);
 }
 
-int talks_timer_start(struct talks *talks)
+static void park_wake(struct parked *parked, enum parked_why why)
 {
-	pthread_condattr_t attr;
-	int r;
+	struct talk *talk = ((struct park *)parked)->talk;
 
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&talks->poke, &attr);
-	pthread_condattr_destroy(&attr);
-	talks->sweep_ns = now_ns() + SWEEP_NS;
-	talks->wake_ns = NEVER;
-	r = pthread_create(&talks->timer, NULL, timer, talks);
-	if (r)
-		pthread_cond_destroy(&talks->poke);
-	return -r;
-}
-
-void talks_timer_stop(struct talks *talks)
-{
-	WITH_LOCK(&talks->lock) {
-		talks->closed = true;
-		pthread_cond_signal(&talks->poke);
-	}
-	pthread_join(talks->timer, NULL);
+	if (why == PARKED_CLOSED)
+		abandon(talk);
+	else
+		look_at(talk, now_ns());
 }

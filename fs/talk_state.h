@@ -2,7 +2,7 @@
 /*
  * talk_state.h: what a conversation and the factory of conversations hold; shared by talk*.c
  * alone. Fields without a remark belong to the talk's lock. Lock order: a talk's, then
- * talks->lock or callers->lock. What has to be done without a lock (answers, engine
+ * talks->lock, callers->lock or the parking's. What has to be done without a lock (answers, engine
  * calls, notifications) is collected in an outbox under it and sent afterwards.
  */
 #ifndef RYE_FS_TALK_STATE_H
@@ -10,6 +10,7 @@
 
 #include "caller.h"
 #include "feed.h"
+#include "parking.h"
 #include "talk.h"
 #include "transcript.h"
 
@@ -19,15 +20,11 @@
 enum park_type { PARK_GETATTR, PARK_READ, PARK_WRITE };
 
 struct park {
-	struct park *next;
-	struct talks *talks;
-	fuse_req_t req;
-	pid_t tid;
+	struct parked parked;
+	struct park *next; /* of the talk's readers, or of an outbox */
+	struct talk *talk; /* a reference */
 	enum park_type type;
-	_Atomic bool interrupted; /* the kernel said so; which signal is not known yet */
 	bool held; /* until due_ns, whatever ends before */
-	bool hooked; /* its interrupt function is set */
-	int64_t look_ns; /* when to look for the signal again */
 	int64_t due_ns; /* when waiting is over */
 	/* the answer */
 	int sys;
@@ -106,7 +103,6 @@ struct talk {
 	bool listed; /* among those with an unfinished message */
 	struct timespec mtime;
 	/* talks->lock: */
-	struct talk *next_active, **link_active; /* has something parked or running */
 	struct talk *next_open, **link_open; /* holds an unfinished message */
 	char names[];
 };
@@ -117,16 +113,12 @@ struct talks {
 	int64_t bound_ns; /* a request waits no longer; 0: until it ends */
 	_Atomic unsigned refs;
 	pthread_mutex_t lock;
-	pthread_cond_t poke;
 	pthread_cond_t quiet; /* callbacks fell to 0 */
-	pthread_t timer;
-	struct talk *active, *open;
+	struct talk *open;
 	_Atomic size_t n_open; /* without the lock: is there any? */
-	int64_t wake_ns; /* when the timer looks next */
-	int64_t sweep_ns;
 	size_t running;
 	unsigned callbacks; /* inside the engine's callback, using env */
-	bool poked, closed;
+	bool closed;
 };
 
 /* What to do once no lock is held, in this order. */

@@ -180,6 +180,10 @@ static void begin_run(struct talk *talk, struct outbox *out)
 		talk_fail_write(talk, EINTR, ECANCELED);
 		return;
 	}
+	if (!park_wait(w->park)) {
+		talk_fail_write(talk, ECANCELED, ECANCELED);
+		return;
+	}
 	w->run = run_new(talk, w->writer);
 	if (!w->run) {
 		talk_fail_write(talk, ENOMEM, ENOMEM);
@@ -187,7 +191,6 @@ static void begin_run(struct talk *talk, struct outbox *out)
 	}
 	w->run->first = !w->begun;
 	w->begun = true;
-	talk_wait(talk, w->park);
 	out->start = run_ref(w->run);
 }
 
@@ -368,7 +371,7 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 		reply_errno(req, sys);
 		return;
 	}
-	park = park_new(talk->talks, req, PARK_WRITE);
+	park = park_new(talk, req, PARK_WRITE);
 	outbox_init(&out);
 	if (!park)
 		sys = ENOMEM;
@@ -376,7 +379,7 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 		WITH_LOCK(&talk->lock)
 			sys = begin(talk, park, write, writer, &out);
 	if (sys) {
-		free(park);
+		park_drop(park);
 		caller_unref(writer);
 		reply_errno(req, sys);
 		return;

@@ -230,18 +230,3 @@ void threads_changed(struct front *front, const char *id)
 	forget_listing(front, "");
 	forget_listing(front, id);
 }
-
-int threads_start(struct front *front)
-{
-	return waits_open(&front->waits);
-}
-
-void threads_stop(struct front *front)
-{
-	waits_stop(front->waits);
-}
-
-void threads_free(struct front *front)
-{
-	waits_free(front->waits);
-}

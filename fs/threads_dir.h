@@ -13,11 +13,5 @@
 int threads_enter(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 /* RYE_CHANGE_THREAD: on an engine thread, holding nothing; may only queue (notify.h). */
 void threads_changed(struct front *front, const char *id);
-/* Before the first request; 0 or negative. */
-int threads_start(struct front *front);
-/* Before the session ends: answers what is parked. */
-void threads_stop(struct front *front);
-/* After the nodes and the engine are gone. */
-void threads_free(struct front *front);
 
 #endif

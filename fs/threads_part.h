@@ -19,10 +19,4 @@ int threads_enter_ctl(fuse_req_t req, const struct tree_key *key, const struct t
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
 
-/* The open `wait` nodes of a mount and the worker that looks after interrupted readers. */
-struct waits;
-int waits_open(struct waits **ret);
-void waits_stop(struct waits *waits); /* answers every parked reader; joins the worker */
-void waits_free(struct waits *waits); /* after the nodes and the engine are gone */
-
 #endif

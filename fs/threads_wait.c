@@ -2,18 +2,19 @@
 /*
  * threads_wait.c - `wait`: blocks a reader until its thread has ended, then says the status.
  *
- * Owns the parked requests. stat never blocks: until the end the size is a fake page; a
- * GETATTR through a descriptor and a READ are parked, both, because some readers ask the size
- * first and some read first (no-open 4). One lock for all `wait` nodes of a mount; never held
- * across a reply or a call into the engine. Interrupted readers are looked after by a lookout.
+ * stat never blocks: until the end the size is a fake page; a GETATTR through a descriptor and a
+ * READ are parked, both, because some programs ask for the size first and some read first. The
+ * engine is asked while at least one reader waits.
+ *
+ * Lock: one per node; a request is parked under it, so that the status cannot come in between.
+ * Never held across a reply or a call into the engine.
  */
 #include "threads_part.h"
 
 #include "auto.h"
 #include "caller.h"
 #include "enter.h"
-#include "lookout.h"
-#include "proc.h"
+#include "parking.h"
 #include "reply.h"
 
 #include <errno.h>
@@ -22,113 +23,87 @@
 
 #define FAKE_SIZE 4096
 
-struct parked {
-	struct parked *next;
-	struct waits *waits;
-	fuse_req_t req;
-	pid_t tid;
-	_Atomic bool interrupted;
+struct waiter {
+	struct parked parked;
 	bool read;
 	size_t size;
 	off_t off;
 };
 
 struct wait {
-	struct wait *next; /* of waits */
-	struct waits *waits;
 	struct front *front;
-	struct rye_call *call; /* while somebody waits */
+	_Atomic unsigned refs; /* the node's and the engine's */
+	pthread_mutex_t lock; /* of the next five */
+	struct rye_call *call; /* while a reader waits */
 	struct rye_blob *status; /* once decided */
-	struct parked *parked;
 	struct stat st;
-	unsigned refs; /* the node's and the engine's */
 	bool asked;
 	char id[];
 };
 
-struct waits {
-	pthread_mutex_t lock;
-	struct lookout *lookout;
-	struct wait *list;
-};
-
-/* Lock held; true: that was the last reference, free it outside. */
-static bool drop_ref(struct wait *wait)
+static void wait_unref(struct wait *wait)
 {
-	struct wait **at = &wait->waits->list;
-
-	if (--wait->refs)
-		return false;
-	while (*at && *at != wait)
-		at = &(*at)->next;
-	if (*at)
-		*at = wait->next;
-	return true;
-}
-
-static void free_wait(struct wait *wait)
-{
+	if (--wait->refs > 0)
+		return;
 	rye_blob_unref(wait->status);
+	pthread_mutex_destroy(&wait->lock);
 	free(wait);
 }
 
-static void put(struct wait *wait)
+/* Without a status: the reader is being ended, or the mount goes. */
+static void answer_reader(struct waiter *waiter, const struct rye_blob *status,
+			  const struct stat *st)
 {
-	bool last = false;
+	fuse_req_t req = parked_leave(&waiter->parked);
 
-	WITH_LOCK(&wait->waits->lock)
-		last = drop_ref(wait);
-	if (last)
-		free_wait(wait);
+	if (!status)
+		reply_errno(req, EINTR);
+	else if (waiter->read)
+		reply_blob(req, status, waiter->off, waiter->size);
+	else
+		reply_attr(req, st, 0);
+	parked_unref(&waiter->parked);
 }
 
-static void answer(struct parked *parked, const struct rye_blob *status, const struct stat *st)
+static void wake_reader(struct parked *parked, enum parked_why why)
 {
-	while (parked) {
-		struct parked *next = parked->next;
-
-		fuse_req_interrupt_func(parked->req, NULL, NULL);
-		if (!status)
-			reply_errno(parked->req, EINTR);
-		else if (parked->read)
-			reply_blob(parked->req, status, parked->off, parked->size);
-		else
-			reply_attr(parked->req, st, 0);
-		free(parked);
-		parked = next;
-	}
+	if (parking_take(parked))
+		answer_reader((struct waiter *)parked, NULL, NULL);
 }
+
+static const struct parked_class waiter_class = { .wake = wake_reader };
 
 /* On an engine thread, once per rye_thread_wait. */
 static void on_status(void *arg, const struct rye_outcome *outcome)
 {
 	struct wait *wait = arg;
-	struct parked *parked = NULL;
+	struct parked *parked = NULL, *next;
 	struct rye_blob *status = NULL;
 	struct rye_call *call = NULL;
 	struct stat st;
 
-	WITH_LOCK(&wait->waits->lock) {
+	WITH_LOCK(&wait->lock) {
 		if (outcome->code == RYE_OK && !wait->status) {
 			wait->status = rye_blob_ref(outcome->reply);
 			wait->st.st_size = (off_t)wait->status->len;
 		}
 		wait->asked = false;
-		parked = wait->parked;
-		wait->parked = NULL;
-		call = wait->call;
-		wait->call = NULL;
+		parked = parking_take_all(wait->front->parking, wait);
+		call = steal(&wait->call);
 		status = rye_blob_ref(wait->status);
 		st = wait->st;
 	}
-	answer(parked, status, &st);
+	for (; parked; parked = next) {
+		next = parked->next;
+		answer_reader((struct waiter *)parked, status, &st);
+	}
 	rye_blob_unref(status);
 	rye_call_unref(call);
-	put(wait);
+	wait_unref(wait);
 }
 
 /* May be told before rye_thread_wait returns: then the call is given back here. */
-static void ask(struct wait *wait)
+static void ask_engine(struct wait *wait)
 {
 	struct rye_listener who = { .fn = on_status, .arg = wait };
 	struct rye_outcome none = { .code = RYE_IO };
@@ -140,7 +115,7 @@ static void ask(struct wait *wait)
 		on_status(wait, &none);
 		return;
 	}
-	WITH_LOCK(&wait->waits->lock) {
+	WITH_LOCK(&wait->lock) {
 		keep = wait->asked;
 		if (keep)
 			wait->call = call;
@@ -149,77 +124,57 @@ static void ask(struct wait *wait)
 		rye_call_unref(call);
 }
 
-/* In a FUSE thread that holds the request's lock: only leave word. */
-static void on_interrupt(fuse_req_t req, void *arg)
-{
-	struct parked *parked = arg;
-
-	parked->interrupted = true;
-	lookout_poke(parked->waits->lookout);
-}
-
-static void park(fuse_req_t req, struct node *node, const struct parked *what)
+static void park_reader(fuse_req_t req, struct node *node, const struct waiter *what)
 {
 	struct wait *wait = node->data;
-	struct waits *waits = wait->waits;
-	struct parked *parked = malloc(sizeof(*parked));
+	struct waiter *waiter =
+		parked_new(wait->front->parking, req, &waiter_class, wait, sizeof(*waiter));
 	struct rye_blob *status = NULL;
-	bool first = false, late = false;
+	bool parks = false, first = false;
 
-	if (!parked) {
+	if (!waiter) {
 		reply_errno(req, ENOMEM);
 		return;
 	}
-	*parked = *what;
-	parked->waits = waits;
-	parked->req = req;
-	parked->tid = fuse_req_ctx(req)->pid;
-	parked->next = NULL;
-	/* Before queueing: from then on anybody may answer it. */
-	fuse_req_interrupt_func(req, on_interrupt, parked);
-	WITH_LOCK(&waits->lock) {
+	waiter->read = what->read;
+	waiter->size = what->size;
+	waiter->off = what->off;
+	WITH_LOCK(&wait->lock) {
 		status = rye_blob_ref(wait->status);
-		if (!status) {
-			/* interrupted before it could be found */
-			late = parked->interrupted;
-			parked->next = wait->parked;
-			wait->parked = parked;
-			first = !wait->asked;
+		parks = !status && parking_wait(&waiter->parked, PARKED_NEVER);
+		first = parks && !wait->asked;
+		if (first) {
 			wait->asked = true;
-			wait->refs += first;
+			wait->refs++;
 		}
 	}
-	if (status) {
-		answer(parked, status, &wait->st);
-		rye_blob_unref(status);
-		return;
-	}
-	if (late)
-		lookout_poke(waits->lookout);
+	if (!parks)
+		answer_reader(waiter, status, &wait->st);
+	rye_blob_unref(status);
 	if (first)
-		ask(wait);
+		ask_engine(wait);
 }
 
 static void wait_getattr(fuse_req_t req, struct node *node, bool by_handle)
 {
 	struct wait *wait = node->data;
-	struct parked what = { .read = false };
+	struct waiter what = { .read = false };
 	struct stat st;
 
 	if (by_handle) {
-		park(req, node, &what);
+		park_reader(req, node, &what);
 		return;
 	}
-	WITH_LOCK(&wait->waits->lock)
+	WITH_LOCK(&wait->lock)
 		st = wait->st;
 	reply_attr(req, &st, 0);
 }
 
 static void wait_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	struct parked what = { .read = true, .size = size, .off = off };
+	struct waiter what = { .read = true, .size = size, .off = off };
 
-	park(req, node, &what);
+	park_reader(req, node, &what);
 }
 
 /* The kernel holds no reference any more, so nothing is parked and nobody needs the answer. */
@@ -228,14 +183,12 @@ static void wait_drop(void *data)
 	struct wait *wait = data;
 	struct rye_call *call = NULL;
 
-	WITH_LOCK(&wait->waits->lock) {
-		call = wait->call;
-		wait->call = NULL;
-	}
+	WITH_LOCK(&wait->lock)
+		call = steal(&wait->call);
 	if (call)
 		rye_call_cancel(call, RYE_CANCELLED);
 	rye_call_unref(call);
-	put(wait);
+	wait_unref(wait);
 }
 
 static const struct node_class wait_class = {
@@ -266,13 +219,9 @@ int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct 
 		return ENOMEM;
 	clock_gettime(CLOCK_REALTIME_COARSE, &want.mtime);
 	wait->front = front;
-	wait->waits = front->waits;
 	wait->refs = 1;
+	pthread_mutex_init(&wait->lock, NULL);
 	memcpy(wait->id, name->id, n);
-	WITH_LOCK(&wait->waits->lock) {
-		wait->next = wait->waits->list;
-		wait->waits->list = wait;
-	}
 	node = node_make(front->nodes, &want);
 	if (!node)
 		return ENOMEM;
@@ -280,84 +229,4 @@ int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct 
 	node_entry(front, node, 0, ret);
 	ret->attr_timeout = 0;
 	return 0;
-}
-
-/* ---- interrupted readers ---- */
-
-/* Lock held. Takes the readers out that a deadly signal has hit; says whether any is left. */
-static struct parked *take_killed(struct waits *waits, bool *ret_left)
-{
-	struct parked *killed = NULL;
-
-	for (struct wait *wait = waits->list; wait; wait = wait->next)
-		for (struct parked **at = &wait->parked; *at;) {
-			struct parked *p = *at;
-
-			if (p->interrupted && proc_interrupted(p->tid)) {
-				*at = p->next;
-				p->next = killed;
-				killed = p;
-				continue;
-			}
-			*ret_left |= p->interrupted;
-			at = &p->next;
-		}
-	return killed;
-}
-
-static bool look(void *arg)
-{
-	struct waits *waits = arg;
-	struct parked *killed = NULL;
-	bool left = false;
-
-	WITH_LOCK(&waits->lock)
-		killed = take_killed(waits, &left);
-	answer(killed, NULL, NULL);
-	return left;
-}
-
-int waits_open(struct waits **ret)
-{
-	struct waits *waits = calloc(1, sizeof(*waits));
-	int r;
-
-	if (!waits)
-		return -ENOMEM;
-	pthread_mutex_init(&waits->lock, NULL);
-	r = lookout_open(look, waits, &waits->lookout);
-	if (r)
-		waits_free(waits);
-	else
-		*ret = waits;
-	return r;
-}
-
-void waits_stop(struct waits *waits)
-{
-	struct parked *parked = NULL;
-
-	if (!waits)
-		return;
-	lookout_stop(waits->lookout);
-	WITH_LOCK(&waits->lock) {
-		for (struct wait *wait = waits->list; wait; wait = wait->next)
-			while (wait->parked) {
-				struct parked *p = wait->parked;
-
-				wait->parked = p->next;
-				p->next = parked;
-				parked = p;
-			}
-	}
-	answer(parked, NULL, NULL);
-}
-
-void waits_free(struct waits *waits)
-{
-	if (!waits)
-		return;
-	lookout_free(waits->lookout);
-	pthread_mutex_destroy(&waits->lock);
-	free(waits);
 }

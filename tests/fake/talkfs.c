@@ -9,6 +9,7 @@
  */
 #include "caller.h"
 #include "ctl.h"
+#include "parking.h"
 #include "reply.h"
 #include "talk.h"
 
@@ -37,6 +38,7 @@ static struct {
 	struct fuse_session *session;
 	struct callers *callers;
 	struct talks *talks;
+	struct parking *parking;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct job *first, **last;
@@ -309,11 +311,13 @@ static void serve(const char *mountpoint)
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	fuse_loop_cfg_set_max_threads(config, 4);
 	fuse_session_loop_mt(fs.session, config);
+	parking_close(fs.parking);
 	talks_close(fs.talks);
 	fuse_session_unmount(fs.session);
 	while (fs.files)
 		drop(fs.files);
 	talks_free(fs.talks);
+	parking_free(fs.parking);
 	callers_close(fs.callers);
 	fuse_loop_cfg_destroy(config);
 	fuse_opt_free_args(&args);
@@ -328,7 +332,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || callers_open(&callers_env, &fs.callers) < 0)
 		return 2;
+	if (parking_open(NULL, NULL, &fs.parking) < 0)
+		return 2;
 	env.callers = fs.callers;
+	env.parking = fs.parking;
 	env.wait_s = argc > 2 ? atoi(argv[2]) : 0;
 	if (talks_open(&env, &fs.talks) < 0)
 		return 2;

@@ -7,12 +7,12 @@
 
 #include "caller.h"
 #include "ctl.h"
+#include "parking.h"
 #include "reply.h"
 #include "talk.h"
 #include "util.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -41,6 +41,7 @@ struct rye_call {
 
 static struct {
 	struct callers *callers;
+	struct parking *parking;
 	struct talks *talks;
 	struct talk *talk;
 	struct rye_call calls[64];
@@ -247,6 +248,8 @@ static void open_run(int wait_s)
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(callers_open(&callers, &world.callers), 0);
 	env.callers = world.callers;
+	assert_int_equal(parking_open(NULL, NULL, &world.parking), 0);
+	env.parking = world.parking;
 	assert_int_equal(talks_open(&env, &world.talks), 0);
 }
 
@@ -279,14 +282,21 @@ static void free_requests(void)
 	}
 }
 
+static void close_world(void)
+{
+	parking_close(world.parking);
+	talks_close(world.talks);
+	talks_free(world.talks);
+	parking_free(world.parking);
+	callers_close(world.callers);
+	free_requests();
+}
+
 static int teardown(void **state)
 {
 	if (world.talk)
 		talk_forget(world.talk);
-	talks_close(world.talks);
-	talks_free(world.talks);
-	callers_close(world.callers);
-	free_requests();
+	close_world();
 	return 0;
 }
 
@@ -680,12 +690,14 @@ static void mount_goes(void **state)
 	fuse_req_t req = put(0, "{\"a\":1}\n"), size = request();
 
 	talk_getattr(world.talk, size, true, &base);
+	parking_close(world.parking);
 	talks_close(world.talks);
 	assert_int_equal(world.calls[0].cancel, RYE_CANCELLED);
 	assert_int_equal(result(req), ECANCELED);
 	assert_int_equal(result(size), ECANCELED);
 	talk_forget(world.talk);
 	talks_free(world.talks);
+	parking_free(world.parking);
 	callers_close(world.callers);
 	/* the engine's last word comes when all of that is gone */
 	finish(0, RYE_CANCELLED, BAD);
