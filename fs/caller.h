@@ -8,6 +8,8 @@
 #ifndef RYE_FS_CALLER_H
 #define RYE_FS_CALLER_H
 
+#include "proc.h"
+
 #include <rye/rye.h>
 
 #include <sys/types.h>
@@ -20,11 +22,6 @@
 /* Last replies kept, and their bytes: the ones used longest ago go first. */
 #define CALLER_REPLIES 4096
 #define CALLER_BYTES (64u << 20)
-
-struct process {
-	pid_t pid;
-	uint64_t start; /* ticks since boot: tells a reused pid from the old one */
-};
 
 /* Immutable once made; refcounted. */
 struct caller {

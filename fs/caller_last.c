@@ -13,17 +13,16 @@
 #include "caller_table.h"
 
 #include "auto.h"
+#include "hash.h"
 #include "util.h"
 
 #include <string.h>
 
 static unsigned bucket_of(const char *key)
 {
-	unsigned hash = 2166136261u;
+	uint64_t hash = hash_text(HASH_BASIS, key);
 
-	for (; *key; key++)
-		hash = (hash ^ (unsigned char)*key) * 16777619u;
-	return hash % CALLER_BUCKETS;
+	return (hash ^ hash >> 32) % CALLER_BUCKETS;
 }
 
 static bool same_process(const struct process *a, const struct process *b)

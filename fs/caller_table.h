@@ -7,7 +7,6 @@
 #define RYE_FS_CALLER_TABLE_H
 
 #include "caller.h"
-#include "proc.h"
 
 #include <pthread.h>
 

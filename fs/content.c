@@ -12,6 +12,7 @@
 #include "auto.h"
 #include "caller.h"
 #include "enter.h"
+#include "hash.h"
 #include "reply.h"
 #include "talk.h"
 
@@ -126,15 +127,14 @@ const struct node_class content_link = {
 uint64_t content_hash(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
-	uint64_t h = 0xcbf29ce484222325ull ^ len, word;
+	uint64_t h = HASH_BASIS ^ len, word;
 
 	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
 		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
 		h ^= h >> 32;
 	}
-	for (; len; p++, len--)
-		h = (h ^ *p) * 0x100000001b3ull;
+	h = hash_bytes(h, p, len);
 	h ^= h >> 31;
 	return h ? h : 1;
 }

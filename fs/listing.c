@@ -9,6 +9,7 @@
 #include "listing.h"
 
 #include "auto.h"
+#include "hash.h"
 #include "reply.h"
 
 #include <errno.h>
@@ -72,10 +73,8 @@ static bool reserve(struct listing *l, size_t name)
 /* 62 bits: off_t is signed, and collisions move up. */
 static uint64_t offset_of(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = hash_text(HASH_BASIS, name);
 
-	for (const char *p = name; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
 	h ^= h >> 31;
 	h *= 0x94d049bb133111ebull;
 	h ^= h >> 29;

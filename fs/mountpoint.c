@@ -9,7 +9,7 @@
 
 #include "auto.h"
 #include "fail.h"
-#include "mounts.h"
+#include "mountinfo.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -78,22 +78,21 @@ static bool is_dead(const char *path)
 /* 0: nothing is in the way any more; else a failure. */
 static int clean(const char *path, struct rye_err *err)
 {
-	auto_free struct mount_line *mount = malloc(sizeof(*mount));
+	struct mountinfo mount;
+	auto_free char *line = mountinfo_find(path, &mount);
 	int sys;
 
-	if (!mount)
-		return fail(err, RYE_IO, "out of memory");
-	if (!mounts_find(path, mount))
+	if (!line)
 		return 0;
 	if (!is_dead(path)) {
-		if (strcmp(mount->type, "fuse.ryefs") != 0)
+		if (!mountinfo_is_ours(&mount))
 			return 0;
 		return fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
-			    path, mount->source, path);
+			    path, mount.source, path);
 	}
-	if (strcmp(mount->type, "fuse.ryefs") != 0)
+	if (!mountinfo_is_ours(&mount))
 		return fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
-			    mount->type);
+			    mount.type);
 	sys = mountpoint_detach(path);
 	if (sys)
 		return fail_sys(err, sys, "cannot take away the dead ryefs mount at %s", path);

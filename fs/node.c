@@ -12,6 +12,7 @@
 
 #include "auto.h"
 #include "front.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -45,11 +46,9 @@ void node_unref(struct node *node)
 
 static uint32_t hash_of(const struct tree_key *key)
 {
-	uint64_t h = 0xcbf29ce484222325ull ^ ((uint64_t)key->sort << 8) ^ key->kind;
+	uint64_t h = HASH_BASIS ^ ((uint64_t)key->sort << 8) ^ key->kind;
 
-	h = (h ^ (uintptr_t)key->ctl) * 0x100000001b3ull;
-	for (size_t i = 0; i < key->text_len; i++)
-		h = (h ^ (unsigned char)key->text[i]) * 0x100000001b3ull;
+	h = hash_bytes(hash_add(h, (uintptr_t)key->ctl), key->text, key->text_len);
 	h ^= h >> 32;
 	return (uint32_t)h;
 }

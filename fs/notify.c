@@ -9,6 +9,7 @@
 #include "notify.h"
 
 #include "auto.h"
+#include "hash.h"
 #include "talk.h"
 
 #include <errno.h>
@@ -119,8 +120,7 @@ static struct job **bucket_of(struct queue *lane, const struct job *job)
 {
 	uint64_t h = (uintptr_t)job->task ^ (uintptr_t)job->node ^ (unsigned)job->number;
 
-	for (const char *p = job->name; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
+	h = hash_text(h, job->name);
 	return &lane->tasks[(h ^ h >> 32) % TASK_BUCKETS];
 }
 

@@ -9,7 +9,7 @@
 #include "pass.h"
 
 #include "auto.h"
-#include "mounts.h"
+#include "mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,16 +56,18 @@ static int open_beneath(int dir, const char *name, uint64_t resolve)
 /* Another mount begins at this name: in, unless it is FUSE. */
 static int open_mounted(int dir, const char *name)
 {
-	auto_free struct mount_line *mount = malloc(sizeof(*mount));
+	auto_free char *line = NULL;
+	struct mountinfo mount;
 	char proc[PASS_PROC_MAX], path[PATH_MAX];
 	ssize_t n;
 
 	pass_proc(dir, proc);
 	n = readlink(proc, path, sizeof(path) - 1);
-	if (n < 0 || !mount || (size_t)n + strlen(name) + 2 > sizeof(path))
+	if (n < 0 || (size_t)n + strlen(name) + 2 > sizeof(path))
 		return -EXDEV;
 	snprintf(path + n, sizeof(path) - (size_t)n, "/%s", name);
-	if (!mounts_find(path, mount) || mounts_is_fuse(mount))
+	line = mountinfo_find(path, &mount);
+	if (!line || mountinfo_is_fuse(&mount))
 		return -EXDEV;
 	return open_beneath(dir, name, 0);
 }

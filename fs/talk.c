@@ -12,6 +12,7 @@
 #include "talk_calls.h"
 
 #include "auto.h"
+#include "proc.h"
 #include "reply.h"
 #include "util.h"
 
@@ -21,23 +22,17 @@
 
 /* ---- the factory ---- */
 
-static int64_t read_seconds(const char *path)
-{
-	auto_file FILE *file = fopen(path, "re");
-	long long value;
-
-	/* a kernel without it has no such timeout */
-	return file && fscanf(file, "%lld", &value) == 1 && value > 0 ? value : 0;
-}
-
 /* The kernel aborts the whole mount when one request lasts longer: half of it is safe. */
 static int64_t kernel_bound_ns(void)
 {
-	int64_t usual = read_seconds("/proc/sys/fs/fuse/default_request_timeout");
-	int64_t most = read_seconds("/proc/sys/fs/fuse/max_request_timeout");
-	int64_t bound = usual ? usual : most;
+	/* a kernel without them has no such timeout */
+	int64_t usual = proc_number("/proc/sys/fs/fuse/default_request_timeout");
+	int64_t most = proc_number("/proc/sys/fs/fuse/max_request_timeout");
+	int64_t bound = usual > 0 ? usual : most;
 
-	if (most && bound > most)
+	if (bound < 0)
+		return 0;
+	if (most > 0 && bound > most)
 		bound = most;
 	return bound * NS_PER_S / 2;
 }

@@ -10,6 +10,7 @@
 
 #include "content.h"
 #include "enter.h"
+#include "hash.h"
 #include "listing.h"
 #include "notify.h"
 #include "reply.h"
@@ -73,7 +74,7 @@ static int add_hash(void *arg, const char *name)
 {
 	uint64_t *hash = arg;
 
-	*hash = (*hash ^ content_hash(name, strlen(name) + 1)) * UINT64_C(0x100000001b3);
+	*hash = hash_add(*hash, content_hash(name, strlen(name) + 1));
 	return 0;
 }
 

@@ -9,14 +9,13 @@
 
 #include "auto.h"
 #include "ctl.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* st_ino of generated files: bit 62 set, so that they never meet an inode of a disk. */
 #define INO_OURS (1ull << 62)
-#define FNV_BASIS 0xcbf29ce484222325ull
-#define FNV_PRIME 0x100000001b3ull
 
 struct root_name {
 	const char *name;
@@ -286,24 +285,15 @@ bool tree_split_query(const struct tree_key *merged, struct tree_key *ret)
 	return set_query(ret, mark + 1) == 0;
 }
 
-static uint64_t mix(uint64_t h, const void *bytes, size_t len)
-{
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * FNV_PRIME;
-	return h;
-}
-
 uint64_t tree_ino(const struct tree_key *key)
 {
 	const unsigned char head[2] = { (unsigned char)key->sort, key->kind };
-	uint64_t h = mix(FNV_BASIS, head, sizeof(head));
+	uint64_t h = hash_bytes(HASH_BASIS, head, sizeof(head));
 
 	if (key->ctl)
-		h = mix(h, key->ctl->name, strlen(key->ctl->name));
-	h = mix(h, key->text, key->text_len);
-	/* FNV's low bits are weak on short texts: fold the high half in */
+		h = hash_text(h, key->ctl->name);
+	h = hash_bytes(h, key->text, key->text_len);
+	/* the low bits are weak on short texts: fold the high half in */
 	h ^= h >> 29;
 	h *= 0xbf58476d1ce4e5b9ull;
 	h ^= h >> 32;

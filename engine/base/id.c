@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "hash.h"
 
 struct row {
 	const char *name, *dir, *title;
@@ -124,9 +125,5 @@ int id_check(struct rye_span id, struct rye_err *err)
 
 uint64_t id_hash(enum rye_kind kind, const char *id)
 {
-	uint64_t hash = 0xcbf29ce484222325ull + kind; /* FNV-1a */
-
-	for (const char *p = id; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	return hash;
+	return hash_text(HASH_BASIS + kind, id);
 }

@@ -7,6 +7,7 @@
 #include "base/io.h"
 
 #include "base/auto.h"
+#include "mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 /* FUSE_SUPER_MAGIC of <linux/magic.h>. */
@@ -52,24 +52,27 @@ int io_open_beneath(int root, const char *path, uint64_t flags)
 			RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
 }
 
+struct dev_ask {
+	dev_t dev;
+	bool fuse;
+};
+
+static int note_dev(void *arg, const struct mountinfo *mount)
+{
+	struct dev_ask *ask = arg;
+
+	if (mount->dev == ask->dev)
+		ask->fuse = mountinfo_is_fuse(mount);
+	return 0;
+}
+
 /* Is the mount with this st_dev a FUSE mount? Unknown counts as yes: never walk into one. */
 static bool dev_is_fuse(dev_t dev)
 {
-	auto_file FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
-	size_t size = 0;
-	unsigned dev_major, dev_minor;
-	bool fuse = true;
+	struct dev_ask ask = { dev, true };
 
-	while (file && getline(&line, &size, file) > 0) {
-		char *type = strstr(line, " - ");
-
-		if (!type || sscanf(line, "%*d %*d %u:%u", &dev_major, &dev_minor) != 2)
-			continue;
-		if (makedev(dev_major, dev_minor) == dev)
-			fuse = !strncmp(type + 3, "fuse", 4);
-	}
-	return fuse;
+	mountinfo_each(note_dev, &ask);
+	return ask.fuse;
 }
 
 bool io_is_fuse(const char *path)

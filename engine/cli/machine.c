@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "cli/mounts.h"
+#include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,13 +117,12 @@ static void check_kernel(struct findings *findings)
 
 static void check_watches(struct findings *findings)
 {
-	auto_file FILE *file = fopen("/proc/sys/fs/inotify/max_user_watches", "re");
-	int most = 0;
+	long long most = proc_number("/proc/sys/fs/inotify/max_user_watches");
 
-	if (file && fscanf(file, "%d", &most) == 1 && most < WATCHES_FEW)
+	if (most > 0 && most < WATCHES_FEW)
 		finding_add(findings,
 			    FINDING(REMARK, "inotify", "sysctl fs.inotify.max_user_watches=65536"),
-			    "only %d watches: beyond that many directories every lookup looks at "
+			    "only %lld watches: beyond that many directories every lookup looks at "
 			    "the disk",
 			    most);
 }

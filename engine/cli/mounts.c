@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads /proc/self/mountinfo and has mounts undone. Never looks into a mount itself: one whose
+ * Which mounts are ours, and having them undone. Never looks into a mount itself: one whose
  * daemon hangs would hang us with it.
  */
 #include "cli/mounts.h"
 
-#include "base/auto.h"
+#include "mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,53 +15,24 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#define LINE_MAX_ (2 * PATH_MAX)
+struct each {
+	int (*fn)(void *arg, const char *path);
+	void *arg;
+};
 
-/* Blanks, tabs, line ends and backslashes stand as three octal digits. */
-static void unescape(char *text)
+static int tell_ours(void *arg, const struct mountinfo *mount)
 {
-	char *out = text;
+	const struct each *each = arg;
 
-	for (const char *in = text; *in; out++) {
-		if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] && in[3]) {
-			*out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
-			in += 4;
-		} else {
-			*out = *in++;
-		}
-	}
-	*out = 0;
-}
-
-/* The mountpoint of a line when the mount is ours; NULL otherwise. Cuts the line up. */
-static char *mountpoint(char *line)
-{
-	char *type = strstr(line, " - fuse.ryefs ");
-	char *save = NULL, *field = NULL;
-
-	if (!type)
-		return NULL;
-	*type = 0;
-	for (int i = 0; i < 5; i++)
-		field = strtok_r(i ? NULL : line, " ", &save);
-	if (field)
-		unescape(field);
-	return field;
+	return mountinfo_is_ours(mount) ? each->fn(each->arg, mount->point) : 0;
 }
 
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg)
 {
-	auto_file FILE *file = fopen("/proc/self/mountinfo", "re");
-	char line[LINE_MAX_];
-	int stop = 0;
+	struct each each = { fn, arg };
+	int r = mountinfo_each(tell_ours, &each);
 
-	while (file && !stop && fgets(line, sizeof(line), file)) {
-		char *path = mountpoint(line);
-
-		if (path)
-			stop = fn(arg, path);
-	}
-	return stop;
+	return r < 0 ? 0 : r;
 }
 
 static int same(void *arg, const char *path)

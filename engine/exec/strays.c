@@ -7,8 +7,8 @@
 #include "exec/strays.h"
 
 #include "base/auto.h"
+#include "proc.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,13 +35,11 @@ struct strays {
 struct strays *strays_open(void)
 {
 	struct strays *strays = calloc(1, sizeof(*strays));
-	char path[64];
 
 	if (!strays)
 		return NULL;
 	pthread_mutex_init(&strays->lock, NULL);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	strays->children = open(path, O_RDONLY | O_CLOEXEC);
+	strays->children = proc_children_open();
 	return strays;
 }
 
@@ -91,45 +89,15 @@ void strays_mark(uint64_t run, char ret[48])
 	snprintf(ret, 48, "RYE_RUN=%d.%llu", (int)getpid(), (unsigned long long)run);
 }
 
-static size_t slurp(const char *path, char *ret, size_t size)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	while (fd >= 0 && len + 1 < size && (n = read(fd, ret + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	ret[len] = 0;
-	return len;
-}
-
-/* State letter and session of /proc/PID/stat; the name before them may hold anything. */
-static bool look(pid_t pid, char *ret_state, pid_t *ret_session)
-{
-	char path[32], text[512];
-	const char *end;
-	int session;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	slurp(path, text, sizeof(text));
-	end = strrchr(text, ')');
-	if (!end || sscanf(end + 1, " %c %*d %*d %d", ret_state, &session) != 2)
-		return false;
-	*ret_session = session;
-	return true;
-}
-
 /* A process in the middle of an exec has no environment: it is asked again. */
 static bool is_marked(pid_t pid, const char *mark)
 {
-	char path[32], text[16384];
-	size_t len, n = strlen(mark);
+	char text[16384];
+	size_t len = proc_environ(pid, text, sizeof(text)), n = strlen(mark);
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	len = slurp(path, text, sizeof(text));
 	for (int i = 0; i < EXEC_TRIES && !len; i++) {
 		poll(NULL, 0, EXEC_MS);
-		len = slurp(path, text, sizeof(text));
+		len = proc_environ(pid, text, sizeof(text));
 	}
 	for (size_t i = 0; i < len; i += strlen(text + i) + 1)
 		if (!strncmp(text + i, mark, n) && !text[i + n])
@@ -145,19 +113,18 @@ struct wanted {
 /* One listed child: is it a living orphan of the wanted run? */
 static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t pid)
 {
-	pid_t session;
-	char state;
+	struct proc_stat stat;
 
-	if (!look(pid, &state, &session) || session == getsid(0))
+	if (proc_stat(pid, &stat) || stat.session == getsid(0))
 		return false;
-	if (state == 'Z') {
+	if (stat.state == 'Z') {
 		/* Leaders of sessions are waited for by who started them, unless they were seen
 		 * as orphans; nobody here starts anything else in a foreign session. */
-		if (forget(strays, pid) || session != pid)
+		if (forget(strays, pid) || stat.session != pid)
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
 	}
-	if (session != wanted->session && !is_marked(pid, wanted->mark))
+	if (stat.session != wanted->session && !is_marked(pid, wanted->mark))
 		return false;
 	remember(strays, pid);
 	return true;
@@ -166,24 +133,14 @@ static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t 
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 {
 	struct wanted wanted = { .session = session };
-	char list[8192];
-	size_t count = 0, len = 0;
-	ssize_t n;
+	pid_t children[PROC_CHILDREN];
+	size_t count = 0, n = proc_children(strays->children, children);
 
-	/* The kernel gives a page at a time. */
-	while ((n = pread(strays->children, list + len, sizeof(list) - 1 - len, (off_t)len)) > 0)
-		len += (size_t)n;
-	if (!len)
+	if (!n)
 		return 0;
-	list[len] = 0;
 	strays_mark(run, wanted.mark);
-	for (char *p = list; *p; p += *p == ' ') {
-		pid_t pid = (pid_t)strtol(p, &p, 10);
-
-		if (pid <= 0)
-			break;
-		count += is_orphan(strays, &wanted, pid);
-	}
+	for (size_t i = 0; i < n; i++)
+		count += is_orphan(strays, &wanted, children[i]);
 	return count;
 }
 

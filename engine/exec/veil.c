@@ -12,14 +12,14 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "hash.h"
 #include "item/space.h"
+#include "mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -29,7 +29,6 @@
 #define SLAVE (1ul << 19)
 #define SHARED (1ul << 20)
 #define STACK_SIZE (32 << 10)
-#define OURS "fuse.ryefs"
 
 /* ---- mounts of ours that would be held alive ---- */
 
@@ -50,65 +49,37 @@ static void ours_done(struct ours *ours)
 	*ours = (struct ours){ 0 };
 }
 
-/* \040 and the like. */
-static void unescape(char *path)
+static int add_ours(void *arg, const struct mountinfo *mount)
 {
-	char *to = path;
+	struct ours *ours = arg;
 
-	for (const char *from = path; *from; to++) {
-		unsigned code;
-
-		if (*from == '\\' && sscanf(from, "\\%3o", &code) == 1) {
-			*to = (char)code;
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = 0;
-}
-
-static void add_ours(struct ours *ours, const char *line)
-{
-	if (!strstr(line, " - " OURS " "))
-		return;
-	if (ours->n == VEIL_PATHS || sscanf(line, "%*d %d", &ours->v[ours->n].parent) != 1)
+	if (!mountinfo_is_ours(mount))
+		return 0;
+	if (ours->n == VEIL_PATHS)
 		ours->too_many = true;
 	else
-		ours->n++;
+		ours->v[ours->n++].parent = mount->parent;
+	return 0;
 }
 
-static void note_parent(struct ours *ours, const char *line)
+static int note_parent(void *arg, const struct mountinfo *mount)
 {
-	const char *end = strstr(line, " - "), *shared = strstr(line, " shared:");
-	char path[4096];
-	int id;
+	struct ours *ours = arg;
 
-	if (sscanf(line, "%d %*d %*s %*s %4095s", &id, path) != 2)
-		return;
-	unescape(path);
 	for (size_t i = 0; i < ours->n; i++) {
-		if (ours->v[i].parent != id)
+		if (ours->v[i].parent != mount->id)
 			continue;
 		free(ours->v[i].path);
-		ours->v[i].path = strdup(path);
-		ours->v[i].shared = shared && end && shared < end;
+		ours->v[i].path = strdup(mount->point);
+		ours->v[i].shared = mount->shared;
 	}
+	return 0;
 }
 
 static bool read_ours(struct ours *ret)
 {
-	void (*const passes[])(struct ours * ours, const char *line) = { add_ours, note_parent };
-	auto_file FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
-	size_t size = 0;
-
-	for (size_t i = 0; file && i < ARRAY_SIZE(passes); i++) {
-		rewind(file);
-		while (getline(&line, &size, file) > 0)
-			passes[i](ret, line);
-	}
-	return file && !ret->too_many;
+	return !mountinfo_each(add_ours, ret) && !mountinfo_each(note_parent, ret) &&
+	       !ret->too_many;
 }
 
 static bool all_shared(const struct ours *ours)
@@ -349,7 +320,7 @@ static uint64_t stamp(uint64_t hash, const char *path)
 	struct stat st = { .st_ino = 0 };
 	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
 
-	return (hash ^ seen) * 0x100000001b3ull;
+	return hash_add(hash, seen);
 }
 
 uint64_t veil_stamp(const struct spaces *spaces)

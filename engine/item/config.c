@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "hash.h"
 #include "item/mapping.h"
 #include "item/space.h"
 #include "item/trust.h"
@@ -96,8 +97,7 @@ static void note(struct config_entry *entry, const struct rye_item *item)
 	const struct timespec *mtime = &item->st.st_mtim;
 	int64_t ns = mtime->tv_sec * 1000000000ll + mtime->tv_nsec;
 
-	for (const char *p = item->verdict.sha256; *p; p++)
-		entry->digest = (entry->digest ^ (unsigned char)*p) * 0x100000001b3ull;
+	entry->digest = hash_text(entry->digest, item->verdict.sha256);
 	if (ns > entry->mtime_ns)
 		entry->mtime_ns = ns;
 }
@@ -154,7 +154,7 @@ int config_load(const struct item_env *env, const struct config_ask *ask, struct
 	auto_json json_t *merged = json_object();
 	int r;
 
-	*ret = (struct config_entry){ .digest = 0xcbf29ce484222325ull };
+	*ret = (struct config_entry){ .digest = HASH_BASIS };
 	if (!ask->n)
 		return rye_fail(err, RYE_NOT_FOUND, "Config not found: %.900s", ask->id);
 	if (is_key(ask->id) || ask->sources[ask->n - 1].space == ask->sources[0].space)

@@ -9,11 +9,11 @@
 
 #include "base/id.h"
 #include "base/str.h"
+#include "hash.h"
 
 static uint64_t mix(uint64_t hash, struct rye_span bytes)
 {
-	for (size_t i = 0; i < bytes.len; i++)
-		hash = (hash ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3ull;
+	hash = hash_bytes(hash, bytes.ptr, bytes.len);
 	hash ^= hash >> 29;
 	hash *= 0xbf58476d1ce4e5b9ull;
 	return hash ^ hash >> 32;
@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t hash, struct rye_span bytes)
 
 static uint64_t dir_hash(enum rye_kind kind, struct rye_span path)
 {
-	return mix(0xcbf29ce484222325ull + kind, path);
+	return mix(HASH_BASIS + kind, path);
 }
 
 static uint64_t node_hash(const struct dir *dir, struct rye_span stem)

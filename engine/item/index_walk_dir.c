@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ uint64_t walk_stamp(const struct stat *st)
 				   (uint64_t)st->st_mtim.tv_nsec,
 				   (uint64_t)st->st_ctim.tv_sec,
 				   (uint64_t)st->st_ctim.tv_nsec };
-	uint64_t hash = 0xcbf29ce484222325ull;
+	uint64_t hash = HASH_BASIS;
 	struct timespec now;
 	int64_t age;
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,32 +130,6 @@ int thread_lock(int dir)
 	return steal_fd(&fd);
 }
 
-uint64_t process_start(pid_t pid)
-{
-	char path[40], text[1024];
-	auto_close int fd = -1;
-	const char *behind;
-	ssize_t n;
-	unsigned long long start = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	/* The name in brackets may hold anything: count fields behind its last bracket. */
-	behind = strrchr(text, ')');
-	if (!behind || sscanf(behind + 1,
-			      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-			      "%*d %*d %*d %llu",
-			      &start) != 1)
-		return 0;
-	return start;
-}
-
 /* Where pids mean what we think: host, boot and pid namespace in one text. */
 static void identity(char ret[256])
 {
@@ -180,7 +155,7 @@ int runner_write(int dir, pid_t pid, struct rye_err *err)
 	identity(where);
 	clock_iso_us(now);
 	json_set(doc, "pid", json_integer(pid));
-	json_set(doc, "start", json_integer((json_int_t)process_start(pid)));
+	json_set(doc, "start", json_integer((json_int_t)proc_start(pid)));
 	json_sets(doc, "where", where);
 	json_sets(doc, "started_at", now);
 	json_put(&buf, doc, true);
@@ -211,7 +186,7 @@ int runner_pidfd(const struct runner *runner)
 	auto_close int fd = runner->here ? pidfd_open(runner->pid, 0) : -1;
 
 	/* The pidfd pins the process; if the start time still fits, it is the right one. */
-	if (fd < 0 || process_start(runner->pid) != runner->start)
+	if (fd < 0 || proc_start(runner->pid) != runner->start)
 		return -1;
 	return steal_fd(&fd);
 }

@@ -40,7 +40,6 @@ int runner_write(int dir, pid_t pid, struct rye_err *err);
 bool runner_read(int dir, struct runner *ret);
 /* A pidfd of the living runner; -1: gone, or not ours to signal. */
 int runner_pidfd(const struct runner *runner);
-uint64_t process_start(pid_t pid); /* 0: no such process */
 
 /* Ends every process whose environment says that it belongs to the thread. */
 void thread_kill_strays(const char *id);

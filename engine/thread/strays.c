@@ -8,8 +8,8 @@
 #include "thread/dir.h"
 
 #include "base/auto.h"
+#include "proc.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,20 +17,13 @@
 
 #define ENVIRON_MAX (256u << 10)
 
-static bool belongs(const char *pid, const char *mark)
+static bool belongs(pid_t pid, const char *mark)
 {
-	char path[64];
 	auto_free char *text = malloc(ENVIRON_MAX);
-	auto_close int fd = -1;
-	ssize_t n;
+	size_t n = text ? proc_environ(pid, text, ENVIRON_MAX) : 0;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !text)
-		return false;
-	n = read(fd, text, ENVIRON_MAX);
 	/* The terminating NUL is part of the mark: no prefix of another id matches. */
-	return n > 0 && memmem(text, (size_t)n, mark, strlen(mark) + 1);
+	return n && memmem(text, n, mark, strlen(mark) + 1);
 }
 
 void thread_kill_strays(const char *id)
@@ -43,23 +36,16 @@ void thread_kill_strays(const char *id)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		if (pid > 1 && pid != getpid() && belongs(entry->d_name, mark))
+		if (pid > 1 && pid != getpid() && belongs(pid, mark))
 			kill(pid, SIGKILL);
 	}
 }
 
 static bool is_zombie(pid_t pid)
 {
-	char path[32], text[512] = "";
-	auto_close int fd = -1;
-	const char *end;
+	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return false;
-	end = strrchr(text, ')'); /* the name before it may hold anything */
-	return end && !strncmp(end, ") Z", 3);
+	return !proc_stat(pid, &stat) && stat.state == 'Z';
 }
 
 static bool was_seen(const struct zombies *seen, pid_t pid)
@@ -72,19 +58,14 @@ static bool was_seen(const struct zombies *seen, pid_t pid)
 
 size_t zombies_sweep(struct zombies *seen)
 {
-	char path[64], list[8192] = "";
+	auto_close int fd = proc_children_open();
+	pid_t children[PROC_CHILDREN];
 	struct zombies now = { 0 };
-	auto_close int fd = -1;
+	size_t n = proc_children(fd, children);
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, list, sizeof(list) - 1) <= 0)
-		*list = 0;
-	for (char *p = list; *p; p += *p == ' ') {
-		pid_t pid = (pid_t)strtol(p, &p, 10);
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = children[i];
 
-		if (pid <= 0)
-			break;
 		if (!is_zombie(pid) || (was_seen(seen, pid) && waitpid(pid, NULL, WNOHANG) == pid))
 			continue;
 		if (now.n < ARRAY_SIZE(now.pid))

@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/limits.h"
+#include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,7 +171,7 @@ static void settle(struct threads *threads, struct db *db, const struct registry
 	}
 	if (lock < 0 && dir >= 0)
 		return; /* a runner lives, or is just starting */
-	if (dir < 0 && row->pid > 1 && process_start((pid_t)row->pid))
+	if (dir < 0 && row->pid > 1 && proc_start((pid_t)row->pid))
 		return; /* a row of another implementation whose process lives */
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """layers.py ROOT: every #include keeps to engine/LAYERS; the front and the verbs
 see of the engine only <rye/...> (the verbs base/ too); engine/common/, which both may use, sees
-the C library only."""
+itself and the C library only."""
 
 import os
 import re
@@ -51,10 +51,11 @@ def is_common(root, name):
     return os.path.exists(os.path.join(root, "engine/common", name))
 
 
-def check_common(path, text):
+def check_common(root, path, text):
     """Neither side's headers: what both use must not carry one over to the other."""
     for line, quoted, name in cscan.includes(text):
-        if quoted or name.startswith(("rye/", "fuse")) or FRONT_FOREIGN.match(name):
+        foreign = name.startswith(("rye/", "fuse")) or FRONT_FOREIGN.match(name)
+        if (quoted and not is_common(root, name)) or foreign:
             yield f"{path}:{line}: includes {name}: engine/common/ sees the C library only"
 
 
@@ -111,7 +112,7 @@ def main(root):
     for path in cscan.sources(root, ("engine", "fs")):
         text = cscan.read(root, path)
         if path.startswith("engine/common/"):
-            faults += check_common(path, text)
+            faults += check_common(root, path, text)
         elif path.startswith("engine/"):
             faults += check_engine(root, path, text, layers)
         else:

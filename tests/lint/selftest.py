@@ -117,6 +117,7 @@ BAD = [
     ("layers", "engine/cli/z.c", '#include "item/a.h"\n', "cli may include only: base"),
     ("layers", "engine/include/rye/z.h", '#include "base/b.h"\n', "includes only <...>"),
     ("layers", "engine/common/z.h", '#include "base/b.h"\n', "C library only"),
+    ("layers", "engine/common/z.c", '#include "rye/rye.h"\n', "C library only"),
     ("layers", "engine/common/z.h", "#include <rye/rye.h>\n", "C library only"),
     ("layers", "engine/common/z.h", "#include <jansson.h>\n", "C library only"),
     ("banned", "engine/common/z.h", "int f(void);\n#define Z goto out\n", "goto"),

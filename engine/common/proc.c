@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc.c - reads and takes apart /proc/PID/{stat,status,ns,root}.
+ * proc.c - reads and takes apart files of /proc/PID and /proc/sys.
  *
- * No state, no lock. Called by caller.c for every process that looks up a control file, so
+ * No state, no lock. The front calls it for every process that looks up a control file, so
  * it counts system calls: 3 µs for stat, 15 for a whole cage. Nothing here trusts a name:
  * a process chooses its comm, which may hold spaces and parentheses.
  */
 #include "proc.h"
 
-#include "auto.h"
-#include "util.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* `status` with a list of a few hundred groups in it. */
 #define STATUS_MAX 8192
+/* The list of a thousand children. */
+#define CHILDREN_MAX 8192
 
 static int read_file(int dir, const char *path, char *text, size_t size)
 {
@@ -54,11 +56,19 @@ int proc_stat(pid_t pid, struct proc_stat *ret)
 		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		   &ret->state, &ret->ppid, &ret->session, &start) != 4)
 		return -EIO;
-	len = MIN_OF((size_t)(close - open - 1), sizeof(ret->comm) - 1);
+	len = (size_t)(close - open - 1);
+	len = len < sizeof(ret->comm) ? len : sizeof(ret->comm) - 1;
 	memcpy(ret->comm, open + 1, len);
 	ret->comm[len] = '\0';
 	ret->start = start;
 	return 0;
+}
+
+uint64_t proc_start(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat(pid, &stat) ? 0 : stat.start;
 }
 
 /* The value of "\nname:\t" in a status file, or NULL. */
@@ -155,4 +165,60 @@ bool proc_interrupted(pid_t tid)
 		if (pending & UINT64_C(1) << (ending[i] - 1))
 			return true;
 	return false;
+}
+
+size_t proc_environ(pid_t pid, char *ret, size_t size)
+{
+	char path[40];
+	auto_close int fd = -1;
+	size_t len = 0;
+	ssize_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && len + 1 < size && (n = read(fd, ret + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	ret[len] = '\0';
+	return len;
+}
+
+int proc_children_open(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+size_t proc_children(int fd, pid_t ret[PROC_CHILDREN])
+{
+	char list[CHILDREN_MAX], *p = list;
+	size_t len = 0, count = 0;
+	ssize_t n;
+
+	/* the kernel gives a page at a time */
+	while ((n = pread(fd, list + len, sizeof(list) - 1 - len, (off_t)len)) > 0)
+		len += (size_t)n;
+	/* each is followed by a blank: a number that was cut off is none */
+	while (len && list[len - 1] != ' ')
+		len--;
+	list[len] = '\0';
+	while (*p && count < PROC_CHILDREN) {
+		ret[count] = (pid_t)strtol(p, &p, 10);
+		if (ret[count] <= 0)
+			break;
+		count++;
+		p += *p == ' ';
+	}
+	return count;
+}
+
+long long proc_number(const char *path)
+{
+	auto_file FILE *file = fopen(path, "re");
+	long long value;
+
+	return file && fscanf(file, "%lld", &value) == 1 ? value : 0;
 }

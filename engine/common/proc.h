@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * proc.h: what /proc tells of a process: its line of descent, what confines it, the signals
- * that wait for it. Each call is one or two short reads; nothing is kept.
+ * that wait for it, its environment. Nothing is kept. Every call reads files, so no lock that
+ * forbids I/O may be held.
  */
-#ifndef RYE_FS_PROC_H
-#define RYE_FS_PROC_H
+#ifndef RYE_COMMON_PROC_H
+#define RYE_COMMON_PROC_H
 
-#include "caller.h"
-
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct process {
+	pid_t pid;
+	uint64_t start; /* ticks since boot: tells a reused pid from the old one */
+};
 
 /* /proc/PID/stat */
 struct proc_stat {
@@ -22,6 +25,7 @@ struct proc_stat {
 };
 
 int proc_stat(pid_t pid, struct proc_stat *ret); /* 0 or -errno */
+uint64_t proc_start(pid_t pid); /* 0: no such process */
 
 /* What confines a thread, so that two can be compared. */
 struct proc_cage {
@@ -43,5 +47,16 @@ bool proc_alive(const struct process *process);
  * or KILL, and not blocked? A thread that is gone counts as killed.
  */
 bool proc_interrupted(pid_t tid);
+
+/* The environment it was started with, "A=1\0B=2\0" and a NUL behind it; its length. 0: none to
+ * be read, which a process in the middle of an exec has, too. */
+size_t proc_environ(pid_t pid, char *ret, size_t size);
+
+/* The children of this process's first thread, to which the kernel gives orphans. */
+#define PROC_CHILDREN 1024
+int proc_children_open(void); /* a descriptor, or -errno */
+size_t proc_children(int fd, pid_t ret[PROC_CHILDREN]);
+
+long long proc_number(const char *path); /* of a file in /proc/sys; 0: there is none */
 
 #endif
