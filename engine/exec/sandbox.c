@@ -40,9 +40,10 @@ struct ruleset_attr {
 };
 
 struct boxes {
-	pthread_mutex_t lock; /* free, nfree, made, base */
+	pthread_mutex_t lock; /* free, nfree, base */
 	struct box *free;
-	size_t nfree, made;
+	size_t nfree;
+	_Atomic size_t made;
 	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
 	ino_t base_ino;
 	char *project, *mount; /* mount: NULL without one */
@@ -306,37 +307,61 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	return r;
 }
 
-/* Called with the lock held. */
-static int make_base(struct boxes *boxes, struct rye_err *err)
+/* A new directory for all boxes, unless another thread has replaced the one that is gone. */
+static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_free char *spare = NULL;
+	char *base = NULL;
 	struct stat st;
 
-	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
-		return 0;
 	buf_addf(&path, "%s/ryefs-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	if (path.failed || !mkdtemp(path.data) || lstat(path.data, &st) < 0)
-		return rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
-	free(boxes->base);
-	boxes->base = buf_steal(&path);
-	boxes->base_ino = st.st_ino;
-	return 0;
+	if (path.failed || !mkdtemp(path.data) || lstat(path.data, &st) < 0) {
+		rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
+		return NULL;
+	}
+	spare = buf_steal(&path);
+	WITH_LOCK(&boxes->lock) {
+		if (!boxes->base || (gone && !strcmp(boxes->base, gone))) {
+			free(boxes->base);
+			boxes->base = steal(&spare);
+			boxes->base_ino = st.st_ino;
+		}
+		base = strdup(boxes->base);
+	}
+	if (spare)
+		rmdir(spare);
+	if (!base)
+		rye_fail_sys(err, ENOMEM, "sandbox");
+	return base;
+}
+
+/* The directory of all boxes, made with the first box and whenever it has gone; to be freed. */
+static char *find_base(struct boxes *boxes, struct rye_err *err)
+{
+	auto_free char *base = NULL;
+	ino_t ino = 0;
+
+	WITH_LOCK(&boxes->lock) {
+		base = boxes->base ? strdup(boxes->base) : NULL;
+		ino = boxes->base_ino;
+	}
+	if (base && is_ours(base, ino))
+		return steal(&base);
+	return replace_base(boxes, base, err);
 }
 
 /* A directory of our own beside others; *ret is the caller's. */
 static int make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_free char *base = find_base(boxes, err);
 	struct stat st;
 
-	WITH_LOCK(&boxes->lock) {
-		int r = make_base(boxes, err);
-
-		if (r)
-			return r;
-		buf_addf(&path, "%s/%zu", boxes->base, ++boxes->made);
-	}
+	if (!base)
+		return -RYE_IO;
+	buf_addf(&path, "%s/%zu", base, (size_t)++boxes->made);
 	if (path.failed || mkdir(path.data, 0700) < 0 || lstat(path.data, &st) < 0)
 		return rye_fail_sys(err, errno, "cannot make a temporary directory");
 	*ret = buf_steal(&path);

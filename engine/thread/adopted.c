@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that this process itself carries out: runs whose caller stopped waiting. Who wants
- * one ended, here or in another process, leaves a mark in its directory; the watching worker
+ * Threads that this process itself carries out: runs whose caller stopped waiting. A process
+ * that wants one ended, this one or another, leaves a mark in its directory; the watching worker
  * sees it by inotify and cancels the call. A signal to the runner would end the whole mount.
  *
  * Lock: threads->lock for the list; calls are cancelled and files looked at without it.
@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,15 +33,25 @@ struct adopted {
 static int notices(struct threads *threads)
 {
 	struct epoll_event event = { .events = EPOLLIN };
+	int none = -1, fd = threads->inotify;
 
-	if (threads->inotify >= 0)
-		return threads->inotify;
-	event.data.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (event.data.fd < 0)
+	if (fd >= 0)
+		return fd;
+	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (fd < 0)
 		return -1;
-	threads->inotify = event.data.fd;
-	epoll_ctl(threads->epoll, EPOLL_CTL_ADD, threads->inotify, &event);
-	return threads->inotify;
+	if (!atomic_compare_exchange_strong(&threads->inotify, &none, fd)) {
+		close(fd);
+		return none;
+	}
+	event.data.fd = fd;
+	epoll_ctl(threads->epoll, EPOLL_CTL_ADD, fd, &event);
+	return fd;
+}
+
+static bool is_to_end(int dir)
+{
+	return adopted_marked(dir, CANCEL_MARK) || adopted_marked(dir, KILLED_MARK);
 }
 
 int adopted_add(struct threads *threads, const char *id, struct rye_call *call, int dir)
@@ -58,13 +69,16 @@ int adopted_add(struct threads *threads, const char *id, struct rye_call *call, 
 	snprintf(adopted->id, sizeof(adopted->id), "%s", id);
 	call_ref(call);
 	adopted->call = call;
+	/* without notices it only cannot be ended before its time */
+	adopted->watch = inotify_add_watch(notices(threads), path, IN_CREATE | IN_MOVED_TO);
 	WITH_LOCK(&threads->lock) {
-		/* without notices it only cannot be ended before its time */
-		adopted->watch = inotify_add_watch(notices(threads), path, IN_CREATE | IN_MOVED_TO);
 		adopted->next = threads->adopted;
 		threads->adopted = adopted;
 	}
 	threads_worker_start(threads);
+	/* a mark that came before it was in the list */
+	if (is_to_end(dir))
+		rye_call_cancel(call, RYE_CANCELLED);
 	return 0;
 }
 
@@ -77,11 +91,11 @@ void adopted_drop(struct threads *threads, const char *id)
 			if (!strcmp((*at)->id, id)) {
 				found = *at;
 				*at = found->next;
-				inotify_rm_watch(threads->inotify, found->watch);
 				break;
 			}
 	if (!found)
 		return;
+	inotify_rm_watch(threads->inotify, found->watch);
 	rye_call_unref(found->call);
 	free(found);
 }
@@ -127,7 +141,7 @@ static void look_at(struct threads *threads, int watch)
 	auto_close int root = call ? thread_root(threads->env.opt->project, false, NULL) : -1;
 	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
 
-	if (dir >= 0 && (adopted_marked(dir, CANCEL_MARK) || adopted_marked(dir, KILLED_MARK)))
+	if (dir >= 0 && is_to_end(dir))
 		rye_call_cancel(call, RYE_CANCELLED);
 	rye_call_unref(call);
 }

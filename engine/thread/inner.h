@@ -51,7 +51,7 @@ struct threads {
 	uint64_t list_number;
 	pthread_t worker;
 	int epoll, wake; /* wake: eventfd, written to stop or to look again */
-	int inotify; /* of the adopted ones' directories; -1: none yet */
+	_Atomic int inotify; /* of the adopted ones' directories; -1: none yet */
 	uint64_t last_number;
 	bool started, stopping;
 };

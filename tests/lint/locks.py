@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""locks.py ROOT: no file is touched and nothing waits under a lock of docs/architecture.md: what
+stands under WITH_LOCK calls none of the functions below, nor a function of the same file that
+does. Locks that exist for long work (KEPT) are left out. Exceptions ("path:function reason"):
+scripts/lock-exceptions."""
+
+import re
+import sys
+
+import cscan
+
+CALL = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\(")
+# what reads, writes, names or waits for something outside of this process's memory
+SLOW = re.compile(
+    r"^(open|openat|fopen|opendir|fdopendir|readdir|getline|stat|lstat|fstatat|statx|access|faccessat|"
+    r"readlink|readlinkat|realpath|mkdir|mkdirat|mkdtemp|mkstemp|memfd_create|rename|renameat2?|unlink|"
+    r"unlinkat|rmdir|symlink|symlinkat|link|linkat|read|pread|write|pwrite|fsync|ftruncate|"
+    r"inotify_\w+|posix_spawnp?|v?fork|clone|waitid|waitpid|poll|p?select|usleep|nanosleep|sleep|"
+    r"io_(?!_)\w+|proc_(?!_)\w+|mountinfo_(?!_)\w+)$"
+)
+# held on purpose while files are read: they put long work in a row
+KEPT = re.compile(r"\b(build|update)$")
+LOCK = re.compile(r"\bWITH_LOCK\s*\(")
+
+
+def statement_end(code, start):
+    """Offset behind the statement or block at start."""
+    i = start
+    while i < len(code):
+        if code[i] in "([":
+            i = cscan.match(code, i)
+        elif code[i] == "{":
+            return cscan.match(code, i) + 1
+        elif code[i] == ";":
+            return i + 1
+        i += 1
+    return i
+
+
+def locked(body):
+    """(offset, text) of what runs under a lock that forbids it."""
+    for m in LOCK.finditer(body):
+        close = cscan.match(body, m.end() - 1)
+        if not KEPT.search(body[m.end() : close].strip()):
+            yield close + 1, body[close + 1 : statement_end(body, close + 1)]
+
+
+def slow_functions(functions):
+    """name → the slow function that it reaches within its file."""
+    slow = {}
+    grown = True
+    while grown:
+        grown = False
+        for f in functions:
+            if f.name in slow:
+                continue
+            for m in CALL.finditer(f.body):
+                if SLOW.match(m[1]) or m[1] in slow:
+                    slow[f.name] = slow.get(m[1], m[1])
+                    grown = True
+                    break
+    return slow
+
+
+def check(path, code, excused):
+    functions = [what[0] for kind, *what in cscan.declarations(code) if kind == "function"]
+    slow = slow_functions(functions)
+    for f in functions:
+        for offset, text in locked(f.body):
+            for m in CALL.finditer(text):
+                reached = m[1] if SLOW.match(m[1]) else slow.get(m[1])
+                if reached and not excused.excuse(path, f.name):
+                    line = f.last - f.body.count("\n") + f.body[: offset + m.start()].count("\n")
+                    yield f"{path}:{line}: {f.name} calls {m[1]} under a lock ({reached})"
+
+
+def main(root):
+    excused = cscan.Exceptions(root, "scripts/lock-exceptions")
+    faults = []
+    for path in cscan.sources(root, ("engine", "fs"), (".c",)):
+        faults += check(path, cscan.blank(cscan.read(root, path)), excused)
+    return cscan.finish(faults + excused.faults())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
