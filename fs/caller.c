@@ -10,7 +10,7 @@
  * what one of their sessions did is no business of another.
  *
  * Lock: callers->lock, for the tables; no file of /proc is read while it is held but by
- * caller_last.c, for the life of one process.
+ * caller_last.c, for the lives of the processes of a chain.
  */
 #include "caller.h"
 

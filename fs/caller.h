@@ -3,7 +3,8 @@
  * caller.h: who asks. pid → process, its ancestry, session and uid; may it use control files
  * (interface 6); which reply is its own (no-open 3).
  *
- * Lock: one per struct callers, for the tables; /proc is read without it.
+ * Lock: one per struct callers, for the tables; taken below a talk's. /proc is read without it,
+ * but for whether a process of a chain still lives.
  */
 #ifndef RYE_FS_CALLER_H
 #define RYE_FS_CALLER_H

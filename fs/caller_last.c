@@ -7,7 +7,8 @@
  * the newest if there are several. So two scripts side by side never read each other's, and
  * another uid never does. All of it is bounded: the replies used longest ago go first.
  *
- * Lock: callers->lock; one process's life is looked at under it (a kill, rarely one read).
+ * Lock: callers->lock; the lives of a chain's processes are looked at under it (a kill, and a
+ * read of 3 µs if it is there).
  * Blobs are released outside of it.
  */
 #include "caller_table.h"

@@ -5,8 +5,8 @@
  *
  * A node is one version: class, version, size and mode never change after node_make. When a
  * key's version changes, the next lookup makes a new node that takes the old one's place in
- * the table; the old one lives until FORGET. Lock order: the table's lock is taken last, and
- * nothing is called under it.
+ * the table; the old one lives until FORGET. The table's lock is taken while no other is held,
+ * and a node_match_fn, which is called under it, takes none.
  */
 #ifndef RYE_FS_NODE_H
 #define RYE_FS_NODE_H

@@ -82,20 +82,6 @@ void talks_free(struct talks *talks)
 		talks_unref(talks);
 }
 
-struct callers *talks_callers(struct talks *talks)
-{
-	return talks->env.callers;
-}
-
-size_t talks_running(struct talks *talks)
-{
-	size_t running;
-
-	WITH_LOCK(&talks->lock)
-		running = talks->running;
-	return running;
-}
-
 /* ---- one conversation ---- */
 
 static struct talk *make(const struct talk_target *target)

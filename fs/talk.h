@@ -2,9 +2,10 @@
 /*
  * talk.h: a control node's conversation. One node = one LOOKUP of `run`, `sign` … = one
  * caller; its content is the transcript (message, reply, message …), so a reader on the same
- * descriptor finds the reply at its own offset. See interface 3 and no-open 3.
+ * descriptor finds the reply at its own offset (docs/architecture.md, "The node is the handle").
  *
- * Lock: each talk has its own; never held across rye_start, a reply or a notification.
+ * Lock: each talk has its own; never held across rye_start, a reply or a notification. Below it
+ * are taken the talks', the callers' and the parking's, one at a time.
  * A write is parked until its run ends; FUSE threads never wait.
  */
 #ifndef RYE_FS_TALK_H
@@ -63,8 +64,6 @@ int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno 
 void talks_close(struct talks *talks);
 /* Frees it; the talks that still live keep what they need. */
 void talks_free(struct talks *talks);
-struct callers *talks_callers(struct talks *talks);
-size_t talks_running(struct talks *talks);
 /* A line for this caller's .ryefs/errors that no conversation brought about. */
 void talks_complain(struct talks *talks, struct caller *who, const char *name,
 		    const char *sentence);

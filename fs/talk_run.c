@@ -49,7 +49,6 @@ static bool enter(struct talks *talks)
 
 	WITH_LOCK(&talks->lock) {
 		closed = talks->closed;
-		talks->running--;
 		if (!closed)
 			talks->callbacks++;
 	}
@@ -148,8 +147,6 @@ void run_start(struct run *run)
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
-	WITH_LOCK(&talk->talks->lock)
-		talk->talks->running++;
 	run_ref(run); /* the callback's */
 	run_ref(run); /* ours: it may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, on_done, run, &call);

@@ -116,7 +116,6 @@ struct talks {
 	pthread_cond_t quiet; /* callbacks fell to 0 */
 	struct talk *open;
 	_Atomic size_t n_open; /* without the lock: is there any? */
-	size_t running;
 	unsigned callbacks; /* inside the engine's callback, using env */
 	bool closed;
 };

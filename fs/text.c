@@ -59,20 +59,6 @@ void text_addf(struct text *text, const char *format, ...)
 	va_end(again);
 }
 
-void text_add_json(struct text *text, const char *s)
-{
-	text_add(text, "\"");
-	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			text_addf(text, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f)
-			text_addf(text, "\\u%04x", *p);
-		else
-			text_addf(text, "%c", *p);
-	}
-	text_add(text, "\"");
-}
-
 struct rye_blob *text_blob(struct text *text)
 {
 	struct rye_blob *blob = NULL;
