@@ -691,16 +691,44 @@ static void mount_goes(void **state)
 
 	talk_getattr(world.talk, size, true, &base);
 	parking_close(world.parking);
-	talks_close(world.talks);
 	assert_int_equal(world.calls[0].cancel, RYE_CANCELLED);
 	assert_int_equal(result(req), ECANCELED);
 	assert_int_equal(result(size), ECANCELED);
+	/* what comes now cannot wait any more */
+	assert_int_equal(result(put(0, "{\"b\":2}\n")), ECANCELED);
+	assert_int_equal(world.n, 1);
+	size = request();
+	talk_getattr(world.talk, size, true, &base);
+	assert_int_equal(result(size), 0);
+	talks_close(world.talks);
 	talk_forget(world.talk);
 	talks_free(world.talks);
 	parking_free(world.parking);
 	callers_close(world.callers);
 	/* the engine's last word comes when all of that is gone */
 	finish(0, RYE_CANCELLED, BAD);
+	free_requests();
+}
+
+/* A write that lets its readers go first is answered all the same. */
+static void mount_goes_meanwhile(void **state)
+{
+	struct stat base = { 0 };
+	fuse_req_t req, size = request();
+
+	talk_stat(world.talk, &base);
+	req = put(0, "{}\n");
+	talk_getattr(world.talk, size, true, &base);
+	finish(0, RYE_OK, OK);
+	assert_true(answered(size, 0));
+	print_message("# waits: %d\n", !req->answered);
+	parking_close(world.parking);
+	assert_int_equal(result(req), -3);
+	talk_forget(world.talk);
+	talks_close(world.talks);
+	talks_free(world.talks);
+	parking_free(world.parking);
+	callers_close(world.callers);
 	free_requests();
 }
 
@@ -728,6 +756,7 @@ int main(void)
 		CASE(other_signals),
 		cmocka_unit_test_teardown(bounded_wait, teardown),
 		cmocka_unit_test_setup(mount_goes, setup),
+		cmocka_unit_test_setup(mount_goes_meanwhile, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
