@@ -10,37 +10,10 @@
 #define RYE_ITEM_ITEM_H
 
 #include "base/json.h"
-#include "base/log.h"
-#include "base/sha.h"
+#include "item/space.h"
+#include "item/verdict.h"
 
 #include <sys/stat.h>
-
-struct space;
-struct spaces;
-struct trust;
-
-/* What an engine is made of as far as items are concerned; frozen after rye_open. */
-struct item_env {
-	const struct spaces *spaces;
-	struct trust_box *trust; /* the current snapshot (item/trust.h) */
-	bool compat, dev_mode;
-	const struct log *log;
-};
-
-/* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
-struct verdict {
-	enum rye_code code; /* RYE_OK: may be served */
-	bool dev; /* served in dev mode only: notice says why it would be refused */
-	bool bound; /* the binding line covers all bytes, kind and id */
-	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" none, or "unverified" (dev) */
-	char sha256[SHA_HEX]; /* of the raw file bytes */
-	char fingerprint[17]; /* signer, "" when unsigned */
-	char owner[128];
-	char signed_at[24];
-	char provider[64], provider_user[64];
-	char coverage[32]; /* "full", "content", "metadata", "none" */
-	char notice[512]; /* what is not covered, or a dev-mode warning; "" when nothing */
-};
 
 struct rye_item {
 	_Atomic unsigned refs;
@@ -57,14 +30,6 @@ struct rye_item {
 	struct stat st;
 	json_t *meta; /* the parser's map (items 4), frozen */
 	struct rye_err parse; /* RYE_OK, or why meta is partial (never so for a directive) */
-};
-
-struct item_ask {
-	enum rye_kind kind;
-	const char *id; /* canonical id, or a directory-tool alias */
-	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
-	const struct space *only; /* this space alone; NULL: all */
-	bool quiet; /* located.ambiguous is not wanted */
 };
 
 /*

@@ -6,7 +6,7 @@
 #ifndef RYE_ITEM_KEYSTORE_H
 #define RYE_ITEM_KEYSTORE_H
 
-#include "item/item.h"
+#include "item/verdict.h"
 #include "item/keys.h"
 
 /* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */

@@ -6,6 +6,8 @@
  */
 #include "item/parse.h"
 #include "item/text.h"
+#include "item/toml.h"
+#include "item/yaml.h"
 
 #include "base/str.h"
 

@@ -38,10 +38,6 @@ json_t *parse_knowledge(struct rye_span text, struct rye_err *err);
 json_t *parse_python(struct rye_span text, struct rye_err *err);
 json_t *parse_javascript(struct rye_span text, struct rye_err *err);
 json_t *parse_shell(struct rye_span text, struct rye_err *err);
-json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
-json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
-json_t *parse_toml(struct rye_span text, struct rye_err *err);
-json_t *parse_toml_tool(struct rye_span text, struct rye_err *err); /* {"data": table} */
 
 /*
  * Where a directive's element stands (README, "One region"): start of its ```xml fence content

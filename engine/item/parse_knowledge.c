@@ -7,6 +7,7 @@
  */
 #include "item/parse.h"
 #include "item/text.h"
+#include "item/yaml.h"
 
 #include "base/str.h"
 

@@ -8,6 +8,7 @@
 #include "item/parse.h"
 #include "item/python.h"
 #include "item/text.h"
+#include "item/yaml.h"
 
 #include "base/auto.h"
 #include "base/limits.h"

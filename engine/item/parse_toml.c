@@ -7,7 +7,6 @@
  */
 #include "base/auto.h"
 #include "base/str.h"
-#include "item/parse.h"
 #include "item/toml.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef RYE_ITEM_REASON_H
 #define RYE_ITEM_REASON_H
 
-#include "item/item.h"
+#include "item/verdict.h"
 
 /* A symbolic link shows it behind ".why/EKEYREJECTED: ", 255 bytes in all. */
 #define REASON_MAX 208

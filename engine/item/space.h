@@ -65,7 +65,14 @@ int space_open_file(const struct space *space, const char *path, int *fd, struct
 int space_barred(const struct space *space, enum rye_kind kind, const char *id,
 		 struct rye_err *err);
 
-struct item_ask;
+struct item_ask {
+	enum rye_kind kind;
+	const char *id; /* canonical id, or a directory-tool alias */
+	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
+	const struct space *only; /* this space alone; NULL: all */
+	bool quiet; /* located.ambiguous is not wanted */
+};
+
 /*
  * Space by space, extension by extension; then the directory-tool alias (tools 1.3). An id that
  * is not canonical is RYE_INVALID; a link out of its space, a FIFO or a device in the way is an

@@ -10,7 +10,6 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "item/item.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "base/sha.h"
 #include "base/str.h"
 #include "item/digest.h"
-#include "item/parse.h"
+#include "item/toml.h"
 
 #include <stdlib.h>
 

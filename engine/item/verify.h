@@ -6,7 +6,7 @@
 #ifndef RYE_ITEM_VERIFY_H
 #define RYE_ITEM_VERIFY_H
 
-#include "item/item.h"
+#include "item/verdict.h"
 
 struct verify_ask {
 	enum rye_kind kind;

@@ -5,7 +5,6 @@
  * shares the anchored value (documents are frozen); merge keys make a new mapping. Duplicate
  * keys: the last wins. Keys that are not text are spelled as JSON spells them. Pure, no lock.
  */
-#include "item/parse.h"
 #include "item/text.h"
 #include "item/yaml.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yaml.h: one YAML 1.1 scalar as JSON (items 4.2). parse_yaml (parse.h) builds documents.
+ * yaml.h: YAML 1.1 documents and scalars as JSON. Fails as a parser does (parse.h): *err is
+ * filled, the value is partial or NULL. Bounded in time and memory (limits.h).
  *
  * What JSON has no form for: dates and times become their ISO text, infinities and not-a-
  * number the strings ".inf", "-.inf", ".nan", whole numbers beyond 64 bits a real, !!binary
@@ -10,6 +11,9 @@
 #define RYE_ITEM_YAML_H
 
 #include "base/json.h"
+
+json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
 
 /*
  * tag: as libyaml gives it, NULL when there was none; plain: written without quotes. A new

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_toml.c - TOML, and the trust-store file around it; a failure must say which line. */
 #include "base/str.h"
-#include "item/parse.h"
+#include "item/toml.h"
 #include "item/trustfile.h"
 
 #include <stdlib.h>

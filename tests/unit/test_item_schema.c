@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "item/meta.h"
-#include "item/parse.h"
+#include "item/yaml.h"
 #include "item/schema.h"
 
 #include "rye_json.h"

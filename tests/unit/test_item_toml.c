@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "item/parse.h"
+#include "item/toml.h"
 
 #include <stdio.h>
 
