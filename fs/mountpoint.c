@@ -8,6 +8,7 @@
 #include "mountpoint.h"
 
 #include "auto.h"
+#include "connection.h"
 #include "fail.h"
 #include "mountinfo.h"
 
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -67,24 +68,18 @@ int mountpoint_detach(const char *path)
 	return errno == EPERM ? run(argv) : errno;
 }
 
-/* The kernel goes on answering a stat for an hour; only this it always asks the daemon. */
-static bool is_dead(const char *path)
-{
-	struct statfs st;
-
-	return statfs(path, &st) && errno == ENOTCONN;
-}
-
 /* 0: nothing is in the way any more; else a failure. */
 static int clean(const char *path, struct rye_err *err)
 {
 	struct mountinfo mount;
 	auto_free char *line = mountinfo_find(path, &mount);
+	enum connection_state state;
 	int sys;
 
-	if (!line)
+	if (!line || !mountinfo_is_fuse(&mount))
 		return 0;
-	if (!is_dead(path)) {
+	state = connection_probe(path, CONNECTION_PATIENCE_MS);
+	if (state == CONNECTION_ANSWERS) {
 		if (!mountinfo_is_ours(&mount))
 			return 0;
 		return fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
@@ -93,6 +88,10 @@ static int clean(const char *path, struct rye_err *err)
 	if (!mountinfo_is_ours(&mount))
 		return fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
 			    mount.type);
+	if (state == CONNECTION_SILENT)
+		connection_abort(minor(mount.dev), path);
+	/* its watchdog did this, unless it was killed as well */
+	rye_end_leftovers(0, mount.source);
 	sys = mountpoint_detach(path);
 	if (sys)
 		return fail_sys(err, sys, "cannot take away the dead ryefs mount at %s", path);

@@ -14,6 +14,7 @@
 #include "loops.h"
 #include "mountpoint.h"
 #include "session_parts.h"
+#include "watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ struct session {
 	struct front *front;
 	struct daemon *daemon;
 	struct loops *loops;
+	struct watchdog *watchdog;
 	int signals; /* signalfd */
 	bool summed_up;
 };
@@ -86,6 +88,7 @@ static int begin(struct session *s, struct rye_err *err)
 
 	if (session_mount(front, err))
 		return -1;
+	watchdog_guard(s->watchdog, front->opt->mountpoint);
 	if (loops_start(front, &s->loops))
 		return session_fail(err, "the kernel does not speak FUSE with us");
 	if (first_open(front, err) == 0)
@@ -197,6 +200,7 @@ int session_run(struct options *opt)
 	status = daemon_start(!opt->foreground, &s.daemon);
 	if (status >= 0)
 		return status;
+	s.watchdog = watchdog_start();
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
 	front.ready_fd = eventfd(0, EFD_CLOEXEC);
@@ -204,6 +208,7 @@ int session_run(struct options *opt)
 	if (r)
 		fprintf(stderr, "ryefs: %s\n", err.msg);
 	daemon_end(s.daemon);
+	watchdog_end(s.watchdog);
 	close(s.signals);
 	close(front.ready_fd);
 	return r ? 1 : 0;

@@ -10,11 +10,14 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "cli/mounts.h"
+#include "connection.h"
+#include "mountinfo.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define PATIENCE_MS 5000 /* runs get RYE_KILL_GRACE_MS to end, the daemon some more */
 #define LOOK_MS 20
@@ -85,16 +88,32 @@ static int not_mounted(struct cli *cli)
 			    list.len ? list.data : "");
 }
 
+/* Of a daemon that is dead or says nothing: frees those who wait for it, ends its tools. */
+static bool answers(const char *path)
+{
+	enum connection_state state = connection_probe(path, CONNECTION_PATIENCE_MS);
+	struct mountinfo mount;
+	auto_free char *line = mountinfo_find(path, &mount);
+
+	if (state == CONNECTION_SILENT && line)
+		connection_abort(minor(mount.dev), path);
+	if (state == CONNECTION_DEAD && line)
+		rye_end_leftovers(0, mount.source);
+	return state == CONNECTION_ANSWERS;
+}
+
 int verb_umount(struct cli *cli)
 {
 	auto_free char *path = absolute(cli->argv[0]);
+	bool alive;
 	pid_t pid;
 
 	if (!path || !mounts_has(path))
 		return not_mounted(cli);
+	alive = answers(path);
 	if (mounts_detach(path, false))
 		return out_success(cli, "unmounted", path, NULL);
-	pid = daemon_of(path);
+	pid = alive ? daemon_of(path) : 0;
 	if (pid > 1 && kill(pid, SIGTERM) == 0 && gone_within(path, PATIENCE_MS))
 		return out_success(cli, "unmounted", path, NULL);
 	if (!mounts_detach(path, true))

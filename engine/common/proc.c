@@ -53,8 +53,8 @@ int proc_stat(pid_t pid, struct proc_stat *ret)
 		return -EIO;
 	/* state ppid pgrp session, then 15 fields up to starttime */
 	if (sscanf(close + 1,
-		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &ret->state, &ret->ppid, &ret->session, &start) != 4)
+		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
+		   &ret->state, &ret->ppid, &ret->session, &ret->threads, &start) != 5)
 		return -EIO;
 	len = (size_t)(close - open - 1);
 	len = len < sizeof(ret->comm) ? len : sizeof(ret->comm) - 1;

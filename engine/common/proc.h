@@ -21,6 +21,7 @@ struct proc_stat {
 	char comm[32]; /* the kernel's 15 characters; longer for its own threads */
 	char state; /* 'Z', 'X': it is over */
 	pid_t ppid, session;
+	long threads; /* of a zombie: those that have not ended yet, itself included */
 	uint64_t start; /* ticks since boot */
 };
 

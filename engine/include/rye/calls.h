@@ -58,6 +58,13 @@ RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
 /* The run goes on as a thread; false: too late or not possible. Its id in thread_id. */
 RYE_API bool rye_call_detach(struct rye_call *call, char thread_id[64]);
 RYE_API void rye_call_unref(struct rye_call *call);
+/*
+ * Kills the processes that runs of another process's engine have left behind; how many. engine: its
+ * process id; or 0 for all engines that are gone, then only what works in the directory `below`.
+ * Threads' runners and their tools are none of them. Needs no engine, starts no thread; only
+ * processes of this user and this pid namespace are touched.
+ */
+RYE_API size_t rye_end_leftovers(pid_t engine, const char *below);
 /* Waits; *ret's blobs belong to the caller. */
 RYE_API void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_outcome *ret);
 RYE_API void rye_outcome_done(struct rye_outcome *outcome);

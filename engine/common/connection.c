@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connection.c - asking a mount for a sign of life, and ending its connection.
+ *
+ * Owns no state. Both are done in a child process of their own: a request to a dead daemon
+ * blocks until it is killed, and a view of fusectl may need a mount namespace of its own.
+ */
+#include "connection.h"
+
+#include "scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+
+#define LOOK_MS 5
+#define FUSECTL "/sys/fs/fuse/connections"
+
+/* Status of the child, or -1 when it had to be killed. A request that no daemon has read yet
+ * ends with a fatal signal (request_wait_answer in the kernel), so the kill is waited for. */
+static int wait_for(pid_t pid, int patience_ms)
+{
+	int status = 0;
+
+	for (int left_ms = patience_ms; left_ms > 0; left_ms -= LOOK_MS) {
+		pid_t done = waitpid(pid, &status, WNOHANG);
+
+		if (done == pid)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+		if (done < 0 && errno != EINTR)
+			return -1;
+		poll(NULL, 0, LOOK_MS);
+	}
+	kill(pid, SIGKILL);
+	/* A daemon that is only stopped has read the request: then even a kill waits for it. */
+	for (int left_ms = patience_ms; left_ms > 0; left_ms -= LOOK_MS) {
+		if (waitpid(pid, NULL, WNOHANG) != 0)
+			break;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return -1;
+}
+
+enum connection_state connection_probe(const char *mountpoint, int patience_ms)
+{
+	pid_t pid = fork();
+	struct statfs st;
+
+	if (pid == 0)
+		_exit(statfs(mountpoint, &st) && errno == ENOTCONN ? CONNECTION_DEAD :
+								     CONNECTION_ANSWERS);
+	if (pid < 0)
+		return CONNECTION_ANSWERS;
+	switch (wait_for(pid, patience_ms)) {
+	case CONNECTION_ANSWERS:
+		return CONNECTION_ANSWERS;
+	case CONNECTION_DEAD:
+		return CONNECTION_DEAD;
+	default:
+		return CONNECTION_SILENT;
+	}
+}
+
+static bool write_abort(unsigned minor)
+{
+	char path[128];
+	auto_close int fd = -1;
+
+	snprintf(path, sizeof(path), FUSECTL "/%u/abort", minor);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, "1", 1) == 1;
+}
+
+/* Where nobody has mounted fusectl, root sees it in a mount namespace of this process alone. */
+static bool abort_in_view(unsigned minor)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("fusectl", FUSECTL, "fusectl", 0, NULL) == 0 && write_abort(minor);
+}
+
+bool connection_abort(unsigned minor, const char *mountpoint)
+{
+	pid_t pid;
+
+	if (write_abort(minor))
+		return true;
+	pid = fork();
+	if (pid == 0)
+		_exit(abort_in_view(minor) ? 0 : 1);
+	if (pid > 0 && wait_for(pid, CONNECTION_PATIENCE_MS) == 0)
+		return true;
+	/* Aborts even when it answers "busy"; taken away then or not, the mount is dead. */
+	return umount2(mountpoint, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
+}

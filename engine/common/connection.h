@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connection.h: the kernel's side of a FUSE mount whose daemon does not answer. Knows the C
+ * library only; used by the mount, its watchdog and `ryefs umount`. None of these functions can
+ * hang: whatever touches the mount does so in a process that is given up after its time.
+ */
+#ifndef RYE_COMMON_CONNECTION_H
+#define RYE_COMMON_CONNECTION_H
+
+#include <stdbool.h>
+
+/* How long a daemon may take to answer before it is taken for dead. Its FUSE threads never wait,
+ * so a living one answers in microseconds, or in milliseconds when the machine is busy. */
+#define CONNECTION_PATIENCE_MS 3000
+
+enum connection_state {
+	CONNECTION_ANSWERS,
+	CONNECTION_DEAD, /* the kernel has ended it (ENOTCONN) */
+	CONNECTION_SILENT, /* nobody answers, and the kernel waits */
+};
+
+/* Asks what the kernel never answers by itself (statfs). */
+enum connection_state connection_probe(const char *mountpoint, int patience_ms);
+
+/*
+ * Ends the connection of the FUSE mount at mountpoint, so that every request fails with
+ * ECONNABORTED: through fusectl, which its owner may, else by a forced unmount, which root may.
+ * minor: of the mount's device, as mountinfo has it. False: neither was possible.
+ */
+bool connection_abort(unsigned minor, const char *mountpoint);
+
+#endif

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# kill -9 of the daemon: nobody hangs, no tool of a run lives on, the next mount works. Rounds
+# under two writers through spaces/, readers and runs; $RYE_ROUNDS of them (8).
+LIMIT=600
+. "$(dirname "$0")/lib.sh"
+
+export HOME=$T USER_SPACE=$T/home
+mnt=$T/mnt
+mkdir "$mnt" "$USER_SPACE"
+ok "a sample workspace" "$RYEFS" init -q --sample "$T/work"
+rounds=${RYE_ROUNDS:-8}
+pid_of() { sed 's/.*"pid":\([0-9]*\).*/\1/' "$mnt/.ryefs/stats.json"; }
+gone() { ! mounted "$mnt"; }
+
+# ---- a tool of a synchronous run ends with its daemon ----
+"$RYEFS" "$T/work" "$mnt" 2>/dev/null
+daemon=$(pid_of)
+(echo '{"command":"echo $$ > pid; (setsid sleep 61 & echo $! > pid2); sleep 62"}' >"$mnt/tools/rye/bash/run") 2>/dev/null &
+ok "a run" until_true test -s "$T/work/pid2"
+kill -9 "$daemon"
+ok "its tool has ended" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
+ok "and the tool's own child" until_true sh -c "! kill -0 $(cat "$T/work/pid2")"
+ok "no watchdog is left" until_true sh -c '! pgrep -P 1 -x ryefs-watchdog'
+wait
+ok "the next mount" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
+ok "umount" timeout 20 "$RYEFS" umount "$mnt"
+
+# ---- the watchdog is killed before its daemon ----
+rm -f "$T/work/pid" "$T/work/pid2"
+"$RYEFS" "$T/work" "$mnt" 2>/dev/null
+daemon=$(pid_of)
+(echo '{"command":"echo $$ > pid; sleep 62"}' >"$mnt/tools/rye/bash/run") 2>/dev/null &
+ok "a run" until_true test -s "$T/work/pid"
+ok "the watchdog is killed" pkill -9 -P "$daemon" -x ryefs-watchdog
+kill -9 "$daemon"
+ok "umount" timeout 20 "$RYEFS" umount "$mnt"
+ok "it has ended the tool" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
+wait
+
+# ---- a daemon that says nothing ----
+"$RYEFS" "$T/work" "$mnt" 2>/dev/null
+daemon=$(pid_of)
+kill -STOP "$daemon"
+ok "umount of a stopped daemon's mount returns" timeout 30 "$RYEFS" umount "$mnt"
+kill -9 "$daemon"
+ok "it is gone" until_true gone
+
+# ---- rounds ----
+writer() { # NUMBER: edits through the mount until it is gone
+  local n=0
+  while [ ! -e "$T/stop" ]; do
+    n=$((n + 1))
+    echo "$n" >"$mnt/spaces/project/knowledge/sample/w$1.md"
+    mv "$mnt/spaces/project/knowledge/sample/w$1.md" "$mnt/spaces/project/knowledge/sample/x$1.md" 2>/dev/null
+    rm -f "$mnt/spaces/project/knowledge/sample/x$1.md" 2>/dev/null
+  done 2>/dev/null
+}
+reader() {
+  while [ ! -e "$T/stop" ]; do
+    ls -l "$mnt/knowledge/sample" "$mnt/spaces/project/knowledge/sample" >/dev/null 2>&1
+    cat "$mnt"/knowledge/sample/*.md >/dev/null 2>&1
+  done
+}
+runner() {
+  while [ ! -e "$T/stop" ]; do
+    echo '{"command":"true"}' >"$mnt/tools/rye/bash/run"
+  done 2>/dev/null
+}
+round() {
+  local daemon pids=() p
+  rm -f "$T/stop"
+  timeout 30 "$RYEFS" "$T/work" "$mnt" 2>/dev/null || return 1
+  daemon=$(timeout 10 cat "$mnt/.ryefs/stats.json" | sed 's/.*"pid":\([0-9]*\).*/\1/')
+  writer 1 & pids+=($!)
+  writer 2 & pids+=($!)
+  reader & pids+=($!)
+  runner & pids+=($!)
+  sleep 0.$((RANDOM % 5 + 1))$((RANDOM % 10))
+  kill -9 "$daemon" || return 1
+  sleep 0.1
+  touch "$T/stop"
+  for p in "${pids[@]}"; do
+    timeout 15 tail --pid="$p" -f /dev/null || { echo "# $p hangs in $(cat /proc/$p/wchan)"; return 1; }
+  done
+  wait "${pids[@]}"
+  timeout 15 ls "$mnt" >/dev/null 2>&1
+  [ $? -ne 124 ] || return 1
+  timeout 20 "$RYEFS" umount "$mnt" >/dev/null 2>&1 || return 1
+  gone
+}
+failed=0
+for _ in $(seq "$rounds"); do
+  round || failed=$((failed + 1))
+done
+is "$rounds kills: all ended, umount and mount again always returned" "$failed" 0
+is "nothing is left beside the items" "$(find "$T/work/.ai" -name '.rye-*' | wc -l)" 0
+finish
