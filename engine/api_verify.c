@@ -49,17 +49,18 @@ static int verify_one(const struct survey *survey, const struct index_doc *of, s
 	auto_buf struct rye_buf notices = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
 	char path[1100];
-	struct path_ask ask = { space, (enum rye_kind)of->kind, path, false };
+	const struct path_ask ask = { space, (enum rye_kind)of->kind, path, false };
+	const struct config_file file = { space, of->id, of->ext };
 	struct rye_verdict verdict = { .kind = ask.kind,
 				       .id = of->id,
 				       .space = space->full,
 				       .message = "" };
 
 	snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), of->id, of->ext);
-	ask.unsigned_ok = ask.kind == RYE_CONFIG && config_may_be_unsigned(of->id);
 	abspath = space_abspath(space, path);
 	verdict.path = abspath ? abspath : path;
-	if (rye_load_path(&rye->items, &ask, &item, &err)) {
+	if (ask.kind == RYE_CONFIG ? config_load_file(&rye->items, &file, &item, &err) :
+				     rye_load_path(&rye->items, &ask, &item, &err)) {
 		/* Gone since the index was asked. */
 		if (err.code == RYE_NOT_FOUND)
 			return survey->batch->fn(survey->batch->arg, NULL, done, total);

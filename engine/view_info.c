@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "item/config.h"
 #include "item/meta.h"
 
 #include <stdio.h>
@@ -132,7 +133,8 @@ static void put_verdict(json_t *info, enum rye_kind kind, const struct subject *
 	const struct verdict *v = subject->verdict;
 	char line[1200];
 
-	json_sets(info, "verdict", rye_code_name(subject->why.code));
+	json_sets(info, "verdict",
+		  subject->why.code ? rye_code_name(subject->why.code) : config_verdict(v));
 	if (subject->why.code) {
 		json_sets(info, "reason", subject->why.msg);
 		reason_remedy(&about, &subject->why, line, sizeof(line));
@@ -232,7 +234,7 @@ int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **re
 				 v->owner, v->signed_at, v->coverage);
 		else
 			buf_adds(&buf, "ok unsigned");
-		if (*v->notice)
+		if (*v->notice && (*v->fingerprint || v->dev))
 			buf_addf(&buf, "; %s", v->notice);
 		if (subject.loaded.item && subject.loaded.item->parse.code)
 			buf_addf(&buf, "; its metadata cannot be read: %s",

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Configuration: what the chain's elements say (config, merged), what files under .ai/config
- * they ask for (CONFIG_RESOLVE, tools 5.3), and the limits that follow. Such files may be
- * unsigned; one that carries a signature has to verify. The bytes that were judged are the
- * bytes that are parsed. No lock.
+ * they ask for (CONFIG_RESOLVE, tools 5.3), and the limits that follow. item/config.c loads and
+ * merges such files and decides which of them may be unsigned. No lock.
  */
 #include "exec/inner.h"
 
 #include "base/auto.h"
 #include "base/id.h"
-#include "base/io.h"
 #include "item/config.h"
-#include "item/parse.h"
 #include "item/space.h"
-#include "item/verify.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,114 +32,35 @@ static bool path_ok(const char *path)
 	return *path && id_check(whole, NULL) == 0;
 }
 
-static json_t *parse_unsigned(const struct verify_ask *ask, struct rye_err *err)
-{
-	const struct parser *row = ask->ext ? parse_row(RYE_CONFIG, ask->ext) : NULL;
-	struct rye_err why = { 0 };
-	json_t *map;
-
-	if (!row) {
-		rye_fail(err, RYE_UNPARSABLE, "%s: no parser for this kind of file", ask->path);
-		return NULL;
-	}
-	map = parse_item(row, ask->raw, ask->path, &why);
-	if (map && why.code == RYE_OK)
-		return map;
-	json_decref(map);
-	/* the parsers name the file themselves */
-	rye_fail(err, RYE_UNPARSABLE, "%s", why.msg);
-	return NULL;
-}
-
-/* The file as it lies there, although nobody signed it; anything but that is an error. */
-static int load_unsigned(const struct item_env *env, const struct path_ask *file, json_t **ret,
-			 struct rye_err *err)
-{
-	auto_blob struct rye_blob *raw = NULL;
-	auto_free char *where = space_abspath(file->space, file->path);
-	struct verify_ask ask = {
-		.kind = RYE_CONFIG,
-		.id = file->path + strlen("config/"),
-		.ext = kind_extension_of(RYE_CONFIG, file->path),
-		.path = where,
-		.compat = env->compat,
-	};
-	struct verified verified = { 0 };
-	int fd = space_fd(file->space);
-	int r = fd < 0 ? -ENOENT : io_read_at(fd, file->path, RYE_ITEM_MAX, &raw);
-
-	if (r < 0)
-		return rye_fail_sys(err, -r, "cannot read %s", file->path);
-	ask.raw = (struct rye_span){ raw->data, raw->len };
-	r = verify_bytes(env, &ask, &verified, err);
-	rye_blob_unref(verified.text);
-	if (r == 0 || verified.verdict.code != RYE_UNSIGNED)
-		return r ? r : rye_fail(err, RYE_MODIFIED, "%s changed while it was read", where);
-	*ret = parse_unsigned(&ask, err);
-	return *ret ? 0 : -(int)err->code;
-}
-
-/* *ret stays NULL when the space does not have the file. */
-static int load_file(const struct item_env *env, const struct space *space, const char *path,
-		     json_t **ret, struct rye_err *err)
-{
-	auto_buf struct rye_buf below = RYE_BUF_INIT;
-	auto_item struct rye_item *item = NULL;
-	auto_json json_t *map = NULL;
-	struct path_ask ask = { .space = space, .kind = RYE_CONFIG };
-	const json_t *data;
-	int r;
-
-	buf_addf(&below, "config/%s", path);
-	ask.path = below.data;
-	r = rye_load_path(env, &ask, &item, err);
-	if (r && err->code == RYE_NOT_FOUND)
-		return 0;
-	if (r && err->code == RYE_UNSIGNED) {
-		r = load_unsigned(env, &ask, &map, err);
-		if (r)
-			return r;
-	} else if (r) {
-		return r;
-	} else if (item->parse.code != RYE_OK) {
-		return rye_fail(err, RYE_UNPARSABLE, "%s", item->parse.msg);
-	} else {
-		map = json_incref(item->meta);
-	}
-	data = json_object_get(map, "data");
-	*ret = json_deep_copy(json_is_object(data) ? data : map);
-	return 0;
-}
-
 struct wanted {
-	const char *path;
+	const char *path; /* below config/ */
 	bool first; /* first_match, else deep_merge */
 };
 
 /* Every bundle, then user, then project; or the first of project, user, bundles. */
 static int resolve_one(const struct item_env *env, const struct wanted *wanted, json_t **ret,
-		       struct rye_err *err)
+		       json_t **ret_files, struct rye_err *err)
 {
-	const struct spaces *spaces = env->spaces;
-	auto_json json_t *merged = json_object();
+	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
+	struct index_source sources[CONFIG_SOURCES_MAX];
+	const char *leaf = space_stem(wanted->path), *dot = strrchr(leaf, '.');
+	auto_free char *id = strndup(wanted->path, dot ? (size_t)(dot - wanted->path) : SIZE_MAX);
+	struct config_ask ask = { id, sources, env->spaces->n, true, wanted->first };
+	int r;
 
-	for (size_t i = 0; i < spaces->n; i++) {
-		const struct space *space = &spaces->v[wanted->first ? i : spaces->n - 1 - i];
-		auto_json json_t *map = NULL;
-		int r = load_file(env, space, wanted->path, &map, err);
-
-		if (r)
-			return r;
-		if (!map)
-			continue;
-		if (wanted->first) {
-			*ret = steal(&map);
-			return 0;
-		}
-		config_lay_over(merged, map);
-	}
-	*ret = steal(&merged);
-	return 0;
+	if (!id)
+		return rye_fail(err, RYE_IO, "out of memory");
+	for (size_t i = 0; i < ask.n && i < CONFIG_SOURCES_MAX; i++)
+		sources[i] = (struct index_source){ (int)i, dot ? dot : "" };
+	if (ask.n > CONFIG_SOURCES_MAX)
+		ask.n = CONFIG_SOURCES_MAX;
+	r = config_merge(env, &ask, &entry, err);
+	if (r)
+		return r;
+	/* A copy: parameters are changed on their way to the tool, items never. */
+	*ret = json_deep_copy(entry.map);
+	*ret_files = steal(&entry.files);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
 static int resolve_spec(struct planner *planner, const json_t *spec, json_t **ret,
@@ -152,6 +68,7 @@ static int resolve_spec(struct planner *planner, const json_t *spec, json_t **re
 {
 	const char *mode = json_str(spec, "mode");
 	struct wanted wanted = { json_str(spec, "path"), !strcmp(mode, "first_match") };
+	auto_json json_t *files = NULL;
 	int r;
 
 	if (!json_is_object(spec) || (*mode && !wanted.first && strcmp(mode, "deep_merge"))) {
@@ -167,13 +84,13 @@ static int resolve_spec(struct planner *planner, const json_t *spec, json_t **re
 		return rye_fail(err, RYE_INVALID,
 				"config_resolve: %s: a relative path below .ai/config is wanted",
 				wanted.path);
-	r = resolve_one(planner->exec->env.items, &wanted, ret, err);
+	r = resolve_one(planner->exec->env.items, &wanted, ret, &files, err);
 	if (!r && planner->trace)
-		json_array_append_new(planner->trace,
-				      json_pack("{s:s, s:s, s:s, s:o}", "step", "config", "path",
-						wanted.path, "mode",
-						wanted.first ? "first_match" : "deep_merge", "keys",
-						json_integer((json_int_t)json_object_size(*ret))));
+		json_array_append_new(
+			planner->trace,
+			json_pack("{s:s, s:s, s:s, s:I, s:O}", "step", "config", "path",
+				  wanted.path, "mode", wanted.first ? "first_match" : "deep_merge",
+				  "keys", (json_int_t)json_object_size(*ret), "files", files));
 	return r;
 }
 

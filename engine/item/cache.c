@@ -230,23 +230,23 @@ static bool path_of(const struct index_item *item, char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* Layers of one configuration entry: more spaces than a search path has bundles. */
-#define LAYERS_MAX 80
-
 static int load_config(struct cache *cache, const struct index_item *item, struct loaded *ret,
 		       struct rye_err *err)
 {
-	struct index_source sources[LAYERS_MAX];
+	struct index_source sources[CONFIG_SOURCES_MAX];
 	const struct config_ask ask = { .id = item->id,
 					.sources = sources,
 					.n = index_sources(cache->env.index, RYE_CONFIG, item->id,
-							   sources, LAYERS_MAX) };
+							   sources, CONFIG_SOURCES_MAX) };
 	struct config_entry entry;
 	int r = config_load(cache->env.items, &ask, &entry, err);
 
-	if (!r)
-		*ret = (struct loaded){ entry.item, entry.text, entry.digest, entry.mtime_ns };
-	return r;
+	if (r)
+		return r;
+	*ret = (struct loaded){ steal(&entry.item), steal(&entry.text), entry.digest,
+				entry.mtime_ns };
+	config_entry_done(&entry);
+	return 0;
 }
 
 static int load_at(struct cache *cache, const struct index_item *item, struct loaded *ret,

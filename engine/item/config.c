@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging configuration, for the config/ view and for plans: maps recursively, everything else
- * by the stronger space, the key `extends` left out (tools 5.3). In the view a single file is
- * served as it is, and key files are never merged: the store's own rules say which of them
- * count. No lock, no state.
+ * Finding and merging configuration, for the config/ view and for plans: maps recursively,
+ * everything else by the stronger space, the key `extends` left out (tools 5.3). In the view a
+ * single file is served as it is, and key files are never merged: the store's own rules say
+ * which of them count. Here alone is decided which file may lie there unsigned. No lock.
  */
 #include "item/config.h"
 
@@ -21,7 +21,8 @@
 static const char *const authority[] = { "agent",     "capabilities", "hooks",	 "keys", "limits",
 					 "providers", "remotes",      "sandbox", "trust" };
 
-bool config_may_be_unsigned(const char *id)
+/* May a file of this id be read without a signature? Authority and addresses may not. */
+static bool may_be_unsigned(const char *id)
 {
 	size_t n = strcspn(id, "/");
 
@@ -47,17 +48,17 @@ static bool key_counts(const struct item_env *env, const struct space *space, co
 	return false;
 }
 
-static int load_one(const struct item_env *env, const char *id, const struct index_source *source,
-		    struct rye_item **ret, struct rye_err *err)
+int config_load_file(const struct item_env *env, const struct config_file *file,
+		     struct rye_item **ret, struct rye_err *err)
 {
-	const struct space *space = &env->spaces->v[source->space];
 	char path[1100];
-	struct path_ask ask = { space, RYE_CONFIG, path, false };
-	int n = snprintf(path, sizeof(path), "config/%s%s", id, source->ext);
+	struct path_ask ask = { file->space, RYE_CONFIG, path, false };
+	int n = snprintf(path, sizeof(path), "config/%s%s", file->id, file->ext);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
-		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", id);
-	ask.unsigned_ok = is_key(id) ? key_counts(env, space, path) : config_may_be_unsigned(id);
+		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", file->id);
+	ask.unsigned_ok = is_key(file->id) ? key_counts(env, file->space, path) :
+					     may_be_unsigned(file->id);
 	return rye_load_path(env, &ask, ret, err);
 }
 
@@ -68,7 +69,11 @@ static const json_t *data_of(const struct rye_item *item)
 	return json_is_object(data) ? data : item->meta;
 }
 
-void config_lay_over(json_t *into, const json_t *from)
+/*
+ * Maps are merged, everything else is replaced by what `from` says; its key `extends` stays out.
+ * Values are shared with `from`, maps are not. As deep as the parsers let a file be.
+ */
+static void lay_over(json_t *into, const json_t *from)
 {
 	json_t *object = (json_t *)from, *value;
 	const char *key;
@@ -80,11 +85,11 @@ void config_lay_over(json_t *into, const json_t *from)
 		if (!strcmp(key, "extends"))
 			continue;
 		if (json_is_object(old) && json_is_object(value)) {
-			config_lay_over(old, value);
+			lay_over(old, value);
 		} else if (json_is_object(value)) {
 			json_t *fresh = json_object();
 
-			config_lay_over(fresh, value);
+			lay_over(fresh, value);
 			json_set(into, key, fresh);
 		} else {
 			json_object_set(into, key, value);
@@ -102,44 +107,94 @@ static void note(struct config_entry *entry, const struct rye_item *item)
 		entry->mtime_ns = ns;
 }
 
-/* The strongest source of each space, the weakest space first, into merged. */
-static int merge(const struct item_env *env, const struct config_ask *ask, json_t *merged,
-		 struct config_entry *ret, struct rye_err *err)
+void config_entry_done(struct config_entry *entry)
 {
-	for (size_t i = ask->n; i-- > 0;) {
-		auto_item struct rye_item *item = NULL;
-		int r = 0;
+	rye_item_unref(entry->item);
+	rye_blob_unref(entry->text);
+	json_decref(entry->map);
+	json_decref(entry->files);
+	*entry = (struct config_entry){ 0 };
+}
 
-		if (i && ask->sources[i - 1].space == ask->sources[i].space)
-			continue;
-		r = load_one(env, ask->id, &ask->sources[i], &item, err);
-		if (r)
-			return r;
-		note(ret, item);
-		config_lay_over(merged, data_of(item));
-		if (!i)
-			ret->item = steal(&item);
-	}
+const char *config_verdict(const struct verdict *verdict)
+{
+	return *verdict->fingerprint || verdict->dev ? rye_code_name(verdict->code) :
+						       rye_code_name(RYE_UNSIGNED);
+}
+
+/* Over what weaker files said. One that cannot be read is an error: its values are missed. */
+static int lay_item(const struct config_ask *ask, struct rye_item *item, struct config_entry *entry,
+		    struct rye_err *err)
+{
+	if (item->parse.code != RYE_OK)
+		return rye_fail(err, item->parse.code, "%s", item->parse.msg);
+	note(entry, item);
+	if (ask->first)
+		json_object_update(entry->map, (json_t *)data_of(item));
+	else
+		lay_over(entry->map, data_of(item));
+	json_array_append_new(entry->files, json_pack("{s:s, s:s, s:s}", "path", item->abspath,
+						      "space", item->space->full, "verdict",
+						      config_verdict(&item->verdict)));
+	rye_item_unref(entry->item);
+	entry->item = rye_item_ref(item);
 	return 0;
 }
 
-static int write_merged(const struct index_source *best, const json_t *merged,
-			struct rye_blob **ret, struct rye_err *err)
+static int lay_source(const struct item_env *env, const struct config_ask *ask,
+		      const struct index_source *source, struct config_entry *entry,
+		      struct rye_err *err)
+{
+	const struct config_file file = { &env->spaces->v[source->space], ask->id, source->ext };
+	auto_item struct rye_item *item = NULL;
+	int r = config_load_file(env, &file, &item, err);
+
+	if (r)
+		return r == -(int)RYE_NOT_FOUND && ask->optional ? 0 : r;
+	return lay_item(ask, item, entry, err);
+}
+
+int config_merge(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
+		 struct rye_err *err)
+{
+	int r = 0;
+
+	*ret = (struct config_entry){ .digest = 0xcbf29ce484222325ull,
+				      .map = json_object(),
+				      .files = json_array() };
+	if (!ret->map || !ret->files)
+		r = rye_fail(err, RYE_IO, "out of memory");
+	/* The strongest source of each space, the weakest space first. */
+	for (size_t k = 0; !r && k < ask->n && !(ask->first && ret->item); k++) {
+		size_t i = ask->first ? k : ask->n - 1 - k;
+
+		if (!i || ask->sources[i - 1].space != ask->sources[i].space)
+			r = lay_source(env, ask, &ask->sources[i], ret, err);
+	}
+	if (r)
+		config_entry_done(ret);
+	return r;
+}
+
+static int write_merged(const struct index_source *best, struct config_entry *entry,
+			struct rye_err *err)
 {
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
 
 	if (!strcmp(best->ext, ".toml"))
-		mapping_toml(&buf, merged);
+		mapping_toml(&buf, entry->map);
 	else
-		mapping_yaml(&buf, merged);
-	*ret = buf_blob(&buf);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+		mapping_yaml(&buf, entry->map);
+	entry->text = buf_blob(&buf);
+	return entry->text ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
 static int load_single(const struct item_env *env, const struct config_ask *ask,
 		       struct config_entry *ret, struct rye_err *err)
 {
-	int r = load_one(env, ask->id, ask->sources, &ret->item, err);
+	const struct config_file file = { &env->spaces->v[ask->sources->space], ask->id,
+					  ask->sources->ext };
+	int r = config_load_file(env, &file, &ret->item, err);
 
 	if (r)
 		return r;
@@ -151,7 +206,6 @@ static int load_single(const struct item_env *env, const struct config_ask *ask,
 int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		struct rye_err *err)
 {
-	auto_json json_t *merged = json_object();
 	int r;
 
 	*ret = (struct config_entry){ .digest = HASH_BASIS };
@@ -159,10 +213,11 @@ int config_load(const struct item_env *env, const struct config_ask *ask, struct
 		return rye_fail(err, RYE_NOT_FOUND, "Config not found: %.900s", ask->id);
 	if (is_key(ask->id) || ask->sources[ask->n - 1].space == ask->sources[0].space)
 		return load_single(env, ask, ret, err);
-	r = merge(env, ask, merged, ret, err);
-	if (!r)
-		r = write_merged(ask->sources, merged, &ret->text, err);
-	if (r && ret->item)
-		rye_item_unref(steal(&ret->item));
+	r = config_merge(env, ask, ret, err);
+	if (r)
+		return r;
+	r = write_merged(ask->sources, ret, err);
+	if (r)
+		config_entry_done(ret);
 	return r;
 }

@@ -44,7 +44,7 @@ struct path_ask {
 	const struct space *space;
 	enum rye_kind kind;
 	const char *path; /* below the space's .ai */
-	bool unsigned_ok; /* config: a file without a signature is taken, with a notice */
+	bool unsigned_ok; /* set by item/config.c alone: without a signature it is taken, with a notice */
 };
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err);

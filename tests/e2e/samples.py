@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 
+import signer
 from page import BLOCKS, BUNDLE, FUSE, Place, harness, left_over, sample
 
 STRUCTURE = BLOCKS["Required Structure"]
@@ -27,6 +28,7 @@ FUNCTION = "rye/core/runtimes/python/function"
 PROGRAM = "rye/core/runtimes/python/script"
 EXECUTE = "rye/core/primitives/execute"
 TOOL = "category/path/tool_name"
+KEY = signer.Key("d0")
 
 NO_TOOL = {
     "": "the page's own metadata",
@@ -72,13 +74,16 @@ class Python(Place):
         if FUSE:
             self.assertEqual(self.facts(tool, "schema.json")["required"], ["file_path", "content"])
 
-    def layers(self, path):
+    def layers(self, path, signed=False):
         """A configuration file in all three spaces; each says who it is."""
         for space, base in (("system", self.system), ("user", self.user), ("project", self.project)):
             name = os.path.join(base, ".ai/config", path)
             os.makedirs(os.path.dirname(name), exist_ok=True)
             with open(name, "w", encoding="utf-8") as stream:
                 stream.write("who: %s\ndeep: {%s: 1, last: %s}\n" % (space, space, space))
+            if signed:
+                signer.write_keys(self.user, KEY, False)
+                signer.sign(KEY, base, "config/" + path)
 
     merged = {"who": "project", "deep": {"system": 1, "user": 1, "project": 1, "last": "project"}}
 
@@ -105,8 +110,11 @@ class Python(Place):
     @sample("CONFIG_RESOLVE/2")
     def test_config_resolve_of_several_files(self, text):
         tool = self.python("several", text, "\n\n", ECHO)
+        # what is below agent/ decides who may do what: nobody can slip in one that is not signed
         self.layers("agent/agent.yaml")
-        self.layers("agent/coordination.yaml")
+        self.layers("agent/coordination.yaml", signed=True)
+        self.bad(tool, {}, "Unsigned item: %s/.ai/config/agent/agent.yaml" % self.system)
+        self.layers("agent/agent.yaml", signed=True)
         self.assertEqual(self.good(tool, {})["params"]["resolved_config"],
                          {"agent/agent.yaml": self.merged, "agent/coordination.yaml": self.merged})
 

@@ -146,6 +146,17 @@ static void check_text(struct bench *b, const char *id, const char *wanted)
 	rye_blob_unref(blob);
 }
 
+static void check_said(struct bench *b, const char *id, enum rye_view view, const char *part)
+{
+	struct rye_ask ask = { RYE_CONFIG, id, view, NULL };
+	struct rye_blob *blob = NULL;
+
+	assert_int_equal(rye_view(b->rye, &ask, &blob, NULL), 0);
+	if (!strstr(blob->data, part))
+		assert_string_equal(blob->data, part);
+	rye_blob_unref(blob);
+}
+
 /* Unsigned configuration: merged where only tools read it, refused where it decides. */
 static void config(void **state)
 {
@@ -165,6 +176,8 @@ static void config(void **state)
 		   "a:\n  b: 2\n  c: [1, 2]\n  e: true\n  d: \"no\"\nu: 1.0\nc: null\n");
 	check_text(&b, "web/one", "# kept\nx: 1\n");
 	check_text(&b, "t/t", "a = 1\n[s]\nx = \"1\"\ny = [1.5, true]\n");
+	check_said(&b, "web/one", RYE_VIEW_VERIFY, "ok unsigned\n");
+	check_said(&b, "web/one", RYE_VIEW_INFO, "\"verdict\": \"unsigned\"");
 	assert_int_equal(verdict(&b, RYE_CONFIG, "agent/agent.yaml"), RYE_UNSIGNED);
 	assert_int_equal(verdict(&b, RYE_CONFIG, "keys/trusted/" KEY1 ".toml"), RYE_OK);
 	/* One layer that does not verify refuses the whole. */
@@ -174,6 +187,10 @@ static void config(void **state)
 	place_text(b.place.project, "config/vec/v6.yaml", "mine: 1\n");
 	rye_touched(b.rye, 0, "config/vec");
 	assert_int_equal(verdict(&b, RYE_CONFIG, "vec/v6.yaml"), RYE_UNCOVERED);
+	/* Nor is a layer left out that cannot be read. */
+	place_text(b.place.project, "config/t/t.toml", "[s\n");
+	rye_touched(b.rye, 0, "config/t/t.toml");
+	assert_int_equal(verdict(&b, RYE_CONFIG, "t/t.toml"), RYE_UNPARSABLE);
 	/* The reader of a merged entry sees a change of any layer. */
 	assert_int_equal(rye_lookup(b.rye, RYE_CONFIG, "web/web.yaml", &st, NULL), 0);
 	place_text(b.place.user, "config/web/web.yaml", "u: 2\n");

@@ -484,6 +484,63 @@ static void case_99_tampered_config(void **state)
 	exec_wants(p, "{}", "{\"error\":\"~config/web/z.yaml\\n\"}");
 }
 
+/* What decides who may do what has to be signed; the error names the file. */
+static void unsigned_authority(void **state)
+{
+	static const char *const files[] = { "agent/agent.yaml", "limits.yaml",
+					     "providers/own/x.toml", "trust.yml" };
+	struct exec_place *p = *state;
+	char text[300], want[300];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		config(p->place.project, files[i], strstr(files[i], ".toml") ? "a = 1" : "a: 1");
+		snprintf(text, sizeof(text),
+			 "CONFIG_RESOLVE = {'path': '%s'}\ndef execute(p, q):\n"
+			 "    return {'success': True, 'got': p['resolved_config']}\n",
+			 files[i]);
+		exec_python(p, "t/a.py", "function", text);
+		snprintf(want, sizeof(want), "{\"status\":\"error\",\"error\":\"~config/%s\\n\"}",
+			 files[i]);
+		exec_wants(p, "{}", want);
+		exec_wants(p, "{}",
+			   "{\"error\":\"^Unsigned item: /\",\"error_type\":\"integrity\"}");
+	}
+	exec_sign(p->place.project, RYE_CONFIG, "trust.yml", span_of("a: 1\n"));
+	exec_wants(p, "{}", "{\"data\":{\"=got\":{\"a\":1}}}");
+}
+
+/* What is unsigned is said; a layer that cannot be read is an error, and so is a wrong one. */
+static void unsigned_config_is_told(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	json_t *step;
+	size_t i;
+	int told = 0;
+
+	exec_sign(p->place.user, RYE_CONFIG, "web/z.yaml", span_of("a: 1\n"));
+	config(p->place.project, "web/z.yaml", "b: 1\n");
+	exec_python(p, "t/a.py", "function",
+		    "CONFIG_RESOLVE = {'path': 'web/z.yaml'}\ndef execute(p, q):\n"
+		    "    return {'success': True, 'got': p['resolved_config']}\n");
+	said = exec_run(p, "t/a", "{\"trace\":true}");
+	exec_check(&said, "{\"data\":{\"=got\":{\"a\":1,\"b\":1}}}");
+	json_array_foreach(json_object_get(said.reply, "trace"), i, step)
+	{
+		json_t *files = json_object_get(step, "files");
+
+		if (json_array_size(files) != 2)
+			continue;
+		assert_string_equal(json_str(json_array_get(files, 0), "verdict"), "ok");
+		assert_string_equal(json_str(json_array_get(files, 0), "space"), "user");
+		assert_string_equal(json_str(json_array_get(files, 1), "verdict"), "unsigned");
+		told++;
+	}
+	assert_int_equal(told, 1);
+	config(p->place.project, "web/z.yaml", "b: [1\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~config/web/z.yaml: \"}");
+}
+
 static void case_100_limit_of_one_tool(void **state)
 {
 	struct exec_place *p = *state;
@@ -635,6 +692,8 @@ int main(void)
 		exec_test(case_97_deep_merge),
 		exec_test(case_98_list_of_specs),
 		exec_test(config_stays_below_config),
+		exec_test(unsigned_authority),
+		exec_test(unsigned_config_is_told),
 		exec_test(case_99_tampered_config),
 		exec_test(case_100_limit_of_one_tool),
 		exec_test(limits_of_threads),
