@@ -15,6 +15,7 @@ struct check {
 	struct rye_blob *lf; /* raw with LF only; NULL: raw has no CR */
 	struct rye_span text; /* what the format's signature speaks of: raw or lf */
 	struct sig_head head; /* of text */
+	struct sig_head raw; /* of the raw bytes; without CR the same */
 	struct trust *trust;
 	const struct trust_key *key; /* the signer, once found */
 };

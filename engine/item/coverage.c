@@ -24,15 +24,14 @@ static bool binding_holds(struct check *c)
 {
 	struct digest_place place = { c->ask->kind, c->ask->id, c->ask->ext };
 	char message[DIGEST_BINDING_MAX];
-	struct sig_head raw;
+	const struct sig_head *raw = &c->raw;
 	size_t n;
 
-	sig_head_of(c->rule, c->ask->raw, &raw);
-	if (raw.binding != BINDING_PRESENT || !span_eq(raw.bind_fp, c->v->fingerprint))
+	if (raw->binding != BINDING_PRESENT || !span_eq(raw->bind_fp, c->v->fingerprint))
 		return false;
-	n = digest_binding(&place, &raw, message);
+	n = digest_binding(&place, raw, message);
 	return n &&
-	       trust_check(c->env->trust, c->key, raw.bind_sig, (struct rye_span){ message, n });
+	       trust_check(c->env->trust, c->key, raw->bind_sig, (struct rye_span){ message, n });
 }
 
 /* ---- what the signed metadata says of the place ---- */

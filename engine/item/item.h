@@ -10,25 +10,50 @@
 #define RYE_ITEM_ITEM_H
 
 #include "base/json.h"
+#include "item/parse.h"
 #include "item/space.h"
 #include "item/verdict.h"
 
 #include <sys/stat.h>
 
+/*
+ * A file's bytes and what a parser made of them; says nothing of who signed them.
+ *
+ *   id       canonical, without extension
+ *   ext      of the kind's table, ".py"
+ *   abspath  for messages
+ *   raw      the file's bytes, exactly
+ *   shebang, body  the text without its header lines is these two
+ *   meta     the parser's map (docs/items.md), frozen
+ */
+#define PARSED_ITEM_FIELDS             \
+	enum rye_kind kind;            \
+	const struct space *space;     \
+	char *id;                      \
+	const char *ext;               \
+	char *abspath;                 \
+	struct rye_blob *raw;          \
+	struct rye_span shebang, body; \
+	struct stat st;                \
+	json_t *meta;
+
+struct parsed_item {
+	PARSED_ITEM_FIELDS
+};
+
+/* Verified: made by load.c alone (tests/lint/items.py), so to have one is to have proof. */
 struct rye_item {
 	_Atomic unsigned refs;
-	enum rye_kind kind;
-	const struct space *space;
-	char *id; /* canonical, without extension */
-	const char *ext; /* of the kind's table, ".py" */
+	union {
+		struct parsed_item parsed;
+		struct {
+			PARSED_ITEM_FIELDS
+		};
+	};
 	char *path; /* below the space's .ai: "tools/a/b.py" */
-	char *abspath; /* for messages */
-	struct rye_blob *raw; /* the file's bytes, exactly */
 	struct rye_blob *text; /* what is served and parsed: verified, header lines as they were */
-	struct rye_span shebang, body; /* of text: without its header lines it is these two */
+	struct directive_shape shape; /* of a directive's text */
 	struct verdict verdict;
-	struct stat st;
-	json_t *meta; /* the parser's map (items 4), frozen */
 	struct rye_err parse; /* RYE_OK, or why meta is partial (never so for a directive) */
 };
 
@@ -49,7 +74,7 @@ struct path_ask {
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err);
 
-struct rye_item *rye_item_ref(struct rye_item *item);
+struct rye_item *rye_item_ref(const struct rye_item *item);
 void rye_item_unref(struct rye_item *item);
 
 static inline void auto_item_(struct rye_item **held)

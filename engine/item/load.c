@@ -18,11 +18,13 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
-struct rye_item *rye_item_ref(struct rye_item *item)
+struct rye_item *rye_item_ref(const struct rye_item *item)
 {
+	struct rye_item *counted = (struct rye_item *)item;
+
 	if (item)
-		atomic_fetch_add_explicit(&item->refs, 1, memory_order_relaxed);
-	return item;
+		atomic_fetch_add_explicit(&counted->refs, 1, memory_order_relaxed);
+	return counted;
 }
 
 void rye_item_unref(struct rye_item *item)
@@ -104,9 +106,13 @@ static int parse(struct rye_item *item, struct rye_err *err)
 		item->meta = json_object();
 		return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
 	}
-	item->meta = parse_item(parser, item->body, item->abspath, &item->parse);
+	if (item->kind == RYE_DIRECTIVE)
+		item->meta = parse_shaped(item->body, &item->shape, &item->parse);
+	else
+		item->meta = parse_item(parser, item->body, item->abspath, &item->parse);
 	/* what a directive may do is in its metadata; other kinds can be read without theirs */
 	if (item->parse.code != RYE_OK && item->kind == RYE_DIRECTIVE) {
+		rye_wrap(&item->parse, "%s", item->abspath);
 		if (err)
 			*err = item->parse;
 		return -(int)item->parse.code;
@@ -135,6 +141,7 @@ static int build(enum rye_kind kind, const struct located *at, struct fetched *f
 	item->text = f->verified.text ? steal(&f->verified.text) : rye_blob_ref(item->raw);
 	item->shebang = f->verified.shebang;
 	item->body = f->verified.body;
+	item->shape = f->verified.shape;
 	item->verdict = f->verified.verdict;
 	item->st = f->st;
 	if (!item->id || !item->path)

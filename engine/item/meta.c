@@ -31,7 +31,7 @@ static const json_t *spelled(const json_t *map, const char *name)
 	return json_object_get(map, text);
 }
 
-const json_t *meta_get(const struct rye_item *item, const char *name)
+const json_t *parsed_get(const struct parsed_item *item, const char *name)
 {
 	const json_t *value = spelled(item->meta, name);
 
@@ -45,16 +45,16 @@ static const char *text_of(const json_t *value)
 	return text && strlen(text) == json_string_length(value) ? text : "";
 }
 
-static const json_t *object_of(const struct rye_item *item, const char *name)
+static const json_t *object_of(const struct parsed_item *item, const char *name)
 {
-	const json_t *value = meta_get(item, name);
+	const json_t *value = parsed_get(item, name);
 
 	return json_is_object(value) ? value : NULL;
 }
 
-static const json_t *array_of(const struct rye_item *item, const char *name)
+static const json_t *array_of(const struct parsed_item *item, const char *name)
 {
-	const json_t *value = meta_get(item, name);
+	const json_t *value = parsed_get(item, name);
 
 	return json_is_array(value) ? value : NULL;
 }
@@ -68,38 +68,38 @@ static bool all_strings(const json_t *list)
 }
 
 /* Lists and mappings both; scalars are not what these keys are for. */
-static const json_t *container_of_name(const struct rye_item *item, const char *name)
+static const json_t *container_of_name(const struct parsed_item *item, const char *name)
 {
-	const json_t *value = meta_get(item, name);
+	const json_t *value = parsed_get(item, name);
 
 	return json_is_object(value) || json_is_array(value) ? value : NULL;
 }
 
-static void fill_texts(const struct rye_item *item, struct tool_meta *ret)
+static void fill_texts(const struct parsed_item *item, struct tool_meta *ret)
 {
-	const json_t *executor = meta_get(item, "executor_id");
+	const json_t *executor = parsed_get(item, "executor_id");
 
-	ret->version = text_of(meta_get(item, "version"));
-	ret->tool_type = text_of(meta_get(item, "tool_type"));
-	ret->category = text_of(meta_get(item, "category"));
+	ret->version = text_of(parsed_get(item, "version"));
+	ret->tool_type = text_of(parsed_get(item, "tool_type"));
+	ret->category = text_of(parsed_get(item, "category"));
 	ret->executor_id = text_of(executor);
 	ret->executor_present = executor;
 	ret->executor_null = !executor || json_is_null(executor);
-	ret->description = text_of(meta_get(item, "tool_description"));
+	ret->description = text_of(parsed_get(item, "tool_description"));
 	if (!*ret->description)
-		ret->description = text_of(meta_get(item, "description"));
+		ret->description = text_of(parsed_get(item, "description"));
 }
 
-static const json_t *declared_schema(const struct rye_item *item)
+static const json_t *declared_schema(const struct parsed_item *item)
 {
 	const json_t *schema = object_of(item, "config_schema");
 
 	return schema ? schema : object_of(item, "input_schema");
 }
 
-void meta_tool(const struct rye_item *item, struct tool_meta *ret)
+void parsed_tool(const struct parsed_item *item, struct tool_meta *ret)
 {
-	const json_t *requires_list = meta_get(item, "requires"), *timeout, *stateless;
+	const json_t *requires_list = parsed_get(item, "requires"), *timeout, *stateless;
 
 	*ret = (struct tool_meta){ 0 };
 	fill_texts(item, ret);
@@ -117,12 +117,12 @@ void meta_tool(const struct rye_item *item, struct tool_meta *ret)
 	ret->inputs = container_of_name(item, "inputs");
 	ret->outputs = container_of_name(item, "outputs");
 	ret->child_constraints = object_of(item, "child_constraints");
-	timeout = meta_get(item, "timeout");
+	timeout = parsed_get(item, "timeout");
 	ret->timeout = json_is_number(timeout) && json_number_value(timeout) >= 1 &&
 				       json_number_value(timeout) < 1e9 ?
 			       (json_int_t)json_number_value(timeout) :
 			       0;
-	stateless = meta_get(item, "stateless");
+	stateless = parsed_get(item, "stateless");
 	ret->stateless = json_is_true(stateless);
 }
 
@@ -170,7 +170,7 @@ json_t *meta_schema_list(const json_t *parameters)
 	return schema_of_list(parameters, false);
 }
 
-json_t *meta_schema(const struct rye_item *item)
+json_t *parsed_schema(const struct parsed_item *item)
 {
 	const json_t *schema;
 

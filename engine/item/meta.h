@@ -22,11 +22,28 @@ struct tool_meta {
 	bool stateless;
 };
 
-void meta_tool(const struct rye_item *item, struct tool_meta *ret);
+/* parsed_… is for signing, which looks at what nobody has signed yet; meta_… for all others. */
+void parsed_tool(const struct parsed_item *item, struct tool_meta *ret);
 /* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
-const json_t *meta_get(const struct rye_item *item, const char *name);
+const json_t *parsed_get(const struct parsed_item *item, const char *name);
 /* The JSON Schema of parameters (tool) or inputs (directive) with defaults; new reference. */
-json_t *meta_schema(const struct rye_item *item);
+json_t *parsed_schema(const struct parsed_item *item);
+
+static inline void meta_tool(const struct rye_item *item, struct tool_meta *ret)
+{
+	parsed_tool(&item->parsed, ret);
+}
+
+static inline const json_t *meta_get(const struct rye_item *item, const char *name)
+{
+	return parsed_get(&item->parsed, name);
+}
+
+static inline json_t *meta_schema(const struct rye_item *item)
+{
+	return parsed_schema(&item->parsed);
+}
+
 /* The same of a `parameters` list, an action's for instance. */
 json_t *meta_schema_list(const json_t *parameters);
 

@@ -41,12 +41,16 @@ json_t *parse_shell(struct rye_span text, struct rye_err *err);
 
 /*
  * Where a directive's element stands (README, "One region"): start of its ```xml fence content
- * and the body behind it. Used by verify to make sure that what is parsed is what is hashed.
+ * and the body behind it. Verification makes sure that what is parsed is what is hashed, and
+ * hands the shape on: nothing looks for the element again.
  */
 struct directive_shape {
 	struct rye_span preamble, xml, body;
 	int line; /* 1-based line of the element */
 };
 int directive_shape(struct rye_span text, struct directive_shape *ret, struct rye_err *err);
+/* parse_directive of a text whose shape is known. */
+json_t *parse_shaped(struct rye_span text, const struct directive_shape *shape,
+		     struct rye_err *err);
 
 #endif

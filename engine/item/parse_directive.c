@@ -122,17 +122,23 @@ static void read_xml(struct rye_span xml, json_t *map, struct rye_err *err)
 		*err = fault;
 }
 
+json_t *parse_shaped(struct rye_span text, const struct directive_shape *shape, struct rye_err *err)
+{
+	json_t *map;
+
+	if (text_guard(text, err))
+		return NULL;
+	map = json_object();
+	set_span(map, "content", shape->xml);
+	set_span(map, "preamble", shape->preamble);
+	set_span(map, "body", shape->body);
+	read_xml(shape->xml, map, err);
+	return map;
+}
+
 json_t *parse_directive(struct rye_span text, struct rye_err *err)
 {
 	struct directive_shape shape;
-	json_t *map;
 
-	if (text_guard(text, err) || directive_shape(text, &shape, err))
-		return NULL;
-	map = json_object();
-	set_span(map, "content", shape.xml);
-	set_span(map, "preamble", shape.preamble);
-	set_span(map, "body", shape.body);
-	read_xml(shape.xml, map, err);
-	return map;
+	return directive_shape(text, &shape, err) ? NULL : parse_shaped(text, &shape, err);
 }

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "item/parse.h"
 
 struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang)
 {
@@ -34,22 +33,19 @@ static int directive_text(const struct rye_item *item, const struct interp *in,
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	auto_json json_t *values = NULL;
 	struct interp filled = *in;
-	struct directive_shape shape;
-	struct rye_span text = render_body(item, NULL);
+	struct rye_span text = render_body(item, NULL), body = item->shape.body;
 	size_t before, after;
 	int r = inputs_fill(item, in->inputs, &values, err);
 
-	if (!r)
-		r = directive_shape(text, &shape, err);
 	if (r)
 		return r;
 	filled.inputs = values;
-	if (!shape.body.len)
-		shape.body = span_skip(text, text.len);
-	before = (size_t)(shape.body.ptr - text.ptr);
-	after = before + shape.body.len;
+	if (!body.len)
+		body = span_skip(text, text.len);
+	before = (size_t)(body.ptr - text.ptr);
+	after = before + body.len;
 	buf_add(&out, text.ptr, before);
-	interp_text(&filled, shape.body, &out);
+	interp_text(&filled, body, &out);
 	buf_addspan(&out, span_skip(text, after));
 	return blob_of(&out, ret, err);
 }

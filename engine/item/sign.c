@@ -24,7 +24,7 @@ struct job {
 	const struct item_env *env;
 	const struct sign_ask *ask;
 	struct located at;
-	struct rye_item item; /* unverified: only what parsing and checking look at */
+	struct parsed_item item; /* as the file lies there, verified by nothing */
 	struct rye_blob *lf; /* the text with LF only */
 	struct sign_report report;
 	struct signature sig;
@@ -79,7 +79,7 @@ static int refuse_because(json_t **reply, const struct rye_err *why, struct rye_
 
 static int read_text(struct job *job, json_t **reply, struct rye_err *err)
 {
-	struct rye_item *item = &job->item;
+	struct parsed_item *item = &job->item;
 	int r;
 
 	item->abspath = space_abspath(job->at.space, job->at.path);
@@ -300,7 +300,7 @@ static int answer(struct job *job, json_t **reply, struct rye_err *err)
 
 static int run(struct job *job, json_t **reply, struct rye_err *err)
 {
-	struct rye_item *item = &job->item;
+	struct parsed_item *item = &job->item;
 	int r;
 
 	item->kind = job->ask->kind;

@@ -123,7 +123,7 @@ bool sign_only_missing(const struct sign_report *report)
 /* ---- values ---- */
 
 struct subject {
-	const struct rye_item *item;
+	const struct parsed_item *item;
 	json_t *issues;
 	const char *prefix; /* "model." inside an object, else "" */
 };
@@ -262,7 +262,7 @@ static void check_value(const struct subject *s, const struct field *field, cons
 
 /* ---- kinds ---- */
 
-static const json_t *value_of(const struct rye_item *item, const char *name)
+static const json_t *value_of(const struct parsed_item *item, const char *name)
 {
 	const json_t *value;
 
@@ -270,12 +270,12 @@ static const json_t *value_of(const struct rye_item *item, const char *name)
 		return json_object_get(item->meta, name);
 	if (item->kind == RYE_CONFIG)
 		return json_object_get(json_object_get(item->meta, "data"), name);
-	value = strcmp(name, "description") ? NULL : meta_get(item, "tool_description");
-	return value ? value : meta_get(item, name);
+	value = strcmp(name, "description") ? NULL : parsed_get(item, "tool_description");
+	return value ? value : parsed_get(item, name);
 }
 
 /* Older entries say `id` for what is called `name` now. */
-static const json_t *knowledge_name(const struct rye_item *item, struct sign_report *report)
+static const json_t *knowledge_name(const struct parsed_item *item, struct sign_report *report)
 {
 	const json_t *name = json_object_get(item->meta, "name");
 	const json_t *id = json_object_get(item->meta, "id");
@@ -287,7 +287,7 @@ static const json_t *knowledge_name(const struct rye_item *item, struct sign_rep
 	return id;
 }
 
-void sign_check(const struct rye_item *item, struct sign_report *report)
+void sign_check(const struct parsed_item *item, struct sign_report *report)
 {
 	struct subject s = { item, report->issues, "" };
 

@@ -18,7 +18,7 @@ bool sign_report_init(struct sign_report *report); /* false: out of memory */
 void sign_report_done(struct sign_report *report);
 
 /* item: kind, id, ext, body and meta are looked at; nothing of it is verified yet. */
-void sign_check(const struct rye_item *item, struct sign_report *report);
+void sign_check(const struct parsed_item *item, struct sign_report *report);
 /* True when every issue is a missing field. */
 bool sign_only_missing(const struct sign_report *report);
 

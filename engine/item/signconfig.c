@@ -79,7 +79,7 @@ static bool is_meant(const struct rye_item *schema, const char *file)
 }
 
 static void check_with(const struct item_env *env, const struct path_ask *where,
-		       const struct rye_item *config, struct sign_report *report)
+		       const struct parsed_item *config, struct sign_report *report)
 {
 	struct walk walk = { .issues = report->issues };
 	auto_item struct rye_item *schema_tool = NULL;
@@ -94,7 +94,7 @@ static void check_with(const struct item_env *env, const struct path_ask *where,
 		check(&walk, schema, json_object_get(config->meta, "data"));
 }
 
-void sign_check_config(const struct item_env *env, const struct rye_item *config,
+void sign_check_config(const struct item_env *env, const struct parsed_item *config,
 		       struct sign_report *report)
 {
 	for (size_t i = 0; i < env->spaces->n; i++) {

@@ -22,10 +22,10 @@ static bool needs_no_executor(const char *tool_type)
 	return false;
 }
 
-static void check_executor(const struct rye_item *item, struct sign_report *report)
+static void check_executor(const struct parsed_item *item, struct sign_report *report)
 {
-	const json_t *executor = meta_get(item, "executor_id");
-	const char *type = json_string_value(meta_get(item, "tool_type"));
+	const json_t *executor = parsed_get(item, "executor_id");
+	const char *type = json_string_value(parsed_get(item, "tool_type"));
 	bool exempt = needs_no_executor(type ? type : "");
 
 	if (executor && !json_is_null(executor) && !json_is_string(executor))
@@ -66,9 +66,9 @@ static bool shortens(const char *declared, const char *id)
 	return n && !strncmp(declared, id, n) && same_name(declared + n, space_stem(id));
 }
 
-static void check_tool_id(const struct rye_item *item, struct sign_report *report)
+static void check_tool_id(const struct parsed_item *item, struct sign_report *report)
 {
-	const json_t *value = meta_get(item, "tool_id");
+	const json_t *value = parsed_get(item, "tool_id");
 	const char *id = json_string_value(value), *stem = space_stem(item->id);
 
 	if (!value && str_ends(item->ext, "ml") && strcmp(item->ext, ".toml"))
@@ -107,9 +107,9 @@ static bool is_capability(const char *text)
 	return dots > 0;
 }
 
-static void check_requires(const struct rye_item *item, struct sign_report *report)
+static void check_requires(const struct parsed_item *item, struct sign_report *report)
 {
-	const json_t *list = meta_get(item, "requires");
+	const json_t *list = parsed_get(item, "requires");
 	size_t i;
 	json_t *name;
 
@@ -122,9 +122,9 @@ static void check_requires(const struct rye_item *item, struct sign_report *repo
 			  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
 }
 
-void sign_check_tool(const struct rye_item *item, struct sign_report *report)
+void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 {
-	auto_json json_t *schema = meta_schema(item);
+	auto_json json_t *schema = parsed_schema(item);
 	auto_json json_t *faults = schema ? schema_lint(schema) : NULL;
 
 	check_executor(item, report);
@@ -137,7 +137,7 @@ void sign_check_tool(const struct rye_item *item, struct sign_report *report)
 			  "A shebang stops a signed JavaScript tool from running");
 }
 
-void sign_check_name(const struct rye_item *item, struct sign_report *report)
+void sign_check_name(const struct parsed_item *item, struct sign_report *report)
 {
 	static const char *const names[] = { "run",	  "dry_run",	 "async",      "fork",
 					     "output",	  "schema.json", "chain.json", "prompt.md",

@@ -62,6 +62,9 @@ static int prepare(struct check *c, struct rye_err *err)
 		c->text = (struct rye_span){ c->lf->data, c->lf->len };
 	}
 	sig_head_of(c->rule, c->text, &c->head);
+	c->raw = c->head;
+	if (c->lf)
+		sig_head_of(c->rule, ask->raw, &c->raw);
 	return 0;
 }
 
@@ -167,25 +170,38 @@ static int serve_compat(struct check *c, struct verified *ret, struct rye_err *e
 	return 0;
 }
 
-static int serve(struct check *c, struct verified *ret, struct rye_err *err)
+/*
+ * Where the element stands is looked for in the whole text, header lines too, as it was when the
+ * element was hashed: what is parsed can be no other.
+ */
+static int find_shape(const struct check *c, struct verified *ret, struct rye_err *err)
 {
-	struct directive_shape shape;
-	struct rye_span text = c->ask->raw;
-	int r = 0;
+	struct rye_span *preamble = &ret->shape.preamble, text = c->ask->raw;
+	int r;
 
-	if (c->ask->compat) {
-		r = serve_compat(c, ret, err);
-	} else {
-		struct sig_head head;
-
-		sig_head_of(c->rule, text, &head);
-		ret->shebang = head.shebang;
-		ret->body = head.rest;
-	}
 	if (ret->text)
 		text = in_blob(ret->text, 0, ret->text->len);
+	r = directive_shape(text, &ret->shape, err);
+	/* the header lines are in front of it, they are no part of it */
+	if (!r && preamble->len && preamble->ptr < ret->body.ptr) {
+		size_t n = (size_t)(ret->body.ptr - preamble->ptr);
+
+		*preamble = n < preamble->len ? span_strip_unicode(span_skip(*preamble, n)) :
+						(struct rye_span){ ret->body.ptr, 0 };
+	}
+	return r;
+}
+
+static int serve(struct check *c, struct verified *ret, struct rye_err *err)
+{
+	int r = 0;
+
+	ret->shebang = c->raw.shebang;
+	ret->body = c->raw.rest;
+	if (c->ask->compat)
+		r = serve_compat(c, ret, err);
 	if (!r && c->ask->kind == RYE_DIRECTIVE)
-		r = directive_shape(text, &shape, err);
+		r = find_shape(c, ret, err);
 	if (r < 0)
 		rye_blob_unref(steal(&ret->text));
 	return r;

@@ -27,6 +27,7 @@ struct verified {
 	 */
 	struct rye_blob *text;
 	struct rye_span shebang, body; /* in text, or in raw */
+	struct directive_shape shape; /* of a directive: within its body */
 };
 
 /*

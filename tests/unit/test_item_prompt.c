@@ -81,8 +81,10 @@ static struct rye_item item_of(enum rye_kind kind, const char *text, size_t head
 
 	item.text = rye_blob_new(text, strlen(text));
 	item.body = (struct rye_span){ item.text->data + head, item.text->len - head };
-	if (kind == RYE_DIRECTIVE)
+	if (kind == RYE_DIRECTIVE) {
 		item.meta = parse_directive(item.body, &err);
+		assert_int_equal(directive_shape(item.body, &item.shape, &err), 0);
+	}
 	return item;
 }
 
