@@ -173,16 +173,9 @@ static json_t *declared(const struct rye_item *item)
 
 static void put_meta(json_t *info, const struct rye_item *item)
 {
-	static const char *const names[] = { "version", "description", "category" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const json_t *value = meta_get(item, names[i]);
-
-		if (!value && !strcmp(names[i], "description"))
-			value = meta_get(item, "tool_description");
-		if (value)
-			json_set(info, names[i], json_deep_copy(value));
-	}
+	json_set(info, "version", json_deep_copy(meta_get(item, "version")));
+	json_set(info, "description", json_deep_copy(meta_description(item)));
+	json_set(info, "category", json_deep_copy(meta_get(item, "category")));
 	json_set(info, "meta", declared(item));
 	if (item->parse.code)
 		json_sets(info, "meta_error", item->parse.msg);

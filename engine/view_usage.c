@@ -10,10 +10,8 @@
 
 static void put_kind(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
 {
-	const json_t *text = meta_get(subject->loaded.item, "description");
+	const json_t *text = meta_description(subject->loaded.item);
 
-	if (!json_is_string(text))
-		text = meta_get(subject->loaded.item, "tool_description");
 	buf_addf(buf, "%s %s", rye_kind_name(kind), subject->id);
 	if (json_is_string(text)) {
 		struct rye_span all = span_trim(span_of(json_string_value(text))), line;

@@ -167,36 +167,13 @@ static int check_vacant(const struct run *run, const struct rye_item *item,
 			       "the same id with another extension would hide one of them");
 }
 
-/* The space's .ai, made if it was not there. */
-static int open_space(const struct space *space, struct rye_err *err)
-{
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
-	int fd = space_fd(space);
-
-	if (fd >= 0)
-		return fd;
-	buf_addf(&path, "%s/.ai", space->root);
-	if (path.failed || (mkdir(path.data, 0755) < 0 && errno != EEXIST))
-		return rye_fail_sys(err, errno, "cannot make %s/.ai", space->root);
-	fd = space_fd(space);
-	return fd >= 0 ? fd : rye_fail(err, RYE_IO, "cannot open %s/.ai", space->root);
-}
-
 static int write_copy(const struct run *run, const struct rye_item *item, const struct space *space,
 		      struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
-	const char *slash = strrchr(item->path, '/');
-	auto_free char *dir = slash ? strndup(item->path, (size_t)(slash - item->path)) : NULL;
-	int fd = open_space(space, err), r;
+	int r = space_write(space, item->path, (struct rye_span){ item->raw->data, item->raw->len },
+			    item->st.st_mode & 0777);
 
-	if (fd < 0)
-		return fd;
-	r = dir ? io_mkdirs_at(fd, dir, 0755) : -ENOMEM;
-	if (r == 0)
-		r = io_replace_at(fd, item->path,
-				  (struct rye_span){ item->raw->data, item->raw->len },
-				  item->st.st_mode & 0777);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot write %s/.ai/%s", space->root, item->path);
 	if (hooks && hooks->touched)

@@ -75,6 +75,15 @@ static const json_t *container_of_name(const struct parsed_item *item, const cha
 	return json_is_object(value) || json_is_array(value) ? value : NULL;
 }
 
+const json_t *parsed_description(const struct parsed_item *item)
+{
+	const json_t *value = NULL;
+
+	if (item->kind == RYE_TOOL)
+		value = parsed_get(item, "tool_description");
+	return *text_of(value) ? value : parsed_get(item, "description");
+}
+
 static void fill_texts(const struct parsed_item *item, struct tool_meta *ret)
 {
 	const json_t *executor = parsed_get(item, "executor_id");
@@ -85,9 +94,7 @@ static void fill_texts(const struct parsed_item *item, struct tool_meta *ret)
 	ret->executor_id = text_of(executor);
 	ret->executor_present = executor;
 	ret->executor_null = !executor || json_is_null(executor);
-	ret->description = text_of(parsed_get(item, "tool_description"));
-	if (!*ret->description)
-		ret->description = text_of(parsed_get(item, "description"));
+	ret->description = text_of(parsed_description(item));
 }
 
 static const json_t *declared_schema(const struct parsed_item *item)

@@ -26,6 +26,8 @@ struct tool_meta {
 void parsed_tool(const struct parsed_item *item, struct tool_meta *ret);
 /* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
 const json_t *parsed_get(const struct parsed_item *item, const char *name);
+/* `tool_description` of a tool, else `description`; NULL: absent. Borrowed. */
+const json_t *parsed_description(const struct parsed_item *item);
 /* The JSON Schema of parameters (tool) or inputs (directive) with defaults; new reference. */
 json_t *parsed_schema(const struct parsed_item *item);
 
@@ -37,6 +39,11 @@ static inline void meta_tool(const struct rye_item *item, struct tool_meta *ret)
 static inline const json_t *meta_get(const struct rye_item *item, const char *name)
 {
 	return parsed_get(&item->parsed, name);
+}
+
+static inline const json_t *meta_description(const struct rye_item *item)
+{
+	return parsed_description(&item->parsed);
 }
 
 static inline json_t *meta_schema(const struct rye_item *item)
