@@ -37,15 +37,15 @@ void rye_touched(struct rye *rye, int space, const char *path)
 void rye_counts(struct rye *rye, struct rye_counts *ret)
 {
 	struct index_totals totals;
-	struct cache_counts cache;
+	struct item_store_counts store;
 
 	index_totals(rye->index, &totals);
-	cache_counts(rye->cache, &cache);
+	item_store_counts(rye->items.store, &store);
 	*ret = (struct rye_counts){ .served = totals.by_code[RYE_OK],
 				    .scanned = rye->prefetch && prefetch_done(rye->prefetch),
-				    .loads = cache.loads,
+				    .verifications = store.verifications,
 				    .verifies = trust_checks(rye->items.trust),
-				    .hits = cache.hits,
+				    .hits = store.hits,
 				    .runs = exec_started(rye->exec),
 				    .adopted = threads_adopted(rye->threads) };
 	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));

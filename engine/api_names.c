@@ -47,28 +47,58 @@ static void fill(const struct index_found *found, struct rye_stat *ret)
 	fill_state(&found->item.state, ret);
 }
 
-int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
-	       struct rye_err *err)
+/* Once its state is known; a file that is gone is as if the watcher had heard of it. */
+static void know_found(struct rye *rye, struct index_found *found, struct rye_blob **ret_text)
+{
+	if (cache_know(&rye->cache, &found->item, ret_text))
+		return;
+	index_state_done(&found->item.state);
+	found->is_file = found->is_item_dir = false;
+}
+
+static bool is_wanted(const struct rye_want *want, const struct rye_stat *st)
+{
+	return st->is_file && st->verdict == RYE_OK && want->fn && want->fn(want->arg, st);
+}
+
+int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
+	     struct rye_err *err)
 {
 	struct index *index = engine_index(rye);
 	struct index_found found;
 
+	*ret = (struct rye_file){ 0 };
 	/* No name outside the kind's directory is ever looked for on disk. */
-	if (*path && id_check(span_of(path), NULL))
-		return not_found(kind, path, err);
-	engine_check(rye, kind, path);
-	if (!index_find(index, kind, path, &found))
-		return not_found(kind, path, err);
-	if ((found.is_file || found.is_item_dir) && !cache_know(rye->cache, &found.item)) {
-		/* The file is gone and the watcher will hear of it: as if it had. */
-		index_state_done(&found.item.state);
-		found.is_file = found.is_item_dir = false;
+	if (*want->path && id_check(span_of(want->path), NULL)) {
+		ret->watched = !index_unwatched(index, want->kind, want->path);
+		return not_found(want->kind, want->path, err);
 	}
-	if (!found.is_file && !found.is_item_dir && !found.is_dir)
-		return not_found(kind, path, err);
-	fill(&found, ret);
+	ret->watched = engine_check(rye, want->kind, want->path);
+	if (!index_find(index, want->kind, want->path, &found))
+		return not_found(want->kind, want->path, err);
+	if (found.is_file || found.is_item_dir)
+		know_found(rye, &found, NULL);
+	fill(&found, &ret->st);
+	if (is_wanted(want, &ret->st)) {
+		know_found(rye, &found, &ret->blob);
+		fill(&found, &ret->st);
+	}
 	index_state_done(&found.item.state);
+	if (!found.is_file && !found.is_item_dir && !found.is_dir)
+		return not_found(want->kind, want->path, err);
 	return 0;
+}
+
+int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
+	       struct rye_err *err)
+{
+	const struct rye_want want = { kind, path, NULL, NULL };
+	struct rye_file file;
+	int r = rye_read(rye, &want, &file, err);
+
+	if (!r)
+		*ret = file.st;
+	return r;
 }
 
 /* ---- listings ---- */
@@ -90,7 +120,7 @@ static void know(struct rye *rye, const struct rye_walk *walk, struct index_name
 	index_state_done(&name->state);
 	if (!index_item(rye->index, walk->kind, id, &item))
 		return;
-	if (cache_know(rye->cache, &item))
+	if (cache_know(&rye->cache, &item, NULL))
 		name->state = item.state;
 	else
 		index_state_done(&item.state);

@@ -145,11 +145,6 @@ int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, 
 		return rye_fail(err, RYE_INVALID, "%s takes no inputs in its name", row->name);
 	if (row->any)
 		return row->any(rye, ask, ret, err);
-	if (ask->view == RYE_VIEW_RENDERED && !ask->query) {
-		*ret = engine_text(rye, ask->kind, ask->id);
-		if (*ret)
-			return 0;
-	}
 	r = engine_load(rye, ask->kind, ask->id, &loaded, err);
 	return r ? r : row->make(rye, ask, &loaded, ret, err);
 }

@@ -108,7 +108,7 @@ static void read_trust(struct rye *rye, struct index_changes *changes)
 	if (trust_reload(rye->items.trust, &err) < 0)
 		log_line(&rye->log, RYE_LOG_ERR, "trust", "%s", err.msg);
 	index_forget(rye->index);
-	cache_forget(rye->cache);
+	item_store_forget(rye->items.store);
 }
 
 static void on_changes(void *arg, const struct index_changes *changes)
@@ -170,14 +170,15 @@ static void poll_keys(void *arg)
 	engine_changed(rye, &changes);
 }
 
-void engine_check(struct rye *rye, enum rye_kind kind, const char *path)
+bool engine_check(struct rye *rye, enum rye_kind kind, const char *path)
 {
 	struct index_changes changes = { 0 };
 
 	if (!index_unwatched(rye->index, kind, path))
-		return;
+		return true;
 	index_check(rye->index, kind, path, &changes);
 	engine_changed(rye, &changes);
+	return false;
 }
 
 /* ---- items ---- */
@@ -199,27 +200,19 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 {
 	/* One item asked for by a command: no reason to look at all the others. */
 	if (!rye->built && kind != RYE_CONFIG)
-		return cache_load(rye->direct, kind, id, ret, err);
+		return cache_direct(&rye->cache, &(struct item_ask){ .kind = kind, .id = id }, ret,
+				    err);
 	if (id_check(span_of(id), err))
 		return -(int)RYE_INVALID;
 	engine_index(rye);
 	engine_check(rye, kind, id);
-	return cache_load(rye->cache, kind, id, ret, err);
-}
-
-struct rye_blob *engine_text(struct rye *rye, enum rye_kind kind, const char *id)
-{
-	if (!rye->built || id_check(span_of(id), NULL))
-		return NULL;
-	engine_check(rye, kind, id);
-	return cache_text(rye->cache, kind, id);
+	return cache_load(&rye->cache, kind, id, ret, err);
 }
 
 /* ---- opening and closing ---- */
 
 static int open_items(struct rye *rye, struct rye_err *err)
 {
-	struct cache_env env = { .items = &rye->items, .env = engine_env, .env_arg = rye };
 	int r;
 
 	if (sodium_init() < 0)
@@ -230,9 +223,11 @@ static int open_items(struct rye *rye, struct rye_err *err)
 	rye->items = (struct item_env){ .spaces = rye->spaces,
 					.compat = rye->opt.compat,
 					.dev_mode = rye->opt.dev_mode,
+					.store = item_store_open(),
 					.log = &rye->log };
-	r = trust_box_new(rye->spaces, &rye->log, &rye->items.trust, err);
-	return r ? r : cache_open(&env, &rye->direct, err);
+	if (!rye->items.store)
+		return rye_fail(err, RYE_IO, "out of memory for the engine");
+	return trust_box_new(rye->spaces, &rye->log, &rye->items.trust, err);
 }
 
 static int open_index(struct rye *rye, struct rye_err *err)
@@ -240,7 +235,6 @@ static int open_index(struct rye *rye, struct rye_err *err)
 	struct index_env env = { .spaces = rye->spaces,
 				 .log = &rye->log,
 				 .avoid = rye->opt.mountpoint };
-	struct cache_env cache = { .items = &rye->items, .env = engine_env, .env_arg = rye };
 	int r = rye->opt.scan ? watch_open(&rye->log, &rye->watch, err) : 0;
 
 	if (r)
@@ -251,13 +245,13 @@ static int open_index(struct rye *rye, struct rye_err *err)
 		env.arg = rye->watch;
 	}
 	r = index_open(&env, &rye->index, err);
-	cache.index = rye->index;
-	return r ? r : cache_open(&cache, &rye->cache, err);
+	rye->cache = (struct cache){ &rye->items, rye->index, engine_env, rye };
+	return r;
 }
 
 static int start_background(struct rye *rye, struct rye_err *err)
 {
-	const struct prefetch_env env = { .cache = rye->cache,
+	const struct prefetch_env env = { .cache = &rye->cache,
 					  .index = rye->index,
 					  .threads = engine_threads(),
 					  .poll = poll_keys,
@@ -309,12 +303,11 @@ void rye_close(struct rye *rye)
 	/* The watcher's thread uses all the others, they its descriptor: join, then close. */
 	watch_stop(rye->watch);
 	prefetch_close(rye->prefetch);
-	cache_close(rye->cache);
-	cache_close(rye->direct);
 	index_close(rye->index);
 	watch_close(rye->watch);
 	if (rye->items.trust)
 		trust_box_free(rye->items.trust);
+	item_store_close(rye->items.store);
 	spaces_close(rye->spaces);
 	free_options(&rye->opt);
 	pthread_mutex_destroy(&rye->lock);

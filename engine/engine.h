@@ -3,7 +3,7 @@
  * engine.h: what struct rye is made of; private to the files of engine/.
  *
  * Locks, taken upwards only: 1 rye.build (the first scan of an engine that does not watch),
- * 2 a space's update lock (item/index_tree.h), 3 index.lock, 4 cache.lock, 5 rye.lock.
+ * 2 a space's update lock (item/index_tree.h), 3 index.lock, 4 the item store's, 5 rye.lock.
  * None is held while verifying, running or calling back.
  */
 #ifndef RYE_ENGINE_H
@@ -14,6 +14,7 @@
 #include "item/cache.h"
 #include "item/index_update.h"
 #include "item/item.h"
+#include "item/item_store.h"
 #include "item/prefetch.h"
 #include "item/space.h"
 #include "item/watch.h"
@@ -25,8 +26,7 @@ struct rye {
 	struct item_env items;
 	struct watch *watch; /* NULL: opt.scan is off */
 	struct index *index;
-	struct cache *cache; /* over the index */
-	struct cache *direct; /* for engines that have not scanned: by name from the disk */
+	struct cache cache; /* over the index */
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
 	struct exec *exec;
 	struct exec_hooks hooks; /* frozen after rye_open */
@@ -44,15 +44,13 @@ struct rye {
 int engine_threads(void);
 /* The filled index; the first call of an engine that does not watch fills it. */
 struct index *engine_index(struct rye *rye);
-/* Looks again where nobody tells of changes. */
-void engine_check(struct rye *rye, enum rye_kind kind, const char *path);
+/* Looks again where nobody tells of changes; true: somebody does. */
+bool engine_check(struct rye *rye, enum rye_kind kind, const char *path);
 /* The verified item and its rendering. */
 int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct loaded *ret,
 		struct rye_err *err);
 /* Changes found outside the watcher: trust is read again at once, the rest is told later. */
 void engine_changed(struct rye *rye, struct index_changes *changes);
-/* The rendering alone, when the scan has just made it; NULL: engine_load. */
-struct rye_blob *engine_text(struct rye *rye, enum rye_kind kind, const char *id);
 /* For {env:NAME}: the allow-list and opt.env_names (spec README, interpolated values). */
 const char *engine_env(void *arg, const char *name);
 

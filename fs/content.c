@@ -22,22 +22,27 @@
 
 /* ---- files ---- */
 
-/* The bytes of the version there is now; *ret_same: it is the one that was listed. */
-static struct rye_blob *fetch(struct front *front, const struct node *node, bool *ret_same,
-			      struct rye_err *err)
+static bool want_bytes(void *arg, const struct rye_stat *st)
 {
-	struct rye_stat st;
-	struct rye_ask ask = { node->kind, st.id, RYE_VIEW_RENDERED, NULL };
-	struct rye_blob *blob = NULL;
+	return true;
+}
 
-	if (rye_lookup(front->rye, node->kind, node->text, &st, err))
+/* The bytes there are now; NULL with err->code clear: they are not those that were listed. */
+static struct rye_blob *fetch(struct front *front, const struct node *node, struct rye_err *err)
+{
+	const struct rye_want want = { node->kind, node->text, want_bytes, NULL };
+	struct rye_file file;
+
+	if (rye_read(front->rye, &want, &file, err))
 		return NULL;
-	if (rye_view(front->rye, &ask, &blob, err))
+	if (!file.blob) {
+		*err = (struct rye_err){ .code = file.st.verdict };
 		return NULL;
-	/* asked again: it may have changed between the two */
-	*ret_same = rye_lookup(front->rye, node->kind, node->text, &st, err) == 0 &&
-		    st.version == node->version && blob->len == node->size;
-	return blob;
+	}
+	if (file.st.version == node->version && file.blob->len == node->size)
+		return file.blob;
+	rye_blob_unref(file.blob);
+	return NULL;
 }
 
 /* Several readers may fetch at once: the first one's bytes are the node's for ever. */
@@ -59,21 +64,19 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 {
 	struct front *front = front_of(req);
 	struct rye_err err = { 0 };
-	bool same = false;
-	struct rye_blob *blob = fetch(front, node, &same, &err);
+	struct rye_blob *blob = fetch(front, node, &err);
 
-	if (blob && same) {
+	if (blob) {
 		auto_blob struct rye_blob *kept = rye_blob_ref(keep(node, blob));
 
 		reply_blob(req, kept, off, size);
 		return;
 	}
-	rye_blob_unref(blob);
 	node_retire(front->nodes, node);
-	if (blob)
-		reply_errno(req, ESTALE);
-	else
+	if (err.code)
 		reply_rye(req, &err);
+	else
+		reply_errno(req, ESTALE);
 }
 
 /*
@@ -237,57 +240,48 @@ static struct node *make_listed(struct front *front, const struct tree_key *key,
 	return node_make(front->nodes, &want);
 }
 
-/* With its bytes: who looks a name up is about to open it. */
-static struct node *make_file(struct front *front, const struct tree_key *key,
-			      const struct rye_stat *st)
-{
-	struct rye_ask ask = { key->kind, st->id, RYE_VIEW_RENDERED, NULL };
-	struct rye_blob *blob = NULL;
-	struct rye_err err;
+/* From a name to its node. */
+struct entering {
+	struct front *front;
+	const struct tree_key *key;
+	bool listed;
+	struct node *node; /* of the version there is, when one is there already */
+};
 
-	/* it may have changed since it was looked up: the size is that of the bytes we got */
-	if (rye_view(front->rye, &ask, &blob, &err))
-		return content_refuse(front, key, st, err.code, err.msg);
-	return content_make(front, &(struct content_file){
-					   .key = key,
-					   .blob = blob,
-					   .version = st->version,
-					   .mtime = st->mtime,
-					   .mode = 0444,
-				   });
+/* A node that is there has its bytes, but for one that was listed before and is looked up now. */
+static bool want_file(void *arg, const struct rye_stat *st)
+{
+	struct entering *e = arg;
+
+	e->node = node_find(e->front->nodes, e->key, &content_file, st->version);
+	if (e->node)
+		return !e->listed && !e->node->data;
+	return !e->listed || is_cheap(e->front, st);
 }
 
-/* Listed before and looked up now: with its bytes, if they still are those. */
-static bool complete(struct front *front, struct node *node)
+/* file->blob is taken over. */
+static struct node *make_file(struct entering *e, const struct rye_file *file)
 {
-	struct rye_err err;
-	bool same = false;
-	struct rye_blob *blob = node->data ? NULL : fetch(front, node, &same, &err);
+	const struct rye_stat *st = &file->st;
 
-	if (!blob)
-		return node->data != NULL;
-	if (same)
-		keep(node, blob);
-	else
-		rye_blob_unref(blob);
-	return same;
-}
-
-static struct node *find_or_make(struct front *front, const struct tree_key *key,
-				 const struct rye_stat *st, bool listed)
-{
-	struct node *node;
-
+	if (e->node && st->version == e->node->version) {
+		if (file->blob)
+			keep(e->node, file->blob);
+		return e->node;
+	}
+	if (e->node)
+		node_forget(e->front->nodes, e->node, 1);
 	if (st->verdict != RYE_OK)
-		return content_refuse(front, key, st, st->verdict, st->reason);
-	node = node_find(front->nodes, key, &content_file, st->version);
-	if (node && (listed || complete(front, node)))
-		return node;
-	if (node)
-		node_forget(front->nodes, node, 1);
-	if (listed && !is_cheap(front, st))
-		return make_listed(front, key, st);
-	return make_file(front, key, st);
+		return content_refuse(e->front, e->key, st, st->verdict, st->reason);
+	if (!file->blob)
+		return make_listed(e->front, e->key, st);
+	return content_make(e->front, &(struct content_file){
+					      .key = e->key,
+					      .blob = file->blob,
+					      .version = st->version,
+					      .mtime = st->mtime,
+					      .mode = 0444,
+				      });
 }
 
 /*
@@ -321,20 +315,24 @@ static struct node *make_dir(struct front *front, const struct tree_key *key,
 static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 		     struct fuse_entry_param *ret)
 {
-	struct front *front = front_of(req);
-	double timeout_s = content_timeout(front, key->kind, key->text);
-	struct rye_stat st;
+	struct entering entering = { front_of(req), key, listed, NULL };
+	const struct rye_want want = { key->kind, key->text, want_file, &entering };
+	struct front *front = entering.front;
+	struct rye_file file;
 	struct rye_err err;
 	struct tree_key query;
-	int r = rye_lookup(front->rye, key->kind, key->text, &st, &err);
+	int r = rye_read(front->rye, &want, &file, &err);
+	double timeout_s = file.watched ? TIMEOUT_LONG_S : 0;
 
 	if (r && err.code != RYE_NOT_FOUND)
 		return rye_code_errno(err.code);
-	if (r == 0 && st.is_file)
-		return enter_node(front, find_or_make(front, key, &st, listed), timeout_s, ret);
-	if (r == 0 && (st.is_dir || st.is_item_dir)) {
-		r = enter_node(front, make_dir(front, key, &st), timeout_s, ret);
-		ret->attr.st_mtim = content_mtime(front, &st, timeout_s > 0);
+	if (r == 0 && file.st.is_file)
+		return enter_node(front, make_file(&entering, &file), timeout_s, ret);
+	if (entering.node)
+		node_forget(front->nodes, entering.node, 1);
+	if (r == 0) {
+		r = enter_node(front, make_dir(front, key, &file.st), timeout_s, ret);
+		ret->attr.st_mtim = content_mtime(front, &file.st, timeout_s > 0);
 		ret->attr_timeout = timeout_s;
 		return r;
 	}

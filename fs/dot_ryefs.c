@@ -257,14 +257,15 @@ static struct rye_blob *stats(struct front *front)
 	text_addf(&text, "},\"nodes\":{\"alive\":%llu,\"made\":%llu,\"forgotten\":%llu},",
 		  (unsigned long long)nodes.alive, (unsigned long long)nodes.made,
 		  (unsigned long long)nodes.forgotten);
-	text_addf(&text,
-		  "\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
-		  "\"engine\":{\"loads\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu},"
-		  "\"open_refused\":%s}\n",
-		  counts.served, counts.refused, counts.scanned ? "true" : "false",
-		  (unsigned long long)counts.loads, (unsigned long long)counts.verifies,
-		  (unsigned long long)counts.hits, (unsigned long long)counts.runs,
-		  front->answer_open ? "false" : "true");
+	text_addf(
+		&text,
+		"\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
+		"\"engine\":{\"verifications\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu},"
+		"\"open_refused\":%s}\n",
+		counts.served, counts.refused, counts.scanned ? "true" : "false",
+		(unsigned long long)counts.verifications, (unsigned long long)counts.verifies,
+		(unsigned long long)counts.hits, (unsigned long long)counts.runs,
+		front->answer_open ? "false" : "true");
 	return text_blob(&text);
 }
 

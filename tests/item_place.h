@@ -7,6 +7,7 @@
 #include "item_files.h"
 
 #include "item/item.h"
+#include "item/item_store.h"
 #include "item/keys.h"
 #include "item/space.h"
 #include "item/trust.h"
@@ -33,11 +34,15 @@ static inline void place_open(struct place *p, bool compat)
 	if (spaces_open(&opt, &p->spaces, &err) < 0 ||
 	    trust_box_new(p->spaces, NULL, &p->trust, &err) < 0)
 		fail_msg("%s", err.msg);
-	p->env = (struct item_env){ .spaces = p->spaces, .trust = p->trust, .compat = compat };
+	p->env = (struct item_env){ .spaces = p->spaces,
+				    .trust = p->trust,
+				    .compat = compat,
+				    .store = item_store_open() };
 }
 
 static inline void place_close(struct place *p)
 {
+	item_store_close(p->env.store);
 	trust_box_free(p->trust);
 	spaces_close(p->spaces);
 	p->trust = NULL;

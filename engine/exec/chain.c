@@ -3,13 +3,12 @@
  * Building and checking chains. Resolution follows the space rule: an element is looked for
  * from the space of the one that names it downwards, so a system runtime never runs project
  * code. A new element that shadows an old one must be seen by the next run, so nothing of a
- * chain is remembered here; the loader saves reading what has not changed.
+ * chain is remembered here; the item store saves reading what has not changed.
  */
 #include "exec/chain.h"
 
 #include "base/auto.h"
 #include "base/id.h"
-#include "exec/loader.h"
 #include "exec/prim.h"
 #include "item/space.h"
 
@@ -54,17 +53,20 @@ static bool alias_id(const char *id, int i, char ret[RYE_ID_MAX + 32])
 }
 
 /* An element of the system, in the place of what the last one names. */
-static int load_system(struct loader *loader, const char *name, struct chain_start *ret,
+static int load_system(const struct item_env *env, const char *name, struct chain_start *ret,
 		       struct chain *chain)
 {
-	const struct space *system = first_system(loader_env(loader));
+	const struct space *system = first_system(env);
 	const char *id = chain->v[chain->n - 1].meta.executor_id;
-	struct item_ask ask = { .kind = RYE_TOOL, .id = name, .from = system };
 	struct chain_start found;
+	struct item_ask ask = { .kind = RYE_TOOL,
+				.id = name,
+				.from = system,
+				.ret_ambiguous = &found.ambiguous };
 	struct rye_err err = { 0 };
 	char text[2 * RYE_ID_MAX + 100];
 
-	if (!system || loader_load(loader, &ask, &found.item, &found.ambiguous, &err))
+	if (!system || rye_load(env, &ask, &found.item, &err))
 		return -1;
 	*ret = found;
 	snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
@@ -73,13 +75,13 @@ static int load_system(struct loader *loader, const char *name, struct chain_sta
 }
 
 /* "python/function", "subprocess" …: short names of the system's runtimes and primitives. */
-static int load_alias(struct loader *loader, const char *id, struct chain_start *ret,
+static int load_alias(const struct item_env *env, const char *id, struct chain_start *ret,
 		      struct chain *chain)
 {
 	char name[RYE_ID_MAX + 32];
 
 	for (int i = 0; i < 2; i++)
-		if (alias_id(id, i, name) && load_system(loader, name, ret, chain) == 0)
+		if (alias_id(id, i, name) && load_system(env, name, ret, chain) == 0)
 			return 0;
 	return -1;
 }
@@ -105,22 +107,23 @@ static bool wants_bash(const struct chain *chain)
 	       !json_object_get(config, "image");
 }
 
-static int load_next(struct loader *loader, struct chain *chain, struct chain_start *ret,
+static int load_next(const struct item_env *env, struct chain *chain, struct chain_start *ret,
 		     struct rye_err *err)
 {
 	const struct link *last = &chain->v[chain->n - 1];
 	const char *id = last->meta.executor_id;
 	struct item_ask ask = { .kind = RYE_TOOL,
 				.id = id,
-				.from = search_from(loader_env(loader), last->item) };
+				.from = search_from(env, last->item),
+				.ret_ambiguous = &ret->ambiguous };
 	int r;
 
-	if (wants_bash(chain) && load_system(loader, BASH, ret, chain) == 0)
+	if (wants_bash(chain) && load_system(env, BASH, ret, chain) == 0)
 		return 0;
-	r = loader_load(loader, &ask, &ret->item, &ret->ambiguous, err);
+	r = rye_load(env, &ask, &ret->item, err);
 	if (r == 0 || err->code != RYE_NOT_FOUND)
 		return r;
-	if (load_alias(loader, id, ret, chain) == 0)
+	if (load_alias(env, id, ret, chain) == 0)
 		return 0;
 	return rye_fail(err, RYE_NO_EXECUTOR, "Executor not found: %s", id);
 }
@@ -180,7 +183,7 @@ static int end_chain(struct chain *chain, struct rye_err *err)
 	return rye_fail(err, RYE_NO_EXECUTOR, "Tool has no executor_id: %s", last->item->id);
 }
 
-int chain_build(struct loader *loader, struct chain_start *first, struct chain *ret,
+int chain_build(const struct item_env *env, struct chain_start *first, struct chain *ret,
 		struct rye_err *err)
 {
 	*ret = (struct chain){ 0 };
@@ -200,7 +203,7 @@ int chain_build(struct loader *loader, struct chain_start *first, struct chain *
 		if (has(ret, next))
 			return rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
 					next);
-		r = load_next(loader, ret, &more, err);
+		r = load_next(env, ret, &more, err);
 		if (r)
 			return r;
 		if (has(ret, more.item->id)) {

@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "item/meta.h"
 
-struct loader;
 struct prim;
 
 struct link {
@@ -35,7 +34,7 @@ struct chain {
  * Takes over first->item. On failure ret holds what was built so far (give it to chain_done all
  * the same). Errors: RYE_NO_EXECUTOR, RYE_CHAIN_LOOP, those of rye_load.
  */
-int chain_build(struct loader *loader, struct chain_start *first, struct chain *ret,
+int chain_build(const struct item_env *env, struct chain_start *first, struct chain *ret,
 		struct rye_err *err);
 void chain_done(struct chain *chain);
 

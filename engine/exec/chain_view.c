@@ -35,7 +35,7 @@ json_t *exec_chain(struct exec *exec, const struct rye_item *tool, struct rye_er
 	const struct item_env *env = exec->env.items;
 	auto_chain struct chain chain = { 0 };
 	struct chain_start first = { .item = rye_item_ref(tool) };
-	int r = chain_build(exec->loader, &first, &chain, err);
+	int r = chain_build(env, &first, &chain, err);
 	json_t *shadowed, *doc;
 
 	if (!r)

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/self.h"
 #include "exec/job.h"
-#include "exec/loader.h"
 #include "exec/run.h"
 #include "exec/runq.h"
 #include "exec/strays.h"
@@ -136,8 +135,7 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	exec->interps = interps_open();
 	exec->runs = runs_open();
 	exec->strays = strays_open();
-	exec->loader = loader_open(exec->env.items);
-	if (!exec->loader || !exec->interps || !exec->runs || !exec->strays || exec->base.failed)
+	if (!exec->interps || !exec->runs || !exec->strays || exec->base.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->boxes, err);
 	if (!r)
@@ -181,7 +179,6 @@ void exec_close(struct exec *exec)
 	boxes_close(exec->boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);
-	loader_close(exec->loader);
 	interps_close(exec->interps);
 	env_done(&exec->own);
 	env_done(&exec->base);

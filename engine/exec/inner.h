@@ -9,7 +9,6 @@
 #include "exec/plan.h"
 #include "exec/runs.h"
 
-struct loader;
 struct runq;
 struct strays;
 struct warm;
@@ -19,7 +18,6 @@ struct exec {
 	struct env own; /* the engine's environment as it was at start */
 	struct env base; /* the allow-list of it */
 	char *project; /* real path */
-	struct loader *loader;
 	struct boxes *boxes;
 	struct interps *interps;
 	struct runs *runs;

@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/limits.h"
-#include "exec/loader.h"
 #include "exec/prim.h"
 #include "item/schema.h"
 #include "item/space.h"
@@ -76,13 +75,15 @@ static int build(struct tool_run *tool, struct rye_err *err)
 {
 	struct run *run = tool->run;
 	const struct item_env *items = run->exec->env.items;
-	struct item_ask ask = { .kind = RYE_TOOL, .id = run->request.id };
 	struct chain_start first;
-	int r = loader_load(run->exec->loader, &ask, &first.item, &first.ambiguous, err);
+	struct item_ask ask = { .kind = RYE_TOOL,
+				.id = run->request.id,
+				.ret_ambiguous = &first.ambiguous };
+	int r = rye_load(items, &ask, &first.item, err);
 
 	if (r)
 		return r;
-	r = chain_build(run->exec->loader, &first, &tool->chain, err);
+	r = chain_build(items, &first, &tool->chain, err);
 	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", first.item->id));
 	take_trace(run, &tool->chain.v[0]);
 	if (run->reply.trace)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bounded cache of loaded items and the one function that turns a file into a remembered
- * verdict. `lock` guards the table only: files are read, verified, parsed and rendered without
- * it, and what comes out is thrown away by index_publish when the item has changed meanwhile.
+ * The one function that turns a file into a remembered verdict. Files are read, verified, parsed
+ * and rendered without any lock; what comes out is thrown away by index_publish when the item
+ * has changed meanwhile.
  */
 #include "item/cache.h"
 
@@ -11,189 +11,24 @@
 #include "base/str.h"
 #include "item/config.h"
 #include "item/reason.h"
-#include "item/texts.h"
+#include "item/item_store.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Enough for what is looked up and then read; contents that the kernel has are not needed. */
-#define CACHE_BYTES (4u << 20)
-#define CACHE_SLOTS 256
-/* What an item costs beside its bytes: the parsed map, strings, allocator. */
-#define ITEM_OVERHEAD 4096
-
-struct entry {
-	struct entry *chain;
-	struct entry *newer, *older; /* by last use */
-	struct loaded loaded;
-	uint64_t gen;
-	size_t cost;
-	enum rye_kind kind;
-	char id[];
-};
-
-struct cache {
-	struct cache_env env;
-	struct texts *texts; /* verified, not asked for yet */
-	pthread_mutex_t lock;
-	struct entry *slots[CACHE_SLOTS];
-	struct entry *newest, *oldest;
-	size_t bytes;
-	struct cache_counts counts;
-};
-
-int cache_open(const struct cache_env *env, struct cache **ret, struct rye_err *err)
-{
-	struct cache *cache = calloc(1, sizeof(*cache));
-
-	if (cache)
-		cache->texts = texts_new();
-	if (!cache || !cache->texts) {
-		free(cache);
-		return rye_fail(err, RYE_IO, "out of memory for the item cache");
-	}
-	cache->env = *env;
-	pthread_mutex_init(&cache->lock, NULL);
-	*ret = cache;
-	return 0;
-}
-
-void cache_close(struct cache *cache)
-{
-	if (!cache)
-		return;
-	cache_forget(cache);
-	texts_free(cache->texts);
-	pthread_mutex_destroy(&cache->lock);
-	free(cache);
-}
-
 void loaded_done(struct loaded *loaded)
 {
-	if (loaded->item)
-		rye_item_unref(loaded->item);
+	rye_item_unref(loaded->item);
 	rye_blob_unref(loaded->text);
 	*loaded = (struct loaded){ 0 };
 }
 
-static struct loaded loaded_ref(const struct loaded *loaded)
-{
-	return (struct loaded){ rye_item_ref(loaded->item), rye_blob_ref(loaded->text),
-				loaded->layers, loaded->mtime_ns };
-}
-
-/* ---- the table; lock held ---- */
-
-static struct entry **slot_of(struct cache *cache, enum rye_kind kind, const char *id)
-{
-	struct entry **at = &cache->slots[(id_hash(kind, id) >> 20) % CACHE_SLOTS];
-
-	while (*at && ((*at)->kind != kind || strcmp((*at)->id, id) != 0))
-		at = &(*at)->chain;
-	return at;
-}
-
-static void list_take(struct cache *cache, struct entry *entry)
-{
-	*(entry->newer ? &entry->newer->older : &cache->newest) = entry->older;
-	*(entry->older ? &entry->older->newer : &cache->oldest) = entry->newer;
-}
-
-static void list_put(struct cache *cache, struct entry *entry)
-{
-	entry->newer = NULL;
-	entry->older = cache->newest;
-	*(cache->newest ? &cache->newest->newer : &cache->oldest) = entry;
-	cache->newest = entry;
-}
-
-static void remove_entry(struct cache *cache, struct entry **at)
-{
-	struct entry *entry = *at;
-
-	*at = entry->chain;
-	list_take(cache, entry);
-	cache->bytes -= entry->cost;
-	loaded_done(&entry->loaded);
-	free(entry);
-}
-
-static bool get(struct cache *cache, const struct index_item *item, struct loaded *ret)
-{
-	bool hit = false;
-
-	WITH_LOCK(&cache->lock) {
-		struct entry **at = slot_of(cache, item->kind, item->id);
-
-		if (*at && (*at)->gen != item->gen)
-			remove_entry(cache, at);
-		hit = *at != NULL;
-		if (hit) {
-			list_take(cache, *at);
-			list_put(cache, *at);
-			*ret = loaded_ref(&(*at)->loaded);
-			cache->counts.hits++;
-		}
-	}
-	return hit;
-}
-
-static struct entry *entry_new(const struct index_item *item, const struct loaded *loaded)
-{
-	size_t len = strlen(item->id);
-	struct entry *entry = malloc(sizeof(*entry) + len + 1);
-
-	if (!entry)
-		return NULL;
-	*entry = (struct entry){ .gen = item->gen, .kind = item->kind };
-	entry->cost = ITEM_OVERHEAD + 3 * loaded->item->raw->len + loaded->text->len;
-	entry->loaded = loaded_ref(loaded);
-	memcpy(entry->id, item->id, len + 1);
-	return entry;
-}
-
-static void put(struct cache *cache, const struct index_item *item, const struct loaded *loaded)
-{
-	struct entry *entry = entry_new(item, loaded);
-
-	if (!entry)
-		return;
-	WITH_LOCK(&cache->lock) {
-		struct entry **at = slot_of(cache, item->kind, item->id);
-
-		if (*at)
-			remove_entry(cache, at);
-		at = slot_of(cache, item->kind, item->id);
-		*at = entry;
-		list_put(cache, entry);
-		cache->bytes += entry->cost;
-		/* The newest stays even when it is bigger than the whole cache: it is in use. */
-		while (cache->bytes > CACHE_BYTES && cache->oldest != entry)
-			remove_entry(cache, slot_of(cache, cache->oldest->kind, cache->oldest->id));
-	}
-}
-
-void cache_forget(struct cache *cache)
-{
-	texts_clear(cache->texts);
-	WITH_LOCK(&cache->lock) {
-		while (cache->oldest)
-			remove_entry(cache, slot_of(cache, cache->oldest->kind, cache->oldest->id));
-	}
-}
-
-void cache_counts(struct cache *cache, struct cache_counts *ret)
-{
-	WITH_LOCK(&cache->lock)
-		*ret = cache->counts;
-}
-
 /* ---- loading ---- */
 
-static int render(struct cache *cache, struct loaded *loaded, struct rye_err *err)
+static int render(const struct cache *cache, struct loaded *loaded, struct rye_err *err)
 {
-	const struct interp in = { NULL, cache->env.env, cache->env.env_arg };
+	const struct interp in = { NULL, cache->env, cache->env_arg };
 
 	return render_item(loaded->item, &in, &loaded->text, err);
 }
@@ -230,16 +65,16 @@ static bool path_of(const struct index_item *item, char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-static int load_config(struct cache *cache, const struct index_item *item, struct loaded *ret,
+static int load_config(const struct cache *cache, const struct index_item *item, struct loaded *ret,
 		       struct rye_err *err)
 {
 	struct index_source sources[CONFIG_SOURCES_MAX];
 	const struct config_ask ask = { .id = item->id,
 					.sources = sources,
-					.n = index_sources(cache->env.index, RYE_CONFIG, item->id,
+					.n = index_sources(cache->index, RYE_CONFIG, item->id,
 							   sources, CONFIG_SOURCES_MAX) };
 	struct config_entry entry;
-	int r = config_load(cache->env.items, &ask, &entry, err);
+	int r = config_load(cache->items, &ask, &entry, err);
 
 	if (r)
 		return r;
@@ -249,18 +84,16 @@ static int load_config(struct cache *cache, const struct index_item *item, struc
 	return 0;
 }
 
-static int load_at(struct cache *cache, const struct index_item *item, struct loaded *ret,
+static int load_at(const struct cache *cache, const struct index_item *item, struct loaded *ret,
 		   struct rye_err *err)
 {
-	const struct item_env *env = cache->env.items;
+	const struct item_env *env = cache->items;
 	char path[1100];
 	const struct path_ask ask = { &env->spaces->v[item->space], item->kind, path };
 	int r = 0;
 
 	if (!path_of(item, path, sizeof(path)))
 		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", item->id);
-	WITH_LOCK(&cache->lock)
-		cache->counts.loads++;
 	for (int i = 0; i < item->space && !r; i++)
 		r = space_barred(&env->spaces->v[i], item->kind, item->id, err);
 	if (r)
@@ -311,10 +144,10 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 		ret->outcome.version = fold(ret->outcome.version, loaded->layers) | 1;
 }
 
-static void learn_bad(struct cache *cache, const struct index_item *item, const struct rye_err *why,
-		      struct learnt *ret)
+static void learn_bad(const struct cache *cache, const struct index_item *item,
+		      const struct rye_err *why, struct learnt *ret)
 {
-	const struct space *space = &cache->env.items->spaces->v[item->space];
+	const struct space *space = &cache->items->spaces->v[item->space];
 	const struct reason about = { item->kind, item->id, space->type };
 	int root = space_fd(space);
 	char path[1100], stamp[64] = "";
@@ -331,8 +164,8 @@ static void learn_bad(struct cache *cache, const struct index_item *item, const 
 }
 
 /* Loads what the index says now and tells it what came of it. */
-static int load_item(struct cache *cache, const struct index_item *item, struct learnt *learnt,
-		     struct loaded *ret, struct rye_err *err)
+static int load_item(const struct cache *cache, const struct index_item *item,
+		     struct learnt *learnt, struct loaded *ret, struct rye_err *err)
 {
 	auto_loaded struct loaded loaded = { 0 };
 	struct rye_err why = { 0 };
@@ -343,9 +176,10 @@ static int load_item(struct cache *cache, const struct index_item *item, struct 
 	else
 		learn_good(item, &loaded, learnt);
 	/* Gone between two looks: the watcher will say so, nothing is to be remembered. */
-	if (why.code != RYE_NOT_FOUND && index_publish(cache->env.index, item, &learnt->outcome) &&
-	    !r)
-		put(cache, item, &loaded);
+	if (why.code != RYE_NOT_FOUND && index_publish(cache->index, item, &learnt->outcome) && !r)
+		item_store_put(cache->items->store, item,
+			       &(struct item_text){ loaded.item, loaded.text,
+						    learnt->outcome.version });
 	if (r && err)
 		*err = why;
 	if (!r) {
@@ -355,12 +189,11 @@ static int load_item(struct cache *cache, const struct index_item *item, struct 
 	return r;
 }
 
-static int load_direct(struct cache *cache, enum rye_kind kind, const char *id, struct loaded *ret,
-		       struct rye_err *err)
+int cache_direct(const struct cache *cache, const struct item_ask *ask, struct loaded *ret,
+		 struct rye_err *err)
 {
-	const struct item_ask ask = { .kind = kind, .id = id };
 	auto_loaded struct loaded loaded = { 0 };
-	int r = rye_load(cache->env.items, &ask, &loaded.item, err);
+	int r = rye_load(cache->items, ask, &loaded.item, err);
 
 	if (!r)
 		r = render(cache, &loaded, err);
@@ -371,18 +204,16 @@ static int load_direct(struct cache *cache, enum rye_kind kind, const char *id, 
 	return 0;
 }
 
-int cache_load(struct cache *cache, enum rye_kind kind, const char *id, struct loaded *ret,
+int cache_load(const struct cache *cache, enum rye_kind kind, const char *id, struct loaded *ret,
 	       struct rye_err *err)
 {
 	struct index_item item;
 	struct learnt learnt;
 
-	if (!cache->env.index)
-		return load_direct(cache, kind, id, ret, err);
-	if (!index_item(cache->env.index, kind, id, &item))
+	if (!index_item(cache->index, kind, id, &item))
 		return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), id);
 	index_state_done(&item.state);
-	if (get(cache, &item, ret))
+	if (item_store_get(cache->items->store, &item, &ret->item, &ret->text))
 		return 0;
 	return load_item(cache, &item, &learnt, ret, err);
 }
@@ -392,6 +223,7 @@ static void state_of(const struct learnt *learnt, struct index_state *ret)
 {
 	const struct index_outcome *from = &learnt->outcome;
 
+	index_state_done(ret);
 	*ret = (struct index_state){ .known = true,
 				     .code = from->code,
 				     .size = from->size,
@@ -401,32 +233,35 @@ static void state_of(const struct learnt *learnt, struct index_state *ret)
 		ret->reason = rye_blob_new(from->reason, strlen(from->reason));
 }
 
-bool cache_know(struct cache *cache, struct index_item *item)
+/* Is all that is wanted here, and of one state? */
+static bool is_known(const struct cache *cache, const struct index_item *item,
+		     struct rye_blob **ret_text)
 {
-	struct learnt learnt = { 0 };
-
-	/* A change during the load makes another round. */
-	for (int i = 0; i < 3 && !item->state.known; i++) {
-		auto_loaded struct loaded loaded = { 0 };
-
-		if (load_item(cache, item, &learnt, &loaded, NULL) == 0)
-			texts_put(cache->texts, item, loaded.text);
-		if (!index_item(cache->env.index, item->kind, item->id, item))
-			return false;
-	}
-	if (!item->state.known)
-		state_of(&learnt, &item->state);
-	return item->state.code != RYE_NOT_FOUND;
+	if (!item->state.known || !ret_text || item->state.code != RYE_OK)
+		return item->state.known;
+	*ret_text = item_store_text(cache->items->store, item);
+	return *ret_text;
 }
 
-struct rye_blob *cache_text(struct cache *cache, enum rye_kind kind, const char *id)
+bool cache_know(const struct cache *cache, struct index_item *item, struct rye_blob **ret_text)
 {
-	struct index_item item;
-	bool good;
+	auto_loaded struct loaded loaded = { 0 };
+	struct learnt learnt = { 0 };
+	bool known = is_known(cache, item, ret_text);
 
-	if (!cache->env.index || !index_item(cache->env.index, kind, id, &item))
-		return NULL;
-	good = item.state.known && item.state.code == RYE_OK;
-	index_state_done(&item.state);
-	return good ? texts_take(cache->texts, &item) : NULL;
+	/* A change during the load makes another round. */
+	for (int i = 0; i < 3 && !known; i++) {
+		loaded_done(&loaded);
+		load_item(cache, item, &learnt, &loaded, NULL);
+		index_state_done(&item->state);
+		if (!index_item(cache->index, item->kind, item->id, item))
+			return false;
+		known = is_known(cache, item, ret_text);
+	}
+	if (!known) {
+		state_of(&learnt, &item->state);
+		if (ret_text)
+			*ret_text = steal(&loaded.text);
+	}
+	return item->state.code != RYE_NOT_FOUND;
 }

@@ -70,6 +70,7 @@ struct path_ask {
 	enum rye_kind kind;
 	const char *path; /* below the space's .ai */
 	bool unsigned_ok; /* set by item/config.c alone: without a signature it is taken, with a notice */
+	bool passing; /* of very many: what the store holds is worth more than this one */
 };
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err);

@@ -10,12 +10,12 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "item/item.h"
-#include "item/parse.h"
+#include "item/item_store.h"
 #include "item/space.h"
+#include "item/trust.h"
 #include "item/verify.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 
 struct rye_item *rye_item_ref(const struct rye_item *item)
@@ -95,6 +95,7 @@ static int fetch(const struct item_env *env, enum rye_kind kind, const struct lo
 	ask.raw = (struct rye_span){ ret->raw->data, ret->raw->len };
 	ask.compat = env->compat;
 	ask.dev = may_soften(env, at->space, kind);
+	item_store_count(env->store);
 	return verify_bytes(env, &ask, &ret->verified, err);
 }
 
@@ -167,13 +168,52 @@ static int load_located(const struct item_env *env, enum rye_kind kind, struct l
 	return build(kind, at, &f, ret, err);
 }
 
+static uint64_t trust_now(const struct item_env *env)
+{
+	auto_trust struct trust *trust = trust_get(env->trust);
+
+	return trust->generation;
+}
+
+/* at->fd is taken. What the store has of this file is not verified again. */
+static int recall_or_load(const struct item_env *env, const struct path_ask *ask,
+			  struct located *at, struct rye_item **ret, struct rye_err *err)
+{
+	uint64_t trust = trust_now(env);
+	struct rye_item *held = item_store_recall(env->store, ask, at->fd, trust);
+	int r;
+
+	if (held) {
+		close(at->fd);
+		*ret = held;
+		return 0;
+	}
+	r = load_located(env, ask->kind, at, ret, err);
+	if (!r && !ask->passing)
+		item_store_keep(env->store, *ret, trust);
+	return r;
+}
+
 int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
 	     struct rye_err *err)
 {
+	struct item_ask where = *ask;
+	struct path_ask file = { .kind = ask->kind };
 	struct located at;
-	int r = space_locate(env->spaces, ask, &at, err);
+	uint64_t hash = id_hash(ask->kind, ask->id) + (uintptr_t)ask->from + (uintptr_t)ask->only;
+	int r;
 
-	return r < 0 ? r : load_located(env, ask->kind, &at, ret, err);
+	where.quiet = ask->quiet || item_store_is_alone(env->store, hash);
+	r = space_locate(env->spaces, &where, &at, err);
+	if (r < 0)
+		return r;
+	if (!where.quiet && !at.ambiguous)
+		item_store_alone(env->store, hash);
+	if (ask->ret_ambiguous)
+		*ask->ret_ambiguous = at.ambiguous;
+	file.space = at.space;
+	file.path = at.path;
+	return recall_or_load(env, &file, &at, ret, err);
 }
 
 /* ---- named files ---- */
@@ -214,7 +254,7 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 	if (!r)
 		return rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
 				    ask->path);
-	return load_located(env, ask->kind, &at, ret, err);
+	return recall_or_load(env, ask, &at, ret, err);
 }
 
 /* ---- glances ---- */

@@ -93,7 +93,7 @@ static void verify(struct prefetch *p, const struct index_ref *refs, size_t n)
 
 		if (!index_item(p->env.index, refs[i].kind, refs[i].id, &item))
 			continue;
-		cache_know(p->env.cache, &item);
+		cache_know(p->env.cache, &item, NULL);
 		index_state_done(&item.state);
 	}
 	WITH_LOCK(&p->lock) {

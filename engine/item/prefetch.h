@@ -12,7 +12,7 @@
 struct prefetch;
 
 struct prefetch_env {
-	struct cache *cache;
+	const struct cache *cache;
 	struct index *index;
 	int threads;
 	void (*poll)(void *arg); /* every PREFETCH_POLL_S, from one thread */

@@ -41,7 +41,10 @@ static struct rye_blob *make(const struct search_env *env, const struct index_do
 	auto_item struct rye_item *item = NULL;
 	struct rye_err err = { 0 };
 	char path[1100];
-	const struct path_ask ask = { &spaces[of->space], (enum rye_kind)of->kind, path };
+	const struct path_ask ask = { .space = &spaces[of->space],
+				      .kind = (enum rye_kind)of->kind,
+				      .path = path,
+				      .passing = true };
 	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), id, of->ext), r = 0;
 
 	if (n < 0 || (size_t)n >= sizeof(path))

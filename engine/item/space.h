@@ -71,6 +71,7 @@ struct item_ask {
 	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
 	const struct space *only; /* this space alone; NULL: all */
 	bool quiet; /* located.ambiguous is not wanted */
+	bool *ret_ambiguous; /* rye_load's: another file of that id lies beside it; or NULL */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "base/sha.h"
 
 struct space;
+struct item_store;
 struct spaces;
 struct trust_box;
 
@@ -18,6 +19,7 @@ struct item_env {
 	const struct spaces *spaces;
 	struct trust_box *trust; /* the current snapshot (item/trust.h) */
 	bool compat, dev_mode;
+	struct item_store *store; /* of what was verified (item/item_store.h); or NULL */
 	const struct log *log;
 };
 

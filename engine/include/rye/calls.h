@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h: second half of rye.h (included by it): runs, threads, search, keys, signing.
+ * calls.h: second half of rye.h (included by it): runs, threads, search, keys, signing, reading.
  * Same conventions.
  */
 #ifndef RYE_CALLS_H
@@ -169,11 +169,34 @@ RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, c
 			  struct rye_err *err);
 RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
 
+/* ---- reading ---- */
+
+/*
+ * rye_lookup and, of a file that may be served, the bytes: those of exactly this version. fn says
+ * whether they are wanted once it is known which they are; NULL: never.
+ */
+struct rye_want {
+	enum rye_kind kind;
+	const char *path;
+	bool (*fn)(void *arg, const struct rye_stat *st);
+	void *arg;
+};
+struct rye_file {
+	struct rye_stat st;
+	struct rye_blob *blob; /* NULL: not wanted, or refused by now (st.verdict) */
+	bool watched; /* changes are told (rye_unwatched); set for a name that is not there, too */
+};
+RYE_API int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
+		     struct rye_err *err);
+
+/* ---- counts ---- */
+
 struct rye_counts {
 	size_t served, refused; /* items whose verdict is known now */
 	size_t by_code[RYE_CODE__MAX];
 	bool scanned; /* the first scan is done */
-	uint64_t loads, verifies, hits, runs; /* since start */
+	/* Since start: files verified, signatures among that, times it was not necessary, runs. */
+	uint64_t verifications, verifies, hits, runs;
 	size_t adopted; /* runs that go on as threads and have not ended */
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A table by space and path, and two orders by last use: entries that have their item, and
+ * those of which only an unread rendering is left. `lock` guards all of it and is held for table
+ * work only: nothing is opened, verified or freed under it.
+ */
+#include "item/item_store.h"
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "item/space.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SLOTS 4096
+/* Enough for what is looked up and then read, and for the chains of the moment. */
+#define ITEMS_BYTES (4u << 20)
+/* What an item costs beside its bytes: the parsed map, strings, allocator. */
+#define ITEM_OVERHEAD 4096
+#define TEXT_OVERHEAD 200
+/* Nanoseconds after which a file's times tell apart any two versions of it … */
+#define SETTLED_NS 100000000LL
+/* … and on file systems that count whole seconds, of which FAT knows every other one. */
+#define SETTLED_WHOLE_NS 3000000000LL
+#define ALONE_SLOTS 64
+#define ALONE_MS 1000
+
+struct store_entry {
+	struct store_entry *chain;
+	struct store_entry *newer, *older;
+	struct rye_item *item; /* NULL: only the text is left */
+	struct rye_blob *text; /* NULL: not rendered */
+	uint64_t trust; /* 0: not to be found by its file */
+	uint64_t gen, version; /* the state in the index that text is of */
+	bool read; /* text has been given out */
+	size_t cost;
+	int space;
+	char path[];
+};
+
+struct store_order {
+	struct store_entry *newest, *oldest;
+	size_t bytes;
+};
+
+struct item_store {
+	_Atomic uint64_t verifications, hits;
+	pthread_mutex_t lock; /* of what follows */
+	struct store_entry *slots[SLOTS];
+	struct store_order items, texts;
+	struct {
+		uint64_t hash;
+		int64_t ms;
+	} alone[ALONE_SLOTS];
+};
+
+struct item_store *item_store_open(void)
+{
+	struct item_store *store = calloc(1, sizeof(*store));
+
+	if (store)
+		pthread_mutex_init(&store->lock, NULL);
+	return store;
+}
+
+void item_store_close(struct item_store *store)
+{
+	if (!store)
+		return;
+	item_store_forget(store);
+	pthread_mutex_destroy(&store->lock);
+	free(store);
+}
+
+/* ---- the table; lock held ---- */
+
+static struct store_entry **slot_of(struct item_store *store, int space, const char *path)
+{
+	struct store_entry **at = &store->slots[(id_hash(space, path) >> 24) % SLOTS];
+
+	while (*at && ((*at)->space != space || strcmp((*at)->path, path) != 0))
+		at = &(*at)->chain;
+	return at;
+}
+
+static struct store_order *order_of(struct item_store *store, const struct store_entry *entry)
+{
+	return entry->item ? &store->items : &store->texts;
+}
+
+static void order_take(struct item_store *store, struct store_entry *entry)
+{
+	struct store_order *order = order_of(store, entry);
+
+	*(entry->newer ? &entry->newer->older : &order->newest) = entry->older;
+	*(entry->older ? &entry->older->newer : &order->oldest) = entry->newer;
+	order->bytes -= entry->cost;
+}
+
+static void order_put(struct item_store *store, struct store_entry *entry)
+{
+	struct store_order *order = order_of(store, entry);
+	size_t text = entry->text ? entry->text->len : 0;
+
+	entry->cost = entry->item ? ITEM_OVERHEAD + 3 * entry->item->raw->len + text :
+				    TEXT_OVERHEAD + text;
+	entry->newer = NULL;
+	entry->older = order->newest;
+	*(order->newest ? &order->newest->newer : &order->oldest) = entry;
+	order->newest = entry;
+	order->bytes += entry->cost;
+}
+
+/* To be released by the caller, without the lock. */
+static void entry_take(struct item_store *store, struct store_entry *entry,
+		       struct store_entry **gone)
+{
+	order_take(store, entry);
+	*slot_of(store, entry->space, entry->path) = entry->chain;
+	entry->chain = *gone;
+	*gone = entry;
+}
+
+/* Its item goes; a rendering that nobody has read yet stays. */
+static void entry_shed(struct item_store *store, struct store_entry *entry,
+		       struct store_entry **gone)
+{
+	struct store_entry *shed = entry->text && !entry->read ? calloc(1, sizeof(*shed)) : NULL;
+
+	if (!shed) {
+		entry_take(store, entry, gone);
+		return;
+	}
+	order_take(store, entry);
+	shed->item = steal(&entry->item);
+	shed->chain = *gone;
+	*gone = shed;
+	order_put(store, entry);
+}
+
+/* The newest stays even when it is bigger than all that is allowed: it is in use. */
+static void shrink(struct item_store *store, struct store_entry **gone)
+{
+	struct store_order *items = &store->items, *texts = &store->texts;
+
+	while (items->bytes > ITEMS_BYTES && items->oldest != items->newest)
+		entry_shed(store, items->oldest, gone);
+	while (texts->bytes > STORE_TEXTS_BYTES && texts->oldest != texts->newest)
+		entry_take(store, texts->oldest, gone);
+}
+
+static void release(struct store_entry *gone)
+{
+	while (gone) {
+		struct store_entry *next = gone->chain;
+
+		rye_item_unref(gone->item);
+		rye_blob_unref(gone->text);
+		free(gone);
+		gone = next;
+	}
+}
+
+static struct store_entry *entry_new(const struct rye_item *item)
+{
+	size_t len = strlen(item->path);
+	struct store_entry *entry = calloc(1, sizeof(*entry) + len + 1);
+
+	if (!entry)
+		return NULL;
+	entry->space = item->space->index;
+	entry->item = rye_item_ref(item);
+	memcpy(entry->path, item->path, len + 1);
+	return entry;
+}
+
+/* In the place of what was there. */
+static void store_entry(struct item_store *store, struct store_entry *entry)
+{
+	struct store_entry *gone = NULL;
+
+	WITH_LOCK(&store->lock) {
+		struct store_entry *old = *slot_of(store, entry->space, entry->path);
+		struct store_entry **at;
+
+		if (old)
+			entry_take(store, old, &gone);
+		at = slot_of(store, entry->space, entry->path);
+		*at = entry;
+		order_put(store, entry);
+		shrink(store, &gone);
+	}
+	release(gone);
+}
+
+void item_store_forget(struct item_store *store)
+{
+	struct store_entry *gone = NULL;
+
+	WITH_LOCK(&store->lock) {
+		while (store->items.oldest)
+			entry_take(store, store->items.oldest, &gone);
+		while (store->texts.oldest)
+			entry_take(store, store->texts.oldest, &gone);
+	}
+	release(gone);
+}
+
+/* ---- by file ---- */
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static bool is_settled(const struct stat *st)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (now.tv_sec - st->st_ctim.tv_sec) * 1000000000LL + now.tv_nsec -
+		       st->st_ctim.tv_nsec >
+	       (st->st_ctim.tv_nsec ? SETTLED_NS : SETTLED_WHOLE_NS);
+}
+
+/* What was let pass unsigned passes only where that is allowed. */
+static bool may_serve(const struct rye_item *item, const struct path_ask *ask)
+{
+	return item->kind == ask->kind &&
+	       (ask->unsigned_ok || *item->verdict.fingerprint || item->verdict.dev);
+}
+
+struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask, int fd,
+				   uint64_t trust)
+{
+	struct rye_item *item = NULL;
+	struct stat st;
+
+	if (!store || fstat(fd, &st) < 0)
+		return NULL;
+	WITH_LOCK(&store->lock) {
+		struct store_entry *entry = *slot_of(store, ask->space->index, ask->path);
+
+		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
+		    same_file(&entry->item->st, &st)) {
+			item = rye_item_ref(entry->item);
+			order_take(store, entry);
+			order_put(store, entry);
+		}
+	}
+	store->hits += item != NULL;
+	return item;
+}
+
+void item_store_keep(struct item_store *store, const struct rye_item *item, uint64_t trust)
+{
+	struct store_entry *entry;
+
+	if (!store || !is_settled(&item->st))
+		return;
+	entry = entry_new(item);
+	if (!entry)
+		return;
+	entry->trust = trust;
+	store_entry(store, entry);
+}
+
+void item_store_alone(struct item_store *store, uint64_t hash)
+{
+	if (!store)
+		return;
+	WITH_LOCK(&store->lock) {
+		store->alone[hash % ALONE_SLOTS].hash = hash;
+		store->alone[hash % ALONE_SLOTS].ms = clock_ms();
+	}
+}
+
+bool item_store_is_alone(struct item_store *store, uint64_t hash)
+{
+	int64_t now = clock_ms();
+	bool alone = false;
+
+	if (!store)
+		return false;
+	WITH_LOCK(&store->lock)
+		alone = store->alone[hash % ALONE_SLOTS].hash == hash &&
+			now - store->alone[hash % ALONE_SLOTS].ms < ALONE_MS;
+	return alone;
+}
+
+void item_store_count(struct item_store *store)
+{
+	if (store)
+		store->verifications++;
+}
+
+/* ---- by state in the index ---- */
+
+static bool path_of(const struct index_item *item, char *ret, size_t size)
+{
+	int n = snprintf(ret, size, "%s/%s%s", rye_kind_dir(item->kind), item->id, item->ext);
+
+	return n > 0 && (size_t)n < size;
+}
+
+bool item_store_get(struct item_store *store, const struct index_item *item, struct rye_item **ret,
+		    struct rye_blob **ret_text)
+{
+	char path[1100];
+	bool hit = false;
+
+	if (!path_of(item, path, sizeof(path)))
+		return false;
+	WITH_LOCK(&store->lock) {
+		struct store_entry *entry = *slot_of(store, item->space, path);
+
+		hit = entry && entry->item && entry->text && entry->gen == item->gen;
+		if (hit) {
+			*ret = rye_item_ref(entry->item);
+			*ret_text = rye_blob_ref(entry->text);
+			order_take(store, entry);
+			order_put(store, entry);
+		}
+	}
+	store->hits += hit;
+	return hit;
+}
+
+struct rye_blob *item_store_text(struct item_store *store, const struct index_item *item)
+{
+	struct store_entry *gone = NULL;
+	struct rye_blob *text = NULL;
+	char path[1100];
+
+	if (!path_of(item, path, sizeof(path)))
+		return NULL;
+	WITH_LOCK(&store->lock) {
+		struct store_entry *entry = *slot_of(store, item->space, path);
+		bool same = entry && entry->gen == item->gen &&
+			    entry->version == item->state.version;
+
+		if (same && entry->text)
+			text = rye_blob_ref(entry->text);
+		if (entry)
+			entry->read |= same;
+		/* now it is the reader who holds it; another state's is of no use to anybody */
+		if (entry && !entry->item)
+			entry_take(store, entry, &gone);
+	}
+	release(gone);
+	store->hits += text != NULL;
+	return text;
+}
+
+/* The entry of this very item, with its text now. */
+static bool add_text(struct item_store *store, const struct index_item *item,
+		     const struct item_text *what, struct store_entry **gone)
+{
+	struct store_entry *entry = *slot_of(store, item->space, what->item->path);
+
+	if (!entry || entry->item != what->item)
+		return false;
+	order_take(store, entry);
+	rye_blob_unref(entry->text);
+	entry->text = rye_blob_ref(what->text);
+	entry->gen = item->gen;
+	entry->version = what->version;
+	entry->read = false;
+	order_put(store, entry);
+	shrink(store, gone);
+	return true;
+}
+
+void item_store_put(struct item_store *store, const struct index_item *item,
+		    const struct item_text *what)
+{
+	struct store_entry *entry, *gone = NULL;
+	bool added = false;
+
+	WITH_LOCK(&store->lock)
+		added = add_text(store, item, what, &gone);
+	release(gone);
+	entry = added ? NULL : entry_new(what->item);
+	if (!entry)
+		return;
+	entry->text = rye_blob_ref(what->text);
+	entry->gen = item->gen;
+	entry->version = what->version;
+	store_entry(store, entry);
+}
+
+void item_store_counts(struct item_store *store, struct item_store_counts *ret)
+{
+	*ret = (struct item_store_counts){ store->verifications, store->hits };
+}

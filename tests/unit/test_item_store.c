@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store of verified items: one verification of one file for all who ask, none of what
+ * changed, was trusted otherwise or may not be unsigned; renderings by state, within bounds.
+ */
+#include "rye_test.h"
+
+#include "item/config.h"
+#include "item_place.h"
+
+#include <stdio.h>
+
+static uint64_t verified(struct place *p)
+{
+	struct item_store_counts counts;
+
+	item_store_counts(p->env.store, &counts);
+	return counts.verifications;
+}
+
+static void place_settled(struct place *p)
+{
+	place_vectors(p);
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	place_open(p, false);
+	/* until a file's times tell every later change */
+	usleep(150000);
+}
+
+static void of_one_file(void **state)
+{
+	struct place p;
+	char path[300];
+
+	place_settled(&p);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_int_equal(verified(&p), 1);
+	/* the same bytes, another file: nothing is taken for granted */
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/b2.py", p.project);
+	unlink(path);
+	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_int_equal(verified(&p), 2);
+	/* too young to be remembered */
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_int_equal(verified(&p), 3);
+	place_text(p.project, "tools/vec/b2.py", "print(1)\n");
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNSIGNED);
+	place_drop(&p);
+}
+
+/* Another trust is another verdict. */
+static void of_one_trust(void **state)
+{
+	struct place p;
+	char path[300];
+
+	place_settled(&p);
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	snprintf(path, sizeof(path), "%s/.ai/config/keys/trusted/" KEY1 ".toml", p.user);
+	unlink(path);
+	assert_int_equal(trust_reload(p.trust, NULL), 0);
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
+	place_drop(&p);
+}
+
+static void unsigned_where_allowed(void **state)
+{
+	struct path_ask ask = { .kind = RYE_CONFIG, .path = "config/web/a.yaml" };
+	struct config_file file = { .id = "web/a", .ext = ".yaml" };
+	struct rye_item *item = NULL;
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "config/web/a.yaml", "a: 1\n");
+	place_open(&p, false);
+	usleep(150000);
+	ask.space = file.space = &p.spaces->v[0];
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(config_load_file(&p.env, &file, &item, NULL), 0);
+		rye_item_unref(item);
+	}
+	assert_int_equal(verified(&p), 1);
+	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), -RYE_UNSIGNED);
+	place_drop(&p);
+}
+
+/* ---- renderings ---- */
+
+static struct index_item state_of(const char *id, uint64_t gen, uint64_t version)
+{
+	struct index_item item = { .kind = RYE_KNOWLEDGE, .gen = gen, .ext = ".md" };
+
+	snprintf(item.id, sizeof(item.id), "%s", id);
+	item.state = (struct index_state){ .known = true, .version = version };
+	return item;
+}
+
+static void put(struct place *p, const struct index_item *state)
+{
+	struct rye_item *item = NULL;
+
+	assert_int_equal(place_load(p, RYE_KNOWLEDGE, state->id, &item, NULL), RYE_OK);
+	item_store_put(p->env.store, state,
+		       &(struct item_text){ item, item->text, state->state.version });
+	rye_item_unref(item);
+}
+
+static bool has(struct place *p, const char *id, uint64_t gen, uint64_t version)
+{
+	const struct index_item item = state_of(id, gen, version);
+	struct rye_blob *text = item_store_text(p->env.store, &item);
+
+	rye_blob_unref(text);
+	return text;
+}
+
+static void of_one_state(void **state)
+{
+	struct index_item one = state_of("a", 1, 7), two = state_of("a", 2, 7);
+	struct place p;
+
+	place_vectors(&p);
+	place_text(p.project, "knowledge/a.md", "# a\n");
+	place_open(&p, false);
+	p.env.dev_mode = true;
+	put(&p, &one);
+	assert_true(has(&p, "a", 1, 7));
+	assert_false(has(&p, "a", 1, 8));
+	assert_false(has(&p, "a", 2, 7));
+	put(&p, &two);
+	assert_true(has(&p, "a", 2, 7));
+	assert_false(has(&p, "a", 1, 7));
+	item_store_forget(p.env.store);
+	assert_false(has(&p, "a", 2, 7));
+	place_drop(&p);
+}
+
+#define BIG (3u << 20)
+
+/* Items go first, unread renderings later, and each of these to one reader. */
+static void the_oldest_go_first(void **state)
+{
+	char *big = malloc(BIG + 1), id[16], path[40];
+	struct rye_item *item = NULL;
+	struct rye_blob *text = NULL;
+	struct place p;
+
+	place_vectors(&p);
+	memset(big, 'x', BIG);
+	big[BIG] = 0;
+	place_open(&p, false);
+	p.env.dev_mode = true;
+	for (int i = 0; i < 14; i++) {
+		struct index_item one;
+
+		snprintf(id, sizeof(id), "i%d", i);
+		snprintf(path, sizeof(path), "knowledge/%s.md", id);
+		place_text(p.project, path, big);
+		one = state_of(id, 1, 1);
+		put(&p, &one);
+		if (i == 5)
+			assert_true(has(&p, "i5", 1, 1));
+	}
+	assert_false(has(&p, "i0", 1, 1));
+	assert_false(has(&p, "i1", 1, 1));
+	/* read before its item went: the reader holds it */
+	assert_false(has(&p, "i5", 1, 1));
+	assert_true(has(&p, "i9", 1, 1));
+	assert_false(has(&p, "i9", 1, 1));
+	/* the newest has its item, too, and as many readers as like */
+	assert_true(has(&p, "i13", 1, 1));
+	assert_true(has(&p, "i13", 1, 1));
+	assert_true(item_store_get(
+		p.env.store,
+		&(struct index_item){ .kind = RYE_KNOWLEDGE, .gen = 1, .ext = ".md", .id = "i13" },
+		&item, &text));
+	rye_item_unref(item);
+	rye_blob_unref(text);
+	free(big);
+	place_drop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_one_file),
+		cmocka_unit_test(of_one_trust),
+		cmocka_unit_test(unsigned_where_allowed),
+		cmocka_unit_test(of_one_state),
+		cmocka_unit_test(the_oldest_go_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
