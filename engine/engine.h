@@ -44,7 +44,7 @@ struct rye {
 int engine_threads(void);
 /* The filled index; the first call of an engine that does not watch fills it. */
 struct index *engine_index(struct rye *rye);
-/* Looks again where nobody tells of changes; true: somebody does. */
+/* Looks again where no watch tells of changes; true: one does. */
 bool engine_check(struct rye *rye, enum rye_kind kind, const char *path);
 /* The verified item and its rendering. */
 int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct loaded *ret,

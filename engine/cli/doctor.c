@@ -85,6 +85,19 @@ static void unread(struct survey *survey, const struct rye_verdict *verdict)
 		    verdict->message);
 }
 
+/* Tools that ask for it read it all the same. */
+static void unsigned_config(struct survey *survey, const struct rye_verdict *verdict)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	cli_remedy(RYE_UNSIGNED, ref, &mend);
+	progress_end(&survey->progress);
+	finding_add(survey->findings, FINDING(REMARK, ref, mend.len ? mend.data : NULL),
+		    "unsigned: only tools that ask for it read it");
+}
+
 static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct survey *survey = arg;
@@ -101,6 +114,8 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 		unread(survey, verdict);
 	else if (verdict->code != RYE_OK)
 		refused(survey, verdict);
+	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))
+		unsigned_config(survey, verdict);
 	return 0;
 }
 

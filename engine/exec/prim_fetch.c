@@ -14,8 +14,6 @@
 #include "item/meta.h"
 #include "item/space.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 static bool has(const json_t *doc, const char *key)

@@ -79,7 +79,7 @@ static int load_config(const struct cache *cache, const struct index_item *item,
 	if (r)
 		return r;
 	*ret = (struct loaded){ steal(&entry.item), steal(&entry.text), entry.digest,
-				entry.mtime_ns };
+				entry.mtime_ns, entry.unsigned_part };
 	config_entry_done(&entry);
 	return 0;
 }
@@ -140,6 +140,8 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 	};
 	if (it->parse.code)
 		learn_unread(it, ret);
+	else if (loaded->unsigned_part)
+		ret->outcome.reason = "unsigned: only tools that ask for it read it";
 	if (loaded->layers)
 		ret->outcome.version = fold(ret->outcome.version, loaded->layers) | 1;
 }

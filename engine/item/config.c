@@ -103,6 +103,7 @@ static void note(struct config_entry *entry, const struct rye_item *item)
 	int64_t ns = mtime->tv_sec * 1000000000ll + mtime->tv_nsec;
 
 	entry->digest = hash_text(entry->digest, item->verdict.sha256);
+	entry->unsigned_part |= !is_key(item->id) && !*item->verdict.fingerprint;
 	if (ns > entry->mtime_ns)
 		entry->mtime_ns = ns;
 }

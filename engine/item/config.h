@@ -20,7 +20,7 @@ struct config_file {
 
 /*
  * One file. It may be unsigned (verdict without a fingerprint, notice "unsigned") unless its id
- * decides who may do what, or where data goes; view, verification and execution all come here.
+ * decides about authority or where data goes; view, verification and execution all come here.
  */
 int config_load_file(const struct item_env *env, const struct config_file *file,
 		     struct rye_item **ret, struct rye_err *err);
@@ -40,6 +40,7 @@ struct config_entry {
 	struct rye_blob *text; /* its own bytes, or the map as YAML or TOML; config_load only */
 	json_t *map; /* merged; its values are shared with frozen items */
 	json_t *files; /* {path, space, verdict} of what was merged, the weakest first */
+	bool unsigned_part; /* one of the sources is unsigned (key files have rules of their own) */
 	uint64_t digest; /* of all sources */
 	int64_t mtime_ns; /* the latest of all sources */
 };

@@ -125,7 +125,7 @@ static void entry_take(struct item_store *store, struct store_entry *entry,
 	*gone = entry;
 }
 
-/* Its item goes; a rendering that nobody has read yet stays. */
+/* Its item goes; a rendering that has not been read yet stays. */
 static void entry_shed(struct item_store *store, struct store_entry *entry,
 		       struct store_entry **gone)
 {
@@ -353,7 +353,7 @@ struct rye_blob *item_store_text(struct item_store *store, const struct index_it
 			text = rye_blob_ref(entry->text);
 		if (entry)
 			entry->read |= same;
-		/* now it is the reader who holds it; another state's is of no use to anybody */
+		/* now the reader holds it; that of another state is of no use any more */
 		if (entry && !entry->item)
 			entry_take(store, entry, &gone);
 	}

@@ -7,7 +7,7 @@
  * A file is the same one while device, inode, size and both times are, once it is old enough
  * for these to tell every change, and while the trust store is the one it was verified with.
  * With an item goes its rendering, by its state in the index: that one is kept longer, until
- * its first reader has it, since afterwards it is the reader who holds it.
+ * its first reader has it, since from then on that reader holds it.
  */
 #ifndef RYE_ITEM_ITEM_STORE_H
 #define RYE_ITEM_ITEM_STORE_H

@@ -22,7 +22,7 @@ struct tool_meta {
 	bool stateless;
 };
 
-/* parsed_… is for signing, which looks at what nobody has signed yet; meta_… for all others. */
+/* parsed_… is for signing, which looks at what is not verified; meta_… for all others. */
 void parsed_tool(const struct parsed_item *item, struct tool_meta *ret);
 /* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
 const json_t *parsed_get(const struct parsed_item *item, const char *name);

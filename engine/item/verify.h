@@ -6,6 +6,7 @@
 #ifndef RYE_ITEM_VERIFY_H
 #define RYE_ITEM_VERIFY_H
 
+#include "item/parse.h"
 #include "item/verdict.h"
 
 struct verify_ask {

@@ -110,7 +110,7 @@ class Python(Place):
     @sample("CONFIG_RESOLVE/2")
     def test_config_resolve_of_several_files(self, text):
         tool = self.python("several", text, "\n\n", ECHO)
-        # what is below agent/ decides who may do what: nobody can slip in one that is not signed
+        # what is below agent/ decides about authority: an unsigned one is not taken
         self.layers("agent/agent.yaml")
         self.layers("agent/coordination.yaml", signed=True)
         self.bad(tool, {}, "Unsigned item: %s/.ai/config/agent/agent.yaml" % self.system)

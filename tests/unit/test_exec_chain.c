@@ -484,7 +484,7 @@ static void case_99_tampered_config(void **state)
 	exec_wants(p, "{}", "{\"error\":\"~config/web/z.yaml\\n\"}");
 }
 
-/* What decides who may do what has to be signed; the error names the file. */
+/* Configuration that decides about authority has to be signed; the error names the file. */
 static void unsigned_authority(void **state)
 {
 	static const char *const files[] = { "agent/agent.yaml", "limits.yaml",
