@@ -49,7 +49,10 @@ static int verify_one(const struct survey *survey, const struct index_doc *of, s
 	auto_buf struct rye_buf notices = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
 	char path[1100];
-	const struct path_ask ask = { space, (enum rye_kind)of->kind, path, false };
+	const struct path_ask ask = { .space = space,
+				      .kind = (enum rye_kind)of->kind,
+				      .path = path,
+				      .passing = true };
 	const struct config_file file = { space, of->id, of->ext };
 	struct rye_verdict verdict = { .kind = ask.kind,
 				       .id = of->id,
