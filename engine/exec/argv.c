@@ -5,7 +5,7 @@
  * or in a container. Arguments are templates of signed items; the caller's values are
  * inserted whole and never read as templates. Pure but for looking programs up.
  */
-#include "exec/prim.h"
+#include "exec/program.h"
 
 #include "base/auto.h"
 #include "exec/inner.h"
@@ -191,7 +191,7 @@ static void add_context(struct planner *planner, const struct choice *choice)
 	json_object_set(planner->context, "command", (json_t *)command);
 }
 
-static int make_words(struct planner *planner, const struct choice *choice, struct plan *plan,
+static int make_words(struct planner *planner, const struct choice *choice, struct program *program,
 		      struct rye_err *err)
 {
 	struct words words = { 0 };
@@ -203,13 +203,13 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 	plan_text(planner, choice->command, &command);
 	if (!command.len)
 		return rye_fail(err, RYE_TOOL_FAILED, "No command specified");
-	plan->path = interp_which(planner, command.data, err);
-	if (!plan->path)
+	program->path = interp_which(planner, command.data, err);
+	if (!program->path)
 		return -(int)err->code;
 	/* An interpreter before 3.11 has no -P; the loaders do its work then. */
-	drop_safe_path = strstr(strrchr(plan->path, '/'), "python") &&
+	drop_safe_path = strstr(strrchr(program->path, '/'), "python") &&
 			 json_lists(choice->args, "-P") &&
-			 !interp_knows_safe_path(planner->exec, plan->path);
+			 !interp_knows_safe_path(planner->exec, program->path);
 	add_context(planner, choice);
 	add_copy(&words, command.data);
 	json_array_foreach(choice->args, i, arg)
@@ -219,14 +219,14 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 		add_arg(planner, arg, &words);
 	}
 	json_object_del(planner->context, "command");
-	plan->argv = words.v;
+	program->argv = words.v;
 	if (words.failed)
 		return rye_fail(err, RYE_INVALID, "%s: an argument holds a NUL, or memory is short",
 				planner->chain->v[0].item->id);
 	return 0;
 }
 
-static int make_input(struct planner *planner, struct plan *plan, struct rye_err *err)
+static int make_input(struct planner *planner, struct program *program, struct rye_err *err)
 {
 	const json_t *wanted = json_object_get(planner->config, "input_data");
 	struct rye_span text = { json_string_value(wanted), json_string_length(wanted) };
@@ -238,50 +238,51 @@ static int make_input(struct planner *planner, struct plan *plan, struct rye_err
 	if (!json_is_string(wanted) || !text.len)
 		return 0;
 	if (template_whole(text, "params_json")) {
-		plan->input = buf_blob(&planner->params_json);
+		program->input = buf_blob(&planner->params_json);
 	} else {
 		if (strstr(text.ptr, "{params_json}"))
 			json_sets(planner->context, "params_json", planner->params_json.data);
 		plan_text(planner, wanted, &input);
-		plan->input = buf_blob(&input);
+		program->input = buf_blob(&input);
 	}
-	return plan->input ? 0 : rye_fail(err, RYE_TOO_BIG, "standard input: too big");
+	return program->input ? 0 : rye_fail(err, RYE_TOO_BIG, "standard input: too big");
 }
 
 /* The verified bytes for loaders that read a descriptor instead of a path. */
-static void make_source(struct planner *planner, struct plan *plan)
+static void make_source(struct planner *planner, struct program *program)
 {
 	json_int_t at = json_int(planner->config, "source_fd", -1);
 	char number[16];
 
 	if (at < 3 || at > 9 || !is_code(planner->chain->v[0].item->ext))
 		return;
-	plan->source = rye_blob_ref(planner->chain->v[0].item->text);
-	plan->source_at = (int)at;
+	program->source = rye_blob_ref(planner->chain->v[0].item->text);
+	program->source_at = (int)at;
 	snprintf(number, sizeof(number), "%d", (int)at);
 	env_put(&planner->env, "RYE_TOOL_FD", number);
 }
 
 /* A warm interpreter knows no anchor: its search paths were fixed when it started. */
-static void make_warm(struct planner *planner, struct plan *plan)
+static void make_warm(struct planner *planner, struct program *program)
 {
 	const char *warm = json_str(planner->config, "warm");
 	const char *loader = json_str(planner->config, "loader");
 
-	if (!*warm || !*loader || !plan->source || planner->anchor.active ||
+	if (!*warm || !*loader || !program->source || planner->anchor.active ||
 	    *json_str(planner->config, "params_env"))
 		return;
-	plan->warm = strdup(warm);
-	plan->loader = strdup(loader);
-	plan->preload = json_incref(json_object_get(planner->config, "preload"));
+	program->warm = strdup(warm);
+	program->loader = strdup(loader);
+	program->preload = json_incref(json_object_get(planner->config, "preload"));
 }
 
-int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+int program_make(struct planner *planner, struct program *program, struct rye_err *err)
 {
 	struct choice choice;
 	auto_json json_t *docker = NULL;
 	int r = 0;
 
+	*program = (struct program){ .source_at = -1 };
 	if (json_is_string(json_object_get(planner->config, "image"))) {
 		r = docker_command(planner, &docker, err);
 		choice = (struct choice){ .command = json_object_get(docker, "command"),
@@ -290,10 +291,23 @@ int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *
 		r = choose(planner, &choice, err);
 	}
 	if (!r)
-		r = make_words(planner, &choice, plan, err);
+		r = make_words(planner, &choice, program, err);
 	if (r)
 		return r;
-	make_source(planner, plan);
-	make_warm(planner, plan);
-	return make_input(planner, plan, err);
+	make_source(planner, program);
+	make_warm(planner, program);
+	return make_input(planner, program, err);
+}
+
+void program_done(struct program *program)
+{
+	for (char **arg = program->argv; arg && *arg; arg++)
+		free(*arg);
+	free(program->argv);
+	free(program->path);
+	free(program->warm);
+	free(program->loader);
+	rye_blob_unref(program->input);
+	rye_blob_unref(program->source);
+	json_decref(program->preload);
 }

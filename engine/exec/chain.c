@@ -86,14 +86,14 @@ static int load_alias(const struct item_env *env, const char *id, struct chain_s
 	return -1;
 }
 
-static bool is_subprocess(const char *id)
+static bool starts_command(const char *id)
 {
 	char name[RYE_ID_MAX + 32];
 	const struct prim *prim = prim_find(id);
 
 	if (!prim && alias_id(id, 1, name))
 		prim = prim_find(name);
-	return prim && prim->run == subprocess_run;
+	return prim && prim->starts_command;
 }
 
 /* A shell tool with nothing for the primitive to start: bash is meant, with the file. */
@@ -103,7 +103,7 @@ static bool wants_bash(const struct chain *chain)
 	const json_t *config = meta_get(tool->item, "config");
 
 	return chain->n == 1 && !strcmp(tool->item->ext, ".sh") &&
-	       is_subprocess(tool->meta.executor_id) && !json_object_get(config, "command") &&
+	       starts_command(tool->meta.executor_id) && !json_object_get(config, "command") &&
 	       !json_object_get(config, "image");
 }
 

@@ -44,7 +44,7 @@ json_t *exec_chain(struct exec *exec, const struct rye_item *tool, struct rye_er
 		return NULL;
 	doc = json_object();
 	json_sets(doc, "item_id", tool->id);
-	json_sets(doc, "primitive", chain.prim->id);
+	json_sets(doc, "primitive", chain.v[chain.n - 1].item->id);
 	json_set(doc, "chain", chain_ids(&chain));
 	json_set(doc, "chain_detail", chain_detail(&chain));
 	json_set(doc, "validated_pairs", chain_pairs(&chain));

@@ -5,7 +5,7 @@
  * through the client's environment, never through its arguments. The parameters are its
  * standard input.
  */
-#include "exec/prim.h"
+#include "exec/program.h"
 
 #include "base/auto.h"
 #include "exec/inner.h"

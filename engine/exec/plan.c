@@ -125,7 +125,7 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");
 	r = make_cwd(planner, plan, err);
 	if (!r)
-		r = planner->chain->prim->plan(planner, plan, err);
+		r = plan->prim->plan(planner, plan, err);
 	plan->env = planner->env;
 	planner->env = (struct env){ 0 };
 	return r;
@@ -133,7 +133,7 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 
 int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err)
 {
-	*ret = (struct plan){ .source_at = -1 };
+	*ret = (struct plan){ .prim = planner->chain->prim };
 	return make(planner, ret, err);
 }
 
@@ -151,15 +151,8 @@ void planner_done(struct planner *planner)
 
 void plan_done(struct plan *plan)
 {
-	for (char **arg = plan->argv; arg && *arg; arg++)
-		free(*arg);
-	free(plan->argv);
-	free(plan->path);
+	if (plan->prim && plan->prim->free && plan->own)
+		plan->prim->free(plan->own);
 	free(plan->cwd);
-	free(plan->warm);
-	free(plan->loader);
 	env_done(&plan->env);
-	rye_blob_unref(plan->input);
-	rye_blob_unref(plan->source);
-	json_decref(plan->preload);
 }

@@ -11,22 +11,18 @@
 #include "exec/template.h"
 
 struct exec;
+struct prim;
 struct prim_run;
 
+/* What every primitive needs, and what only this one does. */
 struct plan {
-	char *path; /* of the program, absolute */
-	char **argv; /* NULL at the end */
+	const struct prim *prim; /* NULL: `own` is somebody else's */
+	void *own; /* the primitive's own part: made by its plan, freed by its free */
 	struct env env;
 	char *cwd;
-	struct rye_blob *input; /* standard input; NULL: /dev/null */
-	struct rye_blob *source; /* verified bytes for descriptor source_at; NULL: none */
-	int source_at;
 	int64_t timeout_ms;
 	size_t output_cap;
 	struct confine confine;
-	char *warm; /* protocol of a warm interpreter; NULL: none */
-	char *loader; /* the program text it runs */
-	json_t *preload; /* modules it has imported before; or NULL */
 };
 
 #define auto_plan __attribute__((cleanup(plan_done)))

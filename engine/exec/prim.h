@@ -6,23 +6,21 @@
 #include "exec/plan.h"
 #include "exec/result.h"
 
+/* Names of one primitive. */
+#define PRIM_IDS 2
+
+/* One primitive; prim_NAME.c defines it as `const struct prim prim_NAME`. */
 struct prim {
-	const char *id;
-	const char *help; /* one line, docs/tools.md has the same */
-	/* Makes what only this primitive needs of the plan (argv …); may fail with RYE_INVALID. */
+	const char *ids[PRIM_IDS];
+	/* It starts the program of config.command: a shell script without one is given to bash. */
+	bool starts_command;
+	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
 	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
+	void (*free)(void *own); /* NULL: there is nothing to free */
 };
 
 const struct prim *prim_find(const char *id); /* NULL: no primitive of ours */
-const struct prim *prim_row(size_t i); /* NULL behind the last */
-
-int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *err);
-void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret);
-/* {command, args} of a container client, for config.image. (docker.c) */
-int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);
-int http_plan(struct planner *planner, struct plan *plan, struct rye_err *err);
-void http_run(struct prim_run *run, const struct plan *plan, struct result *ret);
 
 #endif

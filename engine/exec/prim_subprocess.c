@@ -8,8 +8,10 @@
 
 #include "base/auto.h"
 #include "base/io.h"
+#include "exec/capture.h"
 #include "exec/inner.h"
 #include "exec/job.h"
+#include "exec/program.h"
 #include "exec/strays.h"
 #include "exec/warm.h"
 
@@ -60,16 +62,17 @@ static void surroundings_done(struct surroundings *held)
 static int start(const struct prim_run *run, const struct plan *plan, const struct box *box,
 		 struct capture_ask *ret, struct rye_err *err)
 {
+	const struct program *program = program_of(plan);
 	__attribute__((cleanup(surroundings_done))) struct surroundings env = { 0 };
 	auto_close int source = -1;
-	struct spawn_ask ask = { .path = plan->path, .argv = plan->argv, .cwd = plan->cwd };
+	struct spawn_ask ask = { .path = program->path, .argv = program->argv, .cwd = plan->cwd };
 	struct pipes pipes;
-	int r = pipes_open(&pipes, plan->input, err);
+	int r = pipes_open(&pipes, program->input, err);
 
 	if (r)
 		return r;
-	if (plan->source) {
-		source = sealed_open(plan->source);
+	if (program->source) {
+		source = sealed_open(program->source);
 		if (source < 0)
 			r = rye_fail_sys(err, -source, "cannot hand over the tool's text");
 	}
@@ -80,7 +83,7 @@ static int start(const struct prim_run *run, const struct plan *plan, const stru
 	ask.out = pipes.out[1];
 	ask.err = pipes.err[1];
 	ask.extra = source;
-	ask.extra_at = plan->source_at;
+	ask.extra_at = program->source_at;
 	ask.box = box;
 	ask.session = &run->living->session;
 	if (!r)
@@ -101,10 +104,10 @@ static void trace_spawn(const struct prim_run *run, const struct plan *plan, boo
 {
 	if (!run->trace)
 		return;
-	json_array_append_new(run->trace,
-			      json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn", "argv0",
-					plan->path, "timeout", (double)plan->timeout_ms / 1000,
-					"cwd", plan->cwd, "warm", warm));
+	json_array_append_new(run->trace, json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn",
+						    "argv0", program_of(plan)->path, "timeout",
+						    (double)plan->timeout_ms / 1000, "cwd",
+						    plan->cwd, "warm", warm));
 }
 
 static void trace_exit(const struct prim_run *run, const struct captured *got)
@@ -120,13 +123,14 @@ static void trace_exit(const struct prim_run *run, const struct captured *got)
 static bool see_through(const struct prim_run *run, const struct plan *plan,
 			struct capture_ask *how, const struct parked *parked, struct result *ret)
 {
+	const struct program *program = program_of(plan);
 	pid_t session = how->group;
 	struct captured got;
 	struct rye_err err = { 0 };
 	size_t left;
 
-	if (plan->input)
-		how->input = (struct rye_span){ plan->input->data, plan->input->len };
+	if (program->input)
+		how->input = (struct rye_span){ program->input->data, program->input->len };
 	how->cancel = call_wake(run->call);
 	how->timeout_ms = plan->timeout_ms;
 	how->cap = plan->output_cap;
@@ -183,6 +187,7 @@ static void leave(const struct prim_run *run, const struct leftover *what)
 
 static bool run_warm(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
+	const struct program *program = program_of(plan);
 	struct capture_ask how = { .child = { -1, -1 }, .in = -1, .control = -1 };
 	struct warm_worker worker;
 	struct warm_job job = { .plan = plan };
@@ -190,12 +195,12 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 	struct leftover left = { .worker.pool = NULL };
 	auto_close int source = -1;
 
-	if (!plan->warm || !warm_take(run->exec->warm, plan, &worker))
+	if (!program->warm || !warm_take(run->exec->warm, plan, &worker))
 		return false;
 	run->living->session = worker.pid;
 	strays_mark(run->living->number, job.mark);
 	if (!worker.text)
-		source = sealed_open(plan->source);
+		source = sealed_open(program->source);
 	job.source = source;
 	if ((!worker.text && source < 0) || !warm_send(&worker, &job)) {
 		warm_drop(run->exec->warm, &worker, false);
@@ -219,12 +224,13 @@ static bool run_warm(struct prim_run *run, const struct plan *plan, struct resul
 static bool go(const struct prim_run *run, const struct plan *plan, struct spare *spare,
 	       const struct surroundings *env, struct capture_ask *ret)
 {
+	const struct program *program = program_of(plan);
 	const struct spawn_ask ask = {
-		.path = plan->path,
-		.argv = plan->argv,
+		.path = program->path,
+		.argv = program->argv,
 		.envp = env->v,
 		.cwd = plan->cwd,
-		.in = plan->input ? 0 : -1,
+		.in = program->input ? 0 : -1,
 	};
 
 	run->living->session = spawn_parked_pid(spare->process);
@@ -232,7 +238,7 @@ static bool go(const struct prim_run *run, const struct plan *plan, struct spare
 		return false;
 	warm_wake(run->exec->warm);
 	ret->group = ret->child.pid;
-	ret->in = plan->input ? steal_fd(&spare->in) : -1;
+	ret->in = program->input ? steal_fd(&spare->in) : -1;
 	ret->out = steal_fd(&spare->out);
 	ret->err = steal_fd(&spare->err);
 	return true;
@@ -240,13 +246,14 @@ static bool go(const struct prim_run *run, const struct plan *plan, struct spare
 
 static bool run_spare(const struct prim_run *run, const struct plan *plan, struct result *ret)
 {
+	const struct program *program = program_of(plan);
 	__attribute__((cleanup(surroundings_done))) struct surroundings env = { 0 };
 	struct capture_ask how = { .control = -1 };
 	struct leftover left = { .worker.pool = NULL };
 	struct spare spare;
 
 	/* A text in a descriptor is not there yet when a process is made ahead. */
-	if (plan->source || !warm_take_spare(run->exec->warm, plan->confine, &spare))
+	if (program->source || !warm_take_spare(run->exec->warm, plan->confine, &spare))
 		return false;
 	if (!surround(run, plan, spare.box->tmpdir, &env) || !go(run, plan, &spare, &env, &how)) {
 		spare_drop(run->exec->boxes, &spare);
@@ -260,7 +267,7 @@ static bool run_spare(const struct prim_run *run, const struct plan *plan, struc
 	return true;
 }
 
-void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+static void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
 	struct capture_ask how = { .control = -1 };
 	struct leftover left = { .box = NULL };
@@ -279,3 +286,27 @@ void subprocess_run(struct prim_run *run, const struct plan *plan, struct result
 		left.busy = see_through(run, plan, &how, NULL, ret);
 	leave(run, &left);
 }
+
+static int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	struct program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return rye_fail_sys(err, ENOMEM, "plan");
+	plan->own = program;
+	return program_make(planner, program, err);
+}
+
+static void subprocess_free(void *own)
+{
+	program_done(own);
+	free(own);
+}
+
+const struct prim prim_subprocess = {
+	.ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },
+	.starts_command = true,
+	.plan = subprocess_plan,
+	.run = subprocess_run,
+	.free = subprocess_free,
+};

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "exec/capture.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #ifndef RYE_EXEC_RESULT_H
 #define RYE_EXEC_RESULT_H
 
-#include "exec/capture.h"
-
 #include "base/json.h"
+
+struct captured;
 
 struct result {
 	enum rye_code code; /* RYE_OK, RYE_TOOL_FAILED, RYE_TIMEOUT, RYE_CANCELLED … */

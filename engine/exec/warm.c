@@ -43,6 +43,7 @@ enum pool_state { POOL_WANTED, POOL_UP, POOL_SPOILED, POOL_OVER };
 struct warm_pool {
 	char key[SHA_HEX];
 	struct plan plan; /* what the parent is started with; frozen */
+	struct program program; /* its own part */
 	struct warm_parent parent; /* the pools' thread's alone */
 	enum pool_state state;
 	struct warm_worker ready[RYE_WARM_READY];
@@ -99,15 +100,16 @@ int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err)
 /* Everything a child is born with; the call's own things are not part of it. */
 static void key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
 {
+	const struct program *program = program_of(plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	size_t loader = warm_loader_at(plan);
 
-	buf_addf(&text, "%s%c%s%c%d%d%d%d", plan->path, 0, plan->warm, 0, plan->confine.net,
+	buf_addf(&text, "%s%c%s%c%d%d%d%d", program->path, 0, program->warm, 0, plan->confine.net,
 		 plan->confine.write, plan->confine.calls, plan->confine.keys);
 	buf_addf(&text, "%" PRIx64, veil_stamp(warm->exec->env.items->spaces));
 	for (size_t i = 1; i <= loader; i++)
-		buf_add(&text, plan->argv[i], strlen(plan->argv[i]) + 1);
-	json_put(&text, plan->preload, false);
+		buf_add(&text, program->argv[i], strlen(program->argv[i]) + 1);
+	json_put(&text, program->preload, false);
 	for (size_t i = 0; i < plan->env.n; i++)
 		if (strncmp(plan->env.v[i], "RYE_TOOL_FD=", 12))
 			buf_add(&text, plan->env.v[i], strlen(plan->env.v[i]) + 1);
@@ -129,17 +131,18 @@ static char **copy_list(char *const *list)
 
 static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 {
+	const struct program *program = program_of(plan);
 	struct warm_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return NULL;
 	memcpy(pool->key, key, SHA_HEX);
 	pool->parent = (struct warm_parent){ .child = { -1, -1 }, .socket = -1 };
-	pool->plan = (struct plan){ .source_at = -1, .confine = plan->confine };
-	pool->plan.path = strdup(plan->path);
-	pool->plan.argv = copy_list(plan->argv);
-	pool->plan.loader = strdup(plan->loader);
-	pool->plan.preload = plan->preload ? json_deep_copy(plan->preload) : NULL;
+	pool->plan = (struct plan){ .own = &pool->program, .confine = plan->confine };
+	pool->program.path = strdup(program->path);
+	pool->program.argv = copy_list(program->argv);
+	pool->program.loader = strdup(program->loader);
+	pool->program.preload = program->preload ? json_deep_copy(program->preload) : NULL;
 	env_copy(&pool->plan.env, &plan->env);
 	pool->taken = 1;
 	pool->used_ms = clock_ms();
@@ -151,6 +154,7 @@ static void free_pool(struct warm *warm, struct warm_pool *pool)
 {
 	warm_parent_stop(warm->exec, &pool->parent, false);
 	warm_texts_done(&pool->texts);
+	program_done(&pool->program);
 	plan_done(&pool->plan);
 	free(pool);
 }
@@ -475,8 +479,9 @@ static bool wait_ready(struct warm *warm, struct warm_pool *pool)
 /* With the lock held: a child that knows the text, else the one made last. */
 static void take_ready(struct warm_pool *pool, const struct plan *plan, struct warm_worker *ret)
 {
+	const struct program *program = program_of(plan);
 	const char *name = warm_text_name(plan);
-	const struct warm_text *text = name ? warm_texts_find(&pool->texts, plan->source, name) :
+	const struct warm_text *text = name ? warm_texts_find(&pool->texts, program->source, name) :
 					      NULL;
 	unsigned number = text ? text->number : 0;
 	size_t at = pool->nready - 1;
@@ -528,11 +533,12 @@ void warm_remember(struct warm *warm, const struct warm_worker *worker, const ch
 
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)
 {
+	const struct program *program = program_of(plan);
 	char key[SHA_HEX];
 	struct warm_pool *pool, *dead = NULL;
 	bool got = false;
 
-	if (!warm || strcmp(plan->warm, "python-function") || !warm_loader_at(plan))
+	if (!warm || strcmp(program->warm, "python-function") || !warm_loader_at(plan))
 		return false;
 	key_of(warm, plan, key);
 	WITH_LOCK(&warm->lock) {

@@ -11,7 +11,7 @@
 #ifndef RYE_EXEC_WARM_H
 #define RYE_EXEC_WARM_H
 
-#include "exec/plan.h"
+#include "exec/program.h"
 #include "exec/warm_spare.h"
 
 #include <sys/types.h>

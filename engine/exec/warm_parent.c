@@ -28,15 +28,20 @@
 
 size_t warm_loader_at(const struct plan *plan)
 {
-	for (size_t i = 2; plan->argv && plan->argv[0] && plan->argv[1] && plan->argv[i]; i++)
-		if (!strcmp(plan->argv[i - 1], "-c") && !strcmp(plan->argv[i], plan->loader))
+	const struct program *program = program_of(plan);
+	for (size_t i = 2;
+	     program->argv && program->argv[0] && program->argv[1] && program->argv[i]; i++)
+		if (!strcmp(program->argv[i - 1], "-c") &&
+		    !strcmp(program->argv[i], program->loader))
 			return i;
 	return 0;
 }
 
 const char *warm_text_name(const struct plan *plan)
 {
-	return strstr(plan->loader, "\"compiled\"") ? plan->argv[warm_loader_at(plan) + 1] : NULL;
+	const struct program *program = program_of(plan);
+	return strstr(program->loader, "\"compiled\"") ? program->argv[warm_loader_at(plan) + 1] :
+							 NULL;
 }
 
 /* One packet, with up to four descriptors. */
@@ -72,13 +77,14 @@ static bool send_packet(int fd, const struct packet *packet)
 
 static bool introduce(struct exec *exec, const struct warm_parent *parent, const struct plan *plan)
 {
-	struct rye_span left = { plan->loader, strlen(plan->loader) };
-	struct packet program = { .text = span_of(warm_program()) };
+	const struct program *program = program_of(plan);
+	struct rye_span left = { program->loader, strlen(program->loader) };
+	struct packet first = { .text = span_of(warm_program()) };
 	struct packet piece = { .kind = "L" }, names = { .kind = "M" };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int nest = boxes_nest(exec->boxes);
 
-	if (!send_packet(parent->socket, &program))
+	if (!send_packet(parent->socket, &first))
 		return false;
 	while (left.len) {
 		piece.text = left;
@@ -89,8 +95,8 @@ static bool introduce(struct exec *exec, const struct warm_parent *parent, const
 		left.len -= piece.text.len;
 	}
 	buf_addf(&text, "[%d,%d,", SYS_landlock_restrict_self, RYE_WARM_TEXTS);
-	if (json_is_array(plan->preload))
-		json_put(&text, plan->preload, false);
+	if (json_is_array(program->preload))
+		json_put(&text, program->preload, false);
 	else
 		buf_adds(&text, "[]");
 	buf_addc(&text, ']');
@@ -107,11 +113,12 @@ static const char bootstrap[] =
 /* flags of the plan, then -c and the bootstrap instead of the loader and what follows it */
 static char **parent_argv(const struct plan *plan, size_t loader)
 {
+	const struct program *program = program_of(plan);
 	char **argv = calloc(loader + 2, sizeof(*argv));
 
 	if (!argv)
 		return NULL;
-	memcpy(argv, plan->argv, loader * sizeof(*argv));
+	memcpy(argv, program->argv, loader * sizeof(*argv));
 	argv[loader] = (char *)bootstrap;
 	return argv;
 }
@@ -138,12 +145,13 @@ static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret
 static int start(struct warm_parent *parent, const struct plan *plan, int theirs,
 		 struct rye_err *err)
 {
+	const struct program *program = program_of(plan);
 	size_t loader = warm_loader_at(plan);
 	auto_free char **argv = parent_argv(plan, loader);
 	auto_free char *row = NULL;
 	auto_free char **envp = parent_env(plan, parent->box->tmpdir, &row);
 	struct spawn_ask ask = {
-		.path = plan->path,
+		.path = program->path,
 		.argv = argv,
 		.envp = envp,
 		.cwd = "/",
@@ -331,7 +339,7 @@ bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 	if (worker->text)
 		buf_addf(&text, "%u", worker->text);
 	buf_addf(&text, "%c-c", 0);
-	for (char **arg = job->plan->argv + loader + 1; *arg; arg++) {
+	for (char **arg = program_of(job->plan)->argv + loader + 1; *arg; arg++) {
 		buf_addc(&text, 0);
 		buf_adds(&text, *arg);
 	}

@@ -4,6 +4,7 @@
  * answer always has data, and an error exactly when it is one.
  */
 #include "base/auto.h"
+#include "exec/capture.h"
 #include "exec/result.h"
 
 #include <stdint.h>
