@@ -70,11 +70,6 @@ void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, v
 	exec_start(rye->exec, req, fn, arg, ret);
 }
 
-void rye_expect(struct rye *rye, enum rye_kind kind, const char *id)
-{
-	exec_expect(rye->exec, kind, id);
-}
-
 /* ---- waiting for one ---- */
 
 struct sync {

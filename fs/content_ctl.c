@@ -216,9 +216,6 @@ int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_para
 	switch (key->ctl->sort) {
 	case CTL_TALK:
 		target.id = st.id;
-		/* While we look who asks, what he may want to run can wake up. */
-		if (target.verb == RYE_RUN)
-			rye_expect(front->rye, key->kind, st.id);
 		return enter_talk(req, key, &target, ret);
 	case CTL_VIEW:
 		return enter_view(req, key, &st, ret);

@@ -93,12 +93,6 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 		runq_push(exec->runq, call);
 }
 
-void exec_expect(struct exec *exec, enum rye_kind kind, const char *id)
-{
-	if (kind == RYE_TOOL)
-		warm_expect(exec->warm, id);
-}
-
 uint64_t exec_started(const struct exec *exec)
 {
 	return atomic_load(&exec->started);

@@ -74,8 +74,6 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 		struct rye_call **ret);
 /* Are tools kept from keys, trust and records (exec/veil.h)? */
 bool exec_veils(const struct exec *exec);
-/* Somebody has reached for an item's `run`: what its call needs may be made ready. */
-void exec_expect(struct exec *exec, enum rye_kind kind, const char *id);
 uint64_t exec_started(const struct exec *exec); /* runs since start */
 
 /* chain.json of a tool: resolved chain with spaces, hashes, signers …; new reference. */

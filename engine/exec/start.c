@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/io.h"
-#include "exec/job.h"
 #include "exec/strays.h"
 
 #include <errno.h>
@@ -74,7 +73,6 @@ static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 	const struct prim_run *run = start->run;
 	struct warm *warm = run->exec->warm;
 	struct warm_worker *worker = &start->worker;
-	const struct job *asked = run->call->owner;
 
 	(void)err;
 	if (!program_of(start->plan)->warm || !warm_take(warm, start->plan, worker))
@@ -85,7 +83,6 @@ static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 		*worker = (struct warm_worker){ .pool = NULL };
 		return START_OTHERWISE;
 	}
-	warm_remember(warm, worker, asked->id);
 	start->how.group = worker->pid;
 	start->how.control = worker->control;
 	start->how.in = steal_fd(&worker->in);

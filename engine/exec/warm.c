@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "base/id.h"
 #include "base/sha.h"
 #include "exec/inner.h"
 #include "exec/veil.h"
@@ -32,11 +31,6 @@
  */
 #define LINGER_MS 4
 
-/* Tools by which a pool is known to whoever expects a call of one. */
-#define ITEMS 16
-/* Milliseconds for which a child that was roused stays quick. */
-#define ROUSE_MS 5
-
 /* Spoiled: no call gets its children any more; the pools' thread lets it go. */
 enum pool_state { POOL_WANTED, POOL_UP, POOL_SPOILED, POOL_OVER };
 
@@ -50,9 +44,7 @@ struct warm_pool {
 	size_t nready, waiting; /* callers that wait for a child */
 	struct warm_texts texts;
 	size_t taken; /* children out with callers, and one while it is in the list */
-	uint64_t items[ITEMS]; /* which the last calls were for */
-	size_t nitems;
-	int64_t used_ms, roused_ms;
+	int64_t used_ms;
 	struct warm_pool *next;
 };
 
@@ -495,40 +487,6 @@ static void take_ready(struct warm_pool *pool, const struct plan *plan, struct w
 	*ret = pool->ready[at];
 	ret->text = number;
 	pool->ready[at] = pool->ready[--pool->nready];
-}
-
-static bool knows_item(const struct warm_pool *pool, uint64_t item)
-{
-	for (size_t i = 0; i < ITEMS; i++)
-		if (pool->items[i] == item)
-			return true;
-	return false;
-}
-
-void warm_expect(struct warm *warm, const char *id)
-{
-	uint64_t item = id_hash(RYE_TOOL, id);
-	int64_t now = clock_ms();
-
-	WITH_LOCK(&warm->lock) {
-		for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
-			if (!pool->nready || now - pool->roused_ms < ROUSE_MS ||
-			    !knows_item(pool, item))
-				continue;
-			pool->roused_ms = now;
-			warm_rouse(&pool->ready[pool->nready - 1]);
-		}
-	}
-}
-
-void warm_remember(struct warm *warm, const struct warm_worker *worker, const char *id)
-{
-	uint64_t item = id_hash(RYE_TOOL, id);
-	struct warm_pool *pool = worker->pool;
-
-	WITH_LOCK(&warm->lock)
-		if (!knows_item(pool, item))
-			pool->items[pool->nitems++ % ITEMS] = item;
 }
 
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)

@@ -45,11 +45,6 @@ void warm_wake(struct warm *warm);
 
 /* False: none to be had (soon enough); a pool is being started then. Start a process. */
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret);
-/* The call was for this tool, and whoever expects another one can say so. */
-void warm_remember(struct warm *warm, const struct warm_worker *worker, const char *id);
-/* A call for it may come at any moment: the child that would get it is made quick. Waits for
- * nobody. */
-void warm_expect(struct warm *warm, const char *id);
 bool warm_send(struct warm_worker *worker, const struct warm_job *job);
 /* Before the call is answered: what it left where others see it makes the pool end. */
 void warm_look(struct warm *warm, const struct warm_worker *worker);

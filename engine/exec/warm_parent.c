@@ -323,11 +323,6 @@ void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
 	parent->box = NULL;
 }
 
-void warm_rouse(const struct warm_worker *worker)
-{
-	(void)!send(worker->control, "P", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 {
 	size_t loader = warm_loader_at(job->plan);

@@ -39,9 +39,6 @@ bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
  */
 void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy);
 
-/* Tells a waiting child that a job may come. Does not wait. */
-void warm_rouse(const struct warm_worker *worker);
-
 /* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
 size_t warm_loader_at(const struct plan *plan);
 /*

@@ -51,8 +51,6 @@ struct rye_call; /* a running request; refcounted */
  */
 RYE_API void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
 		       struct rye_call **ret);
-/* A call of this item may come soon, maybe none: from any thread, at no cost, with no promise. */
-RYE_API void rye_expect(struct rye *rye, enum rye_kind kind, const char *id);
 /* code: RYE_INTERRUPTED or RYE_CANCELLED. Kills the run's process group. Idempotent. */
 RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
 /* The run goes on as a thread; false: too late or not possible. Its id in thread_id. */
