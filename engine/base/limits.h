@@ -78,6 +78,8 @@
 #define RYE_JOBS_MAX 256
 /* Runs that may wait for a place; more are told to try again (RYE_BUSY). */
 #define RYE_QUEUE_MAX 1024
+/* Runs above a run: each holds a thread and a process while it waits for the one below. */
+#define RYE_NESTED_MAX 64
 /* Longer messages are parsed by a worker: a caller's thread gives a few microseconds, no more. */
 #define RYE_LIGHT_MESSAGE_MAX 16384
 /* Seconds after which an idle worker thread, or a pool of warm interpreters, goes away. */

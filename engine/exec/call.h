@@ -30,7 +30,8 @@ struct rye_call {
 	_Atomic bool done;
 	pthread_mutex_t lock;
 	int wake; /* eventfd, readable once cancelled; -1 until call_wake */
-	struct rye_call *next; /* of the queue it waits in (runq.c) */
+	struct rye_call *next; /* of the queue it waits in (runq.c), as parent */
+	uint64_t parent; /* the run whose child asked for it, or 0 */
 };
 
 /* Two references: the caller's, and one that call_finish gives back. NULL: no memory. */

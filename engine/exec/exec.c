@@ -90,7 +90,7 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 	if (req->at_once && is_light(req))
 		carry_out(exec, call, RYE_OK);
 	else
-		runq_push(exec->runq, call);
+		runq_push(exec->runq, call, req->parent_run);
 }
 
 uint64_t exec_started(const struct exec *exec)

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/id.h"
+#include "base/limits.h"
 #include "exec/job.h"
 #include "item/space.h"
 
@@ -203,6 +204,12 @@ void run_verb(struct run *run)
 	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
 	if (run->exec->env.opt->no_run && run->ask->verb < RYE_FETCH) {
 		fail_with(run, RYE_DENIED, "running is switched off (norun)");
+		return;
+	}
+	/* An item that runs itself ends here, not when the machine is full. */
+	if (run->living->depth >= RYE_NESTED_MAX) {
+		fail_with(run, RYE_BUDGET,
+			  "too many runs wait for each other: an item runs itself?");
 		return;
 	}
 	if (parent && !asker_confine(run->exec, parent, &run->limit)) {

@@ -76,6 +76,14 @@ void runs_cancel_all(struct runs *runs)
 	}
 }
 
+static struct living *by_number(struct runs *runs, uint64_t number)
+{
+	for (struct living *at = runs->list; at; at = at->next)
+		if (at->number == number)
+			return at;
+	return NULL;
+}
+
 struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent)
 {
 	struct living *living = calloc(1, sizeof(*living));
@@ -86,6 +94,9 @@ struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t par
 	living->call = call;
 	living->parent = parent;
 	WITH_LOCK(&runs->lock) {
+		const struct living *above = by_number(runs, parent);
+
+		living->depth = above ? above->depth + 1 : 0;
 		living->number = ++runs->last;
 		living->next = runs->list;
 		runs->list = living;
@@ -174,14 +185,6 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 		return found ? found->number : 0;
 	}
 	return 0;
-}
-
-static struct living *by_number(struct runs *runs, uint64_t number)
-{
-	for (struct living *at = runs->list; at; at = at->next)
-		if (at->number == number)
-			return at;
-	return NULL;
 }
 
 /* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */

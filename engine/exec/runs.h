@@ -14,6 +14,7 @@
 struct living {
 	uint64_t number; /* never 0 */
 	uint64_t parent; /* the run whose child asked, or 0 */
+	unsigned depth; /* of runs above it that were known when it began */
 	_Atomic pid_t session; /* of its process; 0: none yet */
 	struct rye_call *call; /* NULL once it is over */
 	json_t *requires_list; /* of its signed item, owned; NULL: nothing may be called */

@@ -288,6 +288,117 @@ static void children(void **state)
 	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
 }
 
+/* ---- runs that children of runs ask for ---- */
+
+#define DEPTH 10
+
+/* A tool that says that it runs, and goes on when its fifo is fed. */
+static void waits_for_feed(struct exec_place *p, const char *name)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char file[32];
+
+	snprintf(file, sizeof(file), "t/%s.yaml", name);
+	buf_addf(&text,
+		 "requires: [rye.execute.tool.t.*, fs.write]\nconfig:\n  command: /bin/sh\n"
+		 "  args: [-c, \"mkfifo %s.in; echo $$ >%s.tmp; mv %s.tmp %s; cat %s.in\"]\n",
+		 name, name, name, name, name);
+	exec_yaml(p, file, "rye/core/primitives/execute", text.data);
+}
+
+struct nested {
+	char name[8], id[16];
+	struct exec_waiter w;
+	struct rye_call *call;
+	uint64_t run;
+};
+
+/* Each is asked for by a child of the one before, which waits for it: none waits for a place. */
+static void a_chain_of_runs(void **state)
+{
+	struct exec_place *p = *state;
+	struct nested chain[DEPTH];
+	struct rye_request req = asking("", "{}");
+	int64_t begin = clock_ms();
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->opt.jobs = 1;
+	exec_place_open(p);
+	for (int i = 0; i < DEPTH; i++) {
+		struct nested *at = &chain[i];
+		pid_t pid;
+
+		snprintf(at->name, sizeof(at->name), "n%d", i);
+		snprintf(at->id, sizeof(at->id), "t/n%d", i);
+		waits_for_feed(p, at->name);
+		req.id = at->id;
+		req.parent_run = i ? chain[i - 1].run : 0;
+		exec_begin(p, &req, &at->w, &at->call);
+		pid = read_pid(p, at->name);
+		at->run = exec_run_of(p->exec, &pid, 1, pid);
+		assert_true(at->run != 0);
+	}
+	for (int i = DEPTH - 1; i >= 0; i--) {
+		char fifo[16];
+
+		snprintf(fifo, sizeof(fifo), "n%d.in", i);
+		feed(p, fifo, "fed\n");
+		auto_said struct exec_said said = exec_end(&chain[i].w, chain[i].call);
+
+		exec_check(&said, "{\"data\":{\"stdout\":\"fed\\n\"}}");
+	}
+	assert_true(clock_ms() - begin < 30000);
+}
+
+/* A run lends its one place to one child at a time: more of them wait, and can be cancelled. */
+static void siblings_share_a_place(void **state)
+{
+	struct exec_place *p = *state;
+	struct rye_request req = asking("t/n0", "{}");
+	struct nested parent = { .name = "n0" }, first = { .name = "n1" }, second = { .name = "" };
+	pid_t pid;
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	p->opt.jobs = 1;
+	exec_place_open(p);
+	waits_for_feed(p, "n0");
+	waits_for_feed(p, "n1");
+	exec_shell(p, "t/b.yaml", "echo b", "");
+	exec_begin(p, &req, &parent.w, &parent.call);
+	pid = read_pid(p, "n0");
+	req.parent_run = exec_run_of(p->exec, &pid, 1, pid);
+	req.id = "t/n1";
+	exec_begin(p, &req, &first.w, &first.call);
+	read_pid(p, "n1");
+	req.id = "t/b";
+	exec_begin(p, &req, &second.w, &second.call);
+	usleep(50000);
+	assert_int_equal(second.w.told, 0);
+	rye_call_cancel(second.call, RYE_CANCELLED);
+	{
+		auto_said struct exec_said said = exec_end(&second.w, second.call);
+
+		assert_int_equal(said.code, RYE_CANCELLED);
+	}
+	exec_begin(p, &req, &second.w, &second.call);
+	feed(p, "n1.in", "x");
+	{
+		auto_said struct exec_said one = exec_end(&first.w, first.call);
+		auto_said struct exec_said two = exec_end(&second.w, second.call);
+
+		assert_int_equal(one.code, RYE_OK);
+		exec_check(&two, "{\"data\":{\"stdout\":\"b\\n\"}}");
+	}
+	feed(p, "n0.in", "x");
+	{
+		auto_said struct exec_said said = exec_end(&parent.w, parent.call);
+
+		assert_int_equal(said.code, RYE_OK);
+	}
+}
+
 /* ---- a run whose caller stops waiting ---- */
 
 struct keeper {
@@ -389,6 +500,8 @@ int main(void)
 		exec_test(waiting_calls_are_answered),
 		exec_test(a_full_queue),
 		exec_test(children),
+		exec_test(a_chain_of_runs),
+		exec_test(siblings_share_a_place),
 		exec_test(going_on_as_a_thread),
 		cmocka_unit_test(capability_patterns),
 		exec_test(at_once),
