@@ -29,14 +29,25 @@ enum mode {
 	BROKEN, /* behind garbage: only a brace begins anew */
 };
 
+/* Room for a message of up to so many bytes is kept for the next one. */
+#define SMALL 4096
+
 void feed_init(struct feed *feed)
 {
 	*feed = (struct feed){ .mode = START };
 }
 
+static void drop_text(struct feed *feed)
+{
+	rye_blob_unref(feed->room);
+	feed->room = NULL;
+	feed->text = NULL;
+	feed->size = 0;
+}
+
 void feed_done(struct feed *feed)
 {
-	free(feed->text);
+	drop_text(feed);
 	free(feed->json);
 	feed_init(feed);
 }
@@ -56,11 +67,8 @@ static void drop_message(struct feed *feed)
 	feed->quote = 0;
 	feed->escape = false;
 	feed->scalar = false;
-	if (feed->size > 4096) {
-		free(feed->text);
-		feed->text = NULL;
-		feed->size = 0;
-	}
+	if (feed->size > SMALL)
+		drop_text(feed);
 }
 
 void feed_restart(struct feed *feed)
@@ -122,19 +130,29 @@ static enum feed_verdict garbage_here(struct feed *feed, const char *what)
 	return garbage(feed, EINVAL, feed->why);
 }
 
+static bool grow(struct feed *feed, size_t size)
+{
+	struct rye_blob *room = rye_blob_new(NULL, size);
+
+	if (!room)
+		return false;
+	if (feed->len)
+		memcpy(room->data, feed->text, feed->len);
+	rye_blob_unref(feed->room);
+	feed->room = room;
+	feed->text = room->data;
+	feed->size = size;
+	return true;
+}
+
 static bool keep(struct feed *feed, const char *ptr, size_t len)
 {
+	size_t need = feed->len + len;
+
 	if (len > FEED_MAX - feed->len)
 		return false;
-	if (feed->len + len > feed->size) {
-		size_t size = MAX_OF(feed->size * 2, feed->len + len);
-		char *text = realloc(feed->text, MAX_OF(size, (size_t)256));
-
-		if (!text)
-			return false;
-		feed->text = text;
-		feed->size = MAX_OF(size, (size_t)256);
-	}
+	if (need > feed->size && !grow(feed, MAX_OF(MAX_OF(feed->size * 2, need), (size_t)256)))
+		return false;
 	if (len)
 		memcpy(feed->text + feed->len, ptr, len);
 	feed->len += len;
@@ -394,6 +412,22 @@ struct rye_span feed_message(const struct feed *feed)
 	if (feed->json)
 		return (struct rye_span){ feed->json, feed->json_len };
 	return (struct rye_span){ feed->text, feed->len };
+}
+
+struct rye_blob *feed_take(struct feed *feed)
+{
+	struct rye_span message = feed_message(feed);
+	struct rye_blob *room = feed->room;
+
+	if (feed->json || feed->size <= SMALL)
+		return rye_blob_new(message.ptr, message.len);
+	/* Nobody else has it yet: it may be cut to what is in it. */
+	room->len = feed->len;
+	room->data[room->len] = 0;
+	feed->room = NULL;
+	drop_text(feed);
+	feed->len = 0;
+	return room;
 }
 
 /* Where the innermost brace, bracket or string that is still open began. */

@@ -30,7 +30,8 @@ struct feed {
 	int sys; /* EINVAL or EFBIG, when garbage */
 	unsigned depth;
 	uint8_t square[FEED_DEPTH / 8]; /* per level: opened by [ instead of { */
-	char *text; /* what came of the message, heap, NULL before its first byte */
+	struct rye_blob *room; /* that text lies in; nobody else has it */
+	char *text; /* what came of the message, NULL before its first byte */
 	size_t len, size;
 	char *json; /* a YAML message as JSON */
 	size_t json_len;
@@ -49,6 +50,9 @@ enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *re
 
 /* The JSON text of the message just completed, borrowed until the next feed_step. */
 struct rye_span feed_message(const struct feed *feed);
+
+/* The same as a blob, the caller's; a long one is given away, not copied. NULL: no memory. */
+struct rye_blob *feed_take(struct feed *feed);
 
 /* Forgets what is unfinished and broken; an empty line is a message again. */
 void feed_restart(struct feed *feed);

@@ -134,11 +134,11 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
 void run_start(struct run *run)
 {
 	struct talk *talk = run->talk;
+	auto_blob struct rye_blob *message = NULL;
 	struct rye_request request = {
 		.verb = talk->verb,
 		.kind = talk->kind,
 		.id = talk->id,
-		.message = feed_message(&talk->feed),
 		.uid = run->writer->uid,
 		.parent_run = run->writer->run,
 		/* One: a write may hold a hundred thousand messages, each would nest. */
@@ -147,6 +147,14 @@ void run_start(struct run *run)
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
+	/* The feed's own text lasts as long: nothing is fed before this message is answered. */
+	WITH_LOCK(&talk->lock) {
+		request.message = feed_message(&talk->feed);
+		message = feed_take(&talk->feed);
+	}
+	if (message)
+		request.message = (struct rye_span){ message->data, message->len };
+	request.blob = message;
 	run_ref(run); /* the callback's */
 	run_ref(run); /* ours: it may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, on_done, run, &call);

@@ -9,6 +9,8 @@
 #define RYE_ITEM_MAX (16u << 20)
 /* One message to a control file; the same bound as an item. */
 #define RYE_MESSAGE_MAX (16u << 20)
+/* A request: two messages, since a thread's orders hold the message beside what confines it. */
+#define RYE_JOB_MESSAGE_MAX (2 * RYE_MESSAGE_MAX)
 /* Ids become paths: PATH_MAX less the space root and the extension. */
 #define RYE_ID_MAX 1000
 /* NAME_MAX of Linux. */

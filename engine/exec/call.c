@@ -11,19 +11,24 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
+void call_init(struct rye_call *call, const struct call_ops *ops, rye_done_fn fn, void *arg)
+{
+	atomic_init(&call->refs, 2);
+	call->ops = ops;
+	call->fn = fn;
+	call->arg = arg;
+	call->wake = -1;
+	pthread_mutex_init(&call->lock, NULL);
+}
+
 struct rye_call *call_new(const struct call_ops *ops, void *owner, rye_done_fn fn, void *arg)
 {
 	struct rye_call *call = calloc(1, sizeof(*call));
 
 	if (!call)
 		return NULL;
-	atomic_init(&call->refs, 2);
-	call->ops = ops;
+	call_init(call, ops, fn, arg);
 	call->owner = owner;
-	call->fn = fn;
-	call->arg = arg;
-	call->wake = -1;
-	pthread_mutex_init(&call->lock, NULL);
 	return call;
 }
 
@@ -36,12 +41,13 @@ void rye_call_unref(struct rye_call *call)
 {
 	if (!call || atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	if (call->ops->destroy)
-		call->ops->destroy(call);
 	if (call->wake >= 0)
 		close(call->wake);
 	pthread_mutex_destroy(&call->lock);
-	free(call);
+	if (call->ops->destroy)
+		call->ops->destroy(call);
+	else
+		free(call);
 }
 
 static void ring(int fd)

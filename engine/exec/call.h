@@ -3,7 +3,7 @@
  * call.h: the handle of something that runs and answers once. exec makes them for requests,
  * the engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
  *
- * Lock: `lock` guards wake and detached; done and cancel are atomic. Functions of `ops` are
+ * Lock: `lock` guards wake, and what a job has beside it (job.h); done and cancel are atomic. Functions of `ops` are
  * called without it.
  */
 #ifndef RYE_EXEC_CALL_H
@@ -17,13 +17,13 @@ struct call_ops {
 	/* It was asked to stop, once. May be NULL. Must not call back into the call's fn. */
 	void (*cancelled)(struct rye_call *call);
 	bool (*detach)(struct rye_call *call, char thread_id[64]); /* NULL: never */
-	void (*destroy)(struct rye_call *call); /* of what owner holds; may be NULL */
+	void (*destroy)(struct rye_call *call); /* frees what it lies in; NULL: it stands alone */
 };
 
 struct rye_call {
 	_Atomic unsigned refs;
 	const struct call_ops *ops;
-	void *owner;
+	void *owner; /* of one that stands alone */
 	rye_done_fn fn;
 	void *arg;
 	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
@@ -34,7 +34,9 @@ struct rye_call {
 	uint64_t parent; /* the run whose child asked for it, or 0 */
 };
 
-/* Two references: the caller's, and one that call_finish gives back. NULL: no memory. */
+/* Two references: the caller's, and one that call_finish gives back. */
+void call_init(struct rye_call *call, const struct call_ops *ops, rye_done_fn fn, void *arg);
+/* One that stands alone. NULL: no memory. */
 struct rye_call *call_new(const struct call_ops *ops, void *owner, rye_done_fn fn, void *arg);
 void call_ref(struct rye_call *call);
 

@@ -51,14 +51,16 @@ static void refuse(struct run *run, enum rye_code verdict)
 /* runq_fn */
 static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 {
-	struct job *job = call->owner;
+	struct job *job = job_of(call);
 	struct run run = { .exec = arg, .call = call, .ask = &job->ask };
 
 	reply_init(&run.reply);
-	run.living = verdict == RYE_OK ? runs_begin(run.exec->runs, call, job->ask.parent_run) :
-					 NULL;
+	if (verdict == RYE_OK && job->unfit.code == RYE_OK)
+		run.living = runs_begin(run.exec->runs, call, job->ask.parent_run);
 	if (run.living)
 		run_verb(&run);
+	else if (job->unfit.code != RYE_OK)
+		reply_error(&run.reply, &job->unfit, NULL);
 	else
 		refuse(&run, verdict == RYE_OK ? RYE_BUSY : verdict);
 	if (run.living)

@@ -7,38 +7,36 @@
 #include "exec/job.h"
 
 #include "base/auto.h"
+#include "base/limits.h"
 #include "exec/inner.h"
 #include "exec/run.h"
 #include "exec/runq.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void cancelled(struct rye_call *call)
 {
-	struct job *job = call->owner;
+	struct job *job = job_of(call);
 
 	runq_hurry(job->exec->runq, call);
 }
 
-static void free_job(struct job *job)
+static void destroy(struct rye_call *call)
 {
+	struct job *job = job_of(call);
+
 	free(job->id);
-	free(job->message);
+	rye_blob_unref(job->message);
 	free(job->ref);
 	json_decref(job->request);
 	pthread_cond_destroy(&job->moved);
-	pthread_mutex_destroy(&job->lock);
 	free(job);
-}
-
-static void destroy(struct rye_call *call)
-{
-	free_job(call->owner);
 }
 
 static bool begin_move(struct job *job)
 {
-	WITH_LOCK(&job->lock) {
+	WITH_LOCK(&job->call.lock) {
 		if (job->state != JOB_MOVABLE)
 			return false;
 		job->state = JOB_ADOPTING;
@@ -49,7 +47,7 @@ static bool begin_move(struct job *job)
 
 static bool detach(struct rye_call *call, char thread_id[64])
 {
-	struct job *job = call->owner;
+	struct job *job = job_of(call);
 	const struct exec_hooks *hooks = job->exec->env.hooks;
 	bool moved;
 
@@ -60,7 +58,7 @@ static bool detach(struct rye_call *call, char thread_id[64])
 		return false;
 	/* ref and request do not change while it is being adopted. */
 	moved = hooks->adopt(hooks->arg, call, job->ref, job->request, thread_id);
-	WITH_LOCK(&job->lock) {
+	WITH_LOCK(&job->call.lock) {
 		job->state = moved ? JOB_ADOPTED : JOB_MOVABLE;
 		if (moved)
 			snprintf(job->thread_id, sizeof(job->thread_id), "%s", thread_id);
@@ -71,47 +69,47 @@ static bool detach(struct rye_call *call, char thread_id[64])
 
 static const struct call_ops ops = { .cancelled = cancelled, .detach = detach, .destroy = destroy };
 
-static struct job *copy_request(struct exec *exec, const struct rye_request *req)
+/* A message in a blob is kept as it is; any other is copied, of whatever size it is. */
+static int keep_request(struct job *job, const struct rye_request *req, struct rye_err *err)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	size_t size = req->message.len;
 
-	if (!job)
-		return NULL;
-	pthread_mutex_init(&job->lock, NULL);
-	pthread_cond_init(&job->moved, NULL);
-	job->exec = exec;
 	job->ask = *req;
+	job->ask.id = "";
+	job->ask.message = (struct rye_span){ "", 0 };
+	job->ask.blob = NULL;
+	if (size > RYE_JOB_MESSAGE_MAX)
+		return rye_fail(err, RYE_TOO_BIG, "request: a message of %zu bytes is too big",
+				size);
 	job->id = strdup(req->id ? req->id : "");
-	job->message = malloc(req->message.len + 1);
-	if (!job->id || !job->message) {
-		free_job(job);
-		return NULL;
-	}
-	if (req->message.len)
-		memcpy(job->message, req->message.ptr, req->message.len);
-	job->message[req->message.len] = 0;
+	job->message = req->blob ? rye_blob_ref(req->blob) : rye_blob_new(req->message.ptr, size);
+	if (!job->id || !job->message)
+		return rye_fail_sys(err, ENOMEM, "request: no memory for %zu bytes", size);
 	job->ask.id = job->id;
-	job->ask.message.ptr = job->message;
-	return job;
+	job->ask.message = req->blob ? req->message : (struct rye_span){ job->message->data, size };
+	return 0;
 }
 
 struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_done_fn fn,
 			  void *arg)
 {
-	struct job *job = copy_request(exec, req);
-	struct rye_call *call = job ? call_new(&ops, job, fn, arg) : NULL;
+	struct job *job = calloc(1, sizeof(*job));
 
-	/* Small internal allocations: without them there is nobody to tell. */
-	if (!call)
+	/* A small one of fixed size: without it there is no way to tell anybody. */
+	if (!job)
 		abort();
-	return call;
+	call_init(&job->call, &ops, fn, arg);
+	pthread_cond_init(&job->moved, NULL);
+	job->exec = exec;
+	(void)keep_request(job, req, &job->unfit);
+	return &job->call;
 }
 
 void job_movable(struct job *job, const char *ref, json_t *request)
 {
 	char *copy = strdup(ref);
 
-	WITH_LOCK(&job->lock) {
+	WITH_LOCK(&job->call.lock) {
 		if (copy && job->state == JOB_PLAIN) {
 			job->ref = steal(&copy);
 			job->request = request;
@@ -125,13 +123,13 @@ void job_movable(struct job *job, const char *ref, json_t *request)
 
 void job_finish(struct rye_call *call, const struct rye_outcome *outcome)
 {
-	struct job *job = call->owner;
+	struct job *job = job_of(call);
 	const struct exec_hooks *hooks = job->exec->env.hooks;
 	bool adopted = false;
 
-	WITH_LOCK(&job->lock) {
+	WITH_LOCK(&job->call.lock) {
 		while (job->state == JOB_ADOPTING)
-			pthread_cond_wait(&job->moved, &job->lock);
+			pthread_cond_wait(&job->moved, &job->call.lock);
 		adopted = job->state == JOB_ADOPTED;
 		job->state = JOB_OVER;
 	}

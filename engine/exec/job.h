@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job.h: what a call of rye_start owns: its request, and whether it has become a thread.
+ * job.h: a call of rye_start: its request, and whether it has become a thread.
  *
- * Lock: `lock` guards state, ref, request and thread_id; hooks are called without it.
+ * Lock: that of the call guards state, ref, request and thread_id; hooks are called without it.
  */
 #ifndef RYE_EXEC_JOB_H
 #define RYE_EXEC_JOB_H
@@ -10,13 +10,13 @@
 #include "exec/call.h"
 #include "exec/exec.h"
 
-struct run;
-
 struct job {
+	struct rye_call call; /* first: the engine's callers know the job by it */
 	struct exec *exec;
 	struct rye_request ask; /* what it points to is ours; frozen */
-	char *id, *message;
-	pthread_mutex_t lock;
+	char *id;
+	struct rye_blob *message;
+	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
 	pthread_cond_t moved; /* state is no longer JOB_ADOPTING */
 	enum { JOB_PLAIN, JOB_MOVABLE, JOB_ADOPTING, JOB_ADOPTED, JOB_OVER } state;
 	char *ref; /* of the running item, "tool:a/b" */
@@ -24,7 +24,13 @@ struct job {
 	char thread_id[64];
 };
 
-/* The call of a new job; both references as call_new. */
+/* Of a call that job_call made. */
+static inline struct job *job_of(struct rye_call *call)
+{
+	return (struct job *)call;
+}
+
+/* The call of a new job; both references as call_init. */
 struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_done_fn fn,
 			  void *arg);
 /* From now on it may go on as a thread. Takes request over. */

@@ -175,7 +175,7 @@ static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
 	if (!value || json_is_null(value))
 		*ret = json_object();
 	else if (json_is_object(value))
-		*ret = json_deep_copy(value);
+		*ret = json_incref((json_t *)value); /* of a request that is read once */
 	else if (json_is_string(value))
 		*ret = json_parse(text, 0, "parameters", NULL);
 	if (*ret)
@@ -251,7 +251,7 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 	ret->async = req->verb == RYE_ASYNC;
 	/* Writing to `async` of a directive: a fork that is not waited for. */
 	ret->fork = req->verb == RYE_FORK || (ret->async && req->kind == RYE_DIRECTIVE);
-	ret->params = json_deep_copy(ret->doc);
+	ret->params = json_copy(ret->doc); /* members are taken out of it */
 	if (!ret->params)
 		return rye_fail(err, RYE_IO, "request: out of memory");
 	return request_matrix(ret, ret->kind, err);

@@ -63,12 +63,12 @@ static json_t *plain_request(const struct run *run, const char *ref)
 
 void run_movable(struct run *run, const char *ref)
 {
-	job_movable(run->call->owner, ref, plain_request(run, ref));
+	job_movable(job_of(run->call), ref, plain_request(run, ref));
 }
 
 void run_movable_early(struct rye_call *call)
 {
-	struct job *job = call->owner;
+	struct job *job = job_of(call);
 	struct run run = { .exec = job->exec, .call = call, .ask = &job->ask };
 	const struct request *request = &run.request;
 	char ref[RYE_ID_MAX + 16];

@@ -288,6 +288,26 @@ static void children(void **state)
 	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
 }
 
+/* What the caller decides the size of is an error when it is too much, never the daemon's end. */
+static void a_message_of_any_size(void **state)
+{
+	struct exec_place *p = *state;
+	struct rye_request req = asking("t/b", "{}");
+	auto_said struct exec_said said = { 0 }, kept = { 0 };
+	struct rye_blob *blob = rye_blob_new("{}", 2);
+
+	exec_shell(p, "t/b.yaml", "echo b", "");
+	req.message.len = SIZE_MAX / 2;
+	said = exec_ask(p, &req);
+	assert_int_equal(said.code, RYE_TOO_BIG);
+	exec_check(&said, "{\"status\":\"error\",\"error\":\"~bytes is too big\"}");
+	req.blob = blob;
+	req.message = (struct rye_span){ blob->data, blob->len };
+	kept = exec_ask(p, &req);
+	exec_check(&kept, "{\"data\":{\"stdout\":\"b\\n\"}}");
+	rye_blob_unref(blob);
+}
+
 /* ---- runs that children of runs ask for ---- */
 
 #define DEPTH 10
@@ -500,6 +520,7 @@ int main(void)
 		exec_test(waiting_calls_are_answered),
 		exec_test(a_full_queue),
 		exec_test(children),
+		exec_test(a_message_of_any_size),
 		exec_test(a_chain_of_runs),
 		exec_test(siblings_share_a_place),
 		exec_test(going_on_as_a_thread),

@@ -272,20 +272,47 @@ static void yaml_refused(void **state)
 		yaml(lines[i], NULL);
 }
 
+/* A long message is given away with the room it lies in, a short one leaves it for the next. */
+static void taken(void **state)
+{
+	static const size_t sizes[] = { 2, 100, 5000, 1 << 20 };
+	struct feed feed;
+
+	feed_init(&feed);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		char *text = malloc(sizes[i]);
+		struct rye_blob *blob;
+		size_t used;
+
+		assert_non_null(text);
+		memset(text, ' ', sizes[i]);
+		text[0] = '{';
+		text[sizes[i] - 1] = '}';
+		assert_int_equal(feed_step(&feed, (struct rye_span){ text, sizes[i] }, &used),
+				 FEED_COMPLETE);
+		blob = feed_take(&feed);
+		assert_non_null(blob);
+		assert_int_equal(blob->len, sizes[i]);
+		assert_memory_equal(blob->data, text, sizes[i]);
+		assert_int_equal(blob->data[sizes[i]], 0);
+		rye_blob_unref(blob);
+		free(text);
+		assert_int_equal(feed_step(&feed, (struct rye_span){ "\n{}", 3 }, &used),
+				 FEED_COMPLETE);
+		feed_restart(&feed);
+	}
+	feed_done(&feed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects),
-		cmocka_unit_test(blank_lines),
-		cmocka_unit_test(fresh),
-		cmocka_unit_test(garbage),
-		cmocka_unit_test(nul),
-		cmocka_unit_test(tail_of_garbage),
-		cmocka_unit_test(deep),
-		cmocka_unit_test(too_big),
-		cmocka_unit_test(what_is_missing),
-		cmocka_unit_test(yaml_lines),
-		cmocka_unit_test(yaml_scalars),
+		cmocka_unit_test(objects),	   cmocka_unit_test(blank_lines),
+		cmocka_unit_test(taken),	   cmocka_unit_test(fresh),
+		cmocka_unit_test(garbage),	   cmocka_unit_test(nul),
+		cmocka_unit_test(tail_of_garbage), cmocka_unit_test(deep),
+		cmocka_unit_test(too_big),	   cmocka_unit_test(what_is_missing),
+		cmocka_unit_test(yaml_lines),	   cmocka_unit_test(yaml_scalars),
 		cmocka_unit_test(yaml_refused),
 	};
 

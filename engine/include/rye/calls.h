@@ -26,6 +26,7 @@ struct rye_request {
 	enum rye_kind kind;
 	const char *id; /* copied */
 	struct rye_span message; /* one JSON object; copied */
+	struct rye_blob *blob; /* message lies in it: kept by reference, not copied; or NULL */
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
