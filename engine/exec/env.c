@@ -77,17 +77,6 @@ void env_put(struct env *env, const char *name, const char *value)
 	env->v[env->n] = NULL;
 }
 
-void env_drop(struct env *env, const char *name)
-{
-	size_t i = find(env, name, strlen(name));
-
-	if (i == env->n)
-		return;
-	free(env->v[i]);
-	memmove(env->v + i, env->v + i + 1, (env->n - i) * sizeof(*env->v));
-	env->n--;
-}
-
 static void put_row(struct env *env, const char *row)
 {
 	const char *equals = strchr(row, '=');

@@ -21,7 +21,6 @@ struct env {
 void env_done(struct env *env);
 const char *env_get(const struct env *env, const char *name); /* NULL: not set. Borrowed */
 void env_put(struct env *env, const char *name, const char *value);
-void env_drop(struct env *env, const char *name);
 void env_copy(struct env *env, const struct env *from); /* adds all of from */
 void env_rows(struct env *env, char *const *rows); /* the same of "NAME=VALUE" rows */
 

@@ -59,7 +59,6 @@ static bool never_given(const char *name)
 static void give_asked(struct planner *planner, const json_t *names)
 {
 	auto_env struct env file = { 0 };
-	const struct exec_hooks *hooks = planner->exec->env.hooks;
 	json_t *name;
 	size_t i;
 
@@ -69,7 +68,6 @@ static void give_asked(struct planner *planner, const json_t *names)
 	json_array_foreach(names, i, name)
 	{
 		const char *text = json_string_value(name), *value = NULL;
-		auto_free char *secret = NULL;
 
 		if (!env_name_ok(text) || never_given(text))
 			continue;
@@ -77,8 +75,6 @@ static void give_asked(struct planner *planner, const json_t *names)
 			value = env_get(&file, text);
 		if (!value && !env_get(&planner->env, text))
 			value = env_get(&planner->exec->own, text);
-		if (!value && !env_get(&planner->env, text) && hooks && hooks->secret)
-			value = secret = hooks->secret(hooks->arg, text);
 		if (value)
 			env_put(&planner->env, text, value);
 	}

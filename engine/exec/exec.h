@@ -50,8 +50,6 @@ struct exec_hooks {
 	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
 	/* fetch by query → the whole reply of items 6.2. */
 	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
-	/* A named secret, to be freed; NULL: there is none. */
-	char *(*secret)(void *arg, const char *name);
 	/* A file below a space's .ai was made (a copy): tell the index. */
 	void (*touched)(void *arg, int space, const char *path);
 };

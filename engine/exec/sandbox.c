@@ -266,11 +266,6 @@ json_t *boxes_skipped(const struct boxes *boxes)
 	return list;
 }
 
-bool boxes_on(const struct boxes *boxes)
-{
-	return boxes->on;
-}
-
 bool boxes_veil(const struct boxes *boxes)
 {
 	return boxes->veiled && !boxes->bare;

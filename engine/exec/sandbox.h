@@ -65,7 +65,6 @@ void tmpdir_remove(const char *path);
 
 /* Names of what "auto" had to leave out; NULL: nothing. A new reference. */
 json_t *boxes_skipped(const struct boxes *boxes);
-bool boxes_on(const struct boxes *boxes);
 bool boxes_veil(const struct boxes *boxes); /* do boxes have their veil? */
 /*
  * A ruleset that refuses nothing; entering it makes a domain of one's own, which others of

@@ -79,7 +79,7 @@ static bool introduce(struct exec *exec, const struct warm_parent *parent, const
 {
 	const struct program *program = program_of(plan);
 	struct rye_span left = { program->loader, strlen(program->loader) };
-	struct packet first = { .text = span_of(warm_program()) };
+	struct packet first = { .text = span_of(warm_child) };
 	struct packet piece = { .kind = "L" }, names = { .kind = "M" };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int nest = boxes_nest(exec->boxes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * warm_parent.h: one interpreter that has done its imports and forks children on demand
- * (warm_program.c is what it runs). Used by one thread at a time; no lock.
+ * (warm_child.py is what it runs). Used by one thread at a time; no lock.
  */
 #ifndef RYE_EXEC_WARM_PARENT_H
 #define RYE_EXEC_WARM_PARENT_H
@@ -46,6 +46,7 @@ size_t warm_loader_at(const struct plan *plan);
  * that takes compiled texts, and has to be given the text itself.
  */
 const char *warm_text_name(const struct plan *plan);
-const char *warm_program(void);
+/* The program that it runs: warm_child.py, which the build puts into a C file (scripts/embed). */
+extern const char warm_child[];
 
 #endif

@@ -25,12 +25,6 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 		    struct rye_buf *ret_text);
 /* declared_parameters: [{name, type, required, default?, description?}]; new reference. */
 json_t *schema_declared(const json_t *schema);
-/*
- * `parameters` of a request as an object of our own: NULL and null are empty, a string may
- * hold the JSON. NULL: RYE_INVALID "parameters must be an object".
- */
-json_t *schema_parameters(const json_t *given, struct rye_err *err);
-
 /* Rules 7 to 10 of the tool format: unknown types, bad regexes, enum of wrong type; new array. */
 json_t *schema_lint(const json_t *schema);
 bool schema_type_known(const char *type);

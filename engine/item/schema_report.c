@@ -83,21 +83,3 @@ json_t *schema_declared(const json_t *schema)
 	}
 	return list;
 }
-
-json_t *schema_parameters(const json_t *given, struct rye_err *err)
-{
-	auto_json json_t *read = NULL;
-
-	if (!given || json_is_null(given))
-		return json_object();
-	if (json_is_string(given)) {
-		read = json_parse((struct rye_span){ json_string_value(given),
-						     json_string_length(given) },
-				  JSON_LOAD_LAST_WINS, "parameters", NULL);
-		given = read;
-	}
-	if (json_is_object(given))
-		return json_deep_copy(given);
-	rye_fail(err, RYE_INVALID, "parameters must be an object");
-	return NULL;
-}

@@ -86,20 +86,6 @@ static void case_26_list_of_parameters(void **state)
 	json_decref(item.meta);
 }
 
-static void case_27_parameters_are_no_object(void **state)
-{
-	auto_json json_t *text = json_string("str"), *object = json_string("{\"a\": 1}");
-	auto_json json_t *list = json_array();
-	struct rye_err err = { 0 };
-
-	assert_null(schema_parameters(text, &err));
-	assert_int_equal(err.code, RYE_INVALID);
-	assert_string_equal(err.msg, "parameters must be an object");
-	assert_null(schema_parameters(list, &err));
-	same_json(schema_parameters(object, &err), "{\"a\": 1}");
-	same_json(schema_parameters(NULL, &err), "{}");
-}
-
 static void types(void **state)
 {
 	static const char schema[] = "{\"properties\": {\"v\": {\"type\": [\"string\", \"null\"]}, "
@@ -257,7 +243,6 @@ int main(void)
 		cmocka_unit_test(case_24_missing),
 		cmocka_unit_test(case_25_unknown),
 		cmocka_unit_test(case_26_list_of_parameters),
-		cmocka_unit_test(case_27_parameters_are_no_object),
 		cmocka_unit_test(types),
 		cmocka_unit_test(constraints),
 		cmocka_unit_test(patterns),
