@@ -171,8 +171,31 @@ static struct warm_pool *find(struct warm *warm, const char *key)
 
 /* ---- the pools' thread ---- */
 
-/* With the lock held: out of the list; true: nobody else holds it. */
-static bool unlist(struct warm *warm, struct warm_pool *pool)
+enum chore_kind {
+	CHORE_MAKE_SPARE,
+	CHORE_DROP_SPARE,
+	CHORE_LET_GO, /* of a worker whose call is over */
+	CHORE_START, /* a pool's parent */
+	CHORE_TEACH,
+	CHORE_FORK,
+	CHORE_RETIRE, /* a pool that is out of the list */
+};
+
+/* One thing to do: chosen and settled with the lock held, done without it. */
+struct chore {
+	enum chore_kind kind;
+	struct warm_pool *pool; /* in the list, which keeps it */
+	struct confine confine;
+	struct spare spare;
+	struct dropped *dropped;
+	struct warm_text text;
+	struct warm_worker worker;
+	bool rehearse, ok;
+	struct warm_pool *dead; /* to be freed in the end; NULL: none */
+};
+
+/* With the lock held: out of the list; the pool itself when nobody else holds it. */
+static struct warm_pool *unlist(struct warm *warm, struct warm_pool *pool)
 {
 	for (struct warm_pool **at = &warm->pools; *at; at = &(*at)->next) {
 		if (*at != pool)
@@ -187,77 +210,15 @@ static bool unlist(struct warm *warm, struct warm_pool *pool)
 	}
 	pool->nready = 0;
 	pthread_cond_broadcast(&warm->ready);
-	return --pool->taken == 0;
-}
-
-/* With the lock held; given up while it works. */
-static void retire(struct warm *warm, struct warm_pool *pool)
-{
-	bool last = unlist(warm, pool);
-
-	pthread_mutex_unlock(&warm->lock);
-	if (last)
-		free_pool(warm, pool);
-	pthread_mutex_lock(&warm->lock);
+	return --pool->taken == 0 ? pool : NULL;
 }
 
 /* With the lock held: not tried again for a while. */
-static void give_up(struct warm *warm, struct warm_pool *pool)
+static struct warm_pool *give_up(struct warm *warm, struct warm_pool *pool)
 {
 	memcpy(warm->failed, pool->key, SHA_HEX);
 	warm->failed_ms = clock_ms();
-	retire(warm, pool);
-}
-
-static void start_pool(struct warm *warm, struct warm_pool *pool)
-{
-	struct rye_err err = { 0 };
-	int r;
-
-	pthread_mutex_unlock(&warm->lock);
-	r = warm_parent_start(warm->exec, &pool->plan, &pool->parent, &err);
-	if (r)
-		log_line(warm->exec->env.log, RYE_LOG_WARN, "warm", "no warm interpreter: %s",
-			 err.msg);
-	pthread_mutex_lock(&warm->lock);
-	if (r)
-		give_up(warm, pool);
-	else
-		pool->state = POOL_UP;
-}
-
-static void fill_pool(struct warm *warm, struct warm_pool *pool)
-{
-	struct warm_worker worker;
-	/* Nobody is in a hurry while others wait ready. */
-	bool rehearse = pool->nready > 0 && !pool->waiting, ok;
-
-	pthread_mutex_unlock(&warm->lock);
-	ok = warm_parent_fork(&pool->parent, rehearse, &worker);
-	pthread_mutex_lock(&warm->lock);
-	if (!ok) {
-		give_up(warm, pool);
-		return;
-	}
-	worker.pool = pool;
-	pool->ready[pool->nready++] = worker;
-	pthread_cond_broadcast(&warm->ready);
-}
-
-/* The next child shall know the text that the last one was sent. */
-static void teach_pool(struct warm *warm, struct warm_pool *pool)
-{
-	struct warm_text text;
-	bool ok = true;
-
-	if (warm_texts_take_wanted(&pool->texts, &text)) {
-		pthread_mutex_unlock(&warm->lock);
-		ok = warm_parent_teach(&pool->parent, &text);
-		pthread_mutex_lock(&warm->lock);
-		warm_texts_put(&pool->texts, &text);
-	}
-	if (!ok)
-		give_up(warm, pool);
+	return unlist(warm, pool);
 }
 
 /* With the lock held. */
@@ -278,89 +239,173 @@ static bool wants_filling(const struct warm_pool *pool, int64_t now)
 	return is_low(pool) && (pool->waiting || !pool->nready || now - pool->used_ms >= REFILL_MS);
 }
 
-/* With the lock held, which is given up while it works. */
-static void let_go(struct warm *warm)
+/* With the lock held. */
+static bool choose_dropped(struct warm *warm, struct chore *ret)
 {
-	struct dropped *dropped = warm->dropped;
-	struct warm_worker *worker = &dropped->worker;
-	bool last;
-
-	warm->dropped = dropped->next;
+	if (!warm->dropped)
+		return false;
+	ret->kind = CHORE_LET_GO;
+	ret->dropped = warm->dropped;
+	warm->dropped = warm->dropped->next;
 	if (!warm->dropped)
 		warm->dropped_end = &warm->dropped;
-	pthread_mutex_unlock(&warm->lock);
-	close_worker(worker);
-	if (worker->tmpdir && !dropped->busy)
-		tmpdir_remove(worker->tmpdir);
-	pthread_mutex_lock(&warm->lock);
-	last = --worker->pool->taken == 0;
-	if (last) {
-		pthread_mutex_unlock(&warm->lock);
-		free_pool(warm, worker->pool);
-		pthread_mutex_lock(&warm->lock);
-	}
-	free(worker->tmpdir);
-	free(dropped);
-}
-
-/* With the lock held, which is given up while it works. */
-static void fill_spares(struct warm *warm, struct confine confine)
-{
-	struct spare spare;
-	bool ok;
-
-	pthread_mutex_unlock(&warm->lock);
-	ok = spare_make(warm->exec->boxes, confine, &spare);
-	pthread_mutex_lock(&warm->lock);
-	if (ok)
-		spares_put(&warm->spares, &spare);
-	else
-		spares_give_up(&warm->spares, confine);
-}
-
-/* The same; false: there are none. */
-static bool drop_spare(struct warm *warm, int64_t before)
-{
-	struct spare spare;
-
-	if (!spares_take_old(&warm->spares, before, &spare))
-		return false;
-	pthread_mutex_unlock(&warm->lock);
-	spare_drop(warm->exec->boxes, &spare);
-	pthread_mutex_lock(&warm->lock);
 	return true;
 }
 
-/* With the lock held: one thing to do was done; false: nothing is to do now. */
-static bool do_something(struct warm *warm)
+static bool choose_spare(struct warm *warm, int64_t before, struct chore *ret)
+{
+	ret->kind = CHORE_DROP_SPARE;
+	return spares_take_old(&warm->spares, before, &ret->spare);
+}
+
+static bool choose_for_pool(struct warm *warm, struct warm_pool *pool, int64_t now,
+			    struct chore *ret)
+{
+	ret->pool = pool;
+	if (pool->state == POOL_WANTED) {
+		ret->kind = CHORE_START;
+	} else if (pool->state == POOL_SPOILED || now - pool->used_ms > RYE_IDLE_S * 1000LL) {
+		ret->kind = CHORE_RETIRE;
+		ret->dead = unlist(warm, pool);
+	} else if (wants_teaching(pool, now)) {
+		ret->kind = CHORE_TEACH;
+		warm_texts_take_wanted(&pool->texts, &ret->text);
+	} else if (wants_filling(pool, now)) {
+		ret->kind = CHORE_FORK;
+		/* While others wait ready there is time for it. */
+		ret->rehearse = pool->nready > 0 && !pool->waiting;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* With the lock held: false: nothing is to do now. */
+static bool choose(struct warm *warm, struct chore *ret)
 {
 	int64_t now = clock_ms();
-	struct confine confine;
 
-	if (spares_lack(&warm->spares, &confine)) {
-		fill_spares(warm, confine);
+	*ret = (struct chore){ .kind = CHORE_MAKE_SPARE };
+	if (spares_lack(&warm->spares, &ret->confine))
 		return true;
-	}
-	if (drop_spare(warm, now - RYE_IDLE_S * 1000LL))
+	if (choose_spare(warm, now - RYE_IDLE_S * 1000LL, ret))
 		return true;
-	if (warm->dropped && now - warm->dropped->at_ms >= LINGER_MS) {
-		let_go(warm);
-		return true;
-	}
-	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next) {
-		if (pool->state == POOL_WANTED)
-			start_pool(warm, pool);
-		else if (pool->state == POOL_SPOILED || now - pool->used_ms > RYE_IDLE_S * 1000LL)
-			retire(warm, pool);
-		else if (wants_teaching(pool, now))
-			teach_pool(warm, pool);
-		else if (wants_filling(pool, now))
-			fill_pool(warm, pool);
-		else
-			continue;
-		return true;
-	}
+	if (warm->dropped && now - warm->dropped->at_ms >= LINGER_MS)
+		return choose_dropped(warm, ret);
+	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next)
+		if (choose_for_pool(warm, pool, now, ret))
+			return true;
 	return false;
+}
+
+/* With the lock held: what is left when no thread looks after it any more; false: nothing. */
+static bool choose_last(struct warm *warm, struct chore *ret)
+{
+	*ret = (struct chore){ .kind = CHORE_RETIRE };
+	if (choose_dropped(warm, ret) || choose_spare(warm, INT64_MAX, ret))
+		return true;
+	ret->kind = CHORE_RETIRE;
+	if (!warm->pools)
+		return false;
+	ret->dead = unlist(warm, warm->pools);
+	return true;
+}
+
+static bool start_parent(struct warm *warm, struct warm_pool *pool)
+{
+	struct rye_err err = { 0 };
+
+	if (!warm_parent_start(warm->exec, &pool->plan, &pool->parent, &err))
+		return true;
+	log_line(warm->exec->env.log, RYE_LOG_WARN, "warm", "no warm interpreter: %s", err.msg);
+	return false;
+}
+
+/* Without the lock. */
+static void do_chore(struct warm *warm, struct chore *chore)
+{
+	struct dropped *dropped = chore->dropped;
+
+	chore->ok = true;
+	switch (chore->kind) {
+	case CHORE_MAKE_SPARE:
+		chore->ok = spare_make(warm->exec->boxes, chore->confine, &chore->spare);
+		break;
+	case CHORE_DROP_SPARE:
+		spare_drop(warm->exec->boxes, &chore->spare);
+		break;
+	case CHORE_LET_GO:
+		close_worker(&dropped->worker);
+		if (dropped->worker.tmpdir && !dropped->busy)
+			tmpdir_remove(dropped->worker.tmpdir);
+		break;
+	case CHORE_START:
+		chore->ok = start_parent(warm, chore->pool);
+		break;
+	case CHORE_TEACH: /* the next child shall know the text that the last one was sent */
+		chore->ok = warm_parent_teach(&chore->pool->parent, &chore->text);
+		break;
+	case CHORE_FORK:
+		chore->ok = warm_parent_fork(&chore->pool->parent, chore->rehearse, &chore->worker);
+		break;
+	case CHORE_RETIRE:
+		break;
+	}
+}
+
+/* With the lock held: a child more, or none any more. */
+static void settle_fork(struct warm *warm, struct chore *chore)
+{
+	struct warm_pool *pool = chore->pool;
+
+	if (!chore->ok)
+		return;
+	chore->worker.pool = pool;
+	pool->ready[pool->nready++] = chore->worker;
+	pthread_cond_broadcast(&warm->ready);
+}
+
+/* With the lock held. */
+static void settle(struct warm *warm, struct chore *chore)
+{
+	switch (chore->kind) {
+	case CHORE_MAKE_SPARE:
+		if (chore->ok)
+			spares_put(&warm->spares, &chore->spare);
+		else
+			spares_give_up(&warm->spares, chore->confine);
+		return;
+	case CHORE_LET_GO:
+		if (--chore->dropped->worker.pool->taken == 0)
+			chore->dead = chore->dropped->worker.pool;
+		return;
+	case CHORE_START:
+		if (chore->ok)
+			chore->pool->state = POOL_UP;
+		break;
+	case CHORE_TEACH:
+		warm_texts_put(&chore->pool->texts, &chore->text);
+		break;
+	case CHORE_FORK:
+		settle_fork(warm, chore);
+		break;
+	default:
+		return;
+	}
+	if (!chore->ok)
+		chore->dead = give_up(warm, chore->pool);
+}
+
+static void work_off(struct warm *warm, struct chore *chore)
+{
+	do_chore(warm, chore);
+	WITH_LOCK(&warm->lock)
+		settle(warm, chore);
+	if (chore->dead)
+		free_pool(warm, chore->dead);
+	if (chore->dropped)
+		free(chore->dropped->worker.tmpdir);
+	free(chore->dropped);
 }
 
 /* With the lock held: how long nothing is to do, unless somebody says so. */
@@ -374,23 +419,32 @@ static int64_t pause_ms(const struct warm *warm)
 	return RYE_IDLE_S * 1000LL / 2;
 }
 
-static void *keep(void *arg)
+static bool next_chore(struct warm *warm, struct chore *ret)
 {
-	struct warm *warm = arg;
 	struct timespec until;
 	int64_t ns;
 
-	pthread_mutex_lock(&warm->lock);
-	while (!warm->stopping) {
-		if (do_something(warm))
-			continue;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		ns = until.tv_nsec + pause_ms(warm) * 1000000;
-		until.tv_sec += ns / 1000000000;
-		until.tv_nsec = ns % 1000000000;
-		pthread_cond_timedwait(&warm->work, &warm->lock, &until);
+	WITH_LOCK(&warm->lock) {
+		while (!warm->stopping) {
+			if (choose(warm, ret))
+				return true;
+			clock_gettime(CLOCK_MONOTONIC, &until);
+			ns = until.tv_nsec + pause_ms(warm) * 1000000;
+			until.tv_sec += ns / 1000000000;
+			until.tv_nsec = ns % 1000000000;
+			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
+		}
 	}
-	pthread_mutex_unlock(&warm->lock);
+	return false;
+}
+
+static void *keep(void *arg)
+{
+	struct warm *warm = arg;
+	struct chore chore;
+
+	while (next_chore(warm, &chore))
+		work_off(warm, &chore);
 	return NULL;
 }
 
@@ -571,24 +625,27 @@ void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 	}
 }
 
+static bool last_chore(struct warm *warm, struct chore *ret)
+{
+	WITH_LOCK(&warm->lock)
+		return choose_last(warm, ret);
+	return false;
+}
+
 void warm_close(struct warm *warm)
 {
+	struct chore chore;
+
 	if (!warm)
 		return;
-	pthread_mutex_lock(&warm->lock);
-	warm->stopping = true;
-	pthread_cond_signal(&warm->work);
-	pthread_mutex_unlock(&warm->lock);
+	WITH_LOCK(&warm->lock) {
+		warm->stopping = true;
+		pthread_cond_signal(&warm->work);
+	}
 	if (warm->running)
 		pthread_join(warm->thread, NULL);
-	pthread_mutex_lock(&warm->lock);
-	while (warm->dropped)
-		let_go(warm);
-	while (drop_spare(warm, INT64_MAX))
-		;
-	while (warm->pools)
-		retire(warm, warm->pools);
-	pthread_mutex_unlock(&warm->lock);
+	while (last_chore(warm, &chore))
+		work_off(warm, &chore);
 	pthread_cond_destroy(&warm->work);
 	pthread_cond_destroy(&warm->ready);
 	pthread_mutex_destroy(&warm->lock);
