@@ -4,13 +4,10 @@
  * names, and that of every run above it. A run may be of another layer (a thread's runner,
  * another process): then its item is loaded again, verified. Signing is for nobody here.
  */
-#include "exec/run.h"
+#include "exec/asker.h"
 
 #include "base/auto.h"
 #include "base/id.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* A run that is not of this process, and its item as it is now. */
 struct owner {
@@ -97,23 +94,13 @@ json_t *asker_within(const struct exec *exec, uint64_t number)
 	return lists;
 }
 
-bool run_refused(struct run *run, enum rye_kind kind, const char *id)
+bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		  const char *id)
 {
-	char ref[RYE_ID_MAX + 16];
-	struct rye_err err = { 0 };
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 
-	if (!run->ask->parent_run)
-		return false;
-	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(kind), id);
-	if (asker_may(run->exec, run->ask->parent_run, RYE_RUN, ref))
-		return false;
-	rye_fail(&err, RYE_DENIED,
-		 "Permission denied: the running item's signed `requires` does not name "
-		 "rye.execute.%s.%s",
-		 rye_kind_name(kind), id);
-	for (char *p = err.msg + strlen(err.msg) - strlen(id); *p; p++)
-		if (*p == '/')
-			*p = '.';
-	run_fail(run, &err);
-	return true;
+	if (verb == RYE_EXECUTE || verb == RYE_FETCH || verb == RYE_SIGN)
+		return asker_may(exec, run, verb, NULL);
+	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
+	return !ref.failed && asker_may(exec, run, verb, ref.data);
 }

@@ -9,9 +9,9 @@
 #include "base/auto.h"
 #include "base/self.h"
 #include "exec/job.h"
-#include "exec/run.h"
 #include "exec/runq.h"
 #include "exec/strays.h"
+#include "exec/verbs.h"
 #include "exec/warm.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 	if (verdict == RYE_OK && job->unfit.code == RYE_OK)
 		run.living = runs_begin(run.exec->runs, call, job->ask.parent_run);
 	if (run.living)
-		run_verb(&run);
+		verbs_run(&run);
 	else if (job->unfit.code != RYE_OK)
 		reply_error(&run.reply, &job->unfit, NULL);
 	else
@@ -87,6 +87,7 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 {
 	struct rye_call *call = job_call(exec, req, fn, arg);
 
+	job_of(call)->prepare = run_movable_early;
 	atomic_fetch_add(&exec->started, 1);
 	*ret = call;
 	if (req->at_once && is_light(req))
@@ -103,17 +104,6 @@ uint64_t exec_started(const struct exec *exec)
 uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session)
 {
 	return runs_of(exec->runs, chain, n, session);
-}
-
-bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-		  const char *id)
-{
-	auto_buf struct rye_buf ref = RYE_BUF_INIT;
-
-	if (verb == RYE_EXECUTE || verb == RYE_FETCH || verb == RYE_SIGN)
-		return asker_may(exec, run, verb, NULL);
-	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
-	return !ref.failed && asker_may(exec, run, verb, ref.data);
 }
 
 static int open_parts(struct exec *exec, struct rye_err *err)

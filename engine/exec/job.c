@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "exec/inner.h"
-#include "exec/run.h"
 #include "exec/runq.h"
 
 #include <errno.h>
@@ -53,7 +52,8 @@ static bool detach(struct rye_call *call, char thread_id[64])
 
 	if (!hooks || !hooks->adopt)
 		return false;
-	run_movable_early(call);
+	if (job->prepare)
+		job->prepare(call);
 	if (!begin_move(job))
 		return false;
 	/* ref and request do not change while it is being adopted. */

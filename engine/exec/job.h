@@ -17,6 +17,7 @@ struct job {
 	char *id;
 	struct rye_blob *message;
 	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
+	void (*prepare)(struct rye_call *call); /* before it may go on as a thread; or NULL */
 	pthread_cond_t moved; /* state is no longer JOB_ADOPTING */
 	enum { JOB_PLAIN, JOB_MOVABLE, JOB_ADOPTING, JOB_ADOPTED, JOB_OVER } state;
 	char *ref; /* of the running item, "tool:a/b" */

@@ -7,7 +7,7 @@
 #include "item/sign.h"
 
 #include "base/auto.h"
-#include "exec/run.h"
+#include "exec/verbs.h"
 #include "item/space.h"
 
 #include <string.h>

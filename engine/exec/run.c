@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a verb to a reply, on a worker of the pool. Children of runs are held to the signed
- * `requires` of the item they were started for and of every run above it; nothing that signs
- * is open to them. No lock is held in any step.
+ * What a run is asked by what carries it out: failing, going on as a thread, finding an item's
+ * kind, whether a child of another run may ask for it. On a worker of the pool; no lock is held
+ * in any step.
  */
 #include "exec/run.h"
 
 #include "base/auto.h"
 #include "base/id.h"
-#include "base/limits.h"
+#include "exec/asker.h"
 #include "exec/job.h"
 #include "item/space.h"
 
@@ -25,7 +25,7 @@ void run_fail(struct run *run, const struct rye_err *err)
 	reply_error(&run->reply, &told, run->request.spelled);
 }
 
-static void fail_with(struct run *run, enum rye_code code, const char *text)
+void run_fail_with(struct run *run, enum rye_code code, const char *text)
 {
 	struct rye_err err = { 0 };
 
@@ -98,9 +98,9 @@ void run_detached(struct run *run, const char *ref)
 	ask.async = request->async;
 	ask.call = run->call;
 	if (!hooks || !hooks->detach) {
-		fail_with(run, RYE_UNSUPPORTED,
-			  request->fork ? "thread=\"fork\" is not available yet" :
-					  "async is not available yet");
+		run_fail_with(run, RYE_UNSUPPORTED,
+			      request->fork ? "thread=\"fork\" is not available yet" :
+					      "async is not available yet");
 		return;
 	}
 	if (hooks->detach(hooks->arg, &ask, &extra, &err)) {
@@ -150,77 +150,23 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 			names.data, refs.data);
 }
 
-static bool not_available(struct run *run)
+bool run_refused(struct run *run, enum rye_kind kind, const char *id)
 {
-	const json_t *doc = run->request.doc;
-
-	if (run->request.remote) {
-		fail_with(run, RYE_UNSUPPORTED,
-			  "Remote execution is not available yet: use target=\"local\"");
-		return true;
-	}
-	if (run->request.verb == RYE_EXECUTE &&
-	    json_truthy(json_object_get(doc, "resume_thread_id"))) {
-		fail_with(run, RYE_UNSUPPORTED, "resume_thread_id is not available yet");
-		return true;
-	}
-	return false;
-}
-
-void prim_execute(struct run *run)
-{
-	struct request *request = &run->request;
+	char ref[RYE_ID_MAX + 16];
 	struct rye_err err = { 0 };
-	int r = request_read(run->ask, run->exec->project, request, &err);
 
-	reply_warn(&run->reply, request->warnings);
-	if (!r && request->kind == RYE_KIND__MAX) {
-		r = run_find_kind(run->exec->env.items, request->id, &request->kind, &err);
-		if (!r)
-			r = request_matrix(request, request->kind, &err);
-	}
-	if (r) {
-		run_fail(run, &err);
-		return;
-	}
-	if (not_available(run))
-		return;
-	run->limit.net &= !request->no_net;
-	run->limit.write &= !request->no_write;
-	if (request->kind == RYE_TOOL)
-		run_tool(run);
-	else if (request->kind == RYE_DIRECTIVE)
-		run_directive(run);
-	else
-		run_knowledge(run);
-}
-
-void run_verb(struct run *run)
-{
-	uint64_t parent = run->ask->parent_run;
-
-	run->limit = (struct confine){ .net = true, .write = true };
-	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
-	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
-	if (run->exec->env.opt->no_run && run->ask->verb < RYE_FETCH) {
-		fail_with(run, RYE_DENIED, "running is switched off (norun)");
-		return;
-	}
-	/* An item that runs itself ends here, not when the machine is full. */
-	if (run->living->depth >= RYE_NESTED_MAX) {
-		fail_with(run, RYE_BUDGET,
-			  "too many runs wait for each other: an item runs itself?");
-		return;
-	}
-	if (parent && !asker_confine(run->exec, parent, &run->limit)) {
-		fail_with(run, RYE_DENIED, "Permission denied: the asking run is not known");
-		return;
-	}
-	run->limit.keys &= !parent;
-	if (run->ask->verb == RYE_FETCH)
-		prim_fetch(run);
-	else if (run->ask->verb == RYE_SIGN)
-		prim_sign(run);
-	else
-		prim_execute(run);
+	if (!run->ask->parent_run)
+		return false;
+	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(kind), id);
+	if (asker_may(run->exec, run->ask->parent_run, RYE_RUN, ref))
+		return false;
+	rye_fail(&err, RYE_DENIED,
+		 "Permission denied: the running item's signed `requires` does not name "
+		 "rye.execute.%s.%s",
+		 rye_kind_name(kind), id);
+	for (char *p = err.msg + strlen(err.msg) - strlen(id); *p; p++)
+		if (*p == '/')
+			*p = '.';
+	run_fail(run, &err);
+	return true;
 }

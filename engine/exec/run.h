@@ -21,24 +21,6 @@ struct run {
 	struct later *later; /* for when the answer is out */
 };
 
-/* The whole way from the verb to a filled reply. */
-void run_verb(struct run *run);
-
-/* One function per verb or kind; each leaves a complete reply. */
-void prim_execute(struct run *run);
-void prim_fetch(struct run *run);
-void prim_sign(struct run *run);
-void run_tool(struct run *run);
-void run_directive(struct run *run);
-void run_knowledge(struct run *run);
-
-/* May a child of that run use the verb on the item? ref NULL: not known yet. (asker.c) */
-bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
-/* What it is confined to itself; false: nobody knows that run. */
-bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
-/* Its lists and those of all above it, for a thread that one of its children starts: what that
- * one's children may call each of them has to allow as well. A new array. */
-json_t *asker_within(const struct exec *exec, uint64_t number);
 /* True: done, the reply says why not. For calls that come from children of runs. */
 bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 /* Async and fork go to the layer that keeps threads. */
@@ -48,6 +30,8 @@ void run_movable(struct run *run, const char *ref);
 /* The same for a call of a tool that no worker has looked at yet. */
 void run_movable_early(struct rye_call *call);
 void run_fail(struct run *run, const struct rye_err *err);
+/* The same with a sentence that needs no more. */
+void run_fail_with(struct run *run, enum rye_code code, const char *text);
 /* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
 int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
 		  struct rye_err *err);
