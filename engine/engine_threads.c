@@ -39,6 +39,12 @@ int rye_thread_file(struct rye *rye, const char *id, const char *name, struct ry
 	return threads_file(rye->threads, id, name, ret, err);
 }
 
+int rye_thread_read(struct rye *rye, const struct rye_thread_part *part, struct rye_blob **ret,
+		    uint64_t *ret_size, struct rye_err *err)
+{
+	return threads_read(rye->threads, part, ret, ret_size, err);
+}
+
 int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
 {
 	return threads_ctl(rye->threads, id, verb, err);

@@ -122,6 +122,16 @@ static int enter_fact(fuse_req_t req, const struct tree_key *key, const struct t
 	return enter_node(front, content_make(front, &what), 0, ret);
 }
 
+static bool is_growing(const char *name)
+{
+	static const char *const names[] = { "live", "spawn.log", "transcript.jsonl" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 static int enter_file(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		      struct fuse_entry_param *ret)
 {
@@ -129,7 +139,7 @@ static int enter_file(fuse_req_t req, const struct tree_key *key, const struct t
 		return threads_enter_wait(req, key, name, ret);
 	if (!strcmp(name->file, "ctl"))
 		return threads_enter_ctl(req, key, name, ret);
-	if (!strcmp(name->file, "spawn.log") || !strcmp(name->file, "transcript.jsonl"))
+	if (is_growing(name->file))
 		return threads_enter_grow(req, key, name, ret);
 	return enter_fact(req, key, name, ret);
 }

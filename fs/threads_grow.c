@@ -5,8 +5,9 @@
  * Owns how a longer size becomes known. The page that holds the old end is in the kernel's
  * cache, filled up with zeros; were the new size told first, a follower would read those. So a
  * GETATTR that finds more bytes queues an invalidation from that page on, and the size is told
- * from the moment the kernel has answered (no-open 4). Each lookup has a node of its own.
- * Lock: grow->lock for the text and sizes; nothing is called under it.
+ * from the moment the kernel has answered. Each lookup has a node of its own, which keeps no
+ * text: a GETATTR asks for the size alone, a READ reads its part of the file.
+ * Lock: grow->lock for the sizes; nothing is called under it.
  */
 #include "threads_part.h"
 
@@ -23,8 +24,8 @@
 
 struct grow {
 	pthread_mutex_t lock;
-	struct rye_blob *blob; /* the newest text */
-	size_t told; /* the size the kernel may know */
+	uint64_t size; /* when it was looked at last */
+	uint64_t told; /* the size the kernel may know */
 	bool queued; /* an invalidation is on its way */
 	_Atomic unsigned refs; /* the node's, and a queued invalidation's */
 	const char *file;
@@ -35,7 +36,6 @@ static void put(struct grow *grow)
 {
 	if (atomic_fetch_sub(&grow->refs, 1) != 1)
 		return;
-	rye_blob_unref(grow->blob);
 	pthread_mutex_destroy(&grow->lock);
 	free(grow);
 }
@@ -46,7 +46,7 @@ static void invalidated(void *arg)
 	struct grow *grow = arg;
 
 	WITH_LOCK(&grow->lock) {
-		grow->told = grow->blob->len;
+		grow->told = grow->size;
 		grow->queued = false;
 	}
 	put(grow);
@@ -55,22 +55,19 @@ static void invalidated(void *arg)
 static void look(struct front *front, struct node *node)
 {
 	struct grow *grow = node->data;
-	struct rye_blob *blob = NULL, *old = NULL;
+	const struct rye_thread_part part = { .id = grow->id, .name = grow->file };
 	struct rye_err err;
+	uint64_t size;
 	off_t from = -1;
 
-	if (rye_thread_file(front->rye, grow->id, grow->file, &blob, &err))
+	if (rye_thread_read(front->rye, &part, NULL, &size, &err))
 		return;
 	WITH_LOCK(&grow->lock)
-		if (!grow->queued && blob->len > grow->told) {
-			old = grow->blob;
-			grow->blob = blob;
-			blob = NULL;
+		if (!grow->queued && size > grow->told) {
+			grow->size = size;
 			grow->queued = true;
 			from = (off_t)(grow->told / PAGE * PAGE);
 		}
-	rye_blob_unref(blob);
-	rye_blob_unref(old);
 	if (from < 0)
 		return;
 	atomic_fetch_add(&grow->refs, 1);
@@ -92,14 +89,26 @@ static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	reply_attr(req, &st, 0);
 }
 
+/* No byte behind the size that was told: the kernel would keep a page of zeros behind it. */
 static void grow_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
 	struct grow *grow = node->data;
+	struct rye_thread_part part = { grow->id, grow->file, (uint64_t)off, size };
 	struct rye_blob *blob = NULL;
+	struct rye_err err;
+	uint64_t told = 0, now;
 
 	WITH_LOCK(&grow->lock)
-		blob = rye_blob_ref(grow->blob);
-	reply_blob(req, blob, off, size);
+		told = grow->told;
+	if (part.off >= told)
+		part.len = 0;
+	else if (part.len > told - part.off)
+		part.len = (size_t)(told - part.off);
+	if (rye_thread_read(front_of(req)->rye, &part, &blob, &now, &err)) {
+		reply_rye(req, &err);
+		return;
+	}
+	reply_blob(req, blob, 0, part.len);
 	rye_blob_unref(blob);
 }
 
@@ -129,12 +138,13 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 		.mode = S_IFREG | 0400,
 		.fresh = true,
 	};
+	const struct rye_thread_part part = { .id = name->id, .name = name->file };
 	struct rye_err err;
 	struct node *node;
 
 	if (!grow)
 		return ENOMEM;
-	if (rye_thread_file(front->rye, name->id, name->file, &grow->blob, &err)) {
+	if (rye_thread_read(front->rye, &part, NULL, &grow->size, &err)) {
 		free(grow);
 		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
 	}
@@ -143,7 +153,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 	atomic_init(&grow->refs, 1);
 	memcpy(grow->id, name->id, id);
 	grow->file = memcpy(grow->id + id, name->file, file);
-	grow->told = want.size = grow->blob->len;
+	grow->told = want.size = grow->size;
 	node = node_make(front->nodes, &want);
 	if (!node)
 		return ENOMEM;

@@ -2,11 +2,13 @@
 /*
  * Waiting for the engine from a program that a person may interrupt. Signals are blocked in
  * every thread and read from a descriptor; the first one cancels the run, whose outcome is
- * still waited for, so that no process of it is left behind.
+ * still waited for, so that no process of it is left behind. A run whose output is printed as
+ * it comes is cancelled too when standard output's reader has gone.
  */
 #include "cli/cli.h"
 
 #include "base/auto.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +20,8 @@
 struct waiting {
 	struct rye_outcome outcome; /* written by done, read after `event` has fired */
 	int event;
+	struct cli_stream *stream; /* NULL: nothing is printed before the end */
+	int gone; /* eventfd: standard output's reader has gone; -1: nobody looks */
 };
 
 static void signals(sigset_t *set)
@@ -36,6 +40,55 @@ void call_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* ---- output as it comes, on the thread that tells events ---- */
+
+/*
+ * What begins like a JSON object may be the tool's whole answer: of that, the plain output is
+ * known only at the end.
+ */
+static bool is_plain(struct cli_stream *stream, struct rye_span text)
+{
+	if (!stream->begun) {
+		text = span_trim(text);
+		stream->begun = text.len;
+		stream->plain = text.len && *text.ptr != '{';
+	}
+	return stream->plain;
+}
+
+/* A write to a pipe without a reader must fail here, not end us: the run is ended first. */
+static void block_pipe_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void print_event(void *arg, const struct rye_event *event)
+{
+	struct waiting *waiting = arg;
+	struct cli_stream *stream = waiting->stream;
+
+	if (event->number == 1)
+		block_pipe_signal();
+	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT)
+		return;
+	if (!is_plain(stream, event->bytes)) {
+		if (!stream->begun) /* blank so far */
+			buf_addspan(&stream->held, event->bytes);
+		return;
+	}
+	if (stream->held.len)
+		fwrite(stream->held.data, 1, stream->held.len, stdout);
+	fwrite(event->bytes.ptr, 1, event->bytes.len, stdout);
+	stream->printed += stream->held.len + event->bytes.len;
+	buf_done(&stream->held);
+	if (fflush(stdout) && errno == EPIPE)
+		(void)!eventfd_write(waiting->gone, 1);
+}
+
 static void done(void *arg, const struct rye_outcome *outcome)
 {
 	struct waiting *waiting = arg;
@@ -52,20 +105,27 @@ static void done(void *arg, const struct rye_outcome *outcome)
 
 static int await(struct waiting *waiting, struct rye_call *call, int signal_fd)
 {
-	struct pollfd fds[] = { { waiting->event, POLLIN, 0 }, { signal_fd, POLLIN, 0 } };
+	struct pollfd fds[] = { { waiting->event, POLLIN, 0 },
+				{ signal_fd, POLLIN, 0 },
+				{ waiting->gone, POLLIN, 0 } };
 	struct signalfd_siginfo info;
 	eventfd_t n;
 	int seen = 0;
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return seen;
 		/* read, not only seen: what the worker wrote before it is then ours */
 		if (fds[0].revents && eventfd_read(waiting->event, &n) == 0)
 			return seen;
-		if (!(fds[1].revents & POLLIN) || read(signal_fd, &info, sizeof(info)) < 0)
+		if (fds[2].revents) {
+			fds[2].fd = -1;
+			seen = SIGPIPE;
+		} else if (fds[1].revents & POLLIN && read(signal_fd, &info, sizeof(info)) > 0) {
+			seen = (int)info.ssi_signo;
+		} else {
 			continue;
-		seen = (int)info.ssi_signo;
+		}
 		rye_call_cancel(call, RYE_INTERRUPTED);
 	}
 }
@@ -80,16 +140,20 @@ static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
 }
 
-int call_wait(struct cli *cli, const struct rye_request *req, struct rye_outcome *ret,
-	      int *ret_signal)
+int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
+	      struct rye_outcome *ret, int *ret_signal)
 {
-	struct waiting waiting = { .event = -1 };
+	struct waiting waiting = { .event = -1, .stream = stream, .gone = -1 };
+	struct rye_request asked = *req;
 	struct rye_call *call = NULL;
-	auto_close int signal_fd = -1;
+	auto_close int signal_fd = -1, gone = stream ? eventfd(0, EFD_CLOEXEC) : -1;
 
-	if (open_fds(&waiting, &signal_fd) < 0)
+	if (open_fds(&waiting, &signal_fd) < 0 || (stream && gone < 0))
 		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
-	rye_start(cli->rye, req, done, &waiting, &call);
+	waiting.gone = gone;
+	if (stream)
+		asked.events = (struct rye_event_listener){ print_event, &waiting };
+	rye_start(cli->rye, &asked, done, &waiting, &call);
 	*ret_signal = await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);
@@ -108,7 +172,7 @@ void call_done(struct rye_outcome *outcome)
 int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
 		     struct rye_err *err)
 {
-	struct waiting waiting = { .event = -1 };
+	struct waiting waiting = { .event = -1, .gone = -1 };
 	struct rye_call *call = NULL;
 	auto_close int signal_fd = -1;
 	int sys = open_fds(&waiting, &signal_fd);

@@ -82,9 +82,7 @@ enum cli_need {
 /* Opens the engine; CLI_OK or an exit status, the reason told. */
 int cli_open(struct cli *cli, enum cli_need need);
 
-/* ---- mount_help.c ---- */
-
-void mount_help(FILE *to);
+void mount_help(FILE *to); /* mount_help.c */
 
 /* ---- out.c ---- */
 
@@ -105,7 +103,6 @@ void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
 
 /* What helps against this code, the ref in REF's place; false: nothing worth saying. */
 bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
-
 /* Text from files and names, with control characters made visible. */
 void out_text(FILE *to, const char *text);
 /* One JSON value and a newline; indented when a person reads it. */
@@ -132,12 +129,17 @@ void progress_end(struct progress *progress);
 
 /* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
 void call_block_signals(void);
+struct cli_stream { /* plain output, printed while the run went on */
+	struct rye_buf held; /* blanks at the beginning */
+	bool begun, plain; /* another character came; all is printed at once */
+	size_t printed; /* bytes of the outcome's output */
+};
 /*
- * As rye_call_sync, but ^C cancels the run. *ret_signal: which one came, or 0. *ret is the
- * caller's (call_done), its message included.
+ * As rye_call_sync, but ^C cancels the run. *ret_signal: which came (SIGPIPE: stdout has no
+ * reader), or 0. stream: prints as it comes, or NULL. *ret is the caller's (call_done).
  */
-int call_wait(struct cli *cli, const struct rye_request *req, struct rye_outcome *ret,
-	      int *ret_signal);
+int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
+	      struct rye_outcome *ret, int *ret_signal);
 int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
 		     struct rye_err *err);
 void call_done(struct rye_outcome *outcome);

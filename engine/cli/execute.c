@@ -2,7 +2,8 @@
 /*
  * ryefs execute: one request to the execute primitive. KEY=VALUE words become parameters as
  * the item's own schema says; the reply goes to standard output whatever it says, the reason
- * of a failure also to standard error.
+ * of a failure also to standard error. With --output the tool's own output is printed as it
+ * comes.
  */
 #include "cli/cli.h"
 
@@ -12,6 +13,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,10 +150,23 @@ static bool is_message(const struct rye_outcome *outcome)
 		       outcome->message);
 }
 
-static void print_reply(struct cli *cli, const struct rye_outcome *outcome)
+/* What has not been printed while it ran; the line is ended as out_blob does. */
+static void print_rest(const struct rye_blob *output, size_t printed)
+{
+	if (printed < output->len)
+		fwrite(output->data + printed, 1, output->len - printed, stdout);
+	if (output->len && output->data[output->len - 1] != '\n')
+		putchar('\n');
+}
+
+static void print_reply(struct cli *cli, const struct rye_outcome *outcome, size_t printed)
 {
 	auto_json json_t *reply = NULL;
 
+	if (cli->opt.output && printed) {
+		print_rest(outcome->output, printed);
+		return;
+	}
 	if (cli->opt.output && outcome->output) {
 		if (!is_message(outcome))
 			out_blob(stdout, outcome->output);
@@ -165,11 +180,14 @@ static void print_reply(struct cli *cli, const struct rye_outcome *outcome)
 		out_blob(stdout, outcome->reply);
 }
 
-static int finish(struct cli *cli, const struct rye_outcome *outcome, int signal)
+static int finish(struct cli *cli, const struct rye_outcome *outcome, size_t printed, int signal)
 {
 	struct rye_err err = { .code = outcome->code };
 
-	print_reply(cli, outcome);
+	/* as if the signal had ended us */
+	if (signal == SIGPIPE)
+		return 128 + signal;
+	print_reply(cli, outcome, printed);
 	if (outcome->trace && cli->opt.trace)
 		out_blob(stderr, outcome->trace);
 	if (outcome->code == RYE_OK)
@@ -188,6 +206,7 @@ int verb_execute(struct cli *cli)
 	auto_json json_t *parameters = NULL, *message = NULL;
 	auto_outcome struct rye_outcome outcome = { 0 };
 	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
+	struct cli_stream stream = { .held = RYE_BUF_INIT };
 	int signal = 0, status;
 
 	call_block_signals();
@@ -202,6 +221,7 @@ int verb_execute(struct cli *cli)
 		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
 	req.message = (struct rye_span){ text.data, text.len };
 	req.uid = getuid();
-	status = call_wait(cli, &req, &outcome, &signal);
-	return status == CLI_OK ? finish(cli, &outcome, signal) : status;
+	status = call_wait(cli, &req, cli->opt.output ? &stream : NULL, &outcome, &signal);
+	buf_done(&stream.held);
+	return status == CLI_OK ? finish(cli, &outcome, stream.printed, signal) : status;
 }

@@ -51,7 +51,7 @@ int verb_fetch(struct cli *cli)
 	json_put(&text, message, false);
 	req.message = (struct rye_span){ text.data, text.len };
 	req.uid = getuid();
-	status = call_wait(cli, &req, &outcome, &signal);
+	status = call_wait(cli, &req, NULL, &outcome, &signal);
 	if (status != CLI_OK)
 		return status;
 	if (outcome.code == RYE_OK) {

@@ -7,6 +7,7 @@
 #include "exec/call.h"
 
 #include "base/auto.h"
+#include "exec/events.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -41,6 +42,7 @@ void rye_call_unref(struct rye_call *call)
 {
 	if (!call || atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	events_free(call->events);
 	if (call->wake >= 0)
 		close(call->wake);
 	pthread_mutex_destroy(&call->lock);
@@ -92,12 +94,20 @@ bool rye_call_detach(struct rye_call *call, char thread_id[64])
 	return call->ops->detach(call, thread_id);
 }
 
+static void tell_end(void *arg, const struct rye_outcome *outcome)
+{
+	struct rye_call *call = arg;
+
+	call->fn(call->arg, outcome);
+	rye_call_unref(call);
+}
+
 void call_finish(struct rye_call *call, const struct rye_outcome *outcome)
 {
 	if (atomic_exchange(&call->done, true))
 		return;
-	call->fn(call->arg, outcome);
-	rye_call_unref(call);
+	if (!events_end(call->events, outcome, tell_end, call))
+		tell_end(call, outcome);
 }
 
 void rye_outcome_done(struct rye_outcome *outcome)

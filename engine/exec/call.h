@@ -13,6 +13,8 @@
 
 #include <pthread.h>
 
+struct events;
+
 struct call_ops {
 	/* It was asked to stop, once. May be NULL. Must not call back into the call's fn. */
 	void (*cancelled)(struct rye_call *call);
@@ -26,6 +28,7 @@ struct rye_call {
 	void *owner; /* of one that stands alone */
 	rye_done_fn fn;
 	void *arg;
+	struct events *events; /* NULL: nobody listens; set before the call is shared */
 	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
 	_Atomic bool done;
 	pthread_mutex_t lock;
@@ -44,7 +47,7 @@ void call_ref(struct rye_call *call);
 int call_wake(struct rye_call *call);
 enum rye_code call_cancelled(struct rye_call *call); /* RYE_OK: not */
 
-/* Tells fn, the first time; holds nothing while it does. */
+/* Tells fn, the first time, behind the events; holds nothing while it does. */
 void call_finish(struct rye_call *call, const struct rye_outcome *outcome);
 
 #endif

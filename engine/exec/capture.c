@@ -27,6 +27,8 @@
  * each line they print would wake us, on their processor or out of another one's sleep.
  */
 #define QUIET_MS 3
+/* Between two events that tell how much it has printed. */
+#define PROGRESS_MS 1000
 
 enum slot { SLOT_IN, SLOT_OUT, SLOT_ERR, SLOT_END, SLOT_CONTROL, SLOT_CANCEL, SLOT__MAX };
 enum phase { PHASE_RUN, PHASE_TERM, PHASE_KILLED, PHASE_DRAIN };
@@ -38,6 +40,7 @@ struct state {
 	size_t fed;
 	enum phase phase;
 	int64_t start, deadline; /* monotonic ms; 0: none */
+	int64_t progress; /* when the listener was told of progress last */
 	bool quiet, ended; /* quiet: the outputs are not listened to yet */
 	char word[32]; /* what the control channel has said so far */
 	size_t nword;
@@ -117,6 +120,7 @@ static void begin_end(struct state *state)
 {
 	signal_group(state, SIGTERM);
 	signal_group(state, SIGCONT);
+	events_state(state->ask->events, RYE_STATE_ENDING);
 	state->phase = PHASE_TERM;
 	state->deadline = clock_ms() + RYE_KILL_GRACE_MS;
 }
@@ -191,20 +195,42 @@ static void read_output(int *fd, struct rye_buf *buf, uint64_t *total)
 		shut(fd);
 }
 
-static void read_outputs(struct state *state)
+/* Reads one stream and tells the listener what is kept of it. */
+static void read_stream(struct state *state, enum rye_stream stream)
 {
 	struct captured *got = state->got;
+	struct rye_buf *buf = stream == RYE_STDOUT ? &got->out : &got->err;
+	int *fd = &state->fds[stream == RYE_STDOUT ? SLOT_OUT : SLOT_ERR].fd;
+	size_t before = buf->len;
 
+	if (*fd < 0)
+		return;
+	read_output(fd, buf, stream == RYE_STDOUT ? &got->out_bytes : &got->err_bytes);
+	if (buf->len > before)
+		events_output(state->ask->events, stream,
+			      (struct rye_span){ buf->data + before, buf->len - before });
+}
+
+static void tell_progress(struct state *state)
+{
+	int64_t now = clock_ms();
+
+	if (!state->ask->events || now - state->progress < PROGRESS_MS)
+		return;
+	state->progress = now;
+	events_progress(state->ask->events, state->got->out_bytes + state->got->err_bytes);
+}
+
+static void read_outputs(struct state *state)
+{
 	if (state->quiet) {
 		state->fds[SLOT_OUT].fd = state->ask->out;
 		state->fds[SLOT_ERR].fd = state->ask->err;
 		state->quiet = false;
 	}
-
-	if (state->fds[SLOT_OUT].fd >= 0)
-		read_output(&state->fds[SLOT_OUT].fd, &got->out, &got->out_bytes);
-	if (state->fds[SLOT_ERR].fd >= 0)
-		read_output(&state->fds[SLOT_ERR].fd, &got->err, &got->err_bytes);
+	read_stream(state, RYE_STDOUT);
+	read_stream(state, RYE_STDERR);
+	tell_progress(state);
 }
 
 /* It has ended: its outputs are read for a moment longer, then who holds them is left alone. */
@@ -322,6 +348,8 @@ void capture(struct capture_ask *ask, struct captured *ret)
 	*ret = (struct captured){ .out.cap = ask->cap, .err.cap = ask->cap };
 	if (ask->timeout_ms > 0)
 		state.deadline = state.start + ask->timeout_ms;
+	state.progress = state.start;
+	events_state(ask->events, RYE_STATE_STARTED);
 	if (ask->in >= 0)
 		feed(&state);
 	while (!finished(&state))

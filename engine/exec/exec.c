@@ -144,6 +144,7 @@ int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err
 	if (!exec)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	exec->env = *env;
+	tellers_init(&exec->tellers);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = open_parts(exec, err);
 	if (r) {
@@ -161,6 +162,7 @@ void exec_close(struct exec *exec)
 	if (exec->runs)
 		runs_cancel_all(exec->runs);
 	runq_close(exec->runq);
+	tellers_done(&exec->tellers);
 	warm_close(exec->warm);
 	boxes_close(exec->boxes);
 	runs_close(exec->runs);

@@ -5,6 +5,7 @@
 
 #include "exec/call.h"
 #include "exec/env.h"
+#include "exec/events.h"
 #include "exec/exec.h"
 #include "exec/plan.h"
 #include "exec/runs.h"
@@ -24,6 +25,7 @@ struct exec {
 	struct strays *strays;
 	struct warm *warm;
 	struct runq *runq;
+	struct tellers tellers; /* of calls that somebody listens to */
 	_Atomic uint64_t started; /* runs, for rye_counts */
 };
 

@@ -102,6 +102,7 @@ struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_
 	pthread_cond_init(&job->moved, NULL);
 	job->exec = exec;
 	(void)keep_request(job, req, &job->unfit);
+	job->call.events = events_new(&exec->tellers, &req->events);
 	return &job->call;
 }
 

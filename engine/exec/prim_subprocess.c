@@ -47,6 +47,7 @@ static void see_through(struct start *start, struct result *ret)
 	how->cancel = call_wake(run->call);
 	how->timeout_ms = plan->timeout_ms;
 	how->cap = plan->output_cap;
+	how->events = run->call->events;
 	capture(how, &got);
 	if (start_end(start, &err)) {
 		captured_done(&got);

@@ -13,11 +13,16 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Bytes of the well-formed beginning of a character that is broken off: at least 1. */
-static size_t broken_length(struct rye_span s)
+/*
+ * Bytes of the well-formed beginning of a character that is broken off: at least 1. *ret_cut:
+ * more bytes could complete it.
+ */
+static size_t broken_length(struct rye_span s, bool *ret_cut)
 {
 	unsigned char c = (unsigned char)s.ptr[0], low = 0x80, high = 0xbf;
 	size_t want = c >= 0xf0 && c <= 0xf4 ? 4 : c >= 0xe0 ? 3 : 2, n = 1;
+
+	*ret_cut = false;
 
 	if (c < 0xc2 || c > 0xf4)
 		return 1;
@@ -38,25 +43,43 @@ static size_t broken_length(struct rye_span s)
 		high = 0xbf;
 		n++;
 	}
+	*ret_cut = n < want && n == s.len;
 	return n;
+}
+
+size_t result_mend(struct rye_span bytes, bool end, struct rye_buf *ret)
+{
+	struct rye_span left = bytes;
+	uint32_t cp;
+
+	if (utf8_valid(bytes)) {
+		buf_addspan(ret, bytes);
+		return bytes.len;
+	}
+	while (left.len) {
+		size_t n = utf8_next(left, &cp);
+		bool cut = false;
+
+		if (n) {
+			buf_add(ret, left.ptr, n);
+		} else {
+			n = broken_length(left, &cut);
+			if (cut && !end)
+				break;
+			buf_adds(ret, "\xef\xbf\xbd");
+		}
+		left = span_skip(left, n);
+	}
+	return bytes.len - left.len;
 }
 
 json_t *result_text(struct rye_span bytes)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	uint32_t cp;
 
 	if (utf8_valid(bytes))
 		return json_stringn_nocheck(bytes.ptr ? bytes.ptr : "", bytes.len);
-	while (bytes.len) {
-		size_t n = utf8_next(bytes, &cp);
-
-		if (n)
-			buf_add(&text, bytes.ptr, n);
-		else
-			buf_adds(&text, "\xef\xbf\xbd");
-		bytes = span_skip(bytes, n ? n : broken_length(bytes));
-	}
+	result_mend(bytes, true, &text);
 	return text.failed ? json_string("") : json_stringn_nocheck(text.data, text.len);
 }
 

@@ -23,6 +23,11 @@ void result_of(const struct captured *got, int64_t timeout_ms, struct result *re
 void result_unspawned(const struct rye_err *err, struct result *ret);
 void result_done(struct result *result);
 
+/*
+ * Adds bytes to ret as text: invalid sequences become U+FFFD. How many bytes were used; unless
+ * `end`, a character that is cut off at the end is left.
+ */
+size_t result_mend(struct rye_span bytes, bool end, struct rye_buf *ret);
 /* Bytes as text: invalid sequences become U+FFFD, as Python and Rust do; NULs stay. */
 json_t *result_text(struct rye_span bytes);
 

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 
 /* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
 #define REAL_MAX RYE_OUTPUT_MAX
@@ -33,8 +34,8 @@ static void view_close(struct view *view)
 #define auto_view __attribute__((cleanup(view_close)))
 
 static const char *const real[] = {
-	"capabilities.md", "output",	  "request.json",     "result.json",
-	"spawn.log",	   "thread.json", "transcript.jsonl",
+	"capabilities.md", "live",	"output",      "request.json",
+	"result.json",	   "spawn.log", "thread.json", "transcript.jsonl",
 };
 
 static void put_line(struct rye_buf *buf, const char *text)
@@ -146,23 +147,77 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 	return 0;
 }
 
-static int read_real(int dir, const char *name, struct rye_blob **ret, struct rye_err *err)
+/* A descriptor of one of the real files and how much of it is shown. */
+static int open_real(int dir, const char *name, uint64_t *ret_size, struct rye_err *err)
 {
-	auto_close int fd = io_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW);
-	auto_buf struct rye_buf buf = RYE_BUF_INIT;
-	char chunk[16384];
-	off_t at = 0;
-	ssize_t n;
+	auto_close int fd = io_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
 
 	if (fd < 0)
 		return rye_fail_sys(err, -fd, "%s", name);
-	/* A log grows while it is read: what is there now is what there is. */
-	while (buf.len < REAL_MAX && (n = pread(fd, chunk, sizeof(chunk), at)) > 0) {
-		buf_add(&buf, chunk, (size_t)n);
-		at += n;
-	}
+	if (fstat(fd, &st) < 0)
+		return rye_fail_sys(err, errno, "%s", name);
+	*ret_size = st.st_size > REAL_MAX ? REAL_MAX : (uint64_t)st.st_size;
+	return steal_fd(&fd);
+}
+
+/* Of a file that grows or shrinks meanwhile: what is there. */
+static int read_part(int fd, uint64_t off, size_t len, struct rye_blob **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	ssize_t n = 0;
+
+	if (buf_reserve(&buf, len))
+		n = pread(fd, buf.data, len, (off_t)off);
+	if (n < 0)
+		return rye_fail_sys(err, errno, "cannot read a thread's file");
+	if (buf.data)
+		buf.data[buf.len = (size_t)n] = 0;
 	*ret = buf_blob(&buf);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+}
+
+static int read_real(int dir, const char *name, struct rye_blob **ret, struct rye_err *err)
+{
+	uint64_t size;
+	auto_close int fd = open_real(dir, name, &size, err);
+
+	return fd < 0 ? fd : read_part(fd, 0, (size_t)size, ret, err);
+}
+
+static bool is_real(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (!strcmp(real[i], name))
+			return true;
+	return false;
+}
+
+int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
+		 uint64_t *ret_size, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, err);
+	auto_close int dir = root < 0 ? root : thread_dir(root, part->id, false, err);
+	auto_close int fd = -1;
+	uint64_t size;
+	size_t len = part->len;
+
+	if (dir < 0)
+		return dir;
+	if (!is_real(part->name))
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", part->id,
+				part->name);
+	fd = open_real(dir, part->name, &size, err);
+	if (fd < 0)
+		return fd;
+	*ret_size = size;
+	if (!ret)
+		return 0;
+	if (part->off >= size)
+		len = 0;
+	else if (len > size - part->off)
+		len = (size_t)(size - part->off);
+	return read_part(fd, part->off, len, ret, err);
 }
 
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
@@ -181,9 +236,8 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 		*ret = buf_blob(&buf);
 		return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (!strcmp(real[i], name))
-			return read_real(view.dir, name, ret, err);
+	if (is_real(name))
+		return read_real(view.dir, name, ret, err);
 	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
 }
 

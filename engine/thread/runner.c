@@ -29,6 +29,10 @@ struct job {
 	struct rye_call *call;
 	sigset_t signals;
 	bool cancelled;
+	/* What follows is of the thread that tells events, until the outcome is there. */
+	int live; /* descriptor of the file; -1: it could not be made */
+	size_t lived; /* bytes in it */
+	char last; /* character of the tool's output; 0: none yet */
 	_Atomic bool done; /* the outcome is there */
 };
 
@@ -64,6 +68,25 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
 	job->outcome.message = "";
 	atomic_store(&job->done, true);
 	kill(getpid(), SIGUSR2);
+}
+
+/*
+ * What the tool prints, as it comes: into `live` and, among what else the runner prints, into
+ * spawn.log. `live` is read through the mount, which shows no more of a file than this.
+ */
+static void on_event(void *arg, const struct rye_event *event)
+{
+	struct job *job = arg;
+	struct rye_span text = event->bytes;
+
+	if (event->type != RYE_EVENT_OUTPUT)
+		return;
+	io_write_all(STDOUT_FILENO, text.ptr, text.len);
+	job->last = text.ptr[text.len - 1];
+	if (job->lived + text.len > RYE_OUTPUT_MAX)
+		return;
+	if (job->live >= 0 && io_write_all(job->live, text.ptr, text.len) == 0)
+		job->lived += text.len;
 }
 
 static void wait_for_end(struct job *job)
@@ -105,7 +128,7 @@ static int record(const json_t *doc, const struct job *job, int dir)
 {
 	int r = 1;
 
-	printf("%s", job->outcome.reply->data);
+	printf("%s%s", job->last && job->last != '\n' ? "\n" : "", job->outcome.reply->data);
 	fflush(stdout);
 	for (int i = 0; i < RECORD_TRIES && r; i++) {
 		if (i)
@@ -117,7 +140,7 @@ static int record(const json_t *doc, const struct job *job, int dir)
 
 static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
 {
-	struct job job = { .outcome = { .code = err->code } };
+	struct job job = { .outcome = { .code = err->code }, .live = -1 };
 	auto_json json_t *reply = json_object();
 	int r;
 
@@ -131,13 +154,15 @@ static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
 
 static int run(const json_t *doc, int dir)
 {
-	struct job job = { 0 };
+	auto_close int live = openat(dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct job job = { .live = live };
 	struct rye_options options;
 	auto_buf struct rye_buf message = RYE_BUF_INIT;
 	struct rye_request request = { .verb = RYE_EXECUTE,
 				       .id = "",
 				       .uid = getuid(),
-				       .keeps = true };
+				       .keeps = true,
+				       .events = { on_event, &job } };
 	struct rye_err err = { 0 };
 	struct rye *rye;
 	int r;

@@ -74,6 +74,8 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 		  struct rye_err *err);
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err);
+int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
+		 uint64_t *ret_size, struct rye_err *err);
 int threads_ctl(struct threads *threads, const char *id, struct rye_span verb, struct rye_err *err);
 
 /* who->fn once, with the status word, from the watching worker or before this returns. */

@@ -21,6 +21,35 @@ enum rye_verb {
 	RYE_VERB__MAX
 };
 
+/*
+ * Events: what a run tells while it goes on, to the listener of its request.
+ * Thread: one of this call alone; events of one call come one at a time, several calls' side by
+ * side. Ownership: everything in an event is borrowed for the callback. Order: events come as
+ * they happened, each stream's text complete and in order; the rye_done_fn is called last, on
+ * the same thread. Bounds: at most 64 KiB of text an event; of each stream as much as its reply
+ * keeps (10 MiB, or what the tool's configuration says), then only progress. A listener should
+ * not block: nothing waits for it but the end of its own call and rye_close, and what it has not
+ * taken yet is kept in memory. It may cancel the call, but not close the engine.
+ */
+enum rye_stream { RYE_STDOUT, RYE_STDERR, RYE_STREAM__MAX };
+enum rye_event_state {
+	RYE_STATE_STARTED, /* the program runs */
+	RYE_STATE_ENDING, /* it was asked to end: cancelled, or its time is over */
+};
+struct rye_event {
+	enum { RYE_EVENT_OUTPUT, RYE_EVENT_PROGRESS, RYE_EVENT_STATE } type;
+	uint64_t number; /* 1, 2, 3 … of this call */
+	enum rye_stream stream; /* OUTPUT */
+	struct rye_span bytes; /* OUTPUT: whole UTF-8 characters; what was none is U+FFFD */
+	uint64_t done; /* PROGRESS, once a second at most: bytes printed so far */
+	enum rye_event_state state; /* STATE */
+};
+typedef void (*rye_event_fn)(void *arg, const struct rye_event *event);
+struct rye_event_listener {
+	rye_event_fn fn; /* NULL: nobody listens */
+	void *arg;
+};
+
 struct rye_request {
 	enum rye_verb verb;
 	enum rye_kind kind;
@@ -30,6 +59,7 @@ struct rye_request {
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
+	struct rye_event_listener events;
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
 };
 
@@ -92,6 +122,15 @@ RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, vo
 			     struct rye_err *err);
 RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
 			    struct rye_blob **ret, struct rye_err *err);
+/* A part of a file that grows: `len` bytes from `off`, or as many as there are. */
+struct rye_thread_part {
+	const char *id, *name;
+	uint64_t off;
+	size_t len; /* 0: only the size is wanted */
+};
+/* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
+RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
+			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_err *err);
 /*

@@ -42,11 +42,34 @@ GRACE_S = 0.5  # between asking a timed-out command to end and killing it
 DEFAULT_TIMEOUT_S = 120
 
 
+# A thread shows what its tool prints while it runs (its file `live`). Our standard output is the
+# answer, so what the command prints goes there through standard error, up to this many bytes.
+LIVE_LIMIT = 1 << 20
+
+
+class Live:
+    """Passes on what comes while anything reads it."""
+
+    def __init__(self):
+        self.left = LIVE_LIMIT if os.environ.get("RYE_THREAD_ID") else 0
+
+    def show(self, chunk):
+        chunk = chunk[: self.left]
+        self.left -= len(chunk)
+        while chunk:
+            try:
+                chunk = chunk[os.write(2, chunk) :]
+            except OSError:
+                self.left = 0
+                return
+
+
 class Stream:
     """One pipe of the command: the first STREAM_LIMIT bytes and the count of all."""
 
-    def __init__(self, pipe):
+    def __init__(self, pipe, live):
         self.pipe = pipe
+        self.live = live
         self.kept = bytearray()
         self.total = 0
 
@@ -55,6 +78,7 @@ class Stream:
         chunk = os.read(self.pipe.fileno(), 65536)
         self.total += len(chunk)
         self.kept += chunk[: STREAM_LIMIT - len(self.kept)]
+        self.live.show(chunk)
         return bool(chunk)
 
     def text(self):
@@ -185,7 +209,8 @@ def execute(params, project_path):
         )
     except (OSError, ValueError) as error:
         return {"success": False, "error": "Cannot start /bin/sh: %s" % error}
-    streams = [Stream(process.stdout), Stream(process.stderr)]
+    live = Live()
+    streams = [Stream(process.stdout, live), Stream(process.stderr, live)]
     if collect(process, streams, time.monotonic() + seconds):
         return report(streams, process.returncode)
     end_group(os.getpgrp() if shared else process.pid)

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What a tool prints is seen while it runs: by `execute --output`, in a thread's `live` and
+# spawn.log on disk and through the mount. Each line carries the time at which it was printed.
+. "$(dirname "$0")/fixture.sh"
+
+LATE=50000000 # nanoseconds a line may need; ten times that when everything else is slow, too
+mkdir -p "$P/.ai/tools/t"
+yaml() { # NAME SCRIPT
+  printf 'tool_id: %s\ntool_type: bash\nversion: "1.0.0"\ncategory: t\ndescription: a test\nexecutor_id: rye/core/runtimes/bash/bash\nrequires: [shell.execute]\nconfig:\n  timeout: 20\n  script: |\n    %s\n' "$1" "$2" >"$P/.ai/tools/t/$1.yaml"
+}
+# shellcheck disable=SC2016
+yaml clock 'for i in 1 2 3 4 5; do date +%s%N; sleep 0.2; done'
+yaml merged 'echo out; sleep 0.1; echo err >&2; sleep 0.1; printf "\351 end"'
+yaml answer "echo '{\"success\":true,'; sleep 0.1; echo '\"output\":\"plain\"}'"
+yaml endless 'while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done'
+"$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
+fx_sign "$P" tool:t/clock tool:t/merged tool:t/answer tool:t/endless
+fx_mount
+state=$P/.ai/state/threads
+
+# Adds to each line how much later than printed it was seen.
+stamp() {
+  while read -r at; do
+    echo "$at $(($(date +%s%N) - at))"
+  done
+}
+# prompt TEXT FILE: five lines, at most one of which came late (the machine's fault, not ours)
+prompt() {
+  local late
+  late=$(awk -v most=$LATE '$2 > most' "$2" | wc -l)
+  is "$1: five lines" "$(wc -l <"$2")" 5
+  if [ "$late" -le 1 ] && ! awk -v most=$LATE '$2 > 10 * most { bad = 1 } END { exit !bad }' "$2"; then
+    good "$1: each as it was printed"
+  else
+    bad "$1: each as it was printed" "$(cat "$2")"
+  fi
+}
+ryefs() { timeout 30 "$RYEFS" "$@" --project "$P" --system "$S"; }
+start() { ryefs execute "$1" --async --json | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p'; }
+# follow FILE: until its tool has had its time
+follow() { timeout 3 tail -n +1 -s 0.01 -f "$1" 2>/dev/null | grep --line-buffered '^[0-9]*$' | stamp; }
+
+ryefs execute tool:t/clock --output | stamp >"$T/direct"
+prompt "execute --output" "$T/direct"
+
+id=$(start tool:t/clock)
+until_true test -e "$state/$id/live"
+follow "$state/$id/live" >"$T/disk" &
+follow "$state/$id/spawn.log" >"$T/log" &
+follow "$M/state/threads/$id/live" >"$T/mounted" &
+follow "$M/state/threads/$id/spawn.log" >"$T/mounted.log" &
+wait $(jobs -p | grep -vx "$DAEMON")
+prompt "live" "$T/disk"
+prompt "spawn.log" "$T/log"
+prompt "live through the mount" "$T/mounted"
+prompt "spawn.log through the mount" "$T/mounted.log"
+same_file "the mount shows the same" "$M/state/threads/$id/live" "$state/$id/live"
+is "live is listed" "$(ls "$M/state/threads/$id" | grep -cx live)" 1
+
+id=$(start tool:t/merged)
+is "it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "live is text, both streams" "$(cat "$state/$id/live")" "$(printf 'out\nerr\n\357\277\275 end')"
+is "an answer is printed as its plain output" "$(ryefs execute tool:t/answer --output)" plain
+is "and a line that was not ended is" "$(ryefs execute tool:t/merged --output | tail -c 5 | od -An -c | tr -d ' ')" 'end\n'
+
+# rye/bash/bash answers with JSON; what its command prints is seen all the same
+id=$(ryefs execute tool:rye/bash/bash command='echo seen; sleep 2' --async --json | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
+ok "a command's output too" until_true grep -qx seen "$state/$id/live"
+is "before it ends" "$(cat "$M/state/threads/$id/status")" running
+
+# nobody reads any more: the tool is ended
+before=$(date +%s)
+timeout 20 "$RYEFS" execute --project "$P" --system "$S" tool:t/endless --output 2>/dev/null | head -n 1 >"$T/first"
+[ $(($(date +%s) - before)) -lt 15 ] && good "a reader that leaves ends the tool" ||
+  bad "a reader that leaves ends the tool" "$(($(date +%s) - before)) s"
+is "having seen something" "$(wc -l <"$T/first")" 1
+
+id=$(start tool:t/endless)
+sleep 3
+echo cancel >"$M/state/threads/$id/ctl"
+is "an endless tool can be cancelled" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+for f in live spawn.log; do
+  [ "$(stat -c %s "$M/state/threads/$id/$f")" -le 10485760 ] && good "$f is bounded" ||
+    bad "$f is bounded" "$(stat -c %s "$M/state/threads/$id/$f")"
+done
+finish
