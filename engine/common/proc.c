@@ -68,7 +68,8 @@ uint64_t proc_start(pid_t pid)
 {
 	struct proc_stat stat;
 
-	return proc_stat(pid, &stat) ? 0 : stat.start;
+	/* A zombie does nothing any more, and its parent may never wait for it. */
+	return proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X' ? 0 : stat.start;
 }
 
 /* The value of "\nname:\t" in a status file, or NULL. */

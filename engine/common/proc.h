@@ -26,7 +26,7 @@ struct proc_stat {
 };
 
 int proc_stat(pid_t pid, struct proc_stat *ret); /* 0 or -errno */
-uint64_t proc_start(pid_t pid); /* 0: no such process */
+uint64_t proc_start(pid_t pid); /* 0: no such process, or one that is over */
 
 /* What confines a thread, so that two can be compared. */
 struct proc_cage {

@@ -20,8 +20,6 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 
-#define ADOPTED_MARK ".adopted"
-
 struct adopted {
 	char id[64];
 	struct rye_call *call;
@@ -51,7 +49,7 @@ static int notices(struct threads *threads)
 
 static bool is_to_end(int dir)
 {
-	return adopted_marked(dir, CANCEL_MARK) || adopted_marked(dir, KILLED_MARK);
+	return thread_marked(dir, CANCEL_MARK) || thread_marked(dir, KILLED_MARK);
 }
 
 int adopted_add(struct threads *threads, const char *id, struct rye_call *call, int dir)
@@ -108,16 +106,6 @@ size_t threads_adopted(struct threads *threads)
 		for (struct adopted *at = threads->adopted; at; at = at->next)
 			n++;
 	return n;
-}
-
-bool adopted_marked(int dir, const char *mark)
-{
-	return !faccessat(dir, mark, F_OK, AT_SYMLINK_NOFOLLOW);
-}
-
-bool adopted_is(int dir)
-{
-	return adopted_marked(dir, ADOPTED_MARK);
 }
 
 static struct rye_call *call_of(struct threads *threads, int watch, char id[64])

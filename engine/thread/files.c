@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state/threads as files: real ones byte for byte, derived ones from the registry's row, and
- * `ctl`. Reading never changes anything; an unknown name is RYE_NOT_FOUND.
+ * state/threads as files: real ones byte for byte, derived ones from the registry's row.
+ * Reading never changes anything; an unknown name is RYE_NOT_FOUND.
  */
 #include "thread/inner.h"
 
@@ -12,26 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 /* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
 #define REAL_MAX RYE_OUTPUT_MAX
-
-struct view {
-	int dir; /* -1: not opened */
-	struct registry_row row;
-};
-
-static void view_close(struct view *view)
-{
-	if (view->dir >= 0)
-		close(view->dir);
-}
-
-#define auto_view __attribute__((cleanup(view_close)))
 
 static const char *const real[] = {
 	"capabilities.md", "live",	"output",      "request.json",
@@ -44,38 +29,38 @@ static void put_line(struct rye_buf *buf, const char *text)
 		buf_addf(buf, "%s\n", text);
 }
 
-static void put_status(const struct view *view, struct rye_buf *buf)
+static void put_status(const struct thread_view *view, struct rye_buf *buf)
 {
 	put_line(buf, view->row.status);
 }
 
-static void put_directive(const struct view *view, struct rye_buf *buf)
+static void put_directive(const struct thread_view *view, struct rye_buf *buf)
 {
 	put_line(buf, view->row.directive);
 }
 
-static void put_created(const struct view *view, struct rye_buf *buf)
+static void put_created(const struct thread_view *view, struct rye_buf *buf)
 {
 	put_line(buf, view->row.created_at);
 }
 
-static void put_updated(const struct view *view, struct rye_buf *buf)
+static void put_updated(const struct thread_view *view, struct rye_buf *buf)
 {
 	put_line(buf, view->row.updated_at);
 }
 
-static void put_completed(const struct view *view, struct rye_buf *buf)
+static void put_completed(const struct thread_view *view, struct rye_buf *buf)
 {
 	put_line(buf, view->row.completed_at);
 }
 
-static void put_pid(const struct view *view, struct rye_buf *buf)
+static void put_pid(const struct thread_view *view, struct rye_buf *buf)
 {
 	if (view->row.pid > 0)
 		buf_addf(buf, "%lld\n", (long long)view->row.pid);
 }
 
-static void put_alive(const struct view *view, struct rye_buf *buf)
+static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 {
 	struct runner runner;
 	auto_close int pidfd = runner_read(view->dir, &runner) ? runner_pidfd(&runner) : -1;
@@ -83,7 +68,7 @@ static void put_alive(const struct view *view, struct rye_buf *buf)
 	buf_adds(buf, pidfd >= 0 && !registry_terminal(view->row.status) ? "1\n" : "0\n");
 }
 
-static void put_error(const struct view *view, struct rye_buf *buf)
+static void put_error(const struct thread_view *view, struct rye_buf *buf)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
@@ -98,7 +83,7 @@ static void put_error(const struct view *view, struct rye_buf *buf)
 
 struct derived {
 	const char *name;
-	void (*put)(const struct view *view, struct rye_buf *buf);
+	void (*put)(const struct thread_view *view, struct rye_buf *buf);
 };
 
 static const struct derived derived[] = {
@@ -107,33 +92,11 @@ static const struct derived derived[] = {
 	{ "status", put_status },	{ "updated", put_updated },
 };
 
-static int open_view(struct threads *threads, const char *id, struct view *ret, struct rye_err *err)
-{
-	auto_close int root = -1;
-	struct db *db;
-	int r = thread_id_check(id, err);
-
-	if (!r)
-		r = threads_registry(threads, false, &db, err);
-	/* a project that has never had a thread */
-	if (r && err && err->sys == ENOENT)
-		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
-	if (!r)
-		r = registry_get(db, id, false, &ret->row, err);
-	if (r)
-		return r;
-	root = thread_root(threads->env.opt->project, false, err);
-	if (root < 0)
-		return root;
-	ret->dir = thread_dir(root, id, false, err);
-	return ret->dir < 0 ? ret->dir : 0;
-}
-
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		  struct rye_err *err)
 {
-	auto_view struct view view = { .dir = -1 };
-	int r = open_view(threads, id, &view, err);
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	int r = thread_view_open(threads, id, &view, err);
 
 	if (r)
 		return r;
@@ -223,9 +186,9 @@ int threads_read(struct threads *threads, const struct rye_thread_part *part, st
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err)
 {
-	auto_view struct view view = { .dir = -1 };
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
-	int r = open_view(threads, id, &view, err);
+	int r = thread_view_open(threads, id, &view, err);
 
 	if (r)
 		return r;
@@ -239,108 +202,4 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	if (is_real(name))
 		return read_real(view.dir, name, ret, err);
 	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
-}
-
-/* A runner that is a mount is not signalled: it sees the mark. */
-static int end_runner(const struct view *view, int number, struct rye_err *err)
-{
-	struct runner runner;
-	auto_close int pidfd = -1;
-
-	if (registry_terminal(view->row.status))
-		return rye_fail(err, RYE_BUSY, "thread %s has ended already (%s)",
-				view->row.thread_id, view->row.status);
-	if (runner_read(view->dir, &runner)) {
-		if (!runner.here)
-			return rye_fail(err, RYE_DENIED,
-					"thread %s runs on another host or in another pid "
-					"namespace",
-					view->row.thread_id);
-		pidfd = runner_pidfd(&runner);
-	}
-	if (pidfd < 0)
-		return rye_fail(err, RYE_BUSY, "thread %s has no living runner",
-				view->row.thread_id);
-	if (adopted_is(view->dir))
-		return thread_write(view->dir, number == SIGKILL ? KILLED_MARK : CANCEL_MARK,
-				    SPAN(""), err);
-	if (pidfd_send_signal(pidfd, number, NULL, 0) < 0)
-		return rye_fail_sys(err, errno, "cannot signal thread %s", view->row.thread_id);
-	return 0;
-}
-
-static int ctl_cancel(struct threads *threads, const struct view *view, struct rye_err *err)
-{
-	(void)threads;
-	return end_runner(view, SIGTERM, err);
-}
-
-static int ctl_kill(struct threads *threads, const struct view *view, struct rye_err *err)
-{
-	struct db *db;
-	int r = threads_registry(threads, false, &db, err);
-
-	if (!r)
-		r = thread_write(view->dir, KILLED_MARK, SPAN(""), err);
-	if (!r)
-		r = end_runner(view, SIGKILL, err);
-	if (r) {
-		unlinkat(view->dir, KILLED_MARK, 0);
-		return r;
-	}
-	if (adopted_is(view->dir))
-		return 0; /* it records the end itself */
-	thread_kill_strays(view->row.thread_id);
-	threads_record_loss(db, view->dir, view->row.thread_id, "killed", KILLED_WHY);
-	return 0;
-}
-
-static int ctl_delete(struct threads *threads, const struct view *view, struct rye_err *err)
-{
-	auto_close int root = -1;
-	struct db *db;
-	int r = threads_registry(threads, false, &db, err);
-
-	if (r)
-		return r;
-	if (!registry_terminal(view->row.status))
-		return rye_fail(err, RYE_BUSY, "thread %s is still %s; cancel it first",
-				view->row.thread_id, view->row.status);
-	root = thread_root(threads->env.opt->project, false, err);
-	if (root < 0)
-		return root;
-	thread_remove(root, view->row.thread_id);
-	r = registry_delete(db, view->row.thread_id, err);
-	if (!r)
-		threads_ended(threads, view->row.thread_id);
-	return r;
-}
-
-struct verb {
-	const char *name;
-	int (*run)(struct threads *threads, const struct view *view, struct rye_err *err);
-};
-
-static const struct verb verbs[] = {
-	{ "cancel", ctl_cancel },
-	{ "delete", ctl_delete },
-	{ "kill", ctl_kill },
-};
-
-int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)
-{
-	struct rye_span word = span_trim(text);
-	const char *blank = memchr(word.ptr, ' ', word.len);
-	auto_view struct view view = { .dir = -1 };
-	int r = open_view(threads, id, &view, err);
-
-	if (r)
-		return r;
-	if (blank)
-		word.len = (size_t)(blank - word.ptr); /* what follows is a reason for the log */
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (span_eq(word, verbs[i].name))
-			return verbs[i].run(threads, &view, err);
-	return rye_fail(err, RYE_INVALID, "unknown verb %.*s: cancel, kill or delete is wanted",
-			(int)(word.len < 40 ? word.len : 40), word.ptr);
 }

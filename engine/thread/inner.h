@@ -8,6 +8,7 @@
 
 #include "store/registry.h"
 #include "thread/dir.h"
+#include "thread/states.h"
 #include "thread/thread.h"
 
 #include <pthread.h>
@@ -62,8 +63,11 @@ struct threads {
 /* In the directory of a thread that is being killed: whoever records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
-/* In that of one that is carried out by a mount: it is to be cancelled. */
+/* In that of one that is carried out by a mount, or whose runner has no name yet. */
 #define CANCEL_MARK ".cancel"
+/* In that of one that is carried out by a mount. */
+#define ADOPTED_MARK ".adopted"
+bool thread_marked(int dir, const char *mark);
 
 /* A memfd with the request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const json_t *request,
@@ -71,7 +75,9 @@ int runner_orders(const struct threads *threads, const char *id, const json_t *r
 /* 0 or a positive errno. */
 int runner_spawn(int dir, int order, int lock, pid_t *ret_pid);
 
-/* The registry of this project; RYE_NOT_FOUND when it does not exist and `create` is false. */
+/* A project's registry; RYE_NOT_FOUND when it does not exist and `create` is false. */
+int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err);
+/* The same, opened once: the engine's own. */
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
 struct watch_ask {
 	const char *id;
@@ -83,8 +89,35 @@ struct watch_ask {
 /* Puts a runner under watch. Twice is fine. */
 void threads_watch(struct threads *threads, const struct watch_ask *ask);
 void watched_free(struct watched *watched);
-/* Looks at one row whose runner may be gone; records its end if so. */
-void threads_recover(struct threads *threads, const char *id, int exit_status);
+
+/* One thread, opened (thread_view.c). */
+struct thread_view {
+	int dir; /* negative: there is none */
+	int lock; /* ours, when nobody had it; -1 */
+	int pidfd; /* of its living runner; -1 */
+	struct db *db; /* borrowed */
+	struct registry_row row;
+	struct runner runner; /* filled in by thread_view_state */
+};
+#define THREAD_VIEW_INIT ((struct thread_view){ .dir = -1, .lock = -1, .pidfd = -1 })
+#define auto_thread_view __attribute__((cleanup(thread_view_close)))
+void thread_view_close(struct thread_view *view);
+/* The row, and the directory if it can be opened. */
+int thread_view_row(struct threads *threads, const char *id, struct thread_view *ret,
+		    struct rye_err *err);
+/* Both, or RYE_NOT_FOUND. */
+int thread_view_open(struct threads *threads, const char *id, struct thread_view *ret,
+		     struct rye_err *err);
+/* Once for each view. */
+enum thread_state thread_view_state(struct thread_view *view);
+
+/* Does what the table says (control.c). exit_status: of a runner that was waited for, or -1. */
+struct thread_control {
+	const char *id;
+	enum thread_event event;
+	int exit_status;
+};
+int threads_apply(struct threads *threads, const struct thread_control *what, struct rye_err *err);
 /* Tells the change function that a thread has begun or changed. */
 void threads_notify(struct threads *threads, const char *id);
 /* Tells waiters and the change function that a thread has a terminal status. */
@@ -92,8 +125,6 @@ void threads_ended(struct threads *threads, const char *id);
 /* A run of this process is a thread now; takes a reference to call. 0 or -errno. */
 int adopted_add(struct threads *threads, const char *id, struct rye_call *call, int dir);
 void adopted_drop(struct threads *threads, const char *id);
-bool adopted_is(int dir);
-bool adopted_marked(int dir, const char *mark);
 /* Something was put into the directory of one: looks for marks. */
 void adopted_look(struct threads *threads);
 int threads_worker_start(struct threads *threads);
@@ -105,5 +136,10 @@ int threads_record_end(struct db *registry, int dir, const char *id, const char 
 /* An outcome that only says what became of a thread. */
 int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
 			const char *why);
+/*
+ * The end of a runner that left no row: its result if there is one, else what happened to it.
+ * Ends what is left of its processes.
+ */
+void threads_record_lost(const struct thread_view *view, int exit_status, bool killed);
 
 #endif

@@ -112,12 +112,10 @@ static int record_once(const json_t *doc, const struct job *job, int dir)
 	const char *status = job->outcome.code == RYE_OK ? "completed" :
 			     job->cancelled		 ? "cancelled" :
 							   "error";
-	auto_close int root = thread_root(json_str(doc, "project"), false, NULL);
 	struct db *db = NULL;
-	char path[REGISTRY_PATH_MAX];
 	int r;
 
-	if (root < 0 || thread_registry_path(root, path) < 0 || registry_open(path, &db, NULL))
+	if (registry_of(json_str(doc, "project"), false, &db, NULL))
 		return 1;
 	r = threads_record_end(db, dir, id, status, &job->outcome);
 	db_close(db);

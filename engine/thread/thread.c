@@ -10,6 +10,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,8 +19,6 @@
 
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
 {
-	auto_close int root = -1;
-	char path[REGISTRY_PATH_MAX];
 	struct db *db = NULL;
 	int r;
 
@@ -29,15 +28,7 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 		*ret = db;
 		return 0;
 	}
-	root = thread_root(threads->env.opt->project, create, err);
-	if (root < 0)
-		return root;
-	r = thread_registry_path(root, path);
-	if (r < 0)
-		return rye_fail_sys(err, -r, "state/threads");
-	if (!create && access(path, F_OK) < 0)
-		return rye_fail(err, RYE_NOT_FOUND, "no threads yet");
-	r = registry_open(path, &db, err);
+	r = registry_of(threads->env.opt->project, create, &db, err);
 	if (r)
 		return r;
 	WITH_LOCK(&threads->lock) {
@@ -61,6 +52,7 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 	threads->inotify = -1;
 	threads->epoll = epoll_create1(EPOLL_CLOEXEC);
 	threads->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	event.data.fd = threads->wake;
 	if (threads->epoll < 0 || threads->wake < 0 ||
 	    epoll_ctl(threads->epoll, EPOLL_CTL_ADD, threads->wake, &event) < 0) {
 		int sys = errno;
@@ -139,6 +131,20 @@ static int enter_row(struct threads *threads, const char *id, const char *ref, s
 	return r;
 }
 
+/*
+ * What was asked of the thread before its runner was named: the row shows it earlier. A mark
+ * that comes later finds the name.
+ */
+static void obey_marks(int dir, const char *id, pid_t runner)
+{
+	if (thread_marked(dir, KILLED_MARK)) {
+		kill(runner, SIGKILL);
+		thread_kill_strays(id);
+	} else if (thread_marked(dir, CANCEL_MARK)) {
+		kill(runner, SIGTERM);
+	}
+}
+
 int threads_launch(struct threads *threads, const char *ref, const json_t *request,
 		   struct launched *ret, struct rye_err *err)
 {
@@ -172,6 +178,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	/* Before the runner says it itself: whoever knows the thread's id may end it. */
 	runner_write(dir, launched.pid, NULL);
 	registry_running(db, launched.thread_id, launched.pid, NULL);
+	obey_marks(dir, launched.thread_id, launched.pid);
 	watch = (struct watch_ask){ launched.thread_id, launched.pid, pidfd_open(launched.pid, 0),
 				    ref, request };
 	threads_watch(threads, &watch);
@@ -217,7 +224,7 @@ void threads_adopted_end(struct threads *threads, const char *id, const struct r
 	struct db *db;
 
 	if (dir >= 0 && !threads_registry(threads, false, &db, NULL)) {
-		if (outcome->code == RYE_CANCELLED && adopted_marked(dir, KILLED_MARK))
+		if (outcome->code == RYE_CANCELLED && thread_marked(dir, KILLED_MARK))
 			threads_record_loss(db, dir, id, "killed", KILLED_WHY);
 		else
 			threads_record_end(db, dir, id, status, outcome);

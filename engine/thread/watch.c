@@ -1,93 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The watching worker: one epoll set of pidfds. A runner that ends wakes it; it reaps the
- * child, makes sure that the row has a terminal status ("running" for ever is a defect), and
- * tells the waiters. Rows of other processes' making are looked at every 30 seconds.
+ * child, makes sure that the row has a terminal status, and tells the waiters. Rows of other
+ * processes' making are looked at every 30 seconds, those that somebody waits for twice a second.
  *
  * Lock: threads->lock for the tables only; callbacks, files and the database without it.
  */
 #include "thread/inner.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/limits.h"
 #include "proc.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 
-#define SCAN_MS 30000 /* threads 15.5 */
+#define SCAN_MS 30000
+/*
+ * While somebody waits: a runner of another process may be starting, or belong to a program that
+ * only its pid is known of.
+ */
+#define LOOK_MS 500
 /* After the end of a runner its dead children are looked for; the second look takes them. */
 #define SWEEP_MS 1000
 #define SWEEPS 2
-#define LOST "Process died"
-
-int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
-		       const struct rye_outcome *outcome)
-{
-	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
-	int r;
-
-	if (outcome->output)
-		thread_write(dir, "output",
-			     (struct rye_span){ outcome->output->data, outcome->output->len },
-			     NULL);
-	r = thread_write(dir, "result.json", reply, NULL);
-	/* Also when the disk is full: the row then carries the result alone. */
-	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
-		r = -(int)RYE_IO;
-	return r;
-}
-
-int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
-			const char *why)
-{
-	auto_json json_t *doc = json_object();
-	struct rye_outcome outcome = { .code = RYE_IO };
-	int r;
-
-	json_sets(doc, "status", "error");
-	json_sets(doc, "error", why);
-	json_sets(doc, "thread_id", id);
-	outcome.reply = json_blob(doc, false);
-	if (!outcome.reply)
-		return -(int)RYE_IO;
-	r = threads_record_end(registry, dir, id, status, &outcome);
-	rye_blob_unref(outcome.reply);
-	return r;
-}
-
-/*
- * A runner that ended between its result and the row: the result is the truth. False: there is
- * none, or not a whole one.
- */
-static bool record_found(struct db *registry, int dir, const char *id)
-{
-	struct rye_blob *blob = NULL;
-	auto_json json_t *reply = NULL;
-	const char *status;
-	bool found;
-
-	if (io_read_at(dir, "result.json", RYE_BUF_CAP, &blob) < 0)
-		return false;
-	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
-	status = json_str(reply, "status");
-	found = *status;
-	/* Whoever kills a thread writes its result first, the row last: we may come in between. */
-	if (found)
-		registry_finish(registry, id,
-				strcmp(status, "error")			      ? "completed" :
-				!strcmp(json_str(reply, "error"), KILLED_WHY) ? "killed" :
-										"error",
-				blob->data, NULL);
-	rye_blob_unref(blob);
-	return found;
-}
 
 void threads_notify(struct threads *threads, const char *id)
 {
@@ -145,57 +86,12 @@ void threads_ended(struct threads *threads, const char *id)
 	threads_notify(threads, id);
 }
 
-/* Is the row still open although nobody works on it? The lock decides (threads 15.4). */
-static void settle(struct threads *threads, struct db *db, const struct registry_row *row,
-		   int exit_status)
+/* One look at a thread, which may have ended or lost its runner. */
+static void look_at(struct threads *threads, const char *id, int exit_status)
 {
-	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
-	auto_close int dir = root < 0 ? -1 : thread_dir(root, row->thread_id, false, NULL);
-	auto_close int lock = dir < 0 ? -1 : thread_lock(dir);
-	struct runner runner;
-	char why[96] = LOST;
-	bool killed;
+	const struct thread_control what = { id, THREAD_LOOK, exit_status };
 
-	if (dir >= 0 && runner_read(dir, &runner)) {
-		int pidfd = runner_pidfd(&runner);
-
-		if (pidfd >= 0) {
-			const struct watch_ask ask = { row->thread_id, runner.pid, pidfd, NULL,
-						       NULL };
-
-			threads_watch(threads, &ask);
-			return;
-		}
-		if (!runner.here)
-			return; /* another host's or namespace's: never ours to judge */
-	}
-	if (lock < 0 && dir >= 0)
-		return; /* a runner lives, or is just starting */
-	if (dir < 0 && row->pid > 1 && proc_start((pid_t)row->pid))
-		return; /* a row of another implementation whose process lives */
-	if (exit_status >= 0 && WIFSIGNALED(exit_status))
-		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
-	thread_kill_strays(row->thread_id);
-	killed = dir >= 0 && !faccessat(dir, KILLED_MARK, F_OK, AT_SYMLINK_NOFOLLOW);
-	if (dir < 0)
-		registry_finish(db, row->thread_id, "error", NULL, NULL);
-	else if (!record_found(db, dir, row->thread_id))
-		threads_record_loss(db, dir, row->thread_id, killed ? "killed" : "error",
-				    killed ? KILLED_WHY : why);
-	threads_ended(threads, row->thread_id);
-}
-
-void threads_recover(struct threads *threads, const char *id, int exit_status)
-{
-	struct registry_row row;
-	struct db *db;
-
-	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
-		return;
-	if (registry_terminal(row.status))
-		threads_ended(threads, id);
-	else
-		settle(threads, db, &row, exit_status);
+	threads_apply(threads, &what, NULL);
 }
 
 void watched_free(struct watched *watched)
@@ -276,7 +172,7 @@ static void on_exit_of(struct threads *threads, int pidfd)
 	if (waitpid(ended->pid, &status, WNOHANG) != ended->pid)
 		status = -1;
 	close(pidfd);
-	threads_recover(threads, ended->id, status);
+	look_at(threads, ended->id, status);
 	watched_free(ended);
 }
 
@@ -295,26 +191,94 @@ void threads_recover_all(struct threads *threads)
 	    registry_each(db, true, collect, &ids, NULL))
 		return;
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		threads_recover(threads, ids.data + at, -1);
+		look_at(threads, ids.data + at, -1);
+}
+
+/* Lock held. Its end will wake the worker. */
+static bool is_watched(const struct threads *threads, const char *id)
+{
+	for (const struct watched *w = threads->watched; w; w = w->next)
+		if (!strcmp(w->id, id))
+			return true;
+	return false;
+}
+
+/* Those of their threads that no event would tell of. False: nobody waits. */
+static bool look_for_waiters(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	bool waiting = false;
+
+	WITH_LOCK(&threads->lock) {
+		waiting = threads->waiters;
+		for (struct thread_waiter *w = threads->waiters; w; w = w->next)
+			if (!is_watched(threads, w->id))
+				buf_add(&ids, w->id, strlen(w->id) + 1);
+	}
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		look_at(threads, ids.data + at, -1);
+	return waiting;
 }
 
 static void on_event(struct threads *threads, int fd)
 {
+	eventfd_t n;
+
 	if (fd == threads->inotify)
 		adopted_look(threads);
 	else if (fd != threads->wake)
 		on_exit_of(threads, fd);
+	else
+		eventfd_read(fd, &n);
+}
+
+/* When the worker does what no event asks it for; monotonic ms. */
+struct rounds {
+	int64_t scan, look, sweep; /* look: 0 while nobody waits */
+	int sweeps; /* looks for dead children that are left */
+	struct zombies zombies;
+};
+
+static int pause_of(const struct rounds *rounds, int64_t now)
+{
+	int64_t until = rounds->scan;
+
+	if (rounds->look && rounds->look < until)
+		until = rounds->look;
+	if (rounds->sweeps && rounds->sweep < until)
+		until = rounds->sweep;
+	return until > now ? (int)(until - now) : 0;
+}
+
+static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
+{
+	int64_t now = clock_ms();
+
+	if (woken) {
+		rounds->sweeps = SWEEPS;
+		rounds->sweep = now + SWEEP_MS;
+	} else if (rounds->sweeps && now >= rounds->sweep) {
+		rounds->sweeps = zombies_sweep(&rounds->zombies) ? 1 : rounds->sweeps - 1;
+		rounds->sweep = now + SWEEP_MS;
+	}
+	if (now >= rounds->scan) {
+		threads_recover_all(threads);
+		rounds->scan = now + SCAN_MS;
+	}
+	if (rounds->look && now >= rounds->look)
+		rounds->look = look_for_waiters(threads) ? now + LOOK_MS : 0;
+	else if (woken && !rounds->look)
+		rounds->look = now + LOOK_MS;
 }
 
 static void *work(void *arg)
 {
 	struct threads *threads = arg;
-	struct zombies zombies = { 0 };
-	int sweeps = 0;
+	struct rounds rounds = { .scan = clock_ms() + SCAN_MS };
 
 	for (;;) {
 		struct epoll_event events[16];
-		int n = epoll_wait(threads->epoll, events, 16, sweeps ? SWEEP_MS : SCAN_MS);
+		int n = epoll_wait(threads->epoll, events, 16, pause_of(&rounds, clock_ms()));
 		bool stop = false;
 
 		WITH_LOCK(&threads->lock)
@@ -323,12 +287,7 @@ static void *work(void *arg)
 			return NULL;
 		for (int i = 0; i < n; i++)
 			on_event(threads, events[i].data.fd);
-		if (n == 0 && !sweeps)
-			threads_recover_all(threads);
-		else if (n == 0)
-			sweeps = zombies_sweep(&zombies) ? 1 : sweeps - 1;
-		else
-			sweeps = SWEEPS;
+		go_round(threads, &rounds, n > 0);
 	}
 }
 
@@ -382,7 +341,10 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		threads->waiters = waiter;
 	}
 	/* After queueing: an end between the look and the queue would be missed. */
-	threads_recover(threads, id, -1);
+	look_at(threads, id, -1);
+	/* Not every end can be watched; the worker looks again while anybody waits. */
+	if (!threads_worker_start(threads))
+		(void)!eventfd_write(threads->wake, 1);
 	return 0;
 }
 

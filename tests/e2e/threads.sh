@@ -23,6 +23,42 @@ done
 is "a killed thread is recorded as killed" "$killed" "$(printf ' killed killed%.0s' 1 2 3 4 5 6)"
 is "with its reason" "$(cat "$M/state/threads/$id/error")" "Killed by request"
 
+# A thread can be ended as soon as it is seen: its row is there before its runner is known.
+refused=
+for i in 1 2 3 4 5 6; do
+  before=$(ls "$M/state/threads")
+  id=$(start "sleep 60") &
+  starter=$!
+  for _ in $(seq 500); do
+    new=$(ls "$M/state/threads" | grep -vxF -- "$before")
+    [ -z "$new" ] || break
+  done
+  echo kill >"$M/state/threads/$new/ctl" || refused="$refused $(tail -n 1 "$M/.ryefs/errors")"
+  refused="$refused$(timeout 10 cat "$M/state/threads/$new/wait" | grep -vx killed)"
+  wait $starter
+done
+is "a thread that is only seen is killed" "$refused" ""
+
+# Without the mount: the command line starts, waits and kills; the runner is nobody's child then.
+cli() { timeout 10 "$RYEFS" threads --project "$P" --user "$U" --system "$S" "$@" 2>&1; }
+ended=
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  id=$("$RYEFS" execute --project "$P" --user "$U" --system "$S" tool:rye/bash/bash command='sleep 60' --async --json |
+    sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
+  cli wait "$id" >"$T/waited" &
+  waiting=$!
+  if [ $((i % 2)) = 0 ]; then
+    kill -9 "$(cat "$M/state/threads/$id/pid")"
+    want=error
+  else
+    cli kill "$id" >/dev/null
+    want=killed
+  fi
+  wait $waiting
+  [ "$(cat "$T/waited") $(cli wait "$id")" = "$want $want" ] || ended="$ended $id: $(cat "$T/waited")"
+done
+is "the command line's wait ends with the runner" "$ended" ""
+
 # What a killed runner leaves falls to the daemon, which waits for it.
 zombies() {
   cat /proc/"$DAEMON"/task/*/children | tr ' ' '\n' | while read -r pid; do

@@ -7,8 +7,11 @@
 
 #include "base/clock.h"
 #include "store/registry.h"
+#include "thread/dir.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #define THREADS ".ai/state/threads"
 
@@ -293,12 +296,217 @@ static void the_list_follows_others(void **state)
 	assert_int_not_equal(list_is(b, "b "), number);
 }
 
+/* ---- rows of other implementations, and ends that no event tells of ---- */
+
+static void open_registry(struct bench *b)
+{
+	char path[300];
+
+	for (const char *const *dir = (const char *const[]){ ".ai", ".ai/state", THREADS, NULL };
+	     *dir; dir++) {
+		snprintf(path, sizeof(path), "%s/%s", b->place.place.project, *dir);
+		mkdir(path, 0700);
+	}
+	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
+	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+}
+
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execlp("sleep", "sleep", "100", NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void status_is(struct bench *b, const char *id, const char *want)
+{
+	struct registry_row row = row_of(b, id);
+
+	free(row.result);
+	assert_string_equal(row.status, want);
+}
+
+struct waiter {
+	pthread_mutex_t lock;
+	char status[64];
+	enum rye_code code;
+	int told;
+};
+
+static void on_status(void *arg, const struct rye_outcome *outcome)
+{
+	struct waiter *waiter = arg;
+
+	WITH_LOCK(&waiter->lock) {
+		snprintf(waiter->status, sizeof(waiter->status), "%s", outcome->reply->data);
+		waiter->code = outcome->code;
+		waiter->told++;
+	}
+}
+
+static void begin_wait(struct bench *b, const char *id, struct waiter *waiter,
+		       struct rye_call **ret)
+{
+	const struct rye_listener who = { on_status, waiter };
+
+	*waiter = (struct waiter){ .told = 0 };
+	pthread_mutex_init(&waiter->lock, NULL);
+	assert_int_equal(rye_thread_wait(b->rye, id, &who, ret, NULL), 0);
+}
+
+static int told(struct waiter *waiter)
+{
+	int n = 0;
+
+	WITH_LOCK(&waiter->lock)
+		n = waiter->told;
+	return n;
+}
+
+/* Told within ten seconds, once, and this. */
+static void end_wait(struct waiter *waiter, struct rye_call *call, const char *want)
+{
+	for (int i = 0; i < 1000 && !told(waiter); i++)
+		usleep(10000);
+	assert_int_equal(told(waiter), 1);
+	assert_int_equal(waiter->code, RYE_OK);
+	assert_string_equal(waiter->status, want);
+	rye_call_unref(call);
+}
+
+/* Another implementation's thread, with or without a directory, is left as long as it lives. */
+static void a_living_foreign_thread_is_respected(void **state)
+{
+	static const char *const ids[] = { "with", "without" };
+	struct bench *b = *state;
+	pid_t pid = sleeper();
+	struct waiter waiter[2];
+	struct rye_call *call[2];
+	struct rye_err err;
+
+	open_registry(b);
+	add_thread(b, ids[0]);
+	assert_int_equal(registry_insert(b->db, ids[1], "directive:x", NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(registry_running(b->db, ids[i], pid, NULL), 0);
+		begin_wait(b, ids[i], &waiter[i], &call[i]);
+	}
+	rye_thread_recover(b->rye);
+	usleep(1200000); /* the waiters are looked for twice */
+	for (int i = 0; i < 2; i++) {
+		status_is(b, ids[i], "running");
+		assert_int_equal(told(&waiter[i]), 0);
+	}
+	assert_int_equal(rye_thread_ctl(b->rye, ids[0], SPAN("kill"), &err), -RYE_DENIED);
+	assert_non_null(strstr(err.msg, "is run by another program"));
+	assert_int_equal(kill(pid, 0), 0);
+	/* dead, and its parent has not waited for it */
+	kill(pid, SIGKILL);
+	for (int i = 0; i < 2; i++)
+		end_wait(&waiter[i], call[i], "error\n");
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A launcher that has not named its runner yet: what is asked meanwhile is kept for it. */
+static void a_starting_thread_can_be_killed(void **state)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct bench *b = *state;
+	struct waiter waiter;
+	struct rye_call *call;
+	char path[400];
+	int fd;
+
+	open_registry(b);
+	add_thread(b, "a");
+	snprintf(path, sizeof(path), "%s/" THREADS "/a/.lock", b->place.place.project);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	begin_wait(b, "a", &waiter, &call);
+	assert_int_equal(rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL), 0);
+	status_is(b, "a", "created");
+	assert_int_equal(told(&waiter), 0);
+	close(fd); /* the launcher dies instead */
+	end_wait(&waiter, call, "killed\n");
+	status_is(b, "a", "killed");
+}
+
+/* A child of a process that never waits for it: dead, it stays a zombie. */
+static pid_t neglected_sleeper(pid_t *ret_parent)
+{
+	int pipe_[2];
+	pid_t pid = 0;
+
+	assert_int_equal(pipe(pipe_), 0);
+	*ret_parent = fork();
+	if (*ret_parent == 0) {
+		pid = sleeper();
+		if (write(pipe_[1], &pid, sizeof(pid)) == sizeof(pid))
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(pipe_[0], &pid, sizeof(pid)), sizeof(pid));
+	close(pipe_[0]);
+	close(pipe_[1]);
+	return pid;
+}
+
+/* The row and directory that a launcher leaves whose runner is this process. */
+static void add_runner(struct bench *b, const char *id, pid_t pid)
+{
+	char path[400];
+	int dir;
+
+	add_thread(b, id);
+	snprintf(path, sizeof(path), "%s/" THREADS "/%s", b->place.place.project, id);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(runner_write(dir, pid, NULL), 0);
+	close(dir);
+	assert_int_equal(registry_running(b->db, id, pid, NULL), 0);
+}
+
+static void a_wait_ends_with_a_runner_of_others(void **state)
+{
+	struct bench *b = *state;
+	struct waiter waiter;
+	struct rye_call *call;
+	pid_t parent, pid;
+
+	open_registry(b);
+	for (int i = 0; i < 20; i++) {
+		const char *id = (char[2]){ (char)('a' + i), 0 };
+
+		pid = neglected_sleeper(&parent);
+		add_runner(b, id, pid);
+		begin_wait(b, id, &waiter, &call);
+		usleep(20000);
+		assert_int_equal(told(&waiter), 0);
+		if (i % 2)
+			assert_int_equal(rye_thread_ctl(b->rye, id, SPAN("kill"), NULL), 0);
+		else
+			kill(pid, SIGKILL);
+		end_wait(&waiter, call, i % 2 ? "killed\n" : "error\n");
+		kill(parent, SIGKILL);
+		assert_int_equal(waitpid(parent, NULL, 0), parent);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		thread_test(case_82_detached_tool),   thread_test(case_83_detached_tool_fails),
-		thread_test(detached_tool_times_out), thread_test(case_84_runner_is_killed),
+		thread_test(case_82_detached_tool),
+		thread_test(case_83_detached_tool_fails),
+		thread_test(detached_tool_times_out),
+		thread_test(case_84_runner_is_killed),
 		thread_test(the_list_follows_others),
+		thread_test(a_living_foreign_thread_is_respected),
+		thread_test(a_starting_thread_can_be_killed),
+		thread_test(a_wait_ends_with_a_runner_of_others),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "thread-run"))
