@@ -7,6 +7,7 @@
 #include "engine.h"
 
 #include "base/clock.h"
+#include "base/engine_options.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -19,36 +20,15 @@
 
 #define THREADS_MAX 8
 
-static char *copy(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
 static bool copy_options(struct rye *rye, const struct rye_options *opt)
 {
 	struct rye_options *own = &rye->opt;
+	bool whole = options_copy(opt, own);
 
-	*own = *opt;
-	own->project = copy(opt->project);
-	own->user_base = copy(opt->user_base);
-	own->system_roots = copy(opt->system_roots);
-	own->env_names = copy(opt->env_names);
-	own->mountpoint = copy(opt->mountpoint);
 	own->umask = umask(077);
 	umask(own->umask);
 	own->dev_mode |= getenv("RYE_DEV_MODE") && !strcmp(getenv("RYE_DEV_MODE"), "1");
-	return !opt->project == !own->project && !opt->user_base == !own->user_base &&
-	       !opt->system_roots == !own->system_roots && !opt->env_names == !own->env_names &&
-	       !opt->mountpoint == !own->mountpoint;
-}
-
-static void free_options(struct rye_options *own)
-{
-	free((char *)own->project);
-	free((char *)own->user_base);
-	free((char *)own->system_roots);
-	free((char *)own->env_names);
-	free((char *)own->mountpoint);
+	return whole;
 }
 
 int engine_threads(void)
@@ -309,7 +289,7 @@ void rye_close(struct rye *rye)
 		trust_box_free(rye->items.trust);
 	item_store_close(rye->items.store);
 	spaces_close(rye->spaces);
-	free_options(&rye->opt);
+	options_free(&rye->opt);
 	pthread_mutex_destroy(&rye->lock);
 	pthread_mutex_destroy(&rye->build);
 	free(rye);

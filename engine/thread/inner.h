@@ -69,7 +69,9 @@ struct threads {
 #define ADOPTED_MARK ".adopted"
 bool thread_marked(int dir, const char *mark);
 
-/* A memfd with the request and the engine's options. */
+/* Types of orders, see the table in runner.c. */
+#define ORDERS_TOOL "tool"
+/* A memfd with type, request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const json_t *request,
 		  struct rye_err *err);
 /* 0 or a positive errno. */

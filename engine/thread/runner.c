@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runner process: opens the engine of its own with the launcher's options, runs one
- * request, records its end. It belongs to nobody: unmount or a crash of the daemon does not
+ * The runner process: does what its orders say, by a table of their types; for a tool it opens
+ * an engine of its own with the launcher's options, runs one request, and records its end. It belongs to nobody: unmount or a crash of the daemon does not
  * touch it. SIGTERM, SIGINT and SIGHUP cancel; a second one ends it at once (threads 15.3).
  *
  * Order at the end: result.json, then the registry's row; the lock goes with the process.
@@ -9,10 +9,10 @@
 #include "thread/inner.h"
 
 #include "base/auto.h"
+#include "base/engine_options.h"
 #include "base/io.h"
 #include "base/limits.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -35,26 +35,6 @@ struct job {
 	char last; /* character of the tool's output; 0: none yet */
 	_Atomic bool done; /* the outcome is there */
 };
-
-static const char *text_or_null(const json_t *doc, const char *key)
-{
-	return json_string_value(json_object_get(doc, key));
-}
-
-static void read_options(const json_t *doc, struct rye_options *ret)
-{
-	*ret = (struct rye_options){
-		.project = json_str(doc, "project"),
-		.user_base = text_or_null(doc, "user_base"),
-		.system_roots = text_or_null(doc, "system_roots"),
-		.env_names = text_or_null(doc, "env_names"),
-		.mountpoint = text_or_null(doc, "mountpoint"),
-		.compat = json_flag(doc, "compat", false),
-		.dev_mode = json_flag(doc, "dev_mode", false),
-		.venv = json_flag(doc, "venv", false),
-		.sandbox = (unsigned)json_int(doc, "sandbox", RYE_SANDBOX_AUTO),
-	};
-}
 
 /* Runs on a worker of the engine; the main thread sits in sigwaitinfo until SIGUSR2. */
 static void on_done(void *arg, const struct rye_outcome *outcome)
@@ -106,6 +86,12 @@ static void wait_for_end(struct job *job)
 	}
 }
 
+/* The project of the orders. */
+static const char *project_of(const json_t *doc)
+{
+	return json_str(json_object_get(doc, "options"), "project");
+}
+
 static int record_once(const json_t *doc, const struct job *job, int dir)
 {
 	const char *id = json_str(doc, "thread_id");
@@ -115,7 +101,7 @@ static int record_once(const json_t *doc, const struct job *job, int dir)
 	struct db *db = NULL;
 	int r;
 
-	if (registry_of(json_str(doc, "project"), false, &db, NULL))
+	if (registry_of(project_of(doc), false, &db, NULL))
 		return 1;
 	r = threads_record_end(db, dir, id, status, &job->outcome);
 	db_close(db);
@@ -150,7 +136,8 @@ static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
 	return r;
 }
 
-static int run(const json_t *doc, int dir)
+/* Orders of the type "tool": one execute request, as its own engine runs it. */
+static int run_tool(const json_t *doc, int dir)
 {
 	auto_close int live = openat(dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct job job = { .live = live };
@@ -165,8 +152,9 @@ static int run(const json_t *doc, int dir)
 	struct rye *rye;
 	int r;
 
-	read_options(doc, &options);
-	umask((mode_t)json_int(doc, "umask", 077));
+	options_from_json(json_object_get(doc, "options"), &options);
+	options.scan = false; /* for one request */
+	umask(options.umask);
 	sigemptyset(&job.signals);
 	sigaddset(&job.signals, SIGTERM);
 	sigaddset(&job.signals, SIGINT);
@@ -190,6 +178,30 @@ static int run(const json_t *doc, int dir)
 	return r;
 }
 
+struct orders_row {
+	const char *type;
+	int (*run)(const json_t *doc, int dir); /* records the thread's end; exit status */
+};
+
+static const struct orders_row orders_rows[] = {
+	{ ORDERS_TOOL, run_tool },
+};
+
+static int carry_out(const json_t *doc, int dir)
+{
+	const char *type = json_str(doc, "type");
+	struct rye_err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(orders_rows); i++)
+		if (!strcmp(orders_rows[i].type, type))
+			return orders_rows[i].run(doc, dir);
+	rye_fail(&err, RYE_UNSUPPORTED,
+		 "this ryefs cannot run threads of the type \"%.40s\": the one that started it is "
+		 "another version",
+		 type);
+	return fail_early(doc, dir, &err);
+}
+
 int rye_thread_runner(void)
 {
 	struct rye_blob *blob = NULL;
@@ -206,7 +218,7 @@ int rye_thread_runner(void)
 	close(ORDERS_FD);
 	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "orders", &err);
 	rye_blob_unref(blob);
-	root = doc ? thread_root(json_str(doc, "project"), false, &err) : -1;
+	root = doc ? thread_root(project_of(doc), false, &err) : -1;
 	dir = root < 0 ? -1 : thread_dir(root, json_str(doc, "thread_id"), false, &err);
 	if (dir < 0) {
 		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
@@ -217,5 +229,5 @@ int rye_thread_runner(void)
 	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
 	if (runner_write(dir, getpid(), &err))
 		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
-	return run(doc, dir);
+	return carry_out(doc, dir);
 }

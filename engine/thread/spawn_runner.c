@@ -7,6 +7,7 @@
 #include "thread/inner.h"
 
 #include "base/auto.h"
+#include "base/engine_options.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -18,21 +19,12 @@
 /* What the runner needs to open the same engine and run the request; no secrets in it. */
 static json_t *orders(const struct threads *threads, const char *id, const json_t *request)
 {
-	const struct rye_options *opt = threads->env.opt;
 	json_t *doc = json_object();
 
+	json_sets(doc, "type", ORDERS_TOOL);
 	json_sets(doc, "thread_id", id);
 	json_set(doc, "request", json_incref((json_t *)request));
-	json_sets(doc, "project", opt->project);
-	json_sets(doc, "user_base", opt->user_base);
-	json_sets(doc, "system_roots", opt->system_roots);
-	json_sets(doc, "env_names", opt->env_names);
-	json_sets(doc, "mountpoint", opt->mountpoint);
-	json_set(doc, "compat", json_boolean(opt->compat));
-	json_set(doc, "dev_mode", json_boolean(opt->dev_mode));
-	json_set(doc, "venv", json_boolean(opt->venv));
-	json_set(doc, "umask", json_integer(opt->umask));
-	json_set(doc, "sandbox", json_integer(opt->sandbox));
+	json_set(doc, "options", options_to_json(threads->env.opt));
 	return doc;
 }
 

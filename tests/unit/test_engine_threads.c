@@ -6,11 +6,13 @@
 #include "exec_tools.h"
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "store/registry.h"
-#include "thread/dir.h"
+#include "thread/inner.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define THREADS ".ai/state/threads"
@@ -496,6 +498,38 @@ static void a_wait_ends_with_a_runner_of_others(void **state)
 	}
 }
 
+/* Orders that another version wrote: the thread ends with a sentence, not in silence. */
+static void unknown_orders_are_told(void **state)
+{
+	struct bench *b = *state;
+	auto_json json_t *doc = json_pack("{s:s, s:s, s:{s:s}}", "type", "dream", "thread_id", "a",
+					  "options", "project", b->place.place.project);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int order = memfd_create("orders", MFD_CLOEXEC), dir, lock, status;
+	struct registry_row row;
+	char path[400];
+	pid_t pid;
+
+	open_registry(b);
+	add_thread(b, "a");
+	snprintf(path, sizeof(path), "%s/" THREADS "/a", b->place.place.project);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	lock = thread_lock(dir);
+	json_put(&text, doc, true);
+	assert_int_equal(io_write_all(order, text.data, text.len), 0);
+	assert_int_equal(lseek(order, 0, SEEK_SET), 0);
+	assert_int_equal(runner_spawn(dir, order, lock, &pid), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	row = row_of(b, "a");
+	assert_string_equal(row.status, "error");
+	assert_non_null(strstr(row.result, "cannot run threads of the type \\\"dream\\\""));
+	free(row.result);
+	close(order);
+	close(lock);
+	close(dir);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +541,7 @@ int main(int argc, char **argv)
 		thread_test(a_living_foreign_thread_is_respected),
 		thread_test(a_starting_thread_can_be_killed),
 		thread_test(a_wait_ends_with_a_runner_of_others),
+		thread_test(unknown_orders_are_told),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "thread-run"))
