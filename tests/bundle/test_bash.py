@@ -51,6 +51,24 @@ class Bash(harness.Case):
         self.assertEqual(result["stderr"], "why\n")
         self.assertEqual(result["output"], "out\n\n[stderr]\nwhy\n")
 
+    def test_a_thread_shows_what_the_command_prints(self):
+        status, out, err = harness.run(
+            "python/function", harness.tool_file(BASH),
+            {"command": "echo out; sleep 0.1; echo why >&2"}, self.project,
+            env={"RYE_THREAD_ID": "t"},
+        )
+        self.assertEqual((status, err), (0, "out\nwhy\n"))
+        self.assertEqual(json.loads(out)["stdout"], "out\n")
+
+    def test_what_a_thread_shows_is_bounded(self):
+        _, out, err = harness.run(
+            "python/function", harness.tool_file(BASH),
+            {"command": "head -c 3000000 /dev/zero | tr '\\0' x"}, self.project,
+            env={"RYE_THREAD_ID": "t"},
+        )
+        self.assertEqual(err, "x" * (1 << 20))
+        self.assertIn("3000000 bytes total", json.loads(out)["stdout"])
+
     def test_killed_by_signal(self):
         self.assertEqual(self.bash("kill -9 $$")["error"], "Command killed by signal 9")
 
