@@ -21,7 +21,7 @@ struct waiting {
 	struct rye_outcome outcome; /* written by done, read after `event` has fired */
 	int event;
 	struct cli_stream *stream; /* NULL: nothing is printed before the end */
-	int gone; /* eventfd: standard output's reader has gone; -1: nobody looks */
+	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
 };
 
 static void signals(sigset_t *set)

@@ -28,7 +28,7 @@ struct rye_call {
 	void *owner; /* of one that stands alone */
 	rye_done_fn fn;
 	void *arg;
-	struct events *events; /* NULL: nobody listens; set before the call is shared */
+	struct events *events; /* NULL: no listener; set before the call is shared */
 	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
 	_Atomic bool done;
 	pthread_mutex_t lock;

@@ -20,7 +20,7 @@ struct capture_ask {
 	int cancel; /* readable: somebody wants it to end; -1: nobody can */
 	int64_t timeout_ms; /* 0: none */
 	size_t cap; /* of each output */
-	struct events *events; /* told of what it prints; NULL: nobody listens */
+	struct events *events; /* told of what it prints; NULL: no listener */
 };
 
 struct captured {

@@ -32,7 +32,7 @@ void tellers_done(struct tellers *tellers); /* waits until there are none */
 
 struct events;
 
-/* NULL: nobody listens, or no memory; every function takes that. */
+/* NULL: no listener, or no memory; every function takes that. */
 struct events *events_new(struct tellers *tellers, const struct rye_event_listener *who);
 void events_free(struct events *events); /* after its teller, or without one */
 

@@ -25,7 +25,7 @@ struct exec {
 	struct strays *strays;
 	struct warm *warm;
 	struct runq *runq;
-	struct tellers tellers; /* of calls that somebody listens to */
+	struct tellers tellers; /* of calls that have a listener */
 	_Atomic uint64_t started; /* runs, for rye_counts */
 };
 

@@ -95,7 +95,7 @@ void watched_free(struct watched *watched);
 /* One thread, opened (thread_view.c). */
 struct thread_view {
 	int dir; /* negative: there is none */
-	int lock; /* ours, when nobody had it; -1 */
+	int lock; /* ours, when it was free; -1 */
 	int pidfd; /* of its living runner; -1 */
 	struct db *db; /* borrowed */
 	struct registry_row row;

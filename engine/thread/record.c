@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a thread's end is written down: result.json first, the row last, which is what says that
- * it is over. Called by the runner, by a mount that carried the run itself, by whoever finds a
- * runner dead and by a kill; a terminal row never changes, so the first of them decides.
+ * it is over. Called by the runner, by a mount that carried the run itself, by the watching
+ * worker that finds a runner dead, and by a kill; a terminal row never changes, so the first of
+ * them decides.
  */
 #include "thread/inner.h"
 

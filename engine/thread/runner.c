@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runner process: does what its orders say, by a table of their types; for a tool it opens
- * an engine of its own with the launcher's options, runs one request, and records its end. It belongs to nobody: unmount or a crash of the daemon does not
- * touch it. SIGTERM, SIGINT and SIGHUP cancel; a second one ends it at once (threads 15.3).
+ * an engine of its own with the launcher's options, runs one request, and records its end.
+ * Unmount or a crash of the daemon does not touch it. SIGTERM, SIGINT and SIGHUP cancel; a second
+ * one ends it at once.
  *
  * Order at the end: result.json, then the registry's row; the lock goes with the process.
  */

@@ -25,7 +25,7 @@ struct thread_facts {
 	bool here; /* named: of this host, boot and pid namespace */
 	bool alive; /* named: that process lives */
 	bool carried; /* named: it is a mount */
-	bool locked; /* somebody holds `.lock` */
+	bool locked; /* another process holds `.lock` */
 	bool pid_alive; /* the row's pid is a process that lives here */
 };
 enum thread_state thread_state_of(const struct thread_facts *facts);

@@ -75,7 +75,7 @@ bool thread_marked(int dir, const char *mark)
 	return !faccessat(dir, mark, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Takes the lock if nobody has it: who records an end holds it. */
+/* Takes the lock if it is free: the process that records an end holds it. */
 static bool is_locked(struct thread_view *view)
 {
 	int lock;

@@ -2,7 +2,7 @@
 /*
  * The watching worker: one epoll set of pidfds. A runner that ends wakes it; it reaps the
  * child, makes sure that the row has a terminal status, and tells the waiters. Rows of other
- * processes' making are looked at every 30 seconds, those that somebody waits for twice a second.
+ * processes' making are looked at every 30 seconds, those with a waiter twice a second.
  *
  * Lock: threads->lock for the tables only; callbacks, files and the database without it.
  */
@@ -22,7 +22,7 @@
 
 #define SCAN_MS 30000
 /*
- * While somebody waits: a runner of another process may be starting, or belong to a program that
+ * While a thread has waiters: a runner of another process may be starting, or belong to a program that
  * only its pid is known of.
  */
 #define LOOK_MS 500
@@ -203,7 +203,7 @@ static bool is_watched(const struct threads *threads, const char *id)
 	return false;
 }
 
-/* Those of their threads that no event would tell of. False: nobody waits. */
+/* The waiters' threads that no event would tell of. False: there are no waiters. */
 static bool look_for_waiters(struct threads *threads)
 {
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
@@ -234,7 +234,7 @@ static void on_event(struct threads *threads, int fd)
 
 /* When the worker does what no event asks it for; monotonic ms. */
 struct rounds {
-	int64_t scan, look, sweep; /* look: 0 while nobody waits */
+	int64_t scan, look, sweep; /* look: 0 without waiters */
 	int sweeps; /* looks for dead children that are left */
 	struct zombies zombies;
 };
@@ -342,7 +342,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	}
 	/* After queueing: an end between the look and the queue would be missed. */
 	look_at(threads, id, -1);
-	/* Not every end can be watched; the worker looks again while anybody waits. */
+	/* Not every end can be watched; the worker looks again while there are waiters. */
 	if (!threads_worker_start(threads))
 		(void)!eventfd_write(threads->wake, 1);
 	return 0;

@@ -84,7 +84,7 @@ id=$(ryefs execute tool:rye/bash/bash command='echo seen; sleep 2' --async --jso
 ok "a command's output too" until_true grep -qx seen "$state/$id/live"
 is "before it ends" "$(cat "$M/state/threads/$id/status")" running
 
-# nobody reads any more: the tool is ended
+# a reader that has gone: the tool is ended
 before=$(date +%s)
 timeout 20 "$RYEFS" execute --project "$P" --system "$S" tool:t/endless --output 2>/dev/null | head -n 1 >"$T/first"
 [ $(($(date +%s) - before)) -lt 15 ] && good "a reader that leaves ends the tool" ||

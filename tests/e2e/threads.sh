@@ -39,7 +39,7 @@ for i in 1 2 3 4 5 6; do
 done
 is "a thread that is only seen is killed" "$refused" ""
 
-# Without the mount: the command line starts, waits and kills; the runner is nobody's child then.
+# Without the mount: the command line starts, waits and kills; the runner's launcher is gone then.
 cli() { timeout 10 "$RYEFS" threads --project "$P" --user "$U" --system "$S" "$@" 2>&1; }
 ended=
 for i in 1 2 3 4 5 6 7 8 9 10; do

@@ -46,7 +46,7 @@ struct rye_event {
 };
 typedef void (*rye_event_fn)(void *arg, const struct rye_event *event);
 struct rye_event_listener {
-	rye_event_fn fn; /* NULL: nobody listens */
+	rye_event_fn fn; /* NULL: no listener */
 	void *arg;
 };
 
