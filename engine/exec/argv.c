@@ -2,20 +2,23 @@
 /*
  * Which program with which arguments (the table in docs/tools.md): a code file runs by its
  * runtime's command and args, a data file by the runtime's inline_args, by its own command,
- * or in a container. Arguments are templates of signed items; the caller's values are
- * inserted whole and never read as templates. Pure but for looking programs up.
+ * by the runtime's command and args, or in a container. Arguments are templates of signed
+ * items; the caller's values are inserted whole and never read as templates, and they are a
+ * program's text only where a tool without a script declares the parameter "command". Pure
+ * but for looking programs up.
  */
 #include "exec/program.h"
 
 #include "base/auto.h"
 #include "exec/inner.h"
+#include "item/meta.h"
 
 #include <string.h>
 
 struct choice {
 	const json_t *command; /* string */
 	const json_t *args; /* array, or NULL */
-	bool shown; /* {command} of inline_args: the caller's or the tool's script */
+	const json_t *script; /* what {command} stands for, or NULL: a key like others */
 };
 
 static bool is_code(const char *ext)
@@ -56,34 +59,73 @@ static const json_t *runtime_value(const struct planner *planner, const struct l
 	return NULL;
 }
 
-static int choose_code(const struct planner *planner, const struct link *runtime,
-		       struct choice *ret, struct rye_err *err)
+/* Does a runtime that says which files it runs leave these out? */
+static bool is_foreign(const struct planner *planner, const struct link *runtime)
 {
-	const struct rye_item *tool = planner->chain->v[0].item;
 	const json_t *extensions = runtime_value(planner, runtime, "source_ext");
 
-	if (json_is_array(extensions) && !json_lists(extensions, tool->ext))
-		return rye_fail(err, RYE_INVALID, "%s cannot run %s files: %s", runtime->item->id,
-				tool->ext, tool->id);
+	return json_is_array(extensions) && !json_lists(extensions, planner->chain->v[0].item->ext);
+}
+
+/*
+ * A runtime made for texts only, as older bash runtimes are, has {command} among its args: for
+ * a file that would be the runtime's own command, and bash would then run its input.
+ */
+static int choose_code(struct planner *planner, const struct link *runtime, struct choice *ret,
+		       struct rye_err *err)
+{
+	const struct rye_item *tool = planner->chain->v[0].item;
+	bool texts_only;
+
 	ret->command = runtime_value(planner, runtime, "command");
 	ret->args = runtime_value(planner, runtime, "args");
+	texts_only = mentions(ret->args, "{command}");
+	if (is_foreign(planner, runtime) || (texts_only && strcmp(tool->ext, ".sh")))
+		return rye_fail(err, RYE_INVALID, "%s cannot run %s files: %s", runtime->item->id,
+				tool->ext, tool->id);
+	if (texts_only) {
+		json_object_set_new(planner->config, "args",
+				    json_pack("[s, s, s]", "{tool_path}", "--project-path",
+					      "{project_path}"));
+		ret->args = json_object_get(planner->config, "args");
+	}
 	return 0;
+}
+
+static bool declares_command(const struct rye_item *tool)
+{
+	auto_json json_t *schema = meta_schema(tool);
+
+	return json_object_get(json_object_get(schema, "properties"), "command");
+}
+
+/* The text that a data file brings, or lets its caller bring; NULL: none. */
+static const json_t *script_of(const struct planner *planner)
+{
+	const struct link *tool = &planner->chain->v[0];
+	const json_t *script = json_object_get(tool->meta.config, "script");
+	const json_t *command = json_object_get(planner->params, "command");
+
+	if (script)
+		return json_is_string(script) ? script : NULL;
+	return json_is_string(command) && declares_command(tool->item) ? command : NULL;
 }
 
 static int choose_data(const struct planner *planner, const struct link *runtime,
 		       struct choice *ret, struct rye_err *err)
 {
 	const struct link *tool = &planner->chain->v[0];
-	const json_t *inline_args = runtime_value(planner, runtime, "inline_args");
-	const json_t *script = json_object_get(tool->meta.config, "script");
-	bool takes_command = mentions(inline_args, "{command}");
+	const json_t *texts = runtime_value(planner, runtime, "inline_args");
+	const json_t *args = runtime_value(planner, runtime, "args"), *script = script_of(planner);
+	bool takes_command;
 
-	if (inline_args &&
-	    ((takes_command && json_is_string(json_object_get(planner->params, "command"))) ||
-	     json_is_string(script))) {
+	if (!texts && mentions(args, "{command}"))
+		texts = args;
+	takes_command = mentions(texts, "{command}");
+	if (texts && script && (takes_command || json_object_get(tool->meta.config, "script"))) {
 		ret->command = runtime_value(planner, runtime, "command");
-		ret->args = inline_args;
-		ret->shown = takes_command;
+		ret->args = texts;
+		ret->script = takes_command ? script : NULL;
 		return 0;
 	}
 	if (json_is_string(json_object_get(tool->meta.config, "command"))) {
@@ -91,13 +133,18 @@ static int choose_data(const struct planner *planner, const struct link *runtime
 		ret->args = json_object_get(tool->meta.config, "args");
 		return 0;
 	}
+	if (!texts && !is_foreign(planner, runtime)) {
+		ret->command = json_object_get(planner->config, "command");
+		ret->args = json_object_get(planner->config, "args");
+		return 0;
+	}
 	return rye_fail(err, RYE_INVALID,
 			"%s: a YAML tool on %s needs config.script or config.command%s",
 			tool->item->id, runtime->item->id,
-			takes_command ? " or a command parameter" : "");
+			takes_command ? " or declares a command parameter that is given" : "");
 }
 
-static int choose(const struct planner *planner, struct choice *ret, struct rye_err *err)
+static int choose(struct planner *planner, struct choice *ret, struct rye_err *err)
 {
 	const struct link *runtime = chain_runtime(planner->chain);
 
@@ -177,18 +224,13 @@ static void add_arg(const struct planner *planner, const json_t *arg, struct wor
 		add_copy(words, word.data ? word.data : "");
 }
 
-/* {params_json} among the arguments, and {command} of inline_args, become context names. */
+/* {params_json} among the arguments, and {command} of a script, become context names. */
 static void add_context(struct planner *planner, const struct choice *choice)
 {
-	const json_t *command = json_object_get(planner->params, "command");
-
 	if (mentions(choice->args, "{params_json}"))
 		json_sets(planner->context, "params_json", planner->params_json.data);
-	if (!choice->shown)
-		return;
-	if (!json_is_string(command))
-		command = json_object_get(planner->chain->v[0].meta.config, "script");
-	json_object_set(planner->context, "command", (json_t *)command);
+	if (choice->script)
+		json_object_set(planner->context, "command", (json_t *)choice->script);
 }
 
 static int make_words(struct planner *planner, const struct choice *choice, struct program *program,

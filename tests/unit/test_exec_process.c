@@ -410,11 +410,13 @@ static bool is_there(struct exec_place *p, const char *name)
 	return access(path, F_OK) == 0;
 }
 
+#define TAKES_COMMAND "parameters: [{name: command, type: string, required: false}]\n"
+
 static void case_54_command(void **state)
 {
 	struct exec_place *p = *state;
 
-	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", TAKES_COMMAND);
 	exec_wants(p, "{\"command\":\"echo hi\"}",
 		   "{\"status\":\"success\",\"data\":{\"stdout\":\"hi\\n\"}}");
 	exec_wants(p, "{}", "{\"error\":\"~needs config.script or config.command\"}");
@@ -424,11 +426,105 @@ static void case_55_only_the_command_is_interpreted(void **state)
 {
 	struct exec_place *p = *state;
 
-	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", TAKES_COMMAND);
 	exec_wants(p, "{\"command\":\"$(touch X)\",\"x\":\"$(touch Y)\"}",
 		   "{\"status\":\"success\"}");
 	assert_true(is_there(p, "X"));
 	assert_false(is_there(p, "Y"));
+}
+
+static void commands_that_are_not_declared_are_data(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", "");
+	exec_wants(p, "{\"command\":\"touch X\"}",
+		   "{\"error\":\"~needs config.script or config.command\"}");
+	assert_false(is_there(p, "X"));
+}
+
+static void a_signed_script_is_not_replaced(void **state)
+{
+	static const char script[] = "config: {script: \"echo signed; cat\"}\n";
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf declared = RYE_BUF_INIT;
+
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", script);
+	exec_wants(p, "{\"command\":\"touch X\"}",
+		   "{\"data\":{\"stdout\":\"signed\\n{\\\"command\\\": \\\"touch X\\\"}\"}}");
+	buf_addf(&declared, "%s%s", TAKES_COMMAND, script);
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/bash/bash", declared.data);
+	exec_wants(p, "{\"command\":\"touch X\"}", "{\"data\":{\"stdout\":\"^signed\"}}");
+	assert_false(is_there(p, "X"));
+}
+
+/* ---- runtimes that say nothing of texts, or nothing of files ---- */
+
+/* A bash runtime that was made for {command} alone: its args are for texts. */
+#define TEXTS_ONLY                                                               \
+	"config:\n  command: /bin/bash\n"                                        \
+	"  args: [\"-c\", \"{command}\", \"{tool_path}\", \"{project_path}\"]\n" \
+	"  input_data: \"{params_json}\"\n"
+
+static void put_runtime(struct exec_place *p, const char *file, const char *config)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text,
+		 "tool_type: runtime\nversion: \"1.0.0\"\ncategory: rt\n"
+		 "executor_id: rye/core/primitives/execute\ndescription: a test\n%s",
+		 config);
+	exec_sign(p->place.project, RYE_TOOL, file, (struct rye_span){ text.data, text.len });
+}
+
+static void parameters_are_no_script_of_a_file(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_runtime(p, "rt/old.yaml", TEXTS_ONLY);
+	exec_sign(p->place.project, RYE_TOOL, "t/a.sh",
+		  span_of("# __executor_id__ = \"rt/old\"\necho file; cat\n"));
+	exec_wants(p, "{\"v\":\"$(touch X)\"}", "{\"data\":{\"stdout\":\"^file\\n{\"}}");
+	assert_false(is_there(p, "X"));
+	exec_sign(p->place.project, RYE_TOOL, "t/b.py",
+		  span_of("__executor_id__ = \"rt/old\"\n__category__ = \"t\"\n"));
+	{
+		auto_said struct exec_said said = exec_run(p, "t/b", "{\"v\":\"$(touch X)\"}");
+
+		exec_check(&said, "{\"error\":\"rt/old cannot run .py files: t/b\"}");
+	}
+	assert_false(is_there(p, "X"));
+}
+
+static void parameters_are_no_script_of_a_data_file(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_runtime(p, "rt/old.yaml", TEXTS_ONLY);
+	exec_yaml(p, "t/a.yaml", "rt/old", "");
+	exec_wants(p, "{\"v\":\"$(touch X)\",\"command\":\"touch X\"}",
+		   "{\"error\":\"~needs config.script or config.command\"}");
+	assert_false(is_there(p, "X"));
+	exec_yaml(p, "t/a.yaml", "rt/old", TAKES_COMMAND);
+	exec_wants(p, "{\"command\":\"echo hi\"}", "{\"data\":{\"stdout\":\"hi\\n\"}}");
+	exec_yaml(p, "t/a.yaml", "rt/old", "config: {script: \"echo own\"}\n");
+	exec_wants(p, "{\"command\":\"echo hi\"}", "{\"data\":{\"stdout\":\"own\\n\"}}");
+}
+
+/* Its own command and args apply then, with what the tool says of them. */
+static void runtimes_without_texts_run_data_files(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_runtime(p, "rt/echo.yaml", "config: {command: /bin/echo, args: [hi, \"{word}\"]}\n");
+	exec_yaml(p, "t/a.yaml", "rt/echo", "");
+	exec_wants(p, "{\"word\":\"you\"}", "{\"data\":{\"stdout\":\"hi you\\n\"}}");
+	exec_yaml(p, "t/a.yaml", "rt/echo", "config: {script: x, word: we}\n");
+	exec_wants(p, "{\"word\":\"you\"}", "{\"data\":{\"stdout\":\"hi we\\n\"}}");
+	exec_yaml(p, "t/a.yaml", "rt/echo", "config: {args: [own]}\n");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"own\\n\"}}");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/python/function", "");
+	exec_wants(p, "{}", "{\"error\":\"~needs config.script or config.command\"}");
 }
 
 static void case_56_shell_tool(void **state)
@@ -601,6 +697,11 @@ int main(void)
 		exec_both(case_53_params_key),
 		exec_both(case_54_command),
 		exec_both(case_55_only_the_command_is_interpreted),
+		exec_test(commands_that_are_not_declared_are_data),
+		exec_test(a_signed_script_is_not_replaced),
+		exec_test(parameters_are_no_script_of_a_file),
+		exec_test(parameters_are_no_script_of_a_data_file),
+		exec_test(runtimes_without_texts_run_data_files),
 		exec_both(case_56_shell_tool),
 		exec_both(scripts_are_not_templates),
 		exec_both(T79_parameters_are_data),
