@@ -2,8 +2,9 @@
 /*
  * The BPF program of a box, with and without network. Refused: everything that changes the
  * machine or looks into other processes, new namespaces (in them a tool would be root of its
- * own mounts), io_uring (its operations pass no filter) and, without network, every socket
- * but AF_UNIX. clone3 answers ENOSYS, because its flags lie in memory a filter cannot read;
+ * own mounts), io_uring (its operations pass no filter), changing limits, priority, scheduling
+ * or processors of any process but the caller (a filter knows no process numbers: 0 alone is
+ * the caller for certain) and, without network, every socket but AF_UNIX. clone3 answers ENOSYS, because its flags lie in memory a filter cannot read;
  * libc then uses clone, whose flags are checked. No state.
  */
 #include "exec/sandbox.h"
@@ -43,7 +44,11 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-enum what { DENY, NO_SUCH, CLONE_FLAGS, TERMINAL, UNIX_ONLY };
+enum what { DENY, NO_SUCH, CLONE_FLAGS, TERMINAL, UNIX_ONLY, SELF, SELF_PRIORITY, SELF_IO };
+
+/* The argument before the number says what it counts; users are the last in both calls. */
+#define PRIORITY_OF_USER 2 /* PRIO_USER */
+#define IO_OF_USER 3 /* IOPRIO_WHO_USER */
 
 struct rule {
 	int nr;
@@ -87,6 +92,13 @@ static const struct rule always[] = {
 	{ SYS_clone3, NO_SUCH },
 	{ SYS_clone, CLONE_FLAGS },
 	{ SYS_ioctl, TERMINAL },
+	{ SYS_prlimit64, SELF },
+	{ SYS_sched_setaffinity, SELF },
+	{ SYS_sched_setattr, SELF },
+	{ SYS_sched_setparam, SELF },
+	{ SYS_sched_setscheduler, SELF },
+	{ SYS_setpriority, SELF_PRIORITY },
+	{ SYS_ioprio_set, SELF_IO },
 };
 
 static void add(struct seccomp_program *to, struct sock_filter code)
@@ -94,6 +106,17 @@ static void add(struct seccomp_program *to, struct sock_filter code)
 	if (to->n < ARRAY_SIZE(to->code))
 		to->code[to->n] = code;
 	to->n++;
+}
+
+/* The caller or its process group, by the number 0: never a user's processes. */
+static void add_self(struct seccomp_program *to, unsigned user)
+{
+	add(to, LOAD_ARG(0));
+	add(to, JUMP(BPF_JGE, user, 2, 0));
+	add(to, LOAD_ARG(1));
+	add(to, JUMP(BPF_JEQ, 0, 1, 0));
+	add(to, REFUSE(EPERM));
+	add(to, ALLOW);
 }
 
 /* Loads one argument and answers by it; the number is no longer needed then. */
@@ -109,6 +132,13 @@ static void add_argument(struct seccomp_program *to, const struct rule *rule)
 		add(to, JUMP(BPF_JEQ, TIOCSTI, 0, 1));
 		add(to, REFUSE(EPERM));
 		add(to, ALLOW);
+	} else if (rule->what == SELF) {
+		add(to, LOAD_ARG(0));
+		add(to, JUMP(BPF_JEQ, 0, 1, 0));
+		add(to, REFUSE(EPERM));
+		add(to, ALLOW);
+	} else if (rule->what == SELF_PRIORITY || rule->what == SELF_IO) {
+		add_self(to, rule->what == SELF_IO ? IO_OF_USER : PRIORITY_OF_USER);
 	} else {
 		add(to, LOAD_ARG(0));
 		add(to, JUMP(BPF_JEQ, AF_UNIX, 0, 1));
@@ -119,15 +149,18 @@ static void add_argument(struct seccomp_program *to, const struct rule *rule)
 
 static void add_rule(struct seccomp_program *to, const struct rule *rule)
 {
-	size_t length = rule->what == DENY || rule->what == NO_SUCH ? 1 : 4;
+	size_t jump = to->n;
 
-	add(to, JUMP(BPF_JEQ, (unsigned)rule->nr, 0, (unsigned char)length));
+	add(to, ALLOW);
 	if (rule->what == DENY)
 		add(to, REFUSE(EPERM));
 	else if (rule->what == NO_SUCH)
 		add(to, REFUSE(ENOSYS));
 	else
 		add_argument(to, rule);
+	if (to->n <= ARRAY_SIZE(to->code))
+		to->code[jump] =
+			JUMP(BPF_JEQ, (unsigned)rule->nr, 0, (unsigned char)(to->n - jump - 1));
 }
 
 /*

@@ -99,6 +99,42 @@ static void memory_of_others_is_out_of_reach(void **state)
 	all_warm(p, "{\"data\":{\"hits\":[]}}");
 }
 
+/* Errors of the calls that change another process, on the one given and on the tool itself. */
+static const char reach[] =
+	"import ctypes, os, struct\n"
+	"libc = ctypes.CDLL(None, use_errno=True)\n"
+	"numbers = {'x86_64': (302, 203, 314, 142, 144, 141, 251),\n"
+	"           'aarch64': (261, 122, 274, 118, 119, 140, 30)}[os.uname().machine]\n"
+	"limit, cpus, attr, param, policy, nice, io = numbers\n"
+	"def call(*args):\n"
+	"    ctypes.set_errno(0)\n"
+	"    return ctypes.get_errno() if libc.syscall(*args) < 0 else 0\n"
+	"def every(pid, group):\n"
+	"    return [call(limit, pid, 4, struct.pack('QQ', 0, 0), None),\n"
+	"            call(cpus, pid, 8, struct.pack('Q', 1)),\n"
+	"            call(attr, pid, struct.pack('IIQiIQQQ', 48, 0, 0, 5, 0, 0, 0, 0), 0),\n"
+	"            call(param, pid, struct.pack('i', 0)),\n"
+	"            call(policy, pid, 0, struct.pack('i', 0)),\n"
+	"            call(nice, 0, pid, 9), call(nice, 1, group, 9),\n"
+	"            call(io, 1, pid, 3 << 13), call(io, 2, group, 3 << 13)]\n"
+	"others = every(p['pid'], p['pid'])\n"
+	"users = [call(nice, 2, 0, 9), call(nice, 2, os.getuid(), 9), call(io, 3, 0, 3 << 13)]\n"
+	"return {'others': others, 'users': users, 'self': every(0, 0),\n"
+	"        'nice': os.nice(1) >= 10}";
+
+/* The engine is a process of the same user: its limits and its place in line are its own. */
+static void other_processes_are_not_changed(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf asked = RYE_BUF_INIT;
+
+	buf_addf(&asked, "{\"pid\": %d}", (int)getpid());
+	exec_function(p, "t/a.py", reach);
+	exec_wants(p, asked.data,
+		   "{\"data\":{\"others\":[1,1,1,1,1,1,1,1,1],\"users\":[1,1,1],"
+		   "\"self\":[0,0,0,0,0,0,0,0,0],\"nice\":true}}");
+}
+
 /* ---- what a box keeps in ---- */
 
 static void signals_stay_in_the_box(void **state)
@@ -260,6 +296,7 @@ int main(void)
 		exec_test(sample_is_out_of_reach),
 		exec_test(descriptors_of_others_are_out_of_reach),
 		exec_test(memory_of_others_is_out_of_reach),
+		exec_test(other_processes_are_not_changed),
 		exec_test(signals_stay_in_the_box),
 		exec_test(no_device_is_made),
 		cmocka_unit_test_setup_teardown(a_thread_is_confined_as_its_parent, hooked_setup,
