@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The signing pair on disk and the listing of keys. Secrets pass through auto_key variables
- * and blobs that are wiped here; nothing of them reaches a message or the log. No lock: files
- * are replaced atomically, and two generators race for who is last, not for half a pair.
+ * and blobs that are wiped here; nothing of them reaches a message or the log. No lock of its
+ * own: the files of a pair are replaced together (item/keystage.h), and what a process that
+ * was ended has left of that is settled before a key is read or made.
  */
 #include "item/keystore.h"
 
 #include "base/auto.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "item/keystage.h"
 #include "item/space.h"
 
 #include <errno.h>
@@ -38,14 +40,18 @@ static struct rye_span text_of(const struct rye_blob *blob)
 
 /* ---- the directory ---- */
 
-/* sub: "" the person's, "automatic" the second pair's. -1 when it does not exist. */
+/* For reading. sub: "" the person's, "automatic" the second pair's. -1: it does not exist. */
 static int open_dir(const struct spaces *spaces, const char *sub)
 {
 	auto_free char *path = NULL;
+	int dir;
 
 	if (!spaces->key_dir || asprintf(&path, "%s/%s", spaces->key_dir, sub) < 0)
 		return -1;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		keystage_share(dir);
+	return dir;
 }
 
 static int make_dir(const struct spaces *spaces, const char *sub, int *ret, struct rye_err *err)
@@ -76,13 +82,14 @@ static int make_dir(const struct spaces *spaces, const char *sub, int *ret, stru
 
 /* ---- reading ---- */
 
+/* With a lock; dir -1: there is none. */
 static int read_pair(int dir, struct key_secret *ret, struct rye_err *err)
 {
 	auto_secret struct rye_blob *pem = NULL;
 	auto_secret struct rye_blob *public_pem = NULL;
 	auto_key struct key_secret key = { 0 };
 	struct key_public pub;
-	int r = dir < 0 ? -ENOENT : io_read_at(dir, "private_key.pem", KEY_PEM_MAX, &pem);
+	int r = dir < 0 ? -ENOENT : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
 
 	if (r == -ENOENT)
 		return rye_fail(err, RYE_NOT_FOUND, "%s", no_pair);
@@ -116,33 +123,24 @@ int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct ry
 
 /* ---- making ---- */
 
-static int put_file(int dir, const char *name, const char *text, mode_t mode, struct rye_err *err)
+/* With the lock of dir. box: with the format's second pair, the person's own. */
+static int put_pair(int dir, const struct key_secret *key, bool box, struct rye_err *err)
 {
-	int r = io_replace_at(dir, name, span_of(text), mode);
-
-	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s", name) : 0;
-}
-
-static int put_pair(int dir, const struct key_secret *key, struct rye_err *err)
-{
-	char pem[256];
+	char pem[256], secret[44], public[44];
+	const struct keystage_file files[] = {
+		{ KEYSTAGE_FIRST, pem, 0600 },
+		{ "public_key.pem", key->pub.pem, 0644 },
+		{ "box_key.pem", secret, 0600 },
+		{ "box_pub.pem", public, 0644 },
+	};
 	int r;
 
 	key_secret_pem(key, pem);
-	r = put_file(dir, "private_key.pem", pem, 0600, err);
-	sodium_memzero(pem, sizeof(pem));
-	return r < 0 ? r : put_file(dir, "public_key.pem", key->pub.pem, 0644, err);
-}
-
-static int put_box(int dir, struct rye_err *err)
-{
-	char secret[44], public[44];
-	int r;
-
 	key_box_pair(secret, public);
-	r = put_file(dir, "box_key.pem", secret, 0600, err);
+	r = keystage_put(dir, files, box ? 4 : 2, err);
+	sodium_memzero(pem, sizeof(pem));
 	sodium_memzero(secret, sizeof(secret));
-	return r < 0 ? r : put_file(dir, "box_pub.pem", public, 0644, err);
+	return r;
 }
 
 static void random_key(struct key_secret *ret)
@@ -163,16 +161,14 @@ int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_F
 
 	if (r < 0)
 		return r;
-	if (!force && faccessat(dir, "private_key.pem", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	keystage_lock(dir);
+	if (!force && faccessat(dir, KEYSTAGE_FIRST, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return rye_fail(
 			err, RYE_INVALID,
 			"there is a signing key in %s already; ryefs keygen --force replaces it",
 			spaces->key_dir);
 	random_key(&key);
-	/* a new private key beside an old public one is noticed by read_pair, never used */
-	r = put_pair(dir, &key, err);
-	if (!r)
-		r = put_box(dir, err);
+	r = put_pair(dir, &key, true, err);
 	if (r < 0)
 		return r;
 	memcpy(ret_fp, key.pub.fp, KEY_FP);
@@ -197,7 +193,11 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 	r = make_dir(spaces, "automatic", &dir, err);
 	if (r < 0)
 		return r;
+	keystage_lock(dir);
+	r = read_pair(dir, ret, &why);
+	if (!r) /* another process has made it meanwhile */
+		return 0;
 	random_key(ret);
 	*ret_new = true;
-	return put_pair(dir, ret, err);
+	return put_pair(dir, ret, false, err);
 }
