@@ -132,6 +132,13 @@ uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session
 	return run ? run : exec_run_of(rye->exec, chain, n, session);
 }
 
+pid_t rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, size_t n)
+{
+	pid_t leader = threads_leader(rye->threads, run, chain, n);
+
+	return leader ? leader : exec_run_leader(rye->exec, run);
+}
+
 bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 		 const char *id)
 {

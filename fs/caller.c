@@ -6,8 +6,12 @@
  * A process in a sandbox that reaches a mounted `run` would act outside of its sandbox, so it
  * is refused (interface 6). Identities are remembered for 2 ms, because one open looks a name
  * up several times; ancestors are remembered as long as a pidfd says that they live, because
- * a living parent stays the parent. Session managers and terminal multiplexers end a chain:
- * what one of their sessions did is no business of another.
+ * a living parent stays the parent.
+ *
+ * Two things are learnt from the ancestors. Whose reply is whose: session managers and
+ * terminal multiplexers, known by their names, end that chain, for what one of their sessions
+ * did is no business of another. And whether the caller is a child of a run: a process chooses
+ * its name and how often it forks, so that line goes on to the first process, or to us.
  *
  * Lock: callers->lock, for the tables; no file of /proc is read while it is held but by
  * caller_last.c, for the lives of the processes of a chain.
@@ -30,6 +34,9 @@
 #define HOST_PID_NS "pid:[4026531836]"
 /* An ancestor may become another program by exec: its name is read again after this. */
 #define ANCESTOR_NS NS_PER_S
+
+/* Ancestors that end while they are looked at: then it is begun again, so many times. */
+#define LINE_TRIES 16
 
 /* Programs that serve several sessions at once: no reply of one may reach another. */
 static const char *const barriers[] = {
@@ -153,7 +160,7 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 		return true;
 	/* first the descriptor, then the facts: while it lives they are its */
 	found.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (proc_stat(pid, &stat) < 0) {
+	if (proc_stat(pid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') {
 		if (found.pidfd >= 0)
 			close(found.pidfd);
 		return false;
@@ -167,30 +174,71 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 	return true;
 }
 
-static void climb(struct callers *callers, struct caller *caller, pid_t ppid)
+static void forget(struct callers *callers, pid_t pid)
 {
-	struct ancestor ancestor;
+	WITH_LOCK(&callers->lock) {
+		struct ancestor *slot = slot_of(callers, pid);
 
-	while (caller->n < CALLER_CHAIN_MAX && ppid > 0 &&
-	       find_ancestor(callers, ppid, &ancestor) && ancestor.owns) {
-		caller->chain[caller->n++] = ancestor.process;
-		ppid = ancestor.ppid;
+		if (slot->process.pid == pid)
+			slot->at_ns = -ANCESTOR_NS;
 	}
 }
 
-static int identify_process(struct callers *callers, struct caller *caller, pid_t tgid)
-{
-	struct proc_stat stat;
-	int r = proc_stat(tgid, &stat);
+/* All ancestors, the process itself first. */
+struct line {
+	pid_t pids[CALLER_LINE_MAX];
+	size_t n;
+};
 
-	if (r < 0)
-		return r;
-	caller->session = stat.session;
-	if (!owns(callers, tgid, stat.comm))
-		return 0;
-	caller->chain[caller->n++] = (struct process){ tgid, stat.start };
-	climb(callers, caller, stat.ppid);
-	return 0;
+/*
+ * -EAGAIN: somebody has ended meanwhile. A parent is never younger than its child, nor is who
+ * adopts it: a younger process has only got the number of one that ended.
+ */
+static int climb(struct callers *callers, struct caller *caller, struct ancestor at,
+		 struct line *line)
+{
+	bool chained = true;
+
+	line->n = caller->n = 0;
+	for (;;) {
+		struct ancestor above;
+
+		if (line->n == CALLER_LINE_MAX)
+			return -E2BIG;
+		line->pids[line->n++] = at.process.pid;
+		chained = chained && at.owns && caller->n < CALLER_CHAIN_MAX;
+		if (chained)
+			caller->chain[caller->n++] = at.process;
+		if (at.ppid <= 0 || at.process.pid == callers->cage.tgid)
+			return 0;
+		if (!find_ancestor(callers, at.ppid, &above) ||
+		    above.process.start > at.process.start) {
+			forget(callers, at.process.pid);
+			return -EAGAIN;
+		}
+		at = above;
+	}
+}
+
+static int identify_process(struct callers *callers, struct caller *caller, pid_t tgid,
+			    struct line *line)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < LINE_TRIES && r == -EAGAIN; i++) {
+		struct ancestor self = { .pidfd = -1 };
+		struct proc_stat stat;
+
+		r = proc_stat(tgid, &stat);
+		if (r < 0)
+			return r;
+		caller->session = stat.session;
+		self.process = (struct process){ tgid, stat.start };
+		self.ppid = stat.ppid;
+		self.owns = owns(callers, tgid, stat.comm);
+		r = climb(callers, caller, self, line);
+	}
+	return r;
 }
 
 /* ---- the guard ---- */
@@ -219,26 +267,35 @@ static const char *differs(const struct proc_cage *a, const struct proc_cage *b,
 		return "it has another root directory";
 	if (own)
 		return NULL;
+	/* the same directory of a mount of its own is another view of what lies below */
+	if (a->root_mnt != b->root_mnt)
+		return "it has another root directory";
 	if (a->no_new_privs != b->no_new_privs)
 		return "it has another no_new_privs bit";
 	return a->filters == b->filters ? NULL : "it has other seccomp filters";
 }
 
-/* A child of a run is confined by us: its own confinement must be its run's, no more. */
+/*
+ * A child of a run is confined by us: its own confinement must be its run's, no more. It is
+ * compared with the process that was recorded for the run; its session it may have changed.
+ */
 static const char *differs_from_run(struct callers *callers, const struct caller *caller,
-				    const struct proc_cage *cage)
+				    const struct line *line, const struct proc_cage *cage)
 {
 	struct proc_cage leader;
 	const char *why = differs(cage, &callers->cage, true);
+	pid_t pid;
 
 	if (why)
 		return why;
-	if (proc_cage(caller->session, &leader) < 0)
+	pid = rye_run_leader(callers->env.rye, caller->run, line->pids, line->n);
+	if (pid <= 0 || proc_cage(pid, &leader) < 0)
 		return "the run it belongs to is over";
 	return differs(cage, &leader, false);
 }
 
-static void guard(struct callers *callers, struct caller *caller, const struct proc_cage *cage)
+static void guard(struct callers *callers, struct caller *caller, const struct line *line,
+		  const struct proc_cage *cage)
 {
 	const char *why;
 
@@ -247,7 +304,7 @@ static void guard(struct callers *callers, struct caller *caller, const struct p
 		refuse(caller, "only the owner of the mount may use its control files");
 	if (!caller->allowed || callers->env.trust_any)
 		return;
-	why = caller->run ? differs_from_run(callers, caller, cage) :
+	why = caller->run ? differs_from_run(callers, caller, line, cage) :
 			    differs(cage, &callers->cage, false);
 	if (why) {
 		refuse(caller, "");
@@ -257,31 +314,34 @@ static void guard(struct callers *callers, struct caller *caller, const struct p
 	}
 }
 
-static void find_run(struct callers *callers, struct caller *caller)
+static void look_at(struct callers *callers, struct caller *caller, const struct proc_cage *cage)
 {
-	pid_t pids[CALLER_CHAIN_MAX];
+	struct line line;
+	int r = identify_process(callers, caller, cage->tgid, &line);
 
-	if (!callers->env.rye)
+	if (r < 0) {
+		caller->n = 0;
+		refuse(caller, r == -E2BIG ? "the caller has more than 256 ancestors" :
+			       r == -EAGAIN ?
+					     "the caller's ancestors end too fast to be looked at" :
+					     "the caller's /proc entries cannot be read");
 		return;
-	for (size_t i = 0; i < caller->n; i++)
-		pids[i] = caller->chain[i].pid;
-	caller->run = rye_run_of(callers->env.rye, pids, caller->n, caller->session);
+	}
+	if (callers->env.rye)
+		caller->run = rye_run_of(callers->env.rye, line.pids, line.n, caller->session);
+	guard(callers, caller, &line, cage);
 }
 
 static void examine(struct callers *callers, struct caller *caller)
 {
 	struct proc_cage cage;
 
-	if (caller->tid == 0) {
+	if (caller->tid == 0)
 		refuse(caller, "the caller is confined: it is in a pid namespace we cannot see");
-	} else if (proc_cage(caller->tid, &cage) < 0 ||
-		   identify_process(callers, caller, cage.tgid) < 0) {
-		caller->n = 0;
+	else if (proc_cage(caller->tid, &cage) < 0)
 		refuse(caller, "the caller's /proc entries cannot be read");
-	} else {
-		find_run(callers, caller);
-		guard(callers, caller, &cage);
-	}
+	else
+		look_at(callers, caller, &cage);
 }
 
 /* ---- identities ---- */

@@ -15,7 +15,9 @@
 
 #include <sys/types.h>
 
-#define CALLER_CHAIN_MAX 12 /* ancestors remembered (no-open 3) */
+#define CALLER_CHAIN_MAX 12 /* ancestors remembered: whose reply is whose */
+/* Ancestors looked at: is it a child of a run? Who has more is refused, for it may be. */
+#define CALLER_LINE_MAX 256
 /* One open of `run` looks its name up two or three times and then writes. */
 #define CALLER_FRESH_MS 2
 /* A reply whose writer is gone lives this long (no-open 3). */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 /* `status` with a list of a few hundred groups in it. */
 #define STATUS_MAX 8192
@@ -110,7 +111,7 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 	char path[32] = "/proc/thread-self";
 	struct proc_cage cage = { 0 };
 	auto_close int dir = -1;
-	struct stat st;
+	struct statx st;
 	int r;
 
 	if (tid)
@@ -124,10 +125,11 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(ns); i++)
 		if (readlinkat(dir, ns[i], cage.ns[i], sizeof(cage.ns[i]) - 1) <= 0)
 			return -errno;
-	if (fstatat(dir, "root", &st, 0) < 0)
+	if (statx(dir, "root", AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return -errno;
-	cage.root_dev = st.st_dev;
-	cage.root_ino = st.st_ino;
+	cage.root_dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	cage.root_ino = st.stx_ino;
+	cage.root_mnt = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
 	*ret = cage;
 	return 0;
 }

@@ -34,6 +34,7 @@ struct proc_cage {
 	char ns[4][32]; /* user, mnt, pid, net, as their links read */
 	dev_t root_dev;
 	ino_t root_ino;
+	uint64_t root_mnt; /* id of the mount it lies in; 0: the kernel does not tell */
 	bool no_new_privs;
 	unsigned filters; /* of seccomp; old kernels: its mode */
 };

@@ -106,6 +106,11 @@ uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t sess
 	return runs_of(exec->runs, chain, n, session);
 }
 
+pid_t exec_run_leader(struct exec *exec, uint64_t run)
+{
+	return runs_leader(exec->runs, run);
+}
+
 static int open_parts(struct exec *exec, struct rye_err *err)
 {
 	auto_free char *self = self_path();

@@ -78,6 +78,7 @@ uint64_t exec_started(const struct exec *exec); /* runs since start */
 json_t *exec_chain(struct exec *exec, const struct rye_item *tool, struct rye_err *err);
 
 uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session);
+pid_t exec_run_leader(struct exec *exec, uint64_t run); /* 0: not known */
 bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 		  const char *id);
 

@@ -187,6 +187,16 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 	return 0;
 }
 
+pid_t runs_leader(struct runs *runs, uint64_t run)
+{
+	WITH_LOCK(&runs->lock) {
+		struct living *living = by_number(runs, run);
+
+		return living ? atomic_load(&living->session) : 0;
+	}
+	return 0;
+}
+
 /* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */
 static void dotted(const char *primary, const char *ref, char *ret, size_t size)
 {

@@ -37,6 +37,8 @@ void runs_end(struct runs *runs, struct living *living);
 
 /* Nearest run these ancestors (from the process itself upwards) or this session belong to. */
 uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session);
+/* The process it was started as; 0: no such run, or none yet. */
+pid_t runs_leader(struct runs *runs, uint64_t run);
 /*
  * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this
  * registry, who has still to be asked. Signing: never.

@@ -61,6 +61,8 @@ size_t threads_adopted(struct threads *threads);
 
 /* The thread whose runner is among these ancestors, as a run's number; 0: none. */
 uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n);
+/* What that thread's runner has started, as the chain shows it; 0: no thread of ours. */
+pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chain, size_t n);
 /*
  * Its item, "tool:a/b", and a new reference to its request. Of threads that this process has
  * started they are remembered, not read back from state. False: it has ended.

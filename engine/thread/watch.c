@@ -385,6 +385,16 @@ uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
 	return number;
 }
 
+pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chain, size_t n)
+{
+	WITH_LOCK(&threads->lock) {
+		for (size_t i = 0; i < n; i++)
+			if (number_of(threads, chain[i]) == number)
+				return chain[i ? i - 1 : 0];
+	}
+	return 0;
+}
+
 /* What a thread of another process was asked, from its directory; NULL: nothing that is known. */
 static json_t *read_request(struct threads *threads, const char *id)
 {

@@ -12,8 +12,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,14 +21,30 @@
 /* What the engine would say of runs; set by the cases. */
 static uint64_t fake_run;
 static bool fake_may;
+static pid_t fake_leader;
+/* Of the line that the engine was shown last. */
+static size_t line_length;
+static bool line_has_us;
+static pid_t line_parent;
 
 uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
+pid_t __wrap_rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, size_t n);
 bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 			const char *id);
 
 uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
 {
+	line_length = n;
+	line_has_us = false;
+	line_parent = n > 1 ? chain[1] : 0;
+	for (size_t i = 0; i < n; i++)
+		line_has_us |= chain[i] == getpid();
 	return fake_run;
+}
+
+pid_t __wrap_rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, size_t n)
+{
+	return fake_leader;
 }
 
 bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
@@ -181,6 +197,53 @@ static int other_root(void)
 	return chroot("/tmp");
 }
 
+/* Inside a mount namespace of its own: "/" again, by a mount at another place. */
+static int same_root_again(void)
+{
+	return mount("/", "/mnt", NULL, MS_BIND | MS_REC, NULL) < 0 || chroot("/mnt") < 0 ? -1 : 0;
+}
+
+static void look_from_a_namespace(int result)
+{
+	struct callers *callers;
+	struct caller *caller;
+	pid_t child;
+	char ok = 's';
+
+	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
+		callers = open_callers(false);
+		child = spawn(same_root_again);
+		caller = child < 0 ? NULL : caller_identify(callers, child, getuid());
+		if (caller)
+			ok = caller->allowed ? 'n' : 'y';
+		if (child > 0)
+			reap(child);
+	}
+	if (write(result, &ok, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* Device and inode of a root directory do not say what is mounted below it. */
+static void same_root_of_another_mount(void **state)
+{
+	int result[2];
+	char ok = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(result), 0);
+	child = fork();
+	if (child == 0)
+		look_from_a_namespace(result[1]);
+	close(result[1]);
+	assert_int_equal(read(result[0], &ok, 1), 1);
+	close(result[0]);
+	waitpid(child, NULL, 0);
+	if (ok == 's')
+		test_skip("no mount namespace, or no mounts in it");
+	assert_int_equal(ok, 'y');
+}
+
 static void confined(void **state)
 {
 	const struct {
@@ -236,6 +299,7 @@ static void children_of_runs(void **state)
 	char why[128];
 
 	fake_run = 7;
+	fake_leader = child;
 	caller = caller_identify(callers, child, getuid());
 	assert_true(caller->allowed);
 	assert_int_equal(caller->run, 7);
@@ -246,13 +310,124 @@ static void children_of_runs(void **state)
 	assert_true(caller_may(callers, caller, &run, why));
 	assert_false(caller_may(callers, caller, &sign, why));
 	caller_unref(caller);
-	/* more confined than the leader of its session */
+	/* more confined than its run is, also where it leads a session of its own */
+	fake_leader = getpid();
 	caller = caller_identify(callers, stranger, getuid());
+	assert_false(caller->allowed);
+	caller_unref(caller);
+	forget_identities();
+	caller = caller_identify(callers, child, getuid());
+	assert_false(caller->allowed);
+	assert_non_null(strstr(caller->why, "no_new_privs"));
+	caller_unref(caller);
+	/* a child of a run that nobody knows any more */
+	fake_leader = 0;
+	forget_identities();
+	caller = caller_identify(callers, child, getuid());
 	assert_false(caller->allowed);
 	caller_unref(caller);
 	fake_run = 0;
 	reap(child);
 	reap(stranger);
+	callers_close(callers);
+}
+
+/* The last of so many processes, each the child of the one before and named as systemd is. */
+static void nest(size_t depth, int result)
+{
+	pid_t self;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "systemd");
+	for (; depth; depth--) {
+		if (fork() > 0)
+			for (;;)
+				pause();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
+	setsid();
+	self = getpid();
+	if (write(result, &self, sizeof(self)) != sizeof(self))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static struct caller *identify_nested(struct callers *callers, size_t depth)
+{
+	struct caller *caller;
+	pid_t top, last = 0;
+	int result[2];
+
+	assert_int_equal(pipe(result), 0);
+	top = fork();
+	if (top == 0)
+		nest(depth, result[1]);
+	close(result[1]);
+	assert_int_equal(read(result[0], &last, sizeof(last)), sizeof(last));
+	close(result[0]);
+	caller = caller_identify(callers, last, getuid());
+	reap(top);
+	return caller;
+}
+
+/* No name and no number of forks hides that a process descends from us. */
+static void the_whole_line(void **state)
+{
+	static const size_t depths[] = { 0, 1, 11, 12, 16, 40 };
+	struct callers *callers = open_callers(false);
+	struct caller *caller;
+
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		caller = identify_nested(callers, depths[i]);
+		assert_true(caller->allowed);
+		assert_int_equal(caller->n, 0); /* a session manager by its name */
+		assert_int_equal(line_length, depths[i] + 2);
+		assert_true(line_has_us);
+		caller_unref(caller);
+	}
+	caller = identify_nested(callers, CALLER_LINE_MAX);
+	assert_false(caller->allowed);
+	assert_non_null(strstr(caller->why, "ancestors"));
+	caller_unref(caller);
+	callers_close(callers);
+}
+
+/* A process that ends leaves its children to another: what was remembered is looked up again. */
+static void adopted_children(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller *caller;
+	pid_t top, last = 0;
+	int result[2];
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	assert_int_equal(pipe(result), 0);
+	top = fork();
+	if (top == 0) {
+		if (fork() == 0) {
+			if (fork() == 0)
+				nest(0, result[1]);
+			for (;;)
+				pause();
+		}
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(result[0], &last, sizeof(last)), sizeof(last));
+	caller_unref(caller_identify(callers, last, getuid()));
+	assert_int_equal(line_length, 4);
+	reap(top);
+	forget_identities();
+	caller = caller_identify(callers, last, getuid());
+	assert_true(caller->allowed);
+	assert_true(line_has_us);
+	assert_int_equal(line_length, 3);
+	caller_unref(caller);
+	reap(line_parent);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	close(result[0]);
+	close(result[1]);
 	callers_close(callers);
 }
 
@@ -415,7 +590,10 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(chain),
 		cmocka_unit_test(confined),
+		cmocka_unit_test(same_root_of_another_mount),
 		cmocka_unit_test(children_of_runs),
+		cmocka_unit_test(the_whole_line),
+		cmocka_unit_test(adopted_children),
 		cmocka_unit_test(own_reply),
 		cmocka_unit_test(barrier),
 		cmocka_unit_test(bounded),

@@ -100,6 +100,8 @@ RYE_API void rye_outcome_done(struct rye_outcome *outcome);
 
 /* Is a process a child of a run of ours? chain: pids from itself upwards. 0: no. */
 RYE_API uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
+/* The process that run was started as: what confines it confines its children. 0: not known. */
+RYE_API pid_t rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, size_t n);
 /* May that run's children use this verb on this item (its signed `requires`)? */
 RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 			 const char *id);
