@@ -128,6 +128,8 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	exec->strays = strays_open();
 	if (!exec->interps || !exec->runs || !exec->strays || exec->base.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
+	if (exec->env.opt->scan)
+		strays_watch(exec->strays);
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->boxes, err);
 	if (!r)
 		r = warm_open(exec, &exec->warm, err);

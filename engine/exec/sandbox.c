@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/io.h"
+#include "exec/pidlimit.h"
 #include "exec/veil.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 /* Rights that newer kernels know and this machine's header may not. */
 #define ACCESS_REFER (1ULL << 13)
@@ -56,6 +56,7 @@ struct boxes {
 	uint64_t scope; /* what else it can keep in */
 	bool on;
 	int nest; /* ruleset of boxes_nest; -1: none */
+	struct pidlimit *pids; /* entered before the first box is given; NULL: none */
 	json_t *skipped;
 	struct seccomp_program filters[2]; /* without and with network; frozen */
 	bool filtered;
@@ -157,6 +158,8 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 	boxes->project = strdup(opt->project);
 	boxes->mount = opt->mountpoint ? strdup(opt->mountpoint) : NULL;
 	boxes->umask = opt->umask;
+	/* What a verb starts ends with it, and the kernel's tens of milliseconds would be seen. */
+	boxes->pids = opt->scan ? pidlimit_start() : NULL;
 	if (boxes->on) {
 		boxes->rights = known_rights(landlock_abi());
 		boxes->scope = landlock_abi() >= SIGNALS_ABI ? SCOPE_SIGNAL : 0;
@@ -248,6 +251,7 @@ void boxes_close(struct boxes *boxes)
 		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
 	if (boxes->nest >= 0)
 		close(boxes->nest);
+	pidlimit_close(boxes->pids);
 	json_decref(boxes->skipped);
 	pthread_mutex_destroy(&boxes->lock);
 	free(boxes->base);
@@ -418,8 +422,11 @@ bool box_is_whole(const struct boxes *boxes, const struct box *box)
 
 int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
 {
-	struct box *box = take_free(boxes, confine);
+	struct box *box;
 	int r = 0;
+
+	pidlimit_wait(boxes->pids);
+	box = take_free(boxes, confine);
 
 	while (box && !box_is_whole(boxes, box)) {
 		box_free(box);
@@ -502,10 +509,13 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 static CHILD_SIDE int drop_powers(void)
 {
 	static const unsigned char powers[] = {
-		CAP_DAC_READ_SEARCH, CAP_SYS_MODULE, CAP_SYS_RAWIO,    CAP_SYS_PTRACE,
-		CAP_SYS_ADMIN,	     CAP_SYS_BOOT,   CAP_SYS_TIME,     CAP_MKNOD,
-		CAP_AUDIT_CONTROL,   CAP_SETFCAP,    CAP_MAC_OVERRIDE, CAP_MAC_ADMIN,
-		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,	       CAP_CHECKPOINT_RESTORE,
+		CAP_DAC_READ_SEARCH, CAP_SYS_MODULE, CAP_SYS_RAWIO,	CAP_SYS_PTRACE,
+		CAP_SYS_ADMIN,	     CAP_SYS_BOOT,   CAP_SYS_TIME,	CAP_MKNOD,
+		CAP_AUDIT_CONTROL,   CAP_SETFCAP,    CAP_MAC_OVERRIDE,	CAP_MAC_ADMIN,
+		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,		CAP_CHECKPOINT_RESTORE,
+		CAP_SYS_RESOURCE,    CAP_SYS_NICE,   CAP_SYS_PACCT,	CAP_LINUX_IMMUTABLE,
+		CAP_NET_ADMIN,	     CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_SYS_TTY_CONFIG,
+		CAP_AUDIT_READ,
 	};
 
 	for (size_t i = 0; i < sizeof(powers); i++) {

@@ -7,16 +7,15 @@
 #include "exec/strays.h"
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "proc.h"
 
-#include <rye/rye.h>
-
-#include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 
 /* Orphans worth remembering; one more is only reaped when this process ends. */
@@ -29,11 +28,21 @@
 #define EXEC_TRIES 12
 #define EXEC_MS 1
 
+/* The reaping thread is woken by SIGCHLD and then rests, for the end of each run is one. */
+#define REST_MS 200
+/*
+ * The leader of a session may be waited for by the thread that started it, which takes it in
+ * milliseconds: it is taken here when it was dead at a look so long ago.
+ */
+#define LEADER_MS 2000
+
 struct strays {
 	int children; /* /proc's list of the main thread's; frozen */
 	pthread_mutex_t lock; /* seen, n */
 	pid_t seen[SEEN_MAX];
 	size_t n;
+	pthread_t reaper;
+	int stop; /* eventfd for the reaper; -1: there is none */
 };
 
 struct strays *strays_open(void)
@@ -43,6 +52,7 @@ struct strays *strays_open(void)
 	if (!strays)
 		return NULL;
 	pthread_mutex_init(&strays->lock, NULL);
+	strays->stop = -1;
 	strays->children = proc_children_open();
 	return strays;
 }
@@ -51,6 +61,11 @@ void strays_close(struct strays *strays)
 {
 	if (!strays)
 		return;
+	if (strays->stop >= 0) {
+		eventfd_write(strays->stop, 1);
+		pthread_join(strays->reaper, NULL);
+		close(strays->stop);
+	}
 	if (strays->children >= 0)
 		close(strays->children);
 	pthread_mutex_destroy(&strays->lock);
@@ -156,91 +171,123 @@ void strays_settle(struct strays *strays, pid_t session, uint64_t run)
 	}
 }
 
-/* ---- what a process that is gone has left behind ---- */
+/* ---- reaping while nothing runs ---- */
 
-/* The process id in a mark that stands in this environment; 0: there is none. */
-static pid_t marked_by(pid_t pid)
+/* Leaders of sessions that were dead at a look, in the order of the kernel's list. */
+struct leaders {
+	pid_t *v;
+	size_t n, size;
+};
+
+static bool leaders_have(const struct leaders *leaders, pid_t pid)
 {
-	char text[16384];
-	size_t len = proc_environ(pid, text, sizeof(text));
+	for (size_t i = 0; i < leaders->n; i++)
+		if (leaders->v[i] == pid)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < len; i += strlen(text + i) + 1) {
-		int engine, end = 0;
+static void leaders_add(struct leaders *leaders, pid_t pid)
+{
+	if (leaders->n == leaders->size) {
+		size_t size = leaders->size ? leaders->size * 2 : 64;
+		pid_t *v = realloc(leaders->v, size * sizeof(*v));
 
-		if (sscanf(text + i, "RYE_RUN=%d.%*u%n", &engine, &end) == 1 && end &&
-		    !text[i + end])
-			return engine;
+		if (!v)
+			return;
+		leaders->v = v;
+		leaders->size = size;
 	}
-	return 0;
+	leaders->v[leaders->n++] = pid;
 }
 
-/* In another pid namespace the number in a mark means another process. */
-static bool same_namespace(pid_t pid)
-{
-	char path[48], ours[64] = "", theirs[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 &&
-	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && strcmp(ours, theirs) == 0;
-}
-
-/* Is its working directory this one, or in it? */
-static bool works_below(pid_t pid, const char *dir)
-{
-	char path[48], cwd[PATH_MAX];
-	size_t len = strlen(dir);
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-	n = readlink(path, cwd, sizeof(cwd) - 1);
-	if (n < 0)
-		return false;
-	cwd[n] = 0;
-	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
-}
-
-/* A zombie that nobody has reaped is over, too. */
-static bool is_over(pid_t pid)
+/* old: of the look before, or NULL: leaders are left alone. True: somebody dead is left. */
+static bool reap_one(pid_t pid, const struct leaders *old, struct leaders *now)
 {
 	struct proc_stat stat;
 
-	return proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X';
-}
-
-static bool is_leftover(pid_t pid, pid_t engine, const char *below)
-{
-	pid_t marked = pid == getpid() ? 0 : marked_by(pid);
-
-	if (!marked || (engine && marked != engine) || !same_namespace(pid))
+	if (proc_stat(pid, &stat) || stat.state != 'Z' || stat.session == getsid(0))
 		return false;
-	return engine || (is_over(marked) && works_below(pid, below));
+	if (stat.session != pid || (old && leaders_have(old, pid))) {
+		waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
+		return false;
+	}
+	leaders_add(now, pid);
+	return true;
 }
 
-static size_t end_once(pid_t engine, const char *below)
+/* A stream of its own: the list is as long as there are children. */
+static bool reap(const struct leaders *old, struct leaders *now)
 {
-	auto_dir DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	size_t ended = 0;
+	char path[64];
+	FILE *list;
+	bool left = false;
+	int pid;
 
-	while (proc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && is_leftover(pid, engine, below) && kill(pid, SIGKILL) == 0)
-			ended++;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	list = fopen(path, "re");
+	/* Read whole before anybody is reaped: the kernel counts places in the list. */
+	while (list && fscanf(list, "%d", &pid) == 1)
+		leaders_add(now, pid);
+	if (list)
+		fclose(list);
+	for (size_t i = 0, n = now->n; i < n; i++) {
+		pid = now->v[i];
+		if (!i)
+			now->n = 0;
+		left |= reap_one(pid, old, now);
 	}
-	return ended;
+	return left;
 }
 
-size_t rye_end_leftovers(pid_t engine, const char *below)
+static void *keep_reaping(void *arg)
 {
-	size_t ended = 0, now = 1;
+	struct strays *strays = arg;
+	struct leaders old = { 0 }, now = { 0 };
+	struct pollfd fds[2] = { { strays->stop, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	int64_t looked_ms = clock_ms();
+	bool left = true;
+	sigset_t child;
 
-	/* one that forks meanwhile is met the next time */
-	for (int i = 0; i < SETTLE_TRIES && now; i++) {
-		now = end_once(engine, below);
-		ended += now;
-		if (now)
-			poll(NULL, 0, SETTLE_MS);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	fds[1].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A signal that came meanwhile ends the wait at once; the rest is waited out in any case. */
+	while (poll(fds, 2, left ? REST_MS : -1) >= 0 && !fds[0].revents &&
+	       poll(fds, 1, REST_MS) == 0) {
+		struct signalfd_siginfo info;
+		bool ripe = clock_ms() - looked_ms >= LEADER_MS;
+
+		while (read(fds[1].fd, &info, sizeof(info)) > 0)
+			;
+		now.n = 0;
+		left = reap(ripe ? &old : NULL, &now);
+		if (ripe || !old.n) {
+			struct leaders last = old;
+
+			old = now;
+			now = last;
+			looked_ms = clock_ms();
+		}
 	}
-	return ended;
+	close(fds[1].fd);
+	free(old.v);
+	free(now.v);
+	return NULL;
+}
+
+void strays_watch(struct strays *strays)
+{
+	sigset_t all, before;
+
+	if (strays->stop >= 0 || strays->children < 0)
+		return;
+	strays->stop = eventfd(0, EFD_CLOEXEC);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (strays->stop >= 0 && pthread_create(&strays->reaper, NULL, keep_reaping, strays) != 0) {
+		close(strays->stop);
+		strays->stop = -1;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

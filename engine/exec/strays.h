@@ -17,6 +17,11 @@ struct strays;
 
 struct strays *strays_open(void); /* NULL: no memory */
 void strays_close(struct strays *strays);
+/*
+ * From now on a thread of its own reaps dead orphans as they come, also while no run lives.
+ * The first thread has to block SIGCHLD; where it does not, nothing is reaped so.
+ */
+void strays_watch(struct strays *strays);
 
 void strays_mark(uint64_t run, char ret[48]); /* "RYE_RUN=<pid>.<number>" */
 

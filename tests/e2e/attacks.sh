@@ -32,7 +32,32 @@ TEXT
     'prlimit --pid "$pid" --nofile=77:77; renice -n 15 -p "$pid"; taskset -p 1 "$pid"' \
     'chrt -b -p 0 "$pid"; ionice -c 3 -p "$pid"; renice -n 15 -u "$(id -u)"' \
     'prlimit --nofile=77:77 true && nice -n 3 true && taskset 1 true && ionice -c 3 true && echo own'
-  fx_sign "$P" tool:t/script tool:t/escape tool:t/other tool:t/allowed tool:t/reach
+  fx_tool "$P" t/orphans 'for i in $(seq 100); do (sleep 0.5 </dev/null >/dev/null 2>&1 &) ; done'
+  fx_tool "$P" t/leaders 'for i in $(seq 100); do (setsid sleep 0.5 </dev/null >/dev/null 2>&1 &) ; done'
+  fx_python "$P" t/many <<'TEXT'
+import os
+import signal
+import time
+
+
+def execute(params, project):
+    pids = []
+    for _ in range(600):
+        try:
+            pid = os.fork()
+        except OSError:
+            break
+        if not pid:
+            time.sleep(20)
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        os.waitpid(pid, 0)
+    return {"started": len(pids)}
+TEXT
+  fx_sign "$P" tool:t/orphans tool:t/leaders tool:t/many tool:t/script tool:t/escape tool:t/other tool:t/allowed tool:t/reach
 }
 
 state_of() { # PID: what others could change of it
@@ -77,8 +102,63 @@ known() {
   lacks "$1: $2: the victim is as it was" "$(cat "$P/.ai/tools/t/victim.sh")" rye:signed
 }
 
+# ---- processes without number ----
+
+# A cgroup of the test's own, so that its limit is nobody else's; what it lies in is in $GROUPS_AT.
+GROUPS_AT=
+own_group() {
+  local at
+  [ "$(id -u)" = 0 ] || return
+  for at in /sys/fs/cgroup/pids /sys/fs/cgroup; do
+    [ -e "$at/cgroup.procs" ] && mkdir "$at/ryefs-test-$$" 2>/dev/null || continue
+    if [ -e "$at/ryefs-test-$$/pids.max" ] && echo $$ 2>/dev/null >"$at/ryefs-test-$$/cgroup.procs"; then
+      GROUPS_AT=$at
+      return
+    fi
+    rmdir "$at/ryefs-test-$$"
+  done
+}
+
+leave_group() {
+  [ -n "$GROUPS_AT" ] || return
+  cat "$GROUPS_AT/ryefs-test-$$/cgroup.procs" "$GROUPS_AT/ryefs-test-$$/ryefs/cgroup.procs" 2>/dev/null |
+    while read -r pid; do echo "$pid" 2>/dev/null >"$GROUPS_AT/cgroup.procs"; done
+  rmdir "$GROUPS_AT/ryefs-test-$$/ryefs" "$GROUPS_AT/ryefs-test-$$"
+}
+
+zombies() { ps --no-headers -o stat= --ppid "$DAEMON" | grep -c Z; }
+no_zombies() { [ "$(zombies)" = 0 ]; }
+
+# Orphans that end while the mount is idle are nobody's but the daemon's.
+dead_orphans() {
+  run t/orphans '{}' >/dev/null
+  ok "$1: orphans that end on an idle mount are reaped" fx_wait 10 no_zombies
+  run t/leaders '{}' >/dev/null
+  sleep 2
+  ok "$1: also those with a session of their own" fx_wait 10 no_zombies
+}
+
+# At most 600 processes, whatever the limit does.
+too_many() {
+  local own said
+  if [ -z "$GROUPS_AT" ]; then
+    without "$1: too many processes" "no cgroup can be made here"
+    return
+  fi
+  own=$GROUPS_AT/ryefs-test-$$/ryefs
+  is "$1: the daemon is in a group of its own" "$(grep -c "ryefs-test-$$/ryefs$" "/proc/$DAEMON/cgroup")" 1
+  is "$1: which has a limit" "$(cat "$own/pids.max")" 4608
+  echo 250 >"$own/pids.max"
+  said=$(run t/many '{}')
+  like "$1: a tool cannot be more processes than that" "$said" '"started": ?(1?[0-9]?[0-9]|2[0-4][0-9])[,}]'
+  ok "$1: they end with it" fx_wait 5 sh -c "[ \$(cat '$own/pids.current') -lt 100 ]"
+  has "$1: and others run on" "$(run t/allowed '{}')" allowed
+  echo 4608 >"$own/pids.max"
+}
+
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
 tools
+own_group
 for sandbox in auto strict off; do
   fx_mount "sandbox=$sandbox"
   parameters "$sandbox"
@@ -90,6 +170,11 @@ for sandbox in auto strict off; do
   [ "$sandbox" != off ] || known "$sandbox" nested300 no
   known "$sandbox" orphan no
   known "$sandbox" confined no
+  if [ "$sandbox" != strict ]; then
+    dead_orphans "$sandbox"
+    too_many "$sandbox"
+  fi
   ok "$sandbox: the mount ends" umount_rye
 done
+leave_group
 finish

@@ -5,6 +5,7 @@
  */
 #include "exec_tools.h"
 
+#include "exec/pidlimit.h"
 #include "exec/veil.h"
 
 #include <sys/prctl.h>
@@ -205,9 +206,43 @@ static void switched_off(void **state)
 	exec_wants(p, "{}", "{\"data\":{\"result\":0}}");
 }
 
+/* Where the kernel counts processes, in both kinds of hierarchy and below a container's root. */
+static void the_group_that_counts_processes(void **state)
+{
+#define V1 "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
+#define V1_CPU "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+#define V2 "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+	static const struct {
+		const char *mounts, *groups, *want;
+	} cases[] = {
+		{ V1_CPU V1, "9:cpu:/c\n8:pids:/a/b\n0::/\n", "/sys/fs/cgroup/pids/a/b" },
+		{ V1, "8:cpu,pids:/\n", "/sys/fs/cgroup/pids" },
+		{ V1 V2, "8:pids:/a\n0::/z\n", "/sys/fs/cgroup/pids/a" },
+		{ V2, "0::/user.slice/s.scope\n", "/sys/fs/cgroup/user.slice/s.scope" },
+		{ V2, "0::/\n", "/sys/fs/cgroup" },
+		{ "1 2 0:3 /docker/x /cg rw - cgroup cgroup rw,pids\n", "8:pids:/docker/x/y\n",
+		  "/cg/y" },
+		{ "1 2 0:3 /docker/x /cg rw - cgroup cgroup rw,pids\n", "8:pids:/docker/xy\n", "" },
+		{ V1_CPU, "9:cpu:/\n", "" },
+		{ V2, "8:pids:/a\n", "" },
+		{ "", "", "" },
+		{ "garbage - cgroup\n - cgroup2 \n1 2 3 4 - cgroup cgroup rw,pids",
+		  "8:pids\n0::", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char dir[200] = "";
+
+		if (!pidlimit_dir(cases[i].mounts, cases[i].groups, dir, sizeof(dir)))
+			*dir = 0;
+		assert_string_equal(dir, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_group_that_counts_processes),
 		exec_both(declared_capabilities),
 		exec_both(a_fresh_process),
 		exec_both(an_environment_of_its_own),

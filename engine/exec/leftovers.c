@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an engine that is gone has left behind: processes that carry the mark of its runs in their
+ * environment. Called by the watchdog of a dead daemon, by a mount over a dead one and by
+ * `ryefs umount`; no engine is needed, so none is asked.
+ */
+#include "base/auto.h"
+#include "proc.h"
+
+#include <rye/rye.h>
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A killed process is gone in a millisecond; one that it has forked meanwhile is met again. */
+#define TRIES 50
+#define REST_MS 2
+
+/* The process id in a mark that stands in this environment; 0: there is none. */
+static pid_t marked_by(pid_t pid)
+{
+	char text[16384];
+	size_t len = proc_environ(pid, text, sizeof(text));
+
+	for (size_t i = 0; i < len; i += strlen(text + i) + 1) {
+		int engine, end = 0;
+
+		if (sscanf(text + i, "RYE_RUN=%d.%*u%n", &engine, &end) == 1 && end &&
+		    !text[i + end])
+			return engine;
+	}
+	return 0;
+}
+
+/* In another pid namespace the number in a mark means another process. */
+static bool same_namespace(pid_t pid)
+{
+	char path[48], ours[64] = "", theirs[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return readlink("/proc/self/ns/pid", ours, sizeof(ours) - 1) > 0 &&
+	       readlink(path, theirs, sizeof(theirs) - 1) > 0 && strcmp(ours, theirs) == 0;
+}
+
+/* Is its working directory this one, or in it? */
+static bool works_below(pid_t pid, const char *dir)
+{
+	char path[48], cwd[PATH_MAX];
+	size_t len = strlen(dir);
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	n = readlink(path, cwd, sizeof(cwd) - 1);
+	if (n < 0)
+		return false;
+	cwd[n] = 0;
+	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
+}
+
+/* A zombie that nobody has reaped is over, too. */
+static bool is_over(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X';
+}
+
+static bool is_leftover(pid_t pid, pid_t engine, const char *below)
+{
+	pid_t marked = pid == getpid() ? 0 : marked_by(pid);
+
+	if (!marked || (engine && marked != engine) || !same_namespace(pid))
+		return false;
+	return engine || (is_over(marked) && works_below(pid, below));
+}
+
+static size_t end_once(pid_t engine, const char *below)
+{
+	auto_dir DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t ended = 0;
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && is_leftover(pid, engine, below) && kill(pid, SIGKILL) == 0)
+			ended++;
+	}
+	return ended;
+}
+
+size_t rye_end_leftovers(pid_t engine, const char *below)
+{
+	size_t ended = 0, now = 1;
+
+	/* one that forks meanwhile is met the next time */
+	for (int i = 0; i < TRIES && now; i++) {
+		now = end_once(engine, below);
+		ended += now;
+		if (now)
+			poll(NULL, 0, REST_MS);
+	}
+	return ended;
+}
