@@ -123,6 +123,19 @@ static struct rye_span body_of(const struct job *job)
 	return span_skip(cut.rest, sig_binding_at(rule, cut.rest).len);
 }
 
+/* By the line's word: what it covered may have changed since. */
+static bool signed_before(const struct job *job)
+{
+	auto_trust struct trust *trust = trust_get(job->env->trust);
+	struct sig_rule rule;
+	struct sig_head head;
+
+	if (!sig_rule_of(job->ask->kind, job->at.ext, &rule))
+		return false;
+	sig_head_of(rule, (struct rye_span){ job->lf->data, job->lf->len }, &head);
+	return head.line.len && trust_find(trust, head.fp);
+}
+
 static bool is_dashed(struct rye_span body)
 {
 	return span_starts(span_trim(body), "---");
@@ -145,6 +158,7 @@ static int parse(struct job *job, json_t **reply, struct rye_err *err)
 	struct rye_err why = { 0 };
 
 	job->item.body = body_of(job);
+	job->report.signed_before = signed_before(job);
 	job->item.shebang = sig_shebang((struct rye_span){ job->lf->data, job->lf->len });
 	if (!job->item.body.len && (kind == RYE_TOOL || kind == RYE_CONFIG))
 		return sign_refuse(reply, RYE_INVALID, err, "%s file is empty", job->title);

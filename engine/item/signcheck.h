@@ -12,6 +12,8 @@
 struct sign_report {
 	json_t *issues; /* not empty: it may not be signed */
 	json_t *warnings;
+	/* A trusted key has signed it once: what is asked of new tools is advice to this one. */
+	bool signed_before;
 };
 
 bool sign_report_init(struct sign_report *report); /* false: out of memory */

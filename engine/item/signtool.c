@@ -22,11 +22,40 @@ static bool needs_no_executor(const char *tool_type)
 	return false;
 }
 
+/* Types that other software's bundles use for what other tools read: configuration, mostly. */
+static bool is_read_by_others(const char *tool_type)
+{
+	static const char *const types[] = { "config", "configuration", "extractor", "http",
+					     "parser", "provider",	"sink" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(tool_type, types[i]))
+			return true;
+	return false;
+}
+
+/* A Python file without an execute() of its own is there to be imported. */
+static bool is_module(const struct parsed_item *item, const char *tool_type)
+{
+	return !strcmp(tool_type, "python") && !strcmp(item->ext, ".py") &&
+	       !span_starts(item->body, "def execute(") &&
+	       span_find(item->body, 0, "\ndef execute(") < 0 &&
+	       span_find(item->body, 0, "\nasync def execute(") < 0;
+}
+
+/* Where the faults of a tool go that other software's rules let pass. */
+static json_t *faults_of(const struct sign_report *report, bool lenient)
+{
+	return lenient || report->signed_before ? report->warnings : report->issues;
+}
+
 static void check_executor(const struct parsed_item *item, struct sign_report *report)
 {
 	const json_t *executor = parsed_get(item, "executor_id");
-	const char *type = json_string_value(parsed_get(item, "tool_type"));
-	bool exempt = needs_no_executor(type ? type : "");
+	const char *told = json_string_value(parsed_get(item, "tool_type"));
+	const char *type = told ? told : "";
+	bool exempt = needs_no_executor(type);
+	json_t *faults = faults_of(report, is_read_by_others(type) || is_module(item, type));
 
 	if (executor && !json_is_null(executor) && !json_is_string(executor))
 		sign_tell(report->issues, "Field 'executor_id' must be a string, got %s",
@@ -34,12 +63,12 @@ static void check_executor(const struct parsed_item *item, struct sign_report *r
 	else if (exempt || json_string_length(executor))
 		return;
 	else if (!executor)
-		sign_tell(report->issues, "Missing required field: executor_id");
+		sign_tell(faults, "Missing required field: executor_id");
 	else
-		sign_tell(report->issues,
+		sign_tell(faults,
 			  "Field 'executor_id' may be null only for primitive, runtime, library "
 			  "and mcp_server, not for tool_type '%.80s'",
-			  type ? type : "");
+			  type);
 }
 
 static bool is_kebab(const char *text)
@@ -110,16 +139,16 @@ static bool is_capability(const char *text)
 static void check_requires(const struct parsed_item *item, struct sign_report *report)
 {
 	const json_t *list = parsed_get(item, "requires");
+	json_t *faults = faults_of(report, false);
 	size_t i;
 	json_t *name;
 
 	if (list && !json_is_null(list) && !json_is_array(list))
-		sign_tell(report->issues, "Field 'requires' must be an array, got %s",
+		sign_tell(faults, "Field 'requires' must be an array, got %s",
 			  json_python_type(list));
 	json_array_foreach((json_t *)list, i, name) if (!json_is_string(name) ||
 							!is_capability(json_string_value(name)))
-		sign_tell(report->issues,
-			  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
+		sign_tell(faults, "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
 }
 
 void sign_check_tool(const struct parsed_item *item, struct sign_report *report)

@@ -311,6 +311,12 @@ struct rule {
 	"__version__ = " version "\n__tool_type__ = " type "\n" executor \
 	"__category__ = " category "\n__tool_description__ = \"d\"\n" more
 #define EXEC "__executor_id__ = \"x/y\"\n"
+#define RUNS "def execute(params, project_path):\n    return {}\n"
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+#define SIGNED_BY(fp)                                                                                 \
+	"# rye:signed:2026-01-01T00:00:00Z:" ZEROS                                                    \
+	":AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA:" fp \
+	"\n"
 
 static const struct rule rules[] = {
 	/* directives */
@@ -357,13 +363,37 @@ static const struct rule rules[] = {
 	/* rule 1 and 6: the executor */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
-	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", ""),
+	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", RUNS),
 	  { "Missing required field: executor_id" } },
 	{ RYE_TOOL,
 	  "tools/a/b.py",
-	  PY("\"1.0.0\"", "\"python\"", "__executor_id__ = None\n", "\"a\"", ""),
+	  PY("\"1.0.0\"", "\"python\"", "__executor_id__ = None\n", "\"a\"", RUNS),
 	  { "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
 	    "not for tool_type 'python'" } },
+	/* modules that others import, and what others read, may be signed all the same */
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", "def helper():\n    def execute(): pass\n"),
+	  { NULL },
+	  "Missing required field: executor_id" },
+	{ RYE_TOOL,
+	  "tools/a/b.yaml",
+	  "tool_id: b\ntool_type: http\nversion: \"1.0.0\"\nexecutor_id: null\ncategory: a\n"
+	  "description: d\n",
+	  { NULL },
+	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
+	  "not for tool_type 'http'" },
+	/* what a trusted key has signed, other software's too; a stranger's line says nothing */
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  SIGNED_BY("f0ff50dacf109dea")
+		  PY("\"1.0.0\"", "\"python\"", "__requires__ = [\"shell\"]\n", "\"a\"", RUNS),
+	  { NULL },
+	  "Missing required field: executor_id" },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  SIGNED_BY("f0ff50dacf109deb") PY("\"1.0.0\"", "\"python\"", "", "\"a\"", RUNS),
+	  { "Missing required field: executor_id" } },
 	{ RYE_TOOL, "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"library\"", "__executor_id__ = None\n", "\"a\"", "") },
 	/* rule 2 and 3: tool_id */
