@@ -163,6 +163,7 @@ static bool take_signed(struct sig_rule rule, struct rye_span text, struct sig_h
 	if (rule.style == SIG_HTML && span_find(s, 0, "-->") < 0)
 		return false;
 	head->junk = !span_eq(s, styles[rule.style].close);
+	head->unclosed = rule.style == SIG_HTML && !span_starts(s, styles[rule.style].close);
 	head->line = whole;
 	return true;
 }

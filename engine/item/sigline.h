@@ -39,6 +39,7 @@ struct sig_head {
 	struct rye_span line; /* the signature line with its LF; empty: unsigned */
 	struct rye_span stamp, hash, sig, fp, provider, user;
 	bool junk; /* something stands between the fields and the line's proper end */
+	bool unclosed; /* in <!-- -->, right behind the fields: no signature line to others */
 	enum sig_binding binding;
 	struct rye_span bind_line, bind_sig, bind_fp; /* line with its LF */
 	struct rye_span rest;

@@ -93,7 +93,8 @@ static int signature(struct check *c, struct rye_err *err)
 	struct rye_span region;
 	char ref[1100];
 
-	if (!c->head.line.len)
+	/* Strictly it is a spoilt line, which tells more; nothing is served either way. */
+	if (!c->head.line.len || (c->head.unclosed && ask->compat))
 		return refuse_unsigned(ask, err);
 	describe(c);
 	if (c->head.junk && !ask->compat)

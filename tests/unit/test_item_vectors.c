@@ -42,7 +42,7 @@ static const struct row rows[] = {
 	D("b1-version2.md", "vec/b1", RYE_UNCOVERED, NOTICE),
 	D("b1-crlf.md", "vec/b1", RYE_UNCOVERED, NOTICE),
 	D("b1-provider.md", "vec/b1", OK, OK),
-	D("b1-signature-junk.md", "vec/b1", RYE_BAD_LINE, NOTICE),
+	D("b1-signature-junk.md", "vec/b1", RYE_BAD_LINE, RYE_UNSIGNED),
 	D("b1-two-signed.md", "vec/b1", OK, OK),
 	K("b1-as-knowledge.md", "vec/b1", RYE_UNCOVERED, NOTICE),
 	D("decoy-signed.md", "vec/b1", OK, OK),

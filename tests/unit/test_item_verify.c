@@ -326,6 +326,37 @@ static void T19_signature_line_only(void **state)
 	rye_blob_unref(blob);
 }
 
+/* A line with something before its closer is no signature line to other software. */
+static void text_before_the_closer(void **state)
+{
+	static const struct {
+		const char *end;
+		enum rye_code compat, strict;
+	} cases[] = {
+		{ "0 -->", RYE_UNSIGNED, RYE_BAD_LINE }, { "-->", RYE_UNSIGNED, RYE_BAD_LINE },
+		{ "  -->", RYE_UNSIGNED, RYE_BAD_LINE }, { "|a@ -->", RYE_UNSIGNED, RYE_BAD_LINE },
+		{ "|a@b -->", RYE_OK, RYE_OK },
+	};
+	struct rye_blob *blob = place_read(".ai/knowledge/vec/v7.md");
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int compat = 0; compat < 2; compat++) {
+			auto_buf struct rye_buf out = RYE_BUF_INIT;
+			struct result r;
+
+			buf_add(&out, blob->data, blob->len - strlen(" -->\n"));
+			buf_addf(&out, "%s\n", cases[i].end);
+			load_text(&r, compat, "knowledge/vec/v7.md",
+				  (struct rye_span){ out.data, out.len });
+			if (compat)
+				assert_int_equal(r.code, cases[i].compat);
+			else if (cases[i].strict != RYE_OK)
+				assert_int_equal(r.code, cases[i].strict);
+			done(&r);
+		}
+	rye_blob_unref(blob);
+}
+
 static void T20_knowledge_in_yaml(void **state)
 {
 	struct result r;
@@ -662,6 +693,7 @@ int main(void)
 		cmocka_unit_test(T17_tool_crlf),
 		cmocka_unit_test(T18_javascript_line_comes_first),
 		cmocka_unit_test(T19_signature_line_only),
+		cmocka_unit_test(text_before_the_closer),
 		cmocka_unit_test(T20_knowledge_in_yaml),
 		cmocka_unit_test(T21_dashed_block_is_open),
 		cmocka_unit_test(T22_unknown_extension),
