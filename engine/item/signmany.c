@@ -164,15 +164,35 @@ static char *id_of(enum rye_kind kind, const char *path)
 	return strndup(below, strlen(below) - strlen(ext));
 }
 
+/* Completed is what succeeded for all: the lists tell of each either way. */
+static int answer_all(const json_t *done, const json_t *failed, json_t **ret_reply,
+		      struct rye_err *err)
+{
+	size_t bad = json_array_size(failed), n = json_array_size(done) + bad;
+	char summary[96], more[48] = "";
+	int r = 0;
+
+	if (bad)
+		snprintf(more, sizeof(more), ", %zu failed", bad);
+	snprintf(summary, sizeof(summary), "Signed %zu/%zu items%s", n - bad, n, more);
+	if (bad)
+		r = sign_refuse(ret_reply, RYE_INVALID, err, "%s", summary);
+	else
+		*ret_reply = json_pack("{s:s}", "status", "completed");
+	json_object_set(*ret_reply, "signed", (json_t *)done);
+	json_object_set(*ret_reply, "failed", (json_t *)failed);
+	json_set(*ret_reply, "total", json_integer((json_int_t)n));
+	json_sets(*ret_reply, "summary", summary);
+	return *ret_reply ? r : sign_refuse(ret_reply, RYE_IO, err, "out of memory");
+}
+
 static int sign_all(const struct item_env *env, const struct sign_ask *ask, const json_t *paths,
 		    json_t **ret_reply, struct rye_err *err)
 {
 	auto_json json_t *done = json_array();
 	auto_json json_t *failed = json_array();
-	size_t n = json_array_size(paths);
-	char summary[96], more[48] = "";
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < json_array_size(paths); i++) {
 		const char *path = json_string_value(json_array_get(paths, i));
 		auto_free char *id = id_of(ask->kind, path);
 		auto_json json_t *reply = NULL;
@@ -184,13 +204,7 @@ static int sign_all(const struct item_env *env, const struct sign_ask *ask, cons
 		else
 			json_array_append_new(done, json_string(id));
 	}
-	if (json_array_size(failed))
-		snprintf(more, sizeof(more), ", %zu failed", json_array_size(failed));
-	snprintf(summary, sizeof(summary), "Signed %zu/%zu items%s", json_array_size(done), n,
-		 more);
-	*ret_reply = json_pack("{s:s, s:O, s:O, s:I, s:s}", "status", "completed", "signed", done,
-			       "failed", failed, "total", (json_int_t)n, "summary", summary);
-	return *ret_reply ? 0 : sign_refuse(ret_reply, RYE_IO, err, "out of memory");
+	return answer_all(done, failed, ret_reply, err);
 }
 
 int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
