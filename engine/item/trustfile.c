@@ -64,7 +64,13 @@ static int read_signature(struct rye_span text, struct trustfile *ret, struct ry
 	return 0;
 }
 
-/* `scope` anywhere but at the top would silently mean nothing: such a file is refused. */
+/* A key without its scope vouches for everything: what only looks like one is refused. */
+static bool is_lost_scope(const char *key, bool top)
+{
+	return !strcasecmp(key, "scope") && !(top && !strcmp(key, "scope"));
+}
+
+/* `scope` anywhere but at the top, or spelt otherwise, would silently mean nothing. */
 static bool scope_inside(const json_t *value, bool top)
 {
 	const char *key;
@@ -76,7 +82,7 @@ static bool scope_inside(const json_t *value, bool top)
 		return false;
 	}
 	json_object_foreach((json_t *)value, key,
-			    member) if ((!top && !strcmp(key, "scope")) ||
+			    member) if (is_lost_scope(key, top) ||
 					scope_inside(member, false)) return true;
 	return false;
 }
@@ -101,7 +107,9 @@ static int read_scope(const json_t *doc, struct trustfile *ret, struct rye_err *
 	size_t n = json_array_size(scope);
 
 	if (scope_inside(doc, true))
-		return bad(err, "scope stands inside a table, wanted it at the top");
+		return bad(
+			err,
+			"scope stands inside a table or in other letters, wanted scope at the top");
 	if (!scope)
 		return 0;
 	if (!n || n > SCOPE_MAX)

@@ -293,6 +293,30 @@ static void a_scope_anywhere_makes_a_key_no_voucher(void **state)
 	place_drop(&p);
 }
 
+/* Read as a name of somebody else's, it would leave a key that vouches for everything. */
+static void a_misspelt_scope_is_no_trust(void **state)
+{
+	static const char *const lines[] = { "", "Scope = [\"tool:x/*\"]\n",
+					     "SCOPE = [\"tool:x/*\"]\n" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		char text[600];
+		struct place p;
+
+		snprintf(text, sizeof(text),
+			 "fingerprint = \"f0ff50dacf109dea\"\nowner = \"test\"\n%s\n[public_key]\n"
+			 "pem = \"\"\"\n-----BEGIN PUBLIC KEY-----\n"
+			 "MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\n"
+			 "-----END PUBLIC KEY-----\n\"\"\"\n",
+			 lines[i]);
+		place_vectors(&p);
+		place_text(p.user, WHERE "f0ff50dacf109dea.toml", text);
+		place_open(&p, false);
+		assert_int_equal(trusts(&p, "f0ff50dacf109dea"), !i);
+		place_drop(&p);
+	}
+}
+
 static int collect(void *arg, const struct rye_key *key)
 {
 	char *text = arg;
@@ -404,6 +428,7 @@ int main(void)
 		cmocka_unit_test(legacy_directory_is_read),
 		cmocka_unit_test(automatic_keys_need_a_scope),
 		cmocka_unit_test(a_scope_anywhere_makes_a_key_no_voucher),
+		cmocka_unit_test(a_misspelt_scope_is_no_trust),
 		cmocka_unit_test(listing_tells_why),
 		cmocka_unit_test(trust_and_untrust),
 		cmocka_unit_test(trusting_keeps_the_scope),
