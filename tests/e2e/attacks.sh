@@ -30,7 +30,7 @@ TEXT
   # the limits of a process of the same user, and its place in line
   fx_tool "$P" t/reach 'pid=$(tr -dc 0-9)' \
     'prlimit --pid "$pid" --nofile=77:77; renice -n 15 -p "$pid"; taskset -p 1 "$pid"' \
-    'chrt -b -p 0 "$pid"; ionice -c 3 -p "$pid"; renice -n 15 -u "$(id -u)"' \
+    'chrt -b -p 0 "$pid"; ionice -c 3 -p "$pid"' \
     'prlimit --nofile=77:77 true && nice -n 3 true && taskset 1 true && ionice -c 3 true && echo own'
   fx_tool "$P" t/orphans 'for i in $(seq 100); do (sleep 0.5 </dev/null >/dev/null 2>&1 &) ; done'
   fx_tool "$P" t/leaders 'for i in $(seq 100); do (setsid sleep 0.5 </dev/null >/dev/null 2>&1 &) ; done'

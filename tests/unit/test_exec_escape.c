@@ -112,15 +112,15 @@ static const char reach[] =
 	"def every(pid, group):\n"
 	"    return [call(limit, pid, 4, struct.pack('QQ', 0, 0), None),\n"
 	"            call(cpus, pid, 8, struct.pack('Q', 1)),\n"
-	"            call(attr, pid, struct.pack('IIQiIQQQ', 48, 0, 0, 5, 0, 0, 0, 0), 0),\n"
+	"            call(attr, pid, struct.pack('IIQiIQQQ', 48, 0, 0, 19, 0, 0, 0, 0), 0),\n"
 	"            call(param, pid, struct.pack('i', 0)),\n"
 	"            call(policy, pid, 0, struct.pack('i', 0)),\n"
-	"            call(nice, 0, pid, 9), call(nice, 1, group, 9),\n"
+	"            call(nice, 0, pid, 19), call(nice, 1, group, 19),\n"
 	"            call(io, 1, pid, 3 << 13), call(io, 2, group, 3 << 13)]\n"
 	"others = every(p['pid'], p['pid'])\n"
-	"users = [call(nice, 2, 0, 9), call(nice, 2, os.getuid(), 9), call(io, 3, 0, 3 << 13)]\n"
+	"users = [call(nice, 2, 0, 0), call(nice, 2, os.getuid(), 0), call(io, 3, 0, 0)]\n"
 	"return {'others': others, 'users': users, 'self': every(0, 0),\n"
-	"        'nice': os.nice(1) >= 10}";
+	"        'nice': os.nice(1) == 19}";
 
 /* The engine is a process of the same user: its limits and its place in line are its own. */
 static void other_processes_are_not_changed(void **state)
