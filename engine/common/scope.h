@@ -50,6 +50,16 @@ DEFINE_AUTO(auto_fclose_, FILE *, fclose)
 #define auto_close __attribute__((cleanup(auto_close_), unused))
 #define auto_file __attribute__((cleanup(auto_fclose_)))
 
+/*
+ * From here to the end of the block that this stands in the mutex is held. What was declared above
+ * is released after it, what is declared below before it.
+ */
+#define GUARD(lock)                            \
+	pthread_mutex_t *GUARD_NAME_(__LINE__) \
+		__attribute__((cleanup(auto_unlock_), unused)) = auto_lock_(lock)
+#define GUARD_NAME_(line) GUARD_NAME__(line)
+#define GUARD_NAME__(line) guard_##line##_
+
 /* The statement or block that follows runs with the mutex held; return and break release it. */
 #define WITH_LOCK(lock)                                                         \
 	for (pthread_mutex_t * with_lock_                                       \
