@@ -72,7 +72,7 @@ CODE
 }
 
 paths() {
-  local name bad=
+  local name shown bad=
   for name in 'knowledge/..%2fsecret.md' 'knowledge/%2e%2e' 'search/..%2f..' 'knowledge/.why/../x' \
     'directives/hello.md?who=%00' 'directives/hello.md?who=%' 'directives/hello.md?who=%zz' 'directives/hello.md?=x' \
     'directives/hello.md?who=a&who=b' 'directives/hello.md?who=%ff' \
@@ -88,7 +88,8 @@ paths() {
   has "a name that is too long is said to be" "$(cat "$M/directives/hello.md?who=$name$name" 2>&1)" "File name too long"
   for name in '(((((((((((((((((((((((((((((((((((((((((a' '"' 'a AND' 'NOT' '*' 'a OR OR b' '....' $'a\nb' $'a\tb' '%00' '%2e%2e%2f' \
     "$(printf '(%.0s' {1..200})" "$(printf 'NOT %.0s' {1..60})" "$(printf '*a%.0s' {1..100})"; do
-    within 2 "a search for ${name:0:20}" ls "$M/search/$name"
+    shown=${name:0:20}
+    within 2 "a search for ${shown//$'\n'/ }" ls "$M/search/$name"
   done
 }
 

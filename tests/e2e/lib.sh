@@ -17,7 +17,7 @@
 #   since NAME              how much it grew since the last `mark`
 #   mark                    takes down all counters
 #   allow REGEX             lines of the daemon's stderr that are as they should be
-#   until_true CMD...       waits up to 5 s for CMD to succeed
+#   until_true CMD...       waits up to 20 s for CMD to succeed
 #   put PATH TEXT           a file below the project's .ai (directories are made)
 
 set -u
@@ -202,7 +202,7 @@ errno() {
 
 until_true() {
   local i
-  for ((i = 0; i < 500; i++)); do
+  for ((i = 0; i < 2000; i++)); do
     "$@" >/dev/null 2>&1 && return 0
     sleep 0.01
   done

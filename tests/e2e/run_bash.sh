@@ -75,7 +75,7 @@ def alive(mark):
             pass
     return n
 for which in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-    mark = "60.%d" % which
+    mark = "60.%d%d" % (which, os.getpid())
     p = subprocess.Popen(["bash", "-c", "echo '{\"command\":\"sleep %s\"}' >run; echo on" % mark],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for _ in range(300):

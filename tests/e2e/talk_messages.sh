@@ -161,10 +161,9 @@ assert open(os.environ["LOG"]).read().count("direct") == 1
 '
 
 here "sendfile and copy" '
-import os, shutil
+import os, tempfile
 open(os.environ["LOG"], "w").close()
-with open("/tmp/%d" % os.getpid(), "w+b") as f:
-    os.unlink(f.name)
+with tempfile.TemporaryFile() as f:
     f.write(b"{\"sent\":1}")
     f.flush()
     out = os.open("run", os.O_WRONLY)
