@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """banned.py ROOT: no goto, no // comments, no functions with a better sister, no
-mutable globals, exit() in main.c only, SPDX line first. Exceptions, with a
-reason each: scripts/banned-exceptions ("path:name reason")."""
+mutable globals, no lock released by hand, exit() in main.c only, SPDX line first.
+Exceptions, with a reason each: scripts/banned-exceptions ("path:name reason")."""
 
 import re
 import sys
@@ -22,6 +22,7 @@ INSTEAD = {
 }
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(INSTEAD) + r")\s*\(")
 EXIT = re.compile(r"(?<![\w.>])exit\s*\(")
+UNLOCK = re.compile(r"\b(pthread_(?:mutex|rwlock|spin)_unlock)\s*\(")
 GOTO = re.compile(r"\bgoto\b")
 STATIC = re.compile(r"(?:^|[;{}])\s*(static\b[^;{}()=]*)[=;]")
 NOT_DATA = re.compile(r"^\s*(typedef|extern|_Static_assert|static_assert)\b")
@@ -76,6 +77,9 @@ def check(path, text, excused):
         for m in EXIT.finditer(code):
             if path != "fs/main.c" and not excused.excuse(path, "exit"):
                 yield f"{path}:{cscan.line_of(code, m.start())}: exit(), which only fs/main.c may call"
+        for m in UNLOCK.finditer(code):
+            if path != "engine/common/scope.h" and not excused.excuse(path, m[1]):
+                yield f"{path}:{cscan.line_of(code, m.start())}: {m[1]}(), wanted GUARD()"
         for line, name in globals_of(bare):
             if not excused.excuse(path, name):
                 yield f"{path}:{line}: {name} is a mutable global"
