@@ -81,6 +81,7 @@ def match(code, start):
 class Function:
     def __init__(self, name, params, first, last, body):
         self.name, self.params, self.first, self.last, self.body = name, params, first, last, body
+        self.is_static = False
 
     @property
     def lines(self):
@@ -129,13 +130,15 @@ def declarations(code):
             call = None if "=" in re.sub(r"\(.*\)", "", head, flags=re.S) else _call_head(head)
             if call and not re.match(r"\s*extern\s*$", head):
                 first = start + len(code[start:i]) - len(code[start:i].lstrip())
-                yield "function", Function(
+                function = Function(
                     call[0],
                     count_params(call[1]),
                     line_of(code, first),
                     line_of(code, end),
                     code[i : end + 1],
                 )
+                function.is_static = re.match(r"\s*(inline\s+)?static\b", head) is not None
+                yield "function", function
                 flat = []
                 start = end + 1
             else:

@@ -78,6 +78,10 @@ TREE = {
     + "int f(const struct rye_item *a, struct rye_item **b)\n{\n\t*b = rye_item_ref(a);\n\treturn a->id == a->path;\n}\n",
     "engine/item/a.c": SPDX + GOOD,
     "engine/common/c.h": SPDX + "#pragma once\n#include <stdio.h>\n",
+    "engine/item/tags.c": SPDX
+    + "/* 8 items, two threads; docs/items.md */\nstruct door { int n; };\nstruct other;\n"
+    + "static int knock(const struct other *o)\n{\n}\n\nstatic int ring(void);\n",
+    "fs/ring.c": SPDX + 'int ring(void)\n{\n}\nconst char *const s = "items 3.1";\n',
     "engine/common/scope.h": SPDX + "#pragma once\n#define GIVE(a) pthread_mutex_unlock(a)\n",
     "engine/cli/v.c": SPDX + '#include "base/b.h"\n',
     "fs/node.h": SPDX + "#pragma once\n",
@@ -184,6 +188,15 @@ BAD = [
     ("numbers", "tests/unit/test_item.c", "static void case_7(void **state)\n{\n}\ncase_7\n", "one number"),
     ("numbers", "tests/unit/meson.build", "'other',\n", "T01_words is never run"),
     ("numbers", "tests/table/x.test", "# T02: words\n\n# else\ninput\n-\nanswer\n", "T02 of items has no test"),
+    ("names", "fs/a.c", "int f(void);\n", "a file of this name is in engine/item too"),
+    ("names", "engine/base/node.h", "int f(void);\n", "a file of this name is in fs too"),
+    ("names", "fs/z.c", "struct door { int n; };\n", "door: its tag is defined in engine/item/tags.c too"),
+    ("names", "fs/z.h", "struct outer {\n\tunion door { int n; } a;\n};\n", "door: its tag is defined in"),
+    ("names", "fs/z.c", "static inline int knock(void)\n{\n}\n", "knock: a static function of this name"),
+    ("comments", "engine/item/z.c", "/* As interface 6 has it. */\n", 'cites "interface 6"'),
+    ("comments", "fs/z.h", "/* Milliseconds (tools 4.2). */\n", 'cites "tools 4.2"'),
+    ("comments", "fs/z.c", "/*\n * What no-open\n * 3 says.\n */\n", 'cites "no-open 3"'),
+    ("comments", "tests/unit/z.c", "/* docs: architecture.md section Locks */\n", 'cites "architecture.md section"'),
     ("docs", "docs/z.md", "[x](gone.md)\n", "not there"),
     ("docs", "docs/z.md", "see /home/someone/x\n", "one machine"),
 ]
