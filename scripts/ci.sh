@@ -7,6 +7,7 @@
 #   release     optimised and hardened, assertions off
 #   fuzz60      every fuzz target for $FUZZ_SECONDS (60) with libFuzzer (clang)
 #   lint docs   the lints; the man pages and the documents' links
+#   analyze     cppcheck and clang --analyze over the engine and the front (minutes)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -81,6 +82,17 @@ job_lint() {
   suites build --suite lint
 }
 
+job_analyze() {
+  local tool failed=0
+  need cppcheck
+  need clang
+  configure build
+  for tool in cppcheck clang; do
+    "$PYTHON" tests/lint/analyze.py . build "$tool" || failed=1
+  done
+  [ "$failed" = 0 ]
+}
+
 job_docs() {
   local page
   "$PYTHON" tests/lint/docs.py .
@@ -95,12 +107,12 @@ job_docs() {
 [ $# -gt 0 ] || set -- gcc clang asan tsan release lint docs
 for job in "$@"; do
   case $job in
-    gcc | clang | asan | tsan | release | fuzz60 | lint | docs)
+    gcc | clang | asan | tsan | release | fuzz60 | lint | analyze | docs)
       echo "=== $job"
       "job_$job"
       ;;
     *)
-      echo "ci: there is no job $job (gcc clang asan tsan release fuzz60 lint docs)" >&2
+      echo "ci: there is no job $job (gcc clang asan tsan release fuzz60 lint analyze docs)" >&2
       exit 2
       ;;
   esac

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """selftest.py: every lint accepts a good tree and refuses each bad sample."""
 
+import json
 import os
 import subprocess
 import sys
@@ -257,8 +258,22 @@ def check_archive():
             yield f"symbols on an object file said:\n{out}"
 
 
+def check_analyzers():
+    """What each finds in a source that compiles: a variable that was never set, a null pointer."""
+    text = "int f(int n);\n\nint f(int n)\n{\n\tint a, *b = 0;\n\n\tif (n)\n\t\treturn a;\n\treturn *b;\n}\n"
+    for name, want in ("cppcheck", "engine/item/a.c:9:"), ("clang", "engine/item/a.c:10:"):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, "engine/item/a.c", SPDX + text)
+            row = {"directory": root + "/build", "file": "../engine/item/a.c", "command": "cc -c ../engine/item/a.c"}
+            write(root, "build/compile_commands.json", json.dumps([row]))
+            cmd = [sys.executable, HERE + "/analyze.py", root, root + "/build", name]
+            r = subprocess.run(cmd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if r.returncode != 77 and (r.returncode != 1 or want not in r.stdout):
+                yield f"analyze {name}: wanted {want}, exit {r.returncode}, said:\n{r.stdout}"
+
+
 def main():
-    faults = list(check_good()) + list(check_archive())
+    faults = list(check_good()) + list(check_archive()) + list(check_analyzers())
     for bad in BAD:
         faults += check_bad(*bad)
     for fault in faults:

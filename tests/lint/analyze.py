@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""analyze.py ROOT BUILD cppcheck|clang: an analyzer over engine/ and fs/, as BUILD's compile_commands.json
+compiles them; what it finds is a fault. What is known to be noise is suppressed here, with its
+reason. Exit 77 when the analyzer is not installed."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import cscan
+
+JOBS = int(os.environ.get("JOBS") or min(os.cpu_count() or 1, 2))
+
+# id[:file] -> why what cppcheck says of it is not so
+CPPCHECK_NOISE = {
+    "resourceLeak": "it does not know that the cleanup attribute closes",
+    "memleak": "nor that it frees, or that steal() hands on; the leak checker runs in the asan job",
+    "memleakOnRealloc": "the old array stays with its owner",
+    "readdirCalled": "readdir() of a stream of one's own is safe in every C library that we build with",
+    "internalAstError": "it cannot read steal() in an initialiser",
+    "invalidFunctionArg": "it does not know -1 as the descriptor of anonymous memory",
+    "uninitvar:*prim_fetch.c": "it forgets that a function which fails is followed by no use of its result",
+}
+# It sees none of the system's headers.
+CPPCHECK_MACROS = {
+    "json_array_foreach(a,i,v)": "while(json_next(a,&i,&v))",
+    "json_object_foreach(o,k,v)": "while(json_next(o,&k,&v))",
+    "json_object_foreach_safe(o,n,k,v)": "while(json_next(o,&k,&v))",
+}
+
+# Clang 14 does not see the cleanup attribute either: every auto_free is a leak to it, every auto_X
+# that is only there to be released a dead store; and of counted references it takes each for the last.
+CLANG_NOISE = ["unix.Malloc", "deadcode.DeadStores"]
+CLANG_FLAGS = re.compile(r"-[IDU]|-std=|-pthread")
+
+
+def commands(root, build):
+    """The compile commands of engine/ and fs/, each source once."""
+    found = {}
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
+        for row in json.load(f):
+            path = os.path.relpath(os.path.join(row["directory"], row["file"]), root)
+            if path.startswith(("engine/", "fs/")):
+                found.setdefault(path, row)
+    return list(found.values())
+
+
+def relative(line, root, build):
+    """A finding with its file as the tree has it."""
+    path, colon, rest = line.partition(":")
+    return os.path.relpath(os.path.join(build, path), root) + colon + rest
+
+
+def cppcheck(root, build):
+    cmd = ["cppcheck", "-j", str(JOBS), "--quiet", "--library=posix", "--error-exitcode=0",
+           "--enable=warning,performance,portability", "--template={file}:{line}: {message} [{id}]"]
+    cmd += ["--suppress=" + noise for noise in CPPCHECK_NOISE]
+    cmd += [f"-D{name}={value}" for name, value in CPPCHECK_MACROS.items()]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as project:
+        json.dump(commands(root, build), project)
+        project.flush()
+        done = subprocess.run(cmd + ["--project=" + project.name], text=True, capture_output=True)
+    return [relative(line, root, build) for line in (done.stdout + done.stderr).splitlines()]
+
+
+def clang_one(row):
+    kept = [word for word in shlex.split(row["command"]) if CLANG_FLAGS.match(word)]
+    cmd = ["clang", "--analyze", "-Xclang", "-analyzer-output=text", "-w", "-o", os.devnull, *kept]
+    for checker in CLANG_NOISE:
+        cmd += ["-Xclang", "-analyzer-disable-checker", "-Xclang", checker]
+    done = subprocess.run(cmd + [row["file"]], cwd=row["directory"], text=True, capture_output=True)
+    lines = [line for line in done.stderr.splitlines() if re.search(r": (warning|error|fatal error): ", line)]
+    return lines or ([row["file"] + ": clang failed"] if done.returncode else [])
+
+
+def clang(root, build):
+    with ThreadPoolExecutor(JOBS) as pool:
+        found = {line for lines in pool.map(clang_one, commands(root, build)) for line in lines}
+    return sorted(relative(line, root, build) for line in found)
+
+
+def main(root, build, name):
+    if not shutil.which(name):
+        print(f"{name} is not installed")
+        return 77
+    find = {"cppcheck": cppcheck, "clang": clang}[name]
+    return cscan.finish(find(os.path.abspath(root), os.path.abspath(build)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
