@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "base/str.h"
+#include "exec/chain.h"
 #include "item/meta.h"
 
 #define KIND(kind) (1u << (kind))
@@ -77,7 +78,7 @@ static int make_chain(struct rye *rye, const struct rye_ask *ask, const struct l
 		      struct rye_blob **ret, struct rye_err *err)
 {
 	struct rye_err why = { 0 };
-	auto_json json_t *chain = exec_chain(rye->exec, loaded->item, &why);
+	auto_json json_t *chain = chain_view(&rye->items, loaded->item, &why);
 
 	if (chain)
 		return put_json(chain, ret, err);

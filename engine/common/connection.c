@@ -47,14 +47,20 @@ static int wait_for(pid_t pid, int patience_ms)
 	return -1;
 }
 
+/* ECONNABORTED: it ended while it was being asked. */
+static bool is_end(int sys)
+{
+	return sys == ENOTCONN || sys == ECONNABORTED;
+}
+
 enum connection_state connection_probe(const char *mountpoint, int patience_ms)
 {
 	pid_t pid = fork();
 	struct statfs st;
 
 	if (pid == 0)
-		_exit(statfs(mountpoint, &st) && errno == ENOTCONN ? CONNECTION_DEAD :
-								     CONNECTION_ANSWERS);
+		_exit(statfs(mountpoint, &st) && is_end(errno) ? CONNECTION_DEAD :
+								 CONNECTION_ANSWERS);
 	if (pid < 0)
 		return CONNECTION_ANSWERS;
 	switch (wait_for(pid, patience_ms)) {

@@ -5,7 +5,7 @@
  * verified (tools 2.3, 2.4). Between that check and the interpreter's own reading lies a race,
  * which docs/tools.md names. Reads directories of user files, so never under a lock.
  */
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "item/space.h"
@@ -28,7 +28,7 @@ static char *parent_of(const char *path)
 
 static const char *root_of(const struct planner *planner, enum rye_space type)
 {
-	const struct spaces *spaces = planner->exec->env.items->spaces;
+	const struct spaces *spaces = planner->base->items->spaces;
 
 	for (size_t i = 0; i < spaces->n; i++)
 		if (spaces->v[i].type == type)
@@ -49,7 +49,7 @@ static int make_context(struct planner *planner, struct rye_err *err)
 	if (put(planner, "tool_path", path) && put(planner, "tool_dir", dir) &&
 	    put(planner, "tool_parent", up) && put(planner, "anchor_path", dir) &&
 	    put(planner, "runtime_lib", "") &&
-	    put(planner, "project_path", planner->exec->project) &&
+	    put(planner, "project_path", planner->base->project) &&
 	    put(planner, "user_space", root_of(planner, RYE_USER)) &&
 	    put(planner, "system_space", root_of(planner, RYE_SYSTEM)))
 		return 0;
@@ -206,7 +206,7 @@ static void add_paths(struct planner *planner, const json_t *paths)
 void anchor_env(struct planner *planner)
 {
 	const struct anchor *anchor = &planner->anchor;
-	bool venv = planner->exec->env.opt->venv &&
+	bool venv = planner->base->opt->venv &&
 		    planner->chain->v[0].item->space->type == RYE_PROJECT;
 
 	if (anchor->link && anchor->active)

@@ -10,7 +10,7 @@
 #include "exec/program.h"
 
 #include "base/auto.h"
-#include "exec/inner.h"
+#include "exec/plan.h"
 #include "item/meta.h"
 
 #include <string.h>
@@ -251,7 +251,7 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 	/* An interpreter before 3.11 has no -P; the loaders do its work then. */
 	drop_safe_path = strstr(strrchr(program->path, '/'), "python") &&
 			 json_lists(choice->args, "-P") &&
-			 !interp_knows_safe_path(planner->exec, program->path);
+			 !interp_knows_safe_path(planner->base, program->path);
 	add_context(planner, choice);
 	add_copy(&words, command.data);
 	json_array_foreach(choice->args, i, arg)

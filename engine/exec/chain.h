@@ -56,4 +56,7 @@ const struct link *chain_runtime(const struct chain *chain);
 /* -1, 0, 1 as PEP 440 orders releases; false: one of them is no version. */
 bool version_compare(const char *a, const char *b, int *ret);
 
+/* chain.json: the resolved chain with spaces, hashes, signers …; a new reference. (chain_view.c) */
+json_t *chain_view(const struct item_env *env, const struct rye_item *tool, struct rye_err *err);
+
 #endif

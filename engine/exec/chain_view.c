@@ -3,10 +3,9 @@
  * chain.json: what would run a tool, who signed it, who adds to its environment. Loads the
  * chain as a run does and starts nothing. No lock.
  */
-#include "exec/inner.h"
+#include "exec/chain.h"
 
 #include "base/auto.h"
-#include "exec/prim.h"
 
 static json_t *environment_of(const struct chain *chain)
 {
@@ -30,9 +29,8 @@ static json_t *environment_of(const struct chain *chain)
 	return rows;
 }
 
-json_t *exec_chain(struct exec *exec, const struct rye_item *tool, struct rye_err *err)
+json_t *chain_view(const struct item_env *env, const struct rye_item *tool, struct rye_err *err)
 {
-	const struct item_env *env = exec->env.items;
 	auto_chain struct chain chain = { 0 };
 	struct chain_start first = { .item = rye_item_ref(tool) };
 	int r = chain_build(env, &first, &chain, err);

@@ -4,7 +4,7 @@
  * they ask for (CONFIG_RESOLVE, tools 5.3), and the limits that follow. item/config.c loads and
  * merges such files and decides which of them may be unsigned. No lock.
  */
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "base/id.h"
@@ -84,7 +84,7 @@ static int resolve_spec(struct planner *planner, const json_t *spec, json_t **re
 		return rye_fail(err, RYE_INVALID,
 				"config_resolve: %s: a relative path below .ai/config is wanted",
 				wanted.path);
-	r = resolve_one(planner->exec->env.items, &wanted, ret, &files, err);
+	r = resolve_one(planner->base->items, &wanted, ret, &files, err);
 	if (!r && planner->trace)
 		json_array_append_new(
 			planner->trace,

@@ -8,7 +8,7 @@
 #include "exec/program.h"
 
 #include "base/auto.h"
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void add_names(json_t *args, const json_t *env)
 int docker_command(struct planner *planner, json_t **ret, struct rye_err *err)
 {
 	const json_t *config = planner->config, *own = json_object_get(config, "args");
-	const char *path = env_get(&planner->exec->base, "PATH");
+	const char *path = env_get(&planner->base->allowed, "PATH");
 	auto_free char *program = env_which("docker", path);
 	json_t *args;
 

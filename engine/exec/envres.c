@@ -5,7 +5,7 @@
  * env_config and config.env of signed elements, and by lists in config.env; only those may
  * come from the engine's own environment beyond the allow-list, or from the project's .env.
  */
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "base/io.h"
@@ -41,7 +41,7 @@ static json_t *asked_names(const struct planner *planner)
 
 static void read_dotenv(const struct planner *planner, struct env *env)
 {
-	int root = open(planner->exec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root = open(planner->base->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int held = root;
 	struct rye_blob *blob = NULL;
 
@@ -74,7 +74,7 @@ static void give_asked(struct planner *planner, const json_t *names)
 		if (env_dotenv_may(text))
 			value = env_get(&file, text);
 		if (!value && !env_get(&planner->env, text))
-			value = env_get(&planner->exec->own, text);
+			value = env_get(&planner->base->inherited, text);
 		if (value)
 			env_put(&planner->env, text, value);
 	}
@@ -149,8 +149,8 @@ static int put_element(struct planner *planner, const struct link *link, struct 
 
 static void put_own(struct planner *planner)
 {
-	const struct rye_options *opt = planner->exec->env.opt;
-	const char *self = env_get(&planner->exec->base, "RYE_RYEFS");
+	const struct rye_options *opt = planner->base->opt;
+	const char *self = env_get(&planner->base->allowed, "RYE_RYEFS");
 
 	if (self)
 		env_put(&planner->env, "RYE_RYEFS", self);
@@ -165,7 +165,7 @@ int envres_make(struct planner *planner, struct rye_err *err)
 	auto_json json_t *names = asked_names(planner);
 	auto_env struct env fixed = { 0 };
 
-	env_copy(&planner->env, &planner->exec->base);
+	env_copy(&planner->env, &planner->base->allowed);
 	put_own(planner);
 	give_asked(planner, names);
 	for (size_t i = planner->chain->n; i-- > 0;) {

@@ -116,23 +116,24 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	auto_free char *self = self_path();
 	int r;
 
-	exec->project = realpath(exec->env.opt->project, NULL);
-	if (!exec->project)
+	exec->base.project = realpath(exec->env.opt->project, NULL);
+	if (!exec->base.project)
 		return rye_fail_sys(err, errno, "%s", exec->env.opt->project);
-	env_rows(&exec->own, environ);
-	env_base(&exec->base, exec->own.v, exec->env.opt->env_names, exec->project);
+	env_rows(&exec->base.inherited, environ);
+	env_base(&exec->base.allowed, exec->base.inherited.v, exec->env.opt->env_names,
+		 exec->base.project);
 	if (self)
-		env_put(&exec->base, "RYE_RYEFS", self);
-	exec->interps = interps_open();
+		env_put(&exec->base.allowed, "RYE_RYEFS", self);
+	exec->base.interps = interps_open();
 	exec->runs = runs_open();
 	exec->strays = strays_open();
-	if (!exec->interps || !exec->runs || !exec->strays || exec->base.failed)
+	if (!exec->base.interps || !exec->runs || !exec->strays || exec->base.allowed.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	if (exec->env.opt->scan)
 		strays_watch(exec->strays);
-	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->boxes, err);
+	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->base.boxes, err);
 	if (!r)
-		r = warm_open(exec, &exec->warm, err);
+		r = warm_open(&exec->base, &exec->warm, err);
 	if (!r)
 		r = runq_open(exec->env.opt->jobs, carry_out, exec, &exec->runq, err);
 	return r;
@@ -140,7 +141,7 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 
 bool exec_veils(const struct exec *exec)
 {
-	return boxes_veil(exec->boxes);
+	return boxes_veil(exec->base.boxes);
 }
 
 int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err)
@@ -151,6 +152,9 @@ int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err
 	if (!exec)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	exec->env = *env;
+	exec->base.items = env->items;
+	exec->base.opt = env->opt;
+	exec->base.log = env->log;
 	tellers_init(&exec->tellers);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = open_parts(exec, err);
@@ -171,12 +175,12 @@ void exec_close(struct exec *exec)
 	runq_close(exec->runq);
 	tellers_done(&exec->tellers);
 	warm_close(exec->warm);
-	boxes_close(exec->boxes);
+	boxes_close(exec->base.boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);
-	interps_close(exec->interps);
-	env_done(&exec->own);
-	env_done(&exec->base);
-	free(exec->project);
+	interps_close(exec->base.interps);
+	env_done(&exec->base.inherited);
+	env_done(&exec->base.allowed);
+	free(exec->base.project);
 	free(exec);
 }

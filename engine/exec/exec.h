@@ -74,9 +74,6 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 bool exec_veils(const struct exec *exec);
 uint64_t exec_started(const struct exec *exec); /* runs since start */
 
-/* chain.json of a tool: resolved chain with spaces, hashes, signers …; new reference. */
-json_t *exec_chain(struct exec *exec, const struct rye_item *tool, struct rye_err *err);
-
 uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session);
 pid_t exec_run_leader(struct exec *exec, uint64_t run); /* 0: not known */
 bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,

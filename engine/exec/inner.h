@@ -16,11 +16,7 @@ struct warm;
 
 struct exec {
 	struct exec_env env;
-	struct env own; /* the engine's environment as it was at start */
-	struct env base; /* the allow-list of it */
-	char *project; /* real path */
-	struct boxes *boxes;
-	struct interps *interps;
+	struct plan_base base;
 	struct runs *runs;
 	struct strays *strays;
 	struct warm *warm;

@@ -7,7 +7,7 @@
  * Lock: `lock` of struct interps guards what was learnt about programs; they are asked
  * outside it (twice at worst).
  */
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "exec/capture.h"
@@ -56,7 +56,7 @@ void interps_close(struct interps *interps)
 }
 
 /* Exit status 0 and what it printed on its first line; false: anything else. */
-static bool ask(struct exec *exec, char *const *argv, struct rye_buf *line)
+static bool ask(const struct plan_base *base, char *const *argv, struct rye_buf *line)
 {
 	struct pipes pipes;
 	struct capture_ask how = { .in = -1, .control = -1, .cancel = -1, .timeout_ms = ASK_MS };
@@ -66,7 +66,7 @@ static bool ask(struct exec *exec, char *const *argv, struct rye_buf *line)
 
 	if (pipes_open(&pipes, false, NULL))
 		return false;
-	start.envp = exec->base.v;
+	start.envp = base->allowed.v;
 	start.in = pipes.in[0];
 	start.out = pipes.out[1];
 	start.err = pipes.err[1];
@@ -117,7 +117,7 @@ static void remember(struct interps *interps, const char *path, const struct sta
 	}
 }
 
-bool interp_knows_safe_path(struct exec *exec, const char *path)
+bool interp_knows_safe_path(const struct plan_base *base, const char *path)
 {
 	static const char question[] = "import sys; print(int(sys.version_info >= (3, 11)))";
 	char *const argv[] = { (char *)path, (char *)"-I",     (char *)"-S",
@@ -128,30 +128,30 @@ bool interp_knows_safe_path(struct exec *exec, const char *path)
 
 	if (stat(path, &st) < 0)
 		return false;
-	if (recall(exec->interps, path, &st, &known))
+	if (recall(base->interps, path, &st, &known))
 		return known;
-	known = ask(exec, argv, &line) && line.len == 1 && line.data[0] == '1';
-	remember(exec->interps, path, &st, known);
+	known = ask(base, argv, &line) && line.len == 1 && line.data[0] == '1';
+	remember(base->interps, path, &st, known);
 	return known;
 }
 
-static char *which_system(const struct exec *exec, const char *name)
+static char *which_system(const struct plan_base *base, const char *name)
 {
 	char *path = env_which(name, SYSTEM_PATH);
 
-	return path ? path : env_which(name, env_get(&exec->base, "PATH"));
+	return path ? path : env_which(name, env_get(&base->allowed, "PATH"));
 }
 
-static bool in_project(const struct exec *exec, const char *path)
+static bool in_project(const struct plan_base *base, const char *path)
 {
-	size_t n = strlen(exec->project);
+	size_t n = strlen(base->project);
 
-	return !strncmp(path, exec->project, n) && path[n] == '/';
+	return !strncmp(path, base->project, n) && path[n] == '/';
 }
 
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err)
 {
-	struct exec *exec = planner->exec;
+	const struct plan_base *base = planner->base;
 	bool project = planner->chain->v[0].item->space->type == RYE_PROJECT;
 	auto_free char *path = NULL;
 
@@ -162,17 +162,17 @@ char *interp_which(struct planner *planner, const char *name, struct rye_err *er
 			 name);
 		return NULL;
 	}
-	path = *name == '/' ? strdup(name) : env_which(name, env_get(&exec->base, "PATH"));
+	path = *name == '/' ? strdup(name) : env_which(name, env_get(&base->allowed, "PATH"));
 	/* Many systems have no other name for it. */
 	if (!path && !strcmp(name, "python"))
-		path = which_system(exec, "python3");
+		path = which_system(base, "python3");
 	if (!path) {
 		rye_fail(err, RYE_TOOL_FAILED,
 			 "Failed to spawn: %s: No such file or directory (os error 2)", name);
 		return NULL;
 	}
-	if (in_project(exec, path) && strcmp(path, json_str(planner->context, "tool_path")) &&
-	    !(exec->env.opt->venv && project)) {
+	if (in_project(base, path) && strcmp(path, json_str(planner->context, "tool_path")) &&
+	    !(base->opt->venv && project)) {
 		rye_fail(err, RYE_TOOL_FAILED,
 			 "Failed to spawn: %s: a file of the project that nobody signed; "
 			 "-o venv allows a project's own programs",
@@ -219,7 +219,7 @@ static char *search_local(struct planner *planner, const json_t *how)
 	json_t *root;
 	size_t i;
 
-	if (!planner->exec->env.opt->venv || planner->chain->v[0].item->space->type != RYE_PROJECT)
+	if (!planner->base->opt->venv || planner->chain->v[0].item->space->type != RYE_PROJECT)
 		return NULL;
 	json_array_foreach(roots, i, root)
 	{
@@ -229,7 +229,7 @@ static char *search_local(struct planner *planner, const json_t *how)
 		if (!found && text.len && text.data[0] == '/')
 			found = search_roots(text.data, paths, names);
 	}
-	return found ? found : search_roots(planner->exec->project, paths, names);
+	return found ? found : search_roots(planner->base->project, paths, names);
 }
 
 /* `resolve_cmd`: a signed command whose first line is the path. */
@@ -246,9 +246,9 @@ static char *ask_command(struct planner *planner, const json_t *command)
 		if (i + 1 < ARRAY_SIZE(argv))
 			argv[i] = (char *)json_string_value(word);
 	}
-	path = argv[0] ? which_system(planner->exec, argv[0]) : NULL;
+	path = argv[0] ? which_system(planner->base, argv[0]) : NULL;
 	argv[0] = path;
-	if (!path || !ask(planner->exec, argv, &line) || !line.len || line.data[0] != '/')
+	if (!path || !ask(planner->base, argv, &line) || !line.len || line.data[0] != '/')
 		return NULL;
 	return buf_steal(&line);
 }
@@ -279,13 +279,13 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 	if (!strcmp(type, "command"))
 		path = ask_command(planner, json_object_get(how, "resolve_cmd"));
 	else if (!strcmp(type, "system_binary"))
-		path = *binary ? which_system(planner->exec, binary) : NULL;
+		path = *binary ? which_system(planner->base, binary) : NULL;
 	else
 		path = search_local(planner, read);
 	if (!path && *fallback)
-		path = which_system(planner->exec, fallback);
+		path = which_system(planner->base, fallback);
 	if (!path && *binary)
-		path = which_system(planner->exec, binary);
+		path = which_system(planner->base, binary);
 	if (!path)
 		rye_fail(err, RYE_NO_EXECUTOR,
 			 "interpreter %s not found: install it where the system finds it",

@@ -4,7 +4,7 @@
  * tool declares them, the outer time limit is read, defaults are filled in, the schema (or the
  * chosen action's) is checked. Values are data: nothing here looks inside a string. Pure.
  */
-#include "exec/run.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "base/limits.h"

@@ -7,7 +7,7 @@
 #include "exec/plan.h"
 
 #include "base/auto.h"
-#include "exec/inner.h"
+#include "exec/plan.h"
 #include "exec/prim.h"
 #include "item/space.h"
 
@@ -92,10 +92,10 @@ static int make_cwd(struct planner *planner, struct plan *plan, struct rye_err *
 	if (text.len && text.data[0] != '/') {
 		auto_free char *relative = buf_steal(&text);
 
-		buf_addf(&text, "%s/%s", planner->exec->project, relative ? relative : "");
+		buf_addf(&text, "%s/%s", planner->base->project, relative ? relative : "");
 	}
 	if (!text.len)
-		buf_adds(&text, planner->exec->project);
+		buf_adds(&text, planner->base->project);
 	plan->cwd = buf_steal(&text);
 	return plan->cwd ? 0 : rye_fail(err, RYE_IO, "working directory: out of memory");
 }
@@ -114,7 +114,7 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 		return r;
 	plan->timeout_ms = config_timeout_ms(planner);
 	plan->output_cap = config_output_cap(planner);
-	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->exec->env.opt);
+	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
 	plan->confine.net &= planner->limit.net;
 	plan->confine.write &= planner->limit.write;
 	/* A bundle is what its owner installed; everybody else's word is not enough for that. */

@@ -10,9 +10,21 @@
 #include "exec/sandbox.h"
 #include "exec/template.h"
 
-struct exec;
+struct interps;
 struct prim;
 struct prim_run;
+
+/* What planning and starting need of an engine; frozen once it is open. */
+struct plan_base {
+	const struct item_env *items;
+	const struct rye_options *opt;
+	const struct log *log;
+	struct env inherited; /* the engine's environment as it was at start */
+	struct env allowed; /* the allow-list of it */
+	char *project; /* real path */
+	struct boxes *boxes;
+	struct interps *interps;
+};
 
 /* What every primitive needs, and what only this one does. */
 struct plan {
@@ -36,7 +48,7 @@ struct anchor {
 
 /* The making of one plan. Everything in the second half is made by planner_make. */
 struct planner {
-	struct exec *exec;
+	const struct plan_base *base;
 	struct chain *chain;
 	json_t *params; /* validated, owned; becomes what the tool gets */
 	double timeout; /* the caller's, seconds; 0: none */
@@ -74,8 +86,7 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 /* A program named by a chain: bare names by the system's PATH, never one of the project. */
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
 /* Does this python know -P (3.11)? Asked once per program. */
-bool interp_knows_safe_path(struct exec *exec, const char *path);
-struct interps;
+bool interp_knows_safe_path(const struct plan_base *base, const char *path);
 struct interps *interps_open(void);
 void interps_close(struct interps *interps);
 
@@ -86,5 +97,16 @@ void plan_text(const struct planner *planner, const json_t *value, struct rye_bu
  * means what the sandbox option says.
  */
 struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt);
+
+/* Parameters of a tool: reserved names, schema, action (params.c). */
+struct params_check {
+	const struct link *tool;
+	json_t *params; /* changed in place */
+	double timeout; /* the caller's; 0: none */
+	bool own_timeout; /* the tool declares `timeout` itself */
+	json_t *declared; /* on failure: declared_parameters, owned */
+	json_t *warnings; /* array, borrowed */
+};
+int params_check(struct params_check *check, struct rye_err *err);
 
 #endif

@@ -279,7 +279,7 @@ void prim_fetch(struct run *run)
 	if (!r)
 		r = check_mode(run->request.doc, &query, &err);
 	if (!r)
-		r = request_project(run->request.doc, run->exec->project, &err);
+		r = request_project(run->request.doc, run->exec->base.project, &err);
 	if (!r)
 		r = query ? by_query(run, &err) : by_id(run, &err);
 	if (r)

@@ -32,7 +32,7 @@ static int find_space(const struct run *run, const struct space **ret, struct ry
 static int check(struct run *run, const struct space **ret, struct rye_err *err)
 {
 	struct request *request = &run->request;
-	int r = request_project(request->doc, run->exec->project, err);
+	int r = request_project(request->doc, run->exec->base.project, err);
 
 	if (!r && run->ask->parent_run)
 		r = rye_fail(err, RYE_DENIED, "Permission denied: a running item may not sign");

@@ -77,7 +77,7 @@ void run_movable_early(struct rye_call *call)
 	/* one that is confined by its parent's run is so only once that was asked */
 	if (job->ask.parent_run || (job->ask.verb != RYE_RUN && job->ask.verb != RYE_EXECUTE))
 		return;
-	if (!request_read(&job->ask, job->exec->project, &run.request, NULL) &&
+	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
 	    request->kind == RYE_TOOL && !request->async && !request->dry_run && !request->fork &&
 	    !request->remote) {
 		snprintf(ref, sizeof(ref), "tool:%s", request->id);

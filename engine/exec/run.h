@@ -36,15 +36,4 @@ void run_fail_with(struct run *run, enum rye_code code, const char *text);
 int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
 		  struct rye_err *err);
 
-/* Parameters of a tool: reserved names, schema, action (params.c). */
-struct params_check {
-	const struct link *tool;
-	json_t *params; /* changed in place */
-	double timeout; /* the caller's; 0: none */
-	bool own_timeout; /* the tool declares `timeout` itself */
-	json_t *declared; /* on failure: declared_parameters, owned */
-	json_t *warnings; /* array, borrowed */
-};
-int params_check(struct params_check *check, struct rye_err *err);
-
 #endif

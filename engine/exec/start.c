@@ -133,7 +133,7 @@ static enum start_verdict spare_begin(struct start *start, struct rye_err *err)
 	if (program->source || !warm_take_spare(exec->warm, start->plan->confine, spare))
 		return START_OTHERWISE;
 	if (!surround(start, spare->box->tmpdir) || !spare_go(start)) {
-		spare_drop(exec->boxes, spare);
+		spare_drop(exec->base.boxes, spare);
 		return START_OTHERWISE;
 	}
 	warm_wake(exec->warm);
@@ -152,7 +152,7 @@ static int spare_end(struct start *start, struct rye_err *err)
 static void spare_give_back(struct exec *exec, struct start *start)
 {
 	spare_close(&start->spare);
-	box_give(exec->boxes, start->spare.box, start->busy);
+	box_give(exec->base.boxes, start->spare.box, start->busy);
 }
 
 /* ---- a new process ---- */
@@ -200,14 +200,14 @@ static int new_process(struct start *start, struct rye_err *err)
 
 static enum start_verdict new_begin(struct start *start, struct rye_err *err)
 {
-	if (box_take(start->run->exec->boxes, start->plan->confine, &start->box, err))
+	if (box_take(start->run->exec->base.boxes, start->plan->confine, &start->box, err))
 		return START_FAILED;
 	return new_process(start, err) ? START_FAILED : START_UP;
 }
 
 static void new_give_back(struct exec *exec, struct start *start)
 {
-	box_give(exec->boxes, start->box, start->busy);
+	box_give(exec->base.boxes, start->box, start->busy);
 }
 
 /* ---- the table ---- */

@@ -109,7 +109,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 	struct run *run = tool->run;
 
 	tool->planner = (struct planner){
-		.exec = run->exec,
+		.base = &run->exec->base,
 		.chain = &tool->chain,
 		.params = json_incref(run->request.params),
 		.timeout = tool->params.timeout,
@@ -212,7 +212,7 @@ static void hint_venv(const struct tool_run *tool, struct result *result)
 	if (exec->env.opt->venv || !result->error || !strstr(result->error, missing) ||
 	    tool->chain.v[0].item->space->type != RYE_PROJECT)
 		return;
-	buf_addf(&text, "%s/.venv/bin", exec->project);
+	buf_addf(&text, "%s/.venv/bin", exec->base.project);
 	if (text.failed || access(text.data, X_OK))
 		return;
 	buf_clear(&text);
@@ -276,7 +276,7 @@ static void add_hidden(struct tool_run *tool)
 	struct reply *reply = &tool->run->reply;
 	const json_t *cost = meta_get(tool->chain.v[0].item, "cost");
 	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, &tool->chain);
-	json_t *skipped = boxes_skipped(tool->run->exec->boxes);
+	json_t *skipped = boxes_skipped(tool->run->exec->base.boxes);
 
 	if (shadowed)
 		json_set(reply->metadata, "shadowed", shadowed);

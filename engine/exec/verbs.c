@@ -37,7 +37,7 @@ static void run_item(struct run *run)
 {
 	struct request *request = &run->request;
 	struct rye_err err = { 0 };
-	int r = request_read(run->ask, run->exec->project, request, &err);
+	int r = request_read(run->ask, run->exec->base.project, request, &err);
 
 	reply_warn(&run->reply, request->warnings);
 	if (!r && request->kind == RYE_KIND__MAX) {

@@ -5,7 +5,7 @@
  * component. Directories the runtime excludes are searched for code all the same, where their
  * names could be imported: nobody signed what is in them.
  */
-#include "exec/inner.h"
+#include "exec/plan.h"
 
 #include "base/auto.h"
 #include "item/space.h"
@@ -55,7 +55,7 @@ static int verify_file(struct walk *walk, const char *path, struct rye_err *err)
 	if (ai.failed || strncmp(path, ai.data, ai.len))
 		return rye_fail(err, RYE_UNCOVERED, "%s lies outside the space of its tool", path);
 	ask.path = path + ai.len;
-	r = rye_load_path(walk->planner->exec->env.items, &ask, &item, err);
+	r = rye_load_path(walk->planner->base->items, &ask, &item, err);
 	if (!r && walk->files)
 		json_array_append_new(walk->files, json_string(path));
 	return r;

@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/sha.h"
-#include "exec/inner.h"
 #include "exec/veil.h"
 #include "exec/warm_parent.h"
 
@@ -65,19 +64,19 @@ struct warm {
 	char missed[SHA_HEX]; /* the last key nobody had */
 	char failed[SHA_HEX]; /* the last key whose parent was of no use, and when */
 	int64_t failed_ms;
-	struct exec *exec;
+	const struct plan_base *base;
 	pthread_t thread;
 	bool running, stopping;
 };
 
-int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err)
+int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *err)
 {
 	struct warm *warm = calloc(1, sizeof(*warm));
 	pthread_condattr_t attr;
 
 	if (!warm)
 		return rye_fail_sys(err, ENOMEM, "warm interpreters");
-	warm->exec = exec;
+	warm->base = base;
 	warm->dropped_end = &warm->dropped;
 	pthread_mutex_init(&warm->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -98,7 +97,7 @@ static void key_of(const struct warm *warm, const struct plan *plan, char ret[SH
 
 	buf_addf(&text, "%s%c%s%c%d%d%d%d", program->path, 0, program->warm, 0, plan->confine.net,
 		 plan->confine.write, plan->confine.calls, plan->confine.keys);
-	buf_addf(&text, "%" PRIx64, veil_stamp(warm->exec->env.items->spaces));
+	buf_addf(&text, "%" PRIx64, veil_stamp(warm->base->items->spaces));
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, program->argv[i], strlen(program->argv[i]) + 1);
 	json_put(&text, program->preload, false);
@@ -144,7 +143,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 /* Called without the lock, by whoever let go last. */
 static void free_pool(struct warm *warm, struct warm_pool *pool)
 {
-	warm_parent_stop(warm->exec, &pool->parent, false);
+	warm_parent_stop(warm->base, &pool->parent, false);
 	warm_texts_done(&pool->texts);
 	program_done(&pool->program);
 	plan_done(&pool->plan);
@@ -315,9 +314,9 @@ static bool start_parent(struct warm *warm, struct warm_pool *pool)
 {
 	struct rye_err err = { 0 };
 
-	if (!warm_parent_start(warm->exec, &pool->plan, &pool->parent, &err))
+	if (!warm_parent_start(warm->base, &pool->plan, &pool->parent, &err))
 		return true;
-	log_line(warm->exec->env.log, RYE_LOG_WARN, "warm", "no warm interpreter: %s", err.msg);
+	log_line(warm->base->log, RYE_LOG_WARN, "warm", "no warm interpreter: %s", err.msg);
 	return false;
 }
 
@@ -329,10 +328,10 @@ static void do_chore(struct warm *warm, struct chore *chore)
 	chore->ok = true;
 	switch (chore->kind) {
 	case CHORE_MAKE_SPARE:
-		chore->ok = spare_make(warm->exec->boxes, chore->confine, &chore->spare);
+		chore->ok = spare_make(warm->base->boxes, chore->confine, &chore->spare);
 		break;
 	case CHORE_DROP_SPARE:
-		spare_drop(warm->exec->boxes, &chore->spare);
+		spare_drop(warm->base->boxes, &chore->spare);
 		break;
 	case CHORE_LET_GO:
 		close_worker(&dropped->worker);
@@ -491,7 +490,7 @@ static void miss(struct warm *warm, const char *key, const struct plan *plan)
 	struct warm_pool *pool;
 
 	memcpy(warm->missed, key, SHA_HEX);
-	if (warm->stopping || bad || (!again && !warm->exec->env.opt->scan) || !make_room(warm))
+	if (warm->stopping || bad || (!again && !warm->base->opt->scan) || !make_room(warm))
 		return;
 	pool = new_pool(key, plan);
 	if (!pool)
@@ -593,13 +592,13 @@ bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *re
 
 	WITH_LOCK(&warm->lock) {
 		got = !warm->stopping && !confine.keys &&
-		      spares_take(&warm->spares, confine, warm->exec->env.opt->scan, ret);
+		      spares_take(&warm->spares, confine, warm->base->opt->scan, ret);
 		if (!got)
 			ensure_thread(warm);
 	}
 	/* Somebody may have tidied up /tmp since, or made what is to be veiled. */
-	if (got && !box_is_whole(warm->exec->boxes, ret->box)) {
-		spare_drop(warm->exec->boxes, ret);
+	if (got && !box_is_whole(warm->base->boxes, ret->box)) {
+		spare_drop(warm->base->boxes, ret);
 		got = false;
 	}
 	return got;

@@ -35,7 +35,7 @@ struct warm_job {
 	char mark[48]; /* "RYE_RUN=…" */
 };
 
-int warm_open(struct exec *exec, struct warm **ret, struct rye_err *err);
+int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *err);
 void warm_close(struct warm *warm); /* ends all parents and waiting children */
 
 /* A process that waits for a program; false: none is ready, start one. */

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "exec/capture.h"
-#include "exec/inner.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -75,14 +74,15 @@ static bool send_packet(int fd, const struct packet *packet)
 	       (ssize_t)(parts[0].iov_len + parts[1].iov_len);
 }
 
-static bool introduce(struct exec *exec, const struct warm_parent *parent, const struct plan *plan)
+static bool introduce(const struct plan_base *base, const struct warm_parent *parent,
+		      const struct plan *plan)
 {
 	const struct program *program = program_of(plan);
 	struct rye_span left = { program->loader, strlen(program->loader) };
 	struct packet first = { .text = span_of(warm_child) };
 	struct packet piece = { .kind = "L" }, names = { .kind = "M" };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	int nest = boxes_nest(exec->boxes);
+	int nest = boxes_nest(base->boxes);
 
 	if (!send_packet(parent->socket, &first))
 		return false;
@@ -175,8 +175,8 @@ static int start(struct warm_parent *parent, const struct plan *plan, int theirs
 	return r;
 }
 
-int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_parent *ret,
-		      struct rye_err *err)
+int warm_parent_start(const struct plan_base *base, const struct plan *plan,
+		      struct warm_parent *ret, struct rye_err *err)
 {
 	struct warm_parent parent = { .child = { -1, -1 }, .socket = -1 };
 	auto_close int theirs = -1;
@@ -188,13 +188,13 @@ int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_pa
 	parent.socket = pair[0];
 	theirs = pair[1];
 	setsockopt(parent.socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	r = box_take(exec->boxes, plan->confine, &parent.box, err);
+	r = box_take(base->boxes, plan->confine, &parent.box, err);
 	if (!r)
 		r = start(&parent, plan, theirs, err);
-	if (!r && !introduce(exec, &parent, plan))
+	if (!r && !introduce(base, &parent, plan))
 		r = rye_fail(err, RYE_IO, "warm interpreter: it does not listen");
 	if (r) {
-		warm_parent_stop(exec, &parent, false);
+		warm_parent_stop(base, &parent, false);
 		return r;
 	}
 	*ret = parent;
@@ -305,7 +305,7 @@ bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_wor
 	return true;
 }
 
-void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
+void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy)
 {
 	struct pollfd end = { parent->child.pidfd, POLLIN, 0 };
 	struct ended ended;
@@ -319,7 +319,7 @@ void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy)
 			kill(parent->child.pid, SIGKILL);
 		spawn_reap(&parent->child, &ended);
 	}
-	box_give(exec->boxes, parent->box, busy);
+	box_give(base->boxes, parent->box, busy);
 	parent->box = NULL;
 }
 

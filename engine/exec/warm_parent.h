@@ -21,8 +21,8 @@ struct warm_parent {
 };
 
 /* What it is started with: the plan's program, flags, loader, modules and environment. */
-int warm_parent_start(struct exec *exec, const struct plan *plan, struct warm_parent *ret,
-		      struct rye_err *err);
+int warm_parent_start(const struct plan_base *base, const struct plan *plan,
+		      struct warm_parent *ret, struct rye_err *err);
 /*
  * One more child, ready for a job; with `rehearse` it answers sooner and is ready later.
  * False: the parent is of no use any more.
@@ -37,7 +37,7 @@ bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
  * Ends it when its children have gone, which their callers have let go of: it is who waits
  * for them. The box goes back when `busy` is false.
  */
-void warm_parent_stop(struct exec *exec, struct warm_parent *parent, bool busy);
+void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy);
 
 /* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
 size_t warm_loader_at(const struct plan *plan);

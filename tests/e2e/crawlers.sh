@@ -121,7 +121,8 @@ copies
 hidden
 is "nothing ran" "$(stat_of runs)" "$runs"
 is "no tool ran" "$(cat "$P/ran.log" 2>/dev/null)" ""
-is "the daemon has no child" "$(cat /proc/"$DAEMON"/task/*/children 2>/dev/null)" ""
+is "the daemon has no child but its watchdog" \
+  "$(cat /proc/"$DAEMON"/task/*/children | xargs -r ps -o comm= -p)" "ryefs-watchdog"
 umount_rye
 fx_mount list=all
 crawl "grep -r with list=all" grep -r . "$M"

@@ -34,6 +34,7 @@ daemon=$(pid_of)
 ok "a run" until_true test -s "$T/work/pid"
 ok "the watchdog is killed" pkill -9 -P "$daemon" -x ryefs-watchdog
 kill -9 "$daemon"
+until_true sh -c "! kill -0 $daemon"
 ok "umount" timeout 20 "$RYEFS" umount "$mnt"
 ok "it has ended the tool" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
 wait
