@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "exec/capture.h"
+#include "exec/strays.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -124,9 +125,9 @@ static char **parent_argv(const struct plan *plan, size_t loader)
 }
 
 /* The environment without what belongs to one call, with the box's directory. */
-static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret_row)
+static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret_row, char *mark)
 {
-	char **v = calloc(plan->env.n + 2, sizeof(*v));
+	char **v = calloc(plan->env.n + 3, sizeof(*v));
 	size_t n = 0;
 
 	*ret_row = NULL;
@@ -138,6 +139,8 @@ static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret
 			v[n++] = plan->env.v[i];
 	if (*ret_row)
 		v[n++] = *ret_row;
+	/* of no run: its children stay recognisable when this process is killed (leftovers.c) */
+	v[n++] = mark;
 	return v;
 }
 
@@ -149,7 +152,8 @@ static int start(struct warm_parent *parent, const struct plan *plan, int theirs
 	size_t loader = warm_loader_at(plan);
 	auto_free char **argv = parent_argv(plan, loader);
 	auto_free char *row = NULL;
-	auto_free char **envp = parent_env(plan, parent->box->tmpdir, &row);
+	char mark[48];
+	auto_free char **envp = parent_env(plan, parent->box->tmpdir, &row, mark);
 	struct spawn_ask ask = {
 		.path = program->path,
 		.argv = argv,
@@ -164,6 +168,7 @@ static int start(struct warm_parent *parent, const struct plan *plan, int theirs
 
 	if (!argv || !envp || (parent->box->tmpdir && !row))
 		return rye_fail_sys(err, ENOMEM, "warm interpreter");
+	strays_mark(0, mark);
 	r = pipes_open(&pipes, true, err);
 	if (r)
 		return r;

@@ -21,6 +21,38 @@ ok "a run" until_true test -s "$T/work/pid2"
 kill -9 "$daemon"
 ok "its tool has ended" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
 ok "and the tool's own child" until_true sh -c "! kill -0 $(cat "$T/work/pid2")"
+wait
+
+# ---- and so does a function of a warm interpreter ----
+mkdir -p "$T/work/.ai/tools/sample"
+cat >"$T/work/.ai/tools/sample/nap.py" <<'PY'
+"""Naps."""
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "sample"
+__tool_description__ = "naps"
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+
+
+def execute(params, project_path):
+    import os
+    import time
+
+    with open(os.path.join(project_path, "pid"), "w") as out:
+        out.write(str(os.getpid()))
+    time.sleep(60)
+    return {"success": True}
+PY
+ok "a sleeping function" "$RYEFS" sign -q --project "$T/work" tool:sample/nap
+umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
+rm -f "$T/work/pid"
+"$RYEFS" "$T/work" "$mnt" 2>/dev/null
+daemon=$(pid_of)
+(echo '{}' >"$mnt/tools/sample/nap/run") 2>/dev/null &
+ok "it sleeps" until_true test -s "$T/work/pid"
+kill -9 "$daemon"
+ok "its process has ended" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
 ok "no watchdog is left" until_true sh -c '! pgrep -P 1 -x ryefs-watchdog'
 wait
 ok "the next mount" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
