@@ -57,7 +57,7 @@ static void put_usage(struct rye_buf *buf, const struct subject *subject, enum r
 	auto_json json_t *schema = NULL;
 
 	put_kind(buf, subject, kind);
-	buf_adds(buf, "Write one JSON object or one line of YAML to this file, read the reply "
+	buf_adds(buf, "Write one JSON object or lines of YAML to this file, read the reply "
 		      "here.\n");
 	if (kind != RYE_TOOL && kind != RYE_DIRECTIVE)
 		return;

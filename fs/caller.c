@@ -20,6 +20,7 @@
 
 #include "auto.h"
 #include "caller_table.h"
+#include "ctl.h"
 #include "proc.h"
 #include "util.h"
 
@@ -397,7 +398,8 @@ struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid)
 bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[128])
 {
-	bool may = true;
+	enum ctl_child child = ctl_of_verb(target->verb)->child;
+	bool may = child != CTL_CHILD_NEVER;
 
 	if (!caller->allowed) {
 		snprintf(why, 128, "%s", caller->why);
@@ -405,21 +407,13 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 	}
 	if (!caller->run)
 		return true;
-	switch (target->verb) {
-	case RYE_SIGN:
-		may = false;
-		break;
-	case RYE_EXECUTE:
-	case RYE_FETCH: /* the engine knows their target and asks the run's rights itself */
-		break;
-	default:
+	if (child == CTL_CHILD_ASK)
 		may = rye_run_may(callers->env.rye, caller->run, target->verb, target->kind,
 				  target->id);
-	}
 	if (!may)
 		snprintf(why, 128,
 			 "the item that started this process does not name %.60s in its "
 			 "requires",
-			 target->verb == RYE_SIGN ? "sign, which none may," : target->id);
+			 child == CTL_CHILD_NEVER ? "sign, which none may," : target->id);
 	return may;
 }

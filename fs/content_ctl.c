@@ -86,13 +86,15 @@ static struct timespec now(void)
 	return ts;
 }
 
-static int enter_talk(fuse_req_t req, const struct tree_key *key, const struct talk_target *target,
-		      struct fuse_entry_param *ret)
+int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		   struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct talk_target target = { key->ctl->verb, st ? key->kind : RYE_KIND__MAX,
+				      st ? st->id : "" };
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	struct talk *talk = caller ? talk_new(front->talks, target, caller) : NULL;
+	struct talk *talk = caller ? talk_new(front->talks, &target, caller) : NULL;
 	struct node_want want = {
 		.key = key,
 		.class = &talk_class,
@@ -119,27 +121,24 @@ static int enter_talk(fuse_req_t req, const struct tree_key *key, const struct t
 
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	struct talk_target target = { .verb = key->ctl->verb, .kind = RYE_KIND__MAX, .id = "" };
-
-	return enter_talk(req, key, &target, ret);
+	return key->ctl->enter(req, key, NULL, ret);
 }
 
-/* ---- the caller's last output, trace, errors ---- */
+/* ---- the caller's last output, trace ---- */
 
-static int enter_last(fuse_req_t req, const struct tree_key *key, const char *id,
-		      struct fuse_entry_param *ret)
+int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		  struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
 	struct content_file what = { .key = key, .fresh = true };
 	char name[1100];
-	struct ctl_own own = { key->ctl->last, name };
 
-	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(key->kind), id);
+	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(key->kind), st->id);
 	what.mode = key->ctl->mode;
 	if (caller)
-		what.blob = ctl_last_blob(front->talks, caller, &own, &what.mtime);
+		what.blob = key->ctl->own(front->talks, caller, name, &what.mtime);
 	caller_unref(caller);
 	if (!what.blob)
 		return ENOMEM;
@@ -148,14 +147,8 @@ static int enter_last(fuse_req_t req, const struct tree_key *key, const char *id
 
 /* ---- derived files ---- */
 
-/* Those depend on other items too, of whose changes nobody tells us by this item's name. */
-static bool depends_on_others(enum rye_view view)
-{
-	return view == RYE_VIEW_CHAIN || view == RYE_VIEW_PROMPT || view == RYE_VIEW_INFO;
-}
-
-static int enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-		      struct fuse_entry_param *ret)
+int ctl_enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		   struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	double timeout_s = content_timeout(front, key->kind, key->text);
@@ -165,7 +158,7 @@ static int enter_view(fuse_req_t req, const struct tree_key *key, const struct r
 	struct rye_err err;
 	struct node *node;
 
-	if (depends_on_others(key->ctl->view))
+	if (key->ctl->others)
 		timeout_s = 0;
 	if (rye_view(front->rye, &ask, &what.blob, &err)) {
 		if (query) {
@@ -181,8 +174,8 @@ static int enter_view(fuse_req_t req, const struct tree_key *key, const struct r
 
 /* ---- source ---- */
 
-static int enter_source(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-			struct fuse_entry_param *ret)
+int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	static const char *const names[] = { "project", "user", "system/" };
@@ -206,23 +199,10 @@ static int enter_source(fuse_req_t req, const struct tree_key *key, const struct
 
 int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	struct front *front = front_of(req);
-	struct talk_target target = { .verb = key->ctl->verb, .kind = key->kind };
 	struct rye_stat st;
 	struct rye_err err;
 
-	if (rye_lookup(front->rye, key->kind, key->text, &st, &err) || !st.is_item_dir)
+	if (rye_lookup(front_of(req)->rye, key->kind, key->text, &st, &err) || !st.is_item_dir)
 		return enter_nothing(ret, 0);
-	switch (key->ctl->sort) {
-	case CTL_TALK:
-		target.id = st.id;
-		return enter_talk(req, key, &target, ret);
-	case CTL_VIEW:
-		return enter_view(req, key, &st, ret);
-	case CTL_LAST:
-		return enter_last(req, key, st.id, ret);
-	case CTL_LINK:
-		return enter_source(req, key, &st, ret);
-	}
-	return ENOENT;
+	return key->ctl->enter(req, key, &st, ret);
 }

@@ -45,7 +45,7 @@ static int on_entry(void *arg, const struct rye_entry *entry)
 
 static mode_t type_of(const struct ctl *ctl)
 {
-	return ctl->sort == CTL_LINK ? S_IFLNK : S_IFREG;
+	return ctl->link ? S_IFLNK : S_IFREG;
 }
 
 /* Told without nodes: most of them are made anew at every lookup, and making the derived ones

@@ -273,7 +273,6 @@ static struct rye_blob *stats(struct front *front)
 
 static struct rye_blob *errors(fuse_req_t req)
 {
-	static const struct ctl_own own = { CTL_ERRORS, "" };
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
@@ -281,7 +280,7 @@ static struct rye_blob *errors(fuse_req_t req)
 	struct timespec at;
 
 	if (caller)
-		blob = ctl_last_blob(front->talks, caller, &own, &at);
+		blob = own_errors(front->talks, caller, CTL_ERRORS_KEY, &at);
 	caller_unref(caller);
 	return blob;
 }

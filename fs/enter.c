@@ -2,7 +2,7 @@
 /*
  * enter.c - from a name to a node, for the generated part of the mount.
  *
- * Owns the switch from sorts of keys to the files that know them. Nothing here has a side
+ * Owns the table from sorts of keys to the functions that know them. Nothing here has a side
  * effect: looking something up runs, writes and creates nothing.
  */
 #include "enter.h"
@@ -20,36 +20,18 @@ int enter_node(const struct front *front, struct node *node, double timeout_s,
 	return 0;
 }
 
-static int enter_key(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
-{
-	switch (key->sort) {
-	case TREE_README:
-		return enter_readme(req, key, ret);
-	case TREE_MERGED:
-		return enter_merged(req, key, ret);
-	case TREE_CTL:
-		return enter_ctl(req, key, ret);
-	case TREE_PRIMITIVE:
-		return enter_primitive(req, key, ret);
-	case TREE_WHY:
-	case TREE_SPACES:
-	case TREE_BUNDLES:
-	case TREE_SEARCH:
-	case TREE_STATE:
-	case TREE_DOT:
-		return enter_fixed(req, key, ret);
-	case TREE_SPACE:
-		return enter_space(req, key, ret);
-	case TREE_RESULTS:
-		return enter_results(req, key, ret);
-	case TREE_THREADS:
-		return threads_enter(req, key, ret);
-	case TREE_DOT_FILE:
-		return enter_dot_file(req, key, ret);
-	default:
-		return ENOENT;
-	}
-}
+typedef int (*enter_fn)(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+
+/* What is not here has nodes that other files make. */
+static const enter_fn by_sort[TREE_SORT__MAX] = {
+	[TREE_README] = enter_readme, [TREE_MERGED] = enter_merged,
+	[TREE_CTL] = enter_ctl,	      [TREE_WHY] = enter_fixed,
+	[TREE_SPACES] = enter_fixed,  [TREE_BUNDLES] = enter_fixed,
+	[TREE_SPACE] = enter_space,   [TREE_PRIMITIVE] = enter_primitive,
+	[TREE_SEARCH] = enter_fixed,  [TREE_RESULTS] = enter_results,
+	[TREE_STATE] = enter_fixed,   [TREE_THREADS] = threads_enter,
+	[TREE_DOT] = enter_fixed,     [TREE_DOT_FILE] = enter_dot_file,
+};
 
 int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
 {
@@ -66,5 +48,5 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 		return enter_nothing(ret, TIMEOUT_LONG_S);
 	if (r)
 		return -r;
-	return enter_key(req, &key, ret);
+	return by_sort[key.sort] ? by_sort[key.sort](req, &key, ret) : ENOENT;
 }

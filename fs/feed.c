@@ -2,10 +2,11 @@
 /*
  * feed.c - finds the end of a message in bytes that come cut anywhere.
  *
- * It tracks braces, brackets and strings, not the whole grammar of JSON: that is the engine's,
- * which gets the text of a complete message. What it must not do is let broken text wait for
- * ever: an open string that meets a line's end, a bracket that closes a brace, a NUL or too
- * much depth is garbage at once, so the write that brought it fails.
+ * A JSON object frames itself: braces, brackets and strings are tracked, not the whole grammar,
+ * which is the engine's. YAML has no end of its own: it is framed by the write that brings it.
+ * What must not happen is that broken text waits for ever: an open string that meets a line's
+ * end, a bracket that closes a brace, a NUL, too much depth or YAML without a newline is
+ * garbage at once, so the write that brought it fails.
  *
  * Pure: no lock, no I/O. Called by talk.c under the conversation's lock.
  */
@@ -19,11 +20,9 @@
 #include <string.h>
 
 enum mode {
-	START, /* before a message; only spaces of an empty line came */
+	START, /* before a message */
 	OPENED, /* behind the first brace: JSON or YAML's flow style? */
 	JSON,
-	FLOW,
-	LINE,
 	BRACED, /* behind a closing brace: the newline belongs to it */
 	AFTER, /* behind a message and its newline: blank lines belong to it too */
 	BROKEN, /* behind garbage: only a brace begins anew */
@@ -31,6 +30,13 @@ enum mode {
 
 /* Room for a message of up to so many bytes is kept for the next one. */
 #define SMALL 4096
+
+/* What is left of the write in hand. */
+struct piece {
+	const char *p, *end;
+	const char *line; /* where the line of p begins */
+	const char *begun; /* the line in which the open message began; NULL: in an earlier write */
+};
 
 void feed_init(struct feed *feed)
 {
@@ -48,25 +54,26 @@ static void drop_text(struct feed *feed)
 void feed_done(struct feed *feed)
 {
 	drop_text(feed);
-	free(feed->json);
 	feed_init(feed);
 }
 
 bool feed_open(const struct feed *feed)
 {
-	return feed->mode >= OPENED && feed->mode <= LINE;
+	return feed->mode == OPENED || feed->mode == JSON;
+}
+
+bool feed_broken(const struct feed *feed)
+{
+	return feed->mode == BROKEN;
 }
 
 static void drop_message(struct feed *feed)
 {
-	free(feed->json);
-	feed->json = NULL;
-	feed->json_len = 0;
 	feed->len = 0;
 	feed->depth = 0;
-	feed->quote = 0;
+	feed->quoted = false;
 	feed->escape = false;
-	feed->scalar = false;
+	feed->mark = 0;
 	if (feed->size > SMALL)
 		drop_text(feed);
 }
@@ -95,6 +102,7 @@ void feed_lost(struct feed *feed, int mark)
 		feed->mode = mark;
 }
 
+/* The rest of this write is lost; what follows is likely its tail. */
 static enum feed_verdict garbage(struct feed *feed, int sys, const char *why)
 {
 	if (why != feed->why)
@@ -204,88 +212,20 @@ static const char *step_string(struct feed *feed, char c)
 		return "a string is not closed at the end of its line";
 	if (feed->escape)
 		feed->escape = false;
-	else if (c == '\\' && feed->quote == '"')
+	else if (c == '\\')
 		feed->escape = true;
-	else if (c == feed->quote)
-		feed->quote = 0;
+	else if (c == '"')
+		feed->quoted = false;
 	return NULL;
 }
 
 static const char *step_json(struct feed *feed, char c)
 {
-	if (feed->quote)
+	if (feed->quoted)
 		return step_string(feed, c);
 	if (c == '"')
-		feed->quote = c;
+		feed->quoted = true;
 	return step_bracket(feed, c);
-}
-
-/* In YAML a quote begins a string only where a scalar may begin ("it's" is a plain one). */
-static const char *step_flow(struct feed *feed, char c)
-{
-	if (feed->quote)
-		return step_string(feed, c);
-	if (c == '\n')
-		return "over several lines a message is JSON, with its names in double quotes";
-	if (feed->scalar && (c == '"' || c == '\''))
-		feed->quote = c;
-	if (strchr("{[,:", c))
-		feed->scalar = true;
-	else if (c != ' ' && c != '\t')
-		feed->scalar = false;
-	return step_bracket(feed, c);
-}
-
-static const char *step_opened(struct feed *feed, char c)
-{
-	if (strchr(" \t\r\n", c))
-		return NULL;
-	feed->mode = c == '"' || c == '}' ? JSON : FLOW;
-	if (feed->mode == JSON)
-		return step_json(feed, c);
-	feed->scalar = true;
-	if (memchr(feed->text, '\n', feed->len))
-		return "wanted a name in double quotes, or }";
-	return step_flow(feed, c);
-}
-
-/* The line is in text, without its newline. */
-static enum feed_verdict convert(struct feed *feed)
-{
-	struct rye_span line = { feed->text, feed->len };
-	char why[sizeof(feed->why)];
-	int sys = feed_yaml(line, &feed->json, &feed->json_len, why);
-
-	if (sys)
-		return garbage(feed, sys, why);
-	return FEED_COMPLETE;
-}
-
-static enum feed_verdict end_braces(struct feed *feed)
-{
-	enum mode was = feed->mode;
-
-	feed->mode = BRACED;
-	if (was == FLOW)
-		return convert(feed);
-	return FEED_COMPLETE;
-}
-
-static enum feed_verdict end_line(struct feed *feed)
-{
-	if (feed->len && feed->text[feed->len - 1] == '\r')
-		feed->len--;
-	feed->mode = AFTER;
-	return convert(feed);
-}
-
-static enum feed_verdict empty_line(struct feed *feed)
-{
-	drop_message(feed);
-	feed->mode = START;
-	if (!keep(feed, "{}", 2))
-		return garbage(feed, ENOMEM, "out of memory");
-	return FEED_COMPLETE;
 }
 
 static enum feed_verdict too_big(struct feed *feed)
@@ -295,122 +235,191 @@ static enum feed_verdict too_big(struct feed *feed)
 	return garbage(feed, ENOMEM, "out of memory");
 }
 
-/* One byte inside braces. */
-static enum feed_verdict step_inside(struct feed *feed, char c)
-{
-	const char *wrong;
+/* ---- YAML ---- */
 
-	if (feed->mode == OPENED)
-		wrong = step_opened(feed, c);
-	else
-		wrong = feed->mode == JSON ? step_json(feed, c) : step_flow(feed, c);
+/* From the beginning of the line to the end of the write. */
+static enum feed_verdict yaml_message(struct feed *feed, struct piece *in, const char *from)
+{
+	size_t len = (size_t)(in->end - from);
+	const char *nul = memchr(from, '\0', len);
+
+	in->p = in->end;
+	drop_message(feed);
+	if (!keep(feed, from, nul ? (size_t)(nul - from) : len))
+		return too_big(feed);
+	if (nul)
+		return garbage_here(feed, "a NUL byte");
+	if (feed->cut)
+		return garbage(feed, EFBIG,
+			       "YAML that may be longer than one write: write it as JSON");
+	if (in->end[-1] != '\n') {
+		/* the same text with its newline is welcome at the same place */
+		garbage(feed, EINVAL,
+			"message unfinished: YAML ends with a newline, so end it "
+			"with a newline, or write one JSON object");
+		feed->mode = START;
+		return FEED_GARBAGE;
+	}
+	feed->mode = AFTER;
+	feed->form = RYE_FORM_YAML;
+	return FEED_COMPLETE;
+}
+
+/* ---- JSON ---- */
+
+static enum feed_verdict step_inside(struct feed *feed, struct piece *in)
+{
+	char c = *in->p++;
+	const char *wrong = step_json(feed, c);
+
 	if (wrong)
 		return garbage_here(feed, wrong);
 	if (!keep(feed, &c, 1))
 		return too_big(feed);
-	return feed->depth ? FEED_MORE : end_braces(feed);
+	if (feed->depth)
+		return FEED_MORE;
+	feed->mode = BRACED;
+	return FEED_COMPLETE;
 }
 
-static enum feed_verdict step_line(struct feed *feed, char c)
+/* Behind the first brace: a quote or the closing brace makes it JSON. */
+static enum feed_verdict step_opened(struct feed *feed, struct piece *in)
 {
-	if (c == '\n')
-		return end_line(feed);
-	return keep(feed, &c, 1) ? FEED_MORE : too_big(feed);
+	char c = *in->p;
+
+	if (strchr(" \t\r\n", c)) {
+		in->p++;
+		return keep(feed, &c, 1) ? FEED_MORE : too_big(feed);
+	}
+	if (c != '"' && c != '}')
+		return in->begun ? yaml_message(feed, in, in->begun) :
+				   garbage_here(feed, "wanted a name in double quotes, or }");
+	feed->mode = JSON;
+	return step_inside(feed, in);
 }
 
-static enum feed_verdict begin(struct feed *feed, char c)
+static enum feed_verdict begin_json(struct feed *feed, struct piece *in)
 {
 	drop_message(feed);
-	if ((unsigned char)c == 0xef)
-		return garbage(feed, EINVAL, "message begins with a byte order mark, wanted {");
-	feed->mode = LINE;
-	if (c == '{') {
-		feed->mode = OPENED;
-		open_level(feed, c);
-	}
-	return keep(feed, &c, 1) ? FEED_MORE : too_big(feed);
+	feed->mode = OPENED;
+	feed->form = RYE_FORM_JSON;
+	in->begun = in->line;
+	open_level(feed, '{');
+	return keep(feed, in->p++, 1) ? FEED_MORE : too_big(feed);
 }
 
-/* One byte where no message has begun. */
-static enum feed_verdict step_between(struct feed *feed, char c)
+/* ---- between messages ---- */
+
+static bool only_blanks(const struct piece *in)
 {
+	const char *p = in->p;
+
+	while (p < in->end && *p && strchr(" \t\r\n", *p))
+		p++;
+	return p == in->end;
+}
+
+/* Alone in its write it is a message; before one, or behind one, a part of it. */
+static enum feed_verdict blank_line(struct feed *feed, struct piece *in)
+{
+	in->line = ++in->p;
+	feed->mark = 0;
+	if (feed->mode != START)
+		feed->mode = AFTER;
+	if (feed->mode != START || !only_blanks(in))
+		return FEED_MORE;
+	in->p = in->end;
+	drop_message(feed);
+	feed->form = RYE_FORM_JSON;
+	if (!keep(feed, "{}", 2))
+		return garbage(feed, ENOMEM, "out of memory");
+	return FEED_COMPLETE;
+}
+
+/* A byte order mark as far as it came, taken; false: what stands here is none. */
+static bool take_mark(struct feed *feed, struct piece *in)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t n = 0, want = feed->mark == 3 ? 3 : 3 - feed->mark;
+	const char *from = mark + (feed->mark == 3 ? 0 : feed->mark);
+
+	while (n < want && in->p + n < in->end && in->p[n] == from[n])
+		n++;
+	if (n == 0 || (n < want && in->p + n < in->end))
+		return false;
+	feed->mark = feed->mark == 3 ? 4 : feed->mark + n;
+	in->p += n;
+	in->line = in->p;
+	return true;
+}
+
+static enum feed_verdict step_between(struct feed *feed, struct piece *in)
+{
+	char c = *in->p;
+
+	if (take_mark(feed, in))
+		return feed->mark > 3 ?
+			       garbage(feed, EINVAL, "message begins with two byte order marks") :
+			       FEED_MORE;
+	if (feed->mark == 1 || feed->mark == 2)
+		return garbage(feed, EINVAL, "message begins with half a byte order mark");
 	if (feed->mode == BROKEN && c != '{')
 		return garbage(feed, EINVAL,
 			       "behind a message that could not be read, wanted one that begins "
 			       "with {");
-	if (c == ' ' || c == '\t' || c == '\r')
-		return FEED_MORE;
-	if (c != '\n')
-		return begin(feed, c);
-	if (feed->mode == START)
-		return empty_line(feed);
-	feed->mode = AFTER;
+	if (c == '{')
+		return begin_json(feed, in);
+	if (c == '\n')
+		return blank_line(feed, in);
+	if (c != ' ' && c != '\t' && c != '\r')
+		return yaml_message(feed, in, in->line);
+	in->p++;
 	return FEED_MORE;
 }
 
-static enum feed_verdict step(struct feed *feed, char c)
+static enum feed_verdict step(struct feed *feed, struct piece *in)
 {
-	if (c == '\0' && !feed_open(feed))
-		drop_message(feed);
-	if (c == '\0')
+	if (*in->p == '\0') {
+		if (!feed_open(feed))
+			drop_message(feed);
 		return garbage_here(feed, "a NUL byte");
-	switch ((enum mode)feed->mode) {
-	case OPENED:
-	case JSON:
-	case FLOW:
-		return step_inside(feed, c);
-	case LINE:
-		return step_line(feed, c);
-	case START:
-	case BRACED:
-	case AFTER:
-	case BROKEN:
-		break;
 	}
-	return step_between(feed, c);
+	if (feed->mode == OPENED)
+		return step_opened(feed, in);
+	return feed->mode == JSON ? step_inside(feed, in) : step_between(feed, in);
 }
 
-/* Bytes that only lengthen a JSON string or a line: taken at once. */
-static size_t plain_run(const struct feed *feed, const char *ptr, size_t n)
+/* Bytes that only lengthen a JSON string: taken at once. */
+static size_t plain_run(const struct feed *feed, const struct piece *in)
 {
-	size_t i = 0;
+	const char *p = in->p;
 
-	if (feed->mode == LINE)
-		while (i < n && ptr[i] != '\n' && ptr[i] != '\0')
-			i++;
-	else if (feed->mode == JSON && feed->quote && !feed->escape)
-		while (i < n && ptr[i] != '"' && ptr[i] != '\\' && (unsigned char)ptr[i] >= ' ')
-			i++;
-	return i;
+	if (feed->mode == JSON && feed->quoted && !feed->escape)
+		while (p < in->end && *p != '"' && *p != '\\' && (unsigned char)*p >= ' ')
+			p++;
+	return (size_t)(p - in->p);
 }
 
 enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *ret_used)
 {
-	size_t i = 0;
+	struct piece in = { bytes.ptr, bytes.ptr + bytes.len, bytes.ptr, NULL };
+	enum feed_verdict verdict = FEED_MORE;
 
-	while (i < bytes.len) {
-		size_t run = plain_run(feed, bytes.ptr + i, bytes.len - i);
-		enum feed_verdict verdict;
+	while (in.p < in.end && verdict == FEED_MORE) {
+		size_t run = plain_run(feed, &in);
 
-		if (run) {
-			verdict = keep(feed, bytes.ptr + i, run) ? FEED_MORE : too_big(feed);
-			i += run;
-		} else {
-			verdict = step(feed, bytes.ptr[i++]);
-		}
-		if (verdict != FEED_MORE) {
-			*ret_used = i;
-			return verdict;
-		}
+		if (run)
+			verdict = keep(feed, in.p, run) ? FEED_MORE : too_big(feed);
+		else
+			verdict = step(feed, &in);
+		in.p += run;
 	}
-	*ret_used = i;
-	return FEED_MORE;
+	*ret_used = verdict == FEED_GARBAGE ? bytes.len : (size_t)(in.p - bytes.ptr);
+	return verdict;
 }
 
 struct rye_span feed_message(const struct feed *feed)
 {
-	if (feed->json)
-		return (struct rye_span){ feed->json, feed->json_len };
 	return (struct rye_span){ feed->text, feed->len };
 }
 
@@ -419,9 +428,9 @@ struct rye_blob *feed_take(struct feed *feed)
 	struct rye_span message = feed_message(feed);
 	struct rye_blob *room = feed->room;
 
-	if (feed->json || feed->size <= SMALL)
+	if (feed->size <= SMALL)
 		return rye_blob_new(message.ptr, message.len);
-	/* Nobody else has it yet: it may be cut to what is in it. */
+	/* The feed alone has it: it may be cut to what is in it. */
 	room->len = feed->len;
 	room->data[room->len] = 0;
 	feed->room = NULL;
@@ -462,16 +471,10 @@ bool feed_unfinished(const struct feed *feed, char *why, size_t size)
 	unsigned line;
 	size_t column;
 
-	if (feed->mode == LINE) {
-		snprintf(why, size,
-			 "message unfinished: %zu bytes came, wanted the end of the line",
-			 feed->len);
-		return true;
-	}
 	if (!feed_open(feed))
 		return false;
-	if (feed->quote)
-		want = feed->quote == '"' ? "\"" : "'";
+	if (feed->quoted)
+		want = "\"";
 	else if (level_square(feed))
 		want = "]";
 	position(feed, innermost(feed), &line, &column);

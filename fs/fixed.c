@@ -2,8 +2,7 @@
 /*
  * fixed.c - the root, .why, spaces, spaces/system, search, state, .ryefs.
  *
- * Owns which names these directories list: not spaces and .ryefs in the root, or `rm -rf` of a
- * project with its mount inside would delete through them. No lock, no state.
+ * Owns what these directories list. No lock, no state.
  */
 #include "fixed.h"
 
@@ -16,10 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const root_lists[] = {
-	"README.md", "config", "directives", "execute", "fetch", "knowledge",
-	"search",    "sign",   "state",	     "tools",	NULL,
-};
 static const char *const spaces_lists[] = { "project", "system", "user", NULL };
 static const char *const state_lists[] = { "threads", NULL };
 static const char *const nothing[] = { NULL };
@@ -27,8 +22,6 @@ static const char *const nothing[] = { NULL };
 static const char *const *names_of(enum tree_sort sort)
 {
 	switch (sort) {
-	case TREE_ROOT:
-		return root_lists;
 	case TREE_SPACES:
 		return spaces_lists;
 	case TREE_STATE:
@@ -79,6 +72,18 @@ static bool has_space(struct front *front, const char *name)
 	return strcmp(name, "system") == 0;
 }
 
+struct root_list {
+	struct node *root;
+	struct listing *listing;
+};
+
+static void add_root_name(void *arg, const char *name)
+{
+	struct root_list *list = arg;
+
+	listing_add(list->listing, name, 0, ino_of(list->root, name));
+}
+
 static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct listing_ask ask = { req, node, size, off, plus };
@@ -87,6 +92,8 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 	for (const char *const *name = names_of(node->sort); listing && *name; name++)
 		if (node->sort != TREE_SPACES || has_space(front_of(req), *name))
 			listing_add(listing, *name, 0, ino_of(node, *name));
+	if (listing && node->sort == TREE_ROOT)
+		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
 	if (listing && node->sort == TREE_BUNDLES)
 		list_bundles(front_of(req), listing);
 	if (!listing || !listing_finish(listing))

@@ -27,22 +27,35 @@ static void add_tree(struct text *text, const struct front *front)
 		"| `config/` | configuration, merged and verified |\n"
 		"| `search/WORDS/` | ranked results: `ls 'search/deploy kubernetes'` |\n"
 		"| `state/threads/` | running and finished threads |\n"
-		"| `execute` `fetch` `sign` | write one JSON request, read one JSON reply |\n"
 		"| `spaces/` | not listed: the sources themselves, to be edited |\n"
-		"| `.ryefs/` | not listed: version, stats.json, errors, log, doctor |\n\n",
+		"| `.ryefs/` | not listed: version, stats.json, errors, log, doctor |\n",
 		front->opt->source);
 }
 
-static void add_ctls(struct text *text)
+static void add_rows(struct text *text, bool root)
 {
 	size_t n;
 	const struct ctl *rows = ctl_rows(&n);
 
+	for (size_t i = 0; i < n; i++)
+		if (!rows[i].kinds == root)
+			text_addf(text, "| `%s` | %s |\n", rows[i].name, rows[i].help);
+	text_add(text, "\n");
+}
+
+static void add_ctls(struct text *text)
+{
+	add_rows(text, true);
 	text_add(text, "Beside every item lies its own directory, named like the item without its\n"
 		       "extension:\n\n| file | what |\n|---|---|\n");
-	for (size_t i = 0; i < n; i++)
-		text_addf(text, "| `%s` | %s |\n", rows[i].name, rows[i].help);
-	text_add(text, "\n");
+	add_rows(text, false);
+	text_add(
+		text,
+		"A message is one JSON object, complete with its closing brace however it is cut; or\n"
+		"YAML: all the lines of one write, which ends with a newline, are one mapping\n"
+		"(`command: ls -la`, or several lines from printf or a file; a shell's own echo and\n"
+		"here-documents write line by line, and each line is a message). A write of an empty\n"
+		"line alone is `{}`. At most 16 MiB. What is left unfinished never runs.\n\n");
 }
 
 static void add_examples(struct text *text, const struct front *front)

@@ -12,6 +12,7 @@
 #include "talk_calls.h"
 
 #include "auto.h"
+#include "ctl.h"
 #include "proc.h"
 #include "reply.h"
 #include "util.h"
@@ -102,7 +103,7 @@ static struct talk *make(const struct talk_target *target)
 		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s:%s", kind, target->id);
 	else
 		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s",
-			 reply_verb_name(target->verb));
+			 ctl_of_verb(target->verb)->name);
 	pthread_mutex_init(&talk->lock, NULL);
 	feed_init(&talk->feed);
 	return talk;
@@ -150,30 +151,17 @@ void talk_bind(struct talk *talk, fuse_ino_t ino)
 	talk->ino = ino;
 }
 
-/* Whoever left a message unfinished finds that as its last reply. */
-static void tell_unfinished(struct talk *talk, const char *why, struct caller *speaker)
-{
-	struct rye_blob *line = reply_error_line(why);
-
-	if (line)
-		reply_record(talk, speaker, line, why);
-	rye_blob_unref(line);
-	reply_complain(talk, speaker, why);
-}
-
 void talk_forget(struct talk *talk)
 {
 	struct caller *speaker = NULL;
-	char why[240];
 	bool closed;
 
 	WITH_LOCK(&talk->talks->lock)
 		closed = talk->talks->closed;
 	WITH_LOCK(&talk->lock)
-		if (talk->speaker && feed_unfinished(&talk->feed, why, sizeof(why)))
-			speaker = caller_ref(talk->speaker);
+		speaker = talk->speaker ? caller_ref(talk->speaker) : NULL;
 	if (speaker && !closed)
-		tell_unfinished(talk, why, speaker);
+		own_count(talk, speaker);
 	caller_unref(speaker);
 	WITH_LOCK(&talk->lock) {
 		feed_restart(&talk->feed);

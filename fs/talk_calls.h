@@ -48,8 +48,13 @@ void talk_tell_running(struct talk *talk, struct outbox *out); /* to a reader wh
 void talk_writing_done(struct talk *talk);
 void talk_list_open(struct talk *talk); /* is its message unfinished? others may ask */
 
+/* talk_own.c, no lock held */
+/* The talk's unfinished message is the last one of its writer from now on. */
+void own_count(struct talk *talk, struct caller *speaker);
+/* The same for those that the reader left at this item and those that are old. NULL: only old. */
+void own_count_open(struct talks *talks, const struct caller *reader, const char *key);
+
 /* talk_reply.c */
-const char *reply_verb_name(enum rye_verb verb);
 struct rye_blob *reply_error_line(const char *sentence);
 struct rye_blob *reply_running_line(const char *thread_id);
 /* Lock held. What a reader of an unfinished message is told, or NULL. */
@@ -58,6 +63,8 @@ struct rye_blob *reply_initial(struct talk *talk);
 /* A reply that no engine made becomes the last one of its caller. */
 void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 		  const char *sentence);
+struct text;
+void reply_add_line(struct text *out, const struct talk *talk, const char *sentence);
 /* A line for `.ryefs/errors` of that caller and for stderr. No lock held. */
 void reply_complain(struct talk *talk, struct caller *who, const char *sentence);
 

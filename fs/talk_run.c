@@ -116,6 +116,7 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
 	}
 	WITH_LOCK(&talk->lock)
 		run->ending = true;
+	own_count_open(talks, NULL, NULL);
 	callers_record(talks->env.callers, run->writer, talk->key, &last);
 	if (outcome->code != RYE_OK)
 		reply_complain(talk, run->writer, outcome->message);
@@ -150,6 +151,7 @@ void run_start(struct run *run)
 	/* The feed's own text lasts as long: nothing is fed before this message is answered. */
 	WITH_LOCK(&talk->lock) {
 		request.message = feed_message(&talk->feed);
+		request.form = talk->feed.form;
 		message = feed_take(&talk->feed);
 	}
 	if (message)

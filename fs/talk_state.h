@@ -100,10 +100,11 @@ struct talk {
 	bool written; /* the old reply it was opened with is gone */
 	bool forgotten;
 	bool was_read; /* since the last write */
-	bool listed; /* among those with an unfinished message */
+	bool counted; /* its unfinished message is recorded as its writer's last */
+	bool listed; /* among those with an unfinished message that is not */
 	struct timespec mtime;
 	/* talks->lock: */
-	struct talk *next_open, **link_open; /* holds an unfinished message */
+	struct talk *next_open, **link_open; /* if listed */
 	char names[];
 };
 
@@ -131,8 +132,7 @@ struct outbox {
 	struct park *answers, **last;
 };
 
-/* Pages of the page cache. */
-#define TALK_PAGE 4096u
+#define TALK_PAGE 4096u /* of the page cache */
 static inline size_t page_floor(size_t off)
 {
 	return off & ~(size_t)(TALK_PAGE - 1);

@@ -120,8 +120,10 @@ static void remember_failure(struct talk *talk, int sys)
 	char *bytes = malloc(MAX_OF(len, (size_t)1));
 
 	talk_forget_failure(talk);
-	if (!bytes)
+	if (!bytes || !sys) {
+		free(bytes);
 		return;
+	}
 	memcpy(bytes, w->bytes + w->kept, len);
 	talk->failure = (struct failure){ bytes, len, w->off + w->kept, 0, sys };
 }
@@ -168,7 +170,9 @@ static void broken(struct talk *talk, struct outbox *out)
 	memcpy(out->complaint, talk->feed.why, sizeof(talk->feed.why));
 	if (line)
 		transcript_append(&talk->text, (struct rye_span){ line->data, line->len });
-	talk_fail_write(talk, talk->feed.sys, talk->feed.sys);
+	/* text that only lacks its newline may come again with it */
+	talk_fail_write(talk, talk->feed.sys, feed_broken(&talk->feed) ? talk->feed.sys : 0);
+	feed_lost(&talk->feed, talk->w.mark);
 }
 
 static void begin_run(struct talk *talk, struct outbox *out)
@@ -220,7 +224,7 @@ void talk_go_on(struct talk *talk, struct outbox *out)
 void talk_list_open(struct talk *talk)
 {
 	struct talks *talks = talk->talks;
-	bool open = feed_open(&talk->feed);
+	bool open = feed_open(&talk->feed) && !talk->counted;
 
 	if (open == talk->listed)
 		return;
@@ -274,6 +278,13 @@ static size_t place(struct talk *talk, const struct talk_write *write)
 	return off;
 }
 
+/* The kernel cuts a long write at a page, into requests of at least this much. */
+static bool may_be_cut(const struct talk_write *write)
+{
+	return write->bytes.len >= 31 * TALK_PAGE &&
+	       ((size_t)write->off + write->bytes.len) % TALK_PAGE == 0;
+}
+
 /* 0: it is under way, park and writer are taken over; else its errno. */
 static int begin(struct talk *talk, struct park *park, const struct talk_write *write,
 		 struct caller *writer, struct outbox *out)
@@ -304,6 +315,8 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 		.writer = writer,
 	};
 	w->mark = feed_mark(&talk->feed);
+	talk->counted = false;
+	talk->feed.cut = may_be_cut(write);
 	w->late = talk->told < w->off + w->len;
 	if (!talk->written)
 		transcript_cut(&talk->text, w->off);

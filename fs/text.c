@@ -33,14 +33,18 @@ static bool reserve(struct text *text, size_t more)
 	return true;
 }
 
+void text_addn(struct text *text, const char *s, size_t len)
+{
+	if (!len || !reserve(text, len))
+		return;
+	memcpy(text->data + text->len, s, len);
+	text->len += len;
+	text->data[text->len] = '\0';
+}
+
 void text_add(struct text *text, const char *s)
 {
-	size_t len = strlen(s);
-
-	if (!reserve(text, len))
-		return;
-	memcpy(text->data + text->len, s, len + 1);
-	text->len += len;
+	text_addn(text, s, strlen(s));
 }
 
 void text_addf(struct text *text, const char *format, ...)
@@ -57,6 +61,20 @@ void text_addf(struct text *text, const char *format, ...)
 		text->len += (size_t)n;
 	}
 	va_end(again);
+}
+
+void text_add_json(struct text *text, const char *s)
+{
+	text_add(text, "\"");
+	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			text_addf(text, "\\%c", *p);
+		else if (*p < 0x20 || *p == 0x7f)
+			text_addf(text, "\\u%04x", *p);
+		else
+			text_addn(text, (const char *)p, 1);
+	}
+	text_add(text, "\"");
 }
 
 struct rye_blob *text_blob(struct text *text)

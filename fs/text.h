@@ -15,7 +15,10 @@ struct text {
 };
 
 void text_add(struct text *text, const char *s);
+void text_addn(struct text *text, const char *s, size_t len);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A JSON string, quoted and escaped. */
+void text_add_json(struct text *text, const char *s);
 /* The text as a blob, NULL when it failed; frees the text. */
 struct rye_blob *text_blob(struct text *text);
 

@@ -17,22 +17,16 @@
 /* st_ino of generated files: bit 62 set, so that they never meet an inode of a disk. */
 #define INO_OURS (1ull << 62)
 
-struct root_name {
+/* What the root has beside the kinds' directories and the primitives. Not listed are spaces and
+ * .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
+static const struct root_name {
 	const char *name;
 	enum tree_sort sort;
-	uint8_t kind;
-};
-
-static const struct root_name root_names[] = {
-	{ ".ryefs", TREE_DOT },
-	{ "README.md", TREE_README },
-	{ "config", TREE_MERGED, RYE_CONFIG },
-	{ "directives", TREE_MERGED, RYE_DIRECTIVE },
-	{ "knowledge", TREE_MERGED, RYE_KNOWLEDGE },
-	{ "search", TREE_SEARCH },
-	{ "spaces", TREE_SPACES },
-	{ "state", TREE_STATE },
-	{ "tools", TREE_MERGED, RYE_TOOL },
+	bool listed;
+} root_names[] = {
+	{ ".ryefs", TREE_DOT, false },	 { "README.md", TREE_README, true },
+	{ "search", TREE_SEARCH, true }, { "spaces", TREE_SPACES, false },
+	{ "state", TREE_STATE, true },
 };
 
 static const struct {
@@ -158,13 +152,33 @@ static int step_root(const char *name, struct tree_key *ret)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
 		if (strcmp(root_names[i].name, name) == 0) {
-			put(ret, root_names[i].sort, root_names[i].kind);
+			put(ret, root_names[i].sort, 0);
+			return 0;
+		}
+	for (uint8_t kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (strcmp(rye_kind_dir(kind), name) == 0) {
+			put(ret, TREE_MERGED, kind);
 			return 0;
 		}
 	return -ENOENT;
 }
 
-/* prompt.md?a=b: the only derived file whose bytes depend on inputs. */
+void tree_root_names(void *arg, void (*fn)(void *arg, const char *name))
+{
+	size_t n;
+	const struct ctl *ctls = ctl_rows(&n);
+
+	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
+		if (root_names[i].listed)
+			fn(arg, root_names[i].name);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		fn(arg, rye_kind_dir((enum rye_kind)kind));
+	for (size_t i = 0; i < n; i++)
+		if (!ctls[i].kinds && ctls[i].listed)
+			fn(arg, ctls[i].name);
+}
+
+/* prompt.md?a=b: a derived file whose bytes depend on inputs. */
 static const struct ctl *ctl_of(enum rye_kind kind, const char *name, const char **ret_query)
 {
 	const char *mark = strchr(name, '?');
@@ -179,7 +193,7 @@ static const struct ctl *ctl_of(enum rye_kind kind, const char *name, const char
 	memcpy(bare, name, mark - name);
 	bare[mark - name] = 0;
 	ctl = ctl_find(kind, bare);
-	if (!ctl || ctl->sort != CTL_VIEW || ctl->view != RYE_VIEW_PROMPT)
+	if (!ctl || !ctl->inputs)
 		return NULL;
 	*ret_query = mark + 1;
 	return ctl;

@@ -58,6 +58,8 @@ struct tree_dir {
 
 /* 0, -ENOENT: no such name can be, -ENAMETOOLONG. */
 int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret);
+/* What the root lists, in no order. */
+void tree_root_names(void *arg, void (*fn)(void *arg, const char *name));
 /* The root's own key. */
 void tree_root(struct tree_key *ret);
 /* A path below a kind's directory. */

@@ -79,7 +79,7 @@ static bool is_light(const struct rye_request *req)
 {
 	return (req->verb == RYE_RUN || req->verb == RYE_DRY_RUN) &&
 	       (req->kind == RYE_DIRECTIVE || req->kind == RYE_KNOWLEDGE) &&
-	       req->message.len <= RYE_LIGHT_MESSAGE_MAX;
+	       req->form == RYE_FORM_JSON && req->message.len <= RYE_LIGHT_MESSAGE_MAX;
 }
 
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,

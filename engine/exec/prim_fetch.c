@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/io.h"
+#include "exec/message.h"
 #include "exec/result.h"
 #include "item/meta.h"
 #include "item/space.h"
@@ -273,7 +274,7 @@ void prim_fetch(struct run *run)
 
 	run->request.verb = RYE_FETCH;
 	run->request.kind = RYE_KIND__MAX;
-	run->request.doc = json_parse(run->ask->message, 0, "request", &err);
+	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
 	if (!run->request.doc)
 		r = -(int)err.code;
 	if (!r)

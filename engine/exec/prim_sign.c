@@ -7,6 +7,7 @@
 #include "item/sign.h"
 
 #include "base/auto.h"
+#include "exec/message.h"
 #include "exec/verbs.h"
 #include "item/space.h"
 
@@ -74,7 +75,7 @@ void prim_sign(struct run *run)
 
 	run->request.verb = RYE_SIGN;
 	run->request.kind = RYE_KIND__MAX;
-	run->request.doc = json_parse(run->ask->message, 0, "request", &err);
+	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
 	r = run->request.doc ? check(run, &space, &err) : -(int)err.code;
 	if (r) {
 		run_fail(run, &err);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "exec/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -262,7 +263,7 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 {
 	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX };
 	ret->warnings = json_array();
-	ret->doc = json_parse(req->message, 0, "request", err);
+	ret->doc = message_read(req->message, req->form, err);
 	if (!ret->doc)
 		return -(int)err->code;
 	if (req->verb == RYE_EXECUTE)

@@ -31,6 +31,7 @@ struct loader {
 	json_t *costs; /* name → [nodes, bytes] */
 	json_t *root;
 	size_t nodes, bytes;
+	bool message; /* written by hand for now, not an item */
 	struct rye_err *err;
 };
 
@@ -134,6 +135,10 @@ static int put(struct loader *ld, const yaml_event_t *event, json_t *taken)
 		return set_key(ld, event, value);
 	if (top->merge_key)
 		r = add_merge(ld, event, value);
+	else if (ld->message && json_object_get(top->value, top->key))
+		r = rye_fail(ld->err, RYE_UNPARSABLE,
+			     "the name %.80s stands there twice (line %zu)", top->key,
+			     event->start_mark.line + 1);
 	else if (json_object_set(top->value, top->key, value))
 		r = fail_at(ld, event, "out of memory");
 	top->merge_key = false;
@@ -146,6 +151,22 @@ static bool wants_key(const struct loader *ld)
 	const struct frame *top = ld->depth ? &ld->stack[ld->depth - 1] : NULL;
 
 	return top && json_is_object(top->value) && !top->key && !top->merge_key;
+}
+
+/*
+ * Who types a message means no ISO date, no base 60 and no rounded number, and a parameter
+ * called "no" by that name.
+ */
+static json_t *as_written(const struct loader *ld, struct rye_span text, json_t *taken)
+{
+	auto_json json_t *value = taken;
+	bool odd = json_is_string(value) ||
+		   (json_is_number(value) && memchr(text.ptr, ':', text.len)) ||
+		   (json_is_real(value) && !memchr(text.ptr, '.', text.len));
+
+	if (value && (wants_key(ld) || odd))
+		return json_stringn(text.ptr, text.len);
+	return steal(&value);
 }
 
 static int on_scalar(struct loader *ld, const yaml_event_t *event)
@@ -164,6 +185,8 @@ static int on_scalar(struct loader *ld, const yaml_event_t *event)
 		return 0;
 	}
 	value = yaml_scalar(text, tag, plain);
+	if (ld->message && plain && !tag)
+		value = as_written(ld, text, value);
 	if (!value)
 		return rye_fail(ld->err, RYE_UNPARSABLE,
 				"a scalar does not fit its tag %.80s (line %zu)", tag ? tag : "",
@@ -307,9 +330,9 @@ static int run_events(struct loader *ld)
 	return r;
 }
 
-json_t *parse_yaml(struct rye_span text, struct rye_err *err)
+static json_t *load_document(struct rye_span text, bool message, struct rye_err *err)
 {
-	struct loader ld = { .err = err };
+	struct loader ld = { .message = message, .err = err };
 	int r;
 
 	if (text_guard(text, err))
@@ -334,4 +357,14 @@ json_t *parse_yaml(struct rye_span text, struct rye_err *err)
 		return NULL;
 	}
 	return ld.root ? ld.root : json_null();
+}
+
+json_t *parse_yaml(struct rye_span text, struct rye_err *err)
+{
+	return load_document(text, false, err);
+}
+
+json_t *parse_yaml_message(struct rye_span text, struct rye_err *err)
+{
+	return load_document(text, true, err);
 }

@@ -13,6 +13,8 @@
 #include "base/json.h"
 
 json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
+/* A message: names, dates and 12:30 stay text as written, a name may stand only once. */
+json_t *parse_yaml_message(struct rye_span text, struct rye_err *err);
 json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
 
 /*

@@ -157,6 +157,11 @@ a trailing comma|{"a":1,}
 an unknown escape|{"a":"\\q"}
 a control character|{"a":"\0001"}
 YAML with two keys in a line|a: 1 b: 2\n
+a reply that comes back|{"status":"error","error":"it failed"}\n
+a reply that comes back as YAML|status: running\n
+YAML without its newline|a: 1
+a YAML name twice|a: 1\na: 2\n
+two YAML documents|a: 1\n---\nb: 2\n
 a YAML anchor|a: &x [*x]\n
 a YAML tag|a: !!python/object:os.system x\n
 CASES

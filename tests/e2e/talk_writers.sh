@@ -111,6 +111,16 @@ printed '{"a":1}\r\n' '{"a":1}'
 printed '{"a":1}\n\n\n' '{"a":1}'
 printed '{"a":1}\n{"b":2}\n{"c":3}' '{"a":1}' '{"b":2}' '{"c":3}'
 ok "several messages: the last reply" grep -q '"c' run
+printed 'a: 1\nb: two\n' '{"a":1,"b":"two"}'
+printed 'text: |\r\n  one\r\n  two\r\n' '{"text":"one\ntwo\n"}'
+printed '\n\n{"a":1}\n' '{"a":1}'
+printed '\xef\xbb\xbf{"a":1}\n' '{"a":1}'
+printed '\xef\xbb\xbfa: 1\n' '{"a":1}'
+
+not_ok "YAML without its newline" bash -c 'printf "command: touch %s" "$0" >run' "$T/ran"
+ok "and it is told" grep -q 'end it with a newline' run
+ok "in output too" grep -q 'end it with a newline' output
+ran "YAML without its newline"
 
 for broken in 'nonsense\n' '{"a":1]\n' '{"a":"b\n' '[1]\n' 'a: b: c\n' '{"a":"\0"}'; do
   not_ok "garbage: $broken" bash -c 'printf "%b" "$0" | cat >run' "$broken"
@@ -120,5 +130,6 @@ done
 ok "errors has the sentences" grep -q 'tool:fake/run run: message broken' errors
 ok "an unfinished message is told" bash -c 'printf "{\"a\":[1" >run; grep -q "wanted \]" run'
 ok "in errors too" grep -q 'message unfinished: 7 bytes came' errors
+ok "and in output, not an older reply" grep -q '^message unfinished: 7 bytes came' output
 ran "unfinished"
 end_talks

@@ -3,11 +3,12 @@
  * engine.c - stands in for the engine behind a mount of nothing but conversations (talkfs.c).
  *
  * {"command":"…"} runs by /bin/sh in a session of its own, its output is the reply's; any
- * other message is answered at once with itself. {"fail":…} fails. Every message that came is
+ * other message is answered at once with itself. {"fail":…} fails. YAML is read as the engine
+ * reads it, into JSON; what it cannot read fails. Every other message that came is
  * written to $FAKE_LOG, one a line, so that a test sees what really ran, how often, in which
  * order. Linked with --wrap; the real functions are not called.
  */
-#include <rye/rye.h>
+#include "exec/message.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +29,7 @@ struct rye_call {
 	char *message;
 	_Atomic int cancel;
 	_Atomic pid_t group;
-	bool slow;
+	char broken[480]; /* why the message could not be read, or "" */
 	struct rye_call *next;
 };
 
@@ -96,7 +97,9 @@ static void finish(struct rye_call *call, enum rye_code code, const char *reply,
 		.code = code,
 		.reply = rye_blob_new(reply, strlen(reply)),
 		.output = rye_blob_new(output, strlen(output)),
-		.message = code == RYE_OK ? "" : "the fake tool failed",
+		.message = *call->broken  ? call->broken :
+			   code == RYE_OK ? "" :
+					    "the fake tool failed",
 	};
 
 	call->fn(call->arg, &outcome);
@@ -157,6 +160,15 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+static void answer_broken(struct rye_call *call)
+{
+	char escaped[1000], reply[1100];
+
+	escape(escaped, sizeof(escaped), call->broken);
+	snprintf(reply, sizeof(reply), "{\"status\":\"error\",\"error\":\"%s\"}\n", escaped);
+	finish(call, RYE_INVALID, reply, call->broken);
+}
+
 static void answer(struct rye_call *call)
 {
 	size_t size = strlen(call->message) * 2 + 128;
@@ -184,7 +196,10 @@ static void *worker(void *arg)
 		if (!queue)
 			queue_end = &queue;
 		pthread_mutex_unlock(&lock);
-		answer(call);
+		if (*call->broken)
+			answer_broken(call);
+		else
+			answer(call);
 	}
 	return NULL;
 }
@@ -202,6 +217,21 @@ static void enqueue(struct rye_call *call)
 	pthread_mutex_unlock(&lock);
 }
 
+static char *message_of(const struct rye_request *req, struct rye_call *call)
+{
+	struct rye_err err = { 0 };
+	json_t *doc;
+	char *text;
+
+	if (req->form == RYE_FORM_JSON)
+		return strndup(req->message.ptr, req->message.len);
+	doc = message_read(req->message, req->form, &err);
+	snprintf(call->broken, sizeof(call->broken), "%.400s", err.msg);
+	text = doc ? json_dumps(doc, JSON_COMPACT) : strdup("");
+	json_decref(doc);
+	return text;
+}
+
 void __wrap_rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
 		      struct rye_call **ret)
 {
@@ -214,11 +244,11 @@ void __wrap_rye_start(struct rye *rye, const struct rye_request *req, rye_done_f
 	call->refs = 2;
 	call->fn = fn;
 	call->arg = arg;
-	call->message = calloc(1, req->message.len + 1);
+	call->message = message_of(req, call);
 	if (!call->message)
 		abort();
-	memcpy(call->message, req->message.ptr, req->message.len);
-	log_line(call->message);
+	if (!*call->broken)
+		log_line(call->message);
 	*ret = call;
 	if (!strstr(call->message, "\"command\"")) {
 		enqueue(call);

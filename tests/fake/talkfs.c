@@ -146,14 +146,14 @@ static struct file *make(size_t which, struct caller *who)
 {
 	struct file *file = calloc(1, sizeof(*file));
 	struct talk_target target = { RYE_RUN, RYE_TOOL, which == 0 ? "fake/run" : "fake/other" };
-	struct ctl_own own = { which == 2 ? CTL_OUTPUT : CTL_ERRORS, "tool:fake/run" };
 	struct timespec at;
 
 	file->ino = 100 + which;
 	if (which < 2)
 		file->talk = talk_new(fs.talks, &target, who);
 	else
-		file->blob = ctl_last_blob(fs.talks, who, &own, &at);
+		file->blob = which == 2 ? own_output(fs.talks, who, "tool:fake/run", &at) :
+					  own_errors(fs.talks, who, CTL_ERRORS_KEY, &at);
 	if (file->talk)
 		talk_bind(file->talk, (fuse_ino_t)(uintptr_t)file);
 	pthread_mutex_lock(&fs.lock);

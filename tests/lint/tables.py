@@ -47,7 +47,7 @@ def ctl_rows(text):
         mode = re.search(r"\.mode = (\d+)", m[2])
         kinds = re.search(r"\.kinds = ([\w |]+)", m[2])
         names = kinds[1].replace("ALL", "DIRECTIVE | TOOL | KNOWLEDGE").split(" | ") if kinds else []
-        said = "link" if "CTL_LINK" in m[2] else mode[1]
+        said = "link" if ".link = true" in m[2] else mode[1]
         yield m[1], (said, ", ".join(KINDS[k] for k in names)) if names else (said,)
 
 

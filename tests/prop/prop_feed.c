@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prop_feed.c - any cutting of a stream of messages gives the same messages.
+ * prop_feed.c - any cutting of a stream of JSON messages gives the same messages.
  *
- * Random streams of objects, YAML lines and blank lines, some damaged, are fed whole, byte by
- * byte and in random pieces. RYE_SEED replays a run; it is printed.
+ * Random streams of objects and the blank lines behind them, some damaged, are fed whole, byte
+ * by byte and in random pieces. (YAML is framed by its write: prop_messages.c.) RYE_SEED
+ * replays a run; it is printed.
  */
 #include "rye_test.h"
 
@@ -35,21 +36,18 @@ static size_t below(struct random *r, size_t n)
 static const char *const words[] = {
 	"{}",
 	"{}\n",
-	"\n",
+	"{}\n\n",
 	"{\"a\":1}",
 	"{\"a\":\"\\\"}{\"}\r\n",
 	"{\"a\":[1,{\"b\":[]}],\n\"c\":\"\xc3\xa9\"}\n",
-	"command: ls -la\n",
-	"{a: 1, b: 'it''s'}",
-	"{a: [x, y]}\n",
-	" \t\n",
-	"k: \"}\"\n",
+	" \t{ \n\"k\": \"}\" }\n",
+	"\xef\xbb\xbf{\"mark\":1}\n",
 	"{\"long\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}",
 	"{\"open\":",
 	"{\"a\":1]",
-	"nonsense\n",
+	"{\"a\":\"b\n",
 };
-#define GOOD 12
+#define GOOD 9
 
 static size_t compose(struct random *r, char *stream, size_t kinds)
 {

@@ -3,13 +3,8 @@
  * test_fs_talk.c - conversations between a kernel and an engine that are both made up here:
  * requests are records that remember their answer, runs end when a case says so.
  */
-#include "rye_test.h"
+#include "talk_world.h"
 
-#include "caller.h"
-#include "ctl.h"
-#include "parking.h"
-#include "reply.h"
-#include "talk.h"
 #include "util.h"
 
 #include <errno.h>
@@ -17,293 +12,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-struct fuse_req {
-	struct fuse_req *next; /* all of a case: freed at its end */
-	struct fuse_ctx ctx;
-	fuse_interrupt_func_t on_interrupt;
-	void *on_interrupt_arg;
-	_Atomic int answered;
-	int sys;
-	size_t count, len;
-	char data[8192];
-	struct stat st;
-};
-
-struct rye_call {
-	rye_done_fn fn;
-	void *arg;
-	char message[512];
-	bool at_once;
-	_Atomic int cancel;
-	_Atomic bool detached;
-};
-
-static struct {
-	struct callers *callers;
-	struct parking *parking;
-	struct talks *talks;
-	struct talk *talk;
-	struct rye_call calls[64];
-	size_t n;
-	struct talk_inval invals[16];
-	size_t n_invals;
-	struct fuse_req *requests;
-	bool slow_kernel; /* the case ends invalidations itself */
-	char complaints[4096];
-} world;
-
-void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
-		      struct rye_call **ret);
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code);
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64]);
-void __wrap_rye_call_unref(struct rye_call *call);
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-			const char *id);
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err);
-void __wrap_reply_errno(fuse_req_t req, int sys);
-void __wrap_reply_written(fuse_req_t req, size_t count);
-void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len);
-void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s);
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg);
-
-/* ---- the engine ---- */
-
-void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
-		      struct rye_call **ret)
-{
-	struct rye_call *call = &world.calls[world.n++];
-
-	assert_in_range(world.n, 1, 63);
-	*call = (struct rye_call){ .fn = fn, .arg = arg, .at_once = request->at_once };
-	snprintf(call->message, sizeof(call->message), "%.*s", (int)request->message.len,
-		 request->message.ptr);
-	*ret = call;
-}
-
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code)
-{
-	call->cancel = (int)code;
-}
-
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64])
-{
-	call->detached = true;
-	snprintf(thread_id, 64, "t-1");
-	return true;
-}
-
-void __wrap_rye_call_unref(struct rye_call *call)
-{
-}
-
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
-{
-	return 0;
-}
-
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-			const char *id)
-{
-	return true;
-}
-
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err)
-{
-	*ret = rye_blob_new("usage\n", 6);
-	return 0;
-}
-
-static void finish(size_t i, enum rye_code code, const char *reply)
-{
-	struct rye_outcome outcome = {
-		.code = code,
-		.reply = rye_blob_new(reply, strlen(reply)),
-		.output = rye_blob_new("out", 3),
-		.message = code == RYE_OK ? "" : "it failed",
-	};
-
-	world.calls[i].fn(world.calls[i].arg, &outcome);
-	rye_blob_unref(outcome.reply);
-	rye_blob_unref(outcome.output);
-}
-
-/* ---- the kernel ---- */
-
-static void answer(fuse_req_t req)
-{
-	assert_int_equal(req->answered, 0);
-	req->answered = 1;
-}
-
-void __wrap_reply_errno(fuse_req_t req, int sys)
-{
-	req->sys = sys;
-	answer(req);
-}
-
-void __wrap_reply_written(fuse_req_t req, size_t count)
-{
-	req->count = count;
-	answer(req);
-}
-
-void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len)
-{
-	assert_in_range(len, 0, sizeof(req->data) - 1);
-	memcpy(req->data, ptr, len);
-	req->len = len;
-	answer(req);
-}
-
-void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s)
-{
-	req->st = *st;
-	answer(req);
-}
-
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
-{
-	return &req->ctx;
-}
-
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg)
-{
-	req->on_interrupt = fn;
-	req->on_interrupt_arg = arg;
-}
-
-static void invalidate(void *arg, const struct talk_inval *inval)
-{
-	world.invals[world.n_invals++] = *inval;
-	if (!world.slow_kernel)
-		inval->done(inval->done_arg);
-}
-
-static void complain(void *arg, const char *line)
-{
-	size_t n = strlen(world.complaints);
-
-	snprintf(world.complaints + n, sizeof(world.complaints) - n, "%s", line);
-}
-
-static fuse_req_t request(void)
-{
-	fuse_req_t req = calloc(1, sizeof(*req));
-
-	assert_non_null(req);
-	req->ctx.pid = getpid();
-	req->ctx.uid = getuid();
-	req->next = world.requests;
-	world.requests = req;
-	return req;
-}
-
-static bool answered(fuse_req_t req, int ms)
-{
-	while (!req->answered && ms-- > 0)
-		usleep(1000);
-	return req->answered;
-}
-
-static fuse_req_t put(size_t off, const char *text)
-{
-	fuse_req_t req = request();
-	struct talk_write write = { .bytes = { text, strlen(text) }, .off = (off_t)off };
-
-	talk_write(world.talk, req, &write);
-	return req;
-}
-
-/* The write's errno, or minus what it counted, when it must have been answered by now. */
-static int result(fuse_req_t req)
-{
-	int result = req->sys ? req->sys : -(int)req->count;
-
-	assert_true(answered(req, 0));
-	return result;
-}
-
-static const char *look(size_t off)
-{
-	static char text[8192];
-	fuse_req_t req = request();
-
-	talk_read(world.talk, req, 4096, (off_t)off);
-	assert_true(answered(req, 0));
-	memcpy(text, req->data, req->len);
-	text[req->len] = '\0';
-	return text;
-}
-
-static void open_run(int wait_s)
-{
-	struct callers_env callers = { .owner = getuid() };
-	struct talks_env env = { .wait_s = wait_s, .invalidate = invalidate, .complain = complain };
-
-	memset(&world, 0, sizeof(world));
-	assert_int_equal(callers_open(&callers, &world.callers), 0);
-	env.callers = world.callers;
-	assert_int_equal(parking_open(NULL, NULL, &world.parking), 0);
-	env.parking = world.parking;
-	assert_int_equal(talks_open(&env, &world.talks), 0);
-}
-
-static struct talk *lookup(void)
-{
-	struct caller *who = caller_identify(world.callers, getpid(), getuid());
-	struct talk_target target = { RYE_RUN, RYE_TOOL, "a/b" };
-	struct talk *talk = talk_new(world.talks, &target, who);
-
-	assert_non_null(talk);
-	talk_bind(talk, 77);
-	caller_unref(who);
-	return talk;
-}
-
-static int setup(void **state)
-{
-	open_run(0);
-	world.talk = lookup();
-	return 0;
-}
-
-static void free_requests(void)
-{
-	while (world.requests) {
-		struct fuse_req *next = world.requests->next;
-
-		free(world.requests);
-		world.requests = next;
-	}
-}
-
-static void close_world(void)
-{
-	parking_close(world.parking);
-	talks_close(world.talks);
-	talks_free(world.talks);
-	parking_free(world.parking);
-	callers_close(world.callers);
-	free_requests();
-}
-
-static int teardown(void **state)
-{
-	if (world.talk)
-		talk_forget(world.talk);
-	close_world();
-	return 0;
-}
-
-#define OK "{\"status\":\"success\"}\n"
-#define BAD "{\"status\":\"error\"}\n"
-
-/* ---- cases ---- */
 
 static void one_message(void **state)
 {
@@ -450,46 +158,65 @@ static void appended(void **state)
 
 static void broken(void **state)
 {
-	assert_int_equal(result(put(0, "nonsense\n")), EINVAL);
+	assert_int_equal(result(put(0, "{\"a\":1]\n")), EINVAL);
 	assert_int_equal(world.n, 0);
 	assert_non_null(strstr(look(0), "\"status\":\"error\""));
 	assert_non_null(strstr(world.complaints, "tool:a/b run: message broken"));
 }
 
-static struct rye_blob *errors(void)
+/* The engine reads it: here only its end is found. */
+static void yaml(void **state)
 {
-	struct caller *who = caller_identify(world.callers, getpid(), getuid());
-	const struct ctl_own own = { CTL_ERRORS, "" };
-	struct timespec at;
-	struct rye_blob *blob = ctl_last_blob(world.talks, who, &own, &at);
+	fuse_req_t req = put(0, "a: 1\nb: 2\n");
 
-	caller_unref(who);
-	assert_non_null(blob);
-	return blob;
+	assert_string_equal(world.calls[0].message, "a: 1\nb: 2\n");
+	assert_int_equal(world.calls[0].form, RYE_FORM_YAML);
+	finish(0, RYE_OK, OK);
+	assert_int_equal(result(req), -10);
+	put(10, "{}");
+	assert_int_equal(world.calls[1].form, RYE_FORM_JSON);
+	finish(1, RYE_INVALID, BAD);
 }
 
-static void unfinished(void **state)
+static void yaml_unended(void **state)
 {
-	struct rye_blob *blob;
+	fuse_req_t req;
 
-	assert_int_equal(result(put(0, "{\"a\":")), -5);
-	assert_non_null(strstr(look(5), "message unfinished: 5 bytes came, wanted }"));
-	blob = errors();
-	assert_non_null(strstr(blob->data, "unfinished"));
-	rye_blob_unref(blob);
-	/* the sentence goes when the rest comes */
-	put(5, "1}");
-	assert_string_equal(world.calls[0].message, "{\"a\":1}");
+	assert_int_equal(result(put(0, "command: make")), EINVAL);
+	assert_non_null(strstr(look(0), "end it with a newline"));
+	assert_non_null(strstr(world.complaints, "end it with a newline"));
+	/* a destructor's turn, then one who has understood */
+	assert_int_equal(result(put(0, "command: make")), EINVAL);
+	assert_int_equal(world.n, 0);
+	req = put(0, "command: make\n");
+	assert_int_equal(world.n, 1);
 	finish(0, RYE_OK, OK);
-	assert_string_equal(look(7), OK);
-	/* left for good: the next lookup is told */
-	result(put(7 + strlen(OK), "{\n"));
-	talk_forget(world.talk);
-	world.talk = lookup();
-	assert_non_null(strstr(look(0), "message unfinished: 2 bytes came"));
-	blob = errors();
-	assert_non_null(strstr(blob->data, "unfinished"));
-	rye_blob_unref(blob);
+	assert_int_equal(result(req), -14);
+	/* behind a message of the same write: that one stands, the newline is not an empty one */
+	req = put(14, "{\"a\":1}\nb: 1");
+	finish(1, RYE_OK, OK);
+	assert_int_equal(result(req), -7);
+	assert_int_equal(result(put(21, "\nb: 1")), EINVAL);
+	assert_int_equal(result(put(21, "\n")), -1);
+	assert_int_equal(world.n, 2);
+}
+
+/* What the kernel may have cut out of a longer write. */
+static void yaml_cut(void **state)
+{
+	static char text[31 * 4096 + 1];
+
+	memset(text, ' ', sizeof(text) - 1);
+	memcpy(text, "a: 1\n", 5);
+	text[sizeof(text) - 2] = '\n';
+	assert_int_equal(result(put(0, text)), EFBIG);
+	assert_int_equal(world.n, 0);
+	talk_truncate(world.talk, 0);
+	text[sizeof(text) - 2] = '\0';
+	text[sizeof(text) - 3] = '\n';
+	put(0, text);
+	assert_int_equal(world.n, 1);
+	finish(0, RYE_OK, OK);
 }
 
 static void refused(void **state)
@@ -732,8 +459,6 @@ static void mount_goes_meanwhile(void **state)
 	free_requests();
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -746,7 +471,9 @@ int main(void)
 		CASE(unread_tail),
 		CASE(appended),
 		CASE(broken),
-		CASE(unfinished),
+		CASE(yaml),
+		CASE(yaml_unended),
+		CASE(yaml_cut),
 		CASE(refused),
 		CASE(emptied),
 		CASE(readers_wait),

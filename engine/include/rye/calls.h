@@ -50,12 +50,16 @@ struct rye_event_listener {
 	void *arg;
 };
 
+/* How a message is written: one object; one mapping, whose names and dates stay as written. */
+enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML };
+
 struct rye_request {
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id; /* copied */
-	struct rye_span message; /* one JSON object; copied */
+	struct rye_span message; /* its raw bytes; copied, but for a blob */
 	struct rye_blob *blob; /* message lies in it: kept by reference, not copied; or NULL */
+	enum rye_form form;
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prop_messages.c - what a writer of random messages is told, and what runs.
+ *
+ * A round is one conversation: messages of both forms, good and bad, joined, cut into writes
+ * anywhere and written until one fails. A model that knows nothing of the feed's states says
+ * before each write what has to come of it: the bytes that are taken or the errno, and the
+ * messages that start. Kernel and tool are made up; the engine's reader of messages is the
+ * real one. RYE_ROUNDS: how many rounds. RYE_SEED replays a run; it is printed.
+ */
+#include "rye_test.h"
+
+#include "caller.h"
+#include "ctl.h"
+#include "exec/message.h"
+#include "parking.h"
+#include "reply.h"
+#include "talk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 2000
+#define STREAM 600
+#define RUNS 64
+#define REPLY "{\"status\":\"success\"}\n"
+
+/* ---- chance ---- */
+
+static uint64_t chance_state;
+
+static size_t below(size_t n)
+{
+	chance_state ^= chance_state << 13;
+	chance_state ^= chance_state >> 7;
+	chance_state ^= chance_state << 17;
+	return chance_state % n;
+}
+
+/* ---- the model ---- */
+
+struct text {
+	char ptr[2 * STREAM];
+	size_t len;
+};
+
+struct model {
+	struct text open; /* of an object that is not closed yet, and of half a mark before one */
+	bool behind; /* a message: blank lines are its own */
+	/* of the last write */
+	size_t taken;
+	int sys;
+	size_t runs;
+	struct text run[RUNS];
+};
+
+static void add(struct text *text, const char *ptr, size_t len)
+{
+	memcpy(text->ptr + text->len, ptr, len);
+	text->len += len;
+	text->ptr[text->len] = '\0';
+}
+
+static size_t blanks(const char *p, size_t len, const char *set)
+{
+	size_t n = 0;
+
+	while (n < len && p[n] && strchr(set, p[n]))
+		n++;
+	return n;
+}
+
+/* Length of the object that begins here; 0: not closed; -1: it can never be one. */
+static ssize_t object_len(const char *p, size_t len)
+{
+	char closers[STREAM];
+	size_t depth = 0, i, first = 1 + blanks(p + 1, len - 1, " \t\r\n");
+
+	if (first < len && p[first] != '"' && p[first] != '}')
+		return -1;
+	for (i = 0; i < len; i++) {
+		if (p[i] == '\0')
+			return -1;
+		if (p[i] == '{' || p[i] == '[')
+			closers[depth++] = p[i] == '{' ? '}' : ']';
+		if (p[i] == '}' || p[i] == ']') {
+			if (closers[--depth] != p[i])
+				return -1;
+			if (depth == 0)
+				return (ssize_t)i + 1;
+		}
+		if (p[i] != '"')
+			continue;
+		for (i++; i < len && p[i] != '"'; i++) {
+			i += p[i] == '\\' && i + 1 < len;
+			if (p[i] == '\n' || p[i] == '\0')
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static bool has_word(const struct text *text, const char *word)
+{
+	return strstr(text->ptr, word) != NULL;
+}
+
+/* One of the lines that rounds are made of, in a mapping that has no other of its name. */
+static bool pair_is_good(const char *line, size_t len, bool seen[26])
+{
+	size_t i = 3;
+
+	if (len < 4 || line[0] < 'a' || line[0] > 'z' || line[1] != ':' || line[2] != ' ')
+		return false;
+	while (i < len && ((line[i] >= 'a' && line[i] <= 'z') || line[i] == '1'))
+		i++;
+	if (i < len || seen[line[0] - 'a'])
+		return false;
+	return seen[line[0] - 'a'] = true;
+}
+
+static bool yaml_is_good(const struct text *text)
+{
+	bool seen[26] = { false }, flow = false;
+	size_t pairs = 0, indent = 0, at = 0;
+
+	while (at < text->len) {
+		size_t len = strcspn(text->ptr + at, "\n"), next = at + len + 1;
+		size_t begin = blanks(text->ptr + at, len, " ");
+		size_t mute = blanks(text->ptr + at, len, " \t\r");
+		const char *line = text->ptr + at + begin;
+
+		len -= begin;
+		at = next;
+		len -= len && line[len - 1] == '\r';
+		if (mute >= begin + len || line[mute - begin] == '#')
+			continue;
+		if (flow || (pairs && indent != begin))
+			return false;
+		flow = len == 14 && memcmp(line, "{y: [x, 'z'] }", 14) == 0 && !pairs;
+		indent = begin;
+		if (!flow && !pair_is_good(line, len, seen))
+			return false;
+		pairs++;
+	}
+	return pairs > 0;
+}
+
+/* What lines of pairs do not decide: a mark, a tab or an object inside of YAML. */
+static bool yaml_is_strange(const struct text *text)
+{
+	return has_word(text, "\xef\xbb\xbf") || has_word(text, "\t") ||
+	       (has_word(text, "{") && !has_word(text, "{y: [x, 'z'] }"));
+}
+
+static bool engine_reads(const struct text *text)
+{
+	json_t *doc = message_read((struct rye_span){ text->ptr, text->len }, RYE_FORM_YAML, NULL);
+
+	json_decref(doc);
+	return doc;
+}
+
+static bool json_is_good(const struct text *text)
+{
+	json_t *doc = json_loadb(text->ptr, text->len, JSON_REJECT_DUPLICATES, NULL);
+	bool good = doc && !json_object_get(doc, "status");
+
+	json_decref(doc);
+	return good;
+}
+
+/* False: the write ends here. at: behind it. */
+static bool model_run(struct model *m, const char *ptr, size_t len, bool yaml, size_t at)
+{
+	struct text message = { .len = 0 };
+	bool good;
+
+	add(&message, ptr, len);
+	if (yaml)
+		good = yaml_is_strange(&message) ? engine_reads(&message) : yaml_is_good(&message);
+	else
+		good = json_is_good(&message);
+	m->behind = true;
+	if (good)
+		m->run[m->runs++] = message;
+	if (good && !has_word(&message, "fail")) {
+		m->taken = at;
+		return true;
+	}
+	m->sys = m->taken ? 0 : good ? EREMOTEIO : EINVAL;
+	return false;
+}
+
+static bool model_wrong(struct model *m)
+{
+	m->sys = m->taken ? 0 : EINVAL;
+	return false;
+}
+
+/* YAML's braces: what is behind the first one says so, in the same write. */
+static bool model_is_flow(const char *p, size_t left, bool same)
+{
+	size_t first = 1 + blanks(p + 1, left - 1, " \t\r\n");
+
+	return same && first < left && p[first] && p[first] != '"' && p[first] != '}';
+}
+
+static bool model_object(struct model *m, const struct text *all, size_t before, const char *p,
+			 size_t *at)
+{
+	size_t left = all->len - (size_t)(p - all->ptr);
+	ssize_t len = object_len(p, left);
+
+	if (len < 0)
+		return model_wrong(m);
+	if (len > 0) {
+		*at = (size_t)(p - all->ptr) + (size_t)len;
+		return model_run(m, p, (size_t)len, false, *at - before);
+	}
+	m->behind = false;
+	add(&m->open, p, left);
+	return true;
+}
+
+/* From `at` of all: one message, or what is left. False: the write has failed. */
+static bool model_step(struct model *m, const struct text *all, size_t before, size_t *at)
+{
+	size_t line = *at, left = all->len - *at, n;
+	const char *p = all->ptr + *at;
+	bool mark = false, blank = false;
+
+	*at = all->len;
+	for (;;) {
+		n = blanks(p, left, " \t\r");
+		p += n, left -= n;
+		if (left && *p == '\n') {
+			p++, left--;
+			blank = true;
+			mark = false;
+			line = (size_t)(p - all->ptr);
+		} else if (left >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+			if (mark)
+				return model_wrong(m);
+			mark = true;
+			p += 3, left -= 3;
+			line = (size_t)(p - all->ptr);
+		} else {
+			break;
+		}
+	}
+	if (left == 0 && blank && !mark && !m->behind && line > before) {
+		if (!model_run(m, "{}", 2, false, all->len - before))
+			return false;
+		m->behind = false;
+		return true;
+	}
+	if (left == 0 || (left < 3 && memcmp(p, "\xef\xbb\xbf", left) == 0)) {
+		if (mark && left)
+			return model_wrong(m);
+		if (mark)
+			add(&m->open, "\xef\xbb\xbf", 3);
+		add(&m->open, p, left);
+		return true;
+	}
+	if (*p == '{' && !model_is_flow(p, left, (size_t)(p - all->ptr) >= before))
+		return model_object(m, all, before, p, at);
+	if (all->ptr[all->len - 1] != '\n' || memchr(p, '\0', left))
+		return model_wrong(m);
+	return model_run(m, all->ptr + line, all->len - line, true, all->len - before);
+}
+
+static void model_write(struct model *m, const char *ptr, size_t len)
+{
+	struct text all = m->open;
+	size_t before = m->open.len, at = 0;
+
+	add(&all, ptr, len);
+	m->open.len = 0;
+	m->runs = 0;
+	m->taken = 0;
+	m->sys = 0;
+	while (at < all.len)
+		if (!model_step(m, &all, before, &at))
+			return;
+	m->taken = len;
+}
+
+/* ---- the world around the conversation ---- */
+
+struct fuse_req {
+	struct fuse_ctx ctx;
+	int sys;
+	size_t count;
+	bool answered;
+};
+
+struct rye_call {
+	int unused;
+};
+
+static struct {
+	struct callers *callers;
+	struct parking *parking;
+	struct talks *talks;
+	rye_done_fn done;
+	void *arg;
+	struct text message; /* the one that runs */
+	enum rye_form form;
+	bool running;
+	size_t runs;
+	struct text run[RUNS];
+	struct rye_call call;
+} world;
+
+void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
+		      struct rye_call **ret);
+void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code);
+bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64]);
+void __wrap_rye_call_unref(struct rye_call *call);
+int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+		    struct rye_err *err);
+void __wrap_reply_errno(fuse_req_t req, int sys);
+void __wrap_reply_written(fuse_req_t req, size_t count);
+void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len);
+void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s);
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
+void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg);
+
+void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
+		      struct rye_call **ret)
+{
+	world.message.len = 0;
+	add(&world.message, request->message.ptr, request->message.len);
+	world.form = request->form;
+	world.done = fn;
+	world.arg = arg;
+	world.running = true;
+	*ret = &world.call;
+}
+
+void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code)
+{
+}
+
+bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64])
+{
+	return false;
+}
+
+void __wrap_rye_call_unref(struct rye_call *call)
+{
+}
+
+int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+		    struct rye_err *err)
+{
+	*ret = rye_blob_new("usage\n", 6);
+	return 0;
+}
+
+void __wrap_reply_errno(fuse_req_t req, int sys)
+{
+	req->sys = sys;
+	req->answered = true;
+}
+
+void __wrap_reply_written(fuse_req_t req, size_t count)
+{
+	req->count = count;
+	req->answered = true;
+}
+
+void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len)
+{
+}
+
+void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s)
+{
+}
+
+const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
+{
+	return &req->ctx;
+}
+
+void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg)
+{
+}
+
+/* The message that was given to the engine ends. */
+static void finish_run(void)
+{
+	struct rye_err err = { 0 };
+	json_t *doc = message_read((struct rye_span){ world.message.ptr, world.message.len },
+				   world.form, &err);
+	struct rye_outcome outcome = {
+		.reply = rye_blob_new(REPLY, strlen(REPLY)),
+		.output = rye_blob_new("out", 3),
+		.message = err.msg,
+	};
+
+	if (doc)
+		world.run[world.runs++] = world.message;
+	outcome.code = !doc				? err.code :
+		       has_word(&world.message, "fail") ? RYE_TOOL_FAILED :
+							  RYE_OK;
+	json_decref(doc);
+	world.running = false;
+	world.done(world.arg, &outcome);
+	rye_blob_unref(outcome.reply);
+	rye_blob_unref(outcome.output);
+}
+
+static struct caller *myself(void)
+{
+	return caller_identify(world.callers, getpid(), getuid());
+}
+
+static struct talk *lookup(void)
+{
+	struct caller *who = myself();
+	struct talk_target target = { RYE_RUN, RYE_TOOL, "a/b" };
+	struct talk *talk = talk_new(world.talks, &target, who);
+
+	assert_non_null(talk);
+	talk_bind(talk, 77);
+	caller_unref(who);
+	return talk;
+}
+
+static struct fuse_req write_to(struct talk *talk, size_t off, const char *ptr, size_t len)
+{
+	struct fuse_req req = { .ctx = { .pid = getpid(), .uid = getuid() } };
+	char *bytes = malloc(len); /* of its own, so that a sanitizer sees a read behind it */
+	struct talk_write what = { .bytes = { bytes, len }, .off = (off_t)off };
+
+	assert_non_null(bytes);
+	memcpy(bytes, ptr, len);
+	world.runs = 0;
+	talk_write(talk, &req, &what);
+	free(bytes);
+	while (world.running)
+		finish_run();
+	assert_true(req.answered);
+	return req;
+}
+
+/* ---- rounds ---- */
+
+static const char *const words[] = {
+	"{}",
+	"{}\n",
+	"\n",
+	" \r\n",
+	" \t",
+	"{\"a\":1}",
+	"{\"a\":\"\\\"}{\"}\r\n",
+	"{\"a\":[1,{\"b\":[]}],\n\"c\":\"\xc3\xa9\"}\n",
+	"\xef\xbb\xbf{\"m\":1}\n",
+	"\xef\xbb\xbf",
+	"{\"fail\":1}\n",
+	"{\"a\":1,\"a\":2}\n",
+	"{\"a\":tru}",
+	"{\"open\":",
+	"{\n",
+	"{",
+	"{\"a\":1]",
+	"{\"a\":\"b\n",
+	"{\"status\":\"error\",\"error\":\"saved\"}\n",
+	"k: words\n",
+	"l: fail\n",
+	"a: 1\nb: two\n",
+	"\xef\xbb\xbfm: 1\n",
+	"  i: 1\r\n  j: 1\n",
+	"{y: [x, 'z'] }\n",
+	"# nothing\n",
+	"k: \"words",
+	"nonsense\n",
+	"[1]\n",
+	"NUL",
+};
+#define WORDS (sizeof(words) / sizeof(words[0]))
+
+static size_t compose(char *stream)
+{
+	size_t len = 0, n = 1 + below(6);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *word = words[below(WORDS)];
+		size_t size = strcmp(word, "NUL") ? strlen(word) : 1;
+
+		if (len + size > STREAM)
+			break;
+		memcpy(stream + len, size == 1 && *word == 'N' ? "" : word, size);
+		len += size;
+	}
+	return len;
+}
+
+/* Mostly at the end of a line, as programs do. */
+static size_t cut_at(const char *p, size_t len)
+{
+	const char *newline = memchr(p, '\n', len);
+
+	switch (below(4)) {
+	case 0:
+		return 1 + below(len);
+	case 1:
+		return 1 + below(len < 3 ? len : 3);
+	case 2:
+		return newline ? (size_t)(newline - p) + 1 : len;
+	default:
+		return len;
+	}
+}
+
+static void expect_runs(const struct model *m)
+{
+	assert_int_equal(world.runs, m->runs);
+	for (size_t i = 0; i < m->runs; i++) {
+		assert_int_equal(world.run[i].len, m->run[i].len);
+		assert_memory_equal(world.run[i].ptr, m->run[i].ptr, m->run[i].len);
+	}
+}
+
+static void expect_unfinished(bool unfinished)
+{
+	struct caller *who = myself();
+	struct timespec at;
+	struct rye_blob *blob = own_output(world.talks, who, "tool:a/b", &at);
+
+	assert_non_null(blob);
+	assert_int_equal(strstr(blob->data, "message unfinished: ") && strstr(blob->data, "came"),
+			 unfinished);
+	rye_blob_unref(blob);
+	caller_unref(who);
+}
+
+/* The write that is not as it should be. */
+static void show(const char *ptr, size_t off, size_t n, const struct fuse_req *req,
+		 const struct model *m)
+{
+	print_message("# offset %zu, %zu bytes:", off, n);
+	for (size_t i = 0; i < off + n; i++)
+		print_message(i == off			    ? " | %02x " :
+			      ptr[i] > ' ' && ptr[i] < 0x7f ? "%c" :
+							      "\\x%02x",
+			      (unsigned char)ptr[i]);
+	print_message("\n# errno %d of %d, taken %zu of %zu, runs %zu of %zu\n", req->sys, m->sys,
+		      req->count, m->taken, world.runs, m->runs);
+}
+
+/* Is an object open, not only a mark before one? */
+static bool is_open(const struct model *m)
+{
+	return memchr(m->open.ptr, '{', m->open.len) != NULL;
+}
+
+static void round_of_writes(void)
+{
+	static struct model m;
+	char stream[STREAM + 1];
+	size_t len = compose(stream), off = 0;
+	struct talk *talk = lookup();
+	bool failed = false, ran = false;
+
+	m.open.len = 0;
+	m.behind = false;
+	while (off < len && !failed) {
+		size_t n = cut_at(stream + off, len - off);
+		struct fuse_req req;
+
+		model_write(&m, stream + off, n);
+		req = write_to(talk, off, stream + off, n);
+		if (req.sys != m.sys || req.count != (m.sys ? 0 : m.taken) || world.runs != m.runs)
+			show(stream, off, n, &req, &m);
+		assert_int_equal(req.sys, m.sys);
+		assert_int_equal(req.count, m.sys ? 0 : m.taken);
+		expect_runs(&m);
+		ran |= m.runs > 0;
+		failed = m.sys || m.taken < n;
+		off += m.taken;
+		n -= m.taken;
+		if (!failed)
+			continue;
+		/* sent again, it fails as it did and runs nothing */
+		if (m.taken)
+			req = write_to(talk, off, stream + off, n);
+		req = write_to(talk, off, stream + off, n);
+		assert_true(req.sys != 0);
+		assert_int_equal(world.runs, 0);
+	}
+	if (!failed && (ran || is_open(&m)))
+		expect_unfinished(is_open(&m));
+	talk_forget(talk);
+}
+
+static void rounds(void **state)
+{
+	const char *given = getenv("RYE_SEED"), *many = getenv("RYE_ROUNDS");
+	long n = many ? atol(many) : ROUNDS;
+	struct callers_env callers = { .owner = getuid() };
+	struct talks_env env = { .wait_s = 0 };
+
+	chance_state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 1 | 1;
+	print_message("# RYE_SEED=%llu\n", (unsigned long long)chance_state);
+	assert_int_equal(callers_open(&callers, &world.callers), 0);
+	env.callers = world.callers;
+	assert_int_equal(parking_open(NULL, NULL, &world.parking), 0);
+	env.parking = world.parking;
+	assert_int_equal(talks_open(&env, &world.talks), 0);
+	for (long i = 0; i < n; i++)
+		round_of_writes();
+	parking_close(world.parking);
+	talks_close(world.talks);
+	talks_free(world.talks);
+	parking_free(world.parking);
+	callers_close(world.callers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rounds) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
