@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#define ITEM_KINDS (1u << RYE_DIRECTIVE | 1u << RYE_TOOL | 1u << RYE_KNOWLEDGE)
 #define ALL_SPACES (1u << RYE_PROJECT | 1u << RYE_USER | 1u << RYE_SYSTEM)
 
 static struct search_env env_of(struct rye *rye, const _Atomic int *stop)
@@ -38,7 +37,7 @@ static int run(struct rye *rye, const struct search_env *env, const struct searc
 int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err)
 {
 	const struct search_ask ask = { .query = query->text,
-					.kinds = ITEM_KINDS,
+					.kinds = kinds_with(KIND_RUNS),
 					.spaces = ALL_SPACES,
 					.prefix = "" };
 	const struct search_env env = env_of(rye, query->stop);

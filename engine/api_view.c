@@ -11,7 +11,7 @@
 #include "item/meta.h"
 
 #define KIND(kind) (1u << (kind))
-#define ALL_KINDS (KIND(RYE_DIRECTIVE) | KIND(RYE_TOOL) | KIND(RYE_KNOWLEDGE) | KIND(RYE_CONFIG))
+#define ALL_KINDS (KIND(RYE_KIND__MAX) - 1)
 
 /* The bytes of one view of a loaded item. */
 typedef int (*make_fn)(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
@@ -38,7 +38,7 @@ static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struc
 		*ret = rye_blob_ref(loaded->text);
 		return 0;
 	}
-	if (ask->kind != RYE_DIRECTIVE)
+	if (!kind_has(ask->kind, KIND_INPUTS))
 		return rye_fail(err, RYE_INVALID,
 				"a %s takes no inputs in its name, as directives do",
 				rye_kind_name(ask->kind));

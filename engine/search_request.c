@@ -38,7 +38,7 @@ static int read_scope(struct search_request *asked, struct rye_err *err)
 	for (dot = 0; dot < rest.len && rest.ptr[dot] != '.'; dot++)
 		;
 	kind = (struct rye_span){ rest.ptr, dot };
-	while (found < RYE_CONFIG && !span_eq(kind, rye_kind_name((enum rye_kind)found)))
+	while (found < RYE_KIND__MAX && !span_eq(kind, rye_kind_name((enum rye_kind)found)))
 		found++;
 	rest = span_skip(rest, dot < rest.len ? dot + 1 : dot);
 	if (span_eq(rest, "*"))
@@ -47,7 +47,7 @@ static int read_scope(struct search_request *asked, struct rye_err *err)
 		rest.len -= 2;
 	else if (span_ends(rest, "*"))
 		rest.len--;
-	if (found == RYE_CONFIG || rest.len >= sizeof(asked->prefix))
+	if (!kind_has((enum rye_kind)found, KIND_RUNS) || rest.len >= sizeof(asked->prefix))
 		return bad_scope(err);
 	asked->ask.kinds = 1u << found;
 	for (size_t i = 0; i < rest.len; i++)

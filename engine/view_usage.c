@@ -5,6 +5,7 @@
  */
 #include "view.h"
 
+#include "base/id.h"
 #include "base/str.h"
 #include "item/meta.h"
 
@@ -59,7 +60,7 @@ static void put_usage(struct rye_buf *buf, const struct subject *subject, enum r
 	put_kind(buf, subject, kind);
 	buf_adds(buf, "Write one JSON object or lines of YAML to this file, read the reply "
 		      "here.\n");
-	if (kind != RYE_TOOL && kind != RYE_DIRECTIVE)
+	if (!kind_has(kind, KIND_PARAMETERS))
 		return;
 	schema = meta_schema(subject->loaded.item);
 	put_parameters(buf, schema);

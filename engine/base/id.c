@@ -12,6 +12,7 @@
 struct row {
 	const char *name, *dir, *title;
 	const char *const *extensions;
+	unsigned traits; /* enum kind_trait */
 };
 
 static const char *const directive_ext[] = { ".md", NULL };
@@ -21,11 +22,30 @@ static const char *const knowledge_ext[] = { ".md", ".yaml", ".yml", NULL };
 static const char *const config_ext[] = { ".yaml", ".yml", ".toml", NULL };
 
 static const struct row rows[] = {
-	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext },
-	[RYE_TOOL] = { "tool", "tools", "Tool", tool_ext },
-	[RYE_KNOWLEDGE] = { "knowledge", "knowledge", "Knowledge", knowledge_ext },
-	[RYE_CONFIG] = { "config", "config", "Config", config_ext },
+	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext,
+			    KIND_RUNS | KIND_FORKS | KIND_PARAMETERS | KIND_INPUTS |
+				    KIND_MARKDOWN },
+	[RYE_TOOL] = { "tool", "tools", "Tool", tool_ext,
+		       KIND_RUNS | KIND_PROCESS | KIND_PARAMETERS | KIND_FOLDER },
+	[RYE_KNOWLEDGE] = { "knowledge", "knowledge", "Knowledge", knowledge_ext,
+			    KIND_RUNS | KIND_MARKDOWN },
+	[RYE_CONFIG] = { "config", "config", "Config", config_ext, 0 },
 };
+
+bool kind_has(enum rye_kind kind, enum kind_trait trait)
+{
+	return kind < RYE_KIND__MAX && rows[kind].traits & trait;
+}
+
+unsigned kinds_with(enum kind_trait trait)
+{
+	unsigned kinds = 0;
+
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (rows[kind].traits & trait)
+			kinds |= 1u << kind;
+	return kinds;
+}
 
 const char *rye_kind_name(enum rye_kind kind)
 {

@@ -23,12 +23,13 @@ static json_t *schema_of(struct cli *cli, const char *ref)
 	const char *id = ref;
 	enum rye_kind wanted = id_split(ref, &id);
 
-	for (int kind = RYE_DIRECTIVE; kind <= RYE_TOOL; kind++) {
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
 		struct rye_ask ask = { (enum rye_kind)kind, id, RYE_VIEW_SCHEMA, NULL };
 		struct rye_blob *blob = NULL;
 		json_t *schema;
 
-		if (wanted != RYE_KIND__MAX && (int)wanted != kind)
+		if (!kind_has(ask.kind, KIND_PARAMETERS) ||
+		    (wanted != RYE_KIND__MAX && wanted != ask.kind))
 			continue;
 		if (rye_view(cli->rye, &ask, &blob, NULL))
 			continue;

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/id.h"
+#include "exec/verbs.h"
 
 /* A run that is not of this process, and its item as it is now. */
 struct owner {
@@ -99,7 +100,7 @@ bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_
 {
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 
-	if (verb == RYE_EXECUTE || verb == RYE_FETCH || verb == RYE_SIGN)
+	if (verb_row(verb)->names)
 		return asker_may(exec, run, verb, NULL);
 	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
 	return !ref.failed && asker_may(exec, run, verb, ref.data);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/self.h"
 #include "exec/job.h"
+#include "exec/run.h"
 #include "exec/runq.h"
 #include "exec/strays.h"
 #include "exec/verbs.h"
@@ -77,9 +78,11 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
  */
 static bool is_light(const struct rye_request *req)
 {
-	return (req->verb == RYE_RUN || req->verb == RYE_DRY_RUN) &&
-	       (req->kind == RYE_DIRECTIVE || req->kind == RYE_KNOWLEDGE) &&
-	       req->form == RYE_FORM_JSON && req->message.len <= RYE_LIGHT_MESSAGE_MAX;
+	const struct verb *verb = verb_row(req->verb);
+
+	return !verb->names && !verb->async && !verb->fork && kind_has(req->kind, KIND_RUNS) &&
+	       !kind_has(req->kind, KIND_PROCESS) && req->form == RYE_FORM_JSON &&
+	       req->message.len <= RYE_LIGHT_MESSAGE_MAX;
 }
 
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,

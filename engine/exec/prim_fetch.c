@@ -5,6 +5,7 @@
  * A copy is a write: it is refused to children of runs and where signing is switched off, and
  * never replaces anything unless the request says so. On a worker; no lock.
  */
+#include "exec/run.h"
 #include "exec/verbs.h"
 
 #include "base/auto.h"

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "exec/message.h"
+#include "exec/run.h"
 #include "exec/verbs.h"
 #include "item/space.h"
 

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "exec/message.h"
+#include "exec/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -243,15 +244,17 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 
 static int read_item(const struct rye_request *req, struct request *ret, struct rye_err *err)
 {
+	const struct verb *verb = verb_row(req->verb);
+
 	ret->spelled = strdup(req->id ? req->id : "");
 	if (!ret->spelled)
 		return rye_fail(err, RYE_IO, "request: out of memory");
 	ret->id = ret->spelled;
 	ret->kind = req->kind;
-	ret->dry_run = req->verb == RYE_DRY_RUN;
-	ret->async = req->verb == RYE_ASYNC;
+	ret->dry_run = verb->dry_run;
+	ret->async = verb->async;
 	/* Writing to `async` of a directive: a fork that is not waited for. */
-	ret->fork = req->verb == RYE_FORK || (ret->async && req->kind == RYE_DIRECTIVE);
+	ret->fork = verb->fork || (verb->async && kind_has(req->kind, KIND_FORKS));
 	ret->params = json_copy(ret->doc); /* members are taken out of it */
 	if (!ret->params)
 		return rye_fail(err, RYE_IO, "request: out of memory");
@@ -266,7 +269,7 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 	ret->doc = message_read(req->message, req->form, err);
 	if (!ret->doc)
 		return -(int)err->code;
-	if (req->verb == RYE_EXECUTE)
+	if (verb_row(req->verb)->names)
 		return read_execute(project, ret, err);
 	return read_item(req, ret, err);
 }
@@ -308,12 +311,12 @@ static int check_async(const struct request *request, enum rye_kind kind, struct
 			err, RYE_INVALID,
 			"async + dry_run is not supported. Validation is instant, nothing to "
 			"detach.");
-	if (kind == RYE_KNOWLEDGE)
+	if (!kind_has(kind, KIND_FORKS | KIND_PROCESS))
 		return rye_fail(
 			err, RYE_INVALID,
 			"async + knowledge is not supported. Reading is instant, nothing to "
 			"detach.");
-	if (kind == RYE_DIRECTIVE && !request->fork && !request->remote)
+	if (kind_has(kind, KIND_FORKS) && !request->fork && !request->remote)
 		return rye_fail(err, RYE_INVALID,
 				"async + directive + inline is not supported. There is nothing to "
 				"detach; use thread=\"fork\".");
@@ -324,12 +327,12 @@ int request_matrix(const struct request *request, enum rye_kind kind, struct rye
 {
 	int r = 0;
 
-	if (kind == RYE_CONFIG)
-		return rye_fail(err, RYE_INVALID, "Config items cannot be executed: %s",
-				request->spelled);
-	if (kind == RYE_DIRECTIVE)
+	if (!kind_has(kind, KIND_RUNS))
+		return rye_fail(err, RYE_INVALID, "%s items cannot be executed: %s",
+				kind_title(kind), request->spelled);
+	if (kind_has(kind, KIND_FORKS))
 		r = check_directive(request, err);
-	else if (kind == RYE_TOOL)
+	else if (kind_has(kind, KIND_PROCESS))
 		r = check_tool(request, err);
 	else
 		r = check_knowledge(request, err);

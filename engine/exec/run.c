@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "exec/asker.h"
 #include "exec/job.h"
+#include "exec/verbs.h"
 #include "item/space.h"
 
 #include <stdio.h>
@@ -75,12 +76,12 @@ void run_movable_early(struct rye_call *call)
 
 	run.limit = (struct confine){ true, true };
 	/* one that is confined by its parent's run is so only once that was asked */
-	if (job->ask.parent_run || (job->ask.verb != RYE_RUN && job->ask.verb != RYE_EXECUTE))
+	if (job->ask.parent_run || !verb_row(job->ask.verb)->runs)
 		return;
 	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
-	    request->kind == RYE_TOOL && !request->async && !request->dry_run && !request->fork &&
-	    !request->remote) {
-		snprintf(ref, sizeof(ref), "tool:%s", request->id);
+	    kind_has(request->kind, KIND_PROCESS) && !request->async && !request->dry_run &&
+	    !request->fork && !request->remote) {
+		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(request->kind), request->id);
 		job_movable(job, ref, plain_request(&run, ref));
 	}
 	request_done(&run.request);
@@ -126,19 +127,19 @@ static bool has_kind(const struct item_env *env, enum rye_kind kind, const char 
 int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
 		  struct rye_err *err)
 {
-	static const enum rye_kind kinds[] = { RYE_DIRECTIVE, RYE_TOOL, RYE_KNOWLEDGE };
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
 	auto_buf struct rye_buf refs = RYE_BUF_INIT;
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const char *name = rye_kind_name(kinds[i]);
+	for (int i = 0; i < RYE_KIND__MAX; i++) {
+		enum rye_kind kind = (enum rye_kind)i;
+		const char *name = rye_kind_name(kind);
 
-		if (!has_kind(env, kinds[i], id))
+		if (!kind_has(kind, KIND_RUNS) || !has_kind(env, kind, id))
 			continue;
 		buf_addf(&names, "%s%s", n ? ", " : "", name);
 		buf_addf(&refs, "%s%s:%s", n ? ", " : "", name, id);
-		*ret = kinds[i];
+		*ret = kind;
 		n++;
 	}
 	if (n == 1)

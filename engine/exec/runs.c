@@ -7,6 +7,7 @@
 #include "exec/runs.h"
 
 #include "base/auto.h"
+#include "exec/verbs.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -240,18 +241,24 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
 {
-	if (verb == RYE_FETCH)
-		return true; /* reading; a copy is checked by the primitive itself */
+	switch (verb_row(verb)->child) {
+	case VERB_CHILD_NEVER:
+		return false;
+	case VERB_CHILD_READS: /* a copy is checked by the primitive itself */
+		return true;
+	case VERB_CHILD_REQUIRES:
+		break;
+	}
 	/* The request names its item later: then it is asked again with the item. */
-	if (verb == RYE_EXECUTE && !ref)
-		return json_array_size(requires_list) > 0;
-	return ref && verb != RYE_SIGN && runs_match(requires_list, "execute", ref);
+	if (!ref)
+		return verb_row(verb)->names && json_array_size(requires_list) > 0;
+	return runs_match(requires_list, "execute", ref);
 }
 
 bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
 	      uint64_t *ret_foreign)
 {
-	if (verb == RYE_SIGN || run == NOBODY)
+	if (verb_row(verb)->child == VERB_CHILD_NEVER || run == NOBODY)
 		return false;
 	WITH_LOCK(&runs->lock) {
 		while (run) {

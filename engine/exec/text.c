@@ -4,6 +4,7 @@
  * entry its content. No process starts. A directive's fork and async go to the layer that
  * keeps threads, with its inputs checked before. On a worker; no lock.
  */
+#include "exec/run.h"
 #include "exec/verbs.h"
 
 #include "base/auto.h"

@@ -4,6 +4,7 @@
  * retry policy says so. Whatever fails leaves a reply with the chain as far as it was built.
  * On a worker; no lock.
  */
+#include "exec/run.h"
 #include "exec/verbs.h"
 
 #include "base/auto.h"

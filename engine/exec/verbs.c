@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/limits.h"
 #include "exec/asker.h"
+#include "exec/run.h"
 
 static bool not_available(struct run *run)
 {
@@ -27,6 +28,7 @@ static bool not_available(struct run *run)
 	return false;
 }
 
+/* Of every kind with KIND_RUNS: request_matrix refuses the others. */
 static void (*const runners[RYE_KIND__MAX])(struct run *run) = {
 	[RYE_DIRECTIVE] = run_directive,
 	[RYE_TOOL] = run_tool,
@@ -56,24 +58,30 @@ static void run_item(struct run *run)
 	runners[request->kind](run);
 }
 
-static const struct verb {
-	void (*carry_out)(struct run *run);
-	bool runs_items; /* refused where running is switched off */
-} rows[RYE_VERB__MAX] = {
-	[RYE_RUN] = { run_item, true },	    [RYE_DRY_RUN] = { run_item, true },
-	[RYE_ASYNC] = { run_item, true },   [RYE_FORK] = { run_item, true },
-	[RYE_EXECUTE] = { run_item, true }, [RYE_FETCH] = { prim_fetch, false },
-	[RYE_SIGN] = { prim_sign, false },
+static const struct verb rows[RYE_VERB__MAX] = {
+	[RYE_RUN] = { .carry_out = run_item, .runs = true },
+	[RYE_DRY_RUN] = { .carry_out = run_item, .runs = true, .dry_run = true },
+	[RYE_ASYNC] = { .carry_out = run_item, .runs = true, .async = true },
+	[RYE_FORK] = { .carry_out = run_item, .runs = true, .fork = true },
+	[RYE_EXECUTE] = { .carry_out = run_item, .runs = true, .names = true },
+	[RYE_FETCH] = { .carry_out = prim_fetch, .names = true, .child = VERB_CHILD_READS },
+	[RYE_SIGN] = { .carry_out = prim_sign, .names = true, .child = VERB_CHILD_NEVER },
 };
+
+const struct verb *verb_row(enum rye_verb verb)
+{
+	return &rows[verb < RYE_VERB__MAX ? verb : RYE_RUN];
+}
 
 void verbs_run(struct run *run)
 {
+	const struct verb *verb = verb_row(run->ask->verb);
 	uint64_t parent = run->ask->parent_run;
 
 	run->limit = (struct confine){ .net = true, .write = true };
 	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
 	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
-	if (run->exec->env.opt->no_run && rows[run->ask->verb].runs_items) {
+	if (run->exec->env.opt->no_run && verb->runs) {
 		run_fail_with(run, RYE_DENIED, "running is switched off (norun)");
 		return;
 	}
@@ -88,5 +96,5 @@ void verbs_run(struct run *run)
 		return;
 	}
 	run->limit.keys &= !parent;
-	rows[run->ask->verb].carry_out(run);
+	verb->carry_out(run);
 }

@@ -114,7 +114,7 @@ static struct node *node_or_alias(struct index *index, enum rye_kind kind, const
 	struct rye_span parent, leaf;
 	struct dir *dir;
 
-	if (node || kind != RYE_TOOL)
+	if (node || !kind_has(kind, KIND_FOLDER))
 		return node;
 	split(id, &parent, &leaf);
 	dir = tree_dir(index, kind, span_of(id));

@@ -8,6 +8,7 @@
 #include "item/meta.h"
 
 #include "base/auto.h"
+#include "base/id.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -181,7 +182,7 @@ json_t *parsed_schema(const struct parsed_item *item)
 {
 	const json_t *schema;
 
-	if (item->kind == RYE_DIRECTIVE)
+	if (kind_has(item->kind, KIND_INPUTS))
 		return schema_of_list(json_object_get(item->meta, "inputs"), true);
 	schema = declared_schema(item);
 	if (schema)

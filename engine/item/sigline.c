@@ -6,6 +6,7 @@
  */
 #include "item/sigline.h"
 
+#include "base/id.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -23,16 +24,16 @@ bool sig_rule_of(enum rye_kind kind, const char *ext, struct sig_rule *ret)
 	static const char *const hash[] = { ".py", ".yaml", ".yml", ".json", ".sh", ".toml", NULL };
 	static const char *const slash[] = { ".js", ".ts", ".mjs", ".cjs", NULL };
 
-	if (kind == RYE_DIRECTIVE || kind == RYE_KNOWLEDGE) {
+	if (kind_has(kind, KIND_MARKDOWN)) {
 		*ret = (struct sig_rule){ SIG_HTML, false };
 		return true;
 	}
 	for (int i = 0; hash[i]; i++)
 		if (!strcasecmp(ext, hash[i])) {
-			*ret = (struct sig_rule){ SIG_HASH, kind == RYE_TOOL };
+			*ret = (struct sig_rule){ SIG_HASH, kind_has(kind, KIND_PROCESS) };
 			return true;
 		}
-	for (int i = 0; kind == RYE_TOOL && slash[i]; i++)
+	for (int i = 0; kind_has(kind, KIND_PROCESS) && slash[i]; i++)
 		if (!strcasecmp(ext, slash[i])) {
 			*ret = (struct sig_rule){ SIG_SLASH, false };
 			return true;

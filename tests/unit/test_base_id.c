@@ -98,6 +98,17 @@ static void kinds(void **state)
 	assert_string_equal(kind_extensions(RYE_KNOWLEDGE)[1], ".yaml");
 }
 
+static void traits(void **state)
+{
+	assert_true(kind_has(RYE_TOOL, KIND_PROCESS) && kind_has(RYE_TOOL, KIND_PARAMETERS));
+	assert_true(kind_has(RYE_DIRECTIVE, KIND_FORKS) && kind_has(RYE_DIRECTIVE, KIND_INPUTS));
+	assert_true(kind_has(RYE_KNOWLEDGE, KIND_RUNS));
+	assert_false(kind_has(RYE_KNOWLEDGE, KIND_PARAMETERS));
+	assert_false(kind_has(RYE_CONFIG, KIND_RUNS));
+	assert_false(kind_has(RYE_KIND__MAX, KIND_RUNS));
+	assert_int_equal(kinds_with(KIND_MARKDOWN), 1u << RYE_DIRECTIVE | 1u << RYE_KNOWLEDGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +116,7 @@ int main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(references),
 		cmocka_unit_test(kinds),
+		cmocka_unit_test(traits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
