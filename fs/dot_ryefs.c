@@ -20,13 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const names[] = { "doctor", "errors", "log", "stats.json", "version", NULL };
-
-const char *const *dot_names(void)
-{
-	return names;
-}
-
 /* ---- the summary ---- */
 
 static const struct {
@@ -326,28 +319,58 @@ static int enter_log(struct front *front, const struct tree_key *key, struct fus
 	return r;
 }
 
+/* ---- the table ---- */
+
+static struct rye_blob *make_doctor(fuse_req_t req)
+{
+	return doctor(front_of(req));
+}
+
+static struct rye_blob *make_stats(fuse_req_t req)
+{
+	return stats(front_of(req));
+}
+
+static struct rye_blob *make_version(fuse_req_t req)
+{
+	static const char text[] = "ryefs " RYE_VERSION "\n";
+
+	return rye_blob_new(text, sizeof(text) - 1);
+}
+
+/* A new file here is a row, with its line in docs/files.md. */
+static const struct dot_file {
+	const char *name;
+	mode_t mode;
+	struct rye_blob *(*make)(fuse_req_t req); /* its bytes, made anew at each lookup … */
+	int (*enter)(struct front *front, const struct tree_key *key, struct fuse_entry_param *ret);
+} dot_files[] = {
+	{ "doctor", 0444, make_doctor, NULL },	  { "errors", 0400, errors, NULL },
+	{ "log", 0400, NULL, enter_log }, /* … or its own lookup */
+	{ "stats.json", 0444, make_stats, NULL }, { "version", 0444, make_version, NULL },
+};
+
+const char *dot_name(size_t i)
+{
+	return i < ARRAY_SIZE(dot_files) ? dot_files[i].name : NULL;
+}
+
 int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	struct front *front = front_of(req);
-	struct content_file what = { .key = key, .mode = 0444, .fresh = true };
+	struct content_file what = { .key = key, .fresh = true };
+	const struct dot_file *file = dot_files;
+	const struct dot_file *end = dot_files + ARRAY_SIZE(dot_files);
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
-	if (strcmp(key->text, "log") == 0)
-		return enter_log(front, key, ret);
-	if (strcmp(key->text, "version") == 0) {
-		what.blob =
-			rye_blob_new("ryefs " RYE_VERSION "\n", strlen("ryefs " RYE_VERSION "\n"));
-	} else if (strcmp(key->text, "stats.json") == 0) {
-		what.blob = stats(front);
-	} else if (strcmp(key->text, "doctor") == 0) {
-		what.blob = doctor(front);
-	} else if (strcmp(key->text, "errors") == 0) {
-		what.blob = errors(req);
-		what.mode = 0400;
-	} else {
+	while (file < end && strcmp(file->name, key->text) != 0)
+		file++;
+	if (file == end)
 		return enter_nothing(ret, TIMEOUT_LONG_S);
-	}
+	if (file->enter)
+		return file->enter(front_of(req), key, ret);
+	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
+	what.mode = file->mode;
+	what.blob = file->make(req);
 	if (!what.blob)
 		return ENOMEM;
-	return enter_node(front, content_make(front, &what), 0, ret);
+	return enter_node(front_of(req), content_make(front_of(req), &what), 0, ret);
 }

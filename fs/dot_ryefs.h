@@ -8,7 +8,7 @@
 struct front;
 struct text;
 
-const char *const *dot_names(void); /* NULL-terminated */
+const char *dot_name(size_t i); /* of its files; NULL behind the last */
 /* "1 204 items served, 3 refused (2 changed since signing, 1 unsigned); see ls -l" */
 void dot_summary(const struct rye_counts *counts, struct text *text);
 /*

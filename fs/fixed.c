@@ -26,8 +26,6 @@ static const char *const *names_of(enum tree_sort sort)
 		return spaces_lists;
 	case TREE_STATE:
 		return state_lists;
-	case TREE_DOT:
-		return dot_names();
 	default:
 		return nothing;
 	}
@@ -94,6 +92,8 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 			listing_add(listing, *name, 0, ino_of(node, *name));
 	if (listing && node->sort == TREE_ROOT)
 		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
+	for (size_t i = 0; listing && node->sort == TREE_DOT && dot_name(i); i++)
+		listing_add(listing, dot_name(i), 0, 0);
 	if (listing && node->sort == TREE_BUNDLES)
 		list_bundles(front_of(req), listing);
 	if (!listing || !listing_finish(listing))
@@ -102,7 +102,7 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 		listing_reply(&ask, listing);
 }
 
-/* The component below .why says which error it stands for (no-open 2). */
+/* The component below .why says which error it stands for. */
 static int why_enter(fuse_req_t req, struct node *dir, const char *name,
 		     struct fuse_entry_param *ret)
 {

@@ -43,8 +43,8 @@ struct talks_env {
 	/*
 	 * notify_inval_inode(ino, from, len) on the conversations' notify thread; the call
 	 * itself only posts it. `done` is called exactly once, when the kernel has answered
-	 * or after 20 ms (the page may have gone and come back locked by the very writer,
-	 * no-open 3), from any thread that holds no lock. NULL: never needed (tests).
+	 * or after 20 ms (the page may have gone and come back locked by the very
+	 * writer), from any thread that holds no lock. NULL: never needed (tests).
 	 */
 	void (*invalidate)(void *arg, const struct talk_inval *inval);
 	void *arg;

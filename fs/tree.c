@@ -2,7 +2,7 @@
 /*
  * tree.c - what a name means in a directory of the mount.
  *
- * Owns the grammar of interface 2 and nothing else: no lock, no allocation, no call that could
+ * Owns the grammar of docs/files.md and nothing else: no lock, no allocation, no call that could
  * wait. Callers are the lookups of every class of nodes. It must not ask the engine anything.
  */
 #include "tree.h"
