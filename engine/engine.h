@@ -9,7 +9,7 @@
 #ifndef RYE_ENGINE_H
 #define RYE_ENGINE_H
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/exec.h"
 #include "item/cache.h"
 #include "item/index_update.h"

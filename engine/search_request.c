@@ -5,7 +5,7 @@
  */
 #include "search_request.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "item/filter.h"

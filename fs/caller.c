@@ -18,7 +18,7 @@
  */
 #include "caller.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "caller_table.h"
 #include "ctl.h"
 #include "proc.h"

@@ -13,7 +13,7 @@
  */
 #include "caller_table.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "hash.h"
 #include "util.h"
 

@@ -9,7 +9,7 @@
  */
 #include "change.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "ctl.h"
 #include "notify.h"
 #include "pass.h"

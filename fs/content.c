@@ -9,7 +9,7 @@
  */
 #include "content.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "caller.h"
 #include "enter.h"
 #include "hash.h"

@@ -8,7 +8,7 @@
  */
 #include "content.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "ctl.h"
 #include "enter.h"
 #include "listing.h"

@@ -7,7 +7,7 @@
  */
 #include "content.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "class.h"
 #include "reply.h"
 

@@ -9,7 +9,7 @@
  */
 #include "ctl.h"
 
-#include "auto.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  */
 #include "daemon.h"
 
-#include "auto.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

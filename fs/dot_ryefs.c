@@ -7,7 +7,7 @@
  */
 #include "dot_ryefs.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "caller.h"
 #include "content.h"
 #include "ctl.h"

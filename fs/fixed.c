@@ -6,7 +6,7 @@
  */
 #include "fixed.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "dot_ryefs.h"
 #include "enter.h"
 #include "listing.h"

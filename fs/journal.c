@@ -7,7 +7,7 @@
  */
 #include "journal.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "front.h"
 #include "notify.h"
 

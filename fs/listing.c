@@ -8,7 +8,7 @@
  */
 #include "listing.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "hash.h"
 #include "reply.h"
 

@@ -7,7 +7,7 @@
  */
 #include "loops.h"
 
-#include "auto.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <poll.h>

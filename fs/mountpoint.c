@@ -7,7 +7,7 @@
  */
 #include "mountpoint.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "connection.h"
 #include "fail.h"
 #include "mountinfo.h"

@@ -10,7 +10,7 @@
  */
 #include "node.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "front.h"
 #include "hash.h"
 

@@ -8,7 +8,7 @@
  */
 #include "notify.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "hash.h"
 #include "talk.h"
 

@@ -9,7 +9,7 @@
  */
 #include "ops.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "class.h"
 #include "reply.h"
 

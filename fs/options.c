@@ -8,7 +8,7 @@
  */
 #include "options.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "fail.h"
 
 #include <errno.h>

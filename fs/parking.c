@@ -8,7 +8,7 @@
  */
 #include "parking.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "proc.h"
 #include "util.h"
 

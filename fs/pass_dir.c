@@ -7,7 +7,7 @@
  */
 #include "pass.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "enter.h"
 #include "notify.h"
 #include "pass_ops.h"

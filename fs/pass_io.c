@@ -8,7 +8,7 @@
  */
 #include "pass.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "class.h"
 #include "notify.h"
 #include "pass_ops.h"

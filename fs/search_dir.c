@@ -8,7 +8,7 @@
  */
 #include "search_dir.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "content.h"
 #include "enter.h"
 #include "listing.h"

@@ -10,7 +10,7 @@
  */
 #include "search_dir.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "parking.h"
 #include "reply.h"
 

@@ -9,7 +9,7 @@
  */
 #include "session.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "daemon.h"
 #include "loops.h"
 #include "mountpoint.h"

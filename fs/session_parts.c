@@ -7,7 +7,7 @@
  */
 #include "session_parts.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "caller.h"
 #include "change.h"
 #include "dot_ryefs.h"

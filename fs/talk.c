@@ -11,7 +11,7 @@
  */
 #include "talk_calls.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "ctl.h"
 #include "proc.h"
 #include "reply.h"

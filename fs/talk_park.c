@@ -10,7 +10,7 @@
  */
 #include "talk_calls.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "reply.h"
 #include "util.h"
 

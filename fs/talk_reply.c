@@ -8,7 +8,7 @@
  */
 #include "talk_calls.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "ctl.h"
 #include "text.h"
 #include "util.h"

@@ -9,7 +9,7 @@
  */
 #include "talk_calls.h"
 
-#include "auto.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  */
 #include "threads_part.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "caller.h"
 #include "enter.h"
 #include "parking.h"

@@ -7,7 +7,7 @@
  */
 #include "tree.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "ctl.h"
 #include "hash.h"
 

@@ -9,7 +9,7 @@
  */
 #include "watchdog.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "connection.h"
 #include "mountinfo.h"
 #include "proc.h"

@@ -3,7 +3,7 @@
 /* item_files.h - files of private spaces, and the vectors of tests/vectors. */
 #include "rye_test.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/str.h"
 

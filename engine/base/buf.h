@@ -9,9 +9,10 @@
 #ifndef RYE_BASE_BUF_H
 #define RYE_BASE_BUF_H
 
-#include <rye/rye.h>
-
 #include "base/err.h"
+#include "scope.h"
+
+#include <rye/rye.h>
 
 struct rye_buf {
 	char *data;
@@ -40,12 +41,5 @@ struct rye_blob *buf_blob(struct rye_buf *buf);
 char *buf_steal(struct rye_buf *buf);
 
 #define auto_buf __attribute__((cleanup(buf_done)))
-
-static inline void auto_blob_(struct rye_blob **held)
-{
-	rye_blob_unref(*held);
-}
-
-#define auto_blob __attribute__((cleanup(auto_blob_)))
 
 #endif

@@ -7,27 +7,27 @@
 
 #include <stdio.h>
 
-static int64_t read_us(clockid_t id)
+static int64_t read_ns(clockid_t id)
 {
 	struct timespec now;
 
 	clock_gettime(id, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+int64_t clock_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
 }
 
 int64_t clock_ms(void)
 {
-	return read_us(CLOCK_MONOTONIC) / 1000;
+	return read_ns(CLOCK_MONOTONIC) / NS_PER_MS;
 }
 
 int64_t clock_us(void)
 {
-	return read_us(CLOCK_MONOTONIC);
-}
-
-int64_t clock_wall_ms(void)
-{
-	return read_us(CLOCK_REALTIME) / 1000;
+	return read_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 void clock_stamp(time_t when, char ret[24])
@@ -40,7 +40,7 @@ void clock_stamp(time_t when, char ret[24])
 
 void clock_iso_us(char ret[40])
 {
-	int64_t now = read_us(CLOCK_REALTIME);
+	int64_t now = read_ns(CLOCK_REALTIME) / 1000;
 	time_t seconds = (time_t)(now / 1000000);
 	char date[24];
 	struct tm tm;

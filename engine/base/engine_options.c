@@ -5,7 +5,7 @@
  */
 #include "base/engine_options.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #include <string.h>
 

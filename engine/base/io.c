@@ -6,7 +6,7 @@
  */
 #include "base/io.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "mountinfo.h"
 
 #include <errno.h>

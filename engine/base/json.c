@@ -5,7 +5,7 @@
  */
 #include "base/json.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 

@@ -6,7 +6,7 @@
  */
 #include "base/self.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 
 #include <limits.h>

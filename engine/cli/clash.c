@@ -6,7 +6,7 @@
  */
 #include "cli/doctor.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #include <string.h>
 

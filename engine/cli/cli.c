@@ -6,7 +6,7 @@
  */
 #include <rye/cli.h>
 
-#include "base/auto.h"
+#include "scope.h"
 #include "cli/cli.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "base/limits.h"

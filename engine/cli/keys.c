@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 static int add_key(void *arg, const struct rye_key *key)
 {

@@ -5,7 +5,7 @@
  */
 #include "cli/doctor.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "cli/mounts.h"
 #include "proc.h"
 

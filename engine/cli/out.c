@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <stdarg.h>

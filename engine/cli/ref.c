@@ -5,7 +5,7 @@
  */
 #include "cli/ref.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/str.h"
 

@@ -5,7 +5,7 @@
  */
 #include "cli/sample.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #define DIRECTIVE                                                                              \
 	"# Welcome\n"                                                                          \

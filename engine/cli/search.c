@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #define LIMIT_DEFAULT 20 /* a screen */
 #define LIMIT_MAX 100000

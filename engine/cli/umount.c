@@ -6,7 +6,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "cli/mounts.h"

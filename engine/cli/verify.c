@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "cli/ref.h"
 
 #include <string.h>

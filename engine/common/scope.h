@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope.h: the macros of the front and the engine: cleanup attributes and scope locks. Knows
- * the C library only. Reached by way of base/auto.h and fs/auto.h, which add what is theirs.
+ * scope.h: the macros of the front and the engine: cleanup attributes, scope locks, what a value
+ * of rye.h needs at the end of its scope.
  *
  * A variable declared with auto_X releases what it holds when its scope ends; steal() moves
  * the value out of it.
@@ -9,6 +9,9 @@
 #ifndef RYE_COMMON_SCOPE_H
 #define RYE_COMMON_SCOPE_H
 
+#include <rye/rye.h>
+
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,11 +47,15 @@ static inline pthread_mutex_t *auto_lock_(pthread_mutex_t *lock)
 }
 
 DEFINE_AUTO(auto_fclose_, FILE *, fclose)
+DEFINE_AUTO(auto_closedir_, DIR *, closedir)
+DEFINE_AUTO(auto_blob_, struct rye_blob *, rye_blob_unref)
 
 #define auto_free __attribute__((cleanup(auto_free_)))
 /* An auto_close variable is often there only to be closed: it counts as used. */
 #define auto_close __attribute__((cleanup(auto_close_), unused))
 #define auto_file __attribute__((cleanup(auto_fclose_)))
+#define auto_dir __attribute__((cleanup(auto_closedir_)))
+#define auto_blob __attribute__((cleanup(auto_blob_)))
 
 /*
  * From here to the end of the block that this stands in the mutex is held. What was declared above
@@ -83,6 +90,8 @@ static inline int steal_fd(int *fd)
 	return stolen;
 }
 
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

@@ -9,7 +9,7 @@
  */
 #include "exec/program.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/plan.h"
 #include "item/meta.h"
 

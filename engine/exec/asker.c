@@ -6,7 +6,7 @@
  */
 #include "exec/asker.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "exec/verbs.h"
 

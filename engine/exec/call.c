@@ -6,7 +6,7 @@
  */
 #include "exec/call.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/events.h"
 
 #include <stdatomic.h>

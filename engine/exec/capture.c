@@ -7,7 +7,7 @@
  */
 #include "exec/capture.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/limits.h"

@@ -7,7 +7,7 @@
  */
 #include "exec/chain.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "exec/prim.h"
 #include "item/space.h"

@@ -5,7 +5,7 @@
  */
 #include "exec/chain.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 static json_t *environment_of(const struct chain *chain)
 {

@@ -7,7 +7,7 @@
  */
 #include "exec/program.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/plan.h"
 
 #include <string.h>

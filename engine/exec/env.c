@@ -6,7 +6,7 @@
  */
 #include "exec/env.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
  */
 #include "exec/events.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "exec/result.h"

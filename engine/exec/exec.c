@@ -6,7 +6,7 @@
  */
 #include "exec/exec.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/self.h"
 #include "exec/job.h"
 #include "exec/run.h"

@@ -9,7 +9,7 @@
  */
 #include "exec/plan.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/capture.h"
 #include "item/space.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/job.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "exec/inner.h"
 #include "exec/runq.h"

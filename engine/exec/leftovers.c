@@ -4,7 +4,7 @@
  * environment. Called by the watchdog of a dead daemon, by a mount over a dead one and by
  * `ryefs umount`; no engine is needed, so none is asked.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "proc.h"
 
 #include <rye/rye.h>

@@ -6,7 +6,7 @@
  */
 #include "exec/message.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "item/yaml.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/plan.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "item/schema.h"
 

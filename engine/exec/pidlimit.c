@@ -7,7 +7,7 @@
  */
 #include "exec/pidlimit.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/limits.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/plan.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/plan.h"
 #include "exec/prim.h"
 #include "item/space.h"

@@ -8,7 +8,7 @@
 #include "exec/run.h"
 #include "exec/verbs.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "exec/message.h"

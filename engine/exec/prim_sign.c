@@ -6,7 +6,7 @@
  */
 #include "item/sign.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/message.h"
 #include "exec/run.h"
 #include "exec/verbs.h"

@@ -5,7 +5,7 @@
  */
 #include "exec/prim.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/start.h"
 #include "exec/strays.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/reply.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "exec/request.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "exec/message.h"

@@ -6,7 +6,7 @@
  */
 #include "exec/result.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "exec/capture.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/run.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "exec/asker.h"
 #include "exec/job.h"

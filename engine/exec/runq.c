@@ -10,7 +10,7 @@
  */
 #include "exec/runq.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 
 #include <errno.h>

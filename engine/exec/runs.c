@@ -6,7 +6,7 @@
  */
 #include "exec/runs.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/verbs.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  */
 #include "exec/sandbox.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "exec/pidlimit.h"
 #include "exec/veil.h"

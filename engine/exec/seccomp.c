@@ -9,7 +9,7 @@
  */
 #include "exec/sandbox.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -9,7 +9,7 @@
  */
 #include "exec/spawn.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 
 #include <errno.h>

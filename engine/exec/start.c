@@ -6,7 +6,7 @@
  */
 #include "exec/start.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "exec/strays.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/strays.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "proc.h"
 

@@ -7,7 +7,7 @@
 #include "exec/run.h"
 #include "exec/verbs.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "exec/prim.h"
 #include "item/schema.h"

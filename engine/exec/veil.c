@@ -10,7 +10,7 @@
  */
 #include "exec/veil.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "hash.h"
 #include "item/space.h"

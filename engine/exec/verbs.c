@@ -6,7 +6,7 @@
  */
 #include "exec/verbs.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "exec/asker.h"
 #include "exec/run.h"

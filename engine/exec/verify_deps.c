@@ -7,7 +7,7 @@
  */
 #include "exec/plan.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "item/space.h"
 
 #include <errno.h>

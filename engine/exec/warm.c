@@ -7,7 +7,7 @@
  */
 #include "exec/warm.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/sha.h"
 #include "exec/veil.h"

@@ -6,7 +6,7 @@
  */
 #include "exec/warm_parent.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "exec/capture.h"
 #include "exec/strays.h"

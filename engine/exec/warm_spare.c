@@ -6,7 +6,7 @@
  */
 #include "exec/warm_spare.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "exec/capture.h"
 

@@ -6,7 +6,7 @@
  */
 #include "exec/warm_text.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "item/cache.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "item/config.h"

@@ -8,7 +8,7 @@
 
 #include "item/xml.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <ctype.h>

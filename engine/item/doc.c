@@ -6,7 +6,7 @@
  */
 #include "item/doc.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/meta.h"
 #include "item/query.h"

@@ -6,7 +6,7 @@
  */
 #include "item/filter.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "item/meta.h"

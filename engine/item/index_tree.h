@@ -7,7 +7,7 @@
 #ifndef RYE_ITEM_INDEX_TREE_H
 #define RYE_ITEM_INDEX_TREE_H
 
-#include "base/auto.h"
+#include "scope.h"
 #include "item/index_update.h"
 
 /* One source of an item. */

@@ -7,7 +7,7 @@
  */
 #include "item/render.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <ctype.h>

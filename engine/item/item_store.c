@@ -6,7 +6,7 @@
  */
 #include "item/item_store.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "item/space.h"

@@ -6,7 +6,7 @@
  */
 #include "item/javascript.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "item/number.h"

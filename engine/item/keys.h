@@ -6,7 +6,7 @@
 #ifndef RYE_ITEM_KEYS_H
 #define RYE_ITEM_KEYS_H
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/err.h"
 
 #define KEY_LEN 32

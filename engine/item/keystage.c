@@ -7,7 +7,7 @@
  */
 #include "item/keystage.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/str.h"
 

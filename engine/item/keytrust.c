@@ -4,7 +4,7 @@
  * project cannot write; the file is signed by the person's key when there is one. After each
  * change the snapshot is made anew, so the next verification already knows.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"

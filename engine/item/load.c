@@ -4,7 +4,7 @@
  * frozen before anyone else sees it. No lock is held here: opening and reading user files may
  * take as long as they like.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "base/limits.h"

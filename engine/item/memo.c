@@ -6,7 +6,7 @@
  */
 #include "item/memo.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 #include <stdlib.h>
 #include <string.h>

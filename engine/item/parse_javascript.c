@@ -10,7 +10,7 @@
 #include "item/parse.h"
 #include "item/text.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 

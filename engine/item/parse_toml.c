@@ -5,7 +5,7 @@
  * cost no more than its own length says. What a table may still become (explicit, made by
  * dotted keys, closed) is remembered beside the document in `marks`. Errors name the line.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/toml.h"
 

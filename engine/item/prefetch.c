@@ -6,7 +6,7 @@
  */
 #include "item/prefetch.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 
 #include <errno.h>

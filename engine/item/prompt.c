@@ -6,7 +6,7 @@
  */
 #include "item/render.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 /* Stands in when the knowledge item rye/agent/core/DirectiveInstruction does not. */

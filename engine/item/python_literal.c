@@ -7,7 +7,7 @@
  */
 #include "item/python_token.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 

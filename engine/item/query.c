@@ -8,7 +8,7 @@
  */
 #include "item/query.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

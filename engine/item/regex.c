@@ -6,7 +6,7 @@
  */
 #include "item/regex.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/limits.h"
 

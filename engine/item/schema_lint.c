@@ -7,7 +7,7 @@
 #include "item/schema.h"
 #include "item/regex.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 

@@ -5,7 +5,7 @@
  */
 #include "item/schema.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 static void join(struct rye_buf *out, const json_t *texts, const char *separator)

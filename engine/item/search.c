@@ -7,7 +7,7 @@
  */
 #include "item/search.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "item/space.h"

@@ -6,7 +6,7 @@
  */
 #include "item/signcheck.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/meta.h"
 #include "item/signtool.h"

@@ -4,7 +4,7 @@
  * a config file tells the types of its values (items 7). Only schemas that verify are asked;
  * only the types of values that are there are looked at.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/meta.h"
 #include "item/sign.h"

@@ -6,7 +6,7 @@
  */
 #include "item/signdoc.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/sha.h"
 #include "base/str.h"

@@ -4,7 +4,7 @@
  * and that signing (which replaces files) does not walk into its own temporary files. Links
  * are not followed: each file is signed where it lies.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "base/limits.h"

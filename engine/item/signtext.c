@@ -3,7 +3,7 @@
  * The text of a signed item. The binding line is part of what the format's signature covers
  * (except in a directive), so it is made first. Pure: no file, no clock unless asked for.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"

@@ -5,7 +5,7 @@
  */
 #include "item/signtool.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/meta.h"
 #include "item/schema.h"

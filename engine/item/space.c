@@ -6,7 +6,7 @@
  */
 #include "item/space.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/self.h"
 

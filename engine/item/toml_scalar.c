@@ -6,7 +6,7 @@
  */
 #include "item/toml.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  */
 #include "item/trust.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "item/memo.h"

@@ -6,7 +6,7 @@
  */
 #include "item/trustfile.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/id.h"
 #include "base/sha.h"
 #include "base/str.h"

@@ -8,7 +8,7 @@
 #include "item/verify.h"
 
 #include "base/id.h"
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/check.h"
 #include "item/digest.h"

@@ -10,7 +10,7 @@
  */
 #include "item/watch.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/str.h"
 

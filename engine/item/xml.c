@@ -6,7 +6,7 @@
  */
 #include "item/xml.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 #include "base/str.h"
 

@@ -6,7 +6,7 @@
  */
 #include "item/yaml.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  */
 #include "store/db.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/limits.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "exec/call.h"
 

@@ -5,7 +5,7 @@
  */
 #include "thread/dir.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"

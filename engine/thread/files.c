@@ -5,7 +5,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -7,7 +7,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/str.h"
 

@@ -5,7 +5,7 @@
  */
 #include "thread/states.h"
 
-#include "base/auto.h"
+#include "scope.h"
 
 /*
  * A lock or a living process is believed before the row is called lost; runner.json before the

@@ -7,7 +7,7 @@
  */
 #include "thread/dir.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "proc.h"
 
 #include <signal.h>

@@ -6,7 +6,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "proc.h"
 
 #include <errno.h>

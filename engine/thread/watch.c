@@ -8,7 +8,7 @@
  */
 #include "thread/inner.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/limits.h"

@@ -6,7 +6,7 @@
 #include "item/parse.h"
 #include "item/render.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "rye_test.h"

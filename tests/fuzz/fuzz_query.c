@@ -3,7 +3,7 @@
  * Search queries from file names and requests: the first line is the query, the rest the text.
  * A sieve of the text never says no to what matches.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 #include "item/query.h"
 #include "item/sieve.h"

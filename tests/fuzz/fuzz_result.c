@@ -3,7 +3,7 @@
  * What tools print: the first byte says how the process ended, the rest is its output. The
  * answer always has data, and an error exactly when it is one.
  */
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/capture.h"
 #include "exec/result.h"
 

@@ -2,7 +2,7 @@
 /* Search language: input is a query, context the text; does it match, is it empty, or why not? */
 #include "table/table.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "item/query.h"

@@ -2,7 +2,7 @@
 /* Every member of struct rye_options survives a copy and the way into another process. */
 #include "rye_test.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/engine_options.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files beneath a root: nothing gets out, whole files come in, replacing is atomic. */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 
 #include "base/str.h"

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "exec/sandbox.h"
 #include "thread/inner.h"
 

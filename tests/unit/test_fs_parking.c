@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "auto.h"
+#include "scope.h"
 #include "parking.h"
 #include "proc.h"
 #include "util.h"

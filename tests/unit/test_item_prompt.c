@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The prompt (items 8, cases T99 to T101) and what reading an item's file gives. */
-#include "base/auto.h"
+#include "scope.h"
 #include "base/io.h"
 #include "item/parse.h"
 #include "item/render.h"

@@ -2,7 +2,7 @@
 /* TOML: what is read, as compact JSON, and what is refused, with its line. */
 #include "rye_test.h"
 
-#include "base/auto.h"
+#include "scope.h"
 #include "base/str.h"
 #include "item/toml.h"
 
