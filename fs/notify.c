@@ -10,7 +10,6 @@
 
 #include "scope.h"
 #include "hash.h"
-#include "talk.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -312,22 +311,22 @@ void notify_inode(struct notify *notify, struct node *node, off_t from)
 	notify_inode_then(notify, node, from, NULL, NULL);
 }
 
-void notify_talk(void *arg, const struct talk_inval *inval)
+void notify_talk(void *arg, const struct notify_pages *pages)
 {
 	struct front *front = arg;
 	struct notify *notify = front->notify;
 	struct job *job = job_new(JOB_INODE, NULL, "");
 
 	if (!job) {
-		if (inval->done)
-			inval->done(inval->done_arg);
+		if (pages->done)
+			pages->done(pages->done_arg);
 		return;
 	}
-	job->ino = inval->ino;
-	job->from = inval->from;
-	job->len = inval->len;
-	job->done = inval->done;
-	job->arg = inval->done_arg;
+	job->ino = pages->ino;
+	job->from = pages->from;
+	job->len = pages->len;
+	job->done = pages->done;
+	job->arg = pages->done_arg;
 	post(notify, LANE_TALK, job);
 }
 

@@ -30,9 +30,15 @@ void notify_entry(struct notify *notify, struct node *dir, const char *name, boo
 void notify_inode(struct notify *notify, struct node *node, off_t from);
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg);
-/* The same for a conversation, on its own lane, as talks_env wants it. arg: the front. */
-struct talk_inval;
-void notify_talk(void *arg, const struct talk_inval *inval);
+/* Pages of a conversation; done(done_arg) when the kernel has dropped them, or soon. */
+struct notify_pages {
+	fuse_ino_t ino;
+	off_t from, len;
+	void (*done)(void *done_arg);
+	void *done_arg;
+};
+/* On the conversations' own lane, as talks_env wants it. arg: the front. */
+void notify_talk(void *arg, const struct notify_pages *pages);
 /*
  * Something to be found out before it is told: runs on the content lane, in turn. One that is
  * queued already, the same in every part, is not queued again. node is referenced meanwhile

@@ -11,6 +11,8 @@
 #ifndef RYE_FS_TALK_H
 #define RYE_FS_TALK_H
 
+#include "notify.h"
+
 #include <rye/rye.h>
 
 #include <fuse_lowlevel.h>
@@ -21,7 +23,6 @@ struct talk;
 struct caller; /* caller.h */
 struct callers;
 struct parking;
-struct talk_inval;
 
 /* A cancelled run that does not end at once no longer holds its writer. */
 #define TALK_CANCEL_MS 120
@@ -46,17 +47,10 @@ struct talks_env {
 	 * or after 20 ms (the page may have gone and come back locked by the very
 	 * writer), from any thread that holds no lock. NULL: never needed (tests).
 	 */
-	void (*invalidate)(void *arg, const struct talk_inval *inval);
+	void (*invalidate)(void *arg, const struct notify_pages *inval);
 	void *arg;
 	/* One line per refused message, for stderr of a foreground daemon; or NULL. */
 	void (*complain)(void *arg, const char *line);
-};
-
-struct talk_inval {
-	fuse_ino_t ino;
-	off_t from, len;
-	void (*done)(void *done_arg);
-	void *done_arg;
 };
 
 int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno */

@@ -124,7 +124,7 @@ struct talks {
 /* What to do once no lock is held, in this order. */
 struct outbox {
 	bool invalidate;
-	struct talk_inval inval;
+	struct notify_pages inval;
 	struct run *start; /* a message to give to the engine, a reference */
 	struct rye_blob *broken; /* reply of a message that could not be read */
 	struct caller *speaker; /* whose reply that is, a reference */

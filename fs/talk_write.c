@@ -47,7 +47,7 @@ void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out)
 	if (talk->cached <= begin || !talk->talks->env.invalidate || out->invalidate)
 		return;
 	out->invalidate = true;
-	out->inval = (struct talk_inval){
+	out->inval = (struct notify_pages){
 		.ino = talk->ino,
 		.from = (off_t)begin,
 		.len = (off_t)(talk->cached - begin),

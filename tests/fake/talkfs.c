@@ -29,7 +29,7 @@ struct file {
 
 struct job {
 	struct job *next;
-	struct talk_inval inval;
+	struct notify_pages inval;
 	_Atomic int told;
 	_Atomic int refs;
 };
@@ -95,7 +95,7 @@ static void *notifier(void *arg)
 	return NULL;
 }
 
-static void invalidate(void *arg, const struct talk_inval *inval)
+static void invalidate(void *arg, const struct notify_pages *inval)
 {
 	struct job *job = calloc(1, sizeof(*job));
 

@@ -137,7 +137,7 @@ void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, vo
 	req->on_interrupt_arg = arg;
 }
 
-static void invalidate(void *arg, const struct talk_inval *inval)
+static void invalidate(void *arg, const struct notify_pages *inval)
 {
 	world.invals[world.n_invals++] = *inval;
 	if (!world.slow_kernel)

@@ -42,7 +42,7 @@ struct talk_world {
 	struct talk *talk;
 	struct rye_call calls[64];
 	size_t n;
-	struct talk_inval invals[16];
+	struct notify_pages invals[16];
 	size_t n_invals;
 	struct fuse_req *requests;
 	bool slow_kernel; /* the case ends invalidations itself */
