@@ -10,10 +10,10 @@
 #include "change.h"
 
 #include "scope.h"
-#include "ctl.h"
-#include "notify.h"
-#include "pass.h"
-#include "threads_dir.h"
+#include "core/ctl.h"
+#include "core/notify.h"
+#include "pass/pass.h"
+#include "views/threads_dir.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 #ifndef RYE_FS_CHANGE_H
 #define RYE_FS_CHANGE_H
 
-#include "front.h"
+#include "core/front.h"
 
 /* An rye_change_fn; arg: struct front. Only queues. */
 void change_seen(void *arg, const struct rye_change *change);

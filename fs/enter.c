@@ -5,9 +5,9 @@
  * Owns the table from sorts of keys to the functions that know them. Nothing here has a side
  * effect: looking something up runs, writes and creates nothing.
  */
-#include "enter.h"
+#include "core/enter.h"
 
-#include "threads_dir.h"
+#include "views/threads_dir.h"
 
 #include <errno.h>
 

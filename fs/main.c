@@ -7,10 +7,10 @@
  * verbs' table knows, --help and --version among it, is theirs. The only file that may call
  * exit().
  */
-#include "options.h"
+#include "core/mount_options.h"
 #include "session.h"
 
-#include <rye/cli.h>
+#include <rye/ryefs.h>
 #include <rye/rye.h>
 
 #include <malloc.h>

@@ -10,8 +10,8 @@
 #include "ops.h"
 
 #include "scope.h"
-#include "class.h"
-#include "reply.h"
+#include "core/class.h"
+#include "core/reply.h"
 
 #include <errno.h>
 #include <fcntl.h>

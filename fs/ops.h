@@ -3,7 +3,7 @@
 #ifndef RYE_FS_OPS_H
 #define RYE_FS_OPS_H
 
-#include "front.h"
+#include "core/front.h"
 
 extern const struct fuse_lowlevel_ops ops_table;
 

@@ -10,11 +10,11 @@
 #include "session.h"
 
 #include "scope.h"
-#include "daemon.h"
-#include "loops.h"
-#include "mountpoint.h"
+#include "mount/daemon.h"
+#include "mount/loops.h"
+#include "mount/mountpoint.h"
 #include "session_parts.h"
-#include "watchdog.h"
+#include "mount/watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>

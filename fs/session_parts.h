@@ -3,7 +3,7 @@
 #ifndef RYE_FS_SESSION_PARTS_H
 #define RYE_FS_SESSION_PARTS_H
 
-#include "front.h"
+#include "core/front.h"
 
 struct daemon;
 

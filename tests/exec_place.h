@@ -9,8 +9,8 @@
 
 #include "base/id.h"
 #include "base/json.h"
-#include "exec/exec.h"
-#include "item/sign.h"
+#include "run/exec.h"
+#include "sign/sign.h"
 
 struct exec_place {
 	struct place place;

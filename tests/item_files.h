@@ -5,7 +5,7 @@
 
 #include "scope.h"
 #include "base/io.h"
-#include "base/str.h"
+#include "str.h"
 
 #include <fcntl.h>
 #include <ftw.h>

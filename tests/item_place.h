@@ -8,9 +8,9 @@
 
 #include "item/item.h"
 #include "item/item_store.h"
-#include "item/keys.h"
-#include "item/space.h"
-#include "item/trust.h"
+#include "trust/keypair.h"
+#include "space/space.h"
+#include "trust/trust.h"
 
 struct place {
 	char base[64];

@@ -4,7 +4,7 @@
  * rye_json.h - comparing what parsers give with JSON text, for tests/unit.
  */
 #include "base/json.h"
-#include "base/str.h"
+#include "str.h"
 
 #include "rye_test.h"
 

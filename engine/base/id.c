@@ -5,8 +5,8 @@
  */
 #include "base/id.h"
 
-#include "base/limits.h"
-#include "base/str.h"
+#include "bounds.h"
+#include "str.h"
 #include "hash.h"
 
 struct row {

@@ -3,7 +3,7 @@
 #ifndef RYE_BASE_ID_H
 #define RYE_BASE_ID_H
 
-#include "base/err.h"
+#include "err.h"
 
 /*
  * Refuses empty ids, empty components, "." and "..", a leading or trailing slash, NUL,

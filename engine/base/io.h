@@ -6,7 +6,7 @@
 #ifndef RYE_BASE_IO_H
 #define RYE_BASE_IO_H
 
-#include "base/buf.h"
+#include "buf.h"
 
 #include <stdint.h>
 #include <sys/stat.h>

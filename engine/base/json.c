@@ -6,8 +6,8 @@
 #include "base/json.h"
 
 #include "scope.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "bounds.h"
+#include "str.h"
 
 #include <math.h>
 #include <stdio.h>

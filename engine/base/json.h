@@ -7,7 +7,7 @@
 #ifndef RYE_BASE_JSON_H
 #define RYE_BASE_JSON_H
 
-#include "base/buf.h"
+#include "buf.h"
 
 #include <jansson.h>
 

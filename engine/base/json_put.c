@@ -6,7 +6,7 @@
  */
 #include "base/json.h"
 
-#include "base/str.h"
+#include "str.h"
 
 #include <stdlib.h>
 

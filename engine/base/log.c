@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 
-#include "base/str.h"
+#include "str.h"
 
 #include <stdarg.h>
 #include <stdio.h>

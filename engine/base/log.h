@@ -6,7 +6,7 @@
 #ifndef RYE_BASE_LOG_H
 #define RYE_BASE_LOG_H
 
-#include "base/err.h"
+#include "err.h"
 
 struct log {
 	rye_log_fn fn; /* NULL: nowhere */

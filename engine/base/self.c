@@ -7,7 +7,7 @@
 #include "base/self.h"
 
 #include "scope.h"
-#include "base/buf.h"
+#include "buf.h"
 
 #include <limits.h>
 #include <string.h>

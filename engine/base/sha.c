@@ -5,7 +5,7 @@
  */
 #include "base/sha.h"
 
-#include "base/str.h"
+#include "str.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>

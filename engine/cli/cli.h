@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cli.h: what the verbs share: one invocation, its options, how it speaks and how it ends.
- * One thread, except where a verb waits for the engine (call.c).
+ * One thread, except where a verb waits for the engine (waiting.c).
  */
 #ifndef RYE_CLI_CLI_H
 #define RYE_CLI_CLI_H
@@ -20,7 +20,7 @@ enum cli_exit {
 	CLI_DENIED,
 };
 
-/* Which options a verb takes besides the shared ones; rows in options.c. */
+/* Which options a verb takes besides the shared ones; rows in cli_options.c. */
 enum cli_flag {
 	CLI_SHARED = 0,
 	CLI_ALL = 1 << 0,
@@ -69,7 +69,7 @@ struct cli {
 	bool in_bar; /* a progress bar stands on the terminal's last line */
 };
 
-/* ---- options.c ---- */
+/* ---- cli_options.c ---- */
 
 /* Sorts argv[2…] into options and operands (in place); exit status, CLI_OK to go on. */
 int options_read(struct cli *cli, int argc, char **argv);
@@ -84,7 +84,7 @@ int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
 
-/* ---- out.c ---- */
+/* ---- speak.c ---- */
 
 struct out_column {
 	const char *key, *head;
@@ -125,7 +125,7 @@ void progress_start(struct progress *progress, struct cli *cli, const char *what
 void progress_step(struct progress *progress, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
-/* ---- call.c ---- */
+/* ---- waiting.c ---- */
 
 /* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
 void call_block_signals(void);
@@ -145,6 +145,6 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 void call_done(struct rye_outcome *outcome);
 #define auto_outcome __attribute__((cleanup(call_done)))
 
-#include "cli/verbs.h"
+#include "cli/cli_verbs.h"
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 
-#include "base/clock.h"
+#include "clock.h"
 
 #include <unistd.h>
 

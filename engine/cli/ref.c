@@ -7,7 +7,7 @@
 
 #include "scope.h"
 #include "base/id.h"
-#include "base/str.h"
+#include "str.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "item/render.h"
 
 #include "scope.h"
-#include "base/str.h"
+#include "str.h"
 
 #include <ctype.h>
 

@@ -10,9 +10,9 @@
 #define RYE_ITEM_ITEM_H
 
 #include "base/json.h"
-#include "item/parse.h"
-#include "item/space.h"
-#include "item/verdict.h"
+#include "parse/parse.h"
+#include "space/space.h"
+#include "trust/verdict.h"
 
 #include <sys/stat.h>
 
@@ -69,7 +69,7 @@ struct path_ask {
 	const struct space *space;
 	enum rye_kind kind;
 	const char *path; /* below the space's .ai */
-	bool unsigned_ok; /* set by item/config.c alone: without a signature it is taken, with a notice */
+	bool unsigned_ok; /* set by item/merged.c alone: without a signature it is taken, with a notice */
 	bool passing; /* of very many: what the store holds is worth more than this one */
 };
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,

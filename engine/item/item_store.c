@@ -7,9 +7,9 @@
 #include "item/item_store.h"
 
 #include "scope.h"
-#include "base/clock.h"
+#include "clock.h"
 #include "base/id.h"
-#include "item/space.h"
+#include "space/space.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #ifndef RYE_ITEM_ITEM_STORE_H
 #define RYE_ITEM_ITEM_STORE_H
 
-#include "item/index.h"
+#include "space/index.h"
 #include "item/item.h"
 
 struct item_store;
@@ -38,7 +38,7 @@ bool item_store_is_alone(struct item_store *store, uint64_t hash);
 /* Some bytes are being verified. */
 void item_store_count(struct item_store *store);
 
-/* ---- by state in the index: cache.c ---- */
+/* ---- by state in the index: verdict_cache.c ---- */
 
 /* Both parts, each a new reference of the caller's, or none. */
 bool item_store_get(struct item_store *store, const struct index_item *item, struct rye_item **ret,

@@ -7,13 +7,13 @@
 #include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "bounds.h"
+#include "str.h"
 #include "item/item.h"
 #include "item/item_store.h"
-#include "item/space.h"
-#include "item/trust.h"
-#include "item/verify.h"
+#include "space/space.h"
+#include "trust/trust.h"
+#include "trust/verify.h"
 
 #include <errno.h>
 #include <stdatomic.h>

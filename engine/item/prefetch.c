@@ -7,7 +7,7 @@
 #include "item/prefetch.h"
 
 #include "scope.h"
-#include "base/clock.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
 #ifndef RYE_ITEM_PREFETCH_H
 #define RYE_ITEM_PREFETCH_H
 
-#include "item/cache.h"
+#include "item/verdict_cache.h"
 
 struct prefetch;
 

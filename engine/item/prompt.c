@@ -7,7 +7,7 @@
 #include "item/render.h"
 
 #include "scope.h"
-#include "base/str.h"
+#include "str.h"
 
 /* Stands in when the knowledge item rye/agent/core/DirectiveInstruction does not. */
 static const char default_instruction[] =

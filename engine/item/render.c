@@ -7,8 +7,8 @@
 #include "item/render.h"
 
 #include "scope.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "bounds.h"
+#include "str.h"
 
 struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang)
 {

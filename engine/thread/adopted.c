@@ -6,11 +6,11 @@
  *
  * Lock: threads->lock for the list; calls are cancelled and files looked at without it.
  */
-#include "thread/inner.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
-#include "base/str.h"
-#include "exec/call.h"
+#include "str.h"
+#include "run/call.h"
 
 #include <errno.h>
 #include <fcntl.h>

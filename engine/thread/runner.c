@@ -7,12 +7,12 @@
  *
  * Order at the end: result.json, then the registry's row; the lock goes with the process.
  */
-#include "thread/inner.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
 #include "base/engine_options.h"
 #include "base/io.h"
-#include "base/limits.h"
+#include "bounds.h"
 
 #include <fcntl.h>
 #include <signal.h>

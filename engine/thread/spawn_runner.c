@@ -4,7 +4,7 @@
  * nothing else), where its output goes. posix_spawn only: a fork of a big multithreaded
  * process costs tens of milliseconds.
  */
-#include "thread/inner.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
 #include "base/engine_options.h"

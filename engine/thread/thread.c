@@ -4,10 +4,10 @@
  * directory's lock, inserts the row, and only then hands the lock to the runner: nobody can
  * take a starting thread for a dead one (threads 15).
  */
-#include "thread/inner.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
-#include "base/buf.h"
+#include "buf.h"
 
 #include <errno.h>
 #include <signal.h>

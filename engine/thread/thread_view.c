@@ -3,7 +3,7 @@
  * Opening one thread: its row, its directory, and what state that makes. The only place that
  * opens the registry of a project. No lock; `.lock` of the directory is only tried.
  */
-#include "thread/inner.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
 #include "proc.h"

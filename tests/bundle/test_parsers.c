@@ -3,12 +3,12 @@
  * The engine reads the bundle as its authors meant it: every item of .ai through its parser,
  * the fields that runs depend on, and the one text that stands both in an item and in C.
  */
-#include "item/parse.h"
+#include "parse/parse.h"
 #include "item/render.h"
 
 #include "scope.h"
 #include "base/io.h"
-#include "base/str.h"
+#include "str.h"
 #include "rye_test.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program of warm interpreters (engine/exec/warm_child.py), without the engine: the test
+"""The program of warm interpreters (engine/warm/warm_child.py), without the engine: the test
 plays the engine's side of the sockets."""
 
 import array

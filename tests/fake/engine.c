@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine.c - stands in for the engine behind a mount of nothing but conversations (talkfs.c).
+ * api/engine.c - stands in for the engine behind a mount of nothing but conversations (talkfs.c).
  *
  * {"command":"…"} runs by /bin/sh in a session of its own, its output is the reply's; any
  * other message is answered at once with itself. {"fail":…} fails. YAML is read as the engine
@@ -8,7 +8,7 @@
  * written to $FAKE_LOG, one a line, so that a test sees what really ran, how often, in which
  * order. Linked with --wrap; the real functions are not called.
  */
-#include "exec/message.h"
+#include "run/message.h"
 
 #include <fcntl.h>
 #include <poll.h>

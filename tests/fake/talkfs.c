@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talkfs.c - a mount of nothing but conversations, with a fake engine (engine.c), for the
+ * talkfs.c - a mount of nothing but conversations, with a fake engine (api/engine.c), for the
  * kernel facts and client matrix of `run` apart from items, trust and tools.
  *
  * talkfs MOUNTPOINT [WAIT_SECONDS]: files run, other (two items), output, errors. Stays in the
  * foreground until it is unmounted or gets SIGTERM. Like the real front: OPEN is refused, a
  * fresh node per lookup, no attribute or entry timeout, loops with two threads.
  */
-#include "caller.h"
-#include "ctl.h"
-#include "parking.h"
-#include "reply.h"
-#include "talk.h"
+#include "caller/caller.h"
+#include "core/ctl.h"
+#include "core/parking.h"
+#include "core/reply.h"
+#include "talk/talk.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_directive.c - a directive's text: shape, opaque blocks, XML, metadata */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "fuzz_parse.h"
 

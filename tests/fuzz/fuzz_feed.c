@@ -4,9 +4,9 @@
  * reader of messages. The first byte says where to cut. JSON may be cut anywhere: without YAML
  * and blank lines both ways must give the same messages before the first garbage.
  */
-#include "feed.h"
+#include "talk/feed.h"
 
-#include "exec/message.h"
+#include "run/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_glob.c - pattern, line end, text: against a slow matcher that is plainly right. */
-#include "base/str.h"
+#include "str.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_javascript.c - metadata of a JavaScript file */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "fuzz_parse.h"
 

@@ -3,8 +3,8 @@
  * fuzz_keys.c - key texts. The input as PEM, and the input as the DER inside a private key's
  * PEM. What is accepted must come out again as a text that is accepted.
  */
-#include "base/str.h"
-#include "item/keys.h"
+#include "str.h"
+#include "trust/keypair.h"
 
 #include <sodium.h>
 #include <stdio.h>

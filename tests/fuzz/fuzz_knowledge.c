@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_knowledge.c - a knowledge entry's text: fences, front matter, YAML */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "fuzz_parse.h"
 

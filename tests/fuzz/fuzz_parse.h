@@ -5,7 +5,7 @@
  * reason; a message that is one UTF-8 text; a map that can be written down and read back.
  */
 #include "base/json.h"
-#include "base/str.h"
+#include "str.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_python.c - metadata of a Python file */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "fuzz_parse.h"
 

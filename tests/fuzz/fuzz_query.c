@@ -4,9 +4,9 @@
  * A sieve of the text never says no to what matches.
  */
 #include "scope.h"
-#include "base/buf.h"
-#include "item/query.h"
-#include "item/sieve.h"
+#include "buf.h"
+#include "search/query.h"
+#include "search/sieve.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Requests to run something, as anybody who can open the mount writes them. The first byte
  * chooses the verb; a request that was read has an id, parameters and a decided matrix.
  */
-#include "exec/request.h"
+#include "run/request.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * answer always has data, and an error exactly when it is one.
  */
 #include "scope.h"
-#include "exec/capture.h"
-#include "exec/result.h"
+#include "process/capture.h"
+#include "process/result.h"
 
 #include <stdint.h>
 #include <stdlib.h>

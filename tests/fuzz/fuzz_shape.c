@@ -3,9 +3,9 @@
  * fuzz_shape.c - which element of a directive is the signed one. An accepted element starts
  * at the first byte of the hashed region and does not end behind it.
  */
-#include "base/str.h"
-#include "item/digest.h"
-#include "item/parse.h"
+#include "str.h"
+#include "parse/digest.h"
+#include "parse/parse.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_shell.c - metadata of a shell script */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "fuzz_parse.h"
 

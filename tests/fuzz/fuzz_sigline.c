@@ -3,8 +3,8 @@
  * fuzz_sigline.c - header lines, hashed regions and line ends under every rule; the first byte
  * picks it. The parts must lie in the text and account for all of it.
  */
-#include "base/str.h"
-#include "item/digest.h"
+#include "str.h"
+#include "parse/digest.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_toml.c - TOML, and the trust-store file around it; a failure must say which line. */
-#include "base/str.h"
-#include "item/toml.h"
-#include "item/trustfile.h"
+#include "str.h"
+#include "format/toml.h"
+#include "trust/trustfile.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * The grammar of the mount: any name in any directory. The first byte is the directory's sort,
  * the second its kind and whether it is an item's own; then a path, a NUL, a name.
  */
-#include "ctl.h"
-#include "tree.h"
+#include "core/ctl.h"
+#include "core/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_yaml.c - any YAML document */
-#include "item/yaml.h"
+#include "format/yaml.h"
 
 #include "fuzz_parse.h"
 

@@ -21,8 +21,6 @@ def package_flags():
 
 
 def include_path(path):
-    if path.startswith("engine/common/"):
-        return []
     dirs = ["engine/common", "engine/include"]
     if path.startswith("engine/include/"):
         dirs.remove("engine/common")

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""layers.py ROOT: every #include keeps to engine/LAYERS; the front and the verbs
-see of the engine only <rye/...> (the verbs base/ too); engine/common/, which both may use, sees
-itself and the C library only."""
+"""layers.py ROOT: every #include keeps to engine/LAYERS and fs/LAYERS.
 
+A line is "room: rooms it may include"; rooms stand bottom up, so a line may name only rooms above
+it and nothing can point up. Of another room only its public header ROOM/ROOM.h may be included; a
+room marked with * is a box of tools, one header for each. A room has 5 to 20 C files. The front
+and the verbs see of the engine only <rye/...> (the verbs base/ too); engine/common/, which both
+use, sees the C library and <rye/rye.h> only."""
+
+import collections
 import os
 import re
 import sys
@@ -12,112 +17,124 @@ import cscan
 # who may use which third-party headers: the front knows no formats, the engine no FUSE
 FRONT_FOREIGN = re.compile(r"^(jansson|sqlite3|yaml|expat|sodium|pcre2|openssl/.*|curl/.*)(\.h)?$")
 ENGINE_FOREIGN = re.compile(r"^(fuse.*|linux/fuse\.h)$")
+FEWEST, MOST = 5, 20
 
 
-def read_layers(root):
-    layers = {}
-    for n, line in enumerate(cscan.read(root, "engine/LAYERS").splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        name, colon, allowed = line.partition(":")
+class Side:
+    """engine/ or fs/: its rooms in order, and what each may include."""
+
+    def __init__(self, root, top):
+        self.root, self.top = root, top
+        self.allowed, self.boxes, self.faults, self.used = {}, set(), [], set()
+        for n, line in enumerate(cscan.read(root, f"{top}/LAYERS").splitlines(), 1):
+            if line.strip() and not line.startswith("#"):
+                self.add(n, line)
+
+    def add(self, n, line):
+        name, colon, rooms = line.partition(":")
         if not colon:
-            sys.exit(f"engine/LAYERS:{n}: wanted \"dir: dirs it may include\"")
-        layers[name.strip()] = set(allowed.split())
-    return layers
+            sys.exit(f'{self.top}/LAYERS:{n}: wanted "room: rooms it may include"')
+        bare = name.strip().rstrip("*")
+        if name.strip().endswith("*"):
+            self.boxes.add(bare)
+        for room in rooms.split():
+            if room not in self.allowed:
+                self.faults.append(f"{self.top}/LAYERS:{n}: {bare} names {room}, which does not stand above it")
+        self.allowed[bare] = set(rooms.split())
+
+    def room(self, path):
+        """engine/item/x.c -> item, engine/process/warm/x.c -> process/warm, fs/ops.c -> ."""
+        return os.path.relpath(os.path.dirname(path), self.top)
+
+    def public(self, room):
+        return f"{room}/{os.path.basename(room)}.h"
+
+    def quoted(self, path, name):
+        """Why this file may not include "name", or None."""
+        here, full = self.room(path), f"{self.top}/{name}"
+        if ".." in name.split("/"):
+            return "goes up with .."
+        if os.path.exists(os.path.join(self.root, "engine/common", name)):
+            return None
+        if not os.path.exists(os.path.join(self.root, full)):
+            return f"is not a path below {self.top}/"
+        there = self.room(full)
+        if there == here:
+            return None
+        self.used.add((here, there))
+        if there not in self.allowed[here]:
+            return f"{here} may include only: {' '.join(sorted(self.allowed[here])) or 'nothing'} ({self.top}/LAYERS)"
+        return None
 
 
-def layer_faults(layers):
-    """A layer may name only layers that are there and that never lead back to it."""
-    for name, allowed in layers.items():
-        reach, todo = set(), list(allowed)
-        while todo:
-            d = todo.pop()
-            if d not in layers:
-                yield f"engine/LAYERS: {name} names {d}, which has no line"
-            elif d not in reach:
-                reach.add(d)
-                todo += layers[d]
-        if name in reach:
-            yield f"engine/LAYERS: {name} may include itself in a circle"
-
-
-def dir_of(path):
-    """engine/item/x.c -> item, engine/engine.c -> ."""
-    parts = path.split("/")
-    return parts[1] if len(parts) > 2 else "."
-
-
-def is_common(root, name):
-    return os.path.exists(os.path.join(root, "engine/common", name))
-
-
-def check_common(root, path, text):
+def check_common(path, text):
     """Neither side's headers: what both use must not carry one over to the other."""
     for line, quoted, name in cscan.includes(text):
-        foreign = name.startswith(("rye/", "fuse")) or FRONT_FOREIGN.match(name)
-        if (quoted and not is_common(root, name)) or foreign:
+        own = quoted and "/" not in name
+        if not own and (quoted or (name.startswith("rye/") and name != "rye/rye.h") or foreign(name)):
             yield f"{path}:{line}: includes {name}: engine/common/ sees the C library only"
 
 
-def check_quoted(root, path, name, layers):
-    here = dir_of(path)
-    target = dir_of("engine/" + name)
-    if ".." in name.split("/"):
-        return "goes up with .."
-    if is_common(root, name):
-        return None
-    if not os.path.exists(os.path.join(root, "engine", name)):
-        return "is not a path below engine/"
-    if target != here and target not in layers[here]:
-        return f"{here} may include only: {' '.join(sorted(layers[here])) or 'nothing'} (engine/LAYERS)"
-    return None
+def foreign(name):
+    return FRONT_FOREIGN.match(name) or ENGINE_FOREIGN.match(name)
 
 
-def check_engine(root, path, text, layers):
-    here = dir_of(path)
-    if here not in layers and here != "include":
-        yield f"{path}: engine/LAYERS has no line for {here}"
+def angled(path, name):
+    """Why this file may not include <name>, or None."""
+    if path.startswith("engine/"):
+        return "the engine knows nothing of FUSE" if ENGINE_FOREIGN.match(name) else None
+    if name.startswith("rye/") and name != "rye/rye.h":
+        return None if name == "rye/ryefs.h" and path == "fs/main.c" else "the front sees <rye/rye.h> only"
+    return "the front knows no item format, no JSON, no SQL" if FRONT_FOREIGN.match(name) else None
+
+
+def check_file(side, path, text):
+    room = side.room(path)
+    if room not in side.allowed:
+        yield f"{path}: {side.top}/LAYERS has no line for {room}"
         return
     for line, quoted, name in cscan.includes(text):
-        why = None
-        if here == "include":
-            why = "a public header includes only <...>" if quoted else None
-        elif quoted:
-            why = check_quoted(root, path, name, layers)
-        if not quoted and ENGINE_FOREIGN.match(name):
-            why = "the engine knows nothing of FUSE"
-        if why:
-            yield f'{path}:{line}: includes {name}: {why}'
-
-
-def check_front(root, path, text):
-    for line, quoted, name in cscan.includes(text):
-        why = None
-        if quoted and ".." in name.split("/"):
-            why = "goes up with .."
-        elif quoted and not (is_common(root, name) or os.path.exists(os.path.join(root, "fs", name))):
-            why = "is not a header of fs/ (of the engine the front sees <rye/rye.h> only)"
-        elif not quoted and name.startswith("rye/") and name != "rye/rye.h":
-            if not (name == "rye/cli.h" and path == "fs/main.c"):
-                why = "the front sees <rye/rye.h> only"
-        elif not quoted and FRONT_FOREIGN.match(name):
-            why = "the front knows no item format, no JSON, no SQL"
+        why = side.quoted(path, name) if quoted else angled(path, name)
         if why:
             yield f"{path}:{line}: includes {name}: {why}"
 
 
-def main(root):
-    layers = read_layers(root)
-    faults = list(layer_faults(layers))
-    for path in cscan.sources(root, ("engine", "fs")):
+def check_public(path, text):
+    for line, quoted, name in cscan.includes(text):
+        if quoted:
+            yield f"{path}:{line}: includes {name}: a public header includes only <...>"
+
+
+def check_sizes(side, counts):
+    for room, n in sorted(counts.items()):
+        if room != "." and not FEWEST <= n <= MOST:
+            yield f"{side.top}/{room}: has {n} files, wanted {FEWEST} to {MOST}"
+
+
+def check_lines(side, counts):
+    """What a line allows and nobody uses is no rule but a hole."""
+    for room, allowed in side.allowed.items():
+        for other in sorted(allowed):
+            if counts[room] and (room, other) not in side.used:
+                yield f"{side.top}/LAYERS: {room} does not include {other}"
+
+
+def check_side(root, top):
+    side = Side(root, top)
+    counts = collections.Counter()
+    found = []
+    for path in cscan.sources(root, (top,)):
         text = cscan.read(root, path)
-        if path.startswith("engine/common/"):
-            faults += check_common(root, path, text)
-        elif path.startswith("engine/"):
-            faults += check_engine(root, path, text, layers)
-        else:
-            faults += check_front(root, path, text)
-    return cscan.finish(faults)
+        if path.startswith("engine/include/"):
+            found += check_public(path, text)
+            continue
+        counts[side.room(path)] += 1
+        found += check_common(path, text) if path.startswith("engine/common/") else check_file(side, path, text)
+    return side.faults + found + list(check_lines(side, counts))
+
+
+def main(root):
+    return cscan.finish(check_side(root, "engine") + check_side(root, "fs"))
 
 
 if __name__ == "__main__":

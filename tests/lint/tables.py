@@ -34,7 +34,7 @@ def compare(code, docs, where, source):
 
 
 def check_errors(root):
-    source, where = "engine/base/err.c", "docs/errors.md"
+    source, where = "engine/common/err.c", "docs/errors.md"
     if not present(root, source):
         return
     code = {m[1]: m[2] for m in ERR_ROW.finditer(cscan.read(root, source)) if m[1] != "ok"}
@@ -52,7 +52,7 @@ def ctl_rows(text):
 
 
 def check_files(root):
-    source, where = "fs/ctl.c", "docs/files.md"
+    source, where = "fs/views/ctl.c", "docs/files.md"
     if not present(root, source):
         return
     code = dict(ctl_rows(cscan.read(root, source)))
@@ -61,7 +61,7 @@ def check_files(root):
         if re.match(r"^(0\d{3}|link)$", m[2]):
             docs[m[1]] = (m[2], m[3]) if re.match(r"^(directive|tool|knowledge)", m[3]) else (m[2],)
     yield from compare(code, docs, where, source)
-    clash = "engine/cli/clash.c"
+    clash = "engine/cli/doctor/clash.c"
     if present(root, clash):
         known = set(re.findall(r'"([\w.]+)"', cscan.read(root, clash).partition("controls[]")[2].partition(";")[0]))
         wanted = {name for name, row in code.items() if len(row) == 2}
@@ -85,7 +85,7 @@ def check_verbs(root):
 
 
 def check_options(root):
-    source = "fs/options.c"
+    source = "fs/core/mount_options.c"
     if not present(root, source):
         return
     rows = re.findall(r'\{ "([^"]+)", (OPT_\w+) \}', cscan.read(root, source))

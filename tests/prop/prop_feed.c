@@ -8,7 +8,7 @@
  */
 #include "rye_test.h"
 
-#include "feed.h"
+#include "talk/feed.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -8,7 +8,7 @@
  */
 #include "item_place.h"
 
-#include "base/clock.h"
+#include "clock.h"
 #include "base/id.h"
 
 #include <dirent.h>

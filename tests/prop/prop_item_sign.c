@@ -7,8 +7,8 @@
 #include "item_place.h"
 
 #include "base/id.h"
-#include "item/sign.h"
-#include "item/verify.h"
+#include "sign/sign.h"
+#include "trust/verify.h"
 
 #define STAMP "2026-01-02T03:04:05Z"
 

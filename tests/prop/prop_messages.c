@@ -10,12 +10,12 @@
  */
 #include "rye_test.h"
 
-#include "caller.h"
-#include "ctl.h"
-#include "exec/message.h"
-#include "parking.h"
-#include "reply.h"
-#include "talk.h"
+#include "caller/caller.h"
+#include "core/ctl.h"
+#include "run/message.h"
+#include "core/parking.h"
+#include "core/reply.h"
+#include "talk/talk.h"
 
 #include <errno.h>
 #include <stdio.h>

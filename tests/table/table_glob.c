@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* glob: input is the pattern, context the text, expected yes or no. */
-#include "base/str.h"
+#include "str.h"
 
 #include "table/table.h"
 

@@ -3,7 +3,7 @@
  * interp: input is the text of a directive, context the inputs as JSON (`-`: none), expected
  * the text filled in. The environment has EV=e, EV2={input:a}, EMPTY= and nothing else.
  */
-#include "base/str.h"
+#include "str.h"
 #include "item/render.h"
 
 #include "table/table.h"

@@ -3,9 +3,9 @@
 #include "table/table.h"
 
 #include "scope.h"
-#include "base/buf.h"
-#include "base/str.h"
-#include "item/query.h"
+#include "buf.h"
+#include "str.h"
+#include "search/query.h"
 
 #include <stdio.h>
 

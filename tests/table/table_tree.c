@@ -4,8 +4,8 @@
  * where they mean something), expected what the name means there: sort, kind, path, ctl row,
  * query. A merged name that may be a file with inputs is told as both.
  */
-#include "ctl.h"
-#include "tree.h"
+#include "core/ctl.h"
+#include "core/tree.h"
 
 #include "table/table.h"
 

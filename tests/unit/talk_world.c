@@ -2,7 +2,7 @@
 /* talk_world.c - the kernel and the engine of talk_world.h. One case at a time. */
 #include "talk_world.h"
 
-#include "reply.h"
+#include "core/reply.h"
 
 #include <errno.h>
 #include <stdio.h>

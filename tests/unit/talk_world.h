@@ -8,10 +8,10 @@
 
 #include "rye_test.h"
 
-#include "caller.h"
-#include "ctl.h"
-#include "parking.h"
-#include "talk.h"
+#include "caller/caller.h"
+#include "core/ctl.h"
+#include "core/parking.h"
+#include "talk/talk.h"
 
 struct fuse_req {
 	struct fuse_req *next; /* all of a case: freed at its end */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers keep their invariants whatever is appended; blobs count. */
-#include "base/buf.h"
+#include "buf.h"
 
 #include "rye_test.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors, log lines, digests and time stamps. */
-#include "base/err.h"
+#include "err.h"
 
-#include "base/clock.h"
+#include "clock.h"
 #include "base/log.h"
 #include "base/sha.h"
-#include "base/str.h"
+#include "str.h"
 
 #include "rye_test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ids, references, kinds: items 1.3 to 1.5, case T48. */
 #include "base/id.h"
-#include "base/limits.h"
-#include "base/str.h"
+#include "bounds.h"
+#include "str.h"
 
 #include "rye_test.h"
 

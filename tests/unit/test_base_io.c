@@ -3,7 +3,7 @@
 #include "scope.h"
 #include "base/io.h"
 
-#include "base/str.h"
+#include "str.h"
 
 #include "rye_test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Python's spellings and canonical JSON: items 2.7 (case T34's hash) and 5.1. */
-#include "base/limits.h"
+#include "bounds.h"
 #include "base/sha.h"
 
 #include "rye_json.h"

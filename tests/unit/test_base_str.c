@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Spans, UTF-8, hex, base64url and globs. The globs' plain cases are in tests/table/glob.test. */
-#include "base/str.h"
+#include "str.h"
 
-#include "base/clock.h"
+#include "clock.h"
 
 #include "rye_test.h"
 

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/ref.h"
 
-#include <rye/cli.h>
+#include <rye/ryefs.h>
 
 #include <sys/stat.h>
 #include <unistd.h>

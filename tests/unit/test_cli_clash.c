@@ -2,7 +2,7 @@
 /* test_cli_clash.c - names that hide one another, as doctor finds them. */
 #include "rye_test.h"
 
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 
 static const struct cli_verb verb = { .name = "doctor" };
 

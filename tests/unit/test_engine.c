@@ -5,7 +5,7 @@
  */
 #include "item_place.h"
 
-#include "base/clock.h"
+#include "clock.h"
 
 struct bench {
 	struct place place;

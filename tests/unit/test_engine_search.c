@@ -5,8 +5,8 @@
  */
 #include "item_place.h"
 
-#include "api_search.h"
-#include "item/index_docs.h"
+#include "api/api_search.h"
+#include "search/documents.h"
 
 struct bench {
 	struct place place;

@@ -5,10 +5,10 @@
  */
 #include "exec_tools.h"
 
-#include "base/clock.h"
+#include "clock.h"
 #include "base/io.h"
-#include "store/registry.h"
-#include "thread/inner.h"
+#include "thread/registry.h"
+#include "thread/thread_inner.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "exec/chain.h"
+#include "plan/chain.h"
 
 static void put(struct exec_place *p, const char *root, const char *file, const char *executor,
 		const char *more)

@@ -6,8 +6,8 @@
 #include "exec_tools.h"
 
 #include "scope.h"
-#include "exec/sandbox.h"
-#include "thread/inner.h"
+#include "process/sandbox.h"
+#include "thread/thread_inner.h"
 
 #include <fcntl.h>
 #include <linux/landlock.h>

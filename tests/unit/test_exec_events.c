@@ -5,9 +5,9 @@
  */
 #include "exec_tools.h"
 
-#include "base/clock.h"
-#include "base/limits.h"
-#include "exec/events.h"
+#include "clock.h"
+#include "bounds.h"
+#include "process/events.h"
 
 #include <semaphore.h>
 

@@ -6,7 +6,7 @@
  */
 #include "exec_tools.h"
 
-#include "base/clock.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -5,9 +5,9 @@
  */
 #include "exec_tools.h"
 
-#include "base/clock.h"
-#include "base/limits.h"
-#include "exec/runs.h"
+#include "clock.h"
+#include "bounds.h"
+#include "run/runs.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
  */
 #include "exec_tools.h"
 
-#include "exec/pidlimit.h"
-#include "exec/veil.h"
+#include "process/pidlimit.h"
+#include "process/veil.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "exec/veil.h"
+#include "process/veil.h"
 
 /* Ends the case that says so. */
 #define NEED_VEIL()                                            \

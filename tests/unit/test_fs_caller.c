@@ -5,9 +5,9 @@
  */
 #include "rye_test.h"
 
-#include "caller.h"
+#include "caller/caller.h"
 #include "proc.h"
-#include "util.h"
+#include "core/util.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

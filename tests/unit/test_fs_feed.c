@@ -4,7 +4,7 @@
  */
 #include "rye_test.h"
 
-#include "feed.h"
+#include "talk/feed.h"
 
 #include <errno.h>
 #include <stdio.h>

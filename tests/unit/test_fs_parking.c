@@ -6,9 +6,9 @@
 #include "rye_test.h"
 
 #include "scope.h"
-#include "parking.h"
+#include "core/parking.h"
 #include "proc.h"
-#include "util.h"
+#include "core/util.h"
 
 #include <errno.h>
 

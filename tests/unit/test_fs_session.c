@@ -5,9 +5,9 @@
  */
 #include "item_place.h"
 
-#include "caller.h"
-#include "listing.h"
-#include "notify.h"
+#include "caller/caller.h"
+#include "core/listing.h"
+#include "core/notify.h"
 #include "proc.h"
 #include "session_parts.h"
 

@@ -5,7 +5,7 @@
  */
 #include "talk_world.h"
 
-#include "util.h"
+#include "core/util.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "transcript.h"
+#include "talk/transcript.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Directives: items 4.1, cases T55 to T64. */
-#include "base/clock.h"
-#include "base/limits.h"
-#include "item/directive.h"
-#include "item/parse.h"
+#include "clock.h"
+#include "bounds.h"
+#include "parse/directive.h"
+#include "parse/parse.h"
 
 #include "rye_json.h"
 

@@ -6,7 +6,7 @@
  */
 #include "item_place.h"
 
-#include "item/verify.h"
+#include "trust/verify.h"
 
 #include <ctype.h>
 

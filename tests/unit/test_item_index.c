@@ -5,7 +5,7 @@
  */
 #include "item_place.h"
 
-#include "item/index_update.h"
+#include "space/index_update.h"
 
 #include <errno.h>
 

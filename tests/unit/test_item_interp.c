@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Placeholders: what the table interp.test cannot hold: sizes, times, whole maps (T77). */
-#include "base/clock.h"
+#include "clock.h"
 #include "item/render.h"
 
 #include "rye_json.h"

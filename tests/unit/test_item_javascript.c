@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata of JavaScript and TypeScript files: items 4.4, case T67. */
-#include "base/clock.h"
-#include "base/limits.h"
-#include "item/parse.h"
+#include "clock.h"
+#include "bounds.h"
+#include "parse/parse.h"
 
 #include "rye_json.h"
 

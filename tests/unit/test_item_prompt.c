@@ -2,7 +2,7 @@
 /* The prompt (items 8, cases T99 to T101) and what reading an item's file gives. */
 #include "scope.h"
 #include "base/io.h"
-#include "item/parse.h"
+#include "parse/parse.h"
 #include "item/render.h"
 
 #include "rye_json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata of Python files: items 4.3, case T66, tools case 57. */
-#include "base/limits.h"
-#include "item/parse.h"
+#include "bounds.h"
+#include "parse/parse.h"
 
 #include "rye_json.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter schemas: tools 5.1, cases 22 to 27, and rules 7 to 10 at signing. */
-#include "base/clock.h"
-#include "base/limits.h"
+#include "clock.h"
+#include "bounds.h"
 #include "item/meta.h"
-#include "item/yaml.h"
-#include "item/schema.h"
+#include "format/yaml.h"
+#include "format/schema.h"
 
 #include "rye_json.h"
 

@@ -2,8 +2,8 @@
 /* One region: which element of a directive is the signed one, and what is refused. */
 #include "rye_test.h"
 
-#include "base/str.h"
-#include "item/parse.h"
+#include "str.h"
+#include "parse/parse.h"
 
 #define EL "<directive name='x'><a/></directive>"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata of shell tools: leading comment lines. */
-#include "item/parse.h"
+#include "parse/parse.h"
 
 #include "rye_json.h"
 

@@ -3,8 +3,8 @@
 #include "rye_test.h"
 
 #include "base/id.h"
-#include "base/str.h"
-#include "item/digest.h"
+#include "str.h"
+#include "parse/digest.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  */
 #include "item_place.h"
 
-#include "item/sign.h"
+#include "sign/sign.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
 #include "rye_test.h"
 
 #include "scope.h"
-#include "base/str.h"
-#include "item/toml.h"
+#include "str.h"
+#include "format/toml.h"
 
 #include <stdio.h>
 

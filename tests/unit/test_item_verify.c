@@ -6,8 +6,8 @@
 #include "item_place.h"
 
 #include "base/id.h"
-#include "item/digest.h"
-#include "item/verify.h"
+#include "parse/digest.h"
+#include "trust/verify.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -5,8 +5,8 @@
  */
 #include "item_place.h"
 
-#include "base/clock.h"
-#include "item/watch.h"
+#include "clock.h"
+#include "space/space_watch.h"
 
 #include <sys/resource.h>
 

@@ -23,7 +23,7 @@
 
 #define RYE_API __attribute__((visibility("default")))
 
-/* One row each in base/err.c: wire name, errno, retryable, what to do (docs/errors.md). */
+/* One row each in common/err.c: wire name, errno, retryable, what to do (docs/errors.md). */
 enum rye_code {
 	RYE_OK,
 	RYE_UNSIGNED, /* ENODATA */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes, as users of the engine see them: who hears of them, what nobody hears of; and the
+ * counts that changes move. The watcher is set under rye->lock; it is called by api/engine.c,
+ * which holds none.
+ */
+#include "api/engine.h"
+
+#include "trust/trust.h"
+#include "thread/thread.h"
+
+#include <string.h>
+
+void rye_watch(struct rye *rye, rye_change_fn fn, void *arg)
+{
+	WITH_LOCK(&rye->lock) {
+		rye->change = fn;
+		rye->change_arg = arg;
+	}
+}
+
+bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path)
+{
+	return index_unwatched(engine_index(rye), kind, path);
+}
+
+void rye_touched(struct rye *rye, int space, const char *path)
+{
+	struct index_changes changes = { 0 };
+
+	if (!rye->built || space < 0 || (size_t)space >= rye->spaces->n)
+		return;
+	index_touch(rye->index, space, path, &changes);
+	engine_changed(rye, &changes);
+}
+
+void rye_counts(struct rye *rye, struct rye_counts *ret)
+{
+	struct index_totals totals;
+	struct item_store_counts store;
+
+	index_totals(rye->index, &totals);
+	item_store_counts(rye->items.store, &store);
+	*ret = (struct rye_counts){ .served = totals.by_code[RYE_OK],
+				    .scanned = rye->prefetch && prefetch_done(rye->prefetch),
+				    .verifications = store.verifications,
+				    .verifies = trust_checks(rye->items.trust),
+				    .hits = store.hits,
+				    .runs = exec_started(rye->exec),
+				    .adopted = threads_adopted(rye->threads) };
+	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
+	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
+		ret->refused += totals.by_code[code];
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of the merged trees: rye_lookup, rye_list, rye_source, and the spaces. Answers come
+ * from the index; only a verdict that is not known yet is waited for.
+ */
+#include "api/engine.h"
+
+#include "base/id.h"
+#include "bounds.h"
+#include "str.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static int not_found(enum rye_kind kind, const char *path, struct rye_err *err)
+{
+	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), path);
+}
+
+static struct timespec time_of(int64_t ns)
+{
+	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
+}
+
+static void fill_state(const struct index_state *state, struct rye_stat *ret)
+{
+	ret->verdict = state->code;
+	ret->size = state->size;
+	ret->version = state->version;
+	ret->mtime = time_of(state->mtime_ns);
+	if (state->reason)
+		snprintf(ret->reason, sizeof(ret->reason), "%s", state->reason->data);
+}
+
+static void fill(const struct index_found *found, struct rye_stat *ret)
+{
+	const char *leaf = space_stem(found->item.id);
+
+	*ret = (struct rye_stat){ .is_dir = found->is_dir,
+				  .is_item_dir = found->is_item_dir,
+				  .is_file = found->is_file,
+				  .version = 1 };
+	if (!found->is_file && !found->is_item_dir)
+		return;
+	snprintf(ret->id, sizeof(ret->id), "%s", found->item.id);
+	snprintf(ret->name, sizeof(ret->name), "%.*s%s", RYE_NAME_MAX, leaf, found->item.ext);
+	fill_state(&found->item.state, ret);
+}
+
+/* Once its state is known; a file that is gone is as if the watcher had heard of it. */
+static void know_found(struct rye *rye, struct index_found *found, struct rye_blob **ret_text)
+{
+	if (cache_know(&rye->cache, &found->item, ret_text))
+		return;
+	index_state_done(&found->item.state);
+	found->is_file = found->is_item_dir = false;
+}
+
+static bool is_wanted(const struct rye_want *want, const struct rye_stat *st)
+{
+	return st->is_file && st->verdict == RYE_OK && want->fn && want->fn(want->arg, st);
+}
+
+int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
+	     struct rye_err *err)
+{
+	struct index *index = engine_index(rye);
+	struct index_found found;
+
+	*ret = (struct rye_file){ 0 };
+	/* No name outside the kind's directory is ever looked for on disk. */
+	if (*want->path && id_check(span_of(want->path), NULL)) {
+		ret->watched = !index_unwatched(index, want->kind, want->path);
+		return not_found(want->kind, want->path, err);
+	}
+	ret->watched = engine_check(rye, want->kind, want->path);
+	if (!index_find(index, want->kind, want->path, &found))
+		return not_found(want->kind, want->path, err);
+	if (found.is_file || found.is_item_dir)
+		know_found(rye, &found, NULL);
+	fill(&found, &ret->st);
+	if (is_wanted(want, &ret->st)) {
+		know_found(rye, &found, &ret->blob);
+		fill(&found, &ret->st);
+	}
+	index_state_done(&found.item.state);
+	if (!found.is_file && !found.is_item_dir && !found.is_dir)
+		return not_found(want->kind, want->path, err);
+	return 0;
+}
+
+int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
+	       struct rye_err *err)
+{
+	const struct rye_want want = { kind, path, NULL, NULL };
+	struct rye_file file;
+	int r = rye_read(rye, &want, &file, err);
+
+	if (!r)
+		*ret = file.st;
+	return r;
+}
+
+/* ---- listings ---- */
+
+static void know(struct rye *rye, const struct rye_walk *walk, struct index_name *name)
+{
+	const char *ext = kind_extension_of(walk->kind, name->name);
+	struct index_item item;
+	char id[RYE_ID_MAX + RYE_NAME_MAX + 2];
+
+	if (name->is_dir || !ext)
+		return;
+	snprintf(id, sizeof(id), "%s%s%.*s", walk->dir, *walk->dir ? "/" : "",
+		 (int)(strlen(name->name) - strlen(ext)), name->name);
+	/* Of a directory that nobody watches every file may have changed. */
+	engine_check(rye, walk->kind, id);
+	if (name->state.known && !index_unwatched(rye->index, walk->kind, id))
+		return;
+	index_state_done(&name->state);
+	if (!index_item(rye->index, walk->kind, id, &item))
+		return;
+	if (cache_know(&rye->cache, &item, NULL))
+		name->state = item.state;
+	else
+		index_state_done(&item.state);
+}
+
+static int tell(const struct rye_walk *walk, const struct index_name *name)
+{
+	const struct index_state *state = &name->state;
+	const struct rye_entry entry = { .name = name->name,
+					 .is_dir = name->is_dir,
+					 .has_verdict = state->known,
+					 .verdict = state->code,
+					 .size = state->size,
+					 .version = state->version,
+					 .mtime = time_of(state->mtime_ns),
+					 .reason = state->reason ? state->reason->data : "" };
+
+	return walk->fn(walk->arg, &entry);
+}
+
+int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
+{
+	struct index *index = engine_index(rye);
+	__attribute__((cleanup(index_list_done))) struct index_list list = { 0 };
+
+	if (*walk->dir && id_check(span_of(walk->dir), NULL))
+		return not_found(walk->kind, walk->dir, err);
+	engine_check(rye, walk->kind, walk->dir);
+	if (!index_list(index, walk->kind, walk->dir, &list))
+		return not_found(walk->kind, walk->dir, err);
+	for (size_t i = 0; i < list.n; i++) {
+		if (walk->plus)
+			know(rye, walk, &list.v[i]);
+		if (tell(walk, &list.v[i]))
+			break;
+	}
+	return 0;
+}
+
+/* ---- sources and spaces ---- */
+
+static int source_direct(struct rye *rye, enum rye_kind kind, const char *id, struct rye_place *ret,
+			 struct rye_err *err)
+{
+	const struct item_ask ask = { .kind = kind, .id = id };
+	struct located at = { .fd = -1 };
+	int r = space_locate(rye->spaces, &ask, &at, err);
+	auto_close int fd = r ? -1 : at.fd;
+
+	if (r)
+		return r;
+	ret->space = at.space->index;
+	memcpy(ret->path, at.path, sizeof(ret->path));
+	return 0;
+}
+
+int rye_source(struct rye *rye, enum rye_kind kind, const char *id, struct rye_place *ret,
+	       struct rye_err *err)
+{
+	struct index_item item;
+	int n;
+
+	if (!rye->built)
+		return source_direct(rye, kind, id, ret, err);
+	if (id_check(span_of(id), err))
+		return -(int)RYE_INVALID;
+	engine_check(rye, kind, id);
+	if (!index_item(rye->index, kind, id, &item))
+		return not_found(kind, id, err);
+	index_state_done(&item.state);
+	n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind), item.id,
+		     item.ext);
+	if (n < 0 || (size_t)n >= sizeof(ret->path))
+		return rye_fail(err, RYE_INVALID, "path of %.200s is too long", id);
+	ret->space = item.space;
+	return 0;
+}
+
+int rye_space_count(struct rye *rye)
+{
+	return (int)rye->spaces->n;
+}
+
+void rye_space_get(struct rye *rye, int index, struct rye_space_info *ret)
+{
+	const struct space *space = &rye->spaces->v[index];
+	int fd = space_fd(space);
+	struct stat st;
+
+	/* One that has gone has something else behind its number (space_renew). */
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISDIR(st.st_mode)))
+		fd = -1;
+	*ret = (struct rye_space_info){ .type = space->type,
+					.bundle = space->bundle,
+					.root = space->root,
+					.fd = fd };
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signing and keys for the users of the engine: what sign/sign.h and trust/keystore.h do, plus
+ * telling the index at once, so that who has signed reads the item without waiting for inotify.
+ */
+#include "api/engine.h"
+
+#include "err.h"
+#include "trust/keystore.h"
+#include "sign/sign.h"
+
+#include <string.h>
+
+static int refuse(const char *what, struct rye_err *err)
+{
+	return rye_fail(err, RYE_DENIED, "%s is switched off (nosign)", what);
+}
+
+/* ---- many ---- */
+
+struct signing {
+	struct rye *rye;
+	const struct rye_batch *batch;
+	const struct space *space;
+};
+
+static int on_signed(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct signing *signing = arg;
+	size_t n = strlen(signing->space->root);
+
+	if (verdict && verdict->code == RYE_OK && strlen(verdict->path) > n + 5)
+		rye_touched(signing->rye, signing->space->index, verdict->path + n + 5);
+	return signing->batch->fn(signing->batch->arg, verdict, done, total);
+}
+
+/* The first space of a type; project and user exist once. */
+static const struct space *space_of(const struct rye *rye, enum rye_space type)
+{
+	for (size_t i = 0; i < rye->spaces->n; i++)
+		if (rye->spaces->v[i].type == type)
+			return &rye->spaces->v[i];
+	return NULL;
+}
+
+int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)
+{
+	struct signing signing = { rye, batch, space_of(rye, batch->space) };
+	struct sign_many ask = { .pattern = batch->pattern,
+				 .space = signing.space,
+				 .fn = on_signed,
+				 .arg = &signing };
+
+	if (rye->opt.no_sign)
+		return refuse("signing", err);
+	if (!ask.space)
+		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
+	return sign_many(&rye->items, &ask, err);
+}
+
+/* ---- keys ---- */
+
+static void keys_changed(struct rye *rye)
+{
+	struct index_changes changes = { .keys = true };
+
+	engine_changed(rye, &changes);
+}
+
+int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err)
+{
+	if (rye->opt.no_sign)
+		return refuse("making keys", err);
+	return keystore_generate(rye->spaces, force, ret_fp, err);
+}
+
+int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
+{
+	return keystore_list(&rye->items, fn, arg, err);
+}
+
+int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
+		  struct rye_err *err)
+{
+	int r = rye->opt.no_sign ? refuse("trusting keys", err) :
+				   keystore_trust(&rye->items, key, owner, ret_fp, err);
+
+	if (!r)
+		keys_changed(rye);
+	return r;
+}
+
+int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err)
+{
+	int r = rye->opt.no_sign ? refuse("trusting keys", err) :
+				   keystore_untrust(&rye->items, fingerprint, err);
+
+	if (!r)
+		keys_changed(rye);
+	return r;
+}

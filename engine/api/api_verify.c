@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rye_verify_all: every file that a pattern names, in every space, the hidden ones too. Files
+ * are loaded one after the other by the caller's thread; nothing is kept, nothing is changed.
+ */
+#include "api/engine.h"
+
+#include "base/id.h"
+#include "str.h"
+#include "item/merged.h"
+#include "search/documents.h"
+
+#include <stdio.h>
+
+#define ALL_KINDS ((1u << RYE_KIND__MAX) - 1)
+
+struct survey {
+	struct rye *rye;
+	const struct rye_batch *batch;
+	enum rye_kind kind; /* RYE_KIND__MAX: all, or those that have the bare id */
+	const char *glob; /* NULL: all */
+};
+
+static bool is_glob(const char *id)
+{
+	return strpbrk(id, "*?") != NULL;
+}
+
+/* Key files are the store's business (ryefs keys), unless they are named. */
+static bool wanted(const struct survey *survey, const struct index_doc *of)
+{
+	const char *leaf = space_stem(of->id);
+
+	if (!survey->glob)
+		return of->kind != RYE_CONFIG || strncmp(of->id, "keys/", 5) != 0;
+	if (!is_glob(survey->glob))
+		return !strcmp(survey->glob, of->id);
+	/* Without a slash the pattern speaks of names at any depth (items 6.3). */
+	return glob_match(survey->glob, strchr(survey->glob, '/') ? of->id : leaf);
+}
+
+static int verify_one(const struct survey *survey, const struct index_doc *of, size_t done,
+		      size_t total)
+{
+	struct rye *rye = survey->rye;
+	const struct space *space = &rye->spaces->v[of->space];
+	auto_item struct rye_item *item = NULL;
+	auto_free char *abspath = NULL;
+	auto_buf struct rye_buf notices = RYE_BUF_INIT;
+	struct rye_err err = { 0 };
+	char path[1100];
+	const struct path_ask ask = { .space = space,
+				      .kind = (enum rye_kind)of->kind,
+				      .path = path,
+				      .passing = true };
+	const struct config_file file = { space, of->id, of->ext };
+	struct rye_verdict verdict = { .kind = ask.kind,
+				       .id = of->id,
+				       .space = space->full,
+				       .message = "" };
+
+	snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), of->id, of->ext);
+	abspath = space_abspath(space, path);
+	verdict.path = abspath ? abspath : path;
+	if (ask.kind == RYE_CONFIG ? config_load_file(&rye->items, &file, &item, &err) :
+				     rye_load_path(&rye->items, &ask, &item, &err)) {
+		/* Gone since the index was asked. */
+		if (err.code == RYE_NOT_FOUND)
+			return survey->batch->fn(survey->batch->arg, NULL, done, total);
+		verdict.code = err.code;
+		verdict.message = err.msg;
+	} else {
+		verdict.unread = item->parse.code != RYE_OK;
+		buf_adds(&notices, item->verdict.notice);
+		if (verdict.unread)
+			buf_addf(&notices, "%sits metadata cannot be read: %s",
+				 notices.len ? "; " : "", item->parse.msg);
+		buf_adds(&notices, "");
+		verdict.message = notices.failed ? "" : notices.data;
+	}
+	return survey->batch->fn(survey->batch->arg, &verdict, done, total);
+}
+
+static int by_ref(const void *pa, const void *pb)
+{
+	const struct index_doc *a = pa, *b = pb;
+	int order = (int)a->kind - (int)b->kind;
+
+	if (!order)
+		order = strcmp(a->id, b->id);
+	return order ? order : (int)a->space - (int)b->space;
+}
+
+static int read_pattern(struct survey *survey, struct rye_err *err)
+{
+	survey->kind = RYE_KIND__MAX;
+	if (!survey->batch->pattern)
+		return 0;
+	survey->kind = id_split(survey->batch->pattern, &survey->glob);
+	if (survey->kind == RYE_KIND__MAX && !strchr(survey->batch->pattern, ':'))
+		survey->glob = survey->batch->pattern;
+	else if (survey->kind == RYE_KIND__MAX)
+		survey->glob = "";
+	if (!*survey->glob)
+		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>",
+				survey->batch->pattern);
+	return 0;
+}
+
+static int no_match(const struct survey *survey, struct rye_err *err)
+{
+	if (!survey->glob)
+		return 0;
+	if (is_glob(survey->glob))
+		return rye_fail(err, RYE_NOT_FOUND, "No %ss found matching pattern: %s",
+				survey->kind == RYE_KIND__MAX ? "item" :
+								rye_kind_name(survey->kind),
+				survey->glob);
+	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s",
+			survey->kind == RYE_KIND__MAX ? "Item" : kind_title(survey->kind),
+			survey->glob);
+}
+
+/* Keeps what is wanted, in front; an alias stands for its tool. */
+static void select_wanted(struct survey *survey, struct index_docs *docs, struct index_item *item)
+{
+	size_t n = 0;
+
+	if (survey->kind != RYE_KIND__MAX && survey->glob && !is_glob(survey->glob) &&
+	    index_item(survey->rye->index, survey->kind, survey->glob, item)) {
+		index_state_done(&item->state);
+		survey->glob = item->id;
+	}
+	for (size_t i = 0; i < docs->n; i++) {
+		struct index_doc swap = docs->v[i];
+
+		if (!wanted(survey, &swap))
+			continue;
+		docs->v[i] = docs->v[n];
+		docs->v[n++] = swap;
+	}
+	if (n > 1)
+		qsort(docs->v, n, sizeof(*docs->v), by_ref);
+	for (size_t i = n; i < docs->n; i++) {
+		rye_blob_unref(docs->v[i].doc);
+		free(docs->v[i].id);
+	}
+	docs->n = n;
+}
+
+int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)
+{
+	__attribute__((cleanup(index_docs_done))) struct index_docs docs = { 0 };
+	struct survey survey = { .rye = rye, .batch = batch };
+	struct index *index = engine_index(rye);
+	struct index_want want = { ALL_KINDS, "", true };
+	struct index_item item;
+	int r = read_pattern(&survey, err);
+
+	if (survey.kind < RYE_KIND__MAX)
+		want.kinds = 1u << survey.kind;
+	if (r)
+		return r;
+	if (!index_docs(index, &want, &docs))
+		return rye_fail(err, RYE_IO, "out of memory");
+	select_wanted(&survey, &docs, &item);
+	if (!docs.n)
+		return no_match(&survey, err);
+	for (size_t i = 0; i < docs.n; i++)
+		if (verify_one(&survey, &docs.v[i], i + 1, docs.n))
+			break;
+	return 0;
+}

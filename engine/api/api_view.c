@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rye_view: which derived file of an item is made how. Every row but the last three works on a
+ * loaded, hence verified item; those three also speak of refused ones (api/view.h).
+ */
+#include "api/view.h"
+
+#include "base/id.h"
+#include "str.h"
+#include "plan/chain.h"
+#include "item/meta.h"
+
+#define KIND(kind) (1u << (kind))
+#define ALL_KINDS (KIND(RYE_KIND__MAX) - 1)
+
+/* The bytes of one view of a loaded item. */
+typedef int (*make_fn)(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		       struct rye_blob **ret, struct rye_err *err);
+
+static int no_memory(struct rye_err *err)
+{
+	return rye_fail(err, RYE_IO, "out of memory");
+}
+
+static int put_json(const json_t *value, struct rye_blob **ret, struct rye_err *err)
+{
+	*ret = value ? json_blob(value, true) : NULL;
+	return *ret ? 0 : no_memory(err);
+}
+
+static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+			 struct rye_blob **ret, struct rye_err *err)
+{
+	auto_json json_t *inputs = NULL;
+	struct interp in = { NULL, engine_env, rye };
+
+	if (!ask->query) {
+		*ret = rye_blob_ref(loaded->text);
+		return 0;
+	}
+	if (!kind_has(ask->kind, KIND_INPUTS))
+		return rye_fail(err, RYE_INVALID,
+				"a %s takes no inputs in its name, as directives do",
+				rye_kind_name(ask->kind));
+	inputs = inputs_query(ask->query, err);
+	if (!inputs)
+		return -(int)RYE_INVALID;
+	in.inputs = inputs;
+	return render_item(loaded->item, &in, ret, err);
+}
+
+static int make_source(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		       struct rye_blob **ret, struct rye_err *err)
+{
+	*ret = rye_blob_ref(loaded->item->raw);
+	return 0;
+}
+
+/* A tool and an entry can be read without their metadata, but nothing is told from half of it. */
+static int need_meta(const struct rye_item *item, struct rye_err *err)
+{
+	if (item->parse.code == RYE_OK)
+		return 0;
+	return rye_fail(err, item->parse.code, "Cannot read metadata: %s:%s: %s",
+			rye_kind_name(item->kind), item->id, item->parse.msg);
+}
+
+static int make_schema(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		       struct rye_blob **ret, struct rye_err *err)
+{
+	auto_json json_t *schema = meta_schema(loaded->item);
+	int r = need_meta(loaded->item, err);
+
+	return r ? r : put_json(schema, ret, err);
+}
+
+static int make_chain(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		      struct rye_blob **ret, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	auto_json json_t *chain = chain_view(&rye->items, loaded->item, &why);
+
+	if (chain)
+		return put_json(chain, ret, err);
+	if (err)
+		*err = why;
+	return -(int)why.code;
+}
+
+static int make_prompt(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		       struct rye_blob **ret, struct rye_err *err)
+{
+	static const char instruction[] = "rye/agent/core/DirectiveInstruction";
+	auto_loaded struct loaded own = { 0 };
+	auto_json json_t *inputs = inputs_query(ask->query, err);
+	const struct interp in = { inputs, engine_env, rye };
+	const char *text = NULL;
+	struct rye_err ignored;
+
+	if (!inputs)
+		return -(int)RYE_INVALID;
+	/* Without it the compiled-in text stands (spec README, DIRECTIVE_INSTRUCTION). */
+	if (engine_load(rye, RYE_KNOWLEDGE, instruction, &own, &ignored) == 0)
+		text = json_str(own.item->meta, "body");
+	return render_prompt(loaded->item, &in, text && *text ? text : NULL, ret, err);
+}
+
+static int make_data(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
+		     struct rye_blob **ret, struct rye_err *err)
+{
+	int r = need_meta(loaded->item, err);
+
+	return r ? r : put_json(loaded->item->meta, ret, err);
+}
+
+static const struct row {
+	const char *name; /* of the derived file */
+	unsigned kinds;
+	bool query; /* takes inputs in its name */
+	make_fn make;
+	int (*any)(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+		   struct rye_err *err); /* for refused items, too */
+} rows[RYE_VIEW__MAX] = {
+	[RYE_VIEW_RENDERED] = { "text", ALL_KINDS, true, make_rendered, NULL },
+	[RYE_VIEW_SOURCE] = { "source", ALL_KINDS, false, make_source, NULL },
+	[RYE_VIEW_SCHEMA] = { "schema.json", KIND(RYE_TOOL) | KIND(RYE_DIRECTIVE), false,
+			      make_schema, NULL },
+	[RYE_VIEW_CHAIN] = { "chain.json", KIND(RYE_TOOL), false, make_chain, NULL },
+	[RYE_VIEW_PROMPT] = { "prompt.md", KIND(RYE_DIRECTIVE), true, make_prompt, NULL },
+	[RYE_VIEW_DATA] = { "data.json", KIND(RYE_KNOWLEDGE), false, make_data, NULL },
+	[RYE_VIEW_INFO] = { "info.json", ALL_KINDS, false, NULL, view_info },
+	[RYE_VIEW_VERIFY] = { "verify", ALL_KINDS, false, NULL, view_verify },
+	[RYE_VIEW_USAGE] = { "usage", ALL_KINDS, false, NULL, view_usage },
+};
+
+int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, struct rye_err *err)
+{
+	auto_loaded struct loaded loaded = { 0 };
+	const struct row *row = &rows[ask->view < RYE_VIEW__MAX ? ask->view : 0];
+	int r;
+
+	if (ask->kind >= RYE_KIND__MAX || ask->view >= RYE_VIEW__MAX ||
+	    !(row->kinds & KIND(ask->kind)))
+		return rye_fail(err, RYE_NOT_FOUND, "%.900s has no %s", ask->id, row->name);
+	if (ask->query && !row->query)
+		return rye_fail(err, RYE_INVALID, "%s takes no inputs in its name", row->name);
+	if (row->any)
+		return row->any(rye, ask, ret, err);
+	r = engine_load(rye, ask->kind, ask->id, &loaded, err);
+	return r ? r : row->make(rye, ask, &loaded, ret, err);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's runs: rye_start and what belongs to it over exec, with the hooks that lead from
+ * exec up to threads, search and the index. Callers: the front's threads, the verbs, exec's
+ * workers (hooks). No lock of its own but a condition for rye_call_sync.
+ */
+#include "api/engine.h"
+
+#include "api/api_search.h"
+#include "run/exec.h"
+#include "thread/thread.h"
+
+#include <string.h>
+
+static void hook_touched(void *arg, int space, const char *path)
+{
+	rye_touched(arg, space, path);
+}
+
+static int hook_search(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err)
+{
+	return api_search_reply(arg, ask, ret, err);
+}
+
+static bool hook_owner(void *arg, uint64_t run, struct exec_owner *ret)
+{
+	struct rye *rye = arg;
+
+	return threads_owner(rye->threads, run, ret->ref, &ret->request);
+}
+
+int engine_runs_open(struct rye *rye, struct rye_err *err)
+{
+	struct threads_env threads = { .opt = &rye->opt,
+				       .log = &rye->log,
+				       .changed = engine_thread_changed,
+				       .changed_arg = rye };
+	struct exec_env exec = { .items = &rye->items,
+				 .opt = &rye->opt,
+				 .hooks = &rye->hooks,
+				 .env = engine_env,
+				 .env_arg = rye,
+				 .log = &rye->log };
+	int r = threads_open(&threads, &rye->threads, err);
+
+	if (r)
+		return r;
+	rye->hooks = (struct exec_hooks){ .arg = rye,
+					  .detach = engine_detach,
+					  .adopt = engine_adopt,
+					  .adopted_end = engine_adopted_end,
+					  .owner = hook_owner,
+					  .search = hook_search,
+					  .touched = hook_touched };
+	if (rye->opt.scan)
+		threads_recover_all(rye->threads);
+	return exec_open(&exec, &rye->exec, err);
+}
+
+void engine_runs_close(struct rye *rye)
+{
+	if (rye->exec)
+		exec_close(rye->exec);
+	threads_close(rye->threads);
+}
+
+void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
+	       struct rye_call **ret)
+{
+	exec_start(rye->exec, req, fn, arg, ret);
+}
+
+/* ---- waiting for one ---- */
+
+struct sync {
+	pthread_mutex_t lock;
+	pthread_cond_t told;
+	struct rye_outcome *outcome;
+	bool done;
+};
+
+static void on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct sync *sync = arg;
+
+	WITH_LOCK(&sync->lock) {
+		*sync->outcome = *outcome;
+		rye_blob_ref(outcome->reply);
+		rye_blob_ref(outcome->output);
+		rye_blob_ref(outcome->trace);
+		sync->outcome->message = ""; /* was the callback's; the reply has it too */
+		sync->done = true;
+		pthread_cond_signal(&sync->told);
+	}
+}
+
+void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_outcome *ret)
+{
+	struct sync sync = { .outcome = ret };
+	struct rye_call *call = NULL;
+
+	pthread_mutex_init(&sync.lock, NULL);
+	pthread_cond_init(&sync.told, NULL);
+	rye_start(rye, req, on_done, &sync, &call);
+	WITH_LOCK(&sync.lock) {
+		while (!sync.done)
+			pthread_cond_wait(&sync.told, &sync.lock);
+	}
+	rye_call_unref(call);
+	pthread_cond_destroy(&sync.told);
+	pthread_mutex_destroy(&sync.lock);
+}
+
+unsigned rye_doubts(struct rye *rye)
+{
+	const struct spaces *spaces = rye->spaces;
+	unsigned doubts = exec_veils(rye->exec) ? 0 : RYE_DOUBT_NO_VEIL;
+
+	for (size_t i = 1; i < spaces->n; i++)
+		if (spaces->v[i].type == RYE_USER && spaces_nested(spaces, &spaces->v[i]))
+			doubts |= RYE_DOUBT_ONE_SPACE;
+	return doubts;
+}
+
+/* ---- children of runs ---- */
+
+uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
+{
+	/* First: a runner is our child, and what lies below us and is no run's is a stranger's. */
+	uint64_t run = threads_run_of(rye->threads, chain, n);
+
+	return run ? run : exec_run_of(rye->exec, chain, n, session);
+}
+
+pid_t rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, size_t n)
+{
+	pid_t leader = threads_leader(rye->threads, run, chain, n);
+
+	return leader ? leader : exec_run_leader(rye->exec, run);
+}
+
+bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		 const char *id)
+{
+	return exec_run_may(rye->exec, run, verb, kind, id);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine's threads: what rye.h says of state/threads, and the hooks by which exec hands
+ * over a request that is to outlive its caller. Callers: the front, the verbs, exec's workers.
+ * No lock of its own; waits are calls whose cancelling takes them off the list.
+ */
+#include "api/engine.h"
+
+#include "run/call.h"
+#include "run/exec.h"
+#include "thread/thread.h"
+
+#include <stdio.h>
+
+void rye_thread_recover(struct rye *rye)
+{
+	threads_recover_all(rye->threads);
+}
+
+int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
+{
+	return threads_list(rye->threads, fn, arg, err);
+}
+
+uint64_t rye_thread_list_number(struct rye *rye)
+{
+	return threads_list_number(rye->threads);
+}
+
+int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
+		     struct rye_err *err)
+{
+	return threads_names(rye->threads, id, fn, arg, err);
+}
+
+int rye_thread_file(struct rye *rye, const char *id, const char *name, struct rye_blob **ret,
+		    struct rye_err *err)
+{
+	return threads_file(rye->threads, id, name, ret, err);
+}
+
+int rye_thread_read(struct rye *rye, const struct rye_thread_part *part, struct rye_blob **ret,
+		    uint64_t *ret_size, struct rye_err *err)
+{
+	return threads_read(rye->threads, part, ret, ret_size, err);
+}
+
+int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
+{
+	return threads_ctl(rye->threads, id, verb, err);
+}
+
+/* ---- waiting ---- */
+
+static void on_status(void *arg, const struct rye_outcome *outcome)
+{
+	call_finish(arg, outcome);
+}
+
+/* The listener is found by its argument: it may have been told, and freed, meanwhile. */
+static void wait_cancelled(struct rye_call *call)
+{
+	threads_unwait(call->owner, call);
+}
+
+static const struct call_ops wait_ops = { .cancelled = wait_cancelled };
+
+int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
+		    struct rye_call **ret, struct rye_err *err)
+{
+	struct rye_call *call = call_new(&wait_ops, rye->threads, who->fn, who->arg);
+	struct rye_listener listener = { .fn = on_status, .arg = call };
+	int r;
+
+	if (!call)
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = threads_wait(rye->threads, id, &listener, err);
+	if (!r) {
+		*ret = call;
+		return 0;
+	}
+	/* Nobody was told, so the reference of the answer is given back here too. */
+	rye_call_unref(call);
+	rye_call_unref(call);
+	return r;
+}
+
+/* ---- hooks of exec ---- */
+
+int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
+{
+	struct rye *rye = arg;
+	struct launched launched;
+	json_t *extra;
+	int r;
+
+	if (ask->fork)
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"thread=\"fork\" is not available yet: managed LLM threads are not "
+				"part of this build");
+	r = threads_launch(rye->threads, ask->ref, ask->request, &launched, err);
+	if (r)
+		return r;
+	extra = json_object();
+	json_set(extra, "async", json_true());
+	json_sets(extra, "thread_id", launched.thread_id);
+	json_sets(extra, "execution_mode", "inline");
+	json_sets(extra, "state", "running");
+	json_set(extra, "pid", json_integer(launched.pid));
+	*ret = extra;
+	return 0;
+}
+
+bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		  char thread_id[64])
+{
+	struct rye *rye = arg;
+	const struct adoption what = { call, ref, request };
+	struct launched launched;
+	struct rye_err err = { 0 };
+
+	if (threads_adopt(rye->threads, &what, &launched, &err)) {
+		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
+		return false;
+	}
+	snprintf(thread_id, 64, "%s", launched.thread_id);
+	return true;
+}
+
+void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome)
+{
+	struct rye *rye = arg;
+
+	threads_adopted_end(rye->threads, thread_id, outcome);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs doctor: everything that keeps this workspace from working, each with the command that
+ * mends it. Reads only. Status 1 when something is bad; remarks do not count.
+ */
+#include "cli/doctor/doctor.h"
+
+#include "scope.h"
+#include "cli/ref.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const levels[] = { "ok", "remark", "bad" };
+
+static void finding_print(const char *level, const char *about, const char *what, const char *mend)
+{
+	printf("%-7s ", level);
+	out_text(stdout, about);
+	fputs(": ", stdout);
+	out_text(stdout, what);
+	putchar('\n');
+	if (!mend)
+		return;
+	printf("%-7s mend with: ", "");
+	out_text(stdout, mend);
+	putchar('\n');
+}
+
+void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
+{
+	json_t *row = json_object();
+	char what[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	findings->bad += finding->level == FINDING_BAD;
+	json_sets(row, "level", levels[finding->level]);
+	json_sets(row, "about", finding->about);
+	json_sets(row, "what", what);
+	json_sets(row, "mend", finding->mend);
+	json_array_append_new(findings->rows, row);
+	if (!findings->cli->opt.json)
+		finding_print(levels[finding->level], finding->about, what, finding->mend);
+}
+
+struct survey {
+	struct findings *findings;
+	struct progress progress;
+	json_t *items;
+	size_t served, uncovered, by_code[RYE_CODE__MAX];
+};
+
+/* The first line of a message, without what the row says already. */
+static void refused(struct survey *survey, const struct rye_verdict *verdict)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	const char *message = verdict->message ? verdict->message : "";
+	const char *fix = strstr(message, "  Fix: ");
+	struct rye_span line = { message, strcspn(message, "\n") };
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	/* it alone names the key */
+	if (fix && verdict->code == RYE_UNTRUSTED)
+		buf_adds(&mend, fix + strlen("  Fix: "));
+	else
+		cli_remedy(verdict->code, ref, &mend);
+	progress_end(&survey->progress);
+	finding_add(survey->findings, FINDING(BAD, ref, mend.len ? mend.data : NULL), "%.*s",
+		    (int)line.len, line.ptr);
+}
+
+/* Its text is served; it cannot be run, and nothing can be told from it. */
+static void unread(struct survey *survey, const struct rye_verdict *verdict)
+{
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	progress_end(&survey->progress);
+	finding_add(survey->findings, FINDING(BAD, ref, "mend the file, then sign it again"), "%s",
+		    verdict->message);
+}
+
+/* Tools that ask for it read it all the same. */
+static void unsigned_config(struct survey *survey, const struct rye_verdict *verdict)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	cli_remedy(RYE_UNSIGNED, ref, &mend);
+	progress_end(&survey->progress);
+	finding_add(survey->findings, FINDING(REMARK, ref, mend.len ? mend.data : NULL),
+		    "unsigned: only tools that ask for it read it");
+}
+
+static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct survey *survey = arg;
+
+	progress_step(&survey->progress, done, total);
+	if (!verdict)
+		return 0;
+	json_array_append_new(survey->items, ref_verdict_json(verdict));
+	if (verdict->code == RYE_OK)
+		survey->served++;
+	else
+		survey->by_code[verdict->code]++;
+	if (verdict->unread)
+		unread(survey, verdict);
+	else if (verdict->code != RYE_OK)
+		refused(survey, verdict);
+	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))
+		unsigned_config(survey, verdict);
+	return 0;
+}
+
+#define MANY 5 /* from here on one command for all is worth saying */
+
+static void remedies_for_many(struct survey *survey)
+{
+	size_t uncovered = survey->by_code[RYE_UNCOVERED], uns = survey->by_code[RYE_UNSIGNED];
+
+	if (uncovered >= MANY)
+		finding_add(survey->findings,
+			    FINDING(REMARK, "items",
+				    "ryefs sign --all, or mount with -o coverage=compat"),
+			    "%zu are signed by another implementation only", uncovered);
+	if (uns >= MANY)
+		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign --all"),
+			    "%zu are unsigned", uns);
+	if (survey->by_code[RYE_UNTRUSTED] >= MANY)
+		finding_add(survey->findings,
+			    FINDING(REMARK, "items", "ryefs keys, then ryefs trust FINGERPRINT"),
+			    "%zu are signed by keys that you do not trust",
+			    survey->by_code[RYE_UNTRUSTED]);
+}
+
+static int check_items(struct findings *findings)
+{
+	auto_json json_t *items = json_array();
+	struct survey survey = { .findings = findings, .items = items };
+	struct rye_batch batch = { .fn = take, .arg = &survey };
+	struct rye_err err = { 0 };
+
+	progress_start(&survey.progress, findings->cli, "verifying");
+	if (rye_verify_all(findings->cli->rye, &batch, &err)) {
+		progress_end(&survey.progress);
+		return cli_fail(findings->cli, &err, NULL);
+	}
+	progress_end(&survey.progress);
+	finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
+	remedies_for_many(&survey);
+	clash_check(findings, items);
+	unused_check(findings);
+	return CLI_OK;
+}
+
+struct keyring {
+	struct findings *findings;
+	bool signing, trusted;
+};
+
+/* The private half lies beside the public one. */
+static void check_secret(struct findings *findings, const char *public_path)
+{
+	const char *slash = strrchr(public_path, '/');
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
+
+	if (!slash)
+		return;
+	buf_addf(&path, "%.*s/private_key.pem", (int)(slash - public_path), public_path);
+	if (!path.failed && stat(path.data, &st) == 0 && st.st_mode & 077)
+		finding_add(findings,
+			    FINDING(BAD, path.data,
+				    "chmod 600 that file; a new key if others could read it"),
+			    "your private key is readable by others");
+}
+
+static int take_key(void *arg, const struct rye_key *key)
+{
+	struct keyring *ring = arg;
+
+	if (!strcmp(key->status, "trusted"))
+		ring->trusted = true;
+	if (strcmp(key->status, "signing"))
+		return 0;
+	ring->signing = true;
+	if (key->path)
+		check_secret(ring->findings, key->path);
+	return 0;
+}
+
+static int check_keys(struct findings *findings)
+{
+	struct keyring ring = { .findings = findings };
+	struct rye_err err = { 0 };
+
+	if (rye_key_list(findings->cli->rye, take_key, &ring, &err))
+		return cli_fail(findings->cli, &err, NULL);
+	if (ring.signing)
+		finding_add(findings, FINDING(OK, "keys", NULL), "there is a signing key");
+	else
+		finding_add(findings, FINDING(BAD, "keys", "ryefs keygen"),
+			    "there is no signing key, so nothing can be signed");
+	if (!ring.trusted)
+		finding_add(findings, FINDING(BAD, "keys", "ryefs trust self, or ryefs trust KEY"),
+			    "no key is trusted, so everything is refused");
+	return CLI_OK;
+}
+
+static void check_doubts(struct findings *findings)
+{
+	unsigned doubts = rye_doubts(findings->cli->rye);
+
+	if (doubts & RYE_DOUBT_ONE_SPACE)
+		finding_add(findings,
+			    FINDING(REMARK, "project",
+				    "keep the project in a directory of its own"),
+			    "your user space lies in it: whoever may write to the project may add "
+			    "trusted keys%s",
+			    doubts & RYE_DOUBT_NO_VEIL ? ", tools among them" : ", but not tools");
+	if (doubts & RYE_DOUBT_NO_VEIL)
+		finding_add(findings,
+			    FINDING(REMARK, "sandbox",
+				    "allow user namespaces; in a container: --cap-add SYS_ADMIN"),
+			    "no mount namespaces: tools can read your signing keys and write to "
+			    ".ai/state");
+}
+
+int verb_doctor(struct cli *cli)
+{
+	auto_json json_t *rows = json_array();
+	struct findings findings = { .cli = cli, .rows = rows };
+	int status = cli_open(cli, CLI_PROJECT);
+
+	if (status != CLI_OK)
+		return status;
+	machine_check(&findings);
+	check_doubts(&findings);
+	status = check_keys(&findings);
+	if (status == CLI_OK)
+		status = check_items(&findings);
+	if (status != CLI_OK)
+		return status;
+	if (cli->opt.json)
+		out_json(rows);
+	else if (findings.bad)
+		printf("%zu to mend\n", findings.bad);
+	return findings.bad ? CLI_FAILED : CLI_OK;
+}

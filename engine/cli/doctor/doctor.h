@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.h: findings, and the checks that make them. */
+#ifndef RYE_CLI_DOCTOR_DOCTOR_H
+#define RYE_CLI_DOCTOR_DOCTOR_H
+
+#include "cli/cli.h"
+
+enum finding_level { FINDING_OK, FINDING_REMARK, FINDING_BAD, FINDING__MAX };
+
+struct findings {
+	struct cli *cli;
+	json_t *rows; /* {level, about, what, mend} */
+	size_t bad;
+};
+
+struct finding {
+	enum finding_level level;
+	const char *about;
+	const char *mend; /* or NULL */
+};
+
+/* The format says what is the case. */
+void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
+	RYE_PRINTF(3, 4);
+/* Short for the literal that callers pass. */
+#define FINDING(level, about, mend) (&(const struct finding){ FINDING_##level, (about), (mend) })
+
+/* machine.c: /dev/fuse, programs, kernel features, dead mounts. */
+void machine_check(struct findings *findings);
+/* clash.c: names that hide one another, among all verdicts (ref_verdict_json). */
+void clash_check(struct findings *findings, const json_t *items);
+/* unused.c: files in the project's and the user's space that are no items for their names. */
+void unused_check(struct findings *findings);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the verbs speak: tables and sentences for people, one JSON value for programs (--json),
+ * errors and remarks on stderr. Text that comes out of files never reaches a terminal with
+ * its control characters. cli_note may be called from engine threads (the log).
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+enum cli_exit exit_of(enum rye_code code)
+{
+	if (rye_code_integrity(code))
+		return CLI_REFUSED;
+	switch (code) {
+	case RYE_OK:
+		return CLI_OK;
+	case RYE_NOT_FOUND:
+		return CLI_NOT_FOUND;
+	case RYE_INVALID:
+		return CLI_USAGE;
+	case RYE_DENIED:
+	case RYE_READ_ONLY:
+		return CLI_DENIED;
+	default:
+		return CLI_FAILED;
+	}
+}
+
+/* Newlines stay; they are part of some messages' format. */
+void out_text(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c < 0x20 && c != '\n') || c == 0x7f)
+			fprintf(to, "\\x%02x", c);
+		else
+			putc(c, to);
+	}
+}
+
+static void out_cell(const char *text)
+{
+	for (; *text; text++)
+		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+}
+
+void out_json(const json_t *value)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (isatty(STDOUT_FILENO))
+		json_pretty(&text, value);
+	else
+		json_put(&text, value, true);
+	if (!text.failed)
+		fwrite(text.data, 1, text.len, stdout);
+}
+
+void out_blob(FILE *to, const struct rye_blob *blob)
+{
+	fwrite(blob->data, 1, blob->len, to);
+	if (blob->len && blob->data[blob->len - 1] != '\n')
+		putc('\n', to);
+}
+
+/* A cell's text; numbers are spelt into buf. */
+static const char *cell(const json_t *row, const char *key, char buf[32])
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (json_is_integer(value))
+		snprintf(buf, 32, "%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		snprintf(buf, 32, "%.4f", json_real_value(value));
+	else
+		snprintf(buf, 32, "%s", json_is_true(value) ? "yes" : "");
+	return buf;
+}
+
+/* Characters, not bytes; wide ones are rare in ids and cost only alignment. */
+static int width(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static int column_width(const json_t *rows, const struct out_column *column)
+{
+	int widest = width(column->head);
+	const json_t *row;
+	char buf[32];
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		int w = width(cell(row, column->key, buf));
+
+		if (w > widest)
+			widest = w;
+	}
+	return widest;
+}
+
+static void put_cell(const char *text, int room, const struct out_column *column, bool last)
+{
+	int pad = room - width(text);
+
+	if (column->right)
+		printf("%*s", pad, "");
+	out_cell(text);
+	if (last)
+		putchar('\n');
+	else
+		printf("%*s", column->right ? 2 : pad + 2, "");
+}
+
+void out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n)
+{
+	const json_t *row;
+	int room[8];
+	char buf[32];
+	size_t i;
+
+	if (cli->opt.json) {
+		out_json(rows);
+		return;
+	}
+	if (json_array_size(rows) == 0)
+		return;
+	for (size_t c = 0; c < n; c++)
+		room[c] = column_width(rows, &columns[c]);
+	for (size_t c = 0; c < n; c++)
+		put_cell(columns[c].head, room[c], &columns[c], c + 1 == n);
+	json_array_foreach(rows, i, row) for (size_t c = 0; c < n; c++)
+		put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
+}
+
+bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
+{
+	const char *text = rye_code_remedy(code);
+	const char *command = strstr(text, ": ryefs "), *slot;
+
+	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
+	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED)
+		return false;
+	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
+	if (command && !strstr(command + 1, ": ryefs "))
+		text = command + strlen(": ");
+	slot = strstr(text, "REF");
+	while (ref && slot) {
+		buf_add(ret, text, (size_t)(slot - text));
+		buf_adds(ret, ref);
+		text = slot + strlen("REF");
+		slot = strstr(text, "REF");
+	}
+	buf_adds(ret, text);
+	return !ret->failed;
+}
+
+int out_success(struct cli *cli, const char *key, const char *value, const char *sentence)
+{
+	auto_json json_t *answer = json_object();
+
+	if (cli->opt.json) {
+		json_sets(answer, "status", "success");
+		json_sets(answer, key, value);
+		out_json(answer);
+	} else if (sentence) {
+		out_text(stdout, value);
+		printf(" %s\n", sentence);
+	}
+	return CLI_OK;
+}
+
+/* On failure too, --json answers with one value. */
+static void fail_json(const char *code, const char *message, const char *mend)
+{
+	auto_json json_t *answer = json_object();
+
+	json_sets(answer, "status", "error");
+	json_sets(answer, "error", message);
+	json_sets(answer, "code", code);
+	if (mend)
+		json_sets(answer, "mend", mend);
+	out_json(answer);
+}
+
+/* A tool's own words often end in line ends; a sentence of ours does not. */
+static void put_message(const char *message)
+{
+	size_t n = strlen(message);
+	auto_free char *text = NULL;
+
+	while (n && (message[n - 1] == '\n' || message[n - 1] == ' '))
+		n--;
+	text = strndup(message, n);
+	out_text(stderr, text ? text : message);
+	putc('\n', stderr);
+}
+
+static void fail_text(struct cli *cli, const char *message, const char *mend)
+{
+	fflush(stdout);
+	if (cli->in_bar)
+		fputs("\r\033[K", stderr);
+	cli->in_bar = false;
+	fprintf(stderr, "ryefs %s: ", cli->verb->name);
+	put_message(message);
+	if (!mend)
+		return;
+	fputs("mend with: ", stderr);
+	out_text(stderr, mend);
+	putc('\n', stderr);
+}
+
+int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	/* some messages say themselves what to do */
+	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "ryefs ");
+	const char *mend = NULL;
+
+	if (err->code == RYE_NOT_FOUND) {
+		mend = told ? NULL : cli->verb->seek;
+	} else if (!told && cli_remedy(err->code, ref, &text)) {
+		mend = text.data;
+	}
+	if (cli->opt.json)
+		fail_json(rye_code_name(err->code), err->msg, mend);
+	fail_text(cli, err->msg, mend);
+	return exit_of(err->code);
+}
+
+int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
+{
+	static const char *const names[] = { "ok",	  "failed",  "usage",
+					     "not_found", "refused", "denied" };
+	char message[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (cli->opt.json)
+		fail_json(names[status], message, mend);
+	fail_text(cli, message, mend);
+	return (int)status;
+}
+
+int cli_misuse(struct cli *cli, const char *format, ...)
+{
+	char message[512], mend[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	snprintf(mend, sizeof(mend), "ryefs %s --help", cli->verb->name);
+	fail_text(cli, message, mend);
+	return CLI_USAGE;
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+	char message[1024];
+	va_list args;
+
+	if (cli->opt.quiet)
+		return;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	flockfile(stderr);
+	if (cli->in_bar)
+		fputs("\r\033[K", stderr);
+	out_text(stderr, message);
+	putc('\n', stderr);
+	funlockfile(stderr);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs init: a workspace from nothing. Makes what is missing and leaves the rest alone, so
+ * it may be run again: directories, a .gitignore for what must not be shared, the user's key,
+ * and with --sample a few items, signed.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "str.h"
+#include "cli/ref.h"
+#include "cli/sample.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define GITIGNORE                                                  \
+	"# what runs leave behind, and keys that must stay here\n" \
+	"/state/\n"                                                \
+	"/config/keys/signing/\n"
+
+struct making {
+	struct cli *cli;
+	json_t *made, *signed_refs;
+	char key[17];
+	bool failed;
+};
+
+/* Writes the file unless there is one; true when it was made. */
+static bool make_file(struct making *making, int ai, const char *path, const char *text)
+{
+	struct stat st;
+	int sys;
+
+	if (fstatat(ai, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return false;
+	sys = io_replace_at(ai, path, span_of(text), 0644);
+	if (sys < 0) {
+		cli_note(making->cli, "cannot write .ai/%s: %s", path, strerror(-sys));
+		making->failed = true;
+		return false;
+	}
+	json_array_append_new(making->made, json_string(path));
+	return true;
+}
+
+static int make_dirs(struct making *making, int ai)
+{
+	static const char *const dirs[] = {
+		"directives",	     "tools",	     "knowledge",	 "config",
+		"directives/sample", "tools/sample", "knowledge/sample",
+	};
+	size_t n = making->cli->opt.sample ? ARRAY_SIZE(dirs) : ARRAY_SIZE(dirs) - 3;
+
+	for (size_t i = 0; i < n; i++) {
+		int sys = io_mkdirs_at(ai, dirs[i], 0755);
+
+		if (sys < 0)
+			return cli_complain(making->cli, CLI_FAILED, NULL, "cannot make .ai/%s: %s",
+					    dirs[i], strerror(-sys));
+	}
+	return CLI_OK;
+}
+
+/* The .ai directory, opened; -1: told why not. */
+static int open_ai(struct cli *cli, const char *dir)
+{
+	auto_close int root = -1;
+	int ai;
+
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+		cli_complain(cli, CLI_FAILED, NULL, "cannot make %s: %s", dir, strerror(errno));
+		return -1;
+	}
+	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0 && mkdirat(root, ".ai", 0755) < 0 && errno != EEXIST)
+		ai = -1;
+	else
+		ai = openat(root, ".ai", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || ai < 0)
+		cli_complain(cli, CLI_FAILED, NULL, "cannot make %s/.ai: %s", dir, strerror(errno));
+	return ai;
+}
+
+static int find_key(void *arg, const struct rye_key *key)
+{
+	bool *found = arg;
+
+	if (!strcmp(key->status, "signing"))
+		*found = true;
+	return *found;
+}
+
+static int want_key(struct making *making)
+{
+	struct cli *cli = making->cli;
+	struct rye_err err = { 0 };
+	bool found = false;
+
+	if (rye_key_list(cli->rye, find_key, &found, &err))
+		return cli_fail(cli, &err, NULL);
+	if (found)
+		return CLI_OK;
+	if (rye_key_generate(cli->rye, false, making->key, &err) ||
+	    rye_key_trust(cli->rye, "self", NULL, making->key, &err))
+		return cli_fail(cli, &err, NULL);
+	return CLI_OK;
+}
+
+static int take_signed(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct making *making = arg;
+	char ref[REF_MAX];
+
+	(void)done;
+	(void)total;
+	if (!verdict)
+		return 0;
+	ref_of(verdict, ref);
+	if (verdict->code == RYE_OK) {
+		json_array_append_new(making->signed_refs, json_string(ref));
+	} else {
+		cli_note(making->cli, "%s is not signed: %s", ref, verdict->message);
+		making->failed = true;
+	}
+	return 0;
+}
+
+/* Signs only what was written now: a file that was there is its owner's to judge. */
+static int make_samples(struct making *making, int ai)
+{
+	struct rye_err err = { 0 };
+	const struct sample *rows;
+	size_t n;
+
+	rows = sample_rows(&n);
+	for (size_t i = 0; i < n; i++) {
+		struct rye_batch batch = { rows[i].ref, RYE_PROJECT, take_signed, making };
+
+		if (!make_file(making, ai, rows[i].path, rows[i].text))
+			continue;
+		if (rye_sign_all(making->cli->rye, &batch, &err))
+			return cli_fail(making->cli, &err, rows[i].ref);
+	}
+	return CLI_OK;
+}
+
+static void report(const struct making *making)
+{
+	struct cli *cli = making->cli;
+	auto_json json_t *answer = json_object();
+	json_t *item;
+	size_t i;
+
+	if (cli->opt.json) {
+		json_sets(answer, "status", making->failed ? "error" : "success");
+		json_sets(answer, "project", cli->project);
+		json_sets(answer, "key", *making->key ? making->key : NULL);
+		json_set(answer, "made", json_incref(making->made));
+		json_set(answer, "signed", json_incref(making->signed_refs));
+		out_json(answer);
+		return;
+	}
+	if (cli->opt.quiet)
+		return;
+	printf("%s/.ai is a workspace\n", cli->project);
+	if (*making->key)
+		printf("made your signing key %s and trusted it\n", making->key);
+	json_array_foreach(making->signed_refs, i, item)
+		printf("signed %s\n", json_string_value(item));
+	printf("next: ryefs %s MOUNTPOINT\n", cli->project);
+}
+
+int verb_init(struct cli *cli)
+{
+	auto_json json_t *made = json_array(), *signed_refs = json_array();
+	struct making making = { .cli = cli, .made = made, .signed_refs = signed_refs };
+	const char *dir = cli->argc ? cli->argv[0] : cli->opt.project ? cli->opt.project : ".";
+	auto_close int ai = open_ai(cli, dir);
+	int status = CLI_OK;
+
+	if (ai < 0)
+		return CLI_FAILED;
+	cli->opt.project = dir;
+	status = make_dirs(&making, ai);
+	if (status == CLI_OK)
+		make_file(&making, ai, ".gitignore", GITIGNORE);
+	if (status == CLI_OK)
+		status = cli_open(cli, CLI_PROJECT);
+	if (status == CLI_OK)
+		status = want_key(&making);
+	if (status == CLI_OK && cli->opt.sample)
+		status = make_samples(&making, ai);
+	if (status != CLI_OK)
+		return status;
+	report(&making);
+	return making.failed ? CLI_FAILED : CLI_OK;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs threads: what state/threads shows, without a mount. Facts are the small files of a
+ * thread's directory; a verb that changes something is what one would write to its ctl.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <string.h>
+
+#define FACT_MAX 512 /* longer files are contents, not facts */
+
+/* A file's text without its last newline; NULL: not there. */
+static char *fact(struct cli *cli, const char *id, const char *name)
+{
+	struct rye_blob *blob = NULL;
+	char *text = NULL;
+
+	if (rye_thread_file(cli->rye, id, name, &blob, NULL))
+		return NULL;
+	text = span_dup(span_trim((struct rye_span){ blob->data, blob->len }));
+	rye_blob_unref(blob);
+	return text;
+}
+
+struct listing {
+	struct cli *cli;
+	json_t *rows;
+};
+
+static int add_thread(void *arg, const char *id)
+{
+	static const char *const names[] = { "status", "directive", "created", "completed" };
+	struct listing *listing = arg;
+	json_t *row = json_object();
+
+	json_sets(row, "id", id);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *text = fact(listing->cli, id, names[i]);
+
+		json_sets(row, names[i], text ? text : "");
+	}
+	json_array_append_new(listing->rows, row);
+	return 0;
+}
+
+static int list(struct cli *cli)
+{
+	static const struct out_column columns[] = {
+		{ "id", "THREAD", false },
+		{ "status", "STATUS", false },
+		{ "directive", "ITEM", false },
+		{ "created", "STARTED", false },
+	};
+	auto_json json_t *rows = json_array();
+	struct listing listing = { cli, rows };
+	struct rye_err err = { 0 };
+
+	if (rye_thread_list(cli->rye, add_thread, &listing, &err))
+		return cli_fail(cli, &err, NULL);
+	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
+	if (json_array_size(rows) == 0)
+		cli_note(cli, "there are no threads");
+	return CLI_OK;
+}
+
+struct facts {
+	struct cli *cli;
+	const char *id;
+	json_t *all;
+};
+
+static int add_fact(void *arg, const char *name)
+{
+	struct facts *facts = arg;
+	auto_free char *text = NULL;
+	json_t *value = NULL;
+
+	if (!strcmp(name, "wait") || !strcmp(name, "ctl"))
+		return 0;
+	text = fact(facts->cli, facts->id, name);
+	if (!text)
+		return 0;
+	if (str_ends(name, ".json"))
+		value = json_loads(text, JSON_DECODE_ANY, NULL);
+	if (!value && strlen(text) < FACT_MAX && !strchr(text, '\n'))
+		value = json_string(text);
+	if (value)
+		json_set(facts->all, name, value);
+	return 0;
+}
+
+static void print_fact(const char *name, const char *text)
+{
+	printf("%-12s ", name);
+	out_text(stdout, text);
+	putchar('\n');
+}
+
+/* For people: what is short, the parameters, then what came out. */
+static void print_facts(struct cli *cli, const char *id, json_t *all)
+{
+	const json_t *request = json_object_get(all, "request.json");
+	auto_buf struct rye_buf parameters = RYE_BUF_INIT;
+	struct rye_blob *output = NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(all, name, value) if (json_is_string(value) &&
+						  json_string_length(value) &&
+						  strcmp(name, "output"))
+		print_fact(name, json_string_value(value));
+	if (json_object_get(request, "parameters")) {
+		json_put(&parameters, json_object_get(request, "parameters"), false);
+		print_fact("parameters", parameters.data);
+	}
+	if (rye_thread_file(cli->rye, id, "output", &output, NULL))
+		return;
+	puts("output:");
+	out_blob(stdout, output);
+	rye_blob_unref(output);
+}
+
+static int show(struct cli *cli, const char *id)
+{
+	auto_json json_t *all = json_object();
+	struct facts facts = { cli, id, all };
+	struct rye_err err = { 0 };
+
+	json_sets(all, "id", id);
+	if (rye_thread_names(cli->rye, id, add_fact, &facts, &err))
+		return cli_fail(cli, &err, NULL);
+	if (cli->opt.json)
+		out_json(all);
+	else
+		print_facts(cli, id, all);
+	return CLI_OK;
+}
+
+static void print_status(const char *id, const char *status)
+{
+	auto_json json_t *answer = json_object();
+
+	json_sets(answer, "id", id);
+	json_sets(answer, "status", status ? status : "gone");
+	out_json(answer);
+}
+
+static int await(struct cli *cli, const char *id)
+{
+	auto_outcome struct rye_outcome outcome = { 0 };
+	auto_free char *status = NULL;
+	struct rye_err err = { 0 };
+	int signal = 0;
+
+	if (call_thread_wait(cli, id, &outcome, &signal, &err))
+		return cli_fail(cli, &err, NULL);
+	if (signal)
+		return 128 + signal;
+	status = fact(cli, id, "status");
+	if (cli->opt.json)
+		print_status(id, status);
+	else
+		printf("%s\n", status ? status : "gone");
+	return status && !strcmp(status, "completed") ? CLI_OK : CLI_FAILED;
+}
+
+static int control(struct cli *cli, const char *verb, const char *id)
+{
+	struct rye_err err = { 0 };
+
+	if (rye_thread_ctl(cli->rye, id, span_of(verb), &err))
+		return cli_fail(cli, &err, NULL);
+	return out_success(cli, "id", id, NULL);
+}
+
+int verb_threads(struct cli *cli)
+{
+	static const char *const controls[] = { "cancel", "kill", "delete" };
+	const char *word = cli->argc ? cli->argv[0] : "list";
+	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
+	const char *ctl = NULL;
+	int status;
+
+	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
+		if (!strcmp(word, controls[i]))
+			ctl = controls[i];
+	if (!ctl && strcmp(word, "list") && strcmp(word, "show") && strcmp(word, "wait"))
+		return cli_misuse(cli, "\"%s\" is nothing that can be done to threads", word);
+	if (!strcmp(word, "list") ? id != NULL : id == NULL)
+		return cli_misuse(cli, id ? "list wants no thread" : "%s wants a thread's id",
+				  word);
+	if (!strcmp(word, "wait"))
+		call_block_signals();
+	status = cli_open(cli, CLI_PROJECT);
+	if (status != CLI_OK)
+		return status;
+	rye_thread_recover(cli->rye);
+	if (ctl)
+		return control(cli, ctl, id);
+	if (!id)
+		return list(cli);
+	return !strcmp(word, "show") ? show(cli, id) : await(cli, id);
+}

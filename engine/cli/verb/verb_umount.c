@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs umount: an idle mount is simply unmounted. When something holds it, its daemon is
+ * asked to end (it cancels the runs it waits for, which frees their writers); what still holds
+ * it after that keeps a detached remainder that vanishes with the holder.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "clock.h"
+#include "base/io.h"
+#include "cli/mounted.h"
+#include "connection.h"
+#include "mountinfo.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define PATIENCE_MS 5000 /* runs get RYE_KILL_GRACE_MS to end, the daemon some more */
+#define LOOK_MS 20
+#define STATS_MAX 65536
+
+/* The daemon's pid as the mount itself tells it; 0: it does not. */
+static pid_t daemon_of(const char *path)
+{
+	auto_close int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_json json_t *stats = NULL;
+	struct rye_blob *blob = NULL;
+
+	if (root < 0 || io_read_at(root, ".ryefs/stats.json", STATS_MAX, &blob) < 0)
+		return 0;
+	stats = json_loadb(blob->data, blob->len, 0, NULL);
+	rye_blob_unref(blob);
+	return (pid_t)json_int(stats, "pid", 0);
+}
+
+static bool gone_within(const char *path, int patience_ms)
+{
+	int64_t until = clock_ms() + patience_ms;
+
+	while (mounts_has(path)) {
+		if (clock_ms() >= until)
+			return false;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return true;
+}
+
+/* Absolute, also where the daemon is dead and the path itself cannot be looked at. */
+static char *absolute(const char *word)
+{
+	char *path = realpath(word, NULL);
+	auto_free char *copy = NULL, *parent = NULL;
+	char *slash, *joined = NULL;
+
+	if (path)
+		return path;
+	copy = strdup(word);
+	for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
+		copy[n - 1] = 0;
+	slash = copy ? strrchr(copy, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	parent = realpath(!slash ? "." : slash == copy ? "/" : copy, NULL);
+	if (!parent || asprintf(&joined, "%s/%s", strcmp(parent, "/") ? parent : "",
+				slash ? slash + 1 : copy) < 0)
+		return NULL;
+	return joined;
+}
+
+static int say_mount(void *arg, const char *path)
+{
+	struct rye_buf *list = arg;
+
+	buf_addf(list, "%s%s", list->len ? ", " : "; mounted are ", path);
+	return 0;
+}
+
+static int not_mounted(struct cli *cli)
+{
+	auto_buf struct rye_buf list = RYE_BUF_INIT;
+
+	mounts_each(say_mount, &list);
+	return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s is not a mount of ryefs%s", cli->argv[0],
+			    list.len ? list.data : "");
+}
+
+/* Of a daemon that is dead or says nothing: frees those who wait for it, ends its tools. */
+static bool answers(const char *path)
+{
+	enum connection_state state = connection_probe(path, CONNECTION_PATIENCE_MS);
+	struct mountinfo mount;
+	auto_free char *line = mountinfo_find(path, &mount);
+
+	if (state == CONNECTION_SILENT && line)
+		connection_abort(minor(mount.dev), path);
+	if (state == CONNECTION_DEAD && line)
+		rye_end_leftovers(0, mount.source);
+	return state == CONNECTION_ANSWERS;
+}
+
+int verb_umount(struct cli *cli)
+{
+	auto_free char *path = absolute(cli->argv[0]);
+	bool alive;
+	pid_t pid;
+
+	if (!path || !mounts_has(path))
+		return not_mounted(cli);
+	alive = answers(path);
+	if (mounts_detach(path, false))
+		return out_success(cli, "unmounted", path, NULL);
+	pid = alive ? daemon_of(path) : 0;
+	if (pid > 1 && kill(pid, SIGTERM) == 0 && gone_within(path, PATIENCE_MS))
+		return out_success(cli, "unmounted", path, NULL);
+	if (!mounts_detach(path, true))
+		return cli_complain(cli, CLI_DENIED,
+				    "sudo ryefs umount, or the user who mounted it",
+				    "cannot unmount %s", path);
+	cli_note(cli, "%s was in use; it is gone from here, and wholly when its last user ends",
+		 path);
+	return out_success(cli, "unmounted", path, NULL);
+}

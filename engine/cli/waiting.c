@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for the engine from a program that a person may interrupt. Signals are blocked in
+ * every thread and read from a descriptor; the first one cancels the run, whose outcome is
+ * still waited for, so that no process of it is left behind. A run whose output is printed as
+ * it comes is cancelled too when standard output's reader has gone.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+struct waiting {
+	struct rye_outcome outcome; /* written by done, read after `event` has fired */
+	int event;
+	struct cli_stream *stream; /* NULL: nothing is printed before the end */
+	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
+};
+
+static void signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void call_block_signals(void)
+{
+	sigset_t set;
+
+	signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* ---- output as it comes, on the thread that tells events ---- */
+
+/*
+ * What begins like a JSON object may be the tool's whole answer: of that, the plain output is
+ * known only at the end.
+ */
+static bool is_plain(struct cli_stream *stream, struct rye_span text)
+{
+	if (!stream->begun) {
+		text = span_trim(text);
+		stream->begun = text.len;
+		stream->plain = text.len && *text.ptr != '{';
+	}
+	return stream->plain;
+}
+
+/* A write to a pipe without a reader must fail here, not end us: the run is ended first. */
+static void block_pipe_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void print_event(void *arg, const struct rye_event *event)
+{
+	struct waiting *waiting = arg;
+	struct cli_stream *stream = waiting->stream;
+
+	if (event->number == 1)
+		block_pipe_signal();
+	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT)
+		return;
+	if (!is_plain(stream, event->bytes)) {
+		if (!stream->begun) /* blank so far */
+			buf_addspan(&stream->held, event->bytes);
+		return;
+	}
+	if (stream->held.len)
+		fwrite(stream->held.data, 1, stream->held.len, stdout);
+	fwrite(event->bytes.ptr, 1, event->bytes.len, stdout);
+	stream->printed += stream->held.len + event->bytes.len;
+	buf_done(&stream->held);
+	if (fflush(stdout) && errno == EPIPE)
+		(void)!eventfd_write(waiting->gone, 1);
+}
+
+static void done(void *arg, const struct rye_outcome *outcome)
+{
+	struct waiting *waiting = arg;
+	uint64_t one = 1;
+
+	waiting->outcome = *outcome;
+	waiting->outcome.reply = outcome->reply ? rye_blob_ref(outcome->reply) : NULL;
+	waiting->outcome.output = outcome->output ? rye_blob_ref(outcome->output) : NULL;
+	waiting->outcome.trace = outcome->trace ? rye_blob_ref(outcome->trace) : NULL;
+	waiting->outcome.message = strdup(outcome->message ? outcome->message : "");
+	if (write(waiting->event, &one, sizeof(one)) < 0)
+		perror("ryefs: eventfd");
+}
+
+static int await(struct waiting *waiting, struct rye_call *call, int signal_fd)
+{
+	struct pollfd fds[] = { { waiting->event, POLLIN, 0 },
+				{ signal_fd, POLLIN, 0 },
+				{ waiting->gone, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+	eventfd_t n;
+	int seen = 0;
+
+	for (;;) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return seen;
+		/* read, not only seen: what the worker wrote before it is then ours */
+		if (fds[0].revents && eventfd_read(waiting->event, &n) == 0)
+			return seen;
+		if (fds[2].revents) {
+			fds[2].fd = -1;
+			seen = SIGPIPE;
+		} else if (fds[1].revents & POLLIN && read(signal_fd, &info, sizeof(info)) > 0) {
+			seen = (int)info.ssi_signo;
+		} else {
+			continue;
+		}
+		rye_call_cancel(call, RYE_INTERRUPTED);
+	}
+}
+
+static int open_fds(struct waiting *waiting, int *ret_signal_fd)
+{
+	sigset_t set;
+
+	signals(&set);
+	waiting->event = eventfd(0, EFD_CLOEXEC);
+	*ret_signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
+}
+
+int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
+	      struct rye_outcome *ret, int *ret_signal)
+{
+	struct waiting waiting = { .event = -1, .stream = stream, .gone = -1 };
+	struct rye_request asked = *req;
+	struct rye_call *call = NULL;
+	auto_close int signal_fd = -1, gone = stream ? eventfd(0, EFD_CLOEXEC) : -1;
+
+	if (open_fds(&waiting, &signal_fd) < 0 || (stream && gone < 0))
+		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
+	waiting.gone = gone;
+	if (stream)
+		asked.events = (struct rye_event_listener){ print_event, &waiting };
+	rye_start(cli->rye, &asked, done, &waiting, &call);
+	*ret_signal = await(&waiting, call, signal_fd);
+	rye_call_unref(call);
+	close(waiting.event);
+	*ret = waiting.outcome;
+	return CLI_OK;
+}
+
+void call_done(struct rye_outcome *outcome)
+{
+	rye_blob_unref(outcome->reply);
+	rye_blob_unref(outcome->output);
+	rye_blob_unref(outcome->trace);
+	free((char *)outcome->message);
+}
+
+int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
+		     struct rye_err *err)
+{
+	struct waiting waiting = { .event = -1, .gone = -1 };
+	struct rye_call *call = NULL;
+	auto_close int signal_fd = -1;
+	int sys = open_fds(&waiting, &signal_fd);
+	int failed;
+
+	if (sys < 0)
+		return rye_fail_sys(err, -sys, "cannot wait for thread %s", id);
+	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ done, &waiting },
+				 &call, err);
+	if (!failed)
+		*ret_signal = await(&waiting, call, signal_fd);
+	if (call)
+		rye_call_unref(call);
+	close(waiting.event);
+	if (!failed)
+		*ret = waiting.outcome;
+	return failed;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buf.h: a growing byte buffer with sticky failure and a cap.
+ *
+ * data is never NULL after a successful append and always ends in a NUL that len does not
+ * count. After an append that would exceed `cap` or ran out of memory, `failed` is set, the
+ * contents stay as they were and later appends do nothing: check once, at the end.
+ */
+#ifndef RYE_COMMON_BUF_H
+#define RYE_COMMON_BUF_H
+
+#include "err.h"
+#include "scope.h"
+
+#include <rye/rye.h>
+
+struct rye_buf {
+	char *data;
+	size_t len, size;
+	size_t cap; /* 0: RYE_BUF_CAP */
+	bool failed;
+};
+
+#define RYE_BUF_INIT     \
+	(struct rye_buf) \
+	{                \
+		0        \
+	}
+
+void buf_done(struct rye_buf *buf); /* frees; the buffer is empty and usable again */
+void buf_clear(struct rye_buf *buf);
+bool buf_reserve(struct rye_buf *buf, size_t more);
+void buf_add(struct rye_buf *buf, const char *ptr, size_t len);
+void buf_adds(struct rye_buf *buf, const char *text);
+void buf_addc(struct rye_buf *buf, char c);
+void buf_addspan(struct rye_buf *buf, struct rye_span span);
+void buf_addf(struct rye_buf *buf, const char *format, ...) RYE_PRINTF(2, 3);
+/* The bytes as a blob; empties the buffer. NULL when it had failed. */
+struct rye_blob *buf_blob(struct rye_buf *buf);
+/* The NUL-terminated text, owned by the caller (free); empties the buffer; NULL when failed. */
+char *buf_steal(struct rye_buf *buf);
+
+#define auto_buf __attribute__((cleanup(buf_done)))
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Clocks. Pure but for reading the kernel's; no time zone is ever consulted. Durations are
+ * counted by the monotonic clock, only stamps that somebody reads come from the wall's.
+ */
+#include "clock.h"
+
+#include <stdio.h>
+
+static int64_t read_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+int64_t clock_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t clock_ms(void)
+{
+	return read_ns(CLOCK_MONOTONIC) / NS_PER_MS;
+}
+
+int64_t clock_us(void)
+{
+	return read_ns(CLOCK_MONOTONIC) / 1000;
+}
+
+void clock_stamp(time_t when, char ret[24])
+{
+	struct tm tm;
+
+	gmtime_r(&when, &tm);
+	strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+void clock_iso_us(char ret[40])
+{
+	int64_t now = read_ns(CLOCK_REALTIME) / 1000;
+	time_t seconds = (time_t)(now / 1000000);
+	char date[24];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret, 40, "%s.%06d+00:00", date, (int)(now % 1000000));
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* clock.h: wall time in the spellings of the formats, and monotonic time. */
+#ifndef RYE_COMMON_CLOCK_H
+#define RYE_COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S INT64_C(1000000000)
+
+int64_t clock_ns(void); /* monotonic nanoseconds */
+int64_t clock_ms(void); /* monotonic milliseconds */
+int64_t clock_us(void); /* monotonic microseconds */
+void clock_stamp(time_t when, char ret[24]); /* 2026-01-02T03:04:05Z */
+void clock_iso_us(char ret[40]); /* 2026-01-02T03:04:05.123456+00:00, now */
+
+#endif

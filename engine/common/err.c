@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one error table: code → wire name, errno, what to do. docs/errors.md is checked against
+ * it by a lint. Errors live on the caller's stack; nothing here allocates or logs.
+ */
+#include "err.h"
+
+#include "str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct row {
+	const char *name;
+	int sys;
+	bool integrity;
+	const char *remedy;
+};
+
+static const struct row rows[] = {
+	[RYE_OK] = { "ok", 0, false, "nothing to do" },
+	[RYE_UNSIGNED] = { "unsigned", ENODATA, true, "sign it: ryefs sign REF" },
+	[RYE_BAD_LINE] = { "bad_signature_line", EBADMSG, true, "sign it again: ryefs sign REF" },
+	[RYE_MODIFIED] = { "modified", EBADMSG, true,
+			   "look at the change, then sign it again: ryefs sign REF" },
+	[RYE_UNTRUSTED] = { "untrusted_key", ENOKEY, true,
+			    "trust the key: ryefs trust KEY, or sign it yourself: ryefs sign REF" },
+	[RYE_BAD_SIGNATURE] = { "bad_signature", EKEYREJECTED, true,
+				"restore the file, or look at it and sign it: ryefs sign REF" },
+	[RYE_UNCOVERED] = { "not_covered", EKEYREJECTED, true,
+			    "sign it: ryefs sign REF, or mount with -o coverage=compat" },
+	[RYE_MOVED] = { "moved", EKEYREJECTED, true,
+			"move it back, or sign it in its new place: ryefs sign REF" },
+	[RYE_UNPARSABLE] = { "unparsable", EUCLEAN, false, "mend the file and sign it again" },
+	[RYE_NOT_FOUND] = { "not_found", ENOENT, false, "look for it: ryefs search WORDS" },
+	[RYE_INVALID] = { "invalid", EINVAL, false, "correct the request; see schema.json" },
+	[RYE_DENIED] = { "denied", EACCES, false, "ask the owner of the mount" },
+	[RYE_NO_EXECUTOR] = { "no_executor", ENOEXEC, false, "name an executor that exists" },
+	[RYE_CHAIN_LOOP] = { "chain_loop", ELOOP, false, "break the cycle of executor_id" },
+	[RYE_TOOL_FAILED] = { "tool_failed", EREMOTEIO, false, "read the reply: cat output" },
+	[RYE_TIMEOUT] = { "timeout", ETIMEDOUT, false, "give it more time: \"timeout\": SECONDS" },
+	[RYE_INTERRUPTED] = { "interrupted", EINTR, false, "run it again" },
+	[RYE_CANCELLED] = { "cancelled", ECANCELED, false, "run it again" },
+	[RYE_RUNNING] = { "running", EINPROGRESS, false, "wait: cat state/threads/ID/wait" },
+	[RYE_BUDGET] = { "budget", EDQUOT, false, "raise the limit or the budget" },
+	[RYE_BUSY] = { "busy", EAGAIN, false, "try again when other runs have ended" },
+	[RYE_TOO_BIG] = { "too_big", EFBIG, false, "make it smaller" },
+	[RYE_NO_SPACE] = { "no_space", ENOSPC, false, "free some space" },
+	[RYE_READ_ONLY] = { "read_only", EROFS, false, "write to project or user space" },
+	[RYE_UNSUPPORTED] = { "unsupported", EOPNOTSUPP, false, "not available here" },
+	[RYE_IO] = { "io", EIO, false, "see the message and the system log" },
+};
+_Static_assert(sizeof(rows) / sizeof(rows[0]) == RYE_CODE__MAX, "one row per code");
+
+int rye_code_errno(enum rye_code code)
+{
+	return code < RYE_CODE__MAX ? rows[code].sys : EIO;
+}
+
+const char *rye_code_name(enum rye_code code)
+{
+	return code < RYE_CODE__MAX ? rows[code].name : "unknown";
+}
+
+const char *rye_code_remedy(enum rye_code code)
+{
+	return code < RYE_CODE__MAX ? rows[code].remedy : "";
+}
+
+bool rye_code_integrity(enum rye_code code)
+{
+	return code < RYE_CODE__MAX && rows[code].integrity;
+}
+
+enum rye_code rye_code_from_name(const char *name)
+{
+	for (int i = 0; i < RYE_CODE__MAX; i++)
+		if (!strcmp(rows[i].name, name))
+			return (enum rye_code)i;
+	return RYE_CODE__MAX;
+}
+
+enum rye_code rye_code_from_errno(int sys)
+{
+	switch (sys) {
+	case ENOENT:
+	case ENOTDIR:
+		return RYE_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+		return RYE_DENIED;
+	case EINVAL:
+	case ENAMETOOLONG:
+		return RYE_INVALID;
+	case EFBIG:
+		return RYE_TOO_BIG;
+	case ENOSPC:
+	case EDQUOT:
+		return RYE_NO_SPACE;
+	case EROFS:
+		return RYE_READ_ONLY;
+	case ELOOP:
+		return RYE_CHAIN_LOOP;
+	case EAGAIN:
+		return RYE_BUSY;
+	default:
+		return RYE_IO;
+	}
+}
+
+int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...)
+{
+	va_list args;
+
+	if (err) {
+		err->code = code;
+		err->sys = 0;
+		va_start(args, format);
+		vsnprintf(err->msg, sizeof(err->msg), format, args);
+		va_end(args);
+		utf8_mend(err->msg);
+	}
+	return -(int)code;
+}
+
+int rye_fail_sys(struct rye_err *err, int sys, const char *format, ...)
+{
+	enum rye_code code = rye_code_from_errno(sys);
+	va_list args;
+	int n;
+
+	if (!err)
+		return -(int)code;
+	err->code = code;
+	err->sys = sys;
+	va_start(args, format);
+	n = vsnprintf(err->msg, sizeof(err->msg), format, args);
+	va_end(args);
+	if (n >= 0 && (size_t)n < sizeof(err->msg)) {
+		char text[128];
+
+		/* GNU strerror_r: returns the text, thread-safe. */
+		snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s",
+			 strerror_r(sys, text, sizeof(text)));
+	}
+	utf8_mend(err->msg);
+	return -(int)code;
+}
+
+int rye_wrap(struct rye_err *err, const char *format, ...)
+{
+	char what[256], old[sizeof(err->msg)];
+	va_list args;
+
+	if (!err)
+		return -(int)RYE_IO;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	memcpy(old, err->msg, sizeof(old));
+	snprintf(err->msg, sizeof(err->msg), "%s: %.690s", what, old);
+	utf8_mend(err->msg);
+	return -(int)err->code;
+}
+
+void rye_err_line(const struct rye_err *err, char *line, size_t size)
+{
+	size_t n = strnlen(err->msg, sizeof(err->msg));
+
+	if (n >= size) {
+		n = size - 1;
+		while (n > 0 && ((unsigned char)err->msg[n] & 0xc0) == 0x80)
+			n--;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)err->msg[i];
+
+		line[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+	}
+	line[n] = 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * err.h: making errors. Every function here returns -code, so that
+ * `return rye_fail(err, RYE_INVALID, "…")` is the whole error path. err may be NULL.
+ * Messages: one line, lower case, no full stop, name the object, say what was wanted.
+ */
+#ifndef RYE_COMMON_ERR_H
+#define RYE_COMMON_ERR_H
+
+#include <rye/rye.h>
+
+#define RYE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...) RYE_PRINTF(3, 4);
+
+/* `sys` is an errno; its text is appended. The code is chosen from it (ENOENT → not found …). */
+int rye_fail_sys(struct rye_err *err, int sys, const char *format, ...) RYE_PRINTF(3, 4);
+
+/* Prepends "what: " to a message that is there; returns the same -code. */
+int rye_wrap(struct rye_err *err, const char *format, ...) RYE_PRINTF(2, 3);
+
+enum rye_code rye_code_from_errno(int sys);
+enum rye_code rye_code_from_name(const char *name); /* RYE_CODE__MAX: unknown */
+
+/* Cuts at a UTF-8 boundary and replaces control characters; for one-line uses of a message. */
+void rye_err_line(const struct rye_err *err, char *line, size_t size);
+
+#endif

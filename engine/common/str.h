@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* str.h: spans, text predicates, hex, base64url. Pure functions; nothing here fails silently. */
+#ifndef RYE_COMMON_STR_H
+#define RYE_COMMON_STR_H
+
+#include <rye/rye.h>
+
+#include <string.h>
+
+#define SPAN(literal)                          \
+	(struct rye_span)                      \
+	{                                      \
+		(literal), sizeof(literal) - 1 \
+	}
+
+static inline struct rye_span span_of(const char *text)
+{
+	return (struct rye_span){ text, strlen(text) };
+}
+
+bool span_eq(struct rye_span a, const char *b);
+bool span_starts(struct rye_span s, const char *prefix);
+bool span_ends(struct rye_span s, const char *suffix);
+struct rye_span span_skip(struct rye_span s, size_t n); /* n ≤ s.len */
+/* Offset of needle at or after `from`; -1: none. */
+ssize_t span_find(struct rye_span s, size_t from, const char *needle);
+/* The next line without its LF; *s moves behind it. False: nothing left. */
+bool span_line(struct rye_span *s, struct rye_span *ret_line);
+/* ASCII blanks and line ends off both ends. */
+struct rye_span span_trim(struct rye_span s);
+/* The whitespace of Python's str.strip(), multi-byte ones included (items 2.4). */
+struct rye_span span_strip_unicode(struct rye_span s);
+char *span_dup(struct rye_span s); /* NUL-terminated; free it; NULL: out of memory */
+
+bool str_ends(const char *s, const char *suffix);
+bool utf8_valid(struct rye_span s);
+/* Bytes of the character at s; 0: invalid. *cp gets the code point. */
+size_t utf8_next(struct rye_span s, uint32_t *cp);
+size_t utf8_put(char out[4], uint32_t cp);
+/* Bytes that are not UTF-8 (of a name, or where a text was cut) become '?'. */
+void utf8_mend(char *text);
+/* Copies what fits, cut between characters and with "…" where it was; always NUL-terminated. */
+void utf8_cut(const char *text, char *ret, size_t size);
+
+void hex_of(const unsigned char *bytes, size_t n, char *ret_hex); /* 2n + 1 bytes */
+bool hex_to(const char *hex, size_t n, unsigned char *ret_bytes); /* 2n digits, lower case */
+bool is_hex_lower(struct rye_span s);
+
+/* Unpadded base64url of n bytes; ret has room for (n * 4 + 2) / 3 + 1. */
+void b64url_of(const unsigned char *bytes, size_t n, char *ret);
+/* Strict: alphabet, length, zero trailing bits; up to two '=' tolerated. False: refused. */
+bool b64url_to(struct rye_span text, unsigned char *ret, size_t n);
+
+/* '*' within a segment, '**' across, '?' one character but not '/'. */
+bool glob_match(const char *pattern, const char *text);
+
+#endif

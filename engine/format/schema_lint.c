@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is a schema itself in order? Rules 7, 9 and 10 of the tool format: types that exist,
+ * patterns that compile, choices that are not empty and of the declared type. Used when a tool
+ * is signed; a run only warns. Recursive by the schema's nesting. Pure.
+ */
+#include "format/schema.h"
+#include "format/regex.h"
+
+#include "scope.h"
+#include "bounds.h"
+#include "str.h"
+
+#include <stdarg.h>
+
+struct lint {
+	json_t *issues;
+	struct rye_buf path;
+	struct regex regex;
+};
+
+RYE_PRINTF(2, 3) static void issue(struct lint *lint, const char *format, ...)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char what[512];
+	va_list args;
+
+	if (json_array_size(lint->issues) >= RYE_SCHEMA_ISSUES)
+		return;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	utf8_mend(what);
+	if (lint->path.len)
+		buf_addf(&text, "Parameter '%s': ", lint->path.data);
+	buf_adds(&text, what);
+	json_array_append_new(lint->issues, json_string(text.failed ? "out of memory" : text.data));
+}
+
+static void lint_type_name(struct lint *lint, const json_t *type)
+{
+	const char *name = json_string_value(type);
+
+	if (!name || !schema_type_known(name))
+		issue(lint,
+		      "unknown type '%.80s', wanted one of string, integer, number, boolean, "
+		      "object, array, null",
+		      name ? name : "(no text)");
+}
+
+static void lint_type(struct lint *lint, const json_t *type)
+{
+	if (!json_is_array(type)) {
+		lint_type_name(lint, type);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(type); i++)
+		lint_type_name(lint, json_array_get(type, i));
+}
+
+static void lint_pattern(struct lint *lint, const json_t *pattern)
+{
+	const char *text = json_string_value(pattern);
+
+	if (!text)
+		issue(lint, "pattern must be a string");
+	else if (regex_check(&lint->regex, text) == REGEX_BAD)
+		issue(lint, "pattern '%.160s' is not a valid regular expression: %s", text,
+		      lint->regex.why);
+}
+
+static void lint_enum(struct lint *lint, const json_t *choices, const json_t *type)
+{
+	const char *name = json_string_value(type);
+
+	if (!json_array_size(choices)) {
+		issue(lint, "enum must have at least one value");
+		return;
+	}
+	for (size_t i = 0; name && i < json_array_size(choices); i++)
+		if (!schema_type_fits(name, json_array_get(choices, i))) {
+			issue(lint, "enum value %zu is not of type %.80s", i + 1, name);
+			return;
+		}
+}
+
+static void lint_schema(struct lint *lint, const json_t *schema, int depth);
+
+static void lint_member(struct lint *lint, const char *key, const json_t *schema, int depth)
+{
+	size_t len = lint->path.len;
+
+	buf_addf(&lint->path, "%s%s", len && key[0] != '[' ? "." : "", key);
+	if (!lint->path.failed)
+		lint_schema(lint, schema, depth + 1);
+	lint->path.len = len;
+	lint->path.data[len] = 0;
+}
+
+static void lint_schema(struct lint *lint, const json_t *schema, int depth)
+{
+	json_t *type = json_object_get(schema, "type"), *items = json_object_get(schema, "items");
+	json_t *choices = json_object_get(schema, "enum"), *property;
+	json_t *pattern = json_object_get(schema, "pattern");
+	json_t *names = json_object_get(schema, "required");
+	const char *key;
+
+	if (depth > RYE_JSON_DEPTH)
+		return;
+	if (!json_is_object(schema)) {
+		issue(lint, "must be an object");
+		return;
+	}
+	if (type)
+		lint_type(lint, type);
+	if (choices)
+		lint_enum(lint, choices, type);
+	if (pattern)
+		lint_pattern(lint, pattern);
+	if (names && !json_is_array(names))
+		issue(lint, "required must be a list of names");
+	json_object_foreach(json_object_get(schema, "properties"), key, property)
+	{
+		lint_member(lint, key, property, depth);
+	}
+	if (json_is_object(items))
+		lint_member(lint, "[]", items, depth);
+}
+
+json_t *schema_lint(const json_t *schema)
+{
+	struct lint lint = { .issues = json_array() };
+
+	buf_adds(&lint.path, "");
+	lint_schema(&lint, schema, 0);
+	buf_done(&lint.path);
+	regex_done(&lint.regex);
+	return lint.issues;
+}

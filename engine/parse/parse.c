@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of parsers: which one reads a kind's files of an extension (items 1.5). A new
+ * format is one file parse_NAME.c, its fuzz target and a row here. Pure; called by rye_load
+ * and by signing, with text whose header lines are cut.
+ */
+#include "parse/parse.h"
+#include "format/fence.h"
+#include "format/toml.h"
+#include "format/yaml.h"
+
+#include "str.h"
+
+struct row {
+	enum rye_kind kind;
+	const char *ext;
+	struct parser parser;
+};
+
+static const struct row rows[] = {
+	{ RYE_CONFIG, ".toml", { "toml", parse_toml_tool } },
+	{ RYE_CONFIG, ".yaml", { "yaml", parse_yaml_tool } },
+	{ RYE_CONFIG, ".yml", { "yaml", parse_yaml_tool } },
+	{ RYE_DIRECTIVE, ".md", { "markdown_xml", parse_directive } },
+	{ RYE_KNOWLEDGE, ".md", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_KNOWLEDGE, ".yaml", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_KNOWLEDGE, ".yml", { "markdown_frontmatter", parse_knowledge } },
+	{ RYE_TOOL, ".cjs", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".js", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".mjs", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".py", { "python", parse_python } },
+	{ RYE_TOOL, ".sh", { "shell", parse_shell } },
+	{ RYE_TOOL, ".toml", { "toml", parse_toml_tool } },
+	{ RYE_TOOL, ".ts", { "javascript", parse_javascript } },
+	{ RYE_TOOL, ".yaml", { "yaml", parse_yaml_tool } },
+	{ RYE_TOOL, ".yml", { "yaml", parse_yaml_tool } },
+};
+
+const struct parser *parse_row(enum rye_kind kind, const char *ext)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].kind == kind && !strcmp(rows[i].ext, ext))
+			return &rows[i].parser;
+	return NULL;
+}
+
+json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
+		   struct rye_err *err)
+{
+	json_t *map;
+
+	*err = (struct rye_err){ 0 };
+	if (!utf8_valid(text)) {
+		rye_fail(err, RYE_UNPARSABLE, "Not valid UTF-8: %s", path);
+		return NULL;
+	}
+	map = row->parse(text, err);
+	if (err->code)
+		rye_wrap(err, "%s", path);
+	return map;
+}
+
+/* A mapping as it is; anything else as an empty one, which signing then finds lacking. */
+static json_t *wrap_data(json_t *data)
+{
+	if (!json_is_object(data)) {
+		json_decref(data);
+		data = json_object();
+	}
+	return json_pack("{s:o}", "data", data);
+}
+
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err)
+{
+	return wrap_data(parse_yaml(text, err));
+}
+
+json_t *parse_toml_tool(struct rye_span text, struct rye_err *err)
+{
+	return wrap_data(parse_toml(text, err));
+}

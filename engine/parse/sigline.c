@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recognising and cutting header lines. The reference's rules decide what a line is (nothing
+ * anchors its end); `junk` tells the strict reader that something follows which nobody signed.
+ * Works on any bytes: every file of a space comes through here first. No state, no locks.
+ */
+#include "parse/sigline.h"
+
+#include "base/id.h"
+#include "str.h"
+
+#include <stdio.h>
+
+static const struct {
+	const char *open, *close;
+} styles[] = {
+	[SIG_HTML] = { "<!-- ", " -->" },
+	[SIG_HASH] = { "# ", "" },
+	[SIG_SLASH] = { "// ", "" },
+};
+
+bool sig_rule_of(enum rye_kind kind, const char *ext, struct sig_rule *ret)
+{
+	static const char *const hash[] = { ".py", ".yaml", ".yml", ".json", ".sh", ".toml", NULL };
+	static const char *const slash[] = { ".js", ".ts", ".mjs", ".cjs", NULL };
+
+	if (kind_has(kind, KIND_MARKDOWN)) {
+		*ret = (struct sig_rule){ SIG_HTML, false };
+		return true;
+	}
+	for (int i = 0; hash[i]; i++)
+		if (!strcasecmp(ext, hash[i])) {
+			*ret = (struct sig_rule){ SIG_HASH, kind_has(kind, KIND_PROCESS) };
+			return true;
+		}
+	for (int i = 0; kind_has(kind, KIND_PROCESS) && slash[i]; i++)
+		if (!strcasecmp(ext, slash[i])) {
+			*ret = (struct sig_rule){ SIG_SLASH, false };
+			return true;
+		}
+	return false;
+}
+
+struct sig_rule sig_rule_key(void)
+{
+	return (struct sig_rule){ SIG_HASH, true };
+}
+
+struct rye_span sig_shebang(struct rye_span text)
+{
+	const char *lf;
+
+	if (!span_starts(text, "#!/"))
+		return (struct rye_span){ text.ptr, 0 };
+	lf = memchr(text.ptr, '\n', text.len);
+	return (struct rye_span){ text.ptr, lf ? (size_t)(lf - text.ptr) + 1 : 0 };
+}
+
+/* ---- a reader of one line: each take_ moves s and answers whether it matched ---- */
+
+static bool take(struct rye_span *s, const char *literal)
+{
+	if (!span_starts(*s, literal))
+		return false;
+	*s = span_skip(*s, strlen(literal));
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_b64(char c)
+{
+	return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+	       c == '-';
+}
+
+static bool take_word(struct rye_span *s, struct rye_span *ret)
+{
+	size_t n = 0;
+
+	while (n < s->len && is_b64(s->ptr[n]))
+		n++;
+	*ret = (struct rye_span){ s->ptr, n };
+	*s = span_skip(*s, n);
+	return n > 0;
+}
+
+static bool take_stamp(struct rye_span *s, struct rye_span *ret)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+	const size_t n = sizeof(form) - 1;
+
+	if (s->len < n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (form[i] == 'd' ? !is_digit(s->ptr[i]) : s->ptr[i] != form[i])
+			return false;
+	*ret = (struct rye_span){ s->ptr, n };
+	*s = span_skip(*s, n);
+	return true;
+}
+
+static bool take_hex(struct rye_span *s, size_t n, struct rye_span *ret)
+{
+	*ret = (struct rye_span){ s->ptr, n };
+	if (s->len < n || !is_hex_lower(*ret))
+		return false;
+	*s = span_skip(*s, n);
+	return true;
+}
+
+static bool take_sig(struct rye_span *s, struct rye_span *ret)
+{
+	if (!take_word(s, ret))
+		return false;
+	for (int pad = 0; pad < 2 && take(s, "="); pad++)
+		ret->len++;
+	return true;
+}
+
+static void take_provider(struct rye_span *s, struct sig_head *head)
+{
+	struct rye_span at = *s, provider, user;
+
+	if (take(&at, "|") && take_word(&at, &provider) && take(&at, "@") &&
+	    take_word(&at, &user)) {
+		head->provider = provider;
+		head->user = user;
+		*s = at;
+	}
+}
+
+/* The line at text: its bytes without LF, and with it. */
+static struct rye_span line_at(struct rye_span text, struct rye_span *ret_whole)
+{
+	const char *lf = memchr(text.ptr, '\n', text.len);
+	size_t n = lf ? (size_t)(lf - text.ptr) : text.len;
+
+	*ret_whole = (struct rye_span){ text.ptr, lf ? n + 1 : n };
+	return (struct rye_span){ text.ptr, n };
+}
+
+static bool take_fields(struct rye_span *s, struct sig_head *head)
+{
+	return take(s, "rye:signed:") && take_stamp(s, &head->stamp) && take(s, ":") &&
+	       take_hex(s, 64, &head->hash) && take(s, ":") && take_sig(s, &head->sig) &&
+	       take(s, ":") && take_hex(s, 16, &head->fp);
+}
+
+static bool take_signed(struct sig_rule rule, struct rye_span text, struct sig_head *head)
+{
+	struct rye_span whole, s = line_at(text, &whole);
+
+	if (!take(&s, styles[rule.style].open) || !take_fields(&s, head))
+		return false;
+	take_provider(&s, head);
+	/*
+	 * A comment that ends on a later line is none of ours: hashing would leave out all of it,
+	 * reading only its first line.
+	 */
+	if (rule.style == SIG_HTML && span_find(s, 0, "-->") < 0)
+		return false;
+	head->junk = !span_eq(s, styles[rule.style].close);
+	head->unclosed = rule.style == SIG_HTML && !span_starts(s, styles[rule.style].close);
+	head->line = whole;
+	return true;
+}
+
+bool sig_fields_of(struct rye_span text, struct sig_head *ret)
+{
+	*ret = (struct sig_head){ 0 };
+	ret->line = text;
+	return take_fields(&text, ret) && !text.len;
+}
+
+#define BINDING_SIG 86 /* characters of 64 bytes in unpadded base64url */
+
+static enum sig_binding take_binding(struct sig_rule rule, struct rye_span text,
+				     struct sig_head *head)
+{
+	struct rye_span whole, s = line_at(text, &whole), sig, fp;
+
+	if (!take(&s, styles[rule.style].open) || !take(&s, "rye:full:"))
+		return BINDING_NONE;
+	if (!take(&s, "1:") || !take_word(&s, &sig) || sig.len != BINDING_SIG || !take(&s, ":") ||
+	    !take_hex(&s, 16, &fp) || !span_eq(s, styles[rule.style].close) ||
+	    !span_ends(whole, "\n"))
+		return BINDING_MALFORMED;
+	head->bind_line = whole;
+	head->bind_sig = sig;
+	head->bind_fp = fp;
+	return BINDING_PRESENT;
+}
+
+void sig_head_of(struct sig_rule rule, struct rye_span text, struct sig_head *ret)
+{
+	struct rye_span rest = text;
+
+	*ret = (struct sig_head){ .shebang = { text.ptr, 0 } };
+	if (rule.after_shebang) {
+		ret->shebang = sig_shebang(text);
+		rest = span_skip(rest, ret->shebang.len);
+	}
+	if (take_signed(rule, rest, ret)) {
+		rest = span_skip(rest, ret->line.len);
+		ret->binding = take_binding(rule, rest, ret);
+		rest = span_skip(rest, ret->bind_line.len);
+	}
+	ret->rest = rest;
+}
+
+struct rye_span sig_binding_at(struct sig_rule rule, struct rye_span text)
+{
+	struct sig_head head = { 0 };
+
+	take_binding(rule, text, &head);
+	return head.bind_line;
+}
+
+static bool take_old_mark(struct rye_span *s)
+{
+	return (take(s, "rye:") || take(s, "kiwi-mcp:")) &&
+	       (take(s, "validated:") || take(s, "signed:"));
+}
+
+/* Through the first '>' when "-->" and a LF are there, with at least one character inside. */
+static size_t old_html(struct rye_span text)
+{
+	struct rye_span s = text;
+	const char *end;
+	size_t n;
+
+	if (!take(&s, styles[SIG_HTML].open) || !take_old_mark(&s))
+		return 0;
+	end = memchr(s.ptr, '>', s.len);
+	n = end ? (size_t)(end - s.ptr) : 0;
+	if (n < 3 || end[-1] != '-' || end[-2] != '-' || n + 1 >= s.len || end[1] != '\n')
+		return 0;
+	return (size_t)(end - text.ptr) + 2;
+}
+
+static size_t old_line(struct sig_rule rule, struct rye_span text)
+{
+	struct rye_span whole, s = line_at(text, &whole);
+
+	if (rule.style == SIG_HTML)
+		return old_html(text);
+	if (!take(&s, styles[rule.style].open) || !take_old_mark(&s) || !s.len ||
+	    !span_ends(whole, "\n"))
+		return 0;
+	return whole.len;
+}
+
+void sig_cut_of(struct sig_rule rule, struct rye_span text, struct sig_cut *ret)
+{
+	struct rye_span rest = text;
+
+	*ret = (struct sig_cut){ .shebang = { text.ptr, 0 } };
+	if (rule.style != SIG_HTML) {
+		ret->shebang = sig_shebang(text);
+		rest = span_skip(rest, ret->shebang.len);
+	}
+	ret->line = (struct rye_span){ rest.ptr, old_line(rule, rest) };
+	ret->rest = span_skip(rest, ret->line.len);
+}
+
+size_t sig_line_put(struct sig_rule rule, char line[SIG_LINE_MAX], const char *fields)
+{
+	int n = snprintf(line, SIG_LINE_MAX, "%s%s%s\n", styles[rule.style].open, fields,
+			 styles[rule.style].close);
+
+	return n < 0 || n >= SIG_LINE_MAX ? 0 : (size_t)n;
+}

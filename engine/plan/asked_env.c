@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment of a run (tools 4, as decided: allow-list < asked-for names < primitive <
+ * runtime < tool; interpreters last and unchangeable). Names are asked for by ${NAME} in
+ * env_config and config.env of signed elements, and by lists in config.env; only those may
+ * come from the engine's own environment beyond the allow-list, or from the project's .env.
+ */
+#include "plan/plan.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "space/space.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* A .env is a page of settings; more is not one. */
+#define DOTENV_MAX (1 << 20)
+
+static json_t *asked_names(const struct planner *planner)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < planner->chain->n; i++) {
+		const struct tool_meta *meta = &planner->chain->v[i].meta;
+		json_t *env = json_object_get(meta->config, "env"), *name;
+		size_t k;
+
+		template_names(meta->env_config, names);
+		template_names(env, names);
+		if (json_is_array(json_object_get(meta->env_config, "env")))
+			env = json_object_get(meta->env_config, "env");
+		json_array_foreach(env, k, name)
+		{
+			if (json_is_string(name))
+				json_array_append(names, name);
+		}
+	}
+	return names;
+}
+
+static void read_dotenv(const struct planner *planner, struct env *env)
+{
+	int root = open(planner->base->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int held = root;
+	struct rye_blob *blob = NULL;
+
+	if (held >= 0 && io_read_at(held, ".env", DOTENV_MAX, &blob) == 0)
+		env_dotenv(env, (struct rye_span){ blob->data, blob->len });
+	rye_blob_unref(blob);
+}
+
+/* Ours are in the allow-list already, or are not to be had. */
+static bool never_given(const char *name)
+{
+	return !strncmp(name, "RYE_", 4);
+}
+
+static void give_asked(struct planner *planner, const json_t *names)
+{
+	auto_env struct env file = { 0 };
+	json_t *name;
+	size_t i;
+
+	if (!json_array_size(names))
+		return;
+	read_dotenv(planner, &file);
+	json_array_foreach(names, i, name)
+	{
+		const char *text = json_string_value(name), *value = NULL;
+
+		if (!env_name_ok(text) || never_given(text))
+			continue;
+		if (env_dotenv_may(text))
+			value = env_get(&file, text);
+		if (!value && !env_get(&planner->env, text))
+			value = env_get(&planner->base->inherited, text);
+		if (value)
+			env_put(&planner->env, text, value);
+	}
+}
+
+/* Static variables of one element; {context} and ${earlier} ones are known. */
+static void put_map(struct planner *planner, const json_t *map)
+{
+	struct template in = { .env = &planner->env, .context = planner->context };
+	json_t *object = (json_t *)map;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+	{
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+		if (!env_name_ok(name))
+			continue;
+		if (json_is_string(value))
+			template_text(&in,
+				      (struct rye_span){ json_string_value(value),
+							 json_string_length(value) },
+				      &text);
+		else
+			template_value(&text, value);
+		if (!text.failed)
+			env_put(&planner->env, name, text.data ? text.data : "");
+	}
+}
+
+static int put_interpreter(struct planner *planner, const json_t *how, struct env *fixed,
+			   struct rye_err *err)
+{
+	const char *var = json_str(how, "var");
+	auto_free char *path = NULL;
+
+	if (!*var || !env_name_ok(var))
+		return 0;
+	path = interp_resolve(planner, how, err);
+	if (!path)
+		return -(int)err->code;
+	env_put(&planner->env, var, path);
+	env_put(fixed, var, path);
+	return 0;
+}
+
+static int put_element(struct planner *planner, const struct link *link, struct env *fixed,
+		       struct rye_err *err)
+{
+	const json_t *config = link->meta.env_config;
+	const json_t *interpreter = json_object_get(config, "interpreter");
+	int r = interpreter ? put_interpreter(planner, interpreter, fixed, err) : 0;
+
+	if (r)
+		return r;
+	put_map(planner, json_object_get(config, "env"));
+	if (config && planner->trace) {
+		json_t *keys = json_array(), *object = json_object_get(config, "env"), *value;
+		const char *name;
+
+		if (interpreter)
+			json_array_append(keys, json_object_get(interpreter, "var"));
+		json_object_foreach(object, name, value)
+			json_array_append_new(keys, json_string(name));
+		json_array_append_new(planner->trace,
+				      json_pack("{s:s, s:s, s:o}", "step", "resolve_env",
+						"contributed_by", link->item->id, "keys", keys));
+	}
+	return 0;
+}
+
+static void put_own(struct planner *planner)
+{
+	const struct rye_options *opt = planner->base->opt;
+	const char *self = env_get(&planner->base->allowed, "RYE_RYEFS");
+
+	if (self)
+		env_put(&planner->env, "RYE_RYEFS", self);
+	if (opt->user_base)
+		env_put(&planner->env, "USER_SPACE", opt->user_base);
+	if (opt->system_roots)
+		env_put(&planner->env, "RYE_SYSTEM_SPACES", opt->system_roots);
+}
+
+int envres_make(struct planner *planner, struct rye_err *err)
+{
+	auto_json json_t *names = asked_names(planner);
+	auto_env struct env fixed = { 0 };
+
+	env_copy(&planner->env, &planner->base->allowed);
+	put_own(planner);
+	give_asked(planner, names);
+	for (size_t i = planner->chain->n; i-- > 0;) {
+		int r = put_element(planner, &planner->chain->v[i], &fixed, err);
+
+		if (r)
+			return r;
+	}
+	anchor_env(planner);
+	for (size_t i = 0; i < planner->chain->n; i++) {
+		const json_t *env = json_object_get(planner->chain->v[i].meta.config, "env");
+
+		if (!env)
+			continue;
+		put_map(planner, env);
+		break; /* shallow merge: the nearest element's replaces the others' */
+	}
+	env_copy(&planner->env, &fixed);
+	if (planner->env.failed)
+		return rye_fail(err, RYE_IO, "environment: out of memory");
+	return 0;
+}

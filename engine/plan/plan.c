@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts a plan together: context and anchor, configuration, environment, then what the
+ * primitive adds. The order matters: the tool's parameters get their configuration before
+ * they are spelled out, the environment needs the anchor. Owned by one worker thread; no lock.
+ */
+#include "plan/plan.h"
+
+#include "scope.h"
+#include "plan/plan.h"
+#include "plan/prim.h"
+#include "space/space.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void planner_warn(struct planner *planner, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	json_array_append_new(planner->warnings, json_string(text));
+}
+
+void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out)
+{
+	struct template in = {
+		.env = &planner->env,
+		.context = planner->context,
+		.config = planner->config,
+		.params = planner->params,
+	};
+
+	if (json_is_string(value))
+		template_text(&in,
+			      (struct rye_span){ json_string_value(value),
+						 json_string_length(value) },
+			      out);
+	else
+		template_value(out, value);
+}
+
+/* One entry of `requires` covers a capability: "fs.write" is covered by itself, "fs.*", "*". */
+static bool covers(const char *entry, const char *capability)
+{
+	return !strcmp(entry, capability) || fnmatch(entry, capability, 0) == 0;
+}
+
+/* Any capability below net: which of them is not for us to tell apart. */
+static bool is_net(const char *entry)
+{
+	return !strcmp(entry, "net") || !strncmp(entry, "net.", 4) || !strcmp(entry, "*");
+}
+
+struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt)
+{
+	bool listed = meta->requires_list || meta->requires_bad;
+	struct confine confine = {
+		.net = !listed && opt->sandbox != RYE_SANDBOX_STRICT,
+		.write = !listed,
+	};
+	json_t *element;
+	size_t i;
+
+	json_array_foreach(meta->requires_list, i, element)
+	{
+		confine.net |= is_net(json_string_value(element));
+		confine.write |= covers(json_string_value(element), "fs.write");
+		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
+		confine.keys |= !strcmp(json_string_value(element), "keys.manage");
+	}
+	return confine;
+}
+
+static int make_cwd(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	const json_t *cwd = json_object_get(planner->config, "cwd");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_free char *anchored = anchor_cwd(planner);
+
+	if (anchored) {
+		plan->cwd = steal(&anchored);
+		return 0;
+	}
+	if (json_is_string(cwd))
+		plan_text(planner, cwd, &text);
+	if (text.len && text.data[0] != '/') {
+		auto_free char *relative = buf_steal(&text);
+
+		buf_addf(&text, "%s/%s", planner->base->project, relative ? relative : "");
+	}
+	if (!text.len)
+		buf_adds(&text, planner->base->project);
+	plan->cwd = buf_steal(&text);
+	return plan->cwd ? 0 : rye_fail(err, RYE_IO, "working directory: out of memory");
+}
+
+static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	int r = anchor_make(planner, err);
+
+	if (!r)
+		r = anchor_verify(planner, err);
+	if (!r)
+		r = config_make(planner, err);
+	if (!r)
+		r = envres_make(planner, err);
+	if (r)
+		return r;
+	plan->timeout_ms = config_timeout_ms(planner);
+	plan->output_cap = config_output_cap(planner);
+	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
+	plan->confine.net &= planner->limit.net;
+	plan->confine.write &= planner->limit.write;
+	/* A bundle is what its owner installed; everybody else's word is not enough for that. */
+	plan->confine.keys &= planner->limit.keys &&
+			      planner->chain->v[0].item->space->type == RYE_SYSTEM;
+	json_python_dumps(&planner->params_json, planner->params);
+	if (planner->params_json.failed)
+		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");
+	r = make_cwd(planner, plan, err);
+	if (!r)
+		r = plan->prim->plan(planner, plan, err);
+	plan->env = planner->env;
+	planner->env = (struct env){ 0 };
+	return r;
+}
+
+int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err)
+{
+	*ret = (struct plan){ .prim = planner->chain->prim };
+	return make(planner, ret, err);
+}
+
+void planner_done(struct planner *planner)
+{
+	json_decref(planner->params);
+	json_decref(planner->context);
+	json_decref(planner->config);
+	json_decref(planner->limits);
+	free(planner->anchor.path);
+	free(planner->anchor.lib);
+	env_done(&planner->env);
+	buf_done(&planner->params_json);
+}
+
+void plan_done(struct plan *plan)
+{
+	if (plan->prim && plan->prim->free && plan->own)
+		plan->prim->free(plan->own);
+	free(plan->cwd);
+	env_done(&plan->env);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Environments of children: pure lists and the rules about names. No lock: an env belongs to
+ * one run. Called while planning. It never reads the process's own environ by itself, so that
+ * what a child may see is decided in one place (env_base).
+ */
+#include "process/environment.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void env_done(struct env *env)
+{
+	for (size_t i = 0; i < env->n; i++)
+		free(env->v[i]);
+	free(env->v);
+	*env = (struct env){ 0 };
+}
+
+static size_t find(const struct env *env, const char *name, size_t len)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (!strncmp(env->v[i], name, len) && env->v[i][len] == '=')
+			return i;
+	return env->n;
+}
+
+const char *env_get(const struct env *env, const char *name)
+{
+	size_t len = strlen(name), i = find(env, name, len);
+
+	return i < env->n ? env->v[i] + len + 1 : NULL;
+}
+
+static bool grow(struct env *env)
+{
+	size_t size = env->size ? env->size * 2 : 32;
+	char **v;
+
+	if (env->n + 1 < env->size)
+		return true;
+	v = realloc(env->v, size * sizeof(*v));
+	if (!v)
+		return false;
+	env->v = v;
+	env->size = size;
+	return true;
+}
+
+void env_put(struct env *env, const char *name, const char *value)
+{
+	size_t len = strlen(name), i = find(env, name, len), need = len + strlen(value) + 2;
+	char *row;
+
+	if (env->failed)
+		return;
+	row = malloc(need);
+	if (!row || !grow(env)) {
+		free(row);
+		env->failed = true;
+		return;
+	}
+	memcpy(row, name, len);
+	row[len] = '=';
+	memcpy(row + len + 1, value, need - len - 1);
+	if (i < env->n)
+		free(env->v[i]);
+	else
+		env->n++;
+	env->v[i] = row;
+	env->v[env->n] = NULL;
+}
+
+static void put_row(struct env *env, const char *row)
+{
+	const char *equals = strchr(row, '=');
+	auto_free char *name = equals ? strndup(row, (size_t)(equals - row)) : NULL;
+
+	if (name)
+		env_put(env, name, equals + 1);
+	else if (equals)
+		env->failed = true;
+}
+
+void env_rows(struct env *env, char *const *rows)
+{
+	for (; rows && *rows; rows++)
+		put_row(env, *rows);
+}
+
+void env_copy(struct env *env, const struct env *from)
+{
+	env_rows(env, from->v);
+	env->failed |= from->failed;
+}
+
+bool env_name_ok(const char *name)
+{
+	if (!*name || isdigit((unsigned char)*name))
+		return false;
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_')
+			return false;
+	return true;
+}
+
+static bool in_list(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(name, *list))
+			return true;
+	return false;
+}
+
+static bool starts_in_list(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	return false;
+}
+
+/* RYE_* that a child must not inherit: keys, and what loaders take for the engine's word. */
+static bool private_name(const char *name)
+{
+	static const char *const words[] = { "KEY", "SECRET", "TOKEN", "PASSWORD", NULL };
+	static const char *const own[] = { "RYE_PYTHON",  "RYE_NODE",	"RYE_BASH",
+					   "RYE_TOOL_FD", "RYE_PARAMS", "RYE_ANCHOR",
+					   "RYE_RUN",	  "RYE_RYEFS",	"RYE_NODE_MODULES",
+					   NULL };
+
+	for (const char *const *word = words; *word; word++)
+		if (strstr(name, *word))
+			return true;
+	return !strncmp(name, "RYE_SIGNING_", 12) || in_list(name, own);
+}
+
+static bool allowed(const char *name)
+{
+	static const char *const names[] = { "HOME",   "PATH",	     "LANG",  "TERM",
+					     "USER",   "LOGNAME",    "SHELL", "TZ",
+					     "TMPDIR", "USER_SPACE", NULL };
+
+	if (!strncmp(name, "LC_", 3))
+		return true;
+	if (!strncmp(name, "RYE_", 4))
+		return !private_name(name);
+	return in_list(name, names);
+}
+
+static bool named_in(const char *name, size_t len, const char *list)
+{
+	while (list && *list) {
+		size_t n = strcspn(list, ":");
+
+		if (n == len && !memcmp(list, name, n))
+			return true;
+		list += n + (list[n] == ':');
+	}
+	return false;
+}
+
+void env_base(struct env *env, char *const *own, const char *extra, const char *project)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	const char *given;
+
+	for (; own && *own; own++) {
+		size_t len = strcspn(*own, "=");
+		auto_free char *name = strndup(*own, len);
+
+		if (name && (allowed(name) || named_in(name, len, extra)))
+			put_row(env, *own);
+	}
+	given = env_get(env, "PATH");
+	env_path(given ? given : "", project, &path);
+	env_put(env, "PATH", path.data ? path.data : "");
+	env->failed |= path.failed;
+}
+
+static bool inside(const char *dir, size_t len, const char *project)
+{
+	size_t n = strlen(project);
+
+	return len >= n && !memcmp(dir, project, n) && (len == n || dir[n] == '/');
+}
+
+void env_path(const char *path, const char *project, struct rye_buf *out)
+{
+	for (const char *p = path; *p;) {
+		size_t n = strcspn(p, ":");
+
+		if (n && *p == '/' && !inside(p, n, project)) {
+			if (out->len)
+				buf_addc(out, ':');
+			buf_add(out, p, n);
+		}
+		p += n + (p[n] == ':');
+	}
+	if (!out->len)
+		buf_adds(out, "/usr/local/bin:/usr/bin:/bin");
+}
+
+bool env_dotenv_may(const char *name)
+{
+	static const char *const names[] = {
+		"PATH",	      "HOME",	   "USER",     "SHELL",	   "LOGNAME",
+		"USER_SPACE", "BASH_ENV",  "ENV",      "IFS",	   "NODE_OPTIONS",
+		"NODE_PATH",  "TMPDIR",	   "PERL5OPT", "PERL5LIB", "RUBYOPT",
+		"RUBYLIB",    "SHELLOPTS", "BASHOPTS", "PS4",	   "PROMPT_COMMAND",
+		NULL
+	};
+	static const char *const families[] = { "LD_",	"DYLD_", "PYTHON", "RYE_",
+						"GIT_", "JAVA_", "_JAVA",  NULL };
+
+	return !in_list(name, names) && !starts_in_list(name, families);
+}
+
+void env_dotenv(struct env *env, struct rye_span text)
+{
+	struct rye_span line;
+
+	while (span_line(&text, &line)) {
+		ssize_t at = span_find(line, 0, "=");
+		auto_free char *name = NULL;
+		auto_free char *value = NULL;
+
+		line = span_trim(line);
+		at = span_find(line, 0, "=");
+		if (at <= 0 || line.ptr[0] == '#' || span_starts(line, "export "))
+			continue;
+		name = span_dup(span_trim((struct rye_span){ line.ptr, (size_t)at }));
+		value = span_dup(span_trim(span_skip(line, (size_t)at + 1)));
+		if (name && value && env_name_ok(name) && strlen(value) + at + 1 <= line.len)
+			env_put(env, name, value);
+	}
+}
+
+static bool executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *env_which(const char *name, const char *path)
+{
+	auto_buf struct rye_buf file = RYE_BUF_INIT;
+
+	if (strchr(name, '/'))
+		return *name == '/' ? strdup(name) : NULL;
+	while (*name && *path) {
+		size_t n = strcspn(path, ":");
+
+		buf_clear(&file);
+		buf_add(&file, path, n);
+		buf_addf(&file, "/%s", name);
+		if (!file.failed && executable(file.data))
+			return buf_steal(&file);
+		path += n + (path[n] == ':');
+	}
+	return NULL;
+}

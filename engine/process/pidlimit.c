@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One cgroup "ryefs" below the one that the first mount was started in, for all mounts there:
+ * it limits what RLIMIT_NPROC limits for others, the processes of this user's tools together.
+ * It is left when the mount ends, for the next one. The whole process enters, not each tool:
+ * the kernel makes whoever changes a cgroup wait for all processors. Nothing here is fatal.
+ */
+#include "process/pidlimit.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "bounds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GROUP "ryefs"
+#define GROUP_PATH_MAX 1024
+/* Our own threads and runners are in it too. */
+#define OWN_PROCESSES 512
+#define PROC_TEXT_MAX (256u << 10)
+
+struct pidlimit {
+	pthread_mutex_t lock; /* joined */
+	pthread_t thread;
+	bool joined;
+};
+
+static bool lists_pids(const char *list)
+{
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, "pids", 4) && (!list[4] || list[4] == ','))
+			return true;
+	return false;
+}
+
+/* "ID PARENT DEV ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS": of the first or the second kind? */
+static bool read_mount(char *line, bool second, char **ret_root, char **ret_point)
+{
+	char *type = strstr(line, " - "), *at = line, *end;
+
+	if (!type || strncmp(type + 3, second ? "cgroup2 " : "cgroup ", second ? 8 : 7) ||
+	    (!second && !lists_pids(strrchr(type, ' ') + 1)))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		at = strchr(at, ' ');
+		if (!at++)
+			return false;
+	}
+	*ret_root = at;
+	at = strchr(at, ' ');
+	end = at ? strchr(at + 1, ' ') : NULL;
+	if (!end)
+		return false;
+	*at = *end = 0;
+	*ret_point = at + 1;
+	return true;
+}
+
+/* "NUMBER:CONTROLLERS:PATH"; the second kind has number 0 and no controllers. */
+static char *read_group(char *line, bool second)
+{
+	char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+
+	if (!path)
+		return NULL;
+	*path = 0;
+	return (second ? !names[1] : lists_pids(names + 1)) ? path + 1 : NULL;
+}
+
+static bool find_dir(const char *mounts, const char *cgroups, bool second, char *ret, size_t size)
+{
+	auto_free char *groups = strdup(cgroups), *table = strdup(mounts);
+	char *group = NULL, *save, *root, *point;
+
+	for (char *line = groups ? strtok_r(groups, "\n", &save) : NULL; line && !group;
+	     line = strtok_r(NULL, "\n", &save))
+		group = read_group(line, second);
+	if (!group)
+		return false;
+	for (char *line = table ? strtok_r(table, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		size_t n;
+
+		if (!read_mount(line, second, &root, &point))
+			continue;
+		n = strcmp(root, "/") ? strlen(root) : 0;
+		if (strncmp(group, root, n) || (group[n] && group[n] != '/'))
+			continue;
+		return snprintf(ret, size, "%s%s", point, strcmp(group + n, "/") ? group + n : "") <
+		       (int)size;
+	}
+	return false;
+}
+
+bool pidlimit_dir(const char *mounts, const char *cgroups, char *ret, size_t size)
+{
+	return find_dir(mounts, cgroups, false, ret, size) ||
+	       find_dir(mounts, cgroups, true, ret, size);
+}
+
+static bool put(int dir, const char *name, const char *text)
+{
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+static char *slurp(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = malloc(PROC_TEXT_MAX);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	while (fd >= 0 && text && len + 1 < PROC_TEXT_MAX &&
+	       (n = read(fd, text + len, PROC_TEXT_MAX - 1 - len)) > 0)
+		len += (size_t)n;
+	if (text)
+		text[len] = 0;
+	return text;
+}
+
+static void *enter(void *arg)
+{
+	auto_free char *mounts = slurp("/proc/self/mountinfo");
+	auto_free char *cgroups = slurp("/proc/self/cgroup");
+	auto_close int dir = -1, own = -1;
+	char path[GROUP_PATH_MAX], limit[32];
+	size_t n;
+
+	if (!mounts || !cgroups || !pidlimit_dir(mounts, cgroups, path, sizeof(path)))
+		return NULL;
+	n = strlen(path);
+	/* Started by a mount, or a tool of one: the limit is there already. */
+	if (n >= strlen("/" GROUP) && !strcmp(path + n - strlen("/" GROUP), "/" GROUP))
+		return NULL;
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || (mkdirat(dir, GROUP, 0755) < 0 && errno != EEXIST))
+		return NULL;
+	own = openat(dir, GROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (own >= 0 && faccessat(own, "pids.max", W_OK, 0) < 0)
+		put(dir, "cgroup.subtree_control", "+pids");
+	snprintf(limit, sizeof(limit), "%d", RYE_TOOL_PROCESSES + OWN_PROCESSES);
+	if (own < 0 || !put(own, "pids.max", limit) || !put(own, "cgroup.procs", "0"))
+		unlinkat(dir, GROUP, AT_REMOVEDIR);
+	return arg;
+}
+
+struct pidlimit *pidlimit_start(void)
+{
+	struct pidlimit *limit = geteuid() ? NULL : calloc(1, sizeof(*limit));
+	sigset_t all, before;
+	int r;
+
+	if (!limit)
+		return NULL;
+	pthread_mutex_init(&limit->lock, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&limit->thread, NULL, enter, limit);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!r)
+		return limit;
+	pthread_mutex_destroy(&limit->lock);
+	free(limit);
+	return NULL;
+}
+
+void pidlimit_wait(struct pidlimit *limit)
+{
+	if (!limit)
+		return;
+	WITH_LOCK(&limit->lock) {
+		if (!limit->joined)
+			pthread_join(limit->thread, NULL);
+		limit->joined = true;
+	}
+}
+
+void pidlimit_close(struct pidlimit *limit)
+{
+	if (!limit)
+		return;
+	pidlimit_wait(limit);
+	pthread_mutex_destroy(&limit->lock);
+	free(limit);
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Landlock rulesets, veils and private temporary directories (interface 6). Landlock is used
+ * for writing only: reading the system is what tools are for, and a rule cannot take a directory
+ * out of what another rule allows; that is what the veil does. The struct boxes lock guards the
+ * free list alone.
+ * box_enter runs in the child before exec: raw calls, no memory, no locks.
+ */
+#include "process/sandbox.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "process/pidlimit.h"
+#include "process/veil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+/* Rights that newer kernels know and this machine's header may not. */
+#define ACCESS_REFER (1ULL << 13)
+#define ACCESS_TRUNCATE (1ULL << 14)
+/* The first version of Landlock whose domains keep signals in, and its word for that. */
+#define SIGNALS_ABI 6
+#define SCOPE_SIGNAL (1ULL << 1)
+#define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
+#define ACCESS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
+/* Deeper leftovers of a tool in its TMPDIR stay: nobody waits for them. */
+#define REMOVE_DEPTH 64
+/* Free boxes of one kind that are worth keeping; each is a descriptor and a directory. */
+#define BOXES_KEPT 16
+
+/* struct landlock_ruleset_attr as newer headers have it. */
+struct ruleset_attr {
+	uint64_t fs, net, scope;
+};
+
+struct boxes {
+	pthread_mutex_t lock; /* free, nfree, base */
+	struct box *free;
+	size_t nfree;
+	_Atomic size_t made;
+	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
+	ino_t base_ino;
+	char *project, *mount; /* mount: NULL without one */
+	const struct spaces *spaces;
+	bool veiled; /* this process can make veils */
+	bool strict;
+	_Atomic bool bare; /* a box had to do without its veil */
+	mode_t umask;
+	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
+	uint64_t scope; /* what else it can keep in */
+	bool on;
+	int nest; /* ruleset of boxes_nest; -1: none */
+	struct pidlimit *pids; /* entered before the first box is given; NULL: none */
+	json_t *skipped;
+	struct seccomp_program filters[2]; /* without and with network; frozen */
+	bool filtered;
+};
+
+/* An older kernel takes the first member alone. */
+static int create_ruleset(const struct ruleset_attr *attr)
+{
+	return (int)syscall(SYS_landlock_create_ruleset, attr,
+			    attr->scope ? sizeof(*attr) : sizeof(attr->fs), 0);
+}
+
+static long landlock_abi(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+static uint64_t known_rights(long abi)
+{
+	uint64_t rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+			  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+			  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+			  LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+			  LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+
+	if (abi < 1)
+		return 0;
+	return rights | (abi >= 2 ? ACCESS_REFER : 0) | (abi >= 3 ? ACCESS_TRUNCATE : 0);
+}
+
+static int note_skipped(struct boxes *boxes, struct rye_err *err)
+{
+	const char *missing[3];
+	size_t n = 0;
+
+	if (!boxes->rights)
+		missing[n++] = "landlock";
+	if (!boxes->filtered)
+		missing[n++] = "seccomp";
+	if (!boxes->veiled)
+		missing[n++] = "mount namespaces";
+	if (n && boxes->strict)
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"sandbox=strict: this kernel has no %s for us; sandbox=auto does "
+				"without",
+				missing[0]);
+	boxes->skipped = n ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(boxes->skipped, json_string(missing[i]));
+	return 0;
+}
+
+/* A path that is not there needs no rule. */
+static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
+{
+	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+
+	if (fd < 0 && (errno == ENOENT || errno == EACCES))
+		return 0;
+	if (fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+		return rye_fail_sys(err, errno, "sandbox: cannot allow %s", path);
+	return 0;
+}
+
+/* A ruleset has to handle something: block devices may be made everywhere, as far as it goes. */
+static int make_nest(uint64_t scope)
+{
+	const struct ruleset_attr attr = { .fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK, .scope = scope };
+	int fd = create_ruleset(&attr);
+
+	if (fd >= 0 && allow(fd, "/", LANDLOCK_ACCESS_FS_MAKE_BLOCK, NULL)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+int boxes_nest(const struct boxes *boxes)
+{
+	return boxes->nest;
+}
+
+int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struct boxes **ret,
+	       struct rye_err *err)
+{
+	struct boxes *boxes = calloc(1, sizeof(*boxes));
+	int r = 0;
+
+	if (!boxes)
+		return rye_fail_sys(err, ENOMEM, "sandbox");
+	pthread_mutex_init(&boxes->lock, NULL);
+	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
+	boxes->strict = opt->sandbox == RYE_SANDBOX_STRICT;
+	boxes->spaces = spaces;
+	boxes->nest = -1;
+	boxes->project = strdup(opt->project);
+	boxes->mount = opt->mountpoint ? strdup(opt->mountpoint) : NULL;
+	boxes->umask = opt->umask;
+	/* What a verb starts ends with it, and the kernel's tens of milliseconds would be seen. */
+	boxes->pids = opt->scan ? pidlimit_start() : NULL;
+	if (boxes->on) {
+		boxes->rights = known_rights(landlock_abi());
+		boxes->scope = landlock_abi() >= SIGNALS_ABI ? SCOPE_SIGNAL : 0;
+		boxes->nest = boxes->rights ? make_nest(boxes->scope) : -1;
+		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
+				  seccomp_build(true, &boxes->filters[1]);
+		boxes->veiled = veil_possible();
+		r = note_skipped(boxes, err);
+	}
+	if (r) {
+		boxes_close(boxes);
+		return r;
+	}
+	*ret = boxes;
+	return 0;
+}
+
+/* By descriptor: a link that takes the directory's place meanwhile is not followed. */
+static int open_for_removal(int dirfd, const char *name)
+{
+	auto_close int at = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (at < 0 || chmod(path, 0700) < 0)
+		return -1;
+	return openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void remove_tree(int dirfd, const char *name, int depth)
+{
+	auto_dir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd;
+
+	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
+		return;
+	fd = open_for_removal(dirfd, name);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			remove_tree(fd, entry->d_name, depth - 1);
+	unlinkat(dirfd, name, AT_REMOVEDIR);
+}
+
+void tmpdir_remove(const char *path)
+{
+	if (rmdir(path) < 0 && errno == ENOTEMPTY)
+		remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
+}
+
+/*
+ * Is that still the private directory that was made? Whoever tidies up /tmp may have taken it
+ * away, and then anybody may have put something else under the name.
+ */
+static bool is_ours(const char *path, ino_t ino)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_ino == ino &&
+	       st.st_uid == geteuid() && !(st.st_mode & 077);
+}
+
+static void box_free(struct box *box)
+{
+	if (box->tmpdir && is_ours(box->tmpdir, box->tmpdir_ino))
+		tmpdir_remove(box->tmpdir);
+	if (box->shm && is_ours(box->shm, box->shm_ino))
+		tmpdir_remove(box->shm);
+	if (box->ruleset >= 0)
+		close(box->ruleset);
+	veil_done(&box->veil);
+	free(box->tmpdir);
+	free(box->shm);
+	free(box);
+}
+
+void boxes_close(struct boxes *boxes)
+{
+	if (!boxes)
+		return;
+	while (boxes->free) {
+		struct box *box = boxes->free;
+
+		boxes->free = box->next;
+		box_free(box);
+	}
+	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
+		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+	if (boxes->nest >= 0)
+		close(boxes->nest);
+	pidlimit_close(boxes->pids);
+	json_decref(boxes->skipped);
+	pthread_mutex_destroy(&boxes->lock);
+	free(boxes->base);
+	free(boxes->project);
+	free(boxes->mount);
+	free(boxes);
+}
+
+json_t *boxes_skipped(const struct boxes *boxes)
+{
+	bool bare = boxes->bare;
+	json_t *list = boxes->skipped ? json_copy(boxes->skipped) : bare ? json_array() : NULL;
+
+	if (bare)
+		json_array_append_new(list, json_string("mount namespaces"));
+	return list;
+}
+
+bool boxes_veil(const struct boxes *boxes)
+{
+	return boxes->veiled && !boxes->bare;
+}
+
+static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty",
+					       "/dev/ptmx" };
+	const struct ruleset_attr attr = { .fs = boxes->rights, .scope = boxes->scope };
+	/* Whoever may make a device (root) has the whole disk with it. */
+	uint64_t rights = boxes->rights & ~ACCESS_DEVICES;
+	int r = 0, fd;
+
+	fd = create_ruleset(&attr);
+	if (fd < 0)
+		return rye_fail_sys(err, errno, "sandbox: landlock");
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	box->ruleset = fd;
+	for (size_t i = 0; !r && i < ARRAY_SIZE(devices); i++)
+		r = allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
+	if (!r)
+		r = allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
+	if (!r && box->shm)
+		r = allow(fd, box->shm, rights, err);
+	if (!r)
+		r = allow(fd, box->tmpdir, rights, err);
+	if (!r && box->confine.write)
+		r = allow(fd, boxes->project, rights, err);
+	/* What it may do there the mount decides; while nothing is mounted it is any directory. */
+	if (!r && box->confine.calls && boxes->mount && io_is_fuse(boxes->mount))
+		r = allow(fd, boxes->mount, boxes->rights & ACCESS_FILE, err);
+	return r;
+}
+
+/* A new directory for all boxes, unless another thread has replaced the one that is gone. */
+static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_free char *spare = NULL;
+	char *base = NULL;
+	struct stat st;
+
+	buf_addf(&path, "%s/ryefs-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	if (path.failed || !mkdtemp(path.data) || lstat(path.data, &st) < 0) {
+		rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
+		return NULL;
+	}
+	spare = buf_steal(&path);
+	WITH_LOCK(&boxes->lock) {
+		if (!boxes->base || (gone && !strcmp(boxes->base, gone))) {
+			free(boxes->base);
+			boxes->base = steal(&spare);
+			boxes->base_ino = st.st_ino;
+		}
+		base = strdup(boxes->base);
+	}
+	if (spare)
+		rmdir(spare);
+	if (!base)
+		rye_fail_sys(err, ENOMEM, "sandbox");
+	return base;
+}
+
+/* The directory of all boxes, made with the first box and whenever it has gone; to be freed. */
+static char *find_base(struct boxes *boxes, struct rye_err *err)
+{
+	auto_free char *base = NULL;
+	ino_t ino = 0;
+
+	WITH_LOCK(&boxes->lock) {
+		base = boxes->base ? strdup(boxes->base) : NULL;
+		ino = boxes->base_ino;
+	}
+	if (base && is_ours(base, ino))
+		return steal(&base);
+	return replace_base(boxes, base, err);
+}
+
+/* A directory of our own beside others; *ret is the caller's. */
+static int make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, struct rye_err *err)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_free char *base = find_base(boxes, err);
+	struct stat st;
+
+	if (!base)
+		return -RYE_IO;
+	buf_addf(&path, "%s/%zu", base, (size_t)++boxes->made);
+	if (path.failed || mkdir(path.data, 0700) < 0 || lstat(path.data, &st) < 0)
+		return rye_fail_sys(err, errno, "cannot make a temporary directory");
+	*ret = buf_steal(&path);
+	*ret_ino = st.st_ino;
+	return 0;
+}
+
+/* ---- the veil ---- */
+
+static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
+	auto_free char *empty = NULL;
+	ino_t ino;
+	int r = make_dir(boxes, &empty, &ino, err);
+
+	if (!r && veil_may_own_shm(boxes->spaces))
+		r = make_dir(boxes, &box->shm, &box->shm_ino, err);
+	if (r)
+		return r;
+	want.empty = empty;
+	want.shm = box->shm;
+	r = veil_spaces(&want, &box->veil);
+	rmdir(empty);
+	if (!r)
+		return 0;
+	if (box->shm)
+		rmdir(box->shm);
+	free(steal(&box->shm));
+	if (boxes->strict || r != -EOPNOTSUPP)
+		return rye_fail_sys(err, -r, "sandbox: cannot make a mount namespace");
+	boxes->bare = true;
+	return 0;
+}
+
+static struct box *take_free(struct boxes *boxes, struct confine confine)
+{
+	WITH_LOCK(&boxes->lock) {
+		for (struct box **at = &boxes->free; *at; at = &(*at)->next) {
+			struct box *box = *at;
+
+			if (memcmp(&box->confine, &confine, sizeof(confine)))
+				continue;
+			*at = box->next;
+			boxes->nfree--;
+			box->next = NULL;
+			return box;
+		}
+	}
+	return NULL;
+}
+
+bool box_is_whole(const struct boxes *boxes, const struct box *box)
+{
+	return (!box->tmpdir || is_ours(box->tmpdir, box->tmpdir_ino)) &&
+	       (!box->shm || is_ours(box->shm, box->shm_ino)) &&
+	       (box->veil.mnt < 0 || box->veil.stamp == veil_stamp(boxes->spaces));
+}
+
+int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
+{
+	struct box *box;
+	int r = 0;
+
+	pidlimit_wait(boxes->pids);
+	box = take_free(boxes, confine);
+
+	while (box && !box_is_whole(boxes, box)) {
+		box_free(box);
+		box = take_free(boxes, confine);
+	}
+	if (box) {
+		*ret = box;
+		return 0;
+	}
+	box = calloc(1, sizeof(*box));
+	if (!box)
+		return rye_fail_sys(err, ENOMEM, "sandbox");
+	box->confine = confine;
+	box->umask = boxes->umask;
+	box->ruleset = -1;
+	box->root = geteuid() == 0;
+	box->veil = (struct veil){ .user = -1, .mnt = -1 };
+	if (boxes->on) {
+		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
+		r = make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
+	}
+	if (!r && boxes->veiled && !confine.keys)
+		r = make_veil(boxes, box, err);
+	if (!r && boxes->rights && !confine.keys)
+		r = make_ruleset(boxes, box, err);
+	if (r) {
+		box_free(box);
+		return r;
+	}
+	*ret = box;
+	return 0;
+}
+
+static bool is_empty(const char *path)
+{
+	auto_dir DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			return false;
+	return dir;
+}
+
+bool box_littered(const struct box *box)
+{
+	return box->shm && !is_empty(box->shm);
+}
+
+void box_give(struct boxes *boxes, struct box *box, bool busy)
+{
+	bool kept = false;
+
+	if (!box)
+		return;
+	if (busy) {
+		free(steal(&box->tmpdir));
+		free(steal(&box->shm));
+		box_free(box);
+		return;
+	}
+	if (box->tmpdir && is_empty(box->tmpdir) && !box_littered(box)) {
+		WITH_LOCK(&boxes->lock) {
+			kept = boxes->nfree < BOXES_KEPT;
+			if (kept) {
+				box->next = boxes->free;
+				boxes->free = box;
+				boxes->nfree++;
+			}
+		}
+	}
+	if (!kept)
+		box_free(box);
+}
+
+/*
+ * Root's powers over the machine and over other processes, which would reach around the rest.
+ * From the bounding set: what exec gives to root comes from there.
+ */
+static CHILD_SIDE int drop_powers(void)
+{
+	static const unsigned char powers[] = {
+		CAP_DAC_READ_SEARCH, CAP_SYS_MODULE, CAP_SYS_RAWIO,	CAP_SYS_PTRACE,
+		CAP_SYS_ADMIN,	     CAP_SYS_BOOT,   CAP_SYS_TIME,	CAP_MKNOD,
+		CAP_AUDIT_CONTROL,   CAP_SETFCAP,    CAP_MAC_OVERRIDE,	CAP_MAC_ADMIN,
+		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,		CAP_CHECKPOINT_RESTORE,
+		CAP_SYS_RESOURCE,    CAP_SYS_NICE,   CAP_SYS_PACCT,	CAP_LINUX_IMMUTABLE,
+		CAP_NET_ADMIN,	     CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_SYS_TTY_CONFIG,
+		CAP_AUDIT_READ,
+	};
+
+	for (size_t i = 0; i < sizeof(powers); i++) {
+		long r = RAW(SYS_prctl, PR_CAPBSET_DROP, powers[i]);
+
+		/* EINVAL: an older kernel; EPERM: a root that has lost its powers already. */
+		if (r < 0 && r != -EINVAL && r != -EPERM)
+			return (int)-r;
+	}
+	return 0;
+}
+
+CHILD_SIDE int box_veil(const struct box *box)
+{
+	return veil_enter(&box->veil);
+}
+
+CHILD_SIDE int box_enter(const struct box *box)
+{
+	long r = 0;
+
+	RAW(SYS_umask, box->umask);
+	if (box->ruleset < 0 && !box->filter)
+		return 0;
+	if (box->root)
+		r = -drop_powers();
+	if (!r)
+		r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
+	if (!r && box->ruleset >= 0)
+		r = RAW(SYS_landlock_restrict_self, box->ruleset);
+	if (!r && box->filter)
+		r = RAW(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)box->filter);
+	return (int)-r;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mount namespaces for boxes. A child that shares our memory and descriptors makes one,
+ * arranges it with raw system calls, leaves descriptors of it behind and ends: nothing of the
+ * namespace's making happens in a process that runs anything else. No lock, no state.
+ *
+ * Mounts of the host are slaves in it: what is unmounted there goes away here as well. A mount
+ * of ours whose parent is private would live on in the copy after its unmount, and its daemon
+ * with it: then the parent is made shared, or there is no veil.
+ */
+#include "process/veil.h"
+
+#include "scope.h"
+#include "str.h"
+#include "hash.h"
+#include "space/space.h"
+#include "mountinfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* <sys/mount.h> and <linux/mount.h> do not go together in every libc. */
+#define BIND (1ul << 12)
+#define RECURSIVE (1ul << 14)
+#define SLAVE (1ul << 19)
+#define SHARED (1ul << 20)
+#define STACK_SIZE (32 << 10)
+
+/* ---- mounts of ours that would be held alive ---- */
+
+struct ours {
+	size_t n;
+	bool too_many;
+	struct {
+		int parent;
+		char *path; /* where its parent is mounted, or NULL */
+		bool shared; /* its parent is */
+	} v[VEIL_PATHS];
+};
+
+static void ours_done(struct ours *ours)
+{
+	for (size_t i = 0; i < ours->n; i++)
+		free(ours->v[i].path);
+	*ours = (struct ours){ 0 };
+}
+
+static int add_ours(void *arg, const struct mountinfo *mount)
+{
+	struct ours *ours = arg;
+
+	if (!mountinfo_is_ours(mount))
+		return 0;
+	if (ours->n == VEIL_PATHS)
+		ours->too_many = true;
+	else
+		ours->v[ours->n++].parent = mount->parent;
+	return 0;
+}
+
+static int note_parent(void *arg, const struct mountinfo *mount)
+{
+	struct ours *ours = arg;
+
+	for (size_t i = 0; i < ours->n; i++) {
+		if (ours->v[i].parent != mount->id)
+			continue;
+		free(ours->v[i].path);
+		ours->v[i].path = strdup(mount->point);
+		ours->v[i].shared = mount->shared;
+	}
+	return 0;
+}
+
+static bool read_ours(struct ours *ret)
+{
+	return !mountinfo_each(add_ours, ret) && !mountinfo_each(note_parent, ret) &&
+	       !ret->too_many;
+}
+
+static bool all_shared(const struct ours *ours)
+{
+	for (size_t i = 0; i < ours->n; i++)
+		if (!ours->v[i].shared)
+			return false;
+	return true;
+}
+
+/* Containers have private mounts; root makes them what systemd makes of all at boot. */
+static void share(const struct ours *ours)
+{
+	for (size_t i = 0; i < ours->n; i++)
+		if (!ours->v[i].shared && ours->v[i].path)
+			syscall(SYS_mount, NULL, ours->v[i].path, NULL, SHARED, NULL);
+}
+
+/* Will the unmount of every mount of ours reach the copies that are made now? */
+static bool unmounts_arrive(void)
+{
+	__attribute__((cleanup(ours_done))) struct ours ours = { 0 };
+
+	if (!read_ours(&ours))
+		return false;
+	if (all_shared(&ours) || geteuid())
+		return all_shared(&ours);
+	share(&ours);
+	ours_done(&ours);
+	return read_ours(&ours) && all_shared(&ours);
+}
+
+/* ---- in the child ---- */
+
+struct making {
+	const struct veil_ask *ask;
+	bool user;
+	char uid_map[48], gid_map[48];
+	struct veil made;
+	volatile int sys;
+};
+
+static CHILD_SIDE int put(const char *path, const char *text)
+{
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0), n;
+	size_t len = 0;
+
+	if (fd < 0)
+		return errno;
+	while (text[len])
+		len++;
+	n = syscall(SYS_write, fd, text, len);
+	syscall(SYS_close, fd);
+	return n == (long)len ? 0 : EPERM;
+}
+
+static CHILD_SIDE int map_self(const struct making *m)
+{
+	int r = put("/proc/self/setgroups", "deny");
+
+	if (!r)
+		r = put("/proc/self/uid_map", m->uid_map);
+	return r ? r : put("/proc/self/gid_map", m->gid_map);
+}
+
+/* What is not there needs no veil. */
+static CHILD_SIDE int bind(const char *from, const char *to, uint64_t attributes)
+{
+	struct mount_attr set = { .attr_set = attributes };
+
+	if (syscall(SYS_mount, from, to, NULL, BIND | RECURSIVE, NULL))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+	if (attributes && syscall(SYS_mount_setattr, AT_FDCWD, to, AT_RECURSIVE, &set, sizeof(set)))
+		return errno;
+	return 0;
+}
+
+static CHILD_SIDE int arrange(const struct making *m)
+{
+	const struct veil_ask *ask = m->ask;
+	int r = syscall(SYS_mount, NULL, "/", NULL, RECURSIVE | SLAVE, NULL) ? errno : 0;
+
+	for (size_t i = 0; !r && i < VEIL_PATHS && ask->anchored[i]; i++)
+		r = bind(ask->anchored[i], ask->anchored[i], 0);
+	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
+		r = bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY);
+	for (size_t i = 0; !r && i < VEIL_PATHS && ask->hidden[i]; i++)
+		r = bind(ask->empty, ask->hidden[i], MOUNT_ATTR_RDONLY);
+	if (!r && ask->shm)
+		r = bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return r;
+}
+
+static CHILD_SIDE int leave_behind(const char *path, int *ret)
+{
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return errno;
+	*ret = (int)fd;
+	return 0;
+}
+
+static CHILD_SIDE int make_child(void *arg)
+{
+	struct making *m = arg;
+	int r = m->user ? map_self(m) : 0;
+
+	if (!r)
+		r = arrange(m);
+	if (!r && m->user)
+		r = leave_behind("/proc/self/ns/user", &m->made.user);
+	if (!r)
+		r = leave_behind("/proc/self/ns/mnt", &m->made.mnt);
+	m->sys = r;
+	syscall(SYS_exit_group, 0);
+	__builtin_unreachable();
+}
+
+/* See spawn.c. */
+#ifdef __SANITIZE_THREAD__
+int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...);
+#define clone __clone
+#endif
+
+static int run_maker(struct making *m)
+{
+	char stack[STACK_SIZE] __attribute__((aligned(16)));
+	/* No signal at its end: nobody but us waits for it. */
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWNS;
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = clone(make_child, stack + STACK_SIZE, flags | (m->user ? CLONE_NEWUSER : 0), m);
+	if (pid < 0)
+		m->sys = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	return m->sys;
+}
+
+/* ---- in the parent ---- */
+
+int veil_make(const struct veil_ask *ask, struct veil *ret)
+{
+	struct making m = { .ask = ask, .user = geteuid() != 0, .made = { .user = -1, .mnt = -1 } };
+	int r;
+
+	if (!unmounts_arrive())
+		return -EOPNOTSUPP;
+	snprintf(m.uid_map, sizeof(m.uid_map), "%u %u 1", geteuid(), geteuid());
+	snprintf(m.gid_map, sizeof(m.gid_map), "%u %u 1", getegid(), getegid());
+	r = run_maker(&m);
+	if (r)
+		veil_done(&m.made);
+	else
+		*ret = m.made;
+	return -r;
+}
+
+/* ---- what is veiled ---- */
+
+#define AI_PATHS 8
+
+/* The strings of a struct veil_ask. */
+struct veil_paths {
+	char *v[AI_PATHS];
+	size_t n;
+	bool failed;
+};
+
+static void paths_done(struct veil_paths *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		free(paths->v[i]);
+}
+
+static const char *path_of(struct veil_paths *paths, const char *root, const char *rest)
+{
+	char *path = NULL;
+
+	if (paths->n == AI_PATHS || asprintf(&path, "%s%s", root, rest) < 0) {
+		paths->failed = true;
+		return NULL;
+	}
+	return paths->v[paths->n++] = path;
+}
+
+/* What a tool that may write there could otherwise make before us. */
+static void make_reserved(const char *root, const char *const *names, mode_t mode)
+{
+	for (; *names; names++) {
+		auto_free char *path = NULL;
+
+		if (asprintf(&path, "%s%s", root, *names) >= 0)
+			mkdir(path, mode);
+	}
+}
+
+/* Records and trust of one space change through the engine alone. */
+static void protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
+{
+	size_t at = 0, frozen = 0;
+
+	while (ask->anchored[at])
+		at++;
+	while (ask->frozen[frozen])
+		frozen++;
+	ask->anchored[at++] = path_of(paths, root, "/.ai");
+	ask->anchored[at] = path_of(paths, root, "/.ai/config");
+	ask->frozen[frozen++] = path_of(paths, root, "/.ai/state");
+	ask->frozen[frozen] = path_of(paths, root, "/.ai/config/keys");
+}
+
+static void protect_all(const struct spaces *spaces, bool write, struct veil_paths *paths,
+			struct veil_ask *ask)
+{
+	static const char *const state[] = { "/.ai/state", NULL };
+	static const char *const keys[] = { "/.ai", "/.ai/config", "/.ai/config/keys", NULL };
+
+	for (size_t i = 0; i < spaces->n; i++) {
+		const struct space *space = &spaces->v[i];
+
+		if (write && space->type == RYE_PROJECT)
+			make_reserved(space->root, state, 0700);
+		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
+			make_reserved(space->root, keys, 0755);
+		if (space->type != RYE_SYSTEM)
+			protect(space->root, paths, ask);
+	}
+}
+
+static uint64_t stamp(uint64_t hash, const char *path)
+{
+	struct stat st = { .st_ino = 0 };
+	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
+
+	return hash_add(hash, seen);
+}
+
+uint64_t veil_stamp(const struct spaces *spaces)
+{
+	static const char *const names[] = { "", "/config", "/state", "/config/keys" };
+	uint64_t hash = spaces->key_dir ? stamp(1, spaces->key_dir) : 1;
+	char path[4096];
+
+	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
+			snprintf(path, sizeof(path), "%s/.ai%s", spaces->v[i].root, names[j]);
+			hash = stamp(hash, path);
+		}
+	return hash;
+}
+
+bool veil_may_own_shm(const struct spaces *spaces)
+{
+	static const char shm[] = "/dev/shm/";
+
+	for (size_t i = 0; i < spaces->n; i++) {
+		auto_free char *real = realpath(spaces->v[i].root, NULL);
+
+		if (real && !strncmp(real, shm, sizeof(shm) - 1))
+			return false;
+	}
+	return true;
+}
+
+int veil_spaces(const struct veil_want *want, struct veil *ret)
+{
+	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
+	struct veil_ask ask = { .empty = want->empty, .shm = want->shm };
+	uint64_t before;
+	int r;
+
+	protect_all(want->spaces, want->write, &paths, &ask);
+	before = veil_stamp(want->spaces);
+	ask.hidden[0] = want->spaces->key_dir;
+	r = paths.failed ? -ENOMEM : veil_make(&ask, ret);
+	/* What came meanwhile makes it stale. */
+	if (!r)
+		ret->stamp = before;
+	return r;
+}
+
+void veil_done(struct veil *veil)
+{
+	if (veil->user >= 0)
+		close(veil->user);
+	if (veil->mnt >= 0)
+		close(veil->mnt);
+	*veil = (struct veil){ .user = -1, .mnt = -1 };
+}
+
+bool veil_possible(void)
+{
+	const struct veil_ask nothing = { 0 };
+	struct veil veil;
+
+	if (veil_make(&nothing, &veil))
+		return false;
+	veil_done(&veil);
+	return true;
+}
+
+CHILD_SIDE int veil_enter(const struct veil *veil)
+{
+	long r = 0;
+
+	if (veil->user >= 0)
+		r = RAW(SYS_setns, veil->user, CLONE_NEWUSER);
+	if (r >= 0 && veil->mnt >= 0)
+		r = RAW(SYS_setns, veil->mnt, CLONE_NEWNS);
+	return r < 0 ? (int)-r : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec.h: verified items → outcomes. A request becomes a frozen plan (chain, environment,
+ * argv, limits), the plan runs on the pool, its reply is recorded and then told once.
+ *
+ * rye_call_cancel, rye_call_detach, rye_call_unref and rye_outcome_done are defined in
+ * run/call.c; other layers make calls of their own with run/call.h.
+ */
+#ifndef RYE_RUN_EXEC_H
+#define RYE_RUN_EXEC_H
+
+#include "item/render.h"
+
+struct exec; /* run queue, pool, warm interpreters, registry of living runs */
+
+/* A request as the detaching layer gets it: checked, its item found and verified. */
+struct exec_detach {
+	const char *ref; /* "tool:a/b", canonical */
+	const json_t *request; /* of the execute primitive, without "async"; borrowed */
+	bool fork; /* a directive's managed thread */
+	bool async; /* false: a fork that is waited for */
+	struct rye_call *call; /* to watch for a cancel while waiting */
+};
+
+struct exec_search {
+	const json_t *request; /* as it came */
+	const _Atomic int *stop; /* not 0: give up; or NULL */
+};
+
+/* A run of another layer: a thread's runner. */
+struct exec_owner {
+	char ref[1040]; /* the item it was started for: "tool:a/b" */
+	/* Its request: no_net and no_write confine it, `within` has the lists of those above it. A
+	 * new reference; never NULL. */
+	json_t *request;
+};
+
+/*
+ * What upper layers provide; a NULL function answers "not available". Called on workers of
+ * the pool, which may wait. Replies are new references, without metadata.
+ */
+struct exec_hooks {
+	void *arg;
+	/* Async and fork: {thread_id, pid, state …} is merged into the reply. */
+	int (*detach)(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
+	/* A running call goes on as a thread; its id. */
+	bool (*adopt)(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		      char thread_id[64]);
+	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
+	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
+	/* fetch by query → the whole reply of items 6.2. */
+	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
+	/* A file below a space's .ai was made (a copy): tell the index. */
+	void (*touched)(void *arg, int space, const char *path);
+};
+
+struct exec_env {
+	const struct item_env *items;
+	const struct rye_options *opt; /* copied strings, live as long as the engine */
+	const struct exec_hooks *hooks; /* or NULL; lives as long as the engine */
+	interp_env_fn env; /* {env:NAME} of directives; or NULL */
+	void *env_arg;
+	const struct log *log;
+};
+
+/* Makes this process a subreaper, so that orphans of runs stay recognisable. */
+int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err);
+void exec_close(struct exec *exec); /* cancels, waits for workers, kills warm interpreters */
+
+/* *ret belongs to the caller (rye_call_unref). fn is called once, from a worker. */
+void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
+		struct rye_call **ret);
+/* Are tools kept from keys, trust and records (process/veil.h)? */
+bool exec_veils(const struct exec *exec);
+uint64_t exec_started(const struct exec *exec); /* runs since start */
+
+uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session);
+pid_t exec_run_leader(struct exec *exec, uint64_t run); /* 0: not known */
+bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		  const char *id);
+
+#endif

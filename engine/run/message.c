@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading messages. Outside bytes, bounded by common/bounds.h whatever they are: fuzzed. An
+ * editor that opened `run`, read the last reply and saved it again must start nothing, so what
+ * has the envelope of a reply is refused. No lock; called by request.c and the primitives.
+ */
+#include "run/message.h"
+
+#include "scope.h"
+#include "bounds.h"
+#include "format/yaml.h"
+
+#include <string.h>
+
+static json_t *read_yaml(struct rye_span text, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	auto_json json_t *value = parse_yaml_message(text, &why);
+
+	if (!value)
+		rye_fail(err, RYE_INVALID, "message broken: %.900s", why.msg);
+	else if (!json_is_object(value))
+		rye_fail(err, RYE_INVALID,
+			 "message broken: wanted one JSON object, or lines `name: value`");
+	else
+		return steal(&value);
+	return NULL;
+}
+
+/* The engine's replies say how long they took; what the front says has these members alone. */
+static bool is_reply(const json_t *doc)
+{
+	const json_t *metadata = json_object_get(doc, "metadata");
+	const char *status = json_str(doc, "status");
+	size_t n = json_object_size(doc);
+
+	if (!*status)
+		return false;
+	if (json_is_integer(json_object_get(metadata, "duration_ms")))
+		return true;
+	if (!strcmp(status, "error"))
+		return n == 2 && json_is_string(json_object_get(doc, "error"));
+	return !strcmp(status, "running") &&
+	       (n == 1 || (n == 2 && json_is_string(json_object_get(doc, "thread_id"))));
+}
+
+json_t *message_read(struct rye_span text, enum rye_form form, struct rye_err *err)
+{
+	auto_json json_t *doc = NULL;
+
+	if (text.len > RYE_MESSAGE_MAX) {
+		rye_fail(err, RYE_TOO_BIG, "message too big, wanted at most 16 MiB");
+		return NULL;
+	}
+	doc = form == RYE_FORM_YAML ? read_yaml(text, err) : json_parse(text, 0, "request", err);
+	if (doc && is_reply(doc)) {
+		rye_fail(err, RYE_INVALID,
+			 "this is a reply that was read here, not a message: nothing was run");
+		return NULL;
+	}
+	return steal(&doc);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process primitive: has the planned program started (start.c knows the ways), sees it
+ * through, and maps what came out. On a worker thread; no lock.
+ */
+#include "plan/prim.h"
+
+#include "scope.h"
+#include "run/start.h"
+#include "process/strays.h"
+
+#include <errno.h>
+
+static void trace_spawn(const struct prim_run *run, const struct plan *plan, bool warm)
+{
+	if (!run->trace)
+		return;
+	json_array_append_new(run->trace, json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn",
+						    "argv0", program_of(plan)->path, "timeout",
+						    (double)plan->timeout_ms / 1000, "cwd",
+						    plan->cwd, "warm", warm));
+}
+
+static void trace_exit(const struct prim_run *run, const struct captured *got)
+{
+	if (!run->trace)
+		return;
+	json_array_append_new(run->trace, json_pack("{s:s, s:i, s:i, s:I}", "step", "exit", "code",
+						    got->ended.code, "signal", got->ended.signal,
+						    "ms", (json_int_t)got->ms));
+}
+
+/* Until its end; start->busy: something of it goes on living. */
+static void see_through(struct start *start, struct result *ret)
+{
+	const struct prim_run *run = start->run;
+	const struct plan *plan = start->plan;
+	const struct program *program = program_of(plan);
+	struct capture_ask *how = &start->how;
+	pid_t session = how->group;
+	struct captured got;
+	struct rye_err err = { 0 };
+	size_t left;
+
+	if (program->input)
+		how->input = (struct rye_span){ program->input->data, program->input->len };
+	how->cancel = call_wake(run->call);
+	how->timeout_ms = plan->timeout_ms;
+	how->cap = plan->output_cap;
+	how->events = run->call->events;
+	capture(how, &got);
+	if (start_end(start, &err)) {
+		captured_done(&got);
+		result_unspawned(&err, ret);
+		return;
+	}
+	trace_exit(run, &got);
+	result_of(&got, plan->timeout_ms, ret);
+	if (got.timed_out || got.cancelled)
+		strays_settle(run->exec->strays, session, run->living->number);
+	left = strays_count(run->exec->strays, session, run->living->number);
+	if (!left && got.background)
+		left = 1;
+	if (left)
+		json_set(run->metadata, "background_children", json_integer((json_int_t)left));
+	captured_done(&got);
+	start->busy = left;
+}
+
+static void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	struct start *start;
+	struct rye_err err = { 0 };
+	int r = start_program(run, plan, &start, &err);
+
+	trace_spawn(run, plan, start && start->way->warm);
+	if (r)
+		result_unspawned(&err, ret);
+	else
+		see_through(start, ret);
+	start_leave(start);
+}
+
+static int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	struct program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return rye_fail_sys(err, ENOMEM, "plan");
+	plan->own = program;
+	return program_make(planner, program, err);
+}
+
+static void subprocess_free(void *own)
+{
+	program_done(own);
+	free(own);
+}
+
+const struct prim prim_subprocess = {
+	.ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },
+	.starts_command = true,
+	.plan = subprocess_plan,
+	.run = subprocess_run,
+	.free = subprocess_free,
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three first-in-first-out lists: `waiting` for runs, `nested` for those that children of runs
+ * asked for, `refused` for calls that only want an answer. At most `jobs` threads take runs.
+ * A run that waits for one of its own children lends it its place: one child of each run may
+ * run beyond `jobs`, so a chain of runs never waits for a place that it holds itself. One more
+ * thread may exist while `refused` is not empty, so that full pools still answer. All signals
+ * are blocked in these threads: the program's main thread handles them, and a write to a
+ * closed pipe is EPIPE.
+ */
+#include "run/queue.h"
+
+#include "scope.h"
+#include "bounds.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+/* Enough for our walks over JSON at its greatest depth; only touched pages count. */
+#define STACK_SIZE (1 << 20)
+
+struct list {
+	struct rye_call *first, **last;
+	size_t n;
+};
+
+/* What a worker's call counts as. */
+enum place { PLACE_NONE, PLACE_OWN, PLACE_LENT };
+
+struct worker {
+	pthread_t thread;
+	struct runq *runq;
+	struct rye_call *call; /* that it has taken; what follows is of this one */
+	enum rye_code verdict;
+	enum place place;
+	uint64_t parent; /* that lends the place */
+	struct worker *next; /* of `workers`, then of `ended` */
+};
+
+struct runq {
+	pthread_mutex_t lock; /* all of this, and the workers but for `thread` and `runq` */
+	pthread_cond_t work, gone; /* something to take; a thread has ended */
+	struct list waiting, nested, refused;
+	struct worker *workers;
+	struct worker *ended; /* have left the loop and want to be joined */
+	size_t threads, idle, busy, lent; /* busy: threads that run in a place of their own */
+	size_t jobs;
+	bool closing;
+	runq_fn fn;
+	void *arg;
+};
+
+static void append(struct list *list, struct rye_call *call)
+{
+	call->next = NULL;
+	*list->last = call;
+	list->last = &call->next;
+	list->n++;
+}
+
+static struct rye_call *take_first(struct list *list)
+{
+	struct rye_call *call = list->first;
+
+	list->first = call->next;
+	if (!list->first)
+		list->last = &list->first;
+	list->n--;
+	return call;
+}
+
+static bool remove_call(struct list *list, struct rye_call *call)
+{
+	for (struct rye_call **at = &list->first; *at; at = &(*at)->next) {
+		if (*at != call)
+			continue;
+		*at = call->next;
+		if (!*at)
+			list->last = at;
+		list->n--;
+		return true;
+	}
+	return false;
+}
+
+/* With the lock held: does this run lend its place to nobody yet? */
+static bool may_lend(const struct runq *runq, uint64_t parent)
+{
+	for (const struct worker *at = runq->workers; at; at = at->next)
+		if (at->place == PLACE_LENT && at->parent == parent)
+			return false;
+	return true;
+}
+
+/* With the lock held: the first of `nested` that may run now; NULL: none. */
+static struct rye_call *next_nested(const struct runq *runq)
+{
+	for (struct rye_call *at = runq->nested.first; at; at = at->next)
+		if (runq->busy < runq->jobs || may_lend(runq, at->parent))
+			return at;
+	return NULL;
+}
+
+/* Waits for work; false: none came for a while, or closing. With the lock held. */
+static bool wait_for_work(struct runq *runq)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += RYE_IDLE_S;
+	runq->idle++;
+	while (!r && !runq->refused.n && !(runq->waiting.n && runq->busy < runq->jobs) &&
+	       !next_nested(runq)) {
+		if (runq->closing)
+			r = ETIMEDOUT;
+		else
+			r = pthread_cond_timedwait(&runq->work, &runq->lock, &until);
+	}
+	runq->idle--;
+	return !r;
+}
+
+static enum rye_code verdict_of(const struct runq *runq, struct rye_call *call, bool refused)
+{
+	enum rye_code code = call_cancelled(call);
+
+	if (code == RYE_OK && runq->closing)
+		code = RYE_CANCELLED;
+	return code == RYE_OK && refused ? RYE_BUSY : code;
+}
+
+/* With the lock held: gives a place to what the worker has taken. */
+static void take_place(struct runq *runq, struct worker *self, bool nested)
+{
+	if (self->verdict != RYE_OK)
+		return;
+	self->place = nested && runq->busy >= runq->jobs ? PLACE_LENT : PLACE_OWN;
+	self->parent = self->call->parent;
+	runq->busy += self->place == PLACE_OWN;
+	runq->lent += self->place == PLACE_LENT;
+}
+
+static void leave_place(struct runq *runq, struct worker *self)
+{
+	runq->busy -= self->place == PLACE_OWN;
+	runq->lent -= self->place == PLACE_LENT;
+	self->place = PLACE_NONE;
+}
+
+/* The last call is over; the next one and what to do with it. False: this thread may go. */
+static bool next_call(struct runq *runq, struct worker *self)
+{
+	struct rye_call *nested;
+
+	WITH_LOCK(&runq->lock) {
+		leave_place(runq, self);
+		if (!wait_for_work(runq))
+			return false;
+		nested = next_nested(runq);
+		if (runq->refused.n) {
+			self->call = take_first(&runq->refused);
+			self->verdict = verdict_of(runq, self->call, true);
+			return true;
+		}
+		if (nested)
+			remove_call(&runq->nested, nested);
+		self->call = nested ? nested : take_first(&runq->waiting);
+		self->verdict = verdict_of(runq, self->call, false);
+		take_place(runq, self, nested);
+	}
+	return true;
+}
+
+static void leave_pool(struct runq *runq, struct worker *self)
+{
+	WITH_LOCK(&runq->lock) {
+		struct worker **at = &runq->workers;
+
+		while (*at != self)
+			at = &(*at)->next;
+		*at = self->next;
+		runq->threads--;
+		self->next = runq->ended;
+		runq->ended = self;
+		pthread_cond_broadcast(&runq->gone);
+	}
+}
+
+static void *work(void *arg)
+{
+	struct worker *self = arg;
+	struct runq *runq = self->runq;
+
+	while (next_call(runq, self))
+		runq->fn(runq->arg, self->call, self->verdict);
+	leave_pool(runq, self);
+	return NULL;
+}
+
+/* Without the lock; they have nothing left to do but return. */
+static void join_all(struct worker *ended)
+{
+	while (ended) {
+		struct worker *next = ended->next;
+
+		pthread_join(ended->thread, NULL);
+		free(ended);
+		ended = next;
+	}
+}
+
+/* With the lock held. */
+static void start_thread(struct runq *runq)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	pthread_attr_t attr;
+	sigset_t all, before;
+
+	if (!worker)
+		return;
+	worker->runq = runq;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	if (pthread_create(&worker->thread, &attr, work, worker) == 0) {
+		runq->threads++;
+		worker->next = runq->workers;
+		runq->workers = worker;
+	} else {
+		free(worker);
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* With the lock held: somebody idle for each waiting call, or a new thread. */
+static void ensure_thread(struct runq *runq)
+{
+	size_t most =
+		runq->jobs + runq->lent + (runq->refused.n ? 1 : 0) + (next_nested(runq) ? 1 : 0);
+	size_t wanted = runq->waiting.n + runq->nested.n + runq->refused.n;
+
+	if (runq->idle >= wanted || runq->threads >= most)
+		pthread_cond_signal(&runq->work);
+	else
+		start_thread(runq);
+}
+
+int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err *err)
+{
+	struct runq *runq = calloc(1, sizeof(*runq));
+	pthread_condattr_t attr;
+
+	if (!runq)
+		return rye_fail_sys(err, ENOMEM, "run queue");
+	runq->jobs = jobs > 0 ? (size_t)jobs : RYE_JOBS_DEFAULT;
+	if (runq->jobs > RYE_JOBS_MAX)
+		runq->jobs = RYE_JOBS_MAX;
+	runq->fn = fn;
+	runq->arg = arg;
+	runq->waiting.last = &runq->waiting.first;
+	runq->nested.last = &runq->nested.first;
+	runq->refused.last = &runq->refused.first;
+	pthread_mutex_init(&runq->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&runq->work, &attr);
+	pthread_cond_init(&runq->gone, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret = runq;
+	return 0;
+}
+
+void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
+{
+	struct worker *ended = NULL;
+
+	call->parent = parent;
+	WITH_LOCK(&runq->lock) {
+		struct list *list = parent ? &runq->nested : &runq->waiting;
+		bool full = runq->closing || list->n >= RYE_QUEUE_MAX;
+
+		append(full ? &runq->refused : list, call);
+		ensure_thread(runq);
+		ended = steal(&runq->ended);
+	}
+	join_all(ended);
+}
+
+void runq_hurry(struct runq *runq, struct rye_call *call)
+{
+	WITH_LOCK(&runq->lock) {
+		if (remove_call(&runq->waiting, call) || remove_call(&runq->nested, call)) {
+			append(&runq->refused, call);
+			ensure_thread(runq);
+		}
+	}
+}
+
+void runq_close(struct runq *runq)
+{
+	if (!runq)
+		return;
+	WITH_LOCK(&runq->lock) {
+		runq->closing = true;
+		while (runq->waiting.n)
+			append(&runq->refused, take_first(&runq->waiting));
+		while (runq->nested.n)
+			append(&runq->refused, take_first(&runq->nested));
+		if (runq->refused.n)
+			ensure_thread(runq);
+		pthread_cond_broadcast(&runq->work);
+		while (runq->threads)
+			pthread_cond_wait(&runq->gone, &runq->lock);
+	}
+	join_all(runq->ended);
+	pthread_mutex_destroy(&runq->lock);
+	pthread_cond_destroy(&runq->work);
+	pthread_cond_destroy(&runq->gone);
+	free(runq);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading requests. The order of checks is the format's: id, target's syntax, thread, target,
+ * the triple of both with the kind, async, dry run with remote (tools 7.2). The texts are the
+ * format's where it has them. Pure but for comparing the project path.
+ */
+#include "run/request.h"
+
+#include "scope.h"
+#include "base/id.h"
+#include "str.h"
+#include "run/message.h"
+#include "run/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void request_done(struct request *request)
+{
+	free(request->spelled);
+	json_decref(request->doc);
+	json_decref(request->params);
+	json_decref(request->warnings);
+	*request = (struct request){ 0 };
+}
+
+int request_project(const json_t *doc, const char *project, struct rye_err *err)
+{
+	const json_t *value = json_object_get(doc, "project_path");
+	auto_free char *real = NULL;
+
+	if (!value || json_is_null(value) || !project)
+		return 0;
+	real = json_is_string(value) ? realpath(json_string_value(value), NULL) : NULL;
+	if (real && !strcmp(real, project))
+		return 0;
+	return rye_fail(err, RYE_INVALID, "project_path: this is the project %s", project);
+}
+
+static int bad_id(const char *id, struct rye_err *err)
+{
+	return rye_fail(err, RYE_INVALID, "Invalid item_id: %s", id);
+}
+
+/* A text member without NUL; "" when absent. */
+static const char *text_member(const json_t *doc, const char *key, bool *ret_bad)
+{
+	const json_t *value = json_object_get(doc, key);
+
+	if (!value || json_is_null(value))
+		return "";
+	if (!json_is_string(value)) {
+		*ret_bad = true;
+		return "";
+	}
+	return json_string_value(value);
+}
+
+int request_ref(const json_t *doc, struct request *ret, struct rye_err *err)
+{
+	bool bad = false;
+	const char *spelled = text_member(doc, "item_id", &bad);
+	const char *type = text_member(doc, "item_type", &bad);
+	enum rye_kind named;
+
+	if (bad)
+		return rye_fail(err, RYE_INVALID, "item_id and item_type must be strings");
+	if (!*spelled)
+		return rye_fail(err, RYE_INVALID, "item_id is required.");
+	ret->spelled = strdup(spelled);
+	if (!ret->spelled)
+		return rye_fail(err, RYE_IO, "request: out of memory");
+	ret->kind = id_split(ret->spelled, &ret->id);
+	if (ret->kind == RYE_KIND__MAX)
+		ret->id = ret->spelled;
+	else if (!*ret->id)
+		return rye_fail(err, RYE_INVALID,
+				"Canonical ref must include an ID after '%s:' (e.g. '%s:my/item')",
+				rye_kind_name(ret->kind), rye_kind_name(ret->kind));
+	if (!*type)
+		return 0;
+	named = kind_from_name(type);
+	if (named == RYE_KIND__MAX)
+		return rye_fail(err, RYE_INVALID,
+				"Unknown item_type: '%s'. Must be directive, tool or knowledge.",
+				type);
+	if (ret->kind != RYE_KIND__MAX && ret->kind != named)
+		return rye_fail(err, RYE_INVALID, "item_type '%s' contradicts item_id '%s'", type,
+				spelled);
+	ret->kind = named;
+	ret->by_type = true;
+	return 0;
+}
+
+/*
+ * Checked late, as everything that looks at the disk is. A leading slash is an id that no
+ * file can have, which the format calls "not found".
+ */
+static int check_id(const struct request *request, struct rye_err *err)
+{
+	const char *id = request->id;
+
+	if (*id == '/' && id_check(span_of(id + 1), NULL) == 0)
+		return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s",
+				request->kind == RYE_KIND__MAX ? "Item" : kind_title(request->kind),
+				id);
+	return id_check(span_of(id), NULL) ? bad_id(id, err) : 0;
+}
+
+static int read_flag(const json_t *doc, const char *key, bool *ret, struct rye_err *err)
+{
+	const json_t *value = json_object_get(doc, key);
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (!json_is_boolean(value))
+		return rye_fail(err, RYE_INVALID, "%s must be true or false", key);
+	*ret = json_is_true(value);
+	return 0;
+}
+
+static int read_thread(const json_t *doc, struct request *ret, struct rye_err *err)
+{
+	const json_t *value = json_object_get(doc, "thread");
+	const char *text = json_string_value(value);
+	auto_buf struct rye_buf shown = RYE_BUF_INIT;
+
+	if (!value || json_is_null(value))
+		return 0;
+	if (json_is_boolean(value)) {
+		ret->fork = json_is_true(value);
+		return 0;
+	}
+	if (text && (!strcmp(text, "inline") || !strcmp(text, "fork"))) {
+		ret->fork = *text == 'f';
+		return 0;
+	}
+	json_python_str(&shown, value);
+	return rye_fail(err, RYE_INVALID,
+			"Unknown thread mode: '%.200s'. Must be \"inline\" or \"fork\".",
+			shown.data ? shown.data : "");
+}
+
+static int check_target_syntax(const json_t *doc, struct rye_err *err)
+{
+	if (strcmp(json_str(doc, "target"), "remote:"))
+		return 0;
+	return rye_fail(err, RYE_INVALID,
+			"Invalid target \"remote:\" — remote name cannot be empty. Use \"remote\" "
+			"for the default remote or \"remote:<name>\" for a named remote.");
+}
+
+static int read_target(const json_t *doc, struct request *ret, struct rye_err *err)
+{
+	const json_t *value = json_object_get(doc, "target");
+	const char *text = json_string_value(value);
+	auto_buf struct rye_buf shown = RYE_BUF_INIT;
+
+	if (!value || json_is_null(value) || (text && !strcmp(text, "local")))
+		return 0;
+	if (text && (!strcmp(text, "remote") || !strncmp(text, "remote:", 7))) {
+		ret->remote = true;
+		return 0;
+	}
+	json_python_str(&shown, value);
+	return rye_fail(err, RYE_INVALID,
+			"Unknown target: '%.200s'. Must be \"local\", \"remote\", or "
+			"\"remote:<name>\".",
+			shown.data ? shown.data : "");
+}
+
+/* An object; a text that holds one; nothing. */
+static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
+{
+	struct rye_span text = { json_string_value(value), json_string_length(value) };
+
+	if (!value || json_is_null(value))
+		*ret = json_object();
+	else if (json_is_object(value))
+		*ret = json_incref((json_t *)value); /* of a request that is read once */
+	else if (json_is_string(value))
+		*ret = json_parse(text, 0, "parameters", NULL);
+	if (*ret)
+		return 0;
+	return rye_fail(err, RYE_INVALID, "parameters must be an object");
+}
+
+static void warn_unknown(struct request *request)
+{
+	static const char *const known[] = { "item_id",	   "item_type",	      "project_path",
+					     "parameters", "dry_run",	      "target",
+					     "thread",	   "async",	      "trace",
+					     "model",	   "limit_overrides", "resume_thread_id",
+					     "no_net",	   "no_write" };
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(request->doc, key, value)
+	{
+		bool found = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			found |= !strcmp(known[i], key);
+		if (!found)
+			json_array_append_new(request->warnings,
+					      json_sprintf("the request's member %s is unknown and "
+							   "was ignored",
+							   key));
+	}
+}
+
+static int read_execute(const char *project, struct request *ret, struct rye_err *err)
+{
+	const json_t *doc = ret->doc;
+	int r;
+
+	/* first of all: what is refused below may be so for the misspelt member */
+	warn_unknown(ret);
+	r = request_ref(doc, ret, err);
+	if (!r)
+		r = check_target_syntax(doc, err);
+	if (!r)
+		r = read_thread(doc, ret, err);
+	if (!r)
+		r = read_target(doc, ret, err);
+	if (!r)
+		r = read_flag(doc, "dry_run", &ret->dry_run, err);
+	if (!r)
+		r = read_flag(doc, "async", &ret->async, err);
+	if (!r)
+		r = read_flag(doc, "trace", &ret->trace, err);
+	if (!r)
+		r = read_flag(doc, "no_net", &ret->no_net, err);
+	if (!r)
+		r = read_flag(doc, "no_write", &ret->no_write, err);
+	if (!r && ret->kind != RYE_KIND__MAX)
+		r = request_matrix(ret, ret->kind, err);
+	if (!r)
+		r = read_params(json_object_get(doc, "parameters"), &ret->params, err);
+	if (!r)
+		r = request_project(doc, project, err);
+	return r ? r : check_id(ret, err);
+}
+
+static int read_item(const struct rye_request *req, struct request *ret, struct rye_err *err)
+{
+	const struct verb *verb = verb_row(req->verb);
+
+	ret->spelled = strdup(req->id ? req->id : "");
+	if (!ret->spelled)
+		return rye_fail(err, RYE_IO, "request: out of memory");
+	ret->id = ret->spelled;
+	ret->kind = req->kind;
+	ret->dry_run = verb->dry_run;
+	ret->async = verb->async;
+	/* Writing to `async` of a directive: a fork that is not waited for. */
+	ret->fork = verb->fork || (verb->async && kind_has(req->kind, KIND_FORKS));
+	ret->params = json_copy(ret->doc); /* members are taken out of it */
+	if (!ret->params)
+		return rye_fail(err, RYE_IO, "request: out of memory");
+	return request_matrix(ret, ret->kind, err);
+}
+
+int request_read(const struct rye_request *req, const char *project, struct request *ret,
+		 struct rye_err *err)
+{
+	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX };
+	ret->warnings = json_array();
+	ret->doc = message_read(req->message, req->form, err);
+	if (!ret->doc)
+		return -(int)err->code;
+	if (verb_row(req->verb)->names)
+		return read_execute(project, ret, err);
+	return read_item(req, ret, err);
+}
+
+static int check_directive(const struct request *request, struct rye_err *err)
+{
+	if (request->remote && !request->fork)
+		return rye_fail(err, RYE_INVALID,
+				"Directives on remote must use thread=\"fork\". Inline execution "
+				"returns text to the caller, which needs no remote.");
+	return 0;
+}
+
+static int check_tool(const struct request *request, struct rye_err *err)
+{
+	if (request->fork)
+		return rye_fail(
+			err, RYE_INVALID,
+			"thread=\"fork\" is not supported for tools. Only directives run in "
+			"managed threads; use async to detach a tool.");
+	return 0;
+}
+
+static int check_knowledge(const struct request *request, struct rye_err *err)
+{
+	if (request->fork || request->remote)
+		return rye_fail(err, RYE_INVALID,
+				"Knowledge items only support target=\"local\" with "
+				"thread=\"inline\".");
+	return 0;
+}
+
+static int check_async(const struct request *request, enum rye_kind kind, struct rye_err *err)
+{
+	if (!request->async)
+		return 0;
+	if (request->dry_run)
+		return rye_fail(
+			err, RYE_INVALID,
+			"async + dry_run is not supported. Validation is instant, nothing to "
+			"detach.");
+	if (!kind_has(kind, KIND_FORKS | KIND_PROCESS))
+		return rye_fail(
+			err, RYE_INVALID,
+			"async + knowledge is not supported. Reading is instant, nothing to "
+			"detach.");
+	if (kind_has(kind, KIND_FORKS) && !request->fork && !request->remote)
+		return rye_fail(err, RYE_INVALID,
+				"async + directive + inline is not supported. There is nothing to "
+				"detach; use thread=\"fork\".");
+	return 0;
+}
+
+int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err)
+{
+	int r = 0;
+
+	if (!kind_has(kind, KIND_RUNS))
+		return rye_fail(err, RYE_INVALID, "%s items cannot be executed: %s",
+				kind_title(kind), request->spelled);
+	if (kind_has(kind, KIND_FORKS))
+		r = check_directive(request, err);
+	else if (kind_has(kind, KIND_PROCESS))
+		r = check_tool(request, err);
+	else
+		r = check_knowledge(request, err);
+	if (!r)
+		r = check_async(request, kind, err);
+	if (!r && request->dry_run && request->remote)
+		r = rye_fail(err, RYE_INVALID,
+			     "dry_run + remote is not supported. Dry run validates locally.");
+	return r;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run is asked by what carries it out: failing, going on as a thread, finding an item's
+ * kind, whether a child of another run may ask for it. On a worker of the pool; no lock is held
+ * in any step.
+ */
+#include "run/run.h"
+
+#include "scope.h"
+#include "base/id.h"
+#include "run/asker.h"
+#include "run/job.h"
+#include "run/verbs.h"
+#include "space/space.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void run_fail(struct run *run, const struct rye_err *err)
+{
+	struct rye_err told = *err;
+
+	/* The caller's own word for its end, whatever it did to the run. */
+	if (call_cancelled(run->call) != RYE_OK)
+		told.code = call_cancelled(run->call);
+	reply_error(&run->reply, &told, run->request.spelled);
+}
+
+void run_fail_with(struct run *run, enum rye_code code, const char *text)
+{
+	struct rye_err err = { 0 };
+
+	rye_fail(&err, code, "%s", text);
+	run_fail(run, &err);
+}
+
+/* What a thread's keeper needs to run it again without being asynchronous. */
+static json_t *plain_request(const struct run *run, const char *ref)
+{
+	const struct request *request = &run->request;
+	json_t *doc = json_object();
+
+	json_sets(doc, "item_id", ref);
+	json_set(doc, "parameters", json_copy(request->params));
+	json_sets(doc, "thread", request->fork ? "fork" : "inline");
+	/* Detached from its parent, not from what confines it. */
+	if (!run->limit.net)
+		json_set(doc, "no_net", json_true());
+	if (!run->limit.write)
+		json_set(doc, "no_write", json_true());
+	if (run->ask->parent_run)
+		json_set(doc, "within", asker_within(run->exec, run->ask->parent_run));
+	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
+		json_object_set_new(json_object_get(doc, "parameters"), "timeout",
+				    json_real(request->timeout));
+	for (size_t i = 0; i < 2; i++) {
+		const char *key = i ? "limit_overrides" : "model";
+
+		if (request->verb == RYE_EXECUTE && json_object_get(request->doc, key))
+			json_object_set(doc, key, json_object_get(request->doc, key));
+	}
+	return doc;
+}
+
+void run_movable(struct run *run, const char *ref)
+{
+	job_movable(job_of(run->call), ref, plain_request(run, ref));
+}
+
+void run_movable_early(struct rye_call *call)
+{
+	struct job *job = job_of(call);
+	struct run run = { .exec = job->exec, .call = call, .ask = &job->ask };
+	const struct request *request = &run.request;
+	char ref[RYE_ID_MAX + 16];
+
+	run.limit = (struct confine){ true, true };
+	/* one that is confined by its parent's run is so only once that was asked */
+	if (job->ask.parent_run || !verb_row(job->ask.verb)->runs)
+		return;
+	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
+	    kind_has(request->kind, KIND_PROCESS) && !request->async && !request->dry_run &&
+	    !request->fork && !request->remote) {
+		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(request->kind), request->id);
+		job_movable(job, ref, plain_request(&run, ref));
+	}
+	request_done(&run.request);
+}
+
+void run_detached(struct run *run, const char *ref)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+	struct request *request = &run->request;
+	auto_json json_t *doc = plain_request(run, ref);
+	auto_json json_t *extra = NULL;
+	struct exec_detach ask = { .ref = ref, .request = doc, .fork = request->fork };
+	struct rye_err err = { 0 };
+
+	ask.async = request->async;
+	ask.call = run->call;
+	if (!hooks || !hooks->detach) {
+		run_fail_with(run, RYE_UNSUPPORTED,
+			      request->fork ? "thread=\"fork\" is not available yet" :
+					      "async is not available yet");
+		return;
+	}
+	if (hooks->detach(hooks->arg, &ask, &extra, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	reply_start(&run->reply, "success", request->kind, request->spelled);
+	json_object_update(run->reply.doc, extra);
+}
+
+static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id)
+{
+	struct item_ask ask = { .kind = kind, .id = id };
+	struct located at = { .fd = -1 };
+	struct rye_err err = { 0 };
+
+	if (space_locate(env->spaces, &ask, &at, &err))
+		return err.code != RYE_NOT_FOUND;
+	close(at.fd);
+	return true;
+}
+
+int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
+		  struct rye_err *err)
+{
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	auto_buf struct rye_buf refs = RYE_BUF_INIT;
+	size_t n = 0;
+
+	for (int i = 0; i < RYE_KIND__MAX; i++) {
+		enum rye_kind kind = (enum rye_kind)i;
+		const char *name = rye_kind_name(kind);
+
+		if (!kind_has(kind, KIND_RUNS) || !has_kind(env, kind, id))
+			continue;
+		buf_addf(&names, "%s%s", n ? ", " : "", name);
+		buf_addf(&refs, "%s%s:%s", n ? ", " : "", name, id);
+		*ret = kind;
+		n++;
+	}
+	if (n == 1)
+		return 0;
+	if (!n)
+		return rye_fail(err, RYE_NOT_FOUND, "Item not found: %s", id);
+	return rye_fail(err, RYE_INVALID,
+			"Ambiguous item_id '%s': matches %s. Use a canonical ref: %s.", id,
+			names.data, refs.data);
+}
+
+bool run_refused(struct run *run, enum rye_kind kind, const char *id)
+{
+	char ref[RYE_ID_MAX + 16];
+	struct rye_err err = { 0 };
+
+	if (!run->ask->parent_run)
+		return false;
+	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(kind), id);
+	if (asker_may(run->exec, run->ask->parent_run, RYE_RUN, ref))
+		return false;
+	rye_fail(&err, RYE_DENIED,
+		 "Permission denied: the running item's signed `requires` does not name "
+		 "rye.execute.%s.%s",
+		 rye_kind_name(kind), id);
+	for (char *p = err.msg + strlen(err.msg) - strlen(id); *p; p++)
+		if (*p == '/')
+			*p = '.';
+	run_fail(run, &err);
+	return true;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reply objects and the text that `output` shows: a tool's output or stdout, a directive's
+ * directions, a knowledge entry's content, else the JSON, indented. Owned by one worker; no
+ * lock. Out of memory while spelling a reply ends in a short constant one, never in none.
+ */
+#include "run/run_reply.h"
+
+#include "scope.h"
+#include "clock.h"
+
+#include <string.h>
+
+void reply_init(struct reply *reply)
+{
+	*reply = (struct reply){
+		.doc = json_object(),
+		.metadata = json_object(),
+		.warnings = json_array(),
+		.start_us = clock_us(),
+	};
+}
+
+void reply_done(struct reply *reply)
+{
+	json_decref(reply->doc);
+	json_decref(reply->metadata);
+	json_decref(reply->warnings);
+	json_decref(reply->trace);
+	free(reply->output);
+}
+
+/* A message may hold bytes of a file name or of a tool: never let them spoil the JSON. */
+static json_t *text_or_cut(const char *text)
+{
+	json_t *value = json_string(text);
+
+	return value ? value : json_string("(an error whose text is not UTF-8)");
+}
+
+void reply_error(struct reply *reply, const struct rye_err *err, const char *item_id)
+{
+	reply->code = err->code;
+	snprintf(reply->message, sizeof(reply->message), "%s", err->msg);
+	json_sets(reply->doc, "status", "error");
+	json_set(reply->doc, "error", text_or_cut(err->msg));
+	if (rye_code_integrity(err->code))
+		json_sets(reply->doc, "error_type", "integrity");
+	if (item_id)
+		json_set(reply->doc, "item_id", text_or_cut(item_id));
+}
+
+void reply_start(struct reply *reply, const char *status, enum rye_kind kind, const char *item_id)
+{
+	reply->code = RYE_OK;
+	json_sets(reply->doc, "status", status);
+	if (kind != RYE_KIND__MAX)
+		json_sets(reply->doc, "type", rye_kind_name(kind));
+	json_sets(reply->doc, "item_id", item_id);
+}
+
+void reply_warn(struct reply *reply, const json_t *texts)
+{
+	if (json_array_size(texts))
+		json_array_extend(reply->warnings, (json_t *)texts);
+}
+
+/* The member of data (or of the reply) that is the text somebody wants to see. */
+static const json_t *plain_text(const struct reply *reply)
+{
+	static const char *const of_data[] = { "output", "stdout" };
+	static const char *const of_reply[] = { "your_directions", "content" };
+	const json_t *data = json_object_get(reply->doc, "data");
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_data); i++) {
+		const json_t *text = json_object_get(data, of_data[i]);
+
+		if (json_is_string(text) && (reply->code == RYE_OK || json_string_length(text)))
+			return text;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(of_reply); i++) {
+		const json_t *text = json_object_get(reply->doc, of_reply[i]);
+
+		if (json_is_string(text))
+			return text;
+	}
+	return NULL;
+}
+
+static struct rye_blob *make_output(const struct reply *reply)
+{
+	const json_t *text = plain_text(reply);
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+
+	if (reply->output)
+		return rye_blob_new(reply->output, strlen(reply->output));
+	if (text)
+		return rye_blob_new(json_string_value(text), json_string_length(text));
+	if (reply->code != RYE_OK && *reply->message) {
+		buf_addf(&line, "%s\n", reply->message);
+		return buf_blob(&line);
+	}
+	return json_blob(reply->doc, true);
+}
+
+static void finish_metadata(struct reply *reply)
+{
+	int64_t us = clock_us() - reply->start_us;
+
+	json_set(reply->metadata, "duration_ms", json_integer((us + 500) / 1000));
+	if (json_array_size(reply->warnings))
+		json_object_set(reply->metadata, "warnings", reply->warnings);
+	if (reply->trace)
+		json_object_set(reply->doc, "trace", reply->trace);
+	json_object_set(reply->doc, "metadata", reply->metadata);
+}
+
+void reply_outcome(struct reply *reply, struct rye_outcome *ret)
+{
+	static const char lost[] = "{\"status\":\"error\",\"error\":\"out of memory\"}\n";
+
+	finish_metadata(reply);
+	*ret = (struct rye_outcome){ .code = reply->code, .message = reply->message };
+	ret->output = make_output(reply);
+	ret->reply = json_blob(reply->doc, false);
+	if (reply->trace)
+		ret->trace = json_blob(reply->trace, true);
+	if (ret->reply && ret->output)
+		return;
+	rye_outcome_done(ret);
+	*ret = (struct rye_outcome){ .code = RYE_IO, .message = "out of memory" };
+	ret->reply = rye_blob_new(lost, sizeof(lost) - 1);
+	ret->output = rye_blob_new("", 0);
+}

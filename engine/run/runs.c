@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is a child of whom. Asked by the front for every writer of a control file, so the walk
+ * is short: living runs, and ended ones whose session still has members. The lock guards the
+ * list; kill(2) with signal 0 is the only system call made under it.
+ */
+#include "run/runs.h"
+
+#include "scope.h"
+#include "run/verbs.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A descendant of ours whose run is unknown: it may do nothing. */
+#define NOBODY UINT64_MAX
+/* Ended runs with survivors that are remembered; the oldest is forgotten beyond. */
+#define SURVIVORS_MAX 1024
+
+struct runs {
+	pthread_mutex_t lock; /* list, last */
+	struct living *list;
+	uint64_t last;
+};
+
+struct runs *runs_open(void)
+{
+	struct runs *runs = calloc(1, sizeof(*runs));
+
+	if (runs)
+		pthread_mutex_init(&runs->lock, NULL);
+	return runs;
+}
+
+static void free_living(struct living *living)
+{
+	if (living->call)
+		rye_call_unref(living->call);
+	json_decref(living->requires_list);
+	free(living);
+}
+
+void runs_close(struct runs *runs)
+{
+	if (!runs)
+		return;
+	while (runs->list) {
+		struct living *living = runs->list;
+
+		runs->list = living->next;
+		free_living(living);
+	}
+	pthread_mutex_destroy(&runs->lock);
+	free(runs);
+}
+
+void runs_cancel_all(struct runs *runs)
+{
+	struct rye_call *calls[256];
+	size_t n = 0;
+
+	WITH_LOCK(&runs->lock) {
+		for (struct living *at = runs->list; at && n < ARRAY_SIZE(calls); at = at->next) {
+			if (!at->call)
+				continue;
+			call_ref(at->call);
+			calls[n++] = at->call;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		rye_call_cancel(calls[i], RYE_CANCELLED);
+		rye_call_unref(calls[i]);
+	}
+}
+
+static struct living *by_number(struct runs *runs, uint64_t number)
+{
+	for (struct living *at = runs->list; at; at = at->next)
+		if (at->number == number)
+			return at;
+	return NULL;
+}
+
+struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent)
+{
+	struct living *living = calloc(1, sizeof(*living));
+
+	if (!living)
+		return NULL;
+	call_ref(call);
+	living->call = call;
+	living->parent = parent;
+	WITH_LOCK(&runs->lock) {
+		const struct living *above = by_number(runs, parent);
+
+		living->depth = above ? above->depth + 1 : 0;
+		living->number = ++runs->last;
+		living->next = runs->list;
+		runs->list = living;
+	}
+	return living;
+}
+
+void runs_item(struct runs *runs, struct living *living, const json_t *requires_list,
+	       struct confine confine)
+{
+	json_t *copy = requires_list ? json_deep_copy(requires_list) : NULL;
+
+	WITH_LOCK(&runs->lock) {
+		living->requires_list = copy;
+		living->confine = confine;
+	}
+}
+
+static bool has_survivors(const struct living *living)
+{
+	pid_t session = atomic_load(&living->session);
+
+	return session > 0 && (kill(-session, 0) == 0 || errno == EPERM);
+}
+
+/* With the lock held: takes those out whose last process has gone, and too many. */
+static struct living *prune(struct runs *runs)
+{
+	struct living *dead = NULL, **at = &runs->list;
+	size_t kept = 0;
+
+	while (*at) {
+		struct living *living = *at;
+
+		if (living->call || (has_survivors(living) && ++kept <= SURVIVORS_MAX)) {
+			at = &living->next;
+			continue;
+		}
+		*at = living->next;
+		living->next = dead;
+		dead = living;
+	}
+	return dead;
+}
+
+void runs_end(struct runs *runs, struct living *living)
+{
+	struct rye_call *call = NULL;
+	struct living *dead = NULL;
+
+	WITH_LOCK(&runs->lock) {
+		call = living->call;
+		living->call = NULL;
+		dead = prune(runs);
+	}
+	rye_call_unref(call);
+	while (dead) {
+		struct living *next = dead->next;
+
+		free_living(dead);
+		dead = next;
+	}
+}
+
+static struct living *by_session(struct runs *runs, pid_t session)
+{
+	for (struct living *at = runs->list; session > 0 && at; at = at->next)
+		if (atomic_load(&at->session) == session)
+			return at;
+	return NULL;
+}
+
+uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
+{
+	pid_t self = getpid();
+
+	WITH_LOCK(&runs->lock) {
+		struct living *found = by_session(runs, session);
+
+		for (size_t i = 0; !found && i < n; i++) {
+			found = by_session(runs, chain[i]);
+			/* Orphans of runs come to us (subreaper): strangers below us. */
+			if (!found && i > 0 && chain[i] == self)
+				return NOBODY;
+		}
+		return found ? found->number : 0;
+	}
+	return 0;
+}
+
+pid_t runs_leader(struct runs *runs, uint64_t run)
+{
+	WITH_LOCK(&runs->lock) {
+		struct living *living = by_number(runs, run);
+
+		return living ? atomic_load(&living->session) : 0;
+	}
+	return 0;
+}
+
+/* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */
+static void dotted(const char *primary, const char *ref, char *ret, size_t size)
+{
+	snprintf(ret, size, "rye.%s.%s", primary, ref);
+	for (char *p = ret; *p; p++)
+		if (*p == ':' || *p == '/')
+			*p = '.';
+}
+
+static size_t dots(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '.';
+	return n;
+}
+
+bool runs_match(const json_t *requires_list, const char *primary, const char *ref)
+{
+	char wanted[1100];
+	json_t *element;
+	size_t i;
+
+	dotted(primary, ref, wanted, sizeof(wanted));
+	json_array_foreach(requires_list, i, element)
+	{
+		const char *pattern = json_string_value(element);
+		size_t n = pattern ? strlen(pattern) : 0;
+
+		if (!n || strncmp(pattern, "rye.", 4))
+			continue;
+		if (fnmatch(pattern, wanted, 0) == 0)
+			return true;
+		/* The short forms "rye.execute" and "rye.execute.tool" mean all below. */
+		if (dots(pattern) <= 2 && !strncmp(pattern, wanted, n) && wanted[n] == '.')
+			return true;
+	}
+	return false;
+}
+
+bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
+{
+	switch (verb_row(verb)->child) {
+	case VERB_CHILD_NEVER:
+		return false;
+	case VERB_CHILD_READS: /* a copy is checked by the primitive itself */
+		return true;
+	case VERB_CHILD_REQUIRES:
+		break;
+	}
+	/* The request names its item later: then it is asked again with the item. */
+	if (!ref)
+		return verb_row(verb)->names && json_array_size(requires_list) > 0;
+	return runs_match(requires_list, "execute", ref);
+}
+
+bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
+	      uint64_t *ret_foreign)
+{
+	if (verb_row(verb)->child == VERB_CHILD_NEVER || run == NOBODY)
+		return false;
+	WITH_LOCK(&runs->lock) {
+		while (run) {
+			struct living *living = by_number(runs, run);
+
+			if (!living) {
+				*ret_foreign = run;
+				return true;
+			}
+			if (!runs_allow(living->requires_list, verb, ref))
+				return false;
+			run = living->parent;
+		}
+		return true;
+	}
+	return false;
+}
+
+void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign)
+{
+	WITH_LOCK(&runs->lock) {
+		while (run && !*ret_foreign) {
+			const struct living *living = by_number(runs, run);
+			const json_t *list = living ? living->requires_list : NULL;
+
+			if (!living)
+				*ret_foreign = run;
+			else
+				json_array_append_new(lists,
+						      list ? json_deep_copy(list) : json_array());
+			run = living ? living->parent : 0;
+		}
+	}
+}
+
+bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret)
+{
+	WITH_LOCK(&runs->lock) {
+		struct living *living = by_number(runs, run);
+
+		if (living)
+			*ret = living->confine;
+		return living;
+	}
+	return false;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running what is text: a directive inline hands its directions to the caller, a knowledge
+ * entry its content. No process starts. A directive's fork and async go to the layer that
+ * keeps threads, with its inputs checked before. On a worker; no lock.
+ */
+#include "run/run.h"
+#include "run/verbs.h"
+
+#include "scope.h"
+#include "bounds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The bundle's text when there is one; a new reference. */
+static json_t *instruction(const struct item_env *items)
+{
+	struct item_ask ask = { .kind = RYE_KNOWLEDGE,
+				.id = "rye/agent/core/DirectiveInstruction" };
+	auto_item struct rye_item *own = NULL;
+	struct rye_err ignored = { 0 };
+
+	if (rye_load(items, &ask, &own, &ignored) == 0 && *json_str(own->meta, "body"))
+		return json_incref(json_object_get(own->meta, "body"));
+	return json_string(prompt_instruction());
+}
+
+static int load(struct run *run, enum rye_kind kind, struct rye_item **ret, struct rye_err *err)
+{
+	struct item_ask ask = { .kind = kind, .id = run->request.id };
+	json_t *notice;
+	int r = rye_load(run->exec->env.items, &ask, ret, err);
+
+	if (r)
+		return r;
+	json_set(run->reply.metadata, "canonical_ref",
+		 json_sprintf("%s:%s", rye_kind_name(kind), (*ret)->id));
+	if ((*ret)->verdict.notice[0]) {
+		notice = json_pack("[s]", (*ret)->verdict.notice);
+		reply_warn(&run->reply, notice);
+		json_decref(notice);
+	}
+	return 0;
+}
+
+static bool declares(const struct rye_item *directive, const char *name)
+{
+	const json_t *inputs = json_object_get(directive->meta, "inputs");
+	json_t *input;
+	size_t i;
+
+	json_array_foreach(inputs, i, input)
+	{
+		if (!strcmp(json_str(input, "name"), name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * `model` and `limit_overrides` beside the inputs are the launcher's, unless the directive has
+ * inputs of those names; a run in the caller's own context has no launcher.
+ */
+static int take_launch(struct run *run, const struct rye_item *directive, struct rye_err *err)
+{
+	static const char *const names[] = { "model", "limit_overrides" };
+	struct request *request = &run->request;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		json_t *value = json_object_get(request->params, names[i]);
+
+		if (!value || declares(directive, names[i]))
+			continue;
+		if (!request->fork)
+			return rye_fail(err, RYE_INVALID, "%s requires thread=\"fork\"", names[i]);
+		if (request->verb != RYE_EXECUTE)
+			json_object_set(request->doc, names[i], value);
+		else if (!json_object_get(request->doc, names[i]))
+			json_object_set(request->doc, names[i], value);
+		json_object_del(request->params, names[i]);
+	}
+	return 0;
+}
+
+static void reply_inline(struct run *run, const json_t *map)
+{
+	struct reply *reply = &run->reply;
+	json_t *body = json_object_get(map, "body");
+	json_t *outputs = json_object_get(map, "outputs");
+	auto_json json_t *told = instruction(run->exec->env.items);
+
+	reply_start(reply, "success", RYE_DIRECTIVE, run->request.spelled);
+	json_object_set(reply->doc, "your_directions", run->request.by_type ? told : body);
+	json_object_set(reply->doc, "body", body);
+	json_object_set(reply->doc, "instructions", told);
+	if (outputs)
+		json_object_set(reply->doc, "outputs", outputs);
+}
+
+static void reply_dry(struct run *run, const json_t *map, json_t *inputs)
+{
+	json_t *doc = run->reply.doc;
+
+	reply_start(&run->reply, "validation_passed", RYE_DIRECTIVE, run->request.spelled);
+	json_object_set(doc, "data", (json_t *)map);
+	json_object_set(doc, "inputs", inputs);
+	json_sets(doc, "message", "Directive validation passed (dry run)");
+}
+
+static void go_on(struct run *run, const struct rye_item *directive, json_t *inputs)
+{
+	struct interp in = {
+		.inputs = inputs,
+		.env = run->exec->env.env,
+		.env_arg = run->exec->env.env_arg,
+	};
+	auto_json json_t *map = NULL;
+	struct rye_err err = { 0 };
+	char ref[RYE_ID_MAX + 16];
+
+	if (run->request.fork && !run->request.dry_run) {
+		json_object_update(run->request.params, inputs);
+		snprintf(ref, sizeof(ref), "directive:%s", directive->id);
+		run_detached(run, ref);
+		return;
+	}
+	map = interp_map(&in, directive->meta, &err);
+	if (!map)
+		run_fail(run, &err);
+	else if (run->request.dry_run)
+		reply_dry(run, map, inputs);
+	else
+		reply_inline(run, map);
+}
+
+void run_directive(struct run *run)
+{
+	auto_item struct rye_item *directive = NULL;
+	auto_json json_t *inputs = NULL;
+	auto_json json_t *extra = NULL;
+	struct rye_err err = { 0 };
+	int r = load(run, RYE_DIRECTIVE, &directive, &err);
+
+	if (!r && run_refused(run, RYE_DIRECTIVE, directive->id))
+		return;
+	if (!r)
+		r = take_launch(run, directive, &err);
+	if (!r)
+		r = inputs_resolve(directive, run->request.params, &inputs, &extra, &err);
+	if (!r) {
+		go_on(run, directive, inputs);
+		return;
+	}
+	run_fail(run, &err);
+	if (extra)
+		json_object_update_missing(run->reply.doc, extra);
+}
+
+void run_knowledge(struct run *run)
+{
+	static const char told[] = "Use this knowledge to inform your decisions.";
+	auto_item struct rye_item *entry = NULL;
+	auto_json json_t *data = NULL;
+	struct rye_err err = { 0 };
+	json_t *doc = run->reply.doc, *body;
+	int r = load(run, RYE_KNOWLEDGE, &entry, &err);
+
+	if (!r && run_refused(run, RYE_KNOWLEDGE, entry->id))
+		return;
+	/* Its text can be read, but `data` would be half of what was meant. */
+	if (!r && entry->parse.code)
+		r = rye_fail(&err, entry->parse.code, "Cannot read metadata: knowledge:%s: %s",
+			     entry->id, entry->parse.msg);
+	if (r) {
+		run_fail(run, &err);
+		return;
+	}
+	data = json_deep_copy(entry->meta);
+	if (!json_object_get(data, "name"))
+		json_sets(data, "name", entry->id);
+	body = json_object_get(data, "body");
+	if (!json_string_length(body))
+		body = json_object_get(data, "content");
+	reply_start(&run->reply, "success", RYE_KNOWLEDGE, run->request.spelled);
+	json_object_set(doc, "data", data);
+	json_sets(doc, "your_directions", told);
+	if (json_is_string(body))
+		json_object_set(doc, "content", body);
+	else
+		json_set(doc, "content", json_stringn(entry->body.ptr, entry->body.len));
+	/* `output` shows what was asked for, not the sentence that goes with it. */
+	run->reply.output = strdup(json_str(doc, "content"));
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running a tool: load, chain, parameters, checks, plan, primitive, reply; again when its
+ * retry policy says so. Whatever fails leaves a reply with the chain as far as it was built.
+ * On a worker; no lock.
+ */
+#include "run/run.h"
+#include "run/verbs.h"
+
+#include "scope.h"
+#include "bounds.h"
+#include "plan/prim.h"
+#include "format/schema.h"
+#include "space/space.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+struct tool_run {
+	struct run *run;
+	struct chain chain;
+	struct planner planner;
+	struct plan plan;
+	struct params_check params;
+};
+
+static void tool_done(struct tool_run *tool)
+{
+	planner_done(&tool->planner);
+	plan_done(&tool->plan);
+	chain_done(&tool->chain);
+	json_decref(tool->params.declared);
+}
+
+static void put_chain(struct tool_run *tool)
+{
+	json_t *doc = tool->run->reply.doc;
+
+	json_set(doc, "chain", chain_ids(&tool->chain));
+	if (tool->chain.n)
+		json_set(doc, "chain_detail", chain_detail(&tool->chain));
+}
+
+static void fail(struct tool_run *tool, const struct rye_err *err)
+{
+	struct reply *reply = &tool->run->reply;
+
+	reply_warn(reply, tool->chain.warnings);
+	json_decref(steal(&tool->chain.warnings));
+	run_fail(tool->run, err);
+	if (tool->params.declared)
+		json_object_set(reply->doc, "declared_parameters", tool->params.declared);
+	put_chain(tool);
+}
+
+/* A tool that writes `run` directly names the trace among its parameters. */
+static void take_trace(struct run *run, const struct link *tool)
+{
+	json_t *params = run->request.params;
+	auto_json json_t *schema = NULL;
+
+	if (run->request.verb != RYE_EXECUTE && json_is_boolean(json_object_get(params, "trace"))) {
+		schema = meta_schema(tool->item);
+		if (!json_object_get(json_object_get(schema, "properties"), "trace")) {
+			run->request.trace = json_is_true(json_object_get(params, "trace"));
+			json_object_del(params, "trace");
+		}
+	}
+	if (run->request.trace)
+		run->reply.trace = json_array();
+}
+
+static int build(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+	const struct item_env *items = run->exec->env.items;
+	struct chain_start first;
+	struct item_ask ask = { .kind = RYE_TOOL,
+				.id = run->request.id,
+				.ret_ambiguous = &first.ambiguous };
+	int r = rye_load(items, &ask, &first.item, err);
+
+	if (r)
+		return r;
+	r = chain_build(items, &first, &tool->chain, err);
+	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", first.item->id));
+	take_trace(run, &tool->chain.v[0]);
+	if (run->reply.trace)
+		chain_trace(items, &tool->chain, run->reply.trace);
+	return r ? r : chain_check(&tool->chain, err);
+}
+
+static int check_params(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+	int r;
+
+	tool->params.tool = &tool->chain.v[0];
+	tool->params.params = run->request.params;
+	tool->params.warnings = run->reply.warnings;
+	r = params_check(&tool->params, err);
+	run->request.timeout = tool->params.timeout;
+	return r;
+}
+
+static int make_plan(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+
+	tool->planner = (struct planner){
+		.base = &run->exec->base,
+		.chain = &tool->chain,
+		.params = json_incref(run->request.params),
+		.timeout = tool->params.timeout,
+		.own_timeout = tool->params.own_timeout,
+		.kept = run->ask->keeps,
+		.limit = run->limit,
+		.trace = run->reply.trace,
+		.warnings = run->reply.warnings,
+	};
+	return planner_make(&tool->planner, &tool->plan, err);
+}
+
+/* ---- retries (README, retry_policy) ---- */
+
+static double policy(const json_t *retry, const char *key, double otherwise)
+{
+	const json_t *value = json_object_get(retry, key);
+
+	return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+/* Timeout, a program that did not start, or an exit status; retry_on narrows it. */
+static bool worth_retrying(const json_t *retry, const struct result *result)
+{
+	const json_t *on = json_object_get(retry, "retry_on");
+	json_int_t code = json_int(result->data, "return_code", 1);
+
+	if (result->code == RYE_OK)
+		return false;
+	if (!json_is_array(on))
+		return result->code == RYE_TIMEOUT || result->retryable || code != 0;
+	if (result->code == RYE_TIMEOUT)
+		return json_lists(on, "timeout");
+	if (code < 0)
+		return json_lists(on, "spawn") || json_lists(on, "error");
+	return json_lists(on, "exit") || json_lists(on, "error");
+}
+
+static int64_t pause_ms(const json_t *retry, int attempt)
+{
+	const char *type = json_str(retry, "backoff_type");
+	double delay = policy(retry, "initial_delay", 1), most = policy(retry, "max_delay", 60);
+	double factor = policy(retry, "backoff_multiplier", 2);
+
+	for (int i = 1; i < attempt; i++) {
+		if (!strcmp(type, "linear"))
+			delay += policy(retry, "initial_delay", 1);
+		else if (strcmp(type, "fixed"))
+			delay *= factor;
+	}
+	if (!(delay <= most))
+		delay = most;
+	return delay > 0 && delay < RYE_TIMEOUT_MAX_S ? (int64_t)(delay * 1000) : 0;
+}
+
+/* Sleeps unless it is cancelled; true: go on. */
+static bool wait_ms(struct rye_call *call, int64_t ms)
+{
+	struct pollfd wake = { call_wake(call), POLLIN, 0 };
+
+	if (ms > 0)
+		(void)!poll(&wake, 1, (int)ms);
+	return call_cancelled(call) == RYE_OK;
+}
+
+static void run_attempts(struct tool_run *tool, struct result *ret)
+{
+	struct run *run = tool->run;
+	const json_t *retry = tool->chain.v[0].meta.retry_policy;
+	int most = retry ? (int)policy(retry, "max_attempts", 1) : 1, n = 1;
+	struct prim_run prim = {
+		.exec = run->exec,
+		.call = run->call,
+		.living = run->living,
+		.trace = run->reply.trace,
+		.metadata = run->reply.metadata,
+		.later = &run->later,
+	};
+
+	tool->chain.prim->run(&prim, &tool->plan, ret);
+	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
+	       wait_ms(run->call, pause_ms(retry, n))) {
+		result_done(ret);
+		tool->chain.prim->run(&prim, &tool->plan, ret);
+		n++;
+	}
+	if (n > 1)
+		json_set(run->reply.metadata, "attempts", json_integer(n));
+}
+
+/* ---- replies ---- */
+
+/* A project's packages are not used without its owner's word; say so where one is missed. */
+static void hint_venv(const struct tool_run *tool, struct result *result)
+{
+	static const char missing[] = "ModuleNotFoundError: No module named";
+	const struct exec *exec = tool->run->exec;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (exec->env.opt->venv || !result->error || !strstr(result->error, missing) ||
+	    tool->chain.v[0].item->space->type != RYE_PROJECT)
+		return;
+	buf_addf(&text, "%s/.venv/bin", exec->base.project);
+	if (text.failed || access(text.data, X_OK))
+		return;
+	buf_clear(&text);
+	buf_addf(
+		&text,
+		"%s(the project has a .venv, which tools use only when the owner mounts with -o venv)\n",
+		result->error);
+	if (!text.failed) {
+		free(result->error);
+		result->error = buf_steal(&text);
+	}
+}
+
+/* A result that is not what the tool declared is told, not refused. */
+static void check_output(const struct tool_run *tool, const struct result *result)
+{
+	const json_t *schema = meta_get(tool->chain.v[0].item, "output_schema");
+	auto_json json_t *data = NULL;
+	struct schema_report report = { 0 };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (!json_is_object(schema) || result->code != RYE_OK || !json_is_object(result->data))
+		return;
+	data = json_deep_copy(result->data);
+	if (!schema_check(schema, data, &report)) {
+		schema_message(&report, schema, &text);
+		json_array_append_new(tool->run->reply.warnings,
+				      json_sprintf("the result does not fit output_schema: %s",
+						   text.data ? text.data : ""));
+	}
+	schema_report_done(&report);
+}
+
+static void reply_result(struct tool_run *tool, struct result *result)
+{
+	struct run *run = tool->run;
+	struct reply *reply = &run->reply;
+	struct rye_err err = { .code = result->code };
+
+	hint_venv(tool, result);
+	check_output(tool, result);
+	reply_warn(reply, result->warnings);
+	reply_warn(reply, tool->chain.warnings);
+	if (result->code == RYE_OK) {
+		reply_start(reply, "success", RYE_TOOL, run->request.spelled);
+	} else {
+		snprintf(err.msg, sizeof(err.msg), "%s", result->error ? result->error : "");
+		run_fail(run, &err);
+		/* The reply has the whole text, the error only what fits a line. */
+		json_set(reply->doc, "error",
+			 result_text(
+				 (struct rye_span){ result->error ? result->error : "",
+						    result->error ? strlen(result->error) : 0 }));
+	}
+	json_object_set(reply->doc, "data", result->data);
+	put_chain(tool);
+}
+
+static void add_hidden(struct tool_run *tool)
+{
+	struct reply *reply = &tool->run->reply;
+	const json_t *cost = meta_get(tool->chain.v[0].item, "cost");
+	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, &tool->chain);
+	json_t *skipped = boxes_skipped(tool->run->exec->base.boxes);
+
+	if (shadowed)
+		json_set(reply->metadata, "shadowed", shadowed);
+	if (cost)
+		json_object_set(reply->metadata, "cost_estimate", (json_t *)cost);
+	if (skipped)
+		json_set(reply->metadata, "sandbox_skipped", skipped);
+}
+
+static void reply_dry(struct tool_run *tool)
+{
+	struct run *run = tool->run;
+	json_t *pairs = chain_pairs(&tool->chain);
+
+	reply_warn(&run->reply, tool->chain.warnings);
+	reply_start(&run->reply, "validation_passed", RYE_TOOL, run->request.spelled);
+	json_sets(run->reply.doc, "message", "Tool chain validation passed (dry run)");
+	put_chain(tool);
+	json_set(run->reply.metadata, "validated_pair_count",
+		 json_integer((json_int_t)json_array_size(pairs)));
+	json_set(run->reply.doc, "validated_pairs", pairs);
+}
+
+static void carry_out(struct tool_run *tool)
+{
+	struct run *run = tool->run;
+	struct result result = { 0 };
+	struct rye_err err = { 0 };
+	int r = make_plan(tool, &err);
+
+	add_hidden(tool);
+	if (r && err.code == RYE_TOOL_FAILED && !run->request.dry_run) {
+		result_unspawned(&err, &result);
+		reply_result(tool, &result);
+		result_done(&result);
+		return;
+	}
+	if (r) {
+		fail(tool, &err);
+		return;
+	}
+	if (run->request.dry_run) {
+		reply_dry(tool);
+		return;
+	}
+	runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
+		  tool->plan.confine);
+	run_attempts(tool, &result);
+	reply_result(tool, &result);
+	result_done(&result);
+}
+
+void run_tool(struct run *run)
+{
+	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run };
+	char ref[RYE_ID_MAX + 16];
+	struct rye_err err = { 0 };
+	int r = build(&tool, &err);
+
+	if (tool.chain.n && run_refused(run, RYE_TOOL, tool.chain.v[0].item->id))
+		return;
+	if (!r)
+		r = check_params(&tool, &err);
+	if (r) {
+		fail(&tool, &err);
+		return;
+	}
+	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
+	if (run->request.async) {
+		run_detached(run, ref);
+		return;
+	}
+	run_movable(run, ref);
+	carry_out(&tool);
+}

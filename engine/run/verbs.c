@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The top of a run, on a worker of the pool: a new verb or a new kind of item is one row.
+ * Children of runs are held to the signed `requires` of the item they were started for and of
+ * every run above it; nothing that signs is open to them. No lock is held in any step.
+ */
+#include "run/verbs.h"
+
+#include "scope.h"
+#include "bounds.h"
+#include "run/asker.h"
+#include "run/run.h"
+
+static bool not_available(struct run *run)
+{
+	const json_t *doc = run->request.doc;
+
+	if (run->request.remote) {
+		run_fail_with(run, RYE_UNSUPPORTED,
+			      "Remote execution is not available yet: use target=\"local\"");
+		return true;
+	}
+	if (run->request.verb == RYE_EXECUTE &&
+	    json_truthy(json_object_get(doc, "resume_thread_id"))) {
+		run_fail_with(run, RYE_UNSUPPORTED, "resume_thread_id is not available yet");
+		return true;
+	}
+	return false;
+}
+
+/* Of every kind with KIND_RUNS: request_matrix refuses the others. */
+static void (*const runners[RYE_KIND__MAX])(struct run *run) = {
+	[RYE_DIRECTIVE] = run_directive,
+	[RYE_TOOL] = run_tool,
+	[RYE_KNOWLEDGE] = run_knowledge,
+};
+
+static void run_item(struct run *run)
+{
+	struct request *request = &run->request;
+	struct rye_err err = { 0 };
+	int r = request_read(run->ask, run->exec->base.project, request, &err);
+
+	reply_warn(&run->reply, request->warnings);
+	if (!r && request->kind == RYE_KIND__MAX) {
+		r = run_find_kind(run->exec->env.items, request->id, &request->kind, &err);
+		if (!r)
+			r = request_matrix(request, request->kind, &err);
+	}
+	if (r) {
+		run_fail(run, &err);
+		return;
+	}
+	if (not_available(run))
+		return;
+	run->limit.net &= !request->no_net;
+	run->limit.write &= !request->no_write;
+	runners[request->kind](run);
+}
+
+static const struct verb rows[RYE_VERB__MAX] = {
+	[RYE_RUN] = { .carry_out = run_item, .runs = true },
+	[RYE_DRY_RUN] = { .carry_out = run_item, .runs = true, .dry_run = true },
+	[RYE_ASYNC] = { .carry_out = run_item, .runs = true, .async = true },
+	[RYE_FORK] = { .carry_out = run_item, .runs = true, .fork = true },
+	[RYE_EXECUTE] = { .carry_out = run_item, .runs = true, .names = true },
+	[RYE_FETCH] = { .carry_out = prim_fetch, .names = true, .child = VERB_CHILD_READS },
+	[RYE_SIGN] = { .carry_out = prim_sign, .names = true, .child = VERB_CHILD_NEVER },
+};
+
+const struct verb *verb_row(enum rye_verb verb)
+{
+	return &rows[verb < RYE_VERB__MAX ? verb : RYE_RUN];
+}
+
+void verbs_run(struct run *run)
+{
+	const struct verb *verb = verb_row(run->ask->verb);
+	uint64_t parent = run->ask->parent_run;
+
+	run->limit = (struct confine){ .net = true, .write = true };
+	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
+	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
+	if (run->exec->env.opt->no_run && verb->runs) {
+		run_fail_with(run, RYE_DENIED, "running is switched off (norun)");
+		return;
+	}
+	/* An item that runs itself ends here, not when the machine is full. */
+	if (run->living->depth >= RYE_NESTED_MAX) {
+		run_fail_with(run, RYE_BUDGET,
+			      "too many runs wait for each other: an item runs itself?");
+		return;
+	}
+	if (parent && !asker_confine(run->exec, parent, &run->limit)) {
+		run_fail_with(run, RYE_DENIED, "Permission denied: the asking run is not known");
+		return;
+	}
+	run->limit.keys &= !parent;
+	verb->carry_out(run);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a verified item to what a search looks at. Fields as in items 6.2: title and name stand
+ * for each other and for the file's stem, tags count with the category, the preview is the
+ * beginning of the text; behind the fields the whole body follows. Pure.
+ */
+#include "search/document.h"
+
+#include "scope.h"
+#include "str.h"
+#include "item/meta.h"
+#include "search/query.h"
+#include "search/sieve.h"
+#include "space/space.h"
+
+#include <stddef.h>
+
+#define PREVIEW_CHARS 200
+/* Of one body: what lies behind is not found, memory stays bounded. */
+#define DOC_BODY_MAX (256u << 10)
+
+const char *doc_text(const struct rye_item *item, const char *const names[])
+{
+	for (; *names; names++) {
+		const char *text = json_string_value(meta_get(item, *names));
+
+		if (text && *text)
+			return text;
+	}
+	return "";
+}
+
+/* At most n characters from the start. */
+static struct rye_span head(struct rye_span text, size_t n)
+{
+	size_t len = 0, step;
+	uint32_t cp;
+
+	while (n-- && len < text.len) {
+		step = utf8_next(span_skip(text, len), &cp);
+		len += step ? step : 1;
+	}
+	return (struct rye_span){ text.ptr, len < text.len ? len : text.len };
+}
+
+static struct rye_span body_of(const struct rye_item *item)
+{
+	const char *key = item->kind == RYE_DIRECTIVE ? "content" : "body";
+	const char *text =
+		item->kind == RYE_TOOL ? NULL : json_string_value(json_object_get(item->meta, key));
+
+	return text && *text ? span_of(text) : item->body;
+}
+
+struct rye_span doc_preview(const struct rye_item *item)
+{
+	return head(body_of(item), PREVIEW_CHARS);
+}
+
+/*
+ * The format's preview of a tool is the beginning of its file, most of which is the signature
+ * line: what counts is the rest of those characters.
+ */
+static struct rye_span matched_preview(const struct rye_item *item)
+{
+	struct rye_span file = { item->text->data, item->text->len }, start;
+	size_t header = (size_t)(item->body.ptr - item->text->data);
+
+	if (item->kind != RYE_TOOL)
+		return doc_preview(item);
+	start = head(file, PREVIEW_CHARS);
+	return header < start.len ? span_skip(start, header) : SPAN("");
+}
+
+struct draft {
+	struct rye_buf text;
+	unsigned char *sieve; /* doc.sieve_len bytes, or NULL */
+	struct doc doc; /* last, for it ends in its text */
+};
+
+static void put_field(struct draft *draft, enum doc_field field, struct rye_span text)
+{
+	size_t start = draft->text.len;
+
+	query_lower(text, &draft->text);
+	draft->doc.start[field] = (uint32_t)start;
+	draft->doc.len[field] = (uint32_t)(draft->text.len - start);
+	buf_addc(&draft->text, ' ');
+}
+
+static void put_category(struct draft *draft, const struct rye_item *item)
+{
+	static const char *const names[] = { "category", NULL };
+	const json_t *tags = meta_get(item, "tags");
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+
+	buf_adds(&all, doc_text(item, names));
+	for (size_t i = 0; i < json_array_size(tags); i++) {
+		const char *tag = json_string_value(json_array_get(tags, i));
+
+		if (tag)
+			buf_addf(&all, " %s", tag);
+	}
+	put_field(draft, DOC_CATEGORY, (struct rye_span){ all.data, all.len });
+}
+
+static struct rye_blob *finish(struct draft *draft, const char *title, const char *id)
+{
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	struct rye_buf *text = &draft->text;
+
+	draft->doc.all = draft->doc.title = (uint32_t)text->len;
+	buf_add(text, title, strlen(title) + 1);
+	draft->doc.id = (uint32_t)text->len;
+	buf_add(text, id, strlen(id) + 1);
+	draft->doc.sieve = (uint32_t)text->len;
+	buf_add(text, (const char *)draft->sieve, draft->doc.sieve_len);
+	buf_add(&out, (const char *)&draft->doc, offsetof(struct doc, text));
+	buf_addspan(&out, (struct rye_span){ text->data, text->len });
+	out.failed |= text->failed;
+	buf_done(text);
+	return buf_blob(&out);
+}
+
+/* The body's part of the text, as it is or as a sieve of everything. */
+static void put_body(struct draft *draft, struct rye_span body, bool whole)
+{
+	size_t fields = draft->text.len, size;
+
+	if (body.len > DOC_BODY_MAX)
+		body.len = DOC_BODY_MAX;
+	query_lower(body, &draft->text);
+	size = sieve_size(draft->text.len);
+	if (whole || body.len <= size || draft->text.failed)
+		return;
+	draft->sieve = calloc(1, size);
+	if (!draft->sieve) {
+		draft->text.failed = true;
+		return;
+	}
+	sieve_fill(draft->sieve, size, (struct rye_span){ draft->text.data, draft->text.len });
+	draft->doc.sieve_len = (uint32_t)size;
+	draft->text.len = fields;
+}
+
+struct rye_blob *doc_make(const struct rye_item *item, bool whole)
+{
+	static const char *const names[] = { "name", NULL };
+	static const char *const about[] = { "description", "tool_description", NULL };
+	static const char *const titles[] = { "title", NULL };
+	const char *name = item->kind == RYE_TOOL ? "" : doc_text(item, names);
+	const char *title = doc_text(item, titles), *stem = space_stem(item->id);
+	struct draft draft = { 0 };
+	struct rye_blob *doc;
+
+	put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
+	put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
+	put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
+	put_category(&draft, item);
+	put_field(&draft, DOC_PREVIEW, matched_preview(item));
+	put_body(&draft, item->body, whole);
+	doc = finish(&draft, *title ? title : *name ? name : stem, item->id);
+	free(draft.sieve);
+	return doc;
+}
+
+struct rye_blob *doc_refused(const char *id, enum rye_code code)
+{
+	const char *stem = space_stem(id);
+	struct draft draft = { .doc.code = (uint8_t)code };
+
+	put_field(&draft, DOC_TITLE, span_of(stem));
+	put_field(&draft, DOC_NAME, span_of(stem));
+	put_field(&draft, DOC_DESCRIPTION, SPAN(""));
+	put_field(&draft, DOC_CATEGORY, space_category(id));
+	put_field(&draft, DOC_PREVIEW, SPAN(""));
+	return finish(&draft, stem, id);
+}

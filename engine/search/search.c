@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Searching: snapshot of the sources, documents for those that have none yet (several threads,
+ * no lock), then one pass of substring search over texts that lie in memory, or are read again
+ * when their sieve lets the query through. An item is found when the query matches all of its
+ * text; its score says in which fields alone it matches.
+ */
+#include "search/search.h"
+
+#include "scope.h"
+#include "base/id.h"
+#include "str.h"
+#include "space/space.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define THREADS_MAX 8
+/* A match in the body alone: behind every match in a field, before none. */
+#define BODY_WEIGHT 0.5
+
+static const double weights[DOC_FIELD__MAX] = { 3, 3, 2, 1.5, 1 };
+
+/* ---- documents ---- */
+
+struct making {
+	const struct search_env *env;
+	struct index_docs *docs;
+	_Atomic size_t next;
+};
+
+static bool stopped(const struct search_env *env)
+{
+	return env->stop && *env->stop;
+}
+
+static struct rye_blob *make(const struct search_env *env, const struct index_doc *of,
+			     const char *id, bool whole)
+{
+	const struct space *spaces = env->items->spaces->v;
+	auto_item struct rye_item *item = NULL;
+	struct rye_err err = { 0 };
+	char path[1100];
+	const struct path_ask ask = { .space = &spaces[of->space],
+				      .kind = (enum rye_kind)of->kind,
+				      .path = path,
+				      .passing = true };
+	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), id, of->ext), r = 0;
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return NULL;
+	for (int i = 0; i < of->space && !r; i++)
+		r = space_barred(&spaces[i], ask.kind, id, &err);
+	if (!r)
+		r = rye_load_path(env->items, &ask, &item, &err);
+	if (r)
+		return err.code == RYE_NOT_FOUND ? NULL : doc_refused(id, err.code);
+	return doc_make(item, whole);
+}
+
+static void *make_some(void *arg)
+{
+	struct making *making = arg;
+	const struct search_env *env = making->env;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !stopped(env)) {
+		struct index_doc *of = &making->docs->v[i];
+
+		if (of->doc)
+			continue;
+		of->doc = make(env, of, of->id, index_doc_bytes(env->index) < env->texts_max);
+		if (of->doc)
+			index_keep_doc(env->index, of, of->doc);
+	}
+	return NULL;
+}
+
+static void make_missing(const struct search_env *env, struct index_docs *docs)
+{
+	struct making making = { .env = env, .docs = docs };
+	pthread_t threads[THREADS_MAX];
+	size_t missing = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < docs->n; i++)
+		missing += !docs->v[i].doc;
+	/* A few are not worth a thread. */
+	while (missing > 64 && n < env->threads - 1 && n < THREADS_MAX &&
+	       pthread_create(&threads[n], NULL, make_some, &making) == 0)
+		n++;
+	if (missing)
+		make_some(&making);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+}
+
+/* ---- matching ---- */
+
+/* Below 0: not found. */
+static double score(const struct query *query, const struct doc *doc, unsigned fields)
+{
+	double sum = 0, all = 0;
+	const struct rye_span whole = { doc->text, doc->all };
+	bool found = !fields && query_match(query, whole);
+
+	if ((!fields && !found) || !query_near(query, whole))
+		return -1;
+	for (int i = 0; i < DOC_FIELD__MAX; i++) {
+		if (fields && !(fields & 1u << i))
+			continue;
+		all += weights[i];
+		if (query_match(query, doc_field(doc, (enum doc_field)i))) {
+			sum += weights[i];
+			found = true;
+		}
+	}
+	if (!found)
+		return -1;
+	if (sum < BODY_WEIGHT)
+		sum = BODY_WEIGHT;
+	return (double)(long)(sum / all * 10000 + 0.5) / 10000;
+}
+
+/* Texts that a model wrote are found only by who asks for them (spec README, threads). */
+static bool is_transcript(const struct index_doc *of, const struct doc *doc)
+{
+	return of->kind == RYE_KNOWLEDGE &&
+	       !strncmp(doc->text + doc->id, "agent/threads/", strlen("agent/threads/"));
+}
+
+static bool wanted(const struct search_env *env, const struct search_ask *ask,
+		   const struct index_doc *of)
+{
+	enum rye_space type = env->items->spaces->v[of->space].type;
+
+	if (!of->doc || !(ask->spaces & 1u << type) || (!of->best && !ask->losers))
+		return false;
+	return !strncmp(ask->prefix, "agent/threads", strlen("agent/threads")) ||
+	       !is_transcript(of, doc_of(of->doc));
+}
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct search_hit *a = pa, *b = pb;
+	int order;
+
+	if (a->score > b->score || a->score < b->score)
+		return a->score > b->score ? -1 : 1;
+	if (a->of->space != b->of->space)
+		return a->of->space < b->of->space ? -1 : 1;
+	order = strcmp(a->doc->text + a->doc->id, b->doc->text + b->doc->id);
+	return order ? order : (int)a->of->kind - (int)b->of->kind;
+}
+
+/* Documents are handed out in runs of this many; a run is some tens of microseconds. */
+#define RUN 256
+/* A thread pays from here on: starting it costs as much as looking at these. */
+#define THREAD_DOCS 2000
+
+struct matching {
+	const struct search_env *env;
+	const struct search_ask *ask;
+	const struct query *query;
+	struct search_result *result;
+	_Atomic size_t next;
+};
+
+/* Without its body a document says "found", "not found", or that the item has to be read. */
+static double score_doc(const struct matching *m, const struct index_doc *of, const struct doc *doc)
+{
+	const struct query *query = m->query;
+	struct rye_blob *whole;
+	double found;
+
+	if (!doc->sieve_len || (m->ask->fields && !m->ask->opt.proximity))
+		return score(query, doc, m->ask->fields);
+	if (!m->ask->opt.proximity && query_grows(query)) {
+		found = score(query, doc, m->ask->fields);
+		if (found >= 0)
+			return found;
+	}
+	if (!query_may(query, doc_sieve(doc)))
+		return -1;
+	whole = make(m->env, of, doc->text + doc->id, true);
+	found = whole ? score(query, doc_of(whole), m->ask->fields) : -1;
+	rye_blob_unref(whole);
+	return found;
+}
+
+static void match_one(const struct matching *m, size_t i)
+{
+	const struct index_doc *of = &m->result->docs.v[i];
+	struct search_hit *hit = &m->result->v[i];
+
+	*hit = (struct search_hit){ .of = of, .score = -1 };
+	if (!wanted(m->env, m->ask, of))
+		return;
+	hit->doc = doc_of(of->doc);
+	hit->score = query_empty(m->query) ? 1 : score_doc(m, of, hit->doc);
+}
+
+static void *match_some(void *arg)
+{
+	struct matching *m = arg;
+	size_t n = m->result->docs.n, at;
+
+	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
+		for (size_t i = at; i < n && i < at + RUN && !stopped(m->env); i++)
+			match_one(m, i);
+	return NULL;
+}
+
+static void match_all(struct matching *m)
+{
+	pthread_t threads[THREADS_MAX];
+	struct search_result *result = m->result;
+	size_t worth = result->docs.n / THREAD_DOCS;
+	int n = 0;
+
+	while (n < (int)worth && n < m->env->threads - 1 && n < THREADS_MAX &&
+	       pthread_create(&threads[n], NULL, match_some, m) == 0)
+		n++;
+	match_some(m);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+	for (size_t i = 0; i < result->docs.n; i++)
+		if (result->v[i].score >= 0)
+			result->v[result->n++] = result->v[i];
+	if (result->n > 1)
+		qsort(result->v, result->n, sizeof(*result->v), by_rank);
+}
+
+int search_run(const struct search_env *env, const struct search_ask *ask,
+	       struct search_result *ret, struct rye_err *err)
+{
+	const struct index_want want = { ask->kinds, ask->prefix, false };
+	auto_query struct query *query = NULL;
+	int r = query_parse(ask->query, &ask->opt, &query, err);
+	struct matching matching = { .env = env, .ask = ask, .query = query, .result = ret };
+
+	*ret = (struct search_result){ 0 };
+	if (r)
+		return r;
+	if (!index_docs(env->index, &want, &ret->docs))
+		return rye_fail(err, RYE_IO, "out of memory");
+	make_missing(env, &ret->docs);
+	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));
+	if (!ret->v) {
+		search_done(ret);
+		return rye_fail(err, RYE_IO, "out of memory");
+	}
+	if (!stopped(env))
+		match_all(&matching);
+	if (!stopped(env))
+		return 0;
+	search_done(ret);
+	return rye_fail(err, RYE_CANCELLED, "the search was given up");
+}
+
+void search_done(struct search_result *result)
+{
+	index_docs_done(&result->docs);
+	free(result->v);
+	*result = (struct search_result){ 0 };
+}

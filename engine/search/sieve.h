@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sieve.h: which groups of three bytes a text has, in a few hundred bits: enough to say of most
+ * texts that they cannot hold a word, without having them. Never wrong about "no". Pure.
+ */
+#ifndef RYE_SEARCH_SIEVE_H
+#define RYE_SEARCH_SIEVE_H
+
+#include "str.h"
+
+/* Bytes that a text of this length deserves; a power of two. */
+size_t sieve_size(size_t len);
+/* bits: sieve_size bytes, zeroed by the caller. */
+void sieve_fill(unsigned char *bits, size_t size, struct rye_span text);
+/* False: the text behind the sieve does not hold `part`. */
+bool sieve_may(struct rye_span sieve, struct rye_span part);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signing one item: read, parsed, checked by the sign-time rules, bound and signed in memory,
+ * then put in the old file's place in one step. A reader sees the old file or the new one. No
+ * lock: a file that changed while it was being signed is left alone and reported.
+ */
+#include "sign/sign.h"
+
+#include "base/id.h"
+#include "base/io.h"
+#include "bounds.h"
+#include "str.h"
+#include "trust/keystore.h"
+#include "parse/parse.h"
+#include "sign/signtool.h"
+#include "space/space.h"
+#include "trust/trust.h"
+#include "trust/verify.h"
+
+#include <fcntl.h>
+
+/* One signing from the found file to its reply. */
+struct job {
+	const struct item_env *env;
+	const struct sign_ask *ask;
+	struct located at;
+	struct parsed_item item; /* as the file lies there, verified by nothing */
+	struct rye_blob *lf; /* the text with LF only */
+	struct sign_report report;
+	struct signature sig;
+	const char *title; /* "Tool", "Knowledge entry" … */
+};
+
+static void job_done(struct job *job)
+{
+	if (job->at.fd >= 0)
+		close(job->at.fd);
+	rye_blob_unref(job->item.raw);
+	rye_blob_unref(job->lf);
+	json_decref(job->item.meta);
+	free(job->item.abspath);
+	sign_report_done(&job->report);
+}
+
+static const char *title_of(enum rye_kind kind)
+{
+	return kind == RYE_KNOWLEDGE ? "Knowledge entry" : kind_title(kind);
+}
+
+int sign_refuse(json_t **ret_reply, enum rye_code code, struct rye_err *err, const char *format,
+		...)
+{
+	char text[900];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	*ret_reply = json_pack("{s:s, s:s}", "status", "error", "error", text);
+	if (!*ret_reply)
+		*ret_reply =
+			json_pack("{s:s, s:s}", "status", "error", "error", rye_code_name(code));
+	return rye_fail(err, code, "%s", text);
+}
+
+/* The same from an error that is there, as the reply's only detail. */
+static int refuse_because(json_t **reply, const struct rye_err *why, struct rye_err *err,
+			  const char *sentence)
+{
+	int r = sign_refuse(reply, why->code, err, "%s", sentence);
+
+	json_object_set_new(*reply, "details", json_pack("[s]", why->msg));
+	if (err)
+		rye_fail(err, why->code, "%s: %.600s", sentence, why->msg);
+	return r;
+}
+
+/* ---- before ---- */
+
+static int read_text(struct job *job, json_t **reply, struct rye_err *err)
+{
+	struct parsed_item *item = &job->item;
+	int r;
+
+	item->abspath = space_abspath(job->at.space, job->at.path);
+	if (!item->abspath)
+		return sign_refuse(reply, RYE_IO, err, "out of memory");
+	r = io_read_fd(job->at.fd, RYE_ITEM_MAX, &item->raw, &item->st);
+	if (r < 0)
+		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot read %s: %s",
+				   item->abspath, strerrordesc_np(-r));
+	job->lf = digest_newlines((struct rye_span){ item->raw->data, item->raw->len });
+	return job->lf ? 0 : sign_refuse(reply, RYE_IO, err, "out of memory");
+}
+
+static int parse_failed(struct job *job, const struct rye_err *why, json_t **reply,
+			struct rye_err *err)
+{
+	static const char *const texts[] = {
+		[RYE_DIRECTIVE] = "Invalid directive structure",
+		[RYE_TOOL] = "Failed to parse tool file",
+		[RYE_KNOWLEDGE] = "Invalid knowledge structure",
+		[RYE_CONFIG] = "Failed to parse config file",
+	};
+
+	return refuse_because(reply, why, err, texts[job->ask->kind]);
+}
+
+/* Where the header lines end is for signing what it is for verifying. */
+static struct rye_span body_of(const struct job *job)
+{
+	struct rye_span text = { job->lf->data, job->lf->len };
+	struct sig_rule rule;
+	struct sig_head head;
+	struct sig_cut cut;
+
+	if (!sig_rule_of(job->ask->kind, job->at.ext, &rule))
+		return text;
+	sig_head_of(rule, text, &head);
+	if (head.line.len)
+		return head.rest;
+	sig_cut_of(rule, text, &cut);
+	return span_skip(cut.rest, sig_binding_at(rule, cut.rest).len);
+}
+
+/* By the line's word: what it covered may have changed since. */
+static bool signed_before(const struct job *job)
+{
+	auto_trust struct trust *trust = trust_get(job->env->trust);
+	struct sig_rule rule;
+	struct sig_head head;
+
+	if (!sig_rule_of(job->ask->kind, job->at.ext, &rule))
+		return false;
+	sig_head_of(rule, (struct rye_span){ job->lf->data, job->lf->len }, &head);
+	return head.line.len && trust_find(trust, head.fp);
+}
+
+static bool is_dashed(struct rye_span body)
+{
+	return span_starts(span_trim(body), "---");
+}
+
+/* A broken YAML file counts as one without any field (items 4.5): those are told as well. */
+static void tell_missing(struct job *job, json_t *reply)
+{
+	if (job->ask->kind != RYE_TOOL || !json_object_get(job->item.meta, "data"))
+		return;
+	sign_check(&job->item, &job->report);
+	json_object_set(reply, "issues", job->report.issues);
+	json_sets(reply, "path", job->item.abspath);
+}
+
+static int parse(struct job *job, json_t **reply, struct rye_err *err)
+{
+	const struct parser *parser = parse_row(job->ask->kind, job->at.ext);
+	enum rye_kind kind = job->ask->kind;
+	struct rye_err why = { 0 };
+
+	job->item.body = body_of(job);
+	job->report.signed_before = signed_before(job);
+	job->item.shebang = sig_shebang((struct rye_span){ job->lf->data, job->lf->len });
+	if (!job->item.body.len && (kind == RYE_TOOL || kind == RYE_CONFIG))
+		return sign_refuse(reply, RYE_INVALID, err, "%s file is empty", job->title);
+	if (!parser)
+		rye_fail(&why, RYE_UNSUPPORTED, "No parser registered for extension: %s",
+			 job->at.ext);
+	else if (kind == RYE_KNOWLEDGE && is_dashed(job->item.body))
+		rye_fail(&why, RYE_UNPARSABLE,
+			 "Found --- YAML frontmatter (unsupported). Use a ```yaml fenced code "
+			 "block for metadata instead.");
+	else
+		job->item.meta = parse_item(parser, job->item.body, job->item.abspath, &why);
+	if (why.code == RYE_OK)
+		return 0;
+	parse_failed(job, &why, reply, err);
+	tell_missing(job, *reply);
+	return -(int)why.code;
+}
+
+static int check(struct job *job, json_t **reply, struct rye_err *err)
+{
+	const char *first;
+	int r;
+
+	sign_check(&job->item, &job->report);
+	if (job->ask->kind == RYE_CONFIG)
+		sign_check_config(job->env, &job->item, &job->report);
+	if (!json_array_size(job->report.issues))
+		return 0;
+	first = json_string_value(json_array_get(job->report.issues, 0));
+	if (job->ask->kind == RYE_KNOWLEDGE && sign_only_missing(&job->report))
+		r = sign_refuse(reply, RYE_INVALID, err,
+				"No metadata found. Knowledge entries require a ```yaml fenced "
+				"code block with name, title, version, and entry_type fields.");
+	else
+		r = sign_refuse(reply, RYE_INVALID, err, "Validation failed");
+	json_object_set(*reply, "issues", job->report.issues);
+	json_sets(*reply, "path", job->item.abspath);
+	if (err && !strcmp(err->msg, "Validation failed"))
+		rye_fail(err, RYE_INVALID, "Validation failed: %.600s", first);
+	return r;
+}
+
+/* ---- signing ---- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int replace(struct job *job, const struct rye_blob *text, json_t **reply,
+		   struct rye_err *err)
+{
+	int root = space_fd(job->at.space), r;
+	struct stat now;
+
+	if (fstatat(root, job->at.path, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
+		return sign_refuse(reply, RYE_INVALID, err,
+				   "%s is a symbolic link; sign the file it leads to",
+				   job->item.abspath);
+	if (fstatat(root, job->at.path, &now, 0) < 0 || !same_file(&now, &job->item.st))
+		return sign_refuse(reply, RYE_BUSY, err, "%s changed while it was being signed",
+				   job->item.abspath);
+	r = io_replace_at(root, job->at.path, (struct rye_span){ text->data, text->len },
+			  now.st_mode & 07777);
+	if (r < 0)
+		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot write %s: %s",
+				   job->item.abspath, strerrordesc_np(-r));
+	return 0;
+}
+
+static int sign_with(struct job *job, const struct key_secret *key, json_t **reply,
+		     struct rye_err *err)
+{
+	struct sign_text what = {
+		.key = key,
+		.place = { job->ask->kind, job->at.id, job->at.ext },
+		.raw = { job->item.raw->data, job->item.raw->len },
+		.stamp = job->ask->stamp,
+	};
+	struct rye_err why = { 0 };
+	struct rye_blob *text;
+	int r = sign_text(&what, &text, &job->sig, &why);
+
+	if (r < 0)
+		return parse_failed(job, &why, reply, err);
+	r = replace(job, text, reply, err);
+	rye_blob_unref(text);
+	return r;
+}
+
+static int sign_now(struct job *job, json_t **reply, struct rye_err *err)
+{
+	auto_key struct key_secret own = { 0 };
+	struct rye_err why = { 0 };
+
+	if (job->ask->key)
+		return sign_with(job, job->ask->key, reply, err);
+	if (keystore_load(job->env->spaces, &own, &why) < 0)
+		return sign_refuse(reply, why.code, err, "%s", why.msg);
+	return sign_with(job, &own, reply, err);
+}
+
+/* ---- the reply ---- */
+
+static void warn_untrusted(struct job *job)
+{
+	auto_trust struct trust *trust = trust_get(job->env->trust);
+	char text[128];
+
+	if (trust_find(trust, span_of(job->sig.fp)))
+		return;
+	snprintf(text, sizeof(text), "Key %s is not trusted yet: ryefs trust self", job->sig.fp);
+	json_array_append_new(job->report.warnings, json_string(text));
+}
+
+/* What an older signature left open and this one covers. */
+static void tell_newly_covered(struct job *job, json_t *reply)
+{
+	static const char head[] = "not covered by the signature: ";
+	const struct verify_ask ask = { .kind = job->ask->kind,
+					.id = job->at.id,
+					.ext = job->at.ext,
+					.path = job->item.abspath,
+					.raw = { job->item.raw->data, job->item.raw->len },
+					.compat = true };
+	struct verified old;
+
+	if (verify_bytes(job->env, &ask, &old, NULL) < 0)
+		return;
+	rye_blob_unref(old.text);
+	if (!old.verdict.bound && !strncmp(old.verdict.notice, head, strlen(head)))
+		json_sets(reply, "newly_covered", old.verdict.notice + strlen(head));
+}
+
+static int answer(struct job *job, json_t **reply, struct rye_err *err)
+{
+	char message[64];
+
+	warn_untrusted(job);
+	snprintf(message, sizeof(message), "%s validated and signed.", job->title);
+	*reply = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:O, s:s}", "status",
+			   "signed", "item_id", job->at.id, "path", job->item.abspath, "location",
+			   job->at.space->label, "signature", "timestamp", job->sig.stamp, "hash",
+			   job->sig.hash, "ed25519_sig", job->sig.sig, "pubkey_fp", job->sig.fp,
+			   "warnings", job->report.warnings, "message", message);
+	if (!*reply)
+		return sign_refuse(reply, RYE_IO, err, "out of memory");
+	tell_newly_covered(job, *reply);
+	return 0;
+}
+
+static int run(struct job *job, json_t **reply, struct rye_err *err)
+{
+	struct parsed_item *item = &job->item;
+	int r;
+
+	item->kind = job->ask->kind;
+	item->space = job->at.space;
+	item->id = job->at.id;
+	item->ext = job->at.ext;
+	if (!sign_report_init(&job->report))
+		return sign_refuse(reply, RYE_IO, err, "out of memory");
+	r = read_text(job, reply, err);
+	if (!r)
+		r = parse(job, reply, err);
+	if (!r)
+		r = check(job, reply, err);
+	if (!r)
+		r = sign_now(job, reply, err);
+	return r < 0 ? r : answer(job, reply, err);
+}
+
+/* ---- entries ---- */
+
+bool sign_is_glob(const char *id)
+{
+	return strpbrk(id, "*?");
+}
+
+static int not_found(const struct sign_ask *ask, json_t **reply, struct rye_err *err)
+{
+	char dir[4200];
+	int r = sign_refuse(reply, RYE_NOT_FOUND, err, "%s not found: %s", title_of(ask->kind),
+			    ask->id);
+
+	if (ask->kind == RYE_CONFIG)
+		return r;
+	snprintf(dir, sizeof(dir), "%s/.ai/%s", ask->space->root, rye_kind_dir(ask->kind));
+	json_sets(*reply, "searched_in", dir);
+	json_sets(*reply, "hint",
+		  "Ensure project_path is the parent of the .ai/ directory containing this item.");
+	return r;
+}
+
+/* What may not be signed whatever is in it. */
+static int guard(const struct sign_ask *ask, const char *id, json_t **reply, struct rye_err *err)
+{
+	if (ask->space->type == RYE_SYSTEM)
+		return sign_refuse(reply, RYE_READ_ONLY, err,
+				   "System space items are immutable and cannot be signed. Copy to "
+				   "project or user space first.");
+	/* whoever may sign must not thereby make keys trusted */
+	if (ask->kind == RYE_CONFIG && !strncmp(id, "keys/", 5))
+		return sign_refuse(reply, RYE_DENIED, err,
+				   "Key files are signed by trusting them: ryefs trust KEY");
+	return 0;
+}
+
+int sign_item(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+	      struct rye_err *err)
+{
+	const struct item_ask where = { .kind = ask->kind, .id = ask->id, .only = ask->space };
+	__attribute__((cleanup(job_done))) struct job job = { .env = env,
+							      .ask = ask,
+							      .title = title_of(ask->kind) };
+	struct rye_err why = { 0 };
+	int r = guard(ask, ask->id, ret_reply, err);
+
+	job.at.fd = -1;
+	if (r < 0)
+		return r;
+	r = space_locate(env->spaces, &where, &job.at, &why);
+	if (r < 0 && why.code == RYE_NOT_FOUND)
+		return not_found(ask, ret_reply, err);
+	if (r < 0)
+		return sign_refuse(ret_reply, why.code, err, "%s", why.msg);
+	return run(&job, ret_reply, err);
+}
+
+int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,
+	      json_t **ret_reply, struct rye_err *err)
+{
+	__attribute__((cleanup(job_done))) struct job job = { .env = env,
+							      .ask = ask,
+							      .title = title_of(ask->kind) };
+	const char *id = path + strlen(rye_kind_dir(ask->kind)) + 1;
+	int r = guard(ask, id, ret_reply, err);
+
+	job.at.fd = -1;
+	if (r < 0)
+		return r;
+	job.at.space = ask->space;
+	job.at.ext = kind_extension_of(ask->kind, path);
+	snprintf(job.at.path, sizeof(job.at.path), "%s", path);
+	snprintf(job.at.id, sizeof(job.at.id), "%.*s", (int)(strlen(id) - strlen(job.at.ext)), id);
+	job.at.fd = io_open_mounted(space_fd(ask->space), path, O_RDONLY);
+	if (job.at.fd < 0)
+		return sign_refuse(ret_reply, rye_code_from_errno(-job.at.fd), err,
+				   "cannot open %s: %s", path, strerrordesc_np(-job.at.fd));
+	return run(&job, ret_reply, err);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sign.h: signing items (items 2.6, 6.3): checked, bound, signed, replaced atomically. Replies
+ * are the format's JSON objects.
+ */
+#ifndef RYE_SIGN_SIGN_H
+#define RYE_SIGN_SIGN_H
+
+#include "parse/digest.h"
+#include "item/item.h"
+#include "trust/keypair.h"
+
+struct signature {
+	char stamp[24];
+	char hash[SHA_HEX];
+	char sig[KEY_SIG_TEXT];
+	char fp[KEY_FP];
+};
+
+/*
+ * The signed text of raw for a place: old header lines out, LF only, binding line, signature
+ * line. stamp NULL: now. Checks nothing but that there is something to sign. Pure.
+ */
+struct sign_text {
+	const struct key_secret *key;
+	struct digest_place place;
+	struct rye_span raw;
+	const char *stamp;
+};
+int sign_text(const struct sign_text *what, struct rye_blob **ret, struct signature *ret_sig,
+	      struct rye_err *err);
+
+struct sign_ask {
+	enum rye_kind kind;
+	const char *id; /* without extension; a glob where one is allowed */
+	const struct space *space; /* project or user; a system space is refused */
+	const struct key_secret *key; /* NULL: the person's own */
+	const char *stamp; /* NULL: now */
+};
+
+/*
+ * One item. The reply is always set (`status` "signed" or "error", the caller's reference);
+ * the code of its error is returned, *err has the same sentence.
+ */
+int sign_item(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+	      struct rye_err *err);
+
+/* The primitive: as sign_item, and a glob gives one reply for all that match it. */
+int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+		 struct rye_err *err);
+
+/*
+ * Every item of a space that matches "<kind>:<id or glob>"; NULL: every signable one. Key files
+ * and what models wrote are left out unless named. fn hears of each item, done of total.
+ */
+struct sign_many {
+	const char *pattern;
+	const struct space *space;
+	rye_verdict_fn fn;
+	void *arg;
+};
+int sign_many(const struct item_env *env, const struct sign_many *ask, struct rye_err *err);
+
+/* ---- shared by sign.c and signmany.c ---- */
+
+/* Paths below .ai of the files of one kind that match; a new array, sorted. */
+json_t *sign_find(const struct space *space, enum rye_kind kind, const char *glob);
+bool sign_is_glob(const char *id);
+/* One file of the ask's space, by its path below .ai; ask->id is not looked at. */
+int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,
+	      json_t **ret_reply, struct rye_err *err);
+/* {"status": "error", "error": sentence}; err gets the same and its code is returned. */
+int sign_refuse(json_t **ret_reply, enum rye_code code, struct rye_err *err, const char *format,
+		...) RYE_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation before signing, driven by one table per kind. Other software reads the texts, so
+ * they are the format's; all issues are collected, in table order. Pure: looks at a parsed but
+ * unverified item and touches nothing.
+ */
+#include "sign/signcheck.h"
+
+#include "scope.h"
+#include "str.h"
+#include "item/meta.h"
+#include "sign/signtool.h"
+#include "space/space.h"
+
+#include <stdarg.h>
+
+enum type {
+	T_STRING,
+	T_STEM, /* has to be the file's name */
+	T_SNAKE, /* the same, and in snake_case */
+	T_CATEGORY, /* has to be the directory */
+	T_SEMVER,
+	T_INTEGER,
+	T_NUMBER,
+	T_TRUTH, /* "true" or "false" */
+	T_OBJECT, /* with `parts` */
+	T_ARRAY, /* of objects with `parts` as required keys */
+};
+
+struct field {
+	const char *name;
+	enum type type;
+	bool required;
+	const struct field *parts; /* ends with a NULL name */
+};
+
+static const struct field model[] = { { "tier", T_STRING },
+				      { "fallback", T_STRING },
+				      { "id", T_STRING },
+				      { "parallel", T_TRUTH },
+				      { NULL } };
+static const struct field limits[] = {
+	{ "turns", T_INTEGER },		{ "tokens", T_INTEGER },
+	{ "spawns", T_INTEGER },	{ "depth", T_INTEGER },
+	{ "spend", T_NUMBER },		{ "duration_seconds", T_INTEGER },
+	{ "spend_currency", T_STRING }, { NULL }
+};
+static const struct field hook[] = { { NULL } };
+static const struct field input[] = { { "name" }, { "type" }, { NULL } };
+static const struct field permission[] = { { "tag" }, { NULL } };
+
+static const struct field directive[] = { { "name", T_SNAKE, true },
+					  { "version", T_SEMVER, true },
+					  { "description", T_STRING, true },
+					  { "category", T_CATEGORY, true },
+					  { "author", T_STRING, true },
+					  { "model", T_OBJECT, false, model },
+					  { "limits", T_OBJECT, false, limits },
+					  { "hooks", T_ARRAY, false, hook },
+					  { "inputs", T_ARRAY, false, input },
+					  { "permissions", T_ARRAY, false, permission },
+					  { NULL } };
+static const struct field tool[] = { { "category", T_CATEGORY, true },
+				     { "tool_type", T_STRING, true },
+				     { "version", T_SEMVER, true },
+				     { "description", T_STRING, true },
+				     { NULL } };
+static const struct field knowledge[] = {
+	{ "name", T_STEM, true },	   { "title", T_STRING, true },
+	{ "version", T_SEMVER, true },	   { "entry_type", T_STRING, true },
+	{ "category", T_CATEGORY, false }, { NULL }
+};
+static const struct field config[] = { { "category", T_CATEGORY, true },
+				       { "version", T_SEMVER, true },
+				       { "description", T_STRING, false },
+				       { NULL } };
+
+static const struct field *const tables[] = { [RYE_DIRECTIVE] = directive,
+					      [RYE_TOOL] = tool,
+					      [RYE_KNOWLEDGE] = knowledge,
+					      [RYE_CONFIG] = config };
+
+/* ---- reports ---- */
+
+bool sign_report_init(struct sign_report *report)
+{
+	*report = (struct sign_report){ json_array(), json_array() };
+	return report->issues && report->warnings;
+}
+
+void sign_report_done(struct sign_report *report)
+{
+	json_decref(report->issues);
+	json_decref(report->warnings);
+}
+
+void sign_tell(json_t *list, const char *format, ...)
+{
+	char line[1200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	/* a cut multi-byte character would make the whole reply invalid */
+	while (!utf8_valid(span_of(line)))
+		line[strlen(line) - 1] = 0;
+	json_array_append_new(list, json_string(line));
+}
+
+static const char missing[] = "Missing required field: ";
+
+bool sign_only_missing(const struct sign_report *report)
+{
+	size_t i;
+	json_t *issue;
+
+	json_array_foreach(report->issues, i, issue) if (strncmp(json_string_value(issue), missing,
+								 strlen(missing))) return false;
+	return json_array_size(report->issues);
+}
+
+/* ---- values ---- */
+
+struct subject {
+	const struct parsed_item *item;
+	json_t *issues;
+	const char *prefix; /* "model." inside an object, else "" */
+};
+
+static void wrong_type(const struct subject *s, const char *name, const char *wanted,
+		       const json_t *value)
+{
+	sign_tell(s->issues, "Field '%s%s' must be %s, got %s", s->prefix, name, wanted,
+		  json_python_type(value));
+}
+
+static bool is_semver(const char *text)
+{
+	for (int i = 0; i < 3; i++) {
+		size_t n = strspn(text, "0123456789");
+
+		if (!n || text[n] != (i < 2 ? '.' : 0))
+			return false;
+		text += n + (i < 2);
+	}
+	return true;
+}
+
+static bool is_snake(const char *text)
+{
+	return *text >= 'a' && *text <= 'z' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+static void check_place(const struct subject *s, const struct field *field, const char *value)
+{
+	struct rye_span category = space_category(s->item->id);
+	const char *stem = space_stem(s->item->id);
+
+	if (field->type == T_SNAKE && !is_snake(value))
+		sign_tell(s->issues,
+			  "Field '%s' must be snake_case (lowercase letters, numbers, "
+			  "underscores, starting with letter), got '%.200s'",
+			  field->name, value);
+	if (field->type == T_CATEGORY && !span_eq(category, value))
+		sign_tell(s->issues, "Field '%s' value '%.200s' must match path category '%.*s'",
+			  field->name, value, (int)category.len, category.ptr);
+	if ((field->type == T_SNAKE || field->type == T_STEM) && strcmp(stem, value))
+		sign_tell(s->issues, "Field '%s' value '%.200s' must match filename '%s'",
+			  field->name, value, stem);
+}
+
+static void check_text(const struct subject *s, const struct field *field, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	bool semver = field->type == T_SEMVER;
+
+	if (!text)
+		wrong_type(s, field->name, semver ? "a string (semver)" : "a string", value);
+	else if (semver && !is_semver(text))
+		sign_tell(s->issues, "Field '%s%s' must be semver format (X.Y.Z), got '%.200s'",
+			  s->prefix, field->name, text);
+	else if (field->type == T_TRUTH && strcmp(text, "true") && strcmp(text, "false"))
+		sign_tell(s->issues, "Field '%s%s' must be one of ['true', 'false'], got '%.200s'",
+			  s->prefix, field->name, text);
+	else
+		check_place(s, field, text);
+}
+
+static void check_array(const struct subject *s, const struct field *field, const json_t *value)
+{
+	size_t i;
+	const json_t *element;
+
+	if (!json_is_array(value))
+		wrong_type(s, field->name, "an array", value);
+	json_array_foreach((json_t *)value, i, element)
+	{
+		if (!json_is_object(element)) {
+			sign_tell(s->issues, "Field '%s[%zu]' must be an object", field->name, i);
+			continue;
+		}
+		for (const struct field *part = field->parts; part->name; part++)
+			if (!json_truthy(json_object_get(element, part->name)))
+				sign_tell(s->issues, "Field '%s[%zu]' missing required key '%s'",
+					  field->name, i, part->name);
+	}
+}
+
+static void check_value(const struct subject *s, const struct field *field, const json_t *value);
+
+static void check_object(const struct subject *s, const struct field *field, const json_t *value)
+{
+	char prefix[64];
+	struct subject inner = { s->item, s->issues, prefix };
+
+	if (!json_is_object(value)) {
+		wrong_type(s, field->name, "an object", value);
+		return;
+	}
+	snprintf(prefix, sizeof(prefix), "%s%s.", s->prefix, field->name);
+	for (const struct field *part = field->parts; part->name; part++)
+		check_value(&inner, part, json_object_get(value, part->name));
+}
+
+static bool is_missing(const struct field *field, const json_t *value)
+{
+	if (!value || json_is_null(value))
+		return true;
+	if (json_is_array(value))
+		return !json_array_size(value);
+	return json_is_string(value) && !json_string_length(value) && field->type != T_CATEGORY;
+}
+
+static void check_value(const struct subject *s, const struct field *field, const json_t *value)
+{
+	if (is_missing(field, value)) {
+		if (field->required)
+			sign_tell(s->issues, "%s%s%s", missing, s->prefix, field->name);
+		return;
+	}
+	switch (field->type) {
+	case T_INTEGER:
+		if (!json_is_integer(value))
+			wrong_type(s, field->name, "an integer", value);
+		break;
+	case T_NUMBER:
+		if (!json_is_number(value))
+			wrong_type(s, field->name, "a number", value);
+		break;
+	case T_OBJECT:
+		check_object(s, field, value);
+		break;
+	case T_ARRAY:
+		check_array(s, field, value);
+		break;
+	default:
+		check_text(s, field, value);
+	}
+}
+
+/* ---- kinds ---- */
+
+static const json_t *value_of(const struct parsed_item *item, const char *name)
+{
+	const json_t *value;
+
+	if (item->kind == RYE_DIRECTIVE || item->kind == RYE_KNOWLEDGE)
+		return json_object_get(item->meta, name);
+	if (item->kind == RYE_CONFIG)
+		return json_object_get(json_object_get(item->meta, "data"), name);
+	value = strcmp(name, "description") ? NULL : parsed_get(item, "tool_description");
+	return value ? value : parsed_get(item, name);
+}
+
+/* Older entries say `id` for what is called `name` now. */
+static const json_t *knowledge_name(const struct parsed_item *item, struct sign_report *report)
+{
+	const json_t *name = json_object_get(item->meta, "name");
+	const json_t *id = json_object_get(item->meta, "id");
+
+	if (name || !id)
+		return name;
+	sign_tell(report->warnings, "Field 'id' is read as 'name'; write name: %s",
+		  space_stem(item->id));
+	return id;
+}
+
+void sign_check(const struct parsed_item *item, struct sign_report *report)
+{
+	struct subject s = { item, report->issues, "" };
+
+	for (const struct field *field = tables[item->kind]; field->name; field++) {
+		const json_t *value = value_of(item, field->name);
+
+		if (item->kind == RYE_KNOWLEDGE && !strcmp(field->name, "name"))
+			value = knowledge_name(item, report);
+		check_value(&s, field, value);
+	}
+	if (item->kind == RYE_TOOL)
+		sign_check_tool(item, report);
+	sign_check_name(item, report);
+}

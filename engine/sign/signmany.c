@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signing what a pattern names. The names are collected first, so that progress can be told
+ * and that signing (which replaces files) does not walk into its own temporary files. Links
+ * are not followed: each file is signed where it lies.
+ */
+#include "scope.h"
+#include "base/id.h"
+#include "base/io.h"
+#include "bounds.h"
+#include "str.h"
+#include "trust/keystore.h"
+#include "sign/sign.h"
+#include "space/space.h"
+
+#include <fcntl.h>
+
+/* Files of one signing; far above any workspace, and a bound for a directory bomb. */
+#define MATCHES_MAX 200000
+
+/* Never items (items 6.3); names with a dot in front are nobody's items either. */
+static bool is_skipped(const char *name)
+{
+	static const char *const names[] = {
+		"__pycache__", "node_modules",	    "dist",	     "build", "package.json",
+		"yarn.lock",   "package-lock.json", "pnpm-lock.yaml"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return name[0] == '.';
+}
+
+struct walk {
+	enum rye_kind kind;
+	const char *glob; /* NULL: everything that is signed by people */
+	json_t *paths; /* below .ai */
+	char path[1024];
+	int depth;
+};
+
+/* Keys are trusted, not signed; transcripts are signed by the key for what models write. */
+static bool is_person(enum rye_kind kind, const char *below)
+{
+	if (kind == RYE_CONFIG)
+		return strncmp(below, "keys/", 5) != 0;
+	return kind != RYE_KNOWLEDGE || strncmp(below, "agent/threads/", 14);
+}
+
+static bool matches(const struct walk *walk)
+{
+	const char *below = walk->path + strlen(rye_kind_dir(walk->kind)) + 1;
+	const char *slash = strrchr(below, '/'), *name = slash ? slash + 1 : below;
+	const char *ext = kind_extension_of(walk->kind, name);
+	const char *text = walk->glob && !strchr(walk->glob, '/') ? name : below;
+	char glob[1200];
+
+	if (!ext || id_check(span_of(below), NULL) < 0 ||
+	    (walk->kind == RYE_CONFIG && !strncmp(below, "keys/", 5)))
+		return false;
+	if (!walk->glob)
+		return is_person(walk->kind, below);
+	snprintf(glob, sizeof(glob), "%s%s", walk->glob, str_ends(walk->glob, ext) ? "" : ext);
+	return glob_match(glob, text);
+}
+
+static void visit(struct walk *walk, int fd);
+
+static void visit_entry(struct walk *walk, int dir, const char *name)
+{
+	size_t n = strlen(walk->path);
+	struct stat st;
+	int fd;
+
+	if (is_skipped(name) || n + strlen(name) + 2 > sizeof(walk->path) ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	snprintf(walk->path + n, sizeof(walk->path) - n, "/%s", name);
+	if (S_ISDIR(st.st_mode) && walk->depth < RYE_DEPTH_MAX) {
+		fd = io_open_mounted(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+		if (fd >= 0)
+			visit(walk, fd);
+	} else if (S_ISREG(st.st_mode) && json_array_size(walk->paths) < MATCHES_MAX &&
+		   matches(walk)) {
+		json_array_append_new(walk->paths, json_string(walk->path));
+	}
+	walk->path[n] = 0;
+}
+
+/* Takes fd over. */
+static void visit(struct walk *walk, int fd)
+{
+	auto_dir DIR *dir = fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	walk->depth++;
+	while ((entry = readdir(dir)))
+		visit_entry(walk, dirfd(dir), entry->d_name);
+	walk->depth--;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(json_string_value(*(json_t *const *)a),
+		      json_string_value(*(json_t *const *)b));
+}
+
+static json_t *sorted(json_t *list)
+{
+	size_t n = json_array_size(list);
+	auto_free json_t **v = calloc(n ? n : 1, sizeof(json_t *));
+	json_t *out = json_array();
+
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = json_array_get(list, i);
+	if (v)
+		qsort(v, n, sizeof(*v), by_path);
+	for (size_t i = 0; v && i < n; i++)
+		json_array_append(out, v[i]);
+	json_decref(list);
+	return out;
+}
+
+json_t *sign_find(const struct space *space, enum rye_kind kind, const char *glob)
+{
+	struct walk walk = { .kind = kind, .glob = glob, .paths = json_array() };
+	int fd = -1;
+
+	snprintf(walk.path, sizeof(walk.path), "%s", rye_kind_dir(kind));
+	if (space_fd(space) >= 0)
+		fd = io_open_mounted(space_fd(space), walk.path, O_RDONLY | O_DIRECTORY);
+	if (fd >= 0 && walk.paths)
+		visit(&walk, fd);
+	else if (fd >= 0)
+		close(fd);
+	return sorted(walk.paths);
+}
+
+/* ---- one reply for a glob ---- */
+
+static json_t *failure(const char *id, const json_t *reply)
+{
+	json_t *one = json_pack("{s:s, s:s, s:[]}", "item", id, "error", json_str(reply, "error"),
+				"details");
+	const json_t *issues = json_object_get(reply, "issues");
+
+	if (!issues)
+		issues = json_object_get(reply, "details");
+	for (size_t i = 0; one && i < 2 && i < json_array_size(issues); i++)
+		json_array_append(json_object_get(one, "details"), json_array_get(issues, i));
+	return one;
+}
+
+static char *id_of(enum rye_kind kind, const char *path)
+{
+	const char *below = path + strlen(rye_kind_dir(kind)) + 1;
+	const char *ext = kind_extension_of(kind, below);
+
+	return strndup(below, strlen(below) - strlen(ext));
+}
+
+/* Completed is what succeeded for all: the lists tell of each either way. */
+static int answer_all(const json_t *done, const json_t *failed, json_t **ret_reply,
+		      struct rye_err *err)
+{
+	size_t bad = json_array_size(failed), n = json_array_size(done) + bad;
+	char summary[96], more[48] = "";
+	int r = 0;
+
+	if (bad)
+		snprintf(more, sizeof(more), ", %zu failed", bad);
+	snprintf(summary, sizeof(summary), "Signed %zu/%zu items%s", n - bad, n, more);
+	if (bad)
+		r = sign_refuse(ret_reply, RYE_INVALID, err, "%s", summary);
+	else
+		*ret_reply = json_pack("{s:s}", "status", "completed");
+	json_object_set(*ret_reply, "signed", (json_t *)done);
+	json_object_set(*ret_reply, "failed", (json_t *)failed);
+	json_set(*ret_reply, "total", json_integer((json_int_t)n));
+	json_sets(*ret_reply, "summary", summary);
+	return *ret_reply ? r : sign_refuse(ret_reply, RYE_IO, err, "out of memory");
+}
+
+static int sign_all(const struct item_env *env, const struct sign_ask *ask, const json_t *paths,
+		    json_t **ret_reply, struct rye_err *err)
+{
+	auto_json json_t *done = json_array();
+	auto_json json_t *failed = json_array();
+
+	for (size_t i = 0; i < json_array_size(paths); i++) {
+		const char *path = json_string_value(json_array_get(paths, i));
+		auto_free char *id = id_of(ask->kind, path);
+		auto_json json_t *reply = NULL;
+
+		if (!id)
+			return sign_refuse(ret_reply, RYE_IO, err, "out of memory");
+		if (sign_path(env, ask, path, &reply, NULL) < 0)
+			json_array_append_new(failed, failure(id, reply));
+		else
+			json_array_append_new(done, json_string(id));
+	}
+	return answer_all(done, failed, ret_reply, err);
+}
+
+int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+		 struct rye_err *err)
+{
+	auto_json json_t *paths = NULL;
+
+	if (!sign_is_glob(ask->id) || ask->space->type == RYE_SYSTEM)
+		return sign_item(env, ask, ret_reply, err);
+	paths = sign_find(ask->space, ask->kind, ask->id);
+	if (!json_array_size(paths))
+		return sign_refuse(ret_reply, RYE_NOT_FOUND, err,
+				   "No %ss found matching pattern: %s", rye_kind_name(ask->kind),
+				   ask->id);
+	return sign_all(env, ask, paths, ret_reply, err);
+}
+
+/* ---- many, with progress ---- */
+
+struct batch {
+	const struct item_env *env;
+	const struct sign_many *ask;
+	struct key_secret key;
+	size_t done, total;
+	int stop;
+};
+
+static void batch_done(struct batch *batch)
+{
+	key_wipe(&batch->key);
+}
+
+/* What one who signs should hear: what is covered for the first time, and every warning. */
+static void remarks(const json_t *reply, struct rye_buf *out)
+{
+	const json_t *warning;
+	size_t i;
+
+	buf_adds(out, json_str(reply, "newly_covered"));
+	json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+		buf_addf(out, "%s%s", out->len ? "; " : "", json_string_value(warning));
+}
+
+static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
+{
+	const struct sign_ask ask = { .kind = kind,
+				      .space = batch->ask->space,
+				      .key = &batch->key };
+	auto_free char *id = id_of(kind, path);
+	auto_free char *abspath = space_abspath(ask.space, path);
+	auto_json json_t *reply = NULL;
+	auto_buf struct rye_buf said = RYE_BUF_INIT;
+	struct rye_err why = { 0 };
+	struct rye_verdict verdict = { .kind = kind,
+				       .id = id,
+				       .path = abspath,
+				       .space = ask.space->label };
+
+	sign_path(batch->env, &ask, path, &reply, &why);
+	verdict.code = why.code;
+	remarks(reply, &said);
+	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
+	batch->done++;
+	if (id && abspath)
+		batch->stop = batch->ask->fn(batch->ask->arg, &verdict, batch->done, batch->total);
+}
+
+/* An id without a star is that item, found as any other request finds it. */
+static int add_one(struct batch *batch, enum rye_kind kind, const char *id, json_t *paths,
+		   struct rye_err *err)
+{
+	const struct item_ask where = { .kind = kind, .id = id, .only = batch->ask->space };
+	struct located at;
+	int r = space_locate(batch->env->spaces, &where, &at, err);
+
+	if (r < 0)
+		return r;
+	close(at.fd);
+	json_array_append_new(paths, json_string(at.path));
+	return 0;
+}
+
+static int collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], struct rye_err *err)
+{
+	const char *pattern = batch->ask->pattern, *id = NULL;
+	enum rye_kind only = pattern ? id_split(pattern, &id) : RYE_KIND__MAX;
+
+	if (pattern && only == RYE_KIND__MAX)
+		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>", pattern);
+	if (pattern && !sign_is_glob(id)) {
+		paths[only] = json_array();
+		return add_one(batch, only, id, paths[only], err);
+	}
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (only == RYE_KIND__MAX || kind == (int)only)
+			paths[kind] = sign_find(batch->ask->space, (enum rye_kind)kind, id);
+	return 0;
+}
+
+static void sign_each(struct batch *batch, json_t *paths[RYE_KIND__MAX])
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		batch->total += json_array_size(paths[kind]);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		for (size_t i = 0; i < json_array_size(paths[kind]) && !batch->stop; i++)
+			sign_one(batch, (enum rye_kind)kind,
+				 json_string_value(json_array_get(paths[kind], i)));
+}
+
+int sign_many(const struct item_env *env, const struct sign_many *ask, struct rye_err *err)
+{
+	__attribute__((cleanup(batch_done))) struct batch batch = { .env = env, .ask = ask };
+	json_t *paths[RYE_KIND__MAX] = { 0 };
+	int r;
+
+	if (ask->space->type == RYE_SYSTEM)
+		return rye_fail(err, RYE_READ_ONLY,
+				"System space items are immutable and cannot be signed. Copy to "
+				"project or user space first.");
+	r = keystore_load(env->spaces, &batch.key, err);
+	if (!r)
+		r = collect(&batch, paths, err);
+	if (!r)
+		sign_each(&batch, paths);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		json_decref(paths[kind]);
+	if (!r && !batch.total)
+		r = rye_fail(err, RYE_NOT_FOUND, "nothing to sign%s%.200s",
+			     ask->pattern ? " matches " : "", ask->pattern ? ask->pattern : "");
+	return r;
+}

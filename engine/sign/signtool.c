@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tool format asks beyond its fields: executors, tool ids, capability names and the
+ * schemas of parameters. Pure; called by sign_check on a parsed but unverified tool.
+ */
+#include "sign/signtool.h"
+
+#include "scope.h"
+#include "str.h"
+#include "item/meta.h"
+#include "format/schema.h"
+#include "space/space.h"
+
+/* Types that other tools run through, or that do not run at all. */
+static bool needs_no_executor(const char *tool_type)
+{
+	static const char *const types[] = { "primitive", "runtime", "library", "mcp_server" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(tool_type, types[i]))
+			return true;
+	return false;
+}
+
+/* Types that other software's bundles use for what other tools read: configuration, mostly. */
+static bool is_read_by_others(const char *tool_type)
+{
+	static const char *const types[] = { "config", "configuration", "extractor", "http",
+					     "parser", "provider",	"sink" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(tool_type, types[i]))
+			return true;
+	return false;
+}
+
+/* A Python file without an execute() of its own is there to be imported. */
+static bool is_module(const struct parsed_item *item, const char *tool_type)
+{
+	return !strcmp(tool_type, "python") && !strcmp(item->ext, ".py") &&
+	       !span_starts(item->body, "def execute(") &&
+	       span_find(item->body, 0, "\ndef execute(") < 0 &&
+	       span_find(item->body, 0, "\nasync def execute(") < 0;
+}
+
+/* Where the faults of a tool go that other software's rules let pass. */
+static json_t *faults_of(const struct sign_report *report, bool lenient)
+{
+	return lenient || report->signed_before ? report->warnings : report->issues;
+}
+
+static void check_executor(const struct parsed_item *item, struct sign_report *report)
+{
+	const json_t *executor = parsed_get(item, "executor_id");
+	const char *told = json_string_value(parsed_get(item, "tool_type"));
+	const char *type = told ? told : "";
+	bool exempt = needs_no_executor(type);
+	json_t *faults = faults_of(report, is_read_by_others(type) || is_module(item, type));
+
+	if (executor && !json_is_null(executor) && !json_is_string(executor))
+		sign_tell(report->issues, "Field 'executor_id' must be a string, got %s",
+			  json_python_type(executor));
+	else if (exempt || json_string_length(executor))
+		return;
+	else if (!executor)
+		sign_tell(faults, "Missing required field: executor_id");
+	else
+		sign_tell(faults,
+			  "Field 'executor_id' may be null only for primitive, runtime, library "
+			  "and mcp_server, not for tool_type '%.80s'",
+			  type);
+}
+
+static bool is_kebab(const char *text)
+{
+	return *text && *text != '-' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
+
+/* '_' and '-' are the same in an id that is only declared. */
+static bool same_name(const char *a, const char *b)
+{
+	while (*a && *b && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* "a/c" in a/b/c: the first directories and the name, what lies between left out. */
+static bool shortens(const char *declared, const char *id)
+{
+	size_t n = (size_t)(space_stem(declared) - declared);
+
+	return n && !strncmp(declared, id, n) && same_name(declared + n, space_stem(id));
+}
+
+static void check_tool_id(const struct parsed_item *item, struct sign_report *report)
+{
+	const json_t *value = parsed_get(item, "tool_id");
+	const char *id = json_string_value(value), *stem = space_stem(item->id);
+
+	if (!value && str_ends(item->ext, "ml") && strcmp(item->ext, ".toml"))
+		sign_tell(report->warnings, "No tool_id; write tool_id: %s", stem);
+	if (!is_kebab(stem))
+		sign_tell(report->warnings, "Tool name '%s' is not kebab-case", stem);
+	if (!value)
+		return;
+	if (!id)
+		sign_tell(report->issues, "Field 'tool_id' must be a string, got %s",
+			  json_python_type(value));
+	else if (same_name(id, stem) || same_name(id, item->id))
+		return;
+	else if (shortens(id, item->id))
+		sign_tell(report->warnings, "Field 'tool_id' value '%.200s' is short for '%s'", id,
+			  item->id);
+	else
+		sign_tell(report->issues, "Field 'tool_id' value '%.200s' must match filename '%s'",
+			  id, stem);
+}
+
+/* "fs.write": names with dots between them, a star where any name may stand. */
+static bool is_capability(const char *text)
+{
+	size_t dots = 0;
+
+	for (const char *c = text; *c; c++) {
+		bool name = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			    (*c >= '0' && *c <= '9') || strchr("_-*/", *c);
+
+		if (*c == '.' && c > text && c[-1] != '.' && c[1])
+			dots++;
+		else if (!name)
+			return false;
+	}
+	return dots > 0;
+}
+
+static void check_requires(const struct parsed_item *item, struct sign_report *report)
+{
+	const json_t *list = parsed_get(item, "requires");
+	json_t *faults = faults_of(report, false);
+	size_t i;
+	json_t *name;
+
+	if (list && !json_is_null(list) && !json_is_array(list))
+		sign_tell(faults, "Field 'requires' must be an array, got %s",
+			  json_python_type(list));
+	json_array_foreach((json_t *)list, i, name) if (!json_is_string(name) ||
+							!is_capability(json_string_value(name)))
+		sign_tell(faults, "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
+}
+
+void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
+{
+	auto_json json_t *schema = parsed_schema(item);
+	auto_json json_t *faults = schema ? schema_lint(schema) : NULL;
+
+	check_executor(item, report);
+	check_tool_id(item, report);
+	check_requires(item, report);
+	if (faults)
+		json_array_extend(report->issues, faults);
+	if (str_ends(item->ext, "js") && item->shebang.len)
+		sign_tell(report->warnings,
+			  "A shebang stops a signed JavaScript tool from running");
+}
+
+void sign_check_name(const struct parsed_item *item, struct sign_report *report)
+{
+	static const char *const names[] = { "run",	  "dry_run",	 "async",      "fork",
+					     "output",	  "schema.json", "chain.json", "prompt.md",
+					     "data.json", "info.json",	 "trace.json", "verify",
+					     "source" };
+	char file[300];
+
+	snprintf(file, sizeof(file), "%s%s", space_stem(item->id), item->ext);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], space_stem(item->id)) || !strcmp(names[i], file))
+			sign_tell(report->warnings,
+				  "The name '%s' is a control file's: where both meet, that wins",
+				  names[i]);
+}

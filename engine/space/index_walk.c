@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The walk: directories of a space, read by several threads (index_walk_dir.c), become entries
+ * of the index. A directory is watched before it is read, so that nothing made meanwhile is
+ * missed, and none is entered where a link leads back to a parent. Caller holds the space's
+ * update lock; index->lock is taken here to merge what was read, never while reading.
+ */
+#include "space/index_walk.h"
+
+#include "base/id.h"
+#include "base/io.h"
+#include "bounds.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+struct job {
+	struct job *next;
+	enum rye_kind kind;
+	bool linked;
+	char path[];
+};
+
+struct walk {
+	struct index *index;
+	const struct walk_opt *opt;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t more;
+	struct job *jobs;
+	int busy;
+};
+
+/* ---- merging what was read; index->lock held ---- */
+
+static void drop_missing_files(struct index *index, struct dir *dir, const struct walk_batch *batch,
+			       const struct walk_opt *opt)
+{
+	char name[2 * RYE_NAME_MAX];
+
+	for (uint32_t i = dir->n_nodes; i-- > 0;) {
+		struct node *node = dir->nodes[i];
+		uint32_t before = dir->n_nodes;
+
+		for (struct file *file = node->files, *next; file; file = next) {
+			const struct walk_entry *entry;
+			struct tree_file what = { span_of(node->stem), opt->space, file->ext, 0 };
+
+			next = file->next;
+			snprintf(name, sizeof(name), "%s%s", node->stem,
+				 kind_extensions((enum rye_kind)dir->kind)[file->ext]);
+			entry = file->space == opt->space ? walk_batch_find(batch, name) : NULL;
+			if (file->space == opt->space && (!entry || entry->what != WALK_ITEM))
+				tree_drop(index, dir, &what, opt->out);
+			if (dir->n_nodes < before)
+				break; /* the node is gone with its last file */
+		}
+	}
+}
+
+static void drop_missing_dirs(struct index *index, struct dir *dir, const struct walk_batch *batch,
+			      const struct walk_opt *opt)
+{
+	for (uint32_t i = dir->n_dirs; i-- > 0;) {
+		struct dir *sub = dir->dirs[i];
+		const struct walk_entry *entry = walk_batch_find(batch, sub->path + sub->leaf);
+
+		if (tree_place(sub, opt->space) && (!entry || entry->what != WALK_DIR))
+			tree_place_drop(index, sub, opt->space, opt->out);
+	}
+}
+
+static void put_items(struct index *index, struct dir *dir, const struct walk_batch *batch,
+		      const struct walk_opt *opt)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		const struct walk_entry *entry = &batch->v[i];
+		struct tree_file what = { span_of(entry->name), opt->space, entry->ext,
+					  entry->linked };
+
+		if (entry->what != WALK_ITEM)
+			continue;
+		what.stem.len -= strlen(kind_extensions((enum rye_kind)dir->kind)[entry->ext]);
+		tree_put(index, dir, &what, opt->forget, opt->out);
+	}
+}
+
+/* What was learned of the directory itself. */
+struct self {
+	struct stat st;
+	uint64_t stamp;
+	int wd;
+	bool linked;
+};
+
+static struct dir *merge(struct walk *walk, const struct job *job, const struct walk_batch *batch,
+			 const struct self *self)
+{
+	struct index *index = walk->index;
+	const struct walk_opt *opt = walk->opt;
+	struct dir *dir = tree_dir_make(index, job->kind, span_of(job->path));
+	struct place *place = dir ? tree_place_make(index, dir, opt->space) : NULL;
+
+	if (!place)
+		return NULL;
+	tree_place_watch(index, place, self->wd);
+	place->stamp = self->stamp;
+	place->dev = self->st.st_dev;
+	place->ino = self->st.st_ino;
+	index->tops[opt->space].links += self->linked - place->linked;
+	place->linked = self->linked;
+	drop_missing_files(index, dir, batch, opt);
+	drop_missing_dirs(index, dir, batch, opt);
+	put_items(index, dir, batch, opt);
+	return dir;
+}
+
+/* A link to one of its own parents, or too many links: the index lock is taken here. */
+static bool is_loop(struct walk *walk, const struct job *job, const struct stat *st)
+{
+	struct index *index = walk->index;
+	const char *slash = strrchr(job->path, '/');
+	struct rye_span parent = { job->path, slash ? (size_t)(slash - job->path) : 0 };
+	bool loop = false;
+
+	if (!job->linked || !*job->path)
+		return false;
+	WITH_LOCK(&index->lock) {
+		struct dir *dir = tree_dir(index, job->kind, parent);
+
+		loop = index->tops[walk->opt->space].links >= RYE_LINK_DIRS;
+		for (; dir && !loop; dir = dir->parent) {
+			const struct place *place = tree_place(dir, walk->opt->space);
+
+			loop = place && place->dev == st->st_dev && place->ino == st->st_ino;
+		}
+	}
+	return loop;
+}
+
+static int add_watch(struct walk *walk, const struct walk_at *at)
+{
+	struct index *index = walk->index;
+	int wd;
+
+	if (!index->env.watch || walk_is_remote(at->fd))
+		return -1;
+	wd = index->env.watch(index->env.arg, at->fd);
+	if ((wd == -ENOSPC || wd == -EMFILE) &&
+	    !__atomic_exchange_n(&index->no_watches, true, __ATOMIC_RELAXED))
+		log_line(index->env.log, RYE_LOG_WARN, "index",
+			 "no inotify watches left (see fs.inotify): "
+			 "what lies below %s/.ai/%s is checked at every lookup",
+			 index->env.spaces->v[walk->opt->space].root, at->path);
+	return wd < 0 ? -1 : wd;
+}
+
+/* ---- the queue ---- */
+
+static void push(struct walk *walk, enum rye_kind kind, const char *path, bool linked)
+{
+	size_t len = strlen(path);
+	struct job *job = malloc(sizeof(*job) + len + 1);
+
+	if (!job)
+		return;
+	job->kind = kind;
+	job->linked = linked;
+	memcpy(job->path, path, len + 1);
+	WITH_LOCK(&walk->lock) {
+		job->next = walk->jobs;
+		walk->jobs = job;
+		pthread_cond_signal(&walk->more);
+	}
+}
+
+static int depth_of(const char *path)
+{
+	int depth = *path != 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+static bool known(struct walk *walk, enum rye_kind kind, const char *path)
+{
+	struct index *index = walk->index;
+	bool known = false;
+
+	WITH_LOCK(&index->lock) {
+		struct dir *dir = tree_dir(index, kind, span_of(path));
+
+		known = dir && tree_place(dir, walk->opt->space);
+	}
+	return known;
+}
+
+static void push_dirs(struct walk *walk, const struct job *job, const struct walk_batch *batch)
+{
+	char path[RYE_ID_MAX + 1];
+
+	if (depth_of(job->path) >= RYE_DEPTH_MAX)
+		return;
+	for (size_t i = 0; i < batch->n; i++) {
+		const struct walk_entry *entry = &batch->v[i];
+		int n;
+
+		if (entry->what != WALK_DIR)
+			continue;
+		n = snprintf(path, sizeof(path), "%s%s%s", job->path, *job->path ? "/" : "",
+			     entry->name);
+		if (n > 0 && (size_t)n < sizeof(path) &&
+		    (walk->opt->deep || !known(walk, job->kind, path)))
+			push(walk, job->kind, path, job->linked || entry->linked);
+	}
+}
+
+static void drop(struct walk *walk, const struct job *job)
+{
+	struct index *index = walk->index;
+
+	WITH_LOCK(&index->lock) {
+		struct dir *dir = tree_dir(index, job->kind, span_of(job->path));
+
+		if (dir)
+			tree_place_drop(index, dir, walk->opt->space, walk->opt->out);
+	}
+}
+
+static void do_job(struct walk *walk, const struct job *job)
+{
+	struct walk_at at = { .fd = -1 };
+	struct self self = { .wd = -1, .linked = job->linked };
+	struct walk_batch batch = { 0 };
+	int r = walk_open(walk->index, walk->opt->space, job->kind, job->path, &at);
+	auto_close int fd = r ? -1 : at.fd;
+	bool ok = fd >= 0 && fstat(fd, &self.st) == 0 && !is_loop(walk, job, &self.st);
+
+	if (ok) {
+		self.wd = add_watch(walk, &at);
+		self.stamp = walk_stamp(&self.st);
+		ok = walk_read(&at, &batch);
+	}
+	if (ok) {
+		WITH_LOCK(&walk->index->lock)
+			merge(walk, job, &batch, &self);
+		push_dirs(walk, job, &batch);
+	} else {
+		drop(walk, job);
+	}
+	walk_batch_done(&batch);
+}
+
+/* The next job, waiting for other threads to find one; NULL: all is done. */
+static struct job *take(struct walk *walk)
+{
+	struct job *job = NULL;
+
+	WITH_LOCK(&walk->lock) {
+		while (!walk->jobs && walk->busy)
+			pthread_cond_wait(&walk->more, &walk->lock);
+		job = walk->jobs;
+		if (job) {
+			walk->jobs = job->next;
+			walk->busy++;
+		}
+	}
+	return job;
+}
+
+static void *work(void *arg)
+{
+	struct walk *walk = arg;
+	struct job *job;
+
+	while ((job = take(walk))) {
+		do_job(walk, job);
+		free(job);
+		WITH_LOCK(&walk->lock) {
+			if (!--walk->busy && !walk->jobs)
+				pthread_cond_broadcast(&walk->more);
+		}
+	}
+	return NULL;
+}
+
+#define WALK_THREADS_MAX 16
+
+static void run(struct walk *walk)
+{
+	pthread_t threads[WALK_THREADS_MAX];
+	int n = 0, wanted = walk->opt->out ? 1 : walk->opt->threads;
+
+	while (n < wanted - 1 && n < WALK_THREADS_MAX &&
+	       pthread_create(&threads[n], NULL, work, walk) == 0)
+		n++;
+	work(walk);
+	while (n > 0)
+		pthread_join(threads[--n], NULL);
+	pthread_cond_destroy(&walk->more);
+	pthread_mutex_destroy(&walk->lock);
+}
+
+static void walk_init(struct walk *walk, struct index *index, const struct walk_opt *opt)
+{
+	*walk = (struct walk){ .index = index, .opt = opt };
+	pthread_mutex_init(&walk->lock, NULL);
+	pthread_cond_init(&walk->more, NULL);
+}
+
+void walk_dir(struct index *index, enum rye_kind kind, const char *path, const struct walk_opt *opt)
+{
+	struct walk walk;
+
+	walk_init(&walk, index, opt);
+	push(&walk, kind, path, false);
+	run(&walk);
+}
+
+/* ---- a whole space ---- */
+
+/* Watches .ai for kinds that appear, and its parent for .ai itself. */
+static void watch_top(struct index *index, int space)
+{
+	const struct space *what = &index->env.spaces->v[space];
+	auto_close int root = open(what->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int ai = -1;
+	int fd = space_fd(what), wd_root = -1, wd_ai = -1;
+	bool remote;
+
+	if (fd >= 0)
+		ai = io_open_beneath(fd, ".", O_RDONLY | O_DIRECTORY);
+	remote = !index->env.watch || (root >= 0 && walk_is_remote(root)) ||
+		 (ai >= 0 && walk_is_remote(ai));
+	if (!remote && root >= 0)
+		wd_root = index->env.watch(index->env.arg, root);
+	if (!remote && ai >= 0)
+		wd_ai = index->env.watch(index->env.arg, ai);
+	WITH_LOCK(&index->lock) {
+		struct top *top = &index->tops[space];
+
+		top->wd_root = wd_root;
+		top->wd_ai = wd_ai;
+		top->lost = root < 0;
+		top->blind = remote || (ai < 0 ? root >= 0 && wd_root < 0 : wd_ai < 0);
+	}
+}
+
+void walk_space(struct index *index, const struct walk_opt *opt)
+{
+	struct walk walk;
+
+	watch_top(index, opt->space);
+	walk_init(&walk, index, opt);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		push(&walk, (enum rye_kind)kind, "", false);
+	run(&walk);
+}

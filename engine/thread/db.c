@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SQLite, opened once per engine and file. The mutex makes one connection serve every thread;
+ * nothing here waits longer than the busy timeout. Never opened through a mount: WAL needs
+ * shared memory, which FUSE does not give (threads 3).
+ */
+#include "thread/db.h"
+
+#include "scope.h"
+#include "bounds.h"
+
+#include <string.h>
+
+/* Other processes (runners, the command line) hold the write lock for microseconds. */
+#define BUSY_TIMEOUT_MS 10000
+
+static int fail(struct db *db, const char *what, struct rye_err *err)
+{
+	int code = sqlite3_extended_errcode(db->handle) & 0xff;
+
+	return rye_fail(err,
+			code == SQLITE_FULL	  ? RYE_NO_SPACE :
+			code == SQLITE_CONSTRAINT ? RYE_BUSY :
+			code == SQLITE_READONLY	  ? RYE_READ_ONLY :
+			code == SQLITE_CANTOPEN	  ? RYE_DENIED :
+						    RYE_IO,
+			"%s: %s: %s", db->path, what, sqlite3_errmsg(db->handle));
+}
+
+/*
+ * The file lies where tools may write and comes with a cloned project: its schema is data. A
+ * view or trigger in it would run for as long as its author likes.
+ */
+static bool distrust_schema(sqlite3 *handle)
+{
+	static const int off[] = { SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+				   SQLITE_DBCONFIG_TRUSTED_SCHEMA };
+
+	for (size_t i = 0; i < ARRAY_SIZE(off); i++)
+		if (sqlite3_db_config(handle, off[i], 0, NULL) != SQLITE_OK)
+			return false;
+	return sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK;
+}
+
+int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
+{
+	struct db *db = calloc(1, sizeof(*db));
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_NOFOLLOW;
+	int r = 0;
+
+	if (!db || !(db->path = strdup(path))) {
+		free(db);
+		return rye_fail(err, RYE_IO, "%s: out of memory", path);
+	}
+	pthread_mutex_init(&db->lock, NULL);
+	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK ||
+	    !distrust_schema(db->handle))
+		r = fail(db, "cannot open the database", err);
+	if (!r) {
+		sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
+		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+		if (sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+				 NULL, NULL, NULL) != SQLITE_OK ||
+		    sqlite3_exec(db->handle, schema, NULL, NULL, NULL) != SQLITE_OK)
+			r = fail(db, "cannot prepare the database", err);
+	}
+	if (r) {
+		db_close(db);
+		return r;
+	}
+	*ret = db;
+	return 0;
+}
+
+void db_close(struct db *db)
+{
+	if (!db)
+		return;
+	sqlite3_close(db->handle);
+	pthread_mutex_destroy(&db->lock);
+	free(db->path);
+	free(db);
+}
+
+static void finalize(sqlite3_stmt **held)
+{
+	sqlite3_finalize(*held);
+}
+
+static void bind(sqlite3_stmt *statement, int index, const struct db_value *value)
+{
+	switch (value->type) {
+	case DB_TEXT:
+		if (value->text)
+			sqlite3_bind_text(statement, index, value->text, -1, SQLITE_STATIC);
+		break;
+	case DB_INT:
+		sqlite3_bind_int64(statement, index, value->number);
+		break;
+	case DB_REAL:
+		sqlite3_bind_double(statement, index, value->real);
+		break;
+	case DB_NULL:
+		break;
+	}
+}
+
+static int run_locked(struct db *db, const struct db_query *query, int *ret_changes,
+		      struct rye_err *err)
+{
+	__attribute__((cleanup(finalize))) sqlite3_stmt *statement = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(db->handle, query->sql, -1, &statement, NULL) != SQLITE_OK)
+		return fail(db, "bad statement", err);
+	for (size_t i = 0; i < query->n; i++)
+		bind(statement, (int)i + 1, &query->values[i]);
+	while ((r = sqlite3_step(statement)) == SQLITE_ROW)
+		if (query->fn && query->fn(query->arg, statement))
+			break;
+	if (r != SQLITE_DONE && r != SQLITE_ROW)
+		return fail(db, "statement failed", err);
+	if (ret_changes)
+		*ret_changes = sqlite3_changes(db->handle);
+	return 0;
+}
+
+int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
+{
+	WITH_LOCK(&db->lock)
+		return run_locked(db, query, ret_changes, err);
+	return 0;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of registry.db. Columns are always named: files written by other implementations may
+ * have them in another order or lack some, which are then added. One statement per change, so
+ * readers never see a finished thread without its result.
+ */
+#include "thread/registry.h"
+
+#include "scope.h"
+#include "clock.h"
+
+#include <string.h>
+
+static const char schema[] =
+	"CREATE TABLE IF NOT EXISTS threads ("
+	" thread_id TEXT PRIMARY KEY, directive TEXT NOT NULL, parent_id TEXT,"
+	" status TEXT DEFAULT 'created', created_at TEXT, updated_at TEXT, completed_at TEXT,"
+	" result TEXT, turns INTEGER DEFAULT 0, input_tokens INTEGER DEFAULT 0,"
+	" output_tokens INTEGER DEFAULT 0, spend REAL DEFAULT 0.0,"
+	" spawn_count INTEGER DEFAULT 0, pid INTEGER, model TEXT, continuation_of TEXT,"
+	" continuation_thread_id TEXT, chain_root_id TEXT, tool_id TEXT);"
+	"CREATE INDEX IF NOT EXISTS idx_threads_parent ON threads(parent_id);"
+	"CREATE INDEX IF NOT EXISTS idx_threads_status ON threads(status);";
+
+/* Columns that the earliest files of the format lack. */
+static const char *const later_columns[] = {
+	"model TEXT",	      "continuation_of TEXT", "continuation_thread_id TEXT",
+	"chain_root_id TEXT", "tool_id TEXT",
+};
+
+static const char *const terminal[] = { "completed", "completed_with_errors",
+					"error",     "cancelled",
+					"killed",    "continued" };
+#define TERMINAL_LIST \
+	"('completed','completed_with_errors','error','cancelled','killed','continued')"
+
+/* A result may be long: unasked for it is not even read, nor carried through a sort. */
+#define ROW_COLUMNS "thread_id, directive, status, created_at, updated_at, completed_at, pid"
+
+bool registry_terminal(const char *status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(terminal); i++)
+		if (!strcmp(status, terminal[i]))
+			return true;
+	return false;
+}
+
+static void add_missing(struct db *db)
+{
+	char sql[128];
+
+	/* "duplicate column name" is the usual answer and exactly what is wanted. */
+	for (size_t i = 0; i < ARRAY_SIZE(later_columns); i++) {
+		sqlite3_snprintf(sizeof(sql), sql, "ALTER TABLE threads ADD COLUMN %s",
+				 later_columns[i]);
+		sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+	}
+}
+
+int registry_open(const char *path, struct db **ret, struct rye_err *err)
+{
+	int r = db_open(path, schema, ret, err);
+
+	if (!r)
+		add_missing(*ret);
+	return r;
+}
+
+int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err)
+{
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(directive), DB_TEXT(now) };
+
+	clock_iso_us(now);
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "INSERT INTO threads (thread_id, directive, status, "
+				     "created_at, updated_at) VALUES (?1, ?2, 'created', ?3, ?3)",
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
+}
+
+int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)
+{
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(id), DB_INT(pid), DB_TEXT(now) };
+
+	clock_iso_us(now);
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "UPDATE threads SET status = 'running', pid = ?2, "
+				     "updated_at = ?3 WHERE thread_id = ?1 "
+				     "AND status IN ('created', 'running')",
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
+}
+
+int registry_finish(struct db *db, const char *id, const char *status, const char *result,
+		    struct rye_err *err)
+{
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(status), DB_TEXT(now),
+					   DB_TEXT(result) };
+
+	clock_iso_us(now);
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
+				     "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
+				     "AND status NOT IN " TERMINAL_LIST,
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
+}
+
+int registry_delete(struct db *db, const char *id, struct rye_err *err)
+{
+	const struct db_value values[] = { DB_TEXT(id) };
+
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "DELETE FROM threads WHERE thread_id = ?1 "
+				     "AND status IN " TERMINAL_LIST,
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
+}
+
+static void copy_column(sqlite3_stmt *row, int column, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+
+	sqlite3_snprintf((int)size, out, "%s", text ? text : "");
+}
+
+struct walk {
+	registry_fn fn;
+	void *arg;
+	bool with_result, found;
+};
+
+static int on_row(void *arg, sqlite3_stmt *row)
+{
+	struct walk *walk = arg;
+	struct registry_row out = { 0 };
+	const char *result;
+
+	copy_column(row, 0, out.thread_id, sizeof(out.thread_id));
+	copy_column(row, 1, out.directive, sizeof(out.directive));
+	copy_column(row, 2, out.status, sizeof(out.status));
+	copy_column(row, 3, out.created_at, sizeof(out.created_at));
+	copy_column(row, 4, out.updated_at, sizeof(out.updated_at));
+	copy_column(row, 5, out.completed_at, sizeof(out.completed_at));
+	out.pid = sqlite3_column_int64(row, 6);
+	result = walk->with_result ? (const char *)sqlite3_column_text(row, 7) : NULL;
+	if (result)
+		out.result = strdup(result);
+	walk->found = true;
+	return walk->fn(walk->arg, &out);
+}
+
+static int keep(void *arg, const struct registry_row *row)
+{
+	*(struct registry_row *)arg = *row;
+	return 1;
+}
+
+int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
+		 struct rye_err *err)
+{
+	struct walk walk = { .fn = keep, .arg = ret, .with_result = with_result };
+	const struct db_value values[] = { DB_TEXT(id) };
+	int r = db_run(db,
+		       &(struct db_query){
+			       .sql = with_result ? "SELECT " ROW_COLUMNS
+						    ", result FROM threads WHERE thread_id = ?1" :
+						    "SELECT " ROW_COLUMNS
+						    " FROM threads WHERE thread_id = ?1",
+			       .values = values,
+			       .n = ARRAY_SIZE(values),
+			       .fn = on_row,
+			       .arg = &walk,
+		       },
+		       NULL, err);
+
+	if (!r && !walk.found)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+	return r;
+}
+
+static int keep_version(void *arg, sqlite3_stmt *row)
+{
+	int64_t *version = arg;
+
+	version[0] = sqlite3_column_int64(row, 0);
+	version[1] = sqlite3_column_int64(row, 1);
+	return 1;
+}
+
+/* The first number counts what other connections commit, the second what this one changes. */
+int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
+{
+	return db_run(
+		db,
+		&(struct db_query){
+			.sql = "SELECT data_version, total_changes() FROM pragma_data_version",
+			.fn = keep_version,
+			.arg = ret,
+		},
+		NULL, err);
+}
+
+int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err)
+{
+	struct walk walk = { .fn = fn, .arg = arg };
+
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = active ? "SELECT " ROW_COLUMNS
+					      " FROM threads WHERE status NOT IN " TERMINAL_LIST
+					      " ORDER BY created_at DESC" :
+					      "SELECT " ROW_COLUMNS
+					      " FROM threads ORDER BY created_at DESC",
+			      .fn = on_row,
+			      .arg = &walk,
+		      },
+		      NULL, err);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event does to a thread: looks what state it is in, then carries out the act that the
+ * table of thread_states.c has for both. Callers: `ctl`, the command line, the watching worker. No lock
+ * of its own; two processes may do this at once, then the registry keeps the first end.
+ */
+#include "thread/thread_inner.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+
+/* A thread that starts or ends meanwhile is looked at again; it changes at most this often. */
+#define LOOKS 4
+
+enum { DONE, AGAIN = 1 };
+
+struct control {
+	struct threads *threads;
+	const struct thread_control *what;
+	const struct thread_step *step;
+	struct thread_view view;
+	bool marked; /* at an earlier look: an end that is found now is what was asked for */
+};
+
+static int do_later(struct control *control, struct rye_err *err)
+{
+	(void)control;
+	(void)err;
+	return DONE;
+}
+
+static int do_watch(struct control *control, struct rye_err *err)
+{
+	const struct watch_ask ask = { control->what->id, control->view.runner.pid,
+				       steal_fd(&control->view.pidfd), NULL, NULL };
+
+	(void)err;
+	threads_watch(control->threads, &ask);
+	return DONE;
+}
+
+static int do_tell(struct control *control, struct rye_err *err)
+{
+	(void)err;
+	threads_ended(control->threads, control->what->id);
+	return DONE;
+}
+
+static int send_to_runner(struct control *control, int number, struct rye_err *err)
+{
+	if (pidfd_send_signal(control->view.pidfd, number, NULL, 0) == 0)
+		return DONE;
+	if (errno == ESRCH)
+		return AGAIN;
+	return rye_fail_sys(err, errno, "cannot signal thread %s", control->what->id);
+}
+
+static int do_signal(struct control *control, struct rye_err *err)
+{
+	return send_to_runner(control, SIGTERM, err);
+}
+
+static int do_bury(struct control *control, struct rye_err *err)
+{
+	(void)err;
+	threads_record_lost(&control->view, -1, true);
+	threads_ended(control->threads, control->what->id);
+	return DONE;
+}
+
+/* The mark first: the watching worker of another process may record the end before us. */
+static int do_shoot(struct control *control, struct rye_err *err)
+{
+	int r = thread_write(control->view.dir, KILLED_MARK, SPAN(""), err);
+
+	if (r)
+		return r;
+	r = send_to_runner(control, SIGKILL, err);
+	if (r < 0)
+		unlinkat(control->view.dir, KILLED_MARK, 0);
+	return r == DONE ? do_bury(control, err) : r;
+}
+
+/* A runner may have been named just before the mark was there: hence once more. */
+static int do_mark(struct control *control, struct rye_err *err)
+{
+	const char *mark = control->what->event == THREAD_KILL ? KILLED_MARK : CANCEL_MARK;
+	int r;
+
+	if (control->marked)
+		return DONE;
+	r = thread_write(control->view.dir, mark, SPAN(""), err);
+	control->marked = true;
+	return r ? r : AGAIN;
+}
+
+static int do_record(struct control *control, struct rye_err *err)
+{
+	(void)err;
+	threads_record_lost(&control->view, control->what->exit_status, false);
+	threads_ended(control->threads, control->what->id);
+	return AGAIN;
+}
+
+static int do_remove(struct control *control, struct rye_err *err)
+{
+	const char *id = control->what->id;
+	auto_close int root = thread_root(control->threads->env.opt->project, false, err);
+	int r;
+
+	if (root < 0)
+		return root;
+	thread_remove(root, id);
+	r = registry_delete(control->view.db, id, err);
+	if (!r)
+		threads_ended(control->threads, id);
+	return r;
+}
+
+static int do_refuse(struct control *control, struct rye_err *err)
+{
+	const struct registry_row *row = &control->view.row;
+
+	if (control->marked)
+		return DONE;
+	return rye_fail(err, control->step->code, "thread %s %s (%s)", row->thread_id,
+			control->step->sentence, row->status);
+}
+
+static int (*const acts[])(struct control *control, struct rye_err *err) = {
+	[THREAD_LATER] = do_later,   [THREAD_WATCH] = do_watch, [THREAD_TELL] = do_tell,
+	[THREAD_SIGNAL] = do_signal, [THREAD_SHOOT] = do_shoot, [THREAD_MARK] = do_mark,
+	[THREAD_RECORD] = do_record, [THREAD_BURY] = do_bury,	[THREAD_REMOVE] = do_remove,
+	[THREAD_REFUSE] = do_refuse,
+};
+
+static int apply_once(struct control *control, struct rye_err *err)
+{
+	const struct thread_control *what = control->what;
+	int r = what->event == THREAD_LOOK ?
+			thread_view_row(control->threads, what->id, &control->view, err) :
+			thread_view_open(control->threads, what->id, &control->view, err);
+
+	if (!r) {
+		control->step = thread_step(thread_view_state(&control->view), what->event);
+		r = acts[control->step->act](control, err);
+	}
+	thread_view_close(&control->view);
+	return r;
+}
+
+int threads_apply(struct threads *threads, const struct thread_control *what, struct rye_err *err)
+{
+	struct control control = { .threads = threads, .what = what };
+	int r = AGAIN;
+
+	for (int i = 0; i < LOOKS && r == AGAIN; i++)
+		r = apply_once(&control, err);
+	return r == AGAIN ? DONE : r;
+}
+
+struct verb {
+	const char *name;
+	enum thread_event event;
+};
+
+static const struct verb verbs[] = {
+	{ "cancel", THREAD_CANCEL },
+	{ "delete", THREAD_DELETE },
+	{ "kill", THREAD_KILL },
+};
+
+int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)
+{
+	struct rye_span word = span_trim(text);
+	const char *blank = memchr(word.ptr, ' ', word.len);
+	struct thread_control what = { .id = id, .exit_status = -1 };
+
+	if (blank)
+		word.len = (size_t)(blank - word.ptr); /* what follows is a reason for the log */
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (span_eq(word, verbs[i].name)) {
+			what.event = verbs[i].event;
+			return threads_apply(threads, &what, err);
+		}
+	return rye_fail(err, RYE_INVALID, "unknown verb %.*s: cancel, kill or delete is wanted",
+			(int)(word.len < 40 ? word.len : 40), word.ptr);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Thread directories on disk. Everything resolves beneath the project's .ai; a link that
+ * leads out of it is refused. Nothing here waits: locks are only tried.
+ */
+#include "thread/thread_dir.h"
+
+#include "scope.h"
+#include "clock.h"
+#include "base/io.h"
+#include "str.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/pidfd.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+
+#define IDENTITY_MAX 4096 /* runner.json is a line of a few hundred bytes */
+
+int thread_id_check(const char *id, struct rye_err *err)
+{
+	struct rye_span rest = span_of(id);
+	bool ok = rest.len && rest.len <= 1024;
+
+	while (ok) {
+		const char *slash = memchr(rest.ptr, '/', rest.len);
+		size_t n = slash ? (size_t)(slash - rest.ptr) : rest.len;
+		struct rye_span part = { rest.ptr, n };
+
+		ok = n && n <= 255 && part.ptr[0] != '.' && utf8_valid(part);
+		for (size_t i = 0; i < n; i++)
+			ok = ok && (unsigned char)part.ptr[i] >= 0x20;
+		if (!slash)
+			break;
+		rest = span_skip(rest, n + 1);
+	}
+	return ok ? 0 : rye_fail(err, RYE_INVALID, "not a thread id: %.200s", id);
+}
+
+void thread_id_new(char ret[64])
+{
+	unsigned char raw[16];
+	char hex[33];
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		abort();
+	raw[6] = (raw[6] & 0x0f) | 0x40;
+	raw[8] = (raw[8] & 0x3f) | 0x80;
+	hex_of(raw, sizeof(raw), hex);
+	snprintf(ret, 64, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+int thread_root(const char *project, bool create, struct rye_err *err)
+{
+	static const char path[] = ".ai/state/threads";
+	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = 0, fd;
+
+	if (base < 0)
+		return rye_fail_sys(err, errno, "%s", project);
+	if (create)
+		r = io_mkdirs_at(base, path, 0700);
+	if (r < 0)
+		return rye_fail_sys(err, -r, "cannot make %s/%s", project, path);
+	fd = io_open_mounted(base, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return rye_fail_sys(err, -fd, "%s/%s", project, path);
+	return fd;
+}
+
+/* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
+int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX])
+{
+	static const char name[] = "/registry.db";
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	n = readlink(link, ret, REGISTRY_PATH_MAX - sizeof(name));
+	if (n < 0)
+		return -errno;
+	memcpy(ret + n, name, sizeof(name));
+	return 0;
+}
+
+int thread_dir(int root, const char *id, bool create, struct rye_err *err)
+{
+	int r = thread_id_check(id, err), fd;
+
+	if (r)
+		return r;
+	if (create) {
+		r = io_mkdirs_at(root, id, 0700);
+		if (r < 0)
+			return rye_fail_sys(err, -r, "cannot make the directory of thread %s", id);
+	}
+	fd = io_open_beneath(root, id, O_RDONLY | O_DIRECTORY);
+	if (fd == -ENOENT)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+	return fd >= 0 ? fd : rye_fail_sys(err, -fd, "thread %s", id);
+}
+
+void thread_remove(int root, const char *id)
+{
+	auto_close int dir = thread_dir(root, id, false, NULL);
+	auto_dir DIR *list = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *entry;
+
+	if (!list)
+		return;
+	steal_fd(&dir);
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(list), entry->d_name, 0);
+	unlinkat(root, id, AT_REMOVEDIR);
+}
+
+int thread_lock(int dir)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	auto_close int fd = openat(dir, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return -errno;
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
+		return errno == EACCES ? -EAGAIN : -errno;
+	return steal_fd(&fd);
+}
+
+/* Where pids mean what we think: host, boot and pid namespace in one text. */
+static void identity(char ret[256])
+{
+	auto_close int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char boot[64] = "", ns[64] = "";
+	struct utsname host;
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : -1;
+
+	boot[n > 0 ? n - 1 : 0] = 0;
+	n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+	ns[n > 0 ? n : 0] = 0;
+	if (uname(&host) < 0)
+		host.nodename[0] = 0;
+	snprintf(ret, 256, "%.64s %.40s %.40s", host.nodename, boot, ns);
+}
+
+int runner_write(int dir, pid_t pid, struct rye_err *err)
+{
+	auto_json json_t *doc = json_object();
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	char where[256], now[40];
+
+	identity(where);
+	clock_iso_us(now);
+	json_set(doc, "pid", json_integer(pid));
+	json_set(doc, "start", json_integer((json_int_t)proc_start(pid)));
+	json_sets(doc, "where", where);
+	json_sets(doc, "started_at", now);
+	json_put(&buf, doc, true);
+	return thread_write(dir, "runner.json", (struct rye_span){ buf.data, buf.len }, err);
+}
+
+bool runner_read(int dir, struct runner *ret)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *doc = NULL;
+	char where[256];
+
+	if (io_read_at(dir, "runner.json", IDENTITY_MAX, &blob) < 0)
+		return false;
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "runner.json", NULL);
+	rye_blob_unref(blob);
+	if (!doc)
+		return false;
+	identity(where);
+	ret->pid = (pid_t)json_int(doc, "pid", 0);
+	ret->start = (uint64_t)json_int(doc, "start", 0);
+	ret->here = !strcmp(where, json_str(doc, "where"));
+	return ret->pid > 1;
+}
+
+int runner_pidfd(const struct runner *runner)
+{
+	auto_close int fd = runner->here ? pidfd_open(runner->pid, 0) : -1;
+
+	/* The pidfd pins the process; if the start time still fits, it is the right one. */
+	if (fd < 0 || proc_start(runner->pid) != runner->start)
+		return -1;
+	return steal_fd(&fd);
+}
+
+int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err)
+{
+	int r = io_replace_at(dir, name, bytes, 0600);
+
+	return r ? rye_fail_sys(err, -r, "cannot write %s", name) : 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state/threads as files: real ones byte for byte, derived ones from the registry's row.
+ * Reading never changes anything; an unknown name is RYE_NOT_FOUND.
+ */
+#include "thread/thread_inner.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "bounds.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
+#define REAL_MAX RYE_OUTPUT_MAX
+
+static const char *const real[] = {
+	"capabilities.md", "live",	"output",      "request.json",
+	"result.json",	   "spawn.log", "thread.json", "transcript.jsonl",
+};
+
+static void put_line(struct rye_buf *buf, const char *text)
+{
+	if (*text)
+		buf_addf(buf, "%s\n", text);
+}
+
+static void put_status(const struct thread_view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.status);
+}
+
+static void put_directive(const struct thread_view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.directive);
+}
+
+static void put_created(const struct thread_view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.created_at);
+}
+
+static void put_updated(const struct thread_view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.updated_at);
+}
+
+static void put_completed(const struct thread_view *view, struct rye_buf *buf)
+{
+	put_line(buf, view->row.completed_at);
+}
+
+static void put_pid(const struct thread_view *view, struct rye_buf *buf)
+{
+	if (view->row.pid > 0)
+		buf_addf(buf, "%lld\n", (long long)view->row.pid);
+}
+
+static void put_alive(const struct thread_view *view, struct rye_buf *buf)
+{
+	struct runner runner;
+	auto_close int pidfd = runner_read(view->dir, &runner) ? runner_pidfd(&runner) : -1;
+
+	buf_adds(buf, pidfd >= 0 && !registry_terminal(view->row.status) ? "1\n" : "0\n");
+}
+
+static void put_error(const struct thread_view *view, struct rye_buf *buf)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *doc = NULL;
+
+	if (io_read_at(view->dir, "result.json", REAL_MAX, &blob) < 0)
+		return;
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS,
+			 "result.json", NULL);
+	rye_blob_unref(blob);
+	put_line(buf, json_str(doc, "error"));
+}
+
+struct derived {
+	const char *name;
+	void (*put)(const struct thread_view *view, struct rye_buf *buf);
+};
+
+static const struct derived derived[] = {
+	{ "alive", put_alive },		{ "completed", put_completed }, { "created", put_created },
+	{ "directive", put_directive }, { "error", put_error },		{ "pid", put_pid },
+	{ "status", put_status },	{ "updated", put_updated },
+};
+
+int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
+		  struct rye_err *err)
+{
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	int r = thread_view_open(threads, id, &view, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
+		if (fn(arg, derived[i].name))
+			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (faccessat(view.dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    fn(arg, real[i]))
+			return 0;
+	return 0;
+}
+
+/* A descriptor of one of the real files and how much of it is shown. */
+static int open_real(int dir, const char *name, uint64_t *ret_size, struct rye_err *err)
+{
+	auto_close int fd = io_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return rye_fail_sys(err, -fd, "%s", name);
+	if (fstat(fd, &st) < 0)
+		return rye_fail_sys(err, errno, "%s", name);
+	*ret_size = st.st_size > REAL_MAX ? REAL_MAX : (uint64_t)st.st_size;
+	return steal_fd(&fd);
+}
+
+/* Of a file that grows or shrinks meanwhile: what is there. */
+static int read_part(int fd, uint64_t off, size_t len, struct rye_blob **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	ssize_t n = 0;
+
+	if (buf_reserve(&buf, len))
+		n = pread(fd, buf.data, len, (off_t)off);
+	if (n < 0)
+		return rye_fail_sys(err, errno, "cannot read a thread's file");
+	if (buf.data)
+		buf.data[buf.len = (size_t)n] = 0;
+	*ret = buf_blob(&buf);
+	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+}
+
+static int read_real(int dir, const char *name, struct rye_blob **ret, struct rye_err *err)
+{
+	uint64_t size;
+	auto_close int fd = open_real(dir, name, &size, err);
+
+	return fd < 0 ? fd : read_part(fd, 0, (size_t)size, ret, err);
+}
+
+static bool is_real(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (!strcmp(real[i], name))
+			return true;
+	return false;
+}
+
+int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
+		 uint64_t *ret_size, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, err);
+	auto_close int dir = root < 0 ? root : thread_dir(root, part->id, false, err);
+	auto_close int fd = -1;
+	uint64_t size;
+	size_t len = part->len;
+
+	if (dir < 0)
+		return dir;
+	if (!is_real(part->name))
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", part->id,
+				part->name);
+	fd = open_real(dir, part->name, &size, err);
+	if (fd < 0)
+		return fd;
+	*ret_size = size;
+	if (!ret)
+		return 0;
+	if (part->off >= size)
+		len = 0;
+	else if (len > size - part->off)
+		len = (size_t)(size - part->off);
+	return read_part(fd, part->off, len, ret, err);
+}
+
+int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
+		 struct rye_err *err)
+{
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	int r = thread_view_open(threads, id, &view, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
+		if (strcmp(derived[i].name, name))
+			continue;
+		derived[i].put(&view, &buf);
+		*ret = buf_blob(&buf);
+		return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
+	}
+	if (is_real(name))
+		return read_real(view.dir, name, ret, err);
+	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
+}

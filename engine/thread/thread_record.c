@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a thread's end is written down: result.json first, the row last, which is what says that
+ * it is over. Called by the runner, by a mount that carried the run itself, by the watching
+ * worker that finds a runner dead, and by a kill; a terminal row never changes, so the first of
+ * them decides.
+ */
+#include "thread/thread_inner.h"
+
+#include "scope.h"
+#include "base/io.h"
+#include "bounds.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define LOST "Process died"
+
+int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
+		       const struct rye_outcome *outcome)
+{
+	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+	int r;
+
+	if (outcome->output)
+		thread_write(dir, "output",
+			     (struct rye_span){ outcome->output->data, outcome->output->len },
+			     NULL);
+	r = thread_write(dir, "result.json", reply, NULL);
+	/* Also when the disk is full: the row then carries the result alone. */
+	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
+		r = -(int)RYE_IO;
+	return r;
+}
+
+int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
+			const char *why)
+{
+	auto_json json_t *doc = json_object();
+	struct rye_outcome outcome = { .code = RYE_IO };
+	int r;
+
+	json_sets(doc, "status", "error");
+	json_sets(doc, "error", why);
+	json_sets(doc, "thread_id", id);
+	outcome.reply = json_blob(doc, false);
+	if (!outcome.reply)
+		return -(int)RYE_IO;
+	r = threads_record_end(registry, dir, id, status, &outcome);
+	rye_blob_unref(outcome.reply);
+	return r;
+}
+
+/*
+ * A runner that ended between its result and the row: the result is the truth. False: there is
+ * none, or not a whole one.
+ */
+static bool record_found(struct db *registry, int dir, const char *id)
+{
+	struct rye_blob *blob = NULL;
+	auto_json json_t *reply = NULL;
+	const char *status;
+	bool found;
+
+	if (io_read_at(dir, "result.json", RYE_BUF_CAP, &blob) < 0)
+		return false;
+	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
+	status = json_str(reply, "status");
+	found = *status;
+	/* A kill writes its result first, the row last: this look may come in between. */
+	if (found)
+		registry_finish(registry, id,
+				strcmp(status, "error")			      ? "completed" :
+				!strcmp(json_str(reply, "error"), KILLED_WHY) ? "killed" :
+										"error",
+				blob->data, NULL);
+	rye_blob_unref(blob);
+	return found;
+}
+
+void threads_record_lost(const struct thread_view *view, int exit_status, bool killed)
+{
+	const char *id = view->row.thread_id;
+	char why[96] = LOST;
+
+	if (exit_status >= 0 && WIFSIGNALED(exit_status))
+		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
+	thread_kill_strays(id);
+	if (view->dir < 0) {
+		registry_finish(view->db, id, killed ? "killed" : "error", NULL, NULL);
+		return;
+	}
+	killed |= thread_marked(view->dir, KILLED_MARK);
+	if (!record_found(view->db, view->dir, id))
+		threads_record_loss(view->db, view->dir, id, killed ? "killed" : "error",
+				    killed ? KILLED_WHY : why);
+}

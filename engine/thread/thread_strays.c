@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread leaves behind. Its living processes are known by their environment, which
+ * outlives runner and session. Dead ones fall to the first thread of this process, a
+ * subreaper, and have no environment any more; but a child that somebody here still waits for
+ * is listed with the thread that started it or, a runner, gone in a moment.
+ */
+#include "thread/thread_dir.h"
+
+#include "scope.h"
+#include "proc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define ENVIRON_MAX (256u << 10)
+
+static bool belongs(pid_t pid, const char *mark)
+{
+	auto_free char *text = malloc(ENVIRON_MAX);
+	size_t n = text ? proc_environ(pid, text, ENVIRON_MAX) : 0;
+
+	/* The terminating NUL is part of the mark: no prefix of another id matches. */
+	return n && memmem(text, n, mark, strlen(mark) + 1);
+}
+
+void thread_kill_strays(const char *id)
+{
+	auto_dir DIR *proc = opendir("/proc");
+	char mark[1100];
+	struct dirent *entry;
+
+	snprintf(mark, sizeof(mark), "RYE_THREAD_ID=%s", id);
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 1 && pid != getpid() && belongs(pid, mark))
+			kill(pid, SIGKILL);
+	}
+}
+
+static bool is_zombie(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return !proc_stat(pid, &stat) && stat.state == 'Z';
+}
+
+static bool was_seen(const struct zombies *seen, pid_t pid)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->pid[i] == pid)
+			return true;
+	return false;
+}
+
+size_t zombies_sweep(struct zombies *seen)
+{
+	auto_close int fd = proc_children_open();
+	pid_t children[PROC_CHILDREN];
+	struct zombies now = { 0 };
+	size_t n = proc_children(fd, children);
+
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = children[i];
+
+		if (!is_zombie(pid) || (was_seen(seen, pid) && waitpid(pid, NULL, WNOHANG) == pid))
+			continue;
+		if (now.n < ARRAY_SIZE(now.pid))
+			now.pid[now.n++] = pid;
+	}
+	*seen = now;
+	return now.n;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The watching worker: one epoll set of pidfds. A runner that ends wakes it; it reaps the
+ * child, makes sure that the row has a terminal status, and tells the waiters. Rows of other
+ * processes' making are looked at every 30 seconds, those with a waiter twice a second.
+ *
+ * Lock: threads->lock for the tables only; callbacks, files and the database without it.
+ */
+#include "thread/thread_inner.h"
+
+#include "scope.h"
+#include "clock.h"
+#include "base/io.h"
+#include "bounds.h"
+#include "proc.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#define SCAN_MS 30000
+/*
+ * While a thread has waiters: a runner of another process may be starting, or belong to a program that
+ * only its pid is known of.
+ */
+#define LOOK_MS 500
+/* After the end of a runner its dead children are looked for; the second look takes them. */
+#define SWEEP_MS 1000
+#define SWEEPS 2
+
+void threads_notify(struct threads *threads, const char *id)
+{
+	struct rye_change change = { .type = RYE_CHANGE_THREAD, .path = id, .kind = RYE_KIND__MAX };
+
+	if (threads->env.changed)
+		threads->env.changed(threads->env.changed_arg, &change);
+}
+
+static struct thread_waiter *take_waiters(struct threads *threads, const char *id)
+{
+	struct thread_waiter *taken = NULL;
+
+	WITH_LOCK(&threads->lock)
+		for (struct thread_waiter **at = &threads->waiters; *at;) {
+			struct thread_waiter *waiter = *at;
+
+			if (strcmp(waiter->id, id)) {
+				at = &waiter->next;
+				continue;
+			}
+			*at = waiter->next;
+			waiter->next = taken;
+			taken = waiter;
+		}
+	return taken;
+}
+
+static void tell(struct thread_waiter *waiters, enum rye_code code, const char *status)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	struct rye_outcome outcome = { .code = code, .message = "" };
+
+	buf_addf(&line, "%s\n", status);
+	outcome.reply = outcome.output = buf_blob(&line);
+	while (waiters && outcome.reply) {
+		struct thread_waiter *next = waiters->next;
+
+		waiters->fn(waiters->arg, &outcome);
+		free(waiters);
+		waiters = next;
+	}
+	rye_blob_unref(outcome.reply);
+}
+
+void threads_ended(struct threads *threads, const char *id)
+{
+	struct thread_waiter *waiters = take_waiters(threads, id);
+	struct registry_row row;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
+		snprintf(row.status, sizeof(row.status), "not_found");
+	tell(waiters, RYE_OK, row.status);
+	threads_notify(threads, id);
+}
+
+/* One look at a thread, which may have ended or lost its runner. */
+static void look_at(struct threads *threads, const char *id, int exit_status)
+{
+	const struct thread_control what = { id, THREAD_LOOK, exit_status };
+
+	threads_apply(threads, &what, NULL);
+}
+
+void watched_free(struct watched *watched)
+{
+	free(watched->ref);
+	json_decref(watched->request);
+	free(watched);
+}
+
+static struct watched *watched_new(const struct watch_ask *ask)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+
+	if (!watched)
+		return NULL;
+	snprintf(watched->id, sizeof(watched->id), "%s", ask->id);
+	watched->pid = ask->pid;
+	watched->pidfd = ask->pidfd;
+	watched->ref = ask->ref ? strdup(ask->ref) : NULL;
+	watched->request = ask->request ? json_deep_copy(ask->request) : NULL;
+	return watched;
+}
+
+void threads_watch(struct threads *threads, const struct watch_ask *ask)
+{
+	int pidfd = ask->pidfd;
+	struct watched *watched = pidfd >= 0 ? watched_new(ask) : NULL;
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = pidfd };
+	bool known = false;
+
+	if (!watched) {
+		if (pidfd >= 0)
+			close(pidfd);
+		return;
+	}
+	WITH_LOCK(&threads->lock) {
+		for (struct watched *w = threads->watched; w; w = w->next) {
+			if (strcmp(w->id, ask->id) != 0)
+				continue;
+			known = true;
+			/* A look at all rows was faster: now it is known better. */
+			if (!w->ref && ask->ref) {
+				w->ref = steal(&watched->ref);
+				w->request = steal(&watched->request);
+			}
+		}
+		if (!known) {
+			watched->number = THREADS_RUN_BIT | ++threads->last_number;
+			watched->next = threads->watched;
+			threads->watched = watched;
+		}
+	}
+	if (known) {
+		close(pidfd);
+		watched_free(watched);
+		return;
+	}
+	epoll_ctl(threads->epoll, EPOLL_CTL_ADD, pidfd, &event);
+	threads_worker_start(threads);
+}
+
+static void on_exit_of(struct threads *threads, int pidfd)
+{
+	struct watched *ended = NULL;
+	int status = -1;
+
+	WITH_LOCK(&threads->lock)
+		for (struct watched **at = &threads->watched; *at; at = &(*at)->next)
+			if ((*at)->pidfd == pidfd) {
+				ended = *at;
+				*at = ended->next;
+				break;
+			}
+	if (!ended)
+		return;
+	epoll_ctl(threads->epoll, EPOLL_CTL_DEL, pidfd, NULL);
+	/* Fails with ECHILD when another process started it: then there is nothing to reap. */
+	if (waitpid(ended->pid, &status, WNOHANG) != ended->pid)
+		status = -1;
+	close(pidfd);
+	look_at(threads, ended->id, status);
+	watched_free(ended);
+}
+
+static int collect(void *arg, const struct registry_row *row)
+{
+	buf_add(arg, row->thread_id, strlen(row->thread_id) + 1);
+	return 0;
+}
+
+void threads_recover_all(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) ||
+	    registry_each(db, true, collect, &ids, NULL))
+		return;
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		look_at(threads, ids.data + at, -1);
+}
+
+/* Lock held. Its end will wake the worker. */
+static bool is_watched(const struct threads *threads, const char *id)
+{
+	for (const struct watched *w = threads->watched; w; w = w->next)
+		if (!strcmp(w->id, id))
+			return true;
+	return false;
+}
+
+/* The waiters' threads that no event would tell of. False: there are no waiters. */
+static bool look_for_waiters(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	bool waiting = false;
+
+	WITH_LOCK(&threads->lock) {
+		waiting = threads->waiters;
+		for (struct thread_waiter *w = threads->waiters; w; w = w->next)
+			if (!is_watched(threads, w->id))
+				buf_add(&ids, w->id, strlen(w->id) + 1);
+	}
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+		look_at(threads, ids.data + at, -1);
+	return waiting;
+}
+
+static void on_event(struct threads *threads, int fd)
+{
+	eventfd_t n;
+
+	if (fd == threads->inotify)
+		adopted_look(threads);
+	else if (fd != threads->wake)
+		on_exit_of(threads, fd);
+	else
+		eventfd_read(fd, &n);
+}
+
+/* When the worker does what no event asks it for; monotonic ms. */
+struct rounds {
+	int64_t scan, look, sweep; /* look: 0 without waiters */
+	int sweeps; /* looks for dead children that are left */
+	struct zombies zombies;
+};
+
+static int pause_of(const struct rounds *rounds, int64_t now)
+{
+	int64_t until = rounds->scan;
+
+	if (rounds->look && rounds->look < until)
+		until = rounds->look;
+	if (rounds->sweeps && rounds->sweep < until)
+		until = rounds->sweep;
+	return until > now ? (int)(until - now) : 0;
+}
+
+static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
+{
+	int64_t now = clock_ms();
+
+	if (woken) {
+		rounds->sweeps = SWEEPS;
+		rounds->sweep = now + SWEEP_MS;
+	} else if (rounds->sweeps && now >= rounds->sweep) {
+		rounds->sweeps = zombies_sweep(&rounds->zombies) ? 1 : rounds->sweeps - 1;
+		rounds->sweep = now + SWEEP_MS;
+	}
+	if (now >= rounds->scan) {
+		threads_recover_all(threads);
+		rounds->scan = now + SCAN_MS;
+	}
+	if (rounds->look && now >= rounds->look)
+		rounds->look = look_for_waiters(threads) ? now + LOOK_MS : 0;
+	else if (woken && !rounds->look)
+		rounds->look = now + LOOK_MS;
+}
+
+static void *work(void *arg)
+{
+	struct threads *threads = arg;
+	struct rounds rounds = { .scan = clock_ms() + SCAN_MS };
+
+	for (;;) {
+		struct epoll_event events[16];
+		int n = epoll_wait(threads->epoll, events, 16, pause_of(&rounds, clock_ms()));
+		bool stop = false;
+
+		WITH_LOCK(&threads->lock)
+			stop = threads->stopping;
+		if (stop)
+			return NULL;
+		for (int i = 0; i < n; i++)
+			on_event(threads, events[i].data.fd);
+		go_round(threads, &rounds, n > 0);
+	}
+}
+
+int threads_worker_start(struct threads *threads)
+{
+	int r = 0;
+
+	WITH_LOCK(&threads->lock)
+		if (!threads->started && !threads->stopping) {
+			r = pthread_create(&threads->worker, NULL, work, threads);
+			threads->started = r == 0;
+		}
+	return -r;
+}
+
+void threads_worker_stop(struct threads *threads)
+{
+	struct thread_waiter *waiters = NULL;
+	bool started = false;
+	uint64_t one = 1;
+
+	WITH_LOCK(&threads->lock) {
+		threads->stopping = true;
+		started = threads->started;
+		waiters = steal(&threads->waiters);
+	}
+	if (started && write(threads->wake, &one, sizeof(one)) == sizeof(one))
+		pthread_join(threads->worker, NULL);
+	tell(waiters, RYE_CANCELLED, "cancelled");
+}
+
+int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
+		 struct rye_err *err)
+{
+	struct thread_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct registry_row row;
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	if (!r)
+		r = registry_get(db, id, false, &row, err);
+	if (r || !waiter) {
+		free(waiter);
+		return r ? r : rye_fail(err, RYE_IO, "out of memory");
+	}
+	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
+	waiter->fn = who->fn;
+	waiter->arg = who->arg;
+	WITH_LOCK(&threads->lock) {
+		waiter->next = threads->waiters;
+		threads->waiters = waiter;
+	}
+	/* After queueing: an end between the look and the queue would be missed. */
+	look_at(threads, id, -1);
+	/* Not every end can be watched; the worker looks again while there are waiters. */
+	if (!threads_worker_start(threads))
+		(void)!eventfd_write(threads->wake, 1);
+	return 0;
+}
+
+void threads_unwait(struct threads *threads, const void *arg)
+{
+	struct thread_waiter *found = NULL;
+
+	WITH_LOCK(&threads->lock)
+		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
+			if ((*at)->arg == arg) {
+				found = *at;
+				*at = found->next;
+				found->next = NULL;
+				break;
+			}
+	tell(found, RYE_CANCELLED, "cancelled");
+}
+
+/* Lock held. */
+static uint64_t number_of(const struct threads *threads, pid_t pid)
+{
+	for (const struct watched *w = threads->watched; w; w = w->next)
+		if (w->pid == pid)
+			return w->number;
+	return 0;
+}
+
+uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
+{
+	uint64_t number = 0;
+	pid_t self = getpid();
+
+	WITH_LOCK(&threads->lock) {
+		/* Runs of ours that go on as threads are exec's to tell apart. */
+		for (size_t i = 0; i < n && !number && chain[i] != self; i++)
+			number = number_of(threads, chain[i]);
+	}
+	return number;
+}
+
+pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chain, size_t n)
+{
+	WITH_LOCK(&threads->lock) {
+		for (size_t i = 0; i < n; i++)
+			if (number_of(threads, chain[i]) == number)
+				return chain[i ? i - 1 : 0];
+	}
+	return 0;
+}
+
+/* What a thread of another process was asked, from its directory; NULL: nothing that is known. */
+static json_t *read_request(struct threads *threads, const char *id)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+	struct rye_blob *text = NULL;
+	json_t *request = NULL;
+
+	if (dir >= 0 && io_read_at(dir, "request.json", RYE_MESSAGE_MAX, &text) == 0)
+		request = json_parse((struct rye_span){ text->data, text->len }, 0, "request.json",
+				     NULL);
+	rye_blob_unref(text);
+	return request;
+}
+
+bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], json_t **ret_request)
+{
+	char id[1025] = "";
+	struct registry_row row;
+	json_t *request = NULL;
+	struct db *db;
+
+	WITH_LOCK(&threads->lock) {
+		for (struct watched *w = threads->watched; w; w = w->next) {
+			if (w->number != number)
+				continue;
+			snprintf(id, sizeof(id), "%s", w->id);
+			snprintf(ref, 1040, "%s", w->ref ? w->ref : "");
+			request = w->ref && w->request ? json_deep_copy(w->request) : NULL;
+		}
+	}
+	if (!*id)
+		return false;
+	if (!request && !threads_registry(threads, false, &db, NULL) &&
+	    !registry_get(db, id, false, &row, NULL)) {
+		snprintf(ref, 1040, "%s", row.directive);
+		request = read_request(threads, id);
+	}
+	*ret_request = request;
+	return request;
+}

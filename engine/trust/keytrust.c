@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changing and listing the trust store. Trust is only ever added to user space, which a cloned
+ * project cannot write; the file is signed by the person's key when there is one. After each
+ * change the snapshot is made anew, so the next verification already knows.
+ */
+#include "scope.h"
+#include "clock.h"
+#include "base/io.h"
+#include "str.h"
+#include "trust/keystore.h"
+#include "space/space.h"
+#include "trust/trust.h"
+#include "trust/trustfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static struct rye_span text_of(const struct rye_blob *blob)
+{
+	return (struct rye_span){ blob->data, blob->len };
+}
+
+static const struct space *user_space(const struct spaces *spaces)
+{
+	size_t i = 0;
+
+	/* spaces_open refuses to be without one */
+	while (i + 1 < spaces->n && spaces->v[i].type != RYE_USER)
+		i++;
+	return &spaces->v[i];
+}
+
+/* Into config/keys/<where>/<fp>.toml of user space. */
+static int put_file(const struct spaces *spaces, const char *where, struct trustfile_new what,
+		    struct rye_err *err)
+{
+	const struct space *user = user_space(spaces);
+	auto_key struct key_secret own = { 0 };
+	char stamp[24], path[96], category[48];
+	struct rye_blob *text;
+	int r;
+
+	clock_stamp(time(NULL), stamp);
+	snprintf(category, sizeof(category), "keys/%s", where);
+	snprintf(path, sizeof(path), "config/%s/%s.toml", category, what.key->fp);
+	what.stamp = stamp;
+	what.category = category;
+	if (!keystore_load(spaces, &own, NULL))
+		what.signer = &own;
+	text = trustfile_write(&what);
+	if (!text)
+		return rye_fail(err, RYE_IO, "out of memory");
+	r = space_write(user, path, text_of(text), 0644);
+	rye_blob_unref(text);
+	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", user->root, path) : 0;
+}
+
+/* ---- the automatic pair ---- */
+
+static bool is_trusted(struct trust_box *box, const char *fp)
+{
+	auto_trust struct trust *trust = trust_get(box);
+
+	return trust_find(trust, span_of(fp));
+}
+
+int keystore_automatic(const struct item_env *env, struct key_secret *ret, struct rye_err *err)
+{
+	static const char *const scope[] = { "knowledge:agent/threads/**", "state:**", NULL };
+	bool is_new;
+	int r = keystore_second(env->spaces, ret, &is_new, err);
+
+	if (r < 0 || (!is_new && is_trusted(env->trust, ret->pub.fp)))
+		return r;
+	r = put_file(
+		env->spaces, "automatic",
+		(struct trustfile_new){ .key = &ret->pub, .owner = "automatic", .scope = scope },
+		err);
+	return r < 0 ? r : trust_reload(env->trust, err);
+}
+
+/* ---- trust ---- */
+
+/* A key on its way into the store. */
+struct incoming {
+	struct trustfile file; /* its key, owner and scope */
+	bool no_owner;
+};
+
+static void incoming_done(struct incoming *in)
+{
+	trustfile_done(&in->file);
+}
+
+static bool is_fingerprint(const char *key)
+{
+	return strlen(key) == KEY_FP - 1 && is_hex_lower(span_of(key));
+}
+
+/* PEM, or a trust file whose name may be anything as long as its text agrees with its key. */
+static int read_text(struct rye_span text, struct incoming *ret, struct rye_err *err)
+{
+	struct rye_span at = span_trim(text);
+	ssize_t field;
+	char fp[KEY_FP];
+
+	if (span_starts(at, "-----BEGIN")) {
+		ret->no_owner = true;
+		return key_public_parse(text, &ret->file.key, err);
+	}
+	field = span_find(text, 0, "fingerprint = \"");
+	if (field < 0 || text.len - (size_t)field < 15 + KEY_FP)
+		return rye_fail(err, RYE_INVALID, "neither a PEM public key nor a trust file");
+	memcpy(fp, text.ptr + field + 15, KEY_FP - 1);
+	fp[KEY_FP - 1] = 0;
+	return trustfile_read(text, fp, &ret->file, err);
+}
+
+static int read_path(const char *path, struct incoming *ret, struct rye_err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct rye_blob *text;
+	int r = fd < 0 ? -errno : io_read_fd(fd, TRUSTFILE_MAX, &text, NULL);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "cannot read key %s", path);
+	r = read_text(text_of(text), ret, err);
+	rye_blob_unref(text);
+	return r < 0 ? rye_wrap(err, "%s", path) : 0;
+}
+
+static int read_known(const struct item_env *env, const char *fp, struct incoming *ret,
+		      struct rye_err *err)
+{
+	auto_trust struct trust *trust = trust_get(env->trust);
+	struct rye_blob *text;
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < trust->n_keys && r < 0; i++) {
+		const struct trust_key *key = &trust->keys[i];
+
+		if (strcmp(key->fp, fp) || space_fd(key->space) < 0)
+			continue;
+		if (io_read_at(space_fd(key->space), key->path, TRUSTFILE_MAX, &text) < 0)
+			continue;
+		r = trustfile_read(text_of(text), fp, &ret->file, err);
+		rye_blob_unref(text);
+	}
+	if (r == -ENOENT)
+		return rye_fail(err, RYE_NOT_FOUND,
+				"no key file for %s in any space; give the path of its PEM or TOML",
+				fp);
+	return r;
+}
+
+static int read_incoming(const struct item_env *env, const char *key, struct incoming *ret,
+			 struct rye_err *err)
+{
+	auto_key struct key_secret own = { 0 };
+	int r;
+
+	if (is_fingerprint(key))
+		return read_known(env, key, ret, err);
+	if (strcmp(key, "self"))
+		return read_path(key, ret, err);
+	r = keystore_load(env->spaces, &own, err);
+	if (r < 0)
+		return r;
+	ret->no_owner = true;
+	ret->file.key = own.pub;
+	return 0;
+}
+
+/* What a model writes must never become trusted for more by a slip. */
+static bool is_automatic(struct trust_box *box, const char *fp)
+{
+	auto_trust struct trust *trust = trust_get(box);
+
+	for (size_t i = 0; i < trust->n_keys; i++)
+		if (!strcmp(trust->keys[i].fp, fp) && strstr(trust->keys[i].path, "/automatic/"))
+			return true;
+	return false;
+}
+
+int keystore_trust(const struct item_env *env, const char *key, const char *owner,
+		   char ret_fp[KEY_FP], struct rye_err *err)
+{
+	__attribute__((cleanup(incoming_done))) struct incoming in = { 0 };
+	struct trustfile_new what = { .key = &in.file.key };
+	int r = read_incoming(env, key, &in, err);
+
+	if (r < 0)
+		return r;
+	if (is_automatic(env->trust, in.file.key.fp))
+		return rye_fail(err, RYE_DENIED,
+				"key %s signs what models write and is trusted for that alone",
+				in.file.key.fp);
+	what.owner = owner && *owner ? owner : in.no_owner ? "local" : in.file.owner;
+	if (in.file.n_scope)
+		what.scope = (const char *const *)in.file.scope;
+	r = put_file(env->spaces, "trusted", what, err);
+	if (!r)
+		r = trust_reload(env->trust, err);
+	if (!r)
+		memcpy(ret_fp, in.file.key.fp, KEY_FP);
+	return r;
+}
+
+static int elsewhere(const struct item_env *env, const char *fp, struct rye_err *err)
+{
+	auto_trust struct trust *trust = trust_get(env->trust);
+	const struct trust_key *key = trust_find(trust, span_of(fp));
+
+	if (key)
+		return rye_fail(err, RYE_DENIED, "key %s comes from %s space (%s/.ai/%s)", fp,
+				key->space->full, key->space->root, key->path);
+	return rye_fail(err, RYE_NOT_FOUND, "no trusted key %s in user space", fp);
+}
+
+int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err *err)
+{
+	static const char *const places[] = { "config/keys/trusted", "config/keys/automatic",
+					      "trusted_keys" };
+	const struct space *user = user_space(env->spaces);
+	bool removed = false;
+
+	if (!is_fingerprint(fp))
+		return rye_fail(err, RYE_INVALID, "fingerprint %.40s: wanted 16 hex digits", fp);
+	for (size_t i = 0; i < ARRAY_SIZE(places) && space_fd(user) >= 0; i++) {
+		auto_close int dir =
+			io_open_mounted(space_fd(user), places[i], O_RDONLY | O_DIRECTORY);
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s.toml", fp);
+		if (dir >= 0 && !unlinkat(dir, name, 0))
+			removed = true;
+		else if (dir >= 0 && errno != ENOENT)
+			return rye_fail_sys(err, errno, "cannot remove %s/.ai/%s/%s", user->root,
+					    places[i], name);
+	}
+	return removed ? trust_reload(env->trust, err) : elsewhere(env, fp, err);
+}
+
+/* ---- listing ---- */
+
+static int list_own(const struct item_env *env, rye_key_fn fn, void *arg)
+{
+	auto_key struct key_secret own = { 0 };
+	auto_free char *path = NULL;
+	struct rye_key key = { .owner = "self", .space = "user", .status = "signing" };
+
+	if (keystore_load(env->spaces, &own, NULL) ||
+	    asprintf(&path, "%s/public_key.pem", env->spaces->key_dir) < 0)
+		return 0;
+	memcpy(key.fingerprint, own.pub.fp, KEY_FP);
+	key.path = path;
+	return fn(arg, &key);
+}
+
+int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct rye_err *err)
+{
+	auto_trust struct trust *trust = trust_get(env->trust);
+	int stop = list_own(env, fn, arg);
+
+	for (size_t i = 0; i < trust->n_keys && !stop; i++) {
+		const struct trust_key *have = &trust->keys[i];
+		auto_free char *path = space_abspath(have->space, have->path);
+		struct rye_key key = { .owner = have->owner,
+				       .path = path,
+				       .space = have->space->full,
+				       .status = have->status };
+
+		if (!path)
+			return rye_fail(err, RYE_IO, "out of memory");
+		memcpy(key.fingerprint, have->fp, KEY_FP);
+		stop = fn(arg, &key);
+	}
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm_parent.h: one interpreter that has done its imports and forks children on demand
+ * (warm_child.py is what it runs). Used by one thread at a time; no lock.
+ */
+#ifndef RYE_WARM_WARM_PARENT_H
+#define RYE_WARM_WARM_PARENT_H
+
+#include "warm/warm.h"
+
+#include "process/sandbox.h"
+#include "process/spawn.h"
+#include "warm/warm_text.h"
+
+struct warm_parent {
+	struct child child; /* .pidfd -1: not started */
+	int socket; /* requests out, pids in */
+	struct box *box;
+	unsigned made; /* children so far: names of their directories */
+	unsigned taught; /* texts so far: their numbers */
+};
+
+/* What it is started with: the plan's program, flags, loader, modules and environment. */
+int warm_parent_start(const struct plan_base *base, const struct plan *plan,
+		      struct warm_parent *ret, struct rye_err *err);
+/*
+ * One more child, ready for a job; with `rehearse` it answers sooner and is ready later.
+ * False: the parent is of no use any more.
+ */
+bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
+/*
+ * Children made from now on know this text by the number set; 0: it does not compile without
+ * a word. False: the parent is of no use any more.
+ */
+bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
+/*
+ * Ends it when its children have gone, which their callers have let go of: it is who waits
+ * for them. The box goes back when `busy` is false.
+ */
+void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy);
+
+/* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
+size_t warm_loader_at(const struct plan *plan);
+/*
+ * The name under which the loader compiles the tool: its first argument. NULL: it is no loader
+ * that takes compiled texts, and has to be given the text itself.
+ */
+const char *warm_text_name(const struct plan *plan);
+/* The program that it runs: warm_child.py, which the build puts into a C file (scripts/embed). */
+extern const char warm_child[];
+
+#endif

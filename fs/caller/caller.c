@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller.c - who stands behind a request: its process, its ancestors, and whether anything
+ * confines it that does not confine us.
+ *
+ * A process in a sandbox that reaches a mounted `run` would act outside of its sandbox, so it
+ * is refused (interface 6). Identities are remembered for 2 ms, because one open looks a name
+ * up several times; ancestors are remembered as long as a pidfd says that they live, because
+ * a living parent stays the parent.
+ *
+ * Two things are learnt from the ancestors. Whose reply is whose: session managers and
+ * terminal multiplexers, known by their names, end that chain, for what one of their sessions
+ * did is no business of another. And whether the caller is a child of a run: a process chooses
+ * its name and how often it forks, so that line goes on to the first process, or to us.
+ *
+ * Lock: callers->lock, for the tables; no file of /proc is read while it is held but by
+ * caller_last.c, for the lives of the processes of a chain.
+ */
+#include "caller/caller.h"
+
+#include "scope.h"
+#include "caller/caller_table.h"
+#include "core/ctl.h"
+#include "proc.h"
+#include "core/util.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Inode of the kernel's first pid namespace, a constant of its ABI. */
+#define HOST_PID_NS "pid:[4026531836]"
+/* An ancestor may become another program by exec: its name is read again after this. */
+#define ANCESTOR_NS NS_PER_S
+
+/* Ancestors that end while they are looked at: then it is begun again, so many times. */
+#define LINE_TRIES 16
+
+/* Programs that serve several sessions at once: no reply of one may reach another. */
+static const char *const barriers[] = {
+	"SCREEN",      "cron",	  "crond",	  "dbus-daemon",     "dtach", "gnome-terminal-",
+	"konsole",     "login",	  "mosh-server",  "screen",	     "sshd",  "sshd-session",
+	"supervisord", "systemd", "tmux: server", "wezterm-mux-ser", "xinit", "zellij",
+};
+
+static bool is_barrier(const char *comm)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(barriers); i++)
+		if (strcmp(comm, barriers[i]) == 0)
+			return true;
+	return false;
+}
+
+/* May this process own replies? Pid 1 of a container is often the agent itself. */
+static bool owns(const struct callers *callers, pid_t pid, const char *comm)
+{
+	if (pid <= 0 || (pid == 1 && callers->host))
+		return false;
+	return !is_barrier(comm);
+}
+
+int callers_open(const struct callers_env *env, struct callers **ret)
+{
+	struct callers *callers = calloc(1, sizeof(*callers));
+	int r;
+
+	if (!callers)
+		return -ENOMEM;
+	callers->env = *env;
+	r = proc_cage(0, &callers->cage);
+	if (r < 0) {
+		free(callers);
+		return r;
+	}
+	callers->host = strcmp(callers->cage.ns[2], HOST_PID_NS) == 0;
+	for (size_t i = 0; i < CALLER_ANCESTORS; i++)
+		callers->ancestors[i].pidfd = -1;
+	pthread_mutex_init(&callers->lock, NULL);
+	*ret = callers;
+	return 0;
+}
+
+void callers_close(struct callers *callers)
+{
+	if (!callers)
+		return;
+	for (size_t i = 0; i < CALLER_RECENT; i++)
+		caller_unref(callers->recent[i].caller);
+	for (size_t i = 0; i < CALLER_ANCESTORS; i++)
+		if (callers->ancestors[i].pidfd >= 0)
+			close(callers->ancestors[i].pidfd);
+	caller_last_clear(callers);
+	pthread_mutex_destroy(&callers->lock);
+	free(callers);
+}
+
+struct caller *caller_ref(struct caller *caller)
+{
+	caller->refs++;
+	return caller;
+}
+
+void caller_unref(struct caller *caller)
+{
+	if (caller && --caller->refs == 0)
+		free(caller);
+}
+
+/* ---- ancestry ---- */
+
+static struct ancestor *slot_of(struct callers *callers, pid_t pid)
+{
+	return &callers->ancestors[(unsigned)pid % CALLER_ANCESTORS];
+}
+
+static bool pidfd_alive(int pidfd)
+{
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) == 0;
+}
+
+/* What is remembered of pid, if it still is that process. */
+static bool recall(struct callers *callers, pid_t pid, int64_t now, struct ancestor *ret)
+{
+	bool found = false;
+
+	WITH_LOCK(&callers->lock) {
+		struct ancestor *slot = slot_of(callers, pid);
+
+		found = slot->pidfd >= 0 && slot->process.pid == pid &&
+			now - slot->at_ns < ANCESTOR_NS && pidfd_alive(slot->pidfd);
+		*ret = *slot;
+	}
+	return found;
+}
+
+static void remember(struct callers *callers, const struct ancestor *ancestor)
+{
+	int old;
+
+	WITH_LOCK(&callers->lock) {
+		struct ancestor *slot = slot_of(callers, ancestor->process.pid);
+
+		old = slot->pidfd;
+		*slot = *ancestor;
+	}
+	if (old >= 0)
+		close(old);
+}
+
+static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *ret)
+{
+	struct ancestor found = { .at_ns = now_ns() };
+	struct proc_stat stat;
+
+	if (recall(callers, pid, found.at_ns, ret))
+		return true;
+	/* first the descriptor, then the facts: while it lives they are its */
+	found.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (proc_stat(pid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') {
+		if (found.pidfd >= 0)
+			close(found.pidfd);
+		return false;
+	}
+	found.process = (struct process){ pid, stat.start };
+	found.ppid = stat.ppid;
+	found.owns = owns(callers, pid, stat.comm);
+	if (found.pidfd >= 0)
+		remember(callers, &found);
+	*ret = found;
+	return true;
+}
+
+static void forget(struct callers *callers, pid_t pid)
+{
+	WITH_LOCK(&callers->lock) {
+		struct ancestor *slot = slot_of(callers, pid);
+
+		if (slot->process.pid == pid)
+			slot->at_ns = -ANCESTOR_NS;
+	}
+}
+
+/* All ancestors, the process itself first. */
+struct line {
+	pid_t pids[CALLER_LINE_MAX];
+	size_t n;
+};
+
+/*
+ * -EAGAIN: somebody has ended meanwhile. A parent is never younger than its child, nor is who
+ * adopts it: a younger process has only got the number of one that ended.
+ */
+static int climb(struct callers *callers, struct caller *caller, struct ancestor at,
+		 struct line *line)
+{
+	bool chained = true;
+
+	line->n = caller->n = 0;
+	for (;;) {
+		struct ancestor above;
+
+		if (line->n == CALLER_LINE_MAX)
+			return -E2BIG;
+		line->pids[line->n++] = at.process.pid;
+		chained = chained && at.owns && caller->n < CALLER_CHAIN_MAX;
+		if (chained)
+			caller->chain[caller->n++] = at.process;
+		if (at.ppid <= 0 || at.process.pid == callers->cage.tgid)
+			return 0;
+		if (!find_ancestor(callers, at.ppid, &above) ||
+		    above.process.start > at.process.start) {
+			forget(callers, at.process.pid);
+			return -EAGAIN;
+		}
+		at = above;
+	}
+}
+
+static int identify_process(struct callers *callers, struct caller *caller, pid_t tgid,
+			    struct line *line)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < LINE_TRIES && r == -EAGAIN; i++) {
+		struct ancestor self = { .pidfd = -1 };
+		struct proc_stat stat;
+
+		r = proc_stat(tgid, &stat);
+		if (r < 0)
+			return r;
+		caller->session = stat.session;
+		self.process = (struct process){ tgid, stat.start };
+		self.ppid = stat.ppid;
+		self.owns = owns(callers, tgid, stat.comm);
+		r = climb(callers, caller, self, line);
+	}
+	return r;
+}
+
+/* ---- the guard ---- */
+
+static void refuse(struct caller *caller, const char *why)
+{
+	caller->allowed = false;
+	snprintf(caller->why, sizeof(caller->why), "%s", why);
+}
+
+/* NULL, or the first confinement in which the two differ; own: a is a child of a run. */
+static const char *differs(const struct proc_cage *a, const struct proc_cage *b, bool own)
+{
+	static const char *const spaces[] = {
+		"it runs in another user namespace",
+		"it runs in another mount namespace",
+		"it runs in another pid namespace",
+		"it runs in another network namespace",
+	};
+
+	/* ours are veiled: their first two namespaces are compared with those of their run */
+	for (size_t i = own ? 2 : 0; i < ARRAY_SIZE(spaces); i++)
+		if (strcmp(a->ns[i], b->ns[i]) != 0)
+			return spaces[i];
+	if (a->root_dev != b->root_dev || a->root_ino != b->root_ino)
+		return "it has another root directory";
+	if (own)
+		return NULL;
+	/* the same directory of a mount of its own is another view of what lies below */
+	if (a->root_mnt != b->root_mnt)
+		return "it has another root directory";
+	if (a->no_new_privs != b->no_new_privs)
+		return "it has another no_new_privs bit";
+	return a->filters == b->filters ? NULL : "it has other seccomp filters";
+}
+
+/*
+ * A child of a run is confined by us: its own confinement must be its run's, no more. It is
+ * compared with the process that was recorded for the run; its session it may have changed.
+ */
+static const char *differs_from_run(struct callers *callers, const struct caller *caller,
+				    const struct line *line, const struct proc_cage *cage)
+{
+	struct proc_cage leader;
+	const char *why = differs(cage, &callers->cage, true);
+	pid_t pid;
+
+	if (why)
+		return why;
+	pid = rye_run_leader(callers->env.rye, caller->run, line->pids, line->n);
+	if (pid <= 0 || proc_cage(pid, &leader) < 0)
+		return "the run it belongs to is over";
+	return differs(cage, &leader, false);
+}
+
+static void guard(struct callers *callers, struct caller *caller, const struct line *line,
+		  const struct proc_cage *cage)
+{
+	const char *why;
+
+	caller->allowed = true;
+	if (caller->uid != callers->env.owner)
+		refuse(caller, "only the owner of the mount may use its control files");
+	if (!caller->allowed || callers->env.trust_any)
+		return;
+	why = caller->run ? differs_from_run(callers, caller, line, cage) :
+			    differs(cage, &callers->cage, false);
+	if (why) {
+		refuse(caller, "");
+		snprintf(caller->why, sizeof(caller->why),
+			 "the caller is confined: %s (mount with -o trust_callers=any to allow it)",
+			 why);
+	}
+}
+
+static void look_at(struct callers *callers, struct caller *caller, const struct proc_cage *cage)
+{
+	struct line line;
+	int r = identify_process(callers, caller, cage->tgid, &line);
+
+	if (r < 0) {
+		caller->n = 0;
+		refuse(caller, r == -E2BIG ? "the caller has more than 256 ancestors" :
+			       r == -EAGAIN ?
+					     "the caller's ancestors end too fast to be looked at" :
+					     "the caller's /proc entries cannot be read");
+		return;
+	}
+	if (callers->env.rye)
+		caller->run = rye_run_of(callers->env.rye, line.pids, line.n, caller->session);
+	guard(callers, caller, &line, cage);
+}
+
+static void examine(struct callers *callers, struct caller *caller)
+{
+	struct proc_cage cage;
+
+	if (caller->tid == 0)
+		refuse(caller, "the caller is confined: it is in a pid namespace we cannot see");
+	else if (proc_cage(caller->tid, &cage) < 0)
+		refuse(caller, "the caller's /proc entries cannot be read");
+	else
+		look_at(callers, caller, &cage);
+}
+
+/* ---- identities ---- */
+
+static struct recent *recent_of(struct callers *callers, pid_t tid)
+{
+	return &callers->recent[(unsigned)tid % CALLER_RECENT];
+}
+
+static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t uid)
+{
+	int64_t now = now_ns();
+
+	WITH_LOCK(&callers->lock) {
+		struct recent *recent = recent_of(callers, tid);
+		struct caller *caller = recent->caller;
+
+		if (caller && caller->tid == tid && caller->uid == uid &&
+		    now - caller->at_ns < CALLER_FRESH_MS * NS_PER_MS)
+			return caller_ref(caller);
+	}
+	return NULL;
+}
+
+struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
+{
+	struct caller *caller = calloc(1, sizeof(*caller)), *old;
+
+	if (!caller)
+		return NULL;
+	caller->refs = 2; /* one for the table */
+	caller->tid = tid;
+	caller->uid = uid;
+	caller->at_ns = now_ns();
+	examine(callers, caller);
+	WITH_LOCK(&callers->lock) {
+		struct recent *recent = recent_of(callers, tid);
+
+		old = recent->caller;
+		recent->caller = caller;
+	}
+	caller_unref(old);
+	return caller;
+}
+
+struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid)
+{
+	struct caller *caller = recall_caller(callers, tid, uid);
+
+	return caller ? caller : caller_examine(callers, tid, uid);
+}
+
+bool caller_may(struct callers *callers, const struct caller *caller,
+		const struct caller_target *target, char why[128])
+{
+	enum ctl_child child = ctl_of_verb(target->verb)->child;
+	bool may = child != CTL_CHILD_NEVER;
+
+	if (!caller->allowed) {
+		snprintf(why, 128, "%s", caller->why);
+		return false;
+	}
+	if (!caller->run)
+		return true;
+	if (child == CTL_CHILD_ASK)
+		may = rye_run_may(callers->env.rye, caller->run, target->verb, target->kind,
+				  target->id);
+	if (!may)
+		snprintf(why, 128,
+			 "the item that started this process does not name %.60s in its "
+			 "requires",
+			 child == CTL_CHILD_NEVER ? "sign, which none may," : target->id);
+	return may;
+}

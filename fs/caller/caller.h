@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller.h: who asks. pid → process, its ancestry, session and uid; may it use control files
+ * (interface 6); which reply is its own (no-open 3).
+ *
+ * Lock: one per struct callers, for the tables; taken below a talk's. /proc is read without it,
+ * but for whether a process of a chain still lives.
+ */
+#ifndef RYE_FS_CALLER_CALLER_H
+#define RYE_FS_CALLER_CALLER_H
+
+#include "proc.h"
+
+#include <rye/rye.h>
+
+#include <sys/types.h>
+
+#define CALLER_CHAIN_MAX 12 /* ancestors remembered: whose reply is whose */
+/* Ancestors looked at: is it a child of a run? Who has more is refused, for it may be. */
+#define CALLER_LINE_MAX 256
+/* One open of `run` looks its name up two or three times and then writes. */
+#define CALLER_FRESH_MS 2
+/* A reply whose writer is gone lives this long (no-open 3). */
+#define CALLER_GONE_S 600
+/* Last replies kept, and their bytes: the ones used longest ago go first. */
+#define CALLER_REPLIES 4096
+#define CALLER_BYTES (64u << 20)
+
+/* Immutable once made; refcounted. */
+struct caller {
+	_Atomic unsigned refs;
+	uid_t uid;
+	pid_t tid; /* as the request's header said */
+	int64_t at_ns; /* when it was looked at, monotonic */
+	pid_t session;
+	size_t n; /* 0: its processes are unknown, or it is a session manager itself */
+	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
+	bool allowed; /* passes the guard */
+	char why[128]; /* if not */
+	uint64_t run; /* the run of ours it descends from, or 0 */
+};
+
+struct callers;
+
+struct callers_env {
+	struct rye *rye; /* NULL: no runs to recognise (tests) */
+	uid_t owner; /* of the mount */
+	bool trust_any; /* trust_callers=any */
+};
+
+int callers_open(const struct callers_env *env, struct callers **ret); /* 0 or -errno */
+void callers_close(struct callers *callers);
+
+/* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for 2 ms
+ * per thread. The new reference is the caller's. */
+struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
+/* The same, looked at now: for a write, whose thread may have confined itself since. */
+struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid);
+struct caller *caller_ref(struct caller *caller);
+void caller_unref(struct caller *caller); /* NULL is fine */
+
+/* What somebody is about to do with a control file. */
+struct caller_target {
+	enum rye_verb verb;
+	enum rye_kind kind;
+	const char *id;
+};
+
+/*
+ * May it? Refused callers may not, other uids than the owner may not, children of runs as
+ * far as their item's `requires` names the target and never `sign`. Fills why.
+ */
+bool caller_may(struct callers *callers, const struct caller *caller,
+		const struct caller_target *target, char why[128]);
+
+/* Last replies, per item key ("tool:a/b", "sign"). Any may be NULL; borrowed references. */
+struct last {
+	struct rye_blob *reply, *output, *trace, *errors;
+	struct timespec at; /* when it was recorded; not to be given */
+};
+void callers_record(struct callers *callers, const struct caller *caller, const char *key,
+		    const struct last *last);
+/* New references in *ret (release with last_done). False: nothing of this caller. */
+bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
+		  struct last *ret);
+void last_done(struct last *last);
+
+/* Does what `writer` left belong to `reader`, as the nearest ancestor they share decides? */
+bool callers_related(struct callers *callers, const struct caller *writer,
+		     const struct caller *reader);
+
+/* Drops replies of writers long gone; called every half minute by the talks' timer. */
+void callers_sweep(struct callers *callers);
+size_t callers_count(struct callers *callers); /* replies kept */
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller_last.c - last replies: whose they are and for how long (no-open 3).
+ *
+ * A reply is kept with its writer's chain of ancestors. Its owner is the nearest of them that
+ * still lives; who reads gets the reply whose owner is its own nearest ancestor or itself,
+ * the newest if there are several. So two scripts side by side never read each other's, and
+ * another uid never does. All of it is bounded: the replies used longest ago go first.
+ *
+ * Lock: callers->lock; the lives of a chain's processes are looked at under it (a kill, and a
+ * read of 3 µs if it is there).
+ * Blobs are released outside of it.
+ */
+#include "caller/caller_table.h"
+
+#include "scope.h"
+#include "hash.h"
+#include "core/util.h"
+
+#include <string.h>
+
+static unsigned bucket_of(const char *key)
+{
+	uint64_t hash = hash_text(HASH_BASIS, key);
+
+	return (hash ^ hash >> 32) % CALLER_BUCKETS;
+}
+
+static bool same_process(const struct process *a, const struct process *b)
+{
+	return a->pid == b->pid && a->start == b->start;
+}
+
+/* Index of the process in the reader's chain, or its length. */
+static size_t depth_in(const struct caller *reader, const struct process *process)
+{
+	size_t i = 0;
+
+	while (i < reader->n && !same_process(&reader->chain[i], process))
+		i++;
+	return i;
+}
+
+/* How far above the reader the owner of chain stands, or reader->n. Skips the dead. */
+static size_t owner_depth(const struct process *chain, size_t n, size_t *first,
+			  const struct caller *reader)
+{
+	for (; *first < n; (*first)++) {
+		/* who is in the reader's chain lives, or the reader would hang elsewhere */
+		size_t depth = depth_in(reader, &chain[*first]);
+
+		if (depth < reader->n)
+			return depth;
+		if (proc_alive(&chain[*first]))
+			return reader->n;
+	}
+	return reader->n;
+}
+
+bool callers_related(struct callers *callers, const struct caller *writer,
+		     const struct caller *reader)
+{
+	size_t first = 0;
+
+	if (writer->uid != reader->uid)
+		return false;
+	return owner_depth(writer->chain, writer->n, &first, reader) < reader->n;
+}
+
+void last_done(struct last *last)
+{
+	rye_blob_unref(last->reply);
+	rye_blob_unref(last->output);
+	rye_blob_unref(last->trace);
+	rye_blob_unref(last->errors);
+	*last = (struct last){ 0 };
+}
+
+static struct rye_blob *ref(struct rye_blob *blob)
+{
+	return blob ? rye_blob_ref(blob) : NULL;
+}
+
+static struct last last_ref(const struct last *last)
+{
+	return (struct last){ ref(last->reply), ref(last->output), ref(last->trace),
+			      ref(last->errors), last->at };
+}
+
+static size_t size_of(const struct rye_blob *blob)
+{
+	return blob ? blob->len : 0;
+}
+
+/* ---- lists, under the lock ---- */
+
+static void used(struct callers *callers, struct kept *kept)
+{
+	kept->newer = NULL;
+	kept->older = callers->newest;
+	if (callers->newest)
+		callers->newest->newer = kept;
+	else
+		callers->oldest = kept;
+	callers->newest = kept;
+}
+
+static void unused(struct callers *callers, struct kept *kept)
+{
+	if (kept->newer)
+		kept->newer->older = kept->older;
+	else
+		callers->newest = kept->older;
+	if (kept->older)
+		kept->older->newer = kept->newer;
+	else
+		callers->oldest = kept->newer;
+}
+
+static void insert(struct callers *callers, struct kept *kept)
+{
+	struct kept **bucket = &callers->buckets[bucket_of(kept->key)];
+
+	kept->next = *bucket;
+	kept->link = bucket;
+	if (kept->next)
+		kept->next->link = &kept->next;
+	*bucket = kept;
+	used(callers, kept);
+	callers->count++;
+	callers->bytes += kept->bytes;
+}
+
+/* Moves it to the list of those to be freed outside the lock. */
+static void take_out(struct callers *callers, struct kept *kept, struct kept **trash)
+{
+	*kept->link = kept->next;
+	if (kept->next)
+		kept->next->link = kept->link;
+	unused(callers, kept);
+	callers->count--;
+	callers->bytes -= kept->bytes;
+	kept->next = *trash;
+	*trash = kept;
+}
+
+static void empty(struct kept *trash)
+{
+	while (trash) {
+		struct kept *next = trash->next;
+
+		last_done(&trash->last);
+		free(trash);
+		trash = next;
+	}
+}
+
+void caller_last_clear(struct callers *callers)
+{
+	struct kept *trash = NULL;
+
+	while (callers->newest)
+		take_out(callers, callers->newest, &trash);
+	empty(trash);
+}
+
+/* ---- recording ---- */
+
+static struct kept *make_kept(const struct caller *caller, const char *key, const struct last *last)
+{
+	struct kept *kept = calloc(1, sizeof(*kept) + strlen(key) + 1);
+
+	if (!kept)
+		return NULL;
+	memcpy(kept->key, key, strlen(key));
+	kept->uid = caller->uid;
+	kept->n = caller->n;
+	memcpy(kept->chain, caller->chain, caller->n * sizeof(caller->chain[0]));
+	kept->last = last_ref(last);
+	clock_gettime(CLOCK_REALTIME, &kept->last.at);
+	kept->bytes = sizeof(*kept) + size_of(last->reply) + size_of(last->output) +
+		      size_of(last->trace) + size_of(last->errors);
+	return kept;
+}
+
+/* The same writer's older reply of the same item. */
+static struct kept *older_one(struct callers *callers, const struct kept *kept)
+{
+	struct kept *other = callers->buckets[bucket_of(kept->key)];
+
+	while (other && (other->uid != kept->uid || strcmp(other->key, kept->key) != 0 ||
+			 !same_process(&other->chain[0], &kept->chain[0])))
+		other = other->next;
+	return other;
+}
+
+void callers_record(struct callers *callers, const struct caller *caller, const char *key,
+		    const struct last *last)
+{
+	struct kept *kept = caller->n ? make_kept(caller, key, last) : NULL;
+	struct kept *trash = NULL;
+
+	/* a session manager's reply belongs to nobody; out of memory: only comfort is lost */
+	if (!kept)
+		return;
+	WITH_LOCK(&callers->lock) {
+		struct kept *old = older_one(callers, kept);
+
+		if (old)
+			take_out(callers, old, &trash);
+		insert(callers, kept);
+		while (callers->oldest != kept &&
+		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
+			take_out(callers, callers->oldest, &trash);
+	}
+	empty(trash);
+}
+
+/* ---- reading ---- */
+
+static bool over(const struct kept *kept, int64_t now)
+{
+	return kept->first == kept->n ||
+	       (kept->gone_ns && now - kept->gone_ns > CALLER_GONE_S * NS_PER_S);
+}
+
+static struct kept *nearest(struct callers *callers, const struct caller *reader, const char *key)
+{
+	struct kept *kept = callers->buckets[bucket_of(key)], *best = NULL;
+	size_t best_depth = reader->n;
+	int64_t now = now_ns();
+
+	for (; kept; kept = kept->next) {
+		size_t depth;
+
+		if (kept->uid != reader->uid || strcmp(kept->key, key) != 0 || over(kept, now))
+			continue;
+		depth = owner_depth(kept->chain, kept->n, &kept->first, reader);
+		if (kept->first && !kept->gone_ns)
+			kept->gone_ns = now;
+		if (depth < best_depth) {
+			best_depth = depth;
+			best = kept;
+		}
+	}
+	return best;
+}
+
+bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
+		  struct last *ret)
+{
+	WITH_LOCK(&callers->lock) {
+		struct kept *kept = nearest(callers, caller, key);
+
+		if (!kept)
+			return false;
+		unused(callers, kept);
+		used(callers, kept);
+		*ret = last_ref(&kept->last);
+		return true;
+	}
+	return false;
+}
+
+static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **trash)
+{
+	int64_t now = now_ns();
+	struct kept *next;
+
+	for (struct kept *kept = callers->buckets[bucket]; kept; kept = next) {
+		next = kept->next;
+		if (!kept->gone_ns && !proc_alive(&kept->chain[0]))
+			kept->gone_ns = now;
+		while (kept->gone_ns && kept->first < kept->n &&
+		       !proc_alive(&kept->chain[kept->first]))
+			kept->first++;
+		if (over(kept, now))
+			take_out(callers, kept, trash);
+	}
+}
+
+void callers_sweep(struct callers *callers)
+{
+	for (size_t i = 0; i < CALLER_BUCKETS; i++) {
+		struct kept *trash = NULL;
+
+		/* bucket by bucket: nobody waits for the whole of it */
+		WITH_LOCK(&callers->lock)
+			if (callers->buckets[i])
+				sweep_bucket(callers, i, &trash);
+		empty(trash);
+	}
+}
+
+size_t callers_count(struct callers *callers)
+{
+	size_t count;
+
+	WITH_LOCK(&callers->lock)
+		count = callers->count;
+	return count;
+}

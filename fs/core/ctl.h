@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl.h: the table of control and derived files: those of items' directories and the
+ * primitives at the root. A new one is a row in ctl.c and, where it has code of its own, one
+ * file with the function that the row names.
+ */
+#ifndef RYE_FS_CORE_CTL_H
+#define RYE_FS_CORE_CTL_H
+
+#include <rye/rye.h>
+
+#include <fuse_lowlevel.h>
+#include <sys/types.h>
+
+struct caller; /* caller.h */
+struct talks; /* talk.h */
+struct tree_key; /* tree.h */
+
+/*
+ * The lookup of a row's file: *ret filled with an entry of its own, 0, or an errno. st is of
+ * the item whose directory it is in; NULL at the root.
+ */
+typedef int (*ctl_enter_fn)(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+			    struct fuse_entry_param *ret);
+
+/*
+ * The bytes of a file that is the caller's own, and since when they are so: a new reference,
+ * NULL when out of memory. key: of the item ("tool:a/b").
+ */
+typedef struct rye_blob *(*ctl_own_fn)(struct talks *talks, const struct caller *who,
+				       const char *key, struct timespec *ret_at);
+
+/* May children of runs write to it? */
+enum ctl_child {
+	CTL_CHILD_ASK, /* as far as rye_run_may says for the item */
+	CTL_CHILD_LATER, /* the engine asks that itself, when it knows the item */
+	CTL_CHILD_NEVER,
+};
+
+struct ctl {
+	const char *name;
+	unsigned kinds; /* bit per enum rye_kind: in those items' directories; 0: at the root */
+	mode_t mode; /* permission bits */
+	bool link; /* a symbolic link, else a file */
+	bool listed;
+	bool inputs; /* there, too, by a name with inputs behind a question mark */
+	bool others; /* depends on other items, whose changes nobody tells by this one's name */
+	ctl_enter_fn enter;
+	/* what that function works with */
+	enum rye_verb verb; /* ctl_enter_talk: a conversation */
+	enum ctl_child child;
+	enum rye_view view; /* ctl_enter_view */
+	ctl_own_fn own; /* ctl_enter_own: a fresh node per lookup */
+	const char *help; /* one line, shown by README.md of the mount */
+};
+
+#define KIND_BIT(kind) (1u << (kind))
+
+const struct ctl *ctl_find(enum rye_kind kind, const char *name); /* NULL: none */
+const struct ctl *ctl_root_find(const char *name); /* the same, at the root */
+const struct ctl *ctl_rows(size_t *ret_n); /* all of both */
+/* The row of a verb that there is, its first name. */
+const struct ctl *ctl_of_verb(enum rye_verb verb);
+
+/* content_ctl.c */
+int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		   struct fuse_entry_param *ret);
+int ctl_enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		   struct fuse_entry_param *ret);
+int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		  struct fuse_entry_param *ret);
+int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		     struct fuse_entry_param *ret);
+
+/* talk_own.c */
+struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
+			    struct timespec *ret_at);
+struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
+			   struct timespec *ret_at);
+/* .ryefs/errors; key: CTL_ERRORS_KEY */
+struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const char *key,
+			    struct timespec *ret_at);
+#define CTL_ERRORS_KEY "errors"
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * enter.h: from a key to a node. Each part of the tree has a function that fills *ret with an
+ * entry whose node has one more kernel reference (ino 0: a negative entry that may be cached
+ * for ret->entry_timeout) and returns 0, or an errno.
+ */
+#ifndef RYE_FS_CORE_ENTER_H
+#define RYE_FS_CORE_ENTER_H
+
+#include "core/front.h"
+
+/* tree_step, then the function of the key's sort: the `enter` of every generated directory. */
+int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
+
+int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+/* For a listing: a file's bytes are not fetched before somebody reads them. */
+int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
+int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_space(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_results(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+
+/* A negative entry. */
+static inline int enter_nothing(struct fuse_entry_param *ret, double timeout_s)
+{
+	*ret = (struct fuse_entry_param){ .entry_timeout = timeout_s };
+	return 0;
+}
+
+/* The entry of a node that node_find or node_make gave; NULL: ENOMEM. */
+int enter_node(const struct front *front, struct node *node, double timeout_s,
+	       struct fuse_entry_param *ret);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front.h: what one mount is made of; the userdata of every request. Filled by session.c
+ * before the first request and constant from then on; the parts have locks of their own.
+ */
+#ifndef RYE_FS_CORE_FRONT_H
+#define RYE_FS_CORE_FRONT_H
+
+#include "core/node.h"
+#include "core/mount_options.h"
+#include "core/stats.h"
+
+#include <fuse_lowlevel.h>
+
+/* Everything that changes is told to the kernel, so what it knows may live long. */
+#define TIMEOUT_LONG_S 3600.0
+
+struct callers;
+struct journal;
+struct notify;
+struct parking;
+struct pass;
+struct searches;
+struct shelf;
+struct talks;
+
+struct front {
+	const struct options *opt;
+	struct rye *rye;
+	struct callers *callers;
+	struct talks *talks;
+	struct nodes *nodes;
+	struct notify *notify;
+	struct parking *parking; /* requests that wait */
+	struct searches *searches;
+	struct pass *pass;
+	struct shelf *shelf; /* unfinished directory listings */
+	struct journal *journal; /* .ryefs/log */
+	struct fuse_session *session;
+	struct node *root;
+	struct stats stats;
+	uid_t uid; /* the mount's owner */
+	gid_t gid;
+	struct timespec started;
+	_Atomic uint64_t asked; /* times told for directories of which nobody tells changes */
+	_Atomic uint64_t generation; /* grows with every change of any item */
+	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
+	bool answer_open; /* this kernel cannot do without OPEN */
+	bool stopped; /* nobody waits for a run of ours any more */
+	bool expires; /* it can expire an entry without dropping it */
+	_Atomic bool inited;
+};
+
+static inline struct front *front_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static inline struct node *front_node(struct front *front, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? front->root : (struct node *)(uintptr_t)ino;
+}
+
+#endif

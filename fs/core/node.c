@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.c - the node table.
+ *
+ * Owns the kernel's reference counts and the map from keys to current nodes. One lock for all:
+ * the loop threads hold it for tens of nanoseconds, longer only while the array of buckets grows
+ * or nodes_collect goes through all nodes: it allocates its array and calls the caller's match,
+ * which may take no lock, under it. A node's class and data are released outside, on the thread
+ * that drops the last reference.
+ */
+#include "core/node.h"
+
+#include "scope.h"
+#include "core/front.h"
+#include "hash.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define BUCKETS_FIRST 1024
+
+struct nodes {
+	pthread_mutex_t lock;
+	struct node **buckets;
+	size_t mask; /* buckets - 1 */
+	size_t current; /* in the table */
+	struct node *newest; /* of all, current or not */
+	uint64_t alive, made, forgotten;
+};
+
+struct node *node_ref(struct node *node)
+{
+	atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+	return node;
+}
+
+void node_unref(struct node *node)
+{
+	if (!node || atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	if (node->class->drop && node->data)
+		node->class->drop(node->data);
+	free(node);
+}
+
+static uint32_t hash_of(const struct tree_key *key)
+{
+	uint64_t h = HASH_BASIS ^ ((uint64_t)key->sort << 8) ^ key->kind;
+
+	h = hash_bytes(hash_add(h, (uintptr_t)key->ctl), key->text, key->text_len);
+	h ^= h >> 32;
+	return (uint32_t)h;
+}
+
+static bool same_key(const struct node *node, uint32_t hash, const struct tree_key *key)
+{
+	return node->hash == hash && node->sort == key->sort && node->kind == key->kind &&
+	       node->ctl == key->ctl && node->path_len == key->path_len &&
+	       node->text_len == key->text_len && memcmp(node->text, key->text, key->text_len) == 0;
+}
+
+/* Lock held. */
+static struct node **slot_of(struct nodes *nodes, uint32_t hash, const struct tree_key *key)
+{
+	struct node **at = &nodes->buckets[hash & nodes->mask];
+
+	while (*at && !same_key(*at, hash, key))
+		at = &(*at)->next;
+	return at;
+}
+
+/* Lock held. Keeps chains short; a table that cannot grow only gets slower. */
+static void grow(struct nodes *nodes)
+{
+	size_t n = (nodes->mask + 1) * 2;
+	struct node **wider;
+
+	if (nodes->current <= nodes->mask)
+		return;
+	wider = calloc(n, sizeof(*wider));
+	if (!wider)
+		return;
+	for (size_t i = 0; i <= nodes->mask; i++)
+		while (nodes->buckets[i]) {
+			struct node *node = nodes->buckets[i];
+
+			nodes->buckets[i] = node->next;
+			node->next = wider[node->hash & (n - 1)];
+			wider[node->hash & (n - 1)] = node;
+		}
+	free(nodes->buckets);
+	nodes->buckets = wider;
+	nodes->mask = n - 1;
+}
+
+int nodes_open(struct nodes **ret)
+{
+	struct nodes *nodes = calloc(1, sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
+	nodes->buckets = calloc(BUCKETS_FIRST, sizeof(*nodes->buckets));
+	if (!nodes->buckets) {
+		free(nodes);
+		return -ENOMEM;
+	}
+	nodes->mask = BUCKETS_FIRST - 1;
+	pthread_mutex_init(&nodes->lock, NULL);
+	*ret = nodes;
+	return 0;
+}
+
+void nodes_close(struct nodes *nodes)
+{
+	if (!nodes)
+		return;
+	while (nodes->newest) {
+		struct node *node = nodes->newest;
+
+		nodes->newest = node->older;
+		node_unref(node);
+	}
+	pthread_mutex_destroy(&nodes->lock);
+	free(nodes->buckets);
+	free(nodes);
+}
+
+void nodes_count(struct nodes *nodes, struct node_counts *ret)
+{
+	WITH_LOCK(&nodes->lock)
+		*ret = (struct node_counts){ nodes->alive, nodes->made, nodes->forgotten };
+}
+
+struct node *node_find(struct nodes *nodes, const struct tree_key *key,
+		       const struct node_class *class, uint64_t version)
+{
+	uint32_t hash = hash_of(key);
+
+	WITH_LOCK(&nodes->lock) {
+		struct node *node = *slot_of(nodes, hash, key);
+
+		if (node && node->class == class && node->version == version) {
+			node->nlookup++;
+			return node;
+		}
+	}
+	return NULL;
+}
+
+struct node *node_peek(struct nodes *nodes, const struct tree_key *key)
+{
+	uint32_t hash = hash_of(key);
+
+	WITH_LOCK(&nodes->lock) {
+		struct node *node = *slot_of(nodes, hash, key);
+
+		return node ? node_ref(node) : NULL;
+	}
+	return NULL;
+}
+
+static struct node *allocate(const struct node_want *want)
+{
+	const struct tree_key *key = want->key;
+	struct node *node = malloc(sizeof(*node) + key->text_len + 1);
+
+	if (!node)
+		return NULL;
+	*node = (struct node){
+		.nlookup = 1,
+		.refs = 1,
+		.hash = hash_of(key),
+		.class = want->class,
+		.data = want->data,
+		.ino = want->ino ? want->ino : tree_ino(key),
+		.version = want->version,
+		.size = want->size,
+		.mtime = want->mtime,
+		.mode = want->mode,
+		.sort = (uint8_t)key->sort,
+		.kind = key->kind,
+		.item = want->item,
+		.ctl = key->ctl,
+		.path_len = key->path_len,
+		.text_len = key->text_len,
+	};
+	memcpy(node->text, key->text, key->text_len);
+	node->text[key->text_len] = 0;
+	return node;
+}
+
+/* Lock held. Puts the node where its key's current one was, or finds that one to be equal. */
+static struct node *publish(struct nodes *nodes, struct node *node, const struct tree_key *key)
+{
+	struct node **at = slot_of(nodes, node->hash, key);
+	struct node *old = *at;
+
+	if (old && old->class == node->class && old->version == node->version) {
+		old->nlookup++;
+		return old;
+	}
+	node->current = true;
+	node->next = old ? old->next : NULL;
+	*at = node;
+	if (old) {
+		old->current = false;
+		old->next = NULL;
+	} else {
+		nodes->current++;
+		grow(nodes);
+	}
+	return node;
+}
+
+/* Lock held. */
+static void enlist(struct nodes *nodes, struct node *node)
+{
+	node->older = nodes->newest;
+	if (node->older)
+		node->older->newer = node;
+	nodes->newest = node;
+	nodes->alive++;
+	nodes->made++;
+}
+
+/* Lock held. */
+static void delist(struct nodes *nodes, struct node *node)
+{
+	if (node->newer)
+		node->newer->older = node->older;
+	else
+		nodes->newest = node->older;
+	if (node->older)
+		node->older->newer = node->newer;
+	nodes->alive--;
+	nodes->forgotten++;
+}
+
+struct node *node_make(struct nodes *nodes, const struct node_want *want)
+{
+	struct node *node = allocate(want), *used = node;
+
+	if (!node) {
+		if (want->class->drop && want->data)
+			want->class->drop(want->data);
+		return NULL;
+	}
+	WITH_LOCK(&nodes->lock) {
+		if (!want->fresh)
+			used = publish(nodes, node, want->key);
+		if (used == node)
+			enlist(nodes, node);
+	}
+	if (used != node)
+		node_unref(node);
+	return used;
+}
+
+/* Lock held. */
+static void unpublish(struct nodes *nodes, struct node *node)
+{
+	struct node **at = &nodes->buckets[node->hash & nodes->mask];
+
+	while (*at != node)
+		at = &(*at)->next;
+	*at = node->next;
+	node->next = NULL;
+	node->current = false;
+	nodes->current--;
+}
+
+void node_retire(struct nodes *nodes, struct node *node)
+{
+	WITH_LOCK(&nodes->lock)
+		if (node->current)
+			unpublish(nodes, node);
+}
+
+void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
+{
+	bool gone = false;
+
+	WITH_LOCK(&nodes->lock) {
+		node->nlookup -= n < node->nlookup ? n : node->nlookup;
+		if (node->nlookup == 0) {
+			if (node->current)
+				unpublish(nodes, node);
+			delist(nodes, node);
+			gone = true;
+		}
+	}
+	if (gone)
+		node_unref(node);
+}
+
+/* Lock held. */
+static size_t collect(struct node *chain, node_match_fn match, void *arg, struct node **found)
+{
+	size_t n = 0;
+
+	for (; chain; chain = chain->next)
+		if (match(arg, chain))
+			found[n++] = node_ref(chain);
+	return n;
+}
+
+struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg, size_t *ret_n)
+{
+	struct node **found = NULL;
+	size_t n = 0;
+
+	WITH_LOCK(&nodes->lock) {
+		found = calloc(nodes->current + 1, sizeof(struct node *));
+		for (size_t i = 0; found && i <= nodes->mask; i++)
+			n += collect(nodes->buckets[i], match, arg, found + n);
+	}
+	*ret_n = n;
+	return found;
+}
+
+void node_stat(const struct front *front, const struct node *node, struct stat *ret)
+{
+	uint64_t size = node->class->size ? node->class->size(node) : node->size;
+
+	*ret = (struct stat){
+		.st_ino = node->ino,
+		.st_mode = node->mode,
+		.st_nlink = 1,
+		.st_uid = front->uid,
+		.st_gid = front->gid,
+		.st_size = (off_t)size,
+		.st_blksize = 4096,
+		.st_blocks = (blkcnt_t)((size + 511) / 512),
+		.st_atim = node->mtime,
+		.st_mtim = node->mtime,
+		.st_ctim = node->mtime,
+	};
+}
+
+void node_entry(const struct front *front, struct node *node, double timeout_s,
+		struct fuse_entry_param *ret)
+{
+	*ret = (struct fuse_entry_param){
+		.ino = node_id(node),
+		.attr_timeout = TIMEOUT_LONG_S,
+		.entry_timeout = timeout_s,
+	};
+	node_stat(front, node, &ret->attr);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.h: what the kernel holds references to, and the table that finds the current node of a
+ * key. A node id is the node's address; st_ino is a function of the key, so it survives.
+ *
+ * A node is one version: class, version, size and mode never change after node_make. When a
+ * key's version changes, the next lookup makes a new node that takes the old one's place in
+ * the table; the old one lives until FORGET. The table's lock is taken while no other is held,
+ * and a node_match_fn, which is called under it, takes none.
+ */
+#ifndef RYE_FS_CORE_NODE_H
+#define RYE_FS_CORE_NODE_H
+
+#include "core/tree.h"
+
+#include <fuse_lowlevel.h>
+#include <sys/stat.h>
+
+struct front;
+struct node;
+
+/* A write as the kernel sent it. */
+struct node_write {
+	struct rye_span bytes;
+	off_t off;
+	int flags; /* of the open file: O_APPEND … */
+	bool page; /* from the page cache (mmap): caller and flags mean nothing */
+};
+
+/*
+ * What a kind of node can do. An operation that is NULL gets the answer of a read-only tree
+ * (ops.c). Those with a req answer it exactly once, now or later.
+ */
+struct node_class {
+	const char *name;
+	/* The core of LOOKUP and READDIRPLUS: fills *ret, whose node has one more kernel reference
+	 * (ino 0: a negative entry that may be cached). Returns 0 or an errno. */
+	int (*enter)(fuse_req_t req, struct node *dir, const char *name,
+		     struct fuse_entry_param *ret);
+	/* The same for READDIRPLUS alone, when that may do with less. */
+	int (*enter_listed)(fuse_req_t req, struct node *dir, const char *name,
+			    struct fuse_entry_param *ret);
+	/* Instead of `enter`, when the answer may have to wait. */
+	void (*lookup)(fuse_req_t req, struct node *dir, const char *name);
+	void (*getattr)(fuse_req_t req, struct node *node, bool by_handle);
+	void (*setattr)(fuse_req_t req, struct node *node, const struct stat *want, int which);
+	void (*readlink)(fuse_req_t req, struct node *node);
+	void (*read)(fuse_req_t req, struct node *node, size_t size, off_t off);
+	void (*write)(fuse_req_t req, struct node *node, const struct node_write *write);
+	void (*readdir)(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus);
+	void (*statfs)(fuse_req_t req, struct node *node);
+	void (*fsync)(fuse_req_t req, struct node *node, bool data_only);
+	uint64_t (*size)(const struct node *node); /* NULL: node->size */
+	const struct node_changes *changes; /* NULL: nothing can be made or removed here */
+	const struct node_xattrs *xattrs; /* NULL: has none; asked with -o xattr only */
+	void (*drop)(void *data); /* frees node->data; NULL: nothing to free */
+};
+
+struct node *node_ref(struct node *node);
+void node_unref(struct node *node); /* NULL is fine */
+
+static inline void auto_node_(struct node **node)
+{
+	node_unref(*node);
+}
+#define auto_node __attribute__((cleanup(auto_node_)))
+
+struct node {
+	struct node *next; /* chain of its bucket; table's lock */
+	struct node *newer, *older; /* list of all that the kernel holds; table's lock */
+	uint64_t nlookup; /* the kernel's references; table's lock */
+	_Atomic unsigned refs; /* one for the kernel's, one per borrower */
+	uint32_t hash;
+	const struct node_class *class;
+	void *_Atomic data; /* the class's own, released by its `drop` */
+	uint64_t ino; /* st_ino */
+	uint64_t version;
+	uint64_t size;
+	struct timespec mtime;
+	uint32_t mode;
+	uint8_t sort; /* enum tree_sort */
+	uint8_t kind;
+	bool item; /* an item's own directory */
+	bool current; /* in the table; table's lock */
+	const struct ctl *ctl;
+	uint16_t path_len;
+	uint16_t text_len;
+	char text[]; /* of the key; begins with the path; NUL-terminated */
+};
+
+/* What a new node is to be. */
+struct node_want {
+	const struct tree_key *key;
+	const struct node_class *class;
+	void *data; /* taken over, also on failure and when an equal node exists */
+	uint64_t ino; /* 0: tree_ino(key) */
+	uint64_t version;
+	uint64_t size;
+	struct timespec mtime;
+	mode_t mode; /* with the type */
+	bool item;
+	bool fresh; /* a new node each time, never found by others */
+};
+
+struct nodes;
+
+struct node_counts {
+	uint64_t alive, made, forgotten;
+};
+
+int nodes_open(struct nodes **ret); /* 0 or -errno */
+void nodes_close(struct nodes *nodes); /* after the session: frees what the kernel still held */
+void nodes_count(struct nodes *nodes, struct node_counts *ret);
+
+/* The current node of the key with that class and version, one more kernel reference. */
+struct node *node_find(struct nodes *nodes, const struct tree_key *key,
+		       const struct node_class *class, uint64_t version);
+/* The same or a new one. NULL: out of memory. */
+struct node *node_make(struct nodes *nodes, const struct node_want *want);
+/* It is no longer what its key stands for: the next lookup makes another. */
+void node_retire(struct nodes *nodes, struct node *node);
+/* Kernel references given back (FORGET, or an entry that was never told). */
+void node_forget(struct nodes *nodes, struct node *node, uint64_t n);
+
+/* Current nodes for which `match` (called under the table's lock) says true, as borrowed
+ * references: unref each; the array is the caller's to free. NULL: out of memory. */
+typedef bool (*node_match_fn)(void *arg, const struct node *node);
+struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg, size_t *ret_n);
+/* The current node of a key, borrowed; NULL: the kernel has none. */
+struct node *node_peek(struct nodes *nodes, const struct tree_key *key);
+
+/* Attributes from the node's own fields. */
+void node_stat(const struct front *front, const struct node *node, struct stat *ret);
+/* The entry that tells the kernel of this node. */
+void node_entry(const struct front *front, struct node *node, double timeout_s,
+		struct fuse_entry_param *ret);
+static inline fuse_ino_t node_id(const struct node *node)
+{
+	return (fuse_ino_t)(uintptr_t)node;
+}
+
+#endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify.c - two lanes of notifications and a clock.
+ *
+ * Owns the queues and three threads. Lock order: a lane's lock or the clock's, never both. A
+ * notification that somebody waits for is also on the clock's list: whoever comes first, the
+ * kernel's answer or the end of the patience, calls `done`.
+ */
+#include "core/notify.h"
+
+#include "scope.h"
+#include "hash.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_TASK };
+
+/* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
+#define TASK_BUCKETS 256
+
+struct job {
+	struct job *next; /* of its lane */
+	struct job *waiting; /* of the clock */
+	struct job *same; /* of its bucket of tasks; the lane's lock */
+	_Atomic unsigned refs;
+	_Atomic bool told; /* done was called */
+	enum job_type type;
+	struct node *node; /* kept alive; NULL for conversations */
+	fuse_ino_t ino;
+	off_t from, len;
+	notify_done_fn done;
+	void *arg;
+	struct timespec until;
+	notify_task_fn task;
+	int number;
+	char name[]; /* or the task's text */
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct job *first, **last;
+	struct job *tasks[TASK_BUCKETS];
+	bool stop;
+	bool started; /* thread is there; of notify_open and notify_end */
+	pthread_t thread;
+	struct notify *notify;
+};
+
+struct notify {
+	struct front *front;
+	struct queue lanes[LANE__MAX];
+	struct queue clock; /* uses `waiting` as its link */
+};
+
+static void job_unref(struct job *job)
+{
+	if (atomic_fetch_sub(&job->refs, 1) != 1)
+		return;
+	node_unref(job->node);
+	free(job);
+}
+
+static void job_done(struct job *job)
+{
+	if (job->done && !atomic_exchange(&job->told, true))
+		job->done(job->arg);
+}
+
+static void send_entry(struct front *front, fuse_ino_t dir, const char *name, bool soft)
+{
+	struct fuse_session *se = front->session;
+
+	stats_count(&front->stats, STAT_INVAL);
+	if (soft && front->expires)
+		fuse_lowlevel_notify_expire_entry(se, dir, name, strlen(name), FUSE_LL_EXPIRE_ONLY);
+	else
+		fuse_lowlevel_notify_inval_entry(se, dir, name, strlen(name));
+}
+
+static fuse_ino_t id_of(const struct front *front, const struct node *node)
+{
+	return node == front->root ? FUSE_ROOT_ID : node_id(node);
+}
+
+void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft)
+{
+	send_entry(front, id_of(front, dir), name, soft);
+}
+
+void notify_send_inode(struct front *front, struct node *node, off_t from)
+{
+	stats_count(&front->stats, STAT_INVAL);
+	fuse_lowlevel_notify_inval_inode(front->session, id_of(front, node), from, 0);
+}
+
+static void perform(struct front *front, const struct job *job)
+{
+	switch (job->type) {
+	case JOB_ENTRY_SOFT:
+	case JOB_ENTRY:
+		send_entry(front, job->ino, job->name, job->type == JOB_ENTRY_SOFT);
+		break;
+	case JOB_INODE:
+		stats_count(&front->stats, STAT_INVAL);
+		fuse_lowlevel_notify_inval_inode(front->session, job->ino, job->from, job->len);
+		break;
+	case JOB_TASK:
+		job->task(front, job->node, job->number, job->name);
+		break;
+	}
+}
+
+/* ---- tasks that wait: found again by what they are ---- */
+
+static struct job **bucket_of(struct queue *lane, const struct job *job)
+{
+	uint64_t h = (uintptr_t)job->task ^ (uintptr_t)job->node ^ (unsigned)job->number;
+
+	h = hash_text(h, job->name);
+	return &lane->tasks[(h ^ h >> 32) % TASK_BUCKETS];
+}
+
+/* Lock held. */
+static bool is_queued(struct queue *lane, const struct job *job)
+{
+	for (const struct job *old = *bucket_of(lane, job); old; old = old->same)
+		if (old->task == job->task && old->node == job->node &&
+		    old->number == job->number && strcmp(old->name, job->name) == 0)
+			return true;
+	return false;
+}
+
+/* Lock held. */
+static void note_queued(struct queue *lane, struct job *job)
+{
+	struct job **bucket = bucket_of(lane, job);
+
+	job->same = *bucket;
+	*bucket = job;
+}
+
+/* Lock held. From now on the same may be queued again: it may see more than this one does. */
+static void note_taken(struct queue *lane, struct job *job)
+{
+	struct job **at = bucket_of(lane, job);
+
+	while (*at != job)
+		at = &(*at)->same;
+	*at = job->same;
+}
+
+/* Takes the next job; waits for one. NULL: the lane ends. */
+static struct job *take(struct queue *lane)
+{
+	struct job *job = NULL;
+
+	WITH_LOCK(&lane->lock) {
+		while (!lane->first && !lane->stop)
+			pthread_cond_wait(&lane->more, &lane->lock);
+		job = lane->stop ? NULL : lane->first;
+		if (job) {
+			lane->first = job->next;
+			if (!lane->first)
+				lane->last = &lane->first;
+			if (job->type == JOB_TASK)
+				note_taken(lane, job);
+		}
+	}
+	return job;
+}
+
+static void *lane_thread(void *arg)
+{
+	struct queue *lane = arg;
+	struct job *job;
+
+	while ((job = take(lane))) {
+		perform(lane->notify->front, job);
+		job_done(job);
+		job_unref(job);
+	}
+	return NULL;
+}
+
+/* The clock's lock held: the oldest job, once its patience is over. */
+static struct job *overdue(struct queue *clock)
+{
+	struct job *job = clock->first;
+
+	while (!clock->stop && !job) {
+		pthread_cond_wait(&clock->more, &clock->lock);
+		job = clock->first;
+	}
+	if (clock->stop)
+		return NULL;
+	while (!clock->stop && !atomic_load(&job->told) &&
+	       pthread_cond_timedwait(&clock->more, &clock->lock, &job->until) != ETIMEDOUT)
+		;
+	clock->first = job->waiting;
+	if (!clock->first)
+		clock->last = &clock->first;
+	return job;
+}
+
+static void *clock_thread(void *arg)
+{
+	struct queue *clock = arg;
+
+	for (;;) {
+		struct job *job = NULL;
+
+		WITH_LOCK(&clock->lock)
+			job = overdue(clock);
+		if (!job)
+			return NULL;
+		job_done(job);
+		job_unref(job);
+	}
+}
+
+static void watch(struct queue *clock, struct job *job)
+{
+	struct timespec *until = &job->until;
+
+	clock_gettime(CLOCK_MONOTONIC, until);
+	until->tv_nsec += NOTIFY_PATIENCE_MS * 1000000l;
+	if (until->tv_nsec >= 1000000000l) {
+		until->tv_nsec -= 1000000000l;
+		until->tv_sec++;
+	}
+	WITH_LOCK(&clock->lock) {
+		bool idle = !clock->first;
+
+		atomic_fetch_add(&job->refs, 1);
+		*clock->last = job;
+		clock->last = &job->waiting;
+		if (idle)
+			pthread_cond_signal(&clock->more);
+	}
+}
+
+static struct job *job_new(enum job_type type, struct node *node, const char *name)
+{
+	size_t len = strlen(name);
+	struct job *job = calloc(1, sizeof(*job) + len + 1);
+
+	if (!job)
+		return NULL;
+	job->refs = 1;
+	job->type = type;
+	job->node = node ? node_ref(node) : NULL;
+	memcpy(job->name, name, len);
+	return job;
+}
+
+static void post(struct notify *notify, enum notify_lane which, struct job *job)
+{
+	struct queue *lane = &notify->lanes[which];
+	bool task = job->type == JOB_TASK, refused = false;
+
+	if (job->done)
+		watch(&notify->clock, job);
+	WITH_LOCK(&lane->lock) {
+		refused = lane->stop || (task && is_queued(lane, job));
+		if (!refused) {
+			*lane->last = job;
+			lane->last = &job->next;
+			if (task)
+				note_queued(lane, job);
+			pthread_cond_signal(&lane->more);
+		}
+	}
+	if (refused) {
+		job_done(job);
+		job_unref(job);
+	}
+}
+
+void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft)
+{
+	struct job *job = job_new(soft ? JOB_ENTRY_SOFT : JOB_ENTRY, dir, name);
+
+	if (!job)
+		return;
+	job->ino = id_of(notify->front, dir);
+	post(notify, LANE_CONTENT, job);
+}
+
+void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
+		       void *arg)
+{
+	struct job *job = job_new(JOB_INODE, node, "");
+
+	if (!job) {
+		if (done)
+			done(arg);
+		return;
+	}
+	job->ino = id_of(notify->front, node);
+	job->from = from;
+	job->done = done;
+	job->arg = arg;
+	post(notify, LANE_CONTENT, job);
+}
+
+void notify_inode(struct notify *notify, struct node *node, off_t from)
+{
+	notify_inode_then(notify, node, from, NULL, NULL);
+}
+
+void notify_talk(void *arg, const struct notify_pages *pages)
+{
+	struct front *front = arg;
+	struct notify *notify = front->notify;
+	struct job *job = job_new(JOB_INODE, NULL, "");
+
+	if (!job) {
+		if (pages->done)
+			pages->done(pages->done_arg);
+		return;
+	}
+	job->ino = pages->ino;
+	job->from = pages->from;
+	job->len = pages->len;
+	job->done = pages->done;
+	job->arg = pages->done_arg;
+	post(notify, LANE_TALK, job);
+}
+
+void notify_task(struct notify *notify, const struct notify_task *task)
+{
+	struct job *job = job_new(JOB_TASK, task->node, task->text);
+
+	if (!job)
+		return;
+	job->task = task->fn;
+	job->number = task->number;
+	post(notify, LANE_CONTENT, job);
+}
+
+static void queue_init(struct queue *queue, struct notify *notify)
+{
+	pthread_condattr_t attr;
+
+	queue->notify = notify;
+	queue->last = &queue->first;
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->more, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static int queue_start(struct queue *queue, void *(*fn)(void *))
+{
+	int r = pthread_create(&queue->thread, NULL, fn, queue);
+
+	queue->started = !r;
+	return -r;
+}
+
+int notify_open(struct front *front, struct notify **ret)
+{
+	struct notify *notify = calloc(1, sizeof(*notify));
+	int r = 0;
+
+	if (!notify)
+		return -ENOMEM;
+	notify->front = front;
+	queue_init(&notify->clock, notify);
+	for (int i = 0; i < LANE__MAX; i++)
+		queue_init(&notify->lanes[i], notify);
+	for (int i = 0; i < LANE__MAX && !r; i++)
+		r = queue_start(&notify->lanes[i], lane_thread);
+	if (!r)
+		r = queue_start(&notify->clock, clock_thread);
+	if (r) {
+		notify_end(notify);
+		notify_free(notify);
+		return r;
+	}
+	*ret = notify;
+	return 0;
+}
+
+static void stop(struct queue *queue)
+{
+	WITH_LOCK(&queue->lock) {
+		queue->stop = true;
+		pthread_cond_broadcast(&queue->more);
+	}
+}
+
+/* What is still there when the thread has ended. */
+static void drain(struct queue *queue, bool clock)
+{
+	struct job *job = queue->first;
+
+	while (job) {
+		struct job *next = clock ? job->waiting : job->next;
+
+		job_done(job);
+		job_unref(job);
+		job = next;
+	}
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+void notify_end(struct notify *notify)
+{
+	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_TALK],
+				&notify->clock };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		stop(all[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i]->started)
+			pthread_join(all[i]->thread, NULL);
+		drain(all[i], all[i] == &notify->clock);
+	}
+}
+
+void notify_free(struct notify *notify)
+{
+	if (!notify)
+		return;
+	for (int i = 0; i < LANE__MAX; i++) {
+		pthread_cond_destroy(&notify->lanes[i].more);
+		pthread_mutex_destroy(&notify->lanes[i].lock);
+	}
+	pthread_cond_destroy(&notify->clock.more);
+	pthread_mutex_destroy(&notify->clock.lock);
+	free(notify);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* page.h: a growing text for generated pages; failure is sticky and shows in text_blob. */
+#ifndef RYE_FS_CORE_PAGE_H
+#define RYE_FS_CORE_PAGE_H
+
+#include <rye/rye.h>
+
+/* No generated page is longer: a doctor's list of a very sick tree is cut. */
+#define TEXT_MAX (4u << 20)
+
+struct text {
+	char *data;
+	size_t len, size;
+	bool failed;
+};
+
+void text_add(struct text *text, const char *s);
+void text_addn(struct text *text, const char *s, size_t len);
+void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A JSON string, quoted and escaped. */
+void text_add_json(struct text *text, const char *s);
+/* The text as a blob, NULL when it failed; frees the text. */
+struct rye_blob *text_blob(struct text *text);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parking.c - one list of the requests that wait, one thread that looks after them.
+ *
+ * The thread takes one request at a time out of the list's front and puts it at its end, so that
+ * it can look into /proc and wake an owner without the lock; a reference keeps the request's
+ * memory meanwhile. libfuse calls on_interrupt with its lock of the request held.
+ */
+#include "core/parking.h"
+
+#include "scope.h"
+#include "proc.h"
+#include "core/util.h"
+
+#include <errno.h>
+
+/* The kernel tells of the first signal only: look again this often. */
+#define RELOOK_NS (100 * NS_PER_MS)
+#define SWEEP_NS (30 * NS_PER_S)
+
+TAILQ_HEAD(parked_list, parked);
+
+struct parking {
+	void (*sweep)(void *arg);
+	void *arg;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t poke;
+	struct parked_list list; /* the lock's, like all that follows */
+	int64_t wake_ns; /* the thread sleeps until then; 0: it is awake and will look */
+	int64_t sweep_ns;
+	bool closed;
+};
+
+/* ---- the thread ---- */
+
+/* Lock held. When is it this request's turn? */
+static int64_t parked_turn(const struct parked *parked)
+{
+	if (parked->parking->closed)
+		return parked->told ? PARKED_NEVER : 0;
+	if (parked->interrupted && !parked->ended)
+		return MIN_OF(parked->look_ns, parked->due_ns);
+	return parked->due_ns;
+}
+
+/* Lock held. The reason, which will not be one again. */
+static enum parked_why parked_reason(struct parked *parked, int64_t now)
+{
+	if (parked->parking->closed) {
+		parked->told = true;
+		return PARKED_CLOSED;
+	}
+	if (parked->due_ns <= now) {
+		parked->due_ns = PARKED_NEVER;
+		return PARKED_DUE;
+	}
+	parked->look_ns = now + RELOOK_NS;
+	return PARKED_ENDED;
+}
+
+/* Lock held. A request whose turn it is, with a reference; NULL: *ret_next says when. */
+static struct parked *pick_parked(struct parking *parking, int64_t now, int64_t *ret_next)
+{
+	struct parked *parked;
+
+	TAILQ_FOREACH(parked, &parking->list, link) {
+		int64_t turn = parked_turn(parked);
+
+		if (turn <= now) {
+			TAILQ_REMOVE(&parking->list, parked, link);
+			TAILQ_INSERT_TAIL(&parking->list, parked, link);
+			parked->refs++;
+			return parked;
+		}
+		*ret_next = MIN_OF(*ret_next, turn);
+	}
+	return NULL;
+}
+
+static void sleep_until(struct parking *parking, int64_t end)
+{
+	struct timespec until = { end / NS_PER_S, end % NS_PER_S };
+
+	parking->wake_ns = end;
+	pthread_cond_timedwait(&parking->poke, &parking->lock, &until);
+	parking->wake_ns = 0;
+}
+
+struct turn {
+	struct parked *parked; /* a reference; NULL: sweep */
+	enum parked_why why;
+};
+
+/* Sleeps until there is something to do; false: the parking is closed and all were told. */
+static bool await_turn(struct parking *parking, struct turn *ret)
+{
+	WITH_LOCK(&parking->lock) {
+		for (;;) {
+			int64_t now = now_ns(), next = parking->sweep_ns;
+
+			ret->parked = pick_parked(parking, now, &next);
+			if (ret->parked) {
+				ret->why = parked_reason(ret->parked, now);
+				return true;
+			}
+			if (parking->closed)
+				return false;
+			if (now >= parking->sweep_ns) {
+				parking->sweep_ns = now + SWEEP_NS;
+				return true;
+			}
+			sleep_until(parking, next);
+		}
+	}
+	return false;
+}
+
+static void take_turn(const struct turn *turn)
+{
+	struct parked *parked = turn->parked;
+
+	if (turn->why == PARKED_ENDED)
+		parked->ended = proc_interrupted(parked->tid);
+	if (turn->why != PARKED_ENDED || parked->ended)
+		parked->class->wake(parked, turn->why);
+	parked_unref(parked);
+}
+
+static void *parking_thread(void *arg)
+{
+	struct parking *parking = arg;
+	struct turn turn;
+
+	while (await_turn(parking, &turn))
+		if (turn.parked)
+			take_turn(&turn);
+		else if (parking->sweep)
+			parking->sweep(parking->arg);
+	return NULL;
+}
+
+int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
+{
+	struct parking *parking = calloc(1, sizeof(*parking));
+	pthread_condattr_t attr;
+	int r;
+
+	if (!parking)
+		return -ENOMEM;
+	parking->sweep = sweep;
+	parking->arg = arg;
+	parking->sweep_ns = now_ns() + SWEEP_NS;
+	TAILQ_INIT(&parking->list);
+	pthread_mutex_init(&parking->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&parking->poke, &attr);
+	pthread_condattr_destroy(&attr);
+	r = pthread_create(&parking->thread, NULL, parking_thread, parking);
+	if (r)
+		parking_free(parking);
+	else
+		*ret = parking;
+	return -r;
+}
+
+void parking_close(struct parking *parking)
+{
+	if (!parking)
+		return;
+	WITH_LOCK(&parking->lock) {
+		parking->closed = true;
+		pthread_cond_signal(&parking->poke);
+	}
+	pthread_join(parking->thread, NULL);
+}
+
+void parking_free(struct parking *parking)
+{
+	if (!parking)
+		return;
+	pthread_cond_destroy(&parking->poke);
+	pthread_mutex_destroy(&parking->lock);
+	free(parking);
+}
+
+/* ---- one request ---- */
+
+void *parked_new(struct parking *parking, fuse_req_t req, const struct parked_class *class,
+		 void *owner, size_t size)
+{
+	struct parked *parked = calloc(1, size);
+
+	if (!parked)
+		return NULL;
+	parked->req = req;
+	parked->owner = owner;
+	parked->class = class;
+	parked->parking = parking;
+	parked->tid = fuse_req_ctx(req)->pid;
+	parked->refs = 1;
+	parked->due_ns = PARKED_NEVER;
+	return parked;
+}
+
+void parked_unref(struct parked *parked)
+{
+	if (!parked || --parked->refs > 0)
+		return;
+	if (parked->class->done)
+		parked->class->done(parked);
+	free(parked);
+}
+
+/* In a FUSE thread that holds the request's lock: only leave word. */
+static void on_interrupt(fuse_req_t req, void *arg)
+{
+	struct parked *parked = arg;
+
+	parked->interrupted = true;
+	WITH_LOCK(&parked->parking->lock)
+		pthread_cond_signal(&parked->parking->poke);
+}
+
+static void hook(struct parked *parked, bool on)
+{
+	if (parked->hooked == on)
+		return;
+	parked->hooked = on;
+	fuse_req_interrupt_func(parked->req, on ? on_interrupt : NULL, on ? parked : NULL);
+}
+
+bool parking_wait(struct parked *parked, int64_t due_ns)
+{
+	struct parking *parking = parked->parking;
+	bool closed = false;
+
+	/* first: from when it is in the list, another thread may answer it */
+	hook(parked, true);
+	WITH_LOCK(&parking->lock) {
+		closed = parking->closed;
+		parked->due_ns = due_ns;
+		if (!parked->there && !closed) {
+			TAILQ_INSERT_TAIL(&parking->list, parked, link);
+			parked->there = true;
+		}
+		/* it may have been interrupted before the thread could see it */
+		if (parked->interrupted || due_ns < parking->wake_ns)
+			pthread_cond_signal(&parking->poke);
+	}
+	return !closed;
+}
+
+/* Lock held. */
+static void unlist(struct parked *parked)
+{
+	TAILQ_REMOVE(&parked->parking->list, parked, link);
+	parked->there = false;
+}
+
+bool parking_take(struct parked *parked)
+{
+	bool was = false;
+
+	WITH_LOCK(&parked->parking->lock) {
+		was = parked->there;
+		if (was)
+			unlist(parked);
+	}
+	return was;
+}
+
+struct parked *parking_take_all(struct parking *parking, const void *owner)
+{
+	struct parked *taken = NULL, *next;
+
+	WITH_LOCK(&parking->lock)
+		for (struct parked *parked = TAILQ_FIRST(&parking->list); parked; parked = next) {
+			next = TAILQ_NEXT(parked, link);
+			if (parked->owner != owner)
+				continue;
+			unlist(parked);
+			parked->next = taken;
+			taken = parked;
+		}
+	return taken;
+}
+
+bool parking_waits(struct parking *parking, const void *owner)
+{
+	struct parked *parked;
+
+	WITH_LOCK(&parking->lock)
+		TAILQ_FOREACH(parked, &parking->list, link)
+			if (parked->owner == owner)
+				return true;
+	return false;
+}
+
+fuse_req_t parked_leave(struct parked *parked)
+{
+	parking_take(parked);
+	hook(parked, false);
+	return parked->req;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - what a name means in a directory of the mount.
+ *
+ * Owns the grammar of docs/files.md and nothing else: no lock, no allocation, no call that could
+ * wait. Callers are the lookups of every class of nodes. It must not ask the engine anything.
+ */
+#include "core/tree.h"
+
+#include "scope.h"
+#include "core/ctl.h"
+#include "hash.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* st_ino of generated files: bit 62 set, so that they never meet an inode of a disk. */
+#define INO_OURS (1ull << 62)
+
+/* What the root has beside the kinds' directories and the primitives. Not listed are spaces and
+ * .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
+static const struct root_name {
+	const char *name;
+	enum tree_sort sort;
+	bool listed;
+} root_names[] = {
+	{ ".ryefs", TREE_DOT, false },	 { "README.md", TREE_README, true },
+	{ "search", TREE_SEARCH, true }, { "spaces", TREE_SPACES, false },
+	{ "state", TREE_STATE, true },
+};
+
+static const struct {
+	const char *name;
+	int sys;
+} refusals[] = {
+	{ "EACCES", EACCES },
+	{ "EAGAIN", EAGAIN },
+	{ "EBADMSG", EBADMSG },
+	{ "ECANCELED", ECANCELED },
+	{ "EDQUOT", EDQUOT },
+	{ "EFBIG", EFBIG },
+	{ "EINPROGRESS", EINPROGRESS },
+	{ "EINTR", EINTR },
+	{ "EINVAL", EINVAL },
+	{ "EIO", EIO },
+	{ "EKEYREJECTED", EKEYREJECTED },
+	{ "ELOOP", ELOOP },
+	{ "ENODATA", ENODATA },
+	{ "ENOENT", ENOENT },
+	{ "ENOEXEC", ENOEXEC },
+	{ "ENOKEY", ENOKEY },
+	{ "ENOSPC", ENOSPC },
+	{ "EOPNOTSUPP", EOPNOTSUPP },
+	{ "EREMOTEIO", EREMOTEIO },
+	{ "EROFS", EROFS },
+	{ "ETIMEDOUT", ETIMEDOUT },
+	{ "EUCLEAN", EUCLEAN },
+};
+
+/* What shells, version control, editors and package managers look for in any directory. */
+static const char *const probes[] = {
+	"AGENTS.md",
+	"BUILD",
+	"CLAUDE.md",
+	"CMakeLists.txt",
+	"Cargo.toml",
+	"Dockerfile",
+	"GNUmakefile",
+	"HEAD",
+	"Makefile",
+	"RCS",
+	"SCCS",
+	"WORKSPACE",
+	"bower.json",
+	"build.gradle",
+	"composer.json",
+	"deno.json",
+	"desktop.ini",
+	"go.mod",
+	"jsconfig.json",
+	"makefile",
+	"node_modules",
+	"package.json",
+	"package.yaml",
+	"pom.xml",
+	"pyproject.toml",
+	"pyvenv.cfg",
+	"requirements.txt",
+	"setup.cfg",
+	"setup.py",
+	"tox.ini",
+	"tsconfig.json",
+	"CVS",
+};
+
+static void put(struct tree_key *key, enum tree_sort sort, uint8_t kind)
+{
+	key->sort = sort;
+	key->kind = kind;
+	key->ctl = NULL;
+	key->path_len = 0;
+	key->text_len = 0;
+	key->text[0] = 0;
+}
+
+static int set_path(struct tree_key *key, const char *path, size_t len)
+{
+	if (len >= sizeof(key->text))
+		return -ENAMETOOLONG;
+	memcpy(key->text, path, len);
+	key->text[len] = 0;
+	key->path_len = (uint16_t)len;
+	key->text_len = (uint16_t)len;
+	return 0;
+}
+
+static int set_query(struct tree_key *key, const char *query)
+{
+	size_t len = strlen(query);
+
+	if (key->path_len + 1 + len >= sizeof(key->text))
+		return -ENAMETOOLONG;
+	memcpy(key->text + key->path_len + 1, query, len + 1);
+	key->text_len = (uint16_t)(key->path_len + 1 + len);
+	return 0;
+}
+
+/* dir/name, or name in the root of a kind. */
+static int join(struct tree_key *key, const char *dir, const char *name)
+{
+	size_t a = strlen(dir), b = strlen(name), slash = a ? 1 : 0;
+
+	if (a + slash + b >= sizeof(key->text))
+		return -ENAMETOOLONG;
+	memcpy(key->text, dir, a);
+	if (slash)
+		key->text[a] = '/';
+	memcpy(key->text + a + slash, name, b + 1);
+	key->path_len = (uint16_t)(a + slash + b);
+	key->text_len = key->path_len;
+	return 0;
+}
+
+static int step_root(const char *name, struct tree_key *ret)
+{
+	const struct ctl *ctl = ctl_root_find(name);
+
+	if (ctl) {
+		put(ret, TREE_PRIMITIVE, 0);
+		ret->ctl = ctl;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
+		if (strcmp(root_names[i].name, name) == 0) {
+			put(ret, root_names[i].sort, 0);
+			return 0;
+		}
+	for (uint8_t kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (strcmp(rye_kind_dir(kind), name) == 0) {
+			put(ret, TREE_MERGED, kind);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+void tree_root_names(void *arg, void (*fn)(void *arg, const char *name))
+{
+	size_t n;
+	const struct ctl *ctls = ctl_rows(&n);
+
+	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
+		if (root_names[i].listed)
+			fn(arg, root_names[i].name);
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		fn(arg, rye_kind_dir((enum rye_kind)kind));
+	for (size_t i = 0; i < n; i++)
+		if (!ctls[i].kinds && ctls[i].listed)
+			fn(arg, ctls[i].name);
+}
+
+/* prompt.md?a=b: a derived file whose bytes depend on inputs. */
+static const struct ctl *ctl_of(enum rye_kind kind, const char *name, const char **ret_query)
+{
+	const char *mark = strchr(name, '?');
+	const struct ctl *ctl;
+	char bare[32];
+
+	*ret_query = NULL;
+	if (!mark)
+		return ctl_find(kind, name);
+	if ((size_t)(mark - name) >= sizeof(bare))
+		return NULL;
+	memcpy(bare, name, mark - name);
+	bare[mark - name] = 0;
+	ctl = ctl_find(kind, bare);
+	if (!ctl || !ctl->inputs)
+		return NULL;
+	*ret_query = mark + 1;
+	return ctl;
+}
+
+static int step_merged(const struct tree_dir *dir, const char *name, struct tree_key *ret)
+{
+	const char *query;
+	const struct ctl *ctl;
+
+	if (strcmp(name, ".why") == 0) {
+		put(ret, TREE_WHY, dir->kind);
+		return set_path(ret, dir->path, strlen(dir->path));
+	}
+	ctl = dir->item ? ctl_of(dir->kind, name, &query) : NULL;
+	if (ctl) {
+		put(ret, TREE_CTL, dir->kind);
+		ret->ctl = ctl;
+		if (set_path(ret, dir->path, strlen(dir->path)))
+			return -ENAMETOOLONG;
+		return query ? set_query(ret, query) : 0;
+	}
+	put(ret, TREE_MERGED, dir->kind);
+	return join(ret, dir->path, name);
+}
+
+static int step_spaces(const char *name, struct tree_key *ret)
+{
+	static const char *const names[RYE_SPACE__MAX] = { "project", "user", "system" };
+
+	for (int i = 0; i < RYE_SPACE__MAX; i++)
+		if (strcmp(names[i], name) == 0) {
+			put(ret, i == RYE_SYSTEM ? TREE_BUNDLES : TREE_SPACE, (uint8_t)i);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+static int named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, const char *name)
+{
+	put(ret, sort, kind);
+	return set_path(ret, name, strlen(name));
+}
+
+int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret)
+{
+	size_t len = strlen(name);
+
+	if (len > (strchr(name, '?') ? TREE_QUERY_NAME_MAX : TREE_NAME_MAX))
+		return -ENAMETOOLONG;
+	switch (dir->sort) {
+	case TREE_ROOT:
+		return step_root(name, ret);
+	case TREE_MERGED:
+		return step_merged(dir, name, ret);
+	case TREE_SPACES:
+		return step_spaces(name, ret);
+	case TREE_BUNDLES:
+		return named(ret, TREE_SPACE, RYE_SYSTEM, name);
+	case TREE_SEARCH:
+		return tree_is_probe(name) ? -ENOENT : named(ret, TREE_RESULTS, 0, name);
+	case TREE_RESULTS:
+		put(ret, TREE_HIT, 0);
+		if (set_path(ret, dir->path, strlen(dir->path)))
+			return -ENAMETOOLONG;
+		return set_query(ret, name);
+	case TREE_STATE:
+		put(ret, TREE_THREADS, 0);
+		return strcmp(name, "threads") == 0 ? 0 : -ENOENT;
+	case TREE_DOT:
+		return named(ret, TREE_DOT_FILE, 0, name);
+	default:
+		return -ENOENT;
+	}
+}
+
+void tree_root(struct tree_key *ret)
+{
+	put(ret, TREE_ROOT, 0);
+}
+
+int tree_merged(enum rye_kind kind, const char *path, struct tree_key *ret)
+{
+	put(ret, TREE_MERGED, (uint8_t)kind);
+	return set_path(ret, path, strlen(path));
+}
+
+const char *tree_query(const struct tree_key *key)
+{
+	return key->text_len > key->path_len ? key->text + key->path_len + 1 : NULL;
+}
+
+bool tree_split_query(const struct tree_key *merged, struct tree_key *ret)
+{
+	const char *slash = strrchr(merged->text, '/');
+	const char *mark = strchr(slash ? slash : merged->text, '?');
+
+	if (!mark || merged->sort != TREE_MERGED)
+		return false;
+	put(ret, TREE_QUERY, merged->kind);
+	if (set_path(ret, merged->text, mark - merged->text))
+		return false;
+	return set_query(ret, mark + 1) == 0;
+}
+
+uint64_t tree_ino(const struct tree_key *key)
+{
+	const unsigned char head[2] = { (unsigned char)key->sort, key->kind };
+	uint64_t h = hash_bytes(HASH_BASIS, head, sizeof(head));
+
+	if (key->ctl)
+		h = hash_text(h, key->ctl->name);
+	h = hash_bytes(h, key->text, key->text_len);
+	/* the low bits are weak on short texts: fold the high half in */
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9ull;
+	h ^= h >> 32;
+	return (h & (INO_OURS - 1)) | INO_OURS;
+}
+
+int tree_why(const char *name)
+{
+	size_t len = strcspn(name, ":");
+
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		if (strncmp(refusals[i].name, name, len) == 0 && !refusals[i].name[len])
+			return refusals[i].sys;
+	return 0;
+}
+
+const char *tree_errno_name(int sys)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		if (refusals[i].sys == sys)
+			return refusals[i].name;
+	return "EIO";
+}
+
+bool tree_is_probe(const char *name)
+{
+	if (name[0] == '.')
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
+		if (strcmp(probes[i], name) == 0)
+			return true;
+	return false;
+}

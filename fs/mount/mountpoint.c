@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mountpoint.c - SOURCE and MOUNTPOINT before the mount, and their end.
+ *
+ * Owns no state. Runs before there is a thread, and once more at the end. A dead mount answers
+ * every system call with ENOTCONN, so its path is resolved up to its directory only.
+ */
+#include "mount/mountpoint.h"
+
+#include "scope.h"
+#include "connection.h"
+#include "core/fail.h"
+#include "mountinfo.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+/* realpath of all but the last component: that one may be dead. */
+static char *resolve(const char *path)
+{
+	auto_free char *copy = strdup(path);
+	auto_free char *dir = NULL;
+	char *whole = realpath(path, NULL), *slash;
+	const char *base;
+	size_t len;
+
+	if (whole || errno != ENOTCONN || !copy)
+		return whole;
+	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
+		copy[len - 1] = 0;
+	slash = strrchr(copy, '/');
+	base = slash ? slash + 1 : copy;
+	if (slash)
+		*slash = 0;
+	dir = realpath(!slash ? "." : *copy ? copy : "/", NULL);
+	if (!dir || asprintf(&whole, "%s/%s", strcmp(dir, "/") ? dir : "", base) < 0)
+		return NULL;
+	return whole;
+}
+
+static int run(const char *const argv[])
+{
+	pid_t pid;
+	int status, r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
+
+	if (r)
+		return r;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
+}
+
+int mountpoint_detach(const char *path)
+{
+	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
+
+	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	return errno == EPERM ? run(argv) : errno;
+}
+
+/* 0: nothing is in the way any more; else a failure. */
+static int clean(const char *path, struct rye_err *err)
+{
+	struct mountinfo mount;
+	auto_free char *line = mountinfo_find(path, &mount);
+	enum connection_state state;
+	int sys;
+
+	if (!line || !mountinfo_is_fuse(&mount))
+		return 0;
+	state = connection_probe(path, CONNECTION_PATIENCE_MS);
+	if (state == CONNECTION_ANSWERS) {
+		if (!mountinfo_is_ours(&mount))
+			return 0;
+		return fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
+			    path, mount.source, path);
+	}
+	if (!mountinfo_is_ours(&mount))
+		return fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
+			    mount.type);
+	if (state == CONNECTION_SILENT)
+		connection_abort(minor(mount.dev), path);
+	/* its watchdog did this, unless it was killed as well */
+	rye_end_leftovers(0, mount.source);
+	sys = mountpoint_detach(path);
+	if (sys)
+		return fail_sys(err, sys, "cannot take away the dead ryefs mount at %s", path);
+	return 0;
+}
+
+/* Is path the directory or below it? */
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 1)
+		return true;
+	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+static int check(const struct options *opt, struct rye_err *err)
+{
+	auto_free char *items = NULL;
+	struct stat st;
+
+	if (stat(opt->mountpoint, &st))
+		return fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+	if (!S_ISDIR(st.st_mode))
+		return fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
+			    opt->mountpoint);
+	if (lies_in(opt->source, opt->mountpoint))
+		return fail(err, RYE_INVALID,
+			    "cannot mount at %s: it would hide the project %s; wanted a directory "
+			    "beside or inside it",
+			    opt->mountpoint, opt->source);
+	if (asprintf(&items, "%s/.ai", opt->source) < 0)
+		return fail(err, RYE_IO, "out of memory");
+	if (lies_in(opt->mountpoint, items))
+		return fail(err, RYE_INVALID,
+			    "cannot mount at %s: it lies in the .ai it would show",
+			    opt->mountpoint);
+	return 0;
+}
+
+/* The daemon works in /: "a:b" becomes "/here/a:/here/b". NULL stays NULL. */
+static int absolute(struct options *opt, const char **list, struct rye_err *err)
+{
+	auto_free char *here = getcwd(NULL, 0);
+	char text[OPTIONS_MAX];
+	size_t n = 0;
+
+	for (const char *p = *list; p && here; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+		int len = (int)strcspn(p, ":");
+		bool relative = len && *p != '/';
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s%.*s", n ? ":" : "",
+				      relative ? here : "", relative ? "/" : "", len, p);
+		if (n >= sizeof(text))
+			return fail(err, RYE_INVALID, "the list of directories is too long");
+	}
+	if (!*list)
+		return 0;
+	*list = options_keep(opt, text);
+	return *list ? 0 : fail(err, RYE_IO, "out of memory");
+}
+
+int mountpoint_prepare(struct options *opt, struct rye_err *err)
+{
+	char *source = realpath(opt->source, NULL), *point;
+	struct stat st;
+	int r;
+
+	if (!source || stat(source, &st)) {
+		free(source);
+		return fail_sys(err, errno, "no project at %s", opt->source);
+	}
+	free(opt->source);
+	opt->source = source;
+	if (!S_ISDIR(st.st_mode))
+		return fail(err, RYE_INVALID, "no project at %s: not a directory", source);
+	point = resolve(opt->mountpoint);
+	if (!point)
+		return fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+	free(opt->mountpoint);
+	opt->mountpoint = point;
+	opt->engine.project = opt->source;
+	opt->engine.mountpoint = opt->mountpoint;
+	r = absolute(opt, &opt->engine.user_base, err);
+	if (r == 0)
+		r = absolute(opt, &opt->engine.system_roots, err);
+	if (r == 0)
+		r = clean(point, err);
+	return r ? r : check(opt, err);
+}
+
+/* ---- .git/info/exclude ---- */
+
+static bool has_line(const char *file, const char *line)
+{
+	auto_file FILE *in = fopen(file, "re");
+	auto_free char *got = NULL;
+	size_t size = 0, len = strlen(line);
+
+	while (in && getline(&got, &size, in) >= 0) {
+		got[strcspn(got, "\r\n")] = 0;
+		/* /mnt, /mnt/, mnt and mnt/ do the same here */
+		if (strncmp(got, line, len) == 0 && (!got[len] || strcmp(got + len, "/") == 0))
+			return true;
+		if (strncmp(got, line + 1, len - 1) == 0 &&
+		    (!got[len - 1] || strcmp(got + len - 1, "/") == 0))
+			return true;
+	}
+	return false;
+}
+
+char *mountpoint_exclude(const struct options *opt, char **ret_git)
+{
+	auto_free char *dir = strdup(opt->mountpoint);
+	char *slash;
+
+	while (dir && (slash = strrchr(dir, '/'))) {
+		auto_free char *git = NULL, *exclude = NULL, *ignore = NULL;
+		const char *line = opt->mountpoint + (slash - dir);
+		struct stat st;
+
+		*slash = 0;
+		if (asprintf(&git, "%s/.git", dir) < 0 || stat(git, &st))
+			continue;
+		if (asprintf(&exclude, "%s/info/exclude", git) < 0 ||
+		    asprintf(&ignore, "%s/.gitignore", dir) < 0 || has_line(exclude, line) ||
+		    has_line(ignore, line))
+			return NULL;
+		*ret_git = steal(&exclude);
+		return strdup(line);
+	}
+	return NULL;
+}
+
+int mountpoint_failed(const char *point, struct rye_err *err)
+{
+	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return fail(
+			err, RYE_DENIED,
+			"cannot mount at %s: you may not open /dev/fuse; wanted \"sudo chmod 666 "
+			"/dev/fuse\", or mount as root",
+			point);
+	if (fd < 0)
+		return fail_sys(
+			err, errno,
+			"cannot mount at %s: /dev/fuse is of no use here (\"modprobe fuse\", "
+			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
+			"ryefs work without)",
+			point);
+	return fail(err, RYE_IO, "cannot mount at %s", point);
+}

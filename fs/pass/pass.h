@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass.h: below spaces/: the `.ai` sources themselves, project and user read-write, system
+ * read-only. A node is one inode of the disk, held by an O_PATH descriptor; descriptors to
+ * read and write are opened at the first use and kept until FORGET, for there is no RELEASE.
+ *
+ * Private to pass*.c below the line; others use the first part.
+ */
+#ifndef RYE_FS_PASS_PASS_H
+#define RYE_FS_PASS_PASS_H
+
+#include "core/front.h"
+
+int pass_open(struct front *front, struct pass **ret); /* 0 or -errno */
+void pass_close(struct pass *pass);
+/* Something below a space's .ai changed, maybe through us. Only queues. space < 0: anything. */
+void pass_changed(struct front *front, int space, const char *path);
+
+/* ---- for pass*.c ---- */
+
+enum pass_zone {
+	ZONE_PLAIN, /* nobody tells of changes */
+	ZONE_ITEMS, /* below a kind's directory: the engine tells of changes */
+	ZONE_ROOT, /* the .ai itself */
+	ZONE_CONFIG, /* .ai/config */
+	ZONE_KEYS, /* .ai/config/keys */
+	ZONE_TRUSTED, /* .ai/config/keys/trusted and below: trust changes through `ryefs trust` */
+};
+
+/* What the kernel was last told of a file's bytes. */
+struct pass_seen {
+	off_t size;
+	struct timespec mtime;
+	bool known;
+	bool young; /* changed so lately that the next change could have the same mtime */
+};
+
+struct pass_node {
+	int fd; /* O_PATH, or the descriptor a CREATE opened */
+	int rd, wr; /* -1 until needed; pass->lock to set, never closed before the end */
+	dev_t dev;
+	ino_t ino;
+	int space;
+	enum pass_zone zone;
+	bool read_only;
+	_Atomic bool cached; /* the kernel may hold pages of it */
+	struct pass_seen seen; /* pass->lock */
+	struct pass *pass;
+};
+
+struct pass {
+	struct front *front;
+	pthread_mutex_t lock; /* lazily opened descriptors, `seen`; never held across I/O */
+	_Atomic size_t fds; /* descriptors that nodes hold */
+	_Atomic size_t calm; /* as many were left when the kernel was last asked to forget some */
+	size_t limit; /* of the process */
+	dev_t dev; /* of the project: its inode numbers are shown as they are */
+	bool fine; /* its disk gives every change that was asked about an mtime of its own */
+};
+
+extern const struct node_class pass_class;
+extern const struct node_changes pass_changes;
+extern const struct node_xattrs pass_xattrs;
+
+static inline struct pass_node *pass_of(const struct node *node)
+{
+	return node->data;
+}
+
+/* 0, or the errno with which this caller may not write here. */
+int pass_may_write(fuse_req_t req, const struct node *node);
+/* The zone of a name; false: there is no such name for the mount. */
+bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret);
+/* May not be renamed: what is hidden or protected in it would lose its place. */
+bool pass_pinned(enum pass_zone dir, const char *name);
+/* The child's entry, one more kernel reference. io: a descriptor of it that may be kept (its
+ * ownership is taken), or -1. *ret_stale: the kernel holds old pages. Returns 0 or an errno. */
+struct pass_found {
+	struct fuse_entry_param entry;
+	struct node *node;
+	bool stale;
+};
+int pass_find(struct front *front, struct node *dir, const char *name, struct pass_found *ret);
+int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zone,
+	       struct pass_found *ret);
+/* Answers with the entry, once old pages are gone. */
+void pass_reply_entry(fuse_req_t req, struct pass_found *found);
+/* A descriptor to read or write: >= 0, or -errno. Owned by the node. */
+int pass_fd(struct node *node, bool write);
+void pass_stat(struct front *front, const struct node *node, const struct stat *raw,
+	       struct stat *ret);
+double pass_timeout(struct front *front, const struct node *node);
+/* Notes what the file looks like now; true: not what the kernel was told, and it has pages. */
+bool pass_note(struct node *node, const struct stat *raw, bool ours);
+/* Tells the engine, soon, of a change to the node itself, or to a name in a directory. */
+void pass_touch(struct front *front, struct node *node, const char *name);
+/* Counts one more; when descriptors run short the kernel is asked to forget what nobody uses. */
+void pass_count(struct pass *pass);
+/* Too many are in use to hold one for every name that a listing shows. */
+bool pass_short(struct pass *pass);
+/* There was none left: once some may be free, fn(arg) is called, on another
+ * thread. */
+void pass_again(struct front *front, struct node *node, void (*fn)(void *), void *arg);
+/* The whole path of an O_PATH descriptor through /proc, for calls that take no descriptor. */
+#define PASS_PROC_MAX 32
+void pass_proc(int fd, char ret[PASS_PROC_MAX]);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass_io.c - bytes and attributes of files below spaces/.
+ *
+ * Owns what keeps the kernel's pages true without AUTO_INVAL_DATA: whenever attributes are
+ * told, they are compared with those told before, and if somebody else wrote, the pages go
+ * before the answer does. No lock of its own (pass.h).
+ */
+#include "pass/pass.h"
+
+#include "scope.h"
+#include "core/class.h"
+#include "core/notify.h"
+#include "pass/pass_ops.h"
+#include "core/reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+
+/* ---- attributes ---- */
+
+struct later {
+	fuse_req_t req;
+	struct stat st;
+	double timeout_s;
+};
+
+static void attr_later(void *arg)
+{
+	auto_free struct later *later = arg;
+
+	reply_attr(later->req, &later->st, later->timeout_s);
+}
+
+/* Answers with what the file looks like now; ours: we have just changed it ourselves. */
+static void answer_attr(fuse_req_t req, struct node *node, bool ours)
+{
+	struct front *front = front_of(req);
+	double timeout_s = pass_timeout(front, node);
+	struct later *later;
+	struct stat raw, st;
+
+	if (fstatat(pass_of(node)->fd, "", &raw, AT_EMPTY_PATH)) {
+		reply_errno(req, errno);
+		return;
+	}
+	pass_stat(front, node, &raw, &st);
+	later = pass_note(node, &raw, ours) ? malloc(sizeof(*later)) : NULL;
+	if (!later) {
+		reply_attr(req, &st, timeout_s);
+		return;
+	}
+	*later = (struct later){ req, st, timeout_s };
+	notify_inode_then(front->notify, node, 0, attr_later, later);
+}
+
+static void pass_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	answer_attr(req, node, false);
+}
+
+static int set_mode(const struct pass_node *pass, mode_t mode)
+{
+	char proc[PASS_PROC_MAX];
+
+	pass_proc(pass->fd, proc);
+	return chmod(proc, mode & 07777) ? errno : 0;
+}
+
+static int set_size(struct node *node, off_t size)
+{
+	int fd = pass_fd(node, true);
+
+	if (fd < 0)
+		return -fd;
+	return ftruncate(fd, size) ? errno : 0;
+}
+
+static int set_times(const struct pass_node *pass, const struct stat *want, int which)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
+
+	if (which & FUSE_SET_ATTR_ATIME_NOW)
+		times[0].tv_nsec = UTIME_NOW;
+	else if (which & FUSE_SET_ATTR_ATIME)
+		times[0] = want->st_atim;
+	if (which & FUSE_SET_ATTR_MTIME_NOW)
+		times[1].tv_nsec = UTIME_NOW;
+	else if (which & FUSE_SET_ATTR_MTIME)
+		times[1] = want->st_mtim;
+	return utimensat(pass->fd, "", times, AT_EMPTY_PATH) ? errno : 0;
+}
+
+static int set_attr(struct node *node, const struct stat *want, int which)
+{
+	struct pass_node *pass = pass_of(node);
+	int sys = 0;
+
+	if (which & FUSE_SET_ATTR_MODE)
+		sys = set_mode(pass, want->st_mode);
+	if (!sys && which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
+		uid_t uid = which & FUSE_SET_ATTR_UID ? want->st_uid : (uid_t)-1;
+		gid_t gid = which & FUSE_SET_ATTR_GID ? want->st_gid : (gid_t)-1;
+
+		sys = fchownat(pass->fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) ?
+			      errno :
+			      0;
+	}
+	if (!sys && which & FUSE_SET_ATTR_SIZE)
+		sys = set_size(node, want->st_size);
+	if (!sys && which & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
+			     FUSE_SET_ATTR_MTIME_NOW))
+		sys = set_times(pass, want, which);
+	return sys;
+}
+
+static void pass_setattr(fuse_req_t req, struct node *node, const struct stat *want, int which)
+{
+	int sys = pass_may_write(req, node);
+
+	if (!sys)
+		sys = set_attr(node, want, which);
+	if (sys) {
+		reply_errno(req, sys);
+		return;
+	}
+	pass_touch(front_of(req), node, NULL);
+	answer_attr(req, node, true);
+}
+
+static void pass_readlink(fuse_req_t req, struct node *node)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(pass_of(node)->fd, "", target, sizeof(target) - 1);
+
+	if (n < 0) {
+		reply_errno(req, errno);
+		return;
+	}
+	target[n] = 0;
+	reply_link(req, target);
+}
+
+static void pass_statfs(fuse_req_t req, struct node *node)
+{
+	struct statvfs st;
+
+	if (fstatvfs(pass_of(node)->fd, &st))
+		reply_errno(req, errno);
+	else
+		reply_statfs(req, &st);
+}
+
+/* ---- bytes ---- */
+
+struct again {
+	fuse_req_t req;
+	struct node *node;
+	size_t size;
+	off_t off;
+};
+
+static void read_from(const struct again *ask, int fd)
+{
+	if (fd < 0) {
+		reply_errno(ask->req, -fd);
+		return;
+	}
+	atomic_store(&pass_of(ask->node)->cached, true);
+	reply_file(ask->req, fd, ask->off, ask->size);
+}
+
+static void read_again(void *arg)
+{
+	auto_free struct again *again = arg;
+	auto_node struct node *node = again->node;
+
+	read_from(again, pass_fd(node, false));
+}
+
+static void pass_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct again ask = { req, node, size, off }, *again = NULL;
+	int fd = pass_fd(node, false);
+
+	if (fd == -EMFILE || fd == -ENFILE)
+		again = malloc(sizeof(*again));
+	if (!again) {
+		read_from(&ask, fd);
+		return;
+	}
+	*again = ask;
+	node_ref(node);
+	pass_again(front_of(req), node, read_again, again);
+}
+
+struct written {
+	fuse_req_t req;
+	size_t n;
+};
+
+static void written_later(void *arg)
+{
+	auto_free struct written *written = arg;
+
+	reply_written(written->req, written->n);
+}
+
+/* The kernel put these bytes into its pages at the size it remembered; they went to the end
+ * that the file really has. Its pages from there on are wrong. */
+static void answer_moved(fuse_req_t req, struct node *node, size_t n, off_t off)
+{
+	struct written *written = malloc(sizeof(*written));
+
+	if (!written) {
+		notify_inode(front_of(req)->notify, node, off);
+		reply_written(req, n);
+		return;
+	}
+	*written = (struct written){ req, n };
+	notify_inode_then(front_of(req)->notify, node, off, written_later, written);
+}
+
+static void pass_write(fuse_req_t req, struct node *node, const struct node_write *write)
+{
+	struct iovec iov = { (char *)write->bytes.ptr, write->bytes.len };
+	bool append = write->flags & O_APPEND && !write->page;
+	int sys = write->page && !pass_of(node)->read_only ? 0 : pass_may_write(req, node);
+	int fd = sys ? -sys : pass_fd(node, true);
+	struct stat raw;
+	ssize_t n;
+
+	if (fd < 0) {
+		reply_errno(req, -fd);
+		return;
+	}
+	/* for an append the kernel's offset means nothing: it may not know the file's size */
+	n = pwritev2(fd, &iov, 1, append ? 0 : write->off, append ? RWF_APPEND : 0);
+	if (n < 0) {
+		reply_errno(req, errno);
+		return;
+	}
+	atomic_store(&pass_of(node)->cached, true);
+	pass_touch(front_of(req), node, NULL);
+	if (fstat(fd, &raw) == 0) {
+		pass_note(node, &raw, true);
+		if (append && raw.st_size - n != write->off) {
+			answer_moved(req, node, (size_t)n, write->off);
+			return;
+		}
+	}
+	reply_written(req, (size_t)n);
+}
+
+static void pass_fsync(fuse_req_t req, struct node *node, bool data_only)
+{
+	bool dir = S_ISDIR(node->mode);
+	int fd = dir ? pass_fd(node, false) : pass_fd(node, !pass_of(node)->read_only);
+	int r;
+
+	if (fd < 0) {
+		reply_errno(req, -fd);
+		return;
+	}
+	r = data_only ? fdatasync(fd) : fsync(fd);
+	reply_errno(req, r ? errno : 0);
+}
+
+void pass_fallocate(fuse_req_t req, struct node *node, int mode, off_t off, off_t len)
+{
+	int sys = pass_may_write(req, node);
+	int fd = sys ? -sys : pass_fd(node, true);
+	struct stat raw;
+
+	if (fd < 0) {
+		reply_errno(req, -fd);
+		return;
+	}
+	if (fallocate(fd, mode, off, len)) {
+		reply_errno(req, errno);
+		return;
+	}
+	if (fstat(fd, &raw) == 0)
+		pass_note(node, &raw, true);
+	pass_touch(front_of(req), node, NULL);
+	reply_errno(req, 0);
+}
+
+void pass_copy(fuse_req_t req, const struct node_copy *what)
+{
+	int sys = pass_may_write(req, what->to);
+	int from = sys ? -sys : pass_fd(what->from, false);
+	int to = from < 0 ? from : pass_fd(what->to, true);
+	off_t from_off = what->from_off, to_off = what->to_off;
+	struct stat raw;
+	ssize_t n;
+
+	if (to < 0) {
+		reply_errno(req, -to);
+		return;
+	}
+	n = copy_file_range(from, &from_off, to, &to_off, what->len, (unsigned)what->flags);
+	if (n < 0) {
+		reply_errno(req, errno);
+		return;
+	}
+	if (fstat(to, &raw) == 0)
+		pass_note(what->to, &raw, true);
+	pass_touch(front_of(req), what->to, NULL);
+	reply_written(req, (size_t)n);
+}
+
+void pass_lseek(fuse_req_t req, struct node *node, off_t off, int whence)
+{
+	int fd = pass_fd(node, false);
+	off_t at = fd < 0 ? fd : lseek(fd, off, whence);
+
+	if (fd < 0 || at < 0)
+		reply_errno(req, fd < 0 ? -fd : errno);
+	else
+		reply_lseek(req, at);
+}
+
+const struct node_class pass_class = {
+	.name = "pass",
+	.enter = pass_enter,
+	.lookup = pass_lookup,
+	.getattr = pass_getattr,
+	.setattr = pass_setattr,
+	.readlink = pass_readlink,
+	.read = pass_read,
+	.write = pass_write,
+	.readdir = pass_readdir,
+	.statfs = pass_statfs,
+	.fsync = pass_fsync,
+	.changes = &pass_changes,
+	.xattrs = &pass_xattrs,
+	.drop = pass_drop,
+};

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk.c - conversations: made at LOOKUP, freed at FORGET, read in between.
+ *
+ * A node is one conversation because the kernel sends neither OPEN nor CLOSE. What is behind
+ * its offsets is transcript.c, what a write does talk_write.c, what the engine does
+ * talk_run.c, who waits talk_park.c.
+ *
+ * Lock: the talk's own; it is never held while a request is answered, because the answer can
+ * be the kernel's last reference and the FORGET free it.
+ */
+#include "talk/talk_calls.h"
+
+#include "scope.h"
+#include "core/ctl.h"
+#include "proc.h"
+#include "core/reply.h"
+#include "core/util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the factory ---- */
+
+/* The kernel aborts the whole mount when one request lasts longer: half of it is safe. */
+static int64_t kernel_bound_ns(void)
+{
+	/* a kernel without them has no such timeout */
+	int64_t usual = proc_number("/proc/sys/fs/fuse/default_request_timeout");
+	int64_t most = proc_number("/proc/sys/fs/fuse/max_request_timeout");
+	int64_t bound = usual > 0 ? usual : most;
+
+	if (bound < 0)
+		return 0;
+	if (most > 0 && bound > most)
+		bound = most;
+	return bound * NS_PER_S / 2;
+}
+
+static void talks_unref(struct talks *talks)
+{
+	if (--talks->refs > 0)
+		return;
+	pthread_cond_destroy(&talks->quiet);
+	pthread_mutex_destroy(&talks->lock);
+	free(talks);
+}
+
+int talks_open(const struct talks_env *env, struct talks **ret)
+{
+	struct talks *talks = calloc(1, sizeof(*talks));
+	int64_t bound = kernel_bound_ns();
+
+	if (!talks)
+		return -ENOMEM;
+	talks->env = *env;
+	clock_gettime(CLOCK_REALTIME, &talks->since);
+	talks->refs = 1;
+	talks->bound_ns = env->wait_s * NS_PER_S;
+	if (bound && (!talks->bound_ns || bound < talks->bound_ns))
+		talks->bound_ns = bound;
+	pthread_mutex_init(&talks->lock, NULL);
+	pthread_cond_init(&talks->quiet, NULL);
+	*ret = talks;
+	return 0;
+}
+
+void talks_close(struct talks *talks)
+{
+	if (!talks)
+		return;
+	WITH_LOCK(&talks->lock) {
+		talks->closed = true;
+		while (talks->callbacks > 0)
+			pthread_cond_wait(&talks->quiet, &talks->lock);
+	}
+}
+
+void talks_free(struct talks *talks)
+{
+	if (talks)
+		talks_unref(talks);
+}
+
+/* ---- one conversation ---- */
+
+static struct talk *make(const struct talk_target *target)
+{
+	const char *kind = rye_kind_name(target->kind);
+	size_t id_len = strlen(target->id), size = id_len * 2 + strlen(kind) + 32;
+	struct talk *talk = calloc(1, sizeof(*talk) + size);
+
+	if (!talk)
+		return NULL;
+	talk->refs = 1;
+	talk->verb = target->verb;
+	talk->kind = target->kind;
+	memcpy(talk->names, target->id, id_len + 1);
+	talk->id = talk->names;
+	talk->key = talk->names + id_len + 1;
+	if (id_len)
+		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s:%s", kind, target->id);
+	else
+		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s",
+			 ctl_of_verb(target->verb)->name);
+	pthread_mutex_init(&talk->lock, NULL);
+	feed_init(&talk->feed);
+	return talk;
+}
+
+struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who)
+{
+	struct talk *talk = make(target);
+	struct caller_target wanted = { target->verb, target->kind, target->id };
+	char why[128];
+
+	if (!talk)
+		return NULL;
+	talk->talks = talks;
+	talks->refs++;
+	talk->who = caller_ref(who);
+	talk->allowed = caller_may(talks->env.callers, who, &wanted, why);
+	talk->text.initial = reply_initial(talk);
+	return talk;
+}
+
+struct talk *talk_ref(struct talk *talk)
+{
+	talk->refs++;
+	return talk;
+}
+
+void talk_unref(struct talk *talk)
+{
+	if (--talk->refs > 0)
+		return;
+	transcript_done(&talk->text);
+	feed_done(&talk->feed);
+	rye_blob_unref(talk->note);
+	caller_unref(talk->speaker);
+	caller_unref(talk->who);
+	free(talk->failure.bytes);
+	pthread_mutex_destroy(&talk->lock);
+	talks_unref(talk->talks);
+	free(talk);
+}
+
+void talk_bind(struct talk *talk, fuse_ino_t ino)
+{
+	talk->ino = ino;
+}
+
+void talk_forget(struct talk *talk)
+{
+	struct caller *speaker = NULL;
+	bool closed;
+
+	WITH_LOCK(&talk->talks->lock)
+		closed = talk->talks->closed;
+	WITH_LOCK(&talk->lock)
+		speaker = talk->speaker ? caller_ref(talk->speaker) : NULL;
+	if (speaker && !closed)
+		own_count(talk, speaker);
+	caller_unref(speaker);
+	WITH_LOCK(&talk->lock) {
+		feed_restart(&talk->feed);
+		talk_list_open(talk);
+	}
+	talk_unref(talk);
+}
+
+/* ---- what it looks like ---- */
+
+static size_t size_now(const struct talk *talk)
+{
+	struct rye_blob *hint = reply_unfinished(talk);
+	size_t size = transcript_size(&talk->text) + (hint ? hint->len : 0);
+
+	rye_blob_unref(hint);
+	return size;
+}
+
+size_t talk_size(struct talk *talk)
+{
+	size_t size;
+
+	WITH_LOCK(&talk->lock)
+		size = size_now(talk);
+	return size;
+}
+
+mode_t talk_mode(struct talk *talk)
+{
+	return talk->allowed ? 0600 : 0;
+}
+
+bool talk_busy(struct talk *talk)
+{
+	bool busy;
+
+	WITH_LOCK(&talk->lock)
+		busy = talk_waits(talk);
+	return busy;
+}
+
+void talk_fill_stat(struct talk *talk, struct stat *st)
+{
+	st->st_mode = S_IFREG | (talk->allowed ? 0600 : 0);
+	talk->told = size_now(talk);
+	st->st_size = (off_t)talk->told;
+	st->st_blocks = (st->st_size + 511) / 512;
+	st->st_atim = st->st_mtim = st->st_ctim = talk->mtime;
+}
+
+void talk_stat(struct talk *talk, struct stat *st)
+{
+	WITH_LOCK(&talk->lock)
+		talk_fill_stat(talk, st);
+}
+
+/* The transcript, and behind it what an unfinished message still wants. */
+size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
+{
+	size_t end = transcript_size(&talk->text), n = transcript_read(&talk->text, off, ret, size);
+	struct rye_blob *hint = reply_unfinished(talk);
+
+	if (hint && n < size && off + n >= end && off + n - end < hint->len) {
+		size_t from = off + n - end, more = MIN_OF(size - n, hint->len - from);
+
+		memcpy(ret + n, hint->data + from, more);
+		n += more;
+	}
+	rye_blob_unref(hint);
+	talk->was_read = true;
+	talk->cached = MAX_OF(talk->cached, page_floor(off + size + TALK_PAGE - 1));
+	return n;
+}
+
+static bool park_reader(struct talk *talk, struct park *park)
+{
+	if (!park_wait(park))
+		return false;
+	park->next = talk->readers;
+	talk->readers = park;
+	return true;
+}
+
+void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base)
+{
+	struct park *park = NULL;
+	struct stat st = *base;
+	bool waits = false;
+
+	WITH_LOCK(&talk->lock) {
+		if (by_handle && talk_waits(talk))
+			park = park_new(talk, req, PARK_GETATTR);
+		if (park)
+			park->st = st;
+		waits = park && park_reader(talk, park);
+		if (!waits)
+			talk_fill_stat(talk, &st);
+	}
+	if (waits)
+		return;
+	park_drop(park);
+	reply_attr(req, &st, 0);
+}
+
+void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
+{
+	auto_free char *data = NULL;
+	struct park *park = NULL;
+	bool waits = false;
+	size_t len = 0;
+
+	if (!talk->allowed || off < 0) {
+		reply_errno(req, talk->allowed ? EINVAL : EACCES);
+		return;
+	}
+	data = malloc(MAX_OF(size, (size_t)1));
+	WITH_LOCK(&talk->lock) {
+		if (data && talk_waits(talk) && (size_t)off >= transcript_size(&talk->text))
+			park = park_new(talk, req, PARK_READ);
+		if (park) {
+			park->off = (size_t)off;
+			park->size = size;
+		}
+		waits = park && park_reader(talk, park);
+		if (data && !waits)
+			len = talk_fill_read(talk, (size_t)off, data, size);
+	}
+	if (waits)
+		return;
+	park_drop(park);
+	if (data)
+		reply_bytes(req, data, len);
+	else
+		reply_errno(req, ENOMEM);
+}
+
+void talk_truncate(struct talk *talk, off_t size)
+{
+	if (size != 0 || !talk->allowed)
+		return;
+	WITH_LOCK(&talk->lock) {
+		if (talk_waits(talk))
+			break;
+		transcript_cut(&talk->text, 0);
+		feed_restart(&talk->feed);
+		talk_list_open(talk);
+		talk_forget_failure(talk);
+		talk->written = true;
+		talk->cached = 0;
+		talk->told = 0;
+		talk->expect = 0;
+	}
+}
+
+/* ---- the outbox ---- */
+
+void outbox_init(struct outbox *out)
+{
+	memset(out, 0, offsetof(struct outbox, complaint) + 1);
+	out->answers = NULL;
+	out->last = &out->answers;
+}
+
+void outbox_answer(struct outbox *out, struct park *park)
+{
+	park->next = NULL;
+	*out->last = park;
+	out->last = &park->next;
+}
+
+static void send_broken(struct talk *talk, struct outbox *out)
+{
+	if (out->broken)
+		reply_record(talk, out->speaker, out->broken, out->complaint);
+	reply_complain(talk, out->speaker, out->complaint);
+	rye_blob_unref(out->broken);
+	caller_unref(out->speaker);
+}
+
+void outbox_send(struct talk *talk, struct outbox *out)
+{
+	struct talks *talks = talk->talks;
+
+	if (out->invalidate)
+		talks->env.invalidate(talks->env.arg, &out->inval);
+	if (out->start) {
+		run_start(out->start);
+		run_unref(out->start);
+	}
+	if (out->speaker)
+		send_broken(talk, out);
+	while (out->answers) {
+		struct park *park = out->answers;
+
+		out->answers = park->next;
+		park_answer(park);
+	}
+}

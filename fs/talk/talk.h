@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk.h: a control node's conversation. One node = one LOOKUP of `run`, `sign` … = one
+ * caller; its content is the transcript (message, reply, message …), so a reader on the same
+ * descriptor finds the reply at its own offset (docs/architecture.md, "The node is the handle").
+ *
+ * Lock: each talk has its own; never held across rye_start, a reply or a notification. Below it
+ * are taken the talks', the callers' and the parking's, one at a time.
+ * A write is parked until its run ends; FUSE threads never wait.
+ */
+#ifndef RYE_FS_TALK_TALK_H
+#define RYE_FS_TALK_TALK_H
+
+#include "core/notify.h"
+
+#include <rye/rye.h>
+
+#include <fuse_lowlevel.h>
+#include <sys/stat.h>
+
+struct talks; /* the factory: engine, callers, options, invalidation, timers */
+struct talk;
+struct caller; /* caller.h */
+struct callers;
+struct parking;
+
+/* A cancelled run that does not end at once no longer holds its writer. */
+#define TALK_CANCEL_MS 120
+
+/* A writer has taken in its answer after this long, and the size with it. */
+#define TALK_SETTLE_MS 5
+
+struct talk_target {
+	enum rye_verb verb;
+	enum rye_kind kind;
+	const char *id; /* copied; "" for execute, fetch, sign at the root */
+};
+
+struct talks_env {
+	struct rye *rye;
+	struct callers *callers;
+	struct parking *parking; /* closed before talks_close */
+	int wait_s; /* 0: until it ends */
+	/*
+	 * notify_inval_inode(ino, from, len) on the conversations' notify thread; the call
+	 * itself only posts it. `done` is called exactly once, when the kernel has answered
+	 * or after 20 ms (the page may have gone and come back locked by the very
+	 * writer), from any thread that holds no lock. NULL: never needed (tests).
+	 */
+	void (*invalidate)(void *arg, const struct notify_pages *inval);
+	void *arg;
+	/* One line per refused message, for stderr of a foreground daemon; or NULL. */
+	void (*complain)(void *arg, const char *line);
+};
+
+int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno */
+/* When nothing is parked any more; then every talk may be forgotten. */
+void talks_close(struct talks *talks);
+/* Frees it; the talks that still live keep what they need. */
+void talks_free(struct talks *talks);
+/* A line for this caller's .ryefs/errors that no conversation brought about. */
+void talks_complain(struct talks *talks, struct caller *who, const char *name,
+		    const char *sentence);
+
+/*
+ * A fresh conversation whose first content is the caller's last reply, or the usage text.
+ * Takes a reference of its own to who. NULL: out of memory.
+ */
+struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who);
+void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */
+void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
+
+size_t talk_size(struct talk *talk); /* exact st_size now */
+mode_t talk_mode(struct talk *talk); /* permission bits: 0600, or 0 for a refused caller */
+bool talk_busy(struct talk *talk); /* a run is in flight */
+
+/* ino and owner are base's; size, mode and times are filled. Timeouts are always 0. */
+void talk_stat(struct talk *talk, struct stat *st);
+
+/* A write as the kernel sent it. */
+struct talk_write {
+	struct rye_span bytes;
+	off_t off;
+	bool append; /* fi->flags & O_APPEND */
+	bool paged; /* fi->writepage: from mmap, never parsed */
+};
+
+/* Each answers req exactly once, now or later. by_handle: GETATTR came with fi. */
+void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base);
+void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off);
+void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *write);
+/* Size 0 empties the conversation, any other size changes nothing; never fails. */
+void talk_truncate(struct talk *talk, off_t size);
+
+#endif

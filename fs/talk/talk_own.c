@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_own.c - what a caller finds of its own: `output`, `trace.json`, `.ryefs/errors`, and
+ * the messages that it left unfinished.
+ *
+ * An unfinished message runs nothing, but it must not look as if nothing had been written: it
+ * becomes the caller's last message as soon as the caller looks up a control file of the item
+ * again, or after OPEN_COUNTS_MS. Then the file that it was written to is the place of an error,
+ * and no older reply is shown.
+ *
+ * Lock: the talk's while its message is recorded, so that the record never comes behind that
+ * of the message's own end; else none is held.
+ */
+#include "talk/talk_calls.h"
+
+#include "scope.h"
+#include "core/ctl.h"
+#include "core/page.h"
+#include "core/util.h"
+
+#include <string.h>
+
+/* Unfinished messages looked through at a time. */
+#define OPEN_MAX 64
+/* Nobody pauses longer between two pieces of a message that is to run. */
+#define OPEN_COUNTS_MS 2000
+
+/* Those that were not recorded yet, with references; how many. */
+static size_t open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
+{
+	size_t n = 0;
+
+	if (talks->n_open == 0)
+		return 0;
+	WITH_LOCK(&talks->lock)
+		for (struct talk *talk = talks->open; talk && n < OPEN_MAX; talk = talk->next_open)
+			ret[n++] = talk_ref(talk);
+	return n;
+}
+
+/* A new reference to the writer if the message is still unfinished; its sentence in why. */
+static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY])
+{
+	struct caller *speaker = NULL;
+
+	WITH_LOCK(&talk->lock)
+		if (talk->speaker && !talk->counted && feed_unfinished(&talk->feed, why, FEED_WHY))
+			speaker = caller_ref(talk->speaker);
+	return speaker;
+}
+
+void own_count(struct talk *talk, struct caller *speaker)
+{
+	struct rye_blob *line = NULL;
+	char why[FEED_WHY];
+
+	WITH_LOCK(&talk->lock) {
+		if (talk->speaker != speaker || talk->counted ||
+		    !feed_unfinished(&talk->feed, why, sizeof(why)))
+			break;
+		line = reply_error_line(why);
+		talk->counted = true;
+		if (line)
+			reply_record(talk, speaker, line, why);
+		talk_list_open(talk);
+	}
+	if (line)
+		reply_complain(talk, speaker, why);
+	rye_blob_unref(line);
+}
+
+static bool is_old(struct talk *talk)
+{
+	struct timespec now;
+	bool old = false;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	WITH_LOCK(&talk->lock)
+		old = (now.tv_sec - talk->mtime.tv_sec) * 1000 +
+			      (now.tv_nsec - talk->mtime.tv_nsec) / NS_PER_MS >
+		      OPEN_COUNTS_MS;
+	return old;
+}
+
+void own_count_open(struct talks *talks, const struct caller *reader, const char *key)
+{
+	struct talk *found[OPEN_MAX];
+	size_t n = open_talks(talks, found);
+
+	for (size_t i = 0; i < n; i++) {
+		char why[FEED_WHY];
+		struct caller *speaker = open_speaker(found[i], why);
+		bool back = reader && speaker && strcmp(found[i]->key, key) == 0 &&
+			    callers_related(talks->env.callers, speaker, reader);
+
+		if (speaker && (back || is_old(found[i])))
+			own_count(found[i], speaker);
+		caller_unref(speaker);
+		talk_unref(found[i]);
+	}
+}
+
+/* ---- output, trace.json ---- */
+
+struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
+			    struct timespec *ret_at)
+{
+	struct last last = { 0 };
+	struct rye_blob *blob;
+	struct text text = { 0 };
+
+	*ret_at = talks->since;
+	if (!who->allowed)
+		return rye_blob_new("", 0);
+	own_count_open(talks, who, key);
+	if (!callers_last(talks->env.callers, who, key, &last)) {
+		text_addf(&text,
+			  "%s: there is no reply of this caller here; write a message to run, then "
+			  "read this again\n",
+			  key);
+		return text_blob(&text);
+	}
+	*ret_at = last.at;
+	blob = last.output ? rye_blob_ref(last.output) : rye_blob_new("", 0);
+	last_done(&last);
+	return blob;
+}
+
+struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
+			   struct timespec *ret_at)
+{
+	struct last last = { 0 };
+	struct rye_blob *blob = NULL;
+
+	*ret_at = talks->since;
+	if (!who->allowed)
+		return rye_blob_new("", 0);
+	own_count_open(talks, who, key);
+	if (callers_last(talks->env.callers, who, key, &last))
+		*ret_at = last.at;
+	if (last.trace)
+		blob = rye_blob_ref(last.trace);
+	last_done(&last);
+	return blob ? blob : rye_blob_new("", 0);
+}
+
+/* ---- .ryefs/errors ---- */
+
+struct errors_text {
+	struct text out;
+	struct timespec at; /* of the newest failure that is recorded */
+	bool newer; /* which unfinished messages are wanted */
+};
+
+static void add_open_line(struct errors_text *text, const struct talk *talk, const char *why)
+{
+	const struct timespec *at = &talk->mtime;
+	bool newer = at->tv_sec != text->at.tv_sec ? at->tv_sec > text->at.tv_sec :
+						     at->tv_nsec > text->at.tv_nsec;
+
+	if (newer == text->newer)
+		reply_add_line(&text->out, talk, why);
+}
+
+/* The reader's own unfinished messages: whatever comes of them, now they are a failure. */
+static void add_open_lines(struct errors_text *text, struct talks *talks,
+			   const struct caller *reader)
+{
+	struct talk *found[OPEN_MAX];
+	size_t n = open_talks(talks, found);
+
+	for (size_t i = 0; i < n; i++) {
+		char why[FEED_WHY];
+		struct caller *speaker = open_speaker(found[i], why);
+
+		if (speaker && callers_related(talks->env.callers, speaker, reader))
+			add_open_line(text, found[i], why);
+		caller_unref(speaker);
+		talk_unref(found[i]);
+	}
+}
+
+/* A caller who is refused has no failures of its own but this: it is told why, nothing else. */
+static struct rye_blob *refused_errors(const struct caller *who)
+{
+	struct text out = { 0 };
+
+	if (*who->why)
+		text_addf(&out, "control files: %s\n", who->why);
+	return text_blob(&out);
+}
+
+/* The newest stands last: a message left unfinished long ago does not hide what came after. */
+struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const char *key,
+			    struct timespec *ret_at)
+{
+	struct errors_text text = { 0 };
+	struct last last = { 0 };
+
+	clock_gettime(CLOCK_REALTIME, ret_at);
+	if (!who->allowed)
+		return refused_errors(who);
+	own_count_open(talks, NULL, NULL);
+	if (callers_last(talks->env.callers, who, key, &last) && last.errors) {
+		text.at = last.at;
+		add_open_lines(&text, talks, who);
+		text_addn(&text.out, last.errors->data, last.errors->len);
+	}
+	last_done(&last);
+	text.newer = true;
+	add_open_lines(&text, talks, who);
+	return text_blob(&text.out);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_park.c - requests of a conversation that wait, and which of them can be answered.
+ *
+ * The parking thread says when the caller of a waiting request is being ended, and when it has
+ * waited long enough. An ended writer's run is cancelled; its WRITE is answered when the run has
+ * ended, at the latest TALK_CANCEL_MS later.
+ *
+ * Lock: the talk's.
+ */
+#include "talk/talk_calls.h"
+
+#include "scope.h"
+#include "core/reply.h"
+#include "core/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- one request ---- */
+
+static void park_wake(struct parked *parked, enum parked_why why);
+
+static void park_done(struct parked *parked)
+{
+	struct park *park = (struct park *)parked;
+
+	free(park->data);
+	talk_unref(park->talk);
+}
+
+struct park *park_new(struct talk *talk, fuse_req_t req, enum park_type type)
+{
+	static const struct parked_class class = { .wake = park_wake, .done = park_done };
+	struct park *park = parked_new(talk->talks->env.parking, req, &class, talk, sizeof(*park));
+
+	if (!park)
+		return NULL;
+	park->talk = talk_ref(talk);
+	park->type = type;
+	park->due_ns = PARKED_NEVER;
+	return park;
+}
+
+void park_answer(struct park *park)
+{
+	fuse_req_t req = parked_leave(&park->parked);
+
+	if (park->sys)
+		reply_errno(req, park->sys);
+	else if (park->type == PARK_GETATTR)
+		reply_attr(req, &park->st, 0);
+	else if (park->type == PARK_READ)
+		reply_bytes(req, park->data, park->len);
+	else
+		reply_written(req, park->count);
+	parked_unref(&park->parked);
+}
+
+void park_drop(struct park *park)
+{
+	if (!park)
+		return;
+	parked_leave(&park->parked);
+	parked_unref(&park->parked);
+}
+
+/* Lock held. */
+static bool park_until(struct park *park, int64_t due_ns)
+{
+	park->due_ns = due_ns;
+	return parking_wait(&park->parked, due_ns);
+}
+
+bool park_wait(struct park *park)
+{
+	int64_t bound_ns = park->talk->talks->bound_ns;
+
+	return park_until(park, bound_ns ? now_ns() + bound_ns : PARKED_NEVER);
+}
+
+/* ---- readers ---- */
+
+bool talk_waits(const struct talk *talk)
+{
+	return talk->w.park || talk->behind;
+}
+
+/* The answer as things are now. */
+static void fill(struct talk *talk, struct park *park)
+{
+	if (park->type == PARK_GETATTR) {
+		talk_fill_stat(talk, &park->st);
+		return;
+	}
+	park->data = malloc(MAX_OF(park->size, (size_t)1));
+	if (park->data)
+		park->len = talk_fill_read(talk, park->off, park->data, park->size);
+	else
+		park->sys = ENOMEM;
+}
+
+static bool may_read(const struct talk *talk, const struct park *park, bool last)
+{
+	if (park->type == PARK_READ && park->off < transcript_size(&talk->text))
+		return true;
+	return !park->held && (last || !talk_waits(talk)) && talk->invals == 0;
+}
+
+/* last: nothing but the write's own answer is waited for. True: a GETATTR was among them. */
+static bool release_readers(struct talk *talk, struct outbox *out, bool last)
+{
+	struct park **link = &talk->readers;
+	bool attrs = false;
+
+	while (*link) {
+		struct park *park = *link;
+
+		if (may_read(talk, park, last)) {
+			*link = park->next;
+			attrs |= park->type == PARK_GETATTR;
+			fill(talk, park);
+			outbox_answer(out, park);
+		} else {
+			link = &park->next;
+		}
+	}
+	return attrs;
+}
+
+/*
+ * The kernel takes no size from a GETATTR that was sent before a WRITE was answered or a page
+ * dropped, unless the write does not extend the file, nothing was dropped, and the reader has
+ * its answer before the writer goes on. Then the reader is answered first and the writer a
+ * moment later; else the other way round: the reader has the size that the writer sets, gets
+ * its message, and asks again.
+ */
+static void answer_write(struct talk *talk, struct outbox *out)
+{
+	struct writing *w = &talk->w;
+	int64_t now = now_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
+
+	if (now < w->answer_ns)
+		return;
+	if (!w->late && !w->answer_ns && release_readers(talk, out, !talk->behind) &&
+	    park_until(w->park, due)) {
+		w->answer_ns = due;
+		return;
+	}
+	outbox_answer(out, w->park);
+	talk_writing_done(talk);
+	for (struct park *park = talk->readers; park && !talk->behind; park = park->next) {
+		park->held = true;
+		park_until(park, MIN_OF(park->due_ns, due));
+	}
+}
+
+void talk_settle(struct talk *talk, struct outbox *out)
+{
+	/* once: what is read from now on is what will be there */
+	if (talk->w.park && talk->w.ready && !talk->w.dropped) {
+		talk->w.dropped = true;
+		talk_drop_pages(talk, talk->w.off, out);
+	}
+	if (talk->w.park && talk->w.ready && talk->invals == 0)
+		answer_write(talk, out);
+	else
+		release_readers(talk, out, false);
+}
+
+/* ---- on the parking thread ---- */
+
+enum act { ACT_NONE, ACT_CANCEL, ACT_DETACH, ACT_LEAVE };
+
+/* Lock held. What is to be done about the write, and the errno it gets. */
+static enum act look_at_write(struct talk *talk, int64_t now, int *sys)
+{
+	struct writing *w = &talk->w;
+
+	*sys = EINTR;
+	if (!w->park || !w->run)
+		return ACT_NONE;
+	if (w->give_up_ns)
+		return now >= w->give_up_ns ? ACT_LEAVE : ACT_NONE;
+	if (w->park->parked.ended) {
+		w->give_up_ns = now + TALK_CANCEL_MS * NS_PER_MS;
+		park_until(w->park, w->give_up_ns);
+		return talk->verb == RYE_FORK ? ACT_DETACH : ACT_CANCEL;
+	}
+	if (now < w->park->due_ns)
+		return ACT_NONE;
+	w->park->due_ns = PARKED_NEVER;
+	*sys = EINPROGRESS;
+	return ACT_DETACH;
+}
+
+/* Lock held. Readers that are being ended or have waited long enough. */
+static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
+{
+	struct park **link = &talk->readers;
+
+	while (*link) {
+		struct park *park = *link;
+		bool over = park->parked.ended;
+
+		if (!over && now < park->due_ns) {
+			link = &park->next;
+			continue;
+		}
+		*link = park->next;
+		if (over)
+			park->sys = EINTR;
+		else
+			talk_tell_running(talk, out);
+		fill(talk, park);
+		outbox_answer(out, park);
+	}
+}
+
+static void look_at(struct talk *talk, int64_t now)
+{
+	struct run *run = NULL;
+	struct outbox out;
+	enum act act;
+	int sys;
+
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock) {
+		act = look_at_write(talk, now, &sys);
+		if (act != ACT_NONE)
+			run = run_ref(talk->w.run);
+		look_at_readers(talk, now, &out);
+		talk_settle(talk, &out);
+	}
+	outbox_send(talk, &out);
+	if (act == ACT_CANCEL)
+		run_cancel(run, RYE_INTERRUPTED);
+	else if (act == ACT_DETACH)
+		run_detach(run, sys);
+	else if (act == ACT_LEAVE)
+		run_leave(run, sys, NULL);
+	run_unref(run);
+}
+
+/* The mount goes: readers are answered, the run is cancelled and its write answered. */
+static void abandon(struct talk *talk)
+{
+	struct run *run = NULL;
+	struct outbox out;
+
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock) {
+		if (talk->w.run)
+			run = run_ref(talk->w.run);
+		while (talk->readers) {
+			struct park *park = talk->readers;
+
+			talk->readers = park->next;
+			park->sys = ECANCELED;
+			outbox_answer(&out, park);
+		}
+		/* one that only let its readers go first does not wait for that either */
+		talk->w.answer_ns = 0;
+		talk_settle(talk, &out);
+	}
+	outbox_send(talk, &out);
+	if (!run)
+		return;
+	run_cancel(run, RYE_CANCELLED);
+	run_leave(run, ECANCELED, NULL);
+	run_unref(run);
+}
+
+static void park_wake(struct parked *parked, enum parked_why why)
+{
+	struct talk *talk = ((struct park *)parked)->talk;
+
+	if (why == PARKED_CLOSED)
+		abandon(talk);
+	else
+		look_at(talk, now_ns());
+}

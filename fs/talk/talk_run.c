@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_run.c - one message in the engine's hands: given to it, cancelled, left to go on by
+ * itself, and what it answered.
+ *
+ * Lock: none is held when rye_start, rye_call_cancel or rye_call_detach are called; the
+ * engine's callback takes the talk's to put the reply into the transcript. Its result is
+ * recorded for the caller before the write is answered, so that the next command finds it.
+ */
+#include "talk/talk_calls.h"
+
+#include "scope.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct run *run_new(struct talk *talk, struct caller *writer)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	run->refs = 1;
+	run->talk = talk_ref(talk);
+	run->writer = caller_ref(writer);
+	return run;
+}
+
+struct run *run_ref(struct run *run)
+{
+	run->refs++;
+	return run;
+}
+
+void run_unref(struct run *run)
+{
+	if (!run || --run->refs > 0)
+		return;
+	rye_call_unref(run->call);
+	caller_unref(run->writer);
+	talk_unref(run->talk);
+	free(run);
+}
+
+/* False: the mount is going away, nobody waits for the outcome any more. */
+static bool enter(struct talks *talks)
+{
+	bool closed;
+
+	WITH_LOCK(&talks->lock) {
+		closed = talks->closed;
+		if (!closed)
+			talks->callbacks++;
+	}
+	return !closed;
+}
+
+static void leave(struct talks *talks)
+{
+	WITH_LOCK(&talks->lock)
+		if (--talks->callbacks == 0)
+			pthread_cond_broadcast(&talks->quiet);
+}
+
+static int errno_of(enum rye_code code)
+{
+	int sys = rye_code_errno(code);
+
+	return sys ? sys : EIO;
+}
+
+/* Lock held. The reply goes into the transcript and its write gets its answer. */
+static void conclude(struct run *run, const struct rye_outcome *outcome, struct outbox *out)
+{
+	struct talk *talk = run->talk;
+	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+
+	run->over = true;
+	clock_gettime(CLOCK_REALTIME, &talk->mtime);
+	if (run->left) {
+		talk->behind--;
+		rye_blob_unref(talk->note);
+		talk->note = NULL;
+		talk_drop_pages(talk, transcript_size(&talk->text), out);
+		transcript_append(&talk->text, reply);
+		talk_settle(talk, out);
+		return;
+	}
+	talk->w.run = NULL;
+	if (outcome->code == RYE_OK) {
+		talk_forget_failure(talk);
+		talk_keep_written(talk, talk->w.fed);
+	}
+	transcript_append(&talk->text, reply);
+	if (outcome->code == RYE_OK)
+		talk_go_on(talk, out);
+	else
+		talk_fail_write(talk, errno_of(outcome->code),
+				outcome->code == RYE_INTERRUPTED ? ECANCELED :
+								   errno_of(outcome->code));
+	talk_settle(talk, out);
+}
+
+static void on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct run *run = arg;
+	struct talk *talk = run->talk;
+	struct talks *talks = talk->talks;
+	struct last last = { outcome->reply, outcome->output, outcome->trace, NULL };
+	struct outbox out;
+	bool held;
+
+	if (!enter(talks)) {
+		run_unref(run);
+		return;
+	}
+	WITH_LOCK(&talk->lock)
+		run->ending = true;
+	own_count_open(talks, NULL, NULL);
+	callers_record(talks->env.callers, run->writer, talk->key, &last);
+	if (outcome->code != RYE_OK)
+		reply_complain(talk, run->writer, outcome->message);
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock) {
+		held = !run->left;
+		conclude(run, outcome, &out);
+	}
+	outbox_send(talk, &out);
+	if (held)
+		run_unref(run);
+	leave(talks);
+	run_unref(run);
+}
+
+void run_start(struct run *run)
+{
+	struct talk *talk = run->talk;
+	auto_blob struct rye_blob *message = NULL;
+	struct rye_request request = {
+		.verb = talk->verb,
+		.kind = talk->kind,
+		.id = talk->id,
+		.uid = run->writer->uid,
+		.parent_run = run->writer->run,
+		/* One: a write may hold a hundred thousand messages, each would nest. */
+		.at_once = run->first,
+	};
+	struct rye_call *call = NULL;
+	enum rye_code cancel;
+
+	/* The feed's own text lasts as long: nothing is fed before this message is answered. */
+	WITH_LOCK(&talk->lock) {
+		request.message = feed_message(&talk->feed);
+		request.form = talk->feed.form;
+		message = feed_take(&talk->feed);
+	}
+	if (message)
+		request.message = (struct rye_span){ message->data, message->len };
+	request.blob = message;
+	run_ref(run); /* the callback's */
+	run_ref(run); /* ours: it may end before rye_start returns */
+	rye_start(talk->talks->env.rye, &request, on_done, run, &call);
+	WITH_LOCK(&talk->lock) {
+		run->call = call;
+		cancel = run->cancel;
+	}
+	if (cancel != RYE_OK && call)
+		rye_call_cancel(call, cancel);
+	run_unref(run);
+}
+
+void run_cancel(struct run *run, enum rye_code code)
+{
+	struct rye_call *call;
+
+	WITH_LOCK(&run->talk->lock) {
+		call = run->call;
+		if (!call)
+			run->cancel = code;
+	}
+	if (call)
+		rye_call_cancel(call, code);
+}
+
+void run_leave(struct run *run, int sys, struct rye_blob *note)
+{
+	struct talk *talk = run->talk;
+	struct outbox out;
+	bool held = false;
+
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock)
+		if (!run->over && !run->left) {
+			held = run->left = true;
+			talk->behind++;
+			talk->w.run = NULL;
+			rye_blob_unref(talk->note);
+			talk->note = note ? rye_blob_ref(note) : NULL;
+			talk_fail_write(talk, sys, sys == EINTR ? ECANCELED : sys);
+			talk_settle(talk, &out);
+		}
+	outbox_send(talk, &out);
+	if (held)
+		run_unref(run);
+}
+
+void run_detach(struct run *run, int sys)
+{
+	char thread_id[64] = "";
+	struct rye_call *call;
+	struct rye_blob *note;
+	bool over;
+
+	WITH_LOCK(&run->talk->lock) {
+		call = run->call;
+		over = run->over;
+	}
+	if (over)
+		return;
+	/* false: it cannot become a thread of its own, or it ends this moment */
+	if (!call || !rye_call_detach(call, thread_id))
+		thread_id[0] = '\0';
+	note = reply_running_line(thread_id);
+	/* under the lock: never behind the record of the end */
+	WITH_LOCK(&run->talk->lock)
+		if (note && !run->ending)
+			reply_record(run->talk, run->writer, note, "running");
+	run_leave(run, sys, note);
+	rye_blob_unref(note);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * talk_write.c - a WRITE: who may, which messages are in it, what the writer is told.
+ *
+ * The write that completes a message carries its verdict, so it waits for the run. Several
+ * messages in one write run one after the other; if a later one fails, the write is answered
+ * short, up to where the failed one begins: the writer sends the rest again, and that is
+ * recognised as the failure it was (as are the bytes that python's destructor and bash's exit
+ * send again): the remembered errno, no second run.
+ *
+ * Page cache (no-open 3): pages from the writer's offset on are dropped before the answer if
+ * a READ may have filled them; a conversation is never stored into the cache.
+ *
+ * Lock: the talk's in everything below talk_write.
+ */
+#include "talk/talk_calls.h"
+
+#include "scope.h"
+#include "core/reply.h"
+#include "core/util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the page cache ---- */
+
+static void on_dropped(void *arg)
+{
+	struct talk *talk = arg;
+	struct outbox out;
+
+	outbox_init(&out);
+	WITH_LOCK(&talk->lock) {
+		talk->invals--;
+		talk_settle(talk, &out);
+	}
+	outbox_send(talk, &out);
+	talk_unref(talk);
+}
+
+void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out)
+{
+	size_t begin = page_floor(from);
+
+	if (talk->cached <= begin || !talk->talks->env.invalidate || out->invalidate)
+		return;
+	out->invalidate = true;
+	out->inval = (struct notify_pages){
+		.ino = talk->ino,
+		.from = (off_t)begin,
+		.len = (off_t)(talk->cached - begin),
+		.done = on_dropped,
+		.done_arg = talk_ref(talk),
+	};
+	talk->invals++;
+	talk->cached = begin;
+	talk->w.late = true;
+}
+
+/*
+ * The line ends with its page: what comes later is in pages that nobody has read, so nothing
+ * has to be dropped when it comes. A notification would make the kernel throw away the size
+ * that a reader waits for.
+ */
+void talk_tell_running(struct talk *talk, struct outbox *out)
+{
+	size_t end = transcript_size(&talk->text), page = (size_t)sysconf(_SC_PAGESIZE), pad;
+	struct rye_blob *note = talk->note;
+
+	if (!note)
+		return;
+	talk_drop_pages(talk, end, out);
+	transcript_append(&talk->text, (struct rye_span){ note->data, note->len - 1 });
+	for (pad = page - (end + note->len) % page; pad > 0; pad--)
+		transcript_append(&talk->text, (struct rye_span){ " ", 1 });
+	transcript_append(&talk->text, (struct rye_span){ "\n", 1 });
+	rye_blob_unref(note);
+	talk->note = NULL;
+}
+
+/* ---- messages that failed ---- */
+
+void talk_forget_failure(struct talk *talk)
+{
+	free(talk->failure.bytes);
+	talk->failure = (struct failure){ 0 };
+}
+
+/* Are these the bytes of the message that failed, at its place? */
+static bool is_failure(struct talk *talk, const struct talk_write *write)
+{
+	struct failure *f = &talk->failure;
+	size_t off = (size_t)write->off, rest, n;
+
+	if (!f->bytes)
+		return false;
+	if (off == f->off)
+		f->matched = 0;
+	else if (off != f->off + f->matched)
+		return false;
+	rest = f->len - f->matched;
+	n = MIN_OF(rest, write->bytes.len);
+	if (memcmp(f->bytes + f->matched, write->bytes.ptr, n) != 0) {
+		talk_forget_failure(talk);
+		return false;
+	}
+	if (n == rest)
+		return true;
+	/* the same bytes may come in smaller pieces now */
+	f->matched += n;
+	return false;
+}
+
+static void remember_failure(struct talk *talk, int sys)
+{
+	struct writing *w = &talk->w;
+	size_t len = w->len - w->kept;
+	char *bytes = malloc(MAX_OF(len, (size_t)1));
+
+	talk_forget_failure(talk);
+	if (!bytes || !sys) {
+		free(bytes);
+		return;
+	}
+	memcpy(bytes, w->bytes + w->kept, len);
+	talk->failure = (struct failure){ bytes, len, w->off + w->kept, 0, sys };
+}
+
+/* ---- one write ---- */
+
+void talk_keep_written(struct talk *talk, size_t upto)
+{
+	struct writing *w = &talk->w;
+
+	transcript_insert(&talk->text, w->off + w->kept,
+			  (struct rye_span){ w->bytes + w->kept, upto - w->kept });
+	w->kept = upto;
+	w->mark = feed_mark(&talk->feed);
+}
+
+static void answer_write(struct talk *talk, int sys, size_t count)
+{
+	struct writing *w = &talk->w;
+
+	w->park->sys = sys;
+	w->park->count = count;
+	w->ready = true;
+	talk->expect = w->off + count;
+	talk->told = MAX_OF(talk->told, talk->expect);
+}
+
+void talk_fail_write(struct talk *talk, int sys, int again)
+{
+	struct writing *w = &talk->w;
+
+	remember_failure(talk, again);
+	if (w->fed < w->len)
+		feed_lost(&talk->feed, w->mark);
+	answer_write(talk, w->kept ? 0 : sys, w->kept);
+}
+
+static void broken(struct talk *talk, struct outbox *out)
+{
+	struct rye_blob *line = reply_error_line(talk->feed.why);
+
+	out->speaker = caller_ref(talk->w.writer);
+	out->broken = line;
+	memcpy(out->complaint, talk->feed.why, sizeof(talk->feed.why));
+	if (line)
+		transcript_append(&talk->text, (struct rye_span){ line->data, line->len });
+	/* text that only lacks its newline may come again with it */
+	talk_fail_write(talk, talk->feed.sys, feed_broken(&talk->feed) ? talk->feed.sys : 0);
+	feed_lost(&talk->feed, talk->w.mark);
+}
+
+static void begin_run(struct talk *talk, struct outbox *out)
+{
+	struct writing *w = &talk->w;
+
+	if (w->give_up_ns) {
+		/* an earlier message ended just before it could be cancelled */
+		talk_fail_write(talk, EINTR, ECANCELED);
+		return;
+	}
+	if (!park_wait(w->park)) {
+		talk_fail_write(talk, ECANCELED, ECANCELED);
+		return;
+	}
+	w->run = run_new(talk, w->writer);
+	if (!w->run) {
+		talk_fail_write(talk, ENOMEM, ENOMEM);
+		return;
+	}
+	w->run->first = !w->begun;
+	w->begun = true;
+	out->start = run_ref(w->run);
+}
+
+/* From where the feed is: the next message, or the answer. */
+void talk_go_on(struct talk *talk, struct outbox *out)
+{
+	struct writing *w = &talk->w;
+	enum feed_verdict verdict = FEED_MORE;
+
+	while (w->fed < w->len && verdict == FEED_MORE) {
+		size_t used;
+
+		verdict = feed_step(&talk->feed,
+				    (struct rye_span){ w->bytes + w->fed, w->len - w->fed }, &used);
+		w->fed += used;
+	}
+	if (verdict == FEED_COMPLETE) {
+		begin_run(talk, out);
+	} else if (verdict == FEED_GARBAGE) {
+		broken(talk, out);
+	} else {
+		talk_keep_written(talk, w->len);
+		answer_write(talk, 0, w->len);
+	}
+}
+
+void talk_list_open(struct talk *talk)
+{
+	struct talks *talks = talk->talks;
+	bool open = feed_open(&talk->feed) && !talk->counted;
+
+	if (open == talk->listed)
+		return;
+	talk->listed = open;
+	WITH_LOCK(&talks->lock) {
+		if (open) {
+			talk->next_open = talks->open;
+			talk->link_open = &talks->open;
+			if (talks->open)
+				talks->open->link_open = &talk->next_open;
+			talks->open = talk;
+			talks->n_open++;
+		} else {
+			*talk->link_open = talk->next_open;
+			if (talk->next_open)
+				talk->next_open->link_open = talk->link_open;
+			talk->link_open = NULL;
+			talks->n_open--;
+		}
+	}
+}
+
+void talk_writing_done(struct talk *talk)
+{
+	struct writing *w = &talk->w;
+
+	/* pages it filled whole stay in the cache */
+	if (talk->expect >= w->off + TALK_PAGE)
+		talk->cached = MAX_OF(talk->cached, page_floor(talk->expect));
+	caller_unref(talk->speaker);
+	talk->speaker = w->writer;
+	free(w->bytes);
+	*w = (struct writing){ 0 };
+	talk_list_open(talk);
+}
+
+/* Where this write goes on, or begins anew; its blank lines and its broken text. */
+static size_t place(struct talk *talk, const struct talk_write *write)
+{
+	size_t off = (size_t)write->off;
+
+	if (off != talk->expect && feed_open(&talk->feed)) {
+		if (!write->append)
+			feed_restart(&talk->feed);
+		else
+			off = talk->expect;
+	}
+	if (off != talk->expect || talk->was_read)
+		feed_fresh(&talk->feed);
+	talk->was_read = false;
+	return off;
+}
+
+/* The kernel cuts a long write at a page, into requests of at least this much. */
+static bool may_be_cut(const struct talk_write *write)
+{
+	return write->bytes.len >= 31 * TALK_PAGE &&
+	       ((size_t)write->off + write->bytes.len) % TALK_PAGE == 0;
+}
+
+/* 0: it is under way, park and writer are taken over; else its errno. */
+static int begin(struct talk *talk, struct park *park, const struct talk_write *write,
+		 struct caller *writer, struct outbox *out)
+{
+	struct writing *w = &talk->w;
+	char *bytes;
+
+	if (w->park)
+		return EAGAIN;
+	if (is_failure(talk, write)) {
+		if (feed_open(&talk->feed))
+			feed_restart(&talk->feed);
+		return talk->failure.sys;
+	}
+	if (transcript_unread(&talk->text) > TRANSCRIPT_KEEP)
+		return ENOSPC;
+	if ((size_t)write->off > transcript_size(&talk->text) + TRANSCRIPT_GAP_MAX)
+		return EFBIG;
+	bytes = malloc(MAX_OF(write->bytes.len, (size_t)1));
+	if (!bytes)
+		return ENOMEM;
+	memcpy(bytes, write->bytes.ptr, write->bytes.len);
+	*w = (struct writing){
+		.park = park,
+		.bytes = bytes,
+		.len = write->bytes.len,
+		.off = place(talk, write),
+		.writer = writer,
+	};
+	w->mark = feed_mark(&talk->feed);
+	talk->counted = false;
+	talk->feed.cut = may_be_cut(write);
+	w->late = talk->told < w->off + w->len;
+	if (!talk->written)
+		transcript_cut(&talk->text, w->off);
+	talk->written = true;
+	clock_gettime(CLOCK_REALTIME, &talk->mtime);
+	talk_drop_pages(talk, w->off, out);
+	talk_go_on(talk, out);
+	talk_settle(talk, out);
+	return 0;
+}
+
+/* ---- who ---- */
+
+/* Who goes on with a conversation is looked at every 2 ms, everybody else now. */
+static struct caller *identify(struct talk *talk, const struct fuse_ctx *ctx)
+{
+	int64_t now = now_ns();
+
+	WITH_LOCK(&talk->lock) {
+		struct caller *speaker = talk->speaker;
+
+		if (speaker && speaker->tid == ctx->pid && speaker->uid == ctx->uid &&
+		    now - speaker->at_ns < CALLER_FRESH_MS * NS_PER_MS)
+			return caller_ref(speaker);
+	}
+	return caller_examine(talk->talks->env.callers, ctx->pid, ctx->uid);
+}
+
+/* The writer, or NULL with the errno. Decided at lookup, and again now. */
+static struct caller *authorise(struct talk *talk, fuse_req_t req, int *sys)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct callers *callers = talk->talks->env.callers;
+	struct caller_target target = { talk->verb, talk->kind, talk->id };
+	struct caller *writer = identify(talk, ctx);
+	char why[128];
+
+	*sys = ENOMEM;
+	if (!writer)
+		return NULL;
+	*sys = 0;
+	if (caller_may(callers, writer, &target, why) && talk->allowed &&
+	    writer->uid == talk->who->uid)
+		return writer;
+	*sys = EACCES;
+	if (writer->allowed && !talk->allowed)
+		reply_complain(talk, writer, "looked up by a caller who may not use it");
+	else
+		reply_complain(talk, writer, why);
+	caller_unref(writer);
+	return NULL;
+}
+
+void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *write)
+{
+	struct park *park = NULL;
+	struct caller *writer = NULL;
+	struct outbox out;
+	int sys = EINVAL;
+
+	/* what mmap left behind has no writer, no order and no verdict */
+	if (!write->paged && write->off >= 0)
+		writer = authorise(talk, req, &sys);
+	if (!writer) {
+		reply_errno(req, sys);
+		return;
+	}
+	park = park_new(talk, req, PARK_WRITE);
+	outbox_init(&out);
+	if (!park)
+		sys = ENOMEM;
+	else
+		WITH_LOCK(&talk->lock)
+			sys = begin(talk, park, write, writer, &out);
+	if (sys) {
+		park_drop(park);
+		caller_unref(writer);
+		reply_errno(req, sys);
+		return;
+	}
+	outbox_send(talk, &out);
+}

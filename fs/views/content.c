@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * content.c - the merged trees: items, rendered items with inputs, refused items.
+ *
+ * Owns nothing but what each node holds: verified bytes, for as long as the kernel may ask for
+ * them. A change makes another node; this one is never altered, so nobody sees half of one
+ * version and half of another. In very big trees a file that was only listed has no bytes until
+ * it is read, or `find` would fetch all of them. No lock.
+ */
+#include "views/content.h"
+
+#include "scope.h"
+#include "caller/caller.h"
+#include "core/enter.h"
+#include "hash.h"
+#include "core/reply.h"
+#include "talk/talk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- files ---- */
+
+static bool want_bytes(void *arg, const struct rye_stat *st)
+{
+	return true;
+}
+
+/* The bytes there are now; NULL with err->code clear: they are not those that were listed. */
+static struct rye_blob *fetch(struct front *front, const struct node *node, struct rye_err *err)
+{
+	const struct rye_want want = { node->kind, node->text, want_bytes, NULL };
+	struct rye_file file;
+
+	if (rye_read(front->rye, &want, &file, err))
+		return NULL;
+	if (!file.blob) {
+		*err = (struct rye_err){ .code = file.st.verdict };
+		return NULL;
+	}
+	if (file.st.version == node->version && file.blob->len == node->size)
+		return file.blob;
+	rye_blob_unref(file.blob);
+	return NULL;
+}
+
+/* Several readers may fetch at once: the first one's bytes are the node's for ever. */
+static struct rye_blob *keep(struct node *node, struct rye_blob *blob)
+{
+	void *none = NULL;
+
+	if (atomic_compare_exchange_strong(&node->data, &none, blob))
+		return blob;
+	rye_blob_unref(blob);
+	return none;
+}
+
+/*
+ * The first read of a file that was only listed. When it has changed since, its bytes are gone
+ * and its size, which the reader may know, is another: an error is the only honest answer.
+ */
+static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct front *front = front_of(req);
+	struct rye_err err = { 0 };
+	struct rye_blob *blob = fetch(front, node, &err);
+
+	if (blob) {
+		auto_blob struct rye_blob *kept = rye_blob_ref(keep(node, blob));
+
+		reply_blob(req, kept, off, size);
+		return;
+	}
+	node_retire(front->nodes, node);
+	if (err.code)
+		reply_rye(req, &err);
+	else
+		reply_errno(req, ESTALE);
+}
+
+/*
+ * The kernel keeps the node until this answer has come, but that order is the kernel's: the
+ * reference makes it ours, too, for whoever drops the last one in another thread.
+ */
+static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	auto_blob struct rye_blob *blob = rye_blob_ref(node->data);
+
+	if (blob)
+		reply_blob(req, blob, off, size);
+	else
+		first_read(req, node, size, off);
+}
+
+static uint64_t file_size(const struct node *node)
+{
+	const struct rye_blob *blob = node->data;
+
+	return blob ? blob->len : node->size;
+}
+
+static void file_drop(void *data)
+{
+	rye_blob_unref(data);
+}
+
+const struct node_class content_file = {
+	.name = "file",
+	.read = file_read,
+	.size = file_size,
+	.xattrs = &content_xattrs,
+	.drop = file_drop,
+};
+
+/* As file_read: with a reference for as long as the answer is under way. */
+static void link_readlink(fuse_req_t req, struct node *node)
+{
+	node_ref(node);
+	reply_link(req, node->data);
+	node_unref(node);
+}
+
+const struct node_class content_link = {
+	.name = "link",
+	.readlink = link_readlink,
+	.drop = free,
+};
+
+uint64_t content_hash(const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+	uint64_t h = HASH_BASIS ^ len, word;
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 32;
+	}
+	h = hash_bytes(h, p, len);
+	h ^= h >> 31;
+	return h ? h : 1;
+}
+
+struct node *content_make(struct front *front, const struct content_file *what)
+{
+	uint64_t version = what->version;
+	struct node_want want = {
+		.key = what->key,
+		.class = &content_file,
+		.data = what->blob,
+		.size = what->blob->len,
+		.mtime = what->mtime,
+		.mode = S_IFREG | what->mode,
+		.fresh = what->fresh,
+	};
+
+	want.version = version ? version : content_hash(what->blob->data, what->blob->len);
+	return node_make(front->nodes, &want);
+}
+
+struct node *content_make_link(struct front *front, const struct tree_key *key, const char *target,
+			       struct timespec mtime)
+{
+	size_t len = strlen(target);
+	struct node_want want = {
+		.key = key,
+		.class = &content_link,
+		.data = strdup(target),
+		.version = content_hash(target, len),
+		.size = len,
+		.mtime = mtime,
+		.mode = S_IFLNK | 0777,
+	};
+
+	return want.data ? node_make(front->nodes, &want) : NULL;
+}
+
+/* Control characters would let a reason move the cursor of whoever lists the directory. */
+void content_why(enum rye_code code, const char *reason, char ret[256])
+{
+	const char *name = tree_errno_name(rye_code_errno(code));
+	int n = snprintf(ret, 256, ".why/%s: %s", name, *reason ? reason : rye_code_name(code));
+
+	if (n > 255) {
+		n = 255;
+		while (n > 0 && ((unsigned char)ret[n] & 0xc0) == 0x80)
+			n--;
+		ret[n] = 0;
+	}
+	for (char *p = ret; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+}
+
+struct node *content_refuse(struct front *front, const struct tree_key *key,
+			    const struct rye_stat *st, enum rye_code code, const char *reason)
+{
+	char target[256];
+
+	content_why(code, reason, target);
+	return content_make_link(front, key, target, st->mtime);
+}
+
+double content_timeout(struct front *front, enum rye_kind kind, const char *path)
+{
+	return rye_unwatched(front->rye, kind, path) ? 0 : TIMEOUT_LONG_S;
+}
+
+/* ---- entering ---- */
+
+/* Of a tree of that many files, and of a file that big, only what is read is held in memory;
+ * up to there a listing brings the bytes too, so that even a file that was never read before
+ * it changed has those of the version that was opened. */
+#define LISTED_NODES 16384
+#define LISTED_BYTES (256u << 10)
+
+static bool is_cheap(struct front *front, const struct rye_stat *st)
+{
+	struct node_counts counts;
+
+	if (st->size > LISTED_BYTES)
+		return false;
+	nodes_count(front->nodes, &counts);
+	return counts.alive < LISTED_NODES;
+}
+
+static struct node *make_listed(struct front *front, const struct tree_key *key,
+				const struct rye_stat *st)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &content_file,
+		.version = st->version,
+		.size = st->size,
+		.mtime = st->mtime,
+		.mode = S_IFREG | 0444,
+	};
+
+	return node_make(front->nodes, &want);
+}
+
+/* From a name to its node. */
+struct entering {
+	struct front *front;
+	const struct tree_key *key;
+	bool listed;
+	struct node *node; /* of the version there is, when one is there already */
+};
+
+/* A node that is there has its bytes, but for one that was listed before and is looked up now. */
+static bool want_file(void *arg, const struct rye_stat *st)
+{
+	struct entering *e = arg;
+
+	e->node = node_find(e->front->nodes, e->key, &content_file, st->version);
+	if (e->node)
+		return !e->listed && !e->node->data;
+	return !e->listed || is_cheap(e->front, st);
+}
+
+/* file->blob is taken over. */
+static struct node *make_file(struct entering *e, const struct rye_file *file)
+{
+	const struct rye_stat *st = &file->st;
+
+	if (e->node && st->version == e->node->version) {
+		if (file->blob)
+			keep(e->node, file->blob);
+		return e->node;
+	}
+	if (e->node)
+		node_forget(e->front->nodes, e->node, 1);
+	if (st->verdict != RYE_OK)
+		return content_refuse(e->front, e->key, st, st->verdict, st->reason);
+	if (!file->blob)
+		return make_listed(e->front, e->key, st);
+	return content_make(e->front, &(struct content_file){
+					      .key = e->key,
+					      .blob = file->blob,
+					      .version = st->version,
+					      .mtime = st->mtime,
+					      .mode = 0444,
+				      });
+}
+
+/*
+ * A directory that no layer has yet is as old as the mount. Where nobody tells of changes each
+ * asking gets a time of its own: it is by another time that the kernel drops a listing.
+ */
+struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched)
+{
+	struct timespec time = st->mtime.tv_sec ? st->mtime : front->started;
+
+	if (!watched)
+		time.tv_nsec = (long)(atomic_fetch_add(&front->asked, 1) % 1000000000);
+	return time;
+}
+
+static struct node *make_dir(struct front *front, const struct tree_key *key,
+			     const struct rye_stat *st)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &content_dir,
+		.version = st->is_item_dir ? 2 : 1,
+		.mtime = content_mtime(front, st, true),
+		.mode = S_IFDIR | 0755,
+		.item = st->is_item_dir,
+	};
+
+	return node_make(front->nodes, &want);
+}
+
+static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
+		     struct fuse_entry_param *ret)
+{
+	struct entering entering = { front_of(req), key, listed, NULL };
+	const struct rye_want want = { key->kind, key->text, want_file, &entering };
+	struct front *front = entering.front;
+	struct rye_file file;
+	struct rye_err err;
+	struct tree_key query;
+	int r = rye_read(front->rye, &want, &file, &err);
+	double timeout_s = file.watched ? TIMEOUT_LONG_S : 0;
+
+	if (r && err.code != RYE_NOT_FOUND)
+		return rye_code_errno(err.code);
+	if (r == 0 && file.st.is_file)
+		return enter_node(front, make_file(&entering, &file), timeout_s, ret);
+	if (entering.node)
+		node_forget(front->nodes, entering.node, 1);
+	if (r == 0) {
+		r = enter_node(front, make_dir(front, key, &file.st), timeout_s, ret);
+		ret->attr.st_mtim = content_mtime(front, &file.st, timeout_s > 0);
+		ret->attr_timeout = timeout_s;
+		return r;
+	}
+	if (tree_split_query(key, &query))
+		return enter_query(req, &query, ret);
+	return enter_nothing(ret, timeout_s);
+}
+
+int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	return enter_key(req, key, false, ret);
+}
+
+int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+{
+	struct tree_dir where = { TREE_MERGED, dir->kind, dir->item, dir->text };
+	struct tree_key key;
+
+	if (tree_step(&where, name, &key) || key.sort != TREE_MERGED)
+		return enter_name(req, dir, name, ret);
+	return enter_key(req, &key, true, ret);
+}
+
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	char name[1100];
+
+	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(kind), id);
+	if (caller)
+		talks_complain(front->talks, caller, name, err->msg);
+	caller_unref(caller);
+}
+
+int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	double timeout_s = content_timeout(front, key->kind, key->text);
+	struct content_file what = { .key = key, .mode = 0444 };
+	struct rye_stat st;
+	struct rye_ask ask = { key->kind, st.id, RYE_VIEW_RENDERED, tree_query(key) };
+	struct rye_err err;
+	struct node *node;
+
+	if (rye_lookup(front->rye, key->kind, key->text, &st, &err) || !st.is_file)
+		return enter_nothing(ret, timeout_s);
+	if (st.verdict != RYE_OK)
+		return rye_code_errno(st.verdict);
+	node = node_find(front->nodes, key, &content_file, st.version);
+	if (!node && rye_view(front->rye, &ask, &what.blob, &err)) {
+		content_tell(req, key->kind, st.id, &err);
+		return rye_code_errno(err.code);
+	}
+	what.version = st.version;
+	what.mtime = st.mtime;
+	return enter_node(front, node ? node : content_make(front, &what), timeout_s, ret);
+}

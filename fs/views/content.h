@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * content.h: nodes whose bytes never change: items, derived files, generated pages, and the
+ * links that stand where an item is refused. All are read-only.
+ */
+#ifndef RYE_FS_VIEWS_CONTENT_H
+#define RYE_FS_VIEWS_CONTENT_H
+
+#include "core/front.h"
+
+extern const struct node_class content_file; /* data: struct rye_blob */
+extern const struct node_class content_link; /* data: char *, the target */
+extern const struct node_xattrs content_xattrs;
+extern const struct node_class content_dir; /* a merged directory, an item's directory */
+
+struct content_file {
+	const struct tree_key *key;
+	struct rye_blob *blob; /* taken over */
+	uint64_t version; /* 0: made from the bytes */
+	struct timespec mtime;
+	mode_t mode;
+	bool fresh;
+};
+
+/* A node with these bytes; NULL: out of memory. */
+struct node *content_make(struct front *front, const struct content_file *what);
+/* A link to .why with the errno's name and the reason. */
+struct node *content_refuse(struct front *front, const struct tree_key *key,
+			    const struct rye_stat *st, enum rye_code code, const char *reason);
+/* The target of such a link, at most 255 bytes. */
+void content_why(enum rye_code code, const char *reason, char ret[256]);
+/* A link to `target` (copied). */
+struct node *content_make_link(struct front *front, const struct tree_key *key, const char *target,
+			       struct timespec mtime);
+/* How long the kernel may remember a name of this kind below path. */
+double content_timeout(struct front *front, enum rye_kind kind, const char *path);
+struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched);
+/* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
+uint64_t content_hash(const void *bytes, size_t len);
+
+#endif

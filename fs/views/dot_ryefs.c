@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dot_ryefs.c - what the mount tells of itself: .ryefs, and README.md in the root.
+ *
+ * Owns the generated pages. Each lookup makes the page anew as a version of its own; `log`
+ * alone is one growing file, of which the kernel is told. No lock.
+ */
+#include "views/dot_ryefs.h"
+
+#include "scope.h"
+#include "caller/caller.h"
+#include "views/content.h"
+#include "core/ctl.h"
+#include "core/enter.h"
+#include "views/journal.h"
+#include "core/reply.h"
+#include "core/page.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the summary ---- */
+
+static const struct {
+	enum rye_code code;
+	const char *words;
+	const char *remedy;
+} reasons[] = {
+	{ RYE_UNSIGNED, "unsigned", "ryefs sign --all" },
+	{ RYE_BAD_LINE, "with a malformed signature line", "ryefs sign --all" },
+	{ RYE_MODIFIED, "changed since signing", "ryefs sign --all" },
+	{ RYE_UNTRUSTED, "signed by a key that is not trusted", "ryefs trust KEY" },
+	{ RYE_BAD_SIGNATURE, "with a wrong signature", "ryefs sign --all" },
+	{ RYE_UNCOVERED, "not covered by their signature",
+	  "ryefs sign --all, or mount with -o coverage=compat" },
+	{ RYE_MOVED, "moved since signing", "ryefs sign --all" },
+	{ RYE_UNPARSABLE, "not parsable", NULL },
+	{ RYE_TOO_BIG, "too big", NULL },
+};
+
+/* 1 204 567 */
+static const char *grouped(size_t n, char ret[32])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%zu", n), out = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			ret[out++] = ' ';
+		ret[out++] = digits[i];
+	}
+	ret[out] = 0;
+	return ret;
+}
+
+static size_t refused_for(const struct rye_counts *counts, size_t i)
+{
+	return counts->by_code[reasons[i].code];
+}
+
+void dot_summary(const struct rye_counts *counts, struct text *text)
+{
+	const char *before = " (";
+	char a[32], b[32];
+
+	text_addf(text, "%s items served, %s refused", grouped(counts->served, a),
+		  grouped(counts->refused, b));
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (refused_for(counts, i)) {
+			text_addf(text, "%s%s %s", before, grouped(refused_for(counts, i), a),
+				  reasons[i].words);
+			before = ", ";
+		}
+	if (strcmp(before, ", ") == 0)
+		text_add(text, ")");
+	if (counts->refused)
+		text_add(text, "; see ls -l");
+}
+
+/* Deeper trees are cut off by the engine; this only bounds our stack. */
+#define DEPTH_MAX 40
+
+/* The keys that the untrusted items' own remedies name. */
+struct signers {
+	struct front *front;
+	enum rye_kind kind;
+	const char *dir;
+	unsigned depth;
+	struct signer {
+		char key[17];
+		bool several;
+		size_t named, unnamed; /* unnamed: "trust" is not what mends it */
+	} * found;
+};
+
+static void find_signers(const struct signers *signers);
+
+static void note_signer(struct signer *found, const char *reason)
+{
+	static const char command[] = "mend with: ryefs trust ";
+	const char *key = reason ? strstr(reason, command) : NULL;
+
+	key = key ? key + strlen(command) : "";
+	if (strlen(key) != sizeof(found->key) - 1) {
+		found->unnamed++;
+		return;
+	}
+	found->named++;
+	found->several |= *found->key && strcmp(found->key, key) != 0;
+	snprintf(found->key, sizeof(found->key), "%s", key);
+}
+
+static int on_signed(void *arg, const struct rye_entry *entry)
+{
+	const struct signers *signers = arg;
+	struct signers below = *signers;
+	char path[2048];
+
+	if (entry->is_dir && signers->depth < DEPTH_MAX) {
+		snprintf(path, sizeof(path), "%s%s%s", signers->dir, *signers->dir ? "/" : "",
+			 entry->name);
+		below.dir = path;
+		below.depth++;
+		find_signers(&below);
+	} else if (entry->has_verdict && entry->verdict == RYE_UNTRUSTED) {
+		note_signer(signers->found, entry->reason);
+	}
+	return signers->found->several;
+}
+
+static void find_signers(const struct signers *signers)
+{
+	struct signers here = *signers;
+	struct rye_walk walk = { signers->kind, signers->dir, true, on_signed, &here };
+	struct rye_err err;
+
+	if (!here.found->several)
+		rye_list(here.front->rye, &walk, &err);
+}
+
+bool dot_remedy(struct front *front, const struct rye_counts *counts, const char *lead,
+		struct text *text)
+{
+	struct signer signer = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (refused_for(counts, i) * 2 > counts->refused)
+			break;
+	if (i == ARRAY_SIZE(reasons) || !reasons[i].remedy)
+		return false;
+	for (int kind = 0; reasons[i].code == RYE_UNTRUSTED && kind < RYE_KIND__MAX; kind++)
+		find_signers(&(struct signers){ front, kind, "", 0, &signer });
+	if (signer.named > signer.unnamed && !signer.several)
+		text_addf(text, "%sryefs trust %s", lead, signer.key);
+	else
+		text_addf(text, "%s%s", lead, reasons[i].remedy);
+	return true;
+}
+
+/* ---- doctor ---- */
+
+struct sick {
+	struct front *front;
+	struct text *text;
+	enum rye_kind kind;
+	const char *dir;
+	unsigned depth;
+};
+
+static void examine(const struct sick *sick);
+
+static int on_entry(void *arg, const struct rye_entry *entry)
+{
+	struct sick *sick = arg;
+	char path[2048];
+
+	snprintf(path, sizeof(path), "%s%s%s", sick->dir, *sick->dir ? "/" : "", entry->name);
+	if (entry->is_dir) {
+		struct sick below = *sick;
+
+		below.dir = path;
+		below.depth++;
+		if (below.depth < DEPTH_MAX)
+			examine(&below);
+	} else if (entry->has_verdict && entry->reason && *entry->reason &&
+		   entry->verdict == RYE_OK) {
+		text_addf(sick->text, "%s/%s: served, but %s\n", rye_kind_dir(sick->kind), path,
+			  entry->reason);
+	} else if (entry->has_verdict && entry->verdict != RYE_OK) {
+		text_addf(sick->text, "%s/%s: %s: %s\n", rye_kind_dir(sick->kind), path,
+			  tree_errno_name(rye_code_errno(entry->verdict)),
+			  entry->reason && *entry->reason ? entry->reason :
+							    rye_code_name(entry->verdict));
+	}
+	return 0;
+}
+
+static void examine(const struct sick *sick)
+{
+	struct sick here = *sick;
+	struct rye_walk walk = { sick->kind, sick->dir, true, on_entry, &here };
+	struct rye_err err;
+
+	if (rye_list(sick->front->rye, &walk, &err) && err.code != RYE_NOT_FOUND)
+		text_addf(sick->text, "%s/%s: %s\n", rye_kind_dir(sick->kind), sick->dir, err.msg);
+}
+
+static struct rye_blob *doctor(struct front *front)
+{
+	struct rye_counts counts;
+	struct text text = { 0 };
+	unsigned doubts = rye_doubts(front->rye);
+
+	rye_counts(front->rye, &counts);
+	dot_summary(&counts, &text);
+	text_add(&text, counts.scanned ? "\n" : " so far: the first scan is not done\n");
+	if (dot_remedy(front, &counts, "most would be mended by: ", &text))
+		text_add(&text, "\n");
+	if (doubts & RYE_DOUBT_ONE_SPACE)
+		text_addf(&text, "the user space lies in the project: %s may add trusted keys\n",
+			  doubts & RYE_DOUBT_NO_VEIL ? "tools and others who write there" :
+						       "whoever writes there, but for tools,");
+	if (doubts & RYE_DOUBT_NO_VEIL)
+		text_add(&text, "tools are not kept from signing keys, trust and .ai/state: no "
+				"mount namespaces, or sandbox=off\n");
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		examine(&(struct sick){ front, &text, kind, "", 0 });
+	return text_blob(&text);
+}
+
+/* ---- stats.json ---- */
+
+static struct rye_blob *stats(struct front *front)
+{
+	struct text text = { 0 };
+	struct node_counts nodes;
+	struct rye_counts counts;
+	struct timespec now;
+
+	nodes_count(front->nodes, &nodes);
+	rye_counts(front->rye, &counts);
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_addf(&text, "{\"pid\":%ld,\"uptime_s\":%lld,\"requests\":{", (long)getpid(),
+		  (long long)(now.tv_sec - front->started.tv_sec));
+	for (int i = 0; i < STAT__MAX; i++)
+		text_addf(&text, "%s\"%s\":%llu", i ? "," : "", stats_name(i),
+			  (unsigned long long)atomic_load(&front->stats.n[i]));
+	text_addf(&text, "},\"nodes\":{\"alive\":%llu,\"made\":%llu,\"forgotten\":%llu},",
+		  (unsigned long long)nodes.alive, (unsigned long long)nodes.made,
+		  (unsigned long long)nodes.forgotten);
+	text_addf(
+		&text,
+		"\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
+		"\"engine\":{\"verifications\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu},"
+		"\"open_refused\":%s}\n",
+		counts.served, counts.refused, counts.scanned ? "true" : "false",
+		(unsigned long long)counts.verifications, (unsigned long long)counts.verifies,
+		(unsigned long long)counts.hits, (unsigned long long)counts.runs,
+		front->answer_open ? "false" : "true");
+	return text_blob(&text);
+}
+
+/* ---- errors: the caller's own ---- */
+
+static struct rye_blob *errors(fuse_req_t req)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	struct rye_blob *blob = NULL;
+	struct timespec at;
+
+	if (caller)
+		blob = own_errors(front->talks, caller, CTL_ERRORS_KEY, &at);
+	caller_unref(caller);
+	return blob;
+}
+
+/* ---- log: one growing file ---- */
+
+static void log_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	struct front *front = front_of(req);
+	struct stat st;
+
+	node_stat(front, node, &st);
+	st.st_size = (off_t)journal_size(front->journal);
+	st.st_blocks = (st.st_size + 511) / 512;
+	reply_attr(req, &st, TIMEOUT_LONG_S);
+}
+
+static void log_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	auto_blob struct rye_blob *text = journal_text(front_of(req)->journal);
+
+	reply_blob(req, text, off, size);
+}
+
+static const struct node_class log_class = {
+	.name = "log",
+	.getattr = log_getattr,
+	.read = log_read,
+};
+
+static int enter_log(struct front *front, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &log_class,
+		.version = 1,
+		.mtime = front->started,
+		.mode = S_IFREG | 0400,
+	};
+	int r = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
+
+	ret->attr.st_size = (off_t)journal_size(front->journal);
+	return r;
+}
+
+/* ---- the table ---- */
+
+static struct rye_blob *make_doctor(fuse_req_t req)
+{
+	return doctor(front_of(req));
+}
+
+static struct rye_blob *make_stats(fuse_req_t req)
+{
+	return stats(front_of(req));
+}
+
+static struct rye_blob *make_version(fuse_req_t req)
+{
+	static const char text[] = "ryefs " RYE_VERSION "\n";
+
+	return rye_blob_new(text, sizeof(text) - 1);
+}
+
+/* A new file here is a row, with its line in docs/files.md. */
+static const struct dot_file {
+	const char *name;
+	mode_t mode;
+	struct rye_blob *(*make)(fuse_req_t req); /* its bytes, made anew at each lookup … */
+	int (*enter)(struct front *front, const struct tree_key *key, struct fuse_entry_param *ret);
+} dot_files[] = {
+	{ "doctor", 0444, make_doctor, NULL },	  { "errors", 0400, errors, NULL },
+	{ "log", 0400, NULL, enter_log }, /* … or its own lookup */
+	{ "stats.json", 0444, make_stats, NULL }, { "version", 0444, make_version, NULL },
+};
+
+const char *dot_name(size_t i)
+{
+	return i < ARRAY_SIZE(dot_files) ? dot_files[i].name : NULL;
+}
+
+int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct content_file what = { .key = key, .fresh = true };
+	const struct dot_file *file = dot_files;
+	const struct dot_file *end = dot_files + ARRAY_SIZE(dot_files);
+
+	while (file < end && strcmp(file->name, key->text) != 0)
+		file++;
+	if (file == end)
+		return enter_nothing(ret, TIMEOUT_LONG_S);
+	if (file->enter)
+		return file->enter(front_of(req), key, ret);
+	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
+	what.mode = file->mode;
+	what.blob = file->make(req);
+	if (!what.blob)
+		return ENOMEM;
+	return enter_node(front_of(req), content_make(front_of(req), &what), 0, ret);
+}
