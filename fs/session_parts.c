@@ -11,7 +11,7 @@
 #include "caller/caller.h"
 #include "change.h"
 #include "views/dot_ryefs.h"
-#include "core/fail.h"
+#include "err.h"
 #include "views/fixed.h"
 #include "views/journal.h"
 #include "core/listing.h"
@@ -29,12 +29,12 @@
 
 int session_fail(struct rye_err *err, const char *what)
 {
-	return fail(err, RYE_IO, "%s", what);
+	return rye_fail(err, RYE_IO, "%s", what);
 }
 
 int session_fail_sys(struct rye_err *err, int sys, const char *what)
 {
-	return fail_sys(err, sys, "%s", what);
+	return rye_fail_sys(err, sys, "%s", what);
 }
 
 /* A refused message, for stderr of a foreground daemon. */
@@ -110,17 +110,17 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 
 	r = journal_open(front->opt->foreground, front->opt->debug, &front->journal);
 	if (r)
-		return fail_sys(err, -r, "cannot make .ryefs/log");
+		return rye_fail_sys(err, -r, "cannot make .ryefs/log");
 	options.log = journal_log;
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
 	r = open_parts(front, &part);
 	if (r)
-		return fail_sys(err, -r, "cannot make %s", part);
+		return rye_fail_sys(err, -r, "cannot make %s", part);
 	front->root = fixed_root(front);
 	if (!front->root)
-		return fail_sys(err, ENOMEM, "cannot make the root directory");
+		return rye_fail_sys(err, ENOMEM, "cannot make the root directory");
 	return 0;
 }
 

@@ -22,7 +22,7 @@
 #include "caller/caller_table.h"
 #include "core/ctl.h"
 #include "proc.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -154,7 +154,7 @@ static void remember(struct callers *callers, const struct ancestor *ancestor)
 
 static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *ret)
 {
-	struct ancestor found = { .at_ns = now_ns() };
+	struct ancestor found = { .at_ns = clock_ns() };
 	struct proc_stat stat;
 
 	if (recall(callers, pid, found.at_ns, ret))
@@ -354,7 +354,7 @@ static struct recent *recent_of(struct callers *callers, pid_t tid)
 
 static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t uid)
 {
-	int64_t now = now_ns();
+	int64_t now = clock_ns();
 
 	WITH_LOCK(&callers->lock) {
 		struct recent *recent = recent_of(callers, tid);
@@ -376,7 +376,7 @@ struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 	caller->refs = 2; /* one for the table */
 	caller->tid = tid;
 	caller->uid = uid;
-	caller->at_ns = now_ns();
+	caller->at_ns = clock_ns();
 	examine(callers, caller);
 	WITH_LOCK(&callers->lock) {
 		struct recent *recent = recent_of(callers, tid);

@@ -15,7 +15,7 @@
 
 #include "scope.h"
 #include "hash.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <string.h>
 
@@ -228,7 +228,7 @@ static struct kept *nearest(struct callers *callers, const struct caller *reader
 {
 	struct kept *kept = callers->buckets[bucket_of(key)], *best = NULL;
 	size_t best_depth = reader->n;
-	int64_t now = now_ns();
+	int64_t now = clock_ns();
 
 	for (; kept; kept = kept->next) {
 		size_t depth;
@@ -264,7 +264,7 @@ bool callers_last(struct callers *callers, const struct caller *caller, const ch
 
 static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **trash)
 {
-	int64_t now = now_ns();
+	int64_t now = clock_ns();
 	struct kept *next;
 
 	for (struct kept *kept = callers->buckets[bucket]; kept; kept = next) {

@@ -9,7 +9,7 @@
 #include "core/mount_options.h"
 
 #include "scope.h"
-#include "core/fail.h"
+#include "err.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -144,7 +144,7 @@ static int set_text(struct options *opt, const char **where, const char *word, s
 {
 	*where = options_keep(opt, strchr(word, '=') + 1);
 	if (!*where)
-		return fail(err, RYE_INVALID, "option '%s' is given too often", word);
+		return rye_fail(err, RYE_INVALID, "option '%s' is given too often", word);
 	return 0;
 }
 
@@ -157,8 +157,8 @@ static int set_number(const char *word, int min, int max, int *ret, struct rye_e
 	errno = 0;
 	n = strtol(value, &end, 10);
 	if (errno || end == value || *end || n < min || n > max)
-		return fail(err, RYE_INVALID, "option '%s': wanted a number from %d to %d", word,
-			    min, max);
+		return rye_fail(err, RYE_INVALID, "option '%s': wanted a number from %d to %d",
+				word, min, max);
 	*ret = (int)n;
 	return 0;
 }
@@ -178,7 +178,7 @@ static int set_choice(const char *word, const char *const *names, int *ret, stru
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", names[i]);
 		n = n < sizeof(all) ? n : sizeof(all) - 1;
 	}
-	return fail(err, RYE_INVALID, "option '%s': wanted one of %s", word, all);
+	return rye_fail(err, RYE_INVALID, "option '%s': wanted one of %s", word, all);
 }
 
 static int set_flag_or_choice(struct options *opt, enum option_id id, const char *word,
@@ -212,7 +212,7 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	case OPT_JOBS:
 		return set_number(word, 1, JOBS_MAX, &opt->engine.jobs, err);
 	default:
-		return fail(err, RYE_INVALID, "option '%s' is not understood", word);
+		return rye_fail(err, RYE_INVALID, "option '%s' is not understood", word);
 	}
 }
 
@@ -230,9 +230,9 @@ static int unknown(const char *word, struct rye_err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strncmp(rows[i].name, word, (size_t)len) == 0 &&
 		    strcmp(rows[i].name + len, word[len] ? "" : "=") == 0)
-			return fail(err, RYE_INVALID, "option '%s': wanted %.*s%s", word, len, word,
-				    word[len] ? " without a value" : "=VALUE");
-	return fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
+			return rye_fail(err, RYE_INVALID, "option '%s': wanted %.*s%s", word, len,
+					word, word[len] ? " without a value" : "=VALUE");
+	return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
 }
 
 static int set(struct options *opt, const char *word, struct rye_err *err)
@@ -289,7 +289,8 @@ static int set_list(struct options *opt, const char *text, struct rye_err *err)
 	int r = 0;
 
 	if (strlen(text) >= sizeof(word))
-		return fail(err, RYE_INVALID, "the options are longer than %d bytes", OPTIONS_MAX);
+		return rye_fail(err, RYE_INVALID, "the options are longer than %d bytes",
+				OPTIONS_MAX);
 	for (const char *p = text; r == 0; p++) {
 		if (*p == '\\' && p[1]) {
 			word[n++] = *++p;
@@ -309,12 +310,12 @@ static int set_list(struct options *opt, const char *text, struct rye_err *err)
 static int set_path(char **where, const char *arg, const char *what, struct rye_err *err)
 {
 	if (*where)
-		return fail(err, RYE_INVALID, "'%s' is one path too many; wanted SOURCE MOUNTPOINT",
-			    arg);
+		return rye_fail(err, RYE_INVALID,
+				"'%s' is one path too many; wanted SOURCE MOUNTPOINT", arg);
 	if (!*arg)
-		return fail(err, RYE_INVALID, "%s is empty", what);
+		return rye_fail(err, RYE_INVALID, "%s is empty", what);
 	*where = strdup(arg);
-	return *where ? 0 : fail(err, RYE_IO, "out of memory");
+	return *where ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
 /* -f -d -v -n -s, and what stands after -o. *i moves over an argument that was used up. */
@@ -332,11 +333,11 @@ static int set_dash(struct options *opt, int argc, char **argv, int *i, struct r
 		if (arg[2])
 			return set_list(opt, arg + 2, err);
 		if (*i + 1 >= argc)
-			return fail(err, RYE_INVALID, "-o wants a list of options");
+			return rye_fail(err, RYE_INVALID, "-o wants a list of options");
 		return set_list(opt, argv[++*i], err);
 	} else if (strcmp(arg, "-s") != 0 && strcmp(arg, "-n") != 0 && strcmp(arg, "-v") != 0) {
 		/* those three are what mount(8) hands on; one thread is not on offer */
-		return fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", arg);
+		return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", arg);
 	}
 	return 0;
 }
@@ -348,7 +349,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct rye_err *er
 
 	*ret = (struct options){ .engine = { .scan = true } };
 	if (fuse_opt_add_arg(&ret->args, "ryefs"))
-		return fail(err, RYE_IO, "out of memory");
+		return rye_fail(err, RYE_IO, "out of memory");
 	for (int i = 1; i < argc && r == 0; i++) {
 		if (i == 1 && strcmp(argv[i], "mount") == 0)
 			continue;
@@ -364,7 +365,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct rye_err *er
 	if (r)
 		return r;
 	if (!ret->source || !ret->mountpoint)
-		return fail(err, RYE_INVALID, "wanted: ryefs SOURCE MOUNTPOINT [-o opt,opt] [-f]");
+		return rye_fail(err, RYE_INVALID,
+				"wanted: ryefs SOURCE MOUNTPOINT [-o opt,opt] [-f]");
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include "scope.h"
 #include "proc.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 
@@ -97,7 +97,7 @@ static bool await_turn(struct parking *parking, struct turn *ret)
 {
 	WITH_LOCK(&parking->lock) {
 		for (;;) {
-			int64_t now = now_ns(), next = parking->sweep_ns;
+			int64_t now = clock_ns(), next = parking->sweep_ns;
 
 			ret->parked = pick_parked(parking, now, &next);
 			if (ret->parked) {
@@ -150,7 +150,7 @@ int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
 		return -ENOMEM;
 	parking->sweep = sweep;
 	parking->arg = arg;
-	parking->sweep_ns = now_ns() + SWEEP_NS;
+	parking->sweep_ns = clock_ns() + SWEEP_NS;
 	TAILQ_INIT(&parking->list);
 	pthread_mutex_init(&parking->lock, NULL);
 	pthread_condattr_init(&attr);

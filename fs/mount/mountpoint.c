@@ -9,7 +9,7 @@
 
 #include "scope.h"
 #include "connection.h"
-#include "core/fail.h"
+#include "err.h"
 #include "mountinfo.h"
 
 #include <errno.h>
@@ -82,19 +82,19 @@ static int clean(const char *path, struct rye_err *err)
 	if (state == CONNECTION_ANSWERS) {
 		if (!mountinfo_is_ours(&mount))
 			return 0;
-		return fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
-			    path, mount.source, path);
+		return rye_fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
+				path, mount.source, path);
 	}
 	if (!mountinfo_is_ours(&mount))
-		return fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
-			    mount.type);
+		return rye_fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
+				mount.type);
 	if (state == CONNECTION_SILENT)
 		connection_abort(minor(mount.dev), path);
 	/* its watchdog did this, unless it was killed as well */
 	rye_end_leftovers(0, mount.source);
 	sys = mountpoint_detach(path);
 	if (sys)
-		return fail_sys(err, sys, "cannot take away the dead ryefs mount at %s", path);
+		return rye_fail_sys(err, sys, "cannot take away the dead ryefs mount at %s", path);
 	return 0;
 }
 
@@ -114,21 +114,22 @@ static int check(const struct options *opt, struct rye_err *err)
 	struct stat st;
 
 	if (stat(opt->mountpoint, &st))
-		return fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+		return rye_fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
 	if (!S_ISDIR(st.st_mode))
-		return fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
-			    opt->mountpoint);
+		return rye_fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
+				opt->mountpoint);
 	if (lies_in(opt->source, opt->mountpoint))
-		return fail(err, RYE_INVALID,
-			    "cannot mount at %s: it would hide the project %s; wanted a directory "
-			    "beside or inside it",
-			    opt->mountpoint, opt->source);
+		return rye_fail(
+			err, RYE_INVALID,
+			"cannot mount at %s: it would hide the project %s; wanted a directory "
+			"beside or inside it",
+			opt->mountpoint, opt->source);
 	if (asprintf(&items, "%s/.ai", opt->source) < 0)
-		return fail(err, RYE_IO, "out of memory");
+		return rye_fail(err, RYE_IO, "out of memory");
 	if (lies_in(opt->mountpoint, items))
-		return fail(err, RYE_INVALID,
-			    "cannot mount at %s: it lies in the .ai it would show",
-			    opt->mountpoint);
+		return rye_fail(err, RYE_INVALID,
+				"cannot mount at %s: it lies in the .ai it would show",
+				opt->mountpoint);
 	return 0;
 }
 
@@ -146,12 +147,12 @@ static int absolute(struct options *opt, const char **list, struct rye_err *err)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s%.*s", n ? ":" : "",
 				      relative ? here : "", relative ? "/" : "", len, p);
 		if (n >= sizeof(text))
-			return fail(err, RYE_INVALID, "the list of directories is too long");
+			return rye_fail(err, RYE_INVALID, "the list of directories is too long");
 	}
 	if (!*list)
 		return 0;
 	*list = options_keep(opt, text);
-	return *list ? 0 : fail(err, RYE_IO, "out of memory");
+	return *list ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
 int mountpoint_prepare(struct options *opt, struct rye_err *err)
@@ -162,15 +163,15 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 
 	if (!source || stat(source, &st)) {
 		free(source);
-		return fail_sys(err, errno, "no project at %s", opt->source);
+		return rye_fail_sys(err, errno, "no project at %s", opt->source);
 	}
 	free(opt->source);
 	opt->source = source;
 	if (!S_ISDIR(st.st_mode))
-		return fail(err, RYE_INVALID, "no project at %s: not a directory", source);
+		return rye_fail(err, RYE_INVALID, "no project at %s: not a directory", source);
 	point = resolve(opt->mountpoint);
 	if (!point)
-		return fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+		return rye_fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
 	free(opt->mountpoint);
 	opt->mountpoint = point;
 	opt->engine.project = opt->source;
@@ -231,17 +232,17 @@ int mountpoint_failed(const char *point, struct rye_err *err)
 	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return fail(
+		return rye_fail(
 			err, RYE_DENIED,
 			"cannot mount at %s: you may not open /dev/fuse; wanted \"sudo chmod 666 "
 			"/dev/fuse\", or mount as root",
 			point);
 	if (fd < 0)
-		return fail_sys(
+		return rye_fail_sys(
 			err, errno,
 			"cannot mount at %s: /dev/fuse is of no use here (\"modprobe fuse\", "
 			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
 			"ryefs work without)",
 			point);
-	return fail(err, RYE_IO, "cannot mount at %s", point);
+	return rye_fail(err, RYE_IO, "cannot mount at %s", point);
 }

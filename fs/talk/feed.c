@@ -12,7 +12,7 @@
  */
 #include "talk/feed.h"
 
-#include "core/util.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdio.h>

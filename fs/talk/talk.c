@@ -15,7 +15,7 @@
 #include "core/ctl.h"
 #include "proc.h"
 #include "core/reply.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 #include "scope.h"
 #include "core/ctl.h"
 #include "core/page.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <string.h>
 

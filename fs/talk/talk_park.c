@@ -12,7 +12,7 @@
 
 #include "scope.h"
 #include "core/reply.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ bool park_wait(struct park *park)
 {
 	int64_t bound_ns = park->talk->talks->bound_ns;
 
-	return park_until(park, bound_ns ? now_ns() + bound_ns : PARKED_NEVER);
+	return park_until(park, bound_ns ? clock_ns() + bound_ns : PARKED_NEVER);
 }
 
 /* ---- readers ---- */
@@ -138,7 +138,7 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
 static void answer_write(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
-	int64_t now = now_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
+	int64_t now = clock_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
 
 	if (now < w->answer_ns)
 		return;
@@ -278,5 +278,5 @@ static void park_wake(struct parked *parked, enum parked_why why)
 	if (why == PARKED_CLOSED)
 		abandon(talk);
 	else
-		look_at(talk, now_ns());
+		look_at(talk, clock_ns());
 }

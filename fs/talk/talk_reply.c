@@ -11,7 +11,6 @@
 #include "scope.h"
 #include "core/ctl.h"
 #include "core/page.h"
-#include "core/util.h"
 
 #include <errno.h>
 #include <stdio.h>

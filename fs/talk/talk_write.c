@@ -17,7 +17,7 @@
 
 #include "scope.h"
 #include "core/reply.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -333,7 +333,7 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 /* Who goes on with a conversation is looked at every 2 ms, everybody else now. */
 static struct caller *identify(struct talk *talk, const struct fuse_ctx *ctx)
 {
-	int64_t now = now_ns();
+	int64_t now = clock_ns();
 
 	WITH_LOCK(&talk->lock) {
 		struct caller *speaker = talk->speaker;

@@ -9,7 +9,7 @@
  */
 #include "talk/transcript.h"
 
-#include "core/util.h"
+#include "scope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,8 @@
 
 #include "caller/caller.h"
 #include "proc.h"
-#include "core/util.h"
+#include "clock.h"
+#include "scope.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -569,15 +570,15 @@ static void cost(void **state)
 	for (size_t i = 0; i < 20; i++)
 		children[i] = spawn(NULL);
 	for (size_t i = 0; i < 20; i++) {
-		begin = now_ns();
+		begin = clock_ns();
 		caller_unref(caller_identify(callers, children[i], getuid()));
-		best = MIN_OF(best, now_ns() - begin);
+		best = MIN_OF(best, clock_ns() - begin);
 	}
 	print_message("# a new process: %lld ns\n", (long long)best);
 	assert_in_range(best, 0, 200000);
-	begin = now_ns();
+	begin = clock_ns();
 	caller_unref(caller_identify(callers, children[19], getuid()));
-	print_message("# the same again: %lld ns\n", (long long)(now_ns() - begin));
+	print_message("# the same again: %lld ns\n", (long long)(clock_ns() - begin));
 	for (size_t i = 0; i < 20; i++)
 		reap(children[i]);
 	callers_close(callers);

@@ -8,7 +8,7 @@
 #include "scope.h"
 #include "core/parking.h"
 #include "proc.h"
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 
@@ -72,7 +72,7 @@ static void check_unlocked(void)
 bool __wrap_proc_interrupted(pid_t tid)
 {
 	check_unlocked();
-	lot.looked_ns = now_ns();
+	lot.looked_ns = clock_ns();
 	lot.looks++;
 	return lot.ended[tid];
 }
@@ -147,12 +147,12 @@ static int teardown(void **state)
 
 static void due(void **state)
 {
-	int64_t begin = now_ns();
+	int64_t begin = clock_ns();
 
 	assert_true(parking_wait(&arrive(0, NULL)->parked, PARKED_NEVER));
 	assert_true(parking_wait(&arrive(1, NULL)->parked, begin + 20 * NS_PER_MS));
 	assert_true(SOON(lot.woken[1], 500));
-	assert_true(now_ns() - begin >= 20 * NS_PER_MS);
+	assert_true(clock_ns() - begin >= 20 * NS_PER_MS);
 	assert_int_equal(lot.why[1], PARKED_DUE);
 	/* once, and again when it is set again */
 	assert_false(SOON(lot.woken[1] > 1, 30));
@@ -183,7 +183,7 @@ static void ended(void **state)
 /* The kernel tells once: what is no end now may become one. */
 static void looks_again(void **state)
 {
-	int64_t begin = now_ns();
+	int64_t begin = clock_ns();
 	unsigned looks;
 
 	parking_wait(&arrive(0, NULL)->parked, PARKED_NEVER);

@@ -5,7 +5,7 @@
  */
 #include "talk_world.h"
 
-#include "core/util.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -353,11 +353,11 @@ static void cancelled_slowly(void **state)
 {
 	pid_t pid = stopped(SIGTERM);
 	fuse_req_t req = put_as(pid);
-	int64_t begin = now_ns();
+	int64_t begin = clock_ns();
 
 	req->on_interrupt(req, req->on_interrupt_arg);
 	assert_true(answered(req, 400));
-	print_message("# after %lld ms\n", (long long)((now_ns() - begin) / NS_PER_MS));
+	print_message("# after %lld ms\n", (long long)((clock_ns() - begin) / NS_PER_MS));
 	assert_int_equal(result(req), EINTR);
 	assert_int_equal(world.calls[0].cancel, RYE_INTERRUPTED);
 	finish(0, RYE_INTERRUPTED, BAD);
