@@ -211,7 +211,7 @@ static void everything_task(struct front *front, struct node *none, int unused, 
 	}
 }
 
-static void post(struct front *front, notify_task_fn fn, int number, const char *text)
+static void change_post(struct front *front, notify_task_fn fn, int number, const char *text)
 {
 	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text });
 }
@@ -233,11 +233,11 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	if (kind == RYE_KIND__MAX)
 		return;
 	below = below ? below + 1 : "";
-	post(front, name_task, kind, below);
+	change_post(front, name_task, kind, below);
 	if (change->kind != RYE_KIND__MAX && change->id && *change->id)
-		post(front, item_task, kind, change->id);
+		change_post(front, item_task, kind, change->id);
 	else
-		post(front, subtree_task, kind, below);
+		change_post(front, subtree_task, kind, below);
 }
 
 void change_seen(void *arg, const struct rye_change *change)
@@ -251,7 +251,7 @@ void change_seen(void *arg, const struct rye_change *change)
 		pass_changed(front, change->space, change->path);
 		break;
 	case RYE_CHANGE_ALL:
-		post(front, everything_task, 0, "");
+		change_post(front, everything_task, 0, "");
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

@@ -48,7 +48,7 @@ static void hide_environment(void)
 	environ = copy;
 }
 
-static int mount(int argc, char **argv)
+static int main_mount(int argc, char **argv)
 {
 	struct options opt;
 	struct rye_err err = { 0 };
@@ -81,5 +81,5 @@ static bool is_mount(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	hide_environment();
-	return is_mount(argc, argv) ? mount(argc, argv) : rye_cli_main(argc, argv);
+	return is_mount(argc, argv) ? main_mount(argc, argv) : rye_cli_main(argc, argv);
 }

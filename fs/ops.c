@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-static struct node *begin(fuse_req_t req, enum stat_op op, fuse_ino_t ino)
+static struct node *ops_begin(fuse_req_t req, enum stat_op op, fuse_ino_t ino)
 {
 	struct front *front = front_of(req);
 
@@ -55,7 +55,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct node *dir = begin(req, STAT_LOOKUP, parent);
+	struct node *dir = ops_begin(req, STAT_LOOKUP, parent);
 	struct fuse_entry_param entry = { 0 };
 	int sys;
 
@@ -92,7 +92,7 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	struct node *node = begin(req, STAT_READLINK, ino);
+	struct node *node = ops_begin(req, STAT_READLINK, ino);
 
 	if (node->class->readlink)
 		node->class->readlink(req, node);
@@ -104,7 +104,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_GETATTR, ino);
+	struct node *node = ops_begin(req, STAT_GETATTR, ino);
 	struct stat st;
 
 	if (node->class->getattr) {
@@ -118,7 +118,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *want, int which,
 		       struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_SETATTR, ino);
+	struct node *node = ops_begin(req, STAT_SETATTR, ino);
 
 	if (node->class->setattr)
 		node->class->setattr(req, node, want, which);
@@ -128,7 +128,7 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *want, int wh
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct node *node = begin(req, STAT_OTHER, ino);
+	struct node *node = ops_begin(req, STAT_OTHER, ino);
 	struct front *front = front_of(req);
 	struct statvfs st = { 0 };
 
@@ -147,7 +147,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	begin(req, STAT_OPEN, ino);
+	ops_begin(req, STAT_OPEN, ino);
 	fi->keep_cache = 1;
 	if (front_of(req)->answer_open)
 		reply_open(req, fi);
@@ -157,7 +157,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	begin(req, STAT_OPENDIR, ino);
+	ops_begin(req, STAT_OPENDIR, ino);
 	fi->keep_cache = 1;
 	fi->cache_readdir = 1;
 	if (front_of(req)->answer_open)
@@ -168,13 +168,13 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	begin(req, STAT_FLUSH, ino);
+	ops_begin(req, STAT_FLUSH, ino);
 	reply_errno(req, ENOSYS);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	begin(req, STAT_RELEASE, ino);
+	ops_begin(req, STAT_RELEASE, ino);
 	reply_errno(req, 0);
 }
 
@@ -183,7 +183,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_READ, ino);
+	struct node *node = ops_begin(req, STAT_READ, ino);
 
 	if (node->class->read)
 		node->class->read(req, node, size, off);
@@ -194,7 +194,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t off,
 		     struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_WRITE, ino);
+	struct node *node = ops_begin(req, STAT_WRITE, ino);
 	struct node_write what = {
 		.bytes = { bytes, size },
 		.off = off,
@@ -208,7 +208,7 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t s
 		reply_errno(req, EROFS);
 }
 
-static void list(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+static void ops_list(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	if (node->class->readdir)
 		node->class->readdir(req, node, size, off, plus);
@@ -219,18 +219,18 @@ static void list(fuse_req_t req, struct node *node, size_t size, off_t off, bool
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		       struct fuse_file_info *fi)
 {
-	list(req, begin(req, STAT_READDIR, ino), size, off, false);
+	ops_list(req, ops_begin(req, STAT_READDIR, ino), size, off, false);
 }
 
 static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			   struct fuse_file_info *fi)
 {
-	list(req, begin(req, STAT_READDIRPLUS, ino), size, off, true);
+	ops_list(req, ops_begin(req, STAT_READDIRPLUS, ino), size, off, true);
 }
 
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_OTHER, ino);
+	struct node *node = ops_begin(req, STAT_OTHER, ino);
 
 	if (node->class->fsync)
 		node->class->fsync(req, node, data_only);
@@ -250,7 +250,7 @@ static void plain_lseek(fuse_req_t req, const struct node *node, off_t off, int 
 static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		     struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_OTHER, ino);
+	struct node *node = ops_begin(req, STAT_OTHER, ino);
 
 	if (node->class->changes)
 		node->class->changes->lseek(req, node, off, whence);
@@ -260,9 +260,9 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 
 /* ---- changes ---- */
 
-static void make(fuse_req_t req, fuse_ino_t parent, const struct node_new *what)
+static void ops_make(fuse_req_t req, fuse_ino_t parent, const struct node_new *what)
 {
-	struct node *dir = begin(req, STAT_MAKE, parent);
+	struct node *dir = ops_begin(req, STAT_MAKE, parent);
 
 	if (dir->class->changes)
 		dir->class->changes->make(req, dir, what);
@@ -272,24 +272,24 @@ static void make(fuse_req_t req, fuse_ino_t parent, const struct node_new *what)
 
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	make(req, parent, &(struct node_new){ .name = name, .mode = mode, .rdev = rdev });
+	ops_make(req, parent, &(struct node_new){ .name = name, .mode = mode, .rdev = rdev });
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	make(req, parent, &(struct node_new){ .name = name, .mode = (mode & 07777) | S_IFDIR });
+	ops_make(req, parent, &(struct node_new){ .name = name, .mode = (mode & 07777) | S_IFDIR });
 }
 
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	make(req, parent,
-	     &(struct node_new){ .name = name, .mode = S_IFLNK | 0777, .target = target });
+	ops_make(req, parent,
+		 &(struct node_new){ .name = name, .mode = S_IFLNK | 0777, .target = target });
 }
 
 static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		      struct fuse_file_info *fi)
 {
-	struct node *dir = begin(req, STAT_CREATE, parent);
+	struct node *dir = ops_begin(req, STAT_CREATE, parent);
 	struct node_new what = { .name = name, .mode = (mode & 07777) | S_IFREG };
 
 	if (dir->class->changes)
@@ -301,7 +301,7 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	struct node *node = front_node(front_of(req), ino);
-	struct node *dir = begin(req, STAT_MAKE, parent);
+	struct node *dir = ops_begin(req, STAT_MAKE, parent);
 
 	if (!dir->class->changes)
 		reply_errno(req, EROFS);
@@ -313,7 +313,7 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const cha
 
 static void take_away(fuse_req_t req, fuse_ino_t parent, const char *name, bool is_dir)
 {
-	struct node *dir = begin(req, STAT_REMOVE, parent);
+	struct node *dir = ops_begin(req, STAT_REMOVE, parent);
 
 	if (dir->class->changes)
 		dir->class->changes->remove(req, dir, name, is_dir);
@@ -335,7 +335,7 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_
 		      const char *new_name, unsigned flags)
 {
 	struct node_rename what = {
-		.from = begin(req, STAT_RENAME, parent),
+		.from = ops_begin(req, STAT_RENAME, parent),
 		.to = front_node(front_of(req), new_parent),
 		.name = name,
 		.new_name = new_name,
@@ -354,7 +354,7 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
 			 struct fuse_file_info *fi)
 {
-	struct node *node = begin(req, STAT_OTHER, ino);
+	struct node *node = ops_begin(req, STAT_OTHER, ino);
 
 	if (node->class->changes)
 		node->class->changes->fallocate(req, node, mode, off, len);
@@ -367,7 +367,7 @@ static void op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse
 		    int flags)
 {
 	struct node_copy what = {
-		.from = begin(req, STAT_OTHER, from),
+		.from = ops_begin(req, STAT_OTHER, from),
 		.to = front_node(front_of(req), to),
 		.from_off = from_off,
 		.to_off = to_off,
@@ -387,7 +387,7 @@ static void op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse
 
 static const struct node_xattrs *xattrs_of(fuse_req_t req, fuse_ino_t ino, int otherwise)
 {
-	struct node *node = begin(req, STAT_XATTR, ino);
+	struct node *node = ops_begin(req, STAT_XATTR, ino);
 
 	if (!front_of(req)->opt->xattr)
 		reply_errno(req, ENOSYS);

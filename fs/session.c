@@ -82,7 +82,7 @@ static bool goes(struct session *s)
 	return loops_ended(s->loops);
 }
 
-static int begin(struct session *s, struct rye_err *err)
+static int session_begin(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
 
@@ -112,7 +112,7 @@ static void sum_up(struct session *s)
 }
 
 /* Until a signal asks for the end (true) or the mount is gone (false). */
-static bool serve(struct session *s)
+static bool session_serve(struct session *s)
 {
 	for (;;) {
 		struct pollfd fds[] = {
@@ -135,7 +135,7 @@ static bool serve(struct session *s)
 }
 
 /* Takes the mount out of the tree; who still uses it has a moment to finish. */
-static void detach(struct session *s)
+static void session_detach(struct session *s)
 {
 	struct pollfd wait = { .fd = s->front->ready_fd, .events = POLLIN };
 	int left_ms = GRACE_MS;
@@ -149,7 +149,7 @@ static void detach(struct session *s)
 }
 
 /* Runs that went on as threads are this process's: they end before it, or with a signal. */
-static void linger(struct session *s)
+static void session_linger(struct session *s)
 {
 	struct pollfd end = { .fd = s->signals, .events = POLLIN };
 	struct signalfd_siginfo info;
@@ -171,17 +171,17 @@ static int session(struct session *s, struct rye_err *err)
 	/* The kernel has applied the writer's. The engine has seen ours: it is for what runs make. */
 	umask(0);
 	if (r == 0)
-		r = begin(s, err);
+		r = session_begin(s, err);
 	if (r == 0) {
 		daemon_ready(s->daemon);
-		if (serve(s))
-			detach(s);
+		if (session_serve(s))
+			session_detach(s);
 	}
 	session_stop_notices(front);
 	if (s->loops)
 		loops_end(s->loops);
 	if (r == 0)
-		linger(s);
+		session_linger(s);
 	session_parts_close(front);
 	return r;
 }

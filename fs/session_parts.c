@@ -38,7 +38,7 @@ int session_fail_sys(struct rye_err *err, int sys, const char *what)
 }
 
 /* A refused message, for stderr of a foreground daemon. */
-static void complain(void *arg, const char *line)
+static void session_parts_complain(void *arg, const char *line)
 {
 	struct front *front = arg;
 	char text[1024];
@@ -63,7 +63,7 @@ static void sweep(void *arg)
 	callers_sweep(arg);
 }
 
-static int open_talks(struct front *front)
+static int session_parts_open_talks(struct front *front)
 {
 	struct talks_env env = {
 		.rye = front->rye,
@@ -72,14 +72,14 @@ static int open_talks(struct front *front)
 		.wait_s = front->opt->wait_s,
 		.invalidate = notify_talk,
 		.arg = front,
-		.complain = complain,
+		.complain = session_parts_complain,
 	};
 
 	return talks_open(&env, &front->talks);
 }
 
 /* 0 or -errno, and the part that could not be made. */
-static int open_parts(struct front *front, const char **ret_part)
+static int session_parts_open_parts(struct front *front, const char **ret_part)
 {
 	int r;
 
@@ -97,7 +97,7 @@ static int open_parts(struct front *front, const char **ret_part)
 		*ret_part = "the parking thread";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
-	else if ((r = open_talks(front)))
+	else if ((r = session_parts_open_talks(front)))
 		*ret_part = "conversations";
 	return r;
 }
@@ -115,7 +115,7 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
-	r = open_parts(front, &part);
+	r = session_parts_open_parts(front, &part);
 	if (r)
 		return rye_fail_sys(err, -r, "cannot make %s", part);
 	front->root = fixed_root(front);
@@ -125,7 +125,7 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 }
 
 /* "fsname=" takes the rest of the option up to a comma: those in the path are escaped. */
-static void add_name(struct fuse_args *args, const char *source)
+static void session_parts_add_name(struct fuse_args *args, const char *source)
 {
 	char text[2 * 4096 + 16] = "fsname=";
 	size_t n = strlen(text);
@@ -148,7 +148,7 @@ int session_mount(struct front *front, struct rye_err *err)
 	for (int i = 0; i < front->opt->args.argc; i++)
 		fuse_opt_add_arg(&args, front->opt->args.argv[i]);
 	fuse_opt_add_arg(&args, "-osubtype=ryefs,nosuid,nodev,default_permissions");
-	add_name(&args, front->opt->source);
+	session_parts_add_name(&args, front->opt->source);
 	front->session = fuse_session_new(&args, &ops_table, sizeof(ops_table), front);
 	fuse_opt_free_args(&args);
 	if (!front->session)

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int not_found(enum rye_kind kind, const char *path, struct rye_err *err)
+static int api_names_not_found(enum rye_kind kind, const char *path, struct rye_err *err)
 {
 	return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), path);
 }
@@ -32,7 +32,7 @@ static void fill_state(const struct index_state *state, struct rye_stat *ret)
 		snprintf(ret->reason, sizeof(ret->reason), "%s", state->reason->data);
 }
 
-static void fill(const struct index_found *found, struct rye_stat *ret)
+static void api_names_fill(const struct index_found *found, struct rye_stat *ret)
 {
 	const char *leaf = space_stem(found->item.id);
 
@@ -71,21 +71,21 @@ int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 	/* No name outside the kind's directory is ever looked for on disk. */
 	if (*want->path && id_check(span_of(want->path), NULL)) {
 		ret->watched = !index_unwatched(index, want->kind, want->path);
-		return not_found(want->kind, want->path, err);
+		return api_names_not_found(want->kind, want->path, err);
 	}
 	ret->watched = engine_check(rye, want->kind, want->path);
 	if (!index_find(index, want->kind, want->path, &found))
-		return not_found(want->kind, want->path, err);
+		return api_names_not_found(want->kind, want->path, err);
 	if (found.is_file || found.is_item_dir)
 		know_found(rye, &found, NULL);
-	fill(&found, &ret->st);
+	api_names_fill(&found, &ret->st);
 	if (is_wanted(want, &ret->st)) {
 		know_found(rye, &found, &ret->blob);
-		fill(&found, &ret->st);
+		api_names_fill(&found, &ret->st);
 	}
 	index_state_done(&found.item.state);
 	if (!found.is_file && !found.is_item_dir && !found.is_dir)
-		return not_found(want->kind, want->path, err);
+		return api_names_not_found(want->kind, want->path, err);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye
 
 /* ---- listings ---- */
 
-static void know(struct rye *rye, const struct rye_walk *walk, struct index_name *name)
+static void api_names_know(struct rye *rye, const struct rye_walk *walk, struct index_name *name)
 {
 	const char *ext = kind_extension_of(walk->kind, name->name);
 	struct index_item item;
@@ -126,7 +126,7 @@ static void know(struct rye *rye, const struct rye_walk *walk, struct index_name
 		index_state_done(&item.state);
 }
 
-static int tell(const struct rye_walk *walk, const struct index_name *name)
+static int api_names_tell(const struct rye_walk *walk, const struct index_name *name)
 {
 	const struct index_state *state = &name->state;
 	const struct rye_entry entry = { .name = name->name,
@@ -147,14 +147,14 @@ int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
 	__attribute__((cleanup(index_list_done))) struct index_list list = { 0 };
 
 	if (*walk->dir && id_check(span_of(walk->dir), NULL))
-		return not_found(walk->kind, walk->dir, err);
+		return api_names_not_found(walk->kind, walk->dir, err);
 	engine_check(rye, walk->kind, walk->dir);
 	if (!index_list(index, walk->kind, walk->dir, &list))
-		return not_found(walk->kind, walk->dir, err);
+		return api_names_not_found(walk->kind, walk->dir, err);
 	for (size_t i = 0; i < list.n; i++) {
 		if (walk->plus)
-			know(rye, walk, &list.v[i]);
-		if (tell(walk, &list.v[i]))
+			api_names_know(rye, walk, &list.v[i]);
+		if (api_names_tell(walk, &list.v[i]))
 			break;
 	}
 	return 0;
@@ -189,7 +189,7 @@ int rye_source(struct rye *rye, enum rye_kind kind, const char *id, struct rye_p
 		return -(int)RYE_INVALID;
 	engine_check(rye, kind, id);
 	if (!index_item(rye->index, kind, id, &item))
-		return not_found(kind, id, err);
+		return api_names_not_found(kind, id, err);
 	index_state_done(&item.state);
 	n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind), item.id,
 		     item.ext);

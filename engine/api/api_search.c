@@ -27,8 +27,9 @@ static struct search_env env_of(struct rye *rye, const _Atomic int *stop)
 				    .stop = stop };
 }
 
-static int run(struct rye *rye, const struct search_env *env, const struct search_ask *ask,
-	       struct search_result *ret, struct rye_err *err)
+static int api_search_run(struct rye *rye, const struct search_env *env,
+			  const struct search_ask *ask, struct search_result *ret,
+			  struct rye_err *err)
 {
 	rye->searched_ms = clock_ms();
 	return search_run(env, ask, ret, err);
@@ -42,7 +43,7 @@ int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *e
 					.prefix = "" };
 	const struct search_env env = env_of(rye, query->stop);
 	__attribute__((cleanup(search_done))) struct search_result result = { 0 };
-	int r = run(rye, &env, &ask, &result, err);
+	int r = api_search_run(rye, &env, &ask, &result, err);
 
 	for (size_t i = 0; !r && i < result.n && i < query->limit; i++) {
 		const struct search_hit *from = &result.v[i];
@@ -75,7 +76,7 @@ static json_t *other_spaces(struct rye *rye, uint64_t others)
 	return list;
 }
 
-static void put_item(json_t *row, const struct rye_item *item)
+static void api_search_put_item(json_t *row, const struct rye_item *item)
 {
 	static const char *const about[] = { "description", "tool_description", NULL };
 	static const char *const kept[] = { "version",	 "author",	"tags",
@@ -129,7 +130,7 @@ static json_t *row_of(struct rye *rye, const struct search_hit *hit)
 	json_sets(row, "path", full ? full : path);
 	json_set(row, "score", json_real(hit->score));
 	if (rye_load_path(&rye->items, &ask, &item, NULL) == 0)
-		put_item(row, item);
+		api_search_put_item(row, item);
 	else
 		put_refused(row, (enum rye_code)hit->doc->code);
 	if (!hit->of->best)
@@ -139,7 +140,7 @@ static json_t *row_of(struct rye *rye, const struct search_hit *hit)
 	return row;
 }
 
-static int by_name(const void *pa, const void *pb)
+static int api_search_by_name(const void *pa, const void *pb)
 {
 	const struct search_hit *a = pa, *b = pb;
 
@@ -183,7 +184,7 @@ static int by_date(const void *pa, const void *pb)
 
 	if (a->when != b->when)
 		return a->when > b->when ? -1 : 1;
-	return by_name(&a->hit, &b->hit);
+	return api_search_by_name(&a->hit, &b->hit);
 }
 
 static int64_t changed(struct rye *rye, const struct search_hit *hit)
@@ -212,12 +213,13 @@ static void sort_by_date(struct rye *rye, struct search_result *result)
 		result->v[i] = dated[i].hit;
 }
 
-static void arrange(struct rye *rye, const struct search_request *ask, struct search_result *result)
+static void api_search_arrange(struct rye *rye, const struct search_request *ask,
+			       struct search_result *result)
 {
 	if (json_object_size(ask->filters))
 		keep_filtered(rye, ask->filters, result);
 	if (!strcmp(ask->sort, "name") && result->n > 1)
-		qsort(result->v, result->n, sizeof(*result->v), by_name);
+		qsort(result->v, result->n, sizeof(*result->v), api_search_by_name);
 	if (!strcmp(ask->sort, "date"))
 		sort_by_date(rye, result);
 }
@@ -232,10 +234,10 @@ int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **r
 	int r = search_request_read(from->request, &ask, err);
 
 	if (!r)
-		r = run(rye, &env, &ask.ask, &result, err);
+		r = api_search_run(rye, &env, &ask.ask, &result, err);
 	if (r)
 		return r;
-	arrange(rye, &ask, &result);
+	api_search_arrange(rye, &ask, &result);
 	rows = json_array();
 	for (size_t i = (size_t)ask.offset;
 	     i < result.n && i - (size_t)ask.offset < (size_t)ask.limit; i++)

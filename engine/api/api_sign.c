@@ -11,22 +11,23 @@
 
 #include <string.h>
 
-static int refuse(const char *what, struct rye_err *err)
+static int api_sign_refuse(const char *what, struct rye_err *err)
 {
 	return rye_fail(err, RYE_DENIED, "%s is switched off (nosign)", what);
 }
 
 /* ---- many ---- */
 
-struct signing {
+struct api_sign_signing {
 	struct rye *rye;
 	const struct rye_batch *batch;
 	const struct space *space;
 };
 
-static int on_signed(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int api_sign_on_signed(void *arg, const struct rye_verdict *verdict, size_t done,
+			      size_t total)
 {
-	struct signing *signing = arg;
+	struct api_sign_signing *signing = arg;
 	size_t n = strlen(signing->space->root);
 
 	if (verdict && verdict->code == RYE_OK && strlen(verdict->path) > n + 5)
@@ -35,7 +36,7 @@ static int on_signed(void *arg, const struct rye_verdict *verdict, size_t done, 
 }
 
 /* The first space of a type; project and user exist once. */
-static const struct space *space_of(const struct rye *rye, enum rye_space type)
+static const struct space *api_sign_space_of(const struct rye *rye, enum rye_space type)
 {
 	for (size_t i = 0; i < rye->spaces->n; i++)
 		if (rye->spaces->v[i].type == type)
@@ -45,14 +46,14 @@ static const struct space *space_of(const struct rye *rye, enum rye_space type)
 
 int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)
 {
-	struct signing signing = { rye, batch, space_of(rye, batch->space) };
+	struct api_sign_signing signing = { rye, batch, api_sign_space_of(rye, batch->space) };
 	struct sign_many ask = { .pattern = batch->pattern,
 				 .space = signing.space,
-				 .fn = on_signed,
+				 .fn = api_sign_on_signed,
 				 .arg = &signing };
 
 	if (rye->opt.no_sign)
-		return refuse("signing", err);
+		return api_sign_refuse("signing", err);
 	if (!ask.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	return sign_many(&rye->items, &ask, err);
@@ -70,7 +71,7 @@ static void keys_changed(struct rye *rye)
 int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err)
 {
 	if (rye->opt.no_sign)
-		return refuse("making keys", err);
+		return api_sign_refuse("making keys", err);
 	return keystore_generate(rye->spaces, force, ret_fp, err);
 }
 
@@ -82,7 +83,7 @@ int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
 int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
 		  struct rye_err *err)
 {
-	int r = rye->opt.no_sign ? refuse("trusting keys", err) :
+	int r = rye->opt.no_sign ? api_sign_refuse("trusting keys", err) :
 				   keystore_trust(&rye->items, key, owner, ret_fp, err);
 
 	if (!r)
@@ -92,7 +93,7 @@ int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_
 
 int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err)
 {
-	int r = rye->opt.no_sign ? refuse("trusting keys", err) :
+	int r = rye->opt.no_sign ? api_sign_refuse("trusting keys", err) :
 				   keystore_untrust(&rye->items, fingerprint, err);
 
 	if (!r)

@@ -14,7 +14,7 @@
 
 #define ALL_KINDS ((1u << RYE_KIND__MAX) - 1)
 
-struct survey {
+struct api_verify_survey {
 	struct rye *rye;
 	const struct rye_batch *batch;
 	enum rye_kind kind; /* RYE_KIND__MAX: all, or those that have the bare id */
@@ -27,7 +27,7 @@ static bool is_glob(const char *id)
 }
 
 /* Key files are the store's business (ryefs keys), unless they are named. */
-static bool wanted(const struct survey *survey, const struct index_doc *of)
+static bool api_verify_wanted(const struct api_verify_survey *survey, const struct index_doc *of)
 {
 	const char *leaf = space_stem(of->id);
 
@@ -39,8 +39,8 @@ static bool wanted(const struct survey *survey, const struct index_doc *of)
 	return glob_match(survey->glob, strchr(survey->glob, '/') ? of->id : leaf);
 }
 
-static int verify_one(const struct survey *survey, const struct index_doc *of, size_t done,
-		      size_t total)
+static int verify_one(const struct api_verify_survey *survey, const struct index_doc *of,
+		      size_t done, size_t total)
 {
 	struct rye *rye = survey->rye;
 	const struct space *space = &rye->spaces->v[of->space];
@@ -91,7 +91,7 @@ static int by_ref(const void *pa, const void *pb)
 	return order ? order : (int)a->space - (int)b->space;
 }
 
-static int read_pattern(struct survey *survey, struct rye_err *err)
+static int read_pattern(struct api_verify_survey *survey, struct rye_err *err)
 {
 	survey->kind = RYE_KIND__MAX;
 	if (!survey->batch->pattern)
@@ -107,7 +107,7 @@ static int read_pattern(struct survey *survey, struct rye_err *err)
 	return 0;
 }
 
-static int no_match(const struct survey *survey, struct rye_err *err)
+static int no_match(const struct api_verify_survey *survey, struct rye_err *err)
 {
 	if (!survey->glob)
 		return 0;
@@ -122,7 +122,8 @@ static int no_match(const struct survey *survey, struct rye_err *err)
 }
 
 /* Keeps what is wanted, in front; an alias stands for its tool. */
-static void select_wanted(struct survey *survey, struct index_docs *docs, struct index_item *item)
+static void select_wanted(struct api_verify_survey *survey, struct index_docs *docs,
+			  struct index_item *item)
 {
 	size_t n = 0;
 
@@ -134,7 +135,7 @@ static void select_wanted(struct survey *survey, struct index_docs *docs, struct
 	for (size_t i = 0; i < docs->n; i++) {
 		struct index_doc swap = docs->v[i];
 
-		if (!wanted(survey, &swap))
+		if (!api_verify_wanted(survey, &swap))
 			continue;
 		docs->v[i] = docs->v[n];
 		docs->v[n++] = swap;
@@ -151,7 +152,7 @@ static void select_wanted(struct survey *survey, struct index_docs *docs, struct
 int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)
 {
 	__attribute__((cleanup(index_docs_done))) struct index_docs docs = { 0 };
-	struct survey survey = { .rye = rye, .batch = batch };
+	struct api_verify_survey survey = { .rye = rye, .batch = batch };
 	struct index *index = engine_index(rye);
 	struct index_want want = { ALL_KINDS, "", true };
 	struct index_item item;

@@ -49,8 +49,9 @@ static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struc
 	return render_item(loaded->item, &in, ret, err);
 }
 
-static int make_source(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
-		       struct rye_blob **ret, struct rye_err *err)
+static int api_view_make_source(struct rye *rye, const struct rye_ask *ask,
+				const struct loaded *loaded, struct rye_blob **ret,
+				struct rye_err *err)
 {
 	*ret = rye_blob_ref(loaded->item->raw);
 	return 0;
@@ -105,15 +106,16 @@ static int make_prompt(struct rye *rye, const struct rye_ask *ask, const struct 
 	return render_prompt(loaded->item, &in, text && *text ? text : NULL, ret, err);
 }
 
-static int make_data(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
-		     struct rye_blob **ret, struct rye_err *err)
+static int api_view_make_data(struct rye *rye, const struct rye_ask *ask,
+			      const struct loaded *loaded, struct rye_blob **ret,
+			      struct rye_err *err)
 {
 	int r = need_meta(loaded->item, err);
 
 	return r ? r : put_json(loaded->item->meta, ret, err);
 }
 
-static const struct row {
+static const struct api_view_row {
 	const char *name; /* of the derived file */
 	unsigned kinds;
 	bool query; /* takes inputs in its name */
@@ -122,12 +124,12 @@ static const struct row {
 		   struct rye_err *err); /* for refused items, too */
 } rows[RYE_VIEW__MAX] = {
 	[RYE_VIEW_RENDERED] = { "text", ALL_KINDS, true, make_rendered, NULL },
-	[RYE_VIEW_SOURCE] = { "source", ALL_KINDS, false, make_source, NULL },
+	[RYE_VIEW_SOURCE] = { "source", ALL_KINDS, false, api_view_make_source, NULL },
 	[RYE_VIEW_SCHEMA] = { "schema.json", KIND(RYE_TOOL) | KIND(RYE_DIRECTIVE), false,
 			      make_schema, NULL },
 	[RYE_VIEW_CHAIN] = { "chain.json", KIND(RYE_TOOL), false, make_chain, NULL },
 	[RYE_VIEW_PROMPT] = { "prompt.md", KIND(RYE_DIRECTIVE), true, make_prompt, NULL },
-	[RYE_VIEW_DATA] = { "data.json", KIND(RYE_KNOWLEDGE), false, make_data, NULL },
+	[RYE_VIEW_DATA] = { "data.json", KIND(RYE_KNOWLEDGE), false, api_view_make_data, NULL },
 	[RYE_VIEW_INFO] = { "info.json", ALL_KINDS, false, NULL, view_info },
 	[RYE_VIEW_VERIFY] = { "verify", ALL_KINDS, false, NULL, view_verify },
 	[RYE_VIEW_USAGE] = { "usage", ALL_KINDS, false, NULL, view_usage },
@@ -136,7 +138,7 @@ static const struct row {
 int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, struct rye_err *err)
 {
 	auto_loaded struct loaded loaded = { 0 };
-	const struct row *row = &rows[ask->view < RYE_VIEW__MAX ? ask->view : 0];
+	const struct api_view_row *row = &rows[ask->view < RYE_VIEW__MAX ? ask->view : 0];
 	int r;
 
 	if (ask->kind >= RYE_KIND__MAX || ask->view >= RYE_VIEW__MAX ||

@@ -58,7 +58,7 @@ void engine_thread_changed(void *arg, const struct rye_change *change)
 	tell_one(arg, change);
 }
 
-static void tell(struct rye *rye, const struct index_changes *changes)
+static void engine_tell(struct rye *rye, const struct index_changes *changes)
 {
 	const struct rye_change all = { .type = RYE_CHANGE_ALL, .kind = RYE_KIND__MAX };
 
@@ -97,7 +97,7 @@ static void on_changes(void *arg, const struct index_changes *changes)
 	struct index_changes now = *changes;
 
 	read_trust(rye, &now);
-	tell(rye, &now);
+	engine_tell(rye, &now);
 	if (rye->prefetch)
 		prefetch_kick(rye->prefetch);
 }

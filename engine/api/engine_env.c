@@ -18,7 +18,7 @@ static bool rye_name(const char *name)
 	       !strstr(name, "KEY") && !strstr(name, "SECRET") && !strstr(name, "TOKEN");
 }
 
-static bool listed(const char *names, const char *name)
+static bool engine_env_listed(const char *names, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -35,7 +35,8 @@ static bool listed(const char *names, const char *name)
 const char *engine_env(void *arg, const char *name)
 {
 	const struct rye *rye = arg;
-	bool ok = rye_name(name) || !strncmp(name, "LC_", 3) || listed(rye->opt.env_names, name);
+	bool ok = rye_name(name) || !strncmp(name, "LC_", 3) ||
+		  engine_env_listed(rye->opt.env_names, name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(allowed) && !ok; i++)
 		ok = !strcmp(name, allowed[i]);

@@ -79,7 +79,7 @@ struct sync {
 	bool done;
 };
 
-static void on_done(void *arg, const struct rye_outcome *outcome)
+static void engine_runs_on_done(void *arg, const struct rye_outcome *outcome)
 {
 	struct sync *sync = arg;
 
@@ -101,7 +101,7 @@ void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_ou
 
 	pthread_mutex_init(&sync.lock, NULL);
 	pthread_cond_init(&sync.told, NULL);
-	rye_start(rye, req, on_done, &sync, &call);
+	rye_start(rye, req, engine_runs_on_done, &sync, &call);
 	WITH_LOCK(&sync.lock) {
 		while (!sync.done)
 			pthread_cond_wait(&sync.told, &sync.lock);

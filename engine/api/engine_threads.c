@@ -52,7 +52,7 @@ int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct
 
 /* ---- waiting ---- */
 
-static void on_status(void *arg, const struct rye_outcome *outcome)
+static void engine_threads_on_status(void *arg, const struct rye_outcome *outcome)
 {
 	call_finish(arg, outcome);
 }
@@ -69,7 +69,7 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 		    struct rye_call **ret, struct rye_err *err)
 {
 	struct rye_call *call = call_new(&wait_ops, rye->threads, who->fn, who->arg);
-	struct rye_listener listener = { .fn = on_status, .arg = call };
+	struct rye_listener listener = { .fn = engine_threads_on_status, .arg = call };
 	int r;
 
 	if (!call)

@@ -26,7 +26,7 @@ static int bad_scope(struct rye_err *err)
 }
 
 /* "tool", "tool.rye.bash", "rye.fetch.tool.*": a kind and a prefix whose dots are slashes. */
-static int read_scope(struct search_request *asked, struct rye_err *err)
+static int search_request_read_scope(struct search_request *asked, struct rye_err *err)
 {
 	struct rye_span rest = span_of(asked->scope), kind;
 	size_t dot;
@@ -102,7 +102,7 @@ static int read_fields(struct search_request *asked, const json_t *fields, struc
 	return 0;
 }
 
-static int check_keys(const json_t *request, struct rye_err *err)
+static int search_request_check_keys(const json_t *request, struct rye_err *err)
 {
 	static const char *const known[] = { "query",	  "scope",   "source",	"limit",
 					     "offset",	  "fields",  "sort_by", "project_path",
@@ -166,7 +166,7 @@ static int read_options(const json_t *request, struct search_request *ret, struc
 
 int search_request_read(const json_t *request, struct search_request *ret, struct rye_err *err)
 {
-	int r = check_keys(request, err);
+	int r = search_request_check_keys(request, err);
 
 	*ret = (struct search_request){ .ask.losers = true };
 	ret->ask.query = json_str(request, "query");
@@ -180,7 +180,7 @@ int search_request_read(const json_t *request, struct search_request *ret, struc
 	if (!*ret->source)
 		ret->source = "all";
 	if (!r)
-		r = read_scope(ret, err);
+		r = search_request_read_scope(ret, err);
 	if (!r)
 		r = read_source(ret, err);
 	if (!r)

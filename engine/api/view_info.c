@@ -121,7 +121,7 @@ static json_t *shadows(struct rye *rye, const struct rye_ask *ask)
 	return list;
 }
 
-static void set_text(json_t *info, const char *key, const char *text)
+static void view_info_set_text(json_t *info, const char *key, const char *text)
 {
 	if (text && *text)
 		json_sets(info, key, text);
@@ -138,27 +138,27 @@ static void put_verdict(json_t *info, enum rye_kind kind, const struct subject *
 	if (subject->why.code) {
 		json_sets(info, "reason", subject->why.msg);
 		reason_remedy(&about, &subject->why, line, sizeof(line));
-		set_text(info, "mend", line);
+		view_info_set_text(info, "mend", line);
 	}
 	if (v->dev)
 		json_set(info, "dev_mode", json_true());
-	set_text(info, "signer", v->fingerprint);
-	set_text(info, "owner", v->owner);
-	set_text(info, "signed_at", v->signed_at);
-	set_text(info, "registry_provider", v->provider);
-	set_text(info, "registry_username", v->provider_user);
-	set_text(info, "hash", v->hash);
-	set_text(info, "sha256", v->sha256);
-	set_text(info, "coverage", v->coverage);
+	view_info_set_text(info, "signer", v->fingerprint);
+	view_info_set_text(info, "owner", v->owner);
+	view_info_set_text(info, "signed_at", v->signed_at);
+	view_info_set_text(info, "registry_provider", v->provider);
+	view_info_set_text(info, "registry_username", v->provider_user);
+	view_info_set_text(info, "hash", v->hash);
+	view_info_set_text(info, "sha256", v->sha256);
+	view_info_set_text(info, "coverage", v->coverage);
 	json_set(info, "bound", json_boolean(v->bound));
-	set_text(info, "notice", v->notice);
+	view_info_set_text(info, "notice", v->notice);
 }
 
 /*
  * Declared metadata; the text itself is what the other files are for. A YAML, TOML or JSON file
  * is metadata throughout, kept under "data".
  */
-static json_t *declared(const struct rye_item *item)
+static json_t *view_info_declared(const struct rye_item *item)
 {
 	static const char *const text[] = { "body", "content", "raw", "preamble" };
 	json_t *whole = json_object_get(item->meta, "data"), *meta;
@@ -176,7 +176,7 @@ static void put_meta(json_t *info, const struct rye_item *item)
 	json_set(info, "version", json_deep_copy(meta_get(item, "version")));
 	json_set(info, "description", json_deep_copy(meta_description(item)));
 	json_set(info, "category", json_deep_copy(meta_get(item, "category")));
-	json_set(info, "meta", declared(item));
+	json_set(info, "meta", view_info_declared(item));
 	if (item->parse.code)
 		json_sets(info, "meta_error", item->parse.msg);
 }

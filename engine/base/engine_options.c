@@ -11,7 +11,7 @@
 
 enum option_type { OPTION_TEXT, OPTION_FLAG, OPTION_NUMBER };
 
-struct option_row {
+struct engine_options_option_row {
 	const char *name;
 	size_t at;
 	enum option_type type;
@@ -22,7 +22,7 @@ struct option_row {
 #field, offsetof(struct rye_options, field), OPTION_##type \
 	}
 
-static const struct option_row rows[] = {
+static const struct engine_options_option_row rows[] = {
 	ROW(TEXT, project),   ROW(TEXT, user_base),  ROW(TEXT, system_roots), ROW(TEXT, env_names),
 	ROW(FLAG, compat),    ROW(FLAG, dev_mode),   ROW(FLAG, venv),	      ROW(FLAG, no_sign),
 	ROW(FLAG, no_run),    ROW(FLAG, scan),	     ROW(NUMBER, jobs),	      ROW(NUMBER, umask),
@@ -34,18 +34,20 @@ _Static_assert(sizeof(((struct rye_options *)0)->jobs) == sizeof(int32_t), "jobs
 _Static_assert(sizeof(((struct rye_options *)0)->umask) == sizeof(int32_t), "umask");
 _Static_assert(sizeof(((struct rye_options *)0)->sandbox) == sizeof(int32_t), "sandbox");
 
-static const void *member(const struct rye_options *opt, const struct option_row *row)
+static const void *member(const struct rye_options *opt,
+			  const struct engine_options_option_row *row)
 {
 	return (const char *)opt + row->at;
 }
 
-static void set_member(struct rye_options *opt, const struct option_row *row, const void *value,
-		       size_t size)
+static void set_member(struct rye_options *opt, const struct engine_options_option_row *row,
+		       const void *value, size_t size)
 {
 	memcpy((char *)opt + row->at, value, size);
 }
 
-static const char *text_of(const struct rye_options *opt, const struct option_row *row)
+static const char *engine_options_text_of(const struct rye_options *opt,
+					  const struct engine_options_option_row *row)
 {
 	const char *text;
 
@@ -59,7 +61,8 @@ bool options_copy(const struct rye_options *from, struct rye_options *ret)
 
 	*ret = *from;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *text = rows[i].type == OPTION_TEXT ? text_of(from, &rows[i]) : NULL;
+		const char *text =
+			rows[i].type == OPTION_TEXT ? engine_options_text_of(from, &rows[i]) : NULL;
 		const char *own = text ? strdup(text) : NULL;
 
 		if (!text)
@@ -74,7 +77,7 @@ void options_free(struct rye_options *own)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].type == OPTION_TEXT)
-			free((char *)text_of(own, &rows[i]));
+			free((char *)engine_options_text_of(own, &rows[i]));
 }
 
 json_t *options_to_json(const struct rye_options *opt)
@@ -86,8 +89,8 @@ json_t *options_to_json(const struct rye_options *opt)
 		int32_t number;
 
 		if (rows[i].type == OPTION_TEXT) {
-			if (text_of(opt, &rows[i]))
-				json_sets(doc, rows[i].name, text_of(opt, &rows[i]));
+			if (engine_options_text_of(opt, &rows[i]))
+				json_sets(doc, rows[i].name, engine_options_text_of(opt, &rows[i]));
 		} else if (rows[i].type == OPTION_FLAG) {
 			json_set(doc, rows[i].name, json_boolean(*(const bool *)at));
 		} else {
@@ -102,7 +105,7 @@ void options_from_json(const json_t *doc, struct rye_options *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct option_row *row = &rows[i];
+		const struct engine_options_option_row *row = &rows[i];
 		const char *text = json_string_value(json_object_get(doc, row->name));
 		bool flag = json_flag(doc, row->name, false);
 		int32_t number = (int32_t)json_int(doc, row->name, 0);

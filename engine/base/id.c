@@ -9,7 +9,7 @@
 #include "str.h"
 #include "hash.h"
 
-struct row {
+struct id_row {
 	const char *name, *dir, *title;
 	const char *const *extensions;
 	unsigned traits; /* enum kind_trait */
@@ -21,7 +21,7 @@ static const char *const tool_ext[] = { ".py", ".yaml", ".yml",	 ".js",	  ".mjs"
 static const char *const knowledge_ext[] = { ".md", ".yaml", ".yml", NULL };
 static const char *const config_ext[] = { ".yaml", ".yml", ".toml", NULL };
 
-static const struct row rows[] = {
+static const struct id_row rows[] = {
 	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext,
 			    KIND_RUNS | KIND_FORKS | KIND_PARAMETERS | KIND_INPUTS |
 				    KIND_MARKDOWN },

@@ -25,7 +25,7 @@ struct spelling {
 };
 
 /* Where a value stands. */
-struct place {
+struct json_put_place {
 	const struct spelling *how;
 	unsigned depth;
 };
@@ -46,7 +46,7 @@ static void put_escape(struct rye_buf *buf, uint32_t cp)
 }
 
 /* Runs of bytes that stand for themselves are copied whole: texts may have megabytes. */
-static void put_string(struct rye_buf *buf, struct rye_span text, bool ascii)
+static void json_put_string(struct rye_buf *buf, struct rye_span text, bool ascii)
 {
 	size_t start = 0, i = 0, n;
 	uint32_t cp;
@@ -75,19 +75,19 @@ static int by_key(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void put_value(struct rye_buf *buf, const json_t *value, struct place at);
+static void put_value(struct rye_buf *buf, const json_t *value, struct json_put_place at);
 
-static void put_break(struct rye_buf *buf, struct place at)
+static void put_break(struct rye_buf *buf, struct json_put_place at)
 {
 	if (at.how->indent)
 		buf_addf(buf, "\n%*s", (int)(at.depth * at.how->indent), "");
 }
 
-static void put_object(struct rye_buf *buf, const json_t *value, struct place at)
+static void put_object(struct rye_buf *buf, const json_t *value, struct json_put_place at)
 {
 	json_t *object = (json_t *)value;
 	size_t n = json_object_size(object), i = 0;
-	struct place within = { at.how, at.depth + 1 };
+	struct json_put_place within = { at.how, at.depth + 1 };
 	const char **keys = calloc(n + 1, sizeof(*keys)), *key;
 	json_t *element;
 
@@ -103,7 +103,7 @@ static void put_object(struct rye_buf *buf, const json_t *value, struct place at
 		if (i)
 			buf_adds(buf, at.how->comma);
 		put_break(buf, within);
-		put_string(buf, span_of(keys[i]), at.how->ascii);
+		json_put_string(buf, span_of(keys[i]), at.how->ascii);
 		buf_adds(buf, at.how->colon);
 		put_value(buf, json_object_get(object, keys[i]), within);
 	}
@@ -113,9 +113,9 @@ static void put_object(struct rye_buf *buf, const json_t *value, struct place at
 	free(keys);
 }
 
-static void put_array(struct rye_buf *buf, const json_t *value, struct place at)
+static void put_array(struct rye_buf *buf, const json_t *value, struct json_put_place at)
 {
-	struct place within = { at.how, at.depth + 1 };
+	struct json_put_place within = { at.how, at.depth + 1 };
 	size_t i;
 	json_t *element;
 
@@ -132,7 +132,7 @@ static void put_array(struct rye_buf *buf, const json_t *value, struct place at)
 	buf_addc(buf, ']');
 }
 
-static void put_value(struct rye_buf *buf, const json_t *value, struct place at)
+static void put_value(struct rye_buf *buf, const json_t *value, struct json_put_place at)
 {
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_OBJECT:
@@ -142,9 +142,10 @@ static void put_value(struct rye_buf *buf, const json_t *value, struct place at)
 		put_array(buf, value, at);
 		break;
 	case JSON_STRING:
-		put_string(buf,
-			   (struct rye_span){ json_string_value(value), json_string_length(value) },
-			   at.how->ascii);
+		json_put_string(buf,
+				(struct rye_span){ json_string_value(value),
+						   json_string_length(value) },
+				at.how->ascii);
 		break;
 	case JSON_REAL:
 		json_python_float(buf, json_real_value(value));
@@ -165,24 +166,24 @@ static const struct spelling compact = { ",", ":" }, pretty = { ",", ": ", .inde
 
 void json_canonical(struct rye_buf *buf, const json_t *value)
 {
-	put_value(buf, value, (struct place){ &canonical, 0 });
+	put_value(buf, value, (struct json_put_place){ &canonical, 0 });
 }
 
 void json_python_dumps(struct rye_buf *buf, const json_t *value)
 {
-	put_value(buf, value, (struct place){ &python, 0 });
+	put_value(buf, value, (struct json_put_place){ &python, 0 });
 }
 
 void json_put(struct rye_buf *buf, const json_t *value, bool line)
 {
-	put_value(buf, value, (struct place){ &compact, 0 });
+	put_value(buf, value, (struct json_put_place){ &compact, 0 });
 	if (line)
 		buf_addc(buf, '\n');
 }
 
 void json_pretty(struct rye_buf *buf, const json_t *value)
 {
-	put_value(buf, value, (struct place){ &pretty, 0 });
+	put_value(buf, value, (struct json_put_place){ &pretty, 0 });
 	buf_addc(buf, '\n');
 }
 

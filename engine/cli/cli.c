@@ -126,7 +126,7 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_verify },
 };
 
-static const struct cli_verb *find(const char *word)
+static const struct cli_verb *cli_find(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (!strcmp(verbs[i].name, word))
@@ -141,7 +141,7 @@ bool rye_cli_knows(const char *word)
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (!strcmp(own[i], word))
 			return true;
-	return find(word) != NULL;
+	return cli_find(word) != NULL;
 }
 
 #define NEAR_MAX 24 /* longer words are no misspelt verb */
@@ -213,7 +213,7 @@ static void help_all(FILE *to)
 	      to);
 }
 
-static int unknown(const char *word)
+static int cli_unknown(const char *word)
 {
 	const char *near = rye_cli_suggest(word);
 
@@ -231,7 +231,7 @@ static int unknown(const char *word)
 	return CLI_USAGE;
 }
 
-static int run(const struct cli_verb *verb, int argc, char **argv)
+static int cli_run(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct cli cli = { .verb = verb };
 	int status = options_read(&cli, argc, argv);
@@ -252,10 +252,10 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 int rye_cli_main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
-	const struct cli_verb *verb = find(word);
+	const struct cli_verb *verb = cli_find(word);
 
 	if (verb)
-		return run(verb, argc - 2, argv + 2);
+		return cli_run(verb, argc - 2, argv + 2);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
 		printf("ryefs %s\n", RYE_VERSION);
 		return CLI_OK;
@@ -265,13 +265,13 @@ int rye_cli_main(int argc, char **argv)
 		mount_help(stdout);
 		return CLI_OK;
 	}
-	if (!strcmp(word, "help") && argc == 3 && (verb = find(argv[2]))) {
+	if (!strcmp(word, "help") && argc == 3 && (verb = cli_find(argv[2]))) {
 		options_help(verb, stdout);
 		return CLI_OK;
 	}
 	if (!*word || !rye_cli_knows(word)) {
 		if (*word)
-			return unknown(word);
+			return cli_unknown(word);
 		help_all(stderr);
 		return CLI_USAGE;
 	}

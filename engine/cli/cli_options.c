@@ -91,7 +91,7 @@ static const struct flag *find_letter(const struct cli *cli, char letter)
 	return NULL;
 }
 
-static void set(struct cli *cli, const struct flag *flag, const char *value)
+static void cli_options_set(struct cli *cli, const struct flag *flag, const char *value)
 {
 	char *at = (char *)&cli->opt + flag->at;
 	bool on = true;
@@ -115,12 +115,12 @@ static int read_long(struct cli *cli, int argc, char **argv, int *i)
 	if (!flag->arg && equals)
 		return cli_misuse(cli, "--%s takes no value", flag->name);
 	if (!flag->arg || equals) {
-		set(cli, flag, equals ? equals + 1 : NULL);
+		cli_options_set(cli, flag, equals ? equals + 1 : NULL);
 		return CLI_OK;
 	}
 	if (++*i >= argc)
 		return cli_misuse(cli, "--%s wants %s", flag->name, flag->arg);
-	set(cli, flag, argv[*i]);
+	cli_options_set(cli, flag, argv[*i]);
 	return CLI_OK;
 }
 
@@ -131,7 +131,7 @@ static int read_letters(struct cli *cli, const char *letters)
 
 		if (!flag)
 			return cli_misuse(cli, "there is no option -%c here", *letters);
-		set(cli, flag, NULL);
+		cli_options_set(cli, flag, NULL);
 	}
 	return CLI_OK;
 }
@@ -179,7 +179,7 @@ static bool same_dir(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-static const char *user_base(const struct cli *cli)
+static const char *cli_options_user_base(const struct cli *cli)
 {
 	const char *user = cli->opt.user ? cli->opt.user : getenv("USER_SPACE");
 
@@ -196,7 +196,8 @@ static char *find_project(const struct cli *cli, const char *here)
 	char *slash;
 
 	while (dir) {
-		bool own = strcmp(dir, here) && same_dir(user_base(cli), *dir ? dir : "/");
+		bool own = strcmp(dir, here) &&
+			   same_dir(cli_options_user_base(cli), *dir ? dir : "/");
 
 		if (!own && has_workspace(dir))
 			return strdup(*dir ? dir : "/");

@@ -17,7 +17,7 @@ struct completing {
 	const char *begin; /* of the last component */
 };
 
-static int take(void *arg, const struct rye_entry *entry)
+static int complete_take(void *arg, const struct rye_entry *entry)
 {
 	const struct completing *c = arg;
 	const char *ext = kind_extension_of(c->kind, entry->name);
@@ -48,7 +48,7 @@ static void complete_id(struct cli *cli, enum rye_kind kind, const char *id)
 	auto_free char *dir = strndup(id, len);
 	auto_free char *below = strndup(id, slash ? len + 1 : 0);
 	struct completing c = { kind, below, id + (slash ? len + 1 : 0) };
-	struct rye_walk walk = { .kind = kind, .dir = dir, .fn = take, .arg = &c };
+	struct rye_walk walk = { .kind = kind, .dir = dir, .fn = complete_take, .arg = &c };
 
 	if (dir && below)
 		rye_list(cli->rye, &walk, NULL);

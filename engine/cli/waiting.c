@@ -46,7 +46,7 @@ void call_block_signals(void)
  * What begins like a JSON object may be the tool's whole answer: of that, the plain output is
  * known only at the end.
  */
-static bool is_plain(struct cli_stream *stream, struct rye_span text)
+static bool waiting_is_plain(struct cli_stream *stream, struct rye_span text)
 {
 	if (!stream->begun) {
 		text = span_trim(text);
@@ -75,7 +75,7 @@ static void print_event(void *arg, const struct rye_event *event)
 		block_pipe_signal();
 	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT)
 		return;
-	if (!is_plain(stream, event->bytes)) {
+	if (!waiting_is_plain(stream, event->bytes)) {
 		if (!stream->begun) /* blank so far */
 			buf_addspan(&stream->held, event->bytes);
 		return;
@@ -103,7 +103,7 @@ static void done(void *arg, const struct rye_outcome *outcome)
 		perror("ryefs: eventfd");
 }
 
-static int await(struct waiting *waiting, struct rye_call *call, int signal_fd)
+static int waiting_await(struct waiting *waiting, struct rye_call *call, int signal_fd)
 {
 	struct pollfd fds[] = { { waiting->event, POLLIN, 0 },
 				{ signal_fd, POLLIN, 0 },
@@ -154,7 +154,7 @@ int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream 
 	if (stream)
 		asked.events = (struct rye_event_listener){ print_event, &waiting };
 	rye_start(cli->rye, &asked, done, &waiting, &call);
-	*ret_signal = await(&waiting, call, signal_fd);
+	*ret_signal = waiting_await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);
 	*ret = waiting.outcome;
@@ -183,7 +183,7 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ done, &waiting },
 				 &call, err);
 	if (!failed)
-		*ret_signal = await(&waiting, call, signal_fd);
+		*ret_signal = waiting_await(&waiting, call, signal_fd);
 	if (call)
 		rye_call_unref(call);
 	close(waiting.event);

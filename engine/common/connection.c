@@ -24,7 +24,7 @@
 
 /* Status of the child, or -1 when it had to be killed. A request that no daemon has read yet
  * ends with a fatal signal (request_wait_answer in the kernel), so the kill is waited for. */
-static int wait_for(pid_t pid, int patience_ms)
+static int connection_wait_for(pid_t pid, int patience_ms)
 {
 	int status = 0;
 
@@ -63,7 +63,7 @@ enum connection_state connection_probe(const char *mountpoint, int patience_ms)
 								 CONNECTION_ANSWERS);
 	if (pid < 0)
 		return CONNECTION_ANSWERS;
-	switch (wait_for(pid, patience_ms)) {
+	switch (connection_wait_for(pid, patience_ms)) {
 	case CONNECTION_ANSWERS:
 		return CONNECTION_ANSWERS;
 	case CONNECTION_DEAD:
@@ -100,7 +100,7 @@ bool connection_abort(unsigned minor, const char *mountpoint)
 	pid = fork();
 	if (pid == 0)
 		_exit(abort_in_view(minor) ? 0 : 1);
-	if (pid > 0 && wait_for(pid, CONNECTION_PATIENCE_MS) == 0)
+	if (pid > 0 && connection_wait_for(pid, CONNECTION_PATIENCE_MS) == 0)
 		return true;
 	/* Aborts even when it answers "busy"; taken away then or not, the mount is dead. */
 	return umount2(mountpoint, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;

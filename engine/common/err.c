@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct row {
+struct err_row {
 	const char *name;
 	int sys;
 	bool integrity;
 	const char *remedy;
 };
 
-static const struct row rows[] = {
+static const struct err_row rows[] = {
 	[RYE_OK] = { "ok", 0, false, "nothing to do" },
 	[RYE_UNSIGNED] = { "unsigned", ENODATA, true, "sign it: ryefs sign REF" },
 	[RYE_BAD_LINE] = { "bad_signature_line", EBADMSG, true, "sign it again: ryefs sign REF" },

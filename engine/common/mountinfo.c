@@ -16,7 +16,7 @@
 #define MOUNTINFO "/proc/self/mountinfo"
 
 /* Blanks, tabs, line ends and backslashes stand as three octal digits. */
-static void unescape(char *s)
+static void mountinfo_unescape(char *s)
 {
 	char *out = s;
 
@@ -66,8 +66,8 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 	ret->source = ret->type ? cut_word(&dash) : NULL;
 	if (!ret->source)
 		return false;
-	unescape(ret->point);
-	unescape(ret->source);
+	mountinfo_unescape(ret->point);
+	mountinfo_unescape(ret->source);
 	return true;
 }
 

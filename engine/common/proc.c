@@ -23,7 +23,7 @@
 /* The list of a thousand children. */
 #define CHILDREN_MAX 8192
 
-static int read_file(int dir, const char *path, char *text, size_t size)
+static int proc_read_file(int dir, const char *path, char *text, size_t size)
 {
 	auto_close int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
@@ -45,7 +45,7 @@ int proc_stat(pid_t pid, struct proc_stat *ret)
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	r = read_file(AT_FDCWD, path, text, sizeof(text));
+	r = proc_read_file(AT_FDCWD, path, text, sizeof(text));
 	if (r < 0)
 		return r;
 	open = strchr(text, '(');
@@ -74,7 +74,7 @@ uint64_t proc_start(pid_t pid)
 }
 
 /* The value of "\nname:\t" in a status file, or NULL. */
-static const char *field(const char *status, const char *name)
+static const char *proc_field(const char *status, const char *name)
 {
 	char wanted[32];
 	const char *at;
@@ -88,15 +88,15 @@ static int read_status(int dir, struct proc_cage *cage)
 {
 	char text[STATUS_MAX];
 	const char *tgid, *privs, *filters;
-	int r = read_file(dir, "status", text, sizeof(text));
+	int r = proc_read_file(dir, "status", text, sizeof(text));
 
 	if (r < 0)
 		return r;
-	tgid = field(text, "Tgid");
-	privs = field(text, "NoNewPrivs");
-	filters = field(text, "Seccomp_filters");
+	tgid = proc_field(text, "Tgid");
+	privs = proc_field(text, "NoNewPrivs");
+	filters = proc_field(text, "Seccomp_filters");
 	if (!filters)
-		filters = field(text, "Seccomp");
+		filters = proc_field(text, "Seccomp");
 	if (!tgid || !privs || !filters)
 		return -EIO;
 	cage->tgid = atoi(tgid);
@@ -145,9 +145,9 @@ bool proc_alive(const struct process *process)
 	return stat.start == process->start && stat.state != 'Z' && stat.state != 'X';
 }
 
-static uint64_t mask(const char *status, const char *name)
+static uint64_t proc_mask(const char *status, const char *name)
 {
-	const char *value = field(status, name);
+	const char *value = proc_field(status, name);
 
 	return value ? strtoull(value, NULL, 16) : 0;
 }
@@ -160,10 +160,11 @@ bool proc_interrupted(pid_t tid)
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	r = read_file(AT_FDCWD, path, text, sizeof(text));
+	r = proc_read_file(AT_FDCWD, path, text, sizeof(text));
 	if (r < 0)
 		return r == -ENOENT || r == -ESRCH;
-	pending = (mask(text, "SigPnd") | mask(text, "ShdPnd")) & ~mask(text, "SigBlk");
+	pending = (proc_mask(text, "SigPnd") | proc_mask(text, "ShdPnd")) &
+		  ~proc_mask(text, "SigBlk");
 	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
 		if (pending & UINT64_C(1) << (ending[i] - 1))
 			return true;

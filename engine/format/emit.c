@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <strings.h>
 
-static void put_string(struct rye_buf *buf, const json_t *value)
+static void emit_put_string(struct rye_buf *buf, const json_t *value)
 {
 	json_put(buf, value, false);
 }
@@ -32,7 +32,7 @@ static void put_real(struct rye_buf *buf, double value)
 }
 
 /* Letters, digits, '_' and '-' only, and nothing that YAML 1.1 reads as another type. */
-static bool is_plain(const char *key, bool toml)
+static bool emit_is_plain(const char *key, bool toml)
 {
 	static const char *const words[] = { "y",   "n",    "yes",   "no",  "on",
 					     "off", "true", "false", "null" };
@@ -52,12 +52,12 @@ static void put_key(struct rye_buf *buf, const char *key, bool toml)
 {
 	auto_json json_t *text = NULL;
 
-	if (is_plain(key, toml)) {
+	if (emit_is_plain(key, toml)) {
 		buf_adds(buf, key);
 		return;
 	}
 	text = json_string(key);
-	put_string(buf, text);
+	emit_put_string(buf, text);
 }
 
 static void put_flow(struct rye_buf *buf, const json_t *value, bool toml);
@@ -79,7 +79,7 @@ static void put_list(struct rye_buf *buf, const json_t *list, bool toml)
 	buf_addc(buf, ']');
 }
 
-static void put_map(struct rye_buf *buf, const json_t *map, bool toml)
+static void emit_put_map(struct rye_buf *buf, const json_t *map, bool toml)
 {
 	json_t *object = (json_t *)map, *value;
 	const char *key, *comma = toml ? " " : "";
@@ -102,7 +102,7 @@ static void put_flow(struct rye_buf *buf, const json_t *value, bool toml)
 {
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		put_map(buf, value, toml);
+		emit_put_map(buf, value, toml);
 		break;
 	case JSON_ARRAY:
 		put_list(buf, value, toml);
@@ -144,7 +144,7 @@ void mapping_yaml(struct rye_buf *buf, const json_t *map)
 	put_block(buf, map, 0);
 }
 
-static void put_pair(struct rye_buf *buf, const char *key, const json_t *value)
+static void emit_put_pair(struct rye_buf *buf, const char *key, const json_t *value)
 {
 	if (json_is_null(value))
 		return;
@@ -162,7 +162,7 @@ static void put_table(struct rye_buf *buf, const char *name, json_t *table)
 	buf_addc(buf, '[');
 	put_key(buf, name, true);
 	buf_adds(buf, "]\n");
-	json_object_foreach(table, key, value) put_pair(buf, key, value);
+	json_object_foreach(table, key, value) emit_put_pair(buf, key, value);
 }
 
 /* Values before tables: a key behind a table's head would belong to the table. */
@@ -172,7 +172,7 @@ void mapping_toml(struct rye_buf *buf, const json_t *map)
 	const char *key;
 
 	json_object_foreach(object, key, value) if (!json_is_object(value))
-		put_pair(buf, key, value);
+		emit_put_pair(buf, key, value);
 	json_object_foreach(object, key, value) if (json_is_object(value))
 		put_table(buf, key, value);
 }

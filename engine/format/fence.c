@@ -39,7 +39,7 @@ static size_t backticks(struct rye_span line)
 	return n;
 }
 
-static bool is_bare(struct rye_span line, size_t ticks)
+static bool fence_is_bare(struct rye_span line, size_t ticks)
 {
 	return !span_trim(span_skip(line, ticks)).len;
 }
@@ -50,7 +50,7 @@ static bool in_outer(struct rye_span line, size_t *open)
 	size_t ticks = backticks(line);
 
 	if (*open) {
-		if (ticks >= *open && is_bare(line, ticks))
+		if (ticks >= *open && fence_is_bare(line, ticks))
 			*open = 0;
 		return true;
 	}
@@ -66,7 +66,7 @@ static bool fence_close(struct rye_span rest, struct fence *ret)
 	struct rye_span line;
 
 	while (span_line(&rest, &line)) {
-		if (backticks(line) != 3 || !is_bare(line, 3))
+		if (backticks(line) != 3 || !fence_is_bare(line, 3))
 			continue;
 		ret->content = (struct rye_span){ start, (size_t)(line.ptr - start) };
 		ret->after = rest;
@@ -86,7 +86,7 @@ bool fence_find(struct rye_span text, const char *info, struct fence *ret)
 		if (in_outer(line, &open) || backticks(line) != 3)
 			continue;
 		tail = span_skip(line, 3);
-		if (!span_starts(tail, info) || !is_bare(tail, strlen(info)))
+		if (!span_starts(tail, info) || !fence_is_bare(tail, strlen(info)))
 			continue;
 		ret->before = (struct rye_span){ text.ptr, (size_t)(line.ptr - text.ptr) };
 		return fence_close(rest, ret);

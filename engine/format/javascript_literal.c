@@ -57,7 +57,7 @@ struct rye_span js_name(struct js *j)
 	return (struct rye_span){ j->text.ptr + from, j->at - from };
 }
 
-static json_t *counted(struct js *j, json_t *value)
+static json_t *javascript_literal_counted(struct js *j, json_t *value)
 {
 	if (++j->nodes <= RYE_LITERAL_NODES)
 		return value;
@@ -89,7 +89,7 @@ static bool unicode(struct js *j, uint32_t *cp)
 	return true;
 }
 
-static bool is_low(uint32_t cp)
+static bool javascript_literal_is_low(uint32_t cp)
 {
 	return cp >= 0xdc00 && cp <= 0xdfff;
 }
@@ -105,7 +105,7 @@ static bool code_point(struct js *j, uint32_t *cp)
 	at = j->at;
 	if (*cp >= 0xd800 && *cp <= 0xdbff && js_peek(j, 0) == '\\' && js_peek(j, 1) == 'u') {
 		j->at += 2;
-		if (unicode(j, &low) && is_low(low)) {
+		if (unicode(j, &low) && javascript_literal_is_low(low)) {
 			*cp = 0x10000 + ((*cp - 0xd800) << 10) + (low - 0xdc00);
 			return true;
 		}
@@ -117,7 +117,7 @@ static bool code_point(struct js *j, uint32_t *cp)
 }
 
 /* Behind a backslash. */
-static bool escape(struct js *j, struct rye_buf *out)
+static bool javascript_literal_escape(struct js *j, struct rye_buf *out)
 {
 	static const char from[] = "bfnrtv0", to[] = "\b\f\n\r\t\v";
 	char c = js_peek(j, 0), bytes[4];
@@ -145,7 +145,7 @@ static bool escape(struct js *j, struct rye_buf *out)
 	return true;
 }
 
-static json_t *string(struct js *j)
+static json_t *javascript_literal_string(struct js *j)
 {
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	char quote = js_peek(j, 0);
@@ -159,14 +159,14 @@ static json_t *string(struct js *j)
 		j->at++;
 		if (c != '\\')
 			buf_addc(&out, c);
-		else if (!escape(j, &out))
+		else if (!javascript_literal_escape(j, &out))
 			return NULL;
 	}
 	j->at++;
-	return counted(j, json_stringn(out.data ? out.data : "", out.len));
+	return javascript_literal_counted(j, json_stringn(out.data ? out.data : "", out.len));
 }
 
-static json_t *number(struct js *j, bool negative)
+static json_t *javascript_literal_number(struct js *j, bool negative)
 {
 	char text[NUMBER_MAX + 1], *end;
 	int kind, base;
@@ -182,13 +182,13 @@ static json_t *number(struct js *j, bool negative)
 	errno = 0;
 	value = strtoll(text + (base == 10 ? 0 : 2), &end, base);
 	if (whole && !errno && !*end && end > text + (base == 10 ? 0 : 2))
-		return counted(j, json_integer(negative ? -value : value));
+		return javascript_literal_counted(j, json_integer(negative ? -value : value));
 	if (base != 10 || strpbrk(text, "xXpPnNiI"))
 		return NULL;
 	real = strtod(text, &end);
 	if (*end || end == text || !isfinite(real))
 		return NULL;
-	return counted(j, json_real(negative ? -real : real));
+	return javascript_literal_counted(j, json_real(negative ? -real : real));
 }
 
 static json_t *word(struct js *j)
@@ -196,16 +196,16 @@ static json_t *word(struct js *j)
 	struct rye_span name = js_name(j);
 
 	if (span_eq(name, "true"))
-		return counted(j, json_true());
+		return javascript_literal_counted(j, json_true());
 	if (span_eq(name, "false"))
-		return counted(j, json_false());
+		return javascript_literal_counted(j, json_false());
 	if (span_eq(name, "null") || span_eq(name, "undefined"))
-		return counted(j, json_null());
+		return javascript_literal_counted(j, json_null());
 	return NULL;
 }
 
 /* Behind an element: a comma (then more may come) or the closing bracket ahead. */
-static bool separator(struct js *j, char close, bool *ret_more)
+static bool javascript_literal_separator(struct js *j, char close, bool *ret_more)
 {
 	if (!js_blanks(j))
 		return false;
@@ -216,9 +216,9 @@ static bool separator(struct js *j, char close, bool *ret_more)
 	return js_blanks(j);
 }
 
-static json_t *array(struct js *j, int depth)
+static json_t *javascript_literal_array(struct js *j, int depth)
 {
-	auto_json json_t *list = counted(j, json_array());
+	auto_json json_t *list = javascript_literal_counted(j, json_array());
 	bool more = true;
 
 	j->at++;
@@ -227,7 +227,8 @@ static json_t *array(struct js *j, int depth)
 	while (more && js_peek(j, 0) != ']') {
 		json_t *value = js_literal(j, depth + 1);
 
-		if (!value || json_array_append_new(list, value) || !separator(j, ']', &more))
+		if (!value || json_array_append_new(list, value) ||
+		    !javascript_literal_separator(j, ']', &more))
 			return NULL;
 	}
 	if (js_peek(j, 0) != ']')
@@ -244,7 +245,7 @@ static char *key(struct js *j)
 	auto_json json_t *text = NULL;
 
 	if (c == '"' || c == '\'') {
-		text = string(j);
+		text = javascript_literal_string(j);
 		if (!text || strlen(json_string_value(text)) != json_string_length(text))
 			return NULL;
 		return strdup(json_string_value(text));
@@ -258,7 +259,7 @@ static char *key(struct js *j)
 			      NULL;
 }
 
-static bool pair(struct js *j, json_t *map, int depth)
+static bool javascript_literal_pair(struct js *j, json_t *map, int depth)
 {
 	auto_free char *name = key(j);
 	json_t *value;
@@ -274,14 +275,15 @@ static bool pair(struct js *j, json_t *map, int depth)
 
 static json_t *object(struct js *j, int depth)
 {
-	auto_json json_t *map = counted(j, json_object());
+	auto_json json_t *map = javascript_literal_counted(j, json_object());
 	bool more = true;
 
 	j->at++;
 	if (!map || !js_blanks(j))
 		return NULL;
 	while (more && js_peek(j, 0) != '}')
-		if (!pair(j, map, depth) || !separator(j, '}', &more))
+		if (!javascript_literal_pair(j, map, depth) ||
+		    !javascript_literal_separator(j, '}', &more))
 			return NULL;
 	if (js_peek(j, 0) != '}')
 		return NULL;
@@ -296,14 +298,15 @@ json_t *js_literal(struct js *j, int depth)
 	if (depth > RYE_LITERAL_DEPTH)
 		return NULL;
 	if (c == '"' || c == '\'' || c == '`')
-		return string(j);
+		return javascript_literal_string(j);
 	if (c == '[')
-		return array(j, depth);
+		return javascript_literal_array(j, depth);
 	if (c == '{')
 		return object(j, depth);
 	if (c == '-' || c == '+') {
 		j->at++;
-		return number(j, c == '-');
+		return javascript_literal_number(j, c == '-');
 	}
-	return isdigit((unsigned char)c) || c == '.' ? number(j, false) : word(j);
+	return isdigit((unsigned char)c) || c == '.' ? javascript_literal_number(j, false) :
+						       word(j);
 }

@@ -8,18 +8,18 @@
 
 #include <ctype.h>
 
-static char peek(struct rye_span text, size_t at)
+static char number_peek(struct rye_span text, size_t at)
 {
 	return at < text.len ? text.ptr[at] : 0;
 }
 
 bool number_chars(struct rye_span text, size_t *at, char ret[NUMBER_MAX + 1])
 {
-	bool hex = peek(text, *at) == '0' && (peek(text, *at + 1) | 0x20) == 'x';
+	bool hex = number_peek(text, *at) == '0' && (number_peek(text, *at + 1) | 0x20) == 'x';
 	size_t n = 0;
 
 	for (;; (*at)++) {
-		char c = peek(text, *at), before = n ? ret[n - 1] : 0;
+		char c = number_peek(text, *at), before = n ? ret[n - 1] : 0;
 		bool sign = (c == '+' || c == '-') && !hex && (before | 0x20) == 'e';
 
 		if (!isalnum((unsigned char)c) && c != '_' && c != '.' && !sign)

@@ -14,7 +14,7 @@
 #include <ctype.h>
 #include <math.h>
 
-static json_t *counted(struct py *p, json_t *value)
+static json_t *python_literal_counted(struct py *p, json_t *value)
 {
 	if (++p->nodes <= p->limit)
 		return value;
@@ -41,7 +41,7 @@ static json_t *strings(struct py *p, int depth)
 	}
 	if (out.failed)
 		return NULL;
-	return counted(p, json_stringn(out.data ? out.data : "", out.len));
+	return python_literal_counted(p, json_stringn(out.data ? out.data : "", out.len));
 }
 
 static json_t *integer_or_real(double big, bool fits, json_int_t value)
@@ -51,7 +51,7 @@ static json_t *integer_or_real(double big, bool fits, json_int_t value)
 	return isinf(big) ? json_string(big > 0 ? ".inf" : "-.inf") : json_real(big);
 }
 
-static json_t *number(struct py *p, bool negative)
+static json_t *python_literal_number(struct py *p, bool negative)
 {
 	struct py_number n;
 
@@ -62,28 +62,29 @@ static json_t *number(struct py *p, bool negative)
 
 		buf_adds(&text, negative ? "-" : "");
 		buf_addspan(&text, n.text);
-		return counted(p, text.failed ? NULL : json_stringn(text.data, text.len));
+		return python_literal_counted(p, text.failed ? NULL :
+							       json_stringn(text.data, text.len));
 	}
 	if (negative) {
 		n.real = -n.real;
 		n.fits = n.fits && !__builtin_sub_overflow(0, n.whole, &n.whole);
 	}
-	return counted(p, integer_or_real(n.real, n.fits, n.whole));
+	return python_literal_counted(p, integer_or_real(n.real, n.fits, n.whole));
 }
 
-static json_t *named(struct py *p)
+static json_t *python_literal_named(struct py *p)
 {
 	struct rye_span name = py_name(p);
 
 	if (span_eq(name, "None"))
-		return counted(p, json_null());
+		return python_literal_counted(p, json_null());
 	if (span_eq(name, "True"))
-		return counted(p, json_true());
-	return span_eq(name, "False") ? counted(p, json_false()) : NULL;
+		return python_literal_counted(p, json_true());
+	return span_eq(name, "False") ? python_literal_counted(p, json_false()) : NULL;
 }
 
 /* A comma or the closing bracket; *ret_more: another element may follow. */
-static bool separator(struct py *p, char close, bool *ret_more)
+static bool python_literal_separator(struct py *p, char close, bool *ret_more)
 {
 	py_blanks(p, true);
 	*ret_more = py_peek(p, 0) == ',';
@@ -97,7 +98,7 @@ static bool separator(struct py *p, char close, bool *ret_more)
 /* Elements of ( … ) or [ … ]; "(x)" without a comma is x itself. */
 static json_t *sequence(struct py *p, char close, int depth)
 {
-	auto_json json_t *list = counted(p, json_array());
+	auto_json json_t *list = python_literal_counted(p, json_array());
 	bool more = true, comma = false;
 
 	p->at++;
@@ -105,7 +106,8 @@ static json_t *sequence(struct py *p, char close, int depth)
 	while (list && more && py_peek(p, 0) != close) {
 		json_t *value = py_literal(p, depth + 1);
 
-		if (!value || json_array_append_new(list, value) || !separator(p, close, &more))
+		if (!value || json_array_append_new(list, value) ||
+		    !python_literal_separator(p, close, &more))
 			return NULL;
 		comma |= more;
 	}
@@ -117,7 +119,7 @@ static json_t *sequence(struct py *p, char close, int depth)
 	return steal(&list);
 }
 
-static bool add_pair(json_t *map, const json_t *key, json_t *value)
+static bool python_literal_add_pair(json_t *map, const json_t *key, json_t *value)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -154,7 +156,7 @@ static bool brace_item(struct py *p, json_t **map, json_t **set, int depth)
 	if (!*map)
 		*map = json_object();
 	value = py_literal(p, depth + 1);
-	return value && add_pair(*map, key, value);
+	return value && python_literal_add_pair(*map, key, value);
 }
 
 static json_t *braces(struct py *p, int depth)
@@ -165,12 +167,12 @@ static json_t *braces(struct py *p, int depth)
 	p->at++;
 	py_blanks(p, true);
 	while (more && py_peek(p, 0) != '}')
-		if (!brace_item(p, &map, &set, depth) || !separator(p, '}', &more))
+		if (!brace_item(p, &map, &set, depth) || !python_literal_separator(p, '}', &more))
 			return NULL;
 	if (py_peek(p, 0) != '}')
 		return NULL;
 	p->at++;
-	return counted(p, set ? steal(&set) : map ? steal(&map) : json_object());
+	return python_literal_counted(p, set ? steal(&set) : map ? steal(&map) : json_object());
 }
 
 json_t *py_literal(struct py *p, int depth)
@@ -188,9 +190,9 @@ json_t *py_literal(struct py *p, int depth)
 	if (c == '-' || c == '+') {
 		p->at++;
 		py_blanks(p, depth > 0);
-		return number(p, c == '-');
+		return python_literal_number(p, c == '-');
 	}
 	if (isdigit((unsigned char)c) || c == '.')
-		return number(p, false);
-	return named(p);
+		return python_literal_number(p, false);
+	return python_literal_named(p);
 }

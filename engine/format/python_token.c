@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-static bool is_eol(char c)
+static bool python_token_is_eol(char c)
 {
 	return c == '\n' || c == '\r';
 }
@@ -35,15 +35,15 @@ void py_blanks(struct py *p, bool bracketed)
 
 		if (c == ' ' || c == '\t' || c == '\f')
 			continue;
-		if (c == '\\' && is_eol(py_peek(p, 1))) {
+		if (c == '\\' && python_token_is_eol(py_peek(p, 1))) {
 			p->at += py_peek(p, 1) == '\r' && py_peek(p, 2) == '\n' ? 2 : 1;
 			continue;
 		}
-		if (bracketed && is_eol(c))
+		if (bracketed && python_token_is_eol(c))
 			continue;
 		if (!bracketed || c != '#')
 			return;
-		while (p->at + 1 < p->text.len && !is_eol(py_peek(p, 1)))
+		while (p->at + 1 < p->text.len && !python_token_is_eol(py_peek(p, 1)))
 			p->at++;
 	}
 }
@@ -89,7 +89,7 @@ static bool to_close(struct py *p, char quote, bool triple)
 
 		if (c == '\\')
 			p->at += py_peek(p, 1) == '\r' && py_peek(p, 2) == '\n' ? 2 : 1;
-		else if (!triple && is_eol(c))
+		else if (!triple && python_token_is_eol(c))
 			return false;
 		else if (c == quote && (!triple || triple_at(p, quote)))
 			return true;
@@ -176,7 +176,7 @@ static size_t octal_escape(struct rye_span s, struct rye_buf *out)
 }
 
 /* One escape at s (a backslash); bytes taken, 0: not an escape Python accepts. */
-static size_t escape(struct rye_span s, bool bytes, struct rye_buf *out)
+static size_t python_token_escape(struct rye_span s, bool bytes, struct rye_buf *out)
 {
 	static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
 	char c = s.len > 1 ? s.ptr[1] : 0;
@@ -219,7 +219,7 @@ bool py_string_decode(struct py *p, const struct py_string *s, struct rye_buf *o
 			buf_addc(out, '\n');
 			n = rest.len > 1 && rest.ptr[1] == '\n' ? 2 : 1;
 		} else {
-			n = escape(rest, s->bytes, out);
+			n = python_token_escape(rest, s->bytes, out);
 		}
 		if (!n)
 			return py_fail(p, "bad escape in a string");

@@ -33,7 +33,7 @@ static void free_compile(pcre2_compile_context **held)
 	pcre2_compile_context_free(*held);
 }
 
-struct watch {
+struct regex_watch {
 	int64_t deadline_us;
 	unsigned calls;
 };
@@ -47,14 +47,14 @@ void regex_done(struct regex *regex)
 
 static int on_callout(pcre2_callout_block *block, void *arg)
 {
-	struct watch *watch = arg;
+	struct regex_watch *watch = arg;
 
 	if (++watch->calls % CLOCK_EVERY)
 		return 0;
 	return clock_us() > watch->deadline_us ? PCRE2_ERROR_CALLOUT : 0;
 }
 
-static bool compile(struct regex *regex, const char *pattern)
+static bool regex_compile(struct regex *regex, const char *pattern)
 {
 	__attribute__((cleanup(free_compile)))
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -80,7 +80,7 @@ static bool compile(struct regex *regex, const char *pattern)
 	return regex->code;
 }
 
-static int match(struct regex *regex, struct rye_span text, struct watch *watch)
+static int regex_match(struct regex *regex, struct rye_span text, struct regex_watch *watch)
 {
 	__attribute__((cleanup(free_context)))
 	pcre2_match_context *context = pcre2_match_context_create(NULL);
@@ -98,20 +98,20 @@ static int match(struct regex *regex, struct rye_span text, struct watch *watch)
 
 enum regex_answer regex_check(struct regex *regex, const char *pattern)
 {
-	return compile(regex, pattern) ? REGEX_MATCH : REGEX_BAD;
+	return regex_compile(regex, pattern) ? REGEX_MATCH : REGEX_BAD;
 }
 
 enum regex_answer regex_search(struct regex *regex, const char *pattern, struct rye_span text)
 {
 	int64_t start = clock_us();
-	struct watch watch = { .deadline_us = start + RYE_REGEX_MS * 1000 - regex->spent_us };
+	struct regex_watch watch = { .deadline_us = start + RYE_REGEX_MS * 1000 - regex->spent_us };
 	int r;
 
-	if (!compile(regex, pattern))
+	if (!regex_compile(regex, pattern))
 		return REGEX_BAD;
 	if (regex->exhausted || text.len > RYE_REGEX_SUBJECT)
 		return REGEX_TOO_MUCH;
-	r = match(regex, text, &watch);
+	r = regex_match(regex, text, &watch);
 	regex->spent_us += clock_us() - start;
 	regex->exhausted = regex->spent_us > RYE_REGEX_MS * 1000;
 	if (r >= 0)

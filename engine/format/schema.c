@@ -14,7 +14,7 @@
 
 #include <stdarg.h>
 
-struct check {
+struct schema_check {
 	struct schema_report *report;
 	struct rye_buf path; /* "a.b[0]" */
 	struct regex regex;
@@ -23,7 +23,7 @@ struct check {
 
 /* ---- defaults ---- */
 
-static void fill_defaults(const json_t *schema, json_t *value, int depth)
+static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
 {
 	json_t *properties = json_object_get(schema, "properties"), *property, *element;
 	const json_t *items = json_object_get(schema, "items");
@@ -35,7 +35,7 @@ static void fill_defaults(const json_t *schema, json_t *value, int depth)
 	if (json_is_object(items))
 		json_array_foreach(value, i, element)
 		{
-			fill_defaults(items, element, depth + 1);
+			schema_fill_defaults(items, element, depth + 1);
 		}
 	if (!json_is_object(value))
 		return;
@@ -45,18 +45,18 @@ static void fill_defaults(const json_t *schema, json_t *value, int depth)
 
 		if (fallback && !json_object_get(value, key))
 			json_object_set_new(value, key, json_deep_copy(fallback));
-		fill_defaults(property, json_object_get(value, key), depth + 1);
+		schema_fill_defaults(property, json_object_get(value, key), depth + 1);
 	}
 }
 
 /* ---- saying what is wrong ---- */
 
-static bool full(const struct check *c)
+static bool full(const struct schema_check *c)
 {
 	return json_array_size(c->report->issues) >= RYE_SCHEMA_ISSUES;
 }
 
-RYE_PRINTF(2, 3) static void issue(struct check *c, const char *format, ...)
+RYE_PRINTF(2, 3) static void issue(struct schema_check *c, const char *format, ...)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char what[512];
@@ -123,7 +123,7 @@ bool schema_type_fits(const char *type, const json_t *value)
 	}
 }
 
-static bool check_type(struct check *c, const json_t *schema, const json_t *value)
+static bool check_type(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	const json_t *type = json_object_get(schema, "type");
 	auto_buf struct rye_buf wanted = RYE_BUF_INIT;
@@ -150,7 +150,7 @@ static bool check_type(struct check *c, const json_t *schema, const json_t *valu
 
 /* ---- one value ---- */
 
-static int compare(const json_t *a, const json_t *b)
+static int schema_compare(const json_t *a, const json_t *b)
 {
 	double x = json_number_value(a), y = json_number_value(b);
 
@@ -162,10 +162,10 @@ static int compare(const json_t *a, const json_t *b)
 
 static bool equal(const json_t *a, const json_t *b)
 {
-	return json_is_number(a) && json_is_number(b) ? !compare(a, b) : json_equal(a, b);
+	return json_is_number(a) && json_is_number(b) ? !schema_compare(a, b) : json_equal(a, b);
 }
 
-static void check_enum(struct check *c, const json_t *schema, const json_t *value)
+static void check_enum(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	const json_t *choices = json_object_get(schema, "enum");
 	char listed[160], got[160];
@@ -180,24 +180,24 @@ static void check_enum(struct check *c, const json_t *schema, const json_t *valu
 	issue(c, "must be one of %s, got %s", listed, got);
 }
 
-static void check_range(struct check *c, const json_t *schema, const json_t *value)
+static void check_range(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	const json_t *least = json_object_get(schema, "minimum");
 	const json_t *most = json_object_get(schema, "maximum");
 	char bound[160], got[160];
 
 	spell(value, got);
-	if (json_is_number(least) && compare(value, least) < 0) {
+	if (json_is_number(least) && schema_compare(value, least) < 0) {
 		spell(least, bound);
 		issue(c, "must be >= %s, got %s", bound, got);
 	}
-	if (json_is_number(most) && compare(value, most) > 0) {
+	if (json_is_number(most) && schema_compare(value, most) > 0) {
 		spell(most, bound);
 		issue(c, "must be <= %s, got %s", bound, got);
 	}
 }
 
-static void check_count(struct check *c, const json_t *schema, const char *const keys[3],
+static void check_count(struct schema_check *c, const json_t *schema, const char *const keys[3],
 			json_int_t n)
 {
 	const json_t *least = json_object_get(schema, keys[0]);
@@ -211,7 +211,7 @@ static void check_count(struct check *c, const json_t *schema, const char *const
 		      n);
 }
 
-static void check_pattern(struct check *c, const char *pattern, struct rye_span text)
+static void check_pattern(struct schema_check *c, const char *pattern, struct rye_span text)
 {
 	auto_buf struct rye_buf warning = RYE_BUF_INIT;
 	char shown[160];
@@ -244,7 +244,7 @@ static json_int_t characters(struct rye_span s)
 	return n;
 }
 
-static void check_string(struct check *c, const json_t *schema, const json_t *value)
+static void check_string(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	static const char *const keys[] = { "minLength", "maxLength", "characters" };
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
@@ -257,21 +257,21 @@ static void check_string(struct check *c, const json_t *schema, const json_t *va
 
 /* ---- nesting ---- */
 
-static void check_value(struct check *c, const json_t *schema, const json_t *value);
+static void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value);
 
-static void check_member(struct check *c, const char *key, const json_t *schema,
+static void check_member(struct schema_check *c, const char *key, const json_t *schema,
 			 const json_t *value)
 {
 	size_t len = c->path.len;
 
 	buf_addf(&c->path, "%s%s", len ? "." : "", key);
 	if (!c->path.failed)
-		check_value(c, schema, value);
+		schema_check_value(c, schema, value);
 	c->path.len = len;
 	c->path.data[len] = 0;
 }
 
-static void missing_member(struct check *c, const char *key)
+static void missing_member(struct schema_check *c, const char *key)
 {
 	size_t len = c->path.len;
 
@@ -285,7 +285,7 @@ static void missing_member(struct check *c, const char *key)
 	c->path.data[len] = 0;
 }
 
-static void check_required(struct check *c, const json_t *schema, const json_t *value)
+static void check_required(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	const json_t *names = json_object_get(schema, "required");
 
@@ -298,7 +298,8 @@ static void check_required(struct check *c, const json_t *schema, const json_t *
 }
 
 /* A key that the schema does not declare. */
-static void check_extra(struct check *c, const json_t *schema, const char *key, const json_t *value)
+static void check_extra(struct schema_check *c, const json_t *schema, const char *key,
+			const json_t *value)
 {
 	const json_t *rule = json_object_get(schema, "additionalProperties");
 	auto_buf struct rye_buf warning = RYE_BUF_INIT;
@@ -318,7 +319,7 @@ static void check_extra(struct check *c, const json_t *schema, const char *key, 
 	}
 }
 
-static void check_object(struct check *c, const json_t *schema, const json_t *value)
+static void schema_check_object(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	const json_t *properties = json_object_get(schema, "properties");
 	const char *key;
@@ -339,7 +340,7 @@ static void check_object(struct check *c, const json_t *schema, const json_t *va
 	check_required(c, schema, value);
 }
 
-static void check_array(struct check *c, const json_t *schema, const json_t *value)
+static void schema_check_array(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	static const char *const keys[] = { "minItems", "maxItems", "items" };
 	const json_t *items = json_object_get(schema, "items");
@@ -349,13 +350,13 @@ static void check_array(struct check *c, const json_t *schema, const json_t *val
 	for (size_t i = 0; json_is_object(items) && i < json_array_size(value) && !full(c); i++) {
 		buf_addf(&c->path, "[%zu]", i);
 		if (!c->path.failed)
-			check_value(c, items, json_array_get(value, i));
+			schema_check_value(c, items, json_array_get(value, i));
 		c->path.len = len;
 		c->path.data[len] = 0;
 	}
 }
 
-static void check_value(struct check *c, const json_t *schema, const json_t *value)
+static void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	if (!json_is_object(schema) || c->depth >= RYE_JSON_DEPTH || full(c) ||
 	    !check_type(c, schema, value))
@@ -363,9 +364,9 @@ static void check_value(struct check *c, const json_t *schema, const json_t *val
 	c->depth++;
 	check_enum(c, schema, value);
 	if (json_is_object(value))
-		check_object(c, schema, value);
+		schema_check_object(c, schema, value);
 	else if (json_is_array(value))
-		check_array(c, schema, value);
+		schema_check_array(c, schema, value);
 	else if (json_is_string(value))
 		check_string(c, schema, value);
 	else if (json_is_number(value))
@@ -384,7 +385,7 @@ void schema_report_done(struct schema_report *report)
 
 bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret)
 {
-	struct check c = { .report = ret };
+	struct schema_check c = { .report = ret };
 
 	ret->missing = json_array();
 	ret->unknown = json_array();
@@ -392,8 +393,8 @@ bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret
 	ret->warnings = json_array();
 	buf_reserve(&c.path, 0);
 	buf_adds(&c.path, "");
-	fill_defaults(schema, value, 0);
-	check_value(&c, schema, value);
+	schema_fill_defaults(schema, value, 0);
+	schema_check_value(&c, schema, value);
 	buf_done(&c.path);
 	regex_done(&c.regex);
 	return !json_array_size(ret->missing) && !json_array_size(ret->unknown) &&

@@ -8,7 +8,7 @@
 #include "scope.h"
 #include "str.h"
 
-static void join(struct rye_buf *out, const json_t *texts, const char *separator)
+static void schema_report_join(struct rye_buf *out, const json_t *texts, const char *separator)
 {
 	for (size_t i = 0; i < json_array_size(texts); i++) {
 		buf_adds(out, i ? separator : "");
@@ -22,7 +22,7 @@ static void unknown_text(const json_t *unknown, const json_t *schema, struct rye
 	const char *key, *comma = "";
 
 	buf_adds(out, "Unknown parameters: ");
-	join(out, unknown, ", ");
+	schema_report_join(out, unknown, ", ");
 	buf_adds(out, ". Valid parameters: ");
 	json_object_foreach(properties, key, property)
 	{
@@ -40,7 +40,7 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 
 	if (missing && !unknown && !json_array_size(report->issues)) {
 		buf_adds(ret_text, "Missing required parameters: ");
-		join(ret_text, report->missing, ", ");
+		schema_report_join(ret_text, report->missing, ", ");
 		return;
 	}
 	if (unknown && !missing && !json_array_size(report->issues)) {
@@ -48,7 +48,7 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 		return;
 	}
 	buf_adds(ret_text, "Invalid parameters: ");
-	join(ret_text, report->issues, "; ");
+	schema_report_join(ret_text, report->issues, "; ");
 	separator = json_array_size(report->issues) ? "; " : "";
 	for (size_t i = 0; i < missing; i++, separator = "; ")
 		buf_addf(ret_text, "%s%s: required field missing", separator,

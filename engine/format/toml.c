@@ -55,7 +55,7 @@ static void key_done(struct key *key)
 
 #define auto_parts __attribute__((cleanup(key_done)))
 
-static bool bad(struct toml *t, const char *what)
+static bool toml_bad(struct toml *t, const char *what)
 {
 	rye_fail(t->err, RYE_UNPARSABLE, "TOML parse error: line %d: %s", t->line, what);
 	return false;
@@ -65,68 +65,68 @@ static json_t *value(struct toml *t);
 
 /* ---- characters ---- */
 
-static int peek(const struct toml *t)
+static int toml_peek(const struct toml *t)
 {
 	return t->s.len ? (unsigned char)t->s.ptr[0] : -1;
 }
 
-static void skip(struct toml *t, size_t n)
+static void toml_skip(struct toml *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		t->line += t->s.ptr[i] == '\n';
 	t->s = span_skip(t->s, n);
 }
 
-static bool eat(struct toml *t, const char *literal)
+static bool toml_eat(struct toml *t, const char *literal)
 {
 	if (!span_starts(t->s, literal))
 		return false;
-	skip(t, strlen(literal));
+	toml_skip(t, strlen(literal));
 	return true;
 }
 
-static void blanks(struct toml *t)
+static void toml_blanks(struct toml *t)
 {
-	while (peek(t) == ' ' || peek(t) == '\t')
-		skip(t, 1);
+	while (toml_peek(t) == ' ' || toml_peek(t) == '\t')
+		toml_skip(t, 1);
 }
 
-static bool is_control(int c)
+static bool toml_is_control(int c)
 {
 	return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f;
 }
 
 static bool comment(struct toml *t)
 {
-	if (peek(t) != '#')
+	if (toml_peek(t) != '#')
 		return true;
-	while (peek(t) != '\n' && peek(t) != -1 && !span_starts(t->s, "\r\n")) {
-		if (is_control(peek(t)))
-			return bad(t, "control character in a comment");
-		skip(t, 1);
+	while (toml_peek(t) != '\n' && toml_peek(t) != -1 && !span_starts(t->s, "\r\n")) {
+		if (toml_is_control(toml_peek(t)))
+			return toml_bad(t, "control character in a comment");
+		toml_skip(t, 1);
 	}
 	return true;
 }
 
 static bool newline(struct toml *t)
 {
-	return eat(t, "\n") || eat(t, "\r\n");
+	return toml_eat(t, "\n") || toml_eat(t, "\r\n");
 }
 
 /* Blanks and a comment, then the line must be over. */
 static bool line_end(struct toml *t)
 {
-	blanks(t);
+	toml_blanks(t);
 	if (!comment(t))
 		return false;
-	return newline(t) || peek(t) == -1 || bad(t, "wanted the end of the line");
+	return newline(t) || toml_peek(t) == -1 || toml_bad(t, "wanted the end of the line");
 }
 
 /* Blanks, comments and line ends, as they may stand inside an array. */
 static bool gap(struct toml *t)
 {
 	do {
-		blanks(t);
+		toml_blanks(t);
 		if (!comment(t))
 			return false;
 	} while (newline(t));
@@ -141,7 +141,7 @@ static bool escape_unicode(struct toml *t, size_t digits, struct rye_buf *out)
 	char utf8[4];
 
 	if (t->s.len < digits)
-		return bad(t, "unfinished escape");
+		return toml_bad(t, "unfinished escape");
 	for (size_t i = 0; i < digits; i++) {
 		char c = t->s.ptr[i];
 		int digit = c >= '0' && c <= '9' ? c - '0' :
@@ -150,12 +150,12 @@ static bool escape_unicode(struct toml *t, size_t digits, struct rye_buf *out)
 						   -1;
 
 		if (digit < 0)
-			return bad(t, "escape wants hexadecimal digits");
+			return toml_bad(t, "escape wants hexadecimal digits");
 		cp = cp << 4 | (uint32_t)digit;
 	}
 	if (!cp || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
-		return bad(t, "escape names no character");
-	skip(t, digits);
+		return toml_bad(t, "escape names no character");
+	toml_skip(t, digits);
 	buf_add(out, utf8, utf8_put(utf8, cp));
 	return true;
 }
@@ -169,86 +169,87 @@ static bool line_continues(struct toml *t)
 		at = span_skip(at, 1);
 	if (!span_starts(at, "\n") && !span_starts(at, "\r\n"))
 		return false;
-	while (peek(t) == ' ' || peek(t) == '\t' || peek(t) == '\n' || span_starts(t->s, "\r\n"))
-		skip(t, 1);
+	while (toml_peek(t) == ' ' || toml_peek(t) == '\t' || toml_peek(t) == '\n' ||
+	       span_starts(t->s, "\r\n"))
+		toml_skip(t, 1);
 	return true;
 }
 
-static bool escape(struct toml *t, bool multi, struct rye_buf *out)
+static bool toml_escape(struct toml *t, bool multi, struct rye_buf *out)
 {
 	static const char names[] = "btnfr\"\\", values[] = "\b\t\n\f\r\"\\";
 	const char *hit;
 	int c;
 
-	skip(t, 1);
+	toml_skip(t, 1);
 	if (multi && line_continues(t))
 		return true;
-	if (eat(t, "u"))
+	if (toml_eat(t, "u"))
 		return escape_unicode(t, 4, out);
-	if (eat(t, "U"))
+	if (toml_eat(t, "U"))
 		return escape_unicode(t, 8, out);
-	c = peek(t);
+	c = toml_peek(t);
 	hit = c > 0 ? strchr(names, c) : NULL;
 	if (!hit)
-		return bad(t, "unknown escape");
+		return toml_bad(t, "unknown escape");
 	buf_addc(out, values[hit - names]);
-	skip(t, 1);
+	toml_skip(t, 1);
 	return true;
 }
 
 static bool one_line_string(struct toml *t, char quote, struct rye_buf *out)
 {
-	skip(t, 1);
-	while (peek(t) != quote) {
-		if (peek(t) == -1 || peek(t) == '\n' || is_control(peek(t)))
-			return bad(t, "string without its closing quote");
-		if (quote == '"' && peek(t) == '\\') {
-			if (!escape(t, false, out))
+	toml_skip(t, 1);
+	while (toml_peek(t) != quote) {
+		if (toml_peek(t) == -1 || toml_peek(t) == '\n' || toml_is_control(toml_peek(t)))
+			return toml_bad(t, "string without its closing quote");
+		if (quote == '"' && toml_peek(t) == '\\') {
+			if (!toml_escape(t, false, out))
 				return false;
 			continue;
 		}
 		buf_addc(out, t->s.ptr[0]);
-		skip(t, 1);
+		toml_skip(t, 1);
 	}
-	skip(t, 1);
+	toml_skip(t, 1);
 	return true;
 }
 
 /* Up to two quotes may stand directly before the closing three. */
 static bool long_string_ends(struct toml *t, const char *quotes, struct rye_buf *out)
 {
-	if (!eat(t, quotes))
+	if (!toml_eat(t, quotes))
 		return false;
-	for (int i = 0; i < 2 && peek(t) == quotes[0]; i++) {
+	for (int i = 0; i < 2 && toml_peek(t) == quotes[0]; i++) {
 		buf_addc(out, quotes[0]);
-		skip(t, 1);
+		toml_skip(t, 1);
 	}
 	return true;
 }
 
 static bool long_string(struct toml *t, const char *quotes, struct rye_buf *out)
 {
-	skip(t, 3);
+	toml_skip(t, 3);
 	newline(t);
 	while (!long_string_ends(t, quotes, out)) {
 		if (newline(t)) {
 			buf_addc(out, '\n');
 			continue;
 		}
-		if (peek(t) == -1 || is_control(peek(t)))
-			return bad(t, "multi-line string without its closing quotes");
-		if (quotes[0] == '"' && peek(t) == '\\') {
-			if (!escape(t, true, out))
+		if (toml_peek(t) == -1 || toml_is_control(toml_peek(t)))
+			return toml_bad(t, "multi-line string without its closing quotes");
+		if (quotes[0] == '"' && toml_peek(t) == '\\') {
+			if (!toml_escape(t, true, out))
 				return false;
 			continue;
 		}
 		buf_addc(out, t->s.ptr[0]);
-		skip(t, 1);
+		toml_skip(t, 1);
 	}
 	return true;
 }
 
-static bool string(struct toml *t, struct rye_buf *out)
+static bool toml_string(struct toml *t, struct rye_buf *out)
 {
 	if (span_starts(t->s, "\"\"\""))
 		return long_string(t, "\"\"\"", out);
@@ -259,7 +260,7 @@ static bool string(struct toml *t, struct rye_buf *out)
 
 /* ---- keys and tables ---- */
 
-static bool is_bare(int c)
+static bool toml_is_bare(int c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '-';
@@ -269,34 +270,34 @@ static bool key_part(struct toml *t, struct rye_buf *out)
 {
 	size_t n = 0;
 
-	if (peek(t) == '"' || peek(t) == '\'')
+	if (toml_peek(t) == '"' || toml_peek(t) == '\'')
 		return one_line_string(t, t->s.ptr[0], out);
-	while (n < t->s.len && is_bare((unsigned char)t->s.ptr[n]))
+	while (n < t->s.len && toml_is_bare((unsigned char)t->s.ptr[n]))
 		n++;
 	if (!n)
-		return bad(t, "wanted a key");
+		return toml_bad(t, "wanted a key");
 	buf_add(out, t->s.ptr, n);
-	skip(t, n);
+	toml_skip(t, n);
 	return true;
 }
 
-static bool read_key(struct toml *t, struct key *key)
+static bool toml_read_key(struct toml *t, struct key *key)
 {
 	do {
-		blanks(t);
+		toml_blanks(t);
 		if (key->n == KEY_PARTS)
-			return bad(t, "key of too many parts");
+			return toml_bad(t, "key of too many parts");
 		if (!key_part(t, &key->parts[key->n++]))
 			return false;
 		buf_add(&key->parts[key->n - 1], "", 0);
 		if (key->parts[key->n - 1].failed)
-			return bad(t, "out of memory");
-		blanks(t);
-	} while (eat(t, "."));
+			return toml_bad(t, "out of memory");
+		toml_blanks(t);
+	} while (toml_eat(t, "."));
 	return true;
 }
 
-static const char *part(const struct key *key, size_t i)
+static const char *toml_part(const struct key *key, size_t i)
 {
 	return key->parts[i].len ? key->parts[i].data : "";
 }
@@ -322,7 +323,7 @@ static bool put_mark(struct toml *t, const json_t *what, enum mark_type type)
 
 	if (!mark) {
 		if (t->n_marks == TABLES_MAX)
-			return bad(t, "too many tables");
+			return toml_bad(t, "too many tables");
 		mark = &t->marks[t->n_marks++];
 	}
 	*mark = (struct mark){ what, type };
@@ -334,7 +335,7 @@ static json_t *new_table(struct toml *t, json_t *parent, const char *name, enum 
 	json_t *table = json_object();
 
 	if (!table || json_object_set_new(parent, name, table)) {
-		bad(t, "out of memory");
+		toml_bad(t, "out of memory");
 		return NULL;
 	}
 	return put_mark(t, table, type) ? table : NULL;
@@ -351,7 +352,7 @@ static json_t *header_step(struct toml *t, json_t *at, const char *name)
 		return json_array_get(next, json_array_size(next) - 1);
 	if (json_is_object(next) && mark_of(t, next) != MARK_CLOSED)
 		return next;
-	bad(t, "the header goes through something that is not a table");
+	toml_bad(t, "the header goes through something that is not a table");
 	return NULL;
 }
 
@@ -364,7 +365,7 @@ static bool open_table(struct toml *t, json_t *at, const char *name)
 		return t->table;
 	}
 	if (!json_is_object(table) || mark_of(t, table) != MARK_NONE)
-		return bad(t, "table defined twice");
+		return toml_bad(t, "table defined twice");
 	t->table = table;
 	return put_mark(t, table, MARK_EXPLICIT);
 }
@@ -376,15 +377,15 @@ static bool open_element(struct toml *t, json_t *at, const char *name)
 	if (!array) {
 		array = json_array();
 		if (!array || json_object_set_new(at, name, array))
-			return bad(t, "out of memory");
+			return toml_bad(t, "out of memory");
 		if (!put_mark(t, array, MARK_TABLES))
 			return false;
 	} else if (mark_of(t, array) != MARK_TABLES) {
-		return bad(t, "not an array of tables");
+		return toml_bad(t, "not an array of tables");
 	}
 	table = json_object();
 	if (!table || json_array_append_new(array, table))
-		return bad(t, "out of memory");
+		return toml_bad(t, "out of memory");
 	t->table = table;
 	return put_mark(t, table, MARK_EXPLICIT);
 }
@@ -392,56 +393,57 @@ static bool open_element(struct toml *t, json_t *at, const char *name)
 static bool header(struct toml *t)
 {
 	auto_parts struct key key = { 0 };
-	bool array = eat(t, "[[");
+	bool array = toml_eat(t, "[[");
 	json_t *at = t->root;
 
 	if (!array)
-		skip(t, 1);
-	if (!read_key(t, &key))
+		toml_skip(t, 1);
+	if (!toml_read_key(t, &key))
 		return false;
-	if (!eat(t, array ? "]]" : "]"))
-		return bad(t, "header without its closing bracket");
+	if (!toml_eat(t, array ? "]]" : "]"))
+		return toml_bad(t, "header without its closing bracket");
 	for (size_t i = 0; i + 1 < key.n; i++) {
-		at = header_step(t, at, part(&key, i));
+		at = header_step(t, at, toml_part(&key, i));
 		if (!at)
 			return false;
 	}
-	return array ? open_element(t, at, part(&key, key.n - 1)) :
-		       open_table(t, at, part(&key, key.n - 1));
+	return array ? open_element(t, at, toml_part(&key, key.n - 1)) :
+		       open_table(t, at, toml_part(&key, key.n - 1));
 }
 
 /* key = value into table; the dotted parts before the last make tables of their own. */
-static bool pair(struct toml *t, json_t *table)
+static bool toml_pair(struct toml *t, json_t *table)
 {
 	auto_parts struct key key = { 0 };
 	json_t *next;
 
-	if (!read_key(t, &key))
+	if (!toml_read_key(t, &key))
 		return false;
 	for (size_t i = 0; i + 1 < key.n; i++) {
-		next = json_object_get(table, part(&key, i));
+		next = json_object_get(table, toml_part(&key, i));
 		if (next && mark_of(t, next) != MARK_DOTTED)
-			return bad(t, "dotted key into something defined elsewhere");
-		table = next ? next : new_table(t, table, part(&key, i), MARK_DOTTED);
+			return toml_bad(t, "dotted key into something defined elsewhere");
+		table = next ? next : new_table(t, table, toml_part(&key, i), MARK_DOTTED);
 		if (!table)
 			return false;
 	}
-	if (json_object_get(table, part(&key, key.n - 1)))
-		return bad(t, "key defined twice");
-	if (!eat(t, "="))
-		return bad(t, "wanted = after the key");
-	blanks(t);
+	if (json_object_get(table, toml_part(&key, key.n - 1)))
+		return toml_bad(t, "key defined twice");
+	if (!toml_eat(t, "="))
+		return toml_bad(t, "wanted = after the key");
+	toml_blanks(t);
 	next = value(t);
 	if (!next)
 		return false;
-	return !json_object_set_new(table, part(&key, key.n - 1), next) || bad(t, "out of memory");
+	return !json_object_set_new(table, toml_part(&key, key.n - 1), next) ||
+	       toml_bad(t, "out of memory");
 }
 
 /* ---- values ---- */
 
 static bool in_token(int c)
 {
-	return is_bare(c) || c == '+' || c == '.' || c == ':';
+	return toml_is_bare(c) || c == '+' || c == '.' || c == ':';
 }
 
 static json_t *scalar(struct toml *t)
@@ -460,29 +462,29 @@ static json_t *scalar(struct toml *t)
 	s = (struct rye_span){ t->s.ptr, n };
 	v = toml_scalar(s);
 	if (v)
-		skip(t, n);
+		toml_skip(t, n);
 	else
-		bad(t, "wanted a value");
+		toml_bad(t, "wanted a value");
 	return v;
 }
 
-static json_t *array(struct toml *t)
+static json_t *toml_array(struct toml *t)
 {
 	auto_json json_t *list = json_array();
 
-	skip(t, 1);
+	toml_skip(t, 1);
 	if (!list || !gap(t))
 		return NULL;
-	while (!eat(t, "]")) {
+	while (!toml_eat(t, "]")) {
 		json_t *element = value(t);
 
 		if (!element || json_array_append_new(list, element) || !gap(t))
 			return NULL;
-		if (eat(t, ",")) {
+		if (toml_eat(t, ",")) {
 			if (!gap(t))
 				return NULL;
-		} else if (peek(t) != ']') {
-			bad(t, "array wants a comma or ]");
+		} else if (toml_peek(t) != ']') {
+			toml_bad(t, "array wants a comma or ]");
 			return NULL;
 		}
 	}
@@ -494,20 +496,20 @@ static json_t *inline_table(struct toml *t)
 	auto_json json_t *table = json_object();
 	size_t marks = t->n_marks;
 
-	skip(t, 1);
-	blanks(t);
+	toml_skip(t, 1);
+	toml_blanks(t);
 	if (!table)
 		return NULL;
-	if (eat(t, "}"))
+	if (toml_eat(t, "}"))
 		return put_mark(t, table, MARK_CLOSED) ? steal(&table) : NULL;
 	do {
-		blanks(t);
-		if (!pair(t, table))
+		toml_blanks(t);
+		if (!toml_pair(t, table))
 			return NULL;
-		blanks(t);
-	} while (eat(t, ","));
-	if (!eat(t, "}")) {
-		bad(t, "inline table wants a comma or }");
+		toml_blanks(t);
+	} while (toml_eat(t, ","));
+	if (!toml_eat(t, "}")) {
+		toml_bad(t, "inline table wants a comma or }");
 		return NULL;
 	}
 	/* nothing inside can be reached again: its marks are not needed */
@@ -520,31 +522,31 @@ static json_t *text_value(struct toml *t)
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	json_t *v = NULL;
 
-	if (!string(t, &text))
+	if (!toml_string(t, &text))
 		return NULL;
 	if (!text.failed)
 		v = json_stringn(text.len ? text.data : "", text.len);
 	if (!v)
-		bad(t, "out of memory");
+		toml_bad(t, "out of memory");
 	return v;
 }
 
 static json_t *value(struct toml *t)
 {
 	json_t *v = NULL;
-	int c = peek(t);
+	int c = toml_peek(t);
 
 	if (++t->values > VALUES_MAX) {
-		bad(t, "too many values");
+		toml_bad(t, "too many values");
 		return NULL;
 	}
 	if (t->depth == DEPTH_MAX) {
-		bad(t, "nested too deep");
+		toml_bad(t, "nested too deep");
 		return NULL;
 	}
 	t->depth++;
 	if (c == '[')
-		v = array(t);
+		v = toml_array(t);
 	else if (c == '{')
 		v = inline_table(t);
 	else if (c == '"' || c == '\'')
@@ -560,9 +562,9 @@ static bool document(struct toml *t)
 	while (t->s.len) {
 		if (!gap(t))
 			return false;
-		if (peek(t) == -1)
+		if (toml_peek(t) == -1)
 			return true;
-		if (!(peek(t) == '[' ? header(t) : pair(t, t->table)) || !line_end(t))
+		if (!(toml_peek(t) == '[' ? header(t) : toml_pair(t, t->table)) || !line_end(t))
 			return false;
 	}
 	return true;
@@ -582,12 +584,12 @@ json_t *parse_toml(struct rye_span text, struct rye_err *err)
 	t->root = t->table = root;
 	t->err = err;
 	if (!utf8_valid(text)) {
-		bad(t, "not valid UTF-8");
+		toml_bad(t, "not valid UTF-8");
 		return NULL;
 	}
 	if (document(t))
 		return steal(&root);
 	if (err && err->code == RYE_OK)
-		bad(t, "out of memory");
+		toml_bad(t, "out of memory");
 	return NULL;
 }

@@ -42,7 +42,7 @@ static json_t *based(struct rye_span s, int base, const char *allowed)
 }
 
 /* No leading zeros, except zero itself. */
-static bool decimal(struct rye_span s, struct rye_buf *out)
+static bool toml_scalar_decimal(struct rye_span s, struct rye_buf *out)
 {
 	return digits(s, "0123456789", out) && (s.len == 1 || s.ptr[0] != '0');
 }
@@ -56,7 +56,7 @@ static json_t *integer(struct rye_span s)
 		buf_addc(&text, s.ptr[0]);
 		s = span_skip(s, 1);
 	}
-	if (!s.len || !decimal(s, &text))
+	if (!s.len || !toml_scalar_decimal(s, &text))
 		return NULL;
 	errno = 0;
 	n = strtoll(text.data, NULL, 10);
@@ -86,7 +86,7 @@ static json_t *real(struct rye_span s)
 	}
 	while (n < s.len && s.ptr[n] != '.' && (s.ptr[n] | 32) != 'e')
 		n++;
-	if (!n || !decimal((struct rye_span){ s.ptr, n }, &text))
+	if (!n || !toml_scalar_decimal((struct rye_span){ s.ptr, n }, &text))
 		return NULL;
 	if (n < s.len && s.ptr[n] == '.') {
 		buf_addc(&text, '.');
@@ -101,7 +101,7 @@ static json_t *real(struct rye_span s)
 	return text.failed ? NULL : json_real(strtod(text.data, NULL));
 }
 
-static json_t *number(struct rye_span s)
+static json_t *toml_scalar_number(struct rye_span s)
 {
 	struct rye_span plain = s;
 	json_t *n;
@@ -124,7 +124,7 @@ static json_t *number(struct rye_span s)
 }
 
 /* Two or four digits, then a literal; moves s. */
-static bool field(struct rye_span *s, size_t width, int low, int high)
+static bool toml_scalar_field(struct rye_span *s, size_t width, int low, int high)
 {
 	int n = 0;
 
@@ -139,7 +139,7 @@ static bool field(struct rye_span *s, size_t width, int low, int high)
 	return n >= low && n <= high;
 }
 
-static bool one_of(struct rye_span *s, const char *any)
+static bool toml_scalar_one_of(struct rye_span *s, const char *any)
 {
 	if (!s->len || !strchr(any, s->ptr[0]) || !s->ptr[0])
 		return false;
@@ -149,10 +149,11 @@ static bool one_of(struct rye_span *s, const char *any)
 
 static bool clock_time(struct rye_span *s)
 {
-	if (!field(s, 2, 0, 23) || !one_of(s, ":") || !field(s, 2, 0, 59) || !one_of(s, ":") ||
-	    !field(s, 2, 0, 60))
+	if (!toml_scalar_field(s, 2, 0, 23) || !toml_scalar_one_of(s, ":") ||
+	    !toml_scalar_field(s, 2, 0, 59) || !toml_scalar_one_of(s, ":") ||
+	    !toml_scalar_field(s, 2, 0, 60))
 		return false;
-	if (!one_of(s, "."))
+	if (!toml_scalar_one_of(s, "."))
 		return true;
 	if (!s->len || s->ptr[0] < '0' || s->ptr[0] > '9')
 		return false;
@@ -165,17 +166,18 @@ static bool is_date(struct rye_span s)
 {
 	if (clock_time(&(struct rye_span){ s.ptr, s.len }))
 		return clock_time(&s) && !s.len;
-	if (!field(&s, 4, 0, 9999) || !one_of(&s, "-") || !field(&s, 2, 1, 12) ||
-	    !one_of(&s, "-") || !field(&s, 2, 1, 31))
+	if (!toml_scalar_field(&s, 4, 0, 9999) || !toml_scalar_one_of(&s, "-") ||
+	    !toml_scalar_field(&s, 2, 1, 12) || !toml_scalar_one_of(&s, "-") ||
+	    !toml_scalar_field(&s, 2, 1, 31))
 		return false;
 	if (!s.len)
 		return true;
-	if (!one_of(&s, "Tt ") || !clock_time(&s))
+	if (!toml_scalar_one_of(&s, "Tt ") || !clock_time(&s))
 		return false;
-	if (!s.len || one_of(&s, "Zz"))
+	if (!s.len || toml_scalar_one_of(&s, "Zz"))
 		return !s.len;
-	return one_of(&s, "+-") && field(&s, 2, 0, 23) && one_of(&s, ":") && field(&s, 2, 0, 59) &&
-	       !s.len;
+	return toml_scalar_one_of(&s, "+-") && toml_scalar_field(&s, 2, 0, 23) &&
+	       toml_scalar_one_of(&s, ":") && toml_scalar_field(&s, 2, 0, 59) && !s.len;
 }
 
 json_t *toml_scalar(struct rye_span token)
@@ -184,5 +186,5 @@ json_t *toml_scalar(struct rye_span token)
 		return json_boolean(token.len == 4);
 	if (is_date(token))
 		return json_stringn(token.ptr, token.len);
-	return token.len ? number(token) : NULL;
+	return token.len ? toml_scalar_number(token) : NULL;
 }

@@ -22,7 +22,7 @@ struct xml {
 	const char *refusal; /* ours, as opposed to expat's */
 };
 
-static void refuse(struct xml *x, const char *why)
+static void xml_refuse(struct xml *x, const char *why)
 {
 	if (!x->refusal)
 		x->refusal = why;
@@ -30,7 +30,7 @@ static void refuse(struct xml *x, const char *why)
 }
 
 /* The text before the first child is complete. */
-static void settle(struct xml *x)
+static void xml_settle(struct xml *x)
 {
 	struct rye_span s = span_strip_unicode((struct rye_span){ x->text.data, x->text.len });
 
@@ -50,7 +50,7 @@ static json_t *attributes(const char **pairs)
 	return attrs;
 }
 
-static void on_start(void *arg, const char *tag, const char **attrs)
+static void xml_on_start(void *arg, const char *tag, const char **attrs)
 {
 	struct xml *x = arg;
 	json_t *node;
@@ -58,21 +58,21 @@ static void on_start(void *arg, const char *tag, const char **attrs)
 	if (x->refusal)
 		return;
 	if (x->depth == RYE_XML_DEPTH) {
-		refuse(x, "elements are nested too deep");
+		xml_refuse(x, "elements are nested too deep");
 		return;
 	}
 	x->nodes += 1 + XML_GetSpecifiedAttributeCount(x->parser) / 2;
 	if (x->nodes > RYE_XML_NODES) {
-		refuse(x, "there are too many elements and attributes");
+		xml_refuse(x, "there are too many elements and attributes");
 		return;
 	}
 	node = json_pack("{s:s, s:o, s:[]}", "tag", tag, "attrs", attributes(attrs), "kids");
 	if (!node) {
-		refuse(x, "a name or an attribute cannot be represented");
+		xml_refuse(x, "a name or an attribute cannot be represented");
 		return;
 	}
 	if (x->depth) {
-		settle(x);
+		xml_settle(x);
 		json_array_append_new(json_object_get(x->open[x->depth - 1], "kids"), node);
 	} else {
 		x->root = node;
@@ -82,13 +82,13 @@ static void on_start(void *arg, const char *tag, const char **attrs)
 	x->collecting = true;
 }
 
-static void on_end(void *arg, const char *tag)
+static void xml_on_end(void *arg, const char *tag)
 {
 	struct xml *x = arg;
 
 	if (x->refusal)
 		return; /* expat may still report the end of an element we refused */
-	settle(x);
+	xml_settle(x);
 	x->depth--;
 }
 
@@ -102,10 +102,10 @@ static void on_text(void *arg, const char *ptr, int len)
 
 static void on_doctype(void *arg, const char *name, const char *sys, const char *pub, int internal)
 {
-	refuse(arg, "document types are not allowed");
+	xml_refuse(arg, "document types are not allowed");
 }
 
-static int run(struct xml *x, struct rye_span text, struct rye_err *err)
+static int xml_run(struct xml *x, struct rye_span text, struct rye_err *err)
 {
 	enum XML_Status status = XML_Parse(x->parser, text.ptr, (int)text.len, 1);
 
@@ -128,11 +128,11 @@ json_t *xml_parse(struct rye_span text, struct rye_err *err)
 		return NULL;
 	}
 	XML_SetUserData(x.parser, &x);
-	XML_SetElementHandler(x.parser, on_start, on_end);
+	XML_SetElementHandler(x.parser, xml_on_start, xml_on_end);
 	XML_SetCharacterDataHandler(x.parser, on_text);
 	XML_SetStartDoctypeDeclHandler(x.parser, on_doctype);
 	if (text.len <= RYE_ITEM_MAX)
-		run(&x, text, err);
+		xml_run(&x, text, err);
 	else
 		rye_fail(err, RYE_TOO_BIG, "XML is too big");
 	XML_ParserFree(x.parser);

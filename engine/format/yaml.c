@@ -50,7 +50,7 @@ static void frame_done(struct frame *frame)
 	memset(frame, 0, sizeof(*frame));
 }
 
-static int count(struct loader *ld, const yaml_event_t *event, size_t nodes, size_t bytes)
+static int yaml_count(struct loader *ld, const yaml_event_t *event, size_t nodes, size_t bytes)
 {
 	ld->nodes += nodes;
 	ld->bytes += bytes;
@@ -108,7 +108,7 @@ static int add_merge(struct loader *ld, const yaml_event_t *event, json_t *value
 
 		if (!json_is_object(source))
 			return fail_at(ld, event, "a merge key wants a mapping");
-		if (count(ld, event, json_object_size(source), 0))
+		if (yaml_count(ld, event, json_object_size(source), 0))
 			return -1;
 		json_array_append(top->merges, source);
 	}
@@ -116,7 +116,7 @@ static int add_merge(struct loader *ld, const yaml_event_t *event, json_t *value
 }
 
 /* Takes value (a new reference) to where it belongs: root, list element, key or pair. */
-static int put(struct loader *ld, const yaml_event_t *event, json_t *taken)
+static int yaml_put(struct loader *ld, const yaml_event_t *event, json_t *taken)
 {
 	auto_json json_t *value = taken;
 	struct frame *top = ld->depth ? &ld->stack[ld->depth - 1] : NULL;
@@ -178,7 +178,7 @@ static int on_scalar(struct loader *ld, const yaml_event_t *event)
 	struct frame before = { .nodes = ld->nodes, .bytes = ld->bytes };
 	json_t *value;
 
-	if (count(ld, event, 1, text.len))
+	if (yaml_count(ld, event, 1, text.len))
 		return -1;
 	if (wants_key(ld) && plain && !tag && span_eq(text, "<<")) {
 		ld->stack[ld->depth - 1].merge_key = true;
@@ -192,7 +192,7 @@ static int on_scalar(struct loader *ld, const yaml_event_t *event)
 				"a scalar does not fit its tag %.80s (line %zu)", tag ? tag : "",
 				event->start_mark.line + 1);
 	anchor_set(ld, (const char *)event->data.scalar.anchor, value, &before);
-	return put(ld, event, value);
+	return yaml_put(ld, event, value);
 }
 
 static int on_alias(struct loader *ld, const yaml_event_t *event)
@@ -205,10 +205,10 @@ static int on_alias(struct loader *ld, const yaml_event_t *event)
 				"alias *%.80s names nothing that is complete (line %zu)", name,
 				event->start_mark.line + 1);
 	cost = json_object_get(ld->costs, name);
-	if (count(ld, event, (size_t)json_integer_value(json_array_get(cost, 0)),
-		  (size_t)json_integer_value(json_array_get(cost, 1))))
+	if (yaml_count(ld, event, (size_t)json_integer_value(json_array_get(cost, 0)),
+		       (size_t)json_integer_value(json_array_get(cost, 1))))
 		return -1;
-	return put(ld, event, json_incref(value));
+	return yaml_put(ld, event, json_incref(value));
 }
 
 static bool tag_fits(const char *tag, bool list)
@@ -227,7 +227,7 @@ static bool tag_fits(const char *tag, bool list)
 	return false;
 }
 
-static int on_start(struct loader *ld, const yaml_event_t *event, bool list)
+static int yaml_on_start(struct loader *ld, const yaml_event_t *event, bool list)
 {
 	const yaml_char_t *tag = list ? event->data.sequence_start.tag :
 					event->data.mapping_start.tag;
@@ -247,7 +247,7 @@ static int on_start(struct loader *ld, const yaml_event_t *event, bool list)
 	top->anchor = anchor ? strdup((const char *)anchor) : NULL;
 	top->nodes = ld->nodes;
 	top->bytes = ld->bytes;
-	return count(ld, event, 1, 0);
+	return yaml_count(ld, event, 1, 0);
 }
 
 /* Own pairs over merged ones. */
@@ -264,7 +264,7 @@ static json_t *merged(const struct frame *frame)
 	return whole;
 }
 
-static int on_end(struct loader *ld, const yaml_event_t *event)
+static int yaml_on_end(struct loader *ld, const yaml_event_t *event)
 {
 	struct frame frame = ld->stack[--ld->depth];
 	int r;
@@ -278,12 +278,12 @@ static int on_end(struct loader *ld, const yaml_event_t *event)
 	}
 	if (frame.value)
 		anchor_set(ld, frame.anchor, frame.value, &frame);
-	r = put(ld, event, steal(&frame.value));
+	r = yaml_put(ld, event, steal(&frame.value));
 	frame_done(&frame);
 	return r;
 }
 
-static int on_event(struct loader *ld, const yaml_event_t *event)
+static int yaml_on_event(struct loader *ld, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_SCALAR_EVENT:
@@ -292,10 +292,10 @@ static int on_event(struct loader *ld, const yaml_event_t *event)
 		return on_alias(ld, event);
 	case YAML_SEQUENCE_START_EVENT:
 	case YAML_MAPPING_START_EVENT:
-		return on_start(ld, event, event->type == YAML_SEQUENCE_START_EVENT);
+		return yaml_on_start(ld, event, event->type == YAML_SEQUENCE_START_EVENT);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		return on_end(ld, event);
+		return yaml_on_end(ld, event);
 	case YAML_DOCUMENT_START_EVENT:
 		return ld->root ? fail_at(ld, event, "a second document, wanted one") : 0;
 	default:
@@ -324,7 +324,7 @@ static int run_events(struct loader *ld)
 		if (!yaml_parser_parse(&ld->parser, &event))
 			return parser_failed(ld);
 		type = event.type;
-		r = on_event(ld, &event);
+		r = yaml_on_event(ld, &event);
 		yaml_event_delete(&event);
 	}
 	return r;

@@ -19,7 +19,7 @@
 
 #define TAG "tag:yaml.org,2002:"
 
-static bool one_of(struct rye_span s, const char *const *words)
+static bool yaml_scalar_one_of(struct rye_span s, const char *const *words)
 {
 	for (; *words; words++)
 		if (span_eq(s, *words))
@@ -31,7 +31,7 @@ static bool is_null(struct rye_span s)
 {
 	static const char *const words[] = { "", "~", "null", "Null", "NULL", NULL };
 
-	return one_of(s, words);
+	return yaml_scalar_one_of(s, words);
 }
 
 static json_t *as_bool(struct rye_span s)
@@ -41,13 +41,13 @@ static json_t *as_bool(struct rye_span s)
 	static const char *const no[] = { "no",	   "No",  "NO",	 "false", "False",
 					  "FALSE", "off", "Off", "OFF",	  NULL };
 
-	if (one_of(s, yes))
+	if (yaml_scalar_one_of(s, yes))
 		return json_true();
-	return one_of(s, no) ? json_false() : NULL;
+	return yaml_scalar_one_of(s, no) ? json_false() : NULL;
 }
 
 /* Length of the run of characters from `set` at `from`. */
-static size_t run(struct rye_span s, size_t from, const char *set)
+static size_t yaml_scalar_run(struct rye_span s, size_t from, const char *set)
 {
 	size_t n = 0;
 
@@ -128,7 +128,7 @@ static json_t *sexagesimal(struct rye_span s, bool negative, bool real)
 static size_t sixties(struct rye_span s, size_t at)
 {
 	while (at + 1 < s.len && s.ptr[at] == ':') {
-		size_t n = run(s, at + 1, "0123456789");
+		size_t n = yaml_scalar_run(s, at + 1, "0123456789");
 
 		if (n == 0 || n > 2 || (n == 2 && s.ptr[at + 1] > '5'))
 			break;
@@ -137,23 +137,24 @@ static size_t sixties(struct rye_span s, size_t at)
 	return at;
 }
 
-static json_t *as_int(struct rye_span s)
+static json_t *yaml_scalar_as_int(struct rye_span s)
 {
-	size_t sign = run(s, 0, "+-") ? 1 : 0, n, colon;
+	size_t sign = yaml_scalar_run(s, 0, "+-") ? 1 : 0, n, colon;
 	struct rye_span digits = span_skip(s, sign);
 	bool negative = sign && s.ptr[0] == '-';
 
 	if (!digits.len)
 		return NULL;
-	if (span_starts(digits, "0b") && run(digits, 2, "01_") == digits.len - 2)
+	if (span_starts(digits, "0b") && yaml_scalar_run(digits, 2, "01_") == digits.len - 2)
 		return whole(span_skip(digits, 2), 2, negative);
 	if (span_starts(digits, "0x") && digits.len > 2 &&
-	    run(digits, 2, "0123456789abcdefABCDEF_") == digits.len - 2)
+	    yaml_scalar_run(digits, 2, "0123456789abcdefABCDEF_") == digits.len - 2)
 		return whole(span_skip(digits, 2), 16, negative);
 	if (digits.ptr[0] == '0')
-		return run(digits, 1, "01234567_") == digits.len - 1 ? whole(digits, 8, negative) :
-								       NULL;
-	n = digits.ptr[0] == '_' ? 0 : run(digits, 0, "0123456789_");
+		return yaml_scalar_run(digits, 1, "01234567_") == digits.len - 1 ?
+			       whole(digits, 8, negative) :
+			       NULL;
+	n = digits.ptr[0] == '_' ? 0 : yaml_scalar_run(digits, 0, "0123456789_");
 	if (n && n == digits.len)
 		return whole(digits, 10, negative);
 	colon = n ? sixties(digits, n) : 0;
@@ -165,7 +166,7 @@ static bool fraction_ends(struct rye_span s, size_t at)
 {
 	size_t digits;
 
-	at += run(s, at, "0123456789_");
+	at += yaml_scalar_run(s, at, "0123456789_");
 	if (at == s.len)
 		return true;
 	if (s.ptr[at] != 'e' && s.ptr[at] != 'E')
@@ -173,7 +174,7 @@ static bool fraction_ends(struct rye_span s, size_t at)
 	at++;
 	if (at == s.len || (s.ptr[at] != '+' && s.ptr[at] != '-'))
 		return false;
-	digits = run(s, at + 1, "0123456789");
+	digits = yaml_scalar_run(s, at + 1, "0123456789");
 	return digits && at + 1 + digits == s.len;
 }
 
@@ -181,14 +182,14 @@ static json_t *named_float(struct rye_span s)
 {
 	static const char *const inf[] = { ".inf", ".Inf", ".INF", NULL };
 	static const char *const nan[] = { ".nan", ".NaN", ".NAN", NULL };
-	size_t sign = run(s, 0, "+-") ? 1 : 0;
+	size_t sign = yaml_scalar_run(s, 0, "+-") ? 1 : 0;
 
-	if (one_of(span_skip(s, sign), inf))
+	if (yaml_scalar_one_of(span_skip(s, sign), inf))
 		return json_string(sign && s.ptr[0] == '-' ? "-.inf" : ".inf");
-	return one_of(s, nan) ? json_string(".nan") : NULL;
+	return yaml_scalar_one_of(s, nan) ? json_string(".nan") : NULL;
 }
 
-static json_t *decimal(struct rye_span s)
+static json_t *yaml_scalar_decimal(struct rye_span s)
 {
 	char text[DIGITS_MAX + 1], *end;
 	double value;
@@ -201,32 +202,32 @@ static json_t *decimal(struct rye_span s)
 
 static json_t *as_float(struct rye_span s)
 {
-	size_t sign = run(s, 0, "+-") ? 1 : 0, n, colon;
+	size_t sign = yaml_scalar_run(s, 0, "+-") ? 1 : 0, n, colon;
 	struct rye_span rest = span_skip(s, sign);
 
 	if (!rest.len)
 		return NULL;
 	if (rest.ptr[0] == '.') {
-		if (!sign && run(rest, 1, "0123456789") && fraction_ends(rest, 1))
-			return decimal(rest);
+		if (!sign && yaml_scalar_run(rest, 1, "0123456789") && fraction_ends(rest, 1))
+			return yaml_scalar_decimal(rest);
 		return named_float(s);
 	}
-	n = rest.ptr[0] == '_' ? 0 : run(rest, 0, "0123456789_");
+	n = rest.ptr[0] == '_' ? 0 : yaml_scalar_run(rest, 0, "0123456789_");
 	if (!n)
 		return NULL;
 	if (n < rest.len && rest.ptr[n] == '.')
-		return fraction_ends(rest, n + 1) ? decimal(s) : NULL;
+		return fraction_ends(rest, n + 1) ? yaml_scalar_decimal(s) : NULL;
 	colon = sixties(rest, n);
 	if (colon == n || colon == rest.len || rest.ptr[colon] != '.' ||
-	    colon + 1 + run(rest, colon + 1, "0123456789_") != rest.len)
+	    colon + 1 + yaml_scalar_run(rest, colon + 1, "0123456789_") != rest.len)
 		return NULL;
 	return sexagesimal(rest, sign && s.ptr[0] == '-', true);
 }
 
 /* Reads `least` to `most` digits at *at. */
-static bool take(struct rye_span s, size_t *at, size_t least, size_t most, int *ret)
+static bool yaml_scalar_take(struct rye_span s, size_t *at, size_t least, size_t most, int *ret)
 {
-	size_t n = run(s, *at, "0123456789");
+	size_t n = yaml_scalar_run(s, *at, "0123456789");
 
 	if (n < least || n > most)
 		return false;
@@ -251,7 +252,7 @@ static bool zone(struct rye_span s, size_t at, char ret[16])
 	int hours, minutes = 0;
 	char sign;
 
-	at += run(s, at, " \t");
+	at += yaml_scalar_run(s, at, " \t");
 	ret[0] = 0;
 	if (at == s.len)
 		return true;
@@ -260,9 +261,9 @@ static bool zone(struct rye_span s, size_t at, char ret[16])
 		snprintf(ret, 16, "Z");
 		return at == s.len;
 	}
-	if ((sign != '+' && sign != '-') || !take(s, &at, 1, 2, &hours))
+	if ((sign != '+' && sign != '-') || !yaml_scalar_take(s, &at, 1, 2, &hours))
 		return false;
-	if (take_char(s, &at, ':') && !take(s, &at, 2, 2, &minutes))
+	if (take_char(s, &at, ':') && !yaml_scalar_take(s, &at, 2, 2, &minutes))
 		return false;
 	snprintf(ret, 16, "%c%02d:%02d", sign, hours, minutes);
 	return at == s.len && hours < 24 && minutes < 60;
@@ -270,18 +271,19 @@ static bool zone(struct rye_span s, size_t at, char ret[16])
 
 static bool clock_part(struct rye_span s, size_t at, char ret[48])
 {
-	size_t blanks = run(s, at, " \t"), digits;
+	size_t blanks = yaml_scalar_run(s, at, " \t"), digits;
 	int h, m, sec;
 	char where[16], fraction[8] = "";
 
 	if (!blanks && !take_char(s, &at, 'T') && !take_char(s, &at, 't'))
 		return false;
 	at += blanks;
-	if (!take(s, &at, 1, 2, &h) || !take_char(s, &at, ':') || !take(s, &at, 2, 2, &m) ||
-	    !take_char(s, &at, ':') || !take(s, &at, 2, 2, &sec) || h > 23 || m > 59 || sec > 59)
+	if (!yaml_scalar_take(s, &at, 1, 2, &h) || !take_char(s, &at, ':') ||
+	    !yaml_scalar_take(s, &at, 2, 2, &m) || !take_char(s, &at, ':') ||
+	    !yaml_scalar_take(s, &at, 2, 2, &sec) || h > 23 || m > 59 || sec > 59)
 		return false;
 	if (take_char(s, &at, '.')) {
-		digits = run(s, at, "0123456789");
+		digits = yaml_scalar_run(s, at, "0123456789");
 		if (digits)
 			snprintf(fraction, sizeof(fraction), ".%.*s",
 				 (int)(digits < 6 ? digits : 6), s.ptr + at);
@@ -299,8 +301,9 @@ bool yaml_timestamp(struct rye_span s, char ret[64])
 	char time[48] = "";
 	size_t at = 0;
 
-	if (s.len > 64 || !take(s, &at, 4, 4, &year) || !take_char(s, &at, '-') ||
-	    !take(s, &at, 1, 2, &month) || !take_char(s, &at, '-') || !take(s, &at, 1, 2, &day))
+	if (s.len > 64 || !yaml_scalar_take(s, &at, 4, 4, &year) || !take_char(s, &at, '-') ||
+	    !yaml_scalar_take(s, &at, 1, 2, &month) || !take_char(s, &at, '-') ||
+	    !yaml_scalar_take(s, &at, 1, 2, &day))
 		return false;
 	if (month < 1 || month > 12 || day < 1 || day > 31 || (at == s.len && s.len != 10))
 		return false;
@@ -310,7 +313,7 @@ bool yaml_timestamp(struct rye_span s, char ret[64])
 	return true;
 }
 
-static json_t *text_of(struct rye_span s)
+static json_t *yaml_scalar_text_of(struct rye_span s)
 {
 	return json_stringn(s.ptr ? s.ptr : "", s.len);
 }
@@ -335,22 +338,22 @@ static json_t *resolved(struct rye_span s)
 	if (is_null(s))
 		return json_null();
 	if (s.len > DIGITS_MAX)
-		return text_of(s);
+		return yaml_scalar_text_of(s);
 	value = as_bool(s);
 	if (!value)
-		value = as_int(s);
+		value = yaml_scalar_as_int(s);
 	if (!value)
 		value = as_float(s);
 	if (!value && yaml_timestamp(s, iso))
 		value = json_string(iso);
-	return value ? value : text_of(s);
+	return value ? value : yaml_scalar_text_of(s);
 }
 
 static json_t *tagged_float(struct rye_span s)
 {
 	json_t *value = as_float(s);
 
-	return value ? value : decimal(s);
+	return value ? value : yaml_scalar_decimal(s);
 }
 
 json_t *yaml_scalar(struct rye_span s, const char *tag, bool plain)
@@ -358,15 +361,15 @@ json_t *yaml_scalar(struct rye_span s, const char *tag, bool plain)
 	char iso[64];
 
 	if (!tag)
-		return plain ? resolved(s) : text_of(s);
+		return plain ? resolved(s) : yaml_scalar_text_of(s);
 	if (!strcmp(tag, "!") || !strcmp(tag, TAG "str"))
-		return text_of(s);
+		return yaml_scalar_text_of(s);
 	if (!strcmp(tag, TAG "null"))
 		return json_null();
 	if (!strcmp(tag, TAG "bool"))
 		return as_bool(s);
 	if (!strcmp(tag, TAG "int"))
-		return as_int(s);
+		return yaml_scalar_as_int(s);
 	if (!strcmp(tag, TAG "float"))
 		return tagged_float(s);
 	if (!strcmp(tag, TAG "timestamp"))

@@ -16,7 +16,7 @@ static const char *name_of(const json_t *inputs, size_t i)
 	return json_str(json_array_get(inputs, i), "name");
 }
 
-static bool declares(const json_t *inputs, const char *name)
+static bool inputs_declares(const json_t *inputs, const char *name)
 {
 	for (size_t i = 0; i < json_array_size(inputs); i++)
 		if (!strcmp(name_of(inputs, i), name))
@@ -24,14 +24,14 @@ static bool declares(const json_t *inputs, const char *name)
 	return false;
 }
 
-static void add_name(struct rye_buf *list, const char *name)
+static void inputs_add_name(struct rye_buf *list, const char *name)
 {
 	if (list->len)
 		buf_adds(list, ", ");
 	buf_adds(list, name);
 }
 
-static const char *text_of(const struct rye_buf *list)
+static const char *inputs_text_of(const struct rye_buf *list)
 {
 	return list->data ? list->data : "";
 }
@@ -44,15 +44,15 @@ static int refuse_unknown(const json_t *inputs, const json_t *given, struct rye_
 
 	json_object_foreach((json_t *)given, key, value)
 	{
-		if (!declares(inputs, key))
-			add_name(&unknown, key);
+		if (!inputs_declares(inputs, key))
+			inputs_add_name(&unknown, key);
 	}
 	if (!unknown.len)
 		return 0;
 	for (size_t i = 0; i < json_array_size(inputs); i++)
-		add_name(&valid, name_of(inputs, i));
+		inputs_add_name(&valid, name_of(inputs, i));
 	return rye_fail(err, RYE_INVALID, "Unknown parameters: %.400s. Valid inputs: %.480s",
-			text_of(&unknown), text_of(&valid));
+			inputs_text_of(&unknown), inputs_text_of(&valid));
 }
 
 static int refuse_missing(const json_t *inputs, const json_t *values, struct rye_err *err)
@@ -62,13 +62,14 @@ static int refuse_missing(const json_t *inputs, const json_t *values, struct rye
 	for (size_t i = 0; i < json_array_size(inputs); i++)
 		if (json_is_true(json_object_get(json_array_get(inputs, i), "required")) &&
 		    !json_object_get(values, name_of(inputs, i)))
-			add_name(&missing, name_of(inputs, i));
+			inputs_add_name(&missing, name_of(inputs, i));
 	if (!missing.len)
 		return 0;
-	return rye_fail(err, RYE_INVALID, "Missing required inputs: %.900s", text_of(&missing));
+	return rye_fail(err, RYE_INVALID, "Missing required inputs: %.900s",
+			inputs_text_of(&missing));
 }
 
-static void fill_defaults(const json_t *inputs, json_t *values)
+static void inputs_fill_defaults(const json_t *inputs, json_t *values)
 {
 	for (size_t i = 0; i < json_array_size(inputs); i++) {
 		json_t *fallback = json_object_get(json_array_get(inputs, i), "default");
@@ -113,7 +114,7 @@ int inputs_fill(const struct rye_item *directive, const json_t *given, json_t **
 	values = given ? json_copy((json_t *)given) : json_object();
 	if (!values)
 		return rye_fail(err, RYE_IO, "out of memory");
-	fill_defaults(inputs, values);
+	inputs_fill_defaults(inputs, values);
 	*ret = steal(&values);
 	return 0;
 }

@@ -16,12 +16,12 @@
 #include <pcre2.h>
 
 /* The letters beyond ASCII that may stand in a key; made when the first such byte is met. */
-struct words {
+struct interpolate_words {
 	pcre2_code *code;
 	pcre2_match_data *match;
 };
 
-static void words_done(struct words *words)
+static void words_done(struct interpolate_words *words)
 {
 	pcre2_match_data_free(words->match);
 	pcre2_code_free(words->code);
@@ -29,9 +29,9 @@ static void words_done(struct words *words)
 
 #define auto_words __attribute__((cleanup(words_done)))
 
-struct pass {
+struct interpolate_pass {
 	const struct interp *in;
-	struct words *words;
+	struct interpolate_words *words;
 	struct rye_buf *out;
 };
 
@@ -42,7 +42,7 @@ struct form {
 	size_t len; /* up to and with its '}' */
 };
 
-typedef bool (*value_fn)(struct pass *pass, const struct form *form);
+typedef bool (*value_fn)(struct interpolate_pass *pass, const struct form *form);
 
 struct syntax {
 	const char *open;
@@ -52,7 +52,7 @@ struct syntax {
 };
 
 /* Bytes of the non-ASCII letter or digit at s, or 0. */
-static size_t other_word(struct words *words, struct rye_span s)
+static size_t other_word(struct interpolate_words *words, struct rye_span s)
 {
 	PCRE2_SIZE at;
 	uint32_t cp;
@@ -72,7 +72,7 @@ static size_t other_word(struct words *words, struct rye_span s)
 	return pcre2_match(words->code, (PCRE2_SPTR)s.ptr, n, 0, 0, words->match, NULL) > 0 ? n : 0;
 }
 
-static size_t key_len(struct words *words, struct rye_span s)
+static size_t key_len(struct interpolate_words *words, struct rye_span s)
 {
 	size_t at = 0;
 
@@ -89,7 +89,7 @@ static size_t key_len(struct words *words, struct rye_span s)
 	return at;
 }
 
-static bool form_at(struct words *words, const struct syntax *syntax, struct rye_span s,
+static bool form_at(struct interpolate_words *words, const struct syntax *syntax, struct rye_span s,
 		    struct form *ret)
 {
 	size_t n = key_len(words, s);
@@ -114,13 +114,13 @@ static bool form_at(struct words *words, const struct syntax *syntax, struct rye
 	return n < s.len && s.ptr[n] == '}';
 }
 
-static bool fall_back(struct pass *pass, const struct form *form)
+static bool fall_back(struct interpolate_pass *pass, const struct form *form)
 {
 	buf_addspan(pass->out, form->fallback); /* empty for an optional one */
 	return form->has_fallback || form->optional;
 }
 
-static bool env_value(struct pass *pass, const struct form *form)
+static bool env_value(struct interpolate_pass *pass, const struct form *form)
 {
 	auto_free char *name = span_dup(form->key);
 	const char *value = name && pass->in->env ? pass->in->env(pass->in->env_arg, name) : NULL;
@@ -131,7 +131,7 @@ static bool env_value(struct pass *pass, const struct form *form)
 	return true;
 }
 
-static bool input_value(struct pass *pass, const struct form *form)
+static bool input_value(struct interpolate_pass *pass, const struct form *form)
 {
 	const json_t *value = json_object_getn(pass->in->inputs, form->key.ptr, form->key.len);
 
@@ -147,7 +147,8 @@ static const struct syntax passes[] = {
 	{ "${inputs.", "", false, input_value },
 };
 
-static void run_pass(struct pass *pass, const struct syntax *syntax, struct rye_span text)
+static void run_pass(struct interpolate_pass *pass, const struct syntax *syntax,
+		     struct rye_span text)
 {
 	const char *close = memrchr(text.ptr, '}', text.len);
 	size_t at = 0, last = close ? (size_t)(close - text.ptr) : 0, n = strlen(syntax->open);
@@ -175,12 +176,12 @@ static void run_pass(struct pass *pass, const struct syntax *syntax, struct rye_
 
 void interp_text(const struct interp *in, struct rye_span text, struct rye_buf *out)
 {
-	auto_words struct words words = { 0 };
+	auto_words struct interpolate_words words = { 0 };
 	auto_buf struct rye_buf held = RYE_BUF_INIT;
 
 	for (size_t i = in->env ? 0 : 1; i < ARRAY_SIZE(passes); i++) {
 		struct rye_buf next = RYE_BUF_INIT;
-		struct pass pass = { .in = in, .words = &words, .out = &next };
+		struct interpolate_pass pass = { .in = in, .words = &words, .out = &next };
 
 		if (span_find(text, 0, passes[i].open) < 0)
 			continue;

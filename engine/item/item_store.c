@@ -78,7 +78,8 @@ void item_store_close(struct item_store *store)
 
 /* ---- the table; lock held ---- */
 
-static struct store_entry **slot_of(struct item_store *store, int space, const char *path)
+static struct store_entry **item_store_slot_of(struct item_store *store, int space,
+					       const char *path)
 {
 	struct store_entry **at = &store->slots[(id_hash(space, path) >> 24) % SLOTS];
 
@@ -120,7 +121,7 @@ static void entry_take(struct item_store *store, struct store_entry *entry,
 		       struct store_entry **gone)
 {
 	order_take(store, entry);
-	*slot_of(store, entry->space, entry->path) = entry->chain;
+	*item_store_slot_of(store, entry->space, entry->path) = entry->chain;
 	entry->chain = *gone;
 	*gone = entry;
 }
@@ -143,7 +144,7 @@ static void entry_shed(struct item_store *store, struct store_entry *entry,
 }
 
 /* The newest stays even when it is bigger than all that is allowed: it is in use. */
-static void shrink(struct item_store *store, struct store_entry **gone)
+static void item_store_shrink(struct item_store *store, struct store_entry **gone)
 {
 	struct store_order *items = &store->items, *texts = &store->texts;
 
@@ -153,7 +154,7 @@ static void shrink(struct item_store *store, struct store_entry **gone)
 		entry_take(store, texts->oldest, gone);
 }
 
-static void release(struct store_entry *gone)
+static void item_store_release(struct store_entry *gone)
 {
 	while (gone) {
 		struct store_entry *next = gone->chain;
@@ -184,17 +185,17 @@ static void store_entry(struct item_store *store, struct store_entry *entry)
 	struct store_entry *gone = NULL;
 
 	WITH_LOCK(&store->lock) {
-		struct store_entry *old = *slot_of(store, entry->space, entry->path);
+		struct store_entry *old = *item_store_slot_of(store, entry->space, entry->path);
 		struct store_entry **at;
 
 		if (old)
 			entry_take(store, old, &gone);
-		at = slot_of(store, entry->space, entry->path);
+		at = item_store_slot_of(store, entry->space, entry->path);
 		*at = entry;
 		order_put(store, entry);
-		shrink(store, &gone);
+		item_store_shrink(store, &gone);
 	}
-	release(gone);
+	item_store_release(gone);
 }
 
 void item_store_forget(struct item_store *store)
@@ -207,7 +208,7 @@ void item_store_forget(struct item_store *store)
 		while (store->texts.oldest)
 			entry_take(store, store->texts.oldest, &gone);
 	}
-	release(gone);
+	item_store_release(gone);
 }
 
 /* ---- by file ---- */
@@ -217,7 +218,7 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool item_store_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
@@ -249,10 +250,11 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 	if (!store || fstat(fd, &st) < 0)
 		return NULL;
 	WITH_LOCK(&store->lock) {
-		struct store_entry *entry = *slot_of(store, ask->space->index, ask->path);
+		struct store_entry *entry =
+			*item_store_slot_of(store, ask->space->index, ask->path);
 
 		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
-		    same_file(&entry->item->st, &st)) {
+		    item_store_same_file(&entry->item->st, &st)) {
 			item = rye_item_ref(entry->item);
 			order_take(store, entry);
 			order_put(store, entry);
@@ -306,7 +308,7 @@ void item_store_count(struct item_store *store)
 
 /* ---- by state in the index ---- */
 
-static bool path_of(const struct index_item *item, char *ret, size_t size)
+static bool item_store_path_of(const struct index_item *item, char *ret, size_t size)
 {
 	int n = snprintf(ret, size, "%s/%s%s", rye_kind_dir(item->kind), item->id, item->ext);
 
@@ -319,10 +321,10 @@ bool item_store_get(struct item_store *store, const struct index_item *item, str
 	char path[1100];
 	bool hit = false;
 
-	if (!path_of(item, path, sizeof(path)))
+	if (!item_store_path_of(item, path, sizeof(path)))
 		return false;
 	WITH_LOCK(&store->lock) {
-		struct store_entry *entry = *slot_of(store, item->space, path);
+		struct store_entry *entry = *item_store_slot_of(store, item->space, path);
 
 		hit = entry && entry->item && entry->text && entry->gen == item->gen;
 		if (hit) {
@@ -342,10 +344,10 @@ struct rye_blob *item_store_text(struct item_store *store, const struct index_it
 	struct rye_blob *text = NULL;
 	char path[1100];
 
-	if (!path_of(item, path, sizeof(path)))
+	if (!item_store_path_of(item, path, sizeof(path)))
 		return NULL;
 	WITH_LOCK(&store->lock) {
-		struct store_entry *entry = *slot_of(store, item->space, path);
+		struct store_entry *entry = *item_store_slot_of(store, item->space, path);
 		bool same = entry && entry->gen == item->gen &&
 			    entry->version == item->state.version;
 
@@ -357,7 +359,7 @@ struct rye_blob *item_store_text(struct item_store *store, const struct index_it
 		if (entry && !entry->item)
 			entry_take(store, entry, &gone);
 	}
-	release(gone);
+	item_store_release(gone);
 	store->hits += text != NULL;
 	return text;
 }
@@ -366,7 +368,7 @@ struct rye_blob *item_store_text(struct item_store *store, const struct index_it
 static bool add_text(struct item_store *store, const struct index_item *item,
 		     const struct item_text *what, struct store_entry **gone)
 {
-	struct store_entry *entry = *slot_of(store, item->space, what->item->path);
+	struct store_entry *entry = *item_store_slot_of(store, item->space, what->item->path);
 
 	if (!entry || entry->item != what->item)
 		return false;
@@ -377,7 +379,7 @@ static bool add_text(struct item_store *store, const struct index_item *item,
 	entry->version = what->version;
 	entry->read = false;
 	order_put(store, entry);
-	shrink(store, gone);
+	item_store_shrink(store, gone);
 	return true;
 }
 
@@ -389,7 +391,7 @@ void item_store_put(struct item_store *store, const struct index_item *item,
 
 	WITH_LOCK(&store->lock)
 		added = add_text(store, item, what, &gone);
-	release(gone);
+	item_store_release(gone);
 	entry = added ? NULL : entry_new(what->item);
 	if (!entry)
 		return;

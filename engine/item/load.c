@@ -48,8 +48,8 @@ static bool may_soften(const struct item_env *env, const struct space *space, en
 	return env->dev_mode && space->type != RYE_SYSTEM && kind != RYE_CONFIG;
 }
 
-static int read_file(const char *abspath, int fd, struct rye_blob **ret, struct stat *st,
-		     struct rye_err *err)
+static int load_read_file(const char *abspath, int fd, struct rye_blob **ret, struct stat *st,
+			  struct rye_err *err)
 {
 	int r = io_read_fd(fd, RYE_ITEM_MAX, ret, st);
 
@@ -76,8 +76,8 @@ static void fetched_done(struct fetched *f)
 }
 
 /* 0, or the refusal; *ret is filled as far as it came. */
-static int fetch(const struct item_env *env, enum rye_kind kind, const struct located *at,
-		 struct fetched *ret, struct rye_err *err)
+static int load_fetch(const struct item_env *env, enum rye_kind kind, const struct located *at,
+		      struct fetched *ret, struct rye_err *err)
 {
 	struct verify_ask ask = { .kind = kind,
 				  .id = at->id,
@@ -88,7 +88,7 @@ static int fetch(const struct item_env *env, enum rye_kind kind, const struct lo
 	ret->abspath = space_abspath(at->space, at->path);
 	if (!ret->abspath)
 		return rye_fail(err, RYE_IO, "out of memory");
-	r = read_file(ret->abspath, at->fd, &ret->raw, &ret->st, err);
+	r = load_read_file(ret->abspath, at->fd, &ret->raw, &ret->st, err);
 	if (r < 0)
 		return r;
 	ask.path = ret->abspath;
@@ -99,7 +99,7 @@ static int fetch(const struct item_env *env, enum rye_kind kind, const struct lo
 	return verify_bytes(env, &ask, &ret->verified, err);
 }
 
-static int parse(struct rye_item *item, struct rye_err *err)
+static int load_parse(struct rye_item *item, struct rye_err *err)
 {
 	const struct parser *parser = parse_row(item->kind, item->ext);
 
@@ -123,8 +123,8 @@ static int parse(struct rye_item *item, struct rye_err *err)
 	return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
-static int build(enum rye_kind kind, const struct located *at, struct fetched *f,
-		 struct rye_item **ret, struct rye_err *err)
+static int load_build(enum rye_kind kind, const struct located *at, struct fetched *f,
+		      struct rye_item **ret, struct rye_err *err)
 {
 	auto_item struct rye_item *item = calloc(1, sizeof(*item));
 	int r;
@@ -147,7 +147,7 @@ static int build(enum rye_kind kind, const struct located *at, struct fetched *f
 	item->st = f->st;
 	if (!item->id || !item->path)
 		return rye_fail(err, RYE_IO, "out of memory");
-	r = parse(item, err);
+	r = load_parse(item, err);
 	if (!r)
 		*ret = steal(&item);
 	return r;
@@ -158,14 +158,14 @@ static int load_located(const struct item_env *env, enum rye_kind kind, struct l
 {
 	__attribute__((cleanup(fetched_done))) struct fetched f = { 0 };
 	auto_close int fd = at->fd;
-	int r = fetch(env, kind, at, &f, err);
+	int r = load_fetch(env, kind, at, &f, err);
 
 	if (r < 0)
 		return r;
 	if (at->ambiguous)
 		log_line(env->log, RYE_LOG_WARN, "item", "%s: ambiguous, %s wins", f.abspath,
 			 at->ext);
-	return build(kind, at, &f, ret, err);
+	return load_build(kind, at, &f, ret, err);
 }
 
 static uint64_t trust_now(const struct item_env *env)
@@ -272,7 +272,7 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
 	*ret = (struct glance){ .space = at.space, .ext = at.ext };
 	snprintf(ret->id, sizeof(ret->id), "%s", at.id);
 	snprintf(ret->path, sizeof(ret->path), "%s", at.path);
-	r = fetch(env, ask->kind, &at, &f, &ret->why);
+	r = load_fetch(env, ask->kind, &at, &f, &ret->why);
 	ret->verdict = f.verified.verdict;
 	ret->st = f.st;
 	if (r < 0)

@@ -22,7 +22,7 @@ static const char *const authority[] = { "agent",     "capabilities", "hooks",	 
 					 "providers", "remotes",      "sandbox", "trust" };
 
 /* May a file of this id be read without a signature? Authority and addresses may not. */
-static bool may_be_unsigned(const char *id)
+static bool merged_may_be_unsigned(const char *id)
 {
 	size_t n = strcspn(id, "/");
 
@@ -32,7 +32,7 @@ static bool may_be_unsigned(const char *id)
 	return true;
 }
 
-static bool is_key(const char *id)
+static bool merged_is_key(const char *id)
 {
 	return !strncmp(id, "keys/", strlen("keys/"));
 }
@@ -57,8 +57,8 @@ int config_load_file(const struct item_env *env, const struct config_file *file,
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", file->id);
-	ask.unsigned_ok = is_key(file->id) ? key_counts(env, file->space, path) :
-					     may_be_unsigned(file->id);
+	ask.unsigned_ok = merged_is_key(file->id) ? key_counts(env, file->space, path) :
+						    merged_may_be_unsigned(file->id);
 	return rye_load_path(env, &ask, ret, err);
 }
 
@@ -97,13 +97,13 @@ static void lay_over(json_t *into, const json_t *from)
 	}
 }
 
-static void note(struct config_entry *entry, const struct rye_item *item)
+static void merged_note(struct config_entry *entry, const struct rye_item *item)
 {
 	const struct timespec *mtime = &item->st.st_mtim;
 	int64_t ns = mtime->tv_sec * 1000000000ll + mtime->tv_nsec;
 
 	entry->digest = hash_text(entry->digest, item->verdict.sha256);
-	entry->unsigned_part |= !is_key(item->id) && !*item->verdict.fingerprint;
+	entry->unsigned_part |= !merged_is_key(item->id) && !*item->verdict.fingerprint;
 	if (ns > entry->mtime_ns)
 		entry->mtime_ns = ns;
 }
@@ -129,7 +129,7 @@ static int lay_item(const struct config_ask *ask, struct rye_item *item, struct 
 {
 	if (item->parse.code != RYE_OK)
 		return rye_fail(err, item->parse.code, "%s", item->parse.msg);
-	note(entry, item);
+	merged_note(entry, item);
 	if (ask->first)
 		json_object_update(entry->map, (json_t *)data_of(item));
 	else
@@ -199,7 +199,7 @@ static int load_single(const struct item_env *env, const struct config_ask *ask,
 
 	if (r)
 		return r;
-	note(ret, ret->item);
+	merged_note(ret, ret->item);
 	ret->text = rye_blob_ref(ret->item->text);
 	return 0;
 }
@@ -212,7 +212,7 @@ int config_load(const struct item_env *env, const struct config_ask *ask, struct
 	*ret = (struct config_entry){ .digest = HASH_BASIS };
 	if (!ask->n)
 		return rye_fail(err, RYE_NOT_FOUND, "Config not found: %.900s", ask->id);
-	if (is_key(ask->id) || ask->sources[ask->n - 1].space == ask->sources[0].space)
+	if (merged_is_key(ask->id) || ask->sources[ask->n - 1].space == ask->sources[0].space)
 		return load_single(env, ask, ret, err);
 	r = config_merge(env, ask, ret, err);
 	if (r)

@@ -39,7 +39,7 @@ const json_t *parsed_get(const struct parsed_item *item, const char *name)
 	return value ? value : spelled(json_object_get(item->meta, "data"), name);
 }
 
-static const char *text_of(const json_t *value)
+static const char *meta_text_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
 
@@ -82,20 +82,20 @@ const json_t *parsed_description(const struct parsed_item *item)
 
 	if (item->kind == RYE_TOOL)
 		value = parsed_get(item, "tool_description");
-	return *text_of(value) ? value : parsed_get(item, "description");
+	return *meta_text_of(value) ? value : parsed_get(item, "description");
 }
 
 static void fill_texts(const struct parsed_item *item, struct tool_meta *ret)
 {
 	const json_t *executor = parsed_get(item, "executor_id");
 
-	ret->version = text_of(parsed_get(item, "version"));
-	ret->tool_type = text_of(parsed_get(item, "tool_type"));
-	ret->category = text_of(parsed_get(item, "category"));
-	ret->executor_id = text_of(executor);
+	ret->version = meta_text_of(parsed_get(item, "version"));
+	ret->tool_type = meta_text_of(parsed_get(item, "tool_type"));
+	ret->category = meta_text_of(parsed_get(item, "category"));
+	ret->executor_id = meta_text_of(executor);
 	ret->executor_present = executor;
 	ret->executor_null = !executor || json_is_null(executor);
-	ret->description = text_of(parsed_description(item));
+	ret->description = meta_text_of(parsed_description(item));
 }
 
 static const json_t *declared_schema(const struct parsed_item *item)
@@ -141,7 +141,7 @@ static void add_parameter(json_t *properties, json_t *needed, const json_t *entr
 					      "maximum",   "minLength", "maxLength",   "pattern",
 					      "enum",	   "items",	"minItems",    "maxItems",
 					      "properties" };
-	const char *name = text_of(json_object_get(entry, "name"));
+	const char *name = meta_text_of(json_object_get(entry, "name"));
 	json_t *property;
 
 	if (!*name)

@@ -31,9 +31,9 @@ struct prefetch {
 	int64_t poll_ms; /* when to poll again */
 };
 
-enum act { ACT_STOP, ACT_VERIFY, ACT_POLL };
+enum prefetch_act { ACT_STOP, ACT_VERIFY, ACT_POLL };
 
-static void sleep_until(struct prefetch *p, int64_t when_ms)
+static void prefetch_sleep_until(struct prefetch *p, int64_t when_ms)
 {
 	struct timespec until = { when_ms / 1000, when_ms % 1000 * 1000000 };
 
@@ -51,7 +51,8 @@ static void end_round(struct prefetch *p)
 }
 
 /* One thing to do, or false after a sleep; lock held. */
-static bool choose(struct prefetch *p, struct index_ref *refs, size_t *ret_n, enum act *ret)
+static bool prefetch_choose(struct prefetch *p, struct index_ref *refs, size_t *ret_n,
+			    enum prefetch_act *ret)
 {
 	int64_t now = clock_ms();
 
@@ -65,13 +66,13 @@ static bool choose(struct prefetch *p, struct index_ref *refs, size_t *ret_n, en
 		return true;
 	}
 	if (!p->todo || now < p->not_before_ms) {
-		sleep_until(p, p->todo ? p->not_before_ms : p->poll_ms);
+		prefetch_sleep_until(p, p->todo ? p->not_before_ms : p->poll_ms);
 		return false;
 	}
 	if (p->in_round && !p->cursor) {
 		/* What others still verify would be found unknown again. */
 		if (p->busy)
-			sleep_until(p, now + SETTLE_MS);
+			prefetch_sleep_until(p, now + SETTLE_MS);
 		else
 			end_round(p);
 		return false;
@@ -86,7 +87,7 @@ static bool choose(struct prefetch *p, struct index_ref *refs, size_t *ret_n, en
 	return *ret_n > 0;
 }
 
-static void verify(struct prefetch *p, const struct index_ref *refs, size_t n)
+static void prefetch_verify(struct prefetch *p, const struct index_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct index_item item;
@@ -114,11 +115,11 @@ static void step_back(void)
 	sched_setscheduler(0, SCHED_IDLE, &none);
 }
 
-static void *work(void *arg)
+static void *prefetch_work(void *arg)
 {
 	struct prefetch *p = arg;
 	auto_free struct index_ref *refs = calloc(HANDFUL, sizeof(*refs));
-	enum act act = refs ? ACT_VERIFY : ACT_STOP;
+	enum prefetch_act act = refs ? ACT_VERIFY : ACT_STOP;
 	size_t n = 0;
 
 	step_back();
@@ -126,9 +127,9 @@ static void *work(void *arg)
 		bool chosen = false;
 
 		WITH_LOCK(&p->lock)
-			chosen = choose(p, refs, &n, &act);
+			chosen = prefetch_choose(p, refs, &n, &act);
 		if (chosen && act == ACT_VERIFY)
-			verify(p, refs, n);
+			prefetch_verify(p, refs, n);
 		else if (chosen && act == ACT_POLL)
 			p->env.poll(p->env.arg);
 		else if (!chosen)
@@ -153,7 +154,7 @@ int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct 
 	pthread_cond_init(&p->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	while (p->n_workers < env->threads && p->n_workers < WORKERS_MAX &&
-	       pthread_create(&p->workers[p->n_workers], NULL, work, p) == 0)
+	       pthread_create(&p->workers[p->n_workers], NULL, prefetch_work, p) == 0)
 		p->n_workers++;
 	if (!p->n_workers) {
 		prefetch_close(p);

@@ -29,7 +29,7 @@ const char *prompt_instruction(void)
 	return default_instruction;
 }
 
-static void part(struct rye_buf *out, struct rye_span text)
+static void prompt_part(struct rye_buf *out, struct rye_span text)
 {
 	if (!text.len)
 		return;
@@ -41,10 +41,10 @@ static void part(struct rye_buf *out, struct rye_span text)
 static void part_buf(struct rye_buf *out, const struct rye_buf *text)
 {
 	out->failed |= text->failed;
-	part(out, (struct rye_span){ text->data, text->len });
+	prompt_part(out, (struct rye_span){ text->data, text->len });
 }
 
-static bool open_tag(struct rye_buf *out, const json_t *meta)
+static bool prompt_open_tag(struct rye_buf *out, const json_t *meta)
 {
 	auto_buf struct rye_buf tag = RYE_BUF_INIT;
 	const char *name = json_str(meta, "name"), *description = json_str(meta, "description");
@@ -74,7 +74,7 @@ static void preamble(struct rye_buf *out, struct rye_span text)
 		buf_addc(&kept, '\n');
 	}
 	out->failed |= kept.failed;
-	part(out, span_strip_unicode((struct rye_span){ kept.data, kept.len }));
+	prompt_part(out, span_strip_unicode((struct rye_span){ kept.data, kept.len }));
 }
 
 typedef void (*output_fn)(struct rye_buf *out, const char *name, const char *description);
@@ -144,7 +144,7 @@ static void body(struct rye_buf *out, const json_t *meta, const struct interp *i
 
 	interp_text(in, span_of(json_str(meta, "body")), &text);
 	out->failed |= text.failed;
-	part(out, span_strip_unicode((struct rye_span){ text.data, text.len }));
+	prompt_part(out, span_strip_unicode((struct rye_span){ text.data, text.len }));
 }
 
 void prompt_put(const json_t *meta, const struct interp *in, const char *instruction,
@@ -152,13 +152,13 @@ void prompt_put(const json_t *meta, const struct interp *in, const char *instruc
 {
 	bool tagged;
 
-	part(out, span_of(instruction ? instruction : default_instruction));
-	tagged = open_tag(out, meta);
+	prompt_part(out, span_of(instruction ? instruction : default_instruction));
+	tagged = prompt_open_tag(out, meta);
 	preamble(out, span_of(json_str(meta, "preamble")));
 	body(out, meta, in);
 	returns(out, json_object_get(meta, "outputs"));
 	if (tagged)
-		part(out, SPAN("</directive>"));
+		prompt_part(out, SPAN("</directive>"));
 }
 
 int render_prompt(const struct rye_item *directive, const struct interp *in,

@@ -26,14 +26,15 @@ void loaded_done(struct loaded *loaded)
 
 /* ---- loading ---- */
 
-static int render(const struct cache *cache, struct loaded *loaded, struct rye_err *err)
+static int verdict_cache_render(const struct cache *cache, struct loaded *loaded,
+				struct rye_err *err)
 {
 	const struct interp in = { NULL, cache->env, cache->env_arg };
 
 	return render_item(loaded->item, &in, &loaded->text, err);
 }
 
-static uint64_t fold(uint64_t hash, uint64_t value)
+static uint64_t verdict_cache_fold(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0xff51afd7ed558ccdull;
 	return hash ^ hash >> 31;
@@ -42,14 +43,14 @@ static uint64_t fold(uint64_t hash, uint64_t value)
 /* What a reader could see differ: bytes, place, verdict, what it shadows. Never 0. */
 static uint64_t version_of(const struct index_item *item, const char *sha256, const char *reason)
 {
-	uint64_t hash = fold(item->shadows, (uint64_t)item->space << 8 | item->kind);
+	uint64_t hash = verdict_cache_fold(item->shadows, (uint64_t)item->space << 8 | item->kind);
 
 	for (const char *p = item->ext; *p; p++)
-		hash = fold(hash, (unsigned char)*p);
+		hash = verdict_cache_fold(hash, (unsigned char)*p);
 	for (const char *p = sha256; *p; p++)
-		hash = fold(hash, (unsigned char)*p);
+		hash = verdict_cache_fold(hash, (unsigned char)*p);
 	for (const char *p = reason; *p; p++)
-		hash = fold(hash, (unsigned char)*p);
+		hash = verdict_cache_fold(hash, (unsigned char)*p);
 	return hash ? hash : 1;
 }
 
@@ -58,7 +59,7 @@ static int64_t mtime_of(const struct stat *st)
 	return st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 }
 
-static bool path_of(const struct index_item *item, char *ret, size_t size)
+static bool verdict_cache_path_of(const struct index_item *item, char *ret, size_t size)
 {
 	int n = snprintf(ret, size, "%s/%s%s", rye_kind_dir(item->kind), item->id, item->ext);
 
@@ -92,7 +93,7 @@ static int load_at(const struct cache *cache, const struct index_item *item, str
 	const struct path_ask ask = { &env->spaces->v[item->space], item->kind, path };
 	int r = 0;
 
-	if (!path_of(item, path, sizeof(path)))
+	if (!verdict_cache_path_of(item, path, sizeof(path)))
 		return rye_fail(err, RYE_INVALID, "Invalid item_id: %.200s", item->id);
 	for (int i = 0; i < item->space && !r; i++)
 		r = space_barred(&env->spaces->v[i], item->kind, item->id, err);
@@ -102,7 +103,7 @@ static int load_at(const struct cache *cache, const struct index_item *item, str
 		return load_config(cache, item, ret, err);
 	r = rye_load_path(env, &ask, &ret->item, err);
 	if (!r)
-		r = render(cache, ret, err);
+		r = verdict_cache_render(cache, ret, err);
 	return r;
 }
 
@@ -143,7 +144,7 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 	else if (loaded->unsigned_part)
 		ret->outcome.reason = "unsigned: only tools that ask for it read it";
 	if (loaded->layers)
-		ret->outcome.version = fold(ret->outcome.version, loaded->layers) | 1;
+		ret->outcome.version = verdict_cache_fold(ret->outcome.version, loaded->layers) | 1;
 }
 
 static void learn_bad(const struct cache *cache, const struct index_item *item,
@@ -156,7 +157,8 @@ static void learn_bad(const struct cache *cache, const struct index_item *item,
 	struct stat st;
 
 	ret->outcome = (struct index_outcome){ .code = why->code, .reason = ret->line };
-	if (root >= 0 && path_of(item, path, sizeof(path)) && !fstatat(root, path, &st, 0)) {
+	if (root >= 0 && verdict_cache_path_of(item, path, sizeof(path)) &&
+	    !fstatat(root, path, &st, 0)) {
 		ret->outcome.mtime_ns = mtime_of(&st);
 		snprintf(stamp, sizeof(stamp), "%llx.%llx.%llx", (unsigned long long)st.st_ino,
 			 (unsigned long long)st.st_size, (unsigned long long)ret->outcome.mtime_ns);
@@ -198,7 +200,7 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
 	int r = rye_load(cache->items, ask, &loaded.item, err);
 
 	if (!r)
-		r = render(cache, &loaded, err);
+		r = verdict_cache_render(cache, &loaded, err);
 	if (r)
 		return r;
 	*ret = loaded;
@@ -221,7 +223,7 @@ int cache_load(const struct cache *cache, enum rye_kind kind, const char *id, st
 }
 
 /* For this answer only: a busy writer's item is never the same for long. */
-static void state_of(const struct learnt *learnt, struct index_state *ret)
+static void verdict_cache_state_of(const struct learnt *learnt, struct index_state *ret)
 {
 	const struct index_outcome *from = &learnt->outcome;
 
@@ -261,7 +263,7 @@ bool cache_know(const struct cache *cache, struct index_item *item, struct rye_b
 		known = is_known(cache, item, ret_text);
 	}
 	if (!known) {
-		state_of(&learnt, &item->state);
+		verdict_cache_state_of(&learnt, &item->state);
 		if (ret_text)
 			*ret_text = steal(&loaded.text);
 	}

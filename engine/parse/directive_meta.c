@@ -30,7 +30,7 @@ static bool digits_ok(struct rye_span s, const char *more)
 	return s.len > 0;
 }
 
-static json_t *as_int(const char *digits)
+static json_t *directive_meta_as_int(const char *digits)
 {
 	char *end;
 	long long value;
@@ -64,7 +64,7 @@ json_t *directive_coerce(const char *text, bool flags)
 		if (s.ptr[i] != '_')
 			digits[n++] = s.ptr[i];
 	digits[n] = 0;
-	value = real ? as_real(digits) : as_int(digits);
+	value = real ? as_real(digits) : directive_meta_as_int(digits);
 	return value ? value : json_string(text);
 }
 
@@ -89,7 +89,8 @@ static const char *granting(const char *tag)
 	return !strcmp(tag, "search") || !strcmp(tag, "load") ? "fetch" : NULL;
 }
 
-static void grant(json_t *list, const char *primary, const char *kind, const char *pattern)
+static void directive_meta_grant(json_t *list, const char *primary, const char *kind,
+				 const char *pattern)
 {
 	auto_buf struct rye_buf cap = RYE_BUF_INIT;
 
@@ -107,16 +108,16 @@ static void grants(json_t *list, const char *primary, const json_t *node)
 	const json_t *kids = json_object_get(node, "kids");
 
 	if (*xml_text(node))
-		grant(list, primary, "", xml_text(node));
+		directive_meta_grant(list, primary, "", xml_text(node));
 	for (size_t i = 0; i < json_array_size(kids); i++) {
 		const json_t *kid = json_array_get(kids, i);
 
 		if (*xml_text(kid))
-			grant(list, primary, xml_tag(kid), xml_text(kid));
+			directive_meta_grant(list, primary, xml_tag(kid), xml_text(kid));
 	}
 }
 
-static void acknowledge(json_t *map, const json_t *node)
+static void directive_meta_acknowledge(json_t *map, const json_t *node)
 {
 	json_t *list = json_object_get(map, "acknowledged_risks");
 
@@ -144,7 +145,7 @@ static int permissions(const json_t *node, json_t *map, struct rye_err *err)
 		if (primary)
 			grants(list, primary, kid);
 		else if (!strcmp(tag, "acknowledge"))
-			acknowledge(map, kid);
+			directive_meta_acknowledge(map, kid);
 		else
 			return rye_fail(err, RYE_UNPARSABLE,
 					"Unknown tag <%.80s> inside <permissions>. Valid tags: "

@@ -132,7 +132,7 @@ static size_t skip_section(struct rye_span xml, size_t at)
 	return end ? (size_t)end + 3 : 0;
 }
 
-static void scan(struct opaque *o)
+static void directive_opaque_scan(struct opaque *o)
 {
 	size_t at = 0;
 
@@ -159,7 +159,7 @@ json_t *directive_opaque(struct rye_span xml, struct rye_buf *out, struct rye_er
 
 	o.templates = json_object();
 	o.names = json_object();
-	scan(&o);
+	directive_opaque_scan(&o);
 	json_decref(o.names);
 	if (out->failed)
 		rye_fail(err, RYE_UNPARSABLE, "the element has too many opaque blocks");

@@ -14,7 +14,7 @@
 /* Elements within each other; a stack of their names is kept while looking for the end. */
 #define DEPTH_MAX 64
 
-static int line_of(struct rye_span text, const char *at)
+static int directive_shape_line_of(struct rye_span text, const char *at)
 {
 	int line = 1;
 
@@ -23,14 +23,16 @@ static int line_of(struct rye_span text, const char *at)
 	return line;
 }
 
-static int refuse(struct rye_span text, const char *at, const char *what, struct rye_err *err)
+static int directive_shape_refuse(struct rye_span text, const char *at, const char *what,
+				  struct rye_err *err)
 {
-	return rye_fail(err, RYE_UNPARSABLE, "line %d: %s", line_of(text, at), what);
+	return rye_fail(err, RYE_UNPARSABLE, "line %d: %s", directive_shape_line_of(text, at),
+			what);
 }
 
 /* ---- fences ---- */
 
-struct fence {
+struct directive_shape_fence {
 	char mark; /* '`' or '~'; 0: none is open */
 	size_t width;
 	bool xml; /* exactly ```xml in column 0 */
@@ -48,16 +50,16 @@ static size_t run_of(struct rye_span line, char mark)
 }
 
 /* Up to three blanks before the marks, as Markdown has it. */
-static struct rye_span unindent(struct rye_span line)
+static struct rye_span directive_shape_unindent(struct rye_span line)
 {
 	for (int i = 0; i < 3 && line.len && line.ptr[0] == ' '; i++)
 		line = span_skip(line, 1);
 	return line;
 }
 
-static bool fence_opens(struct rye_span line, struct fence *ret)
+static bool fence_opens(struct rye_span line, struct directive_shape_fence *ret)
 {
-	struct rye_span s = unindent(line), info;
+	struct rye_span s = directive_shape_unindent(line), info;
 	char mark = s.len ? s.ptr[0] : 0;
 	size_t width = mark == '`' || mark == '~' ? run_of(s, mark) : 0;
 
@@ -66,16 +68,16 @@ static bool fence_opens(struct rye_span line, struct fence *ret)
 	info = span_skip(s, width);
 	if (mark == '`' && memchr(info.ptr, '`', info.len))
 		return false;
-	*ret = (struct fence){ .mark = mark, .width = width, .open = line.ptr };
+	*ret = (struct directive_shape_fence){ .mark = mark, .width = width, .open = line.ptr };
 	ret->xml = width == 3 && mark == '`' && s.ptr == line.ptr && span_starts(info, "xml") &&
 		   !span_trim(span_skip(info, 3)).len;
 	return true;
 }
 
 /* An xml fence closes at exactly three marks in column 0, the others as Markdown has it. */
-static bool fence_closes(struct rye_span line, const struct fence *fence)
+static bool fence_closes(struct rye_span line, const struct directive_shape_fence *fence)
 {
-	struct rye_span s = fence->xml ? line : unindent(line);
+	struct rye_span s = fence->xml ? line : directive_shape_unindent(line);
 	size_t width = run_of(s, fence->mark);
 
 	return (fence->xml ? width == 3 : width >= fence->width) &&
@@ -83,14 +85,14 @@ static bool fence_closes(struct rye_span line, const struct fence *fence)
 }
 
 /* The fence that is open where `at` stands. */
-static void fence_at(struct rye_span text, const char *at, struct fence *fence)
+static void fence_at(struct rye_span text, const char *at, struct directive_shape_fence *fence)
 {
 	struct rye_span rest = text, line;
 
-	*fence = (struct fence){ 0 };
+	*fence = (struct directive_shape_fence){ 0 };
 	while (span_line(&rest, &line) && line.ptr + line.len < at) {
 		if (fence->mark && fence_closes(line, fence))
-			*fence = (struct fence){ 0 };
+			*fence = (struct directive_shape_fence){ 0 };
 		else if (!fence->mark && fence_opens(line, fence))
 			fence->content = rest.ptr;
 	}
@@ -170,7 +172,7 @@ static bool skip_opaque(struct scan *scan, struct rye_span name)
 	return false;
 }
 
-static bool open_tag(struct scan *scan)
+static bool directive_shape_open_tag(struct scan *scan)
 {
 	struct rye_span name = name_at(span_skip(scan->s, 1));
 	bool empty = false;
@@ -197,7 +199,7 @@ static bool close_tag(struct scan *scan)
 	       skip_tag(scan, &empty);
 }
 
-static bool step(struct scan *scan)
+static bool directive_shape_step(struct scan *scan)
 {
 	if (scan->s.ptr[0] != '<') {
 		const char *lt = memchr(scan->s.ptr, '<', scan->s.len);
@@ -213,7 +215,7 @@ static bool step(struct scan *scan)
 		return skip_past(scan, "?>");
 	if (span_starts(scan->s, "<!"))
 		return false;
-	return span_starts(scan->s, "</") ? close_tag(scan) : open_tag(scan);
+	return span_starts(scan->s, "</") ? close_tag(scan) : directive_shape_open_tag(scan);
 }
 
 /* One past the element that starts at s; NULL: it does not end, or is not well nested. */
@@ -222,7 +224,7 @@ static const char *element_end(struct rye_span s)
 	struct scan scan = { .s = s };
 
 	do {
-		if (!scan.s.len || !step(&scan))
+		if (!scan.s.len || !directive_shape_step(&scan))
 			return NULL;
 	} while (scan.depth);
 	return scan.s.ptr;
@@ -247,7 +249,8 @@ static bool only_misc(struct rye_span s)
 /* ---- the whole ---- */
 
 /* The line that closes the fence, from the element's end on. */
-static bool find_close(struct rye_span text, const struct fence *fence, struct rye_span *ret)
+static bool find_close(struct rye_span text, const struct directive_shape_fence *fence,
+		       struct rye_span *ret)
 {
 	size_t from = (size_t)(fence->content - text.ptr);
 	struct rye_span rest = span_skip(text, from), line;
@@ -268,34 +271,37 @@ static struct rye_span between(const char *from, const char *to)
 int directive_shape(struct rye_span text, struct directive_shape *ret, struct rye_err *err)
 {
 	struct rye_span region, close;
-	struct fence fence;
+	struct directive_shape_fence fence;
 	const char *end, *stop = text.ptr + text.len;
 
 	if (!digest_element(text, &region))
 		return rye_fail(err, RYE_UNPARSABLE, "No XML directive found in content");
 	fence_at(text, region.ptr, &fence);
 	if (!fence.xml)
-		return refuse(text, region.ptr,
-			      "the first <directive stands outside an open ```xml fence", err);
+		return directive_shape_refuse(
+			text, region.ptr,
+			"the first <directive stands outside an open ```xml fence", err);
 	if (is_name(region.ptr[strlen("<directive")]))
-		return refuse(text, region.ptr, "the element is not a <directive>", err);
+		return directive_shape_refuse(text, region.ptr, "the element is not a <directive>",
+					      err);
 	if (!only_misc(between(fence.content, region.ptr)))
-		return refuse(text, region.ptr, "something stands before <directive in its fence",
-			      err);
+		return directive_shape_refuse(
+			text, region.ptr, "something stands before <directive in its fence", err);
 	end = element_end(between(region.ptr, stop));
 	if (!end || end > region.ptr + region.len)
-		return refuse(text, region.ptr,
-			      "the <directive> element does not end in the signed "
-			      "text",
-			      err);
+		return directive_shape_refuse(text, region.ptr,
+					      "the <directive> element does not end in the signed "
+					      "text",
+					      err);
 	if (!find_close(text, &fence, &close) || close.ptr < end)
-		return refuse(text, region.ptr, "its ```xml fence is not closed behind it", err);
+		return directive_shape_refuse(text, region.ptr,
+					      "its ```xml fence is not closed behind it", err);
 	if (!only_misc(between(end, close.ptr)))
-		return refuse(text, span_trim(between(end, close.ptr)).ptr,
-			      "the ```xml block goes on behind </directive>", err);
+		return directive_shape_refuse(text, span_trim(between(end, close.ptr)).ptr,
+					      "the ```xml block goes on behind </directive>", err);
 	ret->preamble = span_strip_unicode(between(text.ptr, fence.open));
 	ret->xml = between(region.ptr, end);
 	ret->body = span_strip_unicode(between(close.ptr + close.len, stop));
-	ret->line = line_of(text, region.ptr);
+	ret->line = directive_shape_line_of(text, region.ptr);
 	return 0;
 }

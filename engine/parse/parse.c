@@ -11,13 +11,13 @@
 
 #include "str.h"
 
-struct row {
+struct parse_row {
 	enum rye_kind kind;
 	const char *ext;
 	struct parser parser;
 };
 
-static const struct row rows[] = {
+static const struct parse_row rows[] = {
 	{ RYE_CONFIG, ".toml", { "toml", parse_toml_tool } },
 	{ RYE_CONFIG, ".yaml", { "yaml", parse_yaml_tool } },
 	{ RYE_CONFIG, ".yml", { "yaml", parse_yaml_tool } },

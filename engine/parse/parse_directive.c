@@ -20,7 +20,7 @@ static void set_span(json_t *map, const char *key, struct rye_span s)
 	json_set(map, key, json_stringn(s.ptr ? s.ptr : "", s.len));
 }
 
-static json_t *declared(const json_t *node, bool with_default)
+static json_t *parse_directive_declared(const json_t *node, bool with_default)
 {
 	const json_t *attrs = json_object_get(node, "attrs");
 	const json_t *type = json_object_get(attrs, "type");
@@ -45,8 +45,9 @@ static void declarations(const json_t *root, json_t *map, const char *plural, co
 
 	for (size_t i = 0; i < json_array_size(kids); i++)
 		if (!strcmp(xml_tag(json_array_get(kids, i)), tag))
-			json_array_append_new(list, declared(json_array_get(kids, i),
-							     !strcmp(tag, "input")));
+			json_array_append_new(list,
+					      parse_directive_declared(json_array_get(kids, i),
+								       !strcmp(tag, "input")));
 	if (json_array_size(list))
 		json_object_set(map, plural, list);
 	json_decref(list);

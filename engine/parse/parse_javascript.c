@@ -22,7 +22,7 @@
 /* A type annotation is short; a longer one is something else. */
 #define TYPE_MAX 1024
 
-static bool is_metadata(struct rye_span name)
+static bool parse_javascript_is_metadata(struct rye_span name)
 {
 	static const char *const plain[] = { "CONFIG", "CONFIG_RESOLVE", "CONFIG_SCHEMA",
 					     "ENV_CONFIG", "requires" };
@@ -92,7 +92,7 @@ static void declaration(struct js *j, json_t *meta)
 	if (!isspace((unsigned char)js_peek(j, 0)) || !js_blanks(j))
 		return;
 	span = js_name(j);
-	if (!is_metadata(span))
+	if (!parse_javascript_is_metadata(span))
 		return;
 	behind = j->at;
 	value = assigned(j);
@@ -108,7 +108,7 @@ static void declaration(struct js *j, json_t *meta)
 	json_object_set(meta, name, value);
 }
 
-static bool declares(struct rye_span word)
+static bool parse_javascript_declares(struct rye_span word)
 {
 	return span_eq(word, "const") || span_eq(word, "let") || span_eq(word, "var");
 }
@@ -126,7 +126,7 @@ json_t *parse_javascript(struct rye_span text, struct rye_err *err)
 
 		if (!word.len)
 			j.at++;
-		else if (declares(word))
+		else if (parse_javascript_declares(word))
 			declaration(&j, meta);
 		if (j.work > WORK_FACTOR * text.len + WORK_LEAST) {
 			rye_fail(err, RYE_UNPARSABLE,

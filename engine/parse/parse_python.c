@@ -23,12 +23,12 @@ struct module {
 	bool first; /* no statement seen yet: a string here is the docstring */
 };
 
-static bool is_eol(char c)
+static bool parse_python_is_eol(char c)
 {
 	return c == '\n' || c == '\r';
 }
 
-static bool is_metadata(struct rye_span name)
+static bool parse_python_is_metadata(struct rye_span name)
 {
 	static const char *const plain[] = { "CONFIG",	      "CONFIG_RESOLVE", "CONFIG_SCHEMA",
 					     "ENV_CONFIG",    "config",		"config_resolve",
@@ -86,16 +86,16 @@ static bool skip_statement(struct py *p, bool simple)
 				return false;
 			continue;
 		}
-		if (is_eol(c) && !depth)
+		if (parse_python_is_eol(c) && !depth)
 			return false;
 		if (strchr("([{)]}", c) && !bracket(p, c, open, &depth))
 			return false;
 		p->at++;
 		if (c == ';' && simple && !depth)
 			return true;
-		if (c == '\\' && is_eol(py_peek(p, 0)))
+		if (c == '\\' && parse_python_is_eol(py_peek(p, 0)))
 			p->at += py_peek(p, 0) == '\r' && py_peek(p, 1) == '\n' ? 2 : 1;
-		while (c == '#' && p->at < p->text.len && !is_eol(py_peek(p, 0)))
+		while (c == '#' && p->at < p->text.len && !parse_python_is_eol(py_peek(p, 0)))
 			p->at++;
 	}
 	return depth ? py_fail(p, "a bracket was never closed") : false;
@@ -105,7 +105,7 @@ static bool at_end(const struct py *p)
 {
 	char c = py_peek(p, 0);
 
-	return p->at >= p->text.len || is_eol(c) || c == ';' || c == '#';
+	return p->at >= p->text.len || parse_python_is_eol(c) || c == ';' || c == '#';
 }
 
 /* X = 1, 2 is a tuple. */
@@ -170,7 +170,7 @@ static json_t *assigned_value(struct py *p, bool annotated)
 static void assignment(struct module *m, struct rye_span name)
 {
 	struct py *p = &m->p;
-	bool metadata = is_metadata(name);
+	bool metadata = parse_python_is_metadata(name);
 	size_t before = p->nodes;
 	auto_free char *key = span_dup(name);
 	json_t *value;
@@ -201,7 +201,7 @@ static void docstring(struct module *m)
 }
 
 /* The statements of one logical line at the module's level. */
-static void line_of(struct module *m)
+static void parse_python_line_of(struct module *m)
 {
 	struct py *p = &m->p;
 	bool more = true;
@@ -237,12 +237,12 @@ static void lines(struct module *m)
 
 		py_blanks(p, false);
 		c = py_peek(p, 0);
-		if (is_eol(c))
+		if (parse_python_is_eol(c))
 			p->at++;
 		else if (c == '#' || p->at > from)
 			skip_statement(p, false);
 		else
-			line_of(m);
+			parse_python_line_of(m);
 	}
 }
 

@@ -19,7 +19,7 @@
 #define DEFAULT_EXECUTOR "rye/core/runtimes/bash/bash"
 
 /* Other words with a colon are prose ("Usage: …"). */
-static bool is_key(struct rye_span name)
+static bool parse_shell_is_key(struct rye_span name)
 {
 	static const char *const keys[] = {
 		"actions",	  "author",
@@ -44,7 +44,7 @@ static bool is_key(struct rye_span name)
 }
 
 /* The leading comment lines without "# ", each with its LF. */
-static void collect(struct rye_span text, struct rye_buf *out)
+static void parse_shell_collect(struct rye_span text, struct rye_buf *out)
 {
 	struct rye_span line;
 	bool first = true;
@@ -117,7 +117,7 @@ static bool yaml_key(struct py *p, json_t *meta)
 	auto_json json_t *map = NULL;
 
 	p->at = from;
-	if (!colon || !is_key(name))
+	if (!colon || !parse_shell_is_key(name))
 		return false;
 	chunk = yaml_chunk(span_skip(p->text, from));
 	map = parse_yaml(chunk, &silent);
@@ -150,7 +150,7 @@ json_t *parse_shell(struct rye_span text, struct rye_err *err)
 
 	if (text_guard(text, err))
 		return NULL;
-	collect(text, &lines);
+	parse_shell_collect(text, &lines);
 	if (lines.failed) {
 		rye_fail(err, RYE_TOO_BIG, "too many comment lines");
 		return NULL;

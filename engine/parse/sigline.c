@@ -58,7 +58,7 @@ struct rye_span sig_shebang(struct rye_span text)
 
 /* ---- a reader of one line: each take_ moves s and answers whether it matched ---- */
 
-static bool take(struct rye_span *s, const char *literal)
+static bool sigline_take(struct rye_span *s, const char *literal)
 {
 	if (!span_starts(*s, literal))
 		return false;
@@ -116,7 +116,7 @@ static bool take_sig(struct rye_span *s, struct rye_span *ret)
 {
 	if (!take_word(s, ret))
 		return false;
-	for (int pad = 0; pad < 2 && take(s, "="); pad++)
+	for (int pad = 0; pad < 2 && sigline_take(s, "="); pad++)
 		ret->len++;
 	return true;
 }
@@ -125,7 +125,7 @@ static void take_provider(struct rye_span *s, struct sig_head *head)
 {
 	struct rye_span at = *s, provider, user;
 
-	if (take(&at, "|") && take_word(&at, &provider) && take(&at, "@") &&
+	if (sigline_take(&at, "|") && take_word(&at, &provider) && sigline_take(&at, "@") &&
 	    take_word(&at, &user)) {
 		head->provider = provider;
 		head->user = user;
@@ -145,16 +145,16 @@ static struct rye_span line_at(struct rye_span text, struct rye_span *ret_whole)
 
 static bool take_fields(struct rye_span *s, struct sig_head *head)
 {
-	return take(s, "rye:signed:") && take_stamp(s, &head->stamp) && take(s, ":") &&
-	       take_hex(s, 64, &head->hash) && take(s, ":") && take_sig(s, &head->sig) &&
-	       take(s, ":") && take_hex(s, 16, &head->fp);
+	return sigline_take(s, "rye:signed:") && take_stamp(s, &head->stamp) &&
+	       sigline_take(s, ":") && take_hex(s, 64, &head->hash) && sigline_take(s, ":") &&
+	       take_sig(s, &head->sig) && sigline_take(s, ":") && take_hex(s, 16, &head->fp);
 }
 
-static bool take_signed(struct sig_rule rule, struct rye_span text, struct sig_head *head)
+static bool sigline_take_signed(struct sig_rule rule, struct rye_span text, struct sig_head *head)
 {
 	struct rye_span whole, s = line_at(text, &whole);
 
-	if (!take(&s, styles[rule.style].open) || !take_fields(&s, head))
+	if (!sigline_take(&s, styles[rule.style].open) || !take_fields(&s, head))
 		return false;
 	take_provider(&s, head);
 	/*
@@ -183,11 +183,11 @@ static enum sig_binding take_binding(struct sig_rule rule, struct rye_span text,
 {
 	struct rye_span whole, s = line_at(text, &whole), sig, fp;
 
-	if (!take(&s, styles[rule.style].open) || !take(&s, "rye:full:"))
+	if (!sigline_take(&s, styles[rule.style].open) || !sigline_take(&s, "rye:full:"))
 		return BINDING_NONE;
-	if (!take(&s, "1:") || !take_word(&s, &sig) || sig.len != BINDING_SIG || !take(&s, ":") ||
-	    !take_hex(&s, 16, &fp) || !span_eq(s, styles[rule.style].close) ||
-	    !span_ends(whole, "\n"))
+	if (!sigline_take(&s, "1:") || !take_word(&s, &sig) || sig.len != BINDING_SIG ||
+	    !sigline_take(&s, ":") || !take_hex(&s, 16, &fp) ||
+	    !span_eq(s, styles[rule.style].close) || !span_ends(whole, "\n"))
 		return BINDING_MALFORMED;
 	head->bind_line = whole;
 	head->bind_sig = sig;
@@ -204,7 +204,7 @@ void sig_head_of(struct sig_rule rule, struct rye_span text, struct sig_head *re
 		ret->shebang = sig_shebang(text);
 		rest = span_skip(rest, ret->shebang.len);
 	}
-	if (take_signed(rule, rest, ret)) {
+	if (sigline_take_signed(rule, rest, ret)) {
 		rest = span_skip(rest, ret->line.len);
 		ret->binding = take_binding(rule, rest, ret);
 		rest = span_skip(rest, ret->bind_line.len);
@@ -222,8 +222,8 @@ struct rye_span sig_binding_at(struct sig_rule rule, struct rye_span text)
 
 static bool take_old_mark(struct rye_span *s)
 {
-	return (take(s, "rye:") || take(s, "kiwi-mcp:")) &&
-	       (take(s, "validated:") || take(s, "signed:"));
+	return (sigline_take(s, "rye:") || sigline_take(s, "kiwi-mcp:")) &&
+	       (sigline_take(s, "validated:") || sigline_take(s, "signed:"));
 }
 
 /* Through the first '>' when "-->" and a LF are there, with at least one character inside. */
@@ -233,7 +233,7 @@ static size_t old_html(struct rye_span text)
 	const char *end;
 	size_t n;
 
-	if (!take(&s, styles[SIG_HTML].open) || !take_old_mark(&s))
+	if (!sigline_take(&s, styles[SIG_HTML].open) || !take_old_mark(&s))
 		return 0;
 	end = memchr(s.ptr, '>', s.len);
 	n = end ? (size_t)(end - s.ptr) : 0;
@@ -248,7 +248,7 @@ static size_t old_line(struct sig_rule rule, struct rye_span text)
 
 	if (rule.style == SIG_HTML)
 		return old_html(text);
-	if (!take(&s, styles[rule.style].open) || !take_old_mark(&s) || !s.len ||
+	if (!sigline_take(&s, styles[rule.style].open) || !take_old_mark(&s) || !s.len ||
 	    !span_ends(whole, "\n"))
 		return 0;
 	return whole.len;

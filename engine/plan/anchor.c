@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool put(struct planner *planner, const char *key, const char *value)
+static bool anchor_put(struct planner *planner, const char *key, const char *value)
 {
 	return json_sets(planner->context, key, value ? value : "");
 }
@@ -46,12 +46,12 @@ static int make_context(struct planner *planner, struct rye_err *err)
 	if (!path)
 		return rye_fail_sys(err, errno, "%s", tool->abspath);
 	planner->context = json_object();
-	if (put(planner, "tool_path", path) && put(planner, "tool_dir", dir) &&
-	    put(planner, "tool_parent", up) && put(planner, "anchor_path", dir) &&
-	    put(planner, "runtime_lib", "") &&
-	    put(planner, "project_path", planner->base->project) &&
-	    put(planner, "user_space", root_of(planner, RYE_USER)) &&
-	    put(planner, "system_space", root_of(planner, RYE_SYSTEM)))
+	if (anchor_put(planner, "tool_path", path) && anchor_put(planner, "tool_dir", dir) &&
+	    anchor_put(planner, "tool_parent", up) && anchor_put(planner, "anchor_path", dir) &&
+	    anchor_put(planner, "runtime_lib", "") &&
+	    anchor_put(planner, "project_path", planner->base->project) &&
+	    anchor_put(planner, "user_space", root_of(planner, RYE_USER)) &&
+	    anchor_put(planner, "system_space", root_of(planner, RYE_SYSTEM)))
 		return 0;
 	return rye_fail(err, RYE_INVALID, "%s: paths have to be valid UTF-8", path);
 }
@@ -97,7 +97,7 @@ static void set_lib(struct planner *planner, const struct link *link)
 	else
 		buf_addf(&path, "%s/%s", dir, lib);
 	if (!path.failed)
-		put(planner, "runtime_lib", path.data);
+		anchor_put(planner, "runtime_lib", path.data);
 }
 
 int anchor_make(struct planner *planner, struct rye_err *err)
@@ -118,7 +118,7 @@ int anchor_make(struct planner *planner, struct rye_err *err)
 	root = json_str(anchor->link->meta.anchor, "root");
 	if (strcmp(root, "tool_parent") && strcmp(root, "project_path"))
 		root = "tool_dir";
-	put(planner, "anchor_path", json_str(planner->context, root));
+	anchor_put(planner, "anchor_path", json_str(planner->context, root));
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static void add_entries(struct planner *planner, const json_t *entries, const ch
 	}
 }
 
-static void add_old(const char *old, struct rye_buf *out)
+static void anchor_add_old(const char *old, struct rye_buf *out)
 {
 	while (old && *old) {
 		size_t n = strcspn(old, ":");
@@ -196,7 +196,7 @@ static void add_paths(struct planner *planner, const json_t *paths)
 		if (!env_name_ok(name))
 			continue;
 		add_entries(planner, json_object_get(how, "prepend"), old, &value);
-		add_old(old, &value);
+		anchor_add_old(old, &value);
 		add_entries(planner, json_object_get(how, "append"), old, &value);
 		if (value.len && !value.failed)
 			env_put(&planner->env, name, value.data);

@@ -144,7 +144,7 @@ static int choose_data(const struct planner *planner, const struct link *runtime
 			takes_command ? " or declares a command parameter that is given" : "");
 }
 
-static int choose(struct planner *planner, struct choice *ret, struct rye_err *err)
+static int argv_choose(struct planner *planner, struct choice *ret, struct rye_err *err)
 {
 	const struct link *runtime = chain_runtime(planner->chain);
 
@@ -158,13 +158,13 @@ static int choose(struct planner *planner, struct choice *ret, struct rye_err *e
 	return 0;
 }
 
-struct words {
+struct argv_words {
 	char **v;
 	size_t n, size;
 	bool failed;
 };
 
-static void add_word(struct words *words, char *word)
+static void add_word(struct argv_words *words, char *word)
 {
 	char **v;
 
@@ -184,13 +184,13 @@ static void add_word(struct words *words, char *word)
 		words->v[++words->n] = NULL;
 }
 
-static void add_copy(struct words *words, const char *text)
+static void add_copy(struct argv_words *words, const char *text)
 {
 	add_word(words, strdup(text));
 }
 
 /* "--params JSON" when the tool's source knows the option and one argument can hold it. */
-static void add_params(const struct planner *planner, struct words *words)
+static void add_params(const struct planner *planner, struct argv_words *words)
 {
 	const struct rye_item *tool = planner->chain->v[0].item;
 	const char *flag = json_str(planner->config, "params_flag");
@@ -204,7 +204,7 @@ static void add_params(const struct planner *planner, struct words *words)
 }
 
 /* A NUL would cut the argument short: what was checked and what runs would differ. */
-static void add_arg(const struct planner *planner, const json_t *arg, struct words *words)
+static void add_arg(const struct planner *planner, const json_t *arg, struct argv_words *words)
 {
 	struct rye_span text = { json_string_value(arg), json_string_length(arg) };
 	auto_buf struct rye_buf word = RYE_BUF_INIT;
@@ -236,7 +236,7 @@ static void add_context(struct planner *planner, const struct choice *choice)
 static int make_words(struct planner *planner, const struct choice *choice, struct program *program,
 		      struct rye_err *err)
 {
-	struct words words = { 0 };
+	struct argv_words words = { 0 };
 	auto_buf struct rye_buf command = RYE_BUF_INIT;
 	bool drop_safe_path;
 	json_t *arg;
@@ -291,7 +291,7 @@ static int make_input(struct planner *planner, struct program *program, struct r
 }
 
 /* The verified bytes for loaders that read a descriptor instead of a path. */
-static void make_source(struct planner *planner, struct program *program)
+static void argv_make_source(struct planner *planner, struct program *program)
 {
 	json_int_t at = json_int(planner->config, "source_fd", -1);
 	char number[16];
@@ -330,13 +330,13 @@ int program_make(struct planner *planner, struct program *program, struct rye_er
 		choice = (struct choice){ .command = json_object_get(docker, "command"),
 					  .args = json_object_get(docker, "args") };
 	} else {
-		r = choose(planner, &choice, err);
+		r = argv_choose(planner, &choice, err);
 	}
 	if (!r)
 		r = make_words(planner, &choice, program, err);
 	if (r)
 		return r;
-	make_source(planner, program);
+	argv_make_source(planner, program);
 	make_warm(planner, program);
 	return make_input(planner, program, err);
 }

@@ -81,7 +81,7 @@ static void give_asked(struct planner *planner, const json_t *names)
 }
 
 /* Static variables of one element; {context} and ${earlier} ones are known. */
-static void put_map(struct planner *planner, const json_t *map)
+static void asked_env_put_map(struct planner *planner, const json_t *map)
 {
 	struct template in = { .env = &planner->env, .context = planner->context };
 	json_t *object = (json_t *)map;
@@ -131,7 +131,7 @@ static int put_element(struct planner *planner, const struct link *link, struct 
 
 	if (r)
 		return r;
-	put_map(planner, json_object_get(config, "env"));
+	asked_env_put_map(planner, json_object_get(config, "env"));
 	if (config && planner->trace) {
 		json_t *keys = json_array(), *object = json_object_get(config, "env"), *value;
 		const char *name;
@@ -180,7 +180,7 @@ int envres_make(struct planner *planner, struct rye_err *err)
 
 		if (!env)
 			continue;
-		put_map(planner, env);
+		asked_env_put_map(planner, env);
 		break; /* shallow merge: the nearest element's replaces the others' */
 	}
 	env_copy(&planner->env, &fixed);

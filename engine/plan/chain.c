@@ -17,7 +17,7 @@
 
 #define BASH "rye/core/runtimes/bash/bash"
 
-static void warn(struct chain *chain, const char *text)
+static void chain_warn(struct chain *chain, const char *text)
 {
 	if (!chain->warnings)
 		chain->warnings = json_array();
@@ -70,7 +70,7 @@ static int load_system(const struct item_env *env, const char *name, struct chai
 		return -1;
 	*ret = found;
 	snprintf(text, sizeof(text), "executor_id %s was read as %s", id, name);
-	warn(chain, text);
+	chain_warn(chain, text);
 	return 0;
 }
 
@@ -145,10 +145,10 @@ static void warn_ambiguous(struct chain *chain, const struct rye_item *item)
 	buf_addf(&path, "ambiguous: %s%s is used and hides%s", item->id, item->ext,
 		 names.data ? names.data : " another file of that id");
 	if (!path.failed)
-		warn(chain, path.data);
+		chain_warn(chain, path.data);
 }
 
-static void append(struct chain *chain, const struct chain_start *from)
+static void chain_append(struct chain *chain, const struct chain_start *from)
 {
 	struct link *link = &chain->v[chain->n++];
 	struct rye_item *item = from->item;
@@ -156,12 +156,12 @@ static void append(struct chain *chain, const struct chain_start *from)
 	link->item = item;
 	meta_tool(item, &link->meta);
 	if (item->verdict.notice[0])
-		warn(chain, item->verdict.notice);
+		chain_warn(chain, item->verdict.notice);
 	if (from->ambiguous)
 		warn_ambiguous(chain, item);
 }
 
-static bool has(const struct chain *chain, const char *id)
+static bool chain_has(const struct chain *chain, const char *id)
 {
 	for (size_t i = 0; i < chain->n; i++)
 		if (!strcmp(chain->v[i].item->id, id))
@@ -187,7 +187,7 @@ int chain_build(const struct item_env *env, struct chain_start *first, struct ch
 		struct rye_err *err)
 {
 	*ret = (struct chain){ 0 };
-	append(ret, first);
+	chain_append(ret, first);
 	for (;;) {
 		const char *next = ret->v[ret->n - 1].meta.executor_id;
 		struct chain_start more;
@@ -200,19 +200,19 @@ int chain_build(const struct item_env *env, struct chain_start *first, struct ch
 					"Chain too deep (max %d): %s. Possible circular dependency "
 					"or excessive nesting.",
 					RYE_CHAIN_MAX, first->item->id);
-		if (has(ret, next))
+		if (chain_has(ret, next))
 			return rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
 					next);
 		r = load_next(env, ret, &more, err);
 		if (r)
 			return r;
-		if (has(ret, more.item->id)) {
+		if (chain_has(ret, more.item->id)) {
 			r = rye_fail(err, RYE_CHAIN_LOOP, "Circular dependency detected: %s",
 				     more.item->id);
 			rye_item_unref(more.item);
 			return r;
 		}
-		append(ret, &more);
+		chain_append(ret, &more);
 	}
 }
 
@@ -279,7 +279,7 @@ json_t *chain_detail(const struct chain *chain)
 }
 
 /* Rows {path, space} of the lower spaces that have the id too. */
-static json_t *lower(const struct item_env *env, const struct rye_item *item)
+static json_t *chain_lower(const struct item_env *env, const struct rye_item *item)
 {
 	json_t *rows = json_array();
 
@@ -310,7 +310,7 @@ json_t *chain_shadowed(const struct item_env *env, const struct chain *chain)
 
 		if (item->space->type == RYE_SYSTEM)
 			continue;
-		rows = lower(env, item);
+		rows = chain_lower(env, item);
 		if (!json_array_size(rows))
 			continue;
 		all = all ? all : json_array();
@@ -332,7 +332,7 @@ void chain_trace(const struct item_env *env, const struct chain *chain, json_t *
 				      json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "step", "resolve",
 						"item_id", item->id, "path", item->abspath, "space",
 						item->space->full, "searched", searched, "shadowed",
-						lower(env, item)));
+						chain_lower(env, item)));
 	}
 	for (size_t i = 0; i < chain->n; i++) {
 		const struct verdict *v = &chain->v[i].item->verdict;

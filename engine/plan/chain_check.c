@@ -16,7 +16,7 @@ static int precedence(const struct space *space)
 	return space->type == RYE_PROJECT ? 3 : space->type == RYE_USER ? 2 : 1;
 }
 
-static void issue(struct rye_buf *issues)
+static void chain_check_issue(struct rye_buf *issues)
 {
 	if (issues->len)
 		buf_adds(issues, "; ");
@@ -27,7 +27,7 @@ static void check_spaces(const struct link *child, const struct link *parent,
 {
 	if (precedence(child->item->space) >= precedence(parent->item->space))
 		return;
-	issue(issues);
+	chain_check_issue(issues);
 	if (child->item->space->type == RYE_SYSTEM)
 		buf_addf(issues,
 			 "Invalid chain: system tool '%s' cannot delegate to mutable %s '%s'",
@@ -74,7 +74,7 @@ static void check_inputs(const struct link *child, const struct link *parent,
 
 		if (!*name || names_have(outputs, name))
 			continue;
-		issue(issues);
+		chain_check_issue(issues);
 		buf_addf(issues, "'%s' wants input '%s', which '%s' does not give",
 			 parent->item->id, name, child->item->id);
 	}
@@ -147,12 +147,12 @@ static void check_version(const struct link *child, const struct link *parent,
 	if (!limits || !*version)
 		return;
 	if (*least && version_compare(version, least, &order) && order < 0) {
-		issue(issues);
+		chain_check_issue(issues);
 		buf_addf(issues, "'%s' wants '%s' from version %s on, it is %s", parent->item->id,
 			 child->item->id, least, version);
 	}
 	if (*most && version_compare(version, most, &order) && order > 0) {
-		issue(issues);
+		chain_check_issue(issues);
 		buf_addf(issues, "'%s' wants '%s' up to version %s, it is %s", parent->item->id,
 			 child->item->id, most, version);
 	}

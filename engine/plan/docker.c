@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static void add(json_t *args, const char *text)
+static void docker_add(json_t *args, const char *text)
 {
 	json_array_append_new(args, json_string(text));
 }
@@ -26,8 +26,8 @@ static void add_names(json_t *args, const json_t *env)
 	json_array_foreach(env, i, value)
 	{
 		if (json_is_string(value) && env_name_ok(json_string_value(value))) {
-			add(args, "-e");
-			add(args, json_string_value(value));
+			docker_add(args, "-e");
+			docker_add(args, json_string_value(value));
 		}
 	}
 	if (!json_is_object(env))
@@ -35,8 +35,8 @@ static void add_names(json_t *args, const json_t *env)
 	json_object_foreach(object, name, value)
 	{
 		if (env_name_ok(name)) {
-			add(args, "-e");
-			add(args, name);
+			docker_add(args, "-e");
+			docker_add(args, name);
 		}
 	}
 }
@@ -58,13 +58,13 @@ int docker_command(struct planner *planner, json_t **ret, struct rye_err *err)
 			planner->chain->v[0].item->id);
 	args = json_pack("[s, s, s]", "run", "--rm", "-i");
 	if (*json_str(config, "entrypoint")) {
-		add(args, "--entrypoint");
-		add(args, json_str(config, "entrypoint"));
+		docker_add(args, "--entrypoint");
+		docker_add(args, json_str(config, "entrypoint"));
 	}
 	add_names(args, json_object_get(config, "env"));
-	add(args, json_str(config, "image"));
+	docker_add(args, json_str(config, "image"));
 	if (*json_str(config, "command"))
-		add(args, json_str(config, "command"));
+		docker_add(args, json_str(config, "command"));
 	if (json_is_array(own))
 		json_array_extend(args, (json_t *)own);
 	if (!json_object_get(config, "input_data"))

@@ -56,7 +56,7 @@ void interps_close(struct interps *interps)
 }
 
 /* Exit status 0 and what it printed on its first line; false: anything else. */
-static bool ask(const struct plan_base *base, char *const *argv, struct rye_buf *line)
+static bool interpreter_ask(const struct plan_base *base, char *const *argv, struct rye_buf *line)
 {
 	struct pipes pipes;
 	struct capture_ask how = { .in = -1, .control = -1, .cancel = -1, .timeout_ms = ASK_MS };
@@ -87,7 +87,8 @@ static bool ask(const struct plan_base *base, char *const *argv, struct rye_buf 
 	return ok;
 }
 
-static bool recall(struct interps *interps, const char *path, const struct stat *st, bool *ret)
+static bool interpreter_recall(struct interps *interps, const char *path, const struct stat *st,
+			       bool *ret)
 {
 	WITH_LOCK(&interps->lock) {
 		for (size_t i = 0; i < interps->n; i++) {
@@ -103,7 +104,8 @@ static bool recall(struct interps *interps, const char *path, const struct stat 
 	return false;
 }
 
-static void remember(struct interps *interps, const char *path, const struct stat *st, bool value)
+static void interpreter_remember(struct interps *interps, const char *path, const struct stat *st,
+				 bool value)
 {
 	WITH_LOCK(&interps->lock) {
 		struct known *row = &interps->v[interps->n];
@@ -128,10 +130,10 @@ bool interp_knows_safe_path(const struct plan_base *base, const char *path)
 
 	if (stat(path, &st) < 0)
 		return false;
-	if (recall(base->interps, path, &st, &known))
+	if (interpreter_recall(base->interps, path, &st, &known))
 		return known;
-	known = ask(base, argv, &line) && line.len == 1 && line.data[0] == '1';
-	remember(base->interps, path, &st, known);
+	known = interpreter_ask(base, argv, &line) && line.len == 1 && line.data[0] == '1';
+	interpreter_remember(base->interps, path, &st, known);
 	return known;
 }
 
@@ -248,7 +250,8 @@ static char *ask_command(struct planner *planner, const json_t *command)
 	}
 	path = argv[0] ? which_system(planner->base, argv[0]) : NULL;
 	argv[0] = path;
-	if (!path || !ask(planner->base, argv, &line) || !line.len || line.data[0] != '/')
+	if (!path || !interpreter_ask(planner->base, argv, &line) || !line.len ||
+	    line.data[0] != '/')
 		return NULL;
 	return buf_steal(&line);
 }

@@ -34,7 +34,7 @@ static bool is_reserved(const char *name)
 	return false;
 }
 
-static bool declares(const json_t *schema, const char *name)
+static bool params_declares(const json_t *schema, const char *name)
 {
 	return json_object_get(json_object_get(schema, "properties"), name);
 }
@@ -47,7 +47,7 @@ static int read_timeout(struct params_check *check, const json_t *schema, struct
 	char *end = NULL;
 	double seconds;
 
-	check->own_timeout = declares(schema, "timeout");
+	check->own_timeout = params_declares(schema, "timeout");
 	if (!value || json_is_null(value))
 		return 0;
 	seconds = text ? strtod(text, &end) : json_number_value(value);
@@ -71,7 +71,7 @@ static void drop_reserved(struct params_check *check, const json_t *schema)
 
 	json_object_foreach_safe(check->params, next, key, value)
 	{
-		if (!is_reserved(key) || declares(schema, key))
+		if (!is_reserved(key) || params_declares(schema, key))
 			continue;
 		if (strcmp(key, "timeout"))
 			json_array_append_new(check->warnings,

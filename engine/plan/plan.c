@@ -100,7 +100,7 @@ static int make_cwd(struct planner *planner, struct plan *plan, struct rye_err *
 	return plan->cwd ? 0 : rye_fail(err, RYE_IO, "working directory: out of memory");
 }
 
-static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
+static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
 	int r = anchor_make(planner, err);
 
@@ -134,7 +134,7 @@ static int make(struct planner *planner, struct plan *plan, struct rye_err *err)
 int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err)
 {
 	*ret = (struct plan){ .prim = planner->chain->prim };
-	return make(planner, ret, err);
+	return plan_make(planner, ret, err);
 }
 
 void planner_done(struct planner *planner)

@@ -32,14 +32,14 @@ static bool path_ok(const char *path)
 	return *path && id_check(whole, NULL) == 0;
 }
 
-struct wanted {
+struct settings_wanted {
 	const char *path; /* below config/ */
 	bool first; /* first_match, else deep_merge */
 };
 
 /* Every bundle, then user, then project; or the first of project, user, bundles. */
-static int resolve_one(const struct item_env *env, const struct wanted *wanted, json_t **ret,
-		       json_t **ret_files, struct rye_err *err)
+static int resolve_one(const struct item_env *env, const struct settings_wanted *wanted,
+		       json_t **ret, json_t **ret_files, struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
 	struct index_source sources[CONFIG_SOURCES_MAX];
@@ -67,7 +67,7 @@ static int resolve_spec(struct planner *planner, const json_t *spec, json_t **re
 			struct rye_err *err)
 {
 	const char *mode = json_str(spec, "mode");
-	struct wanted wanted = { json_str(spec, "path"), !strcmp(mode, "first_match") };
+	struct settings_wanted wanted = { json_str(spec, "path"), !strcmp(mode, "first_match") };
 	auto_json json_t *files = NULL;
 	int r;
 

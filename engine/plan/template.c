@@ -31,7 +31,7 @@ void template_value(struct rye_buf *out, const json_t *value)
 	}
 }
 
-static const json_t *look_up(const struct template *in, struct rye_span name)
+static const json_t *template_look_up(const struct template *in, struct rye_span name)
 {
 	char key[NAME_MAX_LEN + 1];
 	const json_t *value;
@@ -107,7 +107,7 @@ static size_t put_name(const struct template *in, struct rye_span text, struct r
 	if (!close)
 		return 0;
 	name = (struct rye_span){ text.ptr + 1, (size_t)(close - text.ptr) - 1 };
-	value = look_up(in, name);
+	value = template_look_up(in, name);
 	if (!value)
 		return 0;
 	template_value(out, value);

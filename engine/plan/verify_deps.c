@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct walk {
+struct verify_deps_walk {
 	struct planner *planner;
 	const struct space *space;
 	const char *base; /* absolute real path of the anchor */
@@ -30,20 +30,20 @@ static const char *suffix(const char *name)
 	return dot && dot > name ? dot : "";
 }
 
-static bool inside(const char *path, const char *base)
+static bool verify_deps_inside(const char *path, const char *base)
 {
 	size_t n = strlen(base);
 
 	return !strncmp(path, base, n) && (!path[n] || path[n] == '/');
 }
 
-static int escape(const char *path, const char *real, struct rye_err *err)
+static int verify_deps_escape(const char *path, const char *real, struct rye_err *err)
 {
 	return rye_fail(err, RYE_UNCOVERED, "Symlink escape: %s resolves to %s", path, real);
 }
 
 /* Paths of files are told to rye_load_path below the space's .ai. */
-static int verify_file(struct walk *walk, const char *path, struct rye_err *err)
+static int verify_file(struct verify_deps_walk *walk, const char *path, struct rye_err *err)
 {
 	auto_buf struct rye_buf ai = RYE_BUF_INIT;
 	auto_item struct rye_item *item = NULL;
@@ -61,7 +61,7 @@ static int verify_file(struct walk *walk, const char *path, struct rye_err *err)
 	return r;
 }
 
-static bool is_excluded(const struct walk *walk, const char *name)
+static bool is_excluded(const struct verify_deps_walk *walk, const char *name)
 {
 	static const char *const usual[] = { "__pycache__", ".venv", "node_modules", ".git" };
 
@@ -79,17 +79,19 @@ static bool never_imported(const char *name)
 	return *name == '.' || !strcmp(name, "__pycache__") || !strcmp(name, "node_modules");
 }
 
-static int visit_dir(struct walk *walk, const char *dir, int depth, struct rye_err *err);
+static int visit_dir(struct verify_deps_walk *walk, const char *dir, int depth,
+		     struct rye_err *err);
 
-static int visit_link(struct walk *walk, const char *path, bool is_dir, struct rye_err *err)
+static int visit_link(struct verify_deps_walk *walk, const char *path, bool is_dir,
+		      struct rye_err *err)
 {
 	auto_free char *real = realpath(path, NULL);
 	const char *p;
 
 	if (!real)
 		return rye_fail_sys(err, errno, "%s", path);
-	if (!inside(real, walk->base))
-		return escape(path, real, err);
+	if (!verify_deps_inside(real, walk->base))
+		return verify_deps_escape(path, real, err);
 	if (!is_dir)
 		return 0;
 	/* Inside, so it is walked by its own name, unless that is excluded. */
@@ -99,13 +101,13 @@ static int visit_link(struct walk *walk, const char *path, bool is_dir, struct r
 		p += *p == '/';
 		name = strndup(p, strcspn(p, "/"));
 		if (name && is_excluded(walk, name))
-			return escape(path, real, err);
+			return verify_deps_escape(path, real, err);
 	}
 	return 0;
 }
 
-static int visit(struct walk *walk, const char *dir, const char *name, int depth,
-		 struct rye_err *err)
+static int verify_deps_visit(struct verify_deps_walk *walk, const char *dir, const char *name,
+			     int depth, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	struct stat st, target;
@@ -129,7 +131,7 @@ static int visit(struct walk *walk, const char *dir, const char *name, int depth
 	if (!S_ISDIR(st.st_mode) || !walk->recursive)
 		return 0;
 	if (is_excluded(walk, name)) {
-		struct walk code = *walk;
+		struct verify_deps_walk code = *walk;
 
 		code.extensions = walk->code;
 		return never_imported(name) ? 0 : visit_dir(&code, path.data, depth + 1, err);
@@ -137,7 +139,7 @@ static int visit(struct walk *walk, const char *dir, const char *name, int depth
 	return visit_dir(walk, path.data, depth + 1, err);
 }
 
-static int visit_dir(struct walk *walk, const char *dir, int depth, struct rye_err *err)
+static int visit_dir(struct verify_deps_walk *walk, const char *dir, int depth, struct rye_err *err)
 {
 	auto_dir DIR *stream = opendir(dir);
 	struct dirent *entry;
@@ -150,7 +152,7 @@ static int visit_dir(struct walk *walk, const char *dir, int depth, struct rye_e
 				RYE_DEPTH_MAX);
 	while (!r && (entry = readdir(stream)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			r = visit(walk, dir, entry->d_name, depth, err);
+			r = verify_deps_visit(walk, dir, entry->d_name, depth, err);
 	return r;
 }
 
@@ -167,7 +169,8 @@ int anchor_verify(struct planner *planner, struct rye_err *err)
 	const struct link *link = declaring(planner->chain), *runtime;
 	const json_t *how = link ? link->meta.verify_deps : NULL;
 	const char *scope = json_str(how, "scope");
-	struct walk walk = { .planner = planner, .space = planner->chain->v[0].item->space };
+	struct verify_deps_walk walk = { .planner = planner,
+					 .space = planner->chain->v[0].item->space };
 	int r;
 
 	if (!planner->anchor.active || !json_is_true(json_object_get(how, "enabled")) ||

@@ -74,7 +74,7 @@ int pipes_open(struct pipes *pipes, bool input, struct rye_err *err)
 	return rye_fail_sys(err, r, "cannot make a pipe");
 }
 
-static void shut(int *fd)
+static void capture_shut(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -83,17 +83,17 @@ static void shut(int *fd)
 
 void pipes_close_child(struct pipes *pipes)
 {
-	shut(&pipes->in[0]);
-	shut(&pipes->out[1]);
-	shut(&pipes->err[1]);
+	capture_shut(&pipes->in[0]);
+	capture_shut(&pipes->out[1]);
+	capture_shut(&pipes->err[1]);
 }
 
 void pipes_close(struct pipes *pipes)
 {
 	pipes_close_child(pipes);
-	shut(&pipes->in[1]);
-	shut(&pipes->out[0]);
-	shut(&pipes->err[0]);
+	capture_shut(&pipes->in[1]);
+	capture_shut(&pipes->out[0]);
+	capture_shut(&pipes->err[0]);
 }
 
 int sealed_open(const struct rye_blob *text)
@@ -139,12 +139,12 @@ static void on_deadline(struct state *state)
 		break;
 	default: /* drained long enough: somebody else holds the pipes */
 		state->got->background = true;
-		shut(&state->fds[SLOT_OUT].fd);
-		shut(&state->fds[SLOT_ERR].fd);
+		capture_shut(&state->fds[SLOT_OUT].fd);
+		capture_shut(&state->fds[SLOT_ERR].fd);
 	}
 }
 
-static void feed(struct state *state)
+static void capture_feed(struct state *state)
 {
 	struct rye_span left = { state->ask->input.ptr + state->fed,
 				 state->ask->input.len - state->fed };
@@ -156,7 +156,7 @@ static void feed(struct state *state)
 		state->fed += (size_t)n;
 	/* EPIPE: it does not want to read; that is its own business. */
 	if (n < 0 || state->fed == state->ask->input.len)
-		shut(&state->fds[SLOT_IN].fd);
+		capture_shut(&state->fds[SLOT_IN].fd);
 }
 
 /* Where the next read may go: doubling from 4 KiB, so that short outputs stay small. */
@@ -192,7 +192,7 @@ static void read_output(int *fd, struct rye_buf *buf, uint64_t *total)
 			buf->data[buf->len += (size_t)n] = 0;
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		shut(fd);
+		capture_shut(fd);
 }
 
 /* Reads one stream and tells the listener what is kept of it. */
@@ -234,7 +234,7 @@ static void read_outputs(struct state *state)
 }
 
 /* It has ended: its outputs are read for a moment longer, then who holds them is left alone. */
-static void on_end(struct state *state)
+static void capture_on_end(struct state *state)
 {
 	struct capture_ask *ask = state->ask;
 	struct captured *got = state->got;
@@ -248,7 +248,7 @@ static void on_end(struct state *state)
 	state->fds[SLOT_END].fd = -1;
 	state->fds[SLOT_CONTROL].fd = -1;
 	state->fds[SLOT_CANCEL].fd = -1;
-	shut(&state->fds[SLOT_IN].fd);
+	capture_shut(&state->fds[SLOT_IN].fd);
 	state->phase = PHASE_DRAIN;
 	state->deadline = clock_ms() + RYE_DRAIN_MS;
 	read_outputs(state);
@@ -283,7 +283,7 @@ static void on_control(struct state *state)
 		wait_status(atoi(state->word + 1), &state->got->ended);
 	else /* both are gone */
 		state->got->ended = (struct ended){ .code = -1, .signal = SIGKILL };
-	on_end(state);
+	capture_on_end(state);
 }
 
 static void on_cancel(struct state *state)
@@ -294,20 +294,20 @@ static void on_cancel(struct state *state)
 		begin_end(state);
 }
 
-static void handle(struct state *state)
+static void capture_handle(struct state *state)
 {
 	const struct pollfd *fds = state->fds;
 
 	if (fds[SLOT_OUT].revents || fds[SLOT_ERR].revents)
 		read_outputs(state);
 	if (fds[SLOT_IN].fd >= 0 && fds[SLOT_IN].revents)
-		feed(state);
+		capture_feed(state);
 	if (fds[SLOT_CANCEL].fd >= 0 && fds[SLOT_CANCEL].revents)
 		on_cancel(state);
 	if (fds[SLOT_CONTROL].fd >= 0 && fds[SLOT_CONTROL].revents)
 		on_control(state);
 	else if (fds[SLOT_END].fd >= 0 && fds[SLOT_END].revents)
-		on_end(state);
+		capture_on_end(state);
 }
 
 static bool finished(const struct state *state)
@@ -327,7 +327,7 @@ static void wait_once(struct state *state)
 	else if (quiet <= 0)
 		read_outputs(state);
 	else if (ppoll(state->fds, SLOT__MAX, most < INT64_MAX ? &ts : NULL, NULL) > 0)
-		handle(state);
+		capture_handle(state);
 }
 
 void capture(struct capture_ask *ask, struct captured *ret)
@@ -351,7 +351,7 @@ void capture(struct capture_ask *ask, struct captured *ret)
 	state.progress = state.start;
 	events_state(ask->events, RYE_STATE_STARTED);
 	if (ask->in >= 0)
-		feed(&state);
+		capture_feed(&state);
 	while (!finished(&state))
 		wait_once(&state);
 	ret->ms = clock_ms() - state.start;

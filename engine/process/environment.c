@@ -23,7 +23,7 @@ void env_done(struct env *env)
 	*env = (struct env){ 0 };
 }
 
-static size_t find(const struct env *env, const char *name, size_t len)
+static size_t environment_find(const struct env *env, const char *name, size_t len)
 {
 	for (size_t i = 0; i < env->n; i++)
 		if (!strncmp(env->v[i], name, len) && env->v[i][len] == '=')
@@ -33,12 +33,12 @@ static size_t find(const struct env *env, const char *name, size_t len)
 
 const char *env_get(const struct env *env, const char *name)
 {
-	size_t len = strlen(name), i = find(env, name, len);
+	size_t len = strlen(name), i = environment_find(env, name, len);
 
 	return i < env->n ? env->v[i] + len + 1 : NULL;
 }
 
-static bool grow(struct env *env)
+static bool environment_grow(struct env *env)
 {
 	size_t size = env->size ? env->size * 2 : 32;
 	char **v;
@@ -55,13 +55,14 @@ static bool grow(struct env *env)
 
 void env_put(struct env *env, const char *name, const char *value)
 {
-	size_t len = strlen(name), i = find(env, name, len), need = len + strlen(value) + 2;
+	size_t len = strlen(name), i = environment_find(env, name, len),
+	       need = len + strlen(value) + 2;
 	char *row;
 
 	if (env->failed)
 		return;
 	row = malloc(need);
-	if (!row || !grow(env)) {
+	if (!row || !environment_grow(env)) {
 		free(row);
 		env->failed = true;
 		return;
@@ -184,7 +185,7 @@ void env_base(struct env *env, char *const *own, const char *extra, const char *
 	env->failed |= path.failed;
 }
 
-static bool inside(const char *dir, size_t len, const char *project)
+static bool environment_inside(const char *dir, size_t len, const char *project)
 {
 	size_t n = strlen(project);
 
@@ -196,7 +197,7 @@ void env_path(const char *path, const char *project, struct rye_buf *out)
 	for (const char *p = path; *p;) {
 		size_t n = strcspn(p, ":");
 
-		if (n && *p == '/' && !inside(p, n, project)) {
+		if (n && *p == '/' && !environment_inside(p, n, project)) {
 			if (out->len)
 				buf_addc(out, ':');
 			buf_add(out, p, n);

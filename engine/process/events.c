@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-struct piece {
+struct events_piece {
 	struct rye_event event; /* .bytes: set when it is told */
 	struct rye_buf text;
-	struct piece *next;
+	struct events_piece *next;
 };
 
 struct ending {
@@ -34,7 +34,7 @@ struct events {
 	bool teller; /* only the worker touches it */
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t more;
-	struct piece *first, **last, *of[RYE_STREAM__MAX]; /* of: the stream's last piece */
+	struct events_piece *first, **last, *of[RYE_STREAM__MAX]; /* of: the stream's last piece */
 	size_t waiting;
 	struct ending ending;
 };
@@ -69,16 +69,16 @@ static void count_teller(struct tellers *tellers, bool begins)
 
 /* ---- the teller ---- */
 
-static void piece_free(struct piece *piece)
+static void piece_free(struct events_piece *piece)
 {
 	buf_done(&piece->text);
 	free(piece);
 }
 
 /* Lock held. */
-static struct piece *unlink_first(struct events *events)
+static struct events_piece *unlink_first(struct events *events)
 {
-	struct piece *piece = events->first;
+	struct events_piece *piece = events->first;
 
 	events->first = piece->next;
 	if (!events->first)
@@ -91,9 +91,9 @@ static struct piece *unlink_first(struct events *events)
 }
 
 /* Waits for the next piece; NULL: it was the last, *ret_end is what is left to tell. */
-static struct piece *take_piece(struct events *events, struct ending *ret_end)
+static struct events_piece *take_piece(struct events *events, struct ending *ret_end)
 {
-	struct piece *piece = NULL;
+	struct events_piece *piece = NULL;
 
 	WITH_LOCK(&events->lock) {
 		while (!events->first && !events->ending.tell)
@@ -109,7 +109,7 @@ static struct piece *take_piece(struct events *events, struct ending *ret_end)
 }
 
 /* A long piece is told in several; a character is never cut. */
-static void tell_piece(const struct events *events, struct piece *piece, uint64_t *number)
+static void tell_piece(const struct events *events, struct events_piece *piece, uint64_t *number)
 {
 	struct rye_span left = { piece->text.data, piece->text.len };
 
@@ -134,7 +134,7 @@ static void *teller_main(void *arg)
 	struct events *events = arg;
 	struct tellers *tellers = events->tellers;
 	struct ending end = { .tell = NULL };
-	struct piece *piece;
+	struct events_piece *piece;
 	uint64_t number = 0;
 
 	while ((piece = take_piece(events, &end))) {
@@ -188,7 +188,7 @@ void events_free(struct events *events)
 	if (!events)
 		return;
 	while (events->first) {
-		struct piece *next = events->first->next;
+		struct events_piece *next = events->first->next;
 
 		piece_free(events->first);
 		events->first = next;
@@ -201,9 +201,9 @@ void events_free(struct events *events)
 }
 
 /* Lock held. The piece that this text may be added to; NULL: it is one of its own. */
-static struct piece *find_piece(const struct events *events, const struct piece *more)
+static struct events_piece *find_piece(const struct events *events, const struct events_piece *more)
 {
-	struct piece *last = events->of[more->event.stream];
+	struct events_piece *last = events->of[more->event.stream];
 
 	if (!last || last->text.len + more->text.len > RYE_BUF_CAP)
 		return NULL;
@@ -213,10 +213,10 @@ static struct piece *find_piece(const struct events *events, const struct piece 
 }
 
 /* Takes piece over. */
-static void enqueue(struct events *events, struct piece *piece)
+static void events_enqueue(struct events *events, struct events_piece *piece)
 {
 	enum rye_stream stream = piece->event.stream;
-	struct piece *into = NULL;
+	struct events_piece *into = NULL;
 
 	if (!start_teller(events)) {
 		piece_free(piece);
@@ -240,9 +240,9 @@ static void enqueue(struct events *events, struct piece *piece)
 		piece_free(piece);
 }
 
-static struct piece *piece_new(const struct rye_event *event)
+static struct events_piece *piece_new(const struct rye_event *event)
 {
-	struct piece *piece = calloc(1, sizeof(*piece));
+	struct events_piece *piece = calloc(1, sizeof(*piece));
 
 	if (piece)
 		piece->event = *event;
@@ -255,7 +255,7 @@ static void put_text(struct events *events, enum rye_stream stream, struct rye_s
 	const struct rye_event event = { .type = RYE_EVENT_OUTPUT, .stream = stream };
 	struct rye_buf *tail = &events->tail[stream];
 	auto_buf struct rye_buf joined = RYE_BUF_INIT;
-	struct piece *piece = piece_new(&event);
+	struct events_piece *piece = piece_new(&event);
 	size_t used;
 
 	if (!piece)
@@ -269,7 +269,7 @@ static void put_text(struct events *events, enum rye_stream stream, struct rye_s
 	buf_clear(tail);
 	buf_add(tail, bytes.ptr + used, bytes.len - used);
 	if (piece->text.len)
-		enqueue(events, piece);
+		events_enqueue(events, piece);
 	else
 		piece_free(piece);
 }
@@ -282,10 +282,10 @@ void events_output(struct events *events, enum rye_stream stream, struct rye_spa
 
 static void put_event(struct events *events, const struct rye_event *event)
 {
-	struct piece *piece = events ? piece_new(event) : NULL;
+	struct events_piece *piece = events ? piece_new(event) : NULL;
 
 	if (piece)
-		enqueue(events, piece);
+		events_enqueue(events, piece);
 }
 
 void events_progress(struct events *events, uint64_t bytes)

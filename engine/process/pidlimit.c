@@ -105,14 +105,14 @@ bool pidlimit_dir(const char *mounts, const char *cgroups, char *ret, size_t siz
 	       find_dir(mounts, cgroups, true, ret, size);
 }
 
-static bool put(int dir, const char *name, const char *text)
+static bool pidlimit_put(int dir, const char *name, const char *text)
 {
 	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
 
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-static char *slurp(const char *path)
+static char *pidlimit_slurp(const char *path)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *text = malloc(PROC_TEXT_MAX);
@@ -127,10 +127,10 @@ static char *slurp(const char *path)
 	return text;
 }
 
-static void *enter(void *arg)
+static void *pidlimit_enter(void *arg)
 {
-	auto_free char *mounts = slurp("/proc/self/mountinfo");
-	auto_free char *cgroups = slurp("/proc/self/cgroup");
+	auto_free char *mounts = pidlimit_slurp("/proc/self/mountinfo");
+	auto_free char *cgroups = pidlimit_slurp("/proc/self/cgroup");
 	auto_close int dir = -1, own = -1;
 	char path[GROUP_PATH_MAX], limit[32];
 	size_t n;
@@ -146,9 +146,10 @@ static void *enter(void *arg)
 		return NULL;
 	own = openat(dir, GROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (own >= 0 && faccessat(own, "pids.max", W_OK, 0) < 0)
-		put(dir, "cgroup.subtree_control", "+pids");
+		pidlimit_put(dir, "cgroup.subtree_control", "+pids");
 	snprintf(limit, sizeof(limit), "%d", RYE_TOOL_PROCESSES + OWN_PROCESSES);
-	if (own < 0 || !put(own, "pids.max", limit) || !put(own, "cgroup.procs", "0"))
+	if (own < 0 || !pidlimit_put(own, "pids.max", limit) ||
+	    !pidlimit_put(own, "cgroup.procs", "0"))
 		unlinkat(dir, GROUP, AT_REMOVEDIR);
 	return arg;
 }
@@ -164,7 +165,7 @@ struct pidlimit *pidlimit_start(void)
 	pthread_mutex_init(&limit->lock, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&limit->thread, NULL, enter, limit);
+	r = pthread_create(&limit->thread, NULL, pidlimit_enter, limit);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!r)
 		return limit;

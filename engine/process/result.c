@@ -243,7 +243,7 @@ static void note_truncation(const struct captured *got, json_t *data)
 }
 
 /* An object that says something is the answer; any other value goes beside the raw output. */
-static json_t *make_data(const struct captured *got, json_t *doc)
+static json_t *result_make_data(const struct captured *got, json_t *doc)
 {
 	json_t *data;
 
@@ -262,7 +262,7 @@ static bool says_success(const json_t *doc)
 	return flag ? json_truthy(flag) : strcmp(json_str(doc, "status"), "error") != 0;
 }
 
-static char *text_of(const json_t *value)
+static char *result_text_of(const json_t *value)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -282,15 +282,15 @@ static char *make_error(const struct captured *got, const json_t *doc)
 
 	if (got->ended.code != 0) {
 		err = result_text((struct rye_span){ got->err.data, got->err.len });
-		said = text_of(err);
+		said = result_text_of(err);
 	}
 	if ((!said || !*said) && json_is_object(doc)) {
 		free(steal(&said));
-		said = text_of(json_object_get(doc, "error"));
+		said = result_text_of(json_object_get(doc, "error"));
 	}
 	if ((!said || !*said) && json_is_object(doc)) {
 		free(steal(&said));
-		said = text_of(json_object_get(doc, "stderr"));
+		said = result_text_of(json_object_get(doc, "stderr"));
 	}
 	if (said && *said)
 		return steal(&said);
@@ -347,7 +347,7 @@ void result_of(const struct captured *got, int64_t timeout_ms, struct result *re
 	}
 	doc = parse_output((struct rye_span){ got->out.data, got->out.len }, ret->warnings);
 	failed = got->ended.code != 0 || !says_success(doc);
-	ret->data = make_data(got, doc);
+	ret->data = result_make_data(got, doc);
 	ret->code = failed ? RYE_TOOL_FAILED : RYE_OK;
 	ret->error = failed ? make_error(got, doc) : strdup("");
 	ret->retryable = json_flag(doc, "retryable", false);

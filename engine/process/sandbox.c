@@ -110,7 +110,7 @@ static int note_skipped(struct boxes *boxes, struct rye_err *err)
 }
 
 /* A path that is not there needs no rule. */
-static int allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
+static int sandbox_allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
 {
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
@@ -128,7 +128,7 @@ static int make_nest(uint64_t scope)
 	const struct ruleset_attr attr = { .fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK, .scope = scope };
 	int fd = create_ruleset(&attr);
 
-	if (fd >= 0 && allow(fd, "/", LANDLOCK_ACCESS_FS_MAKE_BLOCK, NULL)) {
+	if (fd >= 0 && sandbox_allow(fd, "/", LANDLOCK_ACCESS_FS_MAKE_BLOCK, NULL)) {
 		close(fd);
 		fd = -1;
 	}
@@ -291,18 +291,18 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	box->ruleset = fd;
 	for (size_t i = 0; !r && i < ARRAY_SIZE(devices); i++)
-		r = allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
+		r = sandbox_allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
 	if (!r)
-		r = allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
+		r = sandbox_allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
 	if (!r && box->shm)
-		r = allow(fd, box->shm, rights, err);
+		r = sandbox_allow(fd, box->shm, rights, err);
 	if (!r)
-		r = allow(fd, box->tmpdir, rights, err);
+		r = sandbox_allow(fd, box->tmpdir, rights, err);
 	if (!r && box->confine.write)
-		r = allow(fd, boxes->project, rights, err);
+		r = sandbox_allow(fd, boxes->project, rights, err);
 	/* What it may do there the mount decides; while nothing is mounted it is any directory. */
 	if (!r && box->confine.calls && boxes->mount && io_is_fuse(boxes->mount))
-		r = allow(fd, boxes->mount, boxes->rights & ACCESS_FILE, err);
+		r = sandbox_allow(fd, boxes->mount, boxes->rights & ACCESS_FILE, err);
 	return r;
 }
 
@@ -352,7 +352,7 @@ static char *find_base(struct boxes *boxes, struct rye_err *err)
 }
 
 /* A directory of our own beside others; *ret is the caller's. */
-static int make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, struct rye_err *err)
+static int sandbox_make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	auto_free char *base = find_base(boxes, err);
@@ -375,10 +375,10 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
 	auto_free char *empty = NULL;
 	ino_t ino;
-	int r = make_dir(boxes, &empty, &ino, err);
+	int r = sandbox_make_dir(boxes, &empty, &ino, err);
 
 	if (!r && veil_may_own_shm(boxes->spaces))
-		r = make_dir(boxes, &box->shm, &box->shm_ino, err);
+		r = sandbox_make_dir(boxes, &box->shm, &box->shm_ino, err);
 	if (r)
 		return r;
 	want.empty = empty;
@@ -446,7 +446,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	box->veil = (struct veil){ .user = -1, .mnt = -1 };
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
-		r = make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
+		r = sandbox_make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
 	}
 	if (!r && boxes->veiled && !confine.keys)
 		r = make_veil(boxes, box, err);

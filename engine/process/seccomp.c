@@ -101,7 +101,7 @@ static const struct rule always[] = {
 	{ SYS_ioprio_set, SELF_IO },
 };
 
-static void add(struct seccomp_program *to, struct sock_filter code)
+static void seccomp_add(struct seccomp_program *to, struct sock_filter code)
 {
 	if (to->n < ARRAY_SIZE(to->code))
 		to->code[to->n] = code;
@@ -111,39 +111,39 @@ static void add(struct seccomp_program *to, struct sock_filter code)
 /* The caller or its process group, by the number 0: never a user's processes. */
 static void add_self(struct seccomp_program *to, unsigned user)
 {
-	add(to, LOAD_ARG(0));
-	add(to, JUMP(BPF_JGE, user, 2, 0));
-	add(to, LOAD_ARG(1));
-	add(to, JUMP(BPF_JEQ, 0, 1, 0));
-	add(to, REFUSE(EPERM));
-	add(to, ALLOW);
+	seccomp_add(to, LOAD_ARG(0));
+	seccomp_add(to, JUMP(BPF_JGE, user, 2, 0));
+	seccomp_add(to, LOAD_ARG(1));
+	seccomp_add(to, JUMP(BPF_JEQ, 0, 1, 0));
+	seccomp_add(to, REFUSE(EPERM));
+	seccomp_add(to, ALLOW);
 }
 
 /* Loads one argument and answers by it; the number is no longer needed then. */
 static void add_argument(struct seccomp_program *to, const struct rule *rule)
 {
 	if (rule->what == CLONE_FLAGS) {
-		add(to, LOAD_ARG(0));
-		add(to, JUMP(BPF_JSET, NEW_NAMESPACES, 0, 1));
-		add(to, REFUSE(EPERM));
-		add(to, ALLOW);
+		seccomp_add(to, LOAD_ARG(0));
+		seccomp_add(to, JUMP(BPF_JSET, NEW_NAMESPACES, 0, 1));
+		seccomp_add(to, REFUSE(EPERM));
+		seccomp_add(to, ALLOW);
 	} else if (rule->what == TERMINAL) {
-		add(to, LOAD_ARG(1));
-		add(to, JUMP(BPF_JEQ, TIOCSTI, 0, 1));
-		add(to, REFUSE(EPERM));
-		add(to, ALLOW);
+		seccomp_add(to, LOAD_ARG(1));
+		seccomp_add(to, JUMP(BPF_JEQ, TIOCSTI, 0, 1));
+		seccomp_add(to, REFUSE(EPERM));
+		seccomp_add(to, ALLOW);
 	} else if (rule->what == SELF) {
-		add(to, LOAD_ARG(0));
-		add(to, JUMP(BPF_JEQ, 0, 1, 0));
-		add(to, REFUSE(EPERM));
-		add(to, ALLOW);
+		seccomp_add(to, LOAD_ARG(0));
+		seccomp_add(to, JUMP(BPF_JEQ, 0, 1, 0));
+		seccomp_add(to, REFUSE(EPERM));
+		seccomp_add(to, ALLOW);
 	} else if (rule->what == SELF_PRIORITY || rule->what == SELF_IO) {
 		add_self(to, rule->what == SELF_IO ? IO_OF_USER : PRIORITY_OF_USER);
 	} else {
-		add(to, LOAD_ARG(0));
-		add(to, JUMP(BPF_JEQ, AF_UNIX, 0, 1));
-		add(to, ALLOW);
-		add(to, REFUSE(EACCES));
+		seccomp_add(to, LOAD_ARG(0));
+		seccomp_add(to, JUMP(BPF_JEQ, AF_UNIX, 0, 1));
+		seccomp_add(to, ALLOW);
+		seccomp_add(to, REFUSE(EACCES));
 	}
 }
 
@@ -151,11 +151,11 @@ static void add_rule(struct seccomp_program *to, const struct rule *rule)
 {
 	size_t jump = to->n;
 
-	add(to, ALLOW);
+	seccomp_add(to, ALLOW);
 	if (rule->what == DENY)
-		add(to, REFUSE(EPERM));
+		seccomp_add(to, REFUSE(EPERM));
 	else if (rule->what == NO_SUCH)
-		add(to, REFUSE(ENOSYS));
+		seccomp_add(to, REFUSE(ENOSYS));
 	else
 		add_argument(to, rule);
 	if (to->n <= ARRAY_SIZE(to->code))
@@ -167,25 +167,25 @@ static void add_rule(struct seccomp_program *to, const struct rule *rule)
  * A search tree over the sorted numbers: the kernel runs the program once for every call
  * number when it is installed, so a flat list of tests costs as much as starting a process.
  */
-static void add_tree(struct seccomp_program *to, const struct rule *rules, size_t n)
+static void seccomp_add_tree(struct seccomp_program *to, const struct rule *rules, size_t n)
 {
 	size_t half = n / 2, jump = to->n;
 
 	if (n <= 2) {
 		for (size_t i = 0; i < n; i++)
 			add_rule(to, &rules[i]);
-		add(to, ALLOW);
+		seccomp_add(to, ALLOW);
 		return;
 	}
-	add(to, ALLOW);
-	add_tree(to, rules, half);
+	seccomp_add(to, ALLOW);
+	seccomp_add_tree(to, rules, half);
 	if (jump < ARRAY_SIZE(to->code))
 		to->code[jump] = JUMP(BPF_JGE, (unsigned)rules[half].nr,
 				      (unsigned char)(to->n - jump - 1), 0);
-	add_tree(to, rules + half, n - half);
+	seccomp_add_tree(to, rules + half, n - half);
 }
 
-static int by_number(const void *a, const void *b)
+static int seccomp_by_number(const void *a, const void *b)
 {
 	return ((const struct rule *)a)->nr - ((const struct rule *)b)->nr;
 }
@@ -198,16 +198,16 @@ bool seccomp_build(bool net, struct seccomp_program *ret)
 	memcpy(rules, always, sizeof(always));
 	if (!net)
 		rules[n++] = (struct rule){ SYS_socket, UNIX_ONLY };
-	qsort(rules, n, sizeof(*rules), by_number);
+	qsort(rules, n, sizeof(*rules), seccomp_by_number);
 	ret->n = 0;
 	/* 32-bit programs reach other calls by the same numbers: they are not run. */
-	add(ret, LOAD(offsetof(struct seccomp_data, arch)));
-	add(ret, JUMP(BPF_JEQ, OUR_ARCH, 1, 0));
-	add(ret, REFUSE(ENOSYS));
-	add(ret, LOAD_NR);
-	add(ret, JUMP(BPF_JGE, 0x40000000, 0, 1)); /* x32 */
-	add(ret, REFUSE(ENOSYS));
-	add_tree(ret, rules, n);
+	seccomp_add(ret, LOAD(offsetof(struct seccomp_data, arch)));
+	seccomp_add(ret, JUMP(BPF_JEQ, OUR_ARCH, 1, 0));
+	seccomp_add(ret, REFUSE(ENOSYS));
+	seccomp_add(ret, LOAD_NR);
+	seccomp_add(ret, JUMP(BPF_JGE, 0x40000000, 0, 1)); /* x32 */
+	seccomp_add(ret, REFUSE(ENOSYS));
+	seccomp_add_tree(ret, rules, n);
 	ret->program = (struct sock_fprog){ (unsigned short)ret->n, ret->code };
 	/* The longest jump must fit its eight bits. */
 	return ret->n < ARRAY_SIZE(ret->code) && ret->n < 256;

@@ -100,7 +100,7 @@ static CHILD_SIDE long place_files(const struct tried *tried)
 }
 
 /* Everything that does not depend on the program. */
-static CHILD_SIDE long prepare(struct tried *tried)
+static CHILD_SIDE long spawn_prepare(struct tried *tried)
 {
 	const struct spawn_ask *ask = tried->ask;
 	long r;
@@ -126,7 +126,7 @@ static CHILD_SIDE long prepare(struct tried *tried)
 }
 
 /* Does not return. */
-static CHILD_SIDE int become(struct tried *tried, long r)
+static CHILD_SIDE int spawn_become(struct tried *tried, long r)
 {
 	static const unsigned long none[2] = { 0 };
 	const struct spawn_ask *ask = tried->ask;
@@ -147,7 +147,7 @@ static CHILD_SIDE int become(struct tried *tried, long r)
 
 static CHILD_SIDE int run_child(void *arg)
 {
-	return become(arg, prepare(arg));
+	return spawn_become(arg, spawn_prepare(arg));
 }
 
 /*
@@ -168,7 +168,7 @@ static int high(int fd, int *ret, int *ret_dup)
 	return *ret < 0 ? errno : 0;
 }
 
-static int fail(const struct tried *tried, int sys, struct rye_err *err)
+static int spawn_fail(const struct tried *tried, int sys, struct rye_err *err)
 {
 	const struct spawn_ask *ask = tried->ask;
 	const char *what = tried->step == STEP_CWD ? ask->cwd : ask->path;
@@ -180,7 +180,7 @@ static int fail(const struct tried *tried, int sys, struct rye_err *err)
 			strerrordesc_np(sys), sys);
 }
 
-static pid_t start(struct tried *tried, int *ret_pidfd)
+static pid_t spawn_start(struct tried *tried, int *ret_pidfd)
 {
 	/* Not malloc'ed: the child returns into nothing, and 64 KiB of stack are there. */
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
@@ -198,7 +198,7 @@ static pid_t start(struct tried *tried, int *ret_pidfd)
 }
 
 /* The descriptors a child gets, moved out of the way; ret_dup: what that made. */
-static int gather(struct tried *tried, const struct spawn_ask *ask, int ret_dup[FILES])
+static int spawn_gather(struct tried *tried, const struct spawn_ask *ask, int ret_dup[FILES])
 {
 	const int from[FILES] = { ask->in, ask->out, ask->err, ask->extra };
 	int r = 0;
@@ -212,7 +212,7 @@ static int gather(struct tried *tried, const struct spawn_ask *ask, int ret_dup[
 	return r;
 }
 
-static void drop(const int dup[FILES])
+static void spawn_drop(const int dup[FILES])
 {
 	for (int i = 0; i < FILES; i++)
 		if (dup[i] >= 0)
@@ -224,20 +224,20 @@ int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err)
 	struct tried tried = { .ask = ask };
 	struct child child = { .pidfd = -1 };
 	struct ended ended;
-	int dup[FILES], r = gather(&tried, ask, dup);
+	int dup[FILES], r = spawn_gather(&tried, ask, dup);
 
 	if (!r)
-		child.pid = start(&tried, &child.pidfd);
-	drop(dup);
+		child.pid = spawn_start(&tried, &child.pidfd);
+	spawn_drop(dup);
 	if (r)
 		return rye_fail_sys(err, r, "cannot start %s", ask->path);
 	if (child.pid < 0)
-		return fail(&tried, tried.sys, err);
+		return spawn_fail(&tried, tried.sys, err);
 	if (ask->session)
 		*ask->session = child.pid;
 	if (tried.sys) {
 		spawn_reap(&child, &ended);
-		return fail(&tried, tried.sys, err);
+		return spawn_fail(&tried, tried.sys, err);
 	}
 	*ret = child;
 	return 0;
@@ -245,7 +245,7 @@ int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err)
 
 /* ---- processes that wait for their program ---- */
 
-struct parked {
+struct spawn_parked {
 	struct tried tried; /* the child's until it has become something else */
 	struct spawn_ask ask; /* what it reads once it has got the word */
 	struct child child;
@@ -256,9 +256,9 @@ struct parked {
 static CHILD_SIDE int wait_child(void *arg)
 {
 	static const char null[] = "/dev/null", name[] = "ryefs-ready";
-	struct parked *parked = arg;
+	struct spawn_parked *parked = arg;
 	char word = 0;
-	long r = prepare(&parked->tried);
+	long r = spawn_prepare(&parked->tried);
 
 	/* In listings of processes, until exec. */
 	RAW(SYS_prctl, PR_SET_NAME, (long)name);
@@ -271,10 +271,10 @@ static CHILD_SIDE int wait_child(void *arg)
 		r = RAW(SYS_openat, AT_FDCWD, (long)null, O_RDONLY | O_CLOEXEC);
 		r = r < 0 ? r : RAW(SYS_dup3, r, 0);
 	}
-	return become(&parked->tried, r);
+	return spawn_become(&parked->tried, r);
 }
 
-static int park(struct parked *parked, const struct spawn_ask *ask, int go)
+static int process_spawn_park(struct spawn_parked *parked, const struct spawn_ask *ask, int go)
 {
 	struct spawn_ask with = *ask;
 	sigset_t all, before;
@@ -282,7 +282,7 @@ static int park(struct parked *parked, const struct spawn_ask *ask, int go)
 
 	with.extra = go;
 	with.extra_at = GO_FD;
-	r = gather(&parked->tried, &with, dup);
+	r = spawn_gather(&parked->tried, &with, dup);
 	if (!r) {
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -292,13 +292,13 @@ static int park(struct parked *parked, const struct spawn_ask *ask, int go)
 		r = parked->child.pid < 0 ? errno : 0;
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
-	drop(dup);
+	spawn_drop(dup);
 	return r;
 }
 
-int spawn_park(const struct spawn_ask *ask, struct parked **ret, struct rye_err *err)
+int spawn_park(const struct spawn_ask *ask, struct spawn_parked **ret, struct rye_err *err)
 {
-	struct parked *parked;
+	struct spawn_parked *parked;
 	int go[2], r;
 
 	if (!RAW_BESIDE)
@@ -314,7 +314,7 @@ int spawn_park(const struct spawn_ask *ask, struct parked **ret, struct rye_err 
 	parked->go = go[1];
 	parked->stack = mmap(NULL, PARKED_STACK, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	r = parked->stack == MAP_FAILED ? errno : park(parked, ask, go[0]);
+	r = parked->stack == MAP_FAILED ? errno : process_spawn_park(parked, ask, go[0]);
 	close(go[0]);
 	if (r) {
 		spawn_unpark(parked);
@@ -324,12 +324,12 @@ int spawn_park(const struct spawn_ask *ask, struct parked **ret, struct rye_err 
 	return 0;
 }
 
-pid_t spawn_parked_pid(const struct parked *parked)
+pid_t spawn_parked_pid(const struct spawn_parked *parked)
 {
 	return parked->child.pid;
 }
 
-bool spawn_go(struct parked *parked, const struct spawn_ask *ask, struct child *ret)
+bool spawn_go(struct spawn_parked *parked, const struct spawn_ask *ask, struct child *ret)
 {
 	const char word = ask->in < 0 ? WORD_NULL : WORD_GO;
 	bool sent;
@@ -347,12 +347,12 @@ bool spawn_go(struct parked *parked, const struct spawn_ask *ask, struct child *
 	return sent;
 }
 
-int spawn_went(const struct parked *parked, struct rye_err *err)
+int spawn_went(const struct spawn_parked *parked, struct rye_err *err)
 {
-	return parked->tried.sys ? fail(&parked->tried, parked->tried.sys, err) : 0;
+	return parked->tried.sys ? spawn_fail(&parked->tried, parked->tried.sys, err) : 0;
 }
 
-void spawn_unpark(struct parked *parked)
+void spawn_unpark(struct spawn_parked *parked)
 {
 	struct ended ended;
 

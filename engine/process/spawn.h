@@ -36,20 +36,20 @@ int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err);
  * A process that has done all this but the working directory and the program, and waits for
  * them: what is left costs what exec costs. It ends itself when we are gone.
  */
-struct parked;
+struct spawn_parked;
 
 /* As spawn, of what ask has but path, argv, envp, cwd, extra and session. `in` is needed. */
-int spawn_park(const struct spawn_ask *ask, struct parked **ret, struct rye_err *err);
-pid_t spawn_parked_pid(const struct parked *parked);
+int spawn_park(const struct spawn_ask *ask, struct spawn_parked **ret, struct rye_err *err);
+pid_t spawn_parked_pid(const struct spawn_parked *parked);
 /*
  * Gives it path, argv, envp and cwd, which live on until its end; in < 0: /dev/null takes the
  * place of its input. *ret as spawn's. False: it has died meanwhile.
  */
-bool spawn_go(struct parked *parked, const struct spawn_ask *ask, struct child *ret);
+bool spawn_go(struct spawn_parked *parked, const struct spawn_ask *ask, struct child *ret);
 /* For one that has ended: could the program not be started? As spawn's error then. */
-int spawn_went(const struct parked *parked, struct rye_err *err);
+int spawn_went(const struct spawn_parked *parked, struct rye_err *err);
 /* Frees it; one that still waits is ended before. NULL is fine. */
-void spawn_unpark(struct parked *parked);
+void spawn_unpark(struct spawn_parked *parked);
 
 /* Waits for the end of a child of ours and reaps it. Closes pidfd. */
 struct ended {

@@ -81,7 +81,7 @@ static size_t index_of(const struct strays *strays, pid_t pid)
 	return i;
 }
 
-static void remember(struct strays *strays, pid_t pid)
+static void strays_remember(struct strays *strays, pid_t pid)
 {
 	WITH_LOCK(&strays->lock) {
 		if (index_of(strays, pid) == strays->n && strays->n < SEEN_MAX)
@@ -90,7 +90,7 @@ static void remember(struct strays *strays, pid_t pid)
 }
 
 /* True: it was one of them, and is no longer. */
-static bool forget(struct strays *strays, pid_t pid)
+static bool strays_forget(struct strays *strays, pid_t pid)
 {
 	WITH_LOCK(&strays->lock) {
 		size_t i = index_of(strays, pid);
@@ -124,13 +124,13 @@ static bool is_marked(pid_t pid, const char *mark)
 	return false;
 }
 
-struct wanted {
+struct strays_wanted {
 	pid_t session;
 	char mark[48];
 };
 
 /* One listed child: is it a living orphan of the wanted run? */
-static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t pid)
+static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted, pid_t pid)
 {
 	struct proc_stat stat;
 
@@ -139,19 +139,19 @@ static bool is_orphan(struct strays *strays, const struct wanted *wanted, pid_t 
 	if (stat.state == 'Z') {
 		/* Leaders of sessions are waited for by who started them, unless they were seen
 		 * as orphans; nobody here starts anything else in a foreign session. */
-		if (forget(strays, pid) || stat.session != pid)
+		if (strays_forget(strays, pid) || stat.session != pid)
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
 	}
 	if (stat.session != wanted->session && !is_marked(pid, wanted->mark))
 		return false;
-	remember(strays, pid);
+	strays_remember(strays, pid);
 	return true;
 }
 
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 {
-	struct wanted wanted = { .session = session };
+	struct strays_wanted wanted = { .session = session };
 	pid_t children[PROC_CHILDREN];
 	size_t count = 0, n = proc_children(strays->children, children);
 

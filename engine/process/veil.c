@@ -91,7 +91,7 @@ static bool all_shared(const struct ours *ours)
 }
 
 /* Containers have private mounts; root makes them what systemd makes of all at boot. */
-static void share(const struct ours *ours)
+static void veil_share(const struct ours *ours)
 {
 	for (size_t i = 0; i < ours->n; i++)
 		if (!ours->v[i].shared && ours->v[i].path)
@@ -107,14 +107,14 @@ static bool unmounts_arrive(void)
 		return false;
 	if (all_shared(&ours) || geteuid())
 		return all_shared(&ours);
-	share(&ours);
+	veil_share(&ours);
 	ours_done(&ours);
 	return read_ours(&ours) && all_shared(&ours);
 }
 
 /* ---- in the child ---- */
 
-struct making {
+struct veil_making {
 	const struct veil_ask *ask;
 	bool user;
 	char uid_map[48], gid_map[48];
@@ -122,7 +122,7 @@ struct making {
 	volatile int sys;
 };
 
-static CHILD_SIDE int put(const char *path, const char *text)
+static CHILD_SIDE int veil_put(const char *path, const char *text)
 {
 	long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0), n;
 	size_t len = 0;
@@ -136,17 +136,17 @@ static CHILD_SIDE int put(const char *path, const char *text)
 	return n == (long)len ? 0 : EPERM;
 }
 
-static CHILD_SIDE int map_self(const struct making *m)
+static CHILD_SIDE int map_self(const struct veil_making *m)
 {
-	int r = put("/proc/self/setgroups", "deny");
+	int r = veil_put("/proc/self/setgroups", "deny");
 
 	if (!r)
-		r = put("/proc/self/uid_map", m->uid_map);
-	return r ? r : put("/proc/self/gid_map", m->gid_map);
+		r = veil_put("/proc/self/uid_map", m->uid_map);
+	return r ? r : veil_put("/proc/self/gid_map", m->gid_map);
 }
 
 /* What is not there needs no veil. */
-static CHILD_SIDE int bind(const char *from, const char *to, uint64_t attributes)
+static CHILD_SIDE int veil_bind(const char *from, const char *to, uint64_t attributes)
 {
 	struct mount_attr set = { .attr_set = attributes };
 
@@ -157,19 +157,19 @@ static CHILD_SIDE int bind(const char *from, const char *to, uint64_t attributes
 	return 0;
 }
 
-static CHILD_SIDE int arrange(const struct making *m)
+static CHILD_SIDE int veil_arrange(const struct veil_making *m)
 {
 	const struct veil_ask *ask = m->ask;
 	int r = syscall(SYS_mount, NULL, "/", NULL, RECURSIVE | SLAVE, NULL) ? errno : 0;
 
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->anchored[i]; i++)
-		r = bind(ask->anchored[i], ask->anchored[i], 0);
+		r = veil_bind(ask->anchored[i], ask->anchored[i], 0);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
-		r = bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY);
+		r = veil_bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->hidden[i]; i++)
-		r = bind(ask->empty, ask->hidden[i], MOUNT_ATTR_RDONLY);
+		r = veil_bind(ask->empty, ask->hidden[i], MOUNT_ATTR_RDONLY);
 	if (!r && ask->shm)
-		r = bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		r = veil_bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return r;
 }
 
@@ -185,11 +185,11 @@ static CHILD_SIDE int leave_behind(const char *path, int *ret)
 
 static CHILD_SIDE int make_child(void *arg)
 {
-	struct making *m = arg;
+	struct veil_making *m = arg;
 	int r = m->user ? map_self(m) : 0;
 
 	if (!r)
-		r = arrange(m);
+		r = veil_arrange(m);
 	if (!r && m->user)
 		r = leave_behind("/proc/self/ns/user", &m->made.user);
 	if (!r)
@@ -205,7 +205,7 @@ int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...);
 #define clone __clone
 #endif
 
-static int run_maker(struct making *m)
+static int run_maker(struct veil_making *m)
 {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 	/* No signal at its end: nobody but us waits for it. */
@@ -228,7 +228,9 @@ static int run_maker(struct making *m)
 
 int veil_make(const struct veil_ask *ask, struct veil *ret)
 {
-	struct making m = { .ask = ask, .user = geteuid() != 0, .made = { .user = -1, .mnt = -1 } };
+	struct veil_making m = { .ask = ask,
+				 .user = geteuid() != 0,
+				 .made = { .user = -1, .mnt = -1 } };
 	int r;
 
 	if (!unmounts_arrive())
@@ -260,7 +262,7 @@ static void paths_done(struct veil_paths *paths)
 		free(paths->v[i]);
 }
 
-static const char *path_of(struct veil_paths *paths, const char *root, const char *rest)
+static const char *veil_path_of(struct veil_paths *paths, const char *root, const char *rest)
 {
 	char *path = NULL;
 
@@ -283,7 +285,7 @@ static void make_reserved(const char *root, const char *const *names, mode_t mod
 }
 
 /* Records and trust of one space change through the engine alone. */
-static void protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
+static void veil_protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
 {
 	size_t at = 0, frozen = 0;
 
@@ -291,10 +293,10 @@ static void protect(const char *root, struct veil_paths *paths, struct veil_ask 
 		at++;
 	while (ask->frozen[frozen])
 		frozen++;
-	ask->anchored[at++] = path_of(paths, root, "/.ai");
-	ask->anchored[at] = path_of(paths, root, "/.ai/config");
-	ask->frozen[frozen++] = path_of(paths, root, "/.ai/state");
-	ask->frozen[frozen] = path_of(paths, root, "/.ai/config/keys");
+	ask->anchored[at++] = veil_path_of(paths, root, "/.ai");
+	ask->anchored[at] = veil_path_of(paths, root, "/.ai/config");
+	ask->frozen[frozen++] = veil_path_of(paths, root, "/.ai/state");
+	ask->frozen[frozen] = veil_path_of(paths, root, "/.ai/config/keys");
 }
 
 static void protect_all(const struct spaces *spaces, bool write, struct veil_paths *paths,
@@ -311,7 +313,7 @@ static void protect_all(const struct spaces *spaces, bool write, struct veil_pat
 		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
 			make_reserved(space->root, keys, 0755);
 		if (space->type != RYE_SYSTEM)
-			protect(space->root, paths, ask);
+			veil_protect(space->root, paths, ask);
 	}
 }
 

@@ -52,7 +52,7 @@ void rye_call_unref(struct rye_call *call)
 		free(call);
 }
 
-static void ring(int fd)
+static void call_ring(int fd)
 {
 	if (fd >= 0)
 		(void)!eventfd_write(fd, 1);
@@ -81,7 +81,7 @@ void rye_call_cancel(struct rye_call *call, enum rye_code code)
 	if (!atomic_compare_exchange_strong(&call->cancel, &none, (int)code))
 		return;
 	WITH_LOCK(&call->lock) {
-		ring(call->wake);
+		call_ring(call->wake);
 	}
 	if (call->ops->cancelled)
 		call->ops->cancelled(call);

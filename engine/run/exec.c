@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 
-static void answer(struct rye_call *call, struct run *run)
+static void exec_answer(struct rye_call *call, struct run *run)
 {
 	struct rye_outcome outcome;
 
@@ -38,7 +38,7 @@ static void tidy_up(struct exec *exec, struct later *list)
 	}
 }
 
-static void refuse(struct run *run, enum rye_code verdict)
+static void exec_refuse(struct run *run, enum rye_code verdict)
 {
 	struct rye_err err = { 0 };
 
@@ -50,7 +50,7 @@ static void refuse(struct run *run, enum rye_code verdict)
 }
 
 /* runq_fn */
-static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
+static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 {
 	struct job *job = job_of(call);
 	struct run run = { .exec = arg, .call = call, .ask = &job->ask };
@@ -63,10 +63,10 @@ static void carry_out(void *arg, struct rye_call *call, enum rye_code verdict)
 	else if (job->unfit.code != RYE_OK)
 		reply_error(&run.reply, &job->unfit, NULL);
 	else
-		refuse(&run, verdict == RYE_OK ? RYE_BUSY : verdict);
+		exec_refuse(&run, verdict == RYE_OK ? RYE_BUSY : verdict);
 	if (run.living)
 		runs_end(run.exec->runs, run.living);
-	answer(call, &run);
+	exec_answer(call, &run);
 	tidy_up(run.exec, run.later);
 	request_done(&run.request);
 	reply_done(&run.reply);
@@ -94,7 +94,7 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 	atomic_fetch_add(&exec->started, 1);
 	*ret = call;
 	if (req->at_once && is_light(req))
-		carry_out(exec, call, RYE_OK);
+		exec_carry_out(exec, call, RYE_OK);
 	else
 		runq_push(exec->runq, call, req->parent_run);
 }
@@ -114,7 +114,7 @@ pid_t exec_run_leader(struct exec *exec, uint64_t run)
 	return runs_leader(exec->runs, run);
 }
 
-static int open_parts(struct exec *exec, struct rye_err *err)
+static int exec_open_parts(struct exec *exec, struct rye_err *err)
 {
 	auto_free char *self = self_path();
 	int r;
@@ -138,7 +138,7 @@ static int open_parts(struct exec *exec, struct rye_err *err)
 	if (!r)
 		r = warm_open(&exec->base, &exec->warm, err);
 	if (!r)
-		r = runq_open(exec->env.opt->jobs, carry_out, exec, &exec->runq, err);
+		r = runq_open(exec->env.opt->jobs, exec_carry_out, exec, &exec->runq, err);
 	return r;
 }
 
@@ -160,7 +160,7 @@ int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err
 	exec->base.log = env->log;
 	tellers_init(&exec->tellers);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	r = open_parts(exec, err);
+	r = exec_open_parts(exec, err);
 	if (r) {
 		exec_close(exec);
 		return r;

@@ -21,7 +21,7 @@ static void cancelled(struct rye_call *call)
 	runq_hurry(job->exec->runq, call);
 }
 
-static void destroy(struct rye_call *call)
+static void job_destroy(struct rye_call *call)
 {
 	struct job *job = job_of(call);
 
@@ -44,7 +44,7 @@ static bool begin_move(struct job *job)
 	return false;
 }
 
-static bool detach(struct rye_call *call, char thread_id[64])
+static bool job_detach(struct rye_call *call, char thread_id[64])
 {
 	struct job *job = job_of(call);
 	const struct exec_hooks *hooks = job->exec->env.hooks;
@@ -67,7 +67,9 @@ static bool detach(struct rye_call *call, char thread_id[64])
 	return moved;
 }
 
-static const struct call_ops ops = { .cancelled = cancelled, .detach = detach, .destroy = destroy };
+static const struct call_ops ops = { .cancelled = cancelled,
+				     .detach = job_detach,
+				     .destroy = job_destroy };
 
 /* A message in a blob is kept as it is; any other is copied, of whatever size it is. */
 static int keep_request(struct job *job, const struct rye_request *req, struct rye_err *err)

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-static bool has(const json_t *doc, const char *key)
+static bool prim_fetch_has(const json_t *doc, const char *key)
 {
 	const json_t *value = json_object_get(doc, key);
 
@@ -33,7 +33,7 @@ static int check_mode(const json_t *doc, bool *ret_query, struct rye_err *err)
 	static const char *const of_id[] = { "destination", "version", "overwrite" };
 	const char *const *foreign;
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
-	bool id = has(doc, "item_id"), query = has(doc, "query");
+	bool id = prim_fetch_has(doc, "item_id"), query = prim_fetch_has(doc, "query");
 	size_t n;
 
 	if (id && query)
@@ -43,7 +43,7 @@ static int check_mode(const json_t *doc, bool *ret_query, struct rye_err *err)
 	foreign = query ? of_id : of_query;
 	n = query ? ARRAY_SIZE(of_id) : ARRAY_SIZE(of_query);
 	for (size_t i = 0; i < n; i++)
-		if (has(doc, foreign[i]))
+		if (prim_fetch_has(doc, foreign[i]))
 			buf_addf(&names, "%s%s", names.len ? ", " : "", foreign[i]);
 	*ret_query = query;
 	if (!names.len)
@@ -58,7 +58,7 @@ static int read_space(const json_t *doc, const char *key, enum rye_space *ret, s
 	const char *text = json_str(doc, key);
 
 	*ret = RYE_SPACE__MAX;
-	if (!has(doc, key))
+	if (!prim_fetch_has(doc, key))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(text, names[i]))
@@ -70,7 +70,7 @@ static int read_space(const json_t *doc, const char *key, enum rye_space *ret, s
 }
 
 /* The first space of a type from which to search; bundles are searched together. */
-static const struct space *space_of(const struct run *run, enum rye_space type)
+static const struct space *prim_fetch_space_of(const struct run *run, enum rye_space type)
 {
 	const struct spaces *spaces = run->exec->env.items->spaces;
 
@@ -80,10 +80,12 @@ static const struct space *space_of(const struct run *run, enum rye_space type)
 	return NULL;
 }
 
-static int load(struct run *run, enum rye_space source, struct rye_item **ret, struct rye_err *err)
+static int prim_fetch_load(struct run *run, enum rye_space source, struct rye_item **ret,
+			   struct rye_err *err)
 {
 	struct item_ask ask = { .kind = run->request.kind, .id = run->request.id };
-	const struct space *space = source == RYE_SPACE__MAX ? NULL : space_of(run, source);
+	const struct space *space = source == RYE_SPACE__MAX ? NULL :
+							       prim_fetch_space_of(run, source);
 
 	if (source == RYE_SYSTEM)
 		ask.from = space;
@@ -181,10 +183,10 @@ static int write_copy(const struct run *run, const struct rye_item *item, const 
 	return 0;
 }
 
-static int copy(struct run *run, const struct rye_item *item, enum rye_space to,
-		struct rye_err *err)
+static int prim_fetch_copy(struct run *run, const struct rye_item *item, enum rye_space to,
+			   struct rye_err *err)
 {
-	const struct space *space = space_of(run, to);
+	const struct space *space = prim_fetch_space_of(run, to);
 	bool there = false;
 	int r = check_direction(item, to, err);
 
@@ -223,9 +225,9 @@ static int by_id(struct run *run, struct rye_err *err)
 	if (!r && run->request.kind == RYE_KIND__MAX)
 		r = run_find_kind(run->exec->env.items, run->request.id, &run->request.kind, err);
 	if (!r)
-		r = load(run, source, &item, err);
+		r = prim_fetch_load(run, source, &item, err);
 	if (!r && to != RYE_SPACE__MAX)
-		r = copy(run, item, to, err);
+		r = prim_fetch_copy(run, item, to, err);
 	if (!r)
 		reply_item(run, item);
 	return r;
@@ -253,7 +255,7 @@ static int by_query(struct run *run, struct rye_err *err)
 	return 0;
 }
 
-static void fail(struct run *run, struct rye_err *err)
+static void prim_fetch_fail(struct run *run, struct rye_err *err)
 {
 	const struct request *request = &run->request;
 
@@ -285,5 +287,5 @@ void prim_fetch(struct run *run)
 	if (!r)
 		r = query ? by_query(run, &err) : by_id(run, &err);
 	if (r)
-		fail(run, &err);
+		prim_fetch_fail(run, &err);
 }

@@ -31,7 +31,7 @@ static int find_space(const struct run *run, const struct space **ret, struct ry
 			source);
 }
 
-static int check(struct run *run, const struct space **ret, struct rye_err *err)
+static int prim_sign_check(struct run *run, const struct space **ret, struct rye_err *err)
 {
 	struct request *request = &run->request;
 	int r = request_project(request->doc, run->exec->base.project, err);
@@ -56,7 +56,7 @@ static int check(struct run *run, const struct space **ret, struct rye_err *err)
 }
 
 /* The index hears of what was just written, so that the next reader sees it verified. */
-static void tell(struct run *run, const struct space *space, const char *path)
+static void prim_sign_tell(struct run *run, const struct space *space, const char *path)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
 	size_t n = strlen(space->root);
@@ -77,7 +77,7 @@ void prim_sign(struct run *run)
 	run->request.verb = RYE_SIGN;
 	run->request.kind = RYE_KIND__MAX;
 	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
-	r = run->request.doc ? check(run, &space, &err) : -(int)err.code;
+	r = run->request.doc ? prim_sign_check(run, &space, &err) : -(int)err.code;
 	if (r) {
 		run_fail(run, &err);
 		return;
@@ -92,5 +92,5 @@ void prim_sign(struct run *run)
 	if (!json_object_get(run->reply.doc, "item_id"))
 		json_sets(run->reply.doc, "item_id", run->request.spelled);
 	if (!r)
-		tell(run, space, json_str(reply, "path"));
+		prim_sign_tell(run, space, json_str(reply, "path"));
 }

@@ -26,14 +26,14 @@ struct list {
 };
 
 /* What a worker's call counts as. */
-enum place { PLACE_NONE, PLACE_OWN, PLACE_LENT };
+enum queue_place { PLACE_NONE, PLACE_OWN, PLACE_LENT };
 
 struct worker {
 	pthread_t thread;
 	struct runq *runq;
 	struct rye_call *call; /* that it has taken; what follows is of this one */
 	enum rye_code verdict;
-	enum place place;
+	enum queue_place place;
 	uint64_t parent; /* that lends the place */
 	struct worker *next; /* of `workers`, then of `ended` */
 };
@@ -51,7 +51,7 @@ struct runq {
 	void *arg;
 };
 
-static void append(struct list *list, struct rye_call *call)
+static void queue_append(struct list *list, struct rye_call *call)
 {
 	call->next = NULL;
 	*list->last = call;
@@ -188,7 +188,7 @@ static void leave_pool(struct runq *runq, struct worker *self)
 	}
 }
 
-static void *work(void *arg)
+static void *queue_work(void *arg)
 {
 	struct worker *self = arg;
 	struct runq *runq = self->runq;
@@ -225,7 +225,7 @@ static void start_thread(struct runq *runq)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	if (pthread_create(&worker->thread, &attr, work, worker) == 0) {
+	if (pthread_create(&worker->thread, &attr, queue_work, worker) == 0) {
 		runq->threads++;
 		worker->next = runq->workers;
 		runq->workers = worker;
@@ -237,7 +237,7 @@ static void start_thread(struct runq *runq)
 }
 
 /* With the lock held: somebody idle for each waiting call, or a new thread. */
-static void ensure_thread(struct runq *runq)
+static void queue_ensure_thread(struct runq *runq)
 {
 	size_t most =
 		runq->jobs + runq->lent + (runq->refused.n ? 1 : 0) + (next_nested(runq) ? 1 : 0);
@@ -283,8 +283,8 @@ void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 		struct list *list = parent ? &runq->nested : &runq->waiting;
 		bool full = runq->closing || list->n >= RYE_QUEUE_MAX;
 
-		append(full ? &runq->refused : list, call);
-		ensure_thread(runq);
+		queue_append(full ? &runq->refused : list, call);
+		queue_ensure_thread(runq);
 		ended = steal(&runq->ended);
 	}
 	join_all(ended);
@@ -294,8 +294,8 @@ void runq_hurry(struct runq *runq, struct rye_call *call)
 {
 	WITH_LOCK(&runq->lock) {
 		if (remove_call(&runq->waiting, call) || remove_call(&runq->nested, call)) {
-			append(&runq->refused, call);
-			ensure_thread(runq);
+			queue_append(&runq->refused, call);
+			queue_ensure_thread(runq);
 		}
 	}
 }
@@ -307,11 +307,11 @@ void runq_close(struct runq *runq)
 	WITH_LOCK(&runq->lock) {
 		runq->closing = true;
 		while (runq->waiting.n)
-			append(&runq->refused, take_first(&runq->waiting));
+			queue_append(&runq->refused, take_first(&runq->waiting));
 		while (runq->nested.n)
-			append(&runq->refused, take_first(&runq->nested));
+			queue_append(&runq->refused, take_first(&runq->nested));
 		if (runq->refused.n)
-			ensure_thread(runq);
+			queue_ensure_thread(runq);
 		pthread_cond_broadcast(&runq->work);
 		while (runq->threads)
 			pthread_cond_wait(&runq->gone, &runq->lock);

@@ -77,7 +77,7 @@ void runs_cancel_all(struct runs *runs)
 	}
 }
 
-static struct living *by_number(struct runs *runs, uint64_t number)
+static struct living *runs_by_number(struct runs *runs, uint64_t number)
 {
 	for (struct living *at = runs->list; at; at = at->next)
 		if (at->number == number)
@@ -95,7 +95,7 @@ struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t par
 	living->call = call;
 	living->parent = parent;
 	WITH_LOCK(&runs->lock) {
-		const struct living *above = by_number(runs, parent);
+		const struct living *above = runs_by_number(runs, parent);
 
 		living->depth = above ? above->depth + 1 : 0;
 		living->number = ++runs->last;
@@ -124,7 +124,7 @@ static bool has_survivors(const struct living *living)
 }
 
 /* With the lock held: takes those out whose last process has gone, and too many. */
-static struct living *prune(struct runs *runs)
+static struct living *runs_prune(struct runs *runs)
 {
 	struct living *dead = NULL, **at = &runs->list;
 	size_t kept = 0;
@@ -151,7 +151,7 @@ void runs_end(struct runs *runs, struct living *living)
 	WITH_LOCK(&runs->lock) {
 		call = living->call;
 		living->call = NULL;
-		dead = prune(runs);
+		dead = runs_prune(runs);
 	}
 	rye_call_unref(call);
 	while (dead) {
@@ -191,7 +191,7 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 pid_t runs_leader(struct runs *runs, uint64_t run)
 {
 	WITH_LOCK(&runs->lock) {
-		struct living *living = by_number(runs, run);
+		struct living *living = runs_by_number(runs, run);
 
 		return living ? atomic_load(&living->session) : 0;
 	}
@@ -262,7 +262,7 @@ bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *r
 		return false;
 	WITH_LOCK(&runs->lock) {
 		while (run) {
-			struct living *living = by_number(runs, run);
+			struct living *living = runs_by_number(runs, run);
 
 			if (!living) {
 				*ret_foreign = run;
@@ -281,7 +281,7 @@ void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_fo
 {
 	WITH_LOCK(&runs->lock) {
 		while (run && !*ret_foreign) {
-			const struct living *living = by_number(runs, run);
+			const struct living *living = runs_by_number(runs, run);
 			const json_t *list = living ? living->requires_list : NULL;
 
 			if (!living)
@@ -297,7 +297,7 @@ void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_fo
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret)
 {
 	WITH_LOCK(&runs->lock) {
-		struct living *living = by_number(runs, run);
+		struct living *living = runs_by_number(runs, run);
 
 		if (living)
 			*ret = living->confine;

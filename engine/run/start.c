@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool named(const char *row, const char *name)
+static bool start_named(const char *row, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -28,7 +28,7 @@ static void surroundings_done(struct surroundings *held)
 	*held = (struct surroundings){ .v = NULL };
 }
 
-static bool surround(struct start *start, const char *tmpdir)
+static bool start_surround(struct start *start, const char *tmpdir)
 {
 	const struct plan *plan = start->plan;
 	struct surroundings *ret = &start->env;
@@ -40,8 +40,8 @@ static bool surround(struct start *start, const char *tmpdir)
 		return false;
 	strays_mark(start->run->living->number, ret->mark);
 	for (size_t i = 0; i < plan->env.n; i++)
-		if (!named(plan->env.v[i], "RYE_RUN") &&
-		    !(tmpdir && named(plan->env.v[i], "TMPDIR")))
+		if (!start_named(plan->env.v[i], "RYE_RUN") &&
+		    !(tmpdir && start_named(plan->env.v[i], "TMPDIR")))
 			ret->v[n++] = plan->env.v[i];
 	ret->v[n++] = ret->mark;
 	if (ret->tmpdir)
@@ -132,7 +132,7 @@ static enum start_verdict spare_begin(struct start *start, struct rye_err *err)
 	/* A text in a descriptor is not there yet when a process is made ahead. */
 	if (program->source || !warm_take_spare(exec->warm, start->plan->confine, spare))
 		return START_OTHERWISE;
-	if (!surround(start, spare->box->tmpdir) || !spare_go(start)) {
+	if (!start_surround(start, spare->box->tmpdir) || !spare_go(start)) {
 		spare_drop(exec->base.boxes, spare);
 		return START_OTHERWISE;
 	}
@@ -174,7 +174,7 @@ static int new_process(struct start *start, struct rye_err *err)
 		if (source < 0)
 			r = rye_fail_sys(err, -source, "cannot hand over the tool's text");
 	}
-	if (!r && !surround(start, start->box->tmpdir))
+	if (!r && !start_surround(start, start->box->tmpdir))
 		r = rye_fail_sys(err, ENOMEM, "environment");
 	ask.envp = start->env.v;
 	ask.in = pipes.in[0];

@@ -26,7 +26,8 @@ static json_t *instruction(const struct item_env *items)
 	return json_string(prompt_instruction());
 }
 
-static int load(struct run *run, enum rye_kind kind, struct rye_item **ret, struct rye_err *err)
+static int text_run_load(struct run *run, enum rye_kind kind, struct rye_item **ret,
+			 struct rye_err *err)
 {
 	struct item_ask ask = { .kind = kind, .id = run->request.id };
 	json_t *notice;
@@ -44,7 +45,7 @@ static int load(struct run *run, enum rye_kind kind, struct rye_item **ret, stru
 	return 0;
 }
 
-static bool declares(const struct rye_item *directive, const char *name)
+static bool text_run_declares(const struct rye_item *directive, const char *name)
 {
 	const json_t *inputs = json_object_get(directive->meta, "inputs");
 	json_t *input;
@@ -70,7 +71,7 @@ static int take_launch(struct run *run, const struct rye_item *directive, struct
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *value = json_object_get(request->params, names[i]);
 
-		if (!value || declares(directive, names[i]))
+		if (!value || text_run_declares(directive, names[i]))
 			continue;
 		if (!request->fork)
 			return rye_fail(err, RYE_INVALID, "%s requires thread=\"fork\"", names[i]);
@@ -98,7 +99,7 @@ static void reply_inline(struct run *run, const json_t *map)
 		json_object_set(reply->doc, "outputs", outputs);
 }
 
-static void reply_dry(struct run *run, const json_t *map, json_t *inputs)
+static void text_run_reply_dry(struct run *run, const json_t *map, json_t *inputs)
 {
 	json_t *doc = run->reply.doc;
 
@@ -129,7 +130,7 @@ static void go_on(struct run *run, const struct rye_item *directive, json_t *inp
 	if (!map)
 		run_fail(run, &err);
 	else if (run->request.dry_run)
-		reply_dry(run, map, inputs);
+		text_run_reply_dry(run, map, inputs);
 	else
 		reply_inline(run, map);
 }
@@ -140,7 +141,7 @@ void run_directive(struct run *run)
 	auto_json json_t *inputs = NULL;
 	auto_json json_t *extra = NULL;
 	struct rye_err err = { 0 };
-	int r = load(run, RYE_DIRECTIVE, &directive, &err);
+	int r = text_run_load(run, RYE_DIRECTIVE, &directive, &err);
 
 	if (!r && run_refused(run, RYE_DIRECTIVE, directive->id))
 		return;
@@ -164,7 +165,7 @@ void run_knowledge(struct run *run)
 	auto_json json_t *data = NULL;
 	struct rye_err err = { 0 };
 	json_t *doc = run->reply.doc, *body;
-	int r = load(run, RYE_KNOWLEDGE, &entry, &err);
+	int r = text_run_load(run, RYE_KNOWLEDGE, &entry, &err);
 
 	if (!r && run_refused(run, RYE_KNOWLEDGE, entry->id))
 		return;

@@ -43,7 +43,7 @@ static void put_chain(struct tool_run *tool)
 		json_set(doc, "chain_detail", chain_detail(&tool->chain));
 }
 
-static void fail(struct tool_run *tool, const struct rye_err *err)
+static void tool_fail(struct tool_run *tool, const struct rye_err *err)
 {
 	struct reply *reply = &tool->run->reply;
 
@@ -72,7 +72,7 @@ static void take_trace(struct run *run, const struct link *tool)
 		run->reply.trace = json_array();
 }
 
-static int build(struct tool_run *tool, struct rye_err *err)
+static int tool_build(struct tool_run *tool, struct rye_err *err)
 {
 	struct run *run = tool->run;
 	const struct item_env *items = run->exec->env.items;
@@ -149,7 +149,7 @@ static bool worth_retrying(const json_t *retry, const struct result *result)
 	return json_lists(on, "exit") || json_lists(on, "error");
 }
 
-static int64_t pause_ms(const json_t *retry, int attempt)
+static int64_t tool_pause_ms(const json_t *retry, int attempt)
 {
 	const char *type = json_str(retry, "backoff_type");
 	double delay = policy(retry, "initial_delay", 1), most = policy(retry, "max_delay", 60);
@@ -192,7 +192,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 
 	tool->chain.prim->run(&prim, &tool->plan, ret);
 	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
-	       wait_ms(run->call, pause_ms(retry, n))) {
+	       wait_ms(run->call, tool_pause_ms(retry, n))) {
 		result_done(ret);
 		tool->chain.prim->run(&prim, &tool->plan, ret);
 		n++;
@@ -287,7 +287,7 @@ static void add_hidden(struct tool_run *tool)
 		json_set(reply->metadata, "sandbox_skipped", skipped);
 }
 
-static void reply_dry(struct tool_run *tool)
+static void tool_reply_dry(struct tool_run *tool)
 {
 	struct run *run = tool->run;
 	json_t *pairs = chain_pairs(&tool->chain);
@@ -301,7 +301,7 @@ static void reply_dry(struct tool_run *tool)
 	json_set(run->reply.doc, "validated_pairs", pairs);
 }
 
-static void carry_out(struct tool_run *tool)
+static void tool_carry_out(struct tool_run *tool)
 {
 	struct run *run = tool->run;
 	struct result result = { 0 };
@@ -316,11 +316,11 @@ static void carry_out(struct tool_run *tool)
 		return;
 	}
 	if (r) {
-		fail(tool, &err);
+		tool_fail(tool, &err);
 		return;
 	}
 	if (run->request.dry_run) {
-		reply_dry(tool);
+		tool_reply_dry(tool);
 		return;
 	}
 	runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
@@ -335,14 +335,14 @@ void run_tool(struct run *run)
 	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run };
 	char ref[RYE_ID_MAX + 16];
 	struct rye_err err = { 0 };
-	int r = build(&tool, &err);
+	int r = tool_build(&tool, &err);
 
 	if (tool.chain.n && run_refused(run, RYE_TOOL, tool.chain.v[0].item->id))
 		return;
 	if (!r)
 		r = check_params(&tool, &err);
 	if (r) {
-		fail(&tool, &err);
+		tool_fail(&tool, &err);
 		return;
 	}
 	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
@@ -351,5 +351,5 @@ void run_tool(struct run *run)
 		return;
 	}
 	run_movable(run, ref);
-	carry_out(&tool);
+	tool_carry_out(&tool);
 }

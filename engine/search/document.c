@@ -43,7 +43,7 @@ static struct rye_span head(struct rye_span text, size_t n)
 	return (struct rye_span){ text.ptr, len < text.len ? len : text.len };
 }
 
-static struct rye_span body_of(const struct rye_item *item)
+static struct rye_span document_body_of(const struct rye_item *item)
 {
 	const char *key = item->kind == RYE_DIRECTIVE ? "content" : "body";
 	const char *text =
@@ -54,7 +54,7 @@ static struct rye_span body_of(const struct rye_item *item)
 
 struct rye_span doc_preview(const struct rye_item *item)
 {
-	return head(body_of(item), PREVIEW_CHARS);
+	return head(document_body_of(item), PREVIEW_CHARS);
 }
 
 /*
@@ -78,7 +78,7 @@ struct draft {
 	struct doc doc; /* last, for it ends in its text */
 };
 
-static void put_field(struct draft *draft, enum doc_field field, struct rye_span text)
+static void document_put_field(struct draft *draft, enum doc_field field, struct rye_span text)
 {
 	size_t start = draft->text.len;
 
@@ -101,10 +101,10 @@ static void put_category(struct draft *draft, const struct rye_item *item)
 		if (tag)
 			buf_addf(&all, " %s", tag);
 	}
-	put_field(draft, DOC_CATEGORY, (struct rye_span){ all.data, all.len });
+	document_put_field(draft, DOC_CATEGORY, (struct rye_span){ all.data, all.len });
 }
 
-static struct rye_blob *finish(struct draft *draft, const char *title, const char *id)
+static struct rye_blob *document_finish(struct draft *draft, const char *title, const char *id)
 {
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	struct rye_buf *text = &draft->text;
@@ -153,13 +153,13 @@ struct rye_blob *doc_make(const struct rye_item *item, bool whole)
 	struct draft draft = { 0 };
 	struct rye_blob *doc;
 
-	put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
-	put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
-	put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
+	document_put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
+	document_put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
+	document_put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
 	put_category(&draft, item);
-	put_field(&draft, DOC_PREVIEW, matched_preview(item));
+	document_put_field(&draft, DOC_PREVIEW, matched_preview(item));
 	put_body(&draft, item->body, whole);
-	doc = finish(&draft, *title ? title : *name ? name : stem, item->id);
+	doc = document_finish(&draft, *title ? title : *name ? name : stem, item->id);
 	free(draft.sieve);
 	return doc;
 }
@@ -169,10 +169,10 @@ struct rye_blob *doc_refused(const char *id, enum rye_code code)
 	const char *stem = space_stem(id);
 	struct draft draft = { .doc.code = (uint8_t)code };
 
-	put_field(&draft, DOC_TITLE, span_of(stem));
-	put_field(&draft, DOC_NAME, span_of(stem));
-	put_field(&draft, DOC_DESCRIPTION, SPAN(""));
-	put_field(&draft, DOC_CATEGORY, space_category(id));
-	put_field(&draft, DOC_PREVIEW, SPAN(""));
-	return finish(&draft, stem, id);
+	document_put_field(&draft, DOC_TITLE, span_of(stem));
+	document_put_field(&draft, DOC_NAME, span_of(stem));
+	document_put_field(&draft, DOC_DESCRIPTION, SPAN(""));
+	document_put_field(&draft, DOC_CATEGORY, space_category(id));
+	document_put_field(&draft, DOC_PREVIEW, SPAN(""));
+	return document_finish(&draft, stem, id);
 }

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-static bool grow(struct index_docs *docs)
+static bool documents_grow(struct index_docs *docs)
 {
 	size_t size = docs->size ? docs->size * 2 : 256;
 	struct index_doc *v;
@@ -28,12 +28,13 @@ static bool grow(struct index_docs *docs)
 	return true;
 }
 
-static bool add(struct index_docs *docs, const struct node *node, const struct file *file, bool ids)
+static bool documents_add(struct index_docs *docs, const struct index_node *node,
+			  const struct file *file, bool ids)
 {
 	const struct dir *dir = node->dir;
 	struct index_doc *doc;
 
-	if (!grow(docs))
+	if (!documents_grow(docs))
 		return false;
 	doc = &docs->v[docs->n];
 	*doc = (struct index_doc){ .gen = node->gen,
@@ -55,7 +56,7 @@ static bool add(struct index_docs *docs, const struct node *node, const struct f
 	return true;
 }
 
-static bool has_prefix(const struct node *node, const char *prefix)
+static bool has_prefix(const struct index_node *node, const char *prefix)
 {
 	const struct dir *dir = node->dir;
 	size_t want = strlen(prefix), have = strlen(dir->path);
@@ -69,7 +70,7 @@ static bool has_prefix(const struct node *node, const char *prefix)
 	return !strncmp(node->stem, prefix + have, want - have);
 }
 
-static bool add_slot(struct index_docs *docs, const struct node *node,
+static bool add_slot(struct index_docs *docs, const struct index_node *node,
 		     const struct index_want *want)
 {
 	bool ok = true;
@@ -78,7 +79,7 @@ static bool add_slot(struct index_docs *docs, const struct node *node,
 		if (!(want->kinds & 1u << node->dir->kind) || !has_prefix(node, want->prefix))
 			continue;
 		for (const struct file *file = node->files; file && ok; file = file->next)
-			ok = add(docs, node, file, want->ids);
+			ok = documents_add(docs, node, file, want->ids);
 	}
 	return ok;
 }
@@ -107,12 +108,13 @@ void index_docs_done(struct index_docs *docs)
 	*docs = (struct index_docs){ 0 };
 }
 
-static void keep(struct index *index, const struct index_doc *of, struct rye_blob *doc)
+static void documents_keep(struct index *index, const struct index_doc *of, struct rye_blob *doc)
 {
 	const char *slash = strrchr(of->id, '/');
 	struct rye_span parent = { of->id, slash ? (size_t)(slash - of->id) : 0 };
 	struct dir *dir = tree_dir(index, (enum rye_kind)of->kind, parent);
-	struct node *node = dir ? tree_node(index, dir, span_of(slash ? slash + 1 : of->id)) : NULL;
+	struct index_node *node = dir ? tree_node(index, dir, span_of(slash ? slash + 1 : of->id)) :
+					NULL;
 
 	if (!node || node->gen != of->gen)
 		return;
@@ -130,7 +132,7 @@ static void keep(struct index *index, const struct index_doc *of, struct rye_blo
 void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc)
 {
 	WITH_LOCK(&index->lock)
-		keep(index, of, doc);
+		documents_keep(index, of, doc);
 }
 
 size_t index_doc_bytes(struct index *index)
@@ -146,7 +148,7 @@ void index_drop_docs(struct index *index)
 {
 	WITH_LOCK(&index->lock) {
 		for (size_t i = 0; i < index->node_slots; i++)
-			for (struct node *node = index->nodes[i]; node; node = node->chain)
+			for (struct index_node *node = index->nodes[i]; node; node = node->chain)
 				tree_drop_docs(index, node);
 	}
 }

@@ -26,7 +26,7 @@ int filter_check(const json_t *filters, struct rye_err *err)
 }
 
 /* Runs of digits by value, everything else by byte: 1.10 is more than 1.9. */
-static int compare(const char *a, const char *b)
+static int filter_compare(const char *a, const char *b)
 {
 	while (*a && *b) {
 		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
@@ -52,18 +52,18 @@ static bool holds(const char *wanted, const char *have)
 	if (*wanted == '!')
 		return strcasecmp(wanted + 1, have) != 0;
 	if (!strncmp(wanted, ">=", 2))
-		return compare(have, wanted + 2) >= 0;
+		return filter_compare(have, wanted + 2) >= 0;
 	if (!strncmp(wanted, "<=", 2))
-		return compare(have, wanted + 2) <= 0;
+		return filter_compare(have, wanted + 2) <= 0;
 	if (*wanted == '>')
-		return compare(have, wanted + 1) > 0;
+		return filter_compare(have, wanted + 1) > 0;
 	if (*wanted == '<')
-		return compare(have, wanted + 1) < 0;
+		return filter_compare(have, wanted + 1) < 0;
 	return !strcasecmp(wanted, have);
 }
 
 /* A scalar as text; "" for what is none. */
-static void text_of(const json_t *value, struct rye_buf *buf)
+static void filter_text_of(const json_t *value, struct rye_buf *buf)
 {
 	if (json_is_string(value))
 		buf_adds(buf, json_string_value(value));
@@ -76,8 +76,8 @@ static bool scalar_holds(const json_t *wanted, const json_t *have)
 {
 	auto_buf struct rye_buf x = RYE_BUF_INIT, y = RYE_BUF_INIT;
 
-	text_of(wanted, &x);
-	text_of(have, &y);
+	filter_text_of(wanted, &x);
+	filter_text_of(have, &y);
 	return !x.failed && !y.failed && holds(x.data, y.data);
 }
 

@@ -33,7 +33,7 @@ struct query {
 	struct term terms[RYE_QUERY_TERMS];
 };
 
-struct parser {
+struct query_parser {
 	struct query *query;
 	const char *at;
 	int depth;
@@ -42,7 +42,7 @@ struct parser {
 
 /* ---- lower case ---- */
 
-static uint32_t lower(uint32_t cp)
+static uint32_t search_query_lower(uint32_t cp)
 {
 	if (cp < 0x80)
 		return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
@@ -67,7 +67,7 @@ static size_t lower_run(struct rye_span text, struct rye_buf *out)
 	size_t n = 0;
 
 	while (n < text.len && n < sizeof(piece) && (unsigned char)text.ptr[n] < 0x80) {
-		piece[n] = (char)lower((unsigned char)text.ptr[n]);
+		piece[n] = (char)search_query_lower((unsigned char)text.ptr[n]);
 		n++;
 	}
 	buf_add(out, piece, n);
@@ -81,7 +81,7 @@ static size_t lower_one(struct rye_span text, struct rye_buf *out)
 	size_t n = utf8_next(text, &cp);
 
 	if (n)
-		buf_add(out, bytes, utf8_put(bytes, lower(cp)));
+		buf_add(out, bytes, utf8_put(bytes, search_query_lower(cp)));
 	else
 		buf_add(out, text.ptr, 1);
 	return n ? n : 1;
@@ -100,7 +100,7 @@ void query_lower(struct rye_span text, struct rye_buf *out)
 
 /* ---- parsing ---- */
 
-static uint16_t add(struct parser *p, struct term term)
+static uint16_t query_add(struct query_parser *p, struct term term)
 {
 	struct query *query = p->query;
 
@@ -112,20 +112,20 @@ static uint16_t add(struct parser *p, struct term term)
 	return query->n++;
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks(struct query_parser *p)
 {
 	while (isspace((unsigned char)*p->at))
 		p->at++;
 }
 
-static bool is_keyword(const struct parser *p, const char *word)
+static bool is_keyword(const struct query_parser *p, const char *word)
 {
 	size_t n = strlen(word);
 
 	return !strncmp(p->at, word, n) && (!p->at[n] || isspace((unsigned char)p->at[n]));
 }
 
-static bool take_keyword(struct parser *p, const char *word)
+static bool take_keyword(struct query_parser *p, const char *word)
 {
 	skip_blanks(p);
 	if (!is_keyword(p, word))
@@ -134,23 +134,23 @@ static bool take_keyword(struct parser *p, const char *word)
 	return true;
 }
 
-static bool take_any_keyword(struct parser *p)
+static bool take_any_keyword(struct query_parser *p)
 {
 	return take_keyword(p, "and") || take_keyword(p, "or") || take_keyword(p, "not");
 }
 
-static uint16_t text_term(struct parser *p, enum sort sort, size_t len)
+static uint16_t text_term(struct query_parser *p, enum sort sort, size_t len)
 {
 	struct term term = { .sort = sort, .text = p->at, .len = len };
 
 	p->at += len;
 	p->query->empty = false;
-	return add(p, term);
+	return query_add(p, term);
 }
 
-static uint16_t parse_or(struct parser *p);
+static uint16_t parse_or(struct query_parser *p);
 
-static uint16_t parse_group(struct parser *p)
+static uint16_t parse_group(struct query_parser *p)
 {
 	uint16_t inner;
 
@@ -167,7 +167,7 @@ static uint16_t parse_group(struct parser *p)
 	return inner;
 }
 
-static uint16_t parse_primary(struct parser *p)
+static uint16_t parse_primary(struct query_parser *p)
 {
 	size_t len;
 	uint16_t term;
@@ -182,22 +182,22 @@ static uint16_t parse_primary(struct parser *p)
 		return term;
 	}
 	if (take_any_keyword(p))
-		return add(p, (struct term){ .sort = ALL });
+		return query_add(p, (struct term){ .sort = ALL });
 	len = strcspn(p->at, " \t\n\v\f\r()\"");
 	if (!len)
-		return add(p, (struct term){ .sort = ALL });
+		return query_add(p, (struct term){ .sort = ALL });
 	return text_term(p, memchr(p->at, '*', len) ? GLOB : TEXT, len);
 }
 
-static uint16_t parse_not(struct parser *p)
+static uint16_t parse_not(struct query_parser *p)
 {
 	if (!take_keyword(p, "not"))
 		return parse_primary(p);
 	p->query->empty = false;
-	return add(p, (struct term){ .sort = NOT, .left = parse_primary(p) });
+	return query_add(p, (struct term){ .sort = NOT, .left = parse_primary(p) });
 }
 
-static uint16_t parse_and(struct parser *p)
+static uint16_t parse_and(struct query_parser *p)
 {
 	uint16_t left = parse_not(p);
 
@@ -208,17 +208,19 @@ static uint16_t parse_and(struct parser *p)
 		/* Without AND a bracket cannot follow a term: it ends the query. */
 		if (!joined && (!*p->at || *p->at == '(' || *p->at == ')' || is_keyword(p, "or")))
 			break;
-		left = add(p, (struct term){ .sort = AND, .left = left, .right = parse_not(p) });
+		left = query_add(p,
+				 (struct term){ .sort = AND, .left = left, .right = parse_not(p) });
 	}
 	return left;
 }
 
-static uint16_t parse_or(struct parser *p)
+static uint16_t parse_or(struct query_parser *p)
 {
 	uint16_t left = parse_and(p);
 
 	while (!p->too_big && take_keyword(p, "or"))
-		left = add(p, (struct term){ .sort = OR, .left = left, .right = parse_and(p) });
+		left = query_add(p,
+				 (struct term){ .sort = OR, .left = left, .right = parse_and(p) });
 	return left;
 }
 
@@ -227,7 +229,7 @@ int query_parse(const char *text, const struct query_opt *opt, struct query **re
 {
 	auto_query struct query *query = calloc(1, sizeof(*query));
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
-	struct parser p = { .query = query };
+	struct query_parser p = { .query = query };
 
 	if (strlen(text) > RYE_QUERY_MAX)
 		return rye_fail(err, RYE_TOO_BIG, "query of %zu bytes, at most %d are taken",
@@ -366,7 +368,7 @@ static bool text_match(const struct query *query, const struct term *term, struc
 }
 
 /* Depth is bounded by RYE_QUERY_TERMS: a row of ANDs leans to the left. */
-static bool match(const struct query *query, uint16_t at, struct rye_span text)
+static bool search_query_match(const struct query *query, uint16_t at, struct rye_span text)
 {
 	const struct term *term = &query->terms[at];
 
@@ -376,11 +378,13 @@ static bool match(const struct query *query, uint16_t at, struct rye_span text)
 	case GLOB:
 		return glob_tokens(term, text);
 	case NOT:
-		return !match(query, term->left, text);
+		return !search_query_match(query, term->left, text);
 	case AND:
-		return match(query, term->left, text) && match(query, term->right, text);
+		return search_query_match(query, term->left, text) &&
+		       search_query_match(query, term->right, text);
 	case OR:
-		return match(query, term->left, text) || match(query, term->right, text);
+		return search_query_match(query, term->left, text) ||
+		       search_query_match(query, term->right, text);
 	default:
 		return true;
 	}
@@ -388,7 +392,7 @@ static bool match(const struct query *query, uint16_t at, struct rye_span text)
 
 bool query_match(const struct query *query, struct rye_span text)
 {
-	return match(query, query->root, text);
+	return search_query_match(query, query->root, text);
 }
 
 /* Each piece of a glob between its stars lies within one word. */
@@ -408,7 +412,7 @@ static bool glob_may(const struct term *term, struct rye_span sieve)
 	return true;
 }
 
-static bool may(const struct query *query, uint16_t at, struct rye_span sieve)
+static bool search_query_may(const struct query *query, uint16_t at, struct rye_span sieve)
 {
 	const struct term *term = &query->terms[at];
 
@@ -419,9 +423,11 @@ static bool may(const struct query *query, uint16_t at, struct rye_span sieve)
 	case GLOB:
 		return glob_may(term, sieve);
 	case AND:
-		return may(query, term->left, sieve) && may(query, term->right, sieve);
+		return search_query_may(query, term->left, sieve) &&
+		       search_query_may(query, term->right, sieve);
 	case OR:
-		return may(query, term->left, sieve) || may(query, term->right, sieve);
+		return search_query_may(query, term->left, sieve) ||
+		       search_query_may(query, term->right, sieve);
 	default:
 		return true;
 	}
@@ -429,7 +435,7 @@ static bool may(const struct query *query, uint16_t at, struct rye_span sieve)
 
 bool query_may(const struct query *query, struct rye_span sieve)
 {
-	return may(query, query->root, sieve);
+	return search_query_may(query, query->root, sieve);
 }
 
 bool query_grows(const struct query *query)
@@ -458,7 +464,7 @@ bool query_near(const struct query *query, struct rye_span text)
 
 			if (term->sort != TEXT && term->sort != GLOB)
 				continue;
-			if (match(query, (uint16_t)i, token))
+			if (search_query_match(query, (uint16_t)i, token))
 				last[i] = word;
 			missing += last[i] < 0;
 			low = last[i] < low ? last[i] : low;

@@ -23,7 +23,7 @@ static const double weights[DOC_FIELD__MAX] = { 3, 3, 2, 1.5, 1 };
 
 /* ---- documents ---- */
 
-struct making {
+struct search_making {
 	const struct search_env *env;
 	struct index_docs *docs;
 	_Atomic size_t next;
@@ -34,8 +34,8 @@ static bool stopped(const struct search_env *env)
 	return env->stop && *env->stop;
 }
 
-static struct rye_blob *make(const struct search_env *env, const struct index_doc *of,
-			     const char *id, bool whole)
+static struct rye_blob *search_make(const struct search_env *env, const struct index_doc *of,
+				    const char *id, bool whole)
 {
 	const struct space *spaces = env->items->spaces->v;
 	auto_item struct rye_item *item = NULL;
@@ -60,7 +60,7 @@ static struct rye_blob *make(const struct search_env *env, const struct index_do
 
 static void *make_some(void *arg)
 {
-	struct making *making = arg;
+	struct search_making *making = arg;
 	const struct search_env *env = making->env;
 	size_t i;
 
@@ -69,7 +69,8 @@ static void *make_some(void *arg)
 
 		if (of->doc)
 			continue;
-		of->doc = make(env, of, of->id, index_doc_bytes(env->index) < env->texts_max);
+		of->doc =
+			search_make(env, of, of->id, index_doc_bytes(env->index) < env->texts_max);
 		if (of->doc)
 			index_keep_doc(env->index, of, of->doc);
 	}
@@ -78,7 +79,7 @@ static void *make_some(void *arg)
 
 static void make_missing(const struct search_env *env, struct index_docs *docs)
 {
-	struct making making = { .env = env, .docs = docs };
+	struct search_making making = { .env = env, .docs = docs };
 	pthread_t threads[THREADS_MAX];
 	size_t missing = 0;
 	int n = 0;
@@ -98,7 +99,7 @@ static void make_missing(const struct search_env *env, struct index_docs *docs)
 /* ---- matching ---- */
 
 /* Below 0: not found. */
-static double score(const struct query *query, const struct doc *doc, unsigned fields)
+static double search_score(const struct query *query, const struct doc *doc, unsigned fields)
 {
 	double sum = 0, all = 0;
 	const struct rye_span whole = { doc->text, doc->all };
@@ -129,8 +130,8 @@ static bool is_transcript(const struct index_doc *of, const struct doc *doc)
 	       !strncmp(doc->text + doc->id, "agent/threads/", strlen("agent/threads/"));
 }
 
-static bool wanted(const struct search_env *env, const struct search_ask *ask,
-		   const struct index_doc *of)
+static bool search_wanted(const struct search_env *env, const struct search_ask *ask,
+			  const struct index_doc *of)
 {
 	enum rye_space type = env->items->spaces->v[of->space].type;
 
@@ -174,16 +175,16 @@ static double score_doc(const struct matching *m, const struct index_doc *of, co
 	double found;
 
 	if (!doc->sieve_len || (m->ask->fields && !m->ask->opt.proximity))
-		return score(query, doc, m->ask->fields);
+		return search_score(query, doc, m->ask->fields);
 	if (!m->ask->opt.proximity && query_grows(query)) {
-		found = score(query, doc, m->ask->fields);
+		found = search_score(query, doc, m->ask->fields);
 		if (found >= 0)
 			return found;
 	}
 	if (!query_may(query, doc_sieve(doc)))
 		return -1;
-	whole = make(m->env, of, doc->text + doc->id, true);
-	found = whole ? score(query, doc_of(whole), m->ask->fields) : -1;
+	whole = search_make(m->env, of, doc->text + doc->id, true);
+	found = whole ? search_score(query, doc_of(whole), m->ask->fields) : -1;
 	rye_blob_unref(whole);
 	return found;
 }
@@ -194,7 +195,7 @@ static void match_one(const struct matching *m, size_t i)
 	struct search_hit *hit = &m->result->v[i];
 
 	*hit = (struct search_hit){ .of = of, .score = -1 };
-	if (!wanted(m->env, m->ask, of))
+	if (!search_wanted(m->env, m->ask, of))
 		return;
 	hit->doc = doc_of(of->doc);
 	hit->score = query_empty(m->query) ? 1 : score_doc(m, of, hit->doc);

@@ -20,7 +20,7 @@
 #include <fcntl.h>
 
 /* One signing from the found file to its reply. */
-struct job {
+struct sign_job {
 	const struct item_env *env;
 	const struct sign_ask *ask;
 	struct located at;
@@ -31,7 +31,7 @@ struct job {
 	const char *title; /* "Tool", "Knowledge entry" … */
 };
 
-static void job_done(struct job *job)
+static void sign_job_done(struct sign_job *job)
 {
 	if (job->at.fd >= 0)
 		close(job->at.fd);
@@ -77,7 +77,7 @@ static int refuse_because(json_t **reply, const struct rye_err *why, struct rye_
 
 /* ---- before ---- */
 
-static int read_text(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_read_text(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
 	int r;
@@ -93,7 +93,7 @@ static int read_text(struct job *job, json_t **reply, struct rye_err *err)
 	return job->lf ? 0 : sign_refuse(reply, RYE_IO, err, "out of memory");
 }
 
-static int parse_failed(struct job *job, const struct rye_err *why, json_t **reply,
+static int parse_failed(struct sign_job *job, const struct rye_err *why, json_t **reply,
 			struct rye_err *err)
 {
 	static const char *const texts[] = {
@@ -107,7 +107,7 @@ static int parse_failed(struct job *job, const struct rye_err *why, json_t **rep
 }
 
 /* Where the header lines end is for signing what it is for verifying. */
-static struct rye_span body_of(const struct job *job)
+static struct rye_span sign_body_of(const struct sign_job *job)
 {
 	struct rye_span text = { job->lf->data, job->lf->len };
 	struct sig_rule rule;
@@ -124,7 +124,7 @@ static struct rye_span body_of(const struct job *job)
 }
 
 /* By the line's word: what it covered may have changed since. */
-static bool signed_before(const struct job *job)
+static bool signed_before(const struct sign_job *job)
 {
 	auto_trust struct trust *trust = trust_get(job->env->trust);
 	struct sig_rule rule;
@@ -142,7 +142,7 @@ static bool is_dashed(struct rye_span body)
 }
 
 /* A broken YAML file counts as one without any field (items 4.5): those are told as well. */
-static void tell_missing(struct job *job, json_t *reply)
+static void tell_missing(struct sign_job *job, json_t *reply)
 {
 	if (job->ask->kind != RYE_TOOL || !json_object_get(job->item.meta, "data"))
 		return;
@@ -151,13 +151,13 @@ static void tell_missing(struct job *job, json_t *reply)
 	json_sets(reply, "path", job->item.abspath);
 }
 
-static int parse(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_parse(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	const struct parser *parser = parse_row(job->ask->kind, job->at.ext);
 	enum rye_kind kind = job->ask->kind;
 	struct rye_err why = { 0 };
 
-	job->item.body = body_of(job);
+	job->item.body = sign_body_of(job);
 	job->report.signed_before = signed_before(job);
 	job->item.shebang = sig_shebang((struct rye_span){ job->lf->data, job->lf->len });
 	if (!job->item.body.len && (kind == RYE_TOOL || kind == RYE_CONFIG))
@@ -178,7 +178,7 @@ static int parse(struct job *job, json_t **reply, struct rye_err *err)
 	return -(int)why.code;
 }
 
-static int check(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	const char *first;
 	int r;
@@ -204,14 +204,14 @@ static int check(struct job *job, json_t **reply, struct rye_err *err)
 
 /* ---- signing ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool sign_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int replace(struct job *job, const struct rye_blob *text, json_t **reply,
-		   struct rye_err *err)
+static int sign_replace(struct sign_job *job, const struct rye_blob *text, json_t **reply,
+			struct rye_err *err)
 {
 	int root = space_fd(job->at.space), r;
 	struct stat now;
@@ -220,7 +220,7 @@ static int replace(struct job *job, const struct rye_blob *text, json_t **reply,
 		return sign_refuse(reply, RYE_INVALID, err,
 				   "%s is a symbolic link; sign the file it leads to",
 				   job->item.abspath);
-	if (fstatat(root, job->at.path, &now, 0) < 0 || !same_file(&now, &job->item.st))
+	if (fstatat(root, job->at.path, &now, 0) < 0 || !sign_same_file(&now, &job->item.st))
 		return sign_refuse(reply, RYE_BUSY, err, "%s changed while it was being signed",
 				   job->item.abspath);
 	r = io_replace_at(root, job->at.path, (struct rye_span){ text->data, text->len },
@@ -231,7 +231,7 @@ static int replace(struct job *job, const struct rye_blob *text, json_t **reply,
 	return 0;
 }
 
-static int sign_with(struct job *job, const struct key_secret *key, json_t **reply,
+static int sign_with(struct sign_job *job, const struct key_secret *key, json_t **reply,
 		     struct rye_err *err)
 {
 	struct sign_text what = {
@@ -246,12 +246,12 @@ static int sign_with(struct job *job, const struct key_secret *key, json_t **rep
 
 	if (r < 0)
 		return parse_failed(job, &why, reply, err);
-	r = replace(job, text, reply, err);
+	r = sign_replace(job, text, reply, err);
 	rye_blob_unref(text);
 	return r;
 }
 
-static int sign_now(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_now(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	auto_key struct key_secret own = { 0 };
 	struct rye_err why = { 0 };
@@ -265,7 +265,7 @@ static int sign_now(struct job *job, json_t **reply, struct rye_err *err)
 
 /* ---- the reply ---- */
 
-static void warn_untrusted(struct job *job)
+static void warn_untrusted(struct sign_job *job)
 {
 	auto_trust struct trust *trust = trust_get(job->env->trust);
 	char text[128];
@@ -277,7 +277,7 @@ static void warn_untrusted(struct job *job)
 }
 
 /* What an older signature left open and this one covers. */
-static void tell_newly_covered(struct job *job, json_t *reply)
+static void tell_newly_covered(struct sign_job *job, json_t *reply)
 {
 	static const char head[] = "not covered by the signature: ";
 	const struct verify_ask ask = { .kind = job->ask->kind,
@@ -295,7 +295,7 @@ static void tell_newly_covered(struct job *job, json_t *reply)
 		json_sets(reply, "newly_covered", old.verdict.notice + strlen(head));
 }
 
-static int answer(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_answer(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	char message[64];
 
@@ -312,7 +312,7 @@ static int answer(struct job *job, json_t **reply, struct rye_err *err)
 	return 0;
 }
 
-static int run(struct job *job, json_t **reply, struct rye_err *err)
+static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
 	int r;
@@ -323,14 +323,14 @@ static int run(struct job *job, json_t **reply, struct rye_err *err)
 	item->ext = job->at.ext;
 	if (!sign_report_init(&job->report))
 		return sign_refuse(reply, RYE_IO, err, "out of memory");
-	r = read_text(job, reply, err);
+	r = sign_read_text(job, reply, err);
 	if (!r)
-		r = parse(job, reply, err);
+		r = sign_parse(job, reply, err);
 	if (!r)
-		r = check(job, reply, err);
+		r = sign_check_text(job, reply, err);
 	if (!r)
 		r = sign_now(job, reply, err);
-	return r < 0 ? r : answer(job, reply, err);
+	return r < 0 ? r : sign_answer(job, reply, err);
 }
 
 /* ---- entries ---- */
@@ -340,7 +340,7 @@ bool sign_is_glob(const char *id)
 	return strpbrk(id, "*?");
 }
 
-static int not_found(const struct sign_ask *ask, json_t **reply, struct rye_err *err)
+static int sign_not_found(const struct sign_ask *ask, json_t **reply, struct rye_err *err)
 {
 	char dir[4200];
 	int r = sign_refuse(reply, RYE_NOT_FOUND, err, "%s not found: %s", title_of(ask->kind),
@@ -356,7 +356,8 @@ static int not_found(const struct sign_ask *ask, json_t **reply, struct rye_err 
 }
 
 /* What may not be signed whatever is in it. */
-static int guard(const struct sign_ask *ask, const char *id, json_t **reply, struct rye_err *err)
+static int sign_guard(const struct sign_ask *ask, const char *id, json_t **reply,
+		      struct rye_err *err)
 {
 	if (ask->space->type == RYE_SYSTEM)
 		return sign_refuse(reply, RYE_READ_ONLY, err,
@@ -373,31 +374,33 @@ int sign_item(const struct item_env *env, const struct sign_ask *ask, json_t **r
 	      struct rye_err *err)
 {
 	const struct item_ask where = { .kind = ask->kind, .id = ask->id, .only = ask->space };
-	__attribute__((cleanup(job_done))) struct job job = { .env = env,
-							      .ask = ask,
-							      .title = title_of(ask->kind) };
+	__attribute__((cleanup(sign_job_done))) struct sign_job job = { .env = env,
+									.ask = ask,
+									.title = title_of(
+										ask->kind) };
 	struct rye_err why = { 0 };
-	int r = guard(ask, ask->id, ret_reply, err);
+	int r = sign_guard(ask, ask->id, ret_reply, err);
 
 	job.at.fd = -1;
 	if (r < 0)
 		return r;
 	r = space_locate(env->spaces, &where, &job.at, &why);
 	if (r < 0 && why.code == RYE_NOT_FOUND)
-		return not_found(ask, ret_reply, err);
+		return sign_not_found(ask, ret_reply, err);
 	if (r < 0)
 		return sign_refuse(ret_reply, why.code, err, "%s", why.msg);
-	return run(&job, ret_reply, err);
+	return sign_run(&job, ret_reply, err);
 }
 
 int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,
 	      json_t **ret_reply, struct rye_err *err)
 {
-	__attribute__((cleanup(job_done))) struct job job = { .env = env,
-							      .ask = ask,
-							      .title = title_of(ask->kind) };
+	__attribute__((cleanup(sign_job_done))) struct sign_job job = { .env = env,
+									.ask = ask,
+									.title = title_of(
+										ask->kind) };
 	const char *id = path + strlen(rye_kind_dir(ask->kind)) + 1;
-	int r = guard(ask, id, ret_reply, err);
+	int r = sign_guard(ask, id, ret_reply, err);
 
 	job.at.fd = -1;
 	if (r < 0)
@@ -410,5 +413,5 @@ int sign_path(const struct item_env *env, const struct sign_ask *ask, const char
 	if (job.at.fd < 0)
 		return sign_refuse(ret_reply, rye_code_from_errno(-job.at.fd), err,
 				   "cannot open %s: %s", path, strerrordesc_np(-job.at.fd));
-	return run(&job, ret_reply, err);
+	return sign_run(&job, ret_reply, err);
 }

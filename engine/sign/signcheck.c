@@ -122,13 +122,13 @@ bool sign_only_missing(const struct sign_report *report)
 
 /* ---- values ---- */
 
-struct subject {
+struct signcheck_subject {
 	const struct parsed_item *item;
 	json_t *issues;
 	const char *prefix; /* "model." inside an object, else "" */
 };
 
-static void wrong_type(const struct subject *s, const char *name, const char *wanted,
+static void wrong_type(const struct signcheck_subject *s, const char *name, const char *wanted,
 		       const json_t *value)
 {
 	sign_tell(s->issues, "Field '%s%s' must be %s, got %s", s->prefix, name, wanted,
@@ -153,7 +153,8 @@ static bool is_snake(const char *text)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
 }
 
-static void check_place(const struct subject *s, const struct field *field, const char *value)
+static void check_place(const struct signcheck_subject *s, const struct field *field,
+			const char *value)
 {
 	struct rye_span category = space_category(s->item->id);
 	const char *stem = space_stem(s->item->id);
@@ -171,7 +172,8 @@ static void check_place(const struct subject *s, const struct field *field, cons
 			  field->name, value, stem);
 }
 
-static void check_text(const struct subject *s, const struct field *field, const json_t *value)
+static void check_text(const struct signcheck_subject *s, const struct field *field,
+		       const json_t *value)
 {
 	const char *text = json_string_value(value);
 	bool semver = field->type == T_SEMVER;
@@ -188,7 +190,8 @@ static void check_text(const struct subject *s, const struct field *field, const
 		check_place(s, field, text);
 }
 
-static void check_array(const struct subject *s, const struct field *field, const json_t *value)
+static void signcheck_check_array(const struct signcheck_subject *s, const struct field *field,
+				  const json_t *value)
 {
 	size_t i;
 	const json_t *element;
@@ -208,12 +211,14 @@ static void check_array(const struct subject *s, const struct field *field, cons
 	}
 }
 
-static void check_value(const struct subject *s, const struct field *field, const json_t *value);
+static void signcheck_check_value(const struct signcheck_subject *s, const struct field *field,
+				  const json_t *value);
 
-static void check_object(const struct subject *s, const struct field *field, const json_t *value)
+static void signcheck_check_object(const struct signcheck_subject *s, const struct field *field,
+				   const json_t *value)
 {
 	char prefix[64];
-	struct subject inner = { s->item, s->issues, prefix };
+	struct signcheck_subject inner = { s->item, s->issues, prefix };
 
 	if (!json_is_object(value)) {
 		wrong_type(s, field->name, "an object", value);
@@ -221,7 +226,7 @@ static void check_object(const struct subject *s, const struct field *field, con
 	}
 	snprintf(prefix, sizeof(prefix), "%s%s.", s->prefix, field->name);
 	for (const struct field *part = field->parts; part->name; part++)
-		check_value(&inner, part, json_object_get(value, part->name));
+		signcheck_check_value(&inner, part, json_object_get(value, part->name));
 }
 
 static bool is_missing(const struct field *field, const json_t *value)
@@ -233,7 +238,8 @@ static bool is_missing(const struct field *field, const json_t *value)
 	return json_is_string(value) && !json_string_length(value) && field->type != T_CATEGORY;
 }
 
-static void check_value(const struct subject *s, const struct field *field, const json_t *value)
+static void signcheck_check_value(const struct signcheck_subject *s, const struct field *field,
+				  const json_t *value)
 {
 	if (is_missing(field, value)) {
 		if (field->required)
@@ -250,10 +256,10 @@ static void check_value(const struct subject *s, const struct field *field, cons
 			wrong_type(s, field->name, "a number", value);
 		break;
 	case T_OBJECT:
-		check_object(s, field, value);
+		signcheck_check_object(s, field, value);
 		break;
 	case T_ARRAY:
-		check_array(s, field, value);
+		signcheck_check_array(s, field, value);
 		break;
 	default:
 		check_text(s, field, value);
@@ -262,7 +268,7 @@ static void check_value(const struct subject *s, const struct field *field, cons
 
 /* ---- kinds ---- */
 
-static const json_t *value_of(const struct parsed_item *item, const char *name)
+static const json_t *signcheck_value_of(const struct parsed_item *item, const char *name)
 {
 	const json_t *value;
 
@@ -289,14 +295,14 @@ static const json_t *knowledge_name(const struct parsed_item *item, struct sign_
 
 void sign_check(const struct parsed_item *item, struct sign_report *report)
 {
-	struct subject s = { item, report->issues, "" };
+	struct signcheck_subject s = { item, report->issues, "" };
 
 	for (const struct field *field = tables[item->kind]; field->name; field++) {
-		const json_t *value = value_of(item, field->name);
+		const json_t *value = signcheck_value_of(item, field->name);
 
 		if (item->kind == RYE_KNOWLEDGE && !strcmp(field->name, "name"))
 			value = knowledge_name(item, report);
-		check_value(&s, field, value);
+		signcheck_check_value(&s, field, value);
 	}
 	if (item->kind == RYE_TOOL)
 		sign_check_tool(item, report);

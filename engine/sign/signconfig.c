@@ -29,15 +29,17 @@ static bool is_type(const char *type, const json_t *value)
 	return strcmp(type, "array") || json_is_array(value);
 }
 
-struct walk {
+struct signconfig_walk {
 	json_t *issues;
 	char path[300];
 	int depth;
 };
 
-static void check(struct walk *walk, const json_t *schema, const json_t *value);
+static void signconfig_check(struct signconfig_walk *walk, const json_t *schema,
+			     const json_t *value);
 
-static void check_members(struct walk *walk, const json_t *properties, const json_t *value)
+static void check_members(struct signconfig_walk *walk, const json_t *properties,
+			  const json_t *value)
 {
 	size_t n = strlen(walk->path);
 	const char *name;
@@ -53,13 +55,14 @@ static void check_members(struct walk *walk, const json_t *properties, const jso
 		if (!member || json_is_null(member))
 			continue;
 		snprintf(walk->path + n, sizeof(walk->path) - n, "%s%.80s", n ? "." : "", name);
-		check(walk, property, member);
+		signconfig_check(walk, property, member);
 		walk->path[n] = 0;
 	}
 	walk->depth--;
 }
 
-static void check(struct walk *walk, const json_t *schema, const json_t *value)
+static void signconfig_check(struct signconfig_walk *walk, const json_t *schema,
+			     const json_t *value)
 {
 	const char *type = json_str(schema, "type");
 	const json_t *properties = json_object_get(schema, "properties");
@@ -81,7 +84,7 @@ static bool is_meant(const struct rye_item *schema, const char *file)
 static void check_with(const struct item_env *env, const struct path_ask *where,
 		       const struct parsed_item *config, struct sign_report *report)
 {
-	struct walk walk = { .issues = report->issues };
+	struct signconfig_walk walk = { .issues = report->issues };
 	auto_item struct rye_item *schema_tool = NULL;
 	auto_json json_t *schema = NULL;
 	char file[1100];
@@ -91,7 +94,7 @@ static void check_with(const struct item_env *env, const struct path_ask *where,
 		return;
 	schema = meta_schema(schema_tool);
 	if (schema)
-		check(&walk, schema, json_object_get(config->meta, "data"));
+		signconfig_check(&walk, schema, json_object_get(config->meta, "data"));
 }
 
 void sign_check_config(const struct item_env *env, const struct parsed_item *config,

@@ -32,7 +32,7 @@ static bool is_skipped(const char *name)
 	return name[0] == '.';
 }
 
-struct walk {
+struct signmany_walk {
 	enum rye_kind kind;
 	const char *glob; /* NULL: everything that is signed by people */
 	json_t *paths; /* below .ai */
@@ -48,7 +48,7 @@ static bool is_person(enum rye_kind kind, const char *below)
 	return kind != RYE_KNOWLEDGE || strncmp(below, "agent/threads/", 14);
 }
 
-static bool matches(const struct walk *walk)
+static bool matches(const struct signmany_walk *walk)
 {
 	const char *below = walk->path + strlen(rye_kind_dir(walk->kind)) + 1;
 	const char *slash = strrchr(below, '/'), *name = slash ? slash + 1 : below;
@@ -65,9 +65,9 @@ static bool matches(const struct walk *walk)
 	return glob_match(glob, text);
 }
 
-static void visit(struct walk *walk, int fd);
+static void signmany_visit(struct signmany_walk *walk, int fd);
 
-static void visit_entry(struct walk *walk, int dir, const char *name)
+static void visit_entry(struct signmany_walk *walk, int dir, const char *name)
 {
 	size_t n = strlen(walk->path);
 	struct stat st;
@@ -80,7 +80,7 @@ static void visit_entry(struct walk *walk, int dir, const char *name)
 	if (S_ISDIR(st.st_mode) && walk->depth < RYE_DEPTH_MAX) {
 		fd = io_open_mounted(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 		if (fd >= 0)
-			visit(walk, fd);
+			signmany_visit(walk, fd);
 	} else if (S_ISREG(st.st_mode) && json_array_size(walk->paths) < MATCHES_MAX &&
 		   matches(walk)) {
 		json_array_append_new(walk->paths, json_string(walk->path));
@@ -89,7 +89,7 @@ static void visit_entry(struct walk *walk, int dir, const char *name)
 }
 
 /* Takes fd over. */
-static void visit(struct walk *walk, int fd)
+static void signmany_visit(struct signmany_walk *walk, int fd)
 {
 	auto_dir DIR *dir = fdopendir(fd);
 	struct dirent *entry;
@@ -104,7 +104,7 @@ static void visit(struct walk *walk, int fd)
 	walk->depth--;
 }
 
-static int by_path(const void *a, const void *b)
+static int signmany_by_path(const void *a, const void *b)
 {
 	return strcmp(json_string_value(*(json_t *const *)a),
 		      json_string_value(*(json_t *const *)b));
@@ -119,7 +119,7 @@ static json_t *sorted(json_t *list)
 	for (size_t i = 0; v && i < n; i++)
 		v[i] = json_array_get(list, i);
 	if (v)
-		qsort(v, n, sizeof(*v), by_path);
+		qsort(v, n, sizeof(*v), signmany_by_path);
 	for (size_t i = 0; v && i < n; i++)
 		json_array_append(out, v[i]);
 	json_decref(list);
@@ -128,14 +128,14 @@ static json_t *sorted(json_t *list)
 
 json_t *sign_find(const struct space *space, enum rye_kind kind, const char *glob)
 {
-	struct walk walk = { .kind = kind, .glob = glob, .paths = json_array() };
+	struct signmany_walk walk = { .kind = kind, .glob = glob, .paths = json_array() };
 	int fd = -1;
 
 	snprintf(walk.path, sizeof(walk.path), "%s", rye_kind_dir(kind));
 	if (space_fd(space) >= 0)
 		fd = io_open_mounted(space_fd(space), walk.path, O_RDONLY | O_DIRECTORY);
 	if (fd >= 0 && walk.paths)
-		visit(&walk, fd);
+		signmany_visit(&walk, fd);
 	else if (fd >= 0)
 		close(fd);
 	return sorted(walk.paths);
@@ -156,7 +156,7 @@ static json_t *failure(const char *id, const json_t *reply)
 	return one;
 }
 
-static char *id_of(enum rye_kind kind, const char *path)
+static char *signmany_id_of(enum rye_kind kind, const char *path)
 {
 	const char *below = path + strlen(rye_kind_dir(kind)) + 1;
 	const char *ext = kind_extension_of(kind, below);
@@ -194,7 +194,7 @@ static int sign_all(const struct item_env *env, const struct sign_ask *ask, cons
 
 	for (size_t i = 0; i < json_array_size(paths); i++) {
 		const char *path = json_string_value(json_array_get(paths, i));
-		auto_free char *id = id_of(ask->kind, path);
+		auto_free char *id = signmany_id_of(ask->kind, path);
 		auto_json json_t *reply = NULL;
 
 		if (!id)
@@ -253,7 +253,7 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	const struct sign_ask ask = { .kind = kind,
 				      .space = batch->ask->space,
 				      .key = &batch->key };
-	auto_free char *id = id_of(kind, path);
+	auto_free char *id = signmany_id_of(kind, path);
 	auto_free char *abspath = space_abspath(ask.space, path);
 	auto_json json_t *reply = NULL;
 	auto_buf struct rye_buf said = RYE_BUF_INIT;
@@ -287,7 +287,7 @@ static int add_one(struct batch *batch, enum rye_kind kind, const char *id, json
 	return 0;
 }
 
-static int collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], struct rye_err *err)
+static int signmany_collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], struct rye_err *err)
 {
 	const char *pattern = batch->ask->pattern, *id = NULL;
 	enum rye_kind only = pattern ? id_split(pattern, &id) : RYE_KIND__MAX;
@@ -326,7 +326,7 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 				"project or user space first.");
 	r = keystore_load(env->spaces, &batch.key, err);
 	if (!r)
-		r = collect(&batch, paths, err);
+		r = signmany_collect(&batch, paths, err);
 	if (!r)
 		sign_each(&batch, paths);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)

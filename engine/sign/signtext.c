@@ -62,7 +62,7 @@ static void content_of(struct sig_rule rule, struct rye_span text, struct conten
 		ret->front = shebang;
 }
 
-static void put_line(struct rye_buf *buf, struct sig_rule rule, const char *fields)
+static void signtext_put_line(struct rye_buf *buf, struct sig_rule rule, const char *fields)
 {
 	char line[SIG_LINE_MAX];
 
@@ -87,7 +87,7 @@ static bool put_bound(const struct sign_text *what, struct sig_rule rule, struct
 	key_sign(what->key, (struct rye_span){ message, n }, sig);
 	snprintf(fields, sizeof(fields), "rye:full:1:%s:%s", sig, what->key->pub.fp);
 	buf_addspan(buf, head.shebang);
-	put_line(buf, rule, fields);
+	signtext_put_line(buf, rule, fields);
 	buf_addspan(buf, head.rest);
 	return n && !buf->failed;
 }
@@ -130,7 +130,7 @@ static int sign_lf(const struct sign_text *what, struct rye_span text, struct ry
 	snprintf(fields, sizeof(fields), "rye:signed:%s:%s:%s:%s", ret_sig->stamp, ret_sig->hash,
 		 ret_sig->sig, ret_sig->fp);
 	buf_addspan(out, content.shebang);
-	put_line(out, rule, fields);
+	signtext_put_line(out, rule, fields);
 	buf_add(out, bound.data + content.shebang.len, bound.len - content.shebang.len);
 	return out->failed ? rye_fail(err, RYE_IO, "out of memory") : 0;
 }

@@ -78,7 +78,7 @@ static bool is_kebab(const char *text)
 }
 
 /* '_' and '-' are the same in an id that is only declared. */
-static bool same_name(const char *a, const char *b)
+static bool signtool_same_name(const char *a, const char *b)
 {
 	while (*a && *b && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) {
 		a++;
@@ -92,7 +92,7 @@ static bool shortens(const char *declared, const char *id)
 {
 	size_t n = (size_t)(space_stem(declared) - declared);
 
-	return n && !strncmp(declared, id, n) && same_name(declared + n, space_stem(id));
+	return n && !strncmp(declared, id, n) && signtool_same_name(declared + n, space_stem(id));
 }
 
 static void check_tool_id(const struct parsed_item *item, struct sign_report *report)
@@ -109,7 +109,7 @@ static void check_tool_id(const struct parsed_item *item, struct sign_report *re
 	if (!id)
 		sign_tell(report->issues, "Field 'tool_id' must be a string, got %s",
 			  json_python_type(value));
-	else if (same_name(id, stem) || same_name(id, item->id))
+	else if (signtool_same_name(id, stem) || signtool_same_name(id, item->id))
 		return;
 	else if (shortens(id, item->id))
 		sign_tell(report->warnings, "Field 'tool_id' value '%.200s' is short for '%s'", id,

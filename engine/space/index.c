@@ -56,7 +56,7 @@ void index_state_done(struct index_state *state)
 	state->reason = NULL;
 }
 
-static void copy_state(const struct node *node, struct index_state *ret)
+static void copy_state(const struct index_node *node, struct index_state *ret)
 {
 	*ret = (struct index_state){ .known = node->known };
 	if (!node->known)
@@ -68,7 +68,7 @@ static void copy_state(const struct node *node, struct index_state *ret)
 	ret->reason = node->reason ? rye_blob_ref(node->reason) : NULL;
 }
 
-static void copy_item(const struct node *node, struct index_item *ret)
+static void copy_item(const struct index_node *node, struct index_item *ret)
 {
 	const struct dir *dir = node->dir;
 	const struct file *best = node->files;
@@ -89,7 +89,7 @@ static void copy_item(const struct node *node, struct index_item *ret)
 	copy_state(node, &ret->state);
 }
 
-static void split(const char *path, struct rye_span *ret_dir, struct rye_span *ret_leaf)
+static void index_split(const char *path, struct rye_span *ret_dir, struct rye_span *ret_leaf)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -97,39 +97,39 @@ static void split(const char *path, struct rye_span *ret_dir, struct rye_span *r
 	*ret_leaf = span_of(slash ? slash + 1 : path);
 }
 
-static struct node *node_by_id(struct index *index, enum rye_kind kind, const char *id)
+static struct index_node *node_by_id(struct index *index, enum rye_kind kind, const char *id)
 {
 	struct rye_span parent, leaf;
 	struct dir *dir;
 
-	split(id, &parent, &leaf);
+	index_split(id, &parent, &leaf);
 	dir = tree_dir(index, kind, parent);
 	return dir ? tree_node(index, dir, leaf) : NULL;
 }
 
 /* The id, else (tools 1.3) the directory tool: a directory that holds a tool of its own name. */
-static struct node *node_or_alias(struct index *index, enum rye_kind kind, const char *id)
+static struct index_node *node_or_alias(struct index *index, enum rye_kind kind, const char *id)
 {
-	struct node *node = node_by_id(index, kind, id);
+	struct index_node *node = node_by_id(index, kind, id);
 	struct rye_span parent, leaf;
 	struct dir *dir;
 
 	if (node || !kind_has(kind, KIND_FOLDER))
 		return node;
-	split(id, &parent, &leaf);
+	index_split(id, &parent, &leaf);
 	dir = tree_dir(index, kind, span_of(id));
 	return dir && leaf.len ? tree_node(index, dir, leaf) : NULL;
 }
 
 /* The item whose winning file has this name. */
-static struct node *node_by_file(struct index *index, enum rye_kind kind, const char *path)
+static struct index_node *node_by_file(struct index *index, enum rye_kind kind, const char *path)
 {
 	const char *ext = kind_extension_of(kind, path);
 	struct rye_span parent, leaf;
 	struct dir *dir;
-	struct node *node;
+	struct index_node *node;
 
-	split(path, &parent, &leaf);
+	index_split(path, &parent, &leaf);
 	if (!ext || leaf.len <= strlen(ext))
 		return NULL;
 	leaf.len -= strlen(ext);
@@ -138,9 +138,10 @@ static struct node *node_by_file(struct index *index, enum rye_kind kind, const 
 	return node && !strcmp(tree_ext(node), ext) ? node : NULL;
 }
 
-static void find(struct index *index, enum rye_kind kind, const char *path, struct index_found *ret)
+static void space_index_find(struct index *index, enum rye_kind kind, const char *path,
+			     struct index_found *ret)
 {
-	struct node *node = node_by_file(index, kind, path);
+	struct index_node *node = node_by_file(index, kind, path);
 	struct dir *dir = tree_dir(index, kind, span_of(path));
 
 	/* A file's name means the file, whatever directory another space has there. */
@@ -161,7 +162,7 @@ bool index_find(struct index *index, enum rye_kind kind, const char *path, struc
 	if (kind >= RYE_KIND__MAX)
 		return false;
 	WITH_LOCK(&index->lock)
-		find(index, kind, path, ret);
+		space_index_find(index, kind, path, ret);
 	return ret->is_dir || ret->is_item_dir || ret->is_file;
 }
 
@@ -172,7 +173,7 @@ bool index_item(struct index *index, enum rye_kind kind, const char *id, struct 
 	if (kind >= RYE_KIND__MAX)
 		return false;
 	WITH_LOCK(&index->lock) {
-		struct node *node = node_or_alias(index, kind, id);
+		struct index_node *node = node_or_alias(index, kind, id);
 
 		found = node != NULL;
 		if (node)
@@ -187,7 +188,7 @@ size_t index_sources(struct index *index, enum rye_kind kind, const char *id,
 	size_t n = 0;
 
 	WITH_LOCK(&index->lock) {
-		const struct node *node = node_or_alias(index, kind, id);
+		const struct index_node *node = node_or_alias(index, kind, id);
 
 		for (const struct file *file = node ? node->files : NULL; file && n < max;
 		     file = file->next)
@@ -200,7 +201,7 @@ size_t index_sources(struct index *index, enum rye_kind kind, const char *id,
 /* ---- verdicts ---- */
 
 /* Later than what was told before, and never the same for other bytes or another verdict. */
-static int64_t told_mtime(const struct node *node, const struct index_outcome *new)
+static int64_t told_mtime(const struct index_node *node, const struct index_outcome *new)
 {
 	struct timespec now;
 	int64_t now_ns;
@@ -214,7 +215,8 @@ static int64_t told_mtime(const struct node *node, const struct index_outcome *n
 	return new->mtime_ns != node->mtime_ns ? new->mtime_ns : now_ns;
 }
 
-static void publish(struct index *index, struct node *node, const struct index_outcome *new)
+static void space_index_publish(struct index *index, struct index_node *node,
+				const struct index_outcome *new)
 {
 	struct rye_blob *reason = NULL;
 
@@ -240,11 +242,11 @@ bool index_publish(struct index *index, const struct index_item *item,
 	bool current = false;
 
 	WITH_LOCK(&index->lock) {
-		struct node *node = node_by_id(index, item->kind, item->id);
+		struct index_node *node = node_by_id(index, item->kind, item->id);
 
 		current = node && node->gen == item->gen;
 		if (current)
-			publish(index, node, outcome);
+			space_index_publish(index, node, outcome);
 	}
 	return current;
 }
@@ -258,7 +260,7 @@ void index_totals(struct index *index, struct index_totals *ret)
 	}
 }
 
-static void copy_ref(const struct node *node, struct index_ref *ret)
+static void copy_ref(const struct index_node *node, struct index_ref *ret)
 {
 	ret->kind = (enum rye_kind)node->dir->kind;
 	snprintf(ret->id, sizeof(ret->id), "%s%s%s", node->dir->path, *node->dir->path ? "/" : "",
@@ -273,7 +275,8 @@ static size_t unknown_in(const struct index *index, size_t slot, struct index_re
 {
 	size_t n = 0;
 
-	for (const struct node *node = index->nodes[slot]; node && n < max; node = node->chain)
+	for (const struct index_node *node = index->nodes[slot]; node && n < max;
+	     node = node->chain)
 		if (!node->known)
 			copy_ref(node, &ret[n++]);
 	return n;
@@ -304,7 +307,7 @@ static bool hidden_by_file(struct index *index, const struct dir *parent, const 
 	const char *name = dir->path + dir->leaf;
 	const char *ext = kind_extension_of((enum rye_kind)dir->kind, name);
 	struct rye_span stem = { name, ext ? strlen(name) - strlen(ext) : 0 };
-	const struct node *node = ext ? tree_node(index, parent, stem) : NULL;
+	const struct index_node *node = ext ? tree_node(index, parent, stem) : NULL;
 
 	return node && !strcmp(tree_ext(node), ext);
 }
@@ -319,7 +322,7 @@ static char *list_dir(struct index_list *ret, const struct dir *dir, char *at)
 	return at + len + 1;
 }
 
-static char *list_node(struct index_list *ret, const struct node *node, char *at)
+static char *list_node(struct index_list *ret, const struct index_node *node, char *at)
 {
 	size_t stem = strlen(node->stem), ext = strlen(tree_ext(node));
 
@@ -331,7 +334,7 @@ static char *list_node(struct index_list *ret, const struct node *node, char *at
 	return at + stem + ext + 1;
 }
 
-static bool dir_first(const struct dir *dir, const struct node *node)
+static bool dir_first(const struct dir *dir, const struct index_node *node)
 {
 	const char *name = dir->path + dir->leaf;
 	size_t stem = strlen(node->stem);
@@ -351,7 +354,7 @@ static size_t names_size(const struct dir *dir)
 	return size;
 }
 
-static bool list(struct index *index, struct dir *dir, struct index_list *ret)
+static bool space_index_list(struct index *index, struct dir *dir, struct index_list *ret)
 {
 	uint32_t d = 0, f = 0;
 	char *at = ret->names = malloc(names_size(dir));
@@ -384,7 +387,7 @@ bool index_list(struct index *index, enum rye_kind kind, const char *path, struc
 	WITH_LOCK(&index->lock) {
 		struct dir *dir = tree_dir(index, kind, span_of(path));
 
-		ok = dir && (dir->total || !*path) && list(index, dir, ret);
+		ok = dir && (dir->total || !*path) && space_index_list(index, dir, ret);
 	}
 	if (!ok)
 		index_list_done(ret);

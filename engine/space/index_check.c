@@ -24,7 +24,7 @@ static bool dir_blind(struct index *index, int space, const struct dir *dir)
 	return dir && !*dir->path && index->tops[space].blind;
 }
 
-static bool node_linked(const struct node *node, int space)
+static bool node_linked(const struct index_node *node, int space)
 {
 	for (const struct file *file = node ? node->files : NULL; file; file = file->next)
 		if (file->space == space && file->linked)
@@ -34,7 +34,7 @@ static bool node_linked(const struct node *node, int space)
 
 /* The items a name may speak of: by file name, by id. index->lock held. */
 static size_t nodes_of(struct index *index, enum rye_kind kind, const char *path,
-		       struct node *ret[2])
+		       struct index_node *ret[2])
 {
 	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
 	struct rye_span parent = { path, slash ? (size_t)(slash - path) : 0 };
@@ -55,7 +55,7 @@ static size_t nodes_of(struct index *index, enum rye_kind kind, const char *path
 
 static bool space_blind(struct index *index, int space, enum rye_kind kind, const char *path)
 {
-	struct node *nodes[2];
+	struct index_node *nodes[2];
 	size_t n = nodes_of(index, kind, path, nodes);
 	struct rye_span prefix = { path, 0 };
 
@@ -92,7 +92,7 @@ bool index_unwatched(struct index *index, enum rye_kind kind, const char *path)
 
 /* ---- looking ---- */
 
-struct check {
+struct index_check_check {
 	struct index *index;
 	enum rye_kind kind;
 	int space;
@@ -100,7 +100,7 @@ struct check {
 };
 
 /* 0: not there, or too fresh to be trusted. */
-static uint64_t stamp_at(const struct check *check, const char *path, bool *ret_there)
+static uint64_t stamp_at(const struct index_check_check *check, const char *path, bool *ret_there)
 {
 	int root = space_fd(&check->index->env.spaces->v[check->space]);
 	auto_close int fd = root < 0 ? -1 : io_open_mounted(root, path, O_PATH);
@@ -110,7 +110,7 @@ static uint64_t stamp_at(const struct check *check, const char *path, bool *ret_
 	return *ret_there ? walk_stamp(&st) : 0;
 }
 
-static void check_dir(const struct check *check, struct rye_span prefix)
+static void check_dir(const struct index_check_check *check, struct rye_span prefix)
 {
 	const struct walk_opt opt = { .space = check->space, .out = check->out };
 	struct index *index = check->index;
@@ -144,10 +144,11 @@ struct seen {
 	char stem[RYE_NAME_MAX + 1], path[RYE_ID_MAX + 64];
 };
 
-static size_t sources_of(const struct check *check, const char *path, struct seen *ret, size_t max)
+static size_t sources_of(const struct index_check_check *check, const char *path, struct seen *ret,
+			 size_t max)
 {
 	struct index *index = check->index;
-	struct node *nodes[2];
+	struct index_node *nodes[2];
 	size_t found = nodes_of(index, check->kind, path, nodes), n = 0;
 
 	for (size_t i = 0; i < found; i++) {
@@ -172,7 +173,7 @@ static size_t sources_of(const struct check *check, const char *path, struct see
 }
 
 /* A link that leads nowhere or out of the space is there as well: as an item that is refused. */
-static uint64_t link_stamp(const struct check *check, const char *path, bool *ret_there)
+static uint64_t link_stamp(const struct index_check_check *check, const char *path, bool *ret_there)
 {
 	int root = space_fd(&check->index->env.spaces->v[check->space]);
 	auto_close int fd = root < 0 ? -1 : io_open_beneath(root, path, O_PATH | O_NOFOLLOW);
@@ -182,7 +183,8 @@ static uint64_t link_stamp(const struct check *check, const char *path, bool *re
 	return *ret_there ? walk_stamp(&st) : 0;
 }
 
-static void check_file(const struct check *check, const char *path, const struct seen *seen)
+static void check_file(const struct index_check_check *check, const char *path,
+		       const struct seen *seen)
 {
 	const char *slash = strrchr(path, '/');
 	struct rye_span parent = { path, slash ? (size_t)(slash - path) : 0 };
@@ -206,7 +208,7 @@ static void check_file(const struct check *check, const char *path, const struct
 	}
 }
 
-static void check_space(const struct check *check, const char *path)
+static void index_check_space(const struct index_check_check *check, const char *path)
 {
 	struct rye_span prefix = { path, 0 };
 	struct seen seen[SEEN_MAX];
@@ -232,13 +234,13 @@ void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out)
 {
 	for (size_t i = 0; i < index->env.spaces->n && kind < RYE_KIND__MAX; i++) {
-		struct check check = { index, kind, (int)i, out };
+		struct index_check_check check = { index, kind, (int)i, out };
 		bool blind = false;
 
 		WITH_LOCK(&index->lock)
 			blind = space_blind(index, (int)i, kind, path);
 		if (blind)
 			WITH_LOCK(&index->tops[i].update)
-				check_space(&check, path);
+				index_check_space(&check, path);
 	}
 }

@@ -76,7 +76,7 @@ void tree_note_dir(struct index_changes *out, const struct dir *dir, int space)
 		tree_note(out, space, (enum rye_kind)dir->kind, path, dir->path);
 }
 
-void tree_note_file(struct index_changes *out, const struct node *node, int space, int ext)
+void tree_note_file(struct index_changes *out, const struct index_node *node, int space, int ext)
 {
 	const struct dir *dir = node->dir;
 	const char *suffix = kind_extensions((enum rye_kind)dir->kind)[ext];

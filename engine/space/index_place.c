@@ -35,7 +35,7 @@ struct place *tree_place_make(struct index *index, struct dir *dir, int space)
 	return place;
 }
 
-static void unwatch(struct index *index, struct place *place)
+static void index_place_unwatch(struct index *index, struct place *place)
 {
 	struct place **at = &index->wds[place->wd % INDEX_WD_SLOTS];
 	int wd = place->wd;
@@ -58,7 +58,7 @@ void tree_place_watch(struct index *index, struct place *place, int wd)
 	if (place->wd == wd)
 		return;
 	if (place->wd >= 0)
-		unwatch(index, place);
+		index_place_unwatch(index, place);
 	if (wd < 0)
 		return;
 	place->wd = wd;
@@ -87,7 +87,7 @@ static void place_remove(struct index *index, struct dir *dir, int space)
 static void drop_files(struct index *index, struct dir *dir, int space, struct index_changes *out)
 {
 	for (uint32_t i = dir->n_nodes; i-- > 0;) {
-		struct node *node = dir->nodes[i];
+		struct index_node *node = dir->nodes[i];
 		struct file *file = node->files, *next;
 
 		for (; file; file = next) {

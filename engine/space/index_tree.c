@@ -11,7 +11,7 @@
 #include "str.h"
 #include "hash.h"
 
-static uint64_t mix(uint64_t hash, struct rye_span bytes)
+static uint64_t index_tree_mix(uint64_t hash, struct rye_span bytes)
 {
 	hash = hash_bytes(hash, bytes.ptr, bytes.len);
 	hash ^= hash >> 29;
@@ -21,12 +21,12 @@ static uint64_t mix(uint64_t hash, struct rye_span bytes)
 
 static uint64_t dir_hash(enum rye_kind kind, struct rye_span path)
 {
-	return mix(HASH_BASIS + kind, path);
+	return index_tree_mix(HASH_BASIS + kind, path);
 }
 
 static uint64_t node_hash(const struct dir *dir, struct rye_span stem)
 {
-	return mix((uintptr_t)dir >> 4, stem);
+	return index_tree_mix((uintptr_t)dir >> 4, stem);
 }
 
 /* ---- hash tables ---- */
@@ -47,10 +47,10 @@ static void rehash_dirs(struct index *index, struct dir **slots, size_t n)
 	index->dir_slots = n;
 }
 
-static void rehash_nodes(struct index *index, struct node **slots, size_t n)
+static void rehash_nodes(struct index *index, struct index_node **slots, size_t n)
 {
 	for (size_t i = 0; i < index->node_slots; i++) {
-		for (struct node *node = index->nodes[i], *next; node; node = next) {
+		for (struct index_node *node = index->nodes[i], *next; node; node = next) {
 			uint64_t hash = node_hash(node->dir, span_of(node->stem));
 
 			next = node->chain;
@@ -75,7 +75,7 @@ bool tree_resize(struct index *index)
 	}
 	if (index->n_nodes >= index->node_slots) {
 		size_t n = index->node_slots ? index->node_slots * 2 : 256;
-		struct node **slots = calloc(n, sizeof(struct node *));
+		struct index_node **slots = calloc(n, sizeof(struct index_node *));
 
 		if (slots)
 			rehash_nodes(index, slots, n);
@@ -93,10 +93,10 @@ struct dir *tree_dir(struct index *index, enum rye_kind kind, struct rye_span pa
 	return dir;
 }
 
-struct node *tree_node(struct index *index, const struct dir *dir, struct rye_span stem)
+struct index_node *tree_node(struct index *index, const struct dir *dir, struct rye_span stem)
 {
 	uint64_t hash = node_hash(dir, stem);
-	struct node *node = index->nodes[hash & (index->node_slots - 1)];
+	struct index_node *node = index->nodes[hash & (index->node_slots - 1)];
 
 	while (node && (node->dir != dir || !span_eq(stem, node->stem)))
 		node = node->chain;
@@ -114,10 +114,10 @@ static void unchain_dir(struct index *index, const struct dir *dir)
 	index->n_dirs--;
 }
 
-static void unchain_node(struct index *index, const struct node *node)
+static void unchain_node(struct index *index, const struct index_node *node)
 {
 	uint64_t hash = node_hash(node->dir, span_of(node->stem));
-	struct node **at = &index->nodes[hash & (index->node_slots - 1)];
+	struct index_node **at = &index->nodes[hash & (index->node_slots - 1)];
 
 	while (*at != node)
 		at = &(*at)->chain;
@@ -127,7 +127,7 @@ static void unchain_node(struct index *index, const struct node *node)
 
 /* ---- arrays of a directory ---- */
 
-static bool grow(void *array, uint32_t n, uint32_t *size)
+static bool index_tree_grow(void *array, uint32_t n, uint32_t *size)
 {
 	uint32_t more = *size ? *size * 2 : 4;
 	void **v = *(void ***)array;
@@ -156,27 +156,28 @@ static void array_drop(void *array, uint32_t *n, const void *what)
 	(*n)--;
 }
 
-static int by_name(const void *a, const void *b)
+static int index_tree_by_name(const void *a, const void *b)
 {
-	const struct node *x = *(const struct node *const *)a, *y = *(const struct node *const *)b;
+	const struct index_node *x = *(const struct index_node *const *)a,
+				*y = *(const struct index_node *const *)b;
 
 	return tree_compare(x, y);
 }
 
-static int by_path(const void *a, const void *b)
+static int index_tree_by_path(const void *a, const void *b)
 {
 	const struct dir *x = *(const struct dir *const *)a, *y = *(const struct dir *const *)b;
 
 	return strcmp(x->path + x->leaf, y->path + y->leaf);
 }
 
-const char *tree_ext(const struct node *node)
+const char *tree_ext(const struct index_node *node)
 {
 	return kind_extensions((enum rye_kind)node->dir->kind)[node->files->ext];
 }
 
 /* Compares stem + extension without joining them. */
-int tree_compare(const struct node *a, const struct node *b)
+int tree_compare(const struct index_node *a, const struct index_node *b)
 {
 	const char *p = a->stem, *q = b->stem, *p_ext = tree_ext(a), *q_ext = tree_ext(b);
 
@@ -201,9 +202,9 @@ void tree_sort(struct dir *dir)
 	if (dir->sorted)
 		return;
 	if (dir->n_nodes > 1)
-		qsort(dir->nodes, dir->n_nodes, sizeof(struct node *), by_name);
+		qsort(dir->nodes, dir->n_nodes, sizeof(struct index_node *), index_tree_by_name);
 	if (dir->n_dirs > 1)
-		qsort(dir->dirs, dir->n_dirs, sizeof(struct dir *), by_path);
+		qsort(dir->dirs, dir->n_dirs, sizeof(struct dir *), index_tree_by_path);
 	dir->sorted = true;
 }
 
@@ -230,7 +231,7 @@ static struct dir *dir_add(struct index *index, enum rye_kind kind, struct dir *
 
 	if (!dir)
 		return NULL;
-	if (parent && !grow(&parent->dirs, parent->n_dirs, &parent->size_dirs)) {
+	if (parent && !index_tree_grow(&parent->dirs, parent->n_dirs, &parent->size_dirs)) {
 		free(dir);
 		return NULL;
 	}
@@ -293,7 +294,7 @@ static void count_items(struct dir *dir, int by, int space, struct index_changes
 
 /* ---- items ---- */
 
-bool tree_counts(const struct node *node)
+bool tree_counts(const struct index_node *node)
 {
 	const struct dir *dir = node->dir;
 
@@ -309,13 +310,13 @@ static void drop_doc(struct index *index, struct file *file)
 	file->doc = NULL;
 }
 
-void tree_drop_docs(struct index *index, struct node *node)
+void tree_drop_docs(struct index *index, struct index_node *node)
 {
 	for (struct file *file = node->files; file; file = file->next)
 		drop_doc(index, file);
 }
 
-void tree_forget(struct index *index, struct node *node)
+void tree_forget(struct index *index, struct index_node *node)
 {
 	node->gen = ++index->gen;
 	tree_drop_docs(index, node);
@@ -330,7 +331,7 @@ void tree_forget(struct index *index, struct node *node)
 void tree_forget_below(struct index *index, struct dir *dir, struct index_changes *out)
 {
 	for (uint32_t i = 0; i < dir->n_nodes; i++) {
-		struct node *node = dir->nodes[i];
+		struct index_node *node = dir->nodes[i];
 
 		tree_forget(index, node);
 		tree_note_file(out, node, node->files->space, node->files->ext);
@@ -339,12 +340,12 @@ void tree_forget_below(struct index *index, struct dir *dir, struct index_change
 		tree_forget_below(index, dir->dirs[i], out);
 }
 
-static struct node *node_add(struct index *index, struct dir *dir, struct rye_span stem)
+static struct index_node *node_add(struct index *index, struct dir *dir, struct rye_span stem)
 {
-	struct node *node;
+	struct index_node *node;
 	uint64_t hash = node_hash(dir, stem);
 
-	if (!tree_resize(index) || !grow(&dir->nodes, dir->n_nodes, &dir->size_nodes))
+	if (!tree_resize(index) || !index_tree_grow(&dir->nodes, dir->n_nodes, &dir->size_nodes))
 		return NULL;
 	node = calloc(1, sizeof(*node) + stem.len + 1);
 	if (!node)
@@ -360,7 +361,7 @@ static struct node *node_add(struct index *index, struct dir *dir, struct rye_sp
 	return node;
 }
 
-static void node_free(struct node *node)
+static void node_free(struct index_node *node)
 {
 	for (struct file *file = node->files, *next; file; file = next) {
 		next = file->next;
@@ -371,7 +372,7 @@ static void node_free(struct node *node)
 	free(node);
 }
 
-static void node_remove(struct index *index, struct node *node)
+static void node_remove(struct index *index, struct index_node *node)
 {
 	struct dir *dir = node->dir;
 
@@ -382,7 +383,7 @@ static void node_remove(struct index *index, struct node *node)
 }
 
 /* Where the source (space, ext) is, or would be inserted. */
-static struct file **file_slot(struct node *node, int space, int ext)
+static struct file **file_slot(struct index_node *node, int space, int ext)
 {
 	struct file **at = &node->files;
 
@@ -412,7 +413,7 @@ static struct file *file_add(struct file **at, const struct tree_file *what)
 void tree_put(struct index *index, struct dir *dir, const struct tree_file *what, bool force,
 	      struct index_changes *out)
 {
-	struct node *node = tree_node(index, dir, what->stem);
+	struct index_node *node = tree_node(index, dir, what->stem);
 	bool fresh = !node;
 	struct file **at;
 
@@ -442,7 +443,7 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *what
 void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *what,
 		uint64_t stamp)
 {
-	struct node *node = tree_node(index, dir, what->stem);
+	struct index_node *node = tree_node(index, dir, what->stem);
 	struct file **at = node ? file_slot(node, what->space, what->ext) : NULL;
 
 	if (at && file_is(*at, what->space, what->ext))
@@ -452,7 +453,7 @@ void tree_stamp(struct index *index, const struct dir *dir, const struct tree_fi
 void tree_drop(struct index *index, struct dir *dir, const struct tree_file *what,
 	       struct index_changes *out)
 {
-	struct node *node = tree_node(index, dir, what->stem);
+	struct index_node *node = tree_node(index, dir, what->stem);
 	struct file **at = node ? file_slot(node, what->space, what->ext) : NULL;
 	struct file *gone;
 
@@ -478,7 +479,7 @@ void tree_drop(struct index *index, struct dir *dir, const struct tree_file *wha
 void tree_free(struct index *index)
 {
 	for (size_t i = 0; i < index->node_slots; i++)
-		for (struct node *node = index->nodes[i], *next; node; node = next) {
+		for (struct index_node *node = index->nodes[i], *next; node; node = next) {
 			next = node->chain;
 			node_free(node);
 		}

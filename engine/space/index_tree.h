@@ -21,8 +21,8 @@ struct file {
 };
 
 /* An item. */
-struct node {
-	struct node *chain; /* of the hash table */
+struct index_node {
+	struct index_node *chain; /* of the hash table */
 	struct dir *dir;
 	struct file *files; /* never NULL outside the tree's own operations */
 	struct rye_blob *reason; /* of the last known verdict */
@@ -48,7 +48,7 @@ struct place {
 /* A merged directory; exists while it has a place, an item or a directory in it. */
 struct dir {
 	struct dir *chain, *parent;
-	struct node **nodes;
+	struct index_node **nodes;
 	struct dir **dirs;
 	struct place *places;
 	uint32_t n_nodes, size_nodes, n_dirs, size_dirs;
@@ -77,7 +77,7 @@ struct index {
 	pthread_mutex_t lock;
 	struct dir *roots[RYE_KIND__MAX];
 	struct dir **dirs;
-	struct node **nodes;
+	struct index_node **nodes;
 	struct place **wds; /* INDEX_WD_SLOTS chains */
 	size_t n_dirs, dir_slots, n_nodes, node_slots; /* slots are powers of two */
 	uint64_t gen;
@@ -89,7 +89,7 @@ struct index {
 
 /* Both NULL when there is none. */
 struct dir *tree_dir(struct index *index, enum rye_kind kind, struct rye_span path);
-struct node *tree_node(struct index *index, const struct dir *dir, struct rye_span stem);
+struct index_node *tree_node(struct index *index, const struct dir *dir, struct rye_span stem);
 /* Makes parents too; NULL: out of memory. */
 struct dir *tree_dir_make(struct index *index, enum rye_kind kind, struct rye_span path);
 
@@ -105,10 +105,10 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *file
 void tree_stamp(struct index *index, const struct dir *dir, const struct tree_file *file,
 		uint64_t stamp);
 /* Does it count as an item for people? Key files do not. */
-bool tree_counts(const struct node *node);
-void tree_drop_docs(struct index *index, struct node *node);
+bool tree_counts(const struct index_node *node);
+void tree_drop_docs(struct index *index, struct index_node *node);
 /* The verdict of before holds no longer. */
-void tree_forget(struct index *index, struct node *node);
+void tree_forget(struct index *index, struct index_node *node);
 /* Of all items in it and beneath; no deeper than RYE_DEPTH_MAX. */
 void tree_forget_below(struct index *index, struct dir *dir, struct index_changes *out);
 void tree_drop(struct index *index, struct dir *dir, const struct tree_file *file,
@@ -127,8 +127,9 @@ void tree_place_drop(struct index *index, struct dir *dir, int space, struct ind
 bool tree_resize(struct index *index);
 void tree_free(struct index *index);
 void tree_sort(struct dir *dir);
-const char *tree_ext(const struct node *node); /* of the winner */
-int tree_compare(const struct node *a, const struct node *b); /* by stem and extension */
+const char *tree_ext(const struct index_node *node); /* of the winner */
+int tree_compare(const struct index_node *a,
+		 const struct index_node *b); /* by stem and extension */
 
 /* index_note.c; out may be NULL: nobody wants to know */
 /* "tools/a/b" + "/" + name (may be ""); false: too long. No lock needed. */
@@ -136,6 +137,6 @@ bool tree_path(const struct dir *dir, const char *name, char *ret, size_t size);
 void tree_note(struct index_changes *out, int space, enum rye_kind kind, const char *path,
 	       const char *id);
 void tree_note_dir(struct index_changes *out, const struct dir *dir, int space);
-void tree_note_file(struct index_changes *out, const struct node *node, int space, int ext);
+void tree_note_file(struct index_changes *out, const struct index_node *node, int space, int ext);
 
 #endif

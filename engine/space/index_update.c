@@ -35,7 +35,7 @@ void index_forget(struct index *index)
 {
 	WITH_LOCK(&index->lock) {
 		for (size_t i = 0; i < index->node_slots; i++)
-			for (struct node *node = index->nodes[i]; node; node = node->chain)
+			for (struct index_node *node = index->nodes[i]; node; node = node->chain)
 				tree_forget(index, node);
 	}
 }
@@ -73,8 +73,8 @@ static void drop_dir(struct index *index, const struct spot *spot, const char *p
  * A directory that comes or goes: a link that leads out refuses what lower spaces have in one of
  * its name (space_barred), and whether it was one nobody remembers.
  */
-static void forget_dir(struct index *index, const struct spot *spot, const char *path,
-		       struct index_changes *out)
+static void index_update_forget_dir(struct index *index, const struct spot *spot, const char *path,
+				    struct index_changes *out)
 {
 	struct dir *dir = tree_dir(index, spot->kind, span_of(path));
 
@@ -82,8 +82,8 @@ static void forget_dir(struct index *index, const struct spot *spot, const char 
 		tree_forget_below(index, dir, out);
 }
 
-static void put_item(struct index *index, struct dir *dir, const struct spot *spot,
-		     const struct walk_entry *entry, struct index_changes *out)
+static void index_update_put_item(struct index *index, struct dir *dir, const struct spot *spot,
+				  const struct walk_entry *entry, struct index_changes *out)
 {
 	struct tree_file what = { span_of(entry->name), spot->space, entry->ext, entry->linked };
 
@@ -91,7 +91,7 @@ static void put_item(struct index *index, struct dir *dir, const struct spot *sp
 	tree_put(index, dir, &what, true, out);
 }
 
-static bool join(const char *dir, const char *name, char *ret, size_t size)
+static bool index_update_join(const char *dir, const char *name, char *ret, size_t size)
 {
 	int n = snprintf(ret, size, "%s%s%s", dir, *dir && *name ? "/" : "", name);
 
@@ -99,8 +99,8 @@ static bool join(const char *dir, const char *name, char *ret, size_t size)
 }
 
 /* Files and directories that are not there any more or have become the other sort. */
-static bool settle(struct index *index, const struct spot *spot, const struct walk_entry *entry,
-		   struct index_changes *out)
+static bool index_update_settle(struct index *index, const struct spot *spot,
+				const struct walk_entry *entry, struct index_changes *out)
 {
 	struct dir *dir = tree_dir(index, spot->kind, span_of(spot->dir));
 	char path[RYE_ID_MAX + 1], file[RYE_ID_MAX + 64];
@@ -109,13 +109,13 @@ static bool settle(struct index *index, const struct spot *spot, const struct wa
 	/* Without a place nobody has walked here: the walk of a parent is still to come. */
 	if (!dir || !tree_place(dir, spot->space))
 		return false;
-	if (join(spot->dir, entry->name, path, sizeof(path))) {
+	if (index_update_join(spot->dir, entry->name, path, sizeof(path))) {
 		if (entry->what != WALK_DIR)
 			drop_dir(index, spot, path, out);
-		forget_dir(index, spot, path, out);
+		index_update_forget_dir(index, spot, path, out);
 	}
 	if (entry->what == WALK_ITEM)
-		put_item(index, dir, spot, entry, out);
+		index_update_put_item(index, dir, spot, entry, out);
 	else
 		drop_item(index, dir, spot, entry->name, out);
 	/* Other files show in the spaces' own trees. */
@@ -144,13 +144,13 @@ static void look_locked(struct index *index, const struct spot *spot, const char
 		walk_probe(&at, name, &entry);
 	}
 	WITH_LOCK(&index->lock)
-		is_dir = settle(index, spot, &entry, out);
-	if (is_dir && join(spot->dir, name, path, sizeof(path)))
+		is_dir = index_update_settle(index, spot, &entry, out);
+	if (is_dir && index_update_join(spot->dir, name, path, sizeof(path)))
 		walk_dir(index, spot->kind, path, &opt);
 }
 
-static void look(struct index *index, const struct spot *spot, const char *name,
-		 struct index_changes *out)
+static void index_update_look(struct index *index, const struct spot *spot, const char *name,
+			      struct index_changes *out)
 {
 	WITH_LOCK(&index->tops[spot->space].update)
 		look_locked(index, spot, name, out);
@@ -246,7 +246,7 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 	if (*name) {
 		top_event(index, wd, name, out);
 		for (size_t i = 0; i < n; i++)
-			look(index, &spots[i], name, out);
+			index_update_look(index, &spots[i], name, out);
 	}
 }
 
@@ -266,5 +266,5 @@ void index_touch(struct index *index, int space, const char *path, struct index_
 	}
 	if (leaf > rest)
 		memcpy(spot.dir, rest + 1, (size_t)(leaf - rest - 1));
-	look(index, &spot, leaf + 1, out);
+	index_update_look(index, &spot, leaf + 1, out);
 }

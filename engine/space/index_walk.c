@@ -16,19 +16,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-struct job {
-	struct job *next;
+struct index_walk_job {
+	struct index_walk_job *next;
 	enum rye_kind kind;
 	bool linked;
 	char path[];
 };
 
-struct walk {
+struct index_walk_walk {
 	struct index *index;
 	const struct walk_opt *opt;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t more;
-	struct job *jobs;
+	struct index_walk_job *jobs;
 	int busy;
 };
 
@@ -40,7 +40,7 @@ static void drop_missing_files(struct index *index, struct dir *dir, const struc
 	char name[2 * RYE_NAME_MAX];
 
 	for (uint32_t i = dir->n_nodes; i-- > 0;) {
-		struct node *node = dir->nodes[i];
+		struct index_node *node = dir->nodes[i];
 		uint32_t before = dir->n_nodes;
 
 		for (struct file *file = node->files, *next; file; file = next) {
@@ -94,8 +94,8 @@ struct self {
 	bool linked;
 };
 
-static struct dir *merge(struct walk *walk, const struct job *job, const struct walk_batch *batch,
-			 const struct self *self)
+static struct dir *index_walk_merge(struct index_walk_walk *walk, const struct index_walk_job *job,
+				    const struct walk_batch *batch, const struct self *self)
 {
 	struct index *index = walk->index;
 	const struct walk_opt *opt = walk->opt;
@@ -117,7 +117,8 @@ static struct dir *merge(struct walk *walk, const struct job *job, const struct 
 }
 
 /* A link to one of its own parents, or too many links: the index lock is taken here. */
-static bool is_loop(struct walk *walk, const struct job *job, const struct stat *st)
+static bool is_loop(struct index_walk_walk *walk, const struct index_walk_job *job,
+		    const struct stat *st)
 {
 	struct index *index = walk->index;
 	const char *slash = strrchr(job->path, '/');
@@ -139,7 +140,7 @@ static bool is_loop(struct walk *walk, const struct job *job, const struct stat 
 	return loop;
 }
 
-static int add_watch(struct walk *walk, const struct walk_at *at)
+static int add_watch(struct index_walk_walk *walk, const struct walk_at *at)
 {
 	struct index *index = walk->index;
 	int wd;
@@ -158,10 +159,11 @@ static int add_watch(struct walk *walk, const struct walk_at *at)
 
 /* ---- the queue ---- */
 
-static void push(struct walk *walk, enum rye_kind kind, const char *path, bool linked)
+static void index_walk_push(struct index_walk_walk *walk, enum rye_kind kind, const char *path,
+			    bool linked)
 {
 	size_t len = strlen(path);
-	struct job *job = malloc(sizeof(*job) + len + 1);
+	struct index_walk_job *job = malloc(sizeof(*job) + len + 1);
 
 	if (!job)
 		return;
@@ -184,7 +186,7 @@ static int depth_of(const char *path)
 	return depth;
 }
 
-static bool known(struct walk *walk, enum rye_kind kind, const char *path)
+static bool known(struct index_walk_walk *walk, enum rye_kind kind, const char *path)
 {
 	struct index *index = walk->index;
 	bool known = false;
@@ -197,7 +199,8 @@ static bool known(struct walk *walk, enum rye_kind kind, const char *path)
 	return known;
 }
 
-static void push_dirs(struct walk *walk, const struct job *job, const struct walk_batch *batch)
+static void push_dirs(struct index_walk_walk *walk, const struct index_walk_job *job,
+		      const struct walk_batch *batch)
 {
 	char path[RYE_ID_MAX + 1];
 
@@ -213,11 +216,11 @@ static void push_dirs(struct walk *walk, const struct job *job, const struct wal
 			     entry->name);
 		if (n > 0 && (size_t)n < sizeof(path) &&
 		    (walk->opt->deep || !known(walk, job->kind, path)))
-			push(walk, job->kind, path, job->linked || entry->linked);
+			index_walk_push(walk, job->kind, path, job->linked || entry->linked);
 	}
 }
 
-static void drop(struct walk *walk, const struct job *job)
+static void index_walk_drop(struct index_walk_walk *walk, const struct index_walk_job *job)
 {
 	struct index *index = walk->index;
 
@@ -229,7 +232,7 @@ static void drop(struct walk *walk, const struct job *job)
 	}
 }
 
-static void do_job(struct walk *walk, const struct job *job)
+static void do_job(struct index_walk_walk *walk, const struct index_walk_job *job)
 {
 	struct walk_at at = { .fd = -1 };
 	struct self self = { .wd = -1, .linked = job->linked };
@@ -245,18 +248,18 @@ static void do_job(struct walk *walk, const struct job *job)
 	}
 	if (ok) {
 		WITH_LOCK(&walk->index->lock)
-			merge(walk, job, &batch, &self);
+			index_walk_merge(walk, job, &batch, &self);
 		push_dirs(walk, job, &batch);
 	} else {
-		drop(walk, job);
+		index_walk_drop(walk, job);
 	}
 	walk_batch_done(&batch);
 }
 
 /* The next job, waiting for other threads to find one; NULL: all is done. */
-static struct job *take(struct walk *walk)
+static struct index_walk_job *index_walk_take(struct index_walk_walk *walk)
 {
-	struct job *job = NULL;
+	struct index_walk_job *job = NULL;
 
 	WITH_LOCK(&walk->lock) {
 		while (!walk->jobs && walk->busy)
@@ -270,12 +273,12 @@ static struct job *take(struct walk *walk)
 	return job;
 }
 
-static void *work(void *arg)
+static void *index_walk_work(void *arg)
 {
-	struct walk *walk = arg;
-	struct job *job;
+	struct index_walk_walk *walk = arg;
+	struct index_walk_job *job;
 
-	while ((job = take(walk))) {
+	while ((job = index_walk_take(walk))) {
 		do_job(walk, job);
 		free(job);
 		WITH_LOCK(&walk->lock) {
@@ -288,35 +291,35 @@ static void *work(void *arg)
 
 #define WALK_THREADS_MAX 16
 
-static void run(struct walk *walk)
+static void index_walk_run(struct index_walk_walk *walk)
 {
 	pthread_t threads[WALK_THREADS_MAX];
 	int n = 0, wanted = walk->opt->out ? 1 : walk->opt->threads;
 
 	while (n < wanted - 1 && n < WALK_THREADS_MAX &&
-	       pthread_create(&threads[n], NULL, work, walk) == 0)
+	       pthread_create(&threads[n], NULL, index_walk_work, walk) == 0)
 		n++;
-	work(walk);
+	index_walk_work(walk);
 	while (n > 0)
 		pthread_join(threads[--n], NULL);
 	pthread_cond_destroy(&walk->more);
 	pthread_mutex_destroy(&walk->lock);
 }
 
-static void walk_init(struct walk *walk, struct index *index, const struct walk_opt *opt)
+static void walk_init(struct index_walk_walk *walk, struct index *index, const struct walk_opt *opt)
 {
-	*walk = (struct walk){ .index = index, .opt = opt };
+	*walk = (struct index_walk_walk){ .index = index, .opt = opt };
 	pthread_mutex_init(&walk->lock, NULL);
 	pthread_cond_init(&walk->more, NULL);
 }
 
 void walk_dir(struct index *index, enum rye_kind kind, const char *path, const struct walk_opt *opt)
 {
-	struct walk walk;
+	struct index_walk_walk walk;
 
 	walk_init(&walk, index, opt);
-	push(&walk, kind, path, false);
-	run(&walk);
+	index_walk_push(&walk, kind, path, false);
+	index_walk_run(&walk);
 }
 
 /* ---- a whole space ---- */
@@ -350,11 +353,11 @@ static void watch_top(struct index *index, int space)
 
 void walk_space(struct index *index, const struct walk_opt *opt)
 {
-	struct walk walk;
+	struct index_walk_walk walk;
 
 	watch_top(index, opt->space);
 	walk_init(&walk, index, opt);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		push(&walk, (enum rye_kind)kind, "", false);
-	run(&walk);
+		index_walk_push(&walk, (enum rye_kind)kind, "", false);
+	index_walk_run(&walk);
 }

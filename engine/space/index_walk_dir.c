@@ -130,8 +130,8 @@ static mode_t mode_of(const struct walk_at *at, const char *name, unsigned char 
 	return fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode;
 }
 
-static void classify(const struct walk_at *at, const char *name, unsigned char type,
-		     struct walk_entry *ret)
+static void index_walk_dir_classify(const struct walk_at *at, const char *name, unsigned char type,
+				    struct walk_entry *ret)
 {
 	char path[sizeof(at->path) + RYE_NAME_MAX + 1];
 	mode_t mode;
@@ -157,7 +157,7 @@ static void classify(const struct walk_at *at, const char *name, unsigned char t
 
 void walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret)
 {
-	classify(at, name, DT_UNKNOWN, ret);
+	index_walk_dir_classify(at, name, DT_UNKNOWN, ret);
 }
 
 /* ---- one directory ---- */
@@ -213,7 +213,7 @@ static bool batch_add(struct walk_batch *batch, const struct walk_entry *entry)
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int index_walk_dir_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct walk_entry *)a)->name, ((const struct walk_entry *)b)->name);
 }
@@ -230,12 +230,12 @@ bool walk_read(const struct walk_at *at, struct walk_batch *batch)
 	while (ok && (d = readdir(dir))) {
 		struct walk_entry entry;
 
-		classify(at, d->d_name, d->d_type, &entry);
+		index_walk_dir_classify(at, d->d_name, d->d_type, &entry);
 		if (entry.what != WALK_NOTHING)
 			ok = batch_add(batch, &entry);
 	}
 	if (batch->n > 1)
-		qsort(batch->v, batch->n, sizeof(*batch->v), by_name);
+		qsort(batch->v, batch->n, sizeof(*batch->v), index_walk_dir_by_name);
 	return ok;
 }
 
@@ -243,5 +243,6 @@ const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const c
 {
 	const struct walk_entry key = { .name = name };
 
-	return batch->n ? bsearch(&key, batch->v, batch->n, sizeof(key), by_name) : NULL;
+	return batch->n ? bsearch(&key, batch->v, batch->n, sizeof(key), index_walk_dir_by_name) :
+			  NULL;
 }

@@ -84,7 +84,7 @@ void spaces_close(struct spaces *spaces)
 	free(spaces);
 }
 
-static struct space *add(struct spaces *spaces, enum rye_space type, const char *root)
+static struct space *space_add(struct spaces *spaces, enum rye_space type, const char *root)
 {
 	static const char *const labels[] = { "project", "user", "system" };
 	struct space *space = &spaces->v[spaces->n];
@@ -122,7 +122,7 @@ static char *bundle_name(const struct space *space)
 
 static bool add_system(struct spaces *spaces, const char *root)
 {
-	struct space *space = add(spaces, RYE_SYSTEM, root);
+	struct space *space = space_add(spaces, RYE_SYSTEM, root);
 
 	if (!space)
 		return false;
@@ -177,7 +177,7 @@ static char *home_dir(void)
 }
 
 /* "~" and "~/x" are the home directory's; anything relative is refused by the caller. */
-static char *user_base(const char *wanted)
+static char *space_user_base(const char *wanted)
 {
 	auto_free char *home = home_dir();
 	char *path = NULL;
@@ -195,14 +195,14 @@ static char *user_base(const char *wanted)
 
 static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *err)
 {
-	auto_free char *base = user_base(wanted);
+	auto_free char *base = space_user_base(wanted);
 	const char *keys = getenv("RYE_SIGNING_KEY_DIR");
 	int n;
 
 	if (!base || *base != '/')
 		return rye_fail(err, RYE_INVALID, "user space %s: wanted an absolute path",
 				base ? base : "");
-	if (!add(spaces, RYE_USER, base))
+	if (!space_add(spaces, RYE_USER, base))
 		return rye_fail(err, RYE_IO, "out of memory");
 	n = is_set(keys) ? asprintf(&spaces->key_dir, "%s", keys) :
 			   asprintf(&spaces->key_dir, "%s/.ai/config/keys/signing", base);
@@ -213,13 +213,13 @@ static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *e
 	return 0;
 }
 
-static int fill(const struct rye_options *opt, struct spaces *spaces, struct rye_err *err)
+static int space_fill(const struct rye_options *opt, struct spaces *spaces, struct rye_err *err)
 {
 	auto_free char *installed = opt->system_roots ? NULL : self_system_roots();
 	const char *roots = opt->system_roots ? opt->system_roots : installed;
 	int r;
 
-	if (!add(spaces, RYE_PROJECT, opt->project))
+	if (!space_add(spaces, RYE_PROJECT, opt->project))
 		return rye_fail(err, RYE_IO, "out of memory");
 	r = add_user(spaces, opt->user_base, err);
 	if (!r && roots)
@@ -240,7 +240,7 @@ int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_e
 	spaces = calloc(1, sizeof(*spaces) + SPACES_MAX * sizeof(struct space));
 	if (!spaces)
 		return rye_fail(err, RYE_IO, "out of memory");
-	r = fill(opt, spaces, err);
+	r = space_fill(opt, spaces, err);
 	if (r < 0)
 		spaces_close(spaces);
 	else

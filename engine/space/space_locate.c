@@ -15,7 +15,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-static int refuse(const struct space *space, const char *path, int sys, struct rye_err *err)
+static int space_locate_refuse(const struct space *space, const char *path, int sys,
+			       struct rye_err *err)
 {
 	if (sys == EXDEV)
 		return rye_fail(err, RYE_DENIED,
@@ -46,7 +47,7 @@ int space_open_file(const struct space *space, const char *path, int *fd, struct
 	if (*fd == -ENOENT || *fd == -ENOTDIR || *fd == -ENAMETOOLONG)
 		return refuse_link(space, path, err);
 	if (*fd < 0)
-		return refuse(space, path, -*fd, err);
+		return space_locate_refuse(space, path, -*fd, err);
 	memset(&st, 0, sizeof(st));
 	if (!fstat(*fd, &st) && S_ISREG(st.st_mode))
 		return 1;
@@ -135,7 +136,7 @@ static int locate_in(const struct space *space, const struct item_ask *ask, stru
 	return 0;
 }
 
-static bool wanted(const struct item_ask *ask, const struct space *space)
+static bool space_locate_wanted(const struct item_ask *ask, const struct space *space)
 {
 	if (ask->only)
 		return ask->only == space;
@@ -147,7 +148,9 @@ static int locate_all(const struct spaces *spaces, const struct item_ask *ask, s
 		      struct rye_err *err)
 {
 	for (size_t i = 0; i < spaces->n; i++) {
-		int r = wanted(ask, &spaces->v[i]) ? locate_in(&spaces->v[i], ask, ret, err) : 0;
+		int r = space_locate_wanted(ask, &spaces->v[i]) ?
+				locate_in(&spaces->v[i], ask, ret, err) :
+				0;
 
 		if (r)
 			return r;

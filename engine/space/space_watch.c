@@ -98,7 +98,7 @@ void watch_del(void *arg, int wd)
 	inotify_rm_watch(watch->inotify, wd);
 }
 
-static void wake(struct watch *watch)
+static void space_watch_wake(struct watch *watch)
 {
 	const uint64_t one = 1;
 	ssize_t n = write(watch->wake, &one, sizeof(one));
@@ -124,7 +124,7 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 		*watch->tail = queued;
 		watch->tail = &queued->next;
 	}
-	wake(watch);
+	space_watch_wake(watch);
 }
 
 static struct queued *take_queue(struct watch *watch, bool *ret_stop)
@@ -156,7 +156,7 @@ static bool tell_queued(struct watch *watch)
 
 /* ---- inotify ---- */
 
-static bool same_name(const struct inotify_event *a, const struct inotify_event *b)
+static bool space_watch_same_name(const struct inotify_event *a, const struct inotify_event *b)
 {
 	const char *x = a->len ? a->name : "", *y = b->len ? b->name : "";
 
@@ -177,12 +177,12 @@ static bool repeated(struct watch *watch, const struct inotify_event *event)
 			*slot = event;
 			return false;
 		}
-		if (same_name(*slot, event))
+		if (space_watch_same_name(*slot, event))
 			return true;
 	}
 }
 
-static void rescan(struct watch *watch, struct index_changes *out)
+static void space_watch_rescan(struct watch *watch, struct index_changes *out)
 {
 	log_line(watch->log, RYE_LOG_WARN, "watch",
 		 "too many changes at once: looking at everything again");
@@ -191,7 +191,7 @@ static void rescan(struct watch *watch, struct index_changes *out)
 	out->all = out->keys = true;
 }
 
-static void handle(struct watch *watch, const char *events, size_t len)
+static void space_watch_handle(struct watch *watch, const char *events, size_t len)
 {
 	struct index_changes changes = { 0 };
 	bool lost = false;
@@ -206,7 +206,7 @@ static void handle(struct watch *watch, const char *events, size_t len)
 			index_event(watch->index, event->wd, event->name, &changes);
 	}
 	if (lost)
-		rescan(watch, &changes);
+		space_watch_rescan(watch, &changes);
 	if (changes.n || changes.all || changes.keys)
 		watch->fn(watch->arg, &changes);
 	index_changes_done(&changes);
@@ -221,14 +221,14 @@ static void pace(struct watch *watch)
 	watch->last_us = clock_us();
 }
 
-static void drain(struct watch *watch)
+static void space_watch_drain(struct watch *watch)
 {
 	ssize_t n;
 
 	pace(watch);
 	n = read(watch->inotify, watch->events, sizeof(watch->events));
 	if (n > 0)
-		handle(watch, watch->events, (size_t)n);
+		space_watch_handle(watch, watch->events, (size_t)n);
 }
 
 static void *listen_loop(void *arg)
@@ -245,7 +245,7 @@ static void *listen_loop(void *arg)
 		if (fds[1].revents && read(watch->wake, &count, sizeof(count)) > 0)
 			go = tell_queued(watch);
 		if (go && fds[0].revents)
-			drain(watch);
+			space_watch_drain(watch);
 	}
 	return NULL;
 }
@@ -271,7 +271,7 @@ void watch_stop(struct watch *watch)
 		return;
 	WITH_LOCK(&watch->lock)
 		watch->stop = true;
-	wake(watch);
+	space_watch_wake(watch);
 	pthread_join(watch->thread, NULL);
 	watch->running = false;
 }

@@ -122,7 +122,7 @@ static struct rye_call *call_of(struct threads *threads, int watch, char id[64])
 	return call;
 }
 
-static void look_at(struct threads *threads, int watch)
+static void adopted_look_at(struct threads *threads, int watch)
 {
 	char id[64] = "";
 	struct rye_call *call = call_of(threads, watch, id);
@@ -143,6 +143,6 @@ void adopted_look(struct threads *threads)
 	while ((n = read(threads->inotify, text, sizeof(text))) > 0)
 		for (char *at = text; at < text + n; at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)at;
-			look_at(threads, event->wd);
+			adopted_look_at(threads, event->wd);
 		}
 }

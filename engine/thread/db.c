@@ -14,7 +14,7 @@
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
 
-static int fail(struct db *db, const char *what, struct rye_err *err)
+static int db_fail(struct db *db, const char *what, struct rye_err *err)
 {
 	int code = sqlite3_extended_errcode(db->handle) & 0xff;
 
@@ -56,14 +56,14 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 	pthread_mutex_init(&db->lock, NULL);
 	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK ||
 	    !distrust_schema(db->handle))
-		r = fail(db, "cannot open the database", err);
+		r = db_fail(db, "cannot open the database", err);
 	if (!r) {
 		sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
 		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
 		if (sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 				 NULL, NULL, NULL) != SQLITE_OK ||
 		    sqlite3_exec(db->handle, schema, NULL, NULL, NULL) != SQLITE_OK)
-			r = fail(db, "cannot prepare the database", err);
+			r = db_fail(db, "cannot prepare the database", err);
 	}
 	if (r) {
 		db_close(db);
@@ -83,12 +83,12 @@ void db_close(struct db *db)
 	free(db);
 }
 
-static void finalize(sqlite3_stmt **held)
+static void db_finalize(sqlite3_stmt **held)
 {
 	sqlite3_finalize(*held);
 }
 
-static void bind(sqlite3_stmt *statement, int index, const struct db_value *value)
+static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *value)
 {
 	switch (value->type) {
 	case DB_TEXT:
@@ -109,18 +109,18 @@ static void bind(sqlite3_stmt *statement, int index, const struct db_value *valu
 static int run_locked(struct db *db, const struct db_query *query, int *ret_changes,
 		      struct rye_err *err)
 {
-	__attribute__((cleanup(finalize))) sqlite3_stmt *statement = NULL;
+	__attribute__((cleanup(db_finalize))) sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (sqlite3_prepare_v2(db->handle, query->sql, -1, &statement, NULL) != SQLITE_OK)
-		return fail(db, "bad statement", err);
+		return db_fail(db, "bad statement", err);
 	for (size_t i = 0; i < query->n; i++)
-		bind(statement, (int)i + 1, &query->values[i]);
+		db_bind(statement, (int)i + 1, &query->values[i]);
 	while ((r = sqlite3_step(statement)) == SQLITE_ROW)
 		if (query->fn && query->fn(query->arg, statement))
 			break;
 	if (r != SQLITE_DONE && r != SQLITE_ROW)
-		return fail(db, "statement failed", err);
+		return db_fail(db, "statement failed", err);
 	if (ret_changes)
 		*ret_changes = sqlite3_changes(db->handle);
 	return 0;

@@ -139,7 +139,7 @@ static void copy_column(sqlite3_stmt *row, int column, char *out, size_t size)
 	sqlite3_snprintf((int)size, out, "%s", text ? text : "");
 }
 
-struct walk {
+struct registry_walk {
 	registry_fn fn;
 	void *arg;
 	bool with_result, found;
@@ -147,7 +147,7 @@ struct walk {
 
 static int on_row(void *arg, sqlite3_stmt *row)
 {
-	struct walk *walk = arg;
+	struct registry_walk *walk = arg;
 	struct registry_row out = { 0 };
 	const char *result;
 
@@ -165,7 +165,7 @@ static int on_row(void *arg, sqlite3_stmt *row)
 	return walk->fn(walk->arg, &out);
 }
 
-static int keep(void *arg, const struct registry_row *row)
+static int registry_keep(void *arg, const struct registry_row *row)
 {
 	*(struct registry_row *)arg = *row;
 	return 1;
@@ -174,7 +174,7 @@ static int keep(void *arg, const struct registry_row *row)
 int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
 		 struct rye_err *err)
 {
-	struct walk walk = { .fn = keep, .arg = ret, .with_result = with_result };
+	struct registry_walk walk = { .fn = registry_keep, .arg = ret, .with_result = with_result };
 	const struct db_value values[] = { DB_TEXT(id) };
 	int r = db_run(db,
 		       &(struct db_query){
@@ -218,7 +218,7 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
 
 int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err)
 {
-	struct walk walk = { .fn = fn, .arg = arg };
+	struct registry_walk walk = { .fn = fn, .arg = arg };
 
 	return db_run(db,
 		      &(struct db_query){

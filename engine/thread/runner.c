@@ -25,7 +25,7 @@
 /* Seconds that a result waits for room on a full disk: somebody may be making some. */
 #define RECORD_TRIES 60
 
-struct job {
+struct runner_job {
 	struct rye_outcome outcome;
 	struct rye_call *call;
 	sigset_t signals;
@@ -38,9 +38,9 @@ struct job {
 };
 
 /* Runs on a worker of the engine; the main thread sits in sigwaitinfo until SIGUSR2. */
-static void on_done(void *arg, const struct rye_outcome *outcome)
+static void runner_on_done(void *arg, const struct rye_outcome *outcome)
 {
-	struct job *job = arg;
+	struct runner_job *job = arg;
 
 	job->outcome = *outcome;
 	rye_blob_ref(outcome->reply);
@@ -55,9 +55,9 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
  * What the tool prints, as it comes: into `live` and, among what else the runner prints, into
  * spawn.log. `live` is read through the mount, which shows no more of a file than this.
  */
-static void on_event(void *arg, const struct rye_event *event)
+static void runner_on_event(void *arg, const struct rye_event *event)
 {
-	struct job *job = arg;
+	struct runner_job *job = arg;
 	struct rye_span text = event->bytes;
 
 	if (event->type != RYE_EVENT_OUTPUT)
@@ -70,7 +70,7 @@ static void on_event(void *arg, const struct rye_event *event)
 		job->lived += text.len;
 }
 
-static void wait_for_end(struct job *job)
+static void wait_for_end(struct runner_job *job)
 {
 	for (;;) {
 		int number = sigwaitinfo(&job->signals, NULL);
@@ -93,7 +93,7 @@ static const char *project_of(const json_t *doc)
 	return json_str(json_object_get(doc, "options"), "project");
 }
 
-static int record_once(const json_t *doc, const struct job *job, int dir)
+static int record_once(const json_t *doc, const struct runner_job *job, int dir)
 {
 	const char *id = json_str(doc, "thread_id");
 	const char *status = job->outcome.code == RYE_OK ? "completed" :
@@ -109,7 +109,7 @@ static int record_once(const json_t *doc, const struct job *job, int dir)
 	return r ? 1 : 0;
 }
 
-static int record(const json_t *doc, const struct job *job, int dir)
+static int runner_record(const json_t *doc, const struct runner_job *job, int dir)
 {
 	int r = 1;
 
@@ -125,14 +125,14 @@ static int record(const json_t *doc, const struct job *job, int dir)
 
 static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
 {
-	struct job job = { .outcome = { .code = err->code }, .live = -1 };
+	struct runner_job job = { .outcome = { .code = err->code }, .live = -1 };
 	auto_json json_t *reply = json_object();
 	int r;
 
 	json_sets(reply, "status", "error");
 	json_sets(reply, "error", err->msg);
 	job.outcome.reply = json_blob(reply, false);
-	r = job.outcome.reply ? record(doc, &job, dir) : 1;
+	r = job.outcome.reply ? runner_record(doc, &job, dir) : 1;
 	rye_blob_unref(job.outcome.reply);
 	return r;
 }
@@ -141,14 +141,14 @@ static int fail_early(const json_t *doc, int dir, const struct rye_err *err)
 static int run_tool(const json_t *doc, int dir)
 {
 	auto_close int live = openat(dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	struct job job = { .live = live };
+	struct runner_job job = { .live = live };
 	struct rye_options options;
 	auto_buf struct rye_buf message = RYE_BUF_INIT;
 	struct rye_request request = { .verb = RYE_EXECUTE,
 				       .id = "",
 				       .uid = getuid(),
 				       .keeps = true,
-				       .events = { on_event, &job } };
+				       .events = { runner_on_event, &job } };
 	struct rye_err err = { 0 };
 	struct rye *rye;
 	int r;
@@ -169,9 +169,9 @@ static int run_tool(const json_t *doc, int dir)
 	json_object_del(json_object_get(doc, "request"), "within");
 	json_put(&message, json_object_get(doc, "request"), true);
 	request.message = (struct rye_span){ message.data, message.len };
-	rye_start(rye, &request, on_done, &job, &job.call);
+	rye_start(rye, &request, runner_on_done, &job, &job.call);
 	wait_for_end(&job);
-	r = record(doc, &job, dir);
+	r = runner_record(doc, &job, dir);
 	rye_call_unref(job.call);
 	rye_blob_unref(job.outcome.reply);
 	rye_blob_unref(job.outcome.output);
@@ -188,7 +188,7 @@ static const struct orders_row orders_rows[] = {
 	{ ORDERS_TOOL, run_tool },
 };
 
-static int carry_out(const json_t *doc, int dir)
+static int runner_carry_out(const json_t *doc, int dir)
 {
 	const char *type = json_str(doc, "type");
 	struct rye_err err = { 0 };
@@ -230,5 +230,5 @@ int rye_thread_runner(void)
 	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
 	if (runner_write(dir, getpid(), &err))
 		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
-	return carry_out(doc, dir);
+	return runner_carry_out(doc, dir);
 }

@@ -89,8 +89,8 @@ void threads_close(struct threads *threads)
 }
 
 /* Names a new thread and makes its directory, which it returns, with the request in it. */
-static int make_dir(struct threads *threads, const json_t *request, char ret_id[64],
-		    struct rye_err *err)
+static int thread_make_dir(struct threads *threads, const json_t *request, char ret_id[64],
+			   struct rye_err *err)
 {
 	auto_close int root = thread_root(threads->env.opt->project, true, err);
 	auto_close int dir = -1;
@@ -112,7 +112,7 @@ static int make_dir(struct threads *threads, const json_t *request, char ret_id[
 }
 
 /* A start that failed before there was a row: nobody would ever see its directory. */
-static void forget_dir(struct threads *threads, const char *id)
+static void thread_forget_dir(struct threads *threads, const char *id)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 
@@ -154,7 +154,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	struct db *db;
 	int r;
 
-	dir = make_dir(threads, request, launched.thread_id, err);
+	dir = thread_make_dir(threads, request, launched.thread_id, err);
 	if (dir < 0)
 		return dir;
 	lock = thread_lock(dir);
@@ -164,7 +164,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	if (r >= 0)
 		r = enter_row(threads, launched.thread_id, ref, &db, err);
 	if (r < 0) {
-		forget_dir(threads, launched.thread_id);
+		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}
 	r = runner_spawn(dir, order, lock, &launched.pid);
@@ -195,7 +195,7 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 	struct db *db;
 	int r;
 
-	dir = make_dir(threads, what->request, launched.thread_id, err);
+	dir = thread_make_dir(threads, what->request, launched.thread_id, err);
 	if (dir < 0)
 		return dir;
 	r = runner_write(dir, launched.pid, err);
@@ -205,7 +205,7 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 		r = enter_row(threads, launched.thread_id, what->ref, &db, err);
 	if (r) {
 		adopted_drop(threads, launched.thread_id);
-		forget_dir(threads, launched.thread_id);
+		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}
 	registry_running(db, launched.thread_id, launched.pid, NULL);

@@ -164,12 +164,12 @@ int threads_apply(struct threads *threads, const struct thread_control *what, st
 	return r == AGAIN ? DONE : r;
 }
 
-struct verb {
+struct thread_control_verb {
 	const char *name;
 	enum thread_event event;
 };
 
-static const struct verb verbs[] = {
+static const struct thread_control_verb verbs[] = {
 	{ "cancel", THREAD_CANCEL },
 	{ "delete", THREAD_DELETE },
 	{ "kill", THREAD_KILL },

@@ -23,7 +23,7 @@ static const char *const real[] = {
 	"result.json",	   "spawn.log", "thread.json", "transcript.jsonl",
 };
 
-static void put_line(struct rye_buf *buf, const char *text)
+static void thread_files_put_line(struct rye_buf *buf, const char *text)
 {
 	if (*text)
 		buf_addf(buf, "%s\n", text);
@@ -31,27 +31,27 @@ static void put_line(struct rye_buf *buf, const char *text)
 
 static void put_status(const struct thread_view *view, struct rye_buf *buf)
 {
-	put_line(buf, view->row.status);
+	thread_files_put_line(buf, view->row.status);
 }
 
 static void put_directive(const struct thread_view *view, struct rye_buf *buf)
 {
-	put_line(buf, view->row.directive);
+	thread_files_put_line(buf, view->row.directive);
 }
 
 static void put_created(const struct thread_view *view, struct rye_buf *buf)
 {
-	put_line(buf, view->row.created_at);
+	thread_files_put_line(buf, view->row.created_at);
 }
 
 static void put_updated(const struct thread_view *view, struct rye_buf *buf)
 {
-	put_line(buf, view->row.updated_at);
+	thread_files_put_line(buf, view->row.updated_at);
 }
 
 static void put_completed(const struct thread_view *view, struct rye_buf *buf)
 {
-	put_line(buf, view->row.completed_at);
+	thread_files_put_line(buf, view->row.completed_at);
 }
 
 static void put_pid(const struct thread_view *view, struct rye_buf *buf)
@@ -78,7 +78,7 @@ static void put_error(const struct thread_view *view, struct rye_buf *buf)
 	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS,
 			 "result.json", NULL);
 	rye_blob_unref(blob);
-	put_line(buf, json_str(doc, "error"));
+	thread_files_put_line(buf, json_str(doc, "error"));
 }
 
 struct derived {

@@ -19,7 +19,7 @@
 /* A directory in a directory goes without the outer one's knowledge. */
 #define NESTED_MS 1000
 
-static int listed(void *arg, const struct registry_row *row)
+static int thread_list_listed(void *arg, const struct registry_row *row)
 {
 	struct rye_buf *ids = arg;
 
@@ -35,7 +35,8 @@ static bool is_there(int root, const char *id)
 	return dir >= 0;
 }
 
-static int state_of(struct db *db, int root, struct list_state *ret, struct rye_err *err)
+static int thread_list_state_of(struct db *db, int root, struct list_state *ret,
+				struct rye_err *err)
 {
 	struct timespec now;
 	struct stat st;
@@ -61,7 +62,8 @@ static bool is_kept(const struct threads *threads, const struct list_state *stat
 }
 
 /* Takes the list; the number stays when it says what the old one said. */
-static void keep(struct threads *threads, const struct list_state *state, struct rye_blob *list)
+static void thread_list_keep(struct threads *threads, const struct list_state *state,
+			     struct rye_blob *list)
 {
 	struct rye_blob *old = threads->list;
 
@@ -76,7 +78,7 @@ static int read_list(struct db *db, int root, struct list_state *state, struct r
 		     struct rye_err *err)
 {
 	auto_buf struct rye_buf all = RYE_BUF_INIT, ids = RYE_BUF_INIT;
-	int r = registry_each(db, false, listed, &all, err);
+	int r = registry_each(db, false, thread_list_listed, &all, err);
 
 	if (r)
 		return r;
@@ -103,7 +105,7 @@ static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *re
 	if (r)
 		return r;
 	root = thread_root(threads->env.opt->project, false, NULL);
-	r = state_of(db, root, &state, err);
+	r = thread_list_state_of(db, root, &state, err);
 	if (r)
 		return r;
 	WITH_LOCK(&threads->lock)
@@ -116,7 +118,7 @@ static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *re
 		if (r)
 			return r;
 		WITH_LOCK(&threads->lock) {
-			keep(threads, &state, list);
+			thread_list_keep(threads, &state, list);
 			*ret_number = threads->list_number;
 		}
 	}

@@ -57,7 +57,7 @@ static struct thread_waiter *take_waiters(struct threads *threads, const char *i
 	return taken;
 }
 
-static void tell(struct thread_waiter *waiters, enum rye_code code, const char *status)
+static void thread_watch_tell(struct thread_waiter *waiters, enum rye_code code, const char *status)
 {
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	struct rye_outcome outcome = { .code = code, .message = "" };
@@ -82,12 +82,12 @@ void threads_ended(struct threads *threads, const char *id)
 
 	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
 		snprintf(row.status, sizeof(row.status), "not_found");
-	tell(waiters, RYE_OK, row.status);
+	thread_watch_tell(waiters, RYE_OK, row.status);
 	threads_notify(threads, id);
 }
 
 /* One look at a thread, which may have ended or lost its runner. */
-static void look_at(struct threads *threads, const char *id, int exit_status)
+static void thread_watch_look_at(struct threads *threads, const char *id, int exit_status)
 {
 	const struct thread_control what = { id, THREAD_LOOK, exit_status };
 
@@ -172,11 +172,11 @@ static void on_exit_of(struct threads *threads, int pidfd)
 	if (waitpid(ended->pid, &status, WNOHANG) != ended->pid)
 		status = -1;
 	close(pidfd);
-	look_at(threads, ended->id, status);
+	thread_watch_look_at(threads, ended->id, status);
 	watched_free(ended);
 }
 
-static int collect(void *arg, const struct registry_row *row)
+static int thread_watch_collect(void *arg, const struct registry_row *row)
 {
 	buf_add(arg, row->thread_id, strlen(row->thread_id) + 1);
 	return 0;
@@ -188,10 +188,10 @@ void threads_recover_all(struct threads *threads)
 	struct db *db;
 
 	if (threads_registry(threads, false, &db, NULL) ||
-	    registry_each(db, true, collect, &ids, NULL))
+	    registry_each(db, true, thread_watch_collect, &ids, NULL))
 		return;
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		look_at(threads, ids.data + at, -1);
+		thread_watch_look_at(threads, ids.data + at, -1);
 }
 
 /* Lock held. Its end will wake the worker. */
@@ -216,11 +216,11 @@ static bool look_for_waiters(struct threads *threads)
 				buf_add(&ids, w->id, strlen(w->id) + 1);
 	}
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		look_at(threads, ids.data + at, -1);
+		thread_watch_look_at(threads, ids.data + at, -1);
 	return waiting;
 }
 
-static void on_event(struct threads *threads, int fd)
+static void thread_watch_on_event(struct threads *threads, int fd)
 {
 	eventfd_t n;
 
@@ -271,7 +271,7 @@ static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
 		rounds->look = now + LOOK_MS;
 }
 
-static void *work(void *arg)
+static void *thread_watch_work(void *arg)
 {
 	struct threads *threads = arg;
 	struct rounds rounds = { .scan = clock_ms() + SCAN_MS };
@@ -286,7 +286,7 @@ static void *work(void *arg)
 		if (stop)
 			return NULL;
 		for (int i = 0; i < n; i++)
-			on_event(threads, events[i].data.fd);
+			thread_watch_on_event(threads, events[i].data.fd);
 		go_round(threads, &rounds, n > 0);
 	}
 }
@@ -297,7 +297,7 @@ int threads_worker_start(struct threads *threads)
 
 	WITH_LOCK(&threads->lock)
 		if (!threads->started && !threads->stopping) {
-			r = pthread_create(&threads->worker, NULL, work, threads);
+			r = pthread_create(&threads->worker, NULL, thread_watch_work, threads);
 			threads->started = r == 0;
 		}
 	return -r;
@@ -316,7 +316,7 @@ void threads_worker_stop(struct threads *threads)
 	}
 	if (started && write(threads->wake, &one, sizeof(one)) == sizeof(one))
 		pthread_join(threads->worker, NULL);
-	tell(waiters, RYE_CANCELLED, "cancelled");
+	thread_watch_tell(waiters, RYE_CANCELLED, "cancelled");
 }
 
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
@@ -341,7 +341,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		threads->waiters = waiter;
 	}
 	/* After queueing: an end between the look and the queue would be missed. */
-	look_at(threads, id, -1);
+	thread_watch_look_at(threads, id, -1);
 	/* Not every end can be watched; the worker looks again while there are waiters. */
 	if (!threads_worker_start(threads))
 		(void)!eventfd_write(threads->wake, 1);
@@ -360,7 +360,7 @@ void threads_unwait(struct threads *threads, const void *arg)
 				found->next = NULL;
 				break;
 			}
-	tell(found, RYE_CANCELLED, "cancelled");
+	thread_watch_tell(found, RYE_CANCELLED, "cancelled");
 }
 
 /* Lock held. */

@@ -36,7 +36,7 @@ static bool binding_holds(struct check *c)
 
 /* ---- what the signed metadata says of the place ---- */
 
-struct place {
+struct coverage_place {
 	bool known; /* there is signed metadata */
 	char name[256], category[1024];
 	bool has_name, has_category;
@@ -52,7 +52,7 @@ static bool take_string(const json_t *meta, const char *key, char *ret, size_t s
 	return true;
 }
 
-static void place_from(const struct check *c, const json_t *meta, struct place *ret)
+static void place_from(const struct check *c, const json_t *meta, struct coverage_place *ret)
 {
 	const json_t *data = json_object_get(meta, "data");
 
@@ -72,13 +72,13 @@ static void place_from(const struct check *c, const json_t *meta, struct place *
 		ret->has_name = take_string(meta, "id", ret->name, sizeof(ret->name));
 }
 
-static void signed_place(const struct check *c, struct place *ret)
+static void signed_place(const struct check *c, struct coverage_place *ret)
 {
 	const struct parser *parser = parse_row(c->ask->kind, c->ask->ext);
 	struct rye_err ignored = { 0 };
 	auto_json json_t *meta = NULL;
 
-	*ret = (struct place){ 0 };
+	*ret = (struct coverage_place){ 0 };
 	/* the block between "---" lines is not hashed: it may say anything */
 	if (c->ask->kind == RYE_KNOWLEDGE && digest_is_dashed(c->rule, c->text))
 		return;
@@ -88,14 +88,14 @@ static void signed_place(const struct check *c, struct place *ret)
 		place_from(c, meta, ret);
 }
 
-static bool category_here(const struct check *c, const struct place *p)
+static bool category_here(const struct check *c, const struct coverage_place *p)
 {
 	struct rye_span here = space_category(c->ask->id);
 
 	return span_eq(here, p->category);
 }
 
-static bool name_here(const struct check *c, const struct place *p)
+static bool name_here(const struct check *c, const struct coverage_place *p)
 {
 	return !strcmp(p->name, space_stem(c->ask->id));
 }
@@ -106,7 +106,7 @@ static bool name_here(const struct check *c, const struct place *p)
 static int foreign_knowledge(struct check *c, struct rye_err *err)
 {
 	struct fence fence;
-	struct place p;
+	struct coverage_place p;
 
 	if (c->lf)
 		return refuse_uncovered(c->ask, c->v, false, "its line ends (CR)", err);
@@ -182,7 +182,7 @@ struct rye_span coverage_open_shebang(const struct check *c)
 	return c->head.bind_line.len ? none : sig_shebang(c->head.rest);
 }
 
-static void open_place(struct check *c, const struct place *p)
+static void open_place(struct check *c, const struct coverage_place *p)
 {
 	if (c->ask->kind == RYE_DIRECTIVE)
 		open_part(c, p->has_name && p->has_category ? "its kind" : "its place and kind");
@@ -192,7 +192,7 @@ static void open_place(struct check *c, const struct place *p)
 		open_part(c, "its place and kind");
 }
 
-static void tell_open(struct check *c, const struct place *p)
+static void tell_open(struct check *c, const struct coverage_place *p)
 {
 	if (c->head.junk)
 		open_part(c, "the text behind the signature");
@@ -214,7 +214,7 @@ static void tell_open(struct check *c, const struct place *p)
 static int compat(struct check *c, struct rye_err *err)
 {
 	char where[300];
-	struct place p;
+	struct coverage_place p;
 
 	signed_place(c, &p);
 	snprintf(where, sizeof(where), "category '%.200s'", p.category);
@@ -234,7 +234,7 @@ int coverage_check(struct check *c, struct rye_err *err)
 	c->v->bound = binding_holds(c);
 	if (c->v->bound) {
 		snprintf(c->v->coverage, sizeof(c->v->coverage), "full");
-		tell_open(c, &(struct place){ 0 });
+		tell_open(c, &(struct coverage_place){ 0 });
 		return 0;
 	}
 	return c->ask->compat ? compat(c, err) : strict(c, err);

@@ -61,7 +61,7 @@ static int pem_der(struct rye_span pem, const char *label, struct der *ret, stru
 }
 
 /* Stripped, CR LF as LF, one newline at the end: the text that the fingerprint is of. */
-static bool normalise(struct rye_span pem, char ret[KEY_PEM_MAX])
+static bool keypair_normalise(struct rye_span pem, char ret[KEY_PEM_MAX])
 {
 	size_t n = 0;
 
@@ -92,7 +92,7 @@ int key_public_parse(struct rye_span pem, struct key_public *ret, struct rye_err
 	int r;
 
 	/* a CR that is left is no line end: TOML could not hold the text */
-	if (!normalise(pem, key.pem) || strchr(key.pem, '\r'))
+	if (!keypair_normalise(pem, key.pem) || strchr(key.pem, '\r'))
 		return not_pem(err, "PUBLIC KEY");
 	r = pem_der(span_trim(span_of(key.pem)), "PUBLIC KEY", &der, err);
 	if (r < 0)
@@ -135,7 +135,7 @@ struct cursor {
 	const unsigned char *at, *end;
 };
 
-static bool eat(struct cursor *c, const unsigned char *bytes, size_t n)
+static bool keypair_eat(struct cursor *c, const unsigned char *bytes, size_t n)
 {
 	if ((size_t)(c->end - c->at) < n || memcmp(c->at, bytes, n))
 		return false;
@@ -144,7 +144,7 @@ static bool eat(struct cursor *c, const unsigned char *bytes, size_t n)
 }
 
 /* Tag and length in the short form, which is all that fits into a key; enters the value. */
-static bool enter(struct cursor *c, unsigned char tag, struct cursor *ret)
+static bool keypair_enter(struct cursor *c, unsigned char tag, struct cursor *ret)
 {
 	size_t left = (size_t)(c->end - c->at);
 
@@ -162,16 +162,16 @@ static bool public_part(struct cursor *c, const unsigned char **ret)
 	struct cursor attributes, outer, bits;
 
 	*ret = NULL;
-	enter(c, 0xa0, &attributes);
+	keypair_enter(c, 0xa0, &attributes);
 	if (c->at == c->end)
 		return true;
-	if (enter(c, 0xa1, &outer)) {
-		if (!enter(&outer, 0x03, &bits) || outer.at != outer.end)
+	if (keypair_enter(c, 0xa1, &outer)) {
+		if (!keypair_enter(&outer, 0x03, &bits) || outer.at != outer.end)
 			return false;
-	} else if (!enter(c, 0x81, &bits)) {
+	} else if (!keypair_enter(c, 0x81, &bits)) {
 		return false;
 	}
-	if (c->at != c->end || !eat(&bits, zero, 1) || bits.end - bits.at != KEY_LEN)
+	if (c->at != c->end || !keypair_eat(&bits, zero, 1) || bits.end - bits.at != KEY_LEN)
 		return false;
 	*ret = bits.at;
 	return true;
@@ -184,16 +184,16 @@ static bool pkcs8(const struct der *der, const unsigned char **ret_seed,
 	struct cursor whole = { der->bytes, der->bytes + der->len }, body, octets, seed;
 	bool second = false;
 
-	if (!enter(&whole, 0x30, &body) || whole.at != whole.end)
+	if (!keypair_enter(&whole, 0x30, &body) || whole.at != whole.end)
 		return false;
-	if (!eat(&body, v1, sizeof(v1))) {
-		second = eat(&body, v2, sizeof(v2));
+	if (!keypair_eat(&body, v1, sizeof(v1))) {
+		second = keypair_eat(&body, v2, sizeof(v2));
 		if (!second)
 			return false;
 	}
-	if (!eat(&body, algorithm, sizeof(algorithm)) || !enter(&body, 0x04, &octets) ||
-	    !enter(&octets, 0x04, &seed) || octets.at != octets.end ||
-	    seed.end - seed.at != KEY_LEN)
+	if (!keypair_eat(&body, algorithm, sizeof(algorithm)) ||
+	    !keypair_enter(&body, 0x04, &octets) || !keypair_enter(&octets, 0x04, &seed) ||
+	    octets.at != octets.end || seed.end - seed.at != KEY_LEN)
 		return false;
 	*ret_seed = seed.at;
 	*ret_public = NULL;

@@ -66,7 +66,8 @@ static int write_file(int stage, const struct keystage_file *file)
 	return r;
 }
 
-static int fill(int stage, const struct keystage_file *files, size_t n, const char **ret_name)
+static int keystage_fill(int stage, const struct keystage_file *files, size_t n,
+			 const char **ret_name)
 {
 	int r = 0;
 
@@ -90,7 +91,7 @@ int keystage_put(int dir, const struct keystage_file *files, size_t n, struct ry
 	if (!r && stage < 0)
 		r = -errno;
 	if (!r)
-		r = fill(stage, files, n, &name);
+		r = keystage_fill(stage, files, n, &name);
 	if (!r && renameat(stage, KEYSTAGE_FIRST, dir, KEYSTAGE_FIRST) < 0)
 		r = -errno;
 	if (r && stage >= 0)
@@ -122,7 +123,7 @@ static bool has_leftovers(int dir, bool clean)
 }
 
 /* With the lock. */
-static void settle(int dir)
+static void keystage_settle(int dir)
 {
 	auto_close int stage = -1;
 
@@ -141,7 +142,7 @@ void keystage_share(int dir)
 {
 	if (has_leftovers(dir, false)) {
 		take_lock(dir, LOCK_EX);
-		settle(dir);
+		keystage_settle(dir);
 	}
 	take_lock(dir, LOCK_SH);
 }
@@ -149,5 +150,5 @@ void keystage_share(int dir)
 void keystage_lock(int dir)
 {
 	take_lock(dir, LOCK_EX);
-	settle(dir);
+	keystage_settle(dir);
 }

@@ -33,7 +33,7 @@ static void wipe_blob(struct rye_blob **blob)
 
 #define auto_secret __attribute__((cleanup(wipe_blob)))
 
-static struct rye_span text_of(const struct rye_blob *blob)
+static struct rye_span keystore_text_of(const struct rye_blob *blob)
 {
 	return (struct rye_span){ blob->data, blob->len };
 }
@@ -54,7 +54,8 @@ static int open_dir(const struct spaces *spaces, const char *sub)
 	return dir;
 }
 
-static int make_dir(const struct spaces *spaces, const char *sub, int *ret, struct rye_err *err)
+static int keystore_make_dir(const struct spaces *spaces, const char *sub, int *ret,
+			     struct rye_err *err)
 {
 	auto_free char *path = NULL;
 	int r = 0;
@@ -95,12 +96,12 @@ static int read_pair(int dir, struct key_secret *ret, struct rye_err *err)
 		return rye_fail(err, RYE_NOT_FOUND, "%s", no_pair);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot read private_key.pem");
-	r = key_secret_parse(text_of(pem), &key, err);
+	r = key_secret_parse(keystore_text_of(pem), &key, err);
 	if (r < 0)
 		return rye_wrap(err, "private_key.pem");
 	/* the fingerprint is of the public file's text, when there is one */
 	if (io_read_at(dir, "public_key.pem", KEY_PEM_MAX, &public_pem) == 0) {
-		r = key_public_parse(text_of(public_pem), &pub, err);
+		r = key_public_parse(keystore_text_of(public_pem), &pub, err);
 		if (r < 0)
 			return rye_wrap(err, "public_key.pem");
 		if (memcmp(pub.bytes, key.pub.bytes, KEY_LEN))
@@ -124,7 +125,7 @@ int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct ry
 /* ---- making ---- */
 
 /* With the lock of dir. box: with the format's second pair, the person's own. */
-static int put_pair(int dir, const struct key_secret *key, bool box, struct rye_err *err)
+static int keystore_put_pair(int dir, const struct key_secret *key, bool box, struct rye_err *err)
 {
 	char pem[256], secret[44], public[44];
 	const struct keystage_file files[] = {
@@ -157,7 +158,7 @@ int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_F
 {
 	auto_key struct key_secret key = { 0 };
 	auto_close int dir = -1;
-	int r = make_dir(spaces, "", &dir, err);
+	int r = keystore_make_dir(spaces, "", &dir, err);
 
 	if (r < 0)
 		return r;
@@ -168,7 +169,7 @@ int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_F
 			"there is a signing key in %s already; ryefs keygen --force replaces it",
 			spaces->key_dir);
 	random_key(&key);
-	r = put_pair(dir, &key, true, err);
+	r = keystore_put_pair(dir, &key, true, err);
 	if (r < 0)
 		return r;
 	memcpy(ret_fp, key.pub.fp, KEY_FP);
@@ -190,7 +191,7 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 	}
 	if (dir >= 0)
 		close(steal_fd(&dir));
-	r = make_dir(spaces, "automatic", &dir, err);
+	r = keystore_make_dir(spaces, "automatic", &dir, err);
 	if (r < 0)
 		return r;
 	keystage_lock(dir);
@@ -199,5 +200,5 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 		return 0;
 	random_key(ret);
 	*ret_new = true;
-	return put_pair(dir, ret, false, err);
+	return keystore_put_pair(dir, ret, false, err);
 }

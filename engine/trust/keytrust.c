@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static struct rye_span text_of(const struct rye_blob *blob)
+static struct rye_span keytrust_text_of(const struct rye_blob *blob)
 {
 	return (struct rye_span){ blob->data, blob->len };
 }
@@ -51,7 +51,7 @@ static int put_file(const struct spaces *spaces, const char *where, struct trust
 	text = trustfile_write(&what);
 	if (!text)
 		return rye_fail(err, RYE_IO, "out of memory");
-	r = space_write(user, path, text_of(text), 0644);
+	r = space_write(user, path, keytrust_text_of(text), 0644);
 	rye_blob_unref(text);
 	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", user->root, path) : 0;
 }
@@ -99,7 +99,7 @@ static bool is_fingerprint(const char *key)
 }
 
 /* PEM, or a trust file whose name may be anything as long as its text agrees with its key. */
-static int read_text(struct rye_span text, struct incoming *ret, struct rye_err *err)
+static int keytrust_read_text(struct rye_span text, struct incoming *ret, struct rye_err *err)
 {
 	struct rye_span at = span_trim(text);
 	ssize_t field;
@@ -125,7 +125,7 @@ static int read_path(const char *path, struct incoming *ret, struct rye_err *err
 
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot read key %s", path);
-	r = read_text(text_of(text), ret, err);
+	r = keytrust_read_text(keytrust_text_of(text), ret, err);
 	rye_blob_unref(text);
 	return r < 0 ? rye_wrap(err, "%s", path) : 0;
 }
@@ -144,7 +144,7 @@ static int read_known(const struct item_env *env, const char *fp, struct incomin
 			continue;
 		if (io_read_at(space_fd(key->space), key->path, TRUSTFILE_MAX, &text) < 0)
 			continue;
-		r = trustfile_read(text_of(text), fp, &ret->file, err);
+		r = trustfile_read(keytrust_text_of(text), fp, &ret->file, err);
 		rye_blob_unref(text);
 	}
 	if (r == -ENOENT)

@@ -54,8 +54,8 @@ void memo_free(struct memo *memo)
 }
 
 /* Digests are uniform: their first bytes are the hash. */
-static struct bucket *bucket_of(struct memo *memo, const unsigned char digest[SHA_LEN],
-				struct shard **ret_shard)
+static struct bucket *memo_bucket_of(struct memo *memo, const unsigned char digest[SHA_LEN],
+				     struct shard **ret_shard)
 {
 	struct shard *shard = &memo->shards[digest[0] % SHARDS];
 	size_t bucket = ((size_t)digest[1] | (size_t)digest[2] << 8) % BUCKETS;
@@ -67,7 +67,7 @@ static struct bucket *bucket_of(struct memo *memo, const unsigned char digest[SH
 bool memo_has(struct memo *memo, const unsigned char digest[SHA_LEN])
 {
 	struct shard *shard;
-	struct bucket *bucket = bucket_of(memo, digest, &shard);
+	struct bucket *bucket = memo_bucket_of(memo, digest, &shard);
 	bool found = false;
 
 	WITH_LOCK(&shard->lock)
@@ -79,7 +79,7 @@ bool memo_has(struct memo *memo, const unsigned char digest[SHA_LEN])
 void memo_add(struct memo *memo, const unsigned char digest[SHA_LEN])
 {
 	struct shard *shard;
-	struct bucket *bucket = bucket_of(memo, digest, &shard);
+	struct bucket *bucket = memo_bucket_of(memo, digest, &shard);
 
 	WITH_LOCK(&shard->lock) {
 		memcpy(bucket->ways[1], bucket->ways[0], SHA_LEN);

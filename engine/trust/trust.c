@@ -103,7 +103,7 @@ static bool stem_of(const char *name, char ret[KEY_FP])
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int trust_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct candidate *)a)->fp, ((const struct candidate *)b)->fp);
 }
@@ -133,7 +133,7 @@ static void read_dir(const struct space *space, const char *where, struct candid
 		read_candidate(fd, entry->d_name, c);
 	}
 	if (all->n > first)
-		qsort(all->v + first, all->n - first, sizeof(*all->v), by_name);
+		qsort(all->v + first, all->n - first, sizeof(*all->v), trust_by_name);
 }
 
 static void read_all(const struct spaces *spaces, struct candidates *all)
@@ -214,7 +214,7 @@ static bool accept_some(struct candidates *all, bool project)
 	return changed;
 }
 
-static void explain(const struct candidates *all, struct candidate *c)
+static void trust_explain(const struct candidates *all, struct candidate *c)
 {
 	const char *signer = c->file.signer;
 
@@ -231,7 +231,7 @@ static void explain(const struct candidates *all, struct candidate *c)
 			 signer);
 }
 
-static void judge(struct candidates *all)
+static void trust_judge(struct candidates *all)
 {
 	while (accept_some(all, false))
 		;
@@ -242,7 +242,7 @@ static void judge(struct candidates *all)
 		if (c->accepted)
 			snprintf(c->status, sizeof(c->status), "trusted");
 		else
-			explain(all, c);
+			trust_explain(all, c);
 		for (size_t k = 0; c->accepted && k < i; k++)
 			if (all->v[k].accepted && !strcmp(all->v[k].fp, c->fp)) {
 				c->accepted = false;
@@ -253,7 +253,7 @@ static void judge(struct candidates *all)
 
 /* ---- snapshots ---- */
 
-static void take_key(struct candidate *c, struct trust_key *key)
+static void trust_take_key(struct candidate *c, struct trust_key *key)
 {
 	*key = (struct trust_key){ .space = c->space,
 				   .n_scope = c->file.n_scope,
@@ -288,7 +288,7 @@ static struct trust *snapshot(struct candidates *all)
 	trust->n_keys = all->n;
 	for (size_t i = 0; i < all->n; i++) {
 		trust->n += all->v[i].accepted;
-		take_key(&all->v[i], &trust->keys[i]);
+		trust_take_key(&all->v[i], &trust->keys[i]);
 	}
 	if (all->n)
 		qsort(trust->keys, all->n, sizeof(*trust->keys), trusted_first);
@@ -308,7 +308,7 @@ void trust_put(struct trust *trust)
 	free(trust);
 }
 
-static void warn(const struct trust_box *box, const struct trust *trust)
+static void trust_warn(const struct trust_box *box, const struct trust *trust)
 {
 	for (size_t i = trust->n; i < trust->n_keys; i++)
 		log_line(box->log, RYE_LOG_WARN, "trust", "%s key file %s: %s",
@@ -321,11 +321,11 @@ int trust_reload(struct trust_box *box, struct rye_err *err)
 	struct trust *trust, *old = NULL;
 
 	read_all(box->spaces, &all);
-	judge(&all);
+	trust_judge(&all);
 	trust = snapshot(&all);
 	if (!trust)
 		return rye_fail(err, RYE_IO, "out of memory");
-	warn(box, trust);
+	trust_warn(box, trust);
 	WITH_LOCK(&box->lock) {
 		trust->generation = ++box->generation;
 		old = box->current;
@@ -421,8 +421,8 @@ void trust_names(const struct trust *trust, char *text, size_t size)
 }
 
 /* One digest over key, signature and message; lengths keep the parts apart. */
-static void fact(const struct trust_key *key, struct rye_span sig, struct rye_span message,
-		 unsigned char ret[SHA_LEN])
+static void trust_fact(const struct trust_key *key, struct rye_span sig, struct rye_span message,
+		       unsigned char ret[SHA_LEN])
 {
 	uint64_t lengths[2] = { sig.len, message.len };
 	char parts[KEY_LEN + sizeof(lengths) + 512];
@@ -443,7 +443,7 @@ bool trust_check(struct trust_box *box, const struct trust_key *key, struct rye_
 	unsigned char digest[SHA_LEN];
 
 	if (remember) {
-		fact(key, sig, message, digest);
+		trust_fact(key, sig, message, digest);
 		if (memo_has(box->memo, digest))
 			return true;
 	}

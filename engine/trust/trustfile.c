@@ -18,7 +18,7 @@
 /* Globs of one key; each is tried for each item it signs. */
 #define SCOPE_MAX 64
 
-static int bad(struct rye_err *err, const char *what)
+static int trustfile_bad(struct rye_err *err, const char *what)
 {
 	return rye_fail(err, RYE_INVALID, "%s", what);
 }
@@ -50,13 +50,13 @@ static int read_signature(struct rye_span text, struct trustfile *ret, struct ry
 
 	sig_head_of(sig_rule_key(), text, &head);
 	if (stray_line(head.rest) || head.junk || head.sig.len >= sizeof(ret->sig))
-		return bad(err, "malformed signature line");
+		return trustfile_bad(err, "malformed signature line");
 	if (!head.line.len)
 		return 0;
 	digest_region(RYE_CONFIG, sig_rule_key(), text, &region);
 	sha256_hex(region, hex);
 	if (!span_eq(head.hash, hex))
-		return bad(err, "content changed since it was signed");
+		return trustfile_bad(err, "content changed since it was signed");
 	memcpy(ret->hash, hex, sizeof(hex));
 	memcpy(ret->sig, head.sig.ptr, head.sig.len);
 	memcpy(ret->signer, head.fp.ptr, head.fp.len);
@@ -101,30 +101,31 @@ static bool scope_ok(const json_t *glob)
 	return *rest != 0;
 }
 
-static int read_scope(const json_t *doc, struct trustfile *ret, struct rye_err *err)
+static int trustfile_read_scope(const json_t *doc, struct trustfile *ret, struct rye_err *err)
 {
 	const json_t *scope = json_object_get(doc, "scope");
 	size_t n = json_array_size(scope);
 
 	if (scope_inside(doc, true))
-		return bad(
+		return trustfile_bad(
 			err,
 			"scope stands inside a table or in other letters, wanted scope at the top");
 	if (!scope)
 		return 0;
 	if (!n || n > SCOPE_MAX)
-		return bad(err, "scope is not a list of one or more \"<kind>:<glob>\"");
+		return trustfile_bad(err, "scope is not a list of one or more \"<kind>:<glob>\"");
 	ret->scope = calloc(n + 1, sizeof(*ret->scope));
 	if (!ret->scope)
-		return bad(err, "out of memory");
+		return trustfile_bad(err, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		const json_t *glob = json_array_get(scope, i);
 
 		if (!scope_ok(glob))
-			return bad(err, "scope is not a list of one or more \"<kind>:<glob>\"");
+			return trustfile_bad(
+				err, "scope is not a list of one or more \"<kind>:<glob>\"");
 		ret->scope[i] = strdup(json_string_value(glob));
 		if (!ret->scope[i])
-			return bad(err, "out of memory");
+			return trustfile_bad(err, "out of memory");
 		ret->n_scope++;
 	}
 	return 0;
@@ -141,14 +142,15 @@ static void copy_owner(char ret[128], const char *owner)
 		ret[strlen(ret) - 1] = 0;
 }
 
-static int read_key(const json_t *doc, const char *stem, struct trustfile *ret, struct rye_err *err)
+static int trustfile_read_key(const json_t *doc, const char *stem, struct trustfile *ret,
+			      struct rye_err *err)
 {
 	const char *pem = json_str(json_object_get(doc, "public_key"), "pem");
 	const char *owner = json_str(doc, "owner");
 	int r;
 
 	if (!*pem)
-		return bad(err, "no public_key.pem");
+		return trustfile_bad(err, "no public_key.pem");
 	r = key_public_parse(span_of(pem), &ret->key, err);
 	if (r < 0)
 		return r;
@@ -169,7 +171,7 @@ int trustfile_read(struct rye_span raw, const char *stem, struct trustfile *ret,
 	int r;
 
 	if (!text)
-		return bad(err, "out of memory");
+		return trustfile_bad(err, "out of memory");
 	r = read_signature((struct rye_span){ text->data, text->len }, &file, err);
 	doc = r < 0 ? NULL : parse_toml((struct rye_span){ text->data, text->len }, err);
 	rye_blob_unref(text);
@@ -177,9 +179,9 @@ int trustfile_read(struct rye_span raw, const char *stem, struct trustfile *ret,
 		return r;
 	if (!doc)
 		return -(int)RYE_UNPARSABLE;
-	r = read_key(doc, stem, &file, err);
+	r = trustfile_read_key(doc, stem, &file, err);
 	if (!r)
-		r = read_scope(doc, &file, err);
+		r = trustfile_read_scope(doc, &file, err);
 	json_decref(doc);
 	if (r < 0)
 		return r;
@@ -194,7 +196,7 @@ bool trustfile_signed_by(const struct trustfile *file, const unsigned char key[K
 }
 
 /* A TOML basic string. */
-static void put_string(struct rye_buf *buf, const char *text)
+static void trustfile_put_string(struct rye_buf *buf, const char *text)
 {
 	buf_addc(buf, '"');
 	for (; *text; text++) {
@@ -210,23 +212,23 @@ static void put_string(struct rye_buf *buf, const char *text)
 	buf_addc(buf, '"');
 }
 
-static void put_field(struct rye_buf *buf, const char *name, const char *text)
+static void trustfile_put_field(struct rye_buf *buf, const char *name, const char *text)
 {
 	buf_addf(buf, "%s = ", name);
-	put_string(buf, text);
+	trustfile_put_string(buf, text);
 	buf_addc(buf, '\n');
 }
 
 static void put_document(struct rye_buf *buf, const struct trustfile_new *what)
 {
-	put_field(buf, "version", "1.0.0");
-	put_field(buf, "category", what->category);
-	put_field(buf, "fingerprint", what->key->fp);
-	put_field(buf, "owner", what->owner);
-	put_field(buf, "attestation", "");
+	trustfile_put_field(buf, "version", "1.0.0");
+	trustfile_put_field(buf, "category", what->category);
+	trustfile_put_field(buf, "fingerprint", what->key->fp);
+	trustfile_put_field(buf, "owner", what->owner);
+	trustfile_put_field(buf, "attestation", "");
 	for (size_t i = 0; what->scope && what->scope[i]; i++) {
 		buf_adds(buf, i ? ", " : "scope = [");
-		put_string(buf, what->scope[i]);
+		trustfile_put_string(buf, what->scope[i]);
 	}
 	if (what->scope)
 		buf_adds(buf, "]\n");

@@ -41,7 +41,7 @@ static bool is_key_place(const struct verify_ask *ask)
 }
 
 /* Decoding: nothing is said about trust yet, so nothing here is an integrity error. */
-static int prepare(struct check *c, struct rye_err *err)
+static int verify_prepare(struct check *c, struct rye_err *err)
 {
 	const struct verify_ask *ask = c->ask;
 
@@ -68,19 +68,19 @@ static int prepare(struct check *c, struct rye_err *err)
 	return 0;
 }
 
-static void copy(char *ret, size_t size, struct rye_span s)
+static void verify_copy(char *ret, size_t size, struct rye_span s)
 {
 	snprintf(ret, size, "%.*s", (int)s.len, s.len ? s.ptr : "");
 }
 
-static void describe(struct check *c)
+static void verify_describe(struct check *c)
 {
 	const struct sig_head *head = &c->head;
 
-	copy(c->v->fingerprint, sizeof(c->v->fingerprint), head->fp);
-	copy(c->v->signed_at, sizeof(c->v->signed_at), head->stamp);
-	copy(c->v->provider, sizeof(c->v->provider), head->provider);
-	copy(c->v->provider_user, sizeof(c->v->provider_user), head->user);
+	verify_copy(c->v->fingerprint, sizeof(c->v->fingerprint), head->fp);
+	verify_copy(c->v->signed_at, sizeof(c->v->signed_at), head->stamp);
+	verify_copy(c->v->provider, sizeof(c->v->provider), head->provider);
+	verify_copy(c->v->provider_user, sizeof(c->v->provider_user), head->user);
 	c->trust = trust_get(c->env->trust);
 	c->key = trust_find(c->trust, head->fp);
 	snprintf(c->v->owner, sizeof(c->v->owner), "%s", c->key ? c->key->owner : "unknown");
@@ -96,7 +96,7 @@ static int signature(struct check *c, struct rye_err *err)
 	/* Strictly it is a spoilt line, which tells more; nothing is served either way. */
 	if (!c->head.line.len || (c->head.unclosed && ask->compat))
 		return refuse_unsigned(ask, err);
-	describe(c);
+	verify_describe(c);
 	if (c->head.junk && !ask->compat)
 		return refuse_line(ask, c->v, err);
 	if (!digest_region(ask->kind, c->rule, c->text, &region))
@@ -115,7 +115,7 @@ static int signature(struct check *c, struct rye_err *err)
 }
 
 /* Dev mode: the refusal becomes the notice. */
-static void soften(struct check *c, const struct rye_err *err)
+static void verify_soften(struct check *c, const struct rye_err *err)
 {
 	char line[400];
 
@@ -193,7 +193,7 @@ static int find_shape(const struct check *c, struct verified *ret, struct rye_er
 	return r;
 }
 
-static int serve(struct check *c, struct verified *ret, struct rye_err *err)
+static int verify_serve(struct check *c, struct verified *ret, struct rye_err *err)
 {
 	int r = 0;
 
@@ -209,16 +209,16 @@ static int serve(struct check *c, struct verified *ret, struct rye_err *err)
 }
 
 /* Configuration that only a tool reads may lie there unsigned (spec README, Trust). */
-static bool may_be_unsigned(const struct check *c)
+static bool verify_may_be_unsigned(const struct check *c)
 {
 	return c->ask->unsigned_ok && c->ask->kind == RYE_CONFIG && !c->head.line.len;
 }
 
-static int judge(struct check *c, struct rye_err *err)
+static int verify_judge(struct check *c, struct rye_err *err)
 {
-	int r = prepare(c, err);
+	int r = verify_prepare(c, err);
 
-	if (!r && may_be_unsigned(c)) {
+	if (!r && verify_may_be_unsigned(c)) {
 		snprintf(c->v->notice, sizeof(c->v->notice), "unsigned");
 		return 0;
 	}
@@ -239,13 +239,13 @@ int verify_bytes(const struct item_env *env, const struct verify_ask *ask, struc
 	*ret = (struct verified){ 0 };
 	snprintf(ret->verdict.coverage, sizeof(ret->verdict.coverage), "none");
 	sha256_hex(ask->raw, ret->verdict.sha256);
-	r = judge(&c, &why);
+	r = verify_judge(&c, &why);
 	if (r < 0 && ask->dev && rye_code_integrity(why.code)) {
-		soften(&c, &why);
+		verify_soften(&c, &why);
 		r = 0;
 	}
 	if (!r)
-		r = serve(&c, ret, &why);
+		r = verify_serve(&c, ret, &why);
 	if (r < 0) {
 		ret->verdict.code = why.code;
 		if (err)

@@ -89,7 +89,7 @@ int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *e
 }
 
 /* Everything a child is born with; the call's own things are not part of it. */
-static void key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
+static void warm_key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
 {
 	const struct program *program = program_of(plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -160,7 +160,7 @@ static void close_worker(struct warm_worker *worker)
 	worker->control = worker->in = worker->out = worker->err = -1;
 }
 
-static struct warm_pool *find(struct warm *warm, const char *key)
+static struct warm_pool *warm_find(struct warm *warm, const char *key)
 {
 	for (struct warm_pool *pool = warm->pools; pool; pool = pool->next)
 		if (pool->state <= POOL_UP && !strcmp(pool->key, key))
@@ -194,7 +194,7 @@ struct chore {
 };
 
 /* With the lock held: out of the list; the pool itself when nobody else holds it. */
-static struct warm_pool *unlist(struct warm *warm, struct warm_pool *pool)
+static struct warm_pool *warm_unlist(struct warm *warm, struct warm_pool *pool)
 {
 	for (struct warm_pool **at = &warm->pools; *at; at = &(*at)->next) {
 		if (*at != pool)
@@ -217,11 +217,11 @@ static struct warm_pool *give_up(struct warm *warm, struct warm_pool *pool)
 {
 	memcpy(warm->failed, pool->key, SHA_HEX);
 	warm->failed_ms = clock_ms();
-	return unlist(warm, pool);
+	return warm_unlist(warm, pool);
 }
 
 /* With the lock held. */
-static bool is_low(const struct warm_pool *pool)
+static bool warm_is_low(const struct warm_pool *pool)
 {
 	return pool->state == POOL_UP && pool->nready < RYE_WARM_READY;
 }
@@ -235,7 +235,8 @@ static bool wants_teaching(const struct warm_pool *pool, int64_t now)
 
 static bool wants_filling(const struct warm_pool *pool, int64_t now)
 {
-	return is_low(pool) && (pool->waiting || !pool->nready || now - pool->used_ms >= REFILL_MS);
+	return warm_is_low(pool) &&
+	       (pool->waiting || !pool->nready || now - pool->used_ms >= REFILL_MS);
 }
 
 /* With the lock held. */
@@ -265,7 +266,7 @@ static bool choose_for_pool(struct warm *warm, struct warm_pool *pool, int64_t n
 		ret->kind = CHORE_START;
 	} else if (pool->state == POOL_SPOILED || now - pool->used_ms > RYE_IDLE_S * 1000LL) {
 		ret->kind = CHORE_RETIRE;
-		ret->dead = unlist(warm, pool);
+		ret->dead = warm_unlist(warm, pool);
 	} else if (wants_teaching(pool, now)) {
 		ret->kind = CHORE_TEACH;
 		warm_texts_take_wanted(&pool->texts, &ret->text);
@@ -280,7 +281,7 @@ static bool choose_for_pool(struct warm *warm, struct warm_pool *pool, int64_t n
 }
 
 /* With the lock held: false: nothing is to do now. */
-static bool choose(struct warm *warm, struct chore *ret)
+static bool warm_choose(struct warm *warm, struct chore *ret)
 {
 	int64_t now = clock_ms();
 
@@ -306,7 +307,7 @@ static bool choose_last(struct warm *warm, struct chore *ret)
 	ret->kind = CHORE_RETIRE;
 	if (!warm->pools)
 		return false;
-	ret->dead = unlist(warm, warm->pools);
+	ret->dead = warm_unlist(warm, warm->pools);
 	return true;
 }
 
@@ -365,7 +366,7 @@ static void settle_fork(struct warm *warm, struct chore *chore)
 }
 
 /* With the lock held. */
-static void settle(struct warm *warm, struct chore *chore)
+static void warm_settle(struct warm *warm, struct chore *chore)
 {
 	switch (chore->kind) {
 	case CHORE_MAKE_SPARE:
@@ -399,7 +400,7 @@ static void work_off(struct warm *warm, struct chore *chore)
 {
 	do_chore(warm, chore);
 	WITH_LOCK(&warm->lock)
-		settle(warm, chore);
+		warm_settle(warm, chore);
 	if (chore->dead)
 		free_pool(warm, chore->dead);
 	if (chore->dropped)
@@ -408,12 +409,12 @@ static void work_off(struct warm *warm, struct chore *chore)
 }
 
 /* With the lock held: how long nothing is to do, unless somebody says so. */
-static int64_t pause_ms(const struct warm *warm)
+static int64_t warm_pause_ms(const struct warm *warm)
 {
 	if (warm->dropped)
 		return LINGER_MS;
 	for (const struct warm_pool *pool = warm->pools; pool; pool = pool->next)
-		if (is_low(pool) || pool->texts.wanted.source)
+		if (warm_is_low(pool) || pool->texts.wanted.source)
 			return REFILL_MS;
 	return RYE_IDLE_S * 1000LL / 2;
 }
@@ -425,10 +426,10 @@ static bool next_chore(struct warm *warm, struct chore *ret)
 
 	WITH_LOCK(&warm->lock) {
 		while (!warm->stopping) {
-			if (choose(warm, ret))
+			if (warm_choose(warm, ret))
 				return true;
 			clock_gettime(CLOCK_MONOTONIC, &until);
-			ns = until.tv_nsec + pause_ms(warm) * 1000000;
+			ns = until.tv_nsec + warm_pause_ms(warm) * 1000000;
 			until.tv_sec += ns / 1000000000;
 			until.tv_nsec = ns % 1000000000;
 			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
@@ -437,7 +438,7 @@ static bool next_chore(struct warm *warm, struct chore *ret)
 	return false;
 }
 
-static void *keep(void *arg)
+static void *warm_keep(void *arg)
 {
 	struct warm *warm = arg;
 	struct chore chore;
@@ -448,14 +449,14 @@ static void *keep(void *arg)
 }
 
 /* With the lock held. */
-static void ensure_thread(struct warm *warm)
+static void warm_ensure_thread(struct warm *warm)
 {
 	sigset_t all, before;
 
 	if (!warm->running) {
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		warm->running = pthread_create(&warm->thread, NULL, keep, warm) == 0;
+		warm->running = pthread_create(&warm->thread, NULL, warm_keep, warm) == 0;
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_cond_signal(&warm->work);
@@ -483,7 +484,7 @@ static bool make_room(struct warm *warm)
 }
 
 /* With the lock held. A process that answers one call and ends needs no pool. */
-static void miss(struct warm *warm, const char *key, const struct plan *plan)
+static void warm_miss(struct warm *warm, const char *key, const struct plan *plan)
 {
 	bool again = !strcmp(warm->missed, key);
 	bool bad = !strcmp(warm->failed, key) && clock_ms() - warm->failed_ms < RYE_IDLE_S * 1000LL;
@@ -497,7 +498,7 @@ static void miss(struct warm *warm, const char *key, const struct plan *plan)
 		return;
 	pool->next = warm->pools;
 	warm->pools = pool;
-	ensure_thread(warm);
+	warm_ensure_thread(warm);
 }
 
 /* With the lock held: waits a moment for the child that is being made. */
@@ -551,11 +552,11 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 
 	if (!warm || strcmp(program->warm, "python-function") || !warm_loader_at(plan))
 		return false;
-	key_of(warm, plan, key);
+	warm_key_of(warm, plan, key);
 	WITH_LOCK(&warm->lock) {
-		pool = find(warm, key);
+		pool = warm_find(warm, key);
 		if (!pool)
-			miss(warm, key, plan);
+			warm_miss(warm, key, plan);
 		got = pool && pool->state == POOL_UP && (pool->nready || wait_ready(warm, pool));
 		if (got) {
 			take_ready(pool, plan, ret);
@@ -594,7 +595,7 @@ bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *re
 		got = !warm->stopping && !confine.keys &&
 		      spares_take(&warm->spares, confine, warm->base->opt->scan, ret);
 		if (!got)
-			ensure_thread(warm);
+			warm_ensure_thread(warm);
 	}
 	/* Somebody may have tidied up /tmp since, or made what is to be veiled. */
 	if (got && !box_is_whole(warm->base->boxes, ret->box)) {

@@ -75,8 +75,8 @@ static bool send_packet(int fd, const struct packet *packet)
 	       (ssize_t)(parts[0].iov_len + parts[1].iov_len);
 }
 
-static bool introduce(const struct plan_base *base, const struct warm_parent *parent,
-		      const struct plan *plan)
+static bool warm_parent_introduce(const struct plan_base *base, const struct warm_parent *parent,
+				  const struct plan *plan)
 {
 	const struct program *program = program_of(plan);
 	struct rye_span left = { program->loader, strlen(program->loader) };
@@ -145,8 +145,8 @@ static char **parent_env(const struct plan *plan, const char *tmpdir, char **ret
 }
 
 /* Streams that cannot be sought, as a call's are: what is learnt of them stays true. */
-static int start(struct warm_parent *parent, const struct plan *plan, int theirs,
-		 struct rye_err *err)
+static int warm_parent_begin(struct warm_parent *parent, const struct plan *plan, int theirs,
+			     struct rye_err *err)
 {
 	const struct program *program = program_of(plan);
 	size_t loader = warm_loader_at(plan);
@@ -195,8 +195,8 @@ int warm_parent_start(const struct plan_base *base, const struct plan *plan,
 	setsockopt(parent.socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	r = box_take(base->boxes, plan->confine, &parent.box, err);
 	if (!r)
-		r = start(&parent, plan, theirs, err);
-	if (!r && !introduce(base, &parent, plan))
+		r = warm_parent_begin(&parent, plan, theirs, err);
+	if (!r && !warm_parent_introduce(base, &parent, plan))
 		r = rye_fail(err, RYE_IO, "warm interpreter: it does not listen");
 	if (r) {
 		warm_parent_stop(base, &parent, false);

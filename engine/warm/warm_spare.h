@@ -13,7 +13,7 @@
 struct boxes;
 
 struct spare {
-	struct parked *process;
+	struct spawn_parked *process;
 	struct box *box;
 	int in, out, err; /* our ends of its pipes */
 };

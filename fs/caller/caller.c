@@ -111,7 +111,7 @@ void caller_unref(struct caller *caller)
 
 /* ---- ancestry ---- */
 
-static struct ancestor *slot_of(struct callers *callers, pid_t pid)
+static struct ancestor *caller_slot_of(struct callers *callers, pid_t pid)
 {
 	return &callers->ancestors[(unsigned)pid % CALLER_ANCESTORS];
 }
@@ -124,12 +124,12 @@ static bool pidfd_alive(int pidfd)
 }
 
 /* What is remembered of pid, if it still is that process. */
-static bool recall(struct callers *callers, pid_t pid, int64_t now, struct ancestor *ret)
+static bool caller_recall(struct callers *callers, pid_t pid, int64_t now, struct ancestor *ret)
 {
 	bool found = false;
 
 	WITH_LOCK(&callers->lock) {
-		struct ancestor *slot = slot_of(callers, pid);
+		struct ancestor *slot = caller_slot_of(callers, pid);
 
 		found = slot->pidfd >= 0 && slot->process.pid == pid &&
 			now - slot->at_ns < ANCESTOR_NS && pidfd_alive(slot->pidfd);
@@ -138,12 +138,12 @@ static bool recall(struct callers *callers, pid_t pid, int64_t now, struct ances
 	return found;
 }
 
-static void remember(struct callers *callers, const struct ancestor *ancestor)
+static void caller_remember(struct callers *callers, const struct ancestor *ancestor)
 {
 	int old;
 
 	WITH_LOCK(&callers->lock) {
-		struct ancestor *slot = slot_of(callers, ancestor->process.pid);
+		struct ancestor *slot = caller_slot_of(callers, ancestor->process.pid);
 
 		old = slot->pidfd;
 		*slot = *ancestor;
@@ -157,7 +157,7 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 	struct ancestor found = { .at_ns = clock_ns() };
 	struct proc_stat stat;
 
-	if (recall(callers, pid, found.at_ns, ret))
+	if (caller_recall(callers, pid, found.at_ns, ret))
 		return true;
 	/* first the descriptor, then the facts: while it lives they are its */
 	found.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -170,15 +170,15 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 	found.ppid = stat.ppid;
 	found.owns = owns(callers, pid, stat.comm);
 	if (found.pidfd >= 0)
-		remember(callers, &found);
+		caller_remember(callers, &found);
 	*ret = found;
 	return true;
 }
 
-static void forget(struct callers *callers, pid_t pid)
+static void caller_forget(struct callers *callers, pid_t pid)
 {
 	WITH_LOCK(&callers->lock) {
-		struct ancestor *slot = slot_of(callers, pid);
+		struct ancestor *slot = caller_slot_of(callers, pid);
 
 		if (slot->process.pid == pid)
 			slot->at_ns = -ANCESTOR_NS;
@@ -195,8 +195,8 @@ struct line {
  * -EAGAIN: somebody has ended meanwhile. A parent is never younger than its child, nor is who
  * adopts it: a younger process has only got the number of one that ended.
  */
-static int climb(struct callers *callers, struct caller *caller, struct ancestor at,
-		 struct line *line)
+static int caller_climb(struct callers *callers, struct caller *caller, struct ancestor at,
+			struct line *line)
 {
 	bool chained = true;
 
@@ -214,7 +214,7 @@ static int climb(struct callers *callers, struct caller *caller, struct ancestor
 			return 0;
 		if (!find_ancestor(callers, at.ppid, &above) ||
 		    above.process.start > at.process.start) {
-			forget(callers, at.process.pid);
+			caller_forget(callers, at.process.pid);
 			return -EAGAIN;
 		}
 		at = above;
@@ -237,14 +237,14 @@ static int identify_process(struct callers *callers, struct caller *caller, pid_
 		self.process = (struct process){ tgid, stat.start };
 		self.ppid = stat.ppid;
 		self.owns = owns(callers, tgid, stat.comm);
-		r = climb(callers, caller, self, line);
+		r = caller_climb(callers, caller, self, line);
 	}
 	return r;
 }
 
 /* ---- the guard ---- */
 
-static void refuse(struct caller *caller, const char *why)
+static void caller_refuse(struct caller *caller, const char *why)
 {
 	caller->allowed = false;
 	snprintf(caller->why, sizeof(caller->why), "%s", why);
@@ -295,54 +295,56 @@ static const char *differs_from_run(struct callers *callers, const struct caller
 	return differs(cage, &leader, false);
 }
 
-static void guard(struct callers *callers, struct caller *caller, const struct line *line,
-		  const struct proc_cage *cage)
+static void caller_guard(struct callers *callers, struct caller *caller, const struct line *line,
+			 const struct proc_cage *cage)
 {
 	const char *why;
 
 	caller->allowed = true;
 	if (caller->uid != callers->env.owner)
-		refuse(caller, "only the owner of the mount may use its control files");
+		caller_refuse(caller, "only the owner of the mount may use its control files");
 	if (!caller->allowed || callers->env.trust_any)
 		return;
 	why = caller->run ? differs_from_run(callers, caller, line, cage) :
 			    differs(cage, &callers->cage, false);
 	if (why) {
-		refuse(caller, "");
+		caller_refuse(caller, "");
 		snprintf(caller->why, sizeof(caller->why),
 			 "the caller is confined: %s (mount with -o trust_callers=any to allow it)",
 			 why);
 	}
 }
 
-static void look_at(struct callers *callers, struct caller *caller, const struct proc_cage *cage)
+static void caller_look_at(struct callers *callers, struct caller *caller,
+			   const struct proc_cage *cage)
 {
 	struct line line;
 	int r = identify_process(callers, caller, cage->tgid, &line);
 
 	if (r < 0) {
 		caller->n = 0;
-		refuse(caller, r == -E2BIG ? "the caller has more than 256 ancestors" :
-			       r == -EAGAIN ?
-					     "the caller's ancestors end too fast to be looked at" :
+		caller_refuse(caller,
+			      r == -E2BIG  ? "the caller has more than 256 ancestors" :
+			      r == -EAGAIN ? "the caller's ancestors end too fast to be looked at" :
 					     "the caller's /proc entries cannot be read");
 		return;
 	}
 	if (callers->env.rye)
 		caller->run = rye_run_of(callers->env.rye, line.pids, line.n, caller->session);
-	guard(callers, caller, &line, cage);
+	caller_guard(callers, caller, &line, cage);
 }
 
-static void examine(struct callers *callers, struct caller *caller)
+static void caller_examine_process(struct callers *callers, struct caller *caller)
 {
 	struct proc_cage cage;
 
 	if (caller->tid == 0)
-		refuse(caller, "the caller is confined: it is in a pid namespace we cannot see");
+		caller_refuse(caller,
+			      "the caller is confined: it is in a pid namespace we cannot see");
 	else if (proc_cage(caller->tid, &cage) < 0)
-		refuse(caller, "the caller's /proc entries cannot be read");
+		caller_refuse(caller, "the caller's /proc entries cannot be read");
 	else
-		look_at(callers, caller, &cage);
+		caller_look_at(callers, caller, &cage);
 }
 
 /* ---- identities ---- */
@@ -377,7 +379,7 @@ struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 	caller->tid = tid;
 	caller->uid = uid;
 	caller->at_ns = clock_ns();
-	examine(callers, caller);
+	caller_examine_process(callers, caller);
 	WITH_LOCK(&callers->lock) {
 		struct recent *recent = recent_of(callers, tid);
 

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-static unsigned bucket_of(const char *key)
+static unsigned caller_last_bucket_of(const char *key)
 {
 	uint64_t hash = hash_text(HASH_BASIS, key);
 
@@ -117,9 +117,9 @@ static void unused(struct callers *callers, struct kept *kept)
 		callers->oldest = kept->newer;
 }
 
-static void insert(struct callers *callers, struct kept *kept)
+static void caller_last_insert(struct callers *callers, struct kept *kept)
 {
-	struct kept **bucket = &callers->buckets[bucket_of(kept->key)];
+	struct kept **bucket = &callers->buckets[caller_last_bucket_of(kept->key)];
 
 	kept->next = *bucket;
 	kept->link = bucket;
@@ -186,7 +186,7 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 /* The same writer's older reply of the same item. */
 static struct kept *older_one(struct callers *callers, const struct kept *kept)
 {
-	struct kept *other = callers->buckets[bucket_of(kept->key)];
+	struct kept *other = callers->buckets[caller_last_bucket_of(kept->key)];
 
 	while (other && (other->uid != kept->uid || strcmp(other->key, kept->key) != 0 ||
 			 !same_process(&other->chain[0], &kept->chain[0])))
@@ -208,7 +208,7 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 
 		if (old)
 			take_out(callers, old, &trash);
-		insert(callers, kept);
+		caller_last_insert(callers, kept);
 		while (callers->oldest != kept &&
 		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
 			take_out(callers, callers->oldest, &trash);
@@ -226,7 +226,7 @@ static bool over(const struct kept *kept, int64_t now)
 
 static struct kept *nearest(struct callers *callers, const struct caller *reader, const char *key)
 {
-	struct kept *kept = callers->buckets[bucket_of(key)], *best = NULL;
+	struct kept *kept = callers->buckets[caller_last_bucket_of(key)], *best = NULL;
 	size_t best_depth = reader->n;
 	int64_t now = clock_ns();
 

@@ -47,7 +47,7 @@ void listing_free(struct listing *listing)
 	free(listing);
 }
 
-static bool reserve(struct listing *l, size_t name)
+static bool listing_reserve(struct listing *l, size_t name)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? l->room * 2 : 64;
@@ -86,7 +86,7 @@ void listing_add(struct listing *l, const char *name, mode_t type, uint64_t ino)
 {
 	size_t len = strlen(name) + 1;
 
-	if (l->failed || !reserve(l, len)) {
+	if (l->failed || !listing_reserve(l, len)) {
 		l->failed = true;
 		return;
 	}
@@ -134,7 +134,7 @@ bool listing_finish(struct listing *l)
 }
 
 /* The first entry that lies behind off. */
-static size_t seek(const struct listing *l, off_t off)
+static size_t listing_seek(const struct listing *l, off_t off)
 {
 	size_t low = 0, high = l->n;
 
@@ -149,14 +149,15 @@ static size_t seek(const struct listing *l, off_t off)
 	return low;
 }
 
-struct out {
+struct listing_out {
 	const struct listing_ask *ask;
 	char *bytes;
 	size_t len;
 };
 
 /* False: it does not fit. */
-static bool put(struct out *out, const char *name, const struct fuse_entry_param *entry, off_t off)
+static bool listing_put(struct listing_out *out, const char *name,
+			const struct fuse_entry_param *entry, off_t off)
 {
 	fuse_req_t req = out->ask->req;
 	size_t left = out->ask->size - out->len, used;
@@ -172,17 +173,17 @@ static bool put(struct out *out, const char *name, const struct fuse_entry_param
 	return true;
 }
 
-static bool put_plain(struct out *out, const char *name, const struct item *item)
+static bool put_plain(struct listing_out *out, const char *name, const struct item *item)
 {
 	struct fuse_entry_param entry = {
 		.attr = { .st_mode = item->type, .st_ino = item->ino ? item->ino : item->off },
 	};
 
-	return put(out, name, &entry, (off_t)item->off);
+	return listing_put(out, name, &entry, (off_t)item->off);
 }
 
 /* With its node when it has one now; a name that has just gone is told without. */
-static bool put_entered(struct out *out, const char *name, const struct item *item)
+static bool put_entered(struct listing_out *out, const char *name, const struct item *item)
 {
 	struct node *dir = out->ask->dir;
 	const struct node_class *class = dir->class;
@@ -195,10 +196,10 @@ static bool put_entered(struct out *out, const char *name, const struct item *it
 		return false;
 	if (enter(out->ask->req, dir, name, &entry) || !entry.ino)
 		return put_plain(out, name, item);
-	return put(out, name, &entry, (off_t)item->off);
+	return listing_put(out, name, &entry, (off_t)item->off);
 }
 
-static bool fill(struct out *out, const struct listing *l)
+static bool listing_fill(struct listing_out *out, const struct listing *l)
 {
 	const struct item self = { .off = 1, .ino = out->ask->dir->ino, .type = S_IFDIR };
 	const struct item up = { .off = 2, .ino = 1, .type = S_IFDIR };
@@ -208,7 +209,7 @@ static bool fill(struct out *out, const struct listing *l)
 		return false;
 	if (off < 2 && !put_plain(out, "..", &up))
 		return false;
-	for (size_t i = seek(l, off); i < l->n; i++) {
+	for (size_t i = listing_seek(l, off); i < l->n; i++) {
 		const struct item *item = &l->items[i];
 		const char *name = l->names + item->at;
 		bool enter = out->ask->plus && !item->ino;
@@ -222,14 +223,14 @@ static bool fill(struct out *out, const struct listing *l)
 bool listing_reply(const struct listing_ask *ask, const struct listing *listing)
 {
 	auto_free char *bytes = malloc(ask->size);
-	struct out out = { .ask = ask, .bytes = bytes };
+	struct listing_out out = { .ask = ask, .bytes = bytes };
 	bool all;
 
 	if (!bytes || ask->off < 0) {
 		reply_errno(ask->req, ask->off < 0 ? EINVAL : ENOMEM);
 		return true;
 	}
-	all = fill(&out, listing);
+	all = listing_fill(&out, listing);
 	reply_bytes(ask->req, out.bytes, out.len);
 	return all;
 }

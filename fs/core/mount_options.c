@@ -41,12 +41,12 @@ enum option_id {
 	OPT_MOUNT8, /* means nothing to us */
 };
 
-struct option_row {
+struct mount_options_option_row {
 	const char *name; /* one that ends in '=' wants a value; in '*': any word with that prefix */
 	enum option_id id;
 };
 
-static const struct option_row rows[] = {
+static const struct mount_options_option_row rows[] = {
 	{ "userspace=", OPT_USERSPACE },
 	{ "system=", OPT_SYSTEM },
 	{ "env=", OPT_ENV },
@@ -115,7 +115,7 @@ static const struct option_row rows[] = {
 	{ "X-*", OPT_MOUNT8 },
 };
 
-static const struct option_row *find(const char *word)
+static const struct mount_options_option_row *mount_options_find(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *name = rows[i].name;
@@ -140,7 +140,8 @@ const char *options_keep(struct options *opt, const char *text)
 	return copy;
 }
 
-static int set_text(struct options *opt, const char **where, const char *word, struct rye_err *err)
+static int mount_options_set_text(struct options *opt, const char **where, const char *word,
+				  struct rye_err *err)
 {
 	*where = options_keep(opt, strchr(word, '=') + 1);
 	if (!*where)
@@ -223,7 +224,7 @@ static void hand_on(struct options *opt, const char *word)
 }
 
 /* A name that is known, but with or without a value, says what is wrong with it. */
-static int unknown(const char *word, struct rye_err *err)
+static int mount_options_unknown(const char *word, struct rye_err *err)
 {
 	int len = (int)strcspn(word, "=");
 
@@ -235,19 +236,19 @@ static int unknown(const char *word, struct rye_err *err)
 	return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
 }
 
-static int set(struct options *opt, const char *word, struct rye_err *err)
+static int mount_options_set(struct options *opt, const char *word, struct rye_err *err)
 {
-	const struct option_row *row = find(word);
+	const struct mount_options_option_row *row = mount_options_find(word);
 
 	if (!row)
-		return unknown(word, err);
+		return mount_options_unknown(word, err);
 	switch (row->id) {
 	case OPT_USERSPACE:
-		return set_text(opt, &opt->engine.user_base, word, err);
+		return mount_options_set_text(opt, &opt->engine.user_base, word, err);
 	case OPT_SYSTEM:
-		return set_text(opt, &opt->engine.system_roots, word, err);
+		return mount_options_set_text(opt, &opt->engine.system_roots, word, err);
 	case OPT_ENV:
-		return set_text(opt, &opt->engine.env_names, word, err);
+		return mount_options_set_text(opt, &opt->engine.env_names, word, err);
 	case OPT_RO:
 		opt->read_only = true;
 		hand_on(opt, word);
@@ -298,7 +299,7 @@ static int set_list(struct options *opt, const char *text, struct rye_err *err)
 			word[n++] = *p;
 		} else {
 			word[n] = 0;
-			r = n ? set(opt, word, err) : 0;
+			r = n ? mount_options_set(opt, word, err) : 0;
 			n = 0;
 			if (!*p)
 				break;
@@ -307,7 +308,8 @@ static int set_list(struct options *opt, const char *text, struct rye_err *err)
 	return r;
 }
 
-static int set_path(char **where, const char *arg, const char *what, struct rye_err *err)
+static int mount_options_set_path(char **where, const char *arg, const char *what,
+				  struct rye_err *err)
 {
 	if (*where)
 		return rye_fail(err, RYE_INVALID,
@@ -358,9 +360,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct rye_err *er
 		else if (!paths_only && argv[i][0] == '-' && argv[i][1])
 			r = set_dash(ret, argc, argv, &i, err);
 		else if (!ret->source)
-			r = set_path(&ret->source, argv[i], "SOURCE", err);
+			r = mount_options_set_path(&ret->source, argv[i], "SOURCE", err);
 		else
-			r = set_path(&ret->mountpoint, argv[i], "MOUNTPOINT", err);
+			r = mount_options_set_path(&ret->mountpoint, argv[i], "MOUNTPOINT", err);
 	}
 	if (r)
 		return r;

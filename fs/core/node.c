@@ -61,7 +61,7 @@ static bool same_key(const struct node *node, uint32_t hash, const struct tree_k
 }
 
 /* Lock held. */
-static struct node **slot_of(struct nodes *nodes, uint32_t hash, const struct tree_key *key)
+static struct node **node_slot_of(struct nodes *nodes, uint32_t hash, const struct tree_key *key)
 {
 	struct node **at = &nodes->buckets[hash & nodes->mask];
 
@@ -71,7 +71,7 @@ static struct node **slot_of(struct nodes *nodes, uint32_t hash, const struct tr
 }
 
 /* Lock held. Keeps chains short; a table that cannot grow only gets slower. */
-static void grow(struct nodes *nodes)
+static void node_grow(struct nodes *nodes)
 {
 	size_t n = (nodes->mask + 1) * 2;
 	struct node **wider;
@@ -138,7 +138,7 @@ struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 	uint32_t hash = hash_of(key);
 
 	WITH_LOCK(&nodes->lock) {
-		struct node *node = *slot_of(nodes, hash, key);
+		struct node *node = *node_slot_of(nodes, hash, key);
 
 		if (node && node->class == class && node->version == version) {
 			node->nlookup++;
@@ -153,14 +153,14 @@ struct node *node_peek(struct nodes *nodes, const struct tree_key *key)
 	uint32_t hash = hash_of(key);
 
 	WITH_LOCK(&nodes->lock) {
-		struct node *node = *slot_of(nodes, hash, key);
+		struct node *node = *node_slot_of(nodes, hash, key);
 
 		return node ? node_ref(node) : NULL;
 	}
 	return NULL;
 }
 
-static struct node *allocate(const struct node_want *want)
+static struct node *node_allocate(const struct node_want *want)
 {
 	const struct tree_key *key = want->key;
 	struct node *node = malloc(sizeof(*node) + key->text_len + 1);
@@ -191,9 +191,9 @@ static struct node *allocate(const struct node_want *want)
 }
 
 /* Lock held. Puts the node where its key's current one was, or finds that one to be equal. */
-static struct node *publish(struct nodes *nodes, struct node *node, const struct tree_key *key)
+static struct node *node_publish(struct nodes *nodes, struct node *node, const struct tree_key *key)
 {
-	struct node **at = slot_of(nodes, node->hash, key);
+	struct node **at = node_slot_of(nodes, node->hash, key);
 	struct node *old = *at;
 
 	if (old && old->class == node->class && old->version == node->version) {
@@ -208,13 +208,13 @@ static struct node *publish(struct nodes *nodes, struct node *node, const struct
 		old->next = NULL;
 	} else {
 		nodes->current++;
-		grow(nodes);
+		node_grow(nodes);
 	}
 	return node;
 }
 
 /* Lock held. */
-static void enlist(struct nodes *nodes, struct node *node)
+static void node_enlist(struct nodes *nodes, struct node *node)
 {
 	node->older = nodes->newest;
 	if (node->older)
@@ -225,7 +225,7 @@ static void enlist(struct nodes *nodes, struct node *node)
 }
 
 /* Lock held. */
-static void delist(struct nodes *nodes, struct node *node)
+static void node_delist(struct nodes *nodes, struct node *node)
 {
 	if (node->newer)
 		node->newer->older = node->older;
@@ -239,7 +239,7 @@ static void delist(struct nodes *nodes, struct node *node)
 
 struct node *node_make(struct nodes *nodes, const struct node_want *want)
 {
-	struct node *node = allocate(want), *used = node;
+	struct node *node = node_allocate(want), *used = node;
 
 	if (!node) {
 		if (want->class->drop && want->data)
@@ -248,9 +248,9 @@ struct node *node_make(struct nodes *nodes, const struct node_want *want)
 	}
 	WITH_LOCK(&nodes->lock) {
 		if (!want->fresh)
-			used = publish(nodes, node, want->key);
+			used = node_publish(nodes, node, want->key);
 		if (used == node)
-			enlist(nodes, node);
+			node_enlist(nodes, node);
 	}
 	if (used != node)
 		node_unref(node);
@@ -258,7 +258,7 @@ struct node *node_make(struct nodes *nodes, const struct node_want *want)
 }
 
 /* Lock held. */
-static void unpublish(struct nodes *nodes, struct node *node)
+static void node_unpublish(struct nodes *nodes, struct node *node)
 {
 	struct node **at = &nodes->buckets[node->hash & nodes->mask];
 
@@ -274,7 +274,7 @@ void node_retire(struct nodes *nodes, struct node *node)
 {
 	WITH_LOCK(&nodes->lock)
 		if (node->current)
-			unpublish(nodes, node);
+			node_unpublish(nodes, node);
 }
 
 void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
@@ -285,8 +285,8 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
 		node->nlookup -= n < node->nlookup ? n : node->nlookup;
 		if (node->nlookup == 0) {
 			if (node->current)
-				unpublish(nodes, node);
-			delist(nodes, node);
+				node_unpublish(nodes, node);
+			node_delist(nodes, node);
 			gone = true;
 		}
 	}
@@ -295,7 +295,7 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
 }
 
 /* Lock held. */
-static size_t collect(struct node *chain, node_match_fn match, void *arg, struct node **found)
+static size_t node_collect(struct node *chain, node_match_fn match, void *arg, struct node **found)
 {
 	size_t n = 0;
 
@@ -313,7 +313,7 @@ struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg,
 	WITH_LOCK(&nodes->lock) {
 		found = calloc(nodes->current + 1, sizeof(struct node *));
 		for (size_t i = 0; found && i <= nodes->mask; i++)
-			n += collect(nodes->buckets[i], match, arg, found + n);
+			n += node_collect(nodes->buckets[i], match, arg, found + n);
 	}
 	*ret_n = n;
 	return found;

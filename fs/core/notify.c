@@ -20,10 +20,10 @@ enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_TASK };
 /* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
 #define TASK_BUCKETS 256
 
-struct job {
-	struct job *next; /* of its lane */
-	struct job *waiting; /* of the clock */
-	struct job *same; /* of its bucket of tasks; the lane's lock */
+struct notify_job {
+	struct notify_job *next; /* of its lane */
+	struct notify_job *waiting; /* of the clock */
+	struct notify_job *same; /* of its bucket of tasks; the lane's lock */
 	_Atomic unsigned refs;
 	_Atomic bool told; /* done was called */
 	enum job_type type;
@@ -41,8 +41,8 @@ struct job {
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	struct job *first, **last;
-	struct job *tasks[TASK_BUCKETS];
+	struct notify_job *first, **last;
+	struct notify_job *tasks[TASK_BUCKETS];
 	bool stop;
 	bool started; /* thread is there; of notify_open and notify_end */
 	pthread_t thread;
@@ -55,7 +55,7 @@ struct notify {
 	struct queue clock; /* uses `waiting` as its link */
 };
 
-static void job_unref(struct job *job)
+static void job_unref(struct notify_job *job)
 {
 	if (atomic_fetch_sub(&job->refs, 1) != 1)
 		return;
@@ -63,7 +63,7 @@ static void job_unref(struct job *job)
 	free(job);
 }
 
-static void job_done(struct job *job)
+static void notify_job_done(struct notify_job *job)
 {
 	if (job->done && !atomic_exchange(&job->told, true))
 		job->done(job->arg);
@@ -80,23 +80,23 @@ static void send_entry(struct front *front, fuse_ino_t dir, const char *name, bo
 		fuse_lowlevel_notify_inval_entry(se, dir, name, strlen(name));
 }
 
-static fuse_ino_t id_of(const struct front *front, const struct node *node)
+static fuse_ino_t notify_id_of(const struct front *front, const struct node *node)
 {
 	return node == front->root ? FUSE_ROOT_ID : node_id(node);
 }
 
 void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft)
 {
-	send_entry(front, id_of(front, dir), name, soft);
+	send_entry(front, notify_id_of(front, dir), name, soft);
 }
 
 void notify_send_inode(struct front *front, struct node *node, off_t from)
 {
 	stats_count(&front->stats, STAT_INVAL);
-	fuse_lowlevel_notify_inval_inode(front->session, id_of(front, node), from, 0);
+	fuse_lowlevel_notify_inval_inode(front->session, notify_id_of(front, node), from, 0);
 }
 
-static void perform(struct front *front, const struct job *job)
+static void notify_perform(struct front *front, const struct notify_job *job)
 {
 	switch (job->type) {
 	case JOB_ENTRY_SOFT:
@@ -115,7 +115,7 @@ static void perform(struct front *front, const struct job *job)
 
 /* ---- tasks that wait: found again by what they are ---- */
 
-static struct job **bucket_of(struct queue *lane, const struct job *job)
+static struct notify_job **notify_bucket_of(struct queue *lane, const struct notify_job *job)
 {
 	uint64_t h = (uintptr_t)job->task ^ (uintptr_t)job->node ^ (unsigned)job->number;
 
@@ -124,9 +124,9 @@ static struct job **bucket_of(struct queue *lane, const struct job *job)
 }
 
 /* Lock held. */
-static bool is_queued(struct queue *lane, const struct job *job)
+static bool is_queued(struct queue *lane, const struct notify_job *job)
 {
-	for (const struct job *old = *bucket_of(lane, job); old; old = old->same)
+	for (const struct notify_job *old = *notify_bucket_of(lane, job); old; old = old->same)
 		if (old->task == job->task && old->node == job->node &&
 		    old->number == job->number && strcmp(old->name, job->name) == 0)
 			return true;
@@ -134,18 +134,18 @@ static bool is_queued(struct queue *lane, const struct job *job)
 }
 
 /* Lock held. */
-static void note_queued(struct queue *lane, struct job *job)
+static void note_queued(struct queue *lane, struct notify_job *job)
 {
-	struct job **bucket = bucket_of(lane, job);
+	struct notify_job **bucket = notify_bucket_of(lane, job);
 
 	job->same = *bucket;
 	*bucket = job;
 }
 
 /* Lock held. From now on the same may be queued again: it may see more than this one does. */
-static void note_taken(struct queue *lane, struct job *job)
+static void note_taken(struct queue *lane, struct notify_job *job)
 {
-	struct job **at = bucket_of(lane, job);
+	struct notify_job **at = notify_bucket_of(lane, job);
 
 	while (*at != job)
 		at = &(*at)->same;
@@ -153,9 +153,9 @@ static void note_taken(struct queue *lane, struct job *job)
 }
 
 /* Takes the next job; waits for one. NULL: the lane ends. */
-static struct job *take(struct queue *lane)
+static struct notify_job *notify_take(struct queue *lane)
 {
-	struct job *job = NULL;
+	struct notify_job *job = NULL;
 
 	WITH_LOCK(&lane->lock) {
 		while (!lane->first && !lane->stop)
@@ -175,20 +175,20 @@ static struct job *take(struct queue *lane)
 static void *lane_thread(void *arg)
 {
 	struct queue *lane = arg;
-	struct job *job;
+	struct notify_job *job;
 
-	while ((job = take(lane))) {
-		perform(lane->notify->front, job);
-		job_done(job);
+	while ((job = notify_take(lane))) {
+		notify_perform(lane->notify->front, job);
+		notify_job_done(job);
 		job_unref(job);
 	}
 	return NULL;
 }
 
 /* The clock's lock held: the oldest job, once its patience is over. */
-static struct job *overdue(struct queue *clock)
+static struct notify_job *overdue(struct queue *clock)
 {
-	struct job *job = clock->first;
+	struct notify_job *job = clock->first;
 
 	while (!clock->stop && !job) {
 		pthread_cond_wait(&clock->more, &clock->lock);
@@ -210,18 +210,18 @@ static void *clock_thread(void *arg)
 	struct queue *clock = arg;
 
 	for (;;) {
-		struct job *job = NULL;
+		struct notify_job *job = NULL;
 
 		WITH_LOCK(&clock->lock)
 			job = overdue(clock);
 		if (!job)
 			return NULL;
-		job_done(job);
+		notify_job_done(job);
 		job_unref(job);
 	}
 }
 
-static void watch(struct queue *clock, struct job *job)
+static void notify_watch(struct queue *clock, struct notify_job *job)
 {
 	struct timespec *until = &job->until;
 
@@ -242,10 +242,10 @@ static void watch(struct queue *clock, struct job *job)
 	}
 }
 
-static struct job *job_new(enum job_type type, struct node *node, const char *name)
+static struct notify_job *job_new(enum job_type type, struct node *node, const char *name)
 {
 	size_t len = strlen(name);
-	struct job *job = calloc(1, sizeof(*job) + len + 1);
+	struct notify_job *job = calloc(1, sizeof(*job) + len + 1);
 
 	if (!job)
 		return NULL;
@@ -256,13 +256,13 @@ static struct job *job_new(enum job_type type, struct node *node, const char *na
 	return job;
 }
 
-static void post(struct notify *notify, enum notify_lane which, struct job *job)
+static void notify_post(struct notify *notify, enum notify_lane which, struct notify_job *job)
 {
 	struct queue *lane = &notify->lanes[which];
 	bool task = job->type == JOB_TASK, refused = false;
 
 	if (job->done)
-		watch(&notify->clock, job);
+		notify_watch(&notify->clock, job);
 	WITH_LOCK(&lane->lock) {
 		refused = lane->stop || (task && is_queued(lane, job));
 		if (!refused) {
@@ -274,36 +274,36 @@ static void post(struct notify *notify, enum notify_lane which, struct job *job)
 		}
 	}
 	if (refused) {
-		job_done(job);
+		notify_job_done(job);
 		job_unref(job);
 	}
 }
 
 void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft)
 {
-	struct job *job = job_new(soft ? JOB_ENTRY_SOFT : JOB_ENTRY, dir, name);
+	struct notify_job *job = job_new(soft ? JOB_ENTRY_SOFT : JOB_ENTRY, dir, name);
 
 	if (!job)
 		return;
-	job->ino = id_of(notify->front, dir);
-	post(notify, LANE_CONTENT, job);
+	job->ino = notify_id_of(notify->front, dir);
+	notify_post(notify, LANE_CONTENT, job);
 }
 
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg)
 {
-	struct job *job = job_new(JOB_INODE, node, "");
+	struct notify_job *job = job_new(JOB_INODE, node, "");
 
 	if (!job) {
 		if (done)
 			done(arg);
 		return;
 	}
-	job->ino = id_of(notify->front, node);
+	job->ino = notify_id_of(notify->front, node);
 	job->from = from;
 	job->done = done;
 	job->arg = arg;
-	post(notify, LANE_CONTENT, job);
+	notify_post(notify, LANE_CONTENT, job);
 }
 
 void notify_inode(struct notify *notify, struct node *node, off_t from)
@@ -315,7 +315,7 @@ void notify_talk(void *arg, const struct notify_pages *pages)
 {
 	struct front *front = arg;
 	struct notify *notify = front->notify;
-	struct job *job = job_new(JOB_INODE, NULL, "");
+	struct notify_job *job = job_new(JOB_INODE, NULL, "");
 
 	if (!job) {
 		if (pages->done)
@@ -327,18 +327,18 @@ void notify_talk(void *arg, const struct notify_pages *pages)
 	job->len = pages->len;
 	job->done = pages->done;
 	job->arg = pages->done_arg;
-	post(notify, LANE_TALK, job);
+	notify_post(notify, LANE_TALK, job);
 }
 
 void notify_task(struct notify *notify, const struct notify_task *task)
 {
-	struct job *job = job_new(JOB_TASK, task->node, task->text);
+	struct notify_job *job = job_new(JOB_TASK, task->node, task->text);
 
 	if (!job)
 		return;
 	job->task = task->fn;
 	job->number = task->number;
-	post(notify, LANE_CONTENT, job);
+	notify_post(notify, LANE_CONTENT, job);
 }
 
 static void queue_init(struct queue *queue, struct notify *notify)
@@ -386,7 +386,7 @@ int notify_open(struct front *front, struct notify **ret)
 	return 0;
 }
 
-static void stop(struct queue *queue)
+static void notify_stop(struct queue *queue)
 {
 	WITH_LOCK(&queue->lock) {
 		queue->stop = true;
@@ -395,14 +395,14 @@ static void stop(struct queue *queue)
 }
 
 /* What is still there when the thread has ended. */
-static void drain(struct queue *queue, bool clock)
+static void notify_drain(struct queue *queue, bool clock)
 {
-	struct job *job = queue->first;
+	struct notify_job *job = queue->first;
 
 	while (job) {
-		struct job *next = clock ? job->waiting : job->next;
+		struct notify_job *next = clock ? job->waiting : job->next;
 
-		job_done(job);
+		notify_job_done(job);
 		job_unref(job);
 		job = next;
 	}
@@ -416,11 +416,11 @@ void notify_end(struct notify *notify)
 				&notify->clock };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		stop(all[i]);
+		notify_stop(all[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		if (all[i]->started)
 			pthread_join(all[i]->thread, NULL);
-		drain(all[i], all[i] == &notify->clock);
+		notify_drain(all[i], all[i] == &notify->clock);
 	}
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct text *text, size_t more)
+static bool page_reserve(struct text *text, size_t more)
 {
 	size_t size = text->size ? text->size : 1024;
 	char *data;
@@ -35,7 +35,7 @@ static bool reserve(struct text *text, size_t more)
 
 void text_addn(struct text *text, const char *s, size_t len)
 {
-	if (!len || !reserve(text, len))
+	if (!len || !page_reserve(text, len))
 		return;
 	memcpy(text->data + text->len, s, len);
 	text->len += len;
@@ -56,7 +56,7 @@ void text_addf(struct text *text, const char *format, ...)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, format, ap);
 	va_end(ap);
-	if (n >= 0 && reserve(text, (size_t)n)) {
+	if (n >= 0 && page_reserve(text, (size_t)n)) {
 		vsnprintf(text->data + text->len, (size_t)n + 1, format, again);
 		text->len += (size_t)n;
 	}

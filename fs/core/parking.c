@@ -78,7 +78,7 @@ static struct parked *pick_parked(struct parking *parking, int64_t now, int64_t 
 	return NULL;
 }
 
-static void sleep_until(struct parking *parking, int64_t end)
+static void parking_sleep_until(struct parking *parking, int64_t end)
 {
 	struct timespec until = { end / NS_PER_S, end % NS_PER_S };
 
@@ -110,7 +110,7 @@ static bool await_turn(struct parking *parking, struct turn *ret)
 				parking->sweep_ns = now + SWEEP_NS;
 				return true;
 			}
-			sleep_until(parking, next);
+			parking_sleep_until(parking, next);
 		}
 	}
 	return false;
@@ -253,7 +253,7 @@ bool parking_wait(struct parked *parked, int64_t due_ns)
 }
 
 /* Lock held. */
-static void unlist(struct parked *parked)
+static void parking_unlist(struct parked *parked)
 {
 	TAILQ_REMOVE(&parked->parking->list, parked, link);
 	parked->there = false;
@@ -266,7 +266,7 @@ bool parking_take(struct parked *parked)
 	WITH_LOCK(&parked->parking->lock) {
 		was = parked->there;
 		if (was)
-			unlist(parked);
+			parking_unlist(parked);
 	}
 	return was;
 }
@@ -280,7 +280,7 @@ struct parked *parking_take_all(struct parking *parking, const void *owner)
 			next = TAILQ_NEXT(parked, link);
 			if (parked->owner != owner)
 				continue;
-			unlist(parked);
+			parking_unlist(parked);
 			parked->next = taken;
 			taken = parked;
 		}

@@ -93,7 +93,7 @@ static const char *const probes[] = {
 	"CVS",
 };
 
-static void put(struct tree_key *key, enum tree_sort sort, uint8_t kind)
+static void core_tree_put(struct tree_key *key, enum tree_sort sort, uint8_t kind)
 {
 	key->sort = sort;
 	key->kind = kind;
@@ -103,7 +103,7 @@ static void put(struct tree_key *key, enum tree_sort sort, uint8_t kind)
 	key->text[0] = 0;
 }
 
-static int set_path(struct tree_key *key, const char *path, size_t len)
+static int tree_set_path(struct tree_key *key, const char *path, size_t len)
 {
 	if (len >= sizeof(key->text))
 		return -ENAMETOOLONG;
@@ -126,7 +126,7 @@ static int set_query(struct tree_key *key, const char *query)
 }
 
 /* dir/name, or name in the root of a kind. */
-static int join(struct tree_key *key, const char *dir, const char *name)
+static int tree_join(struct tree_key *key, const char *dir, const char *name)
 {
 	size_t a = strlen(dir), b = strlen(name), slash = a ? 1 : 0;
 
@@ -146,18 +146,18 @@ static int step_root(const char *name, struct tree_key *ret)
 	const struct ctl *ctl = ctl_root_find(name);
 
 	if (ctl) {
-		put(ret, TREE_PRIMITIVE, 0);
+		core_tree_put(ret, TREE_PRIMITIVE, 0);
 		ret->ctl = ctl;
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
 		if (strcmp(root_names[i].name, name) == 0) {
-			put(ret, root_names[i].sort, 0);
+			core_tree_put(ret, root_names[i].sort, 0);
 			return 0;
 		}
 	for (uint8_t kind = 0; kind < RYE_KIND__MAX; kind++)
 		if (strcmp(rye_kind_dir(kind), name) == 0) {
-			put(ret, TREE_MERGED, kind);
+			core_tree_put(ret, TREE_MERGED, kind);
 			return 0;
 		}
 	return -ENOENT;
@@ -205,19 +205,19 @@ static int step_merged(const struct tree_dir *dir, const char *name, struct tree
 	const struct ctl *ctl;
 
 	if (strcmp(name, ".why") == 0) {
-		put(ret, TREE_WHY, dir->kind);
-		return set_path(ret, dir->path, strlen(dir->path));
+		core_tree_put(ret, TREE_WHY, dir->kind);
+		return tree_set_path(ret, dir->path, strlen(dir->path));
 	}
 	ctl = dir->item ? ctl_of(dir->kind, name, &query) : NULL;
 	if (ctl) {
-		put(ret, TREE_CTL, dir->kind);
+		core_tree_put(ret, TREE_CTL, dir->kind);
 		ret->ctl = ctl;
-		if (set_path(ret, dir->path, strlen(dir->path)))
+		if (tree_set_path(ret, dir->path, strlen(dir->path)))
 			return -ENAMETOOLONG;
 		return query ? set_query(ret, query) : 0;
 	}
-	put(ret, TREE_MERGED, dir->kind);
-	return join(ret, dir->path, name);
+	core_tree_put(ret, TREE_MERGED, dir->kind);
+	return tree_join(ret, dir->path, name);
 }
 
 static int step_spaces(const char *name, struct tree_key *ret)
@@ -226,16 +226,16 @@ static int step_spaces(const char *name, struct tree_key *ret)
 
 	for (int i = 0; i < RYE_SPACE__MAX; i++)
 		if (strcmp(names[i], name) == 0) {
-			put(ret, i == RYE_SYSTEM ? TREE_BUNDLES : TREE_SPACE, (uint8_t)i);
+			core_tree_put(ret, i == RYE_SYSTEM ? TREE_BUNDLES : TREE_SPACE, (uint8_t)i);
 			return 0;
 		}
 	return -ENOENT;
 }
 
-static int named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, const char *name)
+static int tree_named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, const char *name)
 {
-	put(ret, sort, kind);
-	return set_path(ret, name, strlen(name));
+	core_tree_put(ret, sort, kind);
+	return tree_set_path(ret, name, strlen(name));
 }
 
 int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret)
@@ -252,19 +252,19 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 	case TREE_SPACES:
 		return step_spaces(name, ret);
 	case TREE_BUNDLES:
-		return named(ret, TREE_SPACE, RYE_SYSTEM, name);
+		return tree_named(ret, TREE_SPACE, RYE_SYSTEM, name);
 	case TREE_SEARCH:
-		return tree_is_probe(name) ? -ENOENT : named(ret, TREE_RESULTS, 0, name);
+		return tree_is_probe(name) ? -ENOENT : tree_named(ret, TREE_RESULTS, 0, name);
 	case TREE_RESULTS:
-		put(ret, TREE_HIT, 0);
-		if (set_path(ret, dir->path, strlen(dir->path)))
+		core_tree_put(ret, TREE_HIT, 0);
+		if (tree_set_path(ret, dir->path, strlen(dir->path)))
 			return -ENAMETOOLONG;
 		return set_query(ret, name);
 	case TREE_STATE:
-		put(ret, TREE_THREADS, 0);
+		core_tree_put(ret, TREE_THREADS, 0);
 		return strcmp(name, "threads") == 0 ? 0 : -ENOENT;
 	case TREE_DOT:
-		return named(ret, TREE_DOT_FILE, 0, name);
+		return tree_named(ret, TREE_DOT_FILE, 0, name);
 	default:
 		return -ENOENT;
 	}
@@ -272,13 +272,13 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 
 void tree_root(struct tree_key *ret)
 {
-	put(ret, TREE_ROOT, 0);
+	core_tree_put(ret, TREE_ROOT, 0);
 }
 
 int tree_merged(enum rye_kind kind, const char *path, struct tree_key *ret)
 {
-	put(ret, TREE_MERGED, (uint8_t)kind);
-	return set_path(ret, path, strlen(path));
+	core_tree_put(ret, TREE_MERGED, (uint8_t)kind);
+	return tree_set_path(ret, path, strlen(path));
 }
 
 const char *tree_query(const struct tree_key *key)
@@ -293,8 +293,8 @@ bool tree_split_query(const struct tree_key *merged, struct tree_key *ret)
 
 	if (!mark || merged->sort != TREE_MERGED)
 		return false;
-	put(ret, TREE_QUERY, merged->kind);
-	if (set_path(ret, merged->text, mark - merged->text))
+	core_tree_put(ret, TREE_QUERY, merged->kind);
+	if (tree_set_path(ret, merged->text, mark - merged->text))
 		return false;
 	return set_query(ret, mark + 1) == 0;
 }

@@ -19,7 +19,7 @@ struct daemon {
 	int pipe; /* write end; -1: told */
 };
 
-static int wait_for(pid_t pid, int pipe)
+static int daemon_wait_for(pid_t pid, int pipe)
 {
 	char byte;
 	ssize_t n;
@@ -66,7 +66,7 @@ int daemon_start(bool background, struct daemon **ret)
 		int status;
 
 		close(ends[1]);
-		status = wait_for(pid, ends[0]);
+		status = daemon_wait_for(pid, ends[0]);
 		close(ends[0]);
 		free(daemon);
 		return status;

@@ -25,7 +25,7 @@ struct loops {
 	_Atomic int running;
 };
 
-static void *loop(void *arg)
+static void *loops_loop(void *arg)
 {
 	struct loops *loops = arg;
 	struct fuse_session *se = loops->front->session;
@@ -47,15 +47,15 @@ static void *loop(void *arg)
 	return NULL;
 }
 
-static void wake(int sig)
+static void loops_wake(int sig)
 {
 	/* interrupts a read of the device, no more */
 }
 
-static int start(struct loops *loops)
+static int mount_loops_start(struct loops *loops)
 {
 	atomic_fetch_add(&loops->running, 1);
-	if (pthread_create(&loops->threads[loops->n], NULL, loop, loops)) {
+	if (pthread_create(&loops->threads[loops->n], NULL, loops_loop, loops)) {
 		atomic_fetch_sub(&loops->running, 1);
 		return -1;
 	}
@@ -78,7 +78,7 @@ static bool wait_for_init(struct loops *loops)
 int loops_start(struct front *front, struct loops **ret)
 {
 	struct loops *loops = calloc(1, sizeof(*loops));
-	struct sigaction act = { .sa_handler = wake };
+	struct sigaction act = { .sa_handler = loops_wake };
 
 	*ret = loops;
 	if (!loops)
@@ -87,7 +87,8 @@ int loops_start(struct front *front, struct loops **ret)
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGUSR1, &act, NULL);
 	/* the sizes of libfuse's buffers are settled by INIT: the second comes after it */
-	return start(loops) || !wait_for_init(loops) || start(loops) ? -1 : 0;
+	return mount_loops_start(loops) || !wait_for_init(loops) || mount_loops_start(loops) ? -1 :
+											       0;
 }
 
 bool loops_ended(struct loops *loops)

@@ -24,7 +24,7 @@
 extern char **environ;
 
 /* realpath of all but the last component: that one may be dead. */
-static char *resolve(const char *path)
+static char *mountpoint_resolve(const char *path)
 {
 	auto_free char *copy = strdup(path);
 	auto_free char *dir = NULL;
@@ -46,7 +46,7 @@ static char *resolve(const char *path)
 	return whole;
 }
 
-static int run(const char *const argv[])
+static int mountpoint_run(const char *const argv[])
 {
 	pid_t pid;
 	int status, r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
@@ -65,11 +65,11 @@ int mountpoint_detach(const char *path)
 
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		return 0;
-	return errno == EPERM ? run(argv) : errno;
+	return errno == EPERM ? mountpoint_run(argv) : errno;
 }
 
 /* 0: nothing is in the way any more; else a failure. */
-static int clean(const char *path, struct rye_err *err)
+static int mountpoint_clean(const char *path, struct rye_err *err)
 {
 	struct mountinfo mount;
 	auto_free char *line = mountinfo_find(path, &mount);
@@ -108,7 +108,7 @@ static bool lies_in(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-static int check(const struct options *opt, struct rye_err *err)
+static int mountpoint_check(const struct options *opt, struct rye_err *err)
 {
 	auto_free char *items = NULL;
 	struct stat st;
@@ -134,7 +134,7 @@ static int check(const struct options *opt, struct rye_err *err)
 }
 
 /* The daemon works in /: "a:b" becomes "/here/a:/here/b". NULL stays NULL. */
-static int absolute(struct options *opt, const char **list, struct rye_err *err)
+static int mountpoint_absolute(struct options *opt, const char **list, struct rye_err *err)
 {
 	auto_free char *here = getcwd(NULL, 0);
 	char text[OPTIONS_MAX];
@@ -169,19 +169,19 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	opt->source = source;
 	if (!S_ISDIR(st.st_mode))
 		return rye_fail(err, RYE_INVALID, "no project at %s: not a directory", source);
-	point = resolve(opt->mountpoint);
+	point = mountpoint_resolve(opt->mountpoint);
 	if (!point)
 		return rye_fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
 	free(opt->mountpoint);
 	opt->mountpoint = point;
 	opt->engine.project = opt->source;
 	opt->engine.mountpoint = opt->mountpoint;
-	r = absolute(opt, &opt->engine.user_base, err);
+	r = mountpoint_absolute(opt, &opt->engine.user_base, err);
 	if (r == 0)
-		r = absolute(opt, &opt->engine.system_roots, err);
+		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);
 	if (r == 0)
-		r = clean(point, err);
-	return r ? r : check(opt, err);
+		r = mountpoint_clean(point, err);
+	return r ? r : mountpoint_check(opt, err);
 }
 
 /* ---- .git/info/exclude ---- */

@@ -101,7 +101,7 @@ static bool hear(struct guarded *guarded, int pipe)
 	return true;
 }
 
-static void watch(struct guarded *guarded, int pipe, int death)
+static void watchdog_watch(struct guarded *guarded, int pipe, int death)
 {
 	struct pollfd fds[] = { { .fd = death, .events = POLLIN },
 				{ .fd = pipe, .events = POLLIN } };
@@ -137,7 +137,7 @@ static _Noreturn void child(pid_t daemon, int pipe)
 	for (int fd = 0; fd < pipe; fd++)
 		if (fd != death)
 			close(fd);
-	watch(&guarded, pipe, death);
+	watchdog_watch(&guarded, pipe, death);
 	_exit(0);
 }
 

@@ -22,7 +22,7 @@
 /* One read of the disk's directory; the kernel asks for as much at once. */
 #define DENTS_BYTES 32768
 
-struct later {
+struct pass_dir_later {
 	fuse_req_t req;
 	struct fuse_entry_param entry;
 	struct front *front;
@@ -36,7 +36,7 @@ static void reply_now(fuse_req_t req, struct front *front, const struct fuse_ent
 
 static void reply_later(void *arg)
 {
-	auto_free struct later *later = arg;
+	auto_free struct pass_dir_later *later = arg;
 
 	reply_now(later->req, later->front, &later->entry);
 }
@@ -44,36 +44,36 @@ static void reply_later(void *arg)
 void pass_reply_entry(fuse_req_t req, struct pass_found *found)
 {
 	struct front *front = front_of(req);
-	struct later *later = found->stale ? malloc(sizeof(*later)) : NULL;
+	struct pass_dir_later *later = found->stale ? malloc(sizeof(*later)) : NULL;
 
 	if (!later) {
 		reply_now(req, front, &found->entry);
 		return;
 	}
-	*later = (struct later){ req, found->entry, front };
+	*later = (struct pass_dir_later){ req, found->entry, front };
 	notify_inode_then(front->notify, found->node, 0, reply_later, later);
 }
 
 /* A lookup that found no descriptor left is tried once more when some may be free again. */
-struct again {
+struct pass_dir_again {
 	fuse_req_t req;
 	struct node *dir;
 	char name[TREE_NAME_MAX + 1];
 };
 
-static void look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait);
+static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait);
 
 static void look_up_again(void *arg)
 {
-	auto_free struct again *again = arg;
+	auto_free struct pass_dir_again *again = arg;
 	auto_node struct node *dir = again->dir;
 
-	look_up(again->req, dir, again->name, false);
+	pass_dir_look_up(again->req, dir, again->name, false);
 }
 
 static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name)
 {
-	struct again *again = malloc(sizeof(*again));
+	struct pass_dir_again *again = malloc(sizeof(*again));
 
 	if (!again) {
 		reply_errno(req, ENOMEM);
@@ -85,7 +85,7 @@ static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name)
 	pass_again(front_of(req), dir, look_up_again, again);
 }
 
-static void look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait)
+static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait)
 {
 	struct pass_found found;
 	int sys = pass_find(front_of(req), dir, name, &found);
@@ -107,7 +107,7 @@ static void look_up(fuse_req_t req, struct node *dir, const char *name, bool may
 
 void pass_lookup(fuse_req_t req, struct node *dir, const char *name)
 {
-	look_up(req, dir, name, true);
+	pass_dir_look_up(req, dir, name, true);
 }
 
 int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
@@ -124,7 +124,7 @@ int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 
 /* ---- listing ---- */
 
-struct out {
+struct pass_dir_out {
 	fuse_req_t req;
 	struct node *dir;
 	char *bytes;
@@ -132,7 +132,8 @@ struct out {
 	bool plus, full;
 };
 
-static void put(struct out *out, const struct dirent64 *d, const struct fuse_entry_param *entry)
+static void pass_dir_put(struct pass_dir_out *out, const struct dirent64 *d,
+			 const struct fuse_entry_param *entry)
 {
 	size_t left = out->size - out->len, used;
 	char *at = out->bytes + out->len;
@@ -147,7 +148,7 @@ static void put(struct out *out, const struct dirent64 *d, const struct fuse_ent
 		out->len += used;
 }
 
-static void put_dirent(struct out *out, const struct dirent64 *d)
+static void put_dirent(struct pass_dir_out *out, const struct dirent64 *d)
 {
 	struct pass_node *dir = pass_of(out->dir);
 	struct fuse_entry_param entry = {
@@ -170,10 +171,10 @@ static void put_dirent(struct out *out, const struct dirent64 *d)
 		if (pass_enter(out->req, out->dir, d->d_name, &entered) == 0 && entered.ino)
 			entry = entered;
 	}
-	put(out, d, &entry);
+	pass_dir_put(out, d, &entry);
 }
 
-static int fill(struct out *out, int fd)
+static int pass_dir_fill(struct pass_dir_out *out, int fd)
 {
 	char dents[DENTS_BYTES] __attribute__((aligned(__alignof__(struct dirent64))));
 
@@ -200,7 +201,7 @@ void pass_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, boo
 	auto_free char *bytes = malloc(size);
 	auto_close int fd =
 		openat(pass_of(node)->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME);
-	struct out out = { req, node, bytes, 0, size, plus, false };
+	struct pass_dir_out out = { req, node, bytes, 0, size, plus, false };
 	int sys = 0;
 
 	if (fd < 0 && errno == EPERM)
@@ -208,7 +209,7 @@ void pass_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, boo
 	if (fd < 0 || !bytes || (off && lseek(fd, off, SEEK_SET) < 0))
 		sys = bytes ? errno : ENOMEM;
 	else
-		sys = fill(&out, fd);
+		sys = pass_dir_fill(&out, fd);
 	if (sys)
 		reply_errno(req, sys);
 	else

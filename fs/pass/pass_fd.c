@@ -35,7 +35,7 @@ static void purge_task(struct front *front, struct node *none, int unused, const
 	atomic_store(&front->pass->calm, atomic_load(&front->pass->fds));
 }
 
-static void purge(struct pass *pass)
+static void pass_fd_purge(struct pass *pass)
 {
 	notify_task(pass->front->notify, &(struct notify_task){ purge_task, NULL, 0, "" });
 }
@@ -46,14 +46,14 @@ void pass_count(struct pass *pass)
 
 	/* when most are truly in use, asking again and again would free none */
 	if (n > pass->limit / 2 && n > calm + pass->limit / 8)
-		purge(pass);
+		pass_fd_purge(pass);
 	else if (n < calm)
 		atomic_store(&pass->calm, n);
 }
 
 void pass_again(struct front *front, struct node *node, void (*fn)(void *), void *arg)
 {
-	purge(front->pass);
+	pass_fd_purge(front->pass);
 	/* behind the purge, on the same thread */
 	notify_inode_then(front->notify, node, -1, fn, arg);
 }

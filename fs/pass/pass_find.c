@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static void key_of(const struct pass_node *pass, struct tree_key *ret)
+static void pass_find_key_of(const struct pass_node *pass, struct tree_key *ret)
 {
 	struct {
 		uint64_t dev, ino;
@@ -32,7 +32,7 @@ static void key_of(const struct pass_node *pass, struct tree_key *ret)
 }
 
 /* Files of another disk than the project's could bear the same number. */
-static uint64_t ino_of(const struct pass *pass, const struct stat *raw)
+static uint64_t pass_find_ino_of(const struct pass *pass, const struct stat *raw)
 {
 	uint64_t h;
 
@@ -99,10 +99,10 @@ int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zon
 		.pass = front->pass,
 	};
 	pass_count(front->pass);
-	key_of(pass, &key);
+	pass_find_key_of(pass, &key);
 	want.key = &key;
 	want.mode = raw.st_mode;
-	want.ino = ino_of(front->pass, &raw);
+	want.ino = pass_find_ino_of(front->pass, &raw);
 	ret->node = node_make(front->nodes, &want);
 	if (!ret->node)
 		return ENOMEM;

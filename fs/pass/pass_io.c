@@ -23,7 +23,7 @@
 
 /* ---- attributes ---- */
 
-struct later {
+struct pass_io_later {
 	fuse_req_t req;
 	struct stat st;
 	double timeout_s;
@@ -31,7 +31,7 @@ struct later {
 
 static void attr_later(void *arg)
 {
-	auto_free struct later *later = arg;
+	auto_free struct pass_io_later *later = arg;
 
 	reply_attr(later->req, &later->st, later->timeout_s);
 }
@@ -41,7 +41,7 @@ static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 {
 	struct front *front = front_of(req);
 	double timeout_s = pass_timeout(front, node);
-	struct later *later;
+	struct pass_io_later *later;
 	struct stat raw, st;
 
 	if (fstatat(pass_of(node)->fd, "", &raw, AT_EMPTY_PATH)) {
@@ -54,7 +54,7 @@ static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 		reply_attr(req, &st, timeout_s);
 		return;
 	}
-	*later = (struct later){ req, st, timeout_s };
+	*later = (struct pass_io_later){ req, st, timeout_s };
 	notify_inode_then(front->notify, node, 0, attr_later, later);
 }
 
@@ -157,14 +157,14 @@ static void pass_statfs(fuse_req_t req, struct node *node)
 
 /* ---- bytes ---- */
 
-struct again {
+struct pass_io_again {
 	fuse_req_t req;
 	struct node *node;
 	size_t size;
 	off_t off;
 };
 
-static void read_from(const struct again *ask, int fd)
+static void read_from(const struct pass_io_again *ask, int fd)
 {
 	if (fd < 0) {
 		reply_errno(ask->req, -fd);
@@ -176,7 +176,7 @@ static void read_from(const struct again *ask, int fd)
 
 static void read_again(void *arg)
 {
-	auto_free struct again *again = arg;
+	auto_free struct pass_io_again *again = arg;
 	auto_node struct node *node = again->node;
 
 	read_from(again, pass_fd(node, false));
@@ -184,7 +184,7 @@ static void read_again(void *arg)
 
 static void pass_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	struct again ask = { req, node, size, off }, *again = NULL;
+	struct pass_io_again ask = { req, node, size, off }, *again = NULL;
 	int fd = pass_fd(node, false);
 
 	if (fd == -EMFILE || fd == -ENFILE)

@@ -23,7 +23,7 @@
 /* ---- telling the engine ---- */
 
 /* The path of a node below its space's .ai; false: it is not there (any more). */
-static bool path_of(struct front *front, const struct node *node, char ret[PATH_MAX])
+static bool pass_make_path_of(struct front *front, const struct node *node, char ret[PATH_MAX])
 {
 	struct rye_space_info info;
 	char proc[PASS_PROC_MAX], root[PATH_MAX];
@@ -50,7 +50,7 @@ static void touch_task(struct front *front, struct node *node, int unused, const
 	char path[PATH_MAX + TREE_NAME_MAX + 2];
 	size_t n;
 
-	if (!path_of(front, node, path))
+	if (!pass_make_path_of(front, node, path))
 		return;
 	n = strlen(path);
 	if (*name)
@@ -113,7 +113,7 @@ static void pass_make(fuse_req_t req, struct node *dir, const struct node_new *w
 }
 
 /* To be written later without an OPEN, and read too: both, whatever was asked for. */
-static int create(const struct pass_node *dir, const struct node_new *what, int flags)
+static int pass_make_create(const struct pass_node *dir, const struct node_new *what, int flags)
 {
 	int want = (flags & (O_EXCL | O_TRUNC)) | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 	int fd = openat(dir->fd, what->name, want | O_RDWR, what->mode & 07777);
@@ -132,7 +132,7 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 	struct pass_node *pass;
 	enum pass_zone zone;
 
-	fd = sys ? -sys : create(pass_of(dir), what, fi->flags);
+	fd = sys ? -sys : pass_make_create(pass_of(dir), what, fi->flags);
 	if (fd < 0) {
 		reply_errno(req, -fd);
 		return;

@@ -32,7 +32,7 @@ enum mode {
 #define SMALL 4096
 
 /* What is left of the write in hand. */
-struct piece {
+struct feed_piece {
 	const char *p, *end;
 	const char *line; /* where the line of p begins */
 	const char *begun; /* the line in which the open message began; NULL: in an earlier write */
@@ -138,7 +138,7 @@ static enum feed_verdict garbage_here(struct feed *feed, const char *what)
 	return garbage(feed, EINVAL, feed->why);
 }
 
-static bool grow(struct feed *feed, size_t size)
+static bool feed_grow(struct feed *feed, size_t size)
 {
 	struct rye_blob *room = rye_blob_new(NULL, size);
 
@@ -153,13 +153,14 @@ static bool grow(struct feed *feed, size_t size)
 	return true;
 }
 
-static bool keep(struct feed *feed, const char *ptr, size_t len)
+static bool feed_keep(struct feed *feed, const char *ptr, size_t len)
 {
 	size_t need = feed->len + len;
 
 	if (len > FEED_MAX - feed->len)
 		return false;
-	if (need > feed->size && !grow(feed, MAX_OF(MAX_OF(feed->size * 2, need), (size_t)256)))
+	if (need > feed->size &&
+	    !feed_grow(feed, MAX_OF(MAX_OF(feed->size * 2, need), (size_t)256)))
 		return false;
 	if (len)
 		memcpy(feed->text + feed->len, ptr, len);
@@ -238,14 +239,14 @@ static enum feed_verdict too_big(struct feed *feed)
 /* ---- YAML ---- */
 
 /* From the beginning of the line to the end of the write. */
-static enum feed_verdict yaml_message(struct feed *feed, struct piece *in, const char *from)
+static enum feed_verdict yaml_message(struct feed *feed, struct feed_piece *in, const char *from)
 {
 	size_t len = (size_t)(in->end - from);
 	const char *nul = memchr(from, '\0', len);
 
 	in->p = in->end;
 	drop_message(feed);
-	if (!keep(feed, from, nul ? (size_t)(nul - from) : len))
+	if (!feed_keep(feed, from, nul ? (size_t)(nul - from) : len))
 		return too_big(feed);
 	if (nul)
 		return garbage_here(feed, "a NUL byte");
@@ -267,14 +268,14 @@ static enum feed_verdict yaml_message(struct feed *feed, struct piece *in, const
 
 /* ---- JSON ---- */
 
-static enum feed_verdict step_inside(struct feed *feed, struct piece *in)
+static enum feed_verdict step_inside(struct feed *feed, struct feed_piece *in)
 {
 	char c = *in->p++;
 	const char *wrong = step_json(feed, c);
 
 	if (wrong)
 		return garbage_here(feed, wrong);
-	if (!keep(feed, &c, 1))
+	if (!feed_keep(feed, &c, 1))
 		return too_big(feed);
 	if (feed->depth)
 		return FEED_MORE;
@@ -283,13 +284,13 @@ static enum feed_verdict step_inside(struct feed *feed, struct piece *in)
 }
 
 /* Behind the first brace: a quote or the closing brace makes it JSON. */
-static enum feed_verdict step_opened(struct feed *feed, struct piece *in)
+static enum feed_verdict step_opened(struct feed *feed, struct feed_piece *in)
 {
 	char c = *in->p;
 
 	if (strchr(" \t\r\n", c)) {
 		in->p++;
-		return keep(feed, &c, 1) ? FEED_MORE : too_big(feed);
+		return feed_keep(feed, &c, 1) ? FEED_MORE : too_big(feed);
 	}
 	if (c != '"' && c != '}')
 		return in->begun ? yaml_message(feed, in, in->begun) :
@@ -298,19 +299,19 @@ static enum feed_verdict step_opened(struct feed *feed, struct piece *in)
 	return step_inside(feed, in);
 }
 
-static enum feed_verdict begin_json(struct feed *feed, struct piece *in)
+static enum feed_verdict begin_json(struct feed *feed, struct feed_piece *in)
 {
 	drop_message(feed);
 	feed->mode = OPENED;
 	feed->form = RYE_FORM_JSON;
 	in->begun = in->line;
 	open_level(feed, '{');
-	return keep(feed, in->p++, 1) ? FEED_MORE : too_big(feed);
+	return feed_keep(feed, in->p++, 1) ? FEED_MORE : too_big(feed);
 }
 
 /* ---- between messages ---- */
 
-static bool only_blanks(const struct piece *in)
+static bool only_blanks(const struct feed_piece *in)
 {
 	const char *p = in->p;
 
@@ -320,7 +321,7 @@ static bool only_blanks(const struct piece *in)
 }
 
 /* Alone in its write it is a message; before one, or behind one, a part of it. */
-static enum feed_verdict blank_line(struct feed *feed, struct piece *in)
+static enum feed_verdict blank_line(struct feed *feed, struct feed_piece *in)
 {
 	in->line = ++in->p;
 	feed->mark = 0;
@@ -331,13 +332,13 @@ static enum feed_verdict blank_line(struct feed *feed, struct piece *in)
 	in->p = in->end;
 	drop_message(feed);
 	feed->form = RYE_FORM_JSON;
-	if (!keep(feed, "{}", 2))
+	if (!feed_keep(feed, "{}", 2))
 		return garbage(feed, ENOMEM, "out of memory");
 	return FEED_COMPLETE;
 }
 
 /* A byte order mark as far as it came, taken; false: what stands here is none. */
-static bool take_mark(struct feed *feed, struct piece *in)
+static bool take_mark(struct feed *feed, struct feed_piece *in)
 {
 	static const char mark[] = "\xef\xbb\xbf";
 	size_t n = 0, want = feed->mark == 3 ? 3 : 3 - feed->mark;
@@ -353,7 +354,7 @@ static bool take_mark(struct feed *feed, struct piece *in)
 	return true;
 }
 
-static enum feed_verdict step_between(struct feed *feed, struct piece *in)
+static enum feed_verdict step_between(struct feed *feed, struct feed_piece *in)
 {
 	char c = *in->p;
 
@@ -377,7 +378,7 @@ static enum feed_verdict step_between(struct feed *feed, struct piece *in)
 	return FEED_MORE;
 }
 
-static enum feed_verdict step(struct feed *feed, struct piece *in)
+static enum feed_verdict talk_feed_step(struct feed *feed, struct feed_piece *in)
 {
 	if (*in->p == '\0') {
 		if (!feed_open(feed))
@@ -390,7 +391,7 @@ static enum feed_verdict step(struct feed *feed, struct piece *in)
 }
 
 /* Bytes that only lengthen a JSON string: taken at once. */
-static size_t plain_run(const struct feed *feed, const struct piece *in)
+static size_t plain_run(const struct feed *feed, const struct feed_piece *in)
 {
 	const char *p = in->p;
 
@@ -402,16 +403,16 @@ static size_t plain_run(const struct feed *feed, const struct piece *in)
 
 enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *ret_used)
 {
-	struct piece in = { bytes.ptr, bytes.ptr + bytes.len, bytes.ptr, NULL };
+	struct feed_piece in = { bytes.ptr, bytes.ptr + bytes.len, bytes.ptr, NULL };
 	enum feed_verdict verdict = FEED_MORE;
 
 	while (in.p < in.end && verdict == FEED_MORE) {
 		size_t run = plain_run(feed, &in);
 
 		if (run)
-			verdict = keep(feed, in.p, run) ? FEED_MORE : too_big(feed);
+			verdict = feed_keep(feed, in.p, run) ? FEED_MORE : too_big(feed);
 		else
-			verdict = step(feed, &in);
+			verdict = talk_feed_step(feed, &in);
 		in.p += run;
 	}
 	*ret_used = verdict == FEED_GARBAGE ? bytes.len : (size_t)(in.p - bytes.ptr);

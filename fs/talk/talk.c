@@ -85,7 +85,7 @@ void talks_free(struct talks *talks)
 
 /* ---- one conversation ---- */
 
-static struct talk *make(const struct talk_target *target)
+static struct talk *talk_make(const struct talk_target *target)
 {
 	const char *kind = rye_kind_name(target->kind);
 	size_t id_len = strlen(target->id), size = id_len * 2 + strlen(kind) + 32;
@@ -111,7 +111,7 @@ static struct talk *make(const struct talk_target *target)
 
 struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who)
 {
-	struct talk *talk = make(target);
+	struct talk *talk = talk_make(target);
 	struct caller_target wanted = { target->verb, target->kind, target->id };
 	char why[128];
 
@@ -237,7 +237,7 @@ size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 	return n;
 }
 
-static bool park_reader(struct talk *talk, struct park *park)
+static bool talk_park_reader(struct talk *talk, struct park *park)
 {
 	if (!park_wait(park))
 		return false;
@@ -257,7 +257,7 @@ void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struc
 			park = park_new(talk, req, PARK_GETATTR);
 		if (park)
 			park->st = st;
-		waits = park && park_reader(talk, park);
+		waits = park && talk_park_reader(talk, park);
 		if (!waits)
 			talk_fill_stat(talk, &st);
 	}
@@ -286,7 +286,7 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 			park->off = (size_t)off;
 			park->size = size;
 		}
-		waits = park && park_reader(talk, park);
+		waits = park && talk_park_reader(talk, park);
 		if (data && !waits)
 			len = talk_fill_read(talk, (size_t)off, data, size);
 	}

@@ -29,14 +29,14 @@ bool talk_waits(const struct talk *talk); /* must a reader wait? */
 void talk_settle(struct talk *talk, struct outbox *out); /* answers whoever can be answered */
 
 /* talk_run.c */
-struct run *run_new(struct talk *talk, struct caller *writer); /* NULL: out of memory */
-struct run *run_ref(struct run *run);
-void run_unref(struct run *run);
+struct talk_run *run_new(struct talk *talk, struct caller *writer); /* NULL: out of memory */
+struct talk_run *run_ref(struct talk_run *run);
+void run_unref(struct talk_run *run);
 /* No lock held. */
-void run_start(struct run *run);
-void run_cancel(struct run *run, enum rye_code code);
-void run_detach(struct run *run, int sys); /* answers its WRITE with sys, the run goes on */
-void run_leave(struct run *run, int sys, struct rye_blob *note);
+void run_start(struct talk_run *run);
+void run_cancel(struct talk_run *run, enum rye_code code);
+void run_detach(struct talk_run *run, int sys); /* answers its WRITE with sys, the run goes on */
+void run_leave(struct talk_run *run, int sys, struct rye_blob *note);
 
 /* talk_write.c, lock held */
 void talk_go_on(struct talk *talk, struct outbox *out);

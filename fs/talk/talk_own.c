@@ -26,7 +26,7 @@
 #define OPEN_COUNTS_MS 2000
 
 /* Those that were not recorded yet, with references; how many. */
-static size_t open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
+static size_t talk_own_open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
 {
 	size_t n = 0;
 
@@ -85,7 +85,7 @@ static bool is_old(struct talk *talk)
 void own_count_open(struct talks *talks, const struct caller *reader, const char *key)
 {
 	struct talk *found[OPEN_MAX];
-	size_t n = open_talks(talks, found);
+	size_t n = talk_own_open_talks(talks, found);
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];
@@ -167,7 +167,7 @@ static void add_open_lines(struct errors_text *text, struct talks *talks,
 			   const struct caller *reader)
 {
 	struct talk *found[OPEN_MAX];
-	size_t n = open_talks(talks, found);
+	size_t n = talk_own_open_talks(talks, found);
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];

@@ -87,7 +87,7 @@ bool talk_waits(const struct talk *talk)
 }
 
 /* The answer as things are now. */
-static void fill(struct talk *talk, struct park *park)
+static void talk_park_fill(struct talk *talk, struct park *park)
 {
 	if (park->type == PARK_GETATTR) {
 		talk_fill_stat(talk, &park->st);
@@ -119,7 +119,7 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
 		if (may_read(talk, park, last)) {
 			*link = park->next;
 			attrs |= park->type == PARK_GETATTR;
-			fill(talk, park);
+			talk_park_fill(talk, park);
 			outbox_answer(out, park);
 		} else {
 			link = &park->next;
@@ -135,7 +135,7 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
  * moment later; else the other way round: the reader has the size that the writer sets, gets
  * its message, and asks again.
  */
-static void answer_write(struct talk *talk, struct outbox *out)
+static void talk_park_answer_write(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 	int64_t now = clock_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
@@ -163,17 +163,17 @@ void talk_settle(struct talk *talk, struct outbox *out)
 		talk_drop_pages(talk, talk->w.off, out);
 	}
 	if (talk->w.park && talk->w.ready && talk->invals == 0)
-		answer_write(talk, out);
+		talk_park_answer_write(talk, out);
 	else
 		release_readers(talk, out, false);
 }
 
 /* ---- on the parking thread ---- */
 
-enum act { ACT_NONE, ACT_CANCEL, ACT_DETACH, ACT_LEAVE };
+enum talk_park_act { ACT_NONE, ACT_CANCEL, ACT_DETACH, ACT_LEAVE };
 
 /* Lock held. What is to be done about the write, and the errno it gets. */
-static enum act look_at_write(struct talk *talk, int64_t now, int *sys)
+static enum talk_park_act look_at_write(struct talk *talk, int64_t now, int *sys)
 {
 	struct writing *w = &talk->w;
 
@@ -212,16 +212,16 @@ static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
 			park->sys = EINTR;
 		else
 			talk_tell_running(talk, out);
-		fill(talk, park);
+		talk_park_fill(talk, park);
 		outbox_answer(out, park);
 	}
 }
 
-static void look_at(struct talk *talk, int64_t now)
+static void talk_park_look_at(struct talk *talk, int64_t now)
 {
-	struct run *run = NULL;
+	struct talk_run *run = NULL;
 	struct outbox out;
-	enum act act;
+	enum talk_park_act act;
 	int sys;
 
 	outbox_init(&out);
@@ -243,9 +243,9 @@ static void look_at(struct talk *talk, int64_t now)
 }
 
 /* The mount goes: readers are answered, the run is cancelled and its write answered. */
-static void abandon(struct talk *talk)
+static void talk_park_abandon(struct talk *talk)
 {
-	struct run *run = NULL;
+	struct talk_run *run = NULL;
 	struct outbox out;
 
 	outbox_init(&out);
@@ -276,7 +276,7 @@ static void park_wake(struct parked *parked, enum parked_why why)
 	struct talk *talk = ((struct park *)parked)->talk;
 
 	if (why == PARKED_CLOSED)
-		abandon(talk);
+		talk_park_abandon(talk);
 	else
-		look_at(talk, clock_ns());
+		talk_park_look_at(talk, clock_ns());
 }

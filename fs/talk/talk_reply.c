@@ -119,7 +119,7 @@ void reply_add_line(struct text *out, const struct talk *talk, const char *sente
 }
 
 /* The old lines that still fit, whole ones. */
-static void add_old(struct text *out, const struct rye_blob *old, size_t room)
+static void talk_reply_add_old(struct text *out, const struct rye_blob *old, size_t room)
 {
 	const char *from = old->data, *cut;
 
@@ -131,14 +131,15 @@ static void add_old(struct text *out, const struct rye_blob *old, size_t room)
 }
 
 /* Takes line's bytes over. */
-static void complain(struct talks *talks, struct caller *who, struct text *line)
+static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line)
 {
 	struct callers *callers = talks->env.callers;
 	struct text out = { 0 };
 	struct last last = { 0 };
 
 	if (callers_last(callers, who, CTL_ERRORS_KEY, &last) && last.errors)
-		add_old(&out, last.errors, ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
+		talk_reply_add_old(&out, last.errors,
+				   ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
 	last_done(&last);
 	text_addn(&out, line->data, line->len);
 	last.errors = text_blob(&out);
@@ -154,7 +155,7 @@ void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
 	struct text line = { 0 };
 
 	reply_add_line(&line, talk, sentence);
-	complain(talk->talks, who, &line);
+	talk_reply_complain(talk->talks, who, &line);
 }
 
 void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
@@ -165,5 +166,5 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name, c
 	text_add(&line, ": ");
 	text_addn(&line, sentence, strcspn(sentence, "\n"));
 	text_add(&line, "\n");
-	complain(talks, who, &line);
+	talk_reply_complain(talks, who, &line);
 }

@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <string.h>
 
-struct run *run_new(struct talk *talk, struct caller *writer)
+struct talk_run *run_new(struct talk *talk, struct caller *writer)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct talk_run *run = calloc(1, sizeof(*run));
 
 	if (!run)
 		return NULL;
@@ -26,13 +26,13 @@ struct run *run_new(struct talk *talk, struct caller *writer)
 	return run;
 }
 
-struct run *run_ref(struct run *run)
+struct talk_run *run_ref(struct talk_run *run)
 {
 	run->refs++;
 	return run;
 }
 
-void run_unref(struct run *run)
+void run_unref(struct talk_run *run)
 {
 	if (!run || --run->refs > 0)
 		return;
@@ -43,7 +43,7 @@ void run_unref(struct run *run)
 }
 
 /* False: the mount is going away, nobody waits for the outcome any more. */
-static bool enter(struct talks *talks)
+static bool talk_run_enter(struct talks *talks)
 {
 	bool closed;
 
@@ -55,7 +55,7 @@ static bool enter(struct talks *talks)
 	return !closed;
 }
 
-static void leave(struct talks *talks)
+static void talk_run_leave(struct talks *talks)
 {
 	WITH_LOCK(&talks->lock)
 		if (--talks->callbacks == 0)
@@ -70,7 +70,8 @@ static int errno_of(enum rye_code code)
 }
 
 /* Lock held. The reply goes into the transcript and its write gets its answer. */
-static void conclude(struct run *run, const struct rye_outcome *outcome, struct outbox *out)
+static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *outcome,
+			      struct outbox *out)
 {
 	struct talk *talk = run->talk;
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
@@ -101,16 +102,16 @@ static void conclude(struct run *run, const struct rye_outcome *outcome, struct 
 	talk_settle(talk, out);
 }
 
-static void on_done(void *arg, const struct rye_outcome *outcome)
+static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 {
-	struct run *run = arg;
+	struct talk_run *run = arg;
 	struct talk *talk = run->talk;
 	struct talks *talks = talk->talks;
 	struct last last = { outcome->reply, outcome->output, outcome->trace, NULL };
 	struct outbox out;
 	bool held;
 
-	if (!enter(talks)) {
+	if (!talk_run_enter(talks)) {
 		run_unref(run);
 		return;
 	}
@@ -123,16 +124,16 @@ static void on_done(void *arg, const struct rye_outcome *outcome)
 	outbox_init(&out);
 	WITH_LOCK(&talk->lock) {
 		held = !run->left;
-		conclude(run, outcome, &out);
+		talk_run_conclude(run, outcome, &out);
 	}
 	outbox_send(talk, &out);
 	if (held)
 		run_unref(run);
-	leave(talks);
+	talk_run_leave(talks);
 	run_unref(run);
 }
 
-void run_start(struct run *run)
+void run_start(struct talk_run *run)
 {
 	struct talk *talk = run->talk;
 	auto_blob struct rye_blob *message = NULL;
@@ -159,7 +160,7 @@ void run_start(struct run *run)
 	request.blob = message;
 	run_ref(run); /* the callback's */
 	run_ref(run); /* ours: it may end before rye_start returns */
-	rye_start(talk->talks->env.rye, &request, on_done, run, &call);
+	rye_start(talk->talks->env.rye, &request, talk_run_on_done, run, &call);
 	WITH_LOCK(&talk->lock) {
 		run->call = call;
 		cancel = run->cancel;
@@ -169,7 +170,7 @@ void run_start(struct run *run)
 	run_unref(run);
 }
 
-void run_cancel(struct run *run, enum rye_code code)
+void run_cancel(struct talk_run *run, enum rye_code code)
 {
 	struct rye_call *call;
 
@@ -182,7 +183,7 @@ void run_cancel(struct run *run, enum rye_code code)
 		rye_call_cancel(call, code);
 }
 
-void run_leave(struct run *run, int sys, struct rye_blob *note)
+void run_leave(struct talk_run *run, int sys, struct rye_blob *note)
 {
 	struct talk *talk = run->talk;
 	struct outbox out;
@@ -204,7 +205,7 @@ void run_leave(struct run *run, int sys, struct rye_blob *note)
 		run_unref(run);
 }
 
-void run_detach(struct run *run, int sys)
+void run_detach(struct talk_run *run, int sys)
 {
 	char thread_id[64] = "";
 	struct rye_call *call;

@@ -36,7 +36,7 @@ struct park {
 };
 
 /* One message that the engine works on. */
-struct run {
+struct talk_run {
 	_Atomic unsigned refs; /* the engine's callback, and who holds it here */
 	struct talk *talk; /* a reference; immutable, like writer */
 	struct caller *writer; /* a reference */
@@ -57,7 +57,7 @@ struct writing {
 	size_t kept; /* of the messages that ended well: in the text, will not be sent again */
 	size_t off;
 	int mark; /* the feed's, at kept */
-	struct run *run; /* of the message it waits for, a reference */
+	struct talk_run *run; /* of the message it waits for, a reference */
 	struct caller *writer; /* a reference */
 	bool begun; /* its first message: those behind it are never rendered in this thread */
 	bool ready; /* the answer is in park */
@@ -125,7 +125,7 @@ struct talks {
 struct outbox {
 	bool invalidate;
 	struct notify_pages inval;
-	struct run *start; /* a message to give to the engine, a reference */
+	struct talk_run *start; /* a message to give to the engine, a reference */
 	struct rye_blob *broken; /* reply of a message that could not be read */
 	struct caller *speaker; /* whose reply that is, a reference */
 	char complaint[256]; /* its sentence */

@@ -140,7 +140,7 @@ void talk_keep_written(struct talk *talk, size_t upto)
 	w->mark = feed_mark(&talk->feed);
 }
 
-static void answer_write(struct talk *talk, int sys, size_t count)
+static void talk_write_answer_write(struct talk *talk, int sys, size_t count)
 {
 	struct writing *w = &talk->w;
 
@@ -158,7 +158,7 @@ void talk_fail_write(struct talk *talk, int sys, int again)
 	remember_failure(talk, again);
 	if (w->fed < w->len)
 		feed_lost(&talk->feed, w->mark);
-	answer_write(talk, w->kept ? 0 : sys, w->kept);
+	talk_write_answer_write(talk, w->kept ? 0 : sys, w->kept);
 }
 
 static void broken(struct talk *talk, struct outbox *out)
@@ -217,7 +217,7 @@ void talk_go_on(struct talk *talk, struct outbox *out)
 		broken(talk, out);
 	} else {
 		talk_keep_written(talk, w->len);
-		answer_write(talk, 0, w->len);
+		talk_write_answer_write(talk, 0, w->len);
 	}
 }
 
@@ -262,7 +262,7 @@ void talk_writing_done(struct talk *talk)
 }
 
 /* Where this write goes on, or begins anew; its blank lines and its broken text. */
-static size_t place(struct talk *talk, const struct talk_write *write)
+static size_t talk_write_place(struct talk *talk, const struct talk_write *write)
 {
 	size_t off = (size_t)write->off;
 
@@ -286,8 +286,8 @@ static bool may_be_cut(const struct talk_write *write)
 }
 
 /* 0: it is under way, park and writer are taken over; else its errno. */
-static int begin(struct talk *talk, struct park *park, const struct talk_write *write,
-		 struct caller *writer, struct outbox *out)
+static int talk_write_begin(struct talk *talk, struct park *park, const struct talk_write *write,
+			    struct caller *writer, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 	char *bytes;
@@ -311,7 +311,7 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 		.park = park,
 		.bytes = bytes,
 		.len = write->bytes.len,
-		.off = place(talk, write),
+		.off = talk_write_place(talk, write),
 		.writer = writer,
 	};
 	w->mark = feed_mark(&talk->feed);
@@ -331,7 +331,7 @@ static int begin(struct talk *talk, struct park *park, const struct talk_write *
 /* ---- who ---- */
 
 /* Who goes on with a conversation is looked at every 2 ms, everybody else now. */
-static struct caller *identify(struct talk *talk, const struct fuse_ctx *ctx)
+static struct caller *talk_write_identify(struct talk *talk, const struct fuse_ctx *ctx)
 {
 	int64_t now = clock_ns();
 
@@ -346,12 +346,12 @@ static struct caller *identify(struct talk *talk, const struct fuse_ctx *ctx)
 }
 
 /* The writer, or NULL with the errno. Decided at lookup, and again now. */
-static struct caller *authorise(struct talk *talk, fuse_req_t req, int *sys)
+static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, int *sys)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct callers *callers = talk->talks->env.callers;
 	struct caller_target target = { talk->verb, talk->kind, talk->id };
-	struct caller *writer = identify(talk, ctx);
+	struct caller *writer = talk_write_identify(talk, ctx);
 	char why[128];
 
 	*sys = ENOMEM;
@@ -379,7 +379,7 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 
 	/* what mmap left behind has no writer, no order and no verdict */
 	if (!write->paged && write->off >= 0)
-		writer = authorise(talk, req, &sys);
+		writer = talk_write_authorise(talk, req, &sys);
 	if (!writer) {
 		reply_errno(req, sys);
 		return;
@@ -390,7 +390,7 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 		sys = ENOMEM;
 	else
 		WITH_LOCK(&talk->lock)
-			sys = begin(talk, park, write, writer, &out);
+			sys = talk_write_begin(talk, park, write, writer, &out);
 	if (sys) {
 		park_drop(park);
 		caller_unref(writer);

@@ -19,7 +19,7 @@ static size_t part_len(const struct transcript_part *part)
 	return part->end - part->begin;
 }
 
-static bool reserve(struct transcript_part *part, size_t more)
+static bool transcript_reserve(struct transcript_part *part, size_t more)
 {
 	size_t len = part_len(part), size;
 	char *data;
@@ -49,7 +49,7 @@ static bool push_back(struct transcript_part *part, const char *ptr, size_t len)
 {
 	if (len == 0)
 		return true;
-	if (!reserve(part, len))
+	if (!transcript_reserve(part, len))
 		return false;
 	memcpy(part->data + part->end, ptr, len);
 	part->end += len;
@@ -80,7 +80,7 @@ static bool push_front(struct transcript_part *part, const char *ptr, size_t len
 	return true;
 }
 
-static void clear(struct transcript_part *part)
+static void transcript_clear(struct transcript_part *part)
 {
 	free(part->data);
 	*part = (struct transcript_part){ 0 };
@@ -89,8 +89,8 @@ static void clear(struct transcript_part *part)
 void transcript_done(struct transcript *text)
 {
 	rye_blob_unref(text->initial);
-	clear(&text->head);
-	clear(&text->tail);
+	transcript_clear(&text->head);
+	transcript_clear(&text->tail);
 	*text = (struct transcript){ 0 };
 }
 
@@ -122,7 +122,7 @@ static bool own(struct transcript *text, size_t off)
 
 static bool blank_lines(struct transcript *text, size_t n)
 {
-	if (n > TRANSCRIPT_GAP_MAX || !reserve(&text->head, n))
+	if (n > TRANSCRIPT_GAP_MAX || !transcript_reserve(&text->head, n))
 		return false;
 	if (n)
 		memset(text->head.data + text->head.end, '\n', n);
@@ -131,7 +131,7 @@ static bool blank_lines(struct transcript *text, size_t n)
 }
 
 /* Head ends at off afterwards. */
-static bool split(struct transcript *text, size_t off)
+static bool transcript_split(struct transcript *text, size_t off)
 {
 	size_t at = text->dropped + part_len(&text->head), n;
 
@@ -149,7 +149,7 @@ static bool split(struct transcript *text, size_t off)
 		return false;
 	text->tail.begin += n;
 	if (part_len(&text->tail) == 0)
-		clear(&text->tail);
+		transcript_clear(&text->tail);
 	return blank_lines(text, off - at - n);
 }
 
@@ -172,17 +172,17 @@ bool transcript_cut(struct transcript *text, size_t off)
 		return false;
 	if (off <= text->dropped) {
 		text->dropped = off;
-		clear(&text->head);
-	} else if (!split(text, off)) {
+		transcript_clear(&text->head);
+	} else if (!transcript_split(text, off)) {
 		return false;
 	}
-	clear(&text->tail);
+	transcript_clear(&text->tail);
 	return true;
 }
 
 bool transcript_insert(struct transcript *text, size_t off, struct rye_span bytes)
 {
-	if (!own(text, SIZE_MAX) || !split(text, off))
+	if (!own(text, SIZE_MAX) || !transcript_split(text, off))
 		return false;
 	if (!push_back(&text->head, bytes.ptr, bytes.len))
 		return false;
@@ -196,7 +196,7 @@ bool transcript_append(struct transcript *text, struct rye_span bytes)
 }
 
 /* The part of [off, off + size) that [at, at + len) covers. */
-static size_t copy(char *ret, size_t off, size_t size, const char *ptr, size_t len)
+static size_t transcript_copy(char *ret, size_t off, size_t size, const char *ptr, size_t len)
 {
 	size_t n = off < len ? MIN_OF(size, len - off) : 0;
 
@@ -214,18 +214,20 @@ size_t transcript_read(const struct transcript *text, size_t off, char *ret, siz
 		return 0;
 	size = MIN_OF(size, total - off);
 	if (text->initial)
-		return copy(ret, off, size, text->initial->data, total);
+		return transcript_copy(ret, off, size, text->initial->data, total);
 	if (off < text->dropped) {
 		n = MIN_OF(size, text->dropped - off);
 		memset(ret, '\n', n);
 	}
 	off = off + n - text->dropped;
 	if (off < part_len(head))
-		n += copy(ret + n, off, size - n, head->data + head->begin, part_len(head));
+		n += transcript_copy(ret + n, off, size - n, head->data + head->begin,
+				     part_len(head));
 	if (n < size) {
 		off = MAX_OF(off, part_len(head)) - part_len(head);
 		if (tail->data)
-			n += copy(ret + n, off, size - n, tail->data + tail->begin, part_len(tail));
+			n += transcript_copy(ret + n, off, size - n, tail->data + tail->begin,
+					     part_len(tail));
 	}
 	return n;
 }

@@ -28,7 +28,8 @@ static bool want_bytes(void *arg, const struct rye_stat *st)
 }
 
 /* The bytes there are now; NULL with err->code clear: they are not those that were listed. */
-static struct rye_blob *fetch(struct front *front, const struct node *node, struct rye_err *err)
+static struct rye_blob *content_fetch(struct front *front, const struct node *node,
+				      struct rye_err *err)
 {
 	const struct rye_want want = { node->kind, node->text, want_bytes, NULL };
 	struct rye_file file;
@@ -46,7 +47,7 @@ static struct rye_blob *fetch(struct front *front, const struct node *node, stru
 }
 
 /* Several readers may fetch at once: the first one's bytes are the node's for ever. */
-static struct rye_blob *keep(struct node *node, struct rye_blob *blob)
+static struct rye_blob *content_keep(struct node *node, struct rye_blob *blob)
 {
 	void *none = NULL;
 
@@ -64,10 +65,10 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 {
 	struct front *front = front_of(req);
 	struct rye_err err = { 0 };
-	struct rye_blob *blob = fetch(front, node, &err);
+	struct rye_blob *blob = content_fetch(front, node, &err);
 
 	if (blob) {
-		auto_blob struct rye_blob *kept = rye_blob_ref(keep(node, blob));
+		auto_blob struct rye_blob *kept = rye_blob_ref(content_keep(node, blob));
 
 		reply_blob(req, kept, off, size);
 		return;
@@ -260,13 +261,13 @@ static bool want_file(void *arg, const struct rye_stat *st)
 }
 
 /* file->blob is taken over. */
-static struct node *make_file(struct entering *e, const struct rye_file *file)
+static struct node *content_make_file(struct entering *e, const struct rye_file *file)
 {
 	const struct rye_stat *st = &file->st;
 
 	if (e->node && st->version == e->node->version) {
 		if (file->blob)
-			keep(e->node, file->blob);
+			content_keep(e->node, file->blob);
 		return e->node;
 	}
 	if (e->node)
@@ -297,8 +298,8 @@ struct timespec content_mtime(struct front *front, const struct rye_stat *st, bo
 	return time;
 }
 
-static struct node *make_dir(struct front *front, const struct tree_key *key,
-			     const struct rye_stat *st)
+static struct node *content_make_dir(struct front *front, const struct tree_key *key,
+				     const struct rye_stat *st)
 {
 	struct node_want want = {
 		.key = key,
@@ -327,11 +328,11 @@ static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 	if (r && err.code != RYE_NOT_FOUND)
 		return rye_code_errno(err.code);
 	if (r == 0 && file.st.is_file)
-		return enter_node(front, make_file(&entering, &file), timeout_s, ret);
+		return enter_node(front, content_make_file(&entering, &file), timeout_s, ret);
 	if (entering.node)
 		node_forget(front->nodes, entering.node, 1);
 	if (r == 0) {
-		r = enter_node(front, make_dir(front, key, &file.st), timeout_s, ret);
+		r = enter_node(front, content_make_dir(front, key, &file.st), timeout_s, ret);
 		ret->attr.st_mtim = content_mtime(front, &file.st, timeout_s > 0);
 		ret->attr_timeout = timeout_s;
 		return r;

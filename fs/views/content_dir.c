@@ -22,7 +22,7 @@ struct fill {
 	struct listing *listing;
 };
 
-static int on_entry(void *arg, const struct rye_entry *entry)
+static int content_dir_on_entry(void *arg, const struct rye_entry *entry)
 {
 	struct fill *fill = arg;
 	const char *dot = strrchr(entry->name, '.');
@@ -50,7 +50,7 @@ static mode_t type_of(const struct ctl *ctl)
 
 /* Told without nodes: most of them are made anew at every lookup, and making the derived ones
  * costs more than a listing should. */
-static void add_ctls(struct listing *listing, const struct node *node)
+static void content_dir_add_ctls(struct listing *listing, const struct node *node)
 {
 	struct tree_dir where = { TREE_MERGED, node->kind, true, node->text };
 	size_t n;
@@ -63,17 +63,18 @@ static void add_ctls(struct listing *listing, const struct node *node)
 			listing_add(listing, rows[i].name, type_of(&rows[i]), tree_ino(&key));
 }
 
-static struct listing *build(fuse_req_t req, struct node *node, bool plus, struct rye_err *err)
+static struct listing *content_dir_build(fuse_req_t req, struct node *node, bool plus,
+					 struct rye_err *err)
 {
 	struct fill fill = { front_of(req), listing_new() };
-	struct rye_walk walk = { node->kind, node->text, plus, on_entry, &fill };
+	struct rye_walk walk = { node->kind, node->text, plus, content_dir_on_entry, &fill };
 
 	err->code = RYE_IO;
 	err->sys = ENOMEM;
 	if (!fill.listing)
 		return NULL;
 	if (node->item)
-		add_ctls(fill.listing, node);
+		content_dir_add_ctls(fill.listing, node);
 	if (rye_list(fill.front->rye, &walk, err) && err->code != RYE_NOT_FOUND) {
 		listing_free(fill.listing);
 		return NULL;
@@ -97,7 +98,7 @@ static void dir_readdir(fuse_req_t req, struct node *node, size_t size, off_t of
 	struct rye_err err;
 
 	if (!listing)
-		listing = build(req, node, plus, &err);
+		listing = content_dir_build(req, node, plus, &err);
 	if (!listing)
 		reply_rye(req, &err);
 	else if (listing_reply(&ask, listing))

@@ -60,27 +60,27 @@ static const char *skip_value(const char *s)
 	return s;
 }
 
-static const char *blanks(const char *s)
+static const char *content_xattr_blanks(const char *s)
 {
 	return s + strspn(s, " \t\r\n");
 }
 
 /* The value of a top-level field; a string without its quotes. False: not there, or null. */
-static bool field(const char *json, const char *name, struct rye_span *ret)
+static bool content_xattr_field(const char *json, const char *name, struct rye_span *ret)
 {
 	size_t len = strlen(name);
-	const char *s = blanks(json);
+	const char *s = content_xattr_blanks(json);
 
 	if (*s++ != '{')
 		return false;
-	for (s = blanks(s); *s == '"'; s = blanks(s)) {
+	for (s = content_xattr_blanks(s); *s == '"'; s = content_xattr_blanks(s)) {
 		const char *key = s + 1, *value;
 		bool found = strncmp(key, name, len) == 0 && key[len] == '"';
 
-		s = blanks(skip_string(s));
+		s = content_xattr_blanks(skip_string(s));
 		if (*s++ != ':')
 			return false;
-		value = blanks(s);
+		value = content_xattr_blanks(s);
 		s = skip_value(value);
 		if (found) {
 			bool text = *value == '"' && s - value >= 2;
@@ -88,7 +88,7 @@ static bool field(const char *json, const char *name, struct rye_span *ret)
 			*ret = (struct rye_span){ value + text, (size_t)(s - value) - 2 * text };
 			return strncmp(value, "null", 4) != 0;
 		}
-		s = blanks(s);
+		s = content_xattr_blanks(s);
 		if (*s++ != ',')
 			return false;
 	}
@@ -110,7 +110,7 @@ static struct rye_blob *info(struct front *front, const struct node *node)
 	return blob;
 }
 
-static void get(fuse_req_t req, struct node *node, const char *name, size_t size)
+static void content_xattr_get(fuse_req_t req, struct node *node, const char *name, size_t size)
 {
 	size_t len = strlen(PREFIX);
 	auto_blob struct rye_blob *json = NULL;
@@ -120,14 +120,14 @@ static void get(fuse_req_t req, struct node *node, const char *name, size_t size
 		json = info(front_of(req), node);
 	for (size_t i = 0; json && i < ARRAY_SIZE(facts); i++)
 		if (strcmp(facts[i].name, name + len) == 0 &&
-		    field(json->data, facts[i].field, &value)) {
+		    content_xattr_field(json->data, facts[i].field, &value)) {
 			reply_xattr(req, size, value);
 			return;
 		}
 	reply_errno(req, ENODATA);
 }
 
-static void list(fuse_req_t req, struct node *node, size_t size)
+static void content_xattr_list(fuse_req_t req, struct node *node, size_t size)
 {
 	auto_blob struct rye_blob *json = info(front_of(req), node);
 	char names[512];
@@ -135,7 +135,7 @@ static void list(fuse_req_t req, struct node *node, size_t size)
 	size_t n = 0;
 
 	for (size_t i = 0; json && i < ARRAY_SIZE(facts); i++)
-		if (field(json->data, facts[i].field, &value))
+		if (content_xattr_field(json->data, facts[i].field, &value))
 			n += (size_t)snprintf(names + n, sizeof(names) - n, PREFIX "%s",
 					      facts[i].name) +
 			     1;
@@ -143,6 +143,6 @@ static void list(fuse_req_t req, struct node *node, size_t size)
 }
 
 const struct node_xattrs content_xattrs = {
-	.get = get,
-	.list = list,
+	.get = content_xattr_get,
+	.list = content_xattr_list,
 };

@@ -111,7 +111,7 @@ static void note_signer(struct signer *found, const char *reason)
 	snprintf(found->key, sizeof(found->key), "%s", key);
 }
 
-static int on_signed(void *arg, const struct rye_entry *entry)
+static int dot_ryefs_on_signed(void *arg, const struct rye_entry *entry)
 {
 	const struct signers *signers = arg;
 	struct signers below = *signers;
@@ -132,7 +132,7 @@ static int on_signed(void *arg, const struct rye_entry *entry)
 static void find_signers(const struct signers *signers)
 {
 	struct signers here = *signers;
-	struct rye_walk walk = { signers->kind, signers->dir, true, on_signed, &here };
+	struct rye_walk walk = { signers->kind, signers->dir, true, dot_ryefs_on_signed, &here };
 	struct rye_err err;
 
 	if (!here.found->several)
@@ -169,9 +169,9 @@ struct sick {
 	unsigned depth;
 };
 
-static void examine(const struct sick *sick);
+static void dot_ryefs_examine(const struct sick *sick);
 
-static int on_entry(void *arg, const struct rye_entry *entry)
+static int dot_ryefs_on_entry(void *arg, const struct rye_entry *entry)
 {
 	struct sick *sick = arg;
 	char path[2048];
@@ -183,7 +183,7 @@ static int on_entry(void *arg, const struct rye_entry *entry)
 		below.dir = path;
 		below.depth++;
 		if (below.depth < DEPTH_MAX)
-			examine(&below);
+			dot_ryefs_examine(&below);
 	} else if (entry->has_verdict && entry->reason && *entry->reason &&
 		   entry->verdict == RYE_OK) {
 		text_addf(sick->text, "%s/%s: served, but %s\n", rye_kind_dir(sick->kind), path,
@@ -197,10 +197,10 @@ static int on_entry(void *arg, const struct rye_entry *entry)
 	return 0;
 }
 
-static void examine(const struct sick *sick)
+static void dot_ryefs_examine(const struct sick *sick)
 {
 	struct sick here = *sick;
-	struct rye_walk walk = { sick->kind, sick->dir, true, on_entry, &here };
+	struct rye_walk walk = { sick->kind, sick->dir, true, dot_ryefs_on_entry, &here };
 	struct rye_err err;
 
 	if (rye_list(sick->front->rye, &walk, &err) && err.code != RYE_NOT_FOUND)
@@ -226,7 +226,7 @@ static struct rye_blob *doctor(struct front *front)
 		text_add(&text, "tools are not kept from signing keys, trust and .ai/state: no "
 				"mount namespaces, or sandbox=off\n");
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		examine(&(struct sick){ front, &text, kind, "", 0 });
+		dot_ryefs_examine(&(struct sick){ front, &text, kind, "", 0 });
 	return text_blob(&text);
 }
 

@@ -32,7 +32,7 @@ static const char *const *names_of(enum tree_sort sort)
 }
 
 /* Control files are told without a node: each lookup makes one of its own. */
-static uint64_t ino_of(struct node *dir, const char *name)
+static uint64_t fixed_ino_of(struct node *dir, const char *name)
 {
 	struct tree_dir where = { .sort = dir->sort, .path = dir->text };
 	struct tree_key key;
@@ -79,7 +79,7 @@ static void add_root_name(void *arg, const char *name)
 {
 	struct root_list *list = arg;
 
-	listing_add(list->listing, name, 0, ino_of(list->root, name));
+	listing_add(list->listing, name, 0, fixed_ino_of(list->root, name));
 }
 
 static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
@@ -89,7 +89,7 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 
 	for (const char *const *name = names_of(node->sort); listing && *name; name++)
 		if (node->sort != TREE_SPACES || has_space(front_of(req), *name))
-			listing_add(listing, *name, 0, ino_of(node, *name));
+			listing_add(listing, *name, 0, fixed_ino_of(node, *name));
 	if (listing && node->sort == TREE_ROOT)
 		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
 	for (size_t i = 0; listing && node->sort == TREE_DOT && dot_name(i); i++)
@@ -123,7 +123,7 @@ static const struct node_class why_class = {
 	.readdir = fixed_readdir,
 };
 
-static struct node *make(struct front *front, const struct tree_key *key)
+static struct node *fixed_make(struct front *front, const struct tree_key *key)
 {
 	struct node_want want = {
 		.key = key,
@@ -141,7 +141,7 @@ int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_pa
 {
 	struct front *front = front_of(req);
 
-	return enter_node(front, make(front, key), TIMEOUT_LONG_S, ret);
+	return enter_node(front, fixed_make(front, key), TIMEOUT_LONG_S, ret);
 }
 
 struct node *fixed_root(struct front *front)
@@ -149,5 +149,5 @@ struct node *fixed_root(struct front *front)
 	struct tree_key key;
 
 	tree_root(&key);
-	return make(front, &key);
+	return fixed_make(front, &key);
 }

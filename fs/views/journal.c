@@ -59,7 +59,7 @@ void journal_bind(struct journal *journal, struct front *front)
 }
 
 /* Lock held. The older half goes, at a line's end. */
-static void shorten(struct journal *journal)
+static void journal_shorten(struct journal *journal)
 {
 	char *from = memchr(journal->text + JOURNAL_MAX, '\n', journal->len - JOURNAL_MAX);
 	size_t cut = from ? (size_t)(from + 1 - journal->text) : journal->len;
@@ -96,7 +96,7 @@ void journal_log(void *arg, enum rye_level level, const char *module, const char
 		fprintf(stderr, "ryefs: %.*s", n - 21, text + 21);
 	WITH_LOCK(&journal->lock) {
 		if (journal->len + (size_t)n > 2 * JOURNAL_MAX)
-			shorten(journal);
+			journal_shorten(journal);
 		memcpy(journal->text + journal->len, text, (size_t)n);
 		journal->len += (size_t)n;
 		front = journal->front;

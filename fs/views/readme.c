@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-static void add_tree(struct text *text, const struct front *front)
+static void readme_add_tree(struct text *text, const struct front *front)
 {
 	text_addf(
 		text,
@@ -43,7 +43,7 @@ static void add_rows(struct text *text, bool root)
 	text_add(text, "\n");
 }
 
-static void add_ctls(struct text *text)
+static void readme_add_ctls(struct text *text)
 {
 	add_rows(text, true);
 	text_add(text, "Beside every item lies its own directory, named like the item without its\n"
@@ -85,8 +85,8 @@ int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_p
 	struct content_file what = { .key = key, .mode = 0444, .mtime = front->started };
 	struct text text = { 0 };
 
-	add_tree(&text, front);
-	add_ctls(&text);
+	readme_add_tree(&text, front);
+	readme_add_ctls(&text);
 	add_examples(&text, front);
 	what.blob = text_blob(&text);
 	if (!what.blob)

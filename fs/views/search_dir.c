@@ -67,7 +67,7 @@ static void answer_entry(fuse_req_t req, int sys, const struct fuse_entry_param 
 		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry->ino, 1);
 }
 
-static void answer_listing(const struct search_ask *ask)
+static void answer_listing(const struct search_query_ask *ask)
 {
 	struct listing_ask want = { ask->req, ask->dir, ask->size, ask->off, ask->plus };
 	auto_listing struct listing *listing = listing_new();
@@ -81,7 +81,7 @@ static void answer_listing(const struct search_ask *ask)
 		listing_reply(&want, listing);
 }
 
-void search_answer(const struct search_ask *ask)
+void search_answer(const struct search_query_ask *ask)
 {
 	struct fuse_entry_param entry = { 0 };
 
@@ -94,7 +94,7 @@ void search_answer(const struct search_ask *ask)
 
 static void results_lookup(fuse_req_t req, struct node *dir, const char *name)
 {
-	const struct search_ask ask = { .req = req, .dir = dir, .name = name };
+	const struct search_query_ask ask = { .req = req, .dir = dir, .name = name };
 	struct fuse_entry_param entry = { 0 };
 
 	/* hits begin with their place: what else programs look for costs no search */
@@ -106,11 +106,11 @@ static void results_lookup(fuse_req_t req, struct node *dir, const char *name)
 
 static void results_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
-	const struct search_ask ask = { .req = req,
-					.dir = node,
-					.size = size,
-					.off = off,
-					.plus = plus };
+	const struct search_query_ask ask = { .req = req,
+					      .dir = node,
+					      .size = size,
+					      .off = off,
+					      .plus = plus };
 
 	results_ask(node->data, &ask);
 }

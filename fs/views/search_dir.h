@@ -23,7 +23,7 @@ void searches_free(struct searches *searches); /* after the nodes are gone; NULL
 /* ---- between search_dir.c and search_work.c ---- */
 
 /* A request about a directory of results. */
-struct search_ask {
+struct search_query_ask {
 	fuse_req_t req;
 	struct node *dir;
 	const char *name; /* LOOKUP of it; NULL: READDIR */
@@ -36,7 +36,7 @@ struct search_ask {
 struct results *results_new(struct searches *searches, const char *query);
 void results_drop(void *results);
 /* Answers now or when the worker has found them: search_answer, or an errno. */
-void results_ask(struct results *results, const struct search_ask *ask);
+void results_ask(struct results *results, const struct search_query_ask *ask);
 
 /* Hits, once they are found. */
 size_t results_count(const struct results *results);
@@ -44,6 +44,6 @@ const char *results_name(const struct results *results, size_t i);
 const char *results_target(const struct results *results, size_t i);
 
 /* search_dir.c: the results are there; exactly one answer. No lock is held. */
-void search_answer(const struct search_ask *ask);
+void search_answer(const struct search_query_ask *ask);
 
 #endif

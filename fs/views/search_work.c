@@ -26,7 +26,7 @@ struct hit {
 
 struct searcher {
 	struct parked parked;
-	struct search_ask ask; /* a reference to its dir; its name is in text */
+	struct search_query_ask ask; /* a reference to its dir; its name is in text */
 	char text[];
 };
 
@@ -65,7 +65,7 @@ struct results *results_new(struct searches *searches, const char *query)
 	return results;
 }
 
-static void clear(struct results *results)
+static void search_work_clear(struct results *results)
 {
 	for (size_t i = 0; i < results->n; i++) {
 		free(results->hits[i].name);
@@ -74,7 +74,7 @@ static void clear(struct results *results)
 	results->n = 0;
 }
 
-static void put(struct results *results)
+static void search_work_put(struct results *results)
 {
 	bool last = false;
 
@@ -82,7 +82,7 @@ static void put(struct results *results)
 		last = --results->refs == 0;
 	if (!last)
 		return;
-	clear(results);
+	search_work_clear(results);
 	free(results);
 }
 
@@ -92,7 +92,7 @@ void results_drop(void *data)
 	struct results *results = data;
 
 	results->stop = ECANCELED;
-	put(results);
+	search_work_put(results);
 }
 
 size_t results_count(const struct results *results)
@@ -164,7 +164,7 @@ static void wake_searcher(struct parked *parked, enum parked_why why)
 	answer_searcher((struct searcher *)parked, EINTR);
 }
 
-static struct searcher *searcher_new(struct results *results, const struct search_ask *ask)
+static struct searcher *searcher_new(struct results *results, const struct search_query_ask *ask)
 {
 	static const struct parked_class class = { .wake = wake_searcher, .done = searcher_done };
 	size_t n = ask->name ? strlen(ask->name) + 1 : 0;
@@ -181,7 +181,7 @@ static struct searcher *searcher_new(struct results *results, const struct searc
 }
 
 /* Lock held. */
-static void enqueue(struct searches *searches, struct results *results)
+static void search_work_enqueue(struct searches *searches, struct results *results)
 {
 	struct results **at = &searches->queue;
 
@@ -204,11 +204,11 @@ static enum fate park_searcher(struct results *results, struct searcher *searche
 	if (!parking_wait(&searcher->parked, PARKED_NEVER))
 		return REFUSED;
 	if (!results->queued)
-		enqueue(results->searches, results);
+		search_work_enqueue(results->searches, results);
 	return WAITS;
 }
 
-void results_ask(struct results *results, const struct search_ask *ask)
+void results_ask(struct results *results, const struct search_query_ask *ask)
 {
 	struct searches *searches = results->searches;
 	struct searcher *searcher;
@@ -242,7 +242,7 @@ static struct results *next_wanted(struct searches *searches)
 	return searches->stopping ? NULL : searches->queue;
 }
 
-static int search(struct searches *searches, struct results *results)
+static int search_work_search(struct searches *searches, struct results *results)
 {
 	struct rye_query query = { results->query, HITS_MAX, on_hit, results, &results->stop };
 	struct rye_err err;
@@ -251,7 +251,7 @@ static int search(struct searches *searches, struct results *results)
 }
 
 /* Lock held. Those to be answered; true: it is to be made again for those who came late. */
-static bool finish(struct results *results, int sys, struct parked **ret)
+static bool search_work_finish(struct results *results, int sys, struct parked **ret)
 {
 	struct searches *searches = results->searches;
 	struct parking *parking = searches->front->parking;
@@ -268,17 +268,17 @@ static bool finish(struct results *results, int sys, struct parked **ret)
 	return false;
 }
 
-static void make(struct searches *searches, struct results *results)
+static void search_work_make(struct searches *searches, struct results *results)
 {
 	struct parked *parked = NULL, *next;
 	bool again = true;
 	int sys = 0;
 
 	while (again) {
-		clear(results);
-		sys = search(searches, results);
+		search_work_clear(results);
+		sys = search_work_search(searches, results);
 		WITH_LOCK(&searches->lock)
-			again = finish(results, sys, &parked);
+			again = search_work_finish(results, sys, &parked);
 	}
 	for (; parked; parked = next) {
 		next = parked->next;
@@ -286,7 +286,7 @@ static void make(struct searches *searches, struct results *results)
 	}
 }
 
-static void *work(void *arg)
+static void *search_work(void *arg)
 {
 	struct searches *searches = arg;
 	struct results *results = NULL;
@@ -296,8 +296,8 @@ static void *work(void *arg)
 			results = next_wanted(searches);
 		if (!results)
 			return NULL;
-		make(searches, results);
-		put(results);
+		search_work_make(searches, results);
+		search_work_put(results);
 	}
 }
 
@@ -313,7 +313,7 @@ int searches_open(struct front *front, struct searches **ret)
 	searches->front = front;
 	pthread_mutex_init(&searches->lock, NULL);
 	pthread_cond_init(&searches->more, NULL);
-	r = -pthread_create(&searches->worker, NULL, work, searches);
+	r = -pthread_create(&searches->worker, NULL, search_work, searches);
 	if (r)
 		searches_free(searches);
 	else
@@ -335,7 +335,7 @@ void searches_stop(struct searches *searches)
 	/* What the worker has not come to; its references are given back without it. */
 	for (struct results *r = searches->queue, *next; r; r = next) {
 		next = r->next;
-		put(r);
+		search_work_put(r);
 	}
 	searches->queue = NULL;
 }

@@ -22,7 +22,7 @@
 #define VERB_MAX 4096
 
 /* Shells print an errno; the sentence is in the caller's .ryefs/errors. */
-static void refuse(fuse_req_t req, const char *id, const struct rye_err *err)
+static void threads_ctl_refuse(fuse_req_t req, const char *id, const struct rye_err *err)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
@@ -36,7 +36,7 @@ static void refuse(fuse_req_t req, const char *id, const struct rye_err *err)
 	reply_rye(req, err);
 }
 
-static bool may(struct front *front, const struct fuse_ctx *ctx)
+static bool threads_ctl_may(struct front *front, const struct fuse_ctx *ctx)
 {
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
 	bool allowed = caller->allowed && !caller->run;
@@ -56,7 +56,7 @@ static void ctl_write(fuse_req_t req, struct node *node, const struct node_write
 		reply_errno(req, EINVAL);
 		return;
 	}
-	if (!may(front, fuse_req_ctx(req))) {
+	if (!threads_ctl_may(front, fuse_req_ctx(req))) {
 		reply_errno(req, EACCES);
 		return;
 	}
@@ -64,7 +64,7 @@ static void ctl_write(fuse_req_t req, struct node *node, const struct node_write
 		line.len--;
 	/* The newline of `printf`, or the empty line of `: >> ctl`, asks for nothing. */
 	if (line.len && rye_thread_ctl(front->rye, node->data, line, &err))
-		refuse(req, node->data, &err);
+		threads_ctl_refuse(req, node->data, &err);
 	else
 		reply_written(req, n);
 }
@@ -106,7 +106,7 @@ int threads_enter_ctl(fuse_req_t req, const struct tree_key *key, const struct t
 		.data = strdup(name->id),
 		.version = 1,
 		.mtime = front->started,
-		.mode = S_IFREG | (may(front, ctx) ? 0200 : 0),
+		.mode = S_IFREG | (threads_ctl_may(front, ctx) ? 0200 : 0),
 		.fresh = true,
 	};
 	struct node *node = want.data ? node_make(front->nodes, &want) : NULL;

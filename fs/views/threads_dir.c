@@ -57,7 +57,7 @@ static bool is_prefix(struct front *front, const char *path)
 	return rye_thread_list(front->rye, starts, &prefix, &err) == 0 && prefix.found;
 }
 
-static bool set_path(struct tree_key *key, const char *dir, const char *name)
+static bool threads_dir_set_path(struct tree_key *key, const char *dir, const char *name)
 {
 	int n = snprintf(key->text, sizeof(key->text), "%s%s%s", dir, *dir ? "/" : "", name);
 
@@ -144,13 +144,14 @@ static int enter_file(fuse_req_t req, const struct tree_key *key, const struct t
 	return enter_fact(req, key, name, ret);
 }
 
-static int enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+static int threads_dir_enter(fuse_req_t req, struct node *dir, const char *name,
+			     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	struct thread_name what = { dir->text, name };
 	struct tree_key key;
 
-	if (!set_path(&key, dir->text, name))
+	if (!threads_dir_set_path(&key, dir->text, name))
 		return ENAMETOOLONG;
 	if (dir->item)
 		return enter_file(req, &key, &what, ret);
@@ -220,7 +221,7 @@ static void readdir(fuse_req_t req, struct node *node, size_t size, off_t off, b
 
 const struct node_class threads_class = {
 	.name = "threads",
-	.enter = enter,
+	.enter = threads_dir_enter,
 	.readdir = readdir,
 };
 
@@ -229,7 +230,7 @@ static void forget_listing(struct front *front, const char *path)
 	struct tree_key key;
 	auto_node struct node *node = NULL;
 
-	if (set_path(&key, "", path))
+	if (threads_dir_set_path(&key, "", path))
 		node = node_peek(front->nodes, &key);
 	if (node)
 		notify_inode(front->notify, node, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads_dir.h: state/threads. enter.c hands the key TREE_THREADS here; everything below is
+ * threads_dir.h: state/threads. enter_table.c hands the key TREE_THREADS here; everything below is
  * made of node classes of this part alone (keys of sort TREE_THREADS, text: the path below
  * state/threads), so nobody else needs to know them.
  */

@@ -32,7 +32,7 @@ struct grow {
 	char id[];
 };
 
-static void put(struct grow *grow)
+static void threads_grow_put(struct grow *grow)
 {
 	if (atomic_fetch_sub(&grow->refs, 1) != 1)
 		return;
@@ -49,10 +49,10 @@ static void invalidated(void *arg)
 		grow->told = grow->size;
 		grow->queued = false;
 	}
-	put(grow);
+	threads_grow_put(grow);
 }
 
-static void look(struct front *front, struct node *node)
+static void threads_grow_look(struct front *front, struct node *node)
 {
 	struct grow *grow = node->data;
 	const struct rye_thread_part part = { .id = grow->id, .name = grow->file };
@@ -81,7 +81,7 @@ static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	struct stat st;
 
 	(void)by_handle;
-	look(front, node);
+	threads_grow_look(front, node);
 	node_stat(front, node, &st);
 	WITH_LOCK(&grow->lock)
 		st.st_size = (off_t)grow->told;
@@ -114,7 +114,7 @@ static void grow_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 
 static void grow_drop(void *data)
 {
-	put(data);
+	threads_grow_put(data);
 }
 
 static const struct node_class grow_class = {

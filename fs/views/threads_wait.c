@@ -74,7 +74,7 @@ static void wake_reader(struct parked *parked, enum parked_why why)
 static const struct parked_class waiter_class = { .wake = wake_reader };
 
 /* On an engine thread, once per rye_thread_wait. */
-static void on_status(void *arg, const struct rye_outcome *outcome)
+static void threads_wait_on_status(void *arg, const struct rye_outcome *outcome)
 {
 	struct wait *wait = arg;
 	struct parked *parked = NULL, *next;
@@ -105,14 +105,14 @@ static void on_status(void *arg, const struct rye_outcome *outcome)
 /* May be told before rye_thread_wait returns: then the call is given back here. */
 static void ask_engine(struct wait *wait)
 {
-	struct rye_listener who = { .fn = on_status, .arg = wait };
+	struct rye_listener who = { .fn = threads_wait_on_status, .arg = wait };
 	struct rye_outcome none = { .code = RYE_IO };
 	struct rye_call *call = NULL;
 	struct rye_err err;
 	bool keep = false;
 
 	if (rye_thread_wait(wait->front->rye, wait->id, &who, &call, &err)) {
-		on_status(wait, &none);
+		threads_wait_on_status(wait, &none);
 		return;
 	}
 	WITH_LOCK(&wait->lock) {
@@ -124,7 +124,7 @@ static void ask_engine(struct wait *wait)
 		rye_call_unref(call);
 }
 
-static void park_reader(fuse_req_t req, struct node *node, const struct waiter *what)
+static void threads_wait_park_reader(fuse_req_t req, struct node *node, const struct waiter *what)
 {
 	struct wait *wait = node->data;
 	struct waiter *waiter =
@@ -162,7 +162,7 @@ static void wait_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	struct stat st;
 
 	if (by_handle) {
-		park_reader(req, node, &what);
+		threads_wait_park_reader(req, node, &what);
 		return;
 	}
 	WITH_LOCK(&wait->lock)
@@ -174,7 +174,7 @@ static void wait_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
 	struct waiter what = { .read = true, .size = size, .off = off };
 
-	park_reader(req, node, &what);
+	threads_wait_park_reader(req, node, &what);
 }
 
 /* The kernel holds no reference any more, so nothing is parked and nobody needs the answer. */

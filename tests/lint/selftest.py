@@ -59,7 +59,7 @@ VERB_TABLE = SPDX + (
 TREE = {
     "engine/common/err.c": ERR_TABLE,
     "docs/errors.md": "| `x` | EIO | 1 | a |\n",
-    "fs/views/ctl.c": CTL_TABLE,
+    "fs/views/ctl_rows.c": CTL_TABLE,
     "docs/files.md": "| `run` | 0600 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
     "engine/cli/doctor/clash.c": SPDX + 'static const char *const controls[] = { "run" };\n',
     "engine/cli/cli.c": VERB_TABLE,

@@ -52,7 +52,7 @@ def ctl_rows(text):
 
 
 def check_files(root):
-    source, where = "fs/views/ctl.c", "docs/files.md"
+    source, where = "fs/views/ctl_rows.c", "docs/files.md"
     if not present(root, source):
         return
     code = dict(ctl_rows(cscan.read(root, source)))

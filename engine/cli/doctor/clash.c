@@ -16,7 +16,7 @@ static const char *const controls[] = {
 	"prompt.md", "run",	   "schema.json", "source",  "trace.json", "verify",
 };
 
-static bool is_control(const char *name, size_t len)
+static bool clash_is_control(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
 		if (strlen(controls[i]) == len && !memcmp(controls[i], name, len))
@@ -57,8 +57,8 @@ static void check_control(struct findings *findings, const json_t *refs, const j
 
 		if (!above || !json_object_get(refs, above))
 			continue;
-		hit = end ? is_control(next, (size_t)(end - next)) :
-			    name && is_control(name + 1, strlen(name + 1));
+		hit = end ? clash_is_control(next, (size_t)(end - next)) :
+			    name && clash_is_control(name + 1, strlen(name + 1));
 		if (hit)
 			finding_add(findings, FINDING(REMARK, ref, "rename it"),
 				    "hidden in the mount by a control file of %s; reach it under "

@@ -47,7 +47,7 @@ void finding_add(struct findings *findings, const struct finding *finding, const
 		finding_print(levels[finding->level], finding->about, what, finding->mend);
 }
 
-struct survey {
+struct doctor_survey {
 	struct findings *findings;
 	struct progress progress;
 	json_t *items;
@@ -55,7 +55,7 @@ struct survey {
 };
 
 /* The first line of a message, without what the row says already. */
-static void refused(struct survey *survey, const struct rye_verdict *verdict)
+static void refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
@@ -75,7 +75,7 @@ static void refused(struct survey *survey, const struct rye_verdict *verdict)
 }
 
 /* Its text is served; it cannot be run, and nothing can be told from it. */
-static void unread(struct survey *survey, const struct rye_verdict *verdict)
+static void doctor_unread(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
 	char ref[REF_MAX];
 
@@ -86,7 +86,7 @@ static void unread(struct survey *survey, const struct rye_verdict *verdict)
 }
 
 /* Tools that ask for it read it all the same. */
-static void unsigned_config(struct survey *survey, const struct rye_verdict *verdict)
+static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	char ref[REF_MAX];
@@ -98,9 +98,9 @@ static void unsigned_config(struct survey *survey, const struct rye_verdict *ver
 		    "unsigned: only tools that ask for it read it");
 }
 
-static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
-	struct survey *survey = arg;
+	struct doctor_survey *survey = arg;
 
 	progress_step(&survey->progress, done, total);
 	if (!verdict)
@@ -111,7 +111,7 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 	else
 		survey->by_code[verdict->code]++;
 	if (verdict->unread)
-		unread(survey, verdict);
+		doctor_unread(survey, verdict);
 	else if (verdict->code != RYE_OK)
 		refused(survey, verdict);
 	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))
@@ -121,7 +121,7 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 
 #define MANY 5 /* from here on one command for all is worth saying */
 
-static void remedies_for_many(struct survey *survey)
+static void remedies_for_many(struct doctor_survey *survey)
 {
 	size_t uncovered = survey->by_code[RYE_UNCOVERED], uns = survey->by_code[RYE_UNSIGNED];
 
@@ -143,8 +143,8 @@ static void remedies_for_many(struct survey *survey)
 static int check_items(struct findings *findings)
 {
 	auto_json json_t *items = json_array();
-	struct survey survey = { .findings = findings, .items = items };
-	struct rye_batch batch = { .fn = take, .arg = &survey };
+	struct doctor_survey survey = { .findings = findings, .items = items };
+	struct rye_batch batch = { .fn = doctor_take, .arg = &survey };
 	struct rye_err err = { 0 };
 
 	progress_start(&survey.progress, findings->cli, "verifying");
@@ -182,7 +182,7 @@ static void check_secret(struct findings *findings, const char *public_path)
 			    "your private key is readable by others");
 }
 
-static int take_key(void *arg, const struct rye_key *key)
+static int doctor_take_key(void *arg, const struct rye_key *key)
 {
 	struct keyring *ring = arg;
 
@@ -196,12 +196,12 @@ static int take_key(void *arg, const struct rye_key *key)
 	return 0;
 }
 
-static int check_keys(struct findings *findings)
+static int doctor_check_keys(struct findings *findings)
 {
 	struct keyring ring = { .findings = findings };
 	struct rye_err err = { 0 };
 
-	if (rye_key_list(findings->cli->rye, take_key, &ring, &err))
+	if (rye_key_list(findings->cli->rye, doctor_take_key, &ring, &err))
 		return cli_fail(findings->cli, &err, NULL);
 	if (ring.signing)
 		finding_add(findings, FINDING(OK, "keys", NULL), "there is a signing key");
@@ -243,7 +243,7 @@ int verb_doctor(struct cli *cli)
 		return status;
 	machine_check(&findings);
 	check_doubts(&findings);
-	status = check_keys(&findings);
+	status = doctor_check_keys(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);
 	if (status != CLI_OK)

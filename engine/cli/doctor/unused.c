@@ -18,7 +18,7 @@
 /* Deeper than any workspace; bounds the descriptors that are open at once. */
 #define DEPTH_MAX 40
 
-enum reason { REASON_NAME, REASON_END, REASON__MAX };
+enum unused_reason { REASON_NAME, REASON_END, REASON__MAX };
 
 struct unused {
 	enum rye_kind kind;
@@ -27,7 +27,7 @@ struct unused {
 	size_t n[REASON__MAX];
 };
 
-static void unused_note(struct unused *unused, enum reason reason, const char *path)
+static void unused_note(struct unused *unused, enum unused_reason reason, const char *path)
 {
 	struct rye_buf *first = &unused->first[reason];
 
@@ -58,8 +58,8 @@ static bool is_passed_over(const char *name)
 
 static void look_into(struct unused *unused, const char *path, unsigned depth);
 
-static void look_at(struct unused *unused, const char *dir, const struct dirent *entry,
-		    unsigned depth)
+static void unused_look_at(struct unused *unused, const char *dir, const struct dirent *entry,
+			   unsigned depth)
 {
 	bool below = entry->d_type == DT_DIR, file = entry->d_type == DT_REG;
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
@@ -88,11 +88,11 @@ static void look_into(struct unused *unused, const char *path, unsigned depth)
 	if (fd >= 0 && !dir)
 		close(fd);
 	while (dir && (entry = readdir(dir)))
-		look_at(unused, path, entry, depth);
+		unused_look_at(unused, path, entry, depth);
 }
 
-static void tell(struct findings *findings, const struct unused *unused, enum reason reason,
-		 const char *space)
+static void unused_tell(struct findings *findings, const struct unused *unused,
+			enum unused_reason reason, const char *space)
 {
 	auto_buf struct rye_buf about = RYE_BUF_INIT, what = RYE_BUF_INIT;
 	size_t more = unused->n[reason] - 1;
@@ -120,7 +120,7 @@ static void check_kind(struct findings *findings, const struct rye_space_info *s
 	look_into(&unused, rye_kind_dir(kind), 0);
 	for (int reason = 0; reason < REASON__MAX; reason++) {
 		if (unused.n[reason] && !unused.first[reason].failed)
-			tell(findings, &unused, reason, label);
+			unused_tell(findings, &unused, reason, label);
 		buf_done(&unused.first[reason]);
 	}
 }
@@ -146,7 +146,7 @@ static void check_top(struct findings *findings, DIR *dir, const char *label, en
 	}
 }
 
-static void check_space(struct findings *findings, const struct rye_space_info *space)
+static void unused_check_space(struct findings *findings, const struct rye_space_info *space)
 {
 	const char *label = space->type == RYE_USER ? "user" : "project";
 	int fd = io_open_beneath(space->fd, ".", O_RDONLY | O_DIRECTORY);
@@ -170,6 +170,6 @@ void unused_check(struct findings *findings)
 
 		rye_space_get(findings->cli->rye, i, &space);
 		if (space.fd >= 0 && space.type != RYE_SYSTEM)
-			check_space(findings, &space);
+			unused_check_space(findings, &space);
 	}
 }

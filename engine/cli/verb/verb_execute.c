@@ -47,7 +47,7 @@ static bool allows_text(const json_t *type)
 	return json_lists(type, "string");
 }
 
-static json_t *value_of(const json_t *schema, const char *key, const char *text)
+static json_t *verb_execute_value_of(const json_t *schema, const char *key, const char *text)
 {
 	const json_t *property = json_object_get(json_object_get(schema, "properties"), key);
 	json_t *value = NULL;
@@ -57,7 +57,8 @@ static json_t *value_of(const json_t *schema, const char *key, const char *text)
 	return value ? value : json_string(text);
 }
 
-static int add_pair(struct cli *cli, json_t *parameters, const json_t *schema, const char *word)
+static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json_t *schema,
+				 const char *word)
 {
 	const char *equals = strchr(word, '=');
 	bool forced = equals && equals > word && equals[-1] == ':';
@@ -72,7 +73,7 @@ static int add_pair(struct cli *cli, json_t *parameters, const json_t *schema, c
 	if (forced)
 		value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 	else
-		value = value_of(schema, key, equals + 1);
+		value = verb_execute_value_of(schema, key, equals + 1);
 	if (!value)
 		return cli_misuse(cli, "the value of \"%s\" is not %s", key,
 				  forced ? "JSON" : "UTF-8");
@@ -87,7 +88,7 @@ static int read_pairs(struct cli *cli, json_t *parameters)
 	int status = CLI_OK;
 
 	for (int i = 1; i < cli->argc && status == CLI_OK; i++)
-		status = add_pair(cli, parameters, schema, cli->argv[i]);
+		status = verb_execute_add_pair(cli, parameters, schema, cli->argv[i]);
 	return status;
 }
 
@@ -181,7 +182,8 @@ static void print_reply(struct cli *cli, const struct rye_outcome *outcome, size
 		out_blob(stdout, outcome->reply);
 }
 
-static int finish(struct cli *cli, const struct rye_outcome *outcome, size_t printed, int signal)
+static int verb_execute_finish(struct cli *cli, const struct rye_outcome *outcome, size_t printed,
+			       int signal)
 {
 	struct rye_err err = { .code = outcome->code };
 
@@ -224,5 +226,6 @@ int verb_execute(struct cli *cli)
 	req.uid = getuid();
 	status = call_wait(cli, &req, cli->opt.output ? &stream : NULL, &outcome, &signal);
 	buf_done(&stream.held);
-	return status == CLI_OK ? finish(cli, &outcome, stream.printed, signal) : status;
+	return status == CLI_OK ? verb_execute_finish(cli, &outcome, stream.printed, signal) :
+				  status;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print(struct cli *cli, const struct rye_outcome *outcome)
+static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
 {
 	auto_json json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
 	const char *copied = json_str(reply, "destination_path");
@@ -55,7 +55,7 @@ int verb_fetch(struct cli *cli)
 	if (status != CLI_OK)
 		return status;
 	if (outcome.code == RYE_OK) {
-		print(cli, &outcome);
+		verb_fetch_print(cli, &outcome);
 		return CLI_OK;
 	}
 	if (strstr(outcome.message, "\"overwrite\""))

@@ -22,7 +22,7 @@
 	"/state/\n"                                                \
 	"/config/keys/signing/\n"
 
-struct making {
+struct verb_init_making {
 	struct cli *cli;
 	json_t *made, *signed_refs;
 	char key[17];
@@ -30,7 +30,8 @@ struct making {
 };
 
 /* Writes the file unless there is one; true when it was made. */
-static bool make_file(struct making *making, int ai, const char *path, const char *text)
+static bool verb_init_make_file(struct verb_init_making *making, int ai, const char *path,
+				const char *text)
 {
 	struct stat st;
 	int sys;
@@ -47,7 +48,7 @@ static bool make_file(struct making *making, int ai, const char *path, const cha
 	return true;
 }
 
-static int make_dirs(struct making *making, int ai)
+static int make_dirs(struct verb_init_making *making, int ai)
 {
 	static const char *const dirs[] = {
 		"directives",	     "tools",	     "knowledge",	 "config",
@@ -94,7 +95,7 @@ static int find_key(void *arg, const struct rye_key *key)
 	return *found;
 }
 
-static int want_key(struct making *making)
+static int want_key(struct verb_init_making *making)
 {
 	struct cli *cli = making->cli;
 	struct rye_err err = { 0 };
@@ -110,9 +111,10 @@ static int want_key(struct making *making)
 	return CLI_OK;
 }
 
-static int take_signed(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int verb_init_take_signed(void *arg, const struct rye_verdict *verdict, size_t done,
+				 size_t total)
 {
-	struct making *making = arg;
+	struct verb_init_making *making = arg;
 	char ref[REF_MAX];
 
 	(void)done;
@@ -130,7 +132,7 @@ static int take_signed(void *arg, const struct rye_verdict *verdict, size_t done
 }
 
 /* Signs only what was written now: a file that was there is its owner's to judge. */
-static int make_samples(struct making *making, int ai)
+static int make_samples(struct verb_init_making *making, int ai)
 {
 	struct rye_err err = { 0 };
 	const struct sample *rows;
@@ -138,9 +140,10 @@ static int make_samples(struct making *making, int ai)
 
 	rows = sample_rows(&n);
 	for (size_t i = 0; i < n; i++) {
-		struct rye_batch batch = { rows[i].ref, RYE_PROJECT, take_signed, making };
+		struct rye_batch batch = { rows[i].ref, RYE_PROJECT, verb_init_take_signed,
+					   making };
 
-		if (!make_file(making, ai, rows[i].path, rows[i].text))
+		if (!verb_init_make_file(making, ai, rows[i].path, rows[i].text))
 			continue;
 		if (rye_sign_all(making->cli->rye, &batch, &err))
 			return cli_fail(making->cli, &err, rows[i].ref);
@@ -148,7 +151,7 @@ static int make_samples(struct making *making, int ai)
 	return CLI_OK;
 }
 
-static void report(const struct making *making)
+static void verb_init_report(const struct verb_init_making *making)
 {
 	struct cli *cli = making->cli;
 	auto_json json_t *answer = json_object();
@@ -177,7 +180,7 @@ static void report(const struct making *making)
 int verb_init(struct cli *cli)
 {
 	auto_json json_t *made = json_array(), *signed_refs = json_array();
-	struct making making = { .cli = cli, .made = made, .signed_refs = signed_refs };
+	struct verb_init_making making = { .cli = cli, .made = made, .signed_refs = signed_refs };
 	const char *dir = cli->argc ? cli->argv[0] : cli->opt.project ? cli->opt.project : ".";
 	auto_close int ai = open_ai(cli, dir);
 	int status = CLI_OK;
@@ -187,7 +190,7 @@ int verb_init(struct cli *cli)
 	cli->opt.project = dir;
 	status = make_dirs(&making, ai);
 	if (status == CLI_OK)
-		make_file(&making, ai, ".gitignore", GITIGNORE);
+		verb_init_make_file(&making, ai, ".gitignore", GITIGNORE);
 	if (status == CLI_OK)
 		status = cli_open(cli, CLI_PROJECT);
 	if (status == CLI_OK)
@@ -196,6 +199,6 @@ int verb_init(struct cli *cli)
 		status = make_samples(&making, ai);
 	if (status != CLI_OK)
 		return status;
-	report(&making);
+	verb_init_report(&making);
 	return making.failed ? CLI_FAILED : CLI_OK;
 }

@@ -13,15 +13,15 @@
 
 #define SPACE_MAX 256 /* "system:" and a bundle's name */
 
-struct signing {
+struct verb_sign_signing {
 	struct cli *cli;
 	struct progress progress;
 	json_t *done, *failed;
 };
 
-static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
-	struct signing *signing = arg;
+	struct verb_sign_signing *signing = arg;
 	char ref[REF_MAX];
 
 	progress_step(&signing->progress, done, total);
@@ -46,7 +46,7 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 	return 0;
 }
 
-static int finish(struct cli *cli, const struct signing *signing)
+static int verb_sign_finish(struct cli *cli, const struct verb_sign_signing *signing)
 {
 	size_t done = json_array_size(signing->done), failed = json_array_size(signing->failed);
 	auto_json json_t *answer = json_object();
@@ -119,7 +119,7 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 int verb_sign(struct cli *cli)
 {
 	auto_json json_t *done = json_array(), *failed = json_array();
-	struct signing signing = { .cli = cli, .done = done, .failed = failed };
+	struct verb_sign_signing signing = { .cli = cli, .done = done, .failed = failed };
 	struct rye_err err = { 0 };
 	enum rye_space space;
 	int status = which_space(cli, &space);
@@ -133,7 +133,7 @@ int verb_sign(struct cli *cli)
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
 		const char *pattern = cli->argc ? ref : NULL;
-		struct rye_batch batch = { pattern, space, take, &signing };
+		struct rye_batch batch = { pattern, space, verb_sign_take, &signing };
 
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);
@@ -141,5 +141,5 @@ int verb_sign(struct cli *cli)
 			status = fail_sign(cli, &err, &batch);
 	}
 	progress_end(&signing.progress);
-	return status == CLI_OK ? finish(cli, &signing) : status;
+	return status == CLI_OK ? verb_sign_finish(cli, &signing) : status;
 }

@@ -13,7 +13,7 @@
 #define FACT_MAX 512 /* longer files are contents, not facts */
 
 /* A file's text without its last newline; NULL: not there. */
-static char *fact(struct cli *cli, const char *id, const char *name)
+static char *verb_threads_fact(struct cli *cli, const char *id, const char *name)
 {
 	struct rye_blob *blob = NULL;
 	char *text = NULL;
@@ -25,7 +25,7 @@ static char *fact(struct cli *cli, const char *id, const char *name)
 	return text;
 }
 
-struct listing {
+struct verb_threads_listing {
 	struct cli *cli;
 	json_t *rows;
 };
@@ -33,12 +33,12 @@ struct listing {
 static int add_thread(void *arg, const char *id)
 {
 	static const char *const names[] = { "status", "directive", "created", "completed" };
-	struct listing *listing = arg;
+	struct verb_threads_listing *listing = arg;
 	json_t *row = json_object();
 
 	json_sets(row, "id", id);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *text = fact(listing->cli, id, names[i]);
+		auto_free char *text = verb_threads_fact(listing->cli, id, names[i]);
 
 		json_sets(row, names[i], text ? text : "");
 	}
@@ -46,7 +46,7 @@ static int add_thread(void *arg, const char *id)
 	return 0;
 }
 
-static int list(struct cli *cli)
+static int verb_threads_list(struct cli *cli)
 {
 	static const struct out_column columns[] = {
 		{ "id", "THREAD", false },
@@ -55,7 +55,7 @@ static int list(struct cli *cli)
 		{ "created", "STARTED", false },
 	};
 	auto_json json_t *rows = json_array();
-	struct listing listing = { cli, rows };
+	struct verb_threads_listing listing = { cli, rows };
 	struct rye_err err = { 0 };
 
 	if (rye_thread_list(cli->rye, add_thread, &listing, &err))
@@ -80,7 +80,7 @@ static int add_fact(void *arg, const char *name)
 
 	if (!strcmp(name, "wait") || !strcmp(name, "ctl"))
 		return 0;
-	text = fact(facts->cli, facts->id, name);
+	text = verb_threads_fact(facts->cli, facts->id, name);
 	if (!text)
 		return 0;
 	if (str_ends(name, ".json"))
@@ -123,7 +123,7 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 	rye_blob_unref(output);
 }
 
-static int show(struct cli *cli, const char *id)
+static int verb_threads_show(struct cli *cli, const char *id)
 {
 	auto_json json_t *all = json_object();
 	struct facts facts = { cli, id, all };
@@ -148,7 +148,7 @@ static void print_status(const char *id, const char *status)
 	out_json(answer);
 }
 
-static int await(struct cli *cli, const char *id)
+static int verb_threads_await(struct cli *cli, const char *id)
 {
 	auto_outcome struct rye_outcome outcome = { 0 };
 	auto_free char *status = NULL;
@@ -159,7 +159,7 @@ static int await(struct cli *cli, const char *id)
 		return cli_fail(cli, &err, NULL);
 	if (signal)
 		return 128 + signal;
-	status = fact(cli, id, "status");
+	status = verb_threads_fact(cli, id, "status");
 	if (cli->opt.json)
 		print_status(id, status);
 	else
@@ -201,6 +201,6 @@ int verb_threads(struct cli *cli)
 	if (ctl)
 		return control(cli, ctl, id);
 	if (!id)
-		return list(cli);
-	return !strcmp(word, "show") ? show(cli, id) : await(cli, id);
+		return verb_threads_list(cli);
+	return !strcmp(word, "show") ? verb_threads_show(cli, id) : verb_threads_await(cli, id);
 }

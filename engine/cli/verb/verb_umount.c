@@ -50,7 +50,7 @@ static bool gone_within(const char *path, int patience_ms)
 }
 
 /* Absolute, also where the daemon is dead and the path itself cannot be looked at. */
-static char *absolute(const char *word)
+static char *verb_umount_absolute(const char *word)
 {
 	char *path = realpath(word, NULL);
 	auto_free char *copy = NULL, *parent = NULL;
@@ -104,7 +104,7 @@ static bool answers(const char *path)
 
 int verb_umount(struct cli *cli)
 {
-	auto_free char *path = absolute(cli->argv[0]);
+	auto_free char *path = verb_umount_absolute(cli->argv[0]);
 	bool alive;
 	pid_t pid;
 

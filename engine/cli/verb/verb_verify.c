@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct survey {
+struct verb_verify_survey {
 	struct cli *cli;
 	struct progress progress;
 	json_t *rows;
@@ -19,7 +19,7 @@ struct survey {
 };
 
 /* The same name may be an item in another space as well. */
-static void print(const char *ref, const struct rye_verdict *verdict)
+static void verb_verify_print(const char *ref, const struct rye_verdict *verdict)
 {
 	const char *message = verdict->message ? verdict->message : "";
 	const char *space = verdict->space ? verdict->space : "project";
@@ -33,9 +33,9 @@ static void print(const char *ref, const struct rye_verdict *verdict)
 	putchar('\n');
 }
 
-static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
-	struct survey *survey = arg;
+	struct verb_verify_survey *survey = arg;
 	char ref[REF_MAX];
 
 	progress_step(&survey->progress, done, total);
@@ -53,11 +53,11 @@ static int take(void *arg, const struct rye_verdict *verdict, size_t done, size_
 	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
 		return 0;
 	progress_end(&survey->progress);
-	print(ref, verdict);
+	verb_verify_print(ref, verdict);
 	return 0;
 }
 
-static int finish(struct cli *cli, const struct survey *survey)
+static int verb_verify_finish(struct cli *cli, const struct verb_verify_survey *survey)
 {
 	if (cli->opt.json)
 		out_json(survey->rows);
@@ -73,7 +73,7 @@ static int finish(struct cli *cli, const struct survey *survey)
 int verb_verify(struct cli *cli)
 {
 	auto_json json_t *rows = json_array();
-	struct survey survey = { .cli = cli, .rows = rows };
+	struct verb_verify_survey survey = { .cli = cli, .rows = rows };
 	struct rye_err err = { 0 };
 	int status = cli_open(cli, cli->argc ? CLI_ANY_PLACE : CLI_PROJECT);
 
@@ -83,7 +83,9 @@ int verb_verify(struct cli *cli)
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
 		const char *pattern = cli->argc ? ref : NULL;
-		struct rye_batch batch = { .pattern = pattern, .fn = take, .arg = &survey };
+		struct rye_batch batch = { .pattern = pattern,
+					   .fn = verb_verify_take,
+					   .arg = &survey };
 
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);
@@ -91,5 +93,5 @@ int verb_verify(struct cli *cli)
 			status = cli_fail(cli, &err, pattern);
 	}
 	progress_end(&survey.progress);
-	return status == CLI_OK ? finish(cli, &survey) : status;
+	return status == CLI_OK ? verb_verify_finish(cli, &survey) : status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enter.c - from a name to a node, for the generated part of the mount.
+ * enter_table.c - from a name to a node, for the generated part of the mount.
  *
  * Owns the table from sorts of keys to the functions that know them. Nothing here has a side
  * effect: looking something up runs, writes and creates nothing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl.c - the table of the files in an item's own directory, and of the primitives at the
+ * ctl_rows.c - the table of the files in an item's own directory, and of the primitives at the
  * root: name, mode, which kinds have it, what looks it up, one line of help.
  *
  * No state, no lock. Read by the tree's grammar, the lookups and listings, the conversations,
