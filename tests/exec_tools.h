@@ -18,8 +18,7 @@ static inline bool exec_fits(const json_t *got, const json_t *want)
 		return said && !strncmp(said, text + 1, strlen(text + 1));
 	if (!json_is_object(want))
 		return json_equal(got, want);
-	json_object_foreach((json_t *)want, key, value)
-	{
+	json_object_foreach((json_t *)want, key, value) {
 		const char mark = *key == '=' || *key == '!' ? *key : 0;
 		const json_t *member = json_object_get(got, key + !!mark);
 

@@ -13,10 +13,9 @@
 
 void rye_watch(struct rye *rye, rye_change_fn fn, void *arg)
 {
-	WITH_LOCK(&rye->lock) {
-		rye->change = fn;
-		rye->change_arg = arg;
-	}
+	GUARD(&rye->lock);
+	rye->change = fn;
+	rye->change_arg = arg;
 }
 
 bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path)

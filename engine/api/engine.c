@@ -45,7 +45,8 @@ static void tell_one(struct rye *rye, const struct rye_change *change)
 	rye_change_fn fn = NULL;
 	void *arg = NULL;
 
-	WITH_LOCK(&rye->lock) {
+	{
+		GUARD(&rye->lock);
 		fn = rye->change;
 		arg = rye->change_arg;
 	}
@@ -167,11 +168,10 @@ struct index *engine_index(struct rye *rye)
 {
 	if (rye->built)
 		return rye->index;
-	WITH_LOCK(&rye->build) {
-		if (!rye->built)
-			index_scan(rye->index, engine_threads(), false);
-		rye->built = true;
-	}
+	GUARD(&rye->build);
+	if (!rye->built)
+		index_scan(rye->index, engine_threads(), false);
+	rye->built = true;
 	return rye->index;
 }
 

@@ -83,15 +83,14 @@ static void engine_runs_on_done(void *arg, const struct rye_outcome *outcome)
 {
 	struct sync *sync = arg;
 
-	WITH_LOCK(&sync->lock) {
-		*sync->outcome = *outcome;
-		rye_blob_ref(outcome->reply);
-		rye_blob_ref(outcome->output);
-		rye_blob_ref(outcome->trace);
-		sync->outcome->message = ""; /* was the callback's; the reply has it too */
-		sync->done = true;
-		pthread_cond_signal(&sync->told);
-	}
+	GUARD(&sync->lock);
+	*sync->outcome = *outcome;
+	rye_blob_ref(outcome->reply);
+	rye_blob_ref(outcome->output);
+	rye_blob_ref(outcome->trace);
+	sync->outcome->message = ""; /* was the callback's; the reply has it too */
+	sync->done = true;
+	pthread_cond_signal(&sync->told);
 }
 
 void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_outcome *ret)
@@ -102,7 +101,8 @@ void rye_call_sync(struct rye *rye, const struct rye_request *req, struct rye_ou
 	pthread_mutex_init(&sync.lock, NULL);
 	pthread_cond_init(&sync.told, NULL);
 	rye_start(rye, req, engine_runs_on_done, &sync, &call);
-	WITH_LOCK(&sync.lock) {
+	{
+		GUARD(&sync.lock);
 		while (!sync.done)
 			pthread_cond_wait(&sync.told, &sync.lock);
 	}

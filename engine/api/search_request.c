@@ -112,8 +112,7 @@ static int search_request_check_keys(const json_t *request, struct rye_err *err)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(object, key, value)
-	{
+	json_object_foreach(object, key, value) {
 		size_t i = 0;
 
 		while (i < ARRAY_SIZE(known) && strcmp(known[i], key) != 0)

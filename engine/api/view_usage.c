@@ -50,7 +50,8 @@ static void put_parameters(struct rye_buf *buf, const json_t *schema)
 		return;
 	}
 	buf_adds(buf, "Parameters:\n");
-	json_object_foreach(properties, name, property) put_parameter(buf, schema, name, property);
+	json_object_foreach(properties, name, property)
+		put_parameter(buf, schema, name, property);
 }
 
 static void put_usage(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)

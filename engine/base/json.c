@@ -95,8 +95,7 @@ bool json_lists(const json_t *array, const char *text)
 	json_t *element;
 	size_t i;
 
-	json_array_foreach(array, i, element)
-	{
+	json_array_foreach(array, i, element) {
 		if (json_is_string(element) && !strcmp(json_string_value(element), text))
 			return true;
 	}
@@ -258,8 +257,7 @@ static void python_array(struct rye_buf *buf, const json_t *value)
 	json_t *element;
 
 	buf_addc(buf, '[');
-	json_array_foreach(value, i, element)
-	{
+	json_array_foreach(value, i, element) {
 		if (i)
 			buf_adds(buf, ", ");
 		python_value(buf, element);
@@ -274,8 +272,7 @@ static void python_object(struct rye_buf *buf, const json_t *value)
 	json_t *element;
 
 	buf_addc(buf, '{');
-	json_object_foreach(object, key, element)
-	{
+	json_object_foreach(object, key, element) {
 		buf_adds(buf, comma);
 		json_python_repr(buf, span_of(key));
 		buf_adds(buf, ": ");

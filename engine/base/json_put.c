@@ -95,7 +95,8 @@ static void put_object(struct rye_buf *buf, const json_t *value, struct json_put
 		buf->failed = true;
 		return;
 	}
-	json_object_foreach(object, key, element) keys[i++] = key;
+	json_object_foreach(object, key, element)
+		keys[i++] = key;
 	if (at.how->sorted)
 		qsort(keys, n, sizeof(*keys), by_key);
 	buf_addc(buf, '{');
@@ -120,8 +121,7 @@ static void put_array(struct rye_buf *buf, const json_t *value, struct json_put_
 	json_t *element;
 
 	buf_addc(buf, '[');
-	json_array_foreach(value, i, element)
-	{
+	json_array_foreach(value, i, element) {
 		if (i)
 			buf_adds(buf, at.how->comma);
 		put_break(buf, within);

@@ -103,8 +103,7 @@ static int column_width(const json_t *rows, const struct out_column *column)
 	char buf[32];
 	size_t i;
 
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach(rows, i, row) {
 		int w = width(cell(row, column->key, buf));
 
 		if (w > widest)
@@ -143,8 +142,9 @@ void out_rows(struct cli *cli, const json_t *rows, const struct out_column *colu
 		room[c] = column_width(rows, &columns[c]);
 	for (size_t c = 0; c < n; c++)
 		put_cell(columns[c].head, room[c], &columns[c], c + 1 == n);
-	json_array_foreach(rows, i, row) for (size_t c = 0; c < n; c++)
-		put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
+	json_array_foreach(rows, i, row)
+		for (size_t c = 0; c < n; c++)
+			put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
 }
 
 bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)

@@ -67,13 +67,6 @@ DEFINE_AUTO(auto_blob_, struct rye_blob *, rye_blob_unref)
 #define GUARD_NAME_(line) GUARD_NAME__(line)
 #define GUARD_NAME__(line) guard_##line##_
 
-/* The statement or block that follows runs with the mutex held; return and break release it. */
-#define WITH_LOCK(lock)                                                         \
-	for (pthread_mutex_t * with_lock_                                       \
-		     __attribute__((cleanup(auto_unlock_))) = auto_lock_(lock), \
-		     *with_once_ = with_lock_;                                  \
-	     with_once_; with_once_ = NULL)
-
 #define steal(ptr)                                   \
 	({                                           \
 		__typeof__(*(ptr)) stolen_ = *(ptr); \

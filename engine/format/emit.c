@@ -85,8 +85,7 @@ static void emit_put_map(struct rye_buf *buf, const json_t *map, bool toml)
 	const char *key, *comma = toml ? " " : "";
 
 	buf_addc(buf, '{');
-	json_object_foreach(object, key, value)
-	{
+	json_object_foreach(object, key, value) {
 		if (toml && json_is_null(value))
 			continue;
 		buf_adds(buf, comma);
@@ -120,8 +119,7 @@ static void put_block(struct rye_buf *buf, const json_t *map, int depth)
 	json_t *object = (json_t *)map, *value;
 	const char *key;
 
-	json_object_foreach(object, key, value)
-	{
+	json_object_foreach(object, key, value) {
 		for (int i = 0; i < depth; i++)
 			buf_adds(buf, "  ");
 		put_key(buf, key, false);
@@ -162,7 +160,8 @@ static void put_table(struct rye_buf *buf, const char *name, json_t *table)
 	buf_addc(buf, '[');
 	put_key(buf, name, true);
 	buf_adds(buf, "]\n");
-	json_object_foreach(table, key, value) emit_put_pair(buf, key, value);
+	json_object_foreach(table, key, value)
+		emit_put_pair(buf, key, value);
 }
 
 /* Values before tables: a key behind a table's head would belong to the table. */
@@ -171,8 +170,10 @@ void mapping_toml(struct rye_buf *buf, const json_t *map)
 	json_t *object = (json_t *)map, *value;
 	const char *key;
 
-	json_object_foreach(object, key, value) if (!json_is_object(value))
-		emit_put_pair(buf, key, value);
-	json_object_foreach(object, key, value) if (json_is_object(value))
-		put_table(buf, key, value);
+	json_object_foreach(object, key, value)
+		if (!json_is_object(value))
+			emit_put_pair(buf, key, value);
+	json_object_foreach(object, key, value)
+		if (json_is_object(value))
+			put_table(buf, key, value);
 }

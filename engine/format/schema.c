@@ -33,14 +33,12 @@ static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
 	if (depth > RYE_JSON_DEPTH)
 		return;
 	if (json_is_object(items))
-		json_array_foreach(value, i, element)
-		{
+		json_array_foreach(value, i, element) {
 			schema_fill_defaults(items, element, depth + 1);
 		}
 	if (!json_is_object(value))
 		return;
-	json_object_foreach(properties, key, property)
-	{
+	json_object_foreach(properties, key, property) {
 		json_t *fallback = json_object_get(property, "default");
 
 		if (fallback && !json_object_get(value, key))
@@ -325,8 +323,7 @@ static void schema_check_object(struct schema_check *c, const json_t *schema, co
 	const char *key;
 	json_t *member;
 
-	json_object_foreach((json_t *)value, key, member)
-	{
+	json_object_foreach((json_t *)value, key, member) {
 		const json_t *property = json_object_get(properties, key);
 
 		if (full(c))

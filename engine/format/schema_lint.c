@@ -119,8 +119,7 @@ static void lint_schema(struct lint *lint, const json_t *schema, int depth)
 		lint_pattern(lint, pattern);
 	if (names && !json_is_array(names))
 		issue(lint, "required must be a list of names");
-	json_object_foreach(json_object_get(schema, "properties"), key, property)
-	{
+	json_object_foreach(json_object_get(schema, "properties"), key, property) {
 		lint_member(lint, key, property, depth);
 	}
 	if (json_is_object(items))

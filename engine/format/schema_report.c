@@ -24,8 +24,7 @@ static void unknown_text(const json_t *unknown, const json_t *schema, struct rye
 	buf_adds(out, "Unknown parameters: ");
 	schema_report_join(out, unknown, ", ");
 	buf_adds(out, ". Valid parameters: ");
-	json_object_foreach(properties, key, property)
-	{
+	json_object_foreach(properties, key, property) {
 		buf_addf(out, "%s%s", comma, key);
 		comma = ", ";
 	}
@@ -66,8 +65,7 @@ json_t *schema_declared(const json_t *schema)
 	json_t *list = json_array();
 	const char *key;
 
-	json_object_foreach(properties, key, property)
-	{
+	json_object_foreach(properties, key, property) {
 		json_t *type = json_object_get(property, "type"), *entry = json_object();
 		json_t *fallback = json_object_get(property, "default");
 		json_t *description = json_object_get(property, "description");

@@ -256,8 +256,7 @@ static json_t *merged(const struct frame *frame)
 	json_t *whole = json_object(), *source;
 	size_t i;
 
-	json_array_foreach(frame->merges, i, source)
-	{
+	json_array_foreach(frame->merges, i, source) {
 		json_object_update(whole, source);
 	}
 	json_object_update(whole, frame->value);

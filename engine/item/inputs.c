@@ -42,8 +42,7 @@ static int refuse_unknown(const json_t *inputs, const json_t *given, struct rye_
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)given, key, value)
-	{
+	json_object_foreach((json_t *)given, key, value) {
 		if (!inputs_declares(inputs, key))
 			inputs_add_name(&unknown, key);
 	}

@@ -214,8 +214,7 @@ static json_t *interp_strings(const struct interp *in, const json_t *object)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(copy, key, value)
-	{
+	json_object_foreach(copy, key, value) {
 		if (json_is_string(value) && !json_set(copy, key, interp_string(in, value)))
 			return NULL;
 	}

@@ -184,7 +184,8 @@ static void store_entry(struct item_store *store, struct store_entry *entry)
 {
 	struct store_entry *gone = NULL;
 
-	WITH_LOCK(&store->lock) {
+	{
+		GUARD(&store->lock);
 		struct store_entry *old = *item_store_slot_of(store, entry->space, entry->path);
 		struct store_entry **at;
 
@@ -202,7 +203,8 @@ void item_store_forget(struct item_store *store)
 {
 	struct store_entry *gone = NULL;
 
-	WITH_LOCK(&store->lock) {
+	{
+		GUARD(&store->lock);
 		while (store->items.oldest)
 			entry_take(store, store->items.oldest, &gone);
 		while (store->texts.oldest)
@@ -249,7 +251,8 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 
 	if (!store || fstat(fd, &st) < 0)
 		return NULL;
-	WITH_LOCK(&store->lock) {
+	{
+		GUARD(&store->lock);
 		struct store_entry *entry =
 			*item_store_slot_of(store, ask->space->index, ask->path);
 
@@ -281,10 +284,9 @@ void item_store_alone(struct item_store *store, uint64_t hash)
 {
 	if (!store)
 		return;
-	WITH_LOCK(&store->lock) {
-		store->alone[hash % ALONE_SLOTS].hash = hash;
-		store->alone[hash % ALONE_SLOTS].ms = clock_ms();
-	}
+	GUARD(&store->lock);
+	store->alone[hash % ALONE_SLOTS].hash = hash;
+	store->alone[hash % ALONE_SLOTS].ms = clock_ms();
 }
 
 bool item_store_is_alone(struct item_store *store, uint64_t hash)
@@ -294,9 +296,9 @@ bool item_store_is_alone(struct item_store *store, uint64_t hash)
 
 	if (!store)
 		return false;
-	WITH_LOCK(&store->lock)
-		alone = store->alone[hash % ALONE_SLOTS].hash == hash &&
-			now - store->alone[hash % ALONE_SLOTS].ms < ALONE_MS;
+	GUARD(&store->lock);
+	alone = store->alone[hash % ALONE_SLOTS].hash == hash &&
+		now - store->alone[hash % ALONE_SLOTS].ms < ALONE_MS;
 	return alone;
 }
 
@@ -323,7 +325,8 @@ bool item_store_get(struct item_store *store, const struct index_item *item, str
 
 	if (!item_store_path_of(item, path, sizeof(path)))
 		return false;
-	WITH_LOCK(&store->lock) {
+	{
+		GUARD(&store->lock);
 		struct store_entry *entry = *item_store_slot_of(store, item->space, path);
 
 		hit = entry && entry->item && entry->text && entry->gen == item->gen;
@@ -346,7 +349,8 @@ struct rye_blob *item_store_text(struct item_store *store, const struct index_it
 
 	if (!item_store_path_of(item, path, sizeof(path)))
 		return NULL;
-	WITH_LOCK(&store->lock) {
+	{
+		GUARD(&store->lock);
 		struct store_entry *entry = *item_store_slot_of(store, item->space, path);
 		bool same = entry && entry->gen == item->gen &&
 			    entry->version == item->state.version;
@@ -389,8 +393,10 @@ void item_store_put(struct item_store *store, const struct index_item *item,
 	struct store_entry *entry, *gone = NULL;
 	bool added = false;
 
-	WITH_LOCK(&store->lock)
+	{
+		GUARD(&store->lock);
 		added = add_text(store, item, what, &gone);
+	}
 	item_store_release(gone);
 	entry = added ? NULL : entry_new(what->item);
 	if (!entry)

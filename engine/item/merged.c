@@ -78,8 +78,7 @@ static void lay_over(json_t *into, const json_t *from)
 	json_t *object = (json_t *)from, *value;
 	const char *key;
 
-	json_object_foreach(object, key, value)
-	{
+	json_object_foreach(object, key, value) {
 		json_t *old = json_object_get(into, key);
 
 		if (!strcmp(key, "extends"))

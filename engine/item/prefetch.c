@@ -97,10 +97,9 @@ static void prefetch_verify(struct prefetch *p, const struct index_ref *refs, si
 		cache_know(p->env.cache, &item, NULL);
 		index_state_done(&item.state);
 	}
-	WITH_LOCK(&p->lock) {
-		if (!--p->busy)
-			pthread_cond_broadcast(&p->wake);
-	}
+	GUARD(&p->lock);
+	if (!--p->busy)
+		pthread_cond_broadcast(&p->wake);
 }
 
 /*
@@ -126,8 +125,10 @@ static void *prefetch_work(void *arg)
 	while (act != ACT_STOP) {
 		bool chosen = false;
 
-		WITH_LOCK(&p->lock)
+		{
+			GUARD(&p->lock);
 			chosen = prefetch_choose(p, refs, &n, &act);
+		}
 		if (chosen && act == ACT_VERIFY)
 			prefetch_verify(p, refs, n);
 		else if (chosen && act == ACT_POLL)
@@ -168,7 +169,8 @@ void prefetch_close(struct prefetch *p)
 {
 	if (!p)
 		return;
-	WITH_LOCK(&p->lock) {
+	{
+		GUARD(&p->lock);
 		p->stop = true;
 		pthread_cond_broadcast(&p->wake);
 	}
@@ -181,19 +183,18 @@ void prefetch_close(struct prefetch *p)
 
 void prefetch_kick(struct prefetch *p)
 {
-	WITH_LOCK(&p->lock) {
-		p->todo = true;
-		p->rounds = 0;
-		p->not_before_ms = clock_ms() + SETTLE_MS;
-		pthread_cond_broadcast(&p->wake);
-	}
+	GUARD(&p->lock);
+	p->todo = true;
+	p->rounds = 0;
+	p->not_before_ms = clock_ms() + SETTLE_MS;
+	pthread_cond_broadcast(&p->wake);
 }
 
 bool prefetch_done(struct prefetch *p)
 {
 	bool done = false;
 
-	WITH_LOCK(&p->lock)
-		done = p->done;
+	GUARD(&p->lock);
+	done = p->done;
 	return done;
 }

@@ -95,8 +95,7 @@ static size_t each_output(const json_t *outputs, output_fn fn, struct rye_buf *o
 		fn(out, name, json_str(output, "description"));
 		n++;
 	}
-	json_object_foreach((json_t *)outputs, key, value)
-	{
+	json_object_foreach((json_t *)outputs, key, value) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 		json_python_str(&text, value);

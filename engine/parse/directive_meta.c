@@ -73,8 +73,7 @@ static json_t *coerced(const json_t *attrs, bool flags)
 	json_t *map = json_object(), *value;
 	const char *key;
 
-	json_object_foreach((json_t *)attrs, key, value)
-	{
+	json_object_foreach((json_t *)attrs, key, value) {
 		json_set(map, key, directive_coerce(json_string_value(value), flags));
 	}
 	return map;

@@ -61,8 +61,7 @@ static bool has_marker(const char *dir, const json_t *markers)
 	json_t *marker;
 	size_t i;
 
-	json_array_foreach(markers, i, marker)
-	{
+	json_array_foreach(markers, i, marker) {
 		auto_buf struct rye_buf path = RYE_BUF_INIT;
 		struct stat st;
 
@@ -156,8 +155,7 @@ static void add_entries(struct planner *planner, const json_t *entries, const ch
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach(entries, i, entry)
-	{
+	json_array_foreach(entries, i, entry) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 		plan_text(planner, entry, &text);
@@ -188,8 +186,7 @@ static void add_paths(struct planner *planner, const json_t *paths)
 	const char *name;
 	json_t *how;
 
-	json_object_foreach(object, name, how)
-	{
+	json_object_foreach(object, name, how) {
 		auto_buf struct rye_buf value = RYE_BUF_INIT;
 		const char *old = env_get(&planner->env, name);
 

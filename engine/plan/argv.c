@@ -36,8 +36,7 @@ static bool mentions(const json_t *list, const char *needle)
 	json_t *element;
 	size_t i;
 
-	json_array_foreach(list, i, element)
-	{
+	json_array_foreach(list, i, element) {
 		if (json_is_string(element) && strstr(json_string_value(element), needle))
 			return true;
 	}
@@ -254,8 +253,7 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 			 !interp_knows_safe_path(planner->base, program->path);
 	add_context(planner, choice);
 	add_copy(&words, command.data);
-	json_array_foreach(choice->args, i, arg)
-	{
+	json_array_foreach(choice->args, i, arg) {
 		if (drop_safe_path && json_is_string(arg) && !strcmp(json_string_value(arg), "-P"))
 			continue;
 		add_arg(planner, arg, &words);

@@ -30,8 +30,7 @@ static json_t *asked_names(const struct planner *planner)
 		template_names(env, names);
 		if (json_is_array(json_object_get(meta->env_config, "env")))
 			env = json_object_get(meta->env_config, "env");
-		json_array_foreach(env, k, name)
-		{
+		json_array_foreach(env, k, name) {
 			if (json_is_string(name))
 				json_array_append(names, name);
 		}
@@ -65,8 +64,7 @@ static void give_asked(struct planner *planner, const json_t *names)
 	if (!json_array_size(names))
 		return;
 	read_dotenv(planner, &file);
-	json_array_foreach(names, i, name)
-	{
+	json_array_foreach(names, i, name) {
 		const char *text = json_string_value(name), *value = NULL;
 
 		if (!env_name_ok(text) || never_given(text))
@@ -88,8 +86,7 @@ static void asked_env_put_map(struct planner *planner, const json_t *map)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(object, name, value)
-	{
+	json_object_foreach(object, name, value) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 		if (!env_name_ok(name))

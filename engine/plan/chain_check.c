@@ -47,8 +47,7 @@ static bool names_have(const json_t *names, const char *name)
 
 	if (json_is_object(names))
 		return json_object_get(json_is_object(properties) ? properties : names, name);
-	json_array_foreach(names, i, element)
-	{
+	json_array_foreach(names, i, element) {
 		const char *text = json_is_string(element) ? json_string_value(element) :
 							     json_str(element, "name");
 
@@ -67,8 +66,7 @@ static void check_inputs(const struct link *child, const struct link *parent,
 
 	if (!json_is_array(inputs) || !outputs)
 		return;
-	json_array_foreach(inputs, i, element)
-	{
+	json_array_foreach(inputs, i, element) {
 		const char *name = json_is_string(element) ? json_string_value(element) :
 							     json_str(element, "name");
 

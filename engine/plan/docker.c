@@ -23,8 +23,7 @@ static void add_names(json_t *args, const json_t *env)
 	const char *name;
 	size_t i;
 
-	json_array_foreach(env, i, value)
-	{
+	json_array_foreach(env, i, value) {
 		if (json_is_string(value) && env_name_ok(json_string_value(value))) {
 			docker_add(args, "-e");
 			docker_add(args, json_string_value(value));
@@ -32,8 +31,7 @@ static void add_names(json_t *args, const json_t *env)
 	}
 	if (!json_is_object(env))
 		return;
-	json_object_foreach(object, name, value)
-	{
+	json_object_foreach(object, name, value) {
 		if (env_name_ok(name)) {
 			docker_add(args, "-e");
 			docker_add(args, name);

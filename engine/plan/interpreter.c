@@ -90,16 +90,15 @@ static bool interpreter_ask(const struct plan_base *base, char *const *argv, str
 static bool interpreter_recall(struct interps *interps, const char *path, const struct stat *st,
 			       bool *ret)
 {
-	WITH_LOCK(&interps->lock) {
-		for (size_t i = 0; i < interps->n; i++) {
-			const struct known *known = &interps->v[i];
+	GUARD(&interps->lock);
+	for (size_t i = 0; i < interps->n; i++) {
+		const struct known *known = &interps->v[i];
 
-			if (strcmp(known->path, path) ||
-			    memcmp(&known->mtime, &st->st_mtim, sizeof(known->mtime)))
-				continue;
-			*ret = known->safe_path;
-			return true;
-		}
+		if (strcmp(known->path, path) ||
+		    memcmp(&known->mtime, &st->st_mtim, sizeof(known->mtime)))
+			continue;
+		*ret = known->safe_path;
+		return true;
 	}
 	return false;
 }
@@ -107,16 +106,15 @@ static bool interpreter_recall(struct interps *interps, const char *path, const 
 static void interpreter_remember(struct interps *interps, const char *path, const struct stat *st,
 				 bool value)
 {
-	WITH_LOCK(&interps->lock) {
-		struct known *row = &interps->v[interps->n];
+	GUARD(&interps->lock);
+	struct known *row = &interps->v[interps->n];
 
-		if (interps->n == KNOWN_MAX)
-			return;
-		row->path = strdup(path);
-		row->mtime = st->st_mtim;
-		row->safe_path = value;
-		interps->n += row->path != NULL;
-	}
+	if (interps->n == KNOWN_MAX)
+		return;
+	row->path = strdup(path);
+	row->mtime = st->st_mtim;
+	row->safe_path = value;
+	interps->n += row->path != NULL;
 }
 
 bool interp_knows_safe_path(const struct plan_base *base, const char *path)
@@ -197,10 +195,8 @@ static char *search_roots(const char *root, const json_t *paths, const json_t *n
 	json_t *path, *name;
 	size_t i, k;
 
-	json_array_foreach(paths, i, path)
-	{
-		json_array_foreach(names, k, name)
-		{
+	json_array_foreach(paths, i, path) {
+		json_array_foreach(names, k, name) {
 			char *found = try_in(root, json_string_value(path) ?: "",
 					     json_string_value(name) ?: "");
 
@@ -223,8 +219,7 @@ static char *search_local(struct planner *planner, const json_t *how)
 
 	if (!planner->base->opt->venv || planner->chain->v[0].item->space->type != RYE_PROJECT)
 		return NULL;
-	json_array_foreach(roots, i, root)
-	{
+	json_array_foreach(roots, i, root) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 		plan_text(planner, root, &text);
@@ -243,8 +238,7 @@ static char *ask_command(struct planner *planner, const json_t *command)
 	json_t *word;
 	size_t i;
 
-	json_array_foreach(command, i, word)
-	{
+	json_array_foreach(command, i, word) {
 		if (i + 1 < ARRAY_SIZE(argv))
 			argv[i] = (char *)json_string_value(word);
 	}

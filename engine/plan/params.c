@@ -69,8 +69,7 @@ static void drop_reserved(struct params_check *check, const json_t *schema)
 	json_t *value;
 	void *next;
 
-	json_object_foreach_safe(check->params, next, key, value)
-	{
+	json_object_foreach_safe(check->params, next, key, value) {
 		if (!is_reserved(key) || params_declares(schema, key))
 			continue;
 		if (strcmp(key, "timeout"))

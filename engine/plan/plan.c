@@ -67,8 +67,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 	json_t *element;
 	size_t i;
 
-	json_array_foreach(meta->requires_list, i, element)
-	{
+	json_array_foreach(meta->requires_list, i, element) {
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= covers(json_string_value(element), "fs.write");
 		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);

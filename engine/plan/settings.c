@@ -110,8 +110,7 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 	}
 	all = json_object();
 	json_object_set_new(planner->params, "resolved_config", all);
-	json_array_foreach(specs, i, spec)
-	{
+	json_array_foreach(specs, i, spec) {
 		one = NULL;
 		r = resolve_spec(planner, spec, &one, err);
 		if (r)
@@ -151,8 +150,7 @@ static void fix_params(struct planner *planner)
 		planner->params = all;
 		return;
 	}
-	json_object_foreach(fixed, key, value)
-	{
+	json_object_foreach(fixed, key, value) {
 		json_object_del(planner->params, key);
 		json_object_set_new(planner->params, key, json_deep_copy(value));
 	}

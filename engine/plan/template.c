@@ -147,8 +147,9 @@ static bool has_text(const json_t *array, struct rye_span text)
 	size_t i;
 	json_t *element;
 
-	json_array_foreach(array, i,
-			   element) if (span_eq(text, json_string_value(element))) return true;
+	json_array_foreach(array, i, element)
+		if (span_eq(text, json_string_value(element)))
+			return true;
 	return false;
 }
 
@@ -174,8 +175,10 @@ void template_names(const json_t *value, json_t *names)
 		text_names((struct rye_span){ json_string_value(value), json_string_length(value) },
 			   names);
 	} else if (json_is_object(value)) {
-		json_object_foreach(object, key, element) template_names(element, names);
+		json_object_foreach(object, key, element)
+			template_names(element, names);
 	} else if (json_is_array(value)) {
-		json_array_foreach(value, i, element) template_names(element, names);
+		json_array_foreach(value, i, element)
+			template_names(element, names);
 	}
 }

@@ -50,7 +50,8 @@ void tellers_init(struct tellers *tellers)
 
 void tellers_done(struct tellers *tellers)
 {
-	WITH_LOCK(&tellers->lock) {
+	{
+		GUARD(&tellers->lock);
 		while (tellers->n)
 			pthread_cond_wait(&tellers->none, &tellers->lock);
 	}
@@ -60,11 +61,10 @@ void tellers_done(struct tellers *tellers)
 
 static void count_teller(struct tellers *tellers, bool begins)
 {
-	WITH_LOCK(&tellers->lock) {
-		tellers->n += begins ? 1 : (size_t)-1;
-		if (!tellers->n)
-			pthread_cond_broadcast(&tellers->none);
-	}
+	GUARD(&tellers->lock);
+	tellers->n += begins ? 1 : (size_t)-1;
+	if (!tellers->n)
+		pthread_cond_broadcast(&tellers->none);
 }
 
 /* ---- the teller ---- */
@@ -95,15 +95,14 @@ static struct events_piece *take_piece(struct events *events, struct ending *ret
 {
 	struct events_piece *piece = NULL;
 
-	WITH_LOCK(&events->lock) {
-		while (!events->first && !events->ending.tell)
-			pthread_cond_wait(&events->more, &events->lock);
-		if (events->first) {
-			piece = unlink_first(events);
-		} else {
-			*ret_end = events->ending;
-			events->ending = (struct ending){ .tell = NULL };
-		}
+	GUARD(&events->lock);
+	while (!events->first && !events->ending.tell)
+		pthread_cond_wait(&events->more, &events->lock);
+	if (events->first) {
+		piece = unlink_first(events);
+	} else {
+		*ret_end = events->ending;
+		events->ending = (struct ending){ .tell = NULL };
 	}
 	return piece;
 }
@@ -222,7 +221,8 @@ static void events_enqueue(struct events *events, struct events_piece *piece)
 		piece_free(piece);
 		return;
 	}
-	WITH_LOCK(&events->lock) {
+	{
+		GUARD(&events->lock);
 		if (piece->event.type == RYE_EVENT_OUTPUT)
 			into = find_piece(events, piece);
 		if (into) {
@@ -306,12 +306,11 @@ bool events_end(struct events *events, const struct rye_outcome *outcome, events
 	for (size_t i = 0; i < RYE_STREAM__MAX; i++)
 		if (events->tail[i].len)
 			put_text(events, (enum rye_stream)i, (struct rye_span){ "", 0 }, true);
-	WITH_LOCK(&events->lock) {
-		events->ending = (struct ending){ *outcome, strdup(outcome->message), tell, arg };
-		rye_blob_ref(outcome->reply);
-		rye_blob_ref(outcome->output);
-		rye_blob_ref(outcome->trace);
-		pthread_cond_signal(&events->more);
-	}
+	GUARD(&events->lock);
+	events->ending = (struct ending){ *outcome, strdup(outcome->message), tell, arg };
+	rye_blob_ref(outcome->reply);
+	rye_blob_ref(outcome->output);
+	rye_blob_ref(outcome->trace);
+	pthread_cond_signal(&events->more);
 	return true;
 }

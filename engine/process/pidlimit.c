@@ -178,11 +178,10 @@ void pidlimit_wait(struct pidlimit *limit)
 {
 	if (!limit)
 		return;
-	WITH_LOCK(&limit->lock) {
-		if (!limit->joined)
-			pthread_join(limit->thread, NULL);
-		limit->joined = true;
-	}
+	GUARD(&limit->lock);
+	if (!limit->joined)
+		pthread_join(limit->thread, NULL);
+	limit->joined = true;
 }
 
 void pidlimit_close(struct pidlimit *limit)

@@ -321,7 +321,8 @@ static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err 
 		return NULL;
 	}
 	spare = buf_steal(&path);
-	WITH_LOCK(&boxes->lock) {
+	{
+		GUARD(&boxes->lock);
 		if (!boxes->base || (gone && !strcmp(boxes->base, gone))) {
 			free(boxes->base);
 			boxes->base = steal(&spare);
@@ -342,7 +343,8 @@ static char *find_base(struct boxes *boxes, struct rye_err *err)
 	auto_free char *base = NULL;
 	ino_t ino = 0;
 
-	WITH_LOCK(&boxes->lock) {
+	{
+		GUARD(&boxes->lock);
 		base = boxes->base ? strdup(boxes->base) : NULL;
 		ino = boxes->base_ino;
 	}
@@ -398,17 +400,16 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 
 static struct box *take_free(struct boxes *boxes, struct confine confine)
 {
-	WITH_LOCK(&boxes->lock) {
-		for (struct box **at = &boxes->free; *at; at = &(*at)->next) {
-			struct box *box = *at;
+	GUARD(&boxes->lock);
+	for (struct box **at = &boxes->free; *at; at = &(*at)->next) {
+		struct box *box = *at;
 
-			if (memcmp(&box->confine, &confine, sizeof(confine)))
-				continue;
-			*at = box->next;
-			boxes->nfree--;
-			box->next = NULL;
-			return box;
-		}
+		if (memcmp(&box->confine, &confine, sizeof(confine)))
+			continue;
+		*at = box->next;
+		boxes->nfree--;
+		box->next = NULL;
+		return box;
 	}
 	return NULL;
 }
@@ -489,13 +490,12 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 		return;
 	}
 	if (box->tmpdir && is_empty(box->tmpdir) && !box_littered(box)) {
-		WITH_LOCK(&boxes->lock) {
-			kept = boxes->nfree < BOXES_KEPT;
-			if (kept) {
-				box->next = boxes->free;
-				boxes->free = box;
-				boxes->nfree++;
-			}
+		GUARD(&boxes->lock);
+		kept = boxes->nfree < BOXES_KEPT;
+		if (kept) {
+			box->next = boxes->free;
+			boxes->free = box;
+			boxes->nfree++;
 		}
 	}
 	if (!kept)

@@ -83,24 +83,21 @@ static size_t index_of(const struct strays *strays, pid_t pid)
 
 static void strays_remember(struct strays *strays, pid_t pid)
 {
-	WITH_LOCK(&strays->lock) {
-		if (index_of(strays, pid) == strays->n && strays->n < SEEN_MAX)
-			strays->seen[strays->n++] = pid;
-	}
+	GUARD(&strays->lock);
+	if (index_of(strays, pid) == strays->n && strays->n < SEEN_MAX)
+		strays->seen[strays->n++] = pid;
 }
 
 /* True: it was one of them, and is no longer. */
 static bool strays_forget(struct strays *strays, pid_t pid)
 {
-	WITH_LOCK(&strays->lock) {
-		size_t i = index_of(strays, pid);
+	GUARD(&strays->lock);
+	size_t i = index_of(strays, pid);
 
-		if (i == strays->n)
-			return false;
-		strays->seen[i] = strays->seen[--strays->n];
-		return true;
-	}
-	return false;
+	if (i == strays->n)
+		return false;
+	strays->seen[i] = strays->seen[--strays->n];
+	return true;
 }
 
 void strays_mark(uint64_t run, char ret[48])

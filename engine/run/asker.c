@@ -52,8 +52,7 @@ bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, con
 		return true;
 	if (!owner_of(exec, foreign, &owner) || !runs_allow(owner.meta.requires_list, verb, ref))
 		return false;
-	json_array_foreach(json_object_get(owner.said.request, "within"), i, list)
-	{
+	json_array_foreach(json_object_get(owner.said.request, "within"), i, list) {
 		if (!runs_allow(list, verb, ref))
 			return false;
 	}

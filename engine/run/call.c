@@ -60,13 +60,11 @@ static void call_ring(int fd)
 
 int call_wake(struct rye_call *call)
 {
-	WITH_LOCK(&call->lock) {
-		if (call->wake < 0)
-			call->wake = eventfd(atomic_load(&call->cancel) ? 1 : 0,
-					     EFD_CLOEXEC | EFD_NONBLOCK);
-		return call->wake;
-	}
-	return -1;
+	GUARD(&call->lock);
+	if (call->wake < 0)
+		call->wake =
+			eventfd(atomic_load(&call->cancel) ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return call->wake;
 }
 
 enum rye_code call_cancelled(struct rye_call *call)
@@ -80,7 +78,8 @@ void rye_call_cancel(struct rye_call *call, enum rye_code code)
 
 	if (!atomic_compare_exchange_strong(&call->cancel, &none, (int)code))
 		return;
-	WITH_LOCK(&call->lock) {
+	{
+		GUARD(&call->lock);
 		call_ring(call->wake);
 	}
 	if (call->ops->cancelled)

@@ -35,13 +35,11 @@ static void job_destroy(struct rye_call *call)
 
 static bool begin_move(struct job *job)
 {
-	WITH_LOCK(&job->call.lock) {
-		if (job->state != JOB_MOVABLE)
-			return false;
-		job->state = JOB_ADOPTING;
-		return true;
-	}
-	return false;
+	GUARD(&job->call.lock);
+	if (job->state != JOB_MOVABLE)
+		return false;
+	job->state = JOB_ADOPTING;
+	return true;
 }
 
 static bool job_detach(struct rye_call *call, char thread_id[64])
@@ -58,12 +56,11 @@ static bool job_detach(struct rye_call *call, char thread_id[64])
 		return false;
 	/* ref and request do not change while it is being adopted. */
 	moved = hooks->adopt(hooks->arg, call, job->ref, job->request, thread_id);
-	WITH_LOCK(&job->call.lock) {
-		job->state = moved ? JOB_ADOPTED : JOB_MOVABLE;
-		if (moved)
-			snprintf(job->thread_id, sizeof(job->thread_id), "%s", thread_id);
-		pthread_cond_broadcast(&job->moved);
-	}
+	GUARD(&job->call.lock);
+	job->state = moved ? JOB_ADOPTED : JOB_MOVABLE;
+	if (moved)
+		snprintf(job->thread_id, sizeof(job->thread_id), "%s", thread_id);
+	pthread_cond_broadcast(&job->moved);
 	return moved;
 }
 
@@ -112,7 +109,8 @@ void job_movable(struct job *job, const char *ref, json_t *request)
 {
 	char *copy = strdup(ref);
 
-	WITH_LOCK(&job->call.lock) {
+	{
+		GUARD(&job->call.lock);
 		if (copy && job->state == JOB_PLAIN) {
 			job->ref = steal(&copy);
 			job->request = request;
@@ -130,7 +128,8 @@ void job_finish(struct rye_call *call, const struct rye_outcome *outcome)
 	const struct exec_hooks *hooks = job->exec->env.hooks;
 	bool adopted = false;
 
-	WITH_LOCK(&job->call.lock) {
+	{
+		GUARD(&job->call.lock);
 		while (job->state == JOB_ADOPTING)
 			pthread_cond_wait(&job->moved, &job->call.lock);
 		adopted = job->state == JOB_ADOPTED;

@@ -154,38 +154,36 @@ static bool next_call(struct runq *runq, struct worker *self)
 {
 	struct rye_call *nested;
 
-	WITH_LOCK(&runq->lock) {
-		leave_place(runq, self);
-		if (!wait_for_work(runq))
-			return false;
-		nested = next_nested(runq);
-		if (runq->refused.n) {
-			self->call = take_first(&runq->refused);
-			self->verdict = verdict_of(runq, self->call, true);
-			return true;
-		}
-		if (nested)
-			remove_call(&runq->nested, nested);
-		self->call = nested ? nested : take_first(&runq->waiting);
-		self->verdict = verdict_of(runq, self->call, false);
-		take_place(runq, self, nested);
+	GUARD(&runq->lock);
+	leave_place(runq, self);
+	if (!wait_for_work(runq))
+		return false;
+	nested = next_nested(runq);
+	if (runq->refused.n) {
+		self->call = take_first(&runq->refused);
+		self->verdict = verdict_of(runq, self->call, true);
+		return true;
 	}
+	if (nested)
+		remove_call(&runq->nested, nested);
+	self->call = nested ? nested : take_first(&runq->waiting);
+	self->verdict = verdict_of(runq, self->call, false);
+	take_place(runq, self, nested);
 	return true;
 }
 
 static void leave_pool(struct runq *runq, struct worker *self)
 {
-	WITH_LOCK(&runq->lock) {
-		struct worker **at = &runq->workers;
+	GUARD(&runq->lock);
+	struct worker **at = &runq->workers;
 
-		while (*at != self)
-			at = &(*at)->next;
-		*at = self->next;
-		runq->threads--;
-		self->next = runq->ended;
-		runq->ended = self;
-		pthread_cond_broadcast(&runq->gone);
-	}
+	while (*at != self)
+		at = &(*at)->next;
+	*at = self->next;
+	runq->threads--;
+	self->next = runq->ended;
+	runq->ended = self;
+	pthread_cond_broadcast(&runq->gone);
 }
 
 static void *queue_work(void *arg)
@@ -279,7 +277,8 @@ void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 	struct worker *ended = NULL;
 
 	call->parent = parent;
-	WITH_LOCK(&runq->lock) {
+	{
+		GUARD(&runq->lock);
 		struct list *list = parent ? &runq->nested : &runq->waiting;
 		bool full = runq->closing || list->n >= RYE_QUEUE_MAX;
 
@@ -292,11 +291,10 @@ void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 
 void runq_hurry(struct runq *runq, struct rye_call *call)
 {
-	WITH_LOCK(&runq->lock) {
-		if (remove_call(&runq->waiting, call) || remove_call(&runq->nested, call)) {
-			queue_append(&runq->refused, call);
-			queue_ensure_thread(runq);
-		}
+	GUARD(&runq->lock);
+	if (remove_call(&runq->waiting, call) || remove_call(&runq->nested, call)) {
+		queue_append(&runq->refused, call);
+		queue_ensure_thread(runq);
 	}
 }
 
@@ -304,7 +302,8 @@ void runq_close(struct runq *runq)
 {
 	if (!runq)
 		return;
-	WITH_LOCK(&runq->lock) {
+	{
+		GUARD(&runq->lock);
 		runq->closing = true;
 		while (runq->waiting.n)
 			queue_append(&runq->refused, take_first(&runq->waiting));

@@ -195,8 +195,7 @@ static void warn_unknown(struct request *request)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(request->doc, key, value)
-	{
+	json_object_foreach(request->doc, key, value) {
 		bool found = false;
 
 		for (size_t i = 0; i < ARRAY_SIZE(known); i++)

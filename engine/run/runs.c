@@ -63,7 +63,8 @@ void runs_cancel_all(struct runs *runs)
 	struct rye_call *calls[256];
 	size_t n = 0;
 
-	WITH_LOCK(&runs->lock) {
+	{
+		GUARD(&runs->lock);
 		for (struct living *at = runs->list; at && n < ARRAY_SIZE(calls); at = at->next) {
 			if (!at->call)
 				continue;
@@ -94,14 +95,13 @@ struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t par
 	call_ref(call);
 	living->call = call;
 	living->parent = parent;
-	WITH_LOCK(&runs->lock) {
-		const struct living *above = runs_by_number(runs, parent);
+	GUARD(&runs->lock);
+	const struct living *above = runs_by_number(runs, parent);
 
-		living->depth = above ? above->depth + 1 : 0;
-		living->number = ++runs->last;
-		living->next = runs->list;
-		runs->list = living;
-	}
+	living->depth = above ? above->depth + 1 : 0;
+	living->number = ++runs->last;
+	living->next = runs->list;
+	runs->list = living;
 	return living;
 }
 
@@ -110,10 +110,9 @@ void runs_item(struct runs *runs, struct living *living, const json_t *requires_
 {
 	json_t *copy = requires_list ? json_deep_copy(requires_list) : NULL;
 
-	WITH_LOCK(&runs->lock) {
-		living->requires_list = copy;
-		living->confine = confine;
-	}
+	GUARD(&runs->lock);
+	living->requires_list = copy;
+	living->confine = confine;
 }
 
 static bool has_survivors(const struct living *living)
@@ -148,7 +147,8 @@ void runs_end(struct runs *runs, struct living *living)
 	struct rye_call *call = NULL;
 	struct living *dead = NULL;
 
-	WITH_LOCK(&runs->lock) {
+	{
+		GUARD(&runs->lock);
 		call = living->call;
 		living->call = NULL;
 		dead = runs_prune(runs);
@@ -174,28 +174,24 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 {
 	pid_t self = getpid();
 
-	WITH_LOCK(&runs->lock) {
-		struct living *found = by_session(runs, session);
+	GUARD(&runs->lock);
+	struct living *found = by_session(runs, session);
 
-		for (size_t i = 0; !found && i < n; i++) {
-			found = by_session(runs, chain[i]);
-			/* Orphans of runs come to us (subreaper): strangers below us. */
-			if (!found && i > 0 && chain[i] == self)
-				return NOBODY;
-		}
-		return found ? found->number : 0;
+	for (size_t i = 0; !found && i < n; i++) {
+		found = by_session(runs, chain[i]);
+		/* Orphans of runs come to us (subreaper): strangers below us. */
+		if (!found && i > 0 && chain[i] == self)
+			return NOBODY;
 	}
-	return 0;
+	return found ? found->number : 0;
 }
 
 pid_t runs_leader(struct runs *runs, uint64_t run)
 {
-	WITH_LOCK(&runs->lock) {
-		struct living *living = runs_by_number(runs, run);
+	GUARD(&runs->lock);
+	struct living *living = runs_by_number(runs, run);
 
-		return living ? atomic_load(&living->session) : 0;
-	}
-	return 0;
+	return living ? atomic_load(&living->session) : 0;
 }
 
 /* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */
@@ -223,8 +219,7 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 	size_t i;
 
 	dotted(primary, ref, wanted, sizeof(wanted));
-	json_array_foreach(requires_list, i, element)
-	{
+	json_array_foreach(requires_list, i, element) {
 		const char *pattern = json_string_value(element);
 		size_t n = pattern ? strlen(pattern) : 0;
 
@@ -260,48 +255,42 @@ bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *r
 {
 	if (verb_row(verb)->child == VERB_CHILD_NEVER || run == NOBODY)
 		return false;
-	WITH_LOCK(&runs->lock) {
-		while (run) {
-			struct living *living = runs_by_number(runs, run);
+	GUARD(&runs->lock);
+	while (run) {
+		struct living *living = runs_by_number(runs, run);
 
-			if (!living) {
-				*ret_foreign = run;
-				return true;
-			}
-			if (!runs_allow(living->requires_list, verb, ref))
-				return false;
-			run = living->parent;
+		if (!living) {
+			*ret_foreign = run;
+			return true;
 		}
-		return true;
+		if (!runs_allow(living->requires_list, verb, ref))
+			return false;
+		run = living->parent;
 	}
-	return false;
+	return true;
 }
 
 void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign)
 {
-	WITH_LOCK(&runs->lock) {
-		while (run && !*ret_foreign) {
-			const struct living *living = runs_by_number(runs, run);
-			const json_t *list = living ? living->requires_list : NULL;
+	GUARD(&runs->lock);
+	while (run && !*ret_foreign) {
+		const struct living *living = runs_by_number(runs, run);
+		const json_t *list = living ? living->requires_list : NULL;
 
-			if (!living)
-				*ret_foreign = run;
-			else
-				json_array_append_new(lists,
-						      list ? json_deep_copy(list) : json_array());
-			run = living ? living->parent : 0;
-		}
+		if (!living)
+			*ret_foreign = run;
+		else
+			json_array_append_new(lists, list ? json_deep_copy(list) : json_array());
+		run = living ? living->parent : 0;
 	}
 }
 
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret)
 {
-	WITH_LOCK(&runs->lock) {
-		struct living *living = runs_by_number(runs, run);
+	GUARD(&runs->lock);
+	struct living *living = runs_by_number(runs, run);
 
-		if (living)
-			*ret = living->confine;
-		return living;
-	}
-	return false;
+	if (living)
+		*ret = living->confine;
+	return living;
 }

@@ -51,8 +51,7 @@ static bool text_run_declares(const struct rye_item *directive, const char *name
 	json_t *input;
 	size_t i;
 
-	json_array_foreach(inputs, i, input)
-	{
+	json_array_foreach(inputs, i, input) {
 		if (!strcmp(json_str(input, "name"), name))
 			return true;
 	}

@@ -89,7 +89,8 @@ bool index_docs(struct index *index, const struct index_want *want, struct index
 	bool ok = true;
 
 	*ret = (struct index_docs){ 0 };
-	WITH_LOCK(&index->lock) {
+	{
+		GUARD(&index->lock);
 		for (size_t i = 0; i < index->node_slots && ok; i++)
 			ok = add_slot(ret, index->nodes[i], want);
 	}
@@ -131,24 +132,23 @@ static void documents_keep(struct index *index, const struct index_doc *of, stru
 
 void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc)
 {
-	WITH_LOCK(&index->lock)
-		documents_keep(index, of, doc);
+	GUARD(&index->lock);
+	documents_keep(index, of, doc);
 }
 
 size_t index_doc_bytes(struct index *index)
 {
 	size_t bytes = 0;
 
-	WITH_LOCK(&index->lock)
-		bytes = index->doc_bytes;
+	GUARD(&index->lock);
+	bytes = index->doc_bytes;
 	return bytes;
 }
 
 void index_drop_docs(struct index *index)
 {
-	WITH_LOCK(&index->lock) {
-		for (size_t i = 0; i < index->node_slots; i++)
-			for (struct index_node *node = index->nodes[i]; node; node = node->chain)
-				tree_drop_docs(index, node);
-	}
+	GUARD(&index->lock);
+	for (size_t i = 0; i < index->node_slots; i++)
+		for (struct index_node *node = index->nodes[i]; node; node = node->chain)
+			tree_drop_docs(index, node);
 }

@@ -20,8 +20,11 @@ int filter_check(const json_t *filters, struct rye_err *err)
 
 	if (filters && !json_is_object(filters))
 		return rye_fail(err, RYE_INVALID, "filters: wanted an object of metadata names");
-	json_object_foreach(object, key, value) if (json_is_object(value)) return rye_fail(
-		err, RYE_INVALID, "filters: %.100s: wanted a text, number, boolean or list", key);
+	json_object_foreach(object, key, value)
+		if (json_is_object(value))
+			return rye_fail(err, RYE_INVALID,
+					"filters: %.100s: wanted a text, number, boolean or list",
+					key);
 	return 0;
 }
 
@@ -127,6 +130,8 @@ bool filter_match(const json_t *filters, const struct rye_item *item)
 	json_t *object = (json_t *)filters, *value;
 	const char *key;
 
-	json_object_foreach(object, key, value) if (!member_holds(key, value, item)) return false;
+	json_object_foreach(object, key, value)
+		if (!member_holds(key, value, item))
+			return false;
 	return true;
 }

@@ -115,8 +115,9 @@ bool sign_only_missing(const struct sign_report *report)
 	size_t i;
 	json_t *issue;
 
-	json_array_foreach(report->issues, i, issue) if (strncmp(json_string_value(issue), missing,
-								 strlen(missing))) return false;
+	json_array_foreach(report->issues, i, issue)
+		if (strncmp(json_string_value(issue), missing, strlen(missing)))
+			return false;
 	return json_array_size(report->issues);
 }
 
@@ -198,8 +199,7 @@ static void signcheck_check_array(const struct signcheck_subject *s, const struc
 
 	if (!json_is_array(value))
 		wrong_type(s, field->name, "an array", value);
-	json_array_foreach((json_t *)value, i, element)
-	{
+	json_array_foreach((json_t *)value, i, element) {
 		if (!json_is_object(element)) {
 			sign_tell(s->issues, "Field '%s[%zu]' must be an object", field->name, i);
 			continue;

@@ -48,8 +48,7 @@ static void check_members(struct signconfig_walk *walk, const json_t *properties
 	if (walk->depth == DEPTH_MAX)
 		return;
 	walk->depth++;
-	json_object_foreach((json_t *)properties, name, property)
-	{
+	json_object_foreach((json_t *)properties, name, property) {
 		const json_t *member = json_object_get(value, name);
 
 		if (!member || json_is_null(member))

@@ -146,9 +146,10 @@ static void check_requires(const struct parsed_item *item, struct sign_report *r
 	if (list && !json_is_null(list) && !json_is_array(list))
 		sign_tell(faults, "Field 'requires' must be an array, got %s",
 			  json_python_type(list));
-	json_array_foreach((json_t *)list, i, name) if (!json_is_string(name) ||
-							!is_capability(json_string_value(name)))
-		sign_tell(faults, "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
+	json_array_foreach((json_t *)list, i, name)
+		if (!json_is_string(name) || !is_capability(json_string_value(name)))
+			sign_tell(faults,
+				  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
 }
 
 void sign_check_tool(const struct parsed_item *item, struct sign_report *report)

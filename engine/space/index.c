@@ -161,8 +161,8 @@ bool index_find(struct index *index, enum rye_kind kind, const char *path, struc
 	ret->item.state = (struct index_state){ 0 };
 	if (kind >= RYE_KIND__MAX)
 		return false;
-	WITH_LOCK(&index->lock)
-		space_index_find(index, kind, path, ret);
+	GUARD(&index->lock);
+	space_index_find(index, kind, path, ret);
 	return ret->is_dir || ret->is_item_dir || ret->is_file;
 }
 
@@ -172,13 +172,12 @@ bool index_item(struct index *index, enum rye_kind kind, const char *id, struct 
 
 	if (kind >= RYE_KIND__MAX)
 		return false;
-	WITH_LOCK(&index->lock) {
-		struct index_node *node = node_or_alias(index, kind, id);
+	GUARD(&index->lock);
+	struct index_node *node = node_or_alias(index, kind, id);
 
-		found = node != NULL;
-		if (node)
-			copy_item(node, ret);
-	}
+	found = node != NULL;
+	if (node)
+		copy_item(node, ret);
 	return found;
 }
 
@@ -187,14 +186,12 @@ size_t index_sources(struct index *index, enum rye_kind kind, const char *id,
 {
 	size_t n = 0;
 
-	WITH_LOCK(&index->lock) {
-		const struct index_node *node = node_or_alias(index, kind, id);
+	GUARD(&index->lock);
+	const struct index_node *node = node_or_alias(index, kind, id);
 
-		for (const struct file *file = node ? node->files : NULL; file && n < max;
-		     file = file->next)
-			ret[n++] = (struct index_source){ file->space,
-							  kind_extensions(kind)[file->ext] };
-	}
+	for (const struct file *file = node ? node->files : NULL; file && n < max;
+	     file = file->next)
+		ret[n++] = (struct index_source){ file->space, kind_extensions(kind)[file->ext] };
 	return n;
 }
 
@@ -241,23 +238,21 @@ bool index_publish(struct index *index, const struct index_item *item,
 {
 	bool current = false;
 
-	WITH_LOCK(&index->lock) {
-		struct index_node *node = node_by_id(index, item->kind, item->id);
+	GUARD(&index->lock);
+	struct index_node *node = node_by_id(index, item->kind, item->id);
 
-		current = node && node->gen == item->gen;
-		if (current)
-			space_index_publish(index, node, outcome);
-	}
+	current = node && node->gen == item->gen;
+	if (current)
+		space_index_publish(index, node, outcome);
 	return current;
 }
 
 void index_totals(struct index *index, struct index_totals *ret)
 {
-	WITH_LOCK(&index->lock) {
-		ret->items = index->n_nodes;
-		ret->known = index->known;
-		memcpy(ret->by_code, index->by_code, sizeof(ret->by_code));
-	}
+	GUARD(&index->lock);
+	ret->items = index->n_nodes;
+	ret->known = index->known;
+	memcpy(ret->by_code, index->by_code, sizeof(ret->by_code));
 }
 
 static void copy_ref(const struct index_node *node, struct index_ref *ret)
@@ -286,17 +281,16 @@ size_t index_unknown(struct index *index, size_t *cursor, struct index_ref *ret,
 {
 	size_t n = 0;
 
-	WITH_LOCK(&index->lock) {
-		size_t end = *cursor + UNKNOWN_SLOTS;
+	GUARD(&index->lock);
+	size_t end = *cursor + UNKNOWN_SLOTS;
 
-		if (end > index->node_slots)
-			end = index->node_slots;
-		/* Whole chains, so that the cursor is a slot number; 16 is longer than any. */
-		for (; *cursor < end && n + 16 <= max; (*cursor)++)
-			n += unknown_in(index, *cursor, ret + n, max - n);
-		if (*cursor >= index->node_slots || index->known == index->n_nodes)
-			*cursor = 0;
-	}
+	if (end > index->node_slots)
+		end = index->node_slots;
+	/* Whole chains, so that the cursor is a slot number; 16 is longer than any. */
+	for (; *cursor < end && n + 16 <= max; (*cursor)++)
+		n += unknown_in(index, *cursor, ret + n, max - n);
+	if (*cursor >= index->node_slots || index->known == index->n_nodes)
+		*cursor = 0;
 	return n;
 }
 
@@ -384,7 +378,8 @@ bool index_list(struct index *index, enum rye_kind kind, const char *path, struc
 	*ret = (struct index_list){ 0 };
 	if (kind >= RYE_KIND__MAX)
 		return false;
-	WITH_LOCK(&index->lock) {
+	{
+		GUARD(&index->lock);
 		struct dir *dir = tree_dir(index, kind, span_of(path));
 
 		ok = dir && (dir->total || !*path) && space_index_list(index, dir, ret);

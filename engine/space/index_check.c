@@ -83,10 +83,9 @@ bool index_unwatched(struct index *index, enum rye_kind kind, const char *path)
 
 	if (kind >= RYE_KIND__MAX)
 		return false;
-	WITH_LOCK(&index->lock) {
-		for (size_t i = 0; i < index->env.spaces->n && !blind; i++)
-			blind = space_blind(index, (int)i, kind, path);
-	}
+	GUARD(&index->lock);
+	for (size_t i = 0; i < index->env.spaces->n && !blind; i++)
+		blind = space_blind(index, (int)i, kind, path);
 	return blind;
 }
 
@@ -119,7 +118,8 @@ static void check_dir(const struct index_check_check *check, struct rye_span pre
 	bool blind = false, there;
 
 	snprintf(below, sizeof(below), "%.*s", (int)prefix.len, prefix.ptr);
-	WITH_LOCK(&index->lock) {
+	{
+		GUARD(&index->lock);
 		struct dir *dir = tree_dir(index, check->kind, prefix);
 		const struct place *place = dir ? tree_place(dir, check->space) : NULL;
 
@@ -196,16 +196,15 @@ static void check_file(const struct index_check_check *check, const char *path,
 		new = link_stamp(check, seen->path, &there);
 	if (there && new &&new == seen->stamp)
 		return;
-	WITH_LOCK(&index->lock) {
-		struct dir *dir = tree_dir(index, check->kind, parent);
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir(index, check->kind, parent);
 
-		if (dir && there)
-			tree_put(index, dir, &seen->file, true, check->out);
-		else if (dir)
-			tree_drop(index, dir, &seen->file, check->out);
-		if (dir && there)
-			tree_stamp(index, dir, &seen->file, new);
-	}
+	if (dir && there)
+		tree_put(index, dir, &seen->file, true, check->out);
+	else if (dir)
+		tree_drop(index, dir, &seen->file, check->out);
+	if (dir && there)
+		tree_stamp(index, dir, &seen->file, new);
 }
 
 static void index_check_space(const struct index_check_check *check, const char *path)
@@ -224,8 +223,10 @@ static void index_check_space(const struct index_check_check *check, const char 
 		slash = strchr(path + prefix.len + 1, '/');
 		prefix.len = slash ? (size_t)(slash - path) : strlen(path);
 	}
-	WITH_LOCK(&check->index->lock)
+	{
+		GUARD(&check->index->lock);
 		n = sources_of(check, path, seen, ARRAY_SIZE(seen));
+	}
 	for (size_t i = 0; i < n; i++)
 		check_file(check, path, &seen[i]);
 }
@@ -237,10 +238,13 @@ void index_check(struct index *index, enum rye_kind kind, const char *path,
 		struct index_check_check check = { index, kind, (int)i, out };
 		bool blind = false;
 
-		WITH_LOCK(&index->lock)
+		{
+			GUARD(&index->lock);
 			blind = space_blind(index, (int)i, kind, path);
-		if (blind)
-			WITH_LOCK(&index->tops[i].update)
-				index_check_space(&check, path);
+		}
+		if (blind) {
+			GUARD(&index->tops[i].update);
+			index_check_space(&check, path);
+		}
 	}
 }

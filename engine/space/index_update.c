@@ -26,18 +26,17 @@ void index_scan(struct index *index, int threads, bool forget)
 					      .deep = true,
 					      .forget = forget };
 
-		WITH_LOCK(&index->tops[i].update)
-			walk_space(index, &opt);
+		GUARD(&index->tops[i].update);
+		walk_space(index, &opt);
 	}
 }
 
 void index_forget(struct index *index)
 {
-	WITH_LOCK(&index->lock) {
-		for (size_t i = 0; i < index->node_slots; i++)
-			for (struct index_node *node = index->nodes[i]; node; node = node->chain)
-				tree_forget(index, node);
-	}
+	GUARD(&index->lock);
+	for (size_t i = 0; i < index->node_slots; i++)
+		for (struct index_node *node = index->nodes[i]; node; node = node->chain)
+			tree_forget(index, node);
 }
 
 /* ---- one name ---- */
@@ -143,8 +142,10 @@ static void look_locked(struct index *index, const struct spot *spot, const char
 		fd = at.fd;
 		walk_probe(&at, name, &entry);
 	}
-	WITH_LOCK(&index->lock)
+	{
+		GUARD(&index->lock);
 		is_dir = index_update_settle(index, spot, &entry, out);
+	}
 	if (is_dir && index_update_join(spot->dir, name, path, sizeof(path)))
 		walk_dir(index, spot->kind, path, &opt);
 }
@@ -152,8 +153,8 @@ static void look_locked(struct index *index, const struct spot *spot, const char
 static void index_update_look(struct index *index, const struct spot *spot, const char *name,
 			      struct index_changes *out)
 {
-	WITH_LOCK(&index->tops[spot->space].update)
-		look_locked(index, spot, name, out);
+	GUARD(&index->tops[spot->space].update);
+	look_locked(index, spot, name, out);
 }
 
 /* ---- events ---- */
@@ -162,16 +163,15 @@ static size_t spots_of(struct index *index, int wd, struct spot *ret)
 {
 	size_t n = 0;
 
-	WITH_LOCK(&index->lock) {
-		for (const struct place *p = index->wds[wd % INDEX_WD_SLOTS]; p && n < SHARED_MAX;
-		     p = p->wd_chain) {
-			if (p->wd != wd)
-				continue;
-			ret[n].space = p->space;
-			ret[n].kind = (enum rye_kind)p->dir->kind;
-			snprintf(ret[n].dir, sizeof(ret[n].dir), "%s", p->dir->path);
-			n++;
-		}
+	GUARD(&index->lock);
+	for (const struct place *p = index->wds[wd % INDEX_WD_SLOTS]; p && n < SHARED_MAX;
+	     p = p->wd_chain) {
+		if (p->wd != wd)
+			continue;
+		ret[n].space = p->space;
+		ret[n].kind = (enum rye_kind)p->dir->kind;
+		snprintf(ret[n].dir, sizeof(ret[n].dir), "%s", p->dir->path);
+		n++;
 	}
 	return n;
 }
@@ -183,10 +183,12 @@ static void kind_arrived(struct index *index, int space, const char *name,
 	enum rye_kind kind = kind_from_dir(span_of(name));
 
 	if (kind < RYE_KIND__MAX) {
-		WITH_LOCK(&index->tops[space].update)
+		{
+			GUARD(&index->tops[space].update);
 			walk_dir(index, kind, "", &opt);
-		WITH_LOCK(&index->lock)
-			tree_forget_below(index, index->roots[kind], out);
+		}
+		GUARD(&index->lock);
+		tree_forget_below(index, index->roots[kind], out);
 	}
 	tree_note(out, space, RYE_KIND__MAX, name, NULL);
 }
@@ -200,7 +202,8 @@ static void top_event(struct index *index, int wd, const char *name, struct inde
 					      .out = out };
 		bool in_ai = false, in_root = false;
 
-		WITH_LOCK(&index->lock) {
+		{
+			GUARD(&index->lock);
 			in_ai = index->tops[i].wd_ai == wd;
 			in_root = index->tops[i].wd_root == wd && !strcmp(name, ".ai");
 		}
@@ -209,8 +212,10 @@ static void top_event(struct index *index, int wd, const char *name, struct inde
 		if (!in_root)
 			continue;
 		space_renew(&index->env.spaces->v[i]);
-		WITH_LOCK(&index->tops[i].update)
+		{
+			GUARD(&index->tops[i].update);
 			walk_space(index, &opt);
+		}
 		out->keys = true;
 	}
 }
@@ -226,13 +231,17 @@ void index_poll(struct index *index, struct index_changes *out)
 		const struct space *space = &index->env.spaces->v[i];
 		bool lost = false;
 
-		WITH_LOCK(&index->lock)
+		{
+			GUARD(&index->lock);
 			lost = index->tops[i].lost;
+		}
 		/* When the parent of .ai goes, its watch goes with it. */
 		if (!space_renew(space) && (!lost || access(space->root, F_OK) < 0))
 			continue;
-		WITH_LOCK(&index->tops[i].update)
+		{
+			GUARD(&index->tops[i].update);
 			walk_space(index, &opt);
+		}
 		out->keys = true;
 	}
 }

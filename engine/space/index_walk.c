@@ -127,15 +127,14 @@ static bool is_loop(struct index_walk_walk *walk, const struct index_walk_job *j
 
 	if (!job->linked || !*job->path)
 		return false;
-	WITH_LOCK(&index->lock) {
-		struct dir *dir = tree_dir(index, job->kind, parent);
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir(index, job->kind, parent);
 
-		loop = index->tops[walk->opt->space].links >= RYE_LINK_DIRS;
-		for (; dir && !loop; dir = dir->parent) {
-			const struct place *place = tree_place(dir, walk->opt->space);
+	loop = index->tops[walk->opt->space].links >= RYE_LINK_DIRS;
+	for (; dir && !loop; dir = dir->parent) {
+		const struct place *place = tree_place(dir, walk->opt->space);
 
-			loop = place && place->dev == st->st_dev && place->ino == st->st_ino;
-		}
+		loop = place && place->dev == st->st_dev && place->ino == st->st_ino;
 	}
 	return loop;
 }
@@ -170,11 +169,10 @@ static void index_walk_push(struct index_walk_walk *walk, enum rye_kind kind, co
 	job->kind = kind;
 	job->linked = linked;
 	memcpy(job->path, path, len + 1);
-	WITH_LOCK(&walk->lock) {
-		job->next = walk->jobs;
-		walk->jobs = job;
-		pthread_cond_signal(&walk->more);
-	}
+	GUARD(&walk->lock);
+	job->next = walk->jobs;
+	walk->jobs = job;
+	pthread_cond_signal(&walk->more);
 }
 
 static int depth_of(const char *path)
@@ -191,11 +189,10 @@ static bool known(struct index_walk_walk *walk, enum rye_kind kind, const char *
 	struct index *index = walk->index;
 	bool known = false;
 
-	WITH_LOCK(&index->lock) {
-		struct dir *dir = tree_dir(index, kind, span_of(path));
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir(index, kind, span_of(path));
 
-		known = dir && tree_place(dir, walk->opt->space);
-	}
+	known = dir && tree_place(dir, walk->opt->space);
 	return known;
 }
 
@@ -224,12 +221,11 @@ static void index_walk_drop(struct index_walk_walk *walk, const struct index_wal
 {
 	struct index *index = walk->index;
 
-	WITH_LOCK(&index->lock) {
-		struct dir *dir = tree_dir(index, job->kind, span_of(job->path));
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir(index, job->kind, span_of(job->path));
 
-		if (dir)
-			tree_place_drop(index, dir, walk->opt->space, walk->opt->out);
-	}
+	if (dir)
+		tree_place_drop(index, dir, walk->opt->space, walk->opt->out);
 }
 
 static void do_job(struct index_walk_walk *walk, const struct index_walk_job *job)
@@ -247,8 +243,10 @@ static void do_job(struct index_walk_walk *walk, const struct index_walk_job *jo
 		ok = walk_read(&at, &batch);
 	}
 	if (ok) {
-		WITH_LOCK(&walk->index->lock)
+		{
+			GUARD(&walk->index->lock);
 			index_walk_merge(walk, job, &batch, &self);
+		}
 		push_dirs(walk, job, &batch);
 	} else {
 		index_walk_drop(walk, job);
@@ -261,14 +259,13 @@ static struct index_walk_job *index_walk_take(struct index_walk_walk *walk)
 {
 	struct index_walk_job *job = NULL;
 
-	WITH_LOCK(&walk->lock) {
-		while (!walk->jobs && walk->busy)
-			pthread_cond_wait(&walk->more, &walk->lock);
-		job = walk->jobs;
-		if (job) {
-			walk->jobs = job->next;
-			walk->busy++;
-		}
+	GUARD(&walk->lock);
+	while (!walk->jobs && walk->busy)
+		pthread_cond_wait(&walk->more, &walk->lock);
+	job = walk->jobs;
+	if (job) {
+		walk->jobs = job->next;
+		walk->busy++;
 	}
 	return job;
 }
@@ -281,10 +278,9 @@ static void *index_walk_work(void *arg)
 	while ((job = index_walk_take(walk))) {
 		do_job(walk, job);
 		free(job);
-		WITH_LOCK(&walk->lock) {
-			if (!--walk->busy && !walk->jobs)
-				pthread_cond_broadcast(&walk->more);
-		}
+		GUARD(&walk->lock);
+		if (!--walk->busy && !walk->jobs)
+			pthread_cond_broadcast(&walk->more);
 	}
 	return NULL;
 }
@@ -341,14 +337,13 @@ static void watch_top(struct index *index, int space)
 		wd_root = index->env.watch(index->env.arg, root);
 	if (!remote && ai >= 0)
 		wd_ai = index->env.watch(index->env.arg, ai);
-	WITH_LOCK(&index->lock) {
-		struct top *top = &index->tops[space];
+	GUARD(&index->lock);
+	struct top *top = &index->tops[space];
 
-		top->wd_root = wd_root;
-		top->wd_ai = wd_ai;
-		top->lost = root < 0;
-		top->blind = remote || (ai < 0 ? root >= 0 && wd_root < 0 : wd_ai < 0);
-	}
+	top->wd_root = wd_root;
+	top->wd_ai = wd_ai;
+	top->lost = root < 0;
+	top->blind = remote || (ai < 0 ? root >= 0 && wd_root < 0 : wd_ai < 0);
 }
 
 void walk_space(struct index *index, const struct walk_opt *opt)

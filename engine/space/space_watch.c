@@ -120,7 +120,8 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 	}
 	queued->changes = *changes;
 	*changes = (struct index_changes){ 0 };
-	WITH_LOCK(&watch->lock) {
+	{
+		GUARD(&watch->lock);
 		*watch->tail = queued;
 		watch->tail = &queued->next;
 	}
@@ -131,12 +132,11 @@ static struct queued *take_queue(struct watch *watch, bool *ret_stop)
 {
 	struct queued *queue = NULL;
 
-	WITH_LOCK(&watch->lock) {
-		queue = watch->queue;
-		watch->queue = NULL;
-		watch->tail = &watch->queue;
-		*ret_stop = watch->stop;
-	}
+	GUARD(&watch->lock);
+	queue = watch->queue;
+	watch->queue = NULL;
+	watch->tail = &watch->queue;
+	*ret_stop = watch->stop;
 	return queue;
 }
 
@@ -269,8 +269,10 @@ void watch_stop(struct watch *watch)
 {
 	if (!watch || !watch->running)
 		return;
-	WITH_LOCK(&watch->lock)
+	{
+		GUARD(&watch->lock);
 		watch->stop = true;
+	}
 	space_watch_wake(watch);
 	pthread_join(watch->thread, NULL);
 	watch->running = false;

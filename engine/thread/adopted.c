@@ -69,7 +69,8 @@ int adopted_add(struct threads *threads, const char *id, struct rye_call *call, 
 	adopted->call = call;
 	/* without notices it only cannot be ended before its time */
 	adopted->watch = inotify_add_watch(notices(threads), path, IN_CREATE | IN_MOVED_TO);
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		adopted->next = threads->adopted;
 		threads->adopted = adopted;
 	}
@@ -84,13 +85,15 @@ void adopted_drop(struct threads *threads, const char *id)
 {
 	struct adopted *found = NULL;
 
-	WITH_LOCK(&threads->lock)
+	{
+		GUARD(&threads->lock);
 		for (struct adopted **at = &threads->adopted; *at; at = &(*at)->next)
 			if (!strcmp((*at)->id, id)) {
 				found = *at;
 				*at = found->next;
 				break;
 			}
+	}
 	if (!found)
 		return;
 	inotify_rm_watch(threads->inotify, found->watch);
@@ -102,9 +105,9 @@ size_t threads_adopted(struct threads *threads)
 {
 	size_t n = 0;
 
-	WITH_LOCK(&threads->lock)
-		for (struct adopted *at = threads->adopted; at; at = at->next)
-			n++;
+	GUARD(&threads->lock);
+	for (struct adopted *at = threads->adopted; at; at = at->next)
+		n++;
 	return n;
 }
 
@@ -112,13 +115,13 @@ static struct rye_call *call_of(struct threads *threads, int watch, char id[64])
 {
 	struct rye_call *call = NULL;
 
-	WITH_LOCK(&threads->lock)
-		for (struct adopted *at = threads->adopted; at && !call; at = at->next)
-			if (at->watch == watch) {
-				call = at->call;
-				call_ref(call);
-				snprintf(id, 64, "%s", at->id);
-			}
+	GUARD(&threads->lock);
+	for (struct adopted *at = threads->adopted; at && !call; at = at->next)
+		if (at->watch == watch) {
+			call = at->call;
+			call_ref(call);
+			snprintf(id, 64, "%s", at->id);
+		}
 	return call;
 }
 

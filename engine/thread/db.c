@@ -128,7 +128,6 @@ static int run_locked(struct db *db, const struct db_query *query, int *ret_chan
 
 int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
 {
-	WITH_LOCK(&db->lock)
-		return run_locked(db, query, ret_changes, err);
-	return 0;
+	GUARD(&db->lock);
+	return run_locked(db, query, ret_changes, err);
 }

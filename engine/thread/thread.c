@@ -22,8 +22,10 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 	struct db *db = NULL;
 	int r;
 
-	WITH_LOCK(&threads->lock)
+	{
+		GUARD(&threads->lock);
 		db = threads->registry;
+	}
 	if (db) {
 		*ret = db;
 		return 0;
@@ -31,7 +33,8 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 	r = registry_of(threads->env.opt->project, create, &db, err);
 	if (r)
 		return r;
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		if (!threads->registry)
 			threads->registry = steal(&db);
 		*ret = threads->registry;

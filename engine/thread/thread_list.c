@@ -108,19 +108,20 @@ static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *re
 	r = thread_list_state_of(db, root, &state, err);
 	if (r)
 		return r;
-	WITH_LOCK(&threads->lock)
+	{
+		GUARD(&threads->lock);
 		if (is_kept(threads, &state)) {
 			list = rye_blob_ref(threads->list);
 			*ret_number = threads->list_number;
 		}
+	}
 	if (!list) {
 		r = read_list(db, root, &state, &list, err);
 		if (r)
 			return r;
-		WITH_LOCK(&threads->lock) {
-			thread_list_keep(threads, &state, list);
-			*ret_number = threads->list_number;
-		}
+		GUARD(&threads->lock);
+		thread_list_keep(threads, &state, list);
+		*ret_number = threads->list_number;
 	}
 	*ret = steal(&list);
 	return 0;

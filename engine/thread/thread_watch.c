@@ -42,18 +42,18 @@ static struct thread_waiter *take_waiters(struct threads *threads, const char *i
 {
 	struct thread_waiter *taken = NULL;
 
-	WITH_LOCK(&threads->lock)
-		for (struct thread_waiter **at = &threads->waiters; *at;) {
-			struct thread_waiter *waiter = *at;
+	GUARD(&threads->lock);
+	for (struct thread_waiter **at = &threads->waiters; *at;) {
+		struct thread_waiter *waiter = *at;
 
-			if (strcmp(waiter->id, id)) {
-				at = &waiter->next;
-				continue;
-			}
-			*at = waiter->next;
-			waiter->next = taken;
-			taken = waiter;
+		if (strcmp(waiter->id, id)) {
+			at = &waiter->next;
+			continue;
 		}
+		*at = waiter->next;
+		waiter->next = taken;
+		taken = waiter;
+	}
 	return taken;
 }
 
@@ -127,7 +127,8 @@ void threads_watch(struct threads *threads, const struct watch_ask *ask)
 			close(pidfd);
 		return;
 	}
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		for (struct watched *w = threads->watched; w; w = w->next) {
 			if (strcmp(w->id, ask->id) != 0)
 				continue;
@@ -158,13 +159,15 @@ static void on_exit_of(struct threads *threads, int pidfd)
 	struct watched *ended = NULL;
 	int status = -1;
 
-	WITH_LOCK(&threads->lock)
+	{
+		GUARD(&threads->lock);
 		for (struct watched **at = &threads->watched; *at; at = &(*at)->next)
 			if ((*at)->pidfd == pidfd) {
 				ended = *at;
 				*at = ended->next;
 				break;
 			}
+	}
 	if (!ended)
 		return;
 	epoll_ctl(threads->epoll, EPOLL_CTL_DEL, pidfd, NULL);
@@ -209,7 +212,8 @@ static bool look_for_waiters(struct threads *threads)
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 	bool waiting = false;
 
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		waiting = threads->waiters;
 		for (struct thread_waiter *w = threads->waiters; w; w = w->next)
 			if (!is_watched(threads, w->id))
@@ -281,8 +285,10 @@ static void *thread_watch_work(void *arg)
 		int n = epoll_wait(threads->epoll, events, 16, pause_of(&rounds, clock_ms()));
 		bool stop = false;
 
-		WITH_LOCK(&threads->lock)
+		{
+			GUARD(&threads->lock);
 			stop = threads->stopping;
+		}
 		if (stop)
 			return NULL;
 		for (int i = 0; i < n; i++)
@@ -295,11 +301,11 @@ int threads_worker_start(struct threads *threads)
 {
 	int r = 0;
 
-	WITH_LOCK(&threads->lock)
-		if (!threads->started && !threads->stopping) {
-			r = pthread_create(&threads->worker, NULL, thread_watch_work, threads);
-			threads->started = r == 0;
-		}
+	GUARD(&threads->lock);
+	if (!threads->started && !threads->stopping) {
+		r = pthread_create(&threads->worker, NULL, thread_watch_work, threads);
+		threads->started = r == 0;
+	}
 	return -r;
 }
 
@@ -309,7 +315,8 @@ void threads_worker_stop(struct threads *threads)
 	bool started = false;
 	uint64_t one = 1;
 
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		threads->stopping = true;
 		started = threads->started;
 		waiters = steal(&threads->waiters);
@@ -336,7 +343,8 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
 	waiter->fn = who->fn;
 	waiter->arg = who->arg;
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		waiter->next = threads->waiters;
 		threads->waiters = waiter;
 	}
@@ -352,7 +360,8 @@ void threads_unwait(struct threads *threads, const void *arg)
 {
 	struct thread_waiter *found = NULL;
 
-	WITH_LOCK(&threads->lock)
+	{
+		GUARD(&threads->lock);
 		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
 			if ((*at)->arg == arg) {
 				found = *at;
@@ -360,6 +369,7 @@ void threads_unwait(struct threads *threads, const void *arg)
 				found->next = NULL;
 				break;
 			}
+	}
 	thread_watch_tell(found, RYE_CANCELLED, "cancelled");
 }
 
@@ -377,21 +387,19 @@ uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
 	uint64_t number = 0;
 	pid_t self = getpid();
 
-	WITH_LOCK(&threads->lock) {
-		/* Runs of ours that go on as threads are exec's to tell apart. */
-		for (size_t i = 0; i < n && !number && chain[i] != self; i++)
-			number = number_of(threads, chain[i]);
-	}
+	GUARD(&threads->lock);
+	/* Runs of ours that go on as threads are exec's to tell apart. */
+	for (size_t i = 0; i < n && !number && chain[i] != self; i++)
+		number = number_of(threads, chain[i]);
 	return number;
 }
 
 pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chain, size_t n)
 {
-	WITH_LOCK(&threads->lock) {
-		for (size_t i = 0; i < n; i++)
-			if (number_of(threads, chain[i]) == number)
-				return chain[i ? i - 1 : 0];
-	}
+	GUARD(&threads->lock);
+	for (size_t i = 0; i < n; i++)
+		if (number_of(threads, chain[i]) == number)
+			return chain[i ? i - 1 : 0];
 	return 0;
 }
 
@@ -417,7 +425,8 @@ bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], jso
 	json_t *request = NULL;
 	struct db *db;
 
-	WITH_LOCK(&threads->lock) {
+	{
+		GUARD(&threads->lock);
 		for (struct watched *w = threads->watched; w; w = w->next) {
 			if (w->number != number)
 				continue;

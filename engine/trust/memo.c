@@ -70,9 +70,9 @@ bool memo_has(struct memo *memo, const unsigned char digest[SHA_LEN])
 	struct bucket *bucket = memo_bucket_of(memo, digest, &shard);
 	bool found = false;
 
-	WITH_LOCK(&shard->lock)
-		for (int i = 0; i < WAYS; i++)
-			found = found || !memcmp(bucket->ways[i], digest, SHA_LEN);
+	GUARD(&shard->lock);
+	for (int i = 0; i < WAYS; i++)
+		found = found || !memcmp(bucket->ways[i], digest, SHA_LEN);
 	return found;
 }
 
@@ -81,8 +81,7 @@ void memo_add(struct memo *memo, const unsigned char digest[SHA_LEN])
 	struct shard *shard;
 	struct bucket *bucket = memo_bucket_of(memo, digest, &shard);
 
-	WITH_LOCK(&shard->lock) {
-		memcpy(bucket->ways[1], bucket->ways[0], SHA_LEN);
-		memcpy(bucket->ways[0], digest, SHA_LEN);
-	}
+	GUARD(&shard->lock);
+	memcpy(bucket->ways[1], bucket->ways[0], SHA_LEN);
+	memcpy(bucket->ways[0], digest, SHA_LEN);
 }

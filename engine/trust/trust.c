@@ -326,7 +326,8 @@ int trust_reload(struct trust_box *box, struct rye_err *err)
 	if (!trust)
 		return rye_fail(err, RYE_IO, "out of memory");
 	trust_warn(box, trust);
-	WITH_LOCK(&box->lock) {
+	{
+		GUARD(&box->lock);
 		trust->generation = ++box->generation;
 		old = box->current;
 		box->current = trust;
@@ -371,10 +372,9 @@ struct trust *trust_get(struct trust_box *box)
 {
 	struct trust *trust = NULL;
 
-	WITH_LOCK(&box->lock) {
-		trust = box->current;
-		atomic_fetch_add(&trust->refs, 1);
-	}
+	GUARD(&box->lock);
+	trust = box->current;
+	atomic_fetch_add(&trust->refs, 1);
 	return trust;
 }
 

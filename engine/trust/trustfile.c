@@ -78,12 +78,14 @@ static bool scope_inside(const json_t *value, bool top)
 	size_t i;
 
 	if (json_is_array(value)) {
-		json_array_foreach(value, i, member) if (scope_inside(member, false)) return true;
+		json_array_foreach(value, i, member)
+			if (scope_inside(member, false))
+				return true;
 		return false;
 	}
-	json_object_foreach((json_t *)value, key,
-			    member) if (is_lost_scope(key, top) ||
-					scope_inside(member, false)) return true;
+	json_object_foreach((json_t *)value, key, member)
+		if (is_lost_scope(key, top) || scope_inside(member, false))
+			return true;
 	return false;
 }
 

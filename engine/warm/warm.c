@@ -399,8 +399,10 @@ static void warm_settle(struct warm *warm, struct chore *chore)
 static void work_off(struct warm *warm, struct chore *chore)
 {
 	do_chore(warm, chore);
-	WITH_LOCK(&warm->lock)
+	{
+		GUARD(&warm->lock);
 		warm_settle(warm, chore);
+	}
 	if (chore->dead)
 		free_pool(warm, chore->dead);
 	if (chore->dropped)
@@ -424,16 +426,15 @@ static bool next_chore(struct warm *warm, struct chore *ret)
 	struct timespec until;
 	int64_t ns;
 
-	WITH_LOCK(&warm->lock) {
-		while (!warm->stopping) {
-			if (warm_choose(warm, ret))
-				return true;
-			clock_gettime(CLOCK_MONOTONIC, &until);
-			ns = until.tv_nsec + warm_pause_ms(warm) * 1000000;
-			until.tv_sec += ns / 1000000000;
-			until.tv_nsec = ns % 1000000000;
-			pthread_cond_timedwait(&warm->work, &warm->lock, &until);
-		}
+	GUARD(&warm->lock);
+	while (!warm->stopping) {
+		if (warm_choose(warm, ret))
+			return true;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		ns = until.tv_nsec + warm_pause_ms(warm) * 1000000;
+		until.tv_sec += ns / 1000000000;
+		until.tv_nsec = ns % 1000000000;
+		pthread_cond_timedwait(&warm->work, &warm->lock, &until);
 	}
 	return false;
 }
@@ -553,7 +554,8 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 	if (!warm || strcmp(program->warm, "python-function") || !warm_loader_at(plan))
 		return false;
 	warm_key_of(warm, plan, key);
-	WITH_LOCK(&warm->lock) {
+	{
+		GUARD(&warm->lock);
 		pool = warm_find(warm, key);
 		if (!pool)
 			warm_miss(warm, key, plan);
@@ -579,19 +581,19 @@ void warm_look(struct warm *warm, const struct warm_worker *worker)
 
 	if (!box_littered(pool->parent.box))
 		return;
-	WITH_LOCK(&warm->lock) {
-		if (pool->state == POOL_UP)
-			pool->state = POOL_SPOILED;
-		pthread_cond_broadcast(&warm->ready);
-		pthread_cond_signal(&warm->work);
-	}
+	GUARD(&warm->lock);
+	if (pool->state == POOL_UP)
+		pool->state = POOL_SPOILED;
+	pthread_cond_broadcast(&warm->ready);
+	pthread_cond_signal(&warm->work);
 }
 
 bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *ret)
 {
 	bool got = false;
 
-	WITH_LOCK(&warm->lock) {
+	{
+		GUARD(&warm->lock);
 		got = !warm->stopping && !confine.keys &&
 		      spares_take(&warm->spares, confine, warm->base->opt->scan, ret);
 		if (!got)
@@ -618,18 +620,16 @@ void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 	if (!dropped)
 		abort();
 	*dropped = (struct dropped){ .worker = *worker, .busy = busy, .at_ms = clock_ms() };
-	WITH_LOCK(&warm->lock) {
-		*warm->dropped_end = dropped;
-		warm->dropped_end = &dropped->next;
-		pthread_cond_signal(&warm->work);
-	}
+	GUARD(&warm->lock);
+	*warm->dropped_end = dropped;
+	warm->dropped_end = &dropped->next;
+	pthread_cond_signal(&warm->work);
 }
 
 static bool last_chore(struct warm *warm, struct chore *ret)
 {
-	WITH_LOCK(&warm->lock)
-		return choose_last(warm, ret);
-	return false;
+	GUARD(&warm->lock);
+	return choose_last(warm, ret);
 }
 
 void warm_close(struct warm *warm)
@@ -638,7 +638,8 @@ void warm_close(struct warm *warm)
 
 	if (!warm)
 		return;
-	WITH_LOCK(&warm->lock) {
+	{
+		GUARD(&warm->lock);
 		warm->stopping = true;
 		pthread_cond_signal(&warm->work);
 	}

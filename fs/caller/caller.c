@@ -128,13 +128,12 @@ static bool caller_recall(struct callers *callers, pid_t pid, int64_t now, struc
 {
 	bool found = false;
 
-	WITH_LOCK(&callers->lock) {
-		struct ancestor *slot = caller_slot_of(callers, pid);
+	GUARD(&callers->lock);
+	struct ancestor *slot = caller_slot_of(callers, pid);
 
-		found = slot->pidfd >= 0 && slot->process.pid == pid &&
-			now - slot->at_ns < ANCESTOR_NS && pidfd_alive(slot->pidfd);
-		*ret = *slot;
-	}
+	found = slot->pidfd >= 0 && slot->process.pid == pid && now - slot->at_ns < ANCESTOR_NS &&
+		pidfd_alive(slot->pidfd);
+	*ret = *slot;
 	return found;
 }
 
@@ -142,7 +141,8 @@ static void caller_remember(struct callers *callers, const struct ancestor *ance
 {
 	int old;
 
-	WITH_LOCK(&callers->lock) {
+	{
+		GUARD(&callers->lock);
 		struct ancestor *slot = caller_slot_of(callers, ancestor->process.pid);
 
 		old = slot->pidfd;
@@ -177,12 +177,11 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 
 static void caller_forget(struct callers *callers, pid_t pid)
 {
-	WITH_LOCK(&callers->lock) {
-		struct ancestor *slot = caller_slot_of(callers, pid);
+	GUARD(&callers->lock);
+	struct ancestor *slot = caller_slot_of(callers, pid);
 
-		if (slot->process.pid == pid)
-			slot->at_ns = -ANCESTOR_NS;
-	}
+	if (slot->process.pid == pid)
+		slot->at_ns = -ANCESTOR_NS;
 }
 
 /* All ancestors, the process itself first. */
@@ -358,14 +357,13 @@ static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t ui
 {
 	int64_t now = clock_ns();
 
-	WITH_LOCK(&callers->lock) {
-		struct recent *recent = recent_of(callers, tid);
-		struct caller *caller = recent->caller;
+	GUARD(&callers->lock);
+	struct recent *recent = recent_of(callers, tid);
+	struct caller *caller = recent->caller;
 
-		if (caller && caller->tid == tid && caller->uid == uid &&
-		    now - caller->at_ns < CALLER_FRESH_MS * NS_PER_MS)
-			return caller_ref(caller);
-	}
+	if (caller && caller->tid == tid && caller->uid == uid &&
+	    now - caller->at_ns < CALLER_FRESH_MS * NS_PER_MS)
+		return caller_ref(caller);
 	return NULL;
 }
 
@@ -380,7 +378,8 @@ struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 	caller->uid = uid;
 	caller->at_ns = clock_ns();
 	caller_examine_process(callers, caller);
-	WITH_LOCK(&callers->lock) {
+	{
+		GUARD(&callers->lock);
 		struct recent *recent = recent_of(callers, tid);
 
 		old = recent->caller;

@@ -203,7 +203,8 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 	/* a session manager's reply belongs to nobody; out of memory: only comfort is lost */
 	if (!kept)
 		return;
-	WITH_LOCK(&callers->lock) {
+	{
+		GUARD(&callers->lock);
 		struct kept *old = older_one(callers, kept);
 
 		if (old)
@@ -249,17 +250,15 @@ static struct kept *nearest(struct callers *callers, const struct caller *reader
 bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
 		  struct last *ret)
 {
-	WITH_LOCK(&callers->lock) {
-		struct kept *kept = nearest(callers, caller, key);
+	GUARD(&callers->lock);
+	struct kept *kept = nearest(callers, caller, key);
 
-		if (!kept)
-			return false;
-		unused(callers, kept);
-		used(callers, kept);
-		*ret = last_ref(&kept->last);
-		return true;
-	}
-	return false;
+	if (!kept)
+		return false;
+	unused(callers, kept);
+	used(callers, kept);
+	*ret = last_ref(&kept->last);
+	return true;
 }
 
 static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **trash)
@@ -285,9 +284,11 @@ void callers_sweep(struct callers *callers)
 		struct kept *trash = NULL;
 
 		/* bucket by bucket: nobody waits for the whole of it */
-		WITH_LOCK(&callers->lock)
+		{
+			GUARD(&callers->lock);
 			if (callers->buckets[i])
 				sweep_bucket(callers, i, &trash);
+		}
 		empty(trash);
 	}
 }
@@ -296,7 +297,7 @@ size_t callers_count(struct callers *callers)
 {
 	size_t count;
 
-	WITH_LOCK(&callers->lock)
-		count = callers->count;
+	GUARD(&callers->lock);
+	count = callers->count;
 	return count;
 }

@@ -277,12 +277,12 @@ struct listing *shelf_take(struct shelf *shelf, const struct node *dir)
 	struct listing *found = NULL;
 	auto_node struct node *held = NULL;
 
-	WITH_LOCK(&shelf->lock)
-		for (size_t i = 0; i < SHELF_MAX && !found; i++)
-			if (shelf->slots[i].dir == dir) {
-				held = steal(&shelf->slots[i].dir);
-				found = steal(&shelf->slots[i].listing);
-			}
+	GUARD(&shelf->lock);
+	for (size_t i = 0; i < SHELF_MAX && !found; i++)
+		if (shelf->slots[i].dir == dir) {
+			held = steal(&shelf->slots[i].dir);
+			found = steal(&shelf->slots[i].listing);
+		}
 	return found;
 }
 
@@ -291,7 +291,8 @@ void shelf_put(struct shelf *shelf, struct node *dir, struct listing *listing)
 	struct listing *old = NULL;
 	auto_node struct node *old_dir = NULL;
 
-	WITH_LOCK(&shelf->lock) {
+	{
+		GUARD(&shelf->lock);
 		size_t i = shelf->next++ % SHELF_MAX;
 
 		old = shelf->slots[i].listing;

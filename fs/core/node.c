@@ -128,8 +128,8 @@ void nodes_close(struct nodes *nodes)
 
 void nodes_count(struct nodes *nodes, struct node_counts *ret)
 {
-	WITH_LOCK(&nodes->lock)
-		*ret = (struct node_counts){ nodes->alive, nodes->made, nodes->forgotten };
+	GUARD(&nodes->lock);
+	*ret = (struct node_counts){ nodes->alive, nodes->made, nodes->forgotten };
 }
 
 struct node *node_find(struct nodes *nodes, const struct tree_key *key,
@@ -137,13 +137,12 @@ struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 {
 	uint32_t hash = hash_of(key);
 
-	WITH_LOCK(&nodes->lock) {
-		struct node *node = *node_slot_of(nodes, hash, key);
+	GUARD(&nodes->lock);
+	struct node *node = *node_slot_of(nodes, hash, key);
 
-		if (node && node->class == class && node->version == version) {
-			node->nlookup++;
-			return node;
-		}
+	if (node && node->class == class && node->version == version) {
+		node->nlookup++;
+		return node;
 	}
 	return NULL;
 }
@@ -152,12 +151,10 @@ struct node *node_peek(struct nodes *nodes, const struct tree_key *key)
 {
 	uint32_t hash = hash_of(key);
 
-	WITH_LOCK(&nodes->lock) {
-		struct node *node = *node_slot_of(nodes, hash, key);
+	GUARD(&nodes->lock);
+	struct node *node = *node_slot_of(nodes, hash, key);
 
-		return node ? node_ref(node) : NULL;
-	}
-	return NULL;
+	return node ? node_ref(node) : NULL;
 }
 
 static struct node *node_allocate(const struct node_want *want)
@@ -246,7 +243,8 @@ struct node *node_make(struct nodes *nodes, const struct node_want *want)
 			want->class->drop(want->data);
 		return NULL;
 	}
-	WITH_LOCK(&nodes->lock) {
+	{
+		GUARD(&nodes->lock);
 		if (!want->fresh)
 			used = node_publish(nodes, node, want->key);
 		if (used == node)
@@ -272,16 +270,17 @@ static void node_unpublish(struct nodes *nodes, struct node *node)
 
 void node_retire(struct nodes *nodes, struct node *node)
 {
-	WITH_LOCK(&nodes->lock)
-		if (node->current)
-			node_unpublish(nodes, node);
+	GUARD(&nodes->lock);
+	if (node->current)
+		node_unpublish(nodes, node);
 }
 
 void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
 {
 	bool gone = false;
 
-	WITH_LOCK(&nodes->lock) {
+	{
+		GUARD(&nodes->lock);
 		node->nlookup -= n < node->nlookup ? n : node->nlookup;
 		if (node->nlookup == 0) {
 			if (node->current)
@@ -310,7 +309,8 @@ struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg,
 	struct node **found = NULL;
 	size_t n = 0;
 
-	WITH_LOCK(&nodes->lock) {
+	{
+		GUARD(&nodes->lock);
 		found = calloc(nodes->current + 1, sizeof(struct node *));
 		for (size_t i = 0; found && i <= nodes->mask; i++)
 			n += node_collect(nodes->buckets[i], match, arg, found + n);

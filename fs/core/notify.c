@@ -157,17 +157,16 @@ static struct notify_job *notify_take(struct queue *lane)
 {
 	struct notify_job *job = NULL;
 
-	WITH_LOCK(&lane->lock) {
-		while (!lane->first && !lane->stop)
-			pthread_cond_wait(&lane->more, &lane->lock);
-		job = lane->stop ? NULL : lane->first;
-		if (job) {
-			lane->first = job->next;
-			if (!lane->first)
-				lane->last = &lane->first;
-			if (job->type == JOB_TASK)
-				note_taken(lane, job);
-		}
+	GUARD(&lane->lock);
+	while (!lane->first && !lane->stop)
+		pthread_cond_wait(&lane->more, &lane->lock);
+	job = lane->stop ? NULL : lane->first;
+	if (job) {
+		lane->first = job->next;
+		if (!lane->first)
+			lane->last = &lane->first;
+		if (job->type == JOB_TASK)
+			note_taken(lane, job);
 	}
 	return job;
 }
@@ -212,8 +211,10 @@ static void *clock_thread(void *arg)
 	for (;;) {
 		struct notify_job *job = NULL;
 
-		WITH_LOCK(&clock->lock)
+		{
+			GUARD(&clock->lock);
 			job = overdue(clock);
+		}
 		if (!job)
 			return NULL;
 		notify_job_done(job);
@@ -231,15 +232,14 @@ static void notify_watch(struct queue *clock, struct notify_job *job)
 		until->tv_nsec -= 1000000000l;
 		until->tv_sec++;
 	}
-	WITH_LOCK(&clock->lock) {
-		bool idle = !clock->first;
+	GUARD(&clock->lock);
+	bool idle = !clock->first;
 
-		atomic_fetch_add(&job->refs, 1);
-		*clock->last = job;
-		clock->last = &job->waiting;
-		if (idle)
-			pthread_cond_signal(&clock->more);
-	}
+	atomic_fetch_add(&job->refs, 1);
+	*clock->last = job;
+	clock->last = &job->waiting;
+	if (idle)
+		pthread_cond_signal(&clock->more);
 }
 
 static struct notify_job *job_new(enum job_type type, struct node *node, const char *name)
@@ -263,7 +263,8 @@ static void notify_post(struct notify *notify, enum notify_lane which, struct no
 
 	if (job->done)
 		notify_watch(&notify->clock, job);
-	WITH_LOCK(&lane->lock) {
+	{
+		GUARD(&lane->lock);
 		refused = lane->stop || (task && is_queued(lane, job));
 		if (!refused) {
 			*lane->last = job;
@@ -388,10 +389,9 @@ int notify_open(struct front *front, struct notify **ret)
 
 static void notify_stop(struct queue *queue)
 {
-	WITH_LOCK(&queue->lock) {
-		queue->stop = true;
-		pthread_cond_broadcast(&queue->more);
-	}
+	GUARD(&queue->lock);
+	queue->stop = true;
+	pthread_cond_broadcast(&queue->more);
 }
 
 /* What is still there when the thread has ended. */

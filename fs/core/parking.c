@@ -95,23 +95,22 @@ struct turn {
 /* Sleeps until there is something to do; false: the parking is closed and all were told. */
 static bool await_turn(struct parking *parking, struct turn *ret)
 {
-	WITH_LOCK(&parking->lock) {
-		for (;;) {
-			int64_t now = clock_ns(), next = parking->sweep_ns;
+	GUARD(&parking->lock);
+	for (;;) {
+		int64_t now = clock_ns(), next = parking->sweep_ns;
 
-			ret->parked = pick_parked(parking, now, &next);
-			if (ret->parked) {
-				ret->why = parked_reason(ret->parked, now);
-				return true;
-			}
-			if (parking->closed)
-				return false;
-			if (now >= parking->sweep_ns) {
-				parking->sweep_ns = now + SWEEP_NS;
-				return true;
-			}
-			parking_sleep_until(parking, next);
+		ret->parked = pick_parked(parking, now, &next);
+		if (ret->parked) {
+			ret->why = parked_reason(ret->parked, now);
+			return true;
 		}
+		if (parking->closed)
+			return false;
+		if (now >= parking->sweep_ns) {
+			parking->sweep_ns = now + SWEEP_NS;
+			return true;
+		}
+		parking_sleep_until(parking, next);
 	}
 	return false;
 }
@@ -169,7 +168,8 @@ void parking_close(struct parking *parking)
 {
 	if (!parking)
 		return;
-	WITH_LOCK(&parking->lock) {
+	{
+		GUARD(&parking->lock);
 		parking->closed = true;
 		pthread_cond_signal(&parking->poke);
 	}
@@ -219,8 +219,8 @@ static void on_interrupt(fuse_req_t req, void *arg)
 	struct parked *parked = arg;
 
 	parked->interrupted = true;
-	WITH_LOCK(&parked->parking->lock)
-		pthread_cond_signal(&parked->parking->poke);
+	GUARD(&parked->parking->lock);
+	pthread_cond_signal(&parked->parking->poke);
 }
 
 static void hook(struct parked *parked, bool on)
@@ -238,17 +238,16 @@ bool parking_wait(struct parked *parked, int64_t due_ns)
 
 	/* first: from when it is in the list, another thread may answer it */
 	hook(parked, true);
-	WITH_LOCK(&parking->lock) {
-		closed = parking->closed;
-		parked->due_ns = due_ns;
-		if (!parked->there && !closed) {
-			TAILQ_INSERT_TAIL(&parking->list, parked, link);
-			parked->there = true;
-		}
-		/* it may have been interrupted before the thread could see it */
-		if (parked->interrupted || due_ns < parking->wake_ns)
-			pthread_cond_signal(&parking->poke);
+	GUARD(&parking->lock);
+	closed = parking->closed;
+	parked->due_ns = due_ns;
+	if (!parked->there && !closed) {
+		TAILQ_INSERT_TAIL(&parking->list, parked, link);
+		parked->there = true;
 	}
+	/* it may have been interrupted before the thread could see it */
+	if (parked->interrupted || due_ns < parking->wake_ns)
+		pthread_cond_signal(&parking->poke);
 	return !closed;
 }
 
@@ -263,11 +262,10 @@ bool parking_take(struct parked *parked)
 {
 	bool was = false;
 
-	WITH_LOCK(&parked->parking->lock) {
-		was = parked->there;
-		if (was)
-			parking_unlist(parked);
-	}
+	GUARD(&parked->parking->lock);
+	was = parked->there;
+	if (was)
+		parking_unlist(parked);
 	return was;
 }
 
@@ -275,15 +273,15 @@ struct parked *parking_take_all(struct parking *parking, const void *owner)
 {
 	struct parked *taken = NULL, *next;
 
-	WITH_LOCK(&parking->lock)
-		for (struct parked *parked = TAILQ_FIRST(&parking->list); parked; parked = next) {
-			next = TAILQ_NEXT(parked, link);
-			if (parked->owner != owner)
-				continue;
-			parking_unlist(parked);
-			parked->next = taken;
-			taken = parked;
-		}
+	GUARD(&parking->lock);
+	for (struct parked *parked = TAILQ_FIRST(&parking->list); parked; parked = next) {
+		next = TAILQ_NEXT(parked, link);
+		if (parked->owner != owner)
+			continue;
+		parking_unlist(parked);
+		parked->next = taken;
+		taken = parked;
+	}
 	return taken;
 }
 
@@ -291,10 +289,10 @@ bool parking_waits(struct parking *parking, const void *owner)
 {
 	struct parked *parked;
 
-	WITH_LOCK(&parking->lock)
-		TAILQ_FOREACH(parked, &parking->list, link)
-			if (parked->owner == owner)
-				return true;
+	GUARD(&parking->lock);
+	TAILQ_FOREACH(parked, &parking->list, link)
+		if (parked->owner == owner)
+			return true;
 	return false;
 }
 

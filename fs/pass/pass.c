@@ -200,22 +200,20 @@ bool pass_note(struct node *node, const struct stat *raw, bool ours)
 	clock_gettime(CLOCK_REALTIME, &now);
 	age_ns = (now.tv_sec - raw->st_mtim.tv_sec) * 1000000000ll + now.tv_nsec -
 		 raw->st_mtim.tv_nsec;
-	WITH_LOCK(&pass->pass->lock) {
-		struct pass_seen *seen = &pass->seen;
+	GUARD(&pass->pass->lock);
+	struct pass_seen *seen = &pass->seen;
 
-		stale = !ours && seen->known && atomic_load(&pass->cached) &&
-			(seen->young || seen->size != raw->st_size ||
-			 seen->mtime.tv_sec != raw->st_mtim.tv_sec ||
-			 seen->mtime.tv_nsec != raw->st_mtim.tv_nsec);
-		*seen = (struct pass_seen){
-			.size = raw->st_size,
-			.mtime = raw->st_mtim,
-			.known = true,
-			.young = age_ns < YOUNG_NS &&
-				 !(pass->pass->fine && raw->st_dev == pass->pass->dev),
-		};
-		if (stale)
-			atomic_store(&pass->cached, false);
-	}
+	stale = !ours && seen->known && atomic_load(&pass->cached) &&
+		(seen->young || seen->size != raw->st_size ||
+		 seen->mtime.tv_sec != raw->st_mtim.tv_sec ||
+		 seen->mtime.tv_nsec != raw->st_mtim.tv_nsec);
+	*seen = (struct pass_seen){
+		.size = raw->st_size,
+		.mtime = raw->st_mtim,
+		.known = true,
+		.young = age_ns < YOUNG_NS && !(pass->pass->fine && raw->st_dev == pass->pass->dev),
+	};
+	if (stale)
+		atomic_store(&pass->cached, false);
 	return stale;
 }

@@ -88,14 +88,17 @@ int pass_fd(struct node *node, bool write)
 	int *slot = write ? &pass->wr : &pass->rd;
 	int fd = -1, used = -1;
 
-	WITH_LOCK(lock)
+	{
+		GUARD(lock);
 		used = *slot;
+	}
 	if (used >= 0)
 		return used;
 	fd = open_lifted(pass->fd, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd;
-	WITH_LOCK(lock) {
+	{
+		GUARD(lock);
 		if (*slot < 0)
 			*slot = steal_fd(&fd);
 		used = *slot;

@@ -144,9 +144,11 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 		return;
 	}
 	pass = pass_of(found.node);
-	WITH_LOCK(&pass->pass->lock)
+	{
+		GUARD(&pass->pass->lock);
 		if (pass->fd == fd && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
 			pass->rd = pass->wr = fd;
+	}
 	pass_touch(front, dir, what->name);
 	if (!reply_create(req, &found.entry, fi))
 		node_forget(front->nodes, found.node, 1);

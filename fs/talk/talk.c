@@ -70,11 +70,10 @@ void talks_close(struct talks *talks)
 {
 	if (!talks)
 		return;
-	WITH_LOCK(&talks->lock) {
-		talks->closed = true;
-		while (talks->callbacks > 0)
-			pthread_cond_wait(&talks->quiet, &talks->lock);
-	}
+	GUARD(&talks->lock);
+	talks->closed = true;
+	while (talks->callbacks > 0)
+		pthread_cond_wait(&talks->quiet, &talks->lock);
 }
 
 void talks_free(struct talks *talks)
@@ -156,14 +155,19 @@ void talk_forget(struct talk *talk)
 	struct caller *speaker = NULL;
 	bool closed;
 
-	WITH_LOCK(&talk->talks->lock)
+	{
+		GUARD(&talk->talks->lock);
 		closed = talk->talks->closed;
-	WITH_LOCK(&talk->lock)
+	}
+	{
+		GUARD(&talk->lock);
 		speaker = talk->speaker ? caller_ref(talk->speaker) : NULL;
+	}
 	if (speaker && !closed)
 		own_count(talk, speaker);
 	caller_unref(speaker);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		feed_restart(&talk->feed);
 		talk_list_open(talk);
 	}
@@ -185,8 +189,8 @@ size_t talk_size(struct talk *talk)
 {
 	size_t size;
 
-	WITH_LOCK(&talk->lock)
-		size = size_now(talk);
+	GUARD(&talk->lock);
+	size = size_now(talk);
 	return size;
 }
 
@@ -199,8 +203,8 @@ bool talk_busy(struct talk *talk)
 {
 	bool busy;
 
-	WITH_LOCK(&talk->lock)
-		busy = talk_waits(talk);
+	GUARD(&talk->lock);
+	busy = talk_waits(talk);
 	return busy;
 }
 
@@ -215,8 +219,8 @@ void talk_fill_stat(struct talk *talk, struct stat *st)
 
 void talk_stat(struct talk *talk, struct stat *st)
 {
-	WITH_LOCK(&talk->lock)
-		talk_fill_stat(talk, st);
+	GUARD(&talk->lock);
+	talk_fill_stat(talk, st);
 }
 
 /* The transcript, and behind it what an unfinished message still wants. */
@@ -252,7 +256,8 @@ void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struc
 	struct stat st = *base;
 	bool waits = false;
 
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		if (by_handle && talk_waits(talk))
 			park = park_new(talk, req, PARK_GETATTR);
 		if (park)
@@ -279,7 +284,8 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 		return;
 	}
 	data = malloc(MAX_OF(size, (size_t)1));
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		if (data && talk_waits(talk) && (size_t)off >= transcript_size(&talk->text))
 			park = park_new(talk, req, PARK_READ);
 		if (park) {
@@ -303,18 +309,17 @@ void talk_truncate(struct talk *talk, off_t size)
 {
 	if (size != 0 || !talk->allowed)
 		return;
-	WITH_LOCK(&talk->lock) {
-		if (talk_waits(talk))
-			break;
-		transcript_cut(&talk->text, 0);
-		feed_restart(&talk->feed);
-		talk_list_open(talk);
-		talk_forget_failure(talk);
-		talk->written = true;
-		talk->cached = 0;
-		talk->told = 0;
-		talk->expect = 0;
-	}
+	GUARD(&talk->lock);
+	if (talk_waits(talk))
+		return;
+	transcript_cut(&talk->text, 0);
+	feed_restart(&talk->feed);
+	talk_list_open(talk);
+	talk_forget_failure(talk);
+	talk->written = true;
+	talk->cached = 0;
+	talk->told = 0;
+	talk->expect = 0;
 }
 
 /* ---- the outbox ---- */

@@ -32,9 +32,9 @@ static size_t talk_own_open_talks(struct talks *talks, struct talk *ret[OPEN_MAX
 
 	if (talks->n_open == 0)
 		return 0;
-	WITH_LOCK(&talks->lock)
-		for (struct talk *talk = talks->open; talk && n < OPEN_MAX; talk = talk->next_open)
-			ret[n++] = talk_ref(talk);
+	GUARD(&talks->lock);
+	for (struct talk *talk = talks->open; talk && n < OPEN_MAX; talk = talk->next_open)
+		ret[n++] = talk_ref(talk);
 	return n;
 }
 
@@ -43,30 +43,35 @@ static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY])
 {
 	struct caller *speaker = NULL;
 
-	WITH_LOCK(&talk->lock)
-		if (talk->speaker && !talk->counted && feed_unfinished(&talk->feed, why, FEED_WHY))
-			speaker = caller_ref(talk->speaker);
+	GUARD(&talk->lock);
+	if (talk->speaker && !talk->counted && feed_unfinished(&talk->feed, why, FEED_WHY))
+		speaker = caller_ref(talk->speaker);
 	return speaker;
+}
+
+/* True: the unfinished message is its speaker's last one now; why says what is missing. */
+static bool own_count_locked(struct talk *talk, struct caller *speaker, char why[FEED_WHY])
+{
+	auto_blob struct rye_blob *line = NULL;
+
+	GUARD(&talk->lock);
+	if (talk->speaker != speaker || talk->counted ||
+	    !feed_unfinished(&talk->feed, why, FEED_WHY))
+		return false;
+	line = reply_error_line(why);
+	talk->counted = true;
+	if (line)
+		reply_record(talk, speaker, line, why);
+	talk_list_open(talk);
+	return line;
 }
 
 void own_count(struct talk *talk, struct caller *speaker)
 {
-	struct rye_blob *line = NULL;
 	char why[FEED_WHY];
 
-	WITH_LOCK(&talk->lock) {
-		if (talk->speaker != speaker || talk->counted ||
-		    !feed_unfinished(&talk->feed, why, sizeof(why)))
-			break;
-		line = reply_error_line(why);
-		talk->counted = true;
-		if (line)
-			reply_record(talk, speaker, line, why);
-		talk_list_open(talk);
-	}
-	if (line)
+	if (own_count_locked(talk, speaker, why))
 		reply_complain(talk, speaker, why);
-	rye_blob_unref(line);
 }
 
 static bool is_old(struct talk *talk)
@@ -75,10 +80,10 @@ static bool is_old(struct talk *talk)
 	bool old = false;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	WITH_LOCK(&talk->lock)
-		old = (now.tv_sec - talk->mtime.tv_sec) * 1000 +
-			      (now.tv_nsec - talk->mtime.tv_nsec) / NS_PER_MS >
-		      OPEN_COUNTS_MS;
+	GUARD(&talk->lock);
+	old = (now.tv_sec - talk->mtime.tv_sec) * 1000 +
+		      (now.tv_nsec - talk->mtime.tv_nsec) / NS_PER_MS >
+	      OPEN_COUNTS_MS;
 	return old;
 }
 

@@ -225,7 +225,8 @@ static void talk_park_look_at(struct talk *talk, int64_t now)
 	int sys;
 
 	outbox_init(&out);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		act = look_at_write(talk, now, &sys);
 		if (act != ACT_NONE)
 			run = run_ref(talk->w.run);
@@ -249,7 +250,8 @@ static void talk_park_abandon(struct talk *talk)
 	struct outbox out;
 
 	outbox_init(&out);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		if (talk->w.run)
 			run = run_ref(talk->w.run);
 		while (talk->readers) {

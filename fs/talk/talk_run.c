@@ -47,19 +47,18 @@ static bool talk_run_enter(struct talks *talks)
 {
 	bool closed;
 
-	WITH_LOCK(&talks->lock) {
-		closed = talks->closed;
-		if (!closed)
-			talks->callbacks++;
-	}
+	GUARD(&talks->lock);
+	closed = talks->closed;
+	if (!closed)
+		talks->callbacks++;
 	return !closed;
 }
 
 static void talk_run_leave(struct talks *talks)
 {
-	WITH_LOCK(&talks->lock)
-		if (--talks->callbacks == 0)
-			pthread_cond_broadcast(&talks->quiet);
+	GUARD(&talks->lock);
+	if (--talks->callbacks == 0)
+		pthread_cond_broadcast(&talks->quiet);
 }
 
 static int errno_of(enum rye_code code)
@@ -115,14 +114,17 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 		run_unref(run);
 		return;
 	}
-	WITH_LOCK(&talk->lock)
+	{
+		GUARD(&talk->lock);
 		run->ending = true;
+	}
 	own_count_open(talks, NULL, NULL);
 	callers_record(talks->env.callers, run->writer, talk->key, &last);
 	if (outcome->code != RYE_OK)
 		reply_complain(talk, run->writer, outcome->message);
 	outbox_init(&out);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		held = !run->left;
 		talk_run_conclude(run, outcome, &out);
 	}
@@ -150,7 +152,8 @@ void run_start(struct talk_run *run)
 	enum rye_code cancel;
 
 	/* The feed's own text lasts as long: nothing is fed before this message is answered. */
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		request.message = feed_message(&talk->feed);
 		request.form = talk->feed.form;
 		message = feed_take(&talk->feed);
@@ -161,7 +164,8 @@ void run_start(struct talk_run *run)
 	run_ref(run); /* the callback's */
 	run_ref(run); /* ours: it may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, talk_run_on_done, run, &call);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		run->call = call;
 		cancel = run->cancel;
 	}
@@ -174,7 +178,8 @@ void run_cancel(struct talk_run *run, enum rye_code code)
 {
 	struct rye_call *call;
 
-	WITH_LOCK(&run->talk->lock) {
+	{
+		GUARD(&run->talk->lock);
 		call = run->call;
 		if (!call)
 			run->cancel = code;
@@ -190,7 +195,8 @@ void run_leave(struct talk_run *run, int sys, struct rye_blob *note)
 	bool held = false;
 
 	outbox_init(&out);
-	WITH_LOCK(&talk->lock)
+	{
+		GUARD(&talk->lock);
 		if (!run->over && !run->left) {
 			held = run->left = true;
 			talk->behind++;
@@ -200,6 +206,7 @@ void run_leave(struct talk_run *run, int sys, struct rye_blob *note)
 			talk_fail_write(talk, sys, sys == EINTR ? ECANCELED : sys);
 			talk_settle(talk, &out);
 		}
+	}
 	outbox_send(talk, &out);
 	if (held)
 		run_unref(run);
@@ -212,7 +219,8 @@ void run_detach(struct talk_run *run, int sys)
 	struct rye_blob *note;
 	bool over;
 
-	WITH_LOCK(&run->talk->lock) {
+	{
+		GUARD(&run->talk->lock);
 		call = run->call;
 		over = run->over;
 	}
@@ -223,9 +231,11 @@ void run_detach(struct talk_run *run, int sys)
 		thread_id[0] = '\0';
 	note = reply_running_line(thread_id);
 	/* under the lock: never behind the record of the end */
-	WITH_LOCK(&run->talk->lock)
+	{
+		GUARD(&run->talk->lock);
 		if (note && !run->ending)
 			reply_record(run->talk, run->writer, note, "running");
+	}
 	run_leave(run, sys, note);
 	rye_blob_unref(note);
 }

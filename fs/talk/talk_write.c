@@ -32,7 +32,8 @@ static void on_dropped(void *arg)
 	struct outbox out;
 
 	outbox_init(&out);
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		talk->invals--;
 		talk_settle(talk, &out);
 	}
@@ -229,21 +230,20 @@ void talk_list_open(struct talk *talk)
 	if (open == talk->listed)
 		return;
 	talk->listed = open;
-	WITH_LOCK(&talks->lock) {
-		if (open) {
-			talk->next_open = talks->open;
-			talk->link_open = &talks->open;
-			if (talks->open)
-				talks->open->link_open = &talk->next_open;
-			talks->open = talk;
-			talks->n_open++;
-		} else {
-			*talk->link_open = talk->next_open;
-			if (talk->next_open)
-				talk->next_open->link_open = talk->link_open;
-			talk->link_open = NULL;
-			talks->n_open--;
-		}
+	GUARD(&talks->lock);
+	if (open) {
+		talk->next_open = talks->open;
+		talk->link_open = &talks->open;
+		if (talks->open)
+			talks->open->link_open = &talk->next_open;
+		talks->open = talk;
+		talks->n_open++;
+	} else {
+		*talk->link_open = talk->next_open;
+		if (talk->next_open)
+			talk->next_open->link_open = talk->link_open;
+		talk->link_open = NULL;
+		talks->n_open--;
 	}
 }
 
@@ -335,7 +335,8 @@ static struct caller *talk_write_identify(struct talk *talk, const struct fuse_c
 {
 	int64_t now = clock_ns();
 
-	WITH_LOCK(&talk->lock) {
+	{
+		GUARD(&talk->lock);
 		struct caller *speaker = talk->speaker;
 
 		if (speaker && speaker->tid == ctx->pid && speaker->uid == ctx->uid &&
@@ -388,9 +389,10 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 	outbox_init(&out);
 	if (!park)
 		sys = ENOMEM;
-	else
-		WITH_LOCK(&talk->lock)
-			sys = talk_write_begin(talk, park, write, writer, &out);
+	else {
+		GUARD(&talk->lock);
+		sys = talk_write_begin(talk, park, write, writer, &out);
+	}
 	if (sys) {
 		park_drop(park);
 		caller_unref(writer);

@@ -54,8 +54,8 @@ void journal_close(struct journal *journal)
 
 void journal_bind(struct journal *journal, struct front *front)
 {
-	WITH_LOCK(&journal->lock)
-		journal->front = front;
+	GUARD(&journal->lock);
+	journal->front = front;
 }
 
 /* Lock held. The older half goes, at a line's end. */
@@ -94,7 +94,8 @@ void journal_log(void *arg, enum rye_level level, const char *module, const char
 	text[n++] = '\n';
 	if (journal->echo)
 		fprintf(stderr, "ryefs: %.*s", n - 21, text + 21);
-	WITH_LOCK(&journal->lock) {
+	{
+		GUARD(&journal->lock);
 		if (journal->len + (size_t)n > 2 * JOURNAL_MAX)
 			journal_shorten(journal);
 		memcpy(journal->text + journal->len, text, (size_t)n);
@@ -114,8 +115,8 @@ struct rye_blob *journal_text(struct journal *journal)
 {
 	struct rye_blob *blob = NULL;
 
-	WITH_LOCK(&journal->lock)
-		blob = rye_blob_new(journal->text, journal->len);
+	GUARD(&journal->lock);
+	blob = rye_blob_new(journal->text, journal->len);
 	return blob;
 }
 
@@ -123,7 +124,7 @@ size_t journal_size(struct journal *journal)
 {
 	size_t len = 0;
 
-	WITH_LOCK(&journal->lock)
-		len = journal->len;
+	GUARD(&journal->lock);
+	len = journal->len;
 	return len;
 }

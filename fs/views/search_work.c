@@ -78,8 +78,10 @@ static void search_work_put(struct results *results)
 {
 	bool last = false;
 
-	WITH_LOCK(&results->searches->lock)
+	{
+		GUARD(&results->searches->lock);
 		last = --results->refs == 0;
+	}
 	if (!last)
 		return;
 	search_work_clear(results);
@@ -158,9 +160,11 @@ static void wake_searcher(struct parked *parked, enum parked_why why)
 
 	if (!parking_take(parked))
 		return;
-	WITH_LOCK(&results->searches->lock)
+	{
+		GUARD(&results->searches->lock);
 		if (results->queued && !parking_waits(parked->parking, results))
 			results->stop = EINTR;
+	}
 	answer_searcher((struct searcher *)parked, EINTR);
 }
 
@@ -215,8 +219,10 @@ void results_ask(struct results *results, const struct search_query_ask *ask)
 	enum fate fate = WAITS;
 	bool made = false;
 
-	WITH_LOCK(&searches->lock)
+	{
+		GUARD(&searches->lock);
 		made = results->made;
+	}
 	if (made) {
 		search_answer(ask);
 		return;
@@ -226,8 +232,10 @@ void results_ask(struct results *results, const struct search_query_ask *ask)
 		reply_errno(ask->req, ENOMEM);
 		return;
 	}
-	WITH_LOCK(&searches->lock)
+	{
+		GUARD(&searches->lock);
 		fate = park_searcher(results, searcher);
+	}
 	if (fate != WAITS)
 		answer_searcher(searcher, fate == MADE ? 0 : EINTR);
 }
@@ -277,8 +285,8 @@ static void search_work_make(struct searches *searches, struct results *results)
 	while (again) {
 		search_work_clear(results);
 		sys = search_work_search(searches, results);
-		WITH_LOCK(&searches->lock)
-			again = search_work_finish(results, sys, &parked);
+		GUARD(&searches->lock);
+		again = search_work_finish(results, sys, &parked);
 	}
 	for (; parked; parked = next) {
 		next = parked->next;
@@ -292,8 +300,10 @@ static void *search_work(void *arg)
 	struct results *results = NULL;
 
 	for (;;) {
-		WITH_LOCK(&searches->lock)
+		{
+			GUARD(&searches->lock);
 			results = next_wanted(searches);
+		}
 		if (!results)
 			return NULL;
 		search_work_make(searches, results);
@@ -325,7 +335,8 @@ void searches_stop(struct searches *searches)
 {
 	if (!searches)
 		return;
-	WITH_LOCK(&searches->lock) {
+	{
+		GUARD(&searches->lock);
 		searches->stopping = true;
 		for (struct results *r = searches->queue; r; r = r->next)
 			r->stop = EINTR;

@@ -45,7 +45,8 @@ static void invalidated(void *arg)
 {
 	struct grow *grow = arg;
 
-	WITH_LOCK(&grow->lock) {
+	{
+		GUARD(&grow->lock);
 		grow->told = grow->size;
 		grow->queued = false;
 	}
@@ -62,12 +63,14 @@ static void threads_grow_look(struct front *front, struct node *node)
 
 	if (rye_thread_read(front->rye, &part, NULL, &size, &err))
 		return;
-	WITH_LOCK(&grow->lock)
+	{
+		GUARD(&grow->lock);
 		if (!grow->queued && size > grow->told) {
 			grow->size = size;
 			grow->queued = true;
 			from = (off_t)(grow->told / PAGE * PAGE);
 		}
+	}
 	if (from < 0)
 		return;
 	atomic_fetch_add(&grow->refs, 1);
@@ -83,8 +86,10 @@ static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	(void)by_handle;
 	threads_grow_look(front, node);
 	node_stat(front, node, &st);
-	WITH_LOCK(&grow->lock)
+	{
+		GUARD(&grow->lock);
 		st.st_size = (off_t)grow->told;
+	}
 	st.st_blocks = (st.st_size + 511) / 512;
 	reply_attr(req, &st, 0);
 }
@@ -98,8 +103,10 @@ static void grow_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 	struct rye_err err;
 	uint64_t told = 0, now;
 
-	WITH_LOCK(&grow->lock)
+	{
+		GUARD(&grow->lock);
 		told = grow->told;
+	}
 	if (part.off >= told)
 		part.len = 0;
 	else if (part.len > told - part.off)

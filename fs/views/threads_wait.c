@@ -82,7 +82,8 @@ static void threads_wait_on_status(void *arg, const struct rye_outcome *outcome)
 	struct rye_call *call = NULL;
 	struct stat st;
 
-	WITH_LOCK(&wait->lock) {
+	{
+		GUARD(&wait->lock);
 		if (outcome->code == RYE_OK && !wait->status) {
 			wait->status = rye_blob_ref(outcome->reply);
 			wait->st.st_size = (off_t)wait->status->len;
@@ -115,7 +116,8 @@ static void ask_engine(struct wait *wait)
 		threads_wait_on_status(wait, &none);
 		return;
 	}
-	WITH_LOCK(&wait->lock) {
+	{
+		GUARD(&wait->lock);
 		keep = wait->asked;
 		if (keep)
 			wait->call = call;
@@ -139,7 +141,8 @@ static void threads_wait_park_reader(fuse_req_t req, struct node *node, const st
 	waiter->read = what->read;
 	waiter->size = what->size;
 	waiter->off = what->off;
-	WITH_LOCK(&wait->lock) {
+	{
+		GUARD(&wait->lock);
 		status = rye_blob_ref(wait->status);
 		parks = !status && parking_wait(&waiter->parked, PARKED_NEVER);
 		first = parks && !wait->asked;
@@ -165,8 +168,10 @@ static void wait_getattr(fuse_req_t req, struct node *node, bool by_handle)
 		threads_wait_park_reader(req, node, &what);
 		return;
 	}
-	WITH_LOCK(&wait->lock)
+	{
+		GUARD(&wait->lock);
 		st = wait->st;
+	}
 	reply_attr(req, &st, 0);
 }
 
@@ -183,8 +188,10 @@ static void wait_drop(void *data)
 	struct wait *wait = data;
 	struct rye_call *call = NULL;
 
-	WITH_LOCK(&wait->lock)
+	{
+		GUARD(&wait->lock);
 		call = steal(&wait->call);
+	}
 	if (call)
 		rye_call_cancel(call, RYE_CANCELLED);
 	rye_call_unref(call);

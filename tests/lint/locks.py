@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """locks.py ROOT: no file is touched and nothing waits under a lock of docs/architecture.md: what
-stands under WITH_LOCK calls none of the functions below, nor a function of the same file that
+stands behind a GUARD calls none of the functions below, nor a function of the same file that
 does. Locks that exist for long work (KEPT) are left out. Exceptions ("path:function reason"):
 scripts/lock-exceptions."""
 
@@ -20,19 +20,15 @@ SLOW = re.compile(
 )
 # held on purpose while files are read: they put long work in a row
 KEPT = re.compile(r"\b(build|update)$")
-LOCK = re.compile(r"\bWITH_LOCK\s*\(")
+LOCK = re.compile(r"\bGUARD\s*\(")
 
 
-def statement_end(code, start):
-    """Offset behind the statement or block at start."""
+def block_end(code, start):
+    """Offset of the bracket that ends the block in which start lies."""
     i = start
-    while i < len(code):
-        if code[i] in "([":
+    while i < len(code) and code[i] != "}":
+        if code[i] in "([{":
             i = cscan.match(code, i)
-        elif code[i] == "{":
-            return cscan.match(code, i) + 1
-        elif code[i] == ";":
-            return i + 1
         i += 1
     return i
 
@@ -42,7 +38,7 @@ def locked(body):
     for m in LOCK.finditer(body):
         close = cscan.match(body, m.end() - 1)
         if not KEPT.search(body[m.end() : close].strip()):
-            yield close + 1, body[close + 1 : statement_end(body, close + 1)]
+            yield close + 1, body[close + 1 : block_end(body, close + 1)]
 
 
 def slow_functions(functions):

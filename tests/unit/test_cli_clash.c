@@ -27,8 +27,7 @@ static void survey(const struct item *items, size_t n, char ret[256])
 	}
 	clash_check(&findings, list);
 	ret[0] = 0;
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach(rows, i, row) {
 		size_t len = strlen(ret);
 
 		snprintf(ret + len, 256 - len, "%s%s", len ? " " : "", json_str(row, "about"));

@@ -99,28 +99,6 @@ static void what_is_above_a_guard_outlives_it(void **state)
 	assert_int_equal(door.seen, true);
 }
 
-static bool with_lock_answer(struct door *door)
-{
-	WITH_LOCK(&door->lock)
-		return is_held(door);
-	return false;
-}
-
-static void with_lock_is_given_back(void **state)
-{
-	struct door door = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-	WITH_LOCK(&door.lock) {
-		assert_true(is_held(&door));
-		if (is_held(&door))
-			break;
-		fail();
-	}
-	assert_false(is_held(&door));
-	assert_true(with_lock_answer(&door));
-	assert_false(is_held(&door));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,7 +107,6 @@ int main(void)
 		cmocka_unit_test(guard_is_given_back_by_each_round),
 		cmocka_unit_test(two_guards_in_one_block),
 		cmocka_unit_test(what_is_above_a_guard_outlives_it),
-		cmocka_unit_test(with_lock_is_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,13 +20,12 @@ static void on_change(void *arg, const struct rye_change *change)
 {
 	struct bench *b = arg;
 
-	WITH_LOCK(&b->lock) {
-		b->told++;
-		b->all += change->type == RYE_CHANGE_ALL;
-		snprintf(b->last, sizeof(b->last), "%d %s", change->space,
-			 change->path ? change->path : "");
-		pthread_cond_broadcast(&b->cond);
-	}
+	GUARD(&b->lock);
+	b->told++;
+	b->all += change->type == RYE_CHANGE_ALL;
+	snprintf(b->last, sizeof(b->last), "%d %s", change->space,
+		 change->path ? change->path : "");
+	pthread_cond_broadcast(&b->cond);
 }
 
 static void vectors(struct bench *b)
@@ -294,11 +293,10 @@ static bool wait_told(struct bench *b, int before)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 2;
-	WITH_LOCK(&b->lock) {
-		while (b->told == before && pthread_cond_timedwait(&b->cond, &b->lock, &until) == 0)
-			;
-		told = b->told != before;
-	}
+	GUARD(&b->lock);
+	while (b->told == before && pthread_cond_timedwait(&b->cond, &b->lock, &until) == 0)
+		;
+	told = b->told != before;
 	return told;
 }
 
@@ -306,8 +304,8 @@ static int told(struct bench *b)
 {
 	int n = 0;
 
-	WITH_LOCK(&b->lock)
-		n = b->told;
+	GUARD(&b->lock);
+	n = b->told;
 	return n;
 }
 

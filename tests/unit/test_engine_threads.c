@@ -344,11 +344,10 @@ static void on_status(void *arg, const struct rye_outcome *outcome)
 {
 	struct waiter *waiter = arg;
 
-	WITH_LOCK(&waiter->lock) {
-		snprintf(waiter->status, sizeof(waiter->status), "%s", outcome->reply->data);
-		waiter->code = outcome->code;
-		waiter->told++;
-	}
+	GUARD(&waiter->lock);
+	snprintf(waiter->status, sizeof(waiter->status), "%s", outcome->reply->data);
+	waiter->code = outcome->code;
+	waiter->told++;
 }
 
 static void begin_wait(struct bench *b, const char *id, struct waiter *waiter,
@@ -365,8 +364,8 @@ static int told(struct waiter *waiter)
 {
 	int n = 0;
 
-	WITH_LOCK(&waiter->lock)
-		n = waiter->told;
+	GUARD(&waiter->lock);
+	n = waiter->told;
 	return n;
 }
 

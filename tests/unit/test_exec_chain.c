@@ -525,8 +525,7 @@ static void unsigned_config_is_told(void **state)
 		    "    return {'success': True, 'got': p['resolved_config']}\n");
 	said = exec_run(p, "t/a", "{\"trace\":true}");
 	exec_check(&said, "{\"data\":{\"=got\":{\"a\":1,\"b\":1}}}");
-	json_array_foreach(json_object_get(said.reply, "trace"), i, step)
-	{
+	json_array_foreach(json_object_get(said.reply, "trace"), i, step) {
 		json_t *files = json_object_get(step, "files");
 
 		if (json_array_size(files) != 2)

@@ -29,22 +29,21 @@ static void on_event(void *arg, const struct rye_event *event)
 		sem_wait(heard->gate);
 		heard->gate = NULL;
 	}
-	WITH_LOCK(&heard->lock) {
-		assert_false(heard->ended);
-		assert_int_equal(event->number, ++heard->number);
-		if (event->type == RYE_EVENT_STATE)
-			buf_addf(&heard->line, "S%d ", event->state);
-		heard->progress += event->type == RYE_EVENT_PROGRESS;
-		if (event->type == RYE_EVENT_OUTPUT) {
-			assert_true(event->bytes.len > 0 && event->bytes.len <= EVENTS_PIECE);
-			heard->is_torn |= !utf8_valid(event->bytes);
-			heard->bytes += event->bytes.len;
-			if (event->bytes.len < 64)
-				buf_addf(&heard->line, "%d:%.*s ", event->stream,
-					 (int)event->bytes.len, event->bytes.ptr);
-		}
-		pthread_cond_broadcast(&heard->told);
+	GUARD(&heard->lock);
+	assert_false(heard->ended);
+	assert_int_equal(event->number, ++heard->number);
+	if (event->type == RYE_EVENT_STATE)
+		buf_addf(&heard->line, "S%d ", event->state);
+	heard->progress += event->type == RYE_EVENT_PROGRESS;
+	if (event->type == RYE_EVENT_OUTPUT) {
+		assert_true(event->bytes.len > 0 && event->bytes.len <= EVENTS_PIECE);
+		heard->is_torn |= !utf8_valid(event->bytes);
+		heard->bytes += event->bytes.len;
+		if (event->bytes.len < 64)
+			buf_addf(&heard->line, "%d:%.*s ", event->stream, (int)event->bytes.len,
+				 event->bytes.ptr);
 	}
+	pthread_cond_broadcast(&heard->told);
 }
 
 static void on_end(void *arg, const struct rye_outcome *outcome)
@@ -52,11 +51,10 @@ static void on_end(void *arg, const struct rye_outcome *outcome)
 	struct heard *heard = arg;
 
 	assert_non_null(outcome->reply);
-	WITH_LOCK(&heard->lock) {
-		buf_addf(&heard->line, "end %d", outcome->code);
-		heard->ended = true;
-		pthread_cond_broadcast(&heard->told);
-	}
+	GUARD(&heard->lock);
+	buf_addf(&heard->line, "end %d", outcome->code);
+	heard->ended = true;
+	pthread_cond_broadcast(&heard->told);
 }
 
 static void heard_init(struct heard *heard)
@@ -73,9 +71,11 @@ static void heard_wait(struct heard *heard)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 40;
-	WITH_LOCK(&heard->lock)
+	{
+		GUARD(&heard->lock);
 		while (!heard->ended && !r)
 			r = pthread_cond_timedwait(&heard->told, &heard->lock, &until);
+	}
 	assert_int_equal(r, 0);
 }
 

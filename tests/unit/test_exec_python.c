@@ -18,8 +18,7 @@ static bool is_warm(struct exec_place *p)
 
 	assert_int_equal(said.code, RYE_OK);
 	assert_non_null(said.trace);
-	json_array_foreach(trace, i, step)
-	{
+	json_array_foreach(trace, i, step) {
 		if (!strcmp(json_str(step, "step"), "spawn"))
 			return json_is_true(json_object_get(step, "warm"));
 	}

@@ -25,17 +25,16 @@ static void on_changes(void *arg, const struct index_changes *changes)
 {
 	struct bench *b = arg;
 
-	WITH_LOCK(&b->lock) {
-		b->told++;
-		b->all += changes->all;
-		b->keys += changes->keys;
-		for (size_t i = 0; i < changes->n; i++)
-			if (changes->v[i].id)
-				snprintf(b->last, sizeof(b->last), "%s", changes->v[i].id);
-		pthread_cond_broadcast(&b->cond);
-		while (b->hold)
-			pthread_cond_wait(&b->cond, &b->lock);
-	}
+	GUARD(&b->lock);
+	b->told++;
+	b->all += changes->all;
+	b->keys += changes->keys;
+	for (size_t i = 0; i < changes->n; i++)
+		if (changes->v[i].id)
+			snprintf(b->last, sizeof(b->last), "%s", changes->v[i].id);
+	pthread_cond_broadcast(&b->cond);
+	while (b->hold)
+		pthread_cond_wait(&b->cond, &b->lock);
 }
 
 static void start(struct bench *b)
@@ -227,8 +226,8 @@ static void keys(void **state)
 	place_text(b.place.user, "config/keys/trusted/0123456789abcdef.toml", "x");
 	for (int i = 0; i < 4000 && !n; i++) {
 		usleep(500);
-		WITH_LOCK(&b.lock)
-			n = b.keys;
+		GUARD(&b.lock);
+		n = b.keys;
 	}
 	assert_true(n > 0);
 	done(&b);
@@ -272,8 +271,10 @@ static void bursts(void **state)
 	for (int i = 0; i < 2000; i++)
 		place_text(b.place.project, "tools/x.py", "xx");
 	usleep(20000);
-	WITH_LOCK(&b.lock)
+	{
+		GUARD(&b.lock);
 		n = b.told;
+	}
 	assert_in_range(n, 1, clock_ms() - from + 2);
 	for (int i = 0; i < 500; i++) {
 		snprintf(path, sizeof(path), "tools/d%d/f%d.py", i % 10, i);
@@ -296,21 +297,24 @@ static void overflow(void **state)
 	place_make(&b.place);
 	place_text(b.place.project, "tools/x.py", "x");
 	start(&b);
-	WITH_LOCK(&b.lock)
+	{
+		GUARD(&b.lock);
 		b.hold = true;
+	}
 	for (int i = 0; i < 7000; i++) {
 		snprintf(path, sizeof(path), "tools/d/f%d.py", i);
 		place_text(b.place.project, path, "x");
 	}
-	WITH_LOCK(&b.lock) {
+	{
+		GUARD(&b.lock);
 		b.hold = false;
 		pthread_cond_broadcast(&b.cond);
 	}
 	assert_true(changes(&b, "d/f6999", 0));
 	for (int i = 0; i < 2000 && !all; i++) {
 		usleep(1000);
-		WITH_LOCK(&b.lock)
-			all = b.all;
+		GUARD(&b.lock);
+		all = b.all;
 	}
 	assert_true(all > 0);
 	assert_true(changes(&b, "d/f5000", 0));
@@ -338,11 +342,14 @@ static void latency(void **state)
 		int before = 0;
 
 		usleep(3000);
-		WITH_LOCK(&b.lock)
+		{
+			GUARD(&b.lock);
 			before = b.told;
+		}
 		from = clock_us();
 		place_text(b.place.project, "tools/x.py", "xx");
-		WITH_LOCK(&b.lock) {
+		{
+			GUARD(&b.lock);
 			while (b.told == before)
 				pthread_cond_wait(&b.cond, &b.lock);
 		}

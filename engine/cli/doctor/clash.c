@@ -73,10 +73,10 @@ void clash_check(struct findings *findings, const json_t *items)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach((json_t *)items, i, item)
-	{
+	json_array_foreach((json_t *)items, i, item) {
 		check_twins(findings, seen, item);
 		json_set(refs, json_str(item, "ref"), json_true());
 	}
-	json_array_foreach((json_t *)items, i, item) check_control(findings, refs, item);
+	json_array_foreach((json_t *)items, i, item)
+		check_control(findings, refs, item);
 }

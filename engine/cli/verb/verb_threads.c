@@ -108,10 +108,9 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(all, name, value) if (json_is_string(value) &&
-						  json_string_length(value) &&
-						  strcmp(name, "output"))
-		print_fact(name, json_string_value(value));
+	json_object_foreach(all, name, value)
+		if (json_is_string(value) && json_string_length(value) && strcmp(name, "output"))
+			print_fact(name, json_string_value(value));
 	if (json_object_get(request, "parameters")) {
 		json_put(&parameters, json_object_get(request, "parameters"), false);
 		print_fact("parameters", parameters.data);
