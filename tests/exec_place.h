@@ -13,7 +13,7 @@
 #include "sign/sign.h"
 
 struct exec_place {
-	struct place place;
+	struct test_place place;
 	struct rye_options opt;
 	struct exec_env env;
 	struct exec *exec;

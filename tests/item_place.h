@@ -12,7 +12,7 @@
 #include "space/space.h"
 #include "trust/trust.h"
 
-struct place {
+struct test_place {
 	char base[64];
 	char project[128], user[128], system[128]; /* parents of .ai */
 	struct spaces *spaces;
@@ -24,7 +24,7 @@ struct place {
 #define KEY2 "a2bf86faa1298f7a"
 #define KEY3 "c570e6bfab07a82d"
 
-static inline void place_open(struct place *p, bool compat)
+static inline void place_open(struct test_place *p, bool compat)
 {
 	const struct rye_options opt = { .project = p->project,
 					 .user_base = p->user,
@@ -40,7 +40,7 @@ static inline void place_open(struct place *p, bool compat)
 				    .store = item_store_open() };
 }
 
-static inline void place_close(struct place *p)
+static inline void place_close(struct test_place *p)
 {
 	item_store_close(p->env.store);
 	trust_box_free(p->trust);
@@ -50,11 +50,11 @@ static inline void place_close(struct place *p)
 }
 
 /* Empty spaces; the environment of the test names them too. Not opened yet. */
-static inline void place_make(struct place *p)
+static inline void place_make(struct test_place *p)
 {
 	char path[200];
 
-	*p = (struct place){ .base = "/tmp/rye-item-XXXXXX" };
+	*p = (struct test_place){ .base = "/tmp/rye-item-XXXXXX" };
 	assert_non_null(mkdtemp(p->base));
 	snprintf(p->project, sizeof(p->project), "%s/project", p->base);
 	snprintf(p->user, sizeof(p->user), "%s/user", p->base);
@@ -69,21 +69,21 @@ static inline void place_make(struct place *p)
 }
 
 /* The same with key 1 trusted in user space. */
-static inline void place_vectors(struct place *p)
+static inline void place_vectors(struct test_place *p)
 {
 	place_make(p);
 	place_put(p->user, "config/keys/trusted/" KEY1 ".toml",
 		  ".ai/config/keys/trusted/" KEY1 ".toml");
 }
 
-static inline void place_drop(struct place *p)
+static inline void place_drop(struct test_place *p)
 {
 	place_close(p);
 	nftw(p->base, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Loads; the code of the outcome. ret and err may be NULL. */
-static inline enum rye_code place_load(struct place *p, enum rye_kind kind, const char *id,
+static inline enum rye_code place_load(struct test_place *p, enum rye_kind kind, const char *id,
 				       struct rye_item **ret, struct rye_err *err)
 {
 	struct item_ask ask = { .kind = kind, .id = id };

@@ -8,7 +8,7 @@
 #include "base/id.h"
 #include "str.h"
 #include "item/merged.h"
-#include "search/documents.h"
+#include "space/index_docs.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include "base/id.h"
 #include "bounds.h"
 #include "str.h"
-#include "search/documents.h"
+#include "space/index_docs.h"
 #include "trust/trust.h"
 
 #include <sodium.h>

@@ -11,11 +11,11 @@
 
 #include "scope.h"
 #include "run/exec.h"
-#include "item/verdict_cache.h"
+#include "api/verdict_cache.h"
 #include "space/index_update.h"
 #include "item/item.h"
 #include "item/item_store.h"
-#include "item/prefetch.h"
+#include "api/prefetch.h"
 #include "space/space.h"
 #include "space/space_watch.h"
 

@@ -7,7 +7,7 @@
 #define RYE_PLAN_PLAN_H
 
 #include "plan/chain.h"
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 #include "plan/template.h"
 
 struct interps;

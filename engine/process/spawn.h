@@ -6,7 +6,7 @@
 #ifndef RYE_PROCESS_SPAWN_H
 #define RYE_PROCESS_SPAWN_H
 
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 
 #include <sys/types.h>
 

@@ -70,7 +70,7 @@ void exec_close(struct exec *exec); /* cancels, waits for workers, kills warm in
 /* *ret belongs to the caller (rye_call_unref). fn is called once, from a worker. */
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret);
-/* Are tools kept from keys, trust and records (process/veil.h)? */
+/* Are tools kept from keys, trust and records (sandbox/veil.h)? */
 bool exec_veils(const struct exec *exec);
 uint64_t exec_started(const struct exec *exec); /* runs since start */
 

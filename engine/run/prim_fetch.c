@@ -11,7 +11,7 @@
 #include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
-#include "run/message.h"
+#include "parse/message.h"
 #include "process/result.h"
 #include "item/meta.h"
 #include "space/space.h"

@@ -7,7 +7,7 @@
 #include "sign/sign.h"
 
 #include "scope.h"
-#include "run/message.h"
+#include "parse/message.h"
 #include "run/run.h"
 #include "run/verbs.h"
 #include "space/space.h"

@@ -9,7 +9,7 @@
 #include "scope.h"
 #include "base/id.h"
 #include "str.h"
-#include "run/message.h"
+#include "parse/message.h"
 #include "run/verbs.h"
 
 #include <stdlib.h>

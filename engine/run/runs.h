@@ -9,7 +9,7 @@
 #define RYE_RUN_RUNS_H
 
 #include "run/call.h"
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 
 struct living {
 	uint64_t number; /* never 0 */

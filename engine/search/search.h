@@ -8,7 +8,7 @@
 #define RYE_SEARCH_SEARCH_H
 
 #include "search/document.h"
-#include "search/documents.h"
+#include "space/index_docs.h"
 #include "search/query.h"
 
 struct search_env {

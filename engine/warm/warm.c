@@ -10,7 +10,7 @@
 #include "scope.h"
 #include "clock.h"
 #include "base/sha.h"
-#include "process/veil.h"
+#include "sandbox/veil.h"
 #include "warm/warm_parent.h"
 
 #include <errno.h>

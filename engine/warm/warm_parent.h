@@ -8,7 +8,7 @@
 
 #include "warm/warm.h"
 
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 #include "process/spawn.h"
 #include "warm/warm_text.h"
 

@@ -6,7 +6,7 @@
  */
 #include "talk/feed.h"
 
-#include "run/message.h"
+#include "parse/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -45,7 +45,7 @@ static struct random seed(void)
 }
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct rye *rye;
 	const char *roots[3];
 	bool stop; /* atomic */

@@ -17,7 +17,7 @@
 #endif
 
 struct world {
-	struct place p;
+	struct test_place p;
 	struct key_secret key;
 	uint64_t random;
 };

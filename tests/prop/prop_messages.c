@@ -12,7 +12,7 @@
 
 #include "caller/caller.h"
 #include "core/ctl.h"
-#include "run/message.h"
+#include "parse/message.h"
 #include "core/parking.h"
 #include "core/reply.h"
 #include "talk/talk.h"

@@ -11,14 +11,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-struct place {
+struct test_place {
 	char path[64];
 	int fd;
 };
 
 static int setup(void **state)
 {
-	struct place *place = calloc(1, sizeof(*place));
+	struct test_place *place = calloc(1, sizeof(*place));
 
 	snprintf(place->path, sizeof(place->path), "%s/rye-io-XXXXXX", P_tmpdir);
 	assert_non_null(mkdtemp(place->path));
@@ -32,7 +32,7 @@ static int teardown(void **state)
 {
 	static const char *const names[] = { "f",   "big",  "out", "in", "loop", "fifo",
 					     "d/f", "d/up", "abs", "n",	 NULL };
-	struct place *place = *state;
+	struct test_place *place = *state;
 
 	for (int i = 0; names[i]; i++)
 		unlinkat(place->fd, names[i], 0);
@@ -46,12 +46,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void put(struct place *place, const char *name, const char *text)
+static void put(struct test_place *place, const char *name, const char *text)
 {
 	assert_int_equal(io_replace_at(place->fd, name, span_of(text), 0644), 0);
 }
 
-static int opens(struct place *place, const char *path)
+static int opens(struct test_place *place, const char *path)
 {
 	int fd = io_open_beneath(place->fd, path, O_RDONLY);
 
@@ -64,7 +64,7 @@ static int opens(struct place *place, const char *path)
 
 static void beneath(void **state)
 {
-	struct place *place = *state;
+	struct test_place *place = *state;
 
 	put(place, "f", "x");
 	assert_int_equal(mkdirat(place->fd, "d", 0700), 0);
@@ -86,7 +86,7 @@ static void beneath(void **state)
 
 static void reading(void **state)
 {
-	struct place *place = *state;
+	struct test_place *place = *state;
 	struct rye_blob *blob = NULL;
 	struct stat st;
 	auto_close int fd = -1;
@@ -121,7 +121,7 @@ static int files_in(const char *path)
 
 static void replacing(void **state)
 {
-	struct place *place = *state;
+	struct test_place *place = *state;
 	struct rye_blob *blob = NULL;
 	struct stat st;
 
@@ -147,7 +147,7 @@ static void replacing(void **state)
 
 static void directories(void **state)
 {
-	struct place *place = *state;
+	struct test_place *place = *state;
 	struct stat st;
 
 	assert_int_equal(io_mkdirs_at(place->fd, "a/b/c", 0700), 0);

@@ -8,7 +8,7 @@
 #include "clock.h"
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct rye *rye;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;

@@ -6,7 +6,7 @@
 #include "item_place.h"
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct rye *rye;
 };
 

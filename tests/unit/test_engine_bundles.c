@@ -15,7 +15,7 @@
 enum { TOOLS = 164, DIRECTIVES = 70, KNOWLEDGE = 53, CONFIGS = 16, PADDED = 16 };
 
 struct bundles {
-	struct place place;
+	struct test_place place;
 	struct key_secret key;
 	char roots[5][160];
 	size_t made;

@@ -6,10 +6,10 @@
 #include "item_place.h"
 
 #include "api/api_search.h"
-#include "search/documents.h"
+#include "space/index_docs.h"
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct rye *rye;
 };
 

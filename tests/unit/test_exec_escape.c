@@ -6,7 +6,7 @@
 #include "exec_tools.h"
 
 #include "scope.h"
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 #include "thread/thread_inner.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* test_exec_message.c - what the engine makes of the bytes of one message. */
 #include "rye_test.h"
 
-#include "run/message.h"
+#include "parse/message.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  */
 #include "exec_tools.h"
 
-#include "process/pidlimit.h"
-#include "process/veil.h"
+#include "sandbox/pidlimit.h"
+#include "sandbox/veil.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "process/veil.h"
+#include "sandbox/veil.h"
 
 /* Ends the case that says so. */
 #define NEED_VEIL()                                            \

@@ -54,7 +54,7 @@ int __wrap_nodes_open(struct nodes **ret)
 /* Opens the parts of a mount with so many threads to be had; what is said of the failure. */
 static int open_parts(int threads, struct rye_err *err)
 {
-	struct place place;
+	struct test_place place;
 	struct options opt = { .wait_s = 1 };
 	struct front front = { .opt = &opt, .uid = geteuid(), .ready_fd = -1 };
 	int r;

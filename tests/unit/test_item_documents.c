@@ -26,7 +26,7 @@ static const struct doc docs[] = {
 
 static const char *const keys[] = { "4b987fd4e40303ac", "6ea18199041a1ea8", "9fbfabe975fa5a7f" };
 
-static void open_documents(struct place *p, bool compat)
+static void open_documents(struct test_place *p, bool compat)
 {
 	char path[200], file[100];
 
@@ -44,7 +44,7 @@ static void open_documents(struct place *p, bool compat)
 	place_open(p, compat);
 }
 
-static struct rye_blob *read_document(const struct place *p, const struct doc *doc)
+static struct rye_blob *read_document(const struct test_place *p, const struct doc *doc)
 {
 	char path[400];
 
@@ -55,7 +55,7 @@ static struct rye_blob *read_document(const struct place *p, const struct doc *d
 static void T31_foreign_documents_verify(void **state)
 {
 	for (int compat = 0; compat < 2; compat++) {
-		struct place p;
+		struct test_place p;
 
 		open_documents(&p, compat);
 		for (size_t i = 0; i < ARRAY_SIZE(docs); i++) {
@@ -77,7 +77,7 @@ static void T31_foreign_documents_verify(void **state)
 static void T31_saved_page_is_unsigned(void **state)
 {
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 
 	open_documents(&p, true);
 	place_text(
@@ -91,7 +91,7 @@ static void T31_saved_page_is_unsigned(void **state)
 /* ---- one bit ---- */
 
 struct flip {
-	struct place *p;
+	struct test_place *p;
 	const struct doc *doc;
 	char *text;
 	size_t len, line; /* of the first line, with its LF */
@@ -172,7 +172,7 @@ static void check_document(struct flip *f)
 	}
 }
 
-static void open_flip(struct flip *f, struct place *p, const struct doc *doc)
+static void open_flip(struct flip *f, struct test_place *p, const struct doc *doc)
 {
 	struct rye_blob *blob = read_document(p, doc);
 
@@ -185,7 +185,7 @@ static void open_flip(struct flip *f, struct place *p, const struct doc *doc)
 
 static void every_flipped_byte_is_refused(bool compat)
 {
-	struct place p;
+	struct test_place p;
 	struct flip f;
 
 	open_documents(&p, compat);
@@ -210,7 +210,7 @@ static void compat_refuses_every_flipped_byte(void **state)
 /* The item in its place, as whoever asks for it meets it; and again when it is whole. */
 static void flipped_files_are_refused(void **state)
 {
-	struct place p;
+	struct test_place p;
 	struct flip f;
 	char path[300];
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct index *index;
 };
 

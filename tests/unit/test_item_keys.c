@@ -188,7 +188,7 @@ static void generated_pair(void **state)
 	auto_key struct key_secret key = { 0 };
 	struct rye_err err = { 0 };
 	char first[KEY_FP], second[KEY_FP];
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	unsetenv("RYE_SIGNING_KEY_DIR");
@@ -215,7 +215,7 @@ static void halves_that_do_not_belong_together(void **state)
 	auto_key struct key_secret key = { 0 };
 	struct rye_err err = { 0 };
 	char fp[KEY_FP], path[300];
-	struct place p;
+	struct test_place p;
 	int fd;
 
 	place_make(&p);

@@ -10,7 +10,7 @@
 #define STAMP "2026-01-02T03:04:05Z"
 
 /* Signs with key 1 in project space; the code, and the reply for the caller. */
-static enum rye_code sign(struct place *p, enum rye_kind kind, const char *id, json_t **ret)
+static enum rye_code sign(struct test_place *p, enum rye_kind kind, const char *id, json_t **ret)
 {
 	auto_key struct key_secret key = { 0 };
 	const struct sign_ask ask = { .kind = kind,
@@ -69,7 +69,7 @@ static void T18_shebang_of_javascript(void **state)
 	auto_json json_t *reply = NULL;
 	struct rye_span text, line;
 	struct rye_blob *got;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/a/b.js",
@@ -105,7 +105,7 @@ static void bound_vectors_are_reproduced(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rye_blob *wanted = place_read(rows[i].file), *got;
 		auto_json json_t *reply = NULL;
-		struct place p;
+		struct test_place p;
 
 		place_vectors(&p);
 		place_put(p.project, rows[i].path, rows[i].file);
@@ -125,7 +125,7 @@ static void T06_signing_writes_LF(void **state)
 {
 	auto_json json_t *reply = NULL;
 	struct rye_blob *got;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, "directives/vec/v2.md", "mutations/v2-crlf.md");
@@ -167,7 +167,7 @@ static void every_vector_can_be_signed_again(void **state)
 
 		for (int round = 0; round < 2; round++) {
 			auto_json json_t *reply = NULL;
-			struct place p;
+			struct test_place p;
 
 			place_vectors(&p);
 			place_put(p.project, rows[i].path, rows[i].file);
@@ -186,7 +186,7 @@ static void every_vector_can_be_signed_again(void **state)
 
 static void T24_empty_files(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/e.py", "");
@@ -208,7 +208,7 @@ static void T35_without_a_key_pair(void **state)
 	auto_json json_t *reply = NULL;
 	struct rye_blob *before, *after;
 	struct rye_err err = { 0 };
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
@@ -233,7 +233,7 @@ static void reply_of_one(void **state)
 {
 	auto_json json_t *reply = NULL;
 	const json_t *sig;
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_vectors(&p);
@@ -260,7 +260,7 @@ static void mode_is_kept(void **state)
 {
 	auto_json json_t *reply = NULL;
 	struct stat st;
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_vectors(&p);
@@ -278,7 +278,7 @@ static void links_are_not_replaced(void **state)
 {
 	auto_json json_t *reply = NULL;
 	struct stat st;
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_vectors(&p);
@@ -503,7 +503,7 @@ static void check_rule(const struct rule *rule)
 	const char *slash = strchr(rule->path, '/');
 	auto_json json_t *reply = NULL;
 	const json_t *issues;
-	struct place p;
+	struct test_place p;
 	char id[100];
 	size_t n = 0;
 
@@ -539,7 +539,7 @@ static void expect_error(enum rye_kind kind, const char *path, const char *text,
 {
 	const char *slash = strchr(path, '/');
 	auto_json json_t *reply = NULL;
-	struct place p;
+	struct test_place p;
 	char id[100];
 
 	snprintf(id, sizeof(id), "%s", slash + 1);
@@ -585,7 +585,7 @@ static void T68_broken_yaml(void **state)
 					      "executor_id" };
 	auto_json json_t *reply = NULL;
 	const json_t *issues;
-	struct place p;
+	struct test_place p;
 	char text[64];
 
 	place_vectors(&p);
@@ -613,7 +613,7 @@ static void schema_of_a_configuration(void **state)
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	const json_t *issues;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/s/app.config-schema.yaml", schema);
@@ -636,7 +636,7 @@ static void T90_glob(void **state)
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	const json_t *failed;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/my/a.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"my\"", ""));
@@ -676,7 +676,7 @@ static void T90_glob(void **state)
 static void globs_without_a_slash(void **state)
 {
 	auto_json json_t *reply = NULL;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/a.py", "x = 1\n");
@@ -694,7 +694,7 @@ static void T92_system_and_no_match(void **state)
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	struct sign_ask ask = { .kind = RYE_KNOWLEDGE, .id = "x" };
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_open(&p, false);
@@ -729,7 +729,7 @@ static void whole_space(void **state)
 {
 	struct heard heard = { 0 };
 	char fp[KEY_FP];
-	struct place p;
+	struct test_place p;
 	struct sign_many many = { .fn = hear, .arg = &heard };
 
 	place_vectors(&p);

@@ -18,7 +18,7 @@ static void T34_document_of_the_format(void **state)
 {
 	auto_key struct key_secret key = { 0 };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_open(&p, false);
@@ -38,7 +38,7 @@ static void changed_documents(void **state)
 	static const char *const lines[] = { LINE " ", " " LINE, LINE "|a@b", "" };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_open(&p, false);
@@ -62,7 +62,7 @@ static void keys_and_scopes(void **state)
 	auto_key struct key_secret key2 = { 0 };
 	auto_key struct key_secret key3 = { 0 };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.user, "config/keys/trusted/" KEY2 ".toml", "binding/" KEY2 ".toml");

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static enum rye_code locate(struct place *p, enum rye_kind kind, const char *id,
+static enum rye_code locate(struct test_place *p, enum rye_kind kind, const char *id,
 			    struct located *ret)
 {
 	const struct item_ask ask = { .kind = kind, .id = id };
@@ -18,7 +18,7 @@ static enum rye_code locate(struct place *p, enum rye_kind kind, const char *id,
 }
 
 /* The space in which the item is found, or its error's name. */
-static const char *where(struct place *p, enum rye_kind kind, const char *id)
+static const char *where(struct test_place *p, enum rye_kind kind, const char *id)
 {
 	struct located at;
 	enum rye_code code = locate(p, kind, id, &at);
@@ -28,7 +28,7 @@ static const char *where(struct place *p, enum rye_kind kind, const char *id)
 
 static void T45_system_item(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.system, "bundles/ryeos/manifest.yaml", "x");
@@ -41,7 +41,7 @@ static void T45_system_item(void **state)
 static void T46_directory_tool(void **state)
 {
 	struct located at;
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.system, "tools/rye/bash/bash.py", "x");
@@ -60,7 +60,7 @@ static void T46_directory_tool(void **state)
 
 static void T47_project_wins(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.system, "tools/a/b.py", "x");
@@ -87,7 +87,7 @@ static void T48_ids_that_are_no_ids(void **state)
 					   "a\nb",
 					   "",
 					   "." };
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "knowledge/a/b.md", "x");
@@ -98,7 +98,7 @@ static void T48_ids_that_are_no_ids(void **state)
 	place_drop(&p);
 }
 
-static void link_to(struct place *p, const char *path, const char *target)
+static void link_to(struct test_place *p, const char *path, const char *target)
 {
 	char full[300];
 
@@ -109,7 +109,7 @@ static void link_to(struct place *p, const char *path, const char *target)
 static void T49_links(void **state)
 {
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "knowledge/real.md", "x");
@@ -134,7 +134,7 @@ static void T49_links(void **state)
 
 static void T50_directory_with_an_extension(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "knowledge/dir.md/x.md", "x");
@@ -146,7 +146,7 @@ static void T50_directory_with_an_extension(void **state)
 
 static void T51_names_are_bytes(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "knowledge/日本/\xc3\xa9.v1.md", "x");
@@ -161,7 +161,7 @@ static void T52_extension_order(void **state)
 	static const char *const exts[] = { ".toml", ".json", ".sh",  ".ts",   ".cjs",
 					    ".mjs",  ".js",   ".yml", ".yaml", ".py" };
 	struct located at;
-	struct place p;
+	struct test_place p;
 	char path[64];
 
 	place_make(&p);
@@ -178,7 +178,7 @@ static void T52_extension_order(void **state)
 
 static void T53_ids_are_exact(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "knowledge/my/k.md", "x");
@@ -194,7 +194,7 @@ static void T54_chains_go_downwards(void **state)
 	struct item_ask ask = { .kind = RYE_TOOL, .id = "run" };
 	struct rye_err err = { 0 };
 	struct located at;
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_text(p.project, "tools/run.py", "x");
@@ -215,7 +215,7 @@ static void T54_chains_go_downwards(void **state)
 static void fifo_in_the_way(void **state)
 {
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_make(&p);
@@ -234,7 +234,7 @@ static void bundles_by_name(void **state)
 	struct rye_options opt = { 0 };
 	struct spaces *spaces;
 	struct rye_err err = { 0 };
-	struct place p;
+	struct test_place p;
 	char roots[400];
 
 	place_make(&p);
@@ -259,7 +259,7 @@ static void user_space_from_the_environment(void **state)
 {
 	struct rye_options opt = { .system_roots = "" };
 	struct spaces *spaces;
-	struct place p;
+	struct test_place p;
 	char wanted[200];
 
 	place_make(&p);

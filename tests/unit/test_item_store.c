@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-static uint64_t verified(struct place *p)
+static uint64_t verified(struct test_place *p)
 {
 	struct item_store_counts counts;
 
@@ -18,7 +18,7 @@ static uint64_t verified(struct place *p)
 	return counts.verifications;
 }
 
-static void place_settled(struct place *p)
+static void place_settled(struct test_place *p)
 {
 	place_vectors(p);
 	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
@@ -29,7 +29,7 @@ static void place_settled(struct place *p)
 
 static void of_one_file(void **state)
 {
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_settled(&p);
@@ -53,7 +53,7 @@ static void of_one_file(void **state)
 /* Another trust is another verdict. */
 static void of_one_trust(void **state)
 {
-	struct place p;
+	struct test_place p;
 	char path[300];
 
 	place_settled(&p);
@@ -70,7 +70,7 @@ static void unsigned_where_allowed(void **state)
 	struct path_ask ask = { .kind = RYE_CONFIG, .path = "config/web/a.yaml" };
 	struct config_file file = { .id = "web/a", .ext = ".yaml" };
 	struct rye_item *item = NULL;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "config/web/a.yaml", "a: 1\n");
@@ -97,7 +97,7 @@ static struct index_item state_of(const char *id, uint64_t gen, uint64_t version
 	return item;
 }
 
-static void put(struct place *p, const struct index_item *state)
+static void put(struct test_place *p, const struct index_item *state)
 {
 	struct rye_item *item = NULL;
 
@@ -107,7 +107,7 @@ static void put(struct place *p, const struct index_item *state)
 	rye_item_unref(item);
 }
 
-static bool has(struct place *p, const char *id, uint64_t gen, uint64_t version)
+static bool has(struct test_place *p, const char *id, uint64_t gen, uint64_t version)
 {
 	const struct index_item item = state_of(id, gen, version);
 	struct rye_blob *text = item_store_text(p->env.store, &item);
@@ -119,7 +119,7 @@ static bool has(struct place *p, const char *id, uint64_t gen, uint64_t version)
 static void of_one_state(void **state)
 {
 	struct index_item one = state_of("a", 1, 7), two = state_of("a", 2, 7);
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "knowledge/a.md", "# a\n");
@@ -145,7 +145,7 @@ static void the_oldest_go_first(void **state)
 	char *big = malloc(BIG + 1), id[16], path[40];
 	struct rye_item *item = NULL;
 	struct rye_blob *text = NULL;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	memset(big, 'x', BIG);

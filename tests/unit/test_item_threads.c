@@ -13,7 +13,7 @@
 #define ROUNDS 60
 
 struct world {
-	struct place p;
+	struct test_place p;
 	_Atomic bool stop;
 	_Atomic unsigned loads, failures, reloads;
 };

@@ -8,7 +8,7 @@
 #define VECTOR ".ai/config/keys/trusted/" KEY1 ".toml"
 #define WHERE "config/keys/trusted/"
 
-static bool trusts(struct place *p, const char *fp)
+static bool trusts(struct test_place *p, const char *fp)
 {
 	auto_trust struct trust *trust = trust_get(p->trust);
 
@@ -16,7 +16,7 @@ static bool trusts(struct place *p, const char *fp)
 }
 
 /* Why a key file is not trusted; "" when there is none. */
-static const char *status_of(struct place *p, const char *fp, char text[160])
+static const char *status_of(struct test_place *p, const char *fp, char text[160])
 {
 	auto_trust struct trust *trust = trust_get(p->trust);
 
@@ -59,7 +59,7 @@ static void T37_self_signed_vector(void **state)
 {
 	struct rye_blob *raw = place_read(VECTOR);
 	struct trustfile file;
-	struct place p;
+	struct test_place p;
 
 	assert_int_equal(
 		trustfile_read((struct rye_span){ raw->data, raw->len }, KEY1, &file, NULL), 0);
@@ -76,7 +76,7 @@ static void T37_self_signed_vector(void **state)
 }
 
 /* The vector with one text replaced, in user space; the good file in the bundle. */
-static void edited(struct place *p, const char *from, const char *to, bool good_below)
+static void edited(struct test_place *p, const char *from, const char *to, bool good_below)
 {
 	struct rye_blob *raw = place_read(VECTOR);
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
@@ -97,7 +97,7 @@ static void edited(struct place *p, const char *from, const char *to, bool good_
 static void T38_owner_edited(void **state)
 {
 	char text[160];
-	struct place p;
+	struct test_place p;
 
 	edited(&p, "\"local\"", "\"root\"", false);
 	assert_false(trusts(&p, KEY1));
@@ -112,7 +112,7 @@ static void T39_signature_line_deleted(void **state)
 {
 	struct rye_blob *raw = place_read(VECTOR);
 	struct rye_span text = { raw->data, raw->len }, line;
-	struct place p;
+	struct test_place p;
 
 	assert_true(span_line(&text, &line));
 	place_make(&p);
@@ -130,7 +130,7 @@ static void T39_signature_line_deleted(void **state)
 static void T40_file_name_is_the_fingerprint(void **state)
 {
 	char text[160];
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_put(p.user, WHERE KEY2 ".toml", VECTOR);
@@ -146,7 +146,7 @@ static void T41_signers_of_keys(void **state)
 	auto_key struct key_secret a = { 0 };
 	auto_key struct key_secret b = { 0 };
 	char text[160];
-	struct place p;
+	struct test_place p;
 
 	place_key(0x60, &a);
 	place_key(0x80, &b);
@@ -175,7 +175,7 @@ static void T41_signers_of_keys(void **state)
 
 static void T42_bad_toml_above_a_good_file(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, WHERE KEY1 ".toml", "version = \n");
@@ -189,7 +189,7 @@ static void T43_project_keys_need_a_voucher(void **state)
 	auto_key struct key_secret key1 = { 0 };
 	auto_key struct key_secret other = { 0 };
 	char fp[KEY_FP], text[160];
-	struct place p;
+	struct test_place p;
 
 	place_key(0, &key1);
 	place_key(0x60, &other);
@@ -213,7 +213,7 @@ static void T43_project_keys_need_a_voucher(void **state)
 static void T44_shipped_key_signed_by_an_unknown_one(void **state)
 {
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_put(p.system, WHERE "6ea18199041a1ea8.toml", "keys/6ea18199041a1ea8.toml");
@@ -234,7 +234,7 @@ static void T44_shipped_key_signed_by_an_unknown_one(void **state)
 static void legacy_directory_is_read(void **state)
 {
 	char fp[KEY_FP];
-	struct place p;
+	struct test_place p;
 
 	fp_of(0x60, fp);
 	place_make(&p);
@@ -247,7 +247,7 @@ static void legacy_directory_is_read(void **state)
 static void automatic_keys_need_a_scope(void **state)
 {
 	auto_key struct key_secret key = { 0 };
-	struct place p;
+	struct test_place p;
 	char fp[KEY_FP];
 
 	fp_of(0x60, fp);
@@ -279,7 +279,7 @@ static void a_scope_anywhere_makes_a_key_no_voucher(void **state)
 {
 	auto_key struct key_secret key2 = { 0 };
 	char fp[KEY_FP];
-	struct place p;
+	struct test_place p;
 
 	place_key(0x20, &key2);
 	fp_of(0x80, fp);
@@ -301,7 +301,7 @@ static void a_misspelt_scope_is_no_trust(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		char text[600];
-		struct place p;
+		struct test_place p;
 
 		snprintf(text, sizeof(text),
 			 "fingerprint = \"f0ff50dacf109dea\"\nowner = \"test\"\n%s\n[public_key]\n"
@@ -330,7 +330,7 @@ static int collect(void *arg, const struct rye_key *key)
 static void listing_tells_why(void **state)
 {
 	char text[2000] = "", fp[KEY_FP];
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
@@ -348,7 +348,7 @@ static void trust_and_untrust(void **state)
 {
 	char fp[KEY_FP], own[KEY_FP], path[200];
 	struct rye_err err = { 0 };
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
@@ -377,7 +377,7 @@ static void trust_and_untrust(void **state)
 static void trusting_keeps_the_scope(void **state)
 {
 	char fp[KEY_FP], path[200];
-	struct place p;
+	struct test_place p;
 
 	place_make(&p);
 	place_put(p.project, "key.toml", "binding/" KEY2 ".toml");
@@ -398,7 +398,7 @@ static void trusting_keeps_the_scope(void **state)
 static void repeated_checks_are_remembered(void **state)
 {
 	uint64_t first;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");

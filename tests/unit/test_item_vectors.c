@@ -80,7 +80,7 @@ static void check_row(const struct row *row, bool compat, int wanted)
 {
 	struct rye_item *item = NULL;
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 	int got;
 
 	place_vectors(&p);
@@ -170,7 +170,7 @@ static void put_key(const char *root, const char *fp, const char *file)
 static void check_key(const struct key_row *row, bool compat)
 {
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 	enum rye_code got;
 
 	place_vectors(&p);

@@ -14,7 +14,7 @@
 
 /* One text at one place; what came of it. */
 struct result {
-	struct place p;
+	struct test_place p;
 	struct rye_item *item;
 	struct rye_err err;
 	enum rye_code code;
@@ -383,7 +383,7 @@ static void T22_unknown_extension(void **state)
 {
 	struct rye_err err = { 0 };
 	struct rye_item *item;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_text(p.project, "tools/vec/x.rb", "puts 1\n");
@@ -402,7 +402,7 @@ static void T22_unknown_extension(void **state)
 
 static void T23_broken_utf8(void **state)
 {
-	struct place p;
+	struct test_place p;
 
 	expect_refused("tools/vec/a.py", SPAN("# a\xff\n"), RYE_UNPARSABLE,
 		       "Not valid UTF-8: /tmp/rye-item-");
@@ -474,7 +474,7 @@ static void T29_malformed_fields_are_unsigned(void **state)
 static void T30_dev_mode_softens_integrity_only(void **state)
 {
 	struct rye_item *item;
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, V2, "mutations/v2-xml-edited.md");
@@ -520,7 +520,7 @@ static void T36_too_big(void **state)
 	static const off_t sizes[] = { 200 << 20, 100 << 20 };
 	struct rusage before, after;
 	struct rye_err err;
-	struct place p;
+	struct test_place p;
 	char path[256];
 
 	place_vectors(&p);
@@ -641,7 +641,7 @@ static void glance_tells_without_failing(void **state)
 	const struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = "vec/v2" };
 	struct glance glance;
 	struct rye_err err = { 0 };
-	struct place p;
+	struct test_place p;
 
 	place_vectors(&p);
 	place_put(p.project, V2, "mutations/v2-xml-edited.md");

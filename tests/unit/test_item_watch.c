@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 struct bench {
-	struct place place;
+	struct test_place place;
 	struct watch *watch;
 	struct index *index;
 	pthread_mutex_t lock;

@@ -8,7 +8,7 @@
  * of ours whose parent is private would live on in the copy after its unmount, and its daemon
  * with it: then the parent is made shared, or there is no veil.
  */
-#include "process/veil.h"
+#include "sandbox/veil.h"
 
 #include "scope.h"
 #include "str.h"

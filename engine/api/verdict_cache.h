@@ -6,8 +6,8 @@
  * verdict, size and version, so contents need not stay in memory. No lock is held here: two
  * threads that want the same item at once both load it, neither waits for the other.
  */
-#ifndef RYE_ITEM_VERDICT_CACHE_H
-#define RYE_ITEM_VERDICT_CACHE_H
+#ifndef RYE_API_VERDICT_CACHE_H
+#define RYE_API_VERDICT_CACHE_H
 
 #include "space/index.h"
 #include "item/item.h"

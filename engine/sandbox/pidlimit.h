@@ -3,8 +3,8 @@
  * pidlimit.h: how many processes root's tools may be. RLIMIT_NPROC does not hold for root, so a
  * mount of root's puts itself, and with it all that it starts, into a cgroup with a limit.
  */
-#ifndef RYE_PROCESS_PIDLIMIT_H
-#define RYE_PROCESS_PIDLIMIT_H
+#ifndef RYE_SANDBOX_PIDLIMIT_H
+#define RYE_SANDBOX_PIDLIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * editor that opened `run`, read the last reply and saved it again must start nothing, so what
  * has the envelope of a reply is refused. No lock; called by request.c and the primitives.
  */
-#include "run/message.h"
+#include "parse/message.h"
 
 #include "scope.h"
 #include "bounds.h"

@@ -4,7 +4,7 @@
  * and rendered without any lock; what comes out is thrown away by index_publish when the item
  * has changed meanwhile.
  */
-#include "item/verdict_cache.h"
+#include "api/verdict_cache.h"
 
 #include "scope.h"
 #include "base/id.h"

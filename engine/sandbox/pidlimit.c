@@ -5,7 +5,7 @@
  * It is left when the mount ends, for the next one. The whole process enters, not each tool:
  * the kernel makes whoever changes a cgroup wait for all processors. Nothing here is fatal.
  */
-#include "process/pidlimit.h"
+#include "sandbox/pidlimit.h"
 
 #include "scope.h"
 #include "base/io.h"

@@ -2,17 +2,17 @@
 /*
  * sandbox.h: what a child may do beyond its own memory (interface 6). A box is a private
  * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a
- * veil (process/veil.h) over keys, trust and state, with a /dev/shm of its own, and a seccomp
+ * veil (sandbox/veil.h) over keys, trust and state, with a /dev/shm of its own, and a seccomp
  * filter. Boxes are made ahead and used again when their directories were left empty: a
  * ruleset of ten rules costs more than starting a process does.
  *
  * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
  */
-#ifndef RYE_PROCESS_SANDBOX_H
-#define RYE_PROCESS_SANDBOX_H
+#ifndef RYE_SANDBOX_SANDBOX_H
+#define RYE_SANDBOX_SANDBOX_H
 
 #include "base/json.h"
-#include "process/raw.h"
+#include "sandbox/raw.h"
 
 #include <linux/filter.h>
 #include <sys/types.h>

@@ -5,10 +5,10 @@
  * and entered by each of its processes before anything else confines them; root makes it as it
  * is, others in a user namespace that maps themselves alone.
  */
-#ifndef RYE_PROCESS_VEIL_H
-#define RYE_PROCESS_VEIL_H
+#ifndef RYE_SANDBOX_VEIL_H
+#define RYE_SANDBOX_VEIL_H
 
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 
 #define VEIL_PATHS 16
 

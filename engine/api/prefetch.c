@@ -4,7 +4,7 @@
  * at a time; when the cursor is back at the start the round is over, and the work is done when
  * a round found nothing unknown. `lock` guards the state below; it is not held while verifying.
  */
-#include "item/prefetch.h"
+#include "api/prefetch.h"
 
 #include "scope.h"
 #include "clock.h"

@@ -4,10 +4,10 @@
  * after opening, later what has changed. They also look at the key files of layers that tell
  * nobody of their changes.
  */
-#ifndef RYE_ITEM_PREFETCH_H
-#define RYE_ITEM_PREFETCH_H
+#ifndef RYE_API_PREFETCH_H
+#define RYE_API_PREFETCH_H
 
-#include "item/verdict_cache.h"
+#include "api/verdict_cache.h"
 
 struct prefetch;
 

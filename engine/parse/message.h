@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* message.h: the bytes of one message to a control file or a primitive → an object. Pure. */
-#ifndef RYE_RUN_MESSAGE_H
-#define RYE_RUN_MESSAGE_H
+#ifndef RYE_PARSE_MESSAGE_H
+#define RYE_PARSE_MESSAGE_H
 
 #include "base/json.h"
 

@@ -6,12 +6,12 @@
  * free list alone.
  * box_enter runs in the child before exec: raw calls, no memory, no locks.
  */
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 
 #include "scope.h"
 #include "base/io.h"
-#include "process/pidlimit.h"
-#include "process/veil.h"
+#include "sandbox/pidlimit.h"
+#include "sandbox/veil.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * A document lives as long as its item stays unchanged; a search takes references and looks at
  * them without any lock.
  */
-#include "search/documents.h"
+#include "space/index_docs.h"
 
 #include "base/id.h"
 #include "bounds.h"

@@ -3,8 +3,8 @@
  * raw.h: system calls for the time between clone and exec. The child lives on borrowed memory
  * there, thread-local storage included: libc's calls would write our errno.
  */
-#ifndef RYE_PROCESS_RAW_H
-#define RYE_PROCESS_RAW_H
+#ifndef RYE_SANDBOX_RAW_H
+#define RYE_SANDBOX_RAW_H
 
 #include <sys/syscall.h>
 

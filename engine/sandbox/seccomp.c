@@ -7,7 +7,7 @@
  * the caller for certain) and, without network, every socket but AF_UNIX. clone3 answers ENOSYS, because its flags lie in memory a filter cannot read;
  * libc then uses clone, whose flags are checked. No state.
  */
-#include "process/sandbox.h"
+#include "sandbox/sandbox.h"
 
 #include "scope.h"
 

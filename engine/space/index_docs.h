@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * documents.h: going over all sources of all items, and the documents that searching keeps
+ * index_docs.h: going over all sources of all items, and the documents that searching keeps
  * with them until an item changes (search/document.h).
  */
-#ifndef RYE_SEARCH_DOCUMENTS_H
-#define RYE_SEARCH_DOCUMENTS_H
+#ifndef RYE_SPACE_INDEX_DOCS_H
+#define RYE_SPACE_INDEX_DOCS_H
 
 #include "space/index.h"
 
