@@ -10,7 +10,7 @@
 #include "ops.h"
 
 #include "scope.h"
-#include "core/class.h"
+#include "core/front.h"
 #include "core/reply.h"
 
 #include <errno.h>

@@ -53,6 +53,17 @@ struct callers {
 	size_t count, bytes;
 };
 
+/* All ancestors, the process itself first. */
+struct caller_line {
+	pid_t pids[CALLER_LINE_MAX];
+	size_t n;
+};
+
+void caller_refuse(struct caller *caller, const char *why);
+/* Sets `allowed`, and `why` when it is not. The line is of the caller. (caller_guard.c) */
+void caller_guard(struct callers *callers, struct caller *caller, const struct caller_line *line,
+		  const struct proc_cage *cage);
+
 void caller_last_clear(struct callers *callers); /* at the end: no lock */
 
 #endif

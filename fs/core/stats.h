@@ -43,6 +43,4 @@ static inline void stats_count(struct stats *stats, enum stat_op op)
 	atomic_fetch_add_explicit(&stats->n[op], 1, memory_order_relaxed);
 }
 
-const char *stats_name(enum stat_op op);
-
 #endif

@@ -9,7 +9,7 @@
 #include "pass/pass.h"
 
 #include "scope.h"
-#include "core/class.h"
+#include "core/front.h"
 #include "core/notify.h"
 #include "pass/pass_ops.h"
 #include "core/reply.h"

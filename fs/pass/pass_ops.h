@@ -3,7 +3,7 @@
 #ifndef RYE_FS_PASS_PASS_OPS_H
 #define RYE_FS_PASS_PASS_OPS_H
 
-#include "core/class.h"
+#include "core/front.h"
 
 void pass_lookup(fuse_req_t req, struct node *dir, const char *name);
 int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);

@@ -8,7 +8,7 @@
 #include "views/content.h"
 
 #include "scope.h"
-#include "core/class.h"
+#include "core/front.h"
 #include "core/reply.h"
 
 #include <errno.h>
