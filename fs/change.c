@@ -9,11 +9,11 @@
  */
 #include "change.h"
 
-#include "scope.h"
 #include "core/ctl.h"
 #include "core/notify.h"
 #include "pass/pass.h"
-#include "views/threads_dir.h"
+#include "scope.h"
+#include "views/views.h"
 
 #include <limits.h>
 #include <stdatomic.h>

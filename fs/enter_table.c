@@ -7,7 +7,7 @@
  */
 #include "core/enter.h"
 
-#include "views/threads_dir.h"
+#include "views/views.h"
 
 #include <errno.h>
 

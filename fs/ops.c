@@ -9,9 +9,9 @@
  */
 #include "ops.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,12 +9,9 @@
  */
 #include "session.h"
 
+#include "mount/mount.h"
 #include "scope.h"
-#include "mount/daemon.h"
-#include "mount/loops.h"
-#include "mount/mountpoint.h"
 #include "session_parts.h"
-#include "mount/watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,22 +7,19 @@
  */
 #include "session_parts.h"
 
-#include "scope.h"
 #include "caller/caller.h"
 #include "change.h"
-#include "views/dot_ryefs.h"
-#include "err.h"
-#include "views/fixed.h"
-#include "views/journal.h"
 #include "core/listing.h"
-#include "mount/mountpoint.h"
 #include "core/notify.h"
-#include "ops.h"
-#include "core/parking.h"
-#include "pass/pass.h"
-#include "views/search_dir.h"
-#include "talk/talk.h"
 #include "core/page.h"
+#include "core/parking.h"
+#include "err.h"
+#include "mount/mount.h"
+#include "ops.h"
+#include "pass/pass.h"
+#include "scope.h"
+#include "talk/talk.h"
+#include "views/views.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
-#include "run/exec.h"
+#include "run/run.h"
 #include "sign/sign.h"
 
 struct exec_place {

@@ -7,10 +7,8 @@
 #include "item_files.h"
 
 #include "item/item.h"
-#include "item/item_store.h"
-#include "trust/keypair.h"
-#include "space/space.h"
 #include "trust/trust.h"
+#include "space/space.h"
 
 struct test_place {
 	char base[64];

@@ -4,10 +4,10 @@
  * counts that changes move. The watcher is set under rye->lock; it is called by api/engine.c,
  * which holds none.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
-#include "trust/trust.h"
 #include "thread/thread.h"
+#include "trust/trust.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Names of the merged trees: rye_lookup, rye_list, rye_source, and the spaces. Answers come
  * from the index; only a verdict that is not known yet is waited for.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
 #include "base/id.h"
 #include "bounds.h"

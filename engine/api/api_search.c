@@ -3,15 +3,14 @@
  * Searching, for its two users: rye_search (the directory search/ and the verb) and the fetch
  * primitive in query mode, whose whole reply is made here (items 6.2).
  */
-#include "api/api_search.h"
+#include "api/api_inner.h"
 
-#include "clock.h"
 #include "base/id.h"
 #include "bounds.h"
+#include "clock.h"
+#include "item/item.h"
+#include "search/search.h"
 #include "str.h"
-#include "item/meta.h"
-#include "search/filter.h"
-#include "api/search_request.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signing and keys for the users of the engine: what sign/sign.h and trust/keystore.h do, plus
+ * Signing and keys for the users of the engine: what sign/sign.h and trust/trust.h do, plus
  * telling the index at once, so that who has signed reads the item without waiting for inotify.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
 #include "err.h"
-#include "trust/keystore.h"
 #include "sign/sign.h"
+#include "trust/trust.h"
 
 #include <string.h>
 

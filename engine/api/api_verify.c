@@ -3,12 +3,12 @@
  * rye_verify_all: every file that a pattern names, in every space, the hidden ones too. Files
  * are loaded one after the other by the caller's thread; nothing is kept, nothing is changed.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
 #include "base/id.h"
+#include "item/item.h"
+#include "space/space.h"
 #include "str.h"
-#include "item/merged.h"
-#include "space/index_docs.h"
 
 #include <stdio.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rye_view: which derived file of an item is made how. Every row but the last three works on a
- * loaded, hence verified item; those three also speak of refused ones (api/view.h).
+ * loaded, hence verified item; those three also speak of refused ones (api/api_inner.h).
  */
-#include "api/view.h"
+#include "api/api_inner.h"
 
 #include "base/id.h"
+#include "item/item.h"
+#include "plan/plan.h"
 #include "str.h"
-#include "plan/chain.h"
-#include "item/meta.h"
 
 #define KIND(kind) (1u << (kind))
 #define ALL_KINDS (KIND(RYE_KIND__MAX) - 1)

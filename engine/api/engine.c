@@ -2,16 +2,16 @@
 /*
  * The engine: opens the parts in order, closes them backwards, and ties the loose ends between
  * them (changed key files → new trust → every verdict forgotten → listeners told). What users
- * call lies in api_*.c. Locks: see api/engine.h.
+ * call lies in api_*.c. Locks: see api/api_inner.h.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
-#include "clock.h"
 #include "base/engine_options.h"
 #include "base/id.h"
 #include "bounds.h"
+#include "clock.h"
+#include "space/space.h"
 #include "str.h"
-#include "space/index_docs.h"
 #include "trust/trust.h"
 
 #include <sodium.h>

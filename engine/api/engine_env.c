@@ -4,7 +4,7 @@
  * and as whom one works, never secrets, plus what the person who mounted named. Pure but for
  * getenv; the process never changes its environment.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
 #include "str.h"
 

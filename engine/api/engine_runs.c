@@ -4,10 +4,9 @@
  * exec up to threads, search and the index. Callers: the front's threads, the verbs, exec's
  * workers (hooks). No lock of its own but a condition for rye_call_sync.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
-#include "api/api_search.h"
-#include "run/exec.h"
+#include "run/run.h"
 #include "thread/thread.h"
 
 #include <string.h>

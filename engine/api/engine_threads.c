@@ -4,10 +4,9 @@
  * over a request that is to outlive its caller. Callers: the front, the verbs, exec's workers.
  * No lock of its own; waits are calls whose cancelling takes them off the list.
  */
-#include "api/engine.h"
+#include "api/api_inner.h"
 
-#include "run/call.h"
-#include "run/exec.h"
+#include "run/run.h"
 #include "thread/thread.h"
 
 #include <stdio.h>

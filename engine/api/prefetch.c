@@ -4,10 +4,10 @@
  * at a time; when the cursor is back at the start the round is over, and the work is done when
  * a round found nothing unknown. `lock` guards the state below; it is not held while verifying.
  */
-#include "api/prefetch.h"
+#include "api/api_inner.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <sched.h>

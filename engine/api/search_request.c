@@ -3,12 +3,12 @@
  * The fetch primitive's search request, checked: query, scope, source, page and the options of
  * items 9-AB. What it points to lies in the request. Pure.
  */
-#include "api/search_request.h"
+#include "api/api_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "scope.h"
+#include "search/search.h"
 #include "str.h"
-#include "search/filter.h"
 
 #define ALL_SPACES (1u << RYE_PROJECT | 1u << RYE_USER | 1u << RYE_SYSTEM)
 #define LIMIT_DEFAULT 10

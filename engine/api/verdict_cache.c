@@ -4,14 +4,13 @@
  * and rendered without any lock; what comes out is thrown away by index_publish when the item
  * has changed meanwhile.
  */
-#include "api/verdict_cache.h"
+#include "api/api_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "item/item.h"
+#include "scope.h"
 #include "str.h"
-#include "item/merged.h"
-#include "trust/reason.h"
-#include "item/item_store.h"
+#include "trust/trust.h"
 
 #include <fcntl.h>
 #include <stdio.h>

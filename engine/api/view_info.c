@@ -3,12 +3,11 @@
  * info.json and verify: what is known of an item, readable for refused ones, too, since that
  * is when one asks. Nothing of a refused item's content is told: its metadata is unverified.
  */
-#include "api/view.h"
+#include "api/api_inner.h"
 
 #include "err.h"
+#include "item/item.h"
 #include "str.h"
-#include "item/merged.h"
-#include "item/meta.h"
 
 #include <stdio.h>
 

@@ -3,11 +3,11 @@
  * What `run` reads as when there is nothing else to tell: how to use it, in a few lines made
  * from the item's own schema. Never fails for an item that exists: a refused one says why.
  */
-#include "api/view.h"
+#include "api/api_inner.h"
 
 #include "base/id.h"
+#include "item/item.h"
 #include "str.h"
-#include "item/meta.h"
 
 static void put_kind(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
 {

@@ -6,8 +6,8 @@
 #include "base/id.h"
 
 #include "bounds.h"
-#include "str.h"
 #include "hash.h"
+#include "str.h"
 
 struct id_row {
 	const char *name, *dir, *title;

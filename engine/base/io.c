@@ -6,8 +6,8 @@
  */
 #include "base/io.h"
 
-#include "scope.h"
 #include "mountinfo.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

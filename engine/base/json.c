@@ -5,8 +5,8 @@
  */
 #include "base/json.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
  */
 #include "base/self.h"
 
-#include "scope.h"
 #include "buf.h"
+#include "scope.h"
 
 #include <limits.h>
 #include <string.h>

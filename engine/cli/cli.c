@@ -2,12 +2,12 @@
 /*
  * The table of verbs and what is common to all: --help, --version, an unknown word's nearest
  * neighbour, one invocation from argv to exit status. A verb is a row here, a declaration in
- * cli_verbs.h and a file of its own; it sees the engine through rye.h only.
+ * cli.h and a file of its own; it sees the engine through rye.h only.
  */
 #include <rye/ryefs.h>
 
-#include "scope.h"
 #include "cli/cli.h"
+#include "scope.h"
 
 #include <string.h>
 #include <unistd.h>

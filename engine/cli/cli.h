@@ -8,7 +8,36 @@
 
 #include "base/json.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+
+/*
+ * The run functions of the table in cli.c, one file each.
+ */
+
+struct cli;
+
+int verb_complete(struct cli *cli);
+int verb_doctor(struct cli *cli);
+int verb_execute(struct cli *cli);
+int verb_fetch(struct cli *cli);
+int verb_init(struct cli *cli);
+int verb_keygen(struct cli *cli);
+int verb_keys(struct cli *cli);
+int verb_search(struct cli *cli);
+int verb_sign(struct cli *cli);
+int verb_thread_run(struct cli *cli);
+int verb_threads(struct cli *cli);
+int verb_trust(struct cli *cli);
+int verb_umount(struct cli *cli);
+int verb_untrust(struct cli *cli);
+int verb_verify(struct cli *cli);
+
+/*
+ * cli.c: what the verbs share: one invocation, its options, how it speaks and how it ends.
+ * One thread, except where a verb waits for the engine (waiting.c).
+ */
 
 /* Exit statuses; docs/files.md and ryefs(1) list them. */
 enum cli_exit {
@@ -145,6 +174,43 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 void call_done(struct rye_outcome *outcome);
 #define auto_outcome __attribute__((cleanup(call_done)))
 
-#include "cli/cli_verbs.h"
+/*
+ * mounted.c: which mounts of ours the kernel has, and ending them.
+ */
+
+/* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */
+int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
+bool mounts_has(const char *path);
+/* By fusermount3, or as root by umount2. lazy: also one that is in use. False: not undone. */
+bool mounts_detach(const char *path, bool lazy);
+
+/*
+ * ref.c: canonical references as people write them and as verdicts name them.
+ */
+
+#define REF_MAX 1100 /* a kind, a colon and an id of RYE_ID_MAX */
+
+/* "KIND:ID" of a verdict; a path when it has no id. */
+void ref_of(const struct rye_verdict *verdict, char ret[REF_MAX]);
+/* {ref, space, path, ok, verdict, message} */
+json_t *ref_verdict_json(const struct rye_verdict *verdict);
+
+/*
+ * What a person typed: a ref or pattern is copied; the path of a file below an .ai/KINDS
+ * directory becomes its ref.
+ */
+void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX]);
+
+/*
+ * sample.c: the items that `ryefs init --sample` writes.
+ */
+
+struct sample {
+	const char *path; /* below .ai */
+	const char *ref;
+	const char *text;
+};
+
+const struct sample *sample_rows(size_t *ret_n);
 
 #endif

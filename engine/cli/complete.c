@@ -6,8 +6,8 @@
  */
 #include "cli/cli.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "scope.h"
 
 #include <string.h>
 

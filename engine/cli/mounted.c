@@ -3,7 +3,7 @@
  * Which mounts are ours, and having them undone. Never looks into a mount itself: one whose
  * daemon hangs would hang us with it.
  */
-#include "cli/mounted.h"
+#include "cli/cli.h"
 
 #include "mountinfo.h"
 

@@ -3,10 +3,10 @@
  * References typed by people. Whoever has just edited .ai/tools/my/tool.py has the path on
  * the command line already, so a file's path names its item too. Nothing is opened here.
  */
-#include "cli/ref.h"
+#include "cli/cli.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "scope.h"
 #include "str.h"
 
 #include <string.h>

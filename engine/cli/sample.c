@@ -3,7 +3,7 @@
  * One small item of every sort, to look at, run and copy: a directive with inputs, a Python
  * tool, a YAML tool over bash, a knowledge entry. Texts only; verb_init.c writes and signs them.
  */
-#include "cli/sample.h"
+#include "cli/cli.h"
 
 #include "scope.h"
 

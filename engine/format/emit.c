@@ -3,7 +3,7 @@
  * YAML and TOML out of JSON. Block style for maps, since people read it; lists and empty things
  * in flow style, which both formats share with JSON but for null, floats and the TOML keys.
  */
-#include "format/emit.h"
+#include "format/format.h"
 
 #include "str.h"
 

@@ -4,7 +4,7 @@
  * The fence rules are line rules: an opening or closing line starts in column 0 and may end
  * in blanks, nothing else. Used by the parsers of Markdown items; knows no metadata.
  */
-#include "format/fence.h"
+#include "format/format.h"
 
 #include "str.h"
 

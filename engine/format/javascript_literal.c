@@ -4,12 +4,12 @@
  * URL inside one is no comment). Expressions, names and spreads are no literals and give NULL.
  * Recursive by nesting, at most RYE_LITERAL_DEPTH. Pure.
  */
-#include "format/javascript.h"
+#include "format/format.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "format/format_inner.h"
+#include "scope.h"
 #include "str.h"
-#include "format/number.h"
 
 #include <ctype.h>
 #include <errno.h>

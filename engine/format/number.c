@@ -4,7 +4,7 @@
  * exponent, which a hexadecimal number does not have. Pure. Called by python_token.c and
  * javascript_literal.c, whose fuzz targets cover it.
  */
-#include "format/number.h"
+#include "format/format_inner.h"
 
 #include <ctype.h>
 

@@ -5,10 +5,10 @@
  * (names, calls, operators) is no literal and gives NULL. Recursive by nesting, at most
  * RYE_LITERAL_DEPTH; linear in the text. Pure.
  */
-#include "format/python_token.h"
+#include "format/format_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <ctype.h>

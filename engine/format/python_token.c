@@ -4,10 +4,9 @@
  * language has them. Nothing is looked at twice, so reading stays linear. Pure; used by
  * python_literal.c and parse_python.c.
  */
-#include "format/python_token.h"
+#include "format/format_inner.h"
 
 #include "str.h"
-#include "format/number.h"
 
 #include <ctype.h>
 #include <stdlib.h>

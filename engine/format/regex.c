@@ -4,11 +4,11 @@
  * and not at all inside a repeated single character, so a callout before each pattern item
  * looks at the clock. Without JIT. One struct regex belongs to one thread.
  */
-#include "format/regex.h"
+#include "format/format_inner.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "bounds.h"
+#include "clock.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -5,11 +5,11 @@
  * Faults are sentences in the format's words; after RYE_SCHEMA_ISSUES of them the check stops.
  * Recursive by the nesting of schema and value, which their parsers have bounded. Pure.
  */
-#include "format/schema.h"
-#include "format/regex.h"
+#include "format/format.h"
+#include "format/format_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <stdarg.h>

@@ -4,11 +4,11 @@
  * patterns that compile, choices that are not empty and of the declared type. Used when a tool
  * is signed; a run only warns. Recursive by the schema's nesting. Pure.
  */
-#include "format/schema.h"
-#include "format/regex.h"
+#include "format/format.h"
+#include "format/format_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <stdarg.h>

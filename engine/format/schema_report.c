@@ -3,7 +3,7 @@
  * The sentences of a schema check (tools 5.1), and what a schema declares, as replies list it.
  * Also the one rule for what `parameters` of a request may be. Pure.
  */
-#include "format/schema.h"
+#include "format/format.h"
 
 #include "scope.h"
 #include "str.h"

@@ -5,9 +5,9 @@
  * cost no more than its own length says. What a table may still become (explicit, made by
  * dotted keys, closed) is remembered beside the document in `marks`. Errors name the line.
  */
+#include "format/format.h"
 #include "scope.h"
 #include "str.h"
-#include "format/toml.h"
 
 #include <stdlib.h>
 

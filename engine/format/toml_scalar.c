@@ -4,7 +4,7 @@
  * What JSON has no type for (inf, nan, dates) stays the text that was written. An integer
  * beyond 64 bits is none. Pure; called by toml.c, whose fuzz target covers it.
  */
-#include "format/toml.h"
+#include "format/format.h"
 
 #include "scope.h"
 #include "str.h"

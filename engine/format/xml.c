@@ -4,10 +4,10 @@
  * define, expand or fetch; nodes and nesting are bounded (RYE_XML_NODES, RYE_XML_DEPTH).
  * Pure; only directives are XML here.
  */
-#include "format/xml.h"
+#include "format/format.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <expat.h>

@@ -5,11 +5,10 @@
  * shares the anchored value (documents are frozen); merge keys make a new mapping. Duplicate
  * keys: the last wins. Keys that are not text are spelled as JSON spells them. Pure, no lock.
  */
-#include "format/fence.h"
-#include "format/yaml.h"
+#include "format/format.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <yaml.h>

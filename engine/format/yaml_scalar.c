@@ -4,7 +4,7 @@
  * texts are booleans, numbers of base 2, 8, 10, 16 and 60, floats, nulls and dates. libyaml
  * leaves this to its caller. Pure; called by yaml.c for every scalar.
  */
-#include "format/yaml.h"
+#include "format/format.h"
 
 #include "scope.h"
 #include "str.h"

@@ -4,7 +4,7 @@
  * unknown names, defaults, required ones; null and "" count as given, types are not checked.
  * Also inputs written as a query behind a name. Pure; the item's map is only read.
  */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "scope.h"
 #include "str.h"

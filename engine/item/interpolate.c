@@ -5,7 +5,7 @@
  * the later ones. Values are spelled as Python spells them. Linear in text and result, which
  * the output buffer's cap bounds. Pure; environment values come from the caller.
  */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "scope.h"
 #include "str.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * item.h: the one way to an item. rye_load locates, reads once, verifies and parses the same
- * bytes; render, plan and run take a struct rye_item, so unsigned bytes cannot reach them.
- *
- * A loaded item is frozen: readers on any thread need no lock. It keeps the space alive by
- * belonging to the engine that outlives it.
+ * item.h: verified items. rye_load is the one way to a struct rye_item; the store keeps
+ * loaded ones, and rendering, inputs and prompts take nothing else.
  */
 #ifndef RYE_ITEM_ITEM_H
 #define RYE_ITEM_ITEM_H
@@ -12,10 +9,17 @@
 #include "base/json.h"
 #include "parse/parse.h"
 #include "space/space.h"
-#include "trust/verdict.h"
+#include "trust/trust.h"
 
 #include <sys/stat.h>
 
+/*
+ * The one way to an item. rye_load locates, reads once, verifies and parses the same
+ * bytes; render, plan and run take a struct rye_item, so unsigned bytes cannot reach them.
+ *
+ * A loaded item is frozen: readers on any thread need no lock. It keeps the space alive by
+ * belonging to the engine that outlives it.
+ */
 /*
  * A file's bytes and what a parser made of them; says nothing of who signed them.
  *
@@ -99,5 +103,216 @@ struct glance {
 };
 int item_glance(const struct item_env *env, const struct item_ask *ask, struct glance *ret,
 		struct rye_err *err);
+
+/*
+ * item_store.c: the one store of verified items. rye_load asks it whether it has seen this very
+ * file before, so that reading, verifying and parsing are done once: for a reader, for the
+ * views of an item, for the chains of all runs. Where an item lies is looked up each time.
+ *
+ * A file is the same one while device, inode, size and both times are, once it is old enough
+ * for these to tell every change, and while the trust store is the one it was verified with.
+ * With an item goes its rendering, by its state in the index: that one is kept longer, until
+ * its first reader has it, since from then on that reader holds it.
+ */
+
+struct item_store;
+
+/* Renderings of ten thousand items are about 25 MB; of more, those verified last stay. */
+#define STORE_TEXTS_BYTES (32u << 20)
+
+struct item_store *item_store_open(void); /* NULL: out of memory */
+void item_store_close(struct item_store *store); /* NULL is fine */
+/* Everything is dropped (trust has changed). */
+void item_store_forget(struct item_store *store);
+
+/* ---- by file: load.c; store may be NULL ---- */
+
+/* A new reference to the item of this open file; NULL: it is not here. */
+struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask, int fd,
+				   uint64_t trust);
+/* trust: the generation before it was verified. */
+void item_store_keep(struct item_store *store, const struct rye_item *item, uint64_t trust);
+/* Nothing hides behind what `hash` names: believed for a second, it is worth a warning only. */
+void item_store_alone(struct item_store *store, uint64_t hash);
+bool item_store_is_alone(struct item_store *store, uint64_t hash);
+/* Some bytes are being verified. */
+void item_store_count(struct item_store *store);
+
+/* ---- by state in the index: verdict_cache.c ---- */
+
+/* Both parts, each a new reference of the caller's, or none. */
+bool item_store_get(struct item_store *store, const struct index_item *item, struct rye_item **ret,
+		    struct rye_blob **ret_text);
+/* The rendering of exactly this state, for a reader; NULL: it is not here (any more). */
+struct rye_blob *item_store_text(struct item_store *store, const struct index_item *item);
+struct item_text {
+	const struct rye_item *item;
+	struct rye_blob *text;
+	uint64_t version; /* of struct index_state */
+};
+void item_store_put(struct item_store *store, const struct index_item *item,
+		    const struct item_text *what);
+
+struct item_store_counts {
+	uint64_t verifications, hits;
+};
+void item_store_counts(struct item_store *store, struct item_store_counts *ret);
+
+/*
+ * merged.c: configuration, from the files of one id in all spaces. For the merged config/ view
+ * and for what a tool asks for, they are laid over each other, bundles, user, project; each of
+ * them has to verify, or the entry is refused as a whole.
+ */
+/* Sources of one entry: more spaces than a search path has bundles. */
+#define CONFIG_SOURCES_MAX 80
+
+struct config_file {
+	const struct space *space;
+	const char *id, *ext;
+};
+
+/*
+ * One file. It may be unsigned (verdict without a fingerprint, notice "unsigned") unless its id
+ * decides about authority or where data goes; view, verification and execution all come here.
+ */
+int config_load_file(const struct item_env *env, const struct config_file *file,
+		     struct rye_item **ret, struct rye_err *err);
+/* The word for a served file: "ok", or "unsigned". */
+const char *config_verdict(const struct verdict *verdict);
+
+struct config_ask {
+	const char *id;
+	const struct index_source *sources; /* the best first, as index_sources gives them */
+	size_t n;
+	bool optional; /* a source without a file is passed over */
+	bool first; /* the best that has a file, as it is; else all, merged */
+};
+
+struct config_entry {
+	struct rye_item *item; /* of the best source; NULL: there was none */
+	struct rye_blob *text; /* its own bytes, or the map as YAML or TOML; config_load only */
+	json_t *map; /* merged; its values are shared with frozen items */
+	json_t *files; /* {path, space, verdict} of what was merged, the weakest first */
+	bool unsigned_part; /* one of the sources is unsigned (key files have rules of their own) */
+	uint64_t digest; /* of all sources */
+	int64_t mtime_ns; /* the latest of all sources */
+};
+
+void config_entry_done(struct config_entry *entry);
+
+/* The entry as the config/ view shows it. */
+int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
+		struct rye_err *err);
+/* Its map. */
+int config_merge(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
+		 struct rye_err *err);
+
+/*
+ * meta.c: what a tool declares, normalised over languages (items 4.6, tools 14): dunder or
+ * bare names, CONFIG_SCHEMA or config_schema …. Borrowed views into the item's frozen map.
+ */
+
+struct tool_meta {
+	const char *version, *tool_type, *executor_id, *category, *description; /* "" absent */
+	bool executor_null; /* present and null, or absent */
+	bool executor_present; /* "" counts as present */
+	const json_t *schema; /* CONFIG_SCHEMA / input_schema as written, or NULL */
+	const json_t *parameters; /* YAML `parameters` list, or NULL */
+	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
+	const json_t *requires_list; /* array of strings, or NULL when absent */
+	bool requires_bad; /* present, but no list of strings: nothing is granted */
+	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
+	json_int_t timeout; /* seconds, 0: not given */
+	bool stateless;
+};
+
+/* parsed_… is for signing, which looks at what is not verified; meta_… for all others. */
+void parsed_tool(const struct parsed_item *item, struct tool_meta *ret);
+/* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
+const json_t *parsed_get(const struct parsed_item *item, const char *name);
+/* `tool_description` of a tool, else `description`; NULL: absent. Borrowed. */
+const json_t *parsed_description(const struct parsed_item *item);
+/* The JSON Schema of parameters (tool) or inputs (directive) with defaults; new reference. */
+json_t *parsed_schema(const struct parsed_item *item);
+
+static inline void meta_tool(const struct rye_item *item, struct tool_meta *ret)
+{
+	parsed_tool(&item->parsed, ret);
+}
+
+static inline const json_t *meta_get(const struct rye_item *item, const char *name)
+{
+	return parsed_get(&item->parsed, name);
+}
+
+static inline const json_t *meta_description(const struct rye_item *item)
+{
+	return parsed_description(&item->parsed);
+}
+
+static inline json_t *meta_schema(const struct rye_item *item)
+{
+	return parsed_schema(&item->parsed);
+}
+
+/* The same of a `parameters` list, an action's for instance. */
+json_t *meta_schema_list(const json_t *parameters);
+
+/*
+ * render.c: verified items → what is read. Interpolation is items 5.1, input validation 5.2,
+ * the prompt is items 8. Pure: environment values come from the caller's function.
+ */
+/* NULL: not on the allow-list or not set (the placeholder stays). */
+typedef const char *(*interp_env_fn)(void *arg, const char *name);
+
+struct interp {
+	const json_t *inputs; /* object */
+	interp_env_fn env; /* NULL: no environment */
+	void *env_arg;
+};
+
+/* Appends; out->failed when the result is over out's cap. */
+void interp_text(const struct interp *in, struct rye_span text, struct rye_buf *out);
+/*
+ * A directive's map with body, content and the strings of its actions filled in (actions
+ * without the environment); everything else is shared. A new reference; NULL: too big.
+ */
+json_t *interp_map(const struct interp *in, const json_t *map, struct rye_err *err);
+
+/*
+ * Declared inputs against given ones: unknown, defaults, required (items 5.2). given may be
+ * NULL and is not changed; *ret is a new object. The error is RYE_INVALID with the format's
+ * text; *ret_extra, when not NULL, then gets the reply's other members (item_id,
+ * declared_inputs), a new reference.
+ */
+int inputs_resolve(const struct rye_item *directive, const json_t *given, json_t **ret,
+		   json_t **ret_extra, struct rye_err *err);
+/* The same without the last step: what is required may be missing. */
+int inputs_fill(const struct rye_item *directive, const json_t *given, json_t **ret,
+		struct rye_err *err);
+/* "a=b&c=d" → object of strings; percent-decoded; NULL or "": an empty one. */
+json_t *inputs_query(const char *query, struct rye_err *err);
+
+/*
+ * What `cat NAME` delivers. Of a directive: the text without header lines, its body (never
+ * preamble or XML) filled in with in->inputs as given and the defaults; a placeholder whose
+ * input is missing stays, an undeclared input is RYE_INVALID. Knowledge: the text without
+ * header lines. Tools and config: the verified bytes. in may be NULL.
+ */
+int render_item(const struct rye_item *item, const struct interp *in, struct rye_blob **ret,
+		struct rye_err *err);
+/* The verified text without its signature and binding lines (shebang stays). Borrowed. */
+struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang);
+/*
+ * prompt.md: items 8, with the decided <returns> part; inputs as in
+ * render_item. instruction NULL: prompt_instruction().
+ */
+int render_prompt(const struct rye_item *directive, const struct interp *in,
+		  const char *instruction, struct rye_blob **ret, struct rye_err *err);
+/* The same of a parsed map, with in->inputs as they are. */
+void prompt_put(const json_t *meta, const struct interp *in, const char *instruction,
+		struct rye_buf *out);
+/* The compiled-in text: a bundle's rye/agent/core/DirectiveInstruction goes before it. */
+const char *prompt_instruction(void);
 
 #endif

@@ -4,11 +4,11 @@
  * those of which only an unread rendering is left. `lock` guards all of it and is held for table
  * work only: nothing is opened, verified or freed under it.
  */
-#include "item/item_store.h"
+#include "item/item.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/id.h"
+#include "clock.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <stdatomic.h>

@@ -4,16 +4,14 @@
  * frozen before anyone else sees it. No lock is held here: opening and reading user files may
  * take as long as they like.
  */
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
-#include "str.h"
 #include "item/item.h"
-#include "item/item_store.h"
+#include "scope.h"
 #include "space/space.h"
+#include "str.h"
 #include "trust/trust.h"
-#include "trust/verify.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -5,14 +5,14 @@
  * single file is served as it is, and key files are never merged: the store's own rules say
  * which of them count. Here alone is decided which file may lie there unsigned. No lock.
  */
-#include "item/merged.h"
+#include "item/item.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "str.h"
+#include "format/format.h"
 #include "hash.h"
-#include "format/emit.h"
+#include "scope.h"
 #include "space/space.h"
+#include "str.h"
 #include "trust/trust.h"
 
 #include <stdio.h>

@@ -5,10 +5,10 @@
  * Everything returned is borrowed from the item's frozen map, except schemas. Text with a NUL
  * in it counts as absent: C and other readers would see different values.
  */
-#include "item/meta.h"
+#include "item/item.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "scope.h"
 #include "str.h"
 
 #include <ctype.h>

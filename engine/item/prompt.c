@@ -4,7 +4,7 @@
  * <returns>, the call that returns results, closing tag; parts are joined by an empty line.
  * Nothing of the metadata is in it and nothing is escaped, as the format has it. Pure.
  */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "scope.h"
 #include "str.h"

@@ -4,10 +4,10 @@
  * binding lines, a directive's body with its inputs filled in, tools and config byte for byte.
  * Pure: works on a loaded item, opens nothing.
  */
-#include "item/render.h"
+#include "item/item.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang)

@@ -4,7 +4,7 @@
  * hashes what it is given. The binding message is ours and is the only thing here that speaks
  * of kind and place. No state, no locks; any bytes may come in.
  */
-#include "parse/digest.h"
+#include "parse/parse.h"
 
 #include "str.h"
 

@@ -4,9 +4,9 @@
  * their parameters, and what <hooks> says is to be done when. Pure; called by
  * parse_directive.c and directive_meta.c. Recursion is bounded by RYE_XML_DEPTH.
  */
-#include "parse/directive.h"
+#include "parse/parse_inner.h"
 
-#include "format/xml.h"
+#include "format/format.h"
 
 #include "str.h"
 

@@ -4,9 +4,9 @@
  * and any other child by its text. What other parts of the map are made of (inputs, body …)
  * cannot be set from here. Pure; called by parse_directive.c.
  */
-#include "parse/directive.h"
+#include "parse/parse_inner.h"
 
-#include "format/xml.h"
+#include "format/format.h"
 
 #include "scope.h"
 #include "str.h"

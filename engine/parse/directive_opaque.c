@@ -5,10 +5,10 @@
  * `<template>` in a comment cannot swallow what follows. One pass, linear in the text. Pure;
  * called by parse_directive.c.
  */
-#include "parse/directive.h"
+#include "parse/parse_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 struct opaque {

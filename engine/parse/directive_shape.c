@@ -5,9 +5,8 @@
  * is open there, and ends inside region and fence. Anything else is refused with its line, so
  * that no reader can be shown another element than the signed one. Pure; any bytes come in.
  */
-#include "str.h"
-#include "parse/digest.h"
 #include "parse/parse.h"
+#include "str.h"
 
 #include <stdio.h>
 

@@ -4,11 +4,11 @@
  * editor that opened `run`, read the last reply and saved it again must start nothing, so what
  * has the envelope of a reply is refused. No lock; called by request.c and the primitives.
  */
-#include "parse/message.h"
+#include "parse/parse.h"
 
-#include "scope.h"
 #include "bounds.h"
-#include "format/yaml.h"
+#include "format/format.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -4,10 +4,8 @@
  * format is one file parse_NAME.c, its fuzz target and a row here. Pure; called by rye_load
  * and by signing, with text whose header lines are cut.
  */
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/fence.h"
-#include "format/toml.h"
-#include "format/yaml.h"
 
 #include "str.h"
 

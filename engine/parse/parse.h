@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse.h: bytes → metadata map. One row of a table per (kind, extension); each parser is one
+ * parse.h: bytes of an item → its metadata. The table of parsers, the header lines of a
+ * signed file, and which of its bytes are hashed. Pure: no file is opened here.
+ */
+#ifndef RYE_PARSE_PARSE_H
+#define RYE_PARSE_PARSE_H
+
+#include "base/json.h"
+#include "base/sha.h"
+#include "err.h"
+
+/*
+ * parse.c: bytes → metadata map. One row of a table per (kind, extension); each parser is one
  * file parse_NAME.c with a fuzz target. Input is verified text with its header lines
  * (signature, binding) already cut; parsers never see the file.
  *
@@ -12,10 +23,6 @@
  * give NAME: value, YAML and TOML of tools and config {"data": mapping}; `__warnings__` is a
  * list of sentences that only a parser of ours can set.
  */
-#ifndef RYE_PARSE_PARSE_H
-#define RYE_PARSE_PARSE_H
-
-#include "base/json.h"
 
 typedef json_t *(*parse_fn)(struct rye_span text, struct rye_err *err);
 
@@ -52,5 +59,114 @@ int directive_shape(struct rye_span text, struct directive_shape *ret, struct ry
 /* parse_directive of a text whose shape is known. */
 json_t *parse_shaped(struct rye_span text, const struct directive_shape *shape,
 		     struct rye_err *err);
+
+/*
+ * sigline.c: the header lines of a signed file (items 2.1 to 2.3): the `rye:signed` line and,
+ * directly under it, our `rye:full:1` binding line. Pure; spans are borrowed from the text.
+ */
+
+enum sig_style {
+	SIG_HTML, /* <!-- … --> */
+	SIG_HASH, /* # … */
+	SIG_SLASH, /* // … */
+};
+
+struct sig_rule {
+	enum sig_style style;
+	bool after_shebang; /* the line may stand under a "#!/…" line */
+};
+
+/* False: this extension has no signature format. */
+bool sig_rule_of(enum rye_kind kind, const char *ext, struct sig_rule *ret);
+/* The rule of trust-store files. */
+struct sig_rule sig_rule_key(void);
+
+enum sig_binding {
+	BINDING_NONE,
+	BINDING_MALFORMED, /* begins like one, is none: ordinary text, refused when strict */
+	BINDING_PRESENT, /* exactly the form; says nothing about its truth */
+};
+
+/*
+ * How a text begins. The text without its header lines is always `shebang` followed by `rest`
+ * (shebang is empty when none stands before the signature line).
+ */
+struct sig_head {
+	struct rye_span shebang; /* with its LF */
+	struct rye_span line; /* the signature line with its LF; empty: unsigned */
+	struct rye_span stamp, hash, sig, fp, provider, user;
+	bool junk; /* something stands between the fields and the line's proper end */
+	bool unclosed; /* in <!-- -->, right behind the fields: no signature line to others */
+	enum sig_binding binding;
+	struct rye_span bind_line, bind_sig, bind_fp; /* line with its LF */
+	struct rye_span rest;
+};
+
+void sig_head_of(struct sig_rule rule, struct rye_span text, struct sig_head *ret);
+/* "rye:signed:…" alone, nothing before or behind it (JSON documents); False: it is not. */
+bool sig_fields_of(struct rye_span text, struct sig_head *ret);
+
+/*
+ * The text without old lines, as hashing (items 2.3) wants it: `kiwi-mcp` and `validated` lines
+ * go too, a signature line without LF stays. shebang is any leading one, whatever the rule.
+ */
+struct sig_cut {
+	struct rye_span shebang, line, rest;
+};
+void sig_cut_of(struct sig_rule rule, struct rye_span text, struct sig_cut *ret);
+/* A leading line of the binding form, its LF included; empty: none. */
+struct rye_span sig_binding_at(struct sig_rule rule, struct rye_span text);
+
+/* A whole leading "#!/…" line, or empty. */
+struct rye_span sig_shebang(struct rye_span text);
+
+/* Room for the longest line we write. */
+#define SIG_LINE_MAX 320
+
+/* "# rye:signed:…\n" without a provider; bytes written. */
+size_t sig_line_put(struct sig_rule rule, char line[SIG_LINE_MAX], const char *fields);
+
+/*
+ * digest.c: which bytes a signature speaks of (items 2.4) and the binding line's message.
+ * Pure; regions are spans of the given text.
+ */
+
+/*
+ * The hashed region of a text whose newlines are LF. False: a directive without its element.
+ * rule: sig_rule_of, or sig_rule_key with RYE_CONFIG for trust-store files.
+ */
+bool digest_region(enum rye_kind kind, struct sig_rule rule, struct rye_span text,
+		   struct rye_span *ret);
+/* A knowledge text whose hash leaves its "---" block out. */
+bool digest_is_dashed(struct sig_rule rule, struct rye_span text);
+
+/* The first <directive…> and the last </directive>: what a directive's signature covers. */
+bool digest_element(struct rye_span text, struct rye_span *ret);
+
+/* Room for "rye-full-1", a reference and a digest. */
+#define DIGEST_BINDING_MAX 1200
+/*
+ * The binding message over the raw bytes shebang + rest (header lines already out) for the
+ * place kind:id+ext. Its length; 0: the place is too long to be one.
+ */
+struct digest_place {
+	enum rye_kind kind;
+	const char *id, *ext;
+};
+size_t digest_binding(const struct digest_place *place, const struct sig_head *head,
+		      char ret[DIGEST_BINDING_MAX]);
+
+/* CR LF and CR become LF. NULL: out of memory. */
+struct rye_blob *digest_newlines(struct rye_span raw);
+
+/*
+ * message.c: the bytes of one message to a control file or a primitive → an object. Pure.
+ */
+
+/*
+ * A new reference, or NULL with RYE_INVALID or RYE_TOO_BIG: neither JSON nor YAML of the form
+ * that was said, no object, or a reply of ours that comes back.
+ */
+json_t *message_read(struct rye_span text, enum rye_form form, struct rye_err *err);
 
 #endif

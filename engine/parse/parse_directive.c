@@ -5,10 +5,9 @@
  * read. When the XML is at fault the map still has name, version, preamble and body, never
  * permissions. Pure.
  */
-#include "parse/directive.h"
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/fence.h"
-#include "format/xml.h"
+#include "parse/parse_inner.h"
 
 #include "str.h"
 

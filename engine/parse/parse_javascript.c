@@ -6,12 +6,11 @@
  * value wins, but null never replaces one. What is not a literal is not there. Linear: failed
  * literals may look at each byte only a few times (WORK_FACTOR).
  */
-#include "format/javascript.h"
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/fence.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <ctype.h>

@@ -5,9 +5,8 @@
  * whole. Metadata that is not a mapping is ignored. The result is the mapping and `body`,
  * which is "" when there is no block.
  */
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/fence.h"
-#include "format/yaml.h"
 
 #include "str.h"
 

@@ -6,12 +6,11 @@
  * (`__version__: str = "1"`), not for others. A later literal wins, a later expression does
  * not take the earlier value away.
  */
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/python.h"
-#include "format/fence.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 /* Python's own limit of nested brackets. */

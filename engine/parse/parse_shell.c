@@ -5,13 +5,11 @@
  * further comment lines, the first by brackets, the second by indentation. Prose between them
  * is ignored. A tool that names no executor gets the bash runtime. Pure.
  */
+#include "format/format.h"
 #include "parse/parse.h"
-#include "format/python.h"
-#include "format/fence.h"
-#include "format/yaml.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <ctype.h>

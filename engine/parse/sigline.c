@@ -4,7 +4,7 @@
  * anchors its end); `junk` tells the strict reader that something follows which nobody signed.
  * Works on any bytes: every file of a space comes through here first. No state, no locks.
  */
-#include "parse/sigline.h"
+#include "parse/parse.h"
 
 #include "base/id.h"
 #include "str.h"

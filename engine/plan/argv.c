@@ -7,11 +7,10 @@
  * program's text only where a tool without a script declares the parameter "command". Pure
  * but for looking programs up.
  */
-#include "plan/program.h"
-
-#include "scope.h"
 #include "plan/plan.h"
-#include "item/meta.h"
+
+#include "item/item.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  */
 #include "plan/plan.h"
 
-#include "scope.h"
 #include "base/io.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <fcntl.h>

@@ -5,11 +5,10 @@
  * code. A new element that shadows an old one must be seen by the next run, so nothing of a
  * chain is remembered here; the item store saves reading what has not changed.
  */
-#include "plan/chain.h"
+#include "plan/plan.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "plan/prim.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <stdio.h>

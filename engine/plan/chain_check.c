@@ -3,10 +3,10 @@
  * What must hold between two neighbours of a chain (tools 1.5): nobody delegates upwards,
  * what the parent wants the child gives, versions fit. All issues are collected. Pure.
  */
-#include "plan/chain.h"
+#include "plan/plan.h"
 
-#include "str.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,10 +5,9 @@
  * through the client's environment, never through its arguments. The parameters are its
  * standard input.
  */
-#include "plan/program.h"
+#include "plan/plan.h"
 
 #include "scope.h"
-#include "plan/plan.h"
 
 #include <string.h>
 

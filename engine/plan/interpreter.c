@@ -9,8 +9,8 @@
  */
 #include "plan/plan.h"
 
+#include "process/process.h"
 #include "scope.h"
-#include "process/capture.h"
 #include "space/space.h"
 
 #include <errno.h>

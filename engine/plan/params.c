@@ -6,9 +6,9 @@
  */
 #include "plan/plan.h"
 
-#include "scope.h"
 #include "bounds.h"
-#include "format/schema.h"
+#include "format/format.h"
+#include "scope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,6 @@
 #include "plan/plan.h"
 
 #include "scope.h"
-#include "plan/plan.h"
-#include "plan/prim.h"
 #include "space/space.h"
 
 #include <fnmatch.h>

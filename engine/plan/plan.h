@@ -1,14 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h: from a checked chain and validated parameters to everything a primitive needs.
- * While it is made, a plan belongs to one thread (struct planner); afterwards it is frozen.
+ * plan.h: a verified tool and checked parameters → a frozen plan of its run.
  */
 #ifndef RYE_PLAN_PLAN_H
 #define RYE_PLAN_PLAN_H
 
-#include "plan/chain.h"
+#include "bounds.h"
+#include "item/item.h"
+#include "process/process.h"
 #include "sandbox/sandbox.h"
-#include "plan/template.h"
+#include "str.h"
+
+/*
+ * chain.c: tool → runtime → primitive (tools 1). Every element is loaded by rye_load, hence
+ * verified; the chain holds a reference to each.
+ */
+
+struct prim;
+
+struct link {
+	struct rye_item *item;
+	struct tool_meta meta;
+};
+
+struct chain_start {
+	struct rye_item *item;
+	bool ambiguous;
+};
+
+struct chain {
+	size_t n;
+	struct link v[RYE_CHAIN_MAX];
+	const struct prim *prim; /* of the last element */
+	json_t *warnings; /* array of strings: aliases, notices, ambiguous names */
+};
+
+#define auto_chain __attribute__((cleanup(chain_done)))
+
+/*
+ * Takes over first->item. On failure ret holds what was built so far (give it to chain_done all
+ * the same). Errors: RYE_NO_EXECUTOR, RYE_CHAIN_LOOP, those of rye_load.
+ */
+int chain_build(const struct item_env *env, struct chain_start *first, struct chain *ret,
+		struct rye_err *err);
+void chain_done(struct chain *chain);
+
+/* Spaces, inputs and outputs, versions of each pair (tools 1.5). */
+int chain_check(const struct chain *chain, struct rye_err *err);
+
+/* New references: ids; objects as tools 1.6; "child -> parent". */
+json_t *chain_ids(const struct chain *chain);
+json_t *chain_detail(const struct chain *chain);
+json_t *chain_pairs(const struct chain *chain);
+/* Elements that hide one of the same id in a lower space: [{item_id, space, path}]; or NULL. */
+json_t *chain_shadowed(const struct item_env *env, const struct chain *chain);
+/* The trace's "resolve" and "verify_integrity" steps are added. */
+void chain_trace(const struct item_env *env, const struct chain *chain, json_t *trace);
+
+/* The first element from `at` on whose tool_type is "runtime"; NULL: none. */
+const struct link *chain_runtime(const struct chain *chain);
+
+/* -1, 0, 1 as PEP 440 orders releases; false: one of them is no version. */
+bool version_compare(const char *a, const char *b, int *ret);
+
+/* chain.json: the resolved chain with spaces, hashes, signers …; a new reference. (chain_view.c) */
+json_t *chain_view(const struct item_env *env, const struct rye_item *tool, struct rye_err *err);
+
+/*
+ * template.c: placeholders of signed configuration (tools 2.5, as decided there). The texts
+ * that are scanned come from signed items only. A value is inserted once and never scanned
+ * again, so nothing a caller sends is ever interpreted.
+ */
+
+struct template
+{
+	const struct env *env; /* ${NAME}, ${NAME:-default}; an unknown name is empty */
+	const json_t *context; /* {tool_path} …: object of strings, first */
+	const json_t *config; /* then the merged signed config; NULL: none */
+	const json_t *params; /* then the caller's parameters; NULL: none */
+};
+
+/* {name} of an unknown name stays as it is written. */
+void template_text(const struct template *in, struct rye_span text, struct rye_buf *out);
+
+/* True: the text is exactly "{name}". */
+bool template_whole(struct rye_span text, const char *name);
+
+/* Strings as they are, numbers decimal, true/false, null empty, the rest JSON. */
+void template_value(struct rye_buf *out, const json_t *value);
+
+/* Names asked for by ${NAME} in any string of value are added to the array `names`. */
+void template_names(const json_t *value, json_t *names);
+
+/*
+ * plan.c: from a checked chain and validated parameters to everything a primitive needs.
+ * While it is made, a plan belongs to one thread (struct planner); afterwards it is frozen.
+ */
 
 struct interps;
 struct prim;
@@ -108,5 +195,55 @@ struct params_check {
 	json_t *warnings; /* array, borrowed */
 };
 int params_check(struct params_check *check, struct rye_err *err);
+
+/*
+ * prim.c: the table of primitives, by id. A new one is one file prim_NAME.c and one row.
+ */
+
+/* Names of one primitive. */
+#define PRIM_IDS 2
+
+/* One primitive; prim_NAME.c defines it as `const struct prim prim_NAME`. */
+struct prim {
+	const char *ids[PRIM_IDS];
+	/* It starts the program of config.command: a shell script without one is given to bash. */
+	bool starts_command;
+	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
+	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
+	/* Carries it out on a worker thread. What goes wrong is a result too. */
+	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
+	void (*free)(void *own); /* NULL: there is nothing to free */
+};
+
+const struct prim *prim_find(const char *id); /* NULL: no primitive of ours */
+
+/*
+ * What one process of a tool is started with. The own part of the plan of each
+ * primitive that starts a process begins with it, so warm pools can take any of them.
+ */
+
+struct program {
+	char *path; /* absolute */
+	char **argv; /* NULL at the end */
+	struct rye_blob *input; /* standard input; NULL: /dev/null */
+	struct rye_blob *source; /* verified bytes for descriptor source_at; NULL: none */
+	int source_at;
+	char *warm; /* protocol of a warm interpreter; NULL: none */
+	char *loader; /* the program text it runs */
+	json_t *preload; /* modules it has imported before; or NULL */
+};
+
+/* Adds what the program gets by its environment to the planner's. */
+int program_make(struct planner *planner, struct program *ret, struct rye_err *err);
+void program_done(struct program *program);
+
+/* Of a plan whose primitive starts a process. */
+static inline const struct program *program_of(const struct plan *plan)
+{
+	return plan->own;
+}
+
+/* {command, args} of a container client, for config.image. (docker.c) */
+int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);
 
 #endif

@@ -3,7 +3,7 @@
  * The primitives: where a chain ends and the engine begins. Found by the last element's id.
  * Short names are the chain's business.
  */
-#include "plan/prim.h"
+#include "plan/plan.h"
 
 #include "scope.h"
 

@@ -6,9 +6,9 @@
  */
 #include "plan/plan.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "item/merged.h"
+#include "item/item.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <stdlib.h>

@@ -5,12 +5,12 @@
  * no lock is held. It must not trust the process: it may never read, never stop writing,
  * ignore SIGTERM, or leave children behind that keep the pipes open.
  */
-#include "process/capture.h"
+#include "process/process.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "clock.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

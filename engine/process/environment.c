@@ -4,7 +4,7 @@
  * one run. Called while planning. It never reads the process's own environ by itself, so that
  * what a child may see is decided in one place (env_base).
  */
-#include "process/environment.h"
+#include "process/process.h"
 
 #include "scope.h"
 #include "str.h"

@@ -4,12 +4,11 @@
  * empties it. Memory is bounded by what a run may print: capture tells only bytes that it keeps.
  * The teller starts with the first event, so a call that only renders text never has one.
  */
-#include "process/events.h"
+#include "process/process.h"
 
-#include "scope.h"
-#include "buf.h"
 #include "bounds.h"
-#include "process/result.h"
+#include "buf.h"
+#include "scope.h"
 
 #include <string.h>
 

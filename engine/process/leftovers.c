@@ -4,8 +4,8 @@
  * environment. Called by the watchdog of a dead daemon, by a mount over a dead one and by
  * `ryefs umount`; no engine is needed, so none is asked.
  */
-#include "scope.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <rye/rye.h>
 

@@ -4,11 +4,10 @@
  * tool prints is outside bytes: it is parsed strictly first, and only when that fails once
  * more with the tokens replaced that Python writes and JSON does not know.
  */
-#include "process/result.h"
+#include "process/process.h"
 
 #include "scope.h"
 #include "str.h"
-#include "process/capture.h"
 
 #include <ctype.h>
 #include <stdlib.h>

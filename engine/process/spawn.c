@@ -7,10 +7,10 @@
  * A parked process is such a child without CLONE_VFORK: we go on while it waits for a word,
  * confined already and with no descriptor but its own. Of our memory it reads its `parked`.
  */
-#include "process/spawn.h"
+#include "process/process.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

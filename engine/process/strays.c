@@ -4,11 +4,11 @@
  * processes are children of the threads that started them, so what is listed there with a
  * foreign session is an orphan. One small file per run is read, more only when there are some.
  */
-#include "process/strays.h"
+#include "process/process.h"
 
-#include "scope.h"
 #include "clock.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -4,11 +4,10 @@
  * names, and that of every run above it. A run may be of another layer (a thread's runner,
  * another process): then its item is loaded again, verified. Signing is for nobody here.
  */
-#include "run/asker.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "run/verbs.h"
+#include "scope.h"
 
 /* A run that is not of this process, and its item as it is now. */
 struct owner {

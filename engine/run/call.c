@@ -4,10 +4,10 @@
  * nothing is called while it is held. Callers: the queue's workers, rye_start, whoever
  * cancels. The answer is told exactly once, whoever is first.
  */
-#include "run/call.h"
+#include "run/run.h"
 
+#include "process/process.h"
 #include "scope.h"
-#include "process/events.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>

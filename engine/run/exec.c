@@ -4,15 +4,12 @@
  * was cancelled and answered. Starting a call copies what it needs and queues it; nothing
  * here waits. Lock order: run queue, runs, warm, boxes; none is held while another is taken.
  */
-#include "run/exec.h"
-
-#include "scope.h"
-#include "base/self.h"
-#include "run/job.h"
 #include "run/run.h"
-#include "run/queue.h"
-#include "process/strays.h"
-#include "run/verbs.h"
+
+#include "base/self.h"
+#include "process/process.h"
+#include "run/run_inner.h"
+#include "scope.h"
 #include "warm/warm.h"
 
 #include <errno.h>

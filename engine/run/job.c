@@ -4,12 +4,10 @@
  * stops waiting may make it a thread; the worker that ends meanwhile waits until that is
  * decided, so the thread's record is complete before the caller hears of the end.
  */
-#include "run/job.h"
-
-#include "scope.h"
-#include "bounds.h"
 #include "run/run_inner.h"
-#include "run/queue.h"
+
+#include "bounds.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,15 +5,14 @@
  * A copy is a write: it is refused to children of runs and where signing is switched off, and
  * never replaces anything unless the request says so. On a worker; no lock.
  */
-#include "run/run.h"
-#include "run/verbs.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
-#include "parse/message.h"
-#include "process/result.h"
-#include "item/meta.h"
+#include "item/item.h"
+#include "parse/parse.h"
+#include "process/process.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <string.h>

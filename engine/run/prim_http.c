@@ -3,7 +3,7 @@
  * The primitive `http_client`: one HTTP request. It is not available yet, which its plan says;
  * nothing is run. On a worker; no lock.
  */
-#include "plan/prim.h"
+#include "plan/plan.h"
 
 #include "run/run_inner.h"
 

@@ -6,10 +6,9 @@
  */
 #include "sign/sign.h"
 
+#include "parse/parse.h"
+#include "run/run_inner.h"
 #include "scope.h"
-#include "parse/message.h"
-#include "run/run.h"
-#include "run/verbs.h"
 #include "space/space.h"
 
 #include <string.h>

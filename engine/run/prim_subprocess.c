@@ -3,11 +3,11 @@
  * The process primitive: has the planned program started (start.c knows the ways), sees it
  * through, and maps what came out. On a worker thread; no lock.
  */
-#include "plan/prim.h"
+#include "plan/plan.h"
 
+#include "process/process.h"
+#include "run/run_inner.h"
 #include "scope.h"
-#include "run/start.h"
-#include "process/strays.h"
 
 #include <errno.h>
 

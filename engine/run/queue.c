@@ -8,10 +8,10 @@
  * are blocked in these threads: the program's main thread handles them, and a write to a
  * closed pipe is EPIPE.
  */
-#include "run/queue.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <signal.h>

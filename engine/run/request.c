@@ -4,13 +4,12 @@
  * the triple of both with the kind, async, dry run with remote (tools 7.2). The texts are the
  * format's where it has them. Pure but for comparing the project path.
  */
-#include "run/request.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
+#include "parse/parse.h"
+#include "scope.h"
 #include "str.h"
-#include "parse/message.h"
-#include "run/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,13 +4,10 @@
  * kind, whether a child of another run may ask for it. On a worker of the pool; no lock is held
  * in any step.
  */
-#include "run/run.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "run/asker.h"
-#include "run/job.h"
-#include "run/verbs.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <stdio.h>

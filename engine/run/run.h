@@ -1,39 +1,134 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.h: one request while a worker carries it out. Everything in it belongs to that worker;
- * only the call and the living run are shared.
+ * run.h: from a request to its reply: the pool, the calls, the living runs.
  */
 #ifndef RYE_RUN_RUN_H
 #define RYE_RUN_RUN_H
 
-#include "run/run_inner.h"
-#include "run/run_reply.h"
-#include "run/request.h"
+#include "err.h"
+#include "item/item.h"
 
-struct run {
-	struct exec *exec;
-	struct rye_call *call;
-	const struct rye_request *ask; /* as it came, copied by exec_start */
-	struct request request;
-	struct reply reply;
-	struct living *living;
-	struct confine limit; /* what the asking run is confined to itself */
-	struct later *later; /* for when the answer is out */
+#include <pthread.h>
+
+/*
+ * call.c: the handle of something that runs and answers once. exec makes them for requests,
+ * the engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
+ *
+ * Lock: `lock` guards wake, and what a job has beside it (job.c); done and cancel are atomic. Functions of `ops` are
+ * called without it.
+ */
+
+struct events;
+
+struct call_ops {
+	/* It was asked to stop, once. May be NULL. Must not call back into the call's fn. */
+	void (*cancelled)(struct rye_call *call);
+	bool (*detach)(struct rye_call *call, char thread_id[64]); /* NULL: never */
+	void (*destroy)(struct rye_call *call); /* frees what it lies in; NULL: it stands alone */
 };
 
-/* True: done, the reply says why not. For calls that come from children of runs. */
-bool run_refused(struct run *run, enum rye_kind kind, const char *id);
-/* Async and fork go to the layer that keeps threads. */
-void run_detached(struct run *run, const char *ref);
-/* It may go on as a thread from here on (rye_call_detach). */
-void run_movable(struct run *run, const char *ref);
-/* The same for a call of a tool that no worker has looked at yet. */
-void run_movable_early(struct rye_call *call);
-void run_fail(struct run *run, const struct rye_err *err);
-/* The same with a sentence that needs no more. */
-void run_fail_with(struct run *run, enum rye_code code, const char *text);
-/* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
-int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
-		  struct rye_err *err);
+struct rye_call {
+	_Atomic unsigned refs;
+	const struct call_ops *ops;
+	void *owner; /* of one that stands alone */
+	rye_done_fn fn;
+	void *arg;
+	struct events *events; /* NULL: no listener; set before the call is shared */
+	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
+	_Atomic bool done;
+	pthread_mutex_t lock;
+	int wake; /* eventfd, readable once cancelled; -1 until call_wake */
+	struct rye_call *next; /* of the queue it waits in (queue.c), as parent */
+	uint64_t parent; /* the run whose child asked for it, or 0 */
+};
+
+/* Two references: the caller's, and one that call_finish gives back. */
+void call_init(struct rye_call *call, const struct call_ops *ops, rye_done_fn fn, void *arg);
+/* One that stands alone. NULL: no memory. */
+struct rye_call *call_new(const struct call_ops *ops, void *owner, rye_done_fn fn, void *arg);
+void call_ref(struct rye_call *call);
+
+/* The descriptor that becomes readable when it is cancelled; lives as long as the call. */
+int call_wake(struct rye_call *call);
+enum rye_code call_cancelled(struct rye_call *call); /* RYE_OK: not */
+
+/* Tells fn, the first time, behind the events; holds nothing while it does. */
+void call_finish(struct rye_call *call, const struct rye_outcome *outcome);
+
+/*
+ * exec.c: verified items → outcomes. A request becomes a frozen plan (chain, environment,
+ * argv, limits), the plan runs on the pool, its reply is recorded and then told once.
+ *
+ * rye_call_cancel, rye_call_detach, rye_call_unref and rye_outcome_done are defined in
+ * run/call.c; other layers make calls of their own with call.c.
+ */
+
+struct exec; /* run queue, pool, warm interpreters, registry of living runs */
+
+/* A request as the detaching layer gets it: checked, its item found and verified. */
+struct exec_detach {
+	const char *ref; /* "tool:a/b", canonical */
+	const json_t *request; /* of the execute primitive, without "async"; borrowed */
+	bool fork; /* a directive's managed thread */
+	bool async; /* false: a fork that is waited for */
+	struct rye_call *call; /* to watch for a cancel while waiting */
+};
+
+struct exec_search {
+	const json_t *request; /* as it came */
+	const _Atomic int *stop; /* not 0: give up; or NULL */
+};
+
+/* A run of another layer: a thread's runner. */
+struct exec_owner {
+	char ref[1040]; /* the item it was started for: "tool:a/b" */
+	/* Its request: no_net and no_write confine it, `within` has the lists of those above it. A
+	 * new reference; never NULL. */
+	json_t *request;
+};
+
+/*
+ * What upper layers provide; a NULL function answers "not available". Called on workers of
+ * the pool, which may wait. Replies are new references, without metadata.
+ */
+struct exec_hooks {
+	void *arg;
+	/* Async and fork: {thread_id, pid, state …} is merged into the reply. */
+	int (*detach)(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
+	/* A running call goes on as a thread; its id. */
+	bool (*adopt)(void *arg, struct rye_call *call, const char *ref, const json_t *request,
+		      char thread_id[64]);
+	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
+	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
+	/* fetch by query → the whole reply of items 6.2. */
+	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
+	/* A file below a space's .ai was made (a copy): tell the index. */
+	void (*touched)(void *arg, int space, const char *path);
+};
+
+struct exec_env {
+	const struct item_env *items;
+	const struct rye_options *opt; /* copied strings, live as long as the engine */
+	const struct exec_hooks *hooks; /* or NULL; lives as long as the engine */
+	interp_env_fn env; /* {env:NAME} of directives; or NULL */
+	void *env_arg;
+	const struct log *log;
+};
+
+/* Makes this process a subreaper, so that orphans of runs stay recognisable. */
+int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err);
+void exec_close(struct exec *exec); /* cancels, waits for workers, kills warm interpreters */
+
+/* *ret belongs to the caller (rye_call_unref). fn is called once, from a worker. */
+void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
+		struct rye_call **ret);
+/* Are tools kept from keys, trust and records (sandbox/veil.c)? */
+bool exec_veils(const struct exec *exec);
+uint64_t exec_started(const struct exec *exec); /* runs since start */
+
+uint64_t exec_run_of(struct exec *exec, const pid_t *chain, size_t n, pid_t session);
+pid_t exec_run_leader(struct exec *exec, uint64_t run); /* 0: not known */
+bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
+		  const char *id);
 
 #endif

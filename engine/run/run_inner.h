@@ -1,14 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* run_inner.h: what the files of exec/ share. */
+/*
+ * run_inner.h: what the files of run/ share.
+ */
 #ifndef RYE_RUN_RUN_INNER_H
 #define RYE_RUN_RUN_INNER_H
 
-#include "run/call.h"
-#include "process/environment.h"
-#include "process/events.h"
-#include "run/exec.h"
+#include "base/id.h"
+#include "base/json.h"
 #include "plan/plan.h"
-#include "run/runs.h"
+#include "process/process.h"
+#include "run/run.h"
+#include "sandbox/sandbox.h"
+#include "warm/warm.h"
+
+/*
+ * runs.c: the runs that live: which processes are theirs, what their item may call.
+ *
+ * Lock: `lock` of struct runs guards the list and every field of its members but `session`,
+ * which the child itself writes before exec.
+ */
+
+struct living {
+	uint64_t number; /* never 0 */
+	uint64_t parent; /* the run whose child asked, or 0 */
+	unsigned depth; /* of runs above it that were known when it began */
+	_Atomic pid_t session; /* of its process; 0: none yet */
+	struct rye_call *call; /* NULL once it is over */
+	json_t *requires_list; /* of its signed item, owned; NULL: nothing may be called */
+	struct confine confine;
+	struct living *next;
+};
+
+struct runs;
+
+struct runs *runs_open(void);
+void runs_close(struct runs *runs);
+void runs_cancel_all(struct runs *runs);
+
+struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent);
+/* What its item declares, before its process starts. */
+void runs_item(struct runs *runs, struct living *living, const json_t *requires_list,
+	       struct confine confine);
+/* Its processes may outlive it: it stays known while its session has members. */
+void runs_end(struct runs *runs, struct living *living);
+
+/* Nearest run these ancestors (from the process itself upwards) or this session belong to. */
+uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session);
+/* The process it was started as; 0: no such run, or none yet. */
+pid_t runs_leader(struct runs *runs, uint64_t run);
+/*
+ * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this
+ * registry, who has still to be asked. Signing: never.
+ */
+bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
+	      uint64_t *ret_foreign);
+/* Appends copies of the run's list and those above it. *ret_foreign as before. */
+void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign);
+/* One list's word: ref NULL means "some item, named later". */
+bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref);
+/* What a child of that run is confined to; false: no such run. */
+bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
+
+/* "rye.execute.tool.rye.bash.*" against "rye.execute.tool.rye.bash.bash"; '*' crosses dots. */
+bool runs_match(const json_t *requires_list, const char *primary, const char *ref);
+
+/*
+ * What the files of exec/ share.
+ */
 
 struct runq;
 struct strays;
@@ -43,5 +101,261 @@ struct prim_run {
 	json_t *metadata; /* of the reply: background_children, sandbox … */
 	struct later **later; /* the list of the run */
 };
+
+/*
+ * run_reply.c: replies as the formats have them (tools 7.3, items 6; spec decisions), and the
+ * plain text of `output`. A reply is put together by one worker, then frozen into blobs.
+ */
+
+struct reply {
+	enum rye_code code;
+	json_t *doc; /* status first; owned */
+	json_t *metadata; /* put last by reply_outcome; owned */
+	json_t *warnings; /* array of strings, goes into metadata; owned */
+	json_t *trace; /* array or NULL: not asked for; owned */
+	char *output; /* plain text; NULL: made from the reply; owned */
+	char message[960]; /* of an error */
+	int64_t start_us; /* clock_us() */
+};
+
+void reply_init(struct reply *reply);
+void reply_done(struct reply *reply);
+
+/* status "error"; error_type for integrity; item_id as the caller wrote it (NULL: none). */
+void reply_error(struct reply *reply, const struct rye_err *err, const char *item_id);
+/* status "success", type, item_id. */
+void reply_start(struct reply *reply, const char *status, enum rye_kind kind, const char *item_id);
+void reply_warn(struct reply *reply, const json_t *texts);
+
+/* Freezes it: every blob in *ret is new and belongs to the caller; message to the reply. */
+void reply_outcome(struct reply *reply, struct rye_outcome *ret);
+
+/*
+ * request.c: what a caller wrote → a typed request (tools 7.1, 7.2). Outside bytes: fuzzed.
+ * Nothing is looked up here; combinations that can never be are refused before any disk.
+ */
+
+struct request {
+	enum rye_verb verb;
+	enum rye_kind kind; /* RYE_KIND__MAX: a bare id, any kind */
+	char *spelled; /* item_id as the caller wrote it: echoed; owned */
+	const char *id; /* into spelled, behind "kind:" */
+	bool by_type; /* seed form: item_type beside a plain id */
+	json_t *doc; /* the request of the execute primitive; owned */
+	json_t *params; /* object, owned */
+	bool dry_run, async, fork, trace;
+	bool remote;
+	bool no_net, no_write; /* a runner asks for a run that was confined to this */
+	double timeout; /* the caller's, seconds, once it is taken out of params; 0: none */
+	json_t *warnings; /* array of strings, owned */
+};
+
+void request_done(struct request *request);
+
+/*
+ * RYE_EXECUTE: doc is the primitive's request. The other verbs: doc is the item's parameters,
+ * kind and id come beside it. Errors are RYE_INVALID with the format's texts.
+ */
+int request_read(const struct rye_request *req, const char *project, struct request *ret,
+		 struct rye_err *err);
+/* The execution matrix; for a bare id called again once the kind is known. */
+int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
+
+/* "kind:id" or item_type + item_id of fetch and sign requests; echo form in *ret_spelled. */
+int request_ref(const json_t *doc, struct request *ret, struct rye_err *err);
+/* project_path: absent, or this mount's project. */
+int request_project(const json_t *doc, const char *project, struct rye_err *err);
+
+/*
+ * run.c: one request while a worker carries it out. Everything in it belongs to that worker;
+ * only the call and the living run are shared.
+ */
+
+struct run {
+	struct exec *exec;
+	struct rye_call *call;
+	const struct rye_request *ask; /* as it came, copied by exec_start */
+	struct request request;
+	struct reply reply;
+	struct living *living;
+	struct confine limit; /* what the asking run is confined to itself */
+	struct later *later; /* for when the answer is out */
+};
+
+/* True: done, the reply says why not. For calls that come from children of runs. */
+bool run_refused(struct run *run, enum rye_kind kind, const char *id);
+/* Async and fork go to the layer that keeps threads. */
+void run_detached(struct run *run, const char *ref);
+/* It may go on as a thread from here on (rye_call_detach). */
+void run_movable(struct run *run, const char *ref);
+/* The same for a call of a tool that no worker has looked at yet. */
+void run_movable_early(struct rye_call *call);
+void run_fail(struct run *run, const struct rye_err *err);
+/* The same with a sentence that needs no more. */
+void run_fail_with(struct run *run, enum rye_code code, const char *text);
+/* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
+int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
+		  struct rye_err *err);
+
+/*
+ * asker.c: what children of runs may do, by the runs above them; no lock of its own.
+ */
+
+/* May a child of that run use the verb on the item? ref NULL: not known yet. */
+bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
+/* What it is confined to itself; false: nobody knows that run. */
+bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
+/* Its lists and those of all above it, for a thread that one of its children starts: what that
+ * one's children may call each of them has to allow as well. A new array. */
+json_t *asker_within(const struct exec *exec, uint64_t number);
+
+/*
+ * job.c: a call of rye_start: its request, and whether it has become a thread.
+ *
+ * Lock: that of the call guards state, ref, request and thread_id; hooks are called without it.
+ */
+
+struct job {
+	struct rye_call call; /* first: the engine's callers know the job by it */
+	struct exec *exec;
+	struct rye_request ask; /* what it points to is ours; frozen */
+	char *id;
+	struct rye_blob *message;
+	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
+	void (*prepare)(struct rye_call *call); /* before it may go on as a thread; or NULL */
+	pthread_cond_t moved; /* state is no longer JOB_ADOPTING */
+	enum { JOB_PLAIN, JOB_MOVABLE, JOB_ADOPTING, JOB_ADOPTED, JOB_OVER } state;
+	char *ref; /* of the running item, "tool:a/b" */
+	json_t *request; /* that would run it again, for the thread's record */
+	char thread_id[64];
+};
+
+/* Of a call that job_call made. */
+static inline struct job *job_of(struct rye_call *call)
+{
+	return (struct job *)call;
+}
+
+/* The call of a new job; both references as call_init. */
+struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_done_fn fn,
+			  void *arg);
+/* From now on it may go on as a thread. Takes request over. */
+void job_movable(struct job *job, const char *ref, json_t *request);
+/* Records the end of a thread if it has become one, then tells the caller. */
+void job_finish(struct rye_call *call, const struct rye_outcome *outcome);
+
+/*
+ * queue.c: a bounded pool of threads that carry out calls in the order they came, those of
+ * children of runs first. Threads are
+ * made when wanted and go when idle. A call that finds the queue full, or that was cancelled
+ * while waiting, is answered by one extra thread: whoever starts a call never waits.
+ *
+ * Lock: `lock` of struct runq guards everything in it; work is done without it.
+ */
+
+struct runq;
+
+/* verdict: RYE_OK: carry it out; else why it must only be answered (RYE_BUSY, a cancel). */
+typedef void (*runq_fn)(void *arg, struct rye_call *call, enum rye_code verdict);
+
+int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err *err);
+/* Takes no more, answers what waits with RYE_CANCELLED, returns when all threads have ended. */
+void runq_close(struct runq *runq);
+
+/*
+ * Takes over one reference: fn finishes the call. parent: the run whose child asks, 0: none.
+ * That run may wait for the call, so it never waits for a place that the run holds.
+ */
+void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
+/* A waiting call was cancelled: have it answered now. */
+void runq_hurry(struct runq *runq, struct rye_call *call);
+
+/*
+ * start.c: the ways to start a planned program, tried in the order of one table: a warm
+ * interpreter, a process that waits in its box, a new process. A new way is one row.
+ *
+ * No lock: a start belongs to the run's worker until its `later` is done.
+ */
+
+/* The plan's environment plus what belongs to this very run. Borrowed pointers. */
+struct surroundings {
+	char **v;
+	char mark[48]; /* RYE_RUN=<pid>.<number> */
+	char *tmpdir;
+};
+
+struct start {
+	struct later later; /* gives back what is left when the caller has its answer */
+	const struct start_way *way;
+	const struct prim_run *run; /* until `later` */
+	const struct plan *plan; /* the same */
+	struct capture_ask how; /* of the process: its pipes, its group, how its end is told */
+	struct surroundings env; /* a process made ahead reads it when it becomes the program */
+	bool busy; /* something of the run goes on living */
+	struct warm_worker worker; /* .pool NULL: none */
+	struct spare spare; /* .process NULL: none */
+	struct box *box; /* NULL: none */
+};
+
+enum start_verdict {
+	START_UP,
+	START_OTHERWISE, /* not this way, not now; nothing is left of the attempt */
+	START_FAILED,
+};
+
+struct start_way {
+	bool warm; /* what was started before it was wanted, for the trace */
+	enum start_verdict (*begin)(struct start *start, struct rye_err *err);
+	/* The process has ended, the caller is not answered yet. May be NULL. */
+	int (*end)(struct start *start, struct rye_err *err);
+	/* Perhaps long work on a disk: the caller has its answer. */
+	void (*give_back)(struct exec *exec, struct start *start);
+};
+
+/*
+ * *ret is to be freed by start_leave, after a failure too; NULL: no memory. `err` is filled
+ * when nothing was started.
+ */
+int start_program(const struct prim_run *run, const struct plan *plan, struct start **ret,
+		  struct rye_err *err);
+/* Fails when it turns out now that the program could not be started. */
+int start_end(struct start *start, struct rye_err *err);
+/* Hands it to the run's list of what is done later. */
+void start_leave(struct start *start);
+
+/*
+ * verbs.c: the table of verbs of requests, and that of the kinds that run. A new verb is a value
+ * of enum rye_verb, a row in verbs.c with the function that carries it out, and a row of the
+ * front's table for its control file. No state.
+ */
+
+struct run; /* run.h */
+
+/* What a child of a run may. */
+enum verb_child {
+	VERB_CHILD_REQUIRES, /* what the signed `requires` above it name */
+	VERB_CHILD_READS, /* everything: it only reads, and asks itself for what does more */
+	VERB_CHILD_NEVER,
+};
+
+struct verb {
+	void (*carry_out)(struct run *run); /* leaves a complete reply */
+	bool runs; /* starts something: not with norun */
+	bool names; /* the message is a request that names its item; else the item's parameters */
+	bool dry_run, async, fork; /* how the item beside the message is to run */
+	enum verb_child child;
+};
+
+const struct verb *verb_row(enum rye_verb verb);
+
+/* The whole way from the verb to a filled reply; exec.c calls it. */
+void verbs_run(struct run *run);
+
+/* Rows: on the run's worker; each leaves a complete reply. */
+void prim_fetch(struct run *run);
+void prim_sign(struct run *run);
+void run_tool(struct run *run);
+void run_directive(struct run *run);
+void run_knowledge(struct run *run);
 
 #endif

@@ -4,10 +4,10 @@
  * directions, a knowledge entry's content, else the JSON, indented. Owned by one worker; no
  * lock. Out of memory while spelling a reply ends in a short constant one, never in none.
  */
-#include "run/run_reply.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "scope.h"
 
 #include <string.h>
 

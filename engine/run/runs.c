@@ -4,10 +4,9 @@
  * is short: living runs, and ended ones whose session still has members. The lock guards the
  * list; kill(2) with signal 0 is the only system call made under it.
  */
-#include "run/runs.h"
+#include "run/run_inner.h"
 
 #include "scope.h"
-#include "run/verbs.h"
 
 #include <errno.h>
 #include <fnmatch.h>

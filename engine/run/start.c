@@ -4,11 +4,11 @@
  * to give back what is left; the first that can is taken. The run's session is in the registry
  * before the program's first instruction. On the run's worker; no lock.
  */
-#include "run/start.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "base/io.h"
-#include "process/strays.h"
+#include "process/process.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdio.h>

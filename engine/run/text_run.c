@@ -4,11 +4,10 @@
  * entry its content. No process starts. A directive's fork and async go to the layer that
  * keeps threads, with its inputs checked before. On a worker; no lock.
  */
-#include "run/run.h"
-#include "run/verbs.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,13 +4,12 @@
  * retry policy says so. Whatever fails leaves a reply with the chain as far as it was built.
  * On a worker; no lock.
  */
-#include "run/run.h"
-#include "run/verbs.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
-#include "plan/prim.h"
-#include "format/schema.h"
+#include "format/format.h"
+#include "plan/plan.h"
+#include "scope.h"
 #include "space/space.h"
 
 #include <errno.h>

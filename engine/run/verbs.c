@@ -4,12 +4,10 @@
  * Children of runs are held to the signed `requires` of the item they were started for and of
  * every run above it; nothing that signs is open to them. No lock is held in any step.
  */
-#include "run/verbs.h"
+#include "run/run_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
-#include "run/asker.h"
-#include "run/run.h"
+#include "scope.h"
 
 static bool not_available(struct run *run)
 {

@@ -5,11 +5,11 @@
  * It is left when the mount ends, for the next one. The whole process enters, not each tool:
  * the kernel makes whoever changes a cgroup wait for all processors. Nothing here is fatal.
  */
-#include "sandbox/pidlimit.h"
+#include "sandbox/sandbox_inner.h"
 
-#include "scope.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

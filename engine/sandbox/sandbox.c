@@ -8,10 +8,9 @@
  */
 #include "sandbox/sandbox.h"
 
-#include "scope.h"
 #include "base/io.h"
-#include "sandbox/pidlimit.h"
-#include "sandbox/veil.h"
+#include "sandbox/sandbox_inner.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,21 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox.h: what a child may do beyond its own memory (interface 6). A box is a private
- * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a
- * veil (sandbox/veil.h) over keys, trust and state, with a /dev/shm of its own, and a seccomp
- * filter. Boxes are made ahead and used again when their directories were left empty: a
- * ruleset of ten rules costs more than starting a process does.
- *
- * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
+ * sandbox.h: what a child may do beyond its own memory: boxes, veils, the seccomp filter, limits.
  */
 #ifndef RYE_SANDBOX_SANDBOX_H
 #define RYE_SANDBOX_SANDBOX_H
 
 #include "base/json.h"
-#include "sandbox/raw.h"
 
+#include <errno.h>
 #include <linux/filter.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+/*
+ * System calls for the time between clone and exec. The child lives on borrowed memory
+ * there, thread-local storage included: libc's calls would write our errno.
+ */
+
+/* The sanitizers' bookkeeping of the child's frames would stay behind in ours. */
+#define CHILD_SIDE __attribute__((no_sanitize_address, no_sanitize_thread, unused))
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/* The child may run beside us, not only while we wait for it. */
+#define RAW_BESIDE 1
+
+/* The kernel's answer as it comes: -errno when it fails. */
+static CHILD_SIDE inline long raw_call(long nr, const long a[5])
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = a[3];
+	register long r8 __asm__("r8") = a[4];
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return ret;
+#else
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a[0];
+	register long x1 __asm__("x1") = a[1];
+	register long x2 __asm__("x2") = a[2];
+	register long x3 __asm__("x3") = a[3];
+	register long x4 __asm__("x4") = a[4];
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory");
+	return x0;
+#endif
+}
+
+#else
+#define RAW_BESIDE 0
+
+static CHILD_SIDE inline long raw_call(long nr, const long a[5])
+{
+	long ret = syscall(nr, a[0], a[1], a[2], a[3], a[4]);
+
+	return ret < 0 ? -errno : ret;
+}
+#endif
+
+#define RAW(nr, ...) raw_call(nr, (const long[5]){ __VA_ARGS__ })
+
+/*
+ * sandbox.c: what a child may do beyond its own memory (interface 6). A box is a private
+ * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a
+ * veil (sandbox/veil.c) over keys, trust and state, with a /dev/shm of its own, and a seccomp
+ * filter. Boxes are made ahead and used again when their directories were left empty: a
+ * ruleset of ten rules costs more than starting a process does.
+ *
+ * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
+ */
 
 struct confine {
 	bool net, write; /* sockets other than AF_UNIX; writing in the project */
@@ -86,5 +146,50 @@ struct seccomp_program {
 	size_t n;
 };
 bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for this machine */
+
+/*
+ * veil.c: a mount namespace in which some directories are read-only, look empty or are others:
+ * what Landlock cannot take out of a directory that it allows (interface 6). Made once per box
+ * and entered by each of its processes before anything else confines them; root makes it as it
+ * is, others in a user namespace that maps themselves alone.
+ */
+
+#define VEIL_PATHS 16
+
+/* Absolute paths, borrowed; what does not exist is left out. Done in this order. */
+struct veil_ask {
+	const char *anchored[VEIL_PATHS]; /* nobody in it can rename them */
+	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
+	const char *hidden[VEIL_PATHS]; /* look like `empty` */
+	const char *empty; /* a directory */
+	const char *shm; /* a directory that becomes /dev/shm, or NULL */
+};
+
+/*
+ * -EOPNOTSUPP: it would hold a mount of ours alive after its unmount, because the mounts here
+ * are private and this process may not change that. Else -errno.
+ */
+int veil_make(const struct veil_ask *ask, struct veil *ret);
+
+struct veil_want {
+	const struct spaces *spaces; /* the first one is the project */
+	bool write; /* its tools may write in the project */
+	const char *empty, *shm; /* shm: or NULL */
+};
+/*
+ * Hides the signing keys, freezes records of threads and trust of project and user; makes the
+ * directories for these where a tool could make them first. The same errors.
+ */
+int veil_spaces(const struct veil_want *want, struct veil *ret);
+/* Not where a space lies in the machine's own: the run would not find its project. */
+bool veil_may_own_shm(const struct spaces *spaces);
+/* Changes when a directory that is veiled comes, goes or is replaced: veils are made anew. */
+uint64_t veil_stamp(const struct spaces *spaces);
+void veil_done(struct veil *veil);
+/* May this process make any? */
+bool veil_possible(void);
+
+/* Raw system calls only. The working directory is the namespace's root afterwards. */
+CHILD_SIDE int veil_enter(const struct veil *veil);
 
 #endif

@@ -8,13 +8,13 @@
  * of ours whose parent is private would live on in the copy after its unmount, and its daemon
  * with it: then the parent is made shared, or there is no veil.
  */
-#include "sandbox/veil.h"
+#include "sandbox/sandbox.h"
 
-#include "scope.h"
-#include "str.h"
 #include "hash.h"
-#include "space/space.h"
 #include "mountinfo.h"
+#include "scope.h"
+#include "space/space.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,14 +4,13 @@
  * for each other and for the file's stem, tags count with the category, the preview is the
  * beginning of the text; behind the fields the whole body follows. Pure.
  */
-#include "search/document.h"
+#include "search/search.h"
 
+#include "item/item.h"
 #include "scope.h"
-#include "str.h"
-#include "item/meta.h"
-#include "search/query.h"
-#include "search/sieve.h"
+#include "search/search_inner.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <stddef.h>
 

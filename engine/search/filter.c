@@ -4,12 +4,12 @@
  * comparison its bound (numbers and dotted versions by value, all else bytewise); a list is any
  * of its members, on both sides. Pure.
  */
-#include "search/filter.h"
+#include "search/search.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "item/item.h"
+#include "scope.h"
 #include "str.h"
-#include "item/meta.h"
 
 #include <ctype.h>
 

@@ -6,13 +6,13 @@
  * keyword stands, the keyword is taken for a missing term. Pure; one query is used by any
  * number of threads once it is parsed.
  */
-#include "search/query.h"
+#include "search/search.h"
 
-#include "scope.h"
-#include "buf.h"
 #include "bounds.h"
+#include "buf.h"
+#include "scope.h"
+#include "search/search_inner.h"
 #include "str.h"
-#include "search/sieve.h"
 
 #include <ctype.h>
 

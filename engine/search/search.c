@@ -7,10 +7,10 @@
  */
 #include "search/search.h"
 
-#include "scope.h"
 #include "base/id.h"
-#include "str.h"
+#include "scope.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * A Bloom filter with one hash over groups of three bytes. One bit per group suffices: a word
  * of eight letters asks for six of them. Pure.
  */
-#include "search/sieve.h"
+#include "search/search_inner.h"
 
 #include <stdint.h>
 

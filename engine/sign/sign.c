@@ -9,13 +9,11 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
-#include "str.h"
-#include "trust/keystore.h"
 #include "parse/parse.h"
-#include "sign/signtool.h"
+#include "sign/sign_inner.h"
 #include "space/space.h"
+#include "str.h"
 #include "trust/trust.h"
-#include "trust/verify.h"
 
 #include <fcntl.h>
 

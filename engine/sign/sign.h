@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sign.h: signing items (items 2.6, 6.3): checked, bound, signed, replaced atomically. Replies
- * are the format's JSON objects.
+ * sign.h: signing items and documents: checked, bound, signed, replaced in one step.
  */
 #ifndef RYE_SIGN_SIGN_H
 #define RYE_SIGN_SIGN_H
 
-#include "parse/digest.h"
 #include "item/item.h"
-#include "trust/keypair.h"
+#include "parse/parse.h"
+#include "trust/trust.h"
 
 struct signature {
 	char stamp[24];

@@ -4,13 +4,12 @@
  * they are the format's; all issues are collected, in table order. Pure: looks at a parsed but
  * unverified item and touches nothing.
  */
-#include "sign/signcheck.h"
+#include "sign/sign_inner.h"
 
+#include "item/item.h"
 #include "scope.h"
-#include "str.h"
-#include "item/meta.h"
-#include "sign/signtool.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <stdarg.h>
 

@@ -4,12 +4,12 @@
  * a config file tells the types of its values (items 7). Only schemas that verify are asked;
  * only the types of values that are there are looked at.
  */
+#include "item/item.h"
 #include "scope.h"
-#include "str.h"
-#include "item/meta.h"
 #include "sign/sign.h"
-#include "sign/signtool.h"
+#include "sign/sign_inner.h"
 #include "space/space.h"
+#include "str.h"
 
 /* Schemas and documents may nest; the walk calls itself. */
 #define DEPTH_MAX 32

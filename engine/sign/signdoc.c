@@ -4,13 +4,13 @@
  * order of members do not matter, and plain digests. The documents are state, not authority:
  * a scoped key is enough when its scope names the ref. No state, no locks of its own.
  */
-#include "sign/signdoc.h"
+#include "sign/sign_inner.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/sha.h"
+#include "clock.h"
+#include "parse/parse.h"
+#include "scope.h"
 #include "str.h"
-#include "parse/sigline.h"
 
 #define MEMBER "_signature"
 

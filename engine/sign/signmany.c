@@ -4,14 +4,14 @@
  * and that signing (which replaces files) does not walk into its own temporary files. Links
  * are not followed: each file is signed where it lies.
  */
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
-#include "str.h"
-#include "trust/keystore.h"
+#include "scope.h"
 #include "sign/sign.h"
 #include "space/space.h"
+#include "str.h"
+#include "trust/trust.h"
 
 #include <fcntl.h>
 

@@ -3,11 +3,11 @@
  * The text of a signed item. The binding line is part of what the format's signature covers
  * (except in a directive), so it is made first. Pure: no file, no clock unless asked for.
  */
-#include "scope.h"
 #include "buf.h"
 #include "clock.h"
-#include "str.h"
+#include "scope.h"
 #include "sign/sign.h"
+#include "str.h"
 
 #include <stdio.h>
 

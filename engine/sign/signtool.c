@@ -3,13 +3,13 @@
  * What the tool format asks beyond its fields: executors, tool ids, capability names and the
  * schemas of parameters. Pure; called by sign_check on a parsed but unverified tool.
  */
-#include "sign/signtool.h"
+#include "sign/sign_inner.h"
 
+#include "format/format.h"
+#include "item/item.h"
 #include "scope.h"
-#include "str.h"
-#include "item/meta.h"
-#include "format/schema.h"
 #include "space/space.h"
+#include "str.h"
 
 /* Types that other tools run through, or that do not run at all. */
 static bool needs_no_executor(const char *tool_type)

@@ -4,12 +4,12 @@
  * item. Each takes index->lock for microseconds, copies what it found and returns; no system
  * call is made here, so that a lookup never waits for a disk.
  */
-#include "space/index.h"
+#include "space/space.h"
 
 #include "base/id.h"
 #include "bounds.h"
+#include "space/space_inner.h"
 #include "str.h"
-#include "space/index_tree.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
  */
 #include "base/id.h"
 #include "base/io.h"
+#include "space/space_inner.h"
 #include "str.h"
-#include "space/index_walk.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

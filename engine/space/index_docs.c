@@ -4,12 +4,12 @@
  * A document lives as long as its item stays unchanged; a search takes references and looks at
  * them without any lock.
  */
-#include "space/index_docs.h"
+#include "space/space.h"
 
 #include "base/id.h"
 #include "bounds.h"
+#include "space/space_inner.h"
 #include "str.h"
-#include "space/index_tree.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * name, or one "everything" when they are too many or memory is short. The list belongs to the
  * caller of the index; under index->lock while it is filled. No system call.
  */
-#include "space/index_tree.h"
+#include "space/space_inner.h"
 
 #include "base/id.h"
 #include "bounds.h"

@@ -4,7 +4,7 @@
  * A space's part of the tree goes away with its place. All under index->lock (the caller's);
  * the only system call is the end of a watch, which does not wait.
  */
-#include "space/index_tree.h"
+#include "space/space_inner.h"
 
 #include "str.h"
 

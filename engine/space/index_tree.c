@@ -5,11 +5,11 @@
  * made here. Out of memory while the tree grows: the entry stays unknown, nothing breaks.
  * Places are in index_place.c, notes of what changed in index_note.c.
  */
-#include "space/index_tree.h"
+#include "space/space_inner.h"
 
 #include "base/id.h"
-#include "str.h"
 #include "hash.h"
+#include "str.h"
 
 static uint64_t index_tree_mix(uint64_t hash, struct rye_span bytes)
 {

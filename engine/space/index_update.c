@@ -5,12 +5,12 @@
  * so late, repeated and merged events are harmless. The space's update lock is held while
  * looking and merging, so that an older look never overwrites a newer one.
  */
-#include "space/index_update.h"
+#include "space/space.h"
 
 #include "base/id.h"
 #include "base/io.h"
+#include "space/space_inner.h"
 #include "str.h"
-#include "space/index_walk.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
  * missed, and none is entered where a link leads back to a parent. Caller holds the space's
  * update lock; index->lock is taken here to merge what was read, never while reading.
  */
-#include "space/index_walk.h"
+#include "space/space_inner.h"
 
 #include "base/id.h"
 #include "base/io.h"

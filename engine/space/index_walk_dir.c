@@ -4,12 +4,12 @@
  * FUSE mount (io_open_mounted), what each name in it is, and whether it is what it was. Takes
  * no lock; of the index it looks at nothing but env, which never changes.
  */
-#include "space/index_walk.h"
+#include "space/space_inner.h"
 
 #include "base/id.h"
 #include "base/io.h"
-#include "str.h"
 #include "hash.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>

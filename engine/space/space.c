@@ -6,9 +6,9 @@
  */
 #include "space/space.h"
 
-#include "scope.h"
 #include "base/io.h"
 #include "base/self.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

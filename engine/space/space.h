@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * space.h: the three layers of `.ai` and where an id lies in them (items 1). Built at
- * rye_open, frozen afterwards except for a space whose .ai did not exist yet.
+ * space.h: the three layers of `.ai`: where an id lies, the index of all ids, and the thread
+ * that hears of changes. Nothing here knows what a file says.
  */
 #ifndef RYE_SPACE_SPACE_H
 #define RYE_SPACE_SPACE_H
 
+#include "base/log.h"
 #include "err.h"
 
+#include <stdint.h>
 #include <sys/stat.h>
+
+/*
+ * space.c: the three layers of `.ai` and where an id lies in them (items 1). Built at
+ * rye_open, frozen afterwards except for a space whose .ai did not exist yet.
+ */
 
 struct space {
 	enum rye_space type;
@@ -94,5 +101,220 @@ char *space_abspath(const struct space *space, const char *path);
  * a new file; an old one keeps its own. -errno.
  */
 int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode);
+
+/*
+ * index.c: the merged view of all spaces in memory: which items exist, which space wins, which
+ * directories there are, and what the last verification of each said.
+ *
+ * An item is a (kind, id); its sources are the files with that id in all spaces, the best first
+ * (space, then the kind's order of extensions). A merged directory is shown while an item lies
+ * at or beneath it. Names beginning with a dot, __pycache__ and node_modules are not looked at,
+ * nor tool files .json and .toml without a signature line: they are data beside the items.
+ *
+ * Locks: `lock` guards the tree and is held for microseconds only; every space has an update
+ * lock that orders walks and single-file updates of that space and is held during their I/O.
+ * Update lock first, then `lock`.
+ */
+
+struct index;
+
+/* Adds a watch for an open directory: wd ≥ 0, or -errno. */
+typedef int (*index_watch_fn)(void *arg, int dirfd);
+typedef void (*index_unwatch_fn)(void *arg, int wd);
+
+struct index_env {
+	const struct spaces *spaces;
+	const struct log *log;
+	const char *avoid; /* absolute path never walked into, or NULL */
+	index_watch_fn watch; /* NULL: nothing is watched, every lookup checks */
+	index_unwatch_fn unwatch;
+	void *arg;
+};
+
+int index_open(const struct index_env *env, struct index **ret, struct rye_err *err);
+void index_close(struct index *index);
+
+/* The last verification's outcome; a copy, release with index_state_done. */
+struct index_state {
+	bool known;
+	enum rye_code code;
+	uint64_t size, version;
+	int64_t mtime_ns;
+	struct rye_blob *reason; /* one line, or NULL */
+};
+
+void index_state_done(struct index_state *state);
+
+/* A copy of what is known of one item. */
+struct index_item {
+	enum rye_kind kind;
+	int space; /* of the winner */
+	const char *ext; /* of the winner */
+	uint64_t gen; /* changes whenever a source does */
+	uint64_t shadows; /* bit per space (the first 64) of the other sources */
+	bool ambiguous; /* the winning space has the id twice */
+	char id[1024];
+	struct index_state state;
+};
+
+struct index_found {
+	bool is_dir, is_item_dir, is_file;
+	struct index_item item; /* when is_item_dir or is_file */
+};
+
+/* False: nothing of that name. */
+bool index_find(struct index *index, enum rye_kind kind, const char *path, struct index_found *ret);
+/* By id or directory-tool alias. */
+bool index_item(struct index *index, enum rye_kind kind, const char *id, struct index_item *ret);
+
+struct index_source {
+	int space;
+	const char *ext;
+};
+/* All sources of an item, the best first; *ret_n of at most `max`. */
+size_t index_sources(struct index *index, enum rye_kind kind, const char *id,
+		     struct index_source *ret, size_t max);
+
+/* What a verification found; ignored when the item has changed since `gen`. */
+struct index_outcome {
+	enum rye_code code;
+	uint64_t size, version;
+	int64_t mtime_ns; /* of the source */
+	const char *reason;
+};
+bool index_publish(struct index *index, const struct index_item *item,
+		   const struct index_outcome *outcome);
+
+struct index_name {
+	const char *name; /* in the list's memory */
+	bool is_dir;
+	struct index_state state;
+};
+
+struct index_list {
+	size_t n;
+	struct index_name *v;
+	char *names;
+};
+
+/* Sorted bytewise; false: no such directory, or out of memory. */
+bool index_list(struct index *index, enum rye_kind kind, const char *dir, struct index_list *ret);
+void index_list_done(struct index_list *list);
+
+/* ---- going over everything ---- */
+
+struct index_totals {
+	size_t items, known; /* key files among them */
+	size_t by_code[RYE_CODE__MAX]; /* without key files */
+};
+void index_totals(struct index *index, struct index_totals *ret);
+
+struct index_ref {
+	enum rye_kind kind;
+	char id[1024];
+};
+/*
+ * Some items whose verdict is not known, at most `max` (≥ 16), from *cursor on, 0 at first; it
+ * is 0 again when the round is over. Those added meanwhile may be missed.
+ */
+size_t index_unknown(struct index *index, size_t *cursor, struct index_ref *ret, size_t max);
+
+/*
+ * index_docs.c: going over all sources of all items, and the documents that searching keeps
+ * with them until an item changes (search/document.c).
+ */
+/* One source of an item, for searching. */
+struct index_doc {
+	struct rye_blob *doc; /* a reference, or NULL: not made yet */
+	char *id; /* when doc is NULL, or ids are wanted; owned */
+	uint64_t gen, others; /* others: bit per space (the first 64) of the item's other sources */
+	const char *ext;
+	uint16_t space, winner; /* winner: the space that has the item */
+	uint8_t kind;
+	bool best; /* this one is the winner */
+};
+
+struct index_docs {
+	struct index_doc *v;
+	size_t n, size;
+};
+
+struct index_want {
+	unsigned kinds; /* bit per enum rye_kind */
+	const char *prefix; /* of ids */
+	bool ids; /* always */
+};
+
+/* In no order; false: out of memory. */
+bool index_docs(struct index *index, const struct index_want *want, struct index_docs *ret);
+void index_docs_done(struct index_docs *docs);
+/* Keeps a document made for `of` (a new reference is taken) unless the item has changed. */
+void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc);
+size_t index_doc_bytes(struct index *index); /* of all that are kept */
+void index_drop_docs(struct index *index);
+
+/*
+ * index_update.c: how the index learns of changes. Called by the watcher's thread, by whoever
+ * writes through us, and, for layers that nobody watches, by lookups.
+ */
+/* ---- what changed; filled by the updating functions, told by the watcher ---- */
+
+struct index_change {
+	int space;
+	enum rye_kind kind; /* RYE_KIND__MAX: no item's file */
+	char *path; /* below .ai */
+	char *id; /* of the item or merged directory; NULL when kind is none */
+};
+
+struct index_changes {
+	struct index_change *v;
+	size_t n, size;
+	bool all; /* too many, or nobody knows: everything */
+	bool keys; /* something below config/keys: trust has to be read again */
+};
+
+void index_changes_done(struct index_changes *changes);
+
+/* ---- building and updating ---- */
+
+/* Walks every space with up to `threads` threads. `forget`: no remembered verdict survives. */
+void index_scan(struct index *index, int threads, bool forget);
+/* An event of the watched directory: something happened to `name` ("" the directory itself). */
+void index_event(struct index *index, int wd, const char *name, struct index_changes *out);
+/* The same by place: path below the space's .ai. */
+void index_touch(struct index *index, int space, const char *path, struct index_changes *out);
+/* Unwatched layers only: looks at the directories on the way to path, and at its file. */
+void index_check(struct index *index, enum rye_kind kind, const char *path,
+		 struct index_changes *out);
+/* Would index_check have something to look at? */
+bool index_unwatched(struct index *index, enum rye_kind kind, const char *path);
+/* Looks for spaces whose place did not exist or is another now; now and then, from one thread. */
+void index_poll(struct index *index, struct index_changes *out);
+/* Forgets every verdict (trust has changed). */
+void index_forget(struct index *index);
+
+/*
+ * space_watch.c: the thread that hears of changes (inotify, one watch per directory) and tells them:
+ * the index is brought up to date first, then the listener is called, holding no lock.
+ */
+
+struct watch;
+
+/* Runs on the watch's thread. */
+typedef void (*watch_fn)(void *arg, const struct index_changes *changes);
+
+int watch_open(const struct log *log, struct watch **ret, struct rye_err *err);
+/* Events from now on; those since watch_add are not lost. */
+int watch_start(struct watch *watch, struct index *index, watch_fn fn, void *arg,
+		struct rye_err *err);
+void watch_stop(struct watch *watch); /* joins the thread; NULL is fine */
+void watch_close(struct watch *watch); /* the same, and frees */
+
+/* For struct index_env: arg is the watch. */
+int watch_add(void *arg, int dirfd);
+void watch_del(void *arg, int wd);
+
+/* Has changes that somebody else found told on the watch's thread; empties *changes. */
+void watch_tell(struct watch *watch, struct index_changes *changes);
 
 #endif

@@ -6,9 +6,9 @@
  */
 #include "space/space.h"
 
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
+#include "scope.h"
 #include "str.h"
 
 #include <errno.h>

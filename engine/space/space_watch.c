@@ -8,10 +8,10 @@
  *
  * `lock` guards the queue of changes found by others; it is not held while telling.
  */
-#include "space/space_watch.h"
+#include "space/space.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "scope.h"
 #include "str.h"
 
 #include <errno.h>

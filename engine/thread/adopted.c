@@ -8,9 +8,9 @@
  */
 #include "thread/thread_inner.h"
 
+#include "run/run.h"
 #include "scope.h"
 #include "str.h"
-#include "run/call.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,10 +4,10 @@
  * nothing here waits longer than the busy timeout. Never opened through a mount: WAL needs
  * shared memory, which FUSE does not give (threads 3).
  */
-#include "thread/db.h"
+#include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * have them in another order or lack some, which are then added. One statement per change, so
  * readers never see a finished thread without its result.
  */
-#include "thread/registry.h"
+#include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "scope.h"
 
 #include <string.h>
 

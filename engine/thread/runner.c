@@ -9,10 +9,10 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "base/engine_options.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -6,9 +6,9 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "base/engine_options.h"
 #include "base/io.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "buf.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <signal.h>

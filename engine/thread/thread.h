@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.h: runs that outlive their caller (threads 2, 3, 15): a row in the registry, a
- * directory under .ai/state/threads, a runner process of its own that survives unmount and
- * daemon. Agents ("LLM threads") build on the same directory; pthreads are called workers.
- *
- * Lock: `lock` of struct threads guards the table of watched runners and the waiters. Files,
- * the database and signals are touched without it.
+ * thread.h: runs that outlive their caller: a runner process, a directory, a registry row.
  */
 #ifndef RYE_THREAD_THREAD_H
 #define RYE_THREAD_THREAD_H

@@ -3,13 +3,13 @@
  * Thread directories on disk. Everything resolves beneath the project's .ai; a link that
  * leads out of it is refused. Nothing here waits: locks are only tried.
  */
-#include "thread/thread_dir.h"
+#include "thread/thread_inner.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/io.h"
-#include "str.h"
+#include "clock.h"
 #include "proc.h"
+#include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>

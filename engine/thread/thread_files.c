@@ -5,9 +5,9 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <errno.h>

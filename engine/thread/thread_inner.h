@@ -1,17 +1,209 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_inner.h: what the files of thread/ share. A watched runner is a row of the table below with
- * a pidfd in the worker's epoll set; its waiters hang on it.
+ * thread_inner.h: what the files of thread/ share.
  */
 #ifndef RYE_THREAD_THREAD_INNER_H
 #define RYE_THREAD_THREAD_INNER_H
 
-#include "thread/registry.h"
-#include "thread/thread_dir.h"
-#include "thread/thread_states.h"
+#include "base/json.h"
+#include "err.h"
 #include "thread/thread.h"
 
+#include <rye/rye.h>
+
+#include <sqlite3.h>
+
 #include <pthread.h>
+#include <sys/types.h>
+
+/*
+ * db.c: one SQLite connection: WAL, synchronous NORMAL, a busy timeout, one writing statement
+ * per transaction (DELETE mode: p99 2.4 s with 200 writers; WAL: 4 ms).
+ *
+ * Lock: `lock` of struct db, taken by the functions here; callers hold none.
+ */
+
+struct db {
+	pthread_mutex_t lock;
+	sqlite3 *handle;
+	char *path; /* for messages */
+};
+
+/* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
+int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
+void db_close(struct db *db);
+
+/* A value to bind; text and blob are borrowed until the statement is done. */
+struct db_value {
+	enum { DB_NULL, DB_TEXT, DB_INT, DB_REAL } type;
+	const char *text;
+	int64_t number;
+	double real;
+};
+
+#define DB_TEXT(t) ((struct db_value){ .type = DB_TEXT, .text = (t) })
+#define DB_INT(n) ((struct db_value){ .type = DB_INT, .number = (n) })
+
+/* Called per row; nonzero stops. Must not call back into the same db. */
+typedef int (*db_row_fn)(void *arg, sqlite3_stmt *row);
+
+struct db_query {
+	const char *sql;
+	const struct db_value *values;
+	size_t n;
+	db_row_fn fn; /* may be NULL */
+	void *arg;
+};
+
+/* *ret_changes (may be NULL): rows changed. A violated constraint is RYE_BUSY. */
+int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err);
+
+/*
+ * registry.c: the shared thread registry, `.ai/state/threads/registry.db` (threads 3): same
+ * file, table and columns as other implementations of the format. A terminal status is never
+ * changed into another one; result and final status are written in one UPDATE.
+ */
+
+int registry_open(const char *path, struct db **ret, struct rye_err *err);
+
+struct registry_row {
+	char thread_id[1025];
+	char directive[1040]; /* the item's canonical ref */
+	char status[32];
+	char created_at[40], updated_at[40], completed_at[40];
+	int64_t pid;
+	char *result; /* JSON or NULL; only when asked for; free it */
+};
+
+/* RYE_BUSY: the id is taken. */
+int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
+int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
+/* Compare-and-set: when somebody else has finished it before, nothing changes. */
+int registry_finish(struct db *db, const char *id, const char *status, const char *result,
+		    struct rye_err *err);
+int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
+		 struct rye_err *err);
+int registry_delete(struct db *db, const char *id, struct rye_err *err);
+
+typedef int (*registry_fn)(void *arg, const struct registry_row *row);
+/* Newest first; only living ones when `active`. */
+int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err);
+
+/* Other numbers after any change, by whomever. */
+int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
+
+bool registry_terminal(const char *status);
+
+/*
+ * thread_dir.c: a thread's directory: where it is, its lock, its identity file. The lock
+ * (an open-file-description lock on `.lock`, inherited by the runner) says whether a runner
+ * lives; pid and start time are only for signals (threads 15.4).
+ */
+
+/* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
+int thread_id_check(const char *id, struct rye_err *err);
+void thread_id_new(char ret[64]); /* UUID v4, lower case */
+
+/* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
+int thread_root(const char *project, bool create, struct rye_err *err);
+/* The registry's path, by where that directory is just now; 0 or -errno. */
+#define REGISTRY_PATH_MAX 4200
+int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX]);
+int thread_dir(int root, const char *id, bool create, struct rye_err *err);
+
+/* The directory with its files, as far as that is possible. */
+void thread_remove(int root, const char *id);
+
+/* Takes `.lock`; -EAGAIN: a runner lives. The descriptor is the lock. */
+int thread_lock(int dir);
+
+struct runner {
+	pid_t pid;
+	uint64_t start; /* ticks since boot, field 22 of /proc/pid/stat */
+	bool here; /* same host, boot and pid namespace: may be signalled */
+};
+
+/* Writes runner.json for this very process. */
+int runner_write(int dir, pid_t pid, struct rye_err *err);
+/* False: none, or unreadable. */
+bool runner_read(int dir, struct runner *ret);
+/* A pidfd of the living runner; -1: gone, or not ours to signal. */
+int runner_pidfd(const struct runner *runner);
+
+/* Ends every process whose environment says that it belongs to the thread. */
+void thread_kill_strays(const char *id);
+
+struct zombies {
+	pid_t pid[64]; /* more are a later look's */
+	size_t n;
+};
+/*
+ * Waits for the dead children that were there, dead, at the last look already: whose child it
+ * is has had its time. Looks should be a second apart. How many are left for the next one.
+ */
+size_t zombies_sweep(struct zombies *seen);
+
+int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err);
+
+/*
+ * thread_states.c: what a thread's row, its directory and the processes come to, and what each event
+ * does then. Pure: the facts are gathered by thread_view.c, the acts carried out by thread_control.c.
+ */
+
+enum thread_state {
+	THREAD_STARTING, /* a launcher holds its lock and has not named the runner yet */
+	THREAD_RUNNING, /* its runner lives, and may be signalled */
+	THREAD_CARRIED, /* by a mount, which reads marks: a signal would end the mount */
+	THREAD_ELSEWHERE, /* its runner is of another host, boot or pid namespace */
+	THREAD_FOREIGN, /* another implementation's, and its process lives */
+	THREAD_LOST, /* its row is open and no process works on it */
+	THREAD_ENDED, /* its row says so */
+	THREAD_STATE__MAX
+};
+
+struct thread_facts {
+	bool terminal; /* the row's status */
+	bool named; /* runner.json is there */
+	bool here; /* named: of this host, boot and pid namespace */
+	bool alive; /* named: that process lives */
+	bool carried; /* named: it is a mount */
+	bool locked; /* another process holds `.lock` */
+	bool pid_alive; /* the row's pid is a process that lives here */
+};
+enum thread_state thread_state_of(const struct thread_facts *facts);
+
+enum thread_event {
+	THREAD_LOOK, /* a scan, a waiter, or the end of a watched process */
+	THREAD_CANCEL,
+	THREAD_KILL,
+	THREAD_DELETE,
+	THREAD_EVENT__MAX
+};
+
+enum thread_act {
+	THREAD_LATER, /* nothing now; another look may find more */
+	THREAD_WATCH, /* the end of its process will wake the watching worker */
+	THREAD_TELL, /* the waiters, that it has ended */
+	THREAD_SIGNAL, /* SIGTERM: the runner cancels */
+	THREAD_SHOOT, /* SIGKILL to runner and tools, then its end is recorded as killed */
+	THREAD_MARK, /* leave the event's mark in the directory; then look once more */
+	THREAD_RECORD, /* how it ended; then the event again, in that state */
+	THREAD_BURY, /* record that it was killed: there is no process left to signal */
+	THREAD_REMOVE, /* directory and row */
+	THREAD_REFUSE, /* with code and sentence */
+};
+
+struct thread_step {
+	enum thread_act act;
+	enum rye_code code; /* of a refusal */
+	const char *sentence; /* follows "thread ID" */
+};
+const struct thread_step *thread_step(enum thread_state state, enum thread_event event);
+
+/*
+ * What the files of thread/ share. A watched runner is a row of the table below with
+ * a pidfd in the worker's epoll set; its waiters hang on it.
+ */
 
 struct thread_waiter {
 	rye_done_fn fn;

@@ -7,8 +7,8 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "clock.h"
+#include "scope.h"
 #include "str.h"
 
 #include <string.h>

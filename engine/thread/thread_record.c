@@ -7,9 +7,9 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The table of a thread's life: each state and event, and the act. A cell that is missing does
  * not compile away: tests/unit/test_thread_states.c walks all of them.
  */
-#include "thread/thread_states.h"
+#include "thread/thread_inner.h"
 
 #include "scope.h"
 

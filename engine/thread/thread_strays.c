@@ -5,10 +5,10 @@
  * subreaper, and have no environment any more; but a child that somebody here still waits for
  * is listed with the thread that started it or, a runner, gone in a moment.
  */
-#include "thread/thread_dir.h"
+#include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <signal.h>
 #include <stdio.h>

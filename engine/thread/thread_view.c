@@ -5,8 +5,8 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,11 +8,11 @@
  */
 #include "thread/thread_inner.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "clock.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <stdio.h>
 #include <string.h>

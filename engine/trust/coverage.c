@@ -6,14 +6,11 @@
  * after the signature is known to be good and trusted.
  */
 #include "base/id.h"
-#include "str.h"
-#include "trust/check.h"
-#include "parse/digest.h"
+#include "format/format.h"
 #include "parse/parse.h"
-#include "trust/refusal.h"
 #include "space/space.h"
-#include "format/fence.h"
-#include "trust/trustfile.h"
+#include "str.h"
+#include "trust/trust_inner.h"
 
 #include <stdio.h>
 

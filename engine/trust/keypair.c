@@ -4,7 +4,7 @@
  * with libsodium (37 us against OpenSSL's 63). Files are keystore.c's business. Every buffer
  * that has held a secret is wiped before its scope ends, on error paths too.
  */
-#include "trust/keypair.h"
+#include "trust/trust.h"
 
 #include "base/sha.h"
 #include "str.h"

@@ -5,10 +5,10 @@
  * lock is flock(2) of the directory, held alone by the process that makes or settles a stage
  * and shared by those that read.
  */
-#include "trust/keystage.h"
+#include "trust/trust_inner.h"
 
-#include "scope.h"
 #include "base/io.h"
+#include "scope.h"
 #include "str.h"
 
 #include <errno.h>

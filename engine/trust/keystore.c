@@ -2,16 +2,16 @@
 /*
  * The signing pair on disk and the listing of keys. Secrets pass through auto_key variables
  * and blobs that are wiped here; nothing of them reaches a message or the log. No lock of its
- * own: the files of a pair are replaced together (trust/keystage.h), and what a process that
+ * own: the files of a pair are replaced together (trust/keystage.c), and what a process that
  * was ended has left of that is settled before a key is read or made.
  */
-#include "trust/keystore.h"
+#include "trust/trust.h"
 
-#include "scope.h"
 #include "base/io.h"
-#include "str.h"
-#include "trust/keystage.h"
+#include "scope.h"
 #include "space/space.h"
+#include "str.h"
+#include "trust/trust_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,14 +4,13 @@
  * project cannot write; the file is signed by the person's key when there is one. After each
  * change the snapshot is made anew, so the next verification already knows.
  */
-#include "scope.h"
-#include "clock.h"
 #include "base/io.h"
-#include "str.h"
-#include "trust/keystore.h"
+#include "clock.h"
+#include "scope.h"
 #include "space/space.h"
+#include "str.h"
 #include "trust/trust.h"
-#include "trust/trustfile.h"
+#include "trust/trust_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>

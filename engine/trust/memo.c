@@ -4,7 +4,7 @@
  * costs one verification (37 us) and nothing else. Shards keep threads apart; a lock guards
  * its shard's slots and is never held over anything but a compare and a copy.
  */
-#include "trust/memo.h"
+#include "trust/trust_inner.h"
 
 #include "scope.h"
 

@@ -3,7 +3,7 @@
  * Why an item is refused, in one line that a symbolic link can carry. The long text of the
  * format (items 3.4) stays with the error; this one is for `ls -l` and `verify`.
  */
-#include "trust/reason.h"
+#include "trust/trust.h"
 
 #include "err.h"
 #include "str.h"

@@ -3,7 +3,7 @@
  * Refusal texts. Other programs read the first lines, people the last one: both stay whole
  * whatever the path's length is. No state.
  */
-#include "trust/refusal.h"
+#include "trust/trust_inner.h"
 
 #include "base/id.h"
 #include "str.h"

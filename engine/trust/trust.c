@@ -9,12 +9,11 @@
  */
 #include "trust/trust.h"
 
-#include "scope.h"
 #include "base/io.h"
-#include "str.h"
-#include "trust/memo.h"
+#include "scope.h"
 #include "space/space.h"
-#include "trust/trustfile.h"
+#include "str.h"
+#include "trust/trust_inner.h"
 
 #include <fcntl.h>
 #include <sodium.h>

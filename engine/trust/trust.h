@@ -1,16 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trust.h: which keys may vouch for what (items 3, with this project's rules for project-space
- * keys, scopes and cycles). A snapshot is immutable and refcounted; the box hands out the
- * current one and is the only place that changes. Verification holds a reference, never a lock.
+ * trust.h: are these bytes what their signer signed, for this place, and does that signer
+ * count? Keys, the trust store, verification of bytes in memory, and refusals.
  */
 #ifndef RYE_TRUST_TRUST_H
 #define RYE_TRUST_TRUST_H
 
 #include "base/log.h"
-#include "trust/keypair.h"
+#include "base/sha.h"
+#include "err.h"
+#include "parse/parse.h"
+#include "scope.h"
 
 #include <pthread.h>
+
+/*
+ * keypair.c: Ed25519 keys and their text forms (items 2.5, 3.6). A fingerprint is of the PEM
+ * text, not of the key. Secret keys live only in auto_key variables, which wipe themselves.
+ */
+
+#define KEY_LEN 32
+#define KEY_FP 17 /* 16 hex digits and NUL */
+#define KEY_SIG_TEXT 87 /* 64 bytes in unpadded base64url, and NUL */
+/* Longest PEM text that is read: any Ed25519 key is far below. */
+#define KEY_PEM_MAX 4096
+
+struct key_public {
+	unsigned char bytes[KEY_LEN];
+	char fp[KEY_FP];
+	char pem[KEY_PEM_MAX]; /* normalised: stripped, LF, exactly one newline at the end */
+};
+
+/* "-----BEGIN PUBLIC KEY-----" with an Ed25519 SPKI inside; else RYE_INVALID. */
+int key_public_parse(struct rye_span pem, struct key_public *ret, struct rye_err *err);
+/* The one PEM text we write for a key. */
+void key_public_of(const unsigned char bytes[KEY_LEN], struct key_public *ret);
+
+struct key_secret {
+	unsigned char bytes[64]; /* libsodium's form: seed and public key */
+	struct key_public pub;
+};
+
+void key_wipe(struct key_secret *key);
+#define auto_key __attribute__((cleanup(key_wipe)))
+
+/* PKCS#8 version 1 or 2 in PEM; pub is derived. RYE_INVALID when it is anything else. */
+int key_secret_parse(struct rye_span pem, struct key_secret *ret, struct rye_err *err);
+void key_secret_seed(const unsigned char seed[KEY_LEN], struct key_secret *ret);
+/* PKCS#8 version 1; returns its length. */
+size_t key_secret_pem(const struct key_secret *key, char ret[256]);
+
+/* The signature of message as unpadded base64url. */
+void key_sign(const struct key_secret *key, struct rye_span message, char ret[KEY_SIG_TEXT]);
+/* Base64url of up to two '='; canonical S, no trailing bits, no small-order points. */
+bool key_verify(const unsigned char key[KEY_LEN], struct rye_span sig, struct rye_span message);
+
+/*
+ * An X25519 pair beside the signing pair, as the format stores it: raw bytes in unpadded
+ * base64url, 43 characters and NUL each. The caller wipes ret_secret.
+ */
+void key_box_pair(char ret_secret[44], char ret_public[44]);
+
+/*
+ * trust.c: which keys may vouch for what (items 3, with this project's rules for project-space
+ * keys, scopes and cycles). A snapshot is immutable and refcounted; the box hands out the
+ * current one and is the only place that changes. Verification holds a reference, never a lock.
+ */
 
 struct space;
 struct spaces;
@@ -63,5 +118,127 @@ bool trust_check(struct trust_box *box, const struct trust_key *key, struct rye_
 		 struct rye_span message);
 /* Ed25519 verifications actually done since start. */
 uint64_t trust_checks(const struct trust_box *box);
+
+/*
+ * What verification needs of an engine, and what it says of a file. Values only: a
+ * verdict's strings are its own.
+ */
+
+struct space;
+struct item_store;
+struct spaces;
+struct trust_box;
+
+/* What an engine is made of as far as items are concerned; frozen after rye_open. */
+struct item_env {
+	const struct spaces *spaces;
+	struct trust_box *trust; /* the current snapshot (trust/trust.h) */
+	bool compat, dev_mode;
+	struct item_store *store; /* of what was verified (item/item_store.c); or NULL */
+	const struct log *log;
+};
+
+/* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
+struct verdict {
+	enum rye_code code; /* RYE_OK: may be served */
+	bool dev; /* served in dev mode only: notice says why it would be refused */
+	bool bound; /* the binding line covers all bytes, kind and id */
+	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" none, or "unverified" (dev) */
+	char sha256[SHA_HEX]; /* of the raw file bytes */
+	char fingerprint[17]; /* signer, "" when unsigned */
+	char owner[128];
+	char signed_at[24];
+	char provider[64], provider_user[64];
+	char coverage[32]; /* "full", "content", "metadata", "none" */
+	char notice[512]; /* what is not covered, or a dev-mode warning; "" when nothing */
+};
+
+/*
+ * keystore.c: the person's own key pair and the user space's trust store (items 3.3, 3.6):
+ * what ryefs keygen, keys, trust and untrust do.
+ */
+
+/* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */
+int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct rye_err *err);
+/*
+ * The pair that signs what a model wrote, made on first use beside the person's and trusted
+ * for that alone (config/keys/automatic/<fp>.toml); the trust snapshot is made anew then.
+ */
+int keystore_automatic(const struct item_env *env, struct key_secret *ret, struct rye_err *err);
+
+/* A signing and a box pair with the format's names and modes; RYE_INVALID when there is one. */
+int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_FP],
+		      struct rye_err *err);
+
+/* The signing pair first, then every key file: the trusted ones, then the others. */
+int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct rye_err *err);
+
+/*
+ * key: "self", a fingerprint that some space has a file for, or the path of a PEM or trust
+ * TOML file. owner NULL: the file's own, else "local". Always into user space; signed by the
+ * person's key when there is one. Then the snapshot is made anew.
+ */
+int keystore_trust(const struct item_env *env, const char *key, const char *owner,
+		   char ret_fp[KEY_FP], struct rye_err *err);
+/* Only a file of user space can be taken away; elsewhere it says where the key comes from. */
+int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err *err);
+
+/* For keytrust.c: the second pair's files alone, made when there are none. */
+int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *ret_new,
+		    struct rye_err *err);
+
+/*
+ * reason.c: a refusal in one line, with the command that mends it (interface 3). Pure.
+ */
+
+/* A symbolic link shows it behind ".why/EKEYREJECTED: ", 255 bytes in all. */
+#define REASON_MAX 208
+
+struct reason {
+	enum rye_kind kind;
+	const char *id;
+	enum rye_space space; /* items of bundles are not signed by their users */
+};
+
+/* What is wrong: "content changed since signing", or the first line of the error's text. */
+void reason_what(const struct rye_err *err, char *line, size_t size);
+/* The command: "ryefs sign tool:a/b"; "" when there is none. */
+void reason_remedy(const struct reason *about, const struct rye_err *err, char *line, size_t size);
+/* "what; mend with: command", cut to REASON_MAX. */
+void reason_line(const struct reason *about, const struct rye_err *err, char line[REASON_MAX]);
+
+/*
+ * verify.c: are these bytes what their signer signed, for this place? (items 2, 3.4; binding
+ * line and coverage as docs/items.md). Works on bytes in memory; opens nothing.
+ */
+
+struct verify_ask {
+	enum rye_kind kind;
+	const char *id, *ext; /* the place */
+	const char *path; /* absolute, for messages */
+	struct rye_span raw;
+	bool compat;
+	bool unsigned_ok; /* config: no signature line is a notice, a wrong one stays wrong */
+	bool dev; /* integrity refusals become warnings (never for system items and config) */
+};
+
+struct verified {
+	struct verdict verdict; /* filled whatever the outcome */
+	/*
+	 * What to serve and parse: the caller's reference, or NULL when it is raw itself. A new
+	 * text where compat read CR as LF or put an empty line for an unsigned shebang. Without
+	 * its header lines it is shebang followed by body.
+	 */
+	struct rye_blob *text;
+	struct rye_span shebang, body; /* in text, or in raw */
+	struct directive_shape shape; /* of a directive: within its body */
+};
+
+/*
+ * 0 when the bytes may be served. On refusal *err has the format's message and
+ * ret->verdict.code == err->code; nothing but the verdict is set then.
+ */
+int verify_bytes(const struct item_env *env, const struct verify_ask *ask, struct verified *ret,
+		 struct rye_err *err);
 
 #endif

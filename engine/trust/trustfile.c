@@ -4,14 +4,14 @@
  * others is said here, so that trust.c is left with the question of who vouches for whom.
  * No I/O, no locks; any bytes may come in (a cloned project brings its own).
  */
-#include "trust/trustfile.h"
+#include "trust/trust_inner.h"
 
-#include "scope.h"
 #include "base/id.h"
 #include "base/sha.h"
+#include "format/format.h"
+#include "parse/parse.h"
+#include "scope.h"
 #include "str.h"
-#include "parse/digest.h"
-#include "format/toml.h"
 
 #include <stdlib.h>
 

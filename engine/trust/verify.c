@@ -5,15 +5,13 @@
  * the signed one. The text handed out is the very text that was checked. Runs on many threads
  * at once: holds a trust snapshot, no lock.
  */
-#include "trust/verify.h"
+#include "trust/trust.h"
 
 #include "base/id.h"
+#include "parse/parse.h"
 #include "scope.h"
 #include "str.h"
-#include "trust/check.h"
-#include "parse/digest.h"
-#include "parse/parse.h"
-#include "trust/refusal.h"
+#include "trust/trust_inner.h"
 
 #include <stdio.h>
 

@@ -7,11 +7,11 @@
  */
 #include "warm/warm.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/sha.h"
-#include "sandbox/veil.h"
-#include "warm/warm_parent.h"
+#include "clock.h"
+#include "sandbox/sandbox.h"
+#include "scope.h"
+#include "warm/warm_inner.h"
 
 #include <errno.h>
 #include <inttypes.h>

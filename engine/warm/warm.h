@@ -1,6 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warm.h: interpreters that are started before they are wanted. One parent per (interpreter,
+ * warm.h: processes that wait ready for the next call.
+ */
+#ifndef RYE_WARM_WARM_H
+#define RYE_WARM_WARM_H
+
+#include "bounds.h"
+#include "plan/plan.h"
+#include "process/process.h"
+
+#include <sys/types.h>
+
+/*
+ * warm_spare.c: processes that are started before they are wanted, for tools that are programs
+ * of their own: confined in a box each, with their pipes, waiting for the word. What is done
+ * on a list is done with the pools' lock held; making and dropping one takes none.
+ */
+
+struct boxes;
+
+struct spare {
+	struct spawn_parked *process;
+	struct box *box;
+	int in, out, err; /* our ends of its pipes */
+};
+
+/* One list for each way to be confined. */
+struct spares {
+	struct spare_kind {
+		struct spare ready[RYE_SPARES];
+		size_t n;
+		bool missed; /* somebody wanted one before */
+		bool kept; /* there shall be some */
+		int64_t used_ms;
+	} kinds[8];
+};
+
+/* eager: the first miss is reason enough to keep some. False: none is ready. */
+bool spares_take(struct spares *spares, struct confine confine, bool eager, struct spare *ret);
+/* How the next one to be made is confined; false: none is wanted. */
+bool spares_lack(const struct spares *spares, struct confine *ret);
+void spares_put(struct spares *spares, const struct spare *spare);
+void spares_give_up(struct spares *spares, struct confine confine); /* it cannot be made */
+/* One that nobody has asked for since `before`; with INT64_MAX: any. False: none. */
+bool spares_take_old(struct spares *spares, int64_t before, struct spare *ret);
+
+bool spare_make(struct boxes *boxes, struct confine confine, struct spare *ret);
+/* What is left of it, used or not, but for the box of a used one. */
+void spare_close(struct spare *spare);
+void spare_drop(struct boxes *boxes, struct spare *spare);
+
+/*
+ * warm.c: interpreters that are started before they are wanted. One parent per (interpreter,
  * arguments, environment, sandbox) has done the imports; it forks children that wait, each for
  * one call. A call gets a child, sends it text, names and directory, and the child is gone
  * afterwards: what a tool sees is a fresh process, only earlier.
@@ -8,13 +59,6 @@
  * Lock: `lock` of struct warm guards the pools and their ready children. Starting, sending
  * and waiting for processes happens without it, on a thread of its own or the run's worker.
  */
-#ifndef RYE_WARM_WARM_H
-#define RYE_WARM_WARM_H
-
-#include "plan/program.h"
-#include "warm/warm_spare.h"
-
-#include <sys/types.h>
 
 struct warm;
 struct warm_pool;

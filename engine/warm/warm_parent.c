@@ -4,12 +4,11 @@
  * stopping, warm_close call this; each wait has a bound, because the interpreter could be
  * stuck in an import. Everything the interpreter is started with comes from a plan.
  */
-#include "warm/warm_parent.h"
+#include "warm/warm_inner.h"
 
+#include "process/process.h"
 #include "scope.h"
 #include "str.h"
-#include "process/capture.h"
-#include "process/strays.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,11 +4,11 @@
  * makes new ones while the last one taken is running; a worker that finds none starts a
  * process the ordinary way.
  */
-#include "warm/warm_spare.h"
+#include "warm/warm.h"
 
-#include "scope.h"
 #include "clock.h"
-#include "process/capture.h"
+#include "process/process.h"
+#include "scope.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
  * for another. It holds references, no copies. Callers hold the pools' lock; nothing here
  * waits.
  */
-#include "warm/warm_text.h"
+#include "warm/warm_inner.h"
 
 #include "scope.h"
 

@@ -18,10 +18,10 @@
  */
 #include "caller/caller.h"
 
-#include "scope.h"
-#include "caller/caller_table.h"
-#include "proc.h"
+#include "caller/caller_inner.h"
 #include "clock.h"
+#include "proc.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller.h: who asks. pid → process, its ancestry, session and uid; may it use control files
- * (interface 6); which reply is its own (no-open 3).
- *
- * Lock: one per struct callers, for the tables; taken below a talk's. /proc is read without it,
- * but for whether a process of a chain still lives.
+ * caller.h: which process asks, and what it may do.
  */
 #ifndef RYE_FS_CALLER_CALLER_H
 #define RYE_FS_CALLER_CALLER_H

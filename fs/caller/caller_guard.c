@@ -8,7 +8,7 @@
  */
 #include "caller/caller.h"
 
-#include "caller/caller_table.h"
+#include "caller/caller_inner.h"
 #include "core/ctl.h"
 #include "proc.h"
 #include "scope.h"

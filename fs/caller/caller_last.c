@@ -11,11 +11,11 @@
  * read of 3 µs if it is there).
  * Blobs are released outside of it.
  */
-#include "caller/caller_table.h"
+#include "caller/caller_inner.h"
 
-#include "scope.h"
-#include "hash.h"
 #include "clock.h"
+#include "hash.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
  */
 #include "core/listing.h"
 
-#include "scope.h"
-#include "hash.h"
 #include "core/reply.h"
+#include "hash.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

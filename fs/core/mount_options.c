@@ -8,8 +8,8 @@
  */
 #include "core/mount_options.h"
 
-#include "scope.h"
 #include "err.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -10,9 +10,9 @@
  */
 #include "core/node.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "hash.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdatomic.h>

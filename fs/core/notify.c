@@ -8,8 +8,8 @@
  */
 #include "core/notify.h"
 
-#include "scope.h"
 #include "hash.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,9 +8,9 @@
  */
 #include "core/parking.h"
 
-#include "scope.h"
-#include "proc.h"
 #include "clock.h"
+#include "proc.h"
+#include "scope.h"
 
 #include <errno.h>
 

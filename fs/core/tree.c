@@ -7,9 +7,9 @@
  */
 #include "core/tree.h"
 
-#include "scope.h"
 #include "core/ctl.h"
 #include "hash.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

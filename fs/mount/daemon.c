@@ -6,7 +6,7 @@
  * file instead means that the daemon ended; it has said why. stderr stays open until the first
  * scan is done, for the one line that sums it up.
  */
-#include "mount/daemon.h"
+#include "mount/mount.h"
 
 #include "scope.h"
 

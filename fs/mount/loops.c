@@ -5,7 +5,7 @@
  * Owns the threads. They end when the device does, or when they are told to: a signal takes
  * them out of their read, sent again until it has met one. No lock.
  */
-#include "mount/loops.h"
+#include "mount/mount.h"
 
 #include "scope.h"
 

@@ -5,12 +5,12 @@
  * Owns no state. Runs before there is a thread, and once more at the end. A dead mount answers
  * every system call with ENOTCONN, so its path is resolved up to its directory only.
  */
-#include "mount/mountpoint.h"
+#include "mount/mount.h"
 
-#include "scope.h"
 #include "connection.h"
 #include "err.h"
 #include "mountinfo.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,12 +7,12 @@
  * that a parent thread's death sends (PR_SET_PDEATHSIG): the daemon's main thread dies at once,
  * while a pidfd stays silent and the pipe open as long as one stuck thread of it lives.
  */
-#include "mount/watchdog.h"
+#include "mount/mount.h"
 
-#include "scope.h"
 #include "connection.h"
 #include "mountinfo.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <rye/rye.h>
 

@@ -7,9 +7,9 @@
  */
 #include "pass/pass.h"
 
-#include "scope.h"
 #include "caller/caller.h"
-#include "pass/pass_ops.h"
+#include "pass/pass_inner.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <linux/magic.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.h: below spaces/: the `.ai` sources themselves, project and user read-write, system
- * read-only. A node is one inode of the disk, held by an O_PATH descriptor; descriptors to
- * read and write are opened at the first use and kept until FORGET, for there is no RELEASE.
- *
- * Private to pass*.c below the line; others use the first part.
+ * pass.h: below spaces/: the sources themselves, read-write.
  */
 #ifndef RYE_FS_PASS_PASS_H
 #define RYE_FS_PASS_PASS_H

@@ -7,11 +7,11 @@
  */
 #include "pass/pass.h"
 
-#include "scope.h"
 #include "core/enter.h"
 #include "core/notify.h"
-#include "pass/pass_ops.h"
 #include "core/reply.h"
+#include "pass/pass_inner.h"
+#include "scope.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  */
 #include "pass/pass.h"
 
-#include "scope.h"
 #include "mountinfo.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

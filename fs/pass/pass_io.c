@@ -8,11 +8,11 @@
  */
 #include "pass/pass.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "core/notify.h"
-#include "pass/pass_ops.h"
 #include "core/reply.h"
+#include "pass/pass_inner.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,9 +7,9 @@
  */
 #include "pass/pass.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <linux/limits.h>

@@ -10,7 +10,7 @@
  *
  * Pure: no lock, no I/O. Called by talk.c under the conversation's lock.
  */
-#include "talk/feed.h"
+#include "talk/talk_inner.h"
 
 #include "scope.h"
 

@@ -9,13 +9,13 @@
  * Lock: the talk's own; it is never held while a request is answered, because the answer can
  * be the kernel's last reference and the FORGET free it.
  */
-#include "talk/talk_calls.h"
+#include "talk/talk_inner.h"
 
-#include "scope.h"
-#include "core/ctl.h"
-#include "proc.h"
-#include "core/reply.h"
 #include "clock.h"
+#include "core/ctl.h"
+#include "core/reply.h"
+#include "proc.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talk.h: a control node's conversation. One node = one LOOKUP of `run`, `sign` … = one
- * caller; its content is the transcript (message, reply, message …), so a reader on the same
- * descriptor finds the reply at its own offset (docs/architecture.md, "The node is the handle").
- *
- * Lock: each talk has its own; never held across rye_start, a reply or a notification. Below it
- * are taken the talks', the callers' and the parking's, one at a time.
- * A write is parked until its run ends; FUSE threads never wait.
+ * talk.h: conversations: a control node, its transcript and its messages.
  */
 #ifndef RYE_FS_TALK_TALK_H
 #define RYE_FS_TALK_TALK_H
@@ -16,6 +10,7 @@
 #include <rye/rye.h>
 
 #include <fuse_lowlevel.h>
+
 #include <sys/stat.h>
 
 struct talks; /* the factory: engine, callers, options, invalidation, timers */

@@ -11,12 +11,12 @@
  * Lock: the talk's while its message is recorded, so that the record never comes behind that
  * of the message's own end; else none is held.
  */
-#include "talk/talk_calls.h"
+#include "talk/talk_inner.h"
 
-#include "scope.h"
+#include "clock.h"
 #include "core/ctl.h"
 #include "core/page.h"
-#include "clock.h"
+#include "scope.h"
 
 #include <string.h>
 

@@ -8,11 +8,11 @@
  *
  * Lock: the talk's.
  */
-#include "talk/talk_calls.h"
+#include "talk/talk_inner.h"
 
-#include "scope.h"
-#include "core/reply.h"
 #include "clock.h"
+#include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

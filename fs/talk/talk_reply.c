@@ -4,13 +4,13 @@
  * that could not be framed or are not finished, "running", the lines of `.ryefs/errors`.
  *
  * Replies are one line of JSON, as the engine's are. Called by talk*.c; only what says so in
- * talk_state.h wants the talk's lock.
+ * talk_inner.h wants the talk's lock.
  */
-#include "talk/talk_calls.h"
+#include "talk/talk_inner.h"
 
-#include "scope.h"
 #include "core/ctl.h"
 #include "core/page.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * engine's callback takes the talk's to put the reply into the transcript. Its result is
  * recorded for the caller before the write is answered, so that the next command finds it.
  */
-#include "talk/talk_calls.h"
+#include "talk/talk_inner.h"
 
 #include "scope.h"
 

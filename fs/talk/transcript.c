@@ -7,7 +7,7 @@
  *
  * Pure. Called by talk*.c under the conversation's lock.
  */
-#include "talk/transcript.h"
+#include "talk/talk_inner.h"
 
 #include "scope.h"
 

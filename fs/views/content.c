@@ -7,13 +7,13 @@
  * version and half of another. In very big trees a file that was only listed has no bytes until
  * it is read, or `find` would fetch all of them. No lock.
  */
-#include "views/content.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "caller/caller.h"
 #include "core/enter.h"
-#include "hash.h"
 #include "core/reply.h"
+#include "hash.h"
+#include "scope.h"
 #include "talk/talk.h"
 
 #include <errno.h>

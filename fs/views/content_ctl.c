@@ -6,13 +6,13 @@
  * files (a version per content), of the caller's last output, of `source`. What a conversation
  * does is talk.c's. No lock.
  */
-#include "views/content.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "caller/caller.h"
 #include "core/ctl.h"
 #include "core/enter.h"
 #include "core/reply.h"
+#include "scope.h"
 #include "talk/talk.h"
 
 #include <errno.h>

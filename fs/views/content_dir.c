@@ -6,13 +6,13 @@
  * its control and derived files, whose names win over whatever the sources hold. No lock: a
  * listing belongs to one request, or to the shelf between two.
  */
-#include "views/content.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "core/ctl.h"
 #include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

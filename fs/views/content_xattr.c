@@ -5,11 +5,11 @@
  * Owns the names. Values are taken out of the text of info.json, which the engine wrote: the
  * front has no JSON library and needs none for top-level fields of an object it trusts.
  */
-#include "views/content.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,16 +5,15 @@
  * Owns the generated pages. Each lookup makes the page anew as a version of its own; `log`
  * alone is one growing file, of which the kernel is told. No lock.
  */
-#include "views/dot_ryefs.h"
+#include "views/views.h"
 
-#include "scope.h"
 #include "caller/caller.h"
-#include "views/content.h"
 #include "core/ctl.h"
 #include "core/enter.h"
-#include "views/journal.h"
-#include "core/reply.h"
 #include "core/page.h"
+#include "core/reply.h"
+#include "scope.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 #include <string.h>

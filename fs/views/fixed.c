@@ -4,13 +4,12 @@
  *
  * Owns what these directories list. No lock, no state.
  */
-#include "views/fixed.h"
+#include "views/views.h"
 
-#include "scope.h"
-#include "views/dot_ryefs.h"
 #include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

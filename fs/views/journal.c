@@ -5,11 +5,11 @@
  * Owns the text and its lock. Called from every thread of the engine, also while it holds
  * locks of its own: it may only queue a notification, never send one.
  */
-#include "views/journal.h"
+#include "views/views.h"
 
-#include "scope.h"
 #include "core/front.h"
 #include "core/notify.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

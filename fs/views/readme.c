@@ -5,10 +5,10 @@
  * Owns the page. It is made at lookup from the options and the table of control files, so that
  * it names what is there and nothing else. No lock.
  */
-#include "views/content.h"
 #include "core/ctl.h"
 #include "core/enter.h"
 #include "core/page.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 

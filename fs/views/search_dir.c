@@ -6,13 +6,13 @@
  * or names a hit (search_work.c), kept with the node, one version per generation of the items.
  * No lock: results are looked at only once they are made.
  */
-#include "views/search_dir.h"
+#include "views/views.h"
 
-#include "scope.h"
-#include "views/content.h"
 #include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
+#include "scope.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,11 +8,11 @@
  * searching or answering; requests are parked under it, so that results cannot come in between.
  * Results are constant once they are made.
  */
-#include "views/search_dir.h"
+#include "views/views.h"
 
-#include "scope.h"
 #include "core/parking.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * run (it may not end threads that it did not start). The engine does what the verb says:
  * a signal, a row, some unlinks. No lock, no state.
  */
-#include "views/threads_part.h"
+#include "views/views_inner.h"
 
 #include "caller/caller.h"
 #include "core/enter.h"

@@ -6,15 +6,14 @@
  * blocks is threads_wait.c's, what grows threads_grow.c's, what is written threads_ctl.c's.
  * Every lookup asks the engine anew (timeouts 0): other processes start and end threads too.
  */
-#include "views/threads_dir.h"
+#include "views/views.h"
 
-#include "views/content.h"
 #include "core/enter.h"
-#include "hash.h"
 #include "core/listing.h"
 #include "core/notify.h"
 #include "core/reply.h"
-#include "views/threads_part.h"
+#include "hash.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 #include <stdio.h>

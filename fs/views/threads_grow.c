@@ -9,12 +9,12 @@
  * text: a GETATTR asks for the size alone, a READ reads its part of the file.
  * Lock: grow->lock for the sizes; nothing is called under it.
  */
-#include "views/threads_part.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "core/enter.h"
 #include "core/notify.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
  * Lock: one per node; a request is parked under it, so that the status cannot come in between.
  * Never held across a reply or a call into the engine.
  */
-#include "views/threads_part.h"
+#include "views/views_inner.h"
 
-#include "scope.h"
 #include "caller/caller.h"
 #include "core/enter.h"
 #include "core/parking.h"
 #include "core/reply.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdlib.h>

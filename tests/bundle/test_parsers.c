@@ -4,7 +4,7 @@
  * the fields that runs depend on, and the one text that stands both in an item and in C.
  */
 #include "parse/parse.h"
-#include "item/render.h"
+#include "item/item.h"
 
 #include "scope.h"
 #include "base/io.h"

@@ -8,7 +8,7 @@
  * written to $FAKE_LOG, one a line, so that a test sees what really ran, how often, in which
  * order. Linked with --wrap; the real functions are not called.
  */
-#include "parse/message.h"
+#include "parse/parse.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A project's .env: whatever it holds, names are identifiers and no value has a line end. */
-#include "process/environment.h"
+#include "process/process.h"
 
 #include <stdint.h>
 #include <stdlib.h>

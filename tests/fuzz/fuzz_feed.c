@@ -4,9 +4,9 @@
  * reader of messages. The first byte says where to cut. JSON may be cut anywhere: without YAML
  * and blank lines both ways must give the same messages before the first garbage.
  */
-#include "talk/feed.h"
+#include "talk/talk_inner.h"
 
-#include "parse/message.h"
+#include "parse/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_inputs.c - the query behind a name: pairs of UTF-8 without NUL, or a reason. */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "fuzz_parse.h"
 

@@ -3,7 +3,7 @@
  * fuzz_interp.c - the first line is the inputs as JSON (or anything else: none), the rest the
  * text. The result is UTF-8 when the text was, and stays under its cap.
  */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "fuzz_parse.h"
 

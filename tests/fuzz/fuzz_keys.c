@@ -4,7 +4,7 @@
  * PEM. What is accepted must come out again as a text that is accepted.
  */
 #include "str.h"
-#include "trust/keypair.h"
+#include "trust/trust.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * fuzz_message.c - one message of either form, as the front framed it. The first byte chooses
  * the form; what is read is an object, what is not has a sentence.
  */
-#include "parse/message.h"
+#include "parse/parse.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  */
 #include "scope.h"
 #include "buf.h"
-#include "search/query.h"
-#include "search/sieve.h"
+#include "search/search.h"
+#include "search/search_inner.h"
 
 #include <stdint.h>
 #include <stdlib.h>

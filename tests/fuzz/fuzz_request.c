@@ -3,7 +3,7 @@
  * Requests to run something, as anybody who can open the mount writes them. The first byte
  * chooses the verb; a request that was read has an id, parameters and a decided matrix.
  */
-#include "run/request.h"
+#include "run/run_inner.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,8 +4,7 @@
  * answer always has data, and an error exactly when it is one.
  */
 #include "scope.h"
-#include "process/capture.h"
-#include "process/result.h"
+#include "process/process.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * at the first byte of the hashed region and does not end behind it.
  */
 #include "str.h"
-#include "parse/digest.h"
 #include "parse/parse.h"
 
 #include <stdlib.h>

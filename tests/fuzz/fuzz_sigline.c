@@ -4,7 +4,7 @@
  * picks it. The parts must lie in the text and account for all of it.
  */
 #include "str.h"
-#include "parse/digest.h"
+#include "parse/parse.h"
 
 #include <stdlib.h>
 

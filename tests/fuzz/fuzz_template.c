@@ -3,7 +3,7 @@
  * Placeholders of signed configuration. The text before the first NUL is the template, the
  * rest a caller's value: whatever the value is, it comes out as it went in.
  */
-#include "plan/template.h"
+#include "plan/plan.h"
 
 #include <stdint.h>
 #include <stdlib.h>

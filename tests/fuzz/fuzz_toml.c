@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_toml.c - TOML, and the trust-store file around it; a failure must say which line. */
 #include "str.h"
-#include "format/toml.h"
-#include "trust/trustfile.h"
+#include "format/format.h"
+#include "trust/trust_inner.h"
 
 #include <stdlib.h>
 

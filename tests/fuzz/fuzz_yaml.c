@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_yaml.c - any YAML document */
-#include "format/yaml.h"
+#include "format/format.h"
 
 #include "fuzz_parse.h"
 

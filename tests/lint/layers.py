@@ -64,6 +64,8 @@ class Side:
         self.used.add((here, there))
         if there not in self.allowed[here]:
             return f"{here} may include only: {' '.join(sorted(self.allowed[here])) or 'nothing'} ({self.top}/LAYERS)"
+        if there not in self.boxes and there != "." and name != self.public(there):
+            return f"of {there} other rooms see {self.public(there)} only"
         return None
 
 
@@ -107,7 +109,7 @@ def check_public(path, text):
 
 def check_sizes(side, counts):
     for room, n in sorted(counts.items()):
-        if room != "." and not FEWEST <= n <= MOST:
+        if room != "." and not (0 if room in side.boxes else FEWEST) <= n <= MOST:
             yield f"{side.top}/{room}: has {n} files, wanted {FEWEST} to {MOST}"
 
 
@@ -130,7 +132,7 @@ def check_side(root, top):
             continue
         counts[side.room(path)] += 1
         found += check_common(path, text) if path.startswith("engine/common/") else check_file(side, path, text)
-    return side.faults + found + list(check_lines(side, counts))
+    return side.faults + found + list(check_sizes(side, counts)) + list(check_lines(side, counts))
 
 
 def main(root):

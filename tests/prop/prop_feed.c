@@ -8,7 +8,7 @@
  */
 #include "rye_test.h"
 
-#include "talk/feed.h"
+#include "talk/talk_inner.h"
 
 #include <stdio.h>
 #include <time.h>

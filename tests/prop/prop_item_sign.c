@@ -8,7 +8,7 @@
 
 #include "base/id.h"
 #include "sign/sign.h"
-#include "trust/verify.h"
+#include "trust/trust.h"
 
 #define STAMP "2026-01-02T03:04:05Z"
 

@@ -12,7 +12,7 @@
 
 #include "caller/caller.h"
 #include "core/ctl.h"
-#include "parse/message.h"
+#include "parse/parse.h"
 #include "core/parking.h"
 #include "core/reply.h"
 #include "talk/talk.h"

@@ -4,7 +4,7 @@
  * the text filled in. The environment has EV=e, EV2={input:a}, EMPTY= and nothing else.
  */
 #include "str.h"
-#include "item/render.h"
+#include "item/item.h"
 
 #include "table/table.h"
 

@@ -5,7 +5,7 @@
 #include "scope.h"
 #include "buf.h"
 #include "str.h"
-#include "search/query.h"
+#include "search/search.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,6 @@
 #include "rye_test.h"
 
 #include "cli/cli.h"
-#include "cli/ref.h"
 
 #include <rye/ryefs.h>
 

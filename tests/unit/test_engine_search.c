@@ -5,8 +5,8 @@
  */
 #include "item_place.h"
 
-#include "api/api_search.h"
-#include "space/index_docs.h"
+#include "api/api_inner.h"
+#include "space/space.h"
 
 struct bench {
 	struct test_place place;

@@ -7,7 +7,6 @@
 
 #include "clock.h"
 #include "base/io.h"
-#include "thread/registry.h"
 #include "thread/thread_inner.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "plan/chain.h"
+#include "plan/plan.h"
 
 static void put(struct exec_place *p, const char *root, const char *file, const char *executor,
 		const char *more)

@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "bounds.h"
-#include "process/events.h"
+#include "process/process.h"
 
 #include <semaphore.h>
 

@@ -2,7 +2,7 @@
 /* test_exec_message.c - what the engine makes of the bytes of one message. */
 #include "rye_test.h"
 
-#include "parse/message.h"
+#include "parse/parse.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "bounds.h"
-#include "run/runs.h"
+#include "run/run_inner.h"
 
 #include <fcntl.h>
 #include <signal.h>

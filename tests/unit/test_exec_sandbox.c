@@ -5,8 +5,8 @@
  */
 #include "exec_tools.h"
 
-#include "sandbox/pidlimit.h"
-#include "sandbox/veil.h"
+#include "sandbox/sandbox_inner.h"
+#include "sandbox/sandbox.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>

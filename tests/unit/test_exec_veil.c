@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "sandbox/veil.h"
+#include "sandbox/sandbox.h"
 
 /* Ends the case that says so. */
 #define NEED_VEIL()                                            \

@@ -4,7 +4,7 @@
  */
 #include "rye_test.h"
 
-#include "talk/feed.h"
+#include "talk/talk_inner.h"
 
 #include <errno.h>
 #include <stdio.h>

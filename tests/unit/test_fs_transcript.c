@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "talk/transcript.h"
+#include "talk/talk_inner.h"
 
 #include <stdio.h>
 #include <time.h>

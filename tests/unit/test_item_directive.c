@@ -2,7 +2,7 @@
 /* Directives: items 4.1, cases T55 to T64. */
 #include "clock.h"
 #include "bounds.h"
-#include "parse/directive.h"
+#include "parse/parse_inner.h"
 #include "parse/parse.h"
 
 #include "rye_json.h"

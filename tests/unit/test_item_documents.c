@@ -6,7 +6,7 @@
  */
 #include "item_place.h"
 
-#include "trust/verify.h"
+#include "trust/trust.h"
 
 #include <ctype.h>
 

@@ -5,7 +5,7 @@
  */
 #include "item_place.h"
 
-#include "space/index_update.h"
+#include "space/space.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inputs of directives: items 5.2, case T78, and the query behind a name. */
-#include "item/render.h"
+#include "item/item.h"
 
 #include "rye_json.h"
 

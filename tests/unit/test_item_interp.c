@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Placeholders: what the table interp.test cannot hold: sizes, times, whole maps (T77). */
 #include "clock.h"
-#include "item/render.h"
+#include "item/item.h"
 
 #include "rye_json.h"
 

@@ -2,7 +2,7 @@
 /* Keys: PEM, PKCS#8 in its two shapes, fingerprints, signatures, the pair on disk. */
 #include "item_place.h"
 
-#include "trust/keystore.h"
+#include "trust/trust.h"
 
 #include <sodium.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Knowledge: items 4.2, case T65; and text every parser refuses. */
 #include "parse/parse.h"
-#include "format/fence.h"
+#include "format/format.h"
 
 #include "rye_json.h"
 

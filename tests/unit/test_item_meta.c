@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A tool's metadata over all spellings (items 4.6), and the parser table (tools case 104). */
-#include "item/meta.h"
+#include "item/item.h"
 #include "parse/parse.h"
-#include "format/yaml.h"
+#include "format/format.h"
 
 #include "rye_json.h"
 

@@ -3,7 +3,7 @@
 #include "scope.h"
 #include "base/io.h"
 #include "parse/parse.h"
-#include "item/render.h"
+#include "item/item.h"
 
 #include "rye_json.h"
 

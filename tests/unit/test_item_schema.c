@@ -2,9 +2,8 @@
 /* Parameter schemas: tools 5.1, cases 22 to 27, and rules 7 to 10 at signing. */
 #include "clock.h"
 #include "bounds.h"
-#include "item/meta.h"
-#include "format/yaml.h"
-#include "format/schema.h"
+#include "item/item.h"
+#include "format/format.h"
 
 #include "rye_json.h"
 

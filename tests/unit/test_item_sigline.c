@@ -4,7 +4,7 @@
 
 #include "base/id.h"
 #include "str.h"
-#include "parse/digest.h"
+#include "parse/parse.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* Signing: bytes, rules, replies and files (items 2.6, 6.3, 7, 10.6 and the tool rules). */
 #include "item_place.h"
 
-#include "trust/keystore.h"
+#include "trust/trust.h"
 #include "sign/sign.h"
 
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "item/merged.h"
+#include "item/item.h"
 #include "item_place.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "scope.h"
 #include "str.h"
-#include "format/toml.h"
+#include "format/format.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 /* The trust store: the format's cases T37 to T44, scopes, reloading, the listing. */
 #include "item_place.h"
 
-#include "trust/keystore.h"
-#include "trust/trustfile.h"
+#include "trust/trust.h"
+#include "trust/trust_inner.h"
 
 #define VECTOR ".ai/config/keys/trusted/" KEY1 ".toml"
 #define WHERE "config/keys/trusted/"

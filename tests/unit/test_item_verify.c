@@ -6,8 +6,8 @@
 #include "item_place.h"
 
 #include "base/id.h"
-#include "parse/digest.h"
-#include "trust/verify.h"
+#include "parse/parse.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -6,7 +6,7 @@
 #include "item_place.h"
 
 #include "clock.h"
-#include "space/space_watch.h"
+#include "space/space.h"
 
 #include <sys/resource.h>
 

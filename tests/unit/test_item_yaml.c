@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* YAML 1.1 as items 4.2 wants it: types of plain scalars, merges, aliases, limits. */
 #include "bounds.h"
-#include "format/yaml.h"
+#include "format/format.h"
 
 #include "rye_json.h"
 

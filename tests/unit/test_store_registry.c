@@ -2,7 +2,7 @@
 /* The registry of threads: its rows, its one-way statuses, files of other implementations. */
 #include "rye_test.h"
 
-#include "thread/registry.h"
+#include "thread/thread_inner.h"
 
 #include <stdio.h>
 #include <unistd.h>

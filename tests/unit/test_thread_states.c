@@ -2,7 +2,7 @@
 /* The table of a thread's life: every combination of facts, every state with every event. */
 #include "rye_test.h"
 
-#include "thread/thread_states.h"
+#include "thread/thread_inner.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  */
 #include "cli/doctor/doctor.h"
 
+#include "cli/cli.h"
 #include "scope.h"
-#include "cli/ref.h"
 
 #include <stdarg.h>
 #include <string.h>

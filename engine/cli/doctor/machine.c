@@ -5,9 +5,9 @@
  */
 #include "cli/doctor/doctor.h"
 
-#include "scope.h"
-#include "cli/mounted.h"
+#include "cli/cli.h"
 #include "proc.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,10 +6,10 @@
  */
 #include "cli/doctor/doctor.h"
 
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <fcntl.h>

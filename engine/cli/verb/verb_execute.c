@@ -7,10 +7,10 @@
  */
 #include "cli/cli.h"
 
-#include "scope.h"
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 #include "str.h"
 
 #include <signal.h>

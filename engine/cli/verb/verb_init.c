@@ -6,11 +6,9 @@
  */
 #include "cli/cli.h"
 
-#include "scope.h"
 #include "base/io.h"
+#include "scope.h"
 #include "str.h"
-#include "cli/ref.h"
-#include "cli/sample.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ryefs keys: every key file there is, and whether it counts. Reads only; the verdict on a key
- * is the store's (trust/keystore.h), which refuses some files that look like keys.
+ * is the store's (trust/trust.h), which refuses some files that look like keys.
  */
 #include "cli/cli.h"
 

@@ -6,12 +6,11 @@
  */
 #include "cli/cli.h"
 
-#include "scope.h"
-#include "clock.h"
 #include "base/io.h"
-#include "cli/mounted.h"
+#include "clock.h"
 #include "connection.h"
 #include "mountinfo.h"
+#include "scope.h"
 
 #include <fcntl.h>
 #include <poll.h>

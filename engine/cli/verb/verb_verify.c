@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 
 #include "scope.h"
-#include "cli/ref.h"
 
 #include <string.h>
 

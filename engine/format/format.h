@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.h: texts of other formats as JSON values: YAML, TOML, XML, literals of Python and
+ * JavaScript, and JSON Schema. Pure: bounded in time and memory, no file, no lock.
+ */
+#ifndef RYE_FORMAT_FORMAT_H
+#define RYE_FORMAT_FORMAT_H
+
+#include "base/json.h"
+#include "err.h"
+
+/*
+ * emit.c: a JSON object written as a YAML 1.1 or TOML document that reads back as the same
+ * values. Strings are always quoted, so no reader takes them for anything else. Pure.
+ */
+
+void mapping_yaml(struct rye_buf *buf, const json_t *map);
+/* TOML has no null: such keys are left out. */
+void mapping_toml(struct rye_buf *buf, const json_t *map);
+
+/*
+ * fence.c: what the parsers of item text share: the look at the bytes, and fenced blocks.
+ */
+
+/*
+ * Every parser's first step: UTF-8 without a byte order mark and without NUL, else
+ * RYE_UNPARSABLE ("Not valid UTF-8: byte 17").
+ */
+int text_guard(struct rye_span text, struct rye_err *err);
+
+/* A block between a line of three backticks with an info string and one of three backticks. */
+struct fence {
+	struct rye_span before; /* up to the opening line */
+	struct rye_span content; /* between the two lines, with its last LF */
+	struct rye_span after; /* behind the closing line */
+};
+
+/*
+ * The first such block that is not inside a fence of four or more backticks. False: there is
+ * none, or the first one is not closed.
+ */
+bool fence_find(struct rye_span text, const char *info, struct fence *ret);
+
+/* Behind a leading HTML comment and blanks, when there is one; else text as it is. */
+struct rye_span text_skip_comment(struct rye_span text);
+
+/*
+ * Values of JavaScript literal expressions, for parse_javascript.c.
+ */
+
+struct js {
+	struct rye_span text;
+	size_t at;
+	size_t nodes; /* values made so far, at most RYE_LITERAL_NODES */
+	size_t work; /* bytes looked at by literals, failed ones included */
+};
+
+/* '\0' at the end of the text. */
+static inline char js_peek(const struct js *j, size_t ahead)
+{
+	return j->at + ahead < j->text.len ? j->text.ptr[j->at + ahead] : 0;
+}
+
+/* Blanks, line ends and comments; false: a comment does not end. */
+bool js_blanks(struct js *j);
+/* Letters, digits, _ and $, not beginning with a digit; empty: none. */
+struct rye_span js_name(struct js *j);
+
+/*
+ * A literal: string, template without ${}, number, true, false, null, undefined (null), array,
+ * object; trailing commas and comments are fine. A new reference, with j->at behind it. NULL:
+ * something else; j->at is then anywhere.
+ */
+json_t *js_literal(struct js *j, int depth);
+
+/*
+ * Reading program text of Python without running it: tokens, and the value of a
+ * literal expression. Used by parse_python.c, and by parse_shell.c for `__key__ = value`.
+ *
+ * Values as JSON: tuples and sets are arrays, bytes are text (one character a byte), integers
+ * beyond 64 bits are reals, infinities the strings of yaml.h, complex numbers their text.
+ */
+
+struct py {
+	struct rye_span text;
+	size_t at;
+	size_t nodes; /* values made so far */
+	size_t limit; /* … and how many may be (RYE_LITERAL_NODES or less) */
+	bool failed; /* not Python: err says why */
+	struct rye_err *err;
+};
+
+/* '\0' at the end of the text. */
+static inline char py_peek(const struct py *p, size_t ahead)
+{
+	return p->at + ahead < p->text.len ? p->text.ptr[p->at + ahead] : 0;
+}
+
+/* RYE_UNPARSABLE "Syntax error: <what> (line N)"; sets failed, returns false. */
+bool py_fail(struct py *p, const char *what);
+/* Blanks and continued lines; inside brackets line ends and comments too. */
+void py_blanks(struct py *p, bool bracketed);
+/* The name at p->at (empty: none), ASCII and any byte above; p->at moves behind it. */
+struct rye_span py_name(struct py *p);
+/* Behind the string whose opening quote is at p->at; false: it does not end. */
+bool py_skip_string(struct py *p);
+/* Length of a string's prefix letters at p->at, or -1 when no string begins there. */
+int py_string_prefix(const struct py *p);
+
+/*
+ * The literal at p->at, a new reference, with p->at behind it. NULL: no literal, or failed;
+ * p->at is then anywhere. depth: brackets around it already.
+ */
+json_t *py_literal(struct py *p, int depth);
+
+/*
+ * schema.c: JSON Schema as tools 5.1 wants it: defaults are injected (deep copies), then the
+ * value is checked. A pattern that cannot be decided within RYE_REGEX_STEPS and RYE_REGEX_MS
+ * is a fault of the value; one that is no regular expression only a warning.
+ */
+
+/* What is wrong: `missing` names of required top-level keys, `unknown` keys, `issues` texts. */
+struct schema_report {
+	json_t *missing, *unknown, *issues, *warnings; /* arrays of strings, owned */
+};
+
+void schema_report_done(struct schema_report *report);
+/*
+ * Fills defaults into value (an object owned by the caller) and checks it.
+ * True: nothing wrong (warnings may be there).
+ */
+bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret);
+/* The error object's text: "Missing required parameters: a, b" and its relatives. */
+void schema_message(const struct schema_report *report, const json_t *schema,
+		    struct rye_buf *ret_text);
+/* declared_parameters: [{name, type, required, default?, description?}]; new reference. */
+json_t *schema_declared(const json_t *schema);
+/* Rules 7 to 10 of the tool format: unknown types, bad regexes, enum of wrong type; new array. */
+json_t *schema_lint(const json_t *schema);
+bool schema_type_known(const char *type);
+/* Names that are no type fit everything. */
+bool schema_type_fits(const char *type, const json_t *value);
+
+/*
+ * toml.c: TOML 1.0 as JSON. Fails as a parser does (parse.h): *err is filled, the value is
+ * partial or NULL.
+ */
+
+json_t *parse_toml(struct rye_span text, struct rye_err *err);
+json_t *parse_toml_tool(struct rye_span text, struct rye_err *err); /* {"data": table} */
+
+/* An unquoted value, for toml.c alone. A new reference; NULL: the token is no value. */
+json_t *toml_scalar(struct rye_span token);
+
+/*
+ * xml.c: an XML element as JSON, for parse_directive.c:
+ * {"tag", "attrs": {…}, "kids": […], "text"}: the text before the first child, stripped; "" when
+ * there are only blanks, absent when there is nothing at all.
+ * Namespaced names come as "uri|name", so they match none of ours.
+ */
+
+/*
+ * The root element, a new reference. On a fault *err is filled ("Invalid XML: <detail>",
+ * "XML …") and what was read until there is returned, NULL when that is nothing.
+ */
+json_t *xml_parse(struct rye_span text, struct rye_err *err);
+
+/* The first child of that name, or NULL. Borrowed. */
+const json_t *xml_kid(const json_t *node, const char *tag);
+const char *xml_tag(const json_t *node);
+/* "" when absent. */
+const char *xml_text(const json_t *node);
+
+/*
+ * yaml.c: YAML 1.1 documents and scalars as JSON. Fails as a parser does (parse.h): *err is
+ * filled, the value is partial or NULL. Bounded in time and memory (bounds.h).
+ *
+ * What JSON has no form for: dates and times become their ISO text, infinities and not-a-
+ * number the strings ".inf", "-.inf", ".nan", whole numbers beyond 64 bits a real, !!binary
+ * its base64 text without blanks.
+ */
+
+json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
+/* A message: names, dates and 12:30 stay text as written, a name may stand only once. */
+json_t *parse_yaml_message(struct rye_span text, struct rye_err *err);
+json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
+
+/*
+ * tag: as libyaml gives it, NULL when there was none; plain: written without quotes. A new
+ * reference; NULL: the tag is not one of YAML 1.1's or does not fit the text.
+ */
+json_t *yaml_scalar(struct rye_span text, const char *tag, bool plain);
+
+/* 2026-2-3 4:05:06 +1 → 2026-02-03T04:05:06+01:00. False: not a date. */
+bool yaml_timestamp(struct rye_span text, char ret[64]);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sign_inner.h: what the files of sign/ share: the rules an item has to keep.
+ */
+#ifndef RYE_SIGN_SIGN_INNER_H
+#define RYE_SIGN_SIGN_INNER_H
+
+#include "base/json.h"
+#include "item/item.h"
+#include "trust/trust.h"
+
+/*
+ * signcheck.c: the rules an item has to keep to be signed (items 7 and the tool format's own).
+ * Verification and execution never ask for them.
+ */
+
+/* What was found; both arrays of strings, owned. */
+struct sign_report {
+	json_t *issues; /* not empty: it may not be signed */
+	json_t *warnings;
+	/* A trusted key has signed it once: what is asked of new tools is advice to this one. */
+	bool signed_before;
+};
+
+bool sign_report_init(struct sign_report *report); /* false: out of memory */
+void sign_report_done(struct sign_report *report);
+
+/* item: kind, id, ext, body and meta are looked at; nothing of it is verified yet. */
+void sign_check(const struct parsed_item *item, struct sign_report *report);
+/* True when every issue is a missing field. */
+bool sign_only_missing(const struct sign_report *report);
+
+/*
+ * signdoc.c: signatures of things that are not items (items 2.7): JSON documents with a
+ * `_signature` member, and digests signed by themselves (transcript checkpoints). A ref like
+ * "state:threads/a/thread.json" says what a scoped key must be trusted for.
+ */
+
+/* Adds or replaces `_signature`; stamp NULL: now. */
+int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, struct rye_err *err);
+/* RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED or RYE_BAD_SIGNATURE, naming the ref. */
+int signdoc_verify(struct trust_box *box, const char *ref, const json_t *doc, struct rye_err *err);
+
+/* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */
+struct signdoc_mark {
+	struct rye_span fp, sig, hash;
+};
+int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
+		  struct rye_err *err);
+
+/*
+ * signtool.c: the tool format's own rules, for signcheck.c.
+ */
+
+/* Appends one line to a list of issues or warnings. */
+void sign_tell(json_t *list, const char *format, ...) RYE_PRINTF(2, 3);
+/* Rules 1, 2, 3 and 6 to 10 of the tool format. */
+void sign_check_tool(const struct parsed_item *item, struct sign_report *report);
+/* Types of a configuration's values, where a signed schema names it. */
+void sign_check_config(const struct item_env *env, const struct parsed_item *config,
+		       struct sign_report *report);
+/* Names that the mount's control files hide. */
+void sign_check_name(const struct parsed_item *item, struct sign_report *report);
+
+#endif

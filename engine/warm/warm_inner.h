@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm_inner.h: what the files of warm/ share.
+ */
+#ifndef RYE_WARM_WARM_INNER_H
+#define RYE_WARM_WARM_INNER_H
+
+#include "bounds.h"
+#include "process/process.h"
+#include "sandbox/sandbox.h"
+#include "warm/warm.h"
+
+#include <rye/rye.h>
+
+/*
+ * warm_text.c: which tools' texts a warm parent has compiled. A child knows what its parent
+ * knew when it was forked, so a call whose child knows the text sends its number only. The
+ * lock of the pool it belongs to guards it.
+ */
+
+struct warm_text {
+	struct rye_blob *source; /* NULL: none */
+	char *path; /* under which it is compiled */
+	unsigned number; /* 1 …; 0: it cannot be compiled ahead */
+};
+
+struct warm_texts {
+	struct warm_text known[RYE_WARM_TEXTS]; /* the oldest gives way */
+	size_t next;
+	struct warm_text wanted; /* by the last call that found its text missing */
+};
+
+/* The row of this very text under this name; NULL: then it is wanted from now on. */
+const struct warm_text *warm_texts_find(struct warm_texts *texts, struct rye_blob *source,
+					const char *path);
+/* What is wanted, if anything; the caller's from then on. */
+bool warm_texts_take_wanted(struct warm_texts *texts, struct warm_text *ret);
+void warm_texts_put(struct warm_texts *texts,
+		    struct warm_text *text); /* takes over; its number is set */
+void warm_text_done(struct warm_text *text);
+void warm_texts_done(struct warm_texts *texts);
+/* Does somebody who has learnt `taught` texts still know the one of that number? */
+bool warm_text_known(unsigned number, unsigned taught);
+
+/*
+ * warm_parent.c: one interpreter that has done its imports and forks children on demand
+ * (warm_child.py is what it runs). Used by one thread at a time; no lock.
+ */
+
+struct warm_parent {
+	struct child child; /* .pidfd -1: not started */
+	int socket; /* requests out, pids in */
+	struct box *box;
+	unsigned made; /* children so far: names of their directories */
+	unsigned taught; /* texts so far: their numbers */
+};
+
+/* What it is started with: the plan's program, flags, loader, modules and environment. */
+int warm_parent_start(const struct plan_base *base, const struct plan *plan,
+		      struct warm_parent *ret, struct rye_err *err);
+/*
+ * One more child, ready for a job; with `rehearse` it answers sooner and is ready later.
+ * False: the parent is of no use any more.
+ */
+bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
+/*
+ * Children made from now on know this text by the number set; 0: it does not compile without
+ * a word. False: the parent is of no use any more.
+ */
+bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
+/*
+ * Ends it when its children have gone, which their callers have let go of: it is who waits
+ * for them. The box goes back when `busy` is false.
+ */
+void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy);
+
+/* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
+size_t warm_loader_at(const struct plan *plan);
+/*
+ * The name under which the loader compiles the tool: its first argument. NULL: it is no loader
+ * that takes compiled texts, and has to be given the text itself.
+ */
+const char *warm_text_name(const struct plan *plan);
+/* The program that it runs: warm_child.py, which the build puts into a C file (scripts/embed). */
+extern const char warm_child[];
+
+#endif

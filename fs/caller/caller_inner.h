@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller_inner.h: the table of callers; shared by the files of caller/.
+ */
+#ifndef RYE_FS_CALLER_CALLER_INNER_H
+#define RYE_FS_CALLER_CALLER_INNER_H
+
+#include "caller/caller.h"
+
+#include <pthread.h>
+
+/* Direct-mapped by pid: a collision costs a few reads of /proc. */
+#define CALLER_RECENT 64
+/* Each holds a descriptor: far below any limit, far above the shells of one person. */
+#define CALLER_ANCESTORS 128
+#define CALLER_BUCKETS 256
+
+struct recent {
+	struct caller *caller;
+};
+
+struct ancestor {
+	struct process process;
+	pid_t ppid;
+	bool owns; /* may own replies: no session manager, not pid 1 of the host */
+	int pidfd; /* -1: slot empty */
+	int64_t at_ns;
+};
+
+/* One reply, in its bucket's list (newest first) and in the list of all (by use). */
+struct kept {
+	struct kept *next, **link;
+	struct kept *newer, *older;
+	struct last last;
+	size_t bytes;
+	uid_t uid;
+	size_t n, first; /* chain[first] is the nearest that lived when last looked at */
+	struct process chain[CALLER_CHAIN_MAX];
+	int64_t gone_ns; /* when its writer was seen to be gone, or 0 */
+	char key[]; /* NUL-terminated */
+};
+
+struct callers {
+	struct callers_env env;
+	struct proc_cage cage; /* our own */
+	bool host; /* pid 1 is the host's */
+	pthread_mutex_t lock;
+	struct recent recent[CALLER_RECENT];
+	struct ancestor ancestors[CALLER_ANCESTORS];
+	struct kept *buckets[CALLER_BUCKETS];
+	struct kept *newest, *oldest;
+	size_t count, bytes;
+};
+
+/* All ancestors, the process itself first. */
+struct caller_line {
+	pid_t pids[CALLER_LINE_MAX];
+	size_t n;
+};
+
+void caller_refuse(struct caller *caller, const char *why);
+/* Sets `allowed`, and `why` when it is not. The line is of the caller. (caller_guard.c) */
+void caller_guard(struct callers *callers, struct caller *caller, const struct caller_line *line,
+		  const struct proc_cage *cage);
+
+void caller_last_clear(struct callers *callers); /* at the end: no lock */
+
+#endif

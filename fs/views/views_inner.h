@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * views_inner.h: what the files of views/ share.
+ */
+#ifndef RYE_FS_VIEWS_VIEWS_INNER_H
+#define RYE_FS_VIEWS_VIEWS_INNER_H
+
+#include "core/front.h"
+
+/*
+ * content.c: nodes whose bytes never change: items, derived files, generated pages, and the
+ * links that stand where an item is refused. All are read-only.
+ */
+
+extern const struct node_class content_file; /* data: struct rye_blob */
+extern const struct node_class content_link; /* data: char *, the target */
+extern const struct node_xattrs content_xattrs;
+extern const struct node_class content_dir; /* a merged directory, an item's directory */
+
+struct content_file {
+	const struct tree_key *key;
+	struct rye_blob *blob; /* taken over */
+	uint64_t version; /* 0: made from the bytes */
+	struct timespec mtime;
+	mode_t mode;
+	bool fresh;
+};
+
+/* A node with these bytes; NULL: out of memory. */
+struct node *content_make(struct front *front, const struct content_file *what);
+/* A link to .why with the errno's name and the reason. */
+struct node *content_refuse(struct front *front, const struct tree_key *key,
+			    const struct rye_stat *st, enum rye_code code, const char *reason);
+/* The target of such a link, at most 255 bytes. */
+void content_why(enum rye_code code, const char *reason, char ret[256]);
+/* A link to `target` (copied). */
+struct node *content_make_link(struct front *front, const struct tree_key *key, const char *target,
+			       struct timespec mtime);
+/* How long the kernel may remember a name of this kind below path. */
+double content_timeout(struct front *front, enum rye_kind kind, const char *path);
+struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched);
+/* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
+uint64_t content_hash(const void *bytes, size_t len);
+
+/*
+ * What the files behind state/threads share (threads_dir.c is for the rest).
+ */
+
+struct thread_name {
+	const char *id; /* of the thread */
+	const char *file; /* in its directory */
+};
+
+extern const struct node_class threads_class;
+
+int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
+		       struct fuse_entry_param *ret);
+int threads_enter_ctl(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
+		      struct fuse_entry_param *ret);
+int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
+		       struct fuse_entry_param *ret);
+
+#endif
