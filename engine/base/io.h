@@ -38,6 +38,5 @@ int io_mkdirs_at(int root, const char *path, mode_t mode);
 
 int io_write_all(int fd, const char *ptr, size_t len);
 int io_cloexec(int fd);
-int io_nonblock(int fd);
 
 #endif

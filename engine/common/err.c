@@ -74,14 +74,6 @@ bool rye_code_integrity(enum rye_code code)
 	return code < RYE_CODE__MAX && rows[code].integrity;
 }
 
-enum rye_code rye_code_from_name(const char *name)
-{
-	for (int i = 0; i < RYE_CODE__MAX; i++)
-		if (!strcmp(rows[i].name, name))
-			return (enum rye_code)i;
-	return RYE_CODE__MAX;
-}
-
 enum rye_code rye_code_from_errno(int sys)
 {
 	switch (sys) {

@@ -20,7 +20,6 @@ int rye_fail_sys(struct rye_err *err, int sys, const char *format, ...) RYE_PRIN
 int rye_wrap(struct rye_err *err, const char *format, ...) RYE_PRINTF(2, 3);
 
 enum rye_code rye_code_from_errno(int sys);
-enum rye_code rye_code_from_name(const char *name); /* RYE_CODE__MAX: unknown */
 
 /* Cuts at a UTF-8 boundary and replaces control characters; for one-line uses of a message. */
 void rye_err_line(const struct rye_err *err, char *line, size_t size);

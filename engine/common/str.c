@@ -252,18 +252,6 @@ bool is_hex_lower(struct rye_span s)
 	return true;
 }
 
-bool hex_to(const char *hex, size_t n, unsigned char *ret_bytes)
-{
-	for (size_t i = 0; i < n; i++) {
-		int high = hex_digit(hex[2 * i]), low = high < 0 ? -1 : hex_digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return false;
-		ret_bytes[i] = (unsigned char)(high << 4 | low);
-	}
-	return true;
-}
-
 void b64url_of(const unsigned char *bytes, size_t n, char *ret)
 {
 	static const char alphabet[] =

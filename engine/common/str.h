@@ -43,7 +43,6 @@ void utf8_mend(char *text);
 void utf8_cut(const char *text, char *ret, size_t size);
 
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex); /* 2n + 1 bytes */
-bool hex_to(const char *hex, size_t n, unsigned char *ret_bytes); /* 2n digits, lower case */
 bool is_hex_lower(struct rye_span s);
 
 /* Unpadded base64url of n bytes; ret has room for (n * 4 + 2) / 3 + 1. */

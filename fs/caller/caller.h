@@ -87,6 +87,5 @@ bool callers_related(struct callers *callers, const struct caller *writer,
 
 /* Drops replies of writers long gone; called every half minute by the talks' timer. */
 void callers_sweep(struct callers *callers);
-size_t callers_count(struct callers *callers); /* replies kept */
 
 #endif

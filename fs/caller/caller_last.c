@@ -293,11 +293,3 @@ void callers_sweep(struct callers *callers)
 	}
 }
 
-size_t callers_count(struct callers *callers)
-{
-	size_t count;
-
-	GUARD(&callers->lock);
-	count = callers->count;
-	return count;
-}

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum job_type { JOB_ENTRY, JOB_ENTRY_SOFT, JOB_INODE, JOB_TASK };
+enum job_type { JOB_INODE, JOB_TASK };
 
 /* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
 #define TASK_BUCKETS 256
@@ -99,10 +99,6 @@ void notify_send_inode(struct front *front, struct node *node, off_t from)
 static void notify_perform(struct front *front, const struct notify_job *job)
 {
 	switch (job->type) {
-	case JOB_ENTRY_SOFT:
-	case JOB_ENTRY:
-		send_entry(front, job->ino, job->name, job->type == JOB_ENTRY_SOFT);
-		break;
 	case JOB_INODE:
 		stats_count(&front->stats, STAT_INVAL);
 		fuse_lowlevel_notify_inval_inode(front->session, job->ino, job->from, job->len);
@@ -278,16 +274,6 @@ static void notify_post(struct notify *notify, enum notify_lane which, struct no
 		notify_job_done(job);
 		job_unref(job);
 	}
-}
-
-void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft)
-{
-	struct notify_job *job = job_new(soft ? JOB_ENTRY_SOFT : JOB_ENTRY, dir, name);
-
-	if (!job)
-		return;
-	job->ino = notify_id_of(notify->front, dir);
-	notify_post(notify, LANE_CONTENT, job);
 }
 
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,

@@ -24,8 +24,6 @@ void notify_end(struct notify *notify);
 /* Nobody calls any more. NULL is fine. */
 void notify_free(struct notify *notify);
 
-/* The name in this directory: drop it, or (soft) only ask again at the next use. */
-void notify_entry(struct notify *notify, struct node *dir, const char *name, bool soft);
 /* The node's pages from `from` on, and its attributes. from < 0: attributes only. */
 void notify_inode(struct notify *notify, struct node *node, off_t from);
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,

@@ -185,27 +185,9 @@ static size_t size_now(const struct talk *talk)
 	return size;
 }
 
-size_t talk_size(struct talk *talk)
-{
-	size_t size;
-
-	GUARD(&talk->lock);
-	size = size_now(talk);
-	return size;
-}
-
 mode_t talk_mode(struct talk *talk)
 {
 	return talk->allowed ? 0600 : 0;
-}
-
-bool talk_busy(struct talk *talk)
-{
-	bool busy;
-
-	GUARD(&talk->lock);
-	busy = talk_waits(talk);
-	return busy;
 }
 
 void talk_fill_stat(struct talk *talk, struct stat *st)

@@ -65,9 +65,7 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */
 void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
 
-size_t talk_size(struct talk *talk); /* exact st_size now */
 mode_t talk_mode(struct talk *talk); /* permission bits: 0600, or 0 for a refused caller */
-bool talk_busy(struct talk *talk); /* a run is in flight */
 
 /* ino and owner are base's; size, mode and times are filled. Timeouts are always 0. */
 void talk_stat(struct talk *talk, struct stat *st);

@@ -112,15 +112,10 @@ static void mend_and_cut(void **state)
 
 static void hex(void **state)
 {
-	unsigned char bytes[3];
 	char text[7];
 
 	hex_of((const unsigned char *)"\x00\xab\xff", 3, text);
 	assert_string_equal(text, "00abff");
-	assert_true(hex_to("00abff", 3, bytes));
-	assert_memory_equal(bytes, "\x00\xab\xff", 3);
-	assert_false(hex_to("00ABFF", 3, bytes));
-	assert_false(hex_to("0", 1, bytes));
 	assert_true(is_hex_lower(SPAN("09af")) && !is_hex_lower(SPAN("0g")));
 }
 

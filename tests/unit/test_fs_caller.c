@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "caller/caller.h"
+#include "caller/caller_inner.h"
 #include "proc.h"
 #include "clock.h"
 
@@ -472,7 +472,7 @@ static void own_reply(void **state)
 	expect(callers, in_a, "tool:x", "a's");
 	record(callers, us, "tool:x", "ours again");
 	expect(callers, in_b, "tool:x", "ours again");
-	assert_int_equal(callers_count(callers), 2);
+	assert_int_equal(callers->count, 2);
 	assert_true(callers_related(callers, us, in_b));
 	/* what a left is its parent's now; the older of two of one owner loses */
 	reap(a);
@@ -503,7 +503,7 @@ static void barrier(void **state)
 	assert_true(caller->allowed);
 	assert_int_equal(caller->n, 0);
 	record(callers, caller, "tool:x", "nobody's");
-	assert_int_equal(callers_count(callers), 0);
+	assert_int_equal(callers->count, 0);
 	caller_unref(caller);
 	reap(child);
 	callers_close(callers);
@@ -521,7 +521,7 @@ static void bounded(void **state)
 		snprintf(key, sizeof(key), "tool:%d", i);
 		record(callers, us, key, key);
 	}
-	assert_int_equal(callers_count(callers), CALLER_REPLIES);
+	assert_int_equal(callers->count, CALLER_REPLIES);
 	expect(callers, us, "tool:9", NULL);
 	expect(callers, us, "tool:10", "tool:10");
 	/* a reply that nobody can own any more goes with the sweep */
@@ -534,7 +534,7 @@ static void bounded(void **state)
 	dead->chain[0].start = 1;
 	record(callers, dead, "tool:dead", "x");
 	callers_sweep(callers);
-	assert_int_equal(callers_count(callers), CALLER_REPLIES - 1);
+	assert_int_equal(callers->count, CALLER_REPLIES - 1);
 	reap(child);
 	free(dead);
 	caller_unref(us);

@@ -6,6 +6,7 @@
 #include "talk_world.h"
 
 #include "clock.h"
+#include "talk/talk_inner.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,13 +21,13 @@ static void one_message(void **state)
 	assert_false(answered(req, 0));
 	assert_int_equal(world.n, 1);
 	assert_string_equal(world.calls[0].message, "{\"a\":1}");
-	assert_true(talk_busy(world.talk));
+	assert_true(talk_waits(world.talk));
 	finish(0, RYE_OK, OK);
 	assert_int_equal(result(req), -8);
 	assert_string_equal(look(8), OK);
 	assert_string_equal(look(0), "{\"a\":1}\n" OK);
-	assert_int_equal(talk_size(world.talk), 8 + strlen(OK));
-	assert_false(talk_busy(world.talk));
+	assert_int_equal(transcript_size(&world.talk->text), 8 + strlen(OK));
+	assert_false(talk_waits(world.talk));
 }
 
 static void first_content(void **state)
@@ -241,9 +242,9 @@ static void refused(void **state)
 static void emptied(void **state)
 {
 	talk_truncate(world.talk, 3);
-	assert_int_equal(talk_size(world.talk), 6);
+	assert_int_equal(transcript_size(&world.talk->text), 6);
 	talk_truncate(world.talk, 0);
-	assert_int_equal(talk_size(world.talk), 0);
+	assert_int_equal(transcript_size(&world.talk->text), 0);
 	assert_string_equal(look(0), "");
 	assert_int_equal(world.n, 0);
 }
