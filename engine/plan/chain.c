@@ -57,7 +57,7 @@ static int load_system(const struct item_env *env, const char *name, struct chai
 {
 	const struct space *system = first_system(env);
 	const char *id = chain->v[chain->n - 1].meta.executor_id;
-	struct chain_start found;
+	struct chain_start found = { 0 };
 	struct item_ask ask = { .kind = RYE_TOOL,
 				.id = name,
 				.from = system,

@@ -29,6 +29,7 @@ CPPCHECK_NOISE = {
 }
 # It sees none of the system's headers.
 CPPCHECK_MACROS = {
+    "TAILQ_FOREACH(v,h,l)": "while(tailq_next(h,&v))",
     "json_array_foreach(a,i,v)": "while(json_next(a,&i,&v))",
     "json_object_foreach(o,k,v)": "while(json_next(o,&k,&v))",
     "json_object_foreach_safe(o,n,k,v)": "while(json_next(o,&k,&v))",
