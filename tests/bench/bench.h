@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BENCH_ROUNDS_MAX 64
-
 double bench_now(void); /* seconds, monotonic */
 double bench_median(const double *values, size_t n); /* n ≥ 1 */
 void bench_sort(double *values, size_t n);

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fsbench: the same file-system work on several roots, interleaved.
+ * fsbench: the same file-system work on several roots, one round of it.
  *
- *   fsbench [-r ROUNDS] [-q SECONDS] [-o OP,OP…] NAME=ROOT [NAME=ROOT…]
+ *   fsbench [-r ROUND] [-q SECONDS] [-o OP,OP…] NAME=ROOT [NAME=ROOT…]
  *
- * Every round runs each operation on every root in turn, the order rotating, so that noise
- * hits all alike. Printed: the median rate and the median of the per-round ratios to the first
- * root (the reference), with their spread. The list of files is the first root's.
+ * Runs each operation on every root in turn, in an order that the number of the round turns, so
+ * that noise hits all alike. Printed is "OP NAME MICROSECONDS" for one file, for report.py; beside
+ * each operation also what one bare request costs (trip.c). The list of files is the first root's.
  *
  *   read  warm open+read+close of every file     cold   the same after dropping caches
  *   stat  lstat of every file                    find   recursive readdir
  *   lsr   recursive readdir and lstat            grep   recursive readdir, open, read, search
- *   one   open+read+close of one file, p50/p99   first  one pass right after mounting, no warm-up
+ *   one   open+read+close of one file           first  one pass right after mounting, no warm-up
  *   save  an editor's save: temporary file, 2 KB, rename over the target
+ *
+ * one and save are medians of many, the others means over all files.
  */
 #include "bench.h"
+#include "trip.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,20 +29,21 @@
 
 #define ROOTS_MAX 16
 #define BUFFER_SIZE 131072
-#define ONE_ITERATIONS 20000
-#define SAVES 1000
+#define ONE_ITERATIONS 4000
+#define SAVES 100
+#define PASSES_MAX 32
+#define PASSES_S 0.2
 
 struct bench {
 	char **files;
 	size_t n, size;
 	char *buffer;
 	double *latency;
-	double p50, p99;
 };
 
 struct root {
 	const char *name, *path;
-	double rate[BENCH_ROUNDS_MAX], p50[BENCH_ROUNDS_MAX], p99[BENCH_ROUNDS_MAX];
+	char *mount; /* of ryefs; NULL for others */
 };
 
 enum walk_mode { WALK_NAMES, WALK_STAT, WALK_READ, WALK_COLLECT };
@@ -135,28 +139,28 @@ static int open_root(const char *path)
 	return fd;
 }
 
-static double walk_rate(struct bench *b, const char *path, enum walk_mode mode)
+static double walk_cost(struct bench *b, const char *path, enum walk_mode mode)
 {
 	char rel[4096] = "";
 	double begin = bench_now();
 	size_t count = walk(b, open_root(path), rel, mode);
 
-	return (double)count / (bench_now() - begin);
+	return (bench_now() - begin) * 1e6 / (double)count;
 }
 
 static double op_find(struct bench *b, const char *path)
 {
-	return walk_rate(b, path, WALK_NAMES);
+	return walk_cost(b, path, WALK_NAMES);
 }
 
 static double op_lsr(struct bench *b, const char *path)
 {
-	return walk_rate(b, path, WALK_STAT);
+	return walk_cost(b, path, WALK_STAT);
 }
 
 static double op_grep(struct bench *b, const char *path)
 {
-	return walk_rate(b, path, WALK_READ);
+	return walk_cost(b, path, WALK_READ);
 }
 
 static double op_read(struct bench *b, const char *path)
@@ -167,7 +171,7 @@ static double op_read(struct bench *b, const char *path)
 	for (size_t i = 0; i < b->n; i++)
 		read_file(b, dir, b->files[i]);
 	close(dir);
-	return (double)b->n / (bench_now() - begin);
+	return (bench_now() - begin) * 1e6 / (double)b->n;
 }
 
 static double op_cold(struct bench *b, const char *path)
@@ -191,20 +195,13 @@ static double op_stat(struct bench *b, const char *path)
 		if (fstatat(dir, b->files[i], &st, AT_SYMLINK_NOFOLLOW))
 			bench_die(b->files[i]);
 	close(dir);
-	return (double)b->n / (bench_now() - begin);
-}
-
-static void percentiles(struct bench *b, size_t n)
-{
-	bench_sort(b->latency, n);
-	b->p50 = b->latency[n / 2] * 1e6;
-	b->p99 = b->latency[n * 99 / 100] * 1e6;
+	return (bench_now() - begin) * 1e6 / (double)b->n;
 }
 
 static double op_one(struct bench *b, const char *path)
 {
 	int dir = open_root(path);
-	double begin = bench_now(), last = begin, now = begin;
+	double last = bench_now(), now;
 
 	for (size_t i = 0; i < ONE_ITERATIONS; i++) {
 		read_file(b, dir, b->files[b->n / 2]);
@@ -213,8 +210,7 @@ static double op_one(struct bench *b, const char *path)
 		last = now;
 	}
 	close(dir);
-	percentiles(b, ONE_ITERATIONS);
-	return ONE_ITERATIONS / (now - begin);
+	return bench_median(b->latency, ONE_ITERATIONS) * 1e6;
 }
 
 static void save_once(const struct bench *b, int dir, size_t i)
@@ -233,7 +229,7 @@ static void save_once(const struct bench *b, int dir, size_t i)
 static double op_save(struct bench *b, const char *path)
 {
 	int dir = open_root(path);
-	double begin = bench_now(), last = begin, now = begin;
+	double last = bench_now(), now;
 	char target[64];
 
 	for (size_t i = 0; i < SAVES; i++) {
@@ -247,14 +243,13 @@ static double op_save(struct bench *b, const char *path)
 		unlinkat(dir, target, 0);
 	}
 	close(dir);
-	percentiles(b, SAVES);
-	return SAVES / (now - begin);
+	return bench_median(b->latency, SAVES) * 1e6;
 }
 
 struct op {
 	const char *name;
-	double (*run)(struct bench *b, const char *path); /* operations a second */
-	bool warm; /* one unmeasured round first */
+	double (*run)(struct bench *b, const char *path); /* microseconds for one */
+	bool warm; /* one unmeasured pass first */
 };
 
 static const struct op ops[] = {
@@ -272,34 +267,46 @@ static const struct op *find_op(const char *name)
 	_exit(2);
 }
 
-static void report(const struct op *op, const struct root *roots, int n, int rounds)
+static void measure_trips(const struct root *roots, int n, int round)
 {
 	for (int i = 0; i < n; i++) {
-		double ratio[BENCH_ROUNDS_MAX], rate = bench_median(roots[i].rate, (size_t)rounds);
+		const struct root *root = &roots[(i + round) % n];
 
-		for (int k = 0; k < rounds; k++)
-			ratio[k] = roots[i].rate[k] / roots[0].rate[k];
-		bench_sort(ratio, (size_t)rounds);
-		printf("%-6s %-12s %11.0f %9.2f %8.3f  %6.3f..%-6.3f %9.2f %9.2f\n", op->name,
-		       roots[i].name, rate, 1e6 / rate, bench_median(ratio, (size_t)rounds),
-		       ratio[0], ratio[rounds - 1], bench_median(roots[i].p50, (size_t)rounds),
-		       bench_median(roots[i].p99, (size_t)rounds));
+		if (root->mount)
+			trip_measure(root->name, root->mount, 0);
 	}
+}
+
+/* Several passes, root after root in each: one pass over few files is over before the scheduler
+ * looks, and a disk that is slow for a while is slow for all. */
+static void run_passes(struct bench *b, const struct op *op, const struct root *roots, int n,
+		       int round)
+{
+	static double us[ROOTS_MAX][PASSES_MAX];
+	double end = bench_now() + PASSES_S * n;
+	size_t pass = 0;
+
+	do {
+		for (int i = 0; i < n; i++) {
+			int turn = (i + round + (int)pass) % n;
+
+			us[turn][pass] = op->run(b, roots[turn].path);
+		}
+		pass++;
+	} while (op->warm && pass < PASSES_MAX && bench_now() < end);
+	for (int i = 0; i < n; i++)
+		printf("%s %s %.3f\n", op->name, roots[i].name, bench_median(us[i], pass));
 	fflush(stdout);
 }
 
-static void measure(struct bench *b, const struct op *op, struct root *roots, int n, int rounds)
+static void measure(struct bench *b, const struct op *op, const struct root *roots, int n,
+		    int round)
 {
-	for (int k = op->warm ? -1 : 0; k < rounds; k++)
-		for (int q = 0; q < n; q++) {
-			int i = (q + (k > 0 ? k : 0)) % n, at = k < 0 ? 0 : k;
-
-			b->p50 = b->p99 = 0;
-			roots[i].rate[at] = op->run(b, roots[i].path);
-			roots[i].p50[at] = b->p50;
-			roots[i].p99[at] = b->p99;
-		}
-	report(op, roots, n, rounds);
+	measure_trips(roots, n, round);
+	for (int i = 0; i < n && op->warm; i++)
+		op->run(b, roots[i].path);
+	run_passes(b, op, roots, n, round);
+	measure_trips(roots, n, round);
 }
 
 static int read_roots(char **argv, struct root *roots)
@@ -314,6 +321,7 @@ static int read_roots(char **argv, struct root *roots)
 		*equals = 0;
 		roots[n].name = *argv;
 		roots[n].path = equals + 1;
+		roots[n].mount = trip_mount(equals + 1);
 	}
 	return n;
 }
@@ -324,12 +332,12 @@ int main(int argc, char **argv)
 	char *wanted = strdup("read,stat,find,lsr,grep,one"), *save = NULL, rel[4096] = "";
 	struct bench b = { .buffer = calloc(1, BUFFER_SIZE),
 			   .latency = calloc(ONE_ITERATIONS, sizeof(double)) };
-	int rounds = 5, n, option;
+	int round = 0, n, option;
 	double quiet = 0;
 
 	while ((option = getopt(argc, argv, "r:q:o:")) != -1) {
 		if (option == 'r')
-			rounds = atoi(optarg);
+			round = atoi(optarg);
 		else if (option == 'q')
 			quiet = atof(optarg);
 		else if (option == 'o')
@@ -338,18 +346,15 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	n = read_roots(argv + optind, roots);
-	if (!n || rounds < 1 || rounds > BENCH_ROUNDS_MAX || !b.buffer || !b.latency) {
-		fprintf(stderr, "usage: fsbench [-r ROUNDS] [-q SECONDS] [-o OPS] NAME=ROOT…\n");
+	if (!n || round < 0 || !b.buffer || !b.latency) {
+		fprintf(stderr, "usage: fsbench [-r ROUND] [-q SECONDS] [-o OPS] NAME=ROOT…\n");
 		return 2;
 	}
 	walk(&b, open_root(roots[0].path), rel, WALK_COLLECT);
-	printf("# %zu files, %d rounds; ratio: median of per-round ratios to %s (min..max)\n", b.n,
-	       rounds, roots[0].name);
-	printf("%-6s %-12s %11s %9s %8s  %-14s %9s %9s\n", "op", "fs", "ops/s", "us/op", "ratio",
-	       "min..max", "p50us", "p99us");
+	printf("# %zu files\n", b.n);
 	for (char *op = strtok_r(wanted, ",", &save); op; op = strtok_r(NULL, ",", &save)) {
 		bench_quiet(quiet);
-		measure(&b, find_op(op), roots, n, rounds);
+		measure(&b, find_op(op), roots, n, round);
 	}
 	return 0;
 }

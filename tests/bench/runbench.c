@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runbench: what a run costs through the mount, side by side with doing it natively.
+ * runbench: what a run costs through one or more mounts, and what it is measured against.
  *
- *   runbench [-r ROUNDS] [-n CALLS] MOUNT
+ *   runbench [-r ROUND] [-n CALLS] [-o SAMPLE,SAMPLE…] NAME=MOUNT [NAME=MOUNT…]
  *
  * Looks for bench/noop (knowledge), bench/true (a process tool) and bench/fn (a Python
- * function) in the mount; scripts/bench makes them. Interleaved rounds, median µs and p99:
+ * function) in each mount; scripts/bench makes them. It is one round: every sample in every
+ * mount, in an order that the number of the round turns. Printed is "SAMPLE NAME MICROSECONDS",
+ * the median of the calls, for report.py:
  *
  *   held       message and reply on a descriptor that stays open (knowledge: nothing to start)
  *   open       open, write, close of the same `run`
- *   process    a tool that runs /bin/true     against posix_spawn + wait of /bin/true
- *   python     a python/function tool, warm   against python3 -c pass
+ *   process    a tool that runs /bin/true
+ *   python     a python/function tool, warm
+ *   …-idle     held, open and process with a pause before each call, when all processors sleep
+ *   search     the listing of a query that was not asked before
+ *   trip-KIND  one bare request (trip.c), idle-KIND the same after a pause
+ *
+ * and once for all mounts, under the name "native":
+ *
+ *   pingpong   a byte through a pipe to another process and back: two hand-overs
+ *   pingpong-apart  the same, the two processes on two processors
+ *   spawn      posix_spawn of /bin/true and the wait for it; both also …-idle
+ *   python3    posix_spawn of python3 -c pass and the wait for it
  */
 #include "bench.h"
+#include "trip.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +37,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KINDS 6
+#define MOUNTS_MAX 8
+#define IDLE_US 2000
 #define PATH_SIZE 4096
+
+struct run_mount {
+	const char *name, *path;
+};
+
+struct run_round {
+	size_t number, calls;
+	const char *wanted; /* names of samples between commas; empty: all of them */
+};
 
 struct sample {
 	const char *name;
-	void (*once)(const char *mount);
-	useconds_t pause_us; /* before each call: the pool warms the next interpreter meanwhile */
-	int share; /* calls per round are divided by it: slow ones run less often */
-	double p50[BENCH_ROUNDS_MAX], p99[BENCH_ROUNDS_MAX];
+	void (*once)(const char *mount); /* NULL: a function of its own below */
+	void (*many)(const struct sample *sample, const char *mount, double *us, size_t n);
+	bool native; /* needs no mount */
+	bool apart; /* the two ends on two processors */
+	useconds_t pause_us; /* before each call: all processors sleep, the pool warms the next one */
+	size_t share; /* calls per round are divided by it: slow ones run less often */
 };
 
 static int open_run(const char *mount, const char *item)
@@ -104,20 +131,26 @@ static void native_python(const char *mount)
 	spawn(argv);
 }
 
-static void summarise(struct sample *sample, int round, double *us, size_t n)
+/* A query of its own each time: one that was asked before is only remembered. */
+static void run_search(const char *mount)
 {
-	bench_sort(us, n);
-	sample->p50[round] = us[n / 2];
-	sample->p99[round] = us[n * 99 / 100];
+	static unsigned asked;
+	char path[PATH_SIZE];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/search/schema NOT never%u", mount, asked++);
+	dir = opendir(path);
+	if (!dir)
+		bench_die(path);
+	while (readdir(dir))
+		;
+	closedir(dir);
 }
 
-static void run_round(struct sample *sample, const char *mount, int round, size_t calls)
-{
-	size_t n = calls / (size_t)sample->share + 1;
-	double *us = calloc(n, sizeof(*us));
+/* ---- many calls at once ---- */
 
-	if (!us)
-		bench_die("calloc");
+static void call_many(const struct sample *sample, const char *mount, double *us, size_t n)
+{
 	sample->once(mount);
 	for (size_t i = 0; i < n; i++) {
 		double begin;
@@ -127,83 +160,207 @@ static void run_round(struct sample *sample, const char *mount, int round, size_
 		sample->once(mount);
 		us[i] = (bench_now() - begin) * 1e6;
 	}
-	summarise(sample, round, us, n);
-	free(us);
 }
 
 /* The descriptor is the conversation: opened once, message and reply again and again. */
-static void held_round(struct sample *sample, const char *mount, int round, size_t calls)
+static void held_many(const struct sample *sample, const char *mount, double *us, size_t n)
 {
 	int fd = open_run(mount, "knowledge/bench/noop");
-	double *us = calloc(calls, sizeof(*us));
 	char reply[65536];
 
-	if (!us)
-		bench_die("calloc");
-	for (size_t i = 0; i < calls; i++) {
-		double begin = bench_now();
+	for (size_t i = 0; i < n; i++) {
+		double begin;
 
+		usleep(sample->pause_us);
+		begin = bench_now();
 		send_message(fd, "knowledge/bench/noop/run");
 		if (read(fd, reply, sizeof(reply)) <= 0)
 			bench_die("no reply");
 		us[i] = (bench_now() - begin) * 1e6;
 	}
 	close(fd);
-	summarise(sample, round, us, calls);
+}
+
+/* Keeps this process on one processor: the scheduler likes to wake the other end of a pipe on
+ * the same one, which hides what waking another processor costs. */
+static void pin_to(int processor)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processor, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		bench_die("sched_setaffinity");
+}
+
+/* The other end of the ping-pong: sends back what comes until nothing more comes. */
+static _Noreturn void echo_bytes(const int there[2], const int back[2])
+{
+	char byte;
+
+	close(there[1]);
+	close(back[0]);
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	_exit(0);
+}
+
+static void pingpong_many(const struct sample *sample, const char *mount, double *us, size_t n)
+{
+	int there[2], back[2];
+	cpu_set_t old;
+	char byte = 0;
+	pid_t pid;
+
+	(void)mount;
+	if (pipe(there) || pipe(back) || (pid = fork()) < 0)
+		bench_die("pipe");
+	if (!pid) {
+		if (sample->apart)
+			pin_to(1);
+		echo_bytes(there, back);
+	}
+	sched_getaffinity(0, sizeof(old), &old);
+	if (sample->apart)
+		pin_to(0);
+	close(there[0]);
+	close(back[1]);
+	for (size_t i = 0; i < n; i++) {
+		double begin;
+
+		usleep(sample->pause_us);
+		begin = bench_now();
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			bench_die("pipe");
+		us[i] = (bench_now() - begin) * 1e6;
+	}
+	close(there[1]);
+	close(back[0]);
+	waitpid(pid, NULL, 0);
+	sched_setaffinity(0, sizeof(old), &old);
+}
+
+/* ---- rounds ---- */
+
+static const struct sample samples[] = {
+	{ .name = "held", .many = held_many, .share = 1 },
+	{ .name = "open", .once = open_noop, .share = 1 },
+	{ .name = "process", .once = run_process, .share = 4 },
+	{ .name = "python", .once = run_python, .pause_us = 40000, .share = 20 },
+	{ .name = "held-idle", .many = held_many, .pause_us = IDLE_US, .share = 4 },
+	{ .name = "open-idle", .once = open_noop, .pause_us = IDLE_US, .share = 4 },
+	{ .name = "process-idle", .once = run_process, .pause_us = IDLE_US, .share = 4 },
+	{ .name = "search", .once = run_search, .share = 40 },
+	{ .name = "pingpong", .many = pingpong_many, .native = true, .share = 1 },
+	{ .name = "pingpong-apart",
+	  .many = pingpong_many,
+	  .native = true,
+	  .apart = true,
+	  .share = 1 },
+	{ .name = "pingpong-idle",
+	  .many = pingpong_many,
+	  .native = true,
+	  .pause_us = IDLE_US,
+	  .share = 4 },
+	{ .name = "spawn-idle",
+	  .once = native_process,
+	  .native = true,
+	  .pause_us = IDLE_US,
+	  .share = 4 },
+	{ .name = "spawn", .once = native_process, .native = true, .share = 4 },
+	{ .name = "python3", .once = native_python, .native = true, .share = 20 },
+};
+#define SAMPLES (sizeof(samples) / sizeof(samples[0]))
+
+static void measure(const struct sample *sample, const struct run_mount *mount, size_t calls)
+{
+	size_t n = calls / sample->share + 1;
+	double *us = calloc(n, sizeof(*us));
+
+	if (!us)
+		bench_die("calloc");
+	bench_quiet(2);
+	if (sample->many)
+		sample->many(sample, mount->path, us, n);
+	else
+		call_many(sample, mount->path, us, n);
+	printf("%s %s %.3f\n", sample->name, mount->name, bench_median(us, n));
+	fflush(stdout);
 	free(us);
 }
 
-static void report(const struct sample *sample, const struct sample *reference, int rounds)
+static bool sample_wanted(const char *wanted, const char *name)
 {
-	double ratio[BENCH_ROUNDS_MAX];
+	size_t len = strlen(name);
 
-	printf("%-22s p50 %9.1f us  p99 %9.1f us", sample->name,
-	       bench_median(sample->p50, (size_t)rounds),
-	       bench_median(sample->p99, (size_t)rounds));
-	if (reference) {
-		for (int k = 0; k < rounds; k++)
-			ratio[k] = sample->p50[k] / reference->p50[k];
-		printf("  %.2f x %s", bench_median(ratio, (size_t)rounds), reference->name);
+	for (const char *at = wanted; (at = strstr(at, name)); at += len)
+		if ((at == wanted || at[-1] == ',') && (!at[len] || at[len] == ','))
+			return true;
+	return false;
+}
+
+static void run_round(const struct run_mount *mounts, size_t n, const struct run_round *what)
+{
+	const size_t round = what->number, calls = what->calls;
+	const useconds_t pause_us = !*what->wanted || strstr(what->wanted, "-idle") ? IDLE_US : 0;
+	static const struct run_mount native = { .name = "native", .path = "" };
+
+	for (size_t i = 0; i < n; i++)
+		trip_measure(mounts[(i + round) % n].name, mounts[(i + round) % n].path, pause_us);
+	for (size_t k = 0; k < SAMPLES; k++) {
+		const struct sample *sample = &samples[(k + round) % SAMPLES];
+
+		if (*what->wanted && !sample_wanted(what->wanted, sample->name))
+			continue;
+		if (sample->apart && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+			continue;
+		if (sample->native)
+			measure(sample, &native, calls);
+		for (size_t i = 0; !sample->native && i < n; i++)
+			measure(sample, &mounts[(i + round) % n], calls);
 	}
-	printf("\n");
+	for (size_t i = 0; i < n; i++)
+		trip_measure(mounts[(i + round) % n].name, mounts[(i + round) % n].path, pause_us);
+}
+
+static size_t read_mounts(char **argv, struct run_mount *mounts)
+{
+	size_t n = 0;
+
+	for (; *argv && n < MOUNTS_MAX; argv++, n++) {
+		char *equals = strchr(*argv, '=');
+
+		if (!equals)
+			return 0;
+		*equals = 0;
+		mounts[n].name = *argv;
+		mounts[n].path = equals + 1;
+	}
+	return n;
 }
 
 int main(int argc, char **argv)
 {
-	static struct sample samples[KINDS] = {
-		{ .name = "held", .share = 1 },
-		{ .name = "open+write+close", .once = open_noop, .share = 1 },
-		{ .name = "process tool", .once = run_process, .share = 4 },
-		{ .name = "posix_spawn", .once = native_process, .share = 4 },
-		{ .name = "python function", .once = run_python, .pause_us = 40000, .share = 20 },
-		{ .name = "python3 -c pass", .once = native_python, .share = 20 },
-	};
-	int rounds = 5, option;
-	size_t calls = 400;
+	struct run_mount mounts[MOUNTS_MAX];
+	struct run_round what = { .calls = 400, .wanted = "" };
+	int option;
+	size_t n;
 
-	while ((option = getopt(argc, argv, "r:n:")) != -1) {
+	while ((option = getopt(argc, argv, "r:n:o:")) != -1) {
 		if (option == 'r')
-			rounds = atoi(optarg);
+			what.number = (size_t)atoi(optarg);
 		else if (option == 'n')
-			calls = (size_t)atoi(optarg);
+			what.calls = (size_t)atoi(optarg);
+		else if (option == 'o')
+			what.wanted = optarg;
 		else
 			return 2;
 	}
-	if (optind != argc - 1 || rounds < 1 || rounds > BENCH_ROUNDS_MAX || !calls) {
-		fprintf(stderr, "usage: runbench [-r ROUNDS] [-n CALLS] MOUNT\n");
+	n = read_mounts(argv + optind, mounts);
+	if (!n || !what.calls) {
+		fprintf(stderr, "usage: runbench [-r ROUND] [-n CALLS] [-o SAMPLES] NAME=MOUNT…\n");
 		return 2;
 	}
-	for (int k = 0; k < rounds; k++)
-		for (int i = 0; i < KINDS; i++) {
-			struct sample *sample = &samples[(i + k) % KINDS];
-
-			bench_quiet(2);
-			if (sample->once)
-				run_round(sample, argv[optind], k, calls);
-			else
-				held_round(sample, argv[optind], k, calls);
-		}
-	for (int i = 0; i < KINDS; i++)
-		report(&samples[i], i == 2 ? &samples[3] : i == 4 ? &samples[5] : NULL, rounds);
+	run_round(mounts, n, &what);
 	return 0;
 }
