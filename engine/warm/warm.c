@@ -33,7 +33,22 @@
 /* Spoiled: no call gets its children any more; the pools' thread lets it go. */
 enum pool_state { POOL_WANTED, POOL_UP, POOL_SPOILED, POOL_OVER };
 
+/* One row for each sort of long-lived child. */
+static const struct warm_protocol *const protocols[] = { &warm_python };
+
+/* NULL: the plan names none of ours, or does not fit it. */
+static const struct warm_protocol *protocol_of(const struct plan *plan)
+{
+	const char *name = program_of(plan)->warm;
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(protocols); i++)
+		if (!strcmp(protocols[i]->name, name))
+			return protocols[i]->loader_at(plan) ? protocols[i] : NULL;
+	return NULL;
+}
+
 struct warm_pool {
+	const struct warm_protocol *protocol;
 	char key[SHA_HEX];
 	struct plan plan; /* what the parent is started with; frozen */
 	struct program program; /* its own part */
@@ -93,7 +108,7 @@ static void warm_key_of(const struct warm *warm, const struct plan *plan, char r
 {
 	const struct program *program = program_of(plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	size_t loader = warm_loader_at(plan);
+	size_t loader = protocol_of(plan)->loader_at(plan);
 
 	buf_addf(&text, "%s%c%s%c%d%d%d%d", program->path, 0, program->warm, 0, plan->confine.net,
 		 plan->confine.write, plan->confine.calls, plan->confine.keys);
@@ -127,6 +142,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 
 	if (!pool)
 		return NULL;
+	pool->protocol = protocol_of(plan);
 	memcpy(pool->key, key, SHA_HEX);
 	pool->parent = (struct warm_parent){ .child = { -1, -1 }, .socket = -1 };
 	pool->plan = (struct plan){ .own = &pool->program, .confine = plan->confine };
@@ -143,7 +159,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 /* Called without the lock, by whoever let go last. */
 static void free_pool(struct warm *warm, struct warm_pool *pool)
 {
-	warm_parent_stop(warm->base, &pool->parent, false);
+	pool->protocol->stop(warm->base, &pool->parent, false);
 	warm_texts_done(&pool->texts);
 	program_done(&pool->program);
 	plan_done(&pool->plan);
@@ -264,7 +280,8 @@ static bool choose_for_pool(struct warm *warm, struct warm_pool *pool, int64_t n
 	ret->pool = pool;
 	if (pool->state == POOL_WANTED) {
 		ret->kind = CHORE_START;
-	} else if (pool->state == POOL_SPOILED || now - pool->used_ms > RYE_IDLE_S * 1000LL) {
+	} else if (pool->state == POOL_SPOILED ||
+		   now - pool->used_ms > pool->protocol->idle_s * 1000LL) {
 		ret->kind = CHORE_RETIRE;
 		ret->dead = warm_unlist(warm, pool);
 	} else if (wants_teaching(pool, now)) {
@@ -315,7 +332,7 @@ static bool start_parent(struct warm *warm, struct warm_pool *pool)
 {
 	struct rye_err err = { 0 };
 
-	if (!warm_parent_start(warm->base, &pool->plan, &pool->parent, &err))
+	if (!pool->protocol->start(warm->base, &pool->plan, &pool->parent, &err))
 		return true;
 	log_line(warm->base->log, RYE_LOG_WARN, "warm", "no warm interpreter: %s", err.msg);
 	return false;
@@ -343,10 +360,11 @@ static void do_chore(struct warm *warm, struct chore *chore)
 		chore->ok = start_parent(warm, chore->pool);
 		break;
 	case CHORE_TEACH: /* the next child shall know the text that the last one was sent */
-		chore->ok = warm_parent_teach(&chore->pool->parent, &chore->text);
+		chore->ok = chore->pool->protocol->teach(&chore->pool->parent, &chore->text);
 		break;
 	case CHORE_FORK:
-		chore->ok = warm_parent_fork(&chore->pool->parent, chore->rehearse, &chore->worker);
+		chore->ok = chore->pool->protocol->fork(&chore->pool->parent, chore->rehearse,
+							&chore->worker);
 		break;
 	case CHORE_RETIRE:
 		break;
@@ -527,7 +545,7 @@ static bool wait_ready(struct warm *warm, struct warm_pool *pool)
 static void take_ready(struct warm_pool *pool, const struct plan *plan, struct warm_worker *ret)
 {
 	const struct program *program = program_of(plan);
-	const char *name = warm_text_name(plan);
+	const char *name = pool->protocol->text_name(plan);
 	const struct warm_text *text = name ? warm_texts_find(&pool->texts, program->source, name) :
 					      NULL;
 	unsigned number = text ? text->number : 0;
@@ -546,12 +564,11 @@ static void take_ready(struct warm_pool *pool, const struct plan *plan, struct w
 
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)
 {
-	const struct program *program = program_of(plan);
 	char key[SHA_HEX];
 	struct warm_pool *pool, *dead = NULL;
 	bool got = false;
 
-	if (!warm || strcmp(program->warm, "python-function") || !warm_loader_at(plan))
+	if (!warm || !protocol_of(plan))
 		return false;
 	warm_key_of(warm, plan, key);
 	{
@@ -573,6 +590,11 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 	if (dead)
 		free_pool(warm, dead);
 	return got;
+}
+
+bool warm_send(struct warm_worker *worker, const struct warm_job *job)
+{
+	return worker->pool->protocol->send(worker, job);
 }
 
 void warm_look(struct warm *warm, const struct warm_worker *worker)

@@ -55,32 +55,44 @@ struct warm_parent {
 	unsigned taught; /* texts so far: their numbers */
 };
 
-/* What it is started with: the plan's program, flags, loader, modules and environment. */
-int warm_parent_start(const struct plan_base *base, const struct plan *plan,
-		      struct warm_parent *ret, struct rye_err *err);
 /*
- * One more child, ready for a job; with `rehearse` it answers sooner and is ready later.
- * False: the parent is of no use any more.
+ * How one sort of long-lived child is spoken with. A new sort is one file that defines its row and
+ * one line of the table in warm.c; a runtime names it by `warm: NAME` in its signed configuration.
+ * All but `send` are called on the pools' own thread, one call at a time, without a lock; each has
+ * a bound in time, because the child could hang.
  */
-bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
-/*
- * Children made from now on know this text by the number set; 0: it does not compile without
- * a word. False: the parent is of no use any more.
- */
-bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text);
-/*
- * Ends it when its children have gone, which their callers have let go of: it is who waits
- * for them. The box goes back when `busy` is false.
- */
-void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy);
+struct warm_protocol {
+	const char *name;
+	int idle_s; /* without a call for so long, the parent and its children end */
+	/* Which argument is the loader's text: pools do not tell plans apart by it. 0: no fit. */
+	size_t (*loader_at)(const struct plan *plan);
+	/* The name under which a worker may know the plan's text already; NULL: it is sent each time. */
+	const char *(*text_name)(const struct plan *plan);
+	/* What it is started with: the plan's program, flags, loader, modules and environment. */
+	int (*start)(const struct plan_base *base, const struct plan *plan, struct warm_parent *ret,
+		     struct rye_err *err);
+	/*
+	 * One more worker, ready for a job; with `rehearse` it answers sooner and is ready later.
+	 * False: the parent is of no use any more.
+	 */
+	bool (*fork)(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
+	/*
+	 * Workers made from now on know this text by the number set; 0: it does not compile
+	 * without a word. False: the parent is of no use any more.
+	 */
+	bool (*teach)(struct warm_parent *parent, struct warm_text *text);
+	/* Hands a job to a worker, on the thread of its call. */
+	bool (*send)(struct warm_worker *worker, const struct warm_job *job);
+	/*
+	 * Ends it when its workers have gone, which their callers have let go of: it is who waits
+	 * for them. The box goes back when `busy` is false.
+	 */
+	void (*stop)(const struct plan_base *base, struct warm_parent *parent, bool busy);
+};
 
-/* Index of the loader in argv; 0: this plan is nothing for a warm interpreter. */
-size_t warm_loader_at(const struct plan *plan);
-/*
- * The name under which the loader compiles the tool: its first argument. NULL: it is no loader
- * that takes compiled texts, and has to be given the text itself.
- */
-const char *warm_text_name(const struct plan *plan);
+/* One for each sort; Python's forks a child for each call (warm_parent.c, warm_child.py). */
+extern const struct warm_protocol warm_python;
+
 /* The program that it runs: warm_child.py, which the build puts into a C file (scripts/embed). */
 extern const char warm_child[];
 

@@ -25,7 +25,7 @@
 /* One packet of the loader's text. */
 #define PIECE (32 << 10)
 
-size_t warm_loader_at(const struct plan *plan)
+static size_t warm_loader_at(const struct plan *plan)
 {
 	const struct program *program = program_of(plan);
 	for (size_t i = 2;
@@ -36,7 +36,7 @@ size_t warm_loader_at(const struct plan *plan)
 	return 0;
 }
 
-const char *warm_text_name(const struct plan *plan)
+static const char *warm_text_name(const struct plan *plan)
 {
 	const struct program *program = program_of(plan);
 	return strstr(program->loader, "\"compiled\"") ? program->argv[warm_loader_at(plan) + 1] :
@@ -179,8 +179,26 @@ static int warm_parent_begin(struct warm_parent *parent, const struct plan *plan
 	return r;
 }
 
-int warm_parent_start(const struct plan_base *base, const struct plan *plan,
-		      struct warm_parent *ret, struct rye_err *err)
+static void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy)
+{
+	struct pollfd end = { parent->child.pidfd, POLLIN, 0 };
+	struct ended ended;
+
+	if (parent->socket >= 0)
+		close(parent->socket);
+	parent->socket = -1;
+	if (parent->child.pidfd >= 0) {
+		/* Ended by us it would leave its children to us, whom nobody waits for then. */
+		if (!parent->made || poll(&end, 1, STOP_MS) != 1)
+			kill(parent->child.pid, SIGKILL);
+		spawn_reap(&parent->child, &ended);
+	}
+	box_give(base->boxes, parent->box, busy);
+	parent->box = NULL;
+}
+
+static int warm_parent_start(const struct plan_base *base, const struct plan *plan,
+			     struct warm_parent *ret, struct rye_err *err)
 {
 	struct warm_parent parent = { .child = { -1, -1 }, .socket = -1 };
 	auto_close int theirs = -1;
@@ -229,7 +247,7 @@ static pid_t read_pid(int fd)
 	return pid > 1 ? pid : -1;
 }
 
-bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text)
+static bool warm_parent_teach(struct warm_parent *parent, struct warm_text *text)
 {
 	auto_close int source = sealed_open(text->source);
 	auto_buf struct rye_buf name = RYE_BUF_INIT;
@@ -276,7 +294,7 @@ static bool make_tmpdir(struct warm_parent *parent, struct warm_worker *worker)
 	return mkdir(worker->tmpdir, 0700) == 0;
 }
 
-bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret)
+static bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret)
 {
 	struct warm_worker worker = { .control = -1, .in = -1, .out = -1, .err = -1 };
 	struct packet four;
@@ -309,25 +327,7 @@ bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_wor
 	return true;
 }
 
-void warm_parent_stop(const struct plan_base *base, struct warm_parent *parent, bool busy)
-{
-	struct pollfd end = { parent->child.pidfd, POLLIN, 0 };
-	struct ended ended;
-
-	if (parent->socket >= 0)
-		close(parent->socket);
-	parent->socket = -1;
-	if (parent->child.pidfd >= 0) {
-		/* Ended by us it would leave its children to us, whom nobody waits for then. */
-		if (!parent->made || poll(&end, 1, STOP_MS) != 1)
-			kill(parent->child.pid, SIGKILL);
-		spawn_reap(&parent->child, &ended);
-	}
-	box_give(base->boxes, parent->box, busy);
-	parent->box = NULL;
-}
-
-bool warm_send(struct warm_worker *worker, const struct warm_job *job)
+static bool warm_parent_send(struct warm_worker *worker, const struct warm_job *job)
 {
 	size_t loader = warm_loader_at(job->plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -345,3 +345,15 @@ bool warm_send(struct warm_worker *worker, const struct warm_job *job)
 	what.text = (struct rye_span){ text.data, text.len };
 	return !text.failed && text.len <= PIECE && send_packet(worker->control, &what);
 }
+
+const struct warm_protocol warm_python = {
+	.name = "python-function",
+	.idle_s = RYE_IDLE_S,
+	.loader_at = warm_loader_at,
+	.text_name = warm_text_name,
+	.start = warm_parent_start,
+	.fork = warm_parent_fork,
+	.teach = warm_parent_teach,
+	.send = warm_parent_send,
+	.stop = warm_parent_stop,
+};
