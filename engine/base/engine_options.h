@@ -9,11 +9,12 @@
 
 #include "base/json.h"
 
-/* Texts become ours. False: out of memory; options_free all the same. */
+/* The texts are copied. False: out of memory; *ret still has to be freed with options_free. */
 bool options_copy(const struct rye_options *from, struct rye_options *ret);
 void options_free(struct rye_options *own);
 
-/* All but log and log_arg, which mean nothing elsewhere. options_from: texts are doc's. */
+/* All but log and log_arg, which mean nothing in another process. options_from_json borrows
+ * the texts of doc. */
 json_t *options_to_json(const struct rye_options *opt);
 void options_from_json(const json_t *doc, struct rye_options *ret);
 

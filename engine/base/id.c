@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds, ids and references: pure text rules, no file is touched. The table of kinds gives
- * everybody else their names, directories and extensions.
+ * Kinds, ids and references: pure text rules, no file is touched. The names, directories
+ * and extensions of kinds stand in its table alone.
  */
 #include "base/id.h"
 

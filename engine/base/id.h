@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* id.h: item ids and canonical references (items 1.3, 1.4). Pure. */
+/* id.h: item ids and canonical references (docs/items.md). Pure. */
 #ifndef RYE_BASE_ID_H
 #define RYE_BASE_ID_H
 
@@ -34,7 +34,7 @@ unsigned kinds_with(enum kind_trait trait); /* a bit per enum rye_kind */
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
 enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */
 const char *kind_title(enum rye_kind kind); /* "Tool" */
-/* The kind's extensions in their fixed order, NULL at the end (spec README). */
+/* The kind's extensions in the order in which they are looked for, NULL at the end. */
 const char *const *kind_extensions(enum rye_kind kind);
 /* The extension of a file name when it is one of the kind's, else NULL. Borrowed. */
 const char *kind_extension_of(enum rye_kind kind, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jansson helpers and the Python spellings that the formats prescribe (items 2.7, 5.1).
- * No lock: documents are either owned by one thread or frozen.
+ * jansson helpers and the Python spellings that signatures and placeholders need. No lock:
+ * documents are either owned by one thread or frozen.
  */
 #include "base/json.h"
 

@@ -46,15 +46,16 @@ bool json_sets(json_t *object, const char *key, const char *text); /* NULL: null
 
 /* Python's name of a value's type: "str", "int", "NoneType" … */
 const char *json_python_type(const json_t *value);
-/* Python's str() of a JSON value: True, None, 1.0, [1, 'x'], {'k': 'v'} (items 5.1). */
+/* Python's str() of a JSON value: True, None, 1.0, [1, 'x'], {'k': 'v'}. */
 void json_python_str(struct rye_buf *buf, const json_t *value);
-/* Python's repr of a text: quoting as items 5.1. */
+/* Python's repr of a text: in single quotes, in double ones when it has a single one alone. */
 void json_python_repr(struct rye_buf *buf, struct rye_span text);
 /* Python's shortest float spelling: 0.5, 1e-05, 1e+16, 1.0. */
 void json_python_float(struct rye_buf *buf, double value);
 /* Python's json.dumps: insertion order, ", " and ": ", \uXXXX escapes, Python floats. */
 void json_python_dumps(struct rye_buf *buf, const json_t *value);
-/* Sorted keys, separators without blanks, \uXXXX escapes, Python floats (items 2.7). */
+/* Sorted keys, separators without blanks, \uXXXX escapes, Python floats: signatures of JSON
+ * documents are made of this text. */
 void json_canonical(struct rye_buf *buf, const json_t *value);
 
 #endif

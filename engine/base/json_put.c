@@ -2,7 +2,7 @@
 /*
  * json_put.c: JSON values as text. All forms share their escapes and the shortest spelling of a
  * float that reads back as the same number; they differ in blanks, order and \u escapes.
- * No lock. Values are trees (jansson could make circles; nobody here does).
+ * No lock. Values are trees: jansson could make circles, this program makes none.
  */
 #include "base/json.h"
 

@@ -18,7 +18,7 @@
 /* Directories below a kind directory: deeper trees are a mistake or an attack. */
 #define RYE_DEPTH_MAX 32
 /* Directories of a space reached through symbolic links: links among n directories can name
- * n! paths, and a cloned project must not keep a mount busy for ever. */
+ * n! paths, and a cloned project must not keep a mount busy without end. */
 #define RYE_LINK_DIRS 10000
 /* A search: what fits a file name, JSON requests may have a little more; its terms and brackets. */
 #define RYE_QUERY_MAX 4096
@@ -52,14 +52,14 @@
 #define RYE_REGEX_SUBJECT (1u << 20)
 /* Faults a schema check lists before it stops looking: a message has to be readable. */
 #define RYE_SCHEMA_ISSUES 20
-/* Captured output of a process, each stream (tools 3.1). */
+/* Captured output of a process, in bytes for each stream; more is counted, not kept. */
 #define RYE_OUTPUT_MAX (10u << 20)
-/* Seconds: default and longest run of a tool (tools 3.1, 5.3). */
+/* Seconds: default and longest run of a tool (docs/tools.md). */
 #define RYE_TIMEOUT_DEFAULT_S 300
 #define RYE_TIMEOUT_MAX_S 86400
 /* Milliseconds between SIGTERM and SIGKILL to a group that has to end. */
 #define RYE_KILL_GRACE_MS 2000
-/* Milliseconds the pipes are still read after the child has ended (tools 3.1). */
+/* Milliseconds the pipes are still read after the child has ended: its children may hold them. */
 #define RYE_DRAIN_MS 200
 /* --params goes to argv up to here: one argument may not exceed 128 KiB on Linux. */
 #define RYE_ARGV_PARAMS_MAX (96u << 10)
@@ -75,7 +75,7 @@
 #define RYE_TOOL_FILE_SIZE (16ull << 30)
 /* Tries of one call, whatever its retry_policy says. */
 #define RYE_ATTEMPTS_MAX 20
-/* Runs at once when nobody said: they wait for children far more than they compute. */
+/* Runs at once when the options do not say: they wait for children far more than they compute. */
 #define RYE_JOBS_DEFAULT 16
 #define RYE_JOBS_MAX 256
 /* Runs that may wait for a place; more are told to try again (RYE_BUSY). */

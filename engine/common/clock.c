@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clocks. Pure but for reading the kernel's; no time zone is ever consulted. Durations are
- * counted by the monotonic clock, only stamps that somebody reads come from the wall's.
+ * counted by the monotonic clock; only time stamps in files and replies are wall time.
  */
 #include "clock.h"
 

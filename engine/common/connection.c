@@ -47,7 +47,7 @@ static int connection_wait_for(pid_t pid, int patience_ms)
 	return -1;
 }
 
-/* ECONNABORTED: it ended while it was being asked. */
+/* ECONNABORTED: the connection ended while statfs waited. */
 static bool is_end(int sys)
 {
 	return sys == ENOTCONN || sys == ECONNABORTED;
@@ -83,7 +83,7 @@ static bool write_abort(unsigned minor)
 	return fd >= 0 && write(fd, "1", 1) == 1;
 }
 
-/* Where nobody has mounted fusectl, root sees it in a mount namespace of this process alone. */
+/* Where fusectl is not mounted, root sees it in a mount namespace of this process alone. */
 static bool abort_in_view(unsigned minor)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
@@ -102,6 +102,6 @@ bool connection_abort(unsigned minor, const char *mountpoint)
 		_exit(abort_in_view(minor) ? 0 : 1);
 	if (pid > 0 && connection_wait_for(pid, CONNECTION_PATIENCE_MS) == 0)
 		return true;
-	/* Aborts even when it answers "busy"; taken away then or not, the mount is dead. */
+	/* The kernel aborts the connection even when it answers EBUSY and keeps the mount. */
 	return umount2(mountpoint, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
 }

@@ -2,7 +2,7 @@
 /*
  * connection.h: the kernel's side of a FUSE mount whose daemon does not answer. Knows the C
  * library only; used by the mount, its watchdog and `ryefs umount`. None of these functions can
- * hang: whatever touches the mount does so in a process that is given up after its time.
+ * hang: a child process touches the mount, and is killed when its time is over.
  */
 #ifndef RYE_COMMON_CONNECTION_H
 #define RYE_COMMON_CONNECTION_H
@@ -16,10 +16,10 @@
 enum connection_state {
 	CONNECTION_ANSWERS,
 	CONNECTION_DEAD, /* the kernel has ended it (ENOTCONN) */
-	CONNECTION_SILENT, /* nobody answers, and the kernel waits */
+	CONNECTION_SILENT, /* the daemon does not answer, and the kernel waits for it */
 };
 
-/* Asks what the kernel never answers by itself (statfs). */
+/* Calls statfs(2), which the kernel passes to the daemon. patience_ms: how long to wait. */
 enum connection_state connection_probe(const char *mountpoint, int patience_ms);
 
 /*

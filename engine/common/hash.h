@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hash.h: FNV-1a, for tables, inode numbers and versions. Not for what an attacker may choose
- * where a collision would matter. Its low bits are weak on short texts: who takes few of them
- * folds the high half in.
+ * where a collision would matter. Its low bits are weak on short texts: a table that takes few of
+ * them folds the high half in.
  */
 #ifndef RYE_COMMON_HASH_H
 #define RYE_COMMON_HASH_H

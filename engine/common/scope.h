@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope.h: the macros of the front and the engine: cleanup attributes, scope locks, what a value
- * of rye.h needs at the end of its scope.
+ * scope.h: the macros of the front and the engine: cleanup attributes, a lock held for a scope,
+ * and the release of blobs of rye.h.
  *
  * A variable declared with auto_X releases what it holds when its scope ends; steal() moves
  * the value out of it.
@@ -58,8 +58,8 @@ DEFINE_AUTO(auto_blob_, struct rye_blob *, rye_blob_unref)
 #define auto_blob __attribute__((cleanup(auto_blob_)))
 
 /*
- * From here to the end of the block that this stands in the mutex is held. What was declared above
- * is released after it, what is declared below before it.
+ * Holds the mutex from this line to the end of the enclosing block. Variables declared above it are
+ * released after the unlock, those declared below it before.
  */
 #define GUARD(lock)                            \
 	pthread_mutex_t *GUARD_NAME_(__LINE__) \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Spans, UTF-8, hex and base64url. Pure functions over borrowed bytes; the tables of Unicode
- * whitespace follow items 2.4 because hashes depend on them (tests/unit/test_base_str.c).
+ * whitespace are those of Python's str.strip(), because the hash of a text that is stripped first
+ * depends on them (tests/unit/test_base_str.c).
  */
 #include "str.h"
 

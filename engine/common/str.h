@@ -28,7 +28,7 @@ ssize_t span_find(struct rye_span s, size_t from, const char *needle);
 bool span_line(struct rye_span *s, struct rye_span *ret_line);
 /* ASCII blanks and line ends off both ends. */
 struct rye_span span_trim(struct rye_span s);
-/* The whitespace of Python's str.strip(), multi-byte ones included (items 2.4). */
+/* The whitespace of Python's str.strip(), multi-byte characters included. */
 struct rye_span span_strip_unicode(struct rye_span s);
 char *span_dup(struct rye_span s); /* NUL-terminated; free it; NULL: out of memory */
 

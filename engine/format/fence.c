@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text rules that several item formats share (items 4.1, 4.2). Pure, linear in the text.
- * The fence rules are line rules: an opening or closing line starts in column 0 and may end
- * in blanks, nothing else. Used by the parsers of Markdown items; knows no metadata.
+ * Text rules that several item formats share. Pure, linear in the text. The fence rules are line
+ * rules: an opening or closing line starts in column 0 and may end in blanks, nothing else. Used
+ * by the parsers of Markdown items; knows no metadata.
  */
 #include "format/format.h"
 

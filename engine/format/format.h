@@ -78,7 +78,8 @@ json_t *js_literal(struct js *j, int depth);
  * literal expression. Used by parse_python.c, and by parse_shell.c for `__key__ = value`.
  *
  * Values as JSON: tuples and sets are arrays, bytes are text (one character a byte), integers
- * beyond 64 bits are reals, infinities the strings of yaml.h, complex numbers their text.
+ * beyond 64 bits are reals, infinities the strings that YAML gives (below), complex numbers their
+ * text.
  */
 
 struct py {
@@ -114,9 +115,9 @@ int py_string_prefix(const struct py *p);
 json_t *py_literal(struct py *p, int depth);
 
 /*
- * schema.c: JSON Schema as tools 5.1 wants it: defaults are injected (deep copies), then the
- * value is checked. A pattern that cannot be decided within RYE_REGEX_STEPS and RYE_REGEX_MS
- * is a fault of the value; one that is no regular expression only a warning.
+ * schema.c: JSON Schema, as far as docs/items.md lists it: defaults are injected (deep copies),
+ * then the value is checked. A pattern that cannot be decided within RYE_REGEX_STEPS and
+ * RYE_REGEX_MS is a fault of the value; one that is no regular expression only a warning.
  */
 
 /* What is wrong: `missing` names of required top-level keys, `unknown` keys, `issues` texts. */
@@ -135,7 +136,7 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 		    struct rye_buf *ret_text);
 /* declared_parameters: [{name, type, required, default?, description?}]; new reference. */
 json_t *schema_declared(const json_t *schema);
-/* Rules 7 to 10 of the tool format: unknown types, bad regexes, enum of wrong type; new array. */
+/* What is wrong with a schema: unknown types, bad regexes, enum of wrong type. A new array. */
 json_t *schema_lint(const json_t *schema);
 bool schema_type_known(const char *type);
 /* Names that are no type fit everything. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JavaScript literals → JSON (items 4.4, with strings read as the language reads them, so a
- * URL inside one is no comment). Expressions, names and spreads are no literals and give NULL.
- * Recursive by nesting, at most RYE_LITERAL_DEPTH. Pure.
+ * JavaScript literals → JSON. Strings are read as the language reads them, so a URL inside one is
+ * no comment. Expressions, names and spreads are no literals and give NULL. Recursive by nesting,
+ * at most RYE_LITERAL_DEPTH. Pure.
  */
 #include "format/format.h"
 

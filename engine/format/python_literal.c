@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of Python literal expressions (items 4.3): strings with all prefixes but f, implicit
+ * Values of Python literal expressions: strings with all prefixes but f, implicit
  * concatenation, numbers, True, False, None, tuples, lists, dicts and sets. Anything else
  * (names, calls, operators) is no literal and gives NULL. Recursive by nesting, at most
  * RYE_LITERAL_DEPTH; linear in the text. Pure.

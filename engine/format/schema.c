@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters against a JSON Schema (tools 5.1): defaults first, then types, ranges, lengths,
- * patterns, lists and nested objects. Keywords outside the format's list are not looked at.
- * Faults are sentences in the format's words; after RYE_SCHEMA_ISSUES of them the check stops.
- * Recursive by the nesting of schema and value, which their parsers have bounded. Pure.
+ * Parameters against a JSON Schema: defaults first, then types, ranges, lengths, patterns, lists
+ * and nested objects. Keywords that docs/items.md does not list are ignored. Faults are sentences
+ * in the format's words; after RYE_SCHEMA_ISSUES of them the check stops. Recursive by the nesting
+ * of schema and value, which their parsers have bounded. Pure.
  */
 #include "format/format.h"
 #include "format/format_inner.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a schema itself in order? Rules 7, 9 and 10 of the tool format: types that exist,
- * patterns that compile, choices that are not empty and of the declared type. Used when a tool
- * is signed; a run only warns. Recursive by the schema's nesting. Pure.
+ * Is a schema itself in order? Types have to exist, patterns to compile, choices (enum) to be
+ * there and of the declared type. Used when a tool is signed; a run only warns. Recursive by the
+ * schema's nesting. Pure.
  */
 #include "format/format.h"
 #include "format/format_inner.h"

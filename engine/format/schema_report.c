@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sentences of a schema check (tools 5.1), and what a schema declares, as replies list it.
- * Also the one rule for what `parameters` of a request may be. Pure.
+ * The sentences of a schema check, and what a schema declares, as replies list it. Also the one
+ * rule for what `parameters` of a request may be. Pure.
  */
 #include "format/format.h"
 

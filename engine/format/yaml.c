@@ -30,7 +30,7 @@ struct loader {
 	json_t *costs; /* name → [nodes, bytes] */
 	json_t *root;
 	size_t nodes, bytes;
-	bool message; /* written by hand for now, not an item */
+	bool message; /* a message to a control file, not an item */
 	struct rye_err *err;
 };
 
@@ -153,8 +153,8 @@ static bool wants_key(const struct loader *ld)
 }
 
 /*
- * Who types a message means no ISO date, no base 60 and no rounded number, and a parameter
- * called "no" by that name.
+ * In a message a date, 12:30 and a number that a double would round stay the text that was
+ * written, and a parameter called "no" keeps its name.
  */
 static json_t *as_written(const struct loader *ld, struct rye_span text, json_t *taken)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inputs of directives (items 5.2): what is declared against what is given. The order is fixed:
+ * Inputs of directives (docs/items.md): what is declared against what is given. The order is fixed:
  * unknown names, defaults, required ones; null and "" count as given, types are not checked.
  * Also inputs written as a query behind a name. Pure; the item's map is only read.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placeholders of directives (items 5.1), in three passes over the text: {env:…}, then
+ * Placeholders of directives (docs/items.md), in three passes over the text: {env:…}, then
  * {input:…}, then ${inputs.…}. What a pass inserts is not looked at again by that pass, but by
  * the later ones. Values are spelled as Python spells them. Linear in text and result, which
  * the output buffer's cap bounds. Pure; environment values come from the caller.

@@ -14,14 +14,15 @@
 #include <sys/stat.h>
 
 /*
- * The one way to an item. rye_load locates, reads once, verifies and parses the same
+ * load.c: the one way to an item. rye_load locates, reads once, verifies and parses the same
  * bytes; render, plan and run take a struct rye_item, so unsigned bytes cannot reach them.
  *
- * A loaded item is frozen: readers on any thread need no lock. It keeps the space alive by
- * belonging to the engine that outlives it.
+ * A loaded item is frozen: readers on any thread need no lock. Its space is borrowed from the
+ * engine, which outlives every item.
  */
+
 /*
- * A file's bytes and what a parser made of them; says nothing of who signed them.
+ * A file's bytes and what a parser made of them; says nothing of their signature.
  *
  *   id       canonical, without extension
  *   ext      of the kind's table, ".py"
@@ -62,8 +63,8 @@ struct rye_item {
 };
 
 /*
- * The item, verified and parsed, with a reference for the caller. Fails with RYE_NOT_FOUND
- * ("Tool not found: a/b"), with an integrity code and the message of items 3.4, RYE_UNPARSABLE,
+ * The item, verified and parsed, with a reference for the caller. Fails with RYE_NOT_FOUND ("Tool
+ * not found: a/b"), with an integrity code and the message of the refusal, RYE_UNPARSABLE,
  * RYE_TOO_BIG …; a bad signature in a higher space never falls through to a lower one.
  */
 int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
@@ -73,8 +74,8 @@ struct path_ask {
 	const struct space *space;
 	enum rye_kind kind;
 	const char *path; /* below the space's .ai */
-	bool unsigned_ok; /* set by item/merged.c alone: without a signature it is taken, with a notice */
-	bool passing; /* of very many: what the store holds is worth more than this one */
+	bool unsigned_ok; /* set by item/merged.c alone: an unsigned file is taken, with a notice */
+	bool passing; /* one of very many: not kept, the store would drop others for it */
 };
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err);
@@ -132,10 +133,11 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 				   uint64_t trust);
 /* trust: the generation before it was verified. */
 void item_store_keep(struct item_store *store, const struct rye_item *item, uint64_t trust);
-/* Nothing hides behind what `hash` names: believed for a second, it is worth a warning only. */
+/* hash: of a kind and id of which the best space has one file alone. Believed for a second: only
+ * the warning of a second file hangs on it. */
 void item_store_alone(struct item_store *store, uint64_t hash);
 bool item_store_is_alone(struct item_store *store, uint64_t hash);
-/* Some bytes are being verified. */
+/* Counts one verification, for item_store_counts. */
 void item_store_count(struct item_store *store);
 
 /* ---- by state in the index: verdict_cache.c ---- */
@@ -208,8 +210,8 @@ int config_merge(const struct item_env *env, const struct config_ask *ask, struc
 		 struct rye_err *err);
 
 /*
- * meta.c: what a tool declares, normalised over languages (items 4.6, tools 14): dunder or
- * bare names, CONFIG_SCHEMA or config_schema …. Borrowed views into the item's frozen map.
+ * meta.c: what a tool declares, normalised over languages (docs/items.md): dunder or bare names,
+ * CONFIG_SCHEMA or config_schema …. Borrowed views into the item's frozen map.
  */
 
 struct tool_meta {
@@ -259,8 +261,8 @@ static inline json_t *meta_schema(const struct rye_item *item)
 json_t *meta_schema_list(const json_t *parameters);
 
 /*
- * render.c: verified items → what is read. Interpolation is items 5.1, input validation 5.2,
- * the prompt is items 8. Pure: environment values come from the caller's function.
+ * render.c: verified items → what is read. Interpolation is in interpolate.c, input validation in
+ * inputs.c, the prompt in prompt.c. Pure: environment values come from the caller's function.
  */
 /* NULL: not on the allow-list or not set (the placeholder stays). */
 typedef const char *(*interp_env_fn)(void *arg, const char *name);
@@ -280,7 +282,7 @@ void interp_text(const struct interp *in, struct rye_span text, struct rye_buf *
 json_t *interp_map(const struct interp *in, const json_t *map, struct rye_err *err);
 
 /*
- * Declared inputs against given ones: unknown, defaults, required (items 5.2). given may be
+ * Declared inputs against given ones: unknown, defaults, required (docs/items.md). given may be
  * NULL and is not changed; *ret is a new object. The error is RYE_INVALID with the format's
  * text; *ret_extra, when not NULL, then gets the reply's other members (item_id,
  * declared_inputs), a new reference.
@@ -304,7 +306,7 @@ int render_item(const struct rye_item *item, const struct interp *in, struct rye
 /* The verified text without its signature and binding lines (shebang stays). Borrowed. */
 struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang);
 /*
- * prompt.md: items 8, with the decided <returns> part; inputs as in
+ * prompt.md: what a model is sent for the directive, with its <returns> part; inputs as in
  * render_item. instruction NULL: prompt_instruction().
  */
 int render_prompt(const struct rye_item *directive, const struct interp *in,

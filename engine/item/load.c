@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rye_load: located, read once, verified, parsed; the same bytes throughout. A loaded item is
- * frozen before anyone else sees it. No lock is held here: opening and reading user files may
+ * frozen before another thread sees it. No lock is held here: opening and reading user files may
  * take as long as they like.
  */
 #include "base/id.h"
@@ -40,7 +40,7 @@ void rye_item_unref(struct rye_item *item)
 
 /* ---- one located file ---- */
 
-/* Integrity is softened for people's own items only (README, dev mode). */
+/* Integrity is softened for items of project and user space only, never for config. */
 static bool may_soften(const struct item_env *env, const struct space *space, enum rye_kind kind)
 {
 	return env->dev_mode && space->type != RYE_SYSTEM && kind != RYE_CONFIG;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finding and merging configuration, for the config/ view and for plans: maps recursively,
- * everything else by the stronger space, the key `extends` left out (tools 5.3). In the view a
- * single file is served as it is, and key files are never merged: the store's own rules say
- * which of them count. Here alone is decided which file may lie there unsigned. No lock.
+ * everything else by the stronger space, the key `extends` left out. In the view a single file is
+ * served as it is, and key files are never merged: the store's own rules say which of them count.
+ * Here alone is decided which file may lie there unsigned. No lock.
  */
 #include "item/item.h"
 
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-/* First components of ids that decide who may do what, or where data goes (spec, Trust). */
+/* First components of ids that decide what may be done, or where data goes (docs/items.md). */
 static const char *const authority[] = { "agent",     "capabilities", "hooks",	 "keys", "limits",
 					 "providers", "remotes",      "sandbox", "trust" };
 

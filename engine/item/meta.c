@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tool declares, whatever language it is written in (items 4.6, tools 5.1, 14): names
- * are looked up as `__x__`, `x` and `X`, first at the top of the parser's map, then in `data`.
- * Everything returned is borrowed from the item's frozen map, except schemas. Text with a NUL
- * in it counts as absent: C and other readers would see different values.
+ * What a tool declares, whatever language it is written in: names are looked up as `__x__`, `x`
+ * and `X`, first at the top of the parser's map, then in `data`. Everything returned is borrowed
+ * from the item's frozen map, except schemas. Text with a NUL in it counts as absent: C and other
+ * readers would see different values.
  */
 #include "item/item.h"
 

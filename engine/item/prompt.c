@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The prompt a model gets for a directive (items 8): instruction, opening tag, preamble, body,
+ * The prompt a model gets for a directive: instruction, opening tag, preamble, body,
  * <returns>, the call that returns results, closing tag; parts are joined by an empty line.
  * Nothing of the metadata is in it and nothing is escaped, as the format has it. Pure.
  */
@@ -9,7 +9,7 @@
 #include "scope.h"
 #include "str.h"
 
-/* Stands in when the knowledge item rye/agent/core/DirectiveInstruction does not. */
+/* Used where no bundle has the knowledge item rye/agent/core/DirectiveInstruction. */
 static const char default_instruction[] =
 	"You carry out the directive that follows. It is your task, not a text to discuss.\n"
 	"\n"

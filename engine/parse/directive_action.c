@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actions and hooks of a directive (items 4.1): the execute, fetch and sign elements with
- * their parameters, and what <hooks> says is to be done when. Pure; called by
- * parse_directive.c and directive_meta.c. Recursion is bounded by RYE_XML_DEPTH.
+ * Actions and hooks of a directive: the execute, fetch and sign elements with their parameters,
+ * and what <hooks> says is to be done when. Pure; called by parse_directive.c and
+ * directive_meta.c. Recursion is bounded by RYE_XML_DEPTH.
  */
 #include "parse/parse_inner.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directive's <metadata> (items 4.1): model, permissions, limits, runtime, hooks, context,
- * and any other child by its text. What other parts of the map are made of (inputs, body …)
- * cannot be set from here. Pure; called by parse_directive.c.
+ * A directive's <metadata>: model, permissions, limits, runtime, hooks, context, and any other
+ * child by its text. What other parts of the map are made of (inputs, body …) cannot be set from
+ * here. Pure; called by parse_directive.c.
  */
 #include "parse/parse_inner.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opaque blocks of a directive (items 4.1): text that is not XML inside <template>, <example>
- * and <raw>. Found textually, outside comments and CDATA sections only, so that a mention of
- * `<template>` in a comment cannot swallow what follows. One pass, linear in the text. Pure;
- * called by parse_directive.c.
+ * Opaque blocks of a directive: text that is not XML inside <template>, <example> and <raw>. Found
+ * textually, outside comments and CDATA sections only, so that a mention of `<template>` in a
+ * comment cannot swallow what follows. One pass, linear in the text. Pure; called by
+ * parse_directive.c.
  */
 #include "parse/parse_inner.h"
 

@@ -151,7 +151,7 @@ static bool skip_tag(struct scan *scan, bool *ret_empty)
 	return false;
 }
 
-/* Their content is opaque text that need not be XML (items 4.1). */
+/* Their content is opaque text that need not be XML (directive_opaque.c). */
 static bool skip_opaque(struct scan *scan, struct rye_span name)
 {
 	static const char *const opaque[] = { "template", "example", "raw", NULL };

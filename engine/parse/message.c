@@ -27,7 +27,7 @@ static json_t *read_yaml(struct rye_span text, struct rye_err *err)
 	return NULL;
 }
 
-/* The engine's replies say how long they took; what the front says has these members alone. */
+/* A reply of the engine has a duration_ms; one that the front makes has these members alone. */
 static bool is_reply(const json_t *doc)
 {
 	const json_t *metadata = json_object_get(doc, "metadata");

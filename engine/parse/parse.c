@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of parsers: which one reads a kind's files of an extension (items 1.5). A new
- * format is one file parse_NAME.c, its fuzz target and a row here. Pure; called by rye_load
- * and by signing, with text whose header lines are cut.
+ * The table of parsers: which one reads a kind's files of an extension. A new format is one file
+ * parse_NAME.c, its fuzz target and a row here. Pure; called by rye_load and by signing, with text
+ * whose header lines are cut.
  */
 #include "format/format.h"
 #include "parse/parse.h"

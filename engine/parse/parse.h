@@ -15,7 +15,7 @@
  * file parse_NAME.c with a fuzz target. Input is verified text with its header lines
  * (signature, binding) already cut; parsers never see the file.
  *
- * A parser returns an object (items 4) and leaves *err alone; or an object that is only
+ * A parser returns an object (docs/items.md) and leaves *err alone; or an object that is only
  * partial, or NULL, with *err filled: so *err must be clear before. It is bounded in time and
  * memory by common/bounds.h whatever the bytes are.
  *
@@ -47,9 +47,9 @@ json_t *parse_javascript(struct rye_span text, struct rye_err *err);
 json_t *parse_shell(struct rye_span text, struct rye_err *err);
 
 /*
- * Where a directive's element stands (README, "One region"): start of its ```xml fence content
- * and the body behind it. Verification makes sure that what is parsed is what is hashed, and
- * hands the shape on: nothing looks for the element again.
+ * Where a directive's element stands: start of its ```xml fence content and the body behind it.
+ * Verification makes sure that what is parsed is what is hashed, and hands the shape on: nothing
+ * looks for the element again.
  */
 struct directive_shape {
 	struct rye_span preamble, xml, body;
@@ -61,7 +61,7 @@ json_t *parse_shaped(struct rye_span text, const struct directive_shape *shape,
 		     struct rye_err *err);
 
 /*
- * sigline.c: the header lines of a signed file (items 2.1 to 2.3): the `rye:signed` line and,
+ * sigline.c: the header lines of a signed file (docs/items.md): the `rye:signed` line and,
  * directly under it, our `rye:full:1` binding line. Pure; spans are borrowed from the text.
  */
 
@@ -107,8 +107,8 @@ void sig_head_of(struct sig_rule rule, struct rye_span text, struct sig_head *re
 bool sig_fields_of(struct rye_span text, struct sig_head *ret);
 
 /*
- * The text without old lines, as hashing (items 2.3) wants it: `kiwi-mcp` and `validated` lines
- * go too, a signature line without LF stays. shebang is any leading one, whatever the rule.
+ * The text without old lines, as it is hashed: `kiwi-mcp` and `validated` lines go too, a
+ * signature line without LF stays. shebang is any leading one, whatever the rule.
  */
 struct sig_cut {
 	struct rye_span shebang, line, rest;
@@ -127,7 +127,7 @@ struct rye_span sig_shebang(struct rye_span text);
 size_t sig_line_put(struct sig_rule rule, char line[SIG_LINE_MAX], const char *fields);
 
 /*
- * digest.c: which bytes a signature speaks of (items 2.4) and the binding line's message.
+ * digest.c: which bytes a signature covers (docs/items.md) and the binding line's message.
  * Pure; regions are spans of the given text.
  */
 
@@ -164,8 +164,8 @@ struct rye_blob *digest_newlines(struct rye_span raw);
  */
 
 /*
- * A new reference, or NULL with RYE_INVALID or RYE_TOO_BIG: neither JSON nor YAML of the form
- * that was said, no object, or a reply of ours that comes back.
+ * A new reference, or NULL with RYE_INVALID or RYE_TOO_BIG: the text is not of `form`, is no
+ * object, or is a reply of the engine that an editor sent back.
  */
 json_t *message_read(struct rye_span text, enum rye_form form, struct rye_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directives (items 4.1): preamble, one XML element in a fence, body. Where the element
- * stands is directive_shape's decision, the same for verifying and for parsing; here it is
+ * Directives (docs/items.md): preamble, one XML element in a fence, body. Where the element
+ * stands is decided by directive_shape(), the same for verifying and for parsing; here it is
  * read. When the XML is at fault the map still has name, version, preamble and body, never
  * permissions. Pure.
  */

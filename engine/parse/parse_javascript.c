@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metadata of JavaScript and TypeScript files (items 4.4): `const|let|var NAME = literal`
- * anywhere in the text (comments included, as other readers of the format do), for `__x__`
- * and the configuration names. A type annotation between name and value is skipped. The last
- * value wins, but null never replaces one. What is not a literal is not there. Linear: failed
- * literals may look at each byte only a few times (WORK_FACTOR).
+ * Metadata of JavaScript and TypeScript files: `const|let|var NAME = literal` anywhere in the text
+ * (comments included, as other readers of the format do), for `__x__` and the configuration names.
+ * A type annotation between name and value is skipped. The last value wins, but null never
+ * replaces one. What is not a literal is not there. Linear: failed literals may look at each byte
+ * only a few times (WORK_FACTOR).
  */
 #include "format/format.h"
 #include "parse/parse.h"

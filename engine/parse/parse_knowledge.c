@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Knowledge (items 4.2): a ```yaml block of metadata, then the body. Two older forms are read
+ * Knowledge (docs/items.md): a ```yaml block of metadata, then the body. Two older forms are read
  * too: `---` front matter (with a warning, it is never written) and text that is YAML as a
  * whole. Metadata that is not a mapping is ignored. The result is the mapping and `body`,
  * which is "" when there is no block.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metadata of Python files (items 4.3, tools 14): assignments NAME = literal that stand at the
- * module's level, and the docstring. Statements are told apart by tokens only; there is no
- * syntax check beyond brackets and strings. An annotated assignment counts for metadata names
- * (`__version__: str = "1"`), not for others. A later literal wins, a later expression does
- * not take the earlier value away.
+ * Metadata of Python files: assignments NAME = literal that stand at the module's level, and the
+ * docstring. Statements are told apart by tokens only; there is no syntax check beyond brackets
+ * and strings. An annotated assignment counts for metadata names (`__version__: str = "1"`), not
+ * for others. A later literal wins, a later expression does not take the earlier value away.
  */
 #include "format/format.h"
 #include "parse/parse.h"
@@ -257,6 +256,6 @@ json_t *parse_python(struct rye_span text, struct rye_err *err)
 	m.meta = json_object();
 	lines(&m);
 	if (m.p.failed)
-		json_object_clear(m.meta); /* the language would not have run a line of it */
+		json_object_clear(m.meta); /* Python would not have run a line of it */
 	return m.meta;
 }

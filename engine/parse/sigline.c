@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recognising and cutting header lines. The reference's rules decide what a line is (nothing
- * anchors its end); `junk` tells the strict reader that something follows which nobody signed.
+ * anchors its end); `junk` tells the strict reader that unsigned bytes follow on the line.
  * Works on any bytes: every file of a space comes through here first. No state, no locks.
  */
 #include "parse/parse.h"

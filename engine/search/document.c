@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a verified item to what a search looks at. Fields as in items 6.2: title and name stand
- * for each other and for the file's stem, tags count with the category, the preview is the
- * beginning of the text; behind the fields the whole body follows. Pure.
+ * From a verified item to what a search looks at. Fields: title and name stand for each other and
+ * for the file's stem, tags count with the category, the preview is the beginning of the text;
+ * behind the fields the whole body follows. Pure.
  */
 #include "search/search.h"
 

@@ -318,7 +318,7 @@ static bool glob_tokens(const struct term *term, struct rye_span text)
 	return false;
 }
 
-/* Longer words are compared exactly: nobody means them by mistake. */
+/* Longer words are compared exactly: they are seldom misspelt ones. */
 #define FUZZY_BYTES 48
 
 /* Levenshtein's distance, row by row; more than `max` is all the same. */

@@ -123,7 +123,7 @@ static double search_score(const struct query *query, const struct doc *doc, uns
 	return (double)(long)(sum / all * 10000 + 0.5) / 10000;
 }
 
-/* Texts that a model wrote are found only by who asks for them (spec README, threads). */
+/* Texts that a model wrote are found only by a search whose prefix asks for them. */
 static bool is_transcript(const struct index_doc *of, const struct doc *doc)
 {
 	return of->kind == RYE_KNOWLEDGE &&

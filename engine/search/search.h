@@ -52,9 +52,9 @@ const char *doc_text(const struct rye_item *item, const char *const names[]);
 struct rye_span doc_preview(const struct rye_item *item);
 
 /*
- * query.c: the search language (items 6.2): words, "phrases", globs, AND, OR, NOT, brackets.
- * Every text is some query: what is missing matches everything, what cannot follow ends it.
- * Only size and nesting are refused.
+ * query.c: the search language: words, "phrases", globs, AND, OR, NOT, brackets. Every text is
+ * some query: what is missing matches everything, what cannot follow ends it. Only size and
+ * nesting are refused.
  */
 
 struct query;
@@ -77,7 +77,7 @@ bool query_match(const struct query *query, struct rye_span text);
 bool query_may(const struct query *query, struct rye_span sieve);
 /* Does a text that holds a matching one match as well? Not when there is a NOT. */
 bool query_grows(const struct query *query);
-/* Do all its terms stand together somewhere (opt.proximity)? True when nobody asked. */
+/* Do all its terms stand together somewhere (opt.proximity)? True when opt.proximity is 0. */
 bool query_near(const struct query *query, struct rye_span text);
 
 struct rye_buf;
@@ -91,9 +91,9 @@ static inline void auto_query_(struct query **held)
 #define auto_query __attribute__((cleanup(auto_query_)))
 
 /*
- * search.c: ranked search over the texts of all verified items (items 6.2). The first search
- * makes the documents, later ones only look at them; where not all texts have room in memory,
- * those that may match are read and verified again. Not for threads that must not wait.
+ * search.c: ranked search over the texts of all verified items. The first search makes the
+ * documents, later ones only look at them; where not all texts have room in memory, those that may
+ * match are read and verified again. Not for threads that must not wait.
  */
 
 struct search_env {
@@ -101,7 +101,7 @@ struct search_env {
 	struct index *index;
 	int threads; /* that make missing documents */
 	size_t texts_max; /* bytes of documents from which on they are made without the body */
-	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: nobody will */
+	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: it never is */
 };
 
 struct search_ask {

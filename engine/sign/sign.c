@@ -121,7 +121,7 @@ static struct rye_span sign_body_of(const struct sign_job *job)
 	return span_skip(cut.rest, sig_binding_at(rule, cut.rest).len);
 }
 
-/* By the line's word: what it covered may have changed since. */
+/* Only the line is looked at: what it covered may have changed since. */
 static bool signed_before(const struct sign_job *job)
 {
 	auto_trust struct trust *trust = trust_get(job->env->trust);
@@ -139,7 +139,7 @@ static bool is_dashed(struct rye_span body)
 	return span_starts(span_trim(body), "---");
 }
 
-/* A broken YAML file counts as one without any field (items 4.5): those are told as well. */
+/* A broken YAML file counts as one without any field: those are told as well. */
 static void tell_missing(struct sign_job *job, json_t *reply)
 {
 	if (job->ask->kind != RYE_TOOL || !json_object_get(job->item.meta, "data"))
@@ -361,7 +361,7 @@ static int sign_guard(const struct sign_ask *ask, const char *id, json_t **reply
 		return sign_refuse(reply, RYE_READ_ONLY, err,
 				   "System space items are immutable and cannot be signed. Copy to "
 				   "project or user space first.");
-	/* whoever may sign must not thereby make keys trusted */
+	/* a signature makes a key file trusted: a caller that may only sign must not get that */
 	if (ask->kind == RYE_CONFIG && !strncmp(id, "keys/", 5))
 		return sign_refuse(reply, RYE_DENIED, err,
 				   "Key files are signed by trusting them: ryefs trust KEY");

@@ -10,8 +10,8 @@
 #include "trust/trust.h"
 
 /*
- * signcheck.c: the rules an item has to keep to be signed (items 7 and the tool format's own).
- * Verification and execution never ask for them.
+ * signcheck.c: the rules an item has to keep to be signed (docs/items.md). Verification and
+ * execution never ask for them.
  */
 
 /* What was found; both arrays of strings, owned. */
@@ -31,8 +31,8 @@ void sign_check(const struct parsed_item *item, struct sign_report *report);
 bool sign_only_missing(const struct sign_report *report);
 
 /*
- * signdoc.c: signatures of things that are not items (items 2.7): JSON documents with a
- * `_signature` member, and digests signed by themselves (transcript checkpoints). A ref like
+ * signdoc.c: signatures of things that are not items: JSON documents with a `_signature` member,
+ * and digests signed by themselves (transcript checkpoints). A ref like
  * "state:threads/a/thread.json" says what a scoped key must be trusted for.
  */
 
@@ -54,7 +54,7 @@ int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_m
 
 /* Appends one line to a list of issues or warnings. */
 void sign_tell(json_t *list, const char *format, ...) RYE_PRINTF(2, 3);
-/* Rules 1, 2, 3 and 6 to 10 of the tool format. */
+/* Executor, tool_id, requires and the schema of parameters. */
 void sign_check_tool(const struct parsed_item *item, struct sign_report *report);
 /* Types of a configuration's values, where a signed schema names it. */
 void sign_check_config(const struct item_env *env, const struct parsed_item *config,

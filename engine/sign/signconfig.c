@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas for configuration: a tool `*.config-schema.yaml` whose `target_config` names or globs
- * a config file tells the types of its values (items 7). Only schemas that verify are asked;
- * only the types of values that are there are looked at.
+ * Schemas for configuration: a tool `*.config-schema.yaml` whose `target_config` names or globs a
+ * config file tells the types of its values. Only schemas that verify are asked; only the types of
+ * values that are there are looked at.
  */
 #include "item/item.h"
 #include "scope.h"

@@ -18,7 +18,7 @@
 /* Files of one signing; far above any workspace, and a bound for a directory bomb. */
 #define MATCHES_MAX 200000
 
-/* Never items (items 6.3); names with a dot in front are nobody's items either. */
+/* Never items, though they may have an extension of one; nor are names with a dot in front. */
 static bool is_skipped(const char *name)
 {
 	static const char *const names[] = {
@@ -164,7 +164,7 @@ static char *signmany_id_of(enum rye_kind kind, const char *path)
 	return strndup(below, strlen(below) - strlen(ext));
 }
 
-/* Completed is what succeeded for all: the lists tell of each either way. */
+/* "completed" only when every item was signed; the lists tell of each either way. */
 static int answer_all(const json_t *done, const json_t *failed, json_t **ret_reply,
 		      struct rye_err *err)
 {
@@ -237,7 +237,7 @@ static void batch_done(struct batch *batch)
 	key_wipe(&batch->key);
 }
 
-/* What one who signs should hear: what is covered for the first time, and every warning. */
+/* For the caller's message: what is covered for the first time, and every warning. */
 static void remarks(const json_t *reply, struct rye_buf *out)
 {
 	const json_t *warning;

@@ -35,8 +35,8 @@ static void drop_headers(struct sig_rule rule, struct rye_span *text)
 }
 
 /*
- * Headers may stand before or behind a shebang (items 2.4, 7): both places are cleared, and
- * what is left is a shebang or none, and the rest.
+ * Headers may stand before or behind a shebang: both places are cleared, and what is left is a
+ * shebang or none, and the rest.
  */
 static void content_of(struct sig_rule rule, struct rye_span text, struct content *ret)
 {

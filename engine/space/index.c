@@ -107,7 +107,7 @@ static struct index_node *node_by_id(struct index *index, enum rye_kind kind, co
 	return dir ? tree_node(index, dir, leaf) : NULL;
 }
 
-/* The id, else (tools 1.3) the directory tool: a directory that holds a tool of its own name. */
+/* The id, else the directory tool: a/b stands for a/b/b. */
 static struct index_node *node_or_alias(struct index *index, enum rye_kind kind, const char *id)
 {
 	struct index_node *node = node_by_id(index, kind, id);

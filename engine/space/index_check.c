@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freshness where nobody tells of changes: layers on network file systems, directories that got
- * no watch, links whose target lies elsewhere, engines that do not watch at all. A lookup then
- * compares the stat of the directories on its way and of the files it is about with what was
- * remembered; a stat too fresh to be told from the next one is never trusted (walk_stamp).
+ * Freshness where inotify does not tell of changes: layers on network file systems, directories
+ * without a watch, links whose target lies elsewhere, engines that do not watch at all. A lookup
+ * then compares the stat of the directories on its way and of the files it is about with what the
+ * index remembers; a stat too fresh to be told from the next one is never trusted (walk_stamp).
  */
 #include "base/id.h"
 #include "base/io.h"

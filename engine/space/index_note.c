@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What has changed in the index, written down for whoever tells it further: one note for each
+ * What has changed in the index, noted for the thread that tells the listener: one note for each
  * name, or one "everything" when they are too many or memory is short. The list belongs to the
- * caller of the index; under index->lock while it is filled. No system call.
+ * caller of the index; it is filled under index->lock. No system call.
  */
 #include "space/space_inner.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the index follows the disk: whole scans, single events, and the checks that lookups make
- * where nobody tells of changes. An event says only where to look: what is there now decides,
- * so late, repeated and merged events are harmless. The space's update lock is held while
+ * where inotify does not tell of changes. An event says only where to look: what is there now
+ * decides, so late, repeated and merged events are harmless. The space's update lock is held while
  * looking and merging, so that an older look never overwrites a newer one.
  */
 #include "space/space.h"
@@ -69,8 +69,9 @@ static void drop_dir(struct index *index, const struct spot *spot, const char *p
 }
 
 /*
- * A directory that comes or goes: a link that leads out refuses what lower spaces have in one of
- * its name (space_barred), and whether it was one nobody remembers.
+ * A name without a place came or went. It may have been a link out of the space, which bars what
+ * lower spaces have in a directory of that name (space_barred). The index does not remember such
+ * links, so the verdicts of everything below the name are forgotten.
  */
 static void index_update_forget_dir(struct index *index, const struct spot *spot, const char *path,
 				    struct index_changes *out)
@@ -105,7 +106,7 @@ static bool index_update_settle(struct index *index, const struct spot *spot,
 	char path[RYE_ID_MAX + 1], file[RYE_ID_MAX + 64];
 	size_t told = out->n;
 
-	/* Without a place nobody has walked here: the walk of a parent is still to come. */
+	/* No place, so not walked yet: the walk of a parent is still to come. */
 	if (!dir || !tree_place(dir, spot->space))
 		return false;
 	if (index_update_join(spot->dir, entry->name, path, sizeof(path))) {

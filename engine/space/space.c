@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bundles of one engine: each is asked for every id that no one has. */
+/* Spaces of one engine: an id that does not exist is looked for in every one of them. */
 #define SPACES_MAX 64
 
 /* ---- opening ---- */
@@ -48,9 +48,9 @@ int space_fd(const struct space *space)
 }
 
 /*
- * dup3 puts what is there now under the old number, so that whoever holds the number goes on.
- * When .ai is gone that is something in which nothing can be found: the old directory may
- * live on under another name.
+ * dup3 puts the directory that is there now under the old number, so a thread that has read the
+ * number can go on using it. When .ai is gone that is /dev/null, in which no path can be found:
+ * the old directory may live on under another name.
  */
 bool space_renew(const struct space *space)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * space.h: the three layers of `.ai`: where an id lies, the index of all ids, and the thread
- * that hears of changes. Nothing here knows what a file says.
+ * that watches for changes. Nothing here knows what a file says.
  */
 #ifndef RYE_SPACE_SPACE_H
 #define RYE_SPACE_SPACE_H
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 /*
- * space.c: the three layers of `.ai` and where an id lies in them (items 1). Built at
+ * space.c: the three layers of `.ai` and where an id lies in them (docs/items.md). Built at
  * rye_open, frozen afterwards except for a space whose .ai did not exist yet.
  */
 
@@ -82,9 +82,9 @@ struct item_ask {
 };
 
 /*
- * Space by space, extension by extension; then the directory-tool alias (tools 1.3). An id that
- * is not canonical is RYE_INVALID; a link out of its space, a FIFO or a device in the way is an
- * error and never a reason to look further down.
+ * Space by space, extension by extension; then the directory-tool alias. An id that is not
+ * canonical is RYE_INVALID; a link out of its space, a FIFO or a device in the way is an error and
+ * never a reason to look further down.
  */
 int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
 		 struct rye_err *err);
@@ -254,8 +254,8 @@ size_t index_doc_bytes(struct index *index); /* of all that are kept */
 void index_drop_docs(struct index *index);
 
 /*
- * index_update.c: how the index learns of changes. Called by the watcher's thread, by whoever
- * writes through us, and, for layers that nobody watches, by lookups.
+ * index_update.c: how the index learns of changes. Called by the watch's thread, by the
+ * threads that write files of a space themselves, and, for layers without watches, by lookups.
  */
 /* ---- what changed; filled by the updating functions, told by the watcher ---- */
 
@@ -269,7 +269,7 @@ struct index_change {
 struct index_changes {
 	struct index_change *v;
 	size_t n, size;
-	bool all; /* too many, or nobody knows: everything */
+	bool all; /* too many changes, or memory was short: everything may have changed */
 	bool keys; /* something below config/keys: trust has to be read again */
 };
 
@@ -279,7 +279,7 @@ void index_changes_done(struct index_changes *changes);
 
 /* Walks every space with up to `threads` threads. `forget`: no remembered verdict survives. */
 void index_scan(struct index *index, int threads, bool forget);
-/* An event of the watched directory: something happened to `name` ("" the directory itself). */
+/* An event of the watched directory: something happened to `name`; "" is ignored. */
 void index_event(struct index *index, int wd, const char *name, struct index_changes *out);
 /* The same by place: path below the space's .ai. */
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out);
@@ -288,14 +288,14 @@ void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out);
 /* Would index_check have something to look at? */
 bool index_unwatched(struct index *index, enum rye_kind kind, const char *path);
-/* Looks for spaces whose place did not exist or is another now; now and then, from one thread. */
+/* Looks for spaces whose directory did not exist or is another now; called by one thread. */
 void index_poll(struct index *index, struct index_changes *out);
 /* Forgets every verdict (trust has changed). */
 void index_forget(struct index *index);
 
 /*
- * space_watch.c: the thread that hears of changes (inotify, one watch per directory) and tells them:
- * the index is brought up to date first, then the listener is called, holding no lock.
+ * space_watch.c: the thread that reads inotify (one watch per directory): it brings the index up to
+ * date first, then calls the listener, holding no lock.
  */
 
 struct watch;
@@ -314,7 +314,7 @@ void watch_close(struct watch *watch); /* the same, and frees */
 int watch_add(void *arg, int dirfd);
 void watch_del(void *arg, int wd);
 
-/* Has changes that somebody else found told on the watch's thread; empties *changes. */
+/* Hands changes that another thread found to the watch's thread to tell; empties *changes. */
 void watch_tell(struct watch *watch, struct index_changes *changes);
 
 #endif

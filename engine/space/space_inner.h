@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * space_inner.h: what the files of space/ share: the walk that fills the index.
+ * space_inner.h: what the files of space/ share: the tree of the index and the walk that fills it.
  */
 #ifndef RYE_SPACE_SPACE_INNER_H
 #define RYE_SPACE_SPACE_INNER_H
@@ -73,7 +73,7 @@ struct top {
 	int wd_ai, wd_root;
 	uint32_t unwatched; /* places without a watch */
 	uint32_t links; /* places reached through links (RYE_LINK_DIRS) */
-	bool blind; /* nobody would tell of a new kind's directory, or of .ai itself */
+	bool blind; /* no watch would tell of a new kind's directory, or of .ai itself */
 	bool lost; /* not even the parent of .ai exists: index_poll looks for it */
 };
 
@@ -90,7 +90,7 @@ struct index {
 	uint64_t gen;
 	size_t known, by_code[RYE_CODE__MAX];
 	size_t doc_bytes; /* of all files' doc */
-	bool no_watches; /* told once that there are none left */
+	bool no_watches; /* the log was told once that there are none left */
 	struct top tops[];
 };
 
@@ -138,7 +138,7 @@ const char *tree_ext(const struct index_node *node); /* of the winner */
 int tree_compare(const struct index_node *a,
 		 const struct index_node *b); /* by stem and extension */
 
-/* index_note.c; out may be NULL: nobody wants to know */
+/* index_note.c; out NULL: nothing is noted */
 /* "tools/a/b" + "/" + name (may be ""); false: too long. No lock needed. */
 bool tree_path(const struct dir *dir, const char *name, char *ret, size_t size);
 void tree_note(struct index_changes *out, int space, enum rye_kind kind, const char *path,
@@ -170,7 +170,7 @@ struct walk_opt {
 	int threads;
 	bool deep; /* known directories below are walked again, too */
 	bool forget; /* every file found counts as changed */
-	struct index_changes *out; /* or NULL; one thread then */
+	struct index_changes *out; /* NULL: nothing is noted; else the walk uses one thread */
 };
 
 /* Makes the index equal to the directory (path below the kind's) and what is new beneath. */
@@ -204,7 +204,7 @@ struct walk_batch {
 bool walk_read(const struct walk_at *at, struct walk_batch *batch);
 const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const char *name);
 void walk_batch_done(struct walk_batch *batch);
-/* Changes made by other machines or daemons are not told by inotify. */
+/* Can other machines or daemons change this file system without an inotify event? */
 bool walk_is_remote(int fd);
 /* Digest of a stat for "is it the same?"; 0 when the change may be too fresh to be told apart. */
 uint64_t walk_stamp(const struct stat *st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where an id lies in the spaces (items 1). Everything is opened beneath a space's .ai, so
+ * Where an id lies in the spaces (docs/items.md). Everything is opened beneath a space's .ai, so
  * neither an id nor a link can leave it; what stands in the way of an id is an error and never
  * a reason to look in a weaker space. No state, no lock.
  */

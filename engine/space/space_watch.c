@@ -6,7 +6,8 @@
  * read. Reads are at least a millisecond apart under load: a burst is merged, never held back
  * longer. A lost event queue means looking at everything again.
  *
- * `lock` guards the queue of changes found by others; it is not held while telling.
+ * `lock` guards the queue of changes that other threads found; it is not held while the listener
+ * is called.
  */
 #include "space/space.h"
 

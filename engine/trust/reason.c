@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why an item is refused, in one line that a symbolic link can carry. The long text of the
- * format (items 3.4) stays with the error; this one is for `ls -l` and `verify`.
+ * Why an item is refused, in one line that a symbolic link can carry. The long text
+ * (refusal.c) stays with the error; this one is for `ls -l` and `verify`.
  */
 #include "trust/trust.h"
 

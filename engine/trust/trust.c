@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who vouches for whom. User and system space may bring unsigned or self-signed keys; a signed
- * one needs an unscoped key that is already trusted, found by repeating until nothing changes,
- * so that keys vouching for each other get nowhere. A project's key needs such a signer from
- * outside the project: a clone cannot vouch for itself.
+ * Which key vouches for which. User and system space may bring unsigned or self-signed keys; a
+ * signed one needs an unscoped key that is already trusted, found by repeating until nothing
+ * changes, so that keys vouching for each other get nowhere. A project's key needs such a signer
+ * from outside the project: a clone cannot vouch for itself.
  *
- * Lock: trust_box.lock guards `current` and nothing else. Snapshots are never changed.
+ * Lock: trust_box.lock guards `current` and `generation` alone. Snapshots are never changed.
  */
 #include "trust/trust.h"
 

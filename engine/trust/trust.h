@@ -15,8 +15,8 @@
 #include <pthread.h>
 
 /*
- * keypair.c: Ed25519 keys and their text forms (items 2.5, 3.6). A fingerprint is of the PEM
- * text, not of the key. Secret keys live only in auto_key variables, which wipe themselves.
+ * keypair.c: Ed25519 keys and their text forms. A fingerprint is of the PEM text, not of the key.
+ * Secret keys live only in auto_key variables, which wipe themselves.
  */
 
 #define KEY_LEN 32
@@ -62,9 +62,9 @@ bool key_verify(const unsigned char key[KEY_LEN], struct rye_span sig, struct ry
 void key_box_pair(char ret_secret[44], char ret_public[44]);
 
 /*
- * trust.c: which keys may vouch for what (items 3, with this project's rules for project-space
- * keys, scopes and cycles). A snapshot is immutable and refcounted; the box hands out the
- * current one and is the only place that changes. Verification holds a reference, never a lock.
+ * trust.c: which keys may vouch for what (docs/items.md has the rules for project-space keys and
+ * scopes). A snapshot is immutable and refcounted; the box hands out the current one and is the
+ * only place that changes. Verification holds a reference, never a lock.
  */
 
 struct space;
@@ -138,12 +138,12 @@ struct item_env {
 	const struct log *log;
 };
 
-/* Outcome of verification. Strings belong to the item's (or the caller's) arena of memory. */
+/* Outcome of verification. Every text is in the struct itself. */
 struct verdict {
 	enum rye_code code; /* RYE_OK: may be served */
 	bool dev; /* served in dev mode only: notice says why it would be refused */
 	bool bound; /* the binding line covers all bytes, kind and id */
-	char hash[SHA_HEX]; /* of the hashed region (items 2.4); "" none, or "unverified" (dev) */
+	char hash[SHA_HEX]; /* of the hashed region; "" none, or "unverified" (dev) */
 	char sha256[SHA_HEX]; /* of the raw file bytes */
 	char fingerprint[17]; /* signer, "" when unsigned */
 	char owner[128];
@@ -154,8 +154,8 @@ struct verdict {
 };
 
 /*
- * keystore.c: the person's own key pair and the user space's trust store (items 3.3, 3.6):
- * what ryefs keygen, keys, trust and untrust do.
+ * keystore.c: the person's own key pair and the user space's trust store (docs/items.md): what
+ * ryefs keygen, keys, trust and untrust do.
  */
 
 /* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */
@@ -188,7 +188,7 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 		    struct rye_err *err);
 
 /*
- * reason.c: a refusal in one line, with the command that mends it (interface 3). Pure.
+ * reason.c: a refusal in one line, with the command that mends it (docs/files.md). Pure.
  */
 
 /* A symbolic link shows it behind ".why/EKEYREJECTED: ", 255 bytes in all. */
@@ -208,8 +208,8 @@ void reason_remedy(const struct reason *about, const struct rye_err *err, char *
 void reason_line(const struct reason *about, const struct rye_err *err, char line[REASON_MAX]);
 
 /*
- * verify.c: are these bytes what their signer signed, for this place? (items 2, 3.4; binding
- * line and coverage as docs/items.md). Works on bytes in memory; opens nothing.
+ * verify.c: are these bytes what their signer signed, for this place? Takes the steps that
+ * docs/items.md lists under Verification. Works on bytes in memory; opens nothing.
  */
 
 struct verify_ask {

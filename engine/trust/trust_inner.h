@@ -54,11 +54,11 @@ struct keystage_file {
 };
 
 /*
- * Both last until dir is closed, and end first what another process has left there: what it
- * had decided is put in place, all else removed, temporary files too. What cannot be done, on
- * a read-only disk for instance, stays. A file system without locks does not stop anybody.
+ * Both last until dir is closed, and end first what another process has left there: what it had
+ * decided is put in place, all else removed, temporary files too. What cannot be done, on a
+ * read-only disk for instance, stays. On a file system without flock both go on without the lock.
  */
-void keystage_share(int dir); /* to read: nobody replaces anything meanwhile */
+void keystage_share(int dir); /* to read: no other process replaces files meanwhile */
 void keystage_lock(int dir); /* to replace: alone */
 
 /* With the lock; files[0] is KEYSTAGE_FIRST. After an error before the decision all is as it was. */
@@ -77,7 +77,7 @@ bool memo_has(struct memo *memo, const unsigned char digest[SHA_LEN]);
 void memo_add(struct memo *memo, const unsigned char digest[SHA_LEN]);
 
 /*
- * refusal.c: the texts of refused items (items 3.4), each ending in the command that mends it.
+ * refusal.c: the texts of refused items, each ending in the command that mends it.
  */
 
 struct trust;
@@ -112,7 +112,7 @@ int refuse_moved(const struct verify_ask *ask, const struct verdict *v, const ch
 		 struct rye_err *err);
 
 /*
- * trustfile.c: one trust-store file (items 3.1): read, judged in itself, written. Pure.
+ * trustfile.c: one trust-store file (docs/items.md): read, judged in itself, written. Pure.
  */
 
 /* A key file has some hundred bytes; many scopes make it some thousand. */
@@ -132,7 +132,7 @@ struct trustfile {
 /*
  * raw: the file's bytes; stem: its name without ".toml". Refuses (RYE_INVALID) what can never
  * be trusted: broken TOML, another fingerprint in name, text or key, a bad scope, a signature
- * line that is malformed or does not match the content. Who signed is for trust.c to judge.
+ * line that is malformed or does not match the content. trust.c judges the signer.
  */
 int trustfile_read(struct rye_span raw, const char *stem, struct trustfile *ret,
 		   struct rye_err *err);
@@ -140,7 +140,8 @@ void trustfile_done(struct trustfile *file);
 /* Ed25519 of the file's own signature line under this key. */
 bool trustfile_signed_by(const struct trustfile *file, const unsigned char key[KEY_LEN]);
 
-/* The file text for a key; scope NULL: unscoped. signer NULL: unsigned. stamp as items 2.1. */
+/* The file text for a key; scope NULL: unscoped. signer NULL: unsigned. stamp: UTC,
+ * 2026-01-02T03:04:05Z. */
 struct trustfile_new {
 	const struct key_public *key;
 	const char *owner;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The trust-store file format. Everything that can be said about one file without knowing the
- * others is said here, so that trust.c is left with the question of who vouches for whom.
+ * others is said here, so that trust.c is left with the question which key vouches for which.
  * No I/O, no locks; any bytes may come in (a cloned project brings its own).
  */
 #include "trust/trust_inner.h"

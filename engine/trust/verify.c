@@ -125,7 +125,7 @@ static void verify_soften(struct check *c, const struct rye_err *err)
 	c->v->bound = false;
 }
 
-/* A new text in which an empty line stands for the shebang that nobody signed. */
+/* A new text in which an empty line stands for the unsigned shebang. */
 static struct rye_blob *without_shebang(const struct check *c, struct rye_span shebang)
 {
 	size_t before = (size_t)(shebang.ptr - c->text.ptr);
@@ -206,7 +206,7 @@ static int verify_serve(struct check *c, struct verified *ret, struct rye_err *e
 	return r;
 }
 
-/* Configuration that only a tool reads may lie there unsigned (spec README, Trust). */
+/* Configuration that only a tool reads may lie there unsigned (docs/items.md, Configuration). */
 static bool verify_may_be_unsigned(const struct check *c)
 {
 	return c->ask->unsigned_ok && c->ask->kind == RYE_CONFIG && !c->head.line.len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directives: items 4.1, cases T55 to T64. */
+/* Directives: what their XML becomes, cases T55 to T64. */
 #include "clock.h"
 #include "bounds.h"
 #include "parse/parse_inner.h"

@@ -207,7 +207,7 @@ static void compat_refuses_every_flipped_byte(void **state)
 	every_flipped_byte_is_refused(true);
 }
 
-/* The item in its place, as whoever asks for it meets it; and again when it is whole. */
+/* The item in its place, loaded as any caller loads it; and again when it is whole. */
 static void flipped_files_are_refused(void **state)
 {
 	struct test_place p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merged index over private spaces: which names exist, who wins, what is looked at, and how
- * it follows single events. Cases T45 to T52 of the formats as far as they are about names.
+ * The merged index over private spaces: which names exist, which space wins, what is looked
+ * at, and how it follows single events. Cases T45 to T52 as far as they are about names.
  */
 #include "item_place.h"
 
@@ -242,7 +242,7 @@ static void follows(void **state)
 	done(&b);
 }
 
-/* Nobody tells: the lookup itself looks. */
+/* Without a watch the lookup itself looks. */
 static void checks(void **state)
 {
 	struct index_changes changes = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs of directives: items 5.2, case T78, and the query behind a name. */
+/* Inputs of directives: case T78, and the query behind a name. */
 #include "item/item.h"
 
 #include "rye_json.h"

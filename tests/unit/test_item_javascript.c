@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metadata of JavaScript and TypeScript files: items 4.4, case T67. */
+/* Metadata of JavaScript and TypeScript files, case T67. */
 #include "clock.h"
 #include "bounds.h"
 #include "parse/parse.h"

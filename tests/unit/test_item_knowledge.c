@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Knowledge: items 4.2, case T65; and text every parser refuses. */
+/* Knowledge: case T65; and text every parser refuses. */
 #include "parse/parse.h"
 #include "format/format.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool's metadata over all spellings (items 4.6), and the parser table (tools case 104). */
+/* A tool's metadata over all spellings, and the parser table (case 104). */
 #include "item/item.h"
 #include "parse/parse.h"
 #include "format/format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The prompt (items 8, cases T99 to T101) and what reading an item's file gives. */
+/* The prompt (cases T99 to T101) and what reading an item's file gives. */
 #include "scope.h"
 #include "base/io.h"
 #include "parse/parse.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metadata of Python files: items 4.3, case T66, tools case 57. */
+/* Metadata of Python files, cases T66 and 57. */
 #include "bounds.h"
 #include "parse/parse.h"
 

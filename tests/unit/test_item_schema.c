@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter schemas: tools 5.1, cases 22 to 27, and rules 7 to 10 at signing. */
+/* Parameter schemas: cases 22 to 27, and what signing finds wrong with a schema. */
 #include "clock.h"
 #include "bounds.h"
 #include "item/item.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signing: bytes, rules, replies and files (items 2.6, 6.3, 7, 10.6 and the tool rules). */
+/* Signing: bytes, rules, replies and files (docs/items.md). */
 #include "item_place.h"
 
 #include "trust/trust.h"
@@ -360,7 +360,7 @@ static const struct rule rules[] = {
 	  "tools/b.py",
 	  PY("\"1.0.0\"", "5", EXEC, "\"\"", ""),
 	  { "Field 'tool_type' must be a string, got int" } },
-	/* rule 1 and 6: the executor */
+	/* tools: the executor */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", RUNS),
@@ -383,7 +383,7 @@ static const struct rule rules[] = {
 	  { NULL },
 	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
 	  "not for tool_type 'http'" },
-	/* what a trusted key has signed, other software's too; a stranger's line says nothing */
+	/* the line of a trusted key makes faults warnings, that of an unknown one does not */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
 	  SIGNED_BY("f0ff50dacf109dea")
@@ -396,7 +396,7 @@ static const struct rule rules[] = {
 	  { "Missing required field: executor_id" } },
 	{ RYE_TOOL, "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"library\"", "__executor_id__ = None\n", "\"a\"", "") },
-	/* rule 2 and 3: tool_id */
+	/* tools: tool_id */
 	{ RYE_TOOL, "tools/a/b-c.yaml",
 	  "tool_id: a/b_c\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
 	  "description: d\n" },
@@ -426,7 +426,7 @@ static const struct rule rules[] = {
 	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"", ""),
 	  { NULL },
 	  "Tool name 'b_c' is not kebab-case" },
-	/* rule 4 and 5 stand above; rule 7, 9, 10: schemas */
+	/* tools: schemas */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
@@ -443,7 +443,7 @@ static const struct rule rules[] = {
 	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
 	     "CONFIG_SCHEMA = {\"properties\": {\"x\": {\"type\": \"string\", \"enum\": []}}}\n"),
 	  { "?Parameter 'x': " } },
-	/* rule 8: requires */
+	/* tools: requires */
 	{ RYE_TOOL,
 	  "tools/a/b.yaml",
 	  "tool_id: b\ntool_type: yaml\nversion: \"1.0.0\"\nexecutor_id: x\ncategory: a\n"
@@ -578,7 +578,7 @@ static void errors_before_the_rules(void **state)
 		     "Key files are signed by trusting them: ryefs trust KEY");
 }
 
-/* What cannot be read has no fields: the four of every tool, and the executor of rule 1. */
+/* What cannot be read has no fields: the four of every tool, and the executor. */
 static void T68_broken_yaml(void **state)
 {
 	static const char *const fields[] = { "category", "tool_type", "version", "description",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store of verified items: one verification of one file for all who ask, none of what
- * changed, was trusted otherwise or may not be unsigned; renderings by state, within bounds.
+ * The store of verified items: one verification of one file for all callers, but a new one for a
+ * file that changed, was trusted otherwise or may not be unsigned; renderings by state, within
+ * bounds.
  */
 #include "rye_test.h"
 

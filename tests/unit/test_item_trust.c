@@ -293,7 +293,7 @@ static void a_scope_anywhere_makes_a_key_no_voucher(void **state)
 	place_drop(&p);
 }
 
-/* Read as a name of somebody else's, it would leave a key that vouches for everything. */
+/* Were it ignored as an unknown member, the key would vouch for everything. */
 static void a_misspelt_scope_is_no_trust(void **state)
 {
 	static const char *const lines[] = { "", "Scope = [\"tool:x/*\"]\n",

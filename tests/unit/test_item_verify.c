@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verification of whole files, numbered as the format's conformance cases (items 10.1). Key 1
- * is trusted in user space; compat unless a case says otherwise.
+ * Verification of whole files, numbered as the format's conformance cases. Key 1 is trusted in
+ * user space; compat unless a case says otherwise.
  */
 #include "item_place.h"
 
@@ -252,7 +252,7 @@ static void T14_tool_with_shebang(void **state)
 	load(&r, true, V3, ".ai/tools/vec/v3.py");
 	assert_int_equal(r.code, RYE_OK);
 	assert_non_null(strstr(r.item->verdict.notice, "shebang"));
-	/* nobody signed it: an empty line stands there in what is served */
+	/* the shebang is unsigned: an empty line stands there in what is served */
 	assert_true(span_eq(r.item->shebang, "\n"));
 	assert_true(span_starts(r.item->body, "\"\"\"v3\"\"\""));
 	assert_int_equal(r.item->text->data[0], '\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* YAML 1.1 as items 4.2 wants it: types of plain scalars, merges, aliases, limits. */
+/* YAML 1.1 (docs/items.md): types of plain scalars, merges, aliases, limits. */
 #include "bounds.h"
 #include "format/format.h"
 
