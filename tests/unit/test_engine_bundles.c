@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole trees of another implementation: T32 of the item format (items 10). The tree of the
- * case is not here; this one has its shape, made by the test: five bundles, as many files of
- * each kind, signed without a binding line, a few with padding, two edited afterwards, twelve
- * never signed. What is hashed is put together by hand, not by the code under test.
+ * Whole trees of another implementation: T32 of the item format. The tree of the case is not here;
+ * this one has its shape, made by the test: five bundles, as many files of each kind, signed
+ * without a binding line, a few with padding, two edited afterwards, twelve never signed. What is
+ * hashed is put together by hand, not by the code under test.
  */
 #include "item_place.h"
 
@@ -148,7 +148,7 @@ static int count(void *arg, const struct rye_verdict *verdict, size_t done, size
 	return 0;
 }
 
-/* Files of npm are no items to a list; who asks for one by its id is refused. */
+/* Files of npm are no items to a list; a request for one by its id is refused. */
 static void ask_for(struct rye *rye, const char *id, struct counts *counts)
 {
 	struct rye_request ask = { .verb = RYE_FETCH, .kind = RYE_KIND__MAX, .id = "" };

@@ -135,7 +135,7 @@ static void scopes(void **state)
 	done(&b);
 }
 
-/* 9-AB: options of the engine underneath. */
+/* Options of the search engine underneath. */
 static void options(void **state)
 {
 	struct bench b;
@@ -241,7 +241,7 @@ static void hits(void **state)
 	query.text = "NOT (deploy OR x)";
 	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
 	assert_int_equal(buf.len, 0);
-	/* What a model wrote is found by who asks for it. */
+	/* What a model wrote is found when it is asked for. */
 	check(&b, "{\"query\": \"deploy\", \"scope\": \"knowledge\"}", "");
 	check(&b, "{\"query\": \"deploy\", \"scope\": \"knowledge.agent.threads\"}",
 	      "agent/threads/a/b-1 0.0952");

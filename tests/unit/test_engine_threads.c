@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detached tools: cases 82 to 84 of the tool format (tools 12), each test named by its number.
- * The runner is this very program, as the engine starts it from /proc/self/exe.
+ * Detached tools: cases 82 to 84 of the tool format, each test named by its number. The runner is
+ * this very program, as the engine starts it from /proc/self/exe.
  */
 #include "exec_tools.h"
 
@@ -219,7 +219,7 @@ static void case_84_runner_is_killed(void **state)
 	row = ended_row(b, id, 1000);
 	assert_string_equal(row.status, "error");
 	check_result(b, &row, "{\"status\":\"error\",\"error\":\"Process died (signal 9)\"}");
-	/* and its tool with it, waited for by whom it fell to */
+	/* and its tool with it, once the process that became its parent has reaped it */
 	for (int i = 0; i < 600 && kill(tool, 0) == 0; i++)
 		usleep(10000);
 	assert_int_equal(kill(tool, 0), -1);
@@ -456,7 +456,7 @@ static pid_t neglected_sleeper(pid_t *ret_parent)
 	return pid;
 }
 
-/* The row and directory that a launcher leaves whose runner is this process. */
+/* The row and directory that a launcher makes; this process stands for the runner. */
 static void add_runner(struct bench *b, const char *id, pid_t pid)
 {
 	char path[400];

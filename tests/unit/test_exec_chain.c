@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chains and their integrity: cases 57 to 74, 97 to 102 and 104 of the tool format (tools 12),
- * T54 and T98 of the item format (items 10), each test named by its number.
+ * Chains and their integrity: cases 57 to 74, 97 to 102 and 104 of the tool format, T54 and T98 of
+ * the item format, each test named by its number.
  */
 #include "exec_tools.h"
 
@@ -58,7 +58,7 @@ static void case_57_metadata_of_python(void **state)
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"Tool has no executor_id: t/a\"}");
 }
 
-/* Null, missing, empty: all the same to who runs it, and a dry run says so too. */
+/* Null, missing, empty: all the same to the caller, and a dry run says so too. */
 static void case_58_no_executor(void **state)
 {
 	static const char *const lines[] = { "executor_id: null\n", "", "executor_id: \"\"\n" };

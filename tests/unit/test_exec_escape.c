@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tool tries that wants more than its item was given: the interpreter it shares with
+ * What a hostile tool tries to get beyond what its item was given: the interpreter it shares with
  * later calls, the processes beside it, what it leaves behind for the next one.
  */
 #include "exec_tools.h"
@@ -122,7 +122,7 @@ static const char reach[] =
 	"return {'others': others, 'users': users, 'self': every(0, 0),\n"
 	"        'nice': os.nice(1) == 19}";
 
-/* The engine is a process of the same user: its limits and its place in line are its own. */
+/* The engine is a process of the same user: a tool changes neither its limits nor its priority. */
 static void other_processes_are_not_changed(void **state)
 {
 	struct exec_place *p = *state;
@@ -278,7 +278,7 @@ static void a_tmpdir_that_was_removed_is_made_again(void **state)
 	tmpdir_remove(base);
 	base_of(p, again);
 	assert_string_not_equal(again, base);
-	/* somebody else's directory of that name is neither used nor removed */
+	/* another user's directory of that name is neither used nor removed */
 	tmpdir_remove(again);
 	snprintf(keep, sizeof(keep), "%s/keep", again);
 	assert_int_equal(mkdir(again, 0755) | mkdir(keep, 0755), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch and sign (items 6.2, 6.3, cases T88 and T89): both modes' checks, copies between
- * spaces, what children of runs and the nosign option are refused.
+ * fetch and sign (cases T88 and T89): both modes' checks, copies between spaces, what children of
+ * runs and the nosign option are refused.
  */
 #include "exec_tools.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process primitive end to end: cases 28 to 56 of the tool format (tools 12) and T79, T80,
- * T86 and T96 of the item format (items 10), each test named by its number. Tools are signed
- * YAML items in a private project.
+ * The process primitive end to end: cases 28 to 56 of the tool format and T79, T80, T86 and T96 of
+ * the item format, each test named by its number. Tools are signed YAML items in a private project.
  */
 #include "exec_tools.h"
 
@@ -202,7 +201,7 @@ static pid_t number_in(struct exec_place *p, const char *name)
 	return atoi(text);
 }
 
-/* Nobody answers to pid (negative: a group); a busy machine's init takes its time to reap. */
+/* No process has this pid (negative: this group); a busy machine's init takes its time to reap. */
 static void assert_dead(pid_t pid)
 {
 	for (int i = 0; i < 100 && kill(pid, 0) == 0; i++)
@@ -650,7 +649,7 @@ static void T96_parameters_are_no_script(void **state)
 	assert_false(is_there(p, "x"));
 }
 
-/* Processes that wait for a program end with the engine, and leave nobody to wait for. */
+/* Processes that wait for a program end with the engine and leave no zombie. */
 static void spares_end(void **state)
 {
 	struct exec_place *p = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python tools: cases 1 to 21 of the tool format (tools 12), each test named by its number.
- * Every case runs twice: with a process started for the call, and with a warm interpreter;
- * what a tool sees must not tell them apart.
+ * Python tools: cases 1 to 21 of the tool format, each test named by its number. Every case runs
+ * twice: with a process started for the call, and with a warm interpreter; what a tool sees must
+ * not tell them apart.
  */
 #include "exec_tools.h"
 
@@ -446,7 +446,7 @@ static void words_of_the_compiler(void **state)
 	}
 }
 
-/* Nobody is left behind, dead or alive, when the interpreters are let go. */
+/* No process is left behind, dead or alive, when the interpreters are stopped. */
 static void nobody_is_left(void **state)
 {
 	struct exec_place *p = *state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests: cases 22 to 27, 75 to 81 and 87 of the tool format (tools 12), T81 to T84 and T87
- * of the item format (items 10), the execution matrix (tools 7.2), directives and knowledge, and
- * what comes back for each.
+ * Requests: cases 22 to 27, 75 to 81 and 87 of the tool format, T81 to T84 and T87 of the item
+ * format, the execution matrix, directives and knowledge, and what comes back for each.
  */
 #include "exec_tools.h"
 
@@ -339,7 +338,7 @@ static void T83_tool_forked_or_directive_detached(void **state)
 		"^async + directive + inline is not supported.");
 }
 
-/* A tool without an executor is told so (tools case 58), not called a primitive. */
+/* A tool without an executor is told so (as in case_58_no_executor), not called a primitive. */
 static void T84_chains_that_lead_nowhere(void **state)
 {
 	struct exec_place *p = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs as they live: cancelling, waiting in the queue, a full queue, whose child a process is
- * and what it may call, closing while something runs.
+ * Runs as they live: cancelling, waiting in the queue, a full queue, which run a process is a child
+ * of and what it may call, closing while something runs.
  */
 #include "exec_tools.h"
 
@@ -143,7 +143,7 @@ static void count(void *arg, const struct rye_outcome *outcome)
 	pthread_mutex_unlock(&tally->lock);
 }
 
-/* A full queue says so at once; closing answers everybody. */
+/* A full queue says so at once; closing answers every call. */
 static void a_full_queue(void **state)
 {
 	struct exec_place *p = *state;
@@ -187,7 +187,10 @@ static void note_thread(void *arg, const struct rye_outcome *outcome)
 	*told_by = pthread_self();
 }
 
-/* Text is rendered where it is asked for, if the asker says so; whatever starts a process is not. */
+/*
+ * Text is rendered on the caller's thread, if the request says so; whatever starts a process is
+ * not.
+ */
 static void at_once(void **state)
 {
 	struct exec_place *p = *state;
@@ -274,7 +277,7 @@ static void children(void **state)
 	assert_true(run != 0 && run != UINT64_MAX);
 	assert_true(exec_run_of(p->exec, (pid_t[]){ 999999, pid }, 2, 999999) == run);
 	assert_true(exec_run_of(p->exec, &stranger, 1, getsid(0)) == 0);
-	/* an orphan of a run that nobody knows any more */
+	/* an orphan of a run that is not known any more */
 	assert_true(exec_run_of(p->exec, (pid_t[]){ 999999, getpid() }, 2, 999999) == UINT64_MAX);
 	may(p, run);
 	do_what_they_may(p, run);
@@ -288,7 +291,7 @@ static void children(void **state)
 	assert_false(exec_run_may(p->exec, run, RYE_RUN, RYE_TOOL, "t/b"));
 }
 
-/* What the caller decides the size of is an error when it is too much, never the daemon's end. */
+/* A message that is too big is an error, and never ends the daemon. */
 static void a_message_of_any_size(void **state)
 {
 	struct exec_place *p = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bundled bash tool (cases 85 to 90 of tools 12, T85 of items 10) and one tool of every
- * shape that the tool format's own page shows: Python function and program, TypeScript, shell,
- * YAML with a command, a schema, actions, retries, a container. Each is signed and run.
+ * The bundled bash tool (cases 85 to 90 of the tool format, T85 of the item format) and one tool of
+ * every shape that the tool format's own page shows: Python function and program, TypeScript,
+ * shell, YAML with a command, a schema, actions, retries, a container. Each is signed and run.
  */
 #include "exec_tools.h"
 

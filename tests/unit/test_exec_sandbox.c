@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tool's process is given and what it is kept from (interface 6): descriptors, signals,
+ * What a tool's process is given and what it is kept from (docs/security.md): descriptors, signals,
  * limits, environment, the project's own programs, writing, sockets, namespaces.
  */
 #include "exec_tools.h"
@@ -116,7 +116,7 @@ static void an_environment_of_its_own(void **state)
 	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"/usr/bin:/bin named\\n\"}}");
 }
 
-/* A file of the project that nobody signed is no program, whatever names it. */
+/* An unsigned file of the project is no program, whatever names it. */
 static void programs_of_the_project(void **state)
 {
 	struct exec_place *p = *state;

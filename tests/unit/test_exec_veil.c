@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tools may neither read nor change although they reach it: private keys, records of
- * threads, trust, other people's shared memory. Each case is a tool that tries.
+ * What tools may neither read nor change although they reach it: private keys, records of threads,
+ * trust, other users' shared memory. Each case is a tool that tries.
  */
 #include "exec_tools.h"
 
