@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes, as users of the engine see them: who hears of them, what nobody hears of; and the
- * counts that changes move. The watcher is set under rye->lock; it is called by api/engine.c,
- * which holds none.
+ * Changes, as users of the engine see them: which of them the watcher is told of; and the counts
+ * that changes move. The watcher is set under rye->lock; it is called by api/engine.c, which holds
+ * none.
  */
 #include "api/api_inner.h"
 

@@ -55,9 +55,9 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
 bool cache_know(const struct cache *cache, struct index_item *item, struct rye_blob **ret_text);
 
 /*
- * prefetch.c: threads that find out the verdicts of items nobody has asked for yet: all of them
- * after opening, later what has changed. They also look at the key files of layers that tell
- * nobody of their changes.
+ * prefetch.c: threads that find out the verdicts of items that no reader has asked for yet: all of
+ * them after opening, later what has changed. They also look at the key files of layers whose
+ * changes inotify does not tell.
  */
 
 struct prefetch;
@@ -80,11 +80,11 @@ void prefetch_kick(struct prefetch *prefetch);
 bool prefetch_done(struct prefetch *prefetch);
 
 /*
- * engine.c: api/api_inner.h: what struct rye is made of; private to the files of engine/.
+ * engine.c: what struct rye is made of.
  *
- * Locks, taken upwards only: 1 rye.build (the first scan of an engine that does not watch),
- * 2 a space's update lock (space/space_inner.h), 3 index.lock, 4 the item store's, 5 rye.lock.
- * None is held while verifying, running or calling back.
+ * Locks, taken upwards only: 1 rye.build (the first scan of an engine that does not watch), 2 a
+ * space's update lock (space/space_inner.h), 3 index.lock, 4 the item store's, 5 rye.lock. None is
+ * held while verifying, running or calling back.
  */
 
 struct rye {
@@ -108,7 +108,7 @@ struct rye {
 	void *change_arg;
 };
 
-/* Threads worth having for work that is only work. */
+/* Threads worth having for work that only computes. */
 int engine_threads(void);
 /* The filled index; the first call of an engine that does not watch fills it. */
 struct index *engine_index(struct rye *rye);
@@ -119,7 +119,7 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 		struct rye_err *err);
 /* Changes found outside the watcher: trust is read again at once, the rest is told later. */
 void engine_changed(struct rye *rye, struct index_changes *changes);
-/* For {env:NAME}: the allow-list and opt.env_names (spec README, interpolated values). */
+/* For {env:NAME}: the allow-list and opt.env_names. */
 const char *engine_env(void *arg, const char *name);
 
 /* Runs and threads: api/engine_runs.c, api/engine_threads.c. */
@@ -133,15 +133,15 @@ void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outco
 void engine_thread_changed(void *arg, const struct rye_change *change);
 
 /*
- * api_search.c: api_search.c: the fetch primitive's query mode, for the hooks of exec.
+ * api_search.c: the fetch primitive's query mode, for the hooks of exec.
  */
 
-/* The request as it came → the whole reply of items 6.2, a new reference. */
+/* The request as it came → the whole reply, a new reference. */
 int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **ret,
 		     struct rye_err *err);
 
 /*
- * search_request.c: search_request.c: a search request of the fetch primitive (items 6.2, 9-AB).
+ * search_request.c: a search request of the fetch primitive.
  */
 
 /* Points into the request, which has to outlive it; ask.prefix points to prefix. */
@@ -156,8 +156,8 @@ struct search_request {
 int search_request_read(const json_t *request, struct search_request *ret, struct rye_err *err);
 
 /*
- * Api/view.h: the views of an item that have a file of their own. Each makes the bytes of one
- * derived file; rows in api/api_view.c.
+ * view_info.c, view_usage.c: the views of an item that have a file of their own. Each makes the
+ * bytes of one derived file; the table is in api_view.c.
  */
 
 /* An item as far as it could be had: a refused one has a verdict and a reason, no bytes. */

@@ -113,7 +113,7 @@ static void api_names_know(struct rye *rye, const struct rye_walk *walk, struct 
 		return;
 	snprintf(id, sizeof(id), "%s%s%.*s", walk->dir, *walk->dir ? "/" : "",
 		 (int)(strlen(name->name) - strlen(ext)), name->name);
-	/* Of a directory that nobody watches every file may have changed. */
+	/* In a directory that is not watched every file may have changed. */
 	engine_check(rye, walk->kind, id);
 	if (name->state.known && !index_unwatched(rye->index, walk->kind, id))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Searching, for its two users: rye_search (the directory search/ and the verb) and the fetch
- * primitive in query mode, whose whole reply is made here (items 6.2).
+ * primitive in query mode, whose whole reply is made here.
  */
 #include "api/api_inner.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signing and keys for the users of the engine: what sign/sign.h and trust/trust.h do, plus
- * telling the index at once, so that who has signed reads the item without waiting for inotify.
+ * Signing and keys for the users of the engine: what sign/sign.h and trust/trust.h do, plus telling
+ * the index at once, so that the signer reads the item without waiting for inotify.
  */
 #include "api/api_inner.h"
 

@@ -26,7 +26,7 @@ static bool is_glob(const char *id)
 	return strpbrk(id, "*?") != NULL;
 }
 
-/* Key files are the store's business (ryefs keys), unless they are named. */
+/* Key files are checked by `ryefs keys`, here only when the pattern names them. */
 static bool api_verify_wanted(const struct api_verify_survey *survey, const struct index_doc *of)
 {
 	const char *leaf = space_stem(of->id);
@@ -35,7 +35,7 @@ static bool api_verify_wanted(const struct api_verify_survey *survey, const stru
 		return of->kind != RYE_CONFIG || strncmp(of->id, "keys/", 5) != 0;
 	if (!is_glob(survey->glob))
 		return !strcmp(survey->glob, of->id);
-	/* Without a slash the pattern speaks of names at any depth (items 6.3). */
+	/* Without a slash the pattern speaks of names at any depth. */
 	return glob_match(survey->glob, strchr(survey->glob, '/') ? of->id : leaf);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rye_view: which derived file of an item is made how. Every row but the last three works on a
- * loaded, hence verified item; those three also speak of refused ones (api/api_inner.h).
+ * loaded, hence verified item; those three also speak of refused ones (struct subject).
  */
 #include "api/api_inner.h"
 
@@ -100,7 +100,7 @@ static int make_prompt(struct rye *rye, const struct rye_ask *ask, const struct 
 
 	if (!inputs)
 		return -(int)RYE_INVALID;
-	/* Without it the compiled-in text stands (spec README, DIRECTIVE_INSTRUCTION). */
+	/* Without it the compiled-in text stands (DIRECTIVE_INSTRUCTION). */
 	if (engine_load(rye, RYE_KNOWLEDGE, instruction, &own, &ignored) == 0)
 		text = json_str(own.item->meta, "body");
 	return render_prompt(loaded->item, &in, text && *text ? text : NULL, ret, err);

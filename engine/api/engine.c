@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine: opens the parts in order, closes them backwards, and ties the loose ends between
- * them (changed key files → new trust → every verdict forgotten → listeners told). What users
- * call lies in api_*.c. Locks: see api/api_inner.h.
+ * The engine: opens the parts in order, closes them backwards, and connects them (changed key files
+ * → new trust → every verdict forgotten → listeners told). What users call lies in api_*.c. Locks:
+ * see api/api_inner.h.
  */
 #include "api/api_inner.h"
 
@@ -111,7 +111,7 @@ void engine_changed(struct rye *rye, struct index_changes *changes)
 	index_changes_done(changes);
 }
 
-/* Texts kept for searching are given back when nobody has searched for this long. */
+/* Texts kept for searching are given back when no search has come for this long. */
 #define SEARCH_IDLE_MS 600000
 
 static void drop_idle_docs(struct rye *rye)
@@ -124,7 +124,7 @@ static void drop_idle_docs(struct rye *rye)
 	index_drop_docs(rye->index);
 }
 
-/* Now and then: key files on layers that tell nobody, memory nobody needs. */
+/* Now and then: reads key files on layers without inotify, gives back texts of old searches. */
 static void poll_keys(void *arg)
 {
 	static const char *const dirs[] = { "keys/trusted", "keys/automatic" };

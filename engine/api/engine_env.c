@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which environment variables a directive's {env:NAME} may read: a short list that says where
- * and as whom one works, never secrets, plus what the person who mounted named. Pure but for
- * getenv; the process never changes its environment.
+ * Which environment variables a directive's {env:NAME} may read: a short list that tells the place
+ * and the user, never secrets, plus the names that the mount's options give. Pure but for getenv;
+ * the process never changes its environment.
  */
 #include "api/api_inner.h"
 

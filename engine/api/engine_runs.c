@@ -125,7 +125,10 @@ unsigned rye_doubts(struct rye *rye)
 
 uint64_t rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
 {
-	/* First: a runner is our child, and what lies below us and is no run's is a stranger's. */
+	/*
+	 * First, since runners are children of this process, too, and exec_run_of takes a child of
+	 * no known run for an orphan of an unknown one.
+	 */
 	uint64_t run = threads_run_of(rye->threads, chain, n);
 
 	return run ? run : exec_run_of(rye->exec, chain, n, session);

@@ -78,7 +78,7 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 		*ret = call;
 		return 0;
 	}
-	/* Nobody was told, so the reference of the answer is given back here too. */
+	/* fn was not called, so the reference of the answer is given back here too. */
 	rye_call_unref(call);
 	rye_call_unref(call);
 	return r;

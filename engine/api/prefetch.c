@@ -70,7 +70,7 @@ static bool prefetch_choose(struct prefetch *p, struct index_ref *refs, size_t *
 		return false;
 	}
 	if (p->in_round && !p->cursor) {
-		/* What others still verify would be found unknown again. */
+		/* What other workers still verify would be found unknown again. */
 		if (p->busy)
 			prefetch_sleep_until(p, now + SETTLE_MS);
 		else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fetch primitive's search request, checked: query, scope, source, page and the options of
- * items 9-AB. What it points to lies in the request. Pure.
+ * The fetch primitive's search request, checked: query, scope, source, page and the options. What
+ * it points to lies in the request. Pure.
  */
 #include "api/api_inner.h"
 

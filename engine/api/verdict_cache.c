@@ -119,7 +119,7 @@ static void learn_unread(const struct rye_item *item, struct learnt *ret)
 	const char *why = item->parse.msg;
 	size_t n = strlen(item->abspath);
 
-	/* whoever shows it says of which file it speaks */
+	/* the caller that shows it names the file */
 	if (!strncmp(why, item->abspath, n) && !strncmp(why + n, ": ", 2))
 		why += n + 2;
 	memcpy(ret->line, said, sizeof(said));

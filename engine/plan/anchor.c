@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names a chain's templates know (tool_path …) and anchors: a tool that lies in a package
- * of its own gets that package's directory on its search paths, once every file of it is
- * verified (tools 2.3, 2.4). Between that check and the interpreter's own reading lies a race,
- * which docs/tools.md names. Reads directories of user files, so never under a lock.
+ * The names a chain's templates know (tool_path …) and anchors: a tool that lies in a package of
+ * its own gets that package's directory on its search paths, once every file of it is verified.
+ * Between that check and the interpreter's own reading lies a race, which docs/tools.md names.
+ * Reads directories of user files, so never under a lock.
  */
 #include "plan/plan.h"
 

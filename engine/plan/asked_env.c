@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment of a run (tools 4, as decided: allow-list < asked-for names < primitive <
- * runtime < tool; interpreters last and unchangeable). Names are asked for by ${NAME} in
- * env_config and config.env of signed elements, and by lists in config.env; only those may
- * come from the engine's own environment beyond the allow-list, or from the project's .env.
+ * The environment of a run (docs/tools.md: allow-list < asked-for names < primitive < runtime <
+ * tool; interpreters last and unchangeable). Names are asked for by ${NAME} in env_config and
+ * config.env of signed elements, and by lists in config.env; only those may come from the engine's
+ * own environment beyond the allow-list, or from the project's .env.
  */
 #include "plan/plan.h"
 

@@ -127,7 +127,7 @@ static int load_next(const struct item_env *env, struct chain *chain, struct cha
 	return rye_fail(err, RYE_NO_EXECUTOR, "Executor not found: %s", id);
 }
 
-/* Files of the same id beside the winner: nobody sees them, so somebody must be told. */
+/* Files of the same id beside the winner: no reader sees them, so the reply warns of them. */
 static void warn_ambiguous(struct chain *chain, const struct rye_item *item)
 {
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
@@ -302,7 +302,9 @@ json_t *chain_shadowed(const struct item_env *env, const struct chain *chain)
 {
 	json_t *all = NULL;
 
-	/* The tool itself may be an override on purpose; a runtime that is one must be told. */
+	/*
+	 * The tool itself may be an override on purpose; the reply warns of a runtime that is one.
+	 */
 	for (size_t i = 1; i < chain->n; i++) {
 		const struct rye_item *item = chain->v[i].item;
 		auto_json json_t *rows = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold between two neighbours of a chain (tools 1.5): nobody delegates upwards,
+ * What must hold between two neighbours of a chain: no element delegates to one of a higher space,
  * what the parent wants the child gives, versions fit. All issues are collected. Pure.
  */
 #include "plan/plan.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which program is "python3"? The system's, by fixed directories first, so that neither the
- * project nor a wrapper that reads files of the working directory decides (interface 6). A
- * project's own interpreters count only with the venv option, for project items.
+ * Which program is "python3"? The system's, by fixed directories first, so that neither the project
+ * nor a wrapper that reads files of the working directory decides. A project's own interpreters
+ * count only with the venv option, for project items.
  *
- * Lock: `lock` of struct interps guards what was learnt about programs; they are asked
- * outside it (twice at worst).
+ * Lock: `lock` of struct interps guards what was learnt about programs; they are asked outside it
+ * (twice at worst).
  */
 #include "plan/plan.h"
 
@@ -19,7 +19,7 @@
 
 /* Where an administrator puts interpreters. */
 #define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
-/* Milliseconds a program may take to say which version it is (tools 4.2). */
+/* Milliseconds a program may take to say which version it is. */
 #define ASK_MS 5000
 /* Programs whose answers are remembered; there are two or three. */
 #define KNOWN_MAX 32

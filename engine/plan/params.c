@@ -39,7 +39,7 @@ static bool params_declares(const json_t *schema, const char *name)
 	return json_object_get(json_object_get(schema, "properties"), name);
 }
 
-/* Numbers and numeric texts; what is declared by the tool is the schema's business. */
+/* Numbers and numeric texts; a `timeout` that the tool declares is checked by its schema. */
 static int read_timeout(struct params_check *check, const json_t *schema, struct rye_err *err)
 {
 	const json_t *value = json_object_get(check->params, "timeout");

@@ -49,7 +49,7 @@ static bool covers(const char *entry, const char *capability)
 	return !strcmp(entry, capability) || fnmatch(entry, capability, 0) == 0;
 }
 
-/* Any capability below net: which of them is not for us to tell apart. */
+/* Any capability below net: they are not told apart. */
 static bool is_net(const char *entry)
 {
 	return !strcmp(entry, "net") || !strncmp(entry, "net.", 4) || !strcmp(entry, "*");
@@ -114,7 +114,10 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
 	plan->confine.net &= planner->limit.net;
 	plan->confine.write &= planner->limit.write;
-	/* A bundle is what its owner installed; everybody else's word is not enough for that. */
+	/*
+	 * Only a bundle's tool may manage keys: the signature of a user's or a project's tool is
+	 * not enough for that.
+	 */
 	plan->confine.keys &= planner->limit.keys &&
 			      planner->chain->v[0].item->space->type == RYE_SYSTEM;
 	json_python_dumps(&planner->params_json, planner->params);

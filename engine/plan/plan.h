@@ -12,7 +12,7 @@
 #include "str.h"
 
 /*
- * chain.c: tool → runtime → primitive (tools 1). Every element is loaded by rye_load, hence
+ * chain.c: tool → runtime → primitive (docs/tools.md). Every element is loaded by rye_load, hence
  * verified; the chain holds a reference to each.
  */
 
@@ -45,10 +45,10 @@ int chain_build(const struct item_env *env, struct chain_start *first, struct ch
 		struct rye_err *err);
 void chain_done(struct chain *chain);
 
-/* Spaces, inputs and outputs, versions of each pair (tools 1.5). */
+/* Spaces, inputs and outputs, versions of each pair. */
 int chain_check(const struct chain *chain, struct rye_err *err);
 
-/* New references: ids; objects as tools 1.6; "child -> parent". */
+/* New references to arrays: ids; an object for each element; "child -> parent". */
 json_t *chain_ids(const struct chain *chain);
 json_t *chain_detail(const struct chain *chain);
 json_t *chain_pairs(const struct chain *chain);
@@ -67,9 +67,9 @@ bool version_compare(const char *a, const char *b, int *ret);
 json_t *chain_view(const struct item_env *env, const struct rye_item *tool, struct rye_err *err);
 
 /*
- * template.c: placeholders of signed configuration (tools 2.5, as decided there). The texts
- * that are scanned come from signed items only. A value is inserted once and never scanned
- * again, so nothing a caller sends is ever interpreted.
+ * template.c: placeholders of signed configuration (docs/tools.md). The texts that are scanned come
+ * from signed items only. A value is inserted once and never scanned again, so nothing a caller
+ * sends is ever interpreted.
  */
 
 struct template
@@ -115,7 +115,7 @@ struct plan_base {
 
 /* What every primitive needs, and what only this one does. */
 struct plan {
-	const struct prim *prim; /* NULL: `own` is somebody else's */
+	const struct prim *prim; /* NULL: `own` is not freed with the plan */
 	void *own; /* the primitive's own part: made by its plan, freed by its free */
 	struct env env;
 	char *cwd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The primitives: where a chain ends and the engine begins. Found by the last element's id.
- * Short names are the chain's business.
+ * The primitives: where a chain ends and the engine begins. Found by the last element's id. chain.c
+ * resolves short names.
  */
 #include "plan/plan.h"
 

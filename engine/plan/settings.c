@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration: what the chain's elements say (config, merged), what files under .ai/config
- * they ask for (CONFIG_RESOLVE, tools 5.3), and the limits that follow. item/merged.c loads and
- * merges such files and decides which of them may be unsigned. No lock.
+ * Configuration: what the chain's elements say (config, merged), what files under .ai/config they
+ * ask for (CONFIG_RESOLVE), and the limits that follow. item/merged.c loads and merges such files
+ * and decides which of them may be unsigned. No lock.
  */
 #include "plan/plan.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Later wins, key by key; nothing is merged deeper (tools 2.5). */
+/* Later wins, key by key; nothing is merged deeper. */
 static json_t *merge_chain(const struct chain *chain, size_t from)
 {
 	json_t *merged = json_object();
@@ -135,7 +135,7 @@ static int resolve_limits(struct planner *planner, struct rye_err *err)
 	return 0;
 }
 
-/* Fixed parameters win and come last; with a key the caller's go below it (tools 2.5). */
+/* Fixed parameters win and come last; with a key the caller's go below it. */
 static void fix_params(struct planner *planner)
 {
 	json_t *fixed = json_object_get(planner->config, "fixed_params");
@@ -189,7 +189,10 @@ static const json_t *limits_of_tool(const struct planner *planner)
 			       planner->chain->v[0].item->id);
 }
 
-/* The order of tools 5.3, from the tool's own word downwards. */
+/*
+ * The first that is set: `timeout` of the tool, of its config, of the configs of its runtimes, the
+ * default of the limits, the built-in one. Of a thread only the tool's own two count.
+ */
 static double usual_timeout(const struct planner *planner)
 {
 	const struct chain *chain = planner->chain;
@@ -201,7 +204,7 @@ static double usual_timeout(const struct planner *planner)
 	for (size_t i = 0; found <= 0 && i < most; i++)
 		if (strcmp(chain->v[i].meta.tool_type, "primitive"))
 			found = seconds(json_object_get(chain->v[i].meta.config, "timeout"));
-	/* What goes on by itself is for long work: it is cancelled by who wants it to end. */
+	/* A thread is for long work: a user who wants it to end cancels it. */
 	if (found <= 0 && planner->kept)
 		return RYE_TIMEOUT_MAX_S;
 	if (found <= 0)

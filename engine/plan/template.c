@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-/* A name longer than this is nobody's key; the scan stays linear. */
+/* A name longer than this is no key; the scan stays linear. */
 #define NAME_MAX_LEN 255
 /* The same for ${NAME:-default}. */
 #define DEFAULT_MAX_LEN 4096

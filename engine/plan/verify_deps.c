@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verifies what lies below an active anchor before an interpreter may import it (tools 2.4):
- * every listed kind of file as a tool, every link's target inside the anchor, component by
- * component. Directories the runtime excludes are searched for code all the same, where their
- * names could be imported: nobody signed what is in them.
+ * Verifies what lies below an active anchor before an interpreter may import it: every listed kind
+ * of file as a tool, every link's target inside the anchor, component by component. Directories the
+ * runtime excludes are searched for code all the same, where their names could be imported: what is
+ * in them is not signed.
  */
 #include "plan/plan.h"
 

@@ -23,8 +23,8 @@
 /* One read; a pipe holds 64 KiB. */
 #define CHUNK (64 << 10)
 /*
- * Milliseconds for which only the end is waited for: most runs write little and end soon, and
- * each line they print would wake us, on their processor or out of another one's sleep.
+ * Milliseconds for which only the end is waited for: most runs write little and end soon, and each
+ * line they print would wake the worker, on their processor or on an idle one.
  */
 #define QUIET_MS 3
 /* Between two events that tell how much it has printed. */
@@ -42,7 +42,7 @@ struct state {
 	int64_t start, deadline; /* monotonic ms; 0: none */
 	int64_t progress; /* when the listener was told of progress last */
 	bool quiet, ended; /* quiet: the outputs are not listened to yet */
-	char word[32]; /* what the control channel has said so far */
+	char word[32]; /* read from the control channel so far */
 	size_t nword;
 };
 
@@ -115,7 +115,7 @@ static void signal_group(const struct state *state, int number)
 		kill(-state->ask->group, number);
 }
 
-/* Asks the group to end; who has not done so when the grace is over is killed. */
+/* Asks the group to end; what is left of it when the grace is over is killed. */
 static void begin_end(struct state *state)
 {
 	signal_group(state, SIGTERM);
@@ -137,7 +137,7 @@ static void on_deadline(struct state *state)
 		state->phase = PHASE_KILLED;
 		state->deadline = 0;
 		break;
-	default: /* drained long enough: somebody else holds the pipes */
+	default: /* drained long enough: another process still holds the pipes */
 		state->got->background = true;
 		capture_shut(&state->fds[SLOT_OUT].fd);
 		capture_shut(&state->fds[SLOT_ERR].fd);
@@ -154,7 +154,7 @@ static void capture_feed(struct state *state)
 		return;
 	if (n > 0)
 		state->fed += (size_t)n;
-	/* EPIPE: it does not want to read; that is its own business. */
+	/* EPIPE: it does not read its input, which is no error. */
 	if (n < 0 || state->fed == state->ask->input.len)
 		capture_shut(&state->fds[SLOT_IN].fd);
 }
@@ -233,14 +233,17 @@ static void read_outputs(struct state *state)
 	tell_progress(state);
 }
 
-/* It has ended: its outputs are read for a moment longer, then who holds them is left alone. */
+/*
+ * It has ended: its outputs are read for a moment longer, then left to the processes that hold
+ * them.
+ */
 static void capture_on_end(struct state *state)
 {
 	struct capture_ask *ask = state->ask;
 	struct captured *got = state->got;
 
 	state->ended = true;
-	/* While it is a zombie its group number belongs to nobody else. */
+	/* While it is a zombie no other group can get its number. */
 	if (got->timed_out || got->cancelled)
 		signal_group(state, SIGKILL);
 	if (ask->child.pidfd >= 0)

@@ -127,7 +127,7 @@ static bool starts_in_list(const char *name, const char *const *list)
 	return false;
 }
 
-/* RYE_* that a child must not inherit: keys, and what loaders take for the engine's word. */
+/* RYE_* that a child must not inherit: keys, and what loaders believe to be set by the engine. */
 static bool private_name(const char *name)
 {
 	static const char *const words[] = { "KEY", "SECRET", "TOKEN", "PASSWORD", NULL };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an engine that is gone has left behind: processes that carry the mark of its runs in their
- * environment. Called by the watchdog of a dead daemon, by a mount over a dead one and by
- * `ryefs umount`; no engine is needed, so none is asked.
+ * environment. Called by the watchdog of a dead daemon, by a mount over a dead one and by the verb
+ * umount; no engine has to be open.
  */
 #include "proc.h"
 #include "scope.h"
@@ -60,7 +60,7 @@ static bool works_below(pid_t pid, const char *dir)
 	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
 }
 
-/* A zombie that nobody has reaped is over, too. */
+/* A zombie that is not reaped yet is over, too. */
 static bool is_over(pid_t pid)
 {
 	struct proc_stat stat;

@@ -116,9 +116,9 @@ struct ended {
 void spawn_reap(struct child *child, struct ended *ret);
 
 /*
- * capture.c: sees a started process through: feeds its standard input, reads both outputs with
- * a cap, ends its group when time is over or the call was cancelled, and returns when it has
- * ended, not when the last holder of its pipes has (tools 3.1). Waits on descriptors only.
+ * capture.c: sees a started process through: feeds its standard input, reads both outputs with a
+ * cap, ends its group when time is over or the call was cancelled, and returns when it has ended,
+ * not when the last holder of its pipes has. Waits on descriptors only.
  */
 
 struct capture_ask {
@@ -127,7 +127,7 @@ struct capture_ask {
 	int control; /* of a warm interpreter: "D<code>\n" or "X<status>\n" ends it; -1: none */
 	int in, out, err; /* our ends of its pipes, taken over; in may be -1 */
 	struct rye_span input;
-	int cancel; /* readable: somebody wants it to end; -1: nobody can */
+	int cancel; /* readable once the call is cancelled; -1: it cannot be */
 	int64_t timeout_ms; /* 0: none */
 	size_t cap; /* of each output */
 	struct events *events; /* told of what it prints; NULL: no listener */
@@ -150,16 +150,16 @@ int pipes_open(struct pipes *pipes, bool input, struct rye_err *err);
 void pipes_close_child(struct pipes *pipes); /* the three ends the child has */
 void pipes_close(struct pipes *pipes);
 
-/* A file without a name that holds this text and nobody can change any more; -errno. */
+/* A sealed file without a name (memfd) that holds this text; -errno. */
 int sealed_open(const struct rye_blob *text);
 
 void capture(struct capture_ask *ask, struct captured *ret);
 void captured_done(struct captured *captured);
 
 /*
- * environment.c: the environment of a child, a list of "NAME=VALUE" (tools 4, interface 6). What the
- * engine was started with is not inherited: a child gets the allow-list and what the signed
- * chain asks for by name.
+ * environment.c: the environment of a child, a list of "NAME=VALUE" (docs/tools.md). What the
+ * engine was started with is not inherited: a child gets the allow-list and what the signed chain
+ * asks for by name.
  */
 
 /* Failure (no memory) is sticky: check `failed` once. v ends in NULL whenever it is not NULL. */
@@ -192,7 +192,7 @@ void env_path(const char *path, const char *project, struct rye_buf *out);
 
 /* May a project's .env give this name a value, if the signed chain asks for it? */
 bool env_dotenv_may(const char *name);
-/* The file's text: lines NAME=VALUE, '#' comments; "export " lines are skipped (tools 4.3). */
+/* The file's text: lines NAME=VALUE, '#' comments; "export " lines are skipped. */
 void env_dotenv(struct env *env, struct rye_span text);
 
 /*
@@ -202,8 +202,8 @@ void env_dotenv(struct env *env, struct rye_span text);
 char *env_which(const char *name, const char *path);
 
 /*
- * result.c: what a process printed and how it ended → what its tool answered (tools 3.3 with
- * our differences: any JSON value counts, an error is never empty, NaN becomes null).
+ * result.c: what a process printed and how it ended → what its tool answered (docs/tools.md): any
+ * JSON value counts, an error is never empty, NaN becomes null.
  */
 
 struct captured;

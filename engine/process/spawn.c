@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clone(CLONE_VM | CLONE_VFORK) with a stack of its own and raw system calls in the child: a
- * fork of a big process takes tens of milliseconds, and posix_spawn cannot confine. The child
- * shares our memory until exec, so it must not allocate, lock or write anything but `tried`
- * and the session. All signals are blocked meanwhile: no handler of ours runs in the child.
- * A parked process is such a child without CLONE_VFORK: we go on while it waits for a word,
- * confined already and with no descriptor but its own. Of our memory it reads its `parked`.
+ * clone(CLONE_VM | CLONE_VFORK) with a stack of its own and raw system calls in the child: a fork
+ * of a big process takes tens of milliseconds, and posix_spawn cannot confine. The child shares our
+ * memory until exec, so it must not allocate, lock or write anything but `tried` and the session.
+ * All signals are blocked meanwhile: no handler of ours runs in the child. A parked process is such
+ * a child without CLONE_VFORK: we go on while it waits for one byte, confined already and with no
+ * descriptor but its own. Of our memory it reads its `parked`.
  */
 #include "process/process.h"
 
@@ -27,7 +27,7 @@
 #define STACK_SIZE (64 << 10)
 /* A few frames of raw calls; each waiting process keeps one. */
 #define PARKED_STACK (32 << 10)
-/* Where a parked process reads what it shall do, and the words for that. */
+/* Where a parked process reads its go byte, which is one of the two below. */
 #define GO_FD 3
 #define WORD_GO 'g'
 #define WORD_NULL 'n' /* the same, without input */
@@ -247,9 +247,9 @@ int spawn(const struct spawn_ask *ask, struct child *ret, struct rye_err *err)
 
 struct spawn_parked {
 	struct tried tried; /* the child's until it has become something else */
-	struct spawn_ask ask; /* what it reads once it has got the word */
+	struct spawn_ask ask; /* what it reads once it has got its go byte */
 	struct child child;
-	int go; /* our end of the pipe it waits at; -1: it has got the word */
+	int go; /* our end of the pipe it waits at; -1: its go byte is sent */
 	void *stack;
 };
 

@@ -20,11 +20,13 @@
 
 /* Orphans worth remembering; one more is only reaped when this process ends. */
 #define SEEN_MAX 256
-/* A killed group is gone in a millisecond on an idle machine; a worker has no more to wait. */
+/* A killed group is gone in a millisecond on an idle machine; a worker waits no longer. */
 #define SETTLE_TRIES 50
 #define SETTLE_MS 2
-/* An exec takes a millisecond, unless others take the processor; who has an empty environment
- * for good costs all of them. */
+/*
+ * An exec takes a millisecond, longer on a busy machine; a process whose environment is empty and
+ * stays so costs all these tries.
+ */
 #define EXEC_TRIES 12
 #define EXEC_MS 1
 
@@ -134,8 +136,10 @@ static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted,
 	if (proc_stat(pid, &stat) || stat.session == getsid(0))
 		return false;
 	if (stat.state == 'Z') {
-		/* Leaders of sessions are waited for by who started them, unless they were seen
-		 * as orphans; nobody here starts anything else in a foreign session. */
+		/*
+		 * The leader of a session is waited for by the thread that started it, unless it
+		 * was seen as an orphan; this process starts nothing else in a foreign session.
+		 */
 		if (strays_forget(strays, pid) || stat.session != pid)
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
@@ -198,7 +202,7 @@ static void leaders_add(struct leaders *leaders, pid_t pid)
 	leaders->v[leaders->n++] = pid;
 }
 
-/* old: of the look before, or NULL: leaders are left alone. True: somebody dead is left. */
+/* old: of the look before, or NULL: leaders are left alone. True: it is dead and was left. */
 static bool reap_one(pid_t pid, const struct leaders *old, struct leaders *now)
 {
 	struct proc_stat stat;
@@ -223,7 +227,7 @@ static bool reap(const struct leaders *old, struct leaders *now)
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	list = fopen(path, "re");
-	/* Read whole before anybody is reaped: the kernel counts places in the list. */
+	/* Read whole before a child is reaped: the kernel counts places in the list. */
 	while (list && fscanf(list, "%d", &pid) == 1)
 		leaders_add(now, pid);
 	if (list)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What children of runs may do: what the signed `requires` of the item they were started for
- * names, and that of every run above it. A run may be of another layer (a thread's runner,
- * another process): then its item is loaded again, verified. Signing is for nobody here.
+ * What children of runs may do: what the signed `requires` of the item they were started for names,
+ * and that of every run above it. A run may be of another layer (a thread's runner, another
+ * process): then its item is loaded again, verified. None of them may sign.
  */
 #include "run/run_inner.h"
 
@@ -23,7 +23,7 @@ static void owner_done(struct owner *owner)
 }
 #define auto_owner __attribute__((cleanup(owner_done)))
 
-/* False: nobody knows it. */
+/* False: the run is not known. */
 static bool owner_of(const struct exec *exec, uint64_t number, struct owner *ret)
 {
 	const struct exec_hooks *hooks = exec->env.hooks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reference counting, cancelling and answering of calls. The call's lock guards its eventfd;
- * nothing is called while it is held. Callers: the queue's workers, rye_start, whoever
- * cancels. The answer is told exactly once, whoever is first.
+ * nothing is called while it is held. Callers: the queue's workers, rye_start, the thread that
+ * cancels. The answer is told exactly once, by the first of them.
  */
 #include "run/run.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a request between the one who asked and the worker that carries it out. Whoever
- * stops waiting may make it a thread; the worker that ends meanwhile waits until that is
- * decided, so the thread's record is complete before the caller hears of the end.
+ * The life of a request between its caller and the worker that carries it out. A caller that stops
+ * waiting may make it a thread; the worker that ends meanwhile waits until that is decided, so the
+ * thread's record is complete before the caller hears of the end.
  */
 #include "run/run_inner.h"
 
@@ -92,7 +92,7 @@ struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_
 {
 	struct job *job = calloc(1, sizeof(*job));
 
-	/* A small one of fixed size: without it there is no way to tell anybody. */
+	/* A small one of fixed size: without it the caller could not be told. */
 	if (!job)
 		abort();
 	call_init(&job->call, &ops, fn, arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The primitive `sign`: reads the request and leaves checking, signing and the reply to
- * item/sign. Never for children of runs: what a tool may write must not become what a person
- * vouches for. On a worker; no lock.
+ * The primitive `sign`: reads the request and leaves checking, signing and the reply to the
+ * functions of sign/sign.h. Never for children of runs: what a tool may write must not become what
+ * a person vouches for. On a worker; no lock.
  */
 #include "sign/sign.h"
 

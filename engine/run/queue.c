@@ -84,7 +84,7 @@ static bool remove_call(struct list *list, struct rye_call *call)
 	return false;
 }
 
-/* With the lock held: does this run lend its place to nobody yet? */
+/* With the lock held: is the place of this run not lent yet? */
 static bool may_lend(const struct runq *runq, uint64_t parent)
 {
 	for (const struct worker *at = runq->workers; at; at = at->next)
@@ -234,7 +234,7 @@ static void start_thread(struct runq *runq)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* With the lock held: somebody idle for each waiting call, or a new thread. */
+/* With the lock held: an idle thread for each waiting call, or a new one. */
 static void queue_ensure_thread(struct runq *runq)
 {
 	size_t most =

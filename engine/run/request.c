@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading requests. The order of checks is the format's: id, target's syntax, thread, target,
- * the triple of both with the kind, async, dry run with remote (tools 7.2). The texts are the
- * format's where it has them. Pure but for comparing the project path.
+ * Reading requests. The order of checks is the format's: id, target's syntax, thread, target, the
+ * triple of both with the kind, async, dry run with remote. The texts are the format's where it has
+ * them. Pure but for comparing the project path.
  */
 #include "run/run_inner.h"
 

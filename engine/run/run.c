@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run is asked by what carries it out: failing, going on as a thread, finding an item's
- * kind, whether a child of another run may ask for it. On a worker of the pool; no lock is held
- * in any step.
+ * What the functions that carry out a run need of it: failing, going on as a thread, finding an
+ * item's kind, whether a child of another run may ask for it. On a worker of the pool; no lock is
+ * held in any step.
  */
 #include "run/run_inner.h"
 
@@ -17,7 +17,7 @@ void run_fail(struct run *run, const struct rye_err *err)
 {
 	struct rye_err told = *err;
 
-	/* The caller's own word for its end, whatever it did to the run. */
+	/* A cancelled run reports the code of the cancel, whatever that did to the run. */
 	if (call_cancelled(run->call) != RYE_OK)
 		told.code = call_cancelled(run->call);
 	reply_error(&run->reply, &told, run->request.spelled);

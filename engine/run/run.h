@@ -11,11 +11,11 @@
 #include <pthread.h>
 
 /*
- * call.c: the handle of something that runs and answers once. exec makes them for requests,
- * the engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
+ * call.c: the handle of something that runs and answers once. exec makes them for requests, the
+ * engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
  *
- * Lock: `lock` guards wake, and what a job has beside it (job.c); done and cancel are atomic. Functions of `ops` are
- * called without it.
+ * Lock: `lock` guards wake, and what a job has beside it (job.c); done and cancel are atomic. The
+ * functions of `ops` are called without it.
  */
 
 struct events;
@@ -34,7 +34,7 @@ struct rye_call {
 	rye_done_fn fn;
 	void *arg;
 	struct events *events; /* NULL: no listener; set before the call is shared */
-	_Atomic int cancel; /* enum rye_code; 0: nobody asked */
+	_Atomic int cancel; /* enum rye_code; 0: not cancelled */
 	_Atomic bool done;
 	pthread_mutex_t lock;
 	int wake; /* eventfd, readable once cancelled; -1 until call_wake */
@@ -100,7 +100,7 @@ struct exec_hooks {
 		      char thread_id[64]);
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
 	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
-	/* fetch by query → the whole reply of items 6.2. */
+	/* fetch by query → the whole reply. */
 	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
 	/* A file below a space's .ai was made (a copy): tell the index. */
 	void (*touched)(void *arg, int space, const char *path);

@@ -37,6 +37,7 @@ struct runs *runs_open(void);
 void runs_close(struct runs *runs);
 void runs_cancel_all(struct runs *runs);
 
+/* The run has a number from now on, and holds a reference to call; NULL: no memory. */
 struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent);
 /* What its item declares, before its process starts. */
 void runs_item(struct runs *runs, struct living *living, const json_t *requires_list,
@@ -49,14 +50,14 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 /* The process it was started as; 0: no such run, or none yet. */
 pid_t runs_leader(struct runs *runs, uint64_t run);
 /*
- * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this
- * registry, who has still to be asked. Signing: never.
+ * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this registry,
+ * which has still to be asked (asker.c). Signing: never.
  */
 bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
 	      uint64_t *ret_foreign);
 /* Appends copies of the run's list and those above it. *ret_foreign as before. */
 void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign);
-/* One list's word: ref NULL means "some item, named later". */
+/* Does this one list allow it? ref NULL: some item, named later. */
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref);
 /* What a child of that run is confined to; false: no such run. */
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
@@ -65,7 +66,7 @@ bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
 bool runs_match(const json_t *requires_list, const char *primary, const char *ref);
 
 /*
- * What the files of exec/ share.
+ * exec.c: the parts of an engine that runs things, and what a primitive gets of them.
  */
 
 struct runq;
@@ -84,7 +85,7 @@ struct exec {
 };
 
 /*
- * What is left to do when a run's answer is known and nobody has to wait for it. Done on the
+ * What is left to do when a run's answer is known and no caller has to wait for it. Done on the
  * run's worker as soon as the answer is out; fn frees what self lies in.
  */
 struct later {
@@ -103,8 +104,8 @@ struct prim_run {
 };
 
 /*
- * run_reply.c: replies as the formats have them (tools 7.3, items 6; spec decisions), and the
- * plain text of `output`. A reply is put together by one worker, then frozen into blobs.
+ * run_reply.c: replies as the formats have them, and the plain text of `output` (docs/files.md). A
+ * reply is put together by one worker, then frozen into blobs.
  */
 
 struct reply {
@@ -131,8 +132,8 @@ void reply_warn(struct reply *reply, const json_t *texts);
 void reply_outcome(struct reply *reply, struct rye_outcome *ret);
 
 /*
- * request.c: what a caller wrote → a typed request (tools 7.1, 7.2). Outside bytes: fuzzed.
- * Nothing is looked up here; combinations that can never be are refused before any disk.
+ * request.c: what a caller wrote → a typed request. Outside bytes: fuzzed. Nothing is looked up
+ * here; combinations that can never be are refused before any disk.
  */
 
 struct request {
@@ -161,7 +162,7 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 /* The execution matrix; for a bare id called again once the kind is known. */
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
 
-/* "kind:id" or item_type + item_id of fetch and sign requests; echo form in *ret_spelled. */
+/* "kind:id" or item_type + item_id of fetch and sign requests; echo form in ret->spelled. */
 int request_ref(const json_t *doc, struct request *ret, struct rye_err *err);
 /* project_path: absent, or this mount's project. */
 int request_project(const json_t *doc, const char *project, struct rye_err *err);
@@ -203,7 +204,7 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 
 /* May a child of that run use the verb on the item? ref NULL: not known yet. */
 bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
-/* What it is confined to itself; false: nobody knows that run. */
+/* What it is confined to itself; false: that run is not known. */
 bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
 /* Its lists and those of all above it, for a thread that one of its children starts: what that
  * one's children may call each of them has to allow as well. A new array. */
@@ -245,10 +246,10 @@ void job_movable(struct job *job, const char *ref, json_t *request);
 void job_finish(struct rye_call *call, const struct rye_outcome *outcome);
 
 /*
- * queue.c: a bounded pool of threads that carry out calls in the order they came, those of
- * children of runs first. Threads are
- * made when wanted and go when idle. A call that finds the queue full, or that was cancelled
- * while waiting, is answered by one extra thread: whoever starts a call never waits.
+ * queue.c: a bounded pool of threads that carry out calls in the order they came, those of children
+ * of runs first. Threads are made when wanted and end when idle. A call that finds the queue full,
+ * or that was cancelled while waiting, is answered by one extra thread: the thread that starts a
+ * call never waits.
  *
  * Lock: `lock` of struct runq guards everything in it; work is done without it.
  */

@@ -65,7 +65,7 @@ void reply_warn(struct reply *reply, const json_t *texts)
 		json_array_extend(reply->warnings, (json_t *)texts);
 }
 
-/* The member of data (or of the reply) that is the text somebody wants to see. */
+/* The member of data (or of the reply) that is the text `output` shows. */
 static const json_t *plain_text(const struct reply *reply)
 {
 	static const char *const of_data[] = { "output", "stdout" };

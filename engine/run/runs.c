@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is a child of whom. Asked by the front for every writer of a control file, so the walk
- * is short: living runs, and ended ones whose session still has members. The lock guards the
- * list; kill(2) with signal 0 is the only system call made under it.
+ * Which process is a child of which run. The front asks it for every writer of a control file, so
+ * the walk is short: living runs, and ended ones whose session still has members. The lock guards
+ * the list; kill(2) with signal 0 is the only system call made under it.
  */
 #include "run/run_inner.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A descendant of ours whose run is unknown: it may do nothing. */
+/* A descendant of this process whose run is unknown: it may do nothing. */
 #define NOBODY UINT64_MAX
 /* Ended runs with survivors that are remembered; the oldest is forgotten beyond. */
 #define SURVIVORS_MAX 1024
@@ -178,7 +178,10 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 
 	for (size_t i = 0; !found && i < n; i++) {
 		found = by_session(runs, chain[i]);
-		/* Orphans of runs come to us (subreaper): strangers below us. */
+		/*
+		 * An orphan: it became a child of this process, a subreaper; of which run is not
+		 * known.
+		 */
 		if (!found && i > 0 && chain[i] == self)
 			return NOBODY;
 	}

@@ -122,7 +122,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 	return planner_make(&tool->planner, &tool->plan, err);
 }
 
-/* ---- retries (README, retry_policy) ---- */
+/* ---- retries (retry_policy) ---- */
 
 static double policy(const json_t *retry, const char *key, double otherwise)
 {
@@ -202,7 +202,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 
 /* ---- replies ---- */
 
-/* A project's packages are not used without its owner's word; say so where one is missed. */
+/* A project's packages are used with -o venv alone; the error says so when an import fails. */
 static void hint_venv(const struct tool_run *tool, struct result *result)
 {
 	static const char missing[] = "ModuleNotFoundError: No module named";

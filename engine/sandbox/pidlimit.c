@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One cgroup "ryefs" below the one that the first mount was started in, for all mounts there:
- * it limits what RLIMIT_NPROC limits for others, the processes of this user's tools together.
- * It is left when the mount ends, for the next one. The whole process enters, not each tool:
- * the kernel makes whoever changes a cgroup wait for all processors. Nothing here is fatal.
+ * One cgroup "ryefs" below the one that the first mount was started in, for all mounts there: it
+ * limits the processes of all tools together when root mounts, since RLIMIT_NPROC does not limit
+ * root. It is left when the mount ends, for the next one. The whole process enters, not each tool:
+ * a process that changes its cgroup waits in the kernel for all processors. Nothing here is fatal.
  */
 #include "sandbox/sandbox_inner.h"
 
@@ -40,7 +40,10 @@ static bool lists_pids(const char *list)
 	return false;
 }
 
-/* "ID PARENT DEV ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS": of the first or the second kind? */
+/*
+ * "ID PARENT DEV ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS": is it a mount of cgroup v1 or, with
+ * `second`, of v2?
+ */
 static bool read_mount(char *line, bool second, char **ret_root, char **ret_point)
 {
 	char *type = strstr(line, " - "), *at = line, *end;
@@ -63,7 +66,7 @@ static bool read_mount(char *line, bool second, char **ret_root, char **ret_poin
 	return true;
 }
 
-/* "NUMBER:CONTROLLERS:PATH"; the second kind has number 0 and no controllers. */
+/* "NUMBER:CONTROLLERS:PATH"; v2 has number 0 and no controllers. */
 static char *read_group(char *line, bool second)
 {
 	char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;

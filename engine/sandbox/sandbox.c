@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Landlock rulesets, veils and private temporary directories (interface 6). Landlock is used
+ * Landlock rulesets, veils and private temporary directories (docs/security.md). Landlock is used
  * for writing only: reading the system is what tools are for, and a rule cannot take a directory
- * out of what another rule allows; that is what the veil does. The struct boxes lock guards the
- * free list alone.
- * box_enter runs in the child before exec: raw calls, no memory, no locks.
+ * out of what another rule allows; that is what the veil does. `lock` of struct boxes guards the
+ * list of free boxes alone. box_enter runs in the child before exec: raw calls, no memory, no
+ * locks.
  */
 #include "sandbox/sandbox.h"
 
@@ -23,12 +23,12 @@
 /* Rights that newer kernels know and this machine's header may not. */
 #define ACCESS_REFER (1ULL << 13)
 #define ACCESS_TRUNCATE (1ULL << 14)
-/* The first version of Landlock whose domains keep signals in, and its word for that. */
+/* The first version of Landlock whose domains keep signals in, and the flag for that. */
 #define SIGNALS_ABI 6
 #define SCOPE_SIGNAL (1ULL << 1)
 #define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 #define ACCESS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-/* Deeper leftovers of a tool in its TMPDIR stay: nobody waits for them. */
+/* What a tool left deeper than this in its TMPDIR stays: a removal has to end. */
 #define REMOVE_DEPTH 64
 /* Free boxes of one kind that are worth keeping; each is a descriptor and a directory. */
 #define BOXES_KEPT 16
@@ -211,8 +211,8 @@ void tmpdir_remove(const char *path)
 }
 
 /*
- * Is that still the private directory that was made? Whoever tidies up /tmp may have taken it
- * away, and then anybody may have put something else under the name.
+ * Is that still the private directory that was made? A cleaner of /tmp may have removed it, and
+ * another user may then have made something else under that name.
  */
 static bool is_ours(const char *path, ino_t ino)
 {
@@ -280,7 +280,7 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 					       "/dev/random", "/dev/urandom", "/dev/tty",
 					       "/dev/ptmx" };
 	const struct ruleset_attr attr = { .fs = boxes->rights, .scope = boxes->scope };
-	/* Whoever may make a device (root) has the whole disk with it. */
+	/* A tool of root that may make a device node reaches the whole disk by it. */
 	uint64_t rights = boxes->rights & ~ACCESS_DEVICES;
 	int r = 0, fd;
 

@@ -68,11 +68,11 @@ static CHILD_SIDE inline long raw_call(long nr, const long a[5])
 #define RAW(nr, ...) raw_call(nr, (const long[5]){ __VA_ARGS__ })
 
 /*
- * sandbox.c: what a child may do beyond its own memory (interface 6). A box is a private
- * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a
- * veil (sandbox/veil.c) over keys, trust and state, with a /dev/shm of its own, and a seccomp
- * filter. Boxes are made ahead and used again when their directories were left empty: a
- * ruleset of ten rules costs more than starting a process does.
+ * sandbox.c: what a child may do beyond its own memory (docs/security.md). A box is a private
+ * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a veil
+ * (sandbox/veil.c) over keys, trust and state, with a /dev/shm of its own, and a seccomp filter.
+ * Boxes are made ahead and used again when their directories were left empty: a ruleset of ten
+ * rules costs more than starting a process does.
  *
  * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
  */
@@ -97,7 +97,7 @@ struct box {
 	bool root; /* has powers to give up */
 	char *tmpdir;
 	ino_t tmpdir_ino;
-	char *shm; /* what /dev/shm is; NULL: nobody may write to the real one */
+	char *shm; /* what /dev/shm is; NULL: the real one, which tools cannot write to */
 	ino_t shm_ino;
 	mode_t umask;
 	struct box *next;
@@ -111,6 +111,7 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 	       struct rye_err *err);
 void boxes_close(struct boxes *boxes); /* removes what is left of the temporary directories */
 
+/* A free box that is confined so, or a new one; it goes back with box_give. */
 int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err);
 /* busy: something of the run may still live; its TMPDIR stays until boxes_close. */
 void box_give(struct boxes *boxes, struct box *box, bool busy);
@@ -148,17 +149,17 @@ struct seccomp_program {
 bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for this machine */
 
 /*
- * veil.c: a mount namespace in which some directories are read-only, look empty or are others:
- * what Landlock cannot take out of a directory that it allows (interface 6). Made once per box
- * and entered by each of its processes before anything else confines them; root makes it as it
- * is, others in a user namespace that maps themselves alone.
+ * veil.c: a mount namespace in which some directories are read-only, look empty or are others: what
+ * Landlock cannot take out of a directory that it allows. Made once per box and entered by each of
+ * its processes before anything else confines them; root makes it as it is, others in a user
+ * namespace that maps themselves alone.
  */
 
 #define VEIL_PATHS 16
 
 /* Absolute paths, borrowed; what does not exist is left out. Done in this order. */
 struct veil_ask {
-	const char *anchored[VEIL_PATHS]; /* nobody in it can rename them */
+	const char *anchored[VEIL_PATHS]; /* no process in it can rename them */
 	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
 	const char *hidden[VEIL_PATHS]; /* look like `empty` */
 	const char *empty; /* a directory */

@@ -9,12 +9,15 @@
 #include <stddef.h>
 
 /*
- * Begins to enter it; the kernel takes tens of milliseconds for that, on a thread of its own.
- * NULL: nobody needs it, or there is no such thing here.
+ * pidlimit.c: starts a thread that moves this process into the cgroup, for which the kernel takes
+ * tens of milliseconds. NULL: not root, hence not needed, or no thread could be started.
  */
 struct pidlimit;
 struct pidlimit *pidlimit_start(void);
-/* Waits until it is entered, or cannot be. Called before the first tool is started. */
+/*
+ * Waits until that thread has ended, whether it could enter the cgroup or not. Called before the
+ * first tool is started.
+ */
 void pidlimit_wait(struct pidlimit *limit);
 void pidlimit_close(struct pidlimit *limit); /* NULL is fine */
 

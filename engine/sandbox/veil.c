@@ -208,7 +208,7 @@ int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...);
 static int run_maker(struct veil_making *m)
 {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
-	/* No signal at its end: nobody but us waits for it. */
+	/* No signal at its end: this function waits for it. */
 	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWNS;
 	sigset_t all, before;
 	pid_t pid;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SQLite, opened once per engine and file. The mutex makes one connection serve every thread;
- * nothing here waits longer than the busy timeout. Never opened through a mount: WAL needs
- * shared memory, which FUSE does not give (threads 3).
+ * nothing here waits longer than the busy timeout. Never opened through a mount: WAL needs shared
+ * memory, which FUSE does not give.
  */
 #include "thread/thread_inner.h"
 

@@ -22,7 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-/* Seconds that a result waits for room on a full disk: somebody may be making some. */
+/* Seconds that a result waits for room on a full disk. */
 #define RECORD_TRIES 60
 
 struct runner_job {
@@ -77,7 +77,7 @@ static void wait_for_end(struct runner_job *job)
 
 		if (atomic_load(&job->done))
 			return;
-		/* SIGUSR2 may come from anybody */
+		/* another process may send SIGUSR2, too */
 		if (number < 0 || number == SIGUSR2)
 			continue;
 		if (job->cancelled)
@@ -165,7 +165,10 @@ static int run_tool(const json_t *doc, int dir)
 	pthread_sigmask(SIG_BLOCK, &job.signals, NULL);
 	if (rye_open(&options, &rye, &err))
 		return fail_early(doc, dir, &err);
-	/* For those who ask for its children's sake; it is no member of a request. */
+	/*
+	 * Engines that decide what its children may do read it in the directory's request.json; it
+	 * is no member of a request.
+	 */
 	json_object_del(json_object_get(doc, "request"), "within");
 	json_put(&message, json_object_get(doc, "request"), true);
 	request.message = (struct rye_span){ message.data, message.len };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opening and closing, starting runners, adopting runs of this process. The launcher takes the
- * directory's lock, inserts the row, and only then hands the lock to the runner: nobody can
- * take a starting thread for a dead one (threads 15).
+ * directory's lock, inserts the row, and only then hands the lock to the runner: no process can
+ * take a starting thread for a dead one.
  */
 #include "thread/thread_inner.h"
 
@@ -114,7 +114,7 @@ static int thread_make_dir(struct threads *threads, const json_t *request, char 
 	return r;
 }
 
-/* A start that failed before there was a row: nobody would ever see its directory. */
+/* A start that failed before there was a row: its directory would never be listed. */
 static void thread_forget_dir(struct threads *threads, const char *id)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
@@ -178,7 +178,10 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 		threads_record_loss(db, dir, launched.thread_id, "error", why);
 		return rye_fail(err, RYE_IO, "%s", why);
 	}
-	/* Before the runner says it itself: whoever knows the thread's id may end it. */
+	/*
+	 * Before the runner writes it itself: a process that knows the thread's id may end it from
+	 * here on.
+	 */
 	runner_write(dir, launched.pid, NULL);
 	registry_running(db, launched.thread_id, launched.pid, NULL);
 	obey_marks(dir, launched.thread_id, launched.pid);

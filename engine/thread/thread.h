@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * thread.h: runs that outlive their caller: a runner process, a directory, a registry row.
+ *
+ * Any thread may call these functions. Blobs and references in *ret are the caller's. An id that
+ * breaks the rules is RYE_INVALID, one without a thread RYE_NOT_FOUND.
+ *
+ * Lock: `lock` of struct threads guards its tables; listeners, files and the database without it.
  */
 #ifndef RYE_THREAD_THREAD_H
 #define RYE_THREAD_THREAD_H
@@ -19,7 +24,7 @@ struct threads_env {
 
 /* Cheap: the database is opened at first use. */
 int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err);
-void threads_close(struct threads *threads);
+void threads_close(struct threads *threads); /* joins the watching worker; runners live on */
 /* Looks at every row that is open: watches living runners, records the end of lost ones. */
 void threads_recover_all(struct threads *threads);
 
@@ -30,7 +35,7 @@ struct launched {
 
 /*
  * Starts a detached runner for an execute request (without `async`). ref: "tool:a/b", for the
- * registry. The reply's members are the caller's business.
+ * registry. The caller makes the reply from *ret.
  */
 int threads_launch(struct threads *threads, const char *ref, const json_t *request,
 		   struct launched *ret, struct rye_err *err);
@@ -51,7 +56,7 @@ void threads_adopted_end(struct threads *threads, const char *id,
 /* How many of them have not ended. */
 size_t threads_adopted(struct threads *threads);
 
-/* Numbers of threads, as far as they are runs; those of exec do not have this bit. */
+/* Numbers of threads, as far as they are runs; those of run/runs.c do not have this bit. */
 #define THREADS_RUN_BIT (UINT64_C(1) << 63)
 
 /* The thread whose runner is among these ancestors, as a run's number; 0: none. */

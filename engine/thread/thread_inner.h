@@ -59,9 +59,9 @@ struct db_query {
 int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err);
 
 /*
- * registry.c: the shared thread registry, `.ai/state/threads/registry.db` (threads 3): same
- * file, table and columns as other implementations of the format. A terminal status is never
- * changed into another one; result and final status are written in one UPDATE.
+ * registry.c: the shared thread registry, `.ai/state/threads/registry.db`: same file, table and
+ * columns as other implementations of the format. A terminal status is never changed into another
+ * one; result and final status are written in one UPDATE.
  */
 
 int registry_open(const char *path, struct db **ret, struct rye_err *err);
@@ -78,7 +78,7 @@ struct registry_row {
 /* RYE_BUSY: the id is taken. */
 int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
-/* Compare-and-set: when somebody else has finished it before, nothing changes. */
+/* Compare-and-set: when another process has finished it before, nothing changes. */
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
 		    struct rye_err *err);
 int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
@@ -89,15 +89,15 @@ typedef int (*registry_fn)(void *arg, const struct registry_row *row);
 /* Newest first; only living ones when `active`. */
 int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err);
 
-/* Other numbers after any change, by whomever. */
+/* Other numbers after a change by any process. */
 int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
 
 bool registry_terminal(const char *status);
 
 /*
- * thread_dir.c: a thread's directory: where it is, its lock, its identity file. The lock
- * (an open-file-description lock on `.lock`, inherited by the runner) says whether a runner
- * lives; pid and start time are only for signals (threads 15.4).
+ * thread_dir.c: a thread's directory: where it is, its lock, its identity file. The lock (an
+ * open-file-description lock on `.lock`, inherited by the runner) says whether a runner lives; pid
+ * and start time are only for signals.
  */
 
 /* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
@@ -123,7 +123,7 @@ struct runner {
 	bool here; /* same host, boot and pid namespace: may be signalled */
 };
 
-/* Writes runner.json for this very process. */
+/* Writes runner.json, which says that the process `pid` of this machine is the runner. */
 int runner_write(int dir, pid_t pid, struct rye_err *err);
 /* False: none, or unreadable. */
 bool runner_read(int dir, struct runner *ret);
@@ -138,8 +138,8 @@ struct zombies {
 	size_t n;
 };
 /*
- * Waits for the dead children that were there, dead, at the last look already: whose child it
- * is has had its time. Looks should be a second apart. How many are left for the next one.
+ * Reaps the dead children that were dead at the last look already: the thread that waits for one of
+ * them has had its time. Looks should be a second apart. How many are left for the next one.
  */
 size_t zombies_sweep(struct zombies *seen);
 
@@ -252,7 +252,7 @@ struct threads {
 #define ORDERS_FD 3 /* the runner's descriptors, see rye_thread_runner() */
 #define LOCK_FD 4
 
-/* In the directory of a thread that is being killed: whoever records its end says so. */
+/* In the directory of a thread that is being killed: the process that records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
 /* In that of one that is carried out by a mount, or whose runner has no name yet. */

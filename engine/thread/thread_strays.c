@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread leaves behind. Its living processes are known by their environment, which
- * outlives runner and session. Dead ones fall to the first thread of this process, a
- * subreaper, and have no environment any more; but a child that somebody here still waits for
- * is listed with the thread that started it or, a runner, gone in a moment.
+ * What a thread leaves behind. Its living processes are known by their environment, which outlives
+ * runner and session. Dead ones fall to the first thread of this process, a subreaper, and have no
+ * environment any more; but a child that a thread of this process still waits for is listed with
+ * the thread that started it or, a runner, gone in a moment.
  */
 #include "thread/thread_inner.h"
 

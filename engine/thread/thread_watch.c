@@ -22,8 +22,8 @@
 
 #define SCAN_MS 30000
 /*
- * While a thread has waiters: a runner of another process may be starting, or belong to a program that
- * only its pid is known of.
+ * While a thread has waiters: a runner of another process may be starting, or only its pid may be
+ * known.
  */
 #define LOOK_MS 500
 /* After the end of a runner its dead children are looked for; the second look takes them. */
@@ -388,7 +388,7 @@ uint64_t threads_run_of(struct threads *threads, const pid_t *chain, size_t n)
 	pid_t self = getpid();
 
 	GUARD(&threads->lock);
-	/* Runs of ours that go on as threads are exec's to tell apart. */
+	/* Children of runs of this process that go on as threads are told apart by run/runs.c. */
 	for (size_t i = 0; i < n && !number && chain[i] != self; i++)
 		number = number_of(threads, chain[i]);
 	return number;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pools: which parents there are, how many children wait, who gets one. A thread of its
- * own starts parents, keeps children ready and lets idle pools go; a worker that wants a child
- * takes one under the lock or, when one is just being made, waits a moment for it. A pool is
- * freed by whoever lets go of it last.
+ * The pools: which parents there are, how many children wait, which call gets one. The pools'
+ * thread starts parents, keeps children ready and closes idle pools; a worker that wants a child
+ * takes one under the lock or, when one is just being made, waits a moment for it. The thread that
+ * drops the last reference to a pool frees it.
  */
 #include "warm/warm.h"
 
@@ -25,8 +25,8 @@
 #define REFILL_MS 4
 
 /*
- * The end of an interpreter keeps a processor for half a millisecond, and a disk is asked to
- * forget its directory: not while whoever got the answer wants to go on.
+ * The end of an interpreter keeps a processor for half a millisecond, and a disk is asked to forget
+ * its directory: not while the caller goes on with its answer.
  */
 #define LINGER_MS 4
 
@@ -76,7 +76,7 @@ struct warm {
 	struct warm_pool *pools;
 	struct spares spares;
 	struct dropped *dropped, **dropped_end; /* oldest first */
-	char missed[SHA_HEX]; /* the last key nobody had */
+	char missed[SHA_HEX]; /* the last key that no pool had */
 	char failed[SHA_HEX]; /* the last key whose parent was of no use, and when */
 	int64_t failed_ms;
 	const struct plan_base *base;
@@ -156,7 +156,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 	return pool;
 }
 
-/* Called without the lock, by whoever let go last. */
+/* Called without the lock, by the thread that dropped the last reference. */
 static void free_pool(struct warm *warm, struct warm_pool *pool)
 {
 	pool->protocol->stop(warm->base, &pool->parent, false);
@@ -209,7 +209,7 @@ struct chore {
 	struct warm_pool *dead; /* to be freed in the end; NULL: none */
 };
 
-/* With the lock held: out of the list; the pool itself when nobody else holds it. */
+/* With the lock held: out of the list; returns the pool when nothing else holds it. */
 static struct warm_pool *warm_unlist(struct warm *warm, struct warm_pool *pool)
 {
 	for (struct warm_pool **at = &warm->pools; *at; at = &(*at)->next) {
@@ -428,7 +428,7 @@ static void work_off(struct warm *warm, struct chore *chore)
 	free(chore->dropped);
 }
 
-/* With the lock held: how long nothing is to do, unless somebody says so. */
+/* With the lock held: how long nothing is to do, unless `work` is signalled. */
 static int64_t warm_pause_ms(const struct warm *warm)
 {
 	if (warm->dropped)
@@ -621,7 +621,9 @@ bool warm_take_spare(struct warm *warm, struct confine confine, struct spare *re
 		if (!got)
 			warm_ensure_thread(warm);
 	}
-	/* Somebody may have tidied up /tmp since, or made what is to be veiled. */
+	/*
+	 * /tmp may have been cleaned since, or a directory that has to be veiled was made.
+	 */
 	if (got && !box_is_whole(warm->base->boxes, ret->box)) {
 		spare_drop(warm->base->boxes, ret);
 		got = false;

@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 /*
- * warm_spare.c: processes that are started before they are wanted, for tools that are programs
- * of their own: confined in a box each, with their pipes, waiting for the word. What is done
- * on a list is done with the pools' lock held; making and dropping one takes none.
+ * warm_spare.c: processes that are started before they are wanted, for tools that are programs of
+ * their own: confined in a box each, with their pipes, waiting for their program. What is done on a
+ * list is done with the pools' lock held; making and dropping one takes none.
  */
 
 struct boxes;
@@ -30,7 +30,7 @@ struct spares {
 	struct spare_kind {
 		struct spare ready[RYE_SPARES];
 		size_t n;
-		bool missed; /* somebody wanted one before */
+		bool missed; /* a call wanted one before */
 		bool kept; /* there shall be some */
 		int64_t used_ms;
 	} kinds[8];
@@ -42,7 +42,7 @@ bool spares_take(struct spares *spares, struct confine confine, bool eager, stru
 bool spares_lack(const struct spares *spares, struct confine *ret);
 void spares_put(struct spares *spares, const struct spare *spare);
 void spares_give_up(struct spares *spares, struct confine confine); /* it cannot be made */
-/* One that nobody has asked for since `before`; with INT64_MAX: any. False: none. */
+/* One that no call has asked for since `before`; with INT64_MAX: any. False: none. */
 bool spares_take_old(struct spares *spares, int64_t before, struct spare *ret);
 
 bool spare_make(struct boxes *boxes, struct confine confine, struct spare *ret);

@@ -6,16 +6,16 @@ of itself: streams, arguments, working directory, environment, exit.
 Descriptor 3 is a SOCK_SEQPACKET socket. First packets: this program, the loader and the
 modules to import ("L..." pieces, then "M" + JSON [number of landlock_restrict_self, texts to
 keep, [names]], with a ruleset that gives each child a domain of its own, so that it can look
-into nobody else). Then "T" + number, NUL, name, with a tool's text, asks to compile it for
-the children to come; the answer is the number, or 0 when that does not go without a word.
+into no other process). Then "T" + number, NUL, name, with a tool's text, asks to compile it for
+children forked later; the answer is the number, or 0 when it does not compile without a warning.
 "F" or "R" with four descriptors (in, out, err, control) asks for one child; the answer is its
 pid. A child asked for by "R" first goes through a whole call of a sample: the pages it shares
-with its parent are copied then, not while somebody waits. No child runs what another made.
+with its parent are copied then, not while a caller waits. No child runs what another made.
 
 A child waits on its control socket for the job, words parted by NUL (directory, RYE_RUN,
 TMPDIR, number of a compiled text or nothing, argv ...), with the tool's text as a descriptor
 when there is no number. When all is done it says "D<exit code>" there and goes when we close
-it; its parent writes "X<wait status>" when it has reaped it, whoever was first counts. What
+it; its parent writes "X<wait status>" when it has reaped it; the first of the two counts. What
 an ordinary exit does is done before "D": threads, atexit, the module's end, flushing. When
 code came in that is not the interpreter's own, the ordinary exit is taken: its teardown is
 unknown. The end of descriptor 3 ends the parent, once its children have gone."""

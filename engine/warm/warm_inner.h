@@ -39,7 +39,7 @@ void warm_texts_put(struct warm_texts *texts,
 		    struct warm_text *text); /* takes over; its number is set */
 void warm_text_done(struct warm_text *text);
 void warm_texts_done(struct warm_texts *texts);
-/* Does somebody who has learnt `taught` texts still know the one of that number? */
+/* Does a process that has learnt `taught` texts still know the one of that number? */
 bool warm_text_known(unsigned number, unsigned taught);
 
 /*
@@ -78,14 +78,14 @@ struct warm_protocol {
 	bool (*fork)(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
 	/*
 	 * Workers made from now on know this text by the number set; 0: it does not compile
-	 * without a word. False: the parent is of no use any more.
+	 * without a warning. False: the parent is of no use any more.
 	 */
 	bool (*teach)(struct warm_parent *parent, struct warm_text *text);
 	/* Hands a job to a worker, on the thread of its call. */
 	bool (*send)(struct warm_worker *worker, const struct warm_job *job);
 	/*
-	 * Ends it when its workers have gone, which their callers have let go of: it is who waits
-	 * for them. The box goes back when `busy` is false.
+	 * Ends it once its workers have gone, which their callers have given back already: it is
+	 * their parent and reaps them. The box goes back when `busy` is false.
 	 */
 	void (*stop)(const struct plan_base *base, struct warm_parent *parent, bool busy);
 };

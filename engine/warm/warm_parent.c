@@ -20,7 +20,7 @@
 
 /* Imports take tens of milliseconds; a machine under load takes more. */
 #define START_MS 10000
-/* Its children end at once when they are let go; one that hangs takes its time. */
+/* Its children end at once when their control sockets are closed; one that hangs takes its time. */
 #define STOP_MS 1000
 /* One packet of the loader's text. */
 #define PIECE (32 << 10)
@@ -239,7 +239,7 @@ static int read_number(int fd)
 	return atoi(text);
 }
 
-/* Signals go to the group of this number: 1 would be everybody's. */
+/* Signals go to the group of this number: with 1 they would go to every process. */
 static pid_t read_pid(int fd)
 {
 	pid_t pid = read_number(fd);

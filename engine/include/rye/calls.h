@@ -167,7 +167,7 @@ struct rye_query {
 	size_t limit; /* hits told, the best first */
 	rye_hit_fn fn;
 	void *arg;
-	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: nobody will */
+	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: never */
 };
 
 /* The first one reads and verifies every item: not for a thread that must not wait. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rye.h: the engine's public header (calls.h is its second half, cli.h is for main alone). The
- * engine turns signed `.ai` spaces into verified views and runs; it knows nothing of FUSE,
- * inodes or mountpoints.
+ * rye.h: the engine's public header (calls.h is its second half, ryefs.h is for main alone). The
+ * engine turns signed `.ai` spaces into verified views and runs; it knows nothing of FUSE, inodes
+ * or mountpoints.
  *
- * Conventions. A function whose last parameter is `struct rye_err *err` returns 0, or
- * -code with *err filled; `ret` parameters are set only on success. A blob
- * in *ret is the caller's, to unref. Texts and spans are borrowed: those handed in for the call,
- * those of a callback for its duration. Callbacks run on the calling thread where nothing else
- * is said. Everything but rye_open and rye_close may be called from any thread. Kinds and ids
- * are those of the item formats (docs/items.md): an id that breaks their rules is RYE_INVALID,
- * one that nothing has is RYE_NOT_FOUND.
+ * Conventions. A function whose last parameter is `struct rye_err *err` returns 0, or -code with
+ * *err filled; `ret` parameters are set only on success. A blob in *ret is the caller's, to unref.
+ * Texts and spans are borrowed: those handed in for the call, those of a callback for its duration.
+ * Callbacks run on the calling thread where nothing else is said. Everything but rye_open and
+ * rye_close may be called from any thread. Kinds and ids are those of the item formats
+ * (docs/items.md): an id that breaks their rules is RYE_INVALID, one that nothing has is
+ * RYE_NOT_FOUND.
  */
 #ifndef RYE_RYE_H
 #define RYE_RYE_H
@@ -42,7 +42,7 @@ enum rye_code {
 	RYE_TOOL_FAILED, /* EREMOTEIO */
 	RYE_TIMEOUT, /* ETIMEDOUT */
 	RYE_INTERRUPTED, /* EINTR: by the writer */
-	RYE_CANCELLED, /* ECANCELED: by someone else */
+	RYE_CANCELLED, /* ECANCELED: not by the writer */
 	RYE_RUNNING, /* EINPROGRESS */
 	RYE_BUDGET, /* EDQUOT */
 	RYE_BUSY, /* EAGAIN */
