@@ -99,6 +99,14 @@ static int session_parts_open_parts(struct front *front, const char **ret_part)
 	return r;
 }
 
+/* Whatever the errno says: it is this machine's trouble, not a denial by the mount. */
+static int part_failed(struct rye_err *err, int sys, const char *part)
+{
+	rye_fail_sys(err, sys, "cannot make %s", part);
+	err->code = RYE_IO;
+	return -(int)RYE_IO;
+}
+
 int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err)
 {
 	struct rye_options options = front->opt->engine;
@@ -107,17 +115,17 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 
 	r = journal_open(front->opt->foreground, front->opt->debug, &front->journal);
 	if (r)
-		return rye_fail_sys(err, -r, "cannot make .ryefs/log");
+		return part_failed(err, -r, ".ryefs/log");
 	options.log = journal_log;
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
 	r = session_parts_open_parts(front, &part);
 	if (r)
-		return rye_fail_sys(err, -r, "cannot make %s", part);
+		return part_failed(err, -r, part);
 	front->root = fixed_root(front);
 	if (!front->root)
-		return rye_fail_sys(err, ENOMEM, "cannot make the root directory");
+		return part_failed(err, ENOMEM, "the root directory");
 	return 0;
 }
 
