@@ -3,9 +3,11 @@
  * change.c - which names the kernel must forget when an item changes.
  *
  * Owns that rule; no lock, no state. Runs on the engine's threads, maybe inside an operation of
- * ours (rye_touched), so it only queues. Files and names that are not there are dropped from
- * the kernel's memory: an answer that is on its way while a name only expires would bring the
- * old one back for an hour. Directories only expire, or a shell in them would lose its way up.
+ * ours (rye_touched), so it only queues. Files and names that are not there are dropped from the
+ * kernel's dentry cache: if a name only expired, the answer of a LOOKUP that is under way would
+ * make the old node valid for an hour again. Directories only expire: the kernel unhashes a dentry
+ * that is dropped, and getcwd(2) of a shell in that directory would fail with ENOENT
+ * (tests/e2e/content.sh).
  */
 #include "change.h"
 
@@ -194,8 +196,9 @@ static void subtree_task(struct front *front, struct node *none, int kind, const
 	drop_scope(front, &scope);
 }
 
-/* Names that are not there are known to the kernel alone: it forgets them with the directory
- * of the kind, which somebody then has to enter again, or a shell below it lost its way up. */
+/* Only the kernel knows which absent names it has cached: it forgets them with the dentry of the
+ * kind's directory. The lstat looks that directory up at once, so that getcwd(2) of a shell below
+ * it works again. */
 static void everything_task(struct front *front, struct node *none, int unused, const char *text)
 {
 	struct scope scope = { .kind = RYE_KIND__MAX };

@@ -22,7 +22,8 @@ int enter_node(const struct front *front, struct node *node, double timeout_s,
 
 typedef int (*enter_fn)(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 
-/* What is not here has nodes that other files make. */
+/* The nodes of sorts that are not here are made by the classes of their directories (pass/,
+ * views/search_dir.c). */
 static const enter_fn by_sort[TREE_SORT__MAX] = {
 	[TREE_README] = enter_readme, [TREE_MERGED] = enter_merged,
 	[TREE_CTL] = enter_ctl,	      [TREE_WHY] = enter_fixed,

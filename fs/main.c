@@ -28,8 +28,8 @@
 
 /*
  * A tool may read /proc/PID/environ of the process that started it, as root even from a sandbox,
- * and is to learn no variable but those it was given. So our own move to the heap, and what the
- * kernel shows of them is wiped.
+ * but must learn no variable except those it was given (docs/security.md). So our variables are
+ * copied to the heap, and the memory that /proc shows is wiped.
  */
 static void hide_environment(void)
 {
@@ -42,7 +42,8 @@ static void hide_environment(void)
 	while (copy && copied < n && (copy[copied] = strdup(environ[copied])))
 		copied++;
 	if (!copy || copied < n)
-		return; /* out of memory, so early: nothing will go well anyway */
+		/* out of memory before the mount begins: go on with the environment as it is */
+		return;
 	for (size_t i = 0; i < n; i++)
 		explicit_bzero(environ[i], strlen(environ[i]));
 	environ = copy;

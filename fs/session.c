@@ -2,10 +2,10 @@
 /*
  * session.c - from options to a mount that answers, and to its end.
  *
- * Owns struct front and the signals. The main thread never serves: it opens
- * the first file itself (so that OPEN has been refused before anybody else comes), waits for
- * signals and for the end of the loops, and takes everything down in the order in which
- * somebody could still wait for somebody.
+ * Owns struct front and the signals. The main thread serves no request: it opens the first file
+ * itself (so that OPEN has been refused before another process comes), waits for signals and for
+ * the end of the loops, and takes the parts down: first those that answer waiting requests, last
+ * the engine.
  */
 #include "session.h"
 
@@ -20,7 +20,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
-/* How long users of a detached mount may finish what they do before they get an error. */
+/* How long processes that use a detached mount may go on before their requests get an error. */
 #define GRACE_MS 500
 #define LINGER_MS 100 /* between two looks whether the last run has ended */
 #define GOES_MS 500 /* between the end of a mount and that of its connection */
@@ -46,7 +46,7 @@ static void block_signals(struct session *s)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* Nobody wants to hear of it, but the end of each run would wake this thread. */
+	/* No thread reads it. Unblocked, the end of each run would interrupt this thread. */
 	sigaddset(&set, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
@@ -71,7 +71,7 @@ static int first_open(struct front *front, struct rye_err *err)
 	return 0;
 }
 
-/* Does the kernel end the connection, now or in a moment? */
+/* Does the kernel end the connection within GOES_MS? */
 static bool goes(struct session *s)
 {
 	for (int left_ms = GOES_MS; left_ms > 0 && !loops_ended(s->loops); left_ms -= 10)
@@ -90,7 +90,7 @@ static int session_begin(struct session *s, struct rye_err *err)
 		return session_fail(err, "the kernel does not speak FUSE with us");
 	if (first_open(front, err) == 0)
 		return 0;
-	/* Somebody has taken the mount away already: an end like any other. */
+	/* Another process has unmounted it already: a regular end. */
 	return goes(s) ? 0 : -1;
 }
 
@@ -131,7 +131,7 @@ static bool session_serve(struct session *s)
 	}
 }
 
-/* Takes the mount out of the tree; who still uses it has a moment to finish. */
+/* Takes the mount out of the tree; processes that still use it have GRACE_MS to finish. */
 static void session_detach(struct session *s)
 {
 	struct pollfd wait = { .fd = s->front->ready_fd, .events = POLLIN };
@@ -145,7 +145,8 @@ static void session_detach(struct session *s)
 	}
 }
 
-/* Runs that went on as threads are this process's: they end before it, or with a signal. */
+/* Runs that went on as threads are children of this process: it waits for their end, or for a
+ * signal. */
 static void session_linger(struct session *s)
 {
 	struct pollfd end = { .fd = s->signals, .events = POLLIN };
@@ -165,7 +166,8 @@ static int session(struct session *s, struct rye_err *err)
 	struct front *front = s->front;
 	int r = session_parts_open(front, s->daemon, err);
 
-	/* The kernel has applied the writer's. The engine has seen ours: it is for what runs make. */
+	/* The kernel has applied the calling process's umask already. The engine has read ours
+	 * before: it is given to the processes of runs. */
 	umask(0);
 	if (r == 0)
 		r = session_begin(s, err);

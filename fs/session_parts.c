@@ -2,8 +2,9 @@
 /*
  * session_parts.c - what a mount consists of, in the order in which it is made.
  *
- * Owns that order and its reverse: the engine first and last, then who asks, conversations,
- * nodes, notifications; the device in between. No lock: one thread, before and after the loops.
+ * Owns that order and its reverse: the engine is opened first and closed last; then come callers,
+ * conversations, nodes, notifications; the device in between. No lock: one thread, before and after
+ * the loops.
  */
 #include "session_parts.h"
 

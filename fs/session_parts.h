@@ -7,15 +7,18 @@
 
 struct daemon;
 
-/* Everything but the mount. On failure what there is is still to be closed. */
+/* Everything but the mount; 0, or negative with err filled. After a failure the parts that were
+ * made must still be closed with session_parts_close. */
 int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err);
 int session_mount(struct front *front, struct rye_err *err);
-/* Cancels what runs for somebody who waits, and answers him. */
+/* Closes the parking: cancels the runs that a request waits for and answers every parked
+ * request. */
 void session_stop_parked(struct front *front);
-/* No more notifications. While the loops still run: one may wait for what they are to answer,
- * and none may meet a closed device. */
+/* Ends the notify threads. Called while the loops still run: a notification may wait in the kernel
+ * for an answer of theirs, and none may be sent to a closed device. */
 void session_stop_notices(struct front *front);
-/* After the loops have ended: who is still inside gets an error. Twice is fine. */
+/* After the loops have ended: requests of processes that are still inside get an error. Twice is
+ * fine. */
 void session_unmount(struct front *front);
 void session_parts_close(struct front *front);
 /* The line after the first scan. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli.h: what the verbs share: one invocation, its options, how it speaks and how it ends.
- * One thread, except where a verb waits for the engine (waiting.c).
+ * cli.h: the rows of verbs and what they share. One thread, except where a verb waits for the
+ * engine (waiting.c).
  */
 #ifndef RYE_CLI_CLI_H
 #define RYE_CLI_CLI_H
@@ -35,8 +35,7 @@ int verb_untrust(struct cli *cli);
 int verb_verify(struct cli *cli);
 
 /*
- * cli.c: what the verbs share: one invocation, its options, how it speaks and how it ends.
- * One thread, except where a verb waits for the engine (waiting.c).
+ * cli.c: one invocation: its options, how it speaks and how it ends.
  */
 
 /* Exit statuses; docs/files.md and ryefs(1) list them. */
@@ -164,8 +163,8 @@ struct cli_stream { /* plain output, printed while the run went on */
 	size_t printed; /* bytes of the outcome's output */
 };
 /*
- * As rye_call_sync, but ^C cancels the run. *ret_signal: which came (SIGPIPE: stdout has no
- * reader), or 0. stream: prints as it comes, or NULL. *ret is the caller's (call_done).
+ * As rye_call_sync, but INT, TERM and HUP cancel the run. *ret_signal: which came (SIGPIPE: stdout
+ * has no reader), or 0. stream: prints as it comes, or NULL. *ret is the caller's (call_done).
  */
 int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
 	      struct rye_outcome *ret, int *ret_signal);

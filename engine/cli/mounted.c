@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mounts are ours, and having them undone. Never looks into a mount itself: one whose
- * daemon hangs would hang us with it.
+ * Which mounts are ours, and unmounting them. Never accesses a path inside a mount: if its daemon
+ * hangs, the call would hang too.
  */
 #include "cli/cli.h"
 

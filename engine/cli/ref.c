@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * References typed by people. Whoever has just edited .ai/tools/my/tool.py has the path on
- * the command line already, so a file's path names its item too. Nothing is opened here.
+ * References typed by people. After editing .ai/tools/my/tool.py a user has its path on the command
+ * line already, so a file's path names its item too. Nothing is opened here.
  */
 #include "cli/cli.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller.c - who stands behind a request: its process, its ancestors, and whether anything
- * confines it that does not confine us.
+ * caller.c - the process behind a request, its ancestors, and whether anything confines it that
+ * does not confine the daemon.
  *
- * A process in a sandbox that reaches a mounted `run` would act outside of its sandbox, so it
- * is refused (interface 6). Identities are remembered for 2 ms, because one open looks a name
- * up several times; ancestors are remembered as long as a pidfd says that they live, because
- * a living parent stays the parent.
+ * A process in a sandbox that reaches a mounted `run` would act outside of its sandbox, so it is
+ * refused (docs/security.md). Identities are remembered for 2 ms, because one open looks a name up
+ * several times; ancestors are remembered as long as a pidfd says that they live, because a living
+ * parent stays the parent.
  *
- * Two things are learnt from the ancestors. Whose reply is whose: session managers and
- * terminal multiplexers, known by their names, end that chain, for what one of their sessions
- * did is no business of another. And whether the caller is a child of a run: a process chooses
- * its name and how often it forks, so that line goes on to the first process, or to us.
+ * Two things are learnt from the ancestors. First, which last reply a reader gets: session managers
+ * and terminal multiplexers, known by their names, end that chain, so that no session of theirs
+ * reads a reply of another. Second, whether the caller is a child of a run: a process chooses its
+ * name and how often it forks, so that line goes on to the first process, or to us.
  *
- * Lock: callers->lock, for the tables; no file of /proc is read while it is held but by
- * caller_last.c, for the lives of the processes of a chain.
+ * Lock: callers->lock, for the tables. No file of /proc is read while it is held, except by
+ * caller_last.c, to see whether the processes of a chain still live.
  */
 #include "caller/caller.h"
 
@@ -35,7 +35,7 @@
 /* An ancestor may become another program by exec: its name is read again after this. */
 #define ANCESTOR_NS NS_PER_S
 
-/* Ancestors that end while they are looked at: then it is begun again, so many times. */
+/* When an ancestor ends while the line is read, it is read again, at most so many times. */
 #define LINE_TRIES 16
 
 /* Programs that serve several sessions at once: no reply of one may reach another. */
@@ -184,8 +184,8 @@ static void caller_forget(struct callers *callers, pid_t pid)
 }
 
 /*
- * -EAGAIN: somebody has ended meanwhile. A parent is never younger than its child, nor is who
- * adopts it: a younger process has only got the number of one that ended.
+ * -EAGAIN: one of the processes has ended meanwhile. Neither a parent nor a subreaper that adopts a
+ * child is younger than the child: a younger process has only got the pid of one that ended.
  */
 static int caller_climb(struct callers *callers, struct caller *caller, struct ancestor at,
 			struct caller_line *line)

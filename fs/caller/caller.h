@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller.h: which process asks, and what it may do.
+ * caller.h: the process behind a request, what it may do, and its last replies. Functions may be
+ * called on any thread, holding no lock but a talk's.
  */
 #ifndef RYE_FS_CALLER_CALLER_H
 #define RYE_FS_CALLER_CALLER_H
@@ -11,12 +12,14 @@
 
 #include <sys/types.h>
 
-#define CALLER_CHAIN_MAX 12 /* ancestors remembered: whose reply is whose */
-/* Ancestors looked at: is it a child of a run? Who has more is refused, for it may be. */
+/* ancestors kept with a caller: they decide which last reply it reads */
+#define CALLER_CHAIN_MAX 12
+/* Ancestors searched for a run. A process with more is refused, for it may be a child of a run. */
 #define CALLER_LINE_MAX 256
-/* One open of `run` looks its name up two or three times and then writes. */
+/* How long an identity is reused, in ms: one open of `run` looks its name up two or three times and
+ * then writes. */
 #define CALLER_FRESH_MS 2
-/* A reply whose writer is gone lives this long (no-open 3). */
+/* Seconds that a reply is kept after its writer has ended. */
 #define CALLER_GONE_S 600
 /* Last replies kept, and their bytes: the ones used longest ago go first. */
 #define CALLER_REPLIES 4096
@@ -47,15 +50,15 @@ struct callers_env {
 int callers_open(const struct callers_env *env, struct callers **ret); /* 0 or -errno */
 void callers_close(struct callers *callers);
 
-/* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for 2 ms
- * per thread. The new reference is the caller's. */
+/* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for
+ * CALLER_FRESH_MS per thread of a caller. The new reference is the caller's. */
 struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
 /* The same, looked at now: for a write, whose thread may have confined itself since. */
 struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid);
 struct caller *caller_ref(struct caller *caller);
 void caller_unref(struct caller *caller); /* NULL is fine */
 
-/* What somebody is about to do with a control file. */
+/* What a caller is about to do with a control file. id is borrowed. */
 struct caller_target {
 	enum rye_verb verb;
 	enum rye_kind kind;
@@ -63,8 +66,8 @@ struct caller_target {
 };
 
 /*
- * May it? Refused callers may not, other uids than the owner may not, children of runs as
- * far as their item's `requires` names the target and never `sign`. Fills why.
+ * May it? Refused callers may not, other uids than the owner may not; children of runs may as far
+ * as their item's `requires` names the target, and never `sign`. False: why is filled.
  */
 bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[128]);
@@ -81,11 +84,11 @@ bool callers_last(struct callers *callers, const struct caller *caller, const ch
 		  struct last *ret);
 void last_done(struct last *last);
 
-/* Does what `writer` left belong to `reader`, as the nearest ancestor they share decides? */
+/* Would `reader` get a reply of `writer`? The nearest ancestor that they share decides. */
 bool callers_related(struct callers *callers, const struct caller *writer,
 		     const struct caller *reader);
 
-/* Drops replies of writers long gone; called every half minute by the talks' timer. */
+/* Drops replies whose writers ended CALLER_GONE_S ago; called by the parking thread every 30 s. */
 void callers_sweep(struct callers *callers);
 
 #endif

@@ -32,7 +32,7 @@ static const char *differs(const struct proc_cage *a, const struct proc_cage *b,
 		"it runs in another network namespace",
 	};
 
-	/* ours are veiled: their first two namespaces are compared with those of their run */
+	/* a child of a run is veiled: compare its first two namespaces with its run's */
 	for (size_t i = own ? 2 : 0; i < ARRAY_SIZE(spaces); i++)
 		if (strcmp(a->ns[i], b->ns[i]) != 0)
 			return spaces[i];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller_last.c - last replies: whose they are and for how long (no-open 3).
+ * caller_last.c - last replies: which process may read one, and for how long.
  *
- * A reply is kept with its writer's chain of ancestors. Its owner is the nearest of them that
- * still lives; who reads gets the reply whose owner is its own nearest ancestor or itself,
- * the newest if there are several. So two scripts side by side never read each other's, and
- * another uid never does. All of it is bounded: the replies used longest ago go first.
+ * A reply is kept with its writer's chain of ancestors. Its owner is the nearest of them that still
+ * lives. A reader gets the reply that is owned by itself or by its nearest ancestor that owns one,
+ * the newest if there are several. So two scripts side by side never read each other's replies, and
+ * another uid never does (tests/e2e/talk_callers.sh). Number and bytes are bounded: the replies
+ * used longest ago are dropped first.
  *
  * Lock: callers->lock; the lives of a chain's processes are looked at under it (a kill, and a
  * read of 3 µs if it is there).
@@ -46,7 +47,7 @@ static size_t owner_depth(const struct process *chain, size_t n, size_t *first,
 			  const struct caller *reader)
 {
 	for (; *first < n; (*first)++) {
-		/* who is in the reader's chain lives, or the reader would hang elsewhere */
+		/* processes in the reader's chain live: else it would have another parent */
 		size_t depth = depth_in(reader, &chain[*first]);
 
 		if (depth < reader->n)
@@ -200,7 +201,7 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 	struct kept *kept = caller->n ? make_kept(caller, key, last) : NULL;
 	struct kept *trash = NULL;
 
-	/* a session manager's reply belongs to nobody; out of memory: only comfort is lost */
+	/* a session manager's reply has no owner: not kept; nor is one when memory is short */
 	if (!kept)
 		return;
 	{
@@ -283,7 +284,7 @@ void callers_sweep(struct callers *callers)
 	for (size_t i = 0; i < CALLER_BUCKETS; i++) {
 		struct kept *trash = NULL;
 
-		/* bucket by bucket: nobody waits for the whole of it */
+		/* bucket by bucket, so that a FUSE thread waits for one bucket at most */
 		{
 			GUARD(&callers->lock);
 			if (callers->buckets[i])

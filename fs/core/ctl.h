@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl.h: the table of control and derived files: those of items' directories and the
- * primitives at the root. A new one is a row in ctl_rows.c and, where it has code of its own, one
- * file with the function that the row names.
+ * ctl.h: the table of control and derived files: those of items' directories and the primitives at
+ * the root. A new one is a row in ctl_rows.c and, where it has code of its own, one file with the
+ * function that the row names. The table is constant: no lock.
  */
 #ifndef RYE_FS_CORE_CTL_H
 #define RYE_FS_CORE_CTL_H
@@ -17,8 +17,9 @@ struct talks; /* talk.h */
 struct tree_key; /* tree.h */
 
 /*
- * The lookup of a row's file: *ret filled with an entry of its own, 0, or an errno. st is of
- * the item whose directory it is in; NULL at the root.
+ * The lookup of a row's file: fills *ret with an entry whose node has one more kernel reference and
+ * returns 0, or a positive errno. st is of the item whose directory the file is in, borrowed; NULL
+ * at the root.
  */
 typedef int (*ctl_enter_fn)(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 			    struct fuse_entry_param *ret);
@@ -44,7 +45,8 @@ struct ctl {
 	bool link; /* a symbolic link, else a file */
 	bool listed;
 	bool inputs; /* there, too, by a name with inputs behind a question mark */
-	bool others; /* depends on other items, whose changes nobody tells by this one's name */
+	/* depends on other items too: a change of those is not notified under this item's name */
+	bool others;
 	ctl_enter_fn enter;
 	/* what that function works with */
 	enum rye_verb verb; /* ctl_enter_talk: a conversation */
@@ -59,7 +61,7 @@ struct ctl {
 const struct ctl *ctl_find(enum rye_kind kind, const char *name); /* NULL: none */
 const struct ctl *ctl_root_find(const char *name); /* the same, at the root */
 const struct ctl *ctl_rows(size_t *ret_n); /* all of both */
-/* The row of a verb that there is, its first name. */
+/* The first row of a verb; the verb must have one. */
 const struct ctl *ctl_of_verb(enum rye_verb verb);
 
 /* content_ctl.c */

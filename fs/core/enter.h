@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * enter.h: from a key to a node. Each part of the tree has a function that fills *ret with an
- * entry whose node has one more kernel reference (ino 0: a negative entry that may be cached
- * for ret->entry_timeout) and returns 0, or an errno.
+ * enter.h: from a key to a node. Each part of the tree has a function that fills *ret with an entry
+ * whose node has one more kernel reference (ino 0: a negative entry that may be cached for
+ * ret->entry_timeout, in seconds) and returns 0, or a positive errno.
  */
 #ifndef RYE_FS_CORE_ENTER_H
 #define RYE_FS_CORE_ENTER_H
@@ -13,7 +13,7 @@
 int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
 
 int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
-/* For a listing: a file's bytes are not fetched before somebody reads them. */
+/* For a listing: a file's bytes are not fetched before a READ asks for them. */
 int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
 int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);

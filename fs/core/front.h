@@ -12,7 +12,7 @@
 
 #include <fuse_lowlevel.h>
 
-/* Everything that changes is told to the kernel, so what it knows may live long. */
+/* Seconds: the notify threads tell the kernel of every change, so what it caches may live long. */
 #define TIMEOUT_LONG_S 3600.0
 
 struct callers;
@@ -42,12 +42,15 @@ struct front {
 	uid_t uid; /* the mount's owner */
 	gid_t gid;
 	struct timespec started;
-	_Atomic uint64_t asked; /* times told for directories of which nobody tells changes */
+	/* counts the times told for unwatched directories (content_mtime) */
+	_Atomic uint64_t asked;
 	_Atomic uint64_t generation; /* grows with every change of any item */
 	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
 	bool answer_open; /* this kernel cannot do without OPEN */
-	bool stopped; /* nobody waits for a run of ours any more */
-	bool expires; /* it can expire an entry without dropping it */
+	/* main thread: parked requests were answered and their runs cancelled, for
+	 * the mount's end */
+	bool stopped;
+	bool expires; /* this kernel can expire an entry without dropping it */
 	_Atomic bool inited;
 };
 
@@ -63,7 +66,8 @@ static inline struct node *front_node(struct front *front, fuse_ino_t ino)
 
 /*
  * The parts of a class of nodes that few classes have: what changes a directory or a file's
- * allocation, and extended attributes. Every function answers its request exactly once.
+ * allocation, and extended attributes. Every function answers its request exactly once. Names,
+ * targets and values are borrowed from the request.
  */
 struct node_new {
 	const char *name;

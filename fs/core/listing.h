@@ -20,10 +20,11 @@ static inline void auto_listing_(struct listing **listing)
 }
 #define auto_listing __attribute__((cleanup(auto_listing_)))
 
-/* type: S_IFREG, S_IFDIR … or 0, unknown. ino 0: READDIRPLUS makes a node of it, which has one;
- * else the kernel asks when somebody wants to know more. A second entry of a name is ignored. */
+/* type: S_IFREG, S_IFDIR … or 0, unknown. ino 0: READDIRPLUS makes a node of the name and tells
+ * that node's number; else only the name is told and the kernel sends a LOOKUP when a program stats
+ * it. A second entry of a name is ignored. The name is copied. */
 void listing_add(struct listing *listing, const char *name, mode_t type, uint64_t ino);
-/* Sorted, no more to be added; false: ran out of memory on the way. */
+/* Sorts; nothing may be added afterwards. False: some listing_add ran out of memory. */
 bool listing_finish(struct listing *listing);
 
 /* One READDIR or READDIRPLUS. */
@@ -35,11 +36,13 @@ struct listing_ask {
 	bool plus;
 };
 
-/* Answers with what fits of the entries from ask->off on. True: that was all. */
+/* Answers with as many of the entries from ask->off on as fit into ask->size bytes. True: that was
+ * all. */
 bool listing_reply(const struct listing_ask *ask, const struct listing *listing);
 
-/* Listings that readers have not finished, so that a big directory is not made anew for every
- * piece of it. Any may be missing: they can always be made again. */
+/* Listings that readers have not finished, so that a big directory is not made anew for every piece
+ * of it. The shelf has few places and drops the oldest; a missing listing is made again. shelf_put
+ * takes the listing over, shelf_take gives it to the caller. */
 struct shelf;
 
 int shelf_open(struct shelf **ret); /* 0 or -errno */

@@ -15,9 +15,9 @@
 #include <limits.h>
 #include <string.h>
 
-/* A message longer than this waits for nobody: a day. */
+/* Longest value of `wait=`: a day. */
 #define WAIT_MAX_S 86400
-/* More runs at once than this is a slip of the finger. */
+/* Largest value of `jobs=`: more is taken for a typing error. */
 #define JOBS_MAX 1024
 
 enum option_id {
@@ -223,7 +223,7 @@ static void hand_on(struct options *opt, const char *word)
 	fuse_opt_add_arg(&opt->args, word);
 }
 
-/* A name that is known, but with or without a value, says what is wrong with it. */
+/* Says of a known option that it lacks a value, or takes none. */
 static int mount_options_unknown(const char *word, struct rye_err *err)
 {
 	int len = (int)strcspn(word, "=");
@@ -338,7 +338,7 @@ static int set_dash(struct options *opt, int argc, char **argv, int *i, struct r
 			return rye_fail(err, RYE_INVALID, "-o wants a list of options");
 		return set_list(opt, argv[++*i], err);
 	} else if (strcmp(arg, "-s") != 0 && strcmp(arg, "-n") != 0 && strcmp(arg, "-v") != 0) {
-		/* those three are what mount(8) hands on; one thread is not on offer */
+		/* mount(8) hands those three on; they are accepted and change nothing */
 		return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", arg);
 	}
 	return 0;

@@ -31,7 +31,7 @@ struct options {
 	size_t n_texts;
 };
 
-/* Fills *ret, whose texts options_done frees, also on failure. */
+/* Fills *ret, whose texts options_done frees, also on failure. 0, or negative with err filled. */
 int options_parse(int argc, char **argv, struct options *ret, struct rye_err *err);
 /* A copy that lives as long as the options; NULL: out of memory, or of places. */
 const char *options_keep(struct options *opt, const char *text);

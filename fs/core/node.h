@@ -34,7 +34,7 @@ struct node_write {
 struct node_class {
 	const char *name;
 	/* The core of LOOKUP and READDIRPLUS: fills *ret, whose node has one more kernel reference
-	 * (ino 0: a negative entry that may be cached). Returns 0 or an errno. */
+	 * (ino 0: a negative entry that may be cached). Returns 0 or a positive errno. */
 	int (*enter)(fuse_req_t req, struct node *dir, const char *name,
 		     struct fuse_entry_param *ret);
 	/* The same for READDIRPLUS alone, when that may do with less. */
@@ -117,16 +117,18 @@ struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 		       const struct node_class *class, uint64_t version);
 /* The same or a new one. NULL: out of memory. */
 struct node *node_make(struct nodes *nodes, const struct node_want *want);
-/* It is no longer what its key stands for: the next lookup makes another. */
+/* Its key has another version now: the next LOOKUP makes another node. */
 void node_retire(struct nodes *nodes, struct node *node);
-/* Kernel references given back (FORGET, or an entry that was never told). */
+/* n kernel references given back (FORGET, or an entry that was never told). The last one frees the
+ * node, on the calling thread: no lock may be held. */
 void node_forget(struct nodes *nodes, struct node *node, uint64_t n);
 
-/* Current nodes for which `match` (called under the table's lock) says true, as borrowed
- * references: unref each; the array is the caller's to free. NULL: out of memory. */
+/* Current nodes for which `match` (called under the table's lock) says true, each with a reference
+ * that node_unref gives back; the array is the caller's to free. NULL: out of memory. */
 typedef bool (*node_match_fn)(void *arg, const struct node *node);
 struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg, size_t *ret_n);
-/* The current node of a key, borrowed; NULL: the kernel has none. */
+/* The current node of a key, with a reference that node_unref gives back; NULL: the kernel has
+ * none. */
 struct node *node_peek(struct nodes *nodes, const struct tree_key *key);
 
 /* Attributes from the node's own fields. */

@@ -3,8 +3,8 @@
  * notify.c - two lanes of notifications and a clock.
  *
  * Owns the queues and three threads. Lock order: a lane's lock or the clock's, never both. A
- * notification that somebody waits for is also on the clock's list: whoever comes first, the
- * kernel's answer or the end of the patience, calls `done`.
+ * notification with a `done` is also on the clock's list. Either the lane's thread, when the kernel
+ * has answered, or the clock's thread, after NOTIFY_PATIENCE_MS, calls `done`; the first one does.
  */
 #include "core/notify.h"
 
@@ -138,7 +138,8 @@ static void note_queued(struct queue *lane, struct notify_job *job)
 	*bucket = job;
 }
 
-/* Lock held. From now on the same may be queued again: it may see more than this one does. */
+/* Lock held. The task begins: an equal one may be queued from now on, for changes that this one
+ * does not see. */
 static void note_taken(struct queue *lane, struct notify_job *job)
 {
 	struct notify_job **at = notify_bucket_of(lane, job);
@@ -180,7 +181,8 @@ static void *lane_thread(void *arg)
 	return NULL;
 }
 
-/* The clock's lock held: the oldest job, once its patience is over. */
+/* The clock's lock held. The oldest job, when it is done or its time is over; NULL: the
+ * clock ends. */
 static struct notify_job *overdue(struct queue *clock)
 {
 	struct notify_job *job = clock->first;
@@ -380,7 +382,7 @@ static void notify_stop(struct queue *queue)
 	pthread_cond_broadcast(&queue->more);
 }
 
-/* What is still there when the thread has ended. */
+/* Jobs that are still queued when the thread has ended. */
 static void notify_drain(struct queue *queue, bool clock)
 {
 	struct notify_job *job = queue->first;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notify.h: telling the kernel that something it remembers is no longer so. A notification may
- * block on an inode's lock until a request of ours is answered, so it is sent from threads of
- * its own, holding nothing: one lane for content, one for conversations. Everything here only
- * queues and returns at once.
+ * notify.h: telling the kernel that something it remembers is no longer so. The kernel takes the
+ * inode's lock for a notification, and a system call may hold that lock while it waits for an
+ * answer of ours, so notifications are sent from threads of their own, holding nothing: one lane
+ * for content, one for conversations. Everything here only queues and returns at once.
  */
 #ifndef RYE_FS_CORE_NOTIFY_H
 #define RYE_FS_CORE_NOTIFY_H
@@ -15,20 +15,22 @@ enum notify_lane { LANE_CONTENT, LANE_TALK, LANE__MAX };
 /* Called once: when the kernel has answered, or after NOTIFY_PATIENCE_MS. Must not block. */
 typedef void (*notify_done_fn)(void *arg);
 
-/* The page to drop may be locked by a writer that waits for our answer (no-open 3). */
+/* A page to be dropped may be locked by a write that waits for our answer: then the kernel does not
+ * answer the notification before we answer the write. So we wait no longer than this, in ms. */
 #define NOTIFY_PATIENCE_MS 20
 
 int notify_open(struct front *front, struct notify **ret); /* 0 or -errno */
 /* Joins the threads; what is queued is dropped, `done` is called. Later calls do the same. */
 void notify_end(struct notify *notify);
-/* Nobody calls any more. NULL is fine. */
+/* After notify_end, when no other thread can call any more. NULL is fine. */
 void notify_free(struct notify *notify);
 
 /* The node's pages from `from` on, and its attributes. from < 0: attributes only. */
 void notify_inode(struct notify *notify, struct node *node, off_t from);
 void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg);
-/* Pages of a conversation; done(done_arg) when the kernel has dropped them, or soon. */
+/* Pages of a conversation; done(done_arg) when the kernel has dropped them, at the latest after
+ * NOTIFY_PATIENCE_MS. */
 struct notify_pages {
 	fuse_ino_t ino;
 	off_t from, len;
@@ -38,9 +40,9 @@ struct notify_pages {
 /* On the conversations' own lane, as talks_env wants it. arg: the front. */
 void notify_talk(void *arg, const struct notify_pages *pages);
 /*
- * Something to be found out before it is told: runs on the content lane, in turn. One that is
- * queued already, the same in every part, is not queued again. node is referenced meanwhile
- * (or NULL), text copied. May send by itself (below).
+ * A function that finds out what to notify: runs on the content lane's thread, in turn. One that is
+ * queued already, the same in every part, is not queued again. node is referenced meanwhile (or
+ * NULL), text copied. It may send by itself (below).
  */
 typedef void (*notify_task_fn)(struct front *front, struct node *node, int number,
 			       const char *text);
@@ -51,7 +53,7 @@ struct notify_task {
 	const char *text;
 };
 void notify_task(struct notify *notify, const struct notify_task *task);
-/* Sent at once: in tasks only. */
+/* Sent on the calling thread, which may wait in the kernel: in tasks only. */
 void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft);
 void notify_send_inode(struct front *front, struct node *node, off_t from);
 

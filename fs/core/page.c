@@ -2,8 +2,8 @@
 /*
  * page.c - generated pages.
  *
- * Owns a growing buffer with a cap. What does not fit any more is left out whole, so that a
- * page never ends in half a line by accident of the allocator.
+ * Owns a growing buffer with a cap. A piece of text that would pass TEXT_MAX is left out whole; a
+ * shorter one behind it may still be added. Only a lack of memory makes the text fail.
  */
 #include "core/page.h"
 

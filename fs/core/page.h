@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* page.h: a growing text for generated pages; failure is sticky and shows in text_blob. */
+/* page.h: a growing text for generated pages. A lack of memory is remembered: nothing is added any
+ * more and text_blob gives NULL. */
 #ifndef RYE_FS_CORE_PAGE_H
 #define RYE_FS_CORE_PAGE_H
 
 #include <rye/rye.h>
 
-/* No generated page is longer: a doctor's list of a very sick tree is cut. */
+/* Bytes. No generated page is longer: doctor's list for a tree with very many faults is cut. */
 #define TEXT_MAX (4u << 20)
 
 struct text {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parking.c - one list of the requests that wait, one thread that looks after them.
+ * parking.c - one list of the requests that wait, one thread that wakes them.
  *
  * The thread takes one request at a time out of the list's front and puts it at its end, so that
  * it can look into /proc and wake an owner without the lock; a reference keeps the request's
@@ -34,7 +34,7 @@ struct parking {
 
 /* ---- the thread ---- */
 
-/* Lock held. When is it this request's turn? */
+/* Lock held. The time (monotonic ns) at which the thread has to look at this request. */
 static int64_t parked_turn(const struct parked *parked)
 {
 	if (parked->parking->closed)
@@ -44,7 +44,8 @@ static int64_t parked_turn(const struct parked *parked)
 	return parked->due_ns;
 }
 
-/* Lock held. The reason, which will not be one again. */
+/* Lock held. Why the request's turn has come; notes it, so that its next turn has another reason,
+ * or for an interrupted one comes RELOOK_NS later. */
 static enum parked_why parked_reason(struct parked *parked, int64_t now)
 {
 	if (parked->parking->closed) {
@@ -213,7 +214,8 @@ void parked_unref(struct parked *parked)
 	free(parked);
 }
 
-/* In a FUSE thread that holds the request's lock: only leave word. */
+/* On the FUSE thread that reads the INTERRUPT; libfuse holds its lock of the request. Only sets a
+ * flag and wakes the parking thread. */
 static void on_interrupt(fuse_req_t req, void *arg)
 {
 	struct parked *parked = arg;
@@ -245,7 +247,7 @@ bool parking_wait(struct parked *parked, int64_t due_ns)
 		TAILQ_INSERT_TAIL(&parking->list, parked, link);
 		parked->there = true;
 	}
-	/* it may have been interrupted before the thread could see it */
+	/* the INTERRUPT may have come before the request was in the list */
 	if (parked->interrupted || due_ns < parking->wake_ns)
 		pthread_cond_signal(&parking->poke);
 	return !closed;

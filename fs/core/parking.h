@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parking.h: requests that wait for their answer, and the one thread that looks after them.
+ * parking.h: requests that wait for their answer, and the one thread that wakes them.
  *
  * The kernel says once that a waiting caller got some signal, and not which (a background job's
  * SIGCHLD looks like ^C). So the parking thread looks at an interrupted caller in /proc, at once
@@ -53,7 +53,9 @@ struct parked {
 	_Atomic unsigned refs;
 	_Atomic bool interrupted; /* the kernel said so; which signal is not known yet */
 	_Atomic bool ended; /* it was one that ends the caller; stays */
-	bool hooked; /* libfuse knows it; of the owner, who may park a request again */
+	/* libfuse has our interrupt function; the owner's: parked_leave clears it
+	 * before the answer */
+	bool hooked;
 	/* parking's lock: */
 	TAILQ_ENTRY(parked) link;
 	bool there; /* in the list */

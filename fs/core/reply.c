@@ -2,10 +2,10 @@
 /*
  * reply.c - the only caller of fuse_reply_*.
  *
- * Holds nothing and must be called holding nothing: the answer can be what lets the kernel
- * forget the node, on another thread, before the call returns. What libfuse says about a
- * request that was interrupted meanwhile is of no use to us, except for entries, whose
- * reference then has to be given back.
+ * Holds nothing and must be called holding nothing: the answer can be what lets the kernel forget
+ * the node, on another thread, before the call returns. libfuse returns -ENOENT when the kernel has
+ * dropped an interrupted request meanwhile. That matters for entries alone: the kernel has not
+ * taken the node's reference, so the caller gives it back.
  */
 #include "core/reply.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reply.h: the only way to answer the kernel. Every request is answered exactly once, and
- * never while a lock is held: the answer can be the kernel's last reference to the node, so
- * that FORGET may free the very lock (architecture, law 6).
+ * reply.h: the only way to answer the kernel. Every request is answered exactly once, and never
+ * while a lock is held: the answer can be the kernel's last reference to the node, so that the
+ * thread that serves the FORGET frees the lock with it (docs/architecture.md, Laws).
  */
 #ifndef RYE_FS_CORE_REPLY_H
 #define RYE_FS_CORE_REPLY_H
@@ -13,13 +13,14 @@
 #include <sys/statvfs.h>
 
 void reply_errno(fuse_req_t req, int sys); /* positive errno; 0: plain success */
-void reply_rye(fuse_req_t req, const struct rye_err *err); /* the one translation point */
+/* the only place where an error of the engine becomes an errno */
+void reply_rye(fuse_req_t req, const struct rye_err *err);
 void reply_written(fuse_req_t req, size_t count);
 void reply_bytes(fuse_req_t req, const char *ptr, size_t len);
 /* The slice [off, off + size) of the blob; short or empty at its end. */
 void reply_blob(fuse_req_t req, const struct rye_blob *blob, off_t off, size_t size);
 void reply_attr(fuse_req_t req, const struct stat *st, double timeout_s);
-/* False: the caller is gone, the kernel has not taken the reference: give it back. */
+/* False: the calling process has ended and the kernel has not taken the reference: give it back. */
 bool reply_entry(fuse_req_t req, const struct fuse_entry_param *entry);
 bool reply_create(fuse_req_t req, const struct fuse_entry_param *entry,
 		  const struct fuse_file_info *fi);

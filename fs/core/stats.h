@@ -30,7 +30,7 @@ enum stat_op {
 	STAT_RENAME,
 	STAT_XATTR,
 	STAT_OTHER,
-	STAT_INVAL, /* notifications that we sent */
+	STAT_INVAL, /* notifications that the notify threads sent */
 	STAT__MAX
 };
 

@@ -3,7 +3,7 @@
  * tree.c - what a name means in a directory of the mount.
  *
  * Owns the grammar of docs/files.md and nothing else: no lock, no allocation, no call that could
- * wait. Callers are the lookups of every class of nodes. It must not ask the engine anything.
+ * wait. Callers are the lookups of every class of nodes. Must not call the engine.
  */
 #include "core/tree.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h: the grammar of the mount: (parent key, name) → key. Pure: it asks nobody whether a
- * thing exists, it only says what the name would mean there. What lies below a space is not
- * named here (pass.h): those nodes are identified by device and inode.
+ * tree.h: the grammar of the mount: (parent key, name) → key. Pure: it does not ask the engine or
+ * the disk whether a thing exists, it only says what the name would mean there. What lies below a
+ * space is not named here (pass.h): those nodes are identified by device and inode.
  */
 #ifndef RYE_FS_CORE_TREE_H
 #define RYE_FS_CORE_TREE_H
@@ -56,7 +56,7 @@ struct tree_dir {
 	const char *path;
 };
 
-/* 0, -ENOENT: no such name can be, -ENAMETOOLONG. */
+/* 0; -ENOENT: no such name can be there; or -ENAMETOOLONG. */
 int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret);
 /* What the root lists, in no order. */
 void tree_root_names(void *arg, void (*fn)(void *arg, const char *name));
@@ -74,7 +74,7 @@ uint64_t tree_ino(const struct tree_key *key);
 int tree_why(const char *name);
 /* "EBADMSG"; "EIO" for an errno that no refusal has. */
 const char *tree_errno_name(int sys);
-/* Names that programs try everywhere and that are no search query. */
+/* Names that programs look up in any directory: no search query. */
 bool tree_is_probe(const char *name);
 
 #endif

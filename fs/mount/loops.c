@@ -15,7 +15,8 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
-/* Two beat one by 1.3 to 2 times when calls overlap; more only fight for the locks. */
+/* Measured: with overlapping calls two threads are 1.3 to 2 times as fast as one; more are not
+ * faster, they wait for the locks. */
 #define LOOPS 2
 
 struct loops {
@@ -49,7 +50,7 @@ static void *loops_loop(void *arg)
 
 static void loops_wake(int sig)
 {
-	/* interrupts a read of the device, no more */
+	/* the handler does nothing: the signal only interrupts a read of the device */
 }
 
 static int mount_loops_start(struct loops *loops)

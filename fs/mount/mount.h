@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mount.h: one mount, from its options to its end.
+ * mount.h: around the session: the background process, the two paths, the threads at the device,
+ * the watchdog.
  */
 #ifndef RYE_FS_MOUNT_MOUNT_H
 #define RYE_FS_MOUNT_MOUNT_H
@@ -45,8 +46,9 @@ void loops_end(struct loops *loops);
  */
 
 /*
- * Makes source and mountpoint absolute and real, takes away a dead mount of ours that lies
- * there. Refuses what could only end in a deadlock or a surprise.
+ * Makes source and mountpoint absolute and real, unmounts a dead mount of ours that lies there.
+ * Refuses pairs of paths with which the daemon would wait for its own mount. 0, or negative with
+ * err filled.
  */
 int mountpoint_prepare(struct options *opt, struct rye_err *err);
 /* The line to be added to .git/info/exclude, or NULL: it does not lie in a work tree, or the
@@ -59,10 +61,11 @@ int mountpoint_detach(const char *path);
 int mountpoint_failed(const char *point, struct rye_err *err);
 
 /*
- * watchdog.c: a process beside the daemon that outlives it. When the daemon is killed while one
- * of its notify threads waits in the kernel for a directory's lock, that thread keeps /dev/fuse
- * open, the connection never ends, and everybody who enters the mount waits for ever. The
- * watchdog then ends the connection, and the tools that the daemon's runs have left behind.
+ * watchdog.c: a process beside the daemon that outlives it. When the daemon is killed while one of
+ * its notify threads waits in the kernel for a directory's lock, that thread keeps /dev/fuse open,
+ * the connection never ends, and every process that enters the mount hangs in the kernel
+ * (tests/e2e/watchdog.sh). The watchdog then aborts the connection, and kills the tools that the
+ * daemon's runs have left behind.
  */
 
 struct watchdog;

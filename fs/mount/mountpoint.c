@@ -90,7 +90,7 @@ static int mountpoint_clean(const char *path, struct rye_err *err)
 				mount.type);
 	if (state == CONNECTION_SILENT)
 		connection_abort(minor(mount.dev), path);
-	/* its watchdog did this, unless it was killed as well */
+	/* the watchdog of that mount did this, unless it was killed as well */
 	rye_end_leftovers(0, mount.source);
 	sys = mountpoint_detach(path);
 	if (sys)

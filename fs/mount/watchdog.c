@@ -64,7 +64,7 @@ static bool goes_within(pid_t pid, int patience_ms)
 }
 
 /* A daemon that has gone has closed /dev/fuse, and the kernel has ended the connection: only one
- * that cannot go is helped. While it lives its device number belongs to nobody else. */
+ * that cannot end is helped. While it lives no other mount gets its device number. */
 static void after_death(const struct guarded *guarded)
 {
 	rye_end_leftovers(guarded->daemon, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass.c - nodes below spaces/: who may write, what is hidden, what the kernel was told.
+ * pass.c - nodes below spaces/: which callers may write, what is hidden, what the kernel was told.
  *
  * Owns struct pass. Its lock guards lazily opened descriptors and what the kernel was last told
  * of a file; no system call that could wait is made under it.
@@ -24,7 +24,7 @@
 /* Of changes in watched directories the kernel is told, but maybe not of all: a second. */
 #define TIMEOUT_WATCHED_S 1.0
 
-/* Linux 6.13 and the file systems that take part: once somebody has asked for an mtime, the
+/* Linux 6.13 has multigrain timestamps on some file systems: after a stat has read an mtime, the
  * next change gets another one, however soon it comes. */
 static bool has_fine_times(const char *path)
 {
@@ -82,7 +82,7 @@ void pass_proc(int fd, char ret[PASS_PROC_MAX])
 	snprintf(ret, PASS_PROC_MAX, "/proc/self/fd/%d", fd);
 }
 
-/* ---- who, where ---- */
+/* ---- which callers, which names ---- */
 
 static bool is_kind(const char *name)
 {
@@ -142,7 +142,7 @@ int pass_may_write(fuse_req_t req, const struct node *node)
 	if (ctx->uid != front->uid)
 		return EACCES;
 	caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	/* the children of runs may read (interface 6) */
+	/* a child of a run may read spaces/, never write there (docs/security.md) */
 	may = caller && caller->allowed && caller->run == 0;
 	caller_unref(caller);
 	return may ? 0 : EACCES;
@@ -177,7 +177,8 @@ void pass_stat(struct front *front, const struct node *node, const struct stat *
 	if (pass_of(node)->read_only)
 		ret->st_mode &= ~(mode_t)0222;
 	else if (front->opt->allow_other && !S_ISLNK(raw->st_mode))
-		/* only the owner may write, and a mapped page does not say who made it dirty */
+		/* only the owner may write, and the WRITE of a mapped page does not say which
+		 * process made it dirty */
 		ret->st_mode &= ~(mode_t)0022;
 }
 

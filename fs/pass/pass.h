@@ -15,7 +15,7 @@ void pass_changed(struct front *front, int space, const char *path);
 /* ---- for pass*.c ---- */
 
 enum pass_zone {
-	ZONE_PLAIN, /* nobody tells of changes */
+	ZONE_PLAIN, /* not watched: changes are not notified */
 	ZONE_ITEMS, /* below a kind's directory: the engine tells of changes */
 	ZONE_ROOT, /* the .ai itself */
 	ZONE_CONFIG, /* .ai/config */
@@ -28,7 +28,7 @@ struct pass_seen {
 	off_t size;
 	struct timespec mtime;
 	bool known;
-	bool young; /* changed so lately that the next change could have the same mtime */
+	bool young; /* changed so lately that another change could give the same mtime */
 };
 
 struct pass_node {
@@ -69,8 +69,8 @@ int pass_may_write(fuse_req_t req, const struct node *node);
 bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret);
 /* May not be renamed: what is hidden or protected in it would lose its place. */
 bool pass_pinned(enum pass_zone dir, const char *name);
-/* The child's entry, one more kernel reference. io: a descriptor of it that may be kept (its
- * ownership is taken), or -1. *ret_stale: the kernel holds old pages. Returns 0 or an errno. */
+/* The child's entry, one more kernel reference. stale: the kernel holds pages of older bytes. Both
+ * functions return 0 or a positive errno; pass_adopt takes the ownership of fd. */
 struct pass_found {
 	struct fuse_entry_param entry;
 	struct node *node;
@@ -90,12 +90,13 @@ double pass_timeout(struct front *front, const struct node *node);
 bool pass_note(struct node *node, const struct stat *raw, bool ours);
 /* Tells the engine, soon, of a change to the node itself, or to a name in a directory. */
 void pass_touch(struct front *front, struct node *node, const char *name);
-/* Counts one more; when descriptors run short the kernel is asked to forget what nobody uses. */
+/* Counts one more descriptor; when half of the process's limit is used, queues the notification
+ * that makes the kernel forget the nodes it caches but no process uses. */
 void pass_count(struct pass *pass);
 /* Too many are in use to hold one for every name that a listing shows. */
 bool pass_short(struct pass *pass);
-/* There was none left: once some may be free, fn(arg) is called, on another
- * thread. */
+/* No descriptor was left: fn(arg) is called on the notify thread, once the kernel was asked to give
+ * some back. */
 void pass_again(struct front *front, struct node *node, void (*fn)(void *), void *arg);
 /* The whole path of an O_PATH descriptor through /proc, for calls that take no descriptor. */
 #define PASS_PROC_MAX 32

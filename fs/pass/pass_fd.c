@@ -3,8 +3,9 @@
  * pass_fd.c - descriptors of nodes below spaces/.
  *
  * Owns how many there are. One is opened when a node is first read or written, and kept until
- * FORGET, for nobody tells of a close. A process may have so many only: in time the kernel is
- * asked to forget what nobody uses.
+ * FORGET, since the kernel sends no RELEASE for a file it never sent an OPEN for. The number of
+ * descriptors of a process is limited: when half are used, the notify thread makes the kernel
+ * forget the nodes that it caches but no process uses.
  */
 #include "pass/pass.h"
 
@@ -21,8 +22,9 @@ bool pass_short(struct pass *pass)
 	return atomic_load(&pass->fds) > pass->limit / 2;
 }
 
-/* Whatever the kernel remembers below spaces/ and nobody uses is forgotten, descriptors and
- * all. Then the directory is entered again, or a shell in it lost its way up. */
+/* On the notify thread. Makes the kernel drop the dentries below spaces/; it sends FORGET for those
+ * that no process uses, which closes their descriptors. The lstat looks spaces/ up again: else
+ * getcwd(2) of a shell in it would fail (tests/e2e/big.sh). */
 static void purge_task(struct front *front, struct node *none, int unused, const char *text)
 {
 	char path[PATH_MAX];
@@ -58,8 +60,8 @@ void pass_again(struct front *front, struct node *node, void (*fn)(void *), void
 	notify_inode_then(front->notify, node, -1, fn, arg);
 }
 
-/* The mode may have lost the bit since the file was opened by whoever writes now: we own it,
- * so lift the bit for a moment. */
+/* The mode may have lost the bit after the caller's process opened the file, which may go on
+ * writing then. We own the file, so set the bit for the time of our open. */
 static int open_lifted(int fd, int flags)
 {
 	char proc[PASS_PROC_MAX];

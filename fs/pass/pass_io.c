@@ -2,9 +2,9 @@
 /*
  * pass_io.c - bytes and attributes of files below spaces/.
  *
- * Owns what keeps the kernel's pages true without AUTO_INVAL_DATA: whenever attributes are
- * told, they are compared with those told before, and if somebody else wrote, the pages go
- * before the answer does. No lock of its own (pass.h).
+ * Owns what keeps the kernel's pages true without AUTO_INVAL_DATA: whenever attributes are told,
+ * they are compared with those told before; if another process changed the file beside the mount,
+ * the pages are dropped before the answer is sent. No lock of its own (pass.h).
  */
 #include "pass/pass.h"
 

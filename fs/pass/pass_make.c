@@ -2,9 +2,9 @@
 /*
  * pass_make.c - what changes directories below spaces/, and telling the engine of it.
  *
- * Owns no state. Every change checks who asks and where (pass.c), does what was asked on the
- * disk, and tells the engine soon afterwards from the notifications' thread: our own backing
- * descriptors stay open, so inotify would not see a write end.
+ * Owns no state. Every change checks the caller and the place (pass.c), does what was asked on the
+ * disk, and tells the engine soon afterwards on the notify thread: our own backing descriptors stay
+ * open, so inotify would not see a write end.
  */
 #include "pass/pass.h"
 

@@ -4,11 +4,11 @@
  *
  * A JSON object frames itself: braces, brackets and strings are tracked, not the whole grammar,
  * which is the engine's. YAML has no end of its own: it is framed by the write that brings it.
- * What must not happen is that broken text waits for ever: an open string that meets a line's
- * end, a bracket that closes a brace, a NUL, too much depth or YAML without a newline is
- * garbage at once, so the write that brought it fails.
+ * Broken text must not wait for an end that cannot come: an open string that meets a line's end, a
+ * bracket that closes a brace, a NUL, too much depth or YAML without a newline is garbage at once,
+ * so the write that brought it fails.
  *
- * Pure: no lock, no I/O. Called by talk.c under the conversation's lock.
+ * Pure: no lock, no I/O. Called by talk*.c under the conversation's lock.
  */
 #include "talk/talk_inner.h"
 

@@ -2,9 +2,9 @@
 /*
  * talk.c - conversations: made at LOOKUP, freed at FORGET, read in between.
  *
- * A node is one conversation because the kernel sends neither OPEN nor CLOSE. What is behind
- * its offsets is transcript.c, what a write does talk_write.c, what the engine does
- * talk_run.c, who waits talk_park.c.
+ * A node is one conversation because the kernel sends neither OPEN nor CLOSE. What is behind its
+ * offsets is transcript.c, what a write does talk_write.c, what the engine does talk_run.c, which
+ * requests wait talk_park.c, what a caller finds of its own talk_own.c, the texts talk_reply.c.
  *
  * Lock: the talk's own; it is never held while a request is answered, because the answer can
  * be the kernel's last reference and the FORGET free it.
@@ -23,10 +23,11 @@
 
 /* ---- the factory ---- */
 
-/* The kernel aborts the whole mount when one request lasts longer: half of it is safe. */
+/* With a request timeout the kernel aborts the whole connection when one request lasts longer; we
+ * wait for half of it at most. */
 static int64_t kernel_bound_ns(void)
 {
-	/* a kernel without them has no such timeout */
+	/* a kernel without this file has no request timeout */
 	int64_t usual = proc_number("/proc/sys/fs/fuse/default_request_timeout");
 	int64_t most = proc_number("/proc/sys/fs/fuse/max_request_timeout");
 	int64_t bound = usual > 0 ? usual : most;

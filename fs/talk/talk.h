@@ -19,10 +19,10 @@ struct caller; /* caller.h */
 struct callers;
 struct parking;
 
-/* A cancelled run that does not end at once no longer holds its writer. */
+/* Ms after which the WRITE of a cancelled run is answered, even if the run has not ended. */
 #define TALK_CANCEL_MS 120
 
-/* A writer has taken in its answer after this long, and the size with it. */
+/* The kernel has applied a WRITE's answer, and the size in it, after this long. */
 #define TALK_SETTLE_MS 5
 
 struct talk_target {
@@ -35,12 +35,12 @@ struct talks_env {
 	struct rye *rye;
 	struct callers *callers;
 	struct parking *parking; /* closed before talks_close */
-	int wait_s; /* 0: until it ends */
+	int wait_s; /* seconds that a WRITE waits for its run; 0: until it ends */
 	/*
-	 * notify_inval_inode(ino, from, len) on the conversations' notify thread; the call
-	 * itself only posts it. `done` is called exactly once, when the kernel has answered
-	 * or after 20 ms (the page may have gone and come back locked by the very
-	 * writer), from any thread that holds no lock. NULL: never needed (tests).
+	 * Queues a fuse_lowlevel_notify_inval_inode(ino, from, len) for the notify thread of
+	 * conversations. `done` is called exactly once, on a thread that holds no lock: when the
+	 * kernel has answered, or after NOTIFY_PATIENCE_MS, since the page may be locked by the
+	 * write that waits for us. NULL: never needed (tests).
 	 */
 	void (*invalidate)(void *arg, const struct notify_pages *inval);
 	void *arg;
@@ -58,8 +58,8 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name,
 		    const char *sentence);
 
 /*
- * A fresh conversation whose first content is the caller's last reply, or the usage text.
- * Takes a reference of its own to who. NULL: out of memory.
+ * A fresh conversation whose first content is the caller's last reply, or the usage text. Takes a
+ * reference of its own to `who`. NULL: out of memory.
  */
 struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who);
 void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */

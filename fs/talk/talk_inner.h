@@ -84,15 +84,15 @@ bool feed_open(const struct feed *feed); /* has an object begun and not ended? *
 bool feed_unfinished(const struct feed *feed, char *why, size_t size);
 
 /*
- * transcript.c: the transcript of a conversation as bytes with offsets. Written bytes go in
- * where the writer's offset points and push what is behind them further back, replies are
- * appended: so a descriptor that wrote n bytes finds the reply at its own offset, and replies
- * that nobody has read yet keep their order. Pure: no lock, no I/O.
+ * transcript.c: the transcript of a conversation as bytes with offsets. Written bytes go in where
+ * the writer's offset points and push what is behind them further back, replies are appended: so a
+ * descriptor that wrote n bytes finds the reply at its own offset, and replies that are not read
+ * yet keep their order. Pure: no lock, no I/O.
  */
 
 /* Bytes kept for readers; older ones read as empty lines. */
 #define TRANSCRIPT_KEEP (64u << 20)
-/* A writer that seeks further than this behind the end has lost its way. */
+/* Bytes. A write further than this behind the end is refused. */
 #define TRANSCRIPT_GAP_MAX (1u << 20)
 
 struct transcript_part {
@@ -135,7 +135,7 @@ struct park {
 	struct park *next; /* of the talk's readers, or of an outbox */
 	struct talk *talk; /* a reference */
 	enum park_type type;
-	bool held; /* until due_ns, whatever ends before */
+	bool held; /* answered at due_ns, not before */
 	int64_t due_ns; /* when waiting is over */
 	/* the answer */
 	int sys;
@@ -148,7 +148,7 @@ struct park {
 
 /* One message that the engine works on. */
 struct talk_run {
-	_Atomic unsigned refs; /* the engine's callback, and who holds it here */
+	_Atomic unsigned refs; /* one of the engine's callback, one of each pointer to it */
 	struct talk *talk; /* a reference; immutable, like writer */
 	struct caller *writer; /* a reference */
 	struct rye_call *call; /* NULL until rye_start has returned */
@@ -175,7 +175,8 @@ struct writing {
 	bool dropped; /* its pages were looked at */
 	bool late; /* the kernel would not take a size before it has the answer */
 	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
-	int64_t give_up_ns; /* a cancelled run is not waited for any longer */
+	/* when it was cancelled: answered then, even if the run has not ended */
+	int64_t give_up_ns;
 };
 
 /* A message that failed: the same bytes at the same place are the same failure. */
@@ -207,7 +208,8 @@ struct talk {
 	size_t cached; /* page cache may hold what was before this offset, page aligned */
 	unsigned invals; /* notifications on their way */
 	unsigned behind; /* runs whose WRITE was answered before their end */
-	struct rye_blob *note; /* the "running" line of such a run that nobody was told, or NULL */
+	/* the "running" line of such a run that no reader has got yet, or NULL */
+	struct rye_blob *note;
 	bool written; /* the old reply it was opened with is gone */
 	bool forgotten;
 	bool was_read; /* since the last write */
@@ -238,7 +240,7 @@ struct outbox {
 	struct notify_pages inval;
 	struct talk_run *start; /* a message to give to the engine, a reference */
 	struct rye_blob *broken; /* reply of a message that could not be read */
-	struct caller *speaker; /* whose reply that is, a reference */
+	struct caller *speaker; /* the caller that it becomes the last reply of, a reference */
 	char complaint[256]; /* its sentence */
 	struct park *answers, **last;
 };
@@ -272,7 +274,8 @@ void park_drop(struct park *park); /* NULL is fine */
 /* Lock held. From now on its interrupts are noticed; false: the mount goes, it cannot wait. */
 bool park_wait(struct park *park);
 bool talk_waits(const struct talk *talk); /* must a reader wait? */
-void talk_settle(struct talk *talk, struct outbox *out); /* answers whoever can be answered */
+/* answers each reader whose answer is there */
+void talk_settle(struct talk *talk, struct outbox *out);
 
 /* talk_run.c */
 struct talk_run *run_new(struct talk *talk, struct caller *writer); /* NULL: out of memory */
@@ -290,9 +293,10 @@ void talk_fail_write(struct talk *talk, int sys, int again);
 void talk_forget_failure(struct talk *talk);
 void talk_keep_written(struct talk *talk, size_t upto);
 void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out);
-void talk_tell_running(struct talk *talk, struct outbox *out); /* to a reader who waited */
+void talk_tell_running(struct talk *talk, struct outbox *out); /* to a reader that waits */
 void talk_writing_done(struct talk *talk);
-void talk_list_open(struct talk *talk); /* is its message unfinished? others may ask */
+/* lists the talk while its message is unfinished, for own_count_open */
+void talk_list_open(struct talk *talk);
 
 /* talk_own.c, no lock held */
 /* The talk's unfinished message is the last one of its writer from now on. */

@@ -22,7 +22,7 @@
 
 /* Unfinished messages looked through at a time. */
 #define OPEN_MAX 64
-/* Nobody pauses longer between two pieces of a message that is to run. */
+/* Longest pause, in ms, between two pieces of one message before it counts as unfinished. */
 #define OPEN_COUNTS_MS 2000
 
 /* Those that were not recorded yet, with references; how many. */
@@ -167,7 +167,7 @@ static void add_open_line(struct errors_text *text, const struct talk *talk, con
 		reply_add_line(&text->out, talk, why);
 }
 
-/* The reader's own unfinished messages: whatever comes of them, now they are a failure. */
+/* The reader's own unfinished messages are failures now, even if they are completed later. */
 static void add_open_lines(struct errors_text *text, struct talks *talks,
 			   const struct caller *reader)
 {
@@ -185,7 +185,7 @@ static void add_open_lines(struct errors_text *text, struct talks *talks,
 	}
 }
 
-/* A caller who is refused has no failures of its own but this: it is told why, nothing else. */
+/* A refused caller has no failures but this one: it is told why it is refused, nothing else. */
 static struct rye_blob *refused_errors(const struct caller *who)
 {
 	struct text out = { 0 };

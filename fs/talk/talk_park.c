@@ -157,7 +157,7 @@ static void talk_park_answer_write(struct talk *talk, struct outbox *out)
 
 void talk_settle(struct talk *talk, struct outbox *out)
 {
-	/* once: what is read from now on is what will be there */
+	/* once: a READ from now on fills its page with the bytes that stay */
 	if (talk->w.park && talk->w.ready && !talk->w.dropped) {
 		talk->w.dropped = true;
 		talk_drop_pages(talk, talk->w.off, out);

@@ -42,7 +42,7 @@ void run_unref(struct talk_run *run)
 	free(run);
 }
 
-/* False: the mount is going away, nobody waits for the outcome any more. */
+/* False: talks_close was called, the outcome is dropped. */
 static bool talk_run_enter(struct talks *talks)
 {
 	bool closed;
@@ -145,13 +145,15 @@ void run_start(struct talk_run *run)
 		.id = talk->id,
 		.uid = run->writer->uid,
 		.parent_run = run->writer->run,
-		/* One: a write may hold a hundred thousand messages, each would nest. */
+		/* The first alone may end inside rye_start: a WRITE may hold 100 000 messages, and
+		 * each would nest the next one's call. */
 		.at_once = run->first,
 	};
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
-	/* The feed's own text lasts as long: nothing is fed before this message is answered. */
+	/* Without memory for a copy the feed's own text will do: nothing is fed before this message
+	 * is answered. */
 	{
 		GUARD(&talk->lock);
 		request.message = feed_message(&talk->feed);
@@ -162,7 +164,7 @@ void run_start(struct talk_run *run)
 		request.message = (struct rye_span){ message->data, message->len };
 	request.blob = message;
 	run_ref(run); /* the callback's */
-	run_ref(run); /* ours: it may end before rye_start returns */
+	run_ref(run); /* of this thread: the run may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, talk_run_on_done, run, &call);
 	{
 		GUARD(&talk->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talk_write.c - a WRITE: who may, which messages are in it, what the writer is told.
+ * talk_write.c - a WRITE: may its caller, which messages are in it, what the writer is told.
  *
  * The write that completes a message carries its verdict, so it waits for the run. Several
  * messages in one write run one after the other; if a later one fails, the write is answered
@@ -8,8 +8,9 @@
  * recognised as the failure it was (as are the bytes that python's destructor and bash's exit
  * send again): the remembered errno, no second run.
  *
- * Page cache (no-open 3): pages from the writer's offset on are dropped before the answer if
- * a READ may have filled them; a conversation is never stored into the cache.
+ * Page cache: the kernel keeps the pages that a READ has filled, also without a handle. So pages
+ * from the writer's offset on are dropped before the answer if a READ may have filled them
+ * (docs/architecture.md, "The node is the handle"); a conversation is never stored into the cache.
  *
  * Lock: the talk's in everything below talk_write.
  */
@@ -61,9 +62,9 @@ void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out)
 }
 
 /*
- * The line ends with its page: what comes later is in pages that nobody has read, so nothing
- * has to be dropped when it comes. A notification would make the kernel throw away the size
- * that a reader waits for.
+ * The line ends with its page: what comes later is in pages that no READ has filled, so nothing has
+ * to be dropped when it comes. A notification would make the kernel discard the size that a
+ * reader's GETATTR waits for.
  */
 void talk_tell_running(struct talk *talk, struct outbox *out)
 {
@@ -328,9 +329,10 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 	return 0;
 }
 
-/* ---- who ---- */
+/* ---- the caller ---- */
 
-/* Who goes on with a conversation is looked at every 2 ms, everybody else now. */
+/* The last writer of this conversation is examined again after CALLER_FRESH_MS, any other thread at
+ * each write. */
 static struct caller *talk_write_identify(struct talk *talk, const struct fuse_ctx *ctx)
 {
 	int64_t now = clock_ns();
@@ -378,7 +380,7 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 	struct outbox out;
 	int sys = EINVAL;
 
-	/* what mmap left behind has no writer, no order and no verdict */
+	/* pages written back from an mmap come without a writer and in no order: not parsed */
 	if (!write->paged && write->off >= 0)
 		writer = talk_write_authorise(talk, req, &sys);
 	if (!writer) {

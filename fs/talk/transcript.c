@@ -153,7 +153,7 @@ static bool transcript_split(struct transcript *text, size_t off)
 	return blank_lines(text, off - at - n);
 }
 
-/* What lies furthest back is read by nobody any more. */
+/* Drops the oldest bytes beyond TRANSCRIPT_KEEP; a reader gets empty lines in their place. */
 static void drop_old(struct transcript *text)
 {
 	size_t len = part_len(&text->head);

@@ -3,9 +3,9 @@
  * content.c - the merged trees: items, rendered items with inputs, refused items.
  *
  * Owns nothing but what each node holds: verified bytes, for as long as the kernel may ask for
- * them. A change makes another node; this one is never altered, so nobody sees half of one
- * version and half of another. In very big trees a file that was only listed has no bytes until
- * it is read, or `find` would fetch all of them. No lock.
+ * them. A change makes another node; this one is never altered, so no reader sees half of one
+ * version and half of another. In very big trees a file that was only listed has no bytes until it
+ * is read, or `find` would fetch all of them. No lock.
  */
 #include "views/views_inner.h"
 
@@ -58,8 +58,8 @@ static struct rye_blob *content_keep(struct node *node, struct rye_blob *blob)
 }
 
 /*
- * The first read of a file that was only listed. When it has changed since, its bytes are gone
- * and its size, which the reader may know, is another: an error is the only honest answer.
+ * The first read of a file that was only listed. When it has changed since, its bytes are gone and
+ * its size, which the reader may know, is another: the read gets ESTALE.
  */
 static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
@@ -81,8 +81,9 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 }
 
 /*
- * The kernel keeps the node until this answer has come, but that order is the kernel's: the
- * reference makes it ours, too, for whoever drops the last one in another thread.
+ * The kernel sends no FORGET for the node before it has this answer, but the answer may be there,
+ * and the FORGET served by the other FUSE thread, before the call that answers returns: so the
+ * bytes have a reference of their own.
  */
 static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
@@ -177,7 +178,7 @@ struct node *content_make_link(struct front *front, const struct tree_key *key, 
 	return want.data ? node_make(front->nodes, &want) : NULL;
 }
 
-/* Control characters would let a reason move the cursor of whoever lists the directory. */
+/* Control characters in a reason could move the cursor of the terminal that lists the directory. */
 void content_why(enum rye_code code, const char *reason, char ret[256])
 {
 	const char *name = tree_errno_name(rye_code_errno(code));
@@ -286,8 +287,8 @@ static struct node *content_make_file(struct entering *e, const struct rye_file 
 }
 
 /*
- * A directory that no layer has yet is as old as the mount. Where nobody tells of changes each
- * asking gets a time of its own: it is by another time that the kernel drops a listing.
+ * A directory that no layer has yet is as old as the mount. In an unwatched directory each request
+ * for attributes gets another mtime: the kernel drops a cached listing when the mtime has changed.
  */
 struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched)
 {

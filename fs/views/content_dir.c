@@ -2,9 +2,9 @@
 /*
  * content_dir.c - directories of the merged trees and items' own directories.
  *
- * Owns what they list: one name per item, nothing else; a directory that is an item's own also
- * its control and derived files, whose names win over whatever the sources hold. No lock: a
- * listing belongs to one request, or to the shelf between two.
+ * Owns what they list: one name per item, nothing else; a directory that is an item's own also its
+ * control and derived files, whose names win over the names in the sources. No lock: a listing
+ * belongs to one request, or to the shelf between two.
  */
 #include "views/views_inner.h"
 

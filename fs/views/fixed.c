@@ -30,7 +30,7 @@ static const char *const *names_of(enum tree_sort sort)
 	}
 }
 
-/* Control files are told without a node: each lookup makes one of its own. */
+/* READDIRPLUS gives control files no node: each LOOKUP makes a node of its own. */
 static uint64_t fixed_ino_of(struct node *dir, const char *name)
 {
 	struct tree_dir where = { .sort = dir->sort, .path = dir->text };

@@ -2,8 +2,8 @@
 /*
  * journal.c - the log that the mount shows of itself.
  *
- * Owns the text and its lock. Called from every thread of the engine, also while it holds
- * locks of its own: it may only queue a notification, never send one.
+ * Owns the text and its lock. Called on every thread of the engine, also while that thread holds a
+ * lock of the engine: it may only queue a notification, never send one.
  */
 #include "views/views.h"
 

@@ -2,9 +2,9 @@
 /*
  * search_dir.c - search/QUERY/.
  *
- * Owns how the results of a query look as a directory. They are found when somebody lists it
- * or names a hit (search_work.c), kept with the node, one version per generation of the items.
- * No lock: results are looked at only once they are made.
+ * Owns how the results of a query look as a directory. The worker finds them when the directory is
+ * listed or a hit is looked up (search_work.c), kept with the node, one version per generation of
+ * the items. No lock: results are looked at only once they are made.
  */
 #include "views/views.h"
 
@@ -97,7 +97,7 @@ static void results_lookup(fuse_req_t req, struct node *dir, const char *name)
 	const struct search_query_ask ask = { .req = req, .dir = dir, .name = name };
 	struct fuse_entry_param entry = { 0 };
 
-	/* hits begin with their place: what else programs look for costs no search */
+	/* hits begin with their place: other names that programs look for cost no search */
 	if (name[0] >= '0' && name[0] <= '9')
 		results_ask(dir->data, &ask);
 	else

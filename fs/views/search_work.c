@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ls stays on a few screens; what comes later fits worse and worse. */
+/* Hits of a query: a listing stays on a few screens. */
 #define HITS_MAX 100
 
 struct hit {
@@ -258,7 +258,8 @@ static int search_work_search(struct searches *searches, struct results *results
 	return rye_search(searches->front->rye, &query, &err) ? rye_code_errno(err.code) : 0;
 }
 
-/* Lock held. Those to be answered; true: it is to be made again for those who came late. */
+/* Lock held. *ret: the requests to be answered. True: the search was given up, but requests have
+ * come since, and the worker makes it again. */
 static bool search_work_finish(struct results *results, int sys, struct parked **ret)
 {
 	struct searches *searches = results->searches;

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "cancel because of …" is a line; more is a mistake. */
+/* Bytes. "cancel because of …" is the longest verb; a longer line is refused. */
 #define VERB_MAX 4096
 
 /* Shells print an errno; the sentence is in the caller's .ryefs/errors. */

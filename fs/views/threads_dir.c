@@ -78,8 +78,8 @@ static int add_hash(void *arg, const char *name)
 }
 
 /*
- * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose
- * names have changed is a new node: whoever looks it up again lists it again.
+ * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
+ * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
  */
 static uint64_t names_version(struct front *front, const char *path, bool thread)
 {
@@ -235,7 +235,7 @@ static void forget_listing(struct front *front, const char *path)
 		notify_inode(front->notify, node, 0);
 }
 
-/* For those who stand in the directory: their next listing is a new one. */
+/* For processes whose working directory this is: the kernel asks for their next listing again. */
 void threads_changed(struct front *front, const char *id)
 {
 	forget_listing(front, "");

@@ -182,7 +182,7 @@ static void wait_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 	threads_wait_park_reader(req, node, &what);
 }
 
-/* The kernel holds no reference any more, so nothing is parked and nobody needs the answer. */
+/* The kernel holds no reference any more, so nothing is parked and no reader needs the answer. */
 static void wait_drop(void *data)
 {
 	struct wait *wait = data;

@@ -16,7 +16,7 @@
 struct front;
 struct text;
 
-const char *dot_name(size_t i); /* of its files; NULL behind the last */
+const char *dot_name(size_t i); /* name of its i-th file; NULL behind the last */
 /* "1 204 items served, 3 refused (2 changed since signing, 1 unsigned); see ls -l" */
 void dot_summary(const struct rye_counts *counts, struct text *text);
 /*
@@ -83,7 +83,7 @@ struct search_query_ask {
 	bool plus;
 };
 
-/* The node's data: results that nobody has asked for yet. NULL: out of memory. */
+/* The node's data: results that no request has asked for yet. NULL: out of memory. */
 struct results *results_new(struct searches *searches, const char *query);
 void results_drop(void *results);
 /* Answers now or when the worker has found them: search_answer, or an errno. */
@@ -100,7 +100,7 @@ void search_answer(const struct search_query_ask *ask);
 /*
  * threads_dir.c: state/threads. enter_table.c hands the key TREE_THREADS here; everything below is
  * made of node classes of this part alone (keys of sort TREE_THREADS, text: the path below
- * state/threads), so nobody else needs to know them.
+ * state/threads), so no other file needs to know them.
  */
 
 /* The directory state/threads itself. */

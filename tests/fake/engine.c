@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api/engine.c - stands in for the engine behind a mount of nothing but conversations (talkfs.c).
+ * fake/engine.c - stands in for the engine behind a mount of nothing but conversations (talkfs.c).
  *
  * {"command":"…"} runs by /bin/sh in a session of its own, its output is the reply's; any
  * other message is answered at once with itself. {"fail":…} fails. YAML is read as the engine

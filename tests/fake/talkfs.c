@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talkfs.c - a mount of nothing but conversations, with a fake engine (api/engine.c), for the
+ * talkfs.c - a mount of nothing but conversations, with a fake engine (fake/engine.c), for the
  * kernel facts and client matrix of `run` apart from items, trust and tools.
  *
  * talkfs MOUNTPOINT [WAIT_SECONDS]: files run, other (two items), output, errors. Stays in the
@@ -84,7 +84,7 @@ static void *notifier(void *arg)
 		pthread_mutex_unlock(&fs.lock);
 		pthread_attr_init(&attr);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		/* a thread each is dear, but this is a test */
+		/* a thread for each notification: slow, but simple enough for a test */
 		job->refs++;
 		if (pthread_create(&thread, &attr, patience, job) != 0)
 			job->refs--;
@@ -240,7 +240,8 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		talk_read(file_of(ino)->talk, req, size, off);
 		return;
 	}
-	/* who has the answer may forget the file before the call that answers returns */
+	/* the kernel may send the FORGET, which the other thread serves, before the call that
+	 * answers returns */
 	blob = rye_blob_ref(file_of(ino)->blob);
 	begin = (size_t)off < blob->len ? (size_t)off : blob->len;
 	reply_bytes(req, blob->data + begin, size < blob->len - begin ? size : blob->len - begin);

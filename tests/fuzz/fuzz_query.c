@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *lf = memchr(data, '\n', size);
 	size_t len = lf ? (size_t)(lf - data) : size;
-	/* by hand: strndup wants a NUL under strict_string_checks */
+	/* by hand: ASan's strict_string_checks wants a NUL in what strndup reads */
 	auto_free char *text = calloc(1, len + 1);
 	auto_buf struct rye_buf lower = RYE_BUF_INIT;
 	const struct query_opt opt = { size % 3, size % 5 };

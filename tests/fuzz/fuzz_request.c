@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to run something, as anybody who can open the mount writes them. The first byte
+ * Requests to run something, as any process that can open the mount may write them. The first byte
  * chooses the verb; a request that was read has an id, parameters and a decided matrix.
  */
 #include "run/run_inner.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# format.sh ROOT: every C file is as clang-format leaves it. Versions differ in
-# their taste, so any but the one we settled on is a skip.
+# format.sh ROOT: every C file is as clang-format leaves it. Versions format differently, so any
+# but version 14 is a skip.
 set -eu
 want=14
 cd "$1"

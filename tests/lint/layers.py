@@ -14,7 +14,7 @@ import sys
 
 import cscan
 
-# who may use which third-party headers: the front knows no formats, the engine no FUSE
+# third-party headers of each side: the front knows no formats, the engine no FUSE
 FRONT_FOREIGN = re.compile(r"^(jansson|sqlite3|yaml|expat|sodium|pcre2|openssl/.*|curl/.*)(\.h)?$")
 ENGINE_FOREIGN = re.compile(r"^(fuse.*|linux/fuse\.h)$")
 FEWEST, MOST = 5, 20
@@ -114,7 +114,7 @@ def check_sizes(side, counts):
 
 
 def check_lines(side, counts):
-    """What a line allows and nobody uses is no rule but a hole."""
+    """A room that a line allows and no file of the room includes is a fault."""
     for room, allowed in side.allowed.items():
         for other in sorted(allowed):
             if counts[room] and (room, other) not in side.used:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is signed verifies, for every kind and extension and whatever the text is; signing
- * again changes nothing; and no single bit of a signed file can be flipped unnoticed, but for
- * the digits of its time stamp, which nobody claims to have signed.
+ * What is signed verifies, for every kind and extension and whatever the text is; signing again
+ * changes nothing; and no single bit of a signed file can be flipped unnoticed, except in the
+ * digits of its time stamp, which the signature does not cover.
  */
 #include "item_place.h"
 

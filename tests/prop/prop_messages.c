@@ -3,10 +3,10 @@
  * prop_messages.c - what a writer of random messages is told, and what runs.
  *
  * A round is one conversation: messages of both forms, good and bad, joined, cut into writes
- * anywhere and written until one fails. A model that knows nothing of the feed's states says
- * before each write what has to come of it: the bytes that are taken or the errno, and the
- * messages that start. Kernel and tool are made up; the engine's reader of messages is the
- * real one. RYE_ROUNDS: how many rounds. RYE_SEED replays a run; it is printed.
+ * anywhere and written until one fails. A model that shares no state with the feed says before each
+ * write what has to come of it: the bytes that are taken or the errno, and the messages that start.
+ * Kernel and tool are made up; the engine's reader of messages is the real one. RYE_ROUNDS: how
+ * many rounds. RYE_SEED replays a run; it is printed.
  */
 #include "rye_test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fs_caller.c - who asks: ancestry, the guard against confined callers, children of
- * runs, and whose last reply is whose. Real processes, forked here.
+ * test_fs_caller.c - callers: ancestry, the guard against confined callers, children of runs, and
+ * which last reply a reader gets. Real processes, forked here.
  */
 #include "rye_test.h"
 
@@ -320,7 +320,7 @@ static void children_of_runs(void **state)
 	assert_false(caller->allowed);
 	assert_non_null(strstr(caller->why, "no_new_privs"));
 	caller_unref(caller);
-	/* a child of a run that nobody knows any more */
+	/* a child of a run that the engine does not know any more */
 	fake_leader = 0;
 	forget_identities();
 	caller = caller_identify(callers, child, getuid());
@@ -524,7 +524,7 @@ static void bounded(void **state)
 	assert_int_equal(callers->count, CALLER_REPLIES);
 	expect(callers, us, "tool:9", NULL);
 	expect(callers, us, "tool:10", "tool:10");
-	/* a reply that nobody can own any more goes with the sweep */
+	/* a reply none of whose owners lives any more goes with the sweep */
 	child = spawn(NULL);
 	dead = calloc(1, sizeof(*dead));
 	assert_non_null(dead);

@@ -201,7 +201,7 @@ static void looks_again(void **state)
 	leave(0);
 }
 
-/* Its interrupt comes between the hook and the list: the caller may be quick. */
+/* The INTERRUPT comes after libfuse has the function and before the request is in the list. */
 static void interrupted_before(void **state)
 {
 	struct guest *guest = arrive(0, NULL);

@@ -92,7 +92,7 @@ static void failure(void **state)
 	assert_int_equal(result(req), EREMOTEIO);
 	assert_string_equal(look(0), BAD);
 	assert_string_equal(world.complaints, "tool:a/b run: it failed\n");
-	/* the destructor's turn: the same bytes, more behind them, or in pieces */
+	/* the writer's destructor sends the same bytes, more behind them, or in pieces */
 	assert_int_equal(result(put(0, "{\"a\":1}\n")), EREMOTEIO);
 	assert_int_equal(result(put(0, "{\"a\":1}\n{\"b\":2}\n")), EREMOTEIO);
 	assert_int_equal(result(put(0, "{\"a\"")), -4);
@@ -186,7 +186,7 @@ static void yaml_unended(void **state)
 	assert_int_equal(result(put(0, "command: make")), EINVAL);
 	assert_non_null(strstr(look(0), "end it with a newline"));
 	assert_non_null(strstr(world.complaints, "end it with a newline"));
-	/* a destructor's turn, then one who has understood */
+	/* the writer's destructor sends the same bytes; then comes a corrected message */
 	assert_int_equal(result(put(0, "command: make")), EINVAL);
 	assert_int_equal(world.n, 0);
 	req = put(0, "command: make\n");

@@ -34,7 +34,7 @@ static void unfinished(void **state)
 	assert_string_equal(world.calls[0].message, "{\"a\":1}");
 	finish(0, RYE_OK, OK);
 	assert_string_equal(look(7), OK);
-	/* left for good: the next lookup is told */
+	/* never completed: the next lookup is told */
 	result(put(7 + strlen(OK), "{\n"));
 	talk_forget(world.talk);
 	world.talk = lookup();

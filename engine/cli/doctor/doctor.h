@@ -19,7 +19,7 @@ struct finding {
 	const char *mend; /* or NULL */
 };
 
-/* The format says what is the case. */
+/* The format makes the sentence of the finding's `what`. */
 void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
 	RYE_PRINTF(3, 4);
 /* Short for the literal that callers pass. */

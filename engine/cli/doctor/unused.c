@@ -125,7 +125,7 @@ static void check_kind(struct findings *findings, const struct rye_space_info *s
 	}
 }
 
-/* Tools, tool, directive: names that somebody meant. */
+/* Tools, tool, directive: near to the name of a kind's directory. */
 static void check_top(struct findings *findings, DIR *dir, const char *label, enum rye_kind kind)
 {
 	const char *wanted = rye_kind_dir(kind);

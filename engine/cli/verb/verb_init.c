@@ -129,7 +129,8 @@ static int verb_init_take_signed(void *arg, const struct rye_verdict *verdict, s
 	return 0;
 }
 
-/* Signs only what was written now: a file that was there is its owner's to judge. */
+/* Signs only what was written now: a file that was there before may hold what the user has not
+ * read. */
 static int make_samples(struct verb_init_making *making, int ai)
 {
 	struct rye_err err = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs keygen: makes the user's signing key and trusts it, for a key that is not trusted signs
- * nothing that this user could read. Never replaces one without -f.
+ * ryefs keygen: makes the user's signing key and trusts it, because what an untrusted key signs is
+ * not served to this user. Never replaces a key without -f.
  */
 #include "cli/cli.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs trust: the explicit step that makes somebody's signatures count for this user. What is
- * written is a key file of the user's space, made by the store.
+ * ryefs trust: the explicit step that makes the signatures of a key count for this user. The trust
+ * store writes a key file in the user's space.
  */
 #include "cli/cli.h"
 

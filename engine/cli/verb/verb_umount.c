@@ -87,7 +87,8 @@ static int not_mounted(struct cli *cli)
 			    list.len ? list.data : "");
 }
 
-/* Of a daemon that is dead or says nothing: frees those who wait for it, ends its tools. */
+/* Of a silent daemon: aborts the connection, which frees the processes that wait for it. Of a dead
+ * one: kills the tools it has left behind. True when the daemon answers. */
 static bool answers(const char *path)
 {
 	enum connection_state state = connection_probe(path, CONNECTION_PATIENCE_MS);
