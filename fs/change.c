@@ -29,8 +29,8 @@ static struct node *dir_node(struct front *front, enum rye_kind kind, const char
 	return tree_merged(kind, path, &key) ? NULL : node_peek(front->nodes, &key);
 }
 
-/* In the nearest directory above that the kernel knows: the name on the way to path, which it
- * may believe not to be there; the listing too. */
+/* In the nearest directory above that the kernel knows: the name on the way to path, which it may
+ * have cached as absent; the listing too. */
 static void drop_path(struct front *front, enum rye_kind kind, const char *path, bool listing)
 {
 	char dir[TREE_TEXT_MAX];
@@ -81,7 +81,7 @@ struct scope {
 	const char *path; /* an id, or a directory */
 	size_t len;
 	bool below; /* whatever lies below path; else what bears its name */
-	uint64_t version; /* files of this one are as they should be; 0: none is */
+	uint64_t version; /* files of this version stay; 0: none does */
 };
 
 static bool is_content(const struct node *node)
@@ -147,8 +147,8 @@ static bool to_alias(char *id)
 	return false;
 }
 
-/* What bears the id: files, their variants, the directory, which the kernel may believe not to
- * be there. */
+/* What bears the id: files, their variants, the directory, which the kernel may have cached as
+ * absent. */
 static void drop_id(struct front *front, enum rye_kind kind, const char *id, uint64_t version)
 {
 	struct scope scope = { .kind = kind, .path = id, .len = strlen(id), .version = version };
@@ -159,7 +159,7 @@ static void drop_id(struct front *front, enum rye_kind kind, const char *id, uin
 	drop_scope(front, &scope);
 }
 
-/* Another file may win now, under a name that the kernel believes not to be there. */
+/* Another file may win now, under a name that the kernel has cached as absent. */
 static void drop_winner(struct front *front, enum rye_kind kind, const char *id,
 			const struct rye_stat *st)
 {

@@ -228,7 +228,7 @@ static void fail_text(struct cli *cli, const char *message, const char *mend)
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	/* some messages say themselves what to do */
+	/* some messages hold their remedy already */
 	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "ryefs ");
 	const char *mend = NULL;
 

@@ -56,7 +56,8 @@ static bool waiting_is_plain(struct cli_stream *stream, struct rye_span text)
 	return stream->plain;
 }
 
-/* A write to a pipe without a reader must fail here, not end us: the run is ended first. */
+/* A write to a pipe without a reader must fail with EPIPE, not kill this process: the run is
+ * cancelled first. */
 static void block_pipe_signal(void)
 {
 	sigset_t set;

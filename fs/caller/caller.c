@@ -53,7 +53,8 @@ static bool is_barrier(const char *comm)
 	return false;
 }
 
-/* May this process own replies? Pid 1 of a container is often the agent itself. */
+/* May this process own replies? Not pid 1 of the host; pid 1 of a container may be the agent
+ * itself. */
 static bool owns(const struct callers *callers, pid_t pid, const char *comm)
 {
 	if (pid <= 0 || (pid == 1 && callers->host))

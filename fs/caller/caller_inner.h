@@ -22,7 +22,7 @@ struct recent {
 struct ancestor {
 	struct process process;
 	pid_t ppid;
-	bool owns; /* may own replies: no session manager, not pid 1 of the host */
+	bool owns; /* its replies are kept: no session manager, not pid 1 of the host */
 	int pidfd; /* -1: slot empty */
 	int64_t at_ns;
 };
@@ -42,7 +42,7 @@ struct kept {
 
 struct callers {
 	struct callers_env env;
-	struct proc_cage cage; /* our own */
+	struct proc_cage cage; /* what confines the daemon itself */
 	bool host; /* pid 1 is the host's */
 	pthread_mutex_t lock;
 	struct recent recent[CALLER_RECENT];

@@ -13,7 +13,7 @@
 #include <sys/statvfs.h>
 
 void reply_errno(fuse_req_t req, int sys); /* positive errno; 0: plain success */
-/* the only place where an error of the engine becomes an errno */
+/* answers with err->sys when the code is RYE_IO, else with the errno of the code */
 void reply_rye(fuse_req_t req, const struct rye_err *err);
 void reply_written(fuse_req_t req, size_t count);
 void reply_bytes(fuse_req_t req, const char *ptr, size_t len);

@@ -103,7 +103,7 @@ void loops_end(struct loops *loops)
 	while (atomic_load(&loops->running) > 0) {
 		struct pollfd wait = { .fd = loops->front->ready_fd, .events = POLLIN };
 
-		/* one that comes before the read is lost */
+		/* a signal that arrives before the read begins interrupts nothing */
 		for (int i = 0; i < loops->n; i++)
 			pthread_kill(loops->threads[i], SIGUSR1);
 		poll(&wait, 1, 1);

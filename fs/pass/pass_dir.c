@@ -164,7 +164,8 @@ static void put_dirent(struct pass_dir_out *out, const struct dirent64 *d)
 		out->full = true;
 		return;
 	}
-	/* with few left the kernel gets names only and asks for what it needs */
+	/* with few descriptors left the answer holds names only; the kernel sends a LOOKUP for what
+	 * it needs */
 	if (out->plus && !dots && !pass_short(dir->pass)) {
 		struct fuse_entry_param entered;
 

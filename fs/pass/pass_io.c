@@ -36,7 +36,7 @@ static void attr_later(void *arg)
 	reply_attr(later->req, &later->st, later->timeout_s);
 }
 
-/* Answers with what the file looks like now; ours: we have just changed it ourselves. */
+/* Answers with the file's attributes as they are now; ours: this request has changed the file. */
 static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 {
 	struct front *front = front_of(req);
@@ -210,8 +210,8 @@ static void written_later(void *arg)
 	reply_written(written->req, written->n);
 }
 
-/* The kernel put these bytes into its pages at the size it remembered; they went to the end
- * that the file really has. Its pages from there on are wrong. */
+/* The kernel put these bytes into its pages at the size it had cached; the write appended them at
+ * the real end of the file. The kernel's pages from there on are wrong. */
 static void answer_moved(fuse_req_t req, struct node *node, size_t n, off_t off)
 {
 	struct written *written = malloc(sizeof(*written));

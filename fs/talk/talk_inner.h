@@ -102,7 +102,7 @@ struct transcript_part {
 
 struct transcript {
 	struct rye_blob *initial; /* all of the content, until the first change */
-	size_t dropped; /* bytes before head that are kept no more */
+	size_t dropped; /* bytes before head that were dropped; offsets count them */
 	struct transcript_part head; /* up to the last insertion */
 	struct transcript_part tail; /* behind it */
 };
@@ -152,7 +152,7 @@ struct talk_run {
 	struct talk *talk; /* a reference; immutable, like writer */
 	struct caller *writer; /* a reference */
 	struct rye_call *call; /* NULL until rye_start has returned */
-	enum rye_code cancel; /* asked for before call was there; else RYE_OK */
+	enum rye_code cancel; /* a cancel that came before rye_start had returned; else RYE_OK */
 	bool first; /* of its WRITE; immutable */
 	bool ending; /* its outcome is being recorded */
 	bool over;
@@ -172,10 +172,11 @@ struct writing {
 	struct caller *writer; /* a reference */
 	bool begun; /* its first message: those behind it are never rendered in this thread */
 	bool ready; /* the answer is in park */
-	bool dropped; /* its pages were looked at */
-	bool late; /* the kernel would not take a size before it has the answer */
+	bool dropped; /* the pages behind it were dropped, if any had to be */
+	/* the kernel takes no size from a reader's GETATTR before it has this WRITE's answer */
+	bool late;
 	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
-	/* when it was cancelled: answered then, even if the run has not ended */
+	/* 0, or when the WRITE of a cancelled run is answered even if the run has not ended */
 	int64_t give_up_ns;
 };
 
@@ -210,7 +211,7 @@ struct talk {
 	unsigned behind; /* runs whose WRITE was answered before their end */
 	/* the "running" line of such a run that no reader has got yet, or NULL */
 	struct rye_blob *note;
-	bool written; /* the old reply it was opened with is gone */
+	bool written; /* a write has replaced the content that it was looked up with */
 	bool forgotten;
 	bool was_read; /* since the last write */
 	bool counted; /* its unfinished message is recorded as its writer's last */
@@ -229,12 +230,12 @@ struct talks {
 	pthread_mutex_t lock;
 	pthread_cond_t quiet; /* callbacks fell to 0 */
 	struct talk *open;
-	_Atomic size_t n_open; /* without the lock: is there any? */
+	_Atomic size_t n_open; /* read without the lock: are there any? */
 	unsigned callbacks; /* inside the engine's callback, using env */
 	bool closed;
 };
 
-/* What to do once no lock is held, in this order. */
+/* What a thread collects under the talk's lock and does after it, in this order. */
 struct outbox {
 	bool invalidate;
 	struct notify_pages inval;

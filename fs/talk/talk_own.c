@@ -25,7 +25,7 @@
 /* Longest pause, in ms, between two pieces of one message before it counts as unfinished. */
 #define OPEN_COUNTS_MS 2000
 
-/* Those that were not recorded yet, with references; how many. */
+/* The listed talks, at most OPEN_MAX, each with a reference; returns how many. */
 static size_t talk_own_open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
 {
 	size_t n = 0;

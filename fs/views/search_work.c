@@ -344,7 +344,7 @@ void searches_stop(struct searches *searches)
 		pthread_cond_signal(&searches->more);
 	}
 	pthread_join(searches->worker, NULL);
-	/* What the worker has not come to; its references are given back without it. */
+	/* The queries that the worker has not made: their references are given back here. */
 	for (struct results *r = searches->queue, *next; r; r = next) {
 		next = r->next;
 		search_work_put(r);

@@ -103,7 +103,7 @@ static void threads_wait_on_status(void *arg, const struct rye_outcome *outcome)
 	wait_unref(wait);
 }
 
-/* May be told before rye_thread_wait returns: then the call is given back here. */
+/* The engine may call back before rye_thread_wait returns: then the call is given back here. */
 static void ask_engine(struct wait *wait)
 {
 	struct rye_listener who = { .fn = threads_wait_on_status, .arg = wait };

@@ -559,7 +559,7 @@ static void signals(void **state)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* A node costs its maker at most 20 us; measured, printed, and held to a generous bound. */
+/* Looking at a new caller takes 20 us at most; measured, printed, and held to a generous bound. */
 static void cost(void **state)
 {
 	struct callers *callers = open_callers(false);

@@ -194,7 +194,7 @@ static void looks_again(void **state)
 	lot.ended[0] = true;
 	assert_true(SOON(lot.woken[0], 500));
 	assert_true(lot.guest[0]->parked.ended);
-	/* that was found out: there is nothing to look for any more */
+	/* the end was seen: the thread does not look at /proc again */
 	looks = lot.looks;
 	assert_false(SOON(lot.looks > looks, 250));
 	assert_int_equal(lot.woken[0], 1);

@@ -422,7 +422,7 @@ static void mount_goes(void **state)
 	assert_int_equal(world.calls[0].cancel, RYE_CANCELLED);
 	assert_int_equal(result(req), ECANCELED);
 	assert_int_equal(result(size), ECANCELED);
-	/* what comes now cannot wait any more */
+	/* a request that comes now cannot be parked */
 	assert_int_equal(result(put(0, "{\"b\":2}\n")), ECANCELED);
 	assert_int_equal(world.n, 1);
 	size = request();
@@ -433,7 +433,7 @@ static void mount_goes(void **state)
 	talks_free(world.talks);
 	parking_free(world.parking);
 	callers_close(world.callers);
-	/* the engine's last word comes when all of that is gone */
+	/* the engine calls back after all of that was freed */
 	finish(0, RYE_CANCELLED, BAD);
 	free_requests();
 }

@@ -64,7 +64,7 @@ static void refused(struct doctor_survey *survey, const struct rye_verdict *verd
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	/* it alone names the key */
+	/* only the remedy in the message names the key */
 	if (fix && verdict->code == RYE_UNTRUSTED)
 		buf_adds(&mend, fix + strlen("  Fix: "));
 	else

@@ -99,7 +99,7 @@ static void print_fact(const char *name, const char *text)
 	putchar('\n');
 }
 
-/* For people: what is short, the parameters, then what came out. */
+/* For people: the short facts, the parameters, then the output. */
 static void print_facts(struct cli *cli, const char *id, json_t *all)
 {
 	const json_t *request = json_object_get(all, "request.json");
