@@ -55,6 +55,9 @@ static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdi
 	reply_init(&run.reply);
 	if (verdict == RYE_OK && job->unfit.code == RYE_OK)
 		run.living = runs_begin(run.exec->runs, call, job->ask.parent_run);
+	/* exec_close cancels what is in the list; what comes into it later cancels itself */
+	if (run.living && atomic_load(&run.exec->closing))
+		rye_call_cancel(call, RYE_CANCELLED);
 	if (run.living)
 		verbs_run(&run);
 	else if (job->unfit.code != RYE_OK)
@@ -170,6 +173,7 @@ void exec_close(struct exec *exec)
 {
 	if (!exec)
 		return;
+	atomic_store(&exec->closing, true);
 	if (exec->runs)
 		runs_cancel_all(exec->runs);
 	runq_close(exec->runq);

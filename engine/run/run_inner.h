@@ -82,6 +82,7 @@ struct exec {
 	struct runq *runq;
 	struct tellers tellers; /* of calls that have a listener */
 	_Atomic uint64_t started; /* runs, for rye_counts */
+	_Atomic bool closing; /* a run that begins now is cancelled */
 };
 
 /*

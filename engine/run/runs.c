@@ -57,23 +57,26 @@ void runs_close(struct runs *runs)
 	free(runs);
 }
 
+/* A living call that is not cancelled yet, with a reference; NULL: there is none. */
+static struct rye_call *runs_uncancelled(struct runs *runs)
+{
+	GUARD(&runs->lock);
+	for (struct living *at = runs->list; at; at = at->next) {
+		if (!at->call || call_cancelled(at->call) != RYE_OK)
+			continue;
+		call_ref(at->call);
+		return at->call;
+	}
+	return NULL;
+}
+
 void runs_cancel_all(struct runs *runs)
 {
-	struct rye_call *calls[256];
-	size_t n = 0;
+	struct rye_call *call;
 
-	{
-		GUARD(&runs->lock);
-		for (struct living *at = runs->list; at && n < ARRAY_SIZE(calls); at = at->next) {
-			if (!at->call)
-				continue;
-			call_ref(at->call);
-			calls[n++] = at->call;
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		rye_call_cancel(calls[i], RYE_CANCELLED);
-		rye_call_unref(calls[i]);
+	while ((call = runs_uncancelled(runs))) {
+		rye_call_cancel(call, RYE_CANCELLED);
+		rye_call_unref(call);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ids, references, kinds: items 1.3 to 1.5, case T48. */
+/* Ids, references, kinds: docs/items.md, case T48. */
 #include "base/id.h"
 #include "bounds.h"
 #include "str.h"

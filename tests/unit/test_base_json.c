@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Python's spellings and canonical JSON: items 2.7 (case T34's hash) and 5.1. */
+/* Python's spellings and canonical JSON (docs/items.md), case T34's hash. */
 #include "bounds.h"
 #include "base/sha.h"
 

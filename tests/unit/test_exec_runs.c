@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "bounds.h"
 #include "run/run_inner.h"
+#include "scope.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -516,6 +517,37 @@ static void capability_patterns(void **state)
 	assert_false(runs_match(NULL, "execute", "tool:a"));
 }
 
+static void told_nothing(void *arg, const struct rye_outcome *outcome)
+{
+}
+
+/* More than any array of calls on a stack would hold. */
+static void all_are_cancelled(void **state)
+{
+	static const struct call_ops none = { 0 };
+	struct rye_call *calls[600];
+	struct living *living[600];
+	struct runs *runs = runs_open();
+
+	assert_non_null(runs);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		calls[i] = call_new(&none, NULL, told_nothing, NULL);
+		assert_non_null(calls[i]);
+		living[i] = runs_begin(runs, calls[i], 0);
+		assert_non_null(living[i]);
+	}
+	runs_cancel_all(runs);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct rye_outcome outcome = { .code = RYE_CANCELLED, .message = "" };
+
+		assert_int_equal(call_cancelled(calls[i]), RYE_CANCELLED);
+		runs_end(runs, living[i]);
+		call_finish(calls[i], &outcome);
+		rye_call_unref(calls[i]);
+	}
+	runs_close(runs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -527,6 +559,7 @@ int main(void)
 		exec_test(a_chain_of_runs),
 		exec_test(siblings_share_a_place),
 		exec_test(going_on_as_a_thread),
+		cmocka_unit_test(all_are_cancelled),
 		cmocka_unit_test(capability_patterns),
 		exec_test(at_once),
 	};
