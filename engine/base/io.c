@@ -254,4 +254,3 @@ int io_cloexec(int fd)
 
 	return flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0 ? -errno : 0;
 }
-

@@ -293,4 +293,3 @@ void callers_sweep(struct callers *callers)
 		empty(trash);
 	}
 }
-

@@ -13,7 +13,7 @@ import unittest
 
 import harness
 
-PROGRAM = os.path.join(harness.ROOT, "engine", "exec", "warm_child.py")
+PROGRAM = os.path.join(harness.ROOT, "engine", "warm", "warm_child.py")
 BOOTSTRAP = "import os; exec(os.read(3, 1 << 17))"
 # As much of a loader as these tests need: a text by descriptor, or compiled before.
 LOADER = """
