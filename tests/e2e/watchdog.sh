@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # kill -9 of the daemon: nobody hangs, no tool of a run lives on, the next mount works. Rounds
 # under two writers through spaces/, readers and runs; $RYE_ROUNDS of them (8).
-LIMIT=600
 . "$(dirname "$0")/lib.sh"
 
 export HOME=$T USER_SPACE=$T/home
