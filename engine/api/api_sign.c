@@ -91,6 +91,21 @@ int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_
 	return r;
 }
 
+int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err)
+{
+	const struct space *project = api_sign_space_of(rye, RYE_PROJECT);
+	auto_key struct key_secret own = { 0 };
+	int r = rye->opt.no_sign ? api_sign_refuse("sharing keys", err) :
+				   keystore_load(rye->spaces, &own, err);
+
+	if (!r)
+		r = keystore_share(&rye->items, project, &own.pub, err);
+	if (r < 0)
+		return r;
+	memcpy(ret_fp, own.pub.fp, KEY_FP);
+	return r;
+}
+
 int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err)
 {
 	int r = rye->opt.no_sign ? api_sign_refuse("trusting keys", err) :

@@ -97,8 +97,9 @@ static const struct cli_verb verbs[] = {
 	  .usage = "KEY",
 	  .help = "trust a public key: a PEM or key file, a fingerprint, or \"self\"",
 	  .more = "A fingerprint is looked for among the project's own key files, which do not\n"
-		  "count until you say so here. The key is added to your user space.",
-	  .flags = CLI_OWNER,
+		  "count until you say so here: whose key it is and where it lies is shown, and\n"
+		  "you are asked. The key is added to your user space.",
+	  .flags = CLI_OWNER | CLI_YES,
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",

@@ -63,12 +63,13 @@ enum cli_flag {
 	CLI_SPACE = 1 << 9,
 	CLI_TO = 1 << 10,
 	CLI_TRACE = 1 << 11,
+	CLI_YES = 1 << 12,
 };
 
 struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
-	bool all, async, dry_run, force, output, sample, trace;
+	bool all, async, dry_run, force, output, sample, trace, yes;
 	const char *from, *limit, *owner, *space, *to;
 };
 

@@ -37,6 +37,7 @@ static const struct flag flags[] = {
 	{ "space", 0, CLI_SPACE, AT(space), "SPACE", "project (default) or user" },
 	{ "to", 0, CLI_TO, AT(to), "SPACE", "copy it to project or user" },
 	{ "trace", 0, CLI_TRACE, AT(trace), NULL, "tell on stderr what was resolved, and how" },
+	{ "yes", 'y', CLI_YES, AT(yes), NULL, "do not ask" },
 	{ "project", 0, CLI_SHARED, AT(project), "DIR", "parent of the .ai to work on" },
 	{ "user", 0, CLI_SHARED, AT(user), "DIR", "parent of your own .ai ($USER_SPACE, home)" },
 	{ "system", 0, CLI_SHARED, AT(system), "DIR[:DIR]", "parents of the bundles' .ai" },

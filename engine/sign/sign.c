@@ -249,16 +249,29 @@ static int sign_with(struct sign_job *job, const struct key_secret *key, json_t 
 	return r;
 }
 
+void sign_share(const struct item_env *env, const struct space *space, const struct key_secret *key)
+{
+	struct rye_err why = { 0 };
+
+	if (keystore_share(env, space, &key->pub, &why) < 0)
+		log_line(env->log, RYE_LOG_WARN, "sign", "the project does not get the key: %s",
+			 why.msg);
+}
+
 static int sign_now(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	auto_key struct key_secret own = { 0 };
 	struct rye_err why = { 0 };
+	int r;
 
 	if (job->ask->key)
 		return sign_with(job, job->ask->key, reply, err);
 	if (keystore_load(job->env->spaces, &own, &why) < 0)
 		return sign_refuse(reply, why.code, err, "%s", why.msg);
-	return sign_with(job, &own, reply, err);
+	r = sign_with(job, &own, reply, err);
+	if (!r)
+		sign_share(job->env, job->ask->space, &own);
+	return r;
 }
 
 /* ---- the reply ---- */

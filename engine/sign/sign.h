@@ -68,6 +68,9 @@ bool sign_is_glob(const char *id);
 /* One file of the ask's space, by its path below .ai; ask->id is not looked at. */
 int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,
 	      json_t **ret_reply, struct rye_err *err);
+/* After signing: the public key goes where the items go. What is signed stays so without. */
+void sign_share(const struct item_env *env, const struct space *space,
+		const struct key_secret *key);
 /* {"status": "error", "error": sentence}; err gets the same and its code is returned. */
 int sign_refuse(json_t **ret_reply, enum rye_code code, struct rye_err *err, const char *format,
 		...) RYE_PRINTF(4, 5);

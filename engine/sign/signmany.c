@@ -228,7 +228,7 @@ struct batch {
 	const struct item_env *env;
 	const struct sign_many *ask;
 	struct key_secret key;
-	size_t done, total;
+	size_t done, good, total;
 	int stop;
 };
 
@@ -268,6 +268,7 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	remarks(reply, &said);
 	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
+	batch->good += why.code == RYE_OK;
 	if (id && abspath)
 		batch->stop = batch->ask->fn(batch->ask->arg, &verdict, batch->done, batch->total);
 }
@@ -329,6 +330,8 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 		r = signmany_collect(&batch, paths, err);
 	if (!r)
 		sign_each(&batch, paths);
+	if (batch.good)
+		sign_share(env, ask->space, &batch.key);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		json_decref(paths[kind]);
 	if (!r && !batch.total)

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 
 static struct rye_span keytrust_text_of(const struct rye_blob *blob)
 {
@@ -30,11 +31,20 @@ static const struct space *user_space(const struct spaces *spaces)
 	return &spaces->v[i];
 }
 
-/* Into config/keys/<where>/<fp>.toml of user space. */
-static int put_file(const struct spaces *spaces, const char *where, struct trustfile_new what,
-		    struct rye_err *err)
+/* A signature by a key that may not vouch would make the file worth less than none. */
+static bool may_vouch(struct trust_box *box, const struct key_secret *own,
+		      const struct key_public *key)
 {
-	const struct space *user = user_space(spaces);
+	auto_trust struct trust *trust = trust_get(box);
+	const struct trust_key *known = trust_find(trust, span_of(own->pub.fp));
+
+	return !strcmp(own->pub.fp, key->fp) || (known && !known->n_scope);
+}
+
+/* Into config/keys/<where>/<fp>.toml of a space. */
+static int put_file(const struct item_env *env, const struct space *into, const char *where,
+		    struct trustfile_new what, struct rye_err *err)
+{
 	auto_key struct key_secret own = { 0 };
 	char stamp[24], path[96], category[48];
 	struct rye_blob *text;
@@ -45,14 +55,14 @@ static int put_file(const struct spaces *spaces, const char *where, struct trust
 	snprintf(path, sizeof(path), "config/%s/%s.toml", category, what.key->fp);
 	what.stamp = stamp;
 	what.category = category;
-	if (!keystore_load(spaces, &own, NULL))
+	if (!keystore_load(env->spaces, &own, NULL) && may_vouch(env->trust, &own, what.key))
 		what.signer = &own;
 	text = trustfile_write(&what);
 	if (!text)
 		return rye_fail(err, RYE_IO, "out of memory");
-	r = space_write(user, path, keytrust_text_of(text), 0644);
+	r = space_write(into, path, keytrust_text_of(text), 0644);
 	rye_blob_unref(text);
-	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", user->root, path) : 0;
+	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", into->root, path) : 0;
 }
 
 /* ---- the automatic pair ---- */
@@ -73,7 +83,7 @@ int keystore_automatic(const struct item_env *env, struct key_secret *ret, struc
 	if (r < 0 || (!is_new && is_trusted(env->trust, ret->pub.fp)))
 		return r;
 	r = put_file(
-		env->spaces, "automatic",
+		env, user_space(env->spaces), "automatic",
 		(struct trustfile_new){ .key = &ret->pub, .owner = "automatic", .scope = scope },
 		err);
 	return r < 0 ? r : trust_reload(env->trust, err);
@@ -148,8 +158,10 @@ static int read_known(const struct item_env *env, const char *fp, struct incomin
 	}
 	if (r == -ENOENT)
 		return rye_fail(err, RYE_NOT_FOUND,
-				"no key file for %s in any space; give the path of its PEM or TOML",
-				fp);
+				"there is no key file of %s here; ask the signer for "
+				".ai/config/keys/trusted/%s.toml, which init and sign put into "
+				"their project, then: ryefs trust FILE",
+				fp, fp);
 	return r;
 }
 
@@ -198,7 +210,7 @@ int keystore_trust(const struct item_env *env, const char *key, const char *owne
 	what.owner = owner && *owner ? owner : in.no_owner ? "local" : in.file.owner;
 	if (in.file.n_scope)
 		what.scope = (const char *const *)in.file.scope;
-	r = put_file(env->spaces, "trusted", what, err);
+	r = put_file(env, user_space(env->spaces), "trusted", what, err);
 	if (!r)
 		r = trust_reload(env->trust, err);
 	if (!r)
@@ -239,6 +251,56 @@ int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err 
 					    places[i], name);
 	}
 	return removed ? trust_reload(env->trust, err) : elsewhere(env, fp, err);
+}
+
+/* ---- sharing ---- */
+
+/* In a user space that is the project's too the file would be trust. */
+static bool is_users_own(const struct spaces *spaces, const struct space *space)
+{
+	const struct space *user = user_space(spaces);
+	struct stat a, b;
+
+	return space == user || space_fd(space) < 0 ||
+	       (space_fd(user) >= 0 && fstat(space_fd(user), &a) == 0 &&
+		fstat(space_fd(space), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
+/* "local" says nothing to another person: the login name then. */
+static void name_owner(const struct trust_key *known, char ret[128])
+{
+	struct passwd pw, *found = NULL;
+	char room[2048];
+
+	if (known && strcmp(known->owner, "local") != 0)
+		snprintf(ret, 128, "%s", known->owner);
+	else if (!getpwuid_r(geteuid(), &pw, room, sizeof(room), &found) && found)
+		snprintf(ret, 128, "%s", found->pw_name);
+	else
+		snprintf(ret, 128, "local");
+}
+
+int keystore_share(const struct item_env *env, const struct space *space,
+		   const struct key_public *key, struct rye_err *err)
+{
+	auto_trust struct trust *trust = trust_get(env->trust);
+	const struct trust_key *known = trust_find(trust, span_of(key->fp));
+	struct trustfile_new what = { .key = key };
+	char path[96], owner[128];
+	struct stat st;
+	int r;
+
+	if (space->type != RYE_PROJECT || is_users_own(env->spaces, space))
+		return 0;
+	snprintf(path, sizeof(path), "config/keys/trusted/%s.toml", key->fp);
+	if (fstatat(space_fd(space), path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	name_owner(known, owner);
+	what.owner = owner;
+	if (known && known->n_scope)
+		what.scope = (const char *const *)known->scope;
+	r = put_file(env, space, "trusted", what, err);
+	return r < 0 ? r : 1;
 }
 
 /* ---- listing ---- */

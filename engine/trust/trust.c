@@ -309,9 +309,14 @@ void trust_put(struct trust *trust)
 
 static void trust_warn(const struct trust_box *box, const struct trust *trust)
 {
-	for (size_t i = trust->n; i < trust->n_keys; i++)
-		log_line(box->log, RYE_LOG_WARN, "trust", "%s key file %s: %s",
-			 trust->keys[i].space->full, trust->keys[i].path, trust->keys[i].status);
+	for (size_t i = trust->n; i < trust->n_keys; i++) {
+		const struct trust_key *key = &trust->keys[i];
+
+		/* a project brings its signers' keys along: nothing is wrong with a second file */
+		log_line(box->log,
+			 trust_find(trust, span_of(key->fp)) ? RYE_LOG_INFO : RYE_LOG_WARN, "trust",
+			 "%s key file %s: %s", key->space->full, key->path, key->status);
+	}
 }
 
 int trust_reload(struct trust_box *box, struct rye_err *err)

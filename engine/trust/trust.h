@@ -180,6 +180,12 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
  */
 int keystore_trust(const struct item_env *env, const char *key, const char *owner,
 		   char ret_fp[KEY_FP], struct rye_err *err);
+/*
+ * A signer's public key into the project, where whoever gets a copy finds it to trust it; there
+ * it counts for nothing by itself. 1: written; 0: it is there, or there is no such project.
+ */
+int keystore_share(const struct item_env *env, const struct space *space,
+		   const struct key_public *key, struct rye_err *err);
 /* Only a file of user space can be taken away; elsewhere it says where the key comes from. */
 int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err *err);
 

@@ -63,7 +63,7 @@ _ryefs() {
       keygen) shared+=" --force --owner" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --space" ;;
-      trust) shared+=" --owner" ;;
+      trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))
     return

@@ -109,6 +109,22 @@ static int want_key(struct verb_init_making *making)
 	return CLI_OK;
 }
 
+/* Without it the key's owner reads all the same; others have to ask for it. */
+static void share_key(struct verb_init_making *making)
+{
+	char path[64], key[17];
+	struct rye_err err = { 0 };
+	int r = rye_key_share(making->cli->rye, key, &err);
+
+	if (r < 0) {
+		cli_note(making->cli, "your public key is not in the project: %s", err.msg);
+		return;
+	}
+	snprintf(path, sizeof(path), "config/keys/trusted/%s.toml", key);
+	if (r)
+		json_array_append_new(making->made, json_string(path));
+}
+
 static int verb_init_take_signed(void *arg, const struct rye_verdict *verdict, size_t done,
 				 size_t total)
 {
@@ -194,6 +210,8 @@ int verb_init(struct cli *cli)
 		status = cli_open(cli, CLI_PROJECT);
 	if (status == CLI_OK)
 		status = want_key(&making);
+	if (status == CLI_OK)
+		share_key(&making);
 	if (status == CLI_OK && cli->opt.sample)
 		status = make_samples(&making, ai);
 	if (status != CLI_OK)
