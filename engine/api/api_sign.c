@@ -49,6 +49,7 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 	struct api_sign_signing signing = { rye, batch, api_sign_space_of(rye, batch->space) };
 	struct sign_many ask = { .pattern = batch->pattern,
 				 .space = signing.space,
+				 .unless_good = batch->unless_good,
 				 .fn = api_sign_on_signed,
 				 .arg = &signing };
 

@@ -75,9 +75,10 @@ static const struct cli_verb verbs[] = {
 	{ .name = "sign",
 	  .usage = "REF... | --all",
 	  .help = "sign items of the project (or, with --space user, of yours)",
-	  .more = REFS "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of an item's\n"
-		       "file does as well.",
-	  .flags = CLI_ALL | CLI_SPACE,
+	  .more = REFS
+	  "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of an item's\n"
+	  "file does as well. --all leaves alone what your key has signed and is good.",
+	  .flags = CLI_AGAIN | CLI_ALL | CLI_SPACE,
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
 	  .run = verb_sign },

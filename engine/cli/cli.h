@@ -64,6 +64,7 @@ enum cli_flag {
 	CLI_TO = 1 << 10,
 	CLI_TRACE = 1 << 11,
 	CLI_YES = 1 << 12,
+	CLI_AGAIN = 1 << 13,
 };
 
 struct cli_opts {

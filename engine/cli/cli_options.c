@@ -29,6 +29,7 @@ static const struct flag flags[] = {
 	{ "async", 0, CLI_ASYNC, AT(async), NULL, "start it as a thread and return" },
 	{ "dry-run", 'n', CLI_DRY_RUN, AT(dry_run), NULL, "check everything, run nothing" },
 	{ "force", 'f', CLI_FORCE, AT(force), NULL, "replace what is there" },
+	{ "force", 'f', CLI_AGAIN, AT(force), NULL, "with --all: also what is good already" },
 	{ "from", 0, CLI_FROM, AT(from), "SPACE", "look only in project, user or system" },
 	{ "limit", 0, CLI_LIMIT, AT(limit), "N", "at most N hits (20)" },
 	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output, not the reply" },

@@ -35,6 +35,7 @@ struct sign_ask {
 	const struct space *space; /* project or user; a system space is refused */
 	const struct key_secret *key; /* NULL: the person's own */
 	const char *stamp; /* NULL: now */
+	bool unless_good; /* what this key covers already stays: `status` "unchanged" */
 };
 
 /*
@@ -55,6 +56,7 @@ int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t 
 struct sign_many {
 	const char *pattern;
 	const struct space *space;
+	bool unless_good; /* fn hears of those without a verdict */
 	rye_verdict_fn fn;
 	void *arg;
 };

@@ -252,12 +252,14 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 {
 	const struct sign_ask ask = { .kind = kind,
 				      .space = batch->ask->space,
-				      .key = &batch->key };
+				      .key = &batch->key,
+				      .unless_good = batch->ask->unless_good };
 	auto_free char *id = signmany_id_of(kind, path);
 	auto_free char *abspath = space_abspath(ask.space, path);
 	auto_json json_t *reply = NULL;
 	auto_buf struct rye_buf said = RYE_BUF_INIT;
 	struct rye_err why = { 0 };
+	bool skipped;
 	struct rye_verdict verdict = { .kind = kind,
 				       .id = id,
 				       .path = abspath,
@@ -269,8 +271,10 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
 	batch->good += why.code == RYE_OK;
+	skipped = !strcmp(json_str(reply, "status"), "unchanged");
 	if (id && abspath)
-		batch->stop = batch->ask->fn(batch->ask->arg, &verdict, batch->done, batch->total);
+		batch->stop = batch->ask->fn(batch->ask->arg, skipped ? NULL : &verdict,
+					     batch->done, batch->total);
 }
 
 /* An id without a star is that item, found as any other request finds it. */

@@ -21,19 +21,22 @@
 
 /* ---- the summary ---- */
 
+/* Somebody else may have changed them: no one command for all. */
+#define EACH "ryefs verify, then ryefs sign REF for each whose change is right"
+
 static const struct {
 	enum rye_code code;
 	const char *words;
 	const char *remedy;
 } reasons[] = {
 	{ RYE_UNSIGNED, "unsigned", "ryefs sign --all" },
-	{ RYE_BAD_LINE, "with a malformed signature line", "ryefs sign --all" },
-	{ RYE_MODIFIED, "changed since signing", "ryefs sign --all" },
+	{ RYE_BAD_LINE, "with a malformed signature line", EACH },
+	{ RYE_MODIFIED, "changed since signing", EACH },
 	{ RYE_UNTRUSTED, "signed by a key that is not trusted", "ryefs trust KEY" },
-	{ RYE_BAD_SIGNATURE, "with a wrong signature", "ryefs sign --all" },
+	{ RYE_BAD_SIGNATURE, "with a wrong signature", EACH },
 	{ RYE_UNCOVERED, "not covered by their signature",
 	  "ryefs sign --all, or mount with -o coverage=compat" },
-	{ RYE_MOVED, "moved since signing", "ryefs sign --all" },
+	{ RYE_MOVED, "moved since signing", EACH },
 	{ RYE_UNPARSABLE, "not parsable", NULL },
 	{ RYE_TOO_BIG, "too big", NULL },
 };

@@ -62,7 +62,7 @@ _ryefs() {
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --owner" ;;
       search) shared+=" --limit" ;;
-      sign) shared+=" --all --space" ;;
+      sign) shared+=" --all --force --space" ;;
       trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))

@@ -57,6 +57,7 @@ complete -c ryefs -n '__ryefs_verb fetch keygen' -s f -l force
 complete -c ryefs -n '__ryefs_verb init' -l sample
 complete -c ryefs -n '__ryefs_verb search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
+complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb trust' -s y -l yes

@@ -16,25 +16,31 @@ struct verb_sign_signing {
 	struct cli *cli;
 	struct progress progress;
 	json_t *done, *failed;
+	size_t skipped;
 };
 
 static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct verb_sign_signing *signing = arg;
+	bool quiet = signing->cli->opt.all || signing->cli->opt.quiet, remark;
 	char ref[REF_MAX];
 
 	progress_step(&signing->progress, done, total);
-	if (!verdict)
+	if (!verdict) {
+		signing->skipped++;
 		return 0;
+	}
 	json_array_append_new(verdict->code == RYE_OK ? signing->done : signing->failed,
 			      ref_verdict_json(verdict));
-	if (signing->cli->opt.json)
+	remark = verdict->message && *verdict->message;
+	if (signing->cli->opt.json || (quiet && verdict->code == RYE_OK && !remark))
 		return 0;
 	progress_end(&signing->progress);
 	ref_of(verdict, ref);
 	if (verdict->code == RYE_OK) {
-		printf("signed %s\n", ref);
-		if (verdict->message && *verdict->message)
+		if (!quiet)
+			printf("signed %s\n", ref);
+		if (remark)
 			cli_note(signing->cli, "%s: %s", ref, verdict->message);
 		return 0;
 	}
@@ -45,19 +51,34 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 	return 0;
 }
 
+/* One line, however many there were; a single one was named already. */
+static void verb_sign_sum_up(const struct verb_sign_signing *signing, size_t done, size_t total)
+{
+	if (signing->cli->opt.quiet || (total == 1 && !signing->cli->opt.all))
+		return;
+	printf("signed %zu of %zu items", done, total);
+	if (signing->skipped)
+		printf("; %zu %s good already", signing->skipped,
+		       signing->skipped == 1 ? "is" : "are");
+	putchar('\n');
+}
+
 static int verb_sign_finish(struct cli *cli, const struct verb_sign_signing *signing)
 {
 	size_t done = json_array_size(signing->done), failed = json_array_size(signing->failed);
+	size_t total = done + failed + signing->skipped;
 	auto_json json_t *answer = json_object();
 
 	if (cli->opt.json) {
 		json_sets(answer, "status", "completed");
 		json_set(answer, "signed", json_incref(signing->done));
 		json_set(answer, "failed", json_incref(signing->failed));
-		json_set(answer, "total", json_integer((json_int_t)(done + failed)));
+		if (cli->opt.all)
+			json_set(answer, "skipped", json_integer((json_int_t)signing->skipped));
+		json_set(answer, "total", json_integer((json_int_t)total));
 		out_json(answer);
-	} else if (done + failed != 1) {
-		printf("signed %zu of %zu items\n", done, done + failed);
+	} else {
+		verb_sign_sum_up(signing, done, total);
 	}
 	return failed ? CLI_FAILED : CLI_OK;
 }
@@ -132,7 +153,8 @@ int verb_sign(struct cli *cli)
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
 		const char *pattern = cli->argc ? ref : NULL;
-		struct rye_batch batch = { pattern, space, verb_sign_take, &signing };
+		struct rye_batch batch = { pattern, space, verb_sign_take, &signing,
+					   cli->opt.all && !cli->opt.force };
 
 		if (pattern)
 			ref_from_word(cli, cli->argv[i], ref);

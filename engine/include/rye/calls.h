@@ -192,6 +192,7 @@ struct rye_batch {
 	enum rye_space space; /* signing: RYE_PROJECT or RYE_USER; verifying: all are looked at */
 	rye_verdict_fn fn;
 	void *arg;
+	bool unless_good; /* signing: what is good under this key stays, and has no verdict */
 };
 
 /* A refusal is told to fn, not returned. */
@@ -211,8 +212,7 @@ RYE_API int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_e
 /* key: path of a PEM or trust TOML file, or a fingerprint found in the project or "self". */
 RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
 			  struct rye_err *err);
-/* The own public key into the project, for its readers to trust. 1: written; 0: it is there. */
-RYE_API int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err);
+RYE_API int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err); /* 1: written */
 RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
 
 /* ---- reading ---- */
