@@ -13,6 +13,7 @@
 #include "core/page.h"
 #include "core/reply.h"
 #include "scope.h"
+#include "str.h"
 #include "views/views_inner.h"
 
 #include <errno.h>
@@ -83,9 +84,10 @@ void dot_summary(const struct rye_counts *counts, struct text *text)
 /* Deeper trees are cut off by the engine; this only bounds our stack. */
 #define DEPTH_MAX 40
 
-/* The keys that the untrusted items' own remedies name. */
+/* What the own remedies of the items refused for one reason name. */
 struct signers {
 	struct front *front;
+	enum rye_code code;
 	enum rye_kind kind;
 	const char *dir;
 	unsigned depth;
@@ -93,6 +95,7 @@ struct signers {
 		char key[17];
 		bool several;
 		size_t named, unnamed; /* unnamed: "trust" is not what mends it */
+		size_t bundled, others; /* of bundles, and not */
 	} * found;
 };
 
@@ -103,6 +106,10 @@ static void note_signer(struct signer *found, const char *reason)
 	static const char command[] = "mend with: ryefs trust ";
 	const char *key = reason ? strstr(reason, command) : NULL;
 
+	if (reason && str_ends(reason, "mend with: reinstall the bundle"))
+		found->bundled++;
+	else
+		found->others++;
 	key = key ? key + strlen(command) : "";
 	if (strlen(key) != sizeof(found->key) - 1) {
 		found->unnamed++;
@@ -111,6 +118,12 @@ static void note_signer(struct signer *found, const char *reason)
 	found->named++;
 	found->several |= *found->key && strcmp(found->key, key) != 0;
 	snprintf(found->key, sizeof(found->key), "%s", key);
+}
+
+/* The rest of a big tree would not change the answer. */
+static bool signers_known(const struct signers *signers)
+{
+	return signers->code == RYE_UNTRUSTED ? signers->found->several : signers->found->others;
 }
 
 static int dot_ryefs_on_signed(void *arg, const struct rye_entry *entry)
@@ -125,10 +138,10 @@ static int dot_ryefs_on_signed(void *arg, const struct rye_entry *entry)
 		below.dir = path;
 		below.depth++;
 		find_signers(&below);
-	} else if (entry->has_verdict && entry->verdict == RYE_UNTRUSTED) {
+	} else if (entry->has_verdict && entry->verdict == signers->code) {
 		note_signer(signers->found, entry->reason);
 	}
-	return signers->found->several;
+	return signers_known(signers);
 }
 
 static void find_signers(const struct signers *signers)
@@ -137,7 +150,7 @@ static void find_signers(const struct signers *signers)
 	struct rye_walk walk = { signers->kind, signers->dir, true, dot_ryefs_on_signed, &here };
 	struct rye_err err;
 
-	if (!here.found->several)
+	if (!signers_known(&here))
 		rye_list(here.front->rye, &walk, &err);
 }
 
@@ -152,9 +165,11 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 			break;
 	if (i == ARRAY_SIZE(reasons) || !reasons[i].remedy)
 		return false;
-	for (int kind = 0; reasons[i].code == RYE_UNTRUSTED && kind < RYE_KIND__MAX; kind++)
-		find_signers(&(struct signers){ front, kind, "", 0, &signer });
-	if (signer.named > signer.unnamed && !signer.several)
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		find_signers(&(struct signers){ front, reasons[i].code, kind, "", 0, &signer });
+	if (signer.bundled && !signer.others)
+		text_addf(text, "%sreinstalling the bundle", lead);
+	else if (signer.named > signer.unnamed && !signer.several)
 		text_addf(text, "%sryefs trust %s", lead, signer.key);
 	else
 		text_addf(text, "%s%s", lead, reasons[i].remedy);

@@ -51,8 +51,14 @@ struct doctor_survey {
 	struct findings *findings;
 	struct progress progress;
 	json_t *items;
-	size_t served, uncovered, by_code[RYE_CODE__MAX];
+	size_t served, uncovered, by_code[RYE_CODE__MAX]; /* refused; by_code without bundles */
 };
+
+/* Its user cannot sign it. */
+static bool is_bundled(const struct rye_verdict *verdict)
+{
+	return verdict->space && !strncmp(verdict->space, "system", strlen("system"));
+}
 
 /* The first line of a message, without what the row says already. */
 static void refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
@@ -64,8 +70,10 @@ static void refused(struct doctor_survey *survey, const struct rye_verdict *verd
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
+	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
+		buf_adds(&mend, "reinstall the bundle");
 	/* only the remedy in the message names the key */
-	if (fix && verdict->code == RYE_UNTRUSTED)
+	else if (fix && verdict->code == RYE_UNTRUSTED)
 		buf_adds(&mend, fix + strlen("  Fix: "));
 	else
 		cli_remedy(verdict->code, ref, &mend);
@@ -108,7 +116,7 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 	json_array_append_new(survey->items, ref_verdict_json(verdict));
 	if (verdict->code == RYE_OK)
 		survey->served++;
-	else
+	else if (!is_bundled(verdict))
 		survey->by_code[verdict->code]++;
 	if (verdict->unread)
 		doctor_unread(survey, verdict);

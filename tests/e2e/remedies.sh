@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What the mount advises for most of its refused items is something that mends them.
+. "$(dirname "$0")/lib.sh"
+
+V=$SRC/vectors/binding
+advice() { sed -n 's/.*most would be mended by: //p' "$M/.ryefs/doctor"; }
+advised() { advice | grep -qF -- "$1"; }
+
+# only items of a bundle: nobody here can sign those
+mkdir -p "$S/.ai/tools/vec"
+printf '#!/bin/sh\n' >"$S/.ai/tools/vec/plain.sh"
+mount_rye
+ok "a bundle's unsigned item: reinstall it" until_true advised "reinstalling the bundle"
+
+# one of the project's: that can be signed
+put tools/own/a.sh 'echo a'
+put tools/own/b.sh 'echo b'
+ok "with unsigned items of one's own: sign them" until_true advised "ryefs sign --all"
+
+# what was changed is looked at first
+rm -r "$P/.ai/tools/own" "$S/.ai/tools/vec/plain.sh"
+mkdir -p "$P/.ai/tools/vec"
+{ cat "$V/b2.py"; echo '# changed'; } >"$P/.ai/tools/vec/b2.py"
+ok "what was changed is looked at, one by one" until_true advised "ryefs verify, then ryefs sign REF"
+not_ok "never signed all at once" advised "--all"
+ok "the mount ends" umount_rye
+finish
