@@ -35,20 +35,36 @@ enum cli_exit exit_of(enum rye_code code)
 /* Newlines stay; they are part of some messages' format. */
 void out_text(FILE *to, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	struct rye_span s = span_of(text);
+	uint32_t cp;
+	size_t n;
 
-		if ((c < 0x20 && c != '\n') || c == 0x7f)
-			fprintf(to, "\\x%02x", c);
+	for (; s.len; s = span_skip(s, n)) {
+		n = utf8_next(s, &cp);
+		if ((n == 1 && *s.ptr != '\n' && utf8_unseen(cp)) || !n)
+			fprintf(to, "\\x%02x", (unsigned char)*s.ptr);
+		else if (n > 1 && utf8_unseen(cp))
+			fprintf(to, "\\u%04x", cp);
 		else
-			putc(c, to);
+			fwrite(s.ptr, 1, n, to);
+		n = n ? n : 1;
 	}
 }
 
 static void out_cell(const char *text)
 {
-	for (; *text; text++)
-		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
+	struct rye_span s = span_of(text);
+	uint32_t cp;
+	size_t n;
+
+	for (; s.len; s = span_skip(s, n)) {
+		n = utf8_next(s, &cp);
+		if (n && !utf8_unseen(cp))
+			fwrite(s.ptr, 1, n, stdout);
+		else
+			putchar(n == 1 ? ' ' : '?');
+		n = n ? n : 1;
+	}
 }
 
 void out_json(const json_t *value)
@@ -161,7 +177,7 @@ bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
 	slot = strstr(text, "REF");
 	while (ref && slot) {
 		buf_add(ret, text, (size_t)(slot - text));
-		buf_adds(ret, ref);
+		buf_shell(ret, ref);
 		text = slot + strlen("REF");
 		slot = strstr(text, "REF");
 	}

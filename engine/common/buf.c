@@ -6,6 +6,7 @@
 #include "buf.h"
 
 #include "bounds.h"
+#include "str.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -114,6 +115,59 @@ char *buf_steal(struct rye_buf *buf)
 	}
 	buf_done(buf);
 	return text;
+}
+
+static bool is_unseen(const char *text)
+{
+	struct rye_span s = span_of(text);
+	uint32_t cp;
+	size_t n;
+
+	for (; s.len; s = span_skip(s, n)) {
+		n = utf8_next(s, &cp);
+		if (!n || utf8_unseen(cp))
+			return true;
+	}
+	return false;
+}
+
+/* Of $'…', by bytes: not every locale of a shell has the characters. */
+static void buf_add_escaped(struct rye_buf *buf, const char *text)
+{
+	struct rye_span s = span_of(text);
+	uint32_t cp;
+	size_t n;
+
+	for (; s.len; s = span_skip(s, n ? n : 1)) {
+		n = utf8_next(s, &cp);
+		for (size_t i = 0; !n || utf8_unseen(cp); i++) {
+			buf_addf(buf, "\\x%02x", (unsigned char)s.ptr[i]);
+			if (i + 1 >= n)
+				break;
+		}
+		if (n && !utf8_unseen(cp))
+			buf_addf(buf, "%s%.*s", cp == '\'' || cp == '\\' ? "\\" : "", (int)n,
+				 s.ptr);
+	}
+}
+
+void buf_shell(struct rye_buf *buf, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._/:@%+,=-";
+
+	if (*text && !text[strspn(text, plain)]) {
+		buf_adds(buf, text);
+	} else if (is_unseen(text)) {
+		buf_adds(buf, "$'");
+		buf_add_escaped(buf, text);
+		buf_addc(buf, '\'');
+	} else {
+		buf_addc(buf, '\'');
+		for (; *text; text++)
+			buf_adds(buf, *text == '\'' ? "'\\''" : (char[]){ *text, 0 });
+		buf_addc(buf, '\'');
+	}
 }
 
 struct rye_blob *rye_blob_new(const char *ptr, size_t len)

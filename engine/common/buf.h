@@ -33,6 +33,8 @@ bool buf_reserve(struct rye_buf *buf, size_t more);
 void buf_add(struct rye_buf *buf, const char *ptr, size_t len);
 void buf_adds(struct rye_buf *buf, const char *text);
 void buf_addc(struct rye_buf *buf, char c);
+/* One word of a shell: as it is, quoted, or as $'\xe2\x80\xae' where it cannot be seen. */
+void buf_shell(struct rye_buf *buf, const char *text);
 void buf_addspan(struct rye_buf *buf, struct rye_span span);
 void buf_addf(struct rye_buf *buf, const char *format, ...) RYE_PRINTF(2, 3);
 /* The bytes as a blob; empties the buffer. NULL when it had failed. */

@@ -159,17 +159,25 @@ int rye_wrap(struct rye_err *err, const char *format, ...)
 
 void rye_err_line(const struct rye_err *err, char *line, size_t size)
 {
-	size_t n = strnlen(err->msg, sizeof(err->msg));
+	struct rye_span s = { err->msg, strnlen(err->msg, sizeof(err->msg)) };
+	size_t used = 0, n;
+	uint32_t cp;
 
-	if (n >= size) {
-		n = size - 1;
-		while (n > 0 && ((unsigned char)err->msg[n] & 0xc0) == 0x80)
-			n--;
-	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)err->msg[i];
+	for (; s.len; s = span_skip(s, n)) {
+		char one[16];
 
-		line[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+		n = utf8_next(s, &cp);
+		if (!n || cp < 0x20 || cp == 0x7f)
+			snprintf(one, sizeof(one), "%c", n ? ' ' : *s.ptr);
+		else if (utf8_unseen(cp))
+			snprintf(one, sizeof(one), "\\u%04x", cp);
+		else
+			snprintf(one, sizeof(one), "%.*s", (int)n, s.ptr);
+		n = n ? n : 1;
+		if (used + strlen(one) >= size)
+			break;
+		memcpy(line + used, one, strlen(one));
+		used += strlen(one);
 	}
-	line[n] = 0;
+	line[used] = 0;
 }

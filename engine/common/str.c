@@ -6,6 +6,8 @@
  */
 #include "str.h"
 
+#include "scope.h"
+
 #include <stdlib.h>
 
 bool span_eq(struct rye_span a, const char *b)
@@ -171,6 +173,20 @@ bool utf8_valid(struct rye_span s)
 		s = span_skip(s, n);
 	}
 	return true;
+}
+
+bool utf8_unseen(uint32_t cp)
+{
+	static const uint32_t ranges[][2] = {
+		{ 0, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	      { 0x61c, 0x61c },
+		{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (cp >= ranges[i][0] && cp <= ranges[i][1])
+			return true;
+	return false;
 }
 
 size_t utf8_put(char out[4], uint32_t cp)

@@ -37,6 +37,8 @@ bool utf8_valid(struct rye_span s);
 /* Bytes of the character at s; 0: invalid. *cp gets the code point. */
 size_t utf8_next(struct rye_span s, uint32_t *cp);
 size_t utf8_put(char out[4], uint32_t cp);
+/* Shown by nothing, or turning the text around it: a control character of ASCII or Unicode. */
+bool utf8_unseen(uint32_t cp);
 /* Bytes that are not UTF-8 (of a name, or where a text was cut) become '?'. */
 void utf8_mend(char *text);
 /* Copies what fits, cut between characters and with "…" where it was; always NUL-terminated. */

@@ -229,6 +229,11 @@ static int compat(struct check *c, struct rye_err *err)
 int coverage_check(struct check *c, struct rye_err *err)
 {
 	c->v->bound = binding_holds(c);
+	/* what is bound begins behind the signature line: a CR on it is nobody's */
+	if (c->v->bound && c->raw.junk && !c->ask->compat) {
+		c->v->bound = false;
+		return refuse_line(c->ask, c->v, err);
+	}
 	if (c->v->bound) {
 		snprintf(c->v->coverage, sizeof(c->v->coverage), "full");
 		tell_open(c, &(struct coverage_place){ 0 });

@@ -5,6 +5,9 @@
  */
 #include "trust/trust.h"
 
+#include "base/id.h"
+#include "bounds.h"
+#include "buf.h"
 #include "err.h"
 #include "str.h"
 
@@ -37,6 +40,18 @@ void reason_what(const struct rye_err *err, char *line, size_t size)
 	rye_err_line(&first, line, size);
 }
 
+/* The command as a shell takes it, or nothing rather than a part of it. */
+static void reason_sign(const struct reason *about, const char *before, char *line, size_t size)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char ref[RYE_ID_MAX + 32];
+
+	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(about->kind), about->id);
+	buf_addf(&text, "%sryefs sign ", before);
+	buf_shell(&text, ref);
+	snprintf(line, size, "%s", text.failed || text.len >= size ? "" : text.data);
+}
+
 void reason_remedy(const struct reason *about, const struct rye_err *err, char *line, size_t size)
 {
 	const char *fix = strstr(err->msg, "  Fix: ");
@@ -47,10 +62,9 @@ void reason_remedy(const struct reason *about, const struct rye_err *err, char *
 	else if (fix)
 		snprintf(line, size, "%s", fix + strlen("  Fix: "));
 	else if (rye_code_integrity(err->code))
-		snprintf(line, size, "ryefs sign %s:%s", rye_kind_name(about->kind), about->id);
+		reason_sign(about, "", line, size);
 	else if (err->code == RYE_UNPARSABLE)
-		snprintf(line, size, "an editor, then ryefs sign %s:%s", rye_kind_name(about->kind),
-			 about->id);
+		reason_sign(about, "an editor, then ", line, size);
 }
 
 void reason_line(const struct reason *about, const struct rye_err *err, char line[REASON_MAX])

@@ -6,6 +6,8 @@
 #include "trust/trust_inner.h"
 
 #include "base/id.h"
+#include "bounds.h"
+#include "buf.h"
 #include "str.h"
 #include "trust/trust.h"
 
@@ -31,13 +33,18 @@ static const char *path_tail(const char *path, size_t max)
 
 int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_err *err)
 {
-	char fix[sizeof(err->msg)];
+	auto_buf struct rye_buf command = RYE_BUF_INIT;
+	char ref[RYE_ID_MAX + 32];
+	const char *fix = what->fix;
 	size_t used, room;
 	const char *tail;
 
-	snprintf(fix, sizeof(fix), "ryefs sign %s:%s", rye_kind_name(ask->kind), ask->id);
-	if (what->fix)
-		snprintf(fix, sizeof(fix), "%s", what->fix);
+	if (!fix) {
+		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(ask->kind), ask->id);
+		buf_adds(&command, "ryefs sign ");
+		buf_shell(&command, ref);
+		fix = command.failed ? "ryefs sign" : command.data;
+	}
 	used = strlen(what->first) + strlen(what->details) + strlen(fix) + 64;
 	room = used + PATH_MIN < sizeof(err->msg) ? sizeof(err->msg) - used : PATH_MIN;
 	tail = path_tail(ask->path, room);

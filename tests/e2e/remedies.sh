@@ -24,5 +24,15 @@ mkdir -p "$P/.ai/tools/vec"
 { cat "$V/b2.py"; echo '# changed'; } >"$P/.ai/tools/vec/b2.py"
 ok "what was changed is looked at, one by one" until_true advised "ryefs verify, then ryefs sign REF"
 not_ok "never signed all at once" advised "--all"
+
+# names that a shell would expand, or a terminal would not show
+odd=$(printf 'x\342\200\256y')
+put 'knowledge/a b/$HOME.md' '# Unsigned'
+put "knowledge/a b/$odd.md" '# Unsigned'
+why() { readlink "$M/knowledge/a b/$1.md"; }
+ok "they are there" until_true why "$odd"
+is "a link quotes the name" "$(why '$HOME')" ".why/ENODATA: unsigned; mend with: ryefs sign 'knowledge:a b/\$HOME'"
+is "and spells out what cannot be seen" "$(why "$odd")" \
+  ".why/ENODATA: unsigned; mend with: ryefs sign \$'knowledge:a b/x\\xe2\\x80\\xaey'"
 ok "the mount ends" umount_rye
 finish

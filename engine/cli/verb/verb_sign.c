@@ -123,15 +123,17 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 {
 	struct elsewhere at = { .here = batch->space == RYE_USER ? "user" : "project" };
 	const struct rye_batch look = { batch->pattern, batch->space, note_space, &at };
-	char mend[REF_MAX + 64];
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (err->code == RYE_NOT_FOUND && batch->pattern && !strpbrk(batch->pattern, "*?"))
 		rye_verify_all(cli->rye, &look, NULL);
 	if (!*at.space || at.is_here)
 		return cli_fail(cli, err, batch->pattern);
-	snprintf(mend, sizeof(mend), "ryefs fetch %s --to %s", batch->pattern, at.here);
+	buf_adds(&mend, "ryefs fetch ");
+	buf_shell(&mend, batch->pattern);
+	buf_addf(&mend, " --to %s", at.here);
 	return cli_complain(
-		cli, CLI_NOT_FOUND, mend, "%s is in the %s space, not in the %s space%s",
+		cli, CLI_NOT_FOUND, mend.data, "%s is in the %s space, not in the %s space%s",
 		batch->pattern, at.space, at.here,
 		strncmp(at.space, "system", 6) ? "" : "; system space items are immutable");
 }
