@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct flag {
 	const char *name;
@@ -214,6 +215,7 @@ static char *find_project(const struct cli *cli, const char *here)
 static int choose_project(struct cli *cli, enum cli_need need)
 {
 	auto_free char *here = realpath(cli->opt.project ? cli->opt.project : ".", NULL);
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (!here)
 		return cli_complain(cli, CLI_NOT_FOUND, NULL, "cannot enter the project %s: %s",
@@ -226,8 +228,11 @@ static int choose_project(struct cli *cli, enum cli_need need)
 		cli->project = steal(&here);
 	if (cli->project)
 		return CLI_OK;
-	return cli_complain(cli, CLI_NOT_FOUND, "ryefs init, or --project DIR",
-			    "there is no .ai in %s%s", here,
+	buf_adds(&mend, "ryefs init ");
+	buf_shell(&mend, here);
+	if (!cli->opt.project)
+		buf_adds(&mend, ", or --project DIR");
+	return cli_complain(cli, CLI_NOT_FOUND, mend.data, "there is no .ai in %s%s", here,
 			    cli->opt.project ? "" : " or above it");
 }
 
@@ -241,15 +246,28 @@ static void log_to_stderr(void *arg, enum rye_level level, const char *module, c
 	cli_note(cli, "%s", line);
 }
 
+/* "a:/b" becomes "/here/a:/b": the engine takes absolute paths alone. NULL stays NULL. */
+static void make_absolute(const char *list, struct rye_buf *ret)
+{
+	auto_free char *here = getcwd(NULL, 0);
+
+	for (const char *p = list; p && here; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+		int len = (int)strcspn(p, ":");
+		bool relative = len && *p != '/';
+
+		buf_addf(ret, "%s%s%s%.*s", p == list ? "" : ":", relative ? here : "",
+			 relative ? "/" : "", len, p);
+	}
+}
+
 int cli_open(struct cli *cli, enum cli_need need)
 {
+	auto_buf struct rye_buf user = RYE_BUF_INIT, roots = RYE_BUF_INIT;
 	const char *dev = getenv("RYE_DEV_MODE");
 	struct rye_err err = { 0 };
 	int status = choose_project(cli, need);
 	struct rye_options opt = {
 		.project = cli->project,
-		.user_base = cli->opt.user,
-		.system_roots = cli->opt.system,
 		.env_names = cli->opt.env,
 		.compat = cli->opt.compat,
 		.dev_mode = dev && !strcmp(dev, "1"),
@@ -260,6 +278,10 @@ int cli_open(struct cli *cli, enum cli_need need)
 
 	if (status != CLI_OK)
 		return status;
+	make_absolute(cli->opt.user, &user);
+	make_absolute(cli->opt.system, &roots);
+	opt.user_base = user.data;
+	opt.system_roots = roots.data;
 	if (rye_open(&opt, &cli->rye, &err))
 		return cli_fail(cli, &err, NULL);
 	return CLI_OK;

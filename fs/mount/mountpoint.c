@@ -7,6 +7,7 @@
  */
 #include "mount/mount.h"
 
+#include "buf.h"
 #include "connection.h"
 #include "err.h"
 #include "mountinfo.h"
@@ -108,13 +109,27 @@ static bool lies_in(const char *path, const char *dir)
 	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
+/* With the command that makes what is missing. */
+static int fail_mountpoint(const char *path, int sys, struct rye_err *err)
+{
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+
+	buf_shell(&word, path);
+	if (sys == ENOENT && !word.failed)
+		return rye_fail(err, RYE_NOT_FOUND,
+				"cannot mount at %s: No such file or directory\n"
+				"mend with: mkdir -p %s",
+				path, word.data);
+	return rye_fail_sys(err, sys, "cannot mount at %s", path);
+}
+
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
 {
 	auto_free char *items = NULL;
 	struct stat st;
 
 	if (stat(opt->mountpoint, &st))
-		return rye_fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+		return fail_mountpoint(opt->mountpoint, errno, err);
 	if (!S_ISDIR(st.st_mode))
 		return rye_fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
 				opt->mountpoint);
@@ -171,7 +186,7 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 		return rye_fail(err, RYE_INVALID, "no project at %s: not a directory", source);
 	point = mountpoint_resolve(opt->mountpoint);
 	if (!point)
-		return rye_fail_sys(err, errno, "cannot mount at %s", opt->mountpoint);
+		return fail_mountpoint(opt->mountpoint, errno, err);
 	free(opt->mountpoint);
 	opt->mountpoint = point;
 	opt->engine.project = opt->source;
