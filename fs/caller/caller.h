@@ -21,6 +21,8 @@
 #define CALLER_FRESH_MS 2
 /* Seconds that a reply is kept after its writer has ended. */
 #define CALLER_GONE_S 600
+/* A reply that nothing has read competes this long with those of other threads of its process. */
+#define CALLER_UNREAD_S 600
 /* Last replies kept, and their bytes: the ones used longest ago go first. */
 #define CALLER_REPLIES 4096
 #define CALLER_BYTES (64u << 20)
@@ -76,6 +78,8 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 struct last {
 	struct rye_blob *reply, *output, *trace, *errors;
 	struct timespec at; /* when it was recorded; not to be given */
+	uint64_t from; /* the conversation; 0: of none, each process has one whatever its threads */
+	bool disputed; /* an answer: another thread's competes, none may be shown; not to be given */
 };
 void callers_record(struct callers *callers, const struct caller *caller, const char *key,
 		    const struct last *last);
@@ -83,6 +87,8 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
 		  struct last *ret);
 void last_done(struct last *last);
+/* The last reply of that conversation has been read: it competes with no other any more. */
+void callers_read(struct callers *callers, const char *key, uint64_t from);
 
 /* Would `reader` get a reply of `writer`? The nearest ancestor that they share decides. */
 bool callers_related(struct callers *callers, const struct caller *writer,

@@ -34,6 +34,9 @@ struct kept {
 	struct last last;
 	size_t bytes;
 	uid_t uid;
+	pid_t tid; /* the thread that wrote the message */
+	bool unread;
+	int64_t at_ns; /* when it was recorded, monotonic */
 	size_t n, first; /* chain[first] is the nearest that lived when last looked at */
 	struct process chain[CALLER_CHAIN_MAX];
 	int64_t gone_ns; /* when its writer was seen to be gone, or 0 */

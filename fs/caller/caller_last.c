@@ -8,6 +8,10 @@
  * another uid never does (tests/e2e/talk_callers.sh). Number and bytes are bounded: the replies
  * used longest ago are dropped first.
  *
+ * Threads of one process share a reply, for a pool may write in one and read in another. Where
+ * two threads have a reply each that nothing has read, no rule tells whose task reads: then
+ * neither is shown.
+ *
  * Lock: callers->lock; the lives of a chain's processes are looked at under it (a kill, and a
  * read of 3 µs if it is there).
  * Blobs are released outside of it.
@@ -84,8 +88,8 @@ static struct rye_blob *ref(struct rye_blob *blob)
 
 static struct last last_ref(const struct last *last)
 {
-	return (struct last){ ref(last->reply), ref(last->output), ref(last->trace),
-			      ref(last->errors), last->at };
+	return (struct last){ ref(last->reply),	 ref(last->output), ref(last->trace),
+			      ref(last->errors), last->at,	    last->from };
 }
 
 static size_t size_of(const struct rye_blob *blob)
@@ -175,6 +179,9 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 		return NULL;
 	memcpy(kept->key, key, strlen(key));
 	kept->uid = caller->uid;
+	kept->tid = caller->tid;
+	kept->unread = last->from != 0;
+	kept->at_ns = clock_ns();
 	kept->n = caller->n;
 	memcpy(kept->chain, caller->chain, caller->n * sizeof(caller->chain[0]));
 	kept->last = last_ref(last);
@@ -184,15 +191,29 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 	return kept;
 }
 
-/* The same writer's older reply of the same item. */
-static struct kept *older_one(struct callers *callers, const struct kept *kept)
+/* Of the same item and process? */
+static bool same_writer(const struct kept *a, const struct kept *b)
 {
-	struct kept *other = callers->buckets[caller_last_bucket_of(kept->key)];
+	return a->uid == b->uid && strcmp(a->key, b->key) == 0 &&
+	       same_process(&a->chain[0], &b->chain[0]);
+}
 
-	while (other && (other->uid != kept->uid || strcmp(other->key, kept->key) != 0 ||
-			 !same_process(&other->chain[0], &kept->chain[0])))
-		other = other->next;
-	return other;
+static bool competes(const struct kept *kept, int64_t now)
+{
+	return kept->unread && now - kept->at_ns < CALLER_UNREAD_S * NS_PER_S;
+}
+
+/* The writer's older replies of the item go, but for those that other threads have not read. */
+static void take_out_older(struct callers *callers, const struct kept *kept, struct kept **trash)
+{
+	struct kept *other = callers->buckets[caller_last_bucket_of(kept->key)], *next;
+
+	for (; other; other = next) {
+		next = other->next;
+		if (same_writer(other, kept) &&
+		    (other->tid == kept->tid || !competes(other, kept->at_ns)))
+			take_out(callers, other, trash);
+	}
 }
 
 void callers_record(struct callers *callers, const struct caller *caller, const char *key,
@@ -206,10 +227,7 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 		return;
 	{
 		GUARD(&callers->lock);
-		struct kept *old = older_one(callers, kept);
-
-		if (old)
-			take_out(callers, old, &trash);
+		take_out_older(callers, kept, &trash);
 		caller_last_insert(callers, kept);
 		while (callers->oldest != kept &&
 		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
@@ -248,18 +266,54 @@ static struct kept *nearest(struct callers *callers, const struct caller *reader
 	return best;
 }
 
+/*
+ * The newest, unless other threads of its writer have replies that nothing has read: the only
+ * such one is its own thread's to read. Once the process is gone its threads are, too.
+ */
+static struct kept *settle_dispute(struct kept *newest, pid_t reader, bool *ret_disputed)
+{
+	struct kept *rival = NULL;
+	int64_t now = clock_ns();
+	size_t n = 0;
+
+	/* older ones stand behind it */
+	for (struct kept *kept = newest->next; kept && newest->first == 0; kept = kept->next)
+		if (same_writer(kept, newest) && competes(kept, now)) {
+			rival = kept;
+			n++;
+		}
+	if (n == 1 && rival->tid == reader && !competes(newest, now))
+		return rival;
+	*ret_disputed = n > 0;
+	return newest;
+}
+
 bool callers_last(struct callers *callers, const struct caller *caller, const char *key,
 		  struct last *ret)
 {
+	bool disputed = false;
+
 	GUARD(&callers->lock);
 	struct kept *kept = nearest(callers, caller, key);
 
 	if (!kept)
 		return false;
+	kept = settle_dispute(kept, caller->tid, &disputed);
 	unused(callers, kept);
 	used(callers, kept);
 	*ret = last_ref(&kept->last);
+	ret->disputed = disputed;
 	return true;
+}
+
+void callers_read(struct callers *callers, const char *key, uint64_t from)
+{
+	GUARD(&callers->lock);
+	struct kept *kept = callers->buckets[caller_last_bucket_of(key)];
+
+	for (; kept; kept = kept->next)
+		if (kept->last.from == from && strcmp(kept->key, key) == 0)
+			kept->unread = false;
 }
 
 static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **trash)

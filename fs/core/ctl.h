@@ -24,12 +24,19 @@ struct tree_key; /* tree.h */
 typedef int (*ctl_enter_fn)(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 			    struct fuse_entry_param *ret);
 
+/* Where the bytes of such a file come from. */
+struct own_origin {
+	struct timespec at; /* since when they are so */
+	uint64_t from; /* the conversation whose reply it is, for own_was_read; 0: none */
+	bool disputed; /* they are a sentence, and a read is EBUSY */
+};
+
 /*
- * The bytes of a file that is the caller's own, and since when they are so: a new reference,
- * NULL when out of memory. key: of the item ("tool:a/b").
+ * The bytes of a file that is the caller's own: a new reference, NULL when out of memory. key: of
+ * the item ("tool:a/b").
  */
 typedef struct rye_blob *(*ctl_own_fn)(struct talks *talks, const struct caller *who,
-				       const char *key, struct timespec *ret_at);
+				       const char *key, struct own_origin *ret);
 
 /* May children of runs write to it? */
 enum ctl_child {
@@ -76,12 +83,16 @@ int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct ry
 
 /* talk_own.c */
 struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
-			    struct timespec *ret_at);
+			    struct own_origin *ret);
 struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
-			   struct timespec *ret_at);
+			   struct own_origin *ret);
 /* .ryefs/errors; key: CTL_ERRORS_KEY */
 struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const char *key,
-			    struct timespec *ret_at);
+			    struct own_origin *ret);
+/* A read of it was refused, for it is disputed: a line for .ryefs/errors. */
+void own_refused(struct talks *talks, struct caller *who, const char *key);
+/* Its bytes were given to a reader. */
+void own_was_read(struct talks *talks, const char *key, uint64_t from);
 #define CTL_ERRORS_KEY "errors"
 
 #endif

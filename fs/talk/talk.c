@@ -119,6 +119,7 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 		return NULL;
 	talk->talks = talks;
 	talks->refs++;
+	talk->no = ++talks->made;
 	talk->who = caller_ref(who);
 	talk->allowed = caller_may(talks->env.callers, who, &wanted, why);
 	talk->text.initial = reply_initial(talk);
@@ -220,8 +221,29 @@ size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 	}
 	rye_blob_unref(hint);
 	talk->was_read = true;
+	if (n)
+		own_was_read(talk->talks, talk->key, talk->written ? talk->no : talk->shown);
 	talk->cached = MAX_OF(talk->cached, page_floor(off + size + TALK_PAGE - 1));
 	return n;
+}
+
+/* True: it may not see the reply that the conversation was opened with. */
+static bool talk_refuse_disputed(struct talk *talk, fuse_req_t req)
+{
+	bool first = false;
+
+	{
+		GUARD(&talk->lock);
+		if (!talk->disputed || talk->written)
+			return false;
+		first = !talk->was_read;
+		talk->was_read = true;
+	}
+	/* the kernel asks again for what a read ahead did not get */
+	if (first)
+		reply_complain(talk, talk->who, reply_disputed);
+	reply_errno(req, EBUSY);
+	return true;
 }
 
 static bool talk_park_reader(struct talk *talk, struct park *park)
@@ -266,6 +288,8 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 		reply_errno(req, talk->allowed ? EINVAL : EACCES);
 		return;
 	}
+	if (talk_refuse_disputed(talk, req))
+		return;
 	data = malloc(MAX_OF(size, (size_t)1));
 	{
 		GUARD(&talk->lock);

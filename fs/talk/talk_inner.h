@@ -196,6 +196,7 @@ struct talk {
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id, *key; /* "a/b", "tool:a/b": point into names */
+	uint64_t no; /* among all conversations, from 1 on; immutable */
 	fuse_ino_t ino;
 	pthread_mutex_t lock;
 	struct transcript text;
@@ -212,6 +213,8 @@ struct talk {
 	/* the "running" line of such a run that no reader has got yet, or NULL */
 	struct rye_blob *note;
 	bool written; /* a write has replaced the content that it was looked up with */
+	bool disputed; /* that reply may not be shown: another thread's competes with it */
+	uint64_t shown; /* the conversation that it is of, or 0 */
 	bool forgotten;
 	bool was_read; /* since the last write */
 	bool counted; /* its unfinished message is recorded as its writer's last */
@@ -231,6 +234,7 @@ struct talks {
 	pthread_cond_t quiet; /* callbacks fell to 0 */
 	struct talk *open;
 	_Atomic size_t n_open; /* read without the lock: are there any? */
+	_Atomic uint64_t made;
 	unsigned callbacks; /* inside the engine's callback, using env */
 	bool closed;
 };
@@ -315,6 +319,8 @@ struct rye_blob *reply_initial(struct talk *talk);
 void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 		  const char *sentence);
 struct text;
+/* What a reader is told when `disputed`. */
+extern const char reply_disputed[];
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence);
 /* A line for `.ryefs/errors` of that caller and for stderr. No lock held. */
 void reply_complain(struct talk *talk, struct caller *who, const char *sentence);

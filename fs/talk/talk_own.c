@@ -107,14 +107,33 @@ void own_count_open(struct talks *talks, const struct caller *reader, const char
 
 /* ---- output, trace.json ---- */
 
+void own_was_read(struct talks *talks, const char *key, uint64_t from)
+{
+	if (from)
+		callers_read(talks->env.callers, key, from);
+}
+
+void own_refused(struct talks *talks, struct caller *who, const char *key)
+{
+	talks_complain(talks, who, key, reply_disputed);
+}
+
+static struct rye_blob *disputed_text(const char *key)
+{
+	struct text text = { 0 };
+
+	text_addf(&text, "%s: %s\n", key, reply_disputed);
+	return text_blob(&text);
+}
+
 struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
-			    struct timespec *ret_at)
+			    struct own_origin *ret)
 {
 	struct last last = { 0 };
 	struct rye_blob *blob;
 	struct text text = { 0 };
 
-	*ret_at = talks->since;
+	*ret = (struct own_origin){ .at = talks->since };
 	if (!who->allowed)
 		return rye_blob_new("", 0);
 	own_count_open(talks, who, key);
@@ -125,25 +144,29 @@ struct rye_blob *own_output(struct talks *talks, const struct caller *who, const
 			  key);
 		return text_blob(&text);
 	}
-	*ret_at = last.at;
-	blob = last.output ? rye_blob_ref(last.output) : rye_blob_new("", 0);
+	*ret = (struct own_origin){ last.at, last.from, last.disputed };
+	blob = last.disputed ? disputed_text(key) :
+	       last.output   ? rye_blob_ref(last.output) :
+			       rye_blob_new("", 0);
 	last_done(&last);
 	return blob;
 }
 
 struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
-			   struct timespec *ret_at)
+			   struct own_origin *ret)
 {
 	struct last last = { 0 };
 	struct rye_blob *blob = NULL;
 
-	*ret_at = talks->since;
+	*ret = (struct own_origin){ .at = talks->since };
 	if (!who->allowed)
 		return rye_blob_new("", 0);
 	own_count_open(talks, who, key);
 	if (callers_last(talks->env.callers, who, key, &last))
-		*ret_at = last.at;
-	if (last.trace)
+		*ret = (struct own_origin){ last.at, last.from, last.disputed };
+	if (last.disputed)
+		blob = disputed_text(key);
+	else if (last.trace)
 		blob = rye_blob_ref(last.trace);
 	last_done(&last);
 	return blob ? blob : rye_blob_new("", 0);
@@ -197,12 +220,13 @@ static struct rye_blob *refused_errors(const struct caller *who)
 
 /* The newest stands last: a message left unfinished long ago does not hide what came after. */
 struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const char *key,
-			    struct timespec *ret_at)
+			    struct own_origin *ret)
 {
 	struct errors_text text = { 0 };
 	struct last last = { 0 };
 
-	clock_gettime(CLOCK_REALTIME, ret_at);
+	*ret = (struct own_origin){ 0 };
+	clock_gettime(CLOCK_REALTIME, &ret->at);
 	if (!who->allowed)
 		return refused_errors(who);
 	own_count_open(talks, NULL, NULL);

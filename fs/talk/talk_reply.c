@@ -19,6 +19,11 @@
 /* `.ryefs/errors` tells the latest sentences, not a history. */
 #define ERRORS_MAX 8192
 
+const char reply_disputed[] =
+	"several threads of this process have replies here that nothing has read, and nothing tells "
+	"whose task reads; keep one descriptor for each task: write the message to run and read "
+	"the reply from it";
+
 struct rye_blob *reply_error_line(const char *sentence)
 {
 	struct text out = { 0 };
@@ -83,7 +88,11 @@ struct rye_blob *reply_initial(struct talk *talk)
 		return NULL;
 	own_count_open(talk->talks, talk->who, talk->key);
 	if (callers_last(talk->talks->env.callers, talk->who, talk->key, &last)) {
-		reply = last.reply ? rye_blob_ref(last.reply) : NULL;
+		talk->disputed = last.disputed;
+		talk->shown = last.from;
+		reply = last.disputed ? reply_error_line(reply_disputed) :
+			last.reply    ? rye_blob_ref(last.reply) :
+					NULL;
 		if (reply)
 			talk->mtime = last.at;
 		last_done(&last);
@@ -99,7 +108,7 @@ void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 		  const char *sentence)
 {
 	struct text out = { 0 };
-	struct last last = { .reply = line };
+	struct last last = { .reply = line, .from = talk->no };
 
 	text_add(&out, sentence);
 	text_add(&out, "\n");

@@ -106,7 +106,10 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	struct talk_run *run = arg;
 	struct talk *talk = run->talk;
 	struct talks *talks = talk->talks;
-	struct last last = { outcome->reply, outcome->output, outcome->trace, NULL };
+	struct last last = { .reply = outcome->reply,
+			     .output = outcome->output,
+			     .trace = outcome->trace,
+			     .from = talk->no };
 	struct outbox out;
 	bool held;
 

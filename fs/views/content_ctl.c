@@ -126,23 +126,99 @@ int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entr
 
 /* ---- the caller's last output, trace ---- */
 
+struct own_file {
+	struct rye_blob *blob;
+	struct own_origin origin;
+	struct caller *who;
+	_Atomic bool told; /* why it is disputed */
+	char key[]; /* NUL-terminated */
+};
+
+static void own_drop(void *data)
+{
+	struct own_file *own = data;
+
+	rye_blob_unref(own->blob);
+	caller_unref(own->who);
+	free(own);
+}
+
+/* The kernel asks again for what a read ahead did not get: one line for all of it. */
+static void own_refuse(fuse_req_t req, struct own_file *own)
+{
+	if (!own->told) {
+		own->told = true;
+		own_refused(front_of(req)->talks, own->who, own->key);
+	}
+	reply_errno(req, EBUSY);
+}
+
+static void own_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	struct own_file *own = node->data;
+	auto_blob struct rye_blob *blob = rye_blob_ref(own->blob);
+
+	if (own->origin.disputed) {
+		own_refuse(req, own);
+		return;
+	}
+	own_was_read(front_of(req)->talks, own->key, own->origin.from);
+	reply_blob(req, blob, off, size);
+}
+
+static const struct node_class own_class = {
+	.name = "own",
+	.read = own_read,
+	.drop = own_drop,
+};
+
+/* NULL: out of memory. */
+static struct own_file *own_make(struct front *front, const struct ctl *ctl, struct caller *who,
+				 const char *key)
+{
+	struct own_file *own = calloc(1, sizeof(*own) + strlen(key) + 1);
+
+	if (!own)
+		return NULL;
+	memcpy(own->key, key, strlen(key));
+	own->who = caller_ref(who);
+	own->blob = ctl->own(front->talks, who, key, &own->origin);
+	if (!own->blob) {
+		own_drop(own);
+		return NULL;
+	}
+	/* of nothing the kernel reads nothing: a caller that looks has seen it */
+	if (!own->blob->len)
+		own_was_read(front->talks, key, own->origin.from);
+	return own;
+}
+
 int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 		  struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	struct content_file what = { .key = key, .fresh = true };
+	struct own_file *own = NULL;
+	struct node_want want = {
+		.key = key,
+		.class = &own_class,
+		.version = 1,
+		.mode = S_IFREG | key->ctl->mode,
+		.fresh = true,
+	};
 	char name[1100];
 
 	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(key->kind), st->id);
-	what.mode = key->ctl->mode;
 	if (caller)
-		what.blob = key->ctl->own(front->talks, caller, name, &what.mtime);
+		own = own_make(front, key->ctl, caller, name);
 	caller_unref(caller);
-	if (!what.blob)
+	if (!own)
 		return ENOMEM;
-	return enter_node(front, content_make(front, &what), 0, ret);
+	want.data = own;
+	want.size = own->blob->len;
+	want.mtime = own->origin.at;
+	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 
 /* ---- derived files ---- */

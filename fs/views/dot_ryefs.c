@@ -313,10 +313,10 @@ static struct rye_blob *errors(fuse_req_t req)
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
 	struct rye_blob *blob = NULL;
-	struct timespec at;
+	struct own_origin origin;
 
 	if (caller)
-		blob = own_errors(front->talks, caller, CTL_ERRORS_KEY, &at);
+		blob = own_errors(front->talks, caller, CTL_ERRORS_KEY, &origin);
 	caller_unref(caller);
 	return blob;
 }

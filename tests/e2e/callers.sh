@@ -188,6 +188,8 @@ fx_tool "$P" outer '# requires: [rye.execute.tool.inner, rye.execute.tool.scribe
   'echo {} > "$m/tools/inner/async"; cat "$m/tools/inner/async"'
 fx_sign "$P" tool:meek tool:keen tool:greet tool:polite tool:scribe tool:inner tool:outer
 fx_mount
+works "threads that compete read no other's reply" "$PY" -I "$E2E/compete.py" \
+  "$M/tools/rye/bash/run" "$M/tools/rye/bash/output" "$M/.ryefs/errors"
 guard
 children
 threads

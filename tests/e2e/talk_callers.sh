@@ -83,6 +83,7 @@ ok "errors are the caller's own" bash -c '
   bash -c "wc -l <errors" >"$0.other"
   wait
   [ "$(cat "$0.mine")" = 1 ] && [ "$(cat "$0.other")" = 0 ]' "$T/errors"
+ok "threads that compete read no other's reply" timeout 30 /usr/bin/python3 "$SRC/e2e/compete.py" run output errors
 : >"$LOG"
 
 # refused: whoever is confined more than the daemon

@@ -24,6 +24,7 @@ struct file {
 	struct file *next, **link;
 	struct talk *talk;
 	struct rye_blob *blob;
+	struct own_origin origin; /* of blob */
 	ino_t ino;
 };
 
@@ -146,14 +147,14 @@ static struct file *make(size_t which, struct caller *who)
 {
 	struct file *file = calloc(1, sizeof(*file));
 	struct talk_target target = { RYE_RUN, RYE_TOOL, which == 0 ? "fake/run" : "fake/other" };
-	struct timespec at;
 
 	file->ino = 100 + which;
 	if (which < 2)
 		file->talk = talk_new(fs.talks, &target, who);
 	else
-		file->blob = which == 2 ? own_output(fs.talks, who, "tool:fake/run", &at) :
-					  own_errors(fs.talks, who, CTL_ERRORS_KEY, &at);
+		file->blob = which == 2 ?
+				     own_output(fs.talks, who, "tool:fake/run", &file->origin) :
+				     own_errors(fs.talks, who, CTL_ERRORS_KEY, &file->origin);
 	if (file->talk)
 		talk_bind(file->talk, (fuse_ino_t)(uintptr_t)file);
 	pthread_mutex_lock(&fs.lock);
@@ -240,6 +241,11 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		talk_read(file_of(ino)->talk, req, size, off);
 		return;
 	}
+	if (file_of(ino)->origin.disputed) {
+		reply_errno(req, EBUSY);
+		return;
+	}
+	own_was_read(fs.talks, "tool:fake/run", file_of(ino)->origin.from);
 	/* the kernel may send the FORGET, which the other thread serves, before the call that
 	 * answers returns */
 	blob = rye_blob_ref(file_of(ino)->blob);

@@ -529,8 +529,8 @@ static void expect_runs(const struct model *m)
 static void expect_unfinished(bool unfinished)
 {
 	struct caller *who = myself();
-	struct timespec at;
-	struct rye_blob *blob = own_output(world.talks, who, "tool:a/b", &at);
+	struct own_origin origin;
+	struct rye_blob *blob = own_output(world.talks, who, "tool:a/b", &origin);
 
 	assert_non_null(blob);
 	assert_int_equal(strstr(blob->data, "message unfinished: ") && strstr(blob->data, "came"),

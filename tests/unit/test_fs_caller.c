@@ -488,6 +488,70 @@ static void own_reply(void **state)
 	callers_close(callers);
 }
 
+/* As record, of a thread and a conversation. */
+static void record_of(struct callers *callers, struct caller *caller, pid_t tid, uint64_t from)
+{
+	struct caller thread = *caller;
+	struct last last = { .reply = rye_blob_new("x", 1), .from = from };
+
+	thread.tid = tid;
+	callers_record(callers, &thread, "tool:x", &last);
+	rye_blob_unref(last.reply);
+}
+
+/* What thread tid is shown: the reply of that conversation, or 0 for none of those that compete. */
+static void expect_of(struct callers *callers, struct caller *caller, pid_t tid, uint64_t from)
+{
+	struct caller thread = *caller;
+	struct last last = { 0 };
+
+	thread.tid = tid;
+	assert_true(callers_last(callers, &thread, "tool:x", &last));
+	assert_int_equal(last.disputed, from == 0);
+	if (from)
+		assert_int_equal(last.from, from);
+	last_done(&last);
+}
+
+static void threads_compete(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pid_t child = spawn(NULL);
+	struct caller *us = caller_identify(callers, getpid(), getuid());
+	struct caller *in_child = caller_identify(callers, child, getuid());
+
+	/* one writes, another reads: as in a pool */
+	record_of(callers, us, 1, 10);
+	expect_of(callers, us, 2, 10);
+	callers_read(callers, "tool:x", 10);
+	record_of(callers, us, 2, 20);
+	expect_of(callers, us, 1, 20);
+	/* the same thread's next takes its place */
+	record_of(callers, us, 2, 21);
+	expect_of(callers, us, 1, 21);
+	assert_int_equal(callers_count(callers), 1);
+	/* two that nothing has read, for whoever asks below that process */
+	record_of(callers, us, 1, 11);
+	expect_of(callers, us, 1, 0);
+	expect_of(callers, us, 2, 0);
+	expect_of(callers, us, 3, 0);
+	expect_of(callers, in_child, child, 0);
+	/* one has read its own from its descriptor: what is left is the other's */
+	callers_read(callers, "tool:x", 11);
+	expect_of(callers, us, 2, 21);
+	expect_of(callers, us, 1, 0);
+	callers_read(callers, "tool:x", 21);
+	expect_of(callers, us, 1, 11);
+	/* another process's is not of it */
+	record_of(callers, in_child, child, 30);
+	expect_of(callers, in_child, child, 30);
+	expect_of(callers, us, 1, 11);
+	reap(child);
+	caller_unref(us);
+	caller_unref(in_child);
+	callers_close(callers);
+}
+
 /* Nothing above a session manager is an owner. */
 static int become_sshd(void)
 {
@@ -596,6 +660,7 @@ int main(void)
 		cmocka_unit_test(the_whole_line),
 		cmocka_unit_test(adopted_children),
 		cmocka_unit_test(own_reply),
+		cmocka_unit_test(threads_compete),
 		cmocka_unit_test(barrier),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(signals),

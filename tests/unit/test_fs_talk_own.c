@@ -8,8 +8,8 @@
 static struct rye_blob *own(ctl_own_fn fn, const char *key)
 {
 	struct caller *who = caller_identify(world.callers, getpid(), getuid());
-	struct timespec at;
-	struct rye_blob *blob = fn(world.talks, who, key, &at);
+	struct own_origin origin;
+	struct rye_blob *blob = fn(world.talks, who, key, &origin);
 
 	caller_unref(who);
 	assert_non_null(blob);
