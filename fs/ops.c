@@ -47,6 +47,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->time_gran = 1;
 	front->expires = conn->capable & FUSE_CAP_EXPIRE_ONLY;
 	front->answer_open = (conn->capable & without_open) != without_open;
+	front->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
 	atomic_store(&front->inited, true);
 	eventfd_write(front->ready_fd, 1);
 }

@@ -162,6 +162,8 @@ int session_mount(struct front *front, struct rye_err *err)
 	rye_watch(front->rye, change_seen, front);
 	if (fuse_session_mount(front->session, front->opt->mountpoint))
 		return mountpoint_failed(front->opt->mountpoint, err);
+	if (device_attach(front->session))
+		return session_fail(err, "out of memory");
 	journal_bind(front->journal, front);
 	return 0;
 }

@@ -51,7 +51,9 @@ struct front {
 	 * the mount's end */
 	bool stopped;
 	bool expires; /* this kernel can expire an entry without dropping it */
+	bool parallel_lookups; /* it can look names of one directory up side by side */
 	_Atomic bool inited;
+	_Atomic bool init_told; /* the answer to INIT has been written */
 };
 
 static inline struct front *front_of(fuse_req_t req)

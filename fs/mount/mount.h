@@ -29,6 +29,13 @@ void daemon_detach(struct daemon *daemon);
 void daemon_end(struct daemon *daemon);
 
 /*
+ * device.c: what passes between libfuse and the device.
+ */
+
+/* Between fuse_session_mount and the loops. 0 or -errno. */
+int device_attach(struct fuse_session *session);
+
+/*
  * loops.c: the threads that read requests from the device.
  */
 
