@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 /* How long processes that use a detached mount may go on before their requests get an error. */
@@ -35,6 +36,17 @@ struct session {
 	int signals; /* signalfd */
 	bool summed_up;
 };
+
+/* Each file of spaces/ that is open needs a descriptor, and a run some ten. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 static void block_signals(struct session *s)
 {
@@ -200,6 +212,7 @@ int session_run(struct options *opt)
 	if (status >= 0)
 		return status;
 	s.watchdog = watchdog_start();
+	raise_files();
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
 	front.ready_fd = eventfd(0, EFD_CLOEXEC);

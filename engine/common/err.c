@@ -96,6 +96,8 @@ enum rye_code rye_code_from_errno(int sys)
 	case ELOOP:
 		return RYE_CHAIN_LOOP;
 	case EAGAIN:
+	case EMFILE:
+	case ENFILE:
 		return RYE_BUSY;
 	default:
 		return RYE_IO;

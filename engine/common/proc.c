@@ -137,11 +137,14 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 bool proc_alive(const struct process *process)
 {
 	struct proc_stat stat;
+	int r;
 
 	if (kill(process->pid, 0) < 0 && errno == ESRCH)
 		return false;
-	if (proc_stat(process->pid, &stat) < 0)
-		return false;
+	r = proc_stat(process->pid, &stat);
+	/* what cannot be looked at for want of a descriptor has not ended */
+	if (r < 0)
+		return r == -EMFILE || r == -ENFILE;
 	return stat.start == process->start && stat.state != 'Z' && stat.state != 'X';
 }
 

@@ -152,19 +152,26 @@ static void caller_remember(struct callers *callers, const struct ancestor *ance
 		close(old);
 }
 
-static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *ret)
+static bool is_short_of_files(int r)
+{
+	return r == -EMFILE || r == -ENFILE;
+}
+
+static int find_ancestor(struct callers *callers, pid_t pid, struct ancestor *ret)
 {
 	struct ancestor found = { .at_ns = clock_ns() };
 	struct proc_stat stat;
+	int r;
 
 	if (caller_recall(callers, pid, found.at_ns, ret))
-		return true;
+		return 0;
 	/* first the descriptor, then the facts: while it lives they are its */
 	found.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (proc_stat(pid, &stat) < 0 || stat.state == 'Z' || stat.state == 'X') {
+	r = proc_stat(pid, &stat);
+	if (r < 0 || stat.state == 'Z' || stat.state == 'X') {
 		if (found.pidfd >= 0)
 			close(found.pidfd);
-		return false;
+		return r < 0 ? r : -ESRCH;
 	}
 	found.process = (struct process){ pid, stat.start };
 	found.ppid = stat.ppid;
@@ -172,7 +179,7 @@ static bool find_ancestor(struct callers *callers, pid_t pid, struct ancestor *r
 	if (found.pidfd >= 0)
 		caller_remember(callers, &found);
 	*ret = found;
-	return true;
+	return 0;
 }
 
 static void caller_forget(struct callers *callers, pid_t pid)
@@ -196,6 +203,7 @@ static int caller_climb(struct callers *callers, struct caller *caller, struct a
 	line->n = caller->n = 0;
 	for (;;) {
 		struct ancestor above;
+		int r;
 
 		if (line->n == CALLER_LINE_MAX)
 			return -E2BIG;
@@ -205,8 +213,10 @@ static int caller_climb(struct callers *callers, struct caller *caller, struct a
 			caller->chain[caller->n++] = at.process;
 		if (at.ppid <= 0 || at.process.pid == callers->cage.tgid)
 			return 0;
-		if (!find_ancestor(callers, at.ppid, &above) ||
-		    above.process.start > at.process.start) {
+		r = find_ancestor(callers, at.ppid, &above);
+		if (is_short_of_files(r))
+			return r;
+		if (r < 0 || above.process.start > at.process.start) {
 			caller_forget(callers, at.process.pid);
 			return -EAGAIN;
 		}
@@ -237,6 +247,18 @@ static int identify_process(struct callers *callers, struct caller *caller, pid_
 
 /* ---- putting it together ---- */
 
+/* It could not be looked at. */
+static void caller_refuse_unseen(struct caller *caller, int r)
+{
+	caller->unseen = is_short_of_files(r);
+	caller_refuse(caller, caller->unseen ?
+				      "the daemon has too many files open to look at the caller; "
+				      "try again, or raise the hard limit (ulimit -Hn)" :
+			      r == -E2BIG  ? "the caller has more than 256 ancestors" :
+			      r == -EAGAIN ? "the caller's ancestors end too fast to be looked at" :
+					     "the caller's /proc entries cannot be read");
+}
+
 static void caller_look_at(struct callers *callers, struct caller *caller,
 			   const struct proc_cage *cage)
 {
@@ -245,10 +267,7 @@ static void caller_look_at(struct callers *callers, struct caller *caller,
 
 	if (r < 0) {
 		caller->n = 0;
-		caller_refuse(caller,
-			      r == -E2BIG  ? "the caller has more than 256 ancestors" :
-			      r == -EAGAIN ? "the caller's ancestors end too fast to be looked at" :
-					     "the caller's /proc entries cannot be read");
+		caller_refuse_unseen(caller, r);
 		return;
 	}
 	if (callers->env.rye)
@@ -259,12 +278,16 @@ static void caller_look_at(struct callers *callers, struct caller *caller,
 static void caller_examine_process(struct callers *callers, struct caller *caller)
 {
 	struct proc_cage cage;
+	int r;
 
-	if (caller->tid == 0)
+	if (caller->tid == 0) {
 		caller_refuse(caller,
 			      "the caller is confined: it is in a pid namespace we cannot see");
-	else if (proc_cage(caller->tid, &cage) < 0)
-		caller_refuse(caller, "the caller's /proc entries cannot be read");
+		return;
+	}
+	r = proc_cage(caller->tid, &cage);
+	if (r < 0)
+		caller_refuse_unseen(caller, r);
 	else
 		caller_look_at(callers, caller, &cage);
 }

@@ -37,6 +37,7 @@ struct caller {
 	size_t n; /* 0: its processes are unknown, or it is a session manager itself */
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
 	bool allowed; /* passes the guard */
+	bool unseen; /* not allowed, for the daemon had no descriptor left to look at it */
 	char why[128]; /* if not */
 	uint64_t run; /* the run of ours it descends from, or 0 */
 };

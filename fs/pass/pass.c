@@ -54,11 +54,8 @@ int pass_open(struct front *front, struct pass **ret)
 		return -ENOMEM;
 	pass->front = front;
 	pthread_mutex_init(&pass->lock, NULL);
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
 		pass->limit = limit.rlim_cur < (1u << 20) ? limit.rlim_cur : 1u << 20;
-	}
 	if (rye_space_count(front->rye) > 0) {
 		rye_space_get(front->rye, 0, &info);
 		if (stat(info.root, &st) == 0)
@@ -135,7 +132,7 @@ int pass_may_write(fuse_req_t req, const struct node *node)
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller;
-	bool may;
+	int r;
 
 	if (pass_of(node)->read_only)
 		return EROFS;
@@ -143,9 +140,11 @@ int pass_may_write(fuse_req_t req, const struct node *node)
 		return EACCES;
 	caller = caller_identify(front->callers, ctx->pid, ctx->uid);
 	/* a child of a run may read spaces/, never write there (docs/security.md) */
-	may = caller && caller->allowed && caller->run == 0;
+	r = caller && caller->allowed && caller->run == 0 ? 0 :
+	    caller && caller->unseen			  ? EAGAIN :
+							    EACCES;
 	caller_unref(caller);
-	return may ? 0 : EACCES;
+	return r;
 }
 
 /* ---- nodes ---- */

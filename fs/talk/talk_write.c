@@ -364,7 +364,7 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	if (caller_may(callers, writer, &target, why) && talk->allowed &&
 	    writer->uid == talk->who->uid)
 		return writer;
-	*sys = EACCES;
+	*sys = writer->unseen ? EAGAIN : EACCES;
 	if (writer->allowed && !talk->allowed)
 		reply_complain(talk, writer, "looked up by a caller who may not use it");
 	else

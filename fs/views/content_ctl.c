@@ -94,7 +94,8 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 	struct talk_target target = { key->ctl->verb, st ? key->kind : RYE_KIND__MAX,
 				      st ? st->id : "" };
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	struct talk *talk = caller ? talk_new(front->talks, &target, caller) : NULL;
+	bool unseen = caller && caller->unseen;
+	struct talk *talk = caller && !unseen ? talk_new(front->talks, &target, caller) : NULL;
 	struct node_want want = {
 		.key = key,
 		.class = &talk_class,
@@ -107,7 +108,7 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 
 	caller_unref(caller);
 	if (!talk)
-		return ENOMEM;
+		return unseen ? EAGAIN : ENOMEM;
 	want.mode = S_IFREG | talk_mode(talk);
 	node = node_make(front->nodes, &want);
 	if (!node)
@@ -210,6 +211,10 @@ int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_s
 	char name[1100];
 
 	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(key->kind), st->id);
+	if (caller && caller->unseen) {
+		caller_unref(caller);
+		return EAGAIN;
+	}
 	if (caller)
 		own = own_make(front, key->ctl, caller, name);
 	caller_unref(caller);
