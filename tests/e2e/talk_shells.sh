@@ -85,6 +85,8 @@ in_shell bash 'exec 3<>run; echo "{\"n\":1}" >&3; jq -r .status <&3'
 ok "jq from the descriptor" same "$out" success
 in_shell bash 'exec 3<>run; for i in {1..1000}; do echo "{\"n\":$i}"; done >&3; cat <&3 | jq -r .echo | jq -s "length, .[999].n"'
 ok "1 000 messages, one cat" same "$out" $'1000\n1000'
+ok "sendfile: complete behind an fstat, else a read has the rest" /usr/bin/python3 "$SRC/e2e/splice.py" run \
+  $'{"status":"success","echo":"{\\"x\\":1}"}\n'
 : >"$LOG"
 # bash sends at its exit what failed before
 in_shell bash 'exec >run; echo "{\"fail\":1}"; printf "{\"fail\":2}\n"; exit'
