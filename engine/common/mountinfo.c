@@ -46,7 +46,7 @@ static char *cut_word(char **line)
 bool mountinfo_parse(char *line, struct mountinfo *ret)
 {
 	/* 36 35 98:0 /root /point options [fields] - type source options */
-	char *dash = strstr(line, " - "), *words[6];
+	char *dash = strstr(line, " - "), *words[6], *owner;
 	unsigned dev_major, dev_minor;
 
 	if (!dash)
@@ -66,6 +66,8 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 	ret->source = ret->type ? cut_word(&dash) : NULL;
 	if (!ret->source)
 		return false;
+	owner = strstr(dash, "user_id=");
+	ret->owner = owner ? (uid_t)strtoul(owner + strlen("user_id="), NULL, 10) : 0;
 	mountinfo_unescape(ret->point);
 	mountinfo_unescape(ret->source);
 	return true;

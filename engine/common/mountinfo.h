@@ -18,6 +18,7 @@ struct mountinfo {
 	char *point;
 	char *type; /* "fuse.ryefs" */
 	char *source;
+	uid_t owner; /* of a FUSE mount: who made it; else 0 */
 };
 
 /* Takes a line apart, in place; false: it is none. */

@@ -321,6 +321,8 @@ void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 struct text;
 /* What a reader is told when `disputed`. */
 extern const char reply_disputed[];
+/* What the lines of `.ryefs/errors` begin with. */
+void reply_add_time(struct text *out, time_t at);
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence);
 /* A line for `.ryefs/errors` of that caller and for stderr. No lock held. */
 void reply_complain(struct talk *talk, struct caller *who, const char *sentence);

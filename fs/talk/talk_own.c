@@ -186,8 +186,10 @@ static void add_open_line(struct errors_text *text, const struct talk *talk, con
 	bool newer = at->tv_sec != text->at.tv_sec ? at->tv_sec > text->at.tv_sec :
 						     at->tv_nsec > text->at.tv_nsec;
 
-	if (newer == text->newer)
-		reply_add_line(&text->out, talk, why);
+	if (newer != text->newer)
+		return;
+	reply_add_time(&text->out, at->tv_sec);
+	reply_add_line(&text->out, talk, why);
 }
 
 /* The reader's own unfinished messages are failures now, even if they are completed later. */

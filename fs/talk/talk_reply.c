@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* `.ryefs/errors` tells the latest sentences, not a history. */
 #define ERRORS_MAX 8192
@@ -127,6 +128,15 @@ void reply_add_line(struct text *out, const struct talk *talk, const char *sente
 	text_add(out, "\n");
 }
 
+void reply_add_time(struct text *out, time_t at)
+{
+	char stamp[32];
+	struct tm tm;
+
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ ", gmtime_r(&at, &tm));
+	text_add(out, stamp);
+}
+
 /* The old lines that still fit, whole ones. */
 static void talk_reply_add_old(struct text *out, const struct rye_blob *old, size_t room)
 {
@@ -150,6 +160,7 @@ static void talk_reply_complain(struct talks *talks, struct caller *who, struct 
 		talk_reply_add_old(&out, last.errors,
 				   ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
 	last_done(&last);
+	reply_add_time(&out, time(NULL));
 	text_addn(&out, line->data, line->len);
 	last.errors = text_blob(&out);
 	callers_record(callers, who, CTL_ERRORS_KEY, &last);

@@ -101,13 +101,29 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 	talk_settle(talk, out);
 }
 
+/* A new reference: text for a terminal, whose prompt is not to stand behind its last word. */
+static struct rye_blob *ended_text(struct rye_blob *output)
+{
+	auto_free char *text = NULL;
+	size_t len = output ? output->len : 0;
+
+	if (len && output->data[len - 1] != '\n')
+		text = malloc(len + 1);
+	if (!text)
+		return output ? rye_blob_ref(output) : NULL;
+	memcpy(text, output->data, len);
+	text[len] = '\n';
+	return rye_blob_new(text, len + 1);
+}
+
 static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 {
 	struct talk_run *run = arg;
 	struct talk *talk = run->talk;
 	struct talks *talks = talk->talks;
+	auto_blob struct rye_blob *output = ended_text(outcome->output);
 	struct last last = { .reply = outcome->reply,
-			     .output = outcome->output,
+			     .output = output,
 			     .trace = outcome->trace,
 			     .from = talk->no };
 	struct outbox out;

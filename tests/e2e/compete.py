@@ -42,6 +42,7 @@ def both(work):
         t.start()
     for t in threads:
         t.join()
+    assert len(got) == 2, got
     return got
 
 

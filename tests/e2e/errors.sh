@@ -24,6 +24,14 @@ latest() { tail -n 1 "$M/.ryefs/errors"; }
 
 echo '{' >"$run"
 has "an unfinished message" "$(latest)" "tool:rye/bash/bash run: message unfinished"
+like "with its time" "$(latest)" "^$(date -u +%Y-%m-%d)T[0-9:]{8}Z tool:"
+echo '{"nope":1}' >"$run" 2>/dev/null
+like "a refused one, too" "$(latest)" "^$(date -u +%Y-%m-%d)T[0-9:]{8}Z tool:.*nope"
+echo '{"command":"printf glued"}' >"$run"
+is "output ends with a newline" "$(cat "$M/tools/rye/bash/output"; echo .)" "glued
+."
+echo '{' >"$run"
+has "unfinished again" "$(latest)" "tool:rye/bash/bash run: message unfinished"
 errno "a directive with an input that it has not" EINVAL cat "$M/directives/hello.md?what=1"
 has "a later failure stands behind it" "$(latest)" "directive:hello: Unknown parameters: what"
 errno "a tool with one" EINVAL cat "$M/tools/rye/bash/bash.py?what=1"

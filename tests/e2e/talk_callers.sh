@@ -61,18 +61,21 @@ command -v make >/dev/null && ok "make -j2" timeout 30 make -s -j2 -f "$T/Makefi
 ok "xargs -P8" timeout 30 bash -c "seq 16 | xargs -P8 -I{} sh $T/own.sh x{} 5"
 
 cat >"$T/threads.py" <<'END'
-import threading
+import os, threading
 def work(name):
     for i in range(20):
         with lock:
             m = '{"thread":"%s.%d"}' % (name, i)
             open("run", "w").write(m)
             got = open("output").read()
-            assert got == m, (got, m)
+            assert got == m + "\n", (got, m)
 lock = threading.Lock()
+failed = []
+threading.excepthook = lambda args: (failed.append(args), print(args))
 threads = [threading.Thread(target=work, args=(n,)) for n in "abc"]
 for t in threads: t.start()
 for t in threads: t.join()
+if failed: os._exit(1)
 END
 ok "threads of one program, one after the other" timeout 30 /usr/bin/python3 "$T/threads.py"
 

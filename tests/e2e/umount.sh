@@ -47,5 +47,12 @@ ok "a dead daemon's mount" timeout 15 "$RYEFS" umount "$mnt"
 ok "it is gone" gone
 
 up
+"$RYEFS" umount "$T" 2>"$T/said"
+like "a wrong place: one's own mounts are named" "$(cat "$T/said")" "mounted are .*$mnt"
+other="setpriv --reuid 65534 --clear-groups"
+if $other "$RYEFS" --version >/dev/null 2>&1; then
+  $other "$RYEFS" umount / 2>"$T/said"
+  is "and no other user's" "$(grep -c "$mnt" "$T/said")" 0
+fi
 is "as JSON" "$("$RYEFS" umount --json "$mnt")" "{\"status\":\"success\",\"unmounted\":\"$mnt\"}"
 finish

@@ -70,11 +70,13 @@ static char *verb_umount_absolute(const char *word)
 	return joined;
 }
 
-static int say_mount(void *arg, const char *path)
+/* Another user's could not be unmounted anyway, and are no business of this one. */
+static int say_mount(void *arg, const struct mountinfo *mount)
 {
 	struct rye_buf *list = arg;
 
-	buf_addf(list, "%s%s", list->len ? ", " : "; mounted are ", path);
+	if (mountinfo_is_ours(mount) && mount->owner == getuid())
+		buf_addf(list, "%s%s", list->len ? ", " : "; mounted are ", mount->point);
 	return 0;
 }
 
@@ -82,7 +84,7 @@ static int not_mounted(struct cli *cli)
 {
 	auto_buf struct rye_buf list = RYE_BUF_INIT;
 
-	mounts_each(say_mount, &list);
+	mountinfo_each(say_mount, &list);
 	return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s is not a mount of ryefs%s", cli->argv[0],
 			    list.len ? list.data : "");
 }
