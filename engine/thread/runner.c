@@ -206,6 +206,20 @@ static int runner_carry_out(const json_t *doc, int dir)
 	return fail_early(doc, dir, &err);
 }
 
+/*
+ * Until the launcher watches this process: a tool that wrote to the mount before would be a child
+ * of an unknown run there, which may nothing. A launcher that dies lets go of the pipe, too.
+ */
+static void wait_for_launcher(void)
+{
+	char byte;
+
+	/* no handler is installed that could interrupt it */
+	while (read(GO_FD, &byte, 1) > 0)
+		;
+	close(GO_FD);
+}
+
 int rye_thread_runner(void)
 {
 	struct rye_blob *blob = NULL;
@@ -231,6 +245,7 @@ int rye_thread_runner(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
+	wait_for_launcher();
 	if (runner_write(dir, getpid(), &err))
 		fprintf(stderr, "ryefs thread-run: %s\n", err.msg);
 	return runner_carry_out(doc, dir);

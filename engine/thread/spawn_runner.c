@@ -46,23 +46,24 @@ int runner_orders(const struct threads *threads, const char *id, const json_t *r
 }
 
 /* A new session of its own, output in spawn.log, nothing inherited but orders and lock. */
-int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
+int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 {
 	char name[] = "ryefs", verb[] = "thread-run";
 	char *const argv[] = { name, verb, NULL };
 	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
 	/* The directory is new: what is there already was put there to be written through. */
 	auto_close int log =
-		openat(dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		openat(start->dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
-	auto_close int high_order = fcntl(order, F_DUPFD_CLOEXEC, 10);
-	auto_close int high_lock = fcntl(lock, F_DUPFD_CLOEXEC, 10);
+	auto_close int high_order = fcntl(start->order, F_DUPFD_CLOEXEC, 10);
+	auto_close int high_lock = fcntl(start->lock, F_DUPFD_CLOEXEC, 10);
+	auto_close int high_go = fcntl(start->go, F_DUPFD_CLOEXEC, 10);
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t kept, all;
 	int r;
 
-	if (high_log < 0 || high_order < 0 || high_lock < 0)
+	if (high_log < 0 || high_order < 0 || high_lock < 0 || high_go < 0)
 		return errno;
 	/* A cancel may come before the runner listens: it finds it pending then. */
 	sigemptyset(&kept);
@@ -76,6 +77,7 @@ int runner_spawn(int dir, int order, int lock, pid_t *ret_pid)
 	posix_spawn_file_actions_adddup2(&actions, high_log, 2);
 	posix_spawn_file_actions_adddup2(&actions, high_order, ORDERS_FD);
 	posix_spawn_file_actions_adddup2(&actions, high_lock, LOCK_FD);
+	posix_spawn_file_actions_adddup2(&actions, high_go, GO_FD);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);

@@ -151,9 +151,11 @@ static void obey_marks(int dir, const char *id, pid_t runner)
 int threads_launch(struct threads *threads, const char *ref, const json_t *request,
 		   struct launched *ret, struct rye_err *err)
 {
-	auto_close int dir = -1, lock = -1, order = -1;
+	auto_close int dir = -1, lock = -1, order = -1, wait = -1, go = -1;
 	struct launched launched = { 0 };
+	struct runner_start start;
 	struct watch_ask watch;
+	int pipe[2];
 	struct db *db;
 	int r;
 
@@ -164,13 +166,19 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	r = lock < 0 ? rye_fail_sys(err, -lock, "cannot lock thread %s", launched.thread_id) : 0;
 	if (!r)
 		r = order = runner_orders(threads, launched.thread_id, request, err);
-	if (r >= 0)
+	if (r >= 0 && pipe2(pipe, O_CLOEXEC) < 0)
+		r = rye_fail_sys(err, errno, "cannot start thread %s", launched.thread_id);
+	if (r >= 0) {
+		wait = pipe[0];
+		go = pipe[1]; /* closed at the end: the runner begins when its launcher knows it */
 		r = enter_row(threads, launched.thread_id, ref, &db, err);
+	}
 	if (r < 0) {
 		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}
-	r = runner_spawn(dir, order, lock, &launched.pid);
+	start = (struct runner_start){ dir, order, lock, wait };
+	r = runner_spawn(&start, &launched.pid);
 	if (r) {
 		char why[160];
 

@@ -251,6 +251,7 @@ struct threads {
 
 #define ORDERS_FD 3 /* the runner's descriptors, see rye_thread_runner() */
 #define LOCK_FD 4
+#define GO_FD 5 /* a pipe: end of file once the launcher knows the runner as its own */
 
 /* In the directory of a thread that is being killed: the process that records its end says so. */
 #define KILLED_MARK ".killed"
@@ -266,8 +267,13 @@ bool thread_marked(int dir, const char *mark);
 /* A memfd with type, request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const json_t *request,
 		  struct rye_err *err);
+/* The descriptors that it is started with; the caller closes them. */
+struct runner_start {
+	int dir, order, lock;
+	int go; /* the reading end of a pipe */
+};
 /* 0 or a positive errno. */
-int runner_spawn(int dir, int order, int lock, pid_t *ret_pid);
+int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
 
 /* A project's registry; RYE_NOT_FOUND when it does not exist and `create` is false. */
 int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err);

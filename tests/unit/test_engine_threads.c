@@ -504,6 +504,7 @@ static void unknown_orders_are_told(void **state)
 					  "options", "project", b->place.place.project);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int order = memfd_create("orders", MFD_CLOEXEC), dir, lock, status;
+	auto_close int go = open("/dev/null", O_RDONLY | O_CLOEXEC); /* ends at once */
 	struct registry_row row;
 	char path[400];
 	pid_t pid;
@@ -516,7 +517,7 @@ static void unknown_orders_are_told(void **state)
 	json_put(&text, doc, true);
 	assert_int_equal(io_write_all(order, text.data, text.len), 0);
 	assert_int_equal(lseek(order, 0, SEEK_SET), 0);
-	assert_int_equal(runner_spawn(dir, order, lock, &pid), 0);
+	assert_int_equal(runner_spawn(&(struct runner_start){ dir, order, lock, go }, &pid), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	row = row_of(b, "a");

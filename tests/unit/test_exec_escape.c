@@ -251,7 +251,7 @@ static void a_planted_log_is_not_written_through(void **state)
 	place_write(p->place.project, "precious", SPAN("precious"));
 	assert_int_equal(symlinkat(".ai/precious", dir, "spawn.log"), 0);
 	/* Without orders nothing is started. */
-	assert_int_not_equal(runner_spawn(dir, -1, -1, &pid), 0);
+	assert_int_not_equal(runner_spawn(&(struct runner_start){ dir, -1, -1, -1 }, &pid), 0);
 	snprintf(path, sizeof(path), "%s/.ai/precious", p->place.project);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 8);
