@@ -74,8 +74,6 @@ struct cli_opts {
 	const char *from, *limit, *owner, *space, *to;
 };
 
-struct cli;
-
 struct cli_verb {
 	const char *name;
 	const char *usage; /* what follows the name */

@@ -98,7 +98,6 @@ void template_names(const json_t *value, json_t *names);
  */
 
 struct interps;
-struct prim;
 struct prim_run;
 
 /* What planning and starting need of an engine; frozen once it is open. */

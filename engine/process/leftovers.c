@@ -60,21 +60,13 @@ static bool works_below(pid_t pid, const char *dir)
 	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
 }
 
-/* A zombie that is not reaped yet is over, too. */
-static bool is_over(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X';
-}
-
 static bool is_leftover(pid_t pid, pid_t engine, const char *below)
 {
 	pid_t marked = pid == getpid() ? 0 : marked_by(pid);
 
 	if (!marked || (engine && marked != engine) || !same_namespace(pid))
 		return false;
-	return engine || (is_over(marked) && works_below(pid, below));
+	return engine || (!proc_start(marked) && works_below(pid, below));
 }
 
 static size_t end_once(pid_t engine, const char *below)

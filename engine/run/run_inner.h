@@ -255,8 +255,6 @@ void job_finish(struct rye_call *call, const struct rye_outcome *outcome);
  * Lock: `lock` of struct runq guards everything in it; work is done without it.
  */
 
-struct runq;
-
 /* verdict: RYE_OK: carry it out; else why it must only be answered (RYE_BUSY, a cancel). */
 typedef void (*runq_fn)(void *arg, struct rye_call *call, enum rye_code verdict);
 

@@ -124,9 +124,7 @@ uint64_t trust_checks(const struct trust_box *box);
  * verdict's strings are its own.
  */
 
-struct space;
 struct item_store;
-struct spaces;
 struct trust_box;
 
 /* What an engine is made of as far as items are concerned; frozen after rye_open. */

@@ -38,7 +38,6 @@ struct node *fixed_root(struct front *front);
  * JOURNAL_MAX bytes at least. Has a lock of its own, taken last.
  */
 
-struct front;
 struct journal;
 
 /* A day of warnings; twice as much is kept before the older half goes. */
