@@ -84,7 +84,7 @@ static int first_open(struct front *front, struct rye_err *err)
 }
 
 /* Does the kernel end the connection within GOES_MS? */
-static bool goes(struct session *s)
+static bool connection_goes(struct session *s)
 {
 	for (int left_ms = GOES_MS; left_ms > 0 && !loops_ended(s->loops); left_ms -= 10)
 		poll(NULL, 0, 10);
@@ -103,7 +103,7 @@ static int session_begin(struct session *s, struct rye_err *err)
 	if (first_open(front, err) == 0)
 		return 0;
 	/* Another process has unmounted it already: a regular end. */
-	return goes(s) ? 0 : -1;
+	return connection_goes(s) ? 0 : -1;
 }
 
 /* ---- serving ---- */

@@ -56,12 +56,12 @@ static int open_callers(struct front *front)
 	return callers_open(&env, &front->callers);
 }
 
-static void sweep(void *arg)
+static void sweep_callers(void *arg)
 {
 	callers_sweep(arg);
 }
 
-static int session_parts_open_talks(struct front *front)
+static int open_talks(struct front *front)
 {
 	struct talks_env env = {
 		.rye = front->rye,
@@ -77,7 +77,7 @@ static int session_parts_open_talks(struct front *front)
 }
 
 /* 0 or -errno, and the part that could not be made. */
-static int session_parts_open_parts(struct front *front, const char **ret_part)
+static int open_parts(struct front *front, const char **ret_part)
 {
 	int r;
 
@@ -91,11 +91,11 @@ static int session_parts_open_parts(struct front *front, const char **ret_part)
 		*ret_part = "spaces/";
 	else if ((r = open_callers(front)))
 		*ret_part = "the table of callers";
-	else if ((r = parking_open(sweep, front->callers, &front->parking)))
+	else if ((r = parking_open(sweep_callers, front->callers, &front->parking)))
 		*ret_part = "the parking thread";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
-	else if ((r = session_parts_open_talks(front)))
+	else if ((r = open_talks(front)))
 		*ret_part = "conversations";
 	return r;
 }
@@ -121,7 +121,7 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
-	r = session_parts_open_parts(front, &part);
+	r = open_parts(front, &part);
 	if (r)
 		return part_failed(err, -r, part);
 	front->root = fixed_root(front);

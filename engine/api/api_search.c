@@ -186,7 +186,7 @@ static int by_date(const void *pa, const void *pb)
 	return api_search_by_name(&a->hit, &b->hit);
 }
 
-static int64_t changed(struct rye *rye, const struct search_hit *hit)
+static int64_t changed_at(struct rye *rye, const struct search_hit *hit)
 {
 	char path[1100];
 	struct stat st;
@@ -204,7 +204,7 @@ static void sort_by_date(struct rye *rye, struct search_result *result)
 	auto_free struct dated *dated = calloc(result->n + 1, sizeof(*dated));
 
 	for (size_t i = 0; dated && i < result->n; i++)
-		dated[i] = (struct dated){ result->v[i], changed(rye, &result->v[i]) };
+		dated[i] = (struct dated){ result->v[i], changed_at(rye, &result->v[i]) };
 	if (!dated || result->n < 2)
 		return;
 	qsort(dated, result->n, sizeof(*dated), by_date);

@@ -23,7 +23,7 @@
 #define FUSE_MAGIC 0x65735546
 
 /* O_TMPFILE contains O_DIRECTORY: a mask test would take every directory for one. */
-static bool creates(uint64_t flags)
+static bool opens_new(uint64_t flags)
 {
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
@@ -32,7 +32,7 @@ static int open_how(int root, const char *path, uint64_t flags, uint64_t resolve
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
-		.mode = creates(flags) ? 0666 : 0,
+		.mode = opens_new(flags) ? 0666 : 0,
 		.resolve = resolve,
 	};
 	int fd;

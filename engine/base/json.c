@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool shallow(struct rye_span text)
+static bool is_shallow(struct rye_span text)
 {
 	size_t depth = 0;
 	bool quoted = false;
@@ -46,7 +46,7 @@ json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye
 	json_error_t where;
 	json_t *value;
 
-	if (!shallow(text)) {
+	if (!is_shallow(text)) {
 		rye_fail(err, RYE_INVALID, "%s: JSON nested deeper than %d levels", what,
 			 RYE_JSON_DEPTH);
 		return NULL;

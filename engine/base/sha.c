@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
-static void digest(const struct rye_span *parts, size_t n, unsigned char *ret)
+static void hash_parts(const struct rye_span *parts, size_t n, unsigned char *ret)
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool ok = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
@@ -24,7 +24,7 @@ static void digest(const struct rye_span *parts, size_t n, unsigned char *ret)
 
 void sha256_of(struct rye_span bytes, unsigned char ret[SHA_LEN])
 {
-	digest(&bytes, 1, ret);
+	hash_parts(&bytes, 1, ret);
 }
 
 void sha256_hex(struct rye_span bytes, char ret[SHA_HEX])
@@ -36,6 +36,6 @@ void sha256_parts(const struct rye_span *parts, size_t n, char ret[SHA_HEX])
 {
 	unsigned char raw[SHA_LEN];
 
-	digest(parts, n, raw);
+	hash_parts(parts, n, raw);
 	hex_of(raw, SHA_LEN, ret);
 }

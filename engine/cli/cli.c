@@ -149,7 +149,7 @@ bool rye_cli_knows(const char *word)
 #define NEAR_MAX 24 /* longer words are no misspelt verb */
 
 /* How many letters must be put in, taken out, replaced or swapped with their neighbour. */
-static int distance(const char *a, const char *b)
+static int edit_distance(const char *a, const char *b)
 {
 	int d[NEAR_MAX + 1][NEAR_MAX + 1];
 	int n = (int)strlen(a), m = (int)strlen(b);
@@ -182,12 +182,12 @@ const char *rye_cli_suggest(const char *word)
 
 	if (strlen(word) > NEAR_MAX || strlen(word) < 2)
 		return NULL;
-	if (distance(word, "mount") < nearest) {
-		nearest = distance(word, "mount");
+	if (edit_distance(word, "mount") < nearest) {
+		nearest = edit_distance(word, "mount");
 		best = "mount";
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		int d = distance(word, verbs[i].name);
+		int d = edit_distance(word, verbs[i].name);
 
 		/* "exec": cut short rather than misspelt */
 		if (!strncmp(verbs[i].name, word, strlen(word)) && d > 2)

@@ -51,7 +51,7 @@ static const struct flag flags[] = {
 	{ "help", 'h', CLI_SHARED, AT(help), NULL, "this text" },
 };
 
-static bool takes(const struct cli_verb *verb, const struct flag *flag)
+static bool verb_takes(const struct cli_verb *verb, const struct flag *flag)
 {
 	return flag->bit == CLI_SHARED || verb->flags & flag->bit;
 }
@@ -67,7 +67,7 @@ void options_help(const struct cli_verb *verb, FILE *to)
 		const struct flag *f = &flags[i];
 		char name[32], letter[8] = "";
 
-		if (!takes(verb, f))
+		if (!verb_takes(verb, f))
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", f->name, f->arg ? " " : "",
 			 f->arg ? f->arg : "");
@@ -81,7 +81,7 @@ static const struct flag *find_long(const struct cli *cli, const char *name, siz
 {
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (strlen(flags[i].name) == len && !memcmp(flags[i].name, name, len) &&
-		    takes(cli->verb, &flags[i]))
+		    verb_takes(cli->verb, &flags[i]))
 			return &flags[i];
 	return NULL;
 }
@@ -89,7 +89,7 @@ static const struct flag *find_long(const struct cli *cli, const char *name, siz
 static const struct flag *find_letter(const struct cli *cli, char letter)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		if (flags[i].letter == letter && takes(cli->verb, &flags[i]))
+		if (flags[i].letter == letter && verb_takes(cli->verb, &flags[i]))
 			return &flags[i];
 	return NULL;
 }

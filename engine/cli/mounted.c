@@ -35,18 +35,18 @@ int mounts_each(int (*fn)(void *arg, const char *path), void *arg)
 	return r < 0 ? 0 : r;
 }
 
-static int same(void *arg, const char *path)
+static int is_same_path(void *arg, const char *path)
 {
 	return !strcmp(arg, path);
 }
 
 bool mounts_has(const char *path)
 {
-	return mounts_each(same, (void *)path) != 0;
+	return mounts_each(is_same_path, (void *)path) != 0;
 }
 
 /* fusermount3 with one option; 0: unmounted. */
-static int fusermount(const char *option, const char *path)
+static int run_fusermount(const char *option, const char *path)
 {
 	const char *args[] = { "fusermount3", option, "--", path, NULL };
 	const char *bare[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
@@ -66,7 +66,7 @@ static int fusermount(const char *option, const char *path)
 
 bool mounts_detach(const char *path, bool lazy)
 {
-	if (fusermount(lazy ? "-uz" : "-u", path) == 0)
+	if (run_fusermount(lazy ? "-uz" : "-u", path) == 0)
 		return true;
 	return geteuid() == 0 && umount2(path, lazy ? MNT_DETACH : 0) == 0;
 }

@@ -103,7 +103,7 @@ static const char *cell(const json_t *row, const char *key, char buf[32])
 }
 
 /* Characters, not bytes; wide ones are rare in ids and cost only alignment. */
-static int width(const char *text)
+static int text_width(const char *text)
 {
 	int n = 0;
 
@@ -114,13 +114,13 @@ static int width(const char *text)
 
 static int column_width(const json_t *rows, const struct out_column *column)
 {
-	int widest = width(column->head);
+	int widest = text_width(column->head);
 	const json_t *row;
 	char buf[32];
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
-		int w = width(cell(row, column->key, buf));
+		int w = text_width(cell(row, column->key, buf));
 
 		if (w > widest)
 			widest = w;
@@ -130,7 +130,7 @@ static int column_width(const json_t *rows, const struct out_column *column)
 
 static void put_cell(const char *text, int room, const struct out_column *column, bool last)
 {
-	int pad = room - width(text);
+	int pad = room - text_width(text);
 
 	if (column->right)
 		printf("%*s", pad, "");

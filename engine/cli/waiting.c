@@ -24,7 +24,7 @@ struct waiting {
 	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
 };
 
-static void signals(sigset_t *set)
+static void fill_signals(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
@@ -36,7 +36,7 @@ void call_block_signals(void)
 {
 	sigset_t set;
 
-	signals(&set);
+	fill_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -90,7 +90,7 @@ static void print_event(void *arg, const struct rye_event *event)
 		(void)!eventfd_write(waiting->gone, 1);
 }
 
-static void done(void *arg, const struct rye_outcome *outcome)
+static void on_outcome(void *arg, const struct rye_outcome *outcome)
 {
 	struct waiting *waiting = arg;
 	uint64_t one = 1;
@@ -135,7 +135,7 @@ static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 {
 	sigset_t set;
 
-	signals(&set);
+	fill_signals(&set);
 	waiting->event = eventfd(0, EFD_CLOEXEC);
 	*ret_signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
@@ -154,7 +154,7 @@ int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream 
 	waiting.gone = gone;
 	if (stream)
 		asked.events = (struct rye_event_listener){ print_event, &waiting };
-	rye_start(cli->rye, &asked, done, &waiting, &call);
+	rye_start(cli->rye, &asked, on_outcome, &waiting, &call);
 	*ret_signal = waiting_await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);
@@ -181,7 +181,7 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 
 	if (sys < 0)
 		return rye_fail_sys(err, -sys, "cannot wait for thread %s", id);
-	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ done, &waiting },
+	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ on_outcome, &waiting },
 				 &call, err);
 	if (!failed)
 		*ret_signal = waiting_await(&waiting, call, signal_fd);

@@ -30,7 +30,7 @@ int text_guard(struct rye_span text, struct rye_err *err)
 	return 0;
 }
 
-static size_t backticks(struct rye_span line)
+static size_t count_backticks(struct rye_span line)
 {
 	size_t n = 0;
 
@@ -47,7 +47,7 @@ static bool fence_is_bare(struct rye_span line, size_t ticks)
 /* Follows fences of four and more backticks; true while `line` belongs to one. */
 static bool in_outer(struct rye_span line, size_t *open)
 {
-	size_t ticks = backticks(line);
+	size_t ticks = count_backticks(line);
 
 	if (*open) {
 		if (ticks >= *open && fence_is_bare(line, ticks))
@@ -66,7 +66,7 @@ static bool fence_close(struct rye_span rest, struct fence *ret)
 	struct rye_span line;
 
 	while (span_line(&rest, &line)) {
-		if (backticks(line) != 3 || !fence_is_bare(line, 3))
+		if (count_backticks(line) != 3 || !fence_is_bare(line, 3))
 			continue;
 		ret->content = (struct rye_span){ start, (size_t)(line.ptr - start) };
 		ret->after = rest;
@@ -83,7 +83,7 @@ bool fence_find(struct rye_span text, const char *info, struct fence *ret)
 	while (span_line(&rest, &line)) {
 		struct rye_span tail;
 
-		if (in_outer(line, &open) || backticks(line) != 3)
+		if (in_outer(line, &open) || count_backticks(line) != 3)
 			continue;
 		tail = span_skip(line, 3);
 		if (!span_starts(tail, info) || !fence_is_bare(tail, strlen(info)))

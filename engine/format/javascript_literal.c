@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <math.h>
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -25,7 +25,7 @@ bool js_blanks(struct js *j)
 	while (j->at < j->text.len) {
 		ssize_t end;
 
-		if (blank(js_peek(j, 0))) {
+		if (is_blank(js_peek(j, 0))) {
 			j->at++;
 		} else if (js_peek(j, 0) == '/' && js_peek(j, 1) == '/') {
 			end = span_find(j->text, j->at, "\n");
@@ -78,7 +78,7 @@ static bool hex_digits(struct js *j, size_t n, uint32_t *cp)
 }
 
 /* Behind "\u": four digits, or any number in braces. */
-static bool unicode(struct js *j, uint32_t *cp)
+static bool unicode_escape(struct js *j, uint32_t *cp)
 {
 	if (js_peek(j, 0) != '{')
 		return hex_digits(j, 4, cp);
@@ -100,12 +100,12 @@ static bool code_point(struct js *j, uint32_t *cp)
 	uint32_t low = 0;
 	size_t at;
 
-	if (!unicode(j, cp))
+	if (!unicode_escape(j, cp))
 		return false;
 	at = j->at;
 	if (*cp >= 0xd800 && *cp <= 0xdbff && js_peek(j, 0) == '\\' && js_peek(j, 1) == 'u') {
 		j->at += 2;
-		if (unicode(j, &low) && javascript_literal_is_low(low)) {
+		if (unicode_escape(j, &low) && javascript_literal_is_low(low)) {
 			*cp = 0x10000 + ((*cp - 0xd800) << 10) + (low - 0xdc00);
 			return true;
 		}

@@ -81,7 +81,7 @@ static bool triple_at(const struct py *p, char quote)
 }
 
 /* Moves to the closing quote; false: there is none. */
-static bool to_close(struct py *p, char quote, bool triple)
+static bool find_close_quote(struct py *p, char quote, bool triple)
 {
 	for (; p->at < p->text.len; p->at++) {
 		char c = py_peek(p, 0);
@@ -97,14 +97,14 @@ static bool to_close(struct py *p, char quote, bool triple)
 	return false;
 }
 
-static bool quoted(struct py *p, struct rye_span *ret_inner)
+static bool read_quoted(struct py *p, struct rye_span *ret_inner)
 {
 	char quote = py_peek(p, 0);
 	bool triple = triple_at(p, quote);
 	size_t from = p->at + (triple ? 3 : 1), opened = p->at;
 
 	p->at = from;
-	if (!to_close(p, quote, triple)) {
+	if (!find_close_quote(p, quote, triple)) {
 		p->at = opened;
 		return py_fail(p, "unterminated string literal");
 	}
@@ -117,7 +117,7 @@ bool py_skip_string(struct py *p)
 {
 	struct rye_span inner;
 
-	return quoted(p, &inner);
+	return read_quoted(p, &inner);
 }
 
 bool py_string_begin(struct py *p, struct py_string *ret)
@@ -134,7 +134,7 @@ bool py_string_begin(struct py *p, struct py_string *ret)
 		ret->bytes |= c == 'b';
 		ret->format |= c == 'f';
 	}
-	return quoted(p, &ret->inner);
+	return read_quoted(p, &ret->inner);
 }
 
 static void put_code(struct rye_buf *out, uint32_t cp)

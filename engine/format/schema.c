@@ -49,7 +49,7 @@ static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
 
 /* ---- saying what is wrong ---- */
 
-static bool full(const struct schema_check *c)
+static bool is_full(const struct schema_check *c)
 {
 	return json_array_size(c->report->issues) >= RYE_SCHEMA_ISSUES;
 }
@@ -60,7 +60,7 @@ RYE_PRINTF(2, 3) static void issue(struct schema_check *c, const char *format, .
 	char what[512];
 	va_list args;
 
-	if (full(c))
+	if (is_full(c))
 		return;
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
@@ -75,7 +75,7 @@ RYE_PRINTF(2, 3) static void issue(struct schema_check *c, const char *format, .
 }
 
 /* Python's spelling of a value for a message, cut where it gets long. */
-static void spell(const json_t *value, char ret[160])
+static void spell_value(const json_t *value, char ret[160])
 {
 	auto_buf struct rye_buf text = { .cap = 1 << 16 };
 
@@ -158,7 +158,7 @@ static int schema_compare(const json_t *a, const json_t *b)
 	return (x > y) - (x < y);
 }
 
-static bool equal(const json_t *a, const json_t *b)
+static bool is_equal(const json_t *a, const json_t *b)
 {
 	return json_is_number(a) && json_is_number(b) ? !schema_compare(a, b) : json_equal(a, b);
 }
@@ -171,10 +171,10 @@ static void check_enum(struct schema_check *c, const json_t *schema, const json_
 	if (!json_is_array(choices))
 		return;
 	for (size_t i = 0; i < json_array_size(choices); i++)
-		if (equal(json_array_get(choices, i), value))
+		if (is_equal(json_array_get(choices, i), value))
 			return;
-	spell(choices, listed);
-	spell(value, got);
+	spell_value(choices, listed);
+	spell_value(value, got);
 	issue(c, "must be one of %s, got %s", listed, got);
 }
 
@@ -184,13 +184,13 @@ static void check_range(struct schema_check *c, const json_t *schema, const json
 	const json_t *most = json_object_get(schema, "maximum");
 	char bound[160], got[160];
 
-	spell(value, got);
+	spell_value(value, got);
 	if (json_is_number(least) && schema_compare(value, least) < 0) {
-		spell(least, bound);
+		spell_value(least, bound);
 		issue(c, "must be >= %s, got %s", bound, got);
 	}
 	if (json_is_number(most) && schema_compare(value, most) > 0) {
-		spell(most, bound);
+		spell_value(most, bound);
 		issue(c, "must be <= %s, got %s", bound, got);
 	}
 }
@@ -233,7 +233,7 @@ static void check_pattern(struct schema_check *c, const char *pattern, struct ry
 	}
 }
 
-static json_int_t characters(struct rye_span s)
+static json_int_t count_characters(struct rye_span s)
 {
 	json_int_t n = 0;
 
@@ -248,7 +248,7 @@ static void check_string(struct schema_check *c, const json_t *schema, const jso
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
 	const char *pattern = json_string_value(json_object_get(schema, "pattern"));
 
-	check_count(c, schema, keys, characters(text));
+	check_count(c, schema, keys, count_characters(text));
 	if (pattern)
 		check_pattern(c, pattern, text);
 }
@@ -326,7 +326,7 @@ static void schema_check_object(struct schema_check *c, const json_t *schema, co
 	json_object_foreach((json_t *)value, key, member) {
 		const json_t *property = json_object_get(properties, key);
 
-		if (full(c))
+		if (is_full(c))
 			return;
 		if (property)
 			check_member(c, key, property, member);
@@ -344,7 +344,8 @@ static void schema_check_array(struct schema_check *c, const json_t *schema, con
 	size_t len = c->path.len;
 
 	check_count(c, schema, keys, (json_int_t)json_array_size(value));
-	for (size_t i = 0; json_is_object(items) && i < json_array_size(value) && !full(c); i++) {
+	for (size_t i = 0; json_is_object(items) && i < json_array_size(value) && !is_full(c);
+	     i++) {
 		buf_addf(&c->path, "[%zu]", i);
 		if (!c->path.failed)
 			schema_check_value(c, items, json_array_get(value, i));
@@ -355,7 +356,7 @@ static void schema_check_array(struct schema_check *c, const json_t *schema, con
 
 static void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value)
 {
-	if (!json_is_object(schema) || c->depth >= RYE_JSON_DEPTH || full(c) ||
+	if (!json_is_object(schema) || c->depth >= RYE_JSON_DEPTH || is_full(c) ||
 	    !check_type(c, schema, value))
 		return;
 	c->depth++;

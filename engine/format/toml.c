@@ -96,7 +96,7 @@ static bool toml_is_control(int c)
 	return (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f;
 }
 
-static bool comment(struct toml *t)
+static bool skip_comment(struct toml *t)
 {
 	if (toml_peek(t) != '#')
 		return true;
@@ -108,7 +108,7 @@ static bool comment(struct toml *t)
 	return true;
 }
 
-static bool newline(struct toml *t)
+static bool skip_newline(struct toml *t)
 {
 	return toml_eat(t, "\n") || toml_eat(t, "\r\n");
 }
@@ -117,19 +117,19 @@ static bool newline(struct toml *t)
 static bool line_end(struct toml *t)
 {
 	toml_blanks(t);
-	if (!comment(t))
+	if (!skip_comment(t))
 		return false;
-	return newline(t) || toml_peek(t) == -1 || toml_bad(t, "wanted the end of the line");
+	return skip_newline(t) || toml_peek(t) == -1 || toml_bad(t, "wanted the end of the line");
 }
 
 /* Blanks, comments and line ends, as they may stand inside an array. */
-static bool gap(struct toml *t)
+static bool skip_gap(struct toml *t)
 {
 	do {
 		toml_blanks(t);
-		if (!comment(t))
+		if (!skip_comment(t))
 			return false;
-	} while (newline(t));
+	} while (skip_newline(t));
 	return true;
 }
 
@@ -230,9 +230,9 @@ static bool long_string_ends(struct toml *t, const char *quotes, struct rye_buf 
 static bool long_string(struct toml *t, const char *quotes, struct rye_buf *out)
 {
 	toml_skip(t, 3);
-	newline(t);
+	skip_newline(t);
 	while (!long_string_ends(t, quotes, out)) {
-		if (newline(t)) {
+		if (skip_newline(t)) {
 			buf_addc(out, '\n');
 			continue;
 		}
@@ -390,7 +390,7 @@ static bool open_element(struct toml *t, json_t *at, const char *name)
 	return put_mark(t, table, MARK_EXPLICIT);
 }
 
-static bool header(struct toml *t)
+static bool read_header(struct toml *t)
 {
 	auto_parts struct key key = { 0 };
 	bool array = toml_eat(t, "[[");
@@ -473,15 +473,15 @@ static json_t *toml_array(struct toml *t)
 	auto_json json_t *list = json_array();
 
 	toml_skip(t, 1);
-	if (!list || !gap(t))
+	if (!list || !skip_gap(t))
 		return NULL;
 	while (!toml_eat(t, "]")) {
 		json_t *element = value(t);
 
-		if (!element || json_array_append_new(list, element) || !gap(t))
+		if (!element || json_array_append_new(list, element) || !skip_gap(t))
 			return NULL;
 		if (toml_eat(t, ",")) {
-			if (!gap(t))
+			if (!skip_gap(t))
 				return NULL;
 		} else if (toml_peek(t) != ']') {
 			toml_bad(t, "array wants a comma or ]");
@@ -557,14 +557,15 @@ static json_t *value(struct toml *t)
 	return v;
 }
 
-static bool document(struct toml *t)
+static bool read_document(struct toml *t)
 {
 	while (t->s.len) {
-		if (!gap(t))
+		if (!skip_gap(t))
 			return false;
 		if (toml_peek(t) == -1)
 			return true;
-		if (!(toml_peek(t) == '[' ? header(t) : toml_pair(t, t->table)) || !line_end(t))
+		if (!(toml_peek(t) == '[' ? read_header(t) : toml_pair(t, t->table)) ||
+		    !line_end(t))
 			return false;
 	}
 	return true;
@@ -587,7 +588,7 @@ json_t *parse_toml(struct rye_span text, struct rye_err *err)
 		toml_bad(t, "not valid UTF-8");
 		return NULL;
 	}
-	if (document(t))
+	if (read_document(t))
 		return steal(&root);
 	if (err && err->code == RYE_OK)
 		toml_bad(t, "out of memory");

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Digits of a base with single underscores between them, copied without those. */
-static bool digits(struct rye_span s, const char *allowed, struct rye_buf *out)
+static bool copy_digits(struct rye_span s, const char *allowed, struct rye_buf *out)
 {
 	bool last = false;
 
@@ -34,7 +34,7 @@ static json_t *based(struct rye_span s, int base, const char *allowed)
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	unsigned long long n;
 
-	if (!digits(s, allowed, &text))
+	if (!copy_digits(s, allowed, &text))
 		return NULL;
 	errno = 0;
 	n = strtoull(text.data, NULL, base);
@@ -44,7 +44,7 @@ static json_t *based(struct rye_span s, int base, const char *allowed)
 /* No leading zeros, except zero itself. */
 static bool toml_scalar_decimal(struct rye_span s, struct rye_buf *out)
 {
-	return digits(s, "0123456789", out) && (s.len == 1 || s.ptr[0] != '0');
+	return copy_digits(s, "0123456789", out) && (s.len == 1 || s.ptr[0] != '0');
 }
 
 static json_t *integer(struct rye_span s)
@@ -64,7 +64,7 @@ static json_t *integer(struct rye_span s)
 }
 
 /* From the exponent's letter on. */
-static bool exponent(struct rye_span s, struct rye_buf *out)
+static bool copy_exponent(struct rye_span s, struct rye_buf *out)
 {
 	s = span_skip(s, 1);
 	buf_addc(out, 'e');
@@ -72,7 +72,7 @@ static bool exponent(struct rye_span s, struct rye_buf *out)
 		buf_addc(out, s.ptr[0]);
 		s = span_skip(s, 1);
 	}
-	return digits(s, "0123456789", out);
+	return copy_digits(s, "0123456789", out);
 }
 
 static json_t *real(struct rye_span s)
@@ -93,10 +93,10 @@ static json_t *real(struct rye_span s)
 		from = ++n;
 		while (n < s.len && (s.ptr[n] | 32) != 'e')
 			n++;
-		if (!digits((struct rye_span){ s.ptr + from, n - from }, "0123456789", &text))
+		if (!copy_digits((struct rye_span){ s.ptr + from, n - from }, "0123456789", &text))
 			return NULL;
 	}
-	if (n < s.len && !exponent(span_skip(s, n), &text))
+	if (n < s.len && !copy_exponent(span_skip(s, n), &text))
 		return NULL;
 	return text.failed ? NULL : json_real(strtod(text.data, NULL));
 }

@@ -247,7 +247,7 @@ static bool take_char(struct rye_span s, size_t *at, char c)
 }
 
 /* Z, +1, -05:30 behind the time, or nothing; the ISO spelling goes to ret. */
-static bool zone(struct rye_span s, size_t at, char ret[16])
+static bool read_zone(struct rye_span s, size_t at, char ret[16])
 {
 	int hours, minutes = 0;
 	char sign;
@@ -289,7 +289,7 @@ static bool clock_part(struct rye_span s, size_t at, char ret[48])
 				 (int)(digits < 6 ? digits : 6), s.ptr + at);
 		at += digits;
 	}
-	if (!zone(s, at, where))
+	if (!read_zone(s, at, where))
 		return false;
 	snprintf(ret, 48, "T%02d:%02d:%02d%s%s", h, m, sec, fraction, where);
 	return true;

@@ -134,7 +134,7 @@ int inputs_resolve(const struct rye_item *directive, const json_t *given, json_t
 	return r;
 }
 
-static int digit(char c)
+static int hex_value(char c)
 {
 	if (!isxdigit((unsigned char)c))
 		return -1;
@@ -154,8 +154,8 @@ static char *decoded(struct rye_span s)
 			buf_addc(&out, s.ptr[i]);
 			continue;
 		}
-		high = i + 2 < s.len ? digit(s.ptr[i + 1]) : -1;
-		low = i + 2 < s.len ? digit(s.ptr[i + 2]) : -1;
+		high = i + 2 < s.len ? hex_value(s.ptr[i + 1]) : -1;
+		low = i + 2 < s.len ? hex_value(s.ptr[i + 2]) : -1;
 		if (high < 0 || low < 0 || !(high << 4 | low))
 			return NULL;
 		buf_addc(&out, (char)(high << 4 | low));

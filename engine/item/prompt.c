@@ -60,7 +60,7 @@ static bool prompt_open_tag(struct rye_buf *out, const json_t *meta)
 }
 
 /* Without level-1 headings and header lines of any age. */
-static void preamble(struct rye_buf *out, struct rye_span text)
+static void put_preamble(struct rye_buf *out, struct rye_span text)
 {
 	auto_buf struct rye_buf kept = RYE_BUF_INIT;
 	struct rye_span line;
@@ -120,7 +120,7 @@ static void call_entry(struct rye_buf *out, const char *name, const char *descri
 	buf_addf(out, "\"%s\": \"<%s>\"", name, *description ? description : name);
 }
 
-static void returns(struct rye_buf *out, const json_t *outputs)
+static void put_returns(struct rye_buf *out, const json_t *outputs)
 {
 	auto_buf struct rye_buf block = RYE_BUF_INIT, call = RYE_BUF_INIT;
 
@@ -137,7 +137,7 @@ static void returns(struct rye_buf *out, const json_t *outputs)
 	part_buf(out, &call);
 }
 
-static void body(struct rye_buf *out, const json_t *meta, const struct interp *in)
+static void put_part_body(struct rye_buf *out, const json_t *meta, const struct interp *in)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -153,9 +153,9 @@ void prompt_put(const json_t *meta, const struct interp *in, const char *instruc
 
 	prompt_part(out, span_of(instruction ? instruction : default_instruction));
 	tagged = prompt_open_tag(out, meta);
-	preamble(out, span_of(json_str(meta, "preamble")));
-	body(out, meta, in);
-	returns(out, json_object_get(meta, "outputs"));
+	put_preamble(out, span_of(json_str(meta, "preamble")));
+	put_part_body(out, meta, in);
+	put_returns(out, json_object_get(meta, "outputs"));
 	if (tagged)
 		prompt_part(out, SPAN("</directive>"));
 }

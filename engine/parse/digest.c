@@ -31,7 +31,7 @@ bool digest_element(struct rye_span text, struct rye_span *ret)
 }
 
 /* Behind the second "---", stripped; a block that never ends is no block. */
-static struct rye_span dashed(struct rye_span text)
+static struct rye_span behind_dashes(struct rye_span text)
 {
 	ssize_t second = span_find(text, 3, "---");
 
@@ -56,7 +56,7 @@ bool digest_region(enum rye_kind kind, struct sig_rule rule, struct rye_span tex
 	sig_cut_of(rule, text, &cut);
 	*ret = cut.rest;
 	if (kind == RYE_KNOWLEDGE && span_starts(cut.rest, "---"))
-		*ret = dashed(cut.rest);
+		*ret = behind_dashes(cut.rest);
 	else if (kind != RYE_KNOWLEDGE && !cut.shebang.len)
 		*ret = span_skip(cut.rest, sig_shebang(cut.rest).len);
 	return true;

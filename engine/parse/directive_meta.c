@@ -102,7 +102,7 @@ static void directive_meta_grant(json_t *list, const char *primary, const char *
 				      json_pack("{s:s, s:s}", "tag", "cap", "content", cap.data));
 }
 
-static void grants(json_t *list, const char *primary, const json_t *node)
+static void add_grants(json_t *list, const char *primary, const json_t *node)
 {
 	const json_t *kids = json_object_get(node, "kids");
 
@@ -129,7 +129,7 @@ static void directive_meta_acknowledge(json_t *map, const json_t *node)
 					      "reason", xml_text(node)));
 }
 
-static int permissions(const json_t *node, json_t *map, struct rye_err *err)
+static int read_permissions(const json_t *node, json_t *map, struct rye_err *err)
 {
 	const json_t *kids = json_object_get(node, "kids");
 	auto_json json_t *list = json_array();
@@ -142,7 +142,7 @@ static int permissions(const json_t *node, json_t *map, struct rye_err *err)
 		const char *tag = xml_tag(kid), *primary = granting(tag);
 
 		if (primary)
-			grants(list, primary, kid);
+			add_grants(list, primary, kid);
 		else if (!strcmp(tag, "acknowledge"))
 			directive_meta_acknowledge(map, kid);
 		else
@@ -191,7 +191,7 @@ static int metadata_child(const json_t *kid, json_t *map, struct rye_err *err)
 	json_t *attrs = json_object_get(kid, "attrs");
 
 	if (!strcmp(tag, "permissions"))
-		return permissions(kid, map, err);
+		return read_permissions(kid, map, err);
 	if (!strcmp(tag, "model") || !strcmp(tag, "model_class"))
 		json_object_set(map, "model", attrs);
 	else if (!strcmp(tag, "limits"))

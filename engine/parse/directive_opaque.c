@@ -54,7 +54,7 @@ static size_t tag_end(struct rye_span xml, size_t at)
 }
 
 /* Offset of "</tag" + blanks + ">" at or after `at`; -1: none. */
-static ssize_t closing(struct rye_span xml, size_t at, const char *tag)
+static ssize_t find_closing(struct rye_span xml, size_t at, const char *tag)
 {
 	char open[16] = "</";
 	ssize_t hit = (ssize_t)at - 1;
@@ -97,7 +97,7 @@ static void put_placeholder(struct opaque *o, int row, struct rye_span text)
 }
 
 /* The block at `at`; returns where to go on. */
-static size_t block(struct opaque *o, size_t at, int row)
+static size_t step_block(struct opaque *o, size_t at, int row)
 {
 	size_t inner = tag_end(o->xml, at);
 	ssize_t end;
@@ -106,7 +106,7 @@ static size_t block(struct opaque *o, size_t at, int row)
 		return o->xml.len; /* a tag without an end: not XML, whatever follows */
 	if (o->xml.ptr[inner - 2] == '/')
 		return inner;
-	end = o->unclosed[row] ? -1 : closing(o->xml, inner, tags[row]);
+	end = o->unclosed[row] ? -1 : find_closing(o->xml, inner, tags[row]);
 	if (end < 0) {
 		o->unclosed[row] = true;
 		return inner;
@@ -146,7 +146,7 @@ static void directive_opaque_scan(struct opaque *o)
 		at = (size_t)(hit - o->xml.ptr);
 		behind = skip_section(o->xml, at);
 		row = behind ? -1 : tag_at(o->xml, at);
-		at = behind ? behind : row >= 0 ? block(o, at, row) : at + 1;
+		at = behind ? behind : row >= 0 ? step_block(o, at, row) : at + 1;
 		if (json_object_size(o->templates) > RYE_XML_NODES)
 			o->out->failed = true;
 	}

@@ -262,7 +262,7 @@ static bool find_close(struct rye_span text, const struct directive_shape_fence 
 	return false;
 }
 
-static struct rye_span between(const char *from, const char *to)
+static struct rye_span span_between(const char *from, const char *to)
 {
 	return (struct rye_span){ from, (size_t)(to - from) };
 }
@@ -283,10 +283,10 @@ int directive_shape(struct rye_span text, struct directive_shape *ret, struct ry
 	if (is_name(region.ptr[strlen("<directive")]))
 		return directive_shape_refuse(text, region.ptr, "the element is not a <directive>",
 					      err);
-	if (!only_misc(between(fence.content, region.ptr)))
+	if (!only_misc(span_between(fence.content, region.ptr)))
 		return directive_shape_refuse(
 			text, region.ptr, "something stands before <directive in its fence", err);
-	end = element_end(between(region.ptr, stop));
+	end = element_end(span_between(region.ptr, stop));
 	if (!end || end > region.ptr + region.len)
 		return directive_shape_refuse(text, region.ptr,
 					      "the <directive> element does not end in the signed "
@@ -295,12 +295,12 @@ int directive_shape(struct rye_span text, struct directive_shape *ret, struct ry
 	if (!find_close(text, &fence, &close) || close.ptr < end)
 		return directive_shape_refuse(text, region.ptr,
 					      "its ```xml fence is not closed behind it", err);
-	if (!only_misc(between(end, close.ptr)))
-		return directive_shape_refuse(text, span_trim(between(end, close.ptr)).ptr,
+	if (!only_misc(span_between(end, close.ptr)))
+		return directive_shape_refuse(text, span_trim(span_between(end, close.ptr)).ptr,
 					      "the ```xml block goes on behind </directive>", err);
-	ret->preamble = span_strip_unicode(between(text.ptr, fence.open));
-	ret->xml = between(region.ptr, end);
-	ret->body = span_strip_unicode(between(close.ptr + close.len, stop));
+	ret->preamble = span_strip_unicode(span_between(text.ptr, fence.open));
+	ret->xml = span_between(region.ptr, end);
+	ret->body = span_strip_unicode(span_between(close.ptr + close.len, stop));
 	ret->line = directive_shape_line_of(text, region.ptr);
 	return 0;
 }

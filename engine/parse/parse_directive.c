@@ -37,7 +37,7 @@ static json_t *parse_directive_declared(const json_t *node, bool with_default)
 }
 
 /* <inputs> of <input>, <outputs> of <output>; absent when there are none. */
-static void declarations(const json_t *root, json_t *map, const char *plural, const char *tag)
+static void put_declarations(const json_t *root, json_t *map, const char *plural, const char *tag)
 {
 	const json_t *kids = json_object_get(xml_kid(root, plural), "kids");
 	json_t *list = json_array();
@@ -52,7 +52,7 @@ static void declarations(const json_t *root, json_t *map, const char *plural, co
 	json_decref(list);
 }
 
-static void actions(const json_t *root, json_t *map)
+static void put_actions(const json_t *root, json_t *map)
 {
 	const json_t *kids = json_object_get(root, "kids");
 	json_t *list = json_array();
@@ -100,9 +100,9 @@ static int read_element(const json_t *root, json_t *map, struct rye_err *err)
 		json_object_del(map, "acknowledged_risks");
 		return r;
 	}
-	declarations(root, map, "inputs", "input");
-	declarations(root, map, "outputs", "output");
-	actions(root, map);
+	put_declarations(root, map, "inputs", "input");
+	put_declarations(root, map, "outputs", "output");
+	put_actions(root, map);
 	return 0;
 }
 

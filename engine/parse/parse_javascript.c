@@ -81,7 +81,7 @@ static bool ends_value(struct js *j)
 }
 
 /* j->at stands behind const, let or var. */
-static void declaration(struct js *j, json_t *meta)
+static void read_declaration(struct js *j, json_t *meta)
 {
 	auto_json json_t *value = NULL;
 	auto_free char *name = NULL;
@@ -126,7 +126,7 @@ json_t *parse_javascript(struct rye_span text, struct rye_err *err)
 		if (!word.len)
 			j.at++;
 		else if (parse_javascript_declares(word))
-			declaration(&j, meta);
+			read_declaration(&j, meta);
 		if (j.work > WORK_FACTOR * text.len + WORK_LEAST) {
 			rye_fail(err, RYE_UNPARSABLE,
 				 "declarations are nested in each other without end");

@@ -32,7 +32,7 @@ static json_t *read_block(struct rye_span yaml, struct rye_span body, struct rye
 }
 
 /* Where the second `---` stands; the rest behind it is what the signature covers. */
-static bool dashes(struct rye_span text, struct rye_span *ret_yaml, struct rye_span *ret_body)
+static bool split_dashes(struct rye_span text, struct rye_span *ret_yaml, struct rye_span *ret_body)
 {
 	struct rye_span s = text_skip_comment(text);
 	ssize_t end;
@@ -67,7 +67,7 @@ json_t *parse_knowledge(struct rye_span text, struct rye_err *err)
 		return NULL;
 	if (fence_find(text, "yaml", &fence))
 		return read_block(fence.content, fence.after, err);
-	if (dashes(text, &yaml, &body))
+	if (split_dashes(text, &yaml, &body))
 		return read_dashes(yaml, body, err);
 	return with_body(parse_yaml(text_skip_comment(text), &silent), SPAN(""));
 }

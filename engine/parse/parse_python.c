@@ -50,7 +50,7 @@ static bool opens_block(struct rye_span name)
 	return false;
 }
 
-static bool bracket(struct py *p, char c, char open[BRACKETS_MAX], size_t *depth)
+static bool track_bracket(struct py *p, char c, char open[BRACKETS_MAX], size_t *depth)
 {
 	static const char opening[] = "([{", closing[] = ")]}";
 	const char *at = strchr(closing, c);
@@ -86,7 +86,7 @@ static bool skip_statement(struct py *p, bool simple)
 		}
 		if (parse_python_is_eol(c) && !depth)
 			return false;
-		if (strchr("([{)]}", c) && !bracket(p, c, open, &depth))
+		if (strchr("([{)]}", c) && !track_bracket(p, c, open, &depth))
 			return false;
 		p->at++;
 		if (c == ';' && simple && !depth)
@@ -99,7 +99,7 @@ static bool skip_statement(struct py *p, bool simple)
 	return depth ? py_fail(p, "a bracket was never closed") : false;
 }
 
-static bool at_end(const struct py *p)
+static bool is_at_end(const struct py *p)
 {
 	char c = py_peek(p, 0);
 
@@ -116,7 +116,7 @@ static json_t *bare_tuple(struct py *p, json_t *first)
 
 		p->at++;
 		py_blanks(p, false);
-		if (at_end(p))
+		if (is_at_end(p))
 			break;
 		value = py_literal(p, 0);
 		if (!value || json_array_append_new(list, value)) {
@@ -133,7 +133,7 @@ static bool to_value(struct py *p, bool annotated)
 {
 	py_blanks(p, false);
 	if (annotated && py_peek(p, 0) == ':') {
-		while (!at_end(p) && py_peek(p, 0) != '=')
+		while (!is_at_end(p) && py_peek(p, 0) != '=')
 			if (!strchr("\"'", py_peek(p, 0)))
 				p->at++;
 			else if (!py_skip_string(p))
@@ -158,14 +158,14 @@ static json_t *assigned_value(struct py *p, bool annotated)
 	py_blanks(p, false);
 	if (py_peek(p, 0) == ',')
 		value = bare_tuple(p, value);
-	if (value && at_end(p))
+	if (value && is_at_end(p))
 		return value;
 	json_decref(value);
 	return NULL;
 }
 
 /* Data tables may not use up what metadata needs. */
-static void assignment(struct module *m, struct rye_span name)
+static void read_assignment(struct module *m, struct rye_span name)
 {
 	struct py *p = &m->p;
 	bool metadata = parse_python_is_metadata(name);
@@ -191,7 +191,7 @@ static void docstring(struct module *m)
 		if ((py_peek(p, (size_t)i) | 0x20) == 'b')
 			return;
 	value = py_literal(p, 0);
-	if (!json_is_string(value) || !at_end(p))
+	if (!json_is_string(value) || !is_at_end(p))
 		return;
 	text = span_strip_unicode(
 		(struct rye_span){ json_string_value(value), json_string_length(value) });
@@ -216,7 +216,7 @@ static void parse_python_line_of(struct module *m)
 		block = opens_block(name) || py_peek(p, 0) == '@';
 		m->first = false;
 		if (name.len && !block && !p->failed)
-			assignment(m, name);
+			read_assignment(m, name);
 		if (p->failed)
 			return;
 		p->at = from;
@@ -225,7 +225,7 @@ static void parse_python_line_of(struct module *m)
 	}
 }
 
-static void lines(struct module *m)
+static void read_lines_of(struct module *m)
 {
 	struct py *p = &m->p;
 
@@ -254,7 +254,7 @@ json_t *parse_python(struct rye_span text, struct rye_err *err)
 	if (text_guard(text, err))
 		return NULL;
 	m.meta = json_object();
-	lines(&m);
+	read_lines_of(&m);
 	if (m.p.failed)
 		json_object_clear(m.meta); /* Python would not have run a line of it */
 	return m.meta;

@@ -66,7 +66,7 @@ static void parse_shell_collect(struct rye_span text, struct rye_buf *out)
 }
 
 /* At "__key__ = literal": takes it and moves behind its line. */
-static bool dunder(struct py *p, json_t *meta)
+static bool read_dunder(struct py *p, json_t *meta)
 {
 	size_t from = p->at;
 	struct rye_span name = py_name(p);
@@ -134,7 +134,7 @@ static void read_lines(struct rye_span text, json_t *meta, struct rye_err *err)
 	while (p.at < text.len && !p.failed) {
 		ssize_t end;
 
-		if (!dunder(&p, meta))
+		if (!read_dunder(&p, meta))
 			yaml_key(&p, meta);
 		end = span_find(text, p.at, "\n");
 		p.at = end < 0 ? text.len : (size_t)end + 1;

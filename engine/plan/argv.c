@@ -30,7 +30,7 @@ static bool is_code(const char *ext)
 	return true;
 }
 
-static bool mentions(const json_t *list, const char *needle)
+static bool list_mentions(const json_t *list, const char *needle)
 {
 	json_t *element;
 	size_t i;
@@ -77,7 +77,7 @@ static int choose_code(struct planner *planner, const struct link *runtime, stru
 
 	ret->command = runtime_value(planner, runtime, "command");
 	ret->args = runtime_value(planner, runtime, "args");
-	texts_only = mentions(ret->args, "{command}");
+	texts_only = list_mentions(ret->args, "{command}");
 	if (is_foreign(planner, runtime) || (texts_only && strcmp(tool->ext, ".sh")))
 		return rye_fail(err, RYE_INVALID, "%s cannot run %s files: %s", runtime->item->id,
 				tool->ext, tool->id);
@@ -117,9 +117,9 @@ static int choose_data(const struct planner *planner, const struct link *runtime
 	const json_t *args = runtime_value(planner, runtime, "args"), *script = script_of(planner);
 	bool takes_command;
 
-	if (!texts && mentions(args, "{command}"))
+	if (!texts && list_mentions(args, "{command}"))
 		texts = args;
-	takes_command = mentions(texts, "{command}");
+	takes_command = list_mentions(texts, "{command}");
 	if (texts && script && (takes_command || json_object_get(tool->meta.config, "script"))) {
 		ret->command = runtime_value(planner, runtime, "command");
 		ret->args = texts;
@@ -225,7 +225,7 @@ static void add_arg(const struct planner *planner, const json_t *arg, struct arg
 /* {params_json} among the arguments, and {command} of a script, become context names. */
 static void add_context(struct planner *planner, const struct choice *choice)
 {
-	if (mentions(choice->args, "{params_json}"))
+	if (list_mentions(choice->args, "{params_json}"))
 		json_sets(planner->context, "params_json", planner->params_json.data);
 	if (choice->script)
 		json_object_set(planner->context, "command", (json_t *)choice->script);

@@ -50,7 +50,7 @@ static void read_dotenv(const struct planner *planner, struct env *env)
 }
 
 /* Ours are in the allow-list already, or are not to be had. */
-static bool never_given(const char *name)
+static bool is_never_given(const char *name)
 {
 	return !strncmp(name, "RYE_", 4);
 }
@@ -67,7 +67,7 @@ static void give_asked(struct planner *planner, const json_t *names)
 	json_array_foreach(names, i, name) {
 		const char *text = json_string_value(name), *value = NULL;
 
-		if (!env_name_ok(text) || never_given(text))
+		if (!env_name_ok(text) || is_never_given(text))
 			continue;
 		if (env_dotenv_may(text))
 			value = env_get(&file, text);

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-static int precedence(const struct space *space)
+static int space_rank(const struct space *space)
 {
 	return space->type == RYE_PROJECT ? 3 : space->type == RYE_USER ? 2 : 1;
 }
@@ -25,7 +25,7 @@ static void chain_check_issue(struct rye_buf *issues)
 static void check_spaces(const struct link *child, const struct link *parent,
 			 struct rye_buf *issues)
 {
-	if (precedence(child->item->space) >= precedence(parent->item->space))
+	if (space_rank(child->item->space) >= space_rank(parent->item->space))
 		return;
 	chain_check_issue(issues);
 	if (child->item->space->type == RYE_SYSTEM)

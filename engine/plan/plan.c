@@ -44,7 +44,7 @@ void plan_text(const struct planner *planner, const json_t *value, struct rye_bu
 }
 
 /* One entry of `requires` covers a capability: "fs.write" is covered by itself, "fs.*", "*". */
-static bool covers(const char *entry, const char *capability)
+static bool entry_covers(const char *entry, const char *capability)
 {
 	return !strcmp(entry, capability) || fnmatch(entry, capability, 0) == 0;
 }
@@ -67,7 +67,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 
 	json_array_foreach(meta->requires_list, i, element) {
 		confine.net |= is_net(json_string_value(element));
-		confine.write |= covers(json_string_value(element), "fs.write");
+		confine.write |= entry_covers(json_string_value(element), "fs.write");
 		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
 		confine.keys |= !strcmp(json_string_value(element), "keys.manage");
 	}

@@ -172,7 +172,7 @@ int config_make(struct planner *planner, struct rye_err *err)
 }
 
 /* Seconds of a number or a numeric text; 0: none. */
-static double seconds(const json_t *value)
+static double read_seconds(const json_t *value)
 {
 	const char *text = json_string_value(value);
 	char *end = NULL;
@@ -203,20 +203,20 @@ static double usual_timeout(const struct planner *planner)
 		found = (double)chain->v[0].meta.timeout;
 	for (size_t i = 0; found <= 0 && i < most; i++)
 		if (strcmp(chain->v[i].meta.tool_type, "primitive"))
-			found = seconds(json_object_get(chain->v[i].meta.config, "timeout"));
+			found = read_seconds(json_object_get(chain->v[i].meta.config, "timeout"));
 	/* A thread is for long work: a user who wants it to end cancels it. */
 	if (found <= 0 && planner->kept)
 		return RYE_TIMEOUT_MAX_S;
 	if (found <= 0)
-		found = seconds(
+		found = read_seconds(
 			json_object_get(json_object_get(planner->limits, "defaults"), "timeout"));
 	return found > 0 ? found : RYE_TIMEOUT_DEFAULT_S;
 }
 
 int64_t config_timeout_ms(struct planner *planner)
 {
-	double own = seconds(json_object_get(planner->params, "timeout"));
-	double limit = seconds(json_object_get(limits_of_tool(planner), "timeout"));
+	double own = read_seconds(json_object_get(planner->params, "timeout"));
+	double limit = read_seconds(json_object_get(limits_of_tool(planner), "timeout"));
 
 	if (planner->timeout > 0)
 		limit = planner->timeout + (planner->own_timeout ? 10 : 0);

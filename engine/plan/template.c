@@ -58,7 +58,8 @@ static bool is_upper_name(struct rye_span name)
 }
 
 /* ${NAME} or ${NAME:-default} at the start of text: its length, else 0. */
-static size_t variable(struct rye_span text, struct rye_span *ret_name, struct rye_span *ret_else)
+static size_t variable_at(struct rye_span text, struct rye_span *ret_name,
+			  struct rye_span *ret_else)
 {
 	size_t window = text.len < DEFAULT_MAX_LEN ? text.len : DEFAULT_MAX_LEN;
 	const char *close = memchr(text.ptr, '}', window);
@@ -81,7 +82,7 @@ static size_t put_variable(const struct template *in, struct rye_span text, stru
 {
 	char key[NAME_MAX_LEN + 1];
 	struct rye_span name, otherwise;
-	size_t n = variable(text, &name, &otherwise);
+	size_t n = variable_at(text, &name, &otherwise);
 	const char *value;
 
 	if (!n)
@@ -158,7 +159,7 @@ static void text_names(struct rye_span text, json_t *names)
 	for (size_t i = 0; i + 3 < text.len; i++) {
 		struct rye_span name, otherwise;
 
-		if (text.ptr[i] == '$' && variable(span_skip(text, i), &name, &otherwise) &&
+		if (text.ptr[i] == '$' && variable_at(span_skip(text, i), &name, &otherwise) &&
 		    !has_text(names, name))
 			json_array_append_new(names, json_stringn(name.ptr, name.len));
 	}

@@ -160,7 +160,7 @@ static void capture_feed(struct state *state)
 }
 
 /* Where the next read may go: doubling from 4 KiB, so that short outputs stay small. */
-static size_t room(struct rye_buf *buf)
+static size_t reserve_read(struct rye_buf *buf)
 {
 	size_t left = buf->cap - buf->len, more = buf->len + 4096;
 	size_t have = buf->size > buf->len ? buf->size - buf->len - 1 : 0;
@@ -182,7 +182,7 @@ static void read_output(int *fd, struct rye_buf *buf, uint64_t *total)
 	ssize_t n = 0;
 
 	for (int i = 0; i < 16; i++) {
-		size_t want = room(buf);
+		size_t want = reserve_read(buf);
 
 		n = want ? read(*fd, buf->data + buf->len, want) : read(*fd, spare, CHUNK);
 		if (n <= 0)
@@ -313,7 +313,7 @@ static void capture_handle(struct state *state)
 		capture_on_end(state);
 }
 
-static bool finished(const struct state *state)
+static bool is_finished(const struct state *state)
 {
 	return state->ended && state->fds[SLOT_OUT].fd < 0 && state->fds[SLOT_ERR].fd < 0;
 }
@@ -355,7 +355,7 @@ void capture(struct capture_ask *ask, struct captured *ret)
 	events_state(ask->events, RYE_STATE_STARTED);
 	if (ask->in >= 0)
 		capture_feed(&state);
-	while (!finished(&state))
+	while (!is_finished(&state))
 		wait_once(&state);
 	ret->ms = clock_ms() - state.start;
 }

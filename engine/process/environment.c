@@ -142,7 +142,7 @@ static bool private_name(const char *name)
 	return !strncmp(name, "RYE_SIGNING_", 12) || in_list(name, own);
 }
 
-static bool allowed(const char *name)
+static bool is_allowed(const char *name)
 {
 	static const char *const names[] = { "HOME",   "PATH",	     "LANG",  "TERM",
 					     "USER",   "LOGNAME",    "SHELL", "TZ",
@@ -176,7 +176,7 @@ void env_base(struct env *env, char *const *own, const char *extra, const char *
 		size_t len = strcspn(*own, "=");
 		auto_free char *name = strndup(*own, len);
 
-		if (name && (allowed(name) || named_in(name, len, extra)))
+		if (name && (is_allowed(name) || named_in(name, len, extra)))
 			put_row(env, *own);
 	}
 	given = env_get(env, "PATH");
@@ -243,7 +243,7 @@ void env_dotenv(struct env *env, struct rye_span text)
 	}
 }
 
-static bool executable(const char *path)
+static bool is_executable(const char *path)
 {
 	struct stat st;
 
@@ -262,7 +262,7 @@ char *env_which(const char *name, const char *path)
 		buf_clear(&file);
 		buf_add(&file, path, n);
 		buf_addf(&file, "/%s", name);
-		if (!file.failed && executable(file.data))
+		if (!file.failed && is_executable(file.data))
 			return buf_steal(&file);
 		path += n + (path[n] == ':');
 	}

@@ -159,7 +159,7 @@ int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...);
 #define clone __clone
 #endif
 
-static int high(int fd, int *ret, int *ret_dup)
+static int move_up(int fd, int *ret, int *ret_dup)
 {
 	*ret = fd;
 	if (fd < 0 || fd >= HIGH_FD)
@@ -208,7 +208,7 @@ static int spawn_gather(struct tried *tried, const struct spawn_ask *ask, int re
 		tried->at[i] = i < 3 ? i : ask->extra_at;
 	}
 	for (int i = 0; !r && i < FILES; i++)
-		r = high(from[i], &tried->fd[i], &ret_dup[i]);
+		r = move_up(from[i], &tried->fd[i], &ret_dup[i]);
 	return r;
 }
 
@@ -274,7 +274,7 @@ static CHILD_SIDE int wait_child(void *arg)
 	return spawn_become(&parked->tried, r);
 }
 
-static int process_spawn_park(struct spawn_parked *parked, const struct spawn_ask *ask, int go)
+static int start_parked(struct spawn_parked *parked, const struct spawn_ask *ask, int go)
 {
 	struct spawn_ask with = *ask;
 	sigset_t all, before;
@@ -314,7 +314,7 @@ int spawn_park(const struct spawn_ask *ask, struct spawn_parked **ret, struct ry
 	parked->go = go[1];
 	parked->stack = mmap(NULL, PARKED_STACK, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	r = parked->stack == MAP_FAILED ? errno : process_spawn_park(parked, ask, go[0]);
+	r = parked->stack == MAP_FAILED ? errno : start_parked(parked, ask, go[0]);
 	close(go[0]);
 	if (r) {
 		spawn_unpark(parked);

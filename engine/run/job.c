@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void cancelled(struct rye_call *call)
+static void hurry_cancelled(struct rye_call *call)
 {
 	struct job *job = job_of(call);
 
@@ -62,7 +62,7 @@ static bool job_detach(struct rye_call *call, char thread_id[64])
 	return moved;
 }
 
-static const struct call_ops ops = { .cancelled = cancelled,
+static const struct call_ops ops = { .cancelled = hurry_cancelled,
 				     .detach = job_detach,
 				     .destroy = job_destroy };
 

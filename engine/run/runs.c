@@ -200,7 +200,7 @@ pid_t runs_leader(struct runs *runs, uint64_t run)
 }
 
 /* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */
-static void dotted(const char *primary, const char *ref, char *ret, size_t size)
+static void put_dotted(const char *primary, const char *ref, char *ret, size_t size)
 {
 	snprintf(ret, size, "rye.%s.%s", primary, ref);
 	for (char *p = ret; *p; p++)
@@ -208,7 +208,7 @@ static void dotted(const char *primary, const char *ref, char *ret, size_t size)
 			*p = '.';
 }
 
-static size_t dots(const char *text)
+static size_t count_dots(const char *text)
 {
 	size_t n = 0;
 
@@ -223,7 +223,7 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 	json_t *element;
 	size_t i;
 
-	dotted(primary, ref, wanted, sizeof(wanted));
+	put_dotted(primary, ref, wanted, sizeof(wanted));
 	json_array_foreach(requires_list, i, element) {
 		const char *pattern = json_string_value(element);
 		size_t n = pattern ? strlen(pattern) : 0;
@@ -233,7 +233,7 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 		if (fnmatch(pattern, wanted, 0) == 0)
 			return true;
 		/* The short forms "rye.execute" and "rye.execute.tool" mean all below. */
-		if (dots(pattern) <= 2 && !strncmp(pattern, wanted, n) && wanted[n] == '.')
+		if (count_dots(pattern) <= 2 && !strncmp(pattern, wanted, n) && wanted[n] == '.')
 			return true;
 	}
 	return false;

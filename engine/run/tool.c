@@ -124,7 +124,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 
 /* ---- retries (retry_policy) ---- */
 
-static double policy(const json_t *retry, const char *key, double otherwise)
+static double retry_number(const json_t *retry, const char *key, double otherwise)
 {
 	const json_t *value = json_object_get(retry, key);
 
@@ -151,12 +151,13 @@ static bool worth_retrying(const json_t *retry, const struct result *result)
 static int64_t tool_pause_ms(const json_t *retry, int attempt)
 {
 	const char *type = json_str(retry, "backoff_type");
-	double delay = policy(retry, "initial_delay", 1), most = policy(retry, "max_delay", 60);
-	double factor = policy(retry, "backoff_multiplier", 2);
+	double delay = retry_number(retry, "initial_delay", 1),
+	       most = retry_number(retry, "max_delay", 60);
+	double factor = retry_number(retry, "backoff_multiplier", 2);
 
 	for (int i = 1; i < attempt; i++) {
 		if (!strcmp(type, "linear"))
-			delay += policy(retry, "initial_delay", 1);
+			delay += retry_number(retry, "initial_delay", 1);
 		else if (strcmp(type, "fixed"))
 			delay *= factor;
 	}
@@ -179,7 +180,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 {
 	struct run *run = tool->run;
 	const json_t *retry = tool->chain.v[0].meta.retry_policy;
-	int most = retry ? (int)policy(retry, "max_attempts", 1) : 1, n = 1;
+	int most = retry ? (int)retry_number(retry, "max_attempts", 1) : 1, n = 1;
 	struct prim_run prim = {
 		.exec = run->exec,
 		.call = run->call,

@@ -317,7 +317,7 @@ static void protect_all(const struct spaces *spaces, bool write, struct veil_pat
 	}
 }
 
-static uint64_t stamp(uint64_t hash, const char *path)
+static uint64_t add_stamp(uint64_t hash, const char *path)
 {
 	struct stat st = { .st_ino = 0 };
 	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
@@ -328,13 +328,13 @@ static uint64_t stamp(uint64_t hash, const char *path)
 uint64_t veil_stamp(const struct spaces *spaces)
 {
 	static const char *const names[] = { "", "/config", "/state", "/config/keys" };
-	uint64_t hash = spaces->key_dir ? stamp(1, spaces->key_dir) : 1;
+	uint64_t hash = spaces->key_dir ? add_stamp(1, spaces->key_dir) : 1;
 	char path[4096];
 
 	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
 			snprintf(path, sizeof(path), "%s/.ai%s", spaces->v[i].root, names[j]);
-			hash = stamp(hash, path);
+			hash = add_stamp(hash, path);
 		}
 	return hash;
 }

@@ -30,7 +30,7 @@ const char *doc_text(const struct rye_item *item, const char *const names[])
 }
 
 /* At most n characters from the start. */
-static struct rye_span head(struct rye_span text, size_t n)
+static struct rye_span first_chars(struct rye_span text, size_t n)
 {
 	size_t len = 0, step;
 	uint32_t cp;
@@ -53,7 +53,7 @@ static struct rye_span document_body_of(const struct rye_item *item)
 
 struct rye_span doc_preview(const struct rye_item *item)
 {
-	return head(document_body_of(item), PREVIEW_CHARS);
+	return first_chars(document_body_of(item), PREVIEW_CHARS);
 }
 
 /*
@@ -67,7 +67,7 @@ static struct rye_span matched_preview(const struct rye_item *item)
 
 	if (item->kind != RYE_TOOL)
 		return doc_preview(item);
-	start = head(file, PREVIEW_CHARS);
+	start = first_chars(file, PREVIEW_CHARS);
 	return header < start.len ? span_skip(start, header) : SPAN("");
 }
 

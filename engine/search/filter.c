@@ -50,7 +50,7 @@ static int filter_compare(const char *a, const char *b)
 	return *a ? 1 : *b ? -1 : 0;
 }
 
-static bool holds(const char *wanted, const char *have)
+static bool text_holds(const char *wanted, const char *have)
 {
 	if (*wanted == '!')
 		return strcasecmp(wanted + 1, have) != 0;
@@ -81,7 +81,7 @@ static bool scalar_holds(const json_t *wanted, const json_t *have)
 
 	filter_text_of(wanted, &x);
 	filter_text_of(have, &y);
-	return !x.failed && !y.failed && holds(x.data, y.data);
+	return !x.failed && !y.failed && text_holds(x.data, y.data);
 }
 
 /* A negation has to hold for all members, anything else for one. */

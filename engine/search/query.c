@@ -42,7 +42,7 @@ struct query_parser {
 
 /* ---- lower case ---- */
 
-static uint32_t search_query_lower(uint32_t cp)
+static uint32_t lower_char(uint32_t cp)
 {
 	if (cp < 0x80)
 		return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
@@ -67,7 +67,7 @@ static size_t lower_run(struct rye_span text, struct rye_buf *out)
 	size_t n = 0;
 
 	while (n < text.len && n < sizeof(piece) && (unsigned char)text.ptr[n] < 0x80) {
-		piece[n] = (char)search_query_lower((unsigned char)text.ptr[n]);
+		piece[n] = (char)lower_char((unsigned char)text.ptr[n]);
 		n++;
 	}
 	buf_add(out, piece, n);
@@ -81,7 +81,7 @@ static size_t lower_one(struct rye_span text, struct rye_buf *out)
 	size_t n = utf8_next(text, &cp);
 
 	if (n)
-		buf_add(out, bytes, utf8_put(bytes, search_query_lower(cp)));
+		buf_add(out, bytes, utf8_put(bytes, lower_char(cp)));
 	else
 		buf_add(out, text.ptr, 1);
 	return n ? n : 1;
@@ -322,7 +322,7 @@ static bool glob_tokens(const struct term *term, struct rye_span text)
 #define FUZZY_BYTES 48
 
 /* Levenshtein's distance, row by row; more than `max` is all the same. */
-static bool within(struct rye_span a, struct rye_span b, int max)
+static bool is_near(struct rye_span a, struct rye_span b, int max)
 {
 	int row[FUZZY_BYTES + 1], best;
 
@@ -353,7 +353,7 @@ static bool fuzzy_tokens(const struct query *query, const struct term *term, str
 	struct rye_span token;
 
 	while (query->opt.fuzzy > 0 && next_token(&text, &token))
-		if (within((struct rye_span){ term->text, term->len }, token, query->opt.fuzzy))
+		if (is_near((struct rye_span){ term->text, term->len }, token, query->opt.fuzzy))
 			return true;
 	return false;
 }
@@ -368,7 +368,7 @@ static bool text_match(const struct query *query, const struct term *term, struc
 }
 
 /* Depth is bounded by RYE_QUERY_TERMS: a row of ANDs leans to the left. */
-static bool search_query_match(const struct query *query, uint16_t at, struct rye_span text)
+static bool match_term(const struct query *query, uint16_t at, struct rye_span text)
 {
 	const struct term *term = &query->terms[at];
 
@@ -378,13 +378,11 @@ static bool search_query_match(const struct query *query, uint16_t at, struct ry
 	case GLOB:
 		return glob_tokens(term, text);
 	case NOT:
-		return !search_query_match(query, term->left, text);
+		return !match_term(query, term->left, text);
 	case AND:
-		return search_query_match(query, term->left, text) &&
-		       search_query_match(query, term->right, text);
+		return match_term(query, term->left, text) && match_term(query, term->right, text);
 	case OR:
-		return search_query_match(query, term->left, text) ||
-		       search_query_match(query, term->right, text);
+		return match_term(query, term->left, text) || match_term(query, term->right, text);
 	default:
 		return true;
 	}
@@ -392,7 +390,7 @@ static bool search_query_match(const struct query *query, uint16_t at, struct ry
 
 bool query_match(const struct query *query, struct rye_span text)
 {
-	return search_query_match(query, query->root, text);
+	return match_term(query, query->root, text);
 }
 
 /* Each piece of a glob between its stars lies within one word. */
@@ -412,7 +410,7 @@ static bool glob_may(const struct term *term, struct rye_span sieve)
 	return true;
 }
 
-static bool search_query_may(const struct query *query, uint16_t at, struct rye_span sieve)
+static bool may_term(const struct query *query, uint16_t at, struct rye_span sieve)
 {
 	const struct term *term = &query->terms[at];
 
@@ -423,11 +421,9 @@ static bool search_query_may(const struct query *query, uint16_t at, struct rye_
 	case GLOB:
 		return glob_may(term, sieve);
 	case AND:
-		return search_query_may(query, term->left, sieve) &&
-		       search_query_may(query, term->right, sieve);
+		return may_term(query, term->left, sieve) && may_term(query, term->right, sieve);
 	case OR:
-		return search_query_may(query, term->left, sieve) ||
-		       search_query_may(query, term->right, sieve);
+		return may_term(query, term->left, sieve) || may_term(query, term->right, sieve);
 	default:
 		return true;
 	}
@@ -435,7 +431,7 @@ static bool search_query_may(const struct query *query, uint16_t at, struct rye_
 
 bool query_may(const struct query *query, struct rye_span sieve)
 {
-	return search_query_may(query, query->root, sieve);
+	return may_term(query, query->root, sieve);
 }
 
 bool query_grows(const struct query *query)
@@ -464,7 +460,7 @@ bool query_near(const struct query *query, struct rye_span text)
 
 			if (term->sort != TEXT && term->sort != GLOB)
 				continue;
-			if (search_query_match(query, (uint16_t)i, token))
+			if (match_term(query, (uint16_t)i, token))
 				last[i] = word;
 			missing += last[i] < 0;
 			low = last[i] < low ? last[i] : low;

@@ -29,7 +29,7 @@ struct search_making {
 	_Atomic size_t next;
 };
 
-static bool stopped(const struct search_env *env)
+static bool is_stopped(const struct search_env *env)
 {
 	return env->stop && *env->stop;
 }
@@ -64,7 +64,7 @@ static void *make_some(void *arg)
 	const struct search_env *env = making->env;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !stopped(env)) {
+	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !is_stopped(env)) {
 		struct index_doc *of = &making->docs->v[i];
 
 		if (of->doc)
@@ -207,7 +207,7 @@ static void *match_some(void *arg)
 	size_t n = m->result->docs.n, at;
 
 	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
-		for (size_t i = at; i < n && i < at + RUN && !stopped(m->env); i++)
+		for (size_t i = at; i < n && i < at + RUN && !is_stopped(m->env); i++)
 			match_one(m, i);
 	return NULL;
 }
@@ -251,9 +251,9 @@ int search_run(const struct search_env *env, const struct search_ask *ask,
 		search_done(ret);
 		return rye_fail(err, RYE_IO, "out of memory");
 	}
-	if (!stopped(env))
+	if (!is_stopped(env))
 		match_all(&matching);
-	if (!stopped(env))
+	if (!is_stopped(env))
 		return 0;
 	search_done(ret);
 	return rye_fail(err, RYE_CANCELLED, "the search was given up");

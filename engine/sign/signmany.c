@@ -48,7 +48,7 @@ static bool is_person(enum rye_kind kind, const char *below)
 	return kind != RYE_KNOWLEDGE || strncmp(below, "agent/threads/", 14);
 }
 
-static bool matches(const struct signmany_walk *walk)
+static bool id_matches(const struct signmany_walk *walk)
 {
 	const char *below = walk->path + strlen(rye_kind_dir(walk->kind)) + 1;
 	const char *slash = strrchr(below, '/'), *name = slash ? slash + 1 : below;
@@ -82,7 +82,7 @@ static void visit_entry(struct signmany_walk *walk, int dir, const char *name)
 		if (fd >= 0)
 			signmany_visit(walk, fd);
 	} else if (S_ISREG(st.st_mode) && json_array_size(walk->paths) < MATCHES_MAX &&
-		   matches(walk)) {
+		   id_matches(walk)) {
 		json_array_append_new(walk->paths, json_string(walk->path));
 	}
 	walk->path[n] = 0;
@@ -238,7 +238,7 @@ static void batch_done(struct batch *batch)
 }
 
 /* For the caller's message: what is covered for the first time, and every warning. */
-static void remarks(const json_t *reply, struct rye_buf *out)
+static void put_remarks(const json_t *reply, struct rye_buf *out)
 {
 	const json_t *warning;
 	size_t i;
@@ -267,7 +267,7 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 
 	sign_path(batch->env, &ask, path, &reply, &why);
 	verdict.code = why.code;
-	remarks(reply, &said);
+	put_remarks(reply, &said);
 	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
 	batch->good += why.code == RYE_OK;

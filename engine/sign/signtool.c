@@ -88,7 +88,7 @@ static bool signtool_same_name(const char *a, const char *b)
 }
 
 /* "a/c" in a/b/c: the first directories and the name, what lies between left out. */
-static bool shortens(const char *declared, const char *id)
+static bool is_shortened(const char *declared, const char *id)
 {
 	size_t n = (size_t)(space_stem(declared) - declared);
 
@@ -111,7 +111,7 @@ static void check_tool_id(const struct parsed_item *item, struct sign_report *re
 			  json_python_type(value));
 	else if (signtool_same_name(id, stem) || signtool_same_name(id, item->id))
 		return;
-	else if (shortens(id, item->id))
+	else if (is_shortened(id, item->id))
 		sign_tell(report->warnings, "Field 'tool_id' value '%.200s' is short for '%s'", id,
 			  item->id);
 	else

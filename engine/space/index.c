@@ -138,8 +138,8 @@ static struct index_node *node_by_file(struct index *index, enum rye_kind kind, 
 	return node && !strcmp(tree_ext(node), ext) ? node : NULL;
 }
 
-static void space_index_find(struct index *index, enum rye_kind kind, const char *path,
-			     struct index_found *ret)
+static void find_locked(struct index *index, enum rye_kind kind, const char *path,
+			struct index_found *ret)
 {
 	struct index_node *node = node_by_file(index, kind, path);
 	struct dir *dir = tree_dir(index, kind, span_of(path));
@@ -162,7 +162,7 @@ bool index_find(struct index *index, enum rye_kind kind, const char *path, struc
 	if (kind >= RYE_KIND__MAX)
 		return false;
 	GUARD(&index->lock);
-	space_index_find(index, kind, path, ret);
+	find_locked(index, kind, path, ret);
 	return ret->is_dir || ret->is_item_dir || ret->is_file;
 }
 
@@ -212,8 +212,8 @@ static int64_t told_mtime(const struct index_node *node, const struct index_outc
 	return new->mtime_ns != node->mtime_ns ? new->mtime_ns : now_ns;
 }
 
-static void space_index_publish(struct index *index, struct index_node *node,
-				const struct index_outcome *new)
+static void publish_locked(struct index *index, struct index_node *node,
+			   const struct index_outcome *new)
 {
 	struct rye_blob *reason = NULL;
 
@@ -243,7 +243,7 @@ bool index_publish(struct index *index, const struct index_item *item,
 
 	current = node && node->gen == item->gen;
 	if (current)
-		space_index_publish(index, node, outcome);
+		publish_locked(index, node, outcome);
 	return current;
 }
 
@@ -348,7 +348,7 @@ static size_t names_size(const struct dir *dir)
 	return size;
 }
 
-static bool space_index_list(struct index *index, struct dir *dir, struct index_list *ret)
+static bool list_locked(struct index *index, struct dir *dir, struct index_list *ret)
 {
 	uint32_t d = 0, f = 0;
 	char *at = ret->names = malloc(names_size(dir));
@@ -382,7 +382,7 @@ bool index_list(struct index *index, enum rye_kind kind, const char *path, struc
 		GUARD(&index->lock);
 		struct dir *dir = tree_dir(index, kind, span_of(path));
 
-		ok = dir && (dir->total || !*path) && space_index_list(index, dir, ret);
+		ok = dir && (dir->total || !*path) && list_locked(index, dir, ret);
 	}
 	if (!ok)
 		index_list_done(ret);

@@ -91,7 +91,7 @@ bool index_unwatched(struct index *index, enum rye_kind kind, const char *path)
 
 /* ---- looking ---- */
 
-struct index_check_check {
+struct index_check {
 	struct index *index;
 	enum rye_kind kind;
 	int space;
@@ -99,7 +99,7 @@ struct index_check_check {
 };
 
 /* 0: not there, or too fresh to be trusted. */
-static uint64_t stamp_at(const struct index_check_check *check, const char *path, bool *ret_there)
+static uint64_t stamp_at(const struct index_check *check, const char *path, bool *ret_there)
 {
 	int root = space_fd(&check->index->env.spaces->v[check->space]);
 	auto_close int fd = root < 0 ? -1 : io_open_mounted(root, path, O_PATH);
@@ -109,7 +109,7 @@ static uint64_t stamp_at(const struct index_check_check *check, const char *path
 	return *ret_there ? walk_stamp(&st) : 0;
 }
 
-static void check_dir(const struct index_check_check *check, struct rye_span prefix)
+static void check_dir(const struct index_check *check, struct rye_span prefix)
 {
 	const struct walk_opt opt = { .space = check->space, .out = check->out };
 	struct index *index = check->index;
@@ -144,7 +144,7 @@ struct seen {
 	char stem[RYE_NAME_MAX + 1], path[RYE_ID_MAX + 64];
 };
 
-static size_t sources_of(const struct index_check_check *check, const char *path, struct seen *ret,
+static size_t sources_of(const struct index_check *check, const char *path, struct seen *ret,
 			 size_t max)
 {
 	struct index *index = check->index;
@@ -173,7 +173,7 @@ static size_t sources_of(const struct index_check_check *check, const char *path
 }
 
 /* A link that leads nowhere or out of the space is there as well: as an item that is refused. */
-static uint64_t link_stamp(const struct index_check_check *check, const char *path, bool *ret_there)
+static uint64_t link_stamp(const struct index_check *check, const char *path, bool *ret_there)
 {
 	int root = space_fd(&check->index->env.spaces->v[check->space]);
 	auto_close int fd = root < 0 ? -1 : io_open_beneath(root, path, O_PATH | O_NOFOLLOW);
@@ -183,8 +183,7 @@ static uint64_t link_stamp(const struct index_check_check *check, const char *pa
 	return *ret_there ? walk_stamp(&st) : 0;
 }
 
-static void check_file(const struct index_check_check *check, const char *path,
-		       const struct seen *seen)
+static void check_file(const struct index_check *check, const char *path, const struct seen *seen)
 {
 	const char *slash = strrchr(path, '/');
 	struct rye_span parent = { path, slash ? (size_t)(slash - path) : 0 };
@@ -207,7 +206,7 @@ static void check_file(const struct index_check_check *check, const char *path,
 		tree_stamp(index, dir, &seen->file, new);
 }
 
-static void index_check_space(const struct index_check_check *check, const char *path)
+static void index_check_space(const struct index_check *check, const char *path)
 {
 	struct rye_span prefix = { path, 0 };
 	struct seen seen[SEEN_MAX];
@@ -235,7 +234,7 @@ void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out)
 {
 	for (size_t i = 0; i < index->env.spaces->n && kind < RYE_KIND__MAX; i++) {
-		struct index_check_check check = { index, kind, (int)i, out };
+		struct index_check check = { index, kind, (int)i, out };
 		bool blind = false;
 
 		{

@@ -23,7 +23,7 @@ struct index_walk_job {
 	char path[];
 };
 
-struct index_walk_walk {
+struct index_walk {
 	struct index *index;
 	const struct walk_opt *opt;
 	pthread_mutex_t lock; /* of what follows */
@@ -94,7 +94,7 @@ struct self {
 	bool linked;
 };
 
-static struct dir *index_walk_merge(struct index_walk_walk *walk, const struct index_walk_job *job,
+static struct dir *index_walk_merge(struct index_walk *walk, const struct index_walk_job *job,
 				    const struct walk_batch *batch, const struct self *self)
 {
 	struct index *index = walk->index;
@@ -117,7 +117,7 @@ static struct dir *index_walk_merge(struct index_walk_walk *walk, const struct i
 }
 
 /* A link to one of its own parents, or too many links: the index lock is taken here. */
-static bool is_loop(struct index_walk_walk *walk, const struct index_walk_job *job,
+static bool is_loop(struct index_walk *walk, const struct index_walk_job *job,
 		    const struct stat *st)
 {
 	struct index *index = walk->index;
@@ -139,7 +139,7 @@ static bool is_loop(struct index_walk_walk *walk, const struct index_walk_job *j
 	return loop;
 }
 
-static int add_watch(struct index_walk_walk *walk, const struct walk_at *at)
+static int add_watch(struct index_walk *walk, const struct walk_at *at)
 {
 	struct index *index = walk->index;
 	int wd;
@@ -158,7 +158,7 @@ static int add_watch(struct index_walk_walk *walk, const struct walk_at *at)
 
 /* ---- the queue ---- */
 
-static void index_walk_push(struct index_walk_walk *walk, enum rye_kind kind, const char *path,
+static void index_walk_push(struct index_walk *walk, enum rye_kind kind, const char *path,
 			    bool linked)
 {
 	size_t len = strlen(path);
@@ -184,7 +184,7 @@ static int depth_of(const char *path)
 	return depth;
 }
 
-static bool known(struct index_walk_walk *walk, enum rye_kind kind, const char *path)
+static bool known(struct index_walk *walk, enum rye_kind kind, const char *path)
 {
 	struct index *index = walk->index;
 	bool known = false;
@@ -196,7 +196,7 @@ static bool known(struct index_walk_walk *walk, enum rye_kind kind, const char *
 	return known;
 }
 
-static void push_dirs(struct index_walk_walk *walk, const struct index_walk_job *job,
+static void push_dirs(struct index_walk *walk, const struct index_walk_job *job,
 		      const struct walk_batch *batch)
 {
 	char path[RYE_ID_MAX + 1];
@@ -217,7 +217,7 @@ static void push_dirs(struct index_walk_walk *walk, const struct index_walk_job 
 	}
 }
 
-static void index_walk_drop(struct index_walk_walk *walk, const struct index_walk_job *job)
+static void index_walk_drop(struct index_walk *walk, const struct index_walk_job *job)
 {
 	struct index *index = walk->index;
 
@@ -228,7 +228,7 @@ static void index_walk_drop(struct index_walk_walk *walk, const struct index_wal
 		tree_place_drop(index, dir, walk->opt->space, walk->opt->out);
 }
 
-static void do_job(struct index_walk_walk *walk, const struct index_walk_job *job)
+static void do_job(struct index_walk *walk, const struct index_walk_job *job)
 {
 	struct walk_at at = { .fd = -1 };
 	struct self self = { .wd = -1, .linked = job->linked };
@@ -255,7 +255,7 @@ static void do_job(struct index_walk_walk *walk, const struct index_walk_job *jo
 }
 
 /* The next job, waiting for other threads to find one; NULL: all is done. */
-static struct index_walk_job *index_walk_take(struct index_walk_walk *walk)
+static struct index_walk_job *index_walk_take(struct index_walk *walk)
 {
 	struct index_walk_job *job = NULL;
 
@@ -272,7 +272,7 @@ static struct index_walk_job *index_walk_take(struct index_walk_walk *walk)
 
 static void *index_walk_work(void *arg)
 {
-	struct index_walk_walk *walk = arg;
+	struct index_walk *walk = arg;
 	struct index_walk_job *job;
 
 	while ((job = index_walk_take(walk))) {
@@ -287,7 +287,7 @@ static void *index_walk_work(void *arg)
 
 #define WALK_THREADS_MAX 16
 
-static void index_walk_run(struct index_walk_walk *walk)
+static void index_walk_run(struct index_walk *walk)
 {
 	pthread_t threads[WALK_THREADS_MAX];
 	int n = 0, wanted = walk->opt->out ? 1 : walk->opt->threads;
@@ -302,16 +302,16 @@ static void index_walk_run(struct index_walk_walk *walk)
 	pthread_mutex_destroy(&walk->lock);
 }
 
-static void walk_init(struct index_walk_walk *walk, struct index *index, const struct walk_opt *opt)
+static void walk_init(struct index_walk *walk, struct index *index, const struct walk_opt *opt)
 {
-	*walk = (struct index_walk_walk){ .index = index, .opt = opt };
+	*walk = (struct index_walk){ .index = index, .opt = opt };
 	pthread_mutex_init(&walk->lock, NULL);
 	pthread_cond_init(&walk->more, NULL);
 }
 
 void walk_dir(struct index *index, enum rye_kind kind, const char *path, const struct walk_opt *opt)
 {
-	struct index_walk_walk walk;
+	struct index_walk walk;
 
 	walk_init(&walk, index, opt);
 	index_walk_push(&walk, kind, path, false);
@@ -348,7 +348,7 @@ static void watch_top(struct index *index, int space)
 
 void walk_space(struct index *index, const struct walk_opt *opt)
 {
-	struct index_walk_walk walk;
+	struct index_walk walk;
 
 	watch_top(index, opt->space);
 	walk_init(&walk, index, opt);

@@ -165,7 +165,7 @@ static bool space_watch_same_name(const struct inotify_event *a, const struct in
 }
 
 /* Has this read already had the name? */
-static bool repeated(struct watch *watch, const struct inotify_event *event)
+static bool is_repeated(struct watch *watch, const struct inotify_event *event)
 {
 	uint32_t hash = (uint32_t)event->wd * 0x9e3779b1u;
 
@@ -183,7 +183,7 @@ static bool repeated(struct watch *watch, const struct inotify_event *event)
 	}
 }
 
-static void space_watch_rescan(struct watch *watch, struct index_changes *out)
+static void rescan_spaces(struct watch *watch, struct index_changes *out)
 {
 	log_line(watch->log, RYE_LOG_WARN, "watch",
 		 "too many changes at once: looking at everything again");
@@ -203,17 +203,17 @@ static void space_watch_handle(struct watch *watch, const char *events, size_t l
 
 		at += sizeof(*event) + event->len;
 		lost = event->mask & IN_Q_OVERFLOW;
-		if (!lost && event->len && !repeated(watch, event))
+		if (!lost && event->len && !is_repeated(watch, event))
 			index_event(watch->index, event->wd, event->name, &changes);
 	}
 	if (lost)
-		space_watch_rescan(watch, &changes);
+		rescan_spaces(watch, &changes);
 	if (changes.n || changes.all || changes.keys)
 		watch->fn(watch->arg, &changes);
 	index_changes_done(&changes);
 }
 
-static void pace(struct watch *watch)
+static void pace_reads(struct watch *watch)
 {
 	int64_t now = clock_us(), rest = PACE_US - (now - watch->last_us);
 
@@ -226,7 +226,7 @@ static void space_watch_drain(struct watch *watch)
 {
 	ssize_t n;
 
-	pace(watch);
+	pace_reads(watch);
 	n = read(watch->inotify, watch->events, sizeof(watch->events));
 	if (n > 0)
 		space_watch_handle(watch, watch->events, (size_t)n);

@@ -28,7 +28,7 @@ struct adopted {
 };
 
 /* The inotify descriptor, in the worker's set; negative: there is none. */
-static int notices(struct threads *threads)
+static int notices_fd(struct threads *threads)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int none = -1, fd = threads->inotify;
@@ -68,7 +68,7 @@ int adopted_add(struct threads *threads, const char *id, struct rye_call *call, 
 	call_ref(call);
 	adopted->call = call;
 	/* without notices it only cannot be ended before its time */
-	adopted->watch = inotify_add_watch(notices(threads), path, IN_CREATE | IN_MOVED_TO);
+	adopted->watch = inotify_add_watch(notices_fd(threads), path, IN_CREATE | IN_MOVED_TO);
 	{
 		GUARD(&threads->lock);
 		adopted->next = threads->adopted;

@@ -131,7 +131,7 @@ int thread_lock(int dir)
 }
 
 /* Where pids mean what we think: host, boot and pid namespace in one text. */
-static void identity(char ret[256])
+static void put_identity(char ret[256])
 {
 	auto_close int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	char boot[64] = "", ns[64] = "";
@@ -152,7 +152,7 @@ int runner_write(int dir, pid_t pid, struct rye_err *err)
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
 	char where[256], now[40];
 
-	identity(where);
+	put_identity(where);
 	clock_iso_us(now);
 	json_set(doc, "pid", json_integer(pid));
 	json_set(doc, "start", json_integer((json_int_t)proc_start(pid)));
@@ -174,7 +174,7 @@ bool runner_read(int dir, struct runner *ret)
 	rye_blob_unref(blob);
 	if (!doc)
 		return false;
-	identity(where);
+	put_identity(where);
 	ret->pid = (pid_t)json_int(doc, "pid", 0);
 	ret->start = (uint64_t)json_int(doc, "start", 0);
 	ret->here = !strcmp(where, json_str(doc, "where"));

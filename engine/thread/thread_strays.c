@@ -17,7 +17,7 @@
 
 #define ENVIRON_MAX (256u << 10)
 
-static bool belongs(pid_t pid, const char *mark)
+static bool is_marked_with(pid_t pid, const char *mark)
 {
 	auto_free char *text = malloc(ENVIRON_MAX);
 	size_t n = text ? proc_environ(pid, text, ENVIRON_MAX) : 0;
@@ -36,7 +36,7 @@ void thread_kill_strays(const char *id)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		if (pid > 1 && pid != getpid() && belongs(pid, mark))
+		if (pid > 1 && pid != getpid() && is_marked_with(pid, mark))
 			kill(pid, SIGKILL);
 	}
 }

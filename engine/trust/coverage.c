@@ -138,7 +138,7 @@ static int key_file(struct check *c, struct rye_err *err)
 	return 0;
 }
 
-static int strict(struct check *c, struct rye_err *err)
+static int check_strict(struct check *c, struct rye_err *err)
 {
 	if (is_key_file(c))
 		return key_file(c, err);
@@ -208,7 +208,7 @@ static void tell_open(struct check *c, const struct coverage_place *p)
 	open_place(c, p);
 }
 
-static int compat(struct check *c, struct rye_err *err)
+static int check_compat(struct check *c, struct rye_err *err)
 {
 	char where[300];
 	struct coverage_place p;
@@ -239,5 +239,5 @@ int coverage_check(struct check *c, struct rye_err *err)
 		tell_open(c, &(struct coverage_place){ 0 });
 		return 0;
 	}
-	return c->ask->compat ? compat(c, err) : strict(c, err);
+	return c->ask->compat ? check_compat(c, err) : check_strict(c, err);
 }

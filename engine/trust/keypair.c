@@ -76,7 +76,7 @@ static bool keypair_normalise(struct rye_span pem, char ret[KEY_PEM_MAX])
 	return strlen(ret) == n;
 }
 
-static void fingerprint(struct key_public *key)
+static void set_fingerprint(struct key_public *key)
 {
 	char hex[SHA_HEX];
 
@@ -101,12 +101,12 @@ int key_public_parse(struct rye_span pem, struct key_public *ret, struct rye_err
 	    memcmp(der.bytes, spki_prefix, sizeof(spki_prefix)))
 		return not_pem(err, "PUBLIC KEY");
 	memcpy(key.bytes, der.bytes + sizeof(spki_prefix), KEY_LEN);
-	fingerprint(&key);
+	set_fingerprint(&key);
 	*ret = key;
 	return 0;
 }
 
-static size_t armour(const struct der *der, const char *label, char *ret, size_t size)
+static size_t put_armour(const struct der *der, const char *label, char *ret, size_t size)
 {
 	char base64[512];
 	int n;
@@ -125,8 +125,8 @@ void key_public_of(const unsigned char bytes[KEY_LEN], struct key_public *ret)
 	memcpy(der.bytes, spki_prefix, sizeof(spki_prefix));
 	memcpy(der.bytes + sizeof(spki_prefix), bytes, KEY_LEN);
 	memcpy(ret->bytes, bytes, KEY_LEN);
-	armour(&der, "PUBLIC KEY", ret->pem, sizeof(ret->pem));
-	fingerprint(ret);
+	put_armour(&der, "PUBLIC KEY", ret->pem, sizeof(ret->pem));
+	set_fingerprint(ret);
 }
 
 /* ---- PKCS#8 ---- */
@@ -233,7 +233,7 @@ size_t key_secret_pem(const struct key_secret *key, char ret[256])
 
 	memcpy(der.bytes, pkcs8_prefix, sizeof(pkcs8_prefix));
 	memcpy(der.bytes + sizeof(pkcs8_prefix), key->bytes, KEY_LEN);
-	return armour(&der, "PRIVATE KEY", ret, 256);
+	return put_armour(&der, "PRIVATE KEY", ret, 256);
 }
 
 /* ---- signatures ---- */

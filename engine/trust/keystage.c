@@ -42,7 +42,7 @@ static void remove_stage(int dir, int stage)
 }
 
 /* What was decided is put in place; 0 when nothing of it is left. */
-static int follow(int dir, int stage)
+static int follow_stage(int dir, int stage)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(followers); i++)
 		if (renameat(stage, followers[i], dir, followers[i]) < 0 && errno != ENOENT)
@@ -98,7 +98,7 @@ int keystage_put(int dir, const struct keystage_file *files, size_t n, struct ry
 		remove_stage(dir, stage);
 	if (r)
 		return rye_fail_sys(err, -r, "cannot write %s", name);
-	r = follow(dir, stage);
+	r = follow_stage(dir, stage);
 	return r ? rye_fail_sys(err, -r, "the new %s is in place, the files beside it are not yet",
 				KEYSTAGE_FIRST) :
 		   0;
@@ -133,7 +133,7 @@ static void keystage_settle(int dir)
 	if (stage < 0)
 		return;
 	if (faccessat(stage, KEYSTAGE_FIRST, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
-		follow(dir, stage);
+		follow_stage(dir, stage);
 	else
 		remove_stage(dir, stage);
 }

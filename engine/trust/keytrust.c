@@ -218,7 +218,7 @@ int keystore_trust(const struct item_env *env, const char *key, const char *owne
 	return r;
 }
 
-static int elsewhere(const struct item_env *env, const char *fp, struct rye_err *err)
+static int refuse_elsewhere(const struct item_env *env, const char *fp, struct rye_err *err)
 {
 	auto_trust struct trust *trust = trust_get(env->trust);
 	const struct trust_key *key = trust_find(trust, span_of(fp));
@@ -250,7 +250,7 @@ int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err 
 			return rye_fail_sys(err, errno, "cannot remove %s/.ai/%s/%s", user->root,
 					    places[i], name);
 	}
-	return removed ? trust_reload(env->trust, err) : elsewhere(env, fp, err);
+	return removed ? trust_reload(env->trust, err) : refuse_elsewhere(env, fp, err);
 }
 
 /* ---- sharing ---- */

@@ -147,7 +147,7 @@ static void read_all(const struct spaces *spaces, struct candidates *all)
 
 /* ---- judging ---- */
 
-static bool outside(const struct candidate *c)
+static bool is_outside(const struct candidate *c)
 {
 	return c->space->type != RYE_PROJECT;
 }
@@ -163,7 +163,7 @@ static const unsigned char *voucher(const struct candidates *all, const char *fp
 	for (size_t i = 0; i < all->n; i++) {
 		const struct candidate *c = &all->v[i];
 
-		if (!outside(c) || strcmp(c->fp, fp))
+		if (!is_outside(c) || strcmp(c->fp, fp))
 			continue;
 		if (c->file.n_scope)
 			return NULL;
@@ -173,13 +173,13 @@ static const unsigned char *voucher(const struct candidates *all, const char *fp
 	return found;
 }
 
-static bool acceptable(const struct candidates *all, const struct candidate *c)
+static bool is_acceptable(const struct candidates *all, const struct candidate *c)
 {
 	const unsigned char *key;
 
-	if (outside(c) && !c->file.is_signed)
+	if (is_outside(c) && !c->file.is_signed)
 		return true;
-	if (outside(c) && !strcmp(c->file.signer, c->fp))
+	if (is_outside(c) && !strcmp(c->file.signer, c->fp))
 		return trustfile_signed_by(&c->file, c->file.key.bytes);
 	if (!c->file.is_signed || !strcmp(c->file.signer, c->fp))
 		return false;
@@ -191,7 +191,7 @@ static bool acceptable(const struct candidates *all, const struct candidate *c)
 static bool decided_outside(const struct candidates *all, const char *fp)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (outside(&all->v[i]) && !strcmp(all->v[i].fp, fp))
+		if (is_outside(&all->v[i]) && !strcmp(all->v[i].fp, fp))
 			return true;
 	return false;
 }
@@ -203,11 +203,11 @@ static bool accept_some(struct candidates *all, bool project)
 	for (size_t i = 0; i < all->n; i++) {
 		struct candidate *c = &all->v[i];
 
-		if (!c->valid || c->accepted || project == outside(c))
+		if (!c->valid || c->accepted || project == is_outside(c))
 			continue;
 		if (project && decided_outside(all, c->fp))
 			continue;
-		c->accepted = acceptable(all, c);
+		c->accepted = is_acceptable(all, c);
 		changed = changed || c->accepted;
 	}
 	return changed;
@@ -219,9 +219,9 @@ static void trust_explain(const struct candidates *all, struct candidate *c)
 
 	if (!c->valid)
 		return;
-	if (!outside(c) && decided_outside(all, c->fp))
+	if (!is_outside(c) && decided_outside(all, c->fp))
 		snprintf(c->status, sizeof(c->status), "the user's or system's file decides");
-	else if (!outside(c) && (!*signer || !strcmp(signer, c->fp)))
+	else if (!is_outside(c) && (!*signer || !strcmp(signer, c->fp)))
 		snprintf(c->status, sizeof(c->status), "a project cannot vouch for its own keys");
 	else if (voucher(all, signer) || !strcmp(signer, c->fp))
 		snprintf(c->status, sizeof(c->status), "its signature is wrong");

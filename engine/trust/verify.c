@@ -85,7 +85,7 @@ static void verify_describe(struct check *c)
 }
 
 /* The format's own checks, in its order. */
-static int signature(struct check *c, struct rye_err *err)
+static int check_signature(struct check *c, struct rye_err *err)
 {
 	const struct verify_ask *ask = c->ask;
 	struct rye_span region;
@@ -221,7 +221,7 @@ static int verify_judge(struct check *c, struct rye_err *err)
 		return 0;
 	}
 	if (!r)
-		r = signature(c, err);
+		r = check_signature(c, err);
 	return r ? r : coverage_check(c, err);
 }
 

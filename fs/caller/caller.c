@@ -55,7 +55,7 @@ static bool is_barrier(const char *comm)
 
 /* May this process own replies? Not pid 1 of the host; pid 1 of a container may be the agent
  * itself. */
-static bool owns(const struct callers *callers, pid_t pid, const char *comm)
+static bool may_own(const struct callers *callers, pid_t pid, const char *comm)
 {
 	if (pid <= 0 || (pid == 1 && callers->host))
 		return false;
@@ -175,7 +175,7 @@ static int find_ancestor(struct callers *callers, pid_t pid, struct ancestor *re
 	}
 	found.process = (struct process){ pid, stat.start };
 	found.ppid = stat.ppid;
-	found.owns = owns(callers, pid, stat.comm);
+	found.owns = may_own(callers, pid, stat.comm);
 	if (found.pidfd >= 0)
 		caller_remember(callers, &found);
 	*ret = found;
@@ -239,7 +239,7 @@ static int identify_process(struct callers *callers, struct caller *caller, pid_
 		caller->session = stat.session;
 		self.process = (struct process){ tgid, stat.start };
 		self.ppid = stat.ppid;
-		self.owns = owns(callers, tgid, stat.comm);
+		self.owns = may_own(callers, tgid, stat.comm);
 		r = caller_climb(callers, caller, self, line);
 	}
 	return r;

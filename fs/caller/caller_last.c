@@ -99,7 +99,7 @@ static size_t size_of(const struct rye_blob *blob)
 
 /* ---- lists, under the lock ---- */
 
-static void used(struct callers *callers, struct kept *kept)
+static void link_use(struct callers *callers, struct kept *kept)
 {
 	kept->newer = NULL;
 	kept->older = callers->newest;
@@ -110,7 +110,7 @@ static void used(struct callers *callers, struct kept *kept)
 	callers->newest = kept;
 }
 
-static void unused(struct callers *callers, struct kept *kept)
+static void unlink_use(struct callers *callers, struct kept *kept)
 {
 	if (kept->newer)
 		kept->newer->older = kept->older;
@@ -131,7 +131,7 @@ static void caller_last_insert(struct callers *callers, struct kept *kept)
 	if (kept->next)
 		kept->next->link = &kept->next;
 	*bucket = kept;
-	used(callers, kept);
+	link_use(callers, kept);
 	callers->count++;
 	callers->bytes += kept->bytes;
 }
@@ -142,14 +142,14 @@ static void take_out(struct callers *callers, struct kept *kept, struct kept **t
 	*kept->link = kept->next;
 	if (kept->next)
 		kept->next->link = kept->link;
-	unused(callers, kept);
+	unlink_use(callers, kept);
 	callers->count--;
 	callers->bytes -= kept->bytes;
 	kept->next = *trash;
 	*trash = kept;
 }
 
-static void empty(struct kept *trash)
+static void free_kept(struct kept *trash)
 {
 	while (trash) {
 		struct kept *next = trash->next;
@@ -166,7 +166,7 @@ void caller_last_clear(struct callers *callers)
 
 	while (callers->newest)
 		take_out(callers, callers->newest, &trash);
-	empty(trash);
+	free_kept(trash);
 }
 
 /* ---- recording ---- */
@@ -233,12 +233,12 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
 			take_out(callers, callers->oldest, &trash);
 	}
-	empty(trash);
+	free_kept(trash);
 }
 
 /* ---- reading ---- */
 
-static bool over(const struct kept *kept, int64_t now)
+static bool is_over(const struct kept *kept, int64_t now)
 {
 	return kept->first == kept->n ||
 	       (kept->gone_ns && now - kept->gone_ns > CALLER_GONE_S * NS_PER_S);
@@ -253,7 +253,7 @@ static struct kept *nearest(struct callers *callers, const struct caller *reader
 	for (; kept; kept = kept->next) {
 		size_t depth;
 
-		if (kept->uid != reader->uid || strcmp(kept->key, key) != 0 || over(kept, now))
+		if (kept->uid != reader->uid || strcmp(kept->key, key) != 0 || is_over(kept, now))
 			continue;
 		depth = owner_depth(kept->chain, kept->n, &kept->first, reader);
 		if (kept->first && !kept->gone_ns)
@@ -299,8 +299,8 @@ bool callers_last(struct callers *callers, const struct caller *caller, const ch
 	if (!kept)
 		return false;
 	kept = settle_dispute(kept, caller->tid, &disputed);
-	unused(callers, kept);
-	used(callers, kept);
+	unlink_use(callers, kept);
+	link_use(callers, kept);
 	*ret = last_ref(&kept->last);
 	ret->disputed = disputed;
 	return true;
@@ -328,7 +328,7 @@ static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **t
 		while (kept->gone_ns && kept->first < kept->n &&
 		       !proc_alive(&kept->chain[kept->first]))
 			kept->first++;
-		if (over(kept, now))
+		if (is_over(kept, now))
 			take_out(callers, kept, trash);
 	}
 }
@@ -344,6 +344,6 @@ void callers_sweep(struct callers *callers)
 			if (callers->buckets[i])
 				sweep_bucket(callers, i, &trash);
 		}
-		empty(trash);
+		free_kept(trash);
 	}
 }

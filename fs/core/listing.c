@@ -100,7 +100,7 @@ void listing_add(struct listing *l, const char *name, mode_t type, uint64_t ino)
 	l->len += len;
 }
 
-static int order(const void *a, const void *b, void *names)
+static int order_entries(const void *a, const void *b, void *names)
 {
 	const struct item *x = a, *y = b;
 	int c;
@@ -120,7 +120,7 @@ bool listing_finish(struct listing *l)
 		return false;
 	if (l->n == 0)
 		return true;
-	qsort_r(l->items, l->n, sizeof(*l->items), order, l->names);
+	qsort_r(l->items, l->n, sizeof(*l->items), order_entries, l->names);
 	for (size_t i = 0; i < l->n; i++) {
 		if (n && strcmp(l->names + l->items[i].at, l->names + l->items[n - 1].at) == 0)
 			continue;

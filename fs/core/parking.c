@@ -225,7 +225,7 @@ static void on_interrupt(fuse_req_t req, void *arg)
 	pthread_cond_signal(&parked->parking->poke);
 }
 
-static void hook(struct parked *parked, bool on)
+static void hook_interrupt(struct parked *parked, bool on)
 {
 	if (parked->hooked == on)
 		return;
@@ -239,7 +239,7 @@ bool parking_wait(struct parked *parked, int64_t due_ns)
 	bool closed = false;
 
 	/* first: from when it is in the list, another thread may answer it */
-	hook(parked, true);
+	hook_interrupt(parked, true);
 	GUARD(&parking->lock);
 	closed = parking->closed;
 	parked->due_ns = due_ns;
@@ -301,6 +301,6 @@ bool parking_waits(struct parking *parking, const void *owner)
 fuse_req_t parked_leave(struct parked *parked)
 {
 	parking_take(parked);
-	hook(parked, false);
+	hook_interrupt(parked, false);
 	return parked->req;
 }

@@ -75,7 +75,7 @@ static void after_death(const struct guarded *guarded)
 	rye_end_leftovers(guarded->daemon, NULL);
 }
 
-static void learn(struct guarded *guarded, const char *mountpoint)
+static void learn_connection(struct guarded *guarded, const char *mountpoint)
 {
 	struct mountinfo mount;
 	auto_free char *line = mountinfo_find(mountpoint, &mount);
@@ -87,7 +87,7 @@ static void learn(struct guarded *guarded, const char *mountpoint)
 }
 
 /* False: the daemon has said that it ends by itself. */
-static bool hear(struct guarded *guarded, int pipe)
+static bool hear_daemon(struct guarded *guarded, int pipe)
 {
 	char text[PATH_MAX];
 	ssize_t n = read(pipe, text, sizeof(text) - 1);
@@ -97,7 +97,7 @@ static bool hear(struct guarded *guarded, int pipe)
 	text[n] = 0;
 	if (n == 1)
 		return false;
-	learn(guarded, text);
+	learn_connection(guarded, text);
 	return true;
 }
 
@@ -112,7 +112,7 @@ static void watchdog_watch(struct guarded *guarded, int pipe, int death)
 		if (!dead && poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return;
 		/* a word that is there still counts: it may be the last one */
-		if (fds[1].revents & POLLIN && !hear(guarded, pipe))
+		if (fds[1].revents & POLLIN && !hear_daemon(guarded, pipe))
 			return;
 		if (dead || fds[0].revents || fds[1].revents & POLLHUP) {
 			after_death(guarded);
@@ -121,7 +121,7 @@ static void watchdog_watch(struct guarded *guarded, int pipe, int death)
 	}
 }
 
-static _Noreturn void child(pid_t daemon, int pipe)
+static _Noreturn void run_watchdog(pid_t daemon, int pipe)
 {
 	struct guarded guarded = { .daemon = daemon };
 	sigset_t all;
@@ -159,7 +159,7 @@ struct watchdog *watchdog_start(void)
 	}
 	if (watchdog->pid == 0) {
 		close(ends[1]);
-		child(daemon, ends[0]);
+		run_watchdog(daemon, ends[0]);
 	}
 	close(ends[0]);
 	watchdog->pipe = ends[1];

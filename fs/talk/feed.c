@@ -103,7 +103,7 @@ void feed_lost(struct feed *feed, int mark)
 }
 
 /* The rest of this write is lost; what follows is likely its tail. */
-static enum feed_verdict garbage(struct feed *feed, int sys, const char *why)
+static enum feed_verdict drop_write(struct feed *feed, int sys, const char *why)
 {
 	if (why != feed->why)
 		snprintf(feed->why, sizeof(feed->why), "%s", why);
@@ -114,7 +114,7 @@ static enum feed_verdict garbage(struct feed *feed, int sys, const char *why)
 }
 
 /* Line and column of the next byte, both from 1. */
-static void position(const struct feed *feed, size_t upto, unsigned *line, size_t *column)
+static void put_position(const struct feed *feed, size_t upto, unsigned *line, size_t *column)
 {
 	size_t begin = 0;
 
@@ -127,15 +127,15 @@ static void position(const struct feed *feed, size_t upto, unsigned *line, size_
 	*column = upto - begin + 1;
 }
 
-static enum feed_verdict garbage_here(struct feed *feed, const char *what)
+static enum feed_verdict drop_write_here(struct feed *feed, const char *what)
 {
 	unsigned line;
 	size_t column;
 
-	position(feed, feed->len, &line, &column);
+	put_position(feed, feed->len, &line, &column);
 	snprintf(feed->why, sizeof(feed->why), "message broken in line %u, column %zu: %s", line,
 		 column, what);
-	return garbage(feed, EINVAL, feed->why);
+	return drop_write(feed, EINVAL, feed->why);
 }
 
 static bool feed_grow(struct feed *feed, size_t size)
@@ -232,8 +232,8 @@ static const char *step_json(struct feed *feed, char c)
 static enum feed_verdict too_big(struct feed *feed)
 {
 	if (feed->len > FEED_MAX / 2)
-		return garbage(feed, EFBIG, "message too big, wanted at most 16 MiB");
-	return garbage(feed, ENOMEM, "out of memory");
+		return drop_write(feed, EFBIG, "message too big, wanted at most 16 MiB");
+	return drop_write(feed, ENOMEM, "out of memory");
 }
 
 /* ---- YAML ---- */
@@ -249,15 +249,15 @@ static enum feed_verdict yaml_message(struct feed *feed, struct feed_piece *in, 
 	if (!feed_keep(feed, from, nul ? (size_t)(nul - from) : len))
 		return too_big(feed);
 	if (nul)
-		return garbage_here(feed, "a NUL byte");
+		return drop_write_here(feed, "a NUL byte");
 	if (feed->cut)
-		return garbage(feed, EFBIG,
-			       "YAML that may be longer than one write: write it as JSON");
+		return drop_write(feed, EFBIG,
+				  "YAML that may be longer than one write: write it as JSON");
 	if (in->end[-1] != '\n') {
 		/* the same text with its newline is welcome at the same place */
-		garbage(feed, EINVAL,
-			"message unfinished: YAML ends with a newline, so end it "
-			"with a newline, or write one JSON object");
+		drop_write(feed, EINVAL,
+			   "message unfinished: YAML ends with a newline, so end it "
+			   "with a newline, or write one JSON object");
 		feed->mode = START;
 		return FEED_GARBAGE;
 	}
@@ -274,7 +274,7 @@ static enum feed_verdict step_inside(struct feed *feed, struct feed_piece *in)
 	const char *wrong = step_json(feed, c);
 
 	if (wrong)
-		return garbage_here(feed, wrong);
+		return drop_write_here(feed, wrong);
 	if (!feed_keep(feed, &c, 1))
 		return too_big(feed);
 	if (feed->depth)
@@ -294,7 +294,7 @@ static enum feed_verdict step_opened(struct feed *feed, struct feed_piece *in)
 	}
 	if (c != '"' && c != '}')
 		return in->begun ? yaml_message(feed, in, in->begun) :
-				   garbage_here(feed, "wanted a name in double quotes, or }");
+				   drop_write_here(feed, "wanted a name in double quotes, or }");
 	feed->mode = JSON;
 	return step_inside(feed, in);
 }
@@ -333,7 +333,7 @@ static enum feed_verdict blank_line(struct feed *feed, struct feed_piece *in)
 	drop_message(feed);
 	feed->form = RYE_FORM_JSON;
 	if (!feed_keep(feed, "{}", 2))
-		return garbage(feed, ENOMEM, "out of memory");
+		return drop_write(feed, ENOMEM, "out of memory");
 	return FEED_COMPLETE;
 }
 
@@ -359,15 +359,15 @@ static enum feed_verdict step_between(struct feed *feed, struct feed_piece *in)
 	char c = *in->p;
 
 	if (take_mark(feed, in))
-		return feed->mark > 3 ?
-			       garbage(feed, EINVAL, "message begins with two byte order marks") :
-			       FEED_MORE;
+		return feed->mark > 3 ? drop_write(feed, EINVAL,
+						   "message begins with two byte order marks") :
+					FEED_MORE;
 	if (feed->mark == 1 || feed->mark == 2)
-		return garbage(feed, EINVAL, "message begins with half a byte order mark");
+		return drop_write(feed, EINVAL, "message begins with half a byte order mark");
 	if (feed->mode == BROKEN && c != '{')
-		return garbage(feed, EINVAL,
-			       "behind a message that could not be read, wanted one that begins "
-			       "with {");
+		return drop_write(feed, EINVAL,
+				  "behind a message that could not be read, wanted one that begins "
+				  "with {");
 	if (c == '{')
 		return begin_json(feed, in);
 	if (c == '\n')
@@ -383,7 +383,7 @@ static enum feed_verdict talk_feed_step(struct feed *feed, struct feed_piece *in
 	if (*in->p == '\0') {
 		if (!feed_open(feed))
 			drop_message(feed);
-		return garbage_here(feed, "a NUL byte");
+		return drop_write_here(feed, "a NUL byte");
 	}
 	if (feed->mode == OPENED)
 		return step_opened(feed, in);
@@ -441,7 +441,7 @@ struct rye_blob *feed_take(struct feed *feed)
 }
 
 /* Where the innermost brace, bracket or string that is still open began. */
-static size_t innermost(const struct feed *feed)
+static size_t innermost_open(const struct feed *feed)
 {
 	size_t at[FEED_DEPTH + 1] = { 0 };
 	unsigned depth = 0;
@@ -478,7 +478,7 @@ bool feed_unfinished(const struct feed *feed, char *why, size_t size)
 		want = "\"";
 	else if (level_square(feed))
 		want = "]";
-	position(feed, innermost(feed), &line, &column);
+	put_position(feed, innermost_open(feed), &line, &column);
 	snprintf(why, size,
 		 "message unfinished: %zu bytes came, wanted %s for what begins in line %u, "
 		 "column %zu",

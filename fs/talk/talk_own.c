@@ -26,7 +26,7 @@
 #define OPEN_COUNTS_MS 2000
 
 /* The listed talks, at most OPEN_MAX, each with a reference; returns how many. */
-static size_t talk_own_open_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
+static size_t listed_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
 {
 	size_t n = 0;
 
@@ -90,7 +90,7 @@ static bool is_old(struct talk *talk)
 void own_count_open(struct talks *talks, const struct caller *reader, const char *key)
 {
 	struct talk *found[OPEN_MAX];
-	size_t n = talk_own_open_talks(talks, found);
+	size_t n = listed_talks(talks, found);
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];
@@ -197,7 +197,7 @@ static void add_open_lines(struct errors_text *text, struct talks *talks,
 			   const struct caller *reader)
 {
 	struct talk *found[OPEN_MAX];
-	size_t n = talk_own_open_talks(talks, found);
+	size_t n = listed_talks(talks, found);
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];

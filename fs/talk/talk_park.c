@@ -135,7 +135,7 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
  * moment later; else the other way round: the reader has the size that the writer sets, gets
  * its message, and asks again.
  */
-static void talk_park_answer_write(struct talk *talk, struct outbox *out)
+static void settle_write(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 	int64_t now = clock_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
@@ -163,7 +163,7 @@ void talk_settle(struct talk *talk, struct outbox *out)
 		talk_drop_pages(talk, talk->w.off, out);
 	}
 	if (talk->w.park && talk->w.ready && talk->invals == 0)
-		talk_park_answer_write(talk, out);
+		settle_write(talk, out);
 	else
 		release_readers(talk, out, false);
 }

@@ -142,7 +142,7 @@ void talk_keep_written(struct talk *talk, size_t upto)
 	w->mark = feed_mark(&talk->feed);
 }
 
-static void talk_write_answer_write(struct talk *talk, int sys, size_t count)
+static void set_answer(struct talk *talk, int sys, size_t count)
 {
 	struct writing *w = &talk->w;
 
@@ -160,10 +160,10 @@ void talk_fail_write(struct talk *talk, int sys, int again)
 	remember_failure(talk, again);
 	if (w->fed < w->len)
 		feed_lost(&talk->feed, w->mark);
-	talk_write_answer_write(talk, w->kept ? 0 : sys, w->kept);
+	set_answer(talk, w->kept ? 0 : sys, w->kept);
 }
 
-static void broken(struct talk *talk, struct outbox *out)
+static void tell_broken(struct talk *talk, struct outbox *out)
 {
 	struct rye_blob *line = reply_error_line(talk->feed.why);
 
@@ -216,10 +216,10 @@ void talk_go_on(struct talk *talk, struct outbox *out)
 	if (verdict == FEED_COMPLETE) {
 		begin_run(talk, out);
 	} else if (verdict == FEED_GARBAGE) {
-		broken(talk, out);
+		tell_broken(talk, out);
 	} else {
 		talk_keep_written(talk, w->len);
-		talk_write_answer_write(talk, 0, w->len);
+		set_answer(talk, 0, w->len);
 	}
 }
 

@@ -107,7 +107,7 @@ size_t transcript_unread(const struct transcript *text)
 }
 
 /* The initial content becomes bytes of our own, up to off. */
-static bool own(struct transcript *text, size_t off)
+static bool own_bytes(struct transcript *text, size_t off)
 {
 	struct rye_blob *initial = text->initial;
 
@@ -168,7 +168,7 @@ bool transcript_cut(struct transcript *text, size_t off)
 {
 	if (off >= transcript_size(text))
 		return true;
-	if (!own(text, off))
+	if (!own_bytes(text, off))
 		return false;
 	if (off <= text->dropped) {
 		text->dropped = off;
@@ -182,7 +182,7 @@ bool transcript_cut(struct transcript *text, size_t off)
 
 bool transcript_insert(struct transcript *text, size_t off, struct rye_span bytes)
 {
-	if (!own(text, SIZE_MAX) || !transcript_split(text, off))
+	if (!own_bytes(text, SIZE_MAX) || !transcript_split(text, off))
 		return false;
 	if (!push_back(&text->head, bytes.ptr, bytes.len))
 		return false;
@@ -192,7 +192,7 @@ bool transcript_insert(struct transcript *text, size_t off, struct rye_span byte
 
 bool transcript_append(struct transcript *text, struct rye_span bytes)
 {
-	return own(text, SIZE_MAX) && push_back(&text->tail, bytes.ptr, bytes.len);
+	return own_bytes(text, SIZE_MAX) && push_back(&text->tail, bytes.ptr, bytes.len);
 }
 
 /* The part of [off, off + size) that [at, at + len) covers. */

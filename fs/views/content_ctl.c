@@ -78,7 +78,7 @@ static const struct node_class talk_class = {
 	.drop = run_drop,
 };
 
-static struct timespec now(void)
+static struct timespec time_now(void)
 {
 	struct timespec ts;
 
@@ -101,7 +101,7 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 		.class = &talk_class,
 		.data = talk,
 		.version = 1,
-		.mtime = now(),
+		.mtime = time_now(),
 		.fresh = true,
 	};
 	struct node *node;

@@ -250,7 +250,7 @@ static struct results *next_wanted(struct searches *searches)
 	return searches->stopping ? NULL : searches->queue;
 }
 
-static int search_work_search(struct searches *searches, struct results *results)
+static int run_search(struct searches *searches, struct results *results)
 {
 	struct rye_query query = { results->query, HITS_MAX, on_hit, results, &results->stop };
 	struct rye_err err;
@@ -285,7 +285,7 @@ static void search_work_make(struct searches *searches, struct results *results)
 
 	while (again) {
 		search_work_clear(results);
-		sys = search_work_search(searches, results);
+		sys = run_search(searches, results);
 		GUARD(&searches->lock);
 		again = search_work_finish(results, sys, &parked);
 	}

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int nothing(void *arg, const char *name)
+static int ignore_name(void *arg, const char *name)
 {
 	(void)arg;
 	(void)name;
@@ -30,7 +30,7 @@ static bool is_thread(struct front *front, const char *id)
 {
 	struct rye_err err;
 
-	return *id && rye_thread_names(front->rye, id, nothing, NULL, &err) == 0;
+	return *id && rye_thread_names(front->rye, id, ignore_name, NULL, &err) == 0;
 }
 
 /* Ids may hold slashes: is this the beginning of one? */
@@ -40,7 +40,7 @@ struct prefix {
 	bool found;
 };
 
-static int starts(void *arg, const char *id)
+static int starts_with_dir(void *arg, const char *id)
 {
 	struct prefix *prefix = arg;
 
@@ -53,7 +53,7 @@ static bool is_prefix(struct front *front, const char *path)
 	struct prefix prefix = { path, strlen(path), false };
 	struct rye_err err;
 
-	return rye_thread_list(front->rye, starts, &prefix, &err) == 0 && prefix.found;
+	return rye_thread_list(front->rye, starts_with_dir, &prefix, &err) == 0 && prefix.found;
 }
 
 static bool threads_dir_set_path(struct tree_key *key, const char *dir, const char *name)
@@ -198,7 +198,7 @@ static int add_file(void *arg, const char *name)
 	return 0;
 }
 
-static void readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct front *front = front_of(req);
 	struct listing_ask ask = { req, node, size, off, plus };
@@ -221,7 +221,7 @@ static void readdir(fuse_req_t req, struct node *node, size_t size, off_t off, b
 const struct node_class threads_class = {
 	.name = "threads",
 	.enter = threads_dir_enter,
-	.readdir = readdir,
+	.readdir = threads_readdir,
 };
 
 static void forget_listing(struct front *front, const char *path)

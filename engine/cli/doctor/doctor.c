@@ -61,7 +61,7 @@ static bool is_bundled(const struct rye_verdict *verdict)
 }
 
 /* The first line of a message, without what the row says already. */
-static void refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
+static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
@@ -121,7 +121,7 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 	if (verdict->unread)
 		doctor_unread(survey, verdict);
 	else if (verdict->code != RYE_OK)
-		refused(survey, verdict);
+		take_refused(survey, verdict);
 	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))
 		unsigned_config(survey, verdict);
 	return 0;

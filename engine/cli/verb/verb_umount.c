@@ -91,7 +91,7 @@ static int not_mounted(struct cli *cli)
 
 /* Of a silent daemon: aborts the connection, which frees the processes that wait for it. Of a dead
  * one: kills the tools it has left behind. True when the daemon answers. */
-static bool answers(const char *path)
+static bool daemon_answers(const char *path)
 {
 	enum connection_state state = connection_probe(path, CONNECTION_PATIENCE_MS);
 	struct mountinfo mount;
@@ -112,7 +112,7 @@ int verb_umount(struct cli *cli)
 
 	if (!path || !mounts_has(path))
 		return not_mounted(cli);
-	alive = answers(path);
+	alive = daemon_answers(path);
 	if (mounts_detach(path, false))
 		return out_success(cli, "unmounted", path, NULL);
 	pid = alive ? daemon_of(path) : 0;
