@@ -7,6 +7,7 @@
  * verbs' table knows, --help and --version among it, is theirs. The only file that may call
  * exit().
  */
+#include "core/ctl.h"
 #include "core/mount_options.h"
 #include "session.h"
 
@@ -82,5 +83,6 @@ static bool is_mount(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	hide_environment();
-	return is_mount(argc, argv) ? main_mount(argc, argv) : rye_cli_main(argc, argv);
+	return is_mount(argc, argv) ? main_mount(argc, argv) :
+				      rye_cli_main(argc, argv, ctl_is_name);
 }

@@ -37,7 +37,7 @@ static int api_search_run(struct rye *rye, const struct search_env *env,
 int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err)
 {
 	const struct search_ask ask = { .query = query->text,
-					.kinds = kinds_with(KIND_RUNS),
+					.kinds = kinds_with(RYE_KIND_RUNS),
 					.spaces = ALL_SPACES,
 					.prefix = "" };
 	const struct search_env env = env_of(rye, query->stop);

@@ -10,9 +10,6 @@
 #include "plan/plan.h"
 #include "str.h"
 
-#define KIND(kind) (1u << (kind))
-#define ALL_KINDS (KIND(RYE_KIND__MAX) - 1)
-
 /* The bytes of one view of a loaded item. */
 typedef int (*make_fn)(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
 		       struct rye_blob **ret, struct rye_err *err);
@@ -38,7 +35,7 @@ static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struc
 		*ret = rye_blob_ref(loaded->text);
 		return 0;
 	}
-	if (!kind_has(ask->kind, KIND_INPUTS))
+	if (!rye_kind_has(ask->kind, RYE_KIND_INPUTS))
 		return rye_fail(err, RYE_INVALID,
 				"a %s takes no inputs in its name, as directives do",
 				rye_kind_name(ask->kind));
@@ -117,22 +114,21 @@ static int api_view_make_data(struct rye *rye, const struct rye_ask *ask,
 
 static const struct api_view_row {
 	const char *name; /* of the derived file */
-	unsigned kinds;
+	unsigned of; /* kinds with one of these traits have it; 0: all have */
 	bool query; /* takes inputs in its name */
 	make_fn make;
 	int (*any)(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
 		   struct rye_err *err); /* for refused items, too */
 } rows[RYE_VIEW__MAX] = {
-	[RYE_VIEW_RENDERED] = { "text", ALL_KINDS, true, make_rendered, NULL },
-	[RYE_VIEW_SOURCE] = { "source", ALL_KINDS, false, api_view_make_source, NULL },
-	[RYE_VIEW_SCHEMA] = { "schema.json", KIND(RYE_TOOL) | KIND(RYE_DIRECTIVE), false,
-			      make_schema, NULL },
-	[RYE_VIEW_CHAIN] = { "chain.json", KIND(RYE_TOOL), false, make_chain, NULL },
-	[RYE_VIEW_PROMPT] = { "prompt.md", KIND(RYE_DIRECTIVE), true, make_prompt, NULL },
-	[RYE_VIEW_DATA] = { "data.json", KIND(RYE_KNOWLEDGE), false, api_view_make_data, NULL },
-	[RYE_VIEW_INFO] = { "info.json", ALL_KINDS, false, NULL, view_info },
-	[RYE_VIEW_VERIFY] = { "verify", ALL_KINDS, false, NULL, view_verify },
-	[RYE_VIEW_USAGE] = { "usage", ALL_KINDS, false, NULL, view_usage },
+	[RYE_VIEW_RENDERED] = { "text", 0, true, make_rendered, NULL },
+	[RYE_VIEW_SOURCE] = { "source", 0, false, api_view_make_source, NULL },
+	[RYE_VIEW_SCHEMA] = { "schema.json", RYE_KIND_PARAMETERS, false, make_schema, NULL },
+	[RYE_VIEW_CHAIN] = { "chain.json", RYE_KIND_PROCESS, false, make_chain, NULL },
+	[RYE_VIEW_PROMPT] = { "prompt.md", RYE_KIND_INPUTS, true, make_prompt, NULL },
+	[RYE_VIEW_DATA] = { "data.json", RYE_KIND_FRONT, false, api_view_make_data, NULL },
+	[RYE_VIEW_INFO] = { "info.json", 0, false, NULL, view_info },
+	[RYE_VIEW_VERIFY] = { "verify", 0, false, NULL, view_verify },
+	[RYE_VIEW_USAGE] = { "usage", 0, false, NULL, view_usage },
 };
 
 int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, struct rye_err *err)
@@ -142,7 +138,7 @@ int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, 
 	int r;
 
 	if (ask->kind >= RYE_KIND__MAX || ask->view >= RYE_VIEW__MAX ||
-	    !(row->kinds & KIND(ask->kind)))
+	    (row->of && !rye_kind_has(ask->kind, row->of)))
 		return rye_fail(err, RYE_NOT_FOUND, "%.900s has no %s", ask->id, row->name);
 	if (ask->query && !row->query)
 		return rye_fail(err, RYE_INVALID, "%s takes no inputs in its name", row->name);

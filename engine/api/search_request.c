@@ -47,7 +47,7 @@ static int search_request_read_scope(struct search_request *asked, struct rye_er
 		rest.len -= 2;
 	else if (span_ends(rest, "*"))
 		rest.len--;
-	if (!kind_has((enum rye_kind)found, KIND_RUNS) || rest.len >= sizeof(asked->prefix))
+	if (!rye_kind_has((enum rye_kind)found, RYE_KIND_RUNS) || rest.len >= sizeof(asked->prefix))
 		return bad_scope(err);
 	asked->ask.kinds = 1u << found;
 	for (size_t i = 0; i < rest.len; i++)

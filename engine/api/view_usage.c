@@ -61,7 +61,7 @@ static void put_usage(struct rye_buf *buf, const struct subject *subject, enum r
 	put_kind(buf, subject, kind);
 	buf_adds(buf, "Write one JSON object or lines of YAML to this file, read the reply "
 		      "here.\n");
-	if (!kind_has(kind, KIND_PARAMETERS))
+	if (!rye_kind_has(kind, RYE_KIND_PARAMETERS))
 		return;
 	schema = meta_schema(subject->loaded.item);
 	put_parameters(buf, schema);

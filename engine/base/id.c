@@ -12,7 +12,7 @@
 struct id_row {
 	const char *name, *dir, *title;
 	const char *const *extensions;
-	unsigned traits; /* enum kind_trait */
+	unsigned traits; /* enum rye_trait */
 };
 
 static const char *const directive_ext[] = { ".md", NULL };
@@ -23,26 +23,26 @@ static const char *const config_ext[] = { ".yaml", ".yml", ".toml", NULL };
 
 static const struct id_row rows[] = {
 	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext,
-			    KIND_RUNS | KIND_FORKS | KIND_PARAMETERS | KIND_INPUTS |
-				    KIND_MARKDOWN },
+			    RYE_KIND_RUNS | RYE_KIND_FORKS | RYE_KIND_PARAMETERS | RYE_KIND_INPUTS |
+				    RYE_KIND_MARKDOWN | RYE_KIND_ELEMENT },
 	[RYE_TOOL] = { "tool", "tools", "Tool", tool_ext,
-		       KIND_RUNS | KIND_PROCESS | KIND_PARAMETERS | KIND_FOLDER },
+		       RYE_KIND_RUNS | RYE_KIND_PROCESS | RYE_KIND_PARAMETERS | RYE_KIND_FOLDER },
 	[RYE_KNOWLEDGE] = { "knowledge", "knowledge", "Knowledge", knowledge_ext,
-			    KIND_RUNS | KIND_MARKDOWN },
+			    RYE_KIND_RUNS | RYE_KIND_MARKDOWN | RYE_KIND_FRONT },
 	[RYE_CONFIG] = { "config", "config", "Config", config_ext, 0 },
 };
 
-bool kind_has(enum rye_kind kind, enum kind_trait trait)
+bool rye_kind_has(enum rye_kind kind, unsigned traits)
 {
-	return kind < RYE_KIND__MAX && rows[kind].traits & trait;
+	return kind < RYE_KIND__MAX && (rows[kind].traits & traits);
 }
 
-unsigned kinds_with(enum kind_trait trait)
+unsigned kinds_with(unsigned traits)
 {
 	unsigned kinds = 0;
 
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		if (rows[kind].traits & trait)
+		if (rows[kind].traits & traits)
 			kinds |= 1u << kind;
 	return kinds;
 }

@@ -18,18 +18,7 @@ enum rye_kind id_split(const char *ref, const char **ret_id);
 /* For tables whose key is kind and id; the upper bits are the better ones. */
 uint64_t id_hash(enum rye_kind kind, const char *id);
 
-/* What sets kinds apart, as far as it is no format of its own: a row's bits in id.c. */
-enum kind_trait {
-	KIND_RUNS = 1, /* `execute` may name it, search finds it */
-	KIND_PROCESS = 2, /* running it starts a process, the others only render text */
-	KIND_FORKS = 4, /* a model may work through it in a managed thread */
-	KIND_PARAMETERS = 8, /* declares what it takes: it has a schema */
-	KIND_INPUTS = 16, /* its text has inputs filled in, also by name: NAME?a=b */
-	KIND_MARKDOWN = 32, /* signed in an HTML comment, whatever its extension */
-	KIND_FOLDER = 64, /* x/x.ext is named by x, too */
-};
-bool kind_has(enum rye_kind kind, enum kind_trait trait); /* no kind has none */
-unsigned kinds_with(enum kind_trait trait); /* a bit per enum rye_kind */
+unsigned kinds_with(unsigned traits); /* a bit per enum rye_kind that has one of them */
 
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
 enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */

@@ -233,15 +233,14 @@ static int cli_unknown(const char *word)
 	return CLI_USAGE;
 }
 
-static int cli_run(const struct cli_verb *verb, int argc, char **argv)
+static int cli_run(struct cli cli, int argc, char **argv)
 {
-	struct cli cli = { .verb = verb };
 	int status = options_read(&cli, argc, argv);
 
 	if (status == CLI_OK && cli.opt.help)
-		options_help(verb, stdout);
+		options_help(cli.verb, stdout);
 	else if (status == CLI_OK)
-		status = verb->run(&cli);
+		status = cli.verb->run(&cli);
 	if (cli.rye)
 		rye_close(cli.rye);
 	free(cli.project);
@@ -251,13 +250,14 @@ static int cli_run(const struct cli_verb *verb, int argc, char **argv)
 	return status;
 }
 
-int rye_cli_main(int argc, char **argv)
+int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 	const struct cli_verb *verb = cli_find(word);
 
 	if (verb)
-		return cli_run(verb, argc - 2, argv + 2);
+		return cli_run((struct cli){ .verb = verb, .is_control = is_control }, argc - 2,
+			       argv + 2);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
 		printf("ryefs %s\n", RYE_VERSION);
 		return CLI_OK;

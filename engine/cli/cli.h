@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 
+#include <rye/ryefs.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -94,6 +96,7 @@ struct cli {
 	char **argv; /* operands only */
 	char *project; /* absolute; set by cli_open */
 	struct rye *rye; /* set by cli_open, closed by rye_cli_main */
+	rye_cli_name_fn is_control;
 	bool in_bar; /* a progress bar stands on the terminal's last line */
 };
 

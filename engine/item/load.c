@@ -105,12 +105,12 @@ static int load_parse(struct rye_item *item, struct rye_err *err)
 		item->meta = json_object();
 		return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
 	}
-	if (item->kind == RYE_DIRECTIVE)
+	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT))
 		item->meta = parse_shaped(item->body, &item->shape, &item->parse);
 	else
 		item->meta = parse_item(parser, item->body, item->abspath, &item->parse);
 	/* what a directive may do is in its metadata; other kinds can be read without theirs */
-	if (item->parse.code != RYE_OK && item->kind == RYE_DIRECTIVE) {
+	if (item->parse.code != RYE_OK && rye_kind_has(item->kind, RYE_KIND_ELEMENT)) {
 		rye_wrap(&item->parse, "%s", item->abspath);
 		if (err)
 			*err = item->parse;

@@ -80,7 +80,7 @@ const json_t *parsed_description(const struct parsed_item *item)
 {
 	const json_t *value = NULL;
 
-	if (item->kind == RYE_TOOL)
+	if (rye_kind_has(item->kind, RYE_KIND_PROCESS))
 		value = parsed_get(item, "tool_description");
 	return *meta_text_of(value) ? value : parsed_get(item, "description");
 }
@@ -182,7 +182,7 @@ json_t *parsed_schema(const struct parsed_item *item)
 {
 	const json_t *schema;
 
-	if (kind_has(item->kind, KIND_INPUTS))
+	if (rye_kind_has(item->kind, RYE_KIND_INPUTS))
 		return schema_of_list(json_object_get(item->meta, "inputs"), true);
 	schema = declared_schema(item);
 	if (schema)

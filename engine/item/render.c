@@ -57,10 +57,10 @@ int render_item(const struct rye_item *item, const struct interp *in, struct rye
 	struct rye_span text = render_body(item, NULL);
 	struct rye_blob *blob;
 
-	if (item->kind == RYE_DIRECTIVE)
+	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT))
 		return directive_text(item, in ? in : &none, ret, err);
-	blob = item->kind == RYE_KNOWLEDGE ? rye_blob_new(text.ptr, text.len) :
-					     rye_blob_ref(item->text);
+	blob = rye_kind_has(item->kind, RYE_KIND_FRONT) ? rye_blob_new(text.ptr, text.len) :
+							  rye_blob_ref(item->text);
 	if (!blob)
 		return rye_fail(err, RYE_IO, "out of memory");
 	*ret = blob;

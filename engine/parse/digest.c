@@ -51,13 +51,13 @@ bool digest_region(enum rye_kind kind, struct sig_rule rule, struct rye_span tex
 {
 	struct sig_cut cut;
 
-	if (kind == RYE_DIRECTIVE)
+	if (rye_kind_has(kind, RYE_KIND_ELEMENT))
 		return digest_element(text, ret);
 	sig_cut_of(rule, text, &cut);
 	*ret = cut.rest;
-	if (kind == RYE_KNOWLEDGE && span_starts(cut.rest, "---"))
+	if (rye_kind_has(kind, RYE_KIND_FRONT) && span_starts(cut.rest, "---"))
 		*ret = behind_dashes(cut.rest);
-	else if (kind != RYE_KNOWLEDGE && !cut.shebang.len)
+	else if (!rye_kind_has(kind, RYE_KIND_FRONT) && !cut.shebang.len)
 		*ret = span_skip(cut.rest, sig_shebang(cut.rest).len);
 	return true;
 }

@@ -24,16 +24,16 @@ bool sig_rule_of(enum rye_kind kind, const char *ext, struct sig_rule *ret)
 	static const char *const hash[] = { ".py", ".yaml", ".yml", ".json", ".sh", ".toml", NULL };
 	static const char *const slash[] = { ".js", ".ts", ".mjs", ".cjs", NULL };
 
-	if (kind_has(kind, KIND_MARKDOWN)) {
+	if (rye_kind_has(kind, RYE_KIND_MARKDOWN)) {
 		*ret = (struct sig_rule){ SIG_HTML, false };
 		return true;
 	}
 	for (int i = 0; hash[i]; i++)
 		if (!strcasecmp(ext, hash[i])) {
-			*ret = (struct sig_rule){ SIG_HASH, kind_has(kind, KIND_PROCESS) };
+			*ret = (struct sig_rule){ SIG_HASH, rye_kind_has(kind, RYE_KIND_PROCESS) };
 			return true;
 		}
-	for (int i = 0; kind_has(kind, KIND_PROCESS) && slash[i]; i++)
+	for (int i = 0; rye_kind_has(kind, RYE_KIND_PROCESS) && slash[i]; i++)
 		if (!strcasecmp(ext, slash[i])) {
 			*ret = (struct sig_rule){ SIG_SLASH, false };
 			return true;

@@ -80,8 +80,9 @@ static bool is_light(const struct rye_request *req)
 {
 	const struct verb *verb = verb_row(req->verb);
 
-	return !verb->names && !verb->async && !verb->fork && kind_has(req->kind, KIND_RUNS) &&
-	       !kind_has(req->kind, KIND_PROCESS) && req->form == RYE_FORM_JSON &&
+	return !verb->names && !(verb->ways & (RYE_WAY_ASYNC | RYE_WAY_FORK)) &&
+	       rye_kind_has(req->kind, RYE_KIND_RUNS) &&
+	       !rye_kind_has(req->kind, RYE_KIND_PROCESS) && req->form == RYE_FORM_JSON &&
 	       req->message.len <= RYE_LIGHT_MESSAGE_MAX;
 }
 

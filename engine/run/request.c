@@ -249,10 +249,11 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 		return rye_fail(err, RYE_IO, "request: out of memory");
 	ret->id = ret->spelled;
 	ret->kind = req->kind;
-	ret->dry_run = verb->dry_run;
-	ret->async = verb->async;
+	ret->dry_run = verb->ways & RYE_WAY_DRY;
+	ret->async = verb->ways & RYE_WAY_ASYNC;
 	/* Writing to `async` of a directive: a fork that is not waited for. */
-	ret->fork = verb->fork || (verb->async && kind_has(req->kind, KIND_FORKS));
+	ret->fork = verb->ways & RYE_WAY_FORK ||
+		    (ret->async && rye_kind_has(req->kind, RYE_KIND_FORKS));
 	ret->params = json_copy(ret->doc); /* members are taken out of it */
 	if (!ret->params)
 		return rye_fail(err, RYE_IO, "request: out of memory");
@@ -309,12 +310,12 @@ static int check_async(const struct request *request, enum rye_kind kind, struct
 			err, RYE_INVALID,
 			"async + dry_run is not supported. Validation is instant, nothing to "
 			"detach.");
-	if (!kind_has(kind, KIND_FORKS | KIND_PROCESS))
+	if (!rye_kind_has(kind, RYE_KIND_FORKS | RYE_KIND_PROCESS))
 		return rye_fail(
 			err, RYE_INVALID,
 			"async + knowledge is not supported. Reading is instant, nothing to "
 			"detach.");
-	if (kind_has(kind, KIND_FORKS) && !request->fork && !request->remote)
+	if (rye_kind_has(kind, RYE_KIND_FORKS) && !request->fork && !request->remote)
 		return rye_fail(err, RYE_INVALID,
 				"async + directive + inline is not supported. There is nothing to "
 				"detach; use thread=\"fork\".");
@@ -325,12 +326,12 @@ int request_matrix(const struct request *request, enum rye_kind kind, struct rye
 {
 	int r = 0;
 
-	if (!kind_has(kind, KIND_RUNS))
+	if (!rye_kind_has(kind, RYE_KIND_RUNS))
 		return rye_fail(err, RYE_INVALID, "%s items cannot be executed: %s",
 				kind_title(kind), request->spelled);
-	if (kind_has(kind, KIND_FORKS))
+	if (rye_kind_has(kind, RYE_KIND_FORKS))
 		r = check_directive(request, err);
-	else if (kind_has(kind, KIND_PROCESS))
+	else if (rye_kind_has(kind, RYE_KIND_PROCESS))
 		r = check_tool(request, err);
 	else
 		r = check_knowledge(request, err);

@@ -73,10 +73,10 @@ void run_movable_early(struct rye_call *call)
 
 	run.limit = (struct confine){ true, true };
 	/* one that is confined by its parent's run is so only once that was asked */
-	if (job->ask.parent_run || !verb_row(job->ask.verb)->runs)
+	if (job->ask.parent_run || !(verb_row(job->ask.verb)->ways & RYE_WAY_RUNS))
 		return;
 	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
-	    kind_has(request->kind, KIND_PROCESS) && !request->async && !request->dry_run &&
+	    rye_kind_has(request->kind, RYE_KIND_PROCESS) && !request->async && !request->dry_run &&
 	    !request->fork && !request->remote) {
 		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(request->kind), request->id);
 		job_movable(job, ref, plain_request(&run, ref));
@@ -132,7 +132,7 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 		enum rye_kind kind = (enum rye_kind)i;
 		const char *name = rye_kind_name(kind);
 
-		if (!kind_has(kind, KIND_RUNS) || !has_kind(env, kind, id))
+		if (!rye_kind_has(kind, RYE_KIND_RUNS) || !has_kind(env, kind, id))
 			continue;
 		buf_addf(&names, "%s%s", n ? ", " : "", name);
 		buf_addf(&refs, "%s%s:%s", n ? ", " : "", name, id);

@@ -241,24 +241,20 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
 {
-	switch (verb_row(verb)->child) {
-	case VERB_CHILD_NEVER:
-		return false;
-	case VERB_CHILD_READS: /* a copy is checked by the primitive itself */
-		return true;
-	case VERB_CHILD_REQUIRES:
-		break;
-	}
+	const struct verb *row = verb_row(verb);
+
+	if (row->ways & (RYE_WAY_PERSON | RYE_WAY_READS))
+		return !(row->ways & RYE_WAY_PERSON);
 	/* The request names its item later: then it is asked again with the item. */
 	if (!ref)
-		return verb_row(verb)->names && json_array_size(requires_list) > 0;
+		return row->names && json_array_size(requires_list) > 0;
 	return runs_match(requires_list, "execute", ref);
 }
 
 bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
 	      uint64_t *ret_foreign)
 {
-	if (verb_row(verb)->child == VERB_CHILD_NEVER || run == NOBODY)
+	if (verb_row(verb)->ways & RYE_WAY_PERSON || run == NOBODY)
 		return false;
 	GUARD(&runs->lock);
 	while (run) {

@@ -26,14 +26,14 @@ static bool not_available(struct run *run)
 	return false;
 }
 
-/* Of every kind with KIND_RUNS: request_matrix refuses the others. */
+/* Of every kind with RYE_KIND_RUNS: request_matrix refuses the others. */
 static void (*const runners[RYE_KIND__MAX])(struct run *run) = {
 	[RYE_DIRECTIVE] = run_directive,
 	[RYE_TOOL] = run_tool,
 	[RYE_KNOWLEDGE] = run_knowledge,
 };
 
-static void run_item(struct run *run)
+void run_item(struct run *run)
 {
 	struct request *request = &run->request;
 	struct rye_err err = { 0 };
@@ -56,15 +56,10 @@ static void run_item(struct run *run)
 	runners[request->kind](run);
 }
 
-static const struct verb rows[RYE_VERB__MAX] = {
-	[RYE_RUN] = { .carry_out = run_item, .runs = true },
-	[RYE_DRY_RUN] = { .carry_out = run_item, .runs = true, .dry_run = true },
-	[RYE_ASYNC] = { .carry_out = run_item, .runs = true, .async = true },
-	[RYE_FORK] = { .carry_out = run_item, .runs = true, .fork = true },
-	[RYE_EXECUTE] = { .carry_out = run_item, .runs = true, .names = true },
-	[RYE_FETCH] = { .carry_out = prim_fetch, .names = true, .child = VERB_CHILD_READS },
-	[RYE_SIGN] = { .carry_out = prim_sign, .names = true, .child = VERB_CHILD_NEVER },
-};
+#define VERB_ROW(verb, name, traits, ways, function, help) \
+	[RYE_##verb] = { function, !(traits), ways },
+
+static const struct verb rows[RYE_VERB__MAX] = { RYE_VERBS(VERB_ROW) };
 
 const struct verb *verb_row(enum rye_verb verb)
 {
@@ -79,7 +74,7 @@ void verbs_run(struct run *run)
 	run->limit = (struct confine){ .net = true, .write = true };
 	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
 	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
-	if (run->exec->env.opt->no_run && verb->runs) {
+	if (run->exec->env.opt->no_run && verb->ways & RYE_WAY_RUNS) {
 		run_fail_with(run, RYE_DENIED, "running is switched off (norun)");
 		return;
 	}

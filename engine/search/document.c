@@ -44,9 +44,10 @@ static struct rye_span first_chars(struct rye_span text, size_t n)
 
 static struct rye_span document_body_of(const struct rye_item *item)
 {
-	const char *key = item->kind == RYE_DIRECTIVE ? "content" : "body";
-	const char *text =
-		item->kind == RYE_TOOL ? NULL : json_string_value(json_object_get(item->meta, key));
+	const char *key = rye_kind_has(item->kind, RYE_KIND_ELEMENT) ? "content" : "body";
+	const char *text = rye_kind_has(item->kind, RYE_KIND_PROCESS) ?
+				   NULL :
+				   json_string_value(json_object_get(item->meta, key));
 
 	return text && *text ? span_of(text) : item->body;
 }
@@ -65,7 +66,7 @@ static struct rye_span matched_preview(const struct rye_item *item)
 	struct rye_span file = { item->text->data, item->text->len }, start;
 	size_t header = (size_t)(item->body.ptr - item->text->data);
 
-	if (item->kind != RYE_TOOL)
+	if (!rye_kind_has(item->kind, RYE_KIND_PROCESS))
 		return doc_preview(item);
 	start = first_chars(file, PREVIEW_CHARS);
 	return header < start.len ? span_skip(start, header) : SPAN("");
@@ -147,7 +148,7 @@ struct rye_blob *doc_make(const struct rye_item *item, bool whole)
 	static const char *const names[] = { "name", NULL };
 	static const char *const about[] = { "description", "tool_description", NULL };
 	static const char *const titles[] = { "title", NULL };
-	const char *name = item->kind == RYE_TOOL ? "" : doc_text(item, names);
+	const char *name = rye_kind_has(item->kind, RYE_KIND_PROCESS) ? "" : doc_text(item, names);
 	const char *title = doc_text(item, titles), *stem = space_stem(item->id);
 	struct draft draft = { 0 };
 	struct rye_blob *doc;

@@ -142,7 +142,8 @@ static bool is_dashed(struct rye_span body)
 /* A broken YAML file counts as one without any field: those are told as well. */
 static void tell_missing(struct sign_job *job, json_t *reply)
 {
-	if (job->ask->kind != RYE_TOOL || !json_object_get(job->item.meta, "data"))
+	if (!rye_kind_has(job->ask->kind, RYE_KIND_PROCESS) ||
+	    !json_object_get(job->item.meta, "data"))
 		return;
 	sign_check(&job->item, &job->report);
 	json_object_set(reply, "issues", job->report.issues);
@@ -158,12 +159,12 @@ static int sign_parse(struct sign_job *job, json_t **reply, struct rye_err *err)
 	job->item.body = sign_body_of(job);
 	job->report.signed_before = signed_before(job);
 	job->item.shebang = sig_shebang((struct rye_span){ job->lf->data, job->lf->len });
-	if (!job->item.body.len && (kind == RYE_TOOL || kind == RYE_CONFIG))
+	if (!job->item.body.len && !rye_kind_has(kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
 		return sign_refuse(reply, RYE_INVALID, err, "%s file is empty", job->title);
 	if (!parser)
 		rye_fail(&why, RYE_UNSUPPORTED, "No parser registered for extension: %s",
 			 job->at.ext);
-	else if (kind == RYE_KNOWLEDGE && is_dashed(job->item.body))
+	else if (rye_kind_has(kind, RYE_KIND_FRONT) && is_dashed(job->item.body))
 		rye_fail(&why, RYE_UNPARSABLE,
 			 "Found --- YAML frontmatter (unsupported). Use a ```yaml fenced code "
 			 "block for metadata instead.");
@@ -187,7 +188,7 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 	if (!json_array_size(job->report.issues))
 		return 0;
 	first = json_string_value(json_array_get(job->report.issues, 0));
-	if (job->ask->kind == RYE_KNOWLEDGE && sign_only_missing(&job->report))
+	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report))
 		r = sign_refuse(reply, RYE_INVALID, err,
 				"No metadata found. Knowledge entries require a ```yaml fenced "
 				"code block with name, title, version, and entry_type fields.");

@@ -271,7 +271,7 @@ static const json_t *signcheck_value_of(const struct parsed_item *item, const ch
 {
 	const json_t *value;
 
-	if (item->kind == RYE_DIRECTIVE || item->kind == RYE_KNOWLEDGE)
+	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
 		return json_object_get(item->meta, name);
 	if (item->kind == RYE_CONFIG)
 		return json_object_get(json_object_get(item->meta, "data"), name);
@@ -299,11 +299,11 @@ void sign_check(const struct parsed_item *item, struct sign_report *report)
 	for (const struct field *field = tables[item->kind]; field->name; field++) {
 		const json_t *value = signcheck_value_of(item, field->name);
 
-		if (item->kind == RYE_KNOWLEDGE && !strcmp(field->name, "name"))
+		if (rye_kind_has(item->kind, RYE_KIND_FRONT) && !strcmp(field->name, "name"))
 			value = knowledge_name(item, report);
 		signcheck_check_value(&s, field, value);
 	}
-	if (item->kind == RYE_TOOL)
+	if (rye_kind_has(item->kind, RYE_KIND_PROCESS))
 		sign_check_tool(item, report);
 	sign_check_name(item, report);
 }

@@ -114,7 +114,7 @@ static struct index_node *node_or_alias(struct index *index, enum rye_kind kind,
 	struct rye_span parent, leaf;
 	struct dir *dir;
 
-	if (node || !kind_has(kind, KIND_FOLDER))
+	if (node || !rye_kind_has(kind, RYE_KIND_FOLDER))
 		return node;
 	index_split(id, &parent, &leaf);
 	dir = tree_dir(index, kind, span_of(id));

@@ -168,7 +168,7 @@ int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct
 	*ret = (struct located){ .fd = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", ask->id);
 	r = locate_all(spaces, ask, ret, err);
-	if (!r && kind_has(ask->kind, KIND_FOLDER)) {
+	if (!r && rye_kind_has(ask->kind, RYE_KIND_FOLDER)) {
 		n = snprintf(ret->id, sizeof(ret->id), "%s/%s", ask->id, space_stem(ask->id));
 		r = n < (int)sizeof(ret->id) ? locate_all(spaces, ask, ret, err) : 0;
 	}

@@ -54,7 +54,7 @@ static void place_from(const struct check *c, const json_t *meta, struct coverag
 	const json_t *data = json_object_get(meta, "data");
 
 	ret->known = true;
-	if (c->ask->kind == RYE_TOOL)
+	if (rye_kind_has(c->ask->kind, RYE_KIND_PROCESS))
 		ret->has_category =
 			take_string(meta, "__category__", ret->category, sizeof(ret->category));
 	if (!ret->has_category)
@@ -63,9 +63,9 @@ static void place_from(const struct check *c, const json_t *meta, struct coverag
 	if (!ret->has_category && json_is_object(data))
 		ret->has_category =
 			take_string(data, "category", ret->category, sizeof(ret->category));
-	if (c->ask->kind == RYE_DIRECTIVE || c->ask->kind == RYE_KNOWLEDGE)
+	if (rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
 		ret->has_name = take_string(meta, "name", ret->name, sizeof(ret->name));
-	if (c->ask->kind == RYE_KNOWLEDGE && !json_object_get(meta, "name"))
+	if (rye_kind_has(c->ask->kind, RYE_KIND_FRONT) && !json_object_get(meta, "name"))
 		ret->has_name = take_string(meta, "id", ret->name, sizeof(ret->name));
 }
 
@@ -77,7 +77,7 @@ static void signed_place(const struct check *c, struct coverage_place *ret)
 
 	*ret = (struct coverage_place){ 0 };
 	/* the block between "---" lines is not hashed: it may say anything */
-	if (c->ask->kind == RYE_KNOWLEDGE && digest_is_dashed(c->rule, c->text))
+	if (rye_kind_has(c->ask->kind, RYE_KIND_FRONT) && digest_is_dashed(c->rule, c->text))
 		return;
 	if (parser)
 		meta = parser->parse(c->head.rest, &ignored);
@@ -149,13 +149,14 @@ static int check_strict(struct check *c, struct rye_err *err)
 					err);
 	if (c->head.binding == BINDING_MALFORMED)
 		return refuse_uncovered(c->ask, c->v, false, "a malformed rye:full line", err);
-	if (c->ask->kind == RYE_KNOWLEDGE && !digest_is_dashed(c->rule, c->text))
+	if (rye_kind_has(c->ask->kind, RYE_KIND_FRONT) && !digest_is_dashed(c->rule, c->text))
 		return foreign_knowledge(c, err);
-	return refuse_uncovered(c->ask, c->v, false,
-				c->ask->kind == RYE_DIRECTIVE ? "the text around its XML" :
-				c->ask->kind == RYE_KNOWLEDGE ? "the block between its --- lines" :
-								"its shebang, name and kind",
-				err);
+	return refuse_uncovered(
+		c->ask, c->v, false,
+		rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT) ? "the text around its XML" :
+		rye_kind_has(c->ask->kind, RYE_KIND_FRONT)   ? "the block between its --- lines" :
+							       "its shebang, name and kind",
+		err);
 }
 
 /* ---- compat ---- */
@@ -181,9 +182,9 @@ struct rye_span coverage_open_shebang(const struct check *c)
 
 static void open_place(struct check *c, const struct coverage_place *p)
 {
-	if (c->ask->kind == RYE_DIRECTIVE)
+	if (rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT))
 		open_part(c, p->has_name && p->has_category ? "its kind" : "its place and kind");
-	else if (c->ask->kind != RYE_KNOWLEDGE)
+	else if (!rye_kind_has(c->ask->kind, RYE_KIND_FRONT))
 		open_part(c, p->has_category ? "its name and kind" : "its place and kind");
 	else if (!p->has_name || !p->has_category)
 		open_part(c, "its place and kind");
@@ -199,9 +200,9 @@ static void tell_open(struct check *c, const struct coverage_place *p)
 		open_part(c, "what its stale rye:full line was for");
 	if (c->lf)
 		open_part(c, "its line ends (CR is read as LF)");
-	if (c->ask->kind == RYE_DIRECTIVE)
+	if (rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT))
 		open_part(c, "the text before and after its XML");
-	if (c->ask->kind == RYE_KNOWLEDGE && digest_is_dashed(c->rule, c->text))
+	if (rye_kind_has(c->ask->kind, RYE_KIND_FRONT) && digest_is_dashed(c->rule, c->text))
 		open_part(c, "the block between its --- lines");
 	if (coverage_open_shebang(c).len)
 		open_part(c, "its shebang line (not used)");
@@ -221,7 +222,7 @@ static int check_compat(struct check *c, struct rye_err *err)
 	if (p.has_name && !name_here(c, &p))
 		return refuse_moved(c->ask, c->v, where, err);
 	snprintf(c->v->coverage, sizeof(c->v->coverage), "%s",
-		 c->ask->kind == RYE_DIRECTIVE ? "metadata" : "content");
+		 rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT) ? "metadata" : "content");
 	tell_open(c, &p);
 	return 0;
 }

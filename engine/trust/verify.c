@@ -199,7 +199,7 @@ static int verify_serve(struct check *c, struct verified *ret, struct rye_err *e
 	ret->body = c->raw.rest;
 	if (c->ask->compat)
 		r = serve_compat(c, ret, err);
-	if (!r && c->ask->kind == RYE_DIRECTIVE)
+	if (!r && rye_kind_has(c->ask->kind, RYE_KIND_ELEMENT))
 		r = find_shape(c, ret, err);
 	if (r < 0)
 		rye_blob_unref(steal(&ret->text));

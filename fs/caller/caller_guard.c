@@ -90,8 +90,8 @@ void caller_guard(struct callers *callers, struct caller *caller, const struct c
 bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[128])
 {
-	enum ctl_child child = ctl_of_verb(target->verb)->child;
-	bool may = child != CTL_CHILD_NEVER;
+	const struct ctl *file = ctl_of_verb(target->verb);
+	bool never = file->ways & RYE_WAY_PERSON, may = !never;
 
 	if (!caller->allowed) {
 		snprintf(why, 128, "%s", caller->why);
@@ -99,13 +99,14 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 	}
 	if (!caller->run)
 		return true;
-	if (child == CTL_CHILD_ASK)
+	/* for those at the root the engine asks itself, when it knows the item */
+	if (may && file->of)
 		may = rye_run_may(callers->env.rye, caller->run, target->verb, target->kind,
 				  target->id);
 	if (!may)
 		snprintf(why, 128,
 			 "the item that started this process does not name %.60s in its "
 			 "requires",
-			 child == CTL_CHILD_NEVER ? "sign, which none may," : target->id);
+			 never ? "sign, which none may," : target->id);
 	return may;
 }

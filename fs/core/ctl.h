@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctl.h: the table of control and derived files: those of items' directories and the primitives at
- * the root. A new one is a row in ctl_rows.c and, where it has code of its own, one file with the
- * function that the row names. The table is constant: no lock.
+ * the root. A new one is a row in ctl_rows.c (a verb: in rye/verbs.h) and, where it has code of its
+ * own, one file with the function that the row names. The table is constant: no lock.
  */
 #ifndef RYE_FS_CORE_CTL_H
 #define RYE_FS_CORE_CTL_H
@@ -38,16 +38,9 @@ struct own_origin {
 typedef struct rye_blob *(*ctl_own_fn)(struct talks *talks, const struct caller *who,
 				       const char *key, struct own_origin *ret);
 
-/* May children of runs write to it? */
-enum ctl_child {
-	CTL_CHILD_ASK, /* as far as rye_run_may says for the item */
-	CTL_CHILD_LATER, /* the engine asks that itself, when it knows the item */
-	CTL_CHILD_NEVER,
-};
-
 struct ctl {
 	const char *name;
-	unsigned kinds; /* bit per enum rye_kind: in those items' directories; 0: at the root */
+	unsigned of; /* enum rye_trait: in directories of kinds with one of them; 0: at the root */
 	mode_t mode; /* permission bits */
 	bool link; /* a symbolic link, else a file */
 	bool listed;
@@ -57,18 +50,17 @@ struct ctl {
 	ctl_enter_fn enter;
 	/* what that function works with */
 	enum rye_verb verb; /* ctl_enter_talk: a conversation */
-	enum ctl_child child;
+	unsigned ways; /* of the verb: enum rye_way */
 	enum rye_view view; /* ctl_enter_view */
 	ctl_own_fn own; /* ctl_enter_own: a fresh node per lookup */
 	const char *help; /* one line, shown by README.md of the mount */
 };
 
-#define KIND_BIT(kind) (1u << (kind))
-
 const struct ctl *ctl_find(enum rye_kind kind, const char *name); /* NULL: none */
 const struct ctl *ctl_root_find(const char *name); /* the same, at the root */
 const struct ctl *ctl_rows(size_t *ret_n); /* all of both */
-/* The first row of a verb; the verb must have one. */
+bool ctl_is_name(const char *name, size_t len); /* in some item's directory */
+/* The row of the same name. */
 const struct ctl *ctl_of_verb(enum rye_verb verb);
 
 /* content_ctl.c */

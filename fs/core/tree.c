@@ -174,7 +174,7 @@ void tree_root_names(void *arg, void (*fn)(void *arg, const char *name))
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		fn(arg, rye_kind_dir((enum rye_kind)kind));
 	for (size_t i = 0; i < n; i++)
-		if (!ctls[i].kinds && ctls[i].listed)
+		if (!ctls[i].of && ctls[i].listed)
 			fn(arg, ctls[i].name);
 }
 

@@ -11,6 +11,7 @@
 #include "talk/talk_inner.h"
 
 #include "clock.h"
+#include "core/ctl.h"
 #include "core/reply.h"
 #include "scope.h"
 
@@ -185,7 +186,7 @@ static enum talk_park_act look_at_write(struct talk *talk, int64_t now, int *sys
 	if (w->park->parked.ended) {
 		w->give_up_ns = now + TALK_CANCEL_MS * NS_PER_MS;
 		park_until(w->park, w->give_up_ns);
-		return talk->verb == RYE_FORK ? ACT_DETACH : ACT_CANCEL;
+		return ctl_of_verb(talk->verb)->ways & RYE_WAY_FORK ? ACT_DETACH : ACT_CANCEL;
 	}
 	if (now < w->park->due_ns)
 		return ACT_NONE;

@@ -67,7 +67,7 @@ static struct rye_blob *usage(struct talk *talk)
 	struct rye_blob *blob = NULL;
 	struct rye_err err;
 
-	if (ctl->kinds && rye_view(talk->talks->env.rye, &ask, &blob, &err))
+	if (ctl->of && rye_view(talk->talks->env.rye, &ask, &blob, &err))
 		blob = NULL;
 	if (blob && talk->verb == RYE_RUN)
 		return blob;

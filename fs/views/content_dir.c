@@ -58,7 +58,7 @@ static void content_dir_add_ctls(struct listing *listing, const struct node *nod
 	struct tree_key key;
 
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].listed && rows[i].kinds & KIND_BIT(node->kind) &&
+		if (rows[i].listed && rye_kind_has(node->kind, rows[i].of) &&
 		    tree_step(&where, rows[i].name, &key) == 0)
 			listing_add(listing, rows[i].name, type_of(&rows[i]), tree_ino(&key));
 }

@@ -38,7 +38,7 @@ static void add_rows(struct text *text, bool root)
 	const struct ctl *rows = ctl_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!rows[i].kinds == root)
+		if (!rows[i].of == root)
 			text_addf(text, "| `%s` | %s |\n", rows[i].name, rows[i].help);
 	text_add(text, "\n");
 }

@@ -47,10 +47,15 @@ struct y *item_find(int a, int (*cb)(int, int), int c, int d, int e)
 }
 """
 ERR_TABLE = SPDX + 'static const struct row rows[] = {\n\t[RYE_X] = { "x", EIO, true },\n};\n'
+KIND_TABLE = SPDX + (
+    "static const struct id_row rows[] = {\n"
+    '\t[RYE_TOOL] = { "tool", tool_ext, RYE_KIND_RUNS | RYE_KIND_PROCESS },\n'
+    '\t[RYE_KNOWLEDGE] = { "knowledge", knowledge_ext, RYE_KIND_RUNS },\n};\n'
+)
+MOUNT_VERBS = SPDX + '#define RYE_VERBS(ROW) ROW(SIGN, "sign", 0, 0, prim_sign, "help")\n'
 CTL_TABLE = SPDX + (
     "static const struct ctl rows[] = {\n"
-    '\t{ .name = "run", .kinds = TOOL | KNOWLEDGE, .mode = 0600, .help = "h" },\n'
-    '\t{ .name = "sign", .mode = 0600, .help = "h" },\n};\n'
+    '\t{ .name = "output", .of = RYE_KIND_RUNS, .mode = 0400, .help = "h" },\n};\n'
 )
 VERB_TABLE = SPDX + (
     "static const struct cli_verb verbs[] = {\n"
@@ -59,9 +64,11 @@ VERB_TABLE = SPDX + (
 TREE = {
     "engine/common/err.c": ERR_TABLE,
     "docs/errors.md": "| `x` | EIO | 1 | a |\n",
+    "engine/base/id.c": KIND_TABLE,
+    "engine/include/rye/verbs.h": MOUNT_VERBS,
     "fs/views/ctl_rows.c": CTL_TABLE,
-    "docs/files.md": "| `run` | 0600 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
-    "engine/cli/doctor/clash.c": SPDX + 'static const char *const controls[] = { "run" };\n',
+    "docs/files.md": "| `output` | 0400 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
+    "engine/cli/doctor/clash.c": SPDX + "static const int a;\n",
     "engine/cli/cli.c": VERB_TABLE,
     "docs/man/ryefs.1.scd": "ryefs(1)\n\n*wait*=_S_\n\n*keys*\n\tLists.\n",
     "fs/core/mount_options.c": SPDX + 'static const struct row rows[] = {\n\t{ "wait=", OPT_WAIT },\n\t{ "rw", OPT_MOUNT8 },\n};\n',
@@ -179,9 +186,9 @@ BAD = [
     ("tables", "docs/errors.md", "| `x` | ENOENT | 1 | a |\n", "`x` is ENOENT, engine/common/err.c says EIO"),
     ("tables", "docs/errors.md", "plain\n", "has no row for `x`"),
     ("tables", "docs/errors.md", "| `x` | EIO | a |\n| `y` | EIO | a |\n", "`y` is not in"),
-    ("tables", "docs/files.md", "| `run` | 0600 | tool | a |\n", "`run` is"),
-    ("tables", "docs/files.md", "| `run` | 0600 | tool, knowledge | a |\n", "has no row for `sign`"),
-    ("tables", "engine/cli/doctor/clash.c", 'char *controls[] = { "stop" };\n', "the control files are run"),
+    ("tables", "docs/files.md", "| `output` | 0400 | tool | a |\n", "`output` is"),
+    ("tables", "docs/files.md", "| `output` | 0400 | tool, knowledge | a |\n", "has no row for `sign`"),
+    ("tables", "engine/include/rye/verbs.h", 'ROW(FETCH, "fetch", 0, 0, prim_fetch, "h")\n', "has no row for `fetch`"),
     ("tables", "docs/man/ryefs.1.scd", "see *keys*\n", "no paragraph that begins with *keys*"),
     ("tables", "docs/man/ryefs.1.scd", "ryefs(1)\n\n*keys*\n\tLists.\n", "does not name the option *wait*"),
     ("tables", "engine/cli/mount_help.c", "int a;\n", "does not name the option wait"),

@@ -9,7 +9,8 @@ import sys
 
 import cscan
 
-KINDS = {"DIRECTIVE": "directive", "TOOL": "tool", "KNOWLEDGE": "knowledge"}
+KIND_ROW = re.compile(r"\[RYE_\w+\] = \{ \"(\w+)\",(.*?)\}", re.S)
+MOUNT_VERB_ROW = re.compile(r"ROW\(\w+, \"(\w+)\", ([\w |]+),")
 ERR_ROW = re.compile(r"\[RYE_\w+\]\s*=\s*\{\s*\"(\w+)\",\s*(\w+),")
 DOC_ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|", re.M)
 CTL_ROW = re.compile(r"\{\s*\.name = \"([^\"]+)\",(.*?)\.help", re.S)
@@ -42,31 +43,32 @@ def check_errors(root):
     yield from compare(code, docs, where, source)
 
 
-def ctl_rows(text):
-    for m in CTL_ROW.finditer(text):
+def ctl_rows(root, source, verbs):
+    """name -> (mode or "link", kinds whose items have it; none at the root)."""
+    kinds = {m[1]: re.findall(r"RYE_KIND_\w+", m[2]) for m in KIND_ROW.finditer(cscan.read(root, "engine/base/id.c"))}
+
+    def row(said, traits):
+        names = [kind for kind, has in kinds.items() if set(has) & set(traits.split(" | "))]
+        return (said, ", ".join(names)) if names else (said,)
+
+    for m in MOUNT_VERB_ROW.finditer(cscan.read(root, verbs)):
+        yield m[1], row("0600", m[2])
+    for m in CTL_ROW.finditer(cscan.read(root, source)):
         mode = re.search(r"\.mode = (\d+)", m[2])
-        kinds = re.search(r"\.kinds = ([\w |]+)", m[2])
-        names = kinds[1].replace("ALL", "DIRECTIVE | TOOL | KNOWLEDGE").split(" | ") if kinds else []
-        said = "link" if ".link = true" in m[2] else mode[1]
-        yield m[1], (said, ", ".join(KINDS[k] for k in names)) if names else (said,)
+        traits = re.search(r"\.of = ([\w |]+)", m[2])
+        yield m[1], row("link" if ".link = true" in m[2] else mode[1], traits[1] if traits else "")
 
 
 def check_files(root):
-    source, where = "fs/views/ctl_rows.c", "docs/files.md"
+    source, verbs, where = "fs/views/ctl_rows.c", "engine/include/rye/verbs.h", "docs/files.md"
     if not present(root, source):
         return
-    code = dict(ctl_rows(cscan.read(root, source)))
+    code = dict(ctl_rows(root, source, verbs))
     docs = {}
     for m in DOC_ROW.finditer(cscan.read(root, where)):
         if re.match(r"^(0\d{3}|link)$", m[2]):
             docs[m[1]] = (m[2], m[3]) if re.match(r"^(directive|tool|knowledge)", m[3]) else (m[2],)
     yield from compare(code, docs, where, source)
-    clash = "engine/cli/doctor/clash.c"
-    if present(root, clash):
-        known = set(re.findall(r'"([\w.]+)"', cscan.read(root, clash).partition("controls[]")[2].partition(";")[0]))
-        wanted = {name for name, row in code.items() if len(row) == 2}
-        if known != wanted:
-            yield f"{clash}: the control files are {' '.join(sorted(wanted))} ({source})"
 
 
 def check_verbs(root):

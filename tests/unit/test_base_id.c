@@ -100,13 +100,15 @@ static void kinds(void **state)
 
 static void traits(void **state)
 {
-	assert_true(kind_has(RYE_TOOL, KIND_PROCESS) && kind_has(RYE_TOOL, KIND_PARAMETERS));
-	assert_true(kind_has(RYE_DIRECTIVE, KIND_FORKS) && kind_has(RYE_DIRECTIVE, KIND_INPUTS));
-	assert_true(kind_has(RYE_KNOWLEDGE, KIND_RUNS));
-	assert_false(kind_has(RYE_KNOWLEDGE, KIND_PARAMETERS));
-	assert_false(kind_has(RYE_CONFIG, KIND_RUNS));
-	assert_false(kind_has(RYE_KIND__MAX, KIND_RUNS));
-	assert_int_equal(kinds_with(KIND_MARKDOWN), 1u << RYE_DIRECTIVE | 1u << RYE_KNOWLEDGE);
+	assert_true(rye_kind_has(RYE_TOOL, RYE_KIND_PROCESS) &&
+		    rye_kind_has(RYE_TOOL, RYE_KIND_PARAMETERS));
+	assert_true(rye_kind_has(RYE_DIRECTIVE, RYE_KIND_FORKS) &&
+		    rye_kind_has(RYE_DIRECTIVE, RYE_KIND_INPUTS));
+	assert_true(rye_kind_has(RYE_KNOWLEDGE, RYE_KIND_RUNS));
+	assert_false(rye_kind_has(RYE_KNOWLEDGE, RYE_KIND_PARAMETERS));
+	assert_false(rye_kind_has(RYE_CONFIG, RYE_KIND_RUNS));
+	assert_false(rye_kind_has(RYE_KIND__MAX, RYE_KIND_RUNS));
+	assert_int_equal(kinds_with(RYE_KIND_MARKDOWN), 1u << RYE_DIRECTIVE | 1u << RYE_KNOWLEDGE);
 }
 
 int main(void)

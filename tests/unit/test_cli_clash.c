@@ -3,8 +3,15 @@
 #include "rye_test.h"
 
 #include "cli/doctor/doctor.h"
+#include "str.h"
 
 static const struct cli_verb verb = { .name = "doctor" };
+
+static bool is_control(const char *name, size_t len)
+{
+	return span_eq((struct rye_span){ name, len }, "prompt.md") ||
+	       span_eq((struct rye_span){ name, len }, "run");
+}
 
 struct item {
 	const char *ref, *space, *path;
@@ -13,7 +20,7 @@ struct item {
 /* The findings' subjects, joined by blanks. */
 static void survey(const struct item *items, size_t n, char ret[256])
 {
-	struct cli cli = { .verb = &verb, .opt = { .json = true } };
+	struct cli cli = { .verb = &verb, .opt = { .json = true }, .is_control = is_control };
 	json_t *list = json_array(), *rows = json_array(), *row;
 	struct findings findings = { .cli = &cli, .rows = rows };
 	size_t i;

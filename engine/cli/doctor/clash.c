@@ -6,23 +6,7 @@
  */
 #include "cli/doctor/doctor.h"
 
-#include "scope.h"
-
 #include <string.h>
-
-/* Every name that means something inside an item's directory (docs/files.md). */
-static const char *const controls[] = {
-	"async",     "chain.json", "data.json",	  "dry_run", "fork",	   "info.json", "output",
-	"prompt.md", "run",	   "schema.json", "source",  "trace.json", "verify",
-};
-
-static bool clash_is_control(const char *name, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
-		if (strlen(controls[i]) == len && !memcmp(controls[i], name, len))
-			return true;
-	return false;
-}
 
 /* ref + " in " + space → the first path that had it. */
 static void check_twins(struct findings *findings, json_t *seen, const json_t *item)
@@ -48,6 +32,7 @@ static void check_control(struct findings *findings, const json_t *refs, const j
 {
 	const char *ref = json_str(item, "ref"), *path = json_str(item, "path");
 	const char *name = strrchr(path, '/');
+	rye_cli_name_fn is_control = findings->cli->is_control;
 
 	for (const char *slash = strchr(ref, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const char *next = slash + 1;
@@ -57,8 +42,8 @@ static void check_control(struct findings *findings, const json_t *refs, const j
 
 		if (!above || !json_object_get(refs, above))
 			continue;
-		hit = end ? clash_is_control(next, (size_t)(end - next)) :
-			    name && clash_is_control(name + 1, strlen(name + 1));
+		hit = end ? is_control(next, (size_t)(end - next)) :
+			    name && is_control(name + 1, strlen(name + 1));
 		if (hit)
 			finding_add(findings, FINDING(REMARK, ref, "rename it"),
 				    "hidden in the mount by a control file of %s; reach it under "

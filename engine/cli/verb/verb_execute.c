@@ -28,7 +28,7 @@ static json_t *schema_of(struct cli *cli, const char *ref)
 		struct rye_blob *blob = NULL;
 		json_t *schema;
 
-		if (!kind_has(ask.kind, KIND_PARAMETERS) ||
+		if (!rye_kind_has(ask.kind, RYE_KIND_PARAMETERS) ||
 		    (wanted != RYE_KIND__MAX && wanted != ask.kind))
 			continue;
 		if (rye_view(cli->rye, &ask, &blob, NULL))

@@ -7,19 +7,9 @@
 #define RYE_CALLS_H
 
 #include <rye/rye.h>
+#include <rye/verbs.h>
 
 /* ---- runs ---- */
-
-enum rye_verb {
-	RYE_RUN, /* message: parameters of the item */
-	RYE_DRY_RUN, /* the same, validated only */
-	RYE_ASYNC,
-	RYE_FORK,
-	RYE_EXECUTE, /* message: the primitive's request; kind and id unused */
-	RYE_FETCH,
-	RYE_SIGN,
-	RYE_VERB__MAX
-};
 
 /*
  * Events: what a run tells while it goes on, to the listener of its request.

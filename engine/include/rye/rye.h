@@ -88,6 +88,8 @@ enum rye_level { RYE_LOG_ERR, RYE_LOG_WARN, RYE_LOG_INFO, RYE_LOG_DEBUG };
 
 RYE_API const char *rye_kind_name(enum rye_kind kind); /* "directive" */
 RYE_API const char *rye_kind_dir(enum rye_kind kind); /* "directives" */
+/* One of these enum rye_trait (verbs.h); no kind has none. */
+RYE_API bool rye_kind_has(enum rye_kind kind, unsigned traits);
 
 /* From any thread, several at a time; line has no newline. */
 typedef void (*rye_log_fn)(void *arg, enum rye_level level, const char *module, const char *line);

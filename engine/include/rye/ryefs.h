@@ -8,11 +8,14 @@
 
 #include <rye/rye.h>
 
+/* Does this name mean something in an item's directory of a mount? It has len bytes and no NUL. */
+typedef bool (*rye_cli_name_fn)(const char *name, size_t len);
+
 /*
  * argv[1] is a verb, --help, --version, `mount` (whose help is printed), or something unknown.
  * Returns the exit status.
  */
-RYE_API int rye_cli_main(int argc, char **argv);
+RYE_API int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control);
 /* Is this word rye_cli_main's? False for `mount`, options and everything unknown. */
 RYE_API bool rye_cli_knows(const char *word);
 /* The verb that this word may have been meant to be; NULL: none is near. Static text. */

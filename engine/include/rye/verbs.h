@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verbs.h: what kinds of items can do, and the verbs of a mount: what a write to a file of that
+ * name asks for. A verb is one row, of which the engine makes its table of functions and the front
+ * its control files. Included by calls.h.
+ */
+#ifndef RYE_VERBS_H
+#define RYE_VERBS_H
+
+/* What sets kinds apart: a row's bits in base/id.c. */
+enum rye_trait {
+	RYE_KIND_RUNS = 1, /* `execute` may name it, search finds it, it has its own directory */
+	RYE_KIND_PROCESS = 2, /* running it starts a process, the others only render text */
+	RYE_KIND_FORKS = 4, /* a model may work through it in a managed thread */
+	RYE_KIND_PARAMETERS = 8, /* declares what it takes: it has a schema */
+	RYE_KIND_INPUTS = 16, /* its text has inputs filled in, also by name: NAME?a=b */
+	RYE_KIND_MARKDOWN = 32, /* signed in an HTML comment, whatever its extension */
+	RYE_KIND_FOLDER = 64, /* x/x.ext is named by x, too */
+	RYE_KIND_ELEMENT = 128, /* an XML element in Markdown, which is what a signature covers */
+	RYE_KIND_FRONT = 256, /* text behind metadata in a fence or between --- lines */
+};
+
+enum rye_way {
+	RYE_WAY_RUNS = 1, /* starts something: not with norun */
+	RYE_WAY_DRY = 2, /* validates only */
+	RYE_WAY_ASYNC = 4, /* does not wait for the end */
+	RYE_WAY_FORK = 8, /* in a managed thread, which lives on when its caller does not wait */
+	RYE_WAY_READS = 16, /* open to children of all runs: what does more asks for itself */
+	RYE_WAY_PERSON = 32, /* open to no child of a run */
+};
+
+/*
+ * ROW(VERB, name, traits, ways, function of engine/run, help). traits: the kinds that have one of
+ * them have such a file beside each item, and its message is the item's parameters; 0: the file is
+ * at the root, and the message names its item. A child of a run may as far as the signed `requires`
+ * above it say, where the ways say nothing else.
+ */
+#define RYE_VERBS(ROW)                                                                            \
+	ROW(RUN, "run", RYE_KIND_RUNS, RYE_WAY_RUNS, run_item,                                    \
+	    "write parameters: runs it; read: your own last reply")                               \
+	ROW(DRY_RUN, "dry_run", RYE_KIND_PARAMETERS, RYE_WAY_RUNS | RYE_WAY_DRY, run_item,        \
+	    "write parameters: checks them and runs nothing")                                     \
+	ROW(ASYNC, "async", RYE_KIND_FORKS | RYE_KIND_PROCESS, RYE_WAY_RUNS | RYE_WAY_ASYNC,      \
+	    run_item, "write parameters: starts it and returns; the reply has thread_id and pid") \
+	ROW(FORK, "fork", RYE_KIND_FORKS, RYE_WAY_RUNS | RYE_WAY_FORK, run_item,                  \
+	    "write inputs: a model works through it in a thread; waits for the end")              \
+	ROW(EXECUTE, "execute", 0, RYE_WAY_RUNS, run_item,                                        \
+	    "write {\"item_id\": \"tool:a/b\", \"parameters\": {}}: runs any item")               \
+	ROW(FETCH, "fetch", 0, RYE_WAY_READS, prim_fetch,                                         \
+	    "write {\"item_id\": \"knowledge:a/b\"}, or query and scope: reads or finds items")   \
+	ROW(SIGN, "sign", 0, RYE_WAY_PERSON, prim_sign,                                           \
+	    "write {\"item_id\": \"tool:a/*\"}: checks and signs items of yours")
+
+#define RYE_VERB_VALUE(verb, ...) RYE_##verb,
+enum rye_verb { RYE_VERBS(RYE_VERB_VALUE) RYE_VERB__MAX };
+#undef RYE_VERB_VALUE
+
+#endif
