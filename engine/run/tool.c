@@ -308,24 +308,23 @@ static void tool_carry_out(struct tool_run *tool)
 	struct rye_err err = { 0 };
 	int r = make_plan(tool, &err);
 
+	if (!r && !run->request.dry_run) {
+		runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
+			  tool->plan.confine);
+		run_attempts(tool, &result);
+	}
+	/* Only now is it known what the run's box had to do without. */
 	add_hidden(tool);
-	if (r && err.code == RYE_TOOL_FAILED && !run->request.dry_run) {
-		result_unspawned(&err, &result);
-		reply_result(tool, &result);
-		result_done(&result);
-		return;
-	}
-	if (r) {
-		tool_fail(tool, &err);
-		return;
-	}
-	if (run->request.dry_run) {
+	if (!r && run->request.dry_run) {
 		tool_reply_dry(tool);
 		return;
 	}
-	runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
-		  tool->plan.confine);
-	run_attempts(tool, &result);
+	if (r && (err.code != RYE_TOOL_FAILED || run->request.dry_run)) {
+		tool_fail(tool, &err);
+		return;
+	}
+	if (r)
+		result_unspawned(&err, &result);
 	reply_result(tool, &result);
 	result_done(&result);
 }

@@ -50,6 +50,7 @@ struct boxes {
 	bool veiled; /* this process can make veils */
 	bool strict;
 	_Atomic bool bare; /* a box had to do without its veil */
+	_Atomic bool placeless; /* a box had to do without its TMPDIR */
 	mode_t umask;
 	uint64_t rights; /* that this kernel can refuse; 0: no Landlock */
 	uint64_t scope; /* what else it can keep in */
@@ -261,11 +262,15 @@ void boxes_close(struct boxes *boxes)
 
 json_t *boxes_skipped(const struct boxes *boxes)
 {
-	bool bare = boxes->bare;
-	json_t *list = boxes->skipped ? json_copy(boxes->skipped) : bare ? json_array() : NULL;
+	bool bare = boxes->bare, placeless = boxes->placeless;
+	json_t *list = boxes->skipped	 ? json_copy(boxes->skipped) :
+		       bare || placeless ? json_array() :
+					   NULL;
 
 	if (bare)
 		json_array_append_new(list, json_string("mount namespaces"));
+	if (placeless)
+		json_array_append_new(list, json_string("temporary directories"));
 	return list;
 }
 
@@ -295,7 +300,7 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 		r = sandbox_allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
 	if (!r && box->shm)
 		r = sandbox_allow(fd, box->shm, rights, err);
-	if (!r)
+	if (!r && box->tmpdir)
 		r = sandbox_allow(fd, box->tmpdir, rights, err);
 	if (!r && box->confine.write)
 		r = sandbox_allow(fd, boxes->project, rights, err);
@@ -305,21 +310,39 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	return r;
 }
 
+/* The first place that takes one: what confines the calling process may leave it any of them. */
+static char *make_boxes_dir(struct rye_err *err)
+{
+	const char *const places[] = { getenv("TMPDIR"), "/tmp", "/dev/shm" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char *path = NULL;
+
+		if (!places[i] || *places[i] != '/')
+			continue;
+		if (asprintf(&path, "%s/ryefs-XXXXXX", places[i]) >= 0 && mkdtemp(path))
+			return path;
+		free(path);
+	}
+	rye_fail(err, RYE_UNSUPPORTED,
+		 "sandbox=strict: no temporary directory can be made in $TMPDIR, /tmp or /dev/shm; "
+		 "sandbox=auto does without");
+	return NULL;
+}
+
 /* A new directory for all boxes, unless another thread has replaced the one that is gone. */
 static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
-	auto_free char *spare = NULL;
+	auto_free char *spare = make_boxes_dir(err);
 	char *base = NULL;
 	struct stat st;
 
-	buf_addf(&path, "%s/ryefs-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	if (path.failed || !mkdtemp(path.data) || lstat(path.data, &st) < 0) {
-		rye_fail_sys(err, errno, "cannot make a temporary directory %s", path.data);
+	if (!spare)
+		return NULL;
+	if (lstat(spare, &st) < 0) {
+		rye_fail_sys(err, errno, "cannot make a temporary directory %s", spare);
 		return NULL;
 	}
-	spare = buf_steal(&path);
 	{
 		GUARD(&boxes->lock);
 		if (!boxes->base || (gone && !strcmp(boxes->base, gone))) {
@@ -360,7 +383,7 @@ static int sandbox_make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, str
 	struct stat st;
 
 	if (!base)
-		return -RYE_IO;
+		return err ? -(int)err->code : -RYE_IO;
 	buf_addf(&path, "%s/%zu", base, (size_t)++boxes->made);
 	if (path.failed || mkdir(path.data, 0700) < 0 || lstat(path.data, &st) < 0)
 		return rye_fail_sys(err, errno, "cannot make a temporary directory");
@@ -369,23 +392,34 @@ static int sandbox_make_dir(struct boxes *boxes, char **ret, ino_t *ret_ino, str
 	return 0;
 }
 
+/* Where it can be had nowhere, only strict wants it. */
+static int box_make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	int r = sandbox_make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, &why);
+
+	if (r == -RYE_UNSUPPORTED && !boxes->strict) {
+		boxes->placeless = true;
+		return 0;
+	}
+	if (r && err)
+		*err = why;
+	return r;
+}
+
 /* ---- the veil ---- */
 
 static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
-	auto_free char *empty = NULL;
-	ino_t ino;
-	int r = sandbox_make_dir(boxes, &empty, &ino, err);
+	int r = 0;
 
-	if (!r && veil_may_own_shm(boxes->spaces))
+	if (box->tmpdir && veil_may_own_shm(boxes->spaces, box->tmpdir))
 		r = sandbox_make_dir(boxes, &box->shm, &box->shm_ino, err);
 	if (r)
 		return r;
-	want.empty = empty;
 	want.shm = box->shm;
 	r = veil_spaces(&want, &box->veil);
-	rmdir(empty);
 	if (!r)
 		return 0;
 	if (box->shm)
@@ -446,7 +480,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	box->veil = (struct veil){ .user = -1, .mnt = -1 };
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
-		r = sandbox_make_dir(boxes, &box->tmpdir, &box->tmpdir_ino, err);
+		r = box_make_tmpdir(boxes, box, err);
 	}
 	if (!r && boxes->veiled && !confine.keys)
 		r = make_veil(boxes, box, err);

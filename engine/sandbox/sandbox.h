@@ -69,7 +69,7 @@ static CHILD_SIDE inline long raw_call(long nr, const long a[5])
 
 /*
  * sandbox.c: what a child may do beyond its own memory (docs/security.md). A box is a private
- * TMPDIR, a Landlock ruleset that allows writing there and (when `write`) in the project, a veil
+ * TMPDIR where one can be made, a Landlock ruleset that allows writing there and (when `write`) in the project, a veil
  * (sandbox/veil.c) over keys, trust and state, with a /dev/shm of its own, and a seccomp filter.
  * Boxes are made ahead and used again when their directories were left empty: a ruleset of ten
  * rules costs more than starting a process does.
@@ -95,7 +95,7 @@ struct box {
 	int ruleset; /* Landlock; -1: not available or switched off */
 	const struct sock_fprog *filter; /* NULL: the same */
 	bool root; /* has powers to give up */
-	char *tmpdir;
+	char *tmpdir; /* NULL: without confinement, or no place takes one */
 	ino_t tmpdir_ino;
 	char *shm; /* what /dev/shm is; NULL: the real one, which tools cannot write to */
 	ino_t shm_ino;
@@ -161,8 +161,7 @@ bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for thi
 struct veil_ask {
 	const char *anchored[VEIL_PATHS]; /* no process in it can rename them */
 	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
-	const char *hidden[VEIL_PATHS]; /* look like `empty` */
-	const char *empty; /* a directory */
+	const char *hidden[VEIL_PATHS]; /* look empty */
 	const char *shm; /* a directory that becomes /dev/shm, or NULL */
 };
 
@@ -175,15 +174,15 @@ int veil_make(const struct veil_ask *ask, struct veil *ret);
 struct veil_want {
 	const struct spaces *spaces; /* the first one is the project */
 	bool write; /* its tools may write in the project */
-	const char *empty, *shm; /* shm: or NULL */
+	const char *shm; /* or NULL */
 };
 /*
  * Hides the signing keys, freezes records of threads and trust of project and user; makes the
  * directories for these where a tool could make them first. The same errors.
  */
 int veil_spaces(const struct veil_want *want, struct veil *ret);
-/* Not where a space lies in the machine's own: the run would not find its project. */
-bool veil_may_own_shm(const struct spaces *spaces);
+/* Not where a space or tmpdir lies in the machine's own: the run would not find it. */
+bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir);
 /* Changes when a directory that is veiled comes, goes or is replaced: veils are made anew. */
 uint64_t veil_stamp(const struct spaces *spaces);
 void veil_done(struct veil *veil);

@@ -28,6 +28,8 @@
 #define RECURSIVE (1ul << 14)
 #define SLAVE (1ul << 19)
 #define SHARED (1ul << 20)
+/* Of a directory that hides another: read-only, no set-uid, no devices, no programs. */
+#define EMPTY 15ul
 #define STACK_SIZE (32 << 10)
 
 /* ---- mounts of ours that would be held alive ---- */
@@ -157,6 +159,14 @@ static CHILD_SIDE int veil_bind(const char *from, const char *to, uint64_t attri
 	return 0;
 }
 
+/* An empty file system of its own needs no directory anywhere, which may not be to be had. */
+static CHILD_SIDE int veil_hide(const char *path)
+{
+	if (syscall(SYS_mount, "none", path, "tmpfs", EMPTY, "mode=555"))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+	return 0;
+}
+
 static CHILD_SIDE int veil_arrange(const struct veil_making *m)
 {
 	const struct veil_ask *ask = m->ask;
@@ -167,7 +177,7 @@ static CHILD_SIDE int veil_arrange(const struct veil_making *m)
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
 		r = veil_bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->hidden[i]; i++)
-		r = veil_bind(ask->empty, ask->hidden[i], MOUNT_ATTR_RDONLY);
+		r = veil_hide(ask->hidden[i]);
 	if (!r && ask->shm)
 		r = veil_bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return r;
@@ -339,23 +349,26 @@ uint64_t veil_stamp(const struct spaces *spaces)
 	return hash;
 }
 
-bool veil_may_own_shm(const struct spaces *spaces)
+static bool lies_in_shm(const char *path)
 {
 	static const char shm[] = "/dev/shm/";
+	auto_free char *real = realpath(path, NULL);
 
-	for (size_t i = 0; i < spaces->n; i++) {
-		auto_free char *real = realpath(spaces->v[i].root, NULL);
+	return real && !strncmp(real, shm, sizeof(shm) - 1);
+}
 
-		if (real && !strncmp(real, shm, sizeof(shm) - 1))
+bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir)
+{
+	for (size_t i = 0; i < spaces->n; i++)
+		if (lies_in_shm(spaces->v[i].root))
 			return false;
-	}
-	return true;
+	return !lies_in_shm(tmpdir);
 }
 
 int veil_spaces(const struct veil_want *want, struct veil *ret)
 {
 	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
-	struct veil_ask ask = { .empty = want->empty, .shm = want->shm };
+	struct veil_ask ask = { .shm = want->shm };
 	uint64_t before;
 	int r;
 

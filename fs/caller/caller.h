@@ -27,6 +27,9 @@
 #define CALLER_REPLIES 4096
 #define CALLER_BYTES (64u << 20)
 
+/* Why a caller is refused, with what to do instead. */
+#define CALLER_WHY 256
+
 /* Immutable once made; refcounted. */
 struct caller {
 	_Atomic unsigned refs;
@@ -38,7 +41,7 @@ struct caller {
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
 	bool allowed; /* passes the guard */
 	bool unseen; /* not allowed, for the daemon had no descriptor left to look at it */
-	char why[128]; /* if not */
+	char why[CALLER_WHY]; /* if not */
 	uint64_t run; /* the run of ours it descends from, or 0 */
 };
 
@@ -73,7 +76,7 @@ struct caller_target {
  * as their item's `requires` names the target, and never `sign`. False: why is filled.
  */
 bool caller_may(struct callers *callers, const struct caller *caller,
-		const struct caller_target *target, char why[128]);
+		const struct caller_target *target, char why[CALLER_WHY]);
 
 /* Last replies, per item key ("tool:a/b", "sign"). Any may be NULL; borrowed references. */
 struct last {

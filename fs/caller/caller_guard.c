@@ -81,20 +81,22 @@ void caller_guard(struct callers *callers, struct caller *caller, const struct c
 			    differs(cage, &callers->cage, false);
 	if (why) {
 		caller_refuse(caller, "");
+		/* In its sandbox a caller gains nothing by running an item; by any, it leaves it. */
 		snprintf(caller->why, sizeof(caller->why),
-			 "the caller is confined: %s (mount with -o trust_callers=any to allow it)",
+			 "the caller is confined: %s; mend with: ryefs execute REF, which works "
+			 "inside its sandbox; else a mount made in there, or -o trust_callers=any",
 			 why);
 	}
 }
 
 bool caller_may(struct callers *callers, const struct caller *caller,
-		const struct caller_target *target, char why[128])
+		const struct caller_target *target, char why[CALLER_WHY])
 {
 	const struct ctl *file = ctl_of_verb(target->verb);
 	bool never = file->ways & RYE_WAY_PERSON, may = !never;
 
 	if (!caller->allowed) {
-		snprintf(why, 128, "%s", caller->why);
+		snprintf(why, CALLER_WHY, "%s", caller->why);
 		return false;
 	}
 	if (!caller->run)
@@ -104,7 +106,7 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 		may = rye_run_may(callers->env.rye, caller->run, target->verb, target->kind,
 				  target->id);
 	if (!may)
-		snprintf(why, 128,
+		snprintf(why, CALLER_WHY,
 			 "the item that started this process does not name %.60s in its "
 			 "requires",
 			 never ? "sign, which none may," : target->id);

@@ -113,7 +113,7 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 {
 	struct talk *talk = talk_make(target);
 	struct caller_target wanted = { target->verb, target->kind, target->id };
-	char why[128];
+	char why[CALLER_WHY];
 
 	if (!talk)
 		return NULL;

@@ -355,7 +355,7 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	struct callers *callers = talk->talks->env.callers;
 	struct caller_target target = { talk->verb, talk->kind, talk->id };
 	struct caller *writer = talk_write_identify(talk, ctx);
-	char why[128];
+	char why[CALLER_WHY];
 
 	*sys = ENOMEM;
 	if (!writer)

@@ -296,7 +296,7 @@ static void children_of_runs(void **state)
 	struct caller_target sign = { RYE_SIGN, RYE_TOOL, "" };
 	pid_t child = spawn(session_and_filter), stranger = spawn(no_new_privs);
 	struct caller *caller;
-	char why[128];
+	char why[CALLER_WHY];
 
 	fake_run = 7;
 	fake_leader = child;

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A caller in a sandbox, as agents put their shells into one: the mount refuses it and says what
+# to do instead, and that works: `ryefs execute` inside, however little may be written there.
+. "$(dirname "$0")/fixture.sh"
+need unshare || finish
+CAGE=(unshare -m)
+"${CAGE[@]}" true 2>/dev/null || CAGE=(unshare -Urm)
+"${CAGE[@]}" true 2>/dev/null || skip "no mount namespaces here"
+
+"$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
+fx_tool "$P" t/where \
+  'echo "in ${TMPDIR:-nowhere}"' \
+  'if (echo x >"$TMPDIR/x") 2>/dev/null; then echo written; else echo "not written"; fi'
+fx_tool "$P" t/keys 'ls -A "$HOME/.ai/config/keys/signing"'
+fx_knowledge "$P" good "True."
+fx_sign "$P" --all
+
+# caged WRITABLE COMMAND...: everything is read-only but a fresh file system at WRITABLE, if any
+cat >"$T/cage" <<'SH'
+mount --make-rprivate /
+open=$1
+shift
+while read -r _ _ _ _ point _; do
+  mount -o remount,bind,ro "$(printf %b "$point")" 2>/dev/null
+done </proc/self/mountinfo
+[ -z "$open" ] || mount -t tmpfs none "$open" || exit 9
+for place in /tmp /dev/shm /var/tmp "$HOME" "$PWD"; do
+  [ "$place" = "$open" ] || ! (echo >"$place/rye-probe") 2>/dev/null || exit 9
+done
+exec "$@"
+SH
+caged() { (cd "$P" && env -u TMPDIR "${CAGE[@]}" bash "$T/cage" "$@"); }
+caged "" true
+[ $? != 9 ] || skip "not everything can be made read-only here"
+execute() { caged "$1" "$RYEFS" execute tool:t/where "${@:2}" 2>&1; }
+
+# ---- the command line inside ----
+
+is "nothing may be written: it runs" "$(execute "" --output)" "$(printf 'in nowhere\nnot written')"
+has "and says what it did without" "$(execute "" --json)" '"sandbox_skipped":["temporary directories"]'
+lacks "unless it may write" "$(cd "$P" && "$RYEFS" execute tool:t/where --json)" sandbox_skipped
+is "signing keys are hidden there, too" "$(caged "" "$RYEFS" execute tool:t/keys --output 2>&1)" ""
+has "strict wants one, and says so" "$(caged "" bash -c '
+  "$1" "$2" "$3" -f -o "sandbox=strict,system=$4" 2>/dev/null &
+  for _ in {1..500}; do [ -e "$3/tools" ] && break; sleep 0.01; done
+  echo "{}" >"$3/tools/t/where/run"
+  cat "$3/.ryefs/errors"
+  kill $! && wait $!' - "$RYEFS" "$P" "$M" "$S" 2>/dev/null)" "no temporary directory can be made in"
+has "/dev/shm alone will do" "$(execute /dev/shm --output)" "in /dev/shm/ryefs-" "
+written"
+has "TMPDIR that is not there, neither" \
+  "$(cd "$P" && TMPDIR=$T/nowhere "$RYEFS" execute tool:t/where --output)" "/ryefs-" "
+written"
+has "TMPDIR below /dev/shm is what the tool sees" \
+  "$(cd "$P" && TMPDIR=/dev/shm "$RYEFS" execute tool:t/where --output)" "in /dev/shm/ryefs-" "
+written"
+has "a directive" "$(caged "" "$RYEFS" execute knowledge:good --output 2>&1)" "True."
+has "search" "$(caged "" "$RYEFS" search true 2>&1)" "knowledge:good"
+
+if need bwrap && bwrap --ro-bind / / true 2>/dev/null; then
+  jail=(bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all --die-with-parent --chdir "$P" --)
+  is "bubblewrap" "$(env -u TMPDIR "${jail[@]}" "$RYEFS" execute tool:t/where --output 2>&1 | tail -1)" written
+  is "bubblewrap, no_new_privs, and a TMPDIR that is not there" \
+    "$(TMPDIR=/tmp/nowhere "${jail[@]}" setpriv --no-new-privs "$RYEFS" execute tool:t/where --output 2>&1 | tail -1)" \
+    written
+fi
+
+# ---- what the mount says to it ----
+
+fx_mount
+shut() { "${CAGE[@]}" "$@"; }
+if [ "${CAGE[1]}" = -m ]; then
+  fails "a caller in its own mount namespace is refused" shut sh -c "echo '{}' > '$M/tools/t/where/run'"
+  text=$(shut cat "$M/.ryefs/errors")
+  has "the first thing to do is execute, in there" "$text" "mend with: ryefs execute REF, which works inside"
+  like "the last is trust_callers" "$text" "trust_callers=any\$"
+  has "which works" "$(cd "$P" && shut "$RYEFS" execute tool:t/where --output)" written
+  works "reading does" "${CAGE[@]}" cat "$M/knowledge/good.md"
+fi
+finish
