@@ -150,7 +150,7 @@ static void learn_bad(const struct cache *cache, const struct index_item *item,
 		      const struct rye_err *why, struct learnt *ret)
 {
 	const struct space *space = &cache->items->spaces->v[item->space];
-	const struct reason about = { item->kind, item->id, space->type };
+	const struct reason about = { item->kind, item->id, space->root, space->type };
 	int root = space_fd(space);
 	char path[1100], stamp[64] = "";
 	struct stat st;

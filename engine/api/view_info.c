@@ -92,7 +92,7 @@ int subject_get(struct rye *rye, const struct rye_ask *ask, struct subject *ret,
 
 static struct reason about_of(const struct subject *subject, enum rye_kind kind)
 {
-	return (struct reason){ kind, subject->id, subject->space->type };
+	return (struct reason){ kind, subject->id, subject->space->root, subject->space->type };
 }
 
 void subject_reason(const struct subject *subject, enum rye_kind kind, char line[REASON_MAX])

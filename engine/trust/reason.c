@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Why an item is refused, in one line that a symbolic link can carry. The long text
- * (refusal.c) stays with the error; this one is for `ls -l` and `verify`.
+ * (refusal.c) stays with the error; this one is for `ls -l` and `verify`. Agents read it and may
+ * obey it, and names are made by others: of a name it has only what says nothing.
  */
 #include "trust/trust.h"
 
@@ -23,7 +24,44 @@ static const char *const what[RYE_CODE__MAX] = {
 	[RYE_MOVED] = "changed, moved or renamed since signing",
 };
 
-void reason_what(const struct rye_err *err, char *line, size_t size)
+/* Bytes of an id that are shown. */
+#define QUOTED_MAX 80
+
+static bool reason_quotes(const char *id)
+{
+	static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				       "0123456789._/-";
+	size_t n = strlen(id);
+
+	return n <= QUOTED_MAX && strspn(id, harmless) == n;
+}
+
+/* A message's first line; the file's path in it becomes the id, or "it". */
+static void reason_message(const struct reason *about, const struct rye_err *err,
+			   struct rye_err *ret)
+{
+	const char *name = reason_quotes(about->id) ? about->id : "it";
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	const char *at, *rest;
+
+	buf_addf(&path, "%s/.ai/%s/%s", about->root, rye_kind_dir(about->kind), about->id);
+	at = path.failed ? NULL : strstr(err->msg, path.data);
+	rest = at ? at + path.len : NULL;
+	if (rest)
+		rest += strcspn(rest, " :\n"); /* the extension, or the rest of a directory tool */
+	if (rest)
+		snprintf(ret->msg, sizeof(ret->msg), "%.*s%s%.*s", (int)(at - err->msg), err->msg,
+			 name, (int)strcspn(rest, "\n"), rest);
+	else if (reason_quotes(about->id) || !strstr(err->msg, about->id))
+		snprintf(ret->msg, sizeof(ret->msg), "%.*s", (int)strcspn(err->msg, "\n"),
+			 err->msg);
+	else
+		snprintf(ret->msg, sizeof(ret->msg), "%s", rye_code_name(err->code));
+}
+
+/* What is wrong: "content changed since signing", or the first line of the error's text. */
+static void reason_what(const struct reason *about, const struct rye_err *err, char *line,
+			size_t size)
 {
 	struct rye_err first = { .code = err->code };
 
@@ -35,8 +73,7 @@ void reason_what(const struct rye_err *err, char *line, size_t size)
 		snprintf(line, size, "%s", what[err->code]);
 		return;
 	}
-	/* The first line of a text that may have several. */
-	snprintf(first.msg, sizeof(first.msg), "%.*s", (int)strcspn(err->msg, "\n"), err->msg);
+	reason_message(about, err, &first);
 	rye_err_line(&first, line, size);
 }
 
@@ -72,8 +109,11 @@ void reason_line(const struct reason *about, const struct rye_err *err, char lin
 	struct rye_err cut = { .code = err->code };
 	char why[REASON_MAX], mend[1200];
 
-	reason_what(err, why, sizeof(why));
+	reason_what(about, err, why, sizeof(why));
 	reason_remedy(about, err, mend, sizeof(mend));
+	/* A command is whole or not there at all. */
+	if (!reason_quotes(about->id) && strstr(mend, "ryefs sign "))
+		snprintf(mend, sizeof(mend), "the command that ryefs verify shows");
 	/* An id too long for the line stays out rather than being cut into another one. */
 	if (*mend && strlen(why) + strlen(mend) + sizeof("; mend with: ") <= REASON_MAX)
 		snprintf(cut.msg, sizeof(cut.msg), "%s; mend with: %s", why, mend);

@@ -200,15 +200,16 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 
 struct reason {
 	enum rye_kind kind;
-	const char *id;
+	const char *id, *root; /* root: of its space */
 	enum rye_space space; /* items of bundles are not signed by their users */
 };
 
-/* What is wrong: "content changed since signing", or the first line of the error's text. */
-void reason_what(const struct rye_err *err, char *line, size_t size);
 /* The command: "ryefs sign tool:a/b"; "" when there is none. */
 void reason_remedy(const struct reason *about, const struct rye_err *err, char *line, size_t size);
-/* "what; mend with: command", cut to REASON_MAX. */
+/*
+ * "what; mend with: command", cut to REASON_MAX. Of the id at most 80 bytes of [A-Za-z0-9._/-]: of
+ * one that has others nothing.
+ */
 void reason_line(const struct reason *about, const struct rye_err *err, char line[REASON_MAX]);
 
 /*
