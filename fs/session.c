@@ -9,6 +9,7 @@
  */
 #include "session.h"
 
+#include "clock.h"
 #include "mount/mount.h"
 #include "scope.h"
 #include "session_parts.h"
@@ -27,6 +28,8 @@
 #define GOES_MS 500 /* between the end of a mount and that of its connection */
 /* How often the end of the first scan is looked for. */
 #define SCAN_POLL_MS 20
+/* So long a prompt is kept back for the sum, which would come into the next command line. */
+#define PROMPT_MS 1000
 
 struct session {
 	struct front *front;
@@ -34,6 +37,7 @@ struct session {
 	struct loops *loops;
 	struct watchdog *watchdog;
 	int signals; /* signalfd */
+	int64_t began_ms; /* when the mount answered */
 	bool summed_up;
 };
 
@@ -108,16 +112,29 @@ static int session_begin(struct session *s, struct rye_err *err)
 
 /* ---- serving ---- */
 
+/*
+ * The first process leaves when the mount answers; before a person, who sees a prompt then, when
+ * all is said that will be.
+ */
 static void sum_up(struct session *s)
 {
+	bool prompt = !s->front->opt->foreground && isatty(STDERR_FILENO);
+	bool late = prompt && clock_ms() - s->began_ms >= PROMPT_MS;
 	struct rye_counts counts;
 
 	rye_counts(s->front->rye, &counts);
-	if (!counts.scanned)
-		return;
-	s->summed_up = true;
-	session_summary(s->front, &counts);
-	daemon_detach(s->daemon);
+	s->summed_up = counts.scanned || late;
+	if (counts.scanned)
+		session_summary(s->front, &counts);
+	else if (late)
+		fprintf(stderr,
+			"ryefs: mounted; items are still being verified, %s/.ryefs/doctor says "
+			"how it stands\n",
+			s->front->opt->mountpoint);
+	if (s->summed_up)
+		daemon_detach(s->daemon);
+	if (s->summed_up || !prompt)
+		daemon_ready(s->daemon);
 }
 
 /* Until a signal asks for the end (true) or the mount is gone (false). */
@@ -177,6 +194,7 @@ static int session(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
 	int r = session_parts_open(front, s->daemon, err);
+	bool asked;
 
 	/* The kernel has applied the calling process's umask already. The engine has read ours
 	 * before: it is given to the processes of runs. */
@@ -184,8 +202,11 @@ static int session(struct session *s, struct rye_err *err)
 	if (r == 0)
 		r = session_begin(s, err);
 	if (r == 0) {
+		s->began_ms = clock_ms();
+		sum_up(s);
+		asked = session_serve(s);
 		daemon_ready(s->daemon);
-		if (session_serve(s))
+		if (asked)
 			session_detach(s);
 	}
 	session_stop_notices(front);

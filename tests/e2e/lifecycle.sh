@@ -49,6 +49,24 @@ ok "the summary" sh -c "timeout 20 '$RYEFS' . mnt -o '$OPT' 2>'$T/said'; for i i
 is "is one line" "$(grep -c 'items served' "$T/said")" 1
 ok "fusermount3 -u" fusermount3 -u "$M"
 ok "the daemon ends" until_true gone
+at_terminal() {
+  timeout 20 /usr/bin/python3 -c '
+import os, pty, sys
+pid, fd = pty.fork()
+if not pid:
+    os.execv("/bin/sh", ["sh", "-c", "\"$0\" . mnt -o \"$1\"; echo prompt; sleep 0.5"] + sys.argv[1:])
+try:
+    while got := os.read(fd, 4096):
+        os.write(1, got)
+except OSError:
+    pass' "$RYEFS" "$OPT" | tr -d '\r'
+}
+if [ -x /usr/bin/python3 ]; then
+  said=$(at_terminal)
+  like "at a terminal it comes before the prompt" "$(echo $said)" "^ryefs: [0-9]+ items served.*; see ls -l.* prompt\$"
+  ok "fusermount3 -u" fusermount3 -u "$M"
+  ok "the daemon ends" until_true gone
+fi
 
 # ---- mount(8) ----
 if [ "$(id -u)" = 0 ] && [ -x /sbin/mount.fuse3 ] || [ -x /sbin/mount.fuse ]; then
