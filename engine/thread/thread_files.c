@@ -86,6 +86,11 @@ struct derived {
 	void (*put)(const struct thread_view *view, struct rye_buf *buf);
 };
 
+static bool derived_is_there(const struct derived *fact, const struct thread_view *view)
+{
+	return fact->put != put_completed || *view->row.completed_at;
+}
+
 static const struct derived derived[] = {
 	{ "alive", put_alive },		{ "completed", put_completed }, { "created", put_created },
 	{ "directive", put_directive }, { "error", put_error },		{ "pid", put_pid },
@@ -101,7 +106,7 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 	if (r)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
-		if (fn(arg, derived[i].name))
+		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
 		if (faccessat(view.dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -193,7 +198,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	if (r)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
-		if (strcmp(derived[i].name, name))
+		if (strcmp(derived[i].name, name) || !derived_is_there(&derived[i], &view))
 			continue;
 		derived[i].put(&view, &buf);
 		*ret = buf_blob(&buf);

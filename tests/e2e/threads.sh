@@ -72,6 +72,15 @@ id=$(start "sleep 60")
 ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"
 is "is a cancel" "$(timeout 10 cat "$M/state/threads/$id/wait")" cancelled
 
+# A time is there when there is one.
+id=$(start "sleep 0.7; echo told")
+D=$M/state/threads/$id
+is "while it runs it has not completed" "$(ls "$D" | grep completed)" ""
+errno "nor by name" ENOENT cat "$D/completed"
+timeout 10 cat "$D/wait" >/dev/null
+is "then it has" "$(ls "$D" | grep completed)" completed
+like "at some time" "$(cat "$D/completed")" "^20..-..-..T"
+
 # The runner's own signal, sent by somebody else, ends nothing.
 id=$(start "sleep 0.7; echo kept")
 sleep 0.3
