@@ -9,8 +9,8 @@ MESON=/usr/bin/meson
 PYTHON=/usr/bin/python3
 [ -x "$PYTHON" ] || PYTHON=python3
 
-# configure DIR ARG...: makes the build tree once. One that was made for another
-# source tree (copied, moved) is made anew.
+# configure DIR ARG...: makes the build tree once, and again when it is asked for with other
+# arguments. One that was made for another source tree (copied, moved) is made anew.
 configure() {
   local dir=$1
   shift
@@ -18,7 +18,12 @@ configure() {
     echo "configure: $dir is not a build tree of $PWD, making it anew"
     rm -rf "$dir"
   fi
-  [ -f "$dir/build.ninja" ] || "$MESON" setup "$dir" "$@"
+  if [ ! -f "$dir/build.ninja" ]; then
+    "$MESON" setup "$dir" "$@"
+  elif [ $# != 0 ] && [ "$*" != "$(cat "$dir/asked-for" 2>/dev/null)" ]; then
+    "$MESON" configure "$dir" "$@"
+  fi
+  [ $# = 0 ] || echo "$*" >"$dir/asked-for"
 }
 
 # compile DIR: JOBS limits the parallel compilers.

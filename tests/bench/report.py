@@ -36,6 +36,7 @@ PARTS = (
     ("an editor's save", "save", "save", 1, "us"),
     ("an edit until it is read", "edit", "edit", 1, "us"),
     ("the same, 90th percentile", "edit", "edit-p90", 1, "us"),
+    ("the same, 99th percentile", "edit", "edit-p99", 1, "us"),
     ("message+reply, held descriptor", "run", "held", 1, "us"),
     ("open+write+close of run", "run", "open", 1, "us"),
     ("process tool, /bin/true", "run", "process", 1, "us"),

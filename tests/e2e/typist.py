@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""typist.py DOCUMENT [INSTEAD]: types what a document shows.
+
+Of every ```console block the lines that begin with "$ " are commands, "> " goes on with the one
+before, and the lines below are what it says. One shell types them all, in the order in which they
+stand; its standard error is a terminal. A command has to succeed, or to say what the document
+shows; "…" there stands for anything. Fingerprints and ids of threads are others each time: the
+first that a command says takes the place of the document's from then on. Numbers of items served
+may differ.
+
+INSTEAD has lines "COMMAND<tab>OTHER" of what is typed in place of a command. Each result is a
+line: a status, and the command.
+"""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+PATIENCE = 60  # seconds of one command
+MARK = "typist:%d:" % os.getpid()
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{16}\b")
+
+
+def shown(path):
+    """Pairs: a command, the lines below it."""
+    inside, found = False, []
+    for line in open(path, encoding="utf-8"):
+        line = line.rstrip("\n")
+        if line.startswith("```"):
+            inside = line == "```console"
+        elif inside and line.startswith("$ "):
+            found.append((line[2:], []))
+        elif inside and line.startswith("> "):
+            found[-1] = (found[-1][0] + "\n" + line[2:], [])
+        elif inside:
+            found[-1][1].append(line)
+    return found
+
+
+class Shell:
+    def __init__(self):
+        self.err, slave = pty.openpty()
+        self.bash = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+
+    def read(self, fd, wait):
+        return os.read(fd, 65536) if select.select([fd], [], [], wait)[0] else b""
+
+    def type(self, command):
+        """Status, standard output, standard error."""
+        quoted = "'%s'" % command.replace("'", "'\\''")
+        line = "eval %s </dev/null; printf '\\n%s%%d\\n' $?\n" % (quoted, MARK)
+        self.bash.stdin.write(line.encode())
+        self.bash.stdin.flush()
+        out, err, until = b"", b"", time.monotonic() + PATIENCE
+        end = re.compile(("\n%s(\\d+)\n$" % MARK).encode())
+        while not end.search(out):
+            if time.monotonic() > until:
+                sys.exit("it does not end: " + command)
+            out += self.read(self.bash.stdout.fileno(), 0.02)
+            err += self.read(self.err, 0)
+        while piece := self.read(self.err, 0.05):
+            err += piece
+        status = int(end.search(out)[1])
+        return status, end.sub(b"", out).decode(), err.decode().replace("\r", "")
+
+
+class Names:
+    """The document's ids and what they are this time."""
+
+    def __init__(self):
+        self.now = {}
+
+    def put(self, text):
+        return ID.sub(lambda found: self.now.get(found[0], found[0]), text)
+
+    def pattern(self, line):
+        if line == "…":
+            return r"(?:.*\n)*?"
+        new = ID.findall(line)
+        text = re.escape(self.put(line))
+        for name in new:
+            if name not in self.now:
+                text = text.replace(re.escape(name), "(?P<x%s>%s)" % (
+                    name.replace("-", "_"), ID.pattern))
+        return re.sub(r"\d+(?=\\ items\\ served)", r"\\d+", text) + r"\n"
+
+    def fits(self, lines, said):
+        found = re.fullmatch("".join(self.pattern(line) for line in lines), said)
+        for name, value in found.groupdict().items() if found else ():
+            self.now[name[1:].replace("_", "-")] = value
+        return found
+
+
+def said_by(out, err):
+    """The two streams, either first, without what only a script's shell says."""
+    err = re.sub(r"(?m)^\S*bash: (?:line \d+: |eval: )+", "bash: ", err)
+    parts = [part if part.endswith("\n") or not part else part + "\n" for part in (out, err)]
+    return ["".join(parts), "".join(reversed(parts))]
+
+
+def main():
+    instead = {}
+    if len(sys.argv) > 2:
+        for line in open(sys.argv[2], encoding="utf-8"):
+            command, other = line.rstrip("\n").split("\t")
+            instead[command] = other
+    shell, names, rest = Shell(), Names(), set(instead)
+    commands = shown(sys.argv[1])
+    if not commands:
+        print("1 there is a command in " + sys.argv[1])
+    for command, lines in commands:
+        rest.discard(command)
+        status, out, err = shell.type(names.put(instead.get(command, command)))
+        texts = said_by(out, err)
+        if lines and command not in instead:
+            good = any(names.fits(lines, text) for text in texts)
+        else:
+            good = status == 0
+        print("%d %s" % (not good, command.split("\n")[0]), flush=True)
+        if not good:
+            print("# status %d" % status)
+            for line in texts[0].splitlines()[:20]:
+                print("# " + line)
+    for command in rest:
+        print("1 the document has no command " + command)
+    shell.bash.stdin.close()
+    shell.bash.wait(timeout=PATIENCE)
+
+
+main()
