@@ -14,7 +14,8 @@
  *   one   open+read+close of one file           first  one pass right after mounting, no warm-up
  *   save  an editor's save: temporary file, 2 KB, rename over the target
  *
- * one and save are medians of many, the others means over all files.
+ * one and save are medians of many, the others means over all files. "per-OP NAME" is how many
+ * requests of the kernel one file cost.
  */
 #include "bench.h"
 #include "trip.h"
@@ -230,7 +231,6 @@ static double op_save(struct bench *b, const char *path)
 {
 	int dir = open_root(path);
 	double last = bench_now(), now;
-	char target[64];
 
 	for (size_t i = 0; i < SAVES; i++) {
 		save_once(b, dir, i);
@@ -238,24 +238,40 @@ static double op_save(struct bench *b, const char *path)
 		b->latency[i] = now - last;
 		last = now;
 	}
+	close(dir);
+	return bench_median(b->latency, SAVES) * 1e6;
+}
+
+static void clean_saves(const char *path)
+{
+	int dir = open_root(path);
+	char target[64];
+
 	for (int i = 0; i < 16; i++) {
 		snprintf(target, sizeof(target), "bench-%d.txt", i);
 		unlinkat(dir, target, 0);
 	}
 	close(dir);
-	return bench_median(b->latency, SAVES) * 1e6;
 }
 
 struct op {
 	const char *name;
 	double (*run)(struct bench *b, const char *path); /* microseconds for one */
 	bool warm; /* one unmeasured pass first */
+	size_t times; /* of one pass; 0: once for each file */
+	void (*clean)(const char *path); /* at the end, or NULL */
 };
 
 static const struct op ops[] = {
-	{ "cold", op_cold, false }, { "find", op_find, true }, { "first", op_read, false },
-	{ "grep", op_grep, true },  { "lsr", op_lsr, true },   { "one", op_one, true },
-	{ "read", op_read, true },  { "save", op_save, true }, { "stat", op_stat, true },
+	{ "cold", op_cold, false, 0, NULL },
+	{ "find", op_find, true, 0, NULL },
+	{ "first", op_read, false, 0, NULL },
+	{ "grep", op_grep, true, 0, NULL },
+	{ "lsr", op_lsr, true, 0, NULL },
+	{ "one", op_one, true, ONE_ITERATIONS, NULL },
+	{ "read", op_read, true, 0, NULL },
+	{ "save", op_save, true, SAVES, clean_saves },
+	{ "stat", op_stat, true, 0, NULL },
 };
 
 static const struct op *find_op(const char *name)
@@ -284,8 +300,12 @@ static void run_passes(struct bench *b, const struct op *op, const struct root *
 {
 	static double us[ROOTS_MAX][PASSES_MAX];
 	double end = bench_now() + PASSES_S * n;
+	struct trip_meter meters[ROOTS_MAX];
 	size_t pass = 0;
 
+	for (int i = 0; i < n; i++)
+		if (roots[i].mount)
+			trip_meter_begin(&meters[i], roots[i].mount);
 	do {
 		for (int i = 0; i < n; i++) {
 			int turn = (i + round + (int)pass) % n;
@@ -294,8 +314,12 @@ static void run_passes(struct bench *b, const struct op *op, const struct root *
 		}
 		pass++;
 	} while (op->warm && pass < PASSES_MAX && bench_now() < end);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		printf("%s %s %.3f\n", op->name, roots[i].name, bench_median(us[i], pass));
+		if (roots[i].mount)
+			printf("per-%s %s %.3f\n", op->name, roots[i].name,
+			       trip_meter_end(&meters[i], pass * (op->times ? op->times : b->n)));
+	}
 	fflush(stdout);
 }
 
@@ -306,6 +330,8 @@ static void measure(struct bench *b, const struct op *op, const struct root *roo
 	for (int i = 0; i < n && op->warm; i++)
 		op->run(b, roots[i].path);
 	run_passes(b, op, roots, n, round);
+	for (int i = 0; i < n && op->clean; i++)
+		op->clean(roots[i].path);
 	measure_trips(roots, n, round);
 }
 

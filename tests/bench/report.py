@@ -7,8 +7,9 @@ program; figures that are set in relation are taken from the same round, so that
 machine hits both. Printed are medians over the rounds, with the 10th and 90th percentile behind
 them.
 
-A round trip is measured many times in every round and its median taken: it costs 8 or 15 or 30
-us, as the scheduler happens to wake the daemon on the caller's processor or on another.
+A round trip, the LOOKUP of a name that the kernel does not remember, is measured many times in every
+round and its median taken: it costs 8 or 15 or 30 us, as the scheduler happens to wake the daemon on
+the caller's processor or on another.
 """
 import collections
 import statistics
@@ -16,6 +17,7 @@ import sys
 
 TRIP = "trip-"
 IDLE = "idle-"
+PER = "per-"
 UNITS = (("pipe ping-pong, two hand-overs", "pingpong"), ("the same from idle", "pingpong-idle"),
          ("the same between two processors", "pingpong-apart"),
          ("posix_spawn of /bin/true", "spawn"), ("the same from idle", "spawn-idle"),
@@ -109,12 +111,10 @@ class Report:
                 if name == operation and where == root for value in rounds.values()]
 
     def choose_trip(self):
-        """The cheapest single request; fsync, for runs to be comparable, where it is as cheap."""
+        """A LOOKUP; the first of the others where the kernel remembers that name."""
         names = {name for _, name, _ in self.samples if name.startswith(TRIP)}
-        cost = {name: statistics.median(self.all_of(name, "this")) for name in names}
-        cheapest = min(cost, key=cost.get, default=None)
-        usual = TRIP + "fsync"
-        return usual if cost.get(usual, 1e9) <= 1.25 * cost.get(cheapest, 0) else cheapest
+        usual = TRIP + "lookup"
+        return usual if usual in names else min(names, default=None)
 
     def trips(self, side, prefix=TRIP):
         """{round: the median of what the parts of the round found}"""
@@ -173,7 +173,7 @@ class Report:
         print(" " * 34 + "".join(f"{side:>26}" for side in self.sides))
         self.print_requests(TRIP, "one request, {1}")
         self.print_requests(IDLE, "one request, {1}, from idle")
-        self.print_requests("requests", "{0} requests, {1} of run")
+        self.print_requests("requests", "{0} requests, stat of {1}")
         for label, name in UNITS:
             if self.all_of(name, "native"):
                 print(f"{label:34}{spread(self.all_of(name, 'native'), 1):>26}")
@@ -196,6 +196,18 @@ class Report:
             wanted = "" if goal is None else f"<= {goal:g}"
             print(f"{label:34}{unit:17}{wanted:>7}  {met:6}"
                   + "".join(f"{spread(values, 2):>26}" for values in figures))
+
+    def print_per(self):
+        rows = [(label, part, PER + name) for label, part, name, _, _ in PARTS]
+        rows = [row for row in rows if any(self.of(*row[1:], side) for side in self.sides)]
+        if not rows:
+            return
+        print("\n## Requests that the kernel waits for, of one operation: median (p10..p90)")
+        print(" " * 36 + "".join(f"{side:>26}" for side in self.sides))
+        for label, part, name in rows:
+            print(f"{label:36}" + "".join(
+                f"{spread(list(self.of(part, name, side).values()), 2):>26}"
+                for side in self.sides))
 
     def print_native(self):
         roots = self.sides + self.peers
@@ -234,6 +246,7 @@ def main():
     report = Report(read_samples(sys.argv[1]))
     report.print_units()
     report.print_goals()
+    report.print_per()
     report.print_native()
     report.print_sides()
 

@@ -16,6 +16,7 @@
  *   …-idle     held, open and process with a pause before each call, when all processors sleep
  *   search     the listing of a query that was not asked before
  *   trip-KIND  one bare request (trip.c), idle-KIND the same after a pause
+ *   per-…      not a time: the requests of one such call, its share of what opens and closes too
  *
  * and once for all mounts, under the name "native":
  *
@@ -276,14 +277,19 @@ static void measure(const struct sample *sample, const struct run_mount *mount, 
 {
 	size_t n = calls / sample->share + 1;
 	double *us = calloc(n, sizeof(*us));
+	struct trip_meter meter;
 
 	if (!us)
 		bench_die("calloc");
 	bench_quiet(2);
+	if (!sample->native)
+		trip_meter_begin(&meter, mount->path);
 	if (sample->many)
 		sample->many(sample, mount->path, us, n);
 	else
 		call_many(sample, mount->path, us, n);
+	if (!sample->native)
+		printf("per-%s %s %.3f\n", sample->name, mount->name, trip_meter_end(&meter, n));
 	printf("%s %s %.3f\n", sample->name, mount->name, bench_median(us, n));
 	fflush(stdout);
 	free(us);

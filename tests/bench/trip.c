@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One bare FUSE round trip: a system call that the kernel turns into one request and that the
- * daemon answers without work. There are several such calls; each is counted by the daemon's own
+ * daemon answers without work. The unit is the LOOKUP of a name that is not there and that the
+ * kernel does not remember; beside it stand a few others. Each is counted by the daemon's own
  * counters before it is timed, since a request more or less would change every ratio.
  */
 #include "trip.h"
 
 #include "bench.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@ struct trip_place {
 	const char *mount;
 	int file; /* content, its attributes are known to the kernel */
 	int dir; /* an item's directory: its control files are never remembered */
+	int spaces; /* spaces/system: what is not there is not remembered either */
 	useconds_t pause_us;
 };
 
@@ -52,6 +55,14 @@ static void call_lookup(const struct trip_place *place)
 {
 	struct stat st;
 
+	if (!fstatat(place->spaces, "no-such-bundle", &st, 0) || errno != ENOENT)
+		bench_die("stat of spaces/system/no-such-bundle");
+}
+
+static void call_run(const struct trip_place *place)
+{
+	struct stat st;
+
 	if (fstatat(place->dir, "run", &st, 0))
 		bench_die("stat of run");
 }
@@ -60,10 +71,8 @@ static const struct trip_kind {
 	const char *name;
 	void (*call)(const struct trip_place *place);
 } kinds[] = {
-	{ "fsync", call_fsync },
-	{ "lookup", call_lookup },
-	{ "lseek", call_lseek },
-	{ "statfs", call_statfs },
+	{ "lookup", call_lookup }, { "fsync", call_fsync }, { "lseek", call_lseek },
+	{ "statfs", call_statfs }, { "run", call_run },
 };
 
 char *trip_mount(const char *path)
@@ -112,19 +121,20 @@ static long requests(const char *mount)
 	return sum;
 }
 
-/* What CALLS of them cost, without what reading the counters costs. */
-static long count(const struct trip_kind *kind, const struct trip_place *place)
+void trip_meter_begin(struct trip_meter *meter, const char *mount)
 {
-	long before, empty, after;
+	long first;
 
-	requests(place->mount);
-	before = requests(place->mount);
-	empty = requests(place->mount) - before;
-	before += empty;
-	for (int i = 0; i < CALLS; i++)
-		kind->call(place);
-	after = requests(place->mount);
-	return after - before - empty;
+	requests(mount);
+	first = requests(mount);
+	meter->mount = mount;
+	meter->before = requests(mount);
+	meter->own = meter->before - first;
+}
+
+double trip_meter_end(const struct trip_meter *meter, size_t calls)
+{
+	return (double)(requests(meter->mount) - meter->before - meter->own) / (double)calls;
 }
 
 static double time_one(const struct trip_kind *kind, const struct trip_place *place,
@@ -147,11 +157,16 @@ static double time_one(const struct trip_kind *kind, const struct trip_place *pl
 static void print_one(const struct trip_kind *kind, const struct trip_place *place,
 		      const char *name)
 {
-	long n = (kind->call(place), count(kind, place));
+	struct trip_meter meter;
+	double n;
 
-	if (n != CALLS) {
-		printf("requests%ld-%s %s %.3f\n", n / CALLS, kind->name, name,
-		       time_one(kind, place, 0));
+	kind->call(place);
+	trip_meter_begin(&meter, place->mount);
+	for (int i = 0; i < CALLS; i++)
+		kind->call(place);
+	n = trip_meter_end(&meter, CALLS);
+	if (n != 1) {
+		printf("requests%.0f-%s %s %.3f\n", n, kind->name, name, time_one(kind, place, 0));
 		return;
 	}
 	printf("trip-%s %s %.3f\n", kind->name, name, time_one(kind, place, 0));
@@ -160,22 +175,32 @@ static void print_one(const struct trip_kind *kind, const struct trip_place *pla
 		       time_one(kind, place, place->pause_us));
 }
 
+static int open_place(const char *mount, const char *tail)
+{
+	char path[PATH_SIZE];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", mount, tail);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		bench_die(path);
+	return fd;
+}
+
 void trip_measure(const char *name, const char *mount, useconds_t pause_us)
 {
-	struct trip_place place = { .mount = mount, .pause_us = pause_us };
-	char path[PATH_SIZE];
+	const struct trip_place place = {
+		.mount = mount,
+		.pause_us = pause_us,
+		.file = open_place(mount, "knowledge/bench/noop.md"),
+		.dir = open_place(mount, "knowledge/bench/noop"),
+		.spaces = open_place(mount, "spaces/system"),
+	};
 
-	snprintf(path, sizeof(path), "%s/knowledge/bench/noop.md", mount);
-	place.file = open(path, O_RDONLY | O_CLOEXEC);
-	if (place.file < 0)
-		bench_die(path);
-	snprintf(path, sizeof(path), "%s/knowledge/bench/noop", mount);
-	place.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place.dir < 0)
-		bench_die(path);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		print_one(&kinds[i], &place, name);
 	close(place.file);
 	close(place.dir);
+	close(place.spaces);
 	fflush(stdout);
 }

@@ -9,6 +9,16 @@
  * it. The caller frees it. */
 char *trip_mount(const char *path);
 
+/* How many requests the kernel waits for an operation makes, by .ryefs/stats.json; what reading
+ * that costs is left out. */
+struct trip_meter {
+	const char *mount;
+	long before, own;
+};
+
+void trip_meter_begin(struct trip_meter *meter, const char *mount);
+double trip_meter_end(const struct trip_meter *meter, size_t calls); /* requests of one call */
+
 /* Prints "trip-KIND NAME MICROSECONDS" for each call that is exactly one request by
  * .ryefs/stats.json, and "requestsN-KIND …" for one that is N of them; with a pause before each
  * call also "idle-KIND …". Needs knowledge/bench/noop.md in the mount. */
