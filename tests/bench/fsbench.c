@@ -263,14 +263,10 @@ struct op {
 };
 
 static const struct op ops[] = {
-	{ "cold", op_cold, false, 0, NULL },
-	{ "find", op_find, true, 0, NULL },
-	{ "first", op_read, false, 0, NULL },
-	{ "grep", op_grep, true, 0, NULL },
-	{ "lsr", op_lsr, true, 0, NULL },
-	{ "one", op_one, true, ONE_ITERATIONS, NULL },
-	{ "read", op_read, true, 0, NULL },
-	{ "save", op_save, true, SAVES, clean_saves },
+	{ "cold", op_cold, false, 0, NULL },  { "find", op_find, true, 0, NULL },
+	{ "first", op_read, false, 0, NULL }, { "grep", op_grep, true, 0, NULL },
+	{ "lsr", op_lsr, true, 0, NULL },     { "one", op_one, true, ONE_ITERATIONS, NULL },
+	{ "read", op_read, true, 0, NULL },   { "save", op_save, true, SAVES, clean_saves },
 	{ "stat", op_stat, true, 0, NULL },
 };
 
