@@ -61,6 +61,7 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 		return false;
 	ret->dev = makedev(dev_major, dev_minor);
 	ret->shared = !strncmp(line, "shared:", 7) || strstr(line, " shared:");
+	ret->read_only = !strncmp(words[5], "ro", 2) && (!words[5][2] || words[5][2] == ',');
 	ret->point = words[4];
 	ret->type = cut_word(&dash);
 	ret->source = ret->type ? cut_word(&dash) : NULL;

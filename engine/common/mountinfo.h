@@ -15,6 +15,7 @@ struct mountinfo {
 	int id, parent;
 	dev_t dev;
 	bool shared; /* unmounts here reach its copies */
+	bool read_only; /* the mount, not the file system */
 	char *point;
 	char *type; /* "fuse.ryefs" */
 	char *source;

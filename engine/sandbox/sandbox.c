@@ -9,6 +9,7 @@
 #include "sandbox/sandbox.h"
 
 #include "base/io.h"
+#include "mountinfo.h"
 #include "sandbox/sandbox_inner.h"
 #include "scope.h"
 
@@ -409,16 +410,28 @@ static int box_make_tmpdir(struct boxes *boxes, struct box *box, struct rye_err 
 
 /* ---- the veil ---- */
 
+/* Is a file system of ours mounted there, and not read-only by its owner's wish? */
+static bool is_served(const char *mount)
+{
+	struct mountinfo info;
+	auto_free char *line = mount ? mountinfo_find(mount, &info) : NULL;
+
+	return line && mountinfo_is_ours(&info) && !info.read_only;
+}
+
 static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
 	int r = 0;
 
+	if (box->confine.calls && is_served(boxes->mount))
+		want.served = boxes->mount;
 	if (box->tmpdir && veil_may_own_shm(boxes->spaces, box->tmpdir))
 		r = sandbox_make_dir(boxes, &box->shm, &box->shm_ino, err);
 	if (r)
 		return r;
 	want.shm = box->shm;
+	want.tmpdir = box->tmpdir;
 	r = veil_spaces(&want, &box->veil);
 	if (!r)
 		return 0;

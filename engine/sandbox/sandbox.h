@@ -163,6 +163,11 @@ struct veil_ask {
 	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
 	const char *hidden[VEIL_PATHS]; /* look empty */
 	const char *shm; /* a directory that becomes /dev/shm, or NULL */
+	/* First of all everything becomes read-only but these; each may be NULL. */
+	bool shut;
+	const char *project; /* with what is mounted in it */
+	const char *tmpdir;
+	const char *served; /* a mountpoint of ours */
 };
 
 /*
@@ -174,11 +179,13 @@ int veil_make(const struct veil_ask *ask, struct veil *ret);
 struct veil_want {
 	const struct spaces *spaces; /* the first one is the project */
 	bool write; /* its tools may write in the project */
-	const char *shm; /* or NULL */
+	const char *shm, *tmpdir; /* or NULL */
+	const char *served; /* the mount that they may write to, or NULL */
 };
 /*
  * Hides the signing keys, freezes records of threads and trust of project and user; makes the
- * directories for these where a tool could make them first. The same errors.
+ * directories for these where a tool could make them first. Outside the project, and in it if not
+ * `write`, everything is read-only but what is named. The same errors.
  */
 int veil_spaces(const struct veil_want *want, struct veil *ret);
 /* Not where a space or tmpdir lies in the machine's own: the run would not find it. */

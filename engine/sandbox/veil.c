@@ -147,16 +147,57 @@ static CHILD_SIDE int map_self(const struct veil_making *m)
 	return r ? r : veil_put("/proc/self/gid_map", m->gid_map);
 }
 
-/* What is not there needs no veil. */
-static CHILD_SIDE int veil_bind(const char *from, const char *to, uint64_t attributes)
+static CHILD_SIDE int set_attributes(const char *path, uint64_t set, uint64_t clear, unsigned flags)
 {
-	struct mount_attr set = { .attr_set = attributes };
+	struct mount_attr attr = { .attr_set = set, .attr_clr = clear };
 
+	return syscall(SYS_mount_setattr, AT_FDCWD, path, flags, &attr, sizeof(attr)) ? errno : 0;
+}
+
+/* What is not there needs no veil. */
+static CHILD_SIDE int veil_bind(const char *from, const char *to, uint64_t set, uint64_t clear)
+{
 	if (syscall(SYS_mount, from, to, NULL, BIND | RECURSIVE, NULL))
 		return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
-	if (attributes && syscall(SYS_mount_setattr, AT_FDCWD, to, AT_RECURSIVE, &set, sizeof(set)))
-		return errno;
-	return 0;
+	return set || clear ? set_attributes(to, set, clear, AT_RECURSIVE) : 0;
+}
+
+/* Its mounts as they are now; what of them is read-only stays so when they are laid down again. */
+static CHILD_SIDE int copy_mounts(const char *path, int *ret)
+{
+	*ret = (int)syscall(SYS_open_tree, AT_FDCWD, path,
+			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	return *ret < 0 ? errno : 0;
+}
+
+static CHILD_SIDE int lay_mounts(int copy, const char *path)
+{
+	long r = syscall(SYS_move_mount, copy, "", AT_FDCWD, path,
+			 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS);
+
+	return r ? errno : 0;
+}
+
+/*
+ * Everything but the run's own places becomes read-only: Landlock keeps files from being opened for
+ * writing, but knows neither chmod nor chown, utimes, xattrs and file attributes.
+ */
+static CHILD_SIDE int veil_shut(const struct veil_ask *ask)
+{
+	int copy = -1, r = ask->project ? copy_mounts(ask->project, &copy) : 0;
+
+	if (!r)
+		r = set_attributes("/", MOUNT_ATTR_RDONLY, 0, AT_RECURSIVE);
+	if (!r && copy >= 0)
+		r = lay_mounts(copy, ask->project);
+	if (copy >= 0)
+		syscall(SYS_close, copy);
+	if (!r && ask->tmpdir)
+		r = veil_bind(ask->tmpdir, ask->tmpdir, 0, MOUNT_ATTR_RDONLY);
+	/* Not by a copy, which would live on after the unmount; it may be gone by now. */
+	if (!r && ask->served)
+		set_attributes(ask->served, 0, MOUNT_ATTR_RDONLY, 0);
+	return r;
 }
 
 /* An empty file system of its own needs no directory anywhere, which may not be to be had. */
@@ -172,14 +213,17 @@ static CHILD_SIDE int veil_arrange(const struct veil_making *m)
 	const struct veil_ask *ask = m->ask;
 	int r = syscall(SYS_mount, NULL, "/", NULL, RECURSIVE | SLAVE, NULL) ? errno : 0;
 
+	if (!r && ask->shut)
+		r = veil_shut(ask);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->anchored[i]; i++)
-		r = veil_bind(ask->anchored[i], ask->anchored[i], 0);
+		r = veil_bind(ask->anchored[i], ask->anchored[i], 0, 0);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
-		r = veil_bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY);
+		r = veil_bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY, 0);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->hidden[i]; i++)
 		r = veil_hide(ask->hidden[i]);
 	if (!r && ask->shm)
-		r = veil_bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		r = veil_bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			      MOUNT_ATTR_RDONLY);
 	return r;
 }
 
@@ -368,10 +412,18 @@ bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir)
 int veil_spaces(const struct veil_want *want, struct veil *ret)
 {
 	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
-	struct veil_ask ask = { .shm = want->shm };
+	struct veil_ask ask = { .shm = want->shm,
+				.shut = true,
+				.tmpdir = want->tmpdir,
+				.served = want->served };
 	uint64_t before;
 	int r;
 
+	if (want->write)
+		ask.project = want->spaces->v[0].root;
+	/* Nothing is outside of it. */
+	if (want->write && !strcmp(ask.project, "/"))
+		ask.shut = false;
 	protect_all(want->spaces, want->write, &paths, &ask);
 	before = veil_stamp(want->spaces);
 	ask.hidden[0] = want->spaces->key_dir;
@@ -393,7 +445,8 @@ void veil_done(struct veil *veil)
 
 bool veil_possible(void)
 {
-	const struct veil_ask nothing = { 0 };
+	/* all that a box will want of this kernel */
+	const struct veil_ask nothing = { .shut = true };
 	struct veil veil;
 
 	if (veil_make(&nothing, &veil))

@@ -157,6 +157,47 @@ static void working_directory(void **state)
 	}
 }
 
+/*
+ * Landlock knows no system call that changes no more than what is told of a file. Nothing is
+ * another than before when it succeeds: one of the files is the machine's.
+ */
+static void facts_of_files(void **state)
+{
+	struct exec_place *p = *state;
+	char path[200];
+
+	NEED_VEIL();
+	snprintf(path, sizeof(path), "%s/outside", p->place.base);
+	put(path, "text");
+	exec_function(
+		p, "t/a.py",
+		"import os\n"
+		"base = os.environ['RYE_TEST_BASE']\n"
+		"def done(change, *words):\n"
+		"    try:\n"
+		"        change(*words)\n"
+		"        return True\n"
+		"    except OSError:\n"
+		"        return False\n"
+		"def changes(path):\n"
+		"    st = os.stat(path)\n"
+		"    return [done(os.chmod, path, st.st_mode & 0o7777), done(os.utime, path),\n"
+		"            done(os.chown, path, st.st_uid, st.st_gid)]\n"
+		"own = [os.environ['TMPDIR'] + '/x', q + '/x', '/dev/shm/x']\n"
+		"for name in own:\n"
+		"    open(name, 'w').close()\n"
+		"said = [changes(name) for name in own]\n"
+		"for name in own:\n"
+		"    os.remove(name)\n"
+		"return {'outside': changes(base + '/outside'), 'base': changes(base),\n"
+		"        'null': changes('/dev/null'), 'own': said}");
+	for (int i = 0; i < 2; i++) /* warm, too */
+		exec_wants(p, "{}",
+			   "{\"data\":{\"outside\":[false,false,false],"
+			   "\"base\":[false,false,false],\"null\":[false,false,false],"
+			   "\"own\":[[true,true,true],[true,true,true],[true,true,true]]}}");
+}
+
 /* There /dev/shm stays what it is, and cannot be written to but for the project. */
 static void project_in_shared_memory(void **state)
 {
@@ -199,6 +240,7 @@ int main(void)
 		veil_test(records_of_threads),
 		veil_test(trust),
 		veil_test(shared_memory),
+		veil_test(facts_of_files),
 		veil_test(working_directory),
 		veil_test(project_in_shared_memory),
 	};
