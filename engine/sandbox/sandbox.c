@@ -24,8 +24,12 @@
 /* Rights that newer kernels know and this machine's header may not. */
 #define ACCESS_REFER (1ULL << 13)
 #define ACCESS_TRUNCATE (1ULL << 14)
-/* The first version of Landlock whose domains keep signals in, and the flag for that. */
+/*
+ * The first version of Landlock whose domains keep signals in, and sockets that have a name but no
+ * file; the flags for that.
+ */
 #define SIGNALS_ABI 6
+#define SCOPE_ABSTRACT (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
 #define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 #define ACCESS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
@@ -110,16 +114,32 @@ static int note_skipped(struct boxes *boxes, struct rye_err *err)
 	return 0;
 }
 
+static int sandbox_add(int ruleset, int fd, uint64_t rights)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+
+	return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
 /* A path that is not there needs no rule. */
 static int sandbox_allow(int ruleset, const char *path, uint64_t rights, struct rye_err *err)
 {
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
 
 	if (fd < 0 && (errno == ENOENT || errno == EACCES))
 		return 0;
-	if (fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+	if (fd < 0 || sandbox_add(ruleset, fd, rights))
 		return rye_fail_sys(err, errno, "sandbox: cannot allow %s", path);
+	return 0;
+}
+
+/* /dev/ptmx is a mount of its own behind the veil: no rule for /dev/pts reaches it. */
+static int allow_terminals(int ruleset, int pts, uint64_t rights, struct rye_err *err)
+{
+	auto_close int ptmx = openat(pts, "ptmx", O_PATH | O_CLOEXEC);
+
+	if (ptmx < 0 || sandbox_add(ruleset, pts, rights) || sandbox_add(ruleset, ptmx, rights))
+		return rye_fail_sys(err, errno, "sandbox: cannot allow terminals");
 	return 0;
 }
 
@@ -285,7 +305,11 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					       "/dev/random", "/dev/urandom", "/dev/tty",
 					       "/dev/ptmx" };
-	const struct ruleset_attr attr = { .fs = boxes->rights, .scope = boxes->scope };
+	const struct ruleset_attr attr = {
+		.fs = boxes->rights,
+		/* a session's services listen there, too */
+		.scope = boxes->scope | (boxes->scope && !box->confine.net ? SCOPE_ABSTRACT : 0),
+	};
 	/* A tool of root that may make a device node reaches the whole disk by it. */
 	uint64_t rights = boxes->rights & ~ACCESS_DEVICES;
 	int r = 0, fd;
@@ -297,8 +321,10 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 	box->ruleset = fd;
 	for (size_t i = 0; !r && i < ARRAY_SIZE(devices); i++)
 		r = sandbox_allow(fd, devices[i], boxes->rights & ACCESS_FILE, err);
-	if (!r)
+	if (!r && box->veil.pts < 0)
 		r = sandbox_allow(fd, "/dev/pts", boxes->rights & ACCESS_FILE, err);
+	if (!r && box->veil.pts >= 0)
+		r = allow_terminals(fd, box->veil.pts, boxes->rights & ACCESS_FILE, err);
 	if (!r && box->shm)
 		r = sandbox_allow(fd, box->shm, rights, err);
 	if (!r && box->tmpdir)
@@ -421,7 +447,9 @@ static bool is_served(const char *mount)
 
 static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 {
-	struct veil_want want = { .spaces = boxes->spaces, .write = box->confine.write };
+	struct veil_want want = { .spaces = boxes->spaces,
+				  .write = box->confine.write,
+				  .services = box->confine.net };
 	int r = 0;
 
 	if (box->confine.calls && is_served(boxes->mount))
@@ -490,7 +518,7 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	box->umask = boxes->umask;
 	box->ruleset = -1;
 	box->root = geteuid() == 0;
-	box->veil = (struct veil){ .user = -1, .mnt = -1 };
+	box->veil = VEIL_NONE;
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
 		r = box_make_tmpdir(boxes, box, err);

@@ -83,11 +83,14 @@ struct confine {
 	bool keys; /* it manages keys for its caller: neither veil nor Landlock is in its way */
 };
 
-/* Descriptors of the veil's namespaces; -1: none. */
+/* Descriptors of the veil's namespaces and of its own /dev/pts; -1: none. */
 struct veil {
-	int user, mnt;
+	int user, mnt, ipc;
+	int pts; /* for the ruleset alone */
 	uint64_t stamp; /* of what lies behind it (veil_stamp) */
 };
+
+#define VEIL_NONE ((struct veil){ .user = -1, .mnt = -1, .ipc = -1, .pts = -1 })
 
 struct box {
 	struct confine confine;
@@ -149,25 +152,27 @@ struct seccomp_program {
 bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for this machine */
 
 /*
- * veil.c: a mount namespace in which some directories are read-only, look empty or are others: what
- * Landlock cannot take out of a directory that it allows. Made once per box and entered by each of
- * its processes before anything else confines them; root makes it as it is, others in a user
- * namespace that maps themselves alone.
+ * veil.c: a mount namespace in which most is read-only, some directories look empty or are others,
+ * and terminals and shared memory (System V's, too) are the run's own: what Landlock cannot take
+ * out of a directory that it allows, or does not know. Made once per box and entered by each of its
+ * processes before anything else confines them; root makes it as it is, others in a user namespace
+ * that maps themselves alone.
  */
 
-#define VEIL_PATHS 16
+#define VEIL_PATHS 32
 
 /* Absolute paths, borrowed; what does not exist is left out. Done in this order. */
 struct veil_ask {
 	const char *anchored[VEIL_PATHS]; /* no process in it can rename them */
 	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
-	const char *hidden[VEIL_PATHS]; /* look empty */
+	const char *hidden[VEIL_PATHS]; /* look empty; files like /dev/null */
 	const char *shm; /* a directory that becomes /dev/shm, or NULL */
 	/* First of all everything becomes read-only but these; each may be NULL. */
 	bool shut;
 	const char *project; /* with what is mounted in it */
 	const char *tmpdir;
 	const char *served; /* a mountpoint of ours */
+	bool root; /* which could read raw disks */
 };
 
 /*
@@ -176,9 +181,11 @@ struct veil_ask {
  */
 int veil_make(const struct veil_ask *ask, struct veil *ret);
 
+/* veil_paths.c: what that is for the spaces, the session and the machine. */
 struct veil_want {
 	const struct spaces *spaces; /* the first one is the project */
 	bool write; /* its tools may write in the project */
+	bool services; /* and talk to D-Bus, tmux, docker and their like */
 	const char *shm, *tmpdir; /* or NULL */
 	const char *served; /* the mount that they may write to, or NULL */
 };

@@ -10,10 +10,8 @@
  */
 #include "sandbox/sandbox.h"
 
-#include "hash.h"
 #include "mountinfo.h"
 #include "scope.h"
-#include "space/space.h"
 #include "str.h"
 
 #include <errno.h>
@@ -24,6 +22,8 @@
 #include <sys/wait.h>
 
 /* <sys/mount.h> and <linux/mount.h> do not go together in every libc. */
+#define NOSUID (1ul << 1)
+#define NOEXEC (1ul << 3)
 #define BIND (1ul << 12)
 #define RECURSIVE (1ul << 14)
 #define SLAVE (1ul << 19)
@@ -170,6 +170,30 @@ static CHILD_SIDE int copy_mounts(const char *path, int *ret)
 	return *ret < 0 ? errno : 0;
 }
 
+/* A terminal that is somebody else's could be read from, and written to. */
+static CHILD_SIDE int make_terminals(struct veil *made)
+{
+	static const char pts[] = "/dev/pts", ptmx[] = "/dev/ptmx";
+	int r;
+
+	if (syscall(SYS_mount, "devpts", pts, "devpts", NOSUID | NOEXEC,
+		    "newinstance,ptmxmode=0666,mode=600"))
+		return errno;
+	r = veil_bind("/dev/pts/ptmx", ptmx, 0, 0);
+	made->pts = (int)syscall(SYS_openat, AT_FDCWD, pts, O_PATH | O_CLOEXEC, 0);
+	return made->pts < 0 ? errno : r;
+}
+
+/* Root reads a raw disk, and the signing keys on it, unless no device can be opened but these. */
+static CHILD_SIDE void open_devices(void)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		veil_bind(devices[i], devices[i], 0, MOUNT_ATTR_NODEV);
+}
+
 static CHILD_SIDE int lay_mounts(int copy, const char *path)
 {
 	long r = syscall(SYS_move_mount, copy, "", AT_FDCWD, path,
@@ -182,12 +206,17 @@ static CHILD_SIDE int lay_mounts(int copy, const char *path)
  * Everything but the run's own places becomes read-only: Landlock keeps files from being opened for
  * writing, but knows neither chmod nor chown, utimes, xattrs and file attributes.
  */
-static CHILD_SIDE int veil_shut(const struct veil_ask *ask)
+static CHILD_SIDE int veil_shut(const struct veil_ask *ask, struct veil *made)
 {
+	uint64_t attributes = MOUNT_ATTR_RDONLY | (ask->root ? MOUNT_ATTR_NODEV : 0);
 	int copy = -1, r = ask->project ? copy_mounts(ask->project, &copy) : 0;
 
 	if (!r)
-		r = set_attributes("/", MOUNT_ATTR_RDONLY, 0, AT_RECURSIVE);
+		r = set_attributes("/", attributes, 0, AT_RECURSIVE);
+	if (!r && ask->root)
+		open_devices();
+	if (!r)
+		r = make_terminals(made);
 	if (!r && copy >= 0)
 		r = lay_mounts(copy, ask->project);
 	if (copy >= 0)
@@ -200,21 +229,26 @@ static CHILD_SIDE int veil_shut(const struct veil_ask *ask)
 	return r;
 }
 
-/* An empty file system of its own needs no directory anywhere, which may not be to be had. */
+/*
+ * An empty file system of its own needs no directory anywhere, which may not be to be had. Sockets
+ * have to go from sight: connecting to one works where all is read-only.
+ */
 static CHILD_SIDE int veil_hide(const char *path)
 {
-	if (syscall(SYS_mount, "none", path, "tmpfs", EMPTY, "mode=555"))
-		return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
-	return 0;
+	if (!syscall(SYS_mount, "none", path, "tmpfs", EMPTY, "mode=555"))
+		return 0;
+	if (errno == ENOTDIR)
+		return veil_bind("/dev/null", path, MOUNT_ATTR_RDONLY, 0);
+	return errno == ENOENT || errno == EACCES ? 0 : errno;
 }
 
-static CHILD_SIDE int veil_arrange(const struct veil_making *m)
+static CHILD_SIDE int veil_arrange(struct veil_making *m)
 {
 	const struct veil_ask *ask = m->ask;
 	int r = syscall(SYS_mount, NULL, "/", NULL, RECURSIVE | SLAVE, NULL) ? errno : 0;
 
 	if (!r && ask->shut)
-		r = veil_shut(ask);
+		r = veil_shut(ask, &m->made);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->anchored[i]; i++)
 		r = veil_bind(ask->anchored[i], ask->anchored[i], 0, 0);
 	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
@@ -247,6 +281,8 @@ static CHILD_SIDE int make_child(void *arg)
 	if (!r && m->user)
 		r = leave_behind("/proc/self/ns/user", &m->made.user);
 	if (!r)
+		r = leave_behind("/proc/self/ns/ipc", &m->made.ipc);
+	if (!r)
 		r = leave_behind("/proc/self/ns/mnt", &m->made.mnt);
 	m->sys = r;
 	syscall(SYS_exit_group, 0);
@@ -263,7 +299,7 @@ static int run_maker(struct veil_making *m)
 {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 	/* No signal at its end: this function waits for it. */
-	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWNS;
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWNS | CLONE_NEWIPC;
 	sigset_t all, before;
 	pid_t pid;
 
@@ -282,9 +318,7 @@ static int run_maker(struct veil_making *m)
 
 int veil_make(const struct veil_ask *ask, struct veil *ret)
 {
-	struct veil_making m = { .ask = ask,
-				 .user = geteuid() != 0,
-				 .made = { .user = -1, .mnt = -1 } };
+	struct veil_making m = { .ask = ask, .user = geteuid() != 0, .made = VEIL_NONE };
 	int r;
 
 	if (!unmounts_arrive())
@@ -299,154 +333,23 @@ int veil_make(const struct veil_ask *ask, struct veil *ret)
 	return -r;
 }
 
-/* ---- what is veiled ---- */
-
-#define AI_PATHS 8
-
-/* The strings of a struct veil_ask. */
-struct veil_paths {
-	char *v[AI_PATHS];
-	size_t n;
-	bool failed;
-};
-
-static void paths_done(struct veil_paths *paths)
-{
-	for (size_t i = 0; i < paths->n; i++)
-		free(paths->v[i]);
-}
-
-static const char *veil_path_of(struct veil_paths *paths, const char *root, const char *rest)
-{
-	char *path = NULL;
-
-	if (paths->n == AI_PATHS || asprintf(&path, "%s%s", root, rest) < 0) {
-		paths->failed = true;
-		return NULL;
-	}
-	return paths->v[paths->n++] = path;
-}
-
-/* What a tool that may write there could otherwise make before us. */
-static void make_reserved(const char *root, const char *const *names, mode_t mode)
-{
-	for (; *names; names++) {
-		auto_free char *path = NULL;
-
-		if (asprintf(&path, "%s%s", root, *names) >= 0)
-			mkdir(path, mode);
-	}
-}
-
-/* Records and trust of one space change through the engine alone. */
-static void veil_protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
-{
-	size_t at = 0, frozen = 0;
-
-	while (ask->anchored[at])
-		at++;
-	while (ask->frozen[frozen])
-		frozen++;
-	ask->anchored[at++] = veil_path_of(paths, root, "/.ai");
-	ask->anchored[at] = veil_path_of(paths, root, "/.ai/config");
-	ask->frozen[frozen++] = veil_path_of(paths, root, "/.ai/state");
-	ask->frozen[frozen] = veil_path_of(paths, root, "/.ai/config/keys");
-}
-
-static void protect_all(const struct spaces *spaces, bool write, struct veil_paths *paths,
-			struct veil_ask *ask)
-{
-	static const char *const state[] = { "/.ai/state", NULL };
-	static const char *const keys[] = { "/.ai", "/.ai/config", "/.ai/config/keys", NULL };
-
-	for (size_t i = 0; i < spaces->n; i++) {
-		const struct space *space = &spaces->v[i];
-
-		if (write && space->type == RYE_PROJECT)
-			make_reserved(space->root, state, 0700);
-		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
-			make_reserved(space->root, keys, 0755);
-		if (space->type != RYE_SYSTEM)
-			veil_protect(space->root, paths, ask);
-	}
-}
-
-static uint64_t add_stamp(uint64_t hash, const char *path)
-{
-	struct stat st = { .st_ino = 0 };
-	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
-
-	return hash_add(hash, seen);
-}
-
-uint64_t veil_stamp(const struct spaces *spaces)
-{
-	static const char *const names[] = { "", "/config", "/state", "/config/keys" };
-	uint64_t hash = spaces->key_dir ? add_stamp(1, spaces->key_dir) : 1;
-	char path[4096];
-
-	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
-		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
-			snprintf(path, sizeof(path), "%s/.ai%s", spaces->v[i].root, names[j]);
-			hash = add_stamp(hash, path);
-		}
-	return hash;
-}
-
-static bool lies_in_shm(const char *path)
-{
-	static const char shm[] = "/dev/shm/";
-	auto_free char *real = realpath(path, NULL);
-
-	return real && !strncmp(real, shm, sizeof(shm) - 1);
-}
-
-bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir)
-{
-	for (size_t i = 0; i < spaces->n; i++)
-		if (lies_in_shm(spaces->v[i].root))
-			return false;
-	return !lies_in_shm(tmpdir);
-}
-
-int veil_spaces(const struct veil_want *want, struct veil *ret)
-{
-	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
-	struct veil_ask ask = { .shm = want->shm,
-				.shut = true,
-				.tmpdir = want->tmpdir,
-				.served = want->served };
-	uint64_t before;
-	int r;
-
-	if (want->write)
-		ask.project = want->spaces->v[0].root;
-	/* Nothing is outside of it. */
-	if (want->write && !strcmp(ask.project, "/"))
-		ask.shut = false;
-	protect_all(want->spaces, want->write, &paths, &ask);
-	before = veil_stamp(want->spaces);
-	ask.hidden[0] = want->spaces->key_dir;
-	r = paths.failed ? -ENOMEM : veil_make(&ask, ret);
-	/* What came meanwhile makes it stale. */
-	if (!r)
-		ret->stamp = before;
-	return r;
-}
-
 void veil_done(struct veil *veil)
 {
 	if (veil->user >= 0)
 		close(veil->user);
 	if (veil->mnt >= 0)
 		close(veil->mnt);
-	*veil = (struct veil){ .user = -1, .mnt = -1 };
+	if (veil->ipc >= 0)
+		close(veil->ipc);
+	if (veil->pts >= 0)
+		close(veil->pts);
+	*veil = VEIL_NONE;
 }
 
 bool veil_possible(void)
 {
 	/* all that a box will want of this kernel */
-	const struct veil_ask nothing = { .shut = true };
+	const struct veil_ask nothing = { .shut = true, .root = geteuid() == 0 };
 	struct veil veil;
 
 	if (veil_make(&nothing, &veil))
@@ -461,6 +364,8 @@ CHILD_SIDE int veil_enter(const struct veil *veil)
 
 	if (veil->user >= 0)
 		r = RAW(SYS_setns, veil->user, CLONE_NEWUSER);
+	if (r >= 0 && veil->ipc >= 0)
+		r = RAW(SYS_setns, veil->ipc, CLONE_NEWIPC);
 	if (r >= 0 && veil->mnt >= 0)
 		r = RAW(SYS_setns, veil->mnt, CLONE_NEWNS);
 	return r < 0 ? (int)-r : 0;

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a box's veil lies over: signing keys, records of threads, trust, and the services of the
+ * session and the machine for tools that may not use the network. Called by the worker that makes
+ * a box. No lock, no state.
+ */
+#include "sandbox/sandbox.h"
+
+#include "hash.h"
+#include "scope.h"
+#include "space/space.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define AI_PATHS 8
+
+/* The strings of a struct veil_ask. */
+struct veil_paths {
+	char *v[AI_PATHS];
+	size_t n;
+	bool failed;
+};
+
+static void paths_done(struct veil_paths *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		free(paths->v[i]);
+}
+
+static const char *veil_path_of(struct veil_paths *paths, const char *root, const char *rest)
+{
+	char *path = NULL;
+
+	if (paths->n == AI_PATHS || asprintf(&path, "%s%s", root, rest) < 0) {
+		paths->failed = true;
+		return NULL;
+	}
+	return paths->v[paths->n++] = path;
+}
+
+/* What a tool that may write there could otherwise make before us. */
+static void make_reserved(const char *root, const char *const *names, mode_t mode)
+{
+	for (; *names; names++) {
+		auto_free char *path = NULL;
+
+		if (asprintf(&path, "%s%s", root, *names) >= 0)
+			mkdir(path, mode);
+	}
+}
+
+/* Records and trust of one space change through the engine alone. */
+static void veil_protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
+{
+	size_t at = 0, frozen = 0;
+
+	while (ask->anchored[at])
+		at++;
+	while (ask->frozen[frozen])
+		frozen++;
+	ask->anchored[at++] = veil_path_of(paths, root, "/.ai");
+	ask->anchored[at] = veil_path_of(paths, root, "/.ai/config");
+	ask->frozen[frozen++] = veil_path_of(paths, root, "/.ai/state");
+	ask->frozen[frozen] = veil_path_of(paths, root, "/.ai/config/keys");
+}
+
+static void protect_all(const struct spaces *spaces, bool write, struct veil_paths *paths,
+			struct veil_ask *ask)
+{
+	static const char *const state[] = { "/.ai/state", NULL };
+	static const char *const keys[] = { "/.ai", "/.ai/config", "/.ai/config/keys", NULL };
+
+	for (size_t i = 0; i < spaces->n; i++) {
+		const struct space *space = &spaces->v[i];
+
+		if (write && space->type == RYE_PROJECT)
+			make_reserved(space->root, state, 0700);
+		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
+			make_reserved(space->root, keys, 0755);
+		if (space->type != RYE_SYSTEM)
+			veil_protect(space->root, paths, ask);
+	}
+}
+
+static uint64_t add_stamp(uint64_t hash, const char *path)
+{
+	struct stat st = { .st_ino = 0 };
+	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
+
+	return hash_add(hash, seen);
+}
+
+/* Where programs listen that do what they are asked outside of the sandbox, for everybody. */
+static const char *const machine[] = {
+	"/run/dbus",	   "/run/systemd/private", "/run/docker.sock",
+	"/run/containerd", "/run/podman",	   "/run/libvirt",
+	"/run/screen",	   "/tmp/.X11-unix",	   "/tmp/.ICE-unix",
+};
+
+/* And for the user who is logged in; they come and go with a session. */
+#define SESSION_PATHS 4
+#define SESSION_PATH_MAX 256
+
+struct session_list {
+	char v[SESSION_PATHS][SESSION_PATH_MAX];
+};
+
+static void session_paths(struct session_list *ret)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR"), *agent = getenv("SSH_AUTH_SOCK");
+	const char *tmux = getenv("TMUX_TMPDIR");
+
+	snprintf(ret->v[0], SESSION_PATH_MAX, "/run/user/%u", geteuid());
+	snprintf(ret->v[1], SESSION_PATH_MAX, "%s", runtime ? runtime : "");
+	snprintf(ret->v[2], SESSION_PATH_MAX, "%s/tmux-%u", tmux ? tmux : "/tmp", geteuid());
+	snprintf(ret->v[3], SESSION_PATH_MAX, "%s", agent ? agent : "");
+}
+
+static bool veil_beneath(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return path && !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+}
+
+/* What a run needs must stay where it is. */
+static bool may_hide(const struct veil_want *want, const char *dir)
+{
+	if (*dir != '/' || !dir[1] || veil_beneath(want->tmpdir, dir) ||
+	    veil_beneath(want->served, dir))
+		return false;
+	for (size_t i = 0; i < want->spaces->n; i++)
+		if (veil_beneath(want->spaces->v[i].root, dir))
+			return false;
+	return true;
+}
+
+static void hide_services(const struct veil_want *want, const struct session_list *session,
+			  struct veil_ask *ask)
+{
+	size_t at = 0;
+
+	while (ask->hidden[at])
+		at++;
+	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
+		if (may_hide(want, machine[i]))
+			ask->hidden[at++] = machine[i];
+	for (size_t i = 0; i < SESSION_PATHS; i++)
+		if (may_hide(want, session->v[i]))
+			ask->hidden[at++] = session->v[i];
+}
+
+uint64_t veil_stamp(const struct spaces *spaces)
+{
+	static const char *const names[] = { "", "/config", "/state", "/config/keys" };
+	uint64_t hash = spaces->key_dir ? add_stamp(1, spaces->key_dir) : 1;
+	struct session_list session;
+	char path[4096];
+
+	session_paths(&session);
+	for (size_t i = 0; i < SESSION_PATHS; i++)
+		hash = add_stamp(hash, session.v[i]);
+	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
+			snprintf(path, sizeof(path), "%s/.ai%s", spaces->v[i].root, names[j]);
+			hash = add_stamp(hash, path);
+		}
+	return hash;
+}
+
+static bool lies_in_shm(const char *path)
+{
+	static const char shm[] = "/dev/shm/";
+	auto_free char *real = realpath(path, NULL);
+
+	return real && !strncmp(real, shm, sizeof(shm) - 1);
+}
+
+bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir)
+{
+	for (size_t i = 0; i < spaces->n; i++)
+		if (lies_in_shm(spaces->v[i].root))
+			return false;
+	return !lies_in_shm(tmpdir);
+}
+
+int veil_spaces(const struct veil_want *want, struct veil *ret)
+{
+	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
+	struct veil_ask ask = { .shm = want->shm,
+				.shut = true,
+				.tmpdir = want->tmpdir,
+				.served = want->served,
+				.root = geteuid() == 0 };
+	struct session_list session;
+	uint64_t before;
+	int r;
+
+	if (want->write)
+		ask.project = want->spaces->v[0].root;
+	/* Nothing is outside of it. */
+	if (want->write && !strcmp(ask.project, "/"))
+		ask.shut = false;
+	protect_all(want->spaces, want->write, &paths, &ask);
+	before = veil_stamp(want->spaces);
+	ask.hidden[0] = want->spaces->key_dir;
+	session_paths(&session);
+	if (!want->services)
+		hide_services(want, &session, &ask);
+	r = paths.failed ? -ENOMEM : veil_make(&ask, ret);
+	/* What came meanwhile makes it stale. */
+	if (!r)
+		ret->stamp = before;
+	return r;
+}

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""What a process of a tool tries against its sandbox: attacks_inside.sh has it run.
+
+intruder.py FACTS: one line for each attack, "NAME held" or "NAME DONE why". FACTS is JSON: pids of
+the daemon, of a process outside and of another run, paths, names of sockets. Nothing that succeeds
+does harm: it changes a thing to what it was, or hands over what cannot be valid.
+"""
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import platform
+import socket
+import struct
+import sys
+
+facts = json.loads(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+arm = platform.machine() == "aarch64"
+outside, project, mount, user = (facts[k] for k in ("outside", "project", "mount", "user"))
+HELD = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EROFS}
+# x86-64 and aarch64
+NUMBERS = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "kcmp": (312, 272), "bpf": (321, 280), "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282), "keyctl": (250, 219), "add_key": (248, 217),
+    "request_key": (249, 218), "init_module": (175, 105), "finit_module": (313, 273),
+    "delete_module": (176, 106), "reboot": (169, 142), "swapon": (167, 224),
+    "swapoff": (168, 225), "kexec_load": (246, 104), "pivot_root": (155, 41), "acct": (163, 89),
+    "open_by_handle_at": (304, 265), "move_pages": (279, 239), "migrate_pages": (256, 238),
+    "sched_setattr": (314, 274), "mount": (165, 40), "umount2": (166, 39), "setns": (308, 268),
+    "unshare": (272, 97), "clone": (56, 220), "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122), "setpriority": (141, 140), "ioprio_set": (251, 30),
+    "clone3": (435, 435), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429),
+    "fsopen": (430, 430), "fsconfig": (431, 431), "fspick": (433, 433),
+    "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
+    "mount_setattr": (442, 442), "process_madvise": (440, 440),
+}
+
+
+def call(name, *words):
+    """A system call: its answer, or the OSError it is."""
+    ctypes.set_errno(0)
+    wide = [ctypes.c_long(w) if isinstance(w, int) else w for w in words]
+    got = libc.syscall(ctypes.c_long(NUMBERS[name][arm]), *wide)
+    if got < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return got
+
+
+def attempt(name, attack, *words):
+    """Held: refused for want of permission, or because there is no such thing here."""
+    try:
+        got = attack(*words)
+    except OSError as error:
+        code = error.errno
+        print(name, "held" if code in HELD else "DONE " + errno.errorcode.get(code, str(code)))
+        return
+    print(name, "held" if got is None else "DONE %.60r" % (got,))
+
+
+def absent(name, attack, *words):
+    """As attempt; what is not there cannot be reached, either."""
+    try:
+        got = attack(*words)
+    except OSError:
+        got = None
+    print(name, "held" if got is None else "DONE %.60r" % (got,))
+
+
+def read(path, n=64):
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(fd, n)
+    finally:
+        os.close(fd)
+
+
+def write(path, flags=0):
+    os.close(os.open(path, os.O_WRONLY | flags))
+    return "opened for writing"
+
+
+def say(path, text):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text)
+        return "written"
+    finally:
+        os.close(fd)
+
+
+def processes():
+    """Others' memory, descriptors, signals, limits: of the daemon, of a stranger, of another run."""
+    page = ctypes.create_string_buffer(8)
+    vec = struct.pack("QQ", ctypes.addressof(page), 8)
+    for who in "daemon", "victim", "sibling":
+        pid = facts[who]
+        attempt(who + "-ptrace", call, "ptrace", 0x4206, pid, 0, 0)
+        attempt(who + "-vm-read", call, "process_vm_readv", pid, vec, 1, vec, 1, 0)
+        attempt(who + "-vm-write", call, "process_vm_writev", pid, vec, 0, vec, 0, 0)
+        for entry in "mem", "environ", "maps", "auxv", "fd/0", "root/etc/passwd", "cwd/x":
+            attempt("%s-proc-%s" % (who, entry.replace("/", "-")), read, "/proc/%d/%s" % (pid, entry))
+        for entry in "oom_score_adj", "coredump_filter", "comm":
+            attempt("%s-set-%s" % (who, entry), write, "/proc/%d/%s" % (pid, entry))
+        attempt(who + "-kcmp", call, "kcmp", os.getpid(), pid, 0, 0, 0)
+        attempt(who + "-move-pages", call, "move_pages", pid, 0, 0, 0, 0, 0)
+        attempt(who + "-prlimit", call, "prlimit64", pid, 7, 0, page)
+        attempt(who + "-affinity", call, "sched_setaffinity", pid, 0, 0)
+        attempt(who + "-priority", call, "setpriority", 0, pid, os.getpriority(0, pid))
+        attempt(who + "-io-priority", call, "ioprio_set", 1, pid, 0)
+        attempt(who + "-sched", call, "sched_setattr", pid, 0, 0)
+        fd = call("pidfd_open", pid, 0)
+        attempt(who + "-pidfd-getfd", call, "pidfd_getfd", fd, 0, 0)
+        attempt(who + "-setns", call, "setns", fd, 0x20000)
+        attempt(who + "-madvise", call, "process_madvise", fd, vec, 1, 20, 0)
+        if facts["signals"]:
+            attempt(who + "-signal", lambda: os.kill(pid, 0) or "signalled")
+            attempt(who + "-pidfd-signal", call, "pidfd_send_signal", fd, 0, 0, 0)
+            attempt(who + "-signal-group", lambda: os.killpg(os.getpgid(pid), 0) or "signalled")
+        os.close(fd)
+
+
+def machine():
+    """New namespaces, mounts, and what looks into the kernel."""
+    here = os.path.join(os.environ["TMPDIR"], "m").encode()
+    os.mkdir(here)
+    attempt("mount-bind", call, "mount", here, here, 0, 0x1000, 0)
+    attempt("mount-tmpfs", call, "mount", b"x", here, b"tmpfs", 0, 0)
+    attempt("remount-root", call, "mount", 0, b"/", 0, 0x1020, 0)
+    attempt("umount", call, "umount2", b"/dev/shm", 2)
+    for name, flags in (("user", 0x10000000), ("mount", 0x20000), ("pid", 0x20000000),
+                        ("net", 0x40000000), ("ipc", 0x8000000), ("cgroup", 0x2000000)):
+        attempt("unshare-" + name, call, "unshare", flags)
+        attempt("clone-" + name, call, "clone", flags | 17, 0, 0, 0, 0)
+    attempt("clone3", call, "clone3", struct.pack("Q", 0x10000000) + bytes(80), 88)
+    attempt("pivot-root", call, "pivot_root", here, here)
+    attempt("open-tree", call, "open_tree", -100, b"/", 1)
+    attempt("move-mount", call, "move_mount", 0, b"", 0, b"", 4)
+    attempt("fsopen", call, "fsopen", b"tmpfs", 0)
+    attempt("fspick", call, "fspick", -100, b"/", 0)
+    attempt("mount-setattr", call, "mount_setattr", -100, b"/", 0x8000, bytes(32), 32)
+    for name in ("bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
+                 "init_module", "finit_module", "delete_module", "reboot", "kexec_load", "swapon",
+                 "swapoff", "io_uring_setup", "io_uring_enter", "io_uring_register", "acct"):
+        attempt(name, call, name, 0, 0, 0, 0, 0)
+    attempt("by-handle", call, "open_by_handle_at", -100, struct.pack("Ii", 8, 1) + bytes(8), 0)
+    os.rmdir(here)
+    # of root's powers: those over the machine, over others' processes, to read past permissions
+    powers = int(open("/proc/self/status").read().split("CapEff:")[1].split()[0], 16)
+    for bit in 2, 12, 16, 17, 19, 20, 21, 22, 23, 24, 25, 27, 30, 31, 32, 33, 34, 38, 39, 40:
+        if powers >> bit & 1:
+            print("power-%d DONE" % bit)
+    status = open("/proc/self/status").read()
+    print("no-new-privs", "held" if "NoNewPrivs:\t1" in status else "DONE")
+    print("descriptors", "held" if sorted(os.listdir("/proc/self/fd"))[3:] == ["3"] else
+          "DONE %s" % [(n, os.path.exists("/proc/self/fd/" + n)) for n in os.listdir("/proc/self/fd")])
+
+
+def sockets():
+    """Ways out of the process that are no files."""
+    for name in "INET", "INET6", "NETLINK", "PACKET", "VSOCK", "ALG", "BLUETOOTH":
+        if hasattr(socket, "AF_" + name):
+            attempt("socket-" + name, socket.socket, getattr(socket, "AF_" + name), socket.SOCK_DGRAM)
+
+    def connect(to):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(2)
+            s.connect(to)
+            return "connected"
+
+    if facts["abstract"]:
+        attempt("abstract-socket", connect, "\0" + facts["abstract"])
+    for path in facts["sockets"]:
+        absent("socket " + path, connect, path)
+    absent("shared-memory", lambda: libc.shmget(facts["victim"], 0, 0) + 1 or None)
+    # its own are its own
+    own = os.path.join(os.environ["TMPDIR"], "own")
+    with socket.socket(socket.AF_UNIX) as mine:
+        mine.bind(own)
+        mine.listen()
+        print("own-socket", "held" if connect(own) else "DONE")
+    os.remove(own)
+    # characters pushed into a terminal are typed by its owner
+    head, tail = os.openpty()
+    attempt("tiocsti", fcntl.ioctl, tail, 0x5412, b"x")
+    for name in sorted(os.listdir("/dev/pts")):
+        if name.isdigit() and os.ttyname(tail) != "/dev/pts/" + name:
+            absent("terminal-read", lambda n: os.open("/dev/pts/" + n, os.O_RDONLY | os.O_NOCTTY), name)
+            absent("terminal-write", lambda n: os.open("/dev/pts/" + n, os.O_WRONLY | os.O_NOCTTY), name)
+
+
+def files():
+    """Outside the project, and what of it is the engine's."""
+    inside = os.path.join(project, "inside")
+    st = os.stat(outside)
+    attempt("write", write, outside)
+    attempt("append", write, outside, os.O_APPEND)
+    attempt("truncate", lambda: os.truncate(outside, st.st_size) or "truncated")
+    attempt("remove", lambda: os.rename(outside, outside + ".new") or "renamed")
+    attempt("create", write, outside + ".more", os.O_CREAT)
+    attempt("mkdir", lambda: os.mkdir(outside + ".dir") or "made")
+    attempt("chmod", lambda: os.chmod(outside, st.st_mode & 0o7777) or "changed")
+    attempt("chown", lambda: os.chown(outside, st.st_uid, st.st_gid) or "changed")
+    attempt("utime", lambda: os.utime(outside) or "changed")
+    attempt("xattr", lambda: os.setxattr(outside, "user.rye", b"x") or "changed")
+    fd = os.open(outside, os.O_RDONLY)
+    attempt("fchmod", lambda: os.fchmod(fd, st.st_mode & 0o7777) or "changed")
+    attempt("file-attributes", fcntl.ioctl, fd, 0x40086602, struct.pack("l", 0))
+    attempt("reopen", write, "/proc/self/fd/%d" % fd)
+    attempt("by-root", write, "/proc/self/root" + outside)
+    attempt("by-thread", write, "/proc/thread-self/root" + outside)
+    os.symlink(outside, inside)
+    attempt("by-symlink", write, inside)
+    attempt("chmod-by-symlink", lambda: os.chmod(inside, st.st_mode & 0o7777) or "changed")
+    os.remove(inside)
+    absent("hard-link", lambda: os.link(outside, inside) or "linked")
+    attempt("device", os.mknod, inside, 0o20600, os.makedev(1, 1))
+    absent("disk", read, facts["disk"])
+    absent("memory", read, "/dev/mem")
+    absent("kernel", read, "/proc/kcore")
+    keys = os.path.join(user, ".ai/config/keys")
+    absent("key", lambda: os.listdir(facts["keys"]) or None)
+    absent("key-by-root", lambda: os.listdir("/proc/self/root" + facts["keys"]) or None)
+    attempt("trust", write, keys + "/trusted/0000000000000000.toml", os.O_CREAT)
+    absent("trust-dir", lambda: os.rename(keys, keys + "2") or "renamed")
+    attempt("state", lambda: os.mkdir(project + "/.ai/state/forged") or "made")
+    attempt("state-chmod", lambda: os.chmod(project + "/.ai/state", 0o700) or "changed")
+    attempt("sign", say, mount + "/sign", b"tool:t/allowed\n")
+    attempt("spaces", write, mount + "/spaces/project/knowledge/planted.md", os.O_CREAT)
+    attempt("spaces-write", say, mount + "/spaces/project/tools/t/allowed.sh", b"#")
+    attempt("spaces-chmod", lambda: os.chmod(mount + "/spaces/project/tools", 0o755) or "changed")
+    attempt("spaces-remove", lambda: os.remove(mount + "/spaces/project/tools/t/allowed.sh") or "removed")
+    attempt("run", say, mount + "/tools/t/allowed/run", b"{}\n")
+    print("shm", "held" if not os.listdir("/dev/shm") else "DONE")
+    for path in project + "/own", os.environ["TMPDIR"] + "/own", "/dev/shm/own":
+        open(path, "w").close()
+        os.chmod(path, 0o600)
+        os.utime(path)
+        os.remove(path)
+
+
+for part in processes, machine, sockets, files:
+    part()
+print("tried it all")
