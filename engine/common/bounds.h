@@ -95,5 +95,17 @@
 /* Tools whose text a pool has compiled ahead, and the longest of them. */
 #define RYE_WARM_TEXTS 8
 #define RYE_WARM_TEXT_MAX (256 << 10)
+/* Connections that wait for the next request to their server. */
+#define RYE_HTTP_IDLE 8
+/* Milliseconds to connect: far more than any line needs, less than a caller's patience. */
+#define RYE_HTTP_CONNECT_MS 30000
+/* Headers of an answer, as much as libcurl's newer versions take. */
+#define RYE_HTTP_HEAD_MAX (300u << 10)
+/* Redirects of one request, whatever its configuration says. */
+#define RYE_HTTP_REDIRECTS 10
+/* Read beyond the body that is kept, so that its length is told of what is only a little over. */
+#define RYE_HTTP_OVER (64u << 20)
+/* One event of a stream, with its unfinished line: as a message of the protocols that use them. */
+#define RYE_SSE_EVENT_MAX (16u << 20)
 
 #endif

@@ -27,7 +27,7 @@ static json_t *asked_names(const struct planner *planner)
 		size_t k;
 
 		template_names(meta->env_config, names);
-		template_names(env, names);
+		template_names(planner->chain->prim->config_asks ? meta->config : env, names);
 		if (json_is_array(json_object_get(meta->env_config, "env")))
 			env = json_object_get(meta->env_config, "env");
 		json_array_foreach(env, k, name) {

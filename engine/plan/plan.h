@@ -78,6 +78,8 @@ struct template
 	const json_t *context; /* {tool_path} …: object of strings, first */
 	const json_t *config; /* then the merged signed config; NULL: none */
 	const json_t *params; /* then the caller's parameters; NULL: none */
+	/* How a caller's value is spelt where it stands; NULL: as template_value does. */
+	void (*spell)(struct rye_buf * out, const json_t *value);
 };
 
 /* {name} of an unknown name stays as it is written. */
@@ -207,6 +209,8 @@ struct prim {
 	const char *ids[PRIM_IDS];
 	/* It starts the program of config.command: a shell script without one is given to bash. */
 	bool starts_command;
+	/* Any ${NAME} of the signed config is asked for, not only those of its env. */
+	bool config_asks;
 	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
@@ -241,6 +245,26 @@ static inline const struct program *program_of(const struct plan *plan)
 {
 	return plan->own;
 }
+
+/*
+ * http_plan.c: what one request is made of (docs/tools.md, HTTP): every address, header and body is
+ * a template of signed configuration, into which parameters are put as data.
+ */
+
+struct http_plan {
+	char *method, *url;
+	char **headers; /* "Name: value", NULL at the end */
+	struct rye_blob *body; /* NULL: none */
+	char *ca_file; /* or NULL */
+	bool strange; /* the whole address is a parameter */
+	bool stream;
+	unsigned redirects;
+	int attempts; /* at most; at least 1 */
+	bool linear; /* seconds between them: 1, 1, 1; else 1, 2, 4 */
+};
+
+int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err);
+void http_plan_done(struct http_plan *plan);
 
 /* {command, args} of a container client, for config.image. (docker.c) */
 int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);

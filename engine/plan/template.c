@@ -31,11 +31,14 @@ void template_value(struct rye_buf *out, const json_t *value)
 	}
 }
 
-static const json_t *template_look_up(const struct template *in, struct rye_span name)
+/* *ret_given: it is the caller's. */
+static const json_t *template_look_up(const struct template *in, struct rye_span name,
+				      bool *ret_given)
 {
 	char key[NAME_MAX_LEN + 1];
 	const json_t *value;
 
+	*ret_given = false;
 	if (!name.len || name.len > NAME_MAX_LEN || memchr(name.ptr, 0, name.len))
 		return NULL;
 	memcpy(key, name.ptr, name.len);
@@ -43,7 +46,10 @@ static const json_t *template_look_up(const struct template *in, struct rye_span
 	value = json_object_get(in->context, key);
 	if (!value)
 		value = json_object_get(in->config, key);
-	return value ? value : json_object_get(in->params, key);
+	if (value)
+		return value;
+	*ret_given = true;
+	return json_object_get(in->params, key);
 }
 
 static bool is_upper_name(struct rye_span name)
@@ -104,14 +110,18 @@ static size_t put_name(const struct template *in, struct rye_span text, struct r
 	const char *close = memchr(text.ptr, '}', window);
 	struct rye_span name;
 	const json_t *value;
+	bool given;
 
 	if (!close)
 		return 0;
 	name = (struct rye_span){ text.ptr + 1, (size_t)(close - text.ptr) - 1 };
-	value = template_look_up(in, name);
+	value = template_look_up(in, name, &given);
 	if (!value)
 		return 0;
-	template_value(out, value);
+	if (given && in->spell)
+		in->spell(out, value);
+	else
+		template_value(out, value);
 	return name.len + 2;
 }
 

@@ -7,6 +7,7 @@
 #include "run/run.h"
 
 #include "base/self.h"
+#include "http/http.h"
 #include "process/process.h"
 #include "run/run_inner.h"
 #include "scope.h"
@@ -131,7 +132,9 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 	exec->base.interps = interps_open();
 	exec->runs = runs_open();
 	exec->strays = strays_open();
-	if (!exec->base.interps || !exec->runs || !exec->strays || exec->base.allowed.failed)
+	exec->http = http_open();
+	if (!exec->base.interps || !exec->runs || !exec->strays || !exec->http ||
+	    exec->base.allowed.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	if (exec->env.opt->scan)
 		strays_watch(exec->strays);
@@ -180,6 +183,7 @@ void exec_close(struct exec *exec)
 	runq_close(exec->runq);
 	tellers_done(&exec->tellers);
 	warm_close(exec->warm);
+	http_close(exec->http);
 	boxes_close(exec->base.boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);

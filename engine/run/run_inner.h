@@ -72,6 +72,7 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 struct runq;
 struct strays;
 struct warm;
+struct http;
 
 struct exec {
 	struct exec_env env;
@@ -79,6 +80,7 @@ struct exec {
 	struct runs *runs;
 	struct strays *strays;
 	struct warm *warm;
+	struct http *http;
 	struct runq *runq;
 	struct tellers tellers; /* of calls that have a listener */
 	_Atomic uint64_t started; /* runs, for rye_counts */

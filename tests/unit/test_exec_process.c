@@ -371,8 +371,10 @@ static void short_names_of_primitives(void **state)
 	exec_wants(p, "{}",
 		   "{\"data\":{\"stdout\":\"hi\\n\"},\"chain\":[\"t/a\","
 		   "\"rye/core/primitives/subprocess\"]}");
-	exec_yaml(p, "t/a.yaml", "http_client", "config: {url: \"http://127.0.0.1/\"}\n");
-	exec_wants(p, "{}", "{\"error\":\"http_client is not available yet\"}");
+	exec_yaml(p, "t/a.yaml", "http_client", "config: {url: \"http://127.0.0.1:1/\"}\n");
+	exec_wants(p, "{}",
+		   "{\"data\":{\"status_code\":0},\"chain\":[\"t/a\","
+		   "\"rye/core/primitives/http_client\"]}");
 }
 
 static void case_52_fixed_params(void **state)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http.h: one HTTP exchange, its connections, and event streams. libcurl does the wire; this room
+ * decides where a request may go, what is kept of an answer, and when it ends.
+ *
+ * libcurl is loaded at the first exchange: with its thirty libraries it would cost every start of
+ * the program 7 ms (twice the time to open a workspace), and most workspaces never need it.
+ */
+#ifndef RYE_HTTP_HTTP_H
+#define RYE_HTTP_HTTP_H
+
+#include "base/json.h"
+#include "buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * http.c: the connections of one engine, kept for the next exchange with the same server.
+ *
+ * Lock: `lock` of struct http guards the list of idle clients; no exchange is made under it.
+ */
+
+struct http;
+
+struct http *http_open(void); /* NULL: no memory */
+void http_close(struct http *http); /* when no exchange is under way */
+
+struct http_reply {
+	long status; /* 0: none came */
+	json_t *headers; /* object: lower-case name → text, of several lines joined by ", "; owned */
+	struct rye_buf body; /* at most `cap` of it */
+	uint64_t body_bytes; /* that came; more than body.len: cut */
+	char reason[64]; /* of the status line; "" with HTTP/2 */
+	char type[64]; /* of Content-Type, lower case, without parameters */
+	int64_t retry_after_ms; /* -1: not said */
+	bool sent; /* the server may have seen the request */
+	bool reused; /* over a connection that was there */
+};
+
+void http_reply_done(struct http_reply *reply);
+
+enum http_taken {
+	HTTP_KEEP, /* into the reply's body */
+	HTTP_TAKEN,
+	HTTP_ENOUGH, /* the rest is not wanted: the exchange succeeds */
+};
+
+struct http_ask {
+	const char *method, *url;
+	char *const *headers; /* "Name: value", NULL at the end; or NULL */
+	struct rye_span body; /* .ptr NULL: none */
+	int64_t timeout_ms; /* of the whole exchange, redirects included; > 0 */
+	size_t cap; /* of the body that is kept */
+	int cancel; /* readable once nobody wants it any more; -1: never */
+	unsigned redirects; /* followed at most; 0: the redirect is the answer */
+	bool strange; /* the address is a caller's: public hosts only */
+	const char *ca_file; /* trusted instead of the system's authorities; or NULL */
+	/* Each piece of a body as it comes, status and headers known. NULL: all is kept. */
+	enum http_taken (*piece)(void *arg, const struct http_reply *reply, struct rye_span bytes);
+	void *arg;
+};
+
+/*
+ * 0 whenever an answer came, whatever its status. Else RYE_TIMEOUT, RYE_CANCELLED, RYE_DENIED (an
+ * address that is not allowed), RYE_INVALID (method, address or header that cannot be sent),
+ * RYE_TOOL_FAILED (no connection, a broken one). ret->sent tells whether it may be repeated.
+ * The messages name the server alone: an address may hold a secret.
+ */
+int http_exchange(struct http *http, const struct http_ask *ask, struct http_reply *ret,
+		  struct rye_err *err);
+
+/*
+ * address.c: where a request may go. Plain http reaches this machine alone, and what a caller
+ * named never reaches inside a network. The address that is connected to decides, not its name.
+ */
+
+struct sockaddr;
+
+enum address_kind {
+	ADDRESS_LOOPBACK,
+	ADDRESS_PRIVATE, /* of a local network, or of no use on the internet */
+	ADDRESS_PUBLIC,
+};
+enum address_kind address_kind(const struct sockaddr *addr);
+
+/*
+ * sse.c: text/event-stream as it comes in pieces. Outside bytes: fuzzed. CR, LF and CR LF end a
+ * line, comments are dropped, an event without data is none; a last event without its blank line
+ * is told by sse_end.
+ */
+
+struct sse_event {
+	const char *type; /* "" when the stream does not say */
+	const char *id; /* the last one that was given; "" none yet */
+	struct rye_span data; /* lines joined by LF */
+};
+
+typedef void (*sse_fn)(void *arg, const struct sse_event *event);
+
+struct sse {
+	struct rye_buf line, data, type, id; /* of what is not finished */
+	int64_t retry_ms; /* -1: the stream has not said */
+	bool begun; /* a byte order mark would have been first */
+	bool after_cr, has_data;
+	bool too_big; /* an event over RYE_SSE_EVENT_MAX: the stream is of no use any more */
+};
+
+#define SSE_INIT ((struct sse){ .retry_ms = -1 })
+
+/* False: an event is too big; nothing more is told. */
+bool sse_feed(struct sse *sse, struct rye_span bytes, sse_fn fn, void *arg);
+void sse_end(struct sse *sse, sse_fn fn, void *arg);
+void sse_done(struct sse *sse);
+
+#endif

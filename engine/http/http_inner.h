@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_inner.h: what the files of http/ share.
+ */
+#ifndef RYE_HTTP_HTTP_INNER_H
+#define RYE_HTTP_HTTP_INNER_H
+
+#include "http/http.h"
+
+#include <curl/curl.h>
+
+/* curl_table.c: libcurl's functions that are used here, by their names without "curl_". */
+#define CURL_FUNCTIONS(F)      \
+	F(easy_cleanup)        \
+	F(easy_getinfo)        \
+	F(easy_init)           \
+	F(easy_reset)          \
+	F(easy_setopt)         \
+	F(easy_strerror)       \
+	F(free)                \
+	F(global_init)         \
+	F(multi_add_handle)    \
+	F(multi_cleanup)       \
+	F(multi_info_read)     \
+	F(multi_init)          \
+	F(multi_perform)       \
+	F(multi_poll)          \
+	F(multi_remove_handle) \
+	F(multi_setopt)        \
+	F(slist_append)        \
+	F(slist_free_all)      \
+	F(url)                 \
+	F(url_cleanup)         \
+	F(url_get)             \
+	F(url_set)
+
+/* libcurl's headers wrap some of these names in macros that check types; typeof takes none. */
+#define CURL_MEMBER(name) __typeof__(&(curl_##name)) name;
+struct curl_table {
+	CURL_FUNCTIONS(CURL_MEMBER)
+};
+
+/* NULL with *err filled when libcurl is not installed. The table is frozen. */
+const struct curl_table *curl_table_load(struct rye_err *err);
+void curl_table_free(const struct curl_table *table);
+
+/* "https://host:port", the part of an address that says who is asked; cut when longer. */
+#define ORIGIN_MAX 300
+
+/* One libcurl handle with its connections; of one exchange at a time. */
+struct http_client {
+	struct http_client *next; /* idle ones, newest first */
+	CURL *easy;
+	CURLM *multi;
+	char origin[ORIGIN_MAX]; /* it last spoke to */
+	bool strange; /* its connections were made under that rule */
+	int64_t idle_since; /* clock_ms() */
+};
+
+/*
+ * One idle client of that origin and rule, or a new one. Give it back when its exchange is over;
+ * a broken one is dropped.
+ */
+struct http_client *http_take(struct http *http, const char *origin, bool strange,
+			      struct rye_err *err);
+void http_give(struct http *http, struct http_client *client, bool broken);
+const struct curl_table *http_curl(struct http *http, struct rye_err *err);
+
+/* exchange.c: one request and its answer, no redirect followed. */
+struct exchange {
+	const struct curl_table *curl;
+	const struct http_ask *ask;
+	struct http_client *client;
+	struct http_reply *reply;
+	const char *origin;
+	const char *method, *url; /* of this hop */
+	bool bare; /* another server than the one asked: no headers, no body */
+	int64_t until_ms; /* clock_ms() */
+	size_t head_bytes;
+	struct rye_buf refused; /* the rule that stopped it */
+	bool enough;
+	char curl_text[CURL_ERROR_SIZE];
+};
+int exchange_hop(struct exchange *x, struct rye_err *err);
+
+#endif
