@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds, ids and references: pure text rules, no file is touched. The names, directories
- * and extensions of kinds stand in its table alone.
+ * Kinds, ids and references: pure text rules, no file is touched. The rows of kinds are in
+ * rye/rows.h, their extensions in formats.h.
  */
 #include "base/id.h"
 
+#include "base/formats.h"
 #include "bounds.h"
 #include "hash.h"
 #include "str.h"
@@ -15,22 +16,16 @@ struct id_row {
 	unsigned traits; /* enum rye_trait */
 };
 
-static const char *const directive_ext[] = { ".md", NULL };
-static const char *const tool_ext[] = { ".py", ".yaml", ".yml",	 ".js",	  ".mjs", ".cjs",
-					".ts", ".sh",	".json", ".toml", NULL };
-static const char *const knowledge_ext[] = { ".md", ".yaml", ".yml", NULL };
-static const char *const config_ext[] = { ".yaml", ".yml", ".toml", NULL };
+#define EXTENSION(kind, ext, ...) ext,
+#define KIND_EXTENSIONS(kind, ...)                                                            \
+	static const char *const kind##_extensions[] = { kind##_FORMATS(EXTENSION, EXTENSION) \
+								 NULL };
+#define KIND_ROW(kind, name, dir, title, traits) \
+	[RYE_##kind] = { name, dir, title, kind##_extensions, traits },
 
-static const struct id_row rows[] = {
-	[RYE_DIRECTIVE] = { "directive", "directives", "Directive", directive_ext,
-			    RYE_KIND_RUNS | RYE_KIND_FORKS | RYE_KIND_PARAMETERS | RYE_KIND_INPUTS |
-				    RYE_KIND_MARKDOWN | RYE_KIND_ELEMENT },
-	[RYE_TOOL] = { "tool", "tools", "Tool", tool_ext,
-		       RYE_KIND_RUNS | RYE_KIND_PROCESS | RYE_KIND_PARAMETERS | RYE_KIND_FOLDER },
-	[RYE_KNOWLEDGE] = { "knowledge", "knowledge", "Knowledge", knowledge_ext,
-			    RYE_KIND_RUNS | RYE_KIND_MARKDOWN | RYE_KIND_FRONT },
-	[RYE_CONFIG] = { "config", "config", "Config", config_ext, 0 },
-};
+RYE_KINDS(KIND_EXTENSIONS)
+
+static const struct id_row rows[] = { RYE_KINDS(KIND_ROW) };
 
 bool rye_kind_has(enum rye_kind kind, unsigned traits)
 {

@@ -148,7 +148,6 @@ bool schema_type_fits(const char *type, const json_t *value);
  */
 
 json_t *parse_toml(struct rye_span text, struct rye_err *err);
-json_t *parse_toml_tool(struct rye_span text, struct rye_err *err); /* {"data": table} */
 
 /* An unquoted value, for toml.c alone. A new reference; NULL: the token is no value. */
 json_t *toml_scalar(struct rye_span token);
@@ -184,7 +183,6 @@ const char *xml_text(const json_t *node);
 json_t *parse_yaml(struct rye_span text, struct rye_err *err); /* any YAML 1.1 document */
 /* A message: names, dates and 12:30 stay text as written, a name may stand only once. */
 json_t *parse_yaml_message(struct rye_span text, struct rye_err *err);
-json_t *parse_yaml_tool(struct rye_span text, struct rye_err *err); /* {"data": mapping} */
 
 /*
  * tag: as libyaml gives it, NULL when there was none; plain: written without quotes. A new

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of parsers: which one reads a kind's files of an extension. A new format is one file
- * parse_NAME.c, its fuzz target and a row here. Pure; called by rye_load and by signing, with text
+ * Which parser reads a kind's files of an extension. A new format is one file parse_NAME.c, its
+ * fuzz target and its rows in base/formats.h. Pure; called by rye_load and by signing, with text
  * whose header lines are cut.
  */
 #include "format/format.h"
 #include "parse/parse.h"
 
+#include "scope.h"
 #include "str.h"
 
 struct parse_row {
@@ -15,28 +16,15 @@ struct parse_row {
 	struct parser parser;
 };
 
-static const struct parse_row rows[] = {
-	{ RYE_CONFIG, ".toml", { "toml", parse_toml_tool } },
-	{ RYE_CONFIG, ".yaml", { "yaml", parse_yaml_tool } },
-	{ RYE_CONFIG, ".yml", { "yaml", parse_yaml_tool } },
-	{ RYE_DIRECTIVE, ".md", { "markdown_xml", parse_directive } },
-	{ RYE_KNOWLEDGE, ".md", { "markdown_frontmatter", parse_knowledge } },
-	{ RYE_KNOWLEDGE, ".yaml", { "markdown_frontmatter", parse_knowledge } },
-	{ RYE_KNOWLEDGE, ".yml", { "markdown_frontmatter", parse_knowledge } },
-	{ RYE_TOOL, ".cjs", { "javascript", parse_javascript } },
-	{ RYE_TOOL, ".js", { "javascript", parse_javascript } },
-	{ RYE_TOOL, ".mjs", { "javascript", parse_javascript } },
-	{ RYE_TOOL, ".py", { "python", parse_python } },
-	{ RYE_TOOL, ".sh", { "shell", parse_shell } },
-	{ RYE_TOOL, ".toml", { "toml", parse_toml_tool } },
-	{ RYE_TOOL, ".ts", { "javascript", parse_javascript } },
-	{ RYE_TOOL, ".yaml", { "yaml", parse_yaml_tool } },
-	{ RYE_TOOL, ".yml", { "yaml", parse_yaml_tool } },
-};
+#define PARSE_ROW(kind, ext, comment, language, function) \
+	{ RYE_##kind, ext, { language, function } },
+#define PARSE_NOTHING(kind, ext, comment)
+
+static const struct parse_row rows[] = { FORMATS(PARSE_ROW, PARSE_NOTHING) };
 
 const struct parser *parse_row(enum rye_kind kind, const char *ext)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].kind == kind && !strcmp(rows[i].ext, ext))
 			return &rows[i].parser;
 	return NULL;

@@ -6,13 +6,14 @@
 #ifndef RYE_PARSE_PARSE_H
 #define RYE_PARSE_PARSE_H
 
+#include "base/formats.h"
 #include "base/json.h"
 #include "base/sha.h"
 #include "err.h"
 
 /*
- * parse.c: bytes → metadata map. One row of a table per (kind, extension); each parser is one
- * file parse_NAME.c with a fuzz target. Input is verified text with its header lines
+ * parse.c: bytes → metadata map. One row per (kind, extension) in base/formats.h; each parser is
+ * one file parse_NAME.c with a fuzz target. Input is verified text with its header lines
  * (signature, binding) already cut; parsers never see the file.
  *
  * A parser returns an object (docs/items.md) and leaves *err alone; or an object that is only
@@ -40,11 +41,13 @@ const struct parser *parse_row(enum rye_kind kind, const char *ext);
 json_t *parse_item(const struct parser *row, struct rye_span text, const char *path,
 		   struct rye_err *err);
 
-json_t *parse_directive(struct rye_span text, struct rye_err *err);
-json_t *parse_knowledge(struct rye_span text, struct rye_err *err);
-json_t *parse_python(struct rye_span text, struct rye_err *err);
-json_t *parse_javascript(struct rye_span text, struct rye_err *err);
-json_t *parse_shell(struct rye_span text, struct rye_err *err);
+/* json_t *parse_NAME(struct rye_span text, struct rye_err *err) of each row. */
+#define PARSE_DECLARED(kind, ext, comment, language, function) \
+	json_t *function(struct rye_span text, struct rye_err *err);
+#define PARSE_NONE(kind, ext, comment)
+FORMATS(PARSE_DECLARED, PARSE_NONE)
+#undef PARSE_DECLARED
+#undef PARSE_NONE
 
 /*
  * Where a directive's element stands: start of its ```xml fence content and the body behind it.

@@ -7,6 +7,7 @@
 #include "parse/parse.h"
 
 #include "base/id.h"
+#include "scope.h"
 #include "str.h"
 
 #include <stdio.h>
@@ -19,23 +20,21 @@ static const struct {
 	[SIG_SLASH] = { "// ", "" },
 };
 
+#define SIG_ROW(kind, ext, comment, ...) { RYE_##kind, SIG_##comment, ext },
+
+static const struct {
+	enum rye_kind kind;
+	enum sig_style style;
+	const char *ext;
+} formats[] = { FORMATS(SIG_ROW, SIG_ROW) };
+
 bool sig_rule_of(enum rye_kind kind, const char *ext, struct sig_rule *ret)
 {
-	static const char *const hash[] = { ".py", ".yaml", ".yml", ".json", ".sh", ".toml", NULL };
-	static const char *const slash[] = { ".js", ".ts", ".mjs", ".cjs", NULL };
-
-	if (rye_kind_has(kind, RYE_KIND_MARKDOWN)) {
-		*ret = (struct sig_rule){ SIG_HTML, false };
-		return true;
-	}
-	for (int i = 0; hash[i]; i++)
-		if (!strcasecmp(ext, hash[i])) {
-			*ret = (struct sig_rule){ SIG_HASH, rye_kind_has(kind, RYE_KIND_PROCESS) };
-			return true;
-		}
-	for (int i = 0; rye_kind_has(kind, RYE_KIND_PROCESS) && slash[i]; i++)
-		if (!strcasecmp(ext, slash[i])) {
-			*ret = (struct sig_rule){ SIG_SLASH, false };
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i].kind == kind && !strcasecmp(ext, formats[i].ext)) {
+			ret->style = formats[i].style;
+			ret->after_shebang = ret->style == SIG_HASH &&
+					     rye_kind_has(kind, RYE_KIND_PROCESS);
 			return true;
 		}
 	return false;

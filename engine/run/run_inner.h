@@ -326,7 +326,7 @@ int start_end(struct start *start, struct rye_err *err);
 void start_leave(struct start *start);
 
 /*
- * verbs.c: the verbs of requests (rye/verbs.h), and the kinds that run. No state.
+ * verbs.c: the verbs of requests (rye/rows.h), and what running an item of a kind is. No state.
  */
 
 struct run; /* run.h */
@@ -346,7 +346,7 @@ RYE_VERBS(VERB_DECLARED)
 /* The whole way from the verb to a filled reply; exec.c calls it. */
 void verbs_run(struct run *run);
 
-/* Of the kinds. */
+/* The same of kinds that start a process, whose text has inputs, that are only read. */
 void run_tool(struct run *run);
 void run_directive(struct run *run);
 void run_knowledge(struct run *run);

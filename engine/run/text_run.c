@@ -25,17 +25,16 @@ static json_t *instruction(const struct item_env *items)
 	return json_string(prompt_instruction());
 }
 
-static int text_run_load(struct run *run, enum rye_kind kind, struct rye_item **ret,
-			 struct rye_err *err)
+static int text_run_load(struct run *run, struct rye_item **ret, struct rye_err *err)
 {
-	struct item_ask ask = { .kind = kind, .id = run->request.id };
+	struct item_ask ask = { .kind = run->request.kind, .id = run->request.id };
 	json_t *notice;
 	int r = rye_load(run->exec->env.items, &ask, ret, err);
 
 	if (r)
 		return r;
 	json_set(run->reply.metadata, "canonical_ref",
-		 json_sprintf("%s:%s", rye_kind_name(kind), (*ret)->id));
+		 json_sprintf("%s:%s", rye_kind_name(run->request.kind), (*ret)->id));
 	if ((*ret)->verdict.notice[0]) {
 		notice = json_pack("[s]", (*ret)->verdict.notice);
 		reply_warn(&run->reply, notice);
@@ -89,7 +88,7 @@ static void reply_inline(struct run *run, const json_t *map)
 	json_t *outputs = json_object_get(map, "outputs");
 	auto_json json_t *told = instruction(run->exec->env.items);
 
-	reply_start(reply, "success", RYE_DIRECTIVE, run->request.spelled);
+	reply_start(reply, "success", run->request.kind, run->request.spelled);
 	json_object_set(reply->doc, "your_directions", run->request.by_type ? told : body);
 	json_object_set(reply->doc, "body", body);
 	json_object_set(reply->doc, "instructions", told);
@@ -101,7 +100,7 @@ static void text_run_reply_dry(struct run *run, const json_t *map, json_t *input
 {
 	json_t *doc = run->reply.doc;
 
-	reply_start(&run->reply, "validation_passed", RYE_DIRECTIVE, run->request.spelled);
+	reply_start(&run->reply, "validation_passed", run->request.kind, run->request.spelled);
 	json_object_set(doc, "data", (json_t *)map);
 	json_object_set(doc, "inputs", inputs);
 	json_sets(doc, "message", "Directive validation passed (dry run)");
@@ -139,9 +138,9 @@ void run_directive(struct run *run)
 	auto_json json_t *inputs = NULL;
 	auto_json json_t *extra = NULL;
 	struct rye_err err = { 0 };
-	int r = text_run_load(run, RYE_DIRECTIVE, &directive, &err);
+	int r = text_run_load(run, &directive, &err);
 
-	if (!r && run_refused(run, RYE_DIRECTIVE, directive->id))
+	if (!r && run_refused(run, directive->kind, directive->id))
 		return;
 	if (!r)
 		r = take_launch(run, directive, &err);
@@ -163,9 +162,9 @@ void run_knowledge(struct run *run)
 	auto_json json_t *data = NULL;
 	struct rye_err err = { 0 };
 	json_t *doc = run->reply.doc, *body;
-	int r = text_run_load(run, RYE_KNOWLEDGE, &entry, &err);
+	int r = text_run_load(run, &entry, &err);
 
-	if (!r && run_refused(run, RYE_KNOWLEDGE, entry->id))
+	if (!r && run_refused(run, entry->kind, entry->id))
 		return;
 	/* Its text can be read, but `data` would be half of what was meant. */
 	if (!r && entry->parse.code)
@@ -181,7 +180,7 @@ void run_knowledge(struct run *run)
 	body = json_object_get(data, "body");
 	if (!json_string_length(body))
 		body = json_object_get(data, "content");
-	reply_start(&run->reply, "success", RYE_KNOWLEDGE, run->request.spelled);
+	reply_start(&run->reply, "success", run->request.kind, run->request.spelled);
 	json_object_set(doc, "data", data);
 	json_sets(doc, "your_directions", told);
 	if (json_is_string(body))

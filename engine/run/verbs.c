@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The top of a run, on a worker of the pool: a new verb or a new kind of item is one row.
+ * The top of a run, on a worker of the pool: what its request's verb and kind ask for.
  * Children of runs are held to the signed `requires` of the item they were started for and of
  * every run above it; nothing that signs is open to them. No lock is held in any step.
  */
@@ -26,12 +26,16 @@ static bool not_available(struct run *run)
 	return false;
 }
 
-/* Of every kind with RYE_KIND_RUNS: request_matrix refuses the others. */
-static void (*const runners[RYE_KIND__MAX])(struct run *run) = {
-	[RYE_DIRECTIVE] = run_directive,
-	[RYE_TOOL] = run_tool,
-	[RYE_KNOWLEDGE] = run_knowledge,
-};
+/* Of a kind with RYE_KIND_RUNS: request_matrix refuses the others. */
+static void run_kind(struct run *run)
+{
+	if (rye_kind_has(run->request.kind, RYE_KIND_PROCESS))
+		run_tool(run);
+	else if (rye_kind_has(run->request.kind, RYE_KIND_INPUTS))
+		run_directive(run);
+	else
+		run_knowledge(run);
+}
 
 void run_item(struct run *run)
 {
@@ -53,7 +57,7 @@ void run_item(struct run *run)
 		return;
 	run->limit.net &= !request->no_net;
 	run->limit.write &= !request->no_write;
-	runners[request->kind](run);
+	run_kind(run);
 }
 
 #define VERB_ROW(verb, name, traits, ways, function, help) \

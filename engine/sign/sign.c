@@ -94,14 +94,12 @@ static int sign_read_text(struct sign_job *job, json_t **reply, struct rye_err *
 static int parse_failed(struct sign_job *job, const struct rye_err *why, json_t **reply,
 			struct rye_err *err)
 {
-	static const char *const texts[] = {
-		[RYE_DIRECTIVE] = "Invalid directive structure",
-		[RYE_TOOL] = "Failed to parse tool file",
-		[RYE_KNOWLEDGE] = "Invalid knowledge structure",
-		[RYE_CONFIG] = "Failed to parse config file",
-	};
+	bool is_text = rye_kind_has(job->ask->kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT);
+	char told[64];
 
-	return refuse_because(reply, why, err, texts[job->ask->kind]);
+	snprintf(told, sizeof(told), is_text ? "Invalid %s structure" : "Failed to parse %s file",
+		 rye_kind_name(job->ask->kind));
+	return refuse_because(reply, why, err, told);
 }
 
 /* Where the header lines end is for signing what it is for verifying. */

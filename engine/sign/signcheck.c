@@ -74,10 +74,10 @@ static const struct field config[] = { { "category", T_CATEGORY, true },
 				       { "description", T_STRING, false },
 				       { NULL } };
 
-static const struct field *const tables[] = { [RYE_DIRECTIVE] = directive,
-					      [RYE_TOOL] = tool,
-					      [RYE_KNOWLEDGE] = knowledge,
-					      [RYE_CONFIG] = config };
+static const struct field *const tables[RYE_KIND__MAX] = { [RYE_DIRECTIVE] = directive,
+							   [RYE_TOOL] = tool,
+							   [RYE_KNOWLEDGE] = knowledge,
+							   [RYE_CONFIG] = config };
 
 /* ---- reports ---- */
 
@@ -273,7 +273,7 @@ static const json_t *signcheck_value_of(const struct parsed_item *item, const ch
 
 	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
 		return json_object_get(item->meta, name);
-	if (item->kind == RYE_CONFIG)
+	if (!rye_kind_has(item->kind, RYE_KIND_PROCESS))
 		return json_object_get(json_object_get(item->meta, "data"), name);
 	value = strcmp(name, "description") ? NULL : parsed_get(item, "tool_description");
 	return value ? value : parsed_get(item, name);
@@ -296,7 +296,7 @@ void sign_check(const struct parsed_item *item, struct sign_report *report)
 {
 	struct signcheck_subject s = { item, report->issues, "" };
 
-	for (const struct field *field = tables[item->kind]; field->name; field++) {
+	for (const struct field *field = tables[item->kind]; field && field->name; field++) {
 		const json_t *value = signcheck_value_of(item, field->name);
 
 		if (rye_kind_has(item->kind, RYE_KIND_FRONT) && !strcmp(field->name, "name"))

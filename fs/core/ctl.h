@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctl.h: the table of control and derived files: those of items' directories and the primitives at
- * the root. A new one is a row in ctl_rows.c (a verb: in rye/verbs.h) and, where it has code of its
+ * the root. A new one is a row in ctl_rows.c (a verb: in rye/rows.h) and, where it has code of its
  * own, one file with the function that the row names. The table is constant: no lock.
  */
 #ifndef RYE_FS_CORE_CTL_H

@@ -5,7 +5,7 @@
  *
  * No state, no lock. Read by the tree's grammar, the lookups and listings, the conversations,
  * README.md of the mount and the lint that compares it with docs/files.md. The verbs come first, in
- * their own order (rye/verbs.h), then the other files by name.
+ * their own order (rye/rows.h), then the other files by name.
  */
 #include "core/ctl.h"
 

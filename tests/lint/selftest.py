@@ -47,12 +47,11 @@ struct y *item_find(int a, int (*cb)(int, int), int c, int d, int e)
 }
 """
 ERR_TABLE = SPDX + 'static const struct row rows[] = {\n\t[RYE_X] = { "x", EIO, true },\n};\n'
-KIND_TABLE = SPDX + (
-    "static const struct id_row rows[] = {\n"
-    '\t[RYE_TOOL] = { "tool", tool_ext, RYE_KIND_RUNS | RYE_KIND_PROCESS },\n'
-    '\t[RYE_KNOWLEDGE] = { "knowledge", knowledge_ext, RYE_KIND_RUNS },\n};\n'
+ROWS = SPDX + (
+    '#define RYE_KINDS(ROW) ROW(TOOL, "tool", "tools", "Tool", RYE_KIND_RUNS | RYE_KIND_PROCESS) \\\n'
+    '\tROW(KNOWLEDGE, "knowledge", "knowledge", "Knowledge", RYE_KIND_RUNS)\n'
+    '#define RYE_VERBS(ROW) ROW(SIGN, "sign", 0, 0, prim_sign, "help")\n'
 )
-MOUNT_VERBS = SPDX + '#define RYE_VERBS(ROW) ROW(SIGN, "sign", 0, 0, prim_sign, "help")\n'
 CTL_TABLE = SPDX + (
     "static const struct ctl rows[] = {\n"
     '\t{ .name = "output", .of = RYE_KIND_RUNS, .mode = 0400, .help = "h" },\n};\n'
@@ -64,8 +63,7 @@ VERB_TABLE = SPDX + (
 TREE = {
     "engine/common/err.c": ERR_TABLE,
     "docs/errors.md": "| `x` | EIO | 1 | a |\n",
-    "engine/base/id.c": KIND_TABLE,
-    "engine/include/rye/verbs.h": MOUNT_VERBS,
+    "engine/include/rye/rows.h": ROWS,
     "fs/views/ctl_rows.c": CTL_TABLE,
     "docs/files.md": "| `output` | 0400 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
     "engine/cli/doctor/clash.c": SPDX + "static const int a;\n",
@@ -188,7 +186,7 @@ BAD = [
     ("tables", "docs/errors.md", "| `x` | EIO | a |\n| `y` | EIO | a |\n", "`y` is not in"),
     ("tables", "docs/files.md", "| `output` | 0400 | tool | a |\n", "`output` is"),
     ("tables", "docs/files.md", "| `output` | 0400 | tool, knowledge | a |\n", "has no row for `sign`"),
-    ("tables", "engine/include/rye/verbs.h", 'ROW(FETCH, "fetch", 0, 0, prim_fetch, "h")\n', "has no row for `fetch`"),
+    ("tables", "engine/include/rye/rows.h", 'ROW(FETCH, "fetch", 0, 0, prim_fetch, "h")\n', "has no row for `fetch`"),
     ("tables", "docs/man/ryefs.1.scd", "see *keys*\n", "no paragraph that begins with *keys*"),
     ("tables", "docs/man/ryefs.1.scd", "ryefs(1)\n\n*keys*\n\tLists.\n", "does not name the option *wait*"),
     ("tables", "engine/cli/mount_help.c", "int a;\n", "does not name the option wait"),

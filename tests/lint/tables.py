@@ -9,7 +9,8 @@ import sys
 
 import cscan
 
-KIND_ROW = re.compile(r"\[RYE_\w+\] = \{ \"(\w+)\",(.*?)\}", re.S)
+ROWS = "engine/include/rye/rows.h"
+KIND_ROW = re.compile(r"ROW\(\w+, \"(\w+)\", \"\w+\", \"\w+\",([\s\\\w|]+)\)")
 MOUNT_VERB_ROW = re.compile(r"ROW\(\w+, \"(\w+)\", ([\w |]+),")
 ERR_ROW = re.compile(r"\[RYE_\w+\]\s*=\s*\{\s*\"(\w+)\",\s*(\w+),")
 DOC_ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|", re.M)
@@ -43,15 +44,15 @@ def check_errors(root):
     yield from compare(code, docs, where, source)
 
 
-def ctl_rows(root, source, verbs):
+def ctl_rows(root, source):
     """name -> (mode or "link", kinds whose items have it; none at the root)."""
-    kinds = {m[1]: re.findall(r"RYE_KIND_\w+", m[2]) for m in KIND_ROW.finditer(cscan.read(root, "engine/base/id.c"))}
+    kinds = {m[1]: re.findall(r"RYE_KIND_\w+", m[2]) for m in KIND_ROW.finditer(cscan.read(root, ROWS))}
 
     def row(said, traits):
         names = [kind for kind, has in kinds.items() if set(has) & set(traits.split(" | "))]
         return (said, ", ".join(names)) if names else (said,)
 
-    for m in MOUNT_VERB_ROW.finditer(cscan.read(root, verbs)):
+    for m in MOUNT_VERB_ROW.finditer(cscan.read(root, ROWS)):
         yield m[1], row("0600", m[2])
     for m in CTL_ROW.finditer(cscan.read(root, source)):
         mode = re.search(r"\.mode = (\d+)", m[2])
@@ -60,10 +61,10 @@ def ctl_rows(root, source, verbs):
 
 
 def check_files(root):
-    source, verbs, where = "fs/views/ctl_rows.c", "engine/include/rye/verbs.h", "docs/files.md"
+    source, where = "fs/views/ctl_rows.c", "docs/files.md"
     if not present(root, source):
         return
-    code = dict(ctl_rows(root, source, verbs))
+    code = dict(ctl_rows(root, source))
     docs = {}
     for m in DOC_ROW.finditer(cscan.read(root, where)):
         if re.match(r"^(0\d{3}|link)$", m[2]):

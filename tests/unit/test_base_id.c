@@ -108,7 +108,8 @@ static void traits(void **state)
 	assert_false(rye_kind_has(RYE_KNOWLEDGE, RYE_KIND_PARAMETERS));
 	assert_false(rye_kind_has(RYE_CONFIG, RYE_KIND_RUNS));
 	assert_false(rye_kind_has(RYE_KIND__MAX, RYE_KIND_RUNS));
-	assert_int_equal(kinds_with(RYE_KIND_MARKDOWN), 1u << RYE_DIRECTIVE | 1u << RYE_KNOWLEDGE);
+	assert_int_equal(kinds_with(RYE_KIND_ELEMENT | RYE_KIND_FRONT),
+			 1u << RYE_DIRECTIVE | 1u << RYE_KNOWLEDGE);
 }
 
 int main(void)

@@ -7,7 +7,6 @@
 #define RYE_CALLS_H
 
 #include <rye/rye.h>
-#include <rye/verbs.h>
 
 /* ---- runs ---- */
 

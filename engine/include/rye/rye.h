@@ -15,6 +15,8 @@
 #ifndef RYE_RYE_H
 #define RYE_RYE_H
 
+#include <rye/rows.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,13 +84,12 @@ RYE_API struct rye_blob *rye_blob_new(const char *ptr, size_t len); /* NULL: out
 RYE_API struct rye_blob *rye_blob_ref(struct rye_blob *blob);
 RYE_API void rye_blob_unref(struct rye_blob *blob); /* NULL is fine */
 
-enum rye_kind { RYE_DIRECTIVE, RYE_TOOL, RYE_KNOWLEDGE, RYE_CONFIG, RYE_KIND__MAX };
 enum rye_space { RYE_PROJECT, RYE_USER, RYE_SYSTEM, RYE_SPACE__MAX };
 enum rye_level { RYE_LOG_ERR, RYE_LOG_WARN, RYE_LOG_INFO, RYE_LOG_DEBUG };
 
 RYE_API const char *rye_kind_name(enum rye_kind kind); /* "directive" */
 RYE_API const char *rye_kind_dir(enum rye_kind kind); /* "directives" */
-/* One of these enum rye_trait (verbs.h); no kind has none. */
+/* One of these enum rye_trait; no kind has none. */
 RYE_API bool rye_kind_has(enum rye_kind kind, unsigned traits);
 
 /* From any thread, several at a time; line has no newline. */

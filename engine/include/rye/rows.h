@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verbs.h: what kinds of items can do, and the verbs of a mount: what a write to a file of that
- * name asks for. A verb is one row, of which the engine makes its table of functions and the front
- * its control files. Included by calls.h.
+ * rows.h: the kinds of items and the verbs of a mount, one row each. Included by rye.h.
  */
-#ifndef RYE_VERBS_H
-#define RYE_VERBS_H
+#ifndef RYE_ROWS_H
+#define RYE_ROWS_H
 
-/* What sets kinds apart: a row's bits in base/id.c. */
+/* ---- kinds ---- */
+
+/* What sets kinds apart. */
 enum rye_trait {
 	RYE_KIND_RUNS = 1, /* `execute` may name it, search finds it, it has its own directory */
 	RYE_KIND_PROCESS = 2, /* running it starts a process, the others only render text */
 	RYE_KIND_FORKS = 4, /* a model may work through it in a managed thread */
 	RYE_KIND_PARAMETERS = 8, /* declares what it takes: it has a schema */
 	RYE_KIND_INPUTS = 16, /* its text has inputs filled in, also by name: NAME?a=b */
-	RYE_KIND_MARKDOWN = 32, /* signed in an HTML comment, whatever its extension */
-	RYE_KIND_FOLDER = 64, /* x/x.ext is named by x, too */
-	RYE_KIND_ELEMENT = 128, /* an XML element in Markdown, which is what a signature covers */
-	RYE_KIND_FRONT = 256, /* text behind metadata in a fence or between --- lines */
+	RYE_KIND_FOLDER = 32, /* x/x.ext is named by x, too */
+	RYE_KIND_ELEMENT = 64, /* an XML element in Markdown, which is what a signature covers */
+	RYE_KIND_FRONT = 128, /* text behind metadata in a fence or between --- lines */
 };
+
+/*
+ * ROW(KIND, name, directory below .ai, title, traits). The formats of its files are rows of
+ * base/formats.h; what must be in them to be signed is a row of sign/signcheck.c.
+ */
+#define RYE_KINDS(ROW)                                                                        \
+	ROW(DIRECTIVE, "directive", "directives", "Directive",                                \
+	    RYE_KIND_RUNS | RYE_KIND_FORKS | RYE_KIND_PARAMETERS | RYE_KIND_INPUTS |          \
+		    RYE_KIND_ELEMENT)                                                         \
+	ROW(TOOL, "tool", "tools", "Tool",                                                    \
+	    RYE_KIND_RUNS | RYE_KIND_PROCESS | RYE_KIND_PARAMETERS | RYE_KIND_FOLDER)         \
+	ROW(KNOWLEDGE, "knowledge", "knowledge", "Knowledge", RYE_KIND_RUNS | RYE_KIND_FRONT) \
+	ROW(CONFIG, "config", "config", "Config", 0)
+
+#define RYE_KIND_VALUE(kind, ...) RYE_##kind,
+enum rye_kind { RYE_KINDS(RYE_KIND_VALUE) RYE_KIND__MAX };
+#undef RYE_KIND_VALUE
+
+/* ---- verbs: what a write to a file of that name asks for ---- */
 
 enum rye_way {
 	RYE_WAY_RUNS = 1, /* starts something: not with norun */
