@@ -8,6 +8,7 @@
  * written to $FAKE_LOG, one a line, so that a test sees what really ran, how often, in which
  * order. Linked with --wrap; the real functions are not called.
  */
+#include "fake/rye_wraps.h"
 #include "parse/parse.h"
 
 #include <fcntl.h>
@@ -37,17 +38,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 static struct rye_call *queue, **queue_end = &queue;
 static bool started;
-
-void __wrap_rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
-		      struct rye_call **ret);
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code);
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64]);
-void __wrap_rye_call_unref(struct rye_call *call);
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-			const char *id);
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err);
 
 static void log_line(const char *line)
 {
@@ -283,24 +273,4 @@ void __wrap_rye_call_unref(struct rye_call *call)
 		return;
 	free(call->message);
 	free(call);
-}
-
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
-{
-	return 0;
-}
-
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run_id, enum rye_verb verb, enum rye_kind kind,
-			const char *id)
-{
-	return true;
-}
-
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err)
-{
-	static const char text[] = "usage of the fake tool\n";
-
-	*ret = rye_blob_new(text, strlen(text));
-	return *ret ? 0 : -RYE_IO;
 }

@@ -8,14 +8,9 @@
  * Kernel and tool are made up; the engine's reader of messages is the real one. RYE_ROUNDS: how
  * many rounds. RYE_SEED replays a run; it is printed.
  */
-#include "rye_test.h"
+#include "fake/talk_world.h"
 
-#include "caller/caller.h"
-#include "core/ctl.h"
 #include "parse/parse.h"
-#include "core/parking.h"
-#include "core/reply.h"
-#include "talk/talk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +20,6 @@
 #define ROUNDS 2000
 #define STREAM 600
 #define RUNS 64
-#define REPLY "{\"status\":\"success\"}\n"
 
 /* ---- chance ---- */
 
@@ -290,162 +284,37 @@ static void model_write(struct model *m, const char *ptr, size_t len)
 
 /* ---- the world around the conversation ---- */
 
-struct fuse_req {
-	struct fuse_ctx ctx;
-	int sys;
-	size_t count;
-	bool answered;
-};
-
-struct rye_call {
-	int unused;
-};
-
 static struct {
-	struct callers *callers;
-	struct parking *parking;
-	struct talks *talks;
-	rye_done_fn done;
-	void *arg;
-	struct text message; /* the one that runs */
-	enum rye_form form;
-	bool running;
-	size_t runs;
-	struct text run[RUNS];
-	struct rye_call call;
-} world;
+	size_t n;
+	struct text v[RUNS];
+} runs;
 
-void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
-		      struct rye_call **ret);
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code);
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64]);
-void __wrap_rye_call_unref(struct rye_call *call);
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err);
-void __wrap_reply_errno(fuse_req_t req, int sys);
-void __wrap_reply_written(fuse_req_t req, size_t count);
-void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len);
-void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s);
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg);
-
-void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
-		      struct rye_call **ret)
-{
-	world.message.len = 0;
-	add(&world.message, request->message.ptr, request->message.len);
-	world.form = request->form;
-	world.done = fn;
-	world.arg = arg;
-	world.running = true;
-	*ret = &world.call;
-}
-
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code)
-{
-}
-
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64])
-{
-	return false;
-}
-
-void __wrap_rye_call_unref(struct rye_call *call)
-{
-}
-
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err)
-{
-	*ret = rye_blob_new("usage\n", 6);
-	return 0;
-}
-
-void __wrap_reply_errno(fuse_req_t req, int sys)
-{
-	req->sys = sys;
-	req->answered = true;
-}
-
-void __wrap_reply_written(fuse_req_t req, size_t count)
-{
-	req->count = count;
-	req->answered = true;
-}
-
-void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len)
-{
-}
-
-void __wrap_reply_attr(fuse_req_t req, const struct stat *st, double timeout_s)
-{
-}
-
-const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
-{
-	return &req->ctx;
-}
-
-void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg)
-{
-}
-
-/* The message that was given to the engine ends. */
-static void finish_run(void)
+/* A message that was given to the engine ends. */
+static void finish_run(size_t i)
 {
 	struct rye_err err = { 0 };
-	json_t *doc = message_read((struct rye_span){ world.message.ptr, world.message.len },
-				   world.form, &err);
-	struct rye_outcome outcome = {
-		.reply = rye_blob_new(REPLY, strlen(REPLY)),
-		.output = rye_blob_new("out", 3),
-		.message = err.msg,
-	};
+	struct rye_span message = { world.calls[i].message, strlen(world.calls[i].message) };
+	json_t *doc = message_read(message, world.calls[i].form, &err);
+	bool fail = strstr(message.ptr, "fail");
 
-	if (doc)
-		world.run[world.runs++] = world.message;
-	outcome.code = !doc				? err.code :
-		       has_word(&world.message, "fail") ? RYE_TOOL_FAILED :
-							  RYE_OK;
+	if (doc) {
+		runs.v[runs.n].len = 0;
+		add(&runs.v[runs.n++], message.ptr, message.len);
+	}
+	finish(i, !doc ? err.code : fail ? RYE_TOOL_FAILED : RYE_OK, OK);
 	json_decref(doc);
-	world.running = false;
-	world.done(world.arg, &outcome);
-	rye_blob_unref(outcome.reply);
-	rye_blob_unref(outcome.output);
 }
 
-static struct caller *myself(void)
+static struct fuse_req write_to(size_t off, const char *ptr, size_t len)
 {
-	return caller_identify(world.callers, getpid(), getuid());
-}
+	fuse_req_t req;
 
-static struct talk *lookup(void)
-{
-	struct caller *who = myself();
-	struct talk_target target = { RYE_RUN, RYE_TOOL, "a/b" };
-	struct talk *talk = talk_new(world.talks, &target, who);
-
-	assert_non_null(talk);
-	talk_bind(talk, 77);
-	caller_unref(who);
-	return talk;
-}
-
-static struct fuse_req write_to(struct talk *talk, size_t off, const char *ptr, size_t len)
-{
-	struct fuse_req req = { .ctx = { .pid = getpid(), .uid = getuid() } };
-	char *bytes = malloc(len); /* of its own, so that a sanitizer sees a read behind it */
-	struct talk_write what = { .bytes = { bytes, len }, .off = (off_t)off };
-
-	assert_non_null(bytes);
-	memcpy(bytes, ptr, len);
-	world.runs = 0;
-	talk_write(talk, &req, &what);
-	free(bytes);
-	while (world.running)
-		finish_run();
-	assert_true(req.answered);
-	return req;
+	runs.n = world.n = 0;
+	req = put_bytes(off, ptr, len);
+	for (size_t i = 0; i < world.n; i++)
+		finish_run(i);
+	assert_true(req->answered);
+	return *req;
 }
 
 /* ---- rounds ---- */
@@ -519,16 +388,16 @@ static size_t cut_at(const char *p, size_t len)
 
 static void expect_runs(const struct model *m)
 {
-	assert_int_equal(world.runs, m->runs);
+	assert_int_equal(runs.n, m->runs);
 	for (size_t i = 0; i < m->runs; i++) {
-		assert_int_equal(world.run[i].len, m->run[i].len);
-		assert_memory_equal(world.run[i].ptr, m->run[i].ptr, m->run[i].len);
+		assert_int_equal(runs.v[i].len, m->run[i].len);
+		assert_memory_equal(runs.v[i].ptr, m->run[i].ptr, m->run[i].len);
 	}
 }
 
 static void expect_unfinished(bool unfinished)
 {
-	struct caller *who = myself();
+	struct caller *who = caller_identify(world.callers, getpid(), getuid());
 	struct own_origin origin;
 	struct rye_blob *blob = own_output(world.talks, who, "tool:a/b", &origin);
 
@@ -550,7 +419,7 @@ static void show(const char *ptr, size_t off, size_t n, const struct fuse_req *r
 							      "\\x%02x",
 			      (unsigned char)ptr[i]);
 	print_message("\n# errno %d of %d, taken %zu of %zu, runs %zu of %zu\n", req->sys, m->sys,
-		      req->count, m->taken, world.runs, m->runs);
+		      req->count, m->taken, runs.n, m->runs);
 }
 
 /* Is an object open, not only a mark before one? */
@@ -564,9 +433,9 @@ static void round_of_writes(void)
 	static struct model m;
 	char stream[STREAM + 1];
 	size_t len = compose(stream), off = 0;
-	struct talk *talk = lookup();
 	bool failed = false, ran = false;
 
+	world.talk = lookup();
 	m.open.len = 0;
 	m.behind = false;
 	while (off < len && !failed) {
@@ -574,8 +443,8 @@ static void round_of_writes(void)
 		struct fuse_req req;
 
 		model_write(&m, stream + off, n);
-		req = write_to(talk, off, stream + off, n);
-		if (req.sys != m.sys || req.count != (m.sys ? 0 : m.taken) || world.runs != m.runs)
+		req = write_to(off, stream + off, n);
+		if (req.sys != m.sys || req.count != (m.sys ? 0 : m.taken) || runs.n != m.runs)
 			show(stream, off, n, &req, &m);
 		assert_int_equal(req.sys, m.sys);
 		assert_int_equal(req.count, m.sys ? 0 : m.taken);
@@ -588,37 +457,28 @@ static void round_of_writes(void)
 			continue;
 		/* sent again, it fails as it did and runs nothing */
 		if (m.taken)
-			req = write_to(talk, off, stream + off, n);
-		req = write_to(talk, off, stream + off, n);
+			req = write_to(off, stream + off, n);
+		req = write_to(off, stream + off, n);
 		assert_true(req.sys != 0);
-		assert_int_equal(world.runs, 0);
+		assert_int_equal(runs.n, 0);
 	}
 	if (!failed && (ran || is_open(&m)))
 		expect_unfinished(is_open(&m));
-	talk_forget(talk);
+	talk_forget(world.talk);
+	free_requests();
 }
 
 static void rounds(void **state)
 {
 	const char *given = getenv("RYE_SEED"), *many = getenv("RYE_ROUNDS");
 	long n = many ? atol(many) : ROUNDS;
-	struct callers_env callers = { .owner = getuid() };
-	struct talks_env env = { .wait_s = 0 };
 
 	chance_state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 1 | 1;
 	print_message("# RYE_SEED=%llu\n", (unsigned long long)chance_state);
-	assert_int_equal(callers_open(&callers, &world.callers), 0);
-	env.callers = world.callers;
-	assert_int_equal(parking_open(NULL, NULL, &world.parking), 0);
-	env.parking = world.parking;
-	assert_int_equal(talks_open(&env, &world.talks), 0);
+	open_run(0);
 	for (long i = 0; i < n; i++)
 		round_of_writes();
-	parking_close(world.parking);
-	talks_close(world.talks);
-	talks_free(world.talks);
-	parking_free(world.parking);
-	callers_close(world.callers);
+	close_world();
 }
 
 int main(void)

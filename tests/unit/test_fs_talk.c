@@ -3,7 +3,7 @@
  * test_fs_talk.c - conversations between a kernel and an engine that are both made up here:
  * requests are records that remember their answer, runs end when a case says so.
  */
-#include "talk_world.h"
+#include "fake/talk_world.h"
 
 #include "clock.h"
 #include "talk/talk_inner.h"

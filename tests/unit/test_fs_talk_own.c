@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fs_talk_own.c - what a caller finds of its own: output, errors, unfinished messages. */
-#include "talk_world.h"
+#include "fake/talk_world.h"
 
 #include <stdio.h>
 #include <unistd.h>

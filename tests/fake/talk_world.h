@@ -28,7 +28,7 @@ struct fuse_req {
 struct rye_call {
 	rye_done_fn fn;
 	void *arg;
-	char message[512];
+	char message[2048];
 	enum rye_form form;
 	bool at_once;
 	_Atomic int cancel;
@@ -42,7 +42,7 @@ struct talk_world {
 	struct talk *talk;
 	struct rye_call calls[64];
 	size_t n;
-	struct notify_pages invals[16];
+	struct notify_pages invals[16]; /* the last ones */
 	size_t n_invals;
 	struct fuse_req *requests;
 	bool slow_kernel; /* the case ends invalidations itself */
@@ -57,7 +57,8 @@ void finish(size_t i, enum rye_code code, const char *reply);
 fuse_req_t request(void);
 /* Within that time? */
 bool answered(fuse_req_t req, int ms);
-/* A WRITE of the text. */
+/* A WRITE, of bytes in an array of their own: a sanitizer sees a read behind them. */
+fuse_req_t put_bytes(size_t off, const char *ptr, size_t len);
 fuse_req_t put(size_t off, const char *text);
 /* The write's errno, or minus what it counted, when it must have been answered by now. */
 int result(fuse_req_t req);

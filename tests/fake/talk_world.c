@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* talk_world.c - the kernel and the engine of talk_world.h. One case at a time. */
-#include "talk_world.h"
+#include "fake/talk_world.h"
 
 #include "core/reply.h"
+#include "fake/rye_wraps.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,16 +12,6 @@
 
 struct talk_world world;
 
-void __wrap_rye_start(struct rye *rye, const struct rye_request *request, rye_done_fn fn, void *arg,
-		      struct rye_call **ret);
-void __wrap_rye_call_cancel(struct rye_call *call, enum rye_code code);
-bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64]);
-void __wrap_rye_call_unref(struct rye_call *call);
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session);
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-			const char *id);
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err);
 void __wrap_reply_errno(fuse_req_t req, int sys);
 void __wrap_reply_written(fuse_req_t req, size_t count);
 void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len);
@@ -58,24 +50,6 @@ bool __wrap_rye_call_detach(struct rye_call *call, char thread_id[64])
 
 void __wrap_rye_call_unref(struct rye_call *call)
 {
-}
-
-uint64_t __wrap_rye_run_of(struct rye *rye, const pid_t *chain, size_t n, pid_t session)
-{
-	return 0;
-}
-
-bool __wrap_rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
-			const char *id)
-{
-	return true;
-}
-
-int __wrap_rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
-		    struct rye_err *err)
-{
-	*ret = rye_blob_new("usage\n", 6);
-	return 0;
 }
 
 void finish(size_t i, enum rye_code code, const char *reply)
@@ -139,7 +113,7 @@ void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, vo
 
 static void invalidate(void *arg, const struct notify_pages *inval)
 {
-	world.invals[world.n_invals++] = *inval;
+	world.invals[world.n_invals++ % ARRAY_SIZE(world.invals)] = *inval;
 	if (!world.slow_kernel)
 		inval->done(inval->done_arg);
 }
@@ -170,13 +144,22 @@ bool answered(fuse_req_t req, int ms)
 	return req->answered;
 }
 
-fuse_req_t put(size_t off, const char *text)
+fuse_req_t put_bytes(size_t off, const char *ptr, size_t len)
 {
 	fuse_req_t req = request();
-	struct talk_write write = { .bytes = { text, strlen(text) }, .off = (off_t)off };
+	char *bytes = malloc(len ? len : 1);
+	struct talk_write write = { .bytes = { bytes, len }, .off = (off_t)off };
 
+	assert_non_null(bytes);
+	memcpy(bytes, ptr, len);
 	talk_write(world.talk, req, &write);
+	free(bytes);
 	return req;
+}
+
+fuse_req_t put(size_t off, const char *text)
+{
+	return put_bytes(off, text, strlen(text));
 }
 
 /* The write's errno, or minus what it counted, when it must have been answered by now. */
