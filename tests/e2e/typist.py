@@ -5,9 +5,10 @@
 Of every ```console block the lines that begin with "$ " are commands, "> " goes on with the one
 before, and the lines below are what it says. One shell types them all, in the order in which they
 stand; its standard error is a terminal. A command has to succeed, or to say what the document
-shows; "…" there stands for anything. Fingerprints and ids of threads are others each time: the
+shows; "…" there stands for anything, alone for any lines. Fingerprints and ids of threads are others each time: the
 first that a command says takes the place of the document's from then on. Numbers of items served
-may differ.
+may differ. A block whose first line names a file behind its language ("```python my/tool.py") is
+saved there, below the directory that it all begins in.
 
 INSTEAD has lines "COMMAND<tab>OTHER" of what is typed in place of a command. Each result is a
 line: a status, and the command.
@@ -25,20 +26,48 @@ MARK = "typist:%d:" % os.getpid()
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{16}\b")
 
 
-def shown(path):
-    """Pairs: a command, the lines below it."""
-    inside, found = False, []
+def blocks(path):
+    """Pairs: what stands behind the fence, the lines inside."""
+    fence, inside = None, []
     for line in open(path, encoding="utf-8"):
         line = line.rstrip("\n")
-        if line.startswith("```"):
-            inside = line == "```console"
-        elif inside and line.startswith("$ "):
+        if fence and line == fence:
+            yield about, inside
+            fence, inside = None, []
+        elif fence:
+            inside.append(line)
+        elif line.startswith("```"):
+            about = line.lstrip("`")
+            fence = "`" * (len(line) - len(about))
+
+
+def commands_of(lines):
+    """Pairs: a command, the lines below it."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
             found.append((line[2:], []))
-        elif inside and line.startswith("> "):
+        elif line.startswith("> "):
             found[-1] = (found[-1][0] + "\n" + line[2:], [])
-        elif inside:
+        else:
             found[-1][1].append(line)
     return found
+
+
+def save(path, lines):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("\n".join(lines) + "\n")
+
+
+def shown(path):
+    """Saves the files that the document shows on the way to its commands."""
+    for about, lines in blocks(path):
+        language, _, name = about.partition(" ")
+        if language == "console":
+            yield from commands_of(lines)
+        elif name:
+            save(name, lines)
 
 
 class Shell:
@@ -88,7 +117,8 @@ class Names:
             if name not in self.now:
                 text = text.replace(re.escape(name), "(?P<x%s>%s)" % (
                     name.replace("-", "_"), ID.pattern))
-        return re.sub(r"\d+(?=\\ items\\ served)", r"\\d+", text) + r"\n"
+        text = re.sub(r"\d+(?=\\ items\\ served)", r"\\d+", text.replace("…", ".*"))
+        return text + r"\n"
 
     def fits(self, lines, said):
         found = re.fullmatch("".join(self.pattern(line) for line in lines), said)
@@ -111,10 +141,7 @@ def main():
             command, other = line.rstrip("\n").split("\t")
             instead[command] = other
     shell, names, rest = Shell(), Names(), set(instead)
-    commands = shown(sys.argv[1])
-    if not commands:
-        print("1 there is a command in " + sys.argv[1])
-    for command, lines in commands:
+    for command, lines in shown(sys.argv[1]):
         rest.discard(command)
         status, out, err = shell.type(names.put(instead.get(command, command)))
         texts = said_by(out, err)
