@@ -53,8 +53,8 @@ static void readme_add_ctls(struct text *text)
 		text,
 		"A message is one JSON object, complete with its closing brace however it is cut; or\n"
 		"YAML: all the lines of one write, which ends with a newline, are one mapping\n"
-		"(`command: ls -la`, or several lines from printf or a file; a shell's own echo and\n"
-		"here-documents write line by line, and each line is a message). A write of an empty\n"
+		"(`command: ls -la`, or several lines through `| cat > run` or from a file; bash's own\n"
+		"echo and printf write line by line, and each line is a message). A write of an empty\n"
 		"line alone is `{}`. At most 16 MiB. What is left unfinished never runs.\n\n");
 }
 
