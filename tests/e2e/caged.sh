@@ -66,6 +66,29 @@ if need bwrap && bwrap --ro-bind / / true 2>/dev/null; then
     written
 fi
 
+# Landlock alone, which also forbids to mount anything: only /dev/null may be written to.
+cat >"$T/landlock.py" <<'PY'
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+rules = libc.syscall(444, struct.pack("Q", 0x1ff2), 8, 0)
+null = os.open("/dev/null", os.O_PATH)
+if rules < 0 or libc.syscall(445, rules, 1, struct.pack("=Qi", 2, null), 0):
+    sys.exit(77)
+libc.prctl(38, 1, 0, 0, 0)
+if libc.syscall(446, rules, 0):
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+landlocked() { (cd "$P" && env -u TMPDIR "$PY" -I "$T/landlock.py" "$RYEFS" "$@" 2>&1); }
+said=$(landlocked execute tool:t/where --output)
+if [ $? = 77 ]; then
+  without "Landlock" "the kernel lacks it"
+else
+  is "Landlock" "$said" "$(printf 'in nowhere\nnot written')"
+  has "and what was done without" "$(landlocked execute tool:t/where --json)" \
+    '"sandbox_skipped":["mount namespaces","temporary directories"]'
+fi
+
 # ---- what the mount says to it ----
 
 fx_mount

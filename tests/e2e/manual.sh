@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every example of ryefs(7) is typed at a mount of the sample workspace, and works.
+# Every example of ryefs(7) is typed at a mount of the sample workspace, and works; so are those of
+# ryefs(1).
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 
@@ -91,4 +92,14 @@ except shutil.Error:
 sys.exit(1)' "$m/knowledge/sample" "$T"
 not_ok "ryefs verify is not content" ryefs verify
 ok "umount" ryefs umount "$m"
+
+# ---- ryefs(1) ----
+PAGE=$SRC/../docs/man/ryefs.1.scd
+export HOME=$T/home
+mapfile -t lines < <(shown EXAMPLES)
+is "ryefs(1) has examples" "${#lines[@]}" 6
+for line in "${lines[@]}"; do
+  type_it "$line"
+done
+not_ok "the last one was umount" mounted "$HOME/rye"
 finish
