@@ -38,6 +38,31 @@ static bool is_shallow(struct rye_span text)
 	return true;
 }
 
+/* Which member the fault is in: the last name before it, `"name":`. */
+static void wrap_member(struct rye_span text, int position, struct rye_err *err)
+{
+	size_t end = position < 0 || (size_t)position > text.len ? text.len : (size_t)position;
+	size_t begin = 0, close = 0;
+	bool inside = false;
+
+	for (size_t i = 0, open = 0; i < end; i++) {
+		if (text.ptr[i] == '\\' && inside) {
+			i++;
+		} else if (text.ptr[i] == '"') {
+			inside = !inside;
+			open = inside ? i + 1 : open;
+		} else if (text.ptr[i] == ':' && !inside && open && text.ptr[i - 1] == '"') {
+			begin = open;
+			close = i - 1;
+		}
+	}
+	if (err && close > begin && close - begin < 80 && strlen(err->msg) + 100 < sizeof(err->msg))
+		snprintf(err->msg + strlen(err->msg), 100, ", in \"%.*s\"", (int)(close - begin),
+			 text.ptr + begin);
+	if (err)
+		utf8_mend(err->msg);
+}
+
 json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye_err *err)
 {
 	size_t jflags = (flags & JSON_LOAD_LAST_WINS ? 0 : JSON_REJECT_DUPLICATES) |
@@ -59,6 +84,7 @@ json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye
 		rye_fail(err, RYE_INVALID, "%s: not valid JSON: %s (line %d, column %d)", what,
 			 nul ? "a NUL character is not allowed here" : where.text, where.line,
 			 where.column);
+		wrap_member(text, where.position, err);
 		return NULL;
 	}
 	if (!(flags & JSON_LOAD_ANY) && !json_is_object(value)) {

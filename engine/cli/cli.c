@@ -9,10 +9,12 @@
 #include "cli/cli.h"
 #include "scope.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define REFS "REF is KIND:ID, as in tool:rye/bash/bash;\n"
+#define REFS                                                                                  \
+	"REF is an ID, KIND:ID as in tool:rye/bash/bash, a pattern as in 'tool:my/*', or a\n" \
+	"path: of the source, or of anything of the item's in a mount.\n"
 
 static const struct cli_verb verbs[] = {
 	{ .name = "complete",
@@ -30,22 +32,25 @@ static const struct cli_verb verbs[] = {
 	{ .name = "execute",
 	  .usage = "REF [JSON | - | KEY=VALUE...]",
 	  .help = "run a tool, follow a directive, consult knowledge",
-	  .more = REFS "a plain ID does when only one kind has it. Parameters are one JSON object\n"
-		       "(- reads it from standard input), or KEY=VALUE words: VALUE is text where\n"
-		       "the item's schema says so, else JSON if it reads as JSON; KEY:=JSON is\n"
-		       "always JSON. Prints the reply.",
+	  .more = REFS
+	  "Parameters are one JSON object (- reads it from standard input), or KEY=VALUE\n"
+	  "words: VALUE is text where the item's schema says so, else JSON if it reads\n"
+	  "as JSON; KEY:=JSON is always JSON. Prints the output as it comes.",
 	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_OUTPUT | CLI_TRACE,
 	  .min = 1,
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
+	  .refs = true,
 	  .run = verb_execute },
 	{ .name = "fetch",
 	  .usage = "REF",
 	  .help = "print an item's source, or copy it to another space",
+	  .more = REFS "Only verified bytes are printed.",
 	  .flags = CLI_FORCE | CLI_FROM | CLI_TO,
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs search WORDS",
+	  .refs = true,
 	  .run = verb_fetch },
 	{ .name = "init",
 	  .usage = "[DIR]",
@@ -75,12 +80,11 @@ static const struct cli_verb verbs[] = {
 	{ .name = "sign",
 	  .usage = "REF... | --all",
 	  .help = "sign items of the project (or, with --space user, of yours)",
-	  .more = REFS
-	  "ID may be a pattern: 'tool:my/*', 'knowledge:**'. The path of an item's\n"
-	  "file does as well. --all leaves alone what your key has signed and is good.",
+	  .more = REFS "--all leaves alone what your key has signed and is good.",
 	  .flags = CLI_AGAIN | CLI_ALL | CLI_SPACE,
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
+	  .refs = true,
 	  .run = verb_sign },
 	{ .name = "thread-run",
 	  .usage = "",
@@ -121,10 +125,10 @@ static const struct cli_verb verbs[] = {
 	{ .name = "verify",
 	  .usage = "[REF...]",
 	  .help = "check signatures: of every item, or of those named",
-	  .more = REFS "a plain ID, a pattern or the path of an item's file does as well. Without\n"
-		       "REF only what is refused is printed.",
+	  .more = REFS "Without REF only what is refused is printed.",
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
+	  .refs = true,
 	  .run = verb_verify },
 };
 
@@ -146,58 +150,17 @@ bool rye_cli_knows(const char *word)
 	return cli_find(word) != NULL;
 }
 
-#define NEAR_MAX 24 /* longer words are no misspelt verb */
-
-/* How many letters must be put in, taken out, replaced or swapped with their neighbour. */
-static int edit_distance(const char *a, const char *b)
+const struct cli_verb *cli_verbs(size_t *ret_n)
 {
-	int d[NEAR_MAX + 1][NEAR_MAX + 1];
-	int n = (int)strlen(a), m = (int)strlen(b);
-
-	for (int i = 0; i <= n; i++)
-		d[i][0] = i;
-	for (int j = 0; j <= m; j++)
-		d[0][j] = j;
-	for (int i = 1; i <= n; i++) {
-		for (int j = 1; j <= m; j++) {
-			int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (d[i - 1][j] + 1 < best)
-				best = d[i - 1][j] + 1;
-			if (d[i][j - 1] + 1 < best)
-				best = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    d[i - 2][j - 2] + 1 < best)
-				best = d[i - 2][j - 2] + 1;
-			d[i][j] = best;
-		}
-	}
-	return d[n][m];
+	*ret_n = ARRAY_SIZE(verbs);
+	return verbs;
 }
 
-const char *rye_cli_suggest(const char *word)
+bool cli_wants_operands(const char *word)
 {
-	const char *best = NULL;
-	int nearest = 3; /* further away is another word */
+	const struct cli_verb *verb = cli_find(word);
 
-	if (strlen(word) > NEAR_MAX || strlen(word) < 2)
-		return NULL;
-	if (edit_distance(word, "mount") < nearest) {
-		nearest = edit_distance(word, "mount");
-		best = "mount";
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		int d = edit_distance(word, verbs[i].name);
-
-		/* "exec": cut short rather than misspelt */
-		if (!strncmp(verbs[i].name, word, strlen(word)) && d > 2)
-			d = 2;
-		if (d < nearest && !verbs[i].hidden) {
-			nearest = d;
-			best = verbs[i].name;
-		}
-	}
-	return best;
+	return verb ? verb->min > 0 : !strcmp(word, "mount");
 }
 
 static void help_all(FILE *to)
@@ -215,27 +178,17 @@ static void help_all(FILE *to)
 	      to);
 }
 
-static int cli_unknown(const char *word)
-{
-	const char *near = rye_cli_suggest(word);
-
-	if (access(word, F_OK) == 0) {
-		fputs("ryefs: wanted a mountpoint too: ryefs SOURCE MOUNTPOINT\n"
-		      "mend with: ryefs mount --help\n",
-		      stderr);
-		return CLI_USAGE;
-	}
-	fputs("ryefs: \"", stderr);
-	out_text(stderr, word);
-	fputs("\" is neither a verb nor a directory", stderr);
-	fprintf(stderr, near ? "; did you mean \"%s\"?\n" : "%s\n", near ? near : "");
-	fputs("mend with: ryefs --help\n", stderr);
-	return CLI_USAGE;
-}
-
 static int cli_run(struct cli cli, int argc, char **argv)
 {
-	int status = options_read(&cli, argc, argv);
+	int status;
+
+	/* options_read sorts argv */
+	cli.n_typed = argc;
+	cli.typed = calloc((size_t)argc + 1, sizeof(*cli.typed));
+	if (!cli.typed)
+		return CLI_FAILED;
+	memcpy(cli.typed, argv, (size_t)argc * sizeof(*argv));
+	status = options_read(&cli, argc, argv);
 
 	if (status == CLI_OK && cli.opt.help)
 		options_help(cli.verb, stdout);
@@ -244,6 +197,7 @@ static int cli_run(struct cli cli, int argc, char **argv)
 	if (cli.rye)
 		rye_close(cli.rye);
 	free(cli.project);
+	free(cli.typed);
 	/* a full disk or a closed pipe must not look like success */
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_OK)
 		status = cli_complain(&cli, CLI_FAILED, NULL, "cannot write to standard output");
@@ -273,7 +227,7 @@ int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control)
 	}
 	if (!*word || !rye_cli_knows(word)) {
 		if (*word)
-			return cli_unknown(word);
+			return cli_unknown(argc, argv);
 		help_all(stderr);
 		return CLI_USAGE;
 	}

@@ -85,6 +85,7 @@ struct cli_verb {
 	unsigned flags;
 	int min, max; /* operands; max -1: any number */
 	bool hidden;
+	bool refs; /* its operands name items: a path decides which project's */
 	bool warns; /* tells the engine's warnings; else only errors, or all with RYE_DEBUG */
 	int (*run)(struct cli *cli); /* exit status */
 };
@@ -94,11 +95,18 @@ struct cli {
 	struct cli_opts opt;
 	int argc;
 	char **argv; /* operands only */
+	int n_typed;
+	char **typed; /* all words behind the verb as they were typed; freed by rye_cli_main */
+	int operand; /* the one that is being looked at */
 	char *project; /* absolute; set by cli_open */
 	struct rye *rye; /* set by cli_open, closed by rye_cli_main */
 	rye_cli_name_fn is_control;
 	bool in_bar; /* a progress bar stands on the terminal's last line */
 };
+
+const struct cli_verb *cli_verbs(size_t *ret_n); /* all of them, the hidden ones too */
+bool cli_wants_operands(const char *word); /* is it a verb that does nothing without? */
+int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit status */
 
 /* ---- cli_options.c ---- */
 
@@ -115,12 +123,7 @@ int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
 
-/* ---- speak.c ---- */
-
-struct out_column {
-	const char *key, *head;
-	bool right;
-};
+/* ---- fail.c ---- */
 
 enum cli_exit exit_of(enum rye_code code);
 /* "ryefs VERB: message", then how to mend it (REF in the remedy becomes ref); exit status. */
@@ -129,11 +132,25 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref);
 int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
 	RYE_PRINTF(4, 5);
 int cli_misuse(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
+/* The command as it was typed, with `instead` (NULL: nothing) for the operand that is looked at. */
+void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret);
+/* What helps against this code, the ref in REF's place; false: nothing worth saying. */
+bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
+
+/* ---- speak.c ---- */
+
+struct out_column {
+	const char *key, *head;
+	bool right;
+};
+
+/* The same for any word, known by its address in cli->typed. */
+void retyped_word(const struct cli *cli, const char *old, const char *instead, struct rye_buf *ret);
+/* "what; did you mean instead?", with the command as it was typed but for that word. */
+int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what);
 /* A remark on stderr, unless -q. */
 void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
 
-/* What helps against this code, the ref in REF's place; false: nothing worth saying. */
-bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
 /* Text from files and names, with control characters made visible. */
 void out_text(FILE *to, const char *text);
 /* One JSON value and a newline; indented when a person reads it. */
@@ -177,12 +194,31 @@ void call_done(struct rye_outcome *outcome);
 #define auto_outcome __attribute__((cleanup(call_done)))
 
 /*
+ * verb_execute.c, executed.c: one call of `ryefs execute`.
+ */
+
+/* The item's schema, a new reference; NULL: values are guessed and the engine judges them. */
+json_t *execute_schema(struct cli *cli, const char *ref);
+
+struct executed {
+	char ref[1100]; /* REF_MAX */
+	json_t *given; /* parameters */
+	struct rye_outcome outcome;
+	size_t printed; /* bytes of its output that were printed while it ran */
+	int signal; /* that cancelled it, or 0 */
+};
+int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
+
+/*
  * mounted.c: which mounts of ours the kernel has, and ending them.
  */
 
 /* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
 bool mounts_has(const char *path);
+/* Does the path, which need not exist, lie in a mount of ours? Its project and what of the path is
+ * below the mountpoint, to free. Looks at the text of the path alone. */
+bool mounts_holds(const char *word, char **ret_source, char **ret_below);
 /* By fusermount3, or as root by umount2. lazy: also one that is in use. False: not undone. */
 bool mounts_detach(const char *path, bool lazy);
 
@@ -197,11 +233,42 @@ void ref_of(const struct rye_verdict *verdict, char ret[REF_MAX]);
 /* {ref, space, path, ok, verdict, message} */
 json_t *ref_verdict_json(const struct rye_verdict *verdict);
 
+/* As id_split, but "tools:" will do for "tool:". */
+enum rye_kind ref_kind(const char *word, const char **ret_id);
+
 /*
  * What a person typed: a ref or pattern is copied; the path of a file below an .ai/KINDS
- * directory becomes its ref.
+ * directory, or of anything below an item's name in a mount, becomes its ref.
  */
 void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX]);
+/* The project that a path names an item of, to free; NULL: it is no such path, or the user's. */
+char *ref_project(const char *word, const char *user_base);
+/*
+ * After cli_open: operand's ref, completed with the kind of a bare id and without the end of a
+ * file's name, as the merged view has it. What names nothing stays as it was typed, patterns too.
+ * Exit status; the reason told.
+ */
+int ref_operand(struct cli *cli, int operand, char ret[REF_MAX]);
+/* The same where one item is wanted: a pattern will do that matches one. */
+int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
+/* ref_near.c: the item whose reference is most like a word that names none. */
+bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX]);
+
+/*
+ * parameters.c: wrong parameters, and the call that would do.
+ */
+
+struct parameters_fault {
+	const json_t *schema, *given;
+	const char *message; /* the engine's sentence, which names what is wrong */
+};
+/* The call as it was typed with the faults put right, as KEY=VALUE words. */
+void parameters_example(const struct cli *cli, const struct parameters_fault *fault,
+			struct rye_buf *ret);
+/* One line each: name, type, "wanted" or the default, description. */
+void parameters_table(const json_t *schema, FILE *to);
+/* What an object that is not quite JSON was meant to be: a new reference, or NULL. */
+json_t *parameters_repaired(const char *typed);
 
 /*
  * sample.c: the items that `ryefs init --sample` writes.

@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 
+#include "near.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static const struct flag flags[] = {
 	{ "force", 'f', CLI_AGAIN, AT(force), NULL, "with --all: also what is good already" },
 	{ "from", 0, CLI_FROM, AT(from), "SPACE", "look only in project, user or system" },
 	{ "limit", 0, CLI_LIMIT, AT(limit), "N", "at most N hits (20)" },
-	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output, not the reply" },
+	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output; so it does without" },
 	{ "owner", 0, CLI_OWNER, AT(owner), "NAME", "whose key it is" },
 	{ "sample", 0, CLI_SAMPLE, AT(sample), NULL, "put signed sample items in" },
 	{ "space", 0, CLI_SPACE, AT(space), "SPACE", "project (default) or user" },
@@ -46,7 +47,7 @@ static const struct flag flags[] = {
 	{ "env", 0, CLI_SHARED, AT(env), "NAME[:NAME]", "variables that items may read" },
 	{ "compat", 0, CLI_SHARED, AT(compat), NULL, "accept items without a binding line" },
 	{ "venv", 0, CLI_SHARED, AT(venv), NULL, "let project tools use .venv, node_modules" },
-	{ "json", 0, CLI_SHARED, AT(json), NULL, "answer with one JSON value" },
+	{ "json", 0, CLI_SHARED, AT(json), NULL, "answer with one JSON value, the whole reply" },
 	{ "quiet", 'q', CLI_SHARED, AT(quiet), NULL, "no remarks, no progress" },
 	{ "help", 'h', CLI_SHARED, AT(help), NULL, "this text" },
 };
@@ -105,6 +106,30 @@ static void cli_options_set(struct cli *cli, const struct flag *flag, const char
 		memcpy(at, &on, sizeof(on));
 }
 
+static int cli_options_unknown(struct cli *cli, const char *name, size_t len)
+{
+	auto_free char *word = strndup(name, len);
+	char what[NEAR_MAX + 64], instead[PATH_MAX + 64];
+	const char *best = NULL;
+	int nearest = word ? near_limit(word) : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags) && word; i++) {
+		int d = near_distance(word, flags[i].name);
+
+		if (!strncmp(flags[i].name, word, len) && len > 2 && d > 1)
+			d = 1;
+		if (d >= nearest || !takes(cli->verb, &flags[i]))
+			continue;
+		nearest = d;
+		best = flags[i].name;
+	}
+	snprintf(what, sizeof(what), "there is no option --%.*s here", (int)len, name);
+	if (!best)
+		return cli_misuse(cli, "%s", what);
+	snprintf(instead, sizeof(instead), "--%s%s", best, name + len);
+	return cli_misspelt(cli, name - 2, instead, what);
+}
+
 /* One word that begins with "--"; *i moves over the value when it is a word of its own. */
 static int read_long(struct cli *cli, int argc, char **argv, int *i)
 {
@@ -114,7 +139,7 @@ static int read_long(struct cli *cli, int argc, char **argv, int *i)
 	const struct flag *flag = find_long(cli, name, len);
 
 	if (!flag)
-		return cli_misuse(cli, "there is no option --%.*s here", (int)len, name);
+		return cli_options_unknown(cli, name, len);
 	if (!flag->arg && equals)
 		return cli_misuse(cli, "--%s takes no value", flag->name);
 	if (!flag->arg || equals) {
@@ -212,9 +237,28 @@ static char *find_project(const struct cli *cli, const char *here)
 	return NULL;
 }
 
+/* Where the search for a .ai begins: --project, the project of a path that was named, here; where
+ * that is in a mount, what is mounted there. */
+static char *choose_start(const struct cli *cli)
+{
+	const char *word = cli->verb->refs && cli->argc ? cli->argv[0] : NULL;
+	auto_free char *source = NULL, *below = NULL;
+	char *named = NULL;
+
+	if (cli->opt.project)
+		return realpath(cli->opt.project, NULL);
+	if (word)
+		named = ref_project(word, cli_options_user_base(cli));
+	if (named)
+		return named;
+	if (mounts_holds(".", &source, &below))
+		return steal(&source);
+	return realpath(".", NULL);
+}
+
 static int choose_project(struct cli *cli, enum cli_need need)
 {
-	auto_free char *here = realpath(cli->opt.project ? cli->opt.project : ".", NULL);
+	auto_free char *here = choose_start(cli);
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (!here)

@@ -5,7 +5,9 @@
  */
 #include "cli/cli.h"
 
+#include "buf.h"
 #include "mountinfo.h"
+#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 struct each {
 	int (*fn)(void *arg, const char *path);
@@ -43,6 +46,66 @@ static int is_same_path(void *arg, const char *path)
 bool mounts_has(const char *path)
 {
 	return mounts_each(is_same_path, (void *)path) != 0;
+}
+
+/* An absolute path without "." and "..", made of the text alone; NULL: too long. */
+static char *lexical(const char *word)
+{
+	char here[PATH_MAX] = "", text[2 * PATH_MAX];
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	char *rest = text, *part;
+
+	if (*word != '/' && !getcwd(here, sizeof(here)))
+		return NULL;
+	if (snprintf(text, sizeof(text), "%s/%s", here, word) >= (int)sizeof(text))
+		return NULL;
+	buf_adds(&path, "");
+	while (path.data && (part = strsep(&rest, "/"))) {
+		char *slash = strrchr(path.data, '/');
+
+		if (!strcmp(part, "..") && slash)
+			path.len = (size_t)(slash - path.data);
+		else if (*part && strcmp(part, ".") && strcmp(part, ".."))
+			buf_addf(&path, "/%s", part);
+		path.data[path.len] = 0;
+	}
+	if (path.data && !path.len)
+		buf_addc(&path, '/');
+	return buf_steal(&path);
+}
+
+struct mounted_holder {
+	const char *path;
+	size_t best; /* length of the deepest mountpoint above it so far */
+	char *source;
+};
+
+static int mounted_look(void *arg, const struct mountinfo *mount)
+{
+	struct mounted_holder *holder = arg;
+	size_t n = strlen(mount->point);
+
+	if (n <= 1 || n < holder->best || strncmp(mount->point, holder->path, n) != 0 ||
+	    (holder->path[n] && holder->path[n] != '/'))
+		return 0;
+	free(holder->source);
+	holder->best = n;
+	holder->source = mountinfo_is_ours(mount) ? strdup(mount->source) : NULL;
+	return 0;
+}
+
+bool mounts_holds(const char *word, char **ret_source, char **ret_below)
+{
+	auto_free char *path = lexical(word);
+	struct mounted_holder holder = { .path = path };
+
+	if (path)
+		mountinfo_each(mounted_look, &holder);
+	if (!holder.source)
+		return false;
+	*ret_source = holder.source;
+	*ret_below = strdup(path + holder.best + (path[holder.best] == '/'));
+	return *ret_below != NULL;
 }
 
 /* fusermount3 with one option; 0: unmounted. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * References typed by people. After editing .ai/tools/my/tool.py a user has its path on the command
- * line already, so a file's path names its item too. Nothing is opened here.
+ * References typed by people: id, kind:id, pattern, path of the source, path in a mount. After
+ * editing .ai/tools/my/tool.py a user has its path on the command line already, so a file's path
+ * names its item too. No file is opened here.
  */
 #include "cli/cli.h"
 
@@ -34,8 +35,22 @@ json_t *ref_verdict_json(const struct rye_verdict *verdict)
 	return row;
 }
 
-/* "tools/my/tool.py" → tool:my/tool */
-static bool from_below(const char *below, char ret[REF_MAX])
+/* "tool:x", and "tools:x", which people write as well. */
+enum rye_kind ref_kind(const char *word, const char **ret_id)
+{
+	const char *colon = strchr(word, ':');
+	enum rye_kind kind = id_split(word, ret_id);
+
+	if (kind != RYE_KIND__MAX || !colon)
+		return kind;
+	kind = kind_from_dir((struct rye_span){ word, (size_t)(colon - word) });
+	if (kind != RYE_KIND__MAX)
+		*ret_id = colon + 1;
+	return kind;
+}
+
+/* "tools/my/tool.py" → tool:my/tool; keep_end: "tools/my/tool" is taken, too. */
+static bool from_below(const char *below, bool keep_end, char ret[REF_MAX])
 {
 	const char *slash = strchr(below, '/');
 	const char *ext;
@@ -47,26 +62,217 @@ static bool from_below(const char *below, char ret[REF_MAX])
 	if (kind == RYE_KIND__MAX)
 		return false;
 	ext = kind_extension_of(kind, slash + 1);
-	if (!ext)
+	if (!ext && !keep_end)
 		return false;
 	snprintf(ret, REF_MAX, "%s:%.*s", rye_kind_name(kind),
-		 (int)(strlen(slash + 1) - strlen(ext)), slash + 1);
+		 (int)(strlen(slash + 1) - (ext ? strlen(ext) : 0)), slash + 1);
 	return true;
+}
+
+/* The last .ai of the path: a workspace may lie inside another one's directory. */
+static const char *below_marker(const char *path)
+{
+	const char *marker = NULL;
+
+	for (const char *at = path; at && (at = strstr(at, "/.ai/")); at++)
+		marker = at;
+	return marker;
+}
+
+/* "spaces/project/tools/x.py" and "tools/x/run?a=b" of a mount, as far as they name an item. */
+static bool from_mount(const char *below, char ret[REF_MAX])
+{
+	char path[REF_MAX];
+	int skip = !strncmp(below, "spaces/system/", 14) ? 3 :
+		   !strncmp(below, "spaces/", 7)	 ? 2 :
+							   0;
+
+	for (; skip && below; skip--)
+		below = strchr(below, '/') ? strchr(below, '/') + 1 : NULL;
+	if (!below)
+		return false;
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(below, "?"), below);
+	return from_below(path, true, ret);
 }
 
 void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX])
 {
 	const char *id, *marker = NULL;
-	auto_free char *real = NULL;
+	auto_free char *real = NULL, *source = NULL, *below = NULL;
+	enum rye_kind kind = ref_kind(word, &id);
 
 	(void)cli;
 	snprintf(ret, REF_MAX, "%s", word);
-	if (id_split(word, &id) != RYE_KIND__MAX)
+	if (kind != RYE_KIND__MAX) {
+		snprintf(ret, REF_MAX, "%s:%s", rye_kind_name(kind), id);
 		return;
+	}
+	/* first of all: nothing below a mount is touched, its daemon may hang */
+	if (mounts_holds(word, &source, &below)) {
+		from_mount(below, ret);
+		return;
+	}
 	real = realpath(word, NULL);
-	/* the last .ai of the path: a workspace may lie inside another one's directory */
-	for (const char *at = real; at && (at = strstr(at, "/.ai/")); at++)
-		marker = at;
+	marker = below_marker(real);
 	if (marker)
-		from_below(marker + strlen("/.ai/"), ret);
+		from_below(marker + strlen("/.ai/"), false, ret);
+	else if (!strncmp(word, ".ai/", 4))
+		from_below(word + 4, true, ret); /* of the project, from wherever it is typed */
+	else if (!real)
+		from_below(word, false, ret);
+}
+
+char *ref_project(const char *word, const char *user_base)
+{
+	auto_free char *source = NULL, *below = NULL, *real = NULL, *user = NULL;
+	const char *id, *marker;
+
+	if (ref_kind(word, &id) != RYE_KIND__MAX)
+		return NULL;
+	if (mounts_holds(word, &source, &below))
+		return steal(&source);
+	real = realpath(word, NULL);
+	marker = below_marker(real);
+	user = user_base ? realpath(user_base, NULL) : NULL;
+	if (!marker)
+		return NULL;
+	real[marker - real] = 0;
+	return user && !strcmp(real, user) ? NULL : strdup(*real ? real : "/");
+}
+
+/* ---- what the merged view makes of it ---- */
+
+static bool ref_known(struct cli *cli, enum rye_kind kind, const char *path, char ret[REF_MAX])
+{
+	struct rye_stat st;
+
+	if (rye_lookup(cli->rye, kind, path, &st, NULL) || (!st.is_file && !st.is_item_dir))
+		return false;
+	snprintf(ret, REF_MAX, "%s:%s", rye_kind_name(kind), st.id);
+	return true;
+}
+
+/* The longest beginning of the path that is an item: "my/tool/run" is my/tool's. */
+static bool known_above(struct cli *cli, enum rye_kind kind, const char *path, char ret[REF_MAX])
+{
+	char cut[REF_MAX];
+	char *slash;
+
+	snprintf(cut, sizeof(cut), "%s", path);
+	for (int tries = 0; tries < 4; tries++) {
+		if (ref_known(cli, kind, cut, ret))
+			return true;
+		slash = strrchr(cut, '/');
+		if (!slash)
+			return false;
+		*slash = 0;
+	}
+	return false;
+}
+
+/* How many kinds have the bare id; the first one's reference in ret, all of them in names. */
+static int known_bare(struct cli *cli, const char *id, char ret[REF_MAX], struct rye_buf *names)
+{
+	char ref[REF_MAX];
+	int n = 0;
+
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
+		if (!ref_known(cli, (enum rye_kind)kind, id, ref))
+			continue;
+		buf_addf(names, "%s%s", n ? ", " : "", ref);
+		if (!n++)
+			snprintf(ret, REF_MAX, "%s", ref);
+	}
+	return n;
+}
+
+static int no_kind(struct cli *cli, const char *word)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	char near[REF_MAX];
+
+	if (!ref_near(cli, word, near))
+		return cli_complain(cli, CLI_USAGE, "ryefs search '*'",
+				    "%.*s is no kind; wanted directive, tool, knowledge or config",
+				    (int)strcspn(word, ":"), word);
+	cli_retyped(cli, near, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
+			    "%.*s is no kind; did you mean %s?", (int)strcspn(word, ":"), word,
+			    near);
+}
+
+int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
+{
+	const char *word = cli->argv[operand], *id;
+	auto_buf struct rye_buf names = RYE_BUF_INIT, mend = RYE_BUF_INIT;
+	auto_free char *source = NULL, *below = NULL;
+	char found[REF_MAX];
+	enum rye_kind kind;
+	int n;
+
+	cli->operand = operand;
+	ref_from_word(cli, word, ret);
+	kind = id_split(ret, &id);
+	if (strpbrk(kind == RYE_KIND__MAX ? ret : id, "*?"))
+		return CLI_OK;
+	if (kind != RYE_KIND__MAX) {
+		if (mounts_holds(word, &source, &below) ? known_above(cli, kind, id, found) :
+							  ref_known(cli, kind, id, found))
+			snprintf(ret, REF_MAX, "%s", found);
+		return CLI_OK;
+	}
+	if (strchr(ret, ':') && strcspn(ret, ":") < strcspn(ret, "/"))
+		return no_kind(cli, word);
+	n = known_bare(cli, ret, found, &names);
+	if (n == 1)
+		snprintf(ret, REF_MAX, "%s", found);
+	if (n < 2)
+		return CLI_OK;
+	cli_retyped(cli, found, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.data, "\"%s\" may be %s", word,
+			    names.failed ? "several items" : names.data);
+}
+
+/* ---- patterns where one item is wanted ---- */
+
+struct ref_matches {
+	char first[REF_MAX];
+	size_t n;
+};
+
+static int ref_match(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct ref_matches *matches = arg;
+	char ref[REF_MAX];
+
+	(void)done;
+	(void)total;
+	if (!verdict)
+		return 0;
+	ref_of(verdict, ref);
+	if (!strcmp(matches->first, ref)) /* hidden by the first one */
+		return 0;
+	if (!matches->n++)
+		snprintf(matches->first, REF_MAX, "%s", ref);
+	return 0;
+}
+
+int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
+{
+	struct ref_matches matches = { .n = 0 };
+	struct rye_batch batch = { .pattern = ret, .fn = ref_match, .arg = &matches };
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	struct rye_err err = { 0 };
+	int status = ref_operand(cli, operand, ret);
+
+	if (status != CLI_OK || !strpbrk(ret, "*?"))
+		return status;
+	if (rye_verify_all(cli->rye, &batch, &err))
+		return cli_fail(cli, &err, ret);
+	snprintf(ret, REF_MAX, "%s", matches.first);
+	if (matches.n == 1)
+		return CLI_OK;
+	cli_retyped(cli, ret, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.data, "%s names %zu items, and one is wanted",
+			    cli->argv[operand], matches.n);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the verbs speak: tables and sentences for people, one JSON value for programs (--json),
- * errors and remarks on stderr. Text that comes out of files never reaches a terminal with
- * its control characters. cli_note may be called from engine threads (the log).
+ * remarks on stderr. Text that comes out of files never reaches a terminal with its control
+ * characters. cli_note may be called from engine threads (the log).
  */
 #include "cli/cli.h"
 
@@ -12,25 +12,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-enum cli_exit exit_of(enum rye_code code)
-{
-	if (rye_code_integrity(code))
-		return CLI_REFUSED;
-	switch (code) {
-	case RYE_OK:
-		return CLI_OK;
-	case RYE_NOT_FOUND:
-		return CLI_NOT_FOUND;
-	case RYE_INVALID:
-		return CLI_USAGE;
-	case RYE_DENIED:
-	case RYE_READ_ONLY:
-		return CLI_DENIED;
-	default:
-		return CLI_FAILED;
-	}
-}
 
 /* Newlines stay; they are part of some messages' format. */
 void out_text(FILE *to, const char *text)
@@ -163,28 +144,6 @@ void out_rows(struct cli *cli, const json_t *rows, const struct out_column *colu
 			put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
 }
 
-bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
-{
-	const char *text = rye_code_remedy(code);
-	const char *command = strstr(text, ": ryefs "), *slot;
-
-	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
-	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED)
-		return false;
-	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
-	if (command && !strstr(command + 1, ": ryefs "))
-		text = command + strlen(": ");
-	slot = strstr(text, "REF");
-	while (ref && slot) {
-		buf_add(ret, text, (size_t)(slot - text));
-		buf_shell(ret, ref);
-		text = slot + strlen("REF");
-		slot = strstr(text, "REF");
-	}
-	buf_adds(ret, text);
-	return !ret->failed;
-}
-
 int out_success(struct cli *cli, const char *key, const char *value, const char *sentence)
 {
 	auto_json json_t *answer = json_object();
@@ -198,94 +157,6 @@ int out_success(struct cli *cli, const char *key, const char *value, const char 
 		printf(" %s\n", sentence);
 	}
 	return CLI_OK;
-}
-
-/* On failure too, --json answers with one value. */
-static void fail_json(const char *code, const char *message, const char *mend)
-{
-	auto_json json_t *answer = json_object();
-
-	json_sets(answer, "status", "error");
-	json_sets(answer, "error", message);
-	json_sets(answer, "code", code);
-	if (mend)
-		json_sets(answer, "mend", mend);
-	out_json(answer);
-}
-
-/* A tool's own words often end in line ends; a sentence of ours does not. */
-static void put_message(const char *message)
-{
-	size_t n = strlen(message);
-	auto_free char *text = NULL;
-
-	while (n && (message[n - 1] == '\n' || message[n - 1] == ' '))
-		n--;
-	text = strndup(message, n);
-	out_text(stderr, text ? text : message);
-	putc('\n', stderr);
-}
-
-static void fail_text(struct cli *cli, const char *message, const char *mend)
-{
-	fflush(stdout);
-	if (cli->in_bar)
-		fputs("\r\033[K", stderr);
-	cli->in_bar = false;
-	fprintf(stderr, "ryefs %s: ", cli->verb->name);
-	put_message(message);
-	if (!mend)
-		return;
-	fputs("mend with: ", stderr);
-	out_text(stderr, mend);
-	putc('\n', stderr);
-}
-
-int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
-{
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	/* some messages hold their remedy already */
-	bool told = strstr(err->msg, "Fix:") || strstr(err->msg, "ryefs ");
-	const char *mend = NULL;
-
-	if (err->code == RYE_NOT_FOUND) {
-		mend = told ? NULL : cli->verb->seek;
-	} else if (!told && cli_remedy(err->code, ref, &text)) {
-		mend = text.data;
-	}
-	if (cli->opt.json)
-		fail_json(rye_code_name(err->code), err->msg, mend);
-	fail_text(cli, err->msg, mend);
-	return exit_of(err->code);
-}
-
-int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
-{
-	static const char *const names[] = { "ok",	  "failed",  "usage",
-					     "not_found", "refused", "denied" };
-	char message[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	if (cli->opt.json)
-		fail_json(names[status], message, mend);
-	fail_text(cli, message, mend);
-	return (int)status;
-}
-
-int cli_misuse(struct cli *cli, const char *format, ...)
-{
-	char message[512], mend[64];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	snprintf(mend, sizeof(mend), "ryefs %s --help", cli->verb->name);
-	fail_text(cli, message, mend);
-	return CLI_USAGE;
 }
 
 void cli_note(struct cli *cli, const char *format, ...)

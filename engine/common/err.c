@@ -34,6 +34,7 @@ static const struct err_row rows[] = {
 	[RYE_MOVED] = { "moved", EKEYREJECTED, true,
 			"move it back, or sign it in its new place: ryefs sign REF" },
 	[RYE_UNPARSABLE] = { "unparsable", EUCLEAN, false, "mend the file and sign it again" },
+	[RYE_NO_KEY] = { "no_signing_key", ENOKEY, false, "make one: ryefs keygen" },
 	[RYE_NOT_FOUND] = { "not_found", ENOENT, false, "look for it: ryefs search WORDS" },
 	[RYE_INVALID] = { "invalid", EINVAL, false, "correct the request; see schema.json" },
 	[RYE_DENIED] = { "denied", EACCES, false, "ask the owner of the mount" },

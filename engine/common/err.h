@@ -9,6 +9,12 @@
 
 #include <rye/rye.h>
 
+/*
+ * What a message may end with, on a line of its own or behind "; ": a command that can be typed as
+ * it stands and helps.
+ */
+#define MEND_WITH "mend with: "
+
 #define RYE_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...) RYE_PRINTF(3, 4);

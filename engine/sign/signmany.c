@@ -297,8 +297,10 @@ static int signmany_collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], s
 	const char *pattern = batch->ask->pattern, *id = NULL;
 	enum rye_kind only = pattern ? id_split(pattern, &id) : RYE_KIND__MAX;
 
-	if (pattern && only == RYE_KIND__MAX)
-		return rye_fail(err, RYE_INVALID, "%.200s: wanted <kind>:<id or pattern>", pattern);
+	if (pattern && only == RYE_KIND__MAX && sign_is_glob(pattern) && !strchr(pattern, ':'))
+		id = pattern; /* of every kind */
+	else if (pattern && only == RYE_KIND__MAX)
+		return rye_fail(err, RYE_NOT_FOUND, "Item not found: %.200s", pattern);
 	if (pattern && !sign_is_glob(id)) {
 		paths[only] = json_array();
 		return add_one(batch, only, id, paths[only], err);

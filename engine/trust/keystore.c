@@ -17,11 +17,8 @@
 #include <fcntl.h>
 #include <sodium.h>
 
-static const char no_pair[] =
-	"No signing keypair found. Generate one first:\n"
-	"  rye execute tool rye/core/keys/keys with {\"action\": \"generate\"}\n"
-	"  rye execute tool rye/core/keys/keys with {\"action\": \"trust\"}\n"
-	"  Fix: ryefs keygen && ryefs trust self";
+static const char no_pair[] = "No signing keypair found. Generate one first.\n" MEND_WITH
+			      "ryefs keygen";
 
 /* A blob that has held a secret. */
 static void wipe_blob(struct rye_blob **blob)
@@ -93,7 +90,7 @@ static int read_pair(int dir, struct key_secret *ret, struct rye_err *err)
 	int r = dir < 0 ? -ENOENT : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
 
 	if (r == -ENOENT)
-		return rye_fail(err, RYE_NOT_FOUND, "%s", no_pair);
+		return rye_fail(err, RYE_NO_KEY, "%s", no_pair);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot read private_key.pem");
 	r = key_secret_parse(keystore_text_of(pem), &key, err);
@@ -118,8 +115,7 @@ int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct ry
 	auto_close int dir = open_dir(spaces, "");
 	int r = read_pair(dir, ret, err);
 
-	return r < 0 && err && err->code != RYE_NOT_FOUND ? rye_wrap(err, "%s", spaces->key_dir) :
-							    r;
+	return r < 0 && err && err->code != RYE_NO_KEY ? rye_wrap(err, "%s", spaces->key_dir) : r;
 }
 
 /* ---- making ---- */
@@ -184,7 +180,7 @@ int keystore_second(const struct spaces *spaces, struct key_secret *ret, bool *r
 	int r = read_pair(dir, ret, &why);
 
 	*ret_new = false;
-	if (!r || why.code != RYE_NOT_FOUND) {
+	if (!r || why.code != RYE_NO_KEY) {
 		if (r < 0 && err)
 			*err = why;
 		return r;

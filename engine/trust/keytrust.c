@@ -132,6 +132,12 @@ static int read_path(const char *path, struct incoming *ret, struct rye_err *err
 	struct rye_blob *text;
 	int r = fd < 0 ? -errno : io_read_fd(fd, TRUSTFILE_MAX, &text, NULL);
 
+	if (r == -ENOENT && !strchr(path, '/') && !strchr(path, '.'))
+		return rye_fail(
+			err, RYE_NOT_FOUND,
+			"%s is neither a key file nor a fingerprint (16 of 0-9a-f)\n" MEND_WITH
+			"ryefs keys",
+			path);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot read key %s", path);
 	r = keytrust_read_text(keytrust_text_of(text), ret, err);
@@ -160,8 +166,8 @@ static int read_known(const struct item_env *env, const char *fp, struct incomin
 		return rye_fail(err, RYE_NOT_FOUND,
 				"there is no key file of %s here; ask the signer for "
 				".ai/config/keys/trusted/%s.toml, which init and sign put into "
-				"their project, then: ryefs trust FILE",
-				fp, fp);
+				"their project\n" MEND_WITH "ryefs trust %s.toml",
+				fp, fp, fp);
 	return r;
 }
 

@@ -91,13 +91,13 @@ static void reason_sign(const struct reason *about, const char *before, char *li
 
 void reason_remedy(const struct reason *about, const struct rye_err *err, char *line, size_t size)
 {
-	const char *fix = strstr(err->msg, "  Fix: ");
+	const char *fix = strstr(err->msg, MEND_WITH);
 
 	*line = 0;
 	if (about->space == RYE_SYSTEM && rye_code_integrity(err->code))
 		snprintf(line, size, "reinstall the bundle");
 	else if (fix)
-		snprintf(line, size, "%s", fix + strlen("  Fix: "));
+		snprintf(line, size, "%s", fix + strlen(MEND_WITH));
 	else if (rye_code_integrity(err->code))
 		reason_sign(about, "", line, size);
 	else if (err->code == RYE_UNPARSABLE)
@@ -115,8 +115,8 @@ void reason_line(const struct reason *about, const struct rye_err *err, char lin
 	if (!reason_quotes(about->id) && strstr(mend, "ryefs sign "))
 		snprintf(mend, sizeof(mend), "the command that ryefs verify shows");
 	/* An id too long for the line stays out rather than being cut into another one. */
-	if (*mend && strlen(why) + strlen(mend) + sizeof("; mend with: ") <= REASON_MAX)
-		snprintf(cut.msg, sizeof(cut.msg), "%s; mend with: %s", why, mend);
+	if (*mend && strlen(why) + strlen(mend) + sizeof("; " MEND_WITH) <= REASON_MAX)
+		snprintf(cut.msg, sizeof(cut.msg), "%s; " MEND_WITH "%s", why, mend);
 	else
 		snprintf(cut.msg, sizeof(cut.msg), "%s", why);
 	rye_err_line(&cut, line, REASON_MAX);

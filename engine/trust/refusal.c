@@ -48,7 +48,7 @@ int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_
 	used = strlen(what->first) + strlen(what->details) + strlen(fix) + 64;
 	room = used + PATH_MIN < sizeof(err->msg) ? sizeof(err->msg) - used : PATH_MIN;
 	tail = path_tail(ask->path, room);
-	return rye_fail(err, what->code, "%s%s%s\n  Kind: %s\n%s  Fix: %s", what->first,
+	return rye_fail(err, what->code, "%s%s%s\n  Kind: %s\n%s  " MEND_WITH "%s", what->first,
 			tail == ask->path ? "" : "…", tail, rye_kind_name(ask->kind), what->details,
 			fix);
 }

@@ -84,7 +84,7 @@ struct trust;
 struct trust_key;
 
 /*
- * "<first><path>\\n  Kind: <kind>\\n<details>  Fix: <fix>"; details: whole lines or "". The path
+ * "<first><path>\\n  Kind: <kind>\\n<details>  mend with: <fix>"; details: whole lines or "". The path
  * is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>".
  */
 struct refusal {

@@ -25,7 +25,7 @@ script() { # TEXT ARG...
 script "through the command line" --no-fuse
 says "6 words; longest: not, be, or"
 says "the text holds no word"
-says "Fix: ryefs sign knowledge:sample/doubtful"
+says "mend with: ryefs sign knowledge:sample/doubtful"
 says "done at last"
 is "nothing is mounted" "$(mounts)" ""
 

@@ -156,11 +156,11 @@ static void strict_parsing(void **state)
 	parse("[1]", JSON_LOAD_ANY, "");
 	parse("{} x", 0, "it: not valid JSON: end of file expected near 'x' (line 1, column 4)");
 	parse("{\"a\": 1, \"a\": 2}", 0,
-	      "it: not valid JSON: duplicate object key near '\"a\"' (line 1, column 12)");
+	      "it: not valid JSON: duplicate object key near '\"a\"' (line 1, column 12), in \"a\"");
 	parse("{\"a\": 1, \"a\": 2}", JSON_LOAD_LAST_WINS, "");
 	/* the library names its own flag there */
 	parse("{\"a\": \"\\u0000\"}", 0,
-	      "it: not valid JSON: a NUL character is not allowed here (line 1, column 14)");
+	      "it: not valid JSON: a NUL character is not allowed here (line 1, column 14), in \"a\"");
 	for (int i = 0; i < RYE_JSON_DEPTH + 1; i++)
 		buf_addc(&deep, '[');
 	parse(deep.data, JSON_LOAD_ANY, "it: JSON nested deeper than 256 levels");

@@ -310,7 +310,7 @@ static void T81_unsigned_directive(void **state)
 	buf_addf(&want,
 		 "{\"status\":\"error\",\"error_type\":\"integrity\",\"error\":\"Unsigned item: "
 		 "%s/.ai/directives/ops/deploy.md\\n  Kind: directive\\n  Expected: rye:signed: "
-		 "header\\n  Fix: ryefs sign directive:ops/deploy\"}",
+		 "header\\n  mend with: ryefs sign directive:ops/deploy\"}",
 		 p->place.project);
 	asks(p, "{\"item_id\":\"directive:ops/deploy\",\"parameters\":{\"env\":\"x\"}}", want.data);
 	asks(p, "{\"item_id\":\"directive:ops/deploy\",\"dry_run\":true}", want.data);

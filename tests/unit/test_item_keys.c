@@ -194,7 +194,7 @@ static void generated_pair(void **state)
 	unsetenv("RYE_SIGNING_KEY_DIR");
 	place_open(&p, false);
 	assert_true(str_ends(p.spaces->key_dir, "/user/.ai/config/keys/signing"));
-	assert_int_equal(keystore_load(p.spaces, &key, &err), -RYE_NOT_FOUND);
+	assert_int_equal(keystore_load(p.spaces, &key, &err), -RYE_NO_KEY);
 	assert_int_equal(keystore_generate(p.spaces, false, first, &err), 0);
 	assert_int_equal(mode_of(p.spaces->key_dir, ""), 0700);
 	assert_int_equal(mode_of(p.spaces->key_dir, "private_key.pem"), 0600);

@@ -354,7 +354,7 @@ static void trust_and_untrust(void **state)
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
 	place_put(p.project, WHERE KEY1 ".toml", VECTOR);
 	place_open(&p, false);
-	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), -RYE_NOT_FOUND);
+	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), -RYE_NO_KEY);
 	assert_int_equal(keystore_generate(p.spaces, false, own, &err), 0);
 	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), 0);
 	assert_string_equal(fp, own);

@@ -72,7 +72,7 @@ static void expect_refused(const char *path, struct rye_span bytes, enum rye_cod
 		if (r.code != code || strncmp(r.err.msg, text, strlen(text)))
 			fail_msg("%s, wanted %s: %s", rye_code_name(r.code), text, r.err.msg);
 		if (rye_code_integrity(code))
-			assert_non_null(strstr(r.err.msg, "\n  Fix: ryefs "));
+			assert_non_null(strstr(r.err.msg, "\n  mend with: ryefs "));
 		done(&r);
 	}
 }
@@ -155,7 +155,7 @@ static void T04_body_edited_is_told_or_refused(void **state)
 	assert_int_equal(r.code, RYE_UNCOVERED);
 	assert_true(!strncmp(r.err.msg, "Not covered by its signature: /", 31));
 	assert_non_null(strstr(r.err.msg, "coverage=compat"));
-	assert_true(str_ends(r.err.msg, "\n  Fix: ryefs sign directive:vec/v2"));
+	assert_true(str_ends(r.err.msg, "\n  mend with: ryefs sign directive:vec/v2"));
 	done(&r);
 }
 
@@ -434,7 +434,7 @@ static void T25_unknown_key_names_the_trusted_ones(void **state)
 	assert_non_null(strstr(r.err.msg, "\n  Kind: knowledge\n"));
 	assert_non_null(strstr(r.err.msg, "\n  Item signed by: " KEY3 "\n"));
 	assert_non_null(strstr(r.err.msg, "\n  Trusted keys: " KEY1 "\n"));
-	assert_true(str_ends(r.err.msg, "\n  Fix: ryefs trust " KEY3));
+	assert_true(str_ends(r.err.msg, "\n  mend with: ryefs trust " KEY3));
 	done(&r);
 }
 
@@ -667,7 +667,7 @@ static void long_paths_keep_the_fix(void **state)
 	snprintf(path, sizeof(path), "knowledge/%s.md", id);
 	load_text(&r, false, path, SPAN("text\n"));
 	assert_int_equal(r.code, RYE_UNSIGNED);
-	snprintf(fix, sizeof(fix), "\n  Fix: ryefs sign knowledge:%s", id);
+	snprintf(fix, sizeof(fix), "\n  mend with: ryefs sign knowledge:%s", id);
 	assert_true(str_ends(r.err.msg, fix));
 	done(&r);
 }

@@ -65,7 +65,7 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
-	const char *fix = strstr(message, "  Fix: ");
+	const char *fix = strstr(message, MEND_WITH);
 	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
 
@@ -74,7 +74,7 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 		buf_adds(&mend, "reinstall the bundle");
 	/* only the remedy in the message names the key */
 	else if (fix && verdict->code == RYE_UNTRUSTED)
-		buf_adds(&mend, fix + strlen("  Fix: "));
+		buf_adds(&mend, fix + strlen(MEND_WITH));
 	else
 		cli_remedy(verdict->code, ref, &mend);
 	progress_end(&survey->progress);

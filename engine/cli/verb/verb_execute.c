@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs execute: one request to the execute primitive. KEY=VALUE words become parameters as
- * the item's own schema says; the reply goes to standard output whatever it says, the reason
- * of a failure also to standard error. With --output the tool's own output is printed as it
- * comes.
+ * ryefs execute: one request to the execute primitive. KEY=VALUE words become parameters as the
+ * item's own schema says. People get the output, as it comes, and of a failure one sentence and
+ * what would do instead (executed.c); programs get the reply with --json, whatever it says.
  */
 #include "cli/cli.h"
 
@@ -17,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The item's schema, or NULL: then values are guessed and the engine judges them. */
-static json_t *schema_of(struct cli *cli, const char *ref)
+json_t *execute_schema(struct cli *cli, const char *ref)
 {
 	const char *id = ref;
 	enum rye_kind wanted = id_split(ref, &id);
@@ -57,6 +55,22 @@ static json_t *verb_execute_value_of(const json_t *schema, const char *key, cons
 	return value ? value : json_string(text);
 }
 
+/* A word without a name in front of it is mostly the value of the first parameter. */
+static int no_pair(struct cli *cli, const json_t *given, const json_t *schema, const char *word)
+{
+	json_t *properties = json_object_get(schema, "properties");
+	const char *first = json_object_iter_key(json_object_iter(properties));
+	auto_json json_t *all = json_copy((json_t *)given);
+	const struct parameters_fault fault = { schema, all, "" };
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	if (first && !json_object_get(all, first))
+		json_set(all, first, verb_execute_value_of(schema, first, word));
+	parameters_example(cli, &fault, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
+			    "\"%s\" is no parameter, wanted KEY=VALUE or {JSON}", word);
+}
+
 static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json_t *schema,
 				 const char *word)
 {
@@ -67,7 +81,7 @@ static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json
 	json_t *value;
 
 	if (!key)
-		return cli_misuse(cli, "\"%s\" is no parameter, wanted KEY=VALUE or {JSON}", word);
+		return no_pair(cli, parameters, schema, word);
 	if (json_object_get(parameters, key))
 		return cli_misuse(cli, "the parameter \"%s\" is given twice", key);
 	if (forced)
@@ -82,9 +96,9 @@ static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json
 		       cli_misuse(cli, "the name \"%s\" is not UTF-8", key);
 }
 
-static int read_pairs(struct cli *cli, json_t *parameters)
+static int read_pairs(struct cli *cli, const char *ref, json_t *parameters)
 {
-	auto_json json_t *schema = schema_of(cli, cli->argv[0]);
+	auto_json json_t *schema = execute_schema(cli, ref);
 	int status = CLI_OK;
 
 	for (int i = 1; i < cli->argc && status == CLI_OK; i++)
@@ -107,8 +121,20 @@ static int read_stdin(struct cli *cli, struct rye_buf *text)
 	return CLI_OK;
 }
 
+/* What is no JSON object was mostly meant to be one: cut short, or in quotes of the other sort. */
+static int no_json(struct cli *cli, const char *ref, const struct rye_err *err)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_json json_t *schema = execute_schema(cli, ref);
+	auto_json json_t *given = parameters_repaired(cli->argv[1]);
+	const struct parameters_fault fault = { schema, given, "" };
+
+	parameters_example(cli, &fault, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", err->msg);
+}
+
 /* *ret: a new reference. */
-static int read_parameters(struct cli *cli, json_t **ret)
+static int read_parameters(struct cli *cli, const char *ref, json_t **ret)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	const char *word = cli->argc > 1 ? cli->argv[1] : "{}";
@@ -117,7 +143,7 @@ static int read_parameters(struct cli *cli, json_t **ret)
 
 	if (cli->argc != 2 || (*word != '{' && strcmp(word, "-") != 0)) {
 		*ret = json_object();
-		return read_pairs(cli, *ret);
+		return read_pairs(cli, ref, *ret);
 	}
 	if (*word == '{')
 		buf_adds(&text, word);
@@ -126,14 +152,16 @@ static int read_parameters(struct cli *cli, json_t **ret)
 	if (status != CLI_OK)
 		return status;
 	*ret = json_parse((struct rye_span){ text.data, text.len }, 0, "parameters", &err);
-	return *ret ? CLI_OK : cli_fail(cli, &err, NULL);
+	if (*ret)
+		return CLI_OK;
+	return *word == '{' ? no_json(cli, ref, &err) : cli_fail(cli, &err, NULL);
 }
 
-static json_t *request(struct cli *cli, json_t *parameters)
+static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
 {
 	json_t *message = json_object();
 
-	json_sets(message, "item_id", cli->argv[0]);
+	json_sets(message, "item_id", ref);
 	json_set(message, "parameters", json_incref(parameters));
 	if (cli->opt.dry_run)
 		json_set(message, "dry_run", json_true());
@@ -144,88 +172,42 @@ static json_t *request(struct cli *cli, json_t *parameters)
 	return message;
 }
 
-/* A failure without any output of its own reads as its message, which stderr has too. */
-static bool is_message(const struct rye_outcome *outcome)
-{
-	return outcome->code != RYE_OK &&
-	       span_eq(span_trim((struct rye_span){ outcome->output->data, outcome->output->len }),
-		       outcome->message);
-}
-
-/* What has not been printed while it ran; the line is ended as out_blob does. */
-static void print_rest(const struct rye_blob *output, size_t printed)
-{
-	if (printed < output->len)
-		fwrite(output->data + printed, 1, output->len - printed, stdout);
-	if (output->len && output->data[output->len - 1] != '\n')
-		putchar('\n');
-}
-
-static void print_reply(struct cli *cli, const struct rye_outcome *outcome, size_t printed)
-{
-	auto_json json_t *reply = NULL;
-
-	if (cli->opt.output && printed) {
-		print_rest(outcome->output, printed);
-		return;
-	}
-	if (cli->opt.output && outcome->output) {
-		if (!is_message(outcome))
-			out_blob(stdout, outcome->output);
-		return;
-	}
-	if (isatty(STDOUT_FILENO) && !cli->opt.json)
-		reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
-	if (reply)
-		out_json(reply);
-	else
-		out_blob(stdout, outcome->reply);
-}
-
-static int verb_execute_finish(struct cli *cli, const struct rye_outcome *outcome, size_t printed,
-			       int signal)
-{
-	struct rye_err err = { .code = outcome->code };
-
-	/* as if the signal had ended us */
-	if (signal == SIGPIPE)
-		return 128 + signal;
-	print_reply(cli, outcome, printed);
-	if (outcome->trace && cli->opt.trace)
-		out_blob(stderr, outcome->trace);
-	if (outcome->code == RYE_OK)
-		return CLI_OK;
-	/* the reply was the one JSON value on standard output */
-	cli->opt.json = false;
-	snprintf(err.msg, sizeof(err.msg), "%s",
-		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
-	cli_fail(cli, &err, cli->argv[0]);
-	return signal ? 128 + signal : (int)exit_of(outcome->code);
-}
-
-int verb_execute(struct cli *cli)
+static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	auto_json json_t *parameters = NULL, *message = NULL;
-	auto_outcome struct rye_outcome outcome = { 0 };
+	auto_json json_t *message = request(cli, executed->ref, executed->given);
 	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
 	struct cli_stream stream = { .held = RYE_BUF_INIT };
-	int signal = 0, status;
+	int status;
 
-	call_block_signals();
-	status = cli_open(cli, CLI_PROJECT);
-	if (status == CLI_OK)
-		status = read_parameters(cli, &parameters);
-	if (status != CLI_OK)
-		return status;
-	message = request(cli, parameters);
 	json_put(&text, message, false);
 	if (text.failed)
 		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
 	req.message = (struct rye_span){ text.data, text.len };
 	req.uid = getuid();
-	status = call_wait(cli, &req, cli->opt.output ? &stream : NULL, &outcome, &signal);
+	status = call_wait(cli, &req, cli->opt.json ? NULL : &stream, &executed->outcome,
+			   &executed->signal);
+	executed->printed = stream.printed;
 	buf_done(&stream.held);
-	return status == CLI_OK ? verb_execute_finish(cli, &outcome, stream.printed, signal) :
-				  status;
+	return status;
+}
+
+int verb_execute(struct cli *cli)
+{
+	struct executed executed = { .ref = "" };
+	int status;
+
+	call_block_signals();
+	status = cli_open(cli, CLI_PROJECT);
+	if (status == CLI_OK)
+		status = ref_one(cli, 0, executed.ref);
+	if (status == CLI_OK)
+		status = read_parameters(cli, executed.ref, &executed.given);
+	if (status == CLI_OK)
+		status = execute_ask(cli, &executed);
+	if (status == CLI_OK)
+		status = executed_tell(cli, &executed);
+	json_decref(executed.given);
+	call_done(&executed.outcome);
+	return status;
 }

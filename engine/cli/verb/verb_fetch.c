@@ -28,6 +28,16 @@ static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
 		out_json(reply);
 }
 
+static int fetch_forced(struct cli *cli)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	cli_retyped(cli, NULL, &mend);
+	buf_adds(&mend, " --force");
+	return cli_complain(cli, CLI_USAGE, mend.failed ? "the same with --force" : mend.data,
+			    "%s has something else there already", cli->opt.to);
+}
+
 int verb_fetch(struct cli *cli)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -35,13 +45,16 @@ int verb_fetch(struct cli *cli)
 	auto_outcome struct rye_outcome outcome = { 0 };
 	struct rye_request req = { .verb = RYE_FETCH, .kind = RYE_KIND__MAX, .id = "" };
 	struct rye_err err = { 0 };
+	char ref[REF_MAX];
 	int signal = 0, status;
 
 	call_block_signals();
 	status = cli_open(cli, CLI_ANY_PLACE);
+	if (status == CLI_OK)
+		status = ref_one(cli, 0, ref);
 	if (status != CLI_OK)
 		return status;
-	json_sets(message, "item_id", cli->argv[0]);
+	json_sets(message, "item_id", ref);
 	if (cli->opt.from)
 		json_sets(message, "source", cli->opt.from);
 	if (cli->opt.to)
@@ -59,12 +72,11 @@ int verb_fetch(struct cli *cli)
 		return CLI_OK;
 	}
 	if (strstr(outcome.message, "\"overwrite\""))
-		return cli_complain(cli, CLI_USAGE, "the same with --force",
-				    "%s has something else there already", cli->opt.to);
+		return fetch_forced(cli);
 	if (outcome.code == RYE_NOT_FOUND && cli->opt.from)
 		return cli_complain(cli, CLI_NOT_FOUND, cli->verb->seek,
-				    "%s is not in the %s space", cli->argv[0], cli->opt.from);
+				    "%s is not in the %s space", ref, cli->opt.from);
 	err.code = outcome.code;
 	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);
-	return cli_fail(cli, &err, cli->argv[0]);
+	return cli_fail(cli, &err, ref);
 }

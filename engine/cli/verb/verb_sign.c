@@ -159,8 +159,8 @@ int verb_sign(struct cli *cli)
 					   cli->opt.all && !cli->opt.force };
 
 		if (pattern)
-			ref_from_word(cli, cli->argv[i], ref);
-		if (rye_sign_all(cli->rye, &batch, &err))
+			status = ref_operand(cli, i, ref);
+		if (status == CLI_OK && rye_sign_all(cli->rye, &batch, &err))
 			status = fail_sign(cli, &err, &batch);
 	}
 	progress_end(&signing.progress);

@@ -69,6 +69,14 @@ static int verb_verify_finish(struct cli *cli, const struct verb_verify_survey *
 								CLI_FAILED;
 }
 
+/* A bare id may be several items': all of them are looked at. */
+static int verb_verify_ref(struct cli *cli, int operand, char ref[REF_MAX])
+{
+	cli->operand = operand;
+	ref_from_word(cli, cli->argv[operand], ref);
+	return strchr(ref, ':') ? ref_operand(cli, operand, ref) : CLI_OK;
+}
+
 int verb_verify(struct cli *cli)
 {
 	auto_json json_t *rows = json_array();
@@ -87,8 +95,8 @@ int verb_verify(struct cli *cli)
 					   .arg = &survey };
 
 		if (pattern)
-			ref_from_word(cli, cli->argv[i], ref);
-		if (rye_verify_all(cli->rye, &batch, &err))
+			status = verb_verify_ref(cli, i, ref);
+		if (status == CLI_OK && rye_verify_all(cli->rye, &batch, &err))
 			status = cli_fail(cli, &err, pattern);
 	}
 	progress_end(&survey.progress);

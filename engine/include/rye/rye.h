@@ -36,6 +36,7 @@ enum rye_code {
 	RYE_UNCOVERED, /* EKEYREJECTED: bytes or place not covered by a signature */
 	RYE_MOVED, /* EKEYREJECTED: moved, renamed or relabelled */
 	RYE_UNPARSABLE, /* EUCLEAN */
+	RYE_NO_KEY, /* ENOKEY: there is no key to sign with */
 	RYE_NOT_FOUND, /* ENOENT */
 	RYE_INVALID, /* EINVAL */
 	RYE_DENIED, /* EACCES */

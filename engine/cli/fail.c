@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a verb fails: a sentence on stderr, "mend with:" and a command that can be typed as it
+ * stands, with --json one value on standard output as well, and the exit status. A sentence of the
+ * engine may bring its remedy along (MEND_WITH); else the table of codes has one.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum cli_exit exit_of(enum rye_code code)
+{
+	if (rye_code_integrity(code) || code == RYE_NO_KEY)
+		return CLI_REFUSED;
+	switch (code) {
+	case RYE_OK:
+		return CLI_OK;
+	case RYE_NOT_FOUND:
+		return CLI_NOT_FOUND;
+	case RYE_INVALID:
+		return CLI_USAGE;
+	case RYE_DENIED:
+	case RYE_READ_ONLY:
+		return CLI_DENIED;
+	default:
+		return CLI_FAILED;
+	}
+}
+
+bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
+{
+	const char *text = rye_code_remedy(code);
+	const char *command = strstr(text, ": ryefs "), *slot;
+
+	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
+	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED || code == RYE_NOT_FOUND)
+		return false;
+	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
+	if (command && !strstr(command + 1, ": ryefs "))
+		text = command + strlen(": ");
+	slot = strstr(text, "REF");
+	while (ref && slot) {
+		buf_add(ret, text, (size_t)(slot - text));
+		buf_shell(ret, ref);
+		text = slot + strlen("REF");
+		slot = strstr(text, "REF");
+	}
+	buf_adds(ret, text);
+	return !ret->failed;
+}
+
+/* On failure too, --json answers with one value. */
+static void fail_json(const char *code, const char *message, const char *mend)
+{
+	auto_json json_t *answer = json_object();
+
+	json_sets(answer, "status", "error");
+	json_sets(answer, "error", message);
+	json_sets(answer, "code", code);
+	if (mend)
+		json_sets(answer, "mend", mend);
+	out_json(answer);
+}
+
+/* A tool's own words often end in line ends; a sentence of ours does not. */
+static void put_message(const char *message)
+{
+	size_t n = strlen(message);
+	auto_free char *text = NULL;
+
+	while (n && (message[n - 1] == '\n' || message[n - 1] == ' '))
+		n--;
+	text = strndup(message, n);
+	out_text(stderr, text ? text : message);
+	putc('\n', stderr);
+}
+
+static void fail_text(struct cli *cli, const char *message, const char *mend)
+{
+	fflush(stdout);
+	if (cli->in_bar)
+		fputs("\r\033[K", stderr);
+	cli->in_bar = false;
+	fprintf(stderr, "ryefs %s: ", cli->verb->name);
+	put_message(message);
+	if (!mend)
+		return;
+	fputs("mend with: ", stderr);
+	out_text(stderr, mend);
+	putc('\n', stderr);
+}
+
+void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret)
+{
+	retyped_word(cli, cli->operand < cli->argc ? cli->argv[cli->operand] : NULL, instead, ret);
+}
+
+void retyped_word(const struct cli *cli, const char *old, const char *instead, struct rye_buf *ret)
+{
+	buf_addf(ret, "ryefs %s", cli->verb->name);
+	for (int i = 0; i < cli->n_typed; i++) {
+		bool replaced = cli->typed[i] == old && instead;
+
+		buf_addc(ret, ' ');
+		buf_shell(ret, replaced ? instead : cli->typed[i]);
+	}
+}
+
+/* "Tool not found: x" and, where something is like it, what that is. */
+static int fail_not_found(struct cli *cli, const char *message, const char *ref)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	const char *id = ref ? strrchr(ref, '/') : NULL;
+	char near[REF_MAX];
+
+	if (ref && cli->rye && cli->argc && ref_near(cli, ref, near)) {
+		cli_retyped(cli, near, &mend);
+		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+				    "%s; did you mean %s?", message, near);
+	}
+	if (ref && cli->verb->refs && !strpbrk(ref, "*?")) {
+		id = id ? id + 1 : strchr(ref, ':') ? strchr(ref, ':') + 1 : ref;
+		buf_adds(&mend, "ryefs search ");
+		buf_shell(&mend, id);
+	} else if (ref && cli->verb->refs) {
+		buf_adds(&mend, "ryefs search '*'");
+	}
+	return cli_complain(cli, CLI_NOT_FOUND, mend.len ? mend.data : cli->verb->seek, "%s",
+			    message);
+}
+
+int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const char *told = strstr(err->msg, MEND_WITH), *mend = NULL;
+	struct rye_span message = span_of(err->msg);
+	auto_free char *what = NULL;
+
+	/* the sentence holds its own remedy, on a line or behind a semicolon */
+	if (told) {
+		message = span_trim((struct rye_span){ err->msg, (size_t)(told - err->msg) });
+		message.len -= span_ends(message, ";");
+		buf_addspan(&text, span_trim(span_of(told + strlen(MEND_WITH))));
+		mend = text.data;
+	} else if (cli_remedy(err->code, ref, &text)) {
+		mend = text.data;
+	}
+	what = span_dup(message);
+	if (!what)
+		return exit_of(err->code);
+	if (err->code == RYE_NOT_FOUND && !told)
+		return fail_not_found(cli, what, ref);
+	if (cli->opt.json)
+		fail_json(rye_code_name(err->code), what, mend);
+	fail_text(cli, what, mend);
+	return exit_of(err->code);
+}
+
+int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
+{
+	static const char *const names[] = { "ok",	  "failed",  "usage",
+					     "not_found", "refused", "denied" };
+	char message[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (cli->opt.json)
+		fail_json(names[status], message, mend);
+	fail_text(cli, message, mend);
+	return (int)status;
+}
+
+int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	retyped_word(cli, word, instead, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s; did you mean %s?",
+			    what, instead);
+}
+
+int cli_misuse(struct cli *cli, const char *format, ...)
+{
+	char message[512], mend[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	snprintf(mend, sizeof(mend), "ryefs %s --help", cli->verb->name);
+	fail_text(cli, message, mend);
+	return CLI_USAGE;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `ryefs execute` says at the end. With --json the reply, whole; else the output, or one
+ * sentence: of an async run its thread, of a dry run the chain, of a failure the reason and a call
+ * that would do. What a tool wrote is printed once.
+ */
+#include "cli/cli.h"
+
+#include "base/id.h"
+#include "scope.h"
+#include "str.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct rye_span output_of(const struct rye_outcome *outcome)
+{
+	const struct rye_blob *output = outcome->output;
+
+	return output ? (struct rye_span){ output->data, output->len } : (struct rye_span){ "", 0 };
+}
+
+/* A failure without any output of its own reads as its message, which stderr has too. */
+static bool is_message(const struct rye_outcome *outcome)
+{
+	return outcome->code != RYE_OK && span_eq(span_trim(output_of(outcome)), outcome->message);
+}
+
+/* What has not been printed while it ran; the line is ended as out_blob does. */
+static void print_rest(const struct rye_blob *output, size_t printed)
+{
+	if (printed < output->len)
+		fwrite(output->data + printed, 1, output->len - printed, stdout);
+	if (output->len && output->data[output->len - 1] != '\n')
+		putchar('\n');
+}
+
+static void executed_reply(const struct rye_outcome *outcome)
+{
+	auto_json json_t *reply = NULL;
+
+	if (isatty(STDOUT_FILENO))
+		reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
+	if (reply)
+		out_json(reply);
+	else
+		out_blob(stdout, outcome->reply);
+}
+
+/* ---- for people, when it went well ---- */
+
+static void executed_thread(struct cli *cli, const char *id)
+{
+	out_text(stdout, id);
+	putchar('\n');
+	fflush(stdout);
+	cli_note(cli, "it goes on as a thread; its end: ryefs threads wait %s", id);
+}
+
+static void executed_chain(const struct executed *executed, const json_t *reply)
+{
+	const json_t *chain = json_object_get(reply, "chain"), *link;
+	size_t i;
+
+	printf("%s can run with these parameters", executed->ref);
+	json_array_foreach(chain, i, link)
+		if (i)
+			printf("%s%s", i > 1 ? ", " : ", by ", json_string_value(link));
+	putchar('\n');
+}
+
+static void executed_warnings(struct cli *cli, const json_t *reply)
+{
+	const json_t *warnings = json_object_get(json_object_get(reply, "metadata"), "warnings");
+	const json_t *warning;
+	size_t i;
+
+	json_array_foreach(warnings, i, warning)
+		if (json_is_string(warning))
+			cli_note(cli, "remark: %s", json_string_value(warning));
+}
+
+static void executed_well(struct cli *cli, const struct executed *executed, const json_t *reply)
+{
+	const struct rye_outcome *outcome = &executed->outcome;
+
+	if (json_is_true(json_object_get(reply, "async")) && *json_str(reply, "thread_id"))
+		executed_thread(cli, json_str(reply, "thread_id"));
+	else if (cli->opt.dry_run)
+		executed_chain(executed, reply);
+	else if (executed->printed)
+		print_rest(outcome->output, executed->printed);
+	else if (outcome->output)
+		out_blob(stdout, outcome->output);
+}
+
+/* ---- for people, when it did not ---- */
+
+/* Of a tool's own words: they were printed, or are printed here, whole. */
+static int failed_tool(struct cli *cli, const struct executed *executed, const json_t *reply)
+{
+	const struct rye_outcome *outcome = &executed->outcome;
+	struct rye_span message = span_trim(span_of(outcome->message));
+	auto_free char *text = span_dup(message);
+	json_int_t code = json_int(json_object_get(reply, "data"), "return_code", 0);
+	bool told = text && message.len && span_find(output_of(outcome), 0, text) >= 0 &&
+		    !is_message(outcome);
+
+	if (text && !told && !strchr(text, '\n'))
+		return cli_complain(cli, CLI_FAILED, NULL, "%s", text);
+	if (text && !told) {
+		fflush(stdout);
+		out_text(stderr, text);
+		putc('\n', stderr);
+	}
+	if (code)
+		return cli_complain(cli, CLI_FAILED, NULL, "%s failed with status %lld",
+				    executed->ref, (long long)code);
+	return cli_complain(cli, CLI_FAILED, NULL, "%s says that it failed", executed->ref);
+}
+
+static int failed_parameters(struct cli *cli, const struct executed *executed)
+{
+	auto_json json_t *schema = execute_schema(cli, executed->ref);
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	const struct parameters_fault fault = { schema, executed->given,
+						executed->outcome.message };
+	struct rye_err err = { .code = RYE_INVALID };
+
+	snprintf(err.msg, sizeof(err.msg), "%s", executed->outcome.message);
+	if (!json_object_size(json_object_get(schema, "properties")))
+		return cli_fail(cli, &err, executed->ref);
+	parameters_example(cli, &fault, &mend);
+	cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", err.msg);
+	if (!cli->opt.quiet && !cli->opt.json) {
+		fputs("it takes:\n", stderr);
+		parameters_table(schema, stderr);
+	}
+	return CLI_USAGE;
+}
+
+static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)
+{
+	const struct rye_outcome *outcome = &executed->outcome;
+	struct rye_err err = { .code = outcome->code };
+
+	if (outcome->code == RYE_TOOL_FAILED && !cli->opt.json)
+		return failed_tool(cli, executed, reply);
+	if (outcome->code == RYE_INVALID && strstr(outcome->message, "arameters: "))
+		return failed_parameters(cli, executed);
+	if (outcome->code == RYE_INVALID && strstr(outcome->message, "inputs: "))
+		return failed_parameters(cli, executed);
+	snprintf(err.msg, sizeof(err.msg), "%s",
+		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
+	return cli_fail(cli, &err, executed->ref);
+}
+
+int executed_tell(struct cli *cli, const struct executed *executed)
+{
+	const struct rye_outcome *outcome = &executed->outcome;
+	auto_json json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
+	bool json = cli->opt.json;
+	int status;
+
+	/* as if the signal had ended us */
+	if (executed->signal == SIGPIPE)
+		return 128 + executed->signal;
+	if (json)
+		executed_reply(outcome);
+	else if (outcome->code == RYE_OK)
+		executed_well(cli, executed, reply);
+	else if (executed->printed ||
+		 (outcome->output && !is_message(outcome) && outcome->code != RYE_INVALID))
+		print_rest(outcome->output, executed->printed);
+	if (outcome->trace && cli->opt.trace)
+		out_blob(stderr, outcome->trace);
+	if (!json)
+		executed_warnings(cli, reply);
+	if (outcome->code == RYE_OK)
+		return CLI_OK;
+	/* the reply was the one JSON value on standard output */
+	cli->opt.json = false;
+	status = executed_badly(cli, executed, reply);
+	return executed->signal ? 128 + executed->signal : status;
+}
