@@ -58,7 +58,7 @@ static int main_mount(int argc, char **argv)
 
 	mallopt(M_MMAP_THRESHOLD, BIG_ALLOCATION);
 	if (options_parse(argc, argv, &opt, &err))
-		fprintf(stderr, "ryefs: %s\n", err.msg);
+		fprintf(stderr, "ryefs: %s\nmend with: ryefs mount --help\n", err.msg);
 	else
 		status = session_run(&opt);
 	options_done(&opt);

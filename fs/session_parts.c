@@ -161,7 +161,7 @@ int session_mount(struct front *front, struct rye_err *err)
 		return session_fail(err, "libfuse refuses the options");
 	rye_watch(front->rye, change_seen, front);
 	if (fuse_session_mount(front->session, front->opt->mountpoint))
-		return mountpoint_failed(front->opt->mountpoint, err);
+		return mountpoint_failed(front->opt, err);
 	if (device_attach(front->session))
 		return session_fail(err, "out of memory");
 	journal_bind(front->journal, front);

@@ -134,6 +134,8 @@ int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const 
 int cli_misuse(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
 /* The command as it was typed, with `instead` (NULL: nothing) for the operand that is looked at. */
 void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret);
+/* A remedy with the options of this call that say where: --project, --user, --system. */
+void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret);
 /* What helps against this code, the ref in REF's place; false: nothing worth saying. */
 bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
 

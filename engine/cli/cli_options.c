@@ -256,14 +256,25 @@ static char *choose_start(const struct cli *cli)
 	return realpath(".", NULL);
 }
 
+static int no_project_dir(struct cli *cli)
+{
+	const char *dir = cli->opt.project ? cli->opt.project : ".";
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	int sys = errno;
+
+	buf_adds(&mend, "ryefs init ");
+	buf_shell(&mend, dir);
+	return cli_complain(cli, CLI_NOT_FOUND, sys == ENOENT && !mend.failed ? mend.data : NULL,
+			    "cannot enter the project %s: %s", dir, strerror(sys));
+}
+
 static int choose_project(struct cli *cli, enum cli_need need)
 {
 	auto_free char *here = choose_start(cli);
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (!here)
-		return cli_complain(cli, CLI_NOT_FOUND, NULL, "cannot enter the project %s: %s",
-				    cli->opt.project ? cli->opt.project : ".", strerror(errno));
+		return no_project_dir(cli);
 	if (!cli->opt.project)
 		cli->project = find_project(cli, here);
 	else if (need == CLI_ANY_PLACE || has_workspace(here))
@@ -304,6 +315,27 @@ static void make_absolute(const char *list, struct rye_buf *ret)
 	}
 }
 
+/* Spaces that were named and are not there are a slip of the pen. */
+static int check_named(struct cli *cli, const char *list)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	struct stat st;
+
+	buf_adds(&mend, "mkdir -p ");
+	buf_shell(&mend, cli->opt.user ? cli->opt.user : "");
+	if (cli->opt.user && stat(cli->opt.user, &st) < 0 && errno == ENOENT)
+		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+				    "--user %s: there is no such directory", cli->opt.user);
+	for (const char *p = list; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+		auto_free char *root = strndup(p, strcspn(p, ":"));
+
+		if (root && *root && !has_workspace(root))
+			return cli_complain(cli, CLI_NOT_FOUND, NULL,
+					    "--system %s: there is no .ai in it", root);
+	}
+	return CLI_OK;
+}
+
 int cli_open(struct cli *cli, enum cli_need need)
 {
 	auto_buf struct rye_buf user = RYE_BUF_INIT, roots = RYE_BUF_INIT;
@@ -320,6 +352,8 @@ int cli_open(struct cli *cli, enum cli_need need)
 		.log_arg = cli,
 	};
 
+	if (status == CLI_OK)
+		status = check_named(cli, cli->opt.system);
 	if (status != CLI_OK)
 		return status;
 	make_absolute(cli->opt.user, &user);

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum cli_exit exit_of(enum rye_code code)
 {
@@ -90,9 +91,41 @@ static void fail_text(struct cli *cli, const char *message, const char *mend)
 	put_message(message);
 	if (!mend)
 		return;
-	fputs("mend with: ", stderr);
+	fputs(MEND_WITH, stderr);
 	out_text(stderr, mend);
 	putc('\n', stderr);
+}
+
+static void add_option(struct rye_buf *ret, const char *name, const char *value)
+{
+	if (!value || !*value || strstr(ret->data, name))
+		return;
+	buf_addf(ret, " %s ", name);
+	buf_shell(ret, value);
+}
+
+void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret)
+{
+	buf_adds(ret, mend);
+	if (ret->failed || strncmp(mend, "ryefs ", 6) != 0 || strstr(mend, " && ") ||
+	    strstr(mend, ", "))
+		return;
+	if (strncmp(mend, "ryefs init", 10) != 0)
+		add_option(ret, "--project", cli->opt.project);
+	add_option(ret, "--user", cli->opt.user);
+	if (ret->data && cli->opt.system && strncmp(mend, "ryefs init", 10) != 0)
+		add_option(ret, "--system", cli->opt.system);
+}
+
+static void fail_tell(struct cli *cli, const char *code, const char *message, const char *mend)
+{
+	auto_buf struct rye_buf here = RYE_BUF_INIT;
+
+	if (mend)
+		mend_here(cli, mend, &here);
+	if (cli->opt.json)
+		fail_json(code, message, here.len ? here.data : mend);
+	fail_text(cli, message, here.len ? here.data : mend);
 }
 
 void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret)
@@ -123,6 +156,10 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
 				    "%s; did you mean %s?", message, near);
 	}
+	if (ref && cli->argc && access(cli->argv[cli->operand], F_OK) == 0 &&
+	    strstr(cli->argv[cli->operand], ".ai/"))
+		return cli_complain(cli, CLI_NOT_FOUND, "ryefs doctor",
+				    "%s is no item, for the end of its name", ref);
 	if (ref && cli->verb->refs && !strpbrk(ref, "*?")) {
 		id = id ? id + 1 : strchr(ref, ':') ? strchr(ref, ':') + 1 : ref;
 		buf_adds(&mend, "ryefs search ");
@@ -155,9 +192,7 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 		return exit_of(err->code);
 	if (err->code == RYE_NOT_FOUND && !told)
 		return fail_not_found(cli, what, ref);
-	if (cli->opt.json)
-		fail_json(rye_code_name(err->code), what, mend);
-	fail_text(cli, what, mend);
+	fail_tell(cli, rye_code_name(err->code), what, mend);
 	return exit_of(err->code);
 }
 
@@ -171,9 +206,7 @@ int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const 
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	if (cli->opt.json)
-		fail_json(names[status], message, mend);
-	fail_text(cli, message, mend);
+	fail_tell(cli, names[status], message, mend);
 	return (int)status;
 }
 

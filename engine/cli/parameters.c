@@ -53,12 +53,29 @@ static json_t *example_of(const char *name, json_t *property)
 	return json_string(text);
 }
 
-/* A number where text is wanted is that number's text. */
-static json_t *value_instead(const char *name, json_t *property, const json_t *value)
+static bool has_type(const json_t *value, const char *type)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	return (!strcmp(type, "string") && json_is_string(value)) ||
+	       (!strcmp(type, "integer") && json_is_integer(value)) ||
+	       (!strcmp(type, "number") && json_is_number(value)) ||
+	       (!strcmp(type, "boolean") && json_is_boolean(value)) ||
+	       (!strcmp(type, "array") && json_is_array(value)) ||
+	       (!strcmp(type, "object") && json_is_object(value)) || !strcmp(type, "any");
+}
 
-	if (strcmp(parameters_type(property), "string") != 0 || json_object_get(property, "enum") ||
+/* The value itself, spelt as the schema wants it: "2" is 2 where a number is wanted, and the other
+ * way round; else an example. */
+static json_t *value_instead(const char *name, json_t *property, json_t *value)
+{
+	const char *type = parameters_type(property);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *read = NULL;
+
+	if (json_is_string(value))
+		read = json_loads(json_string_value(value), JSON_DECODE_ANY, NULL);
+	if (read && has_type(read, type))
+		return json_incref(read);
+	if (strcmp(type, "string") != 0 || json_object_get(property, "enum") ||
 	    json_is_string(value) || json_is_null(value))
 		return example_of(name, property);
 	json_put(&text, value, false);
@@ -111,10 +128,13 @@ static json_t *parameters_corrected(const json_t *schema, const json_t *given, c
 		}
 		if (!property)
 			near = declared_near(properties, given, key);
-		if (near && is_blamed(message, near))
-			json_set(all, near, example_of(near, json_object_get(properties, near)));
-		else if (near || property)
-			json_set(all, near ? near : key, json_incref(value));
+		if (!near)
+			json_set(all, key, property ? json_incref(value) : NULL);
+		else if (has_type(value, parameters_type(json_object_get(properties, near))))
+			json_set(all, near, json_incref(value));
+		else
+			json_set(all, near,
+				 value_instead(near, json_object_get(properties, near), value));
 	}
 	json_object_foreach(properties, key, property)
 		if (json_lists(required, key) && !json_object_get(all, key))
@@ -162,6 +182,24 @@ void parameters_example(const struct cli *cli, const struct parameters_fault *fa
 
 enum parameters_column { COLUMN_NAME, COLUMN_TYPE, COLUMN_NEED, COLUMN_TEXT, COLUMN__MAX };
 
+/* "dry|warm" of an enumeration, else the type's name. */
+static void put_type(const json_t *property, struct rye_buf *ret)
+{
+	const json_t *values = json_object_get(property, "enum"), *value;
+	size_t i;
+
+	if (!json_array_size(values) || json_array_size(values) > 6)
+		buf_adds(ret, parameters_type(property));
+	else
+		json_array_foreach(values, i, value) {
+			buf_adds(ret, i ? "|" : "");
+			if (json_is_string(value))
+				buf_adds(ret, json_string_value(value));
+			else
+				json_put(ret, value, false);
+		}
+}
+
 static void parameters_cell(const json_t *schema, const char *key, enum parameters_column column,
 			    struct rye_buf *ret)
 {
@@ -173,7 +211,7 @@ static void parameters_cell(const json_t *schema, const char *key, enum paramete
 	if (column == COLUMN_NAME)
 		buf_adds(ret, key);
 	else if (column == COLUMN_TYPE)
-		buf_adds(ret, parameters_type(property));
+		put_type(property, ret);
 	else if (column == COLUMN_TEXT)
 		buf_add(ret, text, strcspn(text, "\n"));
 	else if (json_lists(json_object_get(schema, "required"), key))
@@ -232,6 +270,24 @@ static json_t *json_of(const struct rye_buf *text)
 			      json_parse((struct rye_span){ text->data, text->len }, 0, "", NULL);
 }
 
+/* {name: Ann} without quotes, as a shell leaves it of {"name":"Ann"}. */
+static json_t *quoted_words(const char *typed)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	for (const char *p = typed; *p;) {
+		size_t n = strcspn(p, "{}[]:,\" \t\n");
+		bool bare = n && !isdigit((unsigned char)*p) && strncmp(p, "true", n) &&
+			    strncmp(p, "false", n) && strncmp(p, "null", n) && *p != '-';
+
+		buf_adds(&text, bare ? "\"" : "");
+		buf_add(&text, p, n ? n : 1);
+		buf_adds(&text, bare ? "\"" : "");
+		p += n ? n : 1;
+	}
+	return json_of(&text);
+}
+
 json_t *parameters_repaired(const char *typed)
 {
 	static const char *const ends[] = { "", "}", "\"}", "]}", "}}", "\"]}" };
@@ -252,5 +308,5 @@ json_t *parameters_repaired(const char *typed)
 		buf_adds(&text, ends[i % ARRAY_SIZE(ends)]);
 		value = json_of(&text);
 	}
-	return value;
+	return value ? value : quoted_words(typed);
 }

@@ -211,6 +211,8 @@ int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
 	int n;
 
 	cli->operand = operand;
+	if (!*word)
+		return cli_misuse(cli, "a REF is empty; wanted KIND:ID");
 	ref_from_word(cli, word, ret);
 	kind = id_split(ret, &id);
 	if (strpbrk(kind == RYE_KIND__MAX ? ret : id, "*?"))

@@ -327,8 +327,9 @@ int request_matrix(const struct request *request, enum rye_kind kind, struct rye
 	int r = 0;
 
 	if (!rye_kind_has(kind, RYE_KIND_RUNS))
-		return rye_fail(err, RYE_INVALID, "%s items cannot be executed: %s",
-				kind_title(kind), request->spelled);
+		return rye_fail(err, RYE_INVALID,
+				"%s items cannot be executed: %s\n" MEND_WITH "ryefs fetch %s",
+				kind_title(kind), request->spelled, request->spelled);
 	if (rye_kind_has(kind, RYE_KIND_FORKS))
 		r = check_directive(request, err);
 	else if (rye_kind_has(kind, RYE_KIND_PROCESS))

@@ -175,9 +175,19 @@ static int sign_parse(struct sign_job *job, json_t **reply, struct rye_err *err)
 	return -(int)why.code;
 }
 
+/* All of them, so that one look into an editor is enough. */
+static void fail_issues(const json_t *issues, struct rye_err *err)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	for (size_t i = 0; i < json_array_size(issues); i++)
+		buf_addf(&text, "%s%s", i ? "; " : "",
+			 json_string_value(json_array_get(issues, i)));
+	rye_fail(err, RYE_INVALID, "Validation failed: %.700s", text.data ? text.data : "");
+}
+
 static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
-	const char *first;
 	int r;
 
 	sign_check(&job->item, &job->report);
@@ -185,7 +195,6 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 		sign_check_config(job->env, &job->item, &job->report);
 	if (!json_array_size(job->report.issues))
 		return 0;
-	first = json_string_value(json_array_get(job->report.issues, 0));
 	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report))
 		r = sign_refuse(reply, RYE_INVALID, err,
 				"No metadata found. Knowledge entries require a ```yaml fenced "
@@ -195,7 +204,7 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 	json_object_set(*reply, "issues", job->report.issues);
 	json_sets(*reply, "path", job->item.abspath);
 	if (err && !strcmp(err->msg, "Validation failed"))
-		rye_fail(err, RYE_INVALID, "Validation failed: %.600s", first);
+		fail_issues(job->report.issues, err);
 	return r;
 }
 

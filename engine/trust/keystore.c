@@ -162,7 +162,8 @@ int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_F
 	if (!force && faccessat(dir, KEYSTAGE_FIRST, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return rye_fail(
 			err, RYE_INVALID,
-			"there is a signing key in %s already; ryefs keygen --force replaces it",
+			"there is a signing key in %s already; --force replaces it, and what only it "
+			"signed has to be signed again\n" MEND_WITH "ryefs keys",
 			spaces->key_dir);
 	random_key(&key);
 	r = keystore_put_pair(dir, &key, true, err);

@@ -120,7 +120,9 @@ static int keytrust_read_text(struct rye_span text, struct incoming *ret, struct
 	}
 	field = span_find(text, 0, "fingerprint = \"");
 	if (field < 0 || text.len - (size_t)field < 15 + KEY_FP)
-		return rye_fail(err, RYE_INVALID, "neither a PEM public key nor a trust file");
+		return rye_fail(err, RYE_INVALID,
+				"neither a PEM public key nor a trust file\n" MEND_WITH
+				"ryefs keys");
 	memcpy(fp, text.ptr + field + 15, KEY_FP - 1);
 	fp[KEY_FP - 1] = 0;
 	return trustfile_read(text, fp, &ret->file, err);
@@ -243,7 +245,9 @@ int keystore_untrust(const struct item_env *env, const char *fp, struct rye_err 
 	bool removed = false;
 
 	if (!is_fingerprint(fp))
-		return rye_fail(err, RYE_INVALID, "fingerprint %.40s: wanted 16 hex digits", fp);
+		return rye_fail(err, RYE_INVALID,
+				"fingerprint %.40s: wanted 16 hex digits\n" MEND_WITH "ryefs keys",
+				fp);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && space_fd(user) >= 0; i++) {
 		auto_close int dir =
 			io_open_mounted(space_fd(user), places[i], O_RDONLY | O_DIRECTORY);

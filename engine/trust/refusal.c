@@ -86,16 +86,27 @@ int refuse_modified(const struct verify_ask *ask, const struct verdict *v, struc
 		      err);
 }
 
+/* Of a key that came with the project, say: its fingerprint is enough to trust it. */
+static bool trust_has_file(const struct trust *trust, const char *fp)
+{
+	for (size_t i = 0; i < trust->n_keys; i++)
+		if (!strcmp(trust->keys[i].fp, fp))
+			return true;
+	return false;
+}
+
 int refuse_untrusted(const struct verify_ask *ask, const struct verdict *v,
 		     const struct trust *trust, struct rye_err *err)
 {
-	char first[64], details[PART_MAX], fix[64], names[240];
+	char first[64], details[PART_MAX], fix[64], names[200];
+	bool here = trust_has_file(trust, v->fingerprint);
 
 	trust_names(trust, names, sizeof(names));
 	snprintf(first, sizeof(first), "Untrusted key %s for ", v->fingerprint);
-	snprintf(details, sizeof(details), "  Item signed by: %s\n  Trusted keys: %s\n",
-		 v->fingerprint, names);
-	snprintf(fix, sizeof(fix), "ryefs trust %s", v->fingerprint);
+	snprintf(details, sizeof(details), "  Item signed by: %s\n  Trusted keys: %s\n%s",
+		 v->fingerprint, names,
+		 here ? "" : "  Its key file is not here: ask the signer for it\n");
+	snprintf(fix, sizeof(fix), "ryefs trust %s%s", v->fingerprint, here ? "" : ".toml");
 	return refuse(ask, &(struct refusal){ RYE_UNTRUSTED, first, details, fix }, err);
 }
 

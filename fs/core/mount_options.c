@@ -9,6 +9,7 @@
 #include "core/mount_options.h"
 
 #include "err.h"
+#include "near.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -223,6 +224,31 @@ static void hand_on(struct options *opt, const char *word)
 	fuse_opt_add_arg(&opt->args, word);
 }
 
+static int unknown_near(const char *word, struct rye_err *err)
+{
+	const char *best = NULL;
+	char typed[64];
+	int nearest;
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
+	nearest = near_limit(typed);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char name[32];
+		int d;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rows[i].name, "="), rows[i].name);
+		d = near_distance(typed, name);
+		if (d < nearest) {
+			nearest = d;
+			best = rows[i].name;
+		}
+	}
+	if (!best)
+		return rye_fail(err, RYE_INVALID, "unknown option '%s'", word);
+	return rye_fail(err, RYE_INVALID, "unknown option '%s'; did you mean '%s'?", word, best);
+}
+
 /* Says of a known option that it lacks a value, or takes none. */
 static int mount_options_unknown(const char *word, struct rye_err *err)
 {
@@ -233,7 +259,7 @@ static int mount_options_unknown(const char *word, struct rye_err *err)
 		    strcmp(rows[i].name + len, word[len] ? "" : "=") == 0)
 			return rye_fail(err, RYE_INVALID, "option '%s': wanted %.*s%s", word, len,
 					word, word[len] ? " without a value" : "=VALUE");
-	return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", word);
+	return unknown_near(word, err);
 }
 
 static int mount_options_set(struct options *opt, const char *word, struct rye_err *err)
@@ -339,7 +365,7 @@ static int set_dash(struct options *opt, int argc, char **argv, int *i, struct r
 		return set_list(opt, argv[++*i], err);
 	} else if (strcmp(arg, "-s") != 0 && strcmp(arg, "-n") != 0 && strcmp(arg, "-v") != 0) {
 		/* mount(8) hands those three on; they are accepted and change nothing */
-		return rye_fail(err, RYE_INVALID, "unknown option '%s'; see ryefs --help", arg);
+		return rye_fail(err, RYE_INVALID, "unknown option '%s'", arg);
 	}
 	return 0;
 }

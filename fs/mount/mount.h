@@ -65,7 +65,7 @@ char *mountpoint_exclude(const struct options *opt, char **ret_git);
 int mountpoint_detach(const char *path);
 
 /* Why the kernel took no mount there, and what mends it; libfuse said only what failed. */
-int mountpoint_failed(const char *point, struct rye_err *err);
+int mountpoint_failed(const struct options *opt, struct rye_err *err);
 
 /*
  * watchdog.c: a process beside the daemon that outlives it. When the daemon is killed while one of

@@ -69,6 +69,16 @@ int mountpoint_detach(const char *path)
 	return errno == EPERM ? mountpoint_run(argv) : errno;
 }
 
+static int fail_taken(const char *path, const char *source, struct rye_err *err)
+{
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+
+	buf_shell(&word, path);
+	return rye_fail(err, RYE_BUSY,
+			"%s is a ryefs mount of %s already\n" MEND_WITH "ryefs umount %s", path,
+			source, word.failed ? "MOUNTPOINT" : word.data);
+}
+
 /* 0: nothing is in the way any more; else a failure. */
 static int mountpoint_clean(const char *path, struct rye_err *err)
 {
@@ -83,8 +93,7 @@ static int mountpoint_clean(const char *path, struct rye_err *err)
 	if (state == CONNECTION_ANSWERS) {
 		if (!mountinfo_is_ours(&mount))
 			return 0;
-		return rye_fail(err, RYE_BUSY, "%s is a ryefs mount of %s already; ryefs umount %s",
-				path, mount.source, path);
+		return fail_taken(path, mount.source, err);
 	}
 	if (!mountinfo_is_ours(&mount))
 		return rye_fail(err, RYE_BUSY, "%s is a dead mount of %s; unmount it first", path,
@@ -117,10 +126,51 @@ static int fail_mountpoint(const char *path, int sys, struct rye_err *err)
 	buf_shell(&word, path);
 	if (sys == ENOENT && !word.failed)
 		return rye_fail(err, RYE_NOT_FOUND,
-				"cannot mount at %s: No such file or directory\n"
-				"mend with: mkdir -p %s",
+				"cannot mount at %s: No such file or directory\n" MEND_WITH
+				"mkdir -p %s",
 				path, word.data);
 	return rye_fail_sys(err, sys, "cannot mount at %s", path);
+}
+
+/* With the place that would do. */
+static int fail_inside(const struct options *opt, const char *why, struct rye_err *err)
+{
+	auto_buf struct rye_buf at = RYE_BUF_INIT, mend = RYE_BUF_INIT;
+
+	buf_addf(&at, "%s/mnt", opt->source);
+	buf_adds(&mend, "mkdir -p ");
+	buf_shell(&mend, at.failed ? "mnt" : at.data);
+	buf_adds(&mend, " && ryefs ");
+	buf_shell(&mend, opt->source);
+	buf_addc(&mend, ' ');
+	buf_shell(&mend, at.failed ? "mnt" : at.data);
+	return rye_fail(err, RYE_INVALID, "cannot mount at %s: %s\n" MEND_WITH "%s",
+			opt->mountpoint, why, mend.failed ? "ryefs mount --help" : mend.data);
+}
+
+/* What is as it was asked for, but seldom as it was meant. */
+static void remark_place(const struct options *opt)
+{
+	auto_dir DIR *dir = opendir(opt->mountpoint);
+	auto_free char *items = NULL;
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
+			fprintf(stderr,
+				"ryefs: %s is not empty; what lies in it is hidden until it "
+				"is unmounted\n",
+				opt->mountpoint);
+			break;
+		}
+	buf_shell(&word, opt->source);
+	if (asprintf(&items, "%s/.ai", opt->source) < 0 || access(items, F_OK) == 0)
+		return;
+	fprintf(stderr,
+		"ryefs: there is no .ai in %s, so only your own items and the bundles' are served\n" MEND_WITH
+		"ryefs init %s\n",
+		opt->source, word.failed ? "DIR" : word.data);
 }
 
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
@@ -134,17 +184,12 @@ static int mountpoint_check(const struct options *opt, struct rye_err *err)
 		return rye_fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
 				opt->mountpoint);
 	if (lies_in(opt->source, opt->mountpoint))
-		return rye_fail(
-			err, RYE_INVALID,
-			"cannot mount at %s: it would hide the project %s; wanted a directory "
-			"beside or inside it",
-			opt->mountpoint, opt->source);
+		return fail_inside(opt, "it would hide the project; wanted a directory in it", err);
 	if (asprintf(&items, "%s/.ai", opt->source) < 0)
 		return rye_fail(err, RYE_IO, "out of memory");
 	if (lies_in(opt->mountpoint, items))
-		return rye_fail(err, RYE_INVALID,
-				"cannot mount at %s: it lies in the .ai it would show",
-				opt->mountpoint);
+		return fail_inside(opt, "it lies in the .ai that it would show", err);
+	remark_place(opt);
 	return 0;
 }
 
@@ -170,6 +215,39 @@ static int mountpoint_absolute(struct options *opt, const char **list, struct ry
 	return *list ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
+static int fail_source(const char *source, int sys, struct rye_err *err)
+{
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+
+	buf_shell(&word, source);
+	if (sys != ENOENT || word.failed)
+		return rye_fail_sys(err, sys, "no project at %s", source);
+	return rye_fail(err, RYE_NOT_FOUND,
+			"no project at %s: No such file or directory\n" MEND_WITH "ryefs init %s",
+			source, word.data);
+}
+
+/* Of system=: bundles that are not there are a slip of the pen. */
+static int check_roots(const struct options *opt, struct rye_err *err)
+{
+	const char *list = opt->engine.system_roots;
+
+	for (const char *p = list; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+		char items[PATH_MAX];
+		int len = (int)strcspn(p, ":");
+
+		if (!len ||
+		    snprintf(items, sizeof(items), "%.*s/.ai", len, p) >= (int)sizeof(items))
+			continue;
+		if (access(items, F_OK) != 0)
+			return rye_fail(err, RYE_NOT_FOUND,
+					"system=%.*s: there is no .ai in it\n" MEND_WITH
+					"ryefs mount --help",
+					len, p);
+	}
+	return 0;
+}
+
 int mountpoint_prepare(struct options *opt, struct rye_err *err)
 {
 	char *source = realpath(opt->source, NULL), *point;
@@ -177,8 +255,10 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	int r;
 
 	if (!source || stat(source, &st)) {
+		int sys = errno;
+
 		free(source);
-		return rye_fail_sys(err, errno, "no project at %s", opt->source);
+		return fail_source(opt->source, sys, err);
 	}
 	free(opt->source);
 	opt->source = source;
@@ -194,6 +274,8 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	r = mountpoint_absolute(opt, &opt->engine.user_base, err);
 	if (r == 0)
 		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);
+	if (r == 0)
+		r = check_roots(opt, err);
 	if (r == 0)
 		r = mountpoint_clean(point, err);
 	return r ? r : mountpoint_check(opt, err);
@@ -242,8 +324,23 @@ char *mountpoint_exclude(const struct options *opt, char **ret_git)
 	return NULL;
 }
 
-int mountpoint_failed(const char *point, struct rye_err *err)
+#define FUSE_CONF "/etc/fuse.conf"
+
+static bool others_are_allowed(void)
 {
+	auto_file FILE *in = fopen(FUSE_CONF, "re");
+	auto_free char *line = NULL;
+	size_t size = 0;
+
+	while (in && getline(&line, &size, in) >= 0)
+		if (strncmp(line, "user_allow_other", 16) == 0)
+			return true;
+	return false;
+}
+
+int mountpoint_failed(const struct options *opt, struct rye_err *err)
+{
+	const char *point = opt->mountpoint;
 	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
@@ -259,5 +356,15 @@ int mountpoint_failed(const char *point, struct rye_err *err)
 			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
 			"ryefs work without)",
 			point);
+	if (opt->allow_other && geteuid() != 0 && !others_are_allowed())
+		return rye_fail(err, RYE_DENIED,
+				"cannot mount at %s: " FUSE_CONF
+				" does not let users say allow_other\n" MEND_WITH
+				"echo user_allow_other | sudo tee -a " FUSE_CONF,
+				point);
+	if (access(point, W_OK) != 0)
+		return rye_fail(err, RYE_DENIED,
+				"cannot mount at %s: a directory is wanted that you may write to",
+				point);
 	return rye_fail(err, RYE_IO, "cannot mount at %s", point);
 }

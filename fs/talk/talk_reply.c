@@ -10,6 +10,7 @@
 
 #include "core/ctl.h"
 #include "core/page.h"
+#include "err.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -118,14 +119,27 @@ void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 	rye_blob_unref(last.output);
 }
 
+/* Its first line and, where it has one, its remedy. */
+static void talk_reply_add_sentence(struct text *out, const char *sentence)
+{
+	size_t n = strcspn(sentence, "\n");
+	const char *mend = strstr(sentence + n, MEND_WITH);
+
+	text_addn(out, sentence, n);
+	if (mend) {
+		text_add(out, "; ");
+		text_addn(out, mend, strcspn(mend, "\n"));
+	}
+	text_add(out, "\n");
+}
+
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence)
 {
 	text_add(out, talk->key);
 	if (*talk->id)
 		text_addf(out, " %s", ctl_of_verb(talk->verb)->name);
 	text_add(out, ": ");
-	text_addn(out, sentence, strcspn(sentence, "\n"));
-	text_add(out, "\n");
+	talk_reply_add_sentence(out, sentence);
 }
 
 void reply_add_time(struct text *out, time_t at)
@@ -184,7 +198,6 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name, c
 
 	text_add(&line, name);
 	text_add(&line, ": ");
-	text_addn(&line, sentence, strcspn(sentence, "\n"));
-	text_add(&line, "\n");
+	talk_reply_add_sentence(&line, sentence);
 	talk_reply_complain(talks, who, &line);
 }

@@ -36,13 +36,14 @@ static void threads_ctl_refuse(fuse_req_t req, const char *id, const struct rye_
 	reply_rye(req, err);
 }
 
-static bool threads_ctl_may(struct front *front, const struct fuse_ctx *ctx)
+/* 0, or the errno: EAGAIN where the daemon has too many files open to see the caller. */
+static int threads_ctl_may(struct front *front, const struct fuse_ctx *ctx)
 {
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	bool allowed = caller->allowed && !caller->run;
+	int sys = caller->unseen ? EAGAIN : caller->allowed && !caller->run ? 0 : EACCES;
 
 	caller_unref(caller);
-	return allowed;
+	return sys;
 }
 
 static void ctl_write(fuse_req_t req, struct node *node, const struct node_write *write)
@@ -51,13 +52,15 @@ static void ctl_write(fuse_req_t req, struct node *node, const struct node_write
 	struct rye_span line = write->bytes;
 	size_t n = line.len;
 	struct rye_err err;
+	int sys;
 
 	if (write->page || n > VERB_MAX) {
 		reply_errno(req, EINVAL);
 		return;
 	}
-	if (!threads_ctl_may(front, fuse_req_ctx(req))) {
-		reply_errno(req, EACCES);
+	sys = threads_ctl_may(front, fuse_req_ctx(req));
+	if (sys) {
+		reply_errno(req, sys);
 		return;
 	}
 	while (line.len && strchr(" \t\r\n", line.ptr[line.len - 1]))
@@ -106,7 +109,7 @@ int threads_enter_ctl(fuse_req_t req, const struct tree_key *key, const struct t
 		.data = strdup(name->id),
 		.version = 1,
 		.mtime = front->started,
-		.mode = S_IFREG | (threads_ctl_may(front, ctx) ? 0200 : 0),
+		.mode = S_IFREG | (threads_ctl_may(front, ctx) == EACCES ? 0 : 0200),
 		.fresh = true,
 	};
 	struct node *node = want.data ? node_make(front->nodes, &want) : NULL;

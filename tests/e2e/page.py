@@ -108,7 +108,7 @@ class Place(harness.Case):
 
     def execute(self, tool, params):
         done = self.rye("execute", "--system", BUNDLE + ":" + self.system, "tool:" + tool,
-                        json.dumps(params), status=None)
+                        json.dumps(params), "--json", status=None)
         reply = json.loads(done.stdout)
         self.assertEqual(done.returncode == 0, reply["status"] != "error", done.stderr)
         return reply

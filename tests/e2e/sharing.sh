@@ -92,7 +92,8 @@ rm -r "$T/bob/.ai/config/keys/trusted"
 bob $line >"$T/said" 2>&1 </dev/null
 is "without the file it is not found" $? 3
 like "and it says whom to ask, and what for" "$(cat "$T/said")" \
-  "ask the signer for \.ai/config/keys/trusted/$FP\.toml.* then: ryefs trust FILE"
+  "ask the signer for \.ai/config/keys/trusted/$FP\.toml"
+like "and what to type then" "$(cat "$T/said")" "^mend with: ryefs trust $FP\.toml\$"
 cp "$T/work/.ai/config/keys/trusted/$FP.toml" "$T/bob/sent.toml"
 chmod 644 "$T/bob/sent.toml"
 ok "the file that was sent is taken" bob ryefs trust "$T/bob/sent.toml"

@@ -434,7 +434,7 @@ static void T25_unknown_key_names_the_trusted_ones(void **state)
 	assert_non_null(strstr(r.err.msg, "\n  Kind: knowledge\n"));
 	assert_non_null(strstr(r.err.msg, "\n  Item signed by: " KEY3 "\n"));
 	assert_non_null(strstr(r.err.msg, "\n  Trusted keys: " KEY1 "\n"));
-	assert_true(str_ends(r.err.msg, "\n  mend with: ryefs trust " KEY3));
+	assert_true(str_ends(r.err.msg, "\n  mend with: ryefs trust " KEY3 ".toml"));
 	done(&r);
 }
 

@@ -37,6 +37,23 @@ static void unused_note(struct unused *unused, enum unused_reason reason, const 
 	buf_adds(first, path);
 }
 
+/* Beside tools lie data of all sorts; a program without an end that counts was meant as one. */
+static bool looks_like_program(const char *name)
+{
+	static const char *const ends[] = { ".bash", ".go", ".jsx", ".lua", ".php", ".pl", ".ps1",
+					    ".py3",  ".r",  ".rb",  ".rs",  ".tsx", ".zsh" };
+	static const char *const texts[] = { "README", "LICENSE", "Makefile", "TODO" };
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!strcmp(name, texts[i]))
+			return false;
+	for (size_t i = 0; dot && i < ARRAY_SIZE(ends); i++)
+		if (!strcasecmp(dot, ends[i]))
+			return true;
+	return !dot;
+}
+
 static bool ends_otherwise(enum rye_kind kind, const char *name)
 {
 	size_t len = strlen(name);
@@ -44,6 +61,8 @@ static bool ends_otherwise(enum rye_kind kind, const char *name)
 	if (kind_extension_of(kind, name) || str_ends(name, "~"))
 		return false;
 	if (kind != RYE_TOOL)
+		return true;
+	if (looks_like_program(name))
 		return true;
 	for (const char *const *ext = kind_extensions(kind); *ext; ext++)
 		if (len > strlen(*ext) && !strcasecmp(name + len - strlen(*ext), *ext))

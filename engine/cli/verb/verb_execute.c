@@ -55,24 +55,69 @@ static json_t *verb_execute_value_of(const json_t *schema, const char *key, cons
 	return value ? value : json_string(text);
 }
 
-/* A word without a name in front of it is mostly the value of the first parameter. */
-static int no_pair(struct cli *cli, const json_t *given, const json_t *schema, const char *word)
-{
-	json_t *properties = json_object_get(schema, "properties");
-	const char *first = json_object_iter_key(json_object_iter(properties));
-	auto_json json_t *all = json_copy((json_t *)given);
-	const struct parameters_fault fault = { schema, all, "" };
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+/* ---- words that are no parameters ---- */
 
-	if (first && !json_object_get(all, first))
-		json_set(all, first, verb_execute_value_of(schema, first, word));
-	parameters_example(cli, &fault, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
-			    "\"%s\" is no parameter, wanted KEY=VALUE or {JSON}", word);
+struct execute_words {
+	const json_t *schema;
+	json_t *given;
+	int at; /* the word that is no parameter */
+};
+
+/* Many words that begin with a brace were one JSON object before the shell took its quotes. */
+static json_t *joined(const struct cli *cli)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	for (int i = 1; i < cli->argc; i++)
+		buf_addf(&text, "%s%s", i > 1 ? " " : "", cli->argv[i]);
+	return text.failed || cli->argv[1][0] != '{' ? NULL : parameters_repaired(text.data);
 }
 
-static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json_t *schema,
-				 const char *word)
+/* One word of those behind the fault; how many were used. A word without a name is mostly the value
+ * of the first parameter that has none yet. */
+static int guess_word(const struct cli *cli, const struct execute_words *words, int i)
+{
+	const char *word = cli->argv[i], *equals = strchr(word, '='), *first;
+	json_t *properties = json_object_get(words->schema, "properties"), *property;
+	bool apart = i + 2 < cli->argc && !strcmp(cli->argv[i + 1], "=");
+	bool forced = equals && equals > word && equals[-1] == ':';
+	auto_free char *key =
+		strndup(word, equals ? (size_t)(equals - word) - forced : strlen(word));
+
+	if (key && apart)
+		json_set(words->given, key,
+			 verb_execute_value_of(words->schema, key, cli->argv[i + 2]));
+	else if (forced)
+		return 1; /* it was no JSON */
+	else if (key && *key && equals && equals[1])
+		json_set(words->given, key, verb_execute_value_of(words->schema, key, equals + 1));
+	if (equals || apart)
+		return apart ? 3 : 1;
+	json_object_foreach(properties, first, property) {
+		if (json_object_get(words->given, first))
+			continue;
+		json_set(words->given, first, verb_execute_value_of(words->schema, first, word));
+		break;
+	}
+	return 1;
+}
+
+static int no_pair(struct cli *cli, const struct execute_words *words, const char *what)
+{
+	auto_json json_t *whole = joined(cli);
+	const struct parameters_fault fault = { words->schema, whole ? whole : words->given, "" };
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	for (int i = words->at; i < cli->argc && !whole;)
+		i += guess_word(cli, words, i);
+	parameters_example(cli, &fault, &mend);
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", what);
+}
+
+/* ---- KEY=VALUE ---- */
+
+/* NULL: added; else what is wrong, in text. */
+static const char *add_pair(const struct execute_words *words, const char *word, char text[512])
 {
 	const char *equals = strchr(word, '=');
 	bool forced = equals && equals > word && equals[-1] == ':';
@@ -81,29 +126,34 @@ static int verb_execute_add_pair(struct cli *cli, json_t *parameters, const json
 	json_t *value;
 
 	if (!key)
-		return no_pair(cli, parameters, schema, word);
-	if (json_object_get(parameters, key))
-		return cli_misuse(cli, "the parameter \"%s\" is given twice", key);
+		snprintf(text, 512, "\"%s\" is no parameter, wanted KEY=VALUE or {JSON}", word);
+	else if (json_object_get(words->given, key))
+		snprintf(text, 512, "the parameter \"%s\" is given twice", key);
+	if (!key || json_object_get(words->given, key))
+		return text;
 	if (forced)
 		value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 	else
-		value = verb_execute_value_of(schema, key, equals + 1);
-	if (!value)
-		return cli_misuse(cli, "the value of \"%s\" is not %s", key,
-				  forced ? "JSON" : "UTF-8");
-	return json_set(parameters, key, value) ?
-		       CLI_OK :
-		       cli_misuse(cli, "the name \"%s\" is not UTF-8", key);
+		value = verb_execute_value_of(words->schema, key, equals + 1);
+	if (value && json_set(words->given, key, value))
+		return NULL;
+	snprintf(text, 512, "the value of \"%s\" is not %s", key, forced ? "JSON" : "UTF-8");
+	return text;
 }
 
 static int read_pairs(struct cli *cli, const char *ref, json_t *parameters)
 {
 	auto_json json_t *schema = execute_schema(cli, ref);
-	int status = CLI_OK;
+	struct execute_words words = { schema, parameters, 1 };
+	char text[512];
 
-	for (int i = 1; i < cli->argc && status == CLI_OK; i++)
-		status = verb_execute_add_pair(cli, parameters, schema, cli->argv[i]);
-	return status;
+	for (; words.at < cli->argc; words.at++) {
+		const char *what = add_pair(&words, cli->argv[words.at], text);
+
+		if (what)
+			return no_pair(cli, &words, what);
+	}
+	return CLI_OK;
 }
 
 static int read_stdin(struct cli *cli, struct rye_buf *text)
@@ -122,11 +172,11 @@ static int read_stdin(struct cli *cli, struct rye_buf *text)
 }
 
 /* What is no JSON object was mostly meant to be one: cut short, or in quotes of the other sort. */
-static int no_json(struct cli *cli, const char *ref, const struct rye_err *err)
+static int no_json(struct cli *cli, const char *ref, const char *text, const struct rye_err *err)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_json json_t *schema = execute_schema(cli, ref);
-	auto_json json_t *given = parameters_repaired(cli->argv[1]);
+	auto_json json_t *given = parameters_repaired(text);
 	const struct parameters_fault fault = { schema, given, "" };
 
 	parameters_example(cli, &fault, &mend);
@@ -154,7 +204,7 @@ static int read_parameters(struct cli *cli, const char *ref, json_t **ret)
 	*ret = json_parse((struct rye_span){ text.data, text.len }, 0, "parameters", &err);
 	if (*ret)
 		return CLI_OK;
-	return *word == '{' ? no_json(cli, ref, &err) : cli_fail(cli, &err, NULL);
+	return no_json(cli, ref, text.data ? text.data : "", &err);
 }
 
 static json_t *request(struct cli *cli, const char *ref, json_t *parameters)

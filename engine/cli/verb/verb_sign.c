@@ -9,6 +9,7 @@
 #include "scope.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define SPACE_MAX 256 /* "system:" and a bundle's name */
 
@@ -18,6 +19,29 @@ struct verb_sign_signing {
 	json_t *done, *failed;
 	size_t skipped;
 };
+
+/* What only an editor mends: the file as it is to be typed from here. */
+static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict *verdict)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	const char *path = verdict->path, *message = verdict->message;
+	size_t n = strlen(cli->project);
+
+	/* from the project's own directory a short path does */
+	if (!strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
+	    access(path + n + 1, F_OK) == 0)
+		path += n + 1;
+	buf_adds(&mend, "${EDITOR:-vi} ");
+	buf_shell(&mend, path);
+	buf_adds(&mend, " && ryefs sign ");
+	buf_shell(&mend, ref);
+	fflush(stdout);
+	fprintf(stderr, "ryefs sign: %s: ", ref);
+	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));
+	if (verdict->code == RYE_INVALID || verdict->code == RYE_UNPARSABLE)
+		fprintf(stderr, "\n" MEND_WITH "%s", mend.failed ? "an editor" : mend.data);
+	putc('\n', stderr);
+}
 
 static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
@@ -44,10 +68,7 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 			cli_note(signing->cli, "%s: %s", ref, verdict->message);
 		return 0;
 	}
-	fflush(stdout);
-	fprintf(stderr, "ryefs sign: %s: ", ref);
-	out_text(stderr, verdict->message ? verdict->message : rye_code_name(verdict->code));
-	putc('\n', stderr);
+	fail_item(signing->cli, ref, verdict);
 	return 0;
 }
 
@@ -83,15 +104,25 @@ static int verb_sign_finish(struct cli *cli, const struct verb_sign_signing *sig
 	return failed ? CLI_FAILED : CLI_OK;
 }
 
+static int sign_system(struct cli *cli)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	buf_adds(&mend, "ryefs fetch ");
+	buf_shell(&mend, cli->argc ? cli->argv[0] : "REF");
+	buf_adds(&mend, " --to project");
+	return cli_complain(cli, CLI_DENIED, mend.failed ? NULL : mend.data,
+			    "System space items are immutable and cannot be signed. Copy to "
+			    "project or user space first.");
+}
+
 static int which_space(struct cli *cli, enum rye_space *ret)
 {
 	const char *space = cli->opt.space ? cli->opt.space : "project";
 
 	*ret = strcmp(space, "user") ? RYE_PROJECT : RYE_USER;
 	if (!strcmp(space, "system"))
-		return cli_complain(cli, CLI_DENIED, "ryefs fetch REF --to project",
-				    "System space items are immutable and cannot be signed. Copy "
-				    "to project or user space first.");
+		return sign_system(cli);
 	if (strcmp(space, "user") && strcmp(space, "project"))
 		return cli_misuse(cli, "--space %s: wanted project or user", space);
 	return CLI_OK;

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 
+#include "near.h"
 #include "scope.h"
 #include "str.h"
 
@@ -175,6 +176,46 @@ static int control(struct cli *cli, const char *verb, const char *id)
 	return out_success(cli, "id", id, NULL);
 }
 
+/* NULL: there is no such thread. */
+static char *threads_status(struct cli *cli, const char *id)
+{
+	cli->opt.quiet = true;
+	return cli_open(cli, CLI_ANY_PLACE) == CLI_OK ? verb_threads_fact(cli, id, "status") : NULL;
+}
+
+/* A thread's id alone shows it; other programs' words have a word here. */
+static int threads_unknown(struct cli *cli, const char *word)
+{
+	static const char *const words[][2] = {
+		{ "ls", "list" },	{ "ps", "list" },	{ "status", "show" },
+		{ "info", "show" },	{ "rm", "delete" },	{ "stop", "cancel" },
+		{ "abort", "cancel" },	{ "list", "list" },	{ "show", "show" },
+		{ "wait", "wait" },	{ "cancel", "cancel" }, { "kill", "kill" },
+		{ "delete", "delete" },
+	};
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *status = threads_status(cli, word);
+	const char *best = status ? "show" : "list";
+	int nearest = near_limit(word);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words) && !status; i++) {
+		int d = near_distance(word, words[i][0]);
+
+		if (d < nearest) {
+			nearest = d;
+			best = words[i][1];
+		}
+	}
+	buf_addf(&mend, "ryefs threads %s", best);
+	for (int i = status ? 0 : 1; i < cli->argc && strcmp(best, "list") != 0; i++) {
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, cli->argv[i]);
+	}
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
+			    "\"%s\" is nothing that can be done to threads; did you mean %s?", word,
+			    best);
+}
+
 int verb_threads(struct cli *cli)
 {
 	static const char *const controls[] = { "cancel", "kill", "delete" };
@@ -187,10 +228,10 @@ int verb_threads(struct cli *cli)
 		if (!strcmp(word, controls[i]))
 			ctl = controls[i];
 	if (!ctl && strcmp(word, "list") && strcmp(word, "show") && strcmp(word, "wait"))
-		return cli_misuse(cli, "\"%s\" is nothing that can be done to threads", word);
+		return threads_unknown(cli, word);
 	if (!strcmp(word, "list") ? id != NULL : id == NULL)
-		return cli_misuse(cli, id ? "list wants no thread" : "%s wants a thread's id",
-				  word);
+		return cli_complain(cli, CLI_USAGE, "ryefs threads list",
+				    id ? "list wants no thread" : "%s wants a thread's id", word);
 	if (!strcmp(word, "wait"))
 		call_block_signals();
 	status = cli_open(cli, CLI_PROJECT);

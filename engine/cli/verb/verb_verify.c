@@ -18,17 +18,30 @@ struct verb_verify_survey {
 };
 
 /* The same name may be an item in another space as well. */
-static void verb_verify_print(const char *ref, const struct rye_verdict *verdict)
+static void verb_verify_print(struct cli *cli, const char *ref, const struct rye_verdict *verdict)
 {
 	const char *message = verdict->message ? verdict->message : "";
 	const char *space = verdict->space ? verdict->space : "project";
+	const char *told = strstr(message, MEND_WITH);
+	auto_buf struct rye_buf text = RYE_BUF_INIT, mend = RYE_BUF_INIT;
 
+	buf_adds(&text, message);
+	if (told) {
+		buf_clear(&text);
+		buf_add(&text, message, (size_t)(told - message) + strlen(MEND_WITH));
+		/* nobody here can sign what a bundle brought */
+		if (!strncmp(space, "system", 6) && rye_code_integrity(verdict->code))
+			buf_adds(&mend, "reinstall the bundle");
+		else
+			mend_here(cli, told + strlen(MEND_WITH), &mend);
+		buf_adds(&text, mend.data ? mend.data : "");
+	}
 	printf("%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
 		printf(" (%s)", space);
 	if (verdict->code != RYE_OK || *message)
 		printf(": ");
-	out_text(stdout, message);
+	out_text(stdout, text.data ? text.data : message);
 	putchar('\n');
 }
 
@@ -52,7 +65,7 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
 		return 0;
 	progress_end(&survey->progress);
-	verb_verify_print(ref, verdict);
+	verb_verify_print(survey->cli, ref, verdict);
 	return 0;
 }
 
