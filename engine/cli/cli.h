@@ -21,6 +21,7 @@
 struct cli;
 
 int verb_complete(struct cli *cli);
+int verb_diff(struct cli *cli);
 int verb_doctor(struct cli *cli);
 int verb_execute(struct cli *cli);
 int verb_fetch(struct cli *cli);
@@ -67,12 +68,13 @@ enum cli_flag {
 	CLI_TRACE = 1 << 11,
 	CLI_YES = 1 << 12,
 	CLI_AGAIN = 1 << 13,
+	CLI_ASK = 1 << 14,
 };
 
 struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
-	bool all, async, dry_run, force, output, sample, trace, yes;
+	bool all, async, dry_run, force, output, sample, trace, yes, ask;
 	const char *from, *limit, *owner, *space, *to;
 };
 
@@ -118,6 +120,8 @@ enum cli_need {
 	CLI_ANY_PLACE, /* without a project the current directory stands for one */
 	CLI_PROJECT, /* a .ai here or above is wanted */
 };
+/* An engine with this call's options over another project; NULL: it cannot be opened. */
+struct rye *cli_engine_for(struct cli *cli, const char *project);
 /* Opens the engine; CLI_OK or an exit status, the reason told. */
 int cli_open(struct cli *cli, enum cli_need need);
 
@@ -255,6 +259,25 @@ int ref_operand(struct cli *cli, int operand, char ret[REF_MAX]);
 int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
 /* ref_near.c: the item whose reference is most like a word that names none. */
 bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX]);
+
+/*
+ * signed_before.c: an item as it was when it was last good; outside.c: other programs.
+ */
+
+/* The standard output of a program (argv ends with NULL) and its exit status; -1: it did not run. */
+int outside_read(const char *const argv[], struct rye_buf *ret);
+
+struct signed_file {
+	const char *ref, *path; /* of the item, and its file, absolute */
+};
+/* False: no such version is known. */
+bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
+/* Prints what changed: 0 nothing, 1 something; -1: no such version is known. */
+int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
+
+/* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
+typedef int (*sign_ask_fn)(void *arg, const char *ref);
+int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg);
 
 /*
  * parameters.c: wrong parameters, and the call that would do.

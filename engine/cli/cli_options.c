@@ -47,6 +47,7 @@ static const struct flag flags[] = {
 	{ "env", 0, CLI_SHARED, AT(env), "NAME[:NAME]", "variables that items may read" },
 	{ "compat", 0, CLI_SHARED, AT(compat), NULL, "accept items without a binding line" },
 	{ "venv", 0, CLI_SHARED, AT(venv), NULL, "let project tools use .venv, node_modules" },
+	{ "interactive", 'i', CLI_ASK, AT(ask), NULL, "show what changed and ask, item by item" },
 	{ "json", 0, CLI_SHARED, AT(json), NULL, "answer with one JSON value, the whole reply" },
 	{ "quiet", 'q', CLI_SHARED, AT(quiet), NULL, "no remarks, no progress" },
 	{ "help", 'h', CLI_SHARED, AT(help), NULL, "this text" },
@@ -336,14 +337,23 @@ static int check_named(struct cli *cli, const char *list)
 	return CLI_OK;
 }
 
-int cli_open(struct cli *cli, enum cli_need need)
+struct cli_lists { /* of directories, made absolute */
+	struct rye_buf user, roots;
+};
+
+static void cli_lists_done(struct cli_lists *lists)
 {
-	auto_buf struct rye_buf user = RYE_BUF_INIT, roots = RYE_BUF_INIT;
+	buf_done(&lists->user);
+	buf_done(&lists->roots);
+}
+
+static void options_for(struct cli *cli, const char *project, struct cli_lists *lists,
+			struct rye_options *ret)
+{
 	const char *dev = getenv("RYE_DEV_MODE");
-	struct rye_err err = { 0 };
-	int status = choose_project(cli, need);
-	struct rye_options opt = {
-		.project = cli->project,
+
+	*ret = (struct rye_options){
+		.project = project,
 		.env_names = cli->opt.env,
 		.compat = cli->opt.compat,
 		.dev_mode = dev && !strcmp(dev, "1"),
@@ -351,15 +361,35 @@ int cli_open(struct cli *cli, enum cli_need need)
 		.log = log_to_stderr,
 		.log_arg = cli,
 	};
+	make_absolute(cli->opt.user, &lists->user);
+	make_absolute(cli->opt.system, &lists->roots);
+	ret->user_base = lists->user.data;
+	ret->system_roots = lists->roots.data;
+}
+
+struct rye *cli_engine_for(struct cli *cli, const char *project)
+{
+	__attribute__((cleanup(cli_lists_done))) struct cli_lists lists = { 0 };
+	struct rye_options opt;
+	struct rye *rye = NULL;
+
+	options_for(cli, project, &lists, &opt);
+	opt.dev_mode = false; /* what is good there is signed */
+	return rye_open(&opt, &rye, NULL) ? NULL : rye;
+}
+
+int cli_open(struct cli *cli, enum cli_need need)
+{
+	__attribute__((cleanup(cli_lists_done))) struct cli_lists lists = { 0 };
+	struct rye_options opt;
+	struct rye_err err = { 0 };
+	int status = choose_project(cli, need);
 
 	if (status == CLI_OK)
 		status = check_named(cli, cli->opt.system);
 	if (status != CLI_OK)
 		return status;
-	make_absolute(cli->opt.user, &user);
-	make_absolute(cli->opt.system, &roots);
-	opt.user_base = user.data;
-	opt.system_roots = roots.data;
+	options_for(cli, cli->project, &lists, &opt);
 	if (rye_open(&opt, &cli->rye, &err))
 		return cli_fail(cli, &err, NULL);
 	return CLI_OK;

@@ -22,8 +22,8 @@
 
 /* ---- the summary ---- */
 
-/* Somebody else may have changed them: no one command for all. */
-#define EACH "ryefs verify, then ryefs sign REF for each whose change is right"
+/* Somebody else may have changed them: each one is shown, and asked for. */
+#define EACH "ryefs sign -i"
 
 static const struct {
 	enum rye_code code;

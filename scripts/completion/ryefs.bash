@@ -23,7 +23,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount doctor execute fetch init keygen keys search sign threads trust umount untrust verify"
+  local verbs="mount diff doctor execute fetch init keygen keys search sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -62,14 +62,14 @@ _ryefs() {
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --owner" ;;
       search) shared+=" --limit" ;;
-      sign) shared+=" --all --force --space" ;;
+      sign) shared+=" --all --force --interactive --space" ;;
       trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))
     return
   fi
   case $verb in
-    execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
+    diff | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list show wait cancel kill delete" -- "$cur"))

@@ -19,6 +19,7 @@ function __ryefs_member
 end
 
 complete -c ryefs -n __ryefs_first -a mount -d 'show a workspace at a mountpoint'
+complete -c ryefs -n __ryefs_first -a diff -d 'show what changed since signing'
 complete -c ryefs -n __ryefs_first -a doctor -d 'say what is wrong and what mends it'
 complete -c ryefs -n __ryefs_first -a execute -d 'run a tool, follow a directive'
 complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
@@ -33,7 +34,7 @@ complete -c ryefs -n __ryefs_first -a umount -d 'end a mount'
 complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
-complete -c ryefs -n '__ryefs_verb execute fetch sign verify' -fa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show wait cancel kill delete (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -58,6 +59,7 @@ complete -c ryefs -n '__ryefs_verb init' -l sample
 complete -c ryefs -n '__ryefs_verb search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
+complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb trust' -s y -l yes

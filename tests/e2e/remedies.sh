@@ -22,7 +22,7 @@ ok "with unsigned items of one's own: sign them" until_true advised "ryefs sign 
 rm -r "$P/.ai/tools/own" "$S/.ai/tools/vec/plain.sh"
 mkdir -p "$P/.ai/tools/vec"
 { cat "$V/b2.py"; echo '# changed'; } >"$P/.ai/tools/vec/b2.py"
-ok "what was changed is looked at, one by one" until_true advised "ryefs verify, then ryefs sign REF"
+ok "what was changed is looked at, one by one" until_true advised "ryefs sign -i"
 not_ok "never signed all at once" advised "--all"
 
 # names that a shell would expand, or a terminal would not show

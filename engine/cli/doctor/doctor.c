@@ -132,6 +132,8 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 static void remedies_for_many(struct doctor_survey *survey)
 {
 	size_t uncovered = survey->by_code[RYE_UNCOVERED], uns = survey->by_code[RYE_UNSIGNED];
+	size_t changed = survey->by_code[RYE_MODIFIED] + survey->by_code[RYE_MOVED] +
+			 survey->by_code[RYE_BAD_SIGNATURE] + survey->by_code[RYE_BAD_LINE];
 
 	if (uncovered >= MANY)
 		finding_add(survey->findings,
@@ -141,6 +143,9 @@ static void remedies_for_many(struct doctor_survey *survey)
 	if (uns >= MANY)
 		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign --all"),
 			    "%zu are unsigned", uns);
+	if (changed >= MANY)
+		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign -i"),
+			    "%zu have changed since they were signed", changed);
 	if (survey->by_code[RYE_UNTRUSTED] >= MANY)
 		finding_add(survey->findings,
 			    FINDING(REMARK, "items", "ryefs keys, then ryefs trust FINGERPRINT"),
@@ -214,8 +219,8 @@ static int doctor_check_keys(struct findings *findings)
 	if (ring.signing)
 		finding_add(findings, FINDING(OK, "keys", NULL), "there is a signing key");
 	else
-		finding_add(findings, FINDING(BAD, "keys", "ryefs keygen"),
-			    "there is no signing key, so nothing can be signed");
+		finding_add(findings, FINDING(REMARK, "keys", "ryefs keygen"),
+			    "there is no signing key: you can read and run, but sign nothing");
 	if (!ring.trusted)
 		finding_add(findings, FINDING(BAD, "keys", "ryefs trust self, or ryefs trust KEY"),
 			    "no key is trusted, so everything is refused");

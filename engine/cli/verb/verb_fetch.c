@@ -18,6 +18,8 @@ static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
 
 	if (cli->opt.json || !reply)
 		out_blob(stdout, outcome->reply);
+	else if (*copied && cli->opt.quiet)
+		return;
 	else if (*copied)
 		printf("copied %s to %s\n", cli->argv[0], copied);
 	else if (cli->opt.to)

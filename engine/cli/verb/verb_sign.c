@@ -18,6 +18,7 @@ struct verb_sign_signing {
 	struct progress progress;
 	json_t *done, *failed;
 	size_t skipped;
+	enum rye_space space;
 };
 
 /* What only an editor mends: the file as it is to be typed from here. */
@@ -75,7 +76,7 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 /* One line, however many there were; a single one was named already. */
 static void verb_sign_sum_up(const struct verb_sign_signing *signing, size_t done, size_t total)
 {
-	if (signing->cli->opt.quiet || (total == 1 && !signing->cli->opt.all))
+	if (signing->cli->opt.quiet || (total <= 1 && !signing->cli->opt.all))
 		return;
 	printf("signed %zu of %zu items", done, total);
 	if (signing->skipped)
@@ -169,6 +170,16 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 		strncmp(at.space, "system", 6) ? "" : "; system space items are immutable");
 }
 
+static int verb_sign_asked(void *arg, const char *ref)
+{
+	struct verb_sign_signing *signing = arg;
+	struct rye_batch batch = { ref, signing->space, verb_sign_take, signing, false };
+	struct rye_err err = { 0 };
+
+	return rye_sign_all(signing->cli->rye, &batch, &err) ? cli_fail(signing->cli, &err, ref) :
+							       CLI_OK;
+}
+
 int verb_sign(struct cli *cli)
 {
 	auto_json json_t *done = json_array(), *failed = json_array();
@@ -179,8 +190,10 @@ int verb_sign(struct cli *cli)
 
 	if (status != CLI_OK)
 		return status;
-	if (!cli->argc == !cli->opt.all)
-		return cli_misuse(cli, "name the items to sign, or say --all");
+	if (cli->opt.ask ? cli->opt.all || cli->opt.json : !cli->argc == !cli->opt.all)
+		return cli_misuse(cli, cli->opt.ask ? "-i asks, so neither --all nor --json" :
+						      "name the items to sign, or say --all");
+	signing.space = space;
 	status = cli_open(cli, space == RYE_PROJECT ? CLI_PROJECT : CLI_ANY_PLACE);
 	progress_start(&signing.progress, cli, "signing");
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
@@ -191,7 +204,9 @@ int verb_sign(struct cli *cli)
 
 		if (pattern)
 			status = ref_operand(cli, i, ref);
-		if (status == CLI_OK && rye_sign_all(cli->rye, &batch, &err))
+		if (status == CLI_OK && cli->opt.ask)
+			status = sign_ask(cli, &batch, verb_sign_asked, &signing);
+		else if (status == CLI_OK && rye_sign_all(cli->rye, &batch, &err))
 			status = fail_sign(cli, &err, &batch);
 	}
 	progress_end(&signing.progress);

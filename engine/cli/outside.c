@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking another program, git or diff: its standard output as bytes. The program is started without
+ * a shell and without a pager, its complaints are thrown away. One thread; owns nothing.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void outside_take(int fd, struct rye_buf *ret)
+{
+	char chunk[16384];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0)
+			buf_add(ret, chunk, (size_t)n);
+}
+
+int outside_read(const char *const argv[], struct rye_buf *ret)
+{
+	posix_spawn_file_actions_t files;
+	int pipes[2], status = -1;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -1;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ))
+		pid = -1;
+	posix_spawn_file_actions_destroy(&files);
+	close(pipes[1]);
+	if (pid > 0)
+		outside_take(pipes[0], ret);
+	close(pipes[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && !ret->failed ? WEXITSTATUS(status) : -1;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of an item as they were when they were last good: looked for in git's history of its
+ * file, in an editor's copy beside it, and among the items of that name in other spaces. A version
+ * counts when it verifies at its own place: it is put into a project of its own, in a temporary
+ * directory, and looked at there. Nothing of the workspace is changed.
+ */
+#include "cli/cli.h"
+
+#include "base/io.h"
+#include "bounds.h"
+#include "scope.h"
+#include "str.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REVISIONS "50" /* of the file, the newest first; more than a person wants to look at */
+
+/* The project in which a version is tried. */
+struct signed_trial {
+	struct cli *cli;
+	char dir[64];
+	const char *below; /* path below .ai */
+	const char *ref;
+	struct rye *rye;
+};
+
+static int trial_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void trial_end(struct signed_trial *trial)
+{
+	if (trial->rye)
+		rye_close(trial->rye);
+	if (*trial->dir)
+		nftw(trial->dir, trial_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool trial_begin(struct signed_trial *trial)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(trial->dir, sizeof(trial->dir), "%s/ryefs-diff.XXXXXX",
+		 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+	if (mkdtemp(trial->dir))
+		return true;
+	*trial->dir = 0;
+	return false;
+}
+
+static int trial_judge(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	bool *good = arg;
+
+	(void)done;
+	(void)total;
+	if (verdict && verdict->space && !strcmp(verdict->space, "project"))
+		*good = verdict->code == RYE_OK;
+	return 0;
+}
+
+static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
+{
+	struct rye_batch batch = { .pattern = trial->ref, .fn = trial_judge };
+	auto_close int root = open(trial->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *path = NULL, *dir = NULL;
+	bool good = false;
+
+	if (asprintf(&path, ".ai/%s", trial->below) < 0)
+		return false;
+	dir = strndup(path, (size_t)(strrchr(path, '/') - path));
+	if (root < 0 || !dir || io_mkdirs_at(root, dir, 0700) < 0 ||
+	    io_replace_at(root, path, bytes, 0600) < 0)
+		return false;
+	if (trial->rye)
+		rye_close(trial->rye);
+	trial->rye = cli_engine_for(trial->cli, trial->dir);
+	batch.arg = &good;
+	return trial->rye && rye_verify_all(trial->rye, &batch, NULL) == 0 && good;
+}
+
+/* ---- where to look ---- */
+
+/*
+ * The repository may be anybody's, and so may its configuration: only commands that start no other
+ * program are used, and nothing is fetched from elsewhere.
+ */
+#define GIT "env", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "git", "-C"
+
+/* git's newest revision of the file that is good. */
+static bool from_git(struct signed_trial *trial, const char *path, struct rye_buf *ret)
+{
+	auto_free char *dir = strndup(path, (size_t)(strrchr(path, '/') - path));
+	const char *name = strrchr(path, '/') + 1;
+	const char *list[] = { GIT, dir, "rev-list", "-n", REVISIONS, "HEAD", "--", name, NULL };
+	auto_buf struct rye_buf revisions = RYE_BUF_INIT;
+	struct rye_span rest, line;
+
+	if (!dir || outside_read(list, &revisions) != 0)
+		return false;
+	rest = (struct rye_span){ revisions.data, revisions.len };
+	while (span_line(&rest, &line)) {
+		auto_free char *object = NULL;
+		const char *show[] = { GIT, dir, "cat-file", "blob", NULL, NULL };
+
+		if (asprintf(&object, "%.*s:./%s", (int)line.len, line.ptr, name) < 0)
+			return false;
+		show[ARRAY_SIZE(show) - 2] = object;
+		buf_clear(ret);
+		if (outside_read(show, ret) == 0 &&
+		    trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+			return true;
+	}
+	return false;
+}
+
+static bool from_copy(struct signed_trial *trial, const char *path, struct rye_buf *ret)
+{
+	static const char *const ends[] = { "~", ".orig", ".bak" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		auto_free char *copy = NULL;
+		auto_close int fd = -1;
+		struct rye_blob *blob = NULL;
+
+		if (asprintf(&copy, "%s%s", path, ends[i]) < 0)
+			return false;
+		fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0 || io_read_fd(fd, RYE_ITEM_MAX, &blob, NULL) < 0)
+			continue;
+		buf_clear(ret);
+		buf_add(ret, blob->data, blob->len);
+		rye_blob_unref(blob);
+		if (trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+			return true;
+	}
+	return false;
+}
+
+static bool from_spaces(struct signed_trial *trial, const char *path, struct rye_buf *ret)
+{
+	int n = rye_space_count(trial->cli->rye);
+
+	for (int i = 0; i < n; i++) {
+		auto_free char *other = NULL;
+		struct rye_space_info space;
+		struct rye_blob *blob = NULL;
+
+		rye_space_get(trial->cli->rye, i, &space);
+		if (space.fd < 0 || asprintf(&other, "%s/.ai/%s", space.root, trial->below) < 0 ||
+		    !strcmp(other, path) ||
+		    io_read_at(space.fd, trial->below, RYE_ITEM_MAX, &blob) < 0)
+			continue;
+		buf_clear(ret);
+		buf_add(ret, blob->data, blob->len);
+		rye_blob_unref(blob);
+		if (trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+			return true;
+	}
+	return false;
+}
+
+bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret)
+{
+	__attribute__((cleanup(trial_end))) struct signed_trial trial = { .cli = cli,
+									  .ref = file->ref };
+	const char *marker = file->path, *at;
+
+	while ((at = strstr(marker, "/.ai/")))
+		marker = at + strlen("/.ai/");
+	trial.below = marker;
+	if (marker == file->path || !strchr(marker, '/') || !trial_begin(&trial))
+		return false;
+	return from_git(&trial, file->path, ret) || from_copy(&trial, file->path, ret) ||
+	       from_spaces(&trial, file->path, ret);
+}
+
+int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to)
+{
+	auto_buf struct rye_buf before = RYE_BUF_INIT, text = RYE_BUF_INIT;
+	char old[] = "/tmp/ryefs-diff.XXXXXX";
+	auto_close int fd = -1;
+	const char *argv[] = { "diff",	   "-u", "--label", "as it was signed", "--label",
+			       file->path, "--", old,	    file->path,		NULL };
+	int status;
+
+	if (!signed_before(cli, file, &before))
+		return -1;
+	fd = mkostemp(old, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	status = write(fd, before.data, before.len) == (ssize_t)before.len ?
+			 outside_read(argv, &text) :
+			 -1;
+	unlink(old);
+	if (status < 0 || status > 1)
+		return -1;
+	if (text.len)
+		out_text(to, text.data);
+	return status;
+}
