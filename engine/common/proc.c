@@ -134,6 +134,16 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 	return 0;
 }
 
+bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(a->ns); i++)
+		if (strcmp(a->ns[i], b->ns[i]) != 0)
+			return false;
+	return a->tgid == b->tgid && a->root_dev == b->root_dev && a->root_ino == b->root_ino &&
+	       a->root_mnt == b->root_mnt && a->no_new_privs == b->no_new_privs &&
+	       a->filters == b->filters;
+}
+
 bool proc_alive(const struct process *process)
 {
 	struct proc_stat stat;

@@ -286,10 +286,12 @@ static void caller_examine_process(struct callers *callers, struct caller *calle
 		return;
 	}
 	r = proc_cage(caller->tid, &cage);
-	if (r < 0)
+	if (r < 0) {
 		caller_refuse_unseen(caller, r);
-	else
-		caller_look_at(callers, caller, &cage);
+		return;
+	}
+	caller->cage = cage;
+	caller_look_at(callers, caller, &cage);
 }
 
 /* ---- identities ---- */
@@ -313,10 +315,24 @@ static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t ui
 	return NULL;
 }
 
+/* Is the thread confined as it was when it was identified? A thread and its ancestors stay what they
+ * are for CALLER_FRESH_MS; what it may do it can give up at any time. */
+static bool caller_is_unchanged(const struct caller *caller)
+{
+	struct proc_cage cage;
+
+	return caller->cage.tgid && !caller->unseen && proc_cage(caller->tid, &cage) == 0 &&
+	       proc_cage_equals(&cage, &caller->cage);
+}
+
 struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 {
-	struct caller *caller = calloc(1, sizeof(*caller)), *old;
+	struct caller *caller, *old = recall_caller(callers, tid, uid);
 
+	if (old && caller_is_unchanged(old))
+		return old;
+	caller_unref(old);
+	caller = calloc(1, sizeof(*caller));
 	if (!caller)
 		return NULL;
 	caller->refs = 2; /* one for the table */

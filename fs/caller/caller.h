@@ -43,6 +43,7 @@ struct caller {
 	bool unseen; /* not allowed, for the daemon had no descriptor left to look at it */
 	char why[CALLER_WHY]; /* if not */
 	uint64_t run; /* the run of ours it descends from, or 0 */
+	struct proc_cage cage; /* its thread's; all zero if that could not be read */
 };
 
 struct callers;
@@ -59,7 +60,8 @@ void callers_close(struct callers *callers);
 /* NULL only when out of memory; an unreadable /proc makes a refused caller. Cached for
  * CALLER_FRESH_MS per thread of a caller. The new reference is the caller's. */
 struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
-/* The same, looked at now: for a write, whose thread may have confined itself since. */
+/* The same, but what confines the thread is looked at now: for a write, since the thread may have
+ * confined itself after it was identified. */
 struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid);
 struct caller *caller_ref(struct caller *caller);
 void caller_unref(struct caller *caller); /* NULL is fine */

@@ -3,8 +3,14 @@
  * notify.c - two lanes of notifications and a clock.
  *
  * Owns the queues and three threads. Lock order: a lane's lock or the clock's, never both. A
- * notification with a `done` is also on the clock's list. Either the lane's thread, when the kernel
- * has answered, or the clock's thread, after NOTIFY_PATIENCE_MS, calls `done`; the first one does.
+ * notification with a `done` is also on the clock's list. Either the thread that sends it, when the
+ * kernel has answered, or the clock's thread, after NOTIFY_PATIENCE_MS, calls `done`; the first one
+ * does.
+ *
+ * When the answer to a conversation's WRITE is ready, the thread that has it drops the pages itself,
+ * since handing that to the lane and back costs more than the rest of a message. The kernel may make
+ * it wait for that answer, which the clock's thread gives then, or for that of another request: so
+ * one thread at a time does this, and the other loop thread answers.
  */
 #include "core/notify.h"
 
@@ -44,6 +50,7 @@ struct queue {
 	struct notify_job *first, **last;
 	struct notify_job *tasks[TASK_BUCKETS];
 	bool stop;
+	bool asleep; /* the clock's thread: until it is signalled */
 	bool started; /* thread is there; of notify_open and notify_end */
 	pthread_t thread;
 	struct notify *notify;
@@ -53,6 +60,7 @@ struct notify {
 	struct front *front;
 	struct queue lanes[LANE__MAX];
 	struct queue clock; /* uses `waiting` as its link */
+	atomic_flag at_once; /* a thread is in notify_talk, in the kernel */
 };
 
 static void job_unref(struct notify_job *job)
@@ -94,6 +102,11 @@ void notify_send_inode(struct front *front, struct node *node, off_t from)
 {
 	stats_count(&front->stats, STAT_INVAL);
 	fuse_lowlevel_notify_inval_inode(front->session, notify_id_of(front, node), from, 0);
+}
+
+void notify_attr(struct front *front, struct node *node)
+{
+	notify_send_inode(front, node, -1);
 }
 
 static void notify_perform(struct front *front, const struct notify_job *job)
@@ -181,16 +194,42 @@ static void *lane_thread(void *arg)
 	return NULL;
 }
 
+static struct timespec patience_end(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += NOTIFY_PATIENCE_MS * 1000000l;
+	if (end.tv_nsec >= 1000000000l) {
+		end.tv_nsec -= 1000000000l;
+		end.tv_sec++;
+	}
+	return end;
+}
+
+/* The clock's lock held; its list is empty. Between messages the thread looks again by itself for a
+ * while: a signal for each would be a change of threads that the caller waits for. */
+static void clock_rest(struct queue *clock)
+{
+	const struct timespec until = patience_end();
+
+	while (!clock->stop && pthread_cond_timedwait(&clock->more, &clock->lock, &until) == 0)
+		;
+	clock->asleep = !clock->first;
+	while (!clock->stop && !clock->first)
+		pthread_cond_wait(&clock->more, &clock->lock);
+	clock->asleep = false;
+}
+
 /* The clock's lock held. The oldest job, when it is done or its time is over; NULL: the
  * clock ends. */
 static struct notify_job *overdue(struct queue *clock)
 {
-	struct notify_job *job = clock->first;
+	struct notify_job *job;
 
-	while (!clock->stop && !job) {
-		pthread_cond_wait(&clock->more, &clock->lock);
-		job = clock->first;
-	}
+	if (!clock->stop && !clock->first)
+		clock_rest(clock);
+	job = clock->first;
 	if (clock->stop)
 		return NULL;
 	while (!clock->stop && !atomic_load(&job->told) &&
@@ -222,21 +261,12 @@ static void *clock_thread(void *arg)
 
 static void notify_watch(struct queue *clock, struct notify_job *job)
 {
-	struct timespec *until = &job->until;
-
-	clock_gettime(CLOCK_MONOTONIC, until);
-	until->tv_nsec += NOTIFY_PATIENCE_MS * 1000000l;
-	if (until->tv_nsec >= 1000000000l) {
-		until->tv_nsec -= 1000000000l;
-		until->tv_sec++;
-	}
+	job->until = patience_end();
 	GUARD(&clock->lock);
-	bool idle = !clock->first;
-
 	atomic_fetch_add(&job->refs, 1);
 	*clock->last = job;
 	clock->last = &job->waiting;
-	if (idle)
+	if (clock->asleep)
 		pthread_cond_signal(&clock->more);
 }
 
@@ -300,6 +330,26 @@ void notify_inode(struct notify *notify, struct node *node, off_t from)
 	notify_inode_then(notify, node, from, NULL, NULL);
 }
 
+static bool is_stopped(struct queue *queue)
+{
+	GUARD(&queue->lock);
+	return queue->stop;
+}
+
+/* On the calling thread; false: another one is at it. */
+static bool notify_perform_at_once(struct notify *notify, struct notify_job *job)
+{
+	if (is_stopped(&notify->lanes[LANE_TALK]) || atomic_flag_test_and_set(&notify->at_once))
+		return false;
+	if (job->done)
+		notify_watch(&notify->clock, job);
+	notify_perform(notify->front, job);
+	atomic_flag_clear(&notify->at_once);
+	notify_job_done(job);
+	job_unref(job);
+	return true;
+}
+
 void notify_talk(void *arg, const struct notify_pages *pages)
 {
 	struct front *front = arg;
@@ -316,7 +366,8 @@ void notify_talk(void *arg, const struct notify_pages *pages)
 	job->len = pages->len;
 	job->done = pages->done;
 	job->arg = pages->done_arg;
-	notify_post(notify, LANE_TALK, job);
+	if (!pages->ready || !notify_perform_at_once(notify, job))
+		notify_post(notify, LANE_TALK, job);
 }
 
 void notify_task(struct notify *notify, const struct notify_task *task)
@@ -359,6 +410,7 @@ int notify_open(struct front *front, struct notify **ret)
 	if (!notify)
 		return -ENOMEM;
 	notify->front = front;
+	atomic_flag_clear(&notify->at_once);
 	queue_init(&notify->clock, notify);
 	for (int i = 0; i < LANE__MAX; i++)
 		queue_init(&notify->lanes[i], notify);

@@ -3,7 +3,8 @@
  * notify.h: telling the kernel that something it remembers is no longer so. The kernel takes the
  * inode's lock for a notification, and a system call may hold that lock while it waits for an
  * answer of ours, so notifications are sent from threads of their own, holding nothing: one lane
- * for content, one for conversations. Everything here only queues and returns at once.
+ * for content, one for conversations. Everything here but notify_talk and notify_attr only queues
+ * and returns at once.
  */
 #ifndef RYE_FS_CORE_NOTIFY_H
 #define RYE_FS_CORE_NOTIFY_H
@@ -34,11 +35,17 @@ void notify_inode_then(struct notify *notify, struct node *node, off_t from, not
 struct notify_pages {
 	fuse_ino_t ino;
 	off_t from, len;
+	/* the WRITE that may have locked them is answered by `done` */
+	bool ready;
 	void (*done)(void *done_arg);
 	void *done_arg;
 };
-/* On the conversations' own lane, as talks_env wants it. arg: the front. */
+/* As talks_env wants it, arg is the front: if `ready` and no other thread does that, on the calling
+ * thread, which holds nothing; else on the conversations' own lane. */
 void notify_talk(void *arg, const struct notify_pages *pages);
+/* Attributes alone, of a node that a request in hand names: sent on the calling thread, for the
+ * kernel waits for no answer then. */
+void notify_attr(struct front *front, struct node *node);
 /*
  * A function that finds out what to notify: runs on the content lane's thread, in turn. One that is
  * queued already, the same in every part, is not queued again. node is referenced meanwhile (or

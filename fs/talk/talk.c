@@ -18,6 +18,7 @@
 #include "scope.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ static struct talk *talk_make(const struct talk_target *target)
 	if (!talk)
 		return NULL;
 	talk->refs = 1;
+	talk->attrs_told = true;
 	talk->verb = target->verb;
 	talk->kind = target->kind;
 	memcpy(talk->names, target->id, id_len + 1);
@@ -185,6 +187,11 @@ static size_t size_now(const struct talk *talk)
 
 	rye_blob_unref(hint);
 	return size;
+}
+
+bool talk_attrs_over(struct talk *talk)
+{
+	return atomic_exchange(&talk->attrs_told, false);
 }
 
 mode_t talk_mode(struct talk *talk)
@@ -354,15 +361,24 @@ static void send_broken(struct talk *talk, struct outbox *out)
 	caller_unref(out->speaker);
 }
 
+/* Is the answer to the WRITE there, and waits for the pages only? */
+static bool is_ready(struct talk *talk)
+{
+	GUARD(&talk->lock);
+	return talk->w.park && talk->w.ready;
+}
+
 void outbox_send(struct talk *talk, struct outbox *out)
 {
 	struct talks *talks = talk->talks;
 
-	if (out->invalidate)
-		talks->env.invalidate(talks->env.arg, &out->inval);
 	if (out->start) {
 		run_start(out->start);
 		run_unref(out->start);
+	}
+	if (out->invalidate) {
+		out->inval.ready = is_ready(talk);
+		talks->env.invalidate(talks->env.arg, &out->inval);
 	}
 	if (out->speaker)
 		send_broken(talk, out);

@@ -67,8 +67,13 @@ void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
 
 mode_t talk_mode(struct talk *talk); /* permission bits: 0600, or 0 for a refused caller */
 
-/* ino and owner are base's; size, mode and times are filled. Timeouts are always 0. */
+/* ino and owner are base's; size, mode and times are filled. GETATTR tells no timeout. */
 void talk_stat(struct talk *talk, struct stat *st);
+/* Seconds. What LOOKUP tells is true until the first write, and open(2) asks for the permissions
+ * right behind it. */
+#define TALK_ATTR_S 0.001
+/* True once, for the first write: the kernel may still hold the attributes that LOOKUP told. */
+bool talk_attrs_over(struct talk *talk);
 
 /* A write as the kernel sent it. */
 struct talk_write {

@@ -198,6 +198,7 @@ struct talk {
 	const char *id, *key; /* "a/b", "tool:a/b": point into names */
 	uint64_t no; /* among all conversations, from 1 on; immutable */
 	fuse_ino_t ino;
+	_Atomic bool attrs_told; /* by LOOKUP, and not yet taken back */
 	pthread_mutex_t lock;
 	struct transcript text;
 	struct feed feed;
@@ -239,11 +240,12 @@ struct talks {
 	bool closed;
 };
 
-/* What a thread collects under the talk's lock and does after it, in this order. */
+/* What a thread collects under the talk's lock and does after it, in this order. A run that ends
+ * at once has its answer ready then, and the pages are dropped on this thread. */
 struct outbox {
+	struct talk_run *start; /* a message to give to the engine, a reference */
 	bool invalidate;
 	struct notify_pages inval;
-	struct talk_run *start; /* a message to give to the engine, a reference */
 	struct rye_blob *broken; /* reply of a message that could not be read */
 	struct caller *speaker; /* the caller that it becomes the last reply of, a reference */
 	char complaint[256]; /* its sentence */

@@ -11,6 +11,7 @@
 #include "caller/caller.h"
 #include "core/ctl.h"
 #include "core/enter.h"
+#include "core/notify.h"
 #include "core/reply.h"
 #include "scope.h"
 #include "talk/talk.h"
@@ -61,6 +62,9 @@ static void run_write(fuse_req_t req, struct node *node, const struct node_write
 		.paged = write->page,
 	};
 
+	/* a reader beside this write must ask for the size, so that it waits for the reply */
+	if (talk_attrs_over(node->data))
+		notify_attr(front_of(req), node);
 	talk_write(node->data, req, &what);
 }
 
@@ -116,7 +120,7 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 	talk_bind(talk, node_id(node));
 	node_entry(front, node, 0, ret);
 	talk_stat(talk, &ret->attr);
-	ret->attr_timeout = 0;
+	ret->attr_timeout = TALK_ATTR_S;
 	return 0;
 }
 

@@ -122,6 +122,35 @@ static void ourselves(void **state)
 	callers_close(callers);
 }
 
+/* Its ancestors are not looked at again, what confines it is, however soon. */
+static void *examine_twice(void *arg)
+{
+	struct callers *callers = arg;
+	struct caller *first = caller_identify(callers, gettid(), getuid());
+	struct caller *again = caller_examine(callers, gettid(), getuid());
+	struct caller *confined;
+
+	assert_true(first->allowed && again->allowed);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	confined = caller_examine(callers, gettid(), getuid());
+	assert_false(confined->allowed);
+	assert_non_null(strstr(confined->why, "no_new_privs"));
+	caller_unref(confined);
+	caller_unref(again);
+	caller_unref(first);
+	return NULL;
+}
+
+static void confined_since(void **state)
+{
+	struct callers *callers = open_callers(false);
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, examine_twice, callers), 0);
+	pthread_join(thread, NULL);
+	callers_close(callers);
+}
+
 static void *report_tid(void *arg)
 {
 	struct callers *callers = arg;
@@ -655,6 +684,7 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(chain),
 		cmocka_unit_test(confined),
+		cmocka_unit_test(confined_since),
 		cmocka_unit_test(same_root_of_another_mount),
 		cmocka_unit_test(children_of_runs),
 		cmocka_unit_test(the_whole_line),
