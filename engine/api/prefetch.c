@@ -184,10 +184,12 @@ void prefetch_close(struct prefetch *p)
 void prefetch_kick(struct prefetch *p)
 {
 	GUARD(&p->lock);
+	/* the workers that wait for changes to settle look at the time themselves */
+	if (!p->todo)
+		pthread_cond_broadcast(&p->wake);
 	p->todo = true;
 	p->rounds = 0;
 	p->not_before_ms = clock_ms() + SETTLE_MS;
-	pthread_cond_broadcast(&p->wake);
 }
 
 bool prefetch_done(struct prefetch *p)

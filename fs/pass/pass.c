@@ -188,6 +188,35 @@ double pass_timeout(struct front *front, const struct node *node)
 	return TIMEOUT_WATCHED_S;
 }
 
+static bool pass_is_at(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* The pass's lock held. */
+static bool pass_has_bytes(const struct pass_seen *seen, const struct stat *raw)
+{
+	return seen->known && !seen->young && seen->size == raw->st_size &&
+	       pass_is_at(&seen->mtime, &raw->st_mtim);
+}
+
+bool pass_is_noted(struct node *node, const struct stat *raw)
+{
+	struct pass_node *pass = pass_of(node);
+
+	GUARD(&pass->pass->lock);
+	return pass_has_bytes(&pass->seen, raw) && pass_is_at(&pass->seen.ctime, &raw->st_ctim);
+}
+
+void pass_note_renamed(struct node *node, const struct stat *raw)
+{
+	struct pass_node *pass = pass_of(node);
+
+	GUARD(&pass->pass->lock);
+	if (pass_has_bytes(&pass->seen, raw))
+		pass->seen.ctime = raw->st_ctim;
+}
+
 bool pass_note(struct node *node, const struct stat *raw, bool ours)
 {
 	struct pass_node *pass = pass_of(node);
@@ -203,13 +232,11 @@ bool pass_note(struct node *node, const struct stat *raw, bool ours)
 	GUARD(&pass->pass->lock);
 	struct pass_seen *seen = &pass->seen;
 
-	stale = !ours && seen->known && atomic_load(&pass->cached) &&
-		(seen->young || seen->size != raw->st_size ||
-		 seen->mtime.tv_sec != raw->st_mtim.tv_sec ||
-		 seen->mtime.tv_nsec != raw->st_mtim.tv_nsec);
+	stale = !ours && seen->known && atomic_load(&pass->cached) && !pass_has_bytes(seen, raw);
 	*seen = (struct pass_seen){
 		.size = raw->st_size,
 		.mtime = raw->st_mtim,
+		.ctime = raw->st_ctim,
 		.known = true,
 		.young = age_ns < YOUNG_NS && !(pass->pass->fine && raw->st_dev == pass->pass->dev),
 	};

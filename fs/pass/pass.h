@@ -26,7 +26,7 @@ enum pass_zone {
 /* What the kernel was last told of a file's bytes. */
 struct pass_seen {
 	off_t size;
-	struct timespec mtime;
+	struct timespec mtime, ctime;
 	bool known;
 	bool young; /* changed so lately that another change could give the same mtime */
 };
@@ -44,6 +44,21 @@ struct pass_node {
 	struct pass *pass;
 };
 
+/* A name as a change through the mount left it. */
+struct pass_own_file {
+	dev_t dev;
+	ino_t ino; /* 0: nothing is there */
+};
+
+struct pass_own {
+	uint64_t hash; /* of directory and name */
+	struct pass_own_file file;
+	bool known;
+};
+
+/* Some saves at a time: the tasks that look are never far behind. */
+#define PASS_OWN 256
+
 struct pass {
 	struct front *front;
 	pthread_mutex_t lock; /* lazily opened descriptors, `seen`; never held across I/O */
@@ -52,6 +67,7 @@ struct pass {
 	size_t limit; /* of the process */
 	dev_t dev; /* of the project: its inode numbers are shown as they are */
 	bool fine; /* its disk gives every change that was asked about an mtime of its own */
+	struct pass_own own[PASS_OWN]; /* lock */
 };
 
 extern const struct node_class pass_class;
@@ -88,6 +104,20 @@ void pass_stat(struct front *front, const struct node *node, const struct stat *
 double pass_timeout(struct front *front, const struct node *node);
 /* Notes what the file looks like now; true: not what the kernel was told, and it has pages. */
 bool pass_note(struct node *node, const struct stat *raw, bool ours);
+/* Has the file the attributes that the kernel was told, or changed itself? */
+bool pass_is_noted(struct node *node, const struct stat *raw);
+/* The node's name was changed through the mount, which the disk notes as a change of the file. */
+void pass_note_renamed(struct node *node, const struct stat *raw);
+
+/* ---- pass_own.c: dir is a directory below spaces/ ---- */
+
+/* Before the kernel is answered: what its change leaves at that name. */
+void pass_own_note(struct node *dir, const char *name, const struct pass_own_file *file);
+void pass_own_move(const struct node_rename *what);
+/* Has the kernel made the name what it is now? */
+bool pass_own_is(const struct node *dir, const char *name, const struct pass_own_file *file);
+/* The kernel is told of another file than its change has left there; NULL: of any. */
+void pass_own_forget(struct node *dir, const char *name, const struct pass_own_file *file);
 /* Tells the engine, soon, of a change to the node itself, or to a name in a directory. */
 void pass_touch(struct front *front, struct node *node, const char *name);
 /* Counts one more descriptor; when half of the process's limit is used, queues the notification

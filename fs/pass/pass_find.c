@@ -126,7 +126,14 @@ int pass_find(struct front *front, struct node *dir, const char *name, struct pa
 	fd = open_beneath(pass_of(dir)->fd, name, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
 	if (fd == -EXDEV)
 		fd = open_mounted(pass_of(dir)->fd, name);
+	if (fd == -ENOENT)
+		pass_own_forget(dir, name, &(struct pass_own_file){ 0, 0 });
 	if (fd < 0)
 		return -fd;
-	return pass_adopt(front, dir, fd, zone, ret);
+	fd = pass_adopt(front, dir, fd, zone, ret);
+	if (fd == 0)
+		pass_own_forget(dir, name,
+				&(struct pass_own_file){ pass_of(ret->node)->dev,
+							 pass_of(ret->node)->ino });
+	return fd;
 }

@@ -79,6 +79,13 @@ static int may_make(fuse_req_t req, const struct node *dir, const char *name)
 	return pass_zone(pass_of(dir)->zone, name, &zone) ? 0 : EACCES;
 }
 
+static void pass_make_own(struct node *dir, const char *name, const struct node *made)
+{
+	const struct pass_own_file file = { pass_of(made)->dev, pass_of(made)->ino };
+
+	pass_own_note(dir, name, &file);
+}
+
 static void answer_made(fuse_req_t req, struct node *dir, const char *name)
 {
 	struct front *front = front_of(req);
@@ -86,10 +93,12 @@ static void answer_made(fuse_req_t req, struct node *dir, const char *name)
 	int sys = pass_find(front, dir, name, &found);
 
 	pass_touch(front, dir, name);
-	if (sys)
+	if (sys) {
 		reply_errno(req, sys);
-	else
-		pass_reply_entry(req, &found);
+		return;
+	}
+	pass_make_own(dir, name, found.node);
+	pass_reply_entry(req, &found);
 }
 
 static void pass_make(fuse_req_t req, struct node *dir, const struct node_new *what)
@@ -149,6 +158,7 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 		if (pass->fd == fd && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
 			pass->rd = pass->wr = fd;
 	}
+	pass_make_own(dir, what->name, found.node);
 	pass_touch(front, dir, what->name);
 	if (!reply_create(req, &found.entry, fi))
 		node_forget(front->nodes, found.node, 1);
@@ -181,9 +191,43 @@ static void pass_remove(fuse_req_t req, struct node *dir, const char *name, bool
 
 	if (!sys && unlinkat(pass_of(dir)->fd, name, is_dir ? AT_REMOVEDIR : 0))
 		sys = errno;
-	if (!sys)
+	if (!sys) {
+		pass_own_note(dir, name, &(struct pass_own_file){ 0, 0 });
 		pass_touch(front_of(req), dir, name);
+	}
 	reply_errno(req, sys);
+}
+
+/* The node of what is at a path below a directory now, borrowed; NULL: the kernel has none. Nothing
+ * there: *ret stays as it is. */
+static struct node *node_at(struct front *front, int space, int root, const char *path,
+			    struct stat *ret)
+{
+	struct {
+		uint64_t dev, ino;
+		int64_t space;
+	} id = { .space = space };
+	struct tree_key key = { .sort = TREE_PASS };
+
+	if (fstatat(root, path, ret, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		return NULL;
+	id.dev = ret->st_dev;
+	id.ino = ret->st_ino;
+	memcpy(key.text, &id, sizeof(id));
+	key.path_len = key.text_len = sizeof(id);
+	return node_peek(front->nodes, &key);
+}
+
+static void note_renamed(struct front *front, const struct node_rename *what)
+{
+	auto_node struct node *node = NULL;
+	struct pass_node *to = pass_of(what->to);
+	struct stat raw;
+
+	pass_own_move(what);
+	node = node_at(front, to->space, to->fd, what->new_name, &raw);
+	if (node)
+		pass_note_renamed(node, &raw);
 }
 
 static void pass_rename(fuse_req_t req, const struct node_rename *what)
@@ -202,6 +246,7 @@ static void pass_rename(fuse_req_t req, const struct node_rename *what)
 	if (!sys && renameat2(from->fd, what->name, to->fd, what->new_name, what->flags))
 		sys = errno;
 	if (!sys) {
+		note_renamed(front, what);
 		pass_touch(front, what->from, what->name);
 		pass_touch(front, what->to, what->new_name);
 	}
@@ -221,45 +266,39 @@ const struct node_changes pass_changes = {
 
 /* ---- changes seen by the engine ---- */
 
-/* The node that the kernel has of a path below a space, borrowed; NULL: none. */
-static struct node *node_at(struct front *front, int space, int root, const char *path)
+/* The directory that a path below a space lies in; *ret_name: its name in there. */
+static struct node *dir_at(struct front *front, int space, int root, char *path,
+			   const char **ret_name)
 {
-	struct {
-		uint64_t dev, ino;
-		int64_t space;
-	} id = { .space = space };
-	struct tree_key key = { .sort = TREE_PASS };
-	struct stat st;
+	char *slash = strrchr(path, '/');
+	struct stat raw;
 
-	if (fstatat(root, path, &st, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
-		return NULL;
-	id.dev = st.st_dev;
-	id.ino = st.st_ino;
-	memcpy(key.text, &id, sizeof(id));
-	key.path_len = key.text_len = sizeof(id);
-	return node_peek(front->nodes, &key);
+	*ret_name = slash ? slash + 1 : path;
+	if (slash)
+		*slash = 0;
+	return node_at(front, space, root, slash ? path : "", &raw);
 }
 
 static void changed_task(struct front *front, struct node *none, int space, const char *text)
 {
 	auto_node struct node *node = NULL, *parent = NULL;
 	auto_free char *path = strdup(text);
-	char *slash = path ? strrchr(path, '/') : NULL;
+	struct pass_own_file file;
 	struct rye_space_info info;
-	struct stat raw;
+	struct stat raw = { 0 };
+	const char *name;
 
 	rye_space_get(front->rye, space, &info);
 	if (info.fd < 0 || !path)
 		return;
-	node = node_at(front, space, info.fd, path);
-	if (node && fstat(pass_of(node)->fd, &raw) == 0)
+	node = node_at(front, space, info.fd, path, &raw);
+	file = (struct pass_own_file){ raw.st_dev, raw.st_ino };
+	if (node && !pass_is_noted(node, &raw))
 		notify_send_inode(front, node, pass_note(node, &raw, false) ? 0 : -1);
-	if (slash)
-		*slash = 0;
-	parent = node_at(front, space, info.fd, slash ? path : "");
-	if (!parent)
+	parent = dir_at(front, space, info.fd, path, &name);
+	if (!parent || pass_own_is(parent, name, &file))
 		return;
-	notify_send_entry(front, parent, slash ? slash + 1 : path, true);
+	notify_send_entry(front, parent, name, true);
 	notify_send_inode(front, parent, 0);
 }
 

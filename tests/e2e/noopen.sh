@@ -86,6 +86,53 @@ mark
 echo a >>"$M/spaces/project/knowledge/new.md"
 is "a write asks for no xattr" "$(since xattr)" 0
 
+# what the kernel changed itself it is not told again; what another process changes, at once
+D=$M/spaces/project/directives/saved O=$P/.ai/directives/saved
+mkdir -p "$D"
+sleep 0.2
+mark
+python3 - "$D" <<'PY'
+import os, sys, time
+for i in range(20):
+    with open(f"{sys.argv[1]}/{i}.tmp", "w") as file:
+        file.write("text")
+    os.rename(f"{sys.argv[1]}/{i}.tmp", sys.argv[1] + "/saved.txt")
+    time.sleep(0.005)
+time.sleep(0.1)
+PY
+like "20 saves need no notification" "$(since invalidations)" '^[0-9]$'
+is "the saved file is listed" "$(ls "$D")" saved.txt
+soon() { # WHAT COMMAND…: well before the kernel asks by itself
+  local what=$1 end=$(($(date +%s%N) + 600000000))
+  shift
+  until "$@"; do
+    [ "$(date +%s%N)" -lt "$end" ] || break
+    sleep 0.01
+  done
+  ok "$what" "$@"
+}
+said() { [ "$(cat "$D/saved.txt" 2>/dev/null)" = "$1" ]; }
+there() { [ -e "$D/$1" ]; }
+gone() { ! [ -e "$D/$1" ]; }
+has_mode() { [ "$(stat -c %a "$D/d.tmp")" = "$1" ]; }
+listed() { [ "$(echo $(ls "$D"))" = "$1" ]; }
+printf 'their text' >"$O/saved.txt"
+soon "a save, then another process writes" said "their text"
+printf ours >"$D/a.tmp" && mv "$D/a.tmp" "$D/saved.txt" && ok "ours again" said ours
+printf 'theirs' >"$O/b" && mv "$O/b" "$O/saved.txt"
+soon "a save, then another process replaces it" said theirs
+rm "$D/saved.txt" && printf back >"$O/saved.txt"
+soon "removed, then another process makes it" said back
+printf ours >"$D/c.tmp" && mv "$D/c.tmp" "$D/saved.txt" && ls "$D" >/dev/null && rm "$O/saved.txt"
+soon "a save, then another process removes it" gone saved.txt
+soon "and the listing knows" listed ""
+printf x >"$D/d.tmp" && mv "$D/d.tmp" "$D/e" && ls "$D" >/dev/null && mv "$O/e" "$O/d.tmp"
+soon "a rename, then another process turns it back" there d.tmp
+soon "and the listing knows" listed d.tmp
+soon "the other name is gone" gone e
+chmod 600 "$O/d.tmp"
+soon "another process changes the mode" has_mode 600
+
 # forgetting: names that nobody holds
 before=$(stat_of alive)
 python3 - "$M" <<'PY'
