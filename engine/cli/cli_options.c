@@ -119,7 +119,7 @@ static int cli_options_unknown(struct cli *cli, const char *name, size_t len)
 
 		if (!strncmp(flags[i].name, word, len) && len > 2 && d > 1)
 			d = 1;
-		if (d >= nearest || !takes(cli->verb, &flags[i]))
+		if (d >= nearest || !verb_takes(cli->verb, &flags[i]))
 			continue;
 		nearest = d;
 		best = flags[i].name;
