@@ -84,7 +84,7 @@ static int left_open(struct rye_span text, struct rye_err *err)
 			(int)(end - at - 1), text.ptr + at + 1);
 }
 
-static void put_pair(struct rye_buf *out, const char *name, const json_t *value)
+static void put_query_pair(struct rye_buf *out, const char *name, const json_t *value)
 {
 	buf_addc(out, out->data && strchr(out->data, '?') ? '&' : '?');
 	put_encoded(out, span_of(name));
@@ -104,15 +104,15 @@ static void put_query(const struct planner *planner, const char *name, const jso
 
 	if (json_is_array(given)) {
 		json_array_foreach(given, i, element)
-			put_pair(out, name, element);
+			put_query_pair(out, name, element);
 		return;
 	}
 	if (given) {
-		put_pair(out, name, given);
+		put_query_pair(out, name, given);
 		return;
 	}
 	if (!json_is_string(value)) {
-		put_pair(out, name, value);
+		put_query_pair(out, name, value);
 		return;
 	}
 	template_text(&in, text_of(value), &text);
@@ -120,7 +120,7 @@ static void put_query(const struct planner *planner, const char *name, const jso
 		return;
 	made = json_stringn(text.data ? text.data : "", text.len);
 	if (made)
-		put_pair(out, name, made);
+		put_query_pair(out, name, made);
 }
 
 static int make_url(const struct planner *planner, struct http_plan *plan, struct rye_err *err)

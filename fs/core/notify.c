@@ -330,7 +330,7 @@ void notify_inode(struct notify *notify, struct node *node, off_t from)
 	notify_inode_then(notify, node, from, NULL, NULL);
 }
 
-static bool is_stopped(struct queue *queue)
+static bool queue_is_stopped(struct queue *queue)
 {
 	GUARD(&queue->lock);
 	return queue->stop;
@@ -339,7 +339,8 @@ static bool is_stopped(struct queue *queue)
 /* On the calling thread; false: another one is at it. */
 static bool notify_perform_at_once(struct notify *notify, struct notify_job *job)
 {
-	if (is_stopped(&notify->lanes[LANE_TALK]) || atomic_flag_test_and_set(&notify->at_once))
+	if (queue_is_stopped(&notify->lanes[LANE_TALK]) ||
+	    atomic_flag_test_and_set(&notify->at_once))
 		return false;
 	if (job->done)
 		notify_watch(&notify->clock, job);
