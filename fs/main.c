@@ -26,6 +26,11 @@
  * all later ones.
  */
 #define BIG_ALLOCATION (1 << 20)
+/*
+ * glibc would give every thread a heap of its own, eight for each processor: what one thread frees
+ * is of no use to another then. Two are enough for the threads that serve requests.
+ */
+#define ARENAS 2
 
 /*
  * A tool may read /proc/PID/environ of the process that started it, as root even from a sandbox,
@@ -57,6 +62,7 @@ static int main_mount(int argc, char **argv)
 	int status = 2;
 
 	mallopt(M_MMAP_THRESHOLD, BIG_ALLOCATION);
+	mallopt(M_ARENA_MAX, ARENAS);
 	if (options_parse(argc, argv, &opt, &err))
 		fprintf(stderr, "ryefs: %s\nmend with: ryefs mount --help\n", err.msg);
 	else

@@ -37,7 +37,9 @@ void rye_counts(struct rye *rye, struct rye_counts *ret)
 {
 	struct index_totals totals;
 	struct item_store_counts store;
+	struct spool_counts texts;
 
+	spool_count(rye->spool, &texts);
 	index_totals(rye->index, &totals);
 	item_store_counts(rye->items.store, &store);
 	*ret = (struct rye_counts){ .served = totals.by_code[RYE_OK],
@@ -46,7 +48,9 @@ void rye_counts(struct rye *rye, struct rye_counts *ret)
 				    .verifies = trust_checks(rye->items.trust),
 				    .hits = store.hits,
 				    .runs = exec_started(rye->exec),
-				    .adopted = threads_adopted(rye->threads) };
+				    .adopted = threads_adopted(rye->threads),
+				    .texts_memory = texts.memory,
+				    .texts_file = texts.file };
 	memcpy(ret->by_code, totals.by_code, sizeof(ret->by_code));
 	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
 		ret->refused += totals.by_code[code];

@@ -6,6 +6,7 @@
 #define RYE_API_API_INNER_H
 
 #include "base/json.h"
+#include "base/spool.h"
 #include "bounds.h"
 #include "item/item.h"
 #include "run/run.h"
@@ -26,6 +27,7 @@
 struct cache {
 	const struct item_env *items;
 	struct index *index;
+	struct spool *spool; /* of what readers have asked for */
 	interp_env_fn env; /* {env:NAME} */
 	void *env_arg;
 };
@@ -52,7 +54,7 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
  * Makes item->state known, loading if need be; false: it is gone. ret_text, unless NULL, wants
  * the rendering of a served item too: of exactly that state, the caller's reference.
  */
-bool cache_know(const struct cache *cache, struct index_item *item, struct rye_blob **ret_text);
+bool cache_know(const struct cache *cache, struct index_item *item, struct rye_text **ret_text);
 
 /*
  * prefetch.c: threads that find out the verdicts of items that no reader has asked for yet: all of
@@ -94,6 +96,7 @@ struct rye {
 	struct item_env items;
 	struct watch *watch; /* NULL: opt.scan is off */
 	struct index *index;
+	struct spool *spool; /* texts for readers */
 	struct cache cache; /* over the index */
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
 	struct exec *exec;

@@ -48,7 +48,7 @@ static void api_names_fill(const struct index_found *found, struct rye_stat *ret
 }
 
 /* Once its state is known; a file that is gone is as if the watcher had heard of it. */
-static void know_found(struct rye *rye, struct index_found *found, struct rye_blob **ret_text)
+static void know_found(struct rye *rye, struct index_found *found, struct rye_text **ret_text)
 {
 	if (cache_know(&rye->cache, &found->item, ret_text))
 		return;
@@ -80,13 +80,18 @@ int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 		know_found(rye, &found, NULL);
 	api_names_fill(&found, &ret->st);
 	if (is_wanted(want, &ret->st)) {
-		know_found(rye, &found, &ret->blob);
+		know_found(rye, &found, &ret->text);
 		api_names_fill(&found, &ret->st);
 	}
 	index_state_done(&found.item.state);
 	if (!found.is_file && !found.is_item_dir && !found.is_dir)
 		return api_names_not_found(want->kind, want->path, err);
 	return 0;
+}
+
+struct rye_text *rye_text_new(struct rye *rye, struct rye_blob *blob)
+{
+	return spool_keep(rye->spool, blob);
 }
 
 int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,

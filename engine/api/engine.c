@@ -16,6 +16,7 @@
 
 #include <sodium.h>
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #define THREADS_MAX 8
@@ -122,6 +123,7 @@ static void drop_idle_docs(struct rye *rye)
 		return;
 	rye->searched_ms = 0;
 	index_drop_docs(rye->index);
+	malloc_trim(0); /* they lay between what stays */
 }
 
 /* Now and then: reads key files on layers without inotify, gives back texts of old searches. */
@@ -225,7 +227,10 @@ static int open_index(struct rye *rye, struct rye_err *err)
 		env.arg = rye->watch;
 	}
 	r = index_open(&env, &rye->index, err);
-	rye->cache = (struct cache){ &rye->items, rye->index, engine_env, rye };
+	rye->spool = spool_open(SPOOL_MEMORY);
+	if (!r && !rye->spool)
+		r = rye_fail(err, RYE_IO, "out of memory for the engine");
+	rye->cache = (struct cache){ &rye->items, rye->index, rye->spool, engine_env, rye };
 	return r;
 }
 
@@ -284,6 +289,7 @@ void rye_close(struct rye *rye)
 	watch_stop(rye->watch);
 	prefetch_close(rye->prefetch);
 	index_close(rye->index);
+	spool_close(rye->spool);
 	watch_close(rye->watch);
 	if (rye->items.trust)
 		trust_box_free(rye->items.trust);

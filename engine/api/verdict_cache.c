@@ -89,7 +89,11 @@ static int load_at(const struct cache *cache, const struct index_item *item, str
 {
 	const struct item_env *env = cache->items;
 	char path[1100];
-	const struct path_ask ask = { &env->spaces->v[item->space], item->kind, path };
+	const struct index_state *state = &item->state;
+	const struct path_ask ask = { .space = &env->spaces->v[item->space],
+				      .kind = item->kind,
+				      .path = path,
+				      .known = state->known ? state->sha : NULL };
 	int r = 0;
 
 	if (!verdict_cache_path_of(item, path, sizeof(path)))
@@ -137,6 +141,7 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 		.size = loaded->text->len,
 		.version = version_of(item, it->verdict.sha256, it->verdict.notice),
 		.mtime_ns = loaded->layers ? loaded->mtime_ns : mtime_of(&it->st),
+		.sha = loaded->layers ? NULL : it->verdict.sha,
 	};
 	if (it->parse.code)
 		learn_unread(it, ret);
@@ -238,15 +243,23 @@ static void verdict_cache_state_of(const struct learnt *learnt, struct index_sta
 
 /* Is all that is wanted here, and of one state? */
 static bool is_known(const struct cache *cache, const struct index_item *item,
-		     struct rye_blob **ret_text)
+		     struct rye_text **ret_text)
 {
+	struct rye_blob *blob;
+
 	if (!item->state.known || !ret_text || item->state.code != RYE_OK)
 		return item->state.known;
-	*ret_text = item_store_text(cache->items->store, item);
+	*ret_text = rye_text_ref(item->state.text);
+	if (*ret_text)
+		return true;
+	blob = item_store_text(cache->items->store, item);
+	*ret_text = blob ? spool_keep(cache->spool, blob) : NULL;
+	if (*ret_text)
+		index_keep_text(cache->index, item, *ret_text);
 	return *ret_text;
 }
 
-bool cache_know(const struct cache *cache, struct index_item *item, struct rye_blob **ret_text)
+bool cache_know(const struct cache *cache, struct index_item *item, struct rye_text **ret_text)
 {
 	auto_loaded struct loaded loaded = { 0 };
 	struct learnt learnt = { 0 };
@@ -263,8 +276,8 @@ bool cache_know(const struct cache *cache, struct index_item *item, struct rye_b
 	}
 	if (!known) {
 		verdict_cache_state_of(&learnt, &item->state);
-		if (ret_text)
-			*ret_text = steal(&loaded.text);
+		if (ret_text && loaded.text)
+			*ret_text = spool_keep(cache->spool, steal(&loaded.text));
 	}
 	return item->state.code != RYE_NOT_FOUND;
 }

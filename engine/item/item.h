@@ -75,6 +75,7 @@ struct path_ask {
 	enum rye_kind kind;
 	const char *path; /* below the space's .ai */
 	bool unsigned_ok; /* set by item/merged.c alone: an unsigned file is taken, with a notice */
+	const unsigned char *known; /* struct verify_ask's */
 	bool passing; /* one of very many: not kept, the store would drop others for it */
 };
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
@@ -117,7 +118,6 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
  */
 
 struct item_store;
-
 /* Renderings of ten thousand items are about 25 MB; of more, those verified last stay. */
 #define STORE_TEXTS_BYTES (32u << 20)
 
@@ -137,8 +137,8 @@ void item_store_keep(struct item_store *store, const struct rye_item *item, uint
  * the warning of a second file hangs on it. */
 void item_store_alone(struct item_store *store, uint64_t hash);
 bool item_store_is_alone(struct item_store *store, uint64_t hash);
-/* Counts one verification, for item_store_counts. */
-void item_store_count(struct item_store *store);
+/* Counts a file that was read: verified, or known by its bytes. */
+void item_store_count(struct item_store *store, bool known);
 
 /* ---- by state in the index: verdict_cache.c ---- */
 

@@ -302,10 +302,10 @@ bool item_store_is_alone(struct item_store *store, uint64_t hash)
 	return alone;
 }
 
-void item_store_count(struct item_store *store)
+void item_store_count(struct item_store *store, bool known)
 {
 	if (store)
-		store->verifications++;
+		(*(known ? &store->hits : &store->verifications))++;
 }
 
 /* ---- by state in the index ---- */

@@ -80,7 +80,8 @@ static int load_fetch(const struct item_env *env, enum rye_kind kind, const stru
 	struct verify_ask ask = { .kind = kind,
 				  .id = at->id,
 				  .ext = at->ext,
-				  .unsigned_ok = at->unsigned_ok };
+				  .unsigned_ok = at->unsigned_ok,
+				  .known = at->known };
 	int r;
 
 	ret->abspath = space_abspath(at->space, at->path);
@@ -93,8 +94,9 @@ static int load_fetch(const struct item_env *env, enum rye_kind kind, const stru
 	ask.raw = (struct rye_span){ ret->raw->data, ret->raw->len };
 	ask.compat = env->compat;
 	ask.dev = may_soften(env, at->space, kind);
-	item_store_count(env->store);
-	return verify_bytes(env, &ask, &ret->verified, err);
+	r = verify_bytes(env, &ask, &ret->verified, err);
+	item_store_count(env->store, ret->verified.known);
+	return r;
 }
 
 static int load_parse(struct rye_item *item, struct rye_err *err)
@@ -241,7 +243,10 @@ static int name_path(enum rye_kind kind, const char *path, struct located *at, s
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err)
 {
-	struct located at = { .space = ask->space, .fd = -1, .unsigned_ok = ask->unsigned_ok };
+	struct located at = { .space = ask->space,
+			      .fd = -1,
+			      .unsigned_ok = ask->unsigned_ok,
+			      .known = ask->known };
 	int r = name_path(ask->kind, ask->path, &at, err);
 
 	if (r < 0)

@@ -53,7 +53,9 @@ void index_close(struct index *index)
 void index_state_done(struct index_state *state)
 {
 	rye_blob_unref(state->reason);
+	rye_text_unref(state->text);
 	state->reason = NULL;
+	state->text = NULL;
 }
 
 static void copy_state(const struct index_node *node, struct index_state *ret)
@@ -65,6 +67,7 @@ static void copy_state(const struct index_node *node, struct index_state *ret)
 	ret->size = node->size;
 	ret->version = node->version;
 	ret->mtime_ns = node->mtime_ns;
+	memcpy(ret->sha, node->sha, SHA_LEN);
 	ret->reason = node->reason ? rye_blob_ref(node->reason) : NULL;
 }
 
@@ -87,6 +90,7 @@ static void copy_item(const struct index_node *node, struct index_item *ret)
 	}
 	snprintf(ret->id, sizeof(ret->id), "%s%s%s", dir->path, *dir->path ? "/" : "", node->stem);
 	copy_state(node, &ret->state);
+	ret->state.text = rye_text_ref(node->text);
 }
 
 static void index_split(const char *path, struct rye_span *ret_dir, struct rye_span *ret_leaf)
@@ -224,11 +228,17 @@ static void publish_locked(struct index *index, struct index_node *node,
 	index->known += !node->known;
 	if (tree_counts(node))
 		index->by_code[new->code]++;
+	if (node->version != new->version || new->code != RYE_OK)
+		rye_text_unref(steal(&node->text));
 	node->mtime_ns = told_mtime(node, new);
 	node->code = (int8_t) new->code;
 	node->size = new->size;
 	node->version = new->version;
 	node->known = true;
+	if (new->sha)
+		memcpy(node->sha, new->sha, SHA_LEN);
+	else
+		memset(node->sha, 0, SHA_LEN);
 	rye_blob_unref(node->reason);
 	node->reason = reason;
 }
@@ -245,6 +255,16 @@ bool index_publish(struct index *index, const struct index_item *item,
 	if (current)
 		publish_locked(index, node, outcome);
 	return current;
+}
+
+void index_keep_text(struct index *index, const struct index_item *item, struct rye_text *text)
+{
+	GUARD(&index->lock);
+	struct index_node *node = node_by_id(index, item->kind, item->id);
+
+	if (node && node->known && !node->text && node->gen == item->gen &&
+	    node->version == item->state.version && node->code == RYE_OK)
+		node->text = rye_text_ref(text);
 }
 
 void index_totals(struct index *index, struct index_totals *ret)

@@ -320,6 +320,7 @@ void tree_forget(struct index *index, struct index_node *node)
 {
 	node->gen = ++index->gen;
 	tree_drop_docs(index, node);
+	rye_text_unref(steal(&node->text));
 	if (!node->known)
 		return;
 	node->known = false;
@@ -369,6 +370,7 @@ static void node_free(struct index_node *node)
 		free(file);
 	}
 	rye_blob_unref(node->reason);
+	rye_text_unref(node->text);
 	free(node);
 }
 

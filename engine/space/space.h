@@ -7,6 +7,7 @@
 #define RYE_SPACE_SPACE_H
 
 #include "base/log.h"
+#include "base/sha.h"
 #include "err.h"
 
 #include <stdint.h>
@@ -57,6 +58,7 @@ struct located {
 	int fd; /* open for reading, owned by the caller (auto_close) */
 	bool ambiguous; /* the same id exists with another extension in that space */
 	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
+	const unsigned char *known; /* as well; NULL */
 };
 
 /*
@@ -96,10 +98,8 @@ const char *space_stem(const char *id);
 /* "<root>/.ai/<path>"; free it; NULL: out of memory. */
 char *space_abspath(const struct space *space, const char *path);
 
-/*
- * Writes a file of a space atomically, making .ai and the directories on the way. mode is for
- * a new file; an old one keeps its own. -errno.
- */
+/* Writes a file of a space atomically, making .ai and the directories on the way. mode is for
+ * a new file; an old one keeps its own. -errno. */
 int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode);
 
 /*
@@ -140,7 +140,9 @@ struct index_state {
 	enum rye_code code;
 	uint64_t size, version;
 	int64_t mtime_ns;
+	unsigned char sha[SHA_LEN]; /* of the file's bytes; zeros: it is not the only one */
 	struct rye_blob *reason; /* one line, or NULL */
+	struct rye_text *text; /* of one item: what is served, once it was read; else NULL */
 };
 
 void index_state_done(struct index_state *state);
@@ -180,10 +182,13 @@ struct index_outcome {
 	enum rye_code code;
 	uint64_t size, version;
 	int64_t mtime_ns; /* of the source */
+	const unsigned char *sha; /* of its bytes; NULL: there are several, or it is refused */
 	const char *reason;
 };
 bool index_publish(struct index *index, const struct index_item *item,
 		   const struct index_outcome *outcome);
+/* What is served of exactly this state (a new reference is taken); until the item changes. */
+void index_keep_text(struct index *index, const struct index_item *item, struct rye_text *text);
 
 struct index_name {
 	const char *name; /* in the list's memory */
@@ -213,17 +218,12 @@ struct index_ref {
 	enum rye_kind kind;
 	char id[1024];
 };
-/*
- * Some items whose verdict is not known, at most `max` (≥ 16), from *cursor on, 0 at first; it
- * is 0 again when the round is over. Those added meanwhile may be missed.
- */
+/* Some items whose verdict is not known, at most `max` (≥ 16), from *cursor on, 0 at first; it
+ * is 0 again when the round is over. Those added meanwhile may be missed. */
 size_t index_unknown(struct index *index, size_t *cursor, struct index_ref *ret, size_t max);
 
-/*
- * index_docs.c: going over all sources of all items, and the documents that searching keeps
- * with them until an item changes (search/document.c).
- */
-/* One source of an item, for searching. */
+/* index_docs.c: going over all sources of all items, and the documents that searching keeps
+ * with them until an item changes (search/document.c). One source of an item: */
 struct index_doc {
 	struct rye_blob *doc; /* a reference, or NULL: not made yet */
 	char *id; /* when doc is NULL, or ids are wanted; owned */
@@ -238,7 +238,6 @@ struct index_docs {
 	struct index_doc *v;
 	size_t n, size;
 };
-
 struct index_want {
 	unsigned kinds; /* bit per enum rye_kind */
 	const char *prefix; /* of ids */

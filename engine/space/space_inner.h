@@ -33,8 +33,10 @@ struct index_node {
 	struct dir *dir;
 	struct file *files; /* never NULL outside the tree's own operations */
 	struct rye_blob *reason; /* of the last known verdict */
+	struct rye_text *text; /* what is served now, when it was read; or NULL */
 	uint64_t gen, version, size;
 	int64_t mtime_ns;
+	unsigned char sha[SHA_LEN]; /* of the bytes that had this verdict */
 	int8_t code; /* of the last known verdict; -1: there never was one */
 	bool known; /* code … mtime_ns still hold */
 	char stem[];

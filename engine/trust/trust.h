@@ -142,7 +142,8 @@ struct verdict {
 	bool dev; /* served in dev mode only: notice says why it would be refused */
 	bool bound; /* the binding line covers all bytes, kind and id */
 	char hash[SHA_HEX]; /* of the hashed region; "" none, or "unverified" (dev) */
-	char sha256[SHA_HEX]; /* of the raw file bytes */
+	unsigned char sha[SHA_LEN]; /* of the raw file bytes */
+	char sha256[SHA_HEX]; /* the same as text */
 	char fingerprint[17]; /* signer, "" when unsigned */
 	char owner[128];
 	char signed_at[24];
@@ -224,11 +225,13 @@ struct verify_ask {
 	struct rye_span raw;
 	bool compat;
 	bool unsigned_ok; /* config: no signature line is a notice, a wrong one stays wrong */
+	const unsigned char *known; /* SHA-256 of bytes verified here before, or NULL */
 	bool dev; /* integrity refusals become warnings (never for system items and config) */
 };
 
 struct verified {
 	struct verdict verdict; /* filled whatever the outcome */
+	bool known; /* the very bytes of ask->known: their signature was not computed again */
 	/*
 	 * What to serve and parse: the caller's reference, or NULL when it is raw itself. A new
 	 * text where compat read CR as LF or put an empty line for an unsigned shebang. Without

@@ -20,6 +20,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+DEFINE_AUTO(auto_text_, struct rye_text *, rye_text_unref)
+#define auto_text __attribute__((cleanup(auto_text_)))
+
 /* ---- files ---- */
 
 static bool want_bytes(void *arg, const struct rye_stat *st)
@@ -27,8 +30,8 @@ static bool want_bytes(void *arg, const struct rye_stat *st)
 	return true;
 }
 
-/* The bytes there are now; NULL with err->code clear: they are not those that were listed. */
-static struct rye_blob *content_fetch(struct front *front, const struct node *node,
+/* The text there is now; NULL with err->code clear: it is not the one that was listed. */
+static struct rye_text *content_fetch(struct front *front, const struct node *node,
 				      struct rye_err *err)
 {
 	const struct rye_want want = { node->kind, node->text, want_bytes, NULL };
@@ -36,25 +39,39 @@ static struct rye_blob *content_fetch(struct front *front, const struct node *no
 
 	if (rye_read(front->rye, &want, &file, err))
 		return NULL;
-	if (!file.blob) {
+	if (!file.text) {
 		*err = (struct rye_err){ .code = file.st.verdict };
 		return NULL;
 	}
-	if (file.st.version == node->version && file.blob->len == node->size)
-		return file.blob;
-	rye_blob_unref(file.blob);
+	if (file.st.version == node->version && rye_text_len(file.text) == node->size)
+		return file.text;
+	rye_text_unref(file.text);
 	return NULL;
 }
 
-/* Several readers may fetch at once: the first one's bytes are the node's for ever. */
-static struct rye_blob *content_keep(struct node *node, struct rye_blob *blob)
+/* Several readers may fetch at once: the first one's text is the node's for ever. */
+static struct rye_text *content_keep(struct node *node, struct rye_text *text)
 {
 	void *none = NULL;
 
-	if (atomic_compare_exchange_strong(&node->data, &none, blob))
-		return blob;
-	rye_blob_unref(blob);
+	if (atomic_compare_exchange_strong(&node->data, &none, text))
+		return text;
+	rye_text_unref(text);
 	return none;
+}
+
+static void answer_read(fuse_req_t req, const struct node *node, struct rye_text *text, size_t size,
+			off_t off)
+{
+	auto_blob struct rye_blob *blob = NULL;
+	struct rye_err err = { 0 };
+
+	if (rye_text_get(text, &blob, &err)) {
+		content_tell(req, node->kind, node->text, &err);
+		reply_rye(req, &err);
+		return;
+	}
+	reply_blob(req, blob, off, size);
 }
 
 /*
@@ -65,12 +82,11 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 {
 	struct front *front = front_of(req);
 	struct rye_err err = { 0 };
-	struct rye_blob *blob = content_fetch(front, node, &err);
+	auto_text struct rye_text *text = content_fetch(front, node, &err);
 
-	if (blob) {
-		auto_blob struct rye_blob *kept = rye_blob_ref(content_keep(node, blob));
-
-		reply_blob(req, kept, off, size);
+	if (text) {
+		text = rye_text_ref(content_keep(node, steal(&text)));
+		answer_read(req, node, text, size, off);
 		return;
 	}
 	node_retire(front->nodes, node);
@@ -83,28 +99,28 @@ static void first_read(fuse_req_t req, struct node *node, size_t size, off_t off
 /*
  * The kernel sends no FORGET for the node before it has this answer, but the answer may be there,
  * and the FORGET served by the other FUSE thread, before the call that answers returns: so the
- * bytes have a reference of their own.
+ * text has a reference of its own.
  */
 static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	auto_blob struct rye_blob *blob = rye_blob_ref(node->data);
+	auto_text struct rye_text *text = rye_text_ref(node->data);
 
-	if (blob)
-		reply_blob(req, blob, off, size);
+	if (text)
+		answer_read(req, node, text, size, off);
 	else
 		first_read(req, node, size, off);
 }
 
 static uint64_t file_size(const struct node *node)
 {
-	const struct rye_blob *blob = node->data;
+	const struct rye_text *text = node->data;
 
-	return blob ? blob->len : node->size;
+	return text ? rye_text_len(text) : node->size;
 }
 
 static void file_drop(void *data)
 {
-	rye_blob_unref(data);
+	rye_text_unref(data);
 }
 
 const struct node_class content_file = {
@@ -146,18 +162,21 @@ uint64_t content_hash(const void *bytes, size_t len)
 
 struct node *content_make(struct front *front, const struct content_file *what)
 {
+	const struct rye_blob *blob = what->blob;
 	uint64_t version = what->version;
 	struct node_want want = {
 		.key = what->key,
 		.class = &content_file,
-		.data = what->blob,
-		.size = what->blob->len,
 		.mtime = what->mtime,
 		.mode = S_IFREG | what->mode,
 		.fresh = what->fresh,
 	};
 
-	want.version = version ? version : content_hash(what->blob->data, what->blob->len);
+	want.version = version ? version : content_hash(blob->data, blob->len);
+	want.data = what->text ? what->text : rye_text_new(front->rye, what->blob);
+	if (!want.data)
+		return NULL;
+	want.size = rye_text_len(want.data);
 	return node_make(front->nodes, &want);
 }
 
@@ -261,25 +280,25 @@ static bool want_file(void *arg, const struct rye_stat *st)
 	return !e->listed || is_cheap(e->front, st);
 }
 
-/* file->blob is taken over. */
+/* file->text is taken over. */
 static struct node *content_make_file(struct entering *e, const struct rye_file *file)
 {
 	const struct rye_stat *st = &file->st;
 
 	if (e->node && st->version == e->node->version) {
-		if (file->blob)
-			content_keep(e->node, file->blob);
+		if (file->text)
+			content_keep(e->node, file->text);
 		return e->node;
 	}
 	if (e->node)
 		node_forget(e->front->nodes, e->node, 1);
 	if (st->verdict != RYE_OK)
 		return content_refuse(e->front, e->key, st, st->verdict, st->reason);
-	if (!file->blob)
+	if (!file->text)
 		return make_listed(e->front, e->key, st);
 	return content_make(e->front, &(struct content_file){
 					      .key = e->key,
-					      .blob = file->blob,
+					      .text = file->text,
 					      .version = st->version,
 					      .mtime = st->mtime,
 					      .mode = 0444,

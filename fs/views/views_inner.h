@@ -12,13 +12,14 @@
  * links that stand where an item is refused. All are read-only.
  */
 
-extern const struct node_class content_file; /* data: struct rye_blob */
+extern const struct node_class content_file; /* data: struct rye_text */
 extern const struct node_class content_link; /* data: char *, the target */
 extern const struct node_xattrs content_xattrs;
 extern const struct node_class content_dir; /* a merged directory, an item's directory */
 
 struct content_file {
 	const struct tree_key *key;
+	struct rye_text *text; /* taken over; or */
 	struct rye_blob *blob; /* taken over */
 	uint64_t version; /* 0: made from the bytes */
 	struct timespec mtime;

@@ -218,7 +218,7 @@ struct rye_want {
 };
 struct rye_file {
 	struct rye_stat st;
-	struct rye_blob *blob; /* NULL: not wanted, or refused by now (st.verdict) */
+	struct rye_text *text; /* NULL: not wanted, or refused by now (st.verdict) */
 	bool watched; /* changes are told (rye_unwatched); set for a name that is not there, too */
 };
 RYE_API int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
@@ -232,7 +232,7 @@ struct rye_counts {
 	bool scanned; /* the first scan is done */
 	/* Since start: files verified, signatures among that, times it was not necessary, runs. */
 	uint64_t verifications, verifies, hits, runs;
-	size_t adopted; /* runs that go on as threads and have not ended */
+	size_t adopted, texts_memory, texts_file; /* runs that are threads now; bytes of texts */
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
 
