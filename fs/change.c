@@ -29,6 +29,20 @@ static struct node *dir_node(struct front *front, enum rye_kind kind, const char
 	return tree_merged(kind, path, &key) ? NULL : node_peek(front->nodes, &key);
 }
 
+/* The listing of one directory. Of many changes in it all but the first find this task waiting. */
+static void listing_task(struct front *front, struct node *none, int kind, const char *path)
+{
+	auto_node struct node *dir = dir_node(front, kind, path);
+
+	if (dir)
+		notify_send_inode(front, dir, 0);
+}
+
+static void change_post(struct front *front, notify_task_fn fn, int number, const char *text)
+{
+	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text });
+}
+
 /* In the nearest directory above that the kernel knows: the name on the way to path, which it may
  * have cached as absent; the listing too. */
 static void drop_path(struct front *front, enum rye_kind kind, const char *path, bool listing)
@@ -49,7 +63,7 @@ static void drop_path(struct front *front, enum rye_kind kind, const char *path,
 		if (parent) {
 			notify_send_entry(front, parent, base, false);
 			if (listing)
-				notify_send_inode(front, parent, 0);
+				change_post(front, listing_task, kind, slash ? dir : "");
 		}
 		if (parent || !slash)
 			return;
@@ -82,6 +96,7 @@ struct scope {
 	size_t len;
 	bool below; /* whatever lies below path; else what bears its name */
 	uint64_t version; /* files of this version stay; 0: none does */
+	const char *dropped; /* the file of this name was dropped already, or NULL */
 };
 
 static bool is_content(const struct node *node)
@@ -105,6 +120,9 @@ static bool in_scope(void *arg, const struct node *node)
 	next = node->text[scope->len];
 	if (scope->version && node->sort == TREE_MERGED && node->version == scope->version)
 		return false;
+	if (scope->dropped && node->sort == TREE_MERGED && S_ISREG(node->mode) &&
+	    !strcmp(node->text, scope->dropped))
+		return false;
 	if (scope->below)
 		return next == '/' || scope->len == 0 || (!next && node->sort == TREE_CTL);
 	if (!next)
@@ -114,8 +132,12 @@ static bool in_scope(void *arg, const struct node *node)
 
 static void drop_scope(struct front *front, struct scope *scope)
 {
+	const struct node_search what = { .match = in_scope,
+					  .arg = scope,
+					  .stem = scope->below ? NULL : scope->path,
+					  .kind = (uint8_t)scope->kind };
 	size_t n;
-	auto_free struct node **found = nodes_collect(front->nodes, in_scope, scope, &n);
+	auto_free struct node **found = nodes_collect(front->nodes, &what, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		drop_node(front, found[i]);
@@ -149,14 +171,15 @@ static bool to_alias(char *id)
 
 /* What bears the id: files, their variants, the directory, which the kernel may have cached as
  * absent. */
-static void drop_id(struct front *front, enum rye_kind kind, const char *id, uint64_t version)
+static void drop_id(struct front *front, enum rye_kind kind, struct scope *scope)
 {
-	struct scope scope = { .kind = kind, .path = id, .len = strlen(id), .version = version };
-	auto_node struct node *dir = dir_node(front, kind, id);
+	auto_node struct node *dir = dir_node(front, kind, scope->path);
 
+	scope->kind = kind;
+	scope->len = strlen(scope->path);
 	if (!dir)
-		drop_path(front, kind, id, false);
-	drop_scope(front, &scope);
+		drop_path(front, kind, scope->path, false);
+	drop_scope(front, scope);
 }
 
 /* Another file may win now, under a name that the kernel has cached as absent. */
@@ -173,27 +196,37 @@ static void drop_winner(struct front *front, enum rye_kind kind, const char *id,
 		drop_path(front, kind, path, false);
 }
 
-static void item_task(struct front *front, struct node *none, int kind, const char *text)
+/* What a task of an item is about: its kind, and how much of its file's path is the id. */
+#define ITEM_NUMBER(kind, len) ((int)(kind) | (int)(len) << 8)
+
+static void item_task(struct front *front, struct node *none, int number, const char *path)
 {
+	enum rye_kind kind = number & 0xff;
+	auto_free char *id = strndup(path, (size_t)(number >> 8));
 	struct rye_stat st = { 0 };
 	struct rye_err err;
-	auto_free char *id = strdup(text);
-	bool found = rye_lookup(front->rye, kind, text, &st, &err) == 0 && st.is_item_dir;
+	bool found;
 
 	if (!id)
 		return;
+	drop_path(front, kind, path, true);
+	found = rye_lookup(front->rye, kind, id, &st, &err) == 0 && st.is_item_dir;
 	if (found && st.name[0])
 		drop_winner(front, kind, id, &st);
-	drop_id(front, kind, id, found ? st.version : 0);
+	drop_id(front, kind,
+		&(struct scope){ .path = id, .version = found ? st.version : 0, .dropped = path });
 	if (to_alias(id))
-		drop_id(front, kind, id, 0);
+		drop_id(front, kind, &(struct scope){ .path = id });
 }
 
 static void subtree_task(struct front *front, struct node *none, int kind, const char *path)
 {
 	struct scope scope = { .kind = kind, .path = path, .len = strlen(path), .below = true };
+	auto_node struct node *dir = dir_node(front, kind, path);
 
-	drop_scope(front, &scope);
+	/* the kernel knows nothing below a directory that it does not know */
+	if (dir && S_ISDIR(dir->mode))
+		drop_scope(front, &scope);
 }
 
 /* Only the kernel knows which absent names it has cached: it forgets them with the dentry of the
@@ -214,11 +247,6 @@ static void everything_task(struct front *front, struct node *none, int unused, 
 	}
 }
 
-static void change_post(struct front *front, notify_task_fn fn, int number, const char *text)
-{
-	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text });
-}
-
 /* path is below .ai: "tools/web/fetch.py". */
 static void path_changed(struct front *front, const struct rye_change *change)
 {
@@ -236,11 +264,13 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	if (kind == RYE_KIND__MAX)
 		return;
 	below = below ? below + 1 : "";
+	if (change->kind != RYE_KIND__MAX && change->id && *change->id &&
+	    !strncmp(below, change->id, strlen(change->id))) {
+		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
+		return;
+	}
 	change_post(front, name_task, kind, below);
-	if (change->kind != RYE_KIND__MAX && change->id && *change->id)
-		change_post(front, item_task, kind, change->id);
-	else
-		change_post(front, subtree_task, kind, below);
+	change_post(front, subtree_task, kind, below);
 }
 
 void change_seen(void *arg, const struct rye_change *change)

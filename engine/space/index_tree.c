@@ -142,18 +142,24 @@ static bool index_tree_grow(void *array, uint32_t n, uint32_t *size)
 	return true;
 }
 
-static void array_drop(void *array, uint32_t *n, const void *what)
+/* The last one takes the place of the one that goes: removing costs the same in any directory, and
+ * the next listing sorts. */
+static void dir_drop_node(struct dir *dir, const struct index_node *node)
 {
-	void **v = array;
-	uint32_t i = 0;
+	struct index_node *last = dir->nodes[--dir->n_nodes];
 
-	while (i < *n && v[i] != what)
-		i++;
-	if (i == *n)
-		return;
-	/* Order is kept: a sorted array stays sorted. */
-	memmove(v + i, v + i + 1, (*n - i - 1) * sizeof(*v));
-	(*n)--;
+	dir->nodes[node->place] = last;
+	last->place = node->place;
+	dir->sorted &= last == node;
+}
+
+static void dir_drop_dir(struct dir *dir, const struct dir *sub)
+{
+	struct dir *last = dir->dirs[--dir->n_dirs];
+
+	dir->dirs[sub->place] = last;
+	last->place = sub->place;
+	dir->sorted &= last == sub;
 }
 
 static int index_tree_by_name(const void *a, const void *b)
@@ -205,6 +211,10 @@ void tree_sort(struct dir *dir)
 		qsort(dir->nodes, dir->n_nodes, sizeof(struct index_node *), index_tree_by_name);
 	if (dir->n_dirs > 1)
 		qsort(dir->dirs, dir->n_dirs, sizeof(struct dir *), index_tree_by_path);
+	for (uint32_t i = 0; i < dir->n_nodes; i++)
+		dir->nodes[i]->place = i;
+	for (uint32_t i = 0; i < dir->n_dirs; i++)
+		dir->dirs[i]->place = i;
 	dir->sorted = true;
 }
 
@@ -236,6 +246,7 @@ static struct dir *dir_add(struct index *index, enum rye_kind kind, struct dir *
 		return NULL;
 	}
 	if (parent) {
+		dir->place = parent->n_dirs;
 		parent->dirs[parent->n_dirs++] = dir;
 		parent->sorted = false;
 	}
@@ -275,7 +286,7 @@ void tree_prune(struct index *index, struct dir *dir)
 	while (dir && dir->parent && !dir->places && !dir->n_nodes && !dir->n_dirs) {
 		struct dir *parent = dir->parent;
 
-		array_drop(parent->dirs, &parent->n_dirs, dir);
+		dir_drop_dir(parent, dir);
 		unchain_dir(index, dir);
 		dir_free(dir);
 		dir = parent;
@@ -357,6 +368,7 @@ static struct index_node *node_add(struct index *index, struct dir *dir, struct 
 	node->chain = index->nodes[hash & (index->node_slots - 1)];
 	index->nodes[hash & (index->node_slots - 1)] = node;
 	index->n_nodes++;
+	node->place = dir->n_nodes;
 	dir->nodes[dir->n_nodes++] = node;
 	dir->sorted = false;
 	return node;
@@ -376,11 +388,9 @@ static void node_free(struct index_node *node)
 
 static void node_remove(struct index *index, struct index_node *node)
 {
-	struct dir *dir = node->dir;
-
 	tree_forget(index, node);
 	unchain_node(index, node);
-	array_drop(dir->nodes, &dir->n_nodes, node);
+	dir_drop_node(node->dir, node);
 	node_free(node);
 }
 

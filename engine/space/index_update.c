@@ -253,11 +253,9 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 	size_t n = spots ? spots_of(index, wd, spots) : 0;
 
 	out->all |= !spots;
-	if (*name) {
-		top_event(index, wd, name, out);
-		for (size_t i = 0; i < n; i++)
-			index_update_look(index, &spots[i], name, out);
-	}
+	top_event(index, wd, name, out);
+	for (size_t i = 0; i < n; i++)
+		index_update_look(index, &spots[i], name, out);
 }
 
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out)

@@ -278,7 +278,7 @@ void index_changes_done(struct index_changes *changes);
 
 /* Walks every space with up to `threads` threads. `forget`: no remembered verdict survives. */
 void index_scan(struct index *index, int threads, bool forget);
-/* An event of the watched directory: something happened to `name`; "" is ignored. */
+/* An event of the watched directory: something happened to `name`, which is not "". */
 void index_event(struct index *index, int wd, const char *name, struct index_changes *out);
 /* The same by place: path below the space's .ai. */
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out);

@@ -39,6 +39,7 @@ struct index_node {
 	unsigned char sha[SHA_LEN]; /* of the bytes that had this verdict */
 	int8_t code; /* of the last known verdict; -1: there never was one */
 	bool known; /* code … mtime_ns still hold */
+	uint32_t place; /* in its directory's nodes */
 	char stem[];
 };
 
@@ -62,6 +63,7 @@ struct dir {
 	struct place *places;
 	uint32_t n_nodes, size_nodes, n_dirs, size_dirs;
 	uint32_t total; /* items at and beneath: shown while > 0 */
+	uint32_t place; /* in its parent's dirs */
 	uint16_t leaf; /* offset of its own name in path */
 	uint8_t kind;
 	bool sorted;

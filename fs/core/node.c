@@ -4,7 +4,7 @@
  *
  * Owns the kernel's reference counts and the map from keys to current nodes. One lock for all:
  * the loop threads hold it for tens of nanoseconds, longer only while the array of buckets grows
- * or nodes_collect goes through all nodes: it allocates its array and calls the caller's match,
+ * or nodes_collect goes through all nodes: it grows its array and calls the caller's match,
  * which may take no lock, under it. A node's class and data are released outside, on the thread
  * that drops the last reference.
  */
@@ -23,10 +23,11 @@
 struct nodes {
 	pthread_mutex_t lock;
 	struct node **buckets;
+	struct node **stems; /* as many */
 	size_t mask; /* buckets - 1 */
 	size_t current; /* in the table */
 	struct node *newest; /* of all, current or not */
-	uint64_t alive, made, forgotten;
+	struct node_counts counts;
 };
 
 struct node *node_ref(struct node *node)
@@ -53,6 +54,15 @@ static uint32_t hash_of(const struct tree_key *key)
 	return (uint32_t)h;
 }
 
+static uint32_t stem_of(uint8_t kind, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = (size_t)((slash ? slash : path) - path);
+	uint64_t h = hash_bytes(HASH_BASIS ^ kind, path, len + strcspn(path + len, "."));
+
+	return (uint32_t)(h ^ h >> 32);
+}
+
 static bool same_key(const struct node *node, uint32_t hash, const struct tree_key *key)
 {
 	return node->hash == hash && node->sort == key->sort && node->kind == key->kind &&
@@ -70,28 +80,60 @@ static struct node **node_slot_of(struct nodes *nodes, uint32_t hash, const stru
 	return at;
 }
 
+/* Lock held. */
+static void node_add_kin(struct nodes *nodes, struct node *node)
+{
+	struct node **at = &nodes->stems[node->stem & nodes->mask];
+
+	node->kin = *at;
+	*at = node;
+}
+
+/* Lock held. */
+static void node_drop_kin(struct nodes *nodes, struct node *node)
+{
+	struct node **at = &nodes->stems[node->stem & nodes->mask];
+
+	while (*at != node)
+		at = &(*at)->kin;
+	*at = node->kin;
+}
+
+/* Lock held. */
+static void node_rehash(struct nodes *nodes, struct node *chain)
+{
+	for (struct node *node = chain, *next; node; node = next) {
+		struct node **at = &nodes->buckets[node->hash & nodes->mask];
+
+		next = node->next;
+		node->next = *at;
+		*at = node;
+		node_add_kin(nodes, node);
+	}
+}
+
 /* Lock held. Keeps chains short; a table that cannot grow only gets slower. */
 static void node_grow(struct nodes *nodes)
 {
-	size_t n = (nodes->mask + 1) * 2;
-	struct node **wider;
+	size_t n = nodes->mask + 1;
+	struct node **old = nodes->buckets, **buckets, **stems;
 
-	if (nodes->current <= nodes->mask)
+	if (nodes->current < n)
 		return;
-	wider = calloc(n, sizeof(*wider));
-	if (!wider)
+	buckets = calloc(2 * n, sizeof(struct node *));
+	stems = calloc(2 * n, sizeof(struct node *));
+	if (!buckets || !stems) {
+		free(buckets);
+		free(stems);
 		return;
-	for (size_t i = 0; i <= nodes->mask; i++)
-		while (nodes->buckets[i]) {
-			struct node *node = nodes->buckets[i];
-
-			nodes->buckets[i] = node->next;
-			node->next = wider[node->hash & (n - 1)];
-			wider[node->hash & (n - 1)] = node;
-		}
-	free(nodes->buckets);
-	nodes->buckets = wider;
-	nodes->mask = n - 1;
+	}
+	free(nodes->stems);
+	nodes->buckets = buckets;
+	nodes->stems = stems;
+	nodes->mask = 2 * n - 1;
+	for (size_t i = 0; i < n; i++)
+		node_rehash(nodes, old[i]);
+	free(old);
 }
 
 int nodes_open(struct nodes **ret)
@@ -100,8 +142,11 @@ int nodes_open(struct nodes **ret)
 
 	if (!nodes)
 		return -ENOMEM;
-	nodes->buckets = calloc(BUCKETS_FIRST, sizeof(*nodes->buckets));
-	if (!nodes->buckets) {
+	nodes->buckets = calloc(BUCKETS_FIRST, sizeof(struct node *));
+	nodes->stems = calloc(BUCKETS_FIRST, sizeof(struct node *));
+	if (!nodes->buckets || !nodes->stems) {
+		free(nodes->buckets);
+		free(nodes->stems);
 		free(nodes);
 		return -ENOMEM;
 	}
@@ -123,13 +168,14 @@ void nodes_close(struct nodes *nodes)
 	}
 	pthread_mutex_destroy(&nodes->lock);
 	free(nodes->buckets);
+	free(nodes->stems);
 	free(nodes);
 }
 
 void nodes_count(struct nodes *nodes, struct node_counts *ret)
 {
 	GUARD(&nodes->lock);
-	*ret = (struct node_counts){ nodes->alive, nodes->made, nodes->forgotten };
+	*ret = nodes->counts;
 }
 
 struct node *node_find(struct nodes *nodes, const struct tree_key *key,
@@ -168,6 +214,7 @@ static struct node *node_allocate(const struct node_want *want)
 		.nlookup = 1,
 		.refs = 1,
 		.hash = hash_of(key),
+		.stem = stem_of(key->kind, key->text),
 		.class = want->class,
 		.data = want->data,
 		.ino = want->ino ? want->ino : tree_ino(key),
@@ -200,9 +247,11 @@ static struct node *node_publish(struct nodes *nodes, struct node *node, const s
 	node->current = true;
 	node->next = old ? old->next : NULL;
 	*at = node;
+	node_add_kin(nodes, node);
 	if (old) {
 		old->current = false;
 		old->next = NULL;
+		node_drop_kin(nodes, old);
 	} else {
 		nodes->current++;
 		node_grow(nodes);
@@ -217,8 +266,8 @@ static void node_enlist(struct nodes *nodes, struct node *node)
 	if (node->older)
 		node->older->newer = node;
 	nodes->newest = node;
-	nodes->alive++;
-	nodes->made++;
+	nodes->counts.alive++;
+	nodes->counts.made++;
 }
 
 /* Lock held. */
@@ -230,8 +279,8 @@ static void node_delist(struct nodes *nodes, struct node *node)
 		nodes->newest = node->older;
 	if (node->older)
 		node->older->newer = node->newer;
-	nodes->alive--;
-	nodes->forgotten++;
+	nodes->counts.alive--;
+	nodes->counts.forgotten++;
 }
 
 struct node *node_make(struct nodes *nodes, const struct node_want *want)
@@ -264,6 +313,7 @@ static void node_unpublish(struct nodes *nodes, struct node *node)
 		at = &(*at)->next;
 	*at = node->next;
 	node->next = NULL;
+	node_drop_kin(nodes, node);
 	node->current = false;
 	nodes->current--;
 }
@@ -293,30 +343,60 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t n)
 		node_unref(node);
 }
 
-/* Lock held. */
-static size_t node_collect(struct node *chain, node_match_fn match, void *arg, struct node **found)
-{
-	size_t n = 0;
+struct node_found {
+	struct node **v;
+	size_t n, size;
+};
 
-	for (; chain; chain = chain->next)
-		if (match(arg, chain))
-			found[n++] = node_ref(chain);
-	return n;
+/* Lock held. False: out of memory; what was found up to here is told at least. */
+static bool node_try(struct nodes *nodes, const struct node_search *what, struct node *node,
+		     struct node_found *found)
+{
+	nodes->counts.looked++;
+	if (!what->match(what->arg, node))
+		return true;
+	if (found->n == found->size) {
+		size_t size = found->size * 2;
+		struct node **v = realloc(found->v, size * sizeof(struct node *));
+
+		if (!v)
+			return false;
+		found->v = v;
+		found->size = size;
+	}
+	found->v[found->n++] = node_ref(node);
+	return true;
 }
 
-struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg, size_t *ret_n)
+/* Lock held. */
+static void node_collect(struct nodes *nodes, const struct node_search *what,
+			 struct node_found *found)
 {
-	struct node **found = NULL;
-	size_t n = 0;
+	uint32_t stem = what->stem ? stem_of(what->kind, what->stem) : 0;
+	bool ok = true;
 
-	{
-		GUARD(&nodes->lock);
-		found = calloc(nodes->current + 1, sizeof(struct node *));
-		for (size_t i = 0; found && i <= nodes->mask; i++)
-			n += node_collect(nodes->buckets[i], match, arg, found + n);
+	if (what->stem) {
+		struct node *node = nodes->stems[stem & nodes->mask];
+
+		for (; node && ok; node = node->kin)
+			ok = node_try(nodes, what, node, found);
+		return;
 	}
-	*ret_n = n;
-	return found;
+	for (size_t i = 0; i <= nodes->mask && ok; i++)
+		for (struct node *node = nodes->buckets[i]; node && ok; node = node->next)
+			ok = node_try(nodes, what, node, found);
+}
+
+struct node **nodes_collect(struct nodes *nodes, const struct node_search *what, size_t *ret_n)
+{
+	struct node_found found = { calloc(4, sizeof(struct node *)), 0, 4 };
+
+	if (found.v) {
+		GUARD(&nodes->lock);
+		node_collect(nodes, what, &found);
+	}
+	*ret_n = found.n;
+	return found.v;
 }
 
 void node_stat(const struct front *front, const struct node *node, struct stat *ret)

@@ -67,10 +67,11 @@ static inline void auto_node_(struct node **node)
 
 struct node {
 	struct node *next; /* chain of its bucket; table's lock */
+	struct node *kin; /* chain of its stem's bucket; table's lock */
 	struct node *newer, *older; /* list of all that the kernel holds; table's lock */
 	uint64_t nlookup; /* the kernel's references; table's lock */
 	_Atomic unsigned refs; /* one for the kernel's, one per borrower */
-	uint32_t hash;
+	uint32_t hash, stem; /* stem: hash of kind and path, up to its last name's first dot */
 	const struct node_class *class;
 	void *_Atomic data; /* the class's own, released by its `drop` */
 	uint64_t ino; /* st_ino */
@@ -106,6 +107,7 @@ struct nodes;
 
 struct node_counts {
 	uint64_t alive, made, forgotten;
+	uint64_t looked; /* nodes that nodes_collect has looked at, since start */
 };
 
 int nodes_open(struct nodes **ret); /* 0 or -errno */
@@ -126,7 +128,15 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t n);
 /* Current nodes for which `match` (called under the table's lock) says true, each with a reference
  * that node_unref gives back; the array is the caller's to free. NULL: out of memory. */
 typedef bool (*node_match_fn)(void *arg, const struct node *node);
-struct node **nodes_collect(struct nodes *nodes, node_match_fn match, void *arg, size_t *ret_n);
+struct node_search {
+	node_match_fn match;
+	void *arg;
+	/* NULL: all are looked at. Else of this kind those alone whose path is this one up to the
+	 * first dot of its last name, whatever follows; there are few, however many nodes there are. */
+	const char *stem;
+	uint8_t kind;
+};
+struct node **nodes_collect(struct nodes *nodes, const struct node_search *what, size_t *ret_n);
 /* The current node of a key, with a reference that node_unref gives back; NULL: the kernel has
  * none. */
 struct node *node_peek(struct nodes *nodes, const struct tree_key *key);

@@ -297,12 +297,13 @@ static struct rye_blob *stats(struct front *front)
 		&text,
 		"\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
 		"\"engine\":{\"verifications\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu,"
-		"\"texts_memory\":%zu,\"texts_file\":%zu},"
+		"\"texts_memory\":%zu,\"texts_file\":%zu,\"looked\":%llu},"
 		"\"open_refused\":%s}\n",
 		counts.served, counts.refused, counts.scanned ? "true" : "false",
 		(unsigned long long)counts.verifications, (unsigned long long)counts.verifies,
 		(unsigned long long)counts.hits, (unsigned long long)counts.runs,
-		counts.texts_memory, counts.texts_file, front->answer_open ? "false" : "true");
+		counts.texts_memory, counts.texts_file, (unsigned long long)nodes.looked,
+		front->answer_open ? "false" : "true");
 	return text_blob(&text);
 }
 
