@@ -219,14 +219,12 @@ static void item_task(struct front *front, struct node *none, int number, const 
 		drop_id(front, kind, &(struct scope){ .path = id });
 }
 
-static void subtree_task(struct front *front, struct node *none, int kind, const char *path)
+/* A kind's directory came or went. */
+static void kind_task(struct front *front, struct node *none, int kind, const char *path)
 {
-	struct scope scope = { .kind = kind, .path = path, .len = strlen(path), .below = true };
-	auto_node struct node *dir = dir_node(front, kind, path);
+	struct scope scope = { .kind = kind, .path = path, .below = true };
 
-	/* the kernel knows nothing below a directory that it does not know */
-	if (dir && S_ISDIR(dir->mode))
-		drop_scope(front, &scope);
+	drop_scope(front, &scope);
 }
 
 /* Only the kernel knows which absent names it has cached: it forgets them with the dentry of the
@@ -269,8 +267,8 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
 		return;
 	}
-	change_post(front, name_task, kind, below);
-	change_post(front, subtree_task, kind, below);
+	/* what was an item's below a name that is nothing now is told of by itself */
+	change_post(front, *below ? name_task : kind_task, kind, below);
 }
 
 void change_seen(void *arg, const struct rye_change *change)

@@ -38,6 +38,7 @@ struct loaded {
 	struct rye_blob *text;
 	uint64_t layers; /* digest of all sources of a merged entry; 0: item is the only one */
 	int64_t mtime_ns; /* then: of the latest of them */
+	bool linked; /* its file, or one of them, has more than one name */
 	bool unsigned_part; /* it is configuration, or merged from some, that has no signature */
 };
 

@@ -76,8 +76,11 @@ int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 	ret->watched = engine_check(rye, want->kind, want->path);
 	if (!index_find(index, want->kind, want->path, &found))
 		return api_names_not_found(want->kind, want->path, err);
-	if (found.is_file || found.is_item_dir)
+	if ((found.is_file || found.is_item_dir) && !found.item.state.known) {
 		know_found(rye, &found, NULL);
+		/* that its file has another name was seen when it was read */
+		ret->watched = ret->watched && !index_unwatched(index, want->kind, want->path);
+	}
 	api_names_fill(&found, &ret->st);
 	if (is_wanted(want, &ret->st)) {
 		know_found(rye, &found, &ret->text);

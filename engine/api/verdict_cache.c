@@ -78,8 +78,12 @@ static int load_config(const struct cache *cache, const struct index_item *item,
 
 	if (r)
 		return r;
-	*ret = (struct loaded){ steal(&entry.item), steal(&entry.text), entry.digest,
-				entry.mtime_ns, entry.unsigned_part };
+	*ret = (struct loaded){ .item = steal(&entry.item),
+				.text = steal(&entry.text),
+				.layers = entry.digest,
+				.mtime_ns = entry.mtime_ns,
+				.linked = entry.linked,
+				.unsigned_part = entry.unsigned_part };
 	config_entry_done(&entry);
 	return 0;
 }
@@ -105,9 +109,10 @@ static int load_at(const struct cache *cache, const struct index_item *item, str
 	if (item->kind == RYE_CONFIG)
 		return load_config(cache, item, ret, err);
 	r = rye_load_path(env, &ask, &ret->item, err);
-	if (!r)
-		r = verdict_cache_render(cache, ret, err);
-	return r;
+	if (r)
+		return r;
+	ret->linked = ret->item->st.st_nlink > 1;
+	return verdict_cache_render(cache, ret, err);
 }
 
 /* What a load taught; the reason's text lies in line. */
@@ -142,6 +147,7 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 		.version = version_of(item, it->verdict.sha256, it->verdict.notice),
 		.mtime_ns = loaded->layers ? loaded->mtime_ns : mtime_of(&it->st),
 		.sha = loaded->layers ? NULL : it->verdict.sha,
+		.linked = loaded->linked,
 	};
 	if (it->parse.code)
 		learn_unread(it, ret);
@@ -164,6 +170,7 @@ static void learn_bad(const struct cache *cache, const struct index_item *item,
 	if (root >= 0 && verdict_cache_path_of(item, path, sizeof(path)) &&
 	    !fstatat(root, path, &st, 0)) {
 		ret->outcome.mtime_ns = mtime_of(&st);
+		ret->outcome.linked = st.st_nlink > 1;
 		snprintf(stamp, sizeof(stamp), "%llx.%llx.%llx", (unsigned long long)st.st_ino,
 			 (unsigned long long)st.st_size, (unsigned long long)ret->outcome.mtime_ns);
 	}

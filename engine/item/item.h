@@ -196,16 +196,16 @@ struct config_entry {
 	json_t *map; /* merged; its values are shared with frozen items */
 	json_t *files; /* {path, space, verdict} of what was merged, the weakest first */
 	bool unsigned_part; /* one of the sources is unsigned (key files have rules of their own) */
+	bool linked; /* one of their files has more than one name */
 	uint64_t digest; /* of all sources */
 	int64_t mtime_ns; /* the latest of all sources */
 };
 
 void config_entry_done(struct config_entry *entry);
 
-/* The entry as the config/ view shows it. */
+/* The entry as the config/ view shows it; its map. */
 int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		struct rye_err *err);
-/* Its map. */
 int config_merge(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		 struct rye_err *err);
 

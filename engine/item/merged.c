@@ -102,6 +102,7 @@ static void merged_note(struct config_entry *entry, const struct rye_item *item)
 	int64_t ns = mtime->tv_sec * 1000000000ll + mtime->tv_nsec;
 
 	entry->digest = hash_text(entry->digest, item->verdict.sha256);
+	entry->linked |= item->st.st_nlink > 1;
 	entry->unsigned_part |= !merged_is_key(item->id) && !*item->verdict.fingerprint;
 	if (ns > entry->mtime_ns)
 		entry->mtime_ns = ns;

@@ -241,6 +241,8 @@ static void publish_locked(struct index *index, struct index_node *node,
 		memset(node->sha, 0, SHA_LEN);
 	rye_blob_unref(node->reason);
 	node->reason = reason;
+	for (struct file *file = node->files; file && new->linked; file = file->next)
+		file->linked = true;
 }
 
 bool index_publish(struct index *index, const struct index_item *item,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Freshness where inotify does not tell of changes: layers on network file systems, directories
- * without a watch, links whose target lies elsewhere, engines that do not watch at all. A lookup
+ * without a watch, links whose target lies elsewhere, files that have another name beside the one
+ * that is watched, engines that do not watch at all. A lookup
  * then compares the stat of the directories on its way and of the files it is about with what the
  * index remembers; a stat too fresh to be told from the next one is never trusted (walk_stamp).
  */

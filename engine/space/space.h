@@ -183,6 +183,7 @@ struct index_outcome {
 	uint64_t size, version;
 	int64_t mtime_ns; /* of the source */
 	const unsigned char *sha; /* of its bytes; NULL: there are several, or it is refused */
+	bool linked; /* a file of it has more than one name: a write may come by another */
 	const char *reason;
 };
 bool index_publish(struct index *index, const struct index_item *item,

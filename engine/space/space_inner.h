@@ -24,7 +24,7 @@ struct file {
 	uint64_t stamp; /* digest of its stat; 0: not known */
 	uint16_t space;
 	uint8_t ext; /* index in kind_extensions */
-	bool linked; /* a symbolic link: its target is not watched */
+	bool linked; /* a symbolic link, or a file of several names: writes may go unseen */
 };
 
 /* An item. */

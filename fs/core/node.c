@@ -54,7 +54,7 @@ static uint32_t hash_of(const struct tree_key *key)
 	return (uint32_t)h;
 }
 
-static uint32_t stem_of(uint8_t kind, const char *path)
+static uint32_t node_stem(uint8_t kind, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t len = (size_t)((slash ? slash : path) - path);
@@ -214,7 +214,7 @@ static struct node *node_allocate(const struct node_want *want)
 		.nlookup = 1,
 		.refs = 1,
 		.hash = hash_of(key),
-		.stem = stem_of(key->kind, key->text),
+		.stem = node_stem(key->kind, key->text),
 		.class = want->class,
 		.data = want->data,
 		.ino = want->ino ? want->ino : tree_ino(key),
@@ -372,7 +372,7 @@ static bool node_try(struct nodes *nodes, const struct node_search *what, struct
 static void node_collect(struct nodes *nodes, const struct node_search *what,
 			 struct node_found *found)
 {
-	uint32_t stem = what->stem ? stem_of(what->kind, what->stem) : 0;
+	uint32_t stem = what->stem ? node_stem(what->kind, what->stem) : 0;
 	bool ok = true;
 
 	if (what->stem) {

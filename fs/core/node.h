@@ -104,10 +104,8 @@ struct node_want {
 };
 
 struct nodes;
-
 struct node_counts {
-	uint64_t alive, made, forgotten;
-	uint64_t looked; /* nodes that nodes_collect has looked at, since start */
+	uint64_t alive, made, forgotten, looked; /* looked: at how many nodes nodes_collect */
 };
 
 int nodes_open(struct nodes **ret); /* 0 or -errno */
@@ -131,10 +129,8 @@ typedef bool (*node_match_fn)(void *arg, const struct node *node);
 struct node_search {
 	node_match_fn match;
 	void *arg;
-	/* NULL: all are looked at. Else of this kind those alone whose path is this one up to the
-	 * first dot of its last name, whatever follows; there are few, however many nodes there are. */
-	const char *stem;
-	uint8_t kind;
+	const char *stem; /* NULL: all. Else those whose path is this up to its last name's first */
+	uint8_t kind; /* dot, and of this kind: they are few, however many nodes there are. */
 };
 struct node **nodes_collect(struct nodes *nodes, const struct node_search *what, size_t *ret_n);
 /* The current node of a key, with a reference that node_unref gives back; NULL: the kernel has

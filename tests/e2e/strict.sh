@@ -37,4 +37,26 @@ for i in 1 2 3 4 5; do
   is "round $i" "$(cat "$K/knowledge/two.md")" "round $i"
 done
 ok "the second mount ends" fusermount3 -u "$K"
+
+# ---- a file that has another name elsewhere: writes through that one are told to nobody ----
+Q=$M/knowledge
+printf one >"$T/outside" && ln "$T/outside" "$P/.ai/knowledge/hard.md"
+printf 'a: 1\n' >"$T/config" && mkdir -p "$P/.ai/config/web" && ln "$T/config" "$P/.ai/config/web/hard.yaml"
+ok "a file with two names" until_true grep -qx one "$Q/hard.md"
+grep -q 1 "$M/config/web/hard.yaml"
+exec 5<"$Q/hard.md"
+for i in 1 2 3; do
+  printf "by the other name $i" >"$T/outside"
+  is "what is written by the other name shows at the next lookup, $i" "$(cat "$Q/hard.md")" "by the other name $i"
+done
+printf 'a: 2\n' >"$T/config"
+is "as well in configuration" "$(cat "$M/config/web/hard.yaml")" 'a: 2'
+is "and in a listing" "$(stat -c %s "$Q/hard.md")" "$(stat -c %s "$T/outside")"
+is "an open one keeps its text" "$(cat <&5)" one
+exec 5<&-
+sleep 0.1
+cat "$Q/hard.md" >/dev/null
+before=$(stat_of verifications)
+for i in 1 2 3 4 5; do cat "$Q/hard.md" >/dev/null; done
+is "unchanged, it is not verified again" "$(stat_of verifications)" "$before"
 finish
