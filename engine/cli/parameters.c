@@ -142,8 +142,8 @@ static json_t *parameters_corrected(const json_t *schema, const json_t *given, c
 	return all;
 }
 
-static void put_pair(struct rye_buf *ret, const char *key, const json_t *property,
-		     const json_t *value)
+static void example_pair(struct rye_buf *ret, const char *key, const json_t *property,
+			 const json_t *value)
 {
 	auto_buf struct rye_buf word = RYE_BUF_INIT;
 	const char *text = json_string_value(value);
@@ -171,7 +171,7 @@ void parameters_example(const struct cli *cli, const struct parameters_fault *fa
 	buf_adds(ret, "ryefs execute ");
 	buf_shell(ret, cli->argv[0]);
 	json_object_foreach(all, key, value)
-		put_pair(ret, key, json_object_get(properties, key), value);
+		example_pair(ret, key, json_object_get(properties, key), value);
 	/* options, wherever they were typed */
 	for (int i = 0; i < cli->n_typed && strcmp(cli->typed[i], "--") != 0; i++)
 		if (cli->typed[i][0] == '-' && cli->typed[i][1] == '-') {
