@@ -171,6 +171,15 @@ static int read_stdin(struct cli *cli, struct rye_buf *text)
 	return CLI_OK;
 }
 
+/* A byte order mark that an editor left is no part of a message, as at the mount. */
+static struct rye_span execute_unmarked(const struct rye_buf *text)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	struct rye_span s = { text->data, text->len };
+
+	return s.len >= 3 && !memcmp(s.ptr, mark, 3) ? span_skip(s, 3) : s;
+}
+
 /* What is no JSON object was mostly meant to be one: cut short, or in quotes of the other sort. */
 static int no_json(struct cli *cli, const char *ref, const char *text, const struct rye_err *err)
 {
@@ -201,7 +210,7 @@ static int read_parameters(struct cli *cli, const char *ref, json_t **ret)
 		status = read_stdin(cli, &text);
 	if (status != CLI_OK)
 		return status;
-	*ret = json_parse((struct rye_span){ text.data, text.len }, 0, "parameters", &err);
+	*ret = json_parse(execute_unmarked(&text), 0, "parameters", &err);
 	if (*ret)
 		return CLI_OK;
 	return no_json(cli, ref, text.data ? text.data : "", &err);
