@@ -23,12 +23,13 @@
 
 static bool copy_options(struct rye *rye, const struct rye_options *opt)
 {
+	const char *dev = getenv("RYE_DEV_MODE");
 	struct rye_options *own = &rye->opt;
 	bool whole = options_copy(opt, own);
 
 	own->umask = umask(077);
 	umask(own->umask);
-	own->dev_mode |= getenv("RYE_DEV_MODE") && !strcmp(getenv("RYE_DEV_MODE"), "1");
+	own->dev_mode |= dev && !strcmp(dev, "1");
 	return whole;
 }
 

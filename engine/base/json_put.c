@@ -86,9 +86,9 @@ static void put_break(struct rye_buf *buf, struct json_put_place at)
 static void put_object(struct rye_buf *buf, const json_t *value, struct json_put_place at)
 {
 	json_t *object = (json_t *)value;
-	size_t n = json_object_size(object), i = 0;
+	size_t n = 0;
 	struct json_put_place within = { at.how, at.depth + 1 };
-	const char **keys = calloc(n + 1, sizeof(*keys)), *key;
+	const char **keys = calloc(json_object_size(object) + 1, sizeof(*keys)), *key;
 	json_t *element;
 
 	if (!keys) {
@@ -96,11 +96,11 @@ static void put_object(struct rye_buf *buf, const json_t *value, struct json_put
 		return;
 	}
 	json_object_foreach(object, key, element)
-		keys[i++] = key;
+		keys[n++] = key;
 	if (at.how->sorted)
 		qsort(keys, n, sizeof(*keys), by_key);
 	buf_addc(buf, '{');
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_adds(buf, at.how->comma);
 		put_break(buf, within);

@@ -3,6 +3,7 @@
  * The one error table: code → wire name, errno, what to do. docs/errors.md is checked against
  * it by a lint. Errors live on the caller's stack; nothing here allocates or logs.
  */
+#define RYE_ERR_SOURCE
 #include "err.h"
 
 #include "str.h"

@@ -164,17 +164,17 @@ struct argv_words {
 
 static void add_word(struct argv_words *words, char *word)
 {
-	char **v;
-
 	if (words->n + 1 >= words->size) {
-		words->size = words->size ? words->size * 2 : 16;
-		v = realloc(words->v, words->size * sizeof(*v));
+		size_t size = words->size ? words->size * 2 : 16;
+		char **v = realloc(words->v, size * sizeof(*v));
+
 		if (!v) {
 			words->failed = true;
 			free(word);
 			return;
 		}
 		words->v = v;
+		words->size = size;
 	}
 	words->failed |= !word;
 	words->v[words->n] = word;

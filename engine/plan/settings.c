@@ -175,12 +175,15 @@ int config_make(struct planner *planner, struct rye_err *err)
 static double read_seconds(const json_t *value)
 {
 	const char *text = json_string_value(value);
-	char *end = NULL;
-	double number = json_is_number(value) ? json_number_value(value) :
-			text		      ? strtod(text, &end) :
-						0;
+	double number = json_number_value(value);
+	char *end;
 
-	return number > 0 && (!text || !*end) ? number : 0;
+	if (text) {
+		number = strtod(text, &end);
+		if (*end)
+			number = 0;
+	}
+	return number > 0 ? number : 0;
 }
 
 static const json_t *limits_of_tool(const struct planner *planner)

@@ -318,7 +318,7 @@ static void timed_out(const struct captured *got, int64_t timeout_ms, struct res
 	buf_adds(&text, "Command timed out after ");
 	put_seconds(&text, timeout_ms);
 	buf_adds(&text, " seconds\n");
-	buf_add(&text, got->err.data ? got->err.data : "", got->err.len);
+	buf_addspan(&text, (struct rye_span){ got->err.data, got->err.len });
 	ret->code = RYE_TIMEOUT;
 	ret->data = raw_data(got);
 	json_set(ret->data, "stderr", result_text((struct rye_span){ text.data, text.len }));

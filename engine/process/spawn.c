@@ -45,7 +45,7 @@ struct tried {
 
 static CHILD_SIDE long set_limit(int what, rlim_t soft, rlim_t hard)
 {
-	struct rlimit now;
+	struct rlimit now = { 0 };
 	long r = RAW(SYS_prlimit64, 0, what, 0, (long)&now);
 
 	if (r < 0)

@@ -76,8 +76,7 @@ void prim_sign(struct run *run)
 	run->request.verb = RYE_SIGN;
 	run->request.kind = RYE_KIND__MAX;
 	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
-	r = run->request.doc ? prim_sign_check(run, &space, &err) : -(int)err.code;
-	if (r) {
+	if (!run->request.doc || prim_sign_check(run, &space, &err)) {
 		run_fail(run, &err);
 		return;
 	}

@@ -71,10 +71,10 @@ static void subprocess_run(struct prim_run *run, const struct plan *plan, struct
 {
 	struct start *start;
 	struct rye_err err = { 0 };
-	int r = start_program(run, plan, &start, &err);
+	bool up = start_program(run, plan, &start, &err) == 0;
 
 	trace_spawn(run, plan, start && start->way->warm);
-	if (r)
+	if (!up || !start)
 		result_unspawned(&err, ret);
 	else
 		see_through(start, ret);

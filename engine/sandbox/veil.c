@@ -350,7 +350,7 @@ bool veil_possible(void)
 {
 	/* all that a box will want of this kernel */
 	const struct veil_ask nothing = { .shut = true, .root = geteuid() == 0 };
-	struct veil veil;
+	struct veil veil = VEIL_NONE;
 
 	if (veil_make(&nothing, &veil))
 		return false;

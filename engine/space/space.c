@@ -168,9 +168,10 @@ static char *home_dir(void)
 {
 	char text[4096];
 	struct passwd entry, *found = NULL;
+	const char *home = getenv("HOME");
 
-	if (is_set(getenv("HOME")))
-		return strdup(getenv("HOME"));
+	if (home && *home)
+		return strdup(home);
 	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) || !found)
 		return NULL;
 	return strdup(found->pw_dir);

@@ -173,7 +173,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 		go = pipe[1]; /* closed at the end: the runner begins when its launcher knows it */
 		r = enter_row(threads, launched.thread_id, ref, &db, err);
 	}
-	if (r < 0) {
+	if (r) {
 		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}

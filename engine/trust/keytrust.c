@@ -132,14 +132,17 @@ static int read_path(const char *path, struct incoming *ret, struct rye_err *err
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct rye_blob *text;
-	int r = fd < 0 ? -errno : io_read_fd(fd, TRUSTFILE_MAX, &text, NULL);
+	int r;
 
-	if (r == -ENOENT && !strchr(path, '/') && !strchr(path, '.'))
+	if (fd < 0 && errno == ENOENT && !strchr(path, '/') && !strchr(path, '.'))
 		return rye_fail(
 			err, RYE_NOT_FOUND,
 			"%s is neither a key file nor a fingerprint (16 of 0-9a-f)\n" MEND_WITH
 			"ryefs keys",
 			path);
+	if (fd < 0)
+		return rye_fail_sys(err, errno, "cannot read key %s", path);
+	r = io_read_fd(fd, TRUSTFILE_MAX, &text, NULL);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot read key %s", path);
 	r = keytrust_read_text(keytrust_text_of(text), ret, err);

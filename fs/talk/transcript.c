@@ -38,7 +38,7 @@ static bool transcript_reserve(struct transcript_part *part, size_t more)
 	data = malloc(size);
 	if (!data)
 		return false;
-	if (len)
+	if (part->data)
 		memcpy(data, part->data + part->begin, len);
 	free(part->data);
 	*part = (struct transcript_part){ .data = data, .end = len, .size = size };
