@@ -190,7 +190,4 @@ json_t *parse_yaml_message(struct rye_span text, struct rye_err *err);
  */
 json_t *yaml_scalar(struct rye_span text, const char *tag, bool plain);
 
-/* 2026-2-3 4:05:06 +1 → 2026-02-03T04:05:06+01:00. False: not a date. */
-bool yaml_timestamp(struct rye_span text, char ret[64]);
-
 #endif

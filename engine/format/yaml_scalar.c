@@ -295,7 +295,7 @@ static bool clock_part(struct rye_span s, size_t at, char ret[48])
 	return true;
 }
 
-bool yaml_timestamp(struct rye_span s, char ret[64])
+static bool yaml_timestamp(struct rye_span s, char ret[64])
 {
 	int year, month, day;
 	char time[48] = "";

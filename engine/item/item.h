@@ -303,8 +303,6 @@ json_t *inputs_query(const char *query, struct rye_err *err);
  */
 int render_item(const struct rye_item *item, const struct interp *in, struct rye_blob **ret,
 		struct rye_err *err);
-/* The verified text without its signature and binding lines (shebang stays). Borrowed. */
-struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang);
 /*
  * prompt.md: what a model is sent for the directive, with its <returns> part; inputs as in
  * render_item. instruction NULL: prompt_instruction().

@@ -10,13 +10,6 @@
 #include "scope.h"
 #include "str.h"
 
-struct rye_span render_body(const struct rye_item *item, struct rye_span *ret_shebang)
-{
-	if (ret_shebang)
-		*ret_shebang = item->shebang;
-	return item->body;
-}
-
 static int blob_of(struct rye_buf *out, struct rye_blob **ret, struct rye_err *err)
 {
 	struct rye_blob *blob = buf_blob(out);
@@ -33,7 +26,7 @@ static int directive_text(const struct rye_item *item, const struct interp *in,
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	auto_json json_t *values = NULL;
 	struct interp filled = *in;
-	struct rye_span text = render_body(item, NULL), body = item->shape.body;
+	struct rye_span text = item->body, body = item->shape.body;
 	size_t before, after;
 	int r = inputs_fill(item, in->inputs, &values, err);
 
@@ -54,7 +47,7 @@ int render_item(const struct rye_item *item, const struct interp *in, struct rye
 		struct rye_err *err)
 {
 	static const struct interp none;
-	struct rye_span text = render_body(item, NULL);
+	struct rye_span text = item->body;
 	struct rye_blob *blob;
 
 	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT))

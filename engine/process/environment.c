@@ -167,24 +167,6 @@ static bool named_in(const char *name, size_t len, const char *list)
 	return false;
 }
 
-void env_base(struct env *env, char *const *own, const char *extra, const char *project)
-{
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
-	const char *given;
-
-	for (; own && *own; own++) {
-		size_t len = strcspn(*own, "=");
-		auto_free char *name = strndup(*own, len);
-
-		if (name && (is_allowed(name) || named_in(name, len, extra)))
-			put_row(env, *own);
-	}
-	given = env_get(env, "PATH");
-	env_path(given ? given : "", project, &path);
-	env_put(env, "PATH", path.data ? path.data : "");
-	env->failed |= path.failed;
-}
-
 static bool environment_inside(const char *dir, size_t len, const char *project)
 {
 	size_t n = strlen(project);
@@ -192,7 +174,8 @@ static bool environment_inside(const char *dir, size_t len, const char *project)
 	return len >= n && !memcmp(dir, project, n) && (len == n || dir[n] == '/');
 }
 
-void env_path(const char *path, const char *project, struct rye_buf *out)
+/* Without entries that are empty, relative or inside the project. */
+static void put_path(const char *path, const char *project, struct rye_buf *out)
 {
 	for (const char *p = path; *p;) {
 		size_t n = strcspn(p, ":");
@@ -206,6 +189,24 @@ void env_path(const char *path, const char *project, struct rye_buf *out)
 	}
 	if (!out->len)
 		buf_adds(out, "/usr/local/bin:/usr/bin:/bin");
+}
+
+void env_base(struct env *env, char *const *own, const char *extra, const char *project)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	const char *given;
+
+	for (; own && *own; own++) {
+		size_t len = strcspn(*own, "=");
+		auto_free char *name = strndup(*own, len);
+
+		if (name && (is_allowed(name) || named_in(name, len, extra)))
+			put_row(env, *own);
+	}
+	given = env_get(env, "PATH");
+	put_path(given ? given : "", project, &path);
+	env_put(env, "PATH", path.data ? path.data : "");
+	env->failed |= path.failed;
 }
 
 bool env_dotenv_may(const char *name)

@@ -183,12 +183,10 @@ bool env_name_ok(const char *name);
 /*
  * The allow-list applied to the engine's own environment: HOME PATH LANG LC_* TERM USER
  * LOGNAME SHELL TMPDIR TZ USER_SPACE RYE_* (no keys, no interpreters, no loader variables),
- * and extra, colon-separated names. PATH is cleaned by env_path.
+ * and extra, colon-separated names. PATH loses entries that are empty,
+ * relative or inside the project.
  */
 void env_base(struct env *env, char *const *own, const char *extra, const char *project);
-
-/* PATH without entries that are empty, relative or inside the project. */
-void env_path(const char *path, const char *project, struct rye_buf *out);
 
 /* May a project's .env give this name a value, if the signed chain asks for it? */
 bool env_dotenv_may(const char *name);

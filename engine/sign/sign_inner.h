@@ -41,13 +41,6 @@ int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, s
 /* RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED or RYE_BAD_SIGNATURE, naming the ref. */
 int signdoc_verify(struct trust_box *box, const char *ref, const json_t *doc, struct rye_err *err);
 
-/* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */
-struct signdoc_mark {
-	struct rye_span fp, sig, hash;
-};
-int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
-		  struct rye_err *err);
-
 /*
  * signtool.c: the tool format's own rules, for signcheck.c.
  */

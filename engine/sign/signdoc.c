@@ -44,8 +44,13 @@ int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, s
 	return json_sets(doc, MEMBER, line) ? 0 : rye_fail(err, RYE_IO, "out of memory");
 }
 
-int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
-		  struct rye_err *err)
+/* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */
+struct signdoc_mark {
+	struct rye_span fp, sig, hash;
+};
+
+static int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
+			 struct rye_err *err)
 {
 	auto_trust struct trust *trust = trust_get(box);
 	const struct trust_key *key = trust_find(trust, mark->fp);

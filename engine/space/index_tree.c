@@ -162,28 +162,13 @@ static void dir_drop_dir(struct dir *dir, const struct dir *sub)
 	dir->sorted &= last == sub;
 }
 
-static int index_tree_by_name(const void *a, const void *b)
-{
-	const struct index_node *x = *(const struct index_node *const *)a,
-				*y = *(const struct index_node *const *)b;
-
-	return tree_compare(x, y);
-}
-
-static int index_tree_by_path(const void *a, const void *b)
-{
-	const struct dir *x = *(const struct dir *const *)a, *y = *(const struct dir *const *)b;
-
-	return strcmp(x->path + x->leaf, y->path + y->leaf);
-}
-
 const char *tree_ext(const struct index_node *node)
 {
 	return kind_extensions((enum rye_kind)node->dir->kind)[node->files->ext];
 }
 
 /* Compares stem + extension without joining them. */
-int tree_compare(const struct index_node *a, const struct index_node *b)
+static int tree_compare(const struct index_node *a, const struct index_node *b)
 {
 	const char *p = a->stem, *q = b->stem, *p_ext = tree_ext(a), *q_ext = tree_ext(b);
 
@@ -201,6 +186,21 @@ int tree_compare(const struct index_node *a, const struct index_node *b)
 		p++;
 		q++;
 	}
+}
+
+static int index_tree_by_name(const void *a, const void *b)
+{
+	const struct index_node *x = *(const struct index_node *const *)a,
+				*y = *(const struct index_node *const *)b;
+
+	return tree_compare(x, y);
+}
+
+static int index_tree_by_path(const void *a, const void *b)
+{
+	const struct dir *x = *(const struct dir *const *)a, *y = *(const struct dir *const *)b;
+
+	return strcmp(x->path + x->leaf, y->path + y->leaf);
 }
 
 void tree_sort(struct dir *dir)

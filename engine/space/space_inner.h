@@ -139,8 +139,6 @@ bool tree_resize(struct index *index);
 void tree_free(struct index *index);
 void tree_sort(struct dir *dir);
 const char *tree_ext(const struct index_node *node); /* of the winner */
-int tree_compare(const struct index_node *a,
-		 const struct index_node *b); /* by stem and extension */
 
 /* index_note.c; out NULL: nothing is noted */
 /* "tools/a/b" + "/" + name (may be ""); false: too long. No lock needed. */

@@ -31,7 +31,18 @@ static const char *path_tail(const char *path, size_t max)
 	return path;
 }
 
-int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_err *err)
+/*
+ * "<first><path>\\n  Kind: <kind>\\n<details>  mend with: <fix>"; details: whole lines or "". The
+ * path is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>".
+ */
+struct refusal {
+	enum rye_code code;
+	const char *first; /* "Unsigned item: " */
+	const char *details;
+	const char *fix;
+};
+
+static int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_err *err)
 {
 	auto_buf struct rye_buf command = RYE_BUF_INIT;
 	char ref[RYE_ID_MAX + 32];

@@ -84,18 +84,6 @@ void memo_add(struct memo *memo, const unsigned char digest[SHA_LEN]);
 struct trust;
 struct trust_key;
 
-/*
- * "<first><path>\\n  Kind: <kind>\\n<details>  mend with: <fix>"; details: whole lines or "". The path
- * is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>".
- */
-struct refusal {
-	enum rye_code code;
-	const char *first; /* "Unsigned item: " */
-	const char *details;
-	const char *fix;
-};
-int refuse(const struct verify_ask *ask, const struct refusal *what, struct rye_err *err);
-
 int refuse_unsigned(const struct verify_ask *ask, struct rye_err *err);
 int refuse_line(const struct verify_ask *ask, const struct verdict *v, struct rye_err *err);
 int refuse_modified(const struct verify_ask *ask, const struct verdict *v, struct rye_span wanted,

@@ -37,7 +37,6 @@ const struct warm_text *warm_texts_find(struct warm_texts *texts, struct rye_blo
 bool warm_texts_take_wanted(struct warm_texts *texts, struct warm_text *ret);
 void warm_texts_put(struct warm_texts *texts,
 		    struct warm_text *text); /* takes over; its number is set */
-void warm_text_done(struct warm_text *text);
 void warm_texts_done(struct warm_texts *texts);
 /* Does a process that has learnt `taught` texts still know the one of that number? */
 bool warm_text_known(unsigned number, unsigned taught);

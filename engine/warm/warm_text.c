@@ -19,6 +19,13 @@ static bool is_it(const struct warm_text *text, const struct rye_blob *source, c
 					  !memcmp(text->source->data, source->data, source->len));
 }
 
+static void warm_text_done(struct warm_text *text)
+{
+	rye_blob_unref(text->source);
+	free(text->path);
+	*text = (struct warm_text){ NULL };
+}
+
 const struct warm_text *warm_texts_find(struct warm_texts *texts, struct rye_blob *source,
 					const char *path)
 {
@@ -47,13 +54,6 @@ void warm_texts_put(struct warm_texts *texts, struct warm_text *text)
 
 	warm_text_done(at);
 	*at = *text;
-	*text = (struct warm_text){ NULL };
-}
-
-void warm_text_done(struct warm_text *text)
-{
-	rye_blob_unref(text->source);
-	free(text->path);
 	*text = (struct warm_text){ NULL };
 }
 

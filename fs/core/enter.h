@@ -15,7 +15,6 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 /* For a listing: a file's bytes are not fetched before a READ asks for them. */
 int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
-int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);

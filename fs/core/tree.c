@@ -238,6 +238,17 @@ static int tree_named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, c
 	return tree_set_path(ret, name, strlen(name));
 }
 
+/* Names that programs look up in any directory: no search query. */
+static bool is_probe(const char *name)
+{
+	if (name[0] == '.')
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
+		if (strcmp(probes[i], name) == 0)
+			return true;
+	return false;
+}
+
 int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret)
 {
 	size_t len = strlen(name);
@@ -254,7 +265,7 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 	case TREE_BUNDLES:
 		return tree_named(ret, TREE_SPACE, RYE_SYSTEM, name);
 	case TREE_SEARCH:
-		return tree_is_probe(name) ? -ENOENT : tree_named(ret, TREE_RESULTS, 0, name);
+		return is_probe(name) ? -ENOENT : tree_named(ret, TREE_RESULTS, 0, name);
 	case TREE_RESULTS:
 		core_tree_put(ret, TREE_HIT, 0);
 		if (tree_set_path(ret, dir->path, strlen(dir->path)))
@@ -330,14 +341,4 @@ const char *tree_errno_name(int sys)
 		if (refusals[i].sys == sys)
 			return refusals[i].name;
 	return "EIO";
-}
-
-bool tree_is_probe(const char *name)
-{
-	if (name[0] == '.')
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
-		if (strcmp(probes[i], name) == 0)
-			return true;
-	return false;
 }

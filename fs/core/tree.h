@@ -74,7 +74,5 @@ uint64_t tree_ino(const struct tree_key *key);
 int tree_why(const char *name);
 /* "EBADMSG"; "EIO" for an errno that no refusal has. */
 const char *tree_errno_name(int sys);
-/* Names that programs look up in any directory: no search query. */
-bool tree_is_probe(const char *name);
 
 #endif

@@ -139,7 +139,7 @@ static void link_readlink(fuse_req_t req, struct node *node)
 	node_unref(node);
 }
 
-const struct node_class content_link = {
+static const struct node_class content_link = {
 	.name = "link",
 	.readlink = link_readlink,
 	.drop = free,
@@ -198,7 +198,7 @@ struct node *content_make_link(struct front *front, const struct tree_key *key, 
 }
 
 /* Control characters in a reason could move the cursor of the terminal that lists the directory. */
-void content_why(enum rye_code code, const char *reason, char ret[256])
+static void content_why(enum rye_code code, const char *reason, char ret[256])
 {
 	const char *name = tree_errno_name(rye_code_errno(code));
 	int n = snprintf(ret, 256, ".why/%s: %s", name, *reason ? reason : rye_code_name(code));
@@ -333,6 +333,43 @@ static struct node *content_make_dir(struct front *front, const struct tree_key 
 	return node_make(front->nodes, &want);
 }
 
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	char name[1100];
+
+	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(kind), id);
+	if (caller)
+		talks_complain(front->talks, caller, name, err->msg);
+	caller_unref(caller);
+}
+
+static int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	double timeout_s = content_timeout(front, key->kind, key->text);
+	struct content_file what = { .key = key, .mode = 0444 };
+	struct rye_stat st;
+	struct rye_ask ask = { key->kind, st.id, RYE_VIEW_RENDERED, tree_query(key) };
+	struct rye_err err;
+	struct node *node;
+
+	if (rye_lookup(front->rye, key->kind, key->text, &st, &err) || !st.is_file)
+		return enter_nothing(ret, timeout_s);
+	if (st.verdict != RYE_OK)
+		return rye_code_errno(st.verdict);
+	node = node_find(front->nodes, key, &content_file, st.version);
+	if (!node && rye_view(front->rye, &ask, &what.blob, &err)) {
+		content_tell(req, key->kind, st.id, &err);
+		return rye_code_errno(err.code);
+	}
+	what.version = st.version;
+	what.mtime = st.mtime;
+	return enter_node(front, node ? node : content_make(front, &what), timeout_s, ret);
+}
+
 static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 		     struct fuse_entry_param *ret)
 {
@@ -375,41 +412,4 @@ int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse
 	if (tree_step(&where, name, &key) || key.sort != TREE_MERGED)
 		return enter_name(req, dir, name, ret);
 	return enter_key(req, &key, true, ret);
-}
-
-void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
-{
-	struct front *front = front_of(req);
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	char name[1100];
-
-	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(kind), id);
-	if (caller)
-		talks_complain(front->talks, caller, name, err->msg);
-	caller_unref(caller);
-}
-
-int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
-{
-	struct front *front = front_of(req);
-	double timeout_s = content_timeout(front, key->kind, key->text);
-	struct content_file what = { .key = key, .mode = 0444 };
-	struct rye_stat st;
-	struct rye_ask ask = { key->kind, st.id, RYE_VIEW_RENDERED, tree_query(key) };
-	struct rye_err err;
-	struct node *node;
-
-	if (rye_lookup(front->rye, key->kind, key->text, &st, &err) || !st.is_file)
-		return enter_nothing(ret, timeout_s);
-	if (st.verdict != RYE_OK)
-		return rye_code_errno(st.verdict);
-	node = node_find(front->nodes, key, &content_file, st.version);
-	if (!node && rye_view(front->rye, &ask, &what.blob, &err)) {
-		content_tell(req, key->kind, st.id, &err);
-		return rye_code_errno(err.code);
-	}
-	what.version = st.version;
-	what.mtime = st.mtime;
-	return enter_node(front, node ? node : content_make(front, &what), timeout_s, ret);
 }

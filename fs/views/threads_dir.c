@@ -92,6 +92,8 @@ static uint64_t names_version(struct front *front, const char *path, bool thread
 	return hash ? hash : 1;
 }
 
+static const struct node_class threads_class;
+
 static int enter_dir(fuse_req_t req, const struct tree_key *key, bool thread,
 		     struct fuse_entry_param *ret)
 {
@@ -218,7 +220,7 @@ static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_
 		listing_reply(&ask, listing);
 }
 
-const struct node_class threads_class = {
+static const struct node_class threads_class = {
 	.name = "threads",
 	.enter = threads_dir_enter,
 	.readdir = threads_readdir,

@@ -13,7 +13,6 @@
  */
 
 extern const struct node_class content_file; /* data: struct rye_text */
-extern const struct node_class content_link; /* data: char *, the target */
 extern const struct node_xattrs content_xattrs;
 extern const struct node_class content_dir; /* a merged directory, an item's directory */
 
@@ -32,8 +31,6 @@ struct node *content_make(struct front *front, const struct content_file *what);
 /* A link to .why with the errno's name and the reason. */
 struct node *content_refuse(struct front *front, const struct tree_key *key,
 			    const struct rye_stat *st, enum rye_code code, const char *reason);
-/* The target of such a link, at most 255 bytes. */
-void content_why(enum rye_code code, const char *reason, char ret[256]);
 /* A link to `target` (copied). */
 struct node *content_make_link(struct front *front, const struct tree_key *key, const char *target,
 			       struct timespec mtime);
@@ -52,8 +49,6 @@ struct thread_name {
 	const char *id; /* of the thread */
 	const char *file; /* in its directory */
 };
-
-extern const struct node_class threads_class;
 
 int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
