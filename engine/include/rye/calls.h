@@ -236,4 +236,11 @@ struct rye_counts {
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
 
+/* What doctor should name: bits. */
+enum rye_doubt {
+	RYE_DOUBT_ONE_SPACE = 1, /* the user's space is the project's, or lies in the project */
+	RYE_DOUBT_NO_VEIL = 2, /* tools can read signing keys and write to trust and state */
+};
+RYE_API unsigned rye_doubts(struct rye *rye);
+
 #endif

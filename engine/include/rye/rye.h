@@ -240,13 +240,6 @@ RYE_API bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path
 /* Report a write made through us, so that the change shows without waiting for inotify. */
 RYE_API void rye_touched(struct rye *rye, int space, const char *path);
 
-/* What doctor should name: bits. */
-enum rye_doubt {
-	RYE_DOUBT_ONE_SPACE = 1, /* the user's space is the project's, or lies in the project */
-	RYE_DOUBT_NO_VEIL = 2, /* tools can read signing keys and write to trust and state */
-};
-RYE_API unsigned rye_doubts(struct rye *rye);
-
 #include <rye/calls.h>
 
 #endif
