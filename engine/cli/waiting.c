@@ -37,6 +37,8 @@ void call_block_signals(void)
 	sigset_t set;
 
 	fill_signals(&set);
+	/* The engine's thread that reaps learns by it of dead orphans. */
+	sigaddset(&set, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 

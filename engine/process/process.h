@@ -240,9 +240,11 @@ struct strays *strays_open(void); /* NULL: no memory */
 void strays_close(struct strays *strays);
 /*
  * From now on a thread of its own reaps dead orphans as they come, also while no run lives.
- * The first thread has to block SIGCHLD; where it does not, nothing is reaped so.
+ * The first thread has to block SIGCHLD; where it does not, nothing is reaped so. limit: of the
+ * processes of all runs together, which it enforces for as long as `held` says that nothing else
+ * does; 0: none.
  */
-void strays_watch(struct strays *strays);
+void strays_watch(struct strays *strays, size_t limit, bool (*held)(void));
 
 void strays_mark(uint64_t run, char ret[48]); /* "RYE_RUN=<pid>.<number>" */
 
@@ -256,5 +258,21 @@ size_t strays_count(struct strays *strays, pid_t session, uint64_t run);
  * and stay zombies until we look, so look until the group is gone (at most 0.1 s).
  */
 void strays_settle(struct strays *strays, pid_t session, uint64_t run);
+
+/* census.c: see there. */
+struct census {
+	size_t limit, least; /* tasks that the machine had at least */
+};
+void census_look(struct census *census, pid_t engine);
+/* More processes of that engine's runs than this: all of them are killed. How many. */
+size_t census_enforce(pid_t engine, size_t limit);
+
+/* minder.c: see there. NULL: no process or memory is to be had; minder_end takes that. */
+struct minder {
+	pid_t pid;
+	int pipe;
+};
+struct minder *minder_start(void);
+void minder_end(struct minder *minder); /* the engine ends by itself: nothing is killed */
 
 #endif

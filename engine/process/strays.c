@@ -45,6 +45,8 @@ struct strays {
 	size_t n;
 	pthread_t reaper;
 	int stop; /* eventfd for the reaper; -1: there is none */
+	struct census census; /* the reaper's */
+	bool (*held)(void); /* frozen */
 };
 
 struct strays *strays_open(void)
@@ -248,6 +250,16 @@ static bool reap(const struct leaders *old, struct leaders *now)
 	return left;
 }
 
+/* True: it has to be done again soon. */
+static bool strays_census(struct strays *strays)
+{
+	if (strays->census.limit && strays->held())
+		strays->census.limit = 0;
+	if (strays->census.limit)
+		census_look(&strays->census, getpid());
+	return strays->census.limit;
+}
+
 static void *keep_reaping(void *arg)
 {
 	struct strays *strays = arg;
@@ -261,7 +273,7 @@ static void *keep_reaping(void *arg)
 	sigaddset(&child, SIGCHLD);
 	fds[1].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* A signal that came meanwhile ends the wait at once; the rest is waited out in any case. */
-	while (poll(fds, 2, left ? REST_MS : -1) >= 0 && !fds[0].revents &&
+	while (poll(fds, 2, left || strays_census(strays) ? REST_MS : -1) >= 0 && !fds[0].revents &&
 	       poll(fds, 1, REST_MS) == 0) {
 		struct signalfd_siginfo info;
 		bool ripe = clock_ms() - looked_ms >= LEADER_MS;
@@ -284,9 +296,12 @@ static void *keep_reaping(void *arg)
 	return NULL;
 }
 
-void strays_watch(struct strays *strays)
+void strays_watch(struct strays *strays, size_t limit, bool (*held)(void))
 {
 	sigset_t all, before;
+
+	strays->census.limit = limit;
+	strays->held = held;
 
 	if (strays->stop >= 0 || strays->children < 0)
 		return;

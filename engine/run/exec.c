@@ -7,6 +7,7 @@
 #include "run/run.h"
 
 #include "base/self.h"
+#include "bounds.h"
 #include "http/http.h"
 #include "process/process.h"
 #include "run/run_inner.h"
@@ -116,6 +117,20 @@ pid_t exec_run_leader(struct exec *exec, uint64_t run)
 	return runs_leader(exec->runs, run);
 }
 
+static void watch_strays(struct exec *exec)
+{
+	/* The kernel's own limit does not hold for root. */
+	strays_watch(exec->strays, geteuid() ? 0 : RYE_TOOL_PROCESSES, pidlimit_held);
+}
+
+void exec_attend(struct exec *exec)
+{
+	if (exec->env.opt->scan || atomic_exchange(&exec->attended, true))
+		return;
+	watch_strays(exec);
+	exec->minder = minder_start();
+}
+
 static int exec_open_parts(struct exec *exec, struct rye_err *err)
 {
 	auto_free char *self = self_path();
@@ -137,7 +152,7 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 	    exec->base.allowed.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	if (exec->env.opt->scan)
-		strays_watch(exec->strays);
+		watch_strays(exec);
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->base.boxes, err);
 	if (!r)
 		r = warm_open(&exec->base, &exec->warm, err);
@@ -187,6 +202,7 @@ void exec_close(struct exec *exec)
 	boxes_close(exec->base.boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);
+	minder_end(exec->minder);
 	interps_close(exec->base.interps);
 	env_done(&exec->base.inherited);
 	env_done(&exec->base.allowed);

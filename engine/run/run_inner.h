@@ -85,7 +85,15 @@ struct exec {
 	struct tellers tellers; /* of calls that have a listener */
 	_Atomic uint64_t started; /* runs, for rye_counts */
 	_Atomic bool closing; /* a run that begins now is cancelled */
+	_Atomic bool attended;
+	struct minder *minder; /* of the worker that attended; frozen until exec_close */
 };
+
+/*
+ * Before a process is started by an engine that is no mount's, whose daemon has this from its
+ * beginning: its orphans are reaped as they come, and its tools do not outlive it.
+ */
+void exec_attend(struct exec *exec);
 
 /*
  * What is left to do when a run's answer is known and no caller has to wait for it. Done on the

@@ -229,6 +229,7 @@ int start_program(const struct prim_run *run, const struct plan *plan, struct st
 		return rye_fail_sys(err, ENOMEM, "Failed to spawn: %s", program_of(plan)->path);
 	start->run = run;
 	start->plan = plan;
+	exec_attend(run->exec);
 	for (size_t i = 0; i < ARRAY_SIZE(ways) && verdict == START_OTHERWISE; i++) {
 		start->way = &ways[i];
 		start->how = (struct capture_ask){ .child = { -1, -1 }, .in = -1, .control = -1 };

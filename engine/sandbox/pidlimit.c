@@ -5,9 +5,9 @@
  * root. It is left when the mount ends, for the next one. The whole process enters, not each tool:
  * a process that changes its cgroup waits in the kernel for all processors. Nothing here is fatal.
  */
-#include "sandbox/sandbox_inner.h"
+#include "sandbox/sandbox.h"
 
-#include "base/io.h"
+#include "sandbox/sandbox_inner.h"
 #include "bounds.h"
 #include "scope.h"
 
@@ -130,19 +130,34 @@ static char *pidlimit_slurp(const char *path)
 	return text;
 }
 
+/* Started by a mount, or a tool of one: the limit is there already. */
+static bool is_own_group(const char *path)
+{
+	size_t n = strlen(path), own = strlen("/" GROUP);
+
+	return n >= own && !strcmp(path + n - own, "/" GROUP);
+}
+
+bool pidlimit_held(void)
+{
+	auto_free char *mounts = pidlimit_slurp("/proc/self/mountinfo");
+	auto_free char *cgroups = pidlimit_slurp("/proc/self/cgroup");
+	char path[GROUP_PATH_MAX];
+
+	return mounts && cgroups && pidlimit_dir(mounts, cgroups, path, sizeof(path)) &&
+	       is_own_group(path);
+}
+
 static void *pidlimit_enter(void *arg)
 {
 	auto_free char *mounts = pidlimit_slurp("/proc/self/mountinfo");
 	auto_free char *cgroups = pidlimit_slurp("/proc/self/cgroup");
 	auto_close int dir = -1, own = -1;
 	char path[GROUP_PATH_MAX], limit[32];
-	size_t n;
 
 	if (!mounts || !cgroups || !pidlimit_dir(mounts, cgroups, path, sizeof(path)))
 		return NULL;
-	n = strlen(path);
-	/* Started by a mount, or a tool of one: the limit is there already. */
-	if (n >= strlen("/" GROUP) && !strcmp(path + n - strlen("/" GROUP), "/" GROUP))
+	if (is_own_group(path))
 		return NULL;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || (mkdirat(dir, GROUP, 0755) < 0 && errno != EEXIST))

@@ -143,6 +143,9 @@ int boxes_nest(const struct boxes *boxes);
 int box_veil(const struct box *box);
 int box_enter(const struct box *box);
 
+/* Is this process in the cgroup that limits those of all tools? (pidlimit.c) */
+bool pidlimit_held(void);
+
 /* The filter for this machine. (seccomp.c) */
 struct seccomp_program {
 	struct sock_fprog program;

@@ -226,6 +226,7 @@ int rye_thread_runner(void)
 	auto_json json_t *doc = NULL;
 	auto_close int root = -1, dir = -1;
 	struct rye_err err = { 0 };
+	sigset_t child;
 
 	if (fcntl(ORDERS_FD, F_GETFD) < 0 ||
 	    io_read_fd(ORDERS_FD, RYE_MESSAGE_MAX * 2, &blob, NULL) < 0) {
@@ -244,6 +245,10 @@ int rye_thread_runner(void)
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
+	/* the engine's thread that reaps learns by it of dead orphans */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
 	setenv("RYE_THREAD_ID", json_str(doc, "thread_id"), 1);
 	wait_for_launcher();
 	if (runner_write(dir, getpid(), &err))

@@ -6,6 +6,7 @@
 #include "exec_tools.h"
 
 #include "clock.h"
+#include "process/process.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,6 +17,51 @@
 static void shell(struct exec_place *p, const char *script)
 {
 	exec_shell(p, "t/a.yaml", script, "");
+}
+
+#define CROWD 20
+
+/* As a run's: a session of its own, children and a child's child. */
+static _Noreturn void crowd(int ready)
+{
+	setsid();
+	for (int i = 0; i < CROWD; i++)
+		if (fork() == 0) {
+			if (i == 0)
+				fork();
+			(void)!write(ready, "", 1);
+			pause();
+			_exit(0);
+		}
+	pause();
+	_exit(0);
+}
+
+static void too_many_processes_are_ended(void **state)
+{
+	int ready[2], status;
+	char byte;
+	pid_t engine;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	engine = fork();
+	if (engine == 0) {
+		if (fork() == 0)
+			crowd(ready[1]);
+		pause();
+		_exit(0);
+	}
+	for (int i = 0; i <= CROWD; i++)
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(census_enforce(engine, CROWD + 2), 0);
+	assert_true(census_enforce(engine, CROWD) >= CROWD + 2);
+	assert_int_equal(census_enforce(engine, 0), 0);
+	assert_int_equal(waitpid(engine, &status, WNOHANG), 0);
+	kill(engine, SIGKILL);
+	waitpid(engine, &status, 0);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 static void case_28_exit_code(void **state)
@@ -667,6 +713,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		exec_both(spares_end), /* first: others leave children that live on */
+		cmocka_unit_test(too_many_processes_are_ended),
 		exec_both(case_28_exit_code),
 		exec_both(case_29_silent_exit),
 		exec_both(case_30_signal),
