@@ -87,21 +87,23 @@ static const char *proc_field(const char *status, const char *name)
 static int read_status(int dir, struct proc_cage *cage)
 {
 	char text[STATUS_MAX];
-	const char *tgid, *privs, *filters;
+	const char *tgid, *privs, *filters, *powers;
 	int r = proc_read_file(dir, "status", text, sizeof(text));
 
 	if (r < 0)
 		return r;
 	tgid = proc_field(text, "Tgid");
 	privs = proc_field(text, "NoNewPrivs");
+	powers = proc_field(text, "CapEff");
 	filters = proc_field(text, "Seccomp_filters");
 	if (!filters)
 		filters = proc_field(text, "Seccomp");
-	if (!tgid || !privs || !filters)
+	if (!tgid || !privs || !filters || !powers)
 		return -EIO;
 	cage->tgid = atoi(tgid);
 	cage->no_new_privs = atoi(privs) != 0;
 	cage->filters = (unsigned)atoi(filters);
+	cage->powers = strtoull(powers, NULL, 16);
 	return 0;
 }
 
@@ -141,7 +143,7 @@ bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b)
 			return false;
 	return a->tgid == b->tgid && a->root_dev == b->root_dev && a->root_ino == b->root_ino &&
 	       a->root_mnt == b->root_mnt && a->no_new_privs == b->no_new_privs &&
-	       a->filters == b->filters;
+	       a->filters == b->filters && a->powers == b->powers;
 }
 
 bool proc_alive(const struct process *process)

@@ -37,6 +37,7 @@ struct proc_cage {
 	uint64_t root_mnt; /* id of the mount it lies in; 0: the kernel does not tell */
 	bool no_new_privs;
 	unsigned filters; /* of seccomp; old kernels: its mode */
+	uint64_t powers; /* effective capabilities */
 };
 
 int proc_cage(pid_t tid, struct proc_cage *ret); /* tid 0: ourselves; 0 or -errno */
