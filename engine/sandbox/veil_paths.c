@@ -126,9 +126,16 @@ static bool veil_beneath(const char *path, const char *dir)
 	return path && !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-/* What a run needs must stay where it is. */
+/*
+ * What a run needs must stay where it is. In /tmp everybody may plant a link: it would not be the
+ * link that is hidden.
+ */
 static bool may_hide(const struct veil_want *want, const char *dir)
 {
+	struct stat st;
+
+	if (lstat(dir, &st) < 0 || S_ISLNK(st.st_mode))
+		return false;
 	if (*dir != '/' || !dir[1] || veil_beneath(want->tmpdir, dir) ||
 	    veil_beneath(want->served, dir))
 		return false;

@@ -183,6 +183,10 @@ def sockets():
         mine.listen()
         print("own-socket", "held" if connect(own) else "DONE")
     os.remove(own)
+    with socket.socket(socket.AF_UNIX) as mine:
+        mine.bind("\0ryefs-own-%d" % os.getpid())
+        mine.listen()
+        print("own-abstract", "held" if connect(mine.getsockname().decode()) else "DONE")
     # characters pushed into a terminal are typed by its owner
     head, tail = os.openpty()
     attempt("tiocsti", fcntl.ioctl, tail, 0x5412, b"x")

@@ -39,6 +39,23 @@ tries "a project"
 tries "once more"
 ok "the mount ends" umount_rye
 
+# ---- what is mounted in the project keeps its own flags, and goes when it is unmounted ----
+if [ "$(id -u)" = 0 ]; then
+  # shellcheck disable=SC2016
+  fx_tool "$P" t/mounts '# requires: [fs.write]' 'for d in ro rw; do (echo x >"$2/$d/x") 2>/dev/null && echo "$d written"; done' \
+    'chmod 700 "$2/ro" 2>/dev/null && echo ro changed' 'true'
+  fx_sign "$P" tool:t/mounts
+  mkdir "$P/ro" "$P/rw"
+  trap 'rc=$?; umount -lq "$P/ro" "$P/rw"; (exit "$rc"); cleanup' EXIT
+  mount -t tmpfs none "$P/rw" && mount -t tmpfs none "$P/ro" && mount -o remount,bind,ro "$P/ro"
+  fx_mount
+  has "a file system in the project is written to" "$(echo '{}' >"$M/tools/t/mounts/run"; cat "$M/tools/t/mounts/output")" "rw written"
+  lacks "a read-only one is not" "$(cat "$M/tools/t/mounts/output")" ro
+  ok "they are unmounted" umount "$P/ro" "$P/rw"
+  trap cleanup EXIT
+  ok "the mount ends" umount_rye
+fi
+
 # the project is the home directory
 allow "project key file .*: the user's or system's file decides"
 cp -r "$U/.ai" "$P/"
