@@ -12,6 +12,7 @@ skip() {
 for program in setpriv unshare; do
   command -v "$program" >/dev/null || skip "$program is not installed"
 done
+unshare -m true 2>/dev/null || skip "no mount namespaces here"
 HERE=$(cd "$(dirname "$0")" && pwd)
 T=$(mktemp -d "${TMPDIR:-/tmp}/ryefs-user.XXXXXX") || exit 1
 trap 'rm -rf --one-file-system "$T"' EXIT
