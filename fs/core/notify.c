@@ -308,26 +308,24 @@ static void notify_post(struct notify *notify, enum notify_lane which, struct no
 	}
 }
 
-void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
+bool notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg)
 {
 	struct notify_job *job = job_new(JOB_INODE, node, "");
 
-	if (!job) {
-		if (done)
-			done(arg);
-		return;
-	}
+	if (!job)
+		return false;
 	job->ino = notify_id_of(notify->front, node);
 	job->from = from;
 	job->done = done;
 	job->arg = arg;
 	notify_post(notify, LANE_CONTENT, job);
+	return true;
 }
 
-void notify_inode(struct notify *notify, struct node *node, off_t from)
+bool notify_inode(struct notify *notify, struct node *node, off_t from)
 {
-	notify_inode_then(notify, node, from, NULL, NULL);
+	return notify_inode_then(notify, node, from, NULL, NULL);
 }
 
 static bool queue_is_stopped(struct queue *queue)

@@ -26,9 +26,10 @@ void notify_end(struct notify *notify);
 /* After notify_end, when no other thread can call any more. NULL is fine. */
 void notify_free(struct notify *notify);
 
-/* The node's pages from `from` on, and its attributes. from < 0: attributes only. */
-void notify_inode(struct notify *notify, struct node *node, off_t from);
-void notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
+/* The node's pages from `from` on, and its attributes. from < 0: attributes only. False: memory is
+ * short, nothing is dropped and `done` is not called. */
+bool notify_inode(struct notify *notify, struct node *node, off_t from);
+bool notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg);
 /* Pages of a conversation; done(done_arg) when the kernel has dropped them, at the latest after
  * NOTIFY_PATIENCE_MS. */

@@ -2,8 +2,8 @@
 /*
  * page.c - generated pages.
  *
- * Owns a growing buffer with a cap. A piece of text that would pass TEXT_MAX is left out whole; a
- * shorter one behind it may still be added. Only a lack of memory makes the text fail.
+ * Owns a growing buffer with a cap. When a piece of text would pass TEXT_MAX, the page ends before
+ * the line that it belongs to, and says so. Only a lack of memory makes the text fail.
  */
 #include "core/page.h"
 
@@ -12,12 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char page_cut[] = "there is more: this page was cut at 4 MiB\n";
+
 static bool page_reserve(struct text *text, size_t more)
 {
 	size_t size = text->size ? text->size : 1024;
 	char *data;
 
-	if (text->failed || text->len + more + 1 > TEXT_MAX)
+	text->full |= more >= TEXT_MAX - sizeof(page_cut) - text->len;
+	if (text->failed || text->full)
 		return false;
 	while (size < text->len + more + 1)
 		size *= 2;
@@ -79,10 +82,16 @@ void text_add_json(struct text *text, const char *s)
 
 struct rye_blob *text_blob(struct text *text)
 {
-	struct rye_blob *blob = NULL;
+	size_t len = text->len, end = text->full ? sizeof(page_cut) - 1 : 0;
+	struct rye_blob *blob;
 
-	if (!text->failed)
-		blob = rye_blob_new(text->data ? text->data : "", text->len);
+	while (text->full && len && text->data[len - 1] != '\n')
+		len--;
+	blob = text->failed ? NULL : rye_blob_new(NULL, len + end);
+	if (blob && len)
+		memcpy(blob->data, text->data, len);
+	if (blob)
+		memcpy(blob->data + len, page_cut, end);
 	free(text->data);
 	*text = (struct text){ 0 };
 	return blob;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* page.h: a growing text for generated pages. A lack of memory is remembered: nothing is added any
- * more and text_blob gives NULL. */
+ * more and text_blob gives NULL. So is a page that is full: its last line says that it was cut. */
 #ifndef RYE_FS_CORE_PAGE_H
 #define RYE_FS_CORE_PAGE_H
 
@@ -12,7 +12,7 @@
 struct text {
 	char *data;
 	size_t len, size;
-	bool failed;
+	bool failed, full;
 };
 
 void text_add(struct text *text, const char *s);

@@ -200,6 +200,15 @@ static bool pass_has_bytes(const struct pass_seen *seen, const struct stat *raw)
 	       pass_is_at(&seen->mtime, &raw->st_mtim);
 }
 
+void pass_doubt(struct node *node)
+{
+	struct pass_node *pass = pass_of(node);
+
+	GUARD(&pass->pass->lock);
+	pass->seen.known = pass->seen.young = true;
+	atomic_store(&pass->cached, true);
+}
+
 bool pass_is_noted(struct node *node, const struct stat *raw)
 {
 	struct pass_node *pass = pass_of(node);

@@ -104,6 +104,8 @@ void pass_stat(struct front *front, const struct node *node, const struct stat *
 double pass_timeout(struct front *front, const struct node *node);
 /* Notes what the file looks like now; true: not what the kernel was told, and it has pages. */
 bool pass_note(struct node *node, const struct stat *raw, bool ours);
+/* Old pages could not be dropped for lack of memory: the next answer finds the node stale again. */
+void pass_doubt(struct node *node);
 /* Has the file the attributes that the kernel was told, or changed itself? */
 bool pass_is_noted(struct node *node, const struct stat *raw);
 /* The node's name was changed through the mount, which the disk notes as a change of the file. */

@@ -44,14 +44,21 @@ static void reply_later(void *arg)
 void pass_reply_entry(fuse_req_t req, struct pass_found *found)
 {
 	struct front *front = front_of(req);
-	struct pass_dir_later *later = found->stale ? malloc(sizeof(*later)) : NULL;
+	struct pass_dir_later *later;
 
-	if (!later) {
+	if (!found->stale) {
 		reply_now(req, front, &found->entry);
 		return;
 	}
-	*later = (struct pass_dir_later){ req, found->entry, front };
-	notify_inode_then(front->notify, found->node, 0, reply_later, later);
+	later = malloc(sizeof(*later));
+	if (later)
+		*later = (struct pass_dir_later){ req, found->entry, front };
+	if (later && notify_inode_then(front->notify, found->node, 0, reply_later, later))
+		return;
+	free(later);
+	pass_doubt(found->node);
+	node_forget(front->nodes, found->node, 1);
+	reply_errno(req, ENOMEM);
 }
 
 /* A lookup that found no descriptor left is tried once more when some may be free again. */
@@ -116,8 +123,8 @@ int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 	struct pass_found found;
 	int sys = pass_find(front, dir, name, &found);
 
-	if (sys == 0 && found.stale)
-		notify_inode(front->notify, found.node, 0);
+	if (sys == 0 && found.stale && !notify_inode(front->notify, found.node, 0))
+		pass_doubt(found.node);
 	*ret = found.entry;
 	return sys;
 }

@@ -57,7 +57,8 @@ void pass_again(struct front *front, struct node *node, void (*fn)(void *), void
 {
 	pass_fd_purge(front->pass);
 	/* behind the purge, on the same thread */
-	notify_inode_then(front->notify, node, -1, fn, arg);
+	if (!notify_inode_then(front->notify, node, -1, fn, arg))
+		fn(arg);
 }
 
 /* The mode may have lost the bit after the caller's process opened the file, which may go on

@@ -49,13 +49,18 @@ static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 		return;
 	}
 	pass_stat(front, node, &raw, &st);
-	later = pass_note(node, &raw, ours) ? malloc(sizeof(*later)) : NULL;
-	if (!later) {
+	if (!pass_note(node, &raw, ours)) {
 		reply_attr(req, &st, timeout_s);
 		return;
 	}
-	*later = (struct pass_io_later){ req, st, timeout_s };
-	notify_inode_then(front->notify, node, 0, attr_later, later);
+	later = malloc(sizeof(*later));
+	if (later)
+		*later = (struct pass_io_later){ req, st, timeout_s };
+	if (later && notify_inode_then(front->notify, node, 0, attr_later, later))
+		return;
+	free(later);
+	pass_doubt(node);
+	reply_errno(req, ENOMEM);
 }
 
 static void pass_getattr(fuse_req_t req, struct node *node, bool by_handle)
@@ -216,13 +221,15 @@ static void answer_moved(fuse_req_t req, struct node *node, size_t n, off_t off)
 {
 	struct written *written = malloc(sizeof(*written));
 
-	if (!written) {
-		notify_inode(front_of(req)->notify, node, off);
-		reply_written(req, n);
+	if (written)
+		*written = (struct written){ req, n };
+	if (written && notify_inode_then(front_of(req)->notify, node, off, written_later, written))
 		return;
-	}
-	*written = (struct written){ req, n };
-	notify_inode_then(front_of(req)->notify, node, off, written_later, written);
+	free(written);
+	/* they are written, whatever the kernel's pages say */
+	if (!notify_inode(front_of(req)->notify, node, off))
+		pass_doubt(node);
+	reply_written(req, n);
 }
 
 static void pass_write(fuse_req_t req, struct node *node, const struct node_write *write)

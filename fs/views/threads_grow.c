@@ -74,7 +74,8 @@ static void threads_grow_look(struct front *front, struct node *node)
 	if (from < 0)
 		return;
 	atomic_fetch_add(&grow->refs, 1);
-	notify_inode_then(front->notify, node, from, invalidated, grow);
+	if (!notify_inode_then(front->notify, node, from, invalidated, grow))
+		invalidated(grow);
 }
 
 static void grow_getattr(fuse_req_t req, struct node *node, bool by_handle)

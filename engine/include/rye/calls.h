@@ -206,6 +206,16 @@ RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye
 
 /* ---- reading ---- */
 
+/* The bytes of one version for as long as they are held: in memory while they are young, later in a
+ * file of the engine's, which they may outlive. */
+struct rye_text;
+RYE_API struct rye_text *rye_text_new(struct rye *rye, struct rye_blob *taken); /* or NULL */
+RYE_API struct rye_text *rye_text_ref(struct rye_text *text);
+RYE_API void rye_text_unref(struct rye_text *text); /* NULL is fine */
+RYE_API size_t rye_text_len(const struct rye_text *text);
+/* All of it, a new reference; fails when it cannot be read back as it was. */
+RYE_API int rye_text_get(struct rye_text *text, struct rye_blob **ret, struct rye_err *err);
+
 /*
  * rye_lookup and, of a file that may be served, the bytes: those of exactly this version. fn says
  * whether they are wanted once it is known which they are; NULL: never.

@@ -85,15 +85,6 @@ RYE_API struct rye_blob *rye_blob_new(const char *ptr, size_t len); /* NULL: out
 RYE_API struct rye_blob *rye_blob_ref(struct rye_blob *blob);
 RYE_API void rye_blob_unref(struct rye_blob *blob); /* NULL is fine */
 
-/* The bytes of one version for as long as they are held: in memory while they are young, later in a
- * file of the engine's, which they may outlive. */
-struct rye_text;
-RYE_API struct rye_text *rye_text_ref(struct rye_text *text);
-RYE_API void rye_text_unref(struct rye_text *text); /* NULL is fine */
-RYE_API size_t rye_text_len(const struct rye_text *text);
-/* All of it, a new reference; fails when it cannot be read back as it was. */
-RYE_API int rye_text_get(struct rye_text *text, struct rye_blob **ret, struct rye_err *err);
-
 enum rye_space { RYE_PROJECT, RYE_USER, RYE_SYSTEM, RYE_SPACE__MAX };
 enum rye_level { RYE_LOG_ERR, RYE_LOG_WARN, RYE_LOG_INFO, RYE_LOG_DEBUG };
 
@@ -130,7 +121,6 @@ struct rye; /* the engine */
 RYE_API int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err);
 /* Cancels runs and joins threads: no other call may be under way. Detached threads live on. */
 RYE_API void rye_close(struct rye *rye);
-RYE_API struct rye_text *rye_text_new(struct rye *rye, struct rye_blob *taken); /* or NULL */
 
 /* ---- names: the merged view ---- */
 
