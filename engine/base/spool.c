@@ -10,6 +10,7 @@
  */
 #include "base/spool.h"
 
+#include "base/io.h"
 #include "err.h"
 #include "scope.h"
 
@@ -206,19 +207,27 @@ static size_t segment_take(struct spool *spool)
 
 /* ---- the file; no lock ---- */
 
-static int spool_file(void)
+/* Never in a FUSE mount: it may be the one whose requests are answered with these bytes. */
+static int spool_file_in(const char *dir)
 {
-	const char *given = getenv("TMPDIR"), *dir = given && *given == '/' ? given : "/var/tmp";
-	int fd = open(dir, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	int fd = io_is_fuse(dir) ? -1 : open(dir, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	auto_free char *path = NULL;
 
 	/* not every file system knows files without a name */
-	if (fd >= 0 || asprintf(&path, "%s/ryefs-XXXXXX", dir) < 0)
+	if (fd >= 0 || io_is_fuse(dir) || asprintf(&path, "%s/ryefs-XXXXXX", dir) < 0)
 		return fd;
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(path);
 	return fd;
+}
+
+static int spool_file(void)
+{
+	const char *given = getenv("TMPDIR");
+	int fd = given && *given == '/' ? spool_file_in(given) : -1;
+
+	return fd >= 0 ? fd : spool_file_in("/var/tmp");
 }
 
 static void nonce_of(uint64_t at, unsigned char ret[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])

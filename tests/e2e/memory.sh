@@ -73,11 +73,21 @@ ok "and the directory" until_true test ! -e "$M/knowledge/gone"
 looked=$(($(stat_of looked) - before))
 like "of all nodes a few were looked at for each" "$((looked > 1000)) $looked" "^0 "
 
-# ---- without a place for the file ----
+# ---- with a bad place for the file, or none ----
 ok "the mount ends" umount_rye
 is "and leaves nothing" "$(ls -A "$T/tmp")" ""
-TMPDIR=$T/not-there mount_rye devmode
+mkdir "$P/.ai/tmp"
+TMPDIR=$M/spaces/project/tmp mount_rye devmode
 scanned
-is "without a place to move them to, texts stay" "$(sum "$D"/item-*)" "$(sum "$K"/item-*)"
-is "in memory" "$(stat_of texts_file)" 0
+is "the mount itself is no place for the file" "$(sum "$D"/item-*)" "$(sum "$K"/item-*)"
+drop_caches
+is "all can be read again" "$(sum "$D"/item-*)" "$(sum "$K"/item-*)"
+ok "it is somewhere else" [ "$(stat_of texts_file)" -gt 0 ]
+ok "the mount ends" umount_rye
+ulimit -S -f 8
+mount_rye devmode
+ulimit -S -f unlimited
+scanned
+is "where no file may grow, texts stay" "$(sum "$D"/item-*)" "$(sum "$K"/item-*)"
+ok "in memory" [ "$(stat_of texts_memory)" -gt $((total - (1 << 20))) ]
 finish

@@ -51,6 +51,44 @@ static void of_one_file(void **state)
 	place_drop(&p);
 }
 
+/* A file of the very bytes that had the verdict is read, not verified; any other is. */
+static void known_by_its_bytes(void **state)
+{
+	struct path_ask ask = { .kind = RYE_TOOL, .path = "tools/vec/b2.py" };
+	struct item_store_counts before, after;
+	struct rye_item *item = NULL;
+	unsigned char sha[SHA_LEN];
+	struct test_place p;
+
+	place_vectors(&p);
+	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
+	place_open(&p, false);
+	ask.space = &p.spaces->v[0];
+	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
+	assert_int_equal(verified(&p), 1);
+	memcpy(sha, item->verdict.sha, SHA_LEN);
+	rye_item_unref(item);
+	item_store_forget(p.env.store);
+	item_store_counts(p.env.store, &before);
+	ask.known = sha;
+	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
+	item_store_counts(p.env.store, &after);
+	assert_int_equal(after.verifications, before.verifications);
+	assert_int_equal(after.hits, before.hits + 1);
+	rye_item_unref(item);
+	item_store_forget(p.env.store);
+	/* without a signature, nothing that was known of other bytes helps */
+	place_text(p.project, "tools/vec/b2.py", "print(1)\n");
+	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), -RYE_UNSIGNED);
+	assert_int_equal(verified(&p), 2);
+	sha[0] ^= 1;
+	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
+	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
+	assert_int_equal(verified(&p), 3);
+	rye_item_unref(item);
+	place_drop(&p);
+}
+
 /* Another trust is another verdict. */
 static void of_one_trust(void **state)
 {
@@ -186,11 +224,9 @@ static void the_oldest_go_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_one_file),
-		cmocka_unit_test(of_one_trust),
-		cmocka_unit_test(unsigned_where_allowed),
-		cmocka_unit_test(of_one_state),
-		cmocka_unit_test(the_oldest_go_first),
+		cmocka_unit_test(of_one_file),	cmocka_unit_test(known_by_its_bytes),
+		cmocka_unit_test(of_one_trust), cmocka_unit_test(unsigned_where_allowed),
+		cmocka_unit_test(of_one_state), cmocka_unit_test(the_oldest_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
