@@ -342,7 +342,9 @@ static void job_write(struct spool *spool, const struct spool_job *job)
 	bool ok = job->at != NOWHERE && text_write(spool, fd, job);
 
 	GUARD(&spool->lock);
-	spool->fd = fd;
+	/* read without the lock by readers of texts that lie in it */
+	if (spool->fd < 0)
+		spool->fd = fd;
 	if (ok) {
 		text->at = job->at;
 		shed = text_shed(text);
