@@ -144,6 +144,40 @@ void retyped_word(const struct cli *cli, const char *old, const char *instead, s
 	}
 }
 
+void mend_json(const char *path, const char *ref, struct rye_buf *ret)
+{
+	auto_buf struct rye_buf yaml = RYE_BUF_INIT;
+
+	buf_addf(&yaml, "%.*syaml", (int)(strlen(path) - strlen("json")), path);
+	buf_adds(ret, "mv ");
+	buf_shell(ret, path);
+	buf_addc(ret, ' ');
+	buf_shell(ret, yaml.failed ? "" : yaml.data);
+	buf_adds(ret, " && ryefs sign ");
+	buf_shell(ret, ref);
+}
+
+/* JSON below tools is data, which no listing shows; all of it is YAML as well. False: there is no
+ * such file. */
+static bool fail_json_tool(struct cli *cli, const char *ref)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, name = RYE_BUF_INIT;
+	auto_free char *path = NULL;
+	const char *id;
+	enum rye_kind kind = ref_kind(ref, &id);
+
+	id = kind == RYE_TOOL ? id : ref;
+	if ((kind != RYE_TOOL && kind != RYE_KIND__MAX) || !cli->project ||
+	    asprintf(&path, "%s/.ai/tools/%s.json", cli->project, id) < 0 ||
+	    access(path, F_OK) != 0)
+		return false;
+	buf_addf(&name, "tool:%s", id);
+	mend_json(path, name.failed ? ref : name.data, &mend);
+	cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+		     "%s is JSON, which is data beside tools; a tool would be YAML", ref);
+	return true;
+}
+
 /* "Tool not found: x" and, where something is like it, what that is. */
 static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 {
@@ -151,6 +185,8 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 	const char *id = ref ? strrchr(ref, '/') : NULL;
 	char near[REF_MAX];
 
+	if (ref && cli->verb->refs && fail_json_tool(cli, ref))
+		return CLI_NOT_FOUND;
 	if (ref && cli->rye && cli->argc && ref_near(cli, ref, near)) {
 		cli_retyped(cli, near, &mend);
 		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,

@@ -81,7 +81,8 @@ static int load_fetch(const struct item_env *env, enum rye_kind kind, const stru
 				  .id = at->id,
 				  .ext = at->ext,
 				  .unsigned_ok = at->unsigned_ok,
-				  .known = at->known };
+				  .known = at->known,
+				  .bundled = at->space->type == RYE_SYSTEM };
 	int r;
 
 	ret->abspath = space_abspath(at->space, at->path);

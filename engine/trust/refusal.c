@@ -50,7 +50,9 @@ static int refuse(const struct verify_ask *ask, const struct refusal *what, stru
 	size_t used, room;
 	const char *tail;
 
-	if (!fix) {
+	if (!fix && ask->bundled) {
+		fix = "reinstall the bundle";
+	} else if (!fix) {
 		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(ask->kind), ask->id);
 		buf_adds(&command, "ryefs sign ");
 		buf_shell(&command, ref);

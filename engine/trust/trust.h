@@ -226,6 +226,7 @@ struct verify_ask {
 	bool compat;
 	bool unsigned_ok; /* config: no signature line is a notice, a wrong one stays wrong */
 	const unsigned char *known; /* SHA-256 of bytes verified here before, or NULL */
+	bool bundled; /* of a bundle: its user cannot sign it */
 	bool dev; /* integrity refusals become warnings (never for system items and config) */
 };
 

@@ -3,7 +3,9 @@
 
 _ryefs_refs() {
   local cur=$1 IFS=$'\n' prefix i
-  COMPREPLY=($(ryefs complete -- "$cur" 2>/dev/null))
+  COMPREPLY=($(ryefs complete -- "$cur" 2>/dev/null | sort -u))
+  # the path of a source, or in a mount
+  [[ $cur == *:* ]] || COMPREPLY+=($(compgen -f -- "$cur"))
   compopt -o nospace 2>/dev/null
   # a colon splits words in bash: only what is behind it is replaced
   if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then

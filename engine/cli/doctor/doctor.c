@@ -51,7 +51,8 @@ struct doctor_survey {
 	struct findings *findings;
 	struct progress progress;
 	json_t *items;
-	size_t served, uncovered, by_code[RYE_CODE__MAX]; /* refused; by_code without bundles */
+	size_t served, hidden, uncovered,
+		by_code[RYE_CODE__MAX]; /* refused; by_code without bundles */
 };
 
 /* Its user cannot sign it. */
@@ -106,6 +107,16 @@ static void unsigned_config(struct doctor_survey *survey, const struct rye_verdi
 		    "unsigned: only tools that ask for it read it");
 }
 
+/* Verdicts come sorted by reference, the winner's first: the mount serves that one alone. */
+static bool is_hidden(const json_t *items)
+{
+	size_t n = json_array_size(items);
+	const json_t *before = n > 1 ? json_array_get(items, n - 2) : NULL;
+
+	return before &&
+	       !strcmp(json_str(before, "ref"), json_str(json_array_get(items, n - 1), "ref"));
+}
+
 static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct doctor_survey *survey = arg;
@@ -114,7 +125,9 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 	if (!verdict)
 		return 0;
 	json_array_append_new(survey->items, ref_verdict_json(verdict));
-	if (verdict->code == RYE_OK)
+	if (is_hidden(survey->items))
+		survey->hidden++;
+	else if (verdict->code == RYE_OK)
 		survey->served++;
 	else if (!is_bundled(verdict))
 		survey->by_code[verdict->code]++;
@@ -166,7 +179,12 @@ static int check_items(struct findings *findings)
 		return cli_fail(findings->cli, &err, NULL);
 	}
 	progress_end(&survey.progress);
-	finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
+	if (survey.hidden)
+		finding_add(findings, FINDING(OK, "items", NULL),
+			    "%zu are served; %zu hidden by others of their name", survey.served,
+			    survey.hidden);
+	else
+		finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
 	remedies_for_many(&survey);
 	clash_check(findings, items);
 	unused_check(findings);

@@ -18,11 +18,12 @@
 /* Deeper than any workspace; bounds the descriptors that are open at once. */
 #define DEPTH_MAX 40
 
-enum unused_reason { REASON_NAME, REASON_END, REASON__MAX };
+enum unused_reason { REASON_NAME, REASON_END, REASON_DATA, REASON__MAX };
 
 struct unused {
 	enum rye_kind kind;
 	int root; /* of the space, an .ai */
+	const char *above; /* the directory that holds it */
 	struct rye_buf first[REASON__MAX]; /* path below the root */
 	size_t n[REASON__MAX];
 };
@@ -70,6 +71,20 @@ static bool ends_otherwise(enum rye_kind kind, const char *name)
 	return false;
 }
 
+/* JSON beside tools is data; one that says what executes it was meant as a tool. */
+static bool is_meant_as_tool(const struct unused *unused, const char *path)
+{
+	struct rye_blob *blob = NULL;
+	bool meant;
+
+	if (unused->kind != RYE_TOOL || !str_ends(path, ".json") ||
+	    io_read_at(unused->root, path, RYE_ITEM_MAX, &blob) < 0)
+		return false;
+	meant = strstr(blob->data, "executor_id") && !strstr(blob->data, "rye:signed:");
+	rye_blob_unref(blob);
+	return meant;
+}
+
 static bool is_passed_over(const char *name)
 {
 	return *name == '.' || !strcmp(name, "__pycache__") || !strcmp(name, "node_modules");
@@ -94,6 +109,8 @@ static void unused_look_at(struct unused *unused, const char *dir, const struct 
 		look_into(unused, path.data, depth + 1);
 	} else if (ends_otherwise(unused->kind, name)) {
 		unused_note(unused, REASON_END, path.data);
+	} else if (is_meant_as_tool(unused, path.data)) {
+		unused_note(unused, REASON_DATA, path.data);
 	}
 }
 
@@ -114,11 +131,20 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 			enum unused_reason reason, const char *space)
 {
 	auto_buf struct rye_buf about = RYE_BUF_INIT, what = RYE_BUF_INIT;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT, mend = RYE_BUF_INIT;
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	size_t more = unused->n[reason] - 1;
 
 	buf_addf(&about, "%s/%s", space, unused->first[reason].data);
 	if (reason == REASON_NAME) {
 		buf_adds(&what, "no item, for its name can be no id");
+	} else if (reason == REASON_DATA) {
+		const char *id = strchr(unused->first[reason].data, '/') + 1;
+
+		buf_addf(&ref, "tool:%.*s", (int)(strrchr(id, '.') - id), id);
+		buf_addf(&path, "%s/.ai/%s", unused->above, unused->first[reason].data);
+		buf_adds(&what, "data beside the tools; a tool would be YAML");
+		mend_json(path.failed ? "" : path.data, ref.failed ? "" : ref.data, &mend);
 	} else {
 		buf_addf(&what, "no item, for those below %s end in", rye_kind_dir(unused->kind));
 		for (const char *const *ext = kind_extensions(unused->kind); *ext; ext++)
@@ -127,14 +153,16 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 	if (more)
 		buf_addf(&what, "; %zu more such %s", more, more == 1 ? "name" : "names");
 	if (!about.failed && !what.failed)
-		finding_add(findings, FINDING(REMARK, about.data, "rename it, if it is meant"),
+		finding_add(findings,
+			    FINDING(REMARK, about.data,
+				    mend.len ? mend.data : "rename it, if it is meant"),
 			    "%s", what.data);
 }
 
 static void check_kind(struct findings *findings, const struct rye_space_info *space,
 		       const char *label, enum rye_kind kind)
 {
-	struct unused unused = { .kind = kind, .root = space->fd };
+	struct unused unused = { .kind = kind, .root = space->fd, .above = space->root };
 
 	look_into(&unused, rye_kind_dir(kind), 0);
 	for (int reason = 0; reason < REASON__MAX; reason++) {

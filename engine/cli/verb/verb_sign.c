@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -32,14 +33,19 @@ static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict
 	if (!strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
 	    access(path + n + 1, F_OK) == 0)
 		path += n + 1;
-	buf_adds(&mend, "${EDITOR:-vi} ");
-	buf_shell(&mend, path);
-	buf_adds(&mend, " && ryefs sign ");
-	buf_shell(&mend, ref);
+	if (str_ends(path, ".json")) {
+		mend_json(path, ref, &mend);
+	} else {
+		buf_adds(&mend, "${EDITOR:-vi} ");
+		buf_shell(&mend, path);
+		buf_adds(&mend, " && ryefs sign ");
+		buf_shell(&mend, ref);
+	}
 	fflush(stdout);
 	fprintf(stderr, "ryefs sign: %s: ", ref);
 	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));
-	if (verdict->code == RYE_INVALID || verdict->code == RYE_UNPARSABLE)
+	if (verdict->code == RYE_INVALID || verdict->code == RYE_UNPARSABLE ||
+	    verdict->code == RYE_UNSUPPORTED)
 		fprintf(stderr, "\n" MEND_WITH "%s", mend.failed ? "an editor" : mend.data);
 	putc('\n', stderr);
 }

@@ -29,11 +29,7 @@ static void verb_verify_print(struct cli *cli, const char *ref, const struct rye
 	if (told) {
 		buf_clear(&text);
 		buf_add(&text, message, (size_t)(told - message) + strlen(MEND_WITH));
-		/* nobody here can sign what a bundle brought */
-		if (!strncmp(space, "system", 6) && rye_code_integrity(verdict->code))
-			buf_adds(&mend, "reinstall the bundle");
-		else
-			mend_here(cli, told + strlen(MEND_WITH), &mend);
+		mend_here(cli, told + strlen(MEND_WITH), &mend);
 		buf_adds(&text, mend.data ? mend.data : "");
 	}
 	printf("%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
