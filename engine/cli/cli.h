@@ -99,6 +99,7 @@ struct cli {
 	char **argv; /* operands only */
 	int n_typed;
 	char **typed; /* all words behind the verb as they were typed; freed by rye_cli_main */
+	bool elsewhere; /* the project is not the one around the current directory */
 	int operand; /* the one that is being looked at */
 	char *project; /* absolute; set by cli_open */
 	struct rye *rye; /* set by cli_open, closed by rye_cli_main */

@@ -240,7 +240,7 @@ static char *find_project(const struct cli *cli, const char *here)
 
 /* Where the search for a .ai begins: --project, the project of a path that was named, here; where
  * that is in a mount, what is mounted there. */
-static char *choose_start(const struct cli *cli)
+static char *choose_start(struct cli *cli)
 {
 	const char *word = cli->verb->refs && cli->argc ? cli->argv[0] : NULL;
 	auto_free char *source = NULL, *below = NULL;
@@ -271,7 +271,7 @@ static int no_project_dir(struct cli *cli)
 
 static int choose_project(struct cli *cli, enum cli_need need)
 {
-	auto_free char *here = choose_start(cli);
+	auto_free char *here = choose_start(cli), *around = NULL, *own = NULL;
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (!here)
@@ -282,14 +282,17 @@ static int choose_project(struct cli *cli, enum cli_need need)
 		cli->project = steal(&here);
 	if (!cli->project && need == CLI_ANY_PLACE)
 		cli->project = steal(&here);
-	if (cli->project)
+	if (cli->project) {
+		around = realpath(".", NULL);
+		own = around ? find_project(cli, around) : NULL;
+		cli->elsewhere = has_workspace(cli->project) &&
+				 (!own || strcmp(own, cli->project) != 0);
 		return CLI_OK;
+	}
 	buf_adds(&mend, "ryefs init ");
 	buf_shell(&mend, here);
-	if (!cli->opt.project)
-		buf_adds(&mend, ", or --project DIR");
 	return cli_complain(cli, CLI_NOT_FOUND, mend.data, "there is no .ai in %s%s", here,
-			    cli->opt.project ? "" : " or above it");
+			    cli->opt.project ? "" : " or above it, and no --project DIR is named");
 }
 
 static void log_to_stderr(void *arg, enum rye_level level, const char *module, const char *line)

@@ -111,7 +111,8 @@ void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret)
 	    strstr(mend, ", "))
 		return;
 	if (strncmp(mend, "ryefs init", 10) != 0)
-		add_option(ret, "--project", cli->opt.project);
+		add_option(ret, "--project",
+			   cli->opt.project || !cli->elsewhere ? cli->opt.project : cli->project);
 	add_option(ret, "--user", cli->opt.user);
 	if (ret->data && cli->opt.system && strncmp(mend, "ryefs init", 10) != 0)
 		add_option(ret, "--system", cli->opt.system);

@@ -40,5 +40,5 @@ int near_limit(const char *word)
 {
 	size_t n = strlen(word);
 
-	return n < 4 ? 2 : n < 12 ? 3 : 4;
+	return n < 6 ? 2 : n < 12 ? 3 : 4;
 }
