@@ -92,7 +92,7 @@ struct signers {
 	const char *dir;
 	unsigned depth;
 	struct signer {
-		char key[17];
+		char key[24]; /* a fingerprint, with .toml where the key's file is not here */
 		bool several;
 		size_t named, unnamed; /* unnamed: "trust" is not what mends it */
 		size_t bundled, others; /* of bundles, and not */
@@ -100,6 +100,8 @@ struct signers {
 };
 
 static void find_signers(const struct signers *signers);
+
+#define FINGERPRINT_LEN 16
 
 static void note_signer(struct signer *found, const char *reason)
 {
@@ -111,7 +113,7 @@ static void note_signer(struct signer *found, const char *reason)
 	else
 		found->others++;
 	key = key ? key + strlen(command) : "";
-	if (strlen(key) != sizeof(found->key) - 1) {
+	if (strcspn(key, ".") != FINGERPRINT_LEN || strlen(key) >= sizeof(found->key)) {
 		found->unnamed++;
 		return;
 	}
