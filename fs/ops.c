@@ -253,7 +253,7 @@ static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 {
 	struct node *node = ops_begin(req, STAT_OTHER, ino);
 
-	if (node->class->changes)
+	if (node->class->changes && node->class->changes->lseek)
 		node->class->changes->lseek(req, node, off, whence);
 	else
 		plain_lseek(req, node, off, whence);
@@ -357,7 +357,7 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 {
 	struct node *node = ops_begin(req, STAT_OTHER, ino);
 
-	if (node->class->changes)
+	if (node->class->changes && node->class->changes->fallocate)
 		node->class->changes->fallocate(req, node, mode, off, len);
 	else
 		reply_errno(req, node->class->write ? EOPNOTSUPP : EROFS);
@@ -378,7 +378,7 @@ static void op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse
 	const struct node_changes *changes = what.to->class->changes;
 
 	/* callers fall back to reading and writing */
-	if (!changes || changes != what.from->class->changes)
+	if (!changes || !changes->copy || changes != what.from->class->changes)
 		reply_errno(req, EXDEV);
 	else
 		changes->copy(req, &what);

@@ -56,9 +56,13 @@ static int open_callers(struct front *front)
 	return callers_open(&env, &front->callers);
 }
 
-static void sweep_callers(void *arg)
+static void sweep_all(void *arg)
 {
-	callers_sweep(arg);
+	struct front *front = arg;
+
+	callers_sweep(front->callers);
+	if (front->named)
+		named_sweep(front->named);
 }
 
 static int open_talks(struct front *front)
@@ -91,12 +95,14 @@ static int open_parts(struct front *front, const char **ret_part)
 		*ret_part = "spaces/";
 	else if ((r = open_callers(front)))
 		*ret_part = "the table of callers";
-	else if ((r = parking_open(sweep_callers, front->callers, &front->parking)))
+	else if ((r = parking_open(sweep_all, front, &front->parking)))
 		*ret_part = "the parking thread";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
 	else if ((r = open_talks(front)))
 		*ret_part = "conversations";
+	else if ((r = named_start(front, &front->named)))
+		*ret_part = "the table of calls";
 	return r;
 }
 
@@ -206,6 +212,7 @@ void session_parts_close(struct front *front)
 	notify_free(front->notify);
 	if (front->talks)
 		talks_free(front->talks);
+	named_free(front->named);
 	if (front->callers)
 		callers_close(front->callers);
 	parking_free(front->parking);

@@ -172,7 +172,7 @@ void sign_check_name(const struct parsed_item *item, struct sign_report *report)
 	static const char *const names[] = { "run",	  "dry_run",	 "async",      "fork",
 					     "output",	  "schema.json", "chain.json", "prompt.md",
 					     "data.json", "info.json",	 "trace.json", "verify",
-					     "source" };
+					     "source",	  "calls",	 "replies" };
 	char file[300];
 
 	snprintf(file, sizeof(file), "%s%s", space_stem(item->id), item->ext);

@@ -70,6 +70,9 @@ int ctl_enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_
 		   struct fuse_entry_param *ret);
 int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 		  struct fuse_entry_param *ret);
+/* named_dir.c: a directory of calls by name, mode 0700, or of their replies, mode 0500 */
+int ctl_enter_named(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		    struct fuse_entry_param *ret);
 int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 		     struct fuse_entry_param *ret);
 

@@ -17,6 +17,7 @@
 
 struct callers;
 struct journal;
+struct named;
 struct notify;
 struct parking;
 struct pass;
@@ -29,6 +30,7 @@ struct front {
 	struct rye *rye;
 	struct callers *callers;
 	struct talks *talks;
+	struct named *named; /* calls by name */
 	struct nodes *nodes;
 	struct notify *notify;
 	struct parking *parking; /* requests that wait */
@@ -98,6 +100,7 @@ struct node_changes {
 	void (*remove)(fuse_req_t req, struct node *dir, const char *name, bool is_dir);
 	void (*rename)(fuse_req_t req, const struct node_rename *what);
 	void (*link)(fuse_req_t req, struct node *node, struct node *dir, const char *name);
+	/* these three may be NULL: a file without holes, copied by reading and writing */
 	void (*fallocate)(fuse_req_t req, struct node *node, int mode, off_t off, off_t len);
 	void (*copy)(fuse_req_t req, const struct node_copy *what);
 	void (*lseek)(fuse_req_t req, struct node *node, off_t off, int whence);

@@ -18,7 +18,8 @@ enum tree_sort {
 	TREE_QUERY, /* kind, path of the item's file, query: rendered with these inputs */
 	TREE_CTL, /* kind, path of the item's directory, ctl row, maybe a query */
 	TREE_WHY, /* kind, path of the directory it is hidden in */
-	TREE_PRIMITIVE, /* ctl row: execute, fetch, load, sign */
+	TREE_PRIMITIVE, /* ctl row: execute, fetch, load, sign, calls, replies */
+	TREE_CALL, /* in calls or replies: talk/named_dir.c */
 	TREE_SPACES,
 	TREE_BUNDLES, /* spaces/system */
 	TREE_SPACE, /* space; path: the bundle, or "" */

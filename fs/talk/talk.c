@@ -86,6 +86,14 @@ void talks_free(struct talks *talks)
 
 /* ---- one conversation ---- */
 
+void talk_key(const struct talk_target *target, char *ret, size_t size)
+{
+	if (*target->id)
+		snprintf(ret, size, "%s:%s", rye_kind_name(target->kind), target->id);
+	else
+		snprintf(ret, size, "%s", ctl_of_verb(target->verb)->name);
+}
+
 static struct talk *talk_make(const struct talk_target *target)
 {
 	const char *kind = rye_kind_name(target->kind);
@@ -101,17 +109,14 @@ static struct talk *talk_make(const struct talk_target *target)
 	memcpy(talk->names, target->id, id_len + 1);
 	talk->id = talk->names;
 	talk->key = talk->names + id_len + 1;
-	if (id_len)
-		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s:%s", kind, target->id);
-	else
-		snprintf(talk->names + id_len + 1, size - id_len - 1, "%s",
-			 ctl_of_verb(target->verb)->name);
+	talk_key(target, talk->names + id_len + 1, size - id_len - 1);
 	pthread_mutex_init(&talk->lock, NULL);
 	feed_init(&talk->feed);
 	return talk;
 }
 
-struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who)
+static struct talk *talk_with(struct talks *talks, const struct talk_target *target,
+			      struct caller *who)
 {
 	struct talk *talk = talk_make(target);
 	struct caller_target wanted = { target->verb, target->kind, target->id };
@@ -124,7 +129,26 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 	talk->no = ++talks->made;
 	talk->who = caller_ref(who);
 	talk->allowed = caller_may(talks->env.callers, who, &wanted, why);
-	talk->text.initial = reply_initial(talk);
+	return talk;
+}
+
+struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who)
+{
+	struct talk *talk = talk_with(talks, target, who);
+
+	if (talk)
+		talk->text.initial = reply_initial(talk);
+	return talk;
+}
+
+struct talk *talk_of_call(struct talks *talks, struct caller *who, struct named_commit *commit)
+{
+	struct talk *talk = talk_with(talks, &commit->place->target, who);
+
+	if (talk)
+		talk->named = commit;
+	else
+		named_commit_free(commit);
 	return talk;
 }
 
@@ -144,6 +168,7 @@ void talk_unref(struct talk *talk)
 	caller_unref(talk->speaker);
 	caller_unref(talk->who);
 	free(talk->failure.bytes);
+	named_commit_free(talk->named);
 	pthread_mutex_destroy(&talk->lock);
 	talks_unref(talk->talks);
 	free(talk);

@@ -65,6 +65,13 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 void talk_bind(struct talk *talk, fuse_ino_t ino); /* once, before the entry is told */
 void talk_forget(struct talk *talk); /* the kernel's last reference is gone */
 
+struct front;
+struct named; /* calls by name */
+/* After conversations; 0 or -errno. */
+int named_start(struct front *front, struct named **ret);
+void named_sweep(struct named *named); /* drops drafts that are too old */
+void named_free(struct named *named); /* after the nodes and the conversations; NULL is fine */
+
 mode_t talk_mode(struct talk *talk); /* permission bits: 0600, or 0 for a refused caller */
 
 /* ino and owner are base's; size, mode and times are filled. GETATTR tells no timeout. */

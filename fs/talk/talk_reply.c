@@ -23,8 +23,8 @@
 
 const char reply_disputed[] =
 	"several threads of this process have replies here that nothing has read, and nothing tells "
-	"whose task reads; keep one descriptor for each task: write the message to run and read "
-	"the reply from it";
+	"whose task reads; keep one descriptor for each task and read the reply from it, or save "
+	"each task's message as calls/NAME/request.json and read replies/NAME/output";
 
 struct rye_blob *reply_error_line(const char *sentence)
 {

@@ -116,6 +116,17 @@ static struct rye_blob *ended_text(struct rye_blob *output)
 	return rye_blob_new(text, len + 1);
 }
 
+/* The reply is the caller's last one, or that of the call by name that brought the message. */
+static void talk_run_record(struct talk_run *run, const struct last *last)
+{
+	struct talk *talk = run->talk;
+
+	if (talk->named)
+		named_record(talk->named, last);
+	else
+		callers_record(talk->talks->env.callers, run->writer, talk->key, last);
+}
+
 static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 {
 	struct talk_run *run = arg;
@@ -138,7 +149,7 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 		run->ending = true;
 	}
 	own_count_open(talks, NULL, NULL);
-	callers_record(talks->env.callers, run->writer, talk->key, &last);
+	talk_run_record(run, &last);
 	if (outcome->code != RYE_OK)
 		reply_complain(talk, run->writer, outcome->message);
 	outbox_init(&out);
@@ -254,7 +265,7 @@ void run_detach(struct talk_run *run, int sys)
 	/* under the lock: never behind the record of the end */
 	{
 		GUARD(&run->talk->lock);
-		if (note && !run->ending)
+		if (note && !run->ending && !run->talk->named)
 			reply_record(run->talk, run->writer, note, "running");
 	}
 	run_leave(run, sys, note);

@@ -122,7 +122,7 @@ static void remember_failure(struct talk *talk, int sys)
 	char *bytes = malloc(MAX_OF(len, (size_t)1));
 
 	talk_forget_failure(talk);
-	if (!bytes || !sys) {
+	if (!bytes || !sys || !len) {
 		free(bytes);
 		return;
 	}
@@ -327,6 +327,21 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 	talk_go_on(talk, out);
 	talk_settle(talk, out);
 	return 0;
+}
+
+void talk_hand_over(struct talk *talk, struct park *park, struct feed *feed, struct caller *writer)
+{
+	struct outbox out;
+
+	outbox_init(&out);
+	{
+		GUARD(&talk->lock);
+		talk->feed = *feed;
+		talk->w = (struct writing){ .park = park, .writer = writer };
+		begin_run(talk, &out);
+		talk_settle(talk, &out);
+	}
+	outbox_send(talk, &out);
 }
 
 /* ---- the caller ---- */

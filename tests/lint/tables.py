@@ -26,13 +26,14 @@ def present(root, path):
 def compare(code, docs, where, source):
     """Both map a name to what its row must say."""
     for name, want in code.items():
+        shown = name.lstrip("/")
         if name not in docs:
-            yield f"{where}: has no row for `{name}`, which {source} has"
+            yield f"{where}: has no row for `{shown}`, which {source} has"
         elif docs[name] != want:
-            yield f"{where}: `{name}` is {docs[name]}, {source} says {want}"
+            yield f"{where}: `{shown}` is {docs[name]}, {source} says {want}"
     for name in docs:
         if name not in code:
-            yield f"{where}: `{name}` is not in {source}"
+            yield f"{where}: `{name.lstrip('/')}` is not in {source}"
 
 
 def check_errors(root):
@@ -45,19 +46,19 @@ def check_errors(root):
 
 
 def ctl_rows(root, source):
-    """name -> (mode or "link", kinds whose items have it; none at the root)."""
+    """name -> (mode or "link", kinds whose items have it); /name at the root -> (mode,)."""
     kinds = {m[1]: re.findall(r"RYE_KIND_\w+", m[2]) for m in KIND_ROW.finditer(cscan.read(root, ROWS))}
 
-    def row(said, traits):
+    def row(name, said, traits):
         names = [kind for kind, has in kinds.items() if set(has) & set(traits.split(" | "))]
-        return (said, ", ".join(names)) if names else (said,)
+        return (name, (said, ", ".join(names))) if names else ("/" + name, (said,))
 
     for m in MOUNT_VERB_ROW.finditer(cscan.read(root, ROWS)):
-        yield m[1], row("0600", m[2])
+        yield row(m[1], "0600", m[2])
     for m in CTL_ROW.finditer(cscan.read(root, source)):
         mode = re.search(r"\.mode = (\d+)", m[2])
         traits = re.search(r"\.of = ([\w |]+)", m[2])
-        yield m[1], row("link" if ".link = true" in m[2] else mode[1], traits[1] if traits else "")
+        yield row(m[1], "link" if ".link = true" in m[2] else mode[1], traits[1] if traits else "")
 
 
 def check_files(root):
@@ -68,7 +69,10 @@ def check_files(root):
     docs = {}
     for m in DOC_ROW.finditer(cscan.read(root, where)):
         if re.match(r"^(0\d{3}|link)$", m[2]):
-            docs[m[1]] = (m[2], m[3]) if re.match(r"^(directive|tool|knowledge)", m[3]) else (m[2],)
+            if re.match(r"^(directive|tool|knowledge)", m[3]):
+                docs[m[1]] = (m[2], m[3])
+            else:
+                docs["/" + m[1]] = (m[2],)
     yield from compare(code, docs, where, source)
 
 

@@ -20,6 +20,7 @@ static const char *const sorts[] = {
 	[TREE_SPACE] = "space",	    [TREE_PASS] = "pass",     [TREE_SEARCH] = "search",
 	[TREE_RESULTS] = "results", [TREE_HIT] = "hit",	      [TREE_STATE] = "state",
 	[TREE_THREADS] = "threads", [TREE_DOT] = "dot",	      [TREE_DOT_FILE] = "dotfile",
+	[TREE_CALL] = "call",
 };
 
 static void parse(char *text, struct tree_dir *dir)
