@@ -99,6 +99,8 @@ static int open_parts(struct front *front, const char **ret_part)
 		*ret_part = "the parking thread";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
+	else if ((r = catalogues_open(front, &front->catalogues)))
+		*ret_part = "the catalogue's thread";
 	else if ((r = open_talks(front)))
 		*ret_part = "conversations";
 	else if ((r = named_start(front, &front->named)))
@@ -181,6 +183,7 @@ void session_stop_parked(struct front *front)
 	front->stopped = true;
 	parking_close(front->parking);
 	searches_stop(front->searches);
+	catalogues_stop(front->catalogues);
 	if (front->talks)
 		talks_close(front->talks);
 }
@@ -209,6 +212,7 @@ void session_parts_close(struct front *front)
 	shelf_close(front->shelf);
 	nodes_close(front->nodes);
 	searches_free(front->searches);
+	catalogues_free(front->catalogues);
 	notify_free(front->notify);
 	if (front->talks)
 		talks_free(front->talks);

@@ -16,6 +16,7 @@
 #define TIMEOUT_LONG_S 3600.0
 
 struct callers;
+struct catalogues;
 struct journal;
 struct named;
 struct notify;
@@ -35,6 +36,7 @@ struct front {
 	struct notify *notify;
 	struct parking *parking; /* requests that wait */
 	struct searches *searches;
+	struct catalogues *catalogues;
 	struct pass *pass;
 	struct shelf *shelf; /* unfinished directory listings */
 	struct journal *journal; /* .ryefs/log */

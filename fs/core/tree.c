@@ -17,15 +17,19 @@
 /* st_ino of generated files: bit 62 set, so that they never meet an inode of a disk. */
 #define INO_OURS (1ull << 62)
 
-/* What the root has beside the kinds' directories and the primitives. Not listed are spaces and
- * .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
+/* What the root has beside the kinds' directories and the primitives. Not listed are the index,
+ * which is made when it is looked up, spaces and .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
 static const struct root_name {
 	const char *name;
 	enum tree_sort sort;
 	bool listed;
 } root_names[] = {
-	{ ".ryefs", TREE_DOT, false },	 { "README.md", TREE_README, true },
-	{ "search", TREE_SEARCH, true }, { "spaces", TREE_SPACES, false },
+	{ ".ryefs", TREE_DOT, false },
+	{ "README.md", TREE_README, true },
+	{ "index.json", TREE_INDEX_JSON, false },
+	{ "index.md", TREE_INDEX_MD, false },
+	{ "search", TREE_SEARCH, true },
+	{ "spaces", TREE_SPACES, false },
 	{ "state", TREE_STATE, true },
 };
 

@@ -14,6 +14,8 @@ struct ctl;
 enum tree_sort {
 	TREE_ROOT,
 	TREE_README,
+	TREE_INDEX_MD,
+	TREE_INDEX_JSON,
 	TREE_MERGED, /* kind, path: a directory or an item's file; path "" is the kind's root */
 	TREE_QUERY, /* kind, path of the item's file, query: rendered with these inputs */
 	TREE_CTL, /* kind, path of the item's directory, ctl row, maybe a query */

@@ -110,6 +110,33 @@ static int why_enter(fuse_req_t req, struct node *dir, const char *name,
 	return sys ? sys : enter_nothing(ret, TIMEOUT_LONG_S);
 }
 
+/* The index alone has to be waited for. */
+static void root_lookup(fuse_req_t req, struct node *root, const char *name)
+{
+	struct tree_dir where = { .sort = TREE_ROOT, .path = "" };
+	struct fuse_entry_param entry = { 0 };
+	struct tree_key key;
+	int sys;
+
+	if (tree_step(&where, name, &key) == 0 &&
+	    (key.sort == TREE_INDEX_MD || key.sort == TREE_INDEX_JSON)) {
+		catalogue_lookup(req, key.sort);
+		return;
+	}
+	sys = enter_name(req, root, name, &entry);
+	if (sys)
+		reply_errno(req, sys);
+	else if (!reply_entry(req, &entry) && entry.ino)
+		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+}
+
+static const struct node_class root_class = {
+	.name = "root",
+	.enter = enter_name,
+	.lookup = root_lookup,
+	.readdir = fixed_readdir,
+};
+
 static const struct node_class fixed_class = {
 	.name = "fixed",
 	.enter = enter_name,
@@ -126,7 +153,9 @@ static struct node *fixed_make(struct front *front, const struct tree_key *key)
 {
 	struct node_want want = {
 		.key = key,
-		.class = key->sort == TREE_WHY ? &why_class : &fixed_class,
+		.class = key->sort == TREE_WHY	? &why_class :
+			 key->sort == TREE_ROOT ? &root_class :
+						  &fixed_class,
 		.version = 1,
 		.mtime = front->started,
 		.mode = S_IFDIR | 0755,

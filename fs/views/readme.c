@@ -21,7 +21,10 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"space and of the installed bundles, merged in this order. Every byte you read here\n"
 		"was verified first. An item that is refused is a symbolic link that says why:\n"
 		"`ls -l` shows the reason, opening it fails.\n\n"
+		"**Begin with `index.md`**, the catalogue: every item with one line and its\n"
+		"parameters (`index.json`: the same as JSON). Both are not listed and always fresh.\n\n"
 		"| path | what |\n|---|---|\n"
+		"| `index.md` `index.json` | not listed: the catalogue |\n"
 		"| `directives/` `knowledge/` | rendered, without the signature line |\n"
 		"| `tools/` | verified source, byte for byte |\n"
 		"| `config/` | configuration, merged and verified |\n"
@@ -46,8 +49,14 @@ static void add_rows(struct text *text, bool root)
 static void readme_add_ctls(struct text *text)
 {
 	add_rows(text, true);
-	text_add(text, "Beside every item lies its own directory, named like the item without its\n"
-		       "extension:\n\n| file | what |\n|---|---|\n");
+	text_add(
+		text,
+		"Beside every item lies its own directory, named like the item without its\n"
+		"extension. It is **not listed**, so that `find` and `grep -r` meet every text once,\n"
+		"but it is there: of `tools/my/deploy.py`\n\n"
+		"    cat tools/my/deploy/schema.json     its parameters\n"
+		"    ls tools/my/deploy/                 all of these:\n\n"
+		"| file | what |\n|---|---|\n");
 	add_rows(text, false);
 	text_add(
 		text,
@@ -58,18 +67,52 @@ static void readme_add_ctls(struct text *text)
 		"line alone is `{}`. At most 16 MiB. What is left unfinished never runs.\n\n");
 }
 
+static void add_running(struct text *text)
+{
+	text_add(
+		text,
+		"## Run something, and get your own reply\n\n"
+		"```sh\n"
+		"echo '{\"command\": \"ls\"}' > tools/rye/bash/run && cat tools/rye/bash/output\n"
+		"exec 3<>tools/rye/bash/run; echo '{\"command\": \"ls\"}' >&3; cat <&3\n"
+		"```\n\n"
+		"The write waits, and succeeds if and only if the run did. By name, `run` and `output`\n"
+		"are the last reply to you or a process below you. Several tasks at once: one open is\n"
+		"one conversation, so give each its own descriptor, or its own name in `calls/`.\n\n"
+		"With file tools alone: write a file, then read a file. NAME is any name you choose\n"
+		"(letters, digits, `.`, `_`, `-`), a new one for each task:\n\n"
+		"    write  tools/rye/bash/calls/NAME/request.json     {\"command\": \"ls\"}\n"
+		"    read   tools/rye/bash/replies/NAME/output         reply.json: the whole reply\n\n"
+		"Saving is calling: the save fails if the run does, and each save runs once. The\n"
+		"reply is not there before the run is over.\n\n");
+}
+
+static void add_editing(struct text *text)
+{
+	text_add(text,
+		 "## Change an item\n\n"
+		 "Edit the source in `spaces/`, write to `sign`, read `verify`:\n\n"
+		 "```sh\n"
+		 "$EDITOR spaces/project/knowledge/my/notes.md\n"
+		 "echo '{\"item_id\": \"knowledge:my/notes\"}' > sign\n"
+		 "cat knowledge/my/notes/verify         # ok …, or why not and what mends it\n"
+		 "```\n\n"
+		 "With file tools alone `calls/sign/NAME/request.json` is that write.\n"
+		 "Until it is signed the item is refused.\n\n");
+}
+
 static void add_examples(struct text *text, const struct front *front)
 {
-	if (front->opt->engine.no_run || front->opt->read_only)
+	const struct options *opt = front->opt;
+
+	if (opt->engine.no_run || opt->read_only)
 		text_add(text, "Nothing can be run through this mount.\n\n");
 	else
-		text_add(
-			text,
-			"```sh\n"
-			"echo '{\"command\": \"ls\"}' > tools/rye/bash/run && cat tools/rye/bash/output\n"
-			"exec 3<>tools/rye/bash/run; echo '{\"command\": \"ls\"}' >&3; cat <&3\n"
-			"```\n\n"
-			"The write succeeds if and only if the run did. One open is one conversation.\n");
+		add_running(text);
+	if (opt->engine.no_sign || opt->read_only)
+		text_add(text, "Nothing can be signed through this mount.\n\n");
+	else
+		add_editing(text);
 	text_addf(
 		text,
 		"`cat 'directives/NAME.md?input=value'` renders with inputs. What went wrong last is\n"

@@ -10,6 +10,17 @@
 #include <rye/rye.h>
 
 /*
+ * catalogue.c: index.md and index.json in the root.
+ */
+
+/* Their worker. 0 or -errno. */
+int catalogues_open(struct front *front, struct catalogues **ret);
+void catalogues_stop(struct catalogues *catalogues); /* after parking_close; NULL is fine */
+void catalogues_free(struct catalogues *catalogues);
+/* Answers a LOOKUP of one of them, now or when it is made. */
+void catalogue_lookup(fuse_req_t req, enum tree_sort sort);
+
+/*
  * dot_ryefs.c: .ryefs: version, stats.json, errors, log, doctor.
  */
 

@@ -162,6 +162,14 @@ struct rye_query {
 /* The first one reads and verifies every item: not for a thread that must not wait. */
 RYE_API int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err);
 
+/* The catalogue of the items, a page and JSON: reference, one line, parameters; of refused ones the
+ * reason. Loads every item: not for a thread that must not wait. stop: as in rye_query. */
+struct rye_catalogue {
+	struct rye_blob *page, *data;
+};
+RYE_API int rye_catalogue(struct rye *rye, const _Atomic int *stop, struct rye_catalogue *ret,
+			  struct rye_err *err);
+
 /* ---- verification and signing of many, keys ---- */
 
 struct rye_verdict {
