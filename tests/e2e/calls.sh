@@ -157,4 +157,24 @@ ok "its request is there" grep -q long "$I/calls/long/request.json"
 ok "the reply comes at the end" fx_wait 8 answered long
 like "and is its own" "$(cat "$I/replies/long/output")" '"who": "long"'
 
+# ---- another user ----
+
+if [ "$(id -u)" = 0 ] && need setpriv; then
+  umount_rye
+  chmod 755 "$T" "$P" "$U"
+  fx_mount allow_other
+  save mine '{"who": "mine"}'
+  as() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+  ok "another user may read items" as cat "$M/tools/echo.sh"
+  before=$(runs)
+  for what in calls calls/mine replies replies/mine; do
+    errno "another user does not list $what" EACCES as ls "$I/$what"
+  done
+  errno "nor reads a request" EACCES as cat "$I/calls/mine/request.json"
+  errno "nor a reply" EACCES as cat "$I/replies/mine/output"
+  errno "nor calls" EACCES as bash -c "echo '{}' >'$I/calls/theirs/request.json'"
+  errno "nor by a rename" EACCES as mv "$I/calls/mine/request.json" "$I/calls/mine/x"
+  is "nothing ran" "$(runs)" "$before"
+fi
+
 finish
