@@ -18,6 +18,8 @@
 #define CATALOGUE_MAX (4u << 20)
 /* Of one item; one with more parameters is named without them. */
 #define CATALOGUE_ITEM_MAX (8u << 10)
+/* More refused items are counted: what mends them all is in the doctor's list. */
+#define CATALOGUE_REFUSED 1000
 /* Characters of an item's line: what is told beyond the first sentence is in the item. */
 #define CATALOGUE_LINE 240
 
@@ -30,6 +32,7 @@ struct catalogue {
 	struct rye_buf *bad_page, *bad_data; /* of the refused ones */
 	bool headed; /* the kind's heading is there */
 	size_t more; /* items behind CATALOGUE_MAX */
+	size_t refused; /* some of them told */
 };
 
 /* One line without what could be taken for markup of ours. */
@@ -112,15 +115,16 @@ static void catalogue_put_item(struct catalogue *c, const struct subject *subjec
 	catalogue_put_object(c->data, row);
 }
 
-static void catalogue_put_refused(struct catalogue *c, const struct subject *subject)
+static void catalogue_put_refused(struct catalogue *c, const char *id, const char *reason)
 {
-	auto_json json_t *row = json_object();
-	char reason[REASON_MAX];
+	auto_json json_t *row = NULL;
 
-	subject_reason(subject, c->kind, reason);
-	json_set(row, "item_id", json_sprintf("%s:%s", rye_kind_name(c->kind), subject->id));
+	if (c->refused++ >= CATALOGUE_REFUSED)
+		return;
+	row = json_object();
+	json_set(row, "item_id", json_sprintf("%s:%s", rye_kind_name(c->kind), id));
 	json_sets(row, "reason", reason);
-	buf_addf(c->bad_page, "- `%s:%s` %s\n", rye_kind_name(c->kind), subject->id, reason);
+	buf_addf(c->bad_page, "- `%s:%s` %s\n", rye_kind_name(c->kind), id, reason);
 	catalogue_put_object(c->bad_data, row);
 }
 
@@ -135,13 +139,15 @@ static void catalogue_add(struct catalogue *c, const char *id, const char *path)
 {
 	auto_subject struct subject subject = { 0 };
 	const struct rye_ask ask = { c->kind, id, RYE_VIEW_INFO, NULL };
+	char reason[REASON_MAX];
 	struct rye_err err;
 
 	/* one that has gone meanwhile is not told */
 	if (subject_get(c->rye, &ask, &subject, &err))
 		return;
 	if (!subject.loaded.item) {
-		catalogue_put_refused(c, &subject);
+		subject_reason(&subject, c->kind, reason);
+		catalogue_put_refused(c, subject.id, reason);
 		return;
 	}
 	if (!c->headed)
@@ -156,7 +162,7 @@ static int catalogue_on_entry(void *arg, const struct rye_entry *entry)
 {
 	struct catalogue *c = arg;
 	const char *ext = entry->is_dir ? NULL : kind_extension_of(c->kind, entry->name);
-	char path[RYE_ID_MAX + RYE_NAME_MAX + 2];
+	char path[RYE_ID_MAX + RYE_NAME_MAX + 2], id[sizeof(path)];
 	struct rye_err ignored;
 	int n;
 
@@ -169,16 +175,13 @@ static int catalogue_on_entry(void *arg, const struct rye_entry *entry)
 		return catalogue_walk(c, path, &ignored) == -(int)RYE_CANCELLED;
 	if (!ext)
 		return 0;
-	if (catalogue_full(c)) {
+	snprintf(id, sizeof(id), "%.*s", n - (int)strlen(ext), path);
+	if (entry->has_verdict && entry->verdict != RYE_OK && !rye_unwatched(c->rye, c->kind, path))
+		catalogue_put_refused(c, id, entry->reason);
+	else if (catalogue_full(c))
 		c->more++;
-		return 0;
-	}
-	{
-		char id[sizeof(path)];
-
-		snprintf(id, sizeof(id), "%.*s", n - (int)strlen(ext), path);
+	else
 		catalogue_add(c, id, path);
-	}
 	return 0;
 }
 
@@ -198,6 +201,8 @@ static int catalogue_walk(struct catalogue *c, const char *dir, struct rye_err *
 
 static void catalogue_compose(const struct catalogue *c, struct rye_buf *page, struct rye_buf *data)
 {
+	size_t untold = c->refused - MIN_OF(c->refused, (size_t)CATALOGUE_REFUSED);
+
 	buf_adds(page, "# Catalogue\n\n"
 		       "Each item that verifies: its reference, what it is, its parameters. "
 		       "`item_id` is for `execute`;\n"
@@ -207,13 +212,15 @@ static void catalogue_compose(const struct catalogue *c, struct rye_buf *page, s
 	if (c->bad_page->len)
 		buf_adds(page, "\n## refused\n\n");
 	buf_addspan(page, (struct rye_span){ c->bad_page->data, c->bad_page->len });
+	if (untold)
+		buf_addf(page, "\n… and %zu more refused ones: `.ryefs/doctor`.\n", untold);
 	if (c->more)
 		buf_addf(page, "\n… and %zu more, which `ls search/WORDS` finds.\n", c->more);
 	buf_adds(data, "{\"items\": [");
 	buf_addspan(data, (struct rye_span){ c->data->data, c->data->len });
 	buf_adds(data, "\n], \"refused\": [");
 	buf_addspan(data, (struct rye_span){ c->bad_data->data, c->bad_data->len });
-	buf_addf(data, "\n], \"more\": %zu}\n", c->more);
+	buf_addf(data, "\n], \"more\": %zu, \"more_refused\": %zu}\n", c->more, untold);
 }
 
 int rye_catalogue(struct rye *rye, const _Atomic int *stop, struct rye_catalogue *ret,
