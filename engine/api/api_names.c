@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "bounds.h"
+#include "memory.h"
 #include "str.h"
 
 #include <fcntl.h>
@@ -61,8 +62,14 @@ static bool is_wanted(const struct rye_want *want, const struct rye_stat *st)
 	return st->is_file && st->verdict == RYE_OK && want->fn && want->fn(want->arg, st);
 }
 
-int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
-	     struct rye_err *err)
+/* Of an index that lacks something a name may be missing that is there. */
+static int missing(struct rye *rye, enum rye_kind kind, const char *path, struct rye_err *err)
+{
+	return index_lacks(rye->index) ? memory_fail(err) : api_names_not_found(kind, path, err);
+}
+
+static int api_names_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
+			  struct rye_err *err)
 {
 	struct index *index = engine_index(rye);
 	struct index_found found;
@@ -75,7 +82,7 @@ int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 	}
 	ret->watched = engine_check(rye, want->kind, want->path);
 	if (!index_find(index, want->kind, want->path, &found))
-		return api_names_not_found(want->kind, want->path, err);
+		return missing(rye, want->kind, want->path, err);
 	if ((found.is_file || found.is_item_dir) && !found.item.state.known) {
 		know_found(rye, &found, NULL);
 		/* that its file has another name was seen when it was read */
@@ -88,13 +95,24 @@ int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 	}
 	index_state_done(&found.item.state);
 	if (!found.is_file && !found.is_item_dir && !found.is_dir)
-		return api_names_not_found(want->kind, want->path, err);
+		return missing(rye, want->kind, want->path, err);
 	return 0;
 }
 
 struct rye_text *rye_text_new(struct rye *rye, struct rye_blob *blob)
 {
 	return spool_keep(rye->spool, blob);
+}
+
+int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
+	     struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	int r = memory_result(since, api_names_read(rye, want, ret, err), err);
+
+	if (r)
+		rye_text_unref(steal(&ret->text));
+	return r;
 }
 
 int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret,
@@ -149,7 +167,7 @@ static int api_names_tell(const struct rye_walk *walk, const struct index_name *
 	return walk->fn(walk->arg, &entry);
 }
 
-int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
+static int api_names_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
 {
 	struct index *index = engine_index(rye);
 	__attribute__((cleanup(index_list_done))) struct index_list list = { 0 };
@@ -157,8 +175,8 @@ int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
 	if (*walk->dir && id_check(span_of(walk->dir), NULL))
 		return api_names_not_found(walk->kind, walk->dir, err);
 	engine_check(rye, walk->kind, walk->dir);
-	if (!index_list(index, walk->kind, walk->dir, &list))
-		return api_names_not_found(walk->kind, walk->dir, err);
+	if (!index_list(index, walk->kind, walk->dir, &list) || index_lacks(index))
+		return missing(rye, walk->kind, walk->dir, err);
 	for (size_t i = 0; i < list.n; i++) {
 		if (walk->plus)
 			api_names_know(rye, walk, &list.v[i]);
@@ -166,6 +184,13 @@ int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
 			break;
 	}
 	return 0;
+}
+
+int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+
+	return memory_result(since, api_names_list(rye, walk, err), err);
 }
 
 /* ---- sources and spaces ---- */

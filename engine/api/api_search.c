@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "clock.h"
 #include "item/item.h"
+#include "memory.h"
 #include "search/search.h"
 #include "str.h"
 
@@ -31,7 +32,7 @@ static int api_search_run(struct rye *rye, const struct search_env *env,
 			  struct rye_err *err)
 {
 	rye->searched_ms = clock_ms();
-	return search_run(env, ask, ret, err);
+	return index_lacks(rye->index) ? memory_fail(err) : search_run(env, ask, ret, err);
 }
 
 int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err)
@@ -201,7 +202,7 @@ static int64_t changed_at(struct rye *rye, const struct search_hit *hit)
 
 static void sort_by_date(struct rye *rye, struct search_result *result)
 {
-	auto_free struct dated *dated = calloc(result->n + 1, sizeof(*dated));
+	auto_free struct dated *dated = memory_note(calloc(result->n + 1, sizeof(*dated)));
 
 	for (size_t i = 0; dated && i < result->n; i++)
 		dated[i] = (struct dated){ result->v[i], changed_at(rye, &result->v[i]) };
@@ -245,5 +246,5 @@ int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **r
 			 (json_int_t)result.n, "query", ask.ask.query, "scope", ask.scope, "source",
 			 ask.source, "limit", ask.limit, "offset", ask.offset, "search_type",
 			 "keyword", "mode", "query");
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }

@@ -6,6 +6,7 @@
 #include "api/api_inner.h"
 
 #include "err.h"
+#include "memory.h"
 #include "sign/sign.h"
 #include "trust/trust.h"
 
@@ -78,7 +79,9 @@ int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_er
 
 int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
 {
-	return keystore_list(&rye->items, fn, arg, err);
+	unsigned long since = memory_failures();
+
+	return memory_result(since, keystore_list(&rye->items, fn, arg, err), err);
 }
 
 int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],

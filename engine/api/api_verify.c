@@ -6,6 +6,7 @@
 #include "api/api_inner.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "item/item.h"
 #include "space/space.h"
 #include "str.h"
@@ -48,6 +49,7 @@ static int verify_one(const struct api_verify_survey *survey, const struct index
 	auto_free char *abspath = NULL;
 	auto_buf struct rye_buf notices = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
+	unsigned long since = memory_failures();
 	char path[1100];
 	const struct path_ask ask = { .space = space,
 				      .kind = (enum rye_kind)of->kind,
@@ -76,7 +78,11 @@ static int verify_one(const struct api_verify_survey *survey, const struct index
 			buf_addf(&notices, "%sits metadata cannot be read: %s",
 				 notices.len ? "; " : "", item->parse.msg);
 		buf_adds(&notices, "");
-		verdict.message = notices.failed ? "" : notices.data;
+		verdict.message = notices.data;
+	}
+	if (memory_check(since, &err)) {
+		verdict.code = err.code;
+		verdict.message = err.msg;
 	}
 	return survey->batch->fn(survey->batch->arg, &verdict, done, total);
 }
@@ -162,8 +168,8 @@ int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_er
 		want.kinds = 1u << survey.kind;
 	if (r)
 		return r;
-	if (!index_docs(index, &want, &docs))
-		return rye_fail(err, RYE_IO, "out of memory");
+	if (!index_docs(index, &want, &docs) || index_lacks(index))
+		return memory_fail(err);
 	select_wanted(&survey, &docs, &item);
 	if (!docs.n)
 		return no_match(&survey, err);

@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "item/item.h"
+#include "memory.h"
 #include "plan/plan.h"
 #include "str.h"
 
@@ -14,15 +15,10 @@
 typedef int (*make_fn)(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
 		       struct rye_blob **ret, struct rye_err *err);
 
-static int no_memory(struct rye_err *err)
-{
-	return rye_fail(err, RYE_IO, "out of memory");
-}
-
 static int put_json(const json_t *value, struct rye_blob **ret, struct rye_err *err)
 {
 	*ret = value ? json_blob(value, true) : NULL;
-	return *ret ? 0 : no_memory(err);
+	return *ret ? 0 : memory_fail(err);
 }
 
 static int make_rendered(struct rye *rye, const struct rye_ask *ask, const struct loaded *loaded,
@@ -131,7 +127,8 @@ static const struct api_view_row {
 	[RYE_VIEW_USAGE] = { "usage", 0, false, NULL, view_usage },
 };
 
-int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, struct rye_err *err)
+static int api_view_make(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
+			 struct rye_err *err)
 {
 	auto_loaded struct loaded loaded = { 0 };
 	const struct api_view_row *row = &rows[ask->view < RYE_VIEW__MAX ? ask->view : 0];
@@ -146,4 +143,16 @@ int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, 
 		return row->any(rye, ask, ret, err);
 	r = engine_load(rye, ask->kind, ask->id, &loaded, err);
 	return r ? r : row->make(rye, ask, &loaded, ret, err);
+}
+
+/* A view of which a value is missing would look like a whole one. */
+int rye_view(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret, struct rye_err *err)
+{
+	auto_blob struct rye_blob *blob = NULL;
+	unsigned long since = memory_failures();
+	int r = memory_result(since, api_view_make(rye, ask, &blob, err), err);
+
+	if (!r)
+		*ret = steal(&blob);
+	return r;
 }

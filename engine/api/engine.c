@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "bounds.h"
 #include "clock.h"
+#include "memory.h"
 #include "space/space.h"
 #include "str.h"
 #include "trust/trust.h"
@@ -169,12 +170,21 @@ bool engine_check(struct rye *rye, enum rye_kind kind, const char *path)
 
 struct index *engine_index(struct rye *rye)
 {
-	if (rye->built)
+	struct index_changes all = { .all = true };
+
+	if (rye->built && !index_lacks(rye->index))
 		return rye->index;
-	GUARD(&rye->build);
-	if (!rye->built)
-		index_scan(rye->index, engine_threads(), false);
-	rye->built = true;
+	{
+		GUARD(&rye->build);
+		if (!rye->built || index_lacks(rye->index))
+			index_scan(rye->index, engine_threads(), false);
+		if (!rye->built)
+			all.all = false;
+		rye->built = true;
+	}
+	/* What was left out before may be known by now as not being there. */
+	if (all.all)
+		engine_changed(rye, &all);
 	return rye->index;
 }
 
@@ -209,7 +219,7 @@ static int open_items(struct rye *rye, struct rye_err *err)
 					.store = item_store_open(),
 					.log = &rye->log };
 	if (!rye->items.store)
-		return rye_fail(err, RYE_IO, "out of memory for the engine");
+		return memory_fail(err);
 	return trust_box_new(rye->spaces, &rye->log, &rye->items.trust, err);
 }
 
@@ -256,16 +266,17 @@ static int start_background(struct rye *rye, struct rye_err *err)
 
 int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	struct rye *rye = calloc(1, sizeof(*rye));
 	int r;
 
 	if (!rye)
-		return rye_fail(err, RYE_IO, "out of memory for the engine");
+		return memory_fail(err);
 	pthread_mutex_init(&rye->build, NULL);
 	pthread_mutex_init(&rye->lock, NULL);
 	rye->log = (struct log){ opt->log, opt->log_arg };
 	rye->search_texts = RYE_SEARCH_TEXTS;
-	r = copy_options(rye, opt) ? 0 : rye_fail(err, RYE_IO, "out of memory for the engine");
+	r = copy_options(rye, opt) ? 0 : memory_fail(err);
 	if (!r)
 		r = open_items(rye, err);
 	if (!r)
@@ -274,6 +285,7 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 		r = engine_runs_open(rye, err);
 	if (!r)
 		r = start_background(rye, err);
+	r = memory_result(since, r, err);
 	if (r)
 		rye_close(rye);
 	else

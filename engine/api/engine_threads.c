@@ -6,6 +6,7 @@
  */
 #include "api/api_inner.h"
 
+#include "memory.h"
 #include "run/run.h"
 #include "thread/thread.h"
 
@@ -72,7 +73,7 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 	int r;
 
 	if (!call)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = threads_wait(rye->threads, id, &listener, err);
 	if (!r) {
 		*ret = call;

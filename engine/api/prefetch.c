@@ -7,6 +7,7 @@
 #include "api/api_inner.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -145,7 +146,7 @@ int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct 
 	pthread_condattr_t attr;
 
 	if (!p)
-		return rye_fail(err, RYE_IO, "out of memory for the prefetcher");
+		return memory_fail(err);
 	p->env = *env;
 	p->todo = true;
 	p->poll_ms = clock_ms() + PREFETCH_POLL_S * 1000;

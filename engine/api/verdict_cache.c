@@ -8,10 +8,12 @@
 
 #include "base/id.h"
 #include "item/item.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 #include "trust/trust.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -184,14 +186,17 @@ static int load_item(const struct cache *cache, const struct index_item *item,
 {
 	auto_loaded struct loaded loaded = { 0 };
 	struct rye_err why = { 0 };
-	int r = load_at(cache, item, &loaded, &why);
+	unsigned long since = memory_failures();
+	int r = memory_result(since, load_at(cache, item, &loaded, &why), &why);
 
 	if (r)
 		learn_bad(cache, item, &why, learnt);
 	else
 		learn_good(item, &loaded, learnt);
-	/* Gone between two looks: the watcher will say so, nothing is to be remembered. */
-	if (why.code != RYE_NOT_FOUND && index_publish(cache->index, item, &learnt->outcome) && !r)
+	/* Gone between two looks: the watcher will say so; short of memory: the next look may find
+	 * more. Neither is to be remembered. */
+	if (why.code != RYE_NOT_FOUND && why.sys != ENOMEM &&
+	    index_publish(cache->index, item, &learnt->outcome) && !r)
 		item_store_put(cache->items->store, item,
 			       &(struct item_text){ loaded.item, loaded.text,
 						    learnt->outcome.version });

@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "item/item.h"
+#include "memory.h"
 #include "str.h"
 
 #include <stdio.h>
@@ -50,7 +51,7 @@ static int take_glance(struct rye *rye, const struct rye_ask *ask, struct subjec
 
 	subject->glance = glance;
 	if (!glance)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	/* The index knows the winner; a bad file in front of it may be no item at all. */
 	listed = rye->built && index_item(rye->index, ask->kind, ask->id, &item);
 	if (listed) {
@@ -200,7 +201,7 @@ int view_info(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret,
 		put_meta(info, subject.loaded.item);
 	json_set(info, "shadows", shadows(rye, ask));
 	*ret = json_blob(info, true);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }
 
 /* ---- verify ---- */
@@ -234,5 +235,5 @@ int view_verify(struct rye *rye, const struct rye_ask *ask, struct rye_blob **re
 		buf_addc(&buf, '\n');
 	}
 	*ret = buf_blob(&buf);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }

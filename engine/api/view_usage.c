@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "item/item.h"
+#include "memory.h"
 #include "str.h"
 
 static void put_kind(struct rye_buf *buf, const struct subject *subject, enum rye_kind kind)
@@ -85,5 +86,5 @@ int view_usage(struct rye *rye, const struct rye_ask *ask, struct rye_blob **ret
 			 line);
 	}
 	*ret = buf_blob(&buf);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }

@@ -6,12 +6,24 @@
 #include "base/json.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static void *json_memory(size_t size)
+{
+	return memory_note(malloc(size));
+}
+
+/* Before main: no value may be older, none of another thread be made meanwhile. */
+__attribute__((constructor)) static void json_memory_open(void)
+{
+	json_set_alloc_funcs(json_memory, free);
+}
 
 static bool is_shallow(struct rye_span text)
 {
@@ -68,6 +80,7 @@ json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye
 	size_t jflags = (flags & JSON_LOAD_LAST_WINS ? 0 : JSON_REJECT_DUPLICATES) |
 			(flags & JSON_LOAD_ANY ? JSON_DECODE_ANY : 0) |
 			(flags & JSON_LOAD_NUL ? JSON_ALLOW_NUL : 0);
+	unsigned long since = memory_failures();
 	json_error_t where;
 	json_t *value;
 
@@ -81,6 +94,8 @@ json_t *json_parse(struct rye_span text, int flags, const char *what, struct rye
 		enum json_error_code code = json_error_code(&where);
 		bool nul = code == json_error_null_character || code == json_error_null_byte_in_key;
 
+		if (memory_check(since, err))
+			return NULL;
 		rye_fail(err, RYE_INVALID, "%s: not valid JSON: %s (line %d, column %d)", what,
 			 nul ? "a NUL character is not allowed here" : where.text, where.line,
 			 where.column);

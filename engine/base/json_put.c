@@ -5,6 +5,7 @@
  * No lock. Values are trees: jansson could make circles, this program makes none.
  */
 #include "base/json.h"
+#include "memory.h"
 
 #include "str.h"
 
@@ -88,7 +89,7 @@ static void put_object(struct rye_buf *buf, const json_t *value, struct json_put
 	json_t *object = (json_t *)value;
 	size_t n = 0;
 	struct json_put_place within = { at.how, at.depth + 1 };
-	const char **keys = calloc(json_object_size(object) + 1, sizeof(*keys)), *key;
+	const char **keys = memory_note(calloc(json_object_size(object) + 1, sizeof(*keys))), *key;
 	json_t *element;
 
 	if (!keys) {

@@ -6,6 +6,7 @@
 #include "buf.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "str.h"
 
 #include <stdarg.h>
@@ -45,7 +46,7 @@ bool buf_reserve(struct rye_buf *buf, size_t more)
 	size = buf->size ? buf->size : 64;
 	while (size < want)
 		size *= 2;
-	data = realloc(buf->data, size);
+	data = memory_note(realloc(buf->data, size));
 	if (!data) {
 		buf->failed = true;
 		return false;
@@ -172,7 +173,7 @@ void buf_shell(struct rye_buf *buf, const char *text)
 
 struct rye_blob *rye_blob_new(const char *ptr, size_t len)
 {
-	struct rye_blob *blob = malloc(sizeof(*blob) + len + 1);
+	struct rye_blob *blob = memory_note(malloc(sizeof(*blob) + len + 1));
 
 	if (!blob)
 		return NULL;

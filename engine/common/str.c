@@ -6,6 +6,7 @@
  */
 #include "str.h"
 
+#include "memory.h"
 #include "scope.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ struct rye_span span_strip_unicode(struct rye_span s)
 
 char *span_dup(struct rye_span s)
 {
-	char *copy = malloc(s.len + 1);
+	char *copy = memory_note(malloc(s.len + 1));
 
 	if (!copy)
 		return NULL;

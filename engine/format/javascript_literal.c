@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "format/format_inner.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -248,7 +249,7 @@ static char *key(struct js *j)
 		text = javascript_literal_string(j);
 		if (!text || strlen(json_string_value(text)) != json_string_length(text))
 			return NULL;
-		return strdup(json_string_value(text));
+		return memory_note(strdup(json_string_value(text)));
 	}
 	if (isdigit((unsigned char)c))
 		while (isdigit((unsigned char)js_peek(j, 0)))

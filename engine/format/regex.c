@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static bool regex_compile(struct regex *regex, const char *pattern)
 	pcre2_code_free(regex->code);
 	free(regex->pattern);
 	regex->code = NULL;
-	regex->pattern = strdup(pattern);
+	regex->pattern = memory_note(strdup(pattern));
 	snprintf(regex->why, sizeof(regex->why), "out of memory");
 	if (!regex->pattern || !context)
 		return false;

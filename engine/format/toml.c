@@ -6,6 +6,7 @@
  * dotted keys, closed) is remembered beside the document in `marks`. Errors name the line.
  */
 #include "format/format.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -573,11 +574,11 @@ static bool read_document(struct toml *t)
 
 json_t *parse_toml(struct rye_span text, struct rye_err *err)
 {
-	auto_free struct toml *t = calloc(1, sizeof(*t));
+	auto_free struct toml *t = memory_note(calloc(1, sizeof(*t)));
 	auto_json json_t *root = json_object();
 
 	if (!t || !root) {
-		rye_fail(err, RYE_IO, "out of memory");
+		memory_fail(err);
 		return NULL;
 	}
 	t->s = text;

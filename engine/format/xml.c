@@ -7,6 +7,7 @@
 #include "format/format.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -124,7 +125,7 @@ json_t *xml_parse(struct rye_span text, struct rye_err *err)
 	struct xml x = { .parser = XML_ParserCreateNS("UTF-8", '|') };
 
 	if (!x.parser) {
-		rye_fail(err, RYE_IO, "out of memory");
+		memory_fail(err);
 		return NULL;
 	}
 	XML_SetUserData(x.parser, &x);

@@ -8,6 +8,7 @@
 #include "format/format.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -243,7 +244,7 @@ static int yaml_on_start(struct loader *ld, const yaml_event_t *event, bool list
 				event->start_mark.line + 1);
 	top = &ld->stack[ld->depth++];
 	top->value = list ? json_array() : json_object();
-	top->anchor = anchor ? strdup((const char *)anchor) : NULL;
+	top->anchor = anchor ? memory_note(strdup((const char *)anchor)) : NULL;
 	top->nodes = ld->nodes;
 	top->bytes = ld->bytes;
 	return yaml_count(ld, event, 1, 0);
@@ -336,7 +337,7 @@ static json_t *load_document(struct rye_span text, bool message, struct rye_err 
 	if (text_guard(text, err))
 		return NULL;
 	if (!yaml_parser_initialize(&ld.parser)) {
-		rye_fail(err, RYE_IO, "out of memory");
+		memory_fail(err);
 		return NULL;
 	}
 	ld.anchors = json_object();

@@ -6,6 +6,7 @@
  */
 #include "item/item.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -112,7 +113,7 @@ int inputs_fill(const struct rye_item *directive, const json_t *given, json_t **
 		return r;
 	values = given ? json_copy((json_t *)given) : json_object();
 	if (!values)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	inputs_fill_defaults(inputs, values);
 	*ret = steal(&values);
 	return 0;
@@ -179,7 +180,7 @@ static int query_pair(struct rye_span pair, json_t *map, struct rye_err *err)
 		return rye_fail(err, RYE_INVALID, "the query has a value without a name");
 	if (json_object_get(map, name))
 		return rye_fail(err, RYE_INVALID, "the query names %.200s twice", name);
-	return json_sets(map, name, value) ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return json_sets(map, name, value) ? 0 : memory_fail(err);
 }
 
 json_t *inputs_query(const char *query, struct rye_err *err)

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "bounds.h"
 #include "item/item.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
@@ -87,7 +88,7 @@ static int load_fetch(const struct item_env *env, enum rye_kind kind, const stru
 
 	ret->abspath = space_abspath(at->space, at->path);
 	if (!ret->abspath)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = load_read_file(ret->abspath, at->fd, &ret->raw, &ret->st, err);
 	if (r < 0)
 		return r;
@@ -106,7 +107,7 @@ static int load_parse(struct rye_item *item, struct rye_err *err)
 
 	if (!parser) {
 		item->meta = json_object();
-		return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
+		return item->meta ? 0 : memory_fail(err);
 	}
 	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT))
 		item->meta = parse_shaped(item->body, &item->shape, &item->parse);
@@ -121,23 +122,23 @@ static int load_parse(struct rye_item *item, struct rye_err *err)
 	}
 	if (!item->meta)
 		item->meta = json_object();
-	return item->meta ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return item->meta ? 0 : memory_fail(err);
 }
 
 static int load_build(enum rye_kind kind, const struct located *at, struct fetched *f,
 		      struct rye_item **ret, struct rye_err *err)
 {
-	auto_item struct rye_item *item = calloc(1, sizeof(*item));
+	auto_item struct rye_item *item = memory_note(calloc(1, sizeof(*item)));
 	int r;
 
 	if (!item)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	atomic_init(&item->refs, 1);
 	item->kind = kind;
 	item->space = at->space;
 	item->ext = at->ext;
-	item->id = strdup(at->id);
-	item->path = strdup(at->path);
+	item->id = memory_note(strdup(at->id));
+	item->path = memory_note(strdup(at->path));
 	item->abspath = steal(&f->abspath);
 	item->raw = steal(&f->raw);
 	item->text = f->verified.text ? steal(&f->verified.text) : rye_blob_ref(item->raw);
@@ -147,26 +148,32 @@ static int load_build(enum rye_kind kind, const struct located *at, struct fetch
 	item->verdict = f->verified.verdict;
 	item->st = f->st;
 	if (!item->id || !item->path)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = load_parse(item, err);
 	if (!r)
 		*ret = steal(&item);
 	return r;
 }
 
+/* What was verified, or parsed, with a part of its metadata missing is no item. */
 static int load_located(const struct item_env *env, enum rye_kind kind, struct located *at,
 			struct rye_item **ret, struct rye_err *err)
 {
 	__attribute__((cleanup(fetched_done))) struct fetched f = { 0 };
+	auto_item struct rye_item *item = NULL;
 	auto_close int fd = at->fd;
+	unsigned long since = memory_failures();
 	int r = load_fetch(env, kind, at, &f, err);
 
 	if (r < 0)
-		return r;
+		return memory_result(since, r, err);
 	if (at->ambiguous)
 		log_line(env->log, RYE_LOG_WARN, "item", "%s: ambiguous, %s wins", f.abspath,
 			 at->ext);
-	return load_build(kind, at, &f, ret, err);
+	r = memory_result(since, load_build(kind, at, &f, &item, err), err);
+	if (!r)
+		*ret = steal(&item);
+	return r;
 }
 
 static uint64_t trust_now(const struct item_env *env)

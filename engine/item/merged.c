@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "format/format.h"
 #include "hash.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
@@ -164,7 +165,7 @@ int config_merge(const struct item_env *env, const struct config_ask *ask, struc
 				      .map = json_object(),
 				      .files = json_array() };
 	if (!ret->map || !ret->files)
-		r = rye_fail(err, RYE_IO, "out of memory");
+		r = memory_fail(err);
 	/* The strongest source of each space, the weakest space first. */
 	for (size_t k = 0; !r && k < ask->n && !(ask->first && ret->item); k++) {
 		size_t i = ask->first ? k : ask->n - 1 - k;
@@ -187,7 +188,7 @@ static int write_merged(const struct index_source *best, struct config_entry *en
 	else
 		mapping_yaml(&buf, entry->map);
 	entry->text = buf_blob(&buf);
-	return entry->text ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return entry->text ? 0 : memory_fail(err);
 }
 
 static int load_single(const struct item_env *env, const struct config_ask *ask,

@@ -7,6 +7,7 @@
 #include "item/item.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -55,7 +56,7 @@ int render_item(const struct rye_item *item, const struct interp *in, struct rye
 	blob = rye_kind_has(item->kind, RYE_KIND_FRONT) ? rye_blob_new(text.ptr, text.len) :
 							  rye_blob_ref(item->text);
 	if (!blob)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	*ret = blob;
 	return 0;
 }

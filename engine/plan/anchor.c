@@ -7,6 +7,7 @@
  */
 #include "plan/plan.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -23,7 +24,8 @@ static char *parent_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash && slash > path ? strndup(path, (size_t)(slash - path)) : strdup("/");
+	return memory_note(slash && slash > path ? strndup(path, (size_t)(slash - path)) :
+						   strdup("/"));
 }
 
 static const char *root_of(const struct planner *planner, enum rye_space type)

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 
 #include "item/item.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <string.h>
@@ -166,7 +167,7 @@ static void add_word(struct argv_words *words, char *word)
 {
 	if (words->n + 1 >= words->size) {
 		size_t size = words->size ? words->size * 2 : 16;
-		char **v = realloc(words->v, size * sizeof(*v));
+		char **v = memory_note(realloc(words->v, size * sizeof(*v)));
 
 		if (!v) {
 			words->failed = true;
@@ -184,7 +185,7 @@ static void add_word(struct argv_words *words, char *word)
 
 static void add_copy(struct argv_words *words, const char *text)
 {
-	add_word(words, strdup(text));
+	add_word(words, memory_note(strdup(text)));
 }
 
 /* "--params JSON" when the tool's source knows the option and one argument can hold it. */
@@ -310,8 +311,8 @@ static void make_warm(struct planner *planner, struct program *program)
 	if (!*warm || !*loader || !program->source || planner->anchor.active ||
 	    *json_str(planner->config, "params_env"))
 		return;
-	program->warm = strdup(warm);
-	program->loader = strdup(loader);
+	program->warm = memory_note(strdup(warm));
+	program->loader = memory_note(strdup(loader));
 	program->preload = json_incref(json_object_get(planner->config, "preload"));
 }
 

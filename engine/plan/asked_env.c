@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 
 #include "base/io.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -182,6 +183,6 @@ int envres_make(struct planner *planner, struct rye_err *err)
 	}
 	env_copy(&planner->env, &fixed);
 	if (planner->env.failed)
-		return rye_fail(err, RYE_IO, "environment: out of memory");
+		return memory_fail(err);
 	return 0;
 }

@@ -7,6 +7,7 @@
  */
 #include "plan/plan.h"
 
+#include "memory.h"
 #include "scope.h"
 
 #include <string.h>
@@ -67,5 +68,5 @@ int docker_command(struct planner *planner, json_t **ret, struct rye_err *err)
 	if (!json_object_get(config, "input_data"))
 		json_sets(planner->config, "input_data", "{params_json}");
 	*ret = json_pack("{s:s, s:o}", "command", program, "args", args);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "container command: out of memory");
+	return *ret ? 0 : memory_fail(err);
 }

@@ -9,6 +9,7 @@
  */
 #include "plan/plan.h"
 
+#include "memory.h"
 #include "process/process.h"
 #include "scope.h"
 #include "space/space.h"
@@ -111,7 +112,7 @@ static void interpreter_remember(struct interps *interps, const char *path, cons
 
 	if (interps->n == KNOWN_MAX)
 		return;
-	row->path = strdup(path);
+	row->path = memory_note(strdup(path));
 	row->mtime = st->st_mtim;
 	row->safe_path = value;
 	interps->n += row->path != NULL;
@@ -162,7 +163,8 @@ char *interp_which(struct planner *planner, const char *name, struct rye_err *er
 			 name);
 		return NULL;
 	}
-	path = *name == '/' ? strdup(name) : env_which(name, env_get(&base->allowed, "PATH"));
+	path = *name == '/' ? memory_note(strdup(name)) :
+			      env_which(name, env_get(&base->allowed, "PATH"));
 	/* Many systems have no other name for it. */
 	if (!path && !strcmp(name, "python"))
 		path = which_system(base, "python3");

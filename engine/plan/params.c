@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "format/format.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <stdlib.h>
@@ -135,7 +136,7 @@ int params_check(struct params_check *check, struct rye_err *err)
 	int r;
 
 	if (!schema)
-		return rye_fail(err, RYE_IO, "%s: schema: out of memory", check->tool->item->id);
+		return memory_fail(err);
 	r = read_timeout(check, schema, err);
 	if (!r)
 		r = add_action(check, schema, err);

@@ -6,6 +6,7 @@
  */
 #include "plan/plan.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -94,7 +95,7 @@ static int make_cwd(struct planner *planner, struct plan *plan, struct rye_err *
 	if (!text.len)
 		buf_adds(&text, planner->base->project);
 	plan->cwd = buf_steal(&text);
-	return plan->cwd ? 0 : rye_fail(err, RYE_IO, "working directory: out of memory");
+	return plan->cwd ? 0 : memory_fail(err);
 }
 
 static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)

@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "item/item.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -44,12 +45,13 @@ static int resolve_one(const struct item_env *env, const struct settings_wanted 
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
 	struct index_source sources[CONFIG_SOURCES_MAX];
 	const char *leaf = space_stem(wanted->path), *dot = strrchr(leaf, '.');
-	auto_free char *id = strndup(wanted->path, dot ? (size_t)(dot - wanted->path) : SIZE_MAX);
+	auto_free char *id =
+		memory_note(strndup(wanted->path, dot ? (size_t)(dot - wanted->path) : SIZE_MAX));
 	struct config_ask ask = { id, sources, env->spaces->n, true, wanted->first };
 	int r;
 
 	if (!id)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	for (size_t i = 0; i < ask.n && i < CONFIG_SOURCES_MAX; i++)
 		sources[i] = (struct index_source){ (int)i, dot ? dot : "" };
 	if (ask.n > CONFIG_SOURCES_MAX)
@@ -60,7 +62,7 @@ static int resolve_one(const struct item_env *env, const struct settings_wanted 
 	/* A copy: parameters are changed on their way to the tool, items never. */
 	*ret = json_deep_copy(entry.map);
 	*ret_files = steal(&entry.files);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }
 
 static int resolve_spec(struct planner *planner, const json_t *spec, json_t **ret,

@@ -7,6 +7,7 @@
  */
 #include "plan/plan.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -99,7 +100,7 @@ static int visit_link(struct verify_deps_walk *walk, const char *path, bool is_d
 		auto_free char *name = NULL;
 
 		p += *p == '/';
-		name = strndup(p, strcspn(p, "/"));
+		name = memory_note(strndup(p, strcspn(p, "/")));
 		if (name && is_excluded(walk, name))
 			return verify_deps_escape(path, real, err);
 	}

@@ -6,6 +6,7 @@
  */
 #include "process/process.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -198,7 +199,7 @@ void env_base(struct env *env, char *const *own, const char *extra, const char *
 
 	for (; own && *own; own++) {
 		size_t len = strcspn(*own, "=");
-		auto_free char *name = strndup(*own, len);
+		auto_free char *name = memory_note(strndup(*own, len));
 
 		if (name && (is_allowed(name) || named_in(name, len, extra)))
 			put_row(env, *own);
@@ -256,7 +257,7 @@ char *env_which(const char *name, const char *path)
 	auto_buf struct rye_buf file = RYE_BUF_INIT;
 
 	if (strchr(name, '/'))
-		return *name == '/' ? strdup(name) : NULL;
+		return *name == '/' ? memory_note(strdup(name)) : NULL;
 	while (*name && *path) {
 		size_t n = strcspn(path, ":");
 

@@ -6,6 +6,7 @@
  */
 #include "process/process.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -340,7 +341,7 @@ void result_of(const struct captured *got, int64_t timeout_ms, struct result *re
 	if (got->cancelled) {
 		ret->code = RYE_CANCELLED;
 		ret->data = raw_data(got);
-		ret->error = strdup("Run was cancelled");
+		ret->error = memory_note(strdup("Run was cancelled"));
 		note_truncation(got, ret->data);
 		return;
 	}
@@ -348,7 +349,7 @@ void result_of(const struct captured *got, int64_t timeout_ms, struct result *re
 	failed = got->ended.code != 0 || !says_success(doc);
 	ret->data = result_make_data(got, doc);
 	ret->code = failed ? RYE_TOOL_FAILED : RYE_OK;
-	ret->error = failed ? make_error(got, doc) : strdup("");
+	ret->error = failed ? make_error(got, doc) : memory_note(strdup(""));
 	ret->retryable = json_flag(doc, "retryable", false);
 	if (json_is_object(doc) && json_object_size(doc) && !json_object_get(doc, "success"))
 		json_array_append_new(ret->warnings,

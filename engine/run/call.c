@@ -76,7 +76,7 @@ void rye_call_cancel(struct rye_call *call, enum rye_code code)
 {
 	int none = 0;
 
-	if (!atomic_compare_exchange_strong(&call->cancel, &none, (int)code))
+	if (!call || !atomic_compare_exchange_strong(&call->cancel, &none, (int)code))
 		return;
 	{
 		GUARD(&call->lock);

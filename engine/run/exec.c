@@ -9,6 +9,7 @@
 #include "base/self.h"
 #include "bounds.h"
 #include "http/http.h"
+#include "memory.h"
 #include "process/process.h"
 #include "run/run_inner.h"
 #include "scope.h"
@@ -22,7 +23,7 @@ static void exec_answer(struct rye_call *call, struct run *run)
 {
 	struct rye_outcome outcome;
 
-	reply_outcome(&run->reply, &outcome);
+	reply_outcome(&run->reply, &run->exec->lost, &outcome);
 	job_finish(call, &outcome);
 	rye_outcome_done(&outcome);
 }
@@ -43,6 +44,8 @@ static void exec_refuse(struct run *run, enum rye_code verdict)
 
 	if (verdict == RYE_BUSY)
 		rye_fail(&err, RYE_BUSY, "too many runs are waiting: try again later");
+	else if (verdict == RYE_OK)
+		memory_fail(&err);
 	else
 		rye_fail(&err, verdict, "Run was cancelled");
 	reply_error(&run->reply, &err, *run->ask->id ? run->ask->id : NULL);
@@ -65,7 +68,7 @@ static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdi
 	else if (job->unfit.code != RYE_OK)
 		reply_error(&run.reply, &job->unfit, NULL);
 	else
-		exec_refuse(&run, verdict == RYE_OK ? RYE_BUSY : verdict);
+		exec_refuse(&run, verdict);
 	if (run.living)
 		runs_end(run.exec->runs, run.living);
 	exec_answer(call, &run);
@@ -93,13 +96,17 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 {
 	struct rye_call *call = job_call(exec, req, fn, arg);
 
+	*ret = call;
+	if (!call) {
+		fn(arg, &exec->lost);
+		return;
+	}
 	job_of(call)->prepare = run_movable_early;
 	atomic_fetch_add(&exec->started, 1);
-	*ret = call;
 	if (req->at_once && is_light(req))
 		exec_carry_out(exec, call, RYE_OK);
-	else
-		runq_push(exec->runq, call, req->parent_run);
+	else if (!runq_push(exec->runq, call, req->parent_run))
+		job_finish(call, &exec->lost);
 }
 
 uint64_t exec_started(const struct exec *exec)
@@ -179,7 +186,9 @@ int exec_open(const struct exec_env *env, struct exec **ret, struct rye_err *err
 	exec->base.log = env->log;
 	tellers_init(&exec->tellers);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	r = exec_open_parts(exec, err);
+	r = reply_lost(&exec->lost, err);
+	if (!r)
+		r = exec_open_parts(exec, err);
 	if (r) {
 		exec_close(exec);
 		return r;
@@ -207,5 +216,6 @@ void exec_close(struct exec *exec)
 	env_done(&exec->base.inherited);
 	env_done(&exec->base.allowed);
 	free(exec->base.project);
+	rye_outcome_done(&exec->lost);
 	free(exec);
 }

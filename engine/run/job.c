@@ -7,6 +7,7 @@
 #include "run/run_inner.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -92,14 +93,15 @@ struct rye_call *job_call(struct exec *exec, const struct rye_request *req, rye_
 {
 	struct job *job = calloc(1, sizeof(*job));
 
-	/* A small one of fixed size: without it the caller could not be told. */
 	if (!job)
-		abort();
+		return NULL;
 	call_init(&job->call, &ops, fn, arg);
 	pthread_cond_init(&job->moved, NULL);
 	job->exec = exec;
 	(void)keep_request(job, req, &job->unfit);
 	job->call.events = events_new(&exec->tellers, &req->events);
+	if (req->events.fn && !job->call.events)
+		memory_fail(&job->unfit);
 	return &job->call;
 }
 

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "item/item.h"
+#include "memory.h"
 #include "parse/parse.h"
 #include "process/process.h"
 #include "scope.h"
@@ -114,7 +115,7 @@ static void reply_item(struct run *run, const struct rye_item *item)
 	json_sets(doc, "path", item->abspath);
 	json_sets(doc, "source", item->space->label);
 	json_sets(doc, "mode", "id");
-	run->reply.output = strndup(item->text->data, item->text->len);
+	run->reply.output = memory_note(strndup(item->text->data, item->text->len));
 	if (item->verdict.notice[0])
 		json_array_append_new(run->reply.warnings, json_string(item->verdict.notice));
 	if (item->parse.code)
@@ -198,6 +199,8 @@ static int prim_fetch_copy(struct run *run, const struct rye_item *item, enum ry
 		r = rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	if (!r)
 		r = check_vacant(run, item, space, &there, err);
+	if (!r)
+		r = memory_check(run->reply.memory, err);
 	if (!r && !there)
 		r = write_copy(run, item, space, err);
 	if (r || there)

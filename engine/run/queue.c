@@ -234,8 +234,8 @@ static void start_thread(struct runq *runq)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* With the lock held: an idle thread for each waiting call, or a new one. */
-static void queue_ensure_thread(struct runq *runq)
+/* With the lock held: an idle thread for each waiting call, or a new one. False: there is none. */
+static bool queue_ensure_thread(struct runq *runq)
 {
 	size_t most =
 		runq->jobs + runq->lent + (runq->refused.n ? 1 : 0) + (next_nested(runq) ? 1 : 0);
@@ -245,6 +245,7 @@ static void queue_ensure_thread(struct runq *runq)
 		pthread_cond_signal(&runq->work);
 	else
 		start_thread(runq);
+	return runq->threads;
 }
 
 int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err *err)
@@ -272,9 +273,10 @@ int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err
 	return 0;
 }
 
-void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
+bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 {
 	struct worker *ended = NULL;
+	bool taken = true;
 
 	call->parent = parent;
 	{
@@ -283,10 +285,12 @@ void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 		bool full = runq->closing || list->n >= RYE_QUEUE_MAX;
 
 		queue_append(full ? &runq->refused : list, call);
-		queue_ensure_thread(runq);
+		taken = queue_ensure_thread(runq) ||
+			!remove_call(full ? &runq->refused : list, call);
 		ended = steal(&runq->ended);
 	}
 	join_all(ended);
+	return taken;
 }
 
 void runq_hurry(struct runq *runq, struct rye_call *call)

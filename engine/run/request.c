@@ -7,6 +7,7 @@
 #include "run/run_inner.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "parse/parse.h"
 #include "scope.h"
 #include "str.h"
@@ -68,7 +69,7 @@ int request_ref(const json_t *doc, struct request *ret, struct rye_err *err)
 		return rye_fail(err, RYE_INVALID, "item_id is required.");
 	ret->spelled = strdup(spelled);
 	if (!ret->spelled)
-		return rye_fail(err, RYE_IO, "request: out of memory");
+		return memory_fail(err);
 	ret->kind = id_split(ret->spelled, &ret->id);
 	if (ret->kind == RYE_KIND__MAX)
 		ret->id = ret->spelled;
@@ -246,7 +247,7 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 
 	ret->spelled = strdup(req->id ? req->id : "");
 	if (!ret->spelled)
-		return rye_fail(err, RYE_IO, "request: out of memory");
+		return memory_fail(err);
 	ret->id = ret->spelled;
 	ret->kind = req->kind;
 	ret->dry_run = verb->ways & RYE_WAY_DRY;
@@ -256,7 +257,7 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 		    (ret->async && rye_kind_has(req->kind, RYE_KIND_FORKS));
 	ret->params = json_copy(ret->doc); /* members are taken out of it */
 	if (!ret->params)
-		return rye_fail(err, RYE_IO, "request: out of memory");
+		return memory_fail(err);
 	return request_matrix(ret, ret->kind, err);
 }
 

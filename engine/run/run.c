@@ -7,6 +7,7 @@
 #include "run/run_inner.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -101,7 +102,8 @@ void run_detached(struct run *run, const char *ref)
 					      "async is not available yet");
 		return;
 	}
-	if (hooks->detach(hooks->arg, &ask, &extra, &err)) {
+	if (memory_check(run->reply.memory, &err) ||
+	    hooks->detach(hooks->arg, &ask, &extra, &err)) {
 		run_fail(run, &err);
 		return;
 	}

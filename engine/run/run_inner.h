@@ -87,6 +87,7 @@ struct exec {
 	_Atomic bool closing; /* a run that begins now is cancelled */
 	_Atomic bool attended;
 	struct minder *minder; /* of the worker that attended; frozen until exec_close */
+	struct rye_outcome lost; /* of a request, or a reply, that there is no memory for */
 };
 
 /*
@@ -128,6 +129,7 @@ struct reply {
 	char *output; /* plain text; NULL: made from the reply; owned */
 	char message[960]; /* of an error */
 	int64_t start_us; /* clock_us() */
+	unsigned long memory; /* memory_failures() when it began */
 };
 
 void reply_init(struct reply *reply);
@@ -139,8 +141,13 @@ void reply_error(struct reply *reply, const struct rye_err *err, const char *ite
 void reply_start(struct reply *reply, const char *status, enum rye_kind kind, const char *item_id);
 void reply_warn(struct reply *reply, const json_t *texts);
 
-/* Freezes it: every blob in *ret is new and belongs to the caller; message to the reply. */
-void reply_outcome(struct reply *reply, struct rye_outcome *ret);
+/* What a reply says that has no room for itself; RYE_IO when there is not even room for that. */
+int reply_lost(struct rye_outcome *ret, struct rye_err *err);
+/*
+ * Freezes it: the blobs in *ret belong to the caller, message to the reply. One of which a part is
+ * missing for lack of memory is `lost` instead.
+ */
+void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct rye_outcome *ret);
 
 /*
  * request.c: what a caller wrote → a typed request. Outside bytes: fuzzed. Nothing is looked up
@@ -274,9 +281,10 @@ void runq_close(struct runq *runq);
 
 /*
  * Takes over one reference: fn finishes the call. parent: the run whose child asks, 0: none.
- * That run may wait for the call, so it never waits for a place that the run holds.
+ * That run may wait for the call, so it never waits for a place that the run holds. False: there is
+ * no thread and none could be started; the call is the caller's still.
  */
-void runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
+bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
 /* A waiting call was cancelled: have it answered now. */
 void runq_hurry(struct runq *runq, struct rye_call *call);
 

@@ -2,22 +2,27 @@
 /*
  * Reply objects and the text that `output` shows: a tool's output or stdout, a directive's
  * directions, a knowledge entry's content, else the JSON, indented. Owned by one worker; no
- * lock. Out of memory while spelling a reply ends in a short constant one, never in none.
+ * lock. Out of memory on the way to a reply ends in a short one that was made before, never in
+ * none and never in a part of one.
  */
 #include "run/run_inner.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <string.h>
 
 void reply_init(struct reply *reply)
 {
+	unsigned long since = memory_failures();
+
 	*reply = (struct reply){
 		.doc = json_object(),
 		.metadata = json_object(),
 		.warnings = json_array(),
 		.start_us = clock_us(),
+		.memory = since,
 	};
 }
 
@@ -115,20 +120,29 @@ static void finish_metadata(struct reply *reply)
 	json_object_set(reply->doc, "metadata", reply->metadata);
 }
 
-void reply_outcome(struct reply *reply, struct rye_outcome *ret)
+int reply_lost(struct rye_outcome *ret, struct rye_err *err)
 {
+	static const char text[] = "out of memory\n";
 	static const char lost[] = "{\"status\":\"error\",\"error\":\"out of memory\"}\n";
 
+	*ret = (struct rye_outcome){ .code = RYE_IO, .message = "out of memory" };
+	ret->reply = rye_blob_new(lost, sizeof(lost) - 1);
+	ret->output = rye_blob_new(text, sizeof(text) - 1);
+	return ret->reply && ret->output ? 0 : memory_fail(err);
+}
+
+void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct rye_outcome *ret)
+{
 	finish_metadata(reply);
 	*ret = (struct rye_outcome){ .code = reply->code, .message = reply->message };
 	ret->output = make_output(reply);
 	ret->reply = json_blob(reply->doc, false);
 	if (reply->trace)
 		ret->trace = json_blob(reply->trace, true);
-	if (ret->reply && ret->output)
+	if (memory_failures() == reply->memory && ret->reply && ret->output)
 		return;
 	rye_outcome_done(ret);
-	*ret = (struct rye_outcome){ .code = RYE_IO, .message = "out of memory" };
-	ret->reply = rye_blob_new(lost, sizeof(lost) - 1);
-	ret->output = rye_blob_new("", 0);
+	*ret = *lost;
+	rye_blob_ref(ret->reply);
+	rye_blob_ref(ret->output);
 }

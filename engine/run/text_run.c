@@ -7,6 +7,7 @@
 #include "run/run_inner.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <stdio.h>
@@ -188,5 +189,5 @@ void run_knowledge(struct run *run)
 	else
 		json_set(doc, "content", json_stringn(entry->body.ptr, entry->body.len));
 	/* `output` shows what was asked for, not the sentence that goes with it. */
-	run->reply.output = strdup(json_str(doc, "content"));
+	run->reply.output = memory_note(strdup(json_str(doc, "content")));
 }

@@ -8,6 +8,7 @@
 
 #include "bounds.h"
 #include "format/format.h"
+#include "memory.h"
 #include "plan/plan.h"
 #include "scope.h"
 #include "space/space.h"
@@ -308,6 +309,8 @@ static void tool_carry_out(struct tool_run *tool)
 	struct rye_err err = { 0 };
 	int r = make_plan(tool, &err);
 
+	/* Nothing is started with a part of its parameters, or less confined than it should be. */
+	r = memory_result(run->reply.memory, r, &err);
 	if (!r && !run->request.dry_run) {
 		runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
 			  tool->plan.confine);
@@ -340,6 +343,7 @@ void run_tool(struct run *run)
 		return;
 	if (!r)
 		r = check_params(&tool, &err);
+	r = memory_result(run->reply.memory, r, &err);
 	if (r) {
 		tool_fail(&tool, &err);
 		return;

@@ -10,6 +10,7 @@
 
 #include "bounds.h"
 #include "buf.h"
+#include "memory.h"
 #include "scope.h"
 #include "search/search_inner.h"
 #include "str.h"
@@ -237,7 +238,7 @@ int query_parse(const char *text, const struct query_opt *opt, struct query **re
 	query_lower(span_of(text), &buf);
 	buf_adds(&buf, "");
 	if (!query || buf.failed)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	query->text = buf_steal(&buf);
 	query->empty = true;
 	if (opt)

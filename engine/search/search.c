@@ -8,10 +8,12 @@
 #include "search/search.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -27,6 +29,7 @@ struct search_making {
 	const struct search_env *env;
 	struct index_docs *docs;
 	_Atomic size_t next;
+	_Atomic bool lacking; /* memory ran out in one of the threads */
 };
 
 static bool is_stopped(const struct search_env *env)
@@ -53,8 +56,10 @@ static struct rye_blob *search_make(const struct search_env *env, const struct i
 		r = space_barred(&spaces[i], ask.kind, id, &err);
 	if (!r)
 		r = rye_load_path(env->items, &ask, &item, &err);
+	/* memory that runs out is no verdict */
 	if (r)
-		return err.code == RYE_NOT_FOUND ? NULL : doc_refused(id, err.code);
+		return err.code == RYE_NOT_FOUND || err.sys == ENOMEM ? NULL :
+									doc_refused(id, err.code);
 	return doc_make(item, whole);
 }
 
@@ -62,6 +67,7 @@ static void *make_some(void *arg)
 {
 	struct search_making *making = arg;
 	const struct search_env *env = making->env;
+	unsigned long since = memory_failures();
 	size_t i;
 
 	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !is_stopped(env)) {
@@ -74,10 +80,13 @@ static void *make_some(void *arg)
 		if (of->doc)
 			index_keep_doc(env->index, of, of->doc);
 	}
+	if (memory_failures() != since)
+		making->lacking = true;
 	return NULL;
 }
 
-static void make_missing(const struct search_env *env, struct index_docs *docs)
+/* False: not all could be made. */
+static bool make_missing(const struct search_env *env, struct index_docs *docs)
 {
 	struct search_making making = { .env = env, .docs = docs };
 	pthread_t threads[THREADS_MAX];
@@ -94,6 +103,7 @@ static void make_missing(const struct search_env *env, struct index_docs *docs)
 		make_some(&making);
 	while (n > 0)
 		pthread_join(threads[--n], NULL);
+	return !making.lacking;
 }
 
 /* ---- matching ---- */
@@ -165,6 +175,7 @@ struct matching {
 	const struct query *query;
 	struct search_result *result;
 	_Atomic size_t next;
+	_Atomic bool lacking; /* memory ran out in one of the threads */
 };
 
 /* Without its body a document says "found", "not found", or that the item has to be read. */
@@ -205,10 +216,13 @@ static void *match_some(void *arg)
 {
 	struct matching *m = arg;
 	size_t n = m->result->docs.n, at;
+	unsigned long since = memory_failures();
 
 	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
 		for (size_t i = at; i < n && i < at + RUN && !is_stopped(m->env); i++)
 			match_one(m, i);
+	if (memory_failures() != since)
+		m->lacking = true;
 	return NULL;
 }
 
@@ -232,31 +246,36 @@ static void match_all(struct matching *m)
 		qsort(result->v, result->n, sizeof(*result->v), by_rank);
 }
 
+static int search_find(const struct search_env *env, struct matching *matching, struct rye_err *err)
+{
+	const struct index_want want = { matching->ask->kinds, matching->ask->prefix, false };
+	struct search_result *ret = matching->result;
+
+	if (!index_docs(env->index, &want, &ret->docs) || !make_missing(env, &ret->docs))
+		return memory_fail(err);
+	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		return memory_fail(err);
+	if (!is_stopped(env))
+		match_all(matching);
+	if (is_stopped(env))
+		return rye_fail(err, RYE_CANCELLED, "the search was given up");
+	return matching->lacking ? memory_fail(err) : 0;
+}
+
 int search_run(const struct search_env *env, const struct search_ask *ask,
 	       struct search_result *ret, struct rye_err *err)
 {
-	const struct index_want want = { ask->kinds, ask->prefix, false };
 	auto_query struct query *query = NULL;
 	int r = query_parse(ask->query, &ask->opt, &query, err);
 	struct matching matching = { .env = env, .ask = ask, .query = query, .result = ret };
 
 	*ret = (struct search_result){ 0 };
+	if (!r)
+		r = search_find(env, &matching, err);
 	if (r)
-		return r;
-	if (!index_docs(env->index, &want, &ret->docs))
-		return rye_fail(err, RYE_IO, "out of memory");
-	make_missing(env, &ret->docs);
-	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));
-	if (!ret->v) {
 		search_done(ret);
-		return rye_fail(err, RYE_IO, "out of memory");
-	}
-	if (!is_stopped(env))
-		match_all(&matching);
-	if (!is_stopped(env))
-		return 0;
-	search_done(ret);
-	return rye_fail(err, RYE_CANCELLED, "the search was given up");
+	return r;
 }
 
 void search_done(struct search_result *result)

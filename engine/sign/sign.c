@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "memory.h"
 #include "parse/parse.h"
 #include "sign/sign_inner.h"
 #include "space/space.h"
@@ -27,6 +28,7 @@ struct sign_job {
 	struct sign_report report;
 	struct signature sig;
 	const char *title; /* "Tool", "Knowledge entry" … */
+	unsigned long memory; /* memory_failures() when it began */
 };
 
 static void sign_job_done(struct sign_job *job)
@@ -252,7 +254,10 @@ static int sign_with(struct sign_job *job, const struct key_secret *key, json_t 
 
 	if (r < 0)
 		return parse_failed(job, &why, reply, err);
-	r = sign_replace(job, text, reply, err);
+	/* A rule may have been passed over for want of memory: nothing is signed then. */
+	r = memory_check(job->memory, &why);
+	r = r ? sign_refuse(reply, why.code, err, "%s", why.msg) :
+		sign_replace(job, text, reply, err);
 	rye_blob_unref(text);
 	return r;
 }
@@ -373,6 +378,17 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 	return r < 0 ? r : sign_answer(job, reply, err);
 }
 
+/* Whatever the reason seems to be: what a file lacks, memory may have lacked. */
+static int sign_whole(struct sign_job *job, json_t **reply, struct rye_err *err)
+{
+	int r = sign_run(job, reply, err);
+
+	if (r >= 0 || !memory_check(job->memory, NULL))
+		return r;
+	json_decref(*reply);
+	return sign_refuse(reply, RYE_IO, err, "out of memory");
+}
+
 /* ---- entries ---- */
 
 bool sign_is_glob(const char *id)
@@ -414,10 +430,11 @@ int sign_item(const struct item_env *env, const struct sign_ask *ask, json_t **r
 	      struct rye_err *err)
 {
 	const struct item_ask where = { .kind = ask->kind, .id = ask->id, .only = ask->space };
-	__attribute__((cleanup(sign_job_done))) struct sign_job job = { .env = env,
-									.ask = ask,
-									.title = title_of(
-										ask->kind) };
+	__attribute__((
+		cleanup(sign_job_done))) struct sign_job job = { .env = env,
+								 .ask = ask,
+								 .title = title_of(ask->kind),
+								 .memory = memory_failures() };
 	struct rye_err why = { 0 };
 	int r = sign_guard(ask, ask->id, ret_reply, err);
 
@@ -429,16 +446,17 @@ int sign_item(const struct item_env *env, const struct sign_ask *ask, json_t **r
 		return sign_not_found(ask, ret_reply, err);
 	if (r < 0)
 		return sign_refuse(ret_reply, why.code, err, "%s", why.msg);
-	return sign_run(&job, ret_reply, err);
+	return sign_whole(&job, ret_reply, err);
 }
 
 int sign_path(const struct item_env *env, const struct sign_ask *ask, const char *path,
 	      json_t **ret_reply, struct rye_err *err)
 {
-	__attribute__((cleanup(sign_job_done))) struct sign_job job = { .env = env,
-									.ask = ask,
-									.title = title_of(
-										ask->kind) };
+	__attribute__((
+		cleanup(sign_job_done))) struct sign_job job = { .env = env,
+								 .ask = ask,
+								 .title = title_of(ask->kind),
+								 .memory = memory_failures() };
 	const char *id = path + strlen(rye_kind_dir(ask->kind)) + 1;
 	int r = sign_guard(ask, id, ret_reply, err);
 
@@ -453,5 +471,5 @@ int sign_path(const struct item_env *env, const struct sign_ask *ask, const char
 	if (job.at.fd < 0)
 		return sign_refuse(ret_reply, rye_code_from_errno(-job.at.fd), err,
 				   "cannot open %s: %s", path, strerrordesc_np(-job.at.fd));
-	return sign_run(&job, ret_reply, err);
+	return sign_whole(&job, ret_reply, err);
 }

@@ -8,6 +8,7 @@
 
 #include "base/sha.h"
 #include "clock.h"
+#include "memory.h"
 #include "parse/parse.h"
 #include "scope.h"
 #include "str.h"
@@ -25,7 +26,7 @@ static int digest_of(const json_t *doc, char ret[SHA_HEX], struct rye_err *err)
 	json_object_del(bare, MEMBER);
 	json_canonical(&text, bare);
 	if (text.failed)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	sha256_hex((struct rye_span){ text.data, text.len }, ret);
 	return 0;
 }
@@ -41,7 +42,7 @@ int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, s
 	key_sign(key, span_of(hash), sig);
 	snprintf(line, sizeof(line), "rye:signed:%s:%s:%s:%s", stamp ? stamp : now, hash, sig,
 		 key->pub.fp);
-	return json_sets(doc, MEMBER, line) ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return json_sets(doc, MEMBER, line) ? 0 : memory_fail(err);
 }
 
 /* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */

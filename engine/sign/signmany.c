@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "sign/sign.h"
 #include "space/space.h"
@@ -91,7 +92,7 @@ static void visit_entry(struct signmany_walk *walk, int dir, const char *name)
 /* Takes fd over. */
 static void signmany_visit(struct signmany_walk *walk, int fd)
 {
-	auto_dir DIR *dir = fdopendir(fd);
+	auto_dir DIR *dir = memory_note(fdopendir(fd));
 	struct dirent *entry;
 
 	if (!dir) {
@@ -113,7 +114,7 @@ static int signmany_by_path(const void *a, const void *b)
 static json_t *sorted(json_t *list)
 {
 	size_t n = json_array_size(list);
-	auto_free json_t **v = calloc(n ? n : 1, sizeof(json_t *));
+	auto_free json_t **v = memory_note(calloc(n ? n : 1, sizeof(json_t *)));
 	json_t *out = json_array();
 
 	for (size_t i = 0; v && i < n; i++)
@@ -161,7 +162,7 @@ static char *signmany_id_of(enum rye_kind kind, const char *path)
 	const char *below = path + strlen(rye_kind_dir(kind)) + 1;
 	const char *ext = kind_extension_of(kind, below);
 
-	return strndup(below, strlen(below) - strlen(ext));
+	return memory_note(strndup(below, strlen(below) - strlen(ext)));
 }
 
 /* "completed" only when every item was signed; the lists tell of each either way. */
@@ -211,10 +212,13 @@ int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t 
 		 struct rye_err *err)
 {
 	auto_json json_t *paths = NULL;
+	unsigned long since = memory_failures();
 
 	if (!sign_is_glob(ask->id) || ask->space->type == RYE_SYSTEM)
 		return sign_item(env, ask, ret_reply, err);
 	paths = sign_find(ask->space, ask->kind, ask->id);
+	if (memory_check(since, err))
+		return sign_refuse(ret_reply, RYE_IO, err, "out of memory");
 	if (!json_array_size(paths))
 		return sign_refuse(ret_reply, RYE_NOT_FOUND, err,
 				   "No %ss found matching pattern: %s", rye_kind_name(ask->kind),
@@ -261,20 +265,21 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	struct rye_err why = { 0 };
 	bool skipped;
 	struct rye_verdict verdict = { .kind = kind,
-				       .id = id,
-				       .path = abspath,
+				       .id = id ? id : path,
+				       .path = abspath ? abspath : path,
 				       .space = ask.space->label };
 
-	sign_path(batch->env, &ask, path, &reply, &why);
+	if (!id || !abspath || sign_path(batch->env, &ask, path, &reply, &why) == 0)
+		put_remarks(reply, &said);
+	if (!id || !abspath || said.failed)
+		memory_fail(&why);
 	verdict.code = why.code;
-	put_remarks(reply, &said);
 	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
 	batch->good += why.code == RYE_OK;
 	skipped = !strcmp(json_str(reply, "status"), "unchanged");
-	if (id && abspath)
-		batch->stop = batch->ask->fn(batch->ask->arg, skipped ? NULL : &verdict,
-					     batch->done, batch->total);
+	batch->stop = batch->ask->fn(batch->ask->arg, skipped ? NULL : &verdict, batch->done,
+				     batch->total);
 }
 
 /* An id without a star is that item, found as any other request finds it. */
@@ -325,6 +330,7 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 {
 	__attribute__((cleanup(batch_done))) struct batch batch = { .env = env, .ask = ask };
 	json_t *paths[RYE_KIND__MAX] = { 0 };
+	unsigned long since = memory_failures();
 	int r;
 
 	if (ask->space->type == RYE_SYSTEM)
@@ -334,6 +340,7 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 	r = keystore_load(env->spaces, &batch.key, err);
 	if (!r)
 		r = signmany_collect(&batch, paths, err);
+	r = memory_result(since, r, err);
 	if (!r)
 		sign_each(&batch, paths);
 	if (batch.good)

@@ -5,6 +5,7 @@
  */
 #include "buf.h"
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 #include "sign/sign.h"
 #include "str.h"
@@ -123,7 +124,7 @@ static int sign_lf(const struct sign_text *what, struct rye_span text, struct ry
 				what->place.ext);
 	content_of(rule, text, &content);
 	if (!put_bound(what, rule, &content, &bound))
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = sign_content(what, rule, (struct rye_span){ bound.data, bound.len }, ret_sig, err);
 	if (r < 0)
 		return r;
@@ -132,7 +133,7 @@ static int sign_lf(const struct sign_text *what, struct rye_span text, struct ry
 	buf_addspan(out, content.shebang);
 	signtext_put_line(out, rule, fields);
 	buf_add(out, bound.data + content.shebang.len, bound.len - content.shebang.len);
-	return out->failed ? rye_fail(err, RYE_IO, "out of memory") : 0;
+	return out->failed ? memory_fail(err) : 0;
 }
 
 int sign_text(const struct sign_text *what, struct rye_blob **ret, struct signature *ret_sig,
@@ -143,14 +144,14 @@ int sign_text(const struct sign_text *what, struct rye_blob **ret, struct signat
 	int r;
 
 	if (!text)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = sign_lf(what, (struct rye_span){ text->data, text->len }, &out, ret_sig, err);
 	rye_blob_unref(text);
 	if (r < 0)
 		return r;
 	blob = buf_blob(&out);
 	if (!blob)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	*ret = blob;
 	return 0;
 }

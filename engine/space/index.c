@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "bounds.h"
+#include "memory.h"
 #include "space/space_inner.h"
 #include "str.h"
 
@@ -20,7 +21,7 @@ int index_open(const struct index_env *env, struct index **ret, struct rye_err *
 	bool ok = index != NULL;
 
 	if (!ok)
-		return rye_fail(err, RYE_IO, "out of memory for the index");
+		return memory_fail(err);
 	index->env = *env;
 	pthread_mutex_init(&index->lock, NULL);
 	for (size_t i = 0; i < n; i++) {
@@ -33,7 +34,7 @@ int index_open(const struct index_env *env, struct index **ret, struct rye_err *
 		ok = tree_dir_make(index, (enum rye_kind)kind, SPAN("")) != NULL;
 	if (!ok) {
 		index_close(index);
-		return rye_fail(err, RYE_IO, "out of memory for the index");
+		return memory_fail(err);
 	}
 	*ret = index;
 	return 0;
@@ -221,8 +222,11 @@ static void publish_locked(struct index *index, struct index_node *node,
 {
 	struct rye_blob *reason = NULL;
 
-	if (new->reason &&*new->reason)
+	if (new->reason &&*new->reason) {
 		reason = rye_blob_new(new->reason, strlen(new->reason));
+		if (!reason)
+			return;
+	}
 	if (node->known && tree_counts(node))
 		index->by_code[node->code]--;
 	index->known += !node->known;
@@ -267,6 +271,11 @@ void index_keep_text(struct index *index, const struct index_item *item, struct 
 	if (node && node->known && !node->text && node->gen == item->gen &&
 	    node->version == item->state.version && node->code == RYE_OK)
 		node->text = rye_text_ref(text);
+}
+
+bool index_lacks(const struct index *index)
+{
+	return index->lacking;
 }
 
 void index_totals(struct index *index, struct index_totals *ret)
@@ -373,9 +382,9 @@ static size_t names_size(const struct dir *dir)
 static bool list_locked(struct index *index, struct dir *dir, struct index_list *ret)
 {
 	uint32_t d = 0, f = 0;
-	char *at = ret->names = malloc(names_size(dir));
+	char *at = ret->names = memory_note(malloc(names_size(dir)));
 
-	ret->v = calloc(dir->n_nodes + dir->n_dirs + 1, sizeof(*ret->v));
+	ret->v = memory_note(calloc(dir->n_nodes + dir->n_dirs + 1, sizeof(*ret->v)));
 	if (!at || !ret->v)
 		return false;
 	tree_sort(dir);

@@ -24,8 +24,10 @@ struct place *tree_place_make(struct index *index, struct dir *dir, int space)
 	if (place)
 		return place;
 	place = calloc(1, sizeof(*place));
-	if (!place)
+	if (!place) {
+		index->lacking = true;
 		return NULL;
+	}
 	place->dir = dir;
 	place->space = (uint16_t)space;
 	place->wd = -1;

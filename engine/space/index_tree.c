@@ -2,7 +2,8 @@
 /*
  * The tree behind the index: merged directories, items, their sources, and two hash tables
  * over them. Pure memory operations, all under index->lock (the caller's); no system call is
- * made here. Out of memory while the tree grows: the entry stays unknown, nothing breaks.
+ * made here. Out of memory while the tree grows: the entry stays unknown, and the index says that
+ * it lacks something.
  * Places are in index_place.c, notes of what changed in index_note.c.
  */
 #include "space/space_inner.h"
@@ -239,9 +240,9 @@ static struct dir *dir_add(struct index *index, enum rye_kind kind, struct dir *
 	struct dir *dir = tree_resize(index) ? dir_new(kind, path) : NULL;
 	uint64_t hash = dir_hash(kind, path);
 
-	if (!dir)
-		return NULL;
-	if (parent && !index_tree_grow(&parent->dirs, parent->n_dirs, &parent->size_dirs)) {
+	if (!dir ||
+	    (parent && !index_tree_grow(&parent->dirs, parent->n_dirs, &parent->size_dirs))) {
+		index->lacking = true;
 		free(dir);
 		return NULL;
 	}
@@ -358,10 +359,13 @@ static struct index_node *node_add(struct index *index, struct dir *dir, struct 
 	uint64_t hash = node_hash(dir, stem);
 
 	if (!tree_resize(index) || !index_tree_grow(&dir->nodes, dir->n_nodes, &dir->size_nodes))
+		node = NULL;
+	else
+		node = calloc(1, sizeof(*node) + stem.len + 1);
+	if (!node) {
+		index->lacking = true;
 		return NULL;
-	node = calloc(1, sizeof(*node) + stem.len + 1);
-	if (!node)
-		return NULL;
+	}
 	memcpy(node->stem, stem.ptr, stem.len);
 	node->dir = dir;
 	node->code = -1;
@@ -442,8 +446,10 @@ void tree_put(struct index *index, struct dir *dir, const struct tree_file *what
 	} else if (file_add(at, what)) {
 		(*at)->linked = what->linked;
 		dir->sorted = false;
-	} else if (fresh) {
-		node_remove(index, node);
+	} else {
+		index->lacking = true;
+		if (fresh)
+			node_remove(index, node);
 		return;
 	}
 	tree_forget(index, node);

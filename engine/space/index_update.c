@@ -20,6 +20,7 @@
 
 void index_scan(struct index *index, int threads, bool forget)
 {
+	index->lacking = false;
 	for (size_t i = 0; i < index->env.spaces->n; i++) {
 		const struct walk_opt opt = { .space = (int)i,
 					      .threads = threads,
@@ -252,7 +253,8 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 	auto_free struct spot *spots = calloc(SHARED_MAX, sizeof(*spots));
 	size_t n = spots ? spots_of(index, wd, spots) : 0;
 
-	out->all |= !spots;
+	if (!spots)
+		index->lacking = out->all = true;
 	top_event(index, wd, name, out);
 	for (size_t i = 0; i < n; i++)
 		index_update_look(index, &spots[i], name, out);

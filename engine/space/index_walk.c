@@ -164,8 +164,10 @@ static void index_walk_push(struct index_walk *walk, enum rye_kind kind, const c
 	size_t len = strlen(path);
 	struct index_walk_job *job = malloc(sizeof(*job) + len + 1);
 
-	if (!job)
+	if (!job) {
+		walk->index->lacking = true;
 		return;
+	}
 	job->kind = kind;
 	job->linked = linked;
 	memcpy(job->path, path, len + 1);
@@ -228,6 +230,12 @@ static void index_walk_drop(struct index_walk *walk, const struct index_walk_job
 		tree_place_drop(index, dir, walk->opt->space, walk->opt->out);
 }
 
+/* Not for want of a directory: what is known of it stays until it can be read. */
+static bool is_short(int sys)
+{
+	return sys == ENOMEM || sys == EMFILE || sys == ENFILE;
+}
+
 static void do_job(struct index_walk *walk, const struct index_walk_job *job)
 {
 	struct walk_at at = { .fd = -1 };
@@ -235,14 +243,17 @@ static void do_job(struct index_walk *walk, const struct index_walk_job *job)
 	struct walk_batch batch = { 0 };
 	int r = walk_open(walk->index, walk->opt->space, job->kind, job->path, &at);
 	auto_close int fd = r ? -1 : at.fd;
-	bool ok = fd >= 0 && fstat(fd, &self.st) == 0 && !is_loop(walk, job, &self.st);
 
-	if (ok) {
+	if (!r && (fstat(fd, &self.st) || is_loop(walk, job, &self.st)))
+		r = -ENOENT;
+	if (!r) {
 		self.wd = add_watch(walk, &at);
 		self.stamp = walk_stamp(&self.st);
-		ok = walk_read(&at, &batch);
+		r = walk_read(&at, &batch);
 	}
-	if (ok) {
+	if (is_short(-r)) {
+		walk->index->lacking = true;
+	} else if (!r) {
 		{
 			GUARD(&walk->index->lock);
 			index_walk_merge(walk, job, &batch, &self);

@@ -218,25 +218,25 @@ static int index_walk_dir_by_name(const void *a, const void *b)
 	return strcmp(((const struct walk_entry *)a)->name, ((const struct walk_entry *)b)->name);
 }
 
-bool walk_read(const struct walk_at *at, struct walk_batch *batch)
+int walk_read(const struct walk_at *at, struct walk_batch *batch)
 {
 	int copy = fcntl(at->fd, F_DUPFD_CLOEXEC, 0);
 	auto_dir DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *d;
-	bool ok = dir != NULL;
+	int r = dir ? 0 : -errno;
 
 	if (!dir && copy >= 0)
 		close(copy);
-	while (ok && (d = readdir(dir))) {
+	while (!r && (d = readdir(dir))) {
 		struct walk_entry entry;
 
 		index_walk_dir_classify(at, d->d_name, d->d_type, &entry);
-		if (entry.what != WALK_NOTHING)
-			ok = batch_add(batch, &entry);
+		if (entry.what != WALK_NOTHING && !batch_add(batch, &entry))
+			r = -ENOMEM;
 	}
 	if (batch->n > 1)
 		qsort(batch->v, batch->n, sizeof(*batch->v), index_walk_dir_by_name);
-	return ok;
+	return r;
 }
 
 const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const char *name)

@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/self.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -26,8 +27,10 @@ static int open_root(const char *root)
 {
 	auto_free char *path = NULL;
 
-	if (asprintf(&path, "%s/.ai", root) < 0)
+	if (asprintf(&path, "%s/.ai", root) < 0) {
+		memory_note(NULL);
 		return -1;
+	}
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -105,7 +108,7 @@ static char *bundle_name(const struct space *space)
 {
 	const char *slash = strrchr(space->root, '/');
 	int fd = space->fd < 0 ? -1 : io_open_beneath(space->fd, "bundles", O_RDONLY);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = fd < 0 ? NULL : memory_note(fdopendir(fd));
 	char *best = NULL;
 	struct dirent *entry;
 
@@ -115,7 +118,7 @@ static char *bundle_name(const struct space *space)
 		if (entry->d_name[0] == '.' || (best && strcmp(entry->d_name, best) >= 0))
 			continue;
 		free(best);
-		best = strdup(entry->d_name);
+		best = memory_note(strdup(entry->d_name));
 	}
 	return best ? best : strdup(slash && slash[1] ? slash + 1 : space->root);
 }
@@ -143,7 +146,7 @@ static int add_systems(struct spaces *spaces, const char *roots, struct rye_err 
 	size_t first = spaces->n;
 
 	if (!copy)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	for (char *save = NULL, *root = strtok_r(copy, ":", &save); root;
 	     root = strtok_r(NULL, ":", &save)) {
 		if (spaces->n == SPACES_MAX)
@@ -152,7 +155,7 @@ static int add_systems(struct spaces *spaces, const char *roots, struct rye_err 
 			return rye_fail(err, RYE_INVALID, "system root %s: wanted an absolute path",
 					root);
 		if (!add_system(spaces, root))
-			return rye_fail(err, RYE_IO, "out of memory");
+			return memory_fail(err);
 	}
 	qsort(spaces->v + first, spaces->n - first, sizeof(*spaces->v), by_bundle);
 	return 0;
@@ -171,10 +174,10 @@ static char *home_dir(void)
 	const char *home = getenv("HOME");
 
 	if (home && *home)
-		return strdup(home);
+		return memory_note(strdup(home));
 	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) || !found)
 		return NULL;
-	return strdup(found->pw_dir);
+	return memory_note(strdup(found->pw_dir));
 }
 
 /* "~" and "~/x" are the home directory's; anything relative is refused by the caller. */
@@ -188,9 +191,11 @@ static char *space_user_base(const char *wanted)
 	if (!is_set(wanted))
 		return steal(&home);
 	if (wanted[0] != '~' || (wanted[1] && wanted[1] != '/'))
-		return strdup(wanted);
-	if (!home || asprintf(&path, "%s%s", home, wanted + 1) < 0)
+		return memory_note(strdup(wanted));
+	if (!home)
 		return NULL;
+	if (asprintf(&path, "%s%s", home, wanted + 1) < 0)
+		return memory_note(NULL);
 	return path;
 }
 
@@ -204,12 +209,12 @@ static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *e
 		return rye_fail(err, RYE_INVALID, "user space %s: wanted an absolute path",
 				base ? base : "");
 	if (!space_add(spaces, RYE_USER, base))
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	n = is_set(keys) ? asprintf(&spaces->key_dir, "%s", keys) :
 			   asprintf(&spaces->key_dir, "%s/.ai/config/keys/signing", base);
 	if (n < 0) {
 		spaces->key_dir = NULL;
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	}
 	return 0;
 }
@@ -221,7 +226,7 @@ static int space_fill(const struct rye_options *opt, struct spaces *spaces, stru
 	int r;
 
 	if (!space_add(spaces, RYE_PROJECT, opt->project))
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = add_user(spaces, opt->user_base, err);
 	if (!r && roots)
 		r = add_systems(spaces, roots, err);
@@ -240,7 +245,7 @@ int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_e
 				opt->project ? opt->project : "");
 	spaces = calloc(1, sizeof(*spaces) + SPACES_MAX * sizeof(struct space));
 	if (!spaces)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = space_fill(opt, spaces, err);
 	if (r < 0)
 		spaces_close(spaces);
@@ -278,7 +283,7 @@ char *space_abspath(const struct space *space, const char *path)
 {
 	char *text = NULL;
 
-	return asprintf(&text, "%s/.ai/%s", space->root, path) < 0 ? NULL : text;
+	return asprintf(&text, "%s/.ai/%s", space->root, path) < 0 ? memory_note(NULL) : text;
 }
 
 /* ---- writing ---- */
@@ -297,7 +302,7 @@ static int make_ai(const struct space *space)
 int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode)
 {
 	const char *slash = strrchr(path, '/');
-	auto_free char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	auto_free char *dir = memory_note(strndup(path, slash ? (size_t)(slash - path) : 0));
 	struct stat st;
 	int r = dir ? make_ai(space) : -ENOMEM;
 

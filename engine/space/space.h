@@ -214,6 +214,7 @@ struct index_totals {
 	size_t by_code[RYE_CODE__MAX]; /* without key files */
 };
 void index_totals(struct index *index, struct index_totals *ret);
+bool index_lacks(const struct index *index); /* for want of memory or descriptors: scan again */
 
 struct index_ref {
 	enum rye_kind kind;
@@ -299,7 +300,6 @@ void index_forget(struct index *index);
  */
 
 struct watch;
-
 /* Runs on the watch's thread. */
 typedef void (*watch_fn)(void *arg, const struct index_changes *changes);
 

@@ -95,6 +95,7 @@ struct index {
 	size_t known, by_code[RYE_CODE__MAX];
 	size_t doc_bytes; /* of all files' doc */
 	bool no_watches; /* the log was told once that there are none left */
+	_Atomic bool lacking; /* something that is there could not be entered: scan again */
 	struct top tops[];
 };
 
@@ -202,8 +203,8 @@ struct walk_batch {
 	size_t n, size;
 };
 
-/* Fills an empty batch; false: not all could be read. Done with it in either case. */
-bool walk_read(const struct walk_at *at, struct walk_batch *batch);
+/* Fills an empty batch; 0, or -errno: not all could be read. Done with it in either case. */
+int walk_read(const struct walk_at *at, struct walk_batch *batch);
 const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const char *name);
 void walk_batch_done(struct walk_batch *batch);
 /* Can other machines or daemons change this file system without an inotify event? */

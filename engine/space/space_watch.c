@@ -12,6 +12,7 @@
 #include "space/space.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -48,6 +49,7 @@ struct watch {
 	pthread_mutex_t lock;
 	struct queued *queue, **tail;
 	bool stop; /* under lock */
+	bool everything; /* under lock: a change could not be queued, so all is told as changed */
 	int64_t last_us;
 	const struct inotify_event *seen[SLOTS]; /* of the read under way */
 	char events[EVENTS_SIZE] __attribute__((aligned(8)));
@@ -58,7 +60,7 @@ int watch_open(const struct log *log, struct watch **ret, struct rye_err *err)
 	struct watch *watch = calloc(1, sizeof(*watch));
 
 	if (!watch)
-		return rye_fail(err, RYE_IO, "out of memory for the watcher");
+		return memory_fail(err);
 	watch->log = log;
 	watch->tail = &watch->queue;
 	pthread_mutex_init(&watch->lock, NULL);
@@ -115,21 +117,22 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 	if (!changes->n && !changes->all && !changes->keys)
 		return;
 	queued = calloc(1, sizeof(*queued));
-	if (!queued) {
-		log_line(watch->log, RYE_LOG_ERR, "watch", "out of memory, changes not told");
-		return;
+	if (queued) {
+		queued->changes = *changes;
+		*changes = (struct index_changes){ 0 };
 	}
-	queued->changes = *changes;
-	*changes = (struct index_changes){ 0 };
 	{
 		GUARD(&watch->lock);
 		*watch->tail = queued;
-		watch->tail = &queued->next;
+		if (queued)
+			watch->tail = &queued->next;
+		else
+			watch->everything = true;
 	}
 	space_watch_wake(watch);
 }
 
-static struct queued *take_queue(struct watch *watch, bool *ret_stop)
+static struct queued *take_queue(struct watch *watch, bool *ret_stop, bool *ret_everything)
 {
 	struct queued *queue = NULL;
 
@@ -138,20 +141,26 @@ static struct queued *take_queue(struct watch *watch, bool *ret_stop)
 	watch->queue = NULL;
 	watch->tail = &watch->queue;
 	*ret_stop = watch->stop;
+	*ret_everything = watch->everything;
+	watch->everything = false;
 	return queue;
 }
 
 static bool tell_queued(struct watch *watch)
 {
-	bool stop = false;
+	const struct index_changes all = { .all = true, .keys = true };
+	bool stop = false, everything = false;
 
-	for (struct queued *queued = take_queue(watch, &stop), *next; queued; queued = next) {
+	for (struct queued *queued = take_queue(watch, &stop, &everything), *next; queued;
+	     queued = next) {
 		next = queued->next;
 		if (!stop)
 			watch->fn(watch->arg, &queued->changes);
 		index_changes_done(&queued->changes);
 		free(queued);
 	}
+	if (everything && !stop)
+		watch->fn(watch->arg, &all);
 	return !stop;
 }
 
@@ -183,10 +192,10 @@ static bool is_repeated(struct watch *watch, const struct inotify_event *event)
 	}
 }
 
-static void rescan_spaces(struct watch *watch, struct index_changes *out)
+static void rescan_spaces(struct watch *watch, struct index_changes *out, bool lost)
 {
-	log_line(watch->log, RYE_LOG_WARN, "watch",
-		 "too many changes at once: looking at everything again");
+	log_line(watch->log, RYE_LOG_WARN, "watch", "%s: looking at everything again",
+		 lost ? "too many changes at once" : "short of memory");
 	index_scan(watch->index, RESCAN_THREADS, true);
 	index_forget(watch->index);
 	out->all = out->keys = true;
@@ -206,8 +215,8 @@ static void space_watch_handle(struct watch *watch, const char *events, size_t l
 		if (!lost && event->len && !is_repeated(watch, event))
 			index_event(watch->index, event->wd, event->name, &changes);
 	}
-	if (lost)
-		rescan_spaces(watch, &changes);
+	if (lost || index_lacks(watch->index))
+		rescan_spaces(watch, &changes, lost);
 	if (changes.n || changes.all || changes.keys)
 		watch->fn(watch->arg, &changes);
 	index_changes_done(&changes);
@@ -286,7 +295,8 @@ void watch_close(struct watch *watch)
 	if (!watch)
 		return;
 	watch_stop(watch);
-	for (struct queued *queued = take_queue(watch, &stop), *next; queued; queued = next) {
+	for (struct queued *queued = take_queue(watch, &stop, &stop), *next; queued;
+	     queued = next) {
 		next = queued->next;
 		index_changes_done(&queued->changes);
 		free(queued);

@@ -7,6 +7,7 @@
 #include "thread/thread_inner.h"
 
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 
 	if (!db || !(db->path = strdup(path))) {
 		free(db);
-		return rye_fail(err, RYE_IO, "%s: out of memory", path);
+		return memory_fail(err);
 	}
 	pthread_mutex_init(&db->lock, NULL);
 	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK ||

@@ -7,6 +7,7 @@
 #include "thread/thread_inner.h"
 
 #include "buf.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 	struct epoll_event event = { .events = EPOLLIN };
 
 	if (!threads)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	threads->env = *env;
 	pthread_mutex_init(&threads->lock, NULL);
 	threads->inotify = -1;

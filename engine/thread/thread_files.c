@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -142,7 +143,7 @@ static int read_part(int fd, uint64_t off, size_t len, struct rye_blob **ret, st
 	if (buf.data)
 		buf.data[buf.len = (size_t)n] = 0;
 	*ret = buf_blob(&buf);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }
 
 static int read_real(int dir, const char *name, struct rye_blob **ret, struct rye_err *err)
@@ -202,7 +203,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 			continue;
 		derived[i].put(&view, &buf);
 		*ret = buf_blob(&buf);
-		return *ret ? 0 : rye_fail(err, RYE_IO, "%s: out of memory", name);
+		return *ret ? 0 : memory_fail(err);
 	}
 	if (is_real(name))
 		return read_real(view.dir, name, ret, err);

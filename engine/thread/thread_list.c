@@ -8,6 +8,7 @@
 #include "thread/thread_inner.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -89,7 +90,7 @@ static int read_list(struct db *db, int root, struct list_state *state, struct r
 			state->until_ms = clock_ms() + NESTED_MS;
 	}
 	*ret = all.failed || ids.failed ? NULL : buf_blob(&ids);
-	return *ret ? 0 : rye_fail(err, RYE_IO, "out of memory");
+	return *ret ? 0 : memory_fail(err);
 }
 
 /* A reference to all ids, each with its NUL, and the list's number. */

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "bounds.h"
 #include "clock.h"
+#include "memory.h"
 #include "proc.h"
 #include "scope.h"
 
@@ -338,7 +339,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		r = registry_get(db, id, false, &row, err);
 	if (r || !waiter) {
 		free(waiter);
-		return r ? r : rye_fail(err, RYE_IO, "out of memory");
+		return r ? r : memory_fail(err);
 	}
 	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
 	waiter->fn = who->fn;

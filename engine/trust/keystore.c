@@ -8,6 +8,7 @@
 #include "trust/trust.h"
 
 #include "base/io.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
@@ -37,13 +38,22 @@ static struct rye_span keystore_text_of(const struct rye_blob *blob)
 
 /* ---- the directory ---- */
 
+static char *key_path(const struct spaces *spaces, const char *sub)
+{
+	char *path = NULL;
+
+	if (spaces->key_dir && asprintf(&path, "%s/%s", spaces->key_dir, sub) < 0)
+		return memory_note(NULL);
+	return path;
+}
+
 /* For reading. sub: "" the person's, "automatic" the second pair's. -1: it does not exist. */
 static int open_dir(const struct spaces *spaces, const char *sub)
 {
-	auto_free char *path = NULL;
+	auto_free char *path = key_path(spaces, sub);
 	int dir;
 
-	if (!spaces->key_dir || asprintf(&path, "%s/%s", spaces->key_dir, sub) < 0)
+	if (!path)
 		return -1;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir >= 0)
@@ -54,11 +64,13 @@ static int open_dir(const struct spaces *spaces, const char *sub)
 static int keystore_make_dir(const struct spaces *spaces, const char *sub, int *ret,
 			     struct rye_err *err)
 {
-	auto_free char *path = NULL;
+	auto_free char *path = key_path(spaces, sub);
 	int r = 0;
 
-	if (!spaces->key_dir || asprintf(&path, "%s/%s", spaces->key_dir, sub) < 0)
-		return rye_fail(err, RYE_NOT_FOUND, "no directory for the signing keys");
+	if (!path)
+		return spaces->key_dir ?
+			       memory_fail(err) :
+			       rye_fail(err, RYE_NOT_FOUND, "no directory for the signing keys");
 	for (char *c = path + 1; *c && !r; c++) {
 		if (*c != '/')
 			continue;

@@ -6,6 +6,7 @@
  */
 #include "base/io.h"
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
@@ -59,7 +60,7 @@ static int put_file(const struct item_env *env, const struct space *into, const 
 		what.signer = &own;
 	text = trustfile_write(&what);
 	if (!text)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	r = space_write(into, path, keytrust_text_of(text), 0644);
 	rye_blob_unref(text);
 	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", into->root, path) : 0;
@@ -324,9 +325,12 @@ static int list_own(const struct item_env *env, rye_key_fn fn, void *arg)
 	auto_free char *path = NULL;
 	struct rye_key key = { .owner = "self", .space = "user", .status = "signing" };
 
-	if (keystore_load(env->spaces, &own, NULL) ||
-	    asprintf(&path, "%s/public_key.pem", env->spaces->key_dir) < 0)
+	if (keystore_load(env->spaces, &own, NULL))
 		return 0;
+	if (asprintf(&path, "%s/public_key.pem", env->spaces->key_dir) < 0) {
+		memory_note(NULL);
+		return 0;
+	}
 	memcpy(key.fingerprint, own.pub.fp, KEY_FP);
 	key.path = path;
 	return fn(arg, &key);
@@ -346,7 +350,7 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
 				       .status = have->status };
 
 		if (!path)
-			return rye_fail(err, RYE_IO, "out of memory");
+			return memory_fail(err);
 		memcpy(key.fingerprint, have->fp, KEY_FP);
 		stop = fn(arg, &key);
 	}

@@ -10,6 +10,7 @@
 #include "trust/trust.h"
 
 #include "base/io.h"
+#include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
@@ -58,7 +59,7 @@ static struct candidate *add_candidate(struct candidates *all)
 {
 	if (all->n == all->size) {
 		size_t size = all->size ? 2 * all->size : 16;
-		struct candidate *v = reallocarray(all->v, size, sizeof(*v));
+		struct candidate *v = memory_note(reallocarray(all->v, size, sizeof(*v)));
 
 		if (!v)
 			return NULL;
@@ -119,7 +120,7 @@ static void read_dir(const struct space *space, const char *where, struct candid
 		fd = io_open_mounted(root, where, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return;
-	dir = fdopendir(dup(fd));
+	dir = memory_note(fdopendir(dup(fd)));
 	while (dir && all->n - first < FILES_MAX && (entry = readdir(dir))) {
 		char fp[KEY_FP];
 		struct candidate *c = stem_of(entry->d_name, fp) ? add_candidate(all) : NULL;
@@ -323,12 +324,16 @@ int trust_reload(struct trust_box *box, struct rye_err *err)
 {
 	__attribute__((cleanup(candidates_done))) struct candidates all = { 0 };
 	struct trust *trust, *old = NULL;
+	unsigned long since = memory_failures();
 
 	read_all(box->spaces, &all);
 	trust_judge(&all);
+	/* A store with a key missing would refuse what it vouches for: the old one stays. */
+	if (memory_check(since, err))
+		return -(int)RYE_IO;
 	trust = snapshot(&all);
 	if (!trust)
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	trust_warn(box, trust);
 	{
 		GUARD(&box->lock);
@@ -348,13 +353,13 @@ int trust_box_new(const struct spaces *spaces, const struct log *log, struct tru
 
 	if (!box || sodium_init() < 0) {
 		free(box);
-		return rye_fail(err, RYE_IO, "out of memory");
+		return memory_fail(err);
 	}
 	pthread_mutex_init(&box->lock, NULL);
 	box->spaces = spaces;
 	box->log = log;
 	box->memo = memo_new();
-	r = box->memo ? trust_reload(box, err) : rye_fail(err, RYE_IO, "out of memory");
+	r = box->memo ? trust_reload(box, err) : memory_fail(err);
 	if (r < 0) {
 		trust_box_free(box);
 		return r;

@@ -8,6 +8,7 @@
 #include "trust/trust.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "parse/parse.h"
 #include "scope.h"
 #include "str.h"
@@ -57,7 +58,7 @@ static int verify_prepare(struct check *c, struct rye_err *err)
 	if (ask->raw.len && memchr(ask->raw.ptr, '\r', ask->raw.len)) {
 		c->lf = digest_newlines(ask->raw);
 		if (!c->lf)
-			return rye_fail(err, RYE_IO, "out of memory");
+			return memory_fail(err);
 		c->text = (struct rye_span){ c->lf->data, c->lf->len };
 	}
 	sig_head_of(c->rule, c->text, &c->head);
@@ -158,7 +159,7 @@ static int serve_compat(struct check *c, struct verified *ret, struct rye_err *e
 		rye_blob_unref(ret->text);
 		ret->text = without_shebang(c, shebang);
 		if (!ret->text)
-			return rye_fail(err, RYE_IO, "out of memory");
+			return memory_fail(err);
 		first = first ? 1 : 0;
 	}
 	if (!ret->text) {

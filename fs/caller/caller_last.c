@@ -198,20 +198,28 @@ static bool same_writer(const struct kept *a, const struct kept *b)
 	       same_process(&a->chain[0], &b->chain[0]);
 }
 
+static bool written_by(const struct kept *kept, const struct caller *caller, const char *key)
+{
+	return kept->uid == caller->uid && strcmp(kept->key, key) == 0 &&
+	       same_process(&kept->chain[0], &caller->chain[0]);
+}
+
 static bool competes(const struct kept *kept, int64_t now)
 {
 	return kept->unread && now - kept->at_ns < CALLER_UNREAD_S * NS_PER_S;
 }
 
 /* The writer's older replies of the item go, but for those that other threads have not read. */
-static void take_out_older(struct callers *callers, const struct kept *kept, struct kept **trash)
+static void take_out_older(struct callers *callers, const struct caller *caller, const char *key,
+			   struct kept **trash)
 {
-	struct kept *other = callers->buckets[caller_last_bucket_of(kept->key)], *next;
+	struct kept *other = callers->buckets[caller_last_bucket_of(key)], *next;
+	int64_t now = clock_ns();
 
 	for (; other; other = next) {
 		next = other->next;
-		if (same_writer(other, kept) &&
-		    (other->tid == kept->tid || !competes(other, kept->at_ns)))
+		if (written_by(other, caller, key) &&
+		    (other->tid == caller->tid || !competes(other, now)))
 			take_out(callers, other, trash);
 	}
 }
@@ -222,14 +230,16 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 	struct kept *kept = caller->n ? make_kept(caller, key, last) : NULL;
 	struct kept *trash = NULL;
 
-	/* a session manager's reply has no owner: not kept; nor is one when memory is short */
-	if (!kept)
+	/* a session manager's reply has no owner: not kept */
+	if (!caller->n)
 		return;
 	{
 		GUARD(&callers->lock);
-		take_out_older(callers, kept, &trash);
-		caller_last_insert(callers, kept);
-		while (callers->oldest != kept &&
+		/* nor is one when memory is short: then there is none, never an older one */
+		take_out_older(callers, caller, key, &trash);
+		if (kept)
+			caller_last_insert(callers, kept);
+		while (kept && callers->oldest != kept &&
 		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
 			take_out(callers, callers->oldest, &trash);
 	}

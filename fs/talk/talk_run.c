@@ -74,6 +74,8 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 {
 	struct talk *talk = run->talk;
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+	int sys = outcome->code == RYE_OK ? 0 : errno_of(outcome->code);
+	size_t kept = talk->w.kept;
 
 	run->over = true;
 	clock_gettime(CLOCK_REALTIME, &talk->mtime);
@@ -87,17 +89,19 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 		return;
 	}
 	talk->w.run = NULL;
-	if (outcome->code == RYE_OK) {
+	if (!sys) {
 		talk_forget_failure(talk);
 		talk_keep_written(talk, talk->w.fed);
 	}
-	transcript_append(&talk->text, reply);
-	if (outcome->code == RYE_OK)
+	/* a write whose reply nothing can read is no success */
+	if (!transcript_append(&talk->text, reply) && !sys) {
+		talk->w.kept = kept;
+		sys = ENOMEM;
+	}
+	if (!sys)
 		talk_go_on(talk, out);
 	else
-		talk_fail_write(talk, errno_of(outcome->code),
-				outcome->code == RYE_INTERRUPTED ? ECANCELED :
-								   errno_of(outcome->code));
+		talk_fail_write(talk, sys, outcome->code == RYE_INTERRUPTED ? ECANCELED : sys);
 	talk_settle(talk, out);
 }
 

@@ -12,6 +12,8 @@
 
 struct talk_world world;
 
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 void __wrap_reply_errno(fuse_req_t req, int sys);
 void __wrap_reply_written(fuse_req_t req, size_t count);
 void __wrap_reply_bytes(fuse_req_t req, const char *ptr, size_t len);
@@ -61,9 +63,16 @@ void finish(size_t i, enum rye_code code, const char *reply)
 		.message = code == RYE_OK ? "" : "it failed",
 	};
 
+	world.lacking = world.lacking_at_end;
 	world.calls[i].fn(world.calls[i].arg, &outcome);
+	world.lacking = false;
 	rye_blob_unref(outcome.reply);
 	rye_blob_unref(outcome.output);
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return world.lacking ? NULL : __real_malloc(size);
 }
 
 /* ---- the kernel ---- */

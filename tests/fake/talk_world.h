@@ -46,6 +46,8 @@ struct talk_world {
 	size_t n_invals;
 	struct fuse_req *requests;
 	bool slow_kernel; /* the case ends invalidations itself */
+	bool lacking; /* malloc fails just now */
+	bool lacking_at_end; /* … when a run's outcome is taken */
 	char complaints[4096];
 };
 

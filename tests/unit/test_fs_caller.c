@@ -481,6 +481,32 @@ static void expect(struct callers *callers, struct caller *caller, const char *k
 	last_done(&last);
 }
 
+static bool caller_lacking;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return caller_lacking ? NULL : __real_calloc(n, size);
+}
+
+/* A reply that there is no memory to keep: none is better than the one before. */
+static void never_an_older_reply(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller *us = caller_identify(callers, getpid(), getuid());
+
+	record(callers, us, "tool:x", "the first");
+	caller_lacking = true;
+	record(callers, us, "tool:x", "the second");
+	caller_lacking = false;
+	expect(callers, us, "tool:x", NULL);
+	record(callers, us, "tool:x", "the third");
+	expect(callers, us, "tool:x", "the third");
+	caller_unref(us);
+	callers_close(callers);
+}
+
 static void own_reply(void **state)
 {
 	struct callers *callers = open_callers(false);
@@ -690,6 +716,7 @@ int main(void)
 		cmocka_unit_test(the_whole_line),
 		cmocka_unit_test(adopted_children),
 		cmocka_unit_test(own_reply),
+		cmocka_unit_test(never_an_older_reply),
 		cmocka_unit_test(threads_compete),
 		cmocka_unit_test(barrier),
 		cmocka_unit_test(bounded),

@@ -106,6 +106,22 @@ static void failure(void **state)
 	assert_int_equal(result(req), -8);
 }
 
+/* What was read of a run that succeeded would be nothing: its write fails instead. */
+static void reply_without_room(void **state)
+{
+	char reply[600];
+	fuse_req_t req = put(0, "{\"a\":1}\n");
+
+	snprintf(reply, sizeof(reply), "{\"text\":\"%0500d\"}\n", 7);
+	world.lacking_at_end = true;
+	finish(0, RYE_OK, reply);
+	world.lacking_at_end = false;
+	assert_int_equal(result(req), ENOMEM);
+	req = put(8, "{\"c\":3}\n");
+	finish(1, RYE_OK, OK);
+	assert_int_equal(result(req), -8);
+}
+
 static void several_in_one(void **state)
 {
 	fuse_req_t req = put(0, "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n");
@@ -468,6 +484,7 @@ int main(void)
 		CASE(byte_by_byte),
 		CASE(blank_lines),
 		CASE(failure),
+		CASE(reply_without_room),
 		CASE(several_in_one),
 		CASE(unread_tail),
 		CASE(appended),

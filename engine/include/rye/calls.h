@@ -70,12 +70,12 @@ struct rye_call; /* a running request; refcounted */
 
 /*
  * Starts and returns at once; fn is called exactly once, from an engine thread (inside rye_start
- * only with `at_once`), also after a cancel. A request that cannot even start is an outcome too.
- * The caller owns *ret and gives it back with rye_call_unref.
+ * only with `at_once`, or short of memory; *ret may be NULL then), also after a cancel. A request
+ * that cannot even start is an outcome too. The caller gives *ret back with rye_call_unref.
  */
 RYE_API void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
 		       struct rye_call **ret);
-/* code: RYE_INTERRUPTED or RYE_CANCELLED. Kills the run's process group. Idempotent. */
+/* code: RYE_INTERRUPTED or RYE_CANCELLED. Kills the run's process group. Idempotent; NULL is fine. */
 RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
 /* The run goes on as a thread; false: too late or not possible. Its id in thread_id. */
 RYE_API bool rye_call_detach(struct rye_call *call, char thread_id[64]);

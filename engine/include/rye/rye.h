@@ -162,6 +162,7 @@ struct rye_walk {
 	void *arg;
 };
 
+/* What was told before an error is not all of it. */
 RYE_API int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err);
 
 /* ---- views ---- */
