@@ -25,13 +25,14 @@ static bool needs_no_executor(const char *tool_type)
 /* Types that other software's bundles use for what other tools read: configuration, mostly. */
 static bool is_read_by_others(const char *tool_type)
 {
-	static const char *const types[] = { "config", "configuration", "extractor", "http",
-					     "parser", "provider",	"sink" };
+	static const char *const types[] = { "config",	  "config-schema", "configuration",
+					     "extractor", "http",	   "parser",
+					     "provider",  "sink" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(tool_type, types[i]))
 			return true;
-	return false;
+	return str_ends(tool_type, "_provider");
 }
 
 /* A Python file without an execute() of its own is there to be imported. */

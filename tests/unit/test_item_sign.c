@@ -379,6 +379,20 @@ static const struct rule rules[] = {
 	  { NULL },
 	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
 	  "not for tool_type 'http'" },
+	{ RYE_TOOL,
+	  "tools/a/b.config-schema.yaml",
+	  "tool_type: config-schema\nversion: \"1.0.0\"\nexecutor_id: null\ncategory: a\n"
+	  "description: d\nschema: {type: object}\n",
+	  { NULL },
+	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
+	  "not for tool_type 'config-schema'" },
+	{ RYE_TOOL,
+	  "tools/a/b.yaml",
+	  "tool_id: b\ntool_type: email_provider\nversion: \"1.0.0\"\nexecutor_id: null\n"
+	  "category: a\ndescription: d\nactions: {send: {tool: x}}\n",
+	  { NULL },
+	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
+	  "not for tool_type 'email_provider'" },
 	/* the line of a trusted key makes faults warnings, that of an unknown one does not */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
