@@ -106,6 +106,7 @@ struct rye {
 	pthread_mutex_t build;
 	_Atomic bool built; /* the index is filled */
 	size_t search_texts; /* RYE_SEARCH_TEXTS; tests do with less */
+	bool cleaned; /* what killed processes have left was looked for; of the polling thread */
 	_Atomic int64_t searched_ms; /* the last search; 0: none since documents were dropped */
 	pthread_mutex_t lock; /* of what follows */
 	rye_change_fn change;

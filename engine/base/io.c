@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
@@ -181,49 +180,6 @@ int io_write_all(int fd, const char *ptr, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
-}
-
-static int write_temp(int dir, const char *name, struct rye_span bytes, mode_t mode)
-{
-	auto_close int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = io_write_all(fd, bytes.ptr, bytes.len);
-	if (!r && fchmod(fd, mode & 07777) < 0)
-		r = -errno;
-	if (!r && fsync(fd) < 0)
-		r = -errno;
-	return r;
-}
-
-int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
-{
-	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
-	auto_free char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
-	auto_close int dir = -1;
-	unsigned long long random = 0;
-	char temp[64];
-	int r;
-
-	if (!parent)
-		return -ENOMEM;
-	dir = io_open_mounted(dirfd, parent, O_RDONLY | O_DIRECTORY);
-	if (dir < 0)
-		return dir;
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		return -errno;
-	snprintf(temp, sizeof(temp), ".rye-%016llx.tmp", random);
-	r = write_temp(dir, temp, bytes, mode);
-	if (!r && renameat(dir, temp, dir, leaf) < 0)
-		r = -errno;
-	if (r && r != -EEXIST)
-		unlinkat(dir, temp, 0);
-	if (!r && fsync(dir) < 0 && errno != EINVAL)
-		r = -errno;
-	return r;
 }
 
 int io_mkdirs_at(int root, const char *path, mode_t mode)

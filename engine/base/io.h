@@ -33,6 +33,11 @@ int io_read_at(int root, const char *path, size_t max, struct rye_blob **ret);
 
 /* Temporary file beside it, fsync, rename, fsync of the directory; keeps nothing on failure. */
 int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode);
+/*
+ * Is that a temporary file of io_replace_at, ours, whose maker has ended without renaming it? drop:
+ * and has it been removed? Never one that a living process works on.
+ */
+bool io_is_left(int dir, const char *name, bool drop);
 /* mkdir -p beneath root; mode for new directories. */
 int io_mkdirs_at(int root, const char *path, mode_t mode);
 

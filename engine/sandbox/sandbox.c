@@ -50,6 +50,7 @@ struct boxes {
 	_Atomic size_t made;
 	char *base; /* /tmp/ryefs-XXXXXX, made with the first box and whenever it has gone */
 	ino_t base_ino;
+	int base_lock; /* held as long as the engine lives (tmpdir_sweep.c) */
 	char *project, *mount; /* mount: NULL without one */
 	const struct spaces *spaces;
 	bool veiled; /* this process can make veils */
@@ -175,7 +176,7 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 	boxes->on = opt->sandbox != RYE_SANDBOX_OFF;
 	boxes->strict = opt->sandbox == RYE_SANDBOX_STRICT;
 	boxes->spaces = spaces;
-	boxes->nest = -1;
+	boxes->nest = boxes->base_lock = -1;
 	boxes->project = strdup(opt->project);
 	boxes->mount = opt->mountpoint ? strdup(opt->mountpoint) : NULL;
 	boxes->umask = opt->umask;
@@ -270,6 +271,8 @@ void boxes_close(struct boxes *boxes)
 	}
 	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
 		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+	if (boxes->base_lock >= 0)
+		close(boxes->base_lock);
 	if (boxes->nest >= 0)
 		close(boxes->nest);
 	pidlimit_close(boxes->pids);
@@ -361,6 +364,7 @@ static char *make_boxes_dir(struct rye_err *err)
 static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err *err)
 {
 	auto_free char *spare = make_boxes_dir(err);
+	auto_close int lock = spare ? tmpdir_lock(spare, true) : -1;
 	char *base = NULL;
 	struct stat st;
 
@@ -376,11 +380,14 @@ static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err 
 			free(boxes->base);
 			boxes->base = steal(&spare);
 			boxes->base_ino = st.st_ino;
+			if (boxes->base_lock >= 0)
+				close(boxes->base_lock);
+			boxes->base_lock = steal_fd(&lock);
 		}
 		base = strdup(boxes->base);
 	}
 	if (spare)
-		rmdir(spare);
+		tmpdir_remove(spare);
 	if (!base)
 		rye_fail_sys(err, ENOMEM, "sandbox");
 	return base;

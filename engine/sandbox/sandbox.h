@@ -126,6 +126,10 @@ bool box_is_whole(const struct boxes *boxes, const struct box *box);
 
 /* A directory in a box, with what a tool left in it. */
 void tmpdir_remove(const char *path);
+/* The lock of an engine's temporary directory, made with `make`; -1: not ours, or it is held. */
+int tmpdir_lock(const char *path, bool make);
+/* Tells of the directories of engines that were killed (fn may be NULL); how many. */
+size_t tmpdir_sweep(bool drop, rye_name_fn fn, void *arg);
 
 /* Names of what "auto" had to leave out; NULL: nothing. A new reference. */
 json_t *boxes_skipped(const struct boxes *boxes);

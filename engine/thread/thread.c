@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
 {
@@ -92,9 +93,34 @@ void threads_close(struct threads *threads)
 	free(threads);
 }
 
+/*
+ * A directory of its own name, locked. A mount that looks for what was left behind takes the lock
+ * for a moment, and the directory with it when there is nothing in it yet: then another one is made.
+ */
+static int make_locked(int root, char ret_id[64], int *ret_lock, struct rye_err *err)
+{
+	for (int i = 0; i < 8; i++) {
+		auto_close int dir = -1, lock = -1;
+		struct stat st;
+
+		thread_id_new(ret_id);
+		dir = thread_dir(root, ret_id, true, err);
+		if (dir < 0)
+			return dir;
+		lock = thread_lock(dir);
+		if (lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink) {
+			*ret_lock = steal_fd(&lock);
+			return steal_fd(&dir);
+		}
+		if (lock < 0 && lock != -EAGAIN && lock != -ENOENT)
+			return rye_fail_sys(err, -lock, "cannot lock thread %s", ret_id);
+	}
+	return rye_fail(err, RYE_BUSY, "cannot lock thread %s", ret_id);
+}
+
 /* Names a new thread and makes its directory, which it returns, with the request in it. */
 static int thread_make_dir(struct threads *threads, const json_t *request, char ret_id[64],
-			   struct rye_err *err)
+			   int *ret_lock, struct rye_err *err)
 {
 	auto_close int root = thread_root(threads->env.opt->project, true, err);
 	auto_close int dir = -1;
@@ -103,8 +129,7 @@ static int thread_make_dir(struct threads *threads, const json_t *request, char 
 
 	if (root < 0)
 		return root;
-	thread_id_new(ret_id);
-	dir = thread_dir(root, ret_id, true, err);
+	dir = make_locked(root, ret_id, ret_lock, err);
 	if (dir < 0)
 		return dir;
 	json_put(&text, request, true);
@@ -160,13 +185,10 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	struct db *db;
 	int r;
 
-	dir = thread_make_dir(threads, request, launched.thread_id, err);
+	dir = thread_make_dir(threads, request, launched.thread_id, &lock, err);
 	if (dir < 0)
 		return dir;
-	lock = thread_lock(dir);
-	r = lock < 0 ? rye_fail_sys(err, -lock, "cannot lock thread %s", launched.thread_id) : 0;
-	if (!r)
-		r = order = runner_orders(threads, launched.thread_id, request, err);
+	r = order = runner_orders(threads, launched.thread_id, request, err);
 	if (r >= 0 && pipe2(pipe, O_CLOEXEC) < 0)
 		r = rye_fail_sys(err, errno, "cannot start thread %s", launched.thread_id);
 	if (r >= 0) {
@@ -206,11 +228,11 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 		  struct rye_err *err)
 {
 	struct launched launched = { .pid = getpid() };
-	auto_close int dir = -1;
+	auto_close int dir = -1, lock = -1; /* held until there is a row */
 	struct db *db;
 	int r;
 
-	dir = thread_make_dir(threads, what->request, launched.thread_id, err);
+	dir = thread_make_dir(threads, what->request, launched.thread_id, &lock, err);
 	if (dir < 0)
 		return dir;
 	r = runner_write(dir, launched.pid, err);

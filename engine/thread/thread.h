@@ -86,4 +86,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 /* Tells the listener with that argument RYE_CANCELLED, if it still waits. */
 void threads_unwait(struct threads *threads, const void *arg);
 
+/* What killed launchers and runners have left behind (thread_left.c); fn may be NULL. How many. */
+size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *arg);
+
 #endif

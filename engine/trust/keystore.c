@@ -90,6 +90,12 @@ static int keystore_make_dir(const struct spaces *spaces, const char *sub, int *
 	return 0;
 }
 
+void keystore_settle(const struct spaces *spaces)
+{
+	auto_close int dir = open_dir(spaces, "");
+	auto_close int automatic = open_dir(spaces, "automatic");
+}
+
 /* ---- reading ---- */
 
 /* With a lock; dir -1: there is none. */

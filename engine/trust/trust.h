@@ -159,6 +159,8 @@ struct verdict {
 
 /* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */
 int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct rye_err *err);
+/* Finishes or takes back what a killed process began. */
+void keystore_settle(const struct spaces *spaces);
 /*
  * The pair that signs what a model wrote, made on first use beside the person's and trusted
  * for that alone (config/keys/automatic/<fp>.toml); the trust snapshot is made anew then.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # kill -9 of the daemon: nobody hangs, no tool of a run lives on, the next mount works. Rounds
-# under two writers through spaces/, readers and runs; $RYE_ROUNDS of them (8).
+# under two writers through spaces/, readers, runs, threads, `sign --all`, keygen and trust, of which
+# the last three are killed as well; what that leaves on disk the next mount removes. $RYE_ROUNDS (8).
 . "$(dirname "$0")/lib.sh"
 
 export HOME=$T USER_SPACE=$T/home
@@ -9,6 +10,8 @@ mnt=$T/mnt
 mkdir "$mnt" "$USER_SPACE"
 ok "a sample workspace" "$RYEFS" init -q --sample "$T/work"
 rounds=${RYE_ROUNDS:-8}
+export TMPDIR=$T/tmp
+mkdir -p "$TMPDIR"
 pid_of() { sed 's/.*"pid":\([0-9]*\).*/\1/' "$mnt/.ryefs/stats.json"; }
 gone() { ! mounted "$mnt"; }
 
@@ -99,6 +102,34 @@ runner() {
     echo '{"command":"true"}' >"$mnt/tools/rye/bash/run"
   done 2>/dev/null
 }
+starter() {
+  while [ ! -e "$T/stop" ]; do
+    echo '{"command":"true"}' >"$mnt/tools/rye/bash/async"
+    sleep 0.05
+  done 2>/dev/null
+}
+signer() { # items and keys of the same workspace, by programs that are killed at any moment
+  while [ ! -e "$T/stop" ]; do
+    touch_items
+    timeout -s KILL 0.0$((RANDOM % 9 + 1)) "$RYEFS" sign -q --all --project "$T/work"
+    timeout -s KILL 0.0$((RANDOM % 9 + 1)) "$RYEFS" keygen -q --force
+    timeout -s KILL 0.0$((RANDOM % 9 + 1)) "$RYEFS" trust -q self
+  done >/dev/null 2>&1
+}
+touch_items() {
+  for i in $(seq 5); do
+    printf '```yaml\nname: k%s\ntitle: K\nversion: "1.0.0"\nentry_type: note\ncategory: sample\n```\n\n%s\n' "$i" "$RANDOM" \
+      >"$T/work/.ai/knowledge/sample/k$i.md"
+  done
+}
+# What lies about, by name; the threads of the registry are no leftovers.
+left() {
+  find "$T/work/.ai" "$USER_SPACE/.ai" "$TMPDIR" \( -name '.rye-*' -o -name 'ryefs-??????' \) 2>/dev/null
+  (cd "$T/work/.ai/state/threads" 2>/dev/null && for d in *-*-*-*-*; do
+    [ -d "$d" ] && ! grep -aq "$d" registry.db registry.db-wal 2>/dev/null && echo "thread $d"
+  done)
+}
+none_left() { [ -z "$(left)" ]; }
 round() {
   local daemon pids=() p
   rm -f "$T/stop"
@@ -108,6 +139,8 @@ round() {
   writer 2 & pids+=($!)
   reader & pids+=($!)
   runner & pids+=($!)
+  starter & pids+=($!)
+  signer & pids+=($!)
   sleep 0.$((RANDOM % 5 + 1))$((RANDOM % 10))
   kill -9 "$daemon" || return 1
   sleep 0.1
@@ -126,5 +159,37 @@ for _ in $(seq "$rounds"); do
   round || failed=$((failed + 1))
 done
 is "$rounds kills: all ended, umount and mount again always returned" "$failed" 0
-is "nothing is left beside the items" "$(find "$T/work/.ai" -name '.rye-*' | wc -l)" 0
+echo "# left by $rounds rounds: $(left | wc -l)"
+
+# ---- what was left ----
+printf 'half' >"$T/work/.ai/knowledge/sample/.rye-0123456789abcdef.tmp"
+printf 'half' >"$USER_SPACE/.ai/config/keys/trusted/.rye-0123456789abcdef.tmp"
+mkdir -p "$T/work/.ai/state/threads/01234567-89ab-4cde-8f01-23456789abcd" "$TMPDIR/ryefs-abcdef"
+printf 'half' >"$T/work/.ai/state/threads/01234567-89ab-4cde-8f01-23456789abcd/.rye-0123456789abcdef.tmp"
+chmod 700 "$TMPDIR/ryefs-abcdef"
+touch "$TMPDIR/ryefs-abcdef/.lock" "$TMPDIR/ryefs-abcdef/x"
+mkdir -p "$TMPDIR/ryefs-backup" # a person's
+# one that a living process works on
+printf 'mine' >"$T/work/.ai/knowledge/sample/.rye-fedcba9876543210.tmp"
+exec 8<"$T/work/.ai/knowledge/sample/.rye-fedcba9876543210.tmp"
+flock 8
+"$RYEFS" keygen -q --force >/dev/null && "$RYEFS" trust -q self >/dev/null
+"$RYEFS" doctor --project "$T/work" >"$T/doctor" 2>&1
+like "doctor names what was left" "$(cat "$T/doctor")" "left behind by a process that was killed"
+ok "the next mount" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
+only_mine() { [ "$(left | grep -v ryefs-backup | grep -v "^$TMPDIR/ryefs-" | sed 's|.*/||' | sort)" = .rye-fedcba9876543210.tmp ]; }
+ok "it removes what was left, and nothing else" until_true only_mine
+ok "the directory of another engine" until_true test ! -e "$TMPDIR/ryefs-abcdef"
+is "what is somebody's stays" "$(ls -d "$TMPDIR/ryefs-backup")" "$TMPDIR/ryefs-backup"
+exec 8<&-
+rmdir "$TMPDIR/ryefs-backup"
+ok "umount" timeout 20 "$RYEFS" umount "$mnt"
+ok "the mount after it" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
+free_left() { [ -z "$(left | grep -v "^$TMPDIR/ryefs-")" ]; }
+ok "takes the rest" until_true free_left
+ok "umount" timeout 20 "$RYEFS" umount "$mnt"
+ok "nothing at all is left" until_true none_left
+left | head -5 | sed 's/^/# /'
+"$RYEFS" doctor --project "$T/work" >"$T/doctor" 2>&1
+is "doctor has nothing to name" "$(grep -c "left behind" "$T/doctor")" 0
 finish

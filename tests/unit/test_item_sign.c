@@ -307,6 +307,16 @@ struct rule {
 	"__version__ = " version "\n__tool_type__ = " type "\n" executor \
 	"__category__ = " category "\n__tool_description__ = \"d\"\n" more
 #define EXEC "__executor_id__ = \"x/y\"\n"
+#define NO_NULL(type)                                                                           \
+	"Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, " \
+	"not for tool_type '" type "'"
+#define UNRUN(type)                                                                                \
+	{                                                                                          \
+		RYE_TOOL, "tools/a/b.yaml",                                                        \
+			"tool_id: b\ntool_type: " type "\nversion: \"1.0.0\"\nexecutor_id: null\n" \
+			"category: a\ndescription: d\n",                                           \
+			{ NULL }, NO_NULL(type)                                                    \
+	}
 #define RUNS "def execute(params, project_path):\n    return {}\n"
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
 #define SIGNED_BY(fp)                                                                                 \
@@ -364,35 +374,16 @@ static const struct rule rules[] = {
 	{ RYE_TOOL,
 	  "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"python\"", "__executor_id__ = None\n", "\"a\"", RUNS),
-	  { "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
-	    "not for tool_type 'python'" } },
+	  { NO_NULL("python") } },
 	/* modules that others import, and what others read, may be signed all the same */
 	{ RYE_TOOL,
 	  "tools/a/b.py",
 	  PY("\"1.0.0\"", "\"python\"", "", "\"a\"", "def helper():\n    def execute(): pass\n"),
 	  { NULL },
 	  "Missing required field: executor_id" },
-	{ RYE_TOOL,
-	  "tools/a/b.yaml",
-	  "tool_id: b\ntool_type: http\nversion: \"1.0.0\"\nexecutor_id: null\ncategory: a\n"
-	  "description: d\n",
-	  { NULL },
-	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
-	  "not for tool_type 'http'" },
-	{ RYE_TOOL,
-	  "tools/a/b.config-schema.yaml",
-	  "tool_type: config-schema\nversion: \"1.0.0\"\nexecutor_id: null\ncategory: a\n"
-	  "description: d\nschema: {type: object}\n",
-	  { NULL },
-	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
-	  "not for tool_type 'config-schema'" },
-	{ RYE_TOOL,
-	  "tools/a/b.yaml",
-	  "tool_id: b\ntool_type: email_provider\nversion: \"1.0.0\"\nexecutor_id: null\n"
-	  "category: a\ndescription: d\nactions: {send: {tool: x}}\n",
-	  { NULL },
-	  "Field 'executor_id' may be null only for primitive, runtime, library and mcp_server, "
-	  "not for tool_type 'email_provider'" },
+	UNRUN("http"),
+	UNRUN("config-schema"),
+	UNRUN("email_provider"),
 	/* the line of a trusted key makes faults warnings, that of an unknown one does not */
 	{ RYE_TOOL,
 	  "tools/a/b.py",

@@ -274,6 +274,7 @@ int verb_doctor(struct cli *cli)
 		return status;
 	machine_check(&findings);
 	check_doubts(&findings);
+	left_check(&findings);
 	status = doctor_check_keys(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);

@@ -242,6 +242,13 @@ struct rye_file {
 RYE_API int rye_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 		     struct rye_err *err);
 
+/*
+ * What killed processes have left on disk: temporary files beside items and in threads, threads that
+ * never began, temporary directories. fn (or NULL) is told each path; drop: they are removed. Never
+ * what a living process uses. How many. A mount that may write does it by itself once.
+ */
+RYE_API size_t rye_left(struct rye *rye, bool drop, rye_name_fn fn, void *arg);
+
 /* ---- counts ---- */
 
 struct rye_counts {

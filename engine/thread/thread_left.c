@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What launchers and runners that were killed have left in state/threads: temporary files, and
+ * directories that never got a row. A launcher holds the directory's lock from before its first file
+ * until there is a row. Called by a mount's poll and by doctor; nothing here waits.
+ */
+#include "thread/thread_inner.h"
+
+#include "base/io.h"
+#include "scope.h"
+#include "str.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct thread_left {
+	struct threads *threads;
+	int root;
+	bool drop;
+	rye_name_fn fn;
+	void *arg;
+	size_t n;
+};
+
+/* As thread_id_new makes them. */
+static bool is_own_id(const char *name)
+{
+	for (size_t i = 0; i < 36; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? name[i] != '-' : !name[i] || !strchr("0123456789abcdef", name[i]))
+			return false;
+	}
+	return !name[36];
+}
+
+/* Nothing in it but what a launcher puts there before the row. */
+static bool is_unborn(const char *name)
+{
+	static const char *const names[] = { ".",	   "..",	   ".lock",
+					     ADOPTED_MARK, "request.json", "runner.json" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return !strncmp(name, ".rye-", 5);
+}
+
+static bool has_row(struct threads *threads, const char *id)
+{
+	struct registry_row row;
+	struct rye_err err = { 0 };
+	struct db *db;
+	int r = threads_registry(threads, false, &db, &err);
+
+	if (!r)
+		r = registry_get(db, id, false, &row, &err);
+	/* what cannot be read may have one */
+	return r != -(int)RYE_NOT_FOUND;
+}
+
+static void thread_left_tell(struct thread_left *left, const char *id, const char *name)
+{
+	char path[600];
+
+	left->n++;
+	snprintf(path, sizeof(path), "%s/.ai/state/threads/%s%s%s", left->threads->env.opt->project,
+		 id, *name ? "/" : "", name);
+	if (left->fn)
+		left->fn(left->arg, path);
+}
+
+/* Is it held, or was there no launcher that could hold it? */
+static bool is_launching(int dir, bool drop)
+{
+	auto_close int lock = -1;
+
+	if (!drop && !thread_marked(dir, ".lock"))
+		return false;
+	lock = thread_lock(dir);
+	return lock < 0;
+}
+
+static void look_in(struct thread_left *left, const char *id)
+{
+	auto_close int dir = thread_dir(left->root, id, false, NULL);
+	int copy = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	bool unborn = true;
+
+	if (!list && copy >= 0)
+		close(copy);
+	while (list && (entry = readdir(list))) {
+		unborn = unborn && is_unborn(entry->d_name);
+		if (io_is_left(copy, entry->d_name, left->drop))
+			thread_left_tell(left, id, entry->d_name);
+	}
+	if (!list || !unborn || has_row(left->threads, id) || is_launching(dir, left->drop) ||
+	    has_row(left->threads, id))
+		return;
+	thread_left_tell(left, id, "");
+	if (left->drop)
+		thread_remove(left->root, id);
+}
+
+size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *arg)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	struct thread_left left = { threads, root, drop, fn, arg, 0 };
+	int copy = root < 0 ? -1 : openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!list && copy >= 0)
+		close(copy);
+	while (list && (entry = readdir(list)))
+		if (is_own_id(entry->d_name))
+			look_in(&left, entry->d_name);
+	return left.n;
+}
