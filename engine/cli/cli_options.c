@@ -319,6 +319,14 @@ static void make_absolute(const char *list, struct rye_buf *ret)
 	}
 }
 
+/* $USER_SPACE where only this process knows what it is relative to; else NULL. */
+static const char *relative_user(void)
+{
+	const char *dir = getenv("USER_SPACE");
+
+	return dir && *dir && *dir != '/' && *dir != '~' ? dir : NULL;
+}
+
 /* Spaces that were named and are not there are a slip of the pen. */
 static int check_named(struct cli *cli, const char *list)
 {
@@ -364,7 +372,7 @@ static void options_for(struct cli *cli, const char *project, struct cli_lists *
 		.log = log_to_stderr,
 		.log_arg = cli,
 	};
-	make_absolute(cli->opt.user, &lists->user);
+	make_absolute(cli->opt.user ? cli->opt.user : relative_user(), &lists->user);
 	make_absolute(cli->opt.system, &lists->roots);
 	ret->user_base = lists->user.data;
 	ret->system_roots = lists->roots.data;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one error table: code → wire name, errno, what to do. docs/errors.md is checked against
- * it by a lint. Errors live on the caller's stack; nothing here allocates or logs.
+ * it by a lint. Errors live on the caller's stack; nothing here allocates or logs. Behind it the count
+ * of failed allocations.
  */
 #define RYE_ERR_SOURCE
 #include "err.h"
 
+#include "memory.h"
 #include "str.h"
 
 #include <errno.h>
@@ -184,4 +186,39 @@ void rye_err_line(const struct rye_err *err, char *line, size_t size)
 		used += strlen(one);
 	}
 	line[used] = 0;
+}
+
+/* ---- memory.h ---- */
+
+/* Of the thread, as errno is and for the same reason: allocators take no argument for it. */
+static _Thread_local unsigned long memory_failed;
+
+unsigned long memory_failures(void)
+{
+	return memory_failed;
+}
+
+void *memory_note(void *got)
+{
+	memory_failed += !got;
+	return got;
+}
+
+int memory_fail(struct rye_err *err)
+{
+	memory_failed++;
+	rye_fail(err, RYE_IO, "out of memory");
+	if (err)
+		err->sys = ENOMEM;
+	return -(int)RYE_IO;
+}
+
+int memory_result(unsigned long since, int r, struct rye_err *err)
+{
+	return memory_failed == since ? r : memory_fail(err);
+}
+
+int memory_check(unsigned long since, struct rye_err *err)
+{
+	return memory_failed == since ? 0 : memory_fail(err);
 }

@@ -147,6 +147,16 @@ static void warn_ambiguous(struct chain *chain, const struct rye_item *item)
 		chain_warn(chain, path.data);
 }
 
+/* A notice speaks of one file: of several in a chain each says of which. */
+static void warn_notice(struct chain *chain, const struct rye_item *item)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text, "tool:%s: %s", item->id, item->verdict.notice);
+	if (!text.failed)
+		chain_warn(chain, text.data);
+}
+
 static void chain_append(struct chain *chain, const struct chain_start *from)
 {
 	struct link *link = &chain->v[chain->n++];
@@ -155,7 +165,7 @@ static void chain_append(struct chain *chain, const struct chain_start *from)
 	link->item = item;
 	meta_tool(item, &link->meta);
 	if (item->verdict.notice[0])
-		chain_warn(chain, item->verdict.notice);
+		warn_notice(chain, item);
 	if (from->ambiguous)
 		warn_ambiguous(chain, item);
 }

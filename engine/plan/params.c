@@ -82,6 +82,7 @@ static void drop_reserved(struct params_check *check, const json_t *schema)
 	}
 }
 
+/* name NULL: none was given. */
 static int unknown_action(const json_t *actions, const char *name, struct rye_err *err)
 {
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
@@ -90,6 +91,9 @@ static int unknown_action(const json_t *actions, const char *name, struct rye_er
 
 	json_object_foreach((json_t *)actions, key, value)
 		buf_addf(&names, "%s%s", names.len ? ", " : "", key);
+	if (!name)
+		return rye_fail(err, RYE_INVALID, "Missing required parameters: action. Valid: %s",
+				names.data ? names.data : "");
 	return rye_fail(err, RYE_INVALID, "Unknown action: %s. Valid: %s", name,
 			names.data ? names.data : "");
 }
@@ -98,12 +102,17 @@ static int unknown_action(const json_t *actions, const char *name, struct rye_er
 static int add_action(const struct params_check *check, json_t *schema, struct rye_err *err)
 {
 	const json_t *actions = check->tool->meta.actions;
-	const json_t *name = json_object_get(check->params, "action"), *list;
+	const json_t *name = json_object_get(check->params, "action"), *list, *declared;
 	auto_json json_t *extra = NULL;
 	json_t *properties, *needed;
 
-	if (!json_object_size(actions) || !name)
+	if (!json_object_size(actions))
 		return 0;
+	/* the tool may have one of its own for calls that name none */
+	declared = json_object_get(json_object_get(schema, "properties"), "action");
+	if (!name)
+		return json_object_get(declared, "default") ? 0 :
+							      unknown_action(actions, NULL, err);
 	list = json_is_string(name) ? json_object_get(actions, json_string_value(name)) : NULL;
 	if (!list)
 		return unknown_action(actions, json_is_string(name) ? json_string_value(name) : "",

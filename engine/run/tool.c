@@ -210,18 +210,16 @@ static void hint_venv(const struct tool_run *tool, struct result *result)
 	static const char missing[] = "ModuleNotFoundError: No module named";
 	const struct exec *exec = tool->run->exec;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	bool there;
 
 	if (exec->env.opt->venv || !result->error || !strstr(result->error, missing) ||
 	    tool->chain.v[0].item->space->type != RYE_PROJECT)
 		return;
 	buf_addf(&text, "%s/.venv/bin", exec->base.project);
-	if (text.failed || access(text.data, X_OK))
-		return;
+	there = !text.failed && !access(text.data, X_OK);
 	buf_clear(&text);
-	buf_addf(
-		&text,
-		"%s(the project has a .venv, which tools use only when the owner mounts with -o venv)\n",
-		result->error);
+	buf_addf(&text, "%s(%s a .venv, which tools use only when the owner mounts with -o venv)\n",
+		 result->error, there ? "the project has" : "packages of the project lie in");
 	if (!text.failed) {
 		free(result->error);
 		result->error = buf_steal(&text);

@@ -154,6 +154,8 @@ static int add_systems(struct spaces *spaces, const char *roots, struct rye_err 
 		if (*root != '/')
 			return rye_fail(err, RYE_INVALID, "system root %s: wanted an absolute path",
 					root);
+		if (access(root, F_OK) < 0)
+			return rye_fail_sys(err, errno, "system root %s", root);
 		if (!add_system(spaces, root))
 			return memory_fail(err);
 	}

@@ -251,6 +251,7 @@ static int check_roots(const struct options *opt, struct rye_err *err)
 int mountpoint_prepare(struct options *opt, struct rye_err *err)
 {
 	char *source = realpath(opt->source, NULL), *point;
+	const char *user = getenv("USER_SPACE");
 	struct stat st;
 	int r;
 
@@ -271,6 +272,9 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	opt->mountpoint = point;
 	opt->engine.project = opt->source;
 	opt->engine.mountpoint = opt->mountpoint;
+	/* the engine reads an absolute one itself */
+	if (!opt->engine.user_base && user && *user && *user != '/' && *user != '~')
+		opt->engine.user_base = user;
 	r = mountpoint_absolute(opt, &opt->engine.user_base, err);
 	if (r == 0)
 		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);

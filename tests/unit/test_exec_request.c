@@ -127,6 +127,9 @@ static void actions(void **state)
 		  "config: {command: echo, args: [\"{action}\", \"{host}\"]}\n");
 	exec_wants(p, "{\"action\":\"left\"}",
 		   "{\"error\":\"Unknown action: left. Valid: up, down\"}");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"Missing required parameters: action. "
+		   "Valid: up, down\"}");
 	exec_wants(p, "{\"action\":\"up\"}", "{\"error\":\"Missing required parameters: host\"}");
 	exec_wants(p, "{\"action\":\"up\",\"host\":\"h\"}", "{\"data\":{\"stdout\":\"up h\\n\"}}");
 }

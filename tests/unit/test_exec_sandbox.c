@@ -189,6 +189,7 @@ static void modules_of_the_project(void **state)
 	place_text(p->place.project, "tools/t/helper.py", "V = 2\n");
 	exec_python(p, "t/a.py", "function", "import helper\ndef execute(p, q): return {}\n");
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~No module named 'helper'\"}");
+	exec_wants(p, "{}", "{\"error\":\"~only when the owner mounts with -o venv\"}");
 	exec_python(p, "t/a.py", "script", "import helper\nprint('{}')\n");
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~No module named 'helper'\"}");
 }

@@ -250,6 +250,9 @@ static void bundles_by_name(void **state)
 	assert_string_equal(spaces->v[4].full, "system:zeta");
 	assert_int_equal(spaces->v[4].index, 4);
 	spaces_close(spaces);
+	opt.system_roots = "/no/such/place";
+	assert_int_equal(spaces_open(&opt, &spaces, &err), -RYE_NOT_FOUND);
+	assert_non_null(strstr(err.msg, "/no/such/place"));
 	opt.project = "relative";
 	assert_int_equal(spaces_open(&opt, &spaces, &err), -RYE_INVALID);
 	place_drop(&p);
