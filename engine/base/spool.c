@@ -259,7 +259,7 @@ static bool text_write(const struct spool *spool, int fd, const struct spool_job
 }
 
 /* NULL: it cannot be read, is not what was written, or memory is short. */
-static struct rye_blob *text_read(const struct rye_text *text)
+static struct rye_blob *spool_text_read(const struct rye_text *text)
 {
 	const struct spool *spool = text->spool;
 	unsigned char nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
@@ -474,7 +474,7 @@ int rye_text_get(struct rye_text *text, struct rye_blob **ret, struct rye_err *e
 	*ret = text->spool ? text_recall(text) : rye_blob_ref(text->blob);
 	if (*ret)
 		return 0;
-	*ret = text_read(text);
+	*ret = spool_text_read(text);
 	if (!*ret)
 		return rye_fail(err, RYE_IO,
 				"the text of this version cannot be read back from the file in "

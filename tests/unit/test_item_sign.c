@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signing: bytes, rules, replies and files (docs/items.md). */
 #include "item_place.h"
-
 #include "trust/trust.h"
 #include "sign/sign.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h: second half of rye.h (included by it): runs, threads, search, keys, signing, reading.
- * Same conventions.
+ * calls.h: second part of rye.h (included by it): runs, search, keys, signing, reading, counts.
+ * Same conventions; threads.h is the third.
  */
 #ifndef RYE_CALLS_H
 #define RYE_CALLS_H
@@ -67,6 +67,7 @@ struct rye_outcome {
 typedef void (*rye_done_fn)(void *arg, const struct rye_outcome *outcome);
 
 struct rye_call; /* a running request; refcounted */
+typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
 
 /*
  * Starts and returns at once; fn is called exactly once, from an engine thread (inside rye_start
@@ -98,49 +99,6 @@ RYE_API pid_t rye_run_leader(struct rye *rye, uint64_t run, const pid_t *chain, 
 /* May that run's children use this verb on this item (its signed `requires`)? */
 RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 			 const char *id);
-
-/* ---- threads (state/threads) ---- */
-
-/*
- * An id is a relative path of at most 1024 bytes. A verb is "cancel", "kill" or "delete"; what
- * the thread's state does not allow is RYE_BUSY.
- */
-typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
-
-/* Records the end of threads whose runner is lost. The mount does so by itself, now and then. */
-RYE_API void rye_thread_recover(struct rye *rye);
-RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
-/* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
-RYE_API uint64_t rye_thread_list_number(struct rye *rye);
-/* Names of one thread's directory that exist now. */
-RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
-			     struct rye_err *err);
-RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
-			    struct rye_blob **ret, struct rye_err *err);
-/* A part of a file that grows: `len` bytes from `off`, or as many as there are. */
-struct rye_thread_part {
-	const char *id, *name;
-	uint64_t off;
-	size_t len; /* 0: only the size is wanted */
-};
-/* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
-RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
-			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
-RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
-			   struct rye_err *err);
-/*
- * fn is called once with the terminal status word as reply and output, RYE_OK; or, after a
- * cancel, RYE_CANCELLED. Maybe at once, inside rye_thread_wait. *ret as that of rye_start.
- */
-struct rye_listener {
-	rye_done_fn fn;
-	void *arg;
-};
-RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
-			    struct rye_call **ret, struct rye_err *err);
-
-/* The main of a runner process: descriptor 3 is its orders, 4 the lock of its directory. */
-RYE_API int rye_thread_runner(void);
 
 /* ---- search ---- */
 
@@ -267,5 +225,7 @@ enum rye_doubt {
 	RYE_DOUBT_NO_VEIL = 2, /* tools can read signing keys and write to trust and state */
 };
 RYE_API unsigned rye_doubts(struct rye *rye);
+
+#include <rye/threads.h>
 
 #endif

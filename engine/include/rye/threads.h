@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.h: third part of rye.h (included by calls.h): what is below state/threads. Same
+ * conventions.
+ */
+#ifndef RYE_THREADS_H
+#define RYE_THREADS_H
+
+#include <rye/rye.h>
+
+/*
+ * An id is a relative path of at most 1024 bytes. A verb is "cancel", "kill" or "delete"; what
+ * the thread's state does not allow is RYE_BUSY.
+ */
+/* Records the end of threads whose runner is lost. The mount does so by itself, now and then. */
+RYE_API void rye_thread_recover(struct rye *rye);
+RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
+/* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
+RYE_API uint64_t rye_thread_list_number(struct rye *rye);
+/* Names of one thread's directory that exist now. */
+RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
+			     struct rye_err *err);
+RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
+			    struct rye_blob **ret, struct rye_err *err);
+/* A part of a file that grows: `len` bytes from `off`, or as many as there are. */
+struct rye_thread_part {
+	const char *id, *name;
+	uint64_t off;
+	size_t len; /* 0: only the size is wanted */
+};
+/* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
+RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
+			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
+RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
+			   struct rye_err *err);
+/*
+ * fn is called once with the terminal status word as reply and output, RYE_OK; or, after a
+ * cancel, RYE_CANCELLED. Maybe at once, inside rye_thread_wait. *ret as that of rye_start.
+ */
+struct rye_listener {
+	rye_done_fn fn;
+	void *arg;
+};
+RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
+			    struct rye_call **ret, struct rye_err *err);
+
+/* The main of a runner process: descriptor 3 is its orders, 4 the lock of its directory. */
+RYE_API int rye_thread_runner(void);
+
+#endif
