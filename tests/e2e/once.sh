@@ -35,6 +35,14 @@ is "100 reads of unsigned configuration" "$(cost read_often config/web/z.yaml)" 
 like "other views of it: the file once more at most" \
   "$(cost cat "$M/directives/vec/b1/"{source,schema.json,info.json,verify,prompt.md})" '^[01]$'
 
+# the kernel has forgotten names and pages: nothing has changed, so nothing is verified
+read_anew() {
+  [ "$(id -u)" != 0 ] || [ ! -w /proc/sys/vm/drop_caches ] || echo 3 >/proc/sys/vm/drop_caches
+  find "$M"/{tools,directives} -type f -print0 | head -zn 160 | xargs -0 cat
+}
+like "160 files, read for the first time" "$(cost read_anew)" '^[0-9]+$'
+is "and anew" "$(cost read_anew)" 0
+
 cp "$V/b2.py" "$T/new" && mv "$T/new" "$P/.ai/tools/vec/b2.py"
 until_true sh -c '[ "$(stat -c %i "$1")" ] && cat "$1" >/dev/null' - "$M/tools/vec/b2.py"
 like "a new file: once, however often it is read" "$(cost read_often tools/vec/b2.py)" '^[01]$'
