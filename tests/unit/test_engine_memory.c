@@ -63,7 +63,7 @@ WRAPPED(DIR *, opendir, (const char *path), (path))
 WRAPPED(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 WRAPPED(FILE *, fdopen, (int fd, const char *mode), (fd, mode))
 
-int __wrap_asprintf(char **ret, const char *format, ...);
+int __wrap_asprintf(char **ret, const char *format, ...) RYE_PRINTF(2, 3);
 int __wrap_asprintf(char **ret, const char *format, ...)
 {
 	va_list args;

@@ -127,7 +127,7 @@ static void interrupt(unsigned number)
 	({                                                        \
 		for (int i_ = 0; i_ < (ms) && !(condition); i_++) \
 			usleep(1000);                             \
-		(condition);                                      \
+		!!(condition);                                    \
 	})
 
 static int setup(void **state)
