@@ -35,7 +35,8 @@ long=$(printf 'obey-%.0s' {1..17})
 put "knowledge/a b/$order.md" '# Unsigned'
 put "knowledge/$long.md" '# Unsigned'
 mkfifo "$P/.ai/knowledge/a b/pipe $order.md" "$P/.ai/knowledge/pipe.md"
-ok "they are there" until_true why "$odd"
+all_seen() { why "$odd" && why "$order" && why "../$long" && why "pipe $order" && why ../pipe; }
+ok "they are there" until_true all_seen
 unquoted='unsigned; mend with: the command that ryefs verify shows'
 is "a link quotes no name that a shell would expand" "$(why '$HOME')" ".why/ENODATA: $unquoted"
 is "nor one that cannot be seen" "$(why "$odd")" ".why/ENODATA: $unquoted"
