@@ -152,6 +152,8 @@ static int on_row(void *arg, sqlite3_stmt *row)
 	const char *result;
 
 	copy_column(row, 0, out.thread_id, sizeof(out.thread_id));
+	if (strlen(out.thread_id) != (size_t)sqlite3_column_bytes(row, 0))
+		*out.thread_id = 0; /* a NUL in it, or too long: no thread can be asked for by it */
 	copy_column(row, 1, out.directive, sizeof(out.directive));
 	copy_column(row, 2, out.status, sizeof(out.status));
 	copy_column(row, 3, out.created_at, sizeof(out.created_at));

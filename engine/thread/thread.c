@@ -112,7 +112,7 @@ static int make_locked(int root, char ret_id[64], int *ret_lock, struct rye_err 
 			*ret_lock = steal_fd(&lock);
 			return steal_fd(&dir);
 		}
-		if (lock < 0 && lock != -EAGAIN && lock != -ENOENT)
+		if (lock < 0 && lock != -EAGAIN && lock != -EBUSY && lock != -ENOENT)
 			return rye_fail_sys(err, -lock, "cannot lock thread %s", ret_id);
 	}
 	return rye_fail(err, RYE_BUSY, "cannot lock thread %s", ret_id);

@@ -86,6 +86,11 @@ int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX])
 	return 0;
 }
 
+bool thread_registry_there(int root)
+{
+	return root >= 0 && !faccessat(root, "registry.db", F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
 int thread_dir(int root, const char *id, bool create, struct rye_err *err)
 {
 	int r = thread_id_check(id, err), fd;
@@ -120,14 +125,16 @@ void thread_remove(int root, const char *id)
 
 int thread_lock(int dir)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET }, held = lock;
 	auto_close int fd = openat(dir, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return -errno;
-	if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
-		return errno == EACCES ? -EAGAIN : -errno;
-	return steal_fd(&fd);
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return steal_fd(&fd);
+	if (errno != EACCES && errno != EAGAIN)
+		return -errno;
+	return fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type == F_RDLCK ? -EBUSY : -EAGAIN;
 }
 
 /* Where pids mean what we think: host, boot and pid namespace in one text. */

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "bounds.h"
 #include "memory.h"
+#include "proc.h"
 #include "scope.h"
 #include "str.h"
 
@@ -19,9 +20,11 @@
 /* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
 #define REAL_MAX RYE_OUTPUT_MAX
 
+#define RESULT "result.json"
+
 static const char *const real[] = {
-	"capabilities.md", "live",	"output",      "request.json",
-	"result.json",	   "spawn.log", "thread.json", "transcript.jsonl",
+	"capabilities.md", "live",	  "output",	      "request.json", RESULT,
+	"spawn.log",	   "thread.json", "transcript.jsonl",
 };
 
 static void thread_files_put_line(struct rye_buf *buf, const char *text)
@@ -64,9 +67,43 @@ static void put_pid(const struct thread_view *view, struct rye_buf *buf)
 static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 {
 	struct runner runner;
-	auto_close int pidfd = runner_read(view->dir, &runner) ? runner_pidfd(&runner) : -1;
+	bool named = runner_read(view->dir, &runner);
+	auto_close int pidfd = named ? runner_pidfd(&runner) : -1;
+	/* another implementation's: its row alone names the process */
+	bool alive = named ? pidfd >= 0 : view->row.pid > 1 && proc_start((pid_t)view->row.pid);
 
-	buf_adds(buf, pidfd >= 0 && !registry_terminal(view->row.status) ? "1\n" : "0\n");
+	buf_adds(buf, alive && !registry_terminal(view->row.status) ? "1\n" : "0\n");
+}
+
+/* The result as the row of an ended thread has it: other implementations write no file. */
+static int read_row_result(const struct thread_view *view, struct rye_blob **ret,
+			   struct rye_err *err)
+{
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	auto_free char *result = NULL;
+	struct registry_row row = { 0 };
+	int r = 0;
+
+	if (registry_terminal(view->row.status))
+		r = registry_get(view->db, view->row.thread_id, true, &row, err);
+	if (r)
+		return r;
+	result = row.result;
+	if (!result || !*result || strlen(result) > REAL_MAX)
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file " RESULT,
+				view->row.thread_id);
+	buf_addf(&buf, "%s%s", result, str_ends(result, "\n") ? "" : "\n");
+	*ret = buf_blob(&buf);
+	return *ret ? 0 : memory_fail(err);
+}
+
+static bool has_row_result(const struct thread_view *view)
+{
+	struct rye_blob *blob = NULL;
+	bool has = !read_row_result(view, &blob, NULL);
+
+	rye_blob_unref(blob);
+	return has;
 }
 
 static void put_error(const struct thread_view *view, struct rye_buf *buf)
@@ -74,10 +111,11 @@ static void put_error(const struct thread_view *view, struct rye_buf *buf)
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
 
-	if (io_read_at(view->dir, "result.json", REAL_MAX, &blob) < 0)
+	if (io_read_at(view->dir, RESULT, REAL_MAX, &blob) < 0 &&
+	    read_row_result(view, &blob, NULL))
 		return;
-	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS,
-			 "result.json", NULL);
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS, RESULT,
+			 NULL);
 	rye_blob_unref(blob);
 	thread_files_put_line(buf, json_str(doc, "error"));
 }
@@ -98,6 +136,12 @@ static const struct derived derived[] = {
 	{ "status", put_status },	{ "updated", put_updated },
 };
 
+static bool real_is_there(const char *name, const struct thread_view *view)
+{
+	return !faccessat(view->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	       (!strcmp(name, RESULT) && has_row_result(view));
+}
+
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		  struct rye_err *err)
 {
@@ -110,8 +154,7 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (faccessat(view.dir, real[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    fn(arg, real[i]))
+		if (real_is_there(real[i], &view) && fn(arg, real[i]))
 			return 0;
 	return 0;
 }
@@ -205,7 +248,9 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 		*ret = buf_blob(&buf);
 		return *ret ? 0 : memory_fail(err);
 	}
-	if (is_real(name))
+	if (!strcmp(name, RESULT) && faccessat(view.dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return read_row_result(&view, ret, err);
+	if (is_real(name) && view.dir >= 0)
 		return read_real(view.dir, name, ret, err);
 	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
 }

@@ -109,12 +109,21 @@ int thread_root(const char *project, bool create, struct rye_err *err);
 /* The registry's path, by where that directory is just now; 0 or -errno. */
 #define REGISTRY_PATH_MAX 4200
 int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX]);
+/*
+ * The registry lies where it was opened: after `rm -r .ai/state` the open one still has its rows, but
+ * only a directory makes a thread then.
+ */
+bool thread_registry_there(int root);
 int thread_dir(int root, const char *id, bool create, struct rye_err *err);
 
 /* The directory with its files, as far as that is possible. */
 void thread_remove(int root, const char *id);
 
-/* Takes `.lock`; -EAGAIN: a runner lives. The descriptor is the lock. */
+/*
+ * Takes `.lock`; the descriptor is the lock. -EAGAIN: a runner, a launcher or the process that records
+ * an end has it. -EBUSY: only readers have it; theirs is the one lock that a tool in its box can take
+ * here, and it says nothing.
+ */
 int thread_lock(int dir);
 
 struct runner {
@@ -167,7 +176,7 @@ struct thread_facts {
 	bool here; /* named: of this host, boot and pid namespace */
 	bool alive; /* named: that process lives */
 	bool carried; /* named: it is a mount */
-	bool locked; /* another process holds `.lock` */
+	bool locked; /* another process holds `.lock`, to write */
 	bool pid_alive; /* the row's pid is a process that lives here */
 };
 enum thread_state thread_state_of(const struct thread_facts *facts);
@@ -293,6 +302,7 @@ void watched_free(struct watched *watched);
 /* One thread, opened (thread_view.c). */
 struct thread_view {
 	int dir; /* negative: there is none */
+	bool there; /* a directory, or a row in the registry on disk */
 	int lock; /* ours, when it was free; -1 */
 	int pidfd; /* of its living runner; -1 */
 	struct db *db; /* borrowed */
@@ -305,7 +315,7 @@ void thread_view_close(struct thread_view *view);
 /* The row, and the directory if it can be opened. */
 int thread_view_row(struct threads *threads, const char *id, struct thread_view *ret,
 		    struct rye_err *err);
-/* Both, or RYE_NOT_FOUND. */
+/* The same of a thread that is listed, else RYE_NOT_FOUND. */
 int thread_view_open(struct threads *threads, const char *id, struct thread_view *ret,
 		     struct rye_err *err);
 /* Once for each view. */

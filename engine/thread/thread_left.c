@@ -10,6 +10,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static bool is_launching(int dir, bool drop)
 	if (!drop && !thread_marked(dir, ".lock"))
 		return false;
 	lock = thread_lock(dir);
-	return lock < 0;
+	return lock < 0 && lock != -EBUSY;
 }
 
 static void look_in(struct thread_left *left, const char *id)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ids of the threads that can be opened. A mount asks for them at every lookup of
+ * The ids of the threads: every row, also one without a directory, as other implementations leave
+ * them. A mount asks for them at every lookup of
  * state/threads, so they are kept until the registry or the directory has changed; both are
  * asked each time, since other processes start and delete threads too.
  * Lock: threads->lock guards what is kept; the disk is read without it.
@@ -28,11 +29,14 @@ static int thread_list_listed(void *arg, const struct registry_row *row)
 	return 0;
 }
 
-/* The registry may come with a clone: what it names is listed only if it can be opened. */
-static bool is_there(int root, const char *id)
+/* The registry may come with a clone: what it names must be an id. */
+static bool is_there(int root, bool by_row, const char *id)
 {
-	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+	auto_close int dir = -1;
 
+	if (by_row)
+		return thread_id_check(id, NULL) == 0;
+	dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
 	return dir >= 0;
 }
 
@@ -79,12 +83,13 @@ static int read_list(struct db *db, int root, struct list_state *state, struct r
 		     struct rye_err *err)
 {
 	auto_buf struct rye_buf all = RYE_BUF_INIT, ids = RYE_BUF_INIT;
+	bool by_row = thread_registry_there(root);
 	int r = registry_each(db, false, thread_list_listed, &all, err);
 
 	if (r)
 		return r;
 	for (size_t at = 0; at < all.len; at += strlen(all.data + at) + 1) {
-		if (is_there(root, all.data + at))
+		if (is_there(root, by_row, all.data + at))
 			buf_add(&ids, all.data + at, strlen(all.data + at) + 1);
 		if (strchr(all.data + at, '/') && state->until_ms)
 			state->until_ms = clock_ms() + NESTED_MS;

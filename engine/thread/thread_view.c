@@ -57,6 +57,7 @@ int thread_view_row(struct threads *threads, const char *id, struct thread_view 
 		return r;
 	root = thread_root(threads->env.opt->project, false, &ignored);
 	ret->dir = root < 0 ? root : thread_dir(root, id, false, &ignored);
+	ret->there = ret->dir >= 0 || thread_registry_there(root);
 	return 0;
 }
 
@@ -65,7 +66,7 @@ int thread_view_open(struct threads *threads, const char *id, struct thread_view
 {
 	int r = thread_view_row(threads, id, ret, err);
 
-	if (!r && ret->dir < 0)
+	if (!r && !ret->there)
 		r = rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
 	return r;
 }
@@ -84,8 +85,9 @@ static bool is_locked(struct thread_view *view)
 	if (!thread_marked(view->dir, ".lock"))
 		return false;
 	lock = thread_lock(view->dir);
+	/* readers alone: two processes may record the end then, and the registry keeps the first */
 	if (lock < 0)
-		return true;
+		return lock != -EBUSY;
 	view->lock = lock;
 	return false;
 }

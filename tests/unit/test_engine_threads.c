@@ -286,15 +286,21 @@ static void the_list_follows_others(void **state)
 	assert_int_equal(registry_open(path, &b->db, NULL), 0);
 	add_thread(b, "a");
 	number = list_is(b, "a ");
-	assert_int_equal(registry_insert(b->db, "only-in-the-registry", "tool:t/echo", NULL), 0);
-	assert_int_equal(list_is(b, "a "), number);
 	assert_int_equal(registry_running(b->db, "a", 1, NULL), 0);
 	assert_int_equal(list_is(b, "a "), number);
 	add_thread(b, "b");
 	assert_int_not_equal(list_is(b, "b a "), number);
 	number = rye_thread_list_number(b->rye);
 	remove_thread(b, "a");
+	assert_int_equal(list_is(b, "b a "), number); /* its row is there */
+	assert_int_equal(registry_finish(b->db, "a", "error", NULL, NULL), 0);
+	assert_int_equal(registry_delete(b->db, "a", NULL), 0);
 	assert_int_not_equal(list_is(b, "b "), number);
+	/* a registry that is no longer there lists no rows, only directories */
+	assert_int_equal(registry_insert(b->db, "c", "tool:t/echo", NULL), 0);
+	list_is(b, "c b ");
+	assert_int_equal(unlink(path), 0);
+	list_is(b, "b ");
 }
 
 /* ---- rows of other implementations, and ends that no event tells of ---- */
@@ -410,6 +416,65 @@ static void a_living_foreign_thread_is_respected(void **state)
 	for (int i = 0; i < 2; i++)
 		end_wait(&waiter[i], call[i], "error\n");
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void fact_is(struct bench *b, const char *id, const char *name, const char *want)
+{
+	struct rye_blob *blob = NULL;
+
+	assert_int_equal(rye_thread_file(b->rye, id, name, &blob, NULL), 0);
+	assert_string_equal(blob->data, want);
+	rye_blob_unref(blob);
+}
+
+/* Other implementations keep the result in the row, and may make no directory at all. */
+static void a_row_alone_is_a_thread(void **state)
+{
+	struct bench *b = *state;
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	struct rye_blob *blob = NULL;
+
+	open_registry(b);
+	assert_int_equal(registry_insert(b->db, "../out", "directive:x", NULL), 0);
+	assert_int_equal(registry_insert(b->db, "x/y-1", "directive:x", NULL), 0);
+	list_is(b, "x/y-1 ");
+	fact_is(b, "x/y-1", "directive", "directive:x\n");
+	assert_int_equal(registry_running(b->db, "x/y-1", getpid(), NULL), 0);
+	fact_is(b, "x/y-1", "alive", "1\n");
+	assert_int_equal(rye_thread_file(b->rye, "x/y-1", "result.json", &blob, NULL),
+			 -RYE_NOT_FOUND);
+	assert_int_equal(registry_finish(b->db, "x/y-1", "error", "{\"error\":\"why\"}", NULL), 0);
+	fact_is(b, "x/y-1", "alive", "0\n");
+	fact_is(b, "x/y-1", "result.json", "{\"error\":\"why\"}\n");
+	fact_is(b, "x/y-1", "error", "why\n");
+	assert_int_equal(rye_thread_names(b->rye, "x/y-1", join, &names, NULL), 0);
+	assert_string_equal(
+		names.data,
+		"alive completed created directive error pid status updated result.json ");
+	assert_int_equal(rye_thread_file(b->rye, "x/y-1", "output", &blob, NULL), -RYE_NOT_FOUND);
+	assert_int_equal(rye_thread_ctl(b->rye, "x/y-1", SPAN("delete"), NULL), 0);
+	list_is(b, "");
+}
+
+/* What a tool in its box can do to the lock of a dead thread: open it to read, and lock that. */
+static void a_read_lock_keeps_no_thread_alive(void **state)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	struct bench *b = *state;
+	struct waiter waiter;
+	struct rye_call *call;
+	char path[400];
+	int fd;
+
+	open_registry(b);
+	add_thread(b, "a");
+	snprintf(path, sizeof(path), "%s/" THREADS "/a/.lock", b->place.place.project);
+	close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	begin_wait(b, "a", &waiter, &call);
+	end_wait(&waiter, call, "error\n");
+	close(fd);
 }
 
 /* A launcher that has not named its runner yet: what is asked meanwhile is kept for it. */
@@ -538,6 +603,8 @@ int main(int argc, char **argv)
 		thread_test(case_84_runner_is_killed),
 		thread_test(the_list_follows_others),
 		thread_test(a_living_foreign_thread_is_respected),
+		thread_test(a_read_lock_keeps_no_thread_alive),
+		thread_test(a_row_alone_is_a_thread),
 		thread_test(a_starting_thread_can_be_killed),
 		thread_test(a_wait_ends_with_a_runner_of_others),
 		thread_test(unknown_orders_are_told),
