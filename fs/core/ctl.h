@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctl.h: the table of control and derived files: those of items' directories and the primitives at
- * the root. A new one is a row in ctl_rows.c (a verb: in rye/rows.h) and, where it has code of its
+ * the root. A new one is a row of CTL_FILES (a verb: in rye/rows.h) and, where it has code of its
  * own, one file with the function that the row names. The table is constant: no lock.
  */
 #ifndef RYE_FS_CORE_CTL_H
@@ -21,8 +21,8 @@ struct tree_key; /* tree.h */
  * returns 0, or a positive errno. st is of the item whose directory the file is in, borrowed; NULL
  * at the root.
  */
-typedef int (*ctl_enter_fn)(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-			    struct fuse_entry_param *ret);
+typedef int ctl_enter_fn(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+			 struct fuse_entry_param *ret);
 
 /* Where the bytes of such a file come from. */
 struct own_origin {
@@ -35,8 +35,8 @@ struct own_origin {
  * The bytes of a file that is the caller's own: a new reference, NULL when out of memory. key: of
  * the item ("tool:a/b").
  */
-typedef struct rye_blob *(*ctl_own_fn)(struct talks *talks, const struct caller *who,
-				       const char *key, struct own_origin *ret);
+typedef struct rye_blob *ctl_own_fn(struct talks *talks, const struct caller *who, const char *key,
+				    struct own_origin *ret);
 
 struct ctl {
 	const char *name;
@@ -47,12 +47,12 @@ struct ctl {
 	bool inputs; /* there, too, by a name with inputs behind a question mark */
 	/* depends on other items too: a change of those is not notified under this item's name */
 	bool others;
-	ctl_enter_fn enter;
+	ctl_enter_fn *enter;
 	/* what that function works with */
 	enum rye_verb verb; /* ctl_enter_talk: a conversation */
 	unsigned ways; /* of the verb: enum rye_way */
 	enum rye_view view; /* ctl_enter_view */
-	ctl_own_fn own; /* ctl_enter_own: a fresh node per lookup */
+	ctl_own_fn *own; /* ctl_enter_own: a fresh node per lookup */
 	const char *help; /* one line, shown by README.md of the mount */
 };
 
@@ -63,24 +63,61 @@ bool ctl_is_name(const char *name, size_t len); /* in some item's directory */
 /* The row of the same name. */
 const struct ctl *ctl_of_verb(enum rye_verb verb);
 
-/* content_ctl.c */
-int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-		   struct fuse_entry_param *ret);
+/* ---- the rows ---- */
+
+/*
+ * One for each file; the functions that it names are declared by it.
+ *
+ * ENTER(function, name, traits, mode, …): function is a ctl_enter_fn.
+ * VIEW(view, …): the engine makes it, RYE_VIEW_view. OWN(function, …): the bytes are the caller's
+ * own, a ctl_own_fn. traits: the kinds that have one of them have such a file beside each item; 0:
+ * it is at the root. Behind the mode: other members of struct ctl.
+ */
+#define CTL_FILES(ENTER, VIEW, OWN)                                                                 \
+	ENTER(ctl_enter_named, "calls", RYE_KIND_RUNS, 0700,                                        \
+	      .help = "calls/NAME/request.json: saving parameters there runs it")                   \
+	VIEW(CHAIN, "chain.json", RYE_KIND_PROCESS, 0444, .listed = true, .others = true,           \
+	     .help = "the resolved chain: spaces, hashes, signers, environment")                    \
+	VIEW(DATA, "data.json", RYE_KIND_FRONT, 0444, .listed = true,                               \
+	     .help = "front matter and body, parsed")                                               \
+	VIEW(INFO, "info.json", RYE_KIND_RUNS, 0444, .listed = true, .others = true,                \
+	     .help = "id, space, path, signer, hash, verdict, coverage, version, what it shadows")  \
+	OWN(own_output, "output", RYE_KIND_RUNS, 0400, .listed = true,                              \
+	    .help = "your own last reply as plain text")                                            \
+	VIEW(PROMPT, "prompt.md", RYE_KIND_INPUTS, 0444, .listed = true, .inputs = true,            \
+	     .others = true, .help = "what a model would be sent")                                  \
+	ENTER(ctl_enter_named, "replies", RYE_KIND_RUNS, 0500,                                      \
+	      .help = "replies/NAME/output, reply.json: the reply of calls/NAME, "                  \
+		      "for any process of yours")                                                   \
+	VIEW(SCHEMA, "schema.json", RYE_KIND_PARAMETERS, 0444, .listed = true,                      \
+	     .help = "JSON Schema of the parameters")                                               \
+	ENTER(ctl_enter_source, "source", RYE_KIND_RUNS, 0777, .link = true, .listed = true,        \
+	      .help = "link to the source in spaces/")                                              \
+	OWN(own_trace, "trace.json", RYE_KIND_PROCESS, 0400, .listed = true,                        \
+	    .help = "steps of your own last run, when its request said \"trace\": true")            \
+	VIEW(VERIFY, "verify", RYE_KIND_RUNS, 0444, .listed = true,                                 \
+	     .help = "one line: ok, or the reason of the refusal and what mends it")                \
+	ENTER(ctl_enter_named, "calls", 0, 0700,                                                    \
+	      .help = "calls/NAME/request.json for execute, calls/fetch/NAME/…, calls/sign/NAME/…") \
+	ENTER(ctl_enter_named, "replies", 0, 0500,                                                  \
+	      .help = "their replies: replies/NAME/output, replies/sign/NAME/output")               \
+	ENTER(ctl_enter_talk, "load", 0, 0600, .verb = RYE_FETCH, .ways = RYE_WAY_READS,            \
+	      .help = "another name of fetch")
+
+#define CTL_DECLARE_ENTER(function, ...) ctl_enter_fn function;
+#define CTL_DECLARE_VIEW(...)
+#define CTL_DECLARE_OWN(function, ...) ctl_own_fn function;
+CTL_FILES(CTL_DECLARE_ENTER, CTL_DECLARE_VIEW, CTL_DECLARE_OWN)
+#undef CTL_DECLARE_OWN
+#undef CTL_DECLARE_VIEW
+#undef CTL_DECLARE_ENTER
+
+/* Of the rows VIEW and OWN. */
 int ctl_enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 		   struct fuse_entry_param *ret);
 int ctl_enter_own(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
 		  struct fuse_entry_param *ret);
-/* named_dir.c: a directory of calls by name, mode 0700, or of their replies, mode 0500 */
-int ctl_enter_named(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-		    struct fuse_entry_param *ret);
-int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-		     struct fuse_entry_param *ret);
 
-/* talk_own.c */
-struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
-			    struct own_origin *ret);
-struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
-			   struct own_origin *ret);
 /* .ryefs/errors; key: CTL_ERRORS_KEY */
 struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const char *key,
 			    struct own_origin *ret);

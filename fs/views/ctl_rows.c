@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctl_rows.c - the table of the files in an item's own directory, and of the primitives at the
- * root: name, mode, which kinds have it, what looks it up, one line of help.
+ * root, made of the rows of ctl.h, and what finds a row in it.
  *
- * No state, no lock. Read by the tree's grammar, the lookups and listings, the conversations,
- * README.md of the mount and the lint that compares it with docs/files.md. The verbs come first, in
- * their own order (rye/rows.h), then the other files by name.
+ * No state, no lock. Read by the tree's grammar, the lookups and listings, the conversations and
+ * README.md of the mount. The verbs come first, in their own order (rye/rows.h).
  */
 #include "core/ctl.h"
 
@@ -14,110 +13,21 @@
 #include <string.h>
 
 /* A conversation for each verb, at the root for one that names its item. */
-#define VERB(verb_, name_, traits, ways_, function, help_) \
-	[RYE_##verb_] = { .name = name_,                   \
-			  .of = traits,                    \
-			  .mode = 0600,                    \
-			  .listed = true,                  \
-			  .enter = ctl_enter_talk,         \
-			  .verb = RYE_##verb_,             \
-			  .ways = ways_,                   \
+#define ROW_VERB(verb_, name_, traits, ways_, function, help_) \
+	[RYE_##verb_] = { .name = name_,                       \
+			  .of = traits,                        \
+			  .mode = 0600,                        \
+			  .listed = true,                      \
+			  .enter = ctl_enter_talk,             \
+			  .verb = RYE_##verb_,                 \
+			  .ways = ways_,                       \
 			  .help = help_ },
+#define ROW_ENTER(function, name_, traits, mode_, ...) \
+	{ .name = name_, .of = traits, .mode = mode_, .enter = function, __VA_ARGS__ },
+#define ROW_VIEW(view_, ...) ROW_ENTER(ctl_enter_view, __VA_ARGS__, .view = RYE_VIEW_##view_)
+#define ROW_OWN(function, ...) ROW_ENTER(ctl_enter_own, __VA_ARGS__, .own = function)
 
-static const struct ctl rows[] = {
-	[RYE_VERB__MAX] = { .name = "calls",
-			    .of = RYE_KIND_RUNS,
-			    .mode = 0700,
-			    .enter = ctl_enter_named,
-			    .help = "calls/NAME/request.json: saving parameters there runs it" },
-	{ .name = "chain.json",
-	  .of = RYE_KIND_PROCESS,
-	  .mode = 0444,
-	  .listed = true,
-	  .others = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_CHAIN,
-	  .help = "the resolved chain: spaces, hashes, signers, environment" },
-	{ .name = "data.json",
-	  .of = RYE_KIND_FRONT,
-	  .mode = 0444,
-	  .listed = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_DATA,
-	  .help = "front matter and body, parsed" },
-	{ .name = "info.json",
-	  .of = RYE_KIND_RUNS,
-	  .mode = 0444,
-	  .listed = true,
-	  .others = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_INFO,
-	  .help = "id, space, path, signer, hash, verdict, coverage, version, what it shadows" },
-	{ .name = "output",
-	  .of = RYE_KIND_RUNS,
-	  .mode = 0400,
-	  .listed = true,
-	  .enter = ctl_enter_own,
-	  .own = own_output,
-	  .help = "your own last reply as plain text" },
-	{ .name = "prompt.md",
-	  .of = RYE_KIND_INPUTS,
-	  .mode = 0444,
-	  .listed = true,
-	  .inputs = true,
-	  .others = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_PROMPT,
-	  .help = "what a model would be sent" },
-	{ .name = "replies",
-	  .of = RYE_KIND_RUNS,
-	  .mode = 0500,
-	  .enter = ctl_enter_named,
-	  .help = "replies/NAME/output, reply.json: the reply of calls/NAME, for any process of yours" },
-	{ .name = "schema.json",
-	  .of = RYE_KIND_PARAMETERS,
-	  .mode = 0444,
-	  .listed = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_SCHEMA,
-	  .help = "JSON Schema of the parameters" },
-	{ .name = "source",
-	  .of = RYE_KIND_RUNS,
-	  .mode = 0777,
-	  .link = true,
-	  .listed = true,
-	  .enter = ctl_enter_source,
-	  .help = "link to the source in spaces/" },
-	{ .name = "trace.json",
-	  .of = RYE_KIND_PROCESS,
-	  .mode = 0400,
-	  .listed = true,
-	  .enter = ctl_enter_own,
-	  .own = own_trace,
-	  .help = "steps of your own last run, when its request said \"trace\": true" },
-	{ .name = "verify",
-	  .of = RYE_KIND_RUNS,
-	  .mode = 0444,
-	  .listed = true,
-	  .enter = ctl_enter_view,
-	  .view = RYE_VIEW_VERIFY,
-	  .help = "one line: ok, or the reason of the refusal and what mends it" },
-	{ .name = "calls",
-	  .mode = 0700,
-	  .enter = ctl_enter_named,
-	  .help = "calls/NAME/request.json for execute, calls/fetch/NAME/…, calls/sign/NAME/…" },
-	{ .name = "replies",
-	  .mode = 0500,
-	  .enter = ctl_enter_named,
-	  .help = "their replies: replies/NAME/output, replies/sign/NAME/output" },
-	{ .name = "load",
-	  .mode = 0600,
-	  .enter = ctl_enter_talk,
-	  .verb = RYE_FETCH,
-	  .ways = RYE_WAY_READS,
-	  .help = "another name of fetch" },
-	RYE_VERBS(VERB)
-};
+static const struct ctl rows[] = { RYE_VERBS(ROW_VERB) CTL_FILES(ROW_ENTER, ROW_VIEW, ROW_OWN) };
 
 const struct ctl *ctl_find(enum rye_kind kind, const char *name)
 {

@@ -53,8 +53,8 @@ ROWS = SPDX + (
     '#define RYE_VERBS(ROW) ROW(SIGN, "sign", 0, 0, prim_sign, "help")\n'
 )
 CTL_TABLE = SPDX + (
-    "static const struct ctl rows[] = {\n"
-    '\t{ .name = "output", .of = RYE_KIND_RUNS, .mode = 0400, .help = "h" },\n};\n'
+    "#define CTL_FILES(ENTER, VIEW, OWN) \\\n"
+    '\tOWN(own_output, "output", RYE_KIND_RUNS, 0400, .help = "h")\n'
 )
 VERB_TABLE = SPDX + (
     "static const struct cli_verb verbs[] = {\n"
@@ -64,7 +64,7 @@ TREE = {
     "engine/common/err.c": ERR_TABLE,
     "docs/errors.md": "| `x` | EIO | 1 | a |\n",
     "engine/include/rye/rows.h": ROWS,
-    "fs/views/ctl_rows.c": CTL_TABLE,
+    "fs/core/ctl.h": CTL_TABLE,
     "docs/files.md": "| `output` | 0400 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
     "engine/cli/doctor/clash.c": SPDX + "static const int a;\n",
     "engine/cli/cli.c": VERB_TABLE,

@@ -14,7 +14,7 @@ KIND_ROW = re.compile(r"ROW\(\w+, \"(\w+)\", \"\w+\", \"\w+\",([\s\\\w|]+)\)")
 MOUNT_VERB_ROW = re.compile(r"ROW\(\w+, \"(\w+)\", ([\w |]+),")
 ERR_ROW = re.compile(r"\[RYE_\w+\]\s*=\s*\{\s*\"(\w+)\",\s*(\w+),")
 DOC_ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|", re.M)
-CTL_ROW = re.compile(r"\{\s*\.name = \"([^\"]+)\",(.*?)\.help", re.S)
+CTL_ROW = re.compile(r"\b(?:ENTER|VIEW|OWN)\(\w+, \"([^\"]+)\", ([\w |]+), (\d+),(.*?)\.help", re.S)
 VERB_ROW = re.compile(r"\{\s*\.name = \"([\w-]+)\",(.*?)\.run\s*=", re.S)
 COMPLETIONS = ("ryefs.bash", "_ryefs", "ryefs.fish")
 
@@ -56,13 +56,11 @@ def ctl_rows(root, source):
     for m in MOUNT_VERB_ROW.finditer(cscan.read(root, ROWS)):
         yield row(m[1], "0600", m[2])
     for m in CTL_ROW.finditer(cscan.read(root, source)):
-        mode = re.search(r"\.mode = (\d+)", m[2])
-        traits = re.search(r"\.of = ([\w |]+)", m[2])
-        yield row(m[1], "link" if ".link = true" in m[2] else mode[1], traits[1] if traits else "")
+        yield row(m[1], "link" if ".link = true" in m[4] else m[3], m[2])
 
 
 def check_files(root):
-    source, where = "fs/views/ctl_rows.c", "docs/files.md"
+    source, where = "fs/core/ctl.h", "docs/files.md"
     if not present(root, source):
         return
     code = dict(ctl_rows(root, source))

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static struct rye_blob *own(ctl_own_fn fn, const char *key)
+static struct rye_blob *own(ctl_own_fn *fn, const char *key)
 {
 	struct caller *who = caller_identify(world.callers, getpid(), getuid());
 	struct own_origin origin;
@@ -16,7 +16,7 @@ static struct rye_blob *own(ctl_own_fn fn, const char *key)
 	return blob;
 }
 
-static void expect_own(ctl_own_fn fn, const char *key, const char *wanted)
+static void expect_own(ctl_own_fn *fn, const char *key, const char *wanted)
 {
 	struct rye_blob *blob = own(fn, key);
 
