@@ -56,10 +56,15 @@ static inline void exec_bundle(struct exec_place *p, const char *file)
 static inline void exec_place_make(struct exec_place *p)
 {
 	static const char *const files[] = {
-		"rye/core/primitives/execute.yaml",	"rye/core/primitives/subprocess.yaml",
-		"rye/core/primitives/http_client.yaml", "rye/core/runtimes/bash/bash.yaml",
-		"rye/core/runtimes/node/node.yaml",	"rye/core/runtimes/python/function.yaml",
-		"rye/core/runtimes/python/script.yaml", "rye/bash/bash.py",
+		"rye/core/primitives/execute.yaml",
+		"rye/core/primitives/subprocess.yaml",
+		"rye/core/primitives/http_client.yaml",
+		"rye/core/runtimes/bash/bash.yaml",
+		"rye/core/runtimes/node/node.yaml",
+		"rye/core/runtimes/python/function.yaml",
+		"rye/core/runtimes/python/script.yaml",
+		"rye/core/runtimes/script/script.yaml",
+		"rye/bash/bash.py",
 	};
 
 	*p = (struct exec_place){ 0 };

@@ -22,7 +22,11 @@
 	ROW(TOOL, ".ts", SLASH, "javascript", parse_javascript)  \
 	ROW(TOOL, ".sh", HASH, "shell", parse_shell)             \
 	BARE(TOOL, ".json", HASH)                                \
-	ROW(TOOL, ".toml", HASH, "toml", parse_toml_tool)
+	ROW(TOOL, ".toml", HASH, "toml", parse_toml_tool)        \
+	ROW(TOOL, ".pl", HASH, "script", parse_script)           \
+	ROW(TOOL, ".rb", HASH, "script", parse_script)           \
+	ROW(TOOL, ".awk", HASH, "script", parse_script)          \
+	ROW(TOOL, ".tcl", HASH, "script", parse_script)
 
 #define KNOWLEDGE_FORMATS(ROW, BARE)                                           \
 	ROW(KNOWLEDGE, ".md", HTML, "markdown_frontmatter", parse_knowledge)   \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metadata of shell tools: the comment lines a script begins with. `# __key__ = literal` is
- * read as Python reads it, `# key: value` (of the names below) as YAML; both may go on over
- * further comment lines, the first by brackets, the second by indentation. Prose between them
- * is ignored. A tool that names no executor gets the bash runtime. Pure.
+ * Metadata of shell tools and of other scripts whose comments begin with "#": the comment lines a
+ * script begins with. `# __key__ = literal` is read as Python reads it, `# key: value` (of the
+ * names below) as YAML; both may go on over further comment lines, the first by brackets, the
+ * second by indentation. Prose between them is ignored. A tool that names no executor gets the
+ * bash runtime, or the one that runs what the first line names. Pure.
  */
 #include "format/format.h"
 #include "parse/parse.h"
@@ -14,7 +15,8 @@
 
 #include <ctype.h>
 
-#define DEFAULT_EXECUTOR "rye/core/runtimes/bash/bash"
+#define BASH_EXECUTOR "rye/core/runtimes/bash/bash"
+#define SCRIPT_EXECUTOR "rye/core/runtimes/script/script"
 
 /* Other words with a colon are prose ("Usage: …"). */
 static bool parse_shell_is_key(struct rye_span name)
@@ -141,7 +143,7 @@ static void read_lines(struct rye_span text, json_t *meta, struct rye_err *err)
 	}
 }
 
-json_t *parse_shell(struct rye_span text, struct rye_err *err)
+static json_t *parse_comments(struct rye_span text, const char *executor, struct rye_err *err)
 {
 	auto_buf struct rye_buf lines = RYE_BUF_INIT;
 	json_t *meta;
@@ -156,6 +158,16 @@ json_t *parse_shell(struct rye_span text, struct rye_err *err)
 	meta = json_object();
 	read_lines((struct rye_span){ lines.data, lines.len }, meta, err);
 	if (!json_object_get(meta, "executor_id") && !json_object_get(meta, "__executor_id__"))
-		json_sets(meta, "executor_id", DEFAULT_EXECUTOR);
+		json_sets(meta, "executor_id", executor);
 	return meta;
+}
+
+json_t *parse_shell(struct rye_span text, struct rye_err *err)
+{
+	return parse_comments(text, BASH_EXECUTOR, err);
+}
+
+json_t *parse_script(struct rye_span text, struct rye_err *err)
+{
+	return parse_comments(text, SCRIPT_EXECUTOR, err);
 }

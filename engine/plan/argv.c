@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "scope.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct choice {
@@ -202,6 +203,21 @@ static void add_params(const struct planner *planner, struct argv_words *words)
 	add_copy(words, planner->params_json.data);
 }
 
+/* What the tool's first line has behind its interpreter, word by word. */
+static void add_options(const struct planner *planner, struct argv_words *words)
+{
+	struct rye_span left = shebang_options(planner->chain->v[0].item);
+
+	while (left.len) {
+		size_t n = 0;
+
+		while (n < left.len && !isspace((unsigned char)left.ptr[n]))
+			n++;
+		add_word(words, span_dup((struct rye_span){ left.ptr, n }));
+		left = span_trim(span_skip(left, n));
+	}
+}
+
 /* A NUL would cut the argument short: what was checked and what runs would differ. */
 static void add_arg(const struct planner *planner, const json_t *arg, struct argv_words *words)
 {
@@ -214,6 +230,10 @@ static void add_arg(const struct planner *planner, const json_t *arg, struct arg
 	}
 	if (json_is_string(arg) && template_whole(text, "params_arg")) {
 		add_params(planner, words);
+		return;
+	}
+	if (json_is_string(arg) && template_whole(text, "shebang_options")) {
+		add_options(planner, words);
 		return;
 	}
 	plan_text(planner, arg, &word);

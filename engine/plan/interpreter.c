@@ -136,11 +136,27 @@ bool interp_knows_safe_path(const struct plan_base *base, const char *path)
 	return known;
 }
 
-static char *which_system(const struct plan_base *base, const char *name)
+char *interp_on_system(const struct plan_base *base, const char *name)
 {
 	char *path = env_which(name, SYSTEM_PATH);
 
 	return path ? path : env_which(name, env_get(&base->allowed, "PATH"));
+}
+
+bool interp_looks_in(const struct plan_base *base, struct rye_span dir)
+{
+	const char *const paths[] = { SYSTEM_PATH, env_get(&base->allowed, "PATH") };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		for (const char *at = paths[i]; at && *at; at += strspn(at, ":")) {
+			size_t n = strcspn(at, ":");
+
+			if (n == dir.len && !memcmp(at, dir.ptr, n))
+				return true;
+			at += n;
+		}
+	}
+	return false;
 }
 
 static bool in_project(const struct plan_base *base, const char *path)
@@ -167,7 +183,7 @@ char *interp_which(struct planner *planner, const char *name, struct rye_err *er
 			      env_which(name, env_get(&base->allowed, "PATH"));
 	/* Many systems have no other name for it. */
 	if (!path && !strcmp(name, "python"))
-		path = which_system(base, "python3");
+		path = interp_on_system(base, "python3");
 	if (!path) {
 		rye_fail(err, RYE_TOOL_FAILED,
 			 "Failed to spawn: %s: No such file or directory (os error 2)", name);
@@ -244,7 +260,7 @@ static char *ask_command(struct planner *planner, const json_t *command)
 		if (i + 1 < ARRAY_SIZE(argv))
 			argv[i] = (char *)json_string_value(word);
 	}
-	path = argv[0] ? which_system(planner->base, argv[0]) : NULL;
+	path = argv[0] ? interp_on_system(planner->base, argv[0]) : NULL;
 	argv[0] = path;
 	if (!path || !interpreter_ask(planner->base, argv, &line) || !line.len ||
 	    line.data[0] != '/')
@@ -275,16 +291,18 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 	const char *binary = json_str(how, "binary"), *fallback = json_str(read, "fallback");
 	char *path = NULL;
 
+	if (!strcmp(type, "shebang"))
+		return shebang_program(planner, err);
 	if (!strcmp(type, "command"))
 		path = ask_command(planner, json_object_get(how, "resolve_cmd"));
 	else if (!strcmp(type, "system_binary"))
-		path = *binary ? which_system(planner->base, binary) : NULL;
+		path = *binary ? interp_on_system(planner->base, binary) : NULL;
 	else
 		path = search_local(planner, read);
 	if (!path && *fallback)
-		path = which_system(planner->base, fallback);
+		path = interp_on_system(planner->base, fallback);
 	if (!path && *binary)
-		path = which_system(planner->base, binary);
+		path = interp_on_system(planner->base, binary);
 	if (!path)
 		rye_fail(err, RYE_NO_EXECUTOR,
 			 "interpreter %s not found: install it where the system finds it",

@@ -173,10 +173,21 @@ size_t config_output_cap(const struct planner *planner);
 char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err *err);
 /* A program named by a chain: bare names by the system's PATH, never one of the project. */
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
+/* A bare name, in an administrator's directories first, then on the PATH; NULL: nowhere. */
+char *interp_on_system(const struct plan_base *base, const char *name);
+/* Is it a directory in which that looks? */
+bool interp_looks_in(const struct plan_base *base, struct rye_span dir);
 /* Does this python know -P (3.11)? Asked once per program. */
 bool interp_knows_safe_path(const struct plan_base *base, const char *path);
 struct interps *interps_open(void);
 void interps_close(struct interps *interps);
+
+/*
+ * shebang.c: the program that the first line of a tool names (`#!/usr/bin/env NAME` and the like).
+ * Only what the system has; free it. NULL with *err filled. The words behind it are the span.
+ */
+char *shebang_program(struct planner *planner, struct rye_err *err);
+struct rye_span shebang_options(const struct rye_item *tool);
 
 /* True: value (or an element of it) was templated into text. */
 void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);

@@ -132,10 +132,10 @@ static bool starts_in_list(const char *name, const char *const *list)
 static bool private_name(const char *name)
 {
 	static const char *const words[] = { "KEY", "SECRET", "TOKEN", "PASSWORD", NULL };
-	static const char *const own[] = { "RYE_PYTHON",  "RYE_NODE",	"RYE_BASH",
-					   "RYE_TOOL_FD", "RYE_PARAMS", "RYE_ANCHOR",
-					   "RYE_RUN",	  "RYE_RYEFS",	"RYE_NODE_MODULES",
-					   NULL };
+	static const char *const own[] = { "RYE_PYTHON",      "RYE_NODE",   "RYE_BASH",
+					   "RYE_TOOL_FD",     "RYE_PARAMS", "RYE_ANCHOR",
+					   "RYE_RUN",	      "RYE_RYEFS",  "RYE_NODE_MODULES",
+					   "RYE_INTERPRETER", NULL };
 
 	for (const char *const *word = words; *word; word++)
 		if (strstr(name, *word))

@@ -153,6 +153,22 @@ static void check_requires(const struct parsed_item *item, struct sign_report *r
 				  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
 }
 
+#define SCRIPT_RUNTIME "runtimes/script/script"
+
+/* The runtime of scripts runs what the first line names, and nothing else says it. */
+static void check_shebang(const struct parsed_item *item, struct sign_report *report)
+{
+	const char *executor = json_string_value(parsed_get(item, "executor_id"));
+
+	if (executor && str_ends(executor, SCRIPT_RUNTIME) && !item->shebang.len &&
+	    strcmp(item->ext, ".yaml") && strcmp(item->ext, ".yml"))
+		sign_tell(report->issues,
+			  "The first line does not say what runs it: #!/usr/bin/env NAME");
+	if (str_ends(item->ext, "js") && item->shebang.len)
+		sign_tell(report->warnings,
+			  "A shebang stops a signed JavaScript tool from running");
+}
+
 void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 {
 	auto_json json_t *schema = parsed_schema(item);
@@ -163,9 +179,7 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 	check_requires(item, report);
 	if (faults)
 		json_array_extend(report->issues, faults);
-	if (str_ends(item->ext, "js") && item->shebang.len)
-		sign_tell(report->warnings,
-			  "A shebang stops a signed JavaScript tool from running");
+	check_shebang(item, report);
 }
 
 void sign_check_name(const struct parsed_item *item, struct sign_report *report)

@@ -11,7 +11,7 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
-KINDS = {"directives": ".md", "tools": ".py .yaml .yml .js .mjs .cjs .ts .sh",
+KINDS = {"directives": ".md", "tools": ".py .yaml .yml .js .mjs .cjs .ts .sh .pl .rb .awk .tcl",
          "knowledge": ".md", "config": ".yaml .yml .toml"}
 NULL_EXECUTOR = ("primitive", "runtime", "library", "mcp_server")
 TYPES = ("string", "integer", "number", "boolean", "object", "array")

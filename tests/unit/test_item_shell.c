@@ -34,6 +34,15 @@ static void yaml_keys(void **state)
 	   "\"integer\"}], \"requires\": [\"a\", \"b\"], \"tags\": []}");
 }
 
+static void other_languages(void **state)
+{
+	parses(parse_script,
+	       "#!/usr/bin/awk -f\n# version: 1.0.0\n# frozen_string_literal: true\n{ print }\n",
+	       "{\"version\": \"1.0.0\", \"executor_id\": \"rye/core/runtimes/script/script\"}");
+	parses(parse_script, "# __executor_id__ = 'my/runtime'\n",
+	       "{\"__executor_id__\": \"my/runtime\"}");
+}
+
 static void none(void **state)
 {
 	sh("", "{" BASH "}");
@@ -47,6 +56,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(assignments),
 		cmocka_unit_test(yaml_keys),
+		cmocka_unit_test(other_languages),
 		cmocka_unit_test(none),
 	};
 

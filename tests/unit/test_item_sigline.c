@@ -42,7 +42,7 @@ static void styles_by_kind_and_extension(void **state)
 	}
 	assert_int_equal(rule_of(RYE_DIRECTIVE, ".md").style, SIG_HTML);
 	assert_int_equal(rule_of(RYE_TOOL, ".PY").style, SIG_HASH);
-	assert_false(sig_rule_of(RYE_TOOL, ".rb", &rule));
+	assert_false(sig_rule_of(RYE_TOOL, ".php", &rule));
 	assert_false(sig_rule_of(RYE_CONFIG, ".js", &rule));
 	assert_false(sig_rule_of(RYE_TOOL, "", &rule));
 }

@@ -158,8 +158,8 @@ static void T51_names_are_bytes(void **state)
 
 static void T52_extension_order(void **state)
 {
-	static const char *const exts[] = { ".toml", ".json", ".sh",  ".ts",   ".cjs",
-					    ".mjs",  ".js",   ".yml", ".yaml", ".py" };
+	static const char *const exts[] = { ".tcl", ".awk", ".rb",  ".pl", ".toml", ".json", ".sh",
+					    ".ts",  ".cjs", ".mjs", ".js", ".yml",  ".yaml", ".py" };
 	struct located at;
 	struct test_place p;
 	char path[64];

@@ -386,17 +386,17 @@ static void T22_unknown_extension(void **state)
 	struct test_place p;
 
 	place_vectors(&p);
-	place_text(p.project, "tools/vec/x.rb", "puts 1\n");
+	place_text(p.project, "tools/vec/x.php", "echo 1;\n");
 	place_open(&p, true);
 	assert_int_equal(
 		rye_load_path(&p.env,
-			      &(struct path_ask){ &p.spaces->v[0], RYE_TOOL, "tools/vec/x.rb" },
+			      &(struct path_ask){ &p.spaces->v[0], RYE_TOOL, "tools/vec/x.php" },
 			      &item, &err),
 		-RYE_INVALID);
-	assert_string_equal(err.msg,
-			    "No signature format configured for extension '.rb' (kind: tool, file: "
-			    "x.rb). Add it to the tool extractor's signature_formats or "
-			    "signature_format.");
+	assert_string_equal(
+		err.msg, "No signature format configured for extension '.php' (kind: tool, file: "
+			 "x.php). Add it to the tool extractor's signature_formats or "
+			 "signature_format.");
 	place_drop(&p);
 }
 
