@@ -110,10 +110,13 @@ static void put_error(const struct thread_view *view, struct rye_buf *buf)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
+	struct rye_err err = { 0 };
 
 	if (io_read_at(view->dir, RESULT, REAL_MAX, &blob) < 0 &&
-	    read_row_result(view, &blob, NULL))
+	    read_row_result(view, &blob, &err)) {
+		buf->failed = err.code != RYE_NOT_FOUND;
 		return;
+	}
 	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS, RESULT,
 			 NULL);
 	rye_blob_unref(blob);
@@ -146,6 +149,7 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 		  struct rye_err *err)
 {
 	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	unsigned long since = memory_failures();
 	int r = thread_view_open(threads, id, &view, err);
 
 	if (r)
@@ -156,7 +160,7 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
 		if (real_is_there(real[i], &view) && fn(arg, real[i]))
 			return 0;
-	return 0;
+	return memory_check(since, err);
 }
 
 /* A descriptor of one of the real files and how much of it is shown. */
@@ -237,6 +241,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 {
 	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	unsigned long since = memory_failures();
 	int r = thread_view_open(threads, id, &view, err);
 
 	if (r)
@@ -245,6 +250,10 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 		if (strcmp(derived[i].name, name) || !derived_is_there(&derived[i], &view))
 			continue;
 		derived[i].put(&view, &buf);
+		/* A result that could not be read would be told as none. */
+		r = memory_check(since, err);
+		if (r)
+			return r;
 		*ret = buf_blob(&buf);
 		return *ret ? 0 : memory_fail(err);
 	}
