@@ -17,7 +17,9 @@
 #include "scope.h"
 #include "views/views.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ static void listing_task(struct front *front, struct node *none, int kind, const
 
 static void change_post(struct front *front, notify_task_fn fn, int number, const char *text)
 {
-	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text });
+	notify_task(front->notify, &(struct notify_task){ fn, NULL, number, text, LANE_CONTENT });
 }
 
 /* In the nearest directory above that the kernel knows: the name on the way to path, which it may
@@ -182,39 +184,44 @@ static void drop_id(struct front *front, enum rye_kind kind, struct scope *scope
 	drop_scope(front, scope);
 }
 
-/* Another file may win now, under a name that the kernel has cached as absent. */
-static void drop_winner(struct front *front, enum rye_kind kind, const char *id,
-			const struct rye_stat *st)
+/* Another file may win now, under a name that the kernel has cached as absent. Its version, when the
+ * kernel knows it as it is; else 0. */
+static uint64_t drop_winner(struct front *front, enum rye_kind kind, const char *id,
+			    const char *winner)
 {
-	char path[TREE_TEXT_MAX];
-	const char *slash = strrchr(id, '/');
-	auto_node struct node *node = NULL;
+	auto_node struct node *node = dir_node(front, kind, winner);
+	struct rye_stat st;
+	struct rye_err err;
 
-	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - id) : 0, id, st->name);
-	node = dir_node(front, kind, path);
-	if (!node || node->version != st->version)
-		drop_path(front, kind, path, false);
+	if (node && rye_lookup(front->rye, kind, id, &st, &err) == 0 && node->version == st.version)
+		return st.version;
+	drop_path(front, kind, winner, false);
+	return 0;
 }
 
 /* What a task of an item is about: its kind, and how much of its file's path is the id. */
 #define ITEM_NUMBER(kind, len) ((int)(kind) | (int)(len) << 8)
 
+/* The file's own name is dropped whatever is in it now: its bytes are not looked at, since a change
+ * may wait for this, and more of them may follow. */
 static void item_task(struct front *front, struct node *none, int number, const char *path)
 {
 	enum rye_kind kind = number & 0xff;
 	auto_free char *id = strndup(path, (size_t)(number >> 8));
-	struct rye_stat st = { 0 };
+	struct rye_place place;
 	struct rye_err err;
-	bool found;
+	uint64_t version = 0;
 
 	if (!id)
 		return;
 	drop_path(front, kind, path, true);
-	found = rye_lookup(front->rye, kind, id, &st, &err) == 0 && st.is_item_dir;
-	if (found && st.name[0])
-		drop_winner(front, kind, id, &st);
-	drop_id(front, kind,
-		&(struct scope){ .path = id, .version = found ? st.version : 0, .dropped = path });
+	if (rye_source(front->rye, kind, id, &place, &err) == 0) {
+		const char *winner = strchr(place.path, '/') + 1;
+
+		if (strcmp(winner, path) != 0)
+			version = drop_winner(front, kind, id, winner);
+	}
+	drop_id(front, kind, &(struct scope){ .path = id, .version = version, .dropped = path });
 	if (to_alias(id))
 		drop_id(front, kind, &(struct scope){ .path = id });
 }
@@ -271,6 +278,27 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	change_post(front, *below ? name_task : kind_task, kind, below);
 }
 
+static void change_told(void *arg)
+{
+	sem_post(arg);
+}
+
+/* On a worker of the engine, never on a thread that the kernel waits for. The lane of files, too:
+ * below spaces/ a write by the name of before would go into a file that was replaced. */
+static void wait_told(struct front *front)
+{
+	static const enum notify_lane lanes[] = { LANE_CONTENT, LANE_FILES };
+	sem_t told;
+
+	sem_init(&told, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		notify_after(front->notify, lanes[i], change_told, &told);
+		while (sem_wait(&told) && errno == EINTR)
+			;
+	}
+	sem_destroy(&told);
+}
+
 void change_seen(void *arg, const struct rye_change *change)
 {
 	struct front *front = arg;
@@ -287,6 +315,9 @@ void change_seen(void *arg, const struct rye_change *change)
 		break;
 	case RYE_CHANGE_THREAD:
 		threads_changed(front, change->path);
+		break;
+	case RYE_CHANGE_WAIT:
+		wait_told(front);
 		break;
 	}
 }

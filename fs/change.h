@@ -5,7 +5,7 @@
 
 #include "core/front.h"
 
-/* An rye_change_fn; arg: struct front. Only queues. */
+/* An rye_change_fn; arg: struct front. Only queues, but for RYE_CHANGE_WAIT. */
 void change_seen(void *arg, const struct rye_change *change);
 
 #endif

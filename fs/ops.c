@@ -27,6 +27,16 @@ static struct node *ops_begin(fuse_req_t req, enum stat_op op, fuse_ino_t ino)
 	return front_node(front, ino);
 }
 
+/* As ops_begin, of a directory of which the kernel will remember something. */
+static struct node *ops_begin_look(fuse_req_t req, enum stat_op op, fuse_ino_t ino)
+{
+	struct node *dir = ops_begin(req, op, ino);
+
+	if (dir->sort == TREE_MERGED || dir->sort == TREE_SEARCH || dir->sort == TREE_RESULTS)
+		atomic_fetch_add(&front_of(req)->looks, 1);
+	return dir;
+}
+
 /* ---- the connection ---- */
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
@@ -56,7 +66,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct node *dir = ops_begin(req, STAT_LOOKUP, parent);
+	struct node *dir = ops_begin_look(req, STAT_LOOKUP, parent);
 	struct fuse_entry_param entry = { 0 };
 	int sys;
 
@@ -220,13 +230,13 @@ static void ops_list(fuse_req_t req, struct node *node, size_t size, off_t off, 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		       struct fuse_file_info *fi)
 {
-	ops_list(req, ops_begin(req, STAT_READDIR, ino), size, off, false);
+	ops_list(req, ops_begin_look(req, STAT_READDIR, ino), size, off, false);
 }
 
 static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			   struct fuse_file_info *fi)
 {
-	ops_list(req, ops_begin(req, STAT_READDIRPLUS, ino), size, off, true);
+	ops_list(req, ops_begin_look(req, STAT_READDIRPLUS, ino), size, off, true);
 }
 
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)

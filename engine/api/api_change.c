@@ -6,9 +6,11 @@
  */
 #include "api/api_inner.h"
 
+#include "base/id.h"
 #include "thread/thread.h"
 #include "trust/trust.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 void rye_watch(struct rye *rye, rye_change_fn fn, void *arg)
@@ -30,7 +32,28 @@ void rye_touched(struct rye *rye, int space, const char *path)
 	if (!rye->built || space < 0 || (size_t)space >= rye->spaces->n)
 		return;
 	index_touch(rye->index, space, path, &changes);
-	engine_changed(rye, &changes);
+	engine_tell(rye, &changes);
+	index_changes_done(&changes);
+}
+
+uint64_t rye_loads(const struct rye *rye)
+{
+	return atomic_load(&rye->loads);
+}
+
+bool rye_names_item(const char *name)
+{
+	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
+		if (kind_extension_of((enum rye_kind)kind, name))
+			return true;
+	return false;
+}
+
+bool rye_doubt(struct rye *rye, int space, const char *path)
+{
+	if (!rye->built || space < 0 || (size_t)space >= rye->spaces->n)
+		return false;
+	return index_doubt(rye->index, path);
 }
 
 void rye_counts(struct rye *rye, struct rye_counts *ret)

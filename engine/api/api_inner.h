@@ -30,6 +30,7 @@ struct cache {
 	struct spool *spool; /* of what readers have asked for */
 	interp_env_fn env; /* {env:NAME} */
 	void *env_arg;
+	_Atomic uint64_t *loads; /* grows before a file is read whose verdict may be kept */
 };
 
 /* A verified item with its rendering (defaults, no inputs given). */
@@ -99,6 +100,7 @@ struct rye {
 	struct index *index;
 	struct spool *spool; /* texts for readers */
 	struct cache cache; /* over the index */
+	_Atomic uint64_t loads;
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
 	struct exec *exec;
 	struct exec_hooks hooks; /* frozen after rye_open */
@@ -124,6 +126,11 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 		struct rye_err *err);
 /* Changes found outside the watcher: trust is read again at once, the rest is told later. */
 void engine_changed(struct rye *rye, struct index_changes *changes);
+/* The same on the calling thread, which the watcher may keep for as long as it queues what it hears;
+ * changes stay the caller's. */
+void engine_tell(struct rye *rye, const struct index_changes *changes);
+/* Returns when what the watcher was told before shows. On workers only. */
+void engine_wait_told(struct rye *rye);
 /* For {env:NAME}: the allow-list and opt.env_names. */
 const char *engine_env(void *arg, const char *name);
 

@@ -57,12 +57,17 @@ static void tell_one(struct rye *rye, const struct rye_change *change)
 		fn(arg, change);
 }
 
+void engine_wait_told(struct rye *rye)
+{
+	tell_one(rye, &(struct rye_change){ .type = RYE_CHANGE_WAIT });
+}
+
 void engine_thread_changed(void *arg, const struct rye_change *change)
 {
 	tell_one(arg, change);
 }
 
-static void engine_tell(struct rye *rye, const struct index_changes *changes)
+static void tell_each(struct rye *rye, const struct index_changes *changes)
 {
 	const struct rye_change all = { .type = RYE_CHANGE_ALL, .kind = RYE_KIND__MAX };
 
@@ -95,15 +100,19 @@ static void read_trust(struct rye *rye, struct index_changes *changes)
 	item_store_forget(rye->items.store);
 }
 
-static void on_changes(void *arg, const struct index_changes *changes)
+void engine_tell(struct rye *rye, const struct index_changes *changes)
 {
-	struct rye *rye = arg;
 	struct index_changes now = *changes;
 
 	read_trust(rye, &now);
-	engine_tell(rye, &now);
+	tell_each(rye, &now);
 	if (rye->prefetch)
 		prefetch_kick(rye->prefetch);
+}
+
+static void on_changes(void *arg, const struct index_changes *changes)
+{
+	engine_tell(arg, changes);
 }
 
 void engine_changed(struct rye *rye, struct index_changes *changes)
@@ -244,7 +253,8 @@ static int open_index(struct rye *rye, struct rye_err *err)
 	rye->spool = spool_open(SPOOL_MEMORY);
 	if (!r && !rye->spool)
 		r = rye_fail(err, RYE_IO, "out of memory for the engine");
-	rye->cache = (struct cache){ &rye->items, rye->index, rye->spool, engine_env, rye };
+	rye->cache =
+		(struct cache){ &rye->items, rye->index, rye->spool, engine_env, rye, &rye->loads };
 	return r;
 }
 

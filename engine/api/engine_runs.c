@@ -16,6 +16,11 @@ static void hook_touched(void *arg, int space, const char *path)
 	rye_touched(arg, space, path);
 }
 
+static void hook_wait_told(void *arg)
+{
+	engine_wait_told(arg);
+}
+
 static int hook_search(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err)
 {
 	return api_search_reply(arg, ask, ret, err);
@@ -50,7 +55,8 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .adopted_end = engine_adopted_end,
 					  .owner = hook_owner,
 					  .search = hook_search,
-					  .touched = hook_touched };
+					  .touched = hook_touched,
+					  .wait_told = hook_wait_told };
 	if (rye->opt.scan)
 		threads_recover_all(rye->threads);
 	return exec_open(&exec, &rye->exec, err);

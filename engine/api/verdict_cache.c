@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -187,8 +188,10 @@ static int load_item(const struct cache *cache, const struct index_item *item,
 	auto_loaded struct loaded loaded = { 0 };
 	struct rye_err why = { 0 };
 	unsigned long since = memory_failures();
-	int r = memory_result(since, load_at(cache, item, &loaded, &why), &why);
+	int r;
 
+	atomic_fetch_add(cache->loads, 1);
+	r = memory_result(since, load_at(cache, item, &loaded, &why), &why);
 	if (r)
 		learn_bad(cache, item, &why, learnt);
 	else

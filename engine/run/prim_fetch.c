@@ -180,6 +180,8 @@ static int write_copy(const struct run *run, const struct rye_item *item, const 
 		return rye_fail_sys(err, -r, "cannot write %s/.ai/%s", space->root, item->path);
 	if (hooks && hooks->touched)
 		hooks->touched(hooks->arg, space->index, item->path);
+	if (hooks && hooks->wait_told)
+		hooks->wait_told(hooks->arg);
 	return 0;
 }
 

@@ -55,14 +55,22 @@ static int prim_sign_check(struct run *run, const struct space **ret, struct rye
 }
 
 /* The index hears of what was just written, so that the next reader sees it verified. */
-static void prim_sign_tell(struct run *run, const struct space *space, const char *path)
+static void prim_sign_tell(void *arg, const struct space *space, const char *path)
+{
+	const struct run *run = arg;
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+
+	if (hooks && hooks->touched)
+		hooks->touched(hooks->arg, space->index, path);
+}
+
+/* Before the reply: the signer reads at once. Of a pattern some are signed where others failed. */
+static void prim_sign_wait(const struct run *run)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
-	size_t n = strlen(space->root);
 
-	if (hooks && hooks->touched && !strncmp(path, space->root, n) &&
-	    !strncmp(path + n, "/.ai/", 5))
-		hooks->touched(hooks->arg, space->index, path + n + 5);
+	if (hooks && hooks->wait_told)
+		hooks->wait_told(hooks->arg);
 }
 
 void prim_sign(struct run *run)
@@ -83,12 +91,13 @@ void prim_sign(struct run *run)
 	ask.kind = run->request.kind;
 	ask.id = run->request.id;
 	ask.space = space;
+	ask.signed_fn = prim_sign_tell;
+	ask.arg = run;
 	r = sign_request(run->exec->env.items, &ask, &reply, &err);
 	if (r)
 		run_fail(run, &err);
 	json_object_update(run->reply.doc, reply);
 	if (!json_object_get(run->reply.doc, "item_id"))
 		json_sets(run->reply.doc, "item_id", run->request.spelled);
-	if (!r)
-		prim_sign_tell(run, space, json_str(reply, "path"));
+	prim_sign_wait(run);
 }

@@ -104,6 +104,8 @@ struct exec_hooks {
 	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
 	/* A file below a space's .ai was made (a copy): tell the index. */
 	void (*touched)(void *arg, int space, const char *path);
+	/* Returns when every reader finds what was told. */
+	void (*wait_told)(void *arg);
 };
 
 struct exec_env {

@@ -375,6 +375,8 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 		r = sign_check_text(job, reply, err);
 	if (!r)
 		r = sign_now(job, reply, err);
+	if (r >= 0 && job->ask->signed_fn)
+		job->ask->signed_fn(job->ask->arg, job->at.space, job->at.path);
 	return r < 0 ? r : sign_answer(job, reply, err);
 }
 

@@ -36,6 +36,9 @@ struct sign_ask {
 	const struct key_secret *key; /* NULL: the person's own */
 	const char *stamp; /* NULL: now */
 	bool unless_good; /* what this key covers already stays: `status` "unchanged" */
+	/* NULL, or told of each file that was written: its path below .ai */
+	void (*signed_fn)(void *arg, const struct space *space, const char *path);
+	void *arg;
 };
 
 /*

@@ -260,6 +260,32 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 		index_update_look(index, &spots[i], name, out);
 }
 
+bool index_doubt(struct index *index, const char *path)
+{
+	const char *rest = strchr(path, '/'), *leaf = strrchr(path, '/');
+	enum rye_kind kind =
+		kind_from_dir((struct rye_span){ path, rest ? (size_t)(rest - path) : 0 });
+	const char *ext;
+
+	if (!rest)
+		return kind_from_dir(span_of(path)) < RYE_KIND__MAX;
+	if (kind == RYE_KIND__MAX)
+		return false;
+	ext = kind_extension_of(kind, leaf + 1);
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir(
+		index, kind,
+		(struct rye_span){ rest + 1, leaf > rest ? (size_t)(leaf - rest - 1) : 0 });
+	struct rye_span stem = span_of(leaf + 1);
+	struct index_node *node;
+
+	stem.len -= ext ? strlen(ext) : 0;
+	node = dir && ext ? tree_node(index, dir, stem) : NULL;
+	if (node)
+		tree_forget(index, node);
+	return ext || tree_dir(index, kind, span_of(rest + 1));
+}
+
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out)
 {
 	const char *rest = strchr(path, '/'), *leaf = strrchr(path, '/');

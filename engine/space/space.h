@@ -284,6 +284,7 @@ void index_scan(struct index *index, int threads, bool forget);
 void index_event(struct index *index, int wd, const char *name, struct index_changes *out);
 /* The same by place: path below the space's .ai. */
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out);
+bool index_doubt(struct index *index, const char *path); /* rye_doubt */
 /* Unwatched layers only: looks at the directories on the way to path, and at its file. */
 void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out);
@@ -300,8 +301,7 @@ void index_forget(struct index *index);
  */
 
 struct watch;
-/* Runs on the watch's thread. */
-typedef void (*watch_fn)(void *arg, const struct index_changes *changes);
+typedef void (*watch_fn)(void *arg, const struct index_changes *changes); /* on its thread */
 
 int watch_open(const struct log *log, struct watch **ret, struct rye_err *err);
 /* Events from now on; those since watch_add are not lost. */

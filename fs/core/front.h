@@ -49,6 +49,9 @@ struct front {
 	/* counts the times told for unwatched directories (content_mtime) */
 	_Atomic uint64_t asked;
 	_Atomic uint64_t generation; /* grows with every change of any item */
+	/* grows with every name looked up and every listing in the merged trees and searches: what the
+	 * kernel was told to forget is not there again as long as it stays */
+	_Atomic uint64_t looks;
 	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
 	bool answer_open; /* this kernel cannot do without OPEN */
 	/* main thread: parked requests were answered and their runs cancelled, for

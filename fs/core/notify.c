@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notify.c - two lanes of notifications and a clock.
+ * notify.c - three lanes of notifications and two clocks.
  *
- * Owns the queues and three threads. Lock order: a lane's lock or the clock's, never both. A
- * notification with a `done` is also on the clock's list. Either the thread that sends it, when the
- * kernel has answered, or the clock's thread, after NOTIFY_PATIENCE_MS, calls `done`; the first one
- * does.
+ * Owns the queues and their threads. Lock order: a lane's lock or a clock's, never both. A
+ * notification with a `done` is also on a clock's list. Either the thread that sends it, when the
+ * kernel has answered, or the clock's thread, when the clock's patience is over, calls `done`; the
+ * first one does. Each list has one patience, so that its first notification is the first one due.
  *
  * When the answer to a conversation's WRITE is ready, the thread that has it drops the pages itself,
  * since handing that to the lane and back costs more than the rest of a message. The kernel may make
@@ -21,7 +21,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum job_type { JOB_INODE, JOB_TASK };
+enum job_type { JOB_INODE, JOB_TASK, JOB_AFTER };
+
+/* A task of the content lane may queue another, and that one a third. */
+#define AFTER_TURNS 2
 
 /* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
 #define TASK_BUCKETS 256
@@ -52,6 +55,7 @@ struct queue {
 	bool stop;
 	bool asleep; /* the clock's thread: until it is signalled */
 	bool started; /* thread is there; of notify_open and notify_end */
+	int patience_ms; /* of a clock */
 	pthread_t thread;
 	struct notify *notify;
 };
@@ -59,7 +63,7 @@ struct queue {
 struct notify {
 	struct front *front;
 	struct queue lanes[LANE__MAX];
-	struct queue clock; /* uses `waiting` as its link */
+	struct queue clock, slow; /* use `waiting` as their link */
 	atomic_flag at_once; /* a thread is in notify_talk, in the kernel */
 };
 
@@ -118,6 +122,8 @@ static void notify_perform(struct front *front, const struct notify_job *job)
 		break;
 	case JOB_TASK:
 		job->task(front, job->node, job->number, job->name);
+		break;
+	case JOB_AFTER:
 		break;
 	}
 }
@@ -181,12 +187,31 @@ static struct notify_job *notify_take(struct queue *lane)
 	return job;
 }
 
+/* False: the lane has ended, or has the same task already. */
+static bool lane_append(struct queue *lane, struct notify_job *job)
+{
+	bool task = job->type == JOB_TASK;
+
+	GUARD(&lane->lock);
+	if (lane->stop || (task && is_queued(lane, job)))
+		return false;
+	job->next = NULL;
+	*lane->last = job;
+	lane->last = &job->next;
+	if (task)
+		note_queued(lane, job);
+	pthread_cond_signal(&lane->more);
+	return true;
+}
+
 static void *lane_thread(void *arg)
 {
 	struct queue *lane = arg;
 	struct notify_job *job;
 
 	while ((job = notify_take(lane))) {
+		if (job->type == JOB_AFTER && job->number-- > 0 && lane_append(lane, job))
+			continue;
 		notify_perform(lane->notify->front, job);
 		notify_job_done(job);
 		job_unref(job);
@@ -194,12 +219,12 @@ static void *lane_thread(void *arg)
 	return NULL;
 }
 
-static struct timespec patience_end(void)
+static struct timespec patience_end(const struct queue *clock)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += NOTIFY_PATIENCE_MS * 1000000l;
+	end.tv_nsec += clock->patience_ms * 1000000l;
 	if (end.tv_nsec >= 1000000000l) {
 		end.tv_nsec -= 1000000000l;
 		end.tv_sec++;
@@ -211,7 +236,7 @@ static struct timespec patience_end(void)
  * while: a signal for each would be a change of threads that the caller waits for. */
 static void clock_rest(struct queue *clock)
 {
-	const struct timespec until = patience_end();
+	const struct timespec until = patience_end(clock);
 
 	while (!clock->stop && pthread_cond_timedwait(&clock->more, &clock->lock, &until) == 0)
 		;
@@ -261,7 +286,7 @@ static void *clock_thread(void *arg)
 
 static void notify_watch(struct queue *clock, struct notify_job *job)
 {
-	job->until = patience_end();
+	job->until = patience_end(clock);
 	GUARD(&clock->lock);
 	atomic_fetch_add(&job->refs, 1);
 	*clock->last = job;
@@ -286,23 +311,9 @@ static struct notify_job *job_new(enum job_type type, struct node *node, const c
 
 static void notify_post(struct notify *notify, enum notify_lane which, struct notify_job *job)
 {
-	struct queue *lane = &notify->lanes[which];
-	bool task = job->type == JOB_TASK, refused = false;
-
 	if (job->done)
-		notify_watch(&notify->clock, job);
-	{
-		GUARD(&lane->lock);
-		refused = lane->stop || (task && is_queued(lane, job));
-		if (!refused) {
-			*lane->last = job;
-			lane->last = &job->next;
-			if (task)
-				note_queued(lane, job);
-			pthread_cond_signal(&lane->more);
-		}
-	}
-	if (refused) {
+		notify_watch(job->type == JOB_AFTER ? &notify->slow : &notify->clock, job);
+	if (!lane_append(&notify->lanes[which], job)) {
 		notify_job_done(job);
 		job_unref(job);
 	}
@@ -319,7 +330,7 @@ bool notify_inode_then(struct notify *notify, struct node *node, off_t from, not
 	job->from = from;
 	job->done = done;
 	job->arg = arg;
-	notify_post(notify, LANE_CONTENT, job);
+	notify_post(notify, LANE_FILES, job);
 	return true;
 }
 
@@ -377,7 +388,21 @@ void notify_task(struct notify *notify, const struct notify_task *task)
 		return;
 	job->task = task->fn;
 	job->number = task->number;
-	notify_post(notify, LANE_CONTENT, job);
+	notify_post(notify, task->lane, job);
+}
+
+void notify_after(struct notify *notify, enum notify_lane lane, notify_done_fn done, void *arg)
+{
+	struct notify_job *job = job_new(JOB_AFTER, NULL, "");
+
+	if (!job) {
+		done(arg);
+		return;
+	}
+	job->number = AFTER_TURNS;
+	job->done = done;
+	job->arg = arg;
+	notify_post(notify, lane, job);
 }
 
 static void queue_init(struct queue *queue, struct notify *notify)
@@ -411,12 +436,17 @@ int notify_open(struct front *front, struct notify **ret)
 	notify->front = front;
 	atomic_flag_clear(&notify->at_once);
 	queue_init(&notify->clock, notify);
+	queue_init(&notify->slow, notify);
+	notify->clock.patience_ms = NOTIFY_PATIENCE_MS;
+	notify->slow.patience_ms = NOTIFY_AFTER_MS;
 	for (int i = 0; i < LANE__MAX; i++)
 		queue_init(&notify->lanes[i], notify);
 	for (int i = 0; i < LANE__MAX && !r; i++)
 		r = queue_start(&notify->lanes[i], lane_thread);
 	if (!r)
 		r = queue_start(&notify->clock, clock_thread);
+	if (!r)
+		r = queue_start(&notify->slow, clock_thread);
 	if (r) {
 		notify_end(notify);
 		notify_free(notify);
@@ -451,27 +481,31 @@ static void notify_drain(struct queue *queue, bool clock)
 
 void notify_end(struct notify *notify)
 {
-	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_TALK],
-				&notify->clock };
+	struct queue *all[] = { &notify->lanes[LANE_CONTENT], &notify->lanes[LANE_FILES],
+				&notify->lanes[LANE_TALK], &notify->clock, &notify->slow };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		notify_stop(all[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		if (all[i]->started)
 			pthread_join(all[i]->thread, NULL);
-		notify_drain(all[i], all[i] == &notify->clock);
+		notify_drain(all[i], all[i]->patience_ms > 0);
 	}
+}
+
+static void queue_done(struct queue *queue)
+{
+	pthread_cond_destroy(&queue->more);
+	pthread_mutex_destroy(&queue->lock);
 }
 
 void notify_free(struct notify *notify)
 {
 	if (!notify)
 		return;
-	for (int i = 0; i < LANE__MAX; i++) {
-		pthread_cond_destroy(&notify->lanes[i].more);
-		pthread_mutex_destroy(&notify->lanes[i].lock);
-	}
-	pthread_cond_destroy(&notify->clock.more);
-	pthread_mutex_destroy(&notify->clock.lock);
+	for (int i = 0; i < LANE__MAX; i++)
+		queue_done(&notify->lanes[i]);
+	queue_done(&notify->clock);
+	queue_done(&notify->slow);
 	free(notify);
 }

@@ -31,6 +31,12 @@ struct pass_seen {
 	bool young; /* changed so lately that another change could give the same mtime */
 };
 
+/* What could have been remembered of a file when a change of it was last told. */
+struct pass_told {
+	uint64_t looks; /* of the front */
+	uint64_t loads; /* rye_loads */
+};
+
 struct pass_node {
 	int fd; /* O_PATH, or the descriptor a CREATE opened */
 	int rd, wr; /* -1 until needed; pass->lock to set, never closed before the end */
@@ -41,6 +47,7 @@ struct pass_node {
 	bool read_only;
 	_Atomic bool cached; /* the kernel may hold pages of it */
 	struct pass_seen seen; /* pass->lock */
+	struct pass_told told; /* pass->lock */
 	struct pass *pass;
 };
 
@@ -120,8 +127,45 @@ void pass_own_move(const struct node_rename *what);
 bool pass_own_is(const struct node *dir, const char *name, const struct pass_own_file *file);
 /* The kernel is told of another file than its change has left there; NULL: of any. */
 void pass_own_forget(struct node *dir, const char *name, const struct pass_own_file *file);
-/* Tells the engine, soon, of a change to the node itself, or to a name in a directory. */
-void pass_touch(struct front *front, struct node *node, const char *name);
+/* ---- pass_touch.c ---- */
+
+/* The node itself has changed, or (name not NULL) a name in it: the engine forgets what it knew, and
+ * looks soon. True: it is not seen by all yet, the answer has to wait. */
+bool pass_touch(struct front *front, struct node *node, const char *name);
+/* The same of a name that a plain file has got or had: one that is no item's shows nowhere else. */
+bool pass_touch_file(struct front *front, struct node *dir, const char *name);
+/* Before pass_touch for a name in its directory: the node is what has got that name. */
+void pass_told(struct front *front, struct node *node);
+
+/* An answer to a change; `send` gives it. */
+struct pass_answer {
+	fuse_req_t req;
+	void (*send)(const struct pass_answer *answer);
+	union {
+		struct {
+			struct stat st;
+			double timeout_s;
+		} attr;
+		struct pass_found found;
+		struct {
+			struct fuse_entry_param entry;
+			struct fuse_file_info fi;
+			struct front *front;
+		} created;
+		struct {
+			size_t n;
+			off_t off;
+			struct node *node;
+		};
+	};
+};
+/* At once, or when the merged trees show the change; answer is copied. */
+void pass_answer(struct front *front, const struct pass_answer *answer, bool wait);
+void pass_send_done(const struct pass_answer *answer);
+void pass_send_written(const struct pass_answer *answer);
+void pass_send_attr(const struct pass_answer *answer);
+void pass_send_found(const struct pass_answer *answer);
+
 /* Counts one more descriptor; when half of the process's limit is used, queues the notification
  * that makes the kernel forget the nodes it caches but no process uses. */
 void pass_count(struct pass *pass);

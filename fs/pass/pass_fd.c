@@ -39,7 +39,8 @@ static void purge_task(struct front *front, struct node *none, int unused, const
 
 static void pass_fd_purge(struct pass *pass)
 {
-	notify_task(pass->front->notify, &(struct notify_task){ purge_task, NULL, 0, "" });
+	notify_task(pass->front->notify,
+		    &(struct notify_task){ purge_task, NULL, 0, "", LANE_FILES });
 }
 
 void pass_count(struct pass *pass)

@@ -36,8 +36,9 @@ static void attr_later(void *arg)
 	reply_attr(later->req, &later->st, later->timeout_s);
 }
 
-/* Answers with the file's attributes as they are now; ours: this request has changed the file. */
-static void answer_attr(fuse_req_t req, struct node *node, bool ours)
+/* Answers with the file's attributes as they are now; ours: this request has changed the file, and
+ * is to wait. */
+static void answer_attr(fuse_req_t req, struct node *node, bool ours, bool wait)
 {
 	struct front *front = front_of(req);
 	double timeout_s = pass_timeout(front, node);
@@ -50,7 +51,9 @@ static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 	}
 	pass_stat(front, node, &raw, &st);
 	if (!pass_note(node, &raw, ours)) {
-		reply_attr(req, &st, timeout_s);
+		pass_answer(front,
+			    &(struct pass_answer){ req, pass_send_attr, .attr = { st, timeout_s } },
+			    wait);
 		return;
 	}
 	later = malloc(sizeof(*later));
@@ -65,7 +68,7 @@ static void answer_attr(fuse_req_t req, struct node *node, bool ours)
 
 static void pass_getattr(fuse_req_t req, struct node *node, bool by_handle)
 {
-	answer_attr(req, node, false);
+	answer_attr(req, node, false, false);
 }
 
 static int set_mode(const struct pass_node *pass, mode_t mode)
@@ -133,8 +136,7 @@ static void pass_setattr(fuse_req_t req, struct node *node, const struct stat *w
 		reply_errno(req, sys);
 		return;
 	}
-	pass_touch(front_of(req), node, NULL);
-	answer_attr(req, node, true);
+	answer_attr(req, node, true, pass_touch(front_of(req), node, NULL));
 }
 
 static void pass_readlink(fuse_req_t req, struct node *node)
@@ -217,19 +219,20 @@ static void written_later(void *arg)
 
 /* The kernel put these bytes into its pages at the size it had cached; the write appended them at
  * the real end of the file. The kernel's pages from there on are wrong. */
-static void answer_moved(fuse_req_t req, struct node *node, size_t n, off_t off)
+static void send_moved(const struct pass_answer *answer)
 {
+	struct notify *notify = front_of(answer->req)->notify;
 	struct written *written = malloc(sizeof(*written));
 
 	if (written)
-		*written = (struct written){ req, n };
-	if (written && notify_inode_then(front_of(req)->notify, node, off, written_later, written))
+		*written = (struct written){ answer->req, answer->n };
+	if (written && notify_inode_then(notify, answer->node, answer->off, written_later, written))
 		return;
 	free(written);
 	/* they are written, whatever the kernel's pages say */
-	if (!notify_inode(front_of(req)->notify, node, off))
-		pass_doubt(node);
-	reply_written(req, n);
+	if (!notify_inode(notify, answer->node, answer->off))
+		pass_doubt(answer->node);
+	pass_send_written(answer);
 }
 
 static void pass_write(fuse_req_t req, struct node *node, const struct node_write *write)
@@ -238,6 +241,7 @@ static void pass_write(fuse_req_t req, struct node *node, const struct node_writ
 	bool append = write->flags & O_APPEND && !write->page;
 	int sys = write->page && !pass_of(node)->read_only ? 0 : pass_may_write(req, node);
 	int fd = sys ? -sys : pass_fd(node, true);
+	struct pass_answer answer;
 	struct stat raw;
 	ssize_t n;
 
@@ -252,15 +256,16 @@ static void pass_write(fuse_req_t req, struct node *node, const struct node_writ
 		return;
 	}
 	atomic_store(&pass_of(node)->cached, true);
-	pass_touch(front_of(req), node, NULL);
+	answer = (struct pass_answer){ req, pass_send_written, .n = (size_t)n };
 	if (fstat(fd, &raw) == 0) {
 		pass_note(node, &raw, true);
 		if (append && raw.st_size - n != write->off) {
-			answer_moved(req, node, (size_t)n, write->off);
-			return;
+			answer.send = send_moved;
+			answer.node = node;
+			answer.off = write->off;
 		}
 	}
-	reply_written(req, (size_t)n);
+	pass_answer(front_of(req), &answer, pass_touch(front_of(req), node, NULL));
 }
 
 static void pass_fsync(fuse_req_t req, struct node *node, bool data_only)
@@ -293,8 +298,8 @@ void pass_fallocate(fuse_req_t req, struct node *node, int mode, off_t off, off_
 	}
 	if (fstat(fd, &raw) == 0)
 		pass_note(node, &raw, true);
-	pass_touch(front_of(req), node, NULL);
-	reply_errno(req, 0);
+	pass_answer(front_of(req), &(struct pass_answer){ req, pass_send_done },
+		    pass_touch(front_of(req), node, NULL));
 }
 
 void pass_copy(fuse_req_t req, const struct node_copy *what)
@@ -317,8 +322,8 @@ void pass_copy(fuse_req_t req, const struct node_copy *what)
 	}
 	if (fstat(to, &raw) == 0)
 		pass_note(what->to, &raw, true);
-	pass_touch(front_of(req), what->to, NULL);
-	reply_written(req, (size_t)n);
+	pass_answer(front_of(req), &(struct pass_answer){ req, pass_send_written, .n = (size_t)n },
+		    pass_touch(front_of(req), what->to, NULL));
 }
 
 void pass_lseek(fuse_req_t req, struct node *node, off_t off, int whence)

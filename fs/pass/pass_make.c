@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pass_make.c - what changes directories below spaces/, and telling the engine of it.
+ * pass_make.c - what changes directories below spaces/.
  *
  * Owns no state. Every change checks the caller and the place (pass.c), does what was asked on the
- * disk, and tells the engine soon afterwards on the notify thread: our own backing descriptors stay
- * open, so inotify would not see a write end.
+ * disk, and tells the engine, which may make its answer wait (pass_touch.c).
  */
 #include "pass/pass.h"
 
@@ -19,50 +18,6 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
-
-/* ---- telling the engine ---- */
-
-/* The path of a node below its space's .ai; false: it is not there (any more). */
-static bool pass_make_path_of(struct front *front, const struct node *node, char ret[PATH_MAX])
-{
-	struct rye_space_info info;
-	char proc[PASS_PROC_MAX], root[PATH_MAX];
-	ssize_t n, len;
-
-	rye_space_get(front->rye, pass_of(node)->space, &info);
-	pass_proc(info.fd, proc);
-	len = readlink(proc, root, sizeof(root) - 1);
-	pass_proc(pass_of(node)->fd, proc);
-	n = readlink(proc, ret, PATH_MAX - 1);
-	if (len < 0 || n < len || memcmp(ret, root, (size_t)len) != 0)
-		return false;
-	ret[n] = 0;
-	if (ret[len] == '/')
-		len++;
-	else if (ret[len])
-		return false;
-	memmove(ret, ret + len, (size_t)(n - len) + 1);
-	return true;
-}
-
-static void touch_task(struct front *front, struct node *node, int unused, const char *name)
-{
-	char path[PATH_MAX + TREE_NAME_MAX + 2];
-	size_t n;
-
-	if (!pass_make_path_of(front, node, path))
-		return;
-	n = strlen(path);
-	if (*name)
-		snprintf(path + n, sizeof(path) - n, "%s%s", n ? "/" : "", name);
-	rye_touched(front->rye, pass_of(node)->space, path);
-}
-
-/* A file written in many pieces is told once per turn of the thread. */
-void pass_touch(struct front *front, struct node *node, const char *name)
-{
-	notify_task(front->notify, &(struct notify_task){ touch_task, node, 0, name ? name : "" });
-}
 
 /* ---- making ---- */
 
@@ -91,14 +46,18 @@ static void answer_made(fuse_req_t req, struct node *dir, const char *name)
 	struct front *front = front_of(req);
 	struct pass_found found;
 	int sys = pass_find(front, dir, name, &found);
+	bool wait;
 
-	pass_touch(front, dir, name);
 	if (sys) {
+		pass_touch(front, dir, name);
 		reply_errno(req, sys);
 		return;
 	}
 	pass_make_own(dir, name, found.node);
-	pass_reply_entry(req, &found);
+	pass_told(front, found.node);
+	/* a link may lead to a directory of items, whatever its name */
+	wait = pass_touch(front, dir, name) || S_ISLNK(found.node->mode);
+	pass_answer(front, &(struct pass_answer){ req, pass_send_found, .found = found }, wait);
 }
 
 static void pass_make(fuse_req_t req, struct node *dir, const struct node_new *what)
@@ -132,6 +91,13 @@ static int pass_make_create(const struct pass_node *dir, const struct node_new *
 	return fd < 0 ? -errno : fd;
 }
 
+static void send_created(const struct pass_answer *answer)
+{
+	if (!reply_create(answer->req, &answer->created.entry, &answer->created.fi))
+		node_forget(answer->created.front->nodes,
+			    (struct node *)(uintptr_t)answer->created.entry.ino, 1);
+}
+
 static void pass_create(fuse_req_t req, struct node *dir, const struct node_new *what,
 			const struct fuse_file_info *fi)
 {
@@ -159,9 +125,11 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 			pass->rd = pass->wr = fd;
 	}
 	pass_make_own(dir, what->name, found.node);
-	pass_touch(front, dir, what->name);
-	if (!reply_create(req, &found.entry, fi))
-		node_forget(front->nodes, found.node, 1);
+	pass_told(front, found.node);
+	pass_answer(front,
+		    &(struct pass_answer){ req, send_created,
+					   .created = { found.entry, *fi, front } },
+		    pass_touch_file(front, dir, what->name));
 }
 
 static void pass_link(fuse_req_t req, struct node *node, struct node *dir, const char *name)
@@ -188,14 +156,17 @@ static void pass_link(fuse_req_t req, struct node *node, struct node *dir, const
 static void pass_remove(fuse_req_t req, struct node *dir, const char *name, bool is_dir)
 {
 	int sys = may_make(req, dir, name);
+	struct front *front = front_of(req);
 
 	if (!sys && unlinkat(pass_of(dir)->fd, name, is_dir ? AT_REMOVEDIR : 0))
 		sys = errno;
-	if (!sys) {
-		pass_own_note(dir, name, &(struct pass_own_file){ 0, 0 });
-		pass_touch(front_of(req), dir, name);
+	if (sys) {
+		reply_errno(req, sys);
+		return;
 	}
-	reply_errno(req, sys);
+	pass_own_note(dir, name, &(struct pass_own_file){ 0, 0 });
+	pass_answer(front, &(struct pass_answer){ req, pass_send_done },
+		    pass_touch(front, dir, name));
 }
 
 /* The node of what is at a path below a directory now, borrowed; NULL: the kernel has none. Nothing
@@ -218,16 +189,20 @@ static struct node *node_at(struct front *front, int space, int root, const char
 	return node_peek(front->nodes, &key);
 }
 
-static void note_renamed(struct front *front, const struct node_rename *what)
+/* True: it is a directory, maybe one of items that come with it. */
+static bool note_renamed(struct front *front, const struct node_rename *what)
 {
 	auto_node struct node *node = NULL;
 	struct pass_node *to = pass_of(what->to);
-	struct stat raw;
+	struct stat raw = { 0 };
 
 	pass_own_move(what);
 	node = node_at(front, to->space, to->fd, what->new_name, &raw);
-	if (node)
+	if (node) {
 		pass_note_renamed(node, &raw);
+		pass_told(front, node);
+	}
+	return !S_ISREG(raw.st_mode);
 }
 
 static void pass_rename(fuse_req_t req, const struct node_rename *what)
@@ -235,6 +210,8 @@ static void pass_rename(fuse_req_t req, const struct node_rename *what)
 	struct front *front = front_of(req);
 	struct pass_node *from = pass_of(what->from), *to = pass_of(what->to);
 	int sys = may_make(req, what->from, what->name);
+	bool (*touch)(struct front * front, struct node * dir, const char *name);
+	bool wait;
 
 	if (!sys)
 		sys = may_make(req, what->to, what->new_name);
@@ -245,12 +222,15 @@ static void pass_rename(fuse_req_t req, const struct node_rename *what)
 		sys = EXDEV;
 	if (!sys && renameat2(from->fd, what->name, to->fd, what->new_name, what->flags))
 		sys = errno;
-	if (!sys) {
-		note_renamed(front, what);
-		pass_touch(front, what->from, what->name);
-		pass_touch(front, what->to, what->new_name);
+	if (sys) {
+		reply_errno(req, sys);
+		return;
 	}
-	reply_errno(req, sys);
+	wait = note_renamed(front, what);
+	touch = wait ? pass_touch : pass_touch_file;
+	wait |= touch(front, what->from, what->name);
+	wait |= touch(front, what->to, what->new_name);
+	pass_answer(front, &(struct pass_answer){ req, pass_send_done }, wait);
 }
 
 const struct node_changes pass_changes = {
@@ -307,5 +287,5 @@ void pass_changed(struct front *front, int space, const char *path)
 {
 	if (space >= 0 && atomic_load(&front->pass->fds) > 0)
 		notify_task(front->notify,
-			    &(struct notify_task){ changed_task, NULL, space, path });
+			    &(struct notify_task){ changed_task, NULL, space, path, LANE_FILES });
 }

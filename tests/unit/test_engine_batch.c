@@ -134,6 +134,32 @@ static void primitive(void **state)
 	done(&b);
 }
 
+/* A write through us, before anything has looked at it: what was known is not told any more. */
+static void doubt(void **state)
+{
+	uint64_t loads;
+	struct bench b;
+
+	place_make(&b.place);
+	place_text(b.place.project, "knowledge/a/k.md", KNOWLEDGE);
+	start(&b, (struct rye_options){ .scan = true });
+	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_UNSIGNED);
+	loads = rye_loads(b.rye);
+	assert_true(rye_doubt(b.rye, 0, "knowledge/a/k.md"));
+	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_UNSIGNED);
+	assert_true(rye_loads(b.rye) > loads);
+	assert_true(rye_doubt(b.rye, 0, "knowledge/a/new.md"));
+	assert_true(rye_doubt(b.rye, 0, "knowledge/a"));
+	assert_true(rye_doubt(b.rye, 0, "knowledge"));
+	assert_false(rye_doubt(b.rye, 0, "knowledge/a/k.txt"));
+	assert_false(rye_doubt(b.rye, 0, "knowledge/none"));
+	assert_false(rye_doubt(b.rye, 0, "state/k.md"));
+	assert_false(rye_doubt(b.rye, 99, "knowledge/a/k.md"));
+	assert_true(rye_names_item("k.md"));
+	assert_false(rye_names_item("k.tmp"));
+	done(&b);
+}
+
 static void check_text(struct bench *b, const char *id, const char *wanted)
 {
 	const struct rye_ask ask = { RYE_CONFIG, id, RYE_VIEW_RENDERED, NULL };
@@ -204,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sign_and_verify),
 		cmocka_unit_test(primitive),
+		cmocka_unit_test(doubt),
 		cmocka_unit_test(config),
 	};
 

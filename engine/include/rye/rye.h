@@ -216,7 +216,8 @@ RYE_API void rye_space_get(struct rye *rye, int index, struct rye_space_info *re
 /* ---- changes ---- */
 
 struct rye_change {
-	enum { RYE_CHANGE_PATH, RYE_CHANGE_ALL, RYE_CHANGE_THREAD } type;
+	/* WAIT: nothing changed; fn returns when what it was told before shows (on a worker) */
+	enum { RYE_CHANGE_PATH, RYE_CHANGE_ALL, RYE_CHANGE_THREAD, RYE_CHANGE_WAIT } type;
 	int space; /* PATH: which space's file or directory … */
 	const char *path; /* … below .ai; THREAD: the thread id */
 	enum rye_kind kind; /* of the item concerned; RYE_KIND__MAX: none */
@@ -224,12 +225,19 @@ struct rye_change {
 };
 typedef void (*rye_change_fn)(void *arg, const struct rye_change *change);
 
-/* fn runs on an engine thread, holding no lock. One watcher. */
+/* fn runs on an engine thread, or in rye_touched, holding no lock. One watcher. */
 RYE_API void rye_watch(struct rye *rye, rye_change_fn fn, void *arg);
 /* Nothing tells us of changes below this path: check at every lookup (entry timeout 0). */
 RYE_API bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path);
-/* Report a write made through us, so that the change shows without waiting for inotify. */
+/* Report a write made through us, so that the change shows without waiting for inotify. Looks at the
+ * disk; when it returns, the watcher was told. */
 RYE_API void rye_touched(struct rye *rye, int space, const char *path);
+/* The same at once, without a look: no verdict of before will be told of the item at this path.
+ * False: no item and no directory of items is there or can be. rye_touched must follow. */
+RYE_API bool rye_doubt(struct rye *rye, int space, const char *path);
+/* Grows whenever a file is about to be read whose verdict may be told from then on. */
+RYE_API uint64_t rye_loads(const struct rye *rye);
+RYE_API bool rye_names_item(const char *name); /* a plain file's name, of any kind */
 
 #include <rye/calls.h>
 
