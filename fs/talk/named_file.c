@@ -388,6 +388,12 @@ void named_file_say(struct named_file *file, size_t off, struct rye_span bytes,
 	named_empty(&trash);
 }
 
+uint64_t named_file_call(struct named_file *file)
+{
+	GUARD(&file->named->lock);
+	return file->call;
+}
+
 void named_file_said(struct named_file *file, uint64_t call, int verdict)
 {
 	GUARD(&file->named->lock);

@@ -127,7 +127,7 @@ static void request_write(fuse_req_t req, const struct named_open *open, size_t 
 		named_fail(req, open->place, &wrote, writer);
 	} else {
 		if (wrote.more)
-			named_replace(open->place, open->file->call, wrote.request);
+			named_replace(open->place, named_file_call(open->file), wrote.request);
 		else if (wrote.waits)
 			await_more(open, writer);
 		reply_written(req, bytes.len);
@@ -176,7 +176,7 @@ void named_settle(const struct named_place *place, struct named_file *file, int6
 	char why[FEED_WHY];
 	struct caller *writer = named_file_unfinished(file, pause_ns, why);
 
-	if (writer && named_newest(place) == file->call)
+	if (writer && named_newest(place) == named_file_call(file))
 		named_tell(place->named->env.talks, place, writer, why);
 	caller_unref(writer);
 }

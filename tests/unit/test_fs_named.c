@@ -5,7 +5,11 @@
 #include "talk/talk_inner.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -242,6 +246,50 @@ static void messages(void **state)
 	named_file_unref(file);
 }
 
+struct settling {
+	struct named_file *file;
+	_Atomic unsigned rounds; /* of the thread; relaxed, so that it orders nothing */
+};
+
+/* A program looks for the reply on another thread than the one that answers the file's last run:
+ * for the thread sanitizer. */
+static void *settle_often(void *arg)
+{
+	struct settling *settling = arg;
+	struct named_place *place = place_of("a", "n");
+
+	for (int i = 0; i < 2000; i++) {
+		named_settle(place, settling->file, 0);
+		atomic_fetch_add_explicit(&settling->rounds, 1, memory_order_relaxed);
+		sched_yield();
+	}
+	named_place_unref(place);
+	return NULL;
+}
+
+static void settled_beside_answers(void **state)
+{
+	struct settling settling = { .file = file_of("") };
+	struct caller *writer = calloc(1, sizeof(*writer));
+	pthread_t thread;
+
+	assert_non_null(writer);
+	writer->refs = 1;
+	/* of another call than the newest, so that nothing is told */
+	named_file_said(settling.file, 1, 0);
+	assert_int_equal(say(settling.file, 0, "{\"a\":"), 'w');
+	assert_int_equal(pthread_create(&thread, NULL, settle_often, &settling), 0);
+	for (uint64_t i = 2; atomic_load_explicit(&settling.rounds, memory_order_relaxed) < 2000;
+	     i++) {
+		named_file_await(settling.file, writer);
+		sched_yield();
+		named_file_said(settling.file, i, 0);
+	}
+	pthread_join(thread, NULL);
+	named_file_unref(settling.file);
+	caller_unref(writer);
+}
+
 static void whole_messages(void **state)
 {
 	static const char *const bad[] = { "", "\n", "a: 1\n", "{} {}", "[1]", "{\"a\":" };
@@ -315,6 +363,7 @@ int main(void)
 		NAMED_CASE(bytes_are_bounded),
 		NAMED_CASE(newest_reply_counts),
 		NAMED_CASE(messages),
+		NAMED_CASE(settled_beside_answers),
 		NAMED_CASE(whole_messages),
 		NAMED_CASE(names),
 		NAMED_CASE(moves),
