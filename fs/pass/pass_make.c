@@ -259,11 +259,26 @@ static struct node *dir_at(struct front *front, int space, int root, char *path,
 	return node_at(front, space, root, slash ? path : "", &raw);
 }
 
+/* Looked at twice: a change of ours may come between the disk and what is remembered of it. */
+static bool is_as_left(const struct node *parent, const char *name)
+{
+	for (int i = 0; i < 2; i++) {
+		struct stat raw = { 0 };
+
+		if (fstatat(pass_of(parent)->fd, name, &raw,
+			    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) &&
+		    errno != ENOENT)
+			return false;
+		if (pass_own_is(parent, name, &(struct pass_own_file){ raw.st_dev, raw.st_ino }))
+			return true;
+	}
+	return false;
+}
+
 static void changed_task(struct front *front, struct node *none, int space, const char *text)
 {
 	auto_node struct node *node = NULL, *parent = NULL;
 	auto_free char *path = strdup(text);
-	struct pass_own_file file;
 	struct rye_space_info info;
 	struct stat raw = { 0 };
 	const char *name;
@@ -272,11 +287,10 @@ static void changed_task(struct front *front, struct node *none, int space, cons
 	if (info.fd < 0 || !path)
 		return;
 	node = node_at(front, space, info.fd, path, &raw);
-	file = (struct pass_own_file){ raw.st_dev, raw.st_ino };
 	if (node && !pass_is_noted(node, &raw))
 		notify_send_inode(front, node, pass_note(node, &raw, false) ? 0 : -1);
 	parent = dir_at(front, space, info.fd, path, &name);
-	if (!parent || pass_own_is(parent, name, &file))
+	if (!parent || is_as_left(parent, name))
 		return;
 	notify_send_entry(front, parent, name, true);
 	notify_send_inode(front, parent, 0);
