@@ -103,24 +103,37 @@ static struct space *space_add(struct spaces *spaces, enum rye_space type, const
 	return space->root && space->full ? space : NULL;
 }
 
-/* The one entry of .ai/bundles names the bundle; without it the directory does. */
+static bool has_manifest(int bundles, const char *name)
+{
+	char path[NAME_MAX + sizeof("/manifest.yaml")];
+
+	snprintf(path, sizeof(path), "%s/manifest.yaml", name);
+	return *name != '.' && !faccessat(bundles, path, F_OK, 0);
+}
+
+/*
+ * The one manifest of .ai/bundles names the bundle. Without it, or with several, the directory does:
+ * a manifest that is added for another bundle must not rename this one.
+ */
 static char *bundle_name(const struct space *space)
 {
 	const char *slash = strrchr(space->root, '/');
 	int fd = space->fd < 0 ? -1 : io_open_beneath(space->fd, "bundles", O_RDONLY);
 	auto_dir DIR *dir = fd < 0 ? NULL : memory_note(fdopendir(fd));
-	char *best = NULL;
+	auto_free char *only = NULL;
 	struct dirent *entry;
+	size_t n = 0;
 
 	if (fd >= 0 && !dir)
 		close(fd);
 	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || (best && strcmp(entry->d_name, best) >= 0))
+		if (!has_manifest(dirfd(dir), entry->d_name))
 			continue;
-		free(best);
-		best = memory_note(strdup(entry->d_name));
+		free(only);
+		only = memory_note(strdup(entry->d_name));
+		n++;
 	}
-	return best ? best : strdup(slash && slash[1] ? slash + 1 : space->root);
+	return n == 1 && only ? steal(&only) : strdup(slash && slash[1] ? slash + 1 : space->root);
 }
 
 static bool add_system(struct spaces *spaces, const char *root)

@@ -239,6 +239,8 @@ static void bundles_by_name(void **state)
 
 	place_make(&p);
 	place_text(p.system, "bundles/zeta/manifest.yaml", "x");
+	place_text(p.system, "bundles/README", "x");
+	place_text(p.system, "bundles/alpha/notes", "x");
 	place_text(p.user, "x", "x");
 	snprintf(roots, sizeof(roots), "%s:%s/:%s", p.system, p.user, p.base);
 	opt = (struct rye_options){ .project = p.project, .system_roots = roots };
@@ -249,6 +251,11 @@ static void bundles_by_name(void **state)
 	assert_string_equal(spaces->v[3].full, "system:user");
 	assert_string_equal(spaces->v[4].full, "system:zeta");
 	assert_int_equal(spaces->v[4].index, 4);
+	spaces_close(spaces);
+	/* of two manifests neither is the bundle's */
+	place_text(p.system, "bundles/alpha/manifest.yaml", "x");
+	assert_int_equal(spaces_open(&opt, &spaces, &err), 0);
+	assert_string_equal(spaces->v[2].full, "system:bundle");
 	spaces_close(spaces);
 	opt.system_roots = "/no/such/place";
 	assert_int_equal(spaces_open(&opt, &spaces, &err), -RYE_NOT_FOUND);

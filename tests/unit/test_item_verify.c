@@ -159,6 +159,27 @@ static void T04_body_edited_is_told_or_refused(void **state)
 	done(&r);
 }
 
+/* Unsigned text may follow, but text it is: what a C program shows of it would end there. */
+static void T04_a_nul_in_the_body_is_refused_with_compat_too(void **state)
+{
+	struct rye_blob *blob = place_read(".ai/directives/vec/v2.md");
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	struct result r;
+
+	buf_add(&out, blob->data, blob->len);
+	rye_blob_unref(blob);
+	buf_adds(&out, "more\n");
+	load_text(&r, true, V2, (struct rye_span){ out.data, out.len });
+	assert_int_equal(r.code, RYE_OK);
+	done(&r);
+	buf_add(&out, "a\0b\n", 4);
+	load_text(&r, true, V2, (struct rye_span){ out.data, out.len });
+	assert_int_equal(r.code, RYE_UNPARSABLE);
+	if (!strstr(r.err.msg, "Holds a NUL byte"))
+		fail_msg("%s", r.err.msg);
+	done(&r);
+}
+
 static void T05_xml_edited_is_modified(void **state)
 {
 	struct rye_blob *blob = place_read("mutations/v2-xml-edited.md");
@@ -677,6 +698,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T01_knowledge_verifies),
 		cmocka_unit_test(T03_directive_verifies),
+		cmocka_unit_test(T04_a_nul_in_the_body_is_refused_with_compat_too),
 		cmocka_unit_test(T04_body_edited_is_told_or_refused),
 		cmocka_unit_test(T05_xml_edited_is_modified),
 		cmocka_unit_test(T06_crlf_verifies_in_compat),
