@@ -41,10 +41,13 @@ int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *e
 					.kinds = kinds_with(RYE_KIND_RUNS),
 					.spaces = ALL_SPACES,
 					.prefix = "" };
-	const struct search_env env = env_of(rye, query->stop);
+	struct search_env env = env_of(rye, query->stop);
 	__attribute__((cleanup(search_done))) struct search_result result = { 0 };
-	int r = api_search_run(rye, &env, &ask, &result, err);
+	int r;
 
+	env.progress = query->progress;
+	env.progress_arg = query->arg;
+	r = api_search_run(rye, &env, &ask, &result, err);
 	for (size_t i = 0; !r && i < result.n && i < query->limit; i++) {
 		const struct search_hit *from = &result.v[i];
 		char name[RYE_NAME_MAX + 1];

@@ -117,6 +117,9 @@ int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit s
 int options_read(struct cli *cli, int argc, char **argv);
 void options_help(const struct cli_verb *verb, FILE *to);
 
+/* Where the user's own .ai is to lie: --user, $USER_SPACE, home; NULL: none of them is known. */
+const char *cli_user_base(const struct cli *cli);
+
 enum cli_need {
 	CLI_ANY_PLACE, /* without a project the current directory stands for one */
 	CLI_PROJECT, /* a .ai here or above is wanted */
@@ -252,6 +255,8 @@ enum rye_kind ref_kind(const char *word, const char **ret_id);
 void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX]);
 /* The project that a path names an item of, to free; NULL: it is no such path, or the user's. */
 char *ref_project(const char *word, const char *user_base);
+/* Does a path name an item of the user space, on disk or in a mount's spaces/? */
+bool ref_is_user(const struct cli *cli, const char *word);
 /*
  * After cli_open: operand's ref, completed with the kind of a bare id and without the end of a
  * file's name, as the merged view has it. What names nothing stays as it was typed, patterns too.

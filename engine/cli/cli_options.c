@@ -208,7 +208,7 @@ static bool same_dir(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-static const char *cli_options_user_base(const struct cli *cli)
+const char *cli_user_base(const struct cli *cli)
 {
 	const char *user = cli->opt.user ? cli->opt.user : getenv("USER_SPACE");
 
@@ -225,8 +225,7 @@ static char *find_project(const struct cli *cli, const char *here)
 	char *slash;
 
 	while (dir) {
-		bool own = strcmp(dir, here) &&
-			   same_dir(cli_options_user_base(cli), *dir ? dir : "/");
+		bool own = strcmp(dir, here) && same_dir(cli_user_base(cli), *dir ? dir : "/");
 
 		if (!own && has_workspace(dir))
 			return strdup(*dir ? dir : "/");
@@ -249,7 +248,7 @@ static char *choose_start(struct cli *cli)
 	if (cli->opt.project)
 		return realpath(cli->opt.project, NULL);
 	if (word)
-		named = ref_project(word, cli_options_user_base(cli));
+		named = ref_project(word, cli_user_base(cli));
 	if (named)
 		return named;
 	if (mounts_holds(".", &source, &below))

@@ -140,6 +140,26 @@ char *ref_project(const char *word, const char *user_base)
 	return user && !strcmp(real, user) ? NULL : strdup(*real ? real : "/");
 }
 
+bool ref_is_user(const struct cli *cli, const char *word)
+{
+	const char *user_base = cli_user_base(cli);
+	auto_free char *source = NULL, *below = NULL, *real = NULL, *user = NULL;
+	const char *id, *marker;
+
+	if (ref_kind(word, &id) != RYE_KIND__MAX)
+		return false;
+	if (mounts_holds(word, &source, &below))
+		return !strncmp(below, "spaces/user/", strlen("spaces/user/"));
+	real = realpath(word, NULL);
+	marker = below_marker(real);
+	user = marker && user_base ? realpath(user_base, NULL) : NULL;
+	if (!user)
+		return false;
+	real[marker - real] = 0;
+	/* a home directory that is the project, too, stays that */
+	return !strcmp(real, user) && (!cli->project || strcmp(real, cli->project) != 0);
+}
+
 /* ---- what the merged view makes of it ---- */
 
 static bool ref_known(struct cli *cli, enum rye_kind kind, const char *path, char ret[REF_MAX])

@@ -28,6 +28,7 @@ static const double weights[DOC_FIELD__MAX] = { 3, 3, 2, 1.5, 1 };
 struct search_making {
 	const struct search_env *env;
 	struct index_docs *docs;
+	pthread_t asker;
 	_Atomic size_t next;
 	_Atomic bool lacking; /* memory ran out in one of the threads */
 };
@@ -67,12 +68,15 @@ static void *make_some(void *arg)
 {
 	struct search_making *making = arg;
 	const struct search_env *env = making->env;
+	bool tells = env->progress && pthread_equal(pthread_self(), making->asker);
 	unsigned long since = memory_failures();
 	size_t i;
 
 	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !is_stopped(env)) {
 		struct index_doc *of = &making->docs->v[i];
 
+		if (tells)
+			env->progress(env->progress_arg, i, making->docs->n);
 		if (of->doc)
 			continue;
 		of->doc =
@@ -88,7 +92,7 @@ static void *make_some(void *arg)
 /* False: not all could be made. */
 static bool make_missing(const struct search_env *env, struct index_docs *docs)
 {
-	struct search_making making = { .env = env, .docs = docs };
+	struct search_making making = { .env = env, .docs = docs, .asker = pthread_self() };
 	pthread_t threads[THREADS_MAX];
 	size_t missing = 0;
 	int n = 0;

@@ -102,6 +102,8 @@ struct search_env {
 	int threads; /* that make missing documents */
 	size_t texts_max; /* bytes of documents from which on they are made without the body */
 	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: it never is */
+	void (*progress)(void *arg, size_t done, size_t total); /* on the asking thread; or NULL */
+	void *progress_arg;
 };
 
 struct search_ask {

@@ -308,6 +308,56 @@ static void short_of_memory(void **state)
 	}
 }
 
+struct seen {
+	pthread_t asker;
+	size_t calls, last, total;
+};
+
+static int ignore_hit(void *arg, const struct rye_hit *hit)
+{
+	(void)arg;
+	(void)hit;
+	return 0;
+}
+
+static void see(void *arg, size_t n, size_t total)
+{
+	struct seen *seen = arg;
+
+	assert_true(pthread_equal(pthread_self(), seen->asker));
+	assert_true(!seen->calls || n > seen->last);
+	seen->calls++;
+	seen->last = n;
+	seen->total = total;
+}
+
+/* A terminal's bar: told while items are read, and only then. */
+static void progress_is_told(void **state)
+{
+	struct seen seen = { .asker = pthread_self() };
+	const struct rye_query query = { .text = "zebra",
+					 .limit = 10,
+					 .fn = ignore_hit,
+					 .arg = &seen,
+					 .progress = see };
+	struct bench b;
+	char id[20];
+
+	place_make(&b.place);
+	for (int i = 0; i < 100; i++) {
+		snprintf(id, sizeof(id), "e%d", i);
+		entry(b.place.project, id, "A zebra crossing");
+	}
+	start(&b);
+	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_true(seen.calls && seen.last < 100);
+	assert_int_equal(seen.total, 100);
+	seen.calls = 0;
+	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_int_equal(seen.calls, 0);
+	done(&b);
+}
+
 static void given_up(void **state)
 {
 	_Atomic int stop = RYE_INTERRUPTED;
@@ -331,10 +381,11 @@ static void given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(T93_scores),	   cmocka_unit_test(scopes),
-		cmocka_unit_test(options),	   cmocka_unit_test(T94_no_scope),
-		cmocka_unit_test(T47_shadows),	   cmocka_unit_test(hits),
-		cmocka_unit_test(short_of_memory), cmocka_unit_test(given_up),
+		cmocka_unit_test(T93_scores),	    cmocka_unit_test(scopes),
+		cmocka_unit_test(options),	    cmocka_unit_test(T94_no_scope),
+		cmocka_unit_test(T47_shadows),	    cmocka_unit_test(hits),
+		cmocka_unit_test(short_of_memory),  cmocka_unit_test(given_up),
+		cmocka_unit_test(progress_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

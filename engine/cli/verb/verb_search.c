@@ -10,9 +10,22 @@
 #define LIMIT_DEFAULT 20 /* a screen */
 #define LIMIT_MAX 100000
 
+struct verb_search_hits {
+	struct progress progress;
+	json_t *rows;
+};
+
+static void verb_search_read(void *arg, size_t done, size_t total)
+{
+	struct verb_search_hits *hits = arg;
+
+	progress_step(&hits->progress, done, total);
+}
+
 static int add_hit(void *arg, const struct rye_hit *hit)
 {
-	json_t *rows = arg, *row = json_object();
+	struct verb_search_hits *hits = arg;
+	json_t *row = json_object();
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 
 	buf_addf(&ref, "%s:%s", rye_kind_name(hit->kind), hit->id);
@@ -21,7 +34,7 @@ static int add_hit(void *arg, const struct rye_hit *hit)
 	json_sets(row, "space", hit->space);
 	json_sets(row, "title", hit->title ? hit->title : "");
 	json_sets(row, "file", hit->name);
-	json_array_append_new(rows, row);
+	json_array_append_new(hits->rows, row);
 	return 0;
 }
 
@@ -37,6 +50,7 @@ int verb_search(struct cli *cli)
 	auto_json json_t *rows = json_array();
 	auto_buf struct rye_buf query = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
+	struct verb_search_hits hits = { .rows = rows };
 	struct rye_query ask;
 	int status;
 
@@ -51,8 +65,15 @@ int verb_search(struct cli *cli)
 		return status;
 	if (query.failed)
 		return cli_misuse(cli, "the query is too long");
-	ask = (struct rye_query){ query.data, (size_t)limit, add_hit, rows };
-	if (rye_search(cli->rye, &ask, &err))
+	ask = (struct rye_query){ .text = query.data,
+				  .limit = (size_t)limit,
+				  .fn = add_hit,
+				  .arg = &hits,
+				  .progress = verb_search_read };
+	progress_start(&hits.progress, cli, "reading");
+	rye_search(cli->rye, &ask, &err);
+	progress_end(&hits.progress);
+	if (err.code)
 		return cli_fail(cli, &err, NULL);
 	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
 	if (json_array_size(rows) == 0)

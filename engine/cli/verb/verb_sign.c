@@ -19,7 +19,8 @@ struct verb_sign_signing {
 	struct progress progress;
 	json_t *done, *failed;
 	size_t skipped;
-	enum rye_space space;
+	enum rye_space space; /* of operands that are no paths */
+	enum rye_space asked; /* of the one that is being looked at */
 };
 
 /* What only an editor mends: the file as it is to be typed from here. */
@@ -135,6 +136,12 @@ static int which_space(struct cli *cli, enum rye_space *ret)
 	return CLI_OK;
 }
 
+/* A path says itself which space is meant, unless --space does. */
+static bool is_users(struct cli *cli, const char *word)
+{
+	return !cli->opt.space && ref_is_user(cli, word);
+}
+
 struct elsewhere {
 	const char *here;
 	bool is_here;
@@ -179,42 +186,55 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 static int verb_sign_asked(void *arg, const char *ref)
 {
 	struct verb_sign_signing *signing = arg;
-	struct rye_batch batch = { ref, signing->space, verb_sign_take, signing, false };
+	struct rye_batch batch = { ref, signing->asked, verb_sign_take, signing, false };
 	struct rye_err err = { 0 };
 
 	return rye_sign_all(signing->cli->rye, &batch, &err) ? cli_fail(signing->cli, &err, ref) :
 							       CLI_OK;
 }
 
+/* One operand, or all (-1), in the space that was named or that the operand's path lies in. */
+static int sign_operand(struct cli *cli, struct verb_sign_signing *signing, int operand)
+{
+	const char *word = operand < 0 ? NULL : cli->argv[operand];
+	struct rye_batch batch = { NULL, signing->space, verb_sign_take, signing,
+				   cli->opt.all && !cli->opt.force };
+	struct rye_err err = { 0 };
+	char ref[REF_MAX];
+
+	if (word) {
+		int status = ref_operand(cli, operand, ref);
+
+		if (status != CLI_OK)
+			return status;
+		batch.pattern = ref;
+		if (is_users(cli, word))
+			batch.space = RYE_USER;
+	}
+	signing->asked = batch.space;
+	if (cli->opt.ask)
+		return sign_ask(cli, &batch, verb_sign_asked, signing);
+	return rye_sign_all(cli->rye, &batch, &err) ? fail_sign(cli, &err, &batch) : CLI_OK;
+}
+
 int verb_sign(struct cli *cli)
 {
 	auto_json json_t *done = json_array(), *failed = json_array();
 	struct verb_sign_signing signing = { .cli = cli, .done = done, .failed = failed };
-	struct rye_err err = { 0 };
-	enum rye_space space;
-	int status = which_space(cli, &space);
+	int status = which_space(cli, &signing.space), i = cli->argc ? 0 : -1;
+	bool project = signing.space == RYE_PROJECT;
 
 	if (status != CLI_OK)
 		return status;
 	if (cli->opt.ask ? cli->opt.all || cli->opt.json : !cli->argc == !cli->opt.all)
 		return cli_misuse(cli, cli->opt.ask ? "-i asks, so neither --all nor --json" :
 						      "name the items to sign, or say --all");
-	signing.space = space;
-	status = cli_open(cli, space == RYE_PROJECT ? CLI_PROJECT : CLI_ANY_PLACE);
+	if (cli->argc == 1 && is_users(cli, cli->argv[0]))
+		project = false;
+	status = cli_open(cli, project ? CLI_PROJECT : CLI_ANY_PLACE);
 	progress_start(&signing.progress, cli, "signing");
-	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
-		char ref[REF_MAX];
-		const char *pattern = cli->argc ? ref : NULL;
-		struct rye_batch batch = { pattern, space, verb_sign_take, &signing,
-					   cli->opt.all && !cli->opt.force };
-
-		if (pattern)
-			status = ref_operand(cli, i, ref);
-		if (status == CLI_OK && cli->opt.ask)
-			status = sign_ask(cli, &batch, verb_sign_asked, &signing);
-		else if (status == CLI_OK && rye_sign_all(cli->rye, &batch, &err))
-			status = fail_sign(cli, &err, &batch);
-	}
+	for (; i < cli->argc && status == CLI_OK; i++)
+		status = sign_operand(cli, &signing, i);
 	progress_end(&signing.progress);
 	return status == CLI_OK ? verb_sign_finish(cli, &signing) : status;
 }

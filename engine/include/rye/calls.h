@@ -115,6 +115,8 @@ struct rye_query {
 	rye_hit_fn fn;
 	void *arg;
 	const _Atomic int *stop; /* not 0: give up (RYE_CANCELLED); NULL: never */
+	/* How many items are read, on the thread that asks; NULL: not told. */
+	void (*progress)(void *arg, size_t done, size_t total);
 };
 
 /* The first one reads and verifies every item: not for a thread that must not wait. */
