@@ -424,6 +424,38 @@ static void rehearsed_calls(void **state)
 	}
 }
 
+/*
+ * A warm interpreter tells the end of its call on a socket, and so can the tool: that ends its own call
+ * as an exit does (what goes on behind that is a background process as any), and no other one.
+ */
+static void a_forged_end_is_of_one_call(void **state)
+{
+	static const char *const ends[] = { "D0", "D7", "X0", "D", "F", "x" };
+	struct exec_place *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		char text[700];
+		auto_said struct exec_said said = { 0 };
+
+		snprintf(text, sizeof(text),
+			 "import os, socket, time\n"
+			 "def execute(p, q):\n"
+			 "    for fd in range(3, 64):\n"
+			 "        try:\n"
+			 "            socket.socket(fileno=os.dup(fd)).send(b'%s\\n')\n"
+			 "        except OSError:\n"
+			 "            pass\n"
+			 "    time.sleep(0.5)\n"
+			 "    return {'success': True, 'n': 1}\n",
+			 ends[i]);
+		exec_python(p, "t/a.py", "function", text);
+		said = exec_run(p, "t/a", "{\"timeout\":10}");
+		assert_non_null(json_object_get(said.reply, "data"));
+		function(p, "return {'success': True, 'n': 2}");
+		exec_wants(p, "{}", "{\"data\":{\"n\":2}}");
+	}
+}
+
 /* What the compiler has to say is said at every call. */
 static void words_of_the_compiler(void **state)
 {
@@ -501,6 +533,7 @@ int main(void)
 		both(texts_are_not_mixed_up),
 		both(words_of_the_compiler),
 		both(rehearsed_calls),
+		both(a_forged_end_is_of_one_call),
 	};
 
 	/* for case 4: there to be leaked */

@@ -204,6 +204,26 @@ static void T06_crlf_verifies_in_compat(void **state)
 	done(&r);
 }
 
+/* What is bound begins behind the line's end: a CR before that is of no signer. */
+static void a_cr_at_the_signature_line_is_refused(void **state)
+{
+	struct rye_blob *blob = place_read("binding/b1.md");
+	size_t n = strcspn(blob->data, "\n");
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	struct result r;
+
+	load(&r, false, "directives/vec/b1.md", "binding/b1.md");
+	assert_int_equal(r.code, RYE_OK);
+	done(&r);
+	buf_add(&out, blob->data, n);
+	buf_addc(&out, '\r');
+	buf_add(&out, blob->data + n, blob->len - n);
+	rye_blob_unref(blob);
+	load_text(&r, false, "directives/vec/b1.md", (struct rye_span){ out.data, out.len });
+	assert_int_equal(r.code, RYE_BAD_LINE);
+	done(&r);
+}
+
 static void T07_bytes_before_the_line_are_unsigned(void **state)
 {
 	static const char *const files[] = { "mutations/v2-bom.md",
@@ -702,6 +722,7 @@ int main(void)
 		cmocka_unit_test(T04_body_edited_is_told_or_refused),
 		cmocka_unit_test(T05_xml_edited_is_modified),
 		cmocka_unit_test(T06_crlf_verifies_in_compat),
+		cmocka_unit_test(a_cr_at_the_signature_line_is_refused),
 		cmocka_unit_test(T07_bytes_before_the_line_are_unsigned),
 		cmocka_unit_test(T08_second_line_of_a_directive),
 		cmocka_unit_test(T09_padding_is_read),
