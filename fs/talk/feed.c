@@ -28,8 +28,8 @@ enum mode {
 	BROKEN, /* behind garbage: only a brace begins anew */
 };
 
-/* Room for a message of up to so many bytes is kept for the next one. */
-#define SMALL 4096
+/* A message of up to so many bytes is copied once, a longer one again as it grows. */
+#define ROOM 1024
 
 /* What is left of the write in hand. */
 struct feed_piece {
@@ -43,17 +43,9 @@ void feed_init(struct feed *feed)
 	*feed = (struct feed){ .mode = START };
 }
 
-static void drop_text(struct feed *feed)
-{
-	rye_blob_unref(feed->room);
-	feed->room = NULL;
-	feed->text = NULL;
-	feed->size = 0;
-}
-
 void feed_done(struct feed *feed)
 {
-	drop_text(feed);
+	rye_blob_unref(feed->room);
 	feed_init(feed);
 }
 
@@ -69,13 +61,13 @@ bool feed_broken(const struct feed *feed)
 
 static void drop_message(struct feed *feed)
 {
+	rye_blob_unref(feed->room);
+	feed->room = NULL;
 	feed->len = 0;
 	feed->depth = 0;
 	feed->quoted = false;
 	feed->escape = false;
 	feed->mark = 0;
-	if (feed->size > SMALL)
-		drop_text(feed);
 }
 
 void feed_restart(struct feed *feed)
@@ -120,7 +112,7 @@ static void put_position(const struct feed *feed, size_t upto, unsigned *line, s
 
 	*line = 1;
 	for (size_t i = 0; i < upto; i++)
-		if (feed->text[i] == '\n') {
+		if (feed->room->data[i] == '\n') {
 			(*line)++;
 			begin = i + 1;
 		}
@@ -145,25 +137,22 @@ static bool feed_grow(struct feed *feed, size_t size)
 	if (!room)
 		return false;
 	if (feed->len)
-		memcpy(room->data, feed->text, feed->len);
+		memcpy(room->data, feed->room->data, feed->len);
 	rye_blob_unref(feed->room);
 	feed->room = room;
-	feed->text = room->data;
-	feed->size = size;
 	return true;
 }
 
 static bool feed_keep(struct feed *feed, const char *ptr, size_t len)
 {
-	size_t need = feed->len + len;
+	size_t size = feed->room ? feed->room->len : 0, need = feed->len + len;
 
 	if (len > FEED_MAX - feed->len)
 		return false;
-	if (need > feed->size &&
-	    !feed_grow(feed, MAX_OF(MAX_OF(feed->size * 2, need), (size_t)256)))
+	if ((!feed->room || need > size) &&
+	    !feed_grow(feed, MAX_OF(MAX_OF(size * 2, need), (size_t)ROOM)))
 		return false;
-	if (len)
-		memcpy(feed->text + feed->len, ptr, len);
+	memcpy(feed->room->data + feed->len, ptr, len);
 	feed->len += len;
 	return true;
 }
@@ -421,21 +410,17 @@ enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *re
 
 struct rye_span feed_message(const struct feed *feed)
 {
-	return (struct rye_span){ feed->text, feed->len };
+	return (struct rye_span){ feed->room->data, feed->len };
 }
 
+/* The feed alone has the room: it may be cut to what is in it. */
 struct rye_blob *feed_take(struct feed *feed)
 {
-	struct rye_span message = feed_message(feed);
 	struct rye_blob *room = feed->room;
 
-	if (feed->size <= SMALL)
-		return rye_blob_new(message.ptr, message.len);
-	/* The feed alone has it: it may be cut to what is in it. */
 	room->len = feed->len;
 	room->data[room->len] = 0;
 	feed->room = NULL;
-	drop_text(feed);
 	feed->len = 0;
 	return room;
 }
@@ -449,7 +434,7 @@ static size_t innermost_open(const struct feed *feed)
 	bool escape = false;
 
 	for (size_t i = 0; i < feed->len; i++) {
-		char c = feed->text[i];
+		char c = feed->room->data[i];
 
 		if (quote) {
 			quote = escape || c != quote ? quote : 0;

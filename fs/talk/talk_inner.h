@@ -47,9 +47,8 @@ struct feed {
 	unsigned depth;
 	unsigned mark; /* bytes of a byte order mark before the message; 4: a second one */
 	uint8_t square[FEED_DEPTH / 8]; /* per level: opened by [ instead of { */
-	struct rye_blob *room; /* that text lies in; the feed alone has it */
-	char *text; /* what came of the message, NULL before its first byte */
-	size_t len, size;
+	struct rye_blob *room; /* what came of the message; NULL before its first byte */
+	size_t len;
 	char why[FEED_WHY];
 };
 
@@ -67,7 +66,7 @@ enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *re
 /* The bytes of the message just completed, of feed->form, borrowed until the next feed_step. */
 struct rye_span feed_message(const struct feed *feed);
 
-/* The same as a blob, the caller's; a long one is given away, not copied. NULL: no memory. */
+/* The same, given away. */
 struct rye_blob *feed_take(struct feed *feed);
 
 /* Forgets what is unfinished and broken; an empty line is a message again. */

@@ -186,17 +186,12 @@ void run_start(struct talk_run *run)
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
-	/* Without memory for a copy the feed's own text will do: nothing is fed before this message
-	 * is answered. */
 	{
 		GUARD(&talk->lock);
-		request.message = feed_message(&talk->feed);
 		request.form = talk->feed.form;
-		message = feed_take(&talk->feed);
+		request.message = feed_message(&talk->feed);
+		request.blob = message = feed_take(&talk->feed);
 	}
-	if (message)
-		request.message = (struct rye_span){ message->data, message->len };
-	request.blob = message;
 	run_ref(run); /* the callback's */
 	run_ref(run); /* of this thread: the run may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, talk_run_on_done, run, &call);

@@ -294,6 +294,7 @@ static void take(struct feed *feed, const char *text, size_t size)
 
 	assert_int_equal(feed_step(feed, (struct rye_span){ text, size }, &used), FEED_COMPLETE);
 	blob = feed_take(feed);
+	assert_null(feed->room);
 	assert_non_null(blob);
 	assert_int_equal(blob->len, size);
 	assert_memory_equal(blob->data, text, size);
@@ -301,7 +302,7 @@ static void take(struct feed *feed, const char *text, size_t size)
 	rye_blob_unref(blob);
 }
 
-/* A long message is given away with the room it lies in, a short one leaves it for the next. */
+/* A message is given away with the room it lies in: the next one has its own. */
 static void taken(void **state)
 {
 	static const size_t sizes[] = { 5, 100, 5000, 1 << 20 };
