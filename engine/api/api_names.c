@@ -68,11 +68,37 @@ static int missing(struct rye *rye, enum rye_kind kind, const char *path, struct
 	return index_lacks(rye->index) ? memory_fail(err) : api_names_not_found(kind, path, err);
 }
 
+/* A change while it is rendered makes another round. */
+static int read_rendered(struct rye *rye, const struct rye_want *want, struct index_found *found,
+			 struct rye_file *ret, struct rye_err *err)
+{
+	const struct rye_ask ask = { want->kind, ret->st.id, RYE_VIEW_RENDERED, want->query };
+	uint64_t version = 0;
+	int r = 0;
+
+	for (int i = 0; i < 3 && version != ret->st.version && found->is_file && !r; i++) {
+		auto_blob struct rye_blob *blob = NULL;
+
+		version = ret->st.version;
+		rye_text_unref(steal(&ret->text));
+		r = rye_view(rye, &ask, &blob, err);
+		if (!r)
+			ret->text = spool_keep(rye->spool, steal(&blob));
+		index_state_done(&found->item.state);
+		if (!index_find(rye->index, want->kind, want->path, found))
+			return missing(rye, want->kind, want->path, err);
+		know_found(rye, found, NULL);
+		api_names_fill(found, &ret->st);
+	}
+	return r;
+}
+
 static int api_names_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 			  struct rye_err *err)
 {
 	struct index *index = engine_index(rye);
 	struct index_found found;
+	int r = 0;
 
 	*ret = (struct rye_file){ 0 };
 	/* No name outside the kind's directory is ever looked for on disk. */
@@ -89,11 +115,15 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 		ret->watched = ret->watched && !index_unwatched(index, want->kind, want->path);
 	}
 	api_names_fill(&found, &ret->st);
-	if (is_wanted(want, &ret->st)) {
+	if (is_wanted(want, &ret->st) && want->query) {
+		r = read_rendered(rye, want, &found, ret, err);
+	} else if (is_wanted(want, &ret->st)) {
 		know_found(rye, &found, &ret->text);
 		api_names_fill(&found, &ret->st);
 	}
 	index_state_done(&found.item.state);
+	if (r)
+		return r;
 	if (!found.is_file && !found.is_item_dir && !found.is_dir)
 		return missing(rye, want->kind, want->path, err);
 	return 0;

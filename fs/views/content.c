@@ -348,26 +348,26 @@ void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const stru
 
 static int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	struct front *front = front_of(req);
-	double timeout_s = content_timeout(front, key->kind, key->text);
-	struct content_file what = { .key = key, .mode = 0444 };
-	struct rye_stat st;
-	struct rye_ask ask = { key->kind, st.id, RYE_VIEW_RENDERED, tree_query(key) };
+	struct entering entering = { front_of(req), key, false, NULL };
+	const struct rye_want want = { key->kind, key->text, want_file, &entering,
+				       tree_query(key) };
+	struct front *front = entering.front;
+	struct rye_file file;
 	struct rye_err err;
-	struct node *node;
+	int r = rye_read(front->rye, &want, &file, &err);
+	double timeout_s = file.watched ? TIMEOUT_LONG_S : 0;
 
-	if (rye_lookup(front->rye, key->kind, key->text, &st, &err) || !st.is_file)
-		return enter_nothing(ret, timeout_s);
-	if (st.verdict != RYE_OK)
-		return rye_code_errno(st.verdict);
-	node = node_find(front->nodes, key, &content_file, st.version);
-	if (!node && rye_view(front->rye, &ask, &what.blob, &err)) {
-		content_tell(req, key->kind, st.id, &err);
+	if (r && entering.node)
+		node_forget(front->nodes, entering.node, 1);
+	if (r && err.code != RYE_NOT_FOUND) {
+		content_tell(req, key->kind, file.st.id, &err);
 		return rye_code_errno(err.code);
 	}
-	what.version = st.version;
-	what.mtime = st.mtime;
-	return enter_node(front, node ? node : content_make(front, &what), timeout_s, ret);
+	if (r || !file.st.is_file)
+		return enter_nothing(ret, timeout_s);
+	if (file.st.verdict != RYE_OK)
+		return rye_code_errno(file.st.verdict);
+	return enter_node(front, content_make_file(&entering, &file), timeout_s, ret);
 }
 
 static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,

@@ -295,14 +295,13 @@ static bool want_all(void *arg, const struct rye_stat *st)
 	return true;
 }
 
-static void call_read(struct world *w, struct said *said)
+static void read_want(struct world *w, const struct rye_want *want, struct said *said)
 {
-	const struct rye_want want = { RYE_DIRECTIVE, "vec/b1.md", want_all, NULL };
 	struct rye_err err = { 0 };
 	struct rye_blob *blob = NULL;
 	struct rye_file file;
 
-	said->code = (enum rye_code) - rye_read(w->rye, &want, &file, &err);
+	said->code = (enum rye_code) - rye_read(w->rye, want, &file, &err);
 	snprintf(said->msg, sizeof(said->msg), "%s", err.msg);
 	if (said->code == RYE_OK) {
 		said_adds(said, rye_code_name(file.st.verdict));
@@ -315,6 +314,20 @@ static void call_read(struct world *w, struct said *said)
 		if (said->code == RYE_OK)
 			said_blob(said, blob);
 	}
+}
+
+static void call_read(struct world *w, struct said *said)
+{
+	const struct rye_want want = { RYE_DIRECTIVE, "vec/b1.md", want_all, NULL };
+
+	read_want(w, &want, said);
+}
+
+static void call_read_inputs(struct world *w, struct said *said)
+{
+	const struct rye_want want = { RYE_DIRECTIVE, "vec/b1.md", want_all, NULL, "who=Ann" };
+
+	read_want(w, &want, said);
 }
 
 static void call_list(struct world *w, struct said *said)
@@ -607,6 +620,7 @@ static void check_call(call_fn call)
 SHORT(open)
 SHORT(lookup)
 SHORT(read)
+SHORT(read_inputs)
 SHORT(list)
 SHORT(views)
 SHORT(verify)
@@ -633,6 +647,7 @@ int main(void)
 		cmocka_unit_test(short_of_memory_open),
 		cmocka_unit_test(short_of_memory_lookup),
 		cmocka_unit_test(short_of_memory_read),
+		cmocka_unit_test(short_of_memory_read_inputs),
 		cmocka_unit_test(short_of_memory_list),
 		cmocka_unit_test(short_of_memory_views),
 		cmocka_unit_test(short_of_memory_verify),

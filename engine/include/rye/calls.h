@@ -193,6 +193,7 @@ struct rye_want {
 	const char *path;
 	bool (*fn)(void *arg, const struct rye_stat *st);
 	void *arg;
+	const char *query; /* inputs that are filled into the bytes (struct rye_ask), or NULL */
 };
 struct rye_file {
 	struct rye_stat st;
