@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signing and keys for the users of the engine: what sign/sign.h and trust/trust.h do, plus telling
+ * Signing, keys and secrets for the users of the engine: what the headers of these rooms do, plus telling
  * the index at once, so that the signer reads the item without waiting for inotify.
  */
 #include "api/api_inner.h"
 
 #include "err.h"
 #include "memory.h"
+#include "secret/secret.h"
 #include "sign/sign.h"
 #include "trust/trust.h"
 
@@ -74,7 +75,7 @@ int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_er
 {
 	if (rye->opt.no_sign)
 		return api_sign_refuse("making keys", err);
-	return keystore_generate(rye->spaces, force, ret_fp, err);
+	return secret_keygen(rye->spaces, force, ret_fp, err);
 }
 
 int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
@@ -118,4 +119,30 @@ int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *er
 	if (!r)
 		keys_changed(rye);
 	return r;
+}
+
+/* ---- secrets ---- */
+
+int rye_secret_check(const char *name, struct rye_err *err)
+{
+	return secret_name_check(name, err);
+}
+
+int rye_secret_set(struct rye *rye, const char *name, struct rye_span value, struct rye_err *err)
+{
+	return rye->opt.no_sign ? api_sign_refuse("keeping secrets", err) :
+				  secret_set(rye->spaces, name, value, err);
+}
+
+int rye_secret_list(struct rye *rye, rye_secret_fn fn, void *arg, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+
+	return memory_result(since, secret_list(rye->spaces, fn, arg, err), err);
+}
+
+int rye_secret_remove(struct rye *rye, const char *name, struct rye_err *err)
+{
+	return rye->opt.no_sign ? api_sign_refuse("removing secrets", err) :
+				  secret_remove(rye->spaces, name, err);
 }

@@ -85,6 +85,15 @@ static const struct cli_verb verbs[] = {
 	  .min = 1,
 	  .max = -1,
 	  .run = verb_search },
+	{ .name = "secret",
+	  .usage = "set NAME | list | rm NAME",
+	  .help = "values for items that ask for ${NAME}, kept encrypted",
+	  .more = "set reads the value from standard input, or asks for it without showing it; an\n"
+		  "argument would be seen by every process. An item whose signed text asks for NAME\n"
+		  "gets it where neither the environment nor the project's .env has it, no other.",
+	  .max = -1,
+	  .seek = "ryefs secret list",
+	  .run = verb_secret },
 	{ .name = "sign",
 	  .usage = "REF... | --all | -i [REF...]",
 	  .help = "sign items of the project (or, with --space user, of yours)",

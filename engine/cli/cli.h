@@ -29,6 +29,7 @@ int verb_init(struct cli *cli);
 int verb_keygen(struct cli *cli);
 int verb_keys(struct cli *cli);
 int verb_search(struct cli *cli);
+int verb_secret(struct cli *cli);
 int verb_sign(struct cli *cli);
 int verb_thread_run(struct cli *cli);
 int verb_threads(struct cli *cli);
@@ -286,6 +287,10 @@ int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
 /* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
 typedef int (*sign_ask_fn)(void *arg, const char *ref);
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg);
+
+/* hidden_line.c: one line from the terminal that standard input is. CUT: it had more than one line's room. */
+enum hidden_line { HIDDEN_NONE, HIDDEN_LINE, HIDDEN_CUT };
+enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
 
 /*
  * parameters.c: wrong parameters, and the call that would do.

@@ -3,13 +3,15 @@
  * The environment of a run (docs/tools.md: allow-list < asked-for names < primitive < runtime <
  * tool; interpreters last and unchangeable). Names are asked for by ${NAME} in env_config and
  * config.env of signed elements, and by lists in config.env; only those may come from the engine's
- * own environment beyond the allow-list, or from the project's .env.
+ * own environment beyond the allow-list, from the project's .env, or, where both lack them, from
+ * the person's secrets.
  */
 #include "plan/plan.h"
 
 #include "base/io.h"
 #include "memory.h"
 #include "scope.h"
+#include "secret/secret.h"
 #include "space/space.h"
 
 #include <fcntl.h>
@@ -56,9 +58,22 @@ static bool is_never_given(const char *name)
 	return !strncmp(name, "RYE_", 4);
 }
 
+/* Read for the first name that nothing else has. *secrets: NULL, not read yet. */
+static const char *find_secret(struct planner *planner, const char *name, json_t **secrets)
+{
+	struct rye_err err = { 0 };
+
+	if (!*secrets && secret_load(planner->base->items->spaces, secrets, &err)) {
+		planner_warn(planner, "no secret is given: %s", err.msg);
+		*secrets = json_object();
+	}
+	return secret_value(*secrets, name);
+}
+
 static void give_asked(struct planner *planner, const json_t *names)
 {
 	auto_env struct env file = { 0 };
+	auto_json json_t *secrets = NULL;
 	json_t *name;
 	size_t i;
 
@@ -74,6 +89,8 @@ static void give_asked(struct planner *planner, const json_t *names)
 			value = env_get(&file, text);
 		if (!value && !env_get(&planner->env, text))
 			value = env_get(&planner->base->inherited, text);
+		if (!value && !env_get(&planner->env, text))
+			value = find_secret(planner, text, &secrets);
 		if (value)
 			env_put(&planner->env, text, value);
 	}

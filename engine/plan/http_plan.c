@@ -195,6 +195,24 @@ static int add_templated(const struct planner *planner, struct header_list *list
 			      err);
 }
 
+/* Of a secret that is empty; the first variable in its text is the one that lacks a value. */
+static int auth_missing(const char *key, const json_t *value, struct rye_err *err)
+{
+	auto_json json_t *names = json_array();
+	const char *name;
+
+	template_names(value, names);
+	name = json_string_value(json_array_get(names, 0));
+	if (!name)
+		return rye_fail(err, RYE_DENIED, "config.auth: %s (%s) is empty", key,
+				json_is_string(value) ? json_string_value(value) : "not given");
+	return rye_fail(err, RYE_DENIED,
+			"config.auth: %s (%s) is empty: set it in the environment "
+			"or in the project's .env, or keep it as a secret; " MEND_WITH
+			"ryefs secret set %s",
+			key, json_string_value(value), name);
+}
+
 /* A secret of config.auth; one that is empty would be sent as one. */
 static int auth_text(const struct planner *planner, const char *key, struct rye_buf *out,
 		     struct rye_err *err)
@@ -205,10 +223,7 @@ static int auth_text(const struct planner *planner, const char *key, struct rye_
 	plan_text(planner, value, out);
 	if (out->len)
 		return 0;
-	return rye_fail(err, RYE_DENIED,
-			"config.auth: %s (%s) is empty: set it in the environment "
-			"or in the project's .env",
-			key, json_is_string(value) ? json_string_value(value) : "not given");
+	return auth_missing(key, value, err);
 }
 
 static int add_auth(const struct planner *planner, struct header_list *list, struct rye_err *err)

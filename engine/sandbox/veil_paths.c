@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a box's veil lies over: signing keys, records of threads, trust, and the services of the
+ * What a box's veil lies over: signing keys, secrets, records of threads, trust, and the services of the
  * session and the machine for tools that may not use the network. Called by the worker that makes
  * a box. No lock, no state.
  */
@@ -72,14 +72,17 @@ static void protect_all(const struct spaces *spaces, bool write, struct veil_pat
 {
 	static const char *const state[] = { "/.ai/state", NULL };
 	static const char *const keys[] = { "/.ai", "/.ai/config", "/.ai/config/keys", NULL };
+	static const char *const secrets[] = { "/.ai/secrets", NULL };
 
 	for (size_t i = 0; i < spaces->n; i++) {
 		const struct space *space = &spaces->v[i];
 
 		if (write && space->type == RYE_PROJECT)
 			make_reserved(space->root, state, 0700);
-		if (write && space->type == RYE_USER && spaces_nested(spaces, space))
+		if (write && space->type == RYE_USER && spaces_nested(spaces, space)) {
 			make_reserved(space->root, keys, 0755);
+			make_reserved(space->root, secrets, 0700);
+		}
 		if (space->type != RYE_SYSTEM)
 			veil_protect(space->root, paths, ask);
 	}
@@ -167,6 +170,8 @@ uint64_t veil_stamp(const struct spaces *spaces)
 	struct session_list session;
 	char path[4096];
 
+	if (spaces->secret_dir)
+		hash = add_stamp(hash, spaces->secret_dir);
 	session_paths(&session);
 	for (size_t i = 0; i < SESSION_PATHS; i++)
 		hash = add_stamp(hash, session.v[i]);
@@ -214,6 +219,7 @@ int veil_spaces(const struct veil_want *want, struct veil *ret)
 	protect_all(want->spaces, want->write, &paths, &ask);
 	before = veil_stamp(want->spaces);
 	ask.hidden[0] = want->spaces->key_dir;
+	ask.hidden[ask.hidden[0] ? 1 : 0] = want->spaces->secret_dir;
 	session_paths(&session);
 	if (!want->services)
 		hide_services(want, &session, &ask);

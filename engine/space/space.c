@@ -84,6 +84,7 @@ void spaces_close(struct spaces *spaces)
 			close(space->fd);
 	}
 	free(spaces->key_dir);
+	free(spaces->secret_dir);
 	free(spaces);
 }
 
@@ -229,6 +230,10 @@ static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *e
 			   asprintf(&spaces->key_dir, "%s/.ai/config/keys/signing", base);
 	if (n < 0) {
 		spaces->key_dir = NULL;
+		return memory_fail(err);
+	}
+	if (asprintf(&spaces->secret_dir, "%s/.ai/secrets", base) < 0) {
+		spaces->secret_dir = NULL;
 		return memory_fail(err);
 	}
 	return 0;

@@ -30,7 +30,7 @@ struct space {
 
 struct spaces {
 	size_t n;
-	char *key_dir; /* of the signing pair; NULL: no user space to keep it in */
+	char *key_dir, *secret_dir; /* of the signing pair, the secrets; NULL: no user space */
 	struct space v[]; /* project, user, then bundles by name */
 };
 

@@ -236,6 +236,24 @@ size_t key_secret_pem(const struct key_secret *key, char ret[256])
 	return put_armour(&der, "PRIVATE KEY", ret, 256);
 }
 
+void key_derive(struct rye_span pem, const char *info, unsigned char ret[KEY_LEN])
+{
+	static const unsigned char no_salt[32], counter = 1;
+	crypto_auth_hmacsha256_state hmac;
+	unsigned char drawn[32];
+
+	_Static_assert(KEY_LEN == sizeof(drawn), "one block of HKDF");
+	crypto_auth_hmacsha256_init(&hmac, no_salt, sizeof(no_salt));
+	crypto_auth_hmacsha256_update(&hmac, (const unsigned char *)pem.ptr, pem.len);
+	crypto_auth_hmacsha256_final(&hmac, drawn);
+	crypto_auth_hmacsha256_init(&hmac, drawn, sizeof(drawn));
+	crypto_auth_hmacsha256_update(&hmac, (const unsigned char *)info, strlen(info));
+	crypto_auth_hmacsha256_update(&hmac, &counter, 1);
+	crypto_auth_hmacsha256_final(&hmac, ret);
+	sodium_memzero(drawn, sizeof(drawn));
+	sodium_memzero(&hmac, sizeof(hmac));
+}
+
 /* ---- signatures ---- */
 
 void key_sign(const struct key_secret *key, struct rye_span message, char ret[KEY_SIG_TEXT])

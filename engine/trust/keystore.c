@@ -136,6 +136,21 @@ int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct ry
 	return r < 0 && err && err->code != RYE_NO_KEY ? rye_wrap(err, "%s", spaces->key_dir) : r;
 }
 
+int keystore_derive(const struct spaces *spaces, const char *info, unsigned char ret[KEY_LEN],
+		    struct rye_err *err)
+{
+	auto_close int dir = open_dir(spaces, "");
+	auto_secret struct rye_blob *pem = NULL;
+	int r = dir < 0 ? -ENOENT : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
+
+	if (r == -ENOENT)
+		return rye_fail(err, RYE_NO_KEY, "%s", no_pair);
+	if (r < 0)
+		return rye_fail_sys(err, -r, "cannot read private_key.pem");
+	key_derive(keystore_text_of(pem), info, ret);
+	return 0;
+}
+
 /* ---- making ---- */
 
 /* With the lock of dir. box: with the format's second pair, the person's own. */
@@ -167,8 +182,21 @@ static void random_key(struct key_secret *ret)
 	sodium_memzero(seed, sizeof(seed));
 }
 
-int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_FP],
-		      struct rye_err *err)
+static int call_before(const struct keystore_before *before, const struct key_secret *key,
+		       struct rye_err *err)
+{
+	char pem[256];
+	int r;
+
+	if (!before)
+		return 0;
+	r = before->fn(before->arg, (struct rye_span){ pem, key_secret_pem(key, pem) }, err);
+	sodium_memzero(pem, sizeof(pem));
+	return r;
+}
+
+int keystore_generate(const struct spaces *spaces, bool force, const struct keystore_before *before,
+		      char ret_fp[KEY_FP], struct rye_err *err)
 {
 	auto_key struct key_secret key = { 0 };
 	auto_close int dir = -1;
@@ -184,7 +212,9 @@ int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_F
 			"signed has to be signed again\n" MEND_WITH "ryefs keys",
 			spaces->key_dir);
 	random_key(&key);
-	r = keystore_put_pair(dir, &key, true, err);
+	r = call_before(before, &key, err);
+	if (!r)
+		r = keystore_put_pair(dir, &key, true, err);
 	if (r < 0)
 		return r;
 	memcpy(ret_fp, key.pub.fp, KEY_FP);

@@ -31,6 +31,9 @@ struct key_public {
 	char pem[KEY_PEM_MAX]; /* normalised: stripped, LF, exactly one newline at the end */
 };
 
+/* A key for another purpose than signing, of a private key's text: HKDF-SHA256 without salt. */
+void key_derive(struct rye_span pem, const char *info, unsigned char ret[KEY_LEN]);
+
 /* "-----BEGIN PUBLIC KEY-----" with an Ed25519 SPKI inside; else RYE_INVALID. */
 int key_public_parse(struct rye_span pem, struct key_public *ret, struct rye_err *err);
 /* The one PEM text we write for a key. */
@@ -159,6 +162,9 @@ struct verdict {
 
 /* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */
 int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct rye_err *err);
+/* key_derive of the pair that is on disk. */
+int keystore_derive(const struct spaces *spaces, const char *info, unsigned char ret[KEY_LEN],
+		    struct rye_err *err);
 /* Finishes or takes back what a killed process began. */
 void keystore_settle(const struct spaces *spaces);
 /*
@@ -167,9 +173,16 @@ void keystore_settle(const struct spaces *spaces);
  */
 int keystore_automatic(const struct item_env *env, struct key_secret *ret, struct rye_err *err);
 
-/* A signing and a box pair with the format's names and modes; RYE_INVALID when there is one. */
-int keystore_generate(const struct spaces *spaces, bool force, char ret_fp[KEY_FP],
-		      struct rye_err *err);
+/*
+ * A signing and a box pair with the format's names and modes; RYE_INVALID when there is one.
+ * before: NULL, or called with the new private key right before it takes the old one's place.
+ */
+struct keystore_before {
+	int (*fn)(void *arg, struct rye_span pem, struct rye_err *err);
+	void *arg;
+};
+int keystore_generate(const struct spaces *spaces, bool force, const struct keystore_before *before,
+		      char ret_fp[KEY_FP], struct rye_err *err);
 
 /* The signing pair first, then every key file: the trusted ones, then the others. */
 int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct rye_err *err);

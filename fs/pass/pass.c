@@ -100,7 +100,7 @@ bool pass_zone(enum pass_zone dir, const char *name, enum pass_zone *ret)
 {
 	if (strcmp(name, ".env") == 0)
 		return false;
-	if (dir == ZONE_ROOT && strcmp(name, "state") == 0)
+	if (dir == ZONE_ROOT && (strcmp(name, "state") == 0 || strcmp(name, "secrets") == 0))
 		return false;
 	if (dir == ZONE_KEYS && strcmp(name, "signing") == 0)
 		return false;

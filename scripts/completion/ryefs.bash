@@ -25,7 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount diff doctor execute fetch init keygen keys search sign threads trust umount untrust verify"
+  local verbs="mount diff doctor execute fetch init keygen keys search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -77,6 +77,13 @@ _ryefs() {
         COMPREPLY=($(compgen -W "list show wait cancel kill delete" -- "$cur"))
       else
         COMPREPLY=($(compgen -W "$(_ryefs_member id threads)" -- "$cur"))
+      fi
+      ;;
+    secret)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "set list rm" -- "$cur"))
+      elif [[ ${words[2]} != list ]]; then
+        COMPREPLY=($(compgen -W "$(_ryefs_member name secret list)" -- "$cur"))
       fi
       ;;
     umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;

@@ -27,6 +27,7 @@ complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
+complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
 complete -c ryefs -n __ryefs_first -a threads -d 'runs that go on by themselves'
 complete -c ryefs -n __ryefs_first -a trust -d 'trust a key'
@@ -36,6 +37,7 @@ complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
 complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show wait cancel kill delete (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
 

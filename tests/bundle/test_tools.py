@@ -166,7 +166,7 @@ class Traversal(Files):
 
     def test_secrets(self):
         names = (".env", "sub/.env.local", ".ai/config/keys/signing/any", "id_ed25519",
-                 "nested/.ai/config/keys/signing/private_key.pem")
+                 ".ai/secrets/store.enc", "nested/.ai/config/keys/signing/private_key.pem")
         for name in names:
             self.put(name, "SECRET=x\n")
             for result in self.each_tool(name):

@@ -195,7 +195,7 @@ static void generated_pair(void **state)
 	place_open(&p, false);
 	assert_true(str_ends(p.spaces->key_dir, "/user/.ai/config/keys/signing"));
 	assert_int_equal(keystore_load(p.spaces, &key, &err), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, first, &err), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, first, &err), 0);
 	assert_int_equal(mode_of(p.spaces->key_dir, ""), 0700);
 	assert_int_equal(mode_of(p.spaces->key_dir, "private_key.pem"), 0600);
 	assert_int_equal(mode_of(p.spaces->key_dir, "public_key.pem"), 0644);
@@ -203,8 +203,8 @@ static void generated_pair(void **state)
 	assert_int_equal(mode_of(p.spaces->key_dir, "box_pub.pem"), 0644);
 	assert_int_equal(keystore_load(p.spaces, &key, &err), 0);
 	assert_string_equal(key.pub.fp, first);
-	assert_int_equal(keystore_generate(p.spaces, false, second, &err), -RYE_INVALID);
-	assert_int_equal(keystore_generate(p.spaces, true, second, &err), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, second, &err), -RYE_INVALID);
+	assert_int_equal(keystore_generate(p.spaces, true, NULL, second, &err), 0);
 	assert_string_not_equal(first, second);
 	place_drop(&p);
 }
@@ -220,7 +220,7 @@ static void halves_that_do_not_belong_together(void **state)
 
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(keystore_generate(p.spaces, false, fp, NULL), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
 	snprintf(path, sizeof(path), "%s/public_key.pem", p.spaces->key_dir);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_int_equal(io_write_all(fd, PEM1, sizeof(PEM1) - 1), 0);

@@ -741,7 +741,7 @@ static void whole_space(void **state)
 	place_open(&p, false);
 	many.space = &p.spaces->v[0];
 	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, fp, NULL), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
 	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, NULL), 0);
 	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
 	assert_int_equal(heard.calls, 3);

@@ -335,7 +335,7 @@ static void listing_tells_why(void **state)
 	place_vectors(&p);
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
 	place_open(&p, false);
-	assert_int_equal(keystore_generate(p.spaces, false, fp, NULL), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
 	assert_int_equal(keystore_list(&p.env, collect, text, NULL), 0);
 	assert_true(!strncmp(text, fp, 16));
 	assert_non_null(strstr(text, " self user signing\n"));
@@ -355,7 +355,7 @@ static void trust_and_untrust(void **state)
 	place_put(p.project, WHERE KEY1 ".toml", VECTOR);
 	place_open(&p, false);
 	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, own, &err), 0);
+	assert_int_equal(keystore_generate(p.spaces, false, NULL, own, &err), 0);
 	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), 0);
 	assert_string_equal(fp, own);
 	assert_true(trusts(&p, own));

@@ -15,10 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define GITIGNORE                                                  \
-	"# what runs leave behind, and keys that must stay here\n" \
-	"/state/\n"                                                \
-	"/config/keys/signing/\n"
+#define GITIGNORE                                                          \
+	"# what runs leave behind, keys and secrets that must stay here\n" \
+	"/state/\n"                                                        \
+	"/config/keys/signing/\n"                                          \
+	"/secrets/\n"
 
 struct verb_init_making {
 	struct cli *cli;

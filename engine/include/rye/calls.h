@@ -172,6 +172,21 @@ RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, c
 RYE_API int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err); /* 1: written */
 RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
 
+/* ---- secrets ---- */
+
+struct rye_secret {
+	const char *name, *set_at; /* set_at: 2026-01-02T03:04:05Z, or "" */
+};
+typedef int (*rye_secret_fn)(void *arg, const struct rye_secret *secret);
+
+/* Is it a name that a secret may have? */
+RYE_API int rye_secret_check(const char *name, struct rye_err *err);
+/* What changes secrets is RYE_DENIED with `no_sign`. No call tells a value. */
+RYE_API int rye_secret_set(struct rye *rye, const char *name, struct rye_span value,
+			   struct rye_err *err);
+RYE_API int rye_secret_list(struct rye *rye, rye_secret_fn fn, void *arg, struct rye_err *err);
+RYE_API int rye_secret_remove(struct rye *rye, const char *name, struct rye_err *err);
+
 /* ---- reading ---- */
 
 /* The bytes of one version for as long as they are held: in memory while they are young, later in a

@@ -28,15 +28,16 @@ IGNORED = frozenset(
 
 # -- paths (the same lines in every tool here: each is one verified file and imports no other) --
 KEY_FILES = ("private_key.pem", "box_key.pem", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+KEY_DIRS = ("/.ai/config/keys/signing/", "/.ai/secrets/")
 ENV_SAMPLES = (".example", ".sample", ".template")
 
 
 def is_secret(path):
-    """Whether a path names a private key or an environment file."""
+    """Whether a path names a private key, a secret or an environment file."""
     name = os.path.basename(path)
     if name == ".env" or (name.startswith(".env.") and not name.endswith(ENV_SAMPLES)):
         return True
-    return name in KEY_FILES or "/.ai/config/keys/signing/" in "/" + path + "/"
+    return name in KEY_FILES or any(part in "/" + path + "/" for part in KEY_DIRS)
 
 
 def locate(project_path, path):
