@@ -90,6 +90,8 @@
 #define RYE_WARM_POOLS 4
 /* Interpreters of one pool that wait for a call; each holds about a megabyte of its own. */
 #define RYE_WARM_READY 4
+/* Node processes of one pool: each has some ten megabytes of its own. */
+#define RYE_WARM_NODES 2
 /* Processes of one confinement that wait for a program: more than run at once are rare. */
 #define RYE_SPARES 2
 /* Tools whose text a pool has compiled ahead, and the longest of them. */

@@ -328,9 +328,12 @@ static void make_warm(struct planner *planner, struct program *program)
 	const char *warm = json_str(planner->config, "warm");
 	const char *loader = json_str(planner->config, "loader");
 
-	if (!*warm || !*loader || !program->source || planner->anchor.active ||
-	    *json_str(planner->config, "params_env"))
+	const char *variable = json_str(planner->config, "params_env");
+
+	if (!*warm || !*loader || !program->source || planner->anchor.active)
 		return;
+	if (*variable)
+		program->params_env = memory_note(strdup(variable));
 	program->warm = memory_note(strdup(warm));
 	program->loader = memory_note(strdup(loader));
 	program->preload = json_incref(json_object_get(planner->config, "preload"));
@@ -367,6 +370,7 @@ void program_done(struct program *program)
 	free(program->path);
 	free(program->warm);
 	free(program->loader);
+	free(program->params_env);
 	rye_blob_unref(program->input);
 	rye_blob_unref(program->source);
 	json_decref(program->preload);

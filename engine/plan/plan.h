@@ -244,6 +244,7 @@ struct program {
 	int source_at;
 	char *warm; /* protocol of a warm interpreter; NULL: none */
 	char *loader; /* the program text it runs */
+	char *params_env; /* the variable that its parameters are in, too; NULL: none */
 	json_t *preload; /* modules it has imported before; or NULL */
 };
 

@@ -80,11 +80,14 @@ static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 	run->living->session = worker->pid;
 	if (!hand_over(start)) {
 		warm_drop(warm, worker, false);
-		*worker = (struct warm_worker){ .pool = NULL };
+		*worker = WARM_WORKER_NONE;
 		return START_OTHERWISE;
 	}
 	start->how.group = worker->pid;
-	start->how.control = worker->control;
+	start->how.child = worker->child;
+	if (worker->child.pidfd < 0)
+		start->how.control = worker->control;
+	worker->child = (struct child){ -1, -1 };
 	start->how.in = steal_fd(&worker->in);
 	start->how.out = steal_fd(&worker->out);
 	start->how.err = steal_fd(&worker->err);

@@ -34,7 +34,7 @@
 enum pool_state { POOL_WANTED, POOL_UP, POOL_SPOILED, POOL_OVER };
 
 /* One row for each sort of long-lived child. */
-static const struct warm_protocol *const protocols[] = { &warm_python };
+static const struct warm_protocol *const protocols[] = { &warm_python, &warm_node };
 
 /* NULL: the plan names none of ours, or does not fit it. */
 static const struct warm_protocol *protocol_of(const struct plan *plan)
@@ -103,6 +103,15 @@ int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *e
 	return 0;
 }
 
+bool warm_is_of_call(const struct plan *plan, const char *row)
+{
+	const char *params = program_of(plan)->params_env;
+	size_t n = params ? strlen(params) : 0;
+
+	return !strncmp(row, "RYE_TOOL_FD=", 12) ||
+	       (n && !strncmp(row, params, n) && row[n] == '=');
+}
+
 /* Everything a child is born with; the call's own things are not part of it. */
 static void warm_key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
 {
@@ -117,7 +126,7 @@ static void warm_key_of(const struct warm *warm, const struct plan *plan, char r
 		buf_add(&text, program->argv[i], strlen(program->argv[i]) + 1);
 	json_put(&text, program->preload, false);
 	for (size_t i = 0; i < plan->env.n; i++)
-		if (strncmp(plan->env.v[i], "RYE_TOOL_FD=", 12))
+		if (!warm_is_of_call(plan, plan->env.v[i]))
 			buf_add(&text, plan->env.v[i], strlen(plan->env.v[i]) + 1);
 	sha256_hex((struct rye_span){ text.data, text.len }, ret);
 }
@@ -149,6 +158,7 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 	pool->program.path = strdup(program->path);
 	pool->program.argv = copy_list(program->argv);
 	pool->program.loader = strdup(program->loader);
+	pool->program.params_env = program->params_env ? strdup(program->params_env) : NULL;
 	pool->program.preload = program->preload ? json_deep_copy(program->preload) : NULL;
 	env_copy(&pool->plan.env, &plan->env);
 	pool->taken = 1;
@@ -174,6 +184,23 @@ static void close_worker(struct warm_worker *worker)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	worker->control = worker->in = worker->out = worker->err = -1;
+}
+
+void warm_worker_end(const struct plan_base *base, struct warm_worker *worker, bool busy)
+{
+	struct ended ended;
+
+	close_worker(worker);
+	if (worker->child.pidfd >= 0) {
+		kill(-worker->child.pid, SIGKILL);
+		spawn_reap(&worker->child, &ended);
+	}
+	if (worker->box)
+		box_give(base->boxes, worker->box, busy);
+	worker->box = NULL;
+	if (worker->tmpdir && !busy)
+		tmpdir_remove(worker->tmpdir);
+	free(steal(&worker->tmpdir));
 }
 
 static struct warm_pool *warm_find(struct warm *warm, const char *key)
@@ -209,6 +236,18 @@ struct chore {
 	struct warm_pool *dead; /* to be freed in the end; NULL: none */
 };
 
+/* With the lock held: it goes a little later, on the pools' thread. */
+static void drop_later(struct warm *warm, const struct warm_worker *worker, bool busy)
+{
+	struct dropped *dropped = malloc(sizeof(*dropped));
+
+	if (!dropped)
+		abort();
+	*dropped = (struct dropped){ .worker = *worker, .busy = busy, .at_ms = clock_ms() };
+	*warm->dropped_end = dropped;
+	warm->dropped_end = &dropped->next;
+}
+
 /* With the lock held: out of the list; returns the pool when nothing else holds it. */
 static struct warm_pool *warm_unlist(struct warm *warm, struct warm_pool *pool)
 {
@@ -219,10 +258,9 @@ static struct warm_pool *warm_unlist(struct warm *warm, struct warm_pool *pool)
 		break;
 	}
 	pool->state = POOL_OVER;
-	for (size_t i = 0; i < pool->nready; i++) {
-		close_worker(&pool->ready[i]);
-		free(pool->ready[i].tmpdir);
-	}
+	pool->taken += pool->nready;
+	for (size_t i = 0; i < pool->nready; i++)
+		drop_later(warm, &pool->ready[i], false);
 	pool->nready = 0;
 	pthread_cond_broadcast(&warm->ready);
 	return --pool->taken == 0 ? pool : NULL;
@@ -239,7 +277,7 @@ static struct warm_pool *give_up(struct warm *warm, struct warm_pool *pool)
 /* With the lock held. */
 static bool warm_is_low(const struct warm_pool *pool)
 {
-	return pool->state == POOL_UP && pool->nready < RYE_WARM_READY;
+	return pool->state == POOL_UP && pool->nready < pool->protocol->ready;
 }
 
 /* With the lock held: the call that wants it is over, and others find a child meanwhile. */
@@ -352,9 +390,7 @@ static void do_chore(struct warm *warm, struct chore *chore)
 		spare_drop(warm->base->boxes, &chore->spare);
 		break;
 	case CHORE_LET_GO:
-		close_worker(&dropped->worker);
-		if (dropped->worker.tmpdir && !dropped->busy)
-			tmpdir_remove(dropped->worker.tmpdir);
+		warm_worker_end(warm->base, &dropped->worker, dropped->busy);
 		break;
 	case CHORE_START:
 		chore->ok = start_parent(warm, chore->pool);
@@ -423,8 +459,6 @@ static void work_off(struct warm *warm, struct chore *chore)
 	}
 	if (chore->dead)
 		free_pool(warm, chore->dead);
-	if (chore->dropped)
-		free(chore->dropped->worker.tmpdir);
 	free(chore->dropped);
 }
 
@@ -541,7 +575,8 @@ static bool wait_ready(struct warm *warm, struct warm_pool *pool)
 	return pool->state == POOL_UP && pool->nready;
 }
 
-/* With the lock held: a child that knows the text, else the one made last. */
+/* With the lock held: a child that knows the text, else the one made last; of those that are
+ * started one by one the first, which is up by now. */
 static void take_ready(struct warm_pool *pool, const struct plan *plan, struct warm_worker *ret)
 {
 	const struct program *program = program_of(plan);
@@ -557,9 +592,13 @@ static void take_ready(struct warm_pool *pool, const struct plan *plan, struct w
 		at = pool->nready - 1;
 		number = 0;
 	}
+	if (pool->ready[0].box)
+		at = 0;
 	*ret = pool->ready[at];
 	ret->text = number;
-	pool->ready[at] = pool->ready[--pool->nready];
+	pool->nready--;
+	memmove(&pool->ready[at], &pool->ready[at + 1],
+		(pool->nready - at) * sizeof(pool->ready[0]));
 }
 
 bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *ret)
@@ -601,7 +640,7 @@ void warm_look(struct warm *warm, const struct warm_worker *worker)
 {
 	struct warm_pool *pool = worker->pool;
 
-	if (!box_littered(pool->parent.box))
+	if (worker->box || !box_littered(pool->parent.box))
 		return;
 	GUARD(&warm->lock);
 	if (pool->state == POOL_UP)
@@ -639,14 +678,8 @@ void warm_wake(struct warm *warm)
 
 void warm_drop(struct warm *warm, struct warm_worker *worker, bool busy)
 {
-	struct dropped *dropped = malloc(sizeof(*dropped));
-
-	if (!dropped)
-		abort();
-	*dropped = (struct dropped){ .worker = *worker, .busy = busy, .at_ms = clock_ms() };
 	GUARD(&warm->lock);
-	*warm->dropped_end = dropped;
-	warm->dropped_end = &dropped->next;
+	drop_later(warm, worker, busy);
 	pthread_cond_signal(&warm->work);
 }
 

@@ -64,14 +64,19 @@ struct warm;
 struct warm_pool;
 
 struct warm_worker {
-	pid_t pid; /* leader of a session of its own; a child of the pool's parent */
-	int control; /* job in; "D<code>\n" or "X<status>\n" out; -1: none */
+	pid_t pid; /* leader of a session of its own */
+	struct child child; /* our own; .pidfd -1: one of the pool's parent, which reaps it */
+	struct box *box; /* its own; NULL: it is in its parent's */
+	int control; /* job in; of a parent's "D<code>\n" or "X<status>\n" out; -1: none */
 	int in, out, err; /* our ends of its pipes */
 	char *tmpdir;
 	unsigned taught; /* texts its parent had learnt when it was made */
 	unsigned text; /* number of the call's text, which it has compiled; 0: it has not */
 	struct warm_pool *pool;
 };
+
+#define WARM_WORKER_NONE \
+	((struct warm_worker){ .child = { -1, -1 }, .control = -1, .in = -1, .out = -1, .err = -1 })
 
 struct warm_job {
 	const struct plan *plan;

@@ -52,6 +52,9 @@ struct warm_parent {
 	struct box *box;
 	unsigned made; /* children so far: names of their directories */
 	unsigned taught; /* texts so far: their numbers */
+	/* of a sort whose workers are started one by one: what with; of the pool, and frozen */
+	const struct plan_base *base;
+	const struct plan *plan;
 };
 
 /*
@@ -62,6 +65,7 @@ struct warm_parent {
  */
 struct warm_protocol {
 	const char *name;
+	size_t ready; /* so many workers wait for calls */
 	int idle_s; /* without a call for so long, the parent and its children end */
 	/* Which argument is the loader's text: pools do not tell plans apart by it. 0: no fit. */
 	size_t (*loader_at)(const struct plan *plan);
@@ -77,7 +81,8 @@ struct warm_protocol {
 	bool (*fork)(struct warm_parent *parent, bool rehearse, struct warm_worker *ret);
 	/*
 	 * Workers made from now on know this text by the number set; 0: it does not compile
-	 * without a warning. False: the parent is of no use any more.
+	 * without a warning. False: the parent is of no use any more. NULL if text_name never
+	 * has a name.
 	 */
 	bool (*teach)(struct warm_parent *parent, struct warm_text *text);
 	/* Hands a job to a worker, on the thread of its call. */
@@ -89,10 +94,20 @@ struct warm_protocol {
 	void (*stop)(const struct plan_base *base, struct warm_parent *parent, bool busy);
 };
 
-/* One for each sort; Python's forks a child for each call (warm_parent.c, warm_child.py). */
-extern const struct warm_protocol warm_python;
+/*
+ * One for each sort; Python's forks a child for each call (warm_parent.c, warm_child.py), Node's
+ * processes are started one by one (warm_node.c, warm_node.js).
+ */
+extern const struct warm_protocol warm_python, warm_node;
+
+/* Does this row of the plan's environment belong to the call, not to its runtime? */
+bool warm_is_of_call(const struct plan *plan, const char *row);
+/* Ends a process that waits, if there still is one; gives back what it had. */
+void warm_worker_end(const struct plan_base *base, struct warm_worker *worker, bool busy);
 
 /* The program that it runs: warm_child.py, which the build puts into a C file (scripts/embed). */
 extern const char warm_child[];
+/* What stands before a loader that Node runs: warm_node.js, put in the same way. */
+extern const char warm_node_js[];
 
 #endif

@@ -28,6 +28,9 @@
 static size_t warm_loader_at(const struct plan *plan)
 {
 	const struct program *program = program_of(plan);
+
+	if (program->params_env)
+		return 0;
 	for (size_t i = 2;
 	     program->argv && program->argv[0] && program->argv[1] && program->argv[i]; i++)
 		if (!strcmp(program->argv[i - 1], "-c") &&
@@ -296,7 +299,7 @@ static bool make_tmpdir(struct warm_parent *parent, struct warm_worker *worker)
 
 static bool warm_parent_fork(struct warm_parent *parent, bool rehearse, struct warm_worker *ret)
 {
-	struct warm_worker worker = { .control = -1, .in = -1, .out = -1, .err = -1 };
+	struct warm_worker worker = WARM_WORKER_NONE;
 	struct packet four;
 	struct pipes pipes;
 	int pair[2];
@@ -348,6 +351,7 @@ static bool warm_parent_send(struct warm_worker *worker, const struct warm_job *
 
 const struct warm_protocol warm_python = {
 	.name = "python-function",
+	.ready = RYE_WARM_READY,
 	.idle_s = RYE_IDLE_S,
 	.loader_at = warm_loader_at,
 	.text_name = warm_text_name,

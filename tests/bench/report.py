@@ -21,7 +21,7 @@ PER = "per-"
 UNITS = (("pipe ping-pong, two hand-overs", "pingpong"), ("the same from idle", "pingpong-idle"),
          ("the same between two processors", "pingpong-apart"),
          ("posix_spawn of /bin/true", "spawn"), ("the same from idle", "spawn-idle"),
-         ("posix_spawn of python3 -c pass", "python3"))
+         ("posix_spawn of python3 -c pass", "python3"), ("posix_spawn of node -e 0", "nodejs"))
 
 # label, part, operation, scale of the value, unit
 PARTS = (
@@ -46,6 +46,7 @@ PARTS = (
     ("open+write+close, from idle", "run", "open-idle", 1, "us"),
     ("process tool, from idle", "run", "process-idle", 1, "us"),
     ("Python function, warm", "run", "python", 1, "us"),
+    ("JavaScript function, warm", "run", "node", 1, "us"),
     ("first search after mounting", "search", "search-first", 1e-3, "ms"),
     ("another search", "search", "search", 1e-3, "ms"),
     ("verify from the command line", "verify", "verify", 1e-6, "s"),
@@ -148,6 +149,8 @@ class Report:
             yield ("Python function, warm" + when, "/ posix_spawn", 1.2,
                    lambda us, theirs: us / theirs,
                    (run("python"), native("run", "spawn" + idle)))
+        yield ("JavaScript function, warm", "/ node -e 0", .1, lambda us, theirs: us / theirs,
+               (run("node"), native("run", "nodejs")))
         apart = native("run", "pingpong-apart")
         for label, name in (("message+reply, held", "held"), ("open+write+close of run", "open")):
             yield (label, "/ pong apart", None, lambda us, pong: us / pong, (run(name), apart))

@@ -24,6 +24,8 @@
  *   pingpong-apart  the same, the two processes on two processors
  *   spawn      posix_spawn of /bin/true and the wait for it; both also …-idle
  *   python3    posix_spawn of python3 -c pass and the wait for it
+ *   node       a JavaScript function, in a process that was started before
+ *   nodejs     posix_spawn of node -e 0 and the wait for it
  */
 #include "bench.h"
 #include "trip.h"
@@ -40,6 +42,9 @@
 
 #define MOUNTS_MAX 8
 #define IDLE_US 2000
+#define NODE "/usr/bin/node"
+/* Before each call of Node: the next process is up again. */
+#define NODE_US 300000
 #define PATH_SIZE 4096
 
 struct run_mount {
@@ -58,6 +63,7 @@ struct sample {
 	bool native; /* needs no mount */
 	bool apart; /* the two ends on two processors */
 	useconds_t pause_us; /* before each call: all processors sleep, the pool warms the next one */
+	const char *needs; /* a program without which it is left out; NULL: none */
 	size_t share; /* calls per round are divided by it: slow ones run less often */
 };
 
@@ -103,6 +109,14 @@ static void run_python(const char *mount)
 	close(fd);
 }
 
+static void run_node(const char *mount)
+{
+	int fd = open_run(mount, "tools/bench/js");
+
+	send_message(fd, "tools/bench/js/run");
+	close(fd);
+}
+
 static void spawn(char *const argv[])
 {
 	extern char **environ;
@@ -127,6 +141,15 @@ static void native_python(const char *mount)
 {
 	char program[] = "/usr/bin/python3", dash_c[] = "-c", pass[] = "pass";
 	char *const argv[] = { program, dash_c, pass, NULL };
+
+	(void)mount;
+	spawn(argv);
+}
+
+static void native_node(const char *mount)
+{
+	char program[] = NODE, dash_e[] = "-e", nothing[] = "0";
+	char *const argv[] = { program, dash_e, nothing, NULL };
 
 	(void)mount;
 	spawn(argv);
@@ -270,6 +293,8 @@ static const struct sample samples[] = {
 	  .share = 4 },
 	{ .name = "spawn", .once = native_process, .native = true, .share = 4 },
 	{ .name = "python3", .once = native_python, .native = true, .share = 20 },
+	{ .name = "node", .once = run_node, .pause_us = NODE_US, .needs = NODE, .share = 40 },
+	{ .name = "nodejs", .once = native_node, .native = true, .needs = NODE, .share = 40 },
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
@@ -317,6 +342,8 @@ static void run_round(const struct run_mount *mounts, size_t n, const struct run
 		const struct sample *sample = &samples[(k + round) % SAMPLES];
 
 		if (*what->wanted && !sample_wanted(what->wanted, sample->name))
+			continue;
+		if (sample->needs && access(sample->needs, X_OK))
 			continue;
 		if (sample->apart && sysconf(_SC_NPROCESSORS_ONLN) < 2)
 			continue;
