@@ -246,7 +246,8 @@ static void capture_on_end(struct state *state)
 	/* While it is a zombie no other group can get its number. */
 	if (got->timed_out || got->cancelled)
 		signal_group(state, SIGKILL);
-	if (ask->child.pidfd >= 0)
+	/* One that has answered on its control socket is left to its owner, which ends it later. */
+	if (ask->child.pidfd >= 0 && state->word[0] != 'D')
 		spawn_reap(&ask->child, &got->ended);
 	state->fds[SLOT_END].fd = -1;
 	state->fds[SLOT_CONTROL].fd = -1;
@@ -279,6 +280,10 @@ static void on_control(struct state *state)
 		state->word[state->nword] = 0;
 		if (!strchr(state->word, '\n') && state->nword < sizeof(state->word) - 1)
 			return;
+	} else if (state->ask->child.pidfd >= 0) { /* our own child: its end will tell */
+		state->word[0] = 0;
+		state->fds[SLOT_CONTROL].fd = -1;
+		return;
 	}
 	if (state->word[0] == 'D')
 		state->got->ended.code = atoi(state->word + 1) & 0xff;
@@ -341,7 +346,7 @@ void capture(struct capture_ask *ask, struct captured *ret)
 		.fds = { { ask->in, POLLOUT, 0 },
 			 { -1, POLLIN, 0 },
 			 { -1, POLLIN, 0 },
-			 { ask->control < 0 ? ask->child.pidfd : -1, POLLIN, 0 },
+			 { ask->child.pidfd, POLLIN, 0 },
 			 { ask->control, POLLIN, 0 },
 			 { ask->cancel, POLLIN, 0 } },
 		.start = clock_ms(),

@@ -122,7 +122,7 @@ void spawn_reap(struct child *child, struct ended *ret);
  */
 
 struct capture_ask {
-	struct child child; /* taken over: reaped, pidfd closed. pid < 0: none of ours */
+	struct child child; /* taken over: reaped, pidfd closed, but behind a "D". pid < 0: none */
 	pid_t group; /* process group to end */
 	int control; /* of a warm interpreter: "D<code>\n" or "X<status>\n" ends it; -1: none */
 	int in, out, err; /* our ends of its pipes, taken over; in may be -1 */

@@ -153,7 +153,9 @@ static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted,
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
 	}
-	if (stat.session != wanted->session && !is_marked(pid, wanted->mark))
+	/* The leader is the run itself: one that was started ahead may not have gone yet. */
+	if (pid == wanted->session ||
+	    (stat.session != wanted->session && !is_marked(pid, wanted->mark)))
 		return false;
 	strays_remember(strays, pid);
 	return true;

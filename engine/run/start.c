@@ -85,9 +85,7 @@ static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 	}
 	start->how.group = worker->pid;
 	start->how.child = worker->child;
-	if (worker->child.pidfd < 0)
-		start->how.control = worker->control;
-	worker->child = (struct child){ -1, -1 };
+	start->how.control = worker->control;
 	start->how.in = steal_fd(&worker->in);
 	start->how.out = steal_fd(&worker->out);
 	start->how.err = steal_fd(&worker->err);
@@ -103,6 +101,7 @@ static int warm_end(struct start *start, struct rye_err *err)
 
 static void warm_give_back(struct exec *exec, struct start *start)
 {
+	start->worker.child = start->how.child;
 	warm_drop(exec->warm, &start->worker, start->busy);
 }
 

@@ -67,7 +67,7 @@ struct warm_worker {
 	pid_t pid; /* leader of a session of its own */
 	struct child child; /* our own; .pidfd -1: one of the pool's parent, which reaps it */
 	struct box *box; /* its own; NULL: it is in its parent's */
-	int control; /* job in; of a parent's "D<code>\n" or "X<status>\n" out; -1: none */
+	int control; /* job in; "D<code>\n" or "X<status>\n" out; -1: none */
 	int in, out, err; /* our ends of its pipes */
 	char *tmpdir;
 	unsigned taught; /* texts its parent had learnt when it was made */

@@ -7,6 +7,8 @@
 
 #include "exec_tools.h"
 
+#include <signal.h>
+
 #define HEAD \
 	"const __executor_id__ = \"rye/core/runtimes/node/node\";\nconst __category__ = \"t\";\n"
 
@@ -104,14 +106,13 @@ static void faults(void **state)
 static void nothing_stays_behind(void **state)
 {
 	static const char tool[] =
-		"import fs from 'node:fs';\n"
+		"import fs from 'node:fs';\nimport { execFileSync } from 'node:child_process';\n"
 		"export default () => {\n"
 		"  const mark = process.env.TMPDIR + '/x', old = globalThis.left ?? fs.existsSync(mark);\n"
-		"  let third = '';\n"
-		"  try { third = fs.readlinkSync('/proc/self/fd/3'); } catch {}\n"
+		"  const seen = execFileSync('/bin/ls', ['-l', '/proc/self/fd']).toString();\n"
 		"  globalThis.left = true;\n"
 		"  fs.writeFileSync(mark, '');\n"
-		"  return { old, socket: third.startsWith('socket') };\n};\n";
+		"  return { old, socket: seen.includes('3 -> socket') };\n};\n";
 	struct exec_place *p = *state;
 
 	if (!is_there())
@@ -119,6 +120,39 @@ static void nothing_stays_behind(void **state)
 	put(p, "t/a.mjs", tool);
 	for (int i = 0; i < 4; i++)
 		node_wants(p, "{}", "{\"data\":{\"old\":false,\"socket\":false}}");
+}
+
+/* What an exit does is done before the answer, and what the call left running goes on. */
+static void exits(void **state)
+{
+	struct exec_place *p = *state;
+
+	if (!is_there())
+		test_skip("no node");
+	put(p, "t/a.mjs",
+	    "export default () => { process.on('exit', () => { console.log('bye'); process.exitCode = 5; });"
+	    " return { success: true }; };\n");
+	node_wants(p, "{}",
+		   "{\"status\":\"error\",\"data\":{\"return_code\":5,\"stdout\":\"~bye\"}}");
+	put(p, "t/a.mjs",
+	    "import { spawn } from 'node:child_process';\n"
+	    "export default () => { const c = spawn('sleep', ['2'], { stdio: 'ignore' }); c.unref();"
+	    " return { success: true, pid: c.pid }; };\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+		pid_t pid = (pid_t)json_int(json_object_get(said.reply, "data"), "pid", 0);
+
+		exec_check(&said,
+			   "{\"status\":\"success\",\"metadata\":{\"background_children\":1}}");
+		usleep(200000);
+		assert_int_equal(kill(pid, 0), 0);
+	}
+	put(p, "t/a.mjs", "export default () => ({ success: true });\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		exec_check(&said, "{\"metadata\":{\"!background_children\":1}}");
+	}
 }
 
 static void configuration_is_merged(void **state)
@@ -160,7 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		both(functions_and_programs),  both(faults),
 		both(nothing_stays_behind),    both(configuration_is_merged),
-		both(otherwise_a_new_process),
+		both(otherwise_a_new_process), both(exits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
