@@ -7,6 +7,11 @@
  * kernel has answered, or the clock's thread, when the clock's patience is over, calls `done`; the
  * first one does. Each list has one patience, so that its first notification is the first one due.
  *
+ * Pages of a conversation: the clock's thread does not call `done` before the kernel has begun. The
+ * kernel takes no size from a GETATTR that it sent before a notification began, so one that began
+ * behind the answer to its WRITE would leave the writer's next read empty, and pages that are not
+ * dropped yet would show it NUL bytes.
+ *
  * When the answer to a conversation's WRITE is ready, the thread that has it drops the pages itself,
  * since handing that to the lane and back costs more than the rest of a message. The kernel may make
  * it wait for that answer, which the clock's thread gives then, or for that of another request: so
@@ -15,16 +20,25 @@
 #include "core/notify.h"
 
 #include "hash.h"
+#include "proc.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 enum job_type { JOB_INODE, JOB_TASK, JOB_AFTER };
 
 /* A task of the content lane may queue another, and that one a third. */
 #define AFTER_TURNS 2
+
+/* Notifications of conversations that wait in the kernel for a WRITE's answer at the same time; each
+ * ends soon after NOTIFY_PATIENCE_MS. */
+#define TALK_LANE_THREADS 8
+/* How often the clock's thread waits NOTIFY_PATIENCE_MS for a notification of a conversation to
+ * begin. The bound is for a machine that gives the thread that sends it no time for seconds. */
+#define NOTIFY_ROUNDS 100
 
 /* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
 #define TASK_BUCKETS 256
@@ -35,6 +49,8 @@ struct notify_job {
 	struct notify_job *same; /* of its bucket of tasks; the lane's lock */
 	_Atomic unsigned refs;
 	_Atomic bool told; /* done was called */
+	_Atomic pid_t sender; /* the thread that asks the kernel; 0: none yet */
+	unsigned rounds; /* of the clock's thread */
 	enum job_type type;
 	struct node *node; /* kept alive; NULL for conversations */
 	fuse_ino_t ino;
@@ -54,9 +70,9 @@ struct queue {
 	struct notify_job *tasks[TASK_BUCKETS];
 	bool stop;
 	bool asleep; /* the clock's thread: until it is signalled */
-	bool started; /* thread is there; of notify_open and notify_end */
+	unsigned started; /* threads that are there; of notify_open and notify_end */
 	int patience_ms; /* of a clock */
-	pthread_t thread;
+	pthread_t threads[TALK_LANE_THREADS];
 	struct notify *notify;
 };
 
@@ -113,10 +129,11 @@ void notify_attr(struct front *front, struct node *node)
 	notify_send_inode(front, node, -1);
 }
 
-static void notify_perform(struct front *front, const struct notify_job *job)
+static void notify_perform(struct front *front, struct notify_job *job)
 {
 	switch (job->type) {
 	case JOB_INODE:
+		job->sender = gettid();
 		stats_count(&front->stats, STAT_INVAL);
 		fuse_lowlevel_notify_inval_inode(front->session, job->ino, job->from, job->len);
 		break;
@@ -266,6 +283,42 @@ static struct notify_job *overdue(struct queue *clock)
 	return job;
 }
 
+/* Waits the kernel for a page? Then it has begun. Where /proc is not ours, having called it has to
+ * do. */
+static bool notify_job_waits(struct notify_job *job)
+{
+	pid_t sender = job->sender;
+	struct proc_stat stat;
+
+	return sender && (proc_stat(sender, &stat) || stat.state == 'D');
+}
+
+/* The job's time is over, or it is done. Others than of conversations may be what a request waits
+ * for that their lane waits for in the kernel. */
+static bool notify_may_tell(struct notify_job *job)
+{
+	return job->told || job->type != JOB_INODE || job->node || ++job->rounds > NOTIFY_ROUNDS ||
+	       notify_job_waits(job);
+}
+
+/* Takes a reference over. */
+static void clock_add(struct queue *clock, struct notify_job *job)
+{
+	job->until = patience_end(clock);
+	job->waiting = NULL;
+	GUARD(&clock->lock);
+	*clock->last = job;
+	clock->last = &job->waiting;
+	if (clock->asleep)
+		pthread_cond_signal(&clock->more);
+}
+
+static void notify_watch(struct queue *clock, struct notify_job *job)
+{
+	atomic_fetch_add(&job->refs, 1);
+	clock_add(clock, job);
+}
+
 static void *clock_thread(void *arg)
 {
 	struct queue *clock = arg;
@@ -279,20 +332,13 @@ static void *clock_thread(void *arg)
 		}
 		if (!job)
 			return NULL;
+		if (!notify_may_tell(job)) {
+			clock_add(clock, job);
+			continue;
+		}
 		notify_job_done(job);
 		job_unref(job);
 	}
-}
-
-static void notify_watch(struct queue *clock, struct notify_job *job)
-{
-	job->until = patience_end(clock);
-	GUARD(&clock->lock);
-	atomic_fetch_add(&job->refs, 1);
-	*clock->last = job;
-	clock->last = &job->waiting;
-	if (clock->asleep)
-		pthread_cond_signal(&clock->more);
 }
 
 static struct notify_job *job_new(enum job_type type, struct node *node, const char *name)
@@ -418,11 +464,14 @@ static void queue_init(struct queue *queue, struct notify *notify)
 	pthread_condattr_destroy(&attr);
 }
 
-static int queue_start(struct queue *queue, void *(*fn)(void *))
+static int queue_start(struct queue *queue, void *(*fn)(void *), unsigned threads)
 {
-	int r = pthread_create(&queue->thread, NULL, fn, queue);
+	int r = 0;
 
-	queue->started = !r;
+	while (!r && queue->started < threads) {
+		r = pthread_create(&queue->threads[queue->started], NULL, fn, queue);
+		queue->started += !r;
+	}
 	return -r;
 }
 
@@ -441,12 +490,15 @@ int notify_open(struct front *front, struct notify **ret)
 	notify->slow.patience_ms = NOTIFY_AFTER_MS;
 	for (int i = 0; i < LANE__MAX; i++)
 		queue_init(&notify->lanes[i], notify);
-	for (int i = 0; i < LANE__MAX && !r; i++)
-		r = queue_start(&notify->lanes[i], lane_thread);
+	r = queue_start(&notify->lanes[LANE_CONTENT], lane_thread, 1);
 	if (!r)
-		r = queue_start(&notify->clock, clock_thread);
+		r = queue_start(&notify->lanes[LANE_FILES], lane_thread, 1);
 	if (!r)
-		r = queue_start(&notify->slow, clock_thread);
+		r = queue_start(&notify->lanes[LANE_TALK], lane_thread, TALK_LANE_THREADS);
+	if (!r)
+		r = queue_start(&notify->clock, clock_thread, 1);
+	if (!r)
+		r = queue_start(&notify->slow, clock_thread, 1);
 	if (r) {
 		notify_end(notify);
 		notify_free(notify);
@@ -487,8 +539,8 @@ void notify_end(struct notify *notify)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		notify_stop(all[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		if (all[i]->started)
-			pthread_join(all[i]->thread, NULL);
+		while (all[i]->started)
+			pthread_join(all[i]->threads[--all[i]->started], NULL);
 		notify_drain(all[i], all[i]->patience_ms > 0);
 	}
 }

@@ -37,8 +37,8 @@ void notify_free(struct notify *notify);
 bool notify_inode(struct notify *notify, struct node *node, off_t from);
 bool notify_inode_then(struct notify *notify, struct node *node, off_t from, notify_done_fn done,
 		       void *arg);
-/* Pages of a conversation; done(done_arg) when the kernel has dropped them, at the latest after
- * NOTIFY_PATIENCE_MS. */
+/* Pages of a conversation; done(done_arg) when the kernel has dropped them, or when it has begun to
+ * and waits for a page since NOTIFY_PATIENCE_MS. */
 struct notify_pages {
 	fuse_ino_t ino;
 	off_t from, len;

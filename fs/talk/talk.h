@@ -39,8 +39,8 @@ struct talks_env {
 	/*
 	 * Queues a fuse_lowlevel_notify_inval_inode(ino, from, len) for the notify thread of
 	 * conversations. `done` is called exactly once, on a thread that holds no lock: when the
-	 * kernel has answered, or after NOTIFY_PATIENCE_MS, since the page may be locked by the
-	 * write that waits for us. NULL: never needed (tests).
+	 * kernel has answered, or has begun and waits since NOTIFY_PATIENCE_MS: the page may be
+	 * locked by the write that waits for us. NULL: never needed (tests).
 	 */
 	void (*invalidate)(void *arg, const struct notify_pages *inval);
 	void *arg;

@@ -11,6 +11,8 @@
  * Page cache: the kernel keeps the pages that a READ has filled, also without a handle. So pages
  * from the writer's offset on are dropped before the answer if a READ may have filled them
  * (docs/architecture.md, "The node is the handle"); a conversation is never stored into the cache.
+ * They are dropped when the answer is ready: a page that the kernel had evicted is locked until the
+ * answer, and a run may take an hour.
  *
  * Lock: the talk's in everything below talk_write.
  */
@@ -323,7 +325,6 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 		transcript_cut(&talk->text, w->off);
 	talk->written = true;
 	clock_gettime(CLOCK_REALTIME, &talk->mtime);
-	talk_drop_pages(talk, w->off, out);
 	talk_go_on(talk, out);
 	talk_settle(talk, out);
 	return 0;

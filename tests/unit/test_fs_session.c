@@ -106,7 +106,7 @@ static void few_threads(void **state)
 			assert_non_null(strstr(err.msg, "the notify threads"));
 		assert_in_range(++n, 1, 16);
 	}
-	assert_int_equal(n, 8);
+	assert_int_equal(n, 15);
 }
 
 int main(void)
