@@ -14,9 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/*
- * The run functions of the table in cli.c, one file each.
- */
+/* The run functions of the table in cli.c, one file each. */
 
 struct cli;
 
@@ -38,9 +36,7 @@ int verb_umount(struct cli *cli);
 int verb_untrust(struct cli *cli);
 int verb_verify(struct cli *cli);
 
-/*
- * cli.c: one invocation: its options, how it speaks and how it ends.
- */
+/* cli.c: one invocation: its options, how it speaks and how it ends. */
 
 /* Exit statuses; docs/files.md and ryefs(1) list them. */
 enum cli_exit {
@@ -206,9 +202,7 @@ int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, i
 void call_done(struct rye_outcome *outcome);
 #define auto_outcome __attribute__((cleanup(call_done)))
 
-/*
- * verb_execute.c, executed.c: one call of `ryefs execute`.
- */
+/* verb_execute.c, executed.c: one call of `ryefs execute`. */
 
 /* The item's schema, a new reference; NULL: values are guessed and the engine judges them. */
 json_t *execute_schema(struct cli *cli, const char *ref);
@@ -222,9 +216,7 @@ struct executed {
 };
 int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
 
-/*
- * mounted.c: which mounts of ours the kernel has, and ending them.
- */
+/* mounted.c: which mounts of ours the kernel has, and ending them. */
 
 /* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
@@ -235,9 +227,7 @@ bool mounts_holds(const char *word, char **ret_source, char **ret_below);
 /* By fusermount3, or as root by umount2. lazy: also one that is in use. False: not undone. */
 bool mounts_detach(const char *path, bool lazy);
 
-/*
- * ref.c: canonical references as people write them and as verdicts name them.
- */
+/* ref.c: canonical references as people write them and as verdicts name them. */
 
 #define REF_MAX 1100 /* a kind, a colon and an id of RYE_ID_MAX */
 
@@ -269,9 +259,7 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
 /* ref_near.c: the item whose reference is most like a word that names none. */
 bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX]);
 
-/*
- * signed_before.c: an item as it was when it was last good; outside.c: other programs.
- */
+/* signed_before.c: an item as it was when it was last good; outside.c: other programs. */
 
 /* The standard output of a program (argv ends with NULL) and its exit status; -1: it did not run. */
 int outside_read(const char *const argv[], struct rye_buf *ret);
@@ -292,9 +280,7 @@ int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, voi
 enum hidden_line { HIDDEN_NONE, HIDDEN_LINE, HIDDEN_CUT };
 enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
 
-/*
- * parameters.c: wrong parameters, and the call that would do.
- */
+/* parameters.c: wrong parameters, and the call that would do. */
 
 struct parameters_fault {
 	const json_t *schema, *given;
@@ -308,9 +294,7 @@ void parameters_table(const json_t *schema, FILE *to);
 /* What an object that is not quite JSON was meant to be: a new reference, or NULL. */
 json_t *parameters_repaired(const char *typed);
 
-/*
- * sample.c: the items that `ryefs init --sample` writes.
- */
+/* sample.c: the items that `ryefs init --sample` writes. */
 
 struct sample {
 	const char *path; /* below .ai */
