@@ -34,13 +34,6 @@ struct prefetch {
 
 enum prefetch_act { ACT_STOP, ACT_VERIFY, ACT_POLL };
 
-static void prefetch_sleep_until(struct prefetch *p, int64_t when_ms)
-{
-	struct timespec until = { when_ms / 1000, when_ms % 1000 * 1000000 };
-
-	pthread_cond_timedwait(&p->wake, &p->lock, &until);
-}
-
 /* The round is over; is there to be another? */
 static void end_round(struct prefetch *p)
 {
@@ -67,13 +60,14 @@ static bool prefetch_choose(struct prefetch *p, struct index_ref *refs, size_t *
 		return true;
 	}
 	if (!p->todo || now < p->not_before_ms) {
-		prefetch_sleep_until(p, p->todo ? p->not_before_ms : p->poll_ms);
+		clock_cond_wait(&p->wake, &p->lock,
+				(p->todo ? p->not_before_ms : p->poll_ms) * NS_PER_MS);
 		return false;
 	}
 	if (p->in_round && !p->cursor) {
 		/* What other workers still verify would be found unknown again. */
 		if (p->busy)
-			prefetch_sleep_until(p, now + SETTLE_MS);
+			clock_cond_wait(&p->wake, &p->lock, (now + SETTLE_MS) * NS_PER_MS);
 		else
 			end_round(p);
 		return false;
@@ -143,7 +137,6 @@ static void *prefetch_work(void *arg)
 int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct rye_err *err)
 {
 	struct prefetch *p = calloc(1, sizeof(*p));
-	pthread_condattr_t attr;
 
 	if (!p)
 		return memory_fail(err);
@@ -151,10 +144,7 @@ int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct 
 	p->todo = true;
 	p->poll_ms = clock_ms() + PREFETCH_POLL_S * 1000;
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&p->wake);
 	while (p->n_workers < env->threads && p->n_workers < WORKERS_MAX &&
 	       pthread_create(&p->workers[p->n_workers], NULL, prefetch_work, p) == 0)
 		p->n_workers++;

@@ -30,6 +30,23 @@ int64_t clock_us(void)
 	return read_ns(CLOCK_MONOTONIC) / 1000;
 }
 
+void clock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t end)
+{
+	const struct timespec until = { end / NS_PER_S, end % NS_PER_S };
+
+	return pthread_cond_timedwait(cond, lock, &until);
+}
+
 void clock_stamp(time_t when, char ret[24])
 {
 	struct tm tm;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h: wall time in the spellings of the formats, and monotonic time. */
+/* clock.h: wall time in the spellings of the formats, monotonic time, and waiting by it. */
 #ifndef RYE_COMMON_CLOCK_H
 #define RYE_COMMON_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -12,6 +13,10 @@
 int64_t clock_ns(void); /* monotonic nanoseconds */
 int64_t clock_ms(void); /* monotonic milliseconds */
 int64_t clock_us(void); /* monotonic microseconds */
+/* A condition whose waits end by clock_ns. */
+void clock_cond_init(pthread_cond_t *cond);
+/* Until it is signalled: 0; or ETIMEDOUT, clock_ns is `end`. The lock is held, as with any wait. */
+int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t end);
 void clock_stamp(time_t when, char ret[24]); /* 2026-01-02T03:04:05Z */
 void clock_iso_us(char ret[40]); /* 2026-01-02T03:04:05.123456+00:00, now */
 

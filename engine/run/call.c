@@ -9,6 +9,7 @@
 #include "process/process.h"
 #include "scope.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
@@ -65,6 +66,15 @@ int call_wake(struct rye_call *call)
 		call->wake =
 			eventfd(atomic_load(&call->cancel) ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return call->wake;
+}
+
+bool call_pause(struct rye_call *call, int64_t ms)
+{
+	struct pollfd wake = { call_wake(call), POLLIN, 0 };
+
+	if (ms > 0)
+		(void)!poll(&wake, 1, (int)ms);
+	return call_cancelled(call) == RYE_OK;
 }
 
 enum rye_code call_cancelled(struct rye_call *call)

@@ -12,7 +12,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,13 +166,7 @@ static int64_t http_pause_ms(const struct http_run *http, const struct http_repl
 
 static bool http_wait(const struct http_run *http, int64_t ms)
 {
-	struct pollfd wake = { call_wake(http->run->call), POLLIN, 0 };
-
-	if (ms < 0)
-		return false;
-	if (ms > 0)
-		(void)!poll(&wake, 1, (int)ms);
-	return call_cancelled(http->run->call) == RYE_OK;
+	return ms >= 0 && call_pause(http->run->call, ms);
 }
 
 static int http_attempts(struct http_run *http, struct http_reply *reply)

@@ -11,6 +11,7 @@
 #include "run/run_inner.h"
 
 #include "bounds.h"
+#include "clock.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -105,18 +106,16 @@ static struct rye_call *next_nested(const struct runq *runq)
 /* Waits for work; false: none came for a while, or closing. With the lock held. */
 static bool wait_for_work(struct runq *runq)
 {
-	struct timespec until;
+	int64_t end = clock_ns() + RYE_IDLE_S * NS_PER_S;
 	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += RYE_IDLE_S;
 	runq->idle++;
 	while (!r && !runq->refused.n && !(runq->waiting.n && runq->busy < runq->jobs) &&
 	       !next_nested(runq)) {
 		if (runq->closing)
 			r = ETIMEDOUT;
 		else
-			r = pthread_cond_timedwait(&runq->work, &runq->lock, &until);
+			r = clock_cond_wait(&runq->work, &runq->lock, end);
 	}
 	runq->idle--;
 	return !r;
@@ -251,7 +250,6 @@ static bool queue_ensure_thread(struct runq *runq)
 int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err *err)
 {
 	struct runq *runq = calloc(1, sizeof(*runq));
-	pthread_condattr_t attr;
 
 	if (!runq)
 		return rye_fail_sys(err, ENOMEM, "run queue");
@@ -264,11 +262,8 @@ int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err
 	runq->nested.last = &runq->nested.first;
 	runq->refused.last = &runq->refused.first;
 	pthread_mutex_init(&runq->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&runq->work, &attr);
-	pthread_cond_init(&runq->gone, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&runq->work);
+	clock_cond_init(&runq->gone);
 	*ret = runq;
 	return 0;
 }

@@ -50,6 +50,8 @@ void call_ref(struct rye_call *call);
 
 /* The descriptor that becomes readable when it is cancelled; lives as long as the call. */
 int call_wake(struct rye_call *call);
+/* Waits so long unless it is cancelled; false: it is. */
+bool call_pause(struct rye_call *call, int64_t ms);
 enum rye_code call_cancelled(struct rye_call *call); /* RYE_OK: not */
 
 /* Tells fn, the first time, behind the events; holds nothing while it does. */

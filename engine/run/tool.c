@@ -14,7 +14,6 @@
 #include "space/space.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,16 +166,6 @@ static int64_t tool_pause_ms(const json_t *retry, int attempt)
 	return delay > 0 && delay < RYE_TIMEOUT_MAX_S ? (int64_t)(delay * 1000) : 0;
 }
 
-/* Sleeps unless it is cancelled; true: go on. */
-static bool wait_ms(struct rye_call *call, int64_t ms)
-{
-	struct pollfd wake = { call_wake(call), POLLIN, 0 };
-
-	if (ms > 0)
-		(void)!poll(&wake, 1, (int)ms);
-	return call_cancelled(call) == RYE_OK;
-}
-
 static void run_attempts(struct tool_run *tool, struct result *ret)
 {
 	struct run *run = tool->run;
@@ -193,7 +182,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 
 	tool->chain.prim->run(&prim, &tool->plan, ret);
 	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
-	       wait_ms(run->call, tool_pause_ms(retry, n))) {
+	       call_pause(run->call, tool_pause_ms(retry, n))) {
 		result_done(ret);
 		tool->chain.prim->run(&prim, &tool->plan, ret);
 		n++;

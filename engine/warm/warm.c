@@ -87,18 +87,14 @@ struct warm {
 int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *err)
 {
 	struct warm *warm = calloc(1, sizeof(*warm));
-	pthread_condattr_t attr;
 
 	if (!warm)
 		return rye_fail_sys(err, ENOMEM, "warm interpreters");
 	warm->base = base;
 	warm->dropped_end = &warm->dropped;
 	pthread_mutex_init(&warm->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&warm->work, &attr);
-	pthread_cond_init(&warm->ready, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&warm->work);
+	clock_cond_init(&warm->ready);
 	*ret = warm;
 	return 0;
 }
@@ -475,18 +471,12 @@ static int64_t warm_pause_ms(const struct warm *warm)
 
 static bool next_chore(struct warm *warm, struct chore *ret)
 {
-	struct timespec until;
-	int64_t ns;
-
 	GUARD(&warm->lock);
 	while (!warm->stopping) {
 		if (warm_choose(warm, ret))
 			return true;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		ns = until.tv_nsec + warm_pause_ms(warm) * 1000000;
-		until.tv_sec += ns / 1000000000;
-		until.tv_nsec = ns % 1000000000;
-		pthread_cond_timedwait(&warm->work, &warm->lock, &until);
+		clock_cond_wait(&warm->work, &warm->lock,
+				clock_ns() + warm_pause_ms(warm) * NS_PER_MS);
 	}
 	return false;
 }
@@ -557,19 +547,13 @@ static void warm_miss(struct warm *warm, const char *key, const struct plan *pla
 /* With the lock held: waits a moment for the child that is being made. */
 static bool wait_ready(struct warm *warm, struct warm_pool *pool)
 {
-	struct timespec until;
+	int64_t end = clock_ns() + PATIENCE_MS * NS_PER_MS;
 	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += PATIENCE_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000L;
-	}
 	pool->taken++;
 	pool->waiting++;
 	while (!r && pool->state == POOL_UP && !pool->nready)
-		r = pthread_cond_timedwait(&warm->ready, &warm->lock, &until);
+		r = clock_cond_wait(&warm->ready, &warm->lock, end);
 	pool->waiting--;
 	pool->taken--;
 	return pool->state == POOL_UP && pool->nready;

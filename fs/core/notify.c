@@ -19,6 +19,7 @@
  */
 #include "core/notify.h"
 
+#include "clock.h"
 #include "hash.h"
 #include "proc.h"
 #include "scope.h"
@@ -57,7 +58,7 @@ struct notify_job {
 	off_t from, len;
 	notify_done_fn done;
 	void *arg;
-	struct timespec until;
+	int64_t until;
 	notify_task_fn task;
 	int number;
 	char name[]; /* or the task's text */
@@ -236,26 +237,18 @@ static void *lane_thread(void *arg)
 	return NULL;
 }
 
-static struct timespec patience_end(const struct queue *clock)
+static int64_t patience_end(const struct queue *clock)
 {
-	struct timespec end;
-
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += clock->patience_ms * 1000000l;
-	if (end.tv_nsec >= 1000000000l) {
-		end.tv_nsec -= 1000000000l;
-		end.tv_sec++;
-	}
-	return end;
+	return clock_ns() + clock->patience_ms * NS_PER_MS;
 }
 
 /* The clock's lock held; its list is empty. Between messages the thread looks again by itself for a
  * while: a signal for each would be a change of threads that the caller waits for. */
 static void clock_rest(struct queue *clock)
 {
-	const struct timespec until = patience_end(clock);
+	const int64_t until = patience_end(clock);
 
-	while (!clock->stop && pthread_cond_timedwait(&clock->more, &clock->lock, &until) == 0)
+	while (!clock->stop && clock_cond_wait(&clock->more, &clock->lock, until) == 0)
 		;
 	clock->asleep = !clock->first;
 	while (!clock->stop && !clock->first)
@@ -275,7 +268,7 @@ static struct notify_job *overdue(struct queue *clock)
 	if (clock->stop)
 		return NULL;
 	while (!clock->stop && !atomic_load(&job->told) &&
-	       pthread_cond_timedwait(&clock->more, &clock->lock, &job->until) != ETIMEDOUT)
+	       clock_cond_wait(&clock->more, &clock->lock, job->until) != ETIMEDOUT)
 		;
 	clock->first = job->waiting;
 	if (!clock->first)
@@ -453,15 +446,10 @@ void notify_after(struct notify *notify, enum notify_lane lane, notify_done_fn d
 
 static void queue_init(struct queue *queue, struct notify *notify)
 {
-	pthread_condattr_t attr;
-
 	queue->notify = notify;
 	queue->last = &queue->first;
 	pthread_mutex_init(&queue->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&queue->more, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&queue->more);
 }
 
 static int queue_start(struct queue *queue, void *(*fn)(void *), unsigned threads)

@@ -81,10 +81,8 @@ static struct parked *pick_parked(struct parking *parking, int64_t now, int64_t 
 
 static void parking_sleep_until(struct parking *parking, int64_t end)
 {
-	struct timespec until = { end / NS_PER_S, end % NS_PER_S };
-
 	parking->wake_ns = end;
-	pthread_cond_timedwait(&parking->poke, &parking->lock, &until);
+	clock_cond_wait(&parking->poke, &parking->lock, end);
 	parking->wake_ns = 0;
 }
 
@@ -143,7 +141,6 @@ static void *parking_thread(void *arg)
 int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
 {
 	struct parking *parking = calloc(1, sizeof(*parking));
-	pthread_condattr_t attr;
 	int r;
 
 	if (!parking)
@@ -153,10 +150,7 @@ int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
 	parking->sweep_ns = clock_ns() + SWEEP_NS;
 	TAILQ_INIT(&parking->list);
 	pthread_mutex_init(&parking->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&parking->poke, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&parking->poke);
 	r = pthread_create(&parking->thread, NULL, parking_thread, parking);
 	if (r)
 		parking_free(parking);
