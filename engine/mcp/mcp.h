@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mcp.h: the client's side of the Model Context Protocol: JSON-RPC messages, which of the two eras
+ * a server speaks, what a result becomes, and server processes that stay for the next call.
+ */
+#ifndef RYE_MCP_MCP_H
+#define RYE_MCP_MCP_H
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/sha.h"
+#include "process/process.h"
+#include "sandbox/sandbox.h"
+
+/* Servers of up to 2025-11-25 are opened with `initialize`; later ones get a claim in each request. */
+enum mcp_era { MCP_AUTO, MCP_MODERN, MCP_LEGACY };
+
+/* The version that we speak best of each. */
+#define MCP_MODERN_VERSION "2026-07-28"
+#define MCP_LEGACY_VERSION "2025-11-25"
+/* A version is a date. */
+#define MCP_VERSION_SIZE 16
+
+/*
+ * mcp_frame.c, mcp_message.c: JSON-RPC messages. Outside bytes: fuzzed.
+ */
+
+/* How a request is framed: a modern one carries version, client and what the client can do. */
+struct mcp_frame {
+	enum mcp_era era;
+	const char *version; /* of a modern frame */
+	bool progress; /* the server may tell how far it is, by the request's id */
+};
+
+/* New references; id and params (an object, or NULL) are taken over. */
+json_t *mcp_request(const struct mcp_frame *frame, json_t *id, const char *method, json_t *params);
+json_t *mcp_notice(const char *method, json_t *params);
+/* The answer to a request of a legacy server: `ping`, or that there is no such method. */
+json_t *mcp_refusal(const json_t *id, const char *method);
+
+enum mcp_kind {
+	MCP_JUNK, /* no message: a line of a log, a broken one */
+	MCP_RESPONSE,
+	MCP_NOTICE,
+	MCP_REQUEST,
+};
+
+struct mcp_message {
+	enum mcp_kind kind;
+	json_t *doc; /* NULL: junk; owned. What follows lies in it */
+	const json_t *id; /* NULL: none */
+	const char *method; /* of a notice or a request */
+	const json_t *params, *result, *error; /* NULL: none */
+};
+
+enum mcp_kind mcp_read(struct rye_span text, struct mcp_message *ret);
+void mcp_message_done(struct mcp_message *message);
+/* Is this the response to that id? */
+bool mcp_answers(const struct mcp_message *message, const json_t *id);
+
+/* Bytes as they come → lines; CR LF and LF end one. (mcp_lines.c) */
+struct mcp_lines {
+	struct rye_buf text;
+	size_t begin, looked; /* of the next line; up to where there is no line end */
+	bool too_big; /* a line over RYE_MCP_MESSAGE_MAX: nothing more is told */
+};
+
+void mcp_lines_add(struct mcp_lines *lines, struct rye_span bytes);
+/* The next whole line, valid until the next call; false: more has to come. */
+bool mcp_lines_next(struct mcp_lines *lines, struct rye_span *ret);
+void mcp_lines_done(struct mcp_lines *lines);
+
+/*
+ * mcp_era.c: which era a server speaks, by what it answers to `server/discover`. Pure.
+ */
+
+enum mcp_heard {
+	MCP_HEARD_ANSWER, /* a response */
+	MCP_HEARD_SILENCE, /* until the time was over */
+	MCP_HEARD_END, /* the process ended, or closed its output; the connection broke */
+	MCP_HEARD_STATUS, /* HTTP: no response, only a status of 400 and more */
+	MCP_HEARD_NOISE, /* more junk, or a longer line, than is read */
+	MCP_HEARD_CANCEL, /* nobody wants it any more */
+	MCP_HEARD_REFUSED, /* it could not be asked: the error says why */
+};
+
+struct mcp_probe {
+	bool http;
+	bool repeated; /* asked again with a version that the server named */
+	/* What came of it. */
+	enum mcp_heard heard;
+	const json_t *result, *error; /* of an answer */
+	long status; /* HTTP */
+};
+
+enum mcp_step {
+	MCP_STEP_MODERN, /* it is known: go on with requests */
+	MCP_STEP_AGAIN, /* discover once more, with .version */
+	MCP_STEP_INITIALIZE,
+	MCP_STEP_INITIALIZE_NEW, /* in a new process: this one is silent or gone */
+	MCP_STEP_FAIL,
+};
+
+struct mcp_decision {
+	enum mcp_step step;
+	char version[MCP_VERSION_SIZE]; /* of a modern server */
+	const char *why; /* of a failure that is not the transport's own; NULL: it is */
+};
+
+void mcp_decide(const struct mcp_probe *probe, struct mcp_decision *ret);
+/* A version of `initialize` that we speak, or of modern requests. */
+enum mcp_era mcp_version_era(const char *version);
+/* The modern version that an error -32022 offers; NULL: none, or another error. Borrowed. */
+const char *mcp_offered(const json_t *error);
+
+/*
+ * mcp.c: one call of one tool of a server.
+ *
+ * Lock: `lock` of struct mcp guards the idle processes, those to be ended and what is known of
+ * servers; starting, speaking with and ending them happens without it.
+ */
+
+enum mcp_transport { MCP_STDIO };
+
+/* A server as its signed item describes it; frozen. */
+struct mcp_spec {
+	char *id; /* of the item */
+	char key[SHA_HEX]; /* the same for the same item, program, environment and confinement */
+	enum mcp_transport transport;
+	enum mcp_era era; /* the item says so; MCP_AUTO: the server is asked */
+	int64_t timeout_ms; /* for each answer, and from each sign of progress on */
+	char *path; /* absolute */
+	char **argv; /* NULL at the end */
+	struct env env;
+	char *cwd;
+	struct confine confine;
+};
+
+void mcp_spec_done(struct mcp_spec *spec);
+
+struct mcp_ask {
+	const struct mcp_spec *spec;
+	const char *tool;
+	json_t *arguments; /* object, borrowed */
+	int64_t until_ms; /* clock_ms(): for all of it */
+	int cancel; /* readable once nobody wants it any more; -1: never */
+	struct events *events; /* or NULL */
+};
+
+enum mcp_fault {
+	MCP_FINE,
+	MCP_FAULT_RPC, /* the server answered with an error: .error */
+	MCP_FAULT_INPUT, /* it wants to ask a person, or a model */
+	MCP_FAULT_PROTOCOL, /* no version in common */
+	MCP_FAULT_RESULT, /* a result that is none */
+	MCP_FAULT_TIMEOUT,
+	MCP_FAULT_CANCELLED,
+	MCP_FAULT_SPAWN,
+	MCP_FAULT_EXIT,
+};
+
+struct mcp_answer {
+	enum mcp_fault fault;
+	json_t *result; /* of tools/call; owned */
+	json_t *error; /* JSON-RPC's; owned */
+	char *text; /* of a fault, for people; owned */
+	enum mcp_era era; /* MCP_AUTO: it never came to that */
+	char version[MCP_VERSION_SIZE];
+	json_t *server; /* what it says of itself, for show only; owned; or NULL */
+	bool upgraded; /* recorded as legacy, and is modern now */
+	bool kept; /* by a process that was there */
+	pid_t pid;
+};
+
+void mcp_answer_done(struct mcp_answer *answer);
+
+struct mcp;
+
+struct mcp *mcp_open(struct boxes *boxes, const struct log *log); /* NULL: no memory */
+void mcp_close(struct mcp *mcp); /* when no call is under way; ends all processes */
+void mcp_call(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret);
+
+/*
+ * mcp_result.c: what the reply of a run holds of an answer. Pure.
+ */
+
+struct mcp_outcome {
+	json_t *data; /* the caller's */
+	char *error; /* the caller's; NULL: it is a success */
+	enum rye_code code;
+};
+void mcp_outcome_of(const struct mcp_answer *answer, const char *tool, struct mcp_outcome *ret);
+
+#endif

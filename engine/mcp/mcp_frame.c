@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making JSON-RPC messages. A modern request says in its _meta which version it is of, who asks and
+ * what the client can do, which is nothing: we declare neither elicitation nor sampling nor roots.
+ */
+#include "mcp/mcp_inner.h"
+
+#include "scope.h"
+
+#include <string.h>
+
+json_t *mcp_claim(void)
+{
+	return json_pack("{s:s, s:s}", "name", "ryefs", "version", RYE_VERSION);
+}
+
+static json_t *frame_meta(const struct mcp_frame *frame, const json_t *id)
+{
+	json_t *meta = json_object();
+
+	if (frame->era == MCP_MODERN) {
+		json_sets(meta, MCP_META "protocolVersion", frame->version);
+		json_set(meta, MCP_META "clientInfo", mcp_claim());
+		json_set(meta, MCP_META "clientCapabilities", json_object());
+	}
+	if (frame->progress)
+		json_object_set(meta, "progressToken", (json_t *)id);
+	return meta;
+}
+
+json_t *mcp_request(const struct mcp_frame *frame, json_t *id, const char *method, json_t *params)
+{
+	json_t *doc = json_object();
+	auto_json json_t *meta = frame_meta(frame, id);
+
+	json_sets(doc, "jsonrpc", "2.0");
+	json_set(doc, "id", id);
+	json_sets(doc, "method", method);
+	if (json_object_size(meta)) {
+		params = params ? params : json_object();
+		json_object_set(params, "_meta", meta);
+	}
+	if (params)
+		json_set(doc, "params", params);
+	return doc;
+}
+
+json_t *mcp_notice(const char *method, json_t *params)
+{
+	json_t *doc = json_pack("{s:s, s:s}", "jsonrpc", "2.0", "method", method);
+
+	if (params)
+		json_set(doc, "params", params);
+	return doc;
+}
+
+json_t *mcp_refusal(const json_t *id, const char *method)
+{
+	json_t *doc = json_pack("{s:s, s:O}", "jsonrpc", "2.0", "id", id);
+
+	if (!strcmp(method, "ping"))
+		json_set(doc, "result", json_object());
+	else
+		json_set(doc, "error",
+			 json_pack("{s:i, s:s}", "code", MCP_NO_METHOD, "message",
+				   "Method not found"));
+	return doc;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server's process: started in a box of its own, of no run, because it lives longer than the call
+ * that started it; so nothing in it may use the mount. Ended the way the protocol wants: end of
+ * input, then signals to its group. The thread that has the process calls; no lock.
+ */
+#include "mcp/mcp_inner.h"
+
+#include "bounds.h"
+#include "clock.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static int process_spawn(struct mcp_process *process, const struct mcp_spec *spec,
+			 struct rye_err *err)
+{
+	auto_env struct env env = { 0 };
+	struct spawn_ask ask = { .path = spec->path,
+				 .argv = spec->argv,
+				 .cwd = spec->cwd,
+				 .extra = -1,
+				 .box = process->box };
+	struct pipes pipes;
+	char mark[48];
+	int r;
+
+	/* Of no run; when this daemon is killed, the mark says that it is to be ended, too. */
+	strays_mark(0, mark);
+	env_copy(&env, &spec->env);
+	env_put(&env, "RYE_RUN", mark + strlen("RYE_RUN="));
+	if (process->box->tmpdir)
+		env_put(&env, "TMPDIR", process->box->tmpdir);
+	if (env.failed)
+		return rye_fail_sys(err, ENOMEM, "environment");
+	r = pipes_open(&pipes, true, err);
+	if (r)
+		return r;
+	ask.envp = env.v;
+	ask.in = pipes.in[0];
+	ask.out = pipes.out[1];
+	ask.err = pipes.err[1];
+	r = spawn(&ask, &process->child, err);
+	if (r) {
+		pipes_close(&pipes);
+		return r;
+	}
+	pipes_close_child(&pipes);
+	process->in = pipes.in[1];
+	process->out = pipes.out[0];
+	process->err = pipes.err[0];
+	return 0;
+}
+
+static void process_free(struct boxes *boxes, struct mcp_process *process)
+{
+	int fds[] = { process->in, process->out, process->err };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (process->box)
+		box_give(boxes, process->box, false);
+	mcp_lines_done(&process->lines);
+	buf_done(&process->log);
+	json_decref(process->state.server);
+	free(process->id);
+	free(process);
+}
+
+int mcp_process_start(struct boxes *boxes, const struct mcp_spec *spec, struct mcp_process **ret,
+		      struct rye_err *err)
+{
+	struct mcp_process *process = calloc(1, sizeof(*process));
+	int r;
+
+	if (!process)
+		return rye_fail_sys(err, ENOMEM, "%s", spec->id);
+	memcpy(process->key, spec->key, SHA_HEX);
+	process->in = process->out = process->err = -1;
+	process->child = (struct child){ -1, -1 };
+	process->id = strdup(spec->id);
+	r = box_take(boxes, spec->confine, &process->box, err);
+	if (!r)
+		r = process_spawn(process, spec, err);
+	if (r) {
+		process_free(boxes, process);
+		return r;
+	}
+	*ret = process;
+	return 0;
+}
+
+bool mcp_process_alive(const struct mcp_process *process)
+{
+	struct pollfd end = { process->child.pidfd, POLLIN, 0 };
+
+	return poll(&end, 1, 0) == 0;
+}
+
+/* ---- what it prints to standard error ---- */
+
+static void cut_log(struct rye_buf *log)
+{
+	if (log->len <= RYE_MCP_LOG)
+		return;
+	memmove(log->data, log->data + log->len - RYE_MCP_LOG, RYE_MCP_LOG + 1);
+	log->len = RYE_MCP_LOG;
+}
+
+void mcp_process_log(struct mcp_process *process)
+{
+	char bytes[4096];
+	ssize_t n = 0;
+
+	/* Bounded: one that floods it is looked at again after its other output. */
+	for (int i = 0; i < 32 && process->err >= 0; i++) {
+		n = read(process->err, bytes, sizeof(bytes));
+		if (n <= 0)
+			break;
+		buf_add(&process->log, bytes, (size_t)n);
+		cut_log(&process->log);
+	}
+	if (process->err >= 0 && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))) {
+		close(process->err);
+		process->err = -1;
+	}
+}
+
+char *mcp_process_last_words(const struct mcp_process *process)
+{
+	struct rye_span text = { process->log.data, process->log.len }, line, last = { "", 0 };
+
+	while (text.len && span_line(&text, &line)) {
+		line = span_trim(line);
+		if (line.len)
+			last = line;
+	}
+	if (!last.len)
+		last = span_of(process->noise);
+	return span_dup(last);
+}
+
+/* ---- its end ---- */
+
+/* Where another thread has taken its end, its number may be another process's by now. */
+static bool is_unreaped(const struct mcp_process *process)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PIDFD, (id_t)process->child.pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static void signal_server(const struct mcp_process *process, int number)
+{
+	if (is_unreaped(process))
+		kill(-process->child.pid, number);
+}
+
+static void wait_for_all(struct mcp_process *list, int64_t ms)
+{
+	int64_t until = clock_ms() + ms;
+
+	for (; list; list = list->next) {
+		struct pollfd end = { list->child.pidfd, POLLIN, 0 };
+		int64_t left = until - clock_ms();
+
+		(void)!poll(&end, 1, (int)MAX_OF(left, 0));
+	}
+}
+
+void mcp_processes_end(struct boxes *boxes, struct mcp_process *list)
+{
+	for (struct mcp_process *at = list; at; at = at->next) {
+		if (at->in >= 0)
+			close(at->in);
+		at->in = -1;
+	}
+	wait_for_all(list, RYE_KILL_GRACE_MS);
+	for (struct mcp_process *at = list; at; at = at->next)
+		signal_server(at, SIGTERM);
+	wait_for_all(list, RYE_KILL_GRACE_MS);
+	while (list) {
+		struct mcp_process *next = list->next;
+		struct ended ended;
+
+		/* What it has started goes with it. */
+		signal_server(list, SIGKILL);
+		spawn_reap(&list->child, &ended);
+		process_free(boxes, list);
+		list = next;
+	}
+}
