@@ -70,7 +70,7 @@ static const char *find_secret(struct planner *planner, const char *name, json_t
 	return secret_value(*secrets, name);
 }
 
-static void give_asked(struct planner *planner, const json_t *names)
+void envres_give(struct planner *planner, const json_t *names)
 {
 	auto_env struct env file = { 0 };
 	auto_json json_t *secrets = NULL;
@@ -182,7 +182,7 @@ int envres_make(struct planner *planner, struct rye_err *err)
 
 	env_copy(&planner->env, &planner->base->allowed);
 	put_own(planner);
-	give_asked(planner, names);
+	envres_give(planner, names);
 	for (size_t i = planner->chain->n; i-- > 0;) {
 		int r = put_element(planner, &planner->chain->v[i], &fixed, err);
 

@@ -23,7 +23,7 @@ static void chain_warn(struct chain *chain, const char *text)
 	json_array_append_new(chain->warnings, json_string(text));
 }
 
-static const struct space *search_from(const struct item_env *env, const struct rye_item *item)
+const struct space *chain_search_from(const struct item_env *env, const struct rye_item *item)
 {
 	if (item->space->type != RYE_SYSTEM)
 		return item->space;
@@ -113,7 +113,7 @@ static int load_next(const struct item_env *env, struct chain *chain, struct cha
 	const char *id = last->meta.executor_id;
 	struct item_ask ask = { .kind = RYE_TOOL,
 				.id = id,
-				.from = search_from(env, last->item),
+				.from = chain_search_from(env, last->item),
 				.ret_ambiguous = &ret->ambiguous };
 	int r;
 

@@ -7,6 +7,7 @@
 
 #include "bounds.h"
 #include "item/item.h"
+#include "mcp/mcp.h"
 #include "process/process.h"
 #include "sandbox/sandbox.h"
 #include "str.h"
@@ -44,6 +45,9 @@ struct chain {
 int chain_build(const struct item_env *env, struct chain_start *first, struct chain *ret,
 		struct rye_err *err);
 void chain_done(struct chain *chain);
+
+/* Where what an item names is looked for: from its own space downwards. */
+const struct space *chain_search_from(const struct item_env *env, const struct rye_item *item);
 
 /* Spaces, inputs and outputs, versions of each pair. */
 int chain_check(const struct chain *chain, struct rye_err *err);
@@ -165,6 +169,8 @@ int anchor_verify(struct planner *planner, struct rye_err *err); /* verify_deps 
 void anchor_env(struct planner *planner);
 char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
 int envres_make(struct planner *planner, struct rye_err *err);
+/* Adds variables that signed configuration asks for by name, as far as there are any. */
+void envres_give(struct planner *planner, const json_t *names);
 int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
 int64_t config_timeout_ms(struct planner *planner);
 size_t config_output_cap(const struct planner *planner);
@@ -222,6 +228,8 @@ struct prim {
 	bool starts_command;
 	/* Any ${NAME} of the signed config is asked for, not only those of its env. */
 	bool config_asks;
+	/* It checks output_schema itself: what it describes is a part of the result. */
+	bool own_output;
 	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
@@ -277,6 +285,19 @@ struct http_plan {
 
 int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err);
 void http_plan_done(struct http_plan *plan);
+
+/*
+ * mcp_plan.c: one call of a tool of an MCP server (docs/tools.md, MCP).
+ */
+
+struct mcp_plan {
+	struct mcp_spec spec; /* of the server's own signed item */
+	char *tool; /* the server's name of it */
+	json_t *arguments, *output_schema; /* owned; no schema: NULL */
+};
+
+int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err);
+void mcp_plan_done(struct mcp_plan *plan);
 
 /* {command, args} of a container client, for config.image. (docker.c) */
 int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);

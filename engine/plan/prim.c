@@ -12,6 +12,7 @@
 /* One row for each prim_NAME.c. */
 #define PRIMS(ROW) \
 	ROW(http)  \
+	ROW(mcp)   \
 	ROW(subprocess)
 
 #define DECLARED(name) extern const struct prim prim_##name;

@@ -161,6 +161,10 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 	if (exec->env.opt->scan)
 		watch_strays(exec);
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->base.boxes, err);
+	if (!r) {
+		exec->mcp = mcp_open(exec->base.boxes, exec->env.log);
+		r = exec->mcp ? 0 : rye_fail_sys(err, ENOMEM, "execution");
+	}
 	if (!r)
 		r = warm_open(&exec->base, &exec->warm, err);
 	if (!r)
@@ -208,6 +212,7 @@ void exec_close(struct exec *exec)
 	tellers_done(&exec->tellers);
 	warm_close(exec->warm);
 	http_close(exec->http);
+	mcp_close(exec->mcp);
 	boxes_close(exec->base.boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);

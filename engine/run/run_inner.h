@@ -73,6 +73,7 @@ struct runq;
 struct strays;
 struct warm;
 struct http;
+struct mcp;
 
 struct exec {
 	struct exec_env env;
@@ -81,6 +82,7 @@ struct exec {
 	struct strays *strays;
 	struct warm *warm;
 	struct http *http;
+	struct mcp *mcp;
 	struct runq *runq;
 	struct tellers tellers; /* of calls that have a listener */
 	_Atomic uint64_t started; /* runs, for rye_counts */

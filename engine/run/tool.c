@@ -223,7 +223,8 @@ static void check_output(const struct tool_run *tool, const struct result *resul
 	struct schema_report report = { 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	if (!json_is_object(schema) || result->code != RYE_OK || !json_is_object(result->data))
+	if (tool->chain.prim->own_output || !json_is_object(schema) || result->code != RYE_OK ||
+	    !json_is_object(result->data))
 		return;
 	data = json_deep_copy(result->data);
 	if (!schema_check(schema, data, &report)) {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The primitive `mcp`: one tool of a server of the Model Context Protocol, called through a process
+ * that may have waited for it. On a worker; no lock.
+ */
+#include "plan/plan.h"
+
+#include "clock.h"
+#include "format/format.h"
+#include "mcp/mcp.h"
+#include "run/run_inner.h"
+#include "scope.h"
+
+static int mcp_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	struct mcp_plan *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return rye_fail(err, RYE_IO, "plan: out of memory");
+	plan->own = own;
+	return mcp_plan_make(planner, own, err);
+}
+
+static void mcp_free(void *own)
+{
+	mcp_plan_done(own);
+	free(own);
+}
+
+static void trace_mcp(const struct prim_run *run, const struct mcp_plan *own,
+		      const struct mcp_answer *answer)
+{
+	if (!run->trace)
+		return;
+	json_array_append_new(run->trace,
+			      json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "step", "mcp", "server",
+					own->spec.id, "tool", own->tool, "version", answer->version,
+					"pid", (int)answer->pid, "warm", answer->kept));
+}
+
+/* What a tool promises of its structured content decides whether a result is one. */
+static void check_structured(const struct mcp_plan *own, struct result *ret)
+{
+	json_t *structured = json_object_get(ret->data, "structured");
+	auto_json json_t *copy = structured ? json_deep_copy(structured) : NULL;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct schema_report report = { 0 };
+
+	if (!own->output_schema || ret->code != RYE_OK)
+		return;
+	if (!json_is_object(copy))
+		buf_adds(&text, "there is no structured content");
+	else if (!schema_check(own->output_schema, copy, &report))
+		schema_message(&report, own->output_schema, &text);
+	schema_report_done(&report);
+	if (!text.len)
+		return;
+	free(ret->error);
+	ret->code = RYE_TOOL_FAILED;
+	ret->error = buf_steal(&text);
+	json_set(ret->data, "success", json_false());
+	json_sets(ret->data, "error", ret->error);
+	json_sets(ret->data, "error_type", "invalid_result");
+}
+
+static void mcp_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	const struct mcp_plan *own = plan->own;
+	const struct mcp_ask ask = {
+		.spec = &own->spec,
+		.tool = own->tool,
+		.arguments = own->arguments,
+		.until_ms = clock_ms() + plan->timeout_ms,
+		.cancel = call_wake(run->call),
+		.events = run->call->events,
+	};
+	struct mcp_outcome outcome;
+	struct mcp_answer answer;
+
+	exec_attend(run->exec);
+	events_state(run->call->events, RYE_STATE_STARTED);
+	mcp_call(run->exec->mcp, &ask, &answer);
+	trace_mcp(run, own, &answer);
+	mcp_outcome_of(&answer, own->tool, &outcome);
+	*ret = (struct result){ .code = outcome.code,
+				.data = outcome.data,
+				.warnings = json_array(),
+				.error = outcome.error ? outcome.error : strdup("") };
+	if (answer.upgraded)
+		json_array_append_new(ret->warnings,
+				      json_sprintf("%s is recorded as legacy and speaks %s now",
+						   own->spec.id, answer.version));
+	check_structured(own, ret);
+	mcp_answer_done(&answer);
+}
+
+const struct prim prim_mcp = {
+	.ids = { "rye/core/primitives/mcp" },
+	.own_output = true,
+	.plan = mcp_plan,
+	.run = mcp_run,
+	.free = mcp_free,
+};
