@@ -98,6 +98,7 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 {
 	struct index *index = engine_index(rye);
 	struct index_found found;
+	bool wanted;
 	int r = 0;
 
 	*ret = (struct rye_file){ 0 };
@@ -115,9 +116,11 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 		ret->watched = ret->watched && !index_unwatched(index, want->kind, want->path);
 	}
 	api_names_fill(&found, &ret->st);
-	if (is_wanted(want, &ret->st) && want->query) {
+	/* Once: the front takes a reference to a node when it is asked. */
+	wanted = is_wanted(want, &ret->st);
+	if (wanted && want->query) {
 		r = read_rendered(rye, want, &found, ret, err);
-	} else if (is_wanted(want, &ret->st)) {
+	} else if (wanted) {
 		know_found(rye, &found, &ret->text);
 		api_names_fill(&found, &ret->st);
 	}
