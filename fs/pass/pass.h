@@ -75,6 +75,7 @@ struct pass {
 	dev_t dev; /* of the project: its inode numbers are shown as they are */
 	bool fine; /* its disk gives every change that was asked about an mtime of its own */
 	struct pass_own own[PASS_OWN]; /* lock */
+	_Atomic unsigned changing; /* changes under way that `own` may not know yet */
 };
 
 extern const struct node_class pass_class;

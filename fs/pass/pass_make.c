@@ -19,6 +19,27 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/*
+ * From before the system call of a change to behind its note in pass_own: what the watcher hears
+ * of in between is looked at again (is_as_left).
+ */
+static void changing_end(_Atomic unsigned **changing)
+{
+	atomic_fetch_sub(*changing, 1);
+}
+
+static _Atomic unsigned *changing_begin(const struct node *dir)
+{
+	_Atomic unsigned *changing = &pass_of(dir)->pass->changing;
+
+	atomic_fetch_add(changing, 1);
+	return changing;
+}
+
+#define CHANGING(dir)              \
+	_Atomic unsigned *changing \
+		__attribute__((cleanup(changing_end), unused)) = changing_begin(dir)
+
 /* ---- making ---- */
 
 /* 0, or why nothing of that name may be made in this directory. */
@@ -62,6 +83,7 @@ static void answer_made(fuse_req_t req, struct node *dir, const char *name)
 
 static void pass_make(fuse_req_t req, struct node *dir, const struct node_new *what)
 {
+	CHANGING(dir);
 	int fd = pass_of(dir)->fd, r, sys = may_make(req, dir, what->name);
 
 	if (sys) {
@@ -101,6 +123,7 @@ static void send_created(const struct pass_answer *answer)
 static void pass_create(fuse_req_t req, struct node *dir, const struct node_new *what,
 			const struct fuse_file_info *fi)
 {
+	CHANGING(dir);
 	struct front *front = front_of(req);
 	int sys = may_make(req, dir, what->name), fd;
 	struct pass_found found;
@@ -134,6 +157,7 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 
 static void pass_link(fuse_req_t req, struct node *node, struct node *dir, const char *name)
 {
+	CHANGING(dir);
 	int fd = pass_of(node)->fd, sys = may_make(req, dir, name);
 	char proc[PASS_PROC_MAX];
 
@@ -155,6 +179,7 @@ static void pass_link(fuse_req_t req, struct node *node, struct node *dir, const
 
 static void pass_remove(fuse_req_t req, struct node *dir, const char *name, bool is_dir)
 {
+	CHANGING(dir);
 	int sys = may_make(req, dir, name);
 	struct front *front = front_of(req);
 
@@ -207,6 +232,7 @@ static bool note_renamed(struct front *front, const struct node_rename *what)
 
 static void pass_rename(fuse_req_t req, const struct node_rename *what)
 {
+	CHANGING(what->to);
 	struct front *front = front_of(req);
 	struct pass_node *from = pass_of(what->from), *to = pass_of(what->to);
 	int sys = may_make(req, what->from, what->name);
@@ -259,10 +285,16 @@ static struct node *dir_at(struct front *front, int space, int root, char *path,
 	return node_at(front, space, root, slash ? path : "", &raw);
 }
 
-/* Looked at twice: a change of ours may come between the disk and what is remembered of it. */
+/* Looks for as long as a change of ours is on its way from the disk to what is remembered of it. */
+#define LOOKS_MAX 20
+#define LOOK_AGAIN_US 100
+
+/* Looked at twice at least: a change may come between the disk and what is remembered. */
 static bool is_as_left(const struct node *parent, const char *name)
 {
-	for (int i = 0; i < 2; i++) {
+	const struct pass *pass = pass_of(parent)->pass;
+
+	for (int i = 0; i < 2 || (i < LOOKS_MAX && atomic_load(&pass->changing)); i++) {
 		struct stat raw = { 0 };
 
 		if (fstatat(pass_of(parent)->fd, name, &raw,
@@ -271,6 +303,8 @@ static bool is_as_left(const struct node *parent, const char *name)
 			return false;
 		if (pass_own_is(parent, name, &(struct pass_own_file){ raw.st_dev, raw.st_ino }))
 			return true;
+		if (atomic_load(&pass->changing))
+			usleep(LOOK_AGAIN_US);
 	}
 	return false;
 }

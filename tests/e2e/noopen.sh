@@ -90,7 +90,7 @@ is "a write asks for no xattr" "$(since xattr)" 0
 D=$M/spaces/project/directives/saved O=$P/.ai/directives/saved
 mkdir -p "$D"
 sleep 0.2
-# a change that is seen before it is noted is told (about 200 are when none is noted): the best of five rounds
+# a change that is on its way just then may be told, more often where all is slow: the best of five rounds
 rounds=
 for _ in 1 2 3 4 5; do
   mark
@@ -104,9 +104,9 @@ for i in range(20):
 time.sleep(0.1)
 PY
   told=$(since invalidations) rounds="$rounds $told"
-  [ "$told" -gt 49 ] || break
+  [ "$told" -gt 9 ] || break
 done
-like "20 saves need few notifications" "$rounds " ' [1-4]?[0-9] '
+like "20 saves need no notification" "$rounds " ' [0-9] '
 is "the saved file is listed" "$(ls "$D")" saved.txt
 soon() { # WHAT COMMAND…: well before the kernel asks by itself
   local what=$1 end=$(($(date +%s%N) + 600000000))
