@@ -123,6 +123,15 @@ static bool from_git(struct signed_trial *trial, const char *path, struct rye_bu
 	return false;
 }
 
+/* The blob is released. True: it is what was signed; it is in ret. */
+static bool trial_takes(struct signed_trial *trial, struct rye_blob *blob, struct rye_buf *ret)
+{
+	buf_clear(ret);
+	buf_add(ret, blob->data, blob->len);
+	rye_blob_unref(blob);
+	return trial_is_good(trial, (struct rye_span){ ret->data, ret->len });
+}
+
 static bool from_copy(struct signed_trial *trial, const char *path, struct rye_buf *ret)
 {
 	static const char *const ends[] = { "~", ".orig", ".bak" };
@@ -137,10 +146,7 @@ static bool from_copy(struct signed_trial *trial, const char *path, struct rye_b
 		fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0 || io_read_fd(fd, RYE_ITEM_MAX, &blob, NULL) < 0)
 			continue;
-		buf_clear(ret);
-		buf_add(ret, blob->data, blob->len);
-		rye_blob_unref(blob);
-		if (trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+		if (trial_takes(trial, blob, ret))
 			return true;
 	}
 	return false;
@@ -160,10 +166,7 @@ static bool from_spaces(struct signed_trial *trial, const char *path, struct rye
 		    !strcmp(other, path) ||
 		    io_read_at(space.fd, trial->below, RYE_ITEM_MAX, &blob) < 0)
 			continue;
-		buf_clear(ret);
-		buf_add(ret, blob->data, blob->len);
-		rye_blob_unref(blob);
-		if (trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+		if (trial_takes(trial, blob, ret))
 			return true;
 	}
 	return false;

@@ -109,13 +109,7 @@ static void asked_env_put_map(struct planner *planner, const json_t *map)
 
 		if (!env_name_ok(name))
 			continue;
-		if (json_is_string(value))
-			template_text(&in,
-				      (struct rye_span){ json_string_value(value),
-							 json_string_length(value) },
-				      &text);
-		else
-			template_value(&text, value);
+		template_put(&in, value, &text);
 		if (!text.failed)
 			env_put(&planner->env, name, text.data ? text.data : "");
 	}

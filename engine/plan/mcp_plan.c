@@ -64,13 +64,7 @@ static char *server_text(const struct planner *planner, const struct mcp_source 
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	buf_adds(&text, "");
-	if (json_is_string(value))
-		template_text(&in,
-			      (struct rye_span){ json_string_value(value),
-						 json_string_length(value) },
-			      &text);
-	else
-		template_value(&text, value);
+	template_put(&in, value, &text);
 	if (text.failed || memchr(text.data, 0, text.len))
 		return NULL;
 	return buf_steal(&text);

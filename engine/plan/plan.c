@@ -35,13 +35,7 @@ void plan_text(const struct planner *planner, const json_t *value, struct rye_bu
 		.params = planner->params,
 	};
 
-	if (json_is_string(value))
-		template_text(&in,
-			      (struct rye_span){ json_string_value(value),
-						 json_string_length(value) },
-			      out);
-	else
-		template_value(out, value);
+	template_put(&in, value, out);
 }
 
 /* One entry of `requires` covers a capability: "fs.write" is covered by itself, "fs.*", "*". */

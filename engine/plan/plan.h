@@ -89,6 +89,9 @@ struct template
 /* {name} of an unknown name stays as it is written. */
 void template_text(const struct template *in, struct rye_span text, struct rye_buf *out);
 
+/* A string with its placeholders filled, any other value as template_value spells it. */
+void template_put(const struct template *in, const json_t *value, struct rye_buf *out);
+
 /* True: the text is exactly "{name}". */
 bool template_whole(struct rye_span text, const char *name);
 

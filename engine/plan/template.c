@@ -145,6 +145,17 @@ void template_text(const struct template *in, struct rye_span text, struct rye_b
 	}
 }
 
+void template_put(const struct template *in, const json_t *value, struct rye_buf *out)
+{
+	if (json_is_string(value))
+		template_text(in,
+			      (struct rye_span){ json_string_value(value),
+						 json_string_length(value) },
+			      out);
+	else
+		template_value(out, value);
+}
+
 bool template_whole(struct rye_span text, const char *name)
 {
 	size_t n = strlen(name);
