@@ -89,6 +89,7 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
 {
+	const struct launch launch = { ORDERS_TOOL, ask->ref, NULL, ask->request };
 	struct rye *rye = arg;
 	struct launched launched;
 	json_t *extra;
@@ -98,7 +99,7 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 		return rye_fail(err, RYE_UNSUPPORTED,
 				"thread=\"fork\" is not available yet: managed LLM threads are not "
 				"part of this build");
-	r = threads_launch(rye->threads, ask->ref, ask->request, &launched, err);
+	r = threads_launch(rye->threads, &launch, &launched, err);
 	if (r)
 		return r;
 	extra = json_object();
@@ -123,7 +124,7 @@ bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_
 		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
 		return false;
 	}
-	snprintf(thread_id, 64, "%s", launched.thread_id);
+	snprintf(thread_id, 64, "%.63s", launched.thread_id); /* a UUID */
 	return true;
 }
 

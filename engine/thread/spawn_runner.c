@@ -17,21 +17,21 @@
 #include <sys/mman.h>
 
 /* What the runner needs to open the same engine and run the request; no secrets in it. */
-static json_t *orders(const struct threads *threads, const char *id, const json_t *request)
+static json_t *orders(const struct threads *threads, const char *id, const struct launch *what)
 {
 	json_t *doc = json_object();
 
-	json_sets(doc, "type", ORDERS_TOOL);
+	json_sets(doc, "type", what->type);
 	json_sets(doc, "thread_id", id);
-	json_set(doc, "request", json_incref((json_t *)request));
+	json_set(doc, "request", json_incref((json_t *)what->request));
 	json_set(doc, "options", options_to_json(threads->env.opt));
 	return doc;
 }
 
-int runner_orders(const struct threads *threads, const char *id, const json_t *request,
+int runner_orders(const struct threads *threads, const char *id, const struct launch *what,
 		  struct rye_err *err)
 {
-	auto_json json_t *doc = orders(threads, id, request);
+	auto_json json_t *doc = orders(threads, id, what);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_close int fd = memfd_create("rye-orders", MFD_CLOEXEC);
 	int r;

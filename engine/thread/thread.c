@@ -93,21 +93,31 @@ void threads_close(struct threads *threads)
 	free(threads);
 }
 
+/* Threads of one stem that begin in the same moment each take another millisecond. */
+#define NAME_TRIES 64
+
 /*
  * A directory of its own name, locked. A mount that looks for what was left behind takes the lock
  * for a moment, and the directory with it when there is nothing in it yet: then another one is made.
  */
-static int make_locked(int root, char ret_id[64], int *ret_lock, struct rye_err *err)
+static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], int *ret_lock,
+		       struct rye_err *err)
 {
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < NAME_TRIES; i++) {
 		auto_close int dir = -1, lock = -1;
 		struct stat st;
 
-		thread_id_new(ret_id);
+		if (stem)
+			thread_id_at(stem, i, ret_id);
+		else
+			thread_id_new(ret_id);
 		dir = thread_dir(root, ret_id, true, err);
 		if (dir < 0)
 			return dir;
 		lock = thread_lock(dir);
+		/* a thread that has ended has its request there */
+		if (lock >= 0 && thread_marked(dir, "request.json"))
+			continue;
 		if (lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink) {
 			*ret_lock = steal_fd(&lock);
 			return steal_fd(&dir);
@@ -119,8 +129,8 @@ static int make_locked(int root, char ret_id[64], int *ret_lock, struct rye_err 
 }
 
 /* Names a new thread and makes its directory, which it returns, with the request in it. */
-static int thread_make_dir(struct threads *threads, const json_t *request, char ret_id[64],
-			   int *ret_lock, struct rye_err *err)
+static int thread_make_dir(struct threads *threads, const struct launch *what,
+			   char ret_id[THREAD_ID_MAX], int *ret_lock, struct rye_err *err)
 {
 	auto_close int root = thread_root(threads->env.opt->project, true, err);
 	auto_close int dir = -1;
@@ -129,10 +139,10 @@ static int thread_make_dir(struct threads *threads, const json_t *request, char 
 
 	if (root < 0)
 		return root;
-	dir = make_locked(root, ret_id, ret_lock, err);
+	dir = make_locked(root, what->stem, ret_id, ret_lock, err);
 	if (dir < 0)
 		return dir;
-	json_put(&text, request, true);
+	json_put(&text, what->request, true);
 	r = thread_write(dir, "request.json", (struct rye_span){ text.data, text.len }, err);
 	if (!r)
 		return steal_fd(&dir);
@@ -174,8 +184,8 @@ static void obey_marks(int dir, const char *id, pid_t runner)
 	}
 }
 
-int threads_launch(struct threads *threads, const char *ref, const json_t *request,
-		   struct launched *ret, struct rye_err *err)
+int threads_launch(struct threads *threads, const struct launch *what, struct launched *ret,
+		   struct rye_err *err)
 {
 	auto_close int dir = -1, lock = -1, order = -1, wait = -1, go = -1;
 	struct launched launched = { 0 };
@@ -185,16 +195,16 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	struct db *db;
 	int r;
 
-	dir = thread_make_dir(threads, request, launched.thread_id, &lock, err);
+	dir = thread_make_dir(threads, what, launched.thread_id, &lock, err);
 	if (dir < 0)
 		return dir;
-	r = order = runner_orders(threads, launched.thread_id, request, err);
+	r = order = runner_orders(threads, launched.thread_id, what, err);
 	if (r >= 0 && pipe2(pipe, O_CLOEXEC) < 0)
 		r = rye_fail_sys(err, errno, "cannot start thread %s", launched.thread_id);
 	if (r >= 0) {
 		wait = pipe[0];
 		go = pipe[1]; /* closed at the end: the runner begins when its launcher knows it */
-		r = enter_row(threads, launched.thread_id, ref, &db, err);
+		r = enter_row(threads, launched.thread_id, what->ref, &db, err);
 	}
 	if (r) {
 		thread_forget_dir(threads, launched.thread_id);
@@ -217,7 +227,7 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 	registry_running(db, launched.thread_id, launched.pid, NULL);
 	obey_marks(dir, launched.thread_id, launched.pid);
 	watch = (struct watch_ask){ launched.thread_id, launched.pid, pidfd_open(launched.pid, 0),
-				    ref, request };
+				    what->ref, what->request };
 	threads_watch(threads, &watch);
 	threads_notify(threads, launched.thread_id);
 	*ret = launched;
@@ -227,12 +237,13 @@ int threads_launch(struct threads *threads, const char *ref, const json_t *reque
 int threads_adopt(struct threads *threads, const struct adoption *what, struct launched *ret,
 		  struct rye_err *err)
 {
+	const struct launch launch = { NULL, what->ref, NULL, what->request };
 	struct launched launched = { .pid = getpid() };
 	auto_close int dir = -1, lock = -1; /* held until there is a row */
 	struct db *db;
 	int r;
 
-	dir = thread_make_dir(threads, what->request, launched.thread_id, &lock, err);
+	dir = thread_make_dir(threads, &launch, launched.thread_id, &lock, err);
 	if (dir < 0)
 		return dir;
 	r = runner_write(dir, launched.pid, err);

@@ -28,17 +28,26 @@ void threads_close(struct threads *threads); /* joins the watching worker; runne
 /* Looks at every row that is open: watches living runners, records the end of lost ones. */
 void threads_recover_all(struct threads *threads);
 
+#define THREAD_ID_MAX 1025 /* of an id, with its NUL */
+
 struct launched {
-	char thread_id[64];
+	char thread_id[THREAD_ID_MAX];
 	pid_t pid;
 };
 
-/*
- * Starts a detached runner for an execute request (without `async`). ref: "tool:a/b", for the
- * registry. The caller makes the reply from *ret.
- */
-int threads_launch(struct threads *threads, const char *ref, const json_t *request,
-		   struct launched *ret, struct rye_err *err);
+/* The types of orders that there are (runner/orders_table.c). */
+#define ORDERS_TOOL "tool"
+
+struct launch {
+	const char *type; /* of the orders */
+	const char *ref; /* "tool:a/b", for the registry */
+	const char *stem; /* the id is STEM-SECONDS, finer when that is taken; NULL: a UUID */
+	const json_t *request; /* of the execute primitive, without "async" */
+};
+
+/* Starts a detached runner. The caller makes the reply from *ret. */
+int threads_launch(struct threads *threads, const struct launch *what, struct launched *ret,
+		   struct rye_err *err);
 
 /*
  * A run of this process goes on as a thread (its caller stopped waiting): registers it, and
@@ -85,6 +94,27 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		 struct rye_err *err);
 /* Tells the listener with that argument RYE_CANCELLED, if it still waits. */
 void threads_unwait(struct threads *threads, const void *arg);
+
+/* What the process that carries out a thread knows of it (orders.c; the room runner). */
+struct orders {
+	json_t *doc; /* type, thread_id, request, and the engine's options */
+	int dir; /* the thread's directory */
+};
+#define ORDERS_INIT ((struct orders){ .dir = -1 })
+#define auto_orders __attribute__((cleanup(orders_done)))
+
+/* From the descriptors that it was started with; RYE_INVALID: there are none. Once. */
+int orders_take(struct orders *ret, struct rye_err *err);
+void orders_done(struct orders *orders);
+/*
+ * Returns when the launcher watches this process: a tool that wrote to the mount before would be a
+ * child of an unknown run there, which may nothing. A launcher that dies lets go of the pipe, too.
+ */
+int orders_begin(const struct orders *orders, struct rye_err *err);
+/* Writes down how the thread ended; that can be tried again. */
+int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
+const char *orders_project(const struct orders *orders);
+const char *orders_thread(const struct orders *orders);
 
 /* What killed launchers and runners have left behind (thread_left.c); fn may be NULL. How many. */
 size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *arg);

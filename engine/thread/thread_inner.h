@@ -102,7 +102,9 @@ bool registry_terminal(const char *status);
 
 /* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
 int thread_id_check(const char *id, struct rye_err *err);
-void thread_id_new(char ret[64]); /* UUID v4, lower case */
+void thread_id_new(char ret[THREAD_ID_MAX]); /* UUID v4, lower case */
+/* STEM-SECONDS; each further try another one, in milliseconds. */
+void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
 
 /* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
 int thread_root(const char *project, bool create, struct rye_err *err);
@@ -258,7 +260,7 @@ struct threads {
 	bool started, stopping;
 };
 
-#define ORDERS_FD 3 /* the runner's descriptors, see rye_thread_runner() */
+#define ORDERS_FD 3 /* the runner's descriptors, see orders_take() */
 #define LOCK_FD 4
 #define GO_FD 5 /* a pipe: end of file once the launcher knows the runner as its own */
 
@@ -271,10 +273,8 @@ struct threads {
 #define ADOPTED_MARK ".adopted"
 bool thread_marked(int dir, const char *mark);
 
-/* Types of orders, see the table in runner.c. */
-#define ORDERS_TOOL "tool"
 /* A memfd with type, request and the engine's options. */
-int runner_orders(const struct threads *threads, const char *id, const json_t *request,
+int runner_orders(const struct threads *threads, const char *id, const struct launch *what,
 		  struct rye_err *err);
 /* The descriptors that it is started with; the caller closes them. */
 struct runner_start {

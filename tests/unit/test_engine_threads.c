@@ -594,6 +594,32 @@ static void unknown_orders_are_told(void **state)
 	close(dir);
 }
 
+/* Threads of one stem that begin at once: each has its own id, all of one shape. */
+static void ids_of_one_stem(void **state)
+{
+	struct bench *b = *state;
+	struct rye_options opt = { .project = b->place.place.project };
+	struct log log = { 0 };
+	const struct threads_env env = { .opt = &opt, .log = &log };
+	auto_json json_t *request = json_pack("{s:s}", "item_id", "directive:a/b");
+	const struct launch what = { "dream", "directive:a/b", "a/b/b", request };
+	struct launched launched[3];
+	struct threads *threads;
+
+	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	open_registry(b);
+	for (size_t i = 0; i < ARRAY_SIZE(launched); i++) {
+		assert_int_equal(threads_launch(threads, &what, &launched[i], NULL), 0);
+		assert_int_equal(strncmp(launched[i].thread_id, "a/b/b-", 6), 0);
+		assert_int_not_equal(strspn(launched[i].thread_id + 6, "0123456789"), 0);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(launched[i].thread_id, launched[j].thread_id);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(launched); i++)
+		free(ended_row(b, launched[i].thread_id, 5000).result);
+	threads_close(threads);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +633,7 @@ int main(int argc, char **argv)
 		thread_test(a_row_alone_is_a_thread),
 		thread_test(a_starting_thread_can_be_killed),
 		thread_test(a_wait_ends_with_a_runner_of_others),
+		thread_test(ids_of_one_stem),
 		thread_test(unknown_orders_are_told),
 	};
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runner_inner.h: what the files of runner/ share. All of it is one process, whose main thread
+ * carries out one thread's orders.
+ */
+#ifndef RYE_RUNNER_RUNNER_INNER_H
+#define RYE_RUNNER_RUNNER_INNER_H
+
+#include "base/json.h"
+#include "thread/thread.h"
+
+#include <rye/rye.h>
+
+#include <signal.h>
+
+/*
+ * orders_table.c: which function carries out orders of which type. A type is one file with its
+ * function, and one row.
+ */
+
+/* Records the thread's end; the process's exit status. */
+typedef int (*orders_fn)(const struct orders *orders);
+
+orders_fn orders_find(const char *type); /* NULL: another version's */
+
+int runner_tool(const struct orders *orders); /* runner_tool.c: one execute request */
+
+/*
+ * runner_live.c: what comes out while it runs, into the thread's `live` and into spawn.log.
+ *
+ * No lock: it belongs to one thread at a time, that which tells events, then that which records.
+ */
+
+struct live {
+	int fd; /* -1: it could not be made */
+	size_t len; /* bytes in it */
+	char last; /* character told last; 0: none yet */
+};
+
+void live_open(const struct orders *orders, struct live *ret);
+void live_put(struct live *live, struct rye_span text);
+void live_close(struct live *live);
+#define auto_live __attribute__((cleanup(live_close)))
+
+/*
+ * runner_wait.c: a call, until it is answered or its runner is told to stop.
+ *
+ * SIGTERM, SIGINT and SIGHUP cancel it; a second one ends the process at once, which the watching
+ * worker records.
+ */
+
+struct runner_wait {
+	struct rye_call *call; /* set before wait_call */
+	struct rye_outcome outcome; /* blobs are references of its own */
+	sigset_t signals;
+	bool cancelled;
+	_Atomic bool done; /* the outcome is there */
+};
+
+/* Before any thread is started: threads inherit the mask, so wait_call gets every signal. */
+void wait_init(struct runner_wait *wait);
+/* rye_done_fn; arg: the struct runner_wait. From any thread. */
+void wait_on_done(void *arg, const struct rye_outcome *outcome);
+void wait_call(struct runner_wait *wait);
+/* After wait_call. The status that a registry's row gets. */
+const char *wait_status(const struct runner_wait *wait);
+void wait_done(struct runner_wait *wait);
+
+/*
+ * runner_end.c: the end of the thread: result.json, then the registry's row; the lock goes with the
+ * process.
+ */
+
+/* Tries for a while when there is no room. live: NULL: nothing came out. The exit status. */
+int runner_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome,
+	       const struct live *live);
+/* The end of orders that could not be begun. */
+int runner_fail(const struct orders *orders, const struct rye_err *err);
+
+#endif
