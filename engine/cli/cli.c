@@ -78,6 +78,19 @@ static const struct cli_verb verbs[] = {
 	  .usage = "",
 	  .help = "list the keys there are and which of them count",
 	  .run = verb_keys },
+	{ .name = "mcp",
+	  .usage =
+		  "add NAME URL [\"HEADER: VALUE\"...] | add NAME [VAR=VALUE...] -- COMMAND [ARG...] |\n"
+		  "       list | refresh NAME | remove NAME",
+	  .help = "servers of the Model Context Protocol: their tools as items",
+	  .more = "add shows what will run, and each text that a model would see, and asks; then the\n"
+		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
+		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
+		  "secrets, which are filled in when the server is called.",
+	  .flags = CLI_SPACE | CLI_YES,
+	  .max = -1,
+	  .seek = "ryefs mcp list",
+	  .run = verb_mcp },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",

@@ -26,6 +26,7 @@ int verb_fetch(struct cli *cli);
 int verb_init(struct cli *cli);
 int verb_keygen(struct cli *cli);
 int verb_keys(struct cli *cli);
+int verb_mcp(struct cli *cli);
 int verb_search(struct cli *cli);
 int verb_secret(struct cli *cli);
 int verb_sign(struct cli *cli);

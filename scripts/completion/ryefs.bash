@@ -25,7 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount diff doctor execute fetch init keygen keys search secret sign threads trust umount untrust verify"
+  local verbs="mount diff doctor execute fetch init keygen keys mcp search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -62,6 +62,7 @@ _ryefs() {
       execute) shared+=" --async --dry-run --output --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
+      mcp) shared+=" --space --yes" ;;
       keygen) shared+=" --force --owner" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space" ;;
@@ -84,6 +85,13 @@ _ryefs() {
         COMPREPLY=($(compgen -W "set list rm" -- "$cur"))
       elif [[ ${words[2]} != list ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name secret list)" -- "$cur"))
+      fi
+      ;;
+    mcp)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "add list refresh remove" -- "$cur"))
+      elif [[ $cword = 3 && ${words[2]} == re* ]]; then
+        COMPREPLY=($(compgen -W "$(_ryefs_member name mcp list)" -- "$cur"))
       fi
       ;;
     umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;

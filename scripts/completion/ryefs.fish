@@ -26,6 +26,7 @@ complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
 complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
+complete -c ryefs -n __ryefs_first -a mcp -d 'servers of the Model Context Protocol'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -37,6 +38,7 @@ complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
 complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show wait cancel kill delete (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb mcp' -fa 'add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -62,6 +64,6 @@ complete -c ryefs -n '__ryefs_verb search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
-complete -c ryefs -n '__ryefs_verb sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb mcp sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
-complete -c ryefs -n '__ryefs_verb trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb mcp trust' -s y -l yes

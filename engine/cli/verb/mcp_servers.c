@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs mcp add, list, refresh, remove: the bundled tool rye/mcp/manager asks the server and writes
+ * the items; here a person sees what it found and says yes. What is signed then is what was shown:
+ * the manager is given its digest, and refuses where the server says something else by now.
+ */
+#include "cli/verb/mcp_words.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define MANAGER "tool:rye/mcp/manager"
+
+/* ---- asking the manager ---- */
+
+struct mcp_asked {
+	json_t *reply; /* owned */
+	const json_t *data; /* of it */
+	int signal; /* that ended it, or 0 */
+};
+
+static void mcp_asked_done(struct mcp_asked *asked)
+{
+	json_decref(asked->reply);
+	*asked = (struct mcp_asked){ 0 };
+}
+
+#define auto_asked __attribute__((cleanup(mcp_asked_done)))
+
+static int tell_refusal(struct cli *cli, const struct rye_outcome *outcome)
+{
+	struct rye_err err = { .code = outcome->code };
+
+	snprintf(err.msg, sizeof(err.msg), "%s",
+		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
+	if (outcome->code == RYE_TOOL_FAILED)
+		return cli_complain(cli, CLI_FAILED, NULL, "%s", err.msg);
+	return cli_fail(cli, &err, MANAGER);
+}
+
+/* One call of the manager; exit status, the reason told. */
+static int ask_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
+{
+	auto_json json_t *message =
+		json_pack("{s:s, s:O}", "item_id", MANAGER, "parameters", params);
+	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_outcome struct rye_outcome outcome = { 0 };
+	int status;
+
+	json_put(&text, message, false);
+	if (text.failed)
+		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
+	req.message = (struct rye_span){ text.data, text.len };
+	req.uid = getuid();
+	status = call_wait(cli, &req, NULL, &outcome, &ret->signal);
+	if (status != CLI_OK)
+		return status;
+	if (ret->signal)
+		return 128 + ret->signal;
+	ret->reply = json_loadb(outcome.reply->data, outcome.reply->len, 0, NULL);
+	ret->data = json_object_get(ret->reply, "data");
+	return outcome.code == RYE_OK ? CLI_OK : tell_refusal(cli, &outcome);
+}
+
+static int open_engine(struct cli *cli)
+{
+	call_block_signals();
+	return cli_open(cli, CLI_PROJECT);
+}
+
+static json_t *new_params(struct cli *cli, const char *action)
+{
+	json_t *params = json_pack("{s:s}", "action", action);
+
+	if (cli->opt.space)
+		json_sets(params, "scope", cli->opt.space);
+	if (cli->argc > 1)
+		json_sets(params, "name", cli->argv[1]);
+	return params;
+}
+
+/* ---- what it was told of the server ---- */
+
+static bool is_url(const char *word)
+{
+	return !strncmp(word, "http://", 7) || !strncmp(word, "https://", 8);
+}
+
+/* "Name: value" */
+static int read_header_words(struct cli *cli, json_t *params)
+{
+	json_t *headers = json_object();
+
+	json_sets(params, "transport", "http");
+	json_sets(params, "url", cli->argv[2]);
+	json_set(params, "headers", headers);
+	for (int i = 3; i < cli->argc; i++) {
+		const char *colon = strchr(cli->argv[i], ':');
+		auto_free char *name =
+			colon ? span_dup((struct rye_span){ cli->argv[i],
+							    (size_t)(colon - cli->argv[i]) }) :
+				NULL;
+
+		if (!name || !*name)
+			return cli_complain(cli, CLI_USAGE, NULL,
+					    "%s: a header is written \"NAME: VALUE\"",
+					    cli->argv[i]);
+		json_sets(headers, name, colon + 1 + strspn(colon + 1, " "));
+	}
+	return CLI_OK;
+}
+
+static bool is_assignment(const char *word)
+{
+	size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n && word[n] == '=';
+}
+
+/* [VAR=VALUE...] COMMAND [ARG...], as env(1) takes it. */
+static int read_command_words(struct cli *cli, json_t *params)
+{
+	json_t *env = json_object(), *args = json_array();
+	int i = 2;
+
+	json_sets(params, "transport", "stdio");
+	json_set(params, "env", env);
+	json_set(params, "args", args);
+	for (; i < cli->argc && is_assignment(cli->argv[i]); i++) {
+		const char *equals = strchr(cli->argv[i], '=');
+
+		json_object_setn_new(env, cli->argv[i], (size_t)(equals - cli->argv[i]),
+				     json_string(equals + 1));
+	}
+	if (i == cli->argc)
+		return cli_complain(cli, CLI_USAGE, "ryefs mcp --help",
+				    "%s: the command that starts the server is wanted",
+				    cli->argv[1]);
+	json_sets(params, "command", cli->argv[i]);
+	while (++i < cli->argc)
+		json_array_append_new(args, json_string(cli->argv[i]));
+	return CLI_OK;
+}
+
+/* ---- asking the person ---- */
+
+static int ask_yes(struct cli *cli, const char *question)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	char answer[16];
+
+	if (cli->opt.yes)
+		return CLI_OK;
+	buf_adds(&mend, "ryefs mcp --yes");
+	for (int i = 0; i < cli->n_typed; i++) {
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, cli->typed[i]);
+	}
+	if (!isatty(STDIN_FILENO))
+		return cli_complain(cli, CLI_DENIED, mend.failed ? NULL : mend.data,
+				    "it takes a yes, and standard input is not a terminal");
+	fprintf(stderr, "%s [y/N] ", question);
+	if (fgets(answer, sizeof(answer), stdin) &&
+	    (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n")))
+		return CLI_OK;
+	return cli_complain(cli, CLI_DENIED, NULL, "%s is as it was", cli->argv[1]);
+}
+
+static int accept_found(struct cli *cli, json_t *params, const json_t *found)
+{
+	auto_asked struct mcp_asked asked = { 0 };
+	char sentence[128];
+	int status;
+
+	json_set(params, "accept", json_true());
+	json_sets(params, "digest", json_str(found, "digest"));
+	status = ask_manager(cli, params, &asked);
+	if (status != CLI_OK)
+		return status;
+	if (cli->opt.json) {
+		out_json(asked.data);
+		return CLI_OK;
+	}
+	snprintf(sentence, sizeof(sentence), "is signed, with %lld tools",
+		 (long long)json_int(asked.data, "tool_count", 0));
+	return out_success(cli, "server", json_str(asked.data, "server"), sentence);
+}
+
+/* ---- the words ---- */
+
+int mcp_add_word(struct cli *cli)
+{
+	auto_json json_t *params = new_params(cli, "add");
+	auto_asked struct mcp_asked asked = { 0 };
+	int status = is_url(cli->argv[2]) ? read_header_words(cli, params) :
+					    read_command_words(cli, params);
+
+	if (status == CLI_OK)
+		status = open_engine(cli);
+	if (status == CLI_OK)
+		status = ask_manager(cli, params, &asked);
+	if (status != CLI_OK)
+		return status;
+	if (!cli->opt.quiet || !cli->opt.yes)
+		mcp_show_found(asked.data);
+	status = ask_yes(cli, "Sign the server and these tools with your key?");
+	return status == CLI_OK ? accept_found(cli, params, asked.data) : status;
+}
+
+int mcp_refresh_word(struct cli *cli)
+{
+	auto_json json_t *params = new_params(cli, "refresh");
+	auto_asked struct mcp_asked asked = { 0 };
+	int status = open_engine(cli);
+
+	if (status == CLI_OK)
+		status = ask_manager(cli, params, &asked);
+	if (status != CLI_OK)
+		return status;
+	if (!json_array_size(json_object_get(asked.data, "changes"))) {
+		if (cli->opt.json)
+			out_json(asked.data);
+		else
+			cli_note(cli, "%s: nothing has changed", json_str(asked.data, "server"));
+		return CLI_OK;
+	}
+	if (!cli->opt.quiet || !cli->opt.yes)
+		mcp_show_changes(asked.data);
+	status = ask_yes(cli, "Sign what has changed with your key?");
+	return status == CLI_OK ? accept_found(cli, params, asked.data) : status;
+}
+
+int mcp_remove_word(struct cli *cli)
+{
+	auto_json json_t *params = new_params(cli, "remove");
+	auto_asked struct mcp_asked asked = { 0 };
+	char sentence[128];
+	int status;
+
+	json_set(params, "accept", json_true());
+	status = open_engine(cli);
+	if (status == CLI_OK)
+		status = ask_manager(cli, params, &asked);
+	if (status != CLI_OK)
+		return status;
+	if (cli->opt.json) {
+		out_json(asked.data);
+		return CLI_OK;
+	}
+	snprintf(sentence, sizeof(sentence), "is removed, %zu files",
+		 json_array_size(json_object_get(asked.data, "removed")));
+	return out_success(cli, "server", json_str(asked.data, "server"), sentence);
+}
+
+int mcp_list_word(struct cli *cli)
+{
+	static const struct out_column columns[] = {
+		{ "name", "NAME", false }, { "scope", "SPACE", false },
+		{ "era", "ERA", false },   { "tool_count", "TOOLS", true },
+		{ "runs", "RUNS", false },
+	};
+	auto_json json_t *params = json_pack("{s:s}", "action", "list");
+	auto_asked struct mcp_asked asked = { 0 };
+	int status = open_engine(cli);
+
+	if (status == CLI_OK)
+		status = ask_manager(cli, params, &asked);
+	if (status != CLI_OK)
+		return status;
+	out_rows(cli, json_object_get(asked.data, "servers"), columns, ARRAY_SIZE(columns));
+	if (!json_array_size(json_object_get(asked.data, "servers")))
+		cli_note(cli, "there are no servers; add one with: ryefs mcp add NAME URL");
+	return CLI_OK;
+}
