@@ -410,7 +410,7 @@ enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *re
 
 struct rye_span feed_message(const struct feed *feed)
 {
-	return (struct rye_span){ feed->room->data, feed->len };
+	return (struct rye_span){ feed->room ? feed->room->data : "", feed->len };
 }
 
 /* The feed alone has the room: it may be cut to what is in it. */
