@@ -143,6 +143,12 @@ bool schema_type_known(const char *type);
 bool schema_type_fits(const char *type, const json_t *value);
 
 /*
+ * regex.c: does the pattern match anywhere in the text? False also for what is no pattern and for
+ * what takes longer than RYE_REGEX_MS.
+ */
+bool text_matches(const char *pattern, struct rye_span text);
+
+/*
  * toml.c: TOML 1.0 as JSON. Fails as a parser does (parse.h): *err is filled, the value is
  * partial or NULL.
  */

@@ -119,3 +119,10 @@ enum regex_answer regex_search(struct regex *regex, const char *pattern, struct 
 		return REGEX_MATCH;
 	return r == PCRE2_ERROR_NOMATCH ? REGEX_NO_MATCH : REGEX_TOO_MUCH;
 }
+
+bool text_matches(const char *pattern, struct rye_span text)
+{
+	auto_regex struct regex regex = { 0 };
+
+	return regex_search(&regex, pattern, text) == REGEX_MATCH;
+}

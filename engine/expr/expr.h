@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expr.h: what signed documents say about values that are known only when they run: paths into a
+ * document, conditions, and templates with ${...}. Graphs and hooks are made of these.
+ *
+ * Pure. The text of an expression comes from a signed item; values are data, and what a value holds
+ * is never read as an expression.
+ */
+#ifndef RYE_EXPR_EXPR_H
+#define RYE_EXPR_EXPR_H
+
+#include "base/json.h"
+#include "str.h"
+
+/*
+ * expr_path.c: "state.items[0].name", also "state.items.0.name"; -1 is the last element of a list.
+ * Borrowed; NULL: there is none, or it is null. An empty path is the document itself.
+ */
+const json_t *expr_path(const json_t *doc, struct rye_span path);
+
+/*
+ * expr_compare.c: {path, op, value}. Equality and order are Python's of the same values: 1, 1.0 and
+ * true are equal, texts are ordered by code point; what has no order is not less, equal or greater.
+ */
+bool expr_equal(const json_t *a, const json_t *b); /* NULL: null */
+/* False for an operator that is none. actual NULL: null. */
+bool expr_compare(const char *op, const json_t *actual, const json_t *value);
+bool expr_operator_known(const char *op);
+
+/*
+ * expr_condition.c: a comparison, or {any: […]}, {all: […]}, {not: …}. Empty or NULL is true.
+ */
+bool expr_holds(const json_t *condition, const json_t *doc);
+/* What is wrong with it is appended to the array `faults`, a sentence each; `where` begins it. */
+void expr_check_condition(const json_t *condition, const char *where, json_t *faults);
+
+/*
+ * expr_pipe.c: json from_json length keys upper lower. Takes over value, which may be NULL (null);
+ * a new reference, NULL: null. What does not fit a pipe goes through as it is.
+ */
+json_t *expr_pipe(struct rye_span name, json_t *value);
+bool expr_pipe_known(struct rye_span name);
+
+/*
+ * expr_fill.c: texts with ${path}, ${a || b} (the first that is not null), ${a | pipe}; and
+ * {input:name}, {input:name?}, {input:name:default} of the document's `inputs`.
+ */
+struct expr_scope {
+	const json_t *doc; /* the names that expressions may begin with */
+	json_t *warnings; /* array: which expressions came to nothing; or NULL */
+};
+
+/*
+ * A copy of the template, of any type, with its texts filled in. A text that is one ${...} alone
+ * becomes its value, of its type; within other text a value is spelt as Python does, null not at
+ * all. A new reference; NULL: out of memory, or the result is too big.
+ */
+json_t *expr_fill(const struct expr_scope *scope, const json_t *template);
+/* Pipes that are none, expressions without an end: as expr_check_condition. */
+void expr_check_template(const json_t *template, const char *where, json_t *faults);
+/* Each path of its expressions, once each. */
+typedef void (*expr_name_fn)(void *arg, struct rye_span path);
+void expr_each_path(const json_t *template, expr_name_fn fn, void *arg);
+
+#endif
