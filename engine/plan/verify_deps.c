@@ -3,7 +3,7 @@
  * Verifies what lies below an active anchor before an interpreter may import it: every listed kind
  * of file as a tool, every link's target inside the anchor, component by component. Directories the
  * runtime excludes are searched for code all the same, where their names could be imported: what is
- * in them is not signed.
+ * in them is not signed. The same holds for the library that a runtime puts on the search path.
  */
 #include "plan/plan.h"
 
@@ -157,6 +157,20 @@ static int visit_dir(struct verify_deps_walk *walk, const char *dir, int depth, 
 	return r;
 }
 
+/* What the runtime brings for anchored tools (anchor.lib) can be imported as well. */
+static int verify_lib(const struct verify_deps_walk *tool, struct rye_err *err)
+{
+	struct verify_deps_walk walk = *tool;
+	auto_free char *base = realpath(json_str(tool->planner->context, "runtime_lib"), NULL);
+
+	if (!base)
+		return 0;
+	walk.space = tool->planner->anchor.link->item->space;
+	walk.base = base;
+	walk.recursive = true;
+	return visit_dir(&walk, base, 0, err);
+}
+
 static const struct link *declaring(const struct chain *chain)
 {
 	for (size_t i = 0; i < chain->n; i++)
@@ -186,6 +200,8 @@ int anchor_verify(struct planner *planner, struct rye_err *err)
 			     !*scope || !strcmp(scope, "anchor") ? "anchor_path" : "tool_dir");
 	walk.files = planner->trace ? json_array() : NULL;
 	r = visit_dir(&walk, walk.base, 0, err);
+	if (!r)
+		r = verify_lib(&walk, err);
 	if (walk.files)
 		json_array_append_new(planner->trace, json_pack("{s:s, s:o}", "step", "verify_deps",
 								"files", walk.files));

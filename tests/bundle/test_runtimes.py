@@ -117,6 +117,18 @@ class Function(harness.Case):
         source = "import helper\ndef execute(p, q): return {'x': helper.x}"
         self.assertEqual(self.result(source, env=env), {"x": 1})
 
+    def test_anchor_of_two_directories(self):
+        self.put(".ai/tools/t/helper.py", "x = 1")
+        lent = self.put("lib/lent.py", "x = 666")
+        os.utime(lent, (1000, 1000))
+        py_compile.compile(lent, doraise=True)
+        self.put("lib/lent.py", "x = 222")
+        os.utime(lent, (1000, 1000))
+        both = self.path(".ai/tools/t") + ":" + self.path("lib")
+        source = "import helper, lent\ndef execute(p, q): return {'x': [helper.x, lent.x]}"
+        self.assertEqual(self.result(source, env={"RYE_ANCHOR": both, "PYTHONPATH": both}),
+                         {"x": [1, 222]})
+
     def test_anchor_takes_no_bytecode(self):
         helper = self.put(".ai/tools/t/helper.py", "x = 666")
         os.utime(helper, (1000, 1000))

@@ -311,6 +311,26 @@ static void case_71_unsigned_data(void **state)
 	wants_main(p, "{\"error\":\"~/anc/deep/er/data.json\\n\"}");
 }
 
+/* What a runtime lends to anchored tools is verified as they are, and taken from its source. */
+static void library_of_a_runtime(void **state)
+{
+	static const char lib[] = "rye/core/runtimes/python/lib/lent.py";
+	struct exec_place *p = *state;
+
+	exec_python(p, "anc/main.py", "function",
+		    "import lent\ndef execute(p, q):\n    return {'success': True, 'v': lent.V}\n");
+	exec_sign(p->place.system, RYE_TOOL, lib, span_of("V = 6\n"));
+	/* to a tool that is no package it lends nothing */
+	wants_main(p, "{\"status\":\"error\",\"error\":\"~No module named 'lent'\"}");
+	exec_sign(p->place.project, RYE_TOOL, "anc/__init__.py", span_of("# package\n"));
+	wants_main(p, "{\"status\":\"success\",\"data\":{\"v\":6}}");
+	place_text(p->place.system, "tools/rye/core/runtimes/python/lib/stray.py", "x = 1\n");
+	wants_main(p, "{\"error\":\"~/lib/stray.py\\n\",\"error_type\":\"integrity\"}");
+	drop(p->place.system, "tools/rye/core/runtimes/python/lib/stray.py");
+	tamper(p->place.system, "tools/rye/core/runtimes/python/lib/lent.py");
+	wants_main(p, "{\"status\":\"error\",\"error\":\"^Content modified since signing: /\"}");
+}
+
 /* An excluded directory is searched for code all the same: it could be imported. */
 static void code_in_excluded_directories(void **state)
 {
@@ -682,6 +702,7 @@ int main(void)
 		exec_test(case_69_anchored_helper),
 		exec_test(case_70_tampered_helper),
 		exec_test(case_71_unsigned_data),
+		exec_test(library_of_a_runtime),
 		exec_test(code_in_excluded_directories),
 		exec_test(case_72_link_out_of_the_anchor),
 		exec_test(case_73_link_to_a_name_that_begins_alike),
