@@ -50,6 +50,17 @@ static bool is_net(const char *entry)
 	return !strcmp(entry, "net") || !strncmp(entry, "net.", 4) || !strcmp(entry, "*");
 }
 
+/* What the engine keeps for its person, and tools cannot reach otherwise. */
+static bool is_managing(const char *entry)
+{
+	static const char *const names[] = { "keys.manage", "secrets.manage", "threads.manage" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(entry, names[i]))
+			return true;
+	return false;
+}
+
 struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt)
 {
 	bool listed = meta->requires_list || meta->requires_bad;
@@ -64,7 +75,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= entry_covers(json_string_value(element), "fs.write");
 		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
-		confine.keys |= !strcmp(json_string_value(element), "keys.manage");
+		confine.keys |= is_managing(json_string_value(element));
 	}
 	return confine;
 }

@@ -102,15 +102,18 @@ def check_python(item):
         if "__%s__" % name not in values:
             yield "missing __%s__" % name
     fields = {name: values.get("__%s__" % name) for name in DUNDERS}
-    yield from check_fields(item, fields, DUNDERS)
+    # a library names no executor; whether it may is the next rule's
+    yield from check_fields(item, fields, [name for name in DUNDERS if name != "executor_id"])
     yield from check_executor(item, fields)
+    if fields["executor_id"] is None:
+        return
     if "CONFIG_SCHEMA" not in values:
         yield "CONFIG_SCHEMA is not a literal"
     if values.get("CONFIG_SCHEMA", {}).get("additionalProperties") is not False:
         yield "CONFIG_SCHEMA lets misspelt parameters through: additionalProperties must be False"
     yield from check_schema(values.get("CONFIG_SCHEMA", {}), "CONFIG_SCHEMA")
     for name in values.get("__requires__", [""]):
-        if not re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name):
+        if not re.fullmatch(r"[a-z_]+(\.[a-z_]+)+(\.\*)?", name):
             yield "__requires__ wants dotted names, has %r" % name
 
 

@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TOOLS = os.path.join(ROOT, ".ai", "tools")
 RUNTIMES = "rye/core/runtimes/"
 INTERPRETERS = {"${RYE_PYTHON}": sys.executable, "${RYE_NODE}": "node"}
+LIBRARY = os.path.join(TOOLS, RUNTIMES, "python/lib")
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
@@ -29,9 +30,17 @@ def tool_file(tool):
     return os.path.join(TOOLS, tool + ".py")
 
 
+def search_path(path):
+    """Directories that a tool finds modules in: of a package (an anchor), its own and the library."""
+    here = os.path.dirname(path)
+    return [here, LIBRARY] if os.path.exists(os.path.join(here, "__init__.py")) else []
+
+
 def load(tool):
     """The module of a Python tool, made the way the loader makes it."""
     path = tool_file(tool)
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [entry for entry in search_path(path) if entry not in sys.path]
     module = type(sys)("tool")
     module.__file__ = path
     exec(compile(read(path), path, "exec", dont_inherit=True), module.__dict__)
@@ -78,6 +87,8 @@ def run(runtime, path, params, project, **more):
     elif "--params" in read(path):
         values["{params_arg}"] = ["--params", text]
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    if path.startswith(TOOLS + os.sep) and search_path(path):
+        env["RYE_ANCHOR"] = env["PYTHONPATH"] = ":".join(search_path(path))
     env.update(more.get("env", {}), RYE_PARAMS=text)
     source = None
     if "script" not in more and not more.get("by_path") and "source_fd:" in it.text:

@@ -490,12 +490,13 @@ class SharedText(harness.Case):
 
     def test_copies_agree(self):
         seen = {}
-        for name in ("read", "write", "edit_lines", "glob", "grep", "ls"):
-            text = harness.read(harness.tool_file(FILES + name))
+        names = [FILES + name for name in ("read", "write", "edit_lines", "glob", "grep", "ls")]
+        for name in [*names, "rye/bash/bash", "rye/core/runtimes/python/lib/rye_tool"]:
+            text = harness.read(harness.tool_file(name))
             for block in re.findall(r"(?ms)^# -- (\w+) .*?^# -- end of", text):
                 body = re.search(r"(?ms)^# -- %s .*?^# -- end of .*? --$" % block, text)[0]
                 self.assertEqual(seen.setdefault(block, body), body, name)
-        self.assertEqual(set(seen), {"paths", "text", "walking", "replacing"})
+        self.assertEqual(set(seen), {"paths", "text", "walking", "replacing", "running"})
 
 
 if __name__ == "__main__":

@@ -36,10 +36,13 @@ CONFIG_SCHEMA = {
     "required": ["command"],
 }
 
+DEFAULT_TIMEOUT_S = 120
+
+# -- running (the same lines in the library of tools, which this one does without: a tool that is
+# no package is answered by an interpreter that has started already) --
 STREAM_LIMIT = 51200  # bytes kept of each stream; a model's context is the bottleneck
 DRAIN_S = 0.2  # how long a background child may keep a pipe open after the shell has ended
 GRACE_S = 0.5  # between asking a timed-out command to end and killing it
-DEFAULT_TIMEOUT_S = 120
 
 
 # A thread shows what its tool prints while it runs (its file `live`). Our standard output is the
@@ -188,27 +191,20 @@ def report(streams, exit_code):
     return result
 
 
-def execute(params, project_path):
-    seconds = params.get("timeout", DEFAULT_TIMEOUT_S)
-    try:
-        directory = resolve_directory(project_path, params.get("working_dir"))
-    except (OSError, ValueError) as error:
-        return {"success": False, "error": str(error)}
-    # The engine starts every run as the leader of a group of its own and ends that whole group
-    # when the run is cancelled, so the command stays in it. Started any other way, we must not
-    # signal our group (the caller is in it): then the command gets its own.
+def run(argv, directory, seconds, env=None):
+    """Run a program and everything it starts, in our own group; what it printed and how it ended.
+
+    The engine starts every run as the leader of a group of its own and ends that whole group when
+    the run is cancelled, so the program stays in it. Started any other way, we must not signal our
+    group (the caller is in it): then the program gets its own."""
     shared = os.getpgrp() == os.getpid()
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", params["command"]],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=not shared,
+            argv, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=not shared,
         )
     except (OSError, ValueError) as error:
-        return {"success": False, "error": "Cannot start /bin/sh: %s" % error}
+        return {"success": False, "error": "Cannot start %s: %s" % (argv[0], error)}
     live = Live()
     streams = [Stream(process.stdout, live), Stream(process.stderr, live)]
     if collect(process, streams, time.monotonic() + seconds):
@@ -222,3 +218,13 @@ def execute(params, project_path):
         "error": "Command timed out after %s seconds" % seconds,
         "timeout": seconds,
     }
+# -- end of running --
+
+
+def execute(params, project_path):
+    try:
+        directory = resolve_directory(project_path, params.get("working_dir"))
+    except (OSError, ValueError) as error:
+        return {"success": False, "error": str(error)}
+    seconds = params.get("timeout", DEFAULT_TIMEOUT_S)
+    return run(["/bin/sh", "-c", params["command"]], directory, seconds)

@@ -12,9 +12,9 @@ private key file. It needs the program named by RYE_RYEFS, or ryefs on PATH:
 each with --json and --project PROJECT.
 """
 
-import json
 import os
-import subprocess
+
+import rye_tool
 
 __version__ = "1.0.0"
 __tool_type__ = "python"
@@ -57,40 +57,19 @@ CONFIG_SCHEMA = {
     "required": ["action"],
 }
 
-TIME_LIMIT_S = 60
-
-
-def ask(project_path, arguments):
-    """Run one verb of the command line; its JSON answer."""
-    program = os.environ.get("RYE_RYEFS") or "ryefs"
-    command = [program, *arguments, "--json", "--project", project_path]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIME_LIMIT_S
-        )
-    except FileNotFoundError:
-        raise ValueError("The ryefs program was not found: " + program) from None
-    except subprocess.TimeoutExpired:
-        raise ValueError("ryefs %s did not answer" % arguments[0]) from None
-    if done.returncode:
-        said = done.stderr.strip() or done.stdout.strip()
-        raise ValueError(said or "ryefs %s failed" % arguments[0])
-    return json.loads(done.stdout or "{}")
-
-
 def owner_of(params):
     return ["--owner", params["owner"]] if params.get("owner") else []
 
 
 def make(params, project_path):
-    answer = ask(project_path, ["keygen"] + (["--force"] if params.get("force") else []))
+    answer = rye_tool.ask(project_path, "keygen", *(["--force"] if params.get("force") else []))
     if params.get("owner"):
-        ask(project_path, ["trust", "self", *owner_of(params)])
+        rye_tool.ask(project_path, "trust", "self", *owner_of(params))
     return answer
 
 
 def listing(params, project_path):
-    answer = ask(project_path, ["keys"])
+    answer = rye_tool.ask(project_path, "keys")
     keys = answer if isinstance(answer, list) else answer.get("keys", [])
     return {"keys": keys, "count": len(keys)}
 
@@ -99,20 +78,18 @@ def own(params, project_path):
     for key in listing(params, project_path)["keys"]:
         if key.get("status") == "signing":
             return key
-    raise ValueError("There is no signing key yet; make one with the action generate")
+    raise rye_tool.Failure("There is no signing key yet; make one with the action generate")
 
 
 def trust(params, project_path):
     if bool(params.get("fingerprint")) == bool(params.get("key_file")):
-        raise ValueError("trust needs fingerprint or key_file")
+        raise rye_tool.Failure("trust needs fingerprint or key_file")
     key = params.get("fingerprint") or os.path.join(project_path, params["key_file"])
-    return ask(project_path, ["trust", key, *owner_of(params)])
+    return rye_tool.ask(project_path, "trust", key, *owner_of(params))
 
 
 def remove(params, project_path):
-    if not params.get("fingerprint"):
-        raise ValueError("remove needs fingerprint")
-    return ask(project_path, ["untrust", params["fingerprint"]])
+    return rye_tool.ask(project_path, "untrust", *rye_tool.need(params, "fingerprint"))
 
 
 ACTIONS = {
@@ -124,11 +101,8 @@ ACTIONS = {
 }
 
 
-def execute(params, project_path):
-    action = ACTIONS.get(params.get("action"))
-    if action is None:
-        return {"success": False, "error": "Unknown action. Valid: " + ", ".join(sorted(ACTIONS))}
-    try:
-        return {"success": True, "data": action(params, project_path)}
-    except (OSError, ValueError) as error:
-        return {"success": False, "error": str(error)}
+def answer(action):
+    return lambda params, project_path: {"data": action(params, project_path)}
+
+
+execute = rye_tool.by_action({name: answer(action) for name, action in ACTIONS.items()})
