@@ -61,8 +61,7 @@ static void sweep_all(void *arg)
 	struct front *front = arg;
 
 	callers_sweep(front->callers);
-	if (front->named)
-		named_sweep(front->named);
+	named_sweep(front->named);
 }
 
 static int open_talks(struct front *front)
@@ -95,7 +94,7 @@ static int open_parts(struct front *front, const char **ret_part)
 		*ret_part = "spaces/";
 	else if ((r = open_callers(front)))
 		*ret_part = "the table of callers";
-	else if ((r = parking_open(sweep_all, front, &front->parking)))
+	else if ((r = parking_open(&front->parking)))
 		*ret_part = "the parking thread";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
@@ -135,6 +134,7 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	front->root = fixed_root(front);
 	if (!front->root)
 		return part_failed(err, ENOMEM, "the root directory");
+	parking_sweep(front->parking, sweep_all, front); /* what it sweeps is there now */
 	return 0;
 }
 

@@ -21,12 +21,12 @@
 TAILQ_HEAD(parked_list, parked);
 
 struct parking {
-	void (*sweep)(void *arg);
-	void *arg;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t poke;
 	struct parked_list list; /* the lock's, like all that follows */
+	void (*sweep)(void *arg); /* may be NULL */
+	void *arg;
 	int64_t wake_ns; /* the thread sleeps until then; 0: it is awake and will look */
 	int64_t sweep_ns;
 	bool closed;
@@ -89,6 +89,8 @@ static void parking_sleep_until(struct parking *parking, int64_t end)
 struct turn {
 	struct parked *parked; /* a reference; NULL: sweep */
 	enum parked_why why;
+	void (*sweep)(void *arg); /* may be NULL */
+	void *arg;
 };
 
 /* Sleeps until there is something to do; false: the parking is closed and all were told. */
@@ -107,6 +109,8 @@ static bool await_turn(struct parking *parking, struct turn *ret)
 			return false;
 		if (now >= parking->sweep_ns) {
 			parking->sweep_ns = now + SWEEP_NS;
+			ret->sweep = parking->sweep;
+			ret->arg = parking->arg;
 			return true;
 		}
 		parking_sleep_until(parking, next);
@@ -133,20 +137,18 @@ static void *parking_thread(void *arg)
 	while (await_turn(parking, &turn))
 		if (turn.parked)
 			take_turn(&turn);
-		else if (parking->sweep)
-			parking->sweep(parking->arg);
+		else if (turn.sweep)
+			turn.sweep(turn.arg);
 	return NULL;
 }
 
-int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
+int parking_open(struct parking **ret)
 {
 	struct parking *parking = calloc(1, sizeof(*parking));
 	int r;
 
 	if (!parking)
 		return -ENOMEM;
-	parking->sweep = sweep;
-	parking->arg = arg;
 	parking->sweep_ns = clock_ns() + SWEEP_NS;
 	TAILQ_INIT(&parking->list);
 	pthread_mutex_init(&parking->lock, NULL);
@@ -157,6 +159,13 @@ int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret)
 	else
 		*ret = parking;
 	return -r;
+}
+
+void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg)
+{
+	GUARD(&parking->lock);
+	parking->sweep = sweep;
+	parking->arg = arg;
 }
 
 void parking_close(struct parking *parking)

@@ -63,8 +63,10 @@ struct parked {
 	int64_t look_ns, due_ns;
 };
 
-/* sweep, or NULL: called on the parking thread every 30 s, no lock held. 0 or -errno. */
-int parking_open(void (*sweep)(void *arg), void *arg, struct parking **ret);
+/* 0 or -errno. */
+int parking_open(struct parking **ret);
+/* From now on called on the parking thread every 30 s, no lock held. */
+void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg);
 /* Wakes every request with PARKED_CLOSED and joins the thread; nothing is parked from then on. */
 void parking_close(struct parking *parking);
 /* After the last request was answered. */

@@ -200,7 +200,7 @@ void open_run(int wait_s)
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(callers_open(&callers, &world.callers), 0);
 	env.callers = world.callers;
-	assert_int_equal(parking_open(NULL, NULL, &world.parking), 0);
+	assert_int_equal(parking_open(&world.parking), 0);
 	env.parking = world.parking;
 	assert_int_equal(talks_open(&env, &world.talks), 0);
 }

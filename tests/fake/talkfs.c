@@ -339,7 +339,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || callers_open(&callers_env, &fs.callers) < 0)
 		return 2;
-	if (parking_open(NULL, NULL, &fs.parking) < 0)
+	if (parking_open(&fs.parking) < 0)
 		return 2;
 	env.callers = fs.callers;
 	env.parking = fs.parking;

@@ -133,7 +133,7 @@ static void interrupt(unsigned number)
 static int setup(void **state)
 {
 	memset(&lot, 0, sizeof(lot));
-	return parking_open(NULL, NULL, &lot.parking);
+	return parking_open(&lot.parking);
 }
 
 static int teardown(void **state)
