@@ -254,8 +254,9 @@ void strays_mark(uint64_t run, char ret[48]); /* "RYE_RUN=<pid>.<number>" */
  */
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run);
 /*
- * After the run's group was killed: its orphans come to us a moment after their parent's end
- * and stay zombies until we look, so look until the group is gone (at most 0.1 s).
+ * After the run's group was killed: its orphans come to us a moment after their parent's end and
+ * stay zombies until we look, so look until the group is gone (at most 0.1 s). What had left the
+ * group is killed on the way: a run that had to be ended leaves nothing behind.
  */
 void strays_settle(struct strays *strays, pid_t session, uint64_t run);
 

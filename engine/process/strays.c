@@ -175,11 +175,28 @@ size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 	return count;
 }
 
+/* Children of one that was killed become orphans, too: they are met the next time. */
+static size_t kill_orphans(struct strays *strays, pid_t session, uint64_t run)
+{
+	struct strays_wanted wanted = { .session = session };
+	pid_t children[PROC_CHILDREN];
+	size_t count = 0, n = proc_children(strays->children, children);
+
+	strays_mark(run, wanted.mark);
+	for (size_t i = 0; i < n; i++)
+		if (is_orphan(strays, &wanted, children[i]) && kill(children[i], SIGKILL) == 0)
+			count++;
+	return count;
+}
+
 void strays_settle(struct strays *strays, pid_t session, uint64_t run)
 {
-	for (int i = 0; i < SETTLE_TRIES && kill(-session, 0) == 0; i++) {
+	for (int i = 0; i < SETTLE_TRIES; i++) {
+		bool group = kill(-session, 0) == 0;
+
+		if (!kill_orphans(strays, session, run) && !group)
+			return;
 		poll(NULL, 0, SETTLE_MS);
-		strays_count(strays, session, run);
 	}
 }
 
