@@ -149,6 +149,12 @@ bool schema_type_fits(const char *type, const json_t *value);
 bool text_matches(const char *pattern, struct rye_span text);
 
 /*
+ * regex.c: a pattern's first match in a text and its groups 1 …, in bounded time; ret[0] is all of
+ * it, groups that took no part are empty. False: none, no pattern, too long.
+ */
+bool regex_groups(const char *pattern, struct rye_span text, struct rye_span *ret, size_t n);
+
+/*
  * toml.c: TOML 1.0 as JSON. Fails as a parser does (parse.h): *err is filled, the value is
  * partial or NULL.
  */

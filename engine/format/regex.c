@@ -81,12 +81,11 @@ static bool regex_compile(struct regex *regex, const char *pattern)
 	return regex->code;
 }
 
-static int regex_match(struct regex *regex, struct rye_span text, struct regex_watch *watch)
+static int regex_match(struct regex *regex, struct rye_span text, struct regex_watch *watch,
+		       pcre2_match_data *data)
 {
 	__attribute__((cleanup(free_context)))
 	pcre2_match_context *context = pcre2_match_context_create(NULL);
-	__attribute__((cleanup(free_data)))
-	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 
 	if (!context || !data)
 		return PCRE2_ERROR_NOMEMORY;
@@ -106,13 +105,15 @@ enum regex_answer regex_search(struct regex *regex, const char *pattern, struct 
 {
 	int64_t start = clock_us();
 	struct regex_watch watch = { .deadline_us = start + RYE_REGEX_MS * 1000 - regex->spent_us };
+	__attribute__((cleanup(free_data)))
+	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	int r;
 
 	if (!regex_compile(regex, pattern))
 		return REGEX_BAD;
 	if (regex->exhausted || text.len > RYE_REGEX_SUBJECT)
 		return REGEX_TOO_MUCH;
-	r = regex_match(regex, text, &watch);
+	r = regex_match(regex, text, &watch, data);
 	regex->spent_us += clock_us() - start;
 	regex->exhausted = regex->spent_us > RYE_REGEX_MS * 1000;
 	if (r >= 0)
@@ -125,4 +126,29 @@ bool text_matches(const char *pattern, struct rye_span text)
 	auto_regex struct regex regex = { 0 };
 
 	return regex_search(&regex, pattern, text) == REGEX_MATCH;
+}
+
+bool regex_groups(const char *pattern, struct rye_span text, struct rye_span *ret, size_t n)
+{
+	auto_regex struct regex regex = { 0 };
+	struct regex_watch watch = { .deadline_us = clock_us() + RYE_REGEX_MS * 1000 };
+	__attribute__((cleanup(free_data)))
+	pcre2_match_data *data = pcre2_match_data_create((uint32_t)n, NULL);
+	const PCRE2_SIZE *at;
+	int found;
+
+	if (!regex_compile(&regex, pattern) || text.len > RYE_REGEX_SUBJECT)
+		return false;
+	found = regex_match(&regex, text, &watch, data);
+	if (found < 0)
+		return false;
+	at = pcre2_get_ovector_pointer(data);
+	for (size_t i = 0; i < n; i++) {
+		bool set = (!found || i < (size_t)found) && at[2 * i] != PCRE2_UNSET;
+
+		ret[i] =
+			set ? (struct rye_span){ text.ptr + at[2 * i], at[2 * i + 1] - at[2 * i] } :
+			      (struct rye_span){ "", 0 };
+	}
+	return true;
 }
