@@ -208,6 +208,7 @@ static void set_rules(struct exchange *x)
 {
 	const struct curl_table *curl = x->curl;
 	CURL *easy = x->client->easy;
+	int64_t connect_ms = x->ask->connect_ms ? x->ask->connect_ms : RYE_HTTP_CONNECT_MS;
 
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -219,7 +220,7 @@ static void set_rules(struct exchange *x)
 		SET(CURLOPT_PROXY, "");
 	if (x->ask->ca_file)
 		SET(CURLOPT_CAINFO, x->ask->ca_file);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)MIN_OF(x->ask->timeout_ms, RYE_HTTP_CONNECT_MS));
+	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)MIN_OF(x->ask->timeout_ms, connect_ms));
 	SET(CURLOPT_QUICK_EXIT, 1L);
 	SET(CURLOPT_USERAGENT, "ryefs/" RYE_VERSION);
 	SET(CURLOPT_ACCEPT_ENCODING, "");
@@ -253,12 +254,22 @@ static void set_request(struct exchange *x, struct curl_slist *headers)
 
 /* ---- the wait ---- */
 
+/* A deadline that moves with the answer may be sooner than the end of all. */
+static int64_t end_ms(const struct exchange *x)
+{
+	const int64_t *deadline = x->ask->deadline_ms;
+
+	return deadline ? MIN_OF(*deadline, x->until_ms) : x->until_ms;
+}
+
 static int check_cancel(const struct exchange *x, struct rye_err *err)
 {
 	struct pollfd wake = { x->ask->cancel, POLLIN, 0 };
 
 	if (x->ask->cancel >= 0 && poll(&wake, 1, 0) > 0)
 		return rye_fail(err, RYE_CANCELLED, "Run was cancelled");
+	if (x->ask->deadline_ms && clock_ms() >= end_ms(x))
+		return rye_fail(err, RYE_TIMEOUT, "%s: nothing came in time", x->origin);
 	if (clock_ms() >= x->until_ms)
 		return rye_fail(err, RYE_TIMEOUT, "%s: no complete answer within %lld ms",
 				x->origin, (long long)x->ask->timeout_ms);
@@ -284,7 +295,7 @@ static int await_answer(struct exchange *x, CURLcode *ret, struct rye_err *err)
 			return 0;
 		}
 		r = check_cancel(x, err);
-		rest = x->until_ms - clock_ms();
+		rest = end_ms(x) - clock_ms();
 		if (!r)
 			(void)x->curl->multi_poll(multi, &wake, x->ask->cancel >= 0,
 						  (int)MIN_OF(MAX_OF(rest, 0), 60000), NULL);

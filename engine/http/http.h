@@ -51,6 +51,8 @@ struct http_ask {
 	char *const *headers; /* "Name: value", NULL at the end; or NULL */
 	struct rye_span body; /* .ptr NULL: none */
 	int64_t timeout_ms; /* of the whole exchange, redirects included; > 0 */
+	int64_t connect_ms; /* to connect; 0: RYE_HTTP_CONNECT_MS */
+	const int64_t *deadline_ms; /* clock_ms(), which `piece` may move; or NULL */
 	size_t cap; /* of the body that is kept */
 	int cancel; /* readable once nobody wants it any more; -1: never */
 	unsigned redirects; /* followed at most; 0: the redirect is the answer */
