@@ -109,6 +109,11 @@
 #define RYE_HTTP_OVER (64u << 20)
 /* One event of a stream, with its unfinished line: as a message of the protocols that use them. */
 #define RYE_SSE_EVENT_MAX (16u << 20)
+/* What is kept of an answer of a model, all events together, and of one that is an error. */
+#define RYE_PROVIDER_ANSWER_MAX (64u << 20)
+#define RYE_PROVIDER_ERROR_MAX (64u << 10)
+/* Blocks of one answer; what comes behind them is dropped: no answer has so many parts. */
+#define RYE_PROVIDER_BLOCKS 4096
 /* A message of the Model Context Protocol, and its nesting; both sides of the protocol use these. */
 #define RYE_MCP_MESSAGE_MAX (16u << 20)
 #define RYE_MCP_DEPTH 64

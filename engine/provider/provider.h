@@ -42,7 +42,6 @@ struct env;
 
 struct provider_env {
 	const struct item_env *items;
-	const char *project; /* root, for the keys that its .env may give; NULL: none */
 	const struct env *own; /* of the process: where keys are looked for first */
 	const char *shared; /* directory of what all runners of a person share; NULL: nothing is */
 };
@@ -84,6 +83,7 @@ struct provider {
 	/* What follows holds keys: never shown, logged or written. */
 	char *url, *stream_url;
 	char **headers; /* "Name: value", NULL at the end */
+	json_t *secrets; /* array: what must not stand in any text */
 	char *lane; /* the file that runners with this key and host share; NULL: none */
 };
 
@@ -125,7 +125,7 @@ enum provider_event_type {
 	PROVIDER_CALL_ARGS, /* text, a piece of the arguments; index */
 	PROVIDER_CALL_DONE, /* index */
 	PROVIDER_USAGE, /* a count has come: it is in the result */
-	PROVIDER_NOTICE, /* text: a word of `warnings` */
+	PROVIDER_NOTICE, /* text: a word of `warnings`, or "queued": others are sent first */
 };
 
 /* Valid during the call; text is whole characters of UTF-8. */
@@ -194,6 +194,7 @@ struct provider_failure {
 	long status; /* HTTP; 0: no answer came */
 	int64_t wait_ms; /* that the provider asks for, at least; -1: not said */
 	json_int_t tokens, limit; /* of an overflow; 0: not said */
+	bool with_answer; /* … of the request and max_tokens together */
 	char *type, *code, *param;
 	char *message; /* the provider's */
 	char *sentence; /* for people: names item, host and status, never a key */
@@ -264,17 +265,10 @@ void provider_retry(const struct provider *provider, const struct provider_failu
 
 /*
  * provider_lane.c: what runners of one key and host share: how many requests are under way, and
- * until when none may be sent. Files with locks, so that a killed runner holds nothing.
+ * until when none may be sent. provider_exchange keeps to it. Files with locks, so that a killed
+ * runner holds nothing.
  */
 
-struct provider_lane {
-	int fd; /* -1: none */
-};
-
-/* Waits for a place and for the pause to be over. RYE_CANCELLED, RYE_TIMEOUT. */
-int provider_lane_enter(const struct provider_call *call, struct provider_lane *ret,
-			struct rye_err *err);
-void provider_lane_leave(struct provider_lane *lane);
 /* No runner with this key sends anything for so long. */
 void provider_lane_pause(const struct provider *provider, int64_t ms);
 

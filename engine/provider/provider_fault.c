@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a failure is: the provider's words against rows, the first that fits wins: those of
+ * agent/error_classification, of the provider's item, then the ones here. Pure; the time is the
+ * caller's.
+ */
+#include "provider/provider_inner.h"
+
+#include "format/format.h"
+#include "scope.h"
+#include "str.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what was said ---- */
+
+void fault_said_done(struct fault_said *said)
+{
+	free(said->type);
+	free(said->code);
+	free(said->param);
+	free(said->message);
+	free(said->quota);
+	*said = (struct fault_said){ .delay_ms = -1 };
+}
+
+static void keep_text(char **at, const char *text)
+{
+	if (*text && !*at)
+		*at = strdup(text);
+}
+
+/* "34s", "6m0s", "1h2m", "250ms" → milliseconds; -1: no duration. */
+static int64_t read_duration(const char *text)
+{
+	double total = 0;
+	bool any = false;
+
+	while (*text) {
+		char *end;
+		double n = strtod(text, &end), unit;
+
+		if (end == text || !(n >= 0 && n < 1e9))
+			return -1;
+		unit = !strncmp(end, "ms", 2) ? 1 :
+		       *end == 's'	      ? 1000 :
+		       *end == 'm'	      ? 60000 :
+		       *end == 'h'	      ? 3600000 :
+						0;
+		if (!unit)
+			return -1;
+		text = end + (unit == 1 ? 2 : 1);
+		total += n * unit;
+		any = true;
+	}
+	return any ? (int64_t)total : -1;
+}
+
+/* Google's: how long to wait, and which quota it was. */
+static void read_details(const json_t *details, struct fault_said *ret)
+{
+	auto_buf struct rye_buf quotas = RYE_BUF_INIT;
+	const json_t *detail, *violation;
+	size_t i, k;
+
+	json_array_foreach(details, i, detail) {
+		const char *delay = json_str(detail, "retryDelay");
+
+		if (*delay)
+			ret->delay_ms = read_duration(delay);
+		json_array_foreach(json_object_get(detail, "violations"), k, violation)
+			buf_addf(&quotas, "%s\n", json_str(violation, "quotaId"));
+	}
+	if (quotas.len && !ret->quota)
+		ret->quota = buf_steal(&quotas);
+}
+
+static const json_t *said_object(const json_t *doc)
+{
+	const json_t *error = json_object_get(doc, "error");
+	const json_t *response = json_object_get(doc, "response");
+
+	if (json_is_object(json_object_get(response, "error")))
+		return json_object_get(response, "error");
+	if (json_is_object(error) || json_is_string(error))
+		return error;
+	/* Some wrap it in a list. */
+	return json_is_array(doc) ? said_object(json_array_get(doc, 0)) : doc;
+}
+
+void fault_read(const json_t *doc, struct fault_said *ret)
+{
+	const json_t *said = said_object(doc), *details = json_object_get(said, "details");
+	const json_t *code = json_object_get(said, "code");
+	const char *type = json_str(said, "type");
+
+	ret->delay_ms = -1;
+	if (json_is_string(said)) {
+		keep_text(&ret->message, json_string_value(said));
+		return;
+	}
+	/* The outer type of an event only says that it is one. */
+	if (strcmp(type, "error") != 0)
+		keep_text(&ret->type, type);
+	keep_text(&ret->type, json_str(said, "status"));
+	keep_text(&ret->code, json_str(details, "error_code"));
+	keep_text(&ret->code, json_str(said, "error_code"));
+	keep_text(&ret->code, json_str(said, "code"));
+	keep_text(&ret->param, json_str(said, "param"));
+	keep_text(&ret->message, json_str(said, "message"));
+	keep_text(&ret->message, json_str(said, "detail"));
+	if (json_is_integer(code))
+		ret->status = (long)json_integer_value(code);
+	usage_take(said, "n_prompt_tokens", &ret->tokens);
+	usage_take(said, "n_ctx", &ret->limit);
+	read_details(details, ret);
+}
+
+/* ---- how long to wait ---- */
+
+static int64_t read_when(const char *text, int64_t now)
+{
+	struct tm tm = { 0 };
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end != text && !*end && seconds >= 0 && seconds < 1e9)
+		return (int64_t)(seconds * 1000);
+	if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm) &&
+	    !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return -1;
+	return MAX_OF((int64_t)timegm(&tm) - now, 0) * 1000;
+}
+
+/* The reset of a counter that is used up, in either vendor's spelling. */
+static int64_t read_reset(const json_t *headers, int64_t now)
+{
+	static const char *const names[] = { "requests", "tokens", "input-tokens",
+					     "output-tokens" };
+	int64_t longest = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char left[64], reset[64];
+		int64_t ms;
+
+		snprintf(left, sizeof(left), "anthropic-ratelimit-%s-remaining", names[i]);
+		snprintf(reset, sizeof(reset), "anthropic-ratelimit-%s-reset", names[i]);
+		if (!*json_str(headers, left)) {
+			snprintf(left, sizeof(left), "x-ratelimit-remaining-%s", names[i]);
+			snprintf(reset, sizeof(reset), "x-ratelimit-reset-%s", names[i]);
+		}
+		if (strcmp(json_str(headers, left), "0") != 0 || !*json_str(headers, reset))
+			continue;
+		ms = read_duration(json_str(headers, reset));
+		if (ms < 0)
+			ms = read_when(json_str(headers, reset), now);
+		longest = MAX_OF(longest, ms);
+	}
+	return longest;
+}
+
+int64_t fault_header_wait(const json_t *headers, int64_t now)
+{
+	const char *ms = json_str(headers, "retry-after-ms");
+	const char *after = json_str(headers, "retry-after");
+	char *end;
+	double value = strtod(ms, &end);
+
+	if (end != ms && !*end && value >= 0 && value < 1e12)
+		return (int64_t)value;
+	return *after ? read_when(after, now) : -1;
+}
+
+static int64_t fault_wait(const struct fault_in *in)
+{
+	int64_t ms = fault_header_wait(in->headers, in->now);
+	struct rye_span groups[2];
+	char seconds[32];
+
+	if (ms < 0)
+		ms = in->said->delay_ms;
+	if (ms < 0)
+		ms = read_reset(in->headers, in->now);
+	if (ms < 0 && in->said->message &&
+	    regex_groups("(?i)(?:try again|retry) in ([0-9]+(?:\\.[0-9]+)?) ?s",
+			 span_of(in->said->message), groups, 2)) {
+		snprintf(seconds, sizeof(seconds), "%.*s", (int)groups[1].len, groups[1].ptr);
+		ms = (int64_t)(strtod(seconds, NULL) * 1000);
+	}
+	return ms;
+}
+
+/* ---- which class ---- */
+
+struct fault_row {
+	enum provider_class class;
+	long status, to; /* of a range; 0: any */
+	const char *match, *unless; /* NULL: any text */
+	bool in_stream; /* only where no status tells */
+};
+
+#define QUOTA                                                                \
+	"insufficient_quota|_spend_limit|spend_limit_|usage_limit_exceeded|" \
+	"credit.balance|credit_balance|billing_error|billing_hard_limit|PerDay"
+#define HISTORY                                                                            \
+	"bound to a different conversation|Invalid signature|missing a thought_signature|" \
+	"(?:Invalid|Corrupted) thought signature|invalid_encrypted_content"
+#define TOO_LONG                                                                \
+	"context_length_exceeded|exceed_context_size_error|prompt is too long|" \
+	"request_too_large|exceeds the context window|maximum context length|"  \
+	"input token count.*exceeds|available context size|"                    \
+	"greater than the context length|context size has been exceeded|"       \
+	"prompt too long; exceeded"
+#define BAD_FIELD                                                        \
+	"unsupported_parameter|unsupported_value|Unsupported parameter|" \
+	"are not supported|prefill"
+#define REFUSED "content_filter|invalid_prompt|bio_policy|misalignment"
+#define OVERLOADED "overloaded|slow_down|(?m)^UNAVAILABLE$"
+#define NO_KEY \
+	"authentication_error|permission_error|invalid_api_key|UNAUTHENTICATED|PERMISSION_DENIED"
+
+static const struct fault_row fault_rows[] = {
+	{ FAULT_QUOTA, 402, 402, NULL, NULL, false },
+	{ FAULT_QUOTA, 0, 0, QUOTA, NULL, false },
+	{ FAULT_HISTORY, 0, 0, HISTORY, NULL, false },
+	{ FAULT_OVERFLOW, 0, 0, TOO_LONG, "rate.?limit", false },
+	{ FAULT_OVERFLOW, 413, 413, NULL, NULL, false },
+	{ FAULT_PARAMETER, 0, 0, BAD_FIELD, NULL, false },
+	{ FAULT_REFUSAL, 0, 0, REFUSED, NULL, false },
+	{ FAULT_AUTH, 401, 401, NULL, NULL, false },
+	{ FAULT_AUTH, 403, 403, NULL, NULL, false },
+	{ FAULT_NOT_FOUND, 404, 404, NULL, NULL, false },
+	{ FAULT_RATE, 429, 429, NULL, NULL, false },
+	{ FAULT_OVERLOADED, 529, 529, NULL, NULL, false },
+	{ FAULT_OVERLOADED, 503, 503, NULL, NULL, false },
+	{ FAULT_OVERLOADED, 0, 0, OVERLOADED, NULL, false },
+	{ FAULT_TIMEOUT, 408, 408, NULL, NULL, false },
+	{ FAULT_SERVER, 409, 409, NULL, NULL, false },
+	{ FAULT_INVALID, 300, 499, NULL, NULL, false },
+	{ FAULT_SERVER, 500, 599, NULL, NULL, false },
+	{ FAULT_AUTH, 0, 0, NO_KEY, NULL, true },
+	{ FAULT_RATE, 0, 0, "rate_limit|RESOURCE_EXHAUSTED", NULL, true },
+	{ FAULT_NOT_FOUND, 0, 0, "not_found_error|(?m)^NOT_FOUND$", NULL, true },
+	{ FAULT_INVALID, 0, 0, "invalid_request_error|INVALID_ARGUMENT", NULL, true },
+	{ FAULT_SERVER, 0, 0, NULL, NULL, true },
+};
+
+static const char *const class_names[] = {
+	[FAULT_NONE] = "none",		 [FAULT_QUOTA] = "quota",
+	[FAULT_HISTORY] = "history",	 [FAULT_OVERFLOW] = "overflow",
+	[FAULT_PARAMETER] = "parameter", [FAULT_AUTH] = "auth",
+	[FAULT_NOT_FOUND] = "not_found", [FAULT_INVALID] = "invalid",
+	[FAULT_RATE] = "rate",		 [FAULT_OVERLOADED] = "overloaded",
+	[FAULT_SERVER] = "server",	 [FAULT_TIMEOUT] = "timeout",
+	[FAULT_NETWORK] = "network",	 [FAULT_CUT] = "cut",
+	[FAULT_REFUSAL] = "refusal",	 [FAULT_CANCELLED] = "cancelled",
+};
+
+const char *provider_class_name(enum provider_class class)
+{
+	return class_names[class];
+}
+
+static bool fault_text_matches(const char *pattern, struct rye_span text)
+{
+	auto_buf struct rye_buf loose = RYE_BUF_INIT;
+	struct rye_span all;
+
+	buf_addf(&loose, "(?i)(?:%s)", pattern);
+	return loose.data && regex_groups(loose.data, text, &all, 1);
+}
+
+/* Everything that matchers look at, a line each, without backquotes. */
+static void put_subject(const struct fault_said *said, struct rye_buf *out)
+{
+	const char *const texts[] = { said->type, said->code, said->quota, said->message };
+
+	buf_adds(out, "");
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		for (const char *c = texts[i] ? texts[i] : ""; *c; c++)
+			if (*c != '`')
+				buf_addc(out, *c);
+		buf_addc(out, '\n');
+	}
+}
+
+static bool row_fits(const struct fault_row *row, long status, struct rye_span text)
+{
+	if (row->status && (status < row->status || status > row->to))
+		return false;
+	if (row->in_stream && status >= 300)
+		return false;
+	return (!row->match || fault_text_matches(row->match, text)) &&
+	       (!row->unless || !fault_text_matches(row->unless, text));
+}
+
+static enum provider_class class_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(class_names); i++)
+		if (!strcmp(class_names[i], name))
+			return (enum provider_class)i;
+	return FAULT_NONE;
+}
+
+static json_int_t group_number(const json_t *row, const char *key, const struct rye_span *groups)
+{
+	json_int_t n = json_int(row, key, 0), value = 0;
+
+	if (n < 1 || n > 4)
+		return 0;
+	for (size_t i = 0; i < groups[n].len && i < 15; i++)
+		if (isdigit((unsigned char)groups[n].ptr[i]))
+			value = value * 10 + (groups[n].ptr[i] - '0');
+	return value;
+}
+
+/* The rows of the provider's item: {class, status, match, tokens, limit}. */
+static bool item_rows(const struct fault_in *in, long status, struct rye_span text,
+		      struct provider_failure *ret)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(in->provider->item, "errors"), i, row) {
+		struct rye_span groups[5] = { { "", 0 } };
+		enum provider_class class = class_named(json_str(row, "class"));
+		const char *match = json_str(row, "match");
+
+		if (!class || json_int(row, "status", status) != status)
+			continue;
+		if (*match && !regex_groups(match, text, groups, ARRAY_SIZE(groups)))
+			continue;
+		ret->class = class;
+		ret->tokens = group_number(row, "tokens", groups);
+		ret->limit = group_number(row, "limit", groups);
+		return true;
+	}
+	return false;
+}
+
+static void find_class(const struct fault_in *in, long status, struct rye_span text,
+		       struct provider_failure *ret)
+{
+	if (item_rows(in, status, text, ret))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(fault_rows); i++) {
+		if (!row_fits(&fault_rows[i], status, text))
+			continue;
+		ret->class = fault_rows[i].class;
+		return;
+	}
+	ret->class = FAULT_SERVER;
+}
+
+/* How the vendors spell "so many of so many". */
+static void find_numbers(const struct fault_said *said, struct rye_span text,
+			 struct provider_failure *ret)
+{
+	static const char *const patterns[] = {
+		"too long: ([0-9]+) tokens > ([0-9]+)",
+		"\\(([0-9]+) tokens\\).*\\(([0-9]+) tokens\\)",
+		"count \\(([0-9]+)\\).*allowed \\(([0-9]+)\\)",
+	};
+	struct rye_span g[3];
+	json_int_t *const both[] = { &ret->tokens, &ret->limit };
+
+	if (!ret->tokens)
+		ret->tokens = said->tokens;
+	if (!ret->limit)
+		ret->limit = said->limit;
+	for (size_t i = 0; i < ARRAY_SIZE(patterns) && !ret->tokens; i++)
+		if (regex_groups(patterns[i], text, g, 3))
+			for (size_t k = 0; k < 2; k++)
+				*both[k] = strtoll(g[k + 1].ptr, NULL, 10);
+	/* vLLM names the limit first, and means prompt and answer together. */
+	if (regex_groups("maximum context length is ([0-9]+) tokens.*\\(([0-9]+) in the "
+			 "(?:messages|prompt)",
+			 text, g, 3)) {
+		ret->limit = strtoll(g[1].ptr, NULL, 10);
+		ret->tokens = strtoll(g[2].ptr, NULL, 10);
+		ret->with_answer = true;
+	}
+}
+
+/* ---- in words ---- */
+
+static void put_fault_status(const struct provider_failure *failure, struct rye_buf *out)
+{
+	if (failure->status >= 300)
+		buf_addf(out, "HTTP %ld", failure->status);
+	else
+		buf_adds(out, provider_class_name(failure->class));
+}
+
+static char *fault_sentence(const struct fault_in *in, const struct provider_failure *failure)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char cut[400];
+
+	utf8_cut(failure->message, cut, sizeof(cut));
+	for (char *c = cut; *c; c++)
+		if ((unsigned char)*c < 0x20)
+			*c = ' ';
+	buf_addf(&text, "Provider '%s' failed (", in->provider->id);
+	put_fault_status(failure, &text);
+	buf_addf(&text, "): %s", *cut ? cut : "no reason was given");
+	if (failure->class == FAULT_PARAMETER && *failure->param)
+		buf_addf(&text,
+			 "; the item sends `%s`: see `set`, `reject` and `max_tokens_field` of "
+			 "models in %s",
+			 failure->param, in->provider->id);
+	return buf_steal(&text);
+}
+
+static char *fault_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+static enum provider_class class_of_transport(const struct fault_in *in)
+{
+	switch (in->transport) {
+	case RYE_CANCELLED:
+		return FAULT_CANCELLED;
+	case RYE_TIMEOUT:
+		return FAULT_TIMEOUT;
+	case RYE_DENIED:
+	case RYE_INVALID:
+	case RYE_UNSUPPORTED:
+		return FAULT_INVALID;
+	default:
+		return FAULT_NETWORK;
+	}
+}
+
+static bool is_retryable(const struct fault_in *in, enum provider_class class)
+{
+	const char *said = json_str(in->headers, "x-should-retry");
+
+	if (class == FAULT_QUOTA || class == FAULT_CANCELLED)
+		return false;
+	if (*said)
+		return !strcmp(said, "true");
+	return class >= FAULT_RATE && class <= FAULT_CUT;
+}
+
+void fault_classify(const struct fault_in *in, struct provider_failure *ret)
+{
+	auto_buf struct rye_buf subject = RYE_BUF_INIT;
+	long status = in->status >= 300 ? in->status : in->said->status;
+	struct rye_span text;
+
+	*ret = (struct provider_failure){ .status = in->status, .wait_ms = fault_wait(in) };
+	put_subject(in->said, &subject);
+	text = (struct rye_span){ subject.data ? subject.data : "", subject.len };
+	if (in->cut)
+		ret->class = FAULT_CUT;
+	else if (in->transport != RYE_OK)
+		ret->class = class_of_transport(in);
+	else
+		find_class(in, status, text, ret);
+	if (ret->class == FAULT_OVERFLOW)
+		find_numbers(in->said, text, ret);
+	ret->type = fault_text(in->said->type);
+	ret->code = fault_text(in->said->code);
+	ret->param = fault_text(in->said->param);
+	ret->message = fault_text(in->said->message);
+	ret->retryable = is_retryable(in, ret->class);
+	retry_rules(in->provider, ret);
+	ret->sentence = fault_sentence(in, ret);
+}
+
+void fault_hide_keys(const struct provider *provider, char **text)
+{
+	const json_t *secret;
+	size_t i;
+
+	json_array_foreach(provider->secrets, i, secret) {
+		size_t n = json_string_length(secret), shown = MIN_OF(n, 3);
+		char *at = *text && n ? strstr(*text, json_string_value(secret)) : NULL;
+
+		while (at) {
+			memset(at, '*', shown);
+			memmove(at + shown, at + n, strlen(at + n) + 1);
+			at = strstr(at + shown, json_string_value(secret));
+		}
+	}
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * provider_inner.h: what the files of provider/ share: an answer while it is put together, the table
+ * of wires, and what a provider said when it failed.
+ */
+#ifndef RYE_PROVIDER_PROVIDER_INNER_H
+#define RYE_PROVIDER_PROVIDER_INNER_H
+
+#include "provider/provider.h"
+
+/* ---- answer.c: one answer, of any wire ---- */
+
+enum block_kind {
+	BLOCK_TEXT,
+	BLOCK_REASONING,
+	BLOCK_CALL,
+	BLOCK_REFUSAL,
+	BLOCK_OPAQUE,
+};
+
+struct answer_block {
+	enum block_kind kind;
+	json_int_t index; /* by which the wire names it; -1: it has none */
+	char *key; /* the same by a name; NULL: it has none */
+	json_t *start; /* the wire's object it began with, kept up to date; or NULL */
+	json_t *extra; /* neutral members beside text and arguments: id, name, signature … */
+	struct rye_buf text, args;
+	struct rye_buf raw; /* the wire's JSON; empty: there is none */
+	json_t *arguments; /* parsed, once it is closed; NULL: incomplete */
+	char *fault; /* why it is incomplete */
+	bool open, incomplete;
+	bool changed; /* since `raw` was received */
+};
+
+/* An error as the provider told it. Texts are owned; NULL: not said. */
+struct fault_said {
+	char *type, *code, *param, *message;
+	char *quota; /* ids of quotas, to look for daily ones */
+	long status; /* a number in `code` */
+	int64_t delay_ms; /* in the body; -1: not said */
+	json_int_t tokens, limit;
+};
+
+void fault_said_done(struct fault_said *said);
+
+/* Of a text whose first content may be a reasoning in tags. */
+enum think_state { THINK_OFF, THINK_LEAD, THINK_INSIDE, THINK_TAIL };
+
+struct answer {
+	const struct provider *provider;
+	const struct provider_request *request; /* or NULL: ids are unique in the answer alone */
+	provider_event_fn fn;
+	void *arg;
+	struct answer_block *v;
+	size_t n, size;
+	size_t last; /* the block that grew last */
+	struct provider_usage usage;
+	enum provider_stop stop;
+	char stop_raw[64]; /* "": none came */
+	bool stopped; /* a reason to stop was told */
+	bool terminal; /* the wire's last event came */
+	bool ended; /* nothing more is read */
+	bool failed; /* `said` tells how */
+	struct fault_said said;
+	char *refusal_kind, *refusal_text; /* or NULL */
+	bool refused;
+	char *continuation; /* or NULL */
+	json_t *warnings;
+	size_t ids; /* made by us */
+	enum think_state think;
+	struct rye_buf held; /* a tag that is not whole yet */
+	/* How the bytes are read. */
+	long status;
+	bool streams;
+	struct sse sse;
+	struct rye_buf body; /* of what is no stream */
+	size_t bytes;
+	size_t events; /* that came, comments left out */
+};
+
+void answer_open(struct answer *answer, const struct provider *provider,
+		 const struct provider_request *request);
+void answer_close(struct answer *answer);
+/* The status line and content type are known. */
+void answer_begin(struct answer *answer, long status, const char *type);
+/* False: nothing more is wanted. */
+bool answer_feed(struct answer *answer, struct rye_span bytes);
+/* The body has ended, cleanly or not: what came of it. Fills message, stop, usage; false: failed. */
+bool answer_end(struct answer *answer, struct provider_result *ret);
+
+/* A new block at the end; NULL: out of memory. Valid until the next one is added. */
+struct answer_block *answer_add(struct answer *answer, enum block_kind kind);
+/* By index, the latest; by name; NULL: none. */
+struct answer_block *answer_at(struct answer *answer, json_int_t index);
+struct answer_block *answer_named(struct answer *answer, const char *key);
+/* The last block when it is of that kind and unsigned, else a new one. */
+struct answer_block *answer_run(struct answer *answer, enum block_kind kind);
+void answer_text(struct answer *answer, struct answer_block *block, struct rye_span text);
+void answer_args(struct answer *answer, struct answer_block *block, struct rye_span text);
+/* id "": one is made; told once the name is known. */
+void answer_call(struct answer *answer, struct answer_block *block, const char *id,
+		 const char *name);
+/* Its arguments are whole: they are parsed. */
+void answer_done(struct answer *answer, struct answer_block *block);
+void answer_stop(struct answer *answer, enum provider_stop stop, const char *raw);
+void answer_refuse(struct answer *answer, const char *kind, const char *text);
+void answer_warn(struct answer *answer, const char *word);
+bool answer_has(const struct answer *answer, enum block_kind kind);
+/* The provider told an error; the first counts. */
+void answer_fail(struct answer *answer, const json_t *doc);
+/* Sets *count when the document has the number; a null keeps it. */
+void usage_take(const json_t *doc, const char *key, json_int_t *count);
+/* A string member as a span; empty when it is none. */
+struct rye_span text_member(const json_t *doc, const char *key);
+
+/* wire_chat.c: what is held of a tag is text after all. */
+void think_end(struct answer *answer);
+
+/* ---- wire.c: the wires, one file and one row each ---- */
+
+struct wire_write {
+	const struct provider *provider;
+	const struct provider_request *request;
+	json_t *extra; /* members of the body that the item sets; owned */
+	json_t *warnings; /* or NULL */
+	json_t *calls; /* id → the block of the call; owned */
+	bool raw; /* blocks go back as they came */
+	json_int_t max_tokens;
+	struct rye_buf *out;
+};
+
+struct wire {
+	const char *name;
+	const char *path, *stream_path; /* behind base_url; {model} is filled in */
+	const char *max_field; /* of the longest answer; NULL: the wire places it */
+	void (*write)(struct wire_write *w);
+	void (*event)(struct answer *answer, const char *type, const json_t *doc,
+		      struct rye_span text);
+	void (*whole)(struct answer *answer, const json_t *doc, struct rye_span text);
+};
+
+extern const struct wire wire_anthropic, wire_responses, wire_chat, wire_gemini, wire_interactions;
+
+const struct wire *wire_named(const char *name); /* NULL: there is none */
+/* By the end of an address. */
+const struct wire *wire_of_url(const char *url);
+
+/* wire_json.c: JSON as bytes. Pure. */
+
+/* The value of a member of an object, the last of that name; empty: none. text is valid JSON. */
+struct rye_span raw_member(struct rye_span text, const char *key);
+struct rye_span raw_path(struct rye_span text, const char *const *keys, size_t n);
+/* The elements of an array, one after the other; empty: there are no more. */
+struct raw_list {
+	struct rye_span rest;
+};
+struct raw_list raw_list_of(struct rye_span text);
+struct rye_span raw_next(struct raw_list *list);
+/* ',' when something stands before. */
+void raw_comma(struct rye_buf *out);
+void raw_string(struct rye_buf *out, struct rye_span text);
+void raw_key(struct rye_buf *out, const char *key); /* with its comma and colon */
+void raw_text(struct rye_buf *out, const char *key, const char *text);
+void raw_value(struct rye_buf *out, const char *key, const json_t *value);
+/* The object, and one more member that is JSON already. */
+void raw_splice(struct rye_buf *out, const json_t *object, const char *key, struct rye_span value);
+
+/* What the writers share. */
+
+bool message_is(const json_t *message, const char *role);
+bool block_is(const json_t *block, const char *kind);
+/* Bytes of the block as they came; NULL: it has to be written anew. */
+const char *block_raw(const struct wire_write *w, const json_t *block);
+/* The call of a result, NULL: unknown; its id as this wire has it. */
+const json_t *result_call(const struct wire_write *w, const json_t *result);
+void result_id(const struct wire_write *w, const char *id, char ret[65]);
+/* The result's text; of wires without a flag for errors it says so itself. */
+void result_text_put(const json_t *result, bool say_error, struct rye_buf *out);
+/* The schema of a tool as the model's item wants it; new reference. */
+json_t *tool_schema(const struct wire_write *w, const json_t *tool);
+/* "json_schema", "openapi_subset" or "strict". */
+const char *schema_style(const struct wire_write *w);
+/* max_tokens, the item's members, and the end of the body. */
+void write_rest(struct wire_write *w);
+bool request_streams(const struct wire_write *w);
+bool has_tools(const struct wire_write *w);
+/* fields.reasoning.replay and its like: text at a dotted path of the model's fields. */
+const char *field_text(const struct provider *provider, const char *path, const char *fallback);
+const json_t *field_at(const struct provider *provider, const char *path);
+
+/* ---- text_calls.c: tools called in the text ---- */
+
+/* The prompt's part that describes tools and their syntax. */
+void text_calls_describe(const json_t *tools, struct rye_buf *out);
+/* Calls found in the answer's text become blocks of it. */
+void text_calls_find(struct answer *answer);
+
+/* ---- provider_fault.c ---- */
+
+struct fault_in {
+	const struct provider *provider;
+	const struct fault_said *said;
+	const json_t *headers; /* lower case; or NULL */
+	long status; /* 0: no answer */
+	enum rye_code transport; /* RYE_OK: an answer came */
+	bool cut; /* … but not all of it */
+	int64_t now; /* seconds since 1970, for dates in headers */
+};
+
+/* Keys of the provider become "***". */
+void fault_hide_keys(const struct provider *provider, char **text);
+void fault_classify(const struct fault_in *in, struct provider_failure *ret);
+void fault_read(const json_t *doc, struct fault_said *ret);
+/* What the headers ask to wait; -1: nothing. Pure. */
+int64_t fault_header_wait(const json_t *headers, int64_t now);
+
+/* ---- provider_retry.c ---- */
+
+/* A person's own rows decide about repeating; the class stays what it is. */
+void retry_rules(const struct provider *provider, struct provider_failure *failure);
+
+/* ---- provider_lane.c ---- */
+
+struct provider_lane {
+	int fd; /* -1: none */
+};
+
+/* Waits for a place and for the pause to be over. RYE_CANCELLED, RYE_TIMEOUT. */
+int lane_enter(const struct provider_call *call, struct provider_lane *ret, struct rye_err *err);
+void lane_leave(struct provider_lane *lane);
+
+/* ---- provider_item.c, provider_key.c ---- */
+
+/* The best provider items in order of search: [{id, doc}]. */
+int provider_items(const struct provider_env *env, json_t **ret, struct rye_err *err);
+/* agent/NAME of all spaces, merged as lists with ids want it; an empty object when there is none. */
+int provider_config(const struct provider_env *env, const char *name, json_t **ret,
+		    struct rye_err *err);
+/* Laid over into: objects by member, all else replaced. */
+void provider_lay(json_t *into, const json_t *from);
+
+/* ${NAME} and ${NAME:-default} of names that the item declares. RYE_INVALID: one is missing. */
+struct key_ring {
+	const struct provider_env *env;
+	const json_t *item;
+	json_t *secrets; /* read when first wanted */
+	json_t *used; /* the values, for redaction */
+};
+int key_fill(struct key_ring *ring, const char *text, struct rye_buf *out, struct rye_err *err);
+void key_ring_done(struct key_ring *ring);
+
+#endif

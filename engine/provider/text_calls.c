@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tools for models that cannot be told of them: the prompt describes them and how to call one, and
+ * calls are found in the text of the answer. Values are texts; those whose schema says otherwise
+ * are read as JSON.
+ */
+#include "provider/provider_inner.h"
+
+#include "bounds.h"
+#include "scope.h"
+#include "str.h"
+
+#include <stdlib.h>
+
+void text_calls_describe(const json_t *tools, struct rye_buf *out)
+{
+	const json_t *tool;
+	size_t i;
+
+	buf_adds(out, "You can call tools. To call one, write exactly this, one line a parameter, "
+		      "and end your answer behind the last call:\n\n"
+		      "<invoke name=\"NAME\">\n"
+		      "<parameter name=\"KEY\">VALUE</parameter>\n"
+		      "</invoke>\n\n"
+		      "A value that is no text is written as JSON. The results come in the next "
+		      "message. The tools, with the JSON Schema of their parameters:\n");
+	json_array_foreach(tools, i, tool) {
+		buf_addf(out, "\n%s: %s\n", json_str(tool, "name"), json_str(tool, "description"));
+		json_put(out, json_object_get(tool, "schema"), true);
+	}
+}
+
+/* What stands between `begin` NAME `">` and `end`; *text moves behind it. False: no more. */
+struct tagged {
+	struct rye_span name, value;
+};
+
+static bool next_tagged(struct rye_span *text, const char *begin, const char *end,
+			struct tagged *ret)
+{
+	ssize_t at = span_find(*text, 0, begin), quote, close;
+
+	if (at < 0)
+		return false;
+	*text = span_skip(*text, (size_t)at + strlen(begin));
+	quote = span_find(*text, 0, "\">");
+	close = quote < 0 ? -1 : span_find(*text, (size_t)quote, end);
+	if (close < 0)
+		return false;
+	ret->name = (struct rye_span){ text->ptr, (size_t)quote };
+	ret->value = (struct rye_span){ text->ptr + quote + 2, (size_t)(close - quote - 2) };
+	*text = span_skip(*text, (size_t)close + strlen(end));
+	return true;
+}
+
+static const json_t *tool_named(const json_t *tools, const char *name)
+{
+	const json_t *tool;
+	size_t i;
+
+	json_array_foreach(tools, i, tool)
+		if (!strcmp(json_str(tool, "name"), name))
+			return tool;
+	return NULL;
+}
+
+static json_t *value_of(struct rye_span text, const json_t *schema)
+{
+	const char *type = json_str(schema, "type");
+	struct rye_span value = span_trim(text);
+	json_t *read = NULL;
+
+	if (*type && strcmp(type, "string") != 0)
+		read = json_parse(value, JSON_LOAD_ANY | JSON_LOAD_LAST_WINS, "value", NULL);
+	return read ? read : json_stringn_nocheck(value.ptr, value.len);
+}
+
+static void take_invoke(struct answer *answer, const struct tagged *invoke)
+{
+	const json_t *tools = answer->request ? answer->request->tools : NULL;
+	auto_free char *name = span_dup(invoke->name);
+	const json_t *schema = json_object_get(tool_named(tools, name ? name : ""), "schema");
+	const json_t *properties = json_object_get(schema, "properties");
+	struct answer_block *block = answer_add(answer, BLOCK_CALL);
+	auto_json json_t *arguments = json_object();
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct rye_span rest = invoke->value;
+	struct tagged parameter;
+
+	if (!block || !name)
+		return;
+	while (next_tagged(&rest, "<parameter name=\"", "</parameter>", &parameter)) {
+		auto_free char *key = span_dup(parameter.name);
+
+		if (key)
+			json_set(arguments, key,
+				 value_of(parameter.value, json_object_get(properties, key)));
+	}
+	json_put(&text, arguments, false);
+	answer_call(answer, block, "", name);
+	answer_args(answer, block, (struct rye_span){ text.data, text.len });
+	answer_done(answer, block);
+}
+
+void text_calls_find(struct answer *answer)
+{
+	size_t n = answer->n;
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+	struct rye_span rest;
+	struct tagged invoke;
+
+	if (answer_has(answer, BLOCK_CALL) || answer->stop == STOP_REFUSAL)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (answer->v[i].kind == BLOCK_TEXT)
+			buf_add(&all, answer->v[i].text.data, answer->v[i].text.len);
+	rest = (struct rye_span){ all.data ? all.data : "", all.len };
+	while (answer->n < RYE_PROVIDER_BLOCKS &&
+	       next_tagged(&rest, "<invoke name=\"", "</invoke>", &invoke))
+		take_invoke(answer, &invoke);
+	if (answer->n > n && answer->stop == STOP_END)
+		answer->stop = STOP_TOOL;
+}

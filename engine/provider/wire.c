@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wires: one row each; and what their writers share: which blocks go back as they came, ids of
+ * calls and their results, schemas of tools, and the members of the body that the item decides. Pure:
+ * the same request is the same bytes, since providers keep what they have seen by its bytes.
+ */
+#include "provider/provider_inner.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+static const struct wire *const wire_rows[] = {
+	&wire_anthropic, &wire_responses, &wire_chat, &wire_gemini, &wire_interactions,
+};
+
+/* What an item without `wire` speaks. */
+static const struct {
+	const char *end; /* of an address */
+	const struct wire *wire;
+} wire_ends[] = {
+	{ "/messages", &wire_anthropic },    { "/responses", &wire_responses },
+	{ "/chat/completions", &wire_chat }, { "GenerateContent", &wire_gemini },
+	{ "generateContent", &wire_gemini }, { "/interactions", &wire_interactions },
+};
+
+const struct wire *wire_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wire_rows); i++)
+		if (!strcmp(wire_rows[i]->name, name))
+			return wire_rows[i];
+	return NULL;
+}
+
+const struct wire *wire_of_url(const char *url)
+{
+	auto_free char *path = strndup(url, strcspn(url, "?#"));
+
+	for (size_t i = 0; path && i < ARRAY_SIZE(wire_ends); i++)
+		if (str_ends(path, wire_ends[i].end))
+			return wire_ends[i].wire;
+	return NULL;
+}
+
+/* ---- blocks and fields ---- */
+
+bool message_is(const json_t *message, const char *role)
+{
+	return !strcmp(json_str(message, "role"), role);
+}
+
+bool block_is(const json_t *block, const char *kind)
+{
+	return !strcmp(json_str(block, "kind"), kind);
+}
+
+const json_t *field_at(const struct provider *provider, const char *path)
+{
+	const json_t *at = provider->fields;
+
+	while (at && *path) {
+		char name[64];
+		size_t n = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		at = json_object_get(at, name);
+		path += n + (path[n] == '.');
+	}
+	return at;
+}
+
+const char *field_text(const struct provider *provider, const char *path, const char *fallback)
+{
+	const json_t *value = field_at(provider, path);
+
+	return json_is_string(value) ? json_string_value(value) : fallback;
+}
+
+const char *block_raw(const struct wire_write *w, const json_t *block)
+{
+	const char *raw = json_str(block, "raw");
+
+	return w->raw && *raw ? raw : NULL;
+}
+
+const json_t *result_call(const struct wire_write *w, const json_t *result)
+{
+	return json_object_get(w->calls, json_str(result, "id"));
+}
+
+/* Ids of another wire are spelt so that any provider takes them. */
+void result_id(const struct wire_write *w, const char *id, char ret[65])
+{
+	const json_t *call = json_object_get(w->calls, id);
+	size_t n = 0;
+
+	if (call && block_raw(w, call) && strlen(id) < 65) {
+		snprintf(ret, 65, "%s", id);
+		return;
+	}
+	for (; n < 64 && id[n]; n++)
+		ret[n] = isalnum((unsigned char)id[n]) || id[n] == '-' ? id[n] : '_';
+	ret[n] = 0;
+}
+
+/* Valid UTF-8 by its origin; a NUL would end the text for some servers. */
+void result_text_put(const json_t *result, bool say_error, struct rye_buf *out)
+{
+	struct rye_span text = text_member(result, "text");
+
+	buf_adds(out, say_error && json_flag(result, "is_error", false) ? "Error: " : "");
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i])
+			buf_addc(out, text.ptr[i]);
+		else
+			buf_adds(out, "\xef\xbf\xbd");
+	}
+}
+
+/* ---- tools ---- */
+
+const char *schema_style(const struct wire_write *w)
+{
+	return field_text(w->provider, "tools.schema", "json_schema");
+}
+
+bool has_tools(const struct wire_write *w)
+{
+	return json_array_size(w->request->tools) && !w->provider->text_calls;
+}
+
+/* What the older Gemini endpoints do not know is left out, at every level. */
+static void make_subset(json_t *schema)
+{
+	static const char *const unknown[] = { "$ref", "$schema", "$defs", "additionalProperties",
+					       "default" };
+	json_t *value;
+	const char *key;
+	size_t i;
+
+	for (i = 0; json_is_object(schema) && i < ARRAY_SIZE(unknown); i++)
+		json_object_del(schema, unknown[i]);
+	json_object_foreach(schema, key, value)
+		make_subset(value);
+	json_array_foreach(schema, i, value)
+		make_subset(value);
+}
+
+/* Strict tools need every property required and nothing else allowed. */
+static void make_strict(json_t *schema)
+{
+	json_t *properties = json_object_get(schema, "properties"), *value;
+	json_t *required;
+	const char *key;
+
+	if (!json_is_object(schema))
+		return;
+	required = json_array();
+	json_object_foreach(properties, key, value) {
+		json_array_append_new(required, json_string(key));
+		make_strict(value);
+	}
+	make_strict(json_object_get(schema, "items"));
+	if (properties) {
+		json_set(schema, "required", json_incref(required));
+		json_set(schema, "additionalProperties", json_false());
+	}
+	json_decref(required);
+}
+
+json_t *tool_schema(const struct wire_write *w, const json_t *tool)
+{
+	const json_t *schema = json_object_get(tool, "schema");
+	json_t *copy = schema ? json_deep_copy(schema) : json_object();
+
+	if (!json_object_get(copy, "type"))
+		json_sets(copy, "type", "object");
+	if (!json_object_get(copy, "properties"))
+		json_set(copy, "properties", json_object());
+	if (!strcmp(schema_style(w), "openapi_subset"))
+		make_subset(copy);
+	if (!strcmp(schema_style(w), "strict"))
+		make_strict(copy);
+	return copy;
+}
+
+/* ---- the rest of the body ---- */
+
+bool request_streams(const struct wire_write *w)
+{
+	return !w->request->whole;
+}
+
+void write_rest(struct wire_write *w)
+{
+	json_t *value;
+	const char *key;
+
+	if (w->provider->wire->max_field && w->max_tokens > 0) {
+		key = field_text(w->provider, "max_tokens_field", w->provider->wire->max_field);
+		raw_key(w->out, key);
+		buf_addf(w->out, "%lld", (long long)w->max_tokens);
+	}
+	json_object_foreach(w->extra, key, value)
+		raw_value(w->out, key, value);
+	buf_addc(w->out, '}');
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gemini's generateContent. An answer is parts, and its chunks append: texts without a signature
+ * are joined, a part with one stays a part of its own and goes back in the bytes it came in.
+ */
+#include "provider/provider_inner.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <stdlib.h>
+
+/* The documented value for calls whose signature is not there. */
+#define NO_SIGNATURE "skip_thought_signature_validator"
+
+/* Members inside members of arguments that come as paths. */
+#define PATH_DEPTH 64
+
+/* ---- writing ---- */
+
+static void gemini_put_tools(struct wire_write *w)
+{
+	bool subset = !strcmp(schema_style(w), "openapi_subset");
+	const json_t *tool;
+	size_t i;
+
+	raw_key(w->out, "tools");
+	buf_adds(w->out, "[{\"functionDeclarations\":[");
+	json_array_foreach(w->request->tools, i, tool) {
+		auto_json json_t *schema = tool_schema(w, tool);
+
+		raw_comma(w->out);
+		buf_addc(w->out, '{');
+		raw_text(w->out, "name", json_str(tool, "name"));
+		raw_text(w->out, "description", json_str(tool, "description"));
+		raw_value(w->out, subset ? "parameters" : "parametersJsonSchema", schema);
+		buf_addc(w->out, '}');
+	}
+	buf_adds(w->out, "]}]");
+}
+
+static void gemini_put_image(struct wire_write *w, const json_t *image)
+{
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"inlineData\":{");
+	raw_text(w->out, "mimeType", json_str(image, "media_type"));
+	raw_text(w->out, "data", json_str(image, "data"));
+	buf_adds(w->out, "}}");
+}
+
+/* An id of ours is not told: the provider gave none. */
+static void gemini_put_id(struct wire_write *w, const json_t *block, const json_t *call)
+{
+	char id[65];
+
+	result_id(w, json_str(block, "id"), id);
+	if (!json_flag(call, "own_id", false) || !block_raw(w, call))
+		raw_text(w->out, "id", id);
+}
+
+static void gemini_put_result(struct wire_write *w, const json_t *block)
+{
+	const json_t *call = result_call(w, block), *images = json_object_get(block, "images");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const json_t *image;
+	size_t i;
+
+	result_text_put(block, false, &text);
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"functionResponse\":{");
+	gemini_put_id(w, block, call);
+	raw_text(w->out, "name", json_str(call ? call : block, "name"));
+	raw_key(w->out, "response");
+	buf_addc(w->out, '{');
+	raw_text(w->out, json_flag(block, "is_error", false) ? "error" : "output", text.data);
+	buf_addc(w->out, '}');
+	if (json_array_size(images) && w->provider->images_in_results) {
+		raw_key(w->out, "parts");
+		buf_addc(w->out, '[');
+		json_array_foreach(images, i, image)
+			gemini_put_image(w, image);
+		buf_addc(w->out, ']');
+	}
+	buf_adds(w->out, "}}");
+}
+
+static void gemini_put_call(struct wire_write *w, const json_t *block, bool first)
+{
+	const json_t *arguments = json_object_get(block, "arguments");
+
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"functionCall\":{");
+	gemini_put_id(w, block, block);
+	raw_text(w->out, "name", json_str(block, "name"));
+	raw_key(w->out, "args");
+	if (json_is_object(arguments))
+		json_put(w->out, arguments, false);
+	else
+		buf_adds(w->out, "{}");
+	buf_addc(w->out, '}');
+	if (first)
+		raw_text(w->out, "thoughtSignature", NO_SIGNATURE);
+	buf_addc(w->out, '}');
+}
+
+static void gemini_put_text(struct wire_write *w, const json_t *block)
+{
+	struct rye_span text = text_member(block, "text");
+
+	if (!text.len)
+		return;
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"text\":");
+	raw_string(w->out, text);
+	buf_addc(w->out, '}');
+}
+
+static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
+{
+	const json_t *block;
+	bool first = true;
+	size_t i;
+
+	json_array_foreach(blocks, i, block) {
+		const char *raw = block_raw(w, block);
+
+		if (raw) {
+			raw_comma(w->out);
+			buf_adds(w->out, raw);
+		} else if (block_is(block, "tool_call")) {
+			gemini_put_call(w, block, first);
+			first = false;
+		} else if (block_is(block, "tool_result")) {
+			gemini_put_result(w, block);
+		} else if (block_is(block, "image")) {
+			gemini_put_image(w, block);
+		} else if (block_is(block, "text") || block_is(block, "refusal")) {
+			gemini_put_text(w, block);
+		}
+	}
+}
+
+static void gemini_put_contents(struct wire_write *w)
+{
+	const json_t *message;
+	struct rye_buf *out = w->out;
+	size_t i;
+
+	raw_key(out, "contents");
+	buf_addc(out, '[');
+	json_array_foreach(w->request->messages, i, message) {
+		auto_buf struct rye_buf parts = RYE_BUF_INIT;
+
+		w->out = &parts;
+		gemini_put_parts(w, json_object_get(message, "blocks"));
+		w->out = out;
+		if (!parts.len)
+			continue;
+		raw_comma(out);
+		buf_addc(out, '{');
+		raw_text(out, "role", message_is(message, "assistant") ? "model" : "user");
+		raw_key(out, "parts");
+		buf_addc(out, '[');
+		buf_add(out, parts.data, parts.len);
+		buf_adds(out, "]}");
+	}
+	buf_addc(out, ']');
+}
+
+/* The longest answer is a member of an object that the item may have others of. */
+static void gemini_put_config(struct wire_write *w)
+{
+	json_t *config = json_object_get(w->extra, "generationConfig");
+
+	if (!json_is_object(config)) {
+		config = json_object();
+		json_object_set_new(w->extra, "generationConfig", config);
+	}
+	if (w->max_tokens > 0)
+		json_set(config, field_text(w->provider, "max_tokens_field", "maxOutputTokens"),
+			 json_integer(w->max_tokens));
+}
+
+static void gemini_write(struct wire_write *w)
+{
+	buf_addc(w->out, '{');
+	if (w->request->system && *w->request->system) {
+		raw_key(w->out, "systemInstruction");
+		buf_adds(w->out, "{\"parts\":[{\"text\":");
+		raw_string(w->out, span_of(w->request->system));
+		buf_adds(w->out, "}]}");
+	}
+	gemini_put_contents(w);
+	if (has_tools(w))
+		gemini_put_tools(w);
+	if (w->request->continuation)
+		raw_text(w->out, "continuationToken", w->request->continuation);
+	gemini_put_config(w);
+	write_rest(w);
+}
+
+/* ---- reading ---- */
+
+static void gemini_take_usage(struct answer *answer, const json_t *usage)
+{
+	struct provider_usage *use = &answer->usage;
+	json_int_t prompt = use->uncached + use->cache_read, tools = 0;
+	json_int_t said = use->output - use->reasoning;
+
+	if (!json_object_size(usage))
+		return;
+	use->known = true;
+	usage_take(usage, "promptTokenCount", &prompt);
+	usage_take(usage, "toolUsePromptTokenCount", &tools);
+	usage_take(usage, "cachedContentTokenCount", &use->cache_read);
+	use->uncached = MAX_OF(prompt + tools - use->cache_read, 0);
+	usage_take(usage, "candidatesTokenCount", &said);
+	usage_take(usage, "thoughtsTokenCount", &use->reasoning);
+	use->output = said + use->reasoning;
+}
+
+static void gemini_take_text(struct answer *answer, const json_t *part, struct rye_span raw)
+{
+	bool thought = json_flag(part, "thought", false);
+	enum block_kind kind = thought ? BLOCK_REASONING : BLOCK_TEXT;
+	const char *signature = json_str(part, "thoughtSignature");
+	struct rye_span text = text_member(part, "text");
+	struct answer_block *block;
+
+	if (!text.len && !*signature)
+		return;
+	block = *signature ? answer_add(answer, kind) : answer_run(answer, kind);
+	answer_text(answer, block, text);
+	if (!block || !*signature)
+		return;
+	json_sets(block->extra, "signature", signature);
+	buf_addspan(&block->raw, raw);
+}
+
+/* ---- calls whose arguments come as paths ---- */
+
+/* The place that "$.a.b[0]" names, made on the way; NULL: no such place. */
+static json_t *path_parent(json_t *at, const char **path)
+{
+	for (int depth = 0; at && depth < PATH_DEPTH; depth++) {
+		const char *p = *path + (**path == '.' || **path == '[');
+		size_t n = strcspn(p, ".[]");
+		const char *rest = p + n + (p[n] == ']');
+		char name[200];
+		json_t *next;
+
+		snprintf(name, sizeof(name), "%.*s", (int)MIN_OF(n, sizeof(name) - 1), p);
+		if (!*rest) {
+			*path = p;
+			return at;
+		}
+		next = json_is_array(at) ? json_array_get(at, (size_t)atol(name)) :
+					   json_object_get(at, name);
+		if (!next) {
+			next = *rest == '[' ? json_array() : json_object();
+			if (json_is_array(at))
+				json_array_append_new(at, next);
+			else
+				json_object_set_new(at, name, next);
+		}
+		at = next;
+		*path = rest;
+	}
+	return NULL;
+}
+
+static json_t *partial_value(const json_t *piece, const json_t *before)
+{
+	const json_t *number = json_object_get(piece, "numberValue");
+	const json_t *truth = json_object_get(piece, "boolValue");
+	struct rye_span text = text_member(piece, "stringValue");
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+
+	if (number)
+		return json_incref((json_t *)number);
+	if (truth)
+		return json_incref((json_t *)truth);
+	if (json_object_get(piece, "nullValue"))
+		return json_null();
+	if (json_is_string(before))
+		buf_add(&all, json_string_value(before), json_string_length(before));
+	buf_addspan(&all, text);
+	return json_stringn_nocheck(all.data ? all.data : "", all.len);
+}
+
+static void take_partial(json_t *args, const json_t *piece)
+{
+	const char *path = json_str(piece, "jsonPath");
+	json_t *parent;
+	char name[200];
+	size_t at;
+
+	if (*path++ != '$' || !*path)
+		return;
+	parent = path_parent(args, &path);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "]"), path);
+	at = (size_t)atol(name);
+	if (json_is_object(parent))
+		json_object_set_new(parent, name,
+				    partial_value(piece, json_object_get(parent, name)));
+	else if (json_is_array(parent) && at < json_array_size(parent))
+		json_array_set_new(parent, at, partial_value(piece, json_array_get(parent, at)));
+	else if (json_is_array(parent))
+		json_array_append_new(parent, partial_value(piece, NULL));
+}
+
+/* Our JSON of a call that came in pieces. */
+static void gemini_raw_call(struct answer_block *block)
+{
+	auto_json json_t *call = json_object();
+	const json_t *signature = json_object_get(block->extra, "signature");
+
+	if (!json_object_get(block->extra, "own_id"))
+		json_object_set(call, "id", json_object_get(block->extra, "id"));
+	json_object_set(call, "name", json_object_get(block->extra, "name"));
+	buf_clear(&block->raw);
+	buf_adds(&block->raw, "{\"functionCall\":");
+	raw_splice(&block->raw, call, "args",
+		   (struct rye_span){ block->args.data, block->args.len });
+	if (signature)
+		raw_value(&block->raw, "thoughtSignature", signature);
+	buf_addc(&block->raw, '}');
+}
+
+static void gemini_more(struct answer *answer, struct answer_block *block, const json_t *call)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const json_t *piece;
+	size_t i;
+
+	json_array_foreach(json_object_get(call, "partialArgs"), i, piece)
+		take_partial(block->start, piece);
+	if (json_flag(call, "willContinue", false))
+		return;
+	json_put(&text, block->start, false);
+	answer_args(answer, block, (struct rye_span){ text.data, text.len });
+	answer_done(answer, block);
+	gemini_raw_call(block);
+}
+
+static struct answer_block *open_call(struct answer *answer)
+{
+	struct answer_block *last = answer->n ? &answer->v[answer->n - 1] : NULL;
+
+	return last && last->kind == BLOCK_CALL && last->open ? last : NULL;
+}
+
+static void gemini_take_call(struct answer *answer, const json_t *part, struct rye_span raw)
+{
+	static const char *const where[] = { "functionCall", "args" };
+	const json_t *call = json_object_get(part, "functionCall");
+	struct answer_block *block = open_call(answer);
+
+	if (block && !*json_str(call, "name")) {
+		gemini_more(answer, block, call);
+		return;
+	}
+	block = answer_add(answer, BLOCK_CALL);
+	if (!block)
+		return;
+	block->start = json_object();
+	answer_call(answer, block, json_str(call, "id"), json_str(call, "name"));
+	if (*json_str(part, "thoughtSignature"))
+		json_sets(block->extra, "signature", json_str(part, "thoughtSignature"));
+	if (json_flag(call, "willContinue", false) || json_object_get(call, "partialArgs")) {
+		gemini_more(answer, block, call);
+		return;
+	}
+	answer_args(answer, block, raw_path(raw, where, ARRAY_SIZE(where)));
+	answer_done(answer, block);
+	buf_addspan(&block->raw, raw);
+}
+
+static void gemini_take_part(struct answer *answer, const json_t *part, struct rye_span raw)
+{
+	json_t *own = (json_t *)part, *value;
+	struct answer_block *block;
+	const char *key;
+
+	if (json_is_string(json_object_get(part, "text"))) {
+		gemini_take_text(answer, part, raw);
+	} else if (json_is_object(json_object_get(part, "functionCall"))) {
+		gemini_take_call(answer, part, raw);
+	} else if (json_object_size(part)) {
+		block = answer_add(answer, BLOCK_OPAQUE);
+		if (!block)
+			return;
+		block->start = json_object();
+		json_object_foreach(own, key, value)
+			if (!*json_str(block->start, "type"))
+				json_sets(block->start, "type", key);
+		buf_addspan(&block->raw, raw);
+	}
+}
+
+static void gemini_close(struct answer *answer)
+{
+	for (size_t i = 0; i < answer->n; i++) {
+		struct answer_block *block = &answer->v[i];
+
+		if (block->kind == BLOCK_TEXT && !block->raw.len) {
+			buf_adds(&block->raw, "{\"text\":");
+			raw_string(&block->raw,
+				   (struct rye_span){ block->text.data, block->text.len });
+			buf_addc(&block->raw, '}');
+		}
+		if (block->kind != BLOCK_CALL)
+			answer_done(answer, block);
+	}
+}
+
+static void gemini_take_stop(struct answer *answer, const char *raw)
+{
+	static const struct {
+		const char *raw;
+		enum provider_stop stop;
+	} rows[] = {
+		{ "STOP", STOP_END },
+		{ "MAX_TOKENS", STOP_LENGTH },
+		{ "MALFORMED_FUNCTION_CALL", STOP_BAD_CALL },
+		{ "UNEXPECTED_TOOL_CALL", STOP_BAD_CALL },
+		{ "TOO_MANY_TOOL_CALLS", STOP_BAD_CALL },
+		{ "CONTINUATION", STOP_PAUSE },
+	};
+	enum provider_stop stop = STOP_REFUSAL;
+
+	if (!*raw)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(rows[i].raw, raw))
+			stop = rows[i].stop;
+	if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
+		stop = STOP_TOOL;
+	if (stop == STOP_REFUSAL)
+		answer_refuse(answer, raw, "");
+	gemini_close(answer);
+	answer_stop(answer, stop, raw);
+	answer->terminal = true;
+}
+
+static void gemini_take(struct answer *answer, const json_t *doc, struct rye_span text)
+{
+	static const char *const where[] = { "content", "parts" };
+	const json_t *candidates = json_object_get(doc, "candidates"), *part;
+	const json_t *candidate = json_array_get(candidates, 0);
+	const json_t *parts = json_object_get(json_object_get(candidate, "content"), "parts");
+	const char *token = json_str(candidate, "continuationToken");
+	struct raw_list all = raw_list_of(raw_member(text, "candidates"));
+	size_t i;
+
+	all = raw_list_of(raw_path(raw_next(&all), where, ARRAY_SIZE(where)));
+	json_array_foreach(parts, i, part)
+		gemini_take_part(answer, part, raw_next(&all));
+	gemini_take_usage(answer, json_object_get(doc, "usageMetadata"));
+	if (*token && !answer->continuation)
+		answer->continuation = strdup(token);
+	gemini_take_stop(answer, json_str(candidate, "finishReason"));
+	if (!json_array_size(candidates))
+		gemini_take_stop(answer,
+				 json_str(json_object_get(doc, "promptFeedback"), "blockReason"));
+}
+
+static void gemini_event(struct answer *answer, const char *type, const json_t *doc,
+			 struct rye_span text)
+{
+	(void)type;
+	gemini_take(answer, doc, text);
+}
+
+const struct wire wire_gemini = {
+	.name = "gemini_generate",
+	.path = "/v1beta/models/{model}:generateContent",
+	.stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse",
+	.write = gemini_write,
+	.event = gemini_event,
+	.whole = gemini_take,
+};

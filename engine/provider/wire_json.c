@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON as bytes: where a value stands in a text that was parsed already, and texts put together so
+ * that a value goes out as it came in. Pure.
+ */
+#include "provider/provider_inner.h"
+
+#include "bounds.h"
+#include "scope.h"
+#include "str.h"
+
+#include <string.h>
+
+struct raw_reader {
+	struct rye_span text;
+	size_t at;
+};
+
+static char raw_peek(struct raw_reader *r)
+{
+	while (r->at < r->text.len && strchr(" \t\r\n", r->text.ptr[r->at]) && r->text.ptr[r->at])
+		r->at++;
+	return r->at < r->text.len ? r->text.ptr[r->at] : 0;
+}
+
+/* The string at r->at, quotes included. */
+static struct rye_span raw_skip_string(struct raw_reader *r)
+{
+	size_t begin = r->at++;
+
+	while (r->at < r->text.len && r->text.ptr[r->at] != '"')
+		r->at += r->text.ptr[r->at] == '\\' ? 2 : 1;
+	r->at = MIN_OF(r->at + 1, r->text.len);
+	return (struct rye_span){ r->text.ptr + begin, r->at - begin };
+}
+
+static void raw_skip_scalar(struct raw_reader *r)
+{
+	while (r->at < r->text.len && !strchr(",:]}{[\" \t\r\n", r->text.ptr[r->at]))
+		r->at++;
+}
+
+/* A value: brackets are counted, since the text is known to be JSON. */
+static struct rye_span raw_skip(struct raw_reader *r)
+{
+	size_t depth = 0, begin;
+	char c = raw_peek(r);
+
+	begin = r->at;
+	do {
+		if (c == '"')
+			raw_skip_string(r);
+		else if (!c || !strchr(",:]}{[", c))
+			raw_skip_scalar(r);
+		else
+			r->at++;
+		depth += c == '{' || c == '[';
+		depth -= depth && (c == '}' || c == ']');
+		c = raw_peek(r);
+	} while (depth && c);
+	return span_trim((struct rye_span){ r->text.ptr + begin, r->at - begin });
+}
+
+static bool is_key(struct rye_span quoted, const char *key)
+{
+	auto_json json_t *name = NULL;
+
+	if (quoted.len < 2)
+		return false;
+	if (span_eq((struct rye_span){ quoted.ptr + 1, quoted.len - 2 }, key))
+		return true;
+	if (!memchr(quoted.ptr, '\\', quoted.len))
+		return false;
+	name = json_loadb(quoted.ptr, quoted.len, JSON_DECODE_ANY, NULL);
+	return name && !strcmp(json_string_value(name), key);
+}
+
+struct rye_span raw_member(struct rye_span text, const char *key)
+{
+	struct raw_reader r = { text, 0 };
+	struct rye_span found = { "", 0 };
+
+	if (raw_peek(&r) != '{')
+		return found;
+	r.at++;
+	while (raw_peek(&r) == '"') {
+		struct rye_span name = raw_skip_string(&r), value;
+
+		if (raw_peek(&r) != ':')
+			break;
+		r.at++;
+		value = raw_skip(&r);
+		if (is_key(name, key))
+			found = value;
+		if (raw_peek(&r) != ',')
+			break;
+		r.at++;
+	}
+	return found;
+}
+
+struct rye_span raw_path(struct rye_span text, const char *const *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		text = raw_member(text, keys[i]);
+	return text;
+}
+
+struct raw_list raw_list_of(struct rye_span text)
+{
+	struct raw_reader r = { text, 0 };
+	bool array = raw_peek(&r) == '[';
+
+	return (struct raw_list){ array ? span_skip(text, r.at + 1) : SPAN("") };
+}
+
+struct rye_span raw_next(struct raw_list *list)
+{
+	struct raw_reader r = { list->rest, 0 };
+	struct rye_span value;
+
+	if (!raw_peek(&r) || raw_peek(&r) == ']')
+		return SPAN("");
+	value = raw_skip(&r);
+	if (raw_peek(&r) == ',')
+		r.at++;
+	list->rest = span_skip(list->rest, r.at);
+	return value;
+}
+
+void raw_comma(struct rye_buf *out)
+{
+	if (out->len && !strchr("{[:,", out->data[out->len - 1]))
+		buf_addc(out, ',');
+}
+
+void raw_string(struct rye_buf *out, struct rye_span text)
+{
+	auto_json json_t *value = json_stringn_nocheck(text.ptr, text.len);
+
+	json_put(out, value, false);
+}
+
+void raw_key(struct rye_buf *out, const char *key)
+{
+	raw_comma(out);
+	raw_string(out, span_of(key));
+	buf_addc(out, ':');
+}
+
+void raw_text(struct rye_buf *out, const char *key, const char *text)
+{
+	raw_key(out, key);
+	raw_string(out, span_of(text));
+}
+
+void raw_value(struct rye_buf *out, const char *key, const json_t *value)
+{
+	raw_key(out, key);
+	json_put(out, value, false);
+}
+
+void raw_splice(struct rye_buf *out, const json_t *object, const char *key, struct rye_span value)
+{
+	json_t *own = (json_t *)object, *member;
+	const char *name;
+
+	buf_addc(out, '{');
+	json_object_foreach(own, name, member)
+		if (strcmp(name, key) != 0)
+			raw_value(out, name, member);
+	raw_key(out, key);
+	buf_addspan(out, value);
+	buf_addc(out, '}');
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * OpenAI Responses, without state on the server. Items are told by output_index, by the item's id
+ * where a server sends no index. The item of the done event is the truth; deltas are for display.
+ */
+#include "provider/provider_inner.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <stdlib.h>
+
+/* ---- writing ---- */
+
+static void responses_put_tools(struct wire_write *w)
+{
+	const json_t *tool;
+	size_t i;
+
+	raw_key(w->out, "tools");
+	buf_addc(w->out, '[');
+	json_array_foreach(w->request->tools, i, tool) {
+		auto_json json_t *schema = tool_schema(w, tool);
+
+		raw_comma(w->out);
+		buf_adds(w->out, "{\"type\":\"function\"");
+		raw_text(w->out, "name", json_str(tool, "name"));
+		raw_text(w->out, "description", json_str(tool, "description"));
+		raw_value(w->out, "parameters", schema);
+		/* Left out, strict is tried and silently given up. */
+		raw_value(w->out, "strict", json_boolean(!strcmp(schema_style(w), "strict")));
+		buf_addc(w->out, '}');
+	}
+	buf_addc(w->out, ']');
+}
+
+static void responses_put_image(struct wire_write *w, const json_t *image)
+{
+	auto_buf struct rye_buf url = RYE_BUF_INIT;
+
+	buf_addf(&url, "data:%s;base64,", json_str(image, "media_type"));
+	buf_adds(&url, json_str(image, "data"));
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"type\":\"input_image\"");
+	raw_text(w->out, "image_url", url.data ? url.data : "");
+	buf_addc(w->out, '}');
+}
+
+static void responses_put_result(struct wire_write *w, const json_t *block)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const json_t *images = json_object_get(block, "images"), *image;
+	char id[65];
+	size_t i;
+
+	result_id(w, json_str(block, "id"), id);
+	result_text_put(block, true, &text);
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"type\":\"function_call_output\"");
+	raw_text(w->out, "call_id", id);
+	raw_key(w->out, "output");
+	if (json_array_size(images) && w->provider->images_in_results) {
+		buf_adds(w->out, "[{\"type\":\"input_text\"");
+		raw_text(w->out, "text", text.data);
+		buf_addc(w->out, '}');
+		json_array_foreach(images, i, image)
+			responses_put_image(w, image);
+		buf_addc(w->out, ']');
+	} else {
+		raw_string(w->out, (struct rye_span){ text.data, text.len });
+	}
+	buf_addc(w->out, '}');
+}
+
+static void responses_put_message(struct wire_write *w, const char *role, struct rye_span parts)
+{
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"type\":\"message\"");
+	raw_text(w->out, "role", role);
+	raw_key(w->out, "content");
+	buf_addc(w->out, '[');
+	buf_addspan(w->out, parts);
+	buf_adds(w->out, "]}");
+}
+
+static void responses_put_part(struct wire_write *w, const char *type, const json_t *block)
+{
+	raw_comma(w->out);
+	buf_addc(w->out, '{');
+	raw_text(w->out, "type", type);
+	raw_key(w->out, "text");
+	raw_string(w->out, text_member(block, "text"));
+	buf_addc(w->out, '}');
+}
+
+static void responses_put_user(struct wire_write *w, const json_t *message)
+{
+	auto_buf struct rye_buf parts = RYE_BUF_INIT;
+	struct rye_buf *out = w->out;
+	const json_t *block;
+	size_t i;
+
+	json_array_foreach(json_object_get(message, "blocks"), i, block) {
+		if (block_is(block, "tool_result")) {
+			responses_put_result(w, block);
+			continue;
+		}
+		w->out = &parts;
+		if (block_is(block, "image"))
+			responses_put_image(w, block);
+		else if (text_member(block, "text").len)
+			responses_put_part(w, "input_text", block);
+		w->out = out;
+	}
+	if (parts.len)
+		responses_put_message(w,
+				      message_is(message, "system") ?
+					      field_text(w->provider, "system_role", "developer") :
+					      "user",
+				      (struct rye_span){ parts.data, parts.len });
+}
+
+static void responses_put_call(struct wire_write *w, const json_t *block)
+{
+	const json_t *arguments = json_object_get(block, "arguments");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char id[65];
+
+	result_id(w, json_str(block, "id"), id);
+	if (json_is_object(arguments))
+		json_put(&text, arguments, false);
+	else
+		buf_adds(&text, "{}");
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"type\":\"function_call\"");
+	raw_text(w->out, "call_id", id);
+	raw_text(w->out, "name", json_str(block, "name"));
+	raw_text(w->out, "arguments", text.data);
+	buf_addc(w->out, '}');
+}
+
+static void responses_put_own(struct wire_write *w, const json_t *block)
+{
+	auto_buf struct rye_buf part = RYE_BUF_INIT;
+	struct rye_buf *out = w->out;
+	const char *raw = block_raw(w, block);
+
+	if (raw) {
+		raw_comma(out);
+		buf_adds(out, raw);
+	} else if (block_is(block, "tool_call")) {
+		responses_put_call(w, block);
+	} else if ((block_is(block, "text") || block_is(block, "refusal")) &&
+		   text_member(block, "text").len) {
+		w->out = &part;
+		responses_put_part(w, "output_text", block);
+		w->out = out;
+		responses_put_message(w, "assistant", (struct rye_span){ part.data, part.len });
+	}
+}
+
+static void responses_put_input(struct wire_write *w)
+{
+	const json_t *message, *block;
+	size_t i, k;
+
+	raw_key(w->out, "input");
+	buf_addc(w->out, '[');
+	json_array_foreach(w->request->messages, i, message) {
+		if (!message_is(message, "assistant")) {
+			responses_put_user(w, message);
+			continue;
+		}
+		json_array_foreach(json_object_get(message, "blocks"), k, block)
+			responses_put_own(w, block);
+	}
+	buf_addc(w->out, ']');
+}
+
+static void responses_write(struct wire_write *w)
+{
+	const json_t *options = json_object_get(w->provider->item, "stream_options");
+
+	buf_addc(w->out, '{');
+	raw_text(w->out, "model", w->provider->model);
+	if (w->request->system && *w->request->system)
+		raw_text(w->out, "instructions", w->request->system);
+	responses_put_input(w);
+	if (has_tools(w))
+		responses_put_tools(w);
+	raw_value(w->out, "store", json_false());
+	raw_key(w->out, "include");
+	buf_adds(w->out, "[\"reasoning.encrypted_content\"]");
+	if (request_streams(w))
+		raw_value(w->out, "stream", json_true());
+	if (request_streams(w) && json_is_object(options) &&
+	    !(w->request->relief & RELIEF_NO_STREAM_OPTIONS))
+		raw_value(w->out, "stream_options", options);
+	if (w->request->conversation &&
+	    !strcmp(field_text(w->provider, "cache.mode", "key"), "key"))
+		raw_text(w->out, "prompt_cache_key", w->request->conversation);
+	write_rest(w);
+}
+
+/* ---- reading ---- */
+
+static void responses_take_usage(struct answer *answer, const json_t *usage)
+{
+	struct provider_usage *use = &answer->usage;
+	const json_t *details = json_object_get(usage, "input_tokens_details");
+	json_int_t all = use->uncached + use->cache_read + use->cache_write;
+
+	if (!json_object_size(usage))
+		return;
+	use->known = true;
+	usage_take(usage, "input_tokens", &all);
+	usage_take(details, "cached_tokens", &use->cache_read);
+	usage_take(details, "cache_write_tokens", &use->cache_write);
+	use->uncached = MAX_OF(all - use->cache_read - use->cache_write, 0);
+	usage_take(usage, "output_tokens", &use->output);
+	usage_take(json_object_get(usage, "output_tokens_details"), "reasoning_tokens",
+		   &use->reasoning);
+}
+
+static const json_t *part_of(const json_t *item, const char *type)
+{
+	const json_t *part;
+	size_t i;
+
+	json_array_foreach(json_object_get(item, "content"), i, part)
+		if (!strcmp(json_str(part, "type"), type))
+			return part;
+	return NULL;
+}
+
+static enum block_kind responses_kind(const json_t *item)
+{
+	const char *type = json_str(item, "type");
+
+	if (!strcmp(type, "function_call"))
+		return BLOCK_CALL;
+	if (!strcmp(type, "reasoning"))
+		return BLOCK_REASONING;
+	if (strcmp(type, "message") != 0)
+		return BLOCK_OPAQUE;
+	return part_of(item, "refusal") && !part_of(item, "output_text") ? BLOCK_REFUSAL :
+									   BLOCK_TEXT;
+}
+
+/* Which block an event speaks of; ids may change on the way, so the index goes first. */
+static struct answer_block *responses_at(struct answer *answer, const json_t *doc, const char *id)
+{
+	json_int_t index = json_int(doc, "output_index", -1);
+
+	return index >= 0 ? answer_at(answer, index) : answer_named(answer, id);
+}
+
+static struct answer_block *responses_begin(struct answer *answer, const json_t *item,
+					    json_int_t index)
+{
+	struct answer_block *block = answer_add(answer, responses_kind(item));
+
+	if (!block)
+		return NULL;
+	block->index = index;
+	block->key = strdup(json_str(item, "id"));
+	block->start = json_copy((json_t *)item);
+	answer_call(answer, block, json_str(item, "call_id"), json_str(item, "name"));
+	return block;
+}
+
+/* Texts of a list of parts, a blank line between two. */
+static void join_texts(const json_t *parts, const char *key, struct rye_buf *out)
+{
+	const json_t *part;
+	size_t i;
+
+	json_array_foreach(parts, i, part) {
+		struct rye_span text = text_member(part, key);
+
+		if (out->len && text.len)
+			buf_adds(out, "\n\n");
+		buf_addspan(out, text);
+	}
+}
+
+static void item_text(const json_t *item, enum block_kind kind, struct rye_buf *out)
+{
+	const json_t *part;
+	size_t i;
+
+	if (kind == BLOCK_REASONING) {
+		join_texts(json_object_get(item, "summary"), "text", out);
+		if (!out->len)
+			join_texts(json_object_get(item, "content"), "text", out);
+		return;
+	}
+	json_array_foreach(json_object_get(item, "content"), i, part)
+		buf_addspan(out, text_member(part, kind == BLOCK_REFUSAL ? "refusal" : "text"));
+}
+
+/* What deltas did not bring is told now; where they said something else, the item counts. */
+static void settle_text(struct answer *answer, struct answer_block *block, struct rye_buf *truth)
+{
+	struct rye_buf *own = block->kind == BLOCK_CALL ? &block->args : &block->text;
+	bool prefix = own->len <= truth->len &&
+		      (!own->len || !memcmp(own->data, truth->data, own->len));
+	struct rye_span rest = { truth->data ? truth->data + (prefix ? own->len : 0) : "",
+				 prefix ? truth->len - own->len : truth->len };
+
+	if (prefix && block->kind == BLOCK_CALL) {
+		answer_args(answer, block, rest);
+	} else if (prefix) {
+		answer_text(answer, block, rest);
+	} else {
+		buf_clear(own);
+		buf_addspan(own, rest);
+	}
+}
+
+static void responses_note(struct answer_block *block, const json_t *item)
+{
+	const char *phase = json_str(item, "phase");
+	const char *encrypted = json_str(item, "encrypted_content");
+
+	if (*phase)
+		json_sets(block->extra, "phase", phase);
+	if (*encrypted)
+		json_sets(block->extra, "encrypted", encrypted);
+}
+
+static void responses_done(struct answer *answer, struct answer_block *block, const json_t *item,
+			   struct rye_span text)
+{
+	auto_buf struct rye_buf truth = RYE_BUF_INIT;
+
+	if (!block || !block->open || !json_is_object(item))
+		return;
+	block->kind = responses_kind(item);
+	json_decref(block->start);
+	block->start = json_copy((json_t *)item);
+	answer_call(answer, block, json_str(item, "call_id"), json_str(item, "name"));
+	if (block->kind == BLOCK_CALL)
+		buf_addspan(&truth, text_member(item, "arguments"));
+	else if (block->kind != BLOCK_OPAQUE)
+		item_text(item, block->kind, &truth);
+	settle_text(answer, block, &truth);
+	responses_note(block, item);
+	answer_done(answer, block);
+	if (block->kind == BLOCK_CALL && !strcmp(json_str(item, "status"), "incomplete")) {
+		block->incomplete = true;
+		if (!block->fault)
+			block->fault = strdup("the answer ended inside the call");
+	}
+	buf_clear(&block->raw);
+	buf_addspan(&block->raw, text);
+}
+
+static void responses_item(struct answer *answer, const json_t *doc, struct rye_span text,
+			   bool done)
+{
+	const json_t *item = json_object_get(doc, "item");
+	struct answer_block *block = responses_at(answer, doc, json_str(item, "id"));
+
+	if (!json_is_object(item))
+		return;
+	if (!block)
+		block = responses_begin(answer, item, json_int(doc, "output_index", -1));
+	if (done)
+		responses_done(answer, block, item, raw_member(text, "item"));
+}
+
+static void responses_delta(struct answer *answer, const char *type, const json_t *doc)
+{
+	struct answer_block *block = responses_at(answer, doc, json_str(doc, "item_id"));
+	struct rye_span text = text_member(doc, "delta");
+
+	if (!block || !block->open)
+		return;
+	if (!strcmp(type, "response.refusal.delta"))
+		block->kind = BLOCK_REFUSAL;
+	if (!strcmp(type, "response.function_call_arguments.delta"))
+		answer_args(answer, block, text);
+	else if (!strcmp(type, "response.output_text.delta") ||
+		 !strcmp(type, "response.refusal.delta") ||
+		 !strcmp(type, "response.reasoning_summary_text.delta") ||
+		 !strcmp(type, "response.reasoning_text.delta"))
+		answer_text(answer, block, text);
+}
+
+/* ---- the end ---- */
+
+static void responses_fill(struct answer *answer, const json_t *response, struct rye_span text)
+{
+	struct raw_list output = raw_list_of(raw_member(text, "output"));
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(response, "output"), i, item) {
+		struct answer_block *block = answer_named(answer, json_str(item, "id"));
+
+		if (!block)
+			block = answer_at(answer, (json_int_t)i);
+		if (!block)
+			block = responses_begin(answer, item, (json_int_t)i);
+		responses_done(answer, block, item, raw_next(&output));
+	}
+}
+
+static void note_dropped(struct answer *answer, const json_t *response)
+{
+	const json_t *change;
+	size_t i;
+
+	json_array_foreach(json_object_get(response, "input_transformations"), i, change) {
+		char word[100];
+
+		snprintf(word, sizeof(word), "%.40s_dropped:%.40s", json_str(change, "type"),
+			 json_str(change, "reason"));
+		if (!strcmp(json_str(change, "action"), "removed"))
+			answer_warn(answer, word);
+	}
+}
+
+static void responses_refusals(struct answer *answer)
+{
+	for (size_t i = 0; i < answer->n; i++) {
+		struct answer_block *block = &answer->v[i];
+		const json_t *part = part_of(block->start, "refusal");
+
+		if (part)
+			answer_refuse(answer, "", json_str(part, "refusal"));
+	}
+}
+
+static void responses_stop(struct answer *answer, const json_t *response)
+{
+	const char *reason = json_str(json_object_get(response, "incomplete_details"), "reason");
+	bool incomplete = !strcmp(json_str(response, "status"), "incomplete");
+	enum provider_stop stop = STOP_END;
+
+	responses_refusals(answer);
+	if (incomplete && !strcmp(reason, "content_filter"))
+		answer_refuse(answer, reason, "");
+	if (answer->refused)
+		stop = STOP_REFUSAL;
+	else if (incomplete)
+		stop = STOP_LENGTH;
+	else if (answer_has(answer, BLOCK_CALL))
+		stop = STOP_TOOL;
+	answer_stop(answer, stop, incomplete ? reason : "completed");
+}
+
+static void responses_end(struct answer *answer, const json_t *response, struct rye_span text)
+{
+	const char *status = json_str(response, "status");
+
+	responses_take_usage(answer, json_object_get(response, "usage"));
+	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
+		answer_fail(answer, json_object_get(response, "error"));
+		return;
+	}
+	responses_fill(answer, response, text);
+	note_dropped(answer, response);
+	responses_stop(answer, response);
+	answer->terminal = answer->ended = true;
+}
+
+static void responses_event(struct answer *answer, const char *type, const json_t *doc,
+			    struct rye_span text)
+{
+	if (!strcmp(type, "response.output_item.added"))
+		responses_item(answer, doc, text, false);
+	else if (!strcmp(type, "response.output_item.done"))
+		responses_item(answer, doc, text, true);
+	else if (!strcmp(type, "response.completed") || !strcmp(type, "response.incomplete") ||
+		 !strcmp(type, "response.failed"))
+		responses_end(answer, json_object_get(doc, "response"),
+			      raw_member(text, "response"));
+	else if (str_ends(type, ".delta"))
+		responses_delta(answer, type, doc);
+}
+
+static void responses_whole(struct answer *answer, const json_t *doc, struct rye_span text)
+{
+	responses_end(answer, doc, text);
+}
+
+const struct wire wire_responses = {
+	.name = "openai_responses",
+	.path = "/v1/responses",
+	.stream_path = "/v1/responses",
+	.max_field = "max_output_tokens",
+	.write = responses_write,
+	.event = responses_event,
+	.whole = responses_whole,
+};
