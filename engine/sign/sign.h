@@ -65,6 +65,23 @@ struct sign_many {
 };
 int sign_many(const struct item_env *env, const struct sign_many *ask, struct rye_err *err);
 
+/*
+ * signdoc.c: signatures of things that are not items: JSON documents with a `_signature` member,
+ * and digests signed by themselves (transcript checkpoints). A ref like
+ * "state:threads/a/thread.json" says what a scoped key must be trusted for.
+ */
+
+/* Adds or replaces `_signature`; stamp NULL: now. */
+int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, struct rye_err *err);
+/* RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED or RYE_BAD_SIGNATURE, naming the ref. */
+int signdoc_verify(struct trust_box *box, const char *ref, const json_t *doc, struct rye_err *err);
+/* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */
+struct signdoc_mark {
+	struct rye_span fp, sig, hash;
+};
+int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
+		  struct rye_err *err);
+
 /* ---- shared by sign.c and signmany.c ---- */
 
 /* Paths below .ai of the files of one kind that match; a new array, sorted. */

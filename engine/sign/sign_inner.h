@@ -31,17 +31,6 @@ void sign_check(const struct parsed_item *item, struct sign_report *report);
 bool sign_only_missing(const struct sign_report *report);
 
 /*
- * signdoc.c: signatures of things that are not items: JSON documents with a `_signature` member,
- * and digests signed by themselves (transcript checkpoints). A ref like
- * "state:threads/a/thread.json" says what a scoped key must be trusted for.
- */
-
-/* Adds or replaces `_signature`; stamp NULL: now. */
-int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, struct rye_err *err);
-/* RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED or RYE_BAD_SIGNATURE, naming the ref. */
-int signdoc_verify(struct trust_box *box, const char *ref, const json_t *doc, struct rye_err *err);
-
-/*
  * signtool.c: the tool format's own rules, for signcheck.c.
  */
 

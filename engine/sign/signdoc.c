@@ -4,7 +4,7 @@
  * order of members do not matter, and plain digests. The documents are state, not authority:
  * a scoped key is enough when its scope names the ref. No state, no locks of its own.
  */
-#include "sign/sign_inner.h"
+#include "sign/sign.h"
 
 #include "base/sha.h"
 #include "clock.h"
@@ -45,13 +45,8 @@ int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, s
 	return json_sets(doc, MEMBER, line) ? 0 : memory_fail(err);
 }
 
-/* A signature over a lower-case hexadecimal digest by the key with fingerprint fp. */
-struct signdoc_mark {
-	struct rye_span fp, sig, hash;
-};
-
-static int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
-			 struct rye_err *err)
+int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
+		  struct rye_err *err)
 {
 	auto_trust struct trust *trust = trust_get(box);
 	const struct trust_key *key = trust_find(trust, mark->fp);

@@ -7,92 +7,13 @@
 
 #include "base/json.h"
 #include "err.h"
+#include "record/record.h"
 #include "thread/thread.h"
 
 #include <rye/rye.h>
 
-#include <sqlite3.h>
-
 #include <pthread.h>
 #include <sys/types.h>
-
-/*
- * db.c: one SQLite connection: WAL, synchronous NORMAL, a busy timeout, one writing statement
- * per transaction (DELETE mode: p99 2.4 s with 200 writers; WAL: 4 ms).
- *
- * Lock: `lock` of struct db, taken by the functions here; callers hold none.
- */
-
-struct db {
-	pthread_mutex_t lock;
-	sqlite3 *handle;
-	char *path; /* for messages */
-};
-
-/* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
-int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
-void db_close(struct db *db);
-
-/* A value to bind; text and blob are borrowed until the statement is done. */
-struct db_value {
-	enum { DB_NULL, DB_TEXT, DB_INT, DB_REAL } type;
-	const char *text;
-	int64_t number;
-	double real;
-};
-
-#define DB_TEXT(t) ((struct db_value){ .type = DB_TEXT, .text = (t) })
-#define DB_INT(n) ((struct db_value){ .type = DB_INT, .number = (n) })
-
-/* Called per row; nonzero stops. Must not call back into the same db. */
-typedef int (*db_row_fn)(void *arg, sqlite3_stmt *row);
-
-struct db_query {
-	const char *sql;
-	const struct db_value *values;
-	size_t n;
-	db_row_fn fn; /* may be NULL */
-	void *arg;
-};
-
-/* *ret_changes (may be NULL): rows changed. A violated constraint is RYE_BUSY. */
-int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err);
-
-/*
- * registry.c: the shared thread registry, `.ai/state/threads/registry.db`: same file, table and
- * columns as other implementations of the format. A terminal status is never changed into another
- * one; result and final status are written in one UPDATE.
- */
-
-int registry_open(const char *path, struct db **ret, struct rye_err *err);
-
-struct registry_row {
-	char thread_id[1025];
-	char directive[1040]; /* the item's canonical ref */
-	char status[32];
-	char created_at[40], updated_at[40], completed_at[40];
-	int64_t pid;
-	char *result; /* JSON or NULL; only when asked for; free it */
-};
-
-/* RYE_BUSY: the id is taken. */
-int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
-int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
-/* Compare-and-set: when another process has finished it before, nothing changes. */
-int registry_finish(struct db *db, const char *id, const char *status, const char *result,
-		    struct rye_err *err);
-int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
-		 struct rye_err *err);
-int registry_delete(struct db *db, const char *id, struct rye_err *err);
-
-typedef int (*registry_fn)(void *arg, const struct registry_row *row);
-/* Newest first; only living ones when `active`. */
-int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err);
-
-/* Other numbers after a change by any process. */
-int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
-
-bool registry_terminal(const char *status);
 
 /*
  * thread_dir.c: a thread's directory: where it is, its lock, its identity file. The lock (an

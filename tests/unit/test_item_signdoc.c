@@ -2,7 +2,7 @@
 /* Signed JSON documents and digests: the format's case T34, scopes, what breaks them. */
 #include "item_place.h"
 
-#include "sign/sign_inner.h"
+#include "sign/sign.h"
 
 #define REF "state:threads/a/b-1/thread.json"
 #define TEXT                                                                                      \

@@ -4,13 +4,15 @@
  * nothing here waits longer than the busy timeout. Never opened through a mount: WAL needs shared
  * memory, which FUSE does not give.
  */
-#include "thread/thread_inner.h"
+#include "base/db.h"
 
 #include "bounds.h"
 #include "memory.h"
 #include "scope.h"
 
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
@@ -18,14 +20,19 @@
 static int db_fail(struct db *db, const char *what, struct rye_err *err)
 {
 	int code = sqlite3_extended_errcode(db->handle) & 0xff;
+	bool locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+	int r = rye_fail(err,
+			 code == SQLITE_FULL		     ? RYE_NO_SPACE :
+			 code == SQLITE_CONSTRAINT || locked ? RYE_BUSY :
+			 code == SQLITE_READONLY	     ? RYE_READ_ONLY :
+			 code == SQLITE_CANTOPEN	     ? RYE_DENIED :
+							       RYE_IO,
+			 "%s: %s: %s", db->path, what,
+			 locked ? "another process has it locked" : sqlite3_errmsg(db->handle));
 
-	return rye_fail(err,
-			code == SQLITE_FULL	  ? RYE_NO_SPACE :
-			code == SQLITE_CONSTRAINT ? RYE_BUSY :
-			code == SQLITE_READONLY	  ? RYE_READ_ONLY :
-			code == SQLITE_CANTOPEN	  ? RYE_DENIED :
-						    RYE_IO,
-			"%s: %s: %s", db->path, what, sqlite3_errmsg(db->handle));
+	if (err && (locked || code == SQLITE_CONSTRAINT))
+		err->sys = locked ? EBUSY : EEXIST;
+	return r;
 }
 
 /*
@@ -41,6 +48,26 @@ static bool distrust_schema(sqlite3 *handle)
 		if (sqlite3_db_config(handle, off[i], 0, NULL) != SQLITE_OK)
 			return false;
 	return sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK;
+}
+
+/*
+ * Turning a new file into WAL is refused at once, whatever the timeout says, while another process
+ * does the same: both hold what the other one waits for.
+ */
+static int db_prepare(struct db *db, const char *schema, struct rye_err *err)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	int r = SQLITE_BUSY;
+
+	for (int ms = 0; r == SQLITE_BUSY && ms < BUSY_TIMEOUT_MS; ms += 2) {
+		r = sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+				 NULL, NULL, NULL);
+		if (r == SQLITE_BUSY)
+			nanosleep(&pause, NULL);
+	}
+	if (r != SQLITE_OK || sqlite3_exec(db->handle, schema, NULL, NULL, NULL) != SQLITE_OK)
+		return db_fail(db, "cannot prepare the database", err);
+	return 0;
 }
 
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
@@ -61,10 +88,7 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 	if (!r) {
 		sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
 		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
-		if (sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-				 NULL, NULL, NULL) != SQLITE_OK ||
-		    sqlite3_exec(db->handle, schema, NULL, NULL, NULL) != SQLITE_OK)
-			r = db_fail(db, "cannot prepare the database", err);
+		r = db_prepare(db, schema, err);
 	}
 	if (r) {
 		db_close(db);
@@ -107,8 +131,7 @@ static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *v
 	}
 }
 
-static int run_locked(struct db *db, const struct db_query *query, int *ret_changes,
-		      struct rye_err *err)
+int db_step(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
 {
 	__attribute__((cleanup(db_finalize))) sqlite3_stmt *statement = NULL;
 	int r;
@@ -130,5 +153,26 @@ static int run_locked(struct db *db, const struct db_query *query, int *ret_chan
 int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
 {
 	GUARD(&db->lock);
-	return run_locked(db, query, ret_changes, err);
+	return db_step(db, query, ret_changes, err);
+}
+
+static int db_word(struct db *db, const char *word, struct rye_err *err)
+{
+	return db_step(db, &(struct db_query){ .sql = word }, NULL, err);
+}
+
+int db_transaction(struct db *db, db_work_fn fn, void *arg, struct rye_err *err)
+{
+	GUARD(&db->lock);
+	int r = db_word(db, "BEGIN IMMEDIATE", err);
+
+	if (r)
+		return r;
+	r = fn(arg, db, err);
+	if (!r)
+		r = db_word(db, "COMMIT", err);
+	/* A full disk may have ended it already: then there is nothing left to take back. */
+	if (r)
+		db_word(db, "ROLLBACK", NULL);
+	return r;
 }

@@ -4,7 +4,7 @@
  * have them in another order or lack some, which are then added. One statement per change, so
  * readers never see a finished thread without its result.
  */
-#include "thread/thread_inner.h"
+#include "record/record.h"
 
 #include "clock.h"
 #include "scope.h"

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h: what a thread leaves behind: its row in registry.db, and in its directory thread.json,
+ * transcript.jsonl, capabilities.md; the transcript as a knowledge entry; the whole results of its
+ * tools. Formats: docs/threads.md. What is signed here is a record, not authority.
+ *
+ * No locks: one process at a time owns a thread (`.lock` of its directory), and in it one thread at
+ * a time calls the functions that take a struct record. Everything read is bounded and untrusted.
+ */
+#ifndef RYE_RECORD_RECORD_H
+#define RYE_RECORD_RECORD_H
+
+#include "base/db.h"
+#include "base/json.h"
+#include "base/sha.h"
+#include "trust/trust.h"
+
+/*
+ * registry.c: the shared thread registry, `.ai/state/threads/registry.db`: same file, table and
+ * columns as other implementations of the format. A terminal status is never changed into another
+ * one; result and final status are written in one UPDATE. Any thread may call these.
+ */
+
+int registry_open(const char *path, struct db **ret, struct rye_err *err);
+
+struct registry_row {
+	char thread_id[1025];
+	char directive[1040]; /* the item's canonical ref; of a directive's thread its bare id */
+	char status[32];
+	char created_at[40], updated_at[40], completed_at[40];
+	int64_t pid;
+	char *result; /* JSON or NULL; only when asked for; free it */
+};
+
+struct registry_new {
+	const char *id, *directive;
+	/* NULL: none */
+	const char *parent_id, *tool_id, *model, *continuation_of, *chain_root_id;
+};
+/* As `created`. RYE_BUSY with err->sys EEXIST: the id is taken. */
+int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err);
+int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
+int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
+/* Compare-and-set: when another process has finished it before, nothing changes. */
+int registry_finish(struct db *db, const char *id, const char *status, const char *result,
+		    struct rye_err *err);
+int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
+		 struct rye_err *err);
+int registry_delete(struct db *db, const char *id, struct rye_err *err);
+
+typedef int (*registry_fn)(void *arg, const struct registry_row *row);
+/* Newest first; only living ones when `active`. */
+int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err);
+/* Those of a parent, the first made first. */
+int registry_children(struct db *db, const char *parent, registry_fn fn, void *arg,
+		      struct rye_err *err);
+
+/* Other numbers after a change by any process. */
+int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
+
+bool registry_terminal(const char *status);
+
+/* What a model has cost; spend is in currency units. */
+struct thread_cost {
+	int64_t turns, input_tokens, output_tokens;
+	double spend, elapsed_seconds;
+};
+/* {"turns", "input_tokens", …, "elapsed_seconds"}; a new reference. */
+json_t *thread_cost_json(const struct thread_cost *cost);
+void thread_cost_read(const json_t *object, struct thread_cost *ret);
+
+/* Of a row that is not terminal. */
+int registry_snapshot(struct db *db, const char *id, const struct thread_cost *cost,
+		      struct rye_err *err);
+/*
+ * Counts a child of `parent` before it is registered; RYE_BUDGET with "Spawn limit exceeded for
+ * parent P: N/MAX" when it has had `max`. Spawns that then fail still count.
+ */
+int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err);
+/*
+ * Once the successor runs: links old → next and next → old and the chain's root, and a row that is
+ * over becomes `continued`. One transaction.
+ */
+int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err);
+/* What rows hold of families and chains; "" absent. */
+struct registry_links {
+	char parent_id[1025], continuation_of[1025], continuation_thread_id[1025],
+		chain_root_id[1025];
+	int64_t spawn_count;
+	struct thread_cost cost;
+};
+int registry_links(struct db *db, const char *id, struct registry_links *ret, struct rye_err *err);
+/* The last of the chain that it begins or belongs to; its own id when it was never continued. */
+int registry_last(struct db *db, const char *id, char ret[1025], struct rye_err *err);
+
+/*
+ * thread_name.c: ids of a directive's threads. Pure.
+ */
+#define THREAD_NAME_MAX 1025
+/*
+ * The id for the attempt-th try, 0 first: "<directive>/<leaf>-<seconds>", then with milliseconds,
+ * then with that number and one more each. RYE_INVALID: too long.
+ */
+int thread_name(const char *directive, int64_t now_us, unsigned attempt, char ret[THREAD_NAME_MAX],
+		struct rye_err *err);
+
+/*
+ * Where a thread's files lie and what they are written with; all of it is borrowed and outlives the
+ * calls.
+ */
+struct record {
+	int ai; /* descriptor of the project's .ai */
+	int dir; /* of state/threads/ID */
+	const char *id;
+	const struct key_secret *key; /* keystore_automatic's */
+	struct trust_box *trust;
+	const json_t *secrets; /* strings that are never written: "[redacted]" is; NULL: none */
+	int64_t (*now_us)(void *arg); /* wall clock since 1970; NULL: the kernel's */
+	void *now_arg;
+};
+
+int64_t record_now(const struct record *record);
+/* "2026-01-02T03:04:05.123456+00:00" */
+void record_stamp(const struct record *record, char ret[40]);
+/* A new reference; secrets are looked for in all strings and keys. `value` itself if there are none. */
+json_t *record_redact(const struct record *record, const json_t *value);
+
+/*
+ * thread_json.c: the signed thread.json; written when the thread starts and when it has ended.
+ */
+struct thread_json {
+	const char *directive, *tool_id, *status;
+	char created_at[40]; /* "": now; the first write fills it in */
+	/* left out when NULL or empty */
+	const char *model;
+	const json_t *cost, *limits, *capabilities, *outputs;
+	const char *transcript_head; /* transcript_head() of the final write */
+	const json_t *more; /* further members: inputs, parent_id, provider, error … */
+};
+#define THREAD_TOOL_ID "rye/agent/threads/thread_directive"
+int thread_json_write(const struct record *record, struct thread_json *what, struct rye_err *err);
+/*
+ * The verified document of record->dir: RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED,
+ * RYE_BAD_SIGNATURE, or RYE_MOVED when it is another thread's. record->key is not needed.
+ */
+int thread_json_read(const struct record *record, json_t **ret, struct rye_err *err);
+/* The same of bytes in memory. */
+int thread_json_parse(const struct record *record, struct rye_span text, json_t **ret,
+		      struct rye_err *err);
+
+/*
+ * transcript.c: transcript.jsonl, appended to. An event is one write of one line: when it fails
+ * (disk full), the file is cut back to where it was, so that no half line stands before the next.
+ */
+struct transcript;
+
+/* Creates it, or goes on with what is there; a torn last line is moved to transcript.torn. */
+int transcript_open(const struct record *record, struct transcript **ret, struct rye_err *err);
+void transcript_close(struct transcript *transcript); /* NULL is fine */
+#define auto_transcript __attribute__((cleanup(auto_transcript_)))
+static inline void auto_transcript_(struct transcript **held)
+{
+	transcript_close(*held);
+}
+/* payload: an object, the caller's reference is taken whatever the outcome. */
+int transcript_event(struct transcript *transcript, const char *type, json_t *payload,
+		     struct rye_err *err);
+/*
+ * A signed checkpoint over everything before its line, then fdatasync. At the top of each turn from
+ * the second on, and as the very last line, behind the terminal event.
+ */
+int transcript_checkpoint(struct transcript *transcript, int64_t turn, struct rye_err *err);
+/* The digest in the last checkpoint, "" before the first; for thread.json. */
+const char *transcript_head(const struct transcript *transcript);
+uint64_t transcript_size(const struct transcript *transcript);
+
+/* A whole transcript in memory, at most RYE_BUF_CAP. */
+int transcript_text(const struct record *record, struct rye_blob **ret, struct rye_err *err);
+
+/* One event; fields are borrowed, "" or NULL when absent or of another type. */
+struct transcript_line {
+	double timestamp;
+	const char *thread_id, *type;
+	const json_t *payload;
+	size_t number; /* 1 is the first line */
+	struct rye_span text; /* without its newline */
+};
+/* Nonzero stops and is returned. */
+typedef int (*transcript_fn)(void *arg, const struct transcript_line *line);
+/*
+ * Every line; RYE_UNPARSABLE "Corrupt transcript at line N" for one that is no JSON object, except
+ * a last one without a newline, which is left out.
+ */
+int transcript_each(struct rye_span text, transcript_fn fn, void *arg, struct rye_err *err);
+
+/*
+ * transcript_check.c: is a transcript what its thread wrote? Pure but for the trust store.
+ */
+struct transcript_check {
+	enum rye_code code; /* RYE_OK: intact, maybe with a tail; RYE_UNSIGNED: no checkpoint */
+	size_t checkpoints, signed_len; /* signed_len: the end of the last checkpoint's line */
+	bool tail; /* known terminal events behind it: not signed, not to be rebuilt from */
+	int64_t turn; /* of the last checkpoint */
+	char head[SHA_HEX]; /* of the last checkpoint */
+	struct rye_err why; /* of code; its message goes behind "bad: " */
+};
+/* head: transcript_head of the verified thread.json, or NULL: a cut then cannot be told. */
+void transcript_check(const struct record *record, struct rye_span text, const char *head,
+		      struct transcript_check *ret);
+/* "ok 3 checkpoints", "unsigned", "bad: Content hash mismatch at turn 2". */
+void transcript_check_line(const struct transcript_check *check, char *line, size_t size);
+
+/*
+ * messages.c: the conversation again, of the signed part of a transcript.
+ */
+/* An array of {role, content, tool_calls: [{name, id, input}]?, tool_call_id?}. */
+int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
+/*
+ * The newest ones of at most `tokens` (four bytes each); a tool call and its results stay together,
+ * the first is the user's; at least the last one. A new reference.
+ */
+json_t *messages_trim(const json_t *messages, int64_t tokens);
+/* Synthetic results for calls without one, appended as events: "not executed: WHY". How many. */
+int transcript_close_calls(struct transcript *transcript, struct rye_span text, const char *why,
+			   struct rye_err *err);
+
+/*
+ * capabilities_md.c: capabilities.md, the tools that were offered and a tree of the capabilities;
+ * signed as knowledge:agent/threads/ID/capabilities.
+ */
+int capabilities_md_write(const struct record *record, const json_t *tools,
+			  const json_t *capabilities, struct rye_err *err);
+/* Verified; the array of tool definitions. */
+int capabilities_md_read(const struct record *record, json_t **ret_tools, struct rye_err *err);
+
+/*
+ * story.c: the transcript as a knowledge entry, knowledge/agent/threads/ID.md; written at most once
+ * a second while the thread runs (`if_due`), and at its end.
+ */
+struct story {
+	const char *directive, *status, *model; /* model may be NULL */
+	struct thread_cost cost;
+	const json_t *capabilities; /* may be NULL */
+	bool if_due;
+};
+/* text: transcript_text. */
+int story_write(const struct record *record, const struct story *what, struct rye_span text,
+		struct rye_err *err);
+/* Unsigned; for the view of a thread that has none. Pure. */
+void story_put(struct rye_buf *out, const char *id, const struct story *what, struct rye_span text);
+
+/*
+ * artifact.c: results of tools, whole, in the content-addressed store .ai/state/objects.
+ */
+struct artifact {
+	const char *call_id, *tool_name;
+	int64_t turn;
+	size_t n; /* of the call in its turn */
+};
+#define ARTIFACT_KEY_MAX 300
+/* The same bytes are stored once. ret_key: of the index; "<turn>.<n>.<call_id>" if call_id is taken. */
+int artifact_put(const struct record *record, const struct artifact *what, const json_t *result,
+		 char ret_key[ARTIFACT_KEY_MAX], struct rye_err *err);
+/* {key: {blob_hash, content_hash, tool_name}}; empty when the thread stored none. */
+int artifact_index(const struct record *record, json_t **ret, struct rye_err *err);
+/* Its bytes, checked against their name. */
+int artifact_get(const struct record *record, const char *key, struct rye_blob **ret,
+		 struct rye_err *err);
+
+/*
+ * guard.c: what a model is given of a tool's result.
+ */
+/* Without what is not for a model: chain, metadata, path, source …; a new reference. Pure. */
+json_t *guard_clean(const char *item_id, const json_t *envelope);
+
+#define GUARD_LIMIT 2400 /* bytes of JSON */
+#define GUARD_LIMIT_FULL 1200 /* when three quarters of the context are used */
+struct guard_ask {
+	struct artifact artifact;
+	const json_t *result; /* cleaned */
+	double context_used; /* 0 to 1 */
+	bool whole; /* <runtime truncate_tool_results="false"/> */
+	const char *where; /* a directory with the artifacts by key, for the note; NULL: the blob's */
+};
+/*
+ * Appends what the model sees: the result as JSON, or its head and tail within the limit with the
+ * place of the whole, which is then stored as an artifact.
+ */
+int guard_put(const struct record *record, const struct guard_ask *ask, struct rye_buf *out,
+	      struct rye_err *err);
+
+#endif
