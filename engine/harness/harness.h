@@ -107,7 +107,6 @@ int budget_may_go_on(struct db *db, const char *id, struct rye_err *err);
  * call for a row counts.
  */
 int budget_settle(struct db *db, const char *id, const char *status, struct rye_err *err);
-/* A reservation of a thread that never ran: settled with what it has spent, 0. */
 
 struct budget_row {
 	char thread_id[1025], parent_id[1025];
@@ -133,8 +132,7 @@ bool capability_match(struct rye_span text, struct rye_span pattern);
 bool capabilities_cover(const json_t *capabilities, const char *required);
 /*
  * What a child gets of what it declares; parent NULL: there is none. A broad one is replaced by all
- * of the parent's that it covers. A child that declares nothing gets what its parent has, a parent
- * without any gives nothing. A new array.
+ * of the parent's that it covers. No declaration, or a parent without any: nothing. A new array.
  */
 json_t *capabilities_attenuate(const json_t *declared, const json_t *parent);
 

@@ -52,13 +52,13 @@ struct limits_part {
 	json_t *warnings;
 };
 
-static int set_number(struct limits *limits, enum limit limit, double value, const char *where,
+static int limits_set(struct limits *limits, enum limit limit, double value, const char *where,
 		      struct rye_err *err)
 {
 	bool whole = traits[limit].whole && limit != LIMIT_DURATION;
 
 	if (!isfinite(value) || value < 0 || value > LIMIT_LARGEST ||
-	    (whole && value != floor(value)))
+	    (whole && value != (double)(json_int_t)value))
 		return rye_fail(err, RYE_INVALID,
 				"limit '%s' in %s: %g: a %s of 0 or more is wanted",
 				traits[limit].name, where, value,
@@ -68,8 +68,8 @@ static int set_number(struct limits *limits, enum limit limit, double value, con
 	return 0;
 }
 
-static int set_currency(struct limits *limits, const json_t *value, const char *where,
-			struct rye_err *err)
+static int limits_currency(struct limits *limits, const json_t *value, const char *where,
+			   struct rye_err *err)
 {
 	const char *text = json_string_value(value);
 
@@ -103,7 +103,7 @@ static int lay_limit(struct limits *limits, const char *key, const json_t *value
 	enum limit limit = find_limit(key, part);
 
 	if (!strcmp(key, "spend_currency"))
-		return set_currency(limits, value, part->where, err);
+		return limits_currency(limits, value, part->where, err);
 	if (limit == LIMIT__MAX)
 		return rye_fail(err, RYE_INVALID,
 				"Unknown limit '%.80s' in %s. Valid limits: " LIMIT_NAMES, key,
@@ -111,7 +111,7 @@ static int lay_limit(struct limits *limits, const char *key, const json_t *value
 	if (!json_is_number(value))
 		return rye_fail(err, RYE_INVALID, "limit '%s' in %s: a number is wanted",
 				traits[limit].name, part->where);
-	return set_number(limits, limit, json_number_value(value), part->where, err);
+	return limits_set(limits, limit, json_number_value(value), part->where, err);
 }
 
 static int lay_limits(struct limits *limits, const json_t *object, const struct limits_part *part,
@@ -187,7 +187,7 @@ json_t *limits_json(const struct limits *limits)
 
 	for (int i = 0; i < LIMIT__MAX; i++) {
 		double value = limits->value[i];
-		bool whole = traits[i].whole && value == floor(value);
+		bool whole = traits[i].whole && value == (double)(json_int_t)value;
 
 		if (limits->set[i])
 			json_set(object, traits[i].name,
@@ -222,7 +222,7 @@ int limits_change(struct limits *limits, const struct limits *parent, const char
 				parent->value[limit]);
 	if (limit == LIMIT_DEPTH && limits->set[limit] && value > limits->value[limit])
 		return rye_fail(err, RYE_DENIED, "limit 'depth' cannot be raised");
-	return set_number(limits, limit, value, "limit overrides", err);
+	return limits_set(limits, limit, value, "limit overrides", err);
 }
 
 bool limits_hit(const struct limits *limits, const struct limit_use *use, struct limit_hit *ret)

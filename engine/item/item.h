@@ -203,11 +203,12 @@ struct config_entry {
 
 void config_entry_done(struct config_entry *entry);
 
-/* The entry as the config/ view shows it; its map. */
+/* The entry as the config/ view shows it. */
 int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		struct rye_err *err);
-int config_merge(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
-		 struct rye_err *err);
+/* Its map alone, of every space that has the file: path is below config/, with its extension. */
+int config_everywhere(const struct item_env *env, const char *path, bool first,
+		      struct config_entry *ret, struct rye_err *err);
 
 /*
  * meta.c: what a tool declares, normalised over languages (docs/items.md): dunder or bare names,

@@ -156,8 +156,8 @@ static int lay_source(const struct item_env *env, const struct config_ask *ask,
 	return lay_item(ask, item, entry, err);
 }
 
-int config_merge(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
-		 struct rye_err *err)
+static int config_merge(const struct item_env *env, const struct config_ask *ask,
+			struct config_entry *ret, struct rye_err *err)
 {
 	int r = 0;
 
@@ -176,6 +176,23 @@ int config_merge(const struct item_env *env, const struct config_ask *ask, struc
 	if (r)
 		config_entry_done(ret);
 	return r;
+}
+
+int config_everywhere(const struct item_env *env, const char *path, bool first,
+		      struct config_entry *ret, struct rye_err *err)
+{
+	struct index_source sources[CONFIG_SOURCES_MAX];
+	const char *dot = strrchr(space_stem(path), '.');
+	auto_free char *id = memory_note(strndup(path, dot ? (size_t)(dot - path) : SIZE_MAX));
+	struct config_ask ask = { id, sources, env->spaces->n, true, first };
+
+	if (!id)
+		return memory_fail(err);
+	for (size_t i = 0; i < ask.n && i < CONFIG_SOURCES_MAX; i++)
+		sources[i] = (struct index_source){ (int)i, dot ? dot : "" };
+	if (ask.n > CONFIG_SOURCES_MAX)
+		ask.n = CONFIG_SOURCES_MAX;
+	return config_merge(env, &ask, ret, err);
 }
 
 static int write_merged(const struct index_source *best, struct config_entry *entry,

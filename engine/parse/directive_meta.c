@@ -129,12 +129,23 @@ static void directive_meta_acknowledge(json_t *map, const json_t *node)
 					      "reason", xml_text(node)));
 }
 
+/* Everything is granted by a star alone; saying why one may do so is no narrowing of it. */
+static bool grants_all(const json_t *node)
+{
+	const json_t *kids = json_object_get(node, "kids");
+	bool all = !strcmp(xml_text(node), "*");
+
+	for (size_t i = 0; i < json_array_size(kids); i++)
+		all = all && !strcmp(xml_tag(json_array_get(kids, i)), "acknowledge");
+	return all;
+}
+
 static int read_permissions(const json_t *node, json_t *map, struct rye_err *err)
 {
 	const json_t *kids = json_object_get(node, "kids");
 	auto_json json_t *list = json_array();
 
-	if (!json_array_size(kids) && !strcmp(xml_text(node), "*"))
+	if (grants_all(node))
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s}", "tag", "cap", "content", "rye.*"));
 	for (size_t i = 0; i < json_array_size(kids); i++) {

@@ -43,20 +43,8 @@ static int resolve_one(const struct item_env *env, const struct settings_wanted 
 		       json_t **ret, json_t **ret_files, struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
-	struct index_source sources[CONFIG_SOURCES_MAX];
-	const char *leaf = space_stem(wanted->path), *dot = strrchr(leaf, '.');
-	auto_free char *id =
-		memory_note(strndup(wanted->path, dot ? (size_t)(dot - wanted->path) : SIZE_MAX));
-	struct config_ask ask = { id, sources, env->spaces->n, true, wanted->first };
-	int r;
+	int r = config_everywhere(env, wanted->path, wanted->first, &entry, err);
 
-	if (!id)
-		return memory_fail(err);
-	for (size_t i = 0; i < ask.n && i < CONFIG_SOURCES_MAX; i++)
-		sources[i] = (struct index_source){ (int)i, dot ? dot : "" };
-	if (ask.n > CONFIG_SOURCES_MAX)
-		ask.n = CONFIG_SOURCES_MAX;
-	r = config_merge(env, &ask, &entry, err);
 	if (r)
 		return r;
 	/* A copy: parameters are changed on their way to the tool, items never. */

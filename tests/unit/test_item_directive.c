@@ -124,6 +124,10 @@ static void T60_permissions(void **state)
 	     "{\"tag\": \"cap\", \"content\": \"rye.fetch.*\"}]");
 	meta("<permissions><acknowledge risk=\"r\">why</acknowledge></permissions>",
 	     "acknowledged_risks", "[{\"risk\": \"r\", \"reason\": \"why\"}]");
+	meta("<permissions>*<acknowledge risk=\"r\">why</acknowledge></permissions>", "permissions",
+	     "[{\"tag\": \"cap\", \"content\": \"rye.*\"}]");
+	meta("<permissions>*<fetch>*</fetch></permissions>", "permissions",
+	     "[{\"tag\": \"cap\", \"content\": \"rye.fetch.*\"}]");
 	map = map_of("<directive name=\"n\"><metadata><permissions><execute>*</execute><exec/>"
 		     "</permissions></metadata></directive>",
 		     &err);
