@@ -54,6 +54,10 @@ void json_python_repr(struct rye_buf *buf, struct rye_span text);
 void json_python_float(struct rye_buf *buf, double value);
 /* Python's json.dumps: insertion order, ", " and ": ", \uXXXX escapes, Python floats. */
 void json_python_dumps(struct rye_buf *buf, const json_t *value);
+/* The same with indent=2: over many lines, without a newline at the end. */
+void json_python_indent(struct rye_buf *buf, const json_t *value);
+/* With sort_keys=True. */
+void json_python_sorted(struct rye_buf *buf, const json_t *value);
 /* Sorted keys, separators without blanks, \uXXXX escapes, Python floats: signatures of JSON
  * documents are made of this text. */
 void json_canonical(struct rye_buf *buf, const json_t *value);

@@ -163,6 +163,8 @@ static void put_value(struct rye_buf *buf, const json_t *value, struct json_put_
 
 static const struct spelling compact = { ",", ":" }, pretty = { ",", ": ", .indent = 2 },
 			     python = { ", ", ": ", .ascii = true },
+			     python_indent = { ",", ": ", .ascii = true, .indent = 2 },
+			     python_sorted = { ", ", ": ", .sorted = true, .ascii = true },
 			     canonical = { ",", ":", .sorted = true, .ascii = true };
 
 void json_canonical(struct rye_buf *buf, const json_t *value)
@@ -173,6 +175,16 @@ void json_canonical(struct rye_buf *buf, const json_t *value)
 void json_python_dumps(struct rye_buf *buf, const json_t *value)
 {
 	put_value(buf, value, (struct json_put_place){ &python, 0 });
+}
+
+void json_python_indent(struct rye_buf *buf, const json_t *value)
+{
+	put_value(buf, value, (struct json_put_place){ &python_indent, 0 });
+}
+
+void json_python_sorted(struct rye_buf *buf, const json_t *value)
+{
+	put_value(buf, value, (struct json_put_place){ &python_sorted, 0 });
 }
 
 void json_put(struct rye_buf *buf, const json_t *value, bool line)

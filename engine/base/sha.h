@@ -13,4 +13,12 @@ void sha256_hex(struct rye_span bytes, char ret[SHA_HEX]);
 /* The digest of several spans read as one text. */
 void sha256_parts(const struct rye_span *parts, size_t n, char ret[SHA_HEX]);
 
+/* A digest of what is added bit by bit. The caller frees it. */
+struct sha_run;
+struct sha_run *sha_run_new(void);
+void sha_run_free(struct sha_run *run); /* NULL is fine */
+void sha_run_add(struct sha_run *run, struct rye_span bytes);
+/* Of all so far; more may be added then. */
+void sha_run_hex(const struct sha_run *run, char ret[SHA_HEX]);
+
 #endif

@@ -55,14 +55,18 @@ void clock_stamp(time_t when, char ret[24])
 	strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-void clock_iso_us(char ret[40])
+void clock_iso_at(int64_t us, char ret[40])
 {
-	int64_t now = read_ns(CLOCK_REALTIME) / 1000;
-	time_t seconds = (time_t)(now / 1000000);
+	time_t seconds = (time_t)(us / 1000000);
 	char date[24];
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(ret, 40, "%s.%06d+00:00", date, (int)(now % 1000000));
+	snprintf(ret, 40, "%s.%06d+00:00", date, (int)(us % 1000000));
+}
+
+void clock_iso_us(char ret[40])
+{
+	clock_iso_at(read_ns(CLOCK_REALTIME) / 1000, ret);
 }

@@ -134,7 +134,7 @@ struct thread_json {
 	/* left out when NULL or empty */
 	const char *model;
 	const json_t *cost, *limits, *capabilities, *outputs;
-	const char *transcript_head; /* transcript_head() of the final write */
+	const char *transcript_head; /* chronicle_head() of the final write */
 	const json_t *more; /* further members: inputs, parent_id, provider, error … */
 };
 #define THREAD_TOOL_ID "rye/agent/threads/thread_directive"
@@ -152,33 +152,33 @@ int thread_json_parse(const struct record *record, struct rye_span text, json_t 
  * transcript.c: transcript.jsonl, appended to. An event is one write of one line: when it fails
  * (disk full), the file is cut back to where it was, so that no half line stands before the next.
  */
-struct transcript;
+struct chronicle;
 
 /* Creates it, or goes on with what is there; a torn last line is moved to transcript.torn. */
-int transcript_open(const struct record *record, struct transcript **ret, struct rye_err *err);
-void transcript_close(struct transcript *transcript); /* NULL is fine */
-#define auto_transcript __attribute__((cleanup(auto_transcript_)))
-static inline void auto_transcript_(struct transcript **held)
+int chronicle_open(const struct record *record, struct chronicle **ret, struct rye_err *err);
+void chronicle_close(struct chronicle *chronicle); /* NULL is fine */
+#define auto_chronicle __attribute__((cleanup(auto_chronicle_)))
+static inline void auto_chronicle_(struct chronicle **held)
 {
-	transcript_close(*held);
+	chronicle_close(*held);
 }
 /* payload: an object, the caller's reference is taken whatever the outcome. */
-int transcript_event(struct transcript *transcript, const char *type, json_t *payload,
-		     struct rye_err *err);
+int chronicle_event(struct chronicle *chronicle, const char *type, json_t *payload,
+		    struct rye_err *err);
 /*
  * A signed checkpoint over everything before its line, then fdatasync. At the top of each turn from
  * the second on, and as the very last line, behind the terminal event.
  */
-int transcript_checkpoint(struct transcript *transcript, int64_t turn, struct rye_err *err);
+int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err);
 /* The digest in the last checkpoint, "" before the first; for thread.json. */
-const char *transcript_head(const struct transcript *transcript);
-uint64_t transcript_size(const struct transcript *transcript);
+const char *chronicle_head(const struct chronicle *chronicle);
+uint64_t chronicle_size(const struct chronicle *chronicle);
 
 /* A whole transcript in memory, at most RYE_BUF_CAP. */
-int transcript_text(const struct record *record, struct rye_blob **ret, struct rye_err *err);
+int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err);
 
 /* One event; fields are borrowed, "" or NULL when absent or of another type. */
-struct transcript_line {
+struct chronicle_line {
 	double timestamp;
 	const char *thread_id, *type;
 	const json_t *payload;
@@ -186,17 +186,17 @@ struct transcript_line {
 	struct rye_span text; /* without its newline */
 };
 /* Nonzero stops and is returned. */
-typedef int (*transcript_fn)(void *arg, const struct transcript_line *line);
+typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line);
 /*
  * Every line; RYE_UNPARSABLE "Corrupt transcript at line N" for one that is no JSON object, except
  * a last one without a newline, which is left out.
  */
-int transcript_each(struct rye_span text, transcript_fn fn, void *arg, struct rye_err *err);
+int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err);
 
 /*
- * transcript_check.c: is a transcript what its thread wrote? Pure but for the trust store.
+ * chronicle_check.c: is a transcript what its thread wrote? Pure but for the trust store.
  */
-struct transcript_check {
+struct chronicle_check {
 	enum rye_code code; /* RYE_OK: intact, maybe with a tail; RYE_UNSIGNED: no checkpoint */
 	size_t checkpoints, signed_len; /* signed_len: the end of the last checkpoint's line */
 	bool tail; /* known terminal events behind it: not signed, not to be rebuilt from */
@@ -205,10 +205,10 @@ struct transcript_check {
 	struct rye_err why; /* of code; its message goes behind "bad: " */
 };
 /* head: transcript_head of the verified thread.json, or NULL: a cut then cannot be told. */
-void transcript_check(const struct record *record, struct rye_span text, const char *head,
-		      struct transcript_check *ret);
+void chronicle_check(const struct record *record, struct rye_span text, const char *head,
+		     struct chronicle_check *ret);
 /* "ok 3 checkpoints", "unsigned", "bad: Content hash mismatch at turn 2". */
-void transcript_check_line(const struct transcript_check *check, char *line, size_t size);
+void chronicle_check_line(const struct chronicle_check *check, char *line, size_t size);
 
 /*
  * messages.c: the conversation again, of the signed part of a transcript.
@@ -217,12 +217,12 @@ void transcript_check_line(const struct transcript_check *check, char *line, siz
 int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
 /*
  * The newest ones of at most `tokens` (four bytes each); a tool call and its results stay together,
- * the first is the user's; at least the last one. A new reference.
+ * it begins with a user's message, at least the last of these. A new array.
  */
 json_t *messages_trim(const json_t *messages, int64_t tokens);
 /* Synthetic results for calls without one, appended as events: "not executed: WHY". How many. */
-int transcript_close_calls(struct transcript *transcript, struct rye_span text, const char *why,
-			   struct rye_err *err);
+int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
+			  struct rye_err *err);
 
 /*
  * capabilities_md.c: capabilities.md, the tools that were offered and a tree of the capabilities;
@@ -232,6 +232,9 @@ int capabilities_md_write(const struct record *record, const json_t *tools,
 			  const json_t *capabilities, struct rye_err *err);
 /* Verified; the array of tool definitions. */
 int capabilities_md_read(const struct record *record, json_t **ret_tools, struct rye_err *err);
+/* The same of bytes in memory. */
+int capabilities_md_parse(const struct record *record, struct rye_span text, json_t **ret_tools,
+			  struct rye_err *err);
 
 /*
  * story.c: the transcript as a knowledge entry, knowledge/agent/threads/ID.md; written at most once
@@ -243,7 +246,7 @@ struct story {
 	const json_t *capabilities; /* may be NULL */
 	bool if_due;
 };
-/* text: transcript_text. */
+/* text: chronicle_text. */
 int story_write(const struct record *record, const struct story *what, struct rye_span text,
 		struct rye_err *err);
 /* Unsigned; for the view of a thread that has none. Pure. */

@@ -24,8 +24,17 @@ static const char schema[] =
 
 /* Columns that the earliest files of the format lack. */
 static const char *const later_columns[] = {
-	"model TEXT",	      "continuation_of TEXT", "continuation_thread_id TEXT",
-	"chain_root_id TEXT", "tool_id TEXT",
+	"turns INTEGER DEFAULT 0",
+	"input_tokens INTEGER DEFAULT 0",
+	"output_tokens INTEGER DEFAULT 0",
+	"spend REAL DEFAULT 0.0",
+	"spawn_count INTEGER DEFAULT 0",
+	"pid INTEGER",
+	"model TEXT",
+	"continuation_of TEXT",
+	"continuation_thread_id TEXT",
+	"chain_root_id TEXT",
+	"tool_id TEXT",
 };
 
 static const char *const terminal[] = { "completed", "completed_with_errors",
@@ -66,20 +75,36 @@ int registry_open(const char *path, struct db **ret, struct rye_err *err)
 	return r;
 }
 
-int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err)
+int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err)
 {
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(directive), DB_TEXT(now) };
+	const struct db_value values[] = {
+		DB_TEXT(what->id),
+		DB_TEXT(what->directive),
+		DB_TEXT(now),
+		DB_TEXT(what->parent_id),
+		DB_TEXT(what->tool_id),
+		DB_TEXT(what->model),
+		DB_TEXT(what->continuation_of),
+		DB_TEXT(what->chain_root_id),
+	};
 
 	clock_iso_us(now);
 	return db_run(db,
 		      &(struct db_query){
 			      .sql = "INSERT INTO threads (thread_id, directive, status, "
-				     "created_at, updated_at) VALUES (?1, ?2, 'created', ?3, ?3)",
+				     "created_at, updated_at, parent_id, tool_id, model, "
+				     "continuation_of, chain_root_id) VALUES "
+				     "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
 			      .values = values,
 			      .n = ARRAY_SIZE(values),
 		      },
 		      NULL, err);
+}
+
+int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err)
+{
+	return registry_add(db, &(struct registry_new){ .id = id, .directive = directive }, err);
 }
 
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)
@@ -229,6 +254,24 @@ int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct 
 					      " ORDER BY created_at DESC" :
 					      "SELECT " ROW_COLUMNS
 					      " FROM threads ORDER BY created_at DESC",
+			      .fn = on_row,
+			      .arg = &walk,
+		      },
+		      NULL, err);
+}
+
+int registry_children(struct db *db, const char *parent, registry_fn fn, void *arg,
+		      struct rye_err *err)
+{
+	struct registry_walk walk = { .fn = fn, .arg = arg };
+	const struct db_value values[] = { DB_TEXT(parent) };
+
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "SELECT " ROW_COLUMNS " FROM threads WHERE parent_id = ?1 "
+				     "ORDER BY created_at, rowid",
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
 			      .fn = on_row,
 			      .arg = &walk,
 		      },

@@ -2,7 +2,8 @@
 /* The registry of threads: its rows, its one-way statuses, files of other implementations. */
 #include "rye_test.h"
 
-#include "thread/thread_inner.h"
+#include "record/record.h"
+#include "scope.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -117,7 +118,7 @@ static void active_rows_are_those_not_ended(void **state)
 	assert_int_equal(all, 2);
 }
 
-static void columns_missing_in_an_old_file_are_added(void **state)
+static void thread_T08_columns_missing_in_an_old_file(void **state)
 {
 	struct fixture *f = *state;
 	struct registry_row row;
@@ -125,18 +126,20 @@ static void columns_missing_in_an_old_file_are_added(void **state)
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/old.db", f->dir);
-	assert_int_equal(
-		db_open(path,
-			"CREATE TABLE threads (result TEXT, thread_id TEXT PRIMARY KEY, "
-			"status TEXT DEFAULT 'created', directive TEXT NOT NULL, "
-			"created_at TEXT, updated_at TEXT, completed_at TEXT, pid INTEGER, "
-			"parent_id TEXT)",
-			&old, &f->err),
-		0);
+	assert_int_equal(db_open(path,
+				 "CREATE TABLE threads (result TEXT, thread_id TEXT PRIMARY KEY, "
+				 "status TEXT DEFAULT 'created', directive TEXT NOT NULL, "
+				 "created_at TEXT, updated_at TEXT, completed_at TEXT, "
+				 "parent_id TEXT); INSERT INTO threads (thread_id, directive) "
+				 "VALUES ('old', 'd')",
+				 &old, &f->err),
+			 0);
 	db_close(old);
 	assert_int_equal(registry_open(path, &old, &f->err), 0);
 	assert_int_equal(registry_insert(old, "a", "tool:x", &f->err), 0);
 	assert_int_equal(registry_get(old, "a", false, &row, &f->err), 0);
+	assert_int_equal(registry_get(old, "old", false, &row, &f->err), 0);
+	assert_int_equal(registry_spawn(old, "old", 1, &f->err), 0);
 	db_close(old);
 	unlink(path);
 }
@@ -179,6 +182,69 @@ static void a_link_is_not_followed(void **state)
 	unlink(link);
 }
 
+/* thread T48: two children asked for at once; the second is one too many. */
+static void thread_T48_spawns_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_links links;
+
+	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), -RYE_NOT_FOUND);
+	registry_insert(f->db, "p", "d", &f->err);
+	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), 0);
+	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), -RYE_BUDGET);
+	assert_string_equal(f->err.msg, "Spawn limit exceeded for parent p: 1/1");
+	assert_int_equal(registry_links(f->db, "p", &links, &f->err), 0);
+	assert_int_equal(links.spawn_count, 1);
+}
+
+static int note_ids(void *arg, const struct registry_row *row)
+{
+	((char *)arg)[strlen(arg)] = *row->thread_id;
+	return 0;
+}
+
+static void families_and_chains(void **state)
+{
+	struct fixture *f = *state;
+	struct registry_links links;
+	struct registry_row row;
+	char ids[16] = "", last[1025];
+
+	assert_int_equal(
+		registry_add(f->db,
+			     &(struct registry_new){ "b", "d", .parent_id = "p", .tool_id = "t" },
+			     &f->err),
+		0);
+	registry_add(f->db, &(struct registry_new){ "a", "d", .parent_id = "p" }, &f->err);
+	registry_add(f->db, &(struct registry_new){ "c", "d" }, &f->err);
+	assert_int_equal(registry_children(f->db, "p", note_ids, ids, &f->err), 0);
+	assert_string_equal(ids, "ba");
+	registry_snapshot(f->db, "a", &(struct thread_cost){ 2, 30, 4, 0.5, 9 }, &f->err);
+	registry_finish(f->db, "a", "completed", "{}", &f->err);
+	registry_snapshot(f->db, "a", &(struct thread_cost){ 3, 30, 4, 0.5, 9 }, &f->err);
+	assert_int_equal(registry_chain(f->db, "a", "a", &f->err), -RYE_INVALID);
+	assert_int_equal(registry_chain(f->db, "a", "x", &f->err), -RYE_NOT_FOUND);
+	assert_int_equal(registry_last(f->db, "a", last, &f->err), 0);
+	assert_string_equal(last, "a");
+	assert_int_equal(registry_chain(f->db, "a", "b", &f->err), 0);
+	assert_int_equal(registry_chain(f->db, "b", "c", &f->err), 0);
+	assert_int_equal(registry_links(f->db, "c", &links, &f->err), 0);
+	assert_string_equal(links.chain_root_id, "a");
+	assert_string_equal(links.continuation_of, "b");
+	assert_int_equal(registry_links(f->db, "a", &links, &f->err), 0);
+	assert_int_equal(links.cost.turns, 2);
+	assert_string_equal(links.parent_id, "p");
+	registry_get(f->db, "a", false, &row, &f->err);
+	assert_string_equal(row.status, "continued");
+	registry_get(f->db, "b", false, &row, &f->err);
+	assert_string_equal(row.status, "created");
+	assert_int_equal(registry_last(f->db, "a", last, &f->err), 0);
+	assert_string_equal(last, "c");
+	/* a circle ends somewhere */
+	assert_int_equal(registry_chain(f->db, "c", "a", &f->err), 0);
+	assert_int_equal(registry_last(f->db, "a", last, &f->err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,11 +254,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_taken_id_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_living_row_cannot_be_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(active_rows_are_those_not_ended, setup, teardown),
-		cmocka_unit_test_setup_teardown(columns_missing_in_an_old_file_are_added, setup,
+		cmocka_unit_test_setup_teardown(thread_T08_columns_missing_in_an_old_file, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_a_foreign_schema_asks_for_is_not_done, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_link_is_not_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(thread_T48_spawns_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(families_and_chains, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("store_registry", tests, NULL, NULL);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transcript.jsonl while its thread runs: events and signed checkpoints at its end, and every line of
+ * one that is read. The digest of what is there is carried along, so that a checkpoint costs what came
+ * since the last one. No lock: the process that holds the thread's `.lock` appends, one thread of it at
+ * a time.
+ */
+#include "record/record_inner.h"
+
+#include "base/io.h"
+#include "bounds.h"
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define TORN_FILE "transcript.torn"
+
+struct chronicle {
+	const struct record *record;
+	int fd;
+	uint64_t size;
+	struct sha_run *run; /* of the first `size` bytes */
+	char head[SHA_HEX];
+};
+
+/* ---- reading ---- */
+
+static int each_line(struct rye_span text, size_t number, chronicle_fn fn, void *arg,
+		     struct rye_err *err)
+{
+	auto_json json_t *doc = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", NULL);
+	struct chronicle_line line = { .text = text, .number = number };
+
+	if (!doc)
+		return rye_fail(err, RYE_UNPARSABLE, "Corrupt transcript at line %zu", number);
+	line.timestamp = json_number_value(json_object_get(doc, "timestamp"));
+	line.thread_id = json_str(doc, "thread_id");
+	line.type = json_str(doc, "event_type");
+	line.payload = json_object_get(doc, "payload");
+	return fn(arg, &line);
+}
+
+int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err)
+{
+	struct rye_span line;
+	int r = 0;
+
+	for (size_t number = 1; !r && text.len; number++) {
+		bool whole = memchr(text.ptr, '\n', text.len);
+
+		span_line(&text, &line);
+		r = each_line(line, number, fn, arg, whole ? err : NULL);
+		/* a process was killed while it wrote this */
+		if (!whole && r == -(int)RYE_UNPARSABLE)
+			r = 0;
+	}
+	return r;
+}
+
+bool chronicle_point(const json_t *payload, struct chronicle_point *ret)
+{
+	*ret = (struct chronicle_point){ json_int(payload, "turn", -1),
+					 json_int(payload, "byte_offset", -1),
+					 json_str(payload, "hash"), json_str(payload, "sig"),
+					 json_str(payload, "fp") };
+	return ret->turn >= 0 && ret->offset >= 0 && *ret->hash;
+}
+
+int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err)
+{
+	int r = io_read_at(record->dir, TRANSCRIPT_FILE, RYE_BUF_CAP, ret);
+
+	return r < 0 ? rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id) : 0;
+}
+
+/* ---- opening ---- */
+
+static int find_head(void *arg, const struct chronicle_line *line)
+{
+	struct chronicle *chronicle = arg;
+	struct chronicle_point point;
+
+	if (!strcmp(line->type, "checkpoint") && chronicle_point(line->payload, &point))
+		snprintf(chronicle->head, sizeof(chronicle->head), "%s", point.hash);
+	return 0;
+}
+
+/* What a killed process has left of its last line goes out of the way, and is kept. */
+static int drop_torn(struct chronicle *chronicle, struct rye_span text, struct rye_err *err)
+{
+	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
+	size_t whole = last ? (size_t)(last + 1 - text.ptr) : 0;
+	int r;
+
+	chronicle->size = whole;
+	if (whole == text.len)
+		return 0;
+	r = record_put(chronicle->record->dir, TORN_FILE, span_skip(text, whole), err);
+	if (!r && ftruncate(chronicle->fd, (off_t)whole) < 0)
+		r = rye_fail_sys(err, errno, "cannot mend %.700s/" TRANSCRIPT_FILE,
+				 chronicle->record->id);
+	return r;
+}
+
+static int take_text(struct chronicle *chronicle, struct rye_err *err)
+{
+	auto_blob struct rye_blob *blob = NULL;
+	struct rye_span text;
+	int r = io_read_fd(chronicle->fd, RYE_BUF_CAP, &blob, NULL);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, chronicle->record->id);
+	text = (struct rye_span){ blob->data, blob->len };
+	r = drop_torn(chronicle, text, err);
+	if (r)
+		return r;
+	text.len = chronicle->size;
+	sha_run_add(chronicle->run, text);
+	return chronicle_each(text, find_head, chronicle, err);
+}
+
+int chronicle_open(const struct record *record, struct chronicle **ret, struct rye_err *err)
+{
+	auto_chronicle struct chronicle *chronicle = calloc(1, sizeof(*chronicle));
+	int r;
+
+	if (!chronicle)
+		return memory_fail(err);
+	chronicle->record = record;
+	chronicle->run = sha_run_new();
+	chronicle->fd = openat(record->dir, TRANSCRIPT_FILE,
+			       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (chronicle->fd < 0)
+		return rye_fail_sys(err, errno, "%.700s/" TRANSCRIPT_FILE, record->id);
+	r = take_text(chronicle, err);
+	if (!r)
+		*ret = steal(&chronicle);
+	return r;
+}
+
+void chronicle_close(struct chronicle *chronicle)
+{
+	if (!chronicle)
+		return;
+	if (chronicle->fd >= 0)
+		close(chronicle->fd);
+	sha_run_free(chronicle->run);
+	free(chronicle);
+}
+
+const char *chronicle_head(const struct chronicle *chronicle)
+{
+	return chronicle->head;
+}
+
+uint64_t chronicle_size(const struct chronicle *chronicle)
+{
+	return chronicle->size;
+}
+
+/* ---- appending ---- */
+
+/* The whole line or nothing of it. */
+static int append_line(struct chronicle *chronicle, struct rye_span line, struct rye_err *err)
+{
+	int r = io_write_all(chronicle->fd, line.ptr, line.len);
+
+	if (!r) {
+		sha_run_add(chronicle->run, line);
+		chronicle->size += line.len;
+		return 0;
+	}
+	/* If this fails as well, the next process that opens it takes the torn line out. */
+	if (ftruncate(chronicle->fd, (off_t)chronicle->size) < 0)
+		r = -EIO;
+	return rye_fail_sys(err, -r, "cannot write %.700s/" TRANSCRIPT_FILE, chronicle->record->id);
+}
+
+static bool is_ending(const char *type)
+{
+	return !strncmp(type, "thread_", strlen("thread_")) || !strcmp(type, "checkpoint");
+}
+
+static int append_event(struct chronicle *chronicle, const char *type, json_t *payload,
+			struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	const struct record *record = chronicle->record;
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	auto_json json_t *doc = json_object();
+
+	json_set(doc, "timestamp", json_real((double)record_now(record) / 1e6));
+	json_sets(doc, "thread_id", record->id);
+	json_sets(doc, "event_type", type);
+	json_object_set_new(doc, "payload", record_redact(record, payload));
+	json_python_dumps(&line, doc);
+	buf_addc(&line, '\n');
+	if (memory_check(since, err))
+		return -(int)RYE_IO;
+	if (line.failed ||
+	    chronicle->size + line.len > (is_ending(type) ? RYE_BUF_CAP : TRANSCRIPT_MAX))
+		return rye_fail(err, RYE_TOO_BIG, "%.700s/" TRANSCRIPT_FILE ": more than %u bytes",
+				record->id, TRANSCRIPT_MAX);
+	return append_line(chronicle, (struct rye_span){ line.data, line.len }, err);
+}
+
+int chronicle_event(struct chronicle *chronicle, const char *type, json_t *payload,
+		    struct rye_err *err)
+{
+	auto_json json_t *held = payload;
+
+	if (!json_is_object(held))
+		return memory_fail(err);
+	return append_event(chronicle, type, held, err);
+}
+
+int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
+{
+	const struct record *record = chronicle->record;
+	char hash[SHA_HEX], sig[KEY_SIG_TEXT], stamp[24];
+	int r;
+
+	sha_run_hex(chronicle->run, hash);
+	key_sign(record->key, span_of(hash), sig);
+	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
+	r = chronicle_event(chronicle, "checkpoint",
+			    json_pack("{s:I, s:I, s:s, s:s, s:s, s:s}", "turn", (json_int_t)turn,
+				      "byte_offset", (json_int_t)chronicle->size, "hash", hash,
+				      "sig", sig, "fp", record->key->pub.fp, "ts", stamp),
+			    err);
+	if (r)
+		return r;
+	memcpy(chronicle->head, hash, sizeof(hash));
+	if (fdatasync(chronicle->fd) < 0)
+		return rye_fail_sys(err, errno, "cannot write %.700s/" TRANSCRIPT_FILE, record->id);
+	return 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The conversation of a transcript: what a thread that continues it tells its model. Pure but for
+ * chronicle_close_calls, which appends.
+ */
+#include "record/record_inner.h"
+
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <stdio.h>
+
+struct messages {
+	json_t *list;
+	json_t *calls; /* borrowed: tool_calls of the answer that calls belong to; NULL: none */
+	json_t *answer; /* borrowed: that answer, until its calls are put in */
+	const json_t *input; /* the last input, while no answer followed */
+};
+
+static void on_input(struct messages *m, const json_t *payload)
+{
+	const char *role = json_str(payload, "role");
+
+	m->answer = m->calls = NULL;
+	/* logged again when the provider was asked again */
+	if (!strcmp(role, "tool") || (m->input && json_equal(m->input, payload)))
+		return;
+	json_array_append_new(m->list, json_pack("{s:s, s:s}", "role", *role ? role : "user",
+						 "content", json_str(payload, "text")));
+	json_decref((json_t *)m->input);
+	m->input = json_incref((json_t *)payload);
+}
+
+static void on_answer(struct messages *m, const json_t *payload)
+{
+	m->answer =
+		json_pack("{s:s, s:s}", "role", "assistant", "content", json_str(payload, "text"));
+	m->calls = NULL;
+	json_array_append_new(m->list, m->answer);
+	json_decref((json_t *)m->input);
+	m->input = NULL;
+}
+
+static void on_call(struct messages *m, const json_t *payload)
+{
+	json_t *input = json_object_get(payload, "input");
+
+	if (m->answer && !m->calls) {
+		m->calls = json_array();
+		json_object_set_new(m->answer, "tool_calls", m->calls);
+	}
+	if (m->calls)
+		json_array_append_new(
+			m->calls, json_pack("{s:s, s:s, s:O?}", "name", json_str(payload, "tool"),
+					    "id", json_str(payload, "call_id"), "input", input));
+}
+
+static void on_result(struct messages *m, const json_t *payload)
+{
+	const char *error = json_str(payload, "error");
+
+	json_array_append_new(m->list, json_pack("{s:s, s:s, s:s}", "role", "tool", "tool_call_id",
+						 json_str(payload, "call_id"), "content",
+						 *error ? error : json_str(payload, "output")));
+}
+
+static int on_event(void *arg, const struct chronicle_line *line)
+{
+	static const struct {
+		const char *type;
+		void (*fn)(struct messages *m, const json_t *payload);
+	} rows[] = {
+		{ "cognition_in", on_input },
+		{ "cognition_out", on_answer },
+		{ "tool_call_start", on_call },
+		{ "tool_call_result", on_result },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(line->type, rows[i].type))
+			rows[i].fn(arg, line->payload);
+	return 0;
+}
+
+int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	struct messages m = { .list = json_array() };
+	int r = chronicle_each(text, on_event, &m, err);
+
+	json_decref((json_t *)m.input);
+	r = memory_result(since, r, err);
+	if (r)
+		json_decref(m.list);
+	else
+		*ret = m.list;
+	return r;
+}
+
+/* ---- trimming ---- */
+
+static int64_t tokens_of(const json_t *message)
+{
+	auto_buf struct rye_buf calls = RYE_BUF_INIT;
+	const json_t *list = json_object_get(message, "tool_calls");
+
+	if (list)
+		json_put(&calls, list, false);
+	return (int64_t)(json_string_length(json_object_get(message, "content")) + calls.len + 3) /
+	       4;
+}
+
+static bool is_from(const json_t *message, const char *role)
+{
+	return !strcmp(json_str(message, "role"), role);
+}
+
+/* A user's message begins what belongs together: an answer, its calls and their results follow it. */
+json_t *messages_trim(const json_t *messages, int64_t tokens)
+{
+	size_t n = json_array_size(messages), from = n, last_user = n;
+	json_t *kept = json_array();
+	int64_t sum = 0;
+
+	for (size_t i = n; i-- > 0 && (sum <= tokens || last_user == n);) {
+		const json_t *message = json_array_get(messages, i);
+
+		sum += tokens_of(message);
+		if (!is_from(message, "user"))
+			continue;
+		if (last_user == n)
+			last_user = i;
+		if (sum <= tokens)
+			from = i;
+	}
+	if (from == n)
+		from = last_user;
+	for (size_t i = from; i < n; i++)
+		json_array_append(kept, json_array_get(messages, i));
+	return kept;
+}
+
+/* ---- calls without a result ---- */
+
+static int note_call(void *arg, const struct chronicle_line *line)
+{
+	const char *id = json_str(line->payload, "call_id");
+	size_t i;
+	json_t *open = arg, *element;
+
+	if (!strcmp(line->type, "tool_call_start"))
+		json_array_append_new(open, json_string(id));
+	if (strcmp(line->type, "tool_call_result") != 0)
+		return 0;
+	json_array_foreach(open, i, element) {
+		if (!strcmp(json_string_value(element), id)) {
+			json_array_remove(open, i);
+			break;
+		}
+	}
+	return 0;
+}
+
+int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
+			  struct rye_err *err)
+{
+	auto_json json_t *open = json_array();
+	int r = chronicle_each(text, note_call, open, err), n = 0;
+	char error[400];
+	json_t *id;
+	size_t i;
+
+	snprintf(error, sizeof(error), "not executed: %.300s", why);
+	utf8_mend(error);
+	json_array_foreach(open, i, id) {
+		if (r)
+			break;
+		r = chronicle_event(chronicle, "tool_call_result",
+				    json_pack("{s:O, s:s, s:s}", "call_id", id, "output", "",
+					      "error", error),
+				    err);
+		n += !r;
+	}
+	return r ? r : n;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of a thread have in common: the clock they are stamped by, strings that must never be
+ * written, references for signatures, and putting a file in its place. No lock.
+ */
+#include "record/record_inner.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+#include "sign/sign.h"
+#include "str.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define REDACTED "[redacted]"
+/* Shorter ones are found everywhere, and keep nothing secret. */
+#define SECRET_MIN 4
+
+int64_t record_now(const struct record *record)
+{
+	struct timespec now;
+
+	if (record->now_us)
+		return record->now_us(record->now_arg);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void record_stamp(const struct record *record, char ret[40])
+{
+	clock_iso_at(record_now(record), ret);
+}
+
+void record_ref(const struct record *record, const char *name, char ret[RECORD_REF_MAX])
+{
+	snprintf(ret, RECORD_REF_MAX, "state:threads/%.1024s/%s", record->id, name);
+}
+
+/* ---- secrets ---- */
+
+/* The text without any of them; NULL: it has none. */
+static char *redact_text(const json_t *secrets, const char *text)
+{
+	char *clean = NULL;
+	json_t *secret;
+	size_t i;
+
+	json_array_foreach(secrets, i, secret) {
+		auto_buf struct rye_buf buf = RYE_BUF_INIT;
+		const char *from = clean ? clean : text, *hide = json_string_value(secret), *hit;
+
+		if (!hide || strlen(hide) < SECRET_MIN || !strstr(from, hide))
+			continue;
+		for (; (hit = strstr(from, hide)); from = hit + strlen(hide)) {
+			buf_add(&buf, from, (size_t)(hit - from));
+			buf_adds(&buf, REDACTED);
+		}
+		buf_adds(&buf, from);
+		free(clean);
+		clean = memory_note(buf_steal(&buf));
+		if (!clean)
+			return memory_note(strdup(REDACTED));
+	}
+	return clean;
+}
+
+static json_t *redact_value(const json_t *secrets, const json_t *value);
+
+static json_t *redact_object(const json_t *secrets, const json_t *value)
+{
+	json_t *clean = json_object(), *element;
+	const char *key;
+
+	json_object_foreach((json_t *)value, key, element) {
+		auto_free char *name = redact_text(secrets, key);
+
+		json_set(clean, name ? name : key, redact_value(secrets, element));
+	}
+	return clean;
+}
+
+static json_t *redact_value(const json_t *secrets, const json_t *value)
+{
+	if (json_is_string(value)) {
+		auto_free char *text = redact_text(secrets, json_string_value(value));
+
+		return text ? json_string(text) : json_incref((json_t *)value);
+	}
+	if (json_is_array(value)) {
+		json_t *clean = json_array(), *element;
+		size_t i;
+
+		json_array_foreach(value, i, element) {
+			json_array_append_new(clean, redact_value(secrets, element));
+		}
+		return clean;
+	}
+	return json_is_object(value) ? redact_object(secrets, value) : json_incref((json_t *)value);
+}
+
+json_t *record_redact(const struct record *record, const json_t *value)
+{
+	if (!json_array_size(record->secrets))
+		return json_incref((json_t *)value);
+	return redact_value(record->secrets, value);
+}
+
+/* ---- files ---- */
+
+int record_put(int dir, const char *path, struct rye_span bytes, struct rye_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
+	int r = 0;
+
+	if (!parent)
+		return memory_fail(err);
+	if (slash)
+		r = io_mkdirs_at(dir, parent, 0700);
+	if (!r)
+		r = io_replace_at(dir, path, bytes, 0600);
+	return r ? rye_fail_sys(err, -r, "cannot write %.700s", path) : 0;
+}
+
+int record_put_signed(const struct record *record, const struct record_text *what,
+		      struct rye_err *err)
+{
+	auto_blob struct rye_blob *blob = NULL;
+	struct signature signature;
+	char stamp[24];
+	int r;
+
+	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
+	r = sign_text(&(struct sign_text){ .key = record->key,
+					   .place = { RYE_KNOWLEDGE, what->id, ".md" },
+					   .raw = what->text,
+					   .stamp = stamp },
+		      &blob, &signature, err);
+	if (r)
+		return r;
+	return record_put(what->dir, what->path, (struct rye_span){ blob->data, blob->len }, err);
+}
+
+/* ---- cost ---- */
+
+json_t *thread_cost_json(const struct thread_cost *cost)
+{
+	return json_pack("{s:I, s:I, s:I, s:f, s:f}", "turns", (json_int_t)cost->turns,
+			 "input_tokens", (json_int_t)cost->input_tokens, "output_tokens",
+			 (json_int_t)cost->output_tokens, "spend", cost->spend, "elapsed_seconds",
+			 cost->elapsed_seconds);
+}
+
+void thread_cost_read(const json_t *object, struct thread_cost *ret)
+{
+	*ret = (struct thread_cost){
+		.turns = json_int(object, "turns", 0),
+		.input_tokens = json_int(object, "input_tokens", 0),
+		.output_tokens = json_int(object, "output_tokens", 0),
+		.spend = json_number_value(json_object_get(object, "spend")),
+		.elapsed_seconds = json_number_value(json_object_get(object, "elapsed_seconds")),
+	};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_inner.h: what the files of record/ share.
+ */
+#ifndef RYE_RECORD_RECORD_INNER_H
+#define RYE_RECORD_RECORD_INNER_H
+
+#include "record/record.h"
+
+/* "state:threads/ID/NAME", what a scoped key must be trusted for. */
+#define RECORD_REF_MAX 1100
+void record_ref(const struct record *record, const char *name, char ret[RECORD_REF_MAX]);
+
+/* io_replace_at of a file below a directory, its parents made. */
+int record_put(int dir, const char *path, struct rye_span bytes, struct rye_err *err);
+
+/* Signs text as the knowledge entry `id` (with a binding line) and puts it at a path below dir. */
+struct record_text {
+	int dir;
+	const char *path, *id;
+	struct rye_span text;
+};
+int record_put_signed(const struct record *record, const struct record_text *what,
+		      struct rye_err *err);
+
+/* Bytes beyond which nothing but the end of a thread is written: what is longer is not read again. */
+#define TRANSCRIPT_MAX (RYE_BUF_CAP - (1u << 20))
+#define TRANSCRIPT_FILE "transcript.jsonl"
+
+/* A checkpoint's payload, as far as it has the form; false: it has not. */
+struct chronicle_point {
+	int64_t turn, offset;
+	const char *hash, *sig, *fp;
+};
+bool chronicle_point(const json_t *payload, struct chronicle_point *ret);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What rows of registry.db hold of families, chains and cost: who may have how many children, what
+ * continues what. Each change is one transaction; columns are always named.
+ */
+#include "record/record.h"
+
+#include "clock.h"
+#include "scope.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Hand-offs of one conversation: more are a model that goes round in circles. */
+#define CHAIN_STEPS 1000
+
+int registry_snapshot(struct db *db, const char *id, const struct thread_cost *cost,
+		      struct rye_err *err)
+{
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(id),
+					   DB_INT(cost->turns),
+					   DB_INT(cost->input_tokens),
+					   DB_INT(cost->output_tokens),
+					   DB_REAL(cost->spend),
+					   DB_TEXT(now) };
+
+	clock_iso_us(now);
+	return db_run(db,
+		      &(struct db_query){
+			      .sql = "UPDATE threads SET turns = ?2, input_tokens = ?3, "
+				     "output_tokens = ?4, spend = ?5, updated_at = ?6 "
+				     "WHERE thread_id = ?1 AND status IN ('created', 'running')",
+			      .values = values,
+			      .n = ARRAY_SIZE(values),
+		      },
+		      NULL, err);
+}
+
+static void family_text(sqlite3_stmt *row, int column, char ret[1025])
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+
+	snprintf(ret, 1025, "%s", text ? text : "");
+}
+
+struct family_look {
+	struct registry_links *ret;
+	bool found;
+};
+
+static int family_on_row(void *arg, sqlite3_stmt *row)
+{
+	struct family_look *look = arg;
+	struct registry_links *ret = look->ret;
+
+	family_text(row, 0, ret->parent_id);
+	family_text(row, 1, ret->continuation_of);
+	family_text(row, 2, ret->continuation_thread_id);
+	family_text(row, 3, ret->chain_root_id);
+	ret->spawn_count = sqlite3_column_int64(row, 4);
+	ret->cost = (struct thread_cost){ .turns = sqlite3_column_int64(row, 5),
+					  .input_tokens = sqlite3_column_int64(row, 6),
+					  .output_tokens = sqlite3_column_int64(row, 7),
+					  .spend = sqlite3_column_double(row, 8) };
+	look->found = true;
+	return 1;
+}
+
+typedef int (*family_run)(struct db *db, const struct db_query *query, int *ret_changes,
+			  struct rye_err *err);
+
+/* run: db_run, or db_step within a transaction. */
+static int read_links(family_run run, struct db *db, const char *id, struct registry_links *ret,
+		      struct rye_err *err)
+{
+	const struct db_value values[] = { DB_TEXT(id) };
+	struct family_look look = { .ret = ret };
+	int r = run(db,
+		    &(struct db_query){
+			    .sql = "SELECT parent_id, continuation_of, continuation_thread_id, "
+				   "chain_root_id, spawn_count, turns, input_tokens, "
+				   "output_tokens, spend FROM threads WHERE thread_id = ?1",
+			    .values = values,
+			    .n = ARRAY_SIZE(values),
+			    .fn = family_on_row,
+			    .arg = &look,
+		    },
+		    NULL, err);
+
+	if (!r && !look.found)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %.900s", id);
+	return r;
+}
+
+int registry_links(struct db *db, const char *id, struct registry_links *ret, struct rye_err *err)
+{
+	return read_links(db_run, db, id, ret, err);
+}
+
+/* ---- children ---- */
+
+struct family_spawn {
+	const char *parent;
+	int64_t max;
+};
+
+static int count_spawn(void *arg, struct db *db, struct rye_err *err)
+{
+	const struct family_spawn *spawn = arg;
+	const struct db_value values[] = { DB_TEXT(spawn->parent), DB_INT(spawn->max) };
+	struct registry_links links;
+	int changes = 0, r;
+
+	r = db_step(db,
+		    &(struct db_query){
+			    .sql = "UPDATE threads SET spawn_count = spawn_count + 1 "
+				   "WHERE thread_id = ?1 AND spawn_count < ?2",
+			    .values = values,
+			    .n = ARRAY_SIZE(values),
+		    },
+		    &changes, err);
+	if (r || changes)
+		return r;
+	r = read_links(db_step, db, spawn->parent, &links, err);
+	if (r)
+		return r;
+	return rye_fail(err, RYE_BUDGET, "Spawn limit exceeded for parent %.800s: %lld/%lld",
+			spawn->parent, (long long)links.spawn_count, (long long)spawn->max);
+}
+
+int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err)
+{
+	return db_transaction(db, count_spawn, &(struct family_spawn){ parent, max }, err);
+}
+
+/* ---- chains ---- */
+
+struct family_chain {
+	const char *old, *next;
+};
+
+static int link_chain(void *arg, struct db *db, struct rye_err *err)
+{
+	const struct family_chain *chain = arg;
+	struct registry_links old, next;
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(chain->old), DB_TEXT(chain->next), DB_TEXT(now),
+					   DB_TEXT(NULL) };
+	struct db_value with_root[ARRAY_SIZE(values)];
+	int r = read_links(db_step, db, chain->old, &old, err);
+
+	if (!r)
+		r = read_links(db_step, db, chain->next, &next, err);
+	if (r)
+		return r;
+	clock_iso_us(now);
+	memcpy(with_root, values, sizeof(values));
+	with_root[3].text = *old.chain_root_id ? old.chain_root_id : chain->old;
+	r = db_step(db,
+		    &(struct db_query){
+			    .sql = "UPDATE threads SET continuation_thread_id = ?2, "
+				   "updated_at = ?3, status = CASE WHEN completed_at IS NULL "
+				   "THEN status ELSE 'continued' END WHERE thread_id = ?1",
+			    .values = with_root,
+			    .n = 3,
+		    },
+		    NULL, err);
+	if (r)
+		return r;
+	return db_step(db,
+		       &(struct db_query){
+			       .sql = "UPDATE threads SET continuation_of = ?1, "
+				      "chain_root_id = ?4, updated_at = ?3 WHERE thread_id = ?2",
+			       .values = with_root,
+			       .n = 4,
+		       },
+		       NULL, err);
+}
+
+int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err)
+{
+	if (!strcmp(old, next))
+		return rye_fail(err, RYE_INVALID, "thread %.900s cannot continue itself", old);
+	return db_transaction(db, link_chain, &(struct family_chain){ old, next }, err);
+}
+
+int registry_last(struct db *db, const char *id, char ret[1025], struct rye_err *err)
+{
+	struct registry_links links;
+	int r = read_links(db_run, db, id, &links, err);
+
+	snprintf(ret, 1025, "%s", id);
+	/* a circle in a file from elsewhere ends after so many steps */
+	for (int step = 0; !r && *links.continuation_thread_id && step < CHAIN_STEPS; step++) {
+		char next[1025];
+
+		memcpy(next, links.continuation_thread_id, sizeof(next));
+		r = read_links(db_run, db, next, &links, err);
+		if (!r)
+			memcpy(ret, next, sizeof(next));
+		else if (r == -(int)RYE_NOT_FOUND)
+			return 0;
+	}
+	return r;
+}
