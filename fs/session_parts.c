@@ -70,6 +70,7 @@ static int open_talks(struct front *front)
 		.rye = front->rye,
 		.callers = front->callers,
 		.parking = front->parking,
+		.mountpoint = front->opt->mountpoint,
 		.wait_s = front->opt->wait_s,
 		.invalidate = notify_talk,
 		.arg = front,

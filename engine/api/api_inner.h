@@ -58,6 +58,10 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
  */
 bool cache_know(const struct cache *cache, struct index_item *item, struct rye_text **ret_text);
 
+/* api_instead.c: as the hook of struct exec_hooks. */
+struct rye_blob *api_instead(struct rye *rye, const struct rye_request *req, enum rye_code code,
+			     char meant[RYE_REF_MAX]);
+
 /*
  * prefetch.c: threads that find out the verdicts of items that no reader has asked for yet: all of
  * them after opening, later what has changed. They also look at the key files of layers whose

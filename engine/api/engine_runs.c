@@ -26,6 +26,12 @@ static int hook_search(void *arg, const struct exec_search *ask, json_t **ret, s
 	return api_search_reply(arg, ask, ret, err);
 }
 
+static struct rye_blob *hook_instead(void *arg, const struct rye_request *req, enum rye_code code,
+				     char meant[RYE_REF_MAX])
+{
+	return api_instead(arg, req, code, meant);
+}
+
 static bool hook_owner(void *arg, uint64_t run, struct exec_owner *ret)
 {
 	struct rye *rye = arg;
@@ -55,6 +61,7 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .adopted_end = engine_adopted_end,
 					  .owner = hook_owner,
 					  .search = hook_search,
+					  .instead = hook_instead,
 					  .touched = hook_touched,
 					  .wait_told = hook_wait_told };
 	if (rye->opt.scan)
@@ -93,6 +100,7 @@ static void engine_runs_on_done(void *arg, const struct rye_outcome *outcome)
 	rye_blob_ref(outcome->reply);
 	rye_blob_ref(outcome->output);
 	rye_blob_ref(outcome->trace);
+	rye_blob_ref(outcome->instead);
 	sync->outcome->message = ""; /* was the callback's; the reply has it too */
 	sync->done = true;
 	pthread_cond_signal(&sync->told);

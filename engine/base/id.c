@@ -102,6 +102,19 @@ enum rye_kind id_split(const char *ref, const char **ret_id)
 	return RYE_KIND__MAX;
 }
 
+enum rye_kind id_kind(const char *word, const char **ret_id)
+{
+	const char *colon = strchr(word, ':');
+	enum rye_kind kind = id_split(word, ret_id);
+
+	if (kind != RYE_KIND__MAX || !colon)
+		return kind;
+	kind = kind_from_dir((struct rye_span){ word, (size_t)(colon - word) });
+	if (kind != RYE_KIND__MAX)
+		*ret_id = colon + 1;
+	return kind;
+}
+
 static bool component_ok(struct rye_span part)
 {
 	if (!part.len || part.len > RYE_NAME_MAX || span_eq(part, ".") || span_eq(part, ".."))

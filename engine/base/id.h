@@ -15,6 +15,9 @@ int id_check(struct rye_span id, struct rye_err *err);
 /* "tool:a/b" → RYE_TOOL, "a/b". A text without one of the four prefixes: RYE_KIND__MAX. */
 enum rye_kind id_split(const char *ref, const char **ret_id);
 
+/* The same of what a person typed: "tools:" will do for "tool:". */
+enum rye_kind id_kind(const char *word, const char **ret_id);
+
 /* For tables whose key is kind and id; the upper bits are the better ones. */
 uint64_t id_hash(enum rye_kind kind, const char *id);
 

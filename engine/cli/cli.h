@@ -230,15 +230,12 @@ bool mounts_detach(const char *path, bool lazy);
 
 /* ref.c: canonical references as people write them and as verdicts name them. */
 
-#define REF_MAX 1100 /* a kind, a colon and an id of RYE_ID_MAX */
+#define REF_MAX RYE_REF_MAX
 
 /* "KIND:ID" of a verdict; a path when it has no id. */
 void ref_of(const struct rye_verdict *verdict, char ret[REF_MAX]);
 /* {ref, space, path, ok, verdict, message} */
 json_t *ref_verdict_json(const struct rye_verdict *verdict);
-
-/* As id_split, but "tools:" will do for "tool:". */
-enum rye_kind ref_kind(const char *word, const char **ret_id);
 
 /*
  * What a person typed: a ref or pattern is copied; the path of a file below an .ai/KINDS
@@ -257,8 +254,6 @@ bool ref_is_user(const struct cli *cli, const char *word);
 int ref_operand(struct cli *cli, int operand, char ret[REF_MAX]);
 /* The same where one item is wanted: a pattern will do that matches one. */
 int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
-/* ref_near.c: the item whose reference is most like a word that names none. */
-bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX]);
 
 /* signed_before.c: an item as it was when it was last good; outside.c: other programs. */
 
@@ -283,13 +278,9 @@ enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
 
 /* parameters.c: wrong parameters, and the call that would do. */
 
-struct parameters_fault {
-	const json_t *schema, *given;
-	const char *message; /* the engine's sentence, which names what is wrong */
-};
+struct corrected; /* format/format.h */
 /* The call as it was typed with the faults put right, as KEY=VALUE words. */
-void parameters_example(const struct cli *cli, const struct parameters_fault *fault,
-			struct rye_buf *ret);
+void parameters_example(const struct cli *cli, const struct corrected *fault, struct rye_buf *ret);
 /* One line each: name, type, "wanted" or the default, description. */
 void parameters_table(const json_t *schema, FILE *to);
 /* What an object that is not quite JSON was meant to be: a new reference, or NULL. */

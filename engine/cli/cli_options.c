@@ -111,23 +111,16 @@ static int cli_options_unknown(struct cli *cli, const char *name, size_t len)
 {
 	auto_free char *word = strndup(name, len);
 	char what[NEAR_MAX + 64], instead[PATH_MAX + 64];
-	const char *best = NULL;
-	int nearest = word ? near_limit(word) : 0;
+	struct near_word near;
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags) && word; i++) {
-		int d = near_distance(word, flags[i].name);
-
-		if (!strncmp(flags[i].name, word, len) && len > 2 && d > 1)
-			d = 1;
-		if (d >= nearest || !verb_takes(cli->verb, &flags[i]))
-			continue;
-		nearest = d;
-		best = flags[i].name;
-	}
+	near_start(&near, word ? word : "");
+	for (size_t i = 0; i < ARRAY_SIZE(flags) && word; i++)
+		if (verb_takes(cli->verb, &flags[i]))
+			near_offer(&near, flags[i].name, flags[i].name);
 	snprintf(what, sizeof(what), "there is no option --%.*s here", (int)len, name);
-	if (!best)
+	if (!near.best)
 		return cli_misuse(cli, "%s", what);
-	snprintf(instead, sizeof(instead), "--%s%s", best, name + len);
+	snprintf(instead, sizeof(instead), "--%s%s", near.best, name + len);
 	return cli_misspelt(cli, name - 2, instead, what);
 }
 

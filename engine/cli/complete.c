@@ -58,7 +58,7 @@ static void complete_id(struct cli *cli, enum rye_kind kind, const char *id, boo
 int verb_complete(struct cli *cli)
 {
 	const char *word = cli->argc ? cli->argv[0] : "", *id;
-	enum rye_kind kind = ref_kind(word, &id);
+	enum rye_kind kind = id_kind(word, &id);
 	int status;
 
 	if (kind == RYE_KIND__MAX)

@@ -6,6 +6,8 @@
  */
 #include "cli/cli.h"
 
+#include "base/id.h"
+
 #include "scope.h"
 #include "str.h"
 
@@ -165,7 +167,7 @@ static bool fail_json_tool(struct cli *cli, const char *ref)
 	auto_buf struct rye_buf mend = RYE_BUF_INIT, name = RYE_BUF_INIT;
 	auto_free char *path = NULL;
 	const char *id;
-	enum rye_kind kind = ref_kind(ref, &id);
+	enum rye_kind kind = id_kind(ref, &id);
 
 	id = kind == RYE_TOOL ? id : ref;
 	if ((kind != RYE_TOOL && kind != RYE_KIND__MAX) || !cli->project ||
@@ -188,7 +190,7 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 
 	if (ref && cli->verb->refs && fail_json_tool(cli, ref))
 		return CLI_NOT_FOUND;
-	if (ref && cli->rye && cli->argc && ref_near(cli, ref, near)) {
+	if (ref && cli->rye && cli->argc && rye_near(cli->rye, ref, near)) {
 		cli_retyped(cli, near, &mend);
 		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
 				    "%s; did you mean %s?", message, near);

@@ -35,20 +35,6 @@ json_t *ref_verdict_json(const struct rye_verdict *verdict)
 	return row;
 }
 
-/* "tool:x", and "tools:x", which people write as well. */
-enum rye_kind ref_kind(const char *word, const char **ret_id)
-{
-	const char *colon = strchr(word, ':');
-	enum rye_kind kind = id_split(word, ret_id);
-
-	if (kind != RYE_KIND__MAX || !colon)
-		return kind;
-	kind = kind_from_dir((struct rye_span){ word, (size_t)(colon - word) });
-	if (kind != RYE_KIND__MAX)
-		*ret_id = colon + 1;
-	return kind;
-}
-
 /* "tools/my/tool.py" → tool:my/tool; keep_end: "tools/my/tool" is taken, too. */
 static bool from_below(const char *below, bool keep_end, char ret[REF_MAX])
 {
@@ -99,7 +85,7 @@ void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX])
 {
 	const char *id, *marker = NULL;
 	auto_free char *real = NULL, *source = NULL, *below = NULL;
-	enum rye_kind kind = ref_kind(word, &id);
+	enum rye_kind kind = id_kind(word, &id);
 
 	(void)cli;
 	snprintf(ret, REF_MAX, "%s", word);
@@ -127,7 +113,7 @@ char *ref_project(const char *word, const char *user_base)
 	auto_free char *source = NULL, *below = NULL, *real = NULL, *user = NULL;
 	const char *id, *marker;
 
-	if (ref_kind(word, &id) != RYE_KIND__MAX)
+	if (id_kind(word, &id) != RYE_KIND__MAX)
 		return NULL;
 	if (mounts_holds(word, &source, &below))
 		return steal(&source);
@@ -146,7 +132,7 @@ bool ref_is_user(const struct cli *cli, const char *word)
 	auto_free char *source = NULL, *below = NULL, *real = NULL, *user = NULL;
 	const char *id, *marker;
 
-	if (ref_kind(word, &id) != RYE_KIND__MAX)
+	if (id_kind(word, &id) != RYE_KIND__MAX)
 		return false;
 	if (mounts_holds(word, &source, &below))
 		return !strncmp(below, "spaces/user/", strlen("spaces/user/"));
@@ -211,7 +197,7 @@ static int no_kind(struct cli *cli, const char *word)
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	char near[REF_MAX];
 
-	if (!ref_near(cli, word, near))
+	if (!rye_near(cli->rye, word, near))
 		return cli_complain(cli, CLI_USAGE, "ryefs search '*'",
 				    "%.*s is no kind; wanted directive, tool, knowledge or config",
 				    (int)strcspn(word, ":"), word);

@@ -47,30 +47,18 @@ static const struct unknown_word {
 
 const char *rye_cli_suggest(const char *word)
 {
-	const char *best = NULL;
-	int nearest = 3; /* further away is another word */
+	struct near_word near = { .word = word, .nearest = 3 }; /* further away is another word */
 	const struct cli_verb *verbs;
 	size_t n;
 
 	if (strlen(word) < 2)
 		return NULL;
-	if (near_distance(word, "mount") < nearest) {
-		nearest = near_distance(word, "mount");
-		best = "mount";
-	}
+	near_offer(&near, "mount", "mount");
 	verbs = cli_verbs(&n);
-	for (size_t i = 0; i < n; i++) {
-		int d = near_distance(word, verbs[i].name);
-
-		/* "exec": cut short rather than misspelt */
-		if (!strncmp(verbs[i].name, word, strlen(word)) && d > 2)
-			d = 2;
-		if (d < nearest && !verbs[i].hidden) {
-			nearest = d;
-			best = verbs[i].name;
-		}
-	}
-	return best;
+	for (size_t i = 0; i < n; i++)
+		if (!verbs[i].hidden)
+			near_offer(&near, verbs[i].name, verbs[i].name);
+	return near.best;
 }
 
 static const char *unknown_meant(const char *word, bool operands)

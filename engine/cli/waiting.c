@@ -101,6 +101,7 @@ static void on_outcome(void *arg, const struct rye_outcome *outcome)
 	waiting->outcome.reply = outcome->reply ? rye_blob_ref(outcome->reply) : NULL;
 	waiting->outcome.output = outcome->output ? rye_blob_ref(outcome->output) : NULL;
 	waiting->outcome.trace = outcome->trace ? rye_blob_ref(outcome->trace) : NULL;
+	waiting->outcome.instead = NULL; /* no verb asks for it */
 	waiting->outcome.message = strdup(outcome->message ? outcome->message : "");
 	if (write(waiting->event, &one, sizeof(one)) < 0)
 		perror("ryefs: eventfd");

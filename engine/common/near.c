@@ -42,3 +42,22 @@ int near_limit(const char *word)
 
 	return n < 6 ? 2 : n < 12 ? 3 : 4;
 }
+
+void near_start(struct near_word *near, const char *word)
+{
+	*near = (struct near_word){ .word = word, .nearest = near_limit(word) };
+}
+
+void near_offer(struct near_word *near, const char *known, const char *meant)
+{
+	int d = near_distance(near->word, known);
+	size_t n = strlen(near->word);
+
+	/* two letters begin many a word */
+	if (n > 1 && !strncmp(known, near->word, n))
+		d = near_least(d, n > 2 ? 1 : 2);
+	if (d >= near->nearest)
+		return;
+	near->nearest = d;
+	near->best = meant;
+}

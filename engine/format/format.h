@@ -202,4 +202,18 @@ json_t *parse_yaml_message(struct rye_span text, struct rye_err *err);
  */
 json_t *yaml_scalar(struct rye_span text, const char *tag, bool plain);
 
+/*
+ * corrected.c: the parameters that a refused call was meant to have.
+ */
+
+struct corrected {
+	const json_t *schema, *given; /* given NULL: none */
+	const char *message; /* the engine's sentence, which names what is wrong; "": unknown */
+};
+
+/* A new object; what is wrong in a way that the schema does not tell is still in it. */
+json_t *corrected_parameters(const struct corrected *fault);
+/* "integer"; "any" when the schema leaves it open. */
+const char *property_type(const json_t *property);
+
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_reserved(const char *name)
+bool params_reserved(const char *name)
 {
 	static const char *const names[] = {
 		"timeout",	"cwd",
@@ -71,7 +71,7 @@ static void drop_reserved(struct params_check *check, const json_t *schema)
 	void *next;
 
 	json_object_foreach_safe(check->params, next, key, value) {
-		if (!is_reserved(key) || params_declares(schema, key))
+		if (!params_reserved(key) || params_declares(schema, key))
 			continue;
 		if (strcmp(key, "timeout"))
 			json_array_append_new(check->warnings,

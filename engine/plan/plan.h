@@ -216,6 +216,8 @@ struct params_check {
 	json_t *warnings; /* array, borrowed */
 };
 int params_check(struct params_check *check, struct rye_err *err);
+/* A name of the format's (timeout …), which a tool gets only if it declares it. */
+bool params_reserved(const char *name);
 
 /*
  * prim.c: the table of primitives, by id. A new one is one file prim_NAME.c and one row.

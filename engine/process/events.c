@@ -310,6 +310,7 @@ bool events_end(struct events *events, const struct rye_outcome *outcome, events
 	rye_blob_ref(outcome->reply);
 	rye_blob_ref(outcome->output);
 	rye_blob_ref(outcome->trace);
+	rye_blob_ref(outcome->instead);
 	pthread_cond_signal(&events->more);
 	return true;
 }

@@ -124,5 +124,6 @@ void rye_outcome_done(struct rye_outcome *outcome)
 	rye_blob_unref(outcome->reply);
 	rye_blob_unref(outcome->output);
 	rye_blob_unref(outcome->trace);
+	rye_blob_unref(outcome->instead);
 	*outcome = (struct rye_outcome){ .message = "" };
 }

@@ -69,6 +69,7 @@ static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdi
 		reply_error(&run.reply, &job->unfit, NULL);
 	else
 		exec_refuse(&run, verdict);
+	run_advise(&run);
 	if (run.living)
 		runs_end(run.exec->runs, run.living);
 	exec_answer(call, &run);

@@ -32,6 +32,22 @@ void run_fail_with(struct run *run, enum rye_code code, const char *text)
 	run_fail(run, &err);
 }
 
+void run_advise(struct run *run)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+	struct reply *reply = &run->reply;
+	size_t n = strlen(reply->message);
+	char meant[RYE_REF_MAX] = "";
+
+	if (!run->ask->advise || !hooks || !hooks->instead || strstr(reply->message, MEND_WITH) ||
+	    (reply->code != RYE_INVALID && reply->code != RYE_NOT_FOUND))
+		return;
+	reply->instead = hooks->instead(hooks->arg, run->ask, reply->code, meant);
+	if (*meant && n + strlen(meant) + sizeof("; did you mean ?") <= sizeof(reply->message))
+		snprintf(reply->message + n, sizeof(reply->message) - n, "; did you mean %s?",
+			 meant);
+}
+
 /* What a thread's keeper needs to run it again without being asynchronous. */
 static json_t *plain_request(const struct run *run, const char *ref)
 {

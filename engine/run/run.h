@@ -104,6 +104,10 @@ struct exec_hooks {
 	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
 	/* fetch by query → the whole reply. */
 	int (*search)(void *arg, const struct exec_search *ask, json_t **ret, struct rye_err *err);
+	/* Of a request refused with this code: a message that would do, or NULL; meant: the item's
+	 * reference if that was what was wrong. */
+	struct rye_blob *(*instead)(void *arg, const struct rye_request *req, enum rye_code code,
+				    char meant[RYE_REF_MAX]);
 	/* A file below a space's .ai was made (a copy): tell the index. */
 	void (*touched)(void *arg, int space, const char *path);
 	/* Returns when every reader finds what was told. */

@@ -129,6 +129,7 @@ struct reply {
 	json_t *warnings; /* array of strings, goes into metadata; owned */
 	json_t *trace; /* array or NULL: not asked for; owned */
 	char *output; /* plain text; NULL: made from the reply; owned */
+	struct rye_blob *instead; /* a message that would have done, or NULL; owned */
 	char message[960]; /* of an error */
 	int64_t start_us; /* clock_us() */
 	unsigned long memory; /* memory_failures() when it began */
@@ -214,6 +215,8 @@ void run_movable_early(struct rye_call *call);
 void run_fail(struct run *run, const struct rye_err *err);
 /* The same with a sentence that needs no more. */
 void run_fail_with(struct run *run, enum rye_code code, const char *text);
+/* Of a refused request that wants it: the message that would do, and which item was meant. */
+void run_advise(struct run *run);
 /* A bare id's kind: the only one that has it (RYE_NOT_FOUND, RYE_INVALID when several do). */
 int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret,
 		  struct rye_err *err);

@@ -33,6 +33,7 @@ void reply_done(struct reply *reply)
 	json_decref(reply->warnings);
 	json_decref(reply->trace);
 	free(reply->output);
+	rye_blob_unref(reply->instead);
 }
 
 /* A message may hold bytes of a file name or of a tool: never let them spoil the JSON. */
@@ -139,6 +140,7 @@ void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct r
 	ret->reply = json_blob(reply->doc, false);
 	if (reply->trace)
 		ret->trace = json_blob(reply->trace, true);
+	ret->instead = reply->instead ? rye_blob_ref(reply->instead) : NULL;
 	if (memory_failures() == reply->memory && ret->reply && ret->output)
 		return;
 	rye_outcome_done(ret);

@@ -226,27 +226,19 @@ static void hand_on(struct options *opt, const char *word)
 
 static int unknown_near(const char *word, struct rye_err *err)
 {
-	const char *best = NULL;
-	char typed[64];
-	int nearest;
+	struct near_word near;
+	char typed[64], name[32];
 
 	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
-	nearest = near_limit(typed);
-
+	near_start(&near, typed);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char name[32];
-		int d;
-
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rows[i].name, "="), rows[i].name);
-		d = near_distance(typed, name);
-		if (d < nearest) {
-			nearest = d;
-			best = rows[i].name;
-		}
+		near_offer(&near, name, rows[i].name);
 	}
-	if (!best)
+	if (!near.best)
 		return rye_fail(err, RYE_INVALID, "unknown option '%s'", word);
-	return rye_fail(err, RYE_INVALID, "unknown option '%s'; did you mean '%s'?", word, best);
+	return rye_fail(err, RYE_INVALID, "unknown option '%s'; did you mean '%s'?", word,
+			near.best);
 }
 
 /* Says of a known option that it lacks a value, or takes none. */

@@ -35,6 +35,7 @@ struct talks_env {
 	struct rye *rye;
 	struct callers *callers;
 	struct parking *parking; /* closed before talks_close */
+	const char *mountpoint; /* absolute, for sentences; or NULL */
 	int wait_s; /* seconds that a WRITE waits for its run; 0: until it ends */
 	/*
 	 * Queues a fuse_lowlevel_notify_inval_inode(ino, from, len) for the notify thread of

@@ -8,6 +8,7 @@
  */
 #include "talk/talk_inner.h"
 
+#include "buf.h"
 #include "core/ctl.h"
 #include "core/page.h"
 #include "err.h"
@@ -163,8 +164,9 @@ static void talk_reply_add_old(struct text *out, const struct rye_blob *old, siz
 	text_addn(out, from, old->data + old->len - from);
 }
 
-/* Takes line's bytes over. */
-static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line)
+/* Takes line's bytes over. mend: as reply_advise. */
+static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line,
+				const char *mend)
 {
 	struct callers *callers = talks->env.callers;
 	struct text out = { 0 };
@@ -175,7 +177,9 @@ static void talk_reply_complain(struct talks *talks, struct caller *who, struct 
 				   ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
 	last_done(&last);
 	reply_add_time(&out, time(NULL));
-	text_addn(&out, line->data, line->len);
+	text_addn(&out, line->data, line->len - (mend ? 1 : 0));
+	if (mend)
+		text_addf(&out, "; " MEND_WITH "%s\n", mend);
 	last.errors = text_blob(&out);
 	callers_record(callers, who, CTL_ERRORS_KEY, &last);
 	last_done(&last);
@@ -184,12 +188,36 @@ static void talk_reply_complain(struct talks *talks, struct caller *who, struct 
 	free(line->data);
 }
 
-void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend)
 {
 	struct text line = { 0 };
 
 	reply_add_line(&line, talk, sentence);
-	talk_reply_complain(talk->talks, who, &line);
+	talk_reply_complain(talk->talks, who, &line, line.failed ? NULL : mend);
+}
+
+void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+{
+	reply_advise(talk, who, sentence, NULL);
+}
+
+char *reply_mend(const struct talk *talk, const struct rye_blob *message)
+{
+	const struct ctl *ctl = ctl_of_verb(talk->verb);
+	auto_buf struct rye_buf path = RYE_BUF_INIT, text = RYE_BUF_INIT;
+
+	if (!message || !talk->talks->env.mountpoint)
+		return NULL;
+	buf_addf(&path, "%s/", talk->talks->env.mountpoint);
+	if (*talk->id)
+		buf_addf(&path, "%s/%s/", rye_kind_dir(talk->kind), talk->id);
+	buf_adds(&path, ctl->name);
+	/* dash's echo would take a backslash of JSON for its own */
+	buf_adds(&text, strchr(message->data, '\\') ? "printf '%s\\n' " : "echo ");
+	buf_shell(&text, message->data);
+	buf_adds(&text, " > ");
+	buf_shell(&text, path.failed ? ctl->name : path.data);
+	return buf_steal(&text);
 }
 
 void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
@@ -199,5 +227,5 @@ void talks_complain(struct talks *talks, struct caller *who, const char *name, c
 	text_add(&line, name);
 	text_add(&line, ": ");
 	talk_reply_add_sentence(&line, sentence);
-	talk_reply_complain(talks, who, &line);
+	talk_reply_complain(talks, who, &line, NULL);
 }

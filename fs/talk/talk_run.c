@@ -9,6 +9,8 @@
  */
 #include "talk/talk_inner.h"
 
+#include "core/page.h"
+#include "err.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -105,19 +107,21 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 	talk_settle(talk, out);
 }
 
-/* A new reference: text for a terminal, whose prompt is not to stand behind its last word. */
-static struct rye_blob *ended_text(struct rye_blob *output)
+/* A new reference: text for a terminal, whose prompt is not to stand behind its last word; with the
+ * command that would have done, or NULL. */
+static struct rye_blob *ended_text(struct rye_blob *output, const char *mend)
 {
-	auto_free char *text = NULL;
+	struct text text = { 0 };
 	size_t len = output ? output->len : 0;
 
-	if (len && output->data[len - 1] != '\n')
-		text = malloc(len + 1);
-	if (!text)
+	if (!mend && (!len || output->data[len - 1] == '\n'))
 		return output ? rye_blob_ref(output) : NULL;
-	memcpy(text, output->data, len);
-	text[len] = '\n';
-	return rye_blob_new(text, len + 1);
+	text_addn(&text, len ? output->data : "", len);
+	if (len && output->data[len - 1] != '\n')
+		text_add(&text, "\n");
+	if (mend)
+		text_addf(&text, MEND_WITH "%s\n", mend);
+	return text_blob(&text);
 }
 
 /* The reply is the caller's last one, or that of the call by name that brought the message. */
@@ -136,7 +140,8 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	struct talk_run *run = arg;
 	struct talk *talk = run->talk;
 	struct talks *talks = talk->talks;
-	auto_blob struct rye_blob *output = ended_text(outcome->output);
+	auto_free char *mend = reply_mend(talk, outcome->instead);
+	auto_blob struct rye_blob *output = ended_text(outcome->output, mend);
 	struct last last = { .reply = outcome->reply,
 			     .output = output,
 			     .trace = outcome->trace,
@@ -155,7 +160,7 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	own_count_open(talks, NULL, NULL);
 	talk_run_record(run, &last);
 	if (outcome->code != RYE_OK)
-		reply_complain(talk, run->writer, outcome->message);
+		reply_advise(talk, run->writer, outcome->message, mend);
 	outbox_init(&out);
 	{
 		GUARD(&talk->lock);
@@ -182,6 +187,7 @@ void run_start(struct talk_run *run)
 		/* The first alone may end inside rye_start: a WRITE may hold 100 000 messages, and
 		 * each would nest the next one's call. */
 		.at_once = run->first,
+		.advise = true,
 	};
 	struct rye_call *call = NULL;
 	enum rye_code cancel;

@@ -31,9 +31,32 @@ static void short_words_are_sooner_others(void **state)
 	assert_true(near_limit("ls") < near_limit("count-words-of"));
 }
 
+static const char *nearest(const char *word)
+{
+	static const char *const known[] = { "name", "times", "description", "to" };
+	struct near_word near;
+
+	near_start(&near, word);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		near_offer(&near, known[i], known[i]);
+	return near.best ? near.best : "none";
+}
+
+static void the_nearest_of_several(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("nmae"), "name");
+	assert_string_equal(nearest("tims"), "times");
+	assert_string_equal(nearest("desc"), "description");
+	assert_string_equal(nearest("ti"), "to");
+	assert_string_equal(nearest("x"), "none");
+	assert_string_equal(nearest(""), "none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_nearest_of_several),
 		cmocka_unit_test(distances),
 		cmocka_unit_test(short_words_are_sooner_others),
 	};

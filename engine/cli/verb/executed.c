@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "base/id.h"
+#include "format/format.h"
 #include "scope.h"
 #include "str.h"
 
@@ -124,8 +125,7 @@ static int failed_parameters(struct cli *cli, const struct executed *executed)
 {
 	auto_json json_t *schema = execute_schema(cli, executed->ref);
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	const struct parameters_fault fault = { schema, executed->given,
-						executed->outcome.message };
+	const struct corrected fault = { schema, executed->given, executed->outcome.message };
 	struct rye_err err = { .code = RYE_INVALID };
 
 	snprintf(err.msg, sizeof(err.msg), "%s", executed->outcome.message);

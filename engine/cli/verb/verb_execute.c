@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "base/id.h"
+#include "format/format.h"
 #include "base/io.h"
 #include "bounds.h"
 #include "scope.h"
@@ -105,7 +106,7 @@ static int guess_word(const struct cli *cli, const struct execute_words *words, 
 static int no_pair(struct cli *cli, const struct execute_words *words, const char *what)
 {
 	auto_json json_t *whole = joined(cli);
-	const struct parameters_fault fault = { words->schema, whole ? whole : words->given, "" };
+	const struct corrected fault = { words->schema, whole ? whole : words->given, "" };
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	for (int i = words->at; i < cli->argc && !whole;)
@@ -186,7 +187,7 @@ static int no_json(struct cli *cli, const char *ref, const char *text, const str
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_json json_t *schema = execute_schema(cli, ref);
 	auto_json json_t *given = parameters_repaired(text);
-	const struct parameters_fault fault = { schema, given, "" };
+	const struct corrected fault = { schema, given, "" };
 
 	parameters_example(cli, &fault, &mend);
 	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", err->msg);

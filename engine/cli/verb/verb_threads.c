@@ -195,17 +195,13 @@ static int threads_unknown(struct cli *cli, const char *word)
 	};
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_free char *status = threads_status(cli, word);
-	const char *best = status ? "show" : "list";
-	int nearest = near_limit(word);
+	struct near_word near;
+	const char *best;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words) && !status; i++) {
-		int d = near_distance(word, words[i][0]);
-
-		if (d < nearest) {
-			nearest = d;
-			best = words[i][1];
-		}
-	}
+	near_start(&near, word);
+	for (size_t i = 0; i < ARRAY_SIZE(words) && !status; i++)
+		near_offer(&near, words[i][0], words[i][1]);
+	best = status ? "show" : near.best ? near.best : "list";
 	buf_addf(&mend, "ryefs threads %s", best);
 	for (int i = status ? 0 : 1; i < cli->argc && strcmp(best, "list") != 0; i++) {
 		buf_addc(&mend, ' ');

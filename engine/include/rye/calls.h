@@ -54,6 +54,7 @@ struct rye_request {
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
 	struct rye_event_listener events;
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
+	bool advise; /* `instead` and "did you mean …?" are wanted */
 };
 
 /* Blobs are borrowed for the callback's duration: ref them to keep them. */
@@ -62,10 +63,10 @@ struct rye_outcome {
 	struct rye_blob *reply; /* one line of JSON with its newline; never NULL */
 	struct rye_blob *output; /* plain text; never NULL */
 	struct rye_blob *trace; /* JSON or NULL */
+	struct rye_blob *instead; /* a message that would do, one line, where one is known; or NULL */
 	const char *message; /* the error's sentence, or "" */
 };
 typedef void (*rye_done_fn)(void *arg, const struct rye_outcome *outcome);
-
 struct rye_call; /* a running request; refcounted */
 typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
 

@@ -165,6 +165,10 @@ struct rye_walk {
 /* What was told before an error is not all of it. */
 RYE_API int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_err *err);
 
+#define RYE_REF_MAX 1100 /* a kind, a colon and an id */
+/* The item whose reference is most like a word that names none: "tool:a/b". False: none is. */
+RYE_API bool rye_near(struct rye *rye, const char *word, char ret[RYE_REF_MAX]);
+
 /* ---- views ---- */
 
 enum rye_view {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * "Did you mean tool:sample/count-words?": among all items of the merged view the one whose
- * reference is most like a word that names none. Names are listed, nothing is verified.
+ * reference is most like a word that names none. Names are listed, nothing is verified. Asked by
+ * the verbs, and by a run whose item is not there.
  */
-#include "cli/cli.h"
+#include "api/api_inner.h"
 
 #include "base/id.h"
 #include "near.h"
@@ -14,11 +15,11 @@
 
 #define DEPTH_MAX 20 /* deeper items are not offered */
 
-struct ref_near_search {
-	struct cli *cli;
+struct api_near_search {
+	struct rye *rye;
 	const char *word, *leaf; /* without its kind; its last component */
 	enum rye_kind kind, typed; /* listed now; of the word, or RYE_KIND__MAX */
-	char dir[REF_MAX];
+	char dir[RYE_REF_MAX];
 	int depth, best;
 	char *ret;
 };
@@ -31,7 +32,7 @@ static const char *leaf_of(const char *id)
 }
 
 /* Smaller is nearer. The same name in another directory counts as one change. */
-static int ref_near_score(const struct ref_near_search *search, const char *id)
+static int api_near_score(const struct api_near_search *search, const char *id)
 {
 	int whole = near_distance(search->word, id);
 	int leaf = near_distance(search->leaf, leaf_of(id));
@@ -45,55 +46,55 @@ static int ref_near_score(const struct ref_near_search *search, const char *id)
 	return 2 * (whole < leaf ? whole : leaf) + (search->typed != search->kind);
 }
 
-static void ref_near_offer(struct ref_near_search *search, const char *id)
+static void api_near_offer(struct api_near_search *search, const char *id)
 {
-	int score = ref_near_score(search, id);
+	int score = api_near_score(search, id);
 
 	if (score >= search->best || score >= NEAR_MAX)
 		return;
 	search->best = score;
-	snprintf(search->ret, REF_MAX, "%s:%s", rye_kind_name(search->kind), id);
+	snprintf(search->ret, RYE_REF_MAX, "%s:%s", rye_kind_name(search->kind), id);
 }
 
-static void ref_near_list(struct ref_near_search *search);
+static void api_near_list(struct api_near_search *search);
 
-static int ref_near_take(void *arg, const struct rye_entry *entry)
+static int api_near_take(void *arg, const struct rye_entry *entry)
 {
-	struct ref_near_search *search = arg;
+	struct api_near_search *search = arg;
 	const char *ext = entry->is_dir ? "" : kind_extension_of(search->kind, entry->name);
 	size_t n = strlen(search->dir);
 
 	if (!ext)
 		return 0;
-	snprintf(search->dir + n, REF_MAX - n, "%s%.*s", n ? "/" : "",
+	snprintf(search->dir + n, RYE_REF_MAX - n, "%s%.*s", n ? "/" : "",
 		 (int)(strlen(entry->name) - strlen(ext)), entry->name);
 	if (!entry->is_dir)
-		ref_near_offer(search, search->dir);
+		api_near_offer(search, search->dir);
 	else if (search->depth < DEPTH_MAX)
-		ref_near_list(search);
+		api_near_list(search);
 	search->dir[n] = 0;
 	return 0;
 }
 
-static void ref_near_list(struct ref_near_search *search)
+static void api_near_list(struct api_near_search *search)
 {
 	struct rye_walk walk = { .kind = search->kind,
 				 .dir = search->dir,
-				 .fn = ref_near_take,
+				 .fn = api_near_take,
 				 .arg = search };
 
 	search->depth++;
-	rye_list(search->cli->rye, &walk, NULL);
+	rye_list(search->rye, &walk, NULL);
 	search->depth--;
 }
 
-bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX])
+bool rye_near(struct rye *rye, const char *word, char ret[RYE_REF_MAX])
 {
 	const char *colon = strchr(word, ':'), *id = colon ? colon + 1 : word;
-	struct ref_near_search search = { .cli = cli,
+	struct api_near_search search = { .rye = rye,
 					  .word = id,
 					  .leaf = leaf_of(id),
-					  .typed = ref_kind(word, &id),
+					  .typed = id_kind(word, &id),
 					  .best = NEAR_MAX,
 					  .ret = ret };
 
@@ -101,7 +102,7 @@ bool ref_near(struct cli *cli, const char *word, char ret[REF_MAX])
 		return false;
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
 		search.kind = (enum rye_kind)kind;
-		ref_near_list(&search);
+		api_near_list(&search);
 	}
 	return search.best < NEAR_MAX;
 }
