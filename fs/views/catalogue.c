@@ -171,7 +171,8 @@ static int catalogue_make(struct catalogues *c)
 	struct rye_err err;
 	uint64_t generation = atomic_load(&c->front->generation);
 
-	if (rye_catalogue(c->front->rye, &c->stop, &pages, &err))
+	/* this thread alone replaces c->pages */
+	if (rye_catalogue(c->front->rye, &c->stop, c->pages.page ? &c->pages : NULL, &pages, &err))
 		return rye_code_errno(err.code) ? rye_code_errno(err.code) : EIO;
 	{
 		GUARD(&c->lock);
@@ -181,8 +182,7 @@ static int catalogue_make(struct catalogues *c)
 		c->made_ns = clock_ns();
 		clock_gettime(CLOCK_REALTIME, &c->made);
 	}
-	rye_blob_unref(old.page);
-	rye_blob_unref(old.data);
+	rye_catalogue_done(&old);
 	return generation == atomic_load(&c->front->generation) ? 0 : EAGAIN;
 }
 
@@ -256,8 +256,7 @@ void catalogues_free(struct catalogues *c)
 {
 	if (!c)
 		return;
-	rye_blob_unref(c->pages.page);
-	rye_blob_unref(c->pages.data);
+	rye_catalogue_done(&c->pages);
 	pthread_cond_destroy(&c->more);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

@@ -65,6 +65,15 @@ fx_sign "$P" tool:brand/new
 ok "a new one appears" until_true index_has 'tool:brand/new` A tool'
 rm "$P/.ai/tools/brand/new.sh"
 ok "one that is removed goes" until_true gone tool:brand/new
+read_files() { echo $(($(stat_of verifications) + $(stat_of hits))); }
+cat "$M/index.md" >"$T/before"
+files=$(read_files)
+sed -i 's/^# tool:count.*/&/; $a # another line' "$P/.ai/tools/count.sh"
+fx_sign "$P" tool:count
+ok "after a change it is made again" until_true index_has 'tool:count` A tool of the tests'
+now=$(read_files) all=$(grep -c '^- ' "$T/before")
+ok "of what changed, and of its own rows ($((now - files)) files for $all items)" test $((2 * (now - files))) -lt "$all"
+is "which say what they said" "$(cat "$M/index.md")" "$(cat "$T/before")"
 exec 5<"$M/index.md"
 rm "$P/.ai/knowledge/good.md"
 until_true index_has 'knowledge:good` About good' # the user's own is behind it
@@ -90,8 +99,13 @@ done
 wait $pids
 is "many readers have the same" "$(cat "$T"/copy? | md5sum)" "$(for i in 1 2 3 4 5 6 7 8; do cat "$M/index.md"; done | md5sum)"
 
+fx_tool "$P" brand/new 'echo new'
+fx_sign "$P" tool:brand/new
+until_true index_has 'tool:brand/new` A tool'
+cat "$M/index.md" "$M/index.json" >"$T/many_times"
 umount_rye
 fx_mount norun nosign
+is "made anew it is the same" "$(cat "$M/index.md" "$M/index.json")" "$(cat "$T/many_times")"
 has "README.md says what this mount does not do" "$(cat "$M/README.md")" "Nothing can be run" "Nothing can be signed"
 lacks "and nothing else" "$(cat "$M/README.md")" "## Run something"
 has "the catalogue is there, too" "$(cat "$M/index.md")" 'tool:count'

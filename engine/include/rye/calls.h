@@ -123,13 +123,14 @@ struct rye_query {
 /* The first one reads and verifies every item: not for a thread that must not wait. */
 RYE_API int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err);
 
-/* The catalogue of the items, a page and JSON: reference, one line, parameters; of refused ones the
- * reason. Loads every item: not for a thread that must not wait. stop: as in rye_query. */
+/* The catalogue, a page and JSON: reference, one line and parameters of each item, or why it is
+ * refused. Loads those that are not in `old` (or NULL) as they are now, and may wait for that. */
 struct rye_catalogue {
-	struct rye_blob *page, *data;
+	struct rye_blob *page, *data, *rows; /* rows: what the next one takes over */
 };
-RYE_API int rye_catalogue(struct rye *rye, const _Atomic int *stop, struct rye_catalogue *ret,
-			  struct rye_err *err);
+RYE_API int rye_catalogue(struct rye *rye, const _Atomic int *stop, const struct rye_catalogue *old,
+			  struct rye_catalogue *ret, struct rye_err *err);
+RYE_API void rye_catalogue_done(struct rye_catalogue *catalogue);
 
 /* ---- verification and signing of many, keys ---- */
 
@@ -237,7 +238,6 @@ struct rye_counts {
 	size_t adopted, texts_memory, texts_file; /* runs that are threads now; bytes of texts */
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
-
 /* What doctor should name: bits. */
 enum rye_doubt {
 	RYE_DOUBT_ONE_SPACE = 1, /* the user's space is the project's, or lies in the project */
