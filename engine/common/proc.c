@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +135,13 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 	cage.root_mnt = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
 	*ret = cage;
 	return 0;
+}
+
+bool proc_may_mount(void)
+{
+	struct proc_cage cage;
+
+	return proc_cage(0, &cage) == 0 && cage.powers >> CAP_SYS_ADMIN & 1;
 }
 
 bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b)

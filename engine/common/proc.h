@@ -41,6 +41,7 @@ struct proc_cage {
 };
 
 int proc_cage(pid_t tid, struct proc_cage *ret); /* tid 0: ourselves; 0 or -errno */
+bool proc_may_mount(void); /* by itself, without a helper that is set-user-id */
 bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b);
 
 /* Does the process with this pid and start time live? A zombie does not. */

@@ -11,6 +11,7 @@
 #include "connection.h"
 #include "err.h"
 #include "mountinfo.h"
+#include "proc.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -173,6 +174,54 @@ static void remark_place(const struct options *opt)
 		opt->source, word.failed ? "DIR" : word.data);
 }
 
+#define FUSE_CONF "/etc/fuse.conf"
+
+static bool others_are_allowed(void)
+{
+	auto_file FILE *in = fopen(FUSE_CONF, "re");
+	auto_free char *line = NULL;
+	size_t size = 0;
+
+	while (in && getline(&line, &size, in) >= 0)
+		if (strncmp(line, "user_allow_other", 16) == 0)
+			return true;
+	return false;
+}
+
+/* What would hinder this process from mounting there: told before libfuse and fusermount3 print
+ * lines of their own. */
+static int mountpoint_hindered(const struct options *opt, struct rye_err *err)
+{
+	const char *point = opt->mountpoint;
+	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return rye_fail(
+			err, RYE_DENIED,
+			"cannot mount at %s: you may not open /dev/fuse; wanted \"sudo chmod 666 "
+			"/dev/fuse\", or mount as root",
+			point);
+	if (fd < 0)
+		return rye_fail_sys(
+			err, errno,
+			"cannot mount at %s: /dev/fuse is of no use here (\"modprobe fuse\", "
+			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
+			"ryefs work without)",
+			point);
+	/* it needs no leave of fusermount3 */
+	if (proc_may_mount())
+		return 0;
+	if (access(point, W_OK) != 0)
+		return fail_inside(opt, "a directory is wanted that you may write to", err);
+	if (opt->allow_other && geteuid() != 0 && !others_are_allowed())
+		return rye_fail(err, RYE_DENIED,
+				"cannot mount at %s: " FUSE_CONF
+				" does not let users say allow_other\n" MEND_WITH
+				"echo user_allow_other | sudo tee -a " FUSE_CONF,
+				point);
+	return 0;
+}
+
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
 {
 	auto_free char *items = NULL;
@@ -181,14 +230,15 @@ static int mountpoint_check(const struct options *opt, struct rye_err *err)
 	if (stat(opt->mountpoint, &st))
 		return fail_mountpoint(opt->mountpoint, errno, err);
 	if (!S_ISDIR(st.st_mode))
-		return rye_fail(err, RYE_INVALID, "cannot mount at %s: not a directory",
-				opt->mountpoint);
+		return fail_inside(opt, "not a directory", err);
 	if (lies_in(opt->source, opt->mountpoint))
 		return fail_inside(opt, "it would hide the project; wanted a directory in it", err);
 	if (asprintf(&items, "%s/.ai", opt->source) < 0)
 		return rye_fail(err, RYE_IO, "out of memory");
 	if (lies_in(opt->mountpoint, items))
 		return fail_inside(opt, "it lies in the .ai that it would show", err);
+	if (mountpoint_hindered(opt, err))
+		return -(int)err->code;
 	remark_place(opt);
 	return 0;
 }
@@ -328,47 +378,9 @@ char *mountpoint_exclude(const struct options *opt, char **ret_git)
 	return NULL;
 }
 
-#define FUSE_CONF "/etc/fuse.conf"
-
-static bool others_are_allowed(void)
-{
-	auto_file FILE *in = fopen(FUSE_CONF, "re");
-	auto_free char *line = NULL;
-	size_t size = 0;
-
-	while (in && getline(&line, &size, in) >= 0)
-		if (strncmp(line, "user_allow_other", 16) == 0)
-			return true;
-	return false;
-}
-
 int mountpoint_failed(const struct options *opt, struct rye_err *err)
 {
-	const char *point = opt->mountpoint;
-	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int r = mountpoint_hindered(opt, err);
 
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return rye_fail(
-			err, RYE_DENIED,
-			"cannot mount at %s: you may not open /dev/fuse; wanted \"sudo chmod 666 "
-			"/dev/fuse\", or mount as root",
-			point);
-	if (fd < 0)
-		return rye_fail_sys(
-			err, errno,
-			"cannot mount at %s: /dev/fuse is of no use here (\"modprobe fuse\", "
-			"or a container's \"--device /dev/fuse\", brings it; the verbs of "
-			"ryefs work without)",
-			point);
-	if (opt->allow_other && geteuid() != 0 && !others_are_allowed())
-		return rye_fail(err, RYE_DENIED,
-				"cannot mount at %s: " FUSE_CONF
-				" does not let users say allow_other\n" MEND_WITH
-				"echo user_allow_other | sudo tee -a " FUSE_CONF,
-				point);
-	if (access(point, W_OK) != 0)
-		return rye_fail(err, RYE_DENIED,
-				"cannot mount at %s: a directory is wanted that you may write to",
-				point);
-	return rye_fail(err, RYE_IO, "cannot mount at %s", point);
+	return r ? r : rye_fail(err, RYE_IO, "cannot mount at %s", opt->mountpoint);
 }

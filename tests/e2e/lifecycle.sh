@@ -32,6 +32,39 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
   like "who may not open it" "$(unshare -m sh -c "mount -t tmpfs -o mode=755 none /dev && mknod -m 600 /dev/fuse c 10 229 && mknod -m 666 /dev/null c 1 3 &&
     setpriv --reuid 65534 --regid 65534 --clear-groups '$T/ryefs' '$P' '$M' -o '$OPT'" 2>&1)" \
     "cannot mount at .*you may not open /dev/fuse; wanted .sudo chmod 666"
+  # of a user: one line, and a remedy that works
+  mkdir -p "$T/their/.ai" "$T/closed" "$T/open" "$T/bin"
+  printf '#!/bin/sh\nexec "$@"\n' >"$T/bin/sudo"
+  chmod +x "$T/bin/sudo"
+  : >"$T/fuse.conf"
+  chown -R 65534 "$T/their" "$T/open" "$T/fuse.conf"
+  cat >"$T/as_user" <<EOF
+mount -t tmpfs -o mode=755 none /dev && mknod -m 666 /dev/fuse c 10 229 && mknod -m 666 /dev/null c 1 3 || exit
+mount --bind "$T/fuse.conf" /etc/fuse.conf || exit
+user() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$T/their" PATH="$T:$T/bin:$PATH" "\$@" 2>&1; }
+mistake() {
+  user ryefs "\$@" >"$T/said"
+  cat "$T/said"
+  user sh -c "\$(sed -n 's/^mend with: //p' "$T/said")" >"$T/again" && echo mended
+}
+mistake "$T/their" "$T/closed"
+user ryefs umount "$T/their/mnt" && mistake "$T/their" "$T/open" -o allow_other
+user ryefs "$T/their" "$T/open" -o allow_other >"$T/again" && echo mounted
+mistake "$T/their" "$T/open"
+user ryefs "$T/their" "$T/open" >"$T/again" && user ryefs umount "$T/open" && echo mounted
+EOF
+  is "a user's mistakes" "$(unshare -m sh "$T/as_user" | sed "s|$T|T|g; s|/etc/fuse.conf|CONF|g")" \
+    "ryefs: cannot mount at T/closed: a directory is wanted that you may write to
+mend with: mkdir -p T/their/mnt && ryefs T/their T/their/mnt
+mended
+ryefs: cannot mount at T/open: CONF does not let users say allow_other
+mend with: echo user_allow_other | sudo tee -a CONF
+mended
+mounted
+ryefs: T/open is a ryefs mount of T/their already
+mend with: ryefs umount T/open
+mended
+mounted"
 fi
 not_ok "nothing was mounted" grep -qF "$T" /proc/self/mounts
 
