@@ -337,6 +337,9 @@ void reply_add_time(struct text *out, time_t at);
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence);
 /* A line for `.ryefs/errors` of that caller and for stderr. No lock held. */
 void reply_complain(struct talk *talk, struct caller *who, const char *sentence);
+/* The same of a failure that was then, and counts only now: what came after it stays last. */
+void reply_complain_late(struct talk *talk, struct caller *who, const char *sentence,
+			 struct timespec at);
 /* The same, with the command that would have done (or NULL) for the caller alone: what the message
  * holds is not for the terminal or the journal of a daemon. */
 void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend);

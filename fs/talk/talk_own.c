@@ -50,7 +50,8 @@ static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY])
 }
 
 /* True: the unfinished message is its speaker's last one now; why says what is missing. */
-static bool own_count_locked(struct talk *talk, struct caller *speaker, char why[FEED_WHY])
+static bool own_count_locked(struct talk *talk, struct caller *speaker, char why[FEED_WHY],
+			     struct timespec *ret_at)
 {
 	auto_blob struct rye_blob *line = NULL;
 
@@ -60,6 +61,7 @@ static bool own_count_locked(struct talk *talk, struct caller *speaker, char why
 		return false;
 	line = reply_error_line(why);
 	talk->counted = true;
+	*ret_at = talk->mtime;
 	if (line)
 		reply_record(talk, speaker, line, why);
 	talk_list_open(talk);
@@ -69,9 +71,10 @@ static bool own_count_locked(struct talk *talk, struct caller *speaker, char why
 void own_count(struct talk *talk, struct caller *speaker)
 {
 	char why[FEED_WHY];
+	struct timespec at;
 
-	if (own_count_locked(talk, speaker, why))
-		reply_complain(talk, speaker, why);
+	if (own_count_locked(talk, speaker, why, &at))
+		reply_complain_late(talk, speaker, why, at);
 }
 
 static bool is_old(struct talk *talk)

@@ -152,53 +152,126 @@ void reply_add_time(struct text *out, time_t at)
 	text_add(out, stamp);
 }
 
-/* The old lines that still fit, whole ones. */
-static void talk_reply_add_old(struct text *out, const struct rye_blob *old, size_t room)
+/* The last lines that still fit, whole ones. */
+static void talk_reply_add_old(struct text *out, struct rye_span old, size_t room)
 {
-	const char *from = old->data, *cut;
+	const char *cut;
 
-	if (old->len > room) {
-		cut = memchr(old->data + old->len - room, '\n', room);
-		from = cut ? cut + 1 : old->data + old->len;
+	if (old.len > room) {
+		cut = memchr(old.ptr + old.len - room, '\n', room);
+		old.len = cut ? (size_t)(old.ptr + old.len - cut) - 1 : 0;
+		old.ptr = cut ? cut + 1 : old.ptr;
 	}
-	text_addn(out, from, old->data + old->len - from);
+	text_addn(out, old.ptr, old.len);
 }
 
-/* Takes line's bytes over. mend: as reply_advise. */
-static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line,
-				const char *mend)
-{
-	struct callers *callers = talks->env.callers;
-	struct text out = { 0 };
-	struct last last = { 0 };
+#define STAMP_LEN (sizeof("2026-01-01T00:00:00Z ") - 1)
 
-	if (callers_last(callers, who, CTL_ERRORS_KEY, &last) && last.errors)
-		talk_reply_add_old(&out, last.errors,
-				   ERRORS_MAX - MIN_OF(line->len, (size_t)ERRORS_MAX));
+/* How much of the old lines stands before one of that time. What is newer stays last; lines of the
+ * same second are not told apart. */
+static size_t talk_reply_place(const struct last *last, const struct timespec *at)
+{
+	const struct rye_blob *old = last->errors;
+	struct text stamp = { 0 };
+	const char *end = old->data + old->len, *line;
+
+	if (at->tv_sec > last->at.tv_sec ||
+	    (at->tv_sec == last->at.tv_sec && at->tv_nsec >= last->at.tv_nsec))
+		return old->len;
+	reply_add_time(&stamp, at->tv_sec);
+	for (; !stamp.failed && end > old->data; end = line) {
+		line = memrchr(old->data, '\n', (size_t)(end - old->data) - 1);
+		line = line ? line + 1 : old->data;
+		if ((size_t)(end - line) < STAMP_LEN || memcmp(line, stamp.data, STAMP_LEN) < 0)
+			break;
+	}
+	free(stamp.data);
+	return (size_t)(end - old->data);
+}
+
+/* A failure, when it was, and its command as in reply_advise. */
+struct complaint {
+	struct timespec at;
+	const char *mend;
+};
+
+static void talk_reply_keep(struct callers *callers, struct caller *who, const char *line,
+			    const struct complaint *what)
+{
+	struct text said = { 0 }, out = { 0 };
+	struct last last = { 0 };
+	struct rye_span head = { "", 0 }, tail = { "", 0 };
+
+	reply_add_time(&said, what->at.tv_sec);
+	text_addn(&said, line, strlen(line) - (what->mend ? 1 : 0));
+	if (what->mend)
+		text_addf(&said, "; " MEND_WITH "%s\n", what->mend);
+	if (callers_last(callers, who, CTL_ERRORS_KEY, &last) && last.errors) {
+		head = (struct rye_span){ last.errors->data, talk_reply_place(&last, &what->at) };
+		tail = (struct rye_span){ head.ptr + head.len, last.errors->len - head.len };
+	}
+	talk_reply_add_old(&out, head,
+			   ERRORS_MAX - MIN_OF(said.len + tail.len, (size_t)ERRORS_MAX));
+	text_addn(&out, said.data, said.len);
+	text_addn(&out, tail.ptr, tail.len);
+	out.failed |= said.failed;
+	free(said.data);
 	last_done(&last);
-	reply_add_time(&out, time(NULL));
-	text_addn(&out, line->data, line->len - (mend ? 1 : 0));
-	if (mend)
-		text_addf(&out, "; " MEND_WITH "%s\n", mend);
-	last.errors = text_blob(&out);
+	last = (struct last){ .errors = text_blob(&out) };
 	callers_record(callers, who, CTL_ERRORS_KEY, &last);
 	last_done(&last);
-	if (talks->env.complain && !line->failed)
-		talks->env.complain(talks->env.arg, line->data);
+}
+
+/* Takes line's bytes over. */
+static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line,
+				const struct complaint *what)
+{
+	if (!line->failed) {
+		talk_reply_keep(talks->env.callers, who, line->data, what);
+		if (talks->env.complain)
+			talks->env.complain(talks->env.arg, line->data);
+	}
 	free(line->data);
 }
 
-void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend)
+static struct complaint complaint_now(void)
+{
+	struct complaint what = { .mend = NULL };
+
+	clock_gettime(CLOCK_REALTIME, &what.at);
+	return what;
+}
+
+static void talk_reply_say(struct talk *talk, struct caller *who, const char *sentence,
+			   const struct complaint *what)
 {
 	struct text line = { 0 };
 
 	reply_add_line(&line, talk, sentence);
-	talk_reply_complain(talk->talks, who, &line, line.failed ? NULL : mend);
+	talk_reply_complain(talk->talks, who, &line, what);
 }
 
 void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
 {
-	reply_advise(talk, who, sentence, NULL);
+	const struct complaint what = complaint_now();
+
+	talk_reply_say(talk, who, sentence, &what);
+}
+
+void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend)
+{
+	struct complaint what = complaint_now();
+
+	what.mend = mend;
+	talk_reply_say(talk, who, sentence, &what);
+}
+
+void reply_complain_late(struct talk *talk, struct caller *who, const char *sentence,
+			 struct timespec at)
+{
+	const struct complaint what = { .at = at };
+
+	talk_reply_say(talk, who, sentence, &what);
 }
 
 char *reply_mend(const struct talk *talk, const struct rye_blob *message)
@@ -222,10 +295,11 @@ char *reply_mend(const struct talk *talk, const struct rye_blob *message)
 
 void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
 {
+	const struct complaint what = complaint_now();
 	struct text line = { 0 };
 
 	text_add(&line, name);
 	text_add(&line, ": ");
 	talk_reply_add_sentence(&line, sentence);
-	talk_reply_complain(talks, who, &line, NULL);
+	talk_reply_complain(talks, who, &line, &what);
 }

@@ -34,6 +34,10 @@ echo '{' >"$run"
 has "unfinished again" "$(latest)" "tool:rye/bash/bash run: message unfinished"
 errno "a directive with an input that it has not" EINVAL cat "$M/directives/hello.md?what=1"
 has "a later failure stands behind it" "$(latest)" "directive:hello: Unknown parameters: what"
+sleep 2.2 # then what was left unfinished counts, of itself
+has "nor does it come behind when it counts later" "$(latest)" "directive:hello: Unknown parameters: what"
+is "each stands there once" "$(grep -c unfinished "$M/.ryefs/errors"; grep -c 'parameters: what' "$M/.ryefs/errors")" "2
+1"
 errno "a tool with one" EINVAL cat "$M/tools/rye/bash/bash.py?what=1"
 has "is named once" "$(latest)" "tool:rye/bash/bash: a tool takes no inputs in its name"
 errno "a prompt with one" EINVAL cat "$M/directives/hello/prompt.md?how=1"
