@@ -150,17 +150,11 @@ int provider_config(const struct provider_env *env, const char *name, json_t **r
 		    struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
-	struct index_source sources[CONFIG_SOURCES_MAX];
-	char id[100];
-	const struct config_ask ask = { id, sources,
-					MIN_OF(env->items->spaces->n, CONFIG_SOURCES_MAX), true,
-					false };
+	char path[100];
 	int r;
 
-	snprintf(id, sizeof(id), "agent/%s", name);
-	for (size_t i = 0; i < ask.n; i++)
-		sources[i] = (struct index_source){ (int)i, ".yaml" };
-	r = config_merge(env->items, &ask, &entry, err);
+	snprintf(path, sizeof(path), "agent/%s.yaml", name);
+	r = config_everywhere(env->items, path, false, &entry, err);
 	if (r)
 		return r;
 	*ret = json_deep_copy(entry.map);
