@@ -268,6 +268,29 @@ static char *ask_command(struct planner *planner, const json_t *command)
 	return buf_steal(&line);
 }
 
+/* A version manager is asked as a person would ask it: `pyenv which python3`. */
+static json_t *manager_alias(const json_t *how)
+{
+	static const struct {
+		const char *manager, *variable, *binary;
+	} rows[] = {
+		{ "pyenv", "PYENV_VERSION", "python3" },
+		{ "rbenv", "RBENV_VERSION", "ruby" },
+		{ "asdf", "ASDF_VERSION", "python3" },
+	};
+	const char *manager = json_str(how, "manager"), *binary = json_str(how, "binary");
+	const char *version = json_str(how, "version");
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(manager, rows[i].manager))
+			return json_pack("{s:s, s:[s, o, s, s, s], s:s}", "type", "command",
+					 "resolve_cmd", "env",
+					 json_sprintf("%s=%s", rows[i].variable, version), manager,
+					 "which", *binary ? binary : rows[i].binary, "fallback",
+					 *binary ? binary : rows[i].binary);
+	return json_object();
+}
+
 /* The older type names say where to look instead of listing it. */
 static json_t *read_alias(const json_t *how)
 {
@@ -281,20 +304,22 @@ static json_t *read_alias(const json_t *how)
 	if (!strcmp(type, "node_modules"))
 		return json_pack("{s:[s], s:[s], s:s}", "candidates", "node", "search_paths",
 				 "node_modules/.bin", "fallback", "node");
+	if (!strcmp(type, "version_manager"))
+		return manager_alias(how);
 	return json_incref((json_t *)how);
 }
 
 char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err *err)
 {
 	auto_json json_t *read = read_alias(how);
-	const char *type = json_str(how, "type");
+	const char *type = json_str(read, "type");
 	const char *binary = json_str(how, "binary"), *fallback = json_str(read, "fallback");
 	char *path = NULL;
 
 	if (!strcmp(type, "shebang"))
 		return shebang_program(planner, err);
 	if (!strcmp(type, "command"))
-		path = ask_command(planner, json_object_get(how, "resolve_cmd"));
+		path = ask_command(planner, json_object_get(read, "resolve_cmd"));
 	else if (!strcmp(type, "system_binary"))
 		path = *binary ? interp_on_system(planner->base, binary) : NULL;
 	else
@@ -308,6 +333,6 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 			 "interpreter %s not found: install it where the system finds it",
 			 *fallback ? fallback :
 			 *binary   ? binary :
-				     type);
+				     json_str(how, "type"));
 	return path;
 }

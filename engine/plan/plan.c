@@ -112,6 +112,8 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	if (!r)
 		r = config_make(planner, err);
 	if (!r)
+		r = lockfile_check(planner, err);
+	if (!r)
 		r = envres_make(planner, err);
 	if (r)
 		return r;
@@ -151,6 +153,7 @@ void planner_done(struct planner *planner)
 	json_decref(planner->limits);
 	free(planner->anchor.path);
 	free(planner->anchor.lib);
+	free(planner->lockfile);
 	env_done(&planner->env);
 	buf_done(&planner->params_json);
 }

@@ -159,12 +159,17 @@ struct planner {
 	struct anchor anchor;
 	struct env env;
 	struct rye_buf params_json;
+	char *lockfile; /* that the chain was compared with; NULL: there is none */
+	bool lock; /* a good run is to write one */
 };
 
 #define auto_planner __attribute__((cleanup(planner_done)))
 int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err);
 void planner_done(struct planner *planner);
 void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2, 3);
+
+/* Locks the chain of a plan whose `lock` is set; its path, or NULL with *err filled. */
+char *lockfile_write(const struct planner *planner, struct rye_err *err);
 
 /* The steps, each in its file. */
 int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
@@ -175,6 +180,7 @@ int envres_make(struct planner *planner, struct rye_err *err);
 /* Adds variables that signed configuration asks for by name, as far as there are any. */
 void envres_give(struct planner *planner, const json_t *names);
 int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
+int lockfile_check(struct planner *planner, struct rye_err *err); /* after config_make */
 int64_t config_timeout_ms(struct planner *planner);
 size_t config_output_cap(const struct planner *planner);
 

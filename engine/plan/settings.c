@@ -112,9 +112,14 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 	return 0;
 }
 
-/* What runtimes ask for are the limits of execution. */
+/*
+ * What runtimes ask for are the limits of execution. They hold for a tool without a runtime, too,
+ * and for one whose runtime does not ask.
+ */
 static int resolve_limits(struct planner *planner, struct rye_err *err)
 {
+	auto_json json_t *usual = NULL;
+
 	for (size_t i = 1; i < planner->chain->n && !planner->limits; i++) {
 		const json_t *spec = planner->chain->v[i].meta.config_resolve;
 		int r = spec ? resolve_spec(planner, spec, &planner->limits, err) : 0;
@@ -122,7 +127,10 @@ static int resolve_limits(struct planner *planner, struct rye_err *err)
 		if (r)
 			return r;
 	}
-	return 0;
+	if (planner->limits)
+		return 0;
+	usual = json_pack("{s:s}", "path", "execution/execution.yaml");
+	return usual ? resolve_spec(planner, usual, &planner->limits, err) : memory_fail(err);
 }
 
 /* Fixed parameters win and come last; with a key the caller's go below it. */

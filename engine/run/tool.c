@@ -290,6 +290,25 @@ static void tool_reply_dry(struct tool_run *tool)
 	json_set(run->reply.doc, "validated_pairs", pairs);
 }
 
+/* A lock that cannot be written is told; the run was good all the same. */
+static void keep_lockfile(struct tool_run *tool, const struct result *result)
+{
+	struct reply *reply = &tool->run->reply;
+	auto_free char *made = NULL;
+	struct rye_err err = { 0 };
+
+	if (tool->planner.lockfile)
+		json_sets(reply->metadata, "lockfile_used", tool->planner.lockfile);
+	if (!tool->planner.lock || result->code != RYE_OK || tool->run->request.dry_run)
+		return;
+	made = lockfile_write(&tool->planner, &err);
+	if (made)
+		json_sets(reply->metadata, "lockfile_created", made);
+	else
+		json_array_append_new(reply->warnings,
+				      json_sprintf("the lockfile was not written: %s", err.msg));
+}
+
 static void tool_carry_out(struct tool_run *tool)
 {
 	struct run *run = tool->run;
@@ -306,6 +325,8 @@ static void tool_carry_out(struct tool_run *tool)
 	}
 	/* Only now is it known what the run's box had to do without. */
 	add_hidden(tool);
+	if (!r)
+		keep_lockfile(tool, &result);
 	if (!r && run->request.dry_run) {
 		tool_reply_dry(tool);
 		return;
