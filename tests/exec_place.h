@@ -57,6 +57,7 @@ static inline void exec_place_make(struct exec_place *p)
 {
 	static const char *const files[] = {
 		"rye/core/primitives/execute.yaml",
+		"rye/core/primitives/graph.yaml",
 		"rye/core/primitives/subprocess.yaml",
 		"rye/core/primitives/http_client.yaml",
 		"rye/core/runtimes/bash/bash.yaml",
@@ -64,6 +65,7 @@ static inline void exec_place_make(struct exec_place *p)
 		"rye/core/runtimes/python/function.yaml",
 		"rye/core/runtimes/python/script.yaml",
 		"rye/core/runtimes/script/script.yaml",
+		"rye/core/runtimes/state-graph/runtime.yaml",
 		"rye/bash/bash.py",
 	};
 

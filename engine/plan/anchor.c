@@ -5,7 +5,7 @@
  * Between that check and the interpreter's own reading lies a race, which docs/tools.md names.
  * Reads directories of user files, so never under a lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

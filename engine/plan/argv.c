@@ -7,7 +7,7 @@
  * program's text only where a tool without a script declares the parameter "command". Pure
  * but for looking programs up.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "item/item.h"
 #include "memory.h"

@@ -6,7 +6,7 @@
  * own environment beyond the allow-list, from the project's .env, or, where both lack them, from
  * the person's secrets.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "base/io.h"
 #include "memory.h"

@@ -5,7 +5,7 @@
  * through the client's environment, never through its arguments. The parameters are its
  * standard input.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

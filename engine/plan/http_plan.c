@@ -5,7 +5,7 @@
  * a header; only an address that is one parameter whole is taken as it is, and then it may name
  * public hosts alone. On a worker; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "bounds.h"
 #include "scope.h"

@@ -7,7 +7,7 @@
  * Lock: `lock` of struct interps guards what was learnt about programs; they are asked outside it
  * (twice at worst).
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "process/process.h"

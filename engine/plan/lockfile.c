@@ -5,7 +5,7 @@
  * same, and the first good run writes one). They forbid and allow nothing that a signature does
  * not; so they are not signed themselves. Called by the worker that plans a run; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "base/io.h"
 #include "clock.h"

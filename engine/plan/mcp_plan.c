@@ -5,7 +5,7 @@
  * as every element of a chain: no parameter of a caller, and nothing of the tool's own, comes into
  * its command, arguments or environment. On a worker; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -141,11 +141,13 @@ int params_check(struct params_check *check, struct rye_err *err)
 	auto_json json_t *schema = meta_schema(check->tool->item);
 	struct schema_report report = { 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	bool ok;
+	bool ok, checked = true;
 	int r;
 
 	if (!schema)
 		return memory_fail(err);
+	if (check->prim && check->prim->take_params)
+		check->own_params = check->prim->take_params(check->params, &checked);
 	r = read_timeout(check, schema, err);
 	if (!r)
 		r = add_action(check, schema, err);
@@ -154,6 +156,8 @@ int params_check(struct params_check *check, struct rye_err *err)
 		return r;
 	}
 	drop_reserved(check, schema);
+	if (!checked)
+		return 0;
 	ok = schema_check(schema, check->params, &report);
 	if (json_array_size(report.warnings))
 		json_array_extend(check->warnings, report.warnings);

@@ -4,7 +4,7 @@
  * primitive adds. The order matters: the tool's parameters get their configuration before
  * they are spelled out, the environment needs the anchor. Owned by one worker thread; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"
@@ -120,6 +120,7 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	plan->timeout_ms = config_timeout_ms(planner);
 	plan->output_cap = config_output_cap(planner);
 	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
+	plan->may_call = planner->chain->v[0].meta.requires_list;
 	plan->confine.net &= planner->limit.net;
 	plan->confine.write &= planner->limit.write;
 	/*

@@ -92,9 +92,6 @@ void template_text(const struct template *in, struct rye_span text, struct rye_b
 /* A string with its placeholders filled, any other value as template_value spells it. */
 void template_put(const struct template *in, const json_t *value, struct rye_buf *out);
 
-/* True: the text is exactly "{name}". */
-bool template_whole(struct rye_span text, const char *name);
-
 /* Strings as they are, numbers decimal, true/false, null empty, the rest JSON. */
 void template_value(struct rye_buf *out, const json_t *value);
 
@@ -130,6 +127,7 @@ struct plan {
 	int64_t timeout_ms;
 	size_t output_cap;
 	struct confine confine;
+	const json_t *may_call; /* capabilities of the run's own calls; borrowed of the chain */
 };
 
 #define auto_plan __attribute__((cleanup(plan_done)))
@@ -152,6 +150,7 @@ struct planner {
 	struct confine limit; /* what the asking run may do itself */
 	json_t *trace; /* or NULL; borrowed */
 	json_t *warnings; /* array, borrowed */
+	const json_t *own_params; /* what the primitive has taken for itself; or NULL; borrowed */
 
 	json_t *context; /* tool_path …: strings */
 	json_t *config; /* merged over the chain */
@@ -166,46 +165,14 @@ struct planner {
 #define auto_planner __attribute__((cleanup(planner_done)))
 int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err);
 void planner_done(struct planner *planner);
-void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2, 3);
 
 /* Locks the chain of a plan whose `lock` is set; its path, or NULL with *err filled. */
 char *lockfile_write(const struct planner *planner, struct rye_err *err);
 
-/* The steps, each in its file. */
-int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
-int anchor_verify(struct planner *planner, struct rye_err *err); /* verify_deps */
-void anchor_env(struct planner *planner);
-char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
-int envres_make(struct planner *planner, struct rye_err *err);
-/* Adds variables that signed configuration asks for by name, as far as there are any. */
-void envres_give(struct planner *planner, const json_t *names);
-int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
-int lockfile_check(struct planner *planner, struct rye_err *err); /* after config_make */
-int64_t config_timeout_ms(struct planner *planner);
-size_t config_output_cap(const struct planner *planner);
-
-/* Absolute path of an element's interpreter; free it. NULL with *err filled. */
-char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err *err);
-/* A program named by a chain: bare names by the system's PATH, never one of the project. */
-char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
-/* A bare name, in an administrator's directories first, then on the PATH; NULL: nowhere. */
-char *interp_on_system(const struct plan_base *base, const char *name);
-/* Is it a directory in which that looks? */
-bool interp_looks_in(const struct plan_base *base, struct rye_span dir);
-/* Does this python know -P (3.11)? Asked once per program. */
-bool interp_knows_safe_path(const struct plan_base *base, const char *path);
 struct interps *interps_open(void);
 void interps_close(struct interps *interps);
-
-/*
- * shebang.c: the program that the first line of a tool names (`#!/usr/bin/env NAME` and the like).
- * Only what the system has; free it. NULL with *err filled. The words behind it are the span.
- */
-char *shebang_program(struct planner *planner, struct rye_err *err);
-struct rye_span shebang_options(const struct rye_item *tool);
-
-/* True: value (or an element of it) was templated into text. */
-void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);
+/* Adds variables that signed configuration asks for by name, as far as there are any. */
+void envres_give(struct planner *planner, const json_t *names);
 /*
  * What a tool's signed `requires` lets it do: a present list grants what it names; no list
  * means what the sandbox option says.
@@ -220,6 +187,8 @@ struct params_check {
 	bool own_timeout; /* the tool declares `timeout` itself */
 	json_t *declared; /* on failure: declared_parameters, owned */
 	json_t *warnings; /* array, borrowed */
+	const struct prim *prim; /* of the chain; or NULL */
+	json_t *own_params; /* what it has taken for itself; NULL: nothing; owned */
 };
 int params_check(struct params_check *check, struct rye_err *err);
 /* A name of the format's (timeout …), which a tool gets only if it declares it. */
@@ -241,6 +210,13 @@ struct prim {
 	bool config_asks;
 	/* It checks output_schema itself: what it describes is a part of the result. */
 	bool own_output;
+	/* Ids of its threads begin with the item's, not with chance. */
+	bool names_threads;
+	/*
+	 * Takes parameters that are the primitive's own out of params, before they are checked;
+	 * *ret_checked: whether what is left has to fit the item's schema. NULL: there are none.
+	 */
+	json_t *(*take_params)(json_t *params, bool *ret_checked);
 	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
@@ -309,8 +285,5 @@ struct mcp_plan {
 
 int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err);
 void mcp_plan_done(struct mcp_plan *plan);
-
-/* {command, args} of a container client, for config.image. (docker.c) */
-int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);
 
 #endif

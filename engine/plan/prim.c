@@ -11,6 +11,7 @@
 
 /* One row for each prim_NAME.c. */
 #define PRIMS(ROW) \
+	ROW(graph) \
 	ROW(http)  \
 	ROW(mcp)   \
 	ROW(subprocess)

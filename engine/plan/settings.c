@@ -4,7 +4,7 @@
  * ask for (CONFIG_RESOLVE), and the limits that follow. item/merged.c loads and merges such files
  * and decides which of them may be unsigned. No lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "base/id.h"
 #include "item/item.h"

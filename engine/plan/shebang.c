@@ -5,7 +5,7 @@
  * to read the line: it would take any path, and give all that follows as one argument. Pure but for
  * looking programs up.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -3,7 +3,7 @@
  * The two placeholder forms of chain configuration, in one pass from left to right: what a
  * placeholder delivered is never looked at again. Pure; fuzzed (fuzz_template).
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include <ctype.h>
 

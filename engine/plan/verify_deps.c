@@ -5,7 +5,7 @@
  * runtime excludes are searched for code all the same, where their names could be imported: what is
  * in them is not signed. The same holds for the library that a runtime puts on the search path.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -51,7 +51,7 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 pid_t runs_leader(struct runs *runs, uint64_t run);
 /*
  * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this registry,
- * which has still to be asked (asker.c). Signing: never.
+ * which has still to be asked (asker_may). Signing: never.
  */
 bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
 	      uint64_t *ret_foreign);
@@ -222,7 +222,7 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 		  struct rye_err *err);
 
 /*
- * asker.c: what children of runs may do, by the runs above them; no lock of its own.
+ * runs.c: what children of runs may do, by the runs above them; no lock is held when items are loaded.
  */
 
 /* May a child of that run use the verb on the item? ref NULL: not known yet. */

@@ -31,6 +31,7 @@ static void tool_done(struct tool_run *tool)
 	plan_done(&tool->plan);
 	chain_done(&tool->chain);
 	json_decref(tool->params.declared);
+	json_decref(tool->params.own_params);
 }
 
 static void put_chain(struct tool_run *tool)
@@ -99,6 +100,7 @@ static int check_params(struct tool_run *tool, struct rye_err *err)
 	tool->params.tool = &tool->chain.v[0];
 	tool->params.params = run->request.params;
 	tool->params.warnings = run->reply.warnings;
+	tool->params.prim = tool->chain.prim;
 	r = params_check(&tool->params, err);
 	run->request.timeout = tool->params.timeout;
 	return r;
@@ -118,6 +120,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 		.limit = run->limit,
 		.trace = run->reply.trace,
 		.warnings = run->reply.warnings,
+		.own_params = tool->params.own_params,
 	};
 	return planner_make(&tool->planner, &tool->plan, err);
 }
@@ -319,8 +322,7 @@ static void tool_carry_out(struct tool_run *tool)
 	/* Nothing is started with a part of its parameters, or less confined than it should be. */
 	r = memory_result(run->reply.memory, r, &err);
 	if (!r && !run->request.dry_run) {
-		runs_item(run->exec->runs, run->living, tool->chain.v[0].meta.requires_list,
-			  tool->plan.confine);
+		runs_item(run->exec->runs, run->living, tool->plan.may_call, tool->plan.confine);
 		run_attempts(tool, &result);
 	}
 	/* Only now is it known what the run's box had to do without. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan_inner.h: the steps of planning, each in its file; what only the files of plan/ use.
+ */
+#ifndef RYE_PLAN_PLAN_INNER_H
+#define RYE_PLAN_PLAN_INNER_H
+
+#include "plan/plan.h"
+
+void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2, 3);
+
+int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
+int anchor_verify(struct planner *planner, struct rye_err *err); /* verify_deps */
+void anchor_env(struct planner *planner);
+char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
+int envres_make(struct planner *planner, struct rye_err *err);
+int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
+int lockfile_check(struct planner *planner, struct rye_err *err); /* after config_make */
+int64_t config_timeout_ms(struct planner *planner);
+size_t config_output_cap(const struct planner *planner);
+
+/* Absolute path of an element's interpreter; free it. NULL with *err filled. */
+char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err *err);
+/* A program named by a chain: bare names by the system's PATH, never one of the project. */
+char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
+/* A bare name, in an administrator's directories first, then on the PATH; NULL: nowhere. */
+char *interp_on_system(const struct plan_base *base, const char *name);
+/* Is it a directory in which that looks? */
+bool interp_looks_in(const struct plan_base *base, struct rye_span dir);
+/* Does this python know -P (3.11)? Asked once per program. */
+bool interp_knows_safe_path(const struct plan_base *base, const char *path);
+
+/*
+ * shebang.c: the program that the first line of a tool names (`#!/usr/bin/env NAME` and the like).
+ * Only what the system has; free it. NULL with *err filled. The words behind it are the span.
+ */
+char *shebang_program(struct planner *planner, struct rye_err *err);
+struct rye_span shebang_options(const struct rye_item *tool);
+
+/* True: value (or an element of it) was templated into text. */
+void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);
+
+/* True: the text is exactly "{name}". */
+bool template_whole(struct rye_span text, const char *name);
+
+/* {command, args} of a container client, for config.image. (docker.c) */
+int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);
+
+#endif

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The primitive `graph`: walks a state graph. Every call of an item is a run of its own, which this
+ * run asks for as a child of it would: the graph's signed permissions and those of all runs above
+ * it decide, and the queue lends it this run's place. The walk is on this run's worker; answers
+ * come on other workers.
+ *
+ * Lock: `lock` of struct graph_calls guards `done`; the eventfd says that there is something in it.
+ */
+#include "plan/plan.h"
+
+#include "clock.h"
+#include "graph/graph.h"
+#include "memory.h"
+#include "process/process.h"
+#include "run/run_inner.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+/* When neither graph, configuration nor runtime says. */
+#define STEPS_DEFAULT 100
+#define CONCURRENCY_DEFAULT 10
+
+struct graph_plan {
+	struct graph *graph;
+	json_t *inputs; /* owned */
+	const json_t *own; /* special parameters, see graph_params_take; borrowed */
+	json_t *faults, *warnings; /* of the graph; owned */
+};
+
+struct graph_calls {
+	struct prim_run *run;
+	const struct graph_plan *plan;
+	struct graph_call *living; /* by sibling; of the walk's worker */
+	pthread_mutex_t lock;
+	struct graph_call *done; /* by next */
+	int wake;
+	int64_t until_ms; /* clock_ms(); 0: no end */
+	enum rye_code stop; /* RYE_OK: go on */
+	bool quiet; /* no lines of progress */
+};
+
+static void call_answered(struct graph_call *call)
+{
+	struct graph_calls *calls = call->owner;
+
+	GUARD(&calls->lock);
+	call->next = calls->done;
+	calls->done = call;
+	(void)!eventfd_write(calls->wake, 1);
+}
+
+/* rye_done_fn, on the worker that ran it. */
+static void prim_graph_on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct rye_span text = { outcome->reply->data, outcome->reply->len };
+	struct graph_call *call = arg;
+
+	call->reply = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "reply", NULL);
+	call_answered(call);
+}
+
+static void answer_error(struct graph_call *call, json_t *error)
+{
+	call->reply = json_pack("{s:s, s:o}", "status", "error", "error", error);
+	call_answered(call);
+}
+
+/* "rye.execute.tool.a.b" */
+static json_t *capability_of(const struct graph_call *call)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text, "rye.%s.%s", call->primary, call->ref);
+	for (char *p = text.data; p && *p; p++)
+		if (*p == ':' || *p == '/')
+			*p = '.';
+	return text.failed ? NULL : json_string(text.data);
+}
+
+/* Why it may not be made; NULL: it may. The runs above are asked when it is made. */
+static json_t *refusal_of(const struct graph_calls *calls, const struct graph_call *call)
+{
+	const json_t *narrowed = json_object_get(calls->plan->own, "capabilities");
+	auto_json json_t *capability = NULL;
+
+	if (call->remote && *call->remote)
+		return json_sprintf("remote '%.100s' is not available yet", call->remote);
+	if (!strcmp(call->primary, "sign"))
+		return json_string("Permission denied: signing is for a person, not for a graph");
+	if (runs_match(calls->plan->graph->permissions, call->primary, call->ref) &&
+	    (!narrowed || runs_match(narrowed, call->primary, call->ref)))
+		return NULL;
+	capability = capability_of(call);
+	return json_sprintf("Permission denied: '%s' not covered by capabilities",
+			    capability ? json_string_value(capability) : call->ref);
+}
+
+/* The message of the request that the call is. */
+static json_t *child_message(const struct graph_call *call)
+{
+	json_t *doc = json_object();
+
+	json_sets(doc, "item_id", call->ref);
+	if (strcmp(call->primary, "execute")) {
+		json_object_update_missing(doc, call->params);
+		return doc;
+	}
+	json_object_set(doc, "parameters", call->params);
+	if (call->thread && *call->thread)
+		json_sets(doc, "thread", call->thread);
+	return doc;
+}
+
+static void child_start(const struct graph_calls *calls, struct graph_call *call)
+{
+	const struct prim_run *run = calls->run;
+	const struct rye_request *above = &job_of(run->call)->ask;
+	auto_json json_t *doc = child_message(call);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct rye_request ask = {
+		.verb = strcmp(call->primary, "fetch") ? RYE_EXECUTE : RYE_FETCH,
+		.kind = RYE_KIND__MAX,
+		.id = "",
+		.uid = above->uid,
+		.keeps = above->keeps,
+		.parent_run = run->living->number,
+	};
+	struct rye_call *handle = NULL;
+
+	json_put(&text, doc, false);
+	if (text.failed) {
+		answer_error(call, json_string("the parameters are too big"));
+		return;
+	}
+	ask.message = (struct rye_span){ text.data, text.len };
+	exec_start(run->exec, &ask, prim_graph_on_done, call, &handle);
+	call->handle = handle; /* the walk, which gives the call up, is this thread */
+}
+
+/* ---- what the walk asks for ---- */
+
+static bool calls_stopped(void *arg)
+{
+	struct graph_calls *calls = arg;
+
+	if (calls->stop == RYE_OK && call_cancelled(calls->run->call) != RYE_OK)
+		calls->stop = call_cancelled(calls->run->call);
+	if (calls->stop == RYE_OK && calls->until_ms && clock_ms() >= calls->until_ms)
+		calls->stop = RYE_TIMEOUT;
+	return calls->stop != RYE_OK;
+}
+
+static void calls_begin(void *arg, struct graph_call *call)
+{
+	struct graph_calls *calls = arg;
+	json_t *refusal = refusal_of(calls, call);
+
+	call->owner = calls;
+	call->sibling = calls->living;
+	calls->living = call;
+	if (!refusal && calls_stopped(calls))
+		refusal = json_string("Run was cancelled");
+	if (refusal)
+		answer_error(call, refusal);
+	else
+		child_start(calls, call);
+}
+
+static struct graph_call *take_done(struct graph_calls *calls)
+{
+	GUARD(&calls->lock);
+	struct graph_call *call = calls->done;
+
+	if (call)
+		calls->done = call->next;
+	return call;
+}
+
+static void cancel_all(struct graph_calls *calls, enum rye_code code)
+{
+	if (calls->stop == RYE_OK)
+		calls->stop = code;
+	for (struct graph_call *at = calls->living; at; at = at->sibling)
+		rye_call_cancel(at->handle, RYE_CANCELLED);
+}
+
+/* Until a call is answered, the run is cancelled, or its time is over. */
+static void calls_wait(struct graph_calls *calls)
+{
+	struct pollfd fds[] = { { calls->wake, POLLIN, 0 },
+				{ calls->stop == RYE_OK ? call_wake(calls->run->call) : -1, POLLIN,
+				  0 } };
+	int64_t left = calls->until_ms - clock_ms();
+	bool ends = calls->until_ms && calls->stop == RYE_OK;
+	eventfd_t count;
+
+	(void)!poll(fds, ARRAY_SIZE(fds), !ends ? -1 : left > 0 ? (int)left : 0);
+	if (fds[0].revents)
+		(void)!eventfd_read(calls->wake, &count);
+	if (call_cancelled(calls->run->call) != RYE_OK)
+		cancel_all(calls, call_cancelled(calls->run->call));
+	else if (ends && clock_ms() >= calls->until_ms)
+		cancel_all(calls, RYE_TIMEOUT);
+}
+
+static struct graph_call *calls_next(void *arg)
+{
+	struct graph_calls *calls = arg;
+	struct graph_call *call, **at = &calls->living;
+
+	while (!(call = take_done(calls)))
+		calls_wait(calls);
+	while (*at != call)
+		at = &(*at)->sibling;
+	*at = call->sibling;
+	rye_call_unref(call->handle);
+	return call;
+}
+
+static void calls_progress(void *arg, const char *line)
+{
+	struct graph_calls *calls = arg;
+
+	if (!calls->quiet)
+		events_output(calls->run->call->events, RYE_STDERR, span_of(line));
+}
+
+static int calls_open(struct prim_run *run, const struct plan *plan, struct graph_calls *ret,
+		      struct rye_err *err)
+{
+	*ret = (struct graph_calls){ .run = run, .plan = plan->own };
+	ret->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ret->until_ms = plan->timeout_ms ? clock_ms() + plan->timeout_ms : 0;
+	ret->quiet = env_get(&run->exec->base.inherited, "RYE_GRAPH_QUIET");
+	pthread_mutex_init(&ret->lock, NULL);
+	return ret->wake >= 0 ? 0 : rye_fail_sys(err, errno, "cannot walk a graph");
+}
+
+static void calls_close(struct graph_calls *calls)
+{
+	if (calls->wake >= 0)
+		close(calls->wake);
+	pthread_mutex_destroy(&calls->lock);
+}
+
+/* ---- the run ---- */
+
+/* "a/b" is a-b at the beginning of its runs' names. */
+static bool is_name_of(const char *name, const char *id)
+{
+	for (; *id; id++, name++)
+		if (*name != (*id == '/' ? '-' : *id))
+			return false;
+	return *name == '-';
+}
+
+/* A thread's runner: the run has the name of the thread. NULL: any. */
+static const char *wanted_name(const struct prim_run *run, const struct graph *graph)
+{
+	const struct rye_request *ask = &job_of(run->call)->ask;
+	const char *thread = env_get(&run->exec->base.inherited, "RYE_THREAD_ID");
+
+	if (!ask->keeps || ask->parent_run || !thread || !is_name_of(thread, graph->id))
+		return NULL;
+	return thread;
+}
+
+/* The run to go on with, or a new one; ret_past of the former. */
+static int open_log(const struct prim_run *run, const struct graph_plan *plan,
+		    struct graph_log **ret, struct graph_past *ret_past, struct rye_err *err)
+{
+	const char *project = run->exec->base.project, *id = json_str(plan->own, "graph_run_id");
+	bool single = json_object_get(plan->own, "node");
+	const struct graph_log_new new = { project, plan->graph->id, single ? "-step" : "",
+					   single ? NULL : wanted_name(run, plan->graph) };
+	int r = 0;
+
+	if (*id)
+		r = graph_log_resume(project, id, single ? NULL : ret, ret_past, err);
+	if (!r && *id && strcmp(ret_past->graph_id, plan->graph->id))
+		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s is a run of %s", id,
+			     ret_past->graph_id);
+	if (!r && *id && strcmp(ret_past->digest, plan->graph->digest))
+		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s has changed since %s began",
+			     plan->graph->id, id);
+	if (!r && *id && !single && !*ret_past->node)
+		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s is over (%s)", id,
+			     ret_past->status);
+	if (!r && (!*id || single))
+		r = graph_log_create(&new, ret, err);
+	return r;
+}
+
+/* What the caller is told of a walk. */
+static void result_of_end(const struct graph_calls *calls, const struct plan *plan,
+			  struct graph_end *end, struct result *ret)
+{
+	const json_t *error = json_object_get(end->data, "error");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	ret->data = steal(&end->data);
+	ret->warnings = steal(&end->warnings);
+	ret->code = end->status <= GRAPH_WITH_ERRORS ? RYE_OK : RYE_TOOL_FAILED;
+	if (end->status == GRAPH_CANCELLED)
+		ret->code = calls->stop;
+	if (ret->code == RYE_TIMEOUT)
+		buf_addf(&text, "Graph timed out after %g seconds",
+			 (double)plan->timeout_ms / 1000);
+	else if (error)
+		json_python_str(&text, error);
+	ret->error = text.failed || !text.len ? strdup("") : buf_steal(&text);
+}
+
+static void graph_go(struct graph_calls *calls, const struct plan *plan, struct result *ret)
+{
+	const struct graph_plan *own = plan->own;
+	const struct graph_ops ops = { calls, calls_begin, calls_next, calls_stopped,
+				       calls_progress };
+	auto_past struct graph_past past = GRAPH_PAST_INIT;
+	struct graph_ask ask = { .graph = own->graph,
+				 .inputs = own->inputs,
+				 .inject = json_object_get(own->own, "inject_state"),
+				 .node = json_string_value(json_object_get(own->own, "node")),
+				 .max_steps = json_int(own->own, "max_steps", 0),
+				 .ops = &ops };
+	struct graph_end end = { .data = NULL };
+	struct graph_log *log = NULL;
+	struct rye_err err = { 0 };
+	int r = open_log(calls->run, own, &log, &past, &err);
+
+	if (!r) {
+		ask.past = past.state ? &past : NULL;
+		ask.log = log;
+		r = graph_walk(&ask, &end, &err);
+	}
+	graph_log_close(log);
+	if (r)
+		result_unspawned(&err, ret);
+	else
+		result_of_end(calls, plan, &end, ret);
+	graph_end_done(&end);
+}
+
+/* `validate`: what is wrong with the graph, and what is strange. Nothing is called. */
+static void graph_validate(const struct graph_plan *plan, struct result *ret)
+{
+	bool ok = !json_array_size(plan->faults);
+
+	graph_lint(plan->graph, plan->warnings);
+	ret->data = json_pack("{s:b, s:O, s:O, s:I}", "success", ok, "errors", plan->faults,
+			      "warnings", plan->warnings, "node_count", (json_int_t)plan->graph->n);
+	ret->warnings = json_array();
+	ret->code = ok ? RYE_OK : RYE_TOOL_FAILED;
+	ret->error = strdup(ok ? "" : json_string_value(json_array_get(plan->faults, 0)));
+}
+
+static void graph_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	const struct graph_plan *own = plan->own;
+	struct graph_calls calls;
+	struct rye_err err = { 0 };
+
+	if (json_is_true(json_object_get(own->own, "validate"))) {
+		graph_validate(own, ret);
+		return;
+	}
+	exec_attend(run->exec);
+	events_state(run->call->events, RYE_STATE_STARTED);
+	if (calls_open(run, plan, &calls, &err))
+		result_unspawned(&err, ret);
+	else
+		graph_go(&calls, plan, ret);
+	calls_close(&calls);
+}
+
+/* ---- planning ---- */
+
+/* The first that is set: for this tool, for all, by the runtimes. */
+static json_int_t limit_of(const struct planner *planner, const char *key, json_int_t fallback)
+{
+	const json_t *rows[] = {
+		json_object_get(json_object_get(planner->limits, "tools"),
+				planner->chain->v[0].item->id),
+		json_object_get(planner->limits, "defaults"),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (json_int(rows[i], key, 0) > 0)
+			return json_int(rows[i], key, fallback);
+	for (size_t i = 1; i < planner->chain->n; i++)
+		if (json_int(planner->chain->v[i].meta.config, key, 0) > 0)
+			return json_int(planner->chain->v[i].meta.config, key, fallback);
+	return fallback;
+}
+
+static void list_faults(const json_t *faults, struct rye_buf *out)
+{
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach(faults, i, text) {
+		buf_addf(out, "%s%s", i ? "; " : "", json_string_value(text));
+	}
+}
+
+/* ---- variables ---- */
+
+struct env_wants {
+	struct planner *planner;
+	struct rye_buf missing;
+};
+
+static void want_name(struct env_wants *wants, const json_t *name, const struct graph_node *node)
+{
+	auto_json json_t *names = json_pack("[O]", name);
+	const char *text = json_string_value(name);
+
+	envres_give(wants->planner, names);
+	if (env_get(&wants->planner->env, text))
+		return;
+	buf_adds(&wants->missing, wants->missing.len ? "; " : "");
+	if (node)
+		buf_addf(&wants->missing, "node '%s' requires '%s'", node->name, text);
+	else
+		buf_addf(&wants->missing, "graph requires '%s'", text);
+}
+
+static void want_names(struct env_wants *wants, const json_t *names, const struct graph_node *node)
+{
+	const json_t *name;
+	size_t i;
+
+	if (json_is_string(names))
+		want_name(wants, names, node);
+	json_array_foreach(names, i, name) {
+		want_name(wants, name, node);
+	}
+}
+
+static int check_env(struct planner *planner, const struct graph *graph, struct rye_err *err)
+{
+	struct env_wants wants = { planner, RYE_BUF_INIT };
+	int r = 0;
+
+	want_names(&wants, graph->env_requires, NULL);
+	for (size_t i = 0; i < graph->n; i++)
+		want_names(&wants, graph->nodes[i].env_requires, &graph->nodes[i]);
+	if (wants.missing.len)
+		r = rye_fail(err, RYE_INVALID, "Missing environment variables: %s",
+			     wants.missing.data);
+	buf_done(&wants.missing);
+	return r;
+}
+
+/* ---- the plan ---- */
+
+static int read_graph(struct planner *planner, struct graph_plan *ret, struct rye_err *err)
+{
+	const struct link *tool = &planner->chain->v[0];
+	const struct graph_source source = {
+		.id = tool->item->id,
+		.config = tool->meta.config,
+		.permissions = meta_get(tool->item, "permissions"),
+		.env_requires = meta_get(tool->item, "env_requires"),
+		.max_steps = limit_of(planner, "max_steps", STEPS_DEFAULT),
+		.max_concurrency = limit_of(planner, "max_concurrency", CONCURRENCY_DEFAULT),
+	};
+
+	ret->faults = json_array();
+	ret->warnings = json_array();
+	ret->graph = graph_read(&source, ret->faults, ret->warnings);
+	return ret->graph ? 0 : memory_fail(err);
+}
+
+static int check_graph(struct planner *planner, const struct graph_plan *plan, struct rye_err *err)
+{
+	const char *node = json_str(plan->own, "node");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (json_array_size(plan->faults)) {
+		list_faults(plan->faults, &text);
+		return rye_fail(err, RYE_INVALID, "Graph validation failed: %s",
+				text.data ? text.data : "");
+	}
+	if (*node && !graph_node(plan->graph, node))
+		return rye_fail(err, RYE_INVALID, "Target node '%.200s' not found in graph", node);
+	json_array_extend(planner->warnings, plan->warnings);
+	return check_env(planner, plan->graph, err);
+}
+
+static int fill_plan(struct planner *planner, struct graph_plan *ret, struct rye_err *err)
+{
+	const json_t *capabilities;
+	int r = graph_params_check(planner->own_params, err);
+
+	ret->own = planner->own_params;
+	if (!r)
+		r = read_graph(planner, ret, err);
+	if (!r && !json_is_true(json_object_get(ret->own, "validate")))
+		r = check_graph(planner, ret, err);
+	if (r)
+		return r;
+	ret->inputs = json_deep_copy(planner->params);
+	capabilities = json_object_get(ret->own, "capabilities");
+	if (capabilities)
+		json_object_set(ret->inputs, "capabilities", (json_t *)capabilities);
+	return ret->inputs ? 0 : memory_fail(err);
+}
+
+static int graph_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	struct graph_plan *own = calloc(1, sizeof(*own));
+	const struct link *tool = &planner->chain->v[0];
+
+	if (!own)
+		return memory_fail(err);
+	plan->own = own;
+	plan->may_call = meta_get(tool->item, "permissions");
+	/* it starts nothing itself: what it calls is confined by its own word, and the caller's */
+	if (!tool->meta.requires_list && !tool->meta.requires_bad)
+		plan->confine = planner->limit;
+	return fill_plan(planner, own, err);
+}
+
+static void graph_free_plan(void *arg)
+{
+	struct graph_plan *own = arg;
+
+	graph_free(own->graph);
+	json_decref(own->inputs);
+	json_decref(own->faults);
+	json_decref(own->warnings);
+	free(own);
+}
+
+const struct prim prim_graph = {
+	.ids = { "rye/core/primitives/graph" },
+	.names_threads = true,
+	.take_params = graph_params_take,
+	.plan = graph_plan,
+	.run = graph_run,
+	.free = graph_free_plan,
+};

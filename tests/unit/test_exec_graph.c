@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State graphs through the engine: the bundled runtime, real calls, permissions of the graph and of
+ * what calls it, limits by configuration, what is wrong before the first node.
+ */
+#include "rye_test.h"
+
+#include "exec_tools.h"
+
+#define RUNTIME "rye/core/runtimes/state-graph/runtime"
+
+/* t/a is the graph; more: top-level YAML; config: indented by two. */
+static void graph_put(struct exec_place *p, const char *file, const char *more, const char *config)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	buf_addf(&text, "%sconfig:\n%s", more, config);
+	exec_yaml(p, file, RUNTIME, text.data);
+}
+
+#define MAY "permissions: ['rye.execute.tool.t.*']\n"
+
+#define TWO                                                                                        \
+	"  start: one\n  nodes:\n"                                                                 \
+	"    one: {action: {primary: execute, item_id: 'tool:t/add', params: {n: "                 \
+	"'${inputs.n}', no: '${state.no}'}}, assign: {n: '${result.n}'}, next: two}\n"             \
+	"    two: {type: foreach, over: ['${state.n}', 10], as: v, parallel: true, collect: all, " \
+	"action: {item_type: tool, item_id: t/add, params: {n: '${v}'}}, next: end}\n"             \
+	"    end: {type: return, output: {n: '${state.n}', all: '${state.all}'}}\n"
+
+static void put_add(struct exec_place *p)
+{
+	exec_function(p, "t/add.py",
+		      "if p.get('n') == 13: return {'success': False, 'error': 'bad luck'}\n"
+		      "return {'success': True, 'n': p['n'] + 1, 'keys': sorted(p)}");
+}
+
+static void case_103_graph_with_and_without_limits(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, "  max_steps: 10\n  max_concurrency: 2\n" TWO);
+	exec_wants(
+		p, "{\"n\":1}",
+		"{\"status\":\"success\",\"data\":{\"success\":true,\"status\":\"completed\","
+		"\"steps\":3,\"graph_run_id\":\"^t-a-\",\"=output\":{\"n\":2,\"all\":[{\"success\":"
+		"true,\"n\":3,\"keys\":[\"n\"]},{\"success\":true,\"n\":11,\"keys\":[\"n\"]}]}},"
+		"\"chain\":[\"t/a\",\"" RUNTIME "\",\"rye/core/primitives/graph\"]}");
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	exec_wants(p, "{\"n\":1}", "{\"status\":\"success\",\"data\":{\"steps\":3}}");
+}
+
+static void steps_are_limited(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, "  max_steps: 2\n" TWO);
+	exec_wants(
+		p, "{\"n\":1}",
+		"{\"status\":\"error\",\"error\":\"Max steps exceeded (2)\",\"data\":{\"steps\":2}}");
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	exec_wants(p, "{\"n\":1,\"max_steps\":1}", "{\"error\":\"Max steps exceeded (1)\"}");
+	exec_wants(
+		p, "{\"n\":1,\"max_steps\":\"x\"}",
+		"{\"error\":\"Invalid parameters: max_steps: expected a whole number of at least "
+		"1\"}");
+}
+
+static void a_failing_node_fails_the_graph(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	exec_wants(p, "{\"n\":13}",
+		   "{\"status\":\"error\",\"error\":\"bad luck\",\"data\":{\"success\":false,"
+		   "\"node\":\"one\",\"steps\":1,\"state\":{\"inputs\":{\"n\":13}}}}");
+}
+
+/* Nothing that the graph does not name; nothing that a caller leaves out of what it grants. */
+static void permissions_are_checked(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", "permissions: ['rye.execute.tool.other.*']\n", TWO);
+	exec_wants(
+		p, "{\"n\":1}",
+		"{\"status\":\"error\",\"error\":\"Permission denied: 'rye.execute.tool.t.add' not "
+		"covered by capabilities\",\"data\":{\"node\":\"one\"}}");
+	graph_put(p, "t/a.yaml", "", TWO);
+	exec_wants(p, "{\"n\":1}", "{\"error\":\"~Graph validation failed: permissions: \"}");
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	exec_wants(p, "{\"n\":1,\"capabilities\":[\"rye.execute.tool.t.none\"]}",
+		   "{\"error\":\"~Permission denied: 'rye.execute.tool.t.add'\"}");
+	exec_wants(p, "{\"n\":1,\"capabilities\":[\"rye.execute.tool.t.add\"]}",
+		   "{\"status\":\"success\"}");
+	graph_put(p, "t/a.yaml", "permissions: ['*', 'rye.*']\n",
+		  "  start: s\n  nodes: {s: {action: {primary: sign, item_id: 'tool:t/add'}}}\n");
+	exec_wants(p, "{}", "{\"error\":\"~signing is for a person\"}");
+}
+
+/* A graph in a graph: the inner one's calls need the outer one's permission, too. */
+static void permissions_hold_for_what_is_called(void **state)
+{
+	static const char inner[] =
+		"  start: s\n  nodes:\n"
+		"    s: {action: {item_id: 'tool:t/add', params: {n: 1}}, assign: "
+		"{n: '${result.n}'}, next: e}\n"
+		"    e: {type: return, output: '${state.n}'}\n";
+	static const char outer[] = "  start: s\n  nodes:\n"
+				    "    s: {action: {item_id: 'tool:t/inner'}, assign: {n: "
+				    "'${result.output}'}, next: e}\n"
+				    "    e: {type: return, output: '${state.n}'}\n";
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/inner.yaml", MAY, inner);
+	graph_put(p, "t/a.yaml", MAY, outer);
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"output\":2}}");
+	graph_put(p, "t/a.yaml", "permissions: ['rye.execute.tool.t.inner']\n", outer);
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~Permission denied: \"}");
+}
+
+static void knowledge_directives_and_fetch(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_sign(p->place.project, RYE_KNOWLEDGE, "k/fact.md",
+		  SPAN("---\nname: fact\ntitle: Fact\ncategory: k\nentry_type: reference\n"
+		       "version: \"1.0.0\"\n---\n\nThe moon is round.\n"));
+	graph_put(p, "t/a.yaml",
+		  "permissions: ['rye.execute.knowledge.k.*', 'rye.fetch.knowledge.k.*']\n",
+		  "  start: s\n  nodes:\n"
+		  "    s: {action: {item_id: 'knowledge:k/fact'}, next: f}\n"
+		  "    f: {action: {primary: fetch, item_id: 'knowledge:k/fact'}, assign: {text: "
+		  "'${result.content}'}, next: e}\n"
+		  "    e: {type: return, output: '${state.text}'}\n");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"output\":\"~The moon is round.\"}}");
+}
+
+static void mistakes_are_told_before_anything_runs(void **state)
+{
+	struct exec_place *p = *state;
+
+	graph_put(p, "t/a.yaml", MAY,
+		  "  start: s\n  nodes: {s: {action: {item_id: 'tool:t/add'}, next: nowhere}}\n");
+	exec_wants(
+		p, "{}",
+		"{\"status\":\"error\",\"error\":\"Graph validation failed: node 's': next: there is "
+		"no node 'nowhere'\"}");
+	exec_wants(
+		p, "{\"validate\":true}",
+		"{\"status\":\"error\",\"data\":{\"success\":false,\"node_count\":1,\"=errors\":["
+		"\"node 's': next: there is no node 'nowhere'\"]}}");
+	graph_put(
+		p, "t/a.yaml", MAY,
+		"  start: s\n  nodes: {s: {action: {item_id: 'tool:t/add'}}, x: {type: return}}\n");
+	exec_wants(
+		p, "{\"validate\":true}",
+		"{\"status\":\"success\",\"data\":{\"success\":true,\"=errors\":[],\"node_count\":2,"
+		"\"=warnings\":[\"unreachable nodes: x\"]}}");
+	exec_wants(p, "{\"node\":\"y\"}", "{\"error\":\"Target node 'y' not found in graph\"}");
+	exec_wants(p, "{\"resume\":true}", "{\"error\":\"~resume: graph_run_id\"}");
+	exec_wants(p, "{\"graph_run_id\":\"t-a-1\"}",
+		   "{\"error\":\"Cannot resume: no run t-a-1 of a graph\"}");
+}
+
+static void variables_are_wanted(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY "env_requires: [GRAPH_TEST_ONE, PATH]\n",
+		  "  start: s\n  nodes: {s: {env_requires: GRAPH_TEST_TWO, action: {item_id: "
+		  "'tool:t/add', params: {n: 1}}}}\n");
+	exec_wants(
+		p, "{}",
+		"{\"error\":\"Missing environment variables: graph requires 'GRAPH_TEST_ONE'; node "
+		"'s' requires 'GRAPH_TEST_TWO'\"}");
+}
+
+static void inputs_are_checked(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml",
+		  MAY
+		  "config_schema:\n  type: object\n  required: [w]\n  additionalProperties: false\n"
+		  "  properties: {n: {type: integer, default: 4}, w: {type: string}}\n",
+		  TWO);
+	exec_wants(p, "{\"n\":1}", "{\"error\":\"Missing required parameters: w\"}");
+	exec_wants(p, "{\"w\":\"x\",\"validate\":false}",
+		   "{\"status\":\"success\",\"data\":{\"output\":{\"n\":5}}}");
+	exec_wants(p, "{\"validate\":true}", "{\"status\":\"success\"}");
+}
+
+static void one_node_and_then_the_rest(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf json = RYE_BUF_INIT;
+	const char *run;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	exec_wants(p, "{\"n\":1,\"node\":\"one\",\"inject_state\":{\"k\":1}}",
+		   "{\"data\":{\"executed_node\":\"one\",\"next_node\":\"two\",\"step_count\":1,"
+		   "\"graph_run_id\":\"~-step\",\"state\":{\"k\":1,\"n\":2}}}");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{\"n\":1,\"max_steps\":1}");
+
+		run = json_str(json_object_get(said.reply, "data"), "graph_run_id");
+		buf_addf(&json, "{\"resume\":true,\"max_steps\":9,\"graph_run_id\":\"%s\"}", run);
+	}
+	exec_wants(p, json.data,
+		   "{\"status\":\"success\",\"data\":{\"steps\":3,\"output\":{\"n\":2}}}");
+	exec_wants(p, json.data, "{\"error\":\"~is over (completed)\"}");
+	graph_put(p, "t/a.yaml", MAY, "  max_steps: 7\n" TWO);
+	exec_wants(p, json.data, "{\"error\":\"~has changed since\"}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		exec_test(case_103_graph_with_and_without_limits),
+		exec_test(steps_are_limited),
+		exec_test(a_failing_node_fails_the_graph),
+		exec_test(permissions_are_checked),
+		exec_test(permissions_hold_for_what_is_called),
+		exec_test(knowledge_directives_and_fetch),
+		exec_test(mistakes_are_told_before_anything_runs),
+		exec_test(variables_are_wanted),
+		exec_test(inputs_are_checked),
+		exec_test(one_node_and_then_the_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
