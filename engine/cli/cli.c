@@ -80,14 +80,17 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_keys },
 	{ .name = "mcp",
 	  .usage =
-		  "add NAME URL [\"HEADER: VALUE\"...] | add NAME [VAR=VALUE...] -- COMMAND [ARG...] |\n"
-		  "       list | refresh NAME | remove NAME",
-	  .help = "servers of the Model Context Protocol: their tools as items",
-	  .more = "add shows what will run, and each text that a model would see, and asks; then the\n"
+		  "[serve] | add NAME URL [\"HEADER: VALUE\"...] |\n"
+		  "       add NAME [VAR=VALUE...] -- COMMAND [ARG...] | list | refresh NAME | remove NAME",
+	  .help = "be a server of the Model Context Protocol; make items of other servers' tools",
+	  .more = "serve, or no word: the workspace for a client that starts this and speaks through\n"
+		  "standard input and output, or with --http for clients on this machine that know the\n"
+		  "token. Items run with your rights: say --read-only to one that is only to read.\n\n"
+		  "add shows what will run, and each text that a model would see, and asks; then the\n"
 		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
 		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
 		  "secrets, which are filled in when the server is called.",
-	  .flags = CLI_SPACE | CLI_YES,
+	  .flags = CLI_SERVE | CLI_SPACE | CLI_YES,
 	  .max = -1,
 	  .seek = "ryefs mcp list",
 	  .run = verb_mcp },

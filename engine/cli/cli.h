@@ -67,13 +67,15 @@ enum cli_flag {
 	CLI_YES = 1 << 12,
 	CLI_AGAIN = 1 << 13,
 	CLI_ASK = 1 << 14,
+	CLI_SERVE = 1 << 15,
 };
 
 struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, output, sample, trace, yes, ask;
-	const char *from, *limit, *owner, *space, *to;
+	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
+	const char *from, *limit, *owner, *port, *space, *to, *token;
 };
 
 struct cli_verb {
@@ -101,6 +103,7 @@ struct cli {
 	int operand; /* the one that is being looked at */
 	char *project; /* absolute; set by cli_open */
 	struct rye *rye; /* set by cli_open, closed by rye_cli_main */
+	bool stays; /* the engine is to watch for changes; set before cli_open */
 	rye_cli_name_fn is_control;
 	bool in_bar; /* a progress bar stands on the terminal's last line */
 };

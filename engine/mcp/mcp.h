@@ -20,6 +20,20 @@ enum mcp_era { MCP_AUTO, MCP_MODERN, MCP_LEGACY };
 #define MCP_LEGACY_VERSION "2025-11-25"
 /* A version is a date. */
 #define MCP_VERSION_SIZE 16
+/* The beginning of the protocol's own names in _meta and among extensions. */
+#define MCP_META "io.modelcontextprotocol/"
+
+/* Codes of JSON-RPC errors that mean something to us, on either side. */
+enum mcp_code {
+	MCP_BAD_JSON = -32700,
+	MCP_NO_REQUEST = -32600,
+	MCP_NO_METHOD = -32601,
+	MCP_BAD_PARAMS = -32602,
+	MCP_INTERNAL = -32603,
+	MCP_HEADER_MISMATCH = -32020,
+	MCP_NEEDS_CAPABILITY = -32021,
+	MCP_BAD_VERSION = -32022,
+};
 
 /*
  * mcp_frame.c, mcp_message.c: JSON-RPC messages. Outside bytes: fuzzed.
@@ -47,6 +61,7 @@ enum mcp_kind {
 
 struct mcp_message {
 	enum mcp_kind kind;
+	bool is_json; /* of junk: JSON, but no message */
 	json_t *doc; /* NULL: junk; owned. What follows lies in it */
 	const json_t *id; /* NULL: none */
 	const char *method; /* of a notice or a request */

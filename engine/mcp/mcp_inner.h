@@ -9,13 +9,6 @@
 
 #include <stdio.h>
 
-#define MCP_META "io.modelcontextprotocol/"
-
-/* Codes of JSON-RPC errors that mean something to us. */
-#define MCP_NO_METHOD (-32601)
-#define MCP_NEEDS_CAPABILITY (-32021)
-#define MCP_BAD_VERSION (-32022)
-
 static inline void mcp_version_copy(char ret[MCP_VERSION_SIZE], const char *version)
 {
 	snprintf(ret, MCP_VERSION_SIZE, "%s", version);

@@ -69,8 +69,10 @@ enum mcp_kind mcp_read(struct rye_span text, struct mcp_message *ret)
 	*ret = (struct mcp_message){ .kind = MCP_JUNK };
 	if (text.len > RYE_MCP_MESSAGE_MAX)
 		return MCP_JUNK;
-	doc = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "message", NULL);
-	if (!doc || !is_nested(doc, RYE_MCP_DEPTH))
+	doc = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL | JSON_LOAD_ANY, "message",
+			 NULL);
+	ret->is_json = doc != NULL;
+	if (!json_is_object(doc) || !is_nested(doc, RYE_MCP_DEPTH))
 		return MCP_JUNK;
 	ret->kind = message_kind(doc);
 	if (ret->kind == MCP_JUNK)

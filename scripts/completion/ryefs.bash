@@ -52,6 +52,10 @@ _ryefs() {
       COMPREPLY=($(compgen -W "project user" -- "$cur"))
       return
       ;;
+    --token)
+      COMPREPLY=($(compgen -W none -- "$cur") $(compgen -f -- "$cur"))
+      return
+      ;;
     --from)
       COMPREPLY=($(compgen -W "project user system" -- "$cur"))
       return
@@ -62,8 +66,8 @@ _ryefs() {
       execute) shared+=" --async --dry-run --output --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
-      mcp) shared+=" --space --yes" ;;
       keygen) shared+=" --force --owner" ;;
+      mcp) shared+=" --space --yes --http --port --token --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space" ;;
       trust) shared+=" --owner --yes" ;;
@@ -89,7 +93,7 @@ _ryefs() {
       ;;
     mcp)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "add list refresh remove" -- "$cur"))
+        COMPREPLY=($(compgen -W "serve add list refresh remove" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} == re* ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name mcp list)" -- "$cur"))
       fi

@@ -26,7 +26,7 @@ complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
 complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
-complete -c ryefs -n __ryefs_first -a mcp -d 'servers of the Model Context Protocol'
+complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -38,7 +38,7 @@ complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
 complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show wait cancel kill delete (__ryefs_member id threads)'
-complete -c ryefs -n '__ryefs_verb mcp' -fa 'add list refresh remove (__ryefs_member name mcp list)'
+complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -60,6 +60,14 @@ complete -c ryefs -n '__ryefs_verb fetch' -l from -xa 'project user system'
 complete -c ryefs -n '__ryefs_verb fetch' -l to -xa 'project user'
 complete -c ryefs -n '__ryefs_verb fetch keygen' -s f -l force
 complete -c ryefs -n '__ryefs_verb init' -l sample
+complete -c ryefs -n '__ryefs_verb mcp' -l http -d 'listen on this machine'
+complete -c ryefs -n '__ryefs_verb mcp' -l port -x
+complete -c ryefs -n '__ryefs_verb mcp' -l token -rF -d 'file that keeps it, or none'
+complete -c ryefs -n '__ryefs_verb mcp' -l read-only -d 'find and read only'
+complete -c ryefs -n '__ryefs_verb mcp' -l allow-sign -d 'let clients sign'
+complete -c ryefs -n '__ryefs_verb mcp' -l aliases
+complete -c ryefs -n '__ryefs_verb mcp' -l no-prompts
+complete -c ryefs -n '__ryefs_verb mcp' -l no-resources
 complete -c ryefs -n '__ryefs_verb search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force

@@ -4,6 +4,7 @@
  */
 #include "cli/verb/mcp_words.h"
 
+#include "cli/verb/mcp_serve.h"
 #include "scope.h"
 
 #include <string.h>
@@ -21,11 +22,12 @@ static const struct mcp_word mcp_words[] = {
 	{ "list", mcp_list_word, 0, 0, "list" },
 	{ "refresh", mcp_refresh_word, 1, 1, "refresh NAME" },
 	{ "remove", mcp_remove_word, 1, 1, "remove NAME" },
+	{ "serve", mcp_serve_word, 0, 0, "[serve]" },
 };
 
 int verb_mcp(struct cli *cli)
 {
-	const char *word = cli->argc ? cli->argv[0] : "list";
+	const char *word = cli->argc ? cli->argv[0] : "serve";
 	int operands = cli->argc ? cli->argc - 1 : 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(mcp_words); i++) {
@@ -40,6 +42,6 @@ int verb_mcp(struct cli *cli)
 	}
 	return cli_complain(
 		cli, CLI_USAGE, "ryefs mcp --help",
-		"this is nothing that can be done to MCP servers: add, list, refresh or "
-		"remove is wanted");
+		"this is nothing that ryefs mcp can do: serve, add, list, refresh or remove is "
+		"wanted");
 }

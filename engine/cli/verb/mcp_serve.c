@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs mcp: the workspace as a server of the Model Context Protocol, for a client that starts it
+ * and speaks through its standard input and output, or with --http for those that connect.
+ */
+#include "cli/cli.h"
+#include "cli/verb/mcp_serve.h"
+
+#include "scope.h"
+#include "serve/serve.h"
+
+#include <string.h>
+
+/* Nothing of significance is known to be there. */
+#define PORT_DEFAULT 7393
+
+static void tell_warning(void *arg, const char *line)
+{
+	cli_note(arg, "%s", line);
+}
+
+static void tell_ready(void *arg, const char *url, const char *token)
+{
+	struct cli *cli = arg;
+	auto_json json_t *doc =
+		json_pack("{s:s, s:s, s:s?}", "status", "success", "url", url, "token_file", token);
+
+	if (!token)
+		cli_note(cli, "there is no token: every user of this machine may run items here");
+	if (cli->opt.json)
+		out_json(doc);
+	else if (token)
+		printf("%s, the token is in %s\n", url, token);
+	else
+		printf("%s\n", url);
+	fflush(stdout);
+}
+
+static int read_port(struct cli *cli, int *ret)
+{
+	const char *text = cli->opt.port;
+	char *end;
+	long port = text ? strtol(text, &end, 10) : PORT_DEFAULT;
+
+	*ret = (int)port;
+	if (text && (!*text || *end || port < 0 || port > 65535))
+		return cli_misuse(cli, "--port wants a number from 0 to 65535, not %s", text);
+	return CLI_OK;
+}
+
+int mcp_serve_word(struct cli *cli)
+{
+	const struct cli_opts *opt = &cli->opt;
+	const struct serve_options options = { .read_only = opt->read_only,
+					       .allow_sign = opt->allow_sign,
+					       .aliases = opt->aliases,
+					       .no_prompts = opt->no_prompts,
+					       .no_resources = opt->no_resources,
+					       .warn = tell_warning,
+					       .arg = cli };
+	struct serve_address at = { .token = opt->token, .ready = tell_ready, .arg = cli };
+	struct rye_err err = { 0 };
+	int status = read_port(cli, &at.port);
+	int r;
+
+	if (status == CLI_OK && !opt->http && (opt->port || opt->token))
+		return cli_misuse(cli, "--port and --token belong to --http");
+	cli->stays = true;
+	call_block_signals();
+	if (status == CLI_OK)
+		status = cli_open(cli, CLI_PROJECT);
+	if (status != CLI_OK)
+		return status;
+	r = opt->http ? serve_http(steal(&cli->rye), &options, &at, &err) :
+			serve_stdio(steal(&cli->rye), &options, &err);
+	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
+}

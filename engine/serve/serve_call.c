@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tools/call: arguments → a request of the engine → its reply as the result of a tool. The engine's
+ * teller thread of the call sends progress and then the answer; it never waits here.
+ *
+ * Lock: that of struct serve, for the call of a request and the number of calls.
+ */
+#include "serve/serve_inner.h"
+
+#include "bounds.h"
+#include "clock.h"
+#include "str.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Text for clients that do not read structured content; more fills a model's context for nothing. */
+#define TEXT_MAX (256u << 10)
+/* A reply that leaves room for what a message has around it. */
+#define REPLY_MAX (RYE_MCP_MESSAGE_MAX - (1u << 20))
+/* Between two signs of progress. */
+#define PROGRESS_MS 250
+#define PROGRESS_TEXT 200
+
+/* ---- results ---- */
+
+static json_t *error_reply(const char *text)
+{
+	return json_pack("{s:s, s:s}", "status", "error", "error", text);
+}
+
+/* The whole, or its beginning with a sentence that says so. */
+static json_t *shown_text(const struct rye_buf *text)
+{
+	size_t n = TEXT_MAX;
+
+	if (text->len <= TEXT_MAX)
+		return json_stringn(text->data, text->len);
+	while (n && (text->data[n] & 0xc0) == 0x80)
+		n--;
+	return json_sprintf("%.*s\n[the beginning of a reply of %zu bytes; structuredContent has "
+			    "all of it]",
+			    (int)n, text->data, text->len);
+}
+
+json_t *serve_tool_result(json_t *reply)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	bool failed;
+
+	json_put(&text, reply, false);
+	if (text.failed || text.len > REPLY_MAX) {
+		json_decref(reply);
+		buf_done(&text);
+		reply = error_reply("the reply is bigger than a message may be; have the tool "
+				    "write to a file, or ask for less");
+		json_put(&text, reply, false);
+	}
+	failed = !strcmp(json_str(reply, "status"), "error");
+	return json_pack("{s:[{s:s, s:o}], s:o, s:b}", "content", "type", "text", "text",
+			 shown_text(&text), "structuredContent", reply, "isError", failed);
+}
+
+/* ---- progress ---- */
+
+static json_t *event_text(const struct rye_event *event)
+{
+	struct rye_span line, rest = event->bytes;
+	char text[PROGRESS_TEXT + 4];
+	auto_free char *copy = NULL;
+
+	if (event->type == RYE_EVENT_STATE)
+		return json_string(event->state == RYE_STATE_STARTED ? "started" : "ending");
+	if (event->type == RYE_EVENT_PROGRESS)
+		return json_sprintf("%llu bytes", (unsigned long long)event->done);
+	while (span_line(&rest, &line))
+		if (span_trim(line).len)
+			break;
+	copy = span_dup(line);
+	utf8_cut(copy ? copy : "", text, sizeof(text));
+	return json_string(text);
+}
+
+static void on_event(void *arg, const struct rye_event *event)
+{
+	struct serve_request *request = arg;
+	auto_json json_t *notice = NULL;
+	int64_t now = clock_ms();
+
+	if (atomic_load(&request->over) || (request->told && now - request->told_ms < PROGRESS_MS))
+		return;
+	request->told_ms = now;
+	request->told++;
+	notice =
+		mcp_notice("notifications/progress",
+			   json_pack("{s:O, s:I, s:o}", "progressToken", request->token, "progress",
+				     (json_int_t)request->told, "message", event_text(event)));
+	request->sink->put(request->sink, notice, false);
+}
+
+/* ---- the call ---- */
+
+static void on_done(void *arg, const struct rye_outcome *outcome)
+{
+	struct serve_request *request = arg;
+	struct serve *serve = request->serve;
+	json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, JSON_ALLOW_NUL, NULL);
+	json_t *task = NULL;
+
+	if (!reply)
+		reply = error_reply("the reply cannot be read");
+	if (request->async && request->frame.tasks)
+		task = serve_task_begun(serve, reply);
+	if (task)
+		json_decref(reply);
+	serve_answer(request, task ? task : serve_tool_result(reply));
+	serve_request_unref(request);
+}
+
+static void call_start(struct serve_request *request, const json_t *message)
+{
+	struct serve *serve = request->serve;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct rye_request ask = { .verb = request->tool->verb,
+				   .kind = RYE_KIND__MAX,
+				   .id = "",
+				   .uid = getuid() };
+	struct rye_call *call = NULL;
+
+	json_put(&text, message, false);
+	ask.message = (struct rye_span){ text.data, text.len };
+	if (request->token && !request->async)
+		ask.events = (struct rye_event_listener){ on_event, request };
+	serve_request_ref(request);
+	rye_start(serve->rye, &ask, on_done, request, &call);
+	{
+		GUARD(&serve->lock);
+		request->call = call;
+	}
+	/* A cancellation that came meanwhile found no call to end. */
+	if (atomic_load(&request->over))
+		rye_call_cancel(call, RYE_CANCELLED);
+}
+
+/* The engine's search takes a scope where the tool has a kind; `all` is what it does by itself. */
+static void adapt_fetch(json_t *message)
+{
+	const char *kind = serve_text(message, "item_type");
+
+	if (json_object_get(message, "query")) {
+		if (kind && !json_object_get(message, "scope"))
+			json_sets(message, "scope", kind);
+		json_object_del(message, "item_type");
+	} else if (!strcmp(json_str(message, "source"), "all")) {
+		json_object_del(message, "source");
+	}
+}
+
+static const struct serve_tool *find_tool(struct serve_request *request, const json_t *params,
+					  struct serve_fault *fault)
+{
+	const char *name = serve_text(params, "name");
+	const struct serve_tool *tool = name ? serve_tool_find(request->serve, name) : NULL;
+
+	if (!name)
+		serve_fail(fault, MCP_BAD_PARAMS, "name: a tool's name is wanted");
+	else if (!tool && !strcmp(name, "rye_sign") && !request->serve->opt.read_only)
+		serve_fail(fault, MCP_BAD_PARAMS,
+			   "Unknown tool: rye_sign; a client may sign only where the server was "
+			   "started with --allow-sign");
+	else if (!tool)
+		serve_fail(fault, MCP_BAD_PARAMS, "Unknown tool: %.100s", name);
+	return tool;
+}
+
+json_t *serve_tools_call(struct serve_request *request, const json_t *params,
+			 struct serve_fault *fault)
+{
+	const json_t *given = json_object_get(params, "arguments");
+	auto_json json_t *arguments = NULL;
+	const char *stranger;
+	char text[200];
+
+	request->tool = find_tool(request, params, fault);
+	if (!request->tool)
+		return NULL;
+	if (given && !json_is_object(given)) {
+		serve_fail(fault, MCP_BAD_PARAMS, "arguments: an object is wanted");
+		return NULL;
+	}
+	/* We ask nothing, so no state that comes back is ours; answers to nothing are passed over. */
+	if (json_object_get(params, "requestState")) {
+		serve_fail(fault, MCP_BAD_PARAMS, "requestState: this server gave none");
+		return NULL;
+	}
+	arguments = given ? json_copy((json_t *)given) : json_object();
+	stranger = serve_tool_stranger(request->serve, request->tool, arguments);
+	if (stranger) {
+		snprintf(text, sizeof(text), "%s takes no argument %.100s", request->tool->name,
+			 stranger);
+		utf8_mend(text);
+		return serve_tool_result(error_reply(text));
+	}
+	if (request->tool->verb == RYE_FETCH)
+		adapt_fetch(arguments);
+	request->async = json_is_true(json_object_get(arguments, "async"));
+	call_start(request, arguments);
+	return NULL;
+}

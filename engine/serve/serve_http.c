@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server over HTTP: sockets on this machine's own addresses, libmicrohttpd with a thread for
+ * each connection (serve_web.c), and the thread that called, which waits for a signal and looks
+ * after connections once a second.
+ */
+#include "serve/serve_inner.h"
+
+#include "err.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+#define LOOK_MS 1000
+/* Of a connection's thread: the engine's walks need more than a listing. */
+#define STACK_SIZE (1u << 20)
+
+/* ---- the library: loaded when it is wanted, for it would cost every start of the program ---- */
+
+#define LIBRARY "libmicrohttpd.so.12"
+
+static int find_functions(void *library, struct mhd_table *table, struct rye_err *err)
+{
+	void *found;
+
+#define FIND(name)                                                                         \
+	found = dlsym(library, "MHD_" #name);                                              \
+	if (!found)                                                                        \
+		return rye_fail(err, RYE_UNSUPPORTED,                                      \
+				LIBRARY " has no MHD_" #name "; install libmicrohttpd12"); \
+	memcpy(&table->name, &found, sizeof(found));
+	MHD_FUNCTIONS(FIND)
+#undef FIND
+	return 0;
+}
+
+static int load_library(struct mhd_table *ret, struct rye_err *err)
+{
+	/* It stays loaded: its threads' data must not go before them. */
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return rye_fail(err, RYE_UNSUPPORTED, "http: %s; install libmicrohttpd12",
+				dlerror());
+	return find_functions(library, ret, err);
+}
+
+/* ---- the server ---- */
+
+struct http_server {
+	struct serve_site site;
+	struct mhd_table mhd;
+	struct serve_token token;
+	int sockets[2]; /* IPv4, IPv6; -1: none */
+	struct MHD_Daemon *daemons[2];
+	int port;
+};
+
+static int bind_socket(int family, int port)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+	auto_close int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1, r;
+
+	if (fd < 0)
+		return -errno;
+	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	v6.sin6_addr = in6addr_loopback;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	r = family == AF_INET ? bind(fd, (struct sockaddr *)&v4, sizeof(v4)) :
+				bind(fd, (struct sockaddr *)&v6, sizeof(v6));
+	if (r < 0 || listen(fd, SERVE_LINKS_MAX) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+static int bind_sockets(struct http_server *server, int port, struct rye_err *err)
+{
+	struct sockaddr_in at = { 0 };
+	socklen_t len = sizeof(at);
+
+	server->sockets[0] = bind_socket(AF_INET, port);
+	if (server->sockets[0] == -EADDRINUSE)
+		return rye_fail(err, RYE_BUSY,
+				"port %d of this machine is in use\n" MEND_WITH
+				"ryefs mcp --http --port 0",
+				port);
+	if (server->sockets[0] < 0)
+		return rye_fail_sys(err, -server->sockets[0], "cannot listen on port %d", port);
+	if (getsockname(server->sockets[0], (struct sockaddr *)&at, &len) < 0)
+		return rye_fail_sys(err, errno, "cannot listen");
+	server->port = ntohs(at.sin_port);
+	/* The machine may have no IPv6; where it has, no other program gets what clients send there. */
+	server->sockets[1] = bind_socket(AF_INET6, server->port);
+	if (server->sockets[1] == -EADDRINUSE)
+		return rye_fail(err, RYE_BUSY, "port %d of [::1] is in use", server->port);
+	return 0;
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *server, int fd, unsigned family_flag)
+{
+	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+			 MHD_USE_POLL | family_flag;
+
+	return server->mhd.start_daemon(flags, 0, NULL, NULL, serve_web_handle, &server->site,
+					MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+					(unsigned)SERVE_LINKS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+					(unsigned)SERVE_READER_S, MHD_OPTION_THREAD_STACK_SIZE,
+					(size_t)STACK_SIZE, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+					MHD_OPTION_NOTIFY_COMPLETED, serve_web_completed,
+					&server->site, MHD_OPTION_NOTIFY_CONNECTION,
+					serve_web_connection, &server->site, MHD_OPTION_END);
+}
+
+static int start_daemons(struct http_server *server, struct rye_err *err)
+{
+	static const unsigned family_flags[2] = { 0, MHD_USE_IPv6 };
+
+	for (int i = 0; i < 2; i++) {
+		if (server->sockets[i] < 0)
+			continue;
+		server->daemons[i] = start_daemon(server, server->sockets[i], family_flags[i]);
+		if (!server->daemons[i])
+			return rye_fail(err, RYE_IO, "the server of HTTP does not start");
+		server->sockets[i] = -1; /* the daemon's */
+	}
+	return 0;
+}
+
+static int http_prepare(struct http_server *server, const struct serve_address *at,
+			struct rye_err *err)
+{
+	int r = load_library(&server->mhd, err);
+
+	if (!r)
+		r = bind_sockets(server, at->port, err);
+	if (!r)
+		r = serve_token_open(at->token, server->port, &server->token, err);
+	server->site.mhd = &server->mhd;
+	server->site.gate.port = server->port;
+	snprintf(server->site.gate.token, sizeof(server->site.gate.token), "%s",
+		 server->token.text);
+	return r;
+}
+
+static void await_signal(struct http_server *server)
+{
+	auto_close int signals = -1;
+	struct pollfd fd;
+	sigset_t set;
+
+	serve_signals(&set);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	fd = (struct pollfd){ signals, POLLIN, 0 };
+	while (signals >= 0 && poll(&fd, 1, LOOK_MS) <= 0)
+		serve_links_look(&server->site.links);
+}
+
+static void http_tell_ready(const struct http_server *server, const struct serve_address *at)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/mcp", server->port);
+	at->ready(at->arg, url, *server->token.path ? server->token.path : NULL);
+}
+
+static void http_finish(struct http_server *server)
+{
+	/* First what is open ends: threads of connections wait for it, and stopping waits for them. */
+	if (server->site.serve)
+		serve_end(server->site.serve);
+	for (int i = 0; i < 2; i++) {
+		if (server->daemons[i])
+			server->mhd.stop_daemon(server->daemons[i]);
+		if (server->sockets[i] >= 0)
+			close(server->sockets[i]);
+	}
+	serve_free(server->site.serve);
+	serve_token_close(&server->token);
+	pthread_mutex_destroy(&server->site.links.lock);
+}
+
+int serve_http(struct rye *rye, const struct serve_options *opt, const struct serve_address *at,
+	       struct rye_err *err)
+{
+	struct http_server server = { .sockets = { -1, -1 } };
+	int r;
+
+	pthread_mutex_init(&server.site.links.lock, NULL);
+	r = http_prepare(&server, at, err);
+	if (r) {
+		rye_close(rye);
+	} else {
+		/* Ids of tasks can be guessed: without a token anybody could ask for them. */
+		server.site.serve = serve_new(rye, opt, *server.token.text != 0);
+		r = server.site.serve ? start_daemons(&server, err) :
+					rye_fail(err, RYE_IO, "out of memory for the server");
+	}
+	if (!r) {
+		http_tell_ready(&server, at);
+		await_signal(&server);
+	}
+	http_finish(&server);
+	return r;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is told of changes: on streams that modern clients ask for, and to a legacy client of
+ * standard input and output as it comes. The engine's watcher only notes what changed; the teller
+ * thread of this server sends the notices, one of a kind a second.
+ *
+ * Lock: that of struct serve, the topics that changed and the list of open requests.
+ */
+#include "serve/serve_inner.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Streams at once; each holds a connection and its thread. */
+#define STREAMS_MAX 64
+#define NOTICE_NS NS_PER_S
+
+static const struct serve_topic_row {
+	enum serve_topic topic;
+	const char *member, *method;
+} topics[] = {
+	{ SERVE_TOOLS, "toolsListChanged", "notifications/tools/list_changed" },
+	{ SERVE_PROMPTS, "promptsListChanged", "notifications/prompts/list_changed" },
+	{ SERVE_RESOURCES, "resourcesListChanged", "notifications/resources/list_changed" },
+};
+
+/* ---- listening ---- */
+
+static unsigned topics_offered(const struct serve *serve)
+{
+	return SERVE_TOOLS | (serve->opt.no_prompts ? 0 : SERVE_PROMPTS) |
+	       (serve->opt.no_resources ? 0 : SERVE_RESOURCES);
+}
+
+static json_t *stream_meta(const struct serve_request *request)
+{
+	return json_pack("{s:O}", MCP_META "subscriptionId", request->id);
+}
+
+static bool stream_open(struct serve_request *request, unsigned asked)
+{
+	struct serve *serve = request->serve;
+
+	GUARD(&serve->lock);
+	if (serve->streams >= STREAMS_MAX)
+		return false;
+	serve->streams++;
+	request->topics = asked;
+	return true;
+}
+
+json_t *serve_listen(struct serve_request *request, const json_t *params, struct serve_fault *fault)
+{
+	const json_t *wanted = json_object_get(params, "notifications");
+	auto_json json_t *notice = NULL;
+	json_t *accepted = json_object();
+	unsigned asked = SERVE_STREAM;
+
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+		if (!json_flag(wanted, topics[i].member, false) ||
+		    !(topics_offered(request->serve) & topics[i].topic))
+			continue;
+		asked |= topics[i].topic;
+		json_set(accepted, topics[i].member, json_true());
+	}
+	notice = mcp_notice("notifications/subscriptions/acknowledged",
+			    json_pack("{s:o, s:o}", "notifications", accepted, "_meta",
+				      stream_meta(request)));
+	if (!json_is_object(wanted)) {
+		serve_fail(fault, MCP_BAD_PARAMS, "notifications: an object is wanted");
+		return NULL;
+	}
+	/* First the acknowledgement: the teller knows of the stream only then. */
+	request->sink->put(request->sink, notice, false);
+	if (!stream_open(request, asked))
+		serve_fail(fault, MCP_INTERNAL, "there are %d streams already", STREAMS_MAX);
+	return NULL;
+}
+
+/* ---- the teller ---- */
+
+/* An open stream of these topics that has not been told; NULL: no more. A reference. */
+static struct serve_request *next_stream(struct serve *serve, unsigned changed,
+					 const struct serve_request *const *told, size_t n)
+{
+	GUARD(&serve->lock);
+	for (struct serve_request *at = serve->open; at; at = at->next) {
+		bool done = !(at->topics & changed);
+
+		for (size_t i = 0; i < n && !done; i++)
+			done = told[i] == at;
+		if (!done)
+			return serve_request_ref(at);
+	}
+	return NULL;
+}
+
+static void tell_stream(struct serve_request *request, unsigned changed)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+		auto_json json_t *notice = NULL;
+
+		if (!(request->topics & changed & topics[i].topic))
+			continue;
+		notice = mcp_notice(topics[i].method,
+				    json_pack("{s:o}", "_meta", stream_meta(request)));
+		request->sink->put(request->sink, notice, false);
+	}
+}
+
+static void tell_legacy(struct serve *serve, unsigned changed)
+{
+	struct serve_sink *sink;
+
+	{
+		GUARD(&serve->lock);
+		sink = serve->legacy;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(topics) && sink; i++) {
+		auto_json json_t *notice = NULL;
+
+		if (!(changed & topics_offered(serve) & topics[i].topic))
+			continue;
+		notice = mcp_notice(topics[i].method, NULL);
+		sink->put(sink, notice, false);
+	}
+}
+
+static void tell_changed(struct serve *serve, unsigned changed)
+{
+	const struct serve_request *told[STREAMS_MAX];
+	struct serve_request *held[STREAMS_MAX];
+	size_t n = 0;
+
+	tell_legacy(serve, changed);
+	while (n < STREAMS_MAX && (held[n] = next_stream(serve, changed, told, n))) {
+		tell_stream(held[n], changed);
+		told[n] = held[n];
+		n++;
+	}
+	while (n)
+		serve_request_unref(held[--n]);
+}
+
+/* What changed, once something has; 0: the server ends. */
+static unsigned await_change(struct serve *serve)
+{
+	GUARD(&serve->lock);
+	while (!serve->changed && !serve->stopping)
+		pthread_cond_wait(&serve->work, &serve->lock);
+	return serve->stopping ? 0 : steal(&serve->changed);
+}
+
+static void streams_rest(struct serve *serve)
+{
+	int64_t end = clock_ns() + NOTICE_NS;
+
+	GUARD(&serve->lock);
+	while (!serve->stopping && clock_cond_wait(&serve->work, &serve->lock, end) != ETIMEDOUT)
+		;
+}
+
+static void *serve_teller_main(void *arg)
+{
+	struct serve *serve = arg;
+	unsigned changed;
+
+	while ((changed = await_change(serve))) {
+		tell_changed(serve, changed);
+		streams_rest(serve);
+	}
+	return NULL;
+}
+
+/* On a thread of the engine, which must not wait. */
+static void on_change(void *arg, const struct rye_change *change)
+{
+	struct serve *serve = arg;
+	unsigned changed = 0;
+
+	if (change->type == RYE_CHANGE_ALL)
+		changed = SERVE_PROMPTS | SERVE_RESOURCES;
+	else if (change->type == RYE_CHANGE_PATH && change->kind == RYE_DIRECTIVE)
+		changed = SERVE_PROMPTS;
+	else if (change->type == RYE_CHANGE_PATH && change->kind == RYE_KNOWLEDGE)
+		changed = SERVE_RESOURCES;
+	if (!changed)
+		return;
+	GUARD(&serve->lock);
+	serve->changed |= changed;
+	pthread_cond_broadcast(&serve->work);
+}
+
+bool serve_teller_start(struct serve *serve)
+{
+	serve->telling = !pthread_create(&serve->teller, NULL, serve_teller_main, serve);
+	if (serve->telling)
+		rye_watch(serve->rye, on_change, serve);
+	return serve->telling;
+}
+
+void serve_teller_stop(struct serve *serve)
+{
+	rye_watch(serve->rye, NULL, NULL);
+	{
+		GUARD(&serve->lock);
+		serve->stopping = true;
+		pthread_cond_broadcast(&serve->work);
+	}
+	if (serve->telling)
+		pthread_join(serve->teller, NULL);
+	serve->telling = false;
+}
+
+/* Over standard output the end is a notice and the response, over HTTP the response alone. */
+static void stream_end(struct serve_request *request)
+{
+	auto_json json_t *notice = NULL;
+
+	if (!request->frame.http) {
+		notice = mcp_notice("notifications/cancelled",
+				    json_pack("{s:O}", "requestId", request->id));
+		request->sink->put(request->sink, notice, false);
+	}
+	serve_answer(request, json_pack("{s:o}", "_meta", stream_meta(request)));
+}
+
+void serve_streams_end(struct serve *serve)
+{
+	struct serve_request *request;
+
+	while ((request = next_stream(serve, SERVE_STREAM, NULL, 0))) {
+		stream_end(request);
+		serve_request_unref(request);
+	}
+}
