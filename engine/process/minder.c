@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process beside an engine that no watchdog stands beside: that of `ryefs execute`, of a thread's
- * runner. When the engine is killed it ends what the engine's runs have left behind. The worker
+ * A process beside an engine that no watchdog stands beside: that of `ryefs execute`, of
+ * `ryefs mcp`, of a thread's runner. When the engine is killed it ends what the engine's runs have left behind. The worker
  * that starts the first run makes it by fork; it shares nothing but a pipe, whose other end is
  * closed with the engine.
  */

@@ -133,9 +133,13 @@ static void watch_strays(struct exec *exec)
 
 void exec_attend(struct exec *exec)
 {
-	if (exec->env.opt->scan || atomic_exchange(&exec->attended, true))
+	const struct rye_options *opt = exec->env.opt;
+
+	/* Beside a mount stands its watchdog. */
+	if ((opt->scan && opt->mountpoint) || atomic_exchange(&exec->attended, true))
 		return;
-	watch_strays(exec);
+	if (!opt->scan)
+		watch_strays(exec);
 	exec->minder = minder_start();
 }
 

@@ -142,18 +142,11 @@ static void call_start(struct serve_request *request, const json_t *message)
 		rye_call_cancel(call, RYE_CANCELLED);
 }
 
-/* The engine's search takes a scope where the tool has a kind; `all` is what it does by itself. */
-static void adapt_fetch(json_t *message)
+/* Of an item `all` is what the engine does by itself; only searches take the word. */
+static void adapt_source(json_t *message)
 {
-	const char *kind = serve_text(message, "item_type");
-
-	if (json_object_get(message, "query")) {
-		if (kind && !json_object_get(message, "scope"))
-			json_sets(message, "scope", kind);
-		json_object_del(message, "item_type");
-	} else if (!strcmp(json_str(message, "source"), "all")) {
+	if (!json_object_get(message, "query") && !strcmp(json_str(message, "source"), "all"))
 		json_object_del(message, "source");
-	}
 }
 
 static const struct serve_tool *find_tool(struct serve_request *request, const json_t *params,
@@ -202,7 +195,7 @@ json_t *serve_tools_call(struct serve_request *request, const json_t *params,
 		return serve_tool_result(error_reply(text));
 	}
 	if (request->tool->verb == RYE_FETCH)
-		adapt_fetch(arguments);
+		adapt_source(arguments);
 	request->async = json_is_true(json_object_get(arguments, "async"));
 	call_start(request, arguments);
 	return NULL;

@@ -6,6 +6,7 @@
  */
 #include "serve/serve_inner.h"
 
+#include "clock.h"
 #include "err.h"
 
 #include <arpa/inet.h>
@@ -17,6 +18,9 @@
 #include <sys/socket.h>
 
 #define LOOK_MS 1000
+/* At the end: for answers to be written. */
+#define LAST_ANSWERS_MS 1000
+#define LAST_LOOK_MS 5
 /* Of a connection's thread: the engine's walks need more than a listing. */
 #define STACK_SIZE (1u << 20)
 
@@ -172,11 +176,22 @@ static void http_tell_ready(const struct http_server *server, const struct serve
 	at->ready(at->arg, url, *server->token.path ? server->token.path : NULL);
 }
 
+/* The last answers are on their way; stopping would cut them off. */
+static void await_answers(struct http_server *server)
+{
+	int64_t end = clock_ms() + LAST_ANSWERS_MS;
+
+	while (serve_links_busy(&server->site.links) && clock_ms() < end)
+		poll(NULL, 0, LAST_LOOK_MS);
+}
+
 static void http_finish(struct http_server *server)
 {
 	/* First what is open ends: threads of connections wait for it, and stopping waits for them. */
-	if (server->site.serve)
+	if (server->site.serve) {
 		serve_end(server->site.serve);
+		await_answers(server);
+	}
 	for (int i = 0; i < 2; i++) {
 		if (server->daemons[i])
 			server->mhd.stop_daemon(server->daemons[i]);
@@ -199,7 +214,7 @@ int serve_http(struct rye *rye, const struct serve_options *opt, const struct se
 	if (r) {
 		rye_close(rye);
 	} else {
-		/* Ids of tasks can be guessed: without a token anybody could ask for them. */
+		/* Ids of tasks can be guessed: without a token every user could ask for them. */
 		server.site.serve = serve_new(rye, opt, *server.token.text != 0);
 		r = server.site.serve ? start_daemons(&server, err) :
 					rye_fail(err, RYE_IO, "out of memory for the server");

@@ -97,7 +97,7 @@ struct serve {
 	pthread_cond_t work; /* something changed, or the server ends */
 	struct serve_request *open;
 	size_t streams;
-	struct serve_sink *legacy; /* stdio: who opened it is told of changes, too; NULL: none */
+	struct serve_sink *legacy; /* stdio, behind `initialize`: told of changes, too; or NULL */
 	unsigned changed; /* topics */
 	bool stopping;
 	pthread_t teller;
@@ -348,6 +348,7 @@ void serve_link_busy(struct serve_links *links, struct serve_link *link, bool bu
 void serve_link_close(struct serve_links *links, struct serve_link *link);
 /* Ends connections that have brought no whole request for too long. */
 void serve_links_look(struct serve_links *links);
+bool serve_links_busy(struct serve_links *links);
 
 /* ---- serve_reply.c: the messages of one request of HTTP, until its connection's thread has them ---- */
 

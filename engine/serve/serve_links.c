@@ -89,3 +89,12 @@ void serve_links_look(struct serve_links *links)
 		if (!at->busy && at->since_ms < before)
 			link_shut(at);
 }
+
+bool serve_links_busy(struct serve_links *links)
+{
+	GUARD(&links->lock);
+	for (const struct serve_link *at = links->list; at; at = at->next)
+		if (at->busy)
+			return true;
+	return false;
+}

@@ -11,7 +11,7 @@
 
 static const char instructions[] =
 	"A signed workspace. Tools run, directives are instructions to follow, knowledge is text to "
-	"read. rye_fetch with a query finds items, with an item_id reads one; rye_execute runs one. "
+	"read. rye_fetch with a query and an item_type finds items, with an item_id reads one; rye_execute runs one. "
 	"Items are named KIND:ID, as in tool:rye/bash/bash.";
 
 const char *serve_text(const json_t *params, const char *key)
@@ -31,7 +31,7 @@ json_t *serve_fresh(const struct serve_request *request, json_t *result)
 	return result;
 }
 
-/* told: somebody hears of changes. */
+/* told: the client can hear of changes. */
 static json_t *capabilities(const struct serve *serve, bool told)
 {
 	json_t *all = json_object();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The messages of one request of HTTP on their way to the thread of its connection, which waits for
- * them and for the client's leaving. A call that nobody waits for any more may still tell its end
+ * them and for the client's leaving. A call whose client has gone may still tell its end
  * here: the reply lives as long as the request does.
  *
  * Lock: `lock` of struct serve_reply, the queue.

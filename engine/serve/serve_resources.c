@@ -46,7 +46,7 @@ bool serve_unpercent(const char *text, struct rye_buf *ret)
 	return !ret->failed && utf8_valid((struct rye_span){ ret->data, ret->len });
 }
 
-/* What is told of the item in _meta: who signed it, and what it is called here. */
+/* What is told of the item in _meta: its signer, and its name here. */
 static json_t *resource_meta(const char *id, const json_t *info)
 {
 	json_t *meta = json_pack("{s:o}", "ryefs/ref", json_sprintf("knowledge:%s", id));
@@ -58,7 +58,7 @@ static json_t *resource_meta(const char *id, const json_t *info)
 	return meta;
 }
 
-/* Transcripts are signed as knowledge, so that nobody changes them; but a model wrote them. */
+/* Transcripts are signed as knowledge, against changes; but a model wrote them. */
 static bool model_wrote(const char *id)
 {
 	static const char threads[] = "agent/threads/";

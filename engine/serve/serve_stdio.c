@@ -80,7 +80,7 @@ static bool stdio_read(struct stdio_server *server)
 	return false;
 }
 
-/* Is there nobody any more that reads our output? */
+/* Has the client closed its end of our output? */
 static bool reader_gone(const struct stdio_server *server)
 {
 	struct pollfd out = { server->out, 0, 0 };

@@ -60,31 +60,40 @@ static void look_after(struct serve *serve, const char *id)
 		rye_thread_recover(serve->rye);
 }
 
+/* What is recorded of a runner that died says nothing of the item, as every reply of one does. */
+static bool task_lost(const char *status, const json_t *reply)
+{
+	return !strcmp(status, "error") && !json_object_get(reply, "item_id");
+}
+
 /* The task as it is now; NULL: there is no such thread. */
 static json_t *task_now(struct serve *serve, const char *id, const json_t *reply)
 {
 	auto_free char *status = task_fact(serve, id, "status");
 	auto_free char *created = task_fact(serve, id, "created");
 	auto_free char *updated = task_fact(serve, id, "updated");
-	bool ended = status && !strcmp(status, "error");
 	json_t *task;
 
 	if (!status || !created)
 		return NULL;
 	task = json_pack("{s:s, s:s, s:s, s:s, s:s, s:n, s:i}", "taskId", id, "status",
-			 task_status(status, ended && !reply), "statusMessage", status, "createdAt",
-			 created, "lastUpdatedAt", updated && *updated ? updated : created, "ttlMs",
-			 "pollIntervalMs", POLL_MS);
+			 task_status(status, task_lost(status, reply)), "statusMessage", status,
+			 "createdAt", created, "lastUpdatedAt",
+			 updated && *updated ? updated : created, "ttlMs", "pollIntervalMs",
+			 POLL_MS);
 	return task;
 }
 
 json_t *serve_task_begun(struct serve *serve, const json_t *reply)
 {
 	const char *id = json_str(reply, "thread_id");
-	json_t *task = *id && strcmp(json_str(reply, "status"), "error") != 0 ?
-			       task_now(serve, id, NULL) :
-			       NULL;
+	auto_json json_t *end = NULL;
+	json_t *task;
 
+	if (!*id || !strcmp(json_str(reply, "status"), "error"))
+		return NULL;
+	end = task_reply(serve, id); /* it may have ended already */
+	task = task_now(serve, id, end);
 	if (task)
 		json_sets(task, "resultType", "task");
 	return task;

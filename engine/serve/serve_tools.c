@@ -20,8 +20,8 @@
 
 #define READ_MEMBERS                                                                           \
 	"\"item_id\":{\"type\":\"string\",\"description\":\"the item to read, KIND:ID\"},"     \
-	"\"query\":{\"type\":\"string\",\"description\":\"words to find items by; instead of " \
-	"item_id\"},\"item_type\":" KINDS                                                      \
+	"\"query\":{\"type\":\"string\",\"description\":\"words to find items by, with "       \
+	"item_type or scope; instead of item_id\"},\"item_type\":" KINDS                       \
 	",\"scope\":{\"type\":\"string\",\"description\":\"with query: a kind, or a kind and " \
 	"the beginning of ids, as in tool.rye.bash\"},"                                        \
 	"\"source\":" SOURCES ",\"limit\":" LIMIT "," PROJECT
@@ -54,8 +54,9 @@ static const struct serve_tool tools[] = {
 	{ .name = "rye_fetch",
 	  .verb = RYE_FETCH,
 	  .title = "Find or read items",
-	  .description = "With query: finds items, the best first. With item_id: the item's "
-			 "verified text, and with destination a copy of it in another space.",
+	  .description =
+		  "With query and item_type: finds items, the best first. With item_id: the item's "
+		  "verified text, and with destination a copy of it in another space.",
 	  .schema = FETCH_SCHEMA,
 	  .narrow = FETCH_NARROW,
 	  .hints = HINTS(false, false, true, false) },
@@ -70,7 +71,7 @@ static const struct serve_tool tools[] = {
 	{ .name = "rye_search",
 	  .verb = RYE_FETCH,
 	  .title = "Find items",
-	  .description = "As rye_fetch with a query.",
+	  .description = "As rye_fetch with a query and an item_type.",
 	  .schema = FETCH_SCHEMA,
 	  .narrow = FETCH_NARROW,
 	  .hints = HINTS(false, false, true, false),

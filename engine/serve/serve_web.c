@@ -13,8 +13,12 @@
 
 /* A stream with nothing to tell, and a request that takes long, show that they live. */
 #define ALIVE_MS 15000
+#define ALIVE ": alive\n\n"
 /* Bytes of a stream handed over at once. */
 #define BLOCK_SIZE (64u << 10)
+
+/* That mean something here. */
+#define HEADERS 9
 
 struct web_exchange {
 	struct serve_site *site;
@@ -22,6 +26,8 @@ struct web_exchange {
 	struct serve_link *link;
 	struct serve_head head; /* borrowed from the connection */
 	struct serve_heard heard;
+	char *trimmed[HEADERS]; /* values that had blanks behind them */
+	size_t n_trimmed;
 	struct rye_buf body;
 	struct serve_reply *reply; /* NULL: there is no request yet */
 	struct rye_buf event; /* of a stream: what is being sent */
@@ -111,7 +117,7 @@ static ssize_t web_read(void *arg, uint64_t pos, char *out, size_t max)
 			serve_part_free(part);
 			break;
 		case SERVE_TIME:
-			buf_adds(&x->event, ": alive\n\n");
+			buf_adds(&x->event, ALIVE);
 			break;
 		case SERVE_OVER:
 			return MHD_CONTENT_READER_END_OF_STREAM;
@@ -139,6 +145,8 @@ static enum MHD_Result web_stream(struct web_exchange *x, const struct serve_par
 		return MHD_NO;
 	if (part)
 		web_put_event(x, part);
+	else
+		buf_adds(&x->event, ALIVE);
 	mhd->add_response_header(response, "Content-Type", "text/event-stream");
 	mhd->add_response_header(response, "Cache-Control", "no-cache, no-transform");
 	mhd->add_response_header(response, "X-Accel-Buffering", "no");
@@ -214,6 +222,19 @@ static enum MHD_Result web_take_body(struct web_exchange *x)
 
 /* ---- libmicrohttpd's side ---- */
 
+/* A value without the blanks behind it, which are no part of it. Lives as long as the exchange. */
+static const char *trim_value(struct web_exchange *x, const char *value)
+{
+	size_t n = strlen(value);
+
+	while (n && strchr(" \t", value[n - 1]))
+		n--;
+	if (!value[n] || x->n_trimmed == HEADERS)
+		return value;
+	x->trimmed[x->n_trimmed] = strndup(value, n);
+	return x->trimmed[x->n_trimmed] ? x->trimmed[x->n_trimmed++] : "";
+}
+
 /* A header that is there twice says nothing that could be believed. */
 static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *key,
 				   const char *value)
@@ -222,7 +243,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
 	const struct {
 		const char *name;
 		const char **at;
-	} wanted[] = {
+	} wanted[HEADERS] = {
 		{ "Accept", &x->head.accept },
 		{ "Authorization", &x->head.authorization },
 		{ "Content-Length", &x->head.length },
@@ -234,9 +255,9 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
 		{ "Origin", &x->head.origin },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+	for (size_t i = 0; i < HEADERS; i++)
 		if (!strcasecmp(key, wanted[i].name))
-			*wanted[i].at = *wanted[i].at ? "" : value ? value : "";
+			*wanted[i].at = *wanted[i].at || !value ? "" : trim_value(x, value);
 	return MHD_YES;
 }
 
@@ -301,6 +322,8 @@ void serve_web_completed(void *arg, struct MHD_Connection *connection, void **st
 		serve_sink_unref(&x->reply->sink);
 	}
 	serve_link_busy(&x->site->links, x->link, false);
+	while (x->n_trimmed)
+		free(x->trimmed[--x->n_trimmed]);
 	buf_done(&x->body);
 	buf_done(&x->event);
 	free(x);

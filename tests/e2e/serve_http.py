@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: MIT
+"""`ryefs mcp --http`: both eras on one port, the gate, headers, streams, cancellation, attacks."""
+
+import json
+import os
+import socket
+import threading
+import time
+import unittest
+
+import peer
+from peer import LEGACY, META, MODERN, MODERN_MEMBERS, RYEFS, WAIT, Http, Place, Stdio, claim
+from peer import execute, harness, living, request, until
+
+
+class Web(Place):
+    def setUp(self):
+        super().setUp()
+        self.server = Http(self)
+
+    def check(self, answer, status, code=None):
+        self.assertEqual((answer.status, answer.code), (status, code), answer.body[:500])
+        return answer
+
+
+class Eras(Web):
+    def test_mcp50_eras_on_one_port(self):
+        for version in LEGACY:
+            started = self.check(self.server.post(
+                request(1, "initialize", {"protocolVersion": version, "capabilities": {},
+                                          "clientInfo": {"name": "t", "version": "1"}}, {})), 200)
+            self.assertEqual(started.last["result"]["protocolVersion"], version)
+            self.assertNotIn("mcp-session-id", started.headers)
+            self.assertEqual(started.last["result"]["capabilities"]["prompts"], {})
+            told = self.server.post({"jsonrpc": "2.0", "method": "notifications/initialized"},
+                                    MCP_Protocol_Version=version)
+            self.assertEqual((told.status, told.body), (202, b""))
+            listed = self.server.ask("tools/list", None, {}, MCP_Protocol_Version=version)
+            self.assertEqual(set(MODERN_MEMBERS) & set(self.check(listed, 200).last["result"]), set())
+            modern = self.check(self.server.ask("tools/list"), 200).last["result"]
+            self.assertLessEqual(set(MODERN_MEMBERS), set(modern))
+        # without a header it is the oldest: nothing is remembered of the connection
+        self.assertIn("result", self.check(self.server.ask("tools/list", None, {}), 200).last)
+        self.check(self.server.ask("ping", None, {}), 200)
+        self.check(self.server.ask("no/such", None, {}), 200, -32601)
+        self.check(self.server.ask("server/discover", None, {}), 200, -32601)
+
+    def test_mcp48_headers_and_body(self):
+        ask = self.server.ask
+        self.check(ask("tools/list", MCP_Protocol_Version=None), 400, -32020)
+        self.check(ask("tools/list", MCP_Protocol_Version="2025-11-25"), 400, -32020)
+        self.check(ask("tools/list", None, claim("2031-01-01")), 400, -32022)
+        self.check(ask("tools/list", None, claim("2031-01-01"), MCP_Protocol_Version=MODERN), 400, -32020)
+        self.check(ask("tools/list", None, {}, MCP_Protocol_Version=MODERN), 400, -32602)
+        self.check(ask("tools/list", None, {}, MCP_Protocol_Version="2031-01-01"), 400, -32602)
+        self.check(ask("tools/list", None, {}, MCP_Protocol_Version="1999-01-01"), 400, -32600)
+        self.check(ask("tools/list", None, {META + "protocolVersion": MODERN}), 400, -32602)
+        self.check(ask("no/such"), 404, -32601)
+        self.check(ask("initialize", {"protocolVersion": "2025-11-25"}), 404, -32601)
+        self.check(ask("tools/list", Mcp_Method=None), 400, -32020)
+        self.check(ask("tools/list", Mcp_Method="TOOLS/LIST"), 400, -32020)
+        call = {"name": "rye_fetch", "arguments": {"item_id": "knowledge:sample/house-rules"}}
+        self.check(ask("tools/call", call), 200)
+        self.check(ask("tools/call", call, Mcp_Name=None), 400, -32020)
+        self.check(ask("tools/call", call, Mcp_Name="rye_execute"), 400, -32020)
+        self.check(ask("tools/call", call, Mcp_Name="=?base64?cnllX2ZldGNo?="), 200)
+        self.check(ask("tools/call", call, Mcp_Name="=?base64?cnllX2ZldGNv?="), 400, -32020)
+        self.check(ask("tools/call", call, Mcp_Name="=?base64?###?="), 400, -32020)
+        self.check(ask("tools/call", call, Mcp_Name="rye_fetch \t"), 200)
+        self.check(ask("resources/read", {"uri": "rye://knowledge/no"}), 200, -32602)
+        self.check(ask("tasks/get", {"taskId": "x"}), 400, -32021)
+        self.check(ask("tasks/get", {"taskId": "x"}, claim(tasks=True)), 200, -32602)
+        self.check(ask("tools/call", {"name": "no"}), 200, -32602)
+
+    def test_mcp49_what_is_no_message(self):
+        for body, code in ((b"", -32700), (b"{bad", -32700), (b"[" * 70000, -32700), (b"[]", -32600),
+                           (json.dumps([request(1, "tools/list")]).encode(), -32600), (b"1", -32600),
+                           (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+                           (b'{"a":' + b"[" * 100 + b"]" * 100 + b"}", -32600)):
+            self.check(self.server.raw("POST", body, self.server.headers()), 400, code)
+        self.assertEqual(self.server.post({"jsonrpc": "2.0", "id": 1, "result": {}}).status, 202)
+
+    def test_mcp10_recordings(self):
+        """Status and code are those of recorded servers, but for what their tools answer."""
+        for name in ("http-2026-07-28", "http-legacy-on-dual"):
+            path = os.path.join(os.environ["RYE_TEST_SRC"], "vectors", "mcp", name + ".jsonl")
+            rows = [json.loads(line) for line in harness.read(path).splitlines()]
+            rows = [row for row in rows if "dir" in row]
+            for asked, answered in zip(rows, rows[1:]):
+                if asked["dir"] == "c" and answered["dir"] == "s":
+                    self.replay(asked, answered)
+
+    def replay(self, asked, answered):
+        message = asked.get("msg")
+        method = message.get("method") if isinstance(message, dict) else None
+        if method == "subscriptions/listen" or (method == "tools/call" and answered["status"] != 400):
+            return
+        code = answered.get("msg", {}).get("error", {}).get("code")
+        if answered["status"] == 400 and code == -32021:
+            return  # a tool of theirs that asks a person
+        if method == "tools/call" and "Mcp-Param" in json.dumps(answered):
+            return  # a tool of theirs with a mirrored argument
+        body = asked.get("raw") or (json.dumps(message) if "msg" in asked else "")
+        headers = {**asked["headers"], "Authorization": "Bearer " + self.server.token}
+        answer = self.server.raw(asked["http"].split()[0], body.encode(), headers)
+        self.assertEqual(answer.status, answered["status"], asked)
+        if code is not None and code > -32020 and code != -32000:
+            self.assertEqual(answer.code, code, asked)
+        elif code is not None and code <= -32020:
+            self.assertEqual(answer.code, code, asked)
+
+
+class Gate(Web):
+    def test_mcp51_host(self):
+        port = ":%d" % self.server.port
+        message = request(1, "tools/list")
+        for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"):
+            for end in ("", port):
+                self.check(self.server.post(message, Host=host + end), 200)
+        for host in ("evil.example.com", "evil.example.com" + port, "127.0.0.1:1", "localhost.evil.com",
+                     "127.0.0.1.evil.com" + port, "localhost:", "0.0.0.0", "", "127.0.0.1:%d0" % self.server.port,
+                     "localhost" + port + "x", "[::1", "::1", "2130706433", "127.0.0.1@evil.com", "localhost:+80"):
+            self.assertIn(self.server.post(message, Host=host).status, (400, 403), host)
+        # two of them, and none
+        for text in ("Host: localhost\r\nHost: evil.com\r\n", ""):
+            with self.server.socket() as link:
+                link.sendall(("POST /mcp HTTP/1.0\r\n%sContent-Length: 2\r\n\r\n{}" % text).encode())
+                self.assertIn(link.recv(100).split()[1], (b"400", b"403"))
+
+    def test_mcp51_origin(self):
+        message = request(1, "tools/list")
+        for origin in ("http://localhost:3000", "https://127.0.0.1", "http://[::1]:1"):
+            answer = self.check(self.server.post(message, Origin=origin), 200)
+            self.assertFalse([name for name in answer.headers if name.startswith("access-control")])
+        for origin in ("null", "http://evil.com", "https://localhost.evil.com", "file://localhost", "", "localhost",
+                       "http://localhost:1/x", "http://127.0.0.1@evil.com", "http://localhost:99999"):
+            self.assertEqual(self.server.post(message, Origin=origin).status, 403, origin)
+
+    def test_mcp52_token(self):
+        message = request(1, "tools/list")
+        token = self.server.token
+        self.assertEqual(len(token), 43)
+        info = os.stat(self.server.ready["token_file"])
+        self.assertEqual(info.st_mode & 0o777, 0o600)
+        self.assertTrue(self.server.ready["token_file"].startswith(self.runtime))
+        for wrong in (None, "", "Bearer", "Bearer ", "Bearer x", "Bearer " + token[:-1], "Bearer " + token + "x",
+                      "Basic " + token, token, "Bearer " + token.swapcase(), "Bearer " + "x" * 5000):
+            answer = self.server.post(message, Authorization=wrong)
+            self.assertEqual(answer.status, 401, wrong)
+            self.assertEqual(answer.headers["www-authenticate"], 'Bearer realm="ryefs"')
+        body = json.dumps(message).encode()
+        for path in ("/mcp?token=" + token, "/mcp?access_token=" + token, "/mcp?Authorization=Bearer%20" + token):
+            answer = self.server.raw("POST", body, self.server.headers(message, Authorization=None), path)
+            self.assertEqual(answer.status, 401)
+        self.check(self.server.post(message, Authorization="bearer " + token), 200)
+        self.assertEqual(self.server.stop(), 0)
+        self.assertFalse(os.path.exists(self.server.ready["token_file"]))
+
+    def test_mcp53_verbs_and_types(self):
+        server, body = self.server, json.dumps(request(1, "tools/list")).encode()
+        for verb in ("GET", "DELETE", "OPTIONS", "PUT", "HEAD"):
+            answer = server.raw(verb, None, server.headers())
+            self.assertEqual((answer.status, answer.headers["allow"]), (405, "POST"), verb)
+        for kind in (None, "text/plain", "application/jsonx", "", "application/x-www-form-urlencoded"):
+            self.assertEqual(server.raw("POST", body, server.headers(request(1, "tools/list"), Content_Type=kind)).status, 415)
+        for kind in ("application/json; charset=utf-8", "Application/JSON"):
+            self.assertEqual(server.post(request(1, "tools/list"), Content_Type=kind).status, 200)
+        for path in ("/", "/mcp/", "/x", "/mcp/../mcp"):
+            self.assertEqual(server.raw("POST", body, server.headers(), path).status, 404)
+
+    def test_mcp54_bodies(self):
+        message = request(1, "tools/list", {"x": ""})
+        body = json.dumps(message).encode()
+        whole = body.replace(b'"x": ""', b'"x": "' + b"a" * ((16 << 20) - len(body)) + b'"')
+        self.check(self.server.raw("POST", whole, self.server.headers(message)), 200)
+        try:
+            more = whole.replace(b'"x": "', b'"x": "a')
+            self.assertEqual(self.server.raw("POST", more, self.server.headers(message)).status, 413)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it is told before it has sent all
+        pieces = (b" " * (1 << 20) for _ in range(20))
+        answer = self.server.raw("POST", pieces, self.server.headers(message))
+        self.assertEqual(answer.status, 413)
+        self.check(self.server.post(message), 200)
+
+    def test_token_files(self):
+        kept = os.path.join(self.place, "kept")
+        first = Http(self, "--token", kept)
+        token = first.token
+        self.assertEqual(first.stop(), 0)
+        second = Http(self, "--token", kept)
+        self.assertEqual((second.token, os.stat(kept).st_mode & 0o777), (token, 0o600))
+        self.check(second.ask("tools/list"), 200)
+        os.chmod(kept, 0o644)
+        wrong = self.rye("mcp", "--http", "--port", "0", "--token", kept, "--project", self.project, status=None)
+        self.assertNotEqual(wrong.returncode, 0)
+        self.assertIn("chmod 600", wrong.stderr)
+        busy = self.rye("mcp", "--http", "--port", str(second.port), "--token", "none", "--project", self.project, status=None)
+        self.assertNotEqual(busy.returncode, 0)
+        self.assertIn("--port 0", busy.stderr)
+
+    def test_without_a_token(self):
+        server = Http(self, "--token", "none")
+        self.assertIsNone(server.token)
+        found = server.ask("server/discover").last["result"]["capabilities"]
+        self.assertNotIn("extensions", found)
+        self.assertEqual(server.ask("tasks/get", {"taskId": "x"}, claim(tasks=True)).status, 404)
+        call = server.ask("tools/call", execute("true", **{"async": True}), claim(tasks=True))
+        self.assertEqual(call.last["result"]["structuredContent"]["state"], "running")
+        self.assertEqual(server.ask("tools/list", Host="evil.com").status, 403)
+        thread = call.last["result"]["structuredContent"]["thread_id"]
+        self.rye("threads", "wait", thread, "--project", self.project)
+
+    def test_addresses(self):
+        for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            with socket.socket(family) as link:
+                self.assertEqual(link.connect_ex((host, self.server.port)), 0)
+        with socket.socket() as link:  # loopback, and not ours
+            self.assertNotEqual(link.connect_ex(("127.0.0.2", self.server.port)), 0)
+
+
+class Streams(Web):
+    def begin(self, message, **headers):
+        """Sends a request and leaves the connection open."""
+        link = self.server.socket()
+        self.addCleanup(link.close)
+        body = json.dumps(message).encode()
+        headers = self.server.headers(message, Content_Length=str(len(body)), Host="localhost", **headers)
+        head = "".join("%s: %s\r\n" % header for header in headers.items())
+        link.sendall(b"POST /mcp HTTP/1.1\r\n" + head.encode() + b"\r\n" + body)
+        return link
+
+    def read_until(self, link, what, seconds=WAIT):
+        text, end = b"", time.monotonic() + seconds
+        while what not in text:
+            self.assertLess(time.monotonic(), end, text)
+            piece = link.recv(65536)
+            self.assertTrue(piece, text)
+            text += piece
+        return text
+
+    def test_progress_makes_a_stream(self):
+        answer = self.server.ask("tools/call", execute("echo a; sleep 0.6; echo b"), claim(progressToken=7))
+        self.assertEqual(answer.type, "text/event-stream")
+        self.assertEqual((answer.headers["x-accel-buffering"], answer.headers["cache-control"]),
+                         ("no", "no-cache, no-transform"))
+        self.assertEqual({notice["method"] for notice in answer.messages[:-1]}, {"notifications/progress"})
+        self.assertEqual(answer.last["result"]["structuredContent"]["data"]["stdout"], "a\nb\n")
+        # nothing to send before the answer, or a client that takes no stream: JSON
+        for more in ({}, {"Accept": "application/json"}):
+            meta = claim(progressToken=7) if more else None
+            answer = self.server.ask("tools/call", execute("echo a; sleep 0.6; echo b"), meta, **more)
+            self.assertEqual(answer.type, "application/json")
+            self.assertEqual(len(answer.messages), 1)
+
+    def test_a_long_call_shows_that_it_lives(self):
+        link = self.begin(request(1, "tools/call", execute("sleep 17; echo on")))
+        begin = time.monotonic()
+        self.read_until(link, b": alive", 20)
+        self.assertGreater(time.monotonic() - begin, 10)
+        self.assertIn(b'"id":1,', self.read_until(link, b'"isError":false', 20))
+
+    def test_mcp58_closing_cancels_a_modern_call(self):
+        link = self.begin(request(1, "tools/call", execute("sleep " + self.mark), claim(progressToken=1)))
+        self.assertTrue(until(lambda: living(self.mark)))
+        link.close()
+        self.assertTrue(self.gone(self.mark))
+
+    def test_a_legacy_call_outlives_its_connection(self):
+        link = self.begin(request("x", "tools/call", execute("sleep " + self.mark), {}))
+        self.assertTrue(until(lambda: living(self.mark)))
+        link.close()
+        time.sleep(1)
+        self.assertTrue(living(self.mark))
+        # and can be cancelled by its id, as long as only one has it
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
+        self.assertEqual(self.server.post(cancel, MCP_Protocol_Version=LEGACY[0]).status, 202)
+        self.assertTrue(self.gone(self.mark))
+
+    def test_a_cancellation_that_could_be_of_two(self):
+        marks = [self.mark + end for end in "123"]
+        links = [self.begin(request(1, "tools/call", execute("sleep " + mark), {})) for mark in marks[:2]]
+        modern = self.begin(request(2, "tools/call", execute("sleep " + marks[2])))
+        for mark in marks:
+            self.assertTrue(until(lambda: living(mark)))
+        for number in (1, 2):
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+            self.assertEqual(self.server.post(cancel).status, 202)
+        time.sleep(0.5)
+        self.assertTrue(all(living(mark) for mark in marks))
+        self.assertEqual(self.server.stop(), 0)
+        self.assertTrue(self.gone(self.mark))
+        for link in links + [modern]:
+            link.close()
+
+    def test_mcp59_six_clients_at_once(self):
+        self.server.ask("tools/call", execute("true"))
+        said = {}
+
+        def client(number):
+            for turn in range(3):
+                answer = self.server.ask("tools/call", execute("sleep 0.3; echo %d.%d" % (number, turn)),
+                                         claim(progressToken=turn) if number % 2 else {})
+                said[number, turn] = answer.last["result"]["structuredContent"]["data"]["stdout"]
+
+        threads = [threading.Thread(target=client, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT)
+        self.assertEqual(said, {(n, t): "%d.%d\n" % (n, t) for n in range(6) for t in range(3)})
+
+    def test_mcp67_subscription(self):
+        message = request("s", "subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
+        link = self.begin(message)
+        self.read_until(link, b"notifications/subscriptions/acknowledged")
+        self.knowledge("new")
+        self.read_until(link, b"notifications/resources/list_changed")
+        stopped = []
+        thread = threading.Thread(target=lambda: stopped.append(self.server.stop()))
+        thread.start()
+        last = self.read_until(link, b'"id":"s"')
+        self.assertIn(b'"resultType":"complete"', last)
+        self.assertNotIn(b"notifications/cancelled", last)
+        thread.join(WAIT)
+        self.assertEqual(stopped, [0])
+
+    def test_a_subscription_wants_a_stream(self):
+        answer = self.server.ask("subscriptions/listen", {"notifications": {}}, Accept="application/json")
+        self.assertEqual((answer.status, answer.code), (406, -32600))
+
+    def test_tasks_need_the_header(self):
+        self.check(self.server.ask("tasks/get", {"taskId": "x"}, claim(tasks=True), Mcp_Name=None), 400, -32020)
+
+
+class Attacks(Web):
+    def test_a_thousand_idle_connections(self):
+        links = []
+        for _ in range(1000):
+            link = socket.socket()
+            link.settimeout(WAIT)
+            link.connect(("127.0.0.1", self.server.port))
+            links.append(link)
+        begin = time.monotonic()
+        self.check(self.server.ask("tools/list"), 200)
+        self.assertLess(time.monotonic() - begin, 10)
+        for link in links:
+            link.close()
+        self.check(self.server.ask("tools/list"), 200)
+
+    def test_half_requests(self):
+        """Connections that send the beginning of something, hold no place that another needs."""
+        links = []
+        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        token = b"Authorization: Bearer " + self.server.token.encode() + b"\r\n"
+        for text in (b"P", b"POST /mcp", head, head + b"X", head + token + b"Content-Length: 9\r\n\r\n{",
+                     head + token + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab"):
+            for _ in range(60):
+                link = self.server.socket()
+                link.sendall(text)
+                links.append(link)
+        self.check(self.server.ask("tools/list"), 200)
+        for link in links:
+            link.close()
+
+    def test_strange_requests(self):
+        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " \
+            + self.server.token.encode() + b"\r\n"
+        for text in (b"\0" * 100, b"GET\r\n\r\n", b"POST /mcp HTTP/9.9\r\n\r\n", b"\x16\x03\x01" + b"a" * 50,
+                     head + b"Content-Length: -1\r\n\r\n{}", head + b"Content-Length: 99999999999999999999\r\n\r\n{}",
+                     head + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}1",
+                     head + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+                     head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", head + b"X: " + b"a" * 100000 + b"\r\n\r\n",
+                     head + b"Content-Length: 40\r\n\r\n" + b"[" * 40):
+            with self.server.socket() as link:
+                link.sendall(text)
+                link.shutdown(socket.SHUT_WR)
+                while link.recv(65536):
+                    pass
+        self.check(self.server.ask("tools/list"), 200)
+
+    def test_a_client_that_never_reads(self):
+        """It asks for more than the socket holds; others are served, and the run of its call ends."""
+        message = request(1, "tools/call", execute("for i in 1 2 3 4; do yes %s | head -c 400000; sleep 0.3; done"
+                                                   % self.mark), claim(progressToken=1))
+        body = json.dumps(message).encode()
+        headers = self.server.headers(message, Content_Length=str(len(body)), Host="localhost")
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.connect(("127.0.0.1", self.server.port))
+        head = "".join("%s: %s\r\n" % header for header in headers.items())
+        link.sendall(b"POST /mcp HTTP/1.1\r\n" + head.encode() + b"\r\n" + body)
+        self.assertTrue(until(lambda: living(self.mark)))
+        self.check(self.server.ask("tools/list"), 200)
+        self.assertTrue(self.gone(self.mark))
+        begin = time.monotonic()
+        self.assertEqual(self.server.stop(), 0)
+        self.assertLess(time.monotonic() - begin, 15)
+        link.close()
+
+    def test_nothing_is_left(self):
+        links = [self.server.socket() for _ in range(3)]
+        message = request(1, "tools/call", execute("sleep " + self.mark))
+        thread = threading.Thread(target=lambda: self.assertRaises(Exception, self.server.post, message))
+        thread.start()
+        self.assertTrue(until(lambda: living(self.mark)))
+        begin = time.monotonic()
+        self.assertEqual(self.server.stop(), 0)
+        self.assertLess(time.monotonic() - begin, 15)
+        self.assertTrue(self.gone(self.mark))
+        thread.join(WAIT)
+        for link in links:
+            link.close()
+
+
+if __name__ == "__main__":
+    harness.main()
