@@ -123,6 +123,22 @@
 #define RYE_MCP_LOG (8u << 10)
 /* Servers that wait for a call; each is a process, often an interpreter. */
 #define RYE_MCP_IDLE 8
+/* Seconds that is kept what a server at an address has told, its session and its tools: it is no
+ * process. Milliseconds that the end of such a session, or a word to a server, may take. */
+#define RYE_MCP_REMOTE_S 3600
+#define RYE_MCP_TELL_MS 2000
+/* A server's tools: more than any model can choose from; pages of their list; all of their texts. */
+#define RYE_MCP_TOOLS 1000
+#define RYE_MCP_PAGES 100
+#define RYE_MCP_LIST_MAX (16u << 20)
+/* Seconds that a list of tools is believed at least, over HTTP, and at most. */
+#define RYE_MCP_LIST_MIN_S 300
+#define RYE_MCP_LIST_MAX_S 3600
+/* Times that a broken stream of a server is taken up again; milliseconds before, if it does not say. */
+#define RYE_MCP_RESUMES 5
+#define RYE_MCP_RESUME_MS 1000
+/* What is told of an answer that is no message, in bytes. */
+#define RYE_MCP_BODY_TOLD 512
 /* Milliseconds to answer what era it is of; seconds for each answer when its item does not say. */
 #define RYE_MCP_PROBE_MS 10000
 #define RYE_MCP_TIMEOUT_S 30

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that stay: a call takes an idle process of its server or starts one, has it alone, and
- * gives it back; calls that overlap have one each. The keeper thread ends those that no call wanted
+ * Servers that stay: a call takes an idle process of its server, or starts one, has it alone, and
+ * gives it back; calls that overlap have one each. The same with what a server at an address has
+ * told of itself, its session above all. The keeper thread ends those that no call wanted
  * for a while, that died, or that were changed: another signed item has another key, and the old
- * processes are wanted by no call any more.
+ * ones are wanted by no call any more.
  */
 #include "mcp/mcp_inner.h"
 
 #include "bounds.h"
 #include "clock.h"
+#include "http/http.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@
 
 /* Servers whose era is remembered. */
 #define MCP_KNOWN 32
-/* Between two looks at idle processes. */
+/* Between two looks at idle servers. */
 #define MCP_LOOK_MS 1000
 
 struct mcp_known {
@@ -28,16 +30,16 @@ struct mcp_known {
 struct mcp {
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t work;
-	struct mcp_process *idle, *dropped; /* idle: the one used last is first */
+	struct mcp_kept *idle, *dropped; /* idle: the one used last is first */
 	struct mcp_known known[MCP_KNOWN];
 	size_t next_known;
-	struct boxes *boxes; /* frozen, as the log */
-	const struct log *log;
+	struct boxes *boxes; /* frozen, as http */
+	struct http *http;
 	pthread_t keeper;
 	bool running, stopping;
 };
 
-struct mcp *mcp_open(struct boxes *boxes, const struct log *log)
+struct mcp *mcp_open(struct boxes *boxes, struct http *http)
 {
 	struct mcp *mcp = calloc(1, sizeof(*mcp));
 	pthread_condattr_t attr;
@@ -45,7 +47,7 @@ struct mcp *mcp_open(struct boxes *boxes, const struct log *log)
 	if (!mcp)
 		return NULL;
 	mcp->boxes = boxes;
-	mcp->log = log;
+	mcp->http = http;
 	pthread_mutex_init(&mcp->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -59,27 +61,43 @@ struct boxes *mcp_boxes(struct mcp *mcp)
 	return mcp->boxes;
 }
 
+void mcp_state_done(struct mcp_state *state)
+{
+	json_decref(state->server);
+	json_decref(state->tools);
+	*state = (struct mcp_state){ 0 };
+}
+
 /* ---- the keeper ---- */
 
-/* With the lock held: out of the list of idle ones, into *list. */
-static void unlist_idle(struct mcp_process **at, struct mcp_process **list)
+static bool kept_alive(const struct mcp_kept *kept)
 {
-	struct mcp_process *process = *at;
+	return kept->remote || mcp_process_alive((const struct mcp_process *)kept);
+}
 
-	*at = process->next;
-	process->next = *list;
-	*list = process;
+/* With the lock held: out of the list of idle ones, into *list. */
+static void unlist_idle(struct mcp_kept **at, struct mcp_kept **list)
+{
+	struct mcp_kept *kept = *at;
+
+	*at = kept->next;
+	kept->next = *list;
+	*list = kept;
 }
 
 /* With the lock held: what is to be ended now; NULL: nothing. */
-static struct mcp_process *choose_ending(struct mcp *mcp)
+static struct mcp_kept *choose_ending(struct mcp *mcp)
 {
-	struct mcp_process *list = steal(&mcp->dropped), **at = &mcp->idle;
-	int64_t before = clock_ms() - RYE_IDLE_S * 1000LL;
+	struct mcp_kept *list = steal(&mcp->dropped), **at = &mcp->idle;
+	int64_t now = clock_ms();
+	size_t n[2] = { 0, 0 };
 
-	for (size_t n = 0; *at;) {
-		if (mcp->stopping || ++n > RYE_MCP_IDLE || (*at)->used_ms < before ||
-		    !mcp_process_alive(*at))
+	while (*at) {
+		bool remote = (*at)->remote;
+		int64_t stay = remote ? RYE_MCP_REMOTE_S : RYE_IDLE_S;
+
+		if (mcp->stopping || ++n[remote] > RYE_MCP_IDLE ||
+		    (*at)->used_ms < now - stay * 1000 || !kept_alive(*at))
 			unlist_idle(at, &list);
 		else
 			at = &(*at)->next;
@@ -87,9 +105,9 @@ static struct mcp_process *choose_ending(struct mcp *mcp)
 	return list;
 }
 
-static struct mcp_process *keeper_wait(struct mcp *mcp)
+static struct mcp_kept *keeper_wait(struct mcp *mcp)
 {
-	struct mcp_process *list;
+	struct mcp_kept *list;
 	struct timespec until;
 
 	GUARD(&mcp->lock);
@@ -104,13 +122,32 @@ static struct mcp_process *keeper_wait(struct mcp *mcp)
 	return list;
 }
 
+static void end_all(struct mcp *mcp, struct mcp_kept *list)
+{
+	struct mcp_kept *processes = NULL;
+	int64_t until = clock_ms() + RYE_MCP_TELL_MS;
+
+	while (list) {
+		struct mcp_kept *next = list->next;
+
+		if (list->remote) {
+			mcp_remote_end(mcp->http, mcp_remote_of(list), until);
+		} else {
+			list->next = processes;
+			processes = list;
+		}
+		list = next;
+	}
+	mcp_processes_end(mcp->boxes, processes);
+}
+
 static void *keeper_main(void *arg)
 {
 	struct mcp *mcp = arg;
-	struct mcp_process *list;
+	struct mcp_kept *list;
 
 	while ((list = keeper_wait(mcp)))
-		mcp_processes_end(mcp->boxes, list);
+		end_all(mcp, list);
 	return NULL;
 }
 
@@ -128,32 +165,32 @@ static void keeper_ensure(struct mcp *mcp)
 	pthread_cond_signal(&mcp->work);
 }
 
-void mcp_drop(struct mcp *mcp, struct mcp_process *process)
+void mcp_drop(struct mcp *mcp, struct mcp_kept *kept)
 {
-	if (!process)
+	if (!kept)
 		return;
 	GUARD(&mcp->lock);
-	process->next = mcp->dropped;
-	mcp->dropped = process;
+	kept->next = mcp->dropped;
+	mcp->dropped = kept;
 	keeper_ensure(mcp);
 }
 
-static void put_idle(struct mcp *mcp, struct mcp_process *process)
+static void put_idle(struct mcp *mcp, struct mcp_kept *kept)
 {
-	process->used_ms = clock_ms();
+	kept->used_ms = clock_ms();
 	GUARD(&mcp->lock);
-	process->next = mcp->idle;
-	mcp->idle = process;
+	kept->next = mcp->idle;
+	mcp->idle = kept;
 	keeper_ensure(mcp);
 }
 
-static struct mcp_process *find_idle(struct mcp *mcp, const char *key)
+static struct mcp_kept *find_idle(struct mcp *mcp, const char *key)
 {
-	struct mcp_process *found = NULL;
+	struct mcp_kept *found = NULL;
 
 	GUARD(&mcp->lock);
-	for (struct mcp_process **at = &mcp->idle; *at && !found; at = &(*at)->next) {
-		if (strcmp((*at)->key, key) || !mcp_process_alive(*at))
+	for (struct mcp_kept **at = &mcp->idle; *at && !found; at = &(*at)->next) {
+		if (strcmp((*at)->key, key) || !kept_alive(*at))
 			continue;
 		unlist_idle(at, &found);
 		break;
@@ -163,8 +200,6 @@ static struct mcp_process *find_idle(struct mcp *mcp, const char *key)
 
 void mcp_close(struct mcp *mcp)
 {
-	struct mcp_process *list;
-
 	if (!mcp)
 		return;
 	{
@@ -174,8 +209,7 @@ void mcp_close(struct mcp *mcp)
 	}
 	if (mcp->running)
 		pthread_join(mcp->keeper, NULL);
-	list = choose_ending(mcp);
-	mcp_processes_end(mcp->boxes, list);
+	end_all(mcp, choose_ending(mcp));
 	pthread_cond_destroy(&mcp->work);
 	pthread_mutex_destroy(&mcp->lock);
 	free(mcp);
@@ -214,14 +248,14 @@ static void note_era(struct mcp *mcp, const struct mcp_spec *spec, enum mcp_era 
 static void call_stdio(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
 {
 	struct mcp_stdio stdio = { .peer = { .wire = &mcp_wire_stdio, .ask = ask }, .mcp = mcp };
+	struct mcp_kept *idle = find_idle(mcp, ask->spec->key);
 	struct rye_err err = { 0 };
 
 	stdio.peer.known = known_era(mcp, ask->spec);
-	stdio.process = find_idle(mcp, ask->spec->key);
-	ret->kept = stdio.process;
-	if (!stdio.process && mcp_process_start(mcp->boxes, ask->spec, &stdio.process, &err)) {
-		ret->fault = MCP_FAULT_SPAWN;
-		ret->text = strdup(err.msg);
+	stdio.process = idle ? mcp_process_of(idle) : NULL;
+	ret->kept = idle;
+	if (!idle && mcp_process_start(mcp->boxes, ask->spec, &stdio.process, &err)) {
+		mcp_session_fault(ret, MCP_FAULT_SPAWN, "%s", err.msg);
 		return;
 	}
 	stdio.peer.state = &stdio.process->state;
@@ -229,22 +263,53 @@ static void call_stdio(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_an
 	note_era(mcp, ask->spec, ret->era);
 	ret->pid = stdio.process->child.pid;
 	if (stdio.process->broken || !stdio.process->state.open)
-		mcp_drop(mcp, stdio.process);
+		mcp_drop(mcp, &stdio.process->kept);
 	else
-		put_idle(mcp, stdio.process);
+		put_idle(mcp, &stdio.process->kept);
+}
+
+static void call_http(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
+{
+	struct mcp_kept *idle = find_idle(mcp, ask->spec->key);
+	struct mcp_speaker speaker = {
+		.peer = { .wire = &mcp_wire_http, .ask = ask, .known = known_era(mcp, ask->spec) },
+		.http = mcp->http,
+		.remote = idle ? mcp_remote_of(idle) : mcp_remote_new(ask->spec),
+	};
+
+	ret->kept = idle;
+	if (!speaker.remote) {
+		mcp_session_fault(ret, MCP_FAULT_HTTP, "%s: out of memory", ask->spec->id);
+		return;
+	}
+	speaker.peer.state = &speaker.remote->state;
+	mcp_session_call(&speaker.peer, ret);
+	note_era(mcp, ask->spec, ret->era);
+	ret->body = steal(&speaker.peer.body);
+	ret->challenge = steal(&speaker.peer.challenge);
+	if (speaker.remote->state.open)
+		put_idle(mcp, &speaker.remote->kept);
+	else
+		mcp_drop(mcp, &speaker.remote->kept);
 }
 
 void mcp_call(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
 {
 	*ret = (struct mcp_answer){ .fault = MCP_FINE };
-	call_stdio(mcp, ask, ret);
+	if (ask->spec->transport == MCP_HTTP)
+		call_http(mcp, ask, ret);
+	else
+		call_stdio(mcp, ask, ret);
 }
 
 void mcp_answer_done(struct mcp_answer *answer)
 {
 	json_decref(answer->result);
 	json_decref(answer->error);
+	json_decref(answer->changed);
 	json_decref(answer->server);
+	json_decref(answer->challenge);
+	free(answer->body);
 	free(answer->text);
 }
 
@@ -253,6 +318,8 @@ void mcp_spec_done(struct mcp_spec *spec)
 	for (char **word = spec->argv; word && *word; word++)
 		free(*word);
 	free(spec->argv);
+	mcp_headers_free(spec->headers);
+	free(spec->url);
 	free(spec->id);
 	free(spec->path);
 	free(spec->cwd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mcp.h: the client's side of the Model Context Protocol: JSON-RPC messages, which of the two eras
- * a server speaks, what a result becomes, and server processes that stay for the next call.
+ * a server speaks, what a result becomes, and servers, processes or addresses, whose connection
+ * stays for the next call.
  */
 #ifndef RYE_MCP_MCP_H
 #define RYE_MCP_MCP_H
@@ -43,6 +44,7 @@ enum mcp_code {
 struct mcp_frame {
 	enum mcp_era era;
 	const char *version; /* of a modern frame */
+	bool elicits; /* a question to a person can be handed on */
 	bool progress; /* the server may tell how far it is, by the request's id */
 };
 
@@ -135,7 +137,7 @@ const char *mcp_offered(const json_t *error);
  * servers; starting, speaking with and ending them happens without it.
  */
 
-enum mcp_transport { MCP_STDIO };
+enum mcp_transport { MCP_STDIO, MCP_HTTP };
 
 /* A server as its signed item describes it; frozen. */
 struct mcp_spec {
@@ -143,7 +145,12 @@ struct mcp_spec {
 	char key[SHA_HEX]; /* the same for the same item, program, environment and confinement */
 	enum mcp_transport transport;
 	enum mcp_era era; /* the item says so; MCP_AUTO: the server is asked */
+	bool elicits; /* a question to a person is the result of a call */
 	int64_t timeout_ms; /* for each answer, and from each sign of progress on */
+	/* MCP_HTTP */
+	char *url;
+	char **headers; /* "Name: value", NULL at the end */
+	/* MCP_STDIO */
 	char *path; /* absolute */
 	char **argv; /* NULL at the end */
 	struct env env;
@@ -155,8 +162,12 @@ void mcp_spec_done(struct mcp_spec *spec);
 
 struct mcp_ask {
 	const struct mcp_spec *spec;
-	const char *tool;
-	json_t *arguments; /* object, borrowed */
+	const char *tool; /* NULL: nothing is called; the result has the list of all `tools` */
+	json_t *arguments; /* object, borrowed; so are those below, or NULL */
+	const json_t *schema; /* of its arguments, as signed */
+	const char *pin; /* NULL: the definition is not compared */
+	const json_t *members; /* what the pin is of (mcp_members) */
+	json_t *responses, *state; /* the answers to what an earlier result asked, and its state */
 	int64_t until_ms; /* clock_ms(): for all of it */
 	int cancel; /* readable once nobody wants it any more; -1: never */
 	struct events *events; /* or NULL */
@@ -166,18 +177,26 @@ enum mcp_fault {
 	MCP_FINE,
 	MCP_FAULT_RPC, /* the server answered with an error: .error */
 	MCP_FAULT_INPUT, /* it wants to ask a person, or a model */
+	MCP_FAULT_ASKS, /* the same, and the caller may answer: .result */
+	MCP_FAULT_CHANGED, /* the server defines the tool otherwise than was signed */
 	MCP_FAULT_PROTOCOL, /* no version in common */
 	MCP_FAULT_RESULT, /* a result that is none */
 	MCP_FAULT_TIMEOUT,
 	MCP_FAULT_CANCELLED,
 	MCP_FAULT_SPAWN,
 	MCP_FAULT_EXIT,
+	MCP_FAULT_HTTP, /* .status, or 0: no answer of HTTP at all */
+	MCP_FAULT_AUTH, /* 401, 403: .challenge */
 };
 
 struct mcp_answer {
 	enum mcp_fault fault;
 	json_t *result; /* of tools/call; owned */
 	json_t *error; /* JSON-RPC's; owned */
+	json_t *changed; /* names of the definition's members; owned */
+	long status; /* of HTTP, of a fault */
+	char *body; /* what came instead of a message, its beginning; owned; or NULL */
+	json_t *challenge; /* what the server says of authorization; owned; or NULL */
 	char *text; /* of a fault, for people; owned */
 	enum mcp_era era; /* MCP_AUTO: it never came to that */
 	char version[MCP_VERSION_SIZE];
@@ -190,9 +209,11 @@ struct mcp_answer {
 void mcp_answer_done(struct mcp_answer *answer);
 
 struct mcp;
+struct http;
 
-struct mcp *mcp_open(struct boxes *boxes, const struct log *log); /* NULL: no memory */
-void mcp_close(struct mcp *mcp); /* when no call is under way; ends all processes */
+/* NULL: no memory. What it is given has to live until mcp_close has returned. */
+struct mcp *mcp_open(struct boxes *boxes, struct http *http);
+void mcp_close(struct mcp *mcp); /* when no call is under way; ends all processes and sessions */
 void mcp_call(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret);
 
 /*
@@ -205,5 +226,35 @@ struct mcp_outcome {
 	enum rye_code code;
 };
 void mcp_outcome_of(const struct mcp_answer *answer, const char *tool, struct mcp_outcome *ret);
+
+/*
+ * mcp_pin.c: what of a tool's definition is signed for. Pure.
+ */
+
+#define MCP_PIN_SIZE (sizeof("sha256:") + SHA_HEX)
+
+/* The members of a listed tool that count; a new object. */
+json_t *mcp_definition(const json_t *tool);
+void mcp_pin(const json_t *definition, char ret[MCP_PIN_SIZE]);
+/* Each member's own digest, which tells later what has changed; a new object. */
+json_t *mcp_members(const json_t *definition);
+/* Names of members that differ, of two results of that; a new array. */
+json_t *mcp_changes(const json_t *before, const json_t *after);
+
+/*
+ * mcp_mirror.c: arguments that are told in headers of HTTP, by `x-mcp-header` of a tool's schema.
+ * Pure; outside bytes: fuzzed.
+ */
+
+/* Is each such annotation one that may be there? False: *ret_why says why not. */
+bool mcp_mirror_check(const json_t *schema, const char **ret_why);
+typedef void (*mcp_mirror_fn)(void *arg, const char *name, const json_t *value);
+/* fn is told each header's name, without "Mcp-Param-", and the argument. */
+void mcp_mirror(const json_t *schema, const json_t *arguments, mcp_mirror_fn fn, void *arg);
+/* A value as a header has it: text that it cannot hold as it is goes encoded. */
+void mcp_header_value(struct rye_buf *out, struct rye_span text);
+
+/* mcp_challenge.c: WWW-Authenticate → {error, scope, resource_metadata}, or NULL. Pure; fuzzed. */
+json_t *mcp_challenge(const char *header);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Making JSON-RPC messages. A modern request says in its _meta which version it is of, who asks and
- * what the client can do, which is nothing: we declare neither elicitation nor sampling nor roots.
+ * what the client can do: hand on a question to a person, where the server's item says so, and
+ * nothing else.
  */
 #include "mcp/mcp_inner.h"
 
@@ -21,7 +22,9 @@ static json_t *frame_meta(const struct mcp_frame *frame, const json_t *id)
 	if (frame->era == MCP_MODERN) {
 		json_sets(meta, MCP_META "protocolVersion", frame->version);
 		json_set(meta, MCP_META "clientInfo", mcp_claim());
-		json_set(meta, MCP_META "clientCapabilities", json_object());
+		json_set(meta, MCP_META "clientCapabilities",
+			 frame->elicits ? json_pack("{s:{s:{}}}", "elicitation", "form") :
+					  json_object());
 	}
 	if (frame->progress)
 		json_object_set(meta, "progressToken", (json_t *)id);

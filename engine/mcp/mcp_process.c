@@ -68,7 +68,7 @@ static void process_free(struct boxes *boxes, struct mcp_process *process)
 		box_give(boxes, process->box, false);
 	mcp_lines_done(&process->lines);
 	buf_done(&process->log);
-	json_decref(process->state.server);
+	mcp_state_done(&process->state);
 	free(process->id);
 	free(process);
 }
@@ -81,7 +81,7 @@ int mcp_process_start(struct boxes *boxes, const struct mcp_spec *spec, struct m
 
 	if (!process)
 		return rye_fail_sys(err, ENOMEM, "%s", spec->id);
-	memcpy(process->key, spec->key, SHA_HEX);
+	memcpy(process->kept.key, spec->key, SHA_HEX);
 	process->in = process->out = process->err = -1;
 	process->child = (struct child){ -1, -1 };
 	process->id = strdup(spec->id);
@@ -132,7 +132,7 @@ void mcp_process_log(struct mcp_process *process)
 	}
 }
 
-char *mcp_process_last_words(const struct mcp_process *process)
+char *mcp_process_last_words(const struct mcp_process *process, const char *noise)
 {
 	struct rye_span text = { process->log.data, process->log.len }, line, last = { "", 0 };
 
@@ -142,7 +142,7 @@ char *mcp_process_last_words(const struct mcp_process *process)
 			last = line;
 	}
 	if (!last.len)
-		last = span_of(process->noise);
+		last = span_of(noise);
 	return span_dup(last);
 }
 
@@ -162,37 +162,39 @@ static void signal_server(const struct mcp_process *process, int number)
 		kill(-process->child.pid, number);
 }
 
-static void wait_for_all(struct mcp_process *list, int64_t ms)
+static void wait_for_all(struct mcp_kept *list, int64_t ms)
 {
 	int64_t until = clock_ms() + ms;
 
 	for (; list; list = list->next) {
-		struct pollfd end = { list->child.pidfd, POLLIN, 0 };
+		struct pollfd end = { mcp_process_of(list)->child.pidfd, POLLIN, 0 };
 		int64_t left = until - clock_ms();
 
 		(void)!poll(&end, 1, (int)MAX_OF(left, 0));
 	}
 }
 
-void mcp_processes_end(struct boxes *boxes, struct mcp_process *list)
+void mcp_processes_end(struct boxes *boxes, struct mcp_kept *list)
 {
-	for (struct mcp_process *at = list; at; at = at->next) {
-		if (at->in >= 0)
-			close(at->in);
-		at->in = -1;
+	for (struct mcp_kept *at = list; at; at = at->next) {
+		struct mcp_process *process = mcp_process_of(at);
+
+		if (process->in >= 0)
+			close(process->in);
+		process->in = -1;
 	}
 	wait_for_all(list, RYE_KILL_GRACE_MS);
-	for (struct mcp_process *at = list; at; at = at->next)
-		signal_server(at, SIGTERM);
+	for (struct mcp_kept *at = list; at; at = at->next)
+		signal_server(mcp_process_of(at), SIGTERM);
 	wait_for_all(list, RYE_KILL_GRACE_MS);
 	while (list) {
-		struct mcp_process *next = list->next;
+		struct mcp_process *process = mcp_process_of(list);
 		struct ended ended;
 
+		list = list->next;
 		/* What it has started goes with it. */
-		signal_server(list, SIGKILL);
-		spawn_reap(&list->child, &ended);
-		process_free(boxes, list);
-		list = next;
+		signal_server(process, SIGKILL);
+		spawn_reap(&process->child, &ended);
+		process_free(boxes, process);
 	}
 }

@@ -15,7 +15,7 @@ static bool is_own_name(const char *name)
 {
 	static const char *const ours[] = { "success", "tool",	   "content",	 "isError",
 					    "raw",     "error",	   "error_type", "parsed",
-					    "server",  "protocol", "structured" };
+					    "server",  "protocol", "structured", "status" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		if (!strcmp(ours[i], name))
@@ -103,23 +103,38 @@ static const struct {
 	[MCP_FINE] = { "tool_error", RYE_TOOL_FAILED },
 	[MCP_FAULT_RPC] = { "mcp_error", RYE_TOOL_FAILED },
 	[MCP_FAULT_INPUT] = { "needs_input", RYE_TOOL_FAILED },
+	[MCP_FAULT_ASKS] = { "input_required", RYE_TOOL_FAILED },
+	[MCP_FAULT_CHANGED] = { "definition_changed", RYE_TOOL_FAILED },
 	[MCP_FAULT_PROTOCOL] = { "protocol", RYE_TOOL_FAILED },
 	[MCP_FAULT_RESULT] = { "invalid_result", RYE_TOOL_FAILED },
 	[MCP_FAULT_TIMEOUT] = { "timeout", RYE_TIMEOUT },
 	[MCP_FAULT_CANCELLED] = { "cancelled", RYE_CANCELLED },
 	[MCP_FAULT_SPAWN] = { "spawn", RYE_TOOL_FAILED },
 	[MCP_FAULT_EXIT] = { "exit", RYE_TOOL_FAILED },
+	[MCP_FAULT_HTTP] = { "http", RYE_TOOL_FAILED },
+	[MCP_FAULT_AUTH] = { "auth", RYE_TOOL_FAILED },
 };
 
-static void put_rpc_error(const struct mcp_answer *answer, json_t *data)
+static void put_member(json_t *data, const char *name, json_t *value)
 {
-	json_t *value = json_object_get(answer->error, "code");
+	if (value)
+		json_object_set(data, name, value);
+}
 
-	if (value)
-		json_object_set(data, "code", value);
-	value = json_object_get(answer->error, "data");
-	if (value)
-		json_object_set(data, "data", value);
+static void put_fault(const struct mcp_answer *answer, json_t *data)
+{
+	put_member(data, "code", json_object_get(answer->error, "code"));
+	put_member(data, "data", json_object_get(answer->error, "data"));
+	put_member(data, "changed", answer->changed);
+	put_member(data, "challenge", answer->challenge);
+	if (answer->status)
+		json_set(data, "status", json_integer(answer->status));
+	if (answer->body)
+		json_set(data, "body", result_text(span_of(answer->body)));
+	if (answer->fault != MCP_FAULT_ASKS)
+		return;
+	put_member(data, "input_requests", json_object_get(answer->result, "inputRequests"));
+	put_member(data, "request_state", json_object_get(answer->result, "requestState"));
 }
 
 static void put_server(const struct mcp_answer *answer, json_t *data)
@@ -140,7 +155,7 @@ void mcp_outcome_of(const struct mcp_answer *answer, const char *tool, struct mc
 	*ret = (struct mcp_outcome){ .data = json_object() };
 	json_set(ret->data, "success", json_boolean(!failed));
 	json_sets(ret->data, "tool", tool);
-	if (answer->result)
+	if (answer->result && answer->fault == MCP_FINE)
 		put_content(answer->result, ret->data);
 	if (failed) {
 		ret->code = faults[answer->fault].code;
@@ -149,7 +164,7 @@ void mcp_outcome_of(const struct mcp_answer *answer, const char *tool, struct mc
 				     strdup(answer->text ? answer->text : "no answer");
 		json_set(ret->data, "error", result_text(span_of(ret->error ? ret->error : "")));
 		json_sets(ret->data, "error_type", faults[answer->fault].type);
-		put_rpc_error(answer, ret->data);
+		put_fault(answer, ret->data);
 	}
 	put_server(answer, ret->data);
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call: the era, unless it is known; `initialize` for a legacy server; then `tools/call`, which
- * is sent once and never repeated by ourselves: nobody knows what half of it has done. On the
- * worker of the call; no lock.
+ * One call: the era, unless it is known; `initialize` for a legacy server; the list of tools, where
+ * the definition is pinned; then `tools/call`, which is sent once and never repeated by
+ * ourselves, but when the server says that it did nothing: there is no telling what half of it has
+ * done. On the worker of the call; no lock.
  */
 #include "mcp/mcp_inner.h"
 
 #include "bounds.h"
 #include "clock.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
 /* ---- faults ---- */
 
-static void __attribute__((format(printf, 3, 4)))
-session_fault(struct mcp_answer *ret, enum mcp_fault fault, const char *format, ...)
+void mcp_session_fault(struct mcp_answer *ret, enum mcp_fault fault, const char *format, ...)
 {
 	struct rye_buf text = RYE_BUF_INIT;
 	char line[1024];
@@ -24,35 +25,65 @@ session_fault(struct mcp_answer *ret, enum mcp_fault fault, const char *format, 
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	utf8_mend(line);
 	buf_adds(&text, line);
 	free(ret->text);
 	ret->text = buf_steal(&text);
 	ret->fault = fault;
 }
 
+static void fault_status(const struct mcp_peer *peer, long status, struct mcp_answer *ret)
+{
+	const char *scope = json_str(peer->challenge, "scope");
+	const char *error = json_str(peer->challenge, "error");
+
+	ret->status = status;
+	if (status == 401 || status == 403)
+		mcp_session_fault(
+			ret, MCP_FAULT_AUTH,
+			"%s: the server answers HTTP %ld: it wants other credentials%s%s%s%s",
+			peer->ask->spec->id, status, *error ? ", " : "", error,
+			*scope ? ", scope " : "", scope);
+	else
+		mcp_session_fault(ret, MCP_FAULT_HTTP, "%s: the server answers HTTP %ld%s%.200s",
+				  peer->ask->spec->id, status, peer->body ? ": " : "",
+				  peer->body ? peer->body : "");
+}
+
 /* Nothing came that could be read as an answer. */
 static void fault_of(const struct mcp_peer *peer, enum mcp_heard heard, const char *method,
 		     struct mcp_answer *ret)
 {
+	enum mcp_fault gone = peer->wire->http ? MCP_FAULT_HTTP : MCP_FAULT_EXIT;
 	const char *id = peer->ask->spec->id;
 
 	switch (heard) {
 	case MCP_HEARD_SILENCE:
-		session_fault(ret, MCP_FAULT_TIMEOUT, "%s: no answer to %s in time", id, method);
+		mcp_session_fault(ret, MCP_FAULT_TIMEOUT, "%s: no answer to %s in time", id,
+				  method);
 		break;
 	case MCP_HEARD_CANCEL:
-		session_fault(ret, MCP_FAULT_CANCELLED, "Run was cancelled");
+		mcp_session_fault(ret, MCP_FAULT_CANCELLED, "Run was cancelled");
 		break;
 	case MCP_HEARD_REFUSED:
-		session_fault(ret, MCP_FAULT_SPAWN, "%s", peer->err.msg);
+		mcp_session_fault(ret, peer->wire->http ? MCP_FAULT_HTTP : MCP_FAULT_SPAWN,
+				  "%s: %s", id, peer->err.msg);
 		break;
 	case MCP_HEARD_NOISE:
-		session_fault(ret, MCP_FAULT_EXIT, "%s: %s", id, peer->err.msg);
+		mcp_session_fault(ret, gone, "%s: %s", id, peer->err.msg);
 		break;
 	default:
-		session_fault(ret, MCP_FAULT_EXIT, "%s ended before it answered %s%s%s", id, method,
-			      *peer->err.msg ? ": " : "", peer->err.msg);
+		mcp_session_fault(ret, gone, "%s ended before it answered %s%s%s", id, method,
+				  *peer->err.msg ? ": " : "", peer->err.msg);
 	}
+}
+
+/* As the words of `ryefs mcp` know it. */
+static const char *server_name(const struct mcp_peer *peer)
+{
+	const char *slash = strrchr(peer->ask->spec->id, '/');
+
+	return slash ? slash + 1 : peer->ask->spec->id;
 }
 
 /* An error of the protocol; takes nothing over. */
@@ -63,19 +94,47 @@ static void fault_rpc(const struct mcp_peer *peer, const json_t *error, struct m
 	json_decref(ret->error);
 	ret->error = json_incref((json_t *)error);
 	if (code == MCP_BAD_VERSION)
-		session_fault(ret, MCP_FAULT_PROTOCOL,
-			      "Server no longer speaks %s: look at `protocol` of %s",
-			      peer->state->version, peer->ask->spec->id);
+		mcp_session_fault(ret, MCP_FAULT_PROTOCOL,
+				  "Server no longer speaks %s; " MEND_WITH "ryefs mcp refresh %s",
+				  peer->state->version, server_name(peer));
 	else if (code == MCP_NEEDS_CAPABILITY)
-		session_fault(ret, MCP_FAULT_INPUT,
-			      "%s: the tool needs what this client cannot: %s", peer->ask->spec->id,
-			      json_str(error, "message"));
+		mcp_session_fault(ret, MCP_FAULT_INPUT,
+				  "%s: the tool needs what this client cannot: %s",
+				  peer->ask->spec->id, json_str(error, "message"));
 	else
-		session_fault(ret, MCP_FAULT_RPC, "%s (%" JSON_INTEGER_FORMAT ")",
-			      json_str(error, "message"), code);
+		mcp_session_fault(ret, MCP_FAULT_RPC, "%s (%" JSON_INTEGER_FORMAT ")",
+				  json_str(error, "message"), code);
+}
+
+static void fault_heard(const struct mcp_peer *peer, enum mcp_heard heard,
+			const struct mcp_turn *turn, struct mcp_answer *ret)
+{
+	if (heard == MCP_HEARD_STATUS)
+		fault_status(peer, turn->status, ret);
+	else
+		fault_of(peer, heard, json_str(turn->request, "method"), ret);
 }
 
 /* ---- requests ---- */
+
+struct mcp_frame mcp_session_frame(const struct mcp_peer *peer, bool progress)
+{
+	return (struct mcp_frame){ .era = peer->state->era,
+				   .version = peer->state->version,
+				   .elicits = peer->ask->spec->elicits,
+				   .progress = progress };
+}
+
+/* As the wire's, but that a refused credential is that, whatever else the answer says. */
+static enum mcp_heard session_turn(struct mcp_peer *peer, struct mcp_turn *turn)
+{
+	enum mcp_heard heard = peer->wire->ask(peer, turn);
+
+	if (heard == MCP_HEARD_ANSWER && (turn->status == 401 || turn->status == 403) &&
+	    !mcp_offered(turn->ret->error))
+		heard = MCP_HEARD_STATUS;
+	return heard;
+}
 
 static int64_t limit_ms(const struct mcp_peer *peer, int64_t most)
 {
@@ -101,14 +160,16 @@ static void settle_era(struct mcp_peer *peer, enum mcp_era era, const char *vers
 static enum mcp_heard session_discover(struct mcp_peer *peer, const struct mcp_probe *before,
 				       const char *version, struct mcp_turn *turn)
 {
-	const struct mcp_frame frame = { .era = MCP_MODERN, .version = version };
+	const struct mcp_frame frame = { .era = MCP_MODERN,
+					 .version = version,
+					 .elicits = peer->ask->spec->elicits };
 	auto_json json_t *request =
 		mcp_request(&frame, json_string(before->repeated ? "probe-2" : "probe-1"),
 			    "server/discover", NULL);
 
 	turn->request = request;
 	turn->timeout_ms = limit_ms(peer, RYE_MCP_PROBE_MS);
-	return peer->wire->ask(peer, turn);
+	return session_turn(peer, turn);
 }
 
 static bool session_initialize(struct mcp_peer *peer, struct mcp_answer *ret)
@@ -121,11 +182,17 @@ static bool session_initialize(struct mcp_peer *peer, struct mcp_answer *ret)
 				      "capabilities", "clientInfo", mcp_claim()));
 	auto_json json_t *ready = mcp_notice("notifications/initialized", NULL);
 	struct mcp_turn turn = { request, limit_ms(peer, INT64_MAX), &got, 0 };
-	enum mcp_heard heard = peer->wire->ask(peer, &turn);
+	enum mcp_heard heard = session_turn(peer, &turn);
 	const char *version = json_str(got.result, "protocolVersion");
 
+	if (heard == MCP_HEARD_STATUS && (turn.status == 404 || turn.status == 405)) {
+		mcp_session_fault(ret, MCP_FAULT_PROTOCOL,
+				  "%s: Server offers only the withdrawn HTTP+SSE transport",
+				  peer->ask->spec->id);
+		return false;
+	}
 	if (heard != MCP_HEARD_ANSWER) {
-		fault_of(peer, heard, "initialize", ret);
+		fault_heard(peer, heard, &turn, ret);
 		return false;
 	}
 	if (mcp_offered(got.error)) {
@@ -139,8 +206,8 @@ static bool session_initialize(struct mcp_peer *peer, struct mcp_answer *ret)
 		return false;
 	}
 	if (mcp_version_era(version) != MCP_LEGACY) {
-		session_fault(ret, MCP_FAULT_PROTOCOL, "%s: the server wants version %.40s",
-			      peer->ask->spec->id, *version ? version : "(none)");
+		mcp_session_fault(ret, MCP_FAULT_PROTOCOL, "%s: the server wants version %.40s",
+				  peer->ask->spec->id, *version ? version : "(none)");
 		return false;
 	}
 	settle_era(peer, MCP_LEGACY, version);
@@ -155,6 +222,17 @@ static bool session_renew(struct mcp_peer *peer, struct mcp_answer *ret)
 		return true;
 	fault_of(peer, MCP_HEARD_REFUSED, "", ret);
 	return false;
+}
+
+static void fault_probe(const struct mcp_peer *peer, const struct mcp_probe *probe,
+			struct mcp_answer *ret)
+{
+	if (probe->heard == MCP_HEARD_ANSWER && probe->error)
+		fault_rpc(peer, probe->error, ret);
+	else if (probe->heard == MCP_HEARD_ANSWER || probe->heard == MCP_HEARD_STATUS)
+		fault_status(peer, probe->status, ret);
+	else
+		fault_of(peer, probe->heard, "server/discover", ret);
 }
 
 /* The probe, once more with what the server offers; true: ret holds no fault. */
@@ -176,10 +254,10 @@ static bool session_probe(struct mcp_peer *peer, struct mcp_answer *ret)
 		mcp_decide(&probe, &next);
 		probe.repeated = true;
 		if (next.step == MCP_STEP_FAIL && next.why)
-			session_fault(ret, MCP_FAULT_PROTOCOL, "%s: %s", peer->ask->spec->id,
-				      next.why);
+			mcp_session_fault(ret, MCP_FAULT_PROTOCOL, "%s: %s", peer->ask->spec->id,
+					  next.why);
 		else if (next.step == MCP_STEP_FAIL)
-			fault_of(peer, probe.heard, "server/discover", ret);
+			fault_probe(peer, &probe, ret);
 		if (next.step == MCP_STEP_MODERN)
 			settle_era(peer, MCP_MODERN, next.version);
 		if (next.step != MCP_STEP_AGAIN)
@@ -223,9 +301,27 @@ static json_t *decline_all(const json_t *requests)
 /* How often the server wants more before it answers, and what it was given. */
 struct session_rounds {
 	int n;
-	bool declined;
+	bool declined, mirrored;
 	json_t *state, *answers; /* for the next request; owned; or NULL */
 };
+
+/* Are these all questions that a person may be asked, and may the caller ask? */
+static bool may_return(const struct mcp_peer *peer, const json_t *requests)
+{
+	json_t *object = (json_t *)requests, *value;
+	const char *key;
+
+	if (!peer->ask->spec->elicits || !json_object_size(requests))
+		return false;
+	json_object_foreach(object, key, value) {
+		const char *mode = json_str(json_object_get(value, "params"), "mode");
+
+		if (strcmp(json_str(value, "method"), "elicitation/create") != 0 ||
+		    (*mode && strcmp(mode, "form") != 0))
+			return false;
+	}
+	return true;
+}
 
 /* True: once more with what is in rounds. */
 static bool wants_round(const struct mcp_peer *peer, const json_t *result,
@@ -233,19 +329,25 @@ static bool wants_round(const struct mcp_peer *peer, const json_t *result,
 {
 	const json_t *requests = json_object_get(result, "inputRequests");
 	json_t *state = json_object_get(result, "requestState");
+	const char *id = peer->ask->spec->id;
 
 	json_decref(steal(&rounds->state));
 	json_decref(steal(&rounds->answers));
-	if (json_object_size(requests) ? rounds->declined : !json_is_string(state)) {
-		session_fault(ret, MCP_FAULT_INPUT, "%s: the tool wants to ask: %.200s",
-			      peer->ask->spec->id,
-			      json_str(json_object_iter_value(json_object_iter((json_t *)requests)),
-				       "method"));
+	if (json_string_length(state) > RYE_MCP_STATE_MAX || ++rounds->n > RYE_MCP_ROUNDS) {
+		mcp_session_fault(ret, MCP_FAULT_RESULT, "%s: the tool goes on without end", id);
 		return false;
 	}
-	if (++rounds->n > RYE_MCP_ROUNDS || json_string_length(state) > RYE_MCP_STATE_MAX) {
-		session_fault(ret, MCP_FAULT_RESULT, "%s: the tool goes on without end",
-			      peer->ask->spec->id);
+	if (may_return(peer, requests)) {
+		mcp_session_fault(ret, MCP_FAULT_ASKS,
+				  "%s: the tool asks: give input_responses and request_state", id);
+		ret->result = json_incref((json_t *)result);
+		return false;
+	}
+	if (json_object_size(requests) ? rounds->declined : !json_is_string(state)) {
+		mcp_session_fault(
+			ret, MCP_FAULT_INPUT, "%s: the tool wants to ask: %.200s", id,
+			json_str(json_object_iter_value(json_object_iter((json_t *)requests)),
+				 "method"));
 		return false;
 	}
 	rounds->state = json_incref(state);
@@ -280,9 +382,9 @@ static bool take_result(struct mcp_peer *peer, const json_t *result, struct sess
 		return wants_round(peer, result, rounds, ret);
 	if (!json_is_object(result) || (content && !json_is_array(content)) ||
 	    (peer->state->era == MCP_MODERN && strcmp(name, "complete"))) {
-		session_fault(ret, MCP_FAULT_RESULT,
-			      "%s: the answer is no result of a tool (%.40s)", peer->ask->spec->id,
-			      name);
+		mcp_session_fault(ret, MCP_FAULT_RESULT,
+				  "%s: the answer is no result of a tool (%.40s)",
+				  peer->ask->spec->id, name);
 		return false;
 	}
 	learn_server(peer,
@@ -291,36 +393,67 @@ static bool take_result(struct mcp_peer *peer, const json_t *result, struct sess
 	return false;
 }
 
+bool mcp_session_ask(struct mcp_peer *peer, json_t *request, struct mcp_message *got,
+		     struct mcp_answer *ret)
+{
+	struct mcp_turn turn = { request, limit_ms(peer, INT64_MAX), got, 0 };
+	enum mcp_heard heard = session_turn(peer, &turn);
+
+	/* A session that ended did nothing with the request: once more, in a new one. */
+	if (peer->wire->expired && peer->wire->expired(peer, &turn, heard)) {
+		mcp_message_done(got);
+		if (!session_initialize(peer, ret))
+			return false;
+		turn.timeout_ms = limit_ms(peer, INT64_MAX);
+		heard = session_turn(peer, &turn);
+	}
+	if (heard != MCP_HEARD_ANSWER)
+		fault_heard(peer, heard, &turn, ret);
+	else if (got->error)
+		fault_rpc(peer, got->error, ret);
+	ret->status = heard == MCP_HEARD_ANSWER ? 0 : turn.status;
+	return ret->fault == MCP_FINE;
+}
+
 static bool session_round(struct mcp_peer *peer, struct session_rounds *rounds,
 			  struct mcp_answer *ret)
 {
 	__attribute__((cleanup(mcp_message_done))) struct mcp_message got = { 0 };
-	const struct mcp_frame frame = { peer->state->era, peer->state->version, true };
+	const struct mcp_frame frame = mcp_session_frame(peer, true);
 	auto_json json_t *request = mcp_request(&frame, json_integer(++peer->state->last_id),
 						"tools/call", call_params(peer, rounds));
-	struct mcp_turn turn = { request, limit_ms(peer, INT64_MAX), &got, 0 };
-	enum mcp_heard heard = peer->wire->ask(peer, &turn);
 
-	if (heard != MCP_HEARD_ANSWER) {
-		fault_of(peer, heard, "tools/call", ret);
-		return false;
+	if (mcp_session_ask(peer, request, &got, ret))
+		return take_result(peer, got.result, rounds, ret);
+	/* Headers that are not what the server wants now: nothing was called. */
+	if (!rounds->mirrored && json_int(got.error, "code", 0) == MCP_HEADER_MISMATCH &&
+	    peer->wire->http) {
+		rounds->mirrored = true;
+		return mcp_list_mirror(peer, ret);
 	}
-	if (got.error) {
-		fault_rpc(peer, got.error, ret);
-		return false;
-	}
-	return take_result(peer, got.result, rounds, ret);
+	return false;
+}
+
+static void session_rounds(struct mcp_peer *peer, struct mcp_answer *ret)
+{
+	struct session_rounds rounds = { .state = json_incref(peer->ask->state),
+					 .answers = json_incref(peer->ask->responses) };
+
+	peer->mirror = peer->ask->schema;
+	while (session_round(peer, &rounds, ret))
+		;
+	json_decref(rounds.state);
+	json_decref(rounds.answers);
 }
 
 void mcp_session_call(struct mcp_peer *peer, struct mcp_answer *ret)
 {
-	struct session_rounds rounds = { 0 };
-
-	if (session_open(peer, ret))
-		while (session_round(peer, &rounds, ret))
-			;
-	json_decref(rounds.state);
-	json_decref(rounds.answers);
+	if (session_open(peer, ret)) {
+		if (!peer->ask->tool)
+			mcp_list_all(peer, ret);
+		else if (mcp_list_check(peer, ret))
+			session_rounds(peer, ret);
+	}
 	ret->era = peer->state->era;
 	mcp_version_copy(ret->version, peer->state->version);
 	ret->server = json_incref(peer->state->server);

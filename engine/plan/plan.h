@@ -274,15 +274,27 @@ int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_er
 void http_plan_done(struct http_plan *plan);
 
 /*
- * mcp_plan.c: one call of a tool of an MCP server (docs/tools.md, MCP).
+ * mcp_server.c, mcp_plan.c: a server of the Model Context Protocol, as its item describes it; one
+ * call of a tool of it (docs/tools.md, MCP).
  */
+
+struct mcp_source {
+	struct rye_item *item; /* the signed one; NULL: it is about to be made */
+	struct tool_meta meta; /* of which `requires` counts */
+	const char *id, *stamp; /* of the item, and what tells it from other versions */
+	const json_t *config, *cache;
+};
+int mcp_source_load(const struct planner *planner, const char *id, struct mcp_source *ret,
+		    struct rye_err *err);
+void mcp_source_done(struct mcp_source *source);
+int mcp_source_spec(struct planner *planner, const struct mcp_source *source, struct mcp_spec *spec,
+		    struct rye_err *err);
 
 struct mcp_plan {
 	struct mcp_spec spec; /* of the server's own signed item */
-	char *tool; /* the server's name of it */
-	json_t *arguments, *output_schema; /* owned; no schema: NULL */
+	char *tool, *pin; /* the server's name of it; NULL: its definition is not compared */
+	json_t *members, *arguments, *schema, *output_schema; /* owned; members: of the pin */
 };
-
 int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err);
 void mcp_plan_done(struct mcp_plan *plan);
 

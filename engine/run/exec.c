@@ -167,7 +167,7 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 		watch_strays(exec);
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->base.boxes, err);
 	if (!r) {
-		exec->mcp = mcp_open(exec->base.boxes, exec->env.log);
+		exec->mcp = mcp_open(exec->base.boxes, exec->http);
 		r = exec->mcp ? 0 : rye_fail_sys(err, ENOMEM, "execution");
 	}
 	if (!r)
@@ -216,8 +216,8 @@ void exec_close(struct exec *exec)
 	runq_close(exec->runq);
 	tellers_done(&exec->tellers);
 	warm_close(exec->warm);
-	http_close(exec->http);
 	mcp_close(exec->mcp);
+	http_close(exec->http);
 	boxes_close(exec->base.boxes);
 	runs_close(exec->runs);
 	strays_close(exec->strays);

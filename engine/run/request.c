@@ -7,6 +7,7 @@
 #include "run/run_inner.h"
 
 #include "base/id.h"
+#include "bounds.h"
 #include "memory.h"
 #include "parse/parse.h"
 #include "scope.h"
@@ -187,11 +188,12 @@ static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
 
 static void warn_unknown(struct request *request)
 {
-	static const char *const known[] = { "item_id",	   "item_type",	      "project_path",
-					     "parameters", "dry_run",	      "target",
-					     "thread",	   "async",	      "trace",
-					     "model",	   "limit_overrides", "resume_thread_id",
-					     "no_net",	   "no_write" };
+	static const char *const known[] = { "item_id",	     "item_type",	"project_path",
+					     "parameters",   "dry_run",		"target",
+					     "thread",	     "async",		"trace",
+					     "model",	     "limit_overrides", "resume_thread_id",
+					     "no_net",	     "no_write",	"input_responses",
+					     "request_state" };
 	const char *key;
 	json_t *value;
 
@@ -206,6 +208,21 @@ static void warn_unknown(struct request *request)
 							   "was ignored",
 							   key));
 	}
+}
+
+/* Answers to what a tool has asked, and the state that it has given with its questions. */
+static int check_answers(const json_t *doc, struct rye_err *err)
+{
+	const json_t *responses = json_object_get(doc, "input_responses");
+	const json_t *state = json_object_get(doc, "request_state");
+
+	if (responses && !json_is_object(responses))
+		return rye_fail(err, RYE_INVALID, "input_responses must be an object");
+	if (state && (!json_is_string(state) || json_string_length(state) > RYE_MCP_STATE_MAX))
+		return rye_fail(err, RYE_INVALID,
+				"request_state must be a string of %u bytes at most",
+				RYE_MCP_STATE_MAX);
+	return 0;
 }
 
 static int read_execute(const char *project, struct request *ret, struct rye_err *err)
@@ -234,6 +251,8 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "no_write", &ret->no_write, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
+	if (!r)
+		r = check_answers(doc, err);
 	if (!r)
 		r = read_params(json_object_get(doc, "parameters"), &ret->params, err);
 	if (!r)

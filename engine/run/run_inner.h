@@ -112,6 +112,7 @@ struct prim_run {
 	struct exec *exec;
 	struct rye_call *call;
 	struct living *living;
+	const json_t *request; /* of the execute primitive; NULL: the message was the parameters */
 	json_t *trace; /* or NULL */
 	json_t *metadata; /* of the reply: background_children, sandbox … */
 	struct later **later; /* the list of the run */

@@ -178,6 +178,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.exec = run->exec,
 		.call = run->call,
 		.living = run->living,
+		.request = run->request.verb == RYE_EXECUTE ? run->request.doc : NULL,
 		.trace = run->reply.trace,
 		.metadata = run->reply.metadata,
 		.later = &run->later,

@@ -47,6 +47,15 @@ def text(*parts, **more):
     return {"content": [{"type": "text", "text": part} for part in parts], **more}
 
 
+def tools():
+    """What NOTES.tools holds, or one."""
+    try:
+        with open(sys.argv[1] + ".tools", encoding="utf-8") as given:
+            return json.load(given)
+    except OSError:
+        return [{"name": "echo", "inputSchema": {"type": "object"}}]
+
+
 def slow(steps, seconds, number, token):
     for step in range(steps):
         time.sleep(seconds)
@@ -105,6 +114,8 @@ def answer(message):
     elif method == "initialize" and "modern" not in words:
         send({"id": number, "result": {"protocolVersion": params["protocolVersion"], "capabilities": {},
                                        "serverInfo": {"name": "scripted", "version": "1"}}})
+    elif method == "tools/list" and (opened or modern and "modern" in words):
+        send({"id": number, "result": result({"tools": tools()}, modern)})
     elif method == "tools/call" and (opened or modern and "modern" in words):
         try:
             got = called(params["name"], params["arguments"], number, meta.get("progressToken"))
