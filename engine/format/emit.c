@@ -10,9 +10,25 @@
 #include <ctype.h>
 #include <strings.h>
 
+/* What YAML does not allow, or reads as a line end, as both formats spell it. */
 static void emit_put_string(struct rye_buf *buf, const json_t *value)
 {
-	json_put(buf, value, false);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct rye_span rest;
+	uint32_t cp;
+	size_t n;
+
+	json_put(&text, value, false);
+	rest = (struct rye_span){ text.data ? text.data : "", text.len };
+	for (; rest.len; rest = span_skip(rest, n)) {
+		n = utf8_next(rest, &cp);
+		n = n ? n : 1;
+		if (cp < 0x7f || (!utf8_unseen(cp) && cp != 0xfffe && cp != 0xffff))
+			buf_add(buf, rest.ptr, n);
+		else
+			buf_addf(buf, cp > 0xffff ? "\\U%08x" : "\\u%04x", cp);
+	}
+	buf->failed |= text.failed;
 }
 
 /* Both formats want a point in a float. */

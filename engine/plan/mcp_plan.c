@@ -27,11 +27,15 @@ static char *id_of_path(const char *path)
 
 static int load_server(const struct planner *planner, struct mcp_source *ret, struct rye_err *err)
 {
+	const struct item_env *items = planner->base->items;
 	const char *id = json_str(planner->config, "server");
 	auto_free char *named = id_of_path(json_str(planner->config, "server_config_path"));
+	const struct item_ask ask = { .kind = RYE_TOOL,
+				      .id = *id ? id : named,
+				      .from = chain_search_from(items, planner->chain->v[0].item) };
 
-	if (*id || named)
-		return mcp_source_load(planner, *id ? id : named, ret, err);
+	if (ask.id)
+		return mcp_source_load(planner, &ask, ret, err);
 	return rye_fail(err, RYE_INVALID,
 			"config.server is missing: a server's item, mcp/servers/NAME, is wanted");
 }
@@ -71,6 +75,9 @@ int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err 
 	if (!*tool)
 		return rye_fail(err, RYE_INVALID,
 				"config.tool_name is missing: the server's name of the tool");
+	if (*json_str(planner->config, "disabled"))
+		return rye_fail(err, RYE_UNSUPPORTED, "%s: %s", tool,
+				json_str(planner->config, "disabled"));
 	r = load_server(planner, &source, err);
 	if (!r)
 		r = take_pin(planner, &source, ret, err);

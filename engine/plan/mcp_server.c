@@ -24,23 +24,19 @@ void mcp_source_done(struct mcp_source *source)
 	*source = (struct mcp_source){ 0 };
 }
 
-int mcp_source_load(const struct planner *planner, const char *id, struct mcp_source *ret,
-		    struct rye_err *err)
+int mcp_source_load(const struct planner *planner, const struct item_ask *ask,
+		    struct mcp_source *ret, struct rye_err *err)
 {
-	const struct item_env *items = planner->base->items;
-	struct item_ask ask = { .kind = RYE_TOOL,
-				.id = id,
-				.from = chain_search_from(items, planner->chain->v[0].item) };
-	int r = rye_load(items, &ask, &ret->item, err);
+	int r = rye_load(planner->base->items, ask, &ret->item, err);
 
 	if (r)
 		return r;
 	if (ret->item->parse.code != RYE_OK)
-		return rye_fail(err, RYE_UNPARSABLE, "%s: %s", id, ret->item->parse.msg);
+		return rye_fail(err, RYE_UNPARSABLE, "%s: %s", ask->id, ret->item->parse.msg);
 	meta_tool(ret->item, &ret->meta);
 	if (strcmp(ret->meta.tool_type, "mcp_server"))
 		return rye_fail(err, RYE_INVALID, "%s is no MCP server: its tool_type is \"%s\"",
-				id, ret->meta.tool_type);
+				ask->id, ret->meta.tool_type);
 	ret->id = ret->item->id;
 	ret->stamp = ret->item->verdict.hash;
 	ret->config = ret->meta.config;

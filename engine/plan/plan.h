@@ -284,8 +284,8 @@ struct mcp_source {
 	const char *id, *stamp; /* of the item, and what tells it from other versions */
 	const json_t *config, *cache;
 };
-int mcp_source_load(const struct planner *planner, const char *id, struct mcp_source *ret,
-		    struct rye_err *err);
+int mcp_source_load(const struct planner *planner, const struct item_ask *ask,
+		    struct mcp_source *ret, struct rye_err *err);
 void mcp_source_done(struct mcp_source *source);
 int mcp_source_spec(struct planner *planner, const struct mcp_source *source, struct mcp_spec *spec,
 		    struct rye_err *err);

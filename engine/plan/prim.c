@@ -10,10 +10,11 @@
 #include <string.h>
 
 /* One row for each prim_NAME.c. */
-#define PRIMS(ROW) \
-	ROW(graph) \
-	ROW(http)  \
-	ROW(mcp)   \
+#define PRIMS(ROW)       \
+	ROW(graph)       \
+	ROW(http)        \
+	ROW(mcp)         \
+	ROW(mcp_servers) \
 	ROW(subprocess)
 
 #define DECLARED(name) extern const struct prim prim_##name;

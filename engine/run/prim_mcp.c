@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The primitive `mcp`: one tool of a server of the Model Context Protocol, called through a process
- * that may have waited for it. On a worker; no lock.
+ * or session that may have waited for it. And `mcp_servers`: servers as items, for the bundled
+ * tools rye/mcp/manager, discover and connect. On a worker; no lock.
  */
 #include "plan/plan.h"
 
@@ -10,6 +11,7 @@
 #include "mcp/mcp.h"
 #include "run/run_inner.h"
 #include "scope.h"
+#include "servers/servers.h"
 
 static int mcp_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
@@ -105,4 +107,68 @@ const struct prim prim_mcp = {
 	.plan = mcp_plan,
 	.run = mcp_run,
 	.free = mcp_free,
+};
+
+/* ---- servers as items ---- */
+
+static int servers_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	struct server_ask *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return rye_fail(err, RYE_IO, "plan: out of memory");
+	plan->own = own;
+	return server_ask_make(planner, own, err);
+}
+
+static void servers_free(void *own)
+{
+	server_ask_done(own);
+	free(own);
+}
+
+/* The index hears of what was written, as after signing. */
+static void servers_touched(void *arg, const struct space *space, const char *path)
+{
+	const struct prim_run *run = arg;
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+
+	if (hooks && hooks->touched)
+		hooks->touched(hooks->arg, space->index, path);
+}
+
+static void servers_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+	const struct server_ask *own = plan->own;
+	const struct server_run act = {
+		.ask = own,
+		.items = run->exec->env.items,
+		.mcp = run->exec->mcp,
+		.events = run->call->events,
+		.cancel = call_wake(run->call),
+		.until_ms = clock_ms() + plan->timeout_ms,
+		.no_sign = run->exec->env.opt->no_sign,
+		.child = run->call->parent != 0 || run->kept,
+		.touched = servers_touched,
+		.arg = run,
+	};
+	struct mcp_outcome outcome;
+
+	exec_attend(run->exec);
+	events_state(run->call->events, RYE_STATE_STARTED);
+	server_act(&act, &outcome);
+	if (hooks && hooks->wait_told)
+		hooks->wait_told(hooks->arg);
+	*ret = (struct result){ .code = outcome.code,
+				.data = outcome.data,
+				.warnings = json_array(),
+				.error = outcome.error ? outcome.error : strdup("") };
+}
+
+const struct prim prim_mcp_servers = {
+	.ids = { "rye/core/primitives/mcp_servers" },
+	.plan = servers_plan,
+	.run = servers_run,
+	.free = servers_free,
 };

@@ -113,6 +113,7 @@ struct prim_run {
 	struct rye_call *call;
 	struct living *living;
 	const json_t *request; /* of the execute primitive; NULL: the message was the parameters */
+	bool kept; /* a thread's runner asks: no person waits */
 	json_t *trace; /* or NULL */
 	json_t *metadata; /* of the reply: background_children, sandbox … */
 	struct later **later; /* the list of the run */

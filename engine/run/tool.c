@@ -179,6 +179,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.call = run->call,
 		.living = run->living,
 		.request = run->request.verb == RYE_EXECUTE ? run->request.doc : NULL,
+		.kept = run->ask->keeps,
 		.trace = run->reply.trace,
 		.metadata = run->reply.metadata,
 		.later = &run->later,
