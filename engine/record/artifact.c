@@ -65,9 +65,9 @@ static int read_pointer(const struct record *record, char ret[SHA_HEX], struct r
 		return 0;
 	if (r < 0)
 		return rye_fail_sys(err, -r, "%.900s", path);
-	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, path, err);
-	if (!doc)
-		return -(int)RYE_INVALID;
+	r = record_parse((struct rye_span){ blob->data, blob->len }, 0, path, &doc, err);
+	if (r)
+		return r;
 	if (!is_digest(json_str(doc, "hash")))
 		return rye_fail(err, RYE_INVALID, "%.900s: no hash of an index", path);
 	snprintf(ret, SHA_HEX, "%s", json_str(doc, "hash"));
@@ -108,9 +108,9 @@ static int read_index(const struct record *record, const char *hash, json_t **re
 	r = read_object(record, path, hash, &blob, err);
 	if (r)
 		return r;
-	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, path, err);
-	if (!doc)
-		return -(int)RYE_INVALID;
+	r = record_parse((struct rye_span){ blob->data, blob->len }, 0, path, &doc, err);
+	if (r)
+		return r;
 	if (strcmp(json_str(doc, "kind"), "artifact_index") != 0 ||
 	    strcmp(json_str(doc, "thread_id"), record->id) != 0 ||
 	    !json_is_object(json_object_get(doc, "entries")))
@@ -226,13 +226,15 @@ static int add_entry(const struct record *record, const struct artifact *what, c
 int artifact_put(const struct record *record, const struct artifact *what, const json_t *result,
 		 char ret_key[ARTIFACT_KEY_MAX], struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	auto_json json_t *clean = record_redact(record, result);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char hash[SHA_HEX];
 	int r;
 
 	json_python_sorted(&text, clean);
-	if (text.failed)
+	/* a secret that could not be taken out is not written */
+	if (text.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	r = store_object(record, "blobs", (struct rye_span){ text.data, text.len }, hash, err);
 	return r ? r : add_entry(record, what, hash, ret_key, err);

@@ -132,13 +132,14 @@ static int parse_tools(const struct record *record, struct rye_span body, json_t
 {
 	struct fence fence;
 	json_t *tools;
+	int r;
 
 	if (!fence_find(body, "json", &fence))
 		return rye_fail(err, RYE_UNPARSABLE, "%.700s/" CAPABILITIES_MD ": no ```json block",
 				record->id);
-	tools = json_parse(fence.content, JSON_LOAD_ANY, CAPABILITIES_MD, err);
-	if (!tools)
-		return -(int)RYE_INVALID;
+	r = record_parse(fence.content, JSON_LOAD_ANY, CAPABILITIES_MD, &tools, err);
+	if (r)
+		return r;
 	if (!json_is_array(tools)) {
 		json_decref(tools);
 		return rye_fail(err, RYE_UNPARSABLE, "%.700s/" CAPABILITIES_MD ": no list of tools",

@@ -34,10 +34,13 @@ struct chronicle {
 static int each_line(struct rye_span text, size_t number, chronicle_fn fn, void *arg,
 		     struct rye_err *err)
 {
-	auto_json json_t *doc = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", NULL);
 	struct chronicle_line line = { .text = text, .number = number };
+	auto_json json_t *doc = NULL;
+	int r = record_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", &doc, err);
 
-	if (!doc)
+	if (r == -(int)RYE_IO)
+		return r;
+	if (r)
 		return rye_fail(err, RYE_UNPARSABLE, "Corrupt transcript at line %zu", number);
 	line.timestamp = json_number_value(json_object_get(doc, "timestamp"));
 	line.thread_id = json_str(doc, "thread_id");

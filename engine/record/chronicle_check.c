@@ -7,6 +7,7 @@
  */
 #include "record/record_inner.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "sign/sign.h"
 #include "str.h"
@@ -173,12 +174,14 @@ void chronicle_check(const struct record *record, struct rye_span text, const ch
 					 .run = sha_run_new(),
 					 .check = ret,
 					 .head = head };
+	unsigned long since = memory_failures();
 	int r;
 
 	*ret = (struct chronicle_check){ .code = RYE_OK };
 	r = audit_lines(&audit);
 	if (!r)
 		r = audit_end(&audit);
+	r = memory_result(since, r, &ret->why);
 	ret->code = (enum rye_code) - r;
 	sha_run_free(audit.run);
 }

@@ -171,6 +171,7 @@ static int blob_hash(const struct record *record, const char *key, char ret[SHA_
 int guard_put(const struct record *record, const struct guard_ask *ask, struct rye_buf *out,
 	      struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	size_t limit = ask->context_used > 0.75 ? GUARD_LIMIT_FULL : GUARD_LIMIT;
 	auto_json json_t *clean = record_redact(record, ask->result);
 	auto_buf struct rye_buf whole = RYE_BUF_INIT, note = RYE_BUF_INIT, text = RYE_BUF_INIT;
@@ -178,7 +179,7 @@ int guard_put(const struct record *record, const struct guard_ask *ask, struct r
 	int r;
 
 	json_put(&whole, clean, false);
-	if (whole.failed)
+	if (whole.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	if (whole.len <= limit) {
 		buf_add(out, whole.data, whole.len);

@@ -110,6 +110,23 @@ json_t *record_redact(const struct record *record, const json_t *value)
 
 /* ---- files ---- */
 
+int record_parse(struct rye_span text, int flags, const char *what, json_t **ret,
+		 struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	struct rye_err why = { .code = RYE_INVALID };
+	json_t *doc = json_parse(text, flags, what, &why);
+
+	if (memory_check(since, &why) || !doc) {
+		json_decref(doc);
+		if (err)
+			*err = why;
+		return -(int)why.code;
+	}
+	*ret = doc;
+	return 0;
+}
+
 int record_put(int dir, const char *path, struct rye_span bytes, struct rye_err *err)
 {
 	const char *slash = strrchr(path, '/');

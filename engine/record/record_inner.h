@@ -11,6 +11,10 @@
 #define RECORD_REF_MAX 1100
 void record_ref(const struct record *record, const char *name, char ret[RECORD_REF_MAX]);
 
+/* json_parse with the code of its error. */
+int record_parse(struct rye_span text, int flags, const char *what, json_t **ret,
+		 struct rye_err *err);
+
 /* io_replace_at of a file below a directory, its parents made. */
 int record_put(int dir, const char *path, struct rye_span bytes, struct rye_err *err);
 

@@ -289,6 +289,7 @@ static bool is_recent(const struct record *record, const char *path)
 int story_write(const struct record *record, const struct story *what, struct rye_span text,
 		struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	char id[1100], path[1200];
 
@@ -297,7 +298,7 @@ int story_write(const struct record *record, const struct story *what, struct ry
 	if (what->if_due && is_recent(record, path))
 		return 0;
 	story_put(&out, record->id, what, text);
-	if (out.failed)
+	if (out.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	return record_put_signed(
 		record, &(struct record_text){ record->ai, path, id, { out.data, out.len } }, err);

@@ -68,11 +68,13 @@ int thread_json_write(const struct record *record, struct thread_json *what, str
 		memcpy(what->created_at, now, sizeof(now));
 	plain = thread_json_make(record, what, now);
 	doc = record_redact(record, plain);
+	if (memory_check(since, err))
+		return -(int)RYE_IO;
 	r = signdoc_sign(record->key, doc, stamp, err);
 	if (r)
 		return r;
 	json_python_indent(&text, doc);
-	if (text.failed || memory_check(since, err))
+	if (text.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	return record_put(record->dir, THREAD_JSON, (struct rye_span){ text.data, text.len }, err);
 }
@@ -80,14 +82,13 @@ int thread_json_write(const struct record *record, struct thread_json *what, str
 int thread_json_parse(const struct record *record, struct rye_span text, json_t **ret,
 		      struct rye_err *err)
 {
-	auto_json json_t *doc = json_parse(text, 0, THREAD_JSON, err);
+	auto_json json_t *doc = NULL;
 	char ref[RECORD_REF_MAX];
-	int r;
+	int r = record_parse(text, 0, THREAD_JSON, &doc, err);
 
-	if (!doc)
-		return err ? -(int)err->code : -(int)RYE_INVALID;
 	record_ref(record, THREAD_JSON, ref);
-	r = signdoc_verify(record->trust, ref, doc, err);
+	if (!r)
+		r = signdoc_verify(record->trust, ref, doc, err);
 	if (r)
 		return r;
 	if (strcmp(json_str(doc, "thread_id"), record->id) != 0)

@@ -21,8 +21,10 @@ static int digest_of(const json_t *doc, char ret[SHA_HEX], struct rye_err *err)
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *bare = json_copy((json_t *)doc);
 
-	if (!json_is_object(bare))
+	if (!json_is_object(doc))
 		return rye_fail(err, RYE_INVALID, "a document to sign is a JSON object");
+	if (!bare)
+		return memory_fail(err);
 	json_object_del(bare, MEMBER);
 	json_canonical(&text, bare);
 	if (text.failed)
