@@ -65,7 +65,7 @@ static void on_result(struct messages *m, const json_t *payload)
 						 *error ? error : json_str(payload, "output")));
 }
 
-static int on_event(void *arg, const struct chronicle_line *line)
+static int messages_event(void *arg, const struct chronicle_line *line)
 {
 	static const struct {
 		const char *type;
@@ -87,7 +87,7 @@ int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
 {
 	unsigned long since = memory_failures();
 	struct messages m = { .list = json_array() };
-	int r = chronicle_each(text, on_event, &m, err);
+	int r = chronicle_each(text, messages_event, &m, err);
 
 	json_decref((json_t *)m.input);
 	r = memory_result(since, r, err);
