@@ -525,7 +525,7 @@ bool answer_end(struct answer *answer, struct provider_result *ret)
 {
 	bool complete;
 
-	if (!answer->streams)
+	if (!answer->streams && answer->status)
 		take_whole(answer);
 	think_end(answer);
 	complete = is_whole(answer);

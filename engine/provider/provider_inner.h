@@ -174,8 +174,14 @@ const char *block_raw(const struct wire_write *w, const json_t *block);
 /* The call of a result, NULL: unknown; its id as this wire has it. */
 const json_t *result_call(const struct wire_write *w, const json_t *result);
 void result_id(const struct wire_write *w, const char *id, char ret[65]);
-/* The result's text; of wires without a flag for errors it says so itself. */
-void result_text_put(const json_t *result, bool say_error, struct rye_buf *out);
+/*
+ * The result's text; of wires without a flag for errors it says so itself, and that there were images
+ * where the model gets none.
+ */
+void result_text_put(const struct wire_write *w, const json_t *result, bool say_error,
+		     struct rye_buf *out);
+/* The images of a result that the model gets; NULL: none. */
+const json_t *result_images(const struct wire_write *w, const json_t *result);
 /* The schema of a tool as the model's item wants it; new reference. */
 json_t *tool_schema(const struct wire_write *w, const json_t *tool);
 /* "json_schema", "openapi_subset" or "strict". */

@@ -146,7 +146,7 @@ json_int_t provider_estimate(const struct provider_request *request)
 /* ---- tools in the prompt ---- */
 
 /* Calls stand in the text already; what came of them is told as a person would. */
-static json_t *plain_block(const json_t *block)
+static json_t *plain_block(const struct wire_write *w, const json_t *block)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -155,12 +155,13 @@ static json_t *plain_block(const json_t *block)
 	if (!block_is(block, "tool_result"))
 		return json_incref((json_t *)block);
 	buf_addf(&text, "Result of %s (%s):\n", json_str(block, "name"), json_str(block, "id"));
-	result_text_put(block, true, &text);
+	result_text_put(w, block, true, &text);
 	return json_pack("{s:s, s:s}", "kind", "text", "text", text.data);
 }
 
-static json_t *plain_messages(const json_t *messages)
+static json_t *plain_messages(const struct provider *provider, const json_t *messages)
 {
+	const struct wire_write w = { .provider = provider };
 	json_t *plain = json_array();
 	const json_t *message, *block;
 	size_t i, k;
@@ -169,7 +170,7 @@ static json_t *plain_messages(const json_t *messages)
 		json_t *copy = json_copy((json_t *)message), *blocks = json_array();
 
 		json_array_foreach(json_object_get(message, "blocks"), k, block) {
-			json_t *one = plain_block(block);
+			json_t *one = plain_block(&w, block);
 
 			if (one)
 				json_array_append_new(blocks, one);
@@ -221,7 +222,7 @@ int provider_request_make(const struct provider *provider, const struct provider
 
 	if (provider->text_calls) {
 		put_system(request, &system);
-		messages = plain_messages(request->messages);
+		messages = plain_messages(provider, request->messages);
 		plain.system = system.data;
 		plain.messages = messages;
 	}

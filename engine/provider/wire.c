@@ -105,8 +105,16 @@ void result_id(const struct wire_write *w, const char *id, char ret[65])
 	ret[n] = 0;
 }
 
+const json_t *result_images(const struct wire_write *w, const json_t *result)
+{
+	const json_t *images = json_object_get(result, "images");
+
+	return w->provider->images_in_results && json_array_size(images) ? images : NULL;
+}
+
 /* Valid UTF-8 by its origin; a NUL would end the text for some servers. */
-void result_text_put(const json_t *result, bool say_error, struct rye_buf *out)
+void result_text_put(const struct wire_write *w, const json_t *result, bool say_error,
+		     struct rye_buf *out)
 {
 	struct rye_span text = text_member(result, "text");
 
@@ -117,6 +125,8 @@ void result_text_put(const json_t *result, bool say_error, struct rye_buf *out)
 		else
 			buf_adds(out, "\xef\xbf\xbd");
 	}
+	if (json_array_size(json_object_get(result, "images")) && !result_images(w, result))
+		buf_adds(out, "\n[images of this result are not shown]");
 }
 
 /* ---- tools ---- */

@@ -56,16 +56,16 @@ static void anthropic_put_image(struct wire_write *w, const json_t *image)
 static void anthropic_put_result(struct wire_write *w, const json_t *block)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *images = json_object_get(block, "images"), *image;
+	const json_t *images = result_images(w, block), *image;
 	char id[65];
 	size_t i;
 
 	result_id(w, json_str(block, "id"), id);
-	result_text_put(block, false, &text);
+	result_text_put(w, block, false, &text);
 	buf_adds(w->out, "\"type\":\"tool_result\"");
 	raw_text(w->out, "tool_use_id", id);
 	raw_key(w->out, "content");
-	if (!json_array_size(images) || !w->provider->images_in_results) {
+	if (!images) {
 		raw_string(w->out, (struct rye_span){ text.data, text.len });
 	} else {
 		buf_adds(w->out, "[{\"type\":\"text\"");

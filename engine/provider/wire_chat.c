@@ -59,7 +59,7 @@ static void chat_put_result(struct wire_write *w, const json_t *block)
 	char id[65];
 
 	result_id(w, json_str(block, "id"), id);
-	result_text_put(block, true, &text);
+	result_text_put(w, block, true, &text);
 	chat_put_role(w, "tool");
 	raw_text(w->out, "tool_call_id", id);
 	raw_text(w->out, "content", text.data);
@@ -87,9 +87,7 @@ static size_t chat_put_images(struct wire_write *w, const json_t *blocks)
 		if (block_is(block, "image"))
 			chat_put_image(w, block);
 		n += block_is(block, "image");
-		if (!w->provider->images_in_results)
-			continue;
-		json_array_foreach(json_object_get(block, "images"), k, image) {
+		json_array_foreach(result_images(w, block), k, image) {
 			chat_put_image(w, image);
 			n++;
 		}
@@ -119,7 +117,7 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 	raw_key(out, "content");
 	if (n) {
 		buf_adds(out, "[{\"type\":\"text\"");
-		raw_text(out, "text", text.data ? text.data : "");
+		raw_text(out, "text", text.data ? text.data : "Images of the results above:");
 		buf_adds(out, "},");
 		buf_add(out, images.data, images.len);
 		buf_adds(out, "]}");

@@ -60,12 +60,12 @@ static void gemini_put_id(struct wire_write *w, const json_t *block, const json_
 
 static void gemini_put_result(struct wire_write *w, const json_t *block)
 {
-	const json_t *call = result_call(w, block), *images = json_object_get(block, "images");
+	const json_t *call = result_call(w, block), *images = result_images(w, block);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	const json_t *image;
 	size_t i;
 
-	result_text_put(block, false, &text);
+	result_text_put(w, block, false, &text);
 	raw_comma(w->out);
 	buf_adds(w->out, "{\"functionResponse\":{");
 	gemini_put_id(w, block, call);
@@ -74,7 +74,7 @@ static void gemini_put_result(struct wire_write *w, const json_t *block)
 	buf_addc(w->out, '{');
 	raw_text(w->out, json_flag(block, "is_error", false) ? "error" : "output", text.data);
 	buf_addc(w->out, '}');
-	if (json_array_size(images) && w->provider->images_in_results) {
+	if (images) {
 		raw_key(w->out, "parts");
 		buf_addc(w->out, '[');
 		json_array_foreach(images, i, image)

@@ -32,24 +32,8 @@ static void step_put_tools(struct wire_write *w)
 	buf_addc(w->out, ']');
 }
 
-static void step_put_result(struct wire_write *w, const json_t *block)
-{
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	result_text_put(block, false, &text);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"function_result\"");
-	raw_text(w->out, "call_id", id);
-	raw_text(w->out, "name", json_str(block, "name"));
-	raw_text(w->out, "result", text.data);
-	if (json_flag(block, "is_error", false))
-		raw_value(w->out, "is_error", json_true());
-	buf_addc(w->out, '}');
-}
-
-static void step_put_content(struct wire_write *w, const char *type, const json_t *block)
+/* A text or an image within a step. */
+static void step_put_part(struct wire_write *w, const json_t *block)
 {
 	bool image = block_is(block, "image");
 
@@ -57,9 +41,6 @@ static void step_put_content(struct wire_write *w, const char *type, const json_
 		return;
 	raw_comma(w->out);
 	buf_addc(w->out, '{');
-	raw_text(w->out, "type", type);
-	raw_key(w->out, "content");
-	buf_adds(w->out, "[{");
 	raw_text(w->out, "type", image ? "image" : "text");
 	if (image) {
 		raw_text(w->out, "mime_type", json_str(block, "media_type"));
@@ -68,7 +49,59 @@ static void step_put_content(struct wire_write *w, const char *type, const json_
 		raw_key(w->out, "text");
 		raw_string(w->out, text_member(block, "text"));
 	}
-	buf_adds(w->out, "}]}");
+	buf_addc(w->out, '}');
+}
+
+static void step_put_images(struct wire_write *w, const char *text, const json_t *images)
+{
+	auto_json json_t *said = json_pack("{s:s, s:s}", "kind", "text", "text", text);
+	const json_t *image;
+	size_t i;
+
+	buf_addc(w->out, '[');
+	step_put_part(w, said);
+	json_array_foreach(images, i, image) {
+		auto_json json_t *block = json_copy((json_t *)image);
+
+		json_sets(block, "kind", "image");
+		step_put_part(w, block);
+	}
+	buf_addc(w->out, ']');
+}
+
+static void step_put_result(struct wire_write *w, const json_t *block)
+{
+	const json_t *images = result_images(w, block);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char id[65];
+
+	result_id(w, json_str(block, "id"), id);
+	result_text_put(w, block, false, &text);
+	raw_comma(w->out);
+	buf_adds(w->out, "{\"type\":\"function_result\"");
+	raw_text(w->out, "call_id", id);
+	raw_text(w->out, "name", json_str(block, "name"));
+	raw_key(w->out, "result");
+	if (images)
+		step_put_images(w, text.data, images);
+	else
+		raw_string(w->out, (struct rye_span){ text.data, text.len });
+	if (json_flag(block, "is_error", false))
+		raw_value(w->out, "is_error", json_true());
+	buf_addc(w->out, '}');
+}
+
+static void step_put_content(struct wire_write *w, const char *type, struct rye_span parts)
+{
+	if (!parts.len)
+		return;
+	raw_comma(w->out);
+	buf_addc(w->out, '{');
+	raw_text(w->out, "type", type);
+	raw_key(w->out, "content");
+	buf_addc(w->out, '[');
+	buf_addspan(w->out, parts);
+	buf_adds(w->out, "]}");
 }
 
 static void step_put_call(struct wire_write *w, const json_t *block)
@@ -89,22 +122,47 @@ static void step_put_call(struct wire_write *w, const json_t *block)
 	buf_addc(w->out, '}');
 }
 
-static void step_put_block(struct wire_write *w, const json_t *message, const json_t *block)
+static bool is_part(const json_t *block)
 {
-	bool own = message_is(message, "assistant");
+	return block_is(block, "text") || block_is(block, "refusal") || block_is(block, "image");
+}
+
+static void step_put_own(struct wire_write *w, const json_t *block)
+{
+	auto_buf struct rye_buf part = RYE_BUF_INIT;
+	struct rye_buf *out = w->out;
 	const char *raw = block_raw(w, block);
 
 	if (raw) {
-		raw_comma(w->out);
-		buf_adds(w->out, raw);
+		raw_comma(out);
+		buf_adds(out, raw);
 	} else if (block_is(block, "tool_call")) {
 		step_put_call(w, block);
-	} else if (block_is(block, "tool_result")) {
-		step_put_result(w, block);
-	} else if (block_is(block, "text") || block_is(block, "refusal") ||
-		   block_is(block, "image")) {
-		step_put_content(w, own ? "model_output" : "user_input", block);
+	} else if (is_part(block)) {
+		w->out = &part;
+		step_put_part(w, block);
+		w->out = out;
+		step_put_content(w, "model_output", (struct rye_span){ part.data, part.len });
 	}
+}
+
+/* Results are steps of their own, what a person says is one. */
+static void step_put_user(struct wire_write *w, const json_t *blocks)
+{
+	auto_buf struct rye_buf parts = RYE_BUF_INIT;
+	struct rye_buf *out = w->out;
+	const json_t *block;
+	size_t i;
+
+	json_array_foreach(blocks, i, block) {
+		if (block_is(block, "tool_result"))
+			step_put_result(w, block);
+		w->out = &parts;
+		if (is_part(block))
+			step_put_part(w, block);
+		w->out = out;
+	}
+	step_put_content(w, "user_input", (struct rye_span){ parts.data, parts.len });
 }
 
 static void step_put_config(struct wire_write *w)
@@ -132,9 +190,16 @@ static void interactions_write(struct wire_write *w)
 		raw_text(w->out, "system_instruction", w->request->system);
 	raw_key(w->out, "input");
 	buf_addc(w->out, '[');
-	json_array_foreach(w->request->messages, i, message)
-		json_array_foreach(json_object_get(message, "blocks"), k, block)
-			step_put_block(w, message, block);
+	json_array_foreach(w->request->messages, i, message) {
+		const json_t *blocks = json_object_get(message, "blocks");
+
+		if (!message_is(message, "assistant")) {
+			step_put_user(w, blocks);
+			continue;
+		}
+		json_array_foreach(blocks, k, block)
+			step_put_own(w, block);
+	}
 	buf_addc(w->out, ']');
 	if (has_tools(w))
 		step_put_tools(w);

@@ -49,17 +49,17 @@ static void responses_put_image(struct wire_write *w, const json_t *image)
 static void responses_put_result(struct wire_write *w, const json_t *block)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *images = json_object_get(block, "images"), *image;
+	const json_t *images = result_images(w, block), *image;
 	char id[65];
 	size_t i;
 
 	result_id(w, json_str(block, "id"), id);
-	result_text_put(block, true, &text);
+	result_text_put(w, block, true, &text);
 	raw_comma(w->out);
 	buf_adds(w->out, "{\"type\":\"function_call_output\"");
 	raw_text(w->out, "call_id", id);
 	raw_key(w->out, "output");
-	if (json_array_size(images) && w->provider->images_in_results) {
+	if (images) {
 		buf_adds(w->out, "[{\"type\":\"input_text\"");
 		raw_text(w->out, "text", text.data);
 		buf_addc(w->out, '}');

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as tree
 
 KINDS = {"directives": ".md", "tools": ".py .yaml .yml .js .mjs .cjs .ts .sh .pl .rb .awk .tcl",
          "knowledge": ".md", "config": ".yaml .yml .toml"}
-NULL_EXECUTOR = ("primitive", "runtime", "library", "mcp_server")
+NULL_EXECUTOR = ("primitive", "runtime", "library", "mcp_server", "http")
 TYPES = ("string", "integer", "number", "boolean", "object", "array")
 DUNDERS = ("version", "tool_type", "executor_id", "category", "tool_description")
 SEMVER = re.compile(r"\d+\.\d+\.\d+")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """numbers.py ROOT: every conformance case of the formats that tests/numbers lists is a test
 named by its number, one number a test. Counted are cmocka functions that are handed to a
-runner (T05_words, case_7_words), methods of Python tests (test_case_7_words), and groups of
+runner (T05_words, P05_words, case_7_words), methods of Python tests (test_case_7_words), and groups of
 table tests under a comment "# T05: words"; each in a file that its meson.build knows."""
 
 import os
@@ -11,21 +11,21 @@ import sys
 import cscan
 
 LIST = "tests/numbers"
-ROW = re.compile(r"^(items|tools) (\S+)(?: - (.+))?$")
-NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
-ALIKE = re.compile(r"^(?:T\d|cases?_?T?\d)")
+ROW = re.compile(r"^(items|tools|providers) (\S+)(?: - (.+))?$")
+NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|P(?P<providers>\d\d+)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
+ALIKE = re.compile(r"^(?:[PT]\d|cases?_?T?\d)")
 FUNCTION = re.compile(r"^static void (\w+)\(void \*\*", re.M)
 METHOD = re.compile(r"^    def test_(\w+)\(self", re.M)
 LABEL = re.compile(r"^# (?:(T\d+)|case (\d+)): .*\n(?!\n|#|$)", re.M)
 
 
 def spell(kind, number):
-    return f"T{number:02}" if kind == "items" else f"case {number}"
+    return {"items": f"T{number:02}", "providers": f"P{number:02}", "tools": f"case {number}"}[kind]
 
 
 def numbers_of(text):
     """"T01-T36" or "7" as numbers."""
-    ends = [int(part.lstrip("T")) for part in text.split("-")]
+    ends = [int(part.lstrip("PT")) for part in text.split("-")]
     return range(ends[0], ends[-1] + 1)
 
 
@@ -36,7 +36,7 @@ def read_list(root):
         if not line.strip() or line.startswith("#"):
             continue
         row = ROW.match(line)
-        if not row or not re.match(r"^(T\d+(-T\d+)?|\d+(-\d+)?)$", row[2]):
+        if not row or not re.match(r"^(T\d+(-T\d+)?|P\d+(-P\d+)?|\d+(-\d+)?)$", row[2]):
             faults.append(f'{LIST}:{n}: wanted "items T01-T36", "tools 7" or "tools 96 - reason"')
             continue
         rows = {(row[1], number) for number in numbers_of(row[2])}
@@ -84,7 +84,7 @@ def read_tests(root):
             elif row and not is_built(root, path):
                 faults.append(f"{path}: {name} is never run: the directory's meson.build does not name the file")
             elif row:
-                kind = "items" if row["items"] else "tools"
+                kind = next(kind for kind, number in row.groupdict().items() if number)
                 found.setdefault((kind, int(row[kind])), f"{path}: {name}")
     return found, faults
 

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attempts against the scripted provider: what goes over the line, both ways, and what the next
+ * request is made of.
+ */
+#include "provider_script.h"
+
+static json_t *one_tool(void)
+{
+	return json_pack("[{s:s, s:s, s:{s:s, s:{s:{s:s}}}}]", "name", "ls", "description",
+			 "Lists.", "schema", "type", "object", "properties", "p", "type", "string");
+}
+
+/* ---- both ways of answering ---- */
+
+#define ROUND                                                                               \
+	"{\"by\":\"turn\",\"answers\":["                                                    \
+	"{\"text\":[\"Hel\",\"lo \xc3\xbc\"],\"reasoning\":\"Hm.\",\"signature\":\"c2ln\"," \
+	"\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"                        \
+	"\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"                          \
+	"{\"text\":\"Done.\"}]}"
+
+static void check_first(const struct provider_result *got)
+{
+	const json_t *call = block_of(got, "tool_call");
+
+	if (got->failure.class != FAULT_NONE)
+		fail_msg("%s", got->failure.sentence);
+	assert_true(got->complete);
+	assert_int_equal(got->stop, STOP_TOOL);
+	assert_string_equal(json_str(block_of(got, "text"), "text"), "Hello \xc3\xbc");
+	assert_string_equal(json_str(call, "name"), "ls");
+	assert_string_equal(json_str(json_object_get(call, "arguments"), "p"), ".");
+	assert_int_equal(got->usage.uncached, 10);
+	assert_int_equal(got->usage.cache_read, 3);
+	assert_int_equal(got->input, 13);
+}
+
+static void go_round(struct provider_place *p, const char *wire, bool whole, const char *more)
+{
+	auto_provider struct provider *provider = provider_at(p, wire, more);
+	auto_json json_t *messages = conversation("go"), *tools = one_tool();
+	struct provider_request request = { .system = "Be brief.",
+					    .tools = tools,
+					    .messages = messages,
+					    .whole = whole };
+	struct provider_result got = provider_attempt(p, provider, &request);
+
+	check_first(&got);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, tool_result(json_str(block_of(&got, "tool_call"), "id"),
+						    "ls", "a.c"));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	assert_int_equal(got.stop, STOP_END);
+	assert_string_equal(json_str(block_of(&got, "text"), "text"), "Done.");
+	provider_result_done(&got);
+}
+
+static void streamed(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_serve(p, ROUND);
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		go_round(p, provider_wires[i], false, "");
+}
+
+static void whole(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_serve(p, ROUND);
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		go_round(p, provider_wires[i], true, "");
+}
+
+static void P75_a_server_that_does_not_stream(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_serve(p, "{\"by\":\"turn\",\"answers\":["
+			  "{\"stream\":false,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
+			  "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
+			  "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
+			  "{\"stream\":false,\"text\":\"Done.\"}]}");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		go_round(p, provider_wires[i], false, "");
+}
+
+static void byte_by_byte(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_serve(p, "{\"by\":\"turn\",\"answers\":["
+			  "{\"piece\":1,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
+			  "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
+			  "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
+			  "{\"piece\":1,\"text\":\"Done.\"}]}");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		go_round(p, provider_wires[i], false, "");
+}
+
+/* ---- what the next request holds ---- */
+
+static struct rye_span part_between(const struct rye_buf *text, const char *begin, const char *end)
+{
+	const char *at = strstr(text->data, begin), *to = at ? strstr(at, end) : NULL;
+
+	assert_non_null(to);
+	return (struct rye_span){ at, (size_t)(to - at) };
+}
+
+static void P60_system_and_tools_stay_as_they_are(void **state)
+{
+	static const char *const names[] = { "P02-thinking-two-calls", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *tools = one_tool();
+	const struct provider_request request = { .system = "Be brief.",
+						  .tools = tools,
+						  .messages = messages };
+	auto_buf struct rye_buf before = RYE_BUF_INIT, after = RYE_BUF_INIT;
+	struct provider_result got;
+	struct rye_span a, b;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	put_request(provider, &request, &before);
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, tool_result("toolu_1", "ls", "x"));
+	put_request(provider, &request, &after);
+	a = part_between(&before, "\"system\"", "\"messages\"");
+	b = part_between(&after, "\"system\"", "\"messages\"");
+	assert_int_equal(a.len, b.len);
+	assert_memory_equal(a.ptr, b.ptr, a.len);
+	assert_non_null(strstr(after.data,
+			       "{\"type\":\"thinking\",\"thinking\":\"List, then read.\","
+			       "\"signature\":\"EqQB+/==\"}"));
+	assert_non_null(strstr(after.data, "\"input\":{\"file\":\"a.c\",\"n\":1e2}}"));
+	provider_result_done(&got);
+}
+
+static void P61_the_same_after_a_restart(void **state)
+{
+	static const char *const names[] = { "P02-thinking-two-calls", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	struct provider_request request = { .messages = messages };
+	auto_buf struct rye_buf stored = RYE_BUF_INIT, one = RYE_BUF_INIT, two = RYE_BUF_INIT;
+	auto_json json_t *again = NULL;
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	got = provider_attempt(p, provider, &request);
+	json_array_append(messages, got.message);
+	put_request(provider, &request, &one);
+	json_put(&stored, messages, true);
+	again = json_loadb(stored.data, stored.len, 0, NULL);
+	request.messages = again;
+	put_request(provider, &request, &two);
+	assert_int_equal(one.len, two.len);
+	assert_string_equal(one.data, two.data);
+	provider_result_done(&got);
+}
+
+static void P69_a_pause_is_sent_back(void **state)
+{
+	static const char *const names[] = { "P08-unknown-and-pause", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *row = NULL, *wanted = NULL;
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.stop, STOP_PAUSE);
+	json_array_append(messages, got.message);
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	row = logged_request(p, 2);
+	wanted = json_pack("[{s:s, s:s, s:s, s:{s:s}}, {s:s, s:s}, {s:s, s:s}]", "type",
+			   "server_tool_use", "id", "srvtoolu_1", "name", "web_search", "input",
+			   "q", "x", "type", "future_block", "k", "v", "type", "text", "text",
+			   "so");
+	assert_true(json_equal(
+		json_object_get(
+			json_array_get(json_object_get(json_object_get(row, "body"), "messages"), 1),
+			"content"),
+		wanted));
+	provider_result_done(&got);
+}
+
+static void P69_a_continuation_is_the_same_request(void **state)
+{
+	static const char *const names[] = { "P39-continuation", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *first = NULL, *second = NULL;
+	struct provider_request request = { .messages = messages };
+	struct provider_result got;
+	json_t *body;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "gemini_generate", "");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.stop, STOP_PAUSE);
+	request.continuation = json_str(got.message, "continuation");
+	{
+		struct provider_result more = provider_attempt(p, provider, &request);
+
+		assert_true(more.complete);
+		provider_result_done(&more);
+	}
+	first = logged_request(p, 1);
+	second = logged_request(p, 2);
+	body = json_object_get(second, "body");
+	assert_string_equal(json_str(body, "continuationToken"), "dG9r");
+	json_object_del(body, "continuationToken");
+	assert_true(json_equal(body, json_object_get(first, "body")));
+	provider_result_done(&got);
+}
+
+static void P76_equal_requests_are_equal_bytes(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *messages = conversation("go"), *tools = one_tool();
+	const struct provider_request request = { .system = "s",
+						  .tools = tools,
+						  .messages = messages };
+
+	snprintf(p->port, sizeof(p->port), "1");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++) {
+		auto_provider struct provider *one = provider_at(p, provider_wires[i], "");
+		auto_provider struct provider *two = provider_at(p, provider_wires[i], "");
+		auto_buf struct rye_buf a = RYE_BUF_INIT, b = RYE_BUF_INIT;
+
+		put_request(one, &request, &a);
+		put_request(two, &request, &b);
+		assert_string_equal(a.data, b.data);
+	}
+}
+
+/* Of an answer of another wire only what any model can read goes on. */
+static void P73_another_wire(void **state)
+{
+	static const char *const foreign[] = { "EqQB", "signature", "thinking", "List, then",
+					       "msg_x" };
+	static const char *const names[] = { "P02-thinking-two-calls", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	got = provider_attempt(p, provider, &request);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, tool_result("toolu_1", "ls", "x"));
+	for (size_t i = 1; i < ARRAY_SIZE(provider_wires); i++) {
+		auto_provider struct provider *other = provider_at(p, provider_wires[i], "");
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+		put_request(other, &request, &text);
+		assert_non_null(strstr(text.data, "toolu_1"));
+		for (size_t k = 0; k < ARRAY_SIZE(foreign); k++) {
+			bool skip = !strcmp(foreign[k], "signature") &&
+				    strstr(text.data, "skip_thought_signature_validator");
+
+			if (!skip && strstr(text.data, foreign[k]))
+				fail_msg("%s: %s in %s", provider_wires[i], foreign[k], text.data);
+		}
+	}
+	provider_result_done(&got);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		provider_test(streamed),
+		provider_test(whole),
+		provider_test(P75_a_server_that_does_not_stream),
+		provider_test(byte_by_byte),
+		provider_test(P60_system_and_tools_stay_as_they_are),
+		provider_test(P61_the_same_after_a_restart),
+		provider_test(P69_a_pause_is_sent_back),
+		provider_test(P69_a_continuation_is_the_same_request),
+		provider_test(P76_equal_requests_are_equal_bytes),
+		provider_test(P73_another_wire),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

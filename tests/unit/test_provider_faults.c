@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attempts that fail: what the failure is, what is done about it, and what must not be told.
+ */
+#include "provider_script.h"
+
+#include <pthread.h>
+
+static void is_retry(const struct provider *provider, const struct provider_result *result,
+		     unsigned relief, struct retry_decision *ret)
+{
+	const struct retry_state state = { .failures = 1, .relief = relief, .max_tokens = 4096 };
+
+	provider_retry(provider, &result->failure, &state, ret);
+}
+
+static json_t *one_tool(void)
+{
+	return json_pack("[{s:s, s:s, s:{s:s, s:{s:{s:s}}}}]", "name", "ls", "description",
+			 "Lists.", "schema", "type", "object", "properties", "p", "type", "string");
+}
+
+/* ---- failures ---- */
+
+static void P63_history_once_without_reasoning(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *row = NULL;
+	struct provider_request request = { .messages = messages };
+	auto_buf struct rye_buf sent = RYE_BUF_INIT;
+	struct retry_decision decision;
+	struct provider_result got;
+
+	provider_serve(p,
+		       "[{\"text\":\"a\",\"reasoning\":\"secret thought\"},"
+		       "{\"status\":400,\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+		       "\"Invalid `signature` in `thinking` block\"}},"
+		       "{\"status\":400,\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+		       "\"Invalid `signature` in `thinking` block\"}}]");
+	provider = provider_at(p, "anthropic_messages", "");
+	got = provider_attempt(p, provider, &request);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, user_message("more"));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_HISTORY);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_RELIEVED);
+	assert_int_equal(decision.relief, RELIEF_NO_REASONING);
+	request.relief = decision.relief;
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	is_retry(provider, &got, decision.relief, &decision);
+	assert_int_equal(decision.step, RETRY_FINAL);
+	row = logged_request(p, 3);
+	json_put(&sent, row, false);
+	assert_null(strstr(sent.data, "secret thought"));
+	provider_result_done(&got);
+}
+
+struct waiter {
+	struct provider_place *p;
+	const struct provider *provider;
+	const struct provider_request *request;
+	int64_t ms;
+};
+
+static void *attempt_later(void *arg)
+{
+	struct waiter *waiter = arg;
+	int64_t begun = clock_ms();
+	struct provider_result got = provider_attempt(waiter->p, waiter->provider, waiter->request);
+
+	waiter->ms = clock_ms() - begun;
+	provider_result_done(&got);
+	return NULL;
+}
+
+static void P64_a_pause_holds_for_all_of_one_key(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	auto_provider struct provider *provider = NULL;
+	auto_provider struct provider *other = NULL;
+	struct waiter waiters[2];
+	struct provider_result got;
+	pthread_t threads[2];
+
+	provider_serve(p, "[{\"status\":429,\"headers\":{\"retry-after-ms\":\"700\"},\"error\":"
+			  "{\"type\":\"rate_limit_error\"}},{\"text\":\"a\"},{\"text\":\"b\"},"
+			  "{\"text\":\"c\"}]");
+	provider_place_open(p);
+	p->env.shared = p->place.base;
+	provider = provider_at(p, "anthropic_messages", "");
+	other = provider_at(p, "anthropic_messages", "headers: {x-api-key: another}\n");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_RATE);
+	assert_int_equal(got.failure.wait_ms, 700);
+	provider_result_done(&got);
+	waiters[0] = (struct waiter){ p, provider, &request, 0 };
+	waiters[1] = (struct waiter){ p, other, &request, 0 };
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, attempt_later, &waiters[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(waiters[0].ms >= 500);
+	assert_true(waiters[1].ms < waiters[0].ms);
+}
+
+static void places_of_one_key(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	auto_provider struct provider *provider = NULL;
+	struct waiter waiters[3];
+	pthread_t threads[3];
+	int64_t begun;
+
+	provider_serve(p, "{\"by\":\"turn\",\"answers\":[{\"text\":\"a\",\"delay\":0.3}]}");
+	provider_place_open(p);
+	p->env.shared = p->place.base;
+	provider = provider_at(p, "openai_chat", "limits: {requests_in_flight: 1}\n");
+	begun = clock_ms();
+	for (int i = 0; i < 3; i++) {
+		waiters[i] = (struct waiter){ p, provider, &request, 0 };
+		pthread_create(&threads[i], NULL, attempt_later, &waiters[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(clock_ms() - begun >= 900);
+}
+
+static void P65_a_spend_limit_is_final(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct retry_decision decision;
+	struct provider_result got;
+
+	provider_serve(p, "[{\"status\":429,\"headers\":{\"x-should-retry\":\"false\"},\"error\":"
+			  "{\"type\":\"insufficient_quota\",\"message\":\"spent\","
+			  "\"code\":\"project_spend_limit_exceeded\"}}]");
+	provider = provider_at(p, "openai_responses", "");
+	got = provider_attempt(p, provider, &request);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_FINAL);
+	assert_non_null(strstr(got.failure.sentence,
+			       "Provider 'rye/agent/providers/test' failed (HTTP 429): spent"));
+	assert_int_equal(got.usage.known, false);
+	provider_result_done(&got);
+}
+
+static void P66_overflow(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct retry_decision decision;
+	struct provider_result got;
+
+	provider_serve(p, "[{\"status\":400,\"error\":{\"type\":\"BadRequestError\",\"message\":"
+			  "\"This model's maximum context length is 16384 tokens. However, you "
+			  "requested 20012 tokens (12012 in the messages, 8000 in the completion). "
+			  "Please reduce\"}},"
+			  "{\"status\":400,\"error\":{\"message\":"
+			  "\"prompt is too long: 1000012 tokens > 1000000 maximum\"}}]");
+	provider = provider_at(p, "openai_chat", "");
+	got = provider_attempt(p, provider, &request);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_RELIEVED);
+	assert_int_equal(decision.max_tokens, 16384 - 12012);
+	is_retry(provider, &got, RELIEF_SMALLER, &decision);
+	assert_int_equal(decision.step, RETRY_HAND_OVER);
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_HAND_OVER);
+	provider_result_done(&got);
+}
+
+static void P67_a_failure_in_the_stream_is_charged(void **state)
+{
+	static const char *const names[] = { "P04-error-in-stream", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct retry_decision decision;
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"fine\"}");
+	provider = provider_at(p, "anthropic_messages", "pricing: {m: {input: 1, output: 2}}\n");
+	got = provider_attempt(p, provider, &request);
+	assert_false(got.complete);
+	assert_int_equal(got.failure.class, FAULT_OVERLOADED);
+	assert_true(got.spend > 0);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_WAIT);
+	assert_int_equal(decision.wait_ms, 5000);
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	provider_result_done(&got);
+}
+
+static void P68_calls_that_were_cut(void **state)
+{
+	static const char *const names[] = { "P06-cut-in-tool", "P10-length-in-tool", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *row = NULL;
+	const struct provider_request request = { .messages = messages };
+	auto_buf struct rye_buf sent = RYE_BUF_INIT;
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"fine\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	got = provider_attempt(p, provider, &request);
+	assert_false(got.complete);
+	assert_int_equal(got.failure.class, FAULT_CUT);
+	assert_true(json_is_null(json_object_get(block_of(&got, "tool_call"), "arguments")));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	assert_true(json_is_null(json_object_get(block_of(&got, "tool_call"), "arguments")));
+	assert_true(strlen(json_str(block_of(&got, "tool_call"), "fault")) > 0);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, tool_result("toolu_5", "write", "not run"));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	row = logged_request(p, 3);
+	json_put(&sent, row, false);
+	assert_non_null(strstr(sent.data, "\"name\":\"write\",\"input\":{}"));
+	provider_result_done(&got);
+}
+
+static void P70_a_rejected_field(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *row = NULL;
+	auto_json json_t *options = json_pack("{s:f, s:{s:s}, s:i}", "temperature", 0.5,
+					      "tool_choice", "type", "any", "seed", 7);
+	const struct provider_request request = { .messages = messages, .options = options };
+	struct provider_result got;
+	const json_t *body;
+
+	provider_serve(p, "[{\"text\":\"fine\"}]");
+	provider = provider_at(p, "anthropic_messages",
+			       "default_model_fields: {reject: [temperature, tool_choice.any]}\n");
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	assert_true(json_lists(got.warnings, "not_sent:temperature"));
+	assert_true(json_lists(got.warnings, "not_sent:tool_choice.any"));
+	row = logged_request(p, 1);
+	body = json_object_get(row, "body");
+	assert_null(json_object_get(body, "temperature"));
+	assert_null(json_object_get(body, "tool_choice"));
+	assert_int_equal(json_int(body, "seed", 0), 7);
+	provider_result_done(&got);
+}
+
+static void P71_comments_keep_alive_what_has_begun(void **state)
+{
+	static const char limits[] = "timeouts: {connect: 5, first_byte: 0.4, idle: 0.4}\n";
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	provider_serve(p, "[{\"text\":\"a\",\"first\":1.5,\"comments\":0.1},"
+			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8,\"comments\":0.1},"
+			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8}]");
+	provider = provider_at(p, "openai_chat", limits);
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_TIMEOUT);
+	assert_true(got.failure.retryable && got.ms < 1400);
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	if (!got.complete)
+		fail_msg("%s", got.failure.sentence);
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_TIMEOUT);
+	provider_result_done(&got);
+}
+
+/* ---- cancelled ---- */
+
+struct canceller {
+	int fd;
+};
+
+static void *cancel_soon(void *arg)
+{
+	const struct canceller *canceller = arg;
+
+	usleep(300000);
+	assert_int_equal(write(canceller->fd, "x", 1), 1);
+	return NULL;
+}
+
+static bool log_says_gone(const struct provider_place *p)
+{
+	struct rye_blob *blob = place_read(p->log);
+	bool gone = strstr(blob->data, "\"end\": \"gone\"") != NULL;
+
+	rye_blob_unref(blob);
+	return gone;
+}
+
+static void P72_a_cancelled_attempt(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+	int pipes[2];
+	struct canceller canceller;
+	struct provider_call call;
+	pthread_t thread;
+	int64_t begun;
+
+	provider_serve(p, "[{\"text\":[\"a\",\"b\",\"c\"],\"hang\":3}]");
+	provider = provider_at(p, "anthropic_messages", "");
+	assert_int_equal(pipe(pipes), 0);
+	canceller.fd = pipes[1];
+	call = (struct provider_call){ .http = p->http,
+				       .provider = provider,
+				       .request = &request,
+				       .cancel = pipes[0] };
+	begun = clock_ms();
+	pthread_create(&thread, NULL, cancel_soon, &canceller);
+	provider_exchange(&call, &got);
+	pthread_join(thread, NULL);
+	assert_true(clock_ms() - begun < 1300);
+	assert_int_equal(got.failure.class, FAULT_CANCELLED);
+	assert_false(got.failure.retryable);
+	assert_false(got.complete);
+	for (int i = 0; i < 50 && !log_says_gone(p); i++)
+		usleep(20000);
+	assert_true(log_says_gone(p));
+	provider_result_done(&got);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* ---- broken lines, and keys ---- */
+
+static void cut_and_reset(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+
+	provider_serve(p,
+		       "{\"by\":\"turn\",\"lanes\":{\"CUT\":[{\"text\":[\"a\",\"b\"],\"cut\":2}],"
+		       "\"RESET\":[{\"text\":[\"a\",\"b\"],\"reset\":2}]}}");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		for (int k = 0; k < 2; k++) {
+			auto_provider struct provider *provider =
+				provider_at(p, provider_wires[i], "");
+			struct provider_result got;
+
+			json_array_set_new(messages, 0, user_message(k ? "CUT" : "RESET"));
+			got = provider_attempt(p, provider, &request);
+			if (got.failure.class != FAULT_CUT)
+				fail_msg("%s %d: %s", provider_wires[i], k, got.failure.sentence);
+			assert_true(got.failure.retryable);
+			provider_result_done(&got);
+		}
+}
+
+static void no_server(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	snprintf(p->port, sizeof(p->port), "1");
+	provider = provider_at(p, "openai_chat", "");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_NETWORK);
+	assert_true(got.failure.retryable);
+	assert_false(got.usage.known);
+	provider_result_done(&got);
+}
+
+#define TEST_SECRET "sk-very-secret-0123456789"
+
+/* Neither answers that repeat the key nor anything else shows it; the server alone has seen it. */
+static void a_key_is_never_told(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *row = NULL;
+	const struct provider_request request = { .messages = messages };
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+	struct provider_result got;
+
+	provider_serve(p,
+		       "[{\"status\":401,\"error\":{\"type\":\"authentication_error\",\"message\":"
+		       "\"bad key " TEST_SECRET "!\"}}]");
+	env_put(&p->own, "TEST_KEY", TEST_SECRET);
+	provider = provider_at(p, "anthropic_messages",
+			       "env_config: {env: {TEST_KEY: \"${TEST_KEY}\"}}\n"
+			       "auth: {type: bearer, token: \"${TEST_KEY}\"}\n");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_AUTH);
+	json_put(&all, got.message, false);
+	json_put(&all, got.warnings, false);
+	json_put(&all, provider->item, false);
+	buf_addf(&all, "%s%s", got.failure.sentence, got.failure.message);
+	assert_null(strstr(all.data, "very-secret"));
+	assert_non_null(strstr(all.data, "bad key ***!"));
+	row = logged_request(p, 1);
+	assert_string_equal(json_str(json_object_get(row, "headers"), "authorization"),
+			    "Bearer " TEST_SECRET);
+	provider_result_done(&got);
+}
+
+/* ---- a person's own rules, and dice ---- */
+
+static void own_rules(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct retry_decision decision;
+	struct provider_result got;
+
+	provider_serve(p, "[{\"status\":418,\"error\":{\"message\":\"short and stout\"}}]");
+	provider_put_config(
+		p, "error_classification",
+		"version: \"1.0.0\"\ncategory: agent\n"
+		"retry: {max_retries: 1}\n"
+		"patterns:\n"
+		"  - id: tea\n    match: {path: error.message, op: contains, value: stout}\n"
+		"    retryable: true\n    retry_policy: {type: fixed, delay: 3}\n");
+	provider = provider_at(p, "openai_chat", "");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.failure.class, FAULT_INVALID);
+	assert_true(got.failure.retryable);
+	is_retry(provider, &got, 0, &decision);
+	assert_int_equal(decision.step, RETRY_WAIT);
+	assert_int_equal(decision.wait_ms, 3000);
+	provider_retry(provider, &got.failure, &(struct retry_state){ .failures = 2 }, &decision);
+	assert_int_equal(decision.step, RETRY_FINAL);
+	provider_result_done(&got);
+}
+
+static void pauses(void **state)
+{
+	auto_json json_t *rules = json_object();
+	const struct provider provider = { .rules = rules };
+	struct provider_failure failure = { .class = FAULT_SERVER,
+					    .retryable = true,
+					    .wait_ms = -1 };
+	struct retry_state now = { .failures = 1 };
+	struct retry_decision decision;
+
+	(void)state;
+	provider_retry(&provider, &failure, &now, &decision);
+	assert_int_equal(decision.wait_ms, 2000);
+	now = (struct retry_state){ .failures = 3, .jitter = 1 };
+	provider_retry(&provider, &failure, &now, &decision);
+	assert_int_equal(decision.wait_ms, 9600);
+	now.failures = 4;
+	provider_retry(&provider, &failure, &now, &decision);
+	assert_int_equal(decision.step, RETRY_FINAL);
+	now = (struct retry_state){ .failures = 1, .jitter = 0.5 };
+	failure.wait_ms = 7000;
+	provider_retry(&provider, &failure, &now, &decision);
+	assert_true(decision.wait_ms >= 7000 && decision.wait_ms <= 8400);
+	failure.wait_ms = 3600000; /* nobody waits an hour */
+	provider_retry(&provider, &failure, &now, &decision);
+	assert_int_equal(decision.step, RETRY_FINAL);
+}
+
+/* ---- tools in the text ---- */
+
+static void calls_in_the_text(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go"), *tools = one_tool(), *row = NULL;
+	const struct provider_request request = { .system = "Be brief.",
+						  .tools = tools,
+						  .messages = messages };
+	auto_buf struct rye_buf sent = RYE_BUF_INIT;
+	struct provider_result got;
+	const json_t *call;
+
+	provider_serve(p,
+		       "[{\"text\":[\"I look. <invoke name=\\\"ls\\\">\\n<parameter name=\\\"p\\\""
+		       ">. </parameter></inv\",\"oke>\"]},{\"text\":\"Done.\"}]");
+	provider = provider_at(p, "openai_chat", "tool_use: {mode: text_parsed}\n");
+	got = provider_attempt(p, provider, &request);
+	call = block_of(&got, "tool_call");
+	assert_int_equal(got.stop, STOP_TOOL);
+	assert_string_equal(json_str(call, "name"), "ls");
+	assert_string_equal(json_str(json_object_get(call, "arguments"), "p"), ".");
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, tool_result(json_str(call, "id"), "ls", "a.c"));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(got.stop, STOP_END);
+	row = logged_request(p, 2);
+	json_put(&sent, row, false);
+	assert_null(strstr(sent.data, "tool_calls"));
+	assert_null(strstr(sent.data, "\"role\":\"tool\""));
+	assert_non_null(strstr(sent.data, "Result of ls (call_r1_1):\\na.c"));
+	assert_non_null(strstr(sent.data, "Lists."));
+	provider_result_done(&got);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		provider_test(P63_history_once_without_reasoning),
+		provider_test(P64_a_pause_holds_for_all_of_one_key),
+		provider_test(places_of_one_key),
+		provider_test(P65_a_spend_limit_is_final),
+		provider_test(P66_overflow),
+		provider_test(P67_a_failure_in_the_stream_is_charged),
+		provider_test(P68_calls_that_were_cut),
+		provider_test(P70_a_rejected_field),
+		provider_test(P71_comments_keep_alive_what_has_begun),
+		provider_test(P72_a_cancelled_attempt),
+		provider_test(cut_and_reset),
+		provider_test(no_server),
+		provider_test(a_key_is_never_told),
+		provider_test(own_rules),
+		provider_test(calls_in_the_text),
+		cmocka_unit_test(pauses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
