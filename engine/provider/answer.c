@@ -321,6 +321,7 @@ static void take_doc(struct answer *answer, const char *name, const json_t *doc,
 		answer_fail(answer, doc);
 	else
 		answer->provider->wire->event(answer, type, doc, text);
+	usage_by_item(answer->provider->item, doc, &answer->usage);
 }
 
 /* sse_fn */
@@ -395,6 +396,7 @@ static void take_whole(struct answer *answer)
 		answer_fail(answer, doc);
 	else if (doc && !answer->failed)
 		answer->provider->wire->whole(answer, doc, text);
+	usage_by_item(answer->provider->item, doc, &answer->usage);
 }
 
 static bool all_closed(const struct answer *answer)

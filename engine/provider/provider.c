@@ -12,11 +12,14 @@
 #include "bounds.h"
 #include "item/item.h"
 #include "memory.h"
+#include "process/process.h"
 #include "scope.h"
 #include "str.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What a model may give and hold when its item does not say. */
 #define OUTPUT_DEFAULT 16384
@@ -499,12 +502,19 @@ static int provider_make_headers(struct provider *provider, struct key_ring *rin
 }
 
 /* The same for every runner with this key at this host, and no way back to either. */
-static void make_lane(struct provider *provider, const char *shared)
+static void make_lane(const struct provider_env *env, struct provider *provider)
 {
-	auto_buf struct rye_buf what = RYE_BUF_INIT, path = RYE_BUF_INIT;
+	const char *runtime = env->own ? env_get(env->own, "XDG_RUNTIME_DIR") : NULL;
+	auto_buf struct rye_buf what = RYE_BUF_INIT, path = RYE_BUF_INIT, own = RYE_BUF_INIT;
+	const char *shared = env->shared;
 	char hex[SHA_HEX];
 
-	if (!shared || !provider->host)
+	if (!shared && runtime && *runtime == '/') {
+		buf_addf(&own, "%s/ryefs-providers", runtime);
+		shared = own.data;
+	}
+
+	if (!shared || !provider->host || (mkdir(shared, 0700) && errno != EEXIST))
 		return;
 	buf_adds(&what, provider->host);
 	for (char **row = provider->headers; row && *row; row++)
@@ -590,7 +600,7 @@ static int provider_fill(const struct provider_env *env, const struct resolving 
 		return r;
 	note_host(provider);
 	note_numbers(provider);
-	make_lane(provider, env->shared);
+	make_lane(env, provider);
 	return provider_config(env, "error_classification", &provider->rules, err);
 }
 

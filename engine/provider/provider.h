@@ -43,7 +43,9 @@ struct env;
 struct provider_env {
 	const struct item_env *items;
 	const struct env *own; /* of the process: where keys are looked for first */
-	const char *shared; /* directory of what all runners of a person share; NULL: nothing is */
+	/* Directory of what all runners of a person share, made when its parent is there. NULL:
+	 * ryefs-providers in the XDG_RUNTIME_DIR of `own`; without one nothing is shared. */
+	const char *shared;
 };
 
 struct provider_ask {

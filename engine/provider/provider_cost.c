@@ -1,11 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an attempt cost: one price row for all of it, chosen by the day and by how long the whole
- * input was. Pure.
+ * What an attempt used, where the item says in which members a server tells it; and what it cost: one
+ * price row for all of it, chosen by the day and by how long the whole input was. Pure.
  */
-#include "provider/provider.h"
+#include "provider/provider_inner.h"
+
+#include "expr/expr.h"
+#include "scope.h"
 
 #include <string.h>
+
+/* The number at the item's path for `name`; *count stays where there is none. */
+static bool take_path(const json_t *paths, const char *name, const json_t *doc, json_int_t *count)
+{
+	const char *path = json_str(paths, name);
+	const json_t *value = *path ? expr_path(doc, span_of(path)) : NULL;
+
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return false;
+	*count = json_integer_value(value);
+	return true;
+}
+
+void usage_by_item(const json_t *item, const json_t *doc, struct provider_usage *use)
+{
+	const json_t *paths = json_object_get(item, "usage");
+	bool cached_in = json_flag(paths, "cached_included", true);
+	bool thought_in = json_flag(paths, "reasoning_included", true);
+	json_int_t input = use->uncached + (cached_in ? use->cache_read + use->cache_write : 0);
+	json_int_t output = use->output - (thought_in ? 0 : use->reasoning);
+	bool any = false;
+
+	if (!json_is_object(paths))
+		return;
+	any |= take_path(paths, "input", doc, &input);
+	any |= take_path(paths, "cached", doc, &use->cache_read);
+	any |= take_path(paths, "cache_write", doc, &use->cache_write);
+	any |= take_path(paths, "output", doc, &output);
+	any |= take_path(paths, "reasoning", doc, &use->reasoning);
+	if (!any)
+		return;
+	use->known = true;
+	use->uncached = MAX_OF(input - (cached_in ? use->cache_read + use->cache_write : 0), 0);
+	use->output = output + (thought_in ? 0 : use->reasoning);
+}
 
 static double price_of(const json_t *row, const char *key, double fallback)
 {

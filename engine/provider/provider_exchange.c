@@ -125,6 +125,21 @@ static void check_truncated(const struct attempt *attempt, struct provider_resul
 		json_array_append_new(ret->warnings, json_string("prompt_truncated"));
 }
 
+/* Days before a model goes that its threads are told of it. */
+#define RETIRES_SOON 30
+
+static void check_retires(const struct provider *provider, struct provider_result *ret)
+{
+	struct tm tm = { 0 };
+	char word[64];
+
+	if (!provider->retires || !strptime(provider->retires, "%Y-%m-%d", &tm) ||
+	    timegm(&tm) - attempt_wall_s() > RETIRES_SOON * 86400)
+		return;
+	snprintf(word, sizeof(word), "model_retires:%.20s", provider->retires);
+	json_array_append_new(ret->warnings, json_string(word));
+}
+
 static void tell_usage(const struct attempt *attempt, struct provider_result *ret)
 {
 	const struct provider_event event = { .type = PROVIDER_USAGE };
@@ -135,6 +150,7 @@ static void tell_usage(const struct attempt *attempt, struct provider_result *re
 	ret->input = use->uncached + use->cache_read + use->cache_write + use->cache_write_1h;
 	ret->spend = provider_cost(attempt->call->provider, use, day);
 	check_truncated(attempt, ret);
+	check_retires(attempt->call->provider, ret);
 	if (attempt->call->fn && use->known)
 		attempt->call->fn(attempt->call->arg, &event);
 }

@@ -110,6 +110,8 @@ bool answer_has(const struct answer *answer, enum block_kind kind);
 void answer_fail(struct answer *answer, const json_t *doc);
 /* Sets *count when the document has the number; a null keeps it. */
 void usage_take(const json_t *doc, const char *key, json_int_t *count);
+/* The item's own paths to the counts, after what the wire knows. (provider_cost.c) */
+void usage_by_item(const json_t *item, const json_t *doc, struct provider_usage *use);
 /* A string member as a span; empty when it is none. */
 struct rye_span text_member(const json_t *doc, const char *key);
 

@@ -47,7 +47,7 @@ static int visible_entry(const struct dirent *entry)
 static void walk_ids(int root, const char *dir, int depth, json_t *ids);
 
 /* "NAME.yaml" is an item; a name without that ending may be a directory. */
-static void walk_entry(int root, const char *dir, const char *name, int depth, json_t *ids)
+static void walk_provider_file(int root, const char *dir, const char *name, int depth, json_t *ids)
 {
 	bool file = str_ends(name, ".yaml") || str_ends(name, ".yml");
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
@@ -72,7 +72,7 @@ static void walk_ids(int root, const char *dir, int depth, json_t *ids)
 	snprintf(path, sizeof(path), "tools/%.*s", RYE_ID_MAX, dir);
 	n = scandirat(root, path, &entries, visible_entry, alphasort);
 	for (int i = 0; i < n; i++) {
-		walk_entry(root, dir, entries[i]->d_name, depth, ids);
+		walk_provider_file(root, dir, entries[i]->d_name, depth, ids);
 		free(entries[i]);
 	}
 	free(entries);
@@ -97,8 +97,8 @@ static bool has_provider(const json_t *list, const char *name)
 	return false;
 }
 
-static int add_item(const struct provider_env *env, const struct space *space, const char *id,
-		    json_t *list, struct rye_err *err)
+static int add_provider_item(const struct provider_env *env, const struct space *space,
+			     const char *id, json_t *list, struct rye_err *err)
 {
 	const struct item_ask ask = { .kind = RYE_TOOL, .id = id, .only = space, .quiet = true };
 	auto_item struct rye_item *item = NULL;
@@ -139,7 +139,8 @@ int provider_items(const struct provider_env *env, json_t **ret, struct rye_err 
 			walk_ids(root, PROVIDER_ROOT, 0, ids);
 		json_array_foreach(ids, k, id)
 			if (!r)
-				r = add_item(env, &spaces->v[i], json_string_value(id), list, err);
+				r = add_provider_item(env, &spaces->v[i], json_string_value(id),
+						      list, err);
 	}
 	if (!r)
 		*ret = steal(&list);

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A shorter value, or an address, is no key: hiding it would spoil messages. */
+#define KEY_LEAST 8
+
 void key_ring_done(struct key_ring *ring)
 {
 	json_decref(ring->secrets);
@@ -85,7 +88,8 @@ static int fill_one(struct key_ring *ring, struct rye_span inner, struct rye_buf
 				json_str(ring->item, "tool_id"), name);
 	if (!ring->used)
 		ring->used = json_array();
-	json_array_append_new(ring->used, json_string(value));
+	if (strlen(value) >= KEY_LEAST && strncmp(value, "http", 4) != 0)
+		json_array_append_new(ring->used, json_string(value));
 	buf_adds(out, value);
 	return 0;
 }

@@ -112,7 +112,7 @@ void provider_retry(const struct provider *provider, const struct provider_failu
 		decide_overflow(failure, state, ret);
 	} else if (failure->class == FAULT_HISTORY && !(state->relief & RELIEF_NO_REASONING)) {
 		relieve(ret, RELIEF_NO_REASONING, state->max_tokens);
-	} else if (failure->class == FAULT_PARAMETER &&
+	} else if ((failure->class == FAULT_PARAMETER || failure->class == FAULT_INVALID) &&
 		   !(state->relief & RELIEF_NO_STREAM_OPTIONS) &&
 		   strstr(*failure->param ? failure->param : failure->message, "stream_options")) {
 		relieve(ret, RELIEF_NO_STREAM_OPTIONS, state->max_tokens);

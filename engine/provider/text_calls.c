@@ -64,7 +64,7 @@ static const json_t *tool_named(const json_t *tools, const char *name)
 	return NULL;
 }
 
-static json_t *value_of(struct rye_span text, const json_t *schema)
+static json_t *parameter_value(struct rye_span text, const json_t *schema)
 {
 	const char *type = json_str(schema, "type");
 	struct rye_span value = span_trim(text);
@@ -94,7 +94,8 @@ static void take_invoke(struct answer *answer, const struct tagged *invoke)
 
 		if (key)
 			json_set(arguments, key,
-				 value_of(parameter.value, json_object_get(properties, key)));
+				 parameter_value(parameter.value,
+						 json_object_get(properties, key)));
 	}
 	json_put(&text, arguments, false);
 	answer_call(answer, block, "", name);

@@ -177,6 +177,29 @@ static void a_key_of_the_secrets(void **state)
 	assert_true(has_header(got, "x-key: of-the-secrets"));
 }
 
+/* Runners of a person meet in the runtime directory; those with another key do not. */
+static void lanes(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *one = NULL;
+	auto_provider struct provider *two = NULL;
+	auto_provider struct provider *other = NULL;
+	char wanted[100];
+
+	provider_put_item(p, "a", ITEM("a", KEYED));
+	provider_place_open(p);
+	env_put(&p->own, "XDG_RUNTIME_DIR", p->place.base);
+	env_put(&p->own, "TEST_KEY", "one-key-of-two");
+	one = resolve(p, "general", NULL);
+	two = resolve(p, "general", NULL);
+	env_put(&p->own, "TEST_KEY", "another-key");
+	other = resolve(p, "general", NULL);
+	snprintf(wanted, sizeof(wanted), "%s/ryefs-providers/", p->place.base);
+	assert_memory_equal(one->lane, wanted, strlen(wanted));
+	assert_string_equal(one->lane, two->lane);
+	assert_string_not_equal(one->lane, other->lane);
+}
+
 /* A name that the item does not ask for would let a text of it read the environment. */
 static void names_are_declared(void **state)
 {
@@ -292,6 +315,7 @@ int main(void)
 		provider_test(older_items),
 		provider_test(keys),
 		provider_test(a_key_of_the_secrets),
+		provider_test(lanes),
 		provider_test(names_are_declared),
 		provider_test(an_unsigned_provider),
 		provider_test(unsigned_configuration),

@@ -282,6 +282,56 @@ static void P73_another_wire(void **state)
 	provider_result_done(&got);
 }
 
+/* ---- what an item says of counts and days ---- */
+
+static void counts_at_other_places(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	provider_serve(
+		p, "[{\"raw\":\"data: {\\\"choices\\\":[{\\\"delta\\\":{\\\"content\\\":"
+		   "\\\"a\\\"},\\\"finish_reason\\\":\\\"stop\\\"}],\\\"meta\\\":{\\\"in\\\":9,"
+		   "\\\"hit\\\":4,\\\"out\\\":3,\\\"thought\\\":2}}\\n\\ndata: [DONE]\\n\\n\"}]");
+	provider = provider_at(p, "openai_chat",
+			       "usage: {input: meta.in, cached: meta.hit, cached_included: false, "
+			       "output: meta.out, reasoning: meta.thought, "
+			       "reasoning_included: false}\n"
+			       "default_model_fields: {retires: 2020-01-01}\n");
+	got = provider_attempt(p, provider, &request);
+	assert_true(got.complete);
+	assert_int_equal(got.usage.uncached, 9);
+	assert_int_equal(got.usage.cache_read, 4);
+	assert_int_equal(got.usage.output, 5);
+	assert_false(got.usage.estimated);
+	assert_true(json_lists(got.warnings, "model_retires:2020-01-01"));
+	provider_result_done(&got);
+}
+
+static void a_prompt_that_was_cut(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	const struct provider_request request = { .messages = messages };
+	struct provider_result got;
+
+	provider_serve(p, "[{\"text\":\"a\",\"usage\":{\"input\":4000,\"output\":1}},"
+			  "{\"text\":\"b\",\"usage\":{\"input\":2048,\"output\":1}}]");
+	provider = provider_at(p, "openai_chat", "");
+	got = provider_attempt(p, provider, &request);
+	assert_int_equal(json_array_size(got.warnings), 0);
+	json_array_append(messages, got.message);
+	json_array_append_new(messages, user_message("more"));
+	provider_result_done(&got);
+	got = provider_attempt(p, provider, &request);
+	assert_true(json_lists(got.warnings, "prompt_truncated"));
+	provider_result_done(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +343,8 @@ int main(void)
 		provider_test(P61_the_same_after_a_restart),
 		provider_test(P69_a_pause_is_sent_back),
 		provider_test(P69_a_continuation_is_the_same_request),
+		provider_test(counts_at_other_places),
+		provider_test(a_prompt_that_was_cut),
 		provider_test(P76_equal_requests_are_equal_bytes),
 		provider_test(P73_another_wire),
 	};
