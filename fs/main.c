@@ -32,27 +32,49 @@
  */
 #define ARENAS 2
 
+/* Their texts on the heap; NULL: out of memory. */
+static char **copied_environment(size_t n)
+{
+	char **copy = calloc(n + 1, sizeof(*copy));
+	size_t copied = 0;
+
+	while (copy && copied < n && (copy[copied] = strdup(environ[copied])))
+		copied++;
+	if (copied == n)
+		return copy;
+	while (copied)
+		free(copy[--copied]);
+	free(copy);
+	return NULL;
+}
+
 /*
  * A tool may read /proc/PID/environ of the process that started it, as root even from a sandbox,
  * but must learn no variable except those it was given (docs/security.md). So our variables are
- * copied to the heap, and the memory that /proc shows is wiped.
+ * copied to the heap, and the memory that /proc shows is wiped. The list itself is the C library's:
+ * setenv would leave one of ours behind.
  */
 static void hide_environment(void)
 {
-	size_t n = 0, copied = 0;
-	char **copy;
+	char **old = environ, **copy;
+	size_t n = 0, put;
 
-	while (environ[n])
+	while (old[n])
 		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	while (copy && copied < n && (copy[copied] = strdup(environ[copied])))
-		copied++;
-	if (!copy || copied < n)
-		/* out of memory before the mount begins: go on with the environment as it is */
+	copy = copied_environment(n);
+	/* out of memory before the mount begins: go on with the environment as it is */
+	if (!copy || clearenv())
 		return;
+	/* from the last on: of two with one name the first counts */
+	for (put = n; put && putenv(copy[put - 1]) == 0;)
+		put--;
+	free(copy);
+	if (put) {
+		environ = old;
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
-		explicit_bzero(environ[i], strlen(environ[i]));
-	environ = copy;
+		explicit_bzero(old[i], strlen(old[i]));
 }
 
 static int main_mount(int argc, char **argv)
