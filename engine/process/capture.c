@@ -111,7 +111,7 @@ int sealed_open(const struct rye_blob *text)
 
 static void signal_group(const struct state *state, int number)
 {
-	if (state->ask->group > 0)
+	if (state->ask->group > 1)
 		kill(-state->ask->group, number);
 }
 

@@ -107,6 +107,8 @@ bool spawn_go(struct spawn_parked *parked, const struct spawn_ask *ask, struct c
 int spawn_went(const struct spawn_parked *parked, struct rye_err *err);
 /* Frees it; one that still waits is ended before. NULL is fine. */
 void spawn_unpark(struct spawn_parked *parked);
+/* SIGKILL to the process alone; nothing if there is none. It must not have been reaped. */
+void spawn_kill(const struct child *child);
 
 /* Waits for the end of a child of ours and reaps it. Closes pidfd. */
 struct ended {

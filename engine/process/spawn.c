@@ -290,6 +290,9 @@ static int start_parked(struct spawn_parked *parked, const struct spawn_ask *ask
 					  CLONE_VM | CLONE_PIDFD | SIGCHLD, parked,
 					  &parked->child.pidfd);
 		r = parked->child.pid < 0 ? errno : 0;
+		/* the kernel may have told of a pidfd before it failed (pids.max) */
+		if (r)
+			parked->child = (struct child){ -1, -1 };
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	spawn_drop(dup);
@@ -352,6 +355,13 @@ int spawn_went(const struct spawn_parked *parked, struct rye_err *err)
 	return parked->tried.sys ? spawn_fail(&parked->tried, parked->tried.sys, err) : 0;
 }
 
+void spawn_kill(const struct child *child)
+{
+	/* never -1, which is every process there is */
+	if (child->pid > 1)
+		kill(child->pid, SIGKILL);
+}
+
 void spawn_unpark(struct spawn_parked *parked)
 {
 	struct ended ended;
@@ -361,7 +371,7 @@ void spawn_unpark(struct spawn_parked *parked)
 	if (parked->go >= 0)
 		close(parked->go);
 	if (parked->child.pidfd >= 0) {
-		kill(parked->child.pid, SIGKILL);
+		spawn_kill(&parked->child);
 		spawn_reap(&parked->child, &ended);
 	}
 	if (parked->stack != MAP_FAILED)

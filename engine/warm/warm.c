@@ -188,7 +188,7 @@ void warm_worker_end(const struct plan_base *base, struct warm_worker *worker, b
 
 	close_worker(worker);
 	if (worker->child.pidfd >= 0) {
-		kill(worker->child.pid, SIGKILL); /* what its call left running goes on */
+		spawn_kill(&worker->child); /* what its call left running goes on */
 		spawn_reap(&worker->child, &ended);
 	}
 	if (worker->box)

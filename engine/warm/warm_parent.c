@@ -193,7 +193,7 @@ static void warm_parent_stop(const struct plan_base *base, struct warm_parent *p
 	if (parent->child.pidfd >= 0) {
 		/* Ended by us it would leave its children to us, whom nobody waits for then. */
 		if (!parent->made || poll(&end, 1, STOP_MS) != 1)
-			kill(parent->child.pid, SIGKILL);
+			spawn_kill(&parent->child);
 		spawn_reap(&parent->child, &ended);
 	}
 	box_give(base->boxes, parent->box, busy);

@@ -104,31 +104,6 @@ known() {
 
 # ---- processes without number ----
 
-# A cgroup of the test's own, so that its limit is nobody else's; what it lies in is in $GROUPS_AT.
-GROUPS_AT=
-own_group() {
-  local at
-  [ "$(id -u)" = 0 ] || return
-  for at in /sys/fs/cgroup/pids /sys/fs/cgroup; do
-    [ -e "$at/cgroup.procs" ] && mkdir "$at/ryefs-test-$$" 2>/dev/null || continue
-    if [ -e "$at/ryefs-test-$$/pids.max" ] && echo $$ 2>/dev/null >"$at/ryefs-test-$$/cgroup.procs"; then
-      GROUPS_AT=$at
-      return
-    fi
-    rmdir "$at/ryefs-test-$$"
-  done
-}
-
-leave_group() {
-  [ -n "$GROUPS_AT" ] || return
-  cat "$GROUPS_AT/ryefs-test-$$/cgroup.procs" "$GROUPS_AT/ryefs-test-$$/ryefs/cgroup.procs" 2>/dev/null |
-    while read -r pid; do echo "$pid" 2>/dev/null >"$GROUPS_AT/cgroup.procs"; done
-  rmdir "$GROUPS_AT/ryefs-test-$$/ryefs" "$GROUPS_AT/ryefs-test-$$"
-}
-
-zombies() { ps --no-headers -o stat= --ppid "$DAEMON" | grep -c Z; }
-no_zombies() { [ "$(zombies)" = 0 ]; }
-
 # Orphans that end while the mount is idle are nobody's but the daemon's.
 dead_orphans() {
   run t/orphans '{}' >/dev/null
@@ -145,8 +120,8 @@ too_many() {
     without "$1: too many processes" "no cgroup can be made here"
     return
   fi
-  own=$GROUPS_AT/ryefs-test-$$/ryefs
-  is "$1: the daemon is in a group of its own" "$(grep -c "ryefs-test-$$/ryefs$" "/proc/$DAEMON/cgroup")" 1
+  own=$GROUPS_AT/$GROUP/ryefs
+  is "$1: the daemon is in a group of its own" "$(grep -c "$GROUP/ryefs$" "/proc/$DAEMON/cgroup")" 1
   is "$1: which has a limit" "$(cat "$own/pids.max")" 4608
   echo 250 >"$own/pids.max"
   said=$(run t/many '{}')

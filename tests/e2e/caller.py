@@ -61,6 +61,8 @@ def confine(how):
         landlock()
     elif how == "powers":
         check(libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)))
+    elif how.startswith("within="):
+        os.chroot(how[7:])
     elif how.startswith("chroot="):
         os.chroot(how[7:])
         os.chdir("/")
@@ -78,6 +80,10 @@ def main():
         if how.startswith("held="):
             fd = os.open(name, os.O_RDWR)
             how = how[5:]
+        if how.startswith("within="):
+            # the working directory is still reached from there
+            os.chdir(os.path.dirname(name))
+            name = os.path.basename(name)
         confine(how)
         if how.startswith("chroot="):
             name = name[len(how[7:].rstrip("/")) :]

@@ -33,6 +33,14 @@ guard() {
   refused seccomp "a seccomp filter"
   [ "$(id -u)" != 0 ] || refused powers "a root without capabilities"
   refused "chroot=$T" "another root directory"
+  # read-only: nothing that cleans up can reach through it
+  mkdir -p "$T/same"
+  if mount -o bind,ro / "$T/same" 2>/dev/null && ! touch "$T/same$T/same" 2>/dev/null; then
+    refused "within=$T/same" "another root that is the same directory"
+  else
+    without "another root that is the same directory" "no bind mount can be made here"
+  fi
+  umount -l "$T/same" 2>/dev/null
   is "other namespaces do not matter" "$(asks uts | sed 's/^cannot.*/0600 OK/')" "0600 OK"
   # of root Landlock alone leaves no trace: the security page says so
   case $(asks landlock) in

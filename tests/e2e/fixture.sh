@@ -330,3 +330,28 @@ fx_spaces() {
   fx_truth "$P"
   fx_bad
 }
+
+# A cgroup of the test's own, so that its limit is nobody else's; what it lies in is in $GROUPS_AT.
+GROUPS_AT= GROUP=ryefs-test-${T##*.}
+own_group() {
+  local at
+  [ "$(id -u)" = 0 ] || return
+  for at in /sys/fs/cgroup/pids /sys/fs/cgroup; do
+    [ -e "$at/cgroup.procs" ] && mkdir "$at/$GROUP" 2>/dev/null || continue
+    if [ -e "$at/$GROUP/pids.max" ] && echo $$ 2>/dev/null >"$at/$GROUP/cgroup.procs"; then
+      GROUPS_AT=$at
+      return
+    fi
+    rmdir "$at/$GROUP"
+  done
+}
+
+leave_group() {
+  [ -n "$GROUPS_AT" ] || return
+  cat "$GROUPS_AT/$GROUP/cgroup.procs" "$GROUPS_AT/$GROUP/ryefs/cgroup.procs" 2>/dev/null |
+    while read -r pid; do echo "$pid" 2>/dev/null >"$GROUPS_AT/cgroup.procs"; done
+  rmdir "$GROUPS_AT/$GROUP/ryefs" "$GROUPS_AT/$GROUP"
+}
+
+zombies() { ps --no-headers -o stat= --ppid "$DAEMON" | grep -c Z; }
+no_zombies() { [ "$(zombies)" = 0 ]; }
