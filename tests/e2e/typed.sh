@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 # What the pages of docs/ show is typed: their examples saved, signed and run in a fresh workspace.
 . "$(dirname "$0")/lib.sh"
+command -v setpriv >/dev/null || skip "setpriv is not installed"
 [ -x /usr/bin/python3 ] || skip "/usr/bin/python3 is not installed"
 
 mkdir "$T/bin"
 ln -s "$RYEFS" "$T/bin/ryefs"
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 
-for page in items tools; do
+for page in errors files items security tools; do
   mkdir "$T/$page" "$T/$page/mnt" "$T/$page-home"
   cd "$T/$page" || exit 1
   at=(env HOME="$T/$page-home" PATH="$T/bin:$PATH")
