@@ -131,6 +131,7 @@ struct rye *cli_engine_for(struct cli *cli, const char *project);
 int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
+int mcp_serve_word(struct cli *cli); /* mcp_serve.c: `ryefs mcp`; exit status */
 
 /* ---- fail.c ---- */
 

@@ -81,7 +81,7 @@ static json_t *event_text(const struct rye_event *event)
 	return json_string(text);
 }
 
-static void on_event(void *arg, const struct rye_event *event)
+static void on_call_event(void *arg, const struct rye_event *event)
 {
 	struct serve_request *request = arg;
 	auto_json json_t *notice = NULL;
@@ -100,7 +100,7 @@ static void on_event(void *arg, const struct rye_event *event)
 
 /* ---- the call ---- */
 
-static void on_done(void *arg, const struct rye_outcome *outcome)
+static void on_call_done(void *arg, const struct rye_outcome *outcome)
 {
 	struct serve_request *request = arg;
 	struct serve *serve = request->serve;
@@ -130,9 +130,9 @@ static void call_start(struct serve_request *request, const json_t *message)
 	json_put(&text, message, false);
 	ask.message = (struct rye_span){ text.data, text.len };
 	if (request->token && !request->async)
-		ask.events = (struct rye_event_listener){ on_event, request };
+		ask.events = (struct rye_event_listener){ on_call_event, request };
 	serve_request_ref(request);
-	rye_start(serve->rye, &ask, on_done, request, &call);
+	rye_start(serve->rye, &ask, on_call_done, request, &call);
 	{
 		GUARD(&serve->lock);
 		request->call = call;

@@ -24,7 +24,7 @@ struct serve_walk {
 
 static int walk_dir(struct serve_walk *walk);
 
-static int walk_entry(void *arg, const struct rye_entry *entry)
+static int serve_walk_entry(void *arg, const struct rye_entry *entry)
 {
 	struct serve_walk *walk = arg;
 	auto_free char *path = NULL;
@@ -43,7 +43,7 @@ static int walk_entry(void *arg, const struct rye_entry *entry)
 
 static int walk_dir(struct serve_walk *walk)
 {
-	const struct rye_walk list = { walk->kind, walk->dir, false, walk_entry, walk };
+	const struct rye_walk list = { walk->kind, walk->dir, false, serve_walk_entry, walk };
 
 	return rye_list(walk->serve->rye, &list, NULL);
 }
@@ -116,7 +116,7 @@ struct serve_paging {
 	bool more;
 };
 
-static int add_item(void *arg, const char *path)
+static int page_add(void *arg, const char *path)
 {
 	struct serve_paging *paging = arg;
 	struct rye_stat st;
@@ -149,7 +149,7 @@ json_t *serve_page(struct serve_request *request, const struct serve_page *page,
 	if (!read_cursor(params, &paging.after, fault))
 		return NULL;
 	paging.list = json_array();
-	serve_paths(request->serve, page->kind, add_item, &paging);
+	serve_paths(request->serve, page->kind, page_add, &paging);
 	result = json_pack("{s:o}", page->name, paging.list);
 	if (paging.more)
 		json_set(result, "nextCursor", json_sprintf(CURSOR "%s", paging.last));

@@ -373,10 +373,13 @@ class Attacks(Web):
                      head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", head + b"X: " + b"a" * 100000 + b"\r\n\r\n",
                      head + b"Content-Length: 40\r\n\r\n" + b"[" * 40):
             with self.server.socket() as link:
-                link.sendall(text)
-                link.shutdown(socket.SHUT_WR)
-                while link.recv(65536):
-                    pass
+                try:
+                    link.sendall(text)
+                    link.shutdown(socket.SHUT_WR)
+                    while link.recv(65536):
+                        pass
+                except OSError:
+                    pass  # it was cut off
         self.check(self.server.ask("tools/list"), 200)
 
     def test_a_client_that_never_reads(self):

@@ -4,7 +4,6 @@
  */
 #include "cli/verb/mcp_words.h"
 
-#include "cli/verb/mcp_serve.h"
 #include "scope.h"
 
 #include <string.h>

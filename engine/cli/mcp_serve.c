@@ -4,12 +4,12 @@
  * and speaks through its standard input and output, or with --http for those that connect.
  */
 #include "cli/cli.h"
-#include "cli/verb/mcp_serve.h"
 
 #include "scope.h"
 #include "serve/serve.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Nothing of significance is known to be there. */
 #define PORT_DEFAULT 7393
@@ -71,6 +71,8 @@ int mcp_serve_word(struct cli *cli)
 		status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
+	if (!opt->http && isatty(STDIN_FILENO))
+		cli_note(cli, "waiting for a client's messages on standard input; ^D ends");
 	r = opt->http ? serve_http(steal(&cli->rye), &options, &at, &err) :
 			serve_stdio(steal(&cli->rye), &options, &err);
 	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
