@@ -52,6 +52,19 @@ int io_open_beneath(int root, const char *path, uint64_t flags)
 			RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
 }
 
+int io_append_beneath(int root, const char *path)
+{
+	auto_close int fd = open_how(root, path, O_WRONLY | O_APPEND | O_CREAT,
+				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -EINVAL;
+}
+
 struct dev_ask {
 	dev_t dev;
 	bool fuse;

@@ -115,4 +115,57 @@ bool sse_feed(struct sse *sse, struct rye_span bytes, sse_fn fn, void *arg);
 void sse_end(struct sse *sse, sse_fn fn, void *arg);
 void sse_done(struct sse *sse);
 
+/*
+ * sink.c: where else the events of a stream go.
+ */
+
+enum sink_type { SINK_RETURN, SINK_NULL, SINK_FILE, SINK_WEBSOCKET };
+
+struct sink_plan {
+	enum sink_type type;
+	char *target; /* file: its path below the project; websocket: its address; else NULL */
+	bool raw; /* file: the data as it is, not a line of JSON */
+	unsigned flush_every; /* file: events between two writes */
+	unsigned attempts; /* websocket: connections that are made again for one event */
+};
+
+struct sinks_ask {
+	const struct sink_plan *plans; /* outlive the sinks */
+	size_t n;
+	const char *project; /* outlives them */
+	int64_t until_ms; /* clock_ms() */
+	int cancel; /* readable once nobody wants it any more; -1: never */
+};
+
+struct sinks;
+
+/* Opens all of them, or none. */
+int sinks_open(struct http *http, const struct sinks_ask *ask, struct sinks **ret,
+	       struct rye_err *err);
+void sinks_put(struct sinks *sinks, struct rye_span data); /* NULL is taken */
+/* What each has got: [{type, events, …}]; a new reference. NULL is taken. */
+json_t *sinks_close(struct sinks *sinks);
+
+/*
+ * websocket_frame.c: frames of a WebSocket. Outside bytes: fuzzed.
+ */
+
+struct websocket_reader {
+	unsigned char held[128]; /* of a frame's head, or of a control frame's payload */
+	size_t n;
+	unsigned opcode;
+	uint64_t left; /* of the payload */
+	bool inside;
+};
+
+/* A control frame: close, ping, pong; at most 125 bytes. */
+typedef void (*websocket_fn)(void *arg, unsigned opcode, struct rye_span payload);
+
+/* False: these are no frames of a server; there is nothing to read any more. */
+bool websocket_feed(struct websocket_reader *reader, struct rye_span bytes, websocket_fn fn,
+		    void *arg);
+/* One whole frame, masked as a client's have to be. */
+void websocket_put(struct rye_buf *out, unsigned opcode, struct rye_span payload,
+		   const unsigned char mask[4]);
+
 #endif

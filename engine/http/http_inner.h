@@ -14,7 +14,10 @@
 	F(easy_cleanup)        \
 	F(easy_getinfo)        \
 	F(easy_init)           \
+	F(easy_perform)        \
+	F(easy_recv)           \
 	F(easy_reset)          \
+	F(easy_send)           \
 	F(easy_setopt)         \
 	F(easy_strerror)       \
 	F(free)                \
@@ -82,5 +85,21 @@ struct exchange {
 	char curl_text[CURL_ERROR_SIZE];
 };
 int exchange_hop(struct exchange *x, struct rye_err *err);
+
+/* websocket.c: the sending end of a WebSocket. */
+struct websocket;
+
+struct websocket_ask {
+	const char *url; /* wss://…; ws:// to this machine alone. Outlives the socket */
+	int64_t until_ms; /* clock_ms() */
+	int cancel; /* readable once nobody wants it any more; -1: never */
+};
+
+/* Errors as http_exchange; RYE_TOOL_FAILED alone may be tried again. */
+int websocket_open(struct http *http, const struct websocket_ask *ask, struct websocket **ret,
+		   struct rye_err *err);
+/* One message. After an error there is nothing to do but to close it. */
+int websocket_send(struct websocket *ws, struct rye_span text, struct rye_err *err);
+void websocket_close(struct websocket *ws); /* NULL is taken */
 
 #endif

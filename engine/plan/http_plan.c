@@ -60,7 +60,7 @@ static void put_encoded(struct rye_buf *out, struct rye_span text)
 }
 
 /* struct template's spell: ".." alone would climb, encoded or not. */
-static void spell_encoded(struct rye_buf *out, const json_t *value)
+void http_spell(struct rye_buf *out, const json_t *value)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -89,7 +89,7 @@ static void put_query_pair(struct rye_buf *out, const char *name, const json_t *
 	buf_addc(out, out->data && strchr(out->data, '?') ? '&' : '?');
 	put_encoded(out, span_of(name));
 	buf_addc(out, '=');
-	spell_encoded(out, value);
+	http_spell(out, value);
 }
 
 /* One name of config.query: "{name}" of a parameter that was not given is left out. */
@@ -135,7 +135,7 @@ static int make_url(const struct planner *planner, struct http_plan *plan, struc
 		return rye_fail(err, RYE_INVALID,
 				"config.url is missing: an address, https://HOST/PATH, is wanted");
 	plan->strange = json_is_string(whole);
-	in.spell = spell_encoded;
+	in.spell = http_spell;
 	if (plan->strange)
 		buf_addspan(&text, text_of(whole));
 	else
@@ -409,4 +409,5 @@ void http_plan_done(struct http_plan *plan)
 	free(plan->url);
 	free(plan->ca_file);
 	rye_blob_unref(plan->body);
+	sink_plans_done(plan);
 }

@@ -43,7 +43,7 @@ static const struct link *link_of(const struct chain *chain, const char *id)
 	return NULL;
 }
 
-static bool is_locked(const struct link *link, const json_t *row)
+static bool link_is_locked(const struct link *link, const json_t *row)
 {
 	return !strcmp(json_str(row, "integrity"), link->item->verdict.hash);
 }
@@ -55,7 +55,7 @@ static int lockfile_compare(const struct chain *chain, const json_t *doc, const 
 	const struct link *tool = &chain->v[0];
 	size_t i;
 
-	if (!is_locked(tool, json_object_get(doc, "root")))
+	if (!link_is_locked(tool, json_object_get(doc, "root")))
 		return lockfile_mismatch(tool->item->id, path, err);
 	json_array_foreach(rows, i, row) {
 		const char *id = json_str(row, "item_id");
@@ -65,7 +65,7 @@ static int lockfile_compare(const struct chain *chain, const json_t *doc, const 
 			return rye_fail(err, RYE_MODIFIED,
 					"Lockfile chain element not found: %s\n  Lockfile: %s", id,
 					path);
-		if (!is_locked(link, row))
+		if (!link_is_locked(link, row))
 			return lockfile_mismatch(id, path, err);
 	}
 	/* An element that was put between those of the lock is as strange as another one. */

@@ -253,10 +253,7 @@ static inline const struct program *program_of(const struct plan *plan)
 	return plan->own;
 }
 
-/*
- * http_plan.c: what one request is made of (docs/tools.md, HTTP): every address, header and body is
- * a template of signed configuration, into which parameters are put as data.
- */
+/* http_plan.c: what one request is made of (docs/tools.md, HTTP). */
 
 struct http_plan {
 	char *method, *url;
@@ -268,10 +265,18 @@ struct http_plan {
 	unsigned redirects;
 	int attempts; /* at most; at least 1 */
 	bool linear; /* seconds between them: 1, 1, 1; else 1, 2, 4 */
+	struct sink_plan *sinks; /* of a stream; none: as if it were one of type return */
+	size_t n_sinks;
 };
 
 int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err);
 void http_plan_done(struct http_plan *plan);
+void http_spell(struct rye_buf *out, const json_t *value); /* a template's, in an address */
+
+/* sink_plan.c: config.sinks. may_write: the tool may, in the project. */
+int sink_plans_make(const struct planner *planner, bool may_write, struct http_plan *plan,
+		    struct rye_err *err);
+void sink_plans_done(struct http_plan *plan);
 
 /*
  * mcp_server.c, mcp_plan.c: a server of the Model Context Protocol, as its item describes it; one

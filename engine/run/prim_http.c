@@ -27,6 +27,8 @@ struct http_run {
 	struct sse sse;
 	json_t *events; /* array of strings; NULL: not a stream */
 	size_t event_count, event_bytes;
+	struct sinks *sinks; /* of the run, not of one attempt; NULL: none */
+	bool returned; /* events are kept for the result */
 	struct rye_err err; /* of the last attempt; .code RYE_OK: an answer came */
 };
 
@@ -41,7 +43,9 @@ static int http_plan(struct planner *planner, struct plan *plan, struct rye_err 
 		return rye_fail(err, RYE_DENIED,
 				"the network is not open to %s: its requires needs net.http",
 				planner->chain->v[0].item->id);
-	return http_plan_make(planner, own, err);
+	if (http_plan_make(planner, own, err))
+		return -(int)err->code;
+	return sink_plans_make(planner, plan->confine.write, own, err);
 }
 
 static void http_free(void *own)
@@ -60,6 +64,9 @@ static void keep_event(void *arg, const struct sse_event *event)
 	http->event_count++;
 	events_output(http->run->call->events, RYE_STDOUT, event->data);
 	events_output(http->run->call->events, RYE_STDOUT, SPAN("\n"));
+	sinks_put(http->sinks, event->data);
+	if (!http->returned)
+		return;
 	http->event_bytes += event->data.len;
 	if (json_array_size(http->events) < HTTP_EVENTS_MAX &&
 	    http->event_bytes <= http->plan->output_cap)
@@ -207,7 +214,7 @@ static json_t *http_data(const struct http_run *http, const struct http_reply *r
 	json_set(data, "body", body_of(http, reply));
 	if (http->events)
 		json_set(data, "event_count", json_integer((json_int_t)http->event_count));
-	if (http->events ? http->event_count > json_array_size(http->events) :
+	if (http->events ? http->returned && http->event_count > json_array_size(http->events) :
 			   reply->body_bytes > reply->body.len) {
 		json_set(data, "truncated", json_true());
 		json_set(data, "body_bytes", json_integer((json_int_t)reply->body_bytes));
@@ -273,6 +280,23 @@ static void http_result(const struct http_run *http, const struct http_reply *re
 	ret->error = buf_steal(&text);
 }
 
+/* False: one cannot be opened, and nothing is asked of the server. */
+static bool open_sinks(struct http_run *http)
+{
+	const struct sinks_ask ask = {
+		.plans = http->own->sinks,
+		.n = http->own->n_sinks,
+		.project = http->run->exec->base.project,
+		.until_ms = http->until_ms,
+		.cancel = call_wake(http->run->call),
+	};
+
+	http->returned = !ask.n;
+	for (size_t i = 0; i < ask.n; i++)
+		http->returned |= ask.plans[i].type == SINK_RETURN;
+	return !ask.n || !sinks_open(http->run->exec->http, &ask, &http->sinks, &http->err);
+}
+
 static void http_run(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
 	struct http_run http = {
@@ -282,10 +306,13 @@ static void http_run(struct prim_run *run, const struct plan *plan, struct resul
 		.until_ms = clock_ms() + plan->timeout_ms,
 		.sse = SSE_INIT,
 	};
-	struct http_reply reply;
-	int attempts = http_attempts(&http, &reply);
+	struct http_reply reply = { 0 };
+	int attempts = open_sinks(&http) ? http_attempts(&http, &reply) : 0;
+	auto_json json_t *sinks = sinks_close(http.sinks);
 
 	http_result(&http, &reply, attempts, ret);
+	if (http.own->n_sinks)
+		json_object_set(ret->data, "sinks", sinks);
 	if (attempts > 1)
 		json_set(run->metadata, "attempts", json_integer(attempts));
 	http_reply_done(&reply);

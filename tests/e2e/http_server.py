@@ -5,7 +5,8 @@
   /status/N            that status, no body; /later/N: Retry-After 0
   /flaky/NAME/N        503 with Retry-After 0 until it was asked N times, then 200
   /drop/NAME           the connection ends before an answer; /count/NAME: how often any was asked
-  /slow                never answers; /big/N: N bytes; /sse, /cut: a stream of events
+  /slow                never answers; /big/N: N bytes; /sse, /cut: a stream of events; /event/N: one
+                       event of N bytes
   /to/CODE/URL         a redirect; /connections: how many there have been
 """
 import collections
@@ -97,6 +98,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(20)
         elif head == "big":
             self.answer(200, b"x" * int(rest), "text/plain")
+        elif head == "event":
+            self.answer(200, b"data: " + b"x" * int(rest) + b"\n\n", "text/event-stream")
         elif head in ("sse", "cut"):
             self.stream(head == "cut")
         elif head == "to":
