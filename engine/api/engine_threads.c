@@ -8,6 +8,7 @@
 
 #include "memory.h"
 #include "run/run.h"
+#include "str.h"
 #include "thread/thread.h"
 
 #include <stdio.h>
@@ -87,9 +88,22 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 
 /* ---- hooks of exec ---- */
 
+/* An id as one component of a path, with room for what is put behind it. */
+#define STEM_MAX 200
+
+static void thread_stem(const char *id, char ret[STEM_MAX + 1])
+{
+	snprintf(ret, STEM_MAX + 1, "%s", id);
+	utf8_mend(ret);
+	for (char *p = ret; *p; p++)
+		if (*p == '/')
+			*p = '-';
+}
+
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
 {
-	const struct launch launch = { ORDERS_TOOL, ask->ref, NULL, ask->request };
+	struct launch launch = { ORDERS_TOOL, ask->ref, NULL, ask->request };
+	char stem[STEM_MAX + 1];
 	struct rye *rye = arg;
 	struct launched launched;
 	json_t *extra;
@@ -99,6 +113,11 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 		return rye_fail(err, RYE_UNSUPPORTED,
 				"thread=\"fork\" is not available yet: managed LLM threads are not "
 				"part of this build");
+	if (ask->stem) {
+		thread_stem(ask->stem, stem);
+		launch.type = ORDERS_GRAPH;
+		launch.stem = stem;
+	}
 	r = threads_launch(rye->threads, &launch, &launched, err);
 	if (r)
 		return r;

@@ -33,7 +33,7 @@ static json_t *elements_of(struct graph_walker *walker, const struct graph_node 
 }
 
 /* What a call left for `collect`; takes the result over. */
-static json_t *value_of(json_t *result)
+static json_t *collect_value(json_t *result)
 {
 	json_t *thread = json_object_get(result, "thread_id");
 
@@ -72,7 +72,7 @@ static json_t *one_by_one(struct graph_walker *walker, const struct graph_node *
 			break;
 		json_object_set(walker->state, node->as, element);
 		json_array_append_new(values,
-				      value_of(call_wait_one(walker, &node->action, scope)));
+				      collect_value(call_wait_one(walker, &node->action, scope)));
 	}
 	if (json_array_size(list))
 		walker_unset(walker, node->as);
@@ -125,7 +125,7 @@ static json_t *all_at_once(struct graph_walker *walker, const struct graph_node 
 
 			run.living--;
 			json_array_set_new(run.values, call->n,
-					   value_of(graph_unwrap(steal(&call->reply))));
+					   collect_value(graph_unwrap(steal(&call->reply))));
 			call_free(call);
 		} else {
 			break;

@@ -112,6 +112,21 @@ static int make_run(int root, const char *run)
 	return steal_fd(&fd);
 }
 
+/* A run that is a thread's shows its transcript among the thread's files, too. */
+static void link_to_thread(int graphs, const char *project, const char *run)
+{
+	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int threads =
+		base < 0 ? -1 : io_open_mounted(base, ".ai/state/threads", O_RDONLY | O_DIRECTORY);
+	auto_close int dir = threads < 0 ? -1 :
+					   io_open_beneath(threads, run, O_RDONLY | O_DIRECTORY);
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/" TRANSCRIPT, run);
+	if (dir >= 0)
+		(void)!linkat(graphs, path, dir, TRANSCRIPT, 0);
+}
+
 int graph_log_create(const struct graph_log_new *what, struct graph_log **ret, struct rye_err *err)
 {
 	auto_close int root = open_graphs(what->project, true);
@@ -130,6 +145,8 @@ int graph_log_create(const struct graph_log_new *what, struct graph_log **ret, s
 	if (fd < 0)
 		return rye_fail_sys(err, -fd, "cannot make a directory for the run in %s/" GRAPHS,
 				    what->project);
+	if (what->wanted)
+		link_to_thread(root, what->project, run);
 	*ret = log_of(run, fd);
 	return *ret ? 0 : memory_fail(err);
 }

@@ -56,6 +56,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 
 	json_sets(doc, "item_id", ref);
 	json_set(doc, "parameters", json_copy(request->params));
+	if (run->own_params)
+		json_object_update(json_object_get(doc, "parameters"), (json_t *)run->own_params);
 	json_sets(doc, "thread", request->fork ? "fork" : "inline");
 	/* Detached from its parent, not from what confines it. */
 	if (!run->limit.net)
@@ -112,6 +114,7 @@ void run_detached(struct run *run, const char *ref)
 
 	ask.async = request->async;
 	ask.call = run->call;
+	ask.stem = run->stem;
 	if (!hooks || !hooks->detach) {
 		run_fail_with(run, RYE_UNSUPPORTED,
 			      request->fork ? "thread=\"fork\" is not available yet" :

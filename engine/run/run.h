@@ -74,6 +74,7 @@ struct exec_detach {
 	bool fork; /* a directive's managed thread */
 	bool async; /* false: a fork that is waited for */
 	struct rye_call *call; /* to watch for a cancel while waiting */
+	const char *stem; /* a graph: its thread's id begins with this; NULL: a UUID */
 };
 
 struct exec_search {

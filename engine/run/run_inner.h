@@ -204,6 +204,8 @@ struct run {
 	struct living *living;
 	struct confine limit; /* what the asking run is confined to itself */
 	struct later *later; /* for when the answer is out */
+	const json_t *own_params; /* taken out of the request's by the primitive; or NULL; borrowed */
+	const char *stem; /* of a thread's id, see struct exec_detach */
 };
 
 /* True: done, the reply says why not. For calls that come from children of runs. */

@@ -345,6 +345,40 @@ static void tool_carry_out(struct tool_run *tool)
 	result_done(&result);
 }
 
+/* The request names a thread to go on with: only a graph can. True: it has failed. */
+static bool tool_resumes(struct tool_run *tool)
+{
+	struct run *run = tool->run;
+	const json_t *id = json_object_get(run->request.doc, "resume_thread_id");
+	struct rye_err err = { 0 };
+
+	if (run->request.verb != RYE_EXECUTE || !json_truthy(id))
+		return false;
+	json_set(run->request.params, "resume", json_true());
+	json_object_set(run->request.params, "graph_run_id", (json_t *)id);
+	if (tool->chain.prim->names_threads)
+		return false;
+	rye_fail(&err, RYE_UNSUPPORTED,
+		 "Item tool:%s does not support resume (native_resume=False).",
+		 tool->chain.v[0].item->id);
+	tool_fail(tool, &err);
+	return true;
+}
+
+/* The thread of a graph has the name of its run. */
+static void run_tool_detached(struct tool_run *tool, const char *ref)
+{
+	struct run *run = tool->run;
+	const char *run_id = json_str(tool->params.own_params, "graph_run_id");
+	json_t *doc = run->reply.doc;
+
+	if (tool->chain.prim->names_threads)
+		run->stem = tool->chain.v[0].item->id;
+	run_detached(run, ref);
+	if (run->stem && run->reply.code == RYE_OK)
+		json_sets(doc, "graph_run_id", *run_id ? run_id : json_str(doc, "thread_id"));
+}
+
 void run_tool(struct run *run)
 {
 	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run };
@@ -354,6 +388,8 @@ void run_tool(struct run *run)
 
 	if (tool.chain.n && run_refused(run, RYE_TOOL, tool.chain.v[0].item->id))
 		return;
+	if (!r && tool_resumes(&tool))
+		return;
 	if (!r)
 		r = check_params(&tool, &err);
 	r = memory_result(run->reply.memory, r, &err);
@@ -362,10 +398,12 @@ void run_tool(struct run *run)
 		return;
 	}
 	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
+	run->own_params = tool.params.own_params;
 	if (run->request.async) {
-		run_detached(run, ref);
+		run_tool_detached(&tool, ref);
 		return;
 	}
 	run_movable(run, ref);
+	run->own_params = NULL;
 	tool_carry_out(&tool);
 }

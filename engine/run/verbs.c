@@ -19,6 +19,7 @@ static bool not_available(struct run *run)
 		return true;
 	}
 	if (run->request.verb == RYE_EXECUTE &&
+	    !rye_kind_has(run->request.kind, RYE_KIND_PROCESS) &&
 	    json_truthy(json_object_get(doc, "resume_thread_id"))) {
 		run_fail_with(run, RYE_UNSUPPORTED, "resume_thread_id is not available yet");
 		return true;

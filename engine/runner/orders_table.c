@@ -15,6 +15,7 @@ struct orders_row {
 };
 
 static const struct orders_row orders_rows[] = {
+	{ ORDERS_GRAPH, runner_graph },
 	{ ORDERS_TOOL, runner_tool },
 };
 

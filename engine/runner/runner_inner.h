@@ -24,6 +24,12 @@ typedef int (*orders_fn)(const struct orders *orders);
 orders_fn orders_find(const char *type); /* NULL: another version's */
 
 int runner_tool(const struct orders *orders); /* runner_tool.c: one execute request */
+int runner_graph(const struct orders *orders); /* runner_graph.c: the same, of a state graph */
+
+/* runner_tool.c: status says what the registry's row gets; *wait is over. */
+struct runner_wait;
+typedef const char *(*runner_status_fn)(const struct runner_wait *wait);
+int runner_execute(const struct orders *orders, runner_status_fn status);
 
 /*
  * runner_live.c: what comes out while it runs, into the thread's `live` and into spawn.log.

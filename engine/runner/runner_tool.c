@@ -30,7 +30,7 @@ static void put_request(const struct orders *orders, struct rye_buf *ret)
 	json_put(ret, request, true);
 }
 
-int runner_tool(const struct orders *orders)
+int runner_execute(const struct orders *orders, runner_status_fn status)
 {
 	auto_live struct live live = { .fd = -1 };
 	auto_buf struct rye_buf message = RYE_BUF_INIT;
@@ -56,8 +56,13 @@ int runner_tool(const struct orders *orders)
 	request.message = (struct rye_span){ message.data, message.len };
 	rye_start(rye, &request, wait_on_done, &wait, &wait.call);
 	wait_call(&wait);
-	r = runner_end(orders, wait_status(&wait), &wait.outcome, &live);
+	r = runner_end(orders, status(&wait), &wait.outcome, &live);
 	wait_done(&wait);
 	rye_close(rye);
 	return r;
+}
+
+int runner_tool(const struct orders *orders)
+{
+	return runner_execute(orders, wait_status);
 }

@@ -37,6 +37,7 @@ struct launched {
 
 /* The types of orders that there are (runner/orders_table.c). */
 #define ORDERS_TOOL "tool"
+#define ORDERS_GRAPH "graph"
 
 struct launch {
 	const char *type; /* of the orders */

@@ -24,6 +24,15 @@ struct thread_left {
 	size_t n;
 };
 
+/* As thread_id_at makes those of one component: "STEM-SECONDS". */
+static bool is_stem_id(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && dash > name && strlen(dash) > 10 &&
+	       strspn(dash + 1, "0123456789") == strlen(dash + 1);
+}
+
 /* As thread_id_new makes them. */
 static bool is_own_id(const char *name)
 {
@@ -117,7 +126,7 @@ size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *ar
 	if (!list && copy >= 0)
 		close(copy);
 	while (list && (entry = readdir(list)))
-		if (is_own_id(entry->d_name))
+		if (is_own_id(entry->d_name) || is_stem_id(entry->d_name))
 			look_in(&left, entry->d_name);
 	return left.n;
 }

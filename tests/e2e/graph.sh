@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# graph.sh: state graphs through the mount and the command line: every type of node, lists of fifty at
+# once, hooks and retries, refusals, threads, cancels, and runs whose process is killed at any moment.
+. "$(dirname "$0")/fixture.sh"
+need jq || finish
+fx_spaces
+ROUNDS=${RYE_ROUNDS:-6}
+
+# graph NAME LINE...: t/NAME; the lines are its config, indented by two
+graph() {
+  local name=$1
+  shift
+  {
+    printf '%s\n' "tool_id: $name" 'tool_type: graph' 'version: "1.0.0"' 'category: t' 'description: a graph' \
+      'executor_id: rye/core/runtimes/state-graph/runtime' "${MAY:-permissions: [rye.execute.tool.t.*]}" 'config:'
+    printf '  %s\n' "$@"
+  } | fx_put "$P" "tools/t/$name.yaml"
+  REFS="$REFS tool:t/$name"
+}
+REFS='tool:t/note tool:t/flaky tool:t/nap'
+# what has an effect: a line in a file for each call
+fx_put "$P" tools/t/note.sh <<'TOOL'
+#!/bin/bash
+# __version__ = "1.0.0"
+# __tool_type__ = "shell"
+# __category__ = "t"
+# __tool_description__ = "notes a word"
+# parameters: [{name: word, type: string, required: true}, {name: nap, type: string, default: "0"}]
+read -r word nap < <(jq -r '[.word, .nap] | join(" ")')
+sleep "$nap"
+echo "$word" >>notes
+printf '{"success": true, "word": "%s"}' "$word"
+TOOL
+fx_put "$P" tools/t/flaky.sh <<'TOOL'
+#!/bin/bash
+# __version__ = "1.0.0"
+# __tool_type__ = "shell"
+# __category__ = "t"
+# __tool_description__ = "fails twice"
+echo try >>tries
+[ "$(wc -l <tries)" -gt 2 ] || { echo 'connection lost' >&2; exit 1; }
+TOOL
+fx_put "$P" tools/t/nap.sh <<'TOOL'
+#!/bin/bash
+# __version__ = "1.0.0"
+# __tool_type__ = "shell"
+# __category__ = "t"
+# __tool_description__ = "sleeps"
+# parameters: [{name: time, type: string, default: "0"}]
+exec sleep "$(jq -r .time)"
+TOOL
+graph all 'start: first' 'nodes:' \
+  '  first: {action: {item_id: "tool:t/note", params: {word: "${inputs.word}"}}, assign: {w: "${result.word}"}, next: [{to: many, when: {path: state.w, op: ne, value: stop}}, {to: end}]}' \
+  '  many: {type: foreach, over: ["${state.w}1", "${state.w}2"], as: each, collect: words, action: {item_id: "tool:t/note", params: {word: "${each}"}}, next: gate}' \
+  '  gate: {type: gate, assign: {n: "${state.words | length}", up: "${state.w | upper}"}, next: end}' \
+  '  end: {type: return, output: {n: "${state.n}", up: "${state.up}", words: "${state.words}"}}'
+graph fifty 'start: list' 'max_concurrency: 16' 'nodes:' \
+  '  list: {type: foreach, over: "${inputs.list}", parallel: true, as: n, collect: all, action: {item_id: "tool:t/note", params: {word: "${n}"}}, next: end}' \
+  '  end: {type: return, output: {n: "${state.all | length}", last: "${state.all.-1.word}"}}'
+graph flaky_hook 'start: a' 'hooks:' \
+  '  - {event: error, condition: {path: classification.category, value: transient}, action: {retry: true, max_retries: 5}}' \
+  '  - {event: after_step, action: {item_id: "tool:t/note", params: {word: "after-${node}"}}}' \
+  'nodes:' '  a: {action: {item_id: "tool:t/flaky"}, next: b}' '  b: {type: return, output: done}'
+graph edge 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, on_error: b}' \
+  '  b: {type: return, output: "${state._last_error.error}"}'
+graph goes_on 'start: a' 'on_error: continue' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, next: b}' '  b: {type: return}'
+graph bash 'start: a' 'nodes:' '  a: {action: {item_id: "tool:rye/bash/bash", params: {command: "touch broken-out"}}}'
+graph wrong 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note"}, next: nowhere}'
+graph naps 'start: a' 'nodes:' "  a: {action: {item_id: 'tool:t/note', params: {word: before}}, next: b}" \
+  "  b: {action: {item_id: 'tool:t/nap', params: {time: '\${inputs.time || state.time}'}}, next: c}" \
+  "  c: {action: {item_id: 'tool:t/note', params: {word: after}}}"
+# ten steps, each with an effect of its own
+NODES=()
+for i in 0 1 2 3 4 5 6 7 8; do
+  NODES+=("  n$i: {action: {item_id: 'tool:t/note', params: {word: 'w$i', nap: '0.05'}}, assign: {at: 'w$i'}, next: n$((i + 1))}")
+done
+graph ten 'start: n0' 'nodes:' "${NODES[@]}" '  n9: {type: return, output: "${state.at}"}'
+# shellcheck disable=SC2086
+fx_sign "$P" $REFS
+allow '^ryefs: (info refused: )?(tool|execute)'
+fx_mount
+
+run() { # NAME [JSON]: the reply
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/t/$1/run" "${2:-{\}}" 2>/dev/null
+}
+cli() { timeout 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q "$@" 2>/dev/null; }
+async() { # NAME [JSON]: the thread
+  timeout 20 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/tools/t/$1/async" "${2:-{\}}" | jq -r .thread_id
+}
+notes() { sort "$P/notes" 2>/dev/null | tr '\n' ' '; }
+log_of() { cat "$P/.ai/state/graphs/$1/transcript.jsonl"; }
+
+# --- types of nodes ---
+reply=$(run all '{"word":"hi"}')
+is 'a graph runs' "$(jq -c '[.status,.data.success,.data.status,.data.steps]' <<<"$reply")" '["success",true,"completed",4]'
+is 'its output' "$(jq -c '[.data.output.n,.data.output.up,[.data.output.words[].word]]' <<<"$reply")" '[2,"HI",["hi1","hi2"]]'
+is 'its calls' "$(notes)" 'hi hi1 hi2 '
+id=$(jq -r .data.graph_run_id <<<"$reply")
+like 'a run has a name' "$id" '^t-all-[0-9]{10}$'
+is 'every step is recorded' "$(log_of "$id" | jq -r .event_type | sort | uniq -c | awk '{print $2 $1}' | tr '\n' ' ')" \
+  'foreach_completed1 graph_completed1 graph_started1 state_checkpoint4 step_completed3 step_started4 '
+is 'the record is the owner'"'"'s' "$(stat -c %a "$P/.ai/state/graphs/$id" "$P/.ai/state/graphs/$id/transcript.jsonl" | tr '\n' ' ')" '700 600 '
+rm -f "$P/notes"
+is 'an edge with a condition' "$(run all '{"word":"stop"}' | jq -c '[.data.steps,.data.output.n]')" '[2,null]'
+is 'by the command line' "$(cli tool:t/all word=cli | jq -c '[.data.output.n,.data.output.up]')" '[2,"CLI"]'
+rm -f "$P/notes"
+reply=$(run fifty "{\"list\":$(jq -nc '[range(100;150)|tostring]')}")
+is 'fifty at once' "$(jq -c .data.output <<<"$reply")" '{"n":50,"last":"149"}'
+is 'each of them once' "$(sort -u "$P/notes" | wc -l) $(wc -l <"$P/notes")" '50 50'
+
+# --- errors ---
+rm -f "$P/notes"
+is 'a hook tries again' "$(run flaky_hook | jq -c '[.status,.data.output]')" '["success","done"]'
+is 'as often as it takes' "$(wc -l <"$P/tries")" 3
+is 'a hook behind a step' "$(notes)" 'after-a '
+like 'an edge for errors' "$(run edge | jq -r .data.output)" 'Tool not found: t/none'
+is 'errors that are passed over' "$(run goes_on | jq -c '[.status,.data.status,.data.errors_suppressed,.data.errors[0].node]')" \
+  '["success","completed_with_errors",1,"a"]'
+reply=$(run bash)
+is 'what is not permitted is not run' "$(jq -r .error <<<"$reply")" \
+  "Permission denied: 'rye.execute.tool.rye.bash.bash' not covered by capabilities"
+not_ok 'and has no effect' test -e "$P/broken-out"
+is 'a mistake is told with node and key' "$(run wrong | jq -r .error)" \
+  "Graph validation failed: node 'a': next: there is no node 'nowhere'"
+is 'a look at a graph runs nothing' "$(cli tool:t/ten validate:=true | jq -c '[.data.success,.data.node_count,.data.errors]')" '[true,10,[]]'
+is 'one node alone' "$(cli tool:t/ten node=n4 | jq -c '[.data.executed_node,.data.next_node,.data.state.at]')" '["n4","n5","w4"]'
+
+# --- threads ---
+rm -f "$P/notes"
+id=$(async all '{"word":"thread"}')
+like 'the thread has the name of the run' "$id" '^t-all-[0-9]+$'
+is 'a graph as a thread' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is 'its result' "$(jq -c '[.data.graph_run_id,.data.output.n]' "$M/state/threads/$id/result.json")" "[\"$id\",2]"
+is 'its transcript' "$(tail -n 1 "$M/state/threads/$id/transcript.jsonl" | jq -r .event_type)" graph_completed
+like 'its progress' "$(cat "$M/state/threads/$id/live")" '^\[graph:t/all\] step 1/4 first ✓ [0-9.]+s$'
+id=$(async goes_on)
+is 'errors show in the row' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed_with_errors
+id=$(async bash)
+is 'a graph that fails' "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+
+# --- cancel, and go on ---
+rm -f "$P/notes"
+id=$(async naps "{\"time\":\"60.$$\"}")
+ok 'the second step has begun' fx_wait 20 naps 60
+echo cancel >"$M/state/threads/$id/ctl"
+is 'a cancel in the middle' "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+ok 'ends what it called' fx_wait 5 no_naps 60
+is 'the record says so' "$(log_of "$id" | tail -n 1 | jq -r .event_type)" graph_cancelled
+is 'what was over is not done again' "$(cli tool:t/naps resume:=true graph_run_id="$id" inject_state:='{"inputs":{"time":"0"}}' | jq -r .data.status) $(notes)" \
+  'completed after before '
+rm -f "$P/notes"
+id=$(cli tool:t/ten max_steps:=4 | jq -r .data.graph_run_id)
+is 'a run that ran out of steps goes on by its thread'"'"'s name' \
+  "$(printf '{"item_id":"tool:t/ten","resume_thread_id":"%s","parameters":{"max_steps":20}}' "$id" >"$T/ask";
+    timeout 60 bash -c 'exec 3<>"$1"; cat "$2" >&3; cat <&3' - "$M/execute" "$T/ask" 2>/dev/null | jq -r .data.output)" w8
+is 'each step once' "$(notes)" 'w0 w1 w2 w3 w4 w5 w6 w7 w8 '
+
+# --- kill -9 at any moment ---
+wrong=
+for round in $(seq "$ROUNDS"); do
+  rm -f "$P/notes"
+  if [ $((round % 2)) = 0 ]; then
+    id=$(async ten)
+    sleep "0.$((RANDOM % 90 + 10))"
+    kill -9 "$(cat "$M/state/threads/$id/pid")" 2>/dev/null
+    timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+  else
+    before=$(ls "$P/.ai/state/graphs")
+    "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q tool:t/ten >/dev/null 2>&1 &
+    pid=$!
+    sleep "0.$((RANDOM % 90 + 10))"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    id=$(ls "$P/.ai/state/graphs" | grep -vxF -- "$before")
+    [ -n "$id" ] || continue # it had not begun
+  fi
+  over=$(log_of "$id" | jq -r 'select(.event_type == "state_checkpoint") | .payload.step' | wc -l)
+  sleep 0.3 # what was cut off has had its time to end
+  at=$(wc -l <"$P/notes" 2>/dev/null || echo 0)
+  [ "$at" = "$over" ] || [ "$at" = $((over + 1)) ] || wrong="$wrong $id: $at effects, $over recorded;"
+  if [ "$over" -lt 10 ]; then
+    reply=$(cli tool:t/ten resume:=true graph_run_id="$id")
+    [ "$(jq -r .data.output <<<"$reply")" = w8 ] || wrong="$wrong $id: $(head -c 200 <<<"$reply")"
+  fi
+  # a step whose effect was there but not its record is done again, no other
+  [ "$(sort -u "$P/notes" | wc -l)" = 9 ] || wrong="$wrong $id: $(notes);"
+  [ "$(wc -l <"$P/notes")" = $((9 + at - over)) ] || [ "$over" = 10 ] || wrong="$wrong $id: $at $over $(notes);"
+done
+is 'a killed run goes on behind its last recorded step' "$wrong" ''
+id=$(async naps "{\"time\":\"61.$$\"}")
+ok 'a run that goes on' fx_wait 20 naps 61
+like 'is not taken over' "$(cli tool:t/naps resume:=true graph_run_id="$id" | jq -r .error)" 'is still going on'
+echo kill >"$M/state/threads/$id/ctl"
+timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+finish
