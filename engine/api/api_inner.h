@@ -13,6 +13,7 @@
 #include "scope.h"
 #include "search/search.h"
 #include "space/space.h"
+#include "thread/thread.h"
 #include "trust/trust.h"
 
 /*
@@ -98,8 +99,8 @@ bool prefetch_done(struct prefetch *prefetch);
 struct rye {
 	struct rye_options opt; /* strings are ours; frozen after rye_open */
 	struct log log;
-	struct spaces *spaces;
 	struct item_env items;
+	const struct spaces *spaces; /* items.spaces */
 	struct watch *watch; /* NULL: opt.scan is off */
 	struct index *index;
 	struct spool *spool; /* texts for readers */
@@ -145,6 +146,8 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
 		  char thread_id[64]);
 void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome);
+/* A thread without a runner; arg: the engine. */
+void engine_thread_lost(void *arg, struct thread_lost *lost);
 /* rye_change_fn; arg: the engine. Passes a thread's change on to the watcher. */
 void engine_thread_changed(void *arg, const struct rye_change *change);
 

@@ -15,8 +15,6 @@
 #include "str.h"
 #include "trust/trust.h"
 
-#include <sodium.h>
-
 #include <malloc.h>
 #include <sys/stat.h>
 
@@ -214,26 +212,14 @@ int engine_load(struct rye *rye, enum rye_kind kind, const char *id, struct load
 	return cache_load(&rye->cache, kind, id, ret, err);
 }
 
-/* ---- opening and closing ---- */
-
-static int open_items(struct rye *rye, struct rye_err *err)
+const char *engine_env(void *arg, const char *name)
 {
-	int r;
+	const struct rye *rye = arg;
 
-	if (sodium_init() < 0)
-		return rye_fail(err, RYE_IO, "libsodium does not start");
-	r = spaces_open(&rye->opt, &rye->spaces, err);
-	if (r)
-		return r;
-	rye->items = (struct item_env){ .spaces = rye->spaces,
-					.compat = rye->opt.compat,
-					.dev_mode = rye->opt.dev_mode,
-					.store = item_store_open(),
-					.log = &rye->log };
-	if (!rye->items.store)
-		return memory_fail(err);
-	return trust_box_new(rye->spaces, &rye->log, &rye->items.trust, err);
+	return interp_environ((void *)rye->opt.env_names, name);
 }
+
+/* ---- opening and closing ---- */
 
 static int open_index(struct rye *rye, struct rye_err *err)
 {
@@ -291,7 +277,8 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	rye->search_texts = RYE_SEARCH_TEXTS;
 	r = copy_options(rye, opt) ? 0 : memory_fail(err);
 	if (!r)
-		r = open_items(rye, err);
+		r = item_env_open(&rye->opt, &rye->log, &rye->items, err);
+	rye->spaces = rye->items.spaces;
 	if (!r)
 		r = open_index(rye, err);
 	if (!r)
@@ -317,10 +304,7 @@ void rye_close(struct rye *rye)
 	index_close(rye->index);
 	spool_close(rye->spool);
 	watch_close(rye->watch);
-	if (rye->items.trust)
-		trust_box_free(rye->items.trust);
-	item_store_close(rye->items.store);
-	spaces_close(rye->spaces);
+	item_env_close(&rye->items);
 	options_free(&rye->opt);
 	pthread_mutex_destroy(&rye->lock);
 	pthread_mutex_destroy(&rye->build);

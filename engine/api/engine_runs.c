@@ -44,7 +44,9 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 	struct threads_env threads = { .opt = &rye->opt,
 				       .log = &rye->log,
 				       .changed = engine_thread_changed,
-				       .changed_arg = rye };
+				       .changed_arg = rye,
+				       .lost = engine_thread_lost,
+				       .lost_arg = rye };
 	struct exec_env exec = { .items = &rye->items,
 				 .opt = &rye->opt,
 				 .hooks = &rye->hooks,

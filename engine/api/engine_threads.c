@@ -6,7 +6,9 @@
  */
 #include "api/api_inner.h"
 
+#include "agent/agent.h"
 #include "memory.h"
+#include "process/process.h"
 #include "run/run.h"
 #include "str.h"
 #include "thread/thread.h"
@@ -100,25 +102,22 @@ static void thread_stem(const char *id, char ret[STEM_MAX + 1])
 			*p = '-';
 }
 
-int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
+/* A tool, or a graph: that has a stem. */
+static int detach_tool(struct rye *rye, const struct exec_detach *ask, json_t **ret,
+		       struct rye_err *err)
 {
-	struct launch launch = { ORDERS_TOOL, ask->ref, NULL, ask->request };
+	struct launch start = { .type = ORDERS_TOOL, .ref = ask->ref, .request = ask->request };
 	char stem[STEM_MAX + 1];
-	struct rye *rye = arg;
 	struct launched launched;
 	json_t *extra;
 	int r;
 
-	if (ask->fork)
-		return rye_fail(err, RYE_UNSUPPORTED,
-				"thread=\"fork\" is not available yet: managed LLM threads are not "
-				"part of this build");
 	if (ask->stem) {
 		thread_stem(ask->stem, stem);
-		launch.type = ORDERS_GRAPH;
-		launch.stem = stem;
+		start.type = ORDERS_GRAPH;
+		start.stem = stem;
 	}
-	r = threads_launch(rye->threads, &launch, &launched, err);
+	r = threads_launch(rye->threads, &start, &launched, err);
 	if (r)
 		return r;
 	extra = json_object();
@@ -129,6 +128,44 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 	json_set(extra, "pid", json_integer(launched.pid));
 	*ret = extra;
 	return 0;
+}
+
+void engine_thread_lost(void *arg, struct thread_lost *lost)
+{
+	struct rye *rye = arg;
+	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+
+	agent_recover(&where, lost);
+}
+
+static void fork_on_live(void *arg, struct rye_span text)
+{
+	events_output(arg, RYE_STDOUT, text);
+}
+
+/* A directive that a model works through. */
+static int detach_directive(struct rye *rye, const struct exec_detach *ask, json_t **ret,
+			    struct rye_err *err)
+{
+	const struct fork_ask start = { .ref = ask->ref,
+					.request = ask->request,
+					.async = ask->async,
+					.wake = call_wake(ask->call),
+					.live = ask->call->events ? fork_on_live : NULL,
+					.live_arg = ask->call->events };
+	int r = agent_fork(rye->threads, &start, ret, err);
+
+	/* the call knows what for */
+	if (r == -(int)RYE_INTERRUPTED && call_cancelled(ask->call) != RYE_OK) {
+		err->code = call_cancelled(ask->call);
+		r = -(int)err->code;
+	}
+	return r;
+}
+
+int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
+{
+	return ask->fork ? detach_directive(arg, ask, ret, err) : detach_tool(arg, ask, ret, err);
 }
 
 bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
@@ -143,7 +180,7 @@ bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_
 		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
 		return false;
 	}
-	snprintf(thread_id, 64, "%.63s", launched.thread_id); /* a UUID */
+	snprintf(thread_id, 64, "%.63s", launched.thread_id); /* a tool's: a UUID */
 	return true;
 }
 

@@ -44,7 +44,7 @@ static const struct cli_verb verbs[] = {
 	  "Parameters are one JSON object (- reads it from standard input), or KEY=VALUE\n"
 	  "words: VALUE is text where the item's schema says so, else JSON if it reads\n"
 	  "as JSON; KEY:=JSON is always JSON. Prints the output as it comes.",
-	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_OUTPUT | CLI_TRACE,
+	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_FORK | CLI_OUTPUT | CLI_TRACE,
 	  .min = 1,
 	  .max = -1,
 	  .seek = "ryefs search WORDS",

@@ -68,12 +68,13 @@ enum cli_flag {
 	CLI_AGAIN = 1 << 13,
 	CLI_ASK = 1 << 14,
 	CLI_SERVE = 1 << 15,
+	CLI_FORK = 1 << 16,
 };
 
 struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
-	bool all, async, dry_run, force, output, sample, trace, yes, ask;
+	bool all, async, dry_run, force, fork, output, sample, trace, yes, ask;
 	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
 	const char *from, *limit, *owner, *port, *space, *to, *token;
 };

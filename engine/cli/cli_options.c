@@ -32,6 +32,7 @@ static const struct flag flags[] = {
 	{ "dry-run", 'n', CLI_DRY_RUN, AT(dry_run), NULL, "check everything, run nothing" },
 	{ "force", 'f', CLI_FORCE, AT(force), NULL, "replace what is there" },
 	{ "force", 'f', CLI_AGAIN, AT(force), NULL, "with --all: also what is good already" },
+	{ "fork", 0, CLI_FORK, AT(fork), NULL, "let a model work through the directive" },
 	{ "from", 0, CLI_FROM, AT(from), "SPACE", "look only in project, user or system" },
 	{ "limit", 0, CLI_LIMIT, AT(limit), "N", "at most N hits (20)" },
 	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output; so it does without" },

@@ -22,6 +22,14 @@
  */
 
 /*
+ * item_env.c: what loading needs, from the options of an engine. log lives as long. On failure
+ * there is nothing to close, but closing is fine.
+ */
+int item_env_open(const struct rye_options *opt, const struct log *log, struct item_env *ret,
+		  struct rye_err *err);
+void item_env_close(struct item_env *env);
+
+/*
  * A file's bytes and what a parser made of them; says nothing of their signature.
  *
  *   id       canonical, without extension
@@ -126,21 +134,7 @@ void item_store_close(struct item_store *store); /* NULL is fine */
 /* Everything is dropped (trust has changed). */
 void item_store_forget(struct item_store *store);
 
-/* ---- by file: load.c; store may be NULL ---- */
-
-/* A new reference to the item of this open file; NULL: it is not here. */
-struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask, int fd,
-				   uint64_t trust);
-/* trust: the generation before it was verified. */
-void item_store_keep(struct item_store *store, const struct rye_item *item, uint64_t trust);
-/* hash: of a kind and id of which the best space has one file alone. Believed for a second: only
- * the warning of a second file hangs on it. */
-void item_store_alone(struct item_store *store, uint64_t hash);
-bool item_store_is_alone(struct item_store *store, uint64_t hash);
-/* Counts a file that was read: verified, or known by its bytes. */
-void item_store_count(struct item_store *store, bool known);
-
-/* ---- by state in the index: verdict_cache.c ---- */
+/* ---- by state in the index: verdict_cache.c; by file: item_inner.h ---- */
 
 /* Both parts, each a new reference of the caller's, or none. */
 bool item_store_get(struct item_store *store, const struct index_item *item, struct rye_item **ret,
@@ -268,6 +262,9 @@ json_t *meta_schema_list(const json_t *parameters);
 /* NULL: not on the allow-list or not set (the placeholder stays). */
 typedef const char *(*interp_env_fn)(void *arg, const char *name);
 
+/* The environment that directives may read (interp_env.c). arg: more names, "A:B", or NULL. */
+const char *interp_environ(void *arg, const char *name);
+
 struct interp {
 	const json_t *inputs; /* object */
 	interp_env_fn env; /* NULL: no environment */
@@ -313,7 +310,8 @@ int render_prompt(const struct rye_item *directive, const struct interp *in,
 /* The same of a parsed map, with in->inputs as they are. */
 void prompt_put(const json_t *meta, const struct interp *in, const char *instruction,
 		struct rye_buf *out);
-/* The compiled-in text: a bundle's rye/agent/core/DirectiveInstruction goes before it. */
+/* Compiled in; and the bundle's rye/agent/core/DirectiveInstruction or else that, a new reference. */
 const char *prompt_instruction(void);
+json_t *prompt_instruction_of(const struct item_env *env);
 
 #endif

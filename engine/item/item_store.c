@@ -4,7 +4,7 @@
  * those of which only an unread rendering is left. `lock` guards all of it and is held for table
  * work only: nothing is opened, verified or freed under it.
  */
-#include "item/item.h"
+#include "item/item_inner.h"
 
 #include "base/id.h"
 #include "clock.h"

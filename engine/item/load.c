@@ -7,7 +7,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
-#include "item/item.h"
+#include "item/item_inner.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"

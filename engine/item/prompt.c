@@ -29,6 +29,18 @@ const char *prompt_instruction(void)
 	return default_instruction;
 }
 
+json_t *prompt_instruction_of(const struct item_env *env)
+{
+	struct item_ask ask = { .kind = RYE_KNOWLEDGE,
+				.id = "rye/agent/core/DirectiveInstruction" };
+	auto_item struct rye_item *own = NULL;
+	struct rye_err ignored = { 0 };
+
+	if (rye_load(env, &ask, &own, &ignored) == 0 && *json_str(own->meta, "body"))
+		return json_incref(json_object_get(own->meta, "body"));
+	return json_string(default_instruction);
+}
+
 static void prompt_part(struct rye_buf *out, struct rye_span text)
 {
 	if (!text.len)

@@ -72,7 +72,11 @@ static json_t *plain_request(const struct run *run, const char *ref)
 	for (size_t i = 0; i < 2; i++) {
 		const char *key = i ? "limit_overrides" : "model";
 
-		if (request->verb == RYE_EXECUTE && json_object_get(request->doc, key))
+		/* of a directive's own verbs: what is left in its parameters is an input */
+		bool ours = request->verb == RYE_EXECUTE ||
+			    (request->fork && !json_object_get(request->params, key));
+
+		if (ours && json_object_get(request->doc, key))
 			json_object_set(doc, key, json_object_get(request->doc, key));
 	}
 	return doc;
@@ -103,6 +107,18 @@ void run_movable_early(struct rye_call *call)
 	request_done(&run.request);
 }
 
+/* `output` of a thread that was waited for: what it returned. */
+static void run_tell_outputs(struct run *run)
+{
+	const json_t *outputs = json_object_get(run->reply.doc, "outputs");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (!run->request.fork || !json_is_object(outputs))
+		return;
+	json_pretty(&text, outputs);
+	run->reply.output = buf_steal(&text);
+}
+
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
@@ -124,10 +140,13 @@ void run_detached(struct run *run, const char *ref)
 	if (memory_check(run->reply.memory, &err) ||
 	    hooks->detach(hooks->arg, &ask, &extra, &err)) {
 		run_fail(run, &err);
+		if (extra) /* of a thread that has begun */
+			json_object_update_missing(run->reply.doc, extra);
 		return;
 	}
 	reply_start(&run->reply, "success", request->kind, request->spelled);
 	json_object_update(run->reply.doc, extra);
+	run_tell_outputs(run);
 }
 
 static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id)

@@ -96,7 +96,10 @@ struct exec_owner {
  */
 struct exec_hooks {
 	void *arg;
-	/* Async and fork: {thread_id, pid, state …} is merged into the reply. */
+	/*
+	 * Async and fork: {thread_id, pid, state …} is merged into the reply, with *ret after a
+	 * failure too when a thread has begun.
+	 */
 	int (*detach)(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
 	/* A running call goes on as a thread; its id. */
 	bool (*adopt)(void *arg, struct rye_call *call, const char *ref, const json_t *request,

@@ -75,7 +75,7 @@ void reply_warn(struct reply *reply, const json_t *texts)
 static const json_t *plain_text(const struct reply *reply)
 {
 	static const char *const of_data[] = { "output", "stdout" };
-	static const char *const of_reply[] = { "your_directions", "content" };
+	static const char *const of_reply[] = { "your_directions", "content", "result" };
 	const json_t *data = json_object_get(reply->doc, "data");
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_data); i++) {

@@ -13,19 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bundle's text when there is one; a new reference. */
-static json_t *instruction(const struct item_env *items)
-{
-	struct item_ask ask = { .kind = RYE_KNOWLEDGE,
-				.id = "rye/agent/core/DirectiveInstruction" };
-	auto_item struct rye_item *own = NULL;
-	struct rye_err ignored = { 0 };
-
-	if (rye_load(items, &ask, &own, &ignored) == 0 && *json_str(own->meta, "body"))
-		return json_incref(json_object_get(own->meta, "body"));
-	return json_string(prompt_instruction());
-}
-
 static int text_run_load(struct run *run, struct rye_item **ret, struct rye_err *err)
 {
 	struct item_ask ask = { .kind = run->request.kind, .id = run->request.id };
@@ -87,7 +74,7 @@ static void reply_inline(struct run *run, const json_t *map)
 	struct reply *reply = &run->reply;
 	json_t *body = json_object_get(map, "body");
 	json_t *outputs = json_object_get(map, "outputs");
-	auto_json json_t *told = instruction(run->exec->env.items);
+	auto_json json_t *told = prompt_instruction_of(run->exec->env.items);
 
 	reply_start(reply, "success", run->request.kind, run->request.spelled);
 	json_object_set(reply->doc, "your_directions", run->request.by_type ? told : body);

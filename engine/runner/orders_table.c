@@ -17,6 +17,7 @@ struct orders_row {
 static const struct orders_row orders_rows[] = {
 	{ ORDERS_GRAPH, runner_graph },
 	{ ORDERS_TOOL, runner_tool },
+	{ ORDERS_DIRECTIVE, runner_directive },
 };
 
 orders_fn orders_find(const char *type)

@@ -30,6 +30,7 @@ int runner_graph(const struct orders *orders); /* runner_graph.c: the same, of a
 struct runner_wait;
 typedef const char *(*runner_status_fn)(const struct runner_wait *wait);
 int runner_execute(const struct orders *orders, runner_status_fn status);
+int runner_directive(const struct orders *orders); /* runner_directive.c: a model's thread */
 
 /*
  * runner_live.c: what comes out while it runs, into the thread's `live` and into spawn.log.

@@ -19,7 +19,7 @@
 /* What the runner needs to open the same engine and run the request; no secrets in it. */
 static json_t *orders(const struct threads *threads, const char *id, const struct launch *what)
 {
-	json_t *doc = json_object();
+	json_t *doc = what->more ? json_copy((json_t *)what->more) : json_object();
 
 	json_sets(doc, "type", what->type);
 	json_sets(doc, "thread_id", id);

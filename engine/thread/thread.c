@@ -6,7 +6,7 @@
  */
 #include "thread/thread_inner.h"
 
-#include "buf.h"
+#include "base/id.h"
 #include "memory.h"
 #include "scope.h"
 
@@ -160,13 +160,16 @@ static void thread_forget_dir(struct threads *threads, const char *id)
 }
 
 /* The row, between the lock and the runner. */
-static int enter_row(struct threads *threads, const char *id, const char *ref, struct db **ret,
-		     struct rye_err *err)
+static int enter_row(struct threads *threads, const char *id, const struct launch *what,
+		     struct db **ret, struct rye_err *err)
 {
+	const char *bare = NULL;
+	bool directive = id_split(what->ref, &bare) == RYE_DIRECTIVE;
 	int r = threads_registry(threads, true, ret, err);
 
+	/* as other implementations have it: a directive by its id, a tool by its reference */
 	if (!r)
-		r = registry_insert(*ret, id, ref, err);
+		r = registry_insert(*ret, id, directive ? bare : what->ref, err);
 	return r;
 }
 
@@ -204,7 +207,7 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 	if (r >= 0) {
 		wait = pipe[0];
 		go = pipe[1]; /* closed at the end: the runner begins when its launcher knows it */
-		r = enter_row(threads, launched.thread_id, what->ref, &db, err);
+		r = enter_row(threads, launched.thread_id, what, &db, err);
 	}
 	if (r) {
 		thread_forget_dir(threads, launched.thread_id);
@@ -237,7 +240,7 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 int threads_adopt(struct threads *threads, const struct adoption *what, struct launched *ret,
 		  struct rye_err *err)
 {
-	const struct launch launch = { NULL, what->ref, NULL, what->request };
+	const struct launch launch = { .ref = what->ref, .request = what->request };
 	struct launched launched = { .pid = getpid() };
 	auto_close int dir = -1, lock = -1; /* held until there is a row */
 	struct db *db;
@@ -250,7 +253,7 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 	if (!r && adopted_add(threads, launched.thread_id, what->call, dir))
 		r = rye_fail(err, RYE_IO, "cannot keep thread %s", launched.thread_id);
 	if (!r)
-		r = enter_row(threads, launched.thread_id, what->ref, &db, err);
+		r = enter_row(threads, launched.thread_id, &launch, &db, err);
 	if (r) {
 		adopted_drop(threads, launched.thread_id);
 		thread_forget_dir(threads, launched.thread_id);

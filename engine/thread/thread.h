@@ -15,11 +15,23 @@
 
 struct threads;
 
+/* How a thread whose runner is gone will be recorded; a better account may be filled in. */
+struct thread_lost {
+	const char *id;
+	int dir;
+	char status[32]; /* "error" or "killed" */
+	const char *why;
+	json_t *reply; /* NULL: a sentence that says why; a new reference */
+};
+
 struct threads_env {
 	const struct rye_options *opt; /* lives as long as the engine */
 	const struct log *log;
 	rye_change_fn changed; /* RYE_CHANGE_THREAD, from the watching worker; may be NULL */
 	void *changed_arg;
+	/* A runner ended without a record: on the thread that finds it, before the row says so. */
+	void (*lost)(void *arg, struct thread_lost *lost); /* NULL is fine */
+	void *lost_arg;
 };
 
 /* Cheap: the database is opened at first use. */
@@ -38,12 +50,15 @@ struct launched {
 /* The types of orders that there are (runner/orders_table.c). */
 #define ORDERS_TOOL "tool"
 #define ORDERS_GRAPH "graph"
+#define ORDERS_DIRECTIVE "directive"
 
 struct launch {
 	const char *type; /* of the orders */
 	const char *ref; /* "tool:a/b", for the registry */
 	const char *stem; /* the id is STEM-SECONDS, finer when that is taken; NULL: a UUID */
 	const json_t *request; /* of the execute primitive, without "async" */
+	const json_t *more; /* members that only this type of orders has, or NULL */
+	const char *parent_id, *previous_id; /* threads, or NULL */
 };
 
 /* Starts a detached runner. The caller makes the reply from *ret. */
@@ -95,6 +110,37 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		 struct rye_err *err);
 /* Tells the listener with that argument RYE_CANCELLED, if it still waits. */
 void threads_unwait(struct threads *threads, const void *arg);
+/*
+ * Waits for a thread's end on the calling thread. RYE_INTERRUPTED when `wake` is readable first, RYE_TIMEOUT
+ * after wait_ms (negative: never); the thread then goes on.
+ */
+struct thread_patience {
+	int wake; /* or -1 */
+	int wait_ms;
+	int also; /* when readable meanwhile, fn is called; or -1 */
+	void (*fn)(void *arg);
+	void *arg;
+};
+int threads_await(struct threads *threads, const char *id, const struct thread_patience *patience,
+		  struct rye_err *err);
+
+/* A directory of this person's processes alone, gone with the session; no slash at the end. */
+#define THREADS_RUNTIME_MAX 64
+int threads_runtime_dir(char ret[THREADS_RUNTIME_MAX], struct rye_err *err);
+/*
+ * What is said to a running thread (thread_socket.c). The runner's listening socket, of packets that
+ * are answered with "ok" or a sentence; the path is its to unlink.
+ */
+int threads_hear(const char *project, const char *id, char ret_path[108], struct rye_err *err);
+bool threads_heard_own(int fd); /* Is the other end this user? */
+
+/* Its directory, the caller's descriptor; -1: there is none. */
+int threads_dir(struct threads *threads, const char *id);
+
+/* The path of a file of .ai/state/threads, which is there: databases want one. */
+#define THREADS_PATH_MAX 4200
+int threads_path(const char *project, const char *name, char ret[THREADS_PATH_MAX],
+		 struct rye_err *err);
 
 /* What the process that carries out a thread knows of it (orders.c; the room runner). */
 struct orders {

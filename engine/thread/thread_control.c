@@ -68,7 +68,7 @@ static int do_signal(struct control *control, struct rye_err *err)
 static int do_bury(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	threads_record_lost(&control->view, -1, true);
+	threads_record_lost(control->threads, &control->view, -1, true);
 	threads_ended(control->threads, control->what->id);
 	return DONE;
 }
@@ -102,7 +102,7 @@ static int do_mark(struct control *control, struct rye_err *err)
 static int do_record(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	threads_record_lost(&control->view, control->what->exit_status, false);
+	threads_record_lost(control->threads, &control->view, control->what->exit_status, false);
 	threads_ended(control->threads, control->what->id);
 	return AGAIN;
 }
@@ -175,6 +175,23 @@ static const struct thread_control_verb verbs[] = {
 	{ "kill", THREAD_KILL },
 };
 
+/* What its runner hears, beside the signals. */
+static const char *const told_verbs[] = { "handoff", "limit", "say" };
+
+static int threads_told(struct threads *threads, const char *id, struct rye_span words,
+			struct rye_err *err)
+{
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	int r = thread_view_open(threads, id, &view, err);
+
+	if (r)
+		return r;
+	if (registry_terminal(view.row.status))
+		return rye_fail(err, RYE_BUSY, "thread %s has ended already (%s)", id,
+				view.row.status);
+	return thread_tell(threads->env.opt->project, id, words, err);
+}
+
 int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)
 {
 	struct rye_span word = span_trim(text);
@@ -188,6 +205,10 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 			what.event = verbs[i].event;
 			return threads_apply(threads, &what, err);
 		}
-	return rye_fail(err, RYE_INVALID, "unknown verb %.*s: cancel, kill or delete is wanted",
+	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
+		if (span_eq(word, told_verbs[i]))
+			return threads_told(threads, id, span_trim(text), err);
+	return rye_fail(err, RYE_INVALID,
+			"unknown verb %.*s: cancel, kill, delete, say, limit or handoff is wanted",
 			(int)(word.len < 40 ? word.len : 40), word.ptr);
 }

@@ -38,18 +38,31 @@ int thread_root(const char *project, bool create, struct rye_err *err)
 }
 
 /* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
-int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX])
+static int path_below(int root, const char *name, char ret[THREADS_PATH_MAX])
 {
-	static const char name[] = "/registry.db";
 	char link[64];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
-	n = readlink(link, ret, REGISTRY_PATH_MAX - sizeof(name));
+	n = readlink(link, ret, THREADS_PATH_MAX - strlen(name) - 2);
 	if (n < 0)
 		return -errno;
-	memcpy(ret + n, name, sizeof(name));
+	snprintf(ret + n, THREADS_PATH_MAX - (size_t)n, "/%s", name);
 	return 0;
+}
+
+int thread_registry_path(int root, char ret[THREADS_PATH_MAX])
+{
+	return path_below(root, "registry.db", ret);
+}
+
+int threads_path(const char *project, const char *name, char ret[THREADS_PATH_MAX],
+		 struct rye_err *err)
+{
+	auto_close int root = thread_root(project, true, err);
+	int r = root < 0 ? root : path_below(root, name, ret);
+
+	return r < 0 && root >= 0 ? rye_fail_sys(err, -r, "state/threads") : r;
 }
 
 bool thread_registry_there(int root)

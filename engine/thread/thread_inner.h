@@ -30,8 +30,7 @@ void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
 /* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
 int thread_root(const char *project, bool create, struct rye_err *err);
 /* The registry's path, by where that directory is just now; 0 or -errno. */
-#define REGISTRY_PATH_MAX 4200
-int thread_registry_path(int root, char ret[REGISTRY_PATH_MAX]);
+int thread_registry_path(int root, char ret[THREADS_PATH_MAX]);
 /*
  * The registry lies where it was opened: after `rm -r .ai/state` the open one still has its rows, but
  * only a directory makes a thread then.
@@ -220,6 +219,9 @@ struct watch_ask {
 void threads_watch(struct threads *threads, const struct watch_ask *ask);
 void watched_free(struct watched *watched);
 
+/* Tells a running thread something; RYE_BUSY: it does not listen (thread_socket.c). */
+int thread_tell(const char *project, const char *id, struct rye_span words, struct rye_err *err);
+
 /* One thread, opened (thread_view.c). */
 struct thread_view {
 	int dir; /* negative: there is none */
@@ -271,6 +273,7 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
  * The end of a runner that left no row: its result if there is one, else what happened to it.
  * Ends what is left of its processes.
  */
-void threads_record_lost(const struct thread_view *view, int exit_status, bool killed);
+void threads_record_lost(const struct threads *threads, const struct thread_view *view,
+			 int exit_status, bool killed);
 
 #endif

@@ -79,20 +79,37 @@ static bool record_found(struct db *registry, int dir, const char *id)
 	return found;
 }
 
-void threads_record_lost(const struct thread_view *view, int exit_status, bool killed)
+/* As the room that knows the thread's kind tells it, else by a sentence. */
+static void record_lost(const struct threads *threads, const struct thread_view *view,
+			struct thread_lost *lost)
 {
-	const char *id = view->row.thread_id;
+	struct rye_outcome outcome = { .code = RYE_IO };
+
+	if (threads->env.lost)
+		threads->env.lost(threads->env.lost_arg, lost);
+	outcome.reply = lost->reply ? json_blob(lost->reply, false) : NULL;
+	json_decref(lost->reply);
+	if (outcome.reply)
+		threads_record_end(view->db, view->dir, lost->id, lost->status, &outcome);
+	else
+		threads_record_loss(view->db, view->dir, lost->id, lost->status, lost->why);
+	rye_blob_unref(outcome.reply);
+}
+
+void threads_record_lost(const struct threads *threads, const struct thread_view *view,
+			 int exit_status, bool killed)
+{
+	struct thread_lost lost = { .id = view->row.thread_id, .dir = view->dir };
 	char why[96] = LOST;
 
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
-	thread_kill_strays(id);
-	if (view->dir < 0) {
-		registry_finish(view->db, id, killed ? "killed" : "error", NULL, NULL);
-		return;
-	}
-	killed |= thread_marked(view->dir, KILLED_MARK);
-	if (!record_found(view->db, view->dir, id))
-		threads_record_loss(view->db, view->dir, id, killed ? "killed" : "error",
-				    killed ? KILLED_WHY : why);
+	thread_kill_strays(lost.id);
+	killed |= view->dir >= 0 && thread_marked(view->dir, KILLED_MARK);
+	snprintf(lost.status, sizeof(lost.status), "%s", killed ? "killed" : "error");
+	lost.why = killed ? KILLED_WHY : why;
+	if (view->dir < 0)
+		registry_finish(view->db, lost.id, lost.status, NULL, NULL);
+	else if (!record_found(view->db, view->dir, lost.id))
+		record_lost(threads, view, &lost);
 }

@@ -14,7 +14,7 @@
 int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err)
 {
 	auto_close int root = thread_root(project, create, err);
-	char path[REGISTRY_PATH_MAX];
+	char path[THREADS_PATH_MAX];
 	int r;
 
 	if (root < 0)

@@ -63,7 +63,7 @@ _ryefs() {
   esac
   if [[ $cur == -* ]]; then
     case $verb in
-      execute) shared+=" --async --dry-run --output --trace" ;;
+      execute) shared+=" --async --dry-run --fork --output --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --owner" ;;

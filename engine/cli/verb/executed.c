@@ -82,6 +82,14 @@ static void executed_warnings(struct cli *cli, const json_t *reply)
 			cli_note(cli, "remark: %s", json_string_value(warning));
 }
 
+/* What the model has said stands there already; what the directive has returned does not. */
+static void executed_forked(const struct rye_outcome *outcome, const json_t *reply)
+{
+	putchar('\n');
+	if (outcome->output && json_object_get(reply, "outputs"))
+		out_blob(stdout, outcome->output);
+}
+
 static void executed_well(struct cli *cli, const struct executed *executed, const json_t *reply)
 {
 	const struct rye_outcome *outcome = &executed->outcome;
@@ -90,6 +98,8 @@ static void executed_well(struct cli *cli, const struct executed *executed, cons
 		executed_thread(cli, json_str(reply, "thread_id"));
 	else if (cli->opt.dry_run)
 		executed_chain(executed, reply);
+	else if (executed->printed && cli->opt.fork)
+		executed_forked(outcome, reply);
 	else if (executed->printed)
 		print_rest(outcome->output, executed->printed);
 	else if (outcome->output)

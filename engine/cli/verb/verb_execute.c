@@ -225,6 +225,8 @@ static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
 	json_set(message, "parameters", json_incref(parameters));
 	if (cli->opt.dry_run)
 		json_set(message, "dry_run", json_true());
+	if (cli->opt.fork)
+		json_sets(message, "thread", "fork");
 	if (cli->opt.async)
 		json_set(message, "async", json_true());
 	if (cli->opt.trace)
@@ -238,6 +240,7 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
 	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
 	struct cli_stream stream = { .held = RYE_BUF_INIT };
+	bool streams;
 	int status;
 
 	json_put(&text, message, false);
@@ -245,7 +248,9 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
 	req.message = (struct rye_span){ text.data, text.len };
 	req.uid = getuid();
-	status = call_wait(cli, &req, cli->opt.json ? NULL : &stream, &executed->outcome,
+	/* a model's words go to people alone: a program wants the result */
+	streams = !cli->opt.json && (!cli->opt.fork || isatty(STDOUT_FILENO));
+	status = call_wait(cli, &req, streams ? &stream : NULL, &executed->outcome,
 			   &executed->signal);
 	executed->printed = stream.printed;
 	buf_done(&stream.held);

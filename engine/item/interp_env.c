@@ -4,21 +4,22 @@
  * and the user, never secrets, plus the names that the mount's options give. Pure but for getenv;
  * the process never changes its environment.
  */
-#include "api/api_inner.h"
+#include "item/item.h"
 
+#include "scope.h"
 #include "str.h"
 
 static const char *const allowed[] = { "HOME", "USER",	"LOGNAME", "LANG",     "TERM",
 				       "TZ",   "SHELL", "PATH",	   "HOSTNAME", "USER_SPACE" };
 
 /* RYE_* says how the engine is set up, but some of it names or holds keys. */
-static bool rye_name(const char *name)
+static bool interp_env_rye(const char *name)
 {
 	return !strncmp(name, "RYE_", 4) && strncmp(name, "RYE_SIGNING", 11) != 0 &&
 	       !strstr(name, "KEY") && !strstr(name, "SECRET") && !strstr(name, "TOKEN");
 }
 
-static bool engine_env_listed(const char *names, const char *name)
+static bool interp_env_listed(const char *names, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -32,11 +33,9 @@ static bool engine_env_listed(const char *names, const char *name)
 	return false;
 }
 
-const char *engine_env(void *arg, const char *name)
+const char *interp_environ(void *arg, const char *name)
 {
-	const struct rye *rye = arg;
-	bool ok = rye_name(name) || !strncmp(name, "LC_", 3) ||
-		  engine_env_listed(rye->opt.env_names, name);
+	bool ok = interp_env_rye(name) || !strncmp(name, "LC_", 3) || interp_env_listed(arg, name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(allowed) && !ok; i++)
 		ok = !strcmp(name, allowed[i]);

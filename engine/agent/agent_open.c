@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything before the first request, in the order in which it can fail: items and engine, the
+ * directive, limits, capabilities, the model, the tools, the budget, the records. A thread that
+ * fails here has a row, a directory and a result that says why.
+ */
+#include "agent/agent_inner.h"
+
+#include "base/engine_options.h"
+#include "base/id.h"
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void agent_open_log(void *arg, enum rye_level level, const char *module, const char *line)
+{
+	(void)arg;
+	if (level <= RYE_LOG_WARN)
+		fprintf(stderr, "%s: %s\n", module, line);
+}
+
+static int agent_open_engine(struct agent *agent, struct rye_err *err)
+{
+	const json_t *doc = agent->ask->doc;
+	int r;
+
+	options_from_json(json_object_get(doc, "options"), &agent->opt);
+	agent->opt.scan = false;
+	agent->opt.log = agent_open_log;
+	umask(agent->opt.umask);
+	agent->log = (struct log){ agent_open_log, NULL };
+	env_rows(&agent->env, environ);
+	r = item_env_open(&agent->opt, &agent->log, &agent->items, err);
+	return r ? r : rye_open(&agent->opt, &agent->rye, err);
+}
+
+/* What its parent may hand on; a person's thread has no parent and is held by its directive alone. */
+static int agent_open_limits(struct agent *agent, struct rye_err *err)
+{
+	const json_t *authority = agent->authority;
+	auto_json json_t *config = NULL;
+	struct limits_ask ask = { .directive = brief_meta(&agent->brief, "limits"),
+				  .overrides = json_object_get(agent->request, "limit_overrides"),
+				  .warnings = agent->warnings };
+	int r = harness_config(&agent->items, "agent/resilience", &config, err);
+
+	if (!r && authority)
+		r = limits_read(json_object_get(authority, "limits"), &agent->above_limits, err);
+	if (r)
+		return r;
+	if (authority)
+		ask.parent = &agent->above_limits;
+	ask.defaults = json_object_get(json_object_get(config, "limits"), "defaults");
+	return limits_resolve(&ask, &agent->limits, err);
+}
+
+static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
+{
+	json_t *above = json_object_get(agent->authority, "capabilities");
+	auto_json json_t *config = NULL;
+	struct risk_ask risk = { .warnings = agent->warnings };
+	int r = harness_config(&agent->items, "agent/capability_risk", &config, err);
+
+	if (r)
+		return r;
+	agent->above = above ? json_incref(above) : json_array();
+	agent->capabilities = capabilities_attenuate(
+		agent->brief.declared, agent->authority ? json_array_get(above, 0) : NULL);
+	if (!agent->capabilities)
+		return memory_fail(err);
+	risk.config = config;
+	risk.capabilities = agent->capabilities;
+	risk.acknowledged = brief_meta(&agent->brief, "acknowledged_risks");
+	return risk_check(&risk, NULL, err);
+}
+
+static int agent_open_provider(struct agent *agent, struct rye_err *err)
+{
+	const json_t *model = brief_meta(&agent->brief, "model");
+	const char *asked = json_str(agent->request, "model");
+	const char *names[] = { asked, json_str(model, "id"), json_str(model, "tier") };
+	char shared[THREADS_RUNTIME_MAX];
+	struct provider_env env = { .items = &agent->items, .own = &agent->env };
+	struct provider_ask ask = { .provider = json_str(model, "provider") };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !ask.model; i++)
+		ask.model = *names[i] ? names[i] : NULL;
+	if (!*ask.provider)
+		ask.provider = NULL;
+	if (!threads_runtime_dir(shared, NULL))
+		env.shared = shared;
+	if (provider_resolve(&env, &ask, &agent->provider, err))
+		return rye_wrap(err, "Model resolution failed for directive '%s'",
+				agent->directive);
+	if (agent->provider->priced || agent->provider->local || !agent->limits.set[LIMIT_SPEND])
+		return 0;
+	return rye_fail(err, RYE_INVALID,
+			"the price of %s is not known, so its limit of spend cannot be held: give "
+			"%s a pricing row, or the directive no limit of spend",
+			agent->provider->model, agent->provider->id);
+}
+
+static int agent_open_ledger(struct agent *agent, struct rye_err *err)
+{
+	const struct limits *limits = &agent->limits;
+	const char *parent = json_str(agent->ask->doc, "parent_id");
+	char path[THREADS_PATH_MAX];
+	double got;
+	int r = threads_path(agent->opt.project, "registry.db", path, err);
+
+	if (!r)
+		r = registry_open(path, &agent->registry, err);
+	if (!r)
+		r = threads_path(agent->opt.project, "budget_ledger.db", path, err);
+	if (!r)
+		r = budget_open(path, &agent->budget, err);
+	if (r || !limits->set[LIMIT_SPEND])
+		return r;
+	if (!*parent)
+		return budget_root(agent->budget, agent->thread_id, limits->value[LIMIT_SPEND],
+				   err);
+	r = budget_reserve(agent->budget,
+			   &(struct budget_ask){ .child = agent->thread_id,
+						 .parent = parent,
+						 .amount = limits->value[LIMIT_SPEND],
+						 .half = !limits->spend_declared },
+			   &got, err);
+	if (r)
+		return rye_wrap(err, "Budget reservation failed");
+	agent->limits.value[LIMIT_SPEND] = got;
+	return 0;
+}
+
+static int agent_open_json(struct agent *agent, struct rye_err *err)
+{
+	auto_json json_t *more = json_object();
+	auto_json json_t *limits = limits_json(&agent->limits);
+	auto_json json_t *capabilities = json_deep_copy(agent->capabilities);
+
+	if (brief_meta(&agent->brief, "outputs"))
+		json_array_append_new(
+			capabilities,
+			json_string("rye.execute.tool.rye.agent.threads.directive_return"));
+	json_object_set(more, "inputs", agent->brief.inputs);
+	json_sets(more, "provider", agent->provider->id);
+	if (*json_str(agent->ask->doc, "parent_id"))
+		json_sets(more, "parent_id", json_str(agent->ask->doc, "parent_id"));
+	if (*json_str(agent->ask->doc, "previous_id"))
+		json_sets(more, "previous_thread_id", json_str(agent->ask->doc, "previous_id"));
+	agent->json = (struct thread_json){ .directive = agent->directive,
+					    .tool_id = THREAD_TOOL_ID,
+					    .status = "running",
+					    .model = agent->provider->model,
+					    .limits = steal(&limits),
+					    .capabilities = steal(&capabilities),
+					    .more = steal(&more) };
+	return thread_json_write(&agent->record, &agent->json, err);
+}
+
+static int agent_open_records(struct agent *agent, struct rye_err *err)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	int r = keystore_automatic(&agent->items, &agent->key, err);
+
+	if (r)
+		return r;
+	buf_addf(&path, "%s/.ai", agent->opt.project);
+	agent->record.ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (agent->record.ai < 0)
+		return rye_fail_sys(err, errno, "%s/.ai", agent->opt.project);
+	agent->record.key = &agent->key;
+	agent->record.trust = agent->items.trust;
+	agent->record.secrets = agent->provider->secrets;
+	r = agent_open_json(agent, err);
+	if (!r)
+		r = capabilities_md_write(&agent->record, agent->palette.tools, agent->capabilities,
+					  err);
+	return r ? r : chronicle_open(&agent->record, &agent->transcript, err);
+}
+
+/* A thread that cannot be talked to runs all the same. */
+static int agent_open_inbox(struct agent *agent, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+
+	(void)err;
+	if (inbox_open(agent, agent->authority ? &agent->above_limits : NULL, &why))
+		agent_warn(agent, "nothing can be said to this thread: %s", why.msg);
+	return 0;
+}
+
+int agent_open(struct agent *agent, struct rye_err *err)
+{
+	static int (*const steps[])(struct agent * agent, struct rye_err * err) = {
+		agent_open_engine,	 hooks_load,	      brief_read,   agent_open_limits,
+		agent_open_capabilities, agent_open_provider, palette_fill, agent_open_ledger,
+		agent_open_records,	 agent_open_inbox,
+	};
+	const struct agent_ask *ask = agent->ask;
+	int r = 0;
+
+	agent->thread_id = json_str(ask->doc, "thread_id");
+	agent->request = json_object_get(ask->doc, "request");
+	agent->authority = json_object_get(ask->doc, "authority");
+	agent->directive = json_str(agent->request, "item_id");
+	id_split(agent->directive, &agent->directive);
+	agent->record = (struct record){ .ai = -1, .dir = ask->dir, .id = agent->thread_id };
+	agent->start_ms = clock_ms();
+	agent->warnings = json_array();
+	agent->messages = json_array();
+	agent->http = http_open();
+	if (!agent->http)
+		return memory_fail(err);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && !r; i++)
+		r = steps[i](agent, err);
+	return r;
+}
+
+void agent_close(struct agent *agent)
+{
+	inbox_close(agent->inbox);
+	chronicle_close(agent->transcript);
+	if (agent->record.ai >= 0)
+		close(agent->record.ai);
+	key_wipe(&agent->key);
+	db_close(agent->registry);
+	db_close(agent->budget);
+	http_close(agent->http);
+	provider_free(agent->provider);
+	palette_done(&agent->palette);
+	brief_done(&agent->brief);
+	json_decref(agent->hooks);
+	json_decref(agent->suppressed);
+	threads_close(agent->threads);
+	rye_close(agent->rye);
+	item_env_close(&agent->items);
+	env_done(&agent->env);
+	json_decref((json_t *)agent->json.limits);
+	json_decref((json_t *)agent->json.capabilities);
+	json_decref((json_t *)agent->json.more);
+	json_decref(agent->capabilities);
+	json_decref(agent->above);
+	json_decref(agent->warnings);
+	json_decref(agent->messages);
+	json_decref(agent->outputs);
+	buf_done(&agent->delta.text);
+	free(agent->error);
+	free(agent->text);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all parts of a running thread ask and tell: that it has ended and how, whether it is to stop,
+ * how much time is left, events of its transcript. Of the runner's one thread; no lock.
+ */
+#include "agent/agent_inner.h"
+
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Error texts of providers and tools are longer than an error's own. */
+#define END_TEXT_MAX 4096
+
+void agent_ends(struct agent *agent, const char *status, enum rye_code code, const char *format,
+		...)
+{
+	char text[END_TEXT_MAX];
+	va_list args;
+
+	if (agent->state == AGENT_ENDED)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	utf8_mend(text);
+	agent->state = AGENT_ENDED;
+	snprintf(agent->status, sizeof(agent->status), "%s", status);
+	agent->code = code;
+	agent->error = *text ? memory_note(strdup(text)) : NULL;
+}
+
+void agent_fails(struct agent *agent, const struct rye_err *err)
+{
+	agent_ends(agent, "error", err->code, "%s", err->msg);
+}
+
+bool agent_stopped(const struct agent *agent)
+{
+	struct pollfd fd = { .fd = agent->ask->stop, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+int64_t agent_left_ms(const struct agent *agent)
+{
+	int64_t until;
+
+	if (!agent->limits.set[LIMIT_DURATION])
+		return -1;
+	until = agent->start_ms + (int64_t)(agent->limits.value[LIMIT_DURATION] * 1000);
+	until -= clock_ms();
+	return until > 0 ? until : 0;
+}
+
+void agent_warn(struct agent *agent, const char *format, ...)
+{
+	char text[END_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	utf8_mend(text);
+	json_array_append_new(agent->warnings, json_string(text));
+	log_line(&agent->log, RYE_LOG_WARN, "agent", "%s", text);
+}
+
+void agent_event(struct agent *agent, const char *type, json_t *payload)
+{
+	struct rye_err err = { 0 };
+
+	if (!agent->transcript) {
+		json_decref(payload);
+		return;
+	}
+	if (chronicle_event(agent->transcript, type, payload, &err))
+		agent_fails(agent, &err);
+}

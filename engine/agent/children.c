@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Children of a thread: directives that its model asks to have worked through. What a child may do is
+ * handed over in its orders, from this process's memory: no file that a tool can write widens it.
+ * Children of a thread that is cancelled or fails are cancelled, too; those of one that has completed
+ * go on.
+ */
+#include "agent/agent_inner.h"
+
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <string.h>
+
+int spawn_threads(struct agent *agent, struct rye_err *err)
+{
+	const struct threads_env env = { .opt = &agent->opt, .log = &agent->log };
+
+	return agent->threads ? 0 : threads_open(&env, &agent->threads, err);
+}
+
+json_t *spawn_authority(const struct agent *agent)
+{
+	json_t *lists = json_array();
+
+	json_array_append(lists, agent->capabilities);
+	json_array_extend(lists, agent->above);
+	return json_pack("{s:o, s:o}", "capabilities", lists, "limits",
+			 limits_json(&agent->limits));
+}
+
+/* A child is counted before it is there: one that fails to start counts as well. */
+static int children_count(struct agent *agent, struct rye_err *err)
+{
+	if (!agent->limits.set[LIMIT_SPAWNS])
+		return 0;
+	return registry_spawn(agent->registry, agent->thread_id,
+			      (int64_t)agent->limits.value[LIMIT_SPAWNS], err);
+}
+
+static json_t *children_request(const struct tool_call *call, const char *ref)
+{
+	static const char *const kept[] = { "parameters", "model", "limit_overrides" };
+	json_t *request = json_pack("{s:s, s:s}", "item_id", ref, "thread", "fork");
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (json_object_get(call->arguments, kept[i]))
+			json_object_set(request, kept[i],
+					json_object_get(call->arguments, kept[i]));
+	return request;
+}
+
+bool spawn_asked(const struct tool_call *call)
+{
+	const json_t *thread = json_object_get(call->arguments, "thread");
+
+	return call->kind == RYE_DIRECTIVE && !strcmp(call->primary, "execute") &&
+	       (json_is_true(thread) || !strcmp(json_str(call->arguments, "thread"), "fork"));
+}
+
+json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err)
+{
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	auto_json json_t *request = NULL;
+	auto_json json_t *authority = NULL;
+	json_t *reply = NULL, *status;
+	struct fork_ask ask = { .parent_id = agent->thread_id,
+				.wake = agent->ask->stop,
+				.async = json_flag(call->arguments, "async", false) };
+	struct rye_err why = { 0 };
+
+	if (spawn_threads(agent, err) || children_count(agent, err))
+		return NULL;
+	buf_addf(&ref, "directive:%s", call->item_id);
+	ask.ref = ref.data;
+	ask.request = request = children_request(call, ref.data);
+	ask.authority = authority = spawn_authority(agent);
+	if (agent_fork(agent->threads, &ask, &reply, &why) && !reply) {
+		*err = why;
+		return NULL;
+	}
+	status = json_pack("{s:s}", "status", why.code ? "error" : "success");
+	if (why.code)
+		json_sets(status, "error", why.msg);
+	json_object_update_missing(reply, status);
+	json_decref(status);
+	return reply;
+}
+
+/* ---- at the end ---- */
+
+static int children_living(void *arg, const struct registry_row *row)
+{
+	if (!registry_terminal(row->status))
+		json_array_append_new(arg, json_string(row->thread_id));
+	return 0;
+}
+
+void spawn_end(struct agent *agent)
+{
+	auto_json json_t *living = json_array();
+	json_t *id;
+	size_t i;
+
+	if (agent->registry && strcmp(agent->status, "completed") &&
+	    strcmp(agent->status, "continued"))
+		registry_children(agent->registry, agent->thread_id, children_living, living, NULL);
+	if (json_array_size(living) && spawn_threads(agent, NULL))
+		return;
+	json_array_foreach(living, i, id)
+		threads_ctl(agent->threads, json_string_value(id), SPAN("cancel"), NULL);
+}

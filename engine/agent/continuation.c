@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that go on where another has ended: a hand-over by a runner whose conversation has grown
+ * too long, a resume by a person. The new thread is a process of its own; it verifies what the old
+ * one left before it believes a word of it.
+ */
+#include "agent/agent_inner.h"
+
+#include "base/io.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Tokens of the old conversation that the new one begins with. */
+#define CONTINUATION_TOKENS 16000
+/* Threads of one chain: a model that fills its window in every one would go on for ever. */
+#define CONTINUATION_CHAIN 50
+
+/* ---- taking up what the old one left ---- */
+
+/* Text of a rebuilt message as blocks of this program's form. */
+static json_t *continued_message(const json_t *old)
+{
+	const char *role = json_str(old, "role"), *text = json_str(old, "content");
+	json_t *blocks = json_array(), *call;
+	size_t i;
+
+	if (!strcmp(role, "tool")) {
+		json_array_append_new(
+			blocks, json_pack("{s:s, s:s, s:s, s:s}", "kind", "tool_result", "id",
+					  json_str(old, "tool_call_id"), "name", "", "text", text));
+		return json_pack("{s:s, s:o}", "role", "user", "blocks", blocks);
+	}
+	if (*text)
+		json_array_append_new(blocks,
+				      json_pack("{s:s, s:s}", "kind", "text", "text", text));
+	json_array_foreach(json_object_get(old, "tool_calls"), i, call)
+		json_array_append_new(blocks, json_pack("{s:s, s:s, s:s, s:O?}", "kind",
+							"tool_call", "id", json_str(call, "id"),
+							"name", json_str(call, "name"), "arguments",
+							json_object_get(call, "input")));
+	return json_pack("{s:s, s:o}", "role", role, "blocks", blocks);
+}
+
+/* Results of one answer's calls are one message. */
+static void continued_add(json_t *messages, json_t *message)
+{
+	json_t *last = json_array_get(messages, json_array_size(messages) - 1);
+	const json_t *blocks = json_object_get(message, "blocks");
+	const json_t *before = json_object_get(last, "blocks");
+
+	if (!strcmp(json_str(json_array_get(blocks, 0), "kind"), "tool_result") &&
+	    !strcmp(json_str(json_array_get(before, 0), "kind"), "tool_result")) {
+		json_array_extend(json_object_get(last, "blocks"),
+				  json_object_get(message, "blocks"));
+		json_decref(message);
+		return;
+	}
+	json_array_append_new(messages, message);
+}
+
+/* The record of the thread before, its directory opened. */
+static int continued_open(struct agent *agent, const char *id, struct record *ret,
+			  struct rye_err *err)
+{
+	*ret = agent->record;
+	ret->id = id;
+	if (spawn_threads(agent, err))
+		return -(int)err->code;
+	ret->dir = threads_dir(agent->threads, id);
+	return ret->dir < 0 ? rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id) : 0;
+}
+
+/* Its messages, the newest ones; only of a transcript that is what its thread wrote. */
+static int continued_messages(const struct record *record, json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *doc = NULL;
+	auto_json json_t *all = NULL;
+	auto_blob struct rye_blob *text = NULL;
+	struct chronicle_check check;
+	int r = thread_json_read(record, &doc, err);
+
+	if (!r)
+		r = chronicle_text(record, &text, err);
+	if (r)
+		return rye_wrap(err, "thread %s cannot be continued", record->id);
+	chronicle_check(record, (struct rye_span){ text->data, text->len },
+			*json_str(doc, "transcript_head") ? json_str(doc, "transcript_head") : NULL,
+			&check);
+	if (check.code != RYE_OK)
+		return rye_fail(err, check.code, "thread %s cannot be continued: %s", record->id,
+				check.why.msg);
+	r = messages_of((struct rye_span){ text->data, check.signed_len }, &all, err);
+	if (r)
+		return r;
+	*ret = messages_trim(all, CONTINUATION_TOKENS);
+	return *ret ? 0 : memory_fail(err);
+}
+
+int continuation_read(struct agent *agent, const char *id, struct rye_err *err)
+{
+	auto_json json_t *old = NULL;
+	struct record record;
+	json_t *message;
+	size_t i;
+	int r = continued_open(agent, id, &record, err);
+
+	if (r)
+		return r;
+	r = continued_messages(&record, &old, err);
+	close(record.dir);
+	if (r)
+		return r;
+	json_array_foreach(old, i, message)
+		continued_add(agent->messages, continued_message(message));
+	return 0;
+}
+
+const char *continuation_words(const struct agent *agent)
+{
+	const char *said = json_str(agent->ask->doc, "continuation_message");
+
+	if (*said)
+		return said;
+	return "The conversation so far was longer than fits; its end stands above. Go on with the "
+	       "directive from where it stood, and do not repeat what is done.";
+}
+
+/* ---- handing over ---- */
+
+/* The same again, with what is left of the money. */
+static json_t *continued_request(const struct agent *agent)
+{
+	json_t *request = json_deep_copy(agent->request);
+	json_t *overrides = json_object_get(request, "limit_overrides");
+	double left = agent->limits.value[LIMIT_SPEND] - agent->cost.spend;
+
+	if (!agent->limits.set[LIMIT_SPEND])
+		return request;
+	if (!json_is_object(overrides)) {
+		overrides = json_object();
+		json_object_set_new(request, "limit_overrides", overrides);
+	}
+	json_object_set_new(overrides, "spend", json_real(left > 0 ? left : 0));
+	return request;
+}
+
+static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct rye_err *err)
+{
+	const json_t *doc = agent->ask->doc;
+	auto_json json_t *request = continued_request(agent);
+	auto_json json_t *reply = NULL;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	struct fork_ask ask = { .request = request,
+				.async = true,
+				.wake = -1,
+				.previous_id = agent->thread_id,
+				.chain = 1 + (int)json_int(doc, "chain", 0),
+				.authority = agent->authority };
+	int r = spawn_threads(agent, err);
+
+	if (r)
+		return r;
+	if (ask.chain > CONTINUATION_CHAIN)
+		return rye_fail(err, RYE_BUDGET, "more than %d threads of one chain",
+				CONTINUATION_CHAIN);
+	buf_addf(&ref, "directive:%s", agent->directive);
+	ask.ref = ref.data;
+	if (*json_str(doc, "parent_id"))
+		ask.parent_id = json_str(doc, "parent_id");
+	r = agent_fork(agent->threads, &ask, &reply, err);
+	if (!r)
+		snprintf(ret, THREAD_ID_MAX, "%s", json_str(reply, "thread_id"));
+	return r;
+}
+
+bool continuation_hand_over(struct agent *agent)
+{
+	char next[THREAD_ID_MAX];
+	struct rye_err err = { 0 };
+	json_int_t window = agent->provider->window;
+
+	agent_event(agent, "context_limit_reached",
+		    json_pack("{s:f, s:I, s:I}", "usage_ratio",
+			      window > 0 ? (double)agent->context / (double)window : 1.0,
+			      "tokens_used", agent->context, "tokens_limit", window));
+	/* what it held of the money is the next one's */
+	if (agent->budget)
+		budget_settle(agent->budget, agent->thread_id, "continued", NULL);
+	if (continued_fork(agent, next, &err) ||
+	    registry_chain(agent->registry, agent->thread_id, next, &err)) {
+		agent_warn(agent, "cannot hand over: %s", err.msg);
+		return false;
+	}
+	agent_event(agent, "thread_handoff",
+		    json_pack("{s:s, s:s}", "new_thread_id", next, "directive", agent->directive));
+	agent_ends(agent, "continued", RYE_OK, "%s", "");
+	return true;
+}
+
+/* ---- a person goes on with one that has ended ---- */
+
+/* Into the old transcript, whose thread is over; it is a known tail behind the last checkpoint. */
+static void resumed_event(const struct agent_recovery *where, const char *old, const char *next,
+			  const char *message)
+{
+	auto_close int dir = threads_dir(where->threads, old);
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	auto_json json_t *doc = NULL;
+	auto_close int fd = dir < 0 ? -1 :
+				      openat(dir, "transcript.jsonl",
+					     O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	struct timespec now;
+	char preview[201];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	utf8_cut(message, preview, sizeof(preview));
+	doc = json_pack("{s:f, s:s, s:s, s:{s:s, s:s}}", "timestamp",
+			(double)now.tv_sec + (double)now.tv_nsec / 1e9, "thread_id", old,
+			"event_type", "thread_resumed", "payload", "new_thread_id", next,
+			"message_preview", preview);
+	json_python_dumps(&line, doc);
+	buf_addc(&line, '\n');
+	if (fd >= 0 && !line.failed)
+		io_write_all(fd, line.data, line.len);
+}
+
+/* What the old one was asked for. */
+static int resumed_request(const struct agent_recovery *where, const char *id, json_t **ret,
+			   struct rye_err *err)
+{
+	auto_blob struct rye_blob *blob = NULL;
+	int r = threads_file(where->threads, id, "request.json", &blob, err);
+
+	if (r)
+		return r;
+	*ret = json_parse((struct rye_span){ blob->data, blob->len }, 0, "request.json", err);
+	if (!*ret)
+		return -(int)err->code;
+	if (strncmp(json_str(*ret, "item_id"), "directive:", strlen("directive:")) == 0)
+		return 0;
+	return rye_fail(err, RYE_INVALID, "thread %s is no directive's", id);
+}
+
+int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
+		 json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *request = NULL;
+	struct fork_ask ask = { .async = what->async,
+				.wake = what->wake,
+				.previous_id = what->thread_id,
+				.message = what->message };
+	struct registry_row row;
+	struct db *db;
+	char path[THREADS_PATH_MAX];
+	int r = threads_path(where->project, "registry.db", path, err);
+
+	if (!r)
+		r = registry_open(path, &db, err);
+	if (r)
+		return r;
+	r = registry_get(db, what->thread_id, false, &row, err);
+	if (!r && !registry_terminal(row.status))
+		r = rye_fail(err, RYE_BUSY, "Thread is still %s, cannot resume", row.status);
+	if (!r && !*what->message)
+		r = rye_fail(err, RYE_INVALID, "message required");
+	if (!r)
+		r = resumed_request(where, what->thread_id, &request, err);
+	if (!r) {
+		ask.ref = json_str(request, "item_id");
+		ask.request = request;
+		r = agent_fork(where->threads, &ask, ret, err);
+	}
+	if (*ret && !registry_chain(db, what->thread_id, json_str(*ret, "thread_id"), NULL))
+		resumed_event(where, what->thread_id, json_str(*ret, "thread_id"), what->message);
+	db_close(db);
+	return r;
+}

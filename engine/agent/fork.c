@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A directive's fork: starts its runner, and for one that is waited for waits until the thread has
+ * ended. A caller that stops waiting leaves the thread as it is. The reply is what the runner has
+ * recorded. No state, no lock.
+ */
+#include "agent/agent.h"
+
+#include "base/id.h"
+#include "scope.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+/* A code by its wire name; of one that another version has: the item failed. */
+static enum rye_code fork_code(const char *name)
+{
+	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
+		if (!strcmp(rye_code_name((enum rye_code)code), name))
+			return (enum rye_code)code;
+	return RYE_TOOL_FAILED;
+}
+
+/* The reply that the runner has recorded; of a thread that failed its reason in *err, too. */
+static int fork_result(struct threads *threads, const char *id, json_t *reply, struct rye_err *err)
+{
+	static const char *const ours[] = { "status", "code", "item_id", "type" };
+	auto_blob struct rye_blob *blob = NULL;
+	auto_json json_t *doc = NULL;
+	int r = threads_file(threads, id, "result.json", &blob, err);
+
+	if (r)
+		return r;
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", err);
+	if (!doc)
+		return -(int)RYE_IO;
+	if (!strcmp(json_str(doc, "status"), "error"))
+		r = rye_fail(err, fork_code(json_str(doc, "code")), "%s", json_str(doc, "error"));
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		json_object_del(doc, ours[i]);
+	json_object_update(reply, doc);
+	return r;
+}
+
+static json_t *fork_reply(const struct fork_ask *ask, const struct launched *launched)
+{
+	const char *id = ask->ref;
+	json_t *reply = json_object();
+
+	id_split(ask->ref, &id);
+	json_sets(reply, "thread_id", launched->thread_id);
+	json_sets(reply, "directive", id);
+	json_sets(reply, "execution_mode", "fork");
+	json_sets(reply, "state", "running");
+	if (!ask->async)
+		return reply;
+	json_set(reply, "async", json_true());
+	json_sets(reply, "status", "running");
+	json_set(reply, "pid", json_integer(launched->pid));
+	return reply;
+}
+
+static int fork_launch(struct threads *threads, const struct fork_ask *ask, struct launched *ret,
+		       struct rye_err *err)
+{
+	struct launch start = { .type = ORDERS_DIRECTIVE,
+				.ref = ask->ref,
+				.request = ask->request,
+				.parent_id = ask->parent_id,
+				.previous_id = ask->previous_id };
+	auto_json json_t *more = json_object();
+	auto_buf struct rye_buf stem = RYE_BUF_INIT;
+	const char *id = ask->ref, *leaf;
+
+	id_split(ask->ref, &id);
+	leaf = strrchr(id, '/') ? strrchr(id, '/') + 1 : id;
+	buf_addf(&stem, "%s/%s", id, leaf);
+	if (ask->authority)
+		json_object_set(more, "authority", (json_t *)ask->authority);
+	if (ask->parent_id)
+		json_sets(more, "parent_id", ask->parent_id);
+	if (ask->previous_id)
+		json_sets(more, "previous_id", ask->previous_id);
+	if (ask->message)
+		json_sets(more, "continuation_message", ask->message);
+	if (ask->chain)
+		json_set(more, "chain", json_integer(ask->chain));
+	start.stem = stem.data;
+	start.more = more;
+	return threads_launch(threads, &start, ret, err);
+}
+
+/* ---- what comes out while it is waited for ---- */
+
+/* The thread's `live`, which its runner makes and appends to. */
+struct fork_live {
+	const struct fork_ask *ask;
+	int dir, notice, file; /* notice: inotify */
+};
+
+static void fork_live_done(struct fork_live *live)
+{
+	const int fds[] = { live->dir, live->notice, live->file };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+#define auto_fork_live __attribute__((cleanup(fork_live_done)))
+
+static void fork_live_read(void *arg)
+{
+	struct fork_live *live = arg;
+	char chunk[8192];
+	ssize_t n;
+
+	while (read(live->notice, chunk, sizeof(chunk)) > 0)
+		;
+	if (live->file < 0)
+		live->file = openat(live->dir, "live", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	while (live->file >= 0 && (n = read(live->file, chunk, sizeof(chunk))) > 0)
+		live->ask->live(live->ask->live_arg, (struct rye_span){ chunk, (size_t)n });
+}
+
+/* Without it nothing is told before the end. */
+static void fork_live_open(struct threads *threads, const char *id, struct fork_live *ret)
+{
+	char path[64];
+
+	ret->dir = ret->ask->live ? threads_dir(threads, id) : -1;
+	if (ret->dir < 0)
+		return;
+	ret->notice = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ret->dir);
+	if (ret->notice >= 0)
+		inotify_add_watch(ret->notice, path, IN_CREATE | IN_MODIFY);
+}
+
+int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+	       struct rye_err *err)
+{
+	auto_fork_live struct fork_live live = { ask, -1, -1, -1 };
+	struct thread_patience patience = { .wake = ask->wake,
+					    .wait_ms = ask->wait_ms > 0 ? ask->wait_ms : -1,
+					    .fn = fork_live_read,
+					    .arg = &live };
+	struct launched launched;
+	int r = fork_launch(threads, ask, &launched, err);
+
+	if (r)
+		return r;
+	*ret = fork_reply(ask, &launched);
+	if (ask->async)
+		return 0;
+	fork_live_open(threads, launched.thread_id, &live);
+	patience.also = live.notice;
+	r = threads_await(threads, launched.thread_id, &patience, err);
+	if (live.notice >= 0)
+		fork_live_read(&live);
+	return r ? r : fork_result(threads, launched.thread_id, *ret, err);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for a thread's end where there is a thread to wait on: a worker of the pool for a fork, a
+ * runner for its children. The watching worker tells the end through an eventfd. No lock of its own.
+ */
+#include "thread/thread_inner.h"
+
+#include "clock.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+/* On any thread, once: the thread has ended, or is no longer waited for. */
+static void await_on_end(void *arg, const struct rye_outcome *outcome)
+{
+	(void)outcome;
+	(void)!eventfd_write(*(int *)arg, 1);
+}
+
+static int await_left(int64_t end)
+{
+	int64_t left = end - clock_ms();
+
+	return left > 0 ? (int)left : 0;
+}
+
+/* RYE_OK: it has ended. */
+static enum rye_code await_poll(int ended, const struct thread_patience *patience)
+{
+	struct pollfd fds[] = { { .fd = ended, .events = POLLIN },
+				{ .fd = patience->wake, .events = POLLIN },
+				{ .fd = patience->fn ? patience->also : -1, .events = POLLIN } };
+	int64_t end = clock_ms() + patience->wait_ms;
+
+	for (;;) {
+		int n = poll(fds, ARRAY_SIZE(fds), patience->wait_ms < 0 ? -1 : await_left(end));
+
+		if (fds[2].revents && n > 0)
+			patience->fn(patience->arg);
+		if (n == 0)
+			return RYE_TIMEOUT;
+		if (n > 0 && fds[0].revents)
+			return RYE_OK;
+		if (n > 0 && fds[1].revents)
+			return RYE_INTERRUPTED;
+		if (n < 0 && errno != EINTR)
+			return RYE_INTERRUPTED;
+	}
+}
+
+int threads_await(struct threads *threads, const char *id, const struct thread_patience *patience,
+		  struct rye_err *err)
+{
+	auto_close int ended = eventfd(0, EFD_CLOEXEC);
+	struct rye_listener listener = { await_on_end, &ended };
+	enum rye_code code;
+	eventfd_t told;
+	int r;
+
+	if (ended < 0)
+		return rye_fail_sys(err, errno, "cannot wait for thread %s", id);
+	r = threads_wait(threads, id, &listener, err);
+	if (r)
+		return r;
+	code = await_poll(ended, patience);
+	if (code == RYE_OK)
+		return 0;
+	/* the listener is told once in any case: behind that it is no longer used */
+	threads_unwait(threads, &ended);
+	(void)!eventfd_read(ended, &told);
+	return rye_fail(err, code, "no longer waited for: thread %s goes on", id);
+}
+
+int threads_dir(struct threads *threads, const char *id)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+
+	return dir < 0 ? -1 : dir;
+}

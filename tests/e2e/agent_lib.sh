@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# agent_lib.sh: fixture.sh, and what the tests of directives that a model works through need: a
+# provider of loopback that a script drives, and directives for it.
+#
+#   agent_model JSON          starts the server; the script's lanes are texts of the requests
+#   agent_directive NAME XML  a directive of the project, its body from standard input
+#   agent_sign REF...         signs them
+#   fork NAME [JSON]          the reply of a write to its `fork`
+#   asked N                   the body of the N-th request that the server saw
+#   asks TEXT                 how many requests had this text in them
+. "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
+need jq || finish
+"$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
+MODEL=
+AGENT_REFS=
+
+agent_stop() {
+  local rc=$?
+  [ -z "$MODEL" ] || kill "$MODEL" 2>/dev/null
+  (exit $rc)
+  cleanup
+}
+trap agent_stop EXIT
+
+# agent_serve: the server with $T/script.json; its port is in PORT
+agent_serve() {
+  rm -f "$T/port"
+  "$PY" "$E2E/../fake/provider_server.py" "$T/script.json" "$T/port" "$T/asked" 3>&- >"$T/model.log" 2>&1 &
+  MODEL=$!
+  disown
+  until_true test -s "$T/port"
+  PORT=$(cat "$T/port")
+}
+
+agent_model() {
+  printf '%s' "$1" >"$T/script.json"
+  agent_serve
+  fx_put "$P" tools/rye/agent/providers/scripted.yaml <<TEXT
+tool_id: scripted
+tool_type: http
+version: "1.0.0"
+description: a model of the tests
+executor_id: rye/core/primitives/http_client
+category: rye/agent/providers
+wire: ${WIRE:-openai_chat}
+base_url: "http://127.0.0.1:$PORT"
+tier_mapping: { fast: test-model, general: test-model, high: test-model, max: test-model }
+pricing: { test-model: ${PRICE:-{ input: 1000, output: 5000 \}} }
+context_window: ${WINDOW:-100000}
+TEXT
+  fx_put "$P" config/agent/agent.yaml <<TEXT
+category: agent
+version: "1.0.0"
+provider: { default: scripted }
+TEXT
+  AGENT_REFS="tool:rye/agent/providers/scripted config:agent/agent"
+}
+
+agent_directive() {
+  local dir=${1%/*}
+  [ "$dir" != "$1" ] || dir=
+  {
+    printf '# %s\n\n```xml\n<directive name="%s" version="1.0.0">\n' "$1" "${1##*/}"
+    printf '  <metadata>\n    <description>A directive of the tests</description>\n'
+    printf '    <category>%s</category>\n    <author>tests</author>\n' "$dir"
+    printf '%s\n</directive>\n```\n\n' "$2"
+    cat
+  } | fx_put "$P" "directives/$1.md"
+  AGENT_REFS="$AGENT_REFS directive:$1"
+}
+
+agent_sign() {
+  # shellcheck disable=SC2086
+  fx_sign "$P" $AGENT_REFS "$@"
+}
+
+fork() {
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/directives/$1/fork" "${2:-{\}}" 2>/dev/null
+}
+
+fork_async() {
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/directives/$1/async" "${2:-{\}}" 2>/dev/null
+}
+
+asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
+asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }
+# events FILTER of the transcript of thread ID
+events() { jq -c "$2" "$P/.ai/state/threads/$1/transcript.jsonl"; }

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_family.sh: threads that start threads, hooks, what is said to a running thread, and threads
+# that go on where another ended.
+. "$(dirname "$0")/agent_lib.sh"
+
+CHILD='{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "parameters": {}}}'
+agent_model '{"by": "turn", "lanes": {
+  "lane_child": [{"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}},
+      {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
+  "lane_parent": [{"calls": ['"$CHILD"']}, {"text": "parent is done"}],
+  "lane_narrow": [{"calls": ['"$CHILD"']}, {"text": "narrow is done"}],
+  "lane_spawns": [{"calls": ['"$CHILD"', '"$CHILD"']}, {"text": "one of two"}],
+  "lane_level1": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level2", "thread": "fork"}}]}, {"text": "1"}],
+  "lane_level2": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level3", "thread": "fork"}}]}, {"text": "2"}],
+  "lane_level3": [{"text": "3"}],
+  "lane_async": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_wait", "thread": "fork", "async": true}},
+      {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
+  "lane_wait": [{"text": "waited", "delay": 30}],
+  "lane_hooked": [{"text": "hooked"}],
+  "lane_retried": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
+  "lane_logged": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
+  "lane_more": [{"calls": [{"name": "t_touch", "arguments": {}}]}, {"text": "one more turn"}],
+  "lane_said": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"text": "heard"}],
+  "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]
+}}'
+fx_python "$P" t/touch <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os
+def execute(params, project_path):
+    open(os.path.join(project_path, "touched"), "w").close()
+    return {"success": True}
+CODE
+fx_python "$P" t/other <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os
+def execute(params, project_path):
+    open(os.path.join(project_path, "other"), "w").close()
+    return {"success": True}
+CODE
+fx_python "$P" t/sleep <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "sleeps"), "w").close()
+    time.sleep(60)
+    return {"success": True}
+CODE
+fx_python "$P" t/nap <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "naps"), "w").close()
+    for i in range(200):
+        if os.path.exists(os.path.join(project_path, "wake")):
+            break
+        time.sleep(0.05)
+    return {"success": True}
+CODE
+fx_knowledge "$P" ctx/hooked "Text of the hook."
+fx_knowledge "$P" ctx/system "System text."
+fx_knowledge "$P" ctx/before "Before text."
+ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>'
+agent_directive lane_child '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>
+  <outputs><output name="word" type="string" required="true">a word</output></outputs>' <<<'Touch, then return.'
+agent_directive lane_parent "$ALL
+  </metadata>" <<<'Have it done.'
+agent_directive lane_narrow '    <permissions><execute><tool>t.touch</tool><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Have it done.'
+agent_directive lane_spawns "    <limits spawns=\"1\"/>
+$ALL
+  </metadata>" <<<'Have it done twice.'
+for level in 1 2 3; do
+  agent_directive lane_level$level "$([ $level = 1 ] && echo '    <limits depth="1"/>')
+$ALL
+  </metadata>" <<<'Go deeper.'
+done
+for name in async wait more; do
+  agent_directive lane_$name "$([ $name = more ] && echo '    <limits turns="1"/>')
+$ALL
+$([ $name = more ] && echo '    <hooks><hook id="on" event="limit"><action item_id="rye/agent/threads/internal/control"><param name="action">continue</param></action></hook></hooks>')
+  </metadata>" <<<'Do it.'
+done
+agent_directive lane_hooked '    <context><system>ctx/system</system><before>ctx/before</before></context>
+    <hooks>
+      <hook id="k1" event="thread_started"><action item_type="knowledge" item_id="ctx/hooked"/></hook>
+      <hook id="k2" event="thread_started" position="after" wrap="false"><action kind="knowledge" item_id="ctx/hooked"/></hook>
+      <hook id="k3" event="thread_started"><condition path="inputs.who" op="eq" value="nobody"/><action kind="knowledge" item_id="ctx/system"/></hook>
+    </hooks>
+  </metadata>' <<<'Say something.'
+agent_directive lane_logged '    <permissions><execute><tool>t.touch</tool></execute></permissions>
+    <hooks><hook id="log" event="error"><action item_id="t/touch"/></hook></hooks>
+  </metadata>' <<<'Fail.'
+agent_directive lane_retried '    <hooks><hook id="again" event="error"><condition path="status_code" op="eq" value="401"/><action item_id="rye/agent/threads/internal/control"><param name="action">retry</param></action></hook></hooks>
+  </metadata>' <<<'Fail, and again.'
+agent_directive lane_said '    <permissions><execute><tool>t.nap</tool></execute></permissions>
+  </metadata>' <<<'Nap.'
+agent_directive lane_full '    <permissions><execute><tool>t.touch</tool></execute></permissions>
+  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Fill the window for {input:who}.'
+agent_sign tool:t/touch tool:t/other tool:t/sleep tool:t/nap knowledge:ctx/hooked knowledge:ctx/system knowledge:ctx/before
+fx_mount
+row() { sqlite3 "$P/.ai/state/threads/registry.db" "$1" 2>/dev/null; }
+
+# ---- children ----
+reply=$(fork lane_parent)
+id=$(jq -r .thread_id <<<"$reply")
+is "T46 a parent whose child returned" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed parent is done "
+has "T46 it got the outputs" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.output')" "from the child"
+child=$(cd "$P/.ai/state/threads/lane_child" && ls -t | head -n 1)
+is "the child knows its parent" "$(jq -r .parent_id "$P/.ai/state/threads/lane_child/$child/thread.json")" "$id"
+is "the child did what both allow" "$(ls "$P"/touched "$P"/other 2>&1 | wc -l)" 2
+cost() { jq -c .cost.spend "$P/.ai/state/threads/$1/thread.json"; }
+is "F20 the root's ledger has the child's cost" \
+  "$(row "attach '$P/.ai/state/threads/budget_ledger.db' as b; select printf('%.3f', actual_spend) from b.budget_ledger where thread_id='$id'")" \
+  "$(jq -nr "$(cost "$id") + $(cost "lane_child/$child") | . * 1000 | round / 1000" | xargs printf '%.3f')"
+rm -f "$P/touched" "$P/other"
+fork lane_narrow >/dev/null
+is "F26 a child is no wider than its parent" "$(cd "$P" && ls touched other 2>/dev/null)" touched
+child=lane_child/$(cd "$P/.ai/state/threads/lane_child" && ls -t | head -n 1)
+has "F26 its call was denied" "$(events "$child" 'select(.event_type == "tool_call_result") | .payload.error')" "not covered"
+is "F26 its capabilities" "$(jq -c '[.capabilities[] | select(startswith("rye.execute.tool.t"))]' "$P/.ai/state/threads/$child/thread.json")" '["rye.execute.tool.t.touch"]'
+reply=$(fork lane_spawns)
+has "T48 the limit of children" "$(events "$(jq -r .thread_id <<<"$reply")" 'select(.payload.error) | .payload.error')" "Spawn limit exceeded"
+reply=$(fork lane_level1)
+is "T47 a child at the last level" "$(jq -r .result <<<"$reply")" 1
+level2=lane_level2/$(ls "$P/.ai/state/threads/lane_level2" | tail -n 1)
+has "T47 not one below it" "$(events "$level2" 'select(.event_type == "tool_call_result") | .payload.output')" "Depth limit exhausted"
+is "T47 its row" "$(row "select status from threads where directive='lane_level3'")" error
+id=$(fork_async lane_async | jq -r .thread_id)
+until_true test -e "$P/sleeps"
+child=lane_wait/$(ls "$P/.ai/state/threads/lane_wait" | tail -n 1)
+is "an async child runs beside it" "$(cat "$M/state/threads/$child/status")" running
+echo cancel >"$M/state/threads/$id/ctl"
+is "F24 a cancelled parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+is "F24 takes its child along" "$(timeout 20 cat "$M/state/threads/$child/wait")" cancelled
+
+# ---- hooks and context ----
+fork lane_hooked >/dev/null
+body=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_hooked | head -n 1)
+is "T42 context and hooks around the prompt" "$(jq -r '.messages[0].content' <<<"$body")" "System text."
+has "T42 in their order" "$(jq -r '.messages[1].content' <<<"$body" | tr '\n' ' ')" \
+  '<hooked id="ctx/hooked" type="knowledge"> Text of the hook. </hooked>  Before text.  You carry out' '</directive>  Text of the hook.'
+rm -f "$P/touched"
+is "T43 a hook that only does something" "$(fork lane_logged | jq -r .state) $(ls "$P/touched" 2>/dev/null | wc -l)" "error 1"
+before=$(asks lane_retried)
+fork lane_retried >/dev/null
+[ $(($(asks lane_retried) - before)) -gt 1 ] && good "T43 a hook that tries again" || bad "T43 a hook that tries again"
+is "T43 a hook that goes on beyond a limit" "$(fork lane_more | jq -r .result)" "one more turn"
+
+# ---- said to a running thread ----
+id=$(fork_async lane_said | jq -r .thread_id)
+until_true test -e "$P/naps"
+ok "say" sh -c "echo say look to the left > $M/state/threads/$id/ctl"
+not_ok "a limit that is none" sh -c "echo limit turnips=3 > $M/state/threads/$id/ctl"
+has "and its sentence" "$(tail -n 1 "$M/.ryefs/errors")" turnips
+ok "limit" sh -c "echo limit turns=9 > $M/state/threads/$id/ctl"
+touch "$P/wake"
+is "it goes on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+has "and the model heard it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_said | tail -n 1)" "look to the left"
+not_ok "not after its end" sh -c "echo say too late > $M/state/threads/$id/ctl"
+
+# ---- going on ----
+reply=$(fork lane_full '{"who": "Zoe"}')
+id=$(jq -r .thread_id <<<"$reply")
+next=$(row "select continuation_thread_id from threads where thread_id='$id'")
+is "T28 a full window hands over" "$(cat "$M/state/threads/$id/status")" continued
+like "T28 to a new thread" "$next" '^lane_full/lane_full-'
+is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
+
+finish

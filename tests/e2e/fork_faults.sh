@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_faults.sh: what goes wrong while a model works: its provider, its budget, its time; a thread
+# that is cancelled or killed, or whose runner dies.
+. "$(dirname "$0")/agent_lib.sh"
+
+agent_model '{"lanes": {
+  "lane_once": [{"status": 500, "error": {"type": "server_error", "message": "later"}}, {"text": "after all"}],
+  "lane_ever": [{"status": 503, "error": {"type": "server_error", "message": "never"}},
+    {"status": 503, "error": {"type": "server_error", "message": "never"}},
+    {"status": 503, "error": {"type": "server_error", "message": "never"}},
+    {"status": 503, "error": {"type": "server_error", "message": "never"}},
+    {"text": "too late"}],
+  "lane_rate": [{"status": 429, "headers": {"retry-after": "2"}, "error": {"type": "x", "message": "Rate limit reached"}},
+    {"text": "in time"}],
+  "lane_auth": [{"status": 401, "error": {"type": "authentication_error", "message": "bad key"}}, {"text": "no"}],
+  "lane_quota": [{"status": 429, "error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "pay"}}, {"text": "no"}],
+  "lane_cut": [{"text": ["half an ", "answer"], "cut": 2}, {"text": "whole"}],
+  "lane_slow": [{"text": "late", "delay": 30}, {"text": "late", "delay": 30}, {"text": "late", "delay": 30}],
+  "lane_tool": [{"calls": [{"id": "s1", "name": "t_sleep", "arguments": {}}]},
+    {"calls": [{"id": "s1", "name": "t_sleep", "arguments": {}}]}],
+  "lane_dear": [{"text": "", "calls": [{"id": "b1", "name": "t_touch", "arguments": {}}], "usage": {"input": 2000, "output": 1000}},
+    {"text": "no"}],
+  "lane_tokens": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 90, "output": 20}}, {"text": "no"}]
+}}'
+fx_python "$P" t/sleep <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "sleeps"), "w").close()
+    time.sleep(60)
+    return {"success": True}
+CODE
+fx_python "$P" t/touch <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os
+def execute(params, project_path):
+    open(os.path.join(project_path, "touched"), "w").close()
+    return {"success": True}
+CODE
+for name in once ever rate auth quota cut slow tool; do
+  agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Do it.'
+done
+agent_directive lane_dear '    <limits spend="1.0"/>
+    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Spend it.'
+agent_directive lane_tokens '    <limits tokens="100"/>
+    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Spend it.'
+agent_sign tool:t/sleep tool:t/touch
+fx_mount
+T0=
+ago() { echo $((($(date +%s%N) - T0) / 1000000)); }
+tick() { T0=$(date +%s%N); }
+
+# ---- the provider ----
+tick
+reply=$(fork lane_once)
+is "F01 a 500 is tried again" "$(jq -c '[.state, .result, .cost.turns]' <<<"$reply")" '["completed","after all",1]'
+reply=$(fork lane_ever)
+has "F02 until it is enough" "$(jq -r '.state, .error' <<<"$reply")" error "consecutive times" 503
+is "F02 nothing is spent" "$(jq -c .cost.spend <<<"$reply")" 0
+tick
+is "F03 Retry-After is kept to" "$(fork lane_rate | jq -r .result)" "in time"
+[ "$(ago)" -ge 2000 ] && good "F03 for as long" || bad "F03 for as long" "$(ago) ms"
+before=$(asks lane_auth)
+has "F05 a refused key is final" "$(fork lane_auth | jq -r .error)" 401
+is "F05 one request" "$(($(asks lane_auth) - before))" 1
+has "F04 so is an empty purse" "$(fork lane_quota | jq -r .error)" pay
+is "F04 one request" "$(asks lane_quota)" 1
+reply=$(fork lane_cut)
+id=$(jq -r .thread_id <<<"$reply")
+is "F09 a cut answer is asked for again" "$(jq -r .result <<<"$reply")" whole
+is "F09 the part that came is marked" "$(events "$id" 'select(.payload.is_partial) | .payload.text')" '"half an "'
+
+# ---- budget ----
+rm -f "$P/touched"
+reply=$(fork lane_dear)
+has "F16 the budget ends it" "$(jq -r .error <<<"$reply")" "spend"
+is "F16 the cost is the true one" "$(jq -c .cost.spend <<<"$reply")" 7
+not_ok "F16 calls that wait are not run" test -e "$P/touched"
+id=$(jq -r .thread_id <<<"$reply")
+has "F16 and say why" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error')" "not executed: budget"
+has "T23 so do tokens" "$(fork lane_tokens | jq -r .error)" "tokens"
+
+# ---- time, cancel, kill ----
+tick
+reply=$(fork lane_slow '{"limit_overrides": {"duration_seconds": 2}}')
+has "T23 the limit of time" "$(jq -r .error <<<"$reply")" duration
+[ "$(ago)" -le $((4000 * PATIENCE)) ] && good "T23 in time" || bad "T23 in time" "$(ago) ms"
+agent_cancelled() { # NAME: starts, waits for `until`, cancels
+  id=$(fork_async "$1" | jq -r .thread_id)
+  until_true eval "$2"
+  tick
+  echo cancel >"$M/state/threads/$id/ctl"
+  got=$(timeout 20 cat "$M/state/threads/$id/wait")
+  is "F08/T51 cancelled: $1" "$got" cancelled
+  [ "$(ago)" -le $((2500 * PATIENCE)) ] && good "within two seconds: $1" || bad "within two seconds: $1" "$(ago) ms"
+  is "its thread.json: $1" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" cancelled
+  is "its last line: $1" "$(events "$id" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_cancelled" "checkpoint" '
+}
+before=$(asks lane_slow)
+agent_cancelled lane_slow '[ $(asks lane_slow) -gt $before ]'
+rm -f "$P/sleeps"
+agent_cancelled lane_tool 'test -e "$P/sleeps"'
+has "the call has its result" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id')" s1
+
+# F45: a writer that is killed leaves the thread to itself
+before=$(asks lane_slow)
+timeout 60 bash -c 'echo "{}" > "$1"' - "$M/directives/lane_slow/fork" 2>/dev/null &
+writer=$!
+until_true eval '[ $(asks lane_slow) -gt $before ]'
+pkill -9 -P $writer 2>/dev/null
+kill -9 $writer 2>/dev/null
+wait $writer 2>/dev/null
+id=$(cd "$P/.ai/state/threads/lane_slow" && ls -t | head -n 1)
+is "F45 a killed writer's thread goes on" "$(cat "$M/state/threads/lane_slow/$id/status")" running
+echo kill >"$M/state/threads/lane_slow/$id/ctl"
+is "F45 until it is killed" "$(timeout 20 cat "$M/state/threads/lane_slow/$id/wait")" killed
+
+# F21: a runner that dies
+rm -f "$P/sleeps"
+id=$(fork_async lane_tool | jq -r .thread_id)
+until_true test -e "$P/sleeps"
+kill -9 "$(cat "$M/state/threads/$id/pid")"
+is "F21 a lost runner is an error" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+is "F21 in thread.json" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" error
+is "F21 the transcript is closed" "$(events "$id" .event_type | tail -n 3 | tr '\n' ' ')" '"tool_call_result" "thread_error" "checkpoint" '
+is "F21 the ledger is settled" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select status from budget_ledger where thread_id='$id'" 2>/dev/null || echo error)" error
+is "no budget is held by what has ended" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select count(*) from budget_ledger where status='active'" 2>/dev/null || echo 0)" 0
+
+finish
