@@ -217,7 +217,7 @@ static void turn_steer(struct turn_attempt *attempt, struct retry_decision *deci
 	struct hook_verdict verdict;
 
 	hooks_run(agent, "error",
-		  json_pack("{s:{s:s, s:s, s:s, s:s, s:i}, s:{s:s, s:b, s:s}}", "error", "type",
+		  json_pack("{s:{s:s, s:s, s:s, s:s}, s:i, s:{s:s, s:b, s:s}}", "error", "type",
 			    failure->type, "message", failure->message, "code", failure->code,
 			    "class", class, "status_code", (int)failure->status, "classification",
 			    "category", class, "retryable", failure->retryable, "code",

@@ -165,11 +165,15 @@ static int enter_row(struct threads *threads, const char *id, const struct launc
 {
 	const char *bare = NULL;
 	bool directive = id_split(what->ref, &bare) == RYE_DIRECTIVE;
+	/* as other implementations have it: a directive by its id, a tool by its reference */
+	const struct registry_new row = { .id = id,
+					  .directive = directive ? bare : what->ref,
+					  .parent_id = what->parent_id,
+					  .tool_id = directive ? THREAD_TOOL_ID : NULL };
 	int r = threads_registry(threads, true, ret, err);
 
-	/* as other implementations have it: a directive by its id, a tool by its reference */
 	if (!r)
-		r = registry_insert(*ret, id, directive ? bare : what->ref, err);
+		r = registry_add(*ret, &row, err);
 	return r;
 }
 

@@ -6,8 +6,6 @@
 
 CHILD='{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "parameters": {}}}'
 agent_model '{"by": "turn", "lanes": {
-  "lane_child": [{"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}},
-      {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
   "lane_parent": [{"calls": ['"$CHILD"']}, {"text": "parent is done"}],
   "lane_narrow": [{"calls": ['"$CHILD"']}, {"text": "narrow is done"}],
   "lane_spawns": [{"calls": ['"$CHILD"', '"$CHILD"']}, {"text": "one of two"}],
@@ -16,12 +14,14 @@ agent_model '{"by": "turn", "lanes": {
   "lane_level3": [{"text": "3"}],
   "lane_async": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_wait", "thread": "fork", "async": true}},
       {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
-  "lane_wait": [{"text": "waited", "delay": 30}],
   "lane_hooked": [{"text": "hooked"}],
   "lane_retried": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
   "lane_logged": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
   "lane_more": [{"calls": [{"name": "t_touch", "arguments": {}}]}, {"text": "one more turn"}],
   "lane_said": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"text": "heard"}],
+  "lane_child": [{"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}},
+      {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
+  "lane_wait": [{"text": "waited", "delay": 30}],
   "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]
 }}'
 fx_python "$P" t/touch <<'CODE'
@@ -96,7 +96,8 @@ agent_directive lane_retried '    <hooks><hook id="again" event="error"><conditi
   </metadata>' <<<'Fail, and again.'
 agent_directive lane_said '    <permissions><execute><tool>t.nap</tool></execute></permissions>
   </metadata>' <<<'Nap.'
-agent_directive lane_full '    <permissions><execute><tool>t.touch</tool></execute></permissions>
+agent_directive lane_full '    <limits spend="1000"/>
+    <permissions><execute><tool>t.touch</tool></execute></permissions>
   </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Fill the window for {input:who}.'
 agent_sign tool:t/touch tool:t/other tool:t/sleep tool:t/nap knowledge:ctx/hooked knowledge:ctx/system knowledge:ctx/before
