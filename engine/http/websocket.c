@@ -170,7 +170,7 @@ static bool make_accept(const char *key, char ret[40])
 	return true;
 }
 
-static bool is_accepted(const char *key, struct rye_span head)
+static bool websocket_is_accepted(const char *key, struct rye_span head)
 {
 	const size_t name = strlen(ACCEPT_HEADER);
 	char want[40];
@@ -251,7 +251,7 @@ static int websocket_shake(struct websocket *ws, const char *rest, struct rye_er
 	if (r)
 		return r;
 	if (end < 12 || strncmp(head.data, "HTTP/1.1 101", 12) != 0 ||
-	    !is_accepted(key, (struct rye_span){ head.data, end }))
+	    !websocket_is_accepted(key, (struct rye_span){ head.data, end }))
 		return websocket_fail(ws, "the server does not speak WebSocket there", err);
 	ws->open = true;
 	if (!websocket_feed(&ws->reader, (struct rye_span){ head.data + end, head.len - end },

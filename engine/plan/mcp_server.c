@@ -5,7 +5,7 @@
  * nothing of a tool's own item, comes into its command, arguments, environment, address or
  * headers. On a worker; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "memory.h"
 #include "scope.h"

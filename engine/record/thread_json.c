@@ -23,7 +23,7 @@ static void put_word(json_t *doc, const char *key, const char *text)
 }
 
 /* What is empty is left out. */
-static void put_member(json_t *doc, const char *key, const json_t *value)
+static void thread_json_put(json_t *doc, const char *key, const json_t *value)
 {
 	if (json_truthy(value))
 		json_object_set(doc, key, (json_t *)value);
@@ -42,14 +42,14 @@ static json_t *thread_json_make(const struct record *record, const struct thread
 	json_sets(doc, "created_at", what->created_at);
 	json_sets(doc, "updated_at", now);
 	put_word(doc, "model", what->model);
-	put_member(doc, "cost", what->cost);
-	put_member(doc, "limits", what->limits);
-	put_member(doc, "capabilities", what->capabilities);
-	put_member(doc, "outputs", what->outputs);
+	thread_json_put(doc, "cost", what->cost);
+	thread_json_put(doc, "limits", what->limits);
+	thread_json_put(doc, "capabilities", what->capabilities);
+	thread_json_put(doc, "outputs", what->outputs);
 	put_word(doc, "transcript_head", what->transcript_head);
 	json_object_foreach((json_t *)what->more, key, value) {
 		if (!json_object_get(doc, key))
-			put_member(doc, key, value);
+			thread_json_put(doc, key, value);
 	}
 	return doc;
 }

@@ -3,7 +3,7 @@
  * What must hold between two neighbours of a chain: no element delegates to one of a higher space,
  * what the parent wants the child gives, versions fit. All issues are collected. Pure.
  */
-#include "plan/plan.h"
+#include "chain/chain.h"
 
 #include "space/space.h"
 #include "str.h"

@@ -3,7 +3,7 @@
  * The primitives: where a chain ends and the engine begins. Found by the last element's id. chain.c
  * resolves short names.
  */
-#include "plan/plan.h"
+#include "chain/chain.h"
 
 #include "scope.h"
 

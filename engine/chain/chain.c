@@ -5,7 +5,7 @@
  * code. A new element that shadows an old one must be seen by the next run, so nothing of a
  * chain is remembered here; the item store saves reading what has not changed.
  */
-#include "plan/plan.h"
+#include "chain/chain.h"
 
 #include "base/id.h"
 #include "scope.h"

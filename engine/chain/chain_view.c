@@ -3,7 +3,7 @@
  * chain.json: what would run a tool, who signed it, who adds to its environment. Loads the
  * chain as a run does and starts nothing. No lock.
  */
-#include "plan/plan.h"
+#include "chain/chain.h"
 
 #include "scope.h"
 
