@@ -11,6 +11,8 @@
 #include <string.h>
 
 static void graph_add(json_t *to, const char *where, const char *format, va_list args)
+	RYE_PRINTF(3, 0);
+static void graph_add(json_t *to, const char *where, const char *format, va_list args)
 {
 	auto_json json_t *text = json_vsprintf(format, args);
 
