@@ -82,8 +82,10 @@ struct answer_block *answer_add(struct answer *answer, enum block_kind kind)
 {
 	struct answer_block *block;
 
-	if (answer->n >= RYE_PROVIDER_BLOCKS)
+	if (answer->n >= RYE_PROVIDER_BLOCKS) {
+		answer_warn(answer, "blocks_dropped");
 		return NULL;
+	}
 	if (answer->n == answer->size) {
 		size_t size = answer->size ? 2 * answer->size : 8;
 		struct answer_block *v = reallocarray(answer->v, size, sizeof(*v));

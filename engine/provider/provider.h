@@ -115,7 +115,7 @@ struct provider_request {
 	json_int_t max_tokens; /* of the answer; 0: what the model may give */
 	const json_t *options; /* object laid over what the item sets (temperature …); or NULL */
 	const char *conversation; /* id of the thread, for the provider's cache; or NULL */
-	const char *continuation; /* of the answer that paused; or NULL */
+	const char *continuation; /* of the answer that paused, the last message; or NULL */
 	unsigned relief; /* enum provider_relief */
 	bool whole; /* not streamed */
 };

@@ -38,11 +38,14 @@ const char *provider_stop_name(enum provider_stop stop)
 	return stop_names[stop];
 }
 
+/* An older item has one time for each phase but the first. */
 static int64_t attempt_limit_ms(const struct provider *provider, const char *name, int64_t seconds)
 {
 	const json_t *timeouts = json_object_get(provider->item, "timeouts");
 	const json_t *value = json_object_get(timeouts, name);
 
+	if (!timeouts && strcmp(name, "connect") != 0)
+		value = json_object_get(json_object_get(provider->item, "config"), "timeout");
 	if (json_is_number(value) && json_number_value(value) > 0 &&
 	    json_number_value(value) < RYE_TIMEOUT_MAX_S)
 		return (int64_t)(json_number_value(value) * 1000);

@@ -140,6 +140,13 @@ static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
 	}
 }
 
+/* What goes on with a token is the request as it was, without the part that has come. */
+static bool is_continued(const struct wire_write *w, const json_t *message, size_t i)
+{
+	return w->request->continuation && message_is(message, "assistant") &&
+	       i + 1 == json_array_size(w->request->messages);
+}
+
 static void gemini_put_contents(struct wire_write *w)
 {
 	const json_t *message;
@@ -152,7 +159,8 @@ static void gemini_put_contents(struct wire_write *w)
 		auto_buf struct rye_buf parts = RYE_BUF_INIT;
 
 		w->out = &parts;
-		gemini_put_parts(w, json_object_get(message, "blocks"));
+		if (!is_continued(w, message, i))
+			gemini_put_parts(w, json_object_get(message, "blocks"));
 		w->out = out;
 		if (!parts.len)
 			continue;

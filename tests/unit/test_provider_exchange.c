@@ -213,6 +213,7 @@ static void P69_a_continuation_is_the_same_request(void **state)
 	got = provider_attempt(p, provider, &request);
 	assert_int_equal(got.stop, STOP_PAUSE);
 	request.continuation = json_str(got.message, "continuation");
+	json_array_append(messages, got.message);
 	{
 		struct provider_result more = provider_attempt(p, provider, &request);
 
