@@ -69,7 +69,7 @@ static void list_names(const json_t *items, struct rye_buf *out)
 		buf_addf(out, "%s%s", i ? ", " : "", json_str(item_doc(row), "tool_id"));
 }
 
-/* Only those that match; they are errors of the person who named it. */
+/* Only those that match the name. */
 static int keep_hinted(struct resolving *resolving, const char *hint, struct rye_err *err)
 {
 	auto_json json_t *all = resolving->items;

@@ -145,7 +145,7 @@ struct provider_call {
 	const struct provider *provider;
 	const struct provider_request *request;
 	int64_t until_ms; /* clock_ms(); 0: only the provider's own limits */
-	int cancel; /* readable once nobody wants it any more; -1: never */
+	int cancel; /* readable once the call is to end; -1: never */
 	provider_event_fn fn; /* on the calling thread; or NULL */
 	void *arg;
 };

@@ -95,6 +95,16 @@ static size_t chat_put_images(struct wire_write *w, const json_t *blocks)
 	return n;
 }
 
+/* Some templates know a system's message at the beginning alone. */
+static const char *chat_role(const struct wire_write *w, const json_t *message)
+{
+	const char *system = field_text(w->provider, "system_role", "system");
+
+	if (!message_is(message, "system"))
+		return "user";
+	return field_text(w->provider, "later_role", system);
+}
+
 static void chat_put_user(struct wire_write *w, const json_t *message)
 {
 	const json_t *blocks = json_object_get(message, "blocks"), *block;
@@ -102,29 +112,34 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 	struct rye_buf *out = w->out;
 	size_t i, n;
 
-	json_array_foreach(blocks, i, block)
-		if (block_is(block, "tool_result"))
-			chat_put_result(w, block);
+	json_array_foreach(blocks, i, block) {
+		if (!block_is(block, "tool_result"))
+			continue;
+		chat_put_result(w, block);
+		if (result_images(w, block))
+			buf_addf(&text, "Images of %s.\n", json_str(block, "name"));
+	}
 	chat_put_texts(blocks, &text);
 	w->out = &images;
 	n = chat_put_images(w, blocks);
 	w->out = out;
 	if (!text.len && !n)
 		return;
-	chat_put_role(w, message_is(message, "system") ?
-				 field_text(w->provider, "system_role", "system") :
-				 "user");
+	chat_put_role(w, chat_role(w, message));
 	raw_key(out, "content");
-	if (n) {
-		buf_adds(out, "[{\"type\":\"text\"");
-		raw_text(out, "text", text.data ? text.data : "Images of the results above:");
-		buf_adds(out, "},");
-		buf_add(out, images.data, images.len);
-		buf_adds(out, "]}");
+	if (!n) {
+		raw_string(out, (struct rye_span){ text.data, text.len });
+		buf_addc(out, '}');
 		return;
 	}
-	raw_string(out, (struct rye_span){ text.data, text.len });
-	buf_addc(out, '}');
+	buf_addc(out, '[');
+	if (text.len) {
+		buf_adds(out, "{\"type\":\"text\"");
+		raw_text(out, "text", text.data);
+		buf_adds(out, "},");
+	}
+	buf_add(out, images.data, images.len);
+	buf_adds(out, "]}");
 }
 
 static void chat_put_call(struct wire_write *w, const json_t *block)

@@ -115,7 +115,7 @@ static void responses_put_user(struct wire_write *w, const json_t *message)
 	if (parts.len)
 		responses_put_message(w,
 				      message_is(message, "system") ?
-					      field_text(w->provider, "system_role", "developer") :
+					      field_text(w->provider, "later_role", "developer") :
 					      "user",
 				      (struct rye_span){ parts.data, parts.len });
 }

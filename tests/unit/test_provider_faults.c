@@ -483,7 +483,7 @@ static void pauses(void **state)
 	failure.wait_ms = 7000;
 	provider_retry(&provider, &failure, &now, &decision);
 	assert_true(decision.wait_ms >= 7000 && decision.wait_ms <= 8400);
-	failure.wait_ms = 3600000; /* nobody waits an hour */
+	failure.wait_ms = 3600000; /* an hour is too long to wait */
 	provider_retry(&provider, &failure, &now, &decision);
 	assert_int_equal(decision.step, RETRY_FINAL);
 }
