@@ -39,6 +39,10 @@ struct fork_ask {
 int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err);
 
+/* The waiting alone, for a reply that was made with async. */
+int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
+		struct rye_err *err);
+
 /*
  * recover.c: the end of a thread whose runner ended without one.
  */

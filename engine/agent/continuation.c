@@ -7,17 +7,22 @@
 #include "agent/agent_inner.h"
 
 #include "base/io.h"
+#include "clock.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Tokens of the old conversation that the new one begins with. */
 #define CONTINUATION_TOKENS 16000
+/* Milliseconds that the old thread's end is waited for, and between two looks. */
+#define CONTINUATION_WAIT_MS 10000
+#define CONTINUATION_LOOK_MS 20
 /* Threads of one chain: a model that fills its window in every one would go on for ever. */
 #define CONTINUATION_CHAIN 50
 
@@ -76,47 +81,101 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 	return ret->dir < 0 ? rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id) : 0;
 }
 
-/* Its messages, the newest ones; only of a transcript that is what its thread wrote. */
-static int continued_messages(const struct record *record, json_t **ret, struct rye_err *err)
+/* Its messages, in front of `all`; only of a transcript that is what its thread wrote. */
+static int continued_messages(const struct record *record, json_t **all,
+			      char ret_before[THREAD_ID_MAX], struct rye_err *err)
 {
 	auto_json json_t *doc = NULL;
-	auto_json json_t *all = NULL;
 	auto_blob struct rye_blob *text = NULL;
 	struct chronicle_check check;
+	json_t *own = NULL;
+	const char *head;
 	int r = thread_json_read(record, &doc, err);
 
 	if (!r)
 		r = chronicle_text(record, &text, err);
 	if (r)
 		return rye_wrap(err, "thread %s cannot be continued", record->id);
-	chronicle_check(record, (struct rye_span){ text->data, text->len },
-			*json_str(doc, "transcript_head") ? json_str(doc, "transcript_head") : NULL,
+	head = json_str(doc, "transcript_head");
+	chronicle_check(record, (struct rye_span){ text->data, text->len }, *head ? head : NULL,
 			&check);
 	if (check.code != RYE_OK)
 		return rye_fail(err, check.code, "thread %s cannot be continued: %s", record->id,
 				check.why.msg);
-	r = messages_of((struct rye_span){ text->data, check.signed_len }, &all, err);
+	r = messages_of((struct rye_span){ text->data, check.signed_len }, &own, err);
 	if (r)
 		return r;
-	*ret = messages_trim(all, CONTINUATION_TOKENS);
-	return *ret ? 0 : memory_fail(err);
+	json_array_extend(own, *all);
+	json_decref(*all);
+	*all = own;
+	snprintf(ret_before, THREAD_ID_MAX, "%s", json_str(doc, "previous_thread_id"));
+	return 0;
+}
+
+/* Four characters are a token. */
+static bool continued_enough(const json_t *messages)
+{
+	size_t i, n = 0;
+	json_t *message;
+
+	json_array_foreach(messages, i, message)
+		n += strlen(json_str(message, "content"));
+	return n / 4 >= CONTINUATION_TOKENS;
+}
+
+/* The threads before it, the last one first, as far back as there is room. */
+static int continued_chain(struct agent *agent, const char *id, json_t **all, struct rye_err *err)
+{
+	char at[THREAD_ID_MAX], before[THREAD_ID_MAX];
+	int r = 0;
+
+	snprintf(at, sizeof(at), "%s", id);
+	for (int i = 0; i < CONTINUATION_CHAIN && *at && !r && !continued_enough(*all); i++) {
+		struct record record;
+		struct rye_err why = { 0 };
+
+		r = continued_open(agent, at, &record, &why);
+		if (!r) {
+			r = continued_messages(&record, all, before, &why);
+			close(record.dir);
+		}
+		/* what is older than the last one may be gone */
+		if (r)
+			return i ? 0 : rye_fail(err, why.code, "%s", why.msg);
+		snprintf(at, sizeof(at), "%s", before);
+	}
+	return r;
+}
+
+/* The one that hands over signs its last words after it has started this one. */
+static void continued_wait(struct agent *agent, const char *id)
+{
+	int64_t end = clock_ms() + CONTINUATION_WAIT_MS;
+	struct pollfd fd = { .fd = agent->ask->stop, .events = POLLIN };
+	struct registry_row row = { .status = "" };
+
+	while (clock_ms() < end && !registry_get(agent->registry, id, false, &row, NULL) &&
+	       !registry_terminal(row.status))
+		if (poll(&fd, 1, CONTINUATION_LOOK_MS) > 0)
+			return;
 }
 
 int continuation_read(struct agent *agent, const char *id, struct rye_err *err)
 {
-	auto_json json_t *old = NULL;
-	struct record record;
-	json_t *message;
+	json_t *all = json_array(), *message;
+	auto_json json_t *newest = NULL;
 	size_t i;
-	int r = continued_open(agent, id, &record, err);
+	int r;
 
+	continued_wait(agent, id);
+	r = continued_chain(agent, id, &all, err);
+	newest = r ? NULL : messages_trim(all, CONTINUATION_TOKENS);
+	json_decref(all);
 	if (r)
 		return r;
-	r = continued_messages(&record, &old, err);
-	close(record.dir);
-	if (r)
-		return r;
-	json_array_foreach(old, i, message)
+	if (!newest)
+		return memory_fail(err);
+	json_array_foreach(newest, i, message)
 		continued_add(agent->messages, continued_message(message));
 	return 0;
 }
@@ -247,37 +306,64 @@ static int resumed_request(const struct agent_recovery *where, const char *id, j
 	return rye_fail(err, RYE_INVALID, "thread %s is no directive's", id);
 }
 
-int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
-		 json_t **ret, struct rye_err *err)
+/* RYE_BUSY unless it is over. */
+static int resumed_row(struct db *db, const struct agent_resumption *what, struct rye_err *err)
 {
-	auto_json json_t *request = NULL;
-	struct fork_ask ask = { .async = what->async,
-				.wake = what->wake,
-				.previous_id = what->thread_id,
-				.message = what->message };
 	struct registry_row row;
-	struct db *db;
-	char path[THREADS_PATH_MAX];
-	int r = threads_path(where->project, "registry.db", path, err);
+	int r = registry_get(db, what->thread_id, false, &row, err);
 
-	if (!r)
-		r = registry_open(path, &db, err);
-	if (r)
-		return r;
-	r = registry_get(db, what->thread_id, false, &row, err);
 	if (!r && !registry_terminal(row.status))
 		r = rye_fail(err, RYE_BUSY, "Thread is still %s, cannot resume", row.status);
 	if (!r && !*what->message)
 		r = rye_fail(err, RYE_INVALID, "message required");
+	return r;
+}
+
+/* Linked once it runs: a new thread that cannot start leaves the old one as it is. */
+static int resumed_start(const struct agent_recovery *where, const struct agent_resumption *what,
+			 struct db *db, json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *request = NULL;
+	struct fork_ask ask = { .async = true,
+				.wake = what->wake,
+				.previous_id = what->thread_id,
+				.message = what->message };
+	const char *next;
+	int r = resumed_request(where, what->thread_id, &request, err);
+
+	if (r)
+		return r;
+	ask.ref = json_str(request, "item_id");
+	ask.request = request;
+	r = agent_fork(where->threads, &ask, ret, err);
+	if (r)
+		return r;
+	next = json_str(*ret, "thread_id");
+	if (!registry_chain(db, what->thread_id, next, NULL))
+		resumed_event(where, what->thread_id, next, what->message);
+	if (what->async)
+		return 0;
+	json_object_del(*ret, "async");
+	json_object_del(*ret, "status");
+	json_object_del(*ret, "pid");
+	return agent_await(where->threads, &ask, *ret, err);
+}
+
+int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
+		 json_t **ret, struct rye_err *err)
+{
+	char path[THREADS_PATH_MAX];
+	struct db *db = NULL;
+	int r = threads_path(where->project, "registry.db", path, err);
+
 	if (!r)
-		r = resumed_request(where, what->thread_id, &request, err);
-	if (!r) {
-		ask.ref = json_str(request, "item_id");
-		ask.request = request;
-		r = agent_fork(where->threads, &ask, ret, err);
-	}
-	if (*ret && !registry_chain(db, what->thread_id, json_str(*ret, "thread_id"), NULL))
-		resumed_event(where, what->thread_id, json_str(*ret, "thread_id"), what->message);
+		r = registry_open(path, &db, err);
+	if (!r)
+		r = resumed_row(db, what, err);
+	if (!r)
+		r = resumed_start(where, what, db, ret, err);
+	if (*ret)
+		json_sets(*ret, "resumed", what->thread_id);
 	db_close(db);
 	return r;
 }

@@ -41,6 +41,10 @@ static int fork_result(struct threads *threads, const char *id, json_t *reply, s
 		r = rye_fail(err, fork_code(json_str(doc, "code")), "%s", json_str(doc, "error"));
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		json_object_del(doc, ours[i]);
+	/* who asked knows the first one of a chain */
+	if (strcmp(json_str(doc, "thread_id"), id) != 0 && *json_str(doc, "thread_id"))
+		json_sets(reply, "resolved_thread_id", json_str(doc, "thread_id"));
+	json_object_del(doc, "thread_id");
 	json_object_update(reply, doc);
 	return r;
 }
@@ -139,26 +143,49 @@ static void fork_live_open(struct threads *threads, const char *id, struct fork_
 		inotify_add_watch(ret->notice, path, IN_CREATE | IN_MODIFY);
 }
 
-int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
-	       struct rye_err *err)
+/* The end of the last thread of its chain: it may hand over to others. */
+static int fork_await(struct threads *threads, const char *id,
+		      const struct thread_patience *patience, struct rye_err *err)
+{
+	char at[THREAD_ID_MAX], last[THREAD_ID_MAX];
+	int r;
+
+	snprintf(at, sizeof(at), "%s", id);
+	for (;;) {
+		r = threads_await(threads, at, patience, err);
+		if (r || threads_last(threads, at, last) || !strcmp(at, last))
+			return r;
+		snprintf(at, sizeof(at), "%s", last);
+	}
+}
+
+int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
+		struct rye_err *err)
 {
 	auto_fork_live struct fork_live live = { ask, -1, -1, -1 };
+	const char *id = json_str(reply, "thread_id");
 	struct thread_patience patience = { .wake = ask->wake,
 					    .wait_ms = ask->wait_ms > 0 ? ask->wait_ms : -1,
 					    .fn = fork_live_read,
 					    .arg = &live };
+	int r;
+
+	fork_live_open(threads, id, &live);
+	patience.also = live.notice;
+	r = fork_await(threads, id, &patience, err);
+	if (live.notice >= 0)
+		fork_live_read(&live);
+	return r ? r : fork_result(threads, id, reply, err);
+}
+
+int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+	       struct rye_err *err)
+{
 	struct launched launched;
 	int r = fork_launch(threads, ask, &launched, err);
 
 	if (r)
 		return r;
 	*ret = fork_reply(ask, &launched);
-	if (ask->async)
-		return 0;
-	fork_live_open(threads, launched.thread_id, &live);
-	patience.also = live.notice;
-	r = threads_await(threads, launched.thread_id, &patience, err);
-	if (live.notice >= 0)
-		fork_live_read(&live);
-	return r ? r : fork_result(threads, launched.thread_id, *ret, err);
+	return ask->async ? 0 : agent_await(threads, ask, *ret, err);
 }

@@ -50,7 +50,17 @@ int rye_thread_read(struct rye *rye, const struct rye_thread_part *part, struct 
 
 int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
 {
-	return threads_ctl(rye->threads, id, verb, err);
+	static const char resume[] = "resume ";
+	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	struct rye_span text = span_trim(verb);
+	struct agent_resumption what = { .thread_id = id, .async = true, .wake = -1 };
+	auto_free char *message = NULL;
+	auto_json json_t *reply = NULL;
+
+	if (!span_starts(text, resume))
+		return threads_ctl(rye->threads, id, verb, err);
+	what.message = message = span_dup(span_trim(span_skip(text, sizeof(resume) - 1)));
+	return message ? agent_resume(&where, &what, &reply, err) : memory_fail(err);
 }
 
 /* ---- waiting ---- */
@@ -163,8 +173,22 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 	return r;
 }
 
+static int detach_resume(struct rye *rye, const struct exec_detach *ask, json_t **ret,
+			 struct rye_err *err)
+{
+	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	const struct agent_resumption what = { .thread_id = ask->resume,
+					       .message = ask->message,
+					       .async = ask->async,
+					       .wake = call_wake(ask->call) };
+
+	return agent_resume(&where, &what, ret, err);
+}
+
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
 {
+	if (ask->resume)
+		return detach_resume(arg, ask, ret, err);
 	return ask->fork ? detach_directive(arg, ask, ret, err) : detach_tool(arg, ask, ret, err);
 }
 

@@ -188,12 +188,12 @@ static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
 
 static void warn_unknown(struct request *request)
 {
-	static const char *const known[] = { "item_id",	     "item_type",	"project_path",
-					     "parameters",   "dry_run",		"target",
-					     "thread",	     "async",		"trace",
-					     "model",	     "limit_overrides", "resume_thread_id",
-					     "no_net",	     "no_write",	"input_responses",
-					     "request_state" };
+	static const char *const known[] = { "item_id",	      "item_type",	 "project_path",
+					     "parameters",    "dry_run",	 "target",
+					     "thread",	      "async",		 "trace",
+					     "model",	      "limit_overrides", "resume_thread_id",
+					     "no_net",	      "no_write",	 "input_responses",
+					     "request_state", "message" };
 	const char *key;
 	json_t *value;
 
@@ -228,11 +228,17 @@ static int check_answers(const json_t *doc, struct rye_err *err)
 static int read_execute(const char *project, struct request *ret, struct rye_err *err)
 {
 	const json_t *doc = ret->doc;
-	int r;
+	int r = 0;
 
 	/* first of all: what is refused below may be so for the misspelt member */
 	warn_unknown(ret);
-	r = request_ref(doc, ret, err);
+	if (json_object_get(doc, "item_id") || !*json_str(doc, "resume_thread_id"))
+		r = request_ref(doc, ret, err);
+	/* a tool's own resume is its primitive's */
+	if (!r && (ret->kind == RYE_DIRECTIVE || !json_object_get(doc, "item_id")))
+		ret->resume = json_str(doc, "resume_thread_id");
+	if (*ret->resume)
+		return read_flag(doc, "async", &ret->async, err);
 	if (!r)
 		r = check_target_syntax(doc, err);
 	if (!r)
@@ -283,7 +289,7 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err)
 {
-	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX };
+	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX, .resume = "" };
 	ret->warnings = json_array();
 	ret->doc = message_read(req->message, req->form, err);
 	if (!ret->doc)

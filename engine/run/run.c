@@ -149,6 +149,36 @@ void run_detached(struct run *run, const char *ref)
 	run_tell_outputs(run);
 }
 
+void run_resumed(struct run *run)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+	const json_t *doc = run->request.doc;
+	const json_t *parameters = json_object_get(doc, "parameters");
+	auto_json json_t *extra = NULL;
+	const char *message = json_str(doc, "message");
+	struct exec_detach ask = { .fork = true,
+				   .async = run->request.async,
+				   .resume = run->request.resume,
+				   .call = run->call };
+	struct rye_err err = { 0 };
+	bool failed;
+
+	if (run->ask->parent_run || !hooks || !hooks->detach) {
+		run_fail_with(run, RYE_DENIED, "Permission denied: only a person resumes a thread");
+		return;
+	}
+	ask.message = *message ? message : json_str(parameters, "message");
+	run->request.fork = true;
+	failed = hooks->detach(hooks->arg, &ask, &extra, &err);
+	if (failed)
+		run_fail(run, &err);
+	else
+		reply_start(&run->reply, "success", RYE_DIRECTIVE, run->request.resume);
+	if (extra)
+		json_object_update_missing(run->reply.doc, extra);
+	run_tell_outputs(run);
+}
+
 static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id)
 {
 	struct item_ask ask = { .kind = kind, .id = id };

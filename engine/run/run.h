@@ -72,6 +72,7 @@ struct exec_detach {
 	const char *ref; /* "tool:a/b", canonical */
 	const json_t *request; /* of the execute primitive, without "async"; borrowed */
 	bool fork; /* a directive's managed thread */
+	const char *resume, *message; /* a thread that has ended goes on, ref is NULL; or NULL */
 	bool async; /* false: a fork that is waited for */
 	struct rye_call *call; /* to watch for a cancel while waiting */
 	const char *stem; /* a graph: its thread's id begins with this; NULL: a UUID */

@@ -169,6 +169,7 @@ struct request {
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
 	bool remote;
+	const char *resume; /* a thread's id, into doc; "": none */
 	bool no_net, no_write; /* a runner asks for a run that was confined to this */
 	double timeout; /* the caller's, seconds, once it is taken out of params; 0: none */
 	json_t *warnings; /* array of strings, owned */
@@ -212,6 +213,8 @@ struct run {
 bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 /* Async and fork go to the layer that keeps threads. */
 void run_detached(struct run *run, const char *ref);
+/* A thread that has ended goes on as a new one. */
+void run_resumed(struct run *run);
 /* It may go on as a thread from here on (rye_call_detach). */
 void run_movable(struct run *run, const char *ref);
 /* The same for a call of a tool that no worker has looked at yet. */

@@ -11,17 +11,9 @@
 
 static bool not_available(struct run *run)
 {
-	const json_t *doc = run->request.doc;
-
 	if (run->request.remote) {
 		run_fail_with(run, RYE_UNSUPPORTED,
 			      "Remote execution is not available yet: use target=\"local\"");
-		return true;
-	}
-	if (run->request.verb == RYE_EXECUTE &&
-	    !rye_kind_has(run->request.kind, RYE_KIND_PROCESS) &&
-	    json_truthy(json_object_get(doc, "resume_thread_id"))) {
-		run_fail_with(run, RYE_UNSUPPORTED, "resume_thread_id is not available yet");
 		return true;
 	}
 	return false;
@@ -45,7 +37,7 @@ void run_item(struct run *run)
 	int r = request_read(run->ask, run->exec->base.project, request, &err);
 
 	reply_warn(&run->reply, request->warnings);
-	if (!r && request->kind == RYE_KIND__MAX) {
+	if (!r && request->kind == RYE_KIND__MAX && !*request->resume) {
 		r = run_find_kind(run->exec->env.items, request->id, &request->kind, &err);
 		if (!r)
 			r = request_matrix(request, request->kind, &err);
@@ -56,6 +48,10 @@ void run_item(struct run *run)
 	}
 	if (not_available(run))
 		return;
+	if (*request->resume) {
+		run_resumed(run);
+		return;
+	}
 	run->limit.net &= !request->no_net;
 	run->limit.write &= !request->no_write;
 	run_kind(run);

@@ -80,3 +80,11 @@ int threads_dir(struct threads *threads, const char *id)
 
 	return dir < 0 ? -1 : dir;
 }
+
+int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX])
+{
+	struct db *db;
+	int r = threads_registry(threads, false, &db, NULL);
+
+	return r ? r : registry_last(db, id, ret, NULL);
+}

@@ -208,7 +208,8 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
 		if (span_eq(word, told_verbs[i]))
 			return threads_told(threads, id, span_trim(text), err);
-	return rye_fail(err, RYE_INVALID,
-			"unknown verb %.*s: cancel, kill, delete, say, limit or handoff is wanted",
-			(int)(word.len < 40 ? word.len : 40), word.ptr);
+	return rye_fail(
+		err, RYE_INVALID,
+		"unknown verb %.*s: cancel, kill, delete, say, limit, handoff or resume is wanted",
+		(int)(word.len < 40 ? word.len : 40), word.ptr);
 }

@@ -236,16 +236,25 @@ int threads_read(struct threads *threads, const struct rye_thread_part *part, st
 	return read_part(fd, part->off, len, ret, err);
 }
 
+static bool files_of_chain(const char *name)
+{
+	return !strcmp(name, RESULT) || !strcmp(name, "output");
+}
+
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err)
 {
 	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
 	unsigned long since = memory_failures();
+	char last[THREAD_ID_MAX];
 	int r = thread_view_open(threads, id, &view, err);
 
 	if (r)
 		return r;
+	/* what came out of it is what came out of the last that it handed over to */
+	if (files_of_chain(name) && !threads_last(threads, id, last) && strcmp(last, id) != 0)
+		return threads_file(threads, last, name, ret, err);
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
 		if (strcmp(derived[i].name, name) || !derived_is_there(&derived[i], &view))
 			continue;

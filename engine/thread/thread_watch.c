@@ -75,24 +75,50 @@ static void thread_watch_tell(struct thread_waiter *waiters, enum rye_code code,
 	rye_blob_unref(outcome.reply);
 }
 
-void threads_ended(struct threads *threads, const char *id)
-{
-	struct thread_waiter *waiters = take_waiters(threads, id);
-	struct registry_row row;
-	struct db *db;
-
-	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
-		snprintf(row.status, sizeof(row.status), "not_found");
-	thread_watch_tell(waiters, RYE_OK, row.status);
-	threads_notify(threads, id);
-}
-
 /* One look at a thread, which may have ended or lost its runner. */
 static void thread_watch_look_at(struct threads *threads, const char *id, int exit_status)
 {
 	const struct thread_control what = { id, THREAD_LOOK, exit_status };
 
 	threads_apply(threads, &what, NULL);
+}
+
+/* Those who wait for a thread that handed over wait for the one that goes on. */
+static void follow_chain(struct threads *threads, struct thread_waiter *waiters, const char *next)
+{
+	if (!waiters)
+		return;
+	{
+		GUARD(&threads->lock);
+		struct thread_waiter *last = waiters;
+
+		for (;; last = last->next) {
+			snprintf(last->id, sizeof(last->id), "%s", next);
+			if (!last->next)
+				break;
+		}
+		last->next = threads->waiters;
+		threads->waiters = waiters;
+	}
+	thread_watch_look_at(threads, next, -1);
+}
+
+void threads_ended(struct threads *threads, const char *id)
+{
+	struct thread_waiter *waiters = take_waiters(threads, id);
+	char next[THREAD_ID_MAX];
+	struct registry_row row;
+	struct db *db;
+
+	if (!threads_last(threads, id, next) && strcmp(next, id) != 0) {
+		follow_chain(threads, waiters, next);
+		threads_notify(threads, id);
+		return;
+	}
+	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
+		snprintf(row.status, sizeof(row.status), "not_found");
+	thread_watch_tell(waiters, RYE_OK, row.status);
+	threads_notify(threads, id);
 }
 
 void watched_free(struct watched *watched)

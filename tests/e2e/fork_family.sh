@@ -22,6 +22,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_child": [{"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}},
       {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
   "lane_wait": [{"text": "waited", "delay": 30}],
+  "lane_resumed": [{"text": "first"}, {"text": "second"}, {"text": "third"}],
   "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]
 }}'
 fx_python "$P" t/touch <<'CODE'
@@ -94,6 +95,8 @@ agent_directive lane_logged '    <permissions><execute><tool>t.touch</tool></exe
   </metadata>' <<<'Fail.'
 agent_directive lane_retried '    <hooks><hook id="again" event="error"><condition path="status_code" op="eq" value="401"/><action item_id="rye/agent/threads/internal/control"><param name="action">retry</param></action></hook></hooks>
   </metadata>' <<<'Fail, and again.'
+agent_directive lane_resumed '  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Answer {input:who}.'
 agent_directive lane_said '    <permissions><execute><tool>t.nap</tool></execute></permissions>
   </metadata>' <<<'Nap.'
 agent_directive lane_full '    <limits spend="1000"/>
@@ -169,5 +172,26 @@ next=$(row "select continuation_thread_id from threads where thread_id='$id'")
 is "T28 a full window hands over" "$(cat "$M/state/threads/$id/status")" continued
 like "T28 to a new thread" "$next" '^lane_full/lane_full-'
 is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
+is "T28 the writer of the first hears the last" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed no "
+is "T28 so does who waits for the first" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T28 the last one ran" "$(cat "$M/state/threads/$next/status")" completed
+has "T28 it had the end of the conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_full | tail -n 1)" touch "Go on with the directive"
+reply=$(fork lane_resumed '{"who": "Ann"}')
+id=$(jq -r .thread_id <<<"$reply")
+ok "T52 a person goes on with what has ended" sh -c "echo resume and now shorter > $M/state/threads/$id/ctl"
+is "T52 in a new thread" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T52 with the conversation" "$(jq -r .result "$M/state/threads/$id/result.json")" second
+is "T52 the old one says so" "$(cat "$M/state/threads/$id/status") $(events "$id" .event_type | tail -n 1)" 'continued "thread_resumed"'
+next=$(row "select continuation_thread_id from threads where thread_id='$id'")
+reply=$(timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"once more\"}")
+is "T52 by a request, too" "$(jq -r '.status, .result' <<<"$reply" | tr '\n' ' ')" "success third "
+has "T29 the whole conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_resumed | tail -n 1)" first second "once more"
+next=$(jq -r .thread_id <<<"$reply")
+printf '{"timestamp": 1.0, "thread_id": "x", "event_type": "cognition_out", "payload": {"text": "forged"}}\n' >>"$P/.ai/state/threads/$next/transcript.jsonl"
+has "F28 not of a transcript that was changed" \
+  "$(timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"x\"}" 2>/dev/null | jq -r .error)" "cannot be continued"
+id=$(fork_async lane_wait | jq -r .thread_id)
+not_ok "T52 nor of one that runs" sh -c "echo resume now > $M/state/threads/$id/ctl"
+echo cancel >"$M/state/threads/$id/ctl"
 
 finish
