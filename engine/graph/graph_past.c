@@ -76,7 +76,8 @@ int graph_past_read(struct rye_span text, struct graph_past *ret, struct rye_err
 				    .status = "running" };
 	/* what stands behind the last newline was cut */
 	while (memchr(text.ptr, '\n', text.len) && span_line(&text, &line)) {
-		auto_json json_t *event = json_parse(line, JSON_LOAD_LAST_WINS, "event", NULL);
+		auto_json json_t *event =
+			json_parse(line, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "event", NULL);
 
 		n++;
 		if (!event) {

@@ -47,6 +47,8 @@ PARTS = (
     ("process tool, from idle", "run", "process-idle", 1, "us"),
     ("Python function, warm", "run", "python", 1, "us"),
     ("JavaScript function, warm", "run", "node", 1, "us"),
+    ("step of a graph, knowledge", "run", "graph", 1, "us"),
+    ("step of a graph, /bin/true", "run", "graph-process", 1, "us"),
     ("first search after mounting", "search", "search-first", 1e-3, "ms"),
     ("another search", "search", "search", 1e-3, "ms"),
     ("verify from the command line", "verify", "verify", 1e-6, "s"),
@@ -149,6 +151,10 @@ class Report:
             yield ("Python function, warm" + when, "/ posix_spawn", 1.2,
                    lambda us, theirs: us / theirs,
                    (run("python"), native("run", "spawn" + idle)))
+        yield ("step of a graph - open+write+close of run", "us", 1000, lambda step, once: step - once,
+               (run("graph"), run("open")))
+        yield ("step of a graph - process tool", "us", 1000, lambda step, once: step - once,
+               (run("graph-process"), run("process")))
         yield ("JavaScript function, warm", "/ node -e 0", .1, lambda us, theirs: us / theirs,
                (run("node"), native("run", "nodejs")))
         apart = native("run", "pingpong-apart")

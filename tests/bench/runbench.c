@@ -13,6 +13,8 @@
  *   open       open, write, close of the same `run`
  *   process    a tool that runs /bin/true
  *   python     a python/function tool, warm
+ *   graph      a step of a state graph of 100 that asks for bench/noop each time
+ *   graph-process  a step of one whose steps run bench/true
  *   …-idle     held, open and process with a pause before each call, when all processors sleep
  *   search     the listing of a query that was not asked before
  *   trip-KIND  one bare request (trip.c), idle-KIND the same after a pause
@@ -46,6 +48,8 @@
 /* Before each call of Node: the next process is up again. */
 #define NODE_US 300000
 #define PATH_SIZE 4096
+/* Of builds that can walk graphs. */
+#define GRAPHS "tools/rye/core/primitives/graph.yaml"
 
 struct run_mount {
 	const char *name, *path;
@@ -64,6 +68,8 @@ struct sample {
 	bool apart; /* the two ends on two processors */
 	useconds_t pause_us; /* before each call: all processors sleep, the pool warms the next one */
 	const char *needs; /* a program without which it is left out; NULL: none */
+	const char *item; /* the same of a path in the mount */
+	double parts; /* what is told is a call's share of so many; 0: 1 */
 	size_t share; /* calls per round are divided by it: slow ones run less often */
 };
 
@@ -106,6 +112,22 @@ static void run_python(const char *mount)
 	int fd = open_run(mount, "tools/bench/fn");
 
 	send_message(fd, "tools/bench/fn/run");
+	close(fd);
+}
+
+static void run_graph(const char *mount)
+{
+	int fd = open_run(mount, "tools/bench/steps");
+
+	send_message(fd, "tools/bench/steps/run");
+	close(fd);
+}
+
+static void run_graph_process(const char *mount)
+{
+	int fd = open_run(mount, "tools/bench/trues");
+
+	send_message(fd, "tools/bench/trues/run");
 	close(fd);
 }
 
@@ -182,7 +204,7 @@ static void call_many(const struct sample *sample, const char *mount, double *us
 		usleep(sample->pause_us);
 		begin = bench_now();
 		sample->once(mount);
-		us[i] = (bench_now() - begin) * 1e6;
+		us[i] = (bench_now() - begin) * 1e6 / (sample->parts > 0 ? sample->parts : 1);
 	}
 }
 
@@ -271,6 +293,12 @@ static const struct sample samples[] = {
 	{ .name = "open", .once = open_noop, .share = 1 },
 	{ .name = "process", .once = run_process, .share = 4 },
 	{ .name = "python", .once = run_python, .pause_us = 40000, .share = 20 },
+	{ .name = "graph", .once = run_graph, .item = GRAPHS, .parts = 100, .share = 40 },
+	{ .name = "graph-process",
+	  .once = run_graph_process,
+	  .item = GRAPHS,
+	  .parts = 100,
+	  .share = 40 },
 	{ .name = "held-idle", .many = held_many, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "open-idle", .once = open_noop, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "process-idle", .once = run_process, .pause_us = IDLE_US, .share = 4 },
@@ -330,6 +358,15 @@ static bool sample_wanted(const char *wanted, const char *name)
 	return false;
 }
 
+/* Has this mount what the sample needs of it? */
+static bool sample_fits(const struct sample *sample, const struct run_mount *mount)
+{
+	char path[PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s/%s", mount->path, sample->item ? sample->item : "");
+	return !sample->item || access(path, F_OK) == 0;
+}
+
 static void run_round(const struct run_mount *mounts, size_t n, const struct run_round *what)
 {
 	const size_t round = what->number, calls = what->calls;
@@ -350,7 +387,8 @@ static void run_round(const struct run_mount *mounts, size_t n, const struct run
 		if (sample->native)
 			measure(sample, &native, calls);
 		for (size_t i = 0; !sample->native && i < n; i++)
-			measure(sample, &mounts[(i + round) % n], calls);
+			if (sample_fits(sample, &mounts[(i + round) % n]))
+				measure(sample, &mounts[(i + round) % n], calls);
 	}
 	for (size_t i = 0; i < n; i++)
 		trip_measure(mounts[(i + round) % n].name, mounts[(i + round) % n].path, pause_us);

@@ -28,7 +28,8 @@ CONFIG_SCHEMA = {
 
 
 STEPS_MAX = 1000  # of one result; a graph may take many more
-TOLD = ("node", "node_type", "status", "next_node", "step", "error", "elapsed_ms", "item_id")
+DONE = ("step_completed", "foreach_completed")
+TOLD = ("node", "node_type", "status", "next_node", "step", "error", "elapsed_s", "action_id")
 
 
 def events(path):
@@ -64,6 +65,6 @@ def execute(params, project_path):
     return {
         "run_id": run, "steps": found[-STEPS_MAX:], "count": len(found),
         "truncated": len(found) > STEPS_MAX,
-        "completed_steps": sum(step["event"] == "step_completed" for step in found),
+        "completed_steps": sum(step["event"] in DONE for step in found),
         "last": ends[-1] if ends else "",
     }
