@@ -36,7 +36,8 @@ void record_stamp(const struct record *record, char ret[40])
 
 void record_ref(const struct record *record, const char *name, char ret[RECORD_REF_MAX])
 {
-	snprintf(ret, RECORD_REF_MAX, "state:threads/%.1024s/%s", record->id, name);
+	snprintf(ret, RECORD_REF_MAX, "state:%s/%.1024s/%s",
+		 record->place ? record->place : "threads", record->id, name);
 }
 
 /* ---- secrets ---- */

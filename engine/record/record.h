@@ -112,6 +112,7 @@ struct record {
 	int ai; /* descriptor of the project's .ai */
 	int dir; /* of state/threads/ID */
 	const char *id;
+	const char *place; /* of `dir` below .ai/state; NULL: "threads" */
 	const struct key_secret *key; /* keystore_automatic's */
 	struct trust_box *trust;
 	const json_t *secrets; /* strings that are never written: "[redacted]" is; NULL: none */
@@ -209,6 +210,18 @@ void chronicle_check(const struct record *record, struct rye_span text, const ch
 		     struct chronicle_check *ret);
 /* "ok 3 checkpoints", "unsigned", "bad: Content hash mismatch at turn 2". */
 void chronicle_check_line(const struct chronicle_check *check, char *line, size_t size);
+
+/*
+ * seal.c: the same for a transcript that its owner writes itself, .ai/state/PLACE/ID.
+ */
+struct seal {
+	const struct item_env *items;
+	const char *project, *place, *id;
+};
+/* A checkpoint over all that is there. */
+int seal_put(const struct seal *seal, int64_t turn, struct rye_err *err);
+/* Fails when what was signed has changed; what has no checkpoint yet may be anything. */
+int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err);
 
 /*
  * messages.c: the conversation again, of the signed part of a transcript.

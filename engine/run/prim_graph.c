@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "memory.h"
 #include "process/process.h"
+#include "record/record.h"
 #include "run/run_inner.h"
 #include "scope.h"
 
@@ -270,6 +271,46 @@ static const char *wanted_name(const struct prim_run *run, const struct graph *g
 	return thread;
 }
 
+/* Why that run is not what it was. */
+static int check_past(const struct prim_run *run, const struct graph_plan *plan,
+		      const struct graph_past *past, struct rye_err *err)
+{
+	const char *id = json_str(plan->own, "graph_run_id");
+	const struct seal seal = { run->exec->env.items, run->exec->base.project, "graphs", id };
+	struct rye_err why = { 0 };
+	int64_t turn;
+
+	if (strcmp(past->graph_id, plan->graph->id))
+		return rye_fail(err, RYE_INVALID, "Cannot resume: %s is a run of %s", id,
+				past->graph_id);
+	if (strcmp(past->digest, plan->graph->digest))
+		return rye_fail(err, RYE_INVALID, "Cannot resume: %s has changed since %s began",
+				plan->graph->id, id);
+	if (!json_object_get(plan->own, "node") && !*past->node)
+		return rye_fail(err, RYE_INVALID, "Cannot resume: %s is over (%s)", id,
+				past->status);
+	if (seal_check(&seal, &turn, &why))
+		return rye_fail(err, RYE_INVALID, "Cannot resume: %s", why.msg);
+	return 0;
+}
+
+/* Behind the last line of a walk; a record without a signature is one, too. */
+static void sign_end(const struct prim_run *run, const struct graph_log *log, struct graph_end *end)
+{
+	const struct seal seal = { run->exec->env.items, run->exec->base.project, "graphs",
+				   graph_log_run(log) };
+	json_int_t steps = json_int(end->data, "steps", 0);
+	struct rye_err err = { 0 };
+	int64_t turn = 0;
+	int r = seal_check(&seal, &turn, &err);
+
+	if (!r)
+		r = seal_put(&seal, turn > steps ? turn : steps, &err);
+	if (r)
+		json_array_append_new(end->warnings,
+				      json_sprintf("the transcript is not signed: %s", err.msg));
+}
+
 /* The run to go on with, or a new one; ret_past of the former. */
 static int open_log(const struct prim_run *run, const struct graph_plan *plan,
 		    struct graph_log **ret, struct graph_past *ret_past, struct rye_err *err)
@@ -282,15 +323,8 @@ static int open_log(const struct prim_run *run, const struct graph_plan *plan,
 
 	if (*id)
 		r = graph_log_resume(project, id, single ? NULL : ret, ret_past, err);
-	if (!r && *id && strcmp(ret_past->graph_id, plan->graph->id))
-		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s is a run of %s", id,
-			     ret_past->graph_id);
-	if (!r && *id && strcmp(ret_past->digest, plan->graph->digest))
-		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s has changed since %s began",
-			     plan->graph->id, id);
-	if (!r && *id && !single && !*ret_past->node)
-		r = rye_fail(err, RYE_INVALID, "Cannot resume: %s is over (%s)", id,
-			     ret_past->status);
+	if (!r && *id)
+		r = check_past(run, plan, ret_past, err);
 	if (!r && (!*id || single))
 		r = graph_log_create(&new, ret, err);
 	return r;
@@ -338,6 +372,8 @@ static void graph_go(struct graph_calls *calls, const struct plan *plan, struct 
 		ask.log = log;
 		r = graph_walk(&ask, &end, &err);
 	}
+	if (!r)
+		sign_end(calls->run, log, &end);
 	graph_log_close(log);
 	if (r)
 		result_unspawned(&err, ret);

@@ -99,7 +99,7 @@ is 'its calls' "$(notes)" 'hi hi1 hi2 '
 id=$(jq -r .data.graph_run_id <<<"$reply")
 like 'a run has a name' "$id" '^t-all-[0-9]{10}$'
 is 'every step is recorded' "$(log_of "$id" | jq -r .event_type | sort | uniq -c | awk '{print $2 $1}' | tr '\n' ' ')" \
-  'foreach_completed1 graph_completed1 graph_started1 state_checkpoint4 step_completed3 step_started4 '
+  'checkpoint1 foreach_completed1 graph_completed1 graph_started1 state_checkpoint4 step_completed3 step_started4 '
 is 'the record is the owner'"'"'s' "$(stat -c %a "$P/.ai/state/graphs/$id" "$P/.ai/state/graphs/$id/transcript.jsonl" | tr '\n' ' ')" '700 600 '
 rm -f "$P/notes"
 is 'an edge with a condition' "$(run all '{"word":"stop"}' | jq -c '[.data.steps,.data.output.n]')" '[2,null]'
@@ -132,7 +132,7 @@ id=$(async all '{"word":"thread"}')
 like 'the thread has the name of the run' "$id" '^t-all-[0-9]+$'
 is 'a graph as a thread' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 is 'its result' "$(jq -c '[.data.graph_run_id,.data.output.n]' "$M/state/threads/$id/result.json")" "[\"$id\",2]"
-is 'its transcript' "$(tail -n 1 "$M/state/threads/$id/transcript.jsonl" | jq -r .event_type)" graph_completed
+is 'its transcript' "$(tail -n 2 "$M/state/threads/$id/transcript.jsonl" | jq -r .event_type | tr '\n' ' ')" 'graph_completed checkpoint '
 like 'its progress' "$(cat "$M/state/threads/$id/live")" '^\[graph:t/all\] step 1/4 first ✓ [0-9.]+s$'
 id=$(async goes_on)
 is 'errors show in the row' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed_with_errors
@@ -146,7 +146,7 @@ ok 'the second step has begun' fx_wait 20 naps 60
 echo cancel >"$M/state/threads/$id/ctl"
 is 'a cancel in the middle' "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
 ok 'ends what it called' fx_wait 5 no_naps 60
-is 'the record says so' "$(log_of "$id" | tail -n 1 | jq -r .event_type)" graph_cancelled
+is 'the record says so' "$(log_of "$id" | tail -n 2 | jq -r .event_type | tr '\n' ' ')" 'graph_cancelled checkpoint '
 is 'what was over is not done again' "$(cli tool:t/naps resume:=true graph_run_id="$id" inject_state:='{"inputs":{"time":"0"}}' | jq -r .data.status) $(notes)" \
   'completed after before '
 rm -f "$P/notes"

@@ -223,6 +223,39 @@ static void one_node_and_then_the_rest(void **state)
 	exec_wants(p, json.data, "{\"error\":\"~has changed since\"}");
 }
 
+/* What was signed at the end of a walk is what the next one begins with, or none does. */
+static void a_changed_record_is_refused(void **state)
+{
+	struct exec_place *p = *state;
+	auto_said struct exec_said said = { 0 };
+	auto_buf struct rye_buf json = RYE_BUF_INIT, path = RYE_BUF_INIT;
+	auto_free char *copy = NULL;
+	struct rye_blob *text;
+	const char *run;
+	char *at;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	said = exec_run(p, "t/a", "{\"n\":1,\"max_steps\":1}");
+	run = json_str(json_object_get(said.reply, "data"), "graph_run_id");
+	buf_addf(&path, "%s/.ai/state/graphs/%s/transcript.jsonl", p->place.project, run);
+	buf_addf(&json, "{\"resume\":true,\"max_steps\":9,\"graph_run_id\":\"%s\"}", run);
+	text = place_read(path.data);
+	copy = strndup(text->data, text->len);
+	rye_blob_unref(text);
+	assert_non_null(strstr(copy, "\"event_type\": \"checkpoint\""));
+	at = strstr(copy, "\"set\":{\"n\":2}");
+	assert_non_null(at);
+	at[strlen("\"set\":{\"n\":")] = '7';
+	buf_clear(&path);
+	buf_addf(&path, "state/graphs/%s/transcript.jsonl", run);
+	place_write(p->place.project, path.data, span_of(copy));
+	exec_wants(p, json.data, "{\"error\":\"~Content hash mismatch at turn 1\"}");
+	at[strlen("\"set\":{\"n\":")] = '2';
+	place_write(p->place.project, path.data, span_of(copy));
+	exec_wants(p, json.data, "{\"status\":\"success\",\"data\":{\"output\":{\"n\":2}}}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +269,7 @@ int main(void)
 		exec_test(variables_are_wanted),
 		exec_test(inputs_are_checked),
 		exec_test(one_node_and_then_the_rest),
+		exec_test(a_changed_record_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
