@@ -257,6 +257,21 @@ class Tools(Place):
         self.assertEqual(server.kept, [])
 
 
+class Documents(Place):
+    def test_settings_of_a_client(self):
+        """What README.md and docs/mcp.md tell a client to start is a server."""
+        top = os.path.dirname(os.environ["RYE_TEST_SRC"])
+        for path in ("README.md", "docs/mcp.md"):
+            shown = harness.read(os.path.join(top, path)).partition("```json\n")[2].partition("```")[0]
+            server = json.loads(shown)["mcpServers"]["rye"]
+            self.assertEqual(server["command"], "ryefs")
+            words = [self.project if word == "/srv/work" else word for word in server["args"]]
+            hello = json.dumps(request(1, "server/discover")) + "\n"
+            done = subprocess.run([RYEFS, *words], input=hello, text=True, capture_output=True,
+                                  env=self.env, timeout=peer.WAIT)
+            self.assertIn("supportedVersions", done.stdout)
+
+
 class Calls(Place):
     def test_mcp58_cancel_kills_the_run(self):
         server = Stdio(self)
