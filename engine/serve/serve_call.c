@@ -30,7 +30,7 @@ static json_t *error_reply(const char *text)
 }
 
 /* The whole, or its beginning with a sentence that says so. */
-static json_t *serve_call_text(const struct rye_buf *text)
+static json_t *reply_text(const struct rye_buf *text)
 {
 	size_t n = TEXT_MAX;
 
@@ -58,7 +58,7 @@ json_t *serve_tool_result(json_t *reply)
 	}
 	failed = !strcmp(json_str(reply, "status"), "error");
 	return json_pack("{s:[{s:s, s:o}], s:o, s:b}", "content", "type", "text", "text",
-			 serve_call_text(&text), "structuredContent", reply, "isError", failed);
+			 reply_text(&text), "structuredContent", reply, "isError", failed);
 }
 
 /* ---- progress ---- */

@@ -36,7 +36,7 @@ bool serve_initialize_is(const struct mcp_message *message)
 	return message->kind == MCP_REQUEST && !strcmp(message->method, "initialize");
 }
 
-static bool serve_is_modern(const char *version)
+static bool version_is_modern(const char *version)
 {
 	return strcmp(version, MCP_MODERN_VERSION) >= 0;
 }
@@ -90,7 +90,7 @@ bool serve_era(const struct mcp_message *message, const struct serve_heard *hear
 		return heard->opened || message->kind != MCP_REQUEST || lacks_claim(fault);
 	if (!heard->version || mcp_version_era(heard->version) == MCP_LEGACY)
 		return true;
-	if (!serve_is_modern(heard->version))
+	if (!version_is_modern(heard->version))
 		return fail_request(fault, MCP_NO_REQUEST,
 				    "MCP-Protocol-Version: this version is not known");
 	ret->era = MCP_MODERN;
