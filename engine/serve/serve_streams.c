@@ -39,7 +39,8 @@ static json_t *stream_meta(const struct serve_request *request)
 	return json_pack("{s:O}", MCP_META "subscriptionId", request->id);
 }
 
-static bool stream_open(struct serve_request *request, unsigned asked)
+/* A place among the streams, of which the teller knows nothing yet. */
+static bool stream_open(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
 
@@ -47,8 +48,14 @@ static bool stream_open(struct serve_request *request, unsigned asked)
 	if (serve->streams >= STREAMS_MAX)
 		return false;
 	serve->streams++;
-	request->topics = asked;
+	request->topics = SERVE_STREAM;
 	return true;
+}
+
+static void stream_begin(struct serve_request *request, unsigned asked)
+{
+	GUARD(&request->serve->lock);
+	request->topics |= asked;
 }
 
 json_t *serve_listen(struct serve_request *request, const json_t *params, struct serve_fault *fault)
@@ -56,7 +63,7 @@ json_t *serve_listen(struct serve_request *request, const json_t *params, struct
 	const json_t *wanted = json_object_get(params, "notifications");
 	auto_json json_t *notice = NULL;
 	json_t *accepted = json_object();
-	unsigned asked = SERVE_STREAM;
+	unsigned asked = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
 		if (!json_flag(wanted, topics[i].member, false) ||
@@ -72,10 +79,13 @@ json_t *serve_listen(struct serve_request *request, const json_t *params, struct
 		serve_fail(fault, MCP_BAD_PARAMS, "notifications: an object is wanted");
 		return NULL;
 	}
-	/* First the acknowledgement: the teller knows of the stream only then. */
-	request->sink->put(request->sink, notice, false);
-	if (!stream_open(request, asked))
+	if (!stream_open(request)) {
 		serve_fail(fault, MCP_INTERNAL, "there are %d streams already", STREAMS_MAX);
+		return NULL;
+	}
+	/* First the acknowledgement, then what changes. */
+	request->sink->put(request->sink, notice, false);
+	stream_begin(request, asked);
 	return NULL;
 }
 

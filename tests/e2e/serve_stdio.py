@@ -521,8 +521,7 @@ class Streams(Place):
         server = Stdio(self)
         for number in range(64):
             self.listen(server, number, promptsListChanged=True)
-        self.listen(server, 64, promptsListChanged=True)
-        self.assertEqual(server.response(64)["error"]["code"], -32603)
+        self.assertEqual(self.listen(server, 64, promptsListChanged=True)["error"]["code"], -32603)
         server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}})
         self.assertEqual(self.listen(server, 65, promptsListChanged=True)["params"]["_meta"], {META + "subscriptionId": 65})
 
