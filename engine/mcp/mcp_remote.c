@@ -270,7 +270,7 @@ static void resume_stream(struct remote_exchange *x)
 	}
 }
 
-static bool is_modern(const json_t *request)
+static bool claims_modern(const json_t *request)
 {
 	const json_t *meta = json_object_get(json_object_get(request, "params"), "_meta");
 
@@ -282,7 +282,7 @@ static void cancel_work(struct remote_exchange *x)
 {
 	auto_json json_t *notice = NULL;
 
-	if (is_modern(x->hearing.turn->request))
+	if (claims_modern(x->hearing.turn->request))
 		return;
 	notice = mcp_cancel_notice(&x->hearing, x->hearing.heard);
 	if (notice)
@@ -305,7 +305,7 @@ static enum mcp_heard remote_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 		return MCP_HEARD_REFUSED;
 	}
 	exchange_once(&x, (struct rye_span){ text.data, text.len }, NULL);
-	if (!is_modern(turn->request))
+	if (!claims_modern(turn->request))
 		resume_stream(&x);
 	if (!x.hearing.over) {
 		rye_fail(&peer->err, RYE_TOOL_FAILED, "the stream of its answer ended early");

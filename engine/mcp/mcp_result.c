@@ -115,7 +115,7 @@ static const struct {
 	[MCP_FAULT_AUTH] = { "auth", RYE_TOOL_FAILED },
 };
 
-static void put_member(json_t *data, const char *name, json_t *value)
+static void keep_member(json_t *data, const char *name, json_t *value)
 {
 	if (value)
 		json_object_set(data, name, value);
@@ -123,18 +123,18 @@ static void put_member(json_t *data, const char *name, json_t *value)
 
 static void put_fault(const struct mcp_answer *answer, json_t *data)
 {
-	put_member(data, "code", json_object_get(answer->error, "code"));
-	put_member(data, "data", json_object_get(answer->error, "data"));
-	put_member(data, "changed", answer->changed);
-	put_member(data, "challenge", answer->challenge);
+	keep_member(data, "code", json_object_get(answer->error, "code"));
+	keep_member(data, "data", json_object_get(answer->error, "data"));
+	keep_member(data, "changed", answer->changed);
+	keep_member(data, "challenge", answer->challenge);
 	if (answer->status)
 		json_set(data, "status", json_integer(answer->status));
 	if (answer->body)
 		json_set(data, "body", result_text(span_of(answer->body)));
 	if (answer->fault != MCP_FAULT_ASKS)
 		return;
-	put_member(data, "input_requests", json_object_get(answer->result, "inputRequests"));
-	put_member(data, "request_state", json_object_get(answer->result, "requestState"));
+	keep_member(data, "input_requests", json_object_get(answer->result, "inputRequests"));
+	keep_member(data, "request_state", json_object_get(answer->result, "requestState"));
 }
 
 static void put_server(const struct mcp_answer *answer, json_t *data)

@@ -190,7 +190,7 @@ int sink_plans_make(const struct planner *planner, bool may_write, struct http_p
 void sink_plans_done(struct http_plan *plan);
 
 /*
- * mcp_server.c, mcp_plan.c: a server of the Model Context Protocol, as its item describes it; one
+ * mcp_plan.c: a server of the Model Context Protocol, as its item describes it; one
  * call of a tool of it (docs/tools.md, MCP).
  */
 

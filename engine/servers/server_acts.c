@@ -23,7 +23,7 @@ static void act_fail(const struct rye_err *err, struct mcp_outcome *ret)
 	ret->error = memory_note(strdup(err->msg));
 }
 
-static bool is_accepted(const struct server_run *run)
+static bool was_accepted(const struct server_run *run)
 {
 	return json_is_true(json_object_get(run->ask->params, "accept"));
 }
@@ -44,7 +44,7 @@ static void put_facts(const struct server_run *run, json_t *data)
 	json_sets(data, "server", run->ask->id);
 	if (run->ask->space)
 		json_sets(data, "scope", run->ask->space->label);
-	json_set(data, "accepted", json_boolean(is_accepted(run)));
+	json_set(data, "accepted", json_boolean(was_accepted(run)));
 }
 
 /* What was shown must be what is signed; 0, or why not. */
@@ -123,7 +123,7 @@ static void act_add(const struct server_run *run, struct mcp_outcome *ret)
 			return;
 	}
 	put_facts(run, ret->data);
-	if (!r && is_accepted(run)) {
+	if (!r && was_accepted(run)) {
 		r = check_accepted(run, &found, &err);
 		if (!r)
 			r = write_all(run, &found, ret->data, &err);
@@ -183,7 +183,7 @@ static void act_refresh(const struct server_run *run, struct mcp_outcome *ret)
 	json_object_set(ret->data, "warnings", found.warnings);
 	json_set(ret->data, "tool_count", json_integer((json_int_t)found.n));
 	put_digest(run, &found, ret->data);
-	if (!r && is_accepted(run))
+	if (!r && was_accepted(run))
 		r = write_changes(run, &found, &changes, &err);
 	if (r)
 		act_fail(&err, ret);
@@ -223,7 +223,7 @@ static void act_remove(const struct server_run *run, struct mcp_outcome *ret)
 	put_facts(run, ret->data);
 	json_set(ret->data, "removed", removal.removed);
 	json_set(ret->data, "left", removal.left);
-	if (!is_accepted(run))
+	if (!was_accepted(run))
 		rye_fail(&err, RYE_DENIED, "remove deletes files: give accept: true");
 	else if (run->no_sign)
 		rye_fail(&err, RYE_DENIED, "what is signed may not be changed (nosign)");

@@ -62,7 +62,7 @@ static json_t *tool_config(const struct server_ask *ask, const struct server_too
 	return config;
 }
 
-static json_t *shown_text(const json_t *value)
+static json_t *visible_text(const json_t *value)
 {
 	size_t unseen = 0;
 	auto_free char *text =
@@ -79,8 +79,8 @@ json_t *server_tool_item(const struct server_ask *ask, const struct server_tool 
 		     { "inputSchema", "input_schema" },
 		     { "outputSchema", "output_schema" } };
 	bool http = ask->spec.transport == MCP_HTTP;
-	json_t *text = shown_text(json_object_get(tool->definition, "description"));
-	json_t *title = shown_text(json_object_get(tool->definition, "title"));
+	json_t *text = visible_text(json_object_get(tool->definition, "description"));
+	json_t *title = visible_text(json_object_get(tool->definition, "title"));
 	json_t *item = json_object();
 
 	json_sets(item, "tool_id", tool->stem ? tool->stem : "");
