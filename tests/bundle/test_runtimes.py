@@ -5,6 +5,7 @@ import json
 import os
 import py_compile
 import shutil
+import subprocess
 import unittest
 
 import harness
@@ -285,6 +286,28 @@ class Node(harness.Case):
             self.assertIn("node_modules is used only", self.call(name, source, **env)[2])
             opened = {**env, "RYE_NODE_MODULES": self.path(".ai/tools/t/node_modules")}
             self.assertEqual(self.result(name, source, **opened), {"pk": "PK"})
+
+    def test_typescript_by_a_package(self):
+        """Stand-ins for those that a project may have; which of them is asked, and how."""
+        if self.node_strips():
+            self.skipTest("node strips types itself")
+        source = "export const x: string = 'a';\nexport default () => ({ x });"
+        packages = {
+            "typescript": "exports.ModuleKind = { ESNext: 99 }; exports.ScriptTarget = { ES2020: 7 };"
+                          "exports.transpileModule = (text, how) => ({ outputText: text.replace("
+                          "': string', '').replace('a', how.compilerOptions.module) });",
+            "esbuild": "exports.transformSync = (text, how) => ({ code: text.replace(': string', '')"
+                       ".replace('a', how.loader + how.format) });",
+        }
+        for place, name, want in (("typescript", "typescript", "99"), ("esbuild", "esbuild", "tsesm"),
+                                  ("tsx/node_modules/esbuild", "esbuild", "tsesm")):
+            top = self.path("n-" + place.replace("/", "-"))
+            self.put(os.path.join(top, place, "index.js"), packages[name])
+            self.assertEqual(self.result("a.ts", source, RYE_NODE_MODULES=top), {"x": want}, place)
+
+    def node_strips(self):
+        done = subprocess.run(["node", "-e", "process.exit(require('module').stripTypeScriptTypes ? 0 : 1)"])
+        return done.returncode == 0
 
     def test_typescript(self):
         source = ("function main(params: Record<string, unknown>) {\n"

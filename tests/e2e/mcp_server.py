@@ -70,6 +70,8 @@ def slow(steps, seconds, number, token):
 def called(name, args, number, token):
     if name == "echo":
         return text(args.get("text", ""))
+    if name == "query-docs":
+        return text("%(libraryId)s: %(query)s" % args)
     if name == "pid":
         return text(json.dumps({"pid": os.getpid(), "cwd": os.getcwd(), "env": dict(os.environ)}))
     if name == "fail":

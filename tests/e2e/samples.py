@@ -34,7 +34,6 @@ NO_TOOL = {
     "": "the page's own metadata",
     "Overview": "the order of a chain: chains are looked at in every test",
     "File Structure": "a list of what follows",
-    "config — Tool-Specific Configuration/3": "an MCP tool's: needs the runtime mcp/http",
 }
 
 
@@ -355,9 +354,42 @@ class Yaml(Place):
                 "author": "platform-team", "maintainer": "ops@example.com", "deprecated": False,
                 "experimental": False, "stability": "stable"})
 
+    def peer(self, server, name="context7"):
+        """The page's server, but a process of this machine."""
+        script = os.path.join(harness.ROOT, "tests/e2e/mcp_server.py")
+        head = server.partition("config:")[0].replace("context7", name)
+        self.tool("mcp/servers/%s.yaml" % name, head + "config:\n  transport: stdio\n"
+                  "  command: /usr/bin/python3\n  args: ['%s', '%s', modern]\n" % (
+                      script, self.path("notes")))
+
+    @sample("MCP Tool Definition (YAML)", "MCP Server Definition (YAML)")
+    def test_mcp_tool_runs(self, tool, server):
+        self.peer(server)
+        self.tool("mcp/context7/query-docs.yaml", tool.replace("mcp/http", "mcp/stdio"))
+        given = {"libraryId": "/a/b", "query": "how"}
+        for way in self.ways():
+            reply = way("mcp/context7/query-docs", given)
+            self.assertEqual(reply["status"], "success", reply)
+            self.assertEqual(reply["data"]["content"], [{"type": "text", "text": "/a/b: how"}])
+            self.assertEqual(reply["chain"], ["mcp/context7/query-docs", "rye/core/runtimes/mcp/stdio",
+                                              "rye/core/primitives/mcp"])
+        self.bad("mcp/context7/query-docs", {"query": "how"}, "Missing required parameters: libraryId")
+
+    @sample("config — Tool-Specific Configuration/3", "MCP Tool Definition (YAML)",
+            "MCP Server Definition (YAML)")
+    def test_config_of_an_mcp_tool(self, text, tool, server):
+        self.peer(server)
+        head, _, schema = tool.partition("config:")
+        schema = schema[schema.index("input_schema:"):]
+        self.tool("mcp/context7/resolve.yaml", head.replace("mcp/http", "mcp/stdio") + text + schema)
+        for way in self.ways():
+            reply = way("mcp/context7/resolve", {"libraryId": "a", "query": "b"})
+            # the server has no tool of that name, and says so
+            self.assertEqual(reply["status"], "error", reply)
+            self.assertIn("resolve-library-id", reply["error"])
+
     @sample("MCP Tool Definition (YAML)", "MCP Server Definition (YAML)")
     def test_mcp_definitions(self, tool, server):
-        # what runs them is another page's; here they are signed, verified and described
         self.tool("mcp/context7/query-docs.yaml", tool)
         self.tool("mcp/servers/context7.yaml", server)
         self.rye("verify", "tool:mcp/context7/query-docs", "tool:mcp/servers/context7")

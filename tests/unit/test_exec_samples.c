@@ -324,6 +324,30 @@ static void containers(void **state)
 	free(old);
 }
 
+/* The tool's item says `server` alone: its id is looked for as an executor's is. */
+static void case_96_server_of_an_mcp_tool(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	exec_bundle(p, "rye/core/primitives/mcp.yaml");
+	exec_bundle(p, "rye/core/runtimes/mcp/stdio.yaml");
+	exec_yaml(p, "t/a.yaml", "rye/core/runtimes/mcp/stdio",
+		  "config: {server: mcp/servers/s, tool_name: echo}\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~mcp/servers/s\"}");
+	buf_addf(
+		&text,
+		"tool_type: mcp_server\nexecutor_id: null\ncategory: mcp/servers\nconfig:\n"
+		"  transport: stdio\n  command: python3\n  args: ['%s/e2e/mcp_server.py', '%s/notes', "
+		"modern]\n",
+		getenv("RYE_TEST_SRC"), p->place.project);
+	exec_sign(p->place.user, RYE_TOOL, "mcp/servers/s.yaml",
+		  (struct rye_span){ text.data, text.len });
+	exec_wants(p, "{\"text\":\"hi\"}",
+		   "{\"status\":\"success\",\"data\":{\"content\":[{\"type\":\"text\",\"text\":"
+		   "\"hi\"}]}}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +357,7 @@ int main(void)
 		exec_test(case_88_no_command),
 		exec_test(case_89_truncated),
 		exec_test(case_90_timeout),
+		exec_test(case_96_server_of_an_mcp_tool),
 		exec_test(python_standard),
 		exec_test(yaml_standard),
 		exec_test(yaml_schema),
