@@ -6,6 +6,7 @@ leaves open (`result`, `do_something`, `async_operation`, deploy.py, a container
 the test's. No block is left out: the last test wants each asked for here or told why not."""
 
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -329,6 +330,18 @@ class Yaml(Place):
             "run", "--rm", "-i", "--entrypoint", "/app/deploy.py", "-e", "KUBECONFIG", "-e",
             "AWS_CREDENTIALS", "python:3.11", "python"])
         self.assertEqual((data["params"], data["env"]), ({"a": "b c"}, "/my/config"))
+
+    def test_container_of_a_real_client(self):
+        """Where docker or podman answers and has an image; nothing is fetched for it."""
+        client = shutil.which("docker") or shutil.which("podman")
+        images = subprocess.run([client, "images", "-q"], capture_output=True, text=True,
+                                timeout=60) if client else None
+        if not images or images.returncode or not images.stdout:
+            self.skipTest("no docker or podman that answers and has an image")
+        self.tool(TOOL + ".yaml", YAML_HEAD.replace(PROGRAM, EXECUTE) + "config:\n"
+                  "  image: %s\n  entrypoint: /bin/sh\n  command: -c\n"
+                  "  args: ['cat; echo \" $GREETING\"']\n  env: {GREETING: hi}\n" % images.stdout.split()[0])
+        self.assertEqual(self.good(TOOL, {"a": "b c"})["stdout"], '{"a": "b c"} hi\n')
 
     @sample("actions — Sub-Actions")
     def test_actions(self, text):
