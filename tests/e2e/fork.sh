@@ -151,4 +151,15 @@ reply=$(fork_async lane_plain '{"who": "Ed"}')
 is "a write to async" "$(jq -c '[.status, .state, .async, (.pid > 1)]' <<<"$reply")" '["running","running",true,true]'
 is "goes on by itself" "$(timeout 20 cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/wait")" completed
 
+# ---- another program takes what they leave, and nothing else ----
+verifier() { RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$@" 2>&1; }
+seen=0
+for file in "$P"/.ai/state/threads/*/*/thread.json; do
+  id=$(dirname "${file#"$P/.ai/state/threads/"}")
+  like "an independent verifier takes $id" "$(verifier "$id")" '^ok'
+  seen=$((seen + 1))
+done
+ok "of all threads that ran" test "$seen" -ge 12
+like "and refuses what was changed" "$(verifier "$id" --mutations 10)" '^ok, [34][0-9] mutations refused$'
+
 finish
