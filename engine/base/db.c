@@ -7,12 +7,12 @@
 #include "base/db.h"
 
 #include "bounds.h"
+#include "clock.h"
 #include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
@@ -57,9 +57,10 @@ static bool distrust_schema(sqlite3 *handle)
 static int db_prepare(struct db *db, const char *schema, struct rye_err *err)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
+	int64_t end = clock_ms() + BUSY_TIMEOUT_MS;
 	int r = SQLITE_BUSY;
 
-	for (int ms = 0; r == SQLITE_BUSY && ms < BUSY_TIMEOUT_MS; ms += 2) {
+	while (r == SQLITE_BUSY && clock_ms() < end) {
 		r = sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 				 NULL, NULL, NULL);
 		if (r == SQLITE_BUSY)

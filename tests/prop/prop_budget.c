@@ -23,6 +23,8 @@
 #define THREADS 24
 #define RACES 200
 #define WRITERS 200
+#define OPENINGS 20
+#define OPENERS 12
 
 struct random {
 	uint64_t state;
@@ -63,7 +65,7 @@ static void place_begin(struct place *p)
 	assert_int_equal(budget_open(p->path, &p->db, NULL), 0);
 }
 
-static void place_end(struct place *p)
+static void place_forget(struct place *p)
 {
 	char path[128];
 
@@ -72,6 +74,11 @@ static void place_end(struct place *p)
 		snprintf(path, sizeof(path), "%s%s", p->path, *s);
 		unlink(path);
 	}
+}
+
+static void place_end(struct place *p)
+{
+	place_forget(p);
 	rmdir(p->dir);
 }
 
@@ -256,6 +263,40 @@ static void thread_F17_two_children_race(void **state)
 	place_end(&p);
 }
 
+/* Begins when the gate is closed. */
+static void opener(const char *path, const int gate[2])
+{
+	struct rye_err err = { 0 };
+	struct db *db = NULL;
+	char byte;
+	int r = close(gate[1]) || read(gate[0], &byte, 1) != 0 || budget_open(path, &db, &err);
+
+	if (r)
+		fprintf(stderr, "# %s\n", err.msg);
+	_exit(r ? 2 : 0);
+}
+
+/* The file is there for none of them, and all make it at once. */
+static void many_make_one_file(void **state)
+{
+	for (int round = 0; round < OPENINGS; round++) {
+		struct place p;
+		int gate[2];
+
+		place_begin(&p);
+		place_forget(&p);
+		assert_int_equal(pipe(gate), 0);
+		for (int i = 0; i < OPENERS; i++)
+			if (fork() == 0)
+				opener(p.path, gate);
+		close(gate[0]);
+		close(gate[1]);
+		assert_int_equal(wait_all(OPENERS), OPENERS);
+		assert_int_equal(budget_open(p.path, &p.db, NULL), 0);
+		place_end(&p);
+	}
+}
+
 #define COST 0.25
 #define TURNS 3
 
@@ -327,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(families_keep_their_sums),
 		cmocka_unit_test(thread_F17_two_children_race),
+		cmocka_unit_test(many_make_one_file),
 		cmocka_unit_test(many_writers),
 	};
 

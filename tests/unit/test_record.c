@@ -146,6 +146,28 @@ static void thread_F27_edited_documents(void **state)
 	record_place_drop(&r);
 }
 
+/* thread F37: the key was lost; a new one is made, and what the old one has signed is still good. */
+static void thread_F37_another_key(void **state)
+{
+	struct thread_json what = { .directive = "t/hello", .status = "running" };
+	auto_json json_t *doc = NULL;
+	struct record_place r;
+	char old[KEY_FP], path[300];
+
+	record_place_make(&r, RECORD_ID);
+	memcpy(old, r.key.pub.fp, KEY_FP);
+	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	snprintf(path, sizeof(path), "%s/automatic/private_key.pem", r.p.spaces->key_dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(keystore_automatic(&r.p.env, &r.key, NULL), 0);
+	assert_string_not_equal(r.key.pub.fp, old);
+	assert_int_equal(thread_json_read(&r.record, &doc, NULL), 0);
+	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	json_decref(steal(&doc));
+	assert_int_equal(thread_json_read(&r.record, &doc, NULL), 0);
+	record_place_drop(&r);
+}
+
 static void secrets_are_not_written(void **state)
 {
 	auto_json json_t *secrets = json_pack("[s, s]", "sk-12345678", "ab");
@@ -704,6 +726,7 @@ int main(void)
 		cmocka_unit_test(float_spelling),
 		cmocka_unit_test(thread_T04_keys_and_their_order),
 		cmocka_unit_test(thread_F27_edited_documents),
+		cmocka_unit_test(thread_F37_another_key),
 		cmocka_unit_test(secrets_are_not_written),
 		cmocka_unit_test(thread_T05_checkpoint_vector),
 		TALK(thread_T07_strictly_whole),
