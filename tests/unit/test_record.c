@@ -325,6 +325,25 @@ static void thread_F28_tampered(void **state)
 	assert_string_equal(check.why.msg, "Event of another thread: t/hello/hello-1");
 }
 
+/* Of what stands before the last checkpoint's own line, whatever bit is turned. */
+static void every_byte_counts(void **state)
+{
+	struct talk *talk = *state;
+	char *text = talk->text->data, *last = memrchr(text, '\n', talk->text->len - 1);
+	struct chronicle_check check;
+
+	for (char *at = text; at <= last; at++) {
+		char bit = (char)(1 << (at - text) % 7);
+
+		*at ^= bit;
+		chronicle_check(&talk->r.record, whole(talk), talk->head, &check);
+		*at ^= bit;
+		if (check.code == RYE_OK)
+			fail_msg("byte %zd", at - text);
+	}
+	check_is(talk, whole(talk), talk->head, "ok 2 checkpoints");
+}
+
 static void thread_F28_unknown_key(void **state)
 {
 	struct talk *talk = *state;
@@ -731,6 +750,7 @@ int main(void)
 		cmocka_unit_test(thread_T05_checkpoint_vector),
 		TALK(thread_T07_strictly_whole),
 		TALK(thread_F28_tampered),
+		TALK(every_byte_counts),
 		TALK(thread_F28_unknown_key),
 		TALK(checkpoints_stand_where_they_say),
 		TALK(thread_T06_foreign_ends),
