@@ -169,6 +169,59 @@ static void P61_the_same_after_a_restart(void **state)
 	provider_result_done(&got);
 }
 
+/* The list of messages, of whatever name; marks of the cache move, and do not count. */
+static json_t *take_messages(json_t *body)
+{
+	static const char *const names[] = { "messages", "input", "contents" };
+	json_t *list = NULL, *message, *block;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(names) && !list; i++) {
+		list = json_incref(json_object_get(body, names[i]));
+		json_object_del(body, names[i]);
+	}
+	json_array_foreach(list, i, message)
+		json_array_foreach(json_object_get(message, "content"), k, block)
+			json_object_del(block, "cache_control");
+	return list;
+}
+
+static json_t *request_body(const struct provider *provider, const struct provider_request *request)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	put_request(provider, request, &text);
+	return json_loadb(text.data, text.len, 0, NULL);
+}
+
+/* A tool that has changed is told of; system, tools and what was said stay as they were. */
+static void P62_what_is_told_later_changes_nothing_before(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *tools = one_tool();
+
+	snprintf(p->port, sizeof(p->port), "1");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++) {
+		auto_provider struct provider *provider = provider_at(p, provider_wires[i], "");
+		auto_json json_t *messages = conversation("go");
+		const struct provider_request request = { .system = "Be brief.",
+							  .tools = tools,
+							  .messages = messages };
+		auto_json json_t *before = request_body(provider, &request), *after = NULL;
+		auto_json json_t *said = take_messages(before), *more = NULL;
+
+		json_array_append_new(messages,
+				      json_pack("{s:s, s:[{s:s, s:s}]}", "role", "system", "blocks",
+						"kind", "text", "text", "ls has a new parameter."));
+		after = request_body(provider, &request);
+		more = take_messages(after);
+		assert_true(json_equal(before, after));
+		assert_int_equal(json_array_size(more), json_array_size(said) + 1);
+		json_array_remove(more, json_array_size(said));
+		assert_true(json_equal(said, more));
+	}
+}
+
 static void P69_a_pause_is_sent_back(void **state)
 {
 	static const char *const names[] = { "P08-unknown-and-pause", NULL };
@@ -342,6 +395,7 @@ int main(void)
 		provider_test(byte_by_byte),
 		provider_test(P60_system_and_tools_stay_as_they_are),
 		provider_test(P61_the_same_after_a_restart),
+		provider_test(P62_what_is_told_later_changes_nothing_before),
 		provider_test(P69_a_pause_is_sent_back),
 		provider_test(P69_a_continuation_is_the_same_request),
 		provider_test(counts_at_other_places),
