@@ -184,6 +184,10 @@ void result_text_put(const struct wire_write *w, const json_t *result, bool say_
 		     struct rye_buf *out);
 /* The images of a result that the model gets; NULL: none. */
 const json_t *result_images(const struct wire_write *w, const json_t *result);
+/* A call's arguments as JSON; of one that was cut there are none. */
+void arguments_put(const json_t *call, struct rye_buf *out);
+/* "data:image/png;base64,…" */
+void image_url_put(const json_t *image, struct rye_buf *out);
 /* The schema of a tool as the model's item wants it; new reference. */
 json_t *tool_schema(const struct wire_write *w, const json_t *tool);
 /* "json_schema", "openapi_subset" or "strict". */

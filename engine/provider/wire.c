@@ -129,6 +129,22 @@ void result_text_put(const struct wire_write *w, const json_t *result, bool say_
 		buf_adds(out, "\n[images of this result are not shown]");
 }
 
+void arguments_put(const json_t *call, struct rye_buf *out)
+{
+	const json_t *arguments = json_object_get(call, "arguments");
+
+	if (json_is_object(arguments))
+		json_put(out, arguments, false);
+	else
+		buf_adds(out, "{}");
+}
+
+void image_url_put(const json_t *image, struct rye_buf *out)
+{
+	buf_addf(out, "data:%s;base64,", json_str(image, "media_type"));
+	buf_adds(out, json_str(image, "data"));
+}
+
 /* ---- tools ---- */
 
 const char *schema_style(const struct wire_write *w)

@@ -84,7 +84,6 @@ static void anthropic_put_result(struct wire_write *w, const json_t *block)
 
 static void anthropic_put_call(struct wire_write *w, const json_t *block)
 {
-	const json_t *arguments = json_object_get(block, "arguments");
 	char id[65];
 
 	result_id(w, json_str(block, "id"), id);
@@ -92,10 +91,7 @@ static void anthropic_put_call(struct wire_write *w, const json_t *block)
 	raw_text(w->out, "id", id);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "input");
-	if (json_is_object(arguments))
-		json_put(w->out, arguments, false);
-	else
-		buf_adds(w->out, "{}");
+	arguments_put(block, w->out);
 }
 
 /* Is there something of the block for a model that did not make it? */

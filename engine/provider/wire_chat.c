@@ -45,8 +45,7 @@ static void chat_put_image(struct wire_write *w, const json_t *image)
 {
 	auto_buf struct rye_buf url = RYE_BUF_INIT;
 
-	buf_addf(&url, "data:%s;base64,", json_str(image, "media_type"));
-	buf_adds(&url, json_str(image, "data"));
+	image_url_put(image, &url);
 	raw_comma(w->out);
 	buf_adds(w->out, "{\"type\":\"image_url\",\"image_url\":{");
 	raw_text(w->out, "url", url.data ? url.data : "");
@@ -144,15 +143,11 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 
 static void chat_put_call(struct wire_write *w, const json_t *block)
 {
-	const json_t *arguments = json_object_get(block, "arguments");
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char id[65];
 
 	result_id(w, json_str(block, "id"), id);
-	if (json_is_object(arguments))
-		json_put(&text, arguments, false);
-	else
-		buf_adds(&text, "{}");
+	arguments_put(block, &text);
 	buf_addc(w->out, '{');
 	raw_text(w->out, "id", id);
 	raw_text(w->out, "type", "function");

@@ -86,17 +86,12 @@ static void gemini_put_result(struct wire_write *w, const json_t *block)
 
 static void gemini_put_call(struct wire_write *w, const json_t *block, bool first)
 {
-	const json_t *arguments = json_object_get(block, "arguments");
-
 	raw_comma(w->out);
 	buf_adds(w->out, "{\"functionCall\":{");
 	gemini_put_id(w, block, block);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "args");
-	if (json_is_object(arguments))
-		json_put(w->out, arguments, false);
-	else
-		buf_adds(w->out, "{}");
+	arguments_put(block, w->out);
 	buf_addc(w->out, '}');
 	if (first)
 		raw_text(w->out, "thoughtSignature", NO_SIGNATURE);

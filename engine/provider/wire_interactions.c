@@ -106,7 +106,6 @@ static void step_put_content(struct wire_write *w, const char *type, struct rye_
 
 static void step_put_call(struct wire_write *w, const json_t *block)
 {
-	const json_t *arguments = json_object_get(block, "arguments");
 	char id[65];
 
 	result_id(w, json_str(block, "id"), id);
@@ -115,10 +114,7 @@ static void step_put_call(struct wire_write *w, const json_t *block)
 	raw_text(w->out, "id", id);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "arguments");
-	if (json_is_object(arguments))
-		json_put(w->out, arguments, false);
-	else
-		buf_adds(w->out, "{}");
+	arguments_put(block, w->out);
 	buf_addc(w->out, '}');
 }
 
