@@ -10,13 +10,17 @@
 
 #include <string.h>
 
+/* More tokens than this are no count, and sums of them no numbers. */
+#define COUNT_MOST INT64_C(1000000000000000)
+
 /* The number at the item's path for `name`; *count stays where there is none. */
 static bool take_path(const json_t *paths, const char *name, const json_t *doc, json_int_t *count)
 {
 	const char *path = json_str(paths, name);
 	const json_t *value = *path ? expr_path(doc, span_of(path)) : NULL;
 
-	if (!json_is_integer(value) || json_integer_value(value) < 0)
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > COUNT_MOST)
 		return false;
 	*count = json_integer_value(value);
 	return true;

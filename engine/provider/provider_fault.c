@@ -33,6 +33,14 @@ static void keep_text(char **at, const char *text)
 		*at = strdup(text);
 }
 
+/* What is longer is as good as never, and no number of milliseconds for all that comes. */
+#define WAIT_LONGEST_S 1e7
+
+static int64_t wait_ms_of(double seconds)
+{
+	return (int64_t)(MIN_OF(MAX_OF(seconds, 0), WAIT_LONGEST_S) * 1000);
+}
+
 /* "34s", "6m0s", "1h2m", "250ms" → milliseconds; -1: no duration. */
 static int64_t read_duration(const char *text)
 {
@@ -56,7 +64,7 @@ static int64_t read_duration(const char *text)
 		total += n * unit;
 		any = true;
 	}
-	return any ? (int64_t)total : -1;
+	return any ? wait_ms_of(total / 1000) : -1;
 }
 
 /* Google's: how long to wait, and which quota it was. */
@@ -127,12 +135,12 @@ static int64_t read_when(const char *text, int64_t now)
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (end != text && !*end && seconds >= 0 && seconds < 1e9)
-		return (int64_t)(seconds * 1000);
+	if (end != text && !*end && seconds >= 0)
+		return wait_ms_of(seconds);
 	if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm) &&
 	    !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
 		return -1;
-	return MAX_OF((int64_t)timegm(&tm) - now, 0) * 1000;
+	return wait_ms_of((double)(timegm(&tm) - now));
 }
 
 /* The reset of a counter that is used up, in either vendor's spelling. */
@@ -169,8 +177,8 @@ int64_t fault_header_wait(const json_t *headers, int64_t now)
 	char *end;
 	double value = strtod(ms, &end);
 
-	if (end != ms && !*end && value >= 0 && value < 1e12)
-		return (int64_t)value;
+	if (end != ms && !*end && value >= 0)
+		return wait_ms_of(value / 1000);
 	return *after ? read_when(after, now) : -1;
 }
 
@@ -188,7 +196,7 @@ static int64_t fault_wait(const struct fault_in *in)
 	    regex_groups("(?i)(?:try again|retry) in ([0-9]+(?:\\.[0-9]+)?) ?s",
 			 span_of(in->said->message), groups, 2)) {
 		snprintf(seconds, sizeof(seconds), "%.*s", (int)groups[1].len, groups[1].ptr);
-		ms = (int64_t)(strtod(seconds, NULL) * 1000);
+		ms = wait_ms_of(strtod(seconds, NULL));
 	}
 	return ms;
 }

@@ -13,6 +13,8 @@
 /* Failures in a row that are repeated, and the longest pause a provider may ask for. */
 #define RETRY_MAX 3
 #define RETRY_LONGEST_MS 300000
+/* Seconds of a pause that a configuration may want. */
+#define RETRY_POLICY_MAX 86400.0
 /* Tokens to try with when the failure's numbers leave none. */
 #define RETRY_LEAST_TOKENS 256
 
@@ -20,7 +22,9 @@ static double policy_number(const json_t *policy, const char *key, double fallba
 {
 	const json_t *value = json_object_get(policy, key);
 
-	return json_is_number(value) ? json_number_value(value) : fallback;
+	double number = json_is_number(value) ? json_number_value(value) : fallback;
+
+	return MIN_OF(MAX_OF(number, 0), RETRY_POLICY_MAX);
 }
 
 /* min(base · 2^(failures − 1), longest), in milliseconds. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers of model providers. The first byte says which wire, whether it streams and whether reasoning
- * in tags is taken apart, the second where the rest is cut; whole, cut there and byte by byte it has
+ * Answers of model providers. The first byte says which wire, whether it streams, whether reasoning in
+ * tags is taken apart and whether it is an error, the second where the rest is cut; whole, cut there and byte by byte it has
  * to give the same answer, and the next request has to be JSON on every wire.
  */
 #include "provider/provider_inner.h"
@@ -22,7 +22,15 @@ static const struct wire *const fuzz_wires[] = { &wire_anthropic, &wire_response
 static void tell_failure(struct answer *answer, const struct provider *provider,
 			 struct rye_buf *out)
 {
-	const struct fault_in in = { .provider = provider, .said = &answer->said, .now = 1 };
+	const char *said = answer->said.message ? answer->said.message : "";
+	auto_json json_t *headers = json_pack("{s:s, s:s, s:s}", "retry-after", said,
+					      "x-ratelimit-remaining-tokens", "0",
+					      "x-ratelimit-reset-tokens", said);
+	const struct fault_in in = { .provider = provider,
+				     .said = &answer->said,
+				     .headers = headers,
+				     .status = answer->status,
+				     .now = 1 };
 	struct provider_result result = { 0 };
 
 	fault_classify(&in, &result.failure);
@@ -34,8 +42,13 @@ struct cutting {
 	size_t first, step; /* bytes; step 0: the rest at once */
 };
 
-static json_t *read_answer(const struct provider *provider, bool streams, struct rye_span text,
-			   struct cutting cut)
+struct heading {
+	long status;
+	bool streams;
+};
+
+static json_t *read_answer(const struct provider *provider, struct heading head,
+			   struct rye_span text, struct cutting cut)
 {
 	struct provider_result result = { 0 };
 	auto_buf struct rye_buf why = RYE_BUF_INIT;
@@ -43,7 +56,7 @@ static json_t *read_answer(const struct provider *provider, bool streams, struct
 	json_t *got;
 
 	answer_open(&answer, provider, NULL);
-	answer_begin(&answer, 200, streams ? "text/event-stream" : "application/json");
+	answer_begin(&answer, head.status, head.streams ? "text/event-stream" : "application/json");
 	for (size_t n = cut.first; text.len; n = cut.step) {
 		struct rye_span piece = { text.ptr, n && n < text.len ? n : text.len };
 
@@ -78,14 +91,14 @@ static void check_requests(const struct provider *provider, json_t *message)
 	}
 }
 
-static void check_answer(const struct provider *provider, bool streams, struct rye_span text,
+static void check_answer(const struct provider *provider, struct heading head, struct rye_span text,
 			 size_t cut)
 {
 	const struct cutting cuts[] = { { cut, 0 }, { 1, 1 } };
-	auto_json json_t *whole = read_answer(provider, streams, text, (struct cutting){ 0, 0 });
+	auto_json json_t *whole = read_answer(provider, head, text, (struct cutting){ 0, 0 });
 
 	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
-		auto_json json_t *other = read_answer(provider, streams, text, cuts[i]);
+		auto_json json_t *other = read_answer(provider, head, text, cuts[i]);
 
 		if (!json_equal(whole, other))
 			abort();
@@ -113,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.fields = fields,
 		.item = item,
 	};
-	check_answer(&provider, !(data[0] >> 4 & 1),
+	check_answer(&provider, (struct heading){ data[0] >> 7 ? 429 : 200, !(data[0] >> 4 & 1) },
 		     (struct rye_span){ (const char *)data + 2, size - 2 }, data[1]);
 	return 0;
 }

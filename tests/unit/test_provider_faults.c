@@ -4,6 +4,8 @@
  */
 #include "provider_script.h"
 
+#include "provider/provider_inner.h"
+
 #include <pthread.h>
 
 static void is_retry(const struct provider *provider, const struct provider_result *result,
@@ -460,6 +462,62 @@ static void own_rules(void **state)
 	provider_result_done(&got);
 }
 
+static int64_t wait_of(const char *name, const char *value, const char *message)
+{
+	static const struct provider provider = { .id = (char *)"test" };
+	struct fault_said said = { .delay_ms = -1, .message = (char *)message };
+	auto_json json_t *headers =
+		json_pack("{s:s, s:s}", name, value, "anthropic-ratelimit-tokens-remaining", "0");
+	const struct fault_in in = { .provider = &provider,
+				     .said = &said,
+				     .headers = headers,
+				     .status = 429,
+				     .now = 1000 };
+	struct provider_result result = { 0 };
+	int64_t ms;
+
+	fault_classify(&in, &result.failure);
+	ms = result.failure.wait_ms;
+	provider_result_done(&result);
+	return ms;
+}
+
+/* What a provider asks for, in all its spellings; nonsense is nothing, and endless is very long. */
+static void what_is_asked_to_wait(void **state)
+{
+	static const struct {
+		const char *name, *value;
+		int64_t ms;
+	} rows[] = {
+		{ "retry-after", "7", 7000 },
+		{ "retry-after", "0.5", 500 },
+		{ "retry-after", "Thu, 01 Jan 1970 00:20:00 GMT", 200000 },
+		{ "retry-after", "Thu, 01 Jan 1970 00:00:00 GMT", 0 },
+		{ "retry-after", "soon", -1 },
+		{ "retry-after", "-3", -1 },
+		{ "retry-after", "nan", -1 },
+		{ "retry-after", "1e300", 10000000000 },
+		{ "retry-after-ms", "2500", 2500 },
+		{ "retry-after-ms", "x", -1 },
+		{ "anthropic-ratelimit-tokens-reset", "6m0s", 360000 },
+		{ "anthropic-ratelimit-tokens-reset", "250ms", 250 },
+		{ "anthropic-ratelimit-tokens-reset", "1970-01-01T00:17:00Z", 20000 },
+		{ "anthropic-ratelimit-tokens-reset", "999999999h999999999h", 10000000000 },
+		{ "anthropic-ratelimit-tokens-reset", "5 days", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t ms = wait_of(rows[i].name, rows[i].value, "");
+
+		if (ms != rows[i].ms)
+			fail_msg("%s: %s: %lld", rows[i].name, rows[i].value, (long long)ms);
+	}
+	assert_int_equal(wait_of("x", "", "Please try again in 11.5s."), 11500);
+	assert_int_equal(wait_of("x", "", "try again in 99999999999999999999999999999s"),
+			 10000000000);
+}
+
 static void pauses(void **state)
 {
 	auto_json json_t *rules = json_object();
@@ -543,6 +601,7 @@ int main(void)
 		provider_test(a_key_is_never_told),
 		provider_test(own_rules),
 		provider_test(calls_in_the_text),
+		cmocka_unit_test(what_is_asked_to_wait),
 		cmocka_unit_test(pauses),
 	};
 
