@@ -82,7 +82,9 @@ struct prefetch_env {
 #define PREFETCH_POLL_S 2
 
 int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct rye_err *err);
-void prefetch_close(struct prefetch *prefetch); /* NULL is fine */
+/* Joins its threads; it may still be kicked. NULL is fine to both. */
+void prefetch_stop(struct prefetch *prefetch);
+void prefetch_close(struct prefetch *prefetch);
 /* Something has changed: go round again soon. */
 void prefetch_kick(struct prefetch *prefetch);
 /* Has every item had a verdict once? */

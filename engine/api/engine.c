@@ -297,6 +297,8 @@ void rye_close(struct rye *rye)
 {
 	if (!rye)
 		return;
+	/* Its threads look after what killed processes left, among threads too. */
+	prefetch_stop(rye->prefetch);
 	engine_runs_close(rye);
 	/* The watcher's thread uses all the others, they its descriptor: join, then close. */
 	watch_stop(rye->watch);

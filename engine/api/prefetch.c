@@ -156,7 +156,7 @@ int prefetch_open(const struct prefetch_env *env, struct prefetch **ret, struct 
 	return 0;
 }
 
-void prefetch_close(struct prefetch *p)
+void prefetch_stop(struct prefetch *p)
 {
 	if (!p)
 		return;
@@ -165,8 +165,15 @@ void prefetch_close(struct prefetch *p)
 		p->stop = true;
 		pthread_cond_broadcast(&p->wake);
 	}
-	for (int i = 0; i < p->n_workers; i++)
-		pthread_join(p->workers[i], NULL);
+	while (p->n_workers)
+		pthread_join(p->workers[--p->n_workers], NULL);
+}
+
+void prefetch_close(struct prefetch *p)
+{
+	if (!p)
+		return;
+	prefetch_stop(p);
 	pthread_cond_destroy(&p->wake);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
