@@ -93,15 +93,43 @@ static const json_t *plain_text(const struct reply *reply)
 	return NULL;
 }
 
+/* What an MCP tool has answered: its texts, and of all else what it is. NULL: it is no such answer. */
+static struct rye_blob *content_output(const struct reply *reply)
+{
+	const json_t *data = json_object_get(reply->doc, "data"), *item;
+	const json_t *content = json_object_get(data, "content");
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	size_t i;
+
+	if (reply->code != RYE_OK || !json_is_array(content) || !json_object_get(data, "isError"))
+		return NULL;
+	buf_adds(&out, "");
+	json_array_foreach(content, i, item) {
+		const json_t *text = json_object_get(item, "text");
+
+		if (json_is_string(text))
+			buf_add(&out, json_string_value(text), json_string_length(text));
+		else
+			buf_addf(&out, "[%s %s]", json_str(item, "type"),
+				 *json_str(item, "uri") ? json_str(item, "uri") :
+							  json_str(item, "mimeType"));
+		buf_addc(&out, '\n');
+	}
+	return buf_blob(&out);
+}
+
 static struct rye_blob *make_output(const struct reply *reply)
 {
 	const json_t *text = plain_text(reply);
+	struct rye_blob *content = text || reply->output ? NULL : content_output(reply);
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 
 	if (reply->output)
 		return rye_blob_new(reply->output, strlen(reply->output));
 	if (text)
 		return rye_blob_new(json_string_value(text), json_string_length(text));
+	if (content)
+		return content;
 	if (reply->code != RYE_OK && *reply->message) {
 		buf_addf(&line, "%s\n", reply->message);
 		return buf_blob(&line);

@@ -83,7 +83,7 @@ digest=$(manager '{"action":"refresh","name":"one"}' | jq -r .data.digest)
 echo '[{"name":"echo","description":"something else again","inputSchema":{"type":"object"}}]' >"$NOTES/one.notes.tools"
 has 'what is signed is what was shown' "$(manager "{\"action\":\"refresh\",\"name\":\"one\",\"accept\":true,\"digest\":\"$digest\"}")" 'says something else than it said before'
 is 'still nothing is written' "$(cat "$TOOLS"/one/*.yaml | sha256sum)" "$before"
-has 'with a yes' "$(mcp -y refresh one)" 'is signed, with 1 tools'
+has 'with a yes' "$(mcp -y refresh one)" 'is signed, with 1 tool'
 is 'what is gone is gone' "$(ls "$TOOLS/one")" echo.yaml
 is 'and it is called' "$("$RYEFS" execute --project "$P" --json tool:mcp/one/echo text=again 2>&1 | jq -c .data.content[0].text)" '"again"'
 sed -i 's/  command: .*/  command: "true"/' "$TOOLS/servers/one.yaml"
@@ -101,7 +101,7 @@ echo '[{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"s
  {"name":"line","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A\r\nB"}}}},
  {"name":"good","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}]' >"$NOTES/tools.json"
 out=$(mcp -y add bad "$URL/changes")
-has 'MCP19 a tool whose headers may not be is left out' "$out" 'bad: two x-mcp-header' 'worse: x-mcp-header stands where' 'line: x-mcp-header is no name' 'with 1 tools'
+has 'MCP19 a tool whose headers may not be is left out' "$out" 'bad: two x-mcp-header' 'worse: x-mcp-header stands where' 'line: x-mcp-header is no name' 'with 1 tool'
 has 'MCP24 an empty cursor is one' "$(mcp -y add p1 "$URL/pages/empty")" 'with 2 tools'
 has 'MCP25 a cursor that comes back' "$(mcp -y add p2 "$URL/pages/loop")" 'comes back'
 has 'MCP26 a thousand tools and one' "$(mcp -y add p3 "$URL/pages/many")" 'more than 1000'

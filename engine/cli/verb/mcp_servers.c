@@ -174,6 +174,7 @@ static int accept_found(struct cli *cli, json_t *params, const json_t *found)
 {
 	auto_asked struct mcp_asked asked = { 0 };
 	char sentence[128];
+	json_int_t count;
 	int status;
 
 	json_set(params, "accept", json_true());
@@ -185,8 +186,9 @@ static int accept_found(struct cli *cli, json_t *params, const json_t *found)
 		out_json(asked.data);
 		return CLI_OK;
 	}
-	snprintf(sentence, sizeof(sentence), "is signed, with %lld tools",
-		 (long long)json_int(asked.data, "tool_count", 0));
+	count = json_int(asked.data, "tool_count", 0);
+	snprintf(sentence, sizeof(sentence), "is signed, with %lld tool%s", (long long)count,
+		 count == 1 ? "" : "s");
 	return out_success(cli, "server", json_str(asked.data, "server"), sentence);
 }
 
