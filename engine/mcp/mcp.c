@@ -33,20 +33,21 @@ struct mcp {
 	struct mcp_kept *idle, *dropped; /* idle: the one used last is first */
 	struct mcp_known known[MCP_KNOWN];
 	size_t next_known;
-	struct boxes *boxes; /* frozen, as http */
+	struct mcp_ground ground; /* frozen but for its count, as http */
 	struct http *http;
 	pthread_t keeper;
 	bool running, stopping;
 };
 
-struct mcp *mcp_open(struct boxes *boxes, struct http *http)
+struct mcp *mcp_open(struct boxes *boxes, struct strays *strays, struct http *http)
 {
 	struct mcp *mcp = calloc(1, sizeof(*mcp));
 	pthread_condattr_t attr;
 
 	if (!mcp)
 		return NULL;
-	mcp->boxes = boxes;
+	mcp->ground.boxes = boxes;
+	mcp->ground.strays = strays;
 	mcp->http = http;
 	pthread_mutex_init(&mcp->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -56,9 +57,9 @@ struct mcp *mcp_open(struct boxes *boxes, struct http *http)
 	return mcp;
 }
 
-struct boxes *mcp_boxes(struct mcp *mcp)
+struct mcp_ground *mcp_ground(struct mcp *mcp)
 {
-	return mcp->boxes;
+	return &mcp->ground;
 }
 
 void mcp_state_done(struct mcp_state *state)
@@ -138,7 +139,7 @@ static void end_all(struct mcp *mcp, struct mcp_kept *list)
 		}
 		list = next;
 	}
-	mcp_processes_end(mcp->boxes, processes);
+	mcp_processes_end(&mcp->ground, processes);
 }
 
 static void *keeper_main(void *arg)
@@ -254,7 +255,7 @@ static void call_stdio(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_an
 	stdio.peer.known = known_era(mcp, ask->spec);
 	stdio.process = idle ? mcp_process_of(idle) : NULL;
 	ret->kept = idle;
-	if (!idle && mcp_process_start(mcp->boxes, ask->spec, &stdio.process, &err)) {
+	if (!idle && mcp_process_start(&mcp->ground, ask->spec, &stdio.process, &err)) {
 		mcp_session_fault(ret, MCP_FAULT_SPAWN, "%s", err.msg);
 		return;
 	}

@@ -212,7 +212,7 @@ struct mcp;
 struct http;
 
 /* NULL: no memory. What it is given has to live until mcp_close has returned. */
-struct mcp *mcp_open(struct boxes *boxes, struct http *http);
+struct mcp *mcp_open(struct boxes *boxes, struct strays *strays, struct http *http);
 void mcp_close(struct mcp *mcp); /* when no call is under way; ends all processes and sessions */
 void mcp_call(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret);
 

@@ -133,6 +133,7 @@ void mcp_session_call(struct mcp_peer *peer, struct mcp_answer *ret);
 struct mcp_process {
 	struct mcp_kept kept; /* first */
 	char *id; /* of the server's item */
+	uint64_t mark; /* what it has started bears it, too */
 	struct child child;
 	struct box *box;
 	int in, out, err; /* our ends of its pipes; non-blocking */
@@ -147,8 +148,15 @@ static inline struct mcp_process *mcp_process_of(struct mcp_kept *kept)
 	return (struct mcp_process *)kept;
 }
 
-int mcp_process_start(struct boxes *boxes, const struct mcp_spec *spec, struct mcp_process **ret,
-		      struct rye_err *err);
+/* What processes of servers are made in, and known by. */
+struct mcp_ground {
+	struct boxes *boxes;
+	struct strays *strays;
+	_Atomic uint64_t started; /* how many; each bears the mark of a run that is none */
+};
+
+int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
+		      struct mcp_process **ret, struct rye_err *err);
 bool mcp_process_alive(const struct mcp_process *process);
 /* Of its standard error, what is there; kept to its last RYE_MCP_LOG bytes. */
 void mcp_process_log(struct mcp_process *process);
@@ -156,7 +164,7 @@ void mcp_process_log(struct mcp_process *process);
 char *mcp_process_last_words(const struct mcp_process *process, const char *noise);
 /* Ends all of the list, which are processes, side by side: end of input, SIGTERM, SIGKILL; frees
  * them. Takes 5 s at most. */
-void mcp_processes_end(struct boxes *boxes, struct mcp_kept *list);
+void mcp_processes_end(struct mcp_ground *ground, struct mcp_kept *list);
 
 /*
  * mcp_stdio.c: speaking with a process. The peer is first in it.
@@ -172,7 +180,7 @@ extern const struct mcp_wire mcp_wire_stdio;
 
 /* Without waiting: its end is the keeper's work. NULL is fine. (mcp.c) */
 void mcp_drop(struct mcp *mcp, struct mcp_kept *kept);
-struct boxes *mcp_boxes(struct mcp *mcp);
+struct mcp_ground *mcp_ground(struct mcp *mcp);
 
 /*
  * mcp_remote.c: a server at an address, and what it has told of itself. While a call has it, it

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -30,8 +31,8 @@ static int process_spawn(struct mcp_process *process, const struct mcp_spec *spe
 	char mark[48];
 	int r;
 
-	/* Of no run; when this daemon is killed, the mark says that it is to be ended, too. */
-	strays_mark(0, mark);
+	/* Of no run: by the mark it is found when this daemon is killed, and what it leaves behind. */
+	strays_mark(process->mark, mark);
 	env_copy(&env, &spec->env);
 	env_put(&env, "RYE_RUN", mark + strlen("RYE_RUN="));
 	if (process->box->tmpdir)
@@ -73,8 +74,11 @@ static void process_free(struct boxes *boxes, struct mcp_process *process)
 	free(process);
 }
 
-int mcp_process_start(struct boxes *boxes, const struct mcp_spec *spec, struct mcp_process **ret,
-		      struct rye_err *err)
+/* Numbers of runs are far below. */
+#define SERVER_MARK (1ull << 63)
+
+int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
+		      struct mcp_process **ret, struct rye_err *err)
 {
 	struct mcp_process *process = calloc(1, sizeof(*process));
 	int r;
@@ -85,11 +89,12 @@ int mcp_process_start(struct boxes *boxes, const struct mcp_spec *spec, struct m
 	process->in = process->out = process->err = -1;
 	process->child = (struct child){ -1, -1 };
 	process->id = strdup(spec->id);
-	r = box_take(boxes, spec->confine, &process->box, err);
+	process->mark = SERVER_MARK + atomic_fetch_add(&ground->started, 1);
+	r = box_take(ground->boxes, spec->confine, &process->box, err);
 	if (!r)
 		r = process_spawn(process, spec, err);
 	if (r) {
-		process_free(boxes, process);
+		process_free(ground->boxes, process);
 		return r;
 	}
 	*ret = process;
@@ -174,7 +179,7 @@ static void wait_for_all(struct mcp_kept *list, int64_t ms)
 	}
 }
 
-void mcp_processes_end(struct boxes *boxes, struct mcp_kept *list)
+void mcp_processes_end(struct mcp_ground *ground, struct mcp_kept *list)
 {
 	for (struct mcp_kept *at = list; at; at = at->next) {
 		struct mcp_process *process = mcp_process_of(at);
@@ -189,12 +194,14 @@ void mcp_processes_end(struct boxes *boxes, struct mcp_kept *list)
 	wait_for_all(list, RYE_KILL_GRACE_MS);
 	while (list) {
 		struct mcp_process *process = mcp_process_of(list);
+		pid_t pid = process->child.pid;
 		struct ended ended;
 
 		list = list->next;
 		/* What it has started goes with it. */
 		signal_server(process, SIGKILL);
 		spawn_reap(&process->child, &ended);
-		process_free(boxes, process);
+		strays_settle(ground->strays, pid, process->mark);
+		process_free(ground->boxes, process);
 	}
 }

@@ -186,7 +186,7 @@ static bool stdio_renew(struct mcp_peer *peer, struct rye_err *err)
 	struct mcp_stdio *stdio = (struct mcp_stdio *)peer;
 	struct mcp_process *fresh;
 
-	if (mcp_process_start(mcp_boxes(stdio->mcp), peer->ask->spec, &fresh, err))
+	if (mcp_process_start(mcp_ground(stdio->mcp), peer->ask->spec, &fresh, err))
 		return false;
 	mcp_drop(stdio->mcp, &stdio->process->kept);
 	stdio->process = fresh;

@@ -167,7 +167,7 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 		watch_strays(exec);
 	r = boxes_open(exec->env.opt, exec->env.items->spaces, &exec->base.boxes, err);
 	if (!r) {
-		exec->mcp = mcp_open(exec->base.boxes, exec->http);
+		exec->mcp = mcp_open(exec->base.boxes, exec->strays, exec->http);
 		r = exec->mcp ? 0 : rye_fail_sys(err, ENOMEM, "execution");
 	}
 	if (!r)

@@ -49,6 +49,8 @@ PARTS = (
     ("JavaScript function, warm", "run", "node", 1, "us"),
     ("step of a graph, knowledge", "run", "graph", 1, "us"),
     ("step of a graph, /bin/true", "run", "graph-process", 1, "us"),
+    ("a call of an MCP tool, warm", "calls", "mcp", 1, "us"),
+    ("an HTTP request, warm", "calls", "http", 1, "us"),
     ("first search after mounting", "search", "search-first", 1e-3, "ms"),
     ("another search", "search", "search", 1e-3, "ms"),
     ("verify from the command line", "verify", "verify", 1e-6, "s"),
@@ -157,6 +159,10 @@ class Report:
                (run("graph-process"), run("process")))
         yield ("JavaScript function, warm", "/ node -e 0", .1, lambda us, theirs: us / theirs,
                (run("node"), native("run", "nodejs")))
+        for label, unit, name, goal in (("MCP tool, warm", "/ SDK's client", "mcp", 1.0),
+                                        ("http_client, loopback", "/ curl", "http", .3)):
+            yield (label, unit, goal, lambda us, theirs: us / theirs,
+                   (lambda side, name=name: self.of("calls", name, side), native("calls", name)))
         apart = native("run", "pingpong-apart")
         for label, name in (("message+reply, held", "held"), ("open+write+close of run", "open")):
             yield (label, "/ pong apart", None, lambda us, pong: us / pong, (run(name), apart))

@@ -42,6 +42,7 @@ heard() { # NAME PATTERN: how often
   grep -c -- "$2" "$P/$1.notes" 2>/dev/null
 }
 pid_of() { of "$1/pid" '{}' .data.pid; }
+no_process() { ! pgrep -f -- "$1" >/dev/null; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 server modern modern '  env: {ONE: "${MCP_TEST_ONE}", TWO: two}' '  timeout: 5'
@@ -58,6 +59,13 @@ server crash 'legacy crash'
 server silent 'legacy silent' '  timeout: 1'
 server asks 'legacy asks'
 server stays 'modern stays'
+server forks 'modern forks'
+server dead 'modern' '  timeout: 2'
+sed -i 's/^  command:.*/  command: "true"/' "$P/.ai/tools/mcp/servers/dead.yaml"
+server mute 'modern' '  timeout: 2'
+sed -i 's/^  command:.*/  command: sleep/; s/^  args:.*/  args: ["300"]/' "$P/.ai/tools/mcp/servers/mute.yaml"
+server binary 'modern' '  timeout: 2'
+sed -i 's/^  command:.*/  command: head/; s/^  args:.*/  args: ["-c", "50000000", "\/dev\/urandom"]/' "$P/.ai/tools/mcp/servers/binary.yaml"
 server recorded modern '  protocol: modern'
 server confined modern 'requires: []'
 server nocommand modern
@@ -168,6 +176,15 @@ fx_sign "$P" tool:mcp/servers/recorded
 second=$(pid_of recorded)
 ok 'a changed item is another server' test "$first" != "$second"
 
+# --- servers that are none ---
+start=$SECONDS
+is 'MCP05 one that never answers' "$(of mute/echo '{}' '[.data.error_type,(.error|test("initialize"))]')" '["timeout",true]'
+is 'one that ends at once' "$(of dead/echo '{}' .data.error_type)" '"exit"'
+is 'fifty megabytes of noise' "$(of binary/echo '{}' .data.error_type)" '"exit"'
+ok 'in time' test $((SECONDS - start)) -lt 15
+is 'one with children' "$(of forks/echo '{"text":"f"}' '.data.content[0].text')" '"f"'
+ok 'that live' pgrep -f "$P/forks.notes-child"
+
 # --- the end ---
 stays=$(pid_of stays)
 modern=$(pid_of modern)
@@ -176,4 +193,6 @@ ok 'unmounting ends the servers' gone "$modern"
 ok 'by the end of their input' grep -q "^$modern end of input" "$P/modern.notes"
 ok 'MCP12 one that stays is told to end' grep -q "^$stays TERM" "$P/stays.notes"
 ok 'and ends' gone "$stays"
+ok 'and what servers have started' until_true no_process "$P/forks.notes-child"
+ok 'nothing is left' until_true no_process "$P/[a-z]*.notes"
 finish

@@ -10,10 +10,12 @@ its input. Words say how it behaves:
   silent           does not answer server/discover
   asks             sends requests of its own before it answers
   stays            does not end at the end of its input
+  forks            starts children, one in a session of its own, that stay
 """
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -149,6 +151,10 @@ def heard(line):
         threading.Thread(target=answer, args=(message,), daemon=True).start()
 
 
+for apart in (False, True) if "forks" in words else ():
+    subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)",
+                      sys.argv[1] + "-child"], start_new_session=apart, stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 signal.signal(signal.SIGTERM, lambda *_: (note("TERM"), os._exit(0)))
 if "junk" in words:
     print("Server listening\r\n\n{broken", flush=True)
