@@ -335,9 +335,11 @@ void chain_trace(const struct item_env *env, const struct chain *chain, json_t *
 {
 	for (size_t i = 0; i < chain->n; i++) {
 		const struct rye_item *item = chain->v[i].item;
+		const struct space *from = i ? chain_search_from(env, chain->v[i - 1].item) :
+					       env->spaces->v;
 		json_t *searched = json_array();
 
-		for (size_t k = 0; k <= (size_t)item->space->index; k++)
+		for (int k = from->index; k <= item->space->index; k++)
 			json_array_append_new(searched, json_string(env->spaces->v[k].full));
 		json_array_append_new(trace,
 				      json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "step", "resolve",

@@ -200,6 +200,20 @@ static void version_manager(void **state)
 
 /* ---- traces and dry runs ---- */
 
+/* The spaces that this step of a trace has gone through; until the next call. */
+static const char *searched_for(const json_t *steps, size_t step)
+{
+	static char text[200];
+	const json_t *spaces = json_object_get(json_array_get(steps, step), "searched"), *space;
+	size_t i;
+
+	text[0] = 0;
+	json_array_foreach(spaces, i, space)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			 json_string_value(space));
+	return text;
+}
+
 static void trace_has_every_step(void **state)
 {
 	static const char *const wanted[] = { "resolve",
@@ -230,6 +244,12 @@ static void trace_has_every_step(void **state)
 		if (strcmp(json_str(json_array_get(steps, i), "step"), wanted[i]))
 			fail_msg("step %zu: wanted %s: %s", i, wanted[i], said.trace);
 	assert_int_equal(json_array_size(steps), ARRAY_SIZE(wanted));
+	/* what a bundle's runtime names is not looked for in the project */
+	assert_string_equal(searched_for(steps, 0), "project");
+	assert_string_equal(searched_for(steps, 1), "project user system:bundle");
+	assert_string_equal(searched_for(steps, 2), "system:bundle");
+	assert_string_equal(json_str(json_array_get(steps, 3), "verdict"), "ok");
+	assert_int_equal(strlen(json_str(json_array_get(steps, 3), "key_fp")), 16);
 	/* names of variables, not their values */
 	assert_null(strstr(said.trace, "\"b\""));
 	assert_non_null(strstr(said.trace, "\"A\""));
