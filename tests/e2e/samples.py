@@ -85,6 +85,15 @@ class Python(Place):
                 signer.write_keys(self.user, KEY, False)
                 signer.sign(KEY, base, "config/" + path)
 
+    def resolved(self, tool):
+        """What the three files say of it; the bundle has files of the same names."""
+        def own(config):
+            return {key: value for key, value in config.items() if key in ("who", "deep")}
+        config = self.good(tool, {})["params"]["resolved_config"]
+        if "who" in config:
+            return own(config)
+        return {path: own(value) for path, value in config.items()}
+
     merged = {"who": "project", "deep": {"system": 1, "user": 1, "project": 1, "last": "project"}}
 
     @sample("CONFIG_RESOLVE")
@@ -100,12 +109,11 @@ class Python(Place):
                   "export default (params) => ({ success: true, params });\n")
         self.tool("category/path/other.mjs", script)
         self.layers("web/websearch.yaml")
-        self.assertEqual(self.good(deep, {})["params"], {"resolved_config": self.merged})
-        self.assertEqual(self.good(first, {})["params"]["resolved_config"],
-                         {"who": "project", "deep": {"project": 1, "last": "project"}})
+        self.assertEqual(self.resolved(deep), self.merged)
+        self.assertEqual(self.good(first, {})["params"], {"resolved_config": {
+            "who": "project", "deep": {"project": 1, "last": "project"}}})
         self.need_node(self.ask("category/path/other", {}))
-        self.assertEqual(self.good("category/path/other", {})["params"],
-                         {"resolved_config": self.merged})
+        self.assertEqual(self.resolved("category/path/other"), self.merged)
 
     @sample("CONFIG_RESOLVE/2")
     def test_config_resolve_of_several_files(self, text):
@@ -115,8 +123,8 @@ class Python(Place):
         self.layers("agent/coordination.yaml", signed=True)
         self.bad(tool, {}, "Unsigned item: %s/.ai/config/agent/agent.yaml" % self.system)
         self.layers("agent/agent.yaml", signed=True)
-        self.assertEqual(self.good(tool, {})["params"]["resolved_config"],
-                         {"agent/agent.yaml": self.merged, "agent/coordination.yaml": self.merged})
+        self.assertEqual(self.resolved(tool), {
+            "agent/agent.yaml": self.merged, "agent/coordination.yaml": self.merged})
 
     def one_of(self, name, lines, before):
         """An execute() that returns as line params["n"] says."""
