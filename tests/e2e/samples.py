@@ -5,10 +5,12 @@ execute(), some YAML keys) is put into the page's own skeleton, and what it call
 leaves open (`result`, `do_something`, `async_operation`, deploy.py, a container client) is
 the test's. No block is left out: the last test wants each asked for here or told why not."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 import signer
@@ -395,6 +397,32 @@ class Yaml(Place):
             self.assertEqual(reply["chain"], ["mcp/context7/query-docs", "rye/core/runtimes/mcp/stdio",
                                               "rye/core/primitives/mcp"])
         self.bad("mcp/context7/query-docs", {"query": "how"}, "Missing required parameters: libraryId")
+
+    @sample("MCP Tool Definition (YAML)", "MCP Server Definition (YAML)")
+    def test_mcp_tool_over_http(self, tool, server):
+        """As they stand, but that the server's address is one of this machine."""
+        port, notes = self.path("port"), self.path("notes")
+        os.mkdir(notes)
+        peer = subprocess.Popen([sys.executable, os.path.join(
+            harness.ROOT, "tests/e2e/mcp_peer.py"), port, notes], stderr=subprocess.DEVNULL)
+        self.addCleanup(peer.wait)
+        self.addCleanup(peer.kill)
+        until = time.monotonic() + 20
+        while not os.path.exists(port) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.tool("mcp/context7/query-docs.yaml", tool)
+        given = {"libraryId": "/a/b", "query": "how"}
+        for era in ("legacy", "modern"):
+            address = "http://127.0.0.1:%s/%s" % (harness.read(port).strip(), era)
+            self.tool("mcp/servers/context7.yaml", server.replace("https://mcp.context7.com/mcp", address))
+            for way in self.ways():
+                reply = way("mcp/context7/query-docs", given)
+                self.assertEqual(reply["status"], "success", reply)
+                self.assertEqual(reply["chain"][1:], ["rye/core/runtimes/mcp/http", "rye/core/primitives/mcp"])
+            calls = [json.loads(line)["body"] for line in harness.read(os.path.join(notes, era)).splitlines()]
+            calls = [call["params"] for call in calls if call and call.get("method") == "tools/call"]
+            self.assertEqual([(call["name"], call["arguments"]) for call in calls],
+                             [("query-docs", given)] * len(self.ways()))
 
     @sample("config — Tool-Specific Configuration/3", "MCP Tool Definition (YAML)",
             "MCP Server Definition (YAML)")
