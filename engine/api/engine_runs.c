@@ -61,6 +61,8 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .detach = engine_detach,
 					  .adopt = engine_adopt,
 					  .adopted_end = engine_adopted_end,
+					  .enrol = engine_enrol,
+					  .discharge = engine_discharge,
 					  .owner = hook_owner,
 					  .search = hook_search,
 					  .instead = hook_instead,

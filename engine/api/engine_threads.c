@@ -214,3 +214,23 @@ void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outco
 
 	threads_adopted_end(rye->threads, thread_id, outcome);
 }
+
+bool engine_enrol(void *arg, const char *run_id, const char *ref)
+{
+	struct rye *rye = arg;
+	struct rye_err err = { 0 };
+
+	if (!threads_enrol(rye->threads, run_id, ref, &err))
+		return true;
+	/* a run that goes on has its row from before */
+	if (err.code != RYE_BUSY)
+		log_line(&rye->log, RYE_LOG_WARN, "threads", "%s", err.msg);
+	return false;
+}
+
+void engine_discharge(void *arg, const char *run_id, const char *status, const char *result)
+{
+	struct rye *rye = arg;
+
+	threads_discharge(rye->threads, run_id, status, result);
+}

@@ -350,6 +350,39 @@ static void result_of_end(const struct graph_calls *calls, const struct plan *pl
 	ret->error = text.failed || !text.len ? strdup("") : buf_steal(&text);
 }
 
+/* ---- its row ---- */
+
+/* A run of its own, and no thread's: true if it has got a row. */
+static bool graph_enrol(const struct graph_calls *calls, const struct graph_plan *plan,
+			const char *run)
+{
+	const struct exec_hooks *hooks = calls->run->exec->env.hooks;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+
+	if (!hooks || !hooks->enrol || json_object_get(plan->own, "node") ||
+	    json_object_get(plan->own, "graph_run_id") || wanted_name(calls->run, plan->graph))
+		return false;
+	buf_addf(&ref, "tool:%s", plan->graph->id);
+	return !ref.failed && hooks->enrol(hooks->arg, run, ref.data);
+}
+
+static void graph_discharge(const struct graph_calls *calls, const char *run,
+			    const struct result *result)
+{
+	const struct exec_hooks *hooks = calls->run->exec->env.hooks;
+	const char *status = json_str(result->data, "status");
+	auto_json json_t *reply = json_pack("{s:s, s:O?}", "status",
+					    result->code == RYE_OK ? "success" : "error", "data",
+					    result->data);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (result->code != RYE_OK)
+		json_sets(reply, "error", result->error);
+	json_put(&text, reply, false);
+	hooks->discharge(hooks->arg, run, *status ? status : "error",
+			 text.failed ? NULL : text.data);
+}
+
 static void graph_go(struct graph_calls *calls, const struct plan *plan, struct result *ret)
 {
 	const struct graph_plan *own = plan->own;
@@ -366,6 +399,7 @@ static void graph_go(struct graph_calls *calls, const struct plan *plan, struct 
 	struct graph_log *log = NULL;
 	struct rye_err err = { 0 };
 	int r = open_log(calls->run, own, &log, &past, &err);
+	bool row = !r && graph_enrol(calls, own, graph_log_run(log));
 
 	if (!r) {
 		ask.past = past.state ? &past : NULL;
@@ -374,11 +408,13 @@ static void graph_go(struct graph_calls *calls, const struct plan *plan, struct 
 	}
 	if (!r)
 		sign_end(calls->run, log, &end);
-	graph_log_close(log);
 	if (r)
 		result_unspawned(&err, ret);
 	else
 		result_of_end(calls, plan, &end, ret);
+	if (row)
+		graph_discharge(calls, graph_log_run(log), ret);
+	graph_log_close(log);
 	graph_end_done(&end);
 }
 

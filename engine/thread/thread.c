@@ -287,3 +287,26 @@ void threads_adopted_end(struct threads *threads, const char *id, const struct r
 	adopted_drop(threads, id);
 	threads_ended(threads, id);
 }
+
+int threads_enrol(struct threads *threads, const char *id, const char *ref, struct rye_err *err)
+{
+	struct db *db;
+	const struct launch launch = { .ref = ref };
+	int r = enter_row(threads, id, &launch, &db, err);
+
+	if (r)
+		return r;
+	registry_running(db, id, getpid(), NULL);
+	threads_notify(threads, id);
+	return 0;
+}
+
+void threads_discharge(struct threads *threads, const char *id, const char *status,
+		       const char *result)
+{
+	struct db *db;
+
+	if (!threads_registry(threads, false, &db, NULL))
+		registry_finish(db, id, status, result, NULL);
+	threads_ended(threads, id);
+}

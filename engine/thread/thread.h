@@ -78,6 +78,13 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 		  struct rye_err *err);
 void threads_adopted_end(struct threads *threads, const char *id,
 			 const struct rye_outcome *outcome);
+/*
+ * A run of this process that has a row but no directory, and whose caller waits for it: a graph's.
+ * It cannot be ended by its row. RYE_BUSY: there is a row of that name.
+ */
+int threads_enrol(struct threads *threads, const char *id, const char *ref, struct rye_err *err);
+void threads_discharge(struct threads *threads, const char *id, const char *status,
+		       const char *result);
 /* How many of them have not ended. */
 size_t threads_adopted(struct threads *threads);
 

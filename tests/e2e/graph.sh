@@ -101,6 +101,8 @@ like 'a run has a name' "$id" '^t-all-[0-9]{10}$'
 is 'every step is recorded' "$(log_of "$id" | jq -r .event_type | sort | uniq -c | awk '{print $2 $1}' | tr '\n' ' ')" \
   'checkpoint1 foreach_completed1 graph_completed1 graph_started1 state_checkpoint4 step_completed3 step_started4 '
 is 'the record is the owner'"'"'s' "$(stat -c %a "$P/.ai/state/graphs/$id" "$P/.ai/state/graphs/$id/transcript.jsonl" | tr '\n' ' ')" '700 600 '
+is 'it has a row among the threads' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/directive" | tr '\n' ' ')" 'completed tool:t/all '
+is 'with its result' "$(jq -c '[.status,.data.output.n]' "$M/state/threads/$id/result.json")" '["success",2]'
 rm -f "$P/notes"
 is 'an edge with a condition' "$(run all '{"word":"stop"}' | jq -c '[.data.steps,.data.output.n]')" '[2,null]'
 is 'by the command line' "$(cli tool:t/all word=cli | jq -c '[.data.output.n,.data.output.up]')" '[2,"CLI"]'
