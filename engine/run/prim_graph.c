@@ -101,9 +101,11 @@ static json_t *refusal_of(const struct graph_calls *calls, const struct graph_ca
 			    capability ? json_string_value(capability) : call->ref);
 }
 
-/* The message of the request that the call is. */
+/* The message of the request that the call is. A directive is for a model, unless the node says not. */
 static json_t *child_message(const struct graph_call *call)
 {
+	bool directive = !strncmp(call->ref, "directive:", strlen("directive:"));
+	const char *thread = *call->thread ? call->thread : directive ? "fork" : "inline";
 	json_t *doc = json_object();
 
 	json_sets(doc, "item_id", call->ref);
@@ -112,8 +114,7 @@ static json_t *child_message(const struct graph_call *call)
 		return doc;
 	}
 	json_object_set(doc, "parameters", call->params);
-	if (call->thread && *call->thread)
-		json_sets(doc, "thread", call->thread);
+	json_sets(doc, "thread", thread);
 	return doc;
 }
 
