@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_guard.sh: what a model must not get at: keys, the workspace's secrets, the records of threads;
+# and what it is given of results that are too long for it.
+. "$(dirname "$0")/agent_lib.sh"
+
+READ='{"name": "rye_file_system_read", "arguments": {"path":'
+agent_model '{"by": "turn", "lanes": {
+  "lane_keys": [{"calls": [
+      {"id": "k1", '"${READ#\{} \"$U/.ai/config/keys/signing/private_key.pem\"}}"',
+      {"id": "k2", '"${READ#\{} \".env\"}}"',
+      {"id": "k3", "name": "rye_file_system_write", "arguments": {"path": ".ai/state/threads/registry.db", "content": "x"}},
+      {"id": "k4", "name": "rye_file_system_write", "arguments": {"path": ".ai/config/keys/trusted/x.toml", "content": "x"}},
+      {"id": "k5", "name": "rye_bash_bash", "arguments": {"command": "echo x >> .ai/state/threads/*/*/thread.json"}},
+      {"id": "k6", "name": "rye_bash_bash", "arguments": {"command": "env; cat /proc/$PPID/environ"}}]},
+    {"text": "so be it"}],
+  "lane_env": [{"text": "read"}],
+  "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}],
+  "lane_star": [{"text": "star"}],
+  "lane_ack": [{"text": "acknowledged"}],
+  "lane_many": [{"calls": [{"id": "c0", "name": "t_echo", "arguments": {"n": 1}}, {"id": "c0", "name": "t_echo", "arguments": {"n": 2}}]}, {"text": "many"}]
+}}'
+fx_python "$P" t/big <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+def execute(params, project_path):
+    return {"success": True, "text": "BEGIN" + "x" * 1000000 + "END"}
+CODE
+fx_python "$P" t/echo <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
+def execute(params, project_path):
+    return {"success": True, "n": params["n"]}
+CODE
+ALL='    <permissions><execute><tool>rye.file-system.*</tool><tool>rye.bash.*</tool><tool>t.*</tool></execute></permissions>'
+for name in keys big many; do
+  agent_directive lane_$name "$ALL
+  </metadata>" <<<'Try.'
+done
+agent_directive lane_env '  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Greet {input:who} at {env:SCRIPTED_KEY}.'
+agent_directive lane_star '    <permissions>*</permissions>
+  </metadata>' <<<'Everything.'
+agent_directive lane_ack '    <permissions><execute>*</execute><acknowledge risk="unrestricted">a test</acknowledge></permissions>
+  </metadata>' <<<'Everything.'
+agent_sign tool:t/big tool:t/echo
+echo 'OTHER_SECRET=hush-hush' >"$P/.env"
+export SCRIPTED_KEY=sk-very-secret
+fx_mount
+
+reply=$(fork lane_keys)
+id=$(jq -r .thread_id <<<"$reply")
+is "refusals end nothing" "$(jq -r .result <<<"$reply")" "so be it"
+seen=$(cat "$P/.ai/state/threads/$id/transcript.jsonl" "$T/asked")
+lacks "the signing key is not read" "$seen" "PRIVATE KEY"
+lacks "nor .env" "$seen" "hush-hush"
+lacks "nor the runner's environment" "$seen" "sk-very-secret"
+told() { events "$id" "select(.event_type == \"tool_call_result\" and .payload.call_id == \"$1\") | .payload.error"; }
+for n in 1 2 3 4; do
+  has "k$n is an error of the call" "$(told k$n)" error
+done
+is "F43 thread.json is as it was" "$(tail -c 1 "$P/.ai/state/threads/$id/thread.json")" "}"
+not_ok "no key was made" test -e "$P/.ai/config/keys/trusted/x.toml"
+fork lane_env '{"who": "{env:SCRIPTED_KEY}"}' >/dev/null
+has "F44 an input's placeholder stays" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_env)" '{env:SCRIPTED_KEY}'
+lacks "F44 nothing is filled in" "$(cat "$T/asked")" sk-very-secret
+
+reply=$(fork lane_big)
+id=$(jq -r .thread_id <<<"$reply")
+said=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_big | tail -n 1)
+has "T25 head and tail of a long result" "$said" BEGIN END
+[ ${#said} -lt 30000 ] && good "T25 not all of it" || bad "T25 not all of it" "${#said}"
+is "T25 the whole is kept, once" "$(find "$P/.ai/state/objects/blobs" -type f -size +900k | wc -l)" 1
+
+has "T41 everything is refused" "$(fork lane_star | jq -r .error)" "classified as 'unrestricted'" "<acknowledge"
+is "T41 unless acknowledged" "$(fork lane_ack | jq -r .result)" acknowledged
+reply=$(fork lane_many)
+id=$(jq -r .thread_id <<<"$reply")
+ids=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_many | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .tool_call_id')
+is "T27 two calls of one id" "$(sort -u <<<"$ids" | wc -l)" 2
+is "T27 the same ids in the transcript" "$(events "$id" 'select(.event_type == "tool_call_start") | .payload.call_id' | tr -d '"')" "$ids"
+
+# fifty at once
+for i in $(seq 50); do fork_async lane_ack >"$T/many.$i" & done
+wait $(jobs -p | grep -v "$DAEMON") 2>/dev/null
+is "T02 fifty at once have fifty ids" "$(jq -r .thread_id "$T"/many.* | grep -cE '^lane_ack/lane_ack-[0-9]+$') $(jq -r .thread_id "$T"/many.* | sort -u | wc -l)" "50 50"
+all_ended() { [ "$(cat "$M"/state/threads/lane_ack/*/status | sort -u)" = completed ]; }
+ok "T02 and all end" fx_wait 60 all_ended
+
+finish
