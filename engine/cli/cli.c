@@ -125,10 +125,12 @@ static const struct cli_verb verbs[] = {
 	  .hidden = true,
 	  .run = verb_thread_run },
 	{ .name = "threads",
-	  .usage = "[list | show ID | wait ID | cancel ID | kill ID | delete ID]",
+	  .usage = "[list | VERB ID [WORD...]]",
 	  .help = "runs that go on by themselves: see, await, end and forget them",
-	  .more = "wait prints the final status; its exit status is 0 for \"completed\".",
-	  .max = 2,
+	  .more = "VERB is show, wait, cancel, kill or delete; of a model's thread also say TEXT,\n"
+		  "limit NAME=VALUE, handoff and, when it has ended, resume TEXT.\n"
+		  "wait prints the final status; its exit status is 0 for \"completed\".",
+	  .max = -1,
 	  .seek = "ryefs threads list",
 	  .run = verb_threads },
 	{ .name = "trust",

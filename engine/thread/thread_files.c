@@ -157,6 +157,8 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
+	if (model_facts_names(&view, fn, arg))
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
 		if (real_is_there(real[i], &view) && fn(arg, real[i]))
 			return 0;
@@ -265,6 +267,11 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 			return r;
 		*ret = buf_blob(&buf);
 		return *ret ? 0 : memory_fail(err);
+	}
+	if (model_facts_has(&view, name)) {
+		r = model_facts_put(&view, name, &buf, err);
+		*ret = r ? NULL : buf_blob(&buf);
+		return r || *ret ? r : memory_fail(err);
 	}
 	if (!strcmp(name, RESULT) && faccessat(view.dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return read_row_result(&view, ret, err);

@@ -244,6 +244,12 @@ int thread_view_open(struct threads *threads, const char *id, struct thread_view
 /* Once for each view. */
 enum thread_state thread_view_state(struct thread_view *view);
 
+/* model_facts.c: files of a directive's thread that are made of its record. names: true: stopped. */
+bool model_facts_names(const struct thread_view *view, rye_name_fn fn, void *arg);
+bool model_facts_has(const struct thread_view *view, const char *name);
+int model_facts_put(const struct thread_view *view, const char *name, struct rye_buf *out,
+		    struct rye_err *err);
+
 /* Does what the table says (thread_control.c). exit_status: of a runner that was waited for, or -1. */
 struct thread_control {
 	const char *id;

@@ -90,6 +90,8 @@ is "output, too" "$(cat "$M/state/threads/$id/output")" "Hello, Ann."
 is "the transcript" "$(events "$id" "$KINDS" | tr -d '"' | tr '\n' ' ')" \
   "cognition_in cognition_out thread_completed checkpoint "
 is "the answer as it came" "$(events "$id" 'select(.event_type == "token_delta") | .payload.text' | tr -d '"\n')" "Hello, Ann."
+is "facts" "$(cd "$M/state/threads/$id" && cat model provider && jq -r .who inputs.json && head -n 1 cost)" \
+  "$(printf 'test-model\nrye/agent/providers/scripted\nAnn\nturns 1')"
 ok "and its entry" test -s "$P/.ai/knowledge/agent/threads/$id.md"
 is "thread.json's status" "$(jq -r '.status, .model, .inputs.who' "$D/thread.json" | tr '\n' ' ')" "completed test-model Ann "
 is "the row" "$(sqlite3 "$P/.ai/state/threads/registry.db" "select status, directive, turns from threads where thread_id='$id'" 2>/dev/null || echo "completed|lane_plain|1")" "completed|lane_plain|1"
@@ -134,6 +136,7 @@ not_ok "nothing of it ran" test -e "$P/secret.ran"
 before=$(asks lane_turns)
 reply=$(fork lane_turns)
 has "T22 the limit of turns" "$(jq -r .error <<<"$reply")" "turns" "3/3"
+is "T22 its file of limits" "$(grep turns "$M/state/threads/$(jq -r .thread_id <<<"$reply")/limits")" "turns 3 3"
 is "T22 exactly three requests" "$(($(asks lane_turns) - before))" 3
 reply=$(fork lane_limit)
 has "T24 an unknown limit" "$(jq -r .error <<<"$reply")" "Unknown limit 'tunrs'" "Valid limits: "

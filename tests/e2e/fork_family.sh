@@ -14,6 +14,11 @@ agent_model '{"by": "turn", "lanes": {
   "lane_level3": [{"text": "3"}],
   "lane_async": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_wait", "thread": "fork", "async": true}},
       {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
+  "lane_manager": [
+    {"calls": [{"id": "m1", "name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}},
+               {"id": "m2", "name": "rye_agent_threads_orchestrator", "arguments": {"operation": "list_active"}},
+               {"id": "m3", "name": "rye_agent_threads_orchestrator", "arguments": {"operation": "get_status", "thread_id": "none/none-1"}}]},
+    {"text": "managed"}],
   "lane_hooked": [{"text": "hooked"}],
   "lane_retried": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
   "lane_logged": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
@@ -72,6 +77,8 @@ agent_directive lane_narrow '    <permissions><execute><tool>t.touch</tool><dire
 agent_directive lane_spawns "    <limits spawns=\"1\"/>
 $ALL
   </metadata>" <<<'Have it done twice.'
+agent_directive lane_manager '    <permissions><execute><tool>t.*</tool><tool>rye.agent.threads.orchestrator</tool><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Manage.'
 for level in 1 2 3; do
   agent_directive lane_level$level "$([ $level = 1 ] && echo '    <limits depth="1"/>')
 $ALL
@@ -139,6 +146,39 @@ is "an async child runs beside it" "$(cat "$M/state/threads/$child/status")" run
 echo cancel >"$M/state/threads/$id/ctl"
 is "F24 a cancelled parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
 is "F24 takes its child along" "$(timeout 20 cat "$M/state/threads/$child/wait")" cancelled
+
+# ---- the orchestrator ----
+orchestrate() {
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/tools/rye/agent/threads/orchestrator/run" "$1" 2>/dev/null
+}
+# as a tool of a thread's runner sees it, with that thread's name in its environment
+orchestrate_as() {
+  PYTHONPATH="$S/.ai/tools/rye/core/runtimes/python/lib" RYE_RYEFS=$RYEFS "$PY" - "$P" "$one" "$S/.ai/tools/rye/agent/threads" 2>&1 <<'CODE'
+import sys
+sys.path.insert(0, sys.argv[3])
+import orchestrator
+try:
+    orchestrator.refuse_foreign(sys.argv[1], sys.argv[2])
+except Exception as error:
+    print(error)
+CODE
+}
+one=$(fork_async lane_wait | jq -r .thread_id)
+two=$(fork_async lane_hooked | jq -r .thread_id)
+reply=$(orchestrate "{\"operation\": \"wait_threads\", \"thread_ids\": [\"$two\", \"none/none-1\"], \"timeout\": 20}")
+is "T46 waits for threads and tells results" "$(jq -c ".data.results | [.[\"$two\"].status, .[\"$two\"].result, .[\"none/none-1\"].status]" <<<"$reply")" '["completed","hooked","not_found"]'
+reply=$(orchestrate "{\"operation\": \"wait_threads\", \"thread_ids\": [\"$one\"], \"timeout\": 1}")
+is "T50 not longer than asked" "$(jq -r ".data.results[].status" <<<"$reply")" timeout
+is "T50 the thread goes on" "$(cat "$M/state/threads/$one/status")" running
+reply=$(fork lane_manager)
+id=$(jq -r .thread_id <<<"$reply")
+is "a model may, if its directive says so" "$(jq -r .result <<<"$reply")" managed
+has "it sees its child" "$(events "$id" 'select(.payload.call_id == "m2" and .payload.output) | .payload.output')" "lane_child/"
+has "not what is not there" "$(events "$id" 'select(.payload.call_id == "m3" and .payload.error) | .payload.error')" "Thread not found"
+has "a thread's model ends no other's" "$(RYE_THREAD_ID=$id orchestrate_as)" "no child of this thread"
+has "what is at work" "$(orchestrate '{"operation": "list_active"}')" "$one"
+is "an end by the orchestrator" "$(orchestrate "{\"operation\": \"cancel_thread\", \"thread_id\": \"$one\"}" | jq -r .status)" success
+is "ends it" "$(timeout 20 cat "$M/state/threads/$one/wait")" cancelled
 
 # ---- hooks and context ----
 fork lane_hooked >/dev/null

@@ -191,7 +191,7 @@ static int threads_unknown(struct cli *cli, const char *word)
 		{ "info", "show" },	{ "rm", "delete" },	{ "stop", "cancel" },
 		{ "abort", "cancel" },	{ "list", "list" },	{ "show", "show" },
 		{ "wait", "wait" },	{ "cancel", "cancel" }, { "kill", "kill" },
-		{ "delete", "delete" },
+		{ "delete", "delete" }, { "tell", "say" },	{ "continue", "resume" },
 	};
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_free char *status = threads_status(cli, word);
@@ -212,9 +212,21 @@ static int threads_unknown(struct cli *cli, const char *word)
 			    best);
 }
 
+/* What is said with the verb, as a line of its ctl: the rest of the words. */
+static int threads_say(struct cli *cli, const char *verb, const char *id)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+
+	buf_adds(&line, verb);
+	for (int i = 2; i < cli->argc; i++)
+		buf_addf(&line, " %s", cli->argv[i]);
+	return line.failed ? CLI_FAILED : control(cli, line.data, id);
+}
+
 int verb_threads(struct cli *cli)
 {
-	static const char *const controls[] = { "cancel", "kill", "delete" };
+	static const char *const controls[] = { "cancel", "kill",    "delete", "say",
+						"limit",  "handoff", "resume" };
 	const char *word = cli->argc ? cli->argv[0] : "list";
 	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
 	const char *ctl = NULL;
@@ -228,6 +240,8 @@ int verb_threads(struct cli *cli)
 	if (!strcmp(word, "list") ? id != NULL : id == NULL)
 		return cli_complain(cli, CLI_USAGE, "ryefs threads list",
 				    id ? "list wants no thread" : "%s wants a thread's id", word);
+	if (!ctl && cli->argc > 2)
+		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", word);
 	if (!strcmp(word, "wait"))
 		call_block_signals();
 	status = cli_open(cli, CLI_PROJECT);
@@ -235,7 +249,7 @@ int verb_threads(struct cli *cli)
 		return status;
 	rye_thread_recover(cli->rye);
 	if (ctl)
-		return control(cli, ctl, id);
+		return threads_say(cli, ctl, id);
 	if (!id)
 		return verb_threads_list(cli);
 	return !strcmp(word, "show") ? verb_threads_show(cli, id) : verb_threads_await(cli, id);
