@@ -108,7 +108,7 @@ bool inbox_take(struct inbox *inbox, struct limits *limits, json_t **ret_says);
 
 struct palette {
 	json_t *tools; /* [{name, description, schema}] as providers take them */
-	json_t *items; /* {name: {item_id, primary}} */
+	json_t *items; /* {name: {item_id, primary, stateless?}} */
 	bool whole; /* everything that is allowed fits: no need for rye_execute */
 };
 
@@ -231,6 +231,17 @@ int tool_call_read(const struct agent *agent, const json_t *block, struct tool_c
 		   struct rye_err *err);
 void tool_call_done(struct tool_call *call);
 int tool_call_allowed(const struct agent *agent, const struct tool_call *call, struct rye_err *err);
+/* One that a worker of the engine carries out; it tells its end through an eventfd. */
+struct tool_running {
+	struct rye_call *call;
+	int done;
+	json_t *reply;
+};
+/* *ret stays where it is until tool_call_end, which frees what is in it. */
+int tool_call_begin(struct agent *agent, const struct tool_call *call, struct tool_running *ret,
+		    struct rye_err *err);
+json_t *tool_call_end(const struct agent *agent, const struct tool_call *call,
+		      struct tool_running *run, struct rye_err *err);
 /* Its reply as the engine gives it, a new reference; NULL: *err says why there is none. */
 json_t *tool_call_execute(struct agent *agent, const struct tool_call *call, struct rye_err *err);
 

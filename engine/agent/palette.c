@@ -186,7 +186,7 @@ static void palette_add(struct palette *palette, const char *name, const char *i
 }
 
 /* The tool as it is offered; NULL: it cannot be loaded, or has no schema. */
-static json_t *palette_tool(struct agent *agent, const char *id, char name[65])
+static json_t *palette_tool(struct agent *agent, const char *id, char name[65], bool *ret_stateless)
 {
 	const struct item_ask ask = { .kind = RYE_TOOL, .id = id };
 	auto_item struct rye_item *item = NULL;
@@ -203,6 +203,7 @@ static json_t *palette_tool(struct agent *agent, const char *id, char name[65])
 		return NULL;
 	schema = meta_schema(item);
 	palette_name(item->id, agent->palette.items, name);
+	*ret_stateless = meta.stateless;
 	return json_pack("{s:s, s:s, s:O}", "name", name, "description", meta.description, "schema",
 			 schema);
 }
@@ -213,6 +214,28 @@ static size_t palette_size(const json_t *tool)
 
 	json_put(&text, json_object_get(tool, "schema"), false);
 	return text.len + strlen(json_str(tool, "description"));
+}
+
+/* False: there is no room for it. */
+static bool palette_offer(struct agent *agent, const char *id, size_t *room)
+{
+	bool stateless = false;
+	char name[65] = "";
+	json_t *tool = palette_tool(agent, id, name, &stateless);
+	size_t size = tool ? palette_size(tool) : 0;
+
+	if (!tool)
+		return true;
+	if (size > *room) {
+		json_decref(tool);
+		return false;
+	}
+	*room -= size;
+	palette_add(&agent->palette, name, id, "execute", tool);
+	if (stateless)
+		json_object_set_new(json_object_get(agent->palette.items, name), "stateless",
+				    json_true());
+	return true;
 }
 
 static int palette_tools(struct agent *agent, struct rye_err *err)
@@ -234,20 +257,9 @@ static int palette_tools(struct agent *agent, struct rye_err *err)
 	palette->whole = json_flag(preload, "enabled", true);
 	if (!palette->whole)
 		return 0;
-	json_array_foreach(ids, i, id) {
-		char name[65] = "";
-		json_t *tool =
-			i < PALETTE_ITEMS ? palette_tool(agent, json_string_value(id), name) : NULL;
-		size_t size = tool ? palette_size(tool) : 0;
-
-		palette->whole &= size <= room && i < PALETTE_ITEMS;
-		if (tool && size <= room) {
-			room -= size;
-			palette_add(palette, name, json_string_value(id), "execute", tool);
-		} else {
-			json_decref(tool);
-		}
-	}
+	json_array_foreach(ids, i, id)
+		palette->whole &= i < PALETTE_ITEMS &&
+				  palette_offer(agent, json_string_value(id), &room);
 	return 0;
 }
 

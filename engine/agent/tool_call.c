@@ -174,20 +174,14 @@ int tool_call_allowed(const struct agent *agent, const struct tool_call *call, s
 
 /* ---- its reply ---- */
 
-/* What a worker of the engine tells of a call, and how the loop hears of it. */
-struct tool_answer {
-	int done; /* eventfd */
-	json_t *reply;
-};
-
 /* rye_done_fn, on a worker. */
 static void call_on_done(void *arg, const struct rye_outcome *outcome)
 {
-	struct tool_answer *answer = arg;
+	struct tool_running *run = arg;
 
-	answer->reply = json_parse((struct rye_span){ outcome->reply->data, outcome->reply->len },
-				   JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "the reply", NULL);
-	(void)!eventfd_write(answer->done, 1);
+	run->reply = json_parse((struct rye_span){ outcome->reply->data, outcome->reply->len },
+				JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "the reply", NULL);
+	(void)!eventfd_write(run->done, 1);
 }
 
 /* Until it is answered; a stop or the end of the thread's time cancels it, once. */
@@ -248,32 +242,48 @@ static enum rye_verb call_verb(const struct tool_call *call)
 	return strcmp(call->primary, "sign") ? RYE_EXECUTE : RYE_SIGN;
 }
 
-json_t *tool_call_execute(struct agent *agent, const struct tool_call *call, struct rye_err *err)
+int tool_call_begin(struct agent *agent, const struct tool_call *call, struct tool_running *ret,
+		    struct rye_err *err)
 {
-	auto_close int done = -1;
-	auto_json json_t *message = NULL;
+	auto_json json_t *message = call_request(call);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct tool_answer answer = { .reply = NULL };
 	struct rye_request request = { .verb = call_verb(call),
 				       .kind = RYE_KIND__MAX,
 				       .id = "",
 				       .uid = getuid() };
-	struct rye_call *running = NULL;
+
+	json_put(&text, message, true);
+	*ret = (struct tool_running){ .done = eventfd(0, EFD_CLOEXEC) };
+	if (ret->done < 0 || text.failed) {
+		int sys = ret->done < 0 ? errno : ENOMEM;
+
+		if (ret->done >= 0)
+			close(ret->done);
+		return rye_fail_sys(err, sys, "cannot run %s", call->name);
+	}
+	request.message = (struct rye_span){ text.data, text.len };
+	rye_start(agent->rye, &request, call_on_done, ret, &ret->call);
+	return 0;
+}
+
+json_t *tool_call_end(const struct agent *agent, const struct tool_call *call,
+		      struct tool_running *run, struct rye_err *err)
+{
+	call_wait(agent, run->call, run->done);
+	rye_call_unref(run->call);
+	close(run->done);
+	if (!run->reply)
+		rye_fail(err, RYE_TOOL_FAILED, "%s has no reply that can be read", call->name);
+	return run->reply;
+}
+
+json_t *tool_call_execute(struct agent *agent, const struct tool_call *call, struct rye_err *err)
+{
+	struct tool_running run;
 
 	if (spawn_asked(call))
 		return spawn_fork(agent, call, err);
-	answer.done = done = eventfd(0, EFD_CLOEXEC);
-	message = call_request(call);
-	json_put(&text, message, true);
-	if (done < 0 || text.failed) {
-		rye_fail_sys(err, done < 0 ? errno : ENOMEM, "cannot run %s", call->name);
+	if (tool_call_begin(agent, call, &run, err))
 		return NULL;
-	}
-	request.message = (struct rye_span){ text.data, text.len };
-	rye_start(agent->rye, &request, call_on_done, &answer, &running);
-	call_wait(agent, running, done);
-	rye_call_unref(running);
-	if (!answer.reply)
-		rye_fail(err, RYE_TOOL_FAILED, "%s has no reply that can be read", call->name);
-	return answer.reply;
+	return tool_call_end(agent, call, &run, err);
 }

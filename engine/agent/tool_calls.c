@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of one answer, in their order. Each that begins has a result in the transcript and in
+ * The calls of one answer, in their order; those of stateless items that stand together run at once.
+ * Each that begins has a result in the transcript and in
  * the next message, whatever happens: a model and its provider want one for every call.
  */
 #include "agent/agent_inner.h"
@@ -10,6 +11,9 @@
 #include "scope.h"
 
 #include <string.h>
+
+/* Calls of stateless items that run at once. */
+#define CALLS_TOGETHER 8
 
 static bool tool_calls_is(const json_t *block)
 {
@@ -73,14 +77,28 @@ static const char *calls_error(const json_t *reply)
 	return *json_str(reply, "error") ? json_str(reply, "error") : "the tool failed";
 }
 
-static void calls_execute(struct agent *agent, const struct tool_call *call, json_t *results)
-{
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct rye_err err = { 0 };
-	auto_json json_t *reply = tool_call_execute(agent, call, &err);
+/* ---- calls that are carried out together ---- */
 
+/* One of them, from its start to its result. */
+struct calls_slot {
+	struct tool_call call;
+	struct tool_running run;
+	bool begun; /* run is under way */
+	bool refused; /* err says why */
+	struct rye_err err;
+	char skipped[160]; /* why it was not even tried; "": it was */
+};
+
+static void calls_reply(struct agent *agent, struct calls_slot *slot, json_t *results)
+{
+	const struct tool_call *call = &slot->call;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *reply = NULL;
+
+	reply = slot->begun ? tool_call_end(agent, call, &slot->run, &slot->err) :
+			      tool_call_execute(agent, call, &slot->err);
 	if (!reply) {
-		calls_result(agent, results, call, "", err.msg);
+		calls_result(agent, results, call, "", slot->err.msg);
 		return;
 	}
 	calls_guard(agent, call, reply, &text);
@@ -90,78 +108,107 @@ static void calls_execute(struct agent *agent, const struct tool_call *call, jso
 		     calls_error(reply) ? (text.data ? text.data : calls_error(reply)) : NULL);
 }
 
-static void calls_one(struct agent *agent, const json_t *block, json_t *results)
-{
-	struct tool_call call = { .arguments = NULL };
-	struct rye_err err = { 0 };
-	int r = tool_call_read(agent, block, &call, &err);
-
-	agent->call_number++;
-	agent_event(agent, "tool_call_start",
-		    json_pack("{s:s, s:s, s:O?}", "tool", call.name, "call_id", call.id, "input",
-			      call.arguments));
-	if (!r && call.returns)
-		r = tool_return(agent, &call, &err);
-	else if (!r)
-		r = tool_call_allowed(agent, &call, &err);
-	if (r)
-		calls_result(agent, results, &call, "", err.msg);
-	else if (call.returns)
-		calls_result(agent, results, &call, "{\"status\": \"success\"}", NULL);
-	else
-		calls_execute(agent, &call, results);
-	tool_call_done(&call);
-}
-
-/* Why no more calls of this answer are run; NULL: go on. */
-static const char *calls_refusal(struct agent *agent, char text[160])
+/* Why no more calls of this answer are run; false: go on. */
+static bool calls_refusal(struct agent *agent, char text[160])
 {
 	struct rye_err err = { 0 };
 
 	if (agent->state == AGENT_ENDED)
-		return agent->outputs ? "not executed: the directive has returned" :
-					"not executed: the thread has ended";
-	if (agent_stopped(agent))
-		return "not executed: cancelled";
-	if (agent_left_ms(agent) == 0)
-		return "not executed: the thread's time is over";
-	if (!agent->limits.set[LIMIT_SPEND])
-		return NULL;
-	if (agent->cost.spend < agent->limits.value[LIMIT_SPEND] &&
-	    !budget_may_go_on(agent->budget, agent->thread_id, &err))
-		return NULL;
-	snprintf(text, 160, "not executed: budget (%.120s)",
-		 *err.msg ? err.msg : "the limit of spend is reached");
-	return text;
+		snprintf(text, 160, "not executed: the %s",
+			 agent->outputs ? "directive has returned" : "thread has ended");
+	else if (agent_stopped(agent))
+		snprintf(text, 160, "not executed: cancelled");
+	else if (agent_left_ms(agent) == 0)
+		snprintf(text, 160, "not executed: the thread's time is over");
+	else if (agent->limits.set[LIMIT_SPEND] &&
+		 (agent->cost.spend >= agent->limits.value[LIMIT_SPEND] ||
+		  budget_may_go_on(agent->budget, agent->thread_id, &err)))
+		snprintf(text, 160, "not executed: budget (%.120s)",
+			 *err.msg ? err.msg : "the limit of spend is reached");
+	return *text;
 }
 
-static void calls_skip(struct agent *agent, const json_t *block, const char *why, json_t *results)
+/* Reads it and, of several that run together, begins it. */
+static void calls_begin(struct agent *agent, const json_t *block, struct calls_slot *slot,
+			bool together)
 {
-	const struct tool_call call = { .id = json_str(block, "id"),
-					.name = json_str(block, "name") };
+	struct tool_call *call = &slot->call;
 	json_t *input = json_object_get(block, "arguments");
+	bool skipped = calls_refusal(agent, slot->skipped);
+	int r = tool_call_read(agent, block, call, &slot->err);
 
+	agent->call_number++;
 	agent_event(agent, "tool_call_start",
-		    json_pack("{s:s, s:s, s:O?}", "tool", call.name, "call_id", call.id, "input",
-			      input));
-	calls_result(agent, results, &call, "", why);
+		    json_pack("{s:s, s:s, s:O?}", "tool", call->name, "call_id", call->id, "input",
+			      call->arguments ? call->arguments : input));
+	if (skipped)
+		return;
+	if (!r && call->returns)
+		r = tool_return(agent, call, &slot->err);
+	else if (!r)
+		r = tool_call_allowed(agent, call, &slot->err);
+	if (!r && together)
+		r = tool_call_begin(agent, call, &slot->run, &slot->err);
+	slot->refused = r;
+	slot->begun = !r && together;
+}
+
+static void calls_finish(struct agent *agent, struct calls_slot *slot, json_t *results)
+{
+	if (*slot->skipped)
+		calls_result(agent, results, &slot->call, "", slot->skipped);
+	else if (slot->refused)
+		calls_result(agent, results, &slot->call, "", slot->err.msg);
+	else if (slot->call.returns)
+		calls_result(agent, results, &slot->call, "{\"status\": \"success\"}", NULL);
+	else
+		calls_reply(agent, slot, results);
+	tool_call_done(&slot->call);
+}
+
+/* An item that says it is stateless may run beside others. */
+static bool calls_stateless(const struct agent *agent, const json_t *block)
+{
+	const json_t *offer = json_object_get(agent->palette.items, json_str(block, "name"));
+
+	return json_flag(offer, "stateless", false);
+}
+
+/* Of those from `at` on, how many are carried out together: at least one. */
+static size_t calls_together(const struct agent *agent, const json_t *calls, size_t at)
+{
+	size_t n = 0;
+
+	while (n < CALLS_TOGETHER && at + n < json_array_size(calls) &&
+	       calls_stateless(agent, json_array_get(calls, at + n)))
+		n++;
+	return n ? n : 1;
+}
+
+static json_t *calls_of(const json_t *message)
+{
+	json_t *calls = json_array(), *block;
+	size_t i;
+
+	json_array_foreach(json_object_get(message, "blocks"), i, block)
+		if (tool_calls_is(block))
+			json_array_append(calls, block);
+	return calls;
 }
 
 void tool_calls_run(struct agent *agent, const json_t *message)
 {
-	json_t *results = json_array(), *block;
-	size_t i;
+	auto_json json_t *calls = calls_of(message);
+	json_t *results = json_array();
 
-	json_array_foreach(json_object_get(message, "blocks"), i, block) {
-		char text[160];
-		const char *why = tool_calls_is(block) ? calls_refusal(agent, text) : NULL;
+	for (size_t at = 0, n; at < json_array_size(calls); at += n) {
+		struct calls_slot slots[CALLS_TOGETHER] = { 0 };
 
-		if (!tool_calls_is(block))
-			continue;
-		if (why)
-			calls_skip(agent, block, why, results);
-		else
-			calls_one(agent, block, results);
+		n = calls_together(agent, calls, at);
+		for (size_t i = 0; i < n; i++)
+			calls_begin(agent, json_array_get(calls, at + i), &slots[i], n > 1);
+		for (size_t i = 0; i < n; i++)
+			calls_finish(agent, &slots[i], results);
 	}
 	json_array_append_new(agent->messages,
 			      json_pack("{s:s, s:o}", "role", "user", "blocks", results));

@@ -16,6 +16,8 @@ agent_model '{"by": "turn", "lanes": {
     {"text": "so be it"}],
   "lane_env": [{"text": "read"}],
   "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}],
+  "lane_together": [{"calls": [{"id": "p1", "name": "t_meet", "arguments": {"n": 1}}, {"id": "p2", "name": "t_meet", "arguments": {"n": 2}},
+      {"id": "p3", "name": "t_echo", "arguments": {"n": 3}}]}, {"text": "met"}],
   "lane_star": [{"text": "star"}],
   "lane_ack": [{"text": "acknowledged"}],
   "lane_many": [{"calls": [{"id": "c0", "name": "t_echo", "arguments": {"n": 1}}, {"id": "c0", "name": "t_echo", "arguments": {"n": 2}}]}, {"text": "many"}]
@@ -30,8 +32,20 @@ CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 def execute(params, project_path):
     return {"success": True, "n": params["n"]}
 CODE
+fx_python "$P" t/meet <<'CODE'
+__stateless__ = True
+CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "meet%d" % params["n"]), "w").close()
+    for i in range(200):
+        if os.path.exists(os.path.join(project_path, "meet%d" % (3 - params["n"]))):
+            return {"success": True, "met": True}
+        time.sleep(0.05)
+    return {"success": False, "error": "alone"}
+CODE
 ALL='    <permissions><execute><tool>rye.file-system.*</tool><tool>rye.bash.*</tool><tool>t.*</tool></execute></permissions>'
-for name in keys big many; do
+for name in keys big many together; do
   agent_directive lane_$name "$ALL
   </metadata>" <<<'Try.'
 done
@@ -41,7 +55,7 @@ agent_directive lane_star '    <permissions>*</permissions>
   </metadata>' <<<'Everything.'
 agent_directive lane_ack '    <permissions><execute>*</execute><acknowledge risk="unrestricted">a test</acknowledge></permissions>
   </metadata>' <<<'Everything.'
-agent_sign tool:t/big tool:t/echo
+agent_sign tool:t/big tool:t/echo tool:t/meet
 echo 'OTHER_SECRET=hush-hush' >"$P/.env"
 export SCRIPTED_KEY=sk-very-secret
 fx_mount
@@ -77,6 +91,11 @@ id=$(jq -r .thread_id <<<"$reply")
 ids=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_many | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .tool_call_id')
 is "T27 two calls of one id" "$(sort -u <<<"$ids" | wc -l)" 2
 is "T27 the same ids in the transcript" "$(events "$id" 'select(.event_type == "tool_call_start") | .payload.call_id' | tr -d '"')" "$ids"
+
+reply=$(fork lane_together)
+id=$(jq -r .thread_id <<<"$reply")
+is "calls of stateless tools run at once" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error' | tr '\n' ' ')" "null null null "
+is "their results keep their order" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id' | tr -d '"' | tr '\n' ' ')" "p1 p2 p3 "
 
 # fifty at once
 for i in $(seq 50); do fork_async lane_ack >"$T/many.$i" & done

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What a model may call, under which names tools are offered, what a directive's return is. */
+#include "rye_test.h"
+
+#include "agent/agent_inner.h"
+
+static void names_fit_the_wires(void **state)
+{
+	auto_json json_t *taken = json_object();
+	char name[65], other[65];
+
+	(void)state;
+	palette_name("rye/file-system/ls", taken, name);
+	assert_string_equal(name, "rye_file_system_ls");
+	palette_name("a/\xc3\xa4.b", taken, name);
+	assert_string_equal(name, "a___b");
+	json_object_set_new(taken, "rye_file_system_ls", json_true());
+	palette_name("rye/file_system/ls", taken, name);
+	assert_true(strncmp(name, "rye_file_system_ls_", 19) == 0);
+	assert_int_equal(strlen(name), 27);
+	palette_name("a/very/long/name/of/a/tool/that/goes/on/and/on/and/on/until/it/is/too/long/1",
+		     taken, name);
+	palette_name("a/very/long/name/of/a/tool/that/goes/on/and/on/and/on/until/it/is/too/long/2",
+		     taken, other);
+	assert_int_equal(strlen(name), 64);
+	assert_string_not_equal(name, other);
+}
+
+struct call_case {
+	const char *name, *arguments;
+	int code; /* of reading it */
+	bool returns, allowed;
+	const char *item_id;
+};
+
+static const struct call_case call_cases[] = {
+	{ "t_one", "{}", 0, false, true, "t/one" },
+	{ "rye_execute", "{\"item_id\": \"tool:t/one\"}", 0, false, true, "t/one" },
+	{ "rye_execute", "{\"item_id\": \"t/one\"}", 0, false, true, "t/one" },
+	{ "rye_execute", "{\"item_id\": \"t/two\"}", 0, false, false, "t/two" },
+	{ "rye_execute", "{\"item_id\": \"t/one\", \"item_type\": \"directive\"}", 0, false, false,
+	  "t/one" },
+	{ "rye_execute", "{\"item_id\": \"tool:t/one\", \"kind\": \"directive\"}", -RYE_INVALID,
+	  false, false, "" },
+	{ "rye_execute", "{}", -RYE_INVALID, false, false, "" },
+	{ "rye_execute", "{\"item_id\": \"x\", \"kind\": \"sauce\"}", -RYE_INVALID, false, false,
+	  "" },
+	{ "rye_execute", "{\"item_id\": \"rye/agent/threads/internal/control\"}", 0, false, false,
+	  "rye/agent/threads/internal/control" },
+	{ "rye_sign", "{\"item_id\": \"tool:t/one\"}", 0, false, false, "t/one" },
+	{ "rye_fetch", "{\"query\": \"words\"}", 0, false, false, "" },
+	{ "directive_return", "{\"a\": 1}", 0, true, false, RETURN_ID },
+	{ "rye_execute", "{\"item_type\": \"tool\", \"item_id\": \"" RETURN_ID "\"}", 0, true,
+	  false, RETURN_ID },
+	{ "rye_execute", "{\"item_id\": \"tool:" RETURN_ID "\", \"parameters\": \"{}\"}", 0, true,
+	  false, RETURN_ID },
+	{ "no_such_tool", "{}", -RYE_NOT_FOUND, false, false, "" },
+};
+
+static void calls_are_read_and_held_to_capabilities(void **state)
+{
+	auto_json json_t *capabilities = json_pack("[s]", "rye.execute.tool.t.one");
+	auto_json json_t *items =
+		json_pack("{s:{s:s, s:s}}", "t_one", "item_id", "t/one", "primary", "execute");
+	struct agent agent = { .capabilities = capabilities, .palette = { .items = items } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(call_cases); i++) {
+		const struct call_case *row = &call_cases[i];
+		auto_json json_t *block = json_pack("{s:s, s:s, s:o}", "id", "c", "name", row->name,
+						    "arguments",
+						    json_loads(row->arguments, 0, NULL));
+		struct tool_call call = { .arguments = NULL };
+		struct rye_err err = { 0 };
+
+		assert_int_equal(tool_call_read(&agent, block, &call, &err), row->code);
+		if (!row->code) {
+			assert_string_equal(call.item_id, row->item_id);
+			assert_int_equal(call.returns, row->returns);
+			if (!row->returns)
+				assert_int_equal(!tool_call_allowed(&agent, &call, &err),
+						 row->allowed);
+		}
+		tool_call_done(&call);
+	}
+}
+
+/* A list above that lacks it denies what the own one covers. */
+static void every_thread_above_must_allow(void **state)
+{
+	auto_json json_t *own = json_pack("[s]", "rye.execute.*");
+	auto_json json_t *above =
+		json_pack("[[s], [s]]", "rye.execute.tool.*", "rye.execute.tool.t.two");
+	auto_json json_t *block = json_pack("{s:s, s:s, s:{s:s}}", "id", "c", "name", "rye_execute",
+					    "arguments", "item_id", "tool:t/one");
+	struct agent agent = { .capabilities = own, .above = above };
+	struct tool_call call = { .arguments = NULL };
+	struct rye_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(tool_call_read(&agent, block, &call, &err), 0);
+	assert_int_equal(tool_call_allowed(&agent, &call, &err), -RYE_DENIED);
+	json_array_remove(above, 1);
+	assert_int_equal(tool_call_allowed(&agent, &call, &err), 0);
+	tool_call_done(&call);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_fit_the_wires),
+		cmocka_unit_test(calls_are_read_and_held_to_capabilities),
+		cmocka_unit_test(every_thread_above_must_allow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
