@@ -37,7 +37,7 @@ static bool may_replay(const struct provider *provider, const struct provider_re
 	return true;
 }
 
-static json_t *calls_of(const json_t *messages)
+static json_t *calls_of_answer(const json_t *messages)
 {
 	json_t *calls = json_object();
 	const json_t *message;
@@ -196,7 +196,7 @@ static void put_system(const struct provider_request *request, struct rye_buf *o
 static int write_request(const struct provider *provider, const struct provider_request *request,
 			 json_t *warnings, struct rye_buf *ret)
 {
-	auto_json json_t *calls = calls_of(request->messages);
+	auto_json json_t *calls = calls_of_answer(request->messages);
 	auto_json json_t *extra = extra_of(provider, request, warnings);
 	struct wire_write w = {
 		.provider = provider,

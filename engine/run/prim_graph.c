@@ -157,7 +157,7 @@ static bool calls_stopped(void *arg)
 	return calls->stop != RYE_OK;
 }
 
-static void calls_begin(void *arg, struct graph_call *call)
+static void graph_calls_begin(void *arg, struct graph_call *call)
 {
 	struct graph_calls *calls = arg;
 	json_t *refusal = refusal_of(calls, call);
@@ -387,7 +387,7 @@ static void graph_discharge(const struct graph_calls *calls, const char *run,
 static void graph_go(struct graph_calls *calls, const struct plan *plan, struct result *ret)
 {
 	const struct graph_plan *own = plan->own;
-	const struct graph_ops ops = { calls, calls_begin, calls_next, calls_stopped,
+	const struct graph_ops ops = { calls, graph_calls_begin, calls_next, calls_stopped,
 				       calls_progress };
 	auto_past struct graph_past past = GRAPH_PAST_INIT;
 	struct graph_ask ask = { .graph = own->graph,
