@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 BUILD=$(dirname "$RYEFS")
+unset RYE_LOCAL_URL ANTHROPIC_API_KEY OPENAI_API_KEY GEMINI_API_KEY # a stand-in plays the model
 export BUILD TMPDIR=$T HOME=$T RYE_NO_BUILD=1
 run=$SRC/../scripts/run
 
@@ -27,6 +28,7 @@ says "6 words; longest: not, be, or"
 says "the text holds no word"
 says "mend with: ryefs sign knowledge:sample/doubtful"
 says "done at last"
+says '"greeting": "Good day, Ann: a name of one word."'
 is "nothing is mounted" "$(mounts)" ""
 
 for turn in first second; do
@@ -36,6 +38,9 @@ for turn in first second; do
   says "doubtful.md -> .why/EBADMSG: "
   says "Bad message"
   says "done at last"
+  says '"greeting": "Good day, Ann: a name of one word."'
+  says "First I count the words. Now I greet her."
+  says '"tool": "sample_count_words"'
   is "one mount stays up" "$(mounts | wc -l)" 1
 done
 
