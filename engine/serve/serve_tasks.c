@@ -33,14 +33,23 @@ static json_t *task_reply(struct serve *serve, const char *id)
 	return json_loadb(blob->data, blob->len, JSON_ALLOW_NUL, NULL);
 }
 
-/* The status of a task; lost: what ran it is gone without a word. */
-static const char *task_status(const char *status, bool lost)
+/* What is recorded of a runner that died says nothing of the item, as every reply of one does. */
+static bool task_lost(const char *status, const json_t *reply)
 {
-	static const char *const done[] = { "completed", "completed_with_errors", "error" };
+	return !strcmp(status, "error") && !json_object_get(reply, "item_id");
+}
+
+/* The status of a task. A conversation that went on in another thread has that one's reply. */
+static const char *task_status(const char *status, const json_t *reply)
+{
+	static const char *const done[] = { "completed", "completed_with_errors", "error",
+					    "success" };
 	static const char *const ended[] = { "cancelled", "killed" };
 
-	if (lost)
+	if (task_lost(status, reply))
 		return "failed";
+	if (!strcmp(status, "continued"))
+		status = json_str(reply, json_object_get(reply, "state") ? "state" : "status");
 	for (size_t i = 0; i < ARRAY_SIZE(done); i++)
 		if (!strcmp(status, done[i]))
 			return "completed";
@@ -60,12 +69,6 @@ static void look_after(struct serve *serve, const char *id)
 		rye_thread_recover(serve->rye);
 }
 
-/* What is recorded of a runner that died says nothing of the item, as every reply of one does. */
-static bool task_lost(const char *status, const json_t *reply)
-{
-	return !strcmp(status, "error") && !json_object_get(reply, "item_id");
-}
-
 /* The task as it is now; NULL: there is no such thread. */
 static json_t *task_now(struct serve *serve, const char *id, const json_t *reply)
 {
@@ -77,10 +80,9 @@ static json_t *task_now(struct serve *serve, const char *id, const json_t *reply
 	if (!status || !created)
 		return NULL;
 	task = json_pack("{s:s, s:s, s:s, s:s, s:s, s:n, s:i}", "taskId", id, "status",
-			 task_status(status, task_lost(status, reply)), "statusMessage", status,
-			 "createdAt", created, "lastUpdatedAt",
-			 updated && *updated ? updated : created, "ttlMs", "pollIntervalMs",
-			 POLL_MS);
+			 task_status(status, reply), "statusMessage", status, "createdAt", created,
+			 "lastUpdatedAt", updated && *updated ? updated : created, "ttlMs",
+			 "pollIntervalMs", POLL_MS);
 	return task;
 }
 

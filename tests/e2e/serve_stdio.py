@@ -5,6 +5,7 @@ how calls and the server end."""
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -587,6 +588,27 @@ class Tasks(Place):
         done = self.settle(server, self.begin(server, "exit 3")["taskId"])
         self.assertEqual((done["status"], done["result"]["isError"]), ("completed", True))
         self.assertNotIn("error", done)
+
+    def test_a_thread_that_went_on_in_another(self):
+        server = Stdio(self)
+        first = self.begin(server, "echo first")["taskId"]
+        self.settle(server, first)
+        second = self.begin(server, "sleep " + self.mark)["taskId"]
+        with sqlite3.connect(self.path(".ai/state/threads/registry.db")) as registry:
+            registry.execute("UPDATE threads SET status = 'continued', continuation_thread_id = ? "
+                             "WHERE thread_id = ?", (second, first))
+        registry.close()
+        self.assertEqual(self.get(server, first)["status"], "working")
+        server.result("tasks/cancel", {"taskId": second}, claim(tasks=True))
+        self.settle(server, second)
+        self.assertNotEqual(self.get(server, first)["status"], "working")
+        third = self.begin(server, "echo third")["taskId"]
+        self.settle(server, third)
+        with sqlite3.connect(self.path(".ai/state/threads/registry.db")) as registry:
+            registry.execute("UPDATE threads SET continuation_thread_id = ? WHERE thread_id = ?", (third, first))
+        registry.close()
+        done = self.get(server, first)
+        self.assertEqual((done["status"], done["result"]["structuredContent"]["data"]["stdout"]), ("completed", "third\n"))
 
     def test_a_runner_that_is_lost(self):
         server = Stdio(self)
