@@ -69,6 +69,22 @@ static void look_after(struct serve *serve, const char *id)
 		rye_thread_recover(serve->rye);
 }
 
+/* Of a model at work how far it is, by its limits' line "turns 3 9"; else its status. */
+static json_t *task_message(struct serve *serve, const char *id, const char *status)
+{
+	auto_free char *limits = NULL;
+	long long turns, most;
+
+	if (!strcmp(status, "running"))
+		limits = task_fact(serve, id, "limits");
+	for (const char *line = limits; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "turns %lld %lld", &turns, &most) == 2)
+			return json_sprintf("turn %lld of %lld", turns, most);
+	}
+	return json_string(status);
+}
+
 /* The task as it is now; NULL: there is no such thread. */
 static json_t *task_now(struct serve *serve, const char *id, const json_t *reply)
 {
@@ -79,10 +95,11 @@ static json_t *task_now(struct serve *serve, const char *id, const json_t *reply
 
 	if (!status || !created)
 		return NULL;
-	task = json_pack("{s:s, s:s, s:s, s:s, s:s, s:n, s:i}", "taskId", id, "status",
-			 task_status(status, reply), "statusMessage", status, "createdAt", created,
-			 "lastUpdatedAt", updated && *updated ? updated : created, "ttlMs",
-			 "pollIntervalMs", POLL_MS);
+	task = json_pack("{s:s, s:s, s:o, s:s, s:s, s:n, s:i}", "taskId", id, "status",
+			 task_status(status, reply), "statusMessage",
+			 task_message(serve, id, status), "createdAt", created, "lastUpdatedAt",
+			 updated && *updated ? updated : created, "ttlMs", "pollIntervalMs",
+			 POLL_MS);
 	return task;
 }
 
