@@ -67,6 +67,18 @@ has 'no such program' "$(mcp -y add two -- no-such-program-here)" 'no-such-progr
 has 'a server that is none' "$(mcp -y add two -- "$PY" -c 'print("hello")')" 'ended before it answered'
 ok 'leaves nothing' test ! -e "$TOOLS/two"
 
+# --- a question on a terminal ---
+typed() { # ANSWER WORD...: ryefs mcp on a terminal
+  local answer=$1
+  shift
+  printf '%s\n' "$answer" | timeout 40 "$PY" -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+    "$RYEFS" mcp --project "$P" "$@" 2>&1 | tr -d '\r'
+}
+has 'a person is asked' "$(typed n add asked "$URL/modern")" 'mcp/asked/echo' 'Sign the server and these tools with your key? [y/N]' 'asked is as it was'
+ok 'no is no' test ! -e "$TOOLS/asked"
+has 'and says yes' "$(typed y add asked "$URL/modern")" 'mcp/servers/asked is signed, with 3 tools'
+has 'remove it again' "$(mcp remove asked)" 'is removed'
+
 # --- refresh ---
 has 'nothing has changed' "$(mcp refresh one)" 'nothing has changed'
 before=$(cat "$TOOLS"/one/*.yaml | sha256sum)
