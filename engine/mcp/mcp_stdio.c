@@ -153,6 +153,9 @@ static enum mcp_heard stdio_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 			 RYE_MCP_MESSAGE_MAX);
 		mcp_hearing_end(&x.hearing, MCP_HEARD_REFUSED);
 	}
+	/* Its input has room but for big requests; a failure is met again, and told, by the wait. */
+	if (!x.hearing.over)
+		(void)exchange_write(&x);
 	while (!x.hearing.over)
 		exchange_wait(&x);
 	if (x.hearing.heard == MCP_HEARD_END)
