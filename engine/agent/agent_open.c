@@ -39,6 +39,29 @@ static int agent_open_engine(struct agent *agent, struct rye_err *err)
 	return r ? r : rye_open(&agent->opt, &agent->rye, err);
 }
 
+/*
+ * What a parent may hand on came with the orders; its record must be what it wrote all the same: one
+ * that somebody has edited is a sign that something works on the family that should not.
+ */
+static int agent_open_parent(struct agent *agent, struct rye_err *err)
+{
+	const char *parent = json_str(agent->ask->doc, "parent_id");
+	auto_json json_t *doc = NULL;
+	struct record record = { .ai = -1, .id = parent, .trust = agent->items.trust };
+	auto_close int dir = -1;
+	int r;
+
+	if (!*parent)
+		return 0;
+	if (spawn_threads(agent, err))
+		return -(int)err->code;
+	record.dir = dir = threads_dir(agent->threads, parent);
+	if (dir < 0)
+		return rye_fail(err, RYE_NOT_FOUND, "parent thread '%s' is not there", parent);
+	r = thread_json_read(&record, &doc, err);
+	return r ? rye_wrap(err, "parent thread '%s'", parent) : 0;
+}
+
 /* What its parent may hand on; a person's thread has no parent and is held by its directive alone. */
 static int agent_open_limits(struct agent *agent, struct rye_err *err)
 {
@@ -197,9 +220,9 @@ static int agent_open_inbox(struct agent *agent, struct rye_err *err)
 int agent_open(struct agent *agent, struct rye_err *err)
 {
 	static int (*const steps[])(struct agent * agent, struct rye_err * err) = {
-		agent_open_engine,	 hooks_load,	      brief_read,   agent_open_limits,
-		agent_open_capabilities, agent_open_provider, palette_fill, agent_open_ledger,
-		agent_open_records,	 agent_open_inbox,
+		agent_open_engine, agent_open_parent,	    hooks_load,		 brief_read,
+		agent_open_limits, agent_open_capabilities, agent_open_provider, palette_fill,
+		agent_open_ledger, agent_open_records,	    agent_open_inbox,
 	};
 	const struct agent_ask *ask = agent->ask;
 	int r = 0;

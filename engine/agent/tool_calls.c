@@ -129,8 +129,8 @@ static bool calls_refusal(struct agent *agent, char text[160])
 }
 
 /* Reads it and, of several that run together, begins it. */
-static void calls_begin(struct agent *agent, const json_t *block, struct calls_slot *slot,
-			bool together)
+static void tool_calls_open(struct agent *agent, const json_t *block, struct calls_slot *slot,
+			    bool together)
 {
 	struct tool_call *call = &slot->call;
 	json_t *input = json_object_get(block, "arguments");
@@ -185,7 +185,7 @@ static size_t calls_together(const struct agent *agent, const json_t *calls, siz
 	return n ? n : 1;
 }
 
-static json_t *calls_of(const json_t *message)
+static json_t *tool_calls_of(const json_t *message)
 {
 	json_t *calls = json_array(), *block;
 	size_t i;
@@ -198,7 +198,7 @@ static json_t *calls_of(const json_t *message)
 
 void tool_calls_run(struct agent *agent, const json_t *message)
 {
-	auto_json json_t *calls = calls_of(message);
+	auto_json json_t *calls = tool_calls_of(message);
 	json_t *results = json_array();
 
 	for (size_t at = 0, n; at < json_array_size(calls); at += n) {
@@ -206,7 +206,7 @@ void tool_calls_run(struct agent *agent, const json_t *message)
 
 		n = calls_together(agent, calls, at);
 		for (size_t i = 0; i < n; i++)
-			calls_begin(agent, json_array_get(calls, at + i), &slots[i], n > 1);
+			tool_calls_open(agent, json_array_get(calls, at + i), &slots[i], n > 1);
 		for (size_t i = 0; i < n; i++)
 			calls_finish(agent, &slots[i], results);
 	}

@@ -7,6 +7,7 @@
 CHILD='{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "parameters": {}}}'
 agent_model '{"by": "turn", "lanes": {
   "lane_parent": [{"calls": ['"$CHILD"']}, {"text": "parent is done"}],
+  "lane_forged": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"calls": ['"$CHILD"']}, {"text": "forged is done"}],
   "lane_narrow": [{"calls": ['"$CHILD"']}, {"text": "narrow is done"}],
   "lane_spawns": [{"calls": ['"$CHILD"', '"$CHILD"']}, {"text": "one of two"}],
   "lane_level1": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level2", "thread": "fork"}}]}, {"text": "1"}],
@@ -72,6 +73,8 @@ agent_directive lane_child '    <permissions><execute><tool>t.*</tool></execute>
   <outputs><output name="word" type="string" required="true">a word</output></outputs>' <<<'Touch, then return.'
 agent_directive lane_parent "$ALL
   </metadata>" <<<'Have it done.'
+agent_directive lane_forged '    <permissions><execute><tool>t.nap</tool><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Nap, then have it done.'
 agent_directive lane_narrow '    <permissions><execute><tool>t.touch</tool><directive>*</directive></execute></permissions>
   </metadata>' <<<'Have it done.'
 agent_directive lane_spawns "    <limits spawns=\"1\"/>
@@ -132,6 +135,13 @@ is "F26 a child is no wider than its parent" "$(cd "$P" && ls touched other 2>/d
 child=lane_child/$(cd "$P/.ai/state/threads/lane_child" && ls -t | head -n 1)
 has "F26 its call was denied" "$(events "$child" 'select(.event_type == "tool_call_result") | .payload.error')" "not covered"
 is "F26 its capabilities" "$(jq -c '[.capabilities[] | select(startswith("rye.execute.tool.t"))]' "$P/.ai/state/threads/$child/thread.json")" '["rye.execute.tool.t.touch"]'
+id=$(fork_async lane_forged | jq -r .thread_id)
+until_true test -e "$P/naps"
+sed -i 's/rye.execute.tool.t.nap/rye.execute.tool.*/' "$P/.ai/state/threads/$id/thread.json"
+touch "$P/wake"
+is "F27 a parent whose record was edited" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+has "F27 has no children" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.error) | .payload.error')" "parent thread"
+rm -f "$P/naps" "$P/wake"
 reply=$(fork lane_spawns)
 has "T48 the limit of children" "$(events "$(jq -r .thread_id <<<"$reply")" 'select(.payload.error) | .payload.error')" "Spawn limit exceeded"
 reply=$(fork lane_level1)

@@ -18,6 +18,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}],
   "lane_together": [{"calls": [{"id": "p1", "name": "t_meet", "arguments": {"n": 1}}, {"id": "p2", "name": "t_meet", "arguments": {"n": 2}},
       {"id": "p3", "name": "t_echo", "arguments": {"n": 3}}]}, {"text": "met"}],
+  "lane_leaf": [{"calls": [{"id": "e1", "name": "t_echo", "arguments": {"n": 5}}]}, {"text": "leaf"}],
   "lane_star": [{"text": "star"}],
   "lane_ack": [{"text": "acknowledged"}],
   "lane_many": [{"calls": [{"id": "c0", "name": "t_echo", "arguments": {"n": 1}}, {"id": "c0", "name": "t_echo", "arguments": {"n": 2}}]}, {"text": "many"}]
@@ -55,6 +56,25 @@ agent_directive lane_star '    <permissions>*</permissions>
   </metadata>' <<<'Everything.'
 agent_directive lane_ack '    <permissions><execute>*</execute><acknowledge risk="unrestricted">a test</acknowledge></permissions>
   </metadata>' <<<'Everything.'
+extending() { # NAME EXTENDS METADATA: the body comes from standard input
+  {
+    printf '```xml\n<directive name="%s" version="1.0.0" extends="%s">\n  <metadata>\n' "$1" "$2"
+    printf '    <description>d</description>\n    <category></category>\n    <author>tests</author>\n%s\n  </metadata>\n</directive>\n```\n\n' "$3"
+    cat
+  } | fx_put "$P" "directives/$1.md"
+  AGENT_REFS="$AGENT_REFS directive:$1"
+}
+for entry in base_system base_before both dropped leaf_after; do
+  fx_knowledge "$P" ctx/$entry "Text of $entry."
+  AGENT_REFS="$AGENT_REFS knowledge:ctx/$entry"
+done
+agent_directive lane_root '    <permissions><execute><tool>t.echo</tool></execute></permissions>
+    <context><system>ctx/base_system</system><before>ctx/both</before><before>ctx/dropped</before></context>
+  </metadata>' <<<'Root.'
+extending lane_middle lane_root '    <context><before>ctx/base_before</before><before>ctx/both</before></context>' <<<'Middle.'
+extending lane_leaf lane_middle '    <context><after>ctx/leaf_after</after><suppress>ctx/dropped</suppress></context>' <<<'Leaf.'
+extending lane_round_a lane_round_b '' <<<'A.'
+extending lane_round_b lane_round_a '' <<<'B.'
 agent_sign tool:t/big tool:t/echo tool:t/meet
 echo 'OTHER_SECRET=hush-hush' >"$P/.env"
 export SCRIPTED_KEY=sk-very-secret
@@ -96,6 +116,23 @@ reply=$(fork lane_together)
 id=$(jq -r .thread_id <<<"$reply")
 is "calls of stateless tools run at once" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error' | tr '\n' ' ')" "null null null "
 is "their results keep their order" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id' | tr -d '"' | tr '\n' ' ')" "p1 p2 p3 "
+
+# ---- what a directive extends ----
+reply=$(fork lane_leaf)
+is "T14 permissions of the nearest that has some" "$(jq -r .result <<<"$reply")" leaf
+said=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_leaf | head -n 1 | jq -r '.messages[] | .content' | grep -o 'Text of [a-z_]*\|Leaf\|Middle\|Root' | tr '\n' ' ')
+is "T14 context of the whole chain, each once, less what is suppressed" "$said" \
+  "Text of base_system Text of both Text of base_before Leaf Text of leaf_after "
+has "T14 a circle" "$(fork lane_round_a | jq -r .error)" "Circular extends chain: lane_round_a (chain: lane_round_a" "lane_round_b"
+
+# ---- configuration that decides what may be ----
+fx_put "$P" config/agent/resilience.yaml <<<'limits: {defaults: {turns: 1000}}'
+reply=$(fork lane_env '{"who": "x"}')
+has "T45 unsigned limits are refused" "$(jq -r .error <<<"$reply")" "resilience.yaml"
+is "T45 its row" "$(cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/status")" error
+rm "$P/.ai/config/agent/resilience.yaml"
+sed -i 's/author>tests/author>others/' "$P/.ai/directives/lane_many.md"
+has "F41 a directive that was changed since signing" "$(fork lane_many | jq -r .error)" "ryefs sign directive:lane_many"
 
 # fifty at once
 for i in $(seq 50); do fork_async lane_ack >"$T/many.$i" & done
