@@ -159,6 +159,13 @@ static void turn_attempt(struct turn_attempt *attempt)
 	agent->cost.output_tokens += attempt->result.usage.output;
 }
 
+/* What one request has cost, so that the transcript alone tells what its thread has. */
+static json_t *turn_usage(const struct provider_result *result)
+{
+	return json_pack("{s:I, s:I, s:f}", "input_tokens", (json_int_t)result->input,
+			 "output_tokens", (json_int_t)result->usage.output, "spend", result->spend);
+}
+
 /* A partial answer is shown, and is no part of the conversation. */
 static void turn_partial(struct agent *agent, const json_t *message)
 {
@@ -201,11 +208,12 @@ static void turn_classified(struct agent *agent, const struct turn_attempt *atte
 	const struct provider_failure *failure = &attempt->result.failure;
 
 	agent_event(agent, "error_classified",
-		    json_pack("{s:s, s:s, s:b, s:f, s:i, s:s}", "error_code", failure->code,
+		    json_pack("{s:s, s:s, s:b, s:f, s:i, s:s, s:o}", "error_code", failure->code,
 			      "category", provider_class_name(failure->class), "retryable",
 			      decision->step == RETRY_WAIT || decision->step == RETRY_RELIEVED,
 			      "delay", (double)decision->wait_ms / 1000, "attempt",
-			      (int)attempt->retry.failures, "error", failure->sentence));
+			      (int)attempt->retry.failures, "error", failure->sentence, "usage",
+			      turn_usage(&attempt->result)));
 }
 
 /* A hook may ask for another attempt, or for none. */
@@ -296,10 +304,11 @@ static void turn_heard(struct agent *agent, const struct provider_result *result
 	agent->cost.turns++;
 	agent->context = result->input + result->usage.output;
 	agent_event(agent, "cognition_out",
-		    json_pack("{s:s, s:s, s:s, s:b, s:O}", "text", text ? text : "", "model",
+		    json_pack("{s:s, s:s, s:s, s:b, s:o, s:O}", "text", text ? text : "", "model",
 			      agent->provider->model, "finish_reason",
 			      provider_stop_name(result->stop), "truncated",
-			      result->stop == STOP_LENGTH, "raw", result->message));
+			      result->stop == STOP_LENGTH, "usage", turn_usage(result), "raw",
+			      result->message));
 	if (thought && *thought)
 		agent_event(agent, "cognition_reasoning", json_pack("{s:s}", "text", thought));
 	json_array_append(agent->messages, result->message);

@@ -13,9 +13,21 @@
 
 #include <string.h>
 
+/* A child whose runner was killed: this process may be the only one that finds it. */
+static void children_lost(void *arg, struct thread_lost *lost)
+{
+	const struct agent *agent = arg;
+	const struct agent_recovery where = { agent->threads, &agent->items, agent->opt.project };
+
+	agent_recover(&where, lost);
+}
+
 int spawn_threads(struct agent *agent, struct rye_err *err)
 {
-	const struct threads_env env = { .opt = &agent->opt, .log = &agent->log };
+	const struct threads_env env = { .opt = &agent->opt,
+					 .log = &agent->log,
+					 .lost = children_lost,
+					 .lost_arg = agent };
 
 	return agent->threads ? 0 : threads_open(&env, &agent->threads, err);
 }

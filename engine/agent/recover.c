@@ -7,6 +7,7 @@
  */
 #include "agent/agent_inner.h"
 
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -20,7 +21,13 @@ struct recovery {
 	struct record record;
 	struct key_secret key;
 	struct thread_cost cost;
+	double first, last; /* timestamps of the transcript */
+	bool sealed; /* its last line is a checkpoint */
 	char status[32]; /* of the terminal event that is there; "" none */
+	char *error; /* its error, or NULL */
+	char *text; /* the last answer, or NULL */
+	json_t *outputs; /* that the model returned, or NULL */
+	char head[SHA_HEX]; /* the digest in the last checkpoint */
 };
 
 static bool recover_is_terminal(const char *type, char ret[32])
@@ -36,27 +43,88 @@ static bool recover_is_terminal(const char *type, char ret[32])
 	return false;
 }
 
-/* What the transcript knows of the thread: its last cost, and whether it has ended. */
+static void recover_keep(char **kept, const char *text)
+{
+	free(*kept);
+	*kept = *text ? memory_note(strdup(text)) : NULL;
+}
+
+/* What one request has cost, as the runner that heard its answer has logged it. */
+static void recover_usage(struct thread_cost *cost, const json_t *payload)
+{
+	const json_t *usage = json_object_get(payload, "usage");
+
+	cost->input_tokens += json_int(usage, "input_tokens", 0);
+	cost->output_tokens += json_int(usage, "output_tokens", 0);
+	cost->spend += json_number_value(json_object_get(usage, "spend"));
+}
+
+static void recover_end(struct recovery *recovery, const struct chronicle_line *line)
+{
+	const json_t *cost = json_object_get(line->payload, "cost");
+
+	/* another process may have found it killed just before */
+	if (!strcmp(recovery->lost->status, "killed") && !strcmp(recovery->status, "cancelled"))
+		snprintf(recovery->status, sizeof(recovery->status), "killed");
+	recover_keep(&recovery->error, json_str(line->payload, "error"));
+	if (cost)
+		thread_cost_read(cost, &recovery->cost);
+}
+
+/* What the transcript knows of the thread: what it cost and returned, and whether it has ended. */
 static int recover_line(void *arg, const struct chronicle_line *line)
 {
 	struct recovery *recovery = arg;
 
-	/* another process may have found it killed just before */
-	if (recover_is_terminal(line->type, recovery->status) &&
-	    !strcmp(recovery->lost->status, "killed") && !strcmp(recovery->status, "cancelled"))
-		snprintf(recovery->status, sizeof(recovery->status), "killed");
-	if (!strcmp(line->type, "cognition_out") && !json_flag(line->payload, "is_partial", false))
+	if (recovery->first <= 0)
+		recovery->first = line->timestamp;
+	recovery->last = line->timestamp;
+	recovery->sealed = !strcmp(line->type, "checkpoint");
+	if (recover_is_terminal(line->type, recovery->status))
+		recover_end(recovery, line);
+	else
+		recover_usage(&recovery->cost, line->payload);
+	if (!strcmp(line->type, "cognition_out") &&
+	    !json_flag(line->payload, "is_partial", false)) {
 		recovery->cost.turns++;
+		recover_keep(&recovery->text, json_str(line->payload, "text"));
+	} else if (!strcmp(line->type, "directive_return")) {
+		json_decref(recovery->outputs);
+		recovery->outputs = json_incref(json_object_get(line->payload, "outputs"));
+	}
 	return 0;
+}
+
+/* Its end, unless the runner came so far itself; then its last checkpoint alone may be missing. */
+static int recover_close(struct recovery *recovery, struct chronicle *transcript,
+			 struct rye_span span, struct rye_err *err)
+{
+	const struct thread_lost *lost = recovery->lost;
+	bool killed = !strcmp(lost->status, "killed");
+	int r;
+
+	if (*recovery->status && recovery->sealed)
+		return 0;
+	if (!*recovery->status) {
+		r = chronicle_close_calls(transcript, span, lost->why, err);
+		if (r < 0)
+			return r;
+		r = chronicle_event(transcript, killed ? "thread_cancelled" : "thread_error",
+				    json_pack("{s:o, s:s}", "cost",
+					      thread_cost_json(&recovery->cost), "error",
+					      lost->why),
+				    err);
+		if (r)
+			return r;
+	}
+	return chronicle_checkpoint(transcript, recovery->cost.turns, err);
 }
 
 static int recover_transcript(struct recovery *recovery, struct rye_err *err)
 {
-	const struct thread_lost *lost = recovery->lost;
 	auto_chronicle struct chronicle *transcript = NULL;
 	auto_blob struct rye_blob *text = NULL;
 	struct rye_span span;
-	bool killed = !strcmp(lost->status, "killed");
 	int r = chronicle_open(&recovery->record, &transcript, err);
 
 	if (!r)
@@ -65,22 +133,39 @@ static int recover_transcript(struct recovery *recovery, struct rye_err *err)
 		return r;
 	span = (struct rye_span){ text->data, text->len };
 	r = chronicle_each(span, recover_line, recovery, err);
-	if (r || *recovery->status)
-		return r;
-	r = chronicle_close_calls(transcript, span, lost->why, err);
-	if (r < 0)
-		return r;
-	r = chronicle_event(transcript, killed ? "thread_cancelled" : "thread_error",
-			    json_pack("{s:o, s:s}", "cost", thread_cost_json(&recovery->cost),
-				      "error", lost->why),
-			    err);
-	return r ? r : chronicle_checkpoint(transcript, recovery->cost.turns, err);
+	if (!*recovery->status)
+		recovery->cost.elapsed_seconds = recovery->last - recovery->first;
+	if (!r)
+		r = recover_close(recovery, transcript, span, err);
+	snprintf(recovery->head, sizeof(recovery->head), "%s", chronicle_head(transcript));
+	return r;
+}
+
+static const char *recover_status(const struct recovery *recovery)
+{
+	return *recovery->status ? recovery->status : recovery->lost->status;
+}
+
+/* The knowledge entry, which the runner may have left at an earlier turn. */
+static int recover_story(const struct recovery *recovery, const struct thread_json *json,
+			 struct rye_err *err)
+{
+	const struct story story = { .directive = json->directive,
+				     .status = recover_status(recovery),
+				     .model = json->model,
+				     .cost = recovery->cost,
+				     .capabilities = json->capabilities };
+	auto_blob struct rye_blob *text = NULL;
+	int r = chronicle_text(&recovery->record, &text, err);
+
+	return r ? r :
+		   story_write(&recovery->record, &story,
+			       (struct rye_span){ text->data, text->len }, err);
 }
 
 /* The record that the runner wrote at its start, with its end. */
 static int recover_json(struct recovery *recovery, struct rye_err *err)
 {
-	const struct thread_lost *lost = recovery->lost;
 	auto_json json_t *old = NULL;
 	auto_json json_t *more = NULL;
 	auto_json json_t *cost = thread_cost_json(&recovery->cost);
@@ -89,8 +174,8 @@ static int recover_json(struct recovery *recovery, struct rye_err *err)
 					   "model",	     "cost",	   "limits",
 					   "capabilities",   "outputs",	   "_signature",
 					   "transcript_head" };
-	struct thread_json json = { .tool_id = THREAD_TOOL_ID,
-				    .status = *recovery->status ? recovery->status : lost->status };
+	struct thread_json json = { .tool_id = THREAD_TOOL_ID, .status = recover_status(recovery) };
+	const char *why = *recovery->status ? recovery->error : recovery->lost->why;
 	int r = thread_json_read(&recovery->record, &old, err);
 
 	if (r)
@@ -98,17 +183,19 @@ static int recover_json(struct recovery *recovery, struct rye_err *err)
 	more = json_copy(old);
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		json_object_del(more, own[i]);
-	if (!*recovery->status)
-		json_sets(more, "error", lost->why);
+	if (why)
+		json_sets(more, "error", why);
 	json.directive = json_str(old, "directive");
 	snprintf(json.created_at, sizeof(json.created_at), "%s", json_str(old, "created_at"));
-	json.model = json_str(old, "model");
-	json.cost = json_object_get(old, "cost") ? json_object_get(old, "cost") : cost;
+	json.model = *json_str(old, "model") ? json_str(old, "model") : NULL;
+	json.cost = cost;
 	json.limits = json_object_get(old, "limits");
 	json.capabilities = json_object_get(old, "capabilities");
-	json.outputs = json_object_get(old, "outputs");
+	json.outputs = recovery->outputs;
+	json.transcript_head = recovery->head;
 	json.more = more;
-	return thread_json_write(&recovery->record, &json, err);
+	r = thread_json_write(&recovery->record, &json, err);
+	return r ? r : recover_story(recovery, &json, err);
 }
 
 static int recover_child(void *arg, const struct registry_row *row)
@@ -130,12 +217,14 @@ static void recover_family(const struct recovery *recovery)
 
 	if (!threads_path(recovery->where->project, "budget_ledger.db", path, NULL) &&
 	    !access(path, F_OK) && !budget_open(path, &db, NULL)) {
-		budget_settle(db, lost->id, lost->status, NULL);
+		budget_settle(db, lost->id, recover_status(recovery), NULL);
 		db_close(db);
 	}
 	db = NULL;
 	if (!threads_path(recovery->where->project, "registry.db", path, NULL) &&
 	    !registry_open(path, &db, NULL)) {
+		if (recovery->cost.turns)
+			registry_snapshot(db, lost->id, &recovery->cost, NULL);
 		registry_children(db, lost->id, recover_child, children, NULL);
 		db_close(db);
 	}
@@ -143,51 +232,65 @@ static void recover_family(const struct recovery *recovery)
 		threads_ctl(recovery->where->threads, json_string_value(id), SPAN("cancel"), NULL);
 }
 
-/* Its end was told, but not recorded. */
+/* Its end was told, but not recorded: the reply is what the runner would have given. */
 static json_t *recover_reply(const struct recovery *recovery)
 {
+	bool well = !strcmp(recovery->status, "completed");
 	auto_json json_t *doc = NULL;
 	json_t *reply;
 
-	if (!*recovery->status || !strcmp(recovery->status, recovery->lost->status) ||
-	    thread_json_read(&recovery->record, &doc, NULL))
+	if (!*recovery->status || thread_json_read(&recovery->record, &doc, NULL))
 		return NULL;
-	reply = json_pack("{s:s, s:s, s:s, s:s, s:s}", "status",
-			  strcmp(recovery->status, "completed") ? "error" : "success", "type",
-			  "directive", "thread_id", recovery->lost->id, "directive",
-			  json_str(doc, "directive"), "state", recovery->status);
-	if (json_object_get(doc, "outputs"))
-		json_object_set(reply, "outputs", json_object_get(doc, "outputs"));
-	if (json_object_get(doc, "cost"))
-		json_object_set(reply, "cost", json_object_get(doc, "cost"));
+	reply = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "status", well ? "success" : "error",
+			  "type", "directive", "item_id", json_str(doc, "directive"), "thread_id",
+			  recovery->lost->id, "directive", json_str(doc, "directive"), "state",
+			  recovery->status);
+	if (recovery->error)
+		json_sets(reply, "error", recovery->error);
+	if (recovery->text)
+		json_sets(reply, "result", recovery->text);
+	if (recovery->outputs)
+		json_object_set(reply, "outputs", recovery->outputs);
+	json_set(reply, "cost", thread_cost_json(&recovery->cost));
 	return reply;
+}
+
+/* What the runner would have written; a thread that died before its first file has none. */
+static void recover_files(struct recovery *recovery)
+{
+	const struct agent_recovery *where = recovery->where;
+	struct thread_lost *lost = recovery->lost;
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_close int ai = -1;
+	struct rye_err err = { 0 };
+
+	buf_addf(&path, "%s/.ai", where->project);
+	ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ai < 0 || keystore_automatic(where->items, &recovery->key, &err))
+		return;
+	recovery->record = (struct record){ .ai = ai,
+					    .dir = lost->dir,
+					    .id = lost->id,
+					    .key = &recovery->key,
+					    .trust = where->items->trust };
+	if (recover_transcript(recovery, &err) || recover_json(recovery, &err))
+		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s: %s", lost->id,
+			 err.msg);
+	lost->reply = recover_reply(recovery);
+	key_wipe(&recovery->key);
 }
 
 void agent_recover(const struct agent_recovery *where, struct thread_lost *lost)
 {
 	struct recovery recovery = { .where = where, .lost = lost };
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
-	auto_close int ai = -1;
-	struct rye_err err = { 0 };
 
-	/* a tool's thread has none */
-	if (faccessat(lost->dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	buf_addf(&path, "%s/.ai", where->project);
-	ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ai < 0 || keystore_automatic(where->items, &recovery.key, &err))
-		return;
-	recovery.record = (struct record){ .ai = ai,
-					   .dir = lost->dir,
-					   .id = lost->id,
-					   .key = &recovery.key,
-					   .trust = where->items->trust };
-	if (recover_transcript(&recovery, &err) || recover_json(&recovery, &err))
-		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s: %s", lost->id,
-			 err.msg);
+	if (!faccessat(lost->dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW))
+		recover_files(&recovery);
+	/* its budget is held before its first file is there */
 	recover_family(&recovery);
-	lost->reply = recover_reply(&recovery);
 	if (lost->reply)
 		snprintf(lost->status, sizeof(lost->status), "%s", recovery.status);
-	key_wipe(&recovery.key);
+	free(recovery.error);
+	free(recovery.text);
+	json_decref(recovery.outputs);
 }

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_kills.sh: runners, their tools, launchers and the daemon are killed at random moments while
+# models work; what is left has to be whole (killer.py says what that is). RYE_SEED replays a run,
+# RYE_ROUNDS makes it longer (with RYE_TEST_LIMIT seconds at most). Before that, what chance seldom
+# hits.
+. "$(dirname "$0")/agent_lib.sh"
+
+STEP='{"calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
+agent_model '{"by": "turn", "lanes": {
+  "lane_work": ['"$STEP"',
+    {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
+    {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}}]},
+    '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
+  "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}]}}'
+fx_python "$P" t/step <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, random, subprocess
+def execute(params, project_path):
+    subprocess.run(["sleep", str(random.uniform(0.05, 0.3))])
+    return {"success": True}
+CODE
+ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
+  </metadata>'
+agent_directive lane_child "$ALL" <<<'Do a step.'
+agent_directive lane_work "$ALL" <<<'Do it all.'
+agent_sign tool:t/step
+
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+# rewind ID SQL: its row and budget are as if its runner had died before it could write its end
+rewind() {
+  rm -f "$D/result.json" "$D/output" "$P/.ai/knowledge/agent/threads/$1.md"
+  "$PY" - "$P/.ai/state/threads" "$1" <<'CODE'
+import sqlite3, sys
+for file, sql in (("registry", "update threads set status='running', result=null, spend=0 where thread_id=?"),
+                  ("budget_ledger", "update budget_ledger set status='active' where thread_id=?")):
+    db = sqlite3.connect(f"{sys.argv[1]}/{file}.db")
+    db.execute(sql, sys.argv[2:])
+    db.commit()
+CODE
+}
+told() { # FILE COLUMNS TABLE
+  "$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' \
+    "$P/.ai/state/threads/$1.db" "select $2 from $3 where thread_id='$ID'"
+}
+
+# ---- behind its last event ----
+run execute directive:lane_child --fork >/dev/null &
+until_true eval 'cp "$P"/.ai/state/threads/lane_child/*/thread.json "$T/begun.json"'
+wait $!
+ID=lane_child/$(ls "$P/.ai/state/threads/lane_child")
+D=$P/.ai/state/threads/$ID
+is "the record of its beginning" "$(jq -r .status "$T/begun.json")" running
+rewind "$ID"
+cp "$T/begun.json" "$D/thread.json"
+sed -i '$d' "$D/transcript.jsonl"
+is "its last checkpoint is gone" "$(events "$ID" .event_type | tail -n 1)" '"thread_completed"'
+run threads >/dev/null
+is "F21 an end that was told is the end" "$(told registry status threads)" completed
+is "F21 with its result" "$(jq -c '[.status, .result, .cost.turns, .cost.spend]' "$D/result.json")" '["success","child is done",2,0.07]'
+is "F21 in the row, too" "$(told registry turns,spend threads)" "2 0.07"
+is "F21 in thread.json" "$(jq -c '[.status, .cost.turns, .cost.input_tokens, .cost.spend]' "$D/thread.json")" '["completed",2,20,0.07]'
+is "F21 in the ledger" "$(told budget_ledger status budget_ledger)" completed
+like "F21 an independent verifier takes it" "$(RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$ID" 2>&1)" '^ok'
+
+# ---- before its first file ----
+rewind "$ID"
+rm -f "$D/thread.json" "$D/transcript.jsonl" "$D/capabilities.md"
+run threads >/dev/null
+is "F21 a runner that died at its start" "$(told registry status threads)" error
+is "F21 gives its budget back" "$(told budget_ledger status budget_ledger)" error
+
+# ---- a child, beside a parent that goes on ----
+began() { jq -e .pid "$P"/.ai/state/threads/lane_child/*/runner.json && ls "$P"/.ai/state/threads/lane_child/*/transcript.jsonl; }
+rm -rf "$P/.ai/state/threads/lane_child"
+run execute directive:lane_work --fork >"$T/parent.out" &
+until_true began
+kill -9 "$(jq .pid "$P"/.ai/state/threads/lane_child/*/runner.json | head -n 1)"
+wait $!
+ID=$(cd "$P/.ai/state/threads" && ls -d lane_child/* | head -n 1)
+is "F25 its parent completes" "$(tail -n 1 "$T/parent.out")" "all is done"
+is "F21 and has closed its transcript" "$(events "$ID" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
+is "F21 and given its budget back" "$(told budget_ledger status budget_ledger)" error
+
+# ---- at random ----
+SEED=${RYE_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+echo "# RYE_SEED=$SEED"
+ok "nothing is lost by kills" env PROJECT="$P" MOUNT="$M" SYSTEM="$S" WORK="$T" PORT="$PORT" \
+  "$PY" "$E2E/killer.py" "$SEED" "${RYE_ROUNDS:-5}"
+[ "$FAILED" -gt 0 ] || sed 's/^/# /' "$T/out"
+
+finish
