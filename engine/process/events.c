@@ -109,7 +109,7 @@ static struct events_piece *take_piece(struct events *events, struct ending *ret
 /* A long piece is told in several; a character is never cut. */
 static void tell_piece(const struct events *events, struct events_piece *piece, uint64_t *number)
 {
-	struct rye_span left = { piece->text.data, piece->text.len };
+	struct rye_span left = { piece->text.len ? piece->text.data : "", piece->text.len };
 
 	do {
 		size_t n = left.len;
