@@ -78,6 +78,8 @@
 /* Runs at once when the options do not say: they wait for children far more than they compute. */
 #define RYE_JOBS_DEFAULT 16
 #define RYE_JOBS_MAX 256
+/* Writers that wait for a model's thread at once: each has a worker that sleeps, 1 MB of address space. */
+#define RYE_ASIDE_MAX 256
 /* Runs that may wait for a place; more are told to try again (RYE_BUSY). */
 #define RYE_QUEUE_MAX 1024
 /* Runs above a run: each holds a thread and a process while it waits for the one below. */

@@ -3,7 +3,8 @@
  * Three first-in-first-out lists: `waiting` for runs, `nested` for those that children of runs
  * asked for, `refused` for calls that only want an answer. At most `jobs` threads take runs.
  * A run that waits for one of its own children lends it its place: one child of each run may
- * run beyond `jobs`, so a chain of runs never waits for a place that it holds itself. One more
+ * run beyond `jobs`, so a chain of runs never waits for a place that it holds itself. A run that
+ * only waits for a thread of another process has stepped aside and holds no place. One more
  * thread may exist while `refused` is not empty, so that full pools still answer. All signals
  * are blocked in these threads: the program's main thread handles them, and a write to a
  * closed pipe is EPIPE.
@@ -27,7 +28,7 @@ struct list {
 };
 
 /* What a worker's call counts as. */
-enum queue_place { PLACE_NONE, PLACE_OWN, PLACE_LENT };
+enum queue_place { PLACE_NONE, PLACE_OWN, PLACE_LENT, PLACE_ASIDE };
 
 struct worker {
 	pthread_t thread;
@@ -46,6 +47,7 @@ struct runq {
 	struct worker *workers;
 	struct worker *ended; /* have left the loop and want to be joined */
 	size_t threads, idle, busy, lent; /* busy: threads that run in a place of their own */
+	size_t aside; /* threads that only wait for what another process does */
 	size_t jobs;
 	bool closing;
 	runq_fn fn;
@@ -145,6 +147,7 @@ static void leave_place(struct runq *runq, struct worker *self)
 {
 	runq->busy -= self->place == PLACE_OWN;
 	runq->lent -= self->place == PLACE_LENT;
+	runq->aside -= self->place == PLACE_ASIDE;
 	self->place = PLACE_NONE;
 }
 
@@ -236,8 +239,8 @@ static void start_thread(struct runq *runq)
 /* With the lock held: an idle thread for each waiting call, or a new one. False: there is none. */
 static bool queue_ensure_thread(struct runq *runq)
 {
-	size_t most =
-		runq->jobs + runq->lent + (runq->refused.n ? 1 : 0) + (next_nested(runq) ? 1 : 0);
+	size_t most = runq->jobs + runq->lent + runq->aside + (runq->refused.n ? 1 : 0) +
+		      (next_nested(runq) ? 1 : 0);
 	size_t wanted = runq->waiting.n + runq->nested.n + runq->refused.n;
 
 	if (runq->idle >= wanted || runq->threads >= most)
@@ -286,6 +289,22 @@ bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 	}
 	join_all(ended);
 	return taken;
+}
+
+void runq_step_aside(struct runq *runq, const struct rye_call *call)
+{
+	GUARD(&runq->lock);
+	struct worker *self = runq->workers;
+
+	while (self && self->call != call)
+		self = self->next;
+	if (!self || self->place == PLACE_NONE || runq->aside >= RYE_ASIDE_MAX)
+		return;
+	leave_place(runq, self);
+	self->place = PLACE_ASIDE;
+	runq->aside++;
+	if (runq->waiting.n || runq->nested.n)
+		queue_ensure_thread(runq);
 }
 
 void runq_hurry(struct runq *runq, struct rye_call *call)

@@ -119,6 +119,17 @@ static void run_tell_outputs(struct run *run)
 	run->reply.output = buf_steal(&text);
 }
 
+/* A writer waits for a model's thread for minutes: others run meanwhile. */
+static int start_detached(struct run *run, const struct exec_detach *ask, json_t **ret,
+			  struct rye_err *err)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+
+	if (ask->fork && !ask->async)
+		runq_step_aside(run->exec->runq, run->call);
+	return hooks->detach(hooks->arg, ask, ret, err);
+}
+
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
@@ -137,8 +148,7 @@ void run_detached(struct run *run, const char *ref)
 					      "async is not available yet");
 		return;
 	}
-	if (memory_check(run->reply.memory, &err) ||
-	    hooks->detach(hooks->arg, &ask, &extra, &err)) {
+	if (memory_check(run->reply.memory, &err) || start_detached(run, &ask, &extra, &err)) {
 		run_fail(run, &err);
 		if (extra) /* of a thread that has begun */
 			json_object_update_missing(run->reply.doc, extra);
@@ -169,7 +179,7 @@ void run_resumed(struct run *run)
 	}
 	ask.message = *message ? message : json_str(parameters, "message");
 	run->request.fork = true;
-	failed = hooks->detach(hooks->arg, &ask, &extra, &err);
+	failed = start_detached(run, &ask, &extra, &err);
 	if (failed)
 		run_fail(run, &err);
 	else

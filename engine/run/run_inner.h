@@ -297,6 +297,11 @@ void runq_close(struct runq *runq);
  * no thread and none could be started; the call is the caller's still.
  */
 bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
+/*
+ * The worker that carries out `call` will do nothing more but wait for another process, and answer:
+ * its place is free for others. Beyond RYE_ASIDE_MAX of them it keeps it.
+ */
+void runq_step_aside(struct runq *runq, const struct rye_call *call);
 /* A waiting call was cancelled: have it answered now. */
 void runq_hurry(struct runq *runq, struct rye_call *call);
 
