@@ -60,6 +60,15 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
 
 bool registry_terminal(const char *status);
 
+/*
+ * registry_events.c: what begins and ends, a line for each change of a row, beside the registry. When
+ * it has grown to EVENTS_MAX it becomes REGISTRY_EVENTS_OLD, and the next one begins.
+ */
+#define REGISTRY_EVENTS "events.jsonl"
+#define REGISTRY_EVENTS_OLD "events.old.jsonl"
+/* event: the row's new status, or "deleted". A line that cannot be written is left out. */
+void registry_tell(struct db *db, const char *id, const char *event);
+
 /* What a model has cost; spend is in currency units. */
 struct thread_cost {
 	int64_t turns, input_tokens, output_tokens;

@@ -78,6 +78,7 @@ int registry_open(const char *path, struct db **ret, struct rye_err *err)
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err)
 {
 	char now[40];
+	int changes = 0, r;
 	const struct db_value values[] = {
 		DB_TEXT(what->id),
 		DB_TEXT(what->directive),
@@ -90,16 +91,19 @@ int registry_add(struct db *db, const struct registry_new *what, struct rye_err 
 	};
 
 	clock_iso_us(now);
-	return db_run(db,
-		      &(struct db_query){
-			      .sql = "INSERT INTO threads (thread_id, directive, status, "
-				     "created_at, updated_at, parent_id, tool_id, model, "
-				     "continuation_of, chain_root_id) VALUES "
-				     "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-		      },
-		      NULL, err);
+	r = db_run(db,
+		   &(struct db_query){
+			   .sql = "INSERT INTO threads (thread_id, directive, status, "
+				  "created_at, updated_at, parent_id, tool_id, model, "
+				  "continuation_of, chain_root_id) VALUES "
+				  "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
+			   .values = values,
+			   .n = ARRAY_SIZE(values),
+		   },
+		   &changes, err);
+	if (changes)
+		registry_tell(db, what->id, "created");
+	return r;
 }
 
 int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err)
@@ -110,51 +114,63 @@ int registry_insert(struct db *db, const char *id, const char *directive, struct
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)
 {
 	char now[40];
+	int changes = 0, r;
 	const struct db_value values[] = { DB_TEXT(id), DB_INT(pid), DB_TEXT(now) };
 
 	clock_iso_us(now);
-	return db_run(db,
-		      &(struct db_query){
-			      .sql = "UPDATE threads SET status = 'running', pid = ?2, "
-				     "updated_at = ?3 WHERE thread_id = ?1 "
-				     "AND status IN ('created', 'running')",
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-		      },
-		      NULL, err);
+	r = db_run(db,
+		   &(struct db_query){
+			   .sql = "UPDATE threads SET status = 'running', pid = ?2, "
+				  "updated_at = ?3 WHERE thread_id = ?1 "
+				  "AND status IN ('created', 'running')",
+			   .values = values,
+			   .n = ARRAY_SIZE(values),
+		   },
+		   &changes, err);
+	if (changes)
+		registry_tell(db, id, "running");
+	return r;
 }
 
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
 		    struct rye_err *err)
 {
 	char now[40];
+	int changes = 0, r;
 	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(status), DB_TEXT(now),
 					   DB_TEXT(result) };
 
 	clock_iso_us(now);
-	return db_run(db,
-		      &(struct db_query){
-			      .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
-				     "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
-				     "AND status NOT IN " TERMINAL_LIST,
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-		      },
-		      NULL, err);
+	r = db_run(db,
+		   &(struct db_query){
+			   .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
+				  "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
+				  "AND status NOT IN " TERMINAL_LIST,
+			   .values = values,
+			   .n = ARRAY_SIZE(values),
+		   },
+		   &changes, err);
+	if (changes)
+		registry_tell(db, id, status);
+	return r;
 }
 
 int registry_delete(struct db *db, const char *id, struct rye_err *err)
 {
+	int changes = 0, r;
 	const struct db_value values[] = { DB_TEXT(id) };
 
-	return db_run(db,
-		      &(struct db_query){
-			      .sql = "DELETE FROM threads WHERE thread_id = ?1 "
-				     "AND status IN " TERMINAL_LIST,
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-		      },
-		      NULL, err);
+	r = db_run(db,
+		   &(struct db_query){
+			   .sql = "DELETE FROM threads WHERE thread_id = ?1 "
+				  "AND status IN " TERMINAL_LIST,
+			   .values = values,
+			   .n = ARRAY_SIZE(values),
+		   },
+		   &changes, err);
+	if (changes)
+		registry_tell(db, id, "deleted");
+	return r;
 }
 
 static void copy_column(sqlite3_stmt *row, int column, char *out, size_t size)

@@ -180,9 +180,14 @@ static int link_chain(void *arg, struct db *db, struct rye_err *err)
 
 int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err)
 {
+	int r;
+
 	if (!strcmp(old, next))
 		return rye_fail(err, RYE_INVALID, "thread %.900s cannot continue itself", old);
-	return db_transaction(db, link_chain, &(struct family_chain){ old, next }, err);
+	r = db_transaction(db, link_chain, &(struct family_chain){ old, next }, err);
+	if (!r)
+		registry_tell(db, old, "continued");
+	return r;
 }
 
 int registry_last(struct db *db, const char *id, char ret[1025], struct rye_err *err)
