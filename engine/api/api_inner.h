@@ -112,6 +112,7 @@ struct rye {
 	struct exec *exec;
 	struct exec_hooks hooks; /* frozen after rye_open */
 	struct threads *threads;
+	struct facts *facts; /* state/threads as it is shown */
 	pthread_mutex_t build;
 	_Atomic bool built; /* the index is filled */
 	size_t search_texts; /* RYE_SEARCH_TEXTS; tests do with less */

@@ -7,6 +7,7 @@
 #include "api/api_inner.h"
 
 #include "run/run.h"
+#include "facts/facts.h"
 #include "thread/thread.h"
 
 #include <string.h>
@@ -53,8 +54,12 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 				 .env = engine_env,
 				 .env_arg = rye,
 				 .log = &rye->log };
+	struct facts_env facts = { .items = &rye->items, .project = rye->opt.project };
 	int r = threads_open(&threads, &rye->threads, err);
 
+	facts.threads = rye->threads;
+	if (!r)
+		r = facts_open(&facts, &rye->facts, err);
 	if (r)
 		return r;
 	rye->hooks = (struct exec_hooks){ .arg = rye,
@@ -77,6 +82,7 @@ void engine_runs_close(struct rye *rye)
 {
 	if (rye->exec)
 		exec_close(rye->exec);
+	facts_close(rye->facts);
 	threads_close(rye->threads);
 }
 

@@ -7,6 +7,7 @@
 #include "api/api_inner.h"
 
 #include "agent/agent.h"
+#include "facts/facts.h"
 #include "memory.h"
 #include "process/process.h"
 #include "run/run.h"
@@ -30,22 +31,79 @@ uint64_t rye_thread_list_number(struct rye *rye)
 	return threads_list_number(rye->threads);
 }
 
+int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thread_fn fn, void *arg,
+		       struct rye_err *err)
+{
+	const struct facts_ask ask = { at->id, at->path };
+
+	return facts_names(rye->facts, &ask, fn, arg, err);
+}
+
+int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
+		     enum rye_thread_sort *ret_sort, struct rye_blob **ret, struct rye_err *err)
+{
+	const struct facts_ask ask = { at->id, at->path };
+
+	return facts_file(rye->facts, &ask, ret_sort, ret, err);
+}
+
+struct thread_names {
+	rye_name_fn fn;
+	void *arg;
+};
+
+static int threads_name(void *arg, const char *name, enum rye_thread_sort sort)
+{
+	const struct thread_names *names = arg;
+
+	(void)sort;
+	return names->fn(names->arg, name);
+}
+
 int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 		     struct rye_err *err)
 {
-	return threads_names(rye->threads, id, fn, arg, err);
+	const struct facts_ask ask = { id, "" };
+	struct thread_names names = { fn, arg };
+
+	return facts_names(rye->facts, &ask, threads_name, &names, err);
 }
 
 int rye_thread_file(struct rye *rye, const char *id, const char *name, struct rye_blob **ret,
 		    struct rye_err *err)
 {
-	return threads_file(rye->threads, id, name, ret, err);
+	const struct facts_ask ask = { id, name };
+
+	return facts_file(rye->facts, &ask, NULL, ret, err);
 }
 
 int rye_thread_read(struct rye *rye, const struct rye_thread_part *part, struct rye_blob **ret,
 		    uint64_t *ret_size, struct rye_err *err)
 {
-	return threads_read(rye->threads, part, ret, ret_size, err);
+	return facts_read(rye->facts, part, ret, ret_size, err);
+}
+
+static int cancel_one(void *arg, const char *id)
+{
+	/* one that has ended is refused, and is what was wanted */
+	threads_ctl(arg, id, SPAN("cancel"), NULL);
+	return 0;
+}
+
+/* Of all threads. */
+static int threads_ctl_all(struct rye *rye, struct rye_span verb, struct rye_err *err)
+{
+	if (span_eq(verb, "recover"))
+		threads_recover_all(rye->threads);
+	else if (span_eq(verb, "gc"))
+		threads_left(rye->threads, true, NULL, NULL);
+	else if (span_eq(verb, "cancel-all"))
+		return threads_list(rye->threads, cancel_one, rye->threads, err);
+	else
+		return rye_fail(err, RYE_INVALID,
+				"unknown verb %.*s: recover, gc or cancel-all is wanted",
+				(int)(verb.len < 40 ? verb.len : 40), verb.ptr);
+	return 0;
 }
 
 int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
@@ -57,6 +115,8 @@ int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct
 	auto_free char *message = NULL;
 	auto_json json_t *reply = NULL;
 
+	if (!*id)
+		return threads_ctl_all(rye, text, err);
 	if (!span_starts(text, resume))
 		return threads_ctl(rye->threads, id, verb, err);
 	what.message = message = span_dup(span_trim(span_skip(text, sizeof(resume) - 1)));

@@ -286,14 +286,54 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 	return request_matrix(ret, ret->kind, err);
 }
 
+static void read_thread_flags(json_t *doc)
+{
+	const char *id = json_str(doc, "item_id");
+	const char *type = json_str(doc, "item_type");
+	enum rye_kind kind = *type ? kind_from_name(type) : id_split(id, &id);
+
+	if (!json_object_get(doc, "async"))
+		json_set(doc, "async", json_true());
+	if (!json_object_get(doc, "thread") && rye_kind_has(kind, RYE_KIND_FORKS))
+		json_sets(doc, "thread", "fork");
+}
+
+/* The execute request of a line that starts a thread: REF, REF {inputs}, or the request itself. */
+static json_t *read_thread_line(struct rye_span message, struct rye_err *err)
+{
+	struct rye_span line = span_trim(message), ref = line;
+	auto_json json_t *inputs = NULL;
+	json_t *doc;
+
+	if (memchr(line.ptr, '\n', line.len)) {
+		rye_fail(err, RYE_INVALID, "one line is wanted: REF, or REF {inputs}");
+		return NULL;
+	}
+	if (span_starts(line, "{"))
+		return json_parse(line, 0, "request", err);
+	while (ref.len && memchr(line.ptr, ' ', ref.len))
+		ref.len = (size_t)((const char *)memchr(line.ptr, ' ', ref.len) - line.ptr);
+	line = span_trim(span_skip(line, ref.len));
+	inputs = line.len ? json_parse(line, 0, "inputs", err) : json_object();
+	if (!inputs)
+		return NULL;
+	doc = json_pack("{s:s%, s:O}", "item_id", ref.ptr, ref.len, "parameters", inputs);
+	if (!doc)
+		rye_fail(err, RYE_INVALID, "the reference is not UTF-8");
+	return doc;
+}
+
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err)
 {
 	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX, .resume = "" };
 	ret->warnings = json_array();
-	ret->doc = message_read(req->message, req->form, err);
+	ret->doc = req->form == RYE_FORM_THREAD ? read_thread_line(req->message, err) :
+						  message_read(req->message, req->form, err);
 	if (!ret->doc)
 		return -(int)err->code;
+	if (req->form == RYE_FORM_THREAD)
+		read_thread_flags(ret->doc);
 	if (verb_row(req->verb)->names)
 		return read_execute(project, ret, err);
 	return read_item(req, ret, err);

@@ -130,6 +130,17 @@ static int start_detached(struct run *run, const struct exec_detach *ask, json_t
 	return hooks->detach(hooks->arg, ask, ret, err);
 }
 
+/* What started a thread by a line hears its id. */
+static void run_tell_thread(struct run *run)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+
+	if (run->ask->form != RYE_FORM_THREAD)
+		return;
+	buf_addf(&line, "%s\n", json_str(run->reply.doc, "thread_id"));
+	run->reply.line = buf_steal(&line);
+}
+
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
@@ -157,6 +168,7 @@ void run_detached(struct run *run, const char *ref)
 	reply_start(&run->reply, "success", request->kind, request->spelled);
 	json_object_update(run->reply.doc, extra);
 	run_tell_outputs(run);
+	run_tell_thread(run);
 }
 
 void run_resumed(struct run *run)

@@ -131,6 +131,7 @@ struct reply {
 	json_t *warnings; /* array of strings, goes into metadata; owned */
 	json_t *trace; /* array or NULL: not asked for; owned */
 	char *output; /* plain text; NULL: made from the reply; owned */
+	char *line; /* all that is told, when it is no document; NULL: it is; owned */
 	struct rye_blob *instead; /* a message that would have done, or NULL; owned */
 	char message[960]; /* of an error */
 	int64_t start_us; /* clock_us() */

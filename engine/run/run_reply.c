@@ -33,6 +33,7 @@ void reply_done(struct reply *reply)
 	json_decref(reply->warnings);
 	json_decref(reply->trace);
 	free(reply->output);
+	free(reply->line);
 	rye_blob_unref(reply->instead);
 }
 
@@ -164,8 +165,9 @@ void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct r
 {
 	finish_metadata(reply);
 	*ret = (struct rye_outcome){ .code = reply->code, .message = reply->message };
-	ret->output = make_output(reply);
-	ret->reply = json_blob(reply->doc, false);
+	ret->output = reply->line ? rye_blob_new(reply->line, strlen(reply->line)) :
+				    make_output(reply);
+	ret->reply = reply->line ? rye_blob_ref(ret->output) : json_blob(reply->doc, false);
 	if (reply->trace)
 		ret->trace = json_blob(reply->trace, true);
 	ret->instead = reply->instead ? rye_blob_ref(reply->instead) : NULL;

@@ -39,6 +39,8 @@ void run_item(struct run *run)
 	reply_warn(&run->reply, request->warnings);
 	if (!r && request->kind == RYE_KIND__MAX && !*request->resume) {
 		r = run_find_kind(run->exec->env.items, request->id, &request->kind, &err);
+		if (!r && run->ask->form == RYE_FORM_THREAD)
+			request->fork = rye_kind_has(request->kind, RYE_KIND_FORKS);
 		if (!r)
 			r = request_matrix(request, request->kind, &err);
 	}

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "record/record.h"
 
 struct threads;
 
@@ -145,6 +146,14 @@ bool threads_heard_own(int fd); /* Is the other end this user? */
 int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX]);
 /* Its directory, the caller's descriptor; -1: there is none. */
 int threads_dir(struct threads *threads, const char *id);
+/* Its family as its row has it; nothing in it when there is no row. */
+void threads_links(struct threads *threads, const char *id, struct registry_links *ret);
+int threads_children(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
+		     struct rye_err *err);
+/* The registry, opened once, borrowed; RYE_NOT_FOUND when it does not exist and `create` is false. */
+int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
+/* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
+int thread_id_check(const char *id, struct rye_err *err);
 
 /* The path of a file of .ai/state/threads, which is there: databases want one. */
 #define THREADS_PATH_MAX 4200

@@ -81,6 +81,37 @@ int threads_dir(struct threads *threads, const char *id)
 	return dir < 0 ? -1 : dir;
 }
 
+void threads_links(struct threads *threads, const char *id, struct registry_links *ret)
+{
+	struct db *db;
+
+	if (threads_registry(threads, false, &db, NULL) || registry_links(db, id, ret, NULL))
+		*ret = (struct registry_links){ .spawn_count = 0 };
+}
+
+struct await_children {
+	rye_name_fn fn;
+	void *arg;
+};
+
+static int await_child(void *arg, const struct registry_row *row)
+{
+	const struct await_children *children = arg;
+
+	return thread_id_check(row->thread_id, NULL) ? 0 :
+						       children->fn(children->arg, row->thread_id);
+}
+
+int threads_children(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
+		     struct rye_err *err)
+{
+	struct await_children children = { fn, arg };
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	return r ? r : registry_children(db, id, await_child, &children, err);
+}
+
 int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX])
 {
 	struct db *db;

@@ -23,8 +23,10 @@
 #define RESULT "result.json"
 
 static const char *const real[] = {
-	"capabilities.md", "live",	  "output",	      "request.json", RESULT,
-	"spawn.log",	   "thread.json", "transcript.jsonl",
+	"capabilities.md",  "diagnostics.json",	 "live",
+	"output",	    "request.json",	 RESULT,
+	"spawn.log",	    "spawn_params.json", "thread.json",
+	"transcript.jsonl",
 };
 
 static void thread_files_put_line(struct rye_buf *buf, const char *text)
@@ -157,8 +159,6 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
-	if (model_facts_names(&view, fn, arg))
-		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
 		if (real_is_there(real[i], &view) && fn(arg, real[i]))
 			return 0;
@@ -211,18 +211,27 @@ static bool is_real(const char *name)
 	return false;
 }
 
+/* id "": that of all threads. */
+static int thread_files_dir(struct threads *threads, const char *id, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, err);
+
+	if (root < 0 || !*id)
+		return steal_fd(&root);
+	return thread_dir(root, id, false, err);
+}
+
 int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
 		 uint64_t *ret_size, struct rye_err *err)
 {
-	auto_close int root = thread_root(threads->env.opt->project, false, err);
-	auto_close int dir = root < 0 ? root : thread_dir(root, part->id, false, err);
+	auto_close int dir = thread_files_dir(threads, part->id, err);
 	auto_close int fd = -1;
 	uint64_t size;
 	size_t len = part->len;
 
 	if (dir < 0)
 		return dir;
-	if (!is_real(part->name))
+	if (*part->id ? !is_real(part->name) : strcmp(part->name, REGISTRY_EVENTS) != 0)
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", part->id,
 				part->name);
 	fd = open_real(dir, part->name, &size, err);
@@ -267,11 +276,6 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 			return r;
 		*ret = buf_blob(&buf);
 		return *ret ? 0 : memory_fail(err);
-	}
-	if (model_facts_has(&view, name)) {
-		r = model_facts_put(&view, name, &buf, err);
-		*ret = r ? NULL : buf_blob(&buf);
-		return r || *ret ? r : memory_fail(err);
 	}
 	if (!strcmp(name, RESULT) && faccessat(view.dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return read_row_result(&view, ret, err);

@@ -21,8 +21,6 @@
  * and start time are only for signals.
  */
 
-/* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
-int thread_id_check(const char *id, struct rye_err *err);
 void thread_id_new(char ret[THREAD_ID_MAX]); /* UUID v4, lower case */
 /* STEM-SECONDS; each further try another one, in milliseconds. */
 void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
@@ -206,8 +204,6 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
 
 /* A project's registry; RYE_NOT_FOUND when it does not exist and `create` is false. */
 int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err);
-/* The same, opened once: the engine's own. */
-int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
 struct watch_ask {
 	const char *id;
 	pid_t pid;
@@ -243,12 +239,6 @@ int thread_view_open(struct threads *threads, const char *id, struct thread_view
 		     struct rye_err *err);
 /* Once for each view. */
 enum thread_state thread_view_state(struct thread_view *view);
-
-/* model_facts.c: files of a directive's thread that are made of its record. names: true: stopped. */
-bool model_facts_names(const struct thread_view *view, rye_name_fn fn, void *arg);
-bool model_facts_has(const struct thread_view *view, const char *name);
-int model_facts_put(const struct thread_view *view, const char *name, struct rye_buf *out,
-		    struct rye_err *err);
 
 /* Does what the table says (thread_control.c). exit_status: of a runner that was waited for, or -1. */
 struct thread_control {

@@ -91,7 +91,8 @@ void talk_key(const struct talk_target *target, char *ret, size_t size)
 	if (*target->id)
 		snprintf(ret, size, "%s:%s", rye_kind_name(target->kind), target->id);
 	else
-		snprintf(ret, size, "%s", ctl_of_verb(target->verb)->name);
+		snprintf(ret, size, "%s",
+			 target->starts ? "state/threads/new" : ctl_of_verb(target->verb)->name);
 }
 
 static struct talk *talk_make(const struct talk_target *target)
@@ -105,6 +106,7 @@ static struct talk *talk_make(const struct talk_target *target)
 	talk->refs = 1;
 	talk->attrs_told = true;
 	talk->verb = target->verb;
+	talk->starts = target->starts;
 	talk->kind = target->kind;
 	memcpy(talk->names, target->id, id_len + 1);
 	talk->id = talk->names;

@@ -29,6 +29,7 @@ struct talk_target {
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id; /* copied; "" for execute, fetch, sign at the root */
+	bool starts; /* RYE_EXECUTE: each line starts a thread (RYE_FORM_THREAD) */
 };
 
 struct talks_env {

@@ -191,9 +191,10 @@ struct failure {
 struct talk {
 	_Atomic unsigned refs;
 	struct talks *talks; /* a reference */
-	struct caller *who; /* at lookup, a reference; immutable like the next five */
+	struct caller *who; /* at lookup, a reference; immutable like the next six */
 	bool allowed; /* what was decided at lookup */
 	struct named_commit *named; /* the call by name that it serves, owned; NULL: a file */
+	bool starts; /* of struct talk_target */
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id, *key; /* "a/b", "tool:a/b": point into names */

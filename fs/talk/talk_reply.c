@@ -69,6 +69,11 @@ static struct rye_blob *usage(struct talk *talk)
 	struct rye_blob *blob = NULL;
 	struct rye_err err;
 
+	if (talk->starts) {
+		text_add(&out, "new: write REF, or REF {\"input\": …}, in one line: starts it as a "
+			       "thread; the reply is its id\n");
+		return text_blob(&out);
+	}
 	if (ctl->of && rye_view(talk->talks->env.rye, &ask, &blob, &err))
 		blob = NULL;
 	if (blob && talk->verb == RYE_RUN)

@@ -187,14 +187,14 @@ void run_start(struct talk_run *run)
 		/* The first alone may end inside rye_start: a WRITE may hold 100 000 messages, and
 		 * each would nest the next one's call. */
 		.at_once = run->first,
-		.advise = true,
+		.advise = !talk->starts,
 	};
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
 	{
 		GUARD(&talk->lock);
-		request.form = talk->feed.form;
+		request.form = talk->starts ? RYE_FORM_THREAD : talk->feed.form;
 		request.message = feed_message(&talk->feed);
 		request.blob = message = feed_take(&talk->feed);
 	}

@@ -90,16 +90,14 @@ static struct timespec time_now(void)
 	return ts;
 }
 
-int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
-		   struct fuse_entry_param *ret)
+int content_enter_talk(fuse_req_t req, const struct tree_key *key, const struct talk_target *target,
+		       struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	struct talk_target target = { key->ctl->verb, st ? key->kind : RYE_KIND__MAX,
-				      st ? st->id : "" };
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
 	bool unseen = caller && caller->unseen;
-	struct talk *talk = caller && !unseen ? talk_new(front->talks, &target, caller) : NULL;
+	struct talk *talk = caller && !unseen ? talk_new(front->talks, target, caller) : NULL;
 	struct node_want want = {
 		.key = key,
 		.class = &talk_class,
@@ -122,6 +120,15 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 	talk_stat(talk, &ret->attr);
 	ret->attr_timeout = TALK_ATTR_S;
 	return 0;
+}
+
+int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_stat *st,
+		   struct fuse_entry_param *ret)
+{
+	const struct talk_target target = { key->ctl->verb, st ? key->kind : RYE_KIND__MAX,
+					    st ? st->id : "", false };
+
+	return content_enter_talk(req, key, &target, ret);
 }
 
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)

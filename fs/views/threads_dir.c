@@ -13,6 +13,7 @@
 #include "core/notify.h"
 #include "core/reply.h"
 #include "hash.h"
+#include "talk/talk.h"
 #include "views/views_inner.h"
 
 #include <errno.h>
@@ -31,6 +32,20 @@ static bool is_thread(struct front *front, const char *id)
 	struct rye_err err;
 
 	return *id && rye_thread_names(front->rye, id, ignore_name, NULL, &err) == 0;
+}
+
+/* A node's key here: path_len is the length of the thread's id, text has what is below it too. */
+struct threads_at {
+	struct rye_thread_at at;
+	char id[TREE_TEXT_MAX];
+};
+
+static void threads_at(const char *text, size_t id_len, struct threads_at *ret)
+{
+	memcpy(ret->id, text, id_len);
+	ret->id[id_len] = 0;
+	ret->at.id = ret->id;
+	ret->at.path = text + id_len + (id_len && text[id_len] ? 1 : 0);
 }
 
 /* Ids may hold slashes: is this the beginning of one? */
@@ -69,10 +84,11 @@ static bool threads_dir_set_path(struct tree_key *key, const char *dir, const ch
 	return true;
 }
 
-static int add_hash(void *arg, const char *name)
+static int add_hash(void *arg, const char *name, enum rye_thread_sort sort)
 {
 	uint64_t *hash = arg;
 
+	(void)sort;
 	*hash = hash_add(*hash, content_hash(name, strlen(name) + 1));
 	return 0;
 }
@@ -81,85 +97,132 @@ static int add_hash(void *arg, const char *name)
  * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
  * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
  */
-static uint64_t names_version(struct front *front, const char *path, bool thread)
+static uint64_t names_version(struct front *front, const struct tree_key *key, bool item)
 {
 	uint64_t hash = 2;
+	struct threads_at at;
 	struct rye_err err;
 
-	if (!thread)
+	if (!item)
 		return rye_thread_list_number(front->rye) + 1;
-	rye_thread_names(front->rye, path, add_hash, &hash, &err);
+	threads_at(key->text, key->path_len, &at);
+	rye_thread_entries(front->rye, &at.at, add_hash, &hash, &err);
 	return hash ? hash : 1;
 }
 
 static const struct node_class threads_class;
 
-static int enter_dir(fuse_req_t req, const struct tree_key *key, bool thread,
+/* item: in a thread's directory, or in one of those beside the threads; not one that only leads to
+ * threads. */
+static int enter_dir(fuse_req_t req, const struct tree_key *key, bool item,
 		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	struct node_want want = {
 		.key = key,
 		.class = &threads_class,
-		.version = names_version(front, key->text, thread),
+		.version = names_version(front, key, item),
 		.mtime = front->started,
 		.mode = S_IFDIR | (*key->text ? 0700 : 0755),
-		.item = thread,
+		.item = item,
 	};
 
 	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 
-static int enter_fact(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
-		      struct fuse_entry_param *ret)
+/* What a thread's directory, or state/threads, has of that name; ENOENT: nothing. */
+static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	struct content_file what = { .key = key, .mode = 0400, .fresh = true };
+	enum rye_thread_sort sort;
+	struct thread_name name;
+	struct threads_at at;
 	struct rye_err err;
+	struct node *node;
 
+	threads_at(key->text, key->path_len, &at);
+	name = (struct thread_name){ at.id, at.at.path };
+	if (rye_thread_entry(front->rye, &at.at, &sort, &what.blob, &err))
+		return err.code == RYE_NOT_FOUND ? ENOENT : rye_code_errno(err.code);
 	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
-	if (rye_thread_file(front->rye, name->id, name->file, &what.blob, &err))
-		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
+	switch (sort) {
+	case RYE_THREAD_DIR:
+		return enter_dir(req, key, true, ret);
+	case RYE_THREAD_GROWS:
+		return threads_enter_grow(req, key, &name, ret);
+	case RYE_THREAD_LINK:
+		node = content_make_link(front, key, what.blob->data, what.mtime);
+		rye_blob_unref(what.blob);
+		return enter_node(front, node, 0, ret);
+	case RYE_THREAD_FILE:
+		break;
+	}
 	return enter_node(front, content_make(front, &what), 0, ret);
 }
 
-static bool is_growing(const char *name)
+/* Each line that is written there starts a thread. */
+static int enter_new(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	static const char *const names[] = { "live", "spawn.log", "transcript.jsonl" };
+	const struct talk_target target = { RYE_EXECUTE, RYE_KIND__MAX, "", true };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
+	return content_enter_talk(req, key, &target, ret);
 }
 
-static int enter_file(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
-		      struct fuse_entry_param *ret)
+/* Names that are not the engine's: what waits and what is written to. False: none of them. */
+static bool enter_control(fuse_req_t req, const struct tree_key *key, const char *name,
+			  struct fuse_entry_param *ret, int *ret_sys)
 {
-	if (!strcmp(name->file, "wait"))
-		return threads_enter_wait(req, key, name, ret);
-	if (!strcmp(name->file, "ctl"))
-		return threads_enter_ctl(req, key, name, ret);
-	if (is_growing(name->file))
-		return threads_enter_grow(req, key, name, ret);
-	return enter_fact(req, key, name, ret);
+	struct threads_at at;
+
+	threads_at(key->text, key->path_len, &at);
+	if (strcmp(at.at.path, name) != 0)
+		return false;
+	if (!strcmp(name, "ctl"))
+		*ret_sys = threads_enter_ctl(req, key, &(struct thread_name){ at.id, name }, ret);
+	else if (key->path_len && !strcmp(name, "wait"))
+		*ret_sys = threads_enter_wait(req, key, &(struct thread_name){ at.id, name }, ret);
+	else if (!key->path_len && !strcmp(name, "new"))
+		*ret_sys = enter_new(req, key, ret);
+	else
+		return false;
+	return true;
 }
 
+/* A name of a thread's own files wins over a thread below it. */
 static int threads_dir_enter(fuse_req_t req, struct node *dir, const char *name,
 			     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
-	struct thread_name what = { dir->text, name };
+	bool root = !*dir->text, thread = dir->item && dir->path_len;
 	struct tree_key key;
+	int sys = ENOENT;
 
 	if (!threads_dir_set_path(&key, dir->text, name))
 		return ENAMETOOLONG;
-	if (dir->item)
-		return enter_file(req, &key, &what, ret);
-	if (is_thread(front, key.text))
-		return enter_dir(req, &key, true, ret);
-	if (is_prefix(front, key.text))
-		return enter_dir(req, &key, false, ret);
+	if (root || dir->item) {
+		key.path_len = dir->path_len;
+		if (enter_control(req, &key, name, ret, &sys))
+			return sys;
+		sys = enter_entry(req, &key, ret);
+	}
+	key.path_len = key.text_len;
+	if (sys == ENOENT && (!dir->item || thread)) {
+		if (is_thread(front, key.text))
+			return enter_dir(req, &key, true, ret);
+		if (is_prefix(front, key.text))
+			return enter_dir(req, &key, false, ret);
+	}
+	return sys == ENOENT ? enter_nothing(ret, 0) : sys;
+}
+
+/* Nothing of it may be remembered, so the kernel would ask for each name again anyway. */
+static int threads_dir_enter_listed(fuse_req_t req, struct node *dir, const char *name,
+				    struct fuse_entry_param *ret)
+{
+	(void)req;
+	(void)dir;
+	(void)name;
 	return enter_nothing(ret, 0);
 }
 
@@ -192,11 +255,17 @@ static int add_component(void *arg, const char *id)
 	return 0;
 }
 
-static int add_file(void *arg, const char *name)
+static int add_thread_entry(void *arg, const char *name, enum rye_thread_sort sort)
 {
+	static const mode_t types[] = {
+		[RYE_THREAD_FILE] = S_IFREG,
+		[RYE_THREAD_DIR] = S_IFDIR,
+		[RYE_THREAD_LINK] = S_IFLNK,
+		[RYE_THREAD_GROWS] = S_IFREG,
+	};
 	struct collect *collect = arg;
 
-	listing_add(collect->listing, name, S_IFREG, 0);
+	listing_add(collect->listing, name, types[sort], 0);
 	return 0;
 }
 
@@ -206,14 +275,19 @@ static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_
 	struct listing_ask ask = { req, node, size, off, plus };
 	auto_listing struct listing *listing = listing_new();
 	struct collect collect = { listing, node->text };
+	bool root = !*node->text;
+	struct threads_at at;
 	struct rye_err err;
 
-	if (listing && node->item) {
-		rye_thread_names(front->rye, node->text, add_file, &collect, &err);
+	threads_at(node->text, node->item ? node->path_len : 0, &at);
+	if (listing && (root || node->item))
+		rye_thread_entries(front->rye, &at.at, add_thread_entry, &collect, &err);
+	if (listing && (root || (node->item && node->path_len == node->text_len)))
 		listing_add(listing, "ctl", S_IFREG, 0);
-	} else if (listing) {
+	if (listing && root)
+		listing_add(listing, "new", S_IFREG, 0);
+	if (listing && !node->item)
 		rye_thread_list(front->rye, add_component, &collect, &err);
-	}
 	if (!listing || !listing_finish(listing))
 		reply_errno(req, ENOMEM);
 	else
@@ -223,6 +297,7 @@ static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_
 static const struct node_class threads_class = {
 	.name = "threads",
 	.enter = threads_dir_enter,
+	.enter_listed = threads_dir_enter_listed,
 	.readdir = threads_readdir,
 };
 

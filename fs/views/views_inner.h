@@ -41,6 +41,11 @@ struct timespec content_mtime(struct front *front, const struct rye_stat *st, bo
 void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
 uint64_t content_hash(const void *bytes, size_t len);
 
+struct talk_target;
+/* content_ctl.c: the entry of a fresh conversation of the caller's. */
+int content_enter_talk(fuse_req_t req, const struct tree_key *key, const struct talk_target *target,
+		       struct fuse_entry_param *ret);
+
 /*
  * What the files behind state/threads share (threads_dir.c is for the rest).
  */

@@ -67,7 +67,7 @@ static int verb_threads_list(struct cli *cli)
 	return CLI_OK;
 }
 
-struct facts {
+struct shown_facts {
 	struct cli *cli;
 	const char *id;
 	json_t *all;
@@ -75,7 +75,7 @@ struct facts {
 
 static int add_fact(void *arg, const char *name)
 {
-	struct facts *facts = arg;
+	struct shown_facts *facts = arg;
 	auto_free char *text = NULL;
 	json_t *value = NULL;
 
@@ -126,7 +126,7 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 static int verb_threads_show(struct cli *cli, const char *id)
 {
 	auto_json json_t *all = json_object();
-	struct facts facts = { cli, id, all };
+	struct shown_facts facts = { cli, id, all };
 	struct rye_err err = { 0 };
 
 	json_sets(all, "id", id);

@@ -39,8 +39,8 @@ struct rye_event_listener {
 	void *arg;
 };
 
-/* How a message is written: one object; one mapping, whose names and dates stay as written. */
-enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML };
+/* One object; one mapping, names and dates stay as written; a line that starts a thread (threads.h). */
+enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML, RYE_FORM_THREAD };
 
 struct rye_request {
 	enum rye_verb verb;

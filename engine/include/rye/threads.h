@@ -9,6 +9,9 @@
 #include <rye/rye.h>
 
 /*
+ * RYE_FORM_THREAD: the message of a RYE_EXECUTE is one line, REF, "REF {inputs}", or the request's
+ * object. It starts a thread, and the reply is its id and a newline.
+ *
  * An id is a relative path of at most 1024 bytes. A verb is "cancel", "kill" or "delete"; what
  * the thread's state does not allow is RYE_BUSY.
  */
@@ -17,20 +20,41 @@ RYE_API void rye_thread_recover(struct rye *rye);
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
 /* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
 RYE_API uint64_t rye_thread_list_number(struct rye *rye);
+/* What a name in a thread's directory, below it, or beside the threads is. */
+enum rye_thread_sort {
+	RYE_THREAD_FILE,
+	RYE_THREAD_DIR,
+	RYE_THREAD_LINK, /* its bytes are the target, relative */
+	RYE_THREAD_GROWS, /* a file for rye_thread_read */
+};
+typedef int (*rye_thread_fn)(void *arg, const char *name, enum rye_thread_sort sort);
+/* id "": beside the threads, whose own directories are not told. path "": the directory itself. */
+struct rye_thread_at {
+	const char *id, *path;
+};
+/* What exists now in a thread's directory, or in one below it. */
+RYE_API int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thread_fn fn,
+			       void *arg, struct rye_err *err);
+/* *ret: the bytes of a file or link, else NULL. */
+RYE_API int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
+			     enum rye_thread_sort *ret_sort, struct rye_blob **ret,
+			     struct rye_err *err);
 /* Names of one thread's directory that exist now. */
 RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 			     struct rye_err *err);
+/* The bytes of a file of a thread, of those that grow too; name: a path below its directory. */
 RYE_API int rye_thread_file(struct rye *rye, const char *id, const char *name,
 			    struct rye_blob **ret, struct rye_err *err);
 /* A part of a file that grows: `len` bytes from `off`, or as many as there are. */
 struct rye_thread_part {
-	const char *id, *name;
+	const char *id, *name; /* id "": beside the threads */
 	uint64_t off;
 	size_t len; /* 0: only the size is wanted */
 };
 /* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
 RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
 			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
+/* id "": of all threads, "recover", "gc" or "cancel-all". */
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_err *err);
 /*

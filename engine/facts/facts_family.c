@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The other threads of a thread, as links; the tools that its model was offered; the whole results of
+ * its tools.
+ */
+#include "facts/facts_inner.h"
+
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <stdio.h>
+
+int fact_parent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	/* the registry may come with a clone: what it names must be an id */
+	if (thread_id_check(look->links.parent_id, err))
+		return -(int)RYE_NOT_FOUND;
+	buf_adds(out, look->links.parent_id);
+	return 0;
+}
+
+int fact_chain(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	const struct registry_links *links = &look->links;
+	const char *const names[][2] = {
+		{ "next", links->continuation_thread_id },
+		{ "prev", links->continuation_of },
+		{ "root", links->chain_root_id },
+	};
+	unsigned long since = memory_failures();
+
+	*ret = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (*names[i][1] && !thread_id_check(names[i][1], NULL))
+			json_sets(*ret, names[i][0], names[i][1]);
+	return memory_check(since, err);
+}
+
+static int add_child(void *arg, const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	json_sets(arg, slash ? slash + 1 : id, id);
+	return 0;
+}
+
+int fact_children(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	int r;
+
+	*ret = json_object();
+	r = threads_children(look->facts->env.threads, look->id, add_child, *ret, err);
+	return memory_result(since, r, err);
+}
+
+/* One that was changed since, or whose key is not trusted, offers nothing. */
+int fact_tools(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	auto_close int ai = facts_ai(look->facts, err);
+	const struct record record = facts_record(look, ai);
+	unsigned long since = memory_failures();
+	auto_json json_t *tools = NULL;
+	json_t *tool;
+	size_t i;
+
+	*ret = json_object();
+	if (ai < 0 || capabilities_md_read(&record, &tools, NULL))
+		return memory_check(since, err);
+	json_array_foreach(tools, i, tool) {
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+		char name[128], file[140];
+
+		facts_name(json_str(tool, "name"), name);
+		snprintf(file, sizeof(file), "%s.json", name);
+		json_pretty(&text, tool);
+		if (!text.failed)
+			json_sets(*ret, file, text.data);
+	}
+	return memory_check(since, err);
+}
+
+int fact_artifacts(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	auto_close int ai = facts_ai(look->facts, err);
+	const struct record record = facts_record(look, ai);
+	unsigned long since = memory_failures();
+	auto_json json_t *index = NULL;
+	const char *key;
+	json_t *entry;
+	int r = ai < 0 ? ai : artifact_index(&record, &index, err);
+
+	if (r)
+		return r;
+	*ret = json_object();
+	json_object_foreach(index, key, entry) {
+		char name[128];
+
+		facts_name(key, name);
+		json_sets(*ret, name, key);
+	}
+	return memory_check(since, err);
+}
+
+int fact_artifact(const struct facts_look *look, const char *value, struct rye_buf *out,
+		  struct rye_err *err)
+{
+	auto_close int ai = facts_ai(look->facts, err);
+	const struct record record = facts_record(look, ai);
+	auto_blob struct rye_blob *bytes = NULL;
+	int r = ai < 0 ? ai : artifact_get(&record, value, &bytes, err);
+
+	if (!r)
+		buf_add(out, bytes->data, bytes->len);
+	return r;
+}

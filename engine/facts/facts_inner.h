@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts_inner.h: what the files of facts/ share. A directory below a thread is a JSON object: its
+ * members are directories when they are objects, files or links when they are strings.
+ */
+#ifndef RYE_FACTS_FACTS_INNER_H
+#define RYE_FACTS_FACTS_INNER_H
+
+#include "base/json.h"
+#include "facts/facts.h"
+#include "harness/harness.h"
+#include "record/record.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+/* One look at one thread, or at state/threads. */
+struct facts_look {
+	struct facts *facts;
+	const char *id; /* "": state/threads itself */
+	int dir; /* -1: it has none */
+	unsigned has; /* enum facts_need */
+	char status[32];
+	json_t *doc; /* thread.json as it is, unverified; NULL: none */
+	struct registry_links links;
+};
+
+/* What there must be for a row to be there. */
+enum facts_need {
+	NEEDS_RECORD = 1, /* thread.json: a directive's thread */
+	NEEDS_STORY = 2, /* a transcript */
+	NEEDS_OFFER = 4, /* capabilities.md */
+	NEEDS_END = 8, /* a terminal status */
+	NEEDS_PARENT = 16,
+	NEEDS_REQUEST = 32, /* request.json or spawn_params.json */
+	NEEDS_WARNINGS = 64,
+	NEEDS_ARTIFACTS = 128,
+};
+
+typedef int (*facts_text_fn)(const struct facts_look *look, struct rye_buf *out,
+			     struct rye_err *err);
+typedef int (*facts_tree_fn)(const struct facts_look *look, json_t **ret, struct rye_err *err);
+/* A leaf's bytes, of its string. */
+typedef int (*facts_leaf_fn)(const struct facts_look *look, const char *value, struct rye_buf *out,
+			     struct rye_err *err);
+
+/* One name in a thread's directory, or in state/threads. */
+struct facts_row {
+	const char *name;
+	unsigned needs;
+	enum rye_thread_sort sort; /* of a directory: of its leaves */
+	facts_text_fn text; /* a link's: the thread's id */
+	facts_tree_fn tree; /* a directory; a new reference to a frozen document */
+	facts_leaf_fn leaf; /* NULL: the string itself */
+};
+
+/* Ends with a row without a name. */
+extern const struct facts_row facts_rows[]; /* facts.c: of a thread */
+extern const struct facts_row facts_root_rows[]; /* facts_root.c */
+
+struct facts {
+	struct facts_env env;
+	pthread_mutex_t lock;
+	/* of one transcript, the last that was read: facts_story.c */
+	struct stat story_stat;
+	json_t *story;
+	/* of the registry as it was at that version: facts_root.c */
+	int64_t root_version[2];
+	json_t *root;
+};
+
+/* One component of a path, of whatever a model or a provider calls a thing. */
+void facts_name(const char *text, char ret[128]);
+/* An id as one component: % and / in percent signs. */
+void facts_encode(const char *id, struct rye_buf *out);
+/* The thread's record for the functions of record.h that only read; ai: a descriptor, or -1. */
+struct record facts_record(const struct facts_look *look, int ai);
+int facts_ai(const struct facts *facts, struct rye_err *err); /* a new descriptor */
+
+/* facts_record.c */
+int fact_model(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_provider(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_inputs(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_result(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_cost(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_limits(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_budget(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_capabilities(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_warnings(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *err);
+/* result.json, or NULL; a new reference. */
+json_t *facts_result_doc(const struct facts_look *look);
+/* The ledger when there is one; NULL: none. */
+int facts_ledger(const struct facts *facts, struct db **ret, struct rye_err *err);
+
+/* facts_story.c: of the transcript */
+int fact_prompt(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_system(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_turns(const struct facts_look *look, json_t **ret, struct rye_err *err);
+/* The text of the last answer; "" none. */
+void facts_last_answer(const struct facts_look *look, struct rye_buf *out);
+
+/* facts_family.c: other threads, tools, artifacts */
+int fact_parent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+int fact_chain(const struct facts_look *look, json_t **ret, struct rye_err *err);
+int fact_children(const struct facts_look *look, json_t **ret, struct rye_err *err);
+int fact_tools(const struct facts_look *look, json_t **ret, struct rye_err *err);
+int fact_artifacts(const struct facts_look *look, json_t **ret, struct rye_err *err);
+int fact_artifact(const struct facts_look *look, const char *value, struct rye_buf *out,
+		  struct rye_err *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What thread.json, the reply and the ledger say of a thread. thread.json is shown as it is;
+ * whether it is what its thread wrote is said by `integrity` alone.
+ */
+#include "facts/facts_inner.h"
+
+#include "base/io.h"
+#include "bounds.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+static int put_said(const struct facts_look *look, const char *key, struct rye_buf *out)
+{
+	const char *text = json_str(look->doc, key);
+
+	if (*text)
+		buf_addf(out, "%s\n", text);
+	return 0;
+}
+
+int fact_model(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	(void)err;
+	return put_said(look, "model", out);
+}
+
+int fact_provider(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	(void)err;
+	return put_said(look, "provider", out);
+}
+
+/* An object of one of the thread's files; a new reference, NULL: none. */
+static json_t *read_facts_doc(const struct facts_look *look, const char *file)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	if (look->dir < 0 || io_read_at(look->dir, file, RYE_BUF_CAP, &text) < 0)
+		return NULL;
+	return json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS, file,
+			  NULL);
+}
+
+/* As they were resolved; of what never came so far, or is no directive's, as they were given. */
+int fact_inputs(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	static const char *const asked[][2] = {
+		{ "request.json", "parameters" },
+		{ "spawn_params.json", "inputs" },
+	};
+	const json_t *inputs = json_object_get(look->doc, "inputs");
+
+	(void)err;
+	if (inputs)
+		json_pretty(out, inputs);
+	for (size_t i = 0; i < ARRAY_SIZE(asked) && !out->len; i++) {
+		auto_json json_t *doc = read_facts_doc(look, asked[i][0]);
+
+		if (json_object_get(doc, asked[i][1]))
+			json_pretty(out, json_object_get(doc, asked[i][1]));
+	}
+	if (!out->len)
+		buf_adds(out, "{}\n");
+	return 0;
+}
+
+json_t *facts_result_doc(const struct facts_look *look)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	if (threads_file(look->facts->env.threads, look->id, "result.json", &text, NULL))
+		return NULL;
+	return json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS,
+			  "result.json", NULL);
+}
+
+int fact_result(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	auto_json json_t *doc = facts_result_doc(look);
+	const char *text = json_str(doc, "result");
+
+	(void)err;
+	buf_adds(out, text);
+	/* the row of another implementation's thread may have none */
+	if (!*text)
+		facts_last_answer(look, out);
+	if (out->len && out->data[out->len - 1] != '\n')
+		buf_addc(out, '\n');
+	return 0;
+}
+
+/* What came out is what came out of the last that it handed over to. */
+int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *doc = facts_result_doc(look);
+	const json_t *outputs = json_object_get(doc, "outputs");
+	unsigned long since = memory_failures();
+	json_t *tree = json_object(), *value;
+	const char *name;
+
+	if (!json_is_object(outputs))
+		outputs = json_object_get(look->doc, "outputs");
+	json_object_foreach((json_t *)outputs, name, value) {
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+		char file[128];
+
+		facts_name(name, file);
+		if (json_is_string(value))
+			buf_addf(&text, "%s\n", json_string_value(value));
+		else
+			json_pretty(&text, value);
+		json_sets(tree, file, text.failed ? "" : text.data);
+	}
+	*ret = tree;
+	return memory_check(since, err);
+}
+
+/* ---- counts ---- */
+
+/* At its end what the thread itself wrote; until then the registry's row. */
+static void cost_now(const struct facts_look *look, struct thread_cost *ret)
+{
+	const json_t *cost = json_object_get(look->doc, "cost");
+	struct timespec now;
+	struct stat st;
+
+	*ret = look->links.cost;
+	if (cost) {
+		thread_cost_read(cost, ret);
+		return;
+	}
+	if ((look->has & NEEDS_END) || fstatat(look->dir, "thread.json", &st, 0) < 0)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* written when the thread began, and then at its end */
+	ret->elapsed_seconds = (double)(now.tv_sec - st.st_mtim.tv_sec);
+}
+
+int fact_cost(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	struct thread_cost cost;
+
+	(void)err;
+	cost_now(look, &cost);
+	buf_addf(out,
+		 "turns %" PRId64 "\ninput_tokens %" PRId64 "\noutput_tokens %" PRId64
+		 "\nspend %.10g\nelapsed_seconds %.1f\n",
+		 cost.turns, cost.input_tokens, cost.output_tokens, cost.spend,
+		 cost.elapsed_seconds);
+	return 0;
+}
+
+int fact_limits(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	struct thread_cost cost;
+	struct limits limits;
+	int r = limits_read(json_object_get(look->doc, "limits"), &limits, err);
+
+	cost_now(look, &cost);
+	for (size_t i = 0; i < LIMIT__MAX && !r; i++) {
+		const double used[LIMIT__MAX] = {
+			[LIMIT_TURNS] = (double)cost.turns,
+			[LIMIT_TOKENS] = (double)(cost.input_tokens + cost.output_tokens),
+			[LIMIT_SPEND] = cost.spend,
+			[LIMIT_SPAWNS] = (double)look->links.spawn_count,
+			[LIMIT_DURATION] = cost.elapsed_seconds,
+		};
+
+		if (limits.set[i])
+			buf_addf(out, "%s %.10g %.10g\n", limit_name((enum limit)i), used[i],
+				 limits.value[i]);
+	}
+	return r;
+}
+
+int facts_ledger(const struct facts *facts, struct db **ret, struct rye_err *err)
+{
+	char path[THREADS_PATH_MAX];
+	int r = threads_path(facts->env.project, "budget_ledger.db", path, err);
+
+	*ret = NULL;
+	/* opening it would make one */
+	return r || access(path, F_OK) < 0 ? r : budget_open(path, ret, err);
+}
+
+static int put_spent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	struct thread_cost cost;
+	struct limits limits;
+	int r = limits_read(json_object_get(look->doc, "limits"), &limits, err);
+
+	cost_now(look, &cost);
+	if (!r && limits.set[LIMIT_SPEND])
+		buf_addf(out,
+			 "status %s\nreserved %.10g\nactual %.10g\nmax %.10g\nremaining %.10g\n",
+			 look->status, cost.spend, cost.spend, limits.value[LIMIT_SPEND],
+			 limits.value[LIMIT_SPEND] - cost.spend);
+	return r;
+}
+
+int fact_budget(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	struct budget_row row;
+	struct db *db;
+	int r = facts_ledger(look->facts, &db, err);
+
+	if (r || !db)
+		return r;
+	r = budget_get(db, look->id, &row, err);
+	db_close(db);
+	/* an ended family goes when the next one begins; what it had is in the record */
+	if (r == -(int)RYE_NOT_FOUND)
+		return put_spent(look, out, err);
+	if (!r)
+		buf_addf(out,
+			 "status %s\nreserved %.10g\nactual %.10g\nmax %.10g\nremaining %.10g\n"
+			 "tree_actual %.10g\n",
+			 row.status, row.reserved, row.actual, row.max, row.remaining, row.tree);
+	return r;
+}
+
+static int put_lines(const json_t *array, struct rye_buf *out)
+{
+	json_t *line;
+	size_t i;
+
+	json_array_foreach(array, i, line)
+		if (json_is_string(line))
+			buf_addf(out, "%s\n", json_string_value(line));
+	return 0;
+}
+
+int fact_capabilities(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	(void)err;
+	return put_lines(json_object_get(look->doc, "capabilities"), out);
+}
+
+int fact_warnings(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	(void)err;
+	return put_lines(json_object_get(look->doc, "warnings"), out);
+}
+
+/* ---- is it what its thread wrote? ---- */
+
+static void put_check(const struct facts_look *look, const struct chronicle_check *check,
+		      struct rye_buf *out)
+{
+	bool running = !(look->has & NEEDS_END);
+	char line[600];
+
+	chronicle_check_line(check, line, sizeof(line));
+	if (check->code == RYE_UNCOVERED && running)
+		buf_addf(out, "ok %zu checkpoints, what follows is not signed yet\n",
+			 check->checkpoints);
+	else
+		buf_addf(out, "%s%s\n", line,
+			 check->code == RYE_OK && check->tail ? ", unsigned terminal tail" : "");
+}
+
+int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	auto_close int ai = facts_ai(look->facts, err);
+	const struct record record = facts_record(look, ai);
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *doc = NULL;
+	struct chronicle_check check;
+	struct rye_err why = { 0 };
+
+	if (ai < 0)
+		return ai;
+	if (thread_json_read(&record, &doc, &why)) {
+		buf_addf(out, "bad: %s\n", why.msg);
+		return 0;
+	}
+	if (!(look->has & NEEDS_STORY) || chronicle_text(&record, &text, NULL)) {
+		buf_adds(out, "unsigned\n");
+		return 0;
+	}
+	chronicle_check(&record, (struct rye_span){ text->data, text->len },
+			json_str(doc, "transcript_head"), &check);
+	put_check(look, &check, out);
+	return 0;
+}

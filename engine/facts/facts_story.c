@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happened in a thread, out of its transcript: turn by turn, as a conversation, as a page. The
+ * transcript is read and taken apart once for as long as it stays as it is: a listing of `turns` asks
+ * for each of its files. Lock: facts->lock for what is kept; the file is read without it.
+ */
+#include "facts/facts_inner.h"
+
+#include "base/io.h"
+#include "bounds.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- taking apart ---- */
+
+struct facts_story {
+	json_t *doc; /* {turns, prompt, system, answer} */
+	json_t *turns, *turn; /* borrowed */
+	json_t *open; /* {call id: the directory of its files}: calls without a result */
+	bool answered;
+	size_t calls; /* of this turn */
+};
+
+static void story_append(json_t *object, const char *key, const char *text)
+{
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+	const char *old = json_str(object, key);
+
+	buf_adds(&all, old);
+	if (*old && old[strlen(old) - 1] != '\n')
+		buf_addc(&all, '\n');
+	buf_adds(&all, text);
+	if (!all.failed)
+		json_sets(object, key, all.data);
+}
+
+static void story_turn(struct facts_story *story)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%03zu", json_object_size(story->turns) + 1);
+	story->turn = json_object();
+	json_object_set_new(story->turns, name, story->turn);
+	story->answered = false;
+	story->calls = 0;
+}
+
+static void heard_system(struct facts_story *story, const json_t *payload)
+{
+	story_append(story->doc, "system", json_str(payload, "text"));
+}
+
+/* Asked again after a failure, a turn's input is there twice. */
+static void heard_in(struct facts_story *story, const json_t *payload)
+{
+	const char *text = json_str(payload, "text"), *role = json_str(payload, "role");
+
+	if (strcmp(role, "tool") != 0 && !*json_str(story->doc, "prompt"))
+		json_sets(story->doc, "prompt", text);
+	if (!story->turn || story->answered)
+		story_turn(story);
+	if (strcmp(json_str(story->turn, "in"), text) != 0)
+		story_append(story->turn, "in", text);
+}
+
+static void story_usage(json_t *turn, const json_t *payload)
+{
+	json_t *usage = json_object_get(json_object_get(payload, "raw"), "usage"), *value;
+	auto_buf struct rye_buf lines = RYE_BUF_INIT;
+	const char *name;
+
+	json_object_foreach(usage, name, value)
+		if (json_is_number(value))
+			buf_addf(&lines, "%s %.10g\n", name, json_number_value(value));
+	if (lines.len && !lines.failed)
+		json_sets(turn, "cost", lines.data);
+}
+
+static void heard_out(struct facts_story *story, const json_t *payload)
+{
+	if (json_flag(payload, "is_partial", false))
+		return;
+	if (!story->turn || story->answered)
+		story_turn(story);
+	story->answered = true;
+	json_sets(story->turn, "out", json_str(payload, "text"));
+	json_sets(story->doc, "answer", json_str(payload, "text"));
+	story_usage(story->turn, payload);
+}
+
+static void heard_reasoning(struct facts_story *story, const json_t *payload)
+{
+	if (story->turn)
+		story_append(story->turn, "reasoning", json_str(payload, "text"));
+}
+
+static void heard_call(struct facts_story *story, const json_t *payload)
+{
+	auto_buf struct rye_buf input = RYE_BUF_INIT;
+	const json_t *given = json_object_get(payload, "input");
+	json_t *tools, *call = json_object();
+	char tool[128], name[160];
+
+	if (!story->turn)
+		story_turn(story);
+	tools = json_object_get(story->turn, "tools");
+	if (!tools) {
+		tools = json_object();
+		json_object_set_new(story->turn, "tools", tools);
+	}
+	facts_name(json_str(payload, "tool"), tool);
+	snprintf(name, sizeof(name), "%zu-%s", ++story->calls, tool);
+	json_object_set_new(tools, name, call);
+	if (given)
+		json_pretty(&input, given);
+	json_sets(call, "input.json", input.len && !input.failed ? input.data : "{}\n");
+	json_object_set(story->open, json_str(payload, "call_id"), call);
+}
+
+static void heard_result(struct facts_story *story, const json_t *payload)
+{
+	json_t *call = json_object_get(story->open, json_str(payload, "call_id"));
+
+	if (!call)
+		return;
+	json_sets(call, "output", json_str(payload, "output"));
+	if (*json_str(payload, "error"))
+		json_sets(call, "error", json_str(payload, "error"));
+	json_object_del(story->open, json_str(payload, "call_id"));
+}
+
+static int hear_line(void *arg, const struct chronicle_line *line)
+{
+	static const struct {
+		const char *type;
+		void (*fn)(struct facts_story *story, const json_t *payload);
+	} rows[] = {
+		{ "cognition_in", heard_in },
+		{ "cognition_out", heard_out },
+		{ "cognition_reasoning", heard_reasoning },
+		{ "system_prompt", heard_system },
+		{ "tool_call_result", heard_result },
+		{ "tool_call_start", heard_call },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(line->type, rows[i].type))
+			rows[i].fn(arg, line->payload);
+	return 0;
+}
+
+static int story_parse(struct rye_span text, json_t **ret, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	auto_json json_t *open = json_object();
+	auto_json json_t *doc = json_object();
+	struct facts_story story = { .doc = doc, .turns = json_object(), .open = open };
+	int r;
+
+	json_object_set_new(doc, "turns", story.turns);
+	r = memory_result(since, chronicle_each(text, hear_line, &story, err), err);
+	if (!r)
+		*ret = steal(&doc);
+	return r;
+}
+
+/* ---- what is kept ---- */
+
+static bool story_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int story_text(const struct facts_look *look, struct rye_blob **ret, struct rye_err *err)
+{
+	const struct record record = facts_record(look, -1);
+
+	return chronicle_text(&record, ret, err);
+}
+
+/* A new reference to a document that nothing changes. */
+static int story_of(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	struct facts *facts = look->facts;
+	struct stat st;
+	int r;
+
+	if (fstatat(look->dir, "transcript.jsonl", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no transcript", look->id);
+	{
+		GUARD(&facts->lock);
+		*ret = facts->story && story_is_same(&st, &facts->story_stat) ?
+			       json_incref(facts->story) :
+			       NULL;
+	}
+	if (*ret)
+		return 0;
+	r = story_text(look, &text, err);
+	if (!r)
+		r = story_parse((struct rye_span){ text->data, text->len }, ret, err);
+	if (r)
+		return r;
+	/* what has grown since belongs to a later look */
+	if ((uint64_t)st.st_size == text->len) {
+		GUARD(&facts->lock);
+		json_decref(facts->story);
+		facts->story = json_incref(*ret);
+		facts->story_stat = st;
+	}
+	return 0;
+}
+
+/* ---- the rows ---- */
+
+static int put_part(const struct facts_look *look, const char *key, struct rye_buf *out,
+		    struct rye_err *err)
+{
+	auto_json json_t *story = NULL;
+	int r = story_of(look, &story, err);
+
+	if (!r)
+		buf_adds(out, json_str(story, key));
+	return r;
+}
+
+int fact_prompt(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	return put_part(look, "prompt", out, err);
+}
+
+int fact_system(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	return put_part(look, "system", out, err);
+}
+
+void facts_last_answer(const struct facts_look *look, struct rye_buf *out)
+{
+	if (look->has & NEEDS_STORY)
+		put_part(look, "answer", out, NULL);
+}
+
+int fact_turns(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *story = NULL;
+	int r = story_of(look, &story, err);
+
+	if (!r)
+		*ret = json_incref(json_object_get(story, "turns"));
+	return r;
+}
+
+int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *messages = NULL;
+	int r = story_text(look, &text, err);
+
+	if (!r)
+		r = messages_of((struct rye_span){ text->data, text->len }, &messages, err);
+	if (!r)
+		json_pretty(out, messages);
+	return r;
+}
+
+/* The knowledge entry where there is one; else the page that it would be, unsigned. */
+int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
+{
+	auto_close int ai = facts_ai(look->facts, err);
+	auto_blob struct rye_blob *text = NULL;
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct story story = { .directive = json_str(look->doc, "directive"),
+			       .status = look->status,
+			       .model = json_str(look->doc, "model"),
+			       .cost = look->links.cost,
+			       .capabilities = json_object_get(look->doc, "capabilities") };
+	int r;
+
+	if (ai < 0)
+		return ai;
+	buf_addf(&path, "knowledge/agent/threads/%s.md", look->id);
+	if (!path.failed && io_read_at(ai, path.data, RYE_BUF_CAP, &text) == 0) {
+		buf_add(out, text->data, text->len);
+		return 0;
+	}
+	r = story_text(look, &text, err);
+	if (r)
+		return r;
+	if (json_object_get(look->doc, "cost"))
+		thread_cost_read(json_object_get(look->doc, "cost"), &story.cost);
+	story_put(out, look->id, &story, (struct rye_span){ text->data, text->len });
+	return 0;
+}

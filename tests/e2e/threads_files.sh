@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every file of a model's thread below state/threads, what stands beside the threads, and the session
+# that starts, follows and ends a thread by files alone.
+. "$(dirname "$0")/agent_lib.sh"
+
+agent_model '{"by": "turn", "lanes": {
+  "lane_hello": [{"text": "Hello, Bob.", "usage": {"input": 100, "output": 20}}],
+  "lane_work": [
+    {"text": "Looking.", "reasoning": "hm", "calls": [{"id": "c1", "name": "t_count", "arguments": {"word": "abc"}}]},
+    {"calls": [{"id": "c2", "name": "t_count", "arguments": {"word": "no", "fail": true}}]},
+    {"calls": [{"id": "c3", "name": "directive_return", "arguments": {"greeting": "hi", "count": 3}}]},
+    {"calls": [{"id": "c4", "name": "directive_return", "arguments": {"greeting": "again"}}]}],
+  "lane_slow": [{"text": "Never.", "delay": 30}]}}'
+fx_python "$P" t/count <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}, "fail": {"type": "boolean"}}, "required": ["word"]}
+def execute(params, project_path):
+    if params.get("fail"):
+        return {"success": False, "error": "told to fail"}
+    return {"success": True, "text": "x" * 6000}
+CODE
+agent_directive t/lane_hello '  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Greet {input:who}.'
+agent_directive lane_work '    <limits turns="9"/>
+    <permissions><execute><tool>t.count</tool></execute></permissions>
+  </metadata>
+  <outputs><output name="greeting" type="string" required="true">the greeting</output>
+  <output name="count" type="integer">how many</output></outputs>' <<<'Count.'
+agent_directive lane_slow '  </metadata>' <<<'Wait.'
+agent_sign tool:t/count
+fx_mount
+X=$M/state/threads
+
+# ---- beside the threads, before there is one ----
+is "the root before the first thread" "$(ls "$X" | tr '\n' ' ')" \
+  "active budget by-directive by-id by-status ctl events new recent registry.tsv "
+is "an empty farm" "$(ls "$X/active" "$X/by-id")" "$(printf '%s:\n\n%s:' "$X/active" "$X/by-id")"
+is "a table with its head" "$(cat "$X/registry.tsv")" "$(printf 'thread_id\tstatus\tdirective\tcreated\tupdated\tcompleted\tpid')"
+
+# ---- the session, from each shell ----
+for shell in bash dash; do
+  cat >"$T/session" <<'SHELL'
+cd "$1" || exit 1
+id=$(exec 3<>new; echo 'directive:t/lane_hello {"who":"Bob","limit_overrides":{"turns":4}}' >&3; head -1 <&3)
+cat "$id/wait"
+cat "$id/result" "$id/status"
+grep '^turns' "$id/limits"
+cat "$id/directive"
+SHELL
+  is "the session from $shell" "$(timeout 40 $shell "$T/session" "$X" 2>&1 | tr '\n' '|')" \
+    "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|"
+done
+one() { timeout 20 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 || exit; head -1 <&3' - "$X/new" "$1" 2>&1; }
+like "a reference alone" "$(one 'directive:lane_work')" '^lane_work/lane_work-[0-9]+$'
+like "without its kind" "$(one 'lane_work {}')" '^lane_work/lane_work-[0-9]+$'
+like "the object of a call" "$(one '{"item_id": "directive:lane_work"}')" '^lane_work/lane_work-[0-9]+$'
+like "a tool" "$(one 'tool:t/count {"word": "a"}')" '^[0-9a-f-]{36}$'
+has "what is wrong with a line" "$(timeout 20 bash -c 'exec 3<>"$1"; echo "directive:none {}" >&3; cat <&3' - "$X/new" 2>&1)" 'none'
+errno "a line that names nothing fails" ENOENT bash -c "echo 'directive:none' > $X/new"
+errno "and bad inputs" EINVAL bash -c "echo 'directive:lane_work {\"a\":' > $X/new"
+errno "and missing ones" EINVAL bash -c "echo 'directive:t/lane_hello' > $X/new"
+ok "without a descriptor" bash -c "echo 'directive:lane_work' > $X/new"
+like "the id is read later" "$(cat "$X/new")" '^lane_work/lane_work-'
+
+# ---- by file tools alone ----
+mkdir -p "$M/calls/s1"
+printf '{"item_id":"directive:lane_work","thread":"fork","async":true}' >"$M/calls/s1/request.json"
+id=$(jq -r .thread_id "$M/replies/s1/reply.json")
+is "started by a call" "$(timeout 30 cat "$X/$id/wait")" completed
+is "its output, one file each" "$(cat "$X/$id/outputs/greeting" "$X/$id/outputs/count" | tr '\n' ' ')" "hi 3 "
+slow=$(fork_async lane_slow | jq -r .thread_id)
+is "active" "$(ls "$X/active")" "$(printf %s "$slow" | sed 's,/,%2F,g')"
+not_ok "no result before the end" test -e "$X/$slow/result"
+not_ok "nor outputs" test -e "$X/$slow/outputs"
+errno "result.json, too" ENOENT cat "$X/$slow/result.json"
+printf 'cancel user asked\n' >"$X/$slow/ctl"
+is "cancelled" "$(timeout 20 cat "$X/$slow/wait")" cancelled
+is "no more active" "$(ls "$X/active")" ""
+
+# ---- the files of one ----
+D=$X/$id
+is "its directory" "$(ls "$D" | tr '\n' ' ')" "alive artifacts budget capabilities capabilities.md chain children completed cost created ctl directive error inputs.json integrity limits live messages.json model output outputs pid prompt.md provider request.json result result.json spawn.log status system.md thread.json tools transcript.jsonl transcript.md turns updated warnings "
+has "warnings" "$(cat "$D/warnings")" elevated
+is "model" "$(cat "$D/model")" test-model
+has "provider" "$(cat "$D/provider")" scripted
+is "inputs.json" "$(jq -c . "$D/inputs.json")" '{}'
+has "prompt.md" "$(cat "$D/prompt.md")" 'Count.'
+is "messages.json" "$(jq -c '[.[].role]' "$D/messages.json")" '["user","assistant","tool","assistant","tool","assistant","tool"]'
+is "cost" "$(head -1 "$D/cost")" "turns 3"
+is "limits" "$(grep -c ' ' "$D/limits")" 6
+has "budget" "$(cat "$D/budget")" "status completed" "max 5" "remaining"
+has "capabilities" "$(cat "$D/capabilities")" rye.execute.tool.t.count
+is "tools" "$(ls "$D/tools" | tr '\n' ' ')" "directive_return.json t_count.json "
+is "a tool" "$(jq -r .name "$D/tools/t_count.json")" t_count
+is "turns" "$(ls "$D/turns" | tr '\n' ' ')" "001 002 003 "
+is "a turn's answer" "$(cat "$D/turns/001/out")" Looking.
+has "and input" "$(cat "$D/turns/001/in")" Count.
+is "its call" "$(jq -c . "$D/turns/001/tools/1-t_count/input.json")" '{"word":"abc"}'
+has "its result" "$(cat "$D/turns/001/tools/1-t_count/output")" xxxx
+has "a failed one" "$(cat "$D/turns/002/tools/1-t_count/error")" "told to fail"
+has "what a turn cost" "$(cat "$D/turns/001/cost")" "output"
+is "artifacts, whole" "$(jq -r '.. | strings | select(length == 6000)' "$D"/artifacts/c1 | wc -c)" 6001
+like "integrity" "$(cat "$D/integrity")" '^ok [0-9] checkpoints$'
+has "transcript.md" "$(cat "$D/transcript.md")" '# lane_work' 'Looking.'
+errno "a file below a file" ENOTDIR cat "$D/turns/001/out/x"
+errno "a turn that was not" ENOENT ls "$D/turns/004"
+is "every listed name can be read" "$(find "$D" -type f ! -name ctl -exec cat {} + 2>&1 >/dev/null)" ""
+is "sizes are true" "$(find "$D" -type f ! -name ctl ! -name wait | while read -r f; do
+  [ "$(stat -c %s "$f")" = "$(wc -c <"$f")" ] || echo "$f"; done)" ""
+chmod u+w "$P/.ai/state/threads/$id/transcript.jsonl"
+cp "$P/.ai/state/threads/$id/transcript.jsonl" "$T/kept"
+sed -i 's/Looking/Lookinh/' "$P/.ai/state/threads/$id/transcript.jsonl"
+has "a transcript that was changed" "$(cat "$D/integrity")" "bad: Content hash mismatch"
+is "shows at once" "$(cat "$D/turns/001/out")" Lookinh.
+cp "$T/kept" "$P/.ai/state/threads/$id/transcript.jsonl"
+
+# ---- a chain ----
+printf 'resume and once more\n' >"$D/ctl"
+ok "the next one" until_true test -e "$D/chain/next"
+next=$(basename "$(dirname "$(readlink "$D/chain/next")")")/$(basename "$(readlink "$D/chain/next")")
+is "leads to it" "$(timeout 20 cat "$D/chain/next/wait")" completed
+is "and back" "$(cat "$D/chain/next/chain/prev/directive")" lane_work
+is "result follows the chain" "$(cat "$D/result.json")" "$(cat "$D/chain/next/result.json")"
+
+# ---- beside the threads ----
+enc=$(printf %s "$id" | sed 's,/,%2F,g')
+is "by-id" "$(readlink "$X/by-id/$enc")" "../$id"
+is "leads there" "$(cat "$X/by-id/$enc/directive")" lane_work
+is "by-status" "$(ls "$X/by-status/cancelled")" "$(printf %s "$slow" | sed 's,/,%2F,g')"
+ok "by-directive" test -e "$X/by-directive/lane_work/$enc/status"
+ok "recent" test -e "$X/recent/$enc/status"
+has "registry.tsv" "$(cat "$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
+has "budget" "$(cat "$X/budget")" "$(printf '%s\t\tcompleted\t' "$next")"
+is "events" "$(jq -r "select(.thread_id == \"$slow\") | .event" "$X/events" | tr '\n' ' ')" "created running cancelled "
+timeout 5 tail -n 0 -s 0.1 -f "$X/events" >"$T/events" &
+sleep 1
+one 'directive:lane_work' >"$T/id"
+ok "events are followed" until_true grep -q "$(cat "$T/id")" "$T/events"
+errno "an unknown verb of all" EINVAL bash -c "echo explode > $X/ctl"
+slow=$(one directive:lane_slow)
+ok "cancel-all" bash -c "echo cancel-all > $X/ctl"
+is "ends it" "$(timeout 20 cat "$X/$slow/wait")" cancelled
+ok "recover" bash -c "echo recover > $X/ctl"
+ok "gc" bash -c "echo gc > $X/ctl"
+is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)" ""
+finish
