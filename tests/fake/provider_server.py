@@ -403,7 +403,8 @@ class Script:
 class Server:
     def __init__(self, script, log):
         self.script, self.log = Script(script), open(log, "a", encoding="utf-8", buffering=1)
-        self.requests = self.open = self.most_open = 0
+        self.requests = self.most_open = 0
+        self.open = set()  # numbers of requests whose last byte has not been sent
 
     def note(self, **row):
         self.log.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -425,14 +426,14 @@ class Server:
         headers = {name.strip().lower(): value.strip() for name, _, value in (row.partition(":") for row in rows)}
         text = (await reader.readexactly(int(headers.get("content-length", 0)))).decode("utf-8")
         if path == "/stats":
-            doc = {"requests": self.requests, "open": self.open, "most_open": self.most_open}
+            doc = {"requests": self.requests, "open": len(self.open), "most_open": self.most_open}
             return await self.whole(writer, 200, {}, json.dumps(doc))
         self.requests += 1
         n = self.requests
         body = json.loads(text) if text else {}
         self.note(n=n, at=time.time(), method=method, path=path, headers=headers, body=body)
-        self.open += 1
-        self.most_open = max(self.open, self.most_open)
+        self.open.add(n)
+        self.most_open = max(len(self.open), self.most_open)
         sent = [0]
         watch = asyncio.ensure_future(reader.read(1))  # nothing more comes before the answer: it is the end
         work = asyncio.ensure_future(self.reply(writer, path, (text, body), n, sent))
@@ -450,7 +451,7 @@ class Server:
                 await asyncio.sleep(0)
             return again and (not watch.done() or watch.cancelled())
         finally:
-            self.open -= 1
+            self.open.discard(n)
 
     async def reply(self, writer, path, request, n, sent):
         text, body = request
@@ -461,12 +462,15 @@ class Server:
         wire = kind(answer, body.get("model", "m"), n)
         status, headers, error = answer.get("status", 200), answer.get("headers", {}), answer.get("error")
         await asyncio.sleep(answer.get("delay", 0))
+        whole = status >= 300 or not answer.get("stream", body.get("stream", False) if streams is None else streams)
+        if "body" in answer or whole:
+            self.open.discard(n)
         if "body" in answer:
             said = answer["body"]
             return await self.whole(writer, status, headers, said if isinstance(said, str) else json.dumps(said))
         if status >= 300:
             return await self.whole(writer, status, headers, json.dumps(wire.error(error or {}, status)))
-        if not answer.get("stream", body.get("stream", False) if streams is None else streams):
+        if whole:
             return await self.whole(writer, status, headers, json.dumps(wire.whole(), ensure_ascii=False))
         return await self.stream(writer, wire, sent)
 
@@ -521,10 +525,13 @@ class Server:
         writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{rows}"
                      "transfer-encoding: chunked\r\n\r\n".encode())
         await self.wait(writer, answer.get("first", 0), answer.get("comments", 0))
-        for text in self.texts(wire):
+        texts = list(self.texts(wire))
+        for i, text in enumerate(texts):
             for how in ("cut", "reset", "hang"):
                 if answer.get(how) == sent[0]:
                     return await self.break_off(writer, how, answer)
+            if i == len(texts) - 1:
+                self.open.discard(wire.n)
             await self.send(writer, text, answer.get("piece", 0))
             sent[0] += 1
             if answer.get("gap"):
