@@ -40,6 +40,11 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 void threads_close(struct threads *threads); /* joins the watching worker; runners live on */
 /* Looks at every row that is open: watches living runners, records the end of lost ones. */
 void threads_recover_all(struct threads *threads);
+/*
+ * The watching worker, which any living thread starts as well: a mount wants it from its beginning, for
+ * threads that other processes start and leave. 0 or -errno.
+ */
+int threads_worker_start(struct threads *threads);
 
 #define THREAD_ID_MAX 1025 /* of an id, with its NUL */
 

@@ -256,7 +256,6 @@ int adopted_add(struct threads *threads, const char *id, struct rye_call *call, 
 void adopted_drop(struct threads *threads, const char *id);
 /* Something was put into the directory of one: looks for marks. */
 void adopted_look(struct threads *threads);
-int threads_worker_start(struct threads *threads);
 void threads_worker_stop(struct threads *threads);
 
 /* result.json, then the registry: the row is what says that it is over. */
