@@ -119,9 +119,8 @@
 /* A message of the Model Context Protocol, and its nesting; both sides of the protocol use these. */
 #define RYE_MCP_MESSAGE_MAX (16u << 20)
 #define RYE_MCP_DEPTH 64
-/* Lines of a server that are no messages, within one call: more is no server. */
+/* Lines of a server that are no messages, within one call; bytes kept of its standard error. */
 #define RYE_MCP_JUNK 100
-/* What is kept of a server's standard error: enough to see why it ended. */
 #define RYE_MCP_LOG (8u << 10)
 /* Servers that wait for a call; each is a process, often an interpreter. */
 #define RYE_MCP_IDLE 8
@@ -144,9 +143,8 @@
 /* Milliseconds to answer what era it is of; seconds for each answer when its item does not say. */
 #define RYE_MCP_PROBE_MS 10000
 #define RYE_MCP_TIMEOUT_S 30
-/* Times that a call goes on with the state that the server has given. */
+/* Times that a call goes on with the state that the server has given, and bytes of that state. */
 #define RYE_MCP_ROUNDS 8
-/* That state. */
 #define RYE_MCP_STATE_MAX (64u << 10)
 
 #endif
