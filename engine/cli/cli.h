@@ -222,6 +222,13 @@ struct executed {
 };
 int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
 
+/* verb_threads.c: a thread's file without its last newline, to free; NULL: not there. */
+char *threads_fact(struct cli *cli, const char *id, const char *name);
+/* threads_shown.c: words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
+int threads_tree(struct cli *cli, const char *id);
+int threads_cost(struct cli *cli, const char *id);
+int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
+
 /* mounted.c: which mounts of ours the kernel has, and ending them. */
 
 /* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */

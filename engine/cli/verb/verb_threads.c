@@ -13,8 +13,7 @@
 
 #define FACT_MAX 512 /* longer files are contents, not facts */
 
-/* A file's text without its last newline; NULL: not there. */
-static char *verb_threads_fact(struct cli *cli, const char *id, const char *name)
+char *threads_fact(struct cli *cli, const char *id, const char *name)
 {
 	struct rye_blob *blob = NULL;
 	char *text = NULL;
@@ -39,7 +38,7 @@ static int add_thread(void *arg, const char *id)
 
 	json_sets(row, "id", id);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *text = verb_threads_fact(listing->cli, id, names[i]);
+		auto_free char *text = threads_fact(listing->cli, id, names[i]);
 
 		json_sets(row, names[i], text ? text : "");
 	}
@@ -81,7 +80,7 @@ static int add_fact(void *arg, const char *name)
 
 	if (!strcmp(name, "wait") || !strcmp(name, "ctl"))
 		return 0;
-	text = verb_threads_fact(facts->cli, facts->id, name);
+	text = threads_fact(facts->cli, facts->id, name);
 	if (!text)
 		return 0;
 	if (str_ends(name, ".json"))
@@ -159,7 +158,7 @@ static int verb_threads_await(struct cli *cli, const char *id)
 		return cli_fail(cli, &err, NULL);
 	if (signal)
 		return 128 + signal;
-	status = verb_threads_fact(cli, id, "status");
+	status = threads_fact(cli, id, "status");
 	if (cli->opt.json)
 		print_status(id, status);
 	else
@@ -180,7 +179,7 @@ static int control(struct cli *cli, const char *verb, const char *id)
 static char *threads_status(struct cli *cli, const char *id)
 {
 	cli->opt.quiet = true;
-	return cli_open(cli, CLI_ANY_PLACE) == CLI_OK ? verb_threads_fact(cli, id, "status") : NULL;
+	return cli_open(cli, CLI_ANY_PLACE) == CLI_OK ? threads_fact(cli, id, "status") : NULL;
 }
 
 /* A thread's id alone shows it; other programs' words have a word here. */
@@ -192,6 +191,8 @@ static int threads_unknown(struct cli *cli, const char *word)
 		{ "abort", "cancel" },	{ "list", "list" },	{ "show", "show" },
 		{ "wait", "wait" },	{ "cancel", "cancel" }, { "kill", "kill" },
 		{ "delete", "delete" }, { "tell", "say" },	{ "continue", "resume" },
+		{ "tail", "tail" },	{ "follow", "tail" },	{ "log", "tail" },
+		{ "tree", "tree" },	{ "cost", "cost" },
 	};
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_free char *status = threads_status(cli, word);
@@ -223,21 +224,41 @@ static int threads_say(struct cli *cli, const char *verb, const char *id)
 	return line.failed ? CLI_FAILED : control(cli, line.data, id);
 }
 
+/* Words that show something. */
+static const struct threads_word {
+	const char *name;
+	int (*fn)(struct cli *cli, const char *id);
+	bool of_all;
+} threads_words[] = {
+	{ "cost", threads_cost, true },	       { "show", verb_threads_show, false },
+	{ "tail", threads_tail, false },       { "tree", threads_tree, true },
+	{ "wait", verb_threads_await, false },
+};
+
+static const struct threads_word *threads_word(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(threads_words); i++)
+		if (!strcmp(threads_words[i].name, name))
+			return &threads_words[i];
+	return NULL;
+}
+
 int verb_threads(struct cli *cli)
 {
 	static const char *const controls[] = { "cancel", "kill",    "delete", "say",
 						"limit",  "handoff", "resume" };
 	const char *word = cli->argc ? cli->argv[0] : "list";
 	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
+	const struct threads_word *shown = threads_word(word);
 	const char *ctl = NULL;
 	int status;
 
 	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
 		if (!strcmp(word, controls[i]))
 			ctl = controls[i];
-	if (!ctl && strcmp(word, "list") && strcmp(word, "show") && strcmp(word, "wait"))
+	if (!ctl && !shown && strcmp(word, "list"))
 		return threads_unknown(cli, word);
-	if (!strcmp(word, "list") ? id != NULL : id == NULL)
+	if (!strcmp(word, "list") ? id != NULL : id == NULL && !(shown && shown->of_all))
 		return cli_complain(cli, CLI_USAGE, "ryefs threads list",
 				    id ? "list wants no thread" : "%s wants a thread's id", word);
 	if (!ctl && cli->argc > 2)
@@ -250,7 +271,5 @@ int verb_threads(struct cli *cli)
 	rye_thread_recover(cli->rye);
 	if (ctl)
 		return threads_say(cli, ctl, id);
-	if (!id)
-		return verb_threads_list(cli);
-	return !strcmp(word, "show") ? verb_threads_show(cli, id) : verb_threads_await(cli, id);
+	return shown ? shown->fn(cli, id) : verb_threads_list(cli);
 }

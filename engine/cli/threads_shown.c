@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What several threads are to each other and have cost, and what one says while it runs: tree, cost
+ * and tail of `ryefs threads`. All of it is read from the files that a mount shows.
+ */
+#include "cli/cli.h"
+
+#include "scope.h"
+#include "str.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A registry from elsewhere may say that two are each other's parents. */
+#define TREE_DEPTH 64
+#define TAIL_STEP (64u << 10)
+#define TAIL_MS 100
+
+/* ---- tree ---- */
+
+struct thread_twig {
+	struct cli *cli;
+	const char *id;
+	json_t *into; /* array of the children */
+	int depth;
+};
+
+static json_t *tree_below(struct cli *cli, const char *id, int depth);
+
+static int tree_child(void *arg, const char *name, enum rye_thread_sort sort)
+{
+	const struct thread_twig *twig = arg;
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_free char *target = NULL;
+	const char *id;
+
+	(void)sort;
+	buf_addf(&path, "children/%s", name);
+	target = path.failed ? NULL : threads_fact(twig->cli, twig->id, path.data);
+	id = target;
+	while (id && !strncmp(id, "../", 3))
+		id += 3;
+	if (id)
+		json_array_append_new(twig->into, tree_below(twig->cli, id, twig->depth + 1));
+	return 0;
+}
+
+static json_t *tree_below(struct cli *cli, const char *id, int depth)
+{
+	auto_free char *status = threads_fact(cli, id, "status");
+	json_t *node = json_object(), *children = json_array();
+	struct thread_twig twig = { cli, id, children, depth };
+	const struct rye_thread_at at = { id, "children" };
+
+	json_sets(node, "id", id);
+	json_sets(node, "status", status ? status : "gone");
+	json_object_set_new(node, "children", children);
+	if (depth < TREE_DEPTH)
+		rye_thread_entries(cli->rye, &at, tree_child, &twig, NULL);
+	return node;
+}
+
+static void print_tree(const json_t *node, int depth)
+{
+	json_t *child;
+	size_t i;
+
+	printf("%*s", depth * 2, "");
+	out_text(stdout, json_str(node, "id"));
+	printf("  %s\n", json_str(node, "status"));
+	json_array_foreach(json_object_get(node, "children"), i, child)
+		print_tree(child, depth + 1);
+}
+
+static int tree_root(void *arg, const char *id)
+{
+	const struct thread_twig *twig = arg;
+	auto_free char *parent = threads_fact(twig->cli, id, "parent");
+
+	if (!parent)
+		json_array_append_new(twig->into, tree_below(twig->cli, id, 0));
+	return 0;
+}
+
+/* 0, or the exit status when there is no such thread. */
+static int threads_known(struct cli *cli, const char *id)
+{
+	struct rye_blob *status = NULL;
+	struct rye_err err = { 0 };
+	int r = id ? rye_thread_file(cli->rye, id, "status", &status, &err) : 0;
+
+	rye_blob_unref(status);
+	return r ? cli_fail(cli, &err, NULL) : 0;
+}
+
+int threads_tree(struct cli *cli, const char *id)
+{
+	auto_json json_t *roots = json_array();
+	struct thread_twig twig = { cli, NULL, roots, 0 };
+	struct rye_err err = { 0 };
+	int status = threads_known(cli, id);
+	json_t *root;
+	size_t i;
+
+	if (status)
+		return status;
+	if (id)
+		json_array_append_new(roots, tree_below(cli, id, 0));
+	else if (rye_thread_list(cli->rye, tree_root, &twig, &err))
+		return cli_fail(cli, &err, NULL);
+	if (cli->opt.json)
+		out_json(roots);
+	else
+		json_array_foreach(roots, i, root)
+			print_tree(root, 0);
+	return CLI_OK;
+}
+
+/* ---- cost ---- */
+
+static int add_cost(void *arg, const char *id)
+{
+	const struct thread_twig *twig = arg;
+	auto_free char *text = threads_fact(twig->cli, id, "cost");
+	struct rye_span rest = { text, text ? strlen(text) : 0 }, line;
+	json_t *row = json_object();
+
+	json_sets(row, "id", id);
+	while (text && span_line(&rest, &line)) {
+		const char *blank = memchr(line.ptr, ' ', line.len);
+		char name[40];
+
+		if (!blank)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(blank - line.ptr), line.ptr);
+		json_object_set_new(row, name,
+				    json_loadb(blank + 1, line.len - (size_t)(blank + 1 - line.ptr),
+					       JSON_DECODE_ANY, NULL));
+	}
+	if (text)
+		json_array_append(twig->into, row);
+	json_decref(row);
+	return 0;
+}
+
+int threads_cost(struct cli *cli, const char *id)
+{
+	static const struct out_column columns[] = {
+		{ "id", "THREAD", false },	   { "turns", "TURNS", true },
+		{ "input_tokens", "INPUT", true }, { "output_tokens", "OUTPUT", true },
+		{ "spend", "SPEND", true },	   { "elapsed_seconds", "SECONDS", true },
+	};
+	auto_json json_t *rows = json_array();
+	struct thread_twig twig = { cli, NULL, rows, 0 };
+	struct rye_err err = { 0 };
+	int status = threads_known(cli, id);
+
+	if (status)
+		return status;
+	if (id)
+		add_cost(&twig, id);
+	else if (rye_thread_list(cli->rye, add_cost, &twig, &err))
+		return cli_fail(cli, &err, NULL);
+	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
+	if (json_array_size(rows) == 0)
+		cli_note(cli, "no model has worked on %s", id ? id : "a thread");
+	return CLI_OK;
+}
+
+/* ---- tail ---- */
+
+/* Prints what there is behind *off; false: the reader has gone. */
+static bool tail_more(struct cli *cli, const char *id, uint64_t *off)
+{
+	struct rye_thread_part part = { id, "live", *off, TAIL_STEP };
+	struct rye_blob *text = NULL;
+	uint64_t size;
+
+	while (!rye_thread_read(cli->rye, &part, &text, &size, NULL) && text->len) {
+		fwrite(text->data, 1, text->len, stdout);
+		part.off += text->len;
+		rye_blob_unref(text);
+		text = NULL;
+	}
+	rye_blob_unref(text);
+	*off = part.off;
+	return fflush(stdout) == 0;
+}
+
+static bool tail_ended(struct cli *cli, const char *id)
+{
+	auto_free char *completed = threads_fact(cli, id, "completed");
+	auto_free char *status = threads_fact(cli, id, "status");
+
+	rye_thread_recover(cli->rye);
+	return completed || !status || !strcmp(status, "continued");
+}
+
+int threads_tail(struct cli *cli, const char *id)
+{
+	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
+	int status = threads_known(cli, id);
+	uint64_t off = 0;
+	bool ended = false;
+
+	if (status)
+		return status;
+	while (!ended) {
+		ended = tail_ended(cli, id);
+		/* what it said last was there before its end was */
+		if (!tail_more(cli, id, &off))
+			return CLI_FAILED;
+		if (!ended)
+			nanosleep(&pause, NULL);
+	}
+	return CLI_OK;
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `ryefs threads` without a mount: a model's thread followed, its family as a tree, what it cost, and
+# for programs the same as JSON.
+. "$(dirname "$0")/agent_lib.sh"
+
+agent_model '{"by": "turn", "lanes": {
+  "lane_parent": [
+    {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
+    {"text": "Both done."}],
+  "lane_child": [{"text": ["One, ", "two."], "first": 1, "usage": {"input": 100, "output": 20}}]}}'
+agent_directive lane_child '  </metadata>' <<<'Count.'
+agent_directive lane_parent '    <permissions><execute><directive>lane_child</directive></execute></permissions>
+  </metadata>' <<<'Have it counted.'
+agent_sign
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+
+is "a tree of nothing" "$(run threads tree --json)" "[]"
+has "costs of nothing" "$(run threads cost)" "no model has worked on a thread"
+id=$(run execute directive:lane_child --fork --async -q)
+is "tail, until its end" "$(run threads tail "$id")" "One, two."
+is "tail of one that has ended" "$(run threads tail "$id")" "One, two."
+has "cost, a table" "$(run threads cost "$id")" "THREAD" "TURNS" "100" "20"
+is "cost, for programs" "$(run threads cost "$id" --json | jq -c '.[0] | [.turns, .input_tokens, .output_tokens]')" "[1,100,20]"
+has "show has its facts" "$(run threads show "$id")" "integrity    ok 1 checkpoint" "model        test-model"
+parent=$(run execute directive:lane_parent --fork --async -q)
+run threads wait "$parent" >/dev/null
+has "a tree" "$(run threads tree "$parent")" "$parent  completed" "  lane_child/lane_child-"
+is "as JSON" "$(run threads tree --json | jq -c --arg id "$parent" '[.[] | select(.id == $id) | .children[].status]')" '["completed"]'
+has "a thread that is none" "$(run threads tail nothing)" "Thread not found: nothing"
+has "tail wants one" "$(run threads tail)" "tail wants a thread's id"
+finish
