@@ -100,7 +100,7 @@ int fact_system(const struct facts_look *look, struct rye_buf *out, struct rye_e
 int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_turns(const struct facts_look *look, json_t **ret, struct rye_err *err);
-/* The text of the last answer; "" none. */
+/* The text of the last answer that has one; "" none. */
 void facts_last_answer(const struct facts_look *look, struct rye_buf *out);
 
 /* facts_family.c: other threads, tools, artifacts */

@@ -89,7 +89,9 @@ static void heard_out(struct facts_story *story, const json_t *payload)
 		story_turn(story);
 	story->answered = true;
 	json_sets(story->turn, "out", json_str(payload, "text"));
-	json_sets(story->doc, "answer", json_str(payload, "text"));
+	/* one that only calls tools says nothing */
+	if (*json_str(payload, "text"))
+		json_sets(story->doc, "answer", json_str(payload, "text"));
 	story_usage(story->turn, payload);
 }
 

@@ -114,6 +114,19 @@ has "a transcript that was changed" "$(cat "$D/integrity")" "bad: Content hash m
 is "shows at once" "$(cat "$D/turns/001/out")" Lookinh.
 cp "$T/kept" "$P/.ai/state/threads/$id/transcript.jsonl"
 
+# ---- as another implementation leaves it ----
+other=$(one 'lane_work {}')
+timeout 20 cat "$X/$other/wait" >/dev/null
+O=$P/.ai/state/threads/$other
+jq -cn --arg id "$other" '{timestamp: 1.5, thread_id: $id, event_type: "thread_completed", payload: {}}' >>"$O/transcript.jsonl"
+rm -f "$O/result.json" "$O/output" "$O/request.json" "$P/.ai/knowledge/agent/threads/$other.md"
+like "T06 an unsigned end" "$(cat "$X/$other/integrity")" '^ok [0-9] checkpoints, unsigned terminal tail$'
+is "T06 its outputs" "$(cat "$X/$other/outputs/greeting")" hi
+is "T06 its last answer" "$(cat "$X/$other/result")" "$(cat "$X/$other/turns/001/out")"
+has "T06 its page" "$(cat "$X/$other/transcript.md")" '# lane_work'
+has "T06 its reply, of the row" "$(cat "$X/$other/result.json")" '"greeting"'
+is "T06 its inputs" "$(jq -c . "$X/$other/inputs.json")" '{}'
+
 # ---- a chain ----
 printf 'resume and once more\n' >"$D/ctl"
 ok "the next one" until_true test -e "$D/chain/next"
