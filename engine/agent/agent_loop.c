@@ -88,7 +88,7 @@ static void loop_checkpoint(struct agent *agent)
 
 	if (!agent->cost.turns)
 		return;
-	if (chronicle_checkpoint(agent->transcript, agent->cost.turns, &err)) {
+	if (chronicle_checkpoint_begin(agent->transcript, agent->cost.turns, &err)) {
 		agent_fails(agent, &err);
 		return;
 	}

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -27,6 +28,9 @@ struct chronicle {
 	uint64_t size;
 	struct sha_run *run; /* of the first `size` bytes */
 	char head[SHA_HEX];
+	pthread_t syncer; /* while `syncing`; `sync_error` is its, until it is joined */
+	bool syncing;
+	int sync_error;
 };
 
 /* ---- reading ---- */
@@ -80,6 +84,48 @@ int chronicle_text(const struct record *record, struct rye_blob **ret, struct ry
 	int r = io_read_at(record->dir, TRANSCRIPT_FILE, RYE_BUF_CAP, ret);
 
 	return r < 0 ? rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id) : 0;
+}
+
+/* ---- to the disk ---- */
+
+static void *sync_work(void *arg)
+{
+	struct chronicle *chronicle = arg;
+
+	chronicle->sync_error = fdatasync(chronicle->fd) < 0 ? errno : 0;
+	return NULL;
+}
+
+static int sync_join(struct chronicle *chronicle, struct rye_err *err)
+{
+	if (chronicle->syncing)
+		pthread_join(chronicle->syncer, NULL);
+	chronicle->syncing = false;
+	if (!chronicle->sync_error)
+		return 0;
+	return rye_fail_sys(err, chronicle->sync_error, "cannot write %.700s/" TRANSCRIPT_FILE,
+			    chronicle->record->id);
+}
+
+static int sync_now(struct chronicle *chronicle, struct rye_err *err)
+{
+	int r = sync_join(chronicle, err);
+
+	if (r)
+		return r;
+	sync_work(chronicle);
+	return sync_join(chronicle, err);
+}
+
+/* On a thread of its own, which has the time of the next request for it. */
+static int sync_begin(struct chronicle *chronicle, struct rye_err *err)
+{
+	int r = sync_join(chronicle, err);
+
+	if (r)
+		return r;
+	chronicle->syncing = !pthread_create(&chronicle->syncer, NULL, sync_work, chronicle);
+	return chronicle->syncing ? 0 : sync_now(chronicle, err);
 }
 
 /* ---- opening ---- */
@@ -151,6 +197,7 @@ void chronicle_close(struct chronicle *chronicle)
 {
 	if (!chronicle)
 		return;
+	sync_join(chronicle, NULL);
 	if (chronicle->fd >= 0)
 		close(chronicle->fd);
 	sha_run_free(chronicle->run);
@@ -223,7 +270,7 @@ int chronicle_event(struct chronicle *chronicle, const char *type, json_t *paylo
 	return append_event(chronicle, type, held, err);
 }
 
-int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
+static int append_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
 {
 	const struct record *record = chronicle->record;
 	char hash[SHA_HEX], sig[KEY_SIG_TEXT], stamp[24];
@@ -240,7 +287,19 @@ int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_e
 	if (r)
 		return r;
 	memcpy(chronicle->head, hash, sizeof(hash));
-	if (fdatasync(chronicle->fd) < 0)
-		return rye_fail_sys(err, errno, "cannot write %.700s/" TRANSCRIPT_FILE, record->id);
 	return 0;
+}
+
+int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
+{
+	int r = append_checkpoint(chronicle, turn, err);
+
+	return r ? r : sync_now(chronicle, err);
+}
+
+int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
+{
+	int r = append_checkpoint(chronicle, turn, err);
+
+	return r ? r : sync_begin(chronicle, err);
 }

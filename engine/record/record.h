@@ -180,6 +180,8 @@ int chronicle_event(struct chronicle *chronicle, const char *type, json_t *paylo
  * the second on, and as the very last line, behind the terminal event.
  */
 int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err);
+/* The same, but a thread of the chronicle's own does the fdatasync; the next one tells its failure. */
+int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, struct rye_err *err);
 /* The digest in the last checkpoint, "" before the first; for thread.json. */
 const char *chronicle_head(const struct chronicle *chronicle);
 uint64_t chronicle_size(const struct chronicle *chronicle);

@@ -21,7 +21,8 @@ PER = "per-"
 UNITS = (("pipe ping-pong, two hand-overs", "pingpong"), ("the same from idle", "pingpong-idle"),
          ("the same between two processors", "pingpong-apart"),
          ("posix_spawn of /bin/true", "spawn"), ("the same from idle", "spawn-idle"),
-         ("posix_spawn of python3 -c pass", "python3"), ("posix_spawn of node -e 0", "nodejs"))
+         ("posix_spawn of python3 -c pass", "python3"), ("posix_spawn of node -e 0", "nodejs"),
+         ("a write and fdatasync", "sync"))
 
 # label, part, operation, scale of the value, unit
 PARTS = (
@@ -51,6 +52,8 @@ PARTS = (
     ("step of a graph, /bin/true", "run", "graph-process", 1, "us"),
     ("a call of an MCP tool, warm", "calls", "mcp", 1, "us"),
     ("an HTTP request, warm", "calls", "http", 1, "us"),
+    ("model's turn 5, less its tools", "turns", "turn-5", 1, "us"),
+    ("model's turn 100, the same", "turns", "turn-100", 1, "us"),
     ("first search after mounting", "search", "search-first", 1e-3, "ms"),
     ("another search", "search", "search", 1e-3, "ms"),
     ("verify from the command line", "verify", "verify", 1e-6, "s"),
@@ -163,6 +166,9 @@ class Report:
                                         ("http_client, loopback", "/ curl", "http", .3)):
             yield (label, unit, goal, lambda us, theirs: us / theirs,
                    (lambda side, name=name: self.of("calls", name, side), native("calls", name)))
+        for turn in (5, 100):
+            yield (f"model's turn {turn}, less its tools", "us", 2000, lambda us: us,
+                   (lambda side, turn=turn: self.of("turns", f"turn-{turn}", side),))
         apart = native("run", "pingpong-apart")
         for label, name in (("message+reply, held", "held"), ("open+write+close of run", "open")):
             yield (label, "/ pong apart", None, lambda us, pong: us / pong, (run(name), apart))

@@ -3,7 +3,7 @@
 
 Speaks each wire that ryefs speaks, streaming when the request asks for it, and writes what it was
 asked to LOG, one JSON line a request: {n, at, method, path, headers, body}, later {n, end, sent} with
-end "done" or "gone" (the client hung up). The port is the kernel's choice; it is written to
+end "done" or "gone" (the client hung up), and of a stream `last`, when its last byte was written. The port is the kernel's choice; it is written to
 PORT_FILE once the server listens. Ends with SIGTERM.
 
   /v1/messages                anthropic_messages      /v1/responses            openai_responses
@@ -421,6 +421,7 @@ class Server:
     async def one(self, reader, writer):
         """One request of the connection; false: it is closed."""
         head = await reader.readuntil(b"\r\n\r\n")
+        at = time.time()
         first, *rows = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         method, path, _ = first.split(" ", 2)
         headers = {name.strip().lower(): value.strip() for name, _, value in (row.partition(":") for row in rows)}
@@ -431,10 +432,10 @@ class Server:
         self.requests += 1
         n = self.requests
         body = json.loads(text) if text else {}
-        self.note(n=n, at=time.time(), method=method, path=path, headers=headers, body=body)
+        self.note(n=n, at=at, method=method, path=path, headers=headers, body=body)
         self.open.add(n)
         self.most_open = max(len(self.open), self.most_open)
-        sent = [0]
+        sent = [0]  # events; behind it the time of the last byte
         watch = asyncio.ensure_future(reader.read(1))  # nothing more comes before the answer: it is the end
         work = asyncio.ensure_future(self.reply(writer, path, (text, body), n, sent))
         try:
@@ -442,7 +443,8 @@ class Server:
             gone = not work.done()
             if gone:
                 work.cancel()
-            self.note(n=n, at=time.time(), end="gone" if gone else "done", sent=sent[0])
+            self.note(n=n, at=time.time(), end="gone" if gone else "done", sent=sent[0],
+                      **{"last": sent[1] for _ in sent[1:]})
             if gone:
                 return False
             again = work.result()
@@ -538,6 +540,7 @@ class Server:
                 await self.wait(writer, answer["gap"], answer.get("comments", 0))
         writer.write(b"0\r\n\r\n")
         await writer.drain()
+        sent.append(time.time())
         return True
 
     async def break_off(self, writer, how, answer):

@@ -445,6 +445,29 @@ static void thread_F36_clock_goes_back(void **state)
 	check_is(talk, whole(talk), talk->head, "ok 3 checkpoints");
 }
 
+/* Events go on while a checkpoint's bytes are on their way to the disk. */
+static void checkpoints_do_not_wait_for_the_disk(void **state)
+{
+	struct talk *talk = *state;
+	struct chronicle *t = NULL;
+
+	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	for (int turn = 3; turn < 20; turn++) {
+		assert_int_equal(chronicle_checkpoint_begin(t, turn, NULL), 0);
+		assert_int_equal(
+			chronicle_event(t, "cognition_in",
+					json_pack("{s:s, s:s}", "text", "on", "role", "user"),
+					NULL),
+			0);
+	}
+	assert_int_equal(chronicle_checkpoint(t, 20, NULL), 0);
+	assert_int_equal(chronicle_checkpoint_begin(t, 21, NULL), 0);
+	chronicle_close(t);
+	rye_blob_unref(talk->text);
+	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
+	check_is(talk, whole(talk), talk->head, "ok 21 checkpoints");
+}
+
 /* ---- messages ---- */
 
 static void messages_again(void **state)
@@ -752,6 +775,7 @@ int main(void)
 		TALK(thread_F28_tampered),
 		TALK(every_byte_counts),
 		TALK(thread_F28_unknown_key),
+		TALK(checkpoints_do_not_wait_for_the_disk),
 		TALK(checkpoints_stand_where_they_say),
 		TALK(thread_T06_foreign_ends),
 		TALK(thread_F21_torn_line),
