@@ -98,13 +98,20 @@ static int make_transcript(int dir)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The directory and its transcript, which is returned; -EEXIST: the name is taken. */
-static int make_run(int root, const char *run)
+/* The directory and its transcript, which is returned; -EEXIST: the name is taken, maybe by a
+ * thread that is just being started. A launcher looks the other way, behind its own mkdir. */
+static int make_run(int root, const char *run, bool thread)
 {
 	auto_close int dir = -1, fd = -1;
+	char path[300];
 
 	if (mkdirat(root, run, 0700) < 0)
 		return -errno;
+	snprintf(path, sizeof(path), "../threads/%s", run);
+	if (!thread && faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		unlinkat(root, run, AT_REMOVEDIR);
+		return -EEXIST;
+	}
 	dir = io_open_beneath(root, run, O_RDONLY | O_DIRECTORY);
 	fd = dir < 0 ? dir : make_transcript(dir);
 	if (fd >= 0 && !lock_transcript(fd))
@@ -138,7 +145,7 @@ int graph_log_create(const struct graph_log_new *what, struct graph_log **ret, s
 			snprintf(run, sizeof(run), "%.255s", what->wanted);
 		else
 			name_run(what, n, run);
-		fd = make_run(root, run);
+		fd = make_run(root, run, what->wanted != NULL);
 		if (what->wanted)
 			break;
 	}

@@ -96,6 +96,15 @@ void threads_close(struct threads *threads)
 /* Threads of one stem that begin in the same moment each take another millisecond. */
 #define NAME_TRIES 64
 
+/* A graph that somebody waits for has a run and a row of that name, and no directory here. */
+static bool name_is_run(int root, const char *id)
+{
+	auto_free char *path = NULL;
+
+	return asprintf(&path, "../graphs/%s", id) < 0 ||
+	       faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /*
  * A directory of its own name, locked. A mount that looks for what was left behind takes the lock
  * for a moment, and the directory with it when there is nothing in it yet: then another one is made.
@@ -118,6 +127,10 @@ static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], i
 		/* a thread that has ended has its request there */
 		if (lock >= 0 && thread_marked(dir, "request.json"))
 			continue;
+		if (lock >= 0 && stem && name_is_run(root, ret_id)) {
+			thread_remove(root, ret_id);
+			continue;
+		}
 		if (lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink) {
 			*ret_lock = steal_fd(&lock);
 			return steal_fd(&dir);

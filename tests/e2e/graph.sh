@@ -152,6 +152,16 @@ is 'the record says so' "$(log_of "$id" | tail -n 2 | jq -r .event_type | tr '\n
 is 'what was over is not done again' "$(cli tool:t/naps resume:=true graph_run_id="$id" inject_state:='{"inputs":{"time":"0"}}' | jq -r .data.status) $(notes)" \
   'completed after before '
 rm -f "$P/notes"
+# many in one second, of either sort: each has a name of its own
+for _ in 1 2 3 4 5; do
+  cli tool:t/ten >/dev/null &
+  cli tool:t/ten --async
+  wait "$!"
+done | jq -r .thread_id | sort -u >"$T/names"
+is 'runs of the same second have names of their own' "$(grep -c . "$T/names")" 5
+while read -r id; do "$RYEFS" threads --project "$P" wait "$id"; done <"$T/names" >"$T/ends"
+is 'and each ends well' "$(sort "$T/ends" | uniq -c | xargs)" '5 completed'
+rm -f "$P/notes"
 id=$(cli tool:t/ten max_steps:=4 | jq -r .data.graph_run_id)
 is 'a run that ran out of steps goes on by its thread'"'"'s name' \
   "$(printf '{"item_id":"tool:t/ten","resume_thread_id":"%s","parameters":{"max_steps":20}}' "$id" >"$T/ask";
