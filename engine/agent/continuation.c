@@ -313,7 +313,10 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 	int r = registry_get(db, what->thread_id, false, &row, err);
 
 	if (!r && !registry_terminal(row.status))
-		r = rye_fail(err, RYE_BUSY, "Thread is still %s, cannot resume", row.status);
+		r = rye_fail(err, RYE_BUSY,
+			     "Thread is still %s, cannot resume; " MEND_WITH
+			     "ryefs threads wait %s",
+			     row.status, what->thread_id);
 	if (!r && !*what->message)
 		r = rye_fail(err, RYE_INVALID, "message required");
 	return r;

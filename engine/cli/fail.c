@@ -190,7 +190,10 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 
 	if (ref && cli->verb->refs && fail_json_tool(cli, ref))
 		return CLI_NOT_FOUND;
-	if (ref && cli->rye && cli->argc && rye_near(cli->rye, ref, near)) {
+	if (ref && cli->verb->refs && cli->rye && cli->argc && rye_near(cli->rye, ref, near)) {
+		/* the item is there: it was something else that was not */
+		if (!strcmp(near, ref) || !strcmp(strchr(near, ':') + 1, ref))
+			return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s", message);
 		cli_retyped(cli, near, &mend);
 		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
 				    "%s; did you mean %s?", message, near);

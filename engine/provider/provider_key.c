@@ -53,10 +53,12 @@ static int fail_missing(const struct key_ring *ring, const char *name, const str
 	if (store->code != RYE_OK)
 		return rye_fail(err, RYE_INVALID, "provider %s: no key: %s is not set, and %s", id,
 				name, store->msg);
-	return rye_fail(err, RYE_INVALID,
-			"provider %s: no key: %s is neither in the environment that ryefs was "
-			"started with nor among your secrets; " MEND_WITH "ryefs secret set %s",
-			id, name, name);
+	return rye_fail(
+		err, RYE_INVALID,
+		"provider %s: no key: %s is neither in the environment that ryefs was "
+		"started with nor among your secrets (another provider, as provider: {default: "
+		"local}, is named in config/agent/agent.yaml); " MEND_WITH "ryefs secret set %s",
+		id, name, name);
 }
 
 /* ${NAME} or ${NAME:-default}. */

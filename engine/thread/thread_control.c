@@ -128,8 +128,12 @@ static int do_refuse(struct control *control, struct rye_err *err)
 
 	if (control->marked)
 		return DONE;
-	return rye_fail(err, control->step->code, "thread %s %s (%s)", row->thread_id,
-			control->step->sentence, row->status);
+	if (control->step->code != RYE_BUSY)
+		return rye_fail(err, control->step->code, "thread %s %s (%s)", row->thread_id,
+				control->step->sentence, row->status);
+	return rye_fail(err, RYE_BUSY, "thread %s %s (%s); " MEND_WITH "ryefs threads %s %s",
+			row->thread_id, control->step->sentence, row->status,
+			registry_terminal(row->status) ? "show" : "cancel", row->thread_id);
 }
 
 static int (*const acts[])(struct control *control, struct rye_err *err) = {
@@ -178,6 +182,19 @@ static const struct thread_control_verb verbs[] = {
 /* What its runner hears, beside the signals. */
 static const char *const told_verbs[] = { "handoff", "limit", "say" };
 
+/* A model goes on with what is said to it then, but for one that goes on elsewhere already. */
+static int fail_ended(const struct registry_row *row, struct rye_err *err)
+{
+	bool model =
+		!strchr(row->directive, ':'); /* a directive by its id, a tool by its reference */
+	bool resumes = model && strcmp(row->status, "continued") != 0;
+
+	return rye_fail(err, RYE_BUSY,
+			"thread %s has ended already (%s); " MEND_WITH "ryefs threads %s %s%s",
+			row->thread_id, row->status, resumes ? "resume" : "show", row->thread_id,
+			resumes ? " TEXT" : "");
+}
+
 static int threads_told(struct threads *threads, const char *id, struct rye_span words,
 			struct rye_err *err)
 {
@@ -187,8 +204,7 @@ static int threads_told(struct threads *threads, const char *id, struct rye_span
 	if (r)
 		return r;
 	if (registry_terminal(view.row.status))
-		return rye_fail(err, RYE_BUSY, "thread %s has ended already (%s)", id,
-				view.row.status);
+		return fail_ended(&view.row, err);
 	return thread_tell(threads->env.opt->project, id, words, err);
 }
 
@@ -208,6 +224,11 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
 		if (span_eq(word, told_verbs[i]))
 			return threads_told(threads, id, span_trim(text), err);
+	if (span_eq(word, "resume"))
+		return rye_fail(err, RYE_INVALID,
+				"resume wants what is said to the thread; " MEND_WITH
+				"ryefs threads resume %s TEXT",
+				id);
 	return rye_fail(
 		err, RYE_INVALID,
 		"unknown verb %.*s: cancel, kill, delete, say, limit, handoff or resume is wanted",

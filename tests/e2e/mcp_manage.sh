@@ -133,7 +133,7 @@ echo '# mine' >>"$TOOLS/old/echo.yaml"
 has 'what was changed by hand stays' "$(mcp remove old)" 'is removed, 3 files'
 is 'alone' "$(ls "$TOOLS/old")" echo.yaml
 rm -r "$TOOLS/old"
-has 'no such server' "$(mcp remove web)" 'mcp/servers/web'
+has 'no such server' "$(mcp remove web)" 'Tool not found: mcp/servers/web' 'mend with: ryefs mcp list'
 
 # --- in a mount ---
 fx_put "$P" tools/t/adds.py <<'END'

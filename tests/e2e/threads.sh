@@ -98,5 +98,7 @@ errno "an unknown verb" EINVAL bash -c "echo explode > $M/state/threads/$id/ctl"
 like "and the sentence" "$(tail -n 1 "$M/.ryefs/errors")" "thread $id ctl: unknown verb explode"
 not_ok "a verb that comes too late" sh -c "echo cancel > $M/state/threads/$id/ctl"
 like "and its sentence" "$(tail -n 1 "$M/.ryefs/errors")" "has ended already"
+like "to one that has ended nothing is said" "$("$RYEFS" threads --project "$P" say "$id" x 2>&1)" "mend with: ryefs threads show $id"
+like "without words there is nothing to resume" "$("$RYEFS" threads --project "$P" resume "$id" 2>&1)" "mend with: ryefs threads resume $id TEXT"
 
 finish
