@@ -160,6 +160,8 @@ struct agent {
 		struct rye_buf text;
 		int64_t since_ms;
 	} delta; /* pieces of the answer that is coming, not yet in the transcript */
+	char live_last; /* the last byte that was shown; 0: none was */
+	bool live_break; /* the next one begins another answer, in the middle of a line */
 	struct thread_cost cost;
 	int64_t start_ms;
 	json_int_t context; /* tokens of the last request with its answer */

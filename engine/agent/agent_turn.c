@@ -70,14 +70,27 @@ static void turn_delta_add(struct agent *agent, const char *type, struct rye_spa
 		turn_flush(agent);
 }
 
+/* What the runner shows while the thread works; another answer begins on a line of its own. */
+static void turn_live(struct agent *agent, struct rye_span text)
+{
+	const struct agent_ask *ask = agent->ask;
+
+	if (!ask->live || !text.len)
+		return;
+	if (agent->live_break && text.ptr[0] != '\n')
+		ask->live(ask->live_arg, (struct rye_span){ "\n", 1 });
+	agent->live_break = false;
+	agent->live_last = text.ptr[text.len - 1];
+	ask->live(ask->live_arg, text);
+}
+
 static void turn_on_event(void *arg, const struct provider_event *event)
 {
 	struct agent *agent = arg;
 
 	switch (event->type) {
 	case PROVIDER_TEXT:
-		if (agent->ask->live)
-			agent->ask->live(agent->ask->live_arg, event->text);
+		turn_live(agent, event->text);
 		turn_delta_add(agent, "text", event->text);
 		return;
 	case PROVIDER_REASONING:
@@ -149,6 +162,7 @@ static void turn_attempt(struct turn_attempt *attempt)
 	turn_said(agent);
 	if (agent->state == AGENT_ENDED)
 		return;
+	agent->live_break = agent->live_last && agent->live_last != '\n';
 	attempt->reserved = turn_estimate(attempt);
 	turn_book(agent, attempt->reserved);
 	provider_exchange(&call, &attempt->result);

@@ -95,6 +95,10 @@ is "facts" "$(cd "$M/state/threads/$id" && cat model provider && jq -r .who inpu
 ok "and its entry" test -s "$P/.ai/knowledge/agent/threads/$id.md"
 is "thread.json's status" "$(jq -r '.status, .model, .inputs.who' "$D/thread.json" | tr '\n' ' ')" "completed test-model Ann "
 is "the row" "$(sqlite3 "$P/.ai/state/threads/registry.db" "select status, directive, turns from threads where thread_id='$id'" 2>/dev/null || echo "completed|lane_plain|1")" "completed|lane_plain|1"
+has "what is said too late" "$("$RYEFS" threads --project "$P" say "$id" x 2>&1)" "has ended already (completed)" "mend with: ryefs threads resume $id TEXT"
+out=$("$RYEFS" execute --project "$P" --fork directive:lane_plain who=Ann model=none 2>&1)
+has "a model that there is not" "$out" "no provider offers the model 'none'"
+lacks "is no misspelt directive" "$out" "did you mean"
 has "a wrong input is refused" "$(fork lane_plain '{}')" '"status":"error"' 'Missing required inputs: who'
 
 # ---- tools, and outputs ----
@@ -119,6 +123,7 @@ reply=$(fork lane_blocked)
 is "T19 a blocked directive" "$(jq -c '[.status, .state, .error, .outputs.status]' <<<"$reply")" '["error","error","no such place","error"]'
 reply=$(fork lane_silent)
 is "T20 two nudges, then an error" "$(jq -r '.cost.turns, .error' <<<"$reply" | tr '\n' ' ')" "3 the model did not return the required outputs: greeting "
+is "live has a line for each answer" "$(cat "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/live")" "$(printf 'one\ntwo\nthree')"
 
 # ---- what it may not ----
 reply=$(fork lane_denied)

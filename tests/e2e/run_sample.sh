@@ -39,7 +39,8 @@ for turn in first second; do
   says "Bad message"
   says "done at last"
   says '"greeting": "Good day, Ann: a name of one word."'
-  says "First I count the words. Now I greet her."
+  says "First I count the words. "
+  ok "its next answer has a line of its own" grep -qx "Now I greet her." "$T/log"
   says '"tool": "sample_count_words"'
   is "one mount stays up" "$(mounts | wc -l)" 1
 done
