@@ -129,6 +129,8 @@ class Git(harness.Case):
         self.assertEqual(list(self.tool.options({"n": 5, "oneline": True, "all": False, "since": "1 day",
                                                  "x": None, "q": True})),
                          ["-n5", "--oneline", "--since=1 day", "-q"])
+        said = self.tool.execute({"action": "add"}, self.project)
+        self.assertIn("args name what to add", said["error"])
         for name in ("", "-x", "--upload-pack"):
             with self.assertRaises(self.tool.rye_tool.Failure):
                 list(self.tool.options({name: True}))

@@ -72,6 +72,8 @@ def options(flags):
 def execute(params, project_path):
     directory = rye_tool.resolve_directory(project_path, params.get("working_dir"))
     action = params["action"]
+    if action == "add" and not params.get("args") and not params.get("flags"):
+        raise rye_tool.Failure('git add: args name what to add; ["."] is everything')
     words = ["git", "-c", "color.ui=false", action]
     if params.get("message") is not None:
         if action not in WITH_MESSAGE:
