@@ -21,6 +21,7 @@
 	"    <author>ryefs init</author>\n"                                                    \
 	"    <permissions>\n"                                                                  \
 	"      <execute><tool>sample/*</tool></execute>\n"                                     \
+	"      <fetch><knowledge>sample/*</knowledge></fetch>\n"                               \
 	"    </permissions>\n"                                                                 \
 	"  </metadata>\n"                                                                      \
 	"  <inputs>\n"                                                                         \

@@ -46,6 +46,26 @@ instead 'scripts/build --buildtype=release --prefix=/usr' \
 instead 'sudo rm -r /usr/share/ryefs' "sudo rm -r '$T/dest$prefix/share/ryefs'"
 command -v man >/dev/null && [ -e "$here/build/docs/ryefs.1" ] || instead 'man ryefs' true
 
+# a model of loopback, which calls a tool and then returns
+cat >"$T/says.json" <<'JSON'
+{"by": "turn", "answers": [
+  {"text": "I count.", "calls": [{"name": "rye_fetch", "arguments": {"item_id": "knowledge:sample/house-rules"}},
+                                  {"name": "sample_count_words", "arguments": {"text": "Ann"}}]},
+  {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Ann."}}]}]}
+JSON
+/usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked" 3>&- >"$T/model.log" 2>&1 &
+MODEL=$!
+disown
+end_model() {
+  local rc=$?
+  kill "$MODEL" 2>/dev/null
+  (exit $rc)
+  cleanup
+}
+trap end_model EXIT
+until_true test -s "$T/port"
+instead 'export RYE_LOCAL_URL=http://127.0.0.1:8080' "export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")"
+
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 cd "$here" || exit 1
 while read -r status text; do
@@ -56,6 +76,8 @@ while read -r status text; do
 done < <(env HOME="$T/home" TMPDIR="$T" PATH="$T/bin:$PATH" RYE_NO_BUILD=1 DESTDIR="$T/dest" \
   MANPATH="$T/dest$prefix/share/man" PAGER=cat /usr/bin/python3 "$SRC/e2e/typist.py" "$here/README.md" "$T/instead" 2>&1)
 ok "all of it was typed" test "$N" -ge "$(grep -c '^\$ ' "$here/README.md")"
+is "the model was asked, twice in each thread" "$(grep -c '"method"' "$T/asked")" 4
+is "it may do what the sample says, in each" "$(cat "$T"/home/try/work/.ai/state/threads/sample/welcome/*/transcript.jsonl | grep -c '"tool_call_result".*One change at a time')" 2
 is "the build tree has become what was asked for" "$(prefix_of "$T/release")" /usr
 is "nothing that was installed is left" "$(find "$T/dest" -type f 2>/dev/null)" ""
 for m in $(awk -v here="$T/" '/ - fuse\.ryefs / && index($5, here) == 1 {print $5}' /proc/self/mountinfo); do
