@@ -117,6 +117,12 @@ struct sig_cut {
 	struct rye_span shebang, line, rest;
 };
 void sig_cut_of(struct sig_rule rule, struct rye_span text, struct sig_cut *ret);
+/*
+ * A leading signature line in <!-- -->, its LF included, whose comment ends further down or
+ * nowhere; empty: none. It is no signature, and hashing leaves out all of that comment. Signing
+ * takes away this line alone: what follows it is the item's own text.
+ */
+struct rye_span sig_unclosed_at(struct sig_rule rule, struct rye_span text);
 /* A leading line of the binding form, its LF included; empty: none. */
 struct rye_span sig_binding_at(struct sig_rule rule, struct rye_span text);
 

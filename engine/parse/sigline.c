@@ -253,6 +253,16 @@ static size_t old_line(struct sig_rule rule, struct rye_span text)
 	return whole.len;
 }
 
+struct rye_span sig_unclosed_at(struct sig_rule rule, struct rye_span text)
+{
+	struct rye_span whole, s = line_at(text, &whole);
+
+	if (rule.style != SIG_HTML || !sigline_take(&s, styles[SIG_HTML].open) ||
+	    !take_old_mark(&s) || span_find(s, 0, "-->") >= 0)
+		whole.len = 0;
+	return whole;
+}
+
 void sig_cut_of(struct sig_rule rule, struct rye_span text, struct sig_cut *ret)
 {
 	struct rye_span rest = text;

@@ -114,6 +114,7 @@ static struct rye_span sign_body_of(const struct sign_job *job)
 
 	if (!sig_rule_of(job->ask->kind, job->at.ext, &rule))
 		return text;
+	text = span_skip(text, sig_unclosed_at(rule, text).len);
 	sig_head_of(rule, text, &head);
 	if (head.line.len)
 		return head.rest;

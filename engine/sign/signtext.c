@@ -24,6 +24,7 @@ static void drop_headers(struct sig_rule rule, struct rye_span *text)
 	struct sig_head head;
 	struct sig_cut cut;
 
+	*text = span_skip(*text, sig_unclosed_at(rule, *text).len);
 	sig_head_of(rule, *text, &head);
 	if (head.line.len && !head.shebang.len) {
 		*text = head.rest;

@@ -173,6 +173,32 @@ static void cutting(void **state)
 	}
 }
 
+/* One line is taken, whatever the comment that it opens goes on to hide. */
+static void unclosed_lines(void **state)
+{
+	static const struct {
+		enum rye_kind kind;
+		const char *ext, *text, *line;
+	} all[] = {
+		{ RYE_KNOWLEDGE, ".md", "<!-- rye:signed:x\nz", "<!-- rye:signed:x\n" },
+		{ RYE_DIRECTIVE, ".md", "<!-- kiwi-mcp:validated:x\nz -->\n",
+		  "<!-- kiwi-mcp:validated:x\n" },
+		{ RYE_KNOWLEDGE, ".md", "<!-- rye:signed:x", "<!-- rye:signed:x" },
+		{ RYE_KNOWLEDGE, ".md", "<!-- rye:signed:x -->\nz", "" },
+		{ RYE_KNOWLEDGE, ".md", "<!-- rye:signed:x-->z", "" },
+		{ RYE_KNOWLEDGE, ".md", "<!-- a note\nz -->\n", "" },
+		{ RYE_KNOWLEDGE, ".md", "z\n<!-- rye:signed:x\n", "" },
+		{ RYE_KNOWLEDGE, ".md", "", "" },
+		{ RYE_TOOL, ".py", "# rye:signed:x\nz", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!span_eq(sig_unclosed_at(rule_of(all[i].kind, all[i].ext),
+					     span_of(all[i].text)),
+			     all[i].line))
+			fail_msg("%s", all[i].text);
+}
+
 static void regions(void **state)
 {
 	static const struct {
@@ -250,6 +276,7 @@ int main(void)
 		cmocka_unit_test(recognition),
 		cmocka_unit_test(malformed_bindings),
 		cmocka_unit_test(cutting),
+		cmocka_unit_test(unclosed_lines),
 		cmocka_unit_test(regions),
 		cmocka_unit_test(newlines),
 		cmocka_unit_test(binding_message),

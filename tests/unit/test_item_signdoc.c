@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signed JSON documents and digests: the format's case T34, scopes, what breaks them. */
+/*
+ * Signed JSON documents: the format's case T34, scopes, what breaks them. And items whose old
+ * signature line is a comment that nothing closes.
+ */
 #include "item_place.h"
 
 #include "sign/sign.h"
@@ -78,12 +81,60 @@ static void keys_and_scopes(void **state)
 	place_drop(&p);
 }
 
+#define OPEN "<!-- " LINE "00112233445566778899aabbccddeeff00112233445566\n"
+#define TEXT_OF(item) ((struct rye_span){ (item)->text->data, (item)->text->len })
+#define ENTRY                                                                              \
+	"# Pumps\n\nBefore.\n<!-- of the person -->\n```yaml\nname: pumps\ntitle: Pumps\n" \
+	"version: \"1.0.0\"\nentry_type: guide\n```\n\nAfter.\n<!-- another -->\nThe end.\n"
+#define STEPS                                                                              \
+	"# Prime\n\nBefore.\n<!-- of the person -->\n```xml\n<directive name=\"prime\" "   \
+	"version=\"1.0.0\">\n<metadata><description>d</description><category>w</category>" \
+	"<author>a</author></metadata>\n</directive>\n```\n1. Fill it.\n"
+
+/* Signing again takes that line and leaves all the rest, which would be inside the comment. */
+static void signature_left_open(void **state)
+{
+	static const struct {
+		enum rye_kind kind;
+		const char *id, *path, *text;
+	} items[] = {
+		{ RYE_KNOWLEDGE, "w/pumps", "knowledge/w/pumps.md", ENTRY },
+		{ RYE_DIRECTIVE, "w/prime", "directives/w/prime.md", STEPS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+		auto_key struct key_secret key = { 0 };
+		auto_json json_t *reply = NULL;
+		struct sign_ask ask = { .kind = items[i].kind, .id = items[i].id, .key = &key };
+		struct rye_item *item = NULL;
+		struct rye_err err = { 0 };
+		struct test_place p;
+		char text[1000];
+
+		place_vectors(&p);
+		snprintf(text, sizeof(text), OPEN "%s", items[i].text);
+		place_text(p.project, items[i].path, text);
+		place_open(&p, false);
+		place_key(0, &key);
+		assert_int_equal(place_load(&p, ask.kind, ask.id, NULL, &err), RYE_UNSIGNED);
+		ask.space = &p.spaces->v[0];
+		if (sign_request(&p.env, &ask, &reply, &err) < 0)
+			fail_msg("%s", err.msg);
+		assert_int_equal(place_load(&p, ask.kind, ask.id, &item, &err), RYE_OK);
+		assert_true(span_ends(TEXT_OF(item), items[i].text));
+		assert_null(strstr(item->text->data, OPEN));
+		rye_item_unref(item);
+		place_drop(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T34_document_of_the_format),
 		cmocka_unit_test(changed_documents),
 		cmocka_unit_test(keys_and_scopes),
+		cmocka_unit_test(signature_left_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
