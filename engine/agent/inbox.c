@@ -82,24 +82,30 @@ static int inbox_handoff(struct inbox *inbox, struct rye_span text, struct rye_e
 
 struct inbox_verb {
 	const char *name;
+	bool inside; /* a tool of this thread may say it, too */
 	int (*take)(struct inbox *inbox, struct rye_span text, struct rye_err *err);
 };
 
 static const struct inbox_verb inbox_verbs[] = {
-	{ "handoff", inbox_handoff },
-	{ "limit", inbox_limit },
-	{ "say", inbox_say },
+	{ "handoff", true, inbox_handoff },
+	{ "limit", false, inbox_limit },
+	{ "say", false, inbox_say },
 };
 
-static int inbox_take_line(struct inbox *inbox, struct rye_span line, struct rye_err *err)
+static int inbox_take_line(struct inbox *inbox, struct rye_span line, bool inside,
+			   struct rye_err *err)
 {
 	const char *blank = memchr(line.ptr, ' ', line.len);
 	struct rye_span word = { line.ptr, blank ? (size_t)(blank - line.ptr) : line.len };
 
-	for (size_t i = 0; i < ARRAY_SIZE(inbox_verbs); i++)
-		if (span_eq(word, inbox_verbs[i].name))
-			return inbox_verbs[i].take(inbox, span_trim(span_skip(line, word.len)),
-						   err);
+	for (size_t i = 0; i < ARRAY_SIZE(inbox_verbs); i++) {
+		if (!span_eq(word, inbox_verbs[i].name))
+			continue;
+		if (inside && !inbox_verbs[i].inside)
+			return rye_fail(err, RYE_DENIED, "%s: not from a tool of the thread itself",
+					inbox_verbs[i].name);
+		return inbox_verbs[i].take(inbox, span_trim(span_skip(line, word.len)), err);
+	}
 	return rye_fail(err, RYE_INVALID, "unknown verb %.*s", (int)MIN_OF(word.len, 40), word.ptr);
 }
 
@@ -118,7 +124,8 @@ static void inbox_serve(struct inbox *inbox)
 	n = recv(fd, line, sizeof(line), 0);
 	if (n <= 0)
 		return;
-	if (inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }), &err))
+	if (inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }),
+			    threads_heard_inside(fd), &err))
 		answer = err.msg;
 	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
 }

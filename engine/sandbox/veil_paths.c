@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a box's veil lies over: signing keys, secrets, records of threads, trust, and the services of the
- * session and the machine for tools that may not use the network. Called by the worker that makes
- * a box. No lock, no state.
+ * What a box's veil lies over: signing keys, secrets, records of threads, trust, the sockets of threads
+ * and tokens of `ryefs mcp`, and the services of the session and the machine for tools that may not
+ * use the network. Called by the worker that makes a box. No lock, no state.
  */
 #include "sandbox/sandbox.h"
 
@@ -103,8 +103,12 @@ static const char *const machine[] = {
 	"/run/screen",	   "/tmp/.X11-unix",	   "/tmp/.ICE-unix",
 };
 
-/* And for the user who is logged in; they come and go with a session. */
-#define SESSION_PATHS 4
+/*
+ * And for the user who is logged in; they come and go with a session. The first ones are ours: who
+ * writes to a thread's socket raises its limits, who reads a token runs everything, so no tool sees them.
+ */
+#define SESSION_PATHS 6
+#define SESSION_OWN 2
 #define SESSION_PATH_MAX 256
 
 struct session_list {
@@ -116,10 +120,28 @@ static void session_paths(struct session_list *ret)
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *agent = getenv("SSH_AUTH_SOCK");
 	const char *tmux = getenv("TMUX_TMPDIR");
 
-	snprintf(ret->v[0], SESSION_PATH_MAX, "/run/user/%u", geteuid());
-	snprintf(ret->v[1], SESSION_PATH_MAX, "%s", runtime ? runtime : "");
-	snprintf(ret->v[2], SESSION_PATH_MAX, "%s/tmux-%u", tmux ? tmux : "/tmp", geteuid());
-	snprintf(ret->v[3], SESSION_PATH_MAX, "%s", agent ? agent : "");
+	/* thread/thread_socket.c takes the one or the other, serve/serve_token.c the first */
+	snprintf(ret->v[0], SESSION_PATH_MAX, "%s%s", runtime ? runtime : "",
+		 runtime ? "/ryefs" : "");
+	snprintf(ret->v[1], SESSION_PATH_MAX, "/tmp/ryefs-%u", geteuid());
+	snprintf(ret->v[2], SESSION_PATH_MAX, "/run/user/%u", geteuid());
+	snprintf(ret->v[3], SESSION_PATH_MAX, "%s", runtime ? runtime : "");
+	snprintf(ret->v[4], SESSION_PATH_MAX, "%s/tmux-%u", tmux ? tmux : "/tmp", geteuid());
+	snprintf(ret->v[5], SESSION_PATH_MAX, "%s", agent ? agent : "");
+}
+
+/*
+ * A thread that starts later would make them, and a tool that runs already would see it: what is to be
+ * hidden has to be there. In a runtime directory that is another user's nothing is made.
+ */
+static void make_own(const struct session_list *session)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (runtime && lstat(runtime, &st) == 0 && st.st_uid == geteuid())
+		mkdir(session->v[0], 0700);
+	mkdir(session->v[1], 0700);
 }
 
 static bool veil_beneath(const char *path, const char *dir)
@@ -151,14 +173,14 @@ static bool may_hide(const struct veil_want *want, const char *dir)
 static void hide_services(const struct veil_want *want, const struct session_list *session,
 			  struct veil_ask *ask)
 {
-	size_t at = 0;
+	size_t at = 0, n = want->services ? SESSION_OWN : SESSION_PATHS;
 
 	while (ask->hidden[at])
 		at++;
-	for (size_t i = 0; i < ARRAY_SIZE(machine); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(machine) && !want->services; i++)
 		if (may_hide(want, machine[i]))
 			ask->hidden[at++] = machine[i];
-	for (size_t i = 0; i < SESSION_PATHS; i++)
+	for (size_t i = 0; i < n; i++)
 		if (may_hide(want, session->v[i]))
 			ask->hidden[at++] = session->v[i];
 }
@@ -217,12 +239,12 @@ int veil_spaces(const struct veil_want *want, struct veil *ret)
 	if (want->write && !strcmp(ask.project, "/"))
 		ask.shut = false;
 	protect_all(want->spaces, want->write, &paths, &ask);
+	session_paths(&session);
+	make_own(&session);
 	before = veil_stamp(want->spaces);
 	ask.hidden[0] = want->spaces->key_dir;
 	ask.hidden[ask.hidden[0] ? 1 : 0] = want->spaces->secret_dir;
-	session_paths(&session);
-	if (!want->services)
-		hide_services(want, &session, &ask);
+	hide_services(want, &session, &ask);
 	r = paths.failed ? -ENOMEM : veil_make(&ask, ret);
 	/* What came meanwhile makes it stale. */
 	if (!r)

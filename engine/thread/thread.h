@@ -146,6 +146,8 @@ int threads_runtime_dir(char ret[THREADS_RUNTIME_MAX], struct rye_err *err);
  */
 int threads_hear(const char *project, const char *id, char ret_path[108], struct rye_err *err);
 bool threads_heard_own(int fd); /* Is the other end this user? */
+/* Did it descend from this process, a subreaper, or can that not be told? */
+bool threads_heard_inside(int fd);
 
 /* The last of a chain of threads that handed over to each other; its own id when there is none. */
 int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX]);

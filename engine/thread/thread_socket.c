@@ -2,12 +2,13 @@
 /*
  * Where a running thread hears what is said to it: a socket in the person's runtime directory, its
  * name made of the project and the thread's id. The directory is the person's alone; both ends look
- * at the other's user id all the same. No lock.
+ * at the other's user id all the same. What the runner itself has started tells it nothing: a tool would
+ * raise its own thread's limits. No lock.
  */
 #include "thread/thread_inner.h"
 
-#include "base/io.h"
 #include "base/sha.h"
+#include "proc.h"
 #include "scope.h"
 #include "str.h"
 
@@ -84,6 +85,28 @@ bool threads_heard_own(int fd)
 	socklen_t len = sizeof(who);
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
+}
+
+/* A process with more ancestors than that is believed to be one. */
+#define SOCKET_ANCESTORS 256
+
+bool threads_heard_inside(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	struct proc_stat stat;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return true;
+	for (int i = 0; i < SOCKET_ANCESTORS && who.pid != getpid(); i++) {
+		/* one that is not seen, or gone, is not believed either */
+		if (who.pid < 1 || proc_stat(who.pid, &stat) < 0)
+			return true;
+		if (who.pid == 1 || !stat.ppid)
+			return false;
+		who.pid = stat.ppid;
+	}
+	return true;
 }
 
 static int socket_answer(int fd, const char *id, struct rye_err *err)

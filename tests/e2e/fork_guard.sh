@@ -15,6 +15,7 @@ agent_model '{"by": "turn", "lanes": {
       {"id": "k6", "name": "rye_bash_bash", "arguments": {"command": "env; cat /proc/$PPID/environ"}}]},
     {"text": "so be it"}],
   "lane_env": [{"text": "read"}],
+  "lane_tell": [{"calls": [{"id": "s1", "name": "t_tell", "arguments": {}}]}, {"text": "told"}],
   "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}],
   "lane_together": [{"calls": [{"id": "p1", "name": "t_meet", "arguments": {"n": 1}}, {"id": "p2", "name": "t_meet", "arguments": {"n": 2}},
       {"id": "p3", "name": "t_echo", "arguments": {"n": 3}}]}, {"text": "met"}],
@@ -33,6 +34,23 @@ CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 def execute(params, project_path):
     return {"success": True, "n": params["n"]}
 CODE
+fx_python "$P" t/tell <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import glob, hashlib, os, socket
+def execute(params, project_path):
+    name = hashlib.sha256(("%s\n%s" % (project_path, os.environ["RYE_THREAD_ID"])).encode()).hexdigest()[:32]
+    runtime = open(os.path.join(project_path, "runtime")).read().strip()
+    said, files = [], glob.glob(runtime + "/ryefs/*")
+    for path in (runtime + "/ryefs/" + name, "/tmp/ryefs-%d/%s" % (os.getuid(), name)):
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as talk:
+                talk.connect(path)
+                talk.send(b"limit turns=1000")
+                said.append(talk.recv(1000).decode())
+        except OSError as error:
+            said.append("socket: " + error.strerror)
+    return {"success": True, "said": said, "files": len(files)}
+CODE
 fx_python "$P" t/meet <<'CODE'
 __stateless__ = True
 CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -46,7 +64,7 @@ def execute(params, project_path):
     return {"success": False, "error": "alone"}
 CODE
 ALL='    <permissions><execute><tool>rye.file-system.*</tool><tool>rye.bash.*</tool><tool>t.*</tool></execute></permissions>'
-for name in keys big many together; do
+for name in keys big many together tell; do
   agent_directive lane_$name "$ALL
   </metadata>" <<<'Try.'
 done
@@ -75,9 +93,19 @@ extending lane_middle lane_root '    <context><before>ctx/base_before</before><b
 extending lane_leaf lane_middle '    <context><after>ctx/leaf_after</after><suppress>ctx/dropped</suppress></context>' <<<'Leaf.'
 extending lane_round_a lane_round_b '' <<<'A.'
 extending lane_round_b lane_round_a '' <<<'B.'
-agent_sign tool:t/big tool:t/echo tool:t/meet
+agent_sign tool:t/big tool:t/echo tool:t/meet tool:t/tell
 echo 'OTHER_SECRET=hush-hush' >"$P/.env"
 export SCRIPTED_KEY=sk-very-secret
+mkdir -m 700 "/tmp/rf-$$"
+export XDG_RUNTIME_DIR=/tmp/rf-$$
+runtime_end() {
+  local rc=$?
+  rm -rf "/tmp/rf-$$"
+  (exit $rc)
+  agent_stop
+}
+trap runtime_end EXIT
+echo "$XDG_RUNTIME_DIR" >"$P/runtime"
 fx_mount
 
 reply=$(fork lane_keys)
@@ -133,6 +161,16 @@ is "T45 its row" "$(cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/status
 rm "$P/.ai/config/agent/resilience.yaml"
 sed -i 's/author>tests/author>others/' "$P/.ai/directives/lane_many.md"
 has "F41 a directive that was changed since signing" "$(fork lane_many | jq -r .error)" "ryefs sign directive:lane_many"
+
+# a tool of a thread that speaks to its runner: what is there to be seen, and where nothing is hidden
+tells() { events "$(fork lane_tell | jq -r .thread_id)" 'select(.event_type == "tool_call_result") | .payload.output' | jq -r .; }
+said=$(tells)
+has "a thread's socket is not there for its tools" "$said" 'socket: No such file'
+has "nor anything else that is there" "$said" '"files":0'
+umount_rye
+fx_mount sandbox=off
+said=$(tells)
+has "nor does it raise its limits without a sandbox" "$said" 'limit: not from a tool of the thread itself'
 
 # fifty at once
 for i in $(seq 50); do fork_async lane_ack >"$T/many.$i" & done
