@@ -39,6 +39,13 @@ struct fork_ask {
 int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err);
 
+/*
+ * The same for a run that a thread's model has asked for, a graph: the new thread is a child of that
+ * one. authority: as above with thread_id and project, as text.
+ */
+int agent_fork_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
+		     json_t **ret, struct rye_err *err);
+
 /* The waiting alone, for a reply that was made with async. */
 int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
 		struct rye_err *err);

@@ -266,6 +266,8 @@ bool spawn_asked(const struct tool_call *call);
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);
 /* What a thread may hand on, {capabilities, limits}; a new reference. */
 json_t *spawn_authority(const struct agent *agent);
+/* The same as text, for runs of its tools; NULL: short of memory. */
+char *spawn_authority_text(const struct agent *agent);
 /* The thread has ended: what becomes of its children. */
 void spawn_end(struct agent *agent);
 

@@ -42,6 +42,17 @@ json_t *spawn_authority(const struct agent *agent)
 			 limits_json(&agent->limits));
 }
 
+char *spawn_authority_text(const struct agent *agent)
+{
+	auto_json json_t *authority = spawn_authority(agent);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	json_sets(authority, "thread_id", agent->thread_id);
+	json_sets(authority, "project", agent->opt.project);
+	json_put(&text, authority, true);
+	return text.failed ? NULL : buf_steal(&text);
+}
+
 /* A child is counted before it is there: one that fails to start counts as well. */
 static int children_count(struct agent *agent, struct rye_err *err)
 {

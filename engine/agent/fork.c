@@ -7,7 +7,9 @@
 #include "agent/agent.h"
 
 #include "base/id.h"
+#include "record/record.h"
 #include "scope.h"
+#include "str.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -176,6 +178,40 @@ int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *rep
 	if (live.notice >= 0)
 		fork_live_read(&live);
 	return r ? r : fork_result(threads, id, reply, err);
+}
+
+/* A child is counted before it is there, as one that the model itself asks for. */
+static int fork_count(const json_t *authority, const char *parent, struct rye_err *err)
+{
+	const json_t *spawns = json_object_get(json_object_get(authority, "limits"), "spawns");
+	char path[THREADS_PATH_MAX];
+	struct db *db = NULL;
+	int r = 0;
+
+	if (!json_is_number(spawns))
+		return 0;
+	r = threads_path(json_str(authority, "project"), "registry.db", path, err);
+	if (!r)
+		r = registry_open(path, &db, err);
+	if (!r)
+		r = registry_spawn(db, parent, (int64_t)json_number_value(spawns), err);
+	db_close(db);
+	return r;
+}
+
+int agent_fork_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
+		     json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *doc = json_parse(span_of(authority), 0, "authority", err);
+	struct fork_ask below = *ask;
+	int r;
+
+	if (!doc)
+		return -(int)err->code;
+	below.parent_id = json_str(doc, "thread_id");
+	below.authority = doc;
+	r = fork_count(doc, below.parent_id, err);
+	return r ? r : agent_fork(threads, &below, ret, err);
 }
 
 int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,

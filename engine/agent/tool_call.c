@@ -247,14 +247,16 @@ int tool_call_begin(struct agent *agent, const struct tool_call *call, struct to
 {
 	auto_json json_t *message = call_request(call);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_free char *authority = spawn_authority_text(agent);
 	struct rye_request request = { .verb = call_verb(call),
 				       .kind = RYE_KIND__MAX,
 				       .id = "",
-				       .uid = getuid() };
+				       .uid = getuid(),
+				       .authority = authority };
 
 	json_put(&text, message, true);
 	*ret = (struct tool_running){ .done = eventfd(0, EFD_CLOEXEC) };
-	if (ret->done < 0 || text.failed) {
+	if (ret->done < 0 || text.failed || !authority) {
 		int sys = ret->done < 0 ? errno : ENOMEM;
 
 		if (ret->done >= 0)

@@ -179,9 +179,14 @@ static int detach_tool(struct rye *rye, const struct exec_detach *ask, json_t **
 	struct launch start = { .type = ORDERS_TOOL, .ref = ask->ref, .request = ask->request };
 	char stem[STEM_MAX + 1];
 	struct launched launched;
+	auto_json json_t *more = json_object();
 	json_t *extra;
 	int r;
 
+	/* what a graph starts in its own runner is held by it as well */
+	if (ask->authority)
+		json_sets(more, "authority", ask->authority);
+	start.more = more;
 	if (ask->stem) {
 		thread_stem(ask->stem, stem);
 		start.type = ORDERS_GRAPH;
@@ -223,7 +228,8 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 					.wake = call_wake(ask->call),
 					.live = ask->call->events ? fork_on_live : NULL,
 					.live_arg = ask->call->events };
-	int r = agent_fork(rye->threads, &start, ret, err);
+	int r = ask->authority ? agent_fork_below(rye->threads, ask->authority, &start, ret, err) :
+				 agent_fork(rye->threads, &start, ret, err);
 
 	/* the call knows what for */
 	if (r == -(int)RYE_INTERRUPTED && call_cancelled(ask->call) != RYE_OK) {

@@ -131,6 +131,7 @@ static void child_start(const struct graph_calls *calls, struct graph_call *call
 		.uid = above->uid,
 		.keeps = above->keeps,
 		.parent_run = run->living->number,
+		.authority = above->authority,
 	};
 	struct rye_call *handle = NULL;
 

@@ -153,6 +153,7 @@ void run_detached(struct run *run, const char *ref)
 	ask.async = request->async;
 	ask.call = run->call;
 	ask.stem = run->stem;
+	ask.authority = run->ask->authority;
 	if (!hooks || !hooks->detach) {
 		run_fail_with(run, RYE_UNSUPPORTED,
 			      request->fork ? "thread=\"fork\" is not available yet" :
@@ -185,7 +186,7 @@ void run_resumed(struct run *run)
 	struct rye_err err = { 0 };
 	bool failed;
 
-	if (run->ask->parent_run || !hooks || !hooks->detach) {
+	if (run->ask->parent_run || run->ask->authority || !hooks || !hooks->detach) {
 		run_fail_with(run, RYE_DENIED, "Permission denied: only a person resumes a thread");
 		return;
 	}

@@ -76,6 +76,7 @@ struct exec_detach {
 	bool async; /* false: a fork that is waited for */
 	struct rye_call *call; /* to watch for a cancel while waiting */
 	const char *stem; /* a graph: its thread's id begins with this; NULL: a UUID */
+	const char *authority; /* the request's, or NULL */
 };
 
 struct exec_search {

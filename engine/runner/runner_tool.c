@@ -38,6 +38,8 @@ int runner_execute(const struct orders *orders, runner_status_fn status)
 				       .id = "",
 				       .uid = getuid(),
 				       .keeps = true,
+				       .authority = json_string_value(
+					       json_object_get(orders->doc, "authority")),
 				       .events = { tool_on_event, &live } };
 	struct rye_options options;
 	struct rye_err err = { 0 };

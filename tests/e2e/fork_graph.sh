@@ -7,6 +7,10 @@
 agent_model '{"by": "turn", "lanes": {
   "lane_greet": [{"calls": [{"name": "directive_return", "arguments": {"greeting": "hi there"}}]}],
   "lane_plain": [{"text": "done"}],
+  "lane_top": [{"calls": [{"id": "g", "name": "rye_execute", "arguments": {"item_id": "tool:t/below"}}]}, {"text": "top"}],
+  "lane_later": [{"calls": [{"id": "g", "name": "rye_execute", "arguments": {"item_id": "tool:t/below", "async": true}},
+      {"id": "w", "name": "t_wait", "arguments": {}}]}, {"text": "later"}],
+  "lane_low": [{"calls": [{"id": "l", "name": "t_echo", "arguments": {}}]}, {"text": "low"}],
   "lane_fails": [{"status": 400, "body": {"error": {"message": "no such model"}}}]}}'
 agent_directive lane_greet '  </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>
@@ -14,6 +18,30 @@ agent_directive lane_greet '  </metadata>
 agent_directive lane_plain '  </metadata>
   <inputs><input name="n" type="string">which</input></inputs>' <<<'Say done, {input:n?}.'
 agent_directive lane_fails '  </metadata>' <<<'Fail.'
+HELD='  <limits turns="3" spend="0.5" depth="2" spawns="1"/>
+  </metadata>'
+agent_directive lane_top "    <permissions><execute><tool>t.below</tool></execute></permissions>
+$HELD" <<<'Top.'
+agent_directive lane_later "    <permissions><execute><tool>t.below</tool><tool>t.wait</tool></execute></permissions>
+$HELD" <<<'Later.'
+agent_directive lane_low '    <permissions><execute><tool>t.echo</tool></execute></permissions>
+  </metadata>' <<<'Low.'
+fx_python "$P" t/echo <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+def execute(params, project_path):
+    return {"success": True}
+CODE
+fx_python "$P" t/wait <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import glob, os, time
+def execute(params, project_path):
+    for i in range(300):
+        for path in glob.glob(os.path.join(project_path, ".ai/state/threads/lane_low/*/thread.json")):
+            if '"completed"' in open(path).read() and path not in open(os.path.join(project_path, "before")).read():
+                return {"success": True}
+        time.sleep(0.05)
+    return {"success": False, "error": "no thread"}
+CODE
 graph() { # NAME LINE...
   local name=$1
   shift
@@ -36,9 +64,11 @@ graph inline 'start: a' 'nodes:' \
   '  b: {type: return, output: "${state.d}"}'
 graph fails 'start: a' 'nodes:' '  a: {action: {item_id: "directive:lane_fails"}, on_error: b}' \
   '  b: {type: return, output: "${state._last_error.error}"}'
+graph below 'start: a' 'nodes:' '  a: {action: {item_id: "directive:lane_low"}, assign: {t: "${result.thread_id}"}, next: b}' \
+  '  b: {type: return, output: "${state.t}"}'
 graph other 'start: a' 'nodes:' '  a: {action: {item_id: "directive:hello"}}'
 # shellcheck disable=SC2086
-agent_sign $REFS
+agent_sign $REFS tool:t/echo tool:t/wait
 allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
 run() { # NAME [JSON]
@@ -57,6 +87,22 @@ for id in $(jq -r '.data.output[]' <<<"$reply"); do
 done
 has "directions need no model" "$(run inline | jq -r .data.output)" 'Greet Ann.'
 lacks "a thread that fails is a failed node" "$(run fails | jq -r .data.output)" null
+# a thread below one whose model called the graph is that one's child, whatever its directive declares
+held() { # WHAT PARENT
+  local low
+  low=$(ls -d "$P"/.ai/state/threads/lane_low/*/ | grep -vF "$(cat "$P/before")" | tail -n 1)
+  echo "${low%/}/thread.json" >>"$P/before"
+  is "$1: its child" "$(jq -r .parent_id "$low/thread.json")" "$2"
+  is "$1: its limits" "$(jq -c '[.limits.turns, .limits.depth, .limits.spend < 0.5]' "$low/thread.json")" '[3,1,true]'
+  is "$1: its capabilities" "$(jq -c '.capabilities // []' "$low/thread.json")" '[]'
+}
+echo none >"$P/before"
+reply=$(fork lane_top)
+is "a model calls a graph" "$(jq -r .result <<<"$reply")" top
+held "in its run" "$(jq -r .thread_id <<<"$reply")"
+reply=$(fork lane_later)
+is "and one that it does not wait for" "$(jq -r .result <<<"$reply")" later
+held "in another runner" "$(jq -r .thread_id <<<"$reply")"
 is "what is not permitted has no thread" "$(run other | jq -r .error)" \
   "Permission denied: 'rye.execute.directive.hello' not covered by capabilities"
 finish

@@ -51,6 +51,7 @@ struct rye_request {
 	enum rye_form form;
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
+	const char *authority; /* JSON of what a model's thread hands on to threads; copied; or NULL */
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
 	struct rye_event_listener events;
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
