@@ -116,7 +116,27 @@ static bool is_from(const json_t *message, const char *role)
 	return !strcmp(json_str(message, "role"), role);
 }
 
-/* A user's message begins what belongs together: an answer, its calls and their results follow it. */
+/* The first answer behind the message `user` from which all fits beside it; at least the last one. */
+static size_t newest_answers(const json_t *messages, size_t user, int64_t tokens)
+{
+	size_t n = json_array_size(messages), from = n;
+	int64_t sum = tokens_of(json_array_get(messages, user));
+
+	for (size_t i = n; --i > user && (sum <= tokens || from == n);) {
+		const json_t *message = json_array_get(messages, i);
+
+		sum += tokens_of(message);
+		if (is_from(message, "assistant") && (sum <= tokens || from == n))
+			from = i;
+	}
+	return from;
+}
+
+/*
+ * A user's message begins what belongs together: an answer, its calls and their results follow it.
+ * What follows the last one may be too long by itself, since a directive is one message and then many
+ * turns; then that message stays, and the newest turns.
+ */
 json_t *messages_trim(const json_t *messages, int64_t tokens)
 {
 	size_t n = json_array_size(messages), from = n, last_user = n;
@@ -134,8 +154,10 @@ json_t *messages_trim(const json_t *messages, int64_t tokens)
 		if (sum <= tokens)
 			from = i;
 	}
-	if (from == n)
-		from = last_user;
+	if (from == n && last_user < n) {
+		json_array_append(kept, json_array_get(messages, last_user));
+		from = newest_answers(messages, last_user, tokens);
+	}
 	for (size_t i = from; i < n; i++)
 		json_array_append(kept, json_array_get(messages, i));
 	return kept;

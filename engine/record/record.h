@@ -241,7 +241,8 @@ int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err);
 int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
 /*
  * The newest ones of at most `tokens` (four bytes each); a tool call and its results stay together,
- * it begins with a user's message, at least the last of these. A new array.
+ * it begins with a user's message, at least the last of these. If what follows that one is too long,
+ * the turns between it and the newest ones are left out. A new array.
  */
 json_t *messages_trim(const json_t *messages, int64_t tokens);
 /* Synthetic results for calls without one, appended as events: "not executed: WHY". How many. */

@@ -28,12 +28,14 @@ answer comes status 500. An answer:
   gap         seconds between events             comments  seconds between comments while it waits
   piece       bytes a write                      stream    false: answers whole whatever was asked
   cut, reset, hang             after so many events: closes, resets, says no more
+  find        REGEX: the text "FOUND" in the answer is the list of what matches in the request
   raw         the bytes of the body as they are (a stream); file: the same from a file
 """
 
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -461,6 +463,9 @@ class Server:
         if not kind:
             return await self.whole(writer, 404, {}, json.dumps({"error": {"message": f"no such path: {path}"}}))
         answer = self.script.answer(text, body)
+        if "find" in answer:
+            found = json.dumps(sorted(set(re.findall(answer["find"], text))))
+            answer = json.loads(json.dumps(answer).replace('"FOUND"', found))
         wire = kind(answer, body.get("model", "m"), n)
         status, headers, error = answer.get("status", 200), answer.get("headers", {}), answer.get("error")
         await asyncio.sleep(answer.get("delay", 0))

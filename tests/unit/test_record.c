@@ -527,6 +527,31 @@ static void thread_T29_trimming(void **state)
 	same_json(messages_trim(list, 100), "[]");
 }
 
+/* thread T29: a directive is one message and many turns; its newest turns stay with it. */
+static void thread_T29_one_message_and_many_turns(void **state)
+{
+	auto_json json_t *list = json_loads("[{\"role\":\"user\",\"content\":\"aaaa\"}]", 0, NULL);
+
+	for (int i = 0; i < 9; i++) {
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:[{s:i}]}", "role", "assistant",
+						"content", "bbbbbbbbb", "tool_calls", "id", i));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:i, s:s}", "role", "tool", "tool_call_id",
+						i, "content", "cccccccccccc"));
+	}
+	for (int tokens = 0; tokens < 100; tokens++) {
+		auto_json json_t *kept = messages_trim(list, tokens);
+		size_t n = json_array_size(kept), turns = (size_t)MAX_OF((tokens - 1) / 8, 1);
+
+		/* a turn is eight tokens: five of the answer, three of its result */
+		assert_int_equal(n, 1 + 2 * MIN_OF(turns, 9u));
+		assert_string_equal(json_str(json_array_get(kept, 0), "role"), "user");
+		assert_string_equal(json_str(json_array_get(kept, 1), "role"), "assistant");
+		assert_ptr_equal(json_array_get(kept, n - 1), json_array_get(list, 18));
+	}
+}
+
 static void calls_without_a_result(void **state)
 {
 	static const char text[] =
@@ -783,6 +808,7 @@ int main(void)
 		TALK(messages_again),
 		cmocka_unit_test(thread_F01_retried_input),
 		cmocka_unit_test(thread_T29_trimming),
+		cmocka_unit_test(thread_T29_one_message_and_many_turns),
 		TALK(calls_without_a_result),
 		TALK(offered_tools),
 		TALK(a_story_is_a_knowledge_entry),
