@@ -303,8 +303,21 @@ static int await_answer(struct exchange *x, CURLcode *ret, struct rye_err *err)
 	return r;
 }
 
+/* A certificate that is not believed, or no TLS at all; a line that breaks meanwhile is neither. */
+static bool is_no_tls(struct exchange *x, CURLcode code)
+{
+	long os = 0;
+
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		return true;
+	return code == CURLE_SSL_CONNECT_ERROR &&
+	       !x->curl->easy_getinfo(x->client->easy, CURLINFO_OS_ERRNO, &os) && !os &&
+	       strstr(x->curl_text, "SSL routines");
+}
+
 static int tell_failure(struct exchange *x, CURLcode code, struct rye_err *err)
 {
+	x->reply->no_tls = is_no_tls(x, code);
 	if (x->refused.len)
 		return rye_fail(err, x->reply->status ? RYE_TOOL_FAILED : RYE_DENIED, "%s",
 				x->refused.data);

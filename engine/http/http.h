@@ -36,6 +36,7 @@ struct http_reply {
 	int64_t retry_after_ms; /* -1: not said */
 	bool sent; /* the server may have seen the request */
 	bool reused; /* over a connection that was there */
+	bool no_tls; /* no certificate that is believed, or no TLS: trying again is of no use */
 };
 
 void http_reply_done(struct http_reply *reply);

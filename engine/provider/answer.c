@@ -290,11 +290,17 @@ struct rye_span text_member(const json_t *doc, const char *key)
 
 /* ---- bytes ---- */
 
-static json_t *read_doc(struct answer *answer, struct rye_span text)
+/* What is no text is mended into `mended`, and `text` is that then: a model may end in half a character. */
+static json_t *read_doc(struct answer *answer, struct rye_span *text, struct rye_buf *mended)
 {
 	struct rye_err err = { 0 };
-	json_t *doc = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "answer", &err);
+	int flags = JSON_LOAD_LAST_WINS | JSON_LOAD_NUL;
+	json_t *doc = json_parse(*text, flags, "answer", &err);
 
+	if (!doc && answer_mend(*text, mended)) {
+		*text = (struct rye_span){ mended->data, mended->len };
+		doc = json_parse(*text, flags, "answer", &err);
+	}
 	if (!doc && !answer->failed) {
 		answer->failed = true;
 		answer->said.type = strdup("unreadable_answer");
@@ -330,6 +336,8 @@ static void take_doc(struct answer *answer, const char *name, const json_t *doc,
 static void take_event(void *arg, const struct sse_event *event)
 {
 	struct answer *answer = arg;
+	struct rye_span text = event->data;
+	auto_buf struct rye_buf mended = RYE_BUF_INIT;
 	auto_json json_t *doc = NULL;
 
 	if (answer->ended)
@@ -341,9 +349,9 @@ static void take_event(void *arg, const struct sse_event *event)
 	}
 	if (!span_trim(event->data).len)
 		return;
-	doc = read_doc(answer, event->data);
+	doc = read_doc(answer, &text, &mended);
 	if (doc)
-		take_doc(answer, event->type, doc, event->data);
+		take_doc(answer, event->type, doc, text);
 }
 
 void answer_begin(struct answer *answer, long status, const char *type)
@@ -377,6 +385,7 @@ bool answer_feed(struct answer *answer, struct rye_span bytes)
 static void take_whole(struct answer *answer)
 {
 	struct rye_span text = { answer->body.data ? answer->body.data : "", answer->body.len };
+	auto_buf struct rye_buf mended = RYE_BUF_INIT;
 	auto_json json_t *doc = NULL;
 	const json_t *error;
 
@@ -392,7 +401,7 @@ static void take_whole(struct answer *answer)
 			utf8_mend(answer->said.message);
 		return;
 	}
-	doc = read_doc(answer, text);
+	doc = read_doc(answer, &text, &mended);
 	error = json_object_get(doc, "error");
 	if (error && !json_is_null(error))
 		answer_fail(answer, doc);

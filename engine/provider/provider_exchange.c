@@ -167,7 +167,9 @@ static void attempt_fail(struct attempt *attempt, struct provider_result *ret)
 		.said = &answer->said,
 		.headers = attempt->reply.headers,
 		.status = attempt->reply.status,
-		.transport = answer->failed || broken ? RYE_OK : attempt->err.code,
+		.transport = answer->failed || broken ? RYE_OK :
+			     attempt->reply.no_tls    ? RYE_DENIED :
+							attempt->err.code,
 		.cut = !answer->failed && (attempt->err.code == RYE_OK || broken),
 		.now = attempt_wall_s(),
 	};

@@ -89,6 +89,8 @@ bool answer_feed(struct answer *answer, struct rye_span bytes);
 bool answer_end(struct answer *answer, struct provider_result *ret);
 
 /* A new block at the end; NULL: out of memory. Valid until the next one is added. */
+/* `text` as JSON that is text: bytes and halves of pairs that are none become U+FFFD. False: it was. */
+bool answer_mend(struct rye_span text, struct rye_buf *ret);
 struct answer_block *answer_add(struct answer *answer, enum block_kind kind);
 /* By index, the latest; by name; NULL: none. */
 struct answer_block *answer_at(struct answer *answer, json_int_t index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * JSON as bytes: where a value stands in a text that was parsed already, and texts put together so
- * that a value goes out as it came in. Pure.
+ * that a value goes out as it came in; and texts that are none, mended. Pure.
  */
 #include "provider/provider_inner.h"
 
@@ -9,6 +9,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct raw_reader {
@@ -172,4 +173,75 @@ void raw_splice(struct rye_buf *out, const json_t *object, const char *key, stru
 	raw_key(out, key);
 	buf_addspan(out, value);
 	buf_addc(out, '}');
+}
+
+/* ---- bytes that are no text ---- */
+
+/*
+ * A model's tokens may end within a character, and servers send the bytes, or one half of a surrogate
+ * pair, as they are.
+ */
+#define ESCAPE_LEN 6 /* \uXXXX */
+
+/* The number of the escape \uXXXX that it begins with; -1: it begins with none. */
+static int unit_of(struct rye_span text)
+{
+	int unit = 0;
+
+	if (text.len < ESCAPE_LEN || text.ptr[0] != '\\' || text.ptr[1] != 'u')
+		return -1;
+	for (size_t i = 2; i < ESCAPE_LEN; i++) {
+		int c = (unsigned char)text.ptr[i];
+
+		if (!isxdigit(c))
+			return -1;
+		unit = unit * 16 + (isdigit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	return unit;
+}
+
+static bool is_high(int unit)
+{
+	return unit >= 0xd800 && unit < 0xdc00;
+}
+
+static bool is_low(int unit)
+{
+	return unit >= 0xdc00 && unit < 0xe000;
+}
+
+/* How much of it is one character, escape or pair; 0: the first `ret_bad` bytes are none. */
+static size_t mend_length(struct rye_span text, size_t *ret_bad)
+{
+	int unit = unit_of(text);
+	uint32_t cp;
+
+	*ret_bad = unit < 0 ? 1 : ESCAPE_LEN;
+	if (is_low(unit))
+		return 0;
+	if (is_high(unit))
+		return is_low(unit_of(span_skip(text, ESCAPE_LEN))) ? 2 * ESCAPE_LEN : 0;
+	if (unit >= 0)
+		return ESCAPE_LEN;
+	/* what stands behind another backslash begins no escape */
+	if (text.len > 1 && text.ptr[0] == '\\' && (unsigned char)text.ptr[1] < 0x80)
+		return 2;
+	return utf8_next(text, &cp);
+}
+
+bool answer_mend(struct rye_span text, struct rye_buf *ret)
+{
+	bool mended = false;
+
+	while (text.len) {
+		size_t bad, n = mend_length(text, &bad);
+
+		if (n)
+			buf_add(ret, text.ptr, n);
+		else
+			buf_adds(ret, "\xef\xbf\xbd");
+		mended |= !n;
+		text = span_skip(text, n ? n : bad);
+	}
+	return mended && !ret->failed;
 }
