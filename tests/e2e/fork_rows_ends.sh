@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_rows_ends.sh: numbered cases of budgets that are shared, of processes that end at the wrong
+# moment, and of a project that cannot be written.
+. "$(dirname "$0")/agent_lib.sh"
+
+fork_of() { printf '{"name": "rye_execute", "arguments": {"item_id": "directive:%s", "thread": "fork", "async": %s%s}}' "$1" "$2" "${3:-}"; }
+SIX=', "limit_overrides": {"spend": 0.6}'
+NAP='{"calls": [{"name": "t_nap", "arguments": {}}]}'
+agent_model '{"by": "turn", "lanes": {
+  "lane_race": [{"calls": ['"$(fork_of lane_held true "$SIX"), $(fork_of lane_held true "$SIX")"'], "usage": {"input": 0, "output": 0}}, {"text": "one", "delay": 3, "usage": {"input": 0, "output": 0}}],
+  "lane_most": [{"calls": ['"$(fork_of lane_child true ', "limit_overrides": {"spend": 0.8}')"'], "usage": {"input": 0, "output": 0}}, {"text": "most", "usage": {"input": 0, "output": 0}}],
+  "lane_first": [{"calls": ['"$(fork_of lane_second false)"']}, {"text": "first"}],
+  "lane_second": [{"calls": ['"$(fork_of lane_third false)"']}, {"text": "second"}],
+  "lane_third": [{"text": "third"}],
+  "lane_killed": [{"calls": ['"$(fork_of lane_slow true)"', {"name": "t_nap", "arguments": {}}]}, {"text": "no"}],
+  "lane_held": [{"text": "held", "delay": 6}],
+  "lane_child": [{"text": "child", "delay": 0.3}],
+  "lane_slow": [{"text": "slow", "delay": 60}],
+  "lane_while": [{"text": "while", "delay": 3}],
+  "lane_words": [{"text": ["a ", "b ", "c ", "d ", "e ", "f ", "g ", "h "], "gap": 0.1}],
+  "lane_nap": ['"$NAP"', {"text": "awake"}],
+  "lane_quick": [{"text": "quick", "delay": 0.05}]
+}}'
+fx_python "$P" t/nap <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "naps"), "w").close()
+    for i in range(800):
+        if os.path.exists(os.path.join(project_path, "wake")):
+            break
+        time.sleep(0.05)
+    return {"success": True}
+CODE
+ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
+  </metadata>'
+for name in race most; do
+  agent_directive lane_$name "    <limits spend=\"1.0\"/>
+$ALL" <<<'Share it.'
+done
+for name in first second third killed held child slow while words nap quick; do
+  agent_directive lane_$name "$ALL" <<<'Go.'
+done
+agent_sign tool:t/nap
+fx_mount
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+THREADS=$P/.ai/state/threads
+# sql FILE STATEMENT: the first row
+sql() {
+  "$PY" -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1]); row = db.execute(sys.argv[2]).fetchone(); db.commit(); print(*(row or ()))' "$THREADS/$1.db" "$2"
+}
+active() { sql budget_ledger "select count(*) from budget_ledger where status='active'"; }
+one_active() { [ "$(active)" = "$1" ]; }
+status_is() { [ "$(cat "$M/state/threads/$1/status")" = "$2" ]; }
+# whole WHAT ID STATUS: one end, in every record of it
+whole() {
+  local kinds
+  is "$1: its record" "$(jq -r .status "$THREADS/$2/thread.json")" "$3"
+  is "$1: its row" "$(sql registry "select status from threads where thread_id='$2'")" "$3"
+  kinds=$(events "$2" .event_type)
+  is "$1: one end, and it is signed" "$(grep -cE '"thread_(completed|error|cancelled)"' <<<"$kinds") $(tail -n 1 <<<"$kinds")" '1 "checkpoint"'
+}
+
+# ---- budgets ----
+fork lane_race >/dev/null
+refused() { [ "$(cat "$M"/state/threads/lane_held/*/error | grep -c 'Insufficient budget')" = 1 ]; }
+ok "F17 two of 0.6 do not fit into 1.0" fx_wait 10 refused
+is "F17 one of them does" "$(ls "$THREADS/lane_held" | wc -l) $(sql registry "select count(*) from threads where directive='lane_held' and status='error'")" "2 1"
+reply=$(fork lane_most)
+is "F18 a child takes most of what is left" "$(jq -r .result <<<"$reply")" most
+lacks "F18 nothing was refused" "$(events "$(jq -r .thread_id <<<"$reply")" .payload)" "Insufficient"
+is "F19 a tree of three" "$(fork lane_first | jq -r .result)" first
+is "F19 the next root starts" "$(fork lane_third | jq -r .result)" third
+ok "F19 nothing is held" fx_wait 20 one_active 0
+
+# ---- runners that end at the wrong moment ----
+id=$(fork_async lane_killed | jq -r .thread_id)
+until_true test -e "$P/naps"
+child=lane_slow/$(ls "$THREADS/lane_slow")
+kill -9 "$(cat "$M/state/threads/$id/pid")"
+is "F25 a killed parent is lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+like "F25 its child ends with it" "$(timeout 20 cat "$M/state/threads/$child/wait")" '^(cancelled|error)$'
+ok "F25 no budget is held" fx_wait 10 one_active 0
+rm -f "$P/naps"
+id=$(fork_async lane_slow | jq -r .thread_id)
+until_true status_is "$id" running
+pid=$(cat "$M/state/threads/$id/pid")
+for _ in {1..30}; do kill -TERM "$pid" 2>/dev/null; done
+is "F38 a storm of SIGTERM" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+whole F38 "$id" cancelled
+id=$(fork_async lane_words | jq -r .thread_id)
+until_true test -e "$M/state/threads/$id/live"
+exec 5<"$M/state/threads/$id/live"
+is "F39 a reader that never reads holds nothing up" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+exec 5<&-
+for i in 1 2 3 4 5 6 7 8; do
+  id=$(fork_async lane_quick | jq -r .thread_id)
+  sleep "0.0$i"
+  echo cancel >"$M/state/threads/$id/ctl" 2>/dev/null
+  end=$(timeout 20 cat "$M/state/threads/$id/wait")
+  like "F46 cancelled, or completed ($end)" "$end" '^(cancelled|completed)$'
+  whole F46 "$id" "$end"
+  is "F46 settled" "$(sql budget_ledger "select status from budget_ledger where thread_id='$id'")" "$end"
+done
+
+# ---- many, read by many, killed at random ----
+before=$(ls "/proc/$DAEMON/fd" | wc -l)
+tails=
+for i in {1..12}; do
+  fork_async lane_words >"$T/many.$i"
+  tail -s 0.1 -f "$M/state/threads/$(jq -r .thread_id "$T/many.$i")/live" >/dev/null 2>&1 &
+  tails="$tails $!"
+  disown
+done
+for i in 2 5 8 11; do
+  kill -9 "$(cat "$M/state/threads/$(jq -r .thread_id "$T/many.$i")/pid")" 2>/dev/null
+done
+ended() { for i in {1..12}; do grep -qE '^(completed|error)$' "$M/state/threads/$(jq -r .thread_id "$T/many.$i")/status" || return 1; done; }
+ok "F40 all end, killed or not" fx_wait 40 ended
+kill $tails 2>/dev/null
+few() { [ "$(ls "/proc/$DAEMON/fd" | wc -l)" -le $((before + 10)) ]; }
+ok "F40 no descriptor is lost" fx_wait 10 few
+ok "F40 no zombie" fx_wait 10 no_zombies
+
+# ---- the daemon is killed ----
+id=$(fork_async lane_while | jq -r .thread_id)
+timeout 30 cat "$M/state/threads/$id/wait" >"$T/wait.out" 2>&1 &
+reader=$!
+until_true status_is "$id" running
+sleep 0.3
+kill -9 "$DAEMON"
+wait "$reader"
+code=$?
+ok "F22 a reader of a dead mount is told, in time" test "$code" = 1
+fusermount3 -u -q -z "$M"
+DAEMON=
+fx_mount
+is "F22 its threads went on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+whole F22 "$id" completed
+
+# ---- another process has its number ----
+id=$(fork_async lane_nap | jq -r .thread_id)
+until_true test -e "$P/naps"
+D=$THREADS/$id
+umount_rye
+sleep 303 &
+other=$!
+disown
+kill -STOP "$(jq .pid "$D/runner.json")"
+old=$(jq .pid "$D/runner.json")
+jq -c ".pid = $other" "$D/runner.json" >"$T/runner" && cp "$T/runner" "$D/runner.json"
+sql registry "update threads set pid=$other where thread_id='$id'"
+kill -9 "$old"
+fx_mount
+is "F23 a runner whose number is another's is lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+echo kill >"$M/state/threads/$id/ctl" 2>/dev/null
+ok "F23 that other one lives" kill -0 "$other"
+kill "$other" 2>/dev/null
+
+# ---- what cannot be written ----
+"$PY" - "$THREADS/registry.db" "$T/held" <<'CODE' 3>&- &
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+time.sleep(1.5)
+db.execute("begin immediate")
+open(sys.argv[2], "w").close()
+time.sleep(8)
+db.execute("rollback")
+CODE
+holder=$!
+id=$(fork_async lane_while | jq -r .thread_id)
+until_true test -e "$T/held"
+wait "$holder"
+is "F34 an end while the registry is held is not lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+whole F34 "$id" completed
+umount_rye
+cp "$THREADS/registry.db" "$T/registry.db"
+rm -f "$THREADS"/registry.db-*
+printf 'no database at all, but a text that is long enough to be read as one %.0s' {1..20} >"$THREADS/registry.db"
+allow 'registry'
+fx_mount
+has "F35 a new one is refused" "$(fork lane_third | jq -r .error)" registry
+cp "$T/registry.db" "$THREADS/registry.db"
+umount_rye
+mv "$THREADS" "$T/threads"
+: >"$THREADS"
+fx_mount
+reply=$(run execute directive:lane_third --fork)
+like "F33 no directory can be made" "$reply" '(Not a directory|Read-only|Permission|cannot)'
+finish
