@@ -65,11 +65,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	const char *end = size ? memchr(text, '\n', size) : NULL;
-	auto_free char *header = end ? strndup(text, (size_t)(end - text)) : NULL;
+	auto_free char *header = end ? calloc(1, (size_t)(end - text) + 1) : NULL;
 	auto_json json_t *challenge = NULL;
 
 	if (!header)
 		return 0;
+	memcpy(header, text, (size_t)(end - text));
 	utf8_mend(header);
 	challenge = mcp_challenge(header);
 	use_list((struct rye_span){ end + 1, size - (size_t)(end + 1 - text) });
