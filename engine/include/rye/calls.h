@@ -45,13 +45,12 @@ enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML, RYE_FORM_THREAD };
 struct rye_request {
 	enum rye_verb verb;
 	enum rye_kind kind;
-	const char *id; /* copied */
+	const char *id, *authority; /* copied; what a model's thread hands on, as JSON, or NULL */
 	struct rye_span message; /* its raw bytes; copied, but for a blob */
 	struct rye_blob *blob; /* message lies in it: kept by reference, not copied; or NULL */
 	enum rye_form form;
 	uid_t uid;
 	uint64_t parent_run; /* the run whose child asks (rye_run_of), or 0 */
-	const char *authority; /* JSON of what a model's thread hands on to threads; copied; or NULL */
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
 	struct rye_event_listener events;
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
