@@ -5,16 +5,13 @@
 . "$(dirname "$0")/agent_lib.sh"
 
 fork_of() { printf '{"name": "rye_execute", "arguments": {"item_id": "directive:%s", "thread": "fork", "async": %s%s}}' "$1" "$2" "${3:-}"; }
-SIX=', "limit_overrides": {"spend": 0.6}'
 NAP='{"calls": [{"name": "t_nap", "arguments": {}}]}'
 agent_model '{"by": "turn", "lanes": {
-  "lane_race": [{"calls": ['"$(fork_of lane_held true "$SIX"), $(fork_of lane_held true "$SIX")"'], "usage": {"input": 0, "output": 0}}, {"text": "one", "delay": 3, "usage": {"input": 0, "output": 0}}],
   "lane_most": [{"calls": ['"$(fork_of lane_child true ', "limit_overrides": {"spend": 0.8}')"'], "usage": {"input": 0, "output": 0}}, {"text": "most", "usage": {"input": 0, "output": 0}}],
   "lane_first": [{"calls": ['"$(fork_of lane_second false)"']}, {"text": "first"}],
   "lane_second": [{"calls": ['"$(fork_of lane_third false)"']}, {"text": "second"}],
   "lane_third": [{"text": "third"}],
   "lane_killed": [{"calls": ['"$(fork_of lane_slow true)"', {"name": "t_nap", "arguments": {}}]}, {"text": "no"}],
-  "lane_held": [{"text": "held", "delay": 6}],
   "lane_child": [{"text": "child", "delay": 0.3}],
   "lane_slow": [{"text": "slow", "delay": 60}],
   "lane_while": [{"text": "while", "delay": 3}],
@@ -35,11 +32,9 @@ def execute(params, project_path):
 CODE
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
-for name in race most; do
-  agent_directive lane_$name "    <limits spend=\"1.0\"/>
+agent_directive lane_most "    <limits spend=\"1.0\"/>
 $ALL" <<<'Share it.'
-done
-for name in first second third killed held child slow while words nap quick; do
+for name in first second third killed child slow while words nap quick; do
   agent_directive lane_$name "$ALL" <<<'Go.'
 done
 agent_sign tool:t/nap
@@ -64,10 +59,6 @@ whole() {
 }
 
 # ---- budgets ----
-fork lane_race >/dev/null
-refused() { [ "$(cat "$M"/state/threads/lane_held/*/error | grep -c 'Insufficient budget')" = 1 ]; }
-ok "F17 two of 0.6 do not fit into 1.0" fx_wait 10 refused
-is "F17 one of them does" "$(ls "$THREADS/lane_held" | wc -l) $(sql registry "select count(*) from threads where directive='lane_held' and status='error'")" "2 1"
 reply=$(fork lane_most)
 is "F18 a child takes most of what is left" "$(jq -r .result <<<"$reply")" most
 lacks "F18 nothing was refused" "$(events "$(jq -r .thread_id <<<"$reply")" .payload)" "Insufficient"
