@@ -98,13 +98,17 @@ static void *sync_work(void *arg)
 
 static int sync_join(struct chronicle *chronicle, struct rye_err *err)
 {
+	int error;
+
 	if (chronicle->syncing)
 		pthread_join(chronicle->syncer, NULL);
 	chronicle->syncing = false;
-	if (!chronicle->sync_error)
-		return 0;
-	return rye_fail_sys(err, chronicle->sync_error, "cannot write %.700s/" TRANSCRIPT_FILE,
-			    chronicle->record->id);
+	/* told once: when there is room again, the thread can go on */
+	error = chronicle->sync_error;
+	chronicle->sync_error = 0;
+	return error ? rye_fail_sys(err, error, "cannot write %.700s/" TRANSCRIPT_FILE,
+				    chronicle->record->id) :
+		       0;
 }
 
 static int sync_now(struct chronicle *chronicle, struct rye_err *err)
