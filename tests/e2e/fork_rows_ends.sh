@@ -76,11 +76,12 @@ like "F25 its child ends with it" "$(timeout 20 cat "$M/state/threads/$child/wai
 ok "F25 no budget is held" fx_wait 10 one_active 0
 rm -f "$P/naps"
 id=$(fork_async lane_slow | jq -r .thread_id)
-until_true status_is "$id" running
+until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
 pid=$(cat "$M/state/threads/$id/pid")
 for _ in {1..30}; do kill -TERM "$pid" 2>/dev/null; done
-is "F38 a storm of SIGTERM" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
-whole F38 "$id" cancelled
+end=$(timeout 20 cat "$M/state/threads/$id/wait") # the second one may come before the first is obeyed
+like "F38 a storm of SIGTERM" "$end" '^(cancelled|error)$'
+whole F38 "$id" "$end"
 id=$(fork_async lane_words | jq -r .thread_id)
 until_true test -e "$M/state/threads/$id/live"
 exec 5<"$M/state/threads/$id/live"
@@ -112,7 +113,7 @@ ended() { for i in {1..12}; do grep -qE '^(completed|error)$' "$M/state/threads/
 ok "F40 all end, killed or not" fx_wait 40 ended
 kill $tails 2>/dev/null
 few() { [ "$(ls "/proc/$DAEMON/fd" | wc -l)" -le $((before + 10)) ]; }
-ok "F40 no descriptor is lost" fx_wait 10 few
+ok "F40 no descriptor is lost" fx_wait 10 few || ls -l "/proc/$DAEMON/fd" >&2
 ok "F40 no zombie" fx_wait 10 no_zombies
 
 # ---- the daemon is killed ----

@@ -190,7 +190,9 @@ for round in $(seq "$ROUNDS"); do
   over=$(log_of "$id" | jq -r 'select(.event_type == "state_checkpoint") | .payload.step' | wc -l)
   sleep 0.3 # what was cut off has had its time to end
   at=$(wc -l <"$P/notes" 2>/dev/null || echo 0)
-  [ "$at" = "$over" ] || [ "$at" = $((over + 1)) ] || wrong="$wrong $id: $at effects, $over recorded;"
+  # the tenth step returns: it has no effect, and behind it the run was over before it was killed
+  [ "$at" = "$over" ] || [ "$at" = $((over + 1)) ] || [ "$at-$over" = 9-10 ] ||
+    wrong="$wrong $id: $at effects, $over recorded;"
   if [ "$over" -lt 10 ]; then
     reply=$(cli tool:t/ten resume:=true graph_run_id="$id")
     [ "$(jq -r .data.output <<<"$reply")" = w8 ] || wrong="$wrong $id: $(head -c 200 <<<"$reply")"
