@@ -76,7 +76,8 @@ static int read_rendered(struct rye *rye, const struct rye_want *want, struct in
 	uint64_t version = 0;
 	int r = 0;
 
-	for (int i = 0; i < 3 && version != ret->st.version && found->is_file && !r; i++) {
+	/* once at least: a version of 0 is of a state that is not known */
+	for (int i = 0; i < 3 && (!i || version != ret->st.version) && found->is_file && !r; i++) {
 		auto_blob struct rye_blob *blob = NULL;
 
 		version = ret->st.version;

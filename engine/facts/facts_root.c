@@ -204,12 +204,20 @@ int facts_read(struct facts *facts, const struct rye_thread_part *part, struct r
 	       uint64_t *ret_size, struct rye_err *err)
 {
 	const struct rye_thread_part file = { "", REGISTRY_EVENTS, part->off, part->len };
+	int r;
 
 	if (*part->id)
 		return threads_read(facts->env.threads, part, ret, ret_size, err);
 	if (strcmp(part->name, "events") != 0)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no %s", part->name);
-	return threads_read(facts->env.threads, &file, ret, ret_size, err);
+	r = threads_read(facts->env.threads, &file, ret, ret_size, err);
+	if (r != -(int)RYE_NOT_FOUND)
+		return r;
+	/* a project without threads: nothing has happened, and the name is listed */
+	*ret_size = 0;
+	if (ret)
+		*ret = rye_blob_new("", 0);
+	return ret && !*ret ? memory_fail(err) : 0;
 }
 
 const struct facts_row facts_root_rows[] = {

@@ -104,6 +104,8 @@ within() {
 
 # --- the mount ---
 
+# thread_names: what state/threads lists, less the files and directories about all of them
+thread_names() { ls "$M/state/threads" 2>&1 | grep -vxE 'active|budget|by-(directive|id|status)|ctl|events|new|recent|registry\.tsv' | sort; }
 fx_mount() { mount_rye "$@" && scanned; }
 
 # fx_wait SECONDS COMMAND...: until it succeeds

@@ -307,7 +307,7 @@ for name in ids:
                (name, "tool:x", "completed", "2026", "2026", 1, "x" * (60000000 if name == "big" else 1)))
 db.commit()
 CODE
-  is "a forged registry is listed as far as it makes sense" "$(ls "$M/state/threads" 2>&1 | sort)" "$(printf '%s\n' "$id" big | sort)"
+  is "a forged registry is listed as far as it makes sense" "$(thread_names)" "$(printf '%s\n' "$id" big | sort)"
   within 5 "ls -R of it ends" ls -R "$M/state"
   is "facts of a forged row" "$(cat "$M/state/threads/big/status")" completed
 }

@@ -162,7 +162,7 @@ full_disk() {
   is "no temporary file stays" "$(find "$disk/.ai/knowledge" -type f | wc -l)" "$before"
   fails "async on a full disk" sh -c "echo '{\"command\":\"true\"}' > '$M/tools/rye/bash/async'"
   is "leaves no thread" "$(find "$disk/.ai/state/threads" -mindepth 1 -type d)" "$disk/.ai/state/threads/$id"
-  is "state/threads still lists" "$(ls "$M/state/threads")" "$id"
+  is "state/threads still lists" "$(thread_names)" "$id"
   sleep 0.4
   rm "$disk/fill"
   is "a result that found the disk full is written when there is room" \
