@@ -96,6 +96,13 @@ void threads_close(struct threads *threads)
 /* Threads of one stem that begin in the same moment each take another millisecond. */
 #define NAME_TRIES 64
 
+/* A thread that has ended has its request there; that of another implementation, its own files. */
+static bool is_used(int dir)
+{
+	return thread_marked(dir, "request.json") || thread_marked(dir, "thread.json") ||
+	       thread_marked(dir, "transcript.jsonl");
+}
+
 /* A graph that somebody waits for has a run and a row of that name, and no directory here. */
 static bool name_is_run(int root, const char *id)
 {
@@ -124,8 +131,7 @@ static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], i
 		if (dir < 0)
 			return dir;
 		lock = thread_lock(dir);
-		/* a thread that has ended has its request there */
-		if (lock >= 0 && thread_marked(dir, "request.json"))
+		if (lock >= 0 && is_used(dir))
 			continue;
 		if (lock >= 0 && stem && name_is_run(root, ret_id)) {
 			thread_remove(root, ret_id);
