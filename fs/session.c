@@ -113,7 +113,7 @@ static int session_begin(struct session *s, struct rye_err *err)
 /* ---- serving ---- */
 
 /*
- * The first process leaves when the mount answers; before a person, who sees a prompt then, when
+ * The first process leaves when the mount answers; at a terminal, which shows a prompt then, when
  * all is said that will be.
  */
 static void sum_up(struct session *s)

@@ -41,7 +41,7 @@ static int agent_open_engine(struct agent *agent, struct rye_err *err)
 
 /*
  * What a parent may hand on came with the orders; its record must be what it wrote all the same: one
- * that somebody has edited is a sign that something works on the family that should not.
+ * that was edited is a sign that another process works on the family.
  */
 static int agent_open_parent(struct agent *agent, struct rye_err *err)
 {

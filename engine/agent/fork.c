@@ -43,7 +43,7 @@ static int fork_result(struct threads *threads, const char *id, json_t *reply, s
 		r = rye_fail(err, fork_code(json_str(doc, "code")), "%s", json_str(doc, "error"));
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		json_object_del(doc, ours[i]);
-	/* who asked knows the first one of a chain */
+	/* the caller knows the first thread of a chain */
 	if (strcmp(json_str(doc, "thread_id"), id) != 0 && *json_str(doc, "thread_id"))
 		json_sets(reply, "resolved_thread_id", json_str(doc, "thread_id"));
 	json_object_del(doc, "thread_id");

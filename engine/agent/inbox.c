@@ -23,7 +23,7 @@
 /* Bytes of one message, as a line of `ctl`; messages that wait for a turn. */
 #define INBOX_LINE 4096
 #define INBOX_MESSAGES 64
-/* Milliseconds that one who has connected may take to say something. */
+/* Milliseconds that a client may take from connecting to its message. */
 #define INBOX_WAIT_MS 2000
 
 struct inbox {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The catalogue: what a reader who wants to use the workspace has to know of each item, its
+ * The catalogue: what a reader has to know of each item to use the workspace, its
  * reference, one line and its parameters, as a page and as JSON.
  *
  * Made of verified items alone; of a refused one its reference and the reason are told, nothing of

@@ -49,7 +49,7 @@ struct db_query {
 
 /*
  * *ret_changes (may be NULL): rows changed. RYE_BUSY: a violated constraint, err->sys is EEXIST; or
- * another process held the file for longer than anybody should, EBUSY.
+ * another process held the file for longer than any should, EBUSY.
  */
 int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain.json: what would run a tool, who signed it, who adds to its environment. Loads the
+ * chain.json: what would run a tool, its signers, what adds to its environment. Loads the
  * chain as a run does and starts nothing. No lock.
  */
 #include "chain/chain.h"

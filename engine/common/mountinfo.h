@@ -19,7 +19,7 @@ struct mountinfo {
 	char *point;
 	char *type; /* "fuse.ryefs" */
 	char *source;
-	uid_t owner; /* of a FUSE mount: who made it; else 0 */
+	uid_t owner; /* of a FUSE mount: the user that made it; else 0 */
 };
 
 /* Takes a line apart, in place; false: it is none. */

@@ -152,7 +152,7 @@ struct graph_ops {
 	struct graph_call *(*next)(void *arg);
 	/* The walk is to end: cancelled, or its time is over. */
 	bool (*stopped)(void *arg);
-	/* A line for a person who watches. */
+	/* A line for a person at a terminal. */
 	void (*progress)(void *arg, const char *line);
 };
 

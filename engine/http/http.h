@@ -55,7 +55,7 @@ struct http_ask {
 	int64_t connect_ms; /* to connect; 0: RYE_HTTP_CONNECT_MS */
 	const int64_t *deadline_ms; /* clock_ms(), which `piece` may move; or NULL */
 	size_t cap; /* of the body that is kept */
-	int cancel; /* readable once nobody wants it any more; -1: never */
+	int cancel; /* readable once the caller has given up; -1: never */
 	unsigned redirects; /* followed at most; 0: the redirect is the answer */
 	bool strange; /* the address is a caller's: public hosts only */
 	const char *ca_file; /* trusted instead of the system's authorities; or NULL */
@@ -135,7 +135,7 @@ struct sinks_ask {
 	size_t n;
 	const char *project; /* outlives them */
 	int64_t until_ms; /* clock_ms() */
-	int cancel; /* readable once nobody wants it any more; -1: never */
+	int cancel; /* readable once the caller has given up; -1: never */
 };
 
 struct sinks;

@@ -47,7 +47,7 @@ struct curl_table {
 const struct curl_table *curl_table_load(struct rye_err *err);
 void curl_table_free(const struct curl_table *table);
 
-/* "https://host:port", the part of an address that says who is asked; cut when longer. */
+/* "https://host:port", the part of an address that names the server; cut when longer. */
 #define ORIGIN_MAX 300
 
 /* One libcurl handle with its connections; of one exchange at a time. */
@@ -92,7 +92,7 @@ struct websocket;
 struct websocket_ask {
 	const char *url; /* wss://…; ws:// to this machine alone. Outlives the socket */
 	int64_t until_ms; /* clock_ms() */
-	int cancel; /* readable once nobody wants it any more; -1: never */
+	int cancel; /* readable once the caller has given up; -1: never */
 };
 
 /* Errors as http_exchange; RYE_TOOL_FAILED alone may be tried again. */

@@ -97,7 +97,7 @@ enum mcp_heard {
 	MCP_HEARD_END, /* the process ended, or closed its output; the connection broke */
 	MCP_HEARD_STATUS, /* HTTP: no response, only a status of 400 and more */
 	MCP_HEARD_NOISE, /* more junk, or a longer line, than is read */
-	MCP_HEARD_CANCEL, /* nobody wants it any more */
+	MCP_HEARD_CANCEL, /* the caller has given up */
 	MCP_HEARD_REFUSED, /* it could not be asked: the error says why */
 };
 
@@ -169,7 +169,7 @@ struct mcp_ask {
 	const json_t *members; /* what the pin is of (mcp_members) */
 	json_t *responses, *state; /* the answers to what an earlier result asked, and its state */
 	int64_t until_ms; /* clock_ms(): for all of it */
-	int cancel; /* readable once nobody wants it any more; -1: never */
+	int cancel; /* readable once the caller has given up; -1: never */
 	struct events *events; /* or NULL */
 };
 

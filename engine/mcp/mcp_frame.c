@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making JSON-RPC messages. A modern request says in its _meta which version it is of, who asks and
- * what the client can do: hand on a question to a person, where the server's item says so, and
+ * Making JSON-RPC messages. A modern request says in its _meta which version it is of, which
+ * client asks and what it can do: hand on a question to a person, where the server's item says so, and
  * nothing else.
  */
 #include "mcp/mcp_inner.h"

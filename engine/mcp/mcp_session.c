@@ -287,7 +287,7 @@ static bool session_open(struct mcp_peer *peer, struct mcp_answer *ret)
 
 /* ---- tools/call ---- */
 
-/* What a server that asks is told: that there is nobody to ask. */
+/* What a server that asks is told: that there is no person to ask. */
 static json_t *decline_all(const json_t *requests)
 {
 	json_t *answers = json_object(), *object = (json_t *)requests, *value;

@@ -77,7 +77,7 @@ static void exchange_send(struct stdio_exchange *x)
 		mcp_hearing_end(&x->hearing, MCP_HEARD_END);
 }
 
-/* Nobody waits for the answer any more: a server that is at work may stop. */
+/* The call waits for the answer no more: a server that is at work may stop. */
 static void exchange_cancel(struct stdio_exchange *x, enum mcp_heard why)
 {
 	auto_json json_t *notice = mcp_cancel_notice(&x->hearing, why);
@@ -163,7 +163,7 @@ static enum mcp_heard stdio_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 	/* What the server has asked meanwhile came with its answer. */
 	if (x.hearing.heard == MCP_HEARD_ANSWER && x.sent < x.out.len)
 		(void)!exchange_write(&x);
-	/* Half a message is in its input, or an answer may come that nobody wants: no use for others. */
+	/* Half a message is in its input, or an answer may come to no call: no use for others. */
 	if (x.hearing.heard != MCP_HEARD_REFUSED &&
 	    (x.sent < x.out.len ||
 	     (x.hearing.heard != MCP_HEARD_ANSWER && x.hearing.heard != MCP_HEARD_CANCEL)))

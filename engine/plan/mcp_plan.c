@@ -96,7 +96,7 @@ static int make_argv(struct planner *planner, const struct mcp_source *source,
 	return 0;
 }
 
-/* What servers of the protocol get, whoever starts them, and what the item gives. */
+/* What each server of the protocol gets, and what the item gives. */
 static int make_env(const struct planner *planner, const struct mcp_source *source,
 		    struct mcp_spec *spec, struct rye_err *err)
 {

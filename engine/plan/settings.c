@@ -205,7 +205,7 @@ static double usual_timeout(const struct planner *planner)
 	for (size_t i = 0; found <= 0 && i < most; i++)
 		if (strcmp(chain->v[i].meta.tool_type, "primitive"))
 			found = read_seconds(json_object_get(chain->v[i].meta.config, "timeout"));
-	/* A thread is for long work: a user who wants it to end cancels it. */
+	/* A thread is for long work: its user ends it by cancelling it. */
 	if (found <= 0 && planner->kept)
 		return RYE_TIMEOUT_MAX_S;
 	if (found <= 0)

@@ -30,7 +30,7 @@ static _Noreturn void minder_child(pid_t engine, int pipe)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	setpgid(0, 0);
-	/* Nobody waits for the end of what is copied into this process. */
+	/* A copy of a pipe that stays open here would hide its end from the reader. */
 	if (pipe > 0)
 		close_range(0, (unsigned)pipe - 1, 0);
 	close_range((unsigned)pipe + 1, ~0u, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rows of registry.db hold of families, chains and cost: who may have how many children, what
- * continues what. Each change is one transaction; columns are always named.
+ * What rows of registry.db hold of families, chains and cost: how many children a thread may have,
+ * what continues what. Each change is one transaction; columns are always named.
  */
 #include "record/record.h"
 

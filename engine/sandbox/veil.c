@@ -170,7 +170,7 @@ static CHILD_SIDE int copy_mounts(const char *path, int *ret)
 	return *ret < 0 ? errno : 0;
 }
 
-/* A terminal that is somebody else's could be read from, and written to. */
+/* A terminal of another process could be read from, and written to. */
 static CHILD_SIDE int make_terminals(struct veil *made)
 {
 	static const char pts[] = "/dev/pts", ptmx[] = "/dev/ptmx";

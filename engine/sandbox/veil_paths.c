@@ -104,8 +104,9 @@ static const char *const machine[] = {
 };
 
 /*
- * And for the user who is logged in; they come and go with a session. The first ones are ours: who
- * writes to a thread's socket raises its limits, who reads a token runs everything, so no tool sees them.
+ * And for the user that is logged in; they come and go with a session. The first ones are ours: what
+ * writes to a thread's socket raises its limits, what reads a token runs everything, so no tool sees
+ * them.
  */
 #define SESSION_PATHS 6
 #define SESSION_OWN 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * secret.h: the person's secrets: names and values in one encrypted file of the user space
- * (docs/tools.md, Secrets). Who asks for a name is decided in plan/asked_env.c.
+ * (docs/tools.md, Secrets). Which items ask for a name is decided in plan/asked_env.c.
  */
 #ifndef RYE_SECRET_SECRET_H
 #define RYE_SECRET_SECRET_H

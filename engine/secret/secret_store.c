@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of the secrets, replaced as a whole. Beside it lie the dates, which are nobody's secret,
+ * The file of the secrets, replaced as a whole. Beside it lie the dates, which are no secret,
  * and, while the signing key is being replaced, the same secrets under the next key: whichever file
  * the key opens counts, so a process that is killed on the way loses nothing. The lock is flock(2)
  * of the directory, held by the process that changes it.

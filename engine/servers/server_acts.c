@@ -196,7 +196,7 @@ struct removal {
 	json_t *removed, *left; /* arrays */
 };
 
-/* server_item_fn. What is refused may be somebody's own work by now: it stays. */
+/* server_item_fn. What is refused may be a person's own work by now: it stays. */
 static int remove_item(void *arg, const char *path, const char *id, const struct rye_item *item)
 {
 	struct removal *removal = arg;

@@ -2,7 +2,7 @@
 /*
  * Parameters → what is to be done with which server. What is asked is the signed item's
  * where there is one; for a server that is about to have one, the caller's words, which is why
- * nobody but a person's own process may ask so (server_acts.c). On a worker; no lock.
+ * only a person's own process may ask so (server_acts.c). On a worker; no lock.
  */
 #include "servers/servers_inner.h"
 

@@ -103,7 +103,7 @@ static bool is_used(int dir)
 	       thread_marked(dir, "transcript.jsonl");
 }
 
-/* A graph that somebody waits for has a run and a row of that name, and no directory here. */
+/* A graph whose caller waits has a run and a row of that name, and no directory here. */
 static bool name_is_run(int root, const char *id)
 {
 	auto_free char *path = NULL;

@@ -83,7 +83,7 @@ static void thread_watch_look_at(struct threads *threads, const char *id, int ex
 	threads_apply(threads, &what, NULL);
 }
 
-/* Those who wait for a thread that handed over wait for the one that goes on. */
+/* The waiters of a thread that handed over wait for the one that goes on. */
 static void follow_chain(struct threads *threads, struct thread_waiter *waiters, const char *next)
 {
 	if (!waiters)

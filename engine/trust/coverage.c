@@ -230,7 +230,7 @@ static int check_compat(struct check *c, struct rye_err *err)
 int coverage_check(struct check *c, struct rye_err *err)
 {
 	c->v->bound = binding_holds(c);
-	/* what is bound begins behind the signature line: a CR on it is nobody's */
+	/* what is bound begins behind the signature line: a CR on it is not covered */
 	if (c->v->bound && c->raw.junk && !c->ask->compat) {
 		c->v->bound = false;
 		return refuse_line(c->ask, c->v, err);

@@ -195,7 +195,7 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
 int keystore_trust(const struct item_env *env, const char *key, const char *owner,
 		   char ret_fp[KEY_FP], struct rye_err *err);
 /*
- * A signer's public key into the project, where whoever gets a copy finds it to trust it; there
+ * A signer's public key into the project, where the reader of a copy finds it to trust it; there
  * it counts for nothing by itself. 1: written; 0: it is there, or there is no such project.
  */
 int keystore_share(const struct item_env *env, const struct space *space,

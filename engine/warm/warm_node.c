@@ -19,7 +19,7 @@
 
 /* A job that the socket may not hold at once goes to a new process. */
 #define JOB_MAX (96 << 10)
-/* Nobody waits longer for a process that does not read. */
+/* So long the run waits for a process that does not read. */
 #define SEND_MS 500
 
 /* Behind it is "--", and then what belongs to the call. */

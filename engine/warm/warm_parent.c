@@ -191,7 +191,7 @@ static void warm_parent_stop(const struct plan_base *base, struct warm_parent *p
 		close(parent->socket);
 	parent->socket = -1;
 	if (parent->child.pidfd >= 0) {
-		/* Ended by us it would leave its children to us, whom nobody waits for then. */
+		/* Killed here it would leave its children to the daemon, which does not wait for them. */
 		if (!parent->made || poll(&end, 1, STOP_MS) != 1)
 			spawn_kill(&parent->child);
 		spawn_reap(&parent->child, &ended);

@@ -45,7 +45,7 @@ static const char *differs(const struct proc_cage *a, const struct proc_cage *b,
 		return "it has another root directory";
 	if (a->no_new_privs != b->no_new_privs)
 		return "it has another no_new_privs bit";
-	/* root that has given them up is confined by that alone; who has more is not */
+	/* root that has given them up is confined by that alone; a caller that has more is not */
 	if (b->powers & ~a->powers)
 		return "it lacks capabilities that the daemon has";
 	return a->filters == b->filters ? NULL : "it has other seccomp filters";

@@ -6,7 +6,7 @@
  * A draft is one node for as long as it is one file, whatever its names are. Each LOOKUP of
  * request.json makes a node of its own, with the bytes of what was run last: it is one open, and
  * what is written to it is the next message. The kernel is told that nothing here may be
- * remembered, so each use of a name asks who uses it.
+ * remembered, so each use of a name is checked for its caller.
  *
  * No lock. FUSE threads; `drop` may run on the one that forgets the node.
  */

@@ -482,7 +482,7 @@ void named_file_say(struct named_file *file, size_t off, struct rye_span bytes,
 		    struct named_wrote *ret);
 uint64_t named_file_call(struct named_file *file);
 void named_file_said(struct named_file *file, uint64_t call, int verdict); /* it was run */
-/* Its message is not finished, and this caller, who wrote it, has to be told if it never will be. */
+/* Its message is not finished, and this caller, its writer, has to be told if it never will be. */
 void named_file_await(struct named_file *file, struct caller *writer);
 /* That caller, a reference, once: nothing came for so long; why says what is missing. NULL: no. */
 struct caller *named_file_unfinished(struct named_file *file, int64_t pause_ns, char why[FEED_WHY]);

@@ -22,7 +22,7 @@
 
 /* ---- the summary ---- */
 
-/* Somebody else may have changed them: each one is shown, and asked for. */
+/* Another person may have changed them: each one is shown, and asked for. */
 #define EACH "ryefs sign -i"
 
 static const struct {

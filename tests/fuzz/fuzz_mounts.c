@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One line of /proc/self/mountinfo: a user who may mount chooses the paths in it. */
+/* One line of /proc/self/mountinfo: a user that may mount chooses the paths in it. */
 #include "mountinfo.h"
 
 #include <stdint.h>

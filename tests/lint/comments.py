@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """comments.py ROOT [--list]: a comment of the C files cites no section by its number: the documents
-in docs/ have none, so it is of a document that a reader of this tree does not have. --list prints
+in docs/ have none, so it is of a document that a reader of this tree does not have. Nor does it say
+"who" or "nobody", where the thread, the process or the file could be named that acts. --list prints
 the offenders alone, as file:line."""
 
 import re
@@ -15,6 +16,8 @@ CITED = re.compile(
     r"|\b\w+\.md,?\s+(?:\*\s+)?section\b"
     r"|\bspec decisions?\b"
 )
+# `who` and who-> are a variable
+UNNAMED = re.compile(r"(?<![`\w])(?:who|whom|whoever|nobody|anybody|somebody|roused?|in a hurry)(?![`\w]|->)", re.I)
 
 
 def faults_of(path, text):
@@ -23,14 +26,17 @@ def faults_of(path, text):
             continue
         for cited in CITED.finditer(m.group()):
             words = " ".join(cited.group().replace("*", " ").split())
-            yield cscan.line_of(text, m.start() + cited.start()), words
+            yield (cscan.line_of(text, m.start() + cited.start()),
+                   f'cites "{words}", which is not in docs/: name the file there, or say the rule')
+        for word in UNNAMED.finditer(m.group()):
+            yield (cscan.line_of(text, m.start() + word.start()),
+                   f'says "{word.group()}": name the thread, process or file that acts')
 
 
 def main(root, listing):
     faults = []
     for path in cscan.sources(root):
-        for line, words in faults_of(path, cscan.read(root, path)):
-            why = f'cites "{words}", which is not in docs/: name the file there, or say the rule'
+        for line, why in faults_of(path, cscan.read(root, path)):
             faults.append(f"{path}:{line}" if listing else f"{path}:{line}: {why}")
     return cscan.finish(faults)
 

@@ -211,6 +211,8 @@ BAD = [
     ("comments", "fs/z.h", "/* Milliseconds (tools 4.2). */\n", 'cites "tools 4.2"'),
     ("comments", "fs/z.c", "/*\n * What no-open\n * 3 says.\n */\n", 'cites "no-open 3"'),
     ("comments", "tests/unit/z.c", "/* docs: architecture.md section Locks */\n", 'cites "architecture.md section"'),
+    ("comments", "fs/z.c", "/* Nobody waits for it. */\n", 'says "Nobody"'),
+    ("comments", "engine/item/z.h", "/* The caller is the one\n * who ends it. */\n", 'says "who"'),
     ("docs", "docs/z.md", "[x](gone.md)\n", "not there"),
     ("docs", "docs/z.md", "see /home/someone/x\n", "one machine"),
 ]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What execution.yaml and a tool's metadata say about its runs: lockfiles, the order of time limits,
- * the steps of a trace, dry runs, who contributes to a chain.
+ * the steps of a trace, dry runs, what contributes to a chain.
  */
 #include "exec_tools.h"
 

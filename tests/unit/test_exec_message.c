@@ -52,7 +52,7 @@ static void lines(void **state)
 	yaml("a: &x {k: v}\nb: *x\n", "{\"a\":{\"k\":\"v\"},\"b\":{\"k\":\"v\"}}");
 }
 
-/* By the rules of YAML 1.1, but for readings that surprise a person who types the value. */
+/* By the rules of YAML 1.1, but for readings that surprise a person that types the value. */
 static void scalars(void **state)
 {
 	yaml("{a: ~, b: null, c: True, d: off, e: yes, f: y}\n",

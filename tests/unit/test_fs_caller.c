@@ -585,7 +585,7 @@ static void threads_compete(void **state)
 	record_of(callers, us, 2, 21);
 	expect_of(callers, us, 1, 21);
 	assert_int_equal(callers->count, 1);
-	/* two that nothing has read, for whoever asks below that process */
+	/* two that nothing has read, for any caller below that process */
 	record_of(callers, us, 1, 11);
 	expect_of(callers, us, 1, 0);
 	expect_of(callers, us, 2, 0);

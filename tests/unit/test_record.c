@@ -59,7 +59,7 @@ static void thread_T04_keys_and_their_order(void **state)
 	record_place_drop(&r);
 }
 
-/* thread F27: what somebody has put into the parent's file gives a child nothing. */
+/* thread F27: what was put into the parent's file by another gives a child nothing. */
 static void thread_F27_edited_documents(void **state)
 {
 	struct thread_json what = { .directive = "t/hello", .status = "running" };
