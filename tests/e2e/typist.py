@@ -8,7 +8,8 @@ stand; its standard error is a terminal. A command has to succeed, or to say wha
 shows; "…" there stands for anything, alone for any lines. Fingerprints and ids of threads are others each time: the
 first that a command says takes the place of the document's from then on. Numbers of items served
 may differ. A block whose first line names a file behind its language ("```python my/tool.py") is
-saved there, below the directory that it all begins in.
+saved there, below the directory that it all begins in. A ```shell-session block is a picture
+that stands before the program can be typed: a console block has each of its commands and answers.
 
 INSTEAD has lines "COMMAND<tab>OTHER" of what is typed in place of a command. Each result is a
 line: a status, and the command.
@@ -68,6 +69,17 @@ def shown(path):
             yield from commands_of(lines)
         elif name:
             save(name, lines)
+
+
+def pictured(path):
+    """Of each command of a picture: is it typed, and said to answer so, in a console block?"""
+    found, typed = [], []
+    for about, lines in blocks(path):
+        if about == "shell-session":
+            found += commands_of(lines)
+        elif about == "console":
+            typed += commands_of(lines)
+    return [(one in typed, one[0]) for one in found]
 
 
 class Shell:
@@ -156,6 +168,8 @@ def main():
                 print("# " + line)
     for command in rest:
         print("1 the document has no command " + command)
+    for typed, command in pictured(sys.argv[1]):
+        print("%d in the picture, as typed: %s" % (not typed, command))
     shell.bash.stdin.close()
     shell.bash.wait(timeout=PATIENCE)
 
