@@ -16,11 +16,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -222,6 +224,18 @@ static int mountpoint_hindered(const struct options *opt, struct rye_err *err)
 	return 0;
 }
 
+/* Programs that are none of ours read it all the time, this one as well. */
+static bool system_needs(const char *path)
+{
+	struct statfs on;
+
+	if (strcmp(path, "/dev") == 0)
+		return true;
+	return statfs(path, &on) == 0 &&
+	       (on.f_type == PROC_SUPER_MAGIC || on.f_type == SYSFS_MAGIC ||
+		on.f_type == CGROUP_SUPER_MAGIC || on.f_type == CGROUP2_SUPER_MAGIC);
+}
+
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
 {
 	auto_free char *items = NULL;
@@ -233,6 +247,8 @@ static int mountpoint_check(const struct options *opt, struct rye_err *err)
 		return fail_inside(opt, "not a directory", err);
 	if (lies_in(opt->source, opt->mountpoint))
 		return fail_inside(opt, "it would hide the project; wanted a directory in it", err);
+	if (system_needs(opt->mountpoint))
+		return fail_inside(opt, "it would hide what the whole system needs", err);
 	if (asprintf(&items, "%s/.ai", opt->source) < 0)
 		return rye_fail(err, RYE_IO, "out of memory");
 	if (lies_in(opt->mountpoint, items))

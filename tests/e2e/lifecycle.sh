@@ -22,6 +22,7 @@ like "no such mountpoint" "$(said "$RYEFS" "$P" "$T/none")" "cannot mount at .*N
 like "a file as mountpoint" "$(said "$RYEFS" "$P" "$P/.ai/tools/x.sh")" "not a directory"
 like "the project as mountpoint" "$(said "$RYEFS" "$P" "$P")" "would hide the project"
 like "a directory above it" "$(said "$RYEFS" "$P" "$T")" "would hide the project"
+like "what the system needs" "$(said "$RYEFS" "$P" "/proc/$$/task")" "cannot mount at /proc/$$/task: it would hide"
 like "its .ai" "$(said "$RYEFS" "$P" "$P/.ai/tools")" "lies in the .ai"
 # without the device: in a mount namespace of its own, where it is hidden
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
