@@ -323,9 +323,21 @@ static json_t *read_thread_line(struct rye_span message, struct rye_err *err)
 	return doc;
 }
 
+static int check_count(const json_t *params, struct rye_err *err)
+{
+	size_t n = json_object_size(params);
+
+	if (n <= RYE_PARAMETERS_MAX)
+		return 0;
+	return rye_fail(err, RYE_TOO_BIG, "%zu parameters, wanted at most %u", n,
+			RYE_PARAMETERS_MAX);
+}
+
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err)
 {
+	int r;
+
 	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX, .resume = "" };
 	ret->warnings = json_array();
 	ret->doc = req->form == RYE_FORM_THREAD ? read_thread_line(req->message, err) :
@@ -334,9 +346,8 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 		return -(int)err->code;
 	if (req->form == RYE_FORM_THREAD)
 		read_thread_flags(ret->doc);
-	if (verb_row(req->verb)->names)
-		return read_execute(project, ret, err);
-	return read_item(req, ret, err);
+	r = verb_row(req->verb)->names ? read_execute(project, ret, err) : read_item(req, ret, err);
+	return r ? r : check_count(ret->params, err);
 }
 
 static int check_directive(const struct request *request, struct rye_err *err)

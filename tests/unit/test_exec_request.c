@@ -5,6 +5,8 @@
  */
 #include "exec_tools.h"
 
+#include "bounds.h"
+
 #define SCHEMA                                                                              \
 	"CONFIG_SCHEMA = {'type':'object','properties':{'a':{'type':'integer','minimum':3," \
 	"'default':7},'b':{'type':'string'}},'required':['b'],'additionalProperties':False}\n"
@@ -45,6 +47,23 @@ static void case_22_everything_wrong(void **state)
 	assert_non_null(strstr(said.message, "b: required"));
 	assert_non_null(strstr(said.message, "zzz"));
 	assert_int_equal(said.code, RYE_INVALID);
+	assert_false(has_started(p));
+}
+
+static void many_parameters(void **state)
+{
+	struct exec_place *p = *state;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_said struct exec_said said = { 0 };
+
+	with_schema(p);
+	for (int i = 0; i <= RYE_PARAMETERS_MAX; i++)
+		buf_addf(&text, "%s\"p%d\":1", i ? "," : "{", i);
+	buf_adds(&text, "}");
+	said = exec_run(p, "t/a", text.data);
+	exec_check(&said, "{\"status\":\"error\","
+			  "\"error\":\"10001 parameters, wanted at most 10000\"}");
+	assert_int_equal(said.code, RYE_TOO_BIG);
 	assert_false(has_started(p));
 }
 
@@ -456,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		exec_test(case_22_everything_wrong),
+		exec_test(many_parameters),
 		exec_test(case_23_default),
 		exec_test(case_24_missing),
 		exec_test(case_25_unknown),
