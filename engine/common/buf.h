@@ -37,6 +37,11 @@ void buf_addc(struct rye_buf *buf, char c);
 void buf_shell(struct rye_buf *buf, const char *text);
 void buf_addspan(struct rye_buf *buf, struct rye_span span);
 void buf_addf(struct rye_buf *buf, const char *format, ...) RYE_PRINTF(2, 3);
+/* What is in it, borrowed until it changes; never NULL. */
+static inline struct rye_span buf_span(const struct rye_buf *buf)
+{
+	return (struct rye_span){ buf->data ? buf->data : "", buf->len };
+}
 /* The bytes as a blob; empties the buffer. NULL when it had failed. */
 struct rye_blob *buf_blob(struct rye_buf *buf);
 /* The NUL-terminated text, owned by the caller (free); empties the buffer; NULL when failed. */

@@ -219,7 +219,7 @@ static void set_fault(struct answer_block *block, const char *why)
 
 static void parse_args(struct answer_block *block)
 {
-	struct rye_span text = span_trim((struct rye_span){ block->args.data, block->args.len });
+	struct rye_span text = span_trim(buf_span(&block->args));
 	struct rye_err err = { 0 };
 	json_t *value;
 
@@ -235,15 +235,22 @@ static void parse_args(struct answer_block *block)
 	json_decref(value);
 }
 
-void answer_done(struct answer *answer, struct answer_block *block)
+void answer_sign(struct answer_block *block, const char *signature)
+{
+	if (*signature)
+		json_sets(block->extra, "signature", signature);
+}
+
+bool answer_done(struct answer *answer, struct answer_block *block)
 {
 	if (!block || !block->open)
-		return;
+		return false;
 	block->open = false;
-	if (block->kind != BLOCK_CALL || block->arguments)
-		return;
-	parse_args(block);
-	tell(answer, PROVIDER_CALL_DONE, (size_t)(block - answer->v), SPAN(""));
+	if (block->kind == BLOCK_CALL && !block->arguments) {
+		parse_args(block);
+		tell(answer, PROVIDER_CALL_DONE, (size_t)(block - answer->v), SPAN(""));
+	}
+	return true;
 }
 
 void answer_stop(struct answer *answer, enum provider_stop stop, const char *raw)
@@ -270,15 +277,6 @@ void answer_fail(struct answer *answer, const json_t *doc)
 	fault_read(doc, &answer->said);
 }
 
-void usage_take(const json_t *doc, const char *key, json_int_t *count)
-{
-	const json_t *value = json_object_get(doc, key);
-
-	if (json_is_number(value) && json_number_value(value) >= 0 &&
-	    json_number_value(value) < 1e15)
-		*count = (json_int_t)json_number_value(value);
-}
-
 struct rye_span text_member(const json_t *doc, const char *key)
 {
 	const json_t *value = json_object_get(doc, key);
@@ -298,7 +296,7 @@ static json_t *read_doc(struct answer *answer, struct rye_span *text, struct rye
 	json_t *doc = json_parse(*text, flags, "answer", &err);
 
 	if (!doc && answer_mend(*text, mended)) {
-		*text = (struct rye_span){ mended->data, mended->len };
+		*text = buf_span(mended);
 		doc = json_parse(*text, flags, "answer", &err);
 	}
 	if (!doc && !answer->failed) {
@@ -384,7 +382,7 @@ bool answer_feed(struct answer *answer, struct rye_span bytes)
 
 static void take_whole(struct answer *answer)
 {
-	struct rye_span text = { answer->body.data ? answer->body.data : "", answer->body.len };
+	struct rye_span text = buf_span(&answer->body);
 	auto_buf struct rye_buf mended = RYE_BUF_INIT;
 	auto_json json_t *doc = NULL;
 	const json_t *error;

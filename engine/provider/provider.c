@@ -369,7 +369,7 @@ static void put_address(const struct provider *provider, const char *base, const
 	if (n > 3 && !strncmp(base + n - 3, "/v1", 3) && begins(path, "/v1/"))
 		path += 3;
 	buf_addf(&all, "%.*s%s", (int)n, base, path);
-	rest = (struct rye_span){ all.data ? all.data : "", all.len };
+	rest = buf_span(&all);
 	while ((at = span_find(rest, 0, "{model}")) >= 0) {
 		buf_add(out, rest.ptr, (size_t)at);
 		buf_adds(out, provider->model);
@@ -521,7 +521,7 @@ static void make_lane(const struct provider_env *env, struct provider *provider)
 		buf_addf(&what, "\n%s", *row);
 	if (what.failed)
 		return;
-	sha256_hex((struct rye_span){ what.data, what.len }, hex);
+	sha256_hex(buf_span(&what), hex);
 	buf_addf(&path, "%s/%.32s", shared, hex);
 	provider->lane = buf_steal(&path);
 	explicit_bzero(what.data, what.len);

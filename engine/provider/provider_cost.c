@@ -11,42 +11,63 @@
 #include <string.h>
 
 /* More tokens than this are no count, and sums of them no numbers. */
-#define COUNT_MOST INT64_C(1000000000000000)
+#define COUNT_MOST 1e15
 
-/* The number at the item's path for `name`; *count stays where there is none. */
-static bool take_path(const json_t *paths, const char *name, const json_t *doc, json_int_t *count)
+bool usage_count(const json_t *doc, const char *path, json_int_t *count)
 {
-	const char *path = json_str(paths, name);
-	const json_t *value = *path ? expr_path(doc, span_of(path)) : NULL;
+	const json_t *value = path && *path ? expr_path(doc, span_of(path)) : NULL;
 
-	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-	    json_integer_value(value) > COUNT_MOST)
+	if (!json_is_number(value) || json_number_value(value) < 0 ||
+	    json_number_value(value) > COUNT_MOST)
 		return false;
-	*count = json_integer_value(value);
+	*count = (json_int_t)json_number_value(value);
 	return true;
+}
+
+static bool take_counts(const json_t *doc, const struct usage_paths *paths,
+			struct provider_usage *use)
+{
+	json_int_t cached = paths->cached_apart ? 0 : use->cache_read + use->cache_write;
+	json_int_t input = use->uncached + cached, more = 0;
+	json_int_t output = use->output - (paths->reasoning_apart ? use->reasoning : 0);
+	bool any = false;
+
+	any |= usage_count(doc, paths->input, &input);
+	any |= usage_count(doc, paths->more_input, &more);
+	any |= usage_count(doc, paths->cached, &use->cache_read);
+	any |= usage_count(doc, paths->cached_too, &use->cache_read);
+	any |= usage_count(doc, paths->cache_write, &use->cache_write);
+	any |= usage_count(doc, paths->output, &output);
+	any |= usage_count(doc, paths->reasoning, &use->reasoning);
+	cached = paths->cached_apart ? 0 : use->cache_read + use->cache_write;
+	use->uncached = MAX_OF(input + more - cached, 0);
+	use->output = output + (paths->reasoning_apart ? use->reasoning : 0);
+	return any;
+}
+
+void usage_take(const json_t *usage, const struct usage_paths *paths, struct provider_usage *use)
+{
+	if (!json_object_size(usage))
+		return;
+	use->known = true;
+	take_counts(usage, paths, use);
 }
 
 void usage_by_item(const json_t *item, const json_t *doc, struct provider_usage *use)
 {
-	const json_t *paths = json_object_get(item, "usage");
-	bool cached_in = json_flag(paths, "cached_included", true);
-	bool thought_in = json_flag(paths, "reasoning_included", true);
-	json_int_t input = use->uncached + (cached_in ? use->cache_read + use->cache_write : 0);
-	json_int_t output = use->output - (thought_in ? 0 : use->reasoning);
-	bool any = false;
+	const json_t *own = json_object_get(item, "usage");
+	struct usage_paths paths = {
+		.input = json_str(own, "input"),
+		.cached = json_str(own, "cached"),
+		.cache_write = json_str(own, "cache_write"),
+		.output = json_str(own, "output"),
+		.reasoning = json_str(own, "reasoning"),
+		.cached_apart = !json_flag(own, "cached_included", true),
+		.reasoning_apart = !json_flag(own, "reasoning_included", true),
+	};
 
-	if (!json_is_object(paths))
-		return;
-	any |= take_path(paths, "input", doc, &input);
-	any |= take_path(paths, "cached", doc, &use->cache_read);
-	any |= take_path(paths, "cache_write", doc, &use->cache_write);
-	any |= take_path(paths, "output", doc, &output);
-	any |= take_path(paths, "reasoning", doc, &use->reasoning);
-	if (!any)
-		return;
-	use->known = true;
-	use->uncached = MAX_OF(input - (cached_in ? use->cache_read + use->cache_write : 0), 0);
-	use->output = output + (thought_in ? 0 : use->reasoning);
+	if (json_is_object(own) && take_counts(doc, &paths, use))
+		use->known = true;
 }
 
 static double price_of(const json_t *row, const char *key, double fallback)

@@ -221,7 +221,7 @@ void provider_exchange(const struct provider_call *call, struct provider_result 
 	    lane_enter(call, &lane, &attempt.err)) {
 		attempt_never(&attempt, ret);
 	} else {
-		attempt_send(&attempt, (struct rye_span){ body.data, body.len });
+		attempt_send(&attempt, buf_span(&body));
 		lane_leave(&lane);
 		attempt_end(&attempt, ret);
 	}

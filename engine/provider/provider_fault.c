@@ -122,8 +122,8 @@ void fault_read(const json_t *doc, struct fault_said *ret)
 	keep_text(&ret->message, json_str(said, "detail"));
 	if (json_is_integer(code))
 		ret->status = (long)json_integer_value(code);
-	usage_take(said, "n_prompt_tokens", &ret->tokens);
-	usage_take(said, "n_ctx", &ret->limit);
+	usage_count(said, "n_prompt_tokens", &ret->tokens);
+	usage_count(said, "n_ctx", &ret->limit);
 	read_details(details, ret);
 }
 
@@ -463,7 +463,7 @@ void fault_classify(const struct fault_in *in, struct provider_failure *ret)
 
 	*ret = (struct provider_failure){ .status = in->status, .wait_ms = fault_wait(in) };
 	put_subject(in->said, &subject);
-	text = (struct rye_span){ subject.data ? subject.data : "", subject.len };
+	text = buf_span(&subject);
 	if (in->cut)
 		ret->class = FAULT_CUT;
 	else if (in->transport != RYE_OK)

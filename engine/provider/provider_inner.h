@@ -102,23 +102,31 @@ void answer_args(struct answer *answer, struct answer_block *block, struct rye_s
 /* id "": one is made; told once the name is known. */
 void answer_call(struct answer *answer, struct answer_block *block, const char *id,
 		 const char *name);
-/* Its arguments are whole: they are parsed. */
-void answer_done(struct answer *answer, struct answer_block *block);
+/* What signs it, if anything does. */
+void answer_sign(struct answer_block *block, const char *signature);
+/* Its arguments are whole: they are parsed. False: it was closed before, or there is none. */
+bool answer_done(struct answer *answer, struct answer_block *block);
 void answer_stop(struct answer *answer, enum provider_stop stop, const char *raw);
 void answer_refuse(struct answer *answer, const char *kind, const char *text);
 void answer_warn(struct answer *answer, const char *word);
 bool answer_has(const struct answer *answer, enum block_kind kind);
 /* The provider told an error; the first counts. */
 void answer_fail(struct answer *answer, const json_t *doc);
-/* Sets *count when the document has the number; a null keeps it. */
-void usage_take(const json_t *doc, const char *key, json_int_t *count);
-/* The item's own paths to the counts, after what the wire knows. (provider_cost.c) */
+/* provider_cost.c: paths to the counts in what a server tells; NULL: it does not tell that one. */
+struct usage_paths {
+	const char *input, *more_input;
+	const char *cached, *cached_too; /* the latter counts where both are told */
+	const char *cache_write;
+	const char *output, *reasoning;
+	bool cached_apart, reasoning_apart; /* input and output do not count them */
+};
+void usage_take(const json_t *usage, const struct usage_paths *paths, struct provider_usage *use);
+/* Sets *count when the document has a number there; a null keeps it. */
+bool usage_count(const json_t *doc, const char *path, json_int_t *count);
+/* The item's own paths to the counts, after what the wire knows. */
 void usage_by_item(const json_t *item, const json_t *doc, struct provider_usage *use);
 /* A string member as a span; empty when it is none. */
 struct rye_span text_member(const json_t *doc, const char *key);
-
-/* wire_chat.c: what is held of a tag is text after all. */
-void think_end(struct answer *answer);
 
 /* ---- wire.c: the wires, one file and one row each ---- */
 
@@ -133,10 +141,15 @@ struct wire_write {
 	struct rye_buf *out;
 };
 
+typedef void (*wire_put_fn)(struct wire_write *w, const json_t *one);
+
 struct wire {
 	const char *name;
 	const char *path, *stream_path; /* behind base_url; {model} is filled in */
 	const char *max_field; /* of the longest answer; NULL: the wire places it */
+	const char *text_type; /* of a result's text beside images */
+	wire_put_fn put_image;
+	bool flags_errors; /* of results; without a flag their text tells it */
 	void (*write)(struct wire_write *w);
 	void (*event)(struct answer *answer, const char *type, const json_t *doc,
 		      struct rye_span text);
@@ -144,6 +157,14 @@ struct wire {
 };
 
 extern const struct wire wire_anthropic, wire_responses, wire_chat, wire_gemini, wire_interactions;
+
+/* Reasons to stop, as a wire spells them. */
+struct stop_row {
+	const char *raw;
+	enum provider_stop stop;
+};
+enum provider_stop stop_of(const struct stop_row *rows, size_t n, const char *raw,
+			   enum provider_stop other);
 
 const struct wire *wire_named(const char *name); /* NULL: there is none */
 /* By the end of an address. */
@@ -164,6 +185,10 @@ struct rye_span raw_next(struct raw_list *list);
 void raw_comma(struct rye_buf *out);
 void raw_string(struct rye_buf *out, struct rye_span text);
 void raw_key(struct rye_buf *out, const char *key); /* with its comma and colon */
+/* A member, or an element where key is NULL, that begins with this bracket. */
+void raw_open(struct rye_buf *out, const char *key, char bracket);
+void raw_typed(struct rye_buf *out, const char *type); /* {"type":"…" */
+void raw_span(struct rye_buf *out, const char *key, struct rye_span text);
 void raw_text(struct rye_buf *out, const char *key, const char *text);
 void raw_value(struct rye_buf *out, const char *key, const json_t *value);
 /* The object, and one more member that is JSON already. */
@@ -175,35 +200,56 @@ bool message_is(const json_t *message, const char *role);
 bool block_is(const json_t *block, const char *kind);
 /* Bytes of the block as they came; NULL: it has to be written anew. */
 const char *block_raw(const struct wire_write *w, const json_t *block);
-/* The call of a result, NULL: unknown; its id as this wire has it. */
+bool block_put_raw(struct wire_write *w, const json_t *block); /* false: there are none */
+bool block_is_said(const json_t *block); /* text, a refusal's as well, that is not empty */
+/* The call of a result, NULL: unknown. */
 const json_t *result_call(const struct wire_write *w, const json_t *result);
-void result_id(const struct wire_write *w, const char *id, char ret[65]);
+/* The member `key`: the id of a call or its result, as this wire has it. */
+void call_id_put(struct wire_write *w, const char *key, const json_t *block);
 /*
  * The result's text; of wires without a flag for errors it says so itself, and that there were images
  * where the model gets none.
  */
 void result_text_put(const struct wire_write *w, const json_t *result, bool say_error,
 		     struct rye_buf *out);
+/* The member `key`: that text, or a list of it and the images that the model gets; and the flag. */
+void result_put(struct wire_write *w, const char *key, const json_t *result);
 /* The images of a result that the model gets; NULL: none. */
 const json_t *result_images(const struct wire_write *w, const json_t *result);
 /* A call's arguments as JSON; of one that was cut there are none. */
 void arguments_put(const json_t *call, struct rye_buf *out);
-/* "data:image/png;base64,…" */
-void image_url_put(const json_t *image, struct rye_buf *out);
-/* The schema of a tool as the model's item wants it; new reference. */
-json_t *tool_schema(const struct wire_write *w, const json_t *tool);
+/* The member "arguments": the same as a text. */
+void arguments_text_put(struct wire_write *w, const json_t *call);
+/* {"type":"…","text":"…"}; of an empty text nothing. */
+void text_put(struct wire_write *w, const char *type, struct rye_span text);
+/* The member `key`: "data:image/png;base64,…" */
+void image_url_put(struct wire_write *w, const char *key, const json_t *image);
+/* The member `key`: a list, each element by `put`, its comma and brackets included. */
+void list_put(struct wire_write *w, const char *key, const json_t *list, wire_put_fn put);
+/* What every wire tells of a tool, the schema as the model's item wants it. */
+void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool);
 /* "json_schema", "openapi_subset" or "strict". */
 const char *schema_style(const struct wire_write *w);
+bool has_tools(const struct wire_write *w);
+bool has_system(const struct wire_write *w);
+bool request_streams(const struct wire_write *w);
+/* "stream" and, where the item or the wire has some, "stream_options". */
+void stream_put(struct wire_write *w, const json_t *usual_options);
+/* A name for the provider's cache, where the item's cache.mode, else `mode`, is "key". */
+void cache_key_put(struct wire_write *w, const char *mode);
+/* For wires that want the longest answer in an object that the item may have others of. */
+void config_set(struct wire_write *w, const char *object, const char *max_field);
 /* max_tokens, the item's members, and the end of the body. */
 void write_rest(struct wire_write *w);
-bool request_streams(const struct wire_write *w);
-bool has_tools(const struct wire_write *w);
 /* fields.reasoning.replay and its like: text at a dotted path of the model's fields. */
 const char *field_text(const struct provider *provider, const char *path, const char *fallback);
 const json_t *field_at(const struct provider *provider, const char *path);
 
-/* ---- text_calls.c: tools called in the text ---- */
+/* ---- text_tags.c: reasoning and calls in the text ---- */
 
+/* More of a text that may begin with reasoning; at the end what is held is text after all. */
+void think_feed(struct answer *answer, struct rye_span text);
+void think_end(struct answer *answer);
 /* The prompt's part that describes tools and their syntax. */
 void text_calls_describe(const json_t *tools, struct rye_buf *out);
 /* Calls found in the answer's text become blocks of it. */

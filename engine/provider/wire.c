@@ -44,6 +44,15 @@ const struct wire *wire_of_url(const char *url)
 	return NULL;
 }
 
+enum provider_stop stop_of(const struct stop_row *rows, size_t n, const char *raw,
+			   enum provider_stop other)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rows[i].raw, raw))
+			return rows[i].stop;
+	return other;
+}
+
 /* ---- blocks and fields ---- */
 
 bool message_is(const json_t *message, const char *role)
@@ -85,24 +94,66 @@ const char *block_raw(const struct wire_write *w, const json_t *block)
 	return w->raw && *raw ? raw : NULL;
 }
 
+bool block_put_raw(struct wire_write *w, const json_t *block)
+{
+	const char *raw = block_raw(w, block);
+
+	if (!raw)
+		return false;
+	raw_comma(w->out);
+	buf_adds(w->out, raw);
+	return true;
+}
+
+bool block_is_said(const json_t *block)
+{
+	return (block_is(block, "text") || block_is(block, "refusal")) &&
+	       text_member(block, "text").len;
+}
+
+void text_put(struct wire_write *w, const char *type, struct rye_span text)
+{
+	if (!text.len)
+		return;
+	raw_typed(w->out, type);
+	raw_span(w->out, "text", text);
+	buf_addc(w->out, '}');
+}
+
+void list_put(struct wire_write *w, const char *key, const json_t *list, wire_put_fn put)
+{
+	const json_t *one;
+	size_t i;
+
+	raw_open(w->out, key, '[');
+	json_array_foreach(list, i, one)
+		put(w, one);
+	buf_addc(w->out, ']');
+}
+
+/* ---- calls and their results ---- */
+
 const json_t *result_call(const struct wire_write *w, const json_t *result)
 {
 	return json_object_get(w->calls, json_str(result, "id"));
 }
 
 /* Ids of another wire are spelt so that any provider takes them. */
-void result_id(const struct wire_write *w, const char *id, char ret[65])
+void call_id_put(struct wire_write *w, const char *key, const json_t *block)
 {
-	const json_t *call = json_object_get(w->calls, id);
+	const json_t *call = result_call(w, block);
+	const char *id = json_str(block, "id");
+	char other[65];
 	size_t n = 0;
 
-	if (call && block_raw(w, call) && strlen(id) < 65) {
-		snprintf(ret, 65, "%s", id);
+	if (call && block_raw(w, call) && strlen(id) < sizeof(other)) {
+		raw_text(w->out, key, id);
 		return;
 	}
-	for (; n < 64 && id[n]; n++)
-		ret[n] = isalnum((unsigned char)id[n]) || id[n] == '-' ? id[n] : '_';
-	ret[n] = 0;
+	for (; n < sizeof(other) - 1 && id[n]; n++)
+		other[n] = isalnum((unsigned char)id[n]) || id[n] == '-' ? id[n] : '_';
+	other[n] = 0;
+	raw_text(w->out, key, other);
 }
 
 const json_t *result_images(const struct wire_write *w, const json_t *result)
@@ -129,6 +180,27 @@ void result_text_put(const struct wire_write *w, const json_t *result, bool say_
 		buf_adds(out, "\n[images of this result are not shown]");
 }
 
+void result_put(struct wire_write *w, const char *key, const json_t *result)
+{
+	const struct wire *wire = w->provider->wire;
+	const json_t *images = wire->text_type ? result_images(w, result) : NULL, *image;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	size_t i;
+
+	result_text_put(w, result, !wire->flags_errors, &text);
+	if (images) {
+		raw_open(w->out, key, '[');
+		text_put(w, wire->text_type, buf_span(&text));
+		json_array_foreach(images, i, image)
+			wire->put_image(w, image);
+		buf_addc(w->out, ']');
+	} else {
+		raw_span(w->out, key, buf_span(&text));
+	}
+	if (wire->flags_errors && json_flag(result, "is_error", false))
+		raw_value(w->out, "is_error", json_true());
+}
+
 void arguments_put(const json_t *call, struct rye_buf *out)
 {
 	const json_t *arguments = json_object_get(call, "arguments");
@@ -139,10 +211,21 @@ void arguments_put(const json_t *call, struct rye_buf *out)
 		buf_adds(out, "{}");
 }
 
-void image_url_put(const json_t *image, struct rye_buf *out)
+void arguments_text_put(struct wire_write *w, const json_t *call)
 {
-	buf_addf(out, "data:%s;base64,", json_str(image, "media_type"));
-	buf_adds(out, json_str(image, "data"));
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	arguments_put(call, &text);
+	raw_span(w->out, "arguments", buf_span(&text));
+}
+
+void image_url_put(struct wire_write *w, const char *key, const json_t *image)
+{
+	auto_buf struct rye_buf url = RYE_BUF_INIT;
+
+	buf_addf(&url, "data:%s;base64,", json_str(image, "media_type"));
+	buf_adds(&url, json_str(image, "data"));
+	raw_span(w->out, key, buf_span(&url));
 }
 
 /* ---- tools ---- */
@@ -196,7 +279,7 @@ static void make_strict(json_t *schema)
 	json_decref(required);
 }
 
-json_t *tool_schema(const struct wire_write *w, const json_t *tool)
+static json_t *tool_schema(const struct wire_write *w, const json_t *tool)
 {
 	const json_t *schema = json_object_get(tool, "schema");
 	json_t *copy = schema ? json_deep_copy(schema) : json_object();
@@ -212,11 +295,57 @@ json_t *tool_schema(const struct wire_write *w, const json_t *tool)
 	return copy;
 }
 
+void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool)
+{
+	auto_json json_t *schema = tool_schema(w, tool);
+
+	raw_text(w->out, "name", json_str(tool, "name"));
+	raw_text(w->out, "description", json_str(tool, "description"));
+	raw_value(w->out, schema_key, schema);
+}
+
 /* ---- the rest of the body ---- */
+
+bool has_system(const struct wire_write *w)
+{
+	return w->request->system && *w->request->system;
+}
 
 bool request_streams(const struct wire_write *w)
 {
 	return !w->request->whole;
+}
+
+void stream_put(struct wire_write *w, const json_t *usual_options)
+{
+	const json_t *options = json_object_get(w->provider->item, "stream_options");
+
+	if (!request_streams(w))
+		return;
+	raw_value(w->out, "stream", json_true());
+	if (!json_is_object(options))
+		options = json_is_false(options) ? NULL : usual_options;
+	if (options && !(w->request->relief & RELIEF_NO_STREAM_OPTIONS))
+		raw_value(w->out, "stream_options", options);
+}
+
+void cache_key_put(struct wire_write *w, const char *mode)
+{
+	if (w->request->conversation && !strcmp(field_text(w->provider, "cache.mode", mode), "key"))
+		raw_text(w->out, "prompt_cache_key", w->request->conversation);
+}
+
+void config_set(struct wire_write *w, const char *object, const char *max_field)
+{
+	json_t *config = json_object_get(w->extra, object);
+
+	if (!json_is_object(config)) {
+		config = json_object();
+		json_object_set_new(w->extra, object, config);
+	}
+	if (w->max_tokens > 0)
+		json_set(config, field_text(w->provider, "max_tokens_field", max_field),
+			 json_integer(w->max_tokens));
 }
 
 void write_rest(struct wire_write *w)

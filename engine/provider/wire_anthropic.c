@@ -21,110 +21,65 @@ static void anthropic_put_mark(const struct wire_write *w, bool last)
 		 !strcmp(field_text(w->provider, "cache.ttl", "5m"), "1h") ? "1h" : "5m");
 }
 
-static void anthropic_put_tools(struct wire_write *w)
+static void anthropic_put_tool(struct wire_write *w, const json_t *tool)
 {
-	const json_t *tool;
-	size_t i, n = json_array_size(w->request->tools);
-	bool system = w->request->system && *w->request->system;
+	const json_t *tools = w->request->tools;
 
-	raw_key(w->out, "tools");
-	buf_addc(w->out, '[');
-	json_array_foreach(w->request->tools, i, tool) {
-		auto_json json_t *schema = tool_schema(w, tool);
-
-		raw_comma(w->out);
-		buf_addc(w->out, '{');
-		raw_text(w->out, "name", json_str(tool, "name"));
-		raw_text(w->out, "description", json_str(tool, "description"));
-		raw_value(w->out, "input_schema", schema);
-		anthropic_put_mark(w, !system && i + 1 == n);
-		buf_addc(w->out, '}');
-	}
-	buf_addc(w->out, ']');
+	raw_open(w->out, NULL, '{');
+	tool_put(w, "input_schema", tool);
+	anthropic_put_mark(w, !has_system(w) &&
+				      tool == json_array_get(tools, json_array_size(tools) - 1));
+	buf_addc(w->out, '}');
 }
 
-static void anthropic_put_image(struct wire_write *w, const json_t *image)
+/* The objects of these are left open: a mark may follow. */
+static void anthropic_open_image(struct wire_write *w, const json_t *image)
 {
-	buf_adds(w->out, "\"type\":\"image\"");
-	raw_key(w->out, "source");
-	buf_adds(w->out, "{\"type\":\"base64\"");
+	raw_typed(w->out, "image");
+	raw_open(w->out, "source", '{');
+	raw_text(w->out, "type", "base64");
 	raw_text(w->out, "media_type", json_str(image, "media_type"));
 	raw_text(w->out, "data", json_str(image, "data"));
 	buf_addc(w->out, '}');
 }
 
-static void anthropic_put_result(struct wire_write *w, const json_t *block)
+static void anthropic_open_result(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *images = result_images(w, block), *image;
-	char id[65];
-	size_t i;
-
-	result_id(w, json_str(block, "id"), id);
-	result_text_put(w, block, false, &text);
-	buf_adds(w->out, "\"type\":\"tool_result\"");
-	raw_text(w->out, "tool_use_id", id);
-	raw_key(w->out, "content");
-	if (!images) {
-		raw_string(w->out, (struct rye_span){ text.data, text.len });
-	} else {
-		buf_adds(w->out, "[{\"type\":\"text\"");
-		raw_text(w->out, "text", text.data);
-		buf_addc(w->out, '}');
-		json_array_foreach(images, i, image) {
-			buf_adds(w->out, ",{");
-			anthropic_put_image(w, image);
-			buf_addc(w->out, '}');
-		}
-		buf_addc(w->out, ']');
-	}
-	if (json_flag(block, "is_error", false))
-		raw_value(w->out, "is_error", json_true());
+	raw_typed(w->out, "tool_result");
+	call_id_put(w, "tool_use_id", block);
+	result_put(w, "content", block);
 }
 
-static void anthropic_put_call(struct wire_write *w, const json_t *block)
+static void anthropic_open_call(struct wire_write *w, const json_t *block)
 {
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	buf_adds(w->out, "\"type\":\"tool_use\"");
-	raw_text(w->out, "id", id);
+	raw_typed(w->out, "tool_use");
+	call_id_put(w, "id", block);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "input");
 	arguments_put(block, w->out);
 }
 
-/* Is there something of the block for a model that did not make it? */
-static bool anthropic_is_sent(const json_t *block)
+static void anthropic_put_image(struct wire_write *w, const json_t *image)
 {
-	if (block_is(block, "text") || block_is(block, "refusal"))
-		return text_member(block, "text").len > 0;
-	return block_is(block, "tool_call") || block_is(block, "tool_result") ||
-	       block_is(block, "image");
+	anthropic_open_image(w, image);
+	buf_addc(w->out, '}');
 }
 
 static void anthropic_put_block(struct wire_write *w, const json_t *block, bool last)
 {
-	const char *raw = block_raw(w, block);
-
-	if (!raw && !anthropic_is_sent(block))
+	if (block_put_raw(w, block))
 		return;
-	raw_comma(w->out);
-	if (raw) {
-		buf_adds(w->out, raw);
-		return;
-	}
-	buf_addc(w->out, '{');
 	if (block_is(block, "tool_result")) {
-		anthropic_put_result(w, block);
+		anthropic_open_result(w, block);
 	} else if (block_is(block, "tool_call")) {
-		anthropic_put_call(w, block);
+		anthropic_open_call(w, block);
 	} else if (block_is(block, "image")) {
-		anthropic_put_image(w, block);
+		anthropic_open_image(w, block);
+	} else if (block_is_said(block)) {
+		raw_typed(w->out, "text");
+		raw_span(w->out, "text", text_member(block, "text"));
 	} else {
-		buf_adds(w->out, "\"type\":\"text\"");
-		raw_key(w->out, "text");
-		raw_string(w->out, text_member(block, "text"));
+		return;
 	}
 	anthropic_put_mark(w, last);
 	buf_addc(w->out, '}');
@@ -146,28 +101,23 @@ static void anthropic_put_blocks(struct wire_write *w, const json_t *blocks, boo
 
 static void anthropic_put_messages(struct wire_write *w)
 {
+	size_t i, n = json_array_size(w->request->messages);
 	const json_t *message;
-	size_t i, n = json_array_size(w->request->messages), before;
 
-	raw_key(w->out, "messages");
-	buf_addc(w->out, '[');
+	raw_open(w->out, "messages", '[');
 	json_array_foreach(w->request->messages, i, message) {
 		auto_buf struct rye_buf blocks = RYE_BUF_INIT;
-		struct rye_buf *out = w->out;
+		struct wire_write part = *w;
 
-		buf_addc(&blocks, '[');
-		before = blocks.len;
-		w->out = &blocks;
-		anthropic_put_blocks(w, json_object_get(message, "blocks"), i + 1 == n);
-		w->out = out;
-		if (blocks.len == before)
+		part.out = &blocks;
+		anthropic_put_blocks(&part, json_object_get(message, "blocks"), i + 1 == n);
+		if (!blocks.len)
 			continue;
-		raw_comma(out);
-		buf_addc(out, '{');
-		raw_text(out, "role", json_str(message, "role"));
-		raw_key(out, "content");
-		buf_add(out, blocks.data, blocks.len);
-		buf_adds(out, "]}");
+		raw_open(w->out, NULL, '{');
+		raw_text(w->out, "role", json_str(message, "role"));
+		raw_open(w->out, "content", '[');
+		buf_addspan(w->out, buf_span(&blocks));
+		buf_adds(w->out, "]}");
 	}
 	buf_addc(w->out, ']');
 }
@@ -178,38 +128,39 @@ static void anthropic_write(struct wire_write *w)
 	raw_text(w->out, "model", w->provider->model);
 	if (request_streams(w))
 		raw_value(w->out, "stream", json_true());
-	if (w->request->system && *w->request->system) {
-		raw_key(w->out, "system");
-		buf_adds(w->out, "[{\"type\":\"text\"");
+	if (has_system(w)) {
+		raw_open(w->out, "system", '[');
+		raw_typed(w->out, "text");
 		raw_text(w->out, "text", w->request->system);
 		anthropic_put_mark(w, true);
 		buf_adds(w->out, "}]");
 	}
 	if (has_tools(w))
-		anthropic_put_tools(w);
+		list_put(w, "tools", w->request->tools, anthropic_put_tool);
 	anthropic_put_messages(w);
 	write_rest(w);
 }
 
 /* ---- reading ---- */
 
+static const struct usage_paths anthropic_usage = {
+	.input = "input_tokens",
+	.cached = "cache_read_input_tokens",
+	.output = "output_tokens",
+	.reasoning = "output_tokens_details.thinking_tokens",
+	.cached_apart = true,
+};
+
+/* Its input leaves out what came from the cache, and what went there comes in two sorts. */
 static void anthropic_take_usage(struct answer *answer, const json_t *usage)
 {
 	struct provider_usage *use = &answer->usage;
-	const json_t *writes = json_object_get(usage, "cache_creation");
-	json_int_t all = use->cache_write + use->cache_write_1h;
+	json_int_t written = use->cache_write + use->cache_write_1h;
 
-	if (!json_is_object(usage))
-		return;
-	use->known = true;
-	usage_take(usage, "input_tokens", &use->uncached);
-	usage_take(usage, "cache_read_input_tokens", &use->cache_read);
-	usage_take(usage, "cache_creation_input_tokens", &all);
-	usage_take(writes, "ephemeral_1h_input_tokens", &use->cache_write_1h);
-	use->cache_write = MAX_OF(all - use->cache_write_1h, 0);
-	usage_take(usage, "output_tokens", &use->output);
-	usage_take(json_object_get(usage, "output_tokens_details"), "thinking_tokens",
-		   &use->reasoning);
+	usage_take(usage, &anthropic_usage, use);
+	usage_count(usage, "cache_creation_input_tokens", &written);
+	usage_count(usage, "cache_creation.ephemeral_1h_input_tokens", &use->cache_write_1h);
+	use->cache_write = MAX_OF(written - use->cache_write_1h, 0);
 }
 
 static enum block_kind anthropic_kind_of(const char *type)
@@ -242,8 +193,7 @@ static void anthropic_begin_block(struct answer *answer, const json_t *own, stru
 		answer_text(answer, block, text_member(own, "thinking"));
 	else if (block->kind == BLOCK_TEXT)
 		answer_text(answer, block, text_member(own, "text"));
-	if (*json_str(own, "signature"))
-		json_sets(block->extra, "signature", json_str(own, "signature"));
+	answer_sign(block, json_str(own, "signature"));
 	if (block->kind == BLOCK_CALL && json_object_size(input))
 		answer_args(answer, block, raw_member(text, "input"));
 	block->changed = json_object_get(block->extra, "own_id") != NULL;
@@ -252,7 +202,7 @@ static void anthropic_begin_block(struct answer *answer, const json_t *own, stru
 /* The provider's object as it has become. */
 static void anthropic_make_raw(struct answer_block *block)
 {
-	struct rye_span input = { block->args.data, block->args.len };
+	struct rye_span input = buf_span(&block->args), text = buf_span(&block->text);
 	auto_json json_t *parsed = NULL;
 
 	if (!block->changed)
@@ -260,14 +210,13 @@ static void anthropic_make_raw(struct answer_block *block)
 	buf_clear(&block->raw);
 	if (block->kind == BLOCK_TEXT || block->kind == BLOCK_REASONING)
 		json_object_set_new(block->start, block->kind == BLOCK_TEXT ? "text" : "thinking",
-				    json_stringn_nocheck(block->text.data ? block->text.data : "",
-							 block->text.len));
+				    json_stringn_nocheck(text.ptr, text.len));
 	if (json_object_get(block->extra, "signature"))
 		json_object_set(block->start, "signature",
 				json_object_get(block->extra, "signature"));
 	if (block->kind == BLOCK_CALL)
 		json_object_set(block->start, "id", json_object_get(block->extra, "id"));
-	parsed = json_loadb(input.len ? input.ptr : "", input.len, 0, NULL);
+	parsed = json_loadb(input.ptr, input.len, 0, NULL);
 	if (block->kind == BLOCK_CALL || parsed)
 		raw_splice(&block->raw, block->start, "input",
 			   json_is_object(parsed) ? span_trim(input) : SPAN("{}"));
@@ -277,10 +226,8 @@ static void anthropic_make_raw(struct answer_block *block)
 
 static void anthropic_end_block(struct answer *answer, struct answer_block *block)
 {
-	if (!block || !block->open)
-		return;
-	answer_done(answer, block);
-	anthropic_make_raw(block);
+	if (answer_done(answer, block))
+		anthropic_make_raw(block);
 }
 
 static void anthropic_append_citation(struct answer_block *block, const json_t *citation)
@@ -320,22 +267,16 @@ static void anthropic_take_delta(struct answer *answer, struct answer_block *blo
 
 static void anthropic_take_stop(struct answer *answer, const char *raw, const json_t *details)
 {
-	static const struct {
-		const char *raw;
-		enum provider_stop stop;
-	} rows[] = {
+	static const struct stop_row rows[] = {
 		{ "end_turn", STOP_END },     { "stop_sequence", STOP_END },
 		{ "tool_use", STOP_TOOL },    { "max_tokens", STOP_LENGTH },
 		{ "pause_turn", STOP_PAUSE }, { "compaction", STOP_PAUSE },
 		{ "refusal", STOP_REFUSAL },  { "model_context_window_exceeded", STOP_CONTEXT },
 	};
-	enum provider_stop stop = STOP_END;
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_END);
 
 	if (!*raw)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].raw, raw))
-			stop = rows[i].stop;
 	if (stop == STOP_REFUSAL)
 		answer_refuse(answer, json_str(details, "category"),
 			      json_str(details, "explanation"));
@@ -391,6 +332,9 @@ const struct wire wire_anthropic = {
 	.path = "/v1/messages",
 	.stream_path = "/v1/messages",
 	.max_field = "max_tokens",
+	.text_type = "text",
+	.put_image = anthropic_put_image,
+	.flags_errors = true,
 	.write = anthropic_write,
 	.event = anthropic_event,
 	.whole = anthropic_whole,

@@ -12,56 +12,35 @@
 
 /* ---- writing ---- */
 
-static void chat_put_tools(struct wire_write *w)
+static void chat_put_tool(struct wire_write *w, const json_t *tool)
 {
-	const json_t *tool;
-	size_t i;
-
-	raw_key(w->out, "tools");
-	buf_addc(w->out, '[');
-	json_array_foreach(w->request->tools, i, tool) {
-		auto_json json_t *schema = tool_schema(w, tool);
-
-		raw_comma(w->out);
-		buf_adds(w->out, "{\"type\":\"function\",\"function\":{");
-		raw_text(w->out, "name", json_str(tool, "name"));
-		raw_text(w->out, "description", json_str(tool, "description"));
-		raw_value(w->out, "parameters", schema);
-		if (!strcmp(schema_style(w), "strict"))
-			raw_value(w->out, "strict", json_true());
-		buf_adds(w->out, "}}");
-	}
-	buf_addc(w->out, ']');
+	raw_typed(w->out, "function");
+	raw_open(w->out, "function", '{');
+	tool_put(w, "parameters", tool);
+	if (!strcmp(schema_style(w), "strict"))
+		raw_value(w->out, "strict", json_true());
+	buf_adds(w->out, "}}");
 }
 
 static void chat_put_role(struct wire_write *w, const char *role)
 {
-	raw_comma(w->out);
-	buf_addc(w->out, '{');
+	raw_open(w->out, NULL, '{');
 	raw_text(w->out, "role", role);
 }
 
 static void chat_put_image(struct wire_write *w, const json_t *image)
 {
-	auto_buf struct rye_buf url = RYE_BUF_INIT;
-
-	image_url_put(image, &url);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"image_url\",\"image_url\":{");
-	raw_text(w->out, "url", url.data ? url.data : "");
+	raw_typed(w->out, "image_url");
+	raw_open(w->out, "image_url", '{');
+	image_url_put(w, "url", image);
 	buf_adds(w->out, "}}");
 }
 
 static void chat_put_result(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	result_text_put(w, block, true, &text);
 	chat_put_role(w, "tool");
-	raw_text(w->out, "tool_call_id", id);
-	raw_text(w->out, "content", text.data);
+	call_id_put(w, "tool_call_id", block);
+	result_put(w, "content", block);
 	buf_addc(w->out, '}');
 }
 
@@ -72,26 +51,22 @@ static void chat_put_texts(const json_t *blocks, struct rye_buf *out)
 	size_t i;
 
 	json_array_foreach(blocks, i, block)
-		if (block_is(block, "text") || block_is(block, "refusal"))
+		if (block_is_said(block))
 			buf_addspan(out, text_member(block, "text"));
 }
 
 /* A user's images, and those of results, which a tool's message cannot hold. */
-static size_t chat_put_images(struct wire_write *w, const json_t *blocks)
+static void chat_put_images(struct wire_write *w, const json_t *blocks)
 {
 	const json_t *block, *image;
-	size_t i, k, n = 0;
+	size_t i, k;
 
 	json_array_foreach(blocks, i, block) {
 		if (block_is(block, "image"))
 			chat_put_image(w, block);
-		n += block_is(block, "image");
-		json_array_foreach(result_images(w, block), k, image) {
+		json_array_foreach(result_images(w, block), k, image)
 			chat_put_image(w, image);
-			n++;
-		}
 	}
-	return n;
 }
 
 /* Some templates know a system's message at the beginning alone. */
@@ -108,8 +83,8 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 {
 	const json_t *blocks = json_object_get(message, "blocks"), *block;
 	auto_buf struct rye_buf text = RYE_BUF_INIT, images = RYE_BUF_INIT;
-	struct rye_buf *out = w->out;
-	size_t i, n;
+	struct wire_write aside = *w;
+	size_t i;
 
 	json_array_foreach(blocks, i, block) {
 		if (!block_is(block, "tool_result"))
@@ -119,42 +94,31 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 			buf_addf(&text, "Images of %s.\n", json_str(block, "name"));
 	}
 	chat_put_texts(blocks, &text);
-	w->out = &images;
-	n = chat_put_images(w, blocks);
-	w->out = out;
-	if (!text.len && !n)
+	aside.out = &images;
+	chat_put_images(&aside, blocks);
+	if (!text.len && !images.len)
 		return;
 	chat_put_role(w, chat_role(w, message));
-	raw_key(out, "content");
-	if (!n) {
-		raw_string(out, (struct rye_span){ text.data, text.len });
-		buf_addc(out, '}');
-		return;
+	if (images.len) {
+		raw_open(w->out, "content", '[');
+		text_put(w, "text", buf_span(&text));
+		raw_comma(w->out);
+		buf_addspan(w->out, buf_span(&images));
+		buf_addc(w->out, ']');
+	} else {
+		raw_span(w->out, "content", buf_span(&text));
 	}
-	buf_addc(out, '[');
-	if (text.len) {
-		buf_adds(out, "{\"type\":\"text\"");
-		raw_text(out, "text", text.data);
-		buf_adds(out, "},");
-	}
-	buf_add(out, images.data, images.len);
-	buf_adds(out, "]}");
+	buf_addc(w->out, '}');
 }
 
 static void chat_put_call(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	arguments_put(block, &text);
-	buf_addc(w->out, '{');
-	raw_text(w->out, "id", id);
+	raw_open(w->out, NULL, '{');
+	call_id_put(w, "id", block);
 	raw_text(w->out, "type", "function");
-	raw_key(w->out, "function");
-	buf_addc(w->out, '{');
+	raw_open(w->out, "function", '{');
 	raw_text(w->out, "name", json_str(block, "name"));
-	raw_text(w->out, "arguments", text.data);
+	arguments_text_put(w, block);
 	buf_adds(w->out, "}}");
 }
 
@@ -165,17 +129,12 @@ static void chat_put_calls(struct wire_write *w, const json_t *blocks)
 	size_t i;
 
 	json_array_foreach(blocks, i, block) {
-		const char *raw = block_raw(w, block);
-
 		if (!block_is(block, "tool_call"))
 			continue;
 		if (!any)
-			raw_key(w->out, "tool_calls");
-		buf_addc(w->out, any ? ',' : '[');
+			raw_open(w->out, "tool_calls", '[');
 		any = true;
-		if (raw)
-			buf_adds(w->out, raw);
-		else
+		if (!block_put_raw(w, block))
 			chat_put_call(w, block);
 	}
 	if (any)
@@ -214,11 +173,10 @@ static void chat_put_assistant(struct wire_write *w, const json_t *message)
 	if (!calls && !text.len)
 		return;
 	chat_put_role(w, "assistant");
-	raw_key(w->out, "content");
 	if (text.len)
-		raw_string(w->out, (struct rye_span){ text.data, text.len });
+		raw_span(w->out, "content", buf_span(&text));
 	else
-		buf_adds(w->out, "null");
+		raw_value(w->out, "content", json_null());
 	chat_put_reasoning(w, blocks);
 	chat_put_calls(w, blocks);
 	buf_addc(w->out, '}');
@@ -229,9 +187,8 @@ static void chat_put_messages(struct wire_write *w)
 	const json_t *message;
 	size_t i;
 
-	raw_key(w->out, "messages");
-	buf_addc(w->out, '[');
-	if (w->request->system && *w->request->system) {
+	raw_open(w->out, "messages", '[');
+	if (has_system(w)) {
 		chat_put_role(w, field_text(w->provider, "system_role", "system"));
 		raw_text(w->out, "content", w->request->system);
 		buf_addc(w->out, '}');
@@ -247,160 +204,28 @@ static void chat_put_messages(struct wire_write *w)
 
 static void chat_write(struct wire_write *w)
 {
-	const json_t *options = json_object_get(w->provider->item, "stream_options");
 	auto_json json_t *usage = json_pack("{s:b}", "include_usage", 1);
 
 	buf_addc(w->out, '{');
 	raw_text(w->out, "model", w->provider->model);
 	chat_put_messages(w);
 	if (has_tools(w))
-		chat_put_tools(w);
-	if (request_streams(w))
-		raw_value(w->out, "stream", json_true());
-	if (request_streams(w) && !json_is_false(options) &&
-	    !(w->request->relief & RELIEF_NO_STREAM_OPTIONS))
-		raw_value(w->out, "stream_options", json_is_object(options) ? options : usage);
-	if (w->request->conversation &&
-	    !strcmp(field_text(w->provider, "cache.mode", "none"), "key"))
-		raw_text(w->out, "prompt_cache_key", w->request->conversation);
+		list_put(w, "tools", w->request->tools, chat_put_tool);
+	stream_put(w, usage);
+	cache_key_put(w, "none");
 	write_rest(w);
-}
-
-/*
- * ---- reasoning in tags ----
- * At the beginning of the content of servers that do not take it apart: only a leading pair counts,
- * later ones are text. A tag may come in pieces.
- */
-
-#define THINK_BEGIN "<think>"
-#define THINK_END "</think>"
-
-static void think_tell(struct answer *answer, enum block_kind kind, struct rye_span text)
-{
-	if (text.len)
-		answer_text(answer, answer_run(answer, kind), text);
-}
-
-static size_t count_blanks(struct rye_span text)
-{
-	size_t n = 0;
-
-	while (n < text.len && strchr(" \t\r\n", text.ptr[n]))
-		n++;
-	return n;
-}
-
-/* Is the text the beginning of the tag, or the other way round? */
-static bool may_be(struct rye_span text, const char *tag)
-{
-	size_t n = MIN_OF(text.len, strlen(tag));
-
-	return !memcmp(text.ptr, tag, n);
-}
-
-/* How many of the last bytes may be the beginning of the closing tag. */
-static size_t tail_of(struct rye_span text)
-{
-	size_t n = MIN_OF(text.len, strlen(THINK_END) - 1);
-
-	while (n && memcmp(text.ptr + text.len - n, THINK_END, n) != 0)
-		n--;
-	return n;
-}
-
-/* One step; how many bytes it has dealt with, 0: more has to come. */
-static size_t think_lead(struct answer *answer, struct rye_span text)
-{
-	size_t blanks = count_blanks(text);
-	struct rye_span rest = span_skip(text, blanks);
-
-	if (!rest.len || (rest.len < strlen(THINK_BEGIN) && may_be(rest, THINK_BEGIN)))
-		return 0;
-	if (!span_starts(rest, THINK_BEGIN)) {
-		answer->think = THINK_OFF;
-		think_tell(answer, BLOCK_TEXT, text);
-		return text.len;
-	}
-	answer->think = THINK_INSIDE;
-	return blanks + strlen(THINK_BEGIN);
-}
-
-static size_t think_inside(struct answer *answer, struct rye_span text)
-{
-	ssize_t end = span_find(text, 0, THINK_END);
-	size_t n = end < 0 ? text.len - tail_of(text) : (size_t)end;
-
-	think_tell(answer, BLOCK_REASONING, (struct rye_span){ text.ptr, n });
-	if (end < 0)
-		return n;
-	answer->think = THINK_TAIL;
-	return n + strlen(THINK_END);
-}
-
-static size_t think_step(struct answer *answer, struct rye_span text)
-{
-	size_t blanks;
-
-	switch (answer->think) {
-	case THINK_LEAD:
-		return think_lead(answer, text);
-	case THINK_INSIDE:
-		return think_inside(answer, text);
-	case THINK_TAIL:
-		blanks = count_blanks(text);
-		if (blanks < text.len)
-			answer->think = THINK_OFF;
-		return blanks;
-	default:
-		think_tell(answer, BLOCK_TEXT, text);
-		return text.len;
-	}
-}
-
-static void think_feed(struct answer *answer, struct rye_span text)
-{
-	auto_buf struct rye_buf all = answer->held;
-	size_t at = 0, n = 1;
-
-	answer->held = RYE_BUF_INIT;
-	buf_addspan(&all, text);
-	while (n && at < all.len) {
-		n = think_step(answer, (struct rye_span){ all.data + at, all.len - at });
-		at += n;
-	}
-	buf_add(&answer->held, all.data ? all.data + at : "", all.len - at);
-}
-
-void think_end(struct answer *answer)
-{
-	auto_buf struct rye_buf all = answer->held;
-	enum block_kind kind = answer->think == THINK_INSIDE ? BLOCK_REASONING : BLOCK_TEXT;
-
-	answer->held = RYE_BUF_INIT;
-	if (all.len)
-		think_tell(answer, kind, (struct rye_span){ all.data, all.len });
 }
 
 /* ---- reading ---- */
 
-static void chat_take_usage(struct answer *answer, const json_t *usage)
-{
-	struct provider_usage *use = &answer->usage;
-	const json_t *details = json_object_get(usage, "prompt_tokens_details");
-	json_int_t all = use->uncached + use->cache_read + use->cache_write;
-
-	if (!json_object_size(usage))
-		return;
-	use->known = true;
-	usage_take(usage, "prompt_tokens", &all);
-	usage_take(usage, "prompt_cache_hit_tokens", &use->cache_read);
-	usage_take(details, "cached_tokens", &use->cache_read);
-	usage_take(details, "cache_write_tokens", &use->cache_write);
-	use->uncached = MAX_OF(all - use->cache_read - use->cache_write, 0);
-	usage_take(usage, "completion_tokens", &use->output);
-	usage_take(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens",
-		   &use->reasoning);
-}
+static const struct usage_paths chat_usage = {
+	.input = "prompt_tokens",
+	.cached = "prompt_cache_hit_tokens",
+	.cached_too = "prompt_tokens_details.cached_tokens",
+	.cache_write = "prompt_tokens_details.cache_write_tokens",
+	.output = "completion_tokens",
+	.reasoning = "completion_tokens_details.reasoning_tokens",
+};
 
 /* The first spelling that says something: some servers send the same text in two. */
 static void chat_take_reasoning(struct answer *answer, const json_t *delta)
@@ -512,48 +337,36 @@ static void chat_take_call(struct answer *answer, const json_t *piece)
 	answer_call(answer, block, id, json_str(function, "name"));
 	if (json_object_size(arguments))
 		json_put(&text, arguments, false);
-	answer_args(answer, block,
-		    text.len ? (struct rye_span){ text.data, text.len } :
-			       text_member(function, "arguments"));
+	answer_args(answer, block, text.len ? buf_span(&text) : text_member(function, "arguments"));
 }
 
 static void chat_make_raw(struct answer_block *block)
 {
 	auto_buf struct rye_buf function = RYE_BUF_INIT;
+	bool whole = !block->incomplete && block->args.len;
 
 	if (block->kind == BLOCK_REASONING && block->start) {
 		json_put(&block->raw, block->start, false);
 	} else if (block->kind == BLOCK_REASONING && block->key) {
 		buf_addc(&block->raw, '{');
-		raw_key(&block->raw, block->key);
-		raw_string(&block->raw, (struct rye_span){ block->text.data, block->text.len });
+		raw_span(&block->raw, block->key, buf_span(&block->text));
 		buf_addc(&block->raw, '}');
 	} else if (block->kind == BLOCK_CALL) {
 		buf_addc(&function, '{');
 		raw_text(&function, "name", json_str(block->extra, "name"));
-		raw_key(&function, "arguments");
-		raw_string(&function,
-			   block->incomplete || !block->args.len ?
-				   SPAN("{}") :
-				   (struct rye_span){ block->args.data, block->args.len });
+		raw_span(&function, "arguments", whole ? buf_span(&block->args) : SPAN("{}"));
 		buf_addc(&function, '}');
 		json_object_set(block->start, "id", json_object_get(block->extra, "id"));
-		raw_splice(&block->raw, block->start, "function",
-			   (struct rye_span){ function.data, function.len });
+		raw_splice(&block->raw, block->start, "function", buf_span(&function));
 	}
 }
 
 static void chat_close(struct answer *answer)
 {
 	think_end(answer);
-	for (size_t i = 0; i < answer->n; i++) {
-		struct answer_block *block = &answer->v[i];
-
-		if (!block->open)
-			continue;
-		answer_done(answer, block);
-		chat_make_raw(block);
-	}
+	for (size_t i = 0; i < answer->n; i++)
+		if (answer_done(answer, &answer->v[i]))
+			chat_make_raw(&answer->v[i]);
 }
 
 static enum provider_stop chat_stop(const struct answer *answer, const char *raw)
@@ -614,7 +427,7 @@ static void chat_take(struct answer *answer, const json_t *doc, const char *memb
 
 	if (!answer->stopped)
 		chat_take_delta(answer, json_object_get(choice, member));
-	chat_take_usage(answer, json_object_get(doc, "usage"));
+	usage_take(json_object_get(doc, "usage"), &chat_usage, &answer->usage);
 	chat_take_stop(answer, answer->stopped ? "" : json_str(choice, "finish_reason"));
 	if (answer->stopped)
 		chat_check_window(answer);

@@ -18,31 +18,19 @@
 
 /* ---- writing ---- */
 
-static void gemini_put_tools(struct wire_write *w)
+static void gemini_put_tool(struct wire_write *w, const json_t *tool)
 {
 	bool subset = !strcmp(schema_style(w), "openapi_subset");
-	const json_t *tool;
-	size_t i;
 
-	raw_key(w->out, "tools");
-	buf_adds(w->out, "[{\"functionDeclarations\":[");
-	json_array_foreach(w->request->tools, i, tool) {
-		auto_json json_t *schema = tool_schema(w, tool);
-
-		raw_comma(w->out);
-		buf_addc(w->out, '{');
-		raw_text(w->out, "name", json_str(tool, "name"));
-		raw_text(w->out, "description", json_str(tool, "description"));
-		raw_value(w->out, subset ? "parameters" : "parametersJsonSchema", schema);
-		buf_addc(w->out, '}');
-	}
-	buf_adds(w->out, "]}]");
+	raw_open(w->out, NULL, '{');
+	tool_put(w, subset ? "parameters" : "parametersJsonSchema", tool);
+	buf_addc(w->out, '}');
 }
 
 static void gemini_put_image(struct wire_write *w, const json_t *image)
 {
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"inlineData\":{");
+	raw_open(w->out, NULL, '{');
+	raw_open(w->out, "inlineData", '{');
 	raw_text(w->out, "mimeType", json_str(image, "media_type"));
 	raw_text(w->out, "data", json_str(image, "data"));
 	buf_adds(w->out, "}}");
@@ -51,43 +39,32 @@ static void gemini_put_image(struct wire_write *w, const json_t *image)
 /* An id of ours is not told: the provider gave none. */
 static void gemini_put_id(struct wire_write *w, const json_t *block, const json_t *call)
 {
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
 	if (!json_flag(call, "own_id", false) || !block_raw(w, call))
-		raw_text(w->out, "id", id);
+		call_id_put(w, "id", block);
 }
 
 static void gemini_put_result(struct wire_write *w, const json_t *block)
 {
 	const json_t *call = result_call(w, block), *images = result_images(w, block);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *image;
-	size_t i;
 
 	result_text_put(w, block, false, &text);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"functionResponse\":{");
+	raw_open(w->out, NULL, '{');
+	raw_open(w->out, "functionResponse", '{');
 	gemini_put_id(w, block, call);
 	raw_text(w->out, "name", json_str(call ? call : block, "name"));
-	raw_key(w->out, "response");
-	buf_addc(w->out, '{');
-	raw_text(w->out, json_flag(block, "is_error", false) ? "error" : "output", text.data);
+	raw_open(w->out, "response", '{');
+	raw_span(w->out, json_flag(block, "is_error", false) ? "error" : "output", buf_span(&text));
 	buf_addc(w->out, '}');
-	if (images) {
-		raw_key(w->out, "parts");
-		buf_addc(w->out, '[');
-		json_array_foreach(images, i, image)
-			gemini_put_image(w, image);
-		buf_addc(w->out, ']');
-	}
+	if (images)
+		list_put(w, "parts", images, gemini_put_image);
 	buf_adds(w->out, "}}");
 }
 
 static void gemini_put_call(struct wire_write *w, const json_t *block, bool first)
 {
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"functionCall\":{");
+	raw_open(w->out, NULL, '{');
+	raw_open(w->out, "functionCall", '{');
 	gemini_put_id(w, block, block);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "args");
@@ -98,16 +75,11 @@ static void gemini_put_call(struct wire_write *w, const json_t *block, bool firs
 	buf_addc(w->out, '}');
 }
 
-static void gemini_put_text(struct wire_write *w, const json_t *block)
+static void gemini_put_text(struct rye_buf *out, struct rye_span text)
 {
-	struct rye_span text = text_member(block, "text");
-
-	if (!text.len)
-		return;
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"text\":");
-	raw_string(w->out, text);
-	buf_addc(w->out, '}');
+	raw_open(out, NULL, '{');
+	raw_span(out, "text", text);
+	buf_addc(out, '}');
 }
 
 static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
@@ -117,11 +89,8 @@ static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
 	size_t i;
 
 	json_array_foreach(blocks, i, block) {
-		const char *raw = block_raw(w, block);
-
-		if (raw) {
-			raw_comma(w->out);
-			buf_adds(w->out, raw);
+		if (block_put_raw(w, block)) {
+			continue;
 		} else if (block_is(block, "tool_call")) {
 			gemini_put_call(w, block, first);
 			first = false;
@@ -129,8 +98,8 @@ static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
 			gemini_put_result(w, block);
 		} else if (block_is(block, "image")) {
 			gemini_put_image(w, block);
-		} else if (block_is(block, "text") || block_is(block, "refusal")) {
-			gemini_put_text(w, block);
+		} else if (block_is_said(block)) {
+			gemini_put_text(w->out, text_member(block, "text"));
 		}
 	}
 }
@@ -145,82 +114,59 @@ static bool is_continued(const struct wire_write *w, const json_t *message, size
 static void gemini_put_contents(struct wire_write *w)
 {
 	const json_t *message;
-	struct rye_buf *out = w->out;
 	size_t i;
 
-	raw_key(out, "contents");
-	buf_addc(out, '[');
+	raw_open(w->out, "contents", '[');
 	json_array_foreach(w->request->messages, i, message) {
 		auto_buf struct rye_buf parts = RYE_BUF_INIT;
+		struct wire_write part = *w;
 
-		w->out = &parts;
+		part.out = &parts;
 		if (!is_continued(w, message, i))
-			gemini_put_parts(w, json_object_get(message, "blocks"));
-		w->out = out;
+			gemini_put_parts(&part, json_object_get(message, "blocks"));
 		if (!parts.len)
 			continue;
-		raw_comma(out);
-		buf_addc(out, '{');
-		raw_text(out, "role", message_is(message, "assistant") ? "model" : "user");
-		raw_key(out, "parts");
-		buf_addc(out, '[');
-		buf_add(out, parts.data, parts.len);
-		buf_adds(out, "]}");
+		raw_open(w->out, NULL, '{');
+		raw_text(w->out, "role", message_is(message, "assistant") ? "model" : "user");
+		raw_open(w->out, "parts", '[');
+		buf_addspan(w->out, buf_span(&parts));
+		buf_adds(w->out, "]}");
 	}
-	buf_addc(out, ']');
-}
-
-/* The longest answer is a member of an object that the item may have others of. */
-static void gemini_put_config(struct wire_write *w)
-{
-	json_t *config = json_object_get(w->extra, "generationConfig");
-
-	if (!json_is_object(config)) {
-		config = json_object();
-		json_object_set_new(w->extra, "generationConfig", config);
-	}
-	if (w->max_tokens > 0)
-		json_set(config, field_text(w->provider, "max_tokens_field", "maxOutputTokens"),
-			 json_integer(w->max_tokens));
+	buf_addc(w->out, ']');
 }
 
 static void gemini_write(struct wire_write *w)
 {
 	buf_addc(w->out, '{');
-	if (w->request->system && *w->request->system) {
-		raw_key(w->out, "systemInstruction");
-		buf_adds(w->out, "{\"parts\":[{\"text\":");
-		raw_string(w->out, span_of(w->request->system));
-		buf_adds(w->out, "}]}");
+	if (has_system(w)) {
+		raw_open(w->out, "systemInstruction", '{');
+		raw_open(w->out, "parts", '[');
+		gemini_put_text(w->out, span_of(w->request->system));
+		buf_adds(w->out, "]}");
 	}
 	gemini_put_contents(w);
-	if (has_tools(w))
-		gemini_put_tools(w);
+	if (has_tools(w)) {
+		raw_open(w->out, "tools", '[');
+		raw_open(w->out, NULL, '{');
+		list_put(w, "functionDeclarations", w->request->tools, gemini_put_tool);
+		buf_adds(w->out, "}]");
+	}
 	if (w->request->continuation)
 		raw_text(w->out, "continuationToken", w->request->continuation);
-	gemini_put_config(w);
+	config_set(w, "generationConfig", "maxOutputTokens");
 	write_rest(w);
 }
 
 /* ---- reading ---- */
 
-static void gemini_take_usage(struct answer *answer, const json_t *usage)
-{
-	struct provider_usage *use = &answer->usage;
-	json_int_t prompt = use->uncached + use->cache_read, tools = 0;
-	json_int_t said = use->output - use->reasoning;
-
-	if (!json_object_size(usage))
-		return;
-	use->known = true;
-	usage_take(usage, "promptTokenCount", &prompt);
-	usage_take(usage, "toolUsePromptTokenCount", &tools);
-	usage_take(usage, "cachedContentTokenCount", &use->cache_read);
-	use->uncached = MAX_OF(prompt + tools - use->cache_read, 0);
-	usage_take(usage, "candidatesTokenCount", &said);
-	usage_take(usage, "thoughtsTokenCount", &use->reasoning);
-	use->output = said + use->reasoning;
-}
+static const struct usage_paths gemini_usage = {
+	.input = "promptTokenCount",
+	.more_input = "toolUsePromptTokenCount",
+	.cached = "cachedContentTokenCount",
+	.output = "candidatesTokenCount",
+	.reasoning = "thoughtsTokenCount",
+	.reasoning_apart = true,
+};
 
 static void gemini_take_text(struct answer *answer, const json_t *part, struct rye_span raw)
 {
@@ -236,7 +182,7 @@ static void gemini_take_text(struct answer *answer, const json_t *part, struct r
 	answer_text(answer, block, text);
 	if (!block || !*signature)
 		return;
-	json_sets(block->extra, "signature", signature);
+	answer_sign(block, signature);
 	buf_addspan(&block->raw, raw);
 }
 
@@ -323,8 +269,7 @@ static void gemini_raw_call(struct answer_block *block)
 	json_object_set(call, "name", json_object_get(block->extra, "name"));
 	buf_clear(&block->raw);
 	buf_adds(&block->raw, "{\"functionCall\":");
-	raw_splice(&block->raw, call, "args",
-		   (struct rye_span){ block->args.data, block->args.len });
+	raw_splice(&block->raw, call, "args", buf_span(&block->args));
 	if (signature)
 		raw_value(&block->raw, "thoughtSignature", signature);
 	buf_addc(&block->raw, '}');
@@ -341,7 +286,7 @@ static void gemini_more(struct answer *answer, struct answer_block *block, const
 	if (json_flag(call, "willContinue", false))
 		return;
 	json_put(&text, block->start, false);
-	answer_args(answer, block, (struct rye_span){ text.data, text.len });
+	answer_args(answer, block, buf_span(&text));
 	answer_done(answer, block);
 	gemini_raw_call(block);
 }
@@ -368,8 +313,7 @@ static void gemini_take_call(struct answer *answer, const json_t *part, struct r
 		return;
 	block->start = json_object();
 	answer_call(answer, block, json_str(call, "id"), json_str(call, "name"));
-	if (*json_str(part, "thoughtSignature"))
-		json_sets(block->extra, "signature", json_str(part, "thoughtSignature"));
+	answer_sign(block, json_str(part, "thoughtSignature"));
 	if (json_flag(call, "willContinue", false) || json_object_get(call, "partialArgs")) {
 		gemini_more(answer, block, call);
 		return;
@@ -406,12 +350,8 @@ static void gemini_close(struct answer *answer)
 	for (size_t i = 0; i < answer->n; i++) {
 		struct answer_block *block = &answer->v[i];
 
-		if (block->kind == BLOCK_TEXT && !block->raw.len) {
-			buf_adds(&block->raw, "{\"text\":");
-			raw_string(&block->raw,
-				   (struct rye_span){ block->text.data, block->text.len });
-			buf_addc(&block->raw, '}');
-		}
+		if (block->kind == BLOCK_TEXT && !block->raw.len)
+			gemini_put_text(&block->raw, buf_span(&block->text));
 		if (block->kind != BLOCK_CALL)
 			answer_done(answer, block);
 	}
@@ -419,10 +359,7 @@ static void gemini_close(struct answer *answer)
 
 static void gemini_take_stop(struct answer *answer, const char *raw)
 {
-	static const struct {
-		const char *raw;
-		enum provider_stop stop;
-	} rows[] = {
+	static const struct stop_row rows[] = {
 		{ "STOP", STOP_END },
 		{ "MAX_TOKENS", STOP_LENGTH },
 		{ "MALFORMED_FUNCTION_CALL", STOP_BAD_CALL },
@@ -430,13 +367,10 @@ static void gemini_take_stop(struct answer *answer, const char *raw)
 		{ "TOO_MANY_TOOL_CALLS", STOP_BAD_CALL },
 		{ "CONTINUATION", STOP_PAUSE },
 	};
-	enum provider_stop stop = STOP_REFUSAL;
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_REFUSAL);
 
 	if (!*raw)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].raw, raw))
-			stop = rows[i].stop;
 	if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
 		stop = STOP_TOOL;
 	if (stop == STOP_REFUSAL)
@@ -459,7 +393,7 @@ static void gemini_take(struct answer *answer, const json_t *doc, struct rye_spa
 	all = raw_list_of(raw_path(raw_next(&all), where, ARRAY_SIZE(where)));
 	json_array_foreach(parts, i, part)
 		gemini_take_part(answer, part, raw_next(&all));
-	gemini_take_usage(answer, json_object_get(doc, "usageMetadata"));
+	usage_take(json_object_get(doc, "usageMetadata"), &gemini_usage, &answer->usage);
 	if (*token && !answer->continuation)
 		answer->continuation = strdup(token);
 	gemini_take_stop(answer, json_str(candidate, "finishReason"));

@@ -12,82 +12,36 @@
 
 /* ---- writing ---- */
 
-static void step_put_tools(struct wire_write *w)
+static void step_put_tool(struct wire_write *w, const json_t *tool)
 {
-	const json_t *tool;
-	size_t i;
+	raw_typed(w->out, "function");
+	tool_put(w, "parameters", tool);
+	buf_addc(w->out, '}');
+}
 
-	raw_key(w->out, "tools");
-	buf_addc(w->out, '[');
-	json_array_foreach(w->request->tools, i, tool) {
-		auto_json json_t *schema = tool_schema(w, tool);
-
-		raw_comma(w->out);
-		buf_adds(w->out, "{\"type\":\"function\"");
-		raw_text(w->out, "name", json_str(tool, "name"));
-		raw_text(w->out, "description", json_str(tool, "description"));
-		raw_value(w->out, "parameters", schema);
-		buf_addc(w->out, '}');
-	}
-	buf_addc(w->out, ']');
+static void step_put_image(struct wire_write *w, const json_t *image)
+{
+	raw_typed(w->out, "image");
+	raw_text(w->out, "mime_type", json_str(image, "media_type"));
+	raw_text(w->out, "data", json_str(image, "data"));
+	buf_addc(w->out, '}');
 }
 
 /* A text or an image within a step. */
 static void step_put_part(struct wire_write *w, const json_t *block)
 {
-	bool image = block_is(block, "image");
-
-	if (!image && !text_member(block, "text").len)
-		return;
-	raw_comma(w->out);
-	buf_addc(w->out, '{');
-	raw_text(w->out, "type", image ? "image" : "text");
-	if (image) {
-		raw_text(w->out, "mime_type", json_str(block, "media_type"));
-		raw_text(w->out, "data", json_str(block, "data"));
-	} else {
-		raw_key(w->out, "text");
-		raw_string(w->out, text_member(block, "text"));
-	}
-	buf_addc(w->out, '}');
-}
-
-static void step_put_images(struct wire_write *w, const char *text, const json_t *images)
-{
-	auto_json json_t *said = json_pack("{s:s, s:s}", "kind", "text", "text", text);
-	const json_t *image;
-	size_t i;
-
-	buf_addc(w->out, '[');
-	step_put_part(w, said);
-	json_array_foreach(images, i, image) {
-		auto_json json_t *block = json_copy((json_t *)image);
-
-		json_sets(block, "kind", "image");
-		step_put_part(w, block);
-	}
-	buf_addc(w->out, ']');
+	if (block_is(block, "image"))
+		step_put_image(w, block);
+	else if (block_is_said(block))
+		text_put(w, "text", text_member(block, "text"));
 }
 
 static void step_put_result(struct wire_write *w, const json_t *block)
 {
-	const json_t *images = result_images(w, block);
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	result_text_put(w, block, false, &text);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"function_result\"");
-	raw_text(w->out, "call_id", id);
+	raw_typed(w->out, "function_result");
+	call_id_put(w, "call_id", block);
 	raw_text(w->out, "name", json_str(block, "name"));
-	raw_key(w->out, "result");
-	if (images)
-		step_put_images(w, text.data, images);
-	else
-		raw_string(w->out, (struct rye_span){ text.data, text.len });
-	if (json_flag(block, "is_error", false))
-		raw_value(w->out, "is_error", json_true());
+	result_put(w, "result", block);
 	buf_addc(w->out, '}');
 }
 
@@ -95,83 +49,53 @@ static void step_put_content(struct wire_write *w, const char *type, struct rye_
 {
 	if (!parts.len)
 		return;
-	raw_comma(w->out);
-	buf_addc(w->out, '{');
-	raw_text(w->out, "type", type);
-	raw_key(w->out, "content");
-	buf_addc(w->out, '[');
+	raw_typed(w->out, type);
+	raw_open(w->out, "content", '[');
 	buf_addspan(w->out, parts);
 	buf_adds(w->out, "]}");
 }
 
 static void step_put_call(struct wire_write *w, const json_t *block)
 {
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"function_call\"");
-	raw_text(w->out, "id", id);
+	raw_typed(w->out, "function_call");
+	call_id_put(w, "id", block);
 	raw_text(w->out, "name", json_str(block, "name"));
 	raw_key(w->out, "arguments");
 	arguments_put(block, w->out);
 	buf_addc(w->out, '}');
 }
 
-static bool is_part(const json_t *block)
-{
-	return block_is(block, "text") || block_is(block, "refusal") || block_is(block, "image");
-}
-
 static void step_put_own(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf part = RYE_BUF_INIT;
-	struct rye_buf *out = w->out;
-	const char *raw = block_raw(w, block);
+	auto_buf struct rye_buf parts = RYE_BUF_INIT;
+	struct wire_write part = *w;
 
-	if (raw) {
-		raw_comma(out);
-		buf_adds(out, raw);
-	} else if (block_is(block, "tool_call")) {
+	if (block_put_raw(w, block))
+		return;
+	part.out = &parts;
+	if (block_is(block, "tool_call"))
 		step_put_call(w, block);
-	} else if (is_part(block)) {
-		w->out = &part;
-		step_put_part(w, block);
-		w->out = out;
-		step_put_content(w, "model_output", (struct rye_span){ part.data, part.len });
-	}
+	else
+		step_put_part(&part, block);
+	step_put_content(w, "model_output", buf_span(&parts));
 }
 
 /* Results are steps of their own, what a person says is one. */
 static void step_put_user(struct wire_write *w, const json_t *blocks)
 {
 	auto_buf struct rye_buf parts = RYE_BUF_INIT;
-	struct rye_buf *out = w->out;
+	struct wire_write part = *w;
 	const json_t *block;
 	size_t i;
 
+	part.out = &parts;
 	json_array_foreach(blocks, i, block) {
 		if (block_is(block, "tool_result"))
 			step_put_result(w, block);
-		w->out = &parts;
-		if (is_part(block))
-			step_put_part(w, block);
-		w->out = out;
+		else
+			step_put_part(&part, block);
 	}
-	step_put_content(w, "user_input", (struct rye_span){ parts.data, parts.len });
-}
-
-static void step_put_config(struct wire_write *w)
-{
-	json_t *config = json_object_get(w->extra, "generation_config");
-
-	if (!json_is_object(config)) {
-		config = json_object();
-		json_object_set_new(w->extra, "generation_config", config);
-	}
-	if (w->max_tokens > 0)
-		json_set(config, field_text(w->provider, "max_tokens_field", "max_output_tokens"),
-			 json_integer(w->max_tokens));
+	step_put_content(w, "user_input", buf_span(&parts));
 }
 
 static void interactions_write(struct wire_write *w)
@@ -182,10 +106,9 @@ static void interactions_write(struct wire_write *w)
 	buf_addc(w->out, '{');
 	raw_text(w->out, "model", w->provider->model);
 	raw_value(w->out, "store", json_false());
-	if (w->request->system && *w->request->system)
+	if (has_system(w))
 		raw_text(w->out, "system_instruction", w->request->system);
-	raw_key(w->out, "input");
-	buf_addc(w->out, '[');
+	raw_open(w->out, "input", '[');
 	json_array_foreach(w->request->messages, i, message) {
 		const json_t *blocks = json_object_get(message, "blocks");
 
@@ -198,30 +121,22 @@ static void interactions_write(struct wire_write *w)
 	}
 	buf_addc(w->out, ']');
 	if (has_tools(w))
-		step_put_tools(w);
+		list_put(w, "tools", w->request->tools, step_put_tool);
 	if (request_streams(w))
 		raw_value(w->out, "stream", json_true());
-	step_put_config(w);
+	config_set(w, "generation_config", "max_output_tokens");
 	write_rest(w);
 }
 
 /* ---- reading ---- */
 
-static void step_take_usage(struct answer *answer, const json_t *usage)
-{
-	struct provider_usage *use = &answer->usage;
-	json_int_t input = use->uncached + use->cache_read, said = use->output - use->reasoning;
-
-	if (!json_object_size(usage))
-		return;
-	use->known = true;
-	usage_take(usage, "total_input_tokens", &input);
-	usage_take(usage, "total_cached_tokens", &use->cache_read);
-	use->uncached = MAX_OF(input - use->cache_read, 0);
-	usage_take(usage, "total_output_tokens", &said);
-	usage_take(usage, "total_thought_tokens", &use->reasoning);
-	use->output = said + use->reasoning;
-}
+static const struct usage_paths step_usage = {
+	.input = "total_input_tokens",
+	.cached = "total_cached_tokens",
+	.output = "total_output_tokens",
+	.reasoning = "total_thought_tokens",
+	.reasoning_apart = true,
+};
 
 static enum block_kind step_kind(const char *type)
 {
@@ -251,8 +166,7 @@ static struct answer_block *step_begin(struct answer *answer, const json_t *step
 		return NULL;
 	block->start = json_copy((json_t *)step);
 	answer_call(answer, block, json_str(step, "id"), json_str(step, "name"));
-	if (*json_str(step, "signature"))
-		json_sets(block->extra, "signature", json_str(step, "signature"));
+	answer_sign(block, json_str(step, "signature"));
 	json_array_foreach(json_object_get(step, "content"), i, part)
 		answer_text(answer, block, text_member(part, "text"));
 	json_array_foreach(json_object_get(step, "summary"), i, part)
@@ -284,15 +198,15 @@ static void step_delta(struct answer *answer, struct answer_block *block, const 
 /* [{type: text, text}] of all that was said. */
 static json_t *step_parts(const struct answer_block *block)
 {
-	json_t *text =
-		json_stringn_nocheck(block->text.data ? block->text.data : "", block->text.len);
+	struct rye_span text = buf_span(&block->text);
 
-	return json_pack("[{s:s, s:o}]", "type", "text", "text", text);
+	return json_pack("[{s:s, s:o}]", "type", "text", "text",
+			 json_stringn_nocheck(text.ptr, text.len));
 }
 
 static void step_raw(struct answer_block *block)
 {
-	struct rye_span args = { block->args.data, block->args.len };
+	struct rye_span args = buf_span(&block->args);
 
 	if (!block->changed)
 		return;
@@ -312,18 +226,13 @@ static void step_raw(struct answer_block *block)
 
 static void step_end(struct answer *answer, struct answer_block *block)
 {
-	if (!block || !block->open)
-		return;
-	answer_done(answer, block);
-	step_raw(block);
+	if (answer_done(answer, block))
+		step_raw(block);
 }
 
 static void interactions_stop(struct answer *answer, const json_t *interaction)
 {
-	static const struct {
-		const char *status;
-		enum provider_stop stop;
-	} rows[] = {
+	static const struct stop_row rows[] = {
 		{ "completed", STOP_END },
 		{ "requires_action", STOP_TOOL },
 		{ "incomplete", STOP_LENGTH },
@@ -331,22 +240,19 @@ static void interactions_stop(struct answer *answer, const json_t *interaction)
 		{ "requires_continuation", STOP_PAUSE },
 	};
 	const char *status = json_str(interaction, "status");
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), status, STOP_ERROR);
 
-	step_take_usage(answer, json_object_get(interaction, "usage"));
+	usage_take(json_object_get(interaction, "usage"), &step_usage, &answer->usage);
 	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
 		answer_fail(answer, interaction);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		enum provider_stop stop = rows[i].stop;
-
-		if (strcmp(rows[i].status, status) != 0)
-			continue;
-		if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
-			stop = STOP_TOOL;
-		answer_stop(answer, stop, status);
-		answer->terminal = true;
-	}
+	if (stop == STOP_ERROR)
+		return;
+	if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
+		stop = STOP_TOOL;
+	answer_stop(answer, stop, status);
+	answer->terminal = true;
 }
 
 static void interactions_event(struct answer *answer, const char *type, const json_t *doc,
@@ -391,6 +297,9 @@ const struct wire wire_interactions = {
 	.name = "gemini_interactions",
 	.path = "/v1beta/interactions",
 	.stream_path = "/v1beta/interactions",
+	.text_type = "text",
+	.put_image = step_put_image,
+	.flags_errors = true,
 	.write = interactions_write,
 	.event = interactions_event,
 	.whole = interactions_whole,

@@ -149,10 +149,30 @@ void raw_key(struct rye_buf *out, const char *key)
 	buf_addc(out, ':');
 }
 
-void raw_text(struct rye_buf *out, const char *key, const char *text)
+void raw_open(struct rye_buf *out, const char *key, char bracket)
+{
+	if (key)
+		raw_key(out, key);
+	else
+		raw_comma(out);
+	buf_addc(out, bracket);
+}
+
+void raw_typed(struct rye_buf *out, const char *type)
+{
+	raw_open(out, NULL, '{');
+	raw_text(out, "type", type);
+}
+
+void raw_span(struct rye_buf *out, const char *key, struct rye_span text)
 {
 	raw_key(out, key);
-	raw_string(out, span_of(text));
+	raw_string(out, text);
+}
+
+void raw_text(struct rye_buf *out, const char *key, const char *text)
+{
+	raw_span(out, key, span_of(text));
 }
 
 void raw_value(struct rye_buf *out, const char *key, const json_t *value)

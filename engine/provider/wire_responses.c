@@ -12,146 +12,85 @@
 
 /* ---- writing ---- */
 
-static void responses_put_tools(struct wire_write *w)
+static void responses_put_tool(struct wire_write *w, const json_t *tool)
 {
-	const json_t *tool;
-	size_t i;
-
-	raw_key(w->out, "tools");
-	buf_addc(w->out, '[');
-	json_array_foreach(w->request->tools, i, tool) {
-		auto_json json_t *schema = tool_schema(w, tool);
-
-		raw_comma(w->out);
-		buf_adds(w->out, "{\"type\":\"function\"");
-		raw_text(w->out, "name", json_str(tool, "name"));
-		raw_text(w->out, "description", json_str(tool, "description"));
-		raw_value(w->out, "parameters", schema);
-		/* Left out, strict is tried and silently given up. */
-		raw_value(w->out, "strict", json_boolean(!strcmp(schema_style(w), "strict")));
-		buf_addc(w->out, '}');
-	}
-	buf_addc(w->out, ']');
+	raw_typed(w->out, "function");
+	tool_put(w, "parameters", tool);
+	/* Left out, strict is tried and silently given up. */
+	raw_value(w->out, "strict", json_boolean(!strcmp(schema_style(w), "strict")));
+	buf_addc(w->out, '}');
 }
 
 static void responses_put_image(struct wire_write *w, const json_t *image)
 {
-	auto_buf struct rye_buf url = RYE_BUF_INIT;
-
-	image_url_put(image, &url);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"input_image\"");
-	raw_text(w->out, "image_url", url.data ? url.data : "");
+	raw_typed(w->out, "input_image");
+	image_url_put(w, "image_url", image);
 	buf_addc(w->out, '}');
 }
 
 static void responses_put_result(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *images = result_images(w, block), *image;
-	char id[65];
-	size_t i;
-
-	result_id(w, json_str(block, "id"), id);
-	result_text_put(w, block, true, &text);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"function_call_output\"");
-	raw_text(w->out, "call_id", id);
-	raw_key(w->out, "output");
-	if (images) {
-		buf_adds(w->out, "[{\"type\":\"input_text\"");
-		raw_text(w->out, "text", text.data);
-		buf_addc(w->out, '}');
-		json_array_foreach(images, i, image)
-			responses_put_image(w, image);
-		buf_addc(w->out, ']');
-	} else {
-		raw_string(w->out, (struct rye_span){ text.data, text.len });
-	}
+	raw_typed(w->out, "function_call_output");
+	call_id_put(w, "call_id", block);
+	result_put(w, "output", block);
 	buf_addc(w->out, '}');
 }
 
 static void responses_put_message(struct wire_write *w, const char *role, struct rye_span parts)
 {
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"message\"");
+	if (!parts.len)
+		return;
+	raw_typed(w->out, "message");
 	raw_text(w->out, "role", role);
-	raw_key(w->out, "content");
-	buf_addc(w->out, '[');
+	raw_open(w->out, "content", '[');
 	buf_addspan(w->out, parts);
 	buf_adds(w->out, "]}");
-}
-
-static void responses_put_part(struct wire_write *w, const char *type, const json_t *block)
-{
-	raw_comma(w->out);
-	buf_addc(w->out, '{');
-	raw_text(w->out, "type", type);
-	raw_key(w->out, "text");
-	raw_string(w->out, text_member(block, "text"));
-	buf_addc(w->out, '}');
 }
 
 static void responses_put_user(struct wire_write *w, const json_t *message)
 {
 	auto_buf struct rye_buf parts = RYE_BUF_INIT;
-	struct rye_buf *out = w->out;
+	struct wire_write part = *w;
+	const char *role = "user";
 	const json_t *block;
 	size_t i;
 
+	part.out = &parts;
 	json_array_foreach(json_object_get(message, "blocks"), i, block) {
-		if (block_is(block, "tool_result")) {
+		if (block_is(block, "tool_result"))
 			responses_put_result(w, block);
-			continue;
-		}
-		w->out = &parts;
-		if (block_is(block, "image"))
-			responses_put_image(w, block);
-		else if (text_member(block, "text").len)
-			responses_put_part(w, "input_text", block);
-		w->out = out;
+		else if (block_is(block, "image"))
+			responses_put_image(&part, block);
+		else
+			text_put(&part, "input_text", text_member(block, "text"));
 	}
-	if (parts.len)
-		responses_put_message(w,
-				      message_is(message, "system") ?
-					      field_text(w->provider, "later_role", "developer") :
-					      "user",
-				      (struct rye_span){ parts.data, parts.len });
+	if (message_is(message, "system"))
+		role = field_text(w->provider, "later_role", "developer");
+	responses_put_message(w, role, buf_span(&parts));
 }
 
 static void responses_put_call(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char id[65];
-
-	result_id(w, json_str(block, "id"), id);
-	arguments_put(block, &text);
-	raw_comma(w->out);
-	buf_adds(w->out, "{\"type\":\"function_call\"");
-	raw_text(w->out, "call_id", id);
+	raw_typed(w->out, "function_call");
+	call_id_put(w, "call_id", block);
 	raw_text(w->out, "name", json_str(block, "name"));
-	raw_text(w->out, "arguments", text.data);
+	arguments_text_put(w, block);
 	buf_addc(w->out, '}');
 }
 
 static void responses_put_own(struct wire_write *w, const json_t *block)
 {
-	auto_buf struct rye_buf part = RYE_BUF_INIT;
-	struct rye_buf *out = w->out;
-	const char *raw = block_raw(w, block);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct wire_write part = *w;
 
-	if (raw) {
-		raw_comma(out);
-		buf_adds(out, raw);
-	} else if (block_is(block, "tool_call")) {
+	if (block_put_raw(w, block))
+		return;
+	part.out = &text;
+	if (block_is(block, "tool_call"))
 		responses_put_call(w, block);
-	} else if ((block_is(block, "text") || block_is(block, "refusal")) &&
-		   text_member(block, "text").len) {
-		w->out = &part;
-		responses_put_part(w, "output_text", block);
-		w->out = out;
-		responses_put_message(w, "assistant", (struct rye_span){ part.data, part.len });
-	}
+	else if (block_is_said(block))
+		text_put(&part, "output_text", text_member(block, "text"));
+	responses_put_message(w, "assistant", buf_span(&text));
 }
 
 static void responses_put_input(struct wire_write *w)
@@ -159,8 +98,7 @@ static void responses_put_input(struct wire_write *w)
 	const json_t *message, *block;
 	size_t i, k;
 
-	raw_key(w->out, "input");
-	buf_addc(w->out, '[');
+	raw_open(w->out, "input", '[');
 	json_array_foreach(w->request->messages, i, message) {
 		if (!message_is(message, "assistant")) {
 			responses_put_user(w, message);
@@ -174,48 +112,30 @@ static void responses_put_input(struct wire_write *w)
 
 static void responses_write(struct wire_write *w)
 {
-	const json_t *options = json_object_get(w->provider->item, "stream_options");
-
 	buf_addc(w->out, '{');
 	raw_text(w->out, "model", w->provider->model);
-	if (w->request->system && *w->request->system)
+	if (has_system(w))
 		raw_text(w->out, "instructions", w->request->system);
 	responses_put_input(w);
 	if (has_tools(w))
-		responses_put_tools(w);
+		list_put(w, "tools", w->request->tools, responses_put_tool);
 	raw_value(w->out, "store", json_false());
 	raw_key(w->out, "include");
 	buf_adds(w->out, "[\"reasoning.encrypted_content\"]");
-	if (request_streams(w))
-		raw_value(w->out, "stream", json_true());
-	if (request_streams(w) && json_is_object(options) &&
-	    !(w->request->relief & RELIEF_NO_STREAM_OPTIONS))
-		raw_value(w->out, "stream_options", options);
-	if (w->request->conversation &&
-	    !strcmp(field_text(w->provider, "cache.mode", "key"), "key"))
-		raw_text(w->out, "prompt_cache_key", w->request->conversation);
+	stream_put(w, NULL);
+	cache_key_put(w, "key");
 	write_rest(w);
 }
 
 /* ---- reading ---- */
 
-static void responses_take_usage(struct answer *answer, const json_t *usage)
-{
-	struct provider_usage *use = &answer->usage;
-	const json_t *details = json_object_get(usage, "input_tokens_details");
-	json_int_t all = use->uncached + use->cache_read + use->cache_write;
-
-	if (!json_object_size(usage))
-		return;
-	use->known = true;
-	usage_take(usage, "input_tokens", &all);
-	usage_take(details, "cached_tokens", &use->cache_read);
-	usage_take(details, "cache_write_tokens", &use->cache_write);
-	use->uncached = MAX_OF(all - use->cache_read - use->cache_write, 0);
-	usage_take(usage, "output_tokens", &use->output);
-	usage_take(json_object_get(usage, "output_tokens_details"), "reasoning_tokens",
-		   &use->reasoning);
-}
+static const struct usage_paths responses_usage = {
+	.input = "input_tokens",
+	.cached = "input_tokens_details.cached_tokens",
+	.cache_write = "input_tokens_details.cache_write_tokens",
+	.output = "output_tokens",
+	.reasoning = "output_tokens_details.reasoning_tokens",
+};
 
 static const json_t *part_of(const json_t *item, const char *type)
 {
@@ -450,7 +370,7 @@ static void responses_end(struct answer *answer, const json_t *response, struct 
 {
 	const char *status = json_str(response, "status");
 
-	responses_take_usage(answer, json_object_get(response, "usage"));
+	usage_take(json_object_get(response, "usage"), &responses_usage, &answer->usage);
 	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
 		answer_fail(answer, json_object_get(response, "error"));
 		return;
@@ -486,6 +406,8 @@ const struct wire wire_responses = {
 	.path = "/v1/responses",
 	.stream_path = "/v1/responses",
 	.max_field = "max_output_tokens",
+	.text_type = "input_text",
+	.put_image = responses_put_image,
 	.write = responses_write,
 	.event = responses_event,
 	.whole = responses_whole,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tools for models that cannot be told of them: the prompt describes them and how to call one, and
- * calls are found in the text of the answer. Values are texts; those whose schema says otherwise
- * are read as JSON.
+ * What stands in a model's text where its server does not take it apart: reasoning in tags, and calls
+ * of tools. Such models are told in the prompt which tools there are and how to call one; values are
+ * texts, those whose schema says otherwise are read as JSON.
+ * No lock: an answer belongs to one thread.
  */
 #include "provider/provider_inner.h"
 
@@ -11,6 +12,123 @@
 #include "str.h"
 
 #include <stdlib.h>
+
+/*
+ * ---- reasoning ----
+ * At the beginning of the content: only a leading pair counts, later ones are text. A tag may come
+ * in pieces; what may become one is held in the answer until more has come.
+ */
+
+#define THINK_BEGIN "<think>"
+#define THINK_END "</think>"
+
+static void think_tell(struct answer *answer, enum block_kind kind, struct rye_span text)
+{
+	if (text.len)
+		answer_text(answer, answer_run(answer, kind), text);
+}
+
+static size_t count_blanks(struct rye_span text)
+{
+	size_t n = 0;
+
+	while (n < text.len && strchr(" \t\r\n", text.ptr[n]))
+		n++;
+	return n;
+}
+
+/* Is the text the beginning of the tag, or the other way round? */
+static bool may_be(struct rye_span text, const char *tag)
+{
+	size_t n = MIN_OF(text.len, strlen(tag));
+
+	return !memcmp(text.ptr, tag, n);
+}
+
+/* How many of the last bytes may be the beginning of the closing tag. */
+static size_t tail_of(struct rye_span text)
+{
+	size_t n = MIN_OF(text.len, strlen(THINK_END) - 1);
+
+	while (n && memcmp(text.ptr + text.len - n, THINK_END, n) != 0)
+		n--;
+	return n;
+}
+
+/* One step; how many bytes it has dealt with, 0: more has to come. */
+static size_t think_lead(struct answer *answer, struct rye_span text)
+{
+	size_t blanks = count_blanks(text);
+	struct rye_span rest = span_skip(text, blanks);
+
+	if (!rest.len || (rest.len < strlen(THINK_BEGIN) && may_be(rest, THINK_BEGIN)))
+		return 0;
+	if (!span_starts(rest, THINK_BEGIN)) {
+		answer->think = THINK_OFF;
+		think_tell(answer, BLOCK_TEXT, text);
+		return text.len;
+	}
+	answer->think = THINK_INSIDE;
+	return blanks + strlen(THINK_BEGIN);
+}
+
+static size_t think_inside(struct answer *answer, struct rye_span text)
+{
+	ssize_t end = span_find(text, 0, THINK_END);
+	size_t n = end < 0 ? text.len - tail_of(text) : (size_t)end;
+
+	think_tell(answer, BLOCK_REASONING, (struct rye_span){ text.ptr, n });
+	if (end < 0)
+		return n;
+	answer->think = THINK_TAIL;
+	return n + strlen(THINK_END);
+}
+
+static size_t think_step(struct answer *answer, struct rye_span text)
+{
+	size_t blanks;
+
+	switch (answer->think) {
+	case THINK_LEAD:
+		return think_lead(answer, text);
+	case THINK_INSIDE:
+		return think_inside(answer, text);
+	case THINK_TAIL:
+		blanks = count_blanks(text);
+		if (blanks < text.len)
+			answer->think = THINK_OFF;
+		return blanks;
+	default:
+		think_tell(answer, BLOCK_TEXT, text);
+		return text.len;
+	}
+}
+
+void think_feed(struct answer *answer, struct rye_span text)
+{
+	auto_buf struct rye_buf all = answer->held;
+	size_t at = 0, n = 1;
+
+	answer->held = RYE_BUF_INIT;
+	buf_addspan(&all, text);
+	while (n && at < all.len) {
+		n = think_step(answer, (struct rye_span){ all.data + at, all.len - at });
+		at += n;
+	}
+	buf_add(&answer->held, all.data ? all.data + at : "", all.len - at);
+}
+
+void think_end(struct answer *answer)
+{
+	auto_buf struct rye_buf all = answer->held;
+	enum block_kind kind = answer->think == THINK_INSIDE ? BLOCK_REASONING : BLOCK_TEXT;
+
+	answer->held = RYE_BUF_INIT;
+	if (all.len)
+		think_tell(answer, kind, buf_span(&all));
+}
+
+/* ---- calls ---- */
 
 void text_calls_describe(const json_t *tools, struct rye_buf *out)
 {
@@ -99,7 +217,7 @@ static void take_invoke(struct answer *answer, const struct tagged *invoke)
 	}
 	json_put(&text, arguments, false);
 	answer_call(answer, block, "", name);
-	answer_args(answer, block, (struct rye_span){ text.data, text.len });
+	answer_args(answer, block, buf_span(&text));
 	answer_done(answer, block);
 }
 
@@ -115,7 +233,7 @@ void text_calls_find(struct answer *answer)
 	for (size_t i = 0; i < n; i++)
 		if (answer->v[i].kind == BLOCK_TEXT)
 			buf_add(&all, answer->v[i].text.data, answer->v[i].text.len);
-	rest = (struct rye_span){ all.data ? all.data : "", all.len };
+	rest = buf_span(&all);
 	while (answer->n < RYE_PROVIDER_BLOCKS &&
 	       next_tagged(&rest, "<invoke name=\"", "</invoke>", &invoke))
 		take_invoke(answer, &invoke);
