@@ -18,6 +18,11 @@ struct provider_place {
 	struct http *http;
 	char port[16], log[200];
 	pid_t server; /* 0: none */
+	/* One conversation with a model, and what its last attempt brought (provider_model.h). */
+	struct provider *provider;
+	json_t *messages;
+	struct provider_request request;
+	struct provider_result got;
 };
 
 static inline void provider_put_item(struct provider_place *p, const char *name, const char *text)
@@ -75,6 +80,9 @@ static inline int provider_place_teardown(void **state)
 		kill(p->server, SIGTERM);
 		waitpid(p->server, NULL, 0);
 	}
+	provider_result_done(&p->got);
+	json_decref(p->messages);
+	provider_free(p->provider);
 	http_close(p->http);
 	env_done(&p->own);
 	place_drop(&p->place);

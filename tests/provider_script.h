@@ -134,17 +134,3 @@ static inline void put_request(const struct provider *provider,
 	if (provider_request_make(provider, request, NULL, ret, &err))
 		fail_msg("%s", err.msg);
 }
-
-/* A stream of the vectors, as an answer of the scripted provider; then plain ones. */
-static inline void serve_vector(struct provider_place *p, const char *const *names,
-				const char *more)
-{
-	auto_buf struct rye_buf script = RYE_BUF_INIT;
-
-	buf_adds(&script, "[");
-	for (; *names; names++)
-		buf_addf(&script, "{\"file\":\"%s/vectors/providers/%s.sse\"},",
-			 getenv("RYE_TEST_SRC"), *names);
-	buf_addf(&script, "%s]", more);
-	provider_serve(p, script.data);
-}

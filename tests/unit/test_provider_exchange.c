@@ -3,13 +3,7 @@
  * Attempts against the scripted provider: what goes over the line, both ways, and what the next
  * request is made of.
  */
-#include "provider_script.h"
-
-static json_t *one_tool(void)
-{
-	return json_pack("[{s:s, s:s, s:{s:s, s:{s:{s:s}}}}]", "name", "ls", "description",
-			 "Lists.", "schema", "type", "object", "properties", "p", "type", "string");
-}
+#include "provider_model.h"
 
 /* ---- both ways of answering ---- */
 
@@ -36,9 +30,9 @@ static void check_first(const struct provider_result *got)
 	assert_int_equal(got->input, 13);
 }
 
-static void go_round(struct provider_place *p, const char *wire, bool whole, const char *more)
+static void go_round(struct provider_place *p, const char *wire, bool whole)
 {
-	auto_provider struct provider *provider = provider_at(p, wire, more);
+	auto_provider struct provider *provider = provider_at(p, wire, "");
 	auto_json json_t *messages = conversation("go"), *tools = one_tool();
 	struct provider_request request = { .system = "Be brief.",
 					    .tools = tools,
@@ -58,48 +52,43 @@ static void go_round(struct provider_place *p, const char *wire, bool whole, con
 	provider_result_done(&got);
 }
 
+static void go_all_rounds(struct provider_place *p, const char *script, bool whole)
+{
+	provider_serve(p, script);
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
+		go_round(p, provider_wires[i], whole);
+}
+
 static void streamed(void **state)
 {
-	struct provider_place *p = *state;
-
-	provider_serve(p, ROUND);
-	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
-		go_round(p, provider_wires[i], false, "");
+	go_all_rounds(*state, ROUND, false);
 }
 
 static void whole(void **state)
 {
-	struct provider_place *p = *state;
-
-	provider_serve(p, ROUND);
-	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
-		go_round(p, provider_wires[i], true, "");
+	go_all_rounds(*state, ROUND, true);
 }
 
 static void P75_a_server_that_does_not_stream(void **state)
 {
-	struct provider_place *p = *state;
-
-	provider_serve(p, "{\"by\":\"turn\",\"answers\":["
-			  "{\"stream\":false,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
-			  "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
-			  "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
-			  "{\"stream\":false,\"text\":\"Done.\"}]}");
-	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
-		go_round(p, provider_wires[i], false, "");
+	go_all_rounds(*state,
+		      "{\"by\":\"turn\",\"answers\":["
+		      "{\"stream\":false,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
+		      "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
+		      "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
+		      "{\"stream\":false,\"text\":\"Done.\"}]}",
+		      false);
 }
 
 static void byte_by_byte(void **state)
 {
-	struct provider_place *p = *state;
-
-	provider_serve(p, "{\"by\":\"turn\",\"answers\":["
-			  "{\"piece\":1,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
-			  "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
-			  "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
-			  "{\"piece\":1,\"text\":\"Done.\"}]}");
-	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++)
-		go_round(p, provider_wires[i], false, "");
+	go_all_rounds(*state,
+		      "{\"by\":\"turn\",\"answers\":["
+		      "{\"piece\":1,\"text\":[\"Hel\",\"lo \xc3\xbc\"],"
+		      "\"calls\":[{\"name\":\"ls\",\"arguments\":{\"p\":\".\"}}],"
+		      "\"usage\":{\"input\":10,\"output\":5,\"cache_read\":3}},"
+		      "{\"piece\":1,\"text\":\"Done.\"}]}",
+		      false);
 }
 
 /* ---- what the next request holds ---- */
@@ -114,25 +103,20 @@ static struct rye_span part_between(const struct rye_buf *text, const char *begi
 
 static void P60_system_and_tools_stay_as_they_are(void **state)
 {
-	static const char *const names[] = { "P02-thinking-two-calls", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *tools = one_tool();
-	const struct provider_request request = { .system = "Be brief.",
-						  .tools = tools,
-						  .messages = messages };
 	auto_buf struct rye_buf before = RYE_BUF_INIT, after = RYE_BUF_INIT;
-	struct provider_result got;
+	auto_json json_t *tools = one_tool();
 	struct rye_span a, b;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	put_request(provider, &request, &before);
-	got = provider_attempt(p, provider, &request);
-	assert_true(got.complete);
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, tool_result("toolu_1", "ls", "x"));
-	put_request(provider, &request, &after);
+	serve_vector(p, "P02-thinking-two-calls", "{\"text\":\"x\"}");
+	model_open(p, "anthropic_messages", "");
+	p->request.system = "Be brief.";
+	p->request.tools = tools;
+	put_request(p->provider, &p->request, &before);
+	model_attempt(p);
+	assert_true(p->got.complete);
+	model_keep(p, tool_result("toolu_1", "ls", "x"));
+	put_request(p->provider, &p->request, &after);
 	a = part_between(&before, "\"system\"", "\"messages\"");
 	b = part_between(&after, "\"system\"", "\"messages\"");
 	assert_int_equal(a.len, b.len);
@@ -141,32 +125,25 @@ static void P60_system_and_tools_stay_as_they_are(void **state)
 			       "{\"type\":\"thinking\",\"thinking\":\"List, then read.\","
 			       "\"signature\":\"EqQB+/==\"}"));
 	assert_non_null(strstr(after.data, "\"input\":{\"file\":\"a.c\",\"n\":1e2}}"));
-	provider_result_done(&got);
 }
 
 static void P61_the_same_after_a_restart(void **state)
 {
-	static const char *const names[] = { "P02-thinking-two-calls", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	struct provider_request request = { .messages = messages };
 	auto_buf struct rye_buf stored = RYE_BUF_INIT, one = RYE_BUF_INIT, two = RYE_BUF_INIT;
 	auto_json json_t *again = NULL;
-	struct provider_result got;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	got = provider_attempt(p, provider, &request);
-	json_array_append(messages, got.message);
-	put_request(provider, &request, &one);
-	json_put(&stored, messages, true);
+	serve_vector(p, "P02-thinking-two-calls", "{\"text\":\"x\"}");
+	model_open(p, "anthropic_messages", "");
+	model_attempt(p);
+	model_keep(p, NULL);
+	put_request(p->provider, &p->request, &one);
+	json_put(&stored, p->messages, true);
 	again = json_loadb(stored.data, stored.len, 0, NULL);
-	request.messages = again;
-	put_request(provider, &request, &two);
+	p->request.messages = again;
+	put_request(p->provider, &p->request, &two);
 	assert_int_equal(one.len, two.len);
 	assert_string_equal(one.data, two.data);
-	provider_result_done(&got);
 }
 
 /* The list of messages, of whatever name; marks of the cache move, and do not count. */
@@ -224,20 +201,15 @@ static void P62_what_is_told_later_changes_nothing_before(void **state)
 
 static void P69_a_pause_is_sent_back(void **state)
 {
-	static const char *const names[] = { "P08-unknown-and-pause", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *row = NULL, *wanted = NULL;
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
+	auto_json json_t *row = NULL, *wanted = NULL;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.stop, STOP_PAUSE);
-	json_array_append(messages, got.message);
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
+	serve_vector(p, "P08-unknown-and-pause", "{\"text\":\"x\"}");
+	model_open(p, "anthropic_messages", "");
+	model_attempt(p);
+	assert_int_equal(p->got.stop, STOP_PAUSE);
+	model_keep(p, NULL);
+	model_attempt(p);
 	row = logged_request(p, 2);
 	wanted = json_pack("[{s:s, s:s, s:s, s:{s:s}}, {s:s, s:s}, {s:s, s:s}]", "type",
 			   "server_tool_use", "id", "srvtoolu_1", "name", "web_search", "input",
@@ -248,38 +220,28 @@ static void P69_a_pause_is_sent_back(void **state)
 			json_array_get(json_object_get(json_object_get(row, "body"), "messages"), 1),
 			"content"),
 		wanted));
-	provider_result_done(&got);
 }
 
 static void P69_a_continuation_is_the_same_request(void **state)
 {
-	static const char *const names[] = { "P39-continuation", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *first = NULL, *second = NULL;
-	struct provider_request request = { .messages = messages };
-	struct provider_result got;
+	auto_json json_t *first = NULL, *second = NULL;
 	json_t *body;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "gemini_generate", "");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.stop, STOP_PAUSE);
-	request.continuation = json_str(got.message, "continuation");
-	json_array_append(messages, got.message);
-	{
-		struct provider_result more = provider_attempt(p, provider, &request);
-
-		assert_true(more.complete);
-		provider_result_done(&more);
-	}
+	serve_vector(p, "P39-continuation", "{\"text\":\"x\"}");
+	model_open(p, "gemini_generate", "");
+	model_attempt(p);
+	assert_int_equal(p->got.stop, STOP_PAUSE);
+	p->request.continuation = json_str(p->got.message, "continuation");
+	model_keep(p, NULL);
+	model_attempt(p);
+	assert_true(p->got.complete);
 	first = logged_request(p, 1);
 	second = logged_request(p, 2);
 	body = json_object_get(second, "body");
 	assert_string_equal(json_str(body, "continuationToken"), "dG9r");
 	json_object_del(body, "continuationToken");
 	assert_true(json_equal(body, json_object_get(first, "body")));
-	provider_result_done(&got);
 }
 
 static void P76_equal_requests_are_equal_bytes(void **state)
@@ -307,23 +269,17 @@ static void P73_another_wire(void **state)
 {
 	static const char *const foreign[] = { "EqQB", "signature", "thinking", "List, then",
 					       "msg_x" };
-	static const char *const names[] = { "P02-thinking-two-calls", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	got = provider_attempt(p, provider, &request);
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, tool_result("toolu_1", "ls", "x"));
+	serve_vector(p, "P02-thinking-two-calls", "{\"text\":\"x\"}");
+	model_open(p, "anthropic_messages", "");
+	model_attempt(p);
+	model_keep(p, tool_result("toolu_1", "ls", "x"));
 	for (size_t i = 1; i < ARRAY_SIZE(provider_wires); i++) {
 		auto_provider struct provider *other = provider_at(p, provider_wires[i], "");
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-		put_request(other, &request, &text);
+		put_request(other, &p->request, &text);
 		assert_non_null(strstr(text.data, "toolu_1"));
 		for (size_t k = 0; k < ARRAY_SIZE(foreign); k++) {
 			bool skip = !strcmp(foreign[k], "signature") &&
@@ -333,7 +289,6 @@ static void P73_another_wire(void **state)
 				fail_msg("%s: %s in %s", provider_wires[i], foreign[k], text.data);
 		}
 	}
-	provider_result_done(&got);
 }
 
 /* ---- what an item says of counts and days ---- */
@@ -341,49 +296,37 @@ static void P73_another_wire(void **state)
 static void counts_at_other_places(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 
 	provider_serve(
 		p, "[{\"raw\":\"data: {\\\"choices\\\":[{\\\"delta\\\":{\\\"content\\\":"
 		   "\\\"a\\\"},\\\"finish_reason\\\":\\\"stop\\\"}],\\\"meta\\\":{\\\"in\\\":9,"
 		   "\\\"hit\\\":4,\\\"out\\\":3,\\\"thought\\\":2}}\\n\\ndata: [DONE]\\n\\n\"}]");
-	provider = provider_at(p, "openai_chat",
-			       "usage: {input: meta.in, cached: meta.hit, cached_included: false, "
-			       "output: meta.out, reasoning: meta.thought, "
-			       "reasoning_included: false}\n"
-			       "default_model_fields: {retires: 2020-01-01}\n");
-	got = provider_attempt(p, provider, &request);
-	assert_true(got.complete);
-	assert_int_equal(got.usage.uncached, 9);
-	assert_int_equal(got.usage.cache_read, 4);
-	assert_int_equal(got.usage.output, 5);
-	assert_false(got.usage.estimated);
-	assert_true(json_lists(got.warnings, "model_retires:2020-01-01"));
-	provider_result_done(&got);
+	model_open(p, "openai_chat",
+		   "usage: {input: meta.in, cached: meta.hit, cached_included: false, "
+		   "output: meta.out, reasoning: meta.thought, "
+		   "reasoning_included: false}\n"
+		   "default_model_fields: {retires: 2020-01-01}\n");
+	model_attempt(p);
+	assert_true(p->got.complete);
+	assert_int_equal(p->got.usage.uncached, 9);
+	assert_int_equal(p->got.usage.cache_read, 4);
+	assert_int_equal(p->got.usage.output, 5);
+	assert_false(p->got.usage.estimated);
+	assert_true(json_lists(p->got.warnings, "model_retires:2020-01-01"));
 }
 
 static void a_prompt_that_was_cut(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 
 	provider_serve(p, "[{\"text\":\"a\",\"usage\":{\"input\":4000,\"output\":1}},"
 			  "{\"text\":\"b\",\"usage\":{\"input\":2048,\"output\":1}}]");
-	provider = provider_at(p, "openai_chat", "");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(json_array_size(got.warnings), 0);
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, user_message("more"));
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_true(json_lists(got.warnings, "prompt_truncated"));
-	provider_result_done(&got);
+	model_open(p, "openai_chat", "");
+	model_attempt(p);
+	assert_int_equal(json_array_size(p->got.warnings), 0);
+	model_keep(p, user_message("more"));
+	model_attempt(p);
+	assert_true(json_lists(p->got.warnings, "prompt_truncated"));
 }
 
 int main(void)

@@ -2,24 +2,17 @@
 /*
  * Attempts that fail: what the failure is, what is done about it, and what must not be told.
  */
-#include "provider_script.h"
+#include "provider_model.h"
 
 #include "provider/provider_inner.h"
 
 #include <pthread.h>
 
-static void is_retry(const struct provider *provider, const struct provider_result *result,
-		     unsigned relief, struct retry_decision *ret)
+static void is_retry(const struct provider_place *p, unsigned relief, struct retry_decision *ret)
 {
 	const struct retry_state state = { .failures = 1, .relief = relief, .max_tokens = 4096 };
 
-	provider_retry(provider, &result->failure, &state, ret);
-}
-
-static json_t *one_tool(void)
-{
-	return json_pack("[{s:s, s:s, s:{s:s, s:{s:{s:s}}}}]", "name", "ls", "description",
-			 "Lists.", "schema", "type", "object", "properties", "p", "type", "string");
+	provider_retry(p->provider, &p->got.failure, &state, ret);
 }
 
 /* ---- failures ---- */
@@ -27,12 +20,8 @@ static json_t *one_tool(void)
 static void P63_history_once_without_reasoning(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *row = NULL;
-	struct provider_request request = { .messages = messages };
 	auto_buf struct rye_buf sent = RYE_BUF_INIT;
 	struct retry_decision decision;
-	struct provider_result got;
 
 	provider_serve(p,
 		       "[{\"text\":\"a\",\"reasoning\":\"secret thought\"},"
@@ -40,25 +29,20 @@ static void P63_history_once_without_reasoning(void **state)
 		       "\"Invalid `signature` in `thinking` block\"}},"
 		       "{\"status\":400,\"error\":{\"type\":\"invalid_request_error\",\"message\":"
 		       "\"Invalid `signature` in `thinking` block\"}}]");
-	provider = provider_at(p, "anthropic_messages", "");
-	got = provider_attempt(p, provider, &request);
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, user_message("more"));
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_HISTORY);
-	is_retry(provider, &got, 0, &decision);
+	model_open(p, "anthropic_messages", "");
+	model_attempt(p);
+	model_keep(p, user_message("more"));
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_HISTORY);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_RELIEVED);
 	assert_int_equal(decision.relief, RELIEF_NO_REASONING);
-	request.relief = decision.relief;
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	is_retry(provider, &got, decision.relief, &decision);
+	p->request.relief = decision.relief;
+	model_attempt(p);
+	is_retry(p, decision.relief, &decision);
 	assert_int_equal(decision.step, RETRY_FINAL);
-	row = logged_request(p, 3);
-	json_put(&sent, row, false);
+	model_sent(p, 3, &sent);
 	assert_null(strstr(sent.data, "secret thought"));
-	provider_result_done(&got);
 }
 
 struct waiter {
@@ -82,12 +66,8 @@ static void *attempt_later(void *arg)
 static void P64_a_pause_holds_for_all_of_one_key(void **state)
 {
 	struct provider_place *p = *state;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	auto_provider struct provider *provider = NULL;
 	auto_provider struct provider *other = NULL;
 	struct waiter waiters[2];
-	struct provider_result got;
 	pthread_t threads[2];
 
 	provider_serve(p, "[{\"status\":429,\"headers\":{\"retry-after-ms\":\"700\"},\"error\":"
@@ -95,14 +75,13 @@ static void P64_a_pause_holds_for_all_of_one_key(void **state)
 			  "{\"text\":\"c\"}]");
 	provider_place_open(p);
 	p->env.shared = p->place.base;
-	provider = provider_at(p, "anthropic_messages", "");
+	model_open(p, "anthropic_messages", "");
 	other = provider_at(p, "anthropic_messages", "headers: {x-api-key: another}\n");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_RATE);
-	assert_int_equal(got.failure.wait_ms, 700);
-	provider_result_done(&got);
-	waiters[0] = (struct waiter){ p, provider, &request, 0 };
-	waiters[1] = (struct waiter){ p, other, &request, 0 };
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_RATE);
+	assert_int_equal(p->got.failure.wait_ms, 700);
+	waiters[0] = (struct waiter){ p, p->provider, &p->request, 0 };
+	waiters[1] = (struct waiter){ p, other, &p->request, 0 };
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, attempt_later, &waiters[i]);
 	for (int i = 0; i < 2; i++)
@@ -114,9 +93,6 @@ static void P64_a_pause_holds_for_all_of_one_key(void **state)
 static void places_of_one_key(void **state)
 {
 	struct provider_place *p = *state;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	auto_provider struct provider *provider = NULL;
 	struct waiter waiters[3];
 	pthread_t threads[3];
 	int64_t begun;
@@ -124,10 +100,10 @@ static void places_of_one_key(void **state)
 	provider_serve(p, "{\"by\":\"turn\",\"answers\":[{\"text\":\"a\",\"delay\":0.3}]}");
 	provider_place_open(p);
 	p->env.shared = p->place.base;
-	provider = provider_at(p, "openai_chat", "limits: {requests_in_flight: 1}\n");
+	model_open(p, "openai_chat", "limits: {requests_in_flight: 1}\n");
 	begun = clock_ms();
 	for (int i = 0; i < 3; i++) {
-		waiters[i] = (struct waiter){ p, provider, &request, 0 };
+		waiters[i] = (struct waiter){ p, p->provider, &p->request, 0 };
 		pthread_create(&threads[i], NULL, attempt_later, &waiters[i]);
 	}
 	for (int i = 0; i < 3; i++)
@@ -138,33 +114,24 @@ static void places_of_one_key(void **state)
 static void P65_a_spend_limit_is_final(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
 	struct retry_decision decision;
-	struct provider_result got;
 
 	provider_serve(p, "[{\"status\":429,\"headers\":{\"x-should-retry\":\"false\"},\"error\":"
 			  "{\"type\":\"insufficient_quota\",\"message\":\"spent\","
 			  "\"code\":\"project_spend_limit_exceeded\"}}]");
-	provider = provider_at(p, "openai_responses", "");
-	got = provider_attempt(p, provider, &request);
-	is_retry(provider, &got, 0, &decision);
+	model_open(p, "openai_responses", "");
+	model_attempt(p);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_FINAL);
-	assert_non_null(strstr(got.failure.sentence,
+	assert_non_null(strstr(p->got.failure.sentence,
 			       "Provider 'rye/agent/providers/test' failed (HTTP 429): spent"));
-	assert_int_equal(got.usage.known, false);
-	provider_result_done(&got);
+	assert_int_equal(p->got.usage.known, false);
 }
 
 static void P66_overflow(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
 	struct retry_decision decision;
-	struct provider_result got;
 
 	provider_serve(p, "[{\"status\":400,\"error\":{\"type\":\"BadRequestError\",\"message\":"
 			  "\"This model's maximum context length is 16384 tokens. However, you "
@@ -172,126 +139,98 @@ static void P66_overflow(void **state)
 			  "Please reduce\"}},"
 			  "{\"status\":400,\"error\":{\"message\":"
 			  "\"prompt is too long: 1000012 tokens > 1000000 maximum\"}}]");
-	provider = provider_at(p, "openai_chat", "");
-	got = provider_attempt(p, provider, &request);
-	is_retry(provider, &got, 0, &decision);
+	model_open(p, "openai_chat", "");
+	model_attempt(p);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_RELIEVED);
 	assert_int_equal(decision.max_tokens, 16384 - 12012);
-	is_retry(provider, &got, RELIEF_SMALLER, &decision);
+	is_retry(p, RELIEF_SMALLER, &decision);
 	assert_int_equal(decision.step, RETRY_HAND_OVER);
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	is_retry(provider, &got, 0, &decision);
+	model_attempt(p);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_HAND_OVER);
-	provider_result_done(&got);
 }
 
 static void P67_a_failure_in_the_stream_is_charged(void **state)
 {
-	static const char *const names[] = { "P04-error-in-stream", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
 	struct retry_decision decision;
-	struct provider_result got;
 
-	serve_vector(p, names, "{\"text\":\"fine\"}");
-	provider = provider_at(p, "anthropic_messages", "pricing: {m: {input: 1, output: 2}}\n");
-	got = provider_attempt(p, provider, &request);
-	assert_false(got.complete);
-	assert_int_equal(got.failure.class, FAULT_OVERLOADED);
-	assert_true(got.spend > 0);
-	is_retry(provider, &got, 0, &decision);
+	serve_vector(p, "P04-error-in-stream", "{\"text\":\"fine\"}");
+	model_open(p, "anthropic_messages", "pricing: {m: {input: 1, output: 2}}\n");
+	model_attempt(p);
+	assert_false(p->got.complete);
+	assert_int_equal(p->got.failure.class, FAULT_OVERLOADED);
+	assert_true(p->got.spend > 0);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_WAIT);
 	assert_int_equal(decision.wait_ms, 5000);
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_true(got.complete);
-	provider_result_done(&got);
+	model_attempt(p);
+	assert_true(p->got.complete);
 }
 
 static void P68_calls_that_were_cut(void **state)
 {
 	static const char *const names[] = { "P06-cut-in-tool", "P10-length-in-tool", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *row = NULL;
-	const struct provider_request request = { .messages = messages };
 	auto_buf struct rye_buf sent = RYE_BUF_INIT;
-	struct provider_result got;
 
-	serve_vector(p, names, "{\"text\":\"fine\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	got = provider_attempt(p, provider, &request);
-	assert_false(got.complete);
-	assert_int_equal(got.failure.class, FAULT_CUT);
-	assert_true(json_is_null(json_object_get(block_of(&got, "tool_call"), "arguments")));
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_true(got.complete);
-	assert_true(json_is_null(json_object_get(block_of(&got, "tool_call"), "arguments")));
-	assert_true(strlen(json_str(block_of(&got, "tool_call"), "fault")) > 0);
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, tool_result("toolu_5", "write", "not run"));
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	row = logged_request(p, 3);
-	json_put(&sent, row, false);
+	serve_vectors(p, names, "{\"text\":\"fine\"}");
+	model_open(p, "anthropic_messages", "");
+	model_attempt(p);
+	assert_false(p->got.complete);
+	assert_int_equal(p->got.failure.class, FAULT_CUT);
+	assert_true(json_is_null(json_object_get(block_of(&p->got, "tool_call"), "arguments")));
+	model_attempt(p);
+	assert_true(p->got.complete);
+	assert_true(json_is_null(json_object_get(block_of(&p->got, "tool_call"), "arguments")));
+	assert_true(strlen(json_str(block_of(&p->got, "tool_call"), "fault")) > 0);
+	model_keep(p, tool_result("toolu_5", "write", "not run"));
+	model_attempt(p);
+	model_sent(p, 3, &sent);
 	assert_non_null(strstr(sent.data, "\"name\":\"write\",\"input\":{}"));
-	provider_result_done(&got);
 }
 
 static void P70_a_rejected_field(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *row = NULL;
+	auto_json json_t *row = NULL;
 	auto_json json_t *options = json_pack("{s:f, s:{s:s}, s:i}", "temperature", 0.5,
 					      "tool_choice", "type", "any", "seed", 7);
-	const struct provider_request request = { .messages = messages, .options = options };
-	struct provider_result got;
 	const json_t *body;
 
 	provider_serve(p, "[{\"text\":\"fine\"}]");
-	provider = provider_at(p, "anthropic_messages",
-			       "default_model_fields: {reject: [temperature, tool_choice.any]}\n");
-	got = provider_attempt(p, provider, &request);
-	assert_true(got.complete);
-	assert_true(json_lists(got.warnings, "not_sent:temperature"));
-	assert_true(json_lists(got.warnings, "not_sent:tool_choice.any"));
+	model_open(p, "anthropic_messages",
+		   "default_model_fields: {reject: [temperature, tool_choice.any]}\n");
+	p->request.options = options;
+	model_attempt(p);
+	assert_true(p->got.complete);
+	assert_true(json_lists(p->got.warnings, "not_sent:temperature"));
+	assert_true(json_lists(p->got.warnings, "not_sent:tool_choice.any"));
 	row = logged_request(p, 1);
 	body = json_object_get(row, "body");
 	assert_null(json_object_get(body, "temperature"));
 	assert_null(json_object_get(body, "tool_choice"));
 	assert_int_equal(json_int(body, "seed", 0), 7);
-	provider_result_done(&got);
 }
 
 static void P71_comments_keep_alive_what_has_begun(void **state)
 {
 	static const char limits[] = "timeouts: {connect: 5, first_byte: 0.4, idle: 0.4}\n";
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 
 	provider_serve(p, "[{\"text\":\"a\",\"first\":1.5,\"comments\":0.1},"
 			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8,\"comments\":0.1},"
 			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8}]");
-	provider = provider_at(p, "openai_chat", limits);
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_TIMEOUT);
-	assert_true(got.failure.retryable && got.ms < 1400);
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	if (!got.complete)
-		fail_msg("%s", got.failure.sentence);
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_TIMEOUT);
-	provider_result_done(&got);
+	model_open(p, "openai_chat", limits);
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_TIMEOUT);
+	assert_true(p->got.failure.retryable && p->got.ms < 1400);
+	model_attempt(p);
+	if (!p->got.complete)
+		fail_msg("%s", p->got.failure.sentence);
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_TIMEOUT);
 }
 
 /* ---- cancelled ---- */
@@ -321,10 +260,6 @@ static bool log_says_gone(const struct provider_place *p)
 static void P72_a_cancelled_attempt(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 	int pipes[2];
 	struct canceller canceller;
 	struct provider_call call;
@@ -332,25 +267,24 @@ static void P72_a_cancelled_attempt(void **state)
 	int64_t begun;
 
 	provider_serve(p, "[{\"text\":[\"a\",\"b\",\"c\"],\"hang\":3}]");
-	provider = provider_at(p, "anthropic_messages", "");
+	model_open(p, "anthropic_messages", "");
 	assert_int_equal(pipe(pipes), 0);
 	canceller.fd = pipes[1];
 	call = (struct provider_call){ .http = p->http,
-				       .provider = provider,
-				       .request = &request,
+				       .provider = p->provider,
+				       .request = &p->request,
 				       .cancel = pipes[0] };
 	begun = clock_ms();
 	pthread_create(&thread, NULL, cancel_soon, &canceller);
-	provider_exchange(&call, &got);
+	provider_exchange(&call, &p->got);
 	pthread_join(thread, NULL);
 	assert_true(clock_ms() - begun < 1300);
-	assert_int_equal(got.failure.class, FAULT_CANCELLED);
-	assert_false(got.failure.retryable);
-	assert_false(got.complete);
+	assert_int_equal(p->got.failure.class, FAULT_CANCELLED);
+	assert_false(p->got.failure.retryable);
+	assert_false(p->got.complete);
 	for (int i = 0; i < 50 && !log_says_gone(p); i++)
 		usleep(20000);
 	assert_true(log_says_gone(p));
-	provider_result_done(&got);
 	close(pipes[0]);
 	close(pipes[1]);
 }
@@ -384,18 +318,13 @@ static void cut_and_reset(void **state)
 static void no_server(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
-	struct provider_result got;
 
 	snprintf(p->port, sizeof(p->port), "1");
-	provider = provider_at(p, "openai_chat", "");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_NETWORK);
-	assert_true(got.failure.retryable);
-	assert_false(got.usage.known);
-	provider_result_done(&got);
+	model_open(p, "openai_chat", "");
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_NETWORK);
+	assert_true(p->got.failure.retryable);
+	assert_false(p->got.usage.known);
 }
 
 #define TEST_SECRET "sk-very-secret-0123456789"
@@ -404,31 +333,27 @@ static void no_server(void **state)
 static void a_key_is_never_told(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *row = NULL;
-	const struct provider_request request = { .messages = messages };
+	auto_json json_t *row = NULL;
 	auto_buf struct rye_buf all = RYE_BUF_INIT;
-	struct provider_result got;
 
 	provider_serve(p,
 		       "[{\"status\":401,\"error\":{\"type\":\"authentication_error\",\"message\":"
 		       "\"bad key " TEST_SECRET "!\"}}]");
 	env_put(&p->own, "TEST_KEY", TEST_SECRET);
-	provider = provider_at(p, "anthropic_messages",
-			       "env_config: {env: {TEST_KEY: \"${TEST_KEY}\"}}\n"
-			       "auth: {type: bearer, token: \"${TEST_KEY}\"}\n");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_AUTH);
-	json_put(&all, got.message, false);
-	json_put(&all, got.warnings, false);
-	json_put(&all, provider->item, false);
-	buf_addf(&all, "%s%s", got.failure.sentence, got.failure.message);
+	model_open(p, "anthropic_messages",
+		   "env_config: {env: {TEST_KEY: \"${TEST_KEY}\"}}\n"
+		   "auth: {type: bearer, token: \"${TEST_KEY}\"}\n");
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_AUTH);
+	json_put(&all, p->got.message, false);
+	json_put(&all, p->got.warnings, false);
+	json_put(&all, p->provider->item, false);
+	buf_addf(&all, "%s%s", p->got.failure.sentence, p->got.failure.message);
 	assert_null(strstr(all.data, "very-secret"));
 	assert_non_null(strstr(all.data, "bad key ***!"));
 	row = logged_request(p, 1);
 	assert_string_equal(json_str(json_object_get(row, "headers"), "authorization"),
 			    "Bearer " TEST_SECRET);
-	provider_result_done(&got);
 }
 
 /* ---- a person's own rules, and dice ---- */
@@ -436,11 +361,7 @@ static void a_key_is_never_told(void **state)
 static void own_rules(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	const struct provider_request request = { .messages = messages };
 	struct retry_decision decision;
-	struct provider_result got;
 
 	provider_serve(p, "[{\"status\":418,\"error\":{\"message\":\"short and stout\"}}]");
 	provider_put_config(
@@ -450,16 +371,16 @@ static void own_rules(void **state)
 		"patterns:\n"
 		"  - id: tea\n    match: {path: error.message, op: contains, value: stout}\n"
 		"    retryable: true\n    retry_policy: {type: fixed, delay: 3}\n");
-	provider = provider_at(p, "openai_chat", "");
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.failure.class, FAULT_INVALID);
-	assert_true(got.failure.retryable);
-	is_retry(provider, &got, 0, &decision);
+	model_open(p, "openai_chat", "");
+	model_attempt(p);
+	assert_int_equal(p->got.failure.class, FAULT_INVALID);
+	assert_true(p->got.failure.retryable);
+	is_retry(p, 0, &decision);
 	assert_int_equal(decision.step, RETRY_WAIT);
 	assert_int_equal(decision.wait_ms, 3000);
-	provider_retry(provider, &got.failure, &(struct retry_state){ .failures = 2 }, &decision);
+	provider_retry(p->provider, &p->got.failure, &(struct retry_state){ .failures = 2 },
+		       &decision);
 	assert_int_equal(decision.step, RETRY_FINAL);
-	provider_result_done(&got);
 }
 
 static int64_t wait_of(const char *name, const char *value, const char *message)
@@ -551,36 +472,29 @@ static void pauses(void **state)
 static void calls_in_the_text(void **state)
 {
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go"), *tools = one_tool(), *row = NULL;
-	const struct provider_request request = { .system = "Be brief.",
-						  .tools = tools,
-						  .messages = messages };
+	auto_json json_t *tools = one_tool();
 	auto_buf struct rye_buf sent = RYE_BUF_INIT;
-	struct provider_result got;
 	const json_t *call;
 
 	provider_serve(p,
 		       "[{\"text\":[\"I look. <invoke name=\\\"ls\\\">\\n<parameter name=\\\"p\\\""
 		       ">. </parameter></inv\",\"oke>\"]},{\"text\":\"Done.\"}]");
-	provider = provider_at(p, "openai_chat", "tool_use: {mode: text_parsed}\n");
-	got = provider_attempt(p, provider, &request);
-	call = block_of(&got, "tool_call");
-	assert_int_equal(got.stop, STOP_TOOL);
+	model_open(p, "openai_chat", "tool_use: {mode: text_parsed}\n");
+	p->request.system = "Be brief.";
+	p->request.tools = tools;
+	model_attempt(p);
+	call = block_of(&p->got, "tool_call");
+	assert_int_equal(p->got.stop, STOP_TOOL);
 	assert_string_equal(json_str(call, "name"), "ls");
 	assert_string_equal(json_str(json_object_get(call, "arguments"), "p"), ".");
-	json_array_append(messages, got.message);
-	json_array_append_new(messages, tool_result(json_str(call, "id"), "ls", "a.c"));
-	provider_result_done(&got);
-	got = provider_attempt(p, provider, &request);
-	assert_int_equal(got.stop, STOP_END);
-	row = logged_request(p, 2);
-	json_put(&sent, row, false);
+	model_keep(p, tool_result(json_str(call, "id"), "ls", "a.c"));
+	model_attempt(p);
+	assert_int_equal(p->got.stop, STOP_END);
+	model_sent(p, 2, &sent);
 	assert_null(strstr(sent.data, "tool_calls"));
 	assert_null(strstr(sent.data, "\"role\":\"tool\""));
 	assert_non_null(strstr(sent.data, "Result of ls (call_r1_1):\\na.c"));
 	assert_non_null(strstr(sent.data, "Lists."));
-	provider_result_done(&got);
 }
 
 int main(void)
