@@ -5,18 +5,15 @@
  * Random families reserve, spend and settle against a model in memory; then many processes do so
  * with one file, some of which die half-way. RYE_SEED replays a run.
  */
-#include "rye_test.h"
+#include "db_place.h"
+#include "random_steps.h"
 
-#include "base/db.h"
 #include "harness/harness.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define ROUNDS 20
 #define STEPS 120
@@ -26,60 +23,9 @@
 #define OPENINGS 20
 #define OPENERS 12
 
-struct random {
-	uint64_t state;
-};
-
-static uint64_t next(struct random *r)
+static void ledger_make(struct db_place *p)
 {
-	r->state ^= r->state << 13;
-	r->state ^= r->state >> 7;
-	r->state ^= r->state << 17;
-	return r->state;
-}
-
-static size_t below(struct random *r, size_t n)
-{
-	return next(r) % n;
-}
-
-static struct random seed(void)
-{
-	const char *given = getenv("RYE_SEED");
-	uint64_t value = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
-
-	print_message("# RYE_SEED=%llu\n", (unsigned long long)value);
-	return (struct random){ value | 1 };
-}
-
-struct place {
-	char dir[64], path[96];
-	struct db *db;
-};
-
-static void place_begin(struct place *p)
-{
-	snprintf(p->dir, sizeof(p->dir), "/tmp/rye-ledger-XXXXXX");
-	assert_non_null(mkdtemp(p->dir));
-	snprintf(p->path, sizeof(p->path), "%s/budget_ledger.db", p->dir);
-	assert_int_equal(budget_open(p->path, &p->db, NULL), 0);
-}
-
-static void place_forget(struct place *p)
-{
-	char path[128];
-
-	db_close(p->db);
-	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", NULL }; *s; s++) {
-		snprintf(path, sizeof(path), "%s%s", p->path, *s);
-		unlink(path);
-	}
-}
-
-static void place_end(struct place *p)
-{
-	place_forget(p);
-	rmdir(p->dir);
+	db_place_make(p, "budget_ledger.db", budget_open);
 }
 
 static struct budget_row row_of(struct db *db, const char *id)
@@ -149,10 +95,10 @@ static void compare(struct db *db, const struct model *m)
 
 static void step_reserve(struct random *r, struct db *db, struct model *m)
 {
-	int parent = (int)below(r, THREADS - 1);
-	int child = parent + 1 + (int)below(r, (size_t)(THREADS - 1 - parent));
+	int parent = (int)random_below(r, THREADS - 1);
+	int child = parent + 1 + (int)random_below(r, (size_t)(THREADS - 1 - parent));
 	double left = m->max[parent] - spent(m, parent, true) - held(m, parent);
-	double amount = (double)below(r, 1000) / 256;
+	double amount = (double)random_below(r, 1000) / 256;
 	char name[16], above[16];
 	int got;
 
@@ -171,12 +117,12 @@ static void step_reserve(struct random *r, struct db *db, struct model *m)
 
 static void random_step(struct random *r, struct db *db, struct model *m)
 {
-	int i = (int)below(r, THREADS);
-	double amount = (double)below(r, 300) / 256;
+	int i = (int)random_below(r, THREADS);
+	double amount = (double)random_below(r, 300) / 256;
 	char name[16];
 
 	name_of(i, name);
-	switch (below(r, 4)) {
+	switch (random_below(r, 4)) {
 	case 0:
 	case 1:
 		step_reserve(r, db, m);
@@ -197,19 +143,19 @@ static void random_step(struct random *r, struct db *db, struct model *m)
 
 static void families_keep_their_sums(void **state)
 {
-	struct random r = seed();
+	struct random r = random_seed();
 
 	for (int round = 0; round < ROUNDS; round++) {
 		struct model m = { .max = { 16 } };
-		struct place p;
+		struct db_place p;
 
-		place_begin(&p);
+		ledger_make(&p);
 		m.there[0] = m.alive[0] = true;
 		assert_int_equal(budget_root(p.db, "t0", 16, NULL), 0);
 		for (int step = 0; step < STEPS; step++)
 			random_step(&r, p.db, &m);
 		compare(p.db, &m);
-		place_end(&p);
+		db_place_drop(&p);
 	}
 }
 
@@ -245,10 +191,10 @@ static void racer(const char *path, const char *parent, const char *name)
 
 static void thread_F17_two_children_race(void **state)
 {
-	struct place p;
+	struct db_place p;
 	char name[32], parent[16];
 
-	place_begin(&p);
+	ledger_make(&p);
 	for (int race = 0; race < RACES; race++) {
 		name_of(race, parent);
 		assert_int_equal(budget_root(p.db, parent, 1.0, NULL), 0);
@@ -260,7 +206,7 @@ static void thread_F17_two_children_race(void **state)
 		assert_int_equal(wait_all(2), 1);
 		assert_true(row_of(p.db, parent).remaining > 0.399);
 	}
-	place_end(&p);
+	db_place_drop(&p);
 }
 
 /* Begins when the gate is closed. */
@@ -280,11 +226,11 @@ static void opener(const char *path, const int gate[2])
 static void many_make_one_file(void **state)
 {
 	for (int round = 0; round < OPENINGS; round++) {
-		struct place p;
+		struct db_place p;
 		int gate[2];
 
-		place_begin(&p);
-		place_forget(&p);
+		ledger_make(&p);
+		db_place_forget(&p);
 		assert_int_equal(pipe(gate), 0);
 		for (int i = 0; i < OPENERS; i++)
 			if (fork() == 0)
@@ -293,7 +239,7 @@ static void many_make_one_file(void **state)
 		close(gate[1]);
 		assert_int_equal(wait_all(OPENERS), OPENERS);
 		assert_int_equal(budget_open(p.path, &p.db, NULL), 0);
-		place_end(&p);
+		db_place_drop(&p);
 	}
 }
 
@@ -344,9 +290,9 @@ static void many_writers(void **state)
 {
 	static char lost[WRITERS][1025];
 	double want = WRITERS * TURNS * COST + WRITERS / 2 * COST;
-	struct place p;
+	struct db_place p;
 
-	place_begin(&p);
+	ledger_make(&p);
 	assert_int_equal(budget_root(p.db, "root", 2 * WRITERS, NULL), 0);
 	for (int i = 0; i < WRITERS; i++)
 		if (fork() == 0)
@@ -360,7 +306,7 @@ static void many_writers(void **state)
 			assert_int_equal(budget_settle(p.db, lost[i], "error", NULL), 0);
 	assert_true(fabs(row_of(p.db, "root").actual - want) < 1e-6);
 	assert_true(fabs(row_of(p.db, "root").remaining - (2 * WRITERS - want)) < 1e-6);
-	place_end(&p);
+	db_place_drop(&p);
 }
 
 int main(void)

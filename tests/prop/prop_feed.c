@@ -6,32 +6,14 @@
  * by byte and in random pieces. (YAML is framed by its write: prop_messages.c.) RYE_SEED
  * replays a run; it is printed.
  */
-#include "rye_test.h"
+#include "random_steps.h"
 
 #include "talk/talk_inner.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define CASES 4000
 #define STREAM 512
-
-struct random {
-	uint64_t state;
-};
-
-static uint64_t next(struct random *r)
-{
-	r->state ^= r->state << 13;
-	r->state ^= r->state >> 7;
-	r->state ^= r->state << 17;
-	return r->state;
-}
-
-static size_t below(struct random *r, size_t n)
-{
-	return next(r) % n;
-}
 
 static const char *const words[] = {
 	"{}",
@@ -51,10 +33,10 @@ static const char *const words[] = {
 
 static size_t compose(struct random *r, char *stream, size_t kinds)
 {
-	size_t len = 0, n = 1 + below(r, 8);
+	size_t len = 0, n = 1 + random_below(r, 8);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *word = words[below(r, kinds)];
+		const char *word = words[random_below(r, kinds)];
 
 		if (len + strlen(word) > STREAM)
 			break;
@@ -99,7 +81,7 @@ static void cut(struct random *r, const char *stream, size_t len, size_t max, st
 	memset(v, 0, sizeof(*v));
 	feed_init(&feed);
 	for (size_t i = 0; i < len && !v->broken;) {
-		size_t n = max ? 1 + below(r, max) : len;
+		size_t n = max ? 1 + random_below(r, max) : len;
 		/* a copy of its own, so that a sanitizer sees a read behind it */
 		char *piece;
 
@@ -117,11 +99,9 @@ static void cut(struct random *r, const char *stream, size_t len, size_t max, st
 
 static void any_cutting(void **state)
 {
-	const char *given = getenv("RYE_SEED");
-	struct random r = { given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) | 1 };
+	struct random r = random_seed();
 	static const size_t cuts[] = { 1, 2, 5, 64 };
 
-	print_message("# RYE_SEED=%llu\n", (unsigned long long)r.state);
 	for (int i = 0; i < CASES; i++) {
 		char stream[STREAM];
 		size_t kinds = i % 2 ? GOOD : sizeof(words) / sizeof(words[0]);

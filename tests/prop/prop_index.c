@@ -7,42 +7,16 @@
  * must be the one that a plain reading of the disk gives. RYE_SEED replays a run.
  */
 #include "item_place.h"
+#include "random_steps.h"
 
 #include "clock.h"
 #include "base/id.h"
 
 #include <dirent.h>
-#include <time.h>
 
 #define ROUNDS 40
 #define EDITS 25
 #define READERS 3
-
-struct random {
-	uint64_t state;
-};
-
-static uint64_t next(struct random *r)
-{
-	r->state ^= r->state << 13;
-	r->state ^= r->state >> 7;
-	r->state ^= r->state << 17;
-	return r->state;
-}
-
-static size_t below(struct random *r, size_t n)
-{
-	return next(r) % n;
-}
-
-static struct random seed(void)
-{
-	const char *given = getenv("RYE_SEED");
-	uint64_t value = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
-
-	print_message("# RYE_SEED=%llu\n", (unsigned long long)value);
-	return (struct random){ value | 1 };
-}
 
 struct bench {
 	struct test_place place;
@@ -79,10 +53,10 @@ static void random_path(struct random *r, char *path, size_t size)
 	static const char *const names[] = { "x.py",  "x.yaml", "x.sh", "b.py", "c.py",
 					     "x.txt", ".x.py",	"a.py", "k.md" };
 	static const char *const kinds[] = { "tools", "tools", "knowledge" };
-	const char *dir = dirs[below(r, ARRAY_SIZE(dirs))];
+	const char *dir = dirs[random_below(r, ARRAY_SIZE(dirs))];
 
-	snprintf(path, size, "%s%s%s/%s", kinds[below(r, ARRAY_SIZE(kinds))], *dir ? "/" : "", dir,
-		 names[below(r, ARRAY_SIZE(names))]);
+	snprintf(path, size, "%s%s%s/%s", kinds[random_below(r, ARRAY_SIZE(kinds))],
+		 *dir ? "/" : "", dir, names[random_below(r, ARRAY_SIZE(names))]);
 }
 
 static void write_file(const char *root, const char *path, unsigned n)
@@ -107,14 +81,14 @@ static void write_file(const char *root, const char *path, unsigned n)
 
 static void edit(struct bench *b, struct random *r)
 {
-	const char *root = b->roots[below(r, 3)];
+	const char *root = b->roots[random_below(r, 3)];
 	char path[200], other[200], from[700], to[700];
 
 	random_path(r, path, sizeof(path));
 	random_path(r, other, sizeof(other));
 	snprintf(from, sizeof(from), "%s/.ai/%s", root, path);
 	snprintf(to, sizeof(to), "%s/.ai/%s", root, other);
-	switch (below(r, 8)) {
+	switch (random_below(r, 8)) {
 	case 0:
 		unlink(from);
 		break;
@@ -131,7 +105,7 @@ static void edit(struct bench *b, struct random *r)
 		nftw(from, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
 		break;
 	default:
-		write_file(root, path, (unsigned)next(r));
+		write_file(root, path, (unsigned)random_next(r));
 	}
 }
 
@@ -320,7 +294,7 @@ static void check(struct bench *b)
 
 static void listed_is_model(void **state)
 {
-	struct random r = seed();
+	struct random r = random_seed();
 	struct bench b;
 
 	start(&b);
@@ -360,7 +334,7 @@ static void *reader(void *arg)
 
 static void edits_and_lookups(void **state)
 {
-	struct random r = seed();
+	struct random r = random_seed();
 	pthread_t readers[READERS];
 	struct bench b;
 
@@ -370,7 +344,7 @@ static void edits_and_lookups(void **state)
 	for (int i = 0; i < ROUNDS / 4; i++) {
 		for (int j = 0; j < EDITS; j++)
 			edit(&b, &r);
-		rye_touched(b.rye, (int)below(&r, 3), "tools/a");
+		rye_touched(b.rye, (int)random_below(&r, 3), "tools/a");
 		check(&b);
 	}
 	__atomic_store_n(&b.stop, true, __ATOMIC_RELAXED);

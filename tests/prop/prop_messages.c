@@ -9,12 +9,12 @@
  * many rounds. RYE_SEED replays a run; it is printed.
  */
 #include "fake/talk_world.h"
+#include "random_steps.h"
 
 #include "parse/parse.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 2000
@@ -23,14 +23,11 @@
 
 /* ---- chance ---- */
 
-static uint64_t chance_state;
+static struct random chance;
 
 static size_t below(size_t n)
 {
-	chance_state ^= chance_state << 13;
-	chance_state ^= chance_state >> 7;
-	chance_state ^= chance_state << 17;
-	return chance_state % n;
+	return random_below(&chance, n);
 }
 
 /* ---- the model ---- */
@@ -470,11 +467,10 @@ static void round_of_writes(void)
 
 static void rounds(void **state)
 {
-	const char *given = getenv("RYE_SEED"), *many = getenv("RYE_ROUNDS");
+	const char *many = getenv("RYE_ROUNDS");
 	long n = many ? atol(many) : ROUNDS;
 
-	chance_state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 1 | 1;
-	print_message("# RYE_SEED=%llu\n", (unsigned long long)chance_state);
+	chance = random_seed();
 	open_run(0);
 	for (long i = 0; i < n; i++)
 		round_of_writes();

@@ -1,56 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger of threads: what is left, what was spent, files of other implementations. */
-#include "rye_test.h"
+#include "db_place.h"
 
-#include "base/db.h"
 #include "harness/harness.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
-#include <unistd.h>
-
-struct fixture {
-	char dir[64], path[96];
-	struct db *db;
-	struct rye_err err;
-};
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct db_place *p = test_malloc(sizeof(*p));
 
-	snprintf(f->dir, sizeof(f->dir), "/tmp/rye-budget-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	snprintf(f->path, sizeof(f->path), "%s/budget_ledger.db", f->dir);
-	assert_int_equal(budget_open(f->path, &f->db, &f->err), 0);
-	*state = f;
+	db_place_make(p, "budget_ledger.db", budget_open);
+	*state = p;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	char path[128];
-
-	db_close(f->db);
-	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", NULL }; *s; s++) {
-		snprintf(path, sizeof(path), "%s%s", f->path, *s);
-		unlink(path);
-	}
-	rmdir(f->dir);
-	free(f);
+	db_place_drop(*state);
+	test_free(*state);
 	return 0;
 }
 
-static int reserve(struct fixture *f, const char *child, const char *parent, double amount)
+static int reserve(struct db_place *f, const char *child, const char *parent, double amount)
 {
 	return budget_reserve(f->db, &(struct budget_ask){ child, parent, amount, false }, NULL,
 			      &f->err);
 }
 
-static struct budget_row row_of(struct fixture *f, const char *id)
+static struct budget_row row_of(struct db_place *f, const char *id)
 {
 	struct budget_row row;
 
@@ -63,7 +43,7 @@ static struct budget_row row_of(struct fixture *f, const char *id)
 
 static void thread_F20_cost_of_a_tree(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	assert_int_equal(budget_root(f->db, "root", 10, &f->err), 0);
 	assert_int_equal(reserve(f, "A", "root", 5), 0);
@@ -84,7 +64,7 @@ static void thread_F20_cost_of_a_tree(void **state)
 
 static void thread_F16_overspend_is_written_down(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 1, &f->err);
 	reserve(f, "A", "root", 0.5);
@@ -103,7 +83,7 @@ static void thread_F16_overspend_is_written_down(void **state)
 /* The launcher and its detached child both ask. */
 static void thread_F18_reserving_twice(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 1, &f->err);
 	assert_int_equal(reserve(f, "A", "root", 0.8), 0);
@@ -119,7 +99,7 @@ static void thread_F18_reserving_twice(void **state)
 
 static void an_undeclared_child_takes_half(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	double amount = 0;
 
 	budget_root(f->db, "root", 4, &f->err);
@@ -139,7 +119,7 @@ static void an_undeclared_child_takes_half(void **state)
 
 static void refusals(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	assert_int_equal(reserve(f, "A", "root", 1), -RYE_NOT_FOUND);
 	assert_int_equal(budget_spend(f->db, "A", 1, &f->err), -RYE_NOT_FOUND);
@@ -163,7 +143,7 @@ static void refusals(void **state)
 /* thread F46: cancelled and completed at the same instant. */
 static void thread_F46_settled_once(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 1, &f->err);
 	reserve(f, "A", "root", 0.5);
@@ -177,7 +157,7 @@ static void thread_F46_settled_once(void **state)
 /* thread F25: the reservation of a child stays held when its parent has ended before it. */
 static void children_that_outlive_their_parent(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 10, &f->err);
 	reserve(f, "A", "root", 5);
@@ -195,7 +175,7 @@ static void children_that_outlive_their_parent(void **state)
 
 static void estimates(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 1, &f->err);
 	budget_spend(f->db, "root", 0.4, &f->err);
@@ -208,7 +188,7 @@ static void estimates(void **state)
 	assert_int_equal(budget_spend(f->db, "root", INFINITY, &f->err), -RYE_INVALID);
 }
 
-static void raw(struct fixture *f, const char *sql)
+static void raw(struct db_place *f, const char *sql)
 {
 	char *why = NULL;
 
@@ -229,7 +209,7 @@ static int count_rows(void *arg, const struct budget_row *row)
 /* What another implementation leaves: there a middle row is removed before its child, and fails. */
 static void thread_F19_old_families_go(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	int rows = 0;
 
 	raw(f, OLD_ROW("r", "NULL", "completed") OLD_ROW("a", "'r'", "continued")
@@ -250,7 +230,7 @@ static void thread_F19_old_families_go(void **state)
 
 static void a_circle_from_elsewhere(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	raw(f, "PRAGMA foreign_keys = OFF;" OLD_ROW("x", "'y'", "error")
 		       OLD_ROW("y", "'x'", "error") OLD_ROW("z", "'x'", "active"));
@@ -261,7 +241,7 @@ static void a_circle_from_elsewhere(void **state)
 
 static void thread_F34_another_process_has_it_locked(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	sqlite3 *other = NULL;
 
 	budget_root(f->db, "root", 1, &f->err);
@@ -280,7 +260,7 @@ static void thread_F34_another_process_has_it_locked(void **state)
 /* Nothing of a transaction is kept when the disk is full in it, and it works again with room. */
 static void thread_F30_disk_full(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	char id[16], sql[64];
 	int r = 0, rows = 0, n;
 
@@ -301,7 +281,7 @@ static void thread_F30_disk_full(void **state)
 
 static void thread_F35_no_database(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	char path[128];
 	struct db *db = NULL;
 	int fd;

@@ -1,49 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* The registry of threads: its rows, its one-way statuses, files of other implementations. */
-#include "rye_test.h"
+#include "db_place.h"
 
 #include "record/record.h"
 #include "scope.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
-struct fixture {
-	char dir[64], path[96];
-	struct db *db;
-	struct rye_err err;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct db_place *p = test_malloc(sizeof(*p));
 
-	snprintf(f->dir, sizeof(f->dir), "/tmp/rye-registry-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	snprintf(f->path, sizeof(f->path), "%s/registry.db", f->dir);
-	assert_int_equal(registry_open(f->path, &f->db, &f->err), 0);
-	*state = f;
+	db_place_make(p, "registry.db", registry_open);
+	*state = p;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	char path[128];
-
-	db_close(f->db);
-	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", NULL }; *s; s++) {
-		snprintf(path, sizeof(path), "%s%s", f->path, *s);
-		unlink(path);
-	}
-	rmdir(f->dir);
-	free(f);
+	db_place_drop(*state);
+	test_free(*state);
 	return 0;
 }
 
 static void a_row_goes_from_created_to_completed(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_row row;
 
 	assert_int_equal(registry_insert(f->db, "a", "tool:x", &f->err), 0);
@@ -62,7 +42,7 @@ static void a_row_goes_from_created_to_completed(void **state)
 
 static void a_terminal_status_is_final(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_row row;
 
 	registry_insert(f->db, "a", "tool:x", &f->err);
@@ -77,7 +57,7 @@ static void a_terminal_status_is_final(void **state)
 
 static void a_taken_id_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	assert_int_equal(registry_insert(f->db, "a", "tool:x", &f->err), 0);
 	assert_int_equal(registry_insert(f->db, "a", "tool:y", &f->err), -RYE_BUSY);
@@ -85,7 +65,7 @@ static void a_taken_id_is_refused(void **state)
 
 static void a_living_row_cannot_be_deleted(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_row row;
 
 	registry_insert(f->db, "a", "tool:x", &f->err);
@@ -106,7 +86,7 @@ static int count(void *arg, const struct registry_row *row)
 
 static void active_rows_are_those_not_ended(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	int active = 0, all = 0;
 
 	registry_insert(f->db, "a", "tool:x", &f->err);
@@ -120,7 +100,7 @@ static void active_rows_are_those_not_ended(void **state)
 
 static void thread_T08_columns_missing_in_an_old_file(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_row row;
 	struct db *old;
 	char path[128];
@@ -150,7 +130,7 @@ static void what_a_foreign_schema_asks_for_is_not_done(void **state)
 	static const char trigger[] = "CREATE TRIGGER more AFTER INSERT ON threads BEGIN "
 				      "INSERT OR IGNORE INTO threads (thread_id, directive) "
 				      "VALUES ('forged', 'tool:x'); END";
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_row row;
 	int all = 0;
 
@@ -171,7 +151,7 @@ static void what_a_foreign_schema_asks_for_is_not_done(void **state)
 
 static void a_link_is_not_followed(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct db *db = NULL;
 	char link[128];
 
@@ -185,7 +165,7 @@ static void a_link_is_not_followed(void **state)
 /* thread T48: two children asked for at once; the second is one too many. */
 static void thread_T48_spawns_are_counted(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_links links;
 
 	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), -RYE_NOT_FOUND);
@@ -205,7 +185,7 @@ static int note_ids(void *arg, const struct registry_row *row)
 
 static void families_and_chains(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	struct registry_links links;
 	struct registry_row row;
 	char ids[16] = "", last[1025];
