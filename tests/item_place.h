@@ -110,3 +110,23 @@ static inline void place_key(unsigned char first, struct key_secret *ret)
 		seed[i] = (unsigned char)(first + i);
 	key_secret_seed(seed, ret);
 }
+
+/* ---- fixture of cmocka: the vectors' spaces, not opened yet ---- */
+
+static inline int place_setup(void **state)
+{
+	struct test_place *p = test_malloc(sizeof(*p));
+
+	place_vectors(p);
+	*state = p;
+	return 0;
+}
+
+static inline int place_teardown(void **state)
+{
+	place_drop(*state);
+	test_free(*state);
+	return 0;
+}
+
+#define place_test(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)

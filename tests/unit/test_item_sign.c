@@ -65,26 +65,24 @@ static void T02_signature_of_v1(void **state)
 /* A shebang ends up under the lines, where it is text like any other. */
 static void T18_shebang_of_javascript(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	struct rye_span text, line;
 	struct rye_blob *got;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/a/b.js",
+	place_text(p->project, "tools/a/b.js",
 		   "#!/usr/bin/env node\nconst __version__ = \"1.0.0\";\n"
 		   "const __tool_type__ = \"javascript\";\nconst __executor_id__ = \"x/y\";\n"
 		   "const __category__ = \"a\";\nconst __tool_description__ = \"d\";\n");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "a/b", &reply), RYE_OK);
-	got = file(p.project, "tools/a/b.js");
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "a/b", &reply), RYE_OK);
+	got = file(p->project, "tools/a/b.js");
 	text = (struct rye_span){ got->data, got->len };
 	assert_true(span_line(&text, &line) && span_starts(line, "// rye:signed:"));
 	assert_true(span_line(&text, &line) && span_starts(line, "// rye:full:1:"));
 	assert_true(span_starts(text, "#!/usr/bin/env node\n"));
 	rye_blob_unref(got);
-	assert_int_equal(place_load(&p, RYE_TOOL, "a/b", NULL, NULL), RYE_OK);
-	place_drop(&p);
+	assert_int_equal(place_load(p, RYE_TOOL, "a/b", NULL, NULL), RYE_OK);
 }
 
 /* The bound vectors are what signing makes of their own text, byte for byte. */
@@ -122,20 +120,18 @@ static void bound_vectors_are_reproduced(void **state)
 
 static void T06_signing_writes_LF(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	struct rye_blob *got;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, "directives/vec/v2.md", "mutations/v2-crlf.md");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_DIRECTIVE, "vec/v2", &reply), RYE_OK);
-	got = file(p.project, "directives/vec/v2.md");
+	place_put(p->project, "directives/vec/v2.md", "mutations/v2-crlf.md");
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_DIRECTIVE, "vec/v2", &reply), RYE_OK);
+	got = file(p->project, "directives/vec/v2.md");
 	assert_null(memchr(got->data, '\r', got->len));
 	rye_blob_unref(got);
-	assert_int_equal(place_load(&p, RYE_DIRECTIVE, "vec/v2", NULL, NULL), RYE_OK);
+	assert_int_equal(place_load(p, RYE_DIRECTIVE, "vec/v2", NULL, NULL), RYE_OK);
 	assert_non_null(strstr(json_str(reply, "newly_covered"), "its line ends"));
-	place_drop(&p);
 }
 
 /* Old lines in any of their places go; what stays verifies. */
@@ -185,57 +181,52 @@ static void every_vector_can_be_signed_again(void **state)
 
 static void T24_empty_files(void **state)
 {
-	struct test_place p;
+	struct test_place *p = *state;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/e.py", "");
-	place_text(p.project, "config/e.yaml", "");
-	place_open(&p, false);
+	place_text(p->project, "tools/e.py", "");
+	place_text(p->project, "config/e.yaml", "");
+	place_open(p, false);
 	for (int i = 0; i < 2; i++) {
 		auto_json json_t *reply = NULL;
 
-		assert_int_equal(sign(&p, i ? RYE_CONFIG : RYE_TOOL, "e", &reply), RYE_INVALID);
+		assert_int_equal(sign(p, i ? RYE_CONFIG : RYE_TOOL, "e", &reply), RYE_INVALID);
 		assert_string_equal(json_str(reply, "error"),
 				    i ? "Config file is empty" : "Tool file is empty");
 	}
-	place_drop(&p);
 }
 
 static void T35_without_a_key_pair(void **state)
 {
+	struct test_place *p = *state;
 	struct sign_ask ask = { .kind = RYE_TOOL, .id = "vec/v3" };
 	auto_json json_t *reply = NULL;
 	struct rye_blob *before, *after;
 	struct rye_err err = { 0 };
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
-	place_open(&p, false);
-	before = file(p.project, "tools/vec/v3.py");
-	ask.space = &p.spaces->v[0];
-	assert_int_equal(sign_request(&p.env, &ask, &reply, &err), -RYE_NO_KEY);
+	place_put(p->project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	place_open(p, false);
+	before = file(p->project, "tools/vec/v3.py");
+	ask.space = &p->spaces->v[0];
+	assert_int_equal(sign_request(&p->env, &ask, &reply, &err), -RYE_NO_KEY);
 	assert_string_equal(err.msg, "No signing keypair found. Generate one first.\n"
 				     "mend with: ryefs keygen");
-	after = file(p.project, "tools/vec/v3.py");
+	after = file(p->project, "tools/vec/v3.py");
 	assert_string_equal(before->data, after->data);
 	rye_blob_unref(before);
 	rye_blob_unref(after);
-	place_drop(&p);
 }
 
 static void reply_of_one(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	const json_t *sig;
-	struct test_place p;
 	char path[300];
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
-	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p.project);
+	place_put(p->project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p->project);
 	assert_string_equal(json_str(reply, "status"), "signed");
 	assert_string_equal(json_str(reply, "item_id"), "vec/v3");
 	assert_string_equal(json_str(reply, "path"), path);
@@ -248,44 +239,39 @@ static void reply_of_one(void **state)
 	assert_int_equal(strlen(json_str(sig, "hash")), 64);
 	assert_int_equal(strlen(json_str(sig, "ed25519_sig")), 86);
 	assert_non_null(strstr(json_str(reply, "newly_covered"), "shebang"));
-	place_drop(&p);
 }
 
 static void mode_is_kept(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	struct stat st;
-	struct test_place p;
 	char path[300];
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
-	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p.project);
+	place_put(p->project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.py", p->project);
 	assert_int_equal(chmod(path, 0751), 0);
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "vec/v3", &reply), RYE_OK);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0751);
-	place_drop(&p);
 }
 
 static void links_are_not_replaced(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	struct stat st;
-	struct test_place p;
 	char path[300];
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
-	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.yaml", p.project);
-	place_open(&p, false);
-	snprintf(path, sizeof(path), "%s/.ai/tools/link.py", p.project);
+	place_put(p->project, "tools/vec/v3.py", ".ai/tools/vec/v3.py");
+	snprintf(path, sizeof(path), "%s/.ai/tools/vec/v3.yaml", p->project);
+	place_open(p, false);
+	snprintf(path, sizeof(path), "%s/.ai/tools/link.py", p->project);
 	assert_int_equal(symlink("vec/v3.py", path), 0);
-	assert_int_not_equal(sign(&p, RYE_TOOL, "link", &reply), RYE_OK);
+	assert_int_not_equal(sign(p, RYE_TOOL, "link", &reply), RYE_OK);
 	assert_int_equal(lstat(path, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-	place_drop(&p);
 }
 
 /* ---- rules ---- */
@@ -581,17 +567,16 @@ static void errors_before_the_rules(void **state)
 /* What cannot be read has no fields: the four of every tool, and the executor. */
 static void T68_broken_yaml(void **state)
 {
+	struct test_place *p = *state;
 	static const char *const fields[] = { "category", "tool_type", "version", "description",
 					      "executor_id" };
 	auto_json json_t *reply = NULL;
 	const json_t *issues;
-	struct test_place p;
 	char text[64];
 
-	place_vectors(&p);
-	place_text(p.project, "tools/a/b.yaml", "version: \"1.0.0\"\na: b: c\n");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "a/b", &reply), RYE_UNPARSABLE);
+	place_text(p->project, "tools/a/b.yaml", "version: \"1.0.0\"\na: b: c\n");
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "a/b", &reply), RYE_UNPARSABLE);
 	assert_string_equal(json_str(reply, "error"), "Failed to parse tool file");
 	assert_int_equal(json_array_size(json_object_get(reply, "details")), 1);
 	issues = json_object_get(reply, "issues");
@@ -600,11 +585,11 @@ static void T68_broken_yaml(void **state)
 		snprintf(text, sizeof(text), "Missing required field: %s", fields[i]);
 		assert_string_equal(json_string_value(json_array_get(issues, i)), text);
 	}
-	place_drop(&p);
 }
 
 static void schema_of_a_configuration(void **state)
 {
+	struct test_place *p = *state;
 	static const char schema[] =
 		"tool_id: app.config-schema\ntool_type: library\nversion: \"1.0.0\"\n"
 		"executor_id: null\ncategory: s\ndescription: d\ntarget_config: a/app.yaml\n"
@@ -613,44 +598,40 @@ static void schema_of_a_configuration(void **state)
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	const json_t *issues;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/s/app.config-schema.yaml", schema);
-	place_text(p.project, "config/a/app.yaml",
+	place_text(p->project, "tools/s/app.config-schema.yaml", schema);
+	place_text(p->project, "config/a/app.yaml",
 		   "category: a\nversion: \"1.0.0\"\nport: \"x\"\nlog: {level: 5}\n");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "s/app.config-schema", &reply), RYE_OK);
-	assert_int_equal(sign(&p, RYE_CONFIG, "a/app", &second), RYE_INVALID);
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "s/app.config-schema", &reply), RYE_OK);
+	assert_int_equal(sign(p, RYE_CONFIG, "a/app", &second), RYE_INVALID);
 	issues = json_object_get(second, "issues");
 	assert_int_equal(json_array_size(issues), 2);
 	assert_true(has_text(issues, "port: expected integer, got str"));
 	assert_true(has_text(issues, "log.level: expected string, got int"));
-	place_drop(&p);
 }
 
 /* ---- globs ---- */
 
 static void T90_glob(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	const json_t *failed;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/my/a.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"my\"", ""));
-	place_text(p.project, "tools/my/b.py", "x = (\n");
-	place_text(p.project, "tools/my/c.sh",
+	place_text(p->project, "tools/my/a.py", PY("\"1.0.0\"", "\"python\"", EXEC, "\"my\"", ""));
+	place_text(p->project, "tools/my/b.py", "x = (\n");
+	place_text(p->project, "tools/my/c.sh",
 		   "#!/bin/bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: x/y\n"
 		   "# category: my\n# description: d\necho\n");
-	place_text(p.project, "tools/my/d.sh", "echo\n");
-	place_text(p.project, "tools/my/package.json", "{}");
-	place_text(p.project, "tools/my/node_modules/e.py", "x = 1\n");
-	place_text(p.project, "tools/my/sub/f.py", "x = 1\n");
-	place_open(&p, false);
+	place_text(p->project, "tools/my/d.sh", "echo\n");
+	place_text(p->project, "tools/my/package.json", "{}");
+	place_text(p->project, "tools/my/node_modules/e.py", "x = 1\n");
+	place_text(p->project, "tools/my/sub/f.py", "x = 1\n");
+	place_open(p, false);
 	/* completed is what succeeded for all */
-	assert_int_equal(sign(&p, RYE_TOOL, "my/*", &reply), RYE_INVALID);
+	assert_int_equal(sign(p, RYE_TOOL, "my/*", &reply), RYE_INVALID);
 	assert_string_equal(json_str(reply, "status"), "error");
 	assert_string_equal(json_str(reply, "error"), "Signed 2/4 items, 2 failed");
 	assert_string_equal(json_str(reply, "summary"), "Signed 2/4 items, 2 failed");
@@ -666,47 +647,42 @@ static void T90_glob(void **state)
 	assert_string_equal(json_str(failed, "item"), "my/d");
 	assert_string_equal(json_str(failed, "error"), "Validation failed");
 	assert_int_equal(json_array_size(json_object_get(failed, "details")), 2);
-	assert_int_equal(sign(&p, RYE_TOOL, "my/a*", &second), RYE_OK);
+	assert_int_equal(sign(p, RYE_TOOL, "my/a*", &second), RYE_OK);
 	assert_string_equal(json_str(second, "status"), "completed");
 	assert_string_equal(json_str(second, "summary"), "Signed 1/1 items");
 	assert_int_equal(json_array_size(json_object_get(second, "failed")), 0);
-	place_drop(&p);
 }
 
 static void globs_without_a_slash(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/a.py", "x = 1\n");
-	place_text(p.project, "tools/my/b.py", "x = 1\n");
-	place_text(p.project, "tools/my/sub/c.py", "x = 1\n");
-	place_text(p.project, "tools/my/sub/dd.py", "x = 1\n");
-	place_open(&p, false);
-	assert_int_equal(sign(&p, RYE_TOOL, "?.py", &reply), RYE_INVALID);
+	place_text(p->project, "tools/a.py", "x = 1\n");
+	place_text(p->project, "tools/my/b.py", "x = 1\n");
+	place_text(p->project, "tools/my/sub/c.py", "x = 1\n");
+	place_text(p->project, "tools/my/sub/dd.py", "x = 1\n");
+	place_open(p, false);
+	assert_int_equal(sign(p, RYE_TOOL, "?.py", &reply), RYE_INVALID);
 	assert_int_equal(json_int(reply, "total", 0), 3);
-	place_drop(&p);
 }
 
 static void T92_system_and_no_match(void **state)
 {
+	struct test_place *p = *state;
 	auto_json json_t *reply = NULL;
 	auto_json json_t *second = NULL;
 	struct sign_ask ask = { .kind = RYE_KNOWLEDGE, .id = "x" };
-	struct test_place p;
 
-	place_vectors(&p);
-	place_open(&p, false);
-	ask.space = &p.spaces->v[2];
-	assert_int_equal(sign_request(&p.env, &ask, &reply, NULL), -RYE_READ_ONLY);
+	place_open(p, false);
+	ask.space = &p->spaces->v[2];
+	assert_int_equal(sign_request(&p->env, &ask, &reply, NULL), -RYE_READ_ONLY);
 	assert_string_equal(
 		json_str(reply, "error"),
 		"System space items are immutable and cannot be signed. Copy to project "
 		"or user space first.");
-	assert_int_equal(sign(&p, RYE_KNOWLEDGE, "zz*", &second), RYE_NOT_FOUND);
+	assert_int_equal(sign(p, RYE_KNOWLEDGE, "zz*", &second), RYE_NOT_FOUND);
 	assert_string_equal(json_str(second, "error"), "No knowledges found matching pattern: zz*");
-	place_drop(&p);
 }
 
 struct heard {
@@ -727,73 +703,71 @@ static int hear(void *arg, const struct rye_verdict *verdict, size_t done, size_
 
 static void whole_space(void **state)
 {
+	struct test_place *p = *state;
 	struct heard heard = { 0 };
 	char fp[KEY_FP];
-	struct test_place p;
 	struct sign_many many = { .fn = hear, .arg = &heard };
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
-	place_put(p.project, "directives/vec/b1.md", "binding/b1.md");
-	place_put(p.project, "knowledge/agent/threads/b5.md", "binding/scoped-transcript.md");
-	place_put(p.project, "config/keys/trusted/" KEY3 ".toml", "binding/key3-unsigned.toml");
-	place_text(p.project, "knowledge/plain.md", "text\n");
-	place_open(&p, false);
-	many.space = &p.spaces->v[0];
-	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
-	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, NULL), 0);
-	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	place_put(p->project, "directives/vec/b1.md", "binding/b1.md");
+	place_put(p->project, "knowledge/agent/threads/b5.md", "binding/scoped-transcript.md");
+	place_put(p->project, "config/keys/trusted/" KEY3 ".toml", "binding/key3-unsigned.toml");
+	place_text(p->project, "knowledge/plain.md", "text\n");
+	place_open(p, false);
+	many.space = &p->spaces->v[0];
+	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NO_KEY);
+	assert_int_equal(keystore_generate(p->spaces, false, NULL, fp, NULL), 0);
+	assert_int_equal(keystore_trust(&p->env, "self", NULL, fp, NULL), 0);
+	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.good, 2);
 	assert_int_equal(heard.total, 3);
 	many.pattern = "tool:vec/*";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
 	assert_int_equal(heard.good, 1);
 	/* a plain id is that item alone */
-	place_put(p.project, "tools/other/b2.py", "binding/b2.py");
+	place_put(p->project, "tools/other/b2.py", "binding/b2.py");
 	many.pattern = "tool:vec/b2";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
 	assert_int_equal(heard.total, 1);
 	many.pattern = "tool:b2";
-	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
+	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
 	many.pattern = "config:**/*";
-	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
+	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
 	/* without a kind a pattern speaks of all of them */
 	many.pattern = "vec/*";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p.env, &many, NULL), 0);
+	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
 	assert_int_equal(heard.good, 2);
 	many.pattern = "vec/b2";
-	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
+	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
 	many.pattern = "tols:vec/*";
-	assert_int_equal(sign_many(&p.env, &many, NULL), -RYE_NOT_FOUND);
-	place_drop(&p);
+	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T02_signature_of_v1),
-		cmocka_unit_test(T18_shebang_of_javascript),
+		place_test(T18_shebang_of_javascript),
 		cmocka_unit_test(bound_vectors_are_reproduced),
-		cmocka_unit_test(T06_signing_writes_LF),
+		place_test(T06_signing_writes_LF),
 		cmocka_unit_test(every_vector_can_be_signed_again),
-		cmocka_unit_test(T24_empty_files),
-		cmocka_unit_test(T35_without_a_key_pair),
-		cmocka_unit_test(reply_of_one),
-		cmocka_unit_test(mode_is_kept),
-		cmocka_unit_test(links_are_not_replaced),
+		place_test(T24_empty_files),
+		place_test(T35_without_a_key_pair),
+		place_test(reply_of_one),
+		place_test(mode_is_kept),
+		place_test(links_are_not_replaced),
 		cmocka_unit_test(T91_rules),
 		cmocka_unit_test(errors_before_the_rules),
-		cmocka_unit_test(T68_broken_yaml),
-		cmocka_unit_test(schema_of_a_configuration),
-		cmocka_unit_test(T90_glob),
-		cmocka_unit_test(globs_without_a_slash),
-		cmocka_unit_test(T92_system_and_no_match),
-		cmocka_unit_test(whole_space),
+		place_test(T68_broken_yaml),
+		place_test(schema_of_a_configuration),
+		place_test(T90_glob),
+		place_test(globs_without_a_slash),
+		place_test(T92_system_and_no_match),
+		place_test(whole_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,66 +19,60 @@
 
 static void T34_document_of_the_format(void **state)
 {
+	struct test_place *p = *state;
 	auto_key struct key_secret key = { 0 };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
-	struct test_place p;
 
-	place_vectors(&p);
-	place_open(&p, false);
+	place_open(p, false);
 	place_key(0, &key);
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), -RYE_UNSIGNED);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), -RYE_UNSIGNED);
 	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
 	assert_string_equal(json_str(doc, "_signature"), LINE);
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), 0);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), 0);
 	/* again: the old signature is no part of the content */
 	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
 	assert_string_equal(json_str(doc, "_signature"), LINE);
-	place_drop(&p);
 }
 
 static void changed_documents(void **state)
 {
+	struct test_place *p = *state;
 	static const char *const lines[] = { LINE " ", " " LINE, LINE "|a@b", "" };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
 	struct rye_err err;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_open(&p, false);
+	place_open(p, false);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		json_sets(doc, "_signature", lines[i]);
-		assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_UNSIGNED);
+		assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_UNSIGNED);
 	}
 	json_sets(doc, "_signature", LINE);
 	json_object_set_new(doc, "n", json_integer(2));
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_MODIFIED);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_MODIFIED);
 	assert_string_equal(err.msg, "Content modified since signing: " REF);
 	json_object_set_new(doc, "n", json_integer(1));
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), 0);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), 0);
 	json_object_set_new(doc, "n", json_real(1.0));
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, &err), -RYE_MODIFIED);
-	place_drop(&p);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_MODIFIED);
 }
 
 static void keys_and_scopes(void **state)
 {
+	struct test_place *p = *state;
 	auto_key struct key_secret key2 = { 0 };
 	auto_key struct key_secret key3 = { 0 };
 	auto_json json_t *doc = json_parse(SPAN(TEXT), 0, "text", NULL);
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.user, "config/keys/trusted/" KEY2 ".toml", "binding/" KEY2 ".toml");
-	place_open(&p, false);
+	place_put(p->user, "config/keys/trusted/" KEY2 ".toml", "binding/" KEY2 ".toml");
+	place_open(p, false);
 	place_key(0x20, &key2);
 	place_key(0x40, &key3);
 	assert_int_equal(signdoc_sign(&key2, doc, NULL, NULL), 0);
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), 0);
-	assert_int_equal(signdoc_verify(p.trust, "tool:a/b", doc, NULL), -RYE_UNTRUSTED);
-	assert_int_equal(signdoc_verify(p.trust, "knowledge:a", doc, NULL), -RYE_UNTRUSTED);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), 0);
+	assert_int_equal(signdoc_verify(p->trust, "tool:a/b", doc, NULL), -RYE_UNTRUSTED);
+	assert_int_equal(signdoc_verify(p->trust, "knowledge:a", doc, NULL), -RYE_UNTRUSTED);
 	assert_int_equal(signdoc_sign(&key3, doc, NULL, NULL), 0);
-	assert_int_equal(signdoc_verify(p.trust, REF, doc, NULL), -RYE_UNTRUSTED);
-	place_drop(&p);
+	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), -RYE_UNTRUSTED);
 }
 
 #define OPEN "<!-- " LINE "00112233445566778899aabbccddeeff00112233445566\n"
@@ -131,9 +125,9 @@ static void signature_left_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(T34_document_of_the_format),
-		cmocka_unit_test(changed_documents),
-		cmocka_unit_test(keys_and_scopes),
+		place_test(T34_document_of_the_format),
+		place_test(changed_documents),
+		place_test(keys_and_scopes),
 		cmocka_unit_test(signature_left_open),
 	};
 

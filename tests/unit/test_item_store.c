@@ -54,39 +54,37 @@ static void of_one_file(void **state)
 /* A file of the very bytes that had the verdict is read, not verified; any other is. */
 static void known_by_its_bytes(void **state)
 {
+	struct test_place *p = *state;
 	struct path_ask ask = { .kind = RYE_TOOL, .path = "tools/vec/b2.py" };
 	struct item_store_counts before, after;
 	struct rye_item *item = NULL;
 	unsigned char sha[SHA_LEN];
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
-	place_open(&p, false);
-	ask.space = &p.spaces->v[0];
-	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
-	assert_int_equal(verified(&p), 1);
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	place_open(p, false);
+	ask.space = &p->spaces->v[0];
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	assert_int_equal(verified(p), 1);
 	memcpy(sha, item->verdict.sha, SHA_LEN);
 	rye_item_unref(item);
-	item_store_forget(p.env.store);
-	item_store_counts(p.env.store, &before);
+	item_store_forget(p->env.store);
+	item_store_counts(p->env.store, &before);
 	ask.known = sha;
-	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
-	item_store_counts(p.env.store, &after);
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	item_store_counts(p->env.store, &after);
 	assert_int_equal(after.verifications, before.verifications);
 	assert_int_equal(after.hits, before.hits + 1);
 	rye_item_unref(item);
-	item_store_forget(p.env.store);
+	item_store_forget(p->env.store);
 	/* without a signature, nothing that was known of other bytes helps */
-	place_text(p.project, "tools/vec/b2.py", "print(1)\n");
-	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), -RYE_UNSIGNED);
-	assert_int_equal(verified(&p), 2);
+	place_text(p->project, "tools/vec/b2.py", "print(1)\n");
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -RYE_UNSIGNED);
+	assert_int_equal(verified(p), 2);
 	sha[0] ^= 1;
-	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
-	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), 0);
-	assert_int_equal(verified(&p), 3);
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	assert_int_equal(verified(p), 3);
 	rye_item_unref(item);
-	place_drop(&p);
 }
 
 /* Another trust is another verdict. */
@@ -106,23 +104,21 @@ static void of_one_trust(void **state)
 
 static void unsigned_where_allowed(void **state)
 {
+	struct test_place *p = *state;
 	struct path_ask ask = { .kind = RYE_CONFIG, .path = "config/web/a.yaml" };
 	struct config_file file = { .id = "web/a", .ext = ".yaml" };
 	struct rye_item *item = NULL;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "config/web/a.yaml", "a: 1\n");
-	place_open(&p, false);
+	place_text(p->project, "config/web/a.yaml", "a: 1\n");
+	place_open(p, false);
 	usleep(150000);
-	ask.space = file.space = &p.spaces->v[0];
+	ask.space = file.space = &p->spaces->v[0];
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(config_load_file(&p.env, &file, &item, NULL), 0);
+		assert_int_equal(config_load_file(&p->env, &file, &item, NULL), 0);
 		rye_item_unref(item);
 	}
-	assert_int_equal(verified(&p), 1);
-	assert_int_equal(rye_load_path(&p.env, &ask, &item, NULL), -RYE_UNSIGNED);
-	place_drop(&p);
+	assert_int_equal(verified(p), 1);
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -RYE_UNSIGNED);
 }
 
 /* ---- renderings ---- */
@@ -157,23 +153,21 @@ static bool has(struct test_place *p, const char *id, uint64_t gen, uint64_t ver
 
 static void of_one_state(void **state)
 {
+	struct test_place *p = *state;
 	struct index_item one = state_of("a", 1, 7), two = state_of("a", 2, 7);
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "knowledge/a.md", "# a\n");
-	place_open(&p, false);
-	p.env.dev_mode = true;
-	put(&p, &one);
-	assert_true(has(&p, "a", 1, 7));
-	assert_false(has(&p, "a", 1, 8));
-	assert_false(has(&p, "a", 2, 7));
-	put(&p, &two);
-	assert_true(has(&p, "a", 2, 7));
-	assert_false(has(&p, "a", 1, 7));
-	item_store_forget(p.env.store);
-	assert_false(has(&p, "a", 2, 7));
-	place_drop(&p);
+	place_text(p->project, "knowledge/a.md", "# a\n");
+	place_open(p, false);
+	p->env.dev_mode = true;
+	put(p, &one);
+	assert_true(has(p, "a", 1, 7));
+	assert_false(has(p, "a", 1, 8));
+	assert_false(has(p, "a", 2, 7));
+	put(p, &two);
+	assert_true(has(p, "a", 2, 7));
+	assert_false(has(p, "a", 1, 7));
+	item_store_forget(p->env.store);
+	assert_false(has(p, "a", 2, 7));
 }
 
 #define BIG (3u << 20)
@@ -181,52 +175,50 @@ static void of_one_state(void **state)
 /* Items go first, unread renderings later, and each of these to one reader. */
 static void the_oldest_go_first(void **state)
 {
+	struct test_place *p = *state;
 	char *big = malloc(BIG + 1), id[16], path[40];
 	struct rye_item *item = NULL;
 	struct rye_blob *text = NULL;
-	struct test_place p;
 
-	place_vectors(&p);
 	memset(big, 'x', BIG);
 	big[BIG] = 0;
-	place_open(&p, false);
-	p.env.dev_mode = true;
+	place_open(p, false);
+	p->env.dev_mode = true;
 	for (int i = 0; i < 14; i++) {
 		struct index_item one;
 
 		snprintf(id, sizeof(id), "i%d", i);
 		snprintf(path, sizeof(path), "knowledge/%s.md", id);
-		place_text(p.project, path, big);
+		place_text(p->project, path, big);
 		one = state_of(id, 1, 1);
-		put(&p, &one);
+		put(p, &one);
 		if (i == 5)
-			assert_true(has(&p, "i5", 1, 1));
+			assert_true(has(p, "i5", 1, 1));
 	}
-	assert_false(has(&p, "i0", 1, 1));
-	assert_false(has(&p, "i1", 1, 1));
+	assert_false(has(p, "i0", 1, 1));
+	assert_false(has(p, "i1", 1, 1));
 	/* read before its item went: the reader holds it */
-	assert_false(has(&p, "i5", 1, 1));
-	assert_true(has(&p, "i9", 1, 1));
-	assert_false(has(&p, "i9", 1, 1));
+	assert_false(has(p, "i5", 1, 1));
+	assert_true(has(p, "i9", 1, 1));
+	assert_false(has(p, "i9", 1, 1));
 	/* the newest has its item, too, and as many readers as like */
-	assert_true(has(&p, "i13", 1, 1));
-	assert_true(has(&p, "i13", 1, 1));
+	assert_true(has(p, "i13", 1, 1));
+	assert_true(has(p, "i13", 1, 1));
 	assert_true(item_store_get(
-		p.env.store,
+		p->env.store,
 		&(struct index_item){ .kind = RYE_KNOWLEDGE, .gen = 1, .ext = ".md", .id = "i13" },
 		&item, &text));
 	rye_item_unref(item);
 	rye_blob_unref(text);
 	free(big);
-	place_drop(&p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_one_file),	cmocka_unit_test(known_by_its_bytes),
-		cmocka_unit_test(of_one_trust), cmocka_unit_test(unsigned_where_allowed),
-		cmocka_unit_test(of_one_state), cmocka_unit_test(the_oldest_go_first),
+		cmocka_unit_test(of_one_file),	place_test(known_by_its_bytes),
+		cmocka_unit_test(of_one_trust), place_test(unsigned_where_allowed),
+		place_test(of_one_state),	place_test(the_oldest_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,9 +57,9 @@ static void fp_of(unsigned char first, char ret[KEY_FP])
 
 static void T37_self_signed_vector(void **state)
 {
+	struct test_place *p = *state;
 	struct rye_blob *raw = place_read(VECTOR);
 	struct trustfile file;
-	struct test_place p;
 
 	assert_int_equal(
 		trustfile_read((struct rye_span){ raw->data, raw->len }, KEY1, &file, NULL), 0);
@@ -69,10 +69,8 @@ static void T37_self_signed_vector(void **state)
 	assert_true(trustfile_signed_by(&file, file.key.bytes));
 	trustfile_done(&file);
 	rye_blob_unref(raw);
-	place_vectors(&p);
-	place_open(&p, false);
-	assert_true(trusts(&p, KEY1));
-	place_drop(&p);
+	place_open(p, false);
+	assert_true(trusts(p, KEY1));
 }
 
 /* The vector with one text replaced, in user space; the good file in the bundle. */
@@ -175,13 +173,11 @@ static void T41_signers_of_keys(void **state)
 
 static void T42_bad_toml_above_a_good_file(void **state)
 {
-	struct test_place p;
+	struct test_place *p = *state;
 
-	place_vectors(&p);
-	place_text(p.project, WHERE KEY1 ".toml", "version = \n");
-	place_open(&p, false);
-	assert_true(trusts(&p, KEY1));
-	place_drop(&p);
+	place_text(p->project, WHERE KEY1 ".toml", "version = \n");
+	place_open(p, false);
+	assert_true(trusts(p, KEY1));
 }
 
 static void T43_project_keys_need_a_voucher(void **state)
@@ -277,20 +273,18 @@ static void automatic_keys_need_a_scope(void **state)
 
 static void a_scope_anywhere_makes_a_key_no_voucher(void **state)
 {
+	struct test_place *p = *state;
 	auto_key struct key_secret key2 = { 0 };
 	char fp[KEY_FP];
-	struct test_place p;
 
 	place_key(0x20, &key2);
 	fp_of(0x80, fp);
-	place_vectors(&p);
-	place_put(p.user, WHERE KEY2 ".toml", "binding/" KEY2 ".toml");
-	put_made(p.system, 0x20, NULL, WHERE);
-	put_made(p.user, 0x80, &key2, WHERE);
-	place_open(&p, false);
-	assert_true(trusts(&p, KEY2));
-	assert_false(trusts(&p, fp));
-	place_drop(&p);
+	place_put(p->user, WHERE KEY2 ".toml", "binding/" KEY2 ".toml");
+	put_made(p->system, 0x20, NULL, WHERE);
+	put_made(p->user, 0x80, &key2, WHERE);
+	place_open(p, false);
+	assert_true(trusts(p, KEY2));
+	assert_false(trusts(p, fp));
 }
 
 /* Were it ignored as an unknown member, the key would vouch for everything. */
@@ -329,19 +323,17 @@ static int collect(void *arg, const struct rye_key *key)
 
 static void listing_tells_why(void **state)
 {
+	struct test_place *p = *state;
 	char text[2000] = "", fp[KEY_FP];
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
-	place_open(&p, false);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
-	assert_int_equal(keystore_list(&p.env, collect, text, NULL), 0);
+	place_put(p->project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
+	place_open(p, false);
+	assert_int_equal(keystore_generate(p->spaces, false, NULL, fp, NULL), 0);
+	assert_int_equal(keystore_list(&p->env, collect, text, NULL), 0);
 	assert_true(!strncmp(text, fp, 16));
 	assert_non_null(strstr(text, " self user signing\n"));
 	assert_non_null(strstr(text, KEY1 " local user trusted\n"));
 	assert_non_null(strstr(text, KEY3 " third project a project cannot vouch"));
-	place_drop(&p);
 }
 
 static void trust_and_untrust(void **state)
@@ -397,42 +389,40 @@ static void trusting_keeps_the_scope(void **state)
 
 static void repeated_checks_are_remembered(void **state)
 {
+	struct test_place *p = *state;
 	uint64_t first;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
-	place_open(&p, false);
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
-	first = trust_checks(p.trust);
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	place_open(p, false);
+	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	first = trust_checks(p->trust);
 	assert_int_equal(first, 2);
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
-	assert_int_equal(trust_checks(p.trust), first);
+	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_int_equal(trust_checks(p->trust), first);
 	/* what was checked is not what is trusted */
-	assert_int_equal(keystore_untrust(&p.env, KEY1, NULL), 0);
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
-	place_drop(&p);
+	assert_int_equal(keystore_untrust(&p->env, KEY1, NULL), 0);
+	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(T37_self_signed_vector),
+		place_test(T37_self_signed_vector),
 		cmocka_unit_test(T38_owner_edited),
 		cmocka_unit_test(T39_signature_line_deleted),
 		cmocka_unit_test(T40_file_name_is_the_fingerprint),
 		cmocka_unit_test(T41_signers_of_keys),
-		cmocka_unit_test(T42_bad_toml_above_a_good_file),
+		place_test(T42_bad_toml_above_a_good_file),
 		cmocka_unit_test(T43_project_keys_need_a_voucher),
 		cmocka_unit_test(T44_shipped_key_signed_by_an_unknown_one),
 		cmocka_unit_test(legacy_directory_is_read),
 		cmocka_unit_test(automatic_keys_need_a_scope),
-		cmocka_unit_test(a_scope_anywhere_makes_a_key_no_voucher),
+		place_test(a_scope_anywhere_makes_a_key_no_voucher),
 		cmocka_unit_test(a_misspelt_scope_is_no_trust),
-		cmocka_unit_test(listing_tells_why),
+		place_test(listing_tells_why),
 		cmocka_unit_test(trust_and_untrust),
 		cmocka_unit_test(trusting_keeps_the_scope),
-		cmocka_unit_test(repeated_checks_are_remembered),
+		place_test(repeated_checks_are_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

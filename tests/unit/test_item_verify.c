@@ -422,37 +422,33 @@ static void T21_dashed_block_is_open(void **state)
 
 static void T22_unknown_extension(void **state)
 {
+	struct test_place *p = *state;
 	struct rye_err err = { 0 };
 	struct rye_item *item;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_text(p.project, "tools/vec/x.php", "echo 1;\n");
-	place_open(&p, true);
+	place_text(p->project, "tools/vec/x.php", "echo 1;\n");
+	place_open(p, true);
 	assert_int_equal(
-		rye_load_path(&p.env,
-			      &(struct path_ask){ &p.spaces->v[0], RYE_TOOL, "tools/vec/x.php" },
+		rye_load_path(&p->env,
+			      &(struct path_ask){ &p->spaces->v[0], RYE_TOOL, "tools/vec/x.php" },
 			      &item, &err),
 		-RYE_INVALID);
 	assert_string_equal(
 		err.msg, "No signature format configured for extension '.php' (kind: tool, file: "
 			 "x.php). Add it to the tool extractor's signature_formats or "
 			 "signature_format.");
-	place_drop(&p);
 }
 
 static void T23_broken_utf8(void **state)
 {
-	struct test_place p;
+	struct test_place *p = *state;
 
 	expect_refused("tools/vec/a.py", SPAN("# a\xff\n"), RYE_UNPARSABLE,
 		       "Not valid UTF-8: /tmp/rye-item-");
-	place_vectors(&p);
-	place_write(p.project, "tools/vec/a.py", SPAN("# a\xff\n"));
-	place_open(&p, true);
-	p.env.dev_mode = true;
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/a", NULL, NULL), RYE_UNPARSABLE);
-	place_drop(&p);
+	place_write(p->project, "tools/vec/a.py", SPAN("# a\xff\n"));
+	place_open(p, true);
+	p->env.dev_mode = true;
+	assert_int_equal(place_load(p, RYE_TOOL, "vec/a", NULL, NULL), RYE_UNPARSABLE);
 }
 
 static void T24_empty_files_are_unsigned(void **state)
@@ -514,30 +510,28 @@ static void T29_malformed_fields_are_unsigned(void **state)
 
 static void T30_dev_mode_softens_integrity_only(void **state)
 {
+	struct test_place *p = *state;
 	struct rye_item *item;
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, V2, "mutations/v2-xml-edited.md");
-	place_put(p.project, "tools/vec/b2.py", "binding/b2-line-deleted.py");
-	place_put(p.project, "config/vec/v6.yaml", ".ai/config/vec/v6.yaml");
-	place_put(p.system, "tools/sys/b2.py", "binding/b2-line-deleted.py");
-	place_open(&p, false);
-	p.env.dev_mode = true;
-	assert_int_equal(place_load(&p, RYE_DIRECTIVE, "vec/v2", &item, NULL), RYE_OK);
+	place_put(p->project, V2, "mutations/v2-xml-edited.md");
+	place_put(p->project, "tools/vec/b2.py", "binding/b2-line-deleted.py");
+	place_put(p->project, "config/vec/v6.yaml", ".ai/config/vec/v6.yaml");
+	place_put(p->system, "tools/sys/b2.py", "binding/b2-line-deleted.py");
+	place_open(p, false);
+	p->env.dev_mode = true;
+	assert_int_equal(place_load(p, RYE_DIRECTIVE, "vec/v2", &item, NULL), RYE_OK);
 	assert_true(item->verdict.dev);
 	assert_string_equal(item->verdict.hash, "unverified");
 	assert_true(!strncmp(item->verdict.notice, "[DEV MODE] Content modified", 27));
 	assert_true(str_ends(item->verdict.notice, " — executing anyway"));
 	rye_item_unref(item);
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", &item, NULL), RYE_OK);
+	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", &item, NULL), RYE_OK);
 	assert_true(item->verdict.dev && !item->verdict.bound);
 	/* it is the person's own file: its shebang stays */
 	assert_true(span_starts(item->shebang, "#!/"));
 	rye_item_unref(item);
-	assert_int_equal(place_load(&p, RYE_TOOL, "sys/b2", NULL, NULL), RYE_MODIFIED);
-	assert_int_equal(place_load(&p, RYE_CONFIG, "vec/v6", NULL, NULL), RYE_UNCOVERED);
-	place_drop(&p);
+	assert_int_equal(place_load(p, RYE_TOOL, "sys/b2", NULL, NULL), RYE_MODIFIED);
+	assert_int_equal(place_load(p, RYE_CONFIG, "vec/v6", NULL, NULL), RYE_UNCOVERED);
 }
 
 static void T33_moved_directive(void **state)
@@ -558,26 +552,24 @@ static void T33_moved_directive(void **state)
 /* 200 MiB, and one line of 100 MiB: refused by their size, no memory is taken. */
 static void T36_too_big(void **state)
 {
+	struct test_place *p = *state;
 	static const off_t sizes[] = { 200 << 20, 100 << 20 };
 	struct rusage before, after;
 	struct rye_err err;
-	struct test_place p;
 	char path[256];
 
-	place_vectors(&p);
-	place_text(p.project, "knowledge/big.md", "x");
-	place_open(&p, true);
-	snprintf(path, sizeof(path), "%s/.ai/knowledge/big.md", p.project);
+	place_text(p->project, "knowledge/big.md", "x");
+	place_open(p, true);
+	snprintf(path, sizeof(path), "%s/.ai/knowledge/big.md", p->project);
 	getrusage(RUSAGE_SELF, &before);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		assert_int_equal(truncate(path, sizes[i]), 0);
-		assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "big", NULL, &err), RYE_TOO_BIG);
+		assert_int_equal(place_load(p, RYE_KNOWLEDGE, "big", NULL, &err), RYE_TOO_BIG);
 		assert_non_null(strstr(err.msg, "16 MiB"));
 	}
 	getrusage(RUSAGE_SELF, &after);
 	assert_true(after.ru_maxrss - before.ru_maxrss < 20 << 10);
 	assert_int_equal(rye_code_errno(RYE_TOO_BIG), EFBIG);
-	place_drop(&p);
 }
 
 static json_t *meta_of(const char *vector)
@@ -679,21 +671,19 @@ static void comment_over_several_lines_is_unsigned(void **state)
 
 static void glance_tells_without_failing(void **state)
 {
+	struct test_place *p = *state;
 	const struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = "vec/v2" };
 	struct glance glance;
 	struct rye_err err = { 0 };
-	struct test_place p;
 
-	place_vectors(&p);
-	place_put(p.project, V2, "mutations/v2-xml-edited.md");
-	place_open(&p, false);
-	assert_int_equal(item_glance(&p.env, &ask, &glance, &err), 0);
+	place_put(p->project, V2, "mutations/v2-xml-edited.md");
+	place_open(p, false);
+	assert_int_equal(item_glance(&p->env, &ask, &glance, &err), 0);
 	assert_int_equal(glance.verdict.code, RYE_MODIFIED);
 	assert_int_equal(glance.why.code, RYE_MODIFIED);
 	assert_string_equal(glance.path, V2);
 	assert_string_equal(glance.verdict.fingerprint, KEY1);
 	assert_true(glance.st.st_size > 0);
-	place_drop(&p);
 }
 
 static void long_paths_keep_the_fix(void **state)
@@ -739,24 +729,24 @@ int main(void)
 		cmocka_unit_test(text_before_the_closer),
 		cmocka_unit_test(T20_knowledge_in_yaml),
 		cmocka_unit_test(T21_dashed_block_is_open),
-		cmocka_unit_test(T22_unknown_extension),
-		cmocka_unit_test(T23_broken_utf8),
+		place_test(T22_unknown_extension),
+		place_test(T23_broken_utf8),
 		cmocka_unit_test(T24_empty_files_are_unsigned),
 		cmocka_unit_test(T25_unknown_key_names_the_trusted_ones),
 		cmocka_unit_test(T26_flipped_signature),
 		cmocka_unit_test(T27_hash_before_key),
 		cmocka_unit_test(T28_timestamp_is_not_signed),
 		cmocka_unit_test(T29_malformed_fields_are_unsigned),
-		cmocka_unit_test(T30_dev_mode_softens_integrity_only),
+		place_test(T30_dev_mode_softens_integrity_only),
 		cmocka_unit_test(T33_moved_directive),
-		cmocka_unit_test(T36_too_big),
+		place_test(T36_too_big),
 		cmocka_unit_test(T64_crlf_is_lf_to_the_parser),
 		cmocka_unit_test(T65_dashed_block),
 		cmocka_unit_test(bound_text_is_raw_text),
 		cmocka_unit_test(decoys_grant_nothing),
 		cmocka_unit_test(CR_is_LF_in_what_runs),
 		cmocka_unit_test(comment_over_several_lines_is_unsigned),
-		cmocka_unit_test(glance_tells_without_failing),
+		place_test(glance_tells_without_failing),
 		cmocka_unit_test(long_paths_keep_the_fix),
 	};
 
