@@ -5,6 +5,8 @@
 #
 #   agent_model JSON          starts the server; the script's lanes are texts of the requests
 #   agent_directive NAME XML  a directive of the project, its body from standard input
+#   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that
+#   agent_naps, agent_sleeps  t/nap: leaves `naps`, returns once there is `wake`; t/sleep: `sleeps`, a minute
 #   agent_sign REF...         signs them
 #   fork NAME [JSON]          the reply of a write to its `fork`
 #   asked N                   the body of the N-th request that the server saw
@@ -15,20 +17,11 @@ need jq || finish
 MODEL=
 AGENT_REFS=
 
-agent_stop() {
-  local rc=$?
-  [ -z "$MODEL" ] || kill "$MODEL" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap agent_stop EXIT
-
 # agent_serve: the server with $T/script.json; its port is in PORT
 agent_serve() {
   rm -f "$T/port"
-  "$PY" "$E2E/../fake/provider_server.py" "$T/script.json" "$T/port" "$T/asked" 3>&- >"$T/model.log" 2>&1 &
-  MODEL=$!
-  disown
+  beside model "$PY" "$E2E/../fake/provider_server.py" "$T/script.json" "$T/port" "$T/asked"
+  MODEL=$BESIDE
   until_true test -s "$T/port"
   PORT=$(cat "$T/port")
 }
@@ -70,18 +63,33 @@ agent_directive() {
   AGENT_REFS="$AGENT_REFS directive:$1"
 }
 
+agent_tool() {
+  fx_python "$P" "t/$1" <<CODE
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, time
+def execute(params, project_path):
+    open(os.path.join(project_path, "$2"), "w").close()
+${3:-}
+    return {"success": True}
+CODE
+}
+
+agent_naps() {
+  agent_tool nap naps '    for i in range(800):
+        if os.path.exists(os.path.join(project_path, "wake")):
+            break
+        time.sleep(0.05)'
+}
+
+agent_sleeps() { agent_tool sleep sleeps '    time.sleep(60)'; }
+
 agent_sign() {
   # shellcheck disable=SC2086
   fx_sign "$P" $AGENT_REFS "$@"
 }
 
-fork() {
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/directives/$1/fork" "${2:-{\}}" 2>/dev/null
-}
-
-fork_async() {
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/directives/$1/async" "${2:-{\}}" 2>/dev/null
-}
+fork() { converse "$M/directives/$1/fork" "${2:-}"; }
+fork_async() { converse "$M/directives/$1/async" "${2:-}"; }
 
 asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
 asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }

@@ -31,39 +31,10 @@ agent_model '{"by": "turn", "lanes": {
   "lane_resumed": [{"text": "first"}, {"text": "second"}, {"text": "third"}],
   "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]
 }}'
-fx_python "$P" t/touch <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os
-def execute(params, project_path):
-    open(os.path.join(project_path, "touched"), "w").close()
-    return {"success": True}
-CODE
-fx_python "$P" t/other <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os
-def execute(params, project_path):
-    open(os.path.join(project_path, "other"), "w").close()
-    return {"success": True}
-CODE
-fx_python "$P" t/sleep <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "sleeps"), "w").close()
-    time.sleep(60)
-    return {"success": True}
-CODE
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "naps"), "w").close()
-    for i in range(200):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
+agent_tool touch touched
+agent_tool other other
+agent_sleeps
+agent_naps
 fx_knowledge "$P" ctx/hooked "Text of the hook."
 fx_knowledge "$P" ctx/system "System text."
 fx_knowledge "$P" ctx/before "Before text."
@@ -158,9 +129,7 @@ is "F24 a cancelled parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" canc
 is "F24 takes its child along" "$(timeout 20 cat "$M/state/threads/$child/wait")" cancelled
 
 # ---- the orchestrator ----
-orchestrate() {
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/tools/rye/agent/threads/orchestrator/run" "$1" 2>/dev/null
-}
+orchestrate() { converse "$M/tools/rye/agent/threads/orchestrator/run" "$1"; }
 # as a tool of a thread's runner sees it, with that thread's name in its environment
 orchestrate_as() {
   PYTHONPATH="$S/.ai/tools/rye/core/runtimes/python/lib" RYE_RYEFS=$RYEFS "$PY" - "$P" "$one" "$S/.ai/tools/rye/agent/threads" 2>&1 <<'CODE'
@@ -233,13 +202,13 @@ is "T52 in a new thread" "$(timeout 20 cat "$M/state/threads/$id/wait")" complet
 is "T52 with the conversation" "$(jq -r .result "$M/state/threads/$id/result.json")" second
 is "T52 the old one says so" "$(cat "$M/state/threads/$id/status") $(events "$id" .event_type | tail -n 1)" 'continued "thread_resumed"'
 next=$(row "select continuation_thread_id from threads where thread_id='$id'")
-reply=$(timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"once more\"}")
+reply=$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"once more\"}")
 is "T52 by a request, too" "$(jq -r '.status, .result' <<<"$reply" | tr '\n' ' ')" "success third "
 has "T29 the whole conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_resumed | tail -n 1)" first second "once more"
 next=$(jq -r .thread_id <<<"$reply")
 printf '{"timestamp": 1.0, "thread_id": "x", "event_type": "cognition_out", "payload": {"text": "forged"}}\n' >>"$P/.ai/state/threads/$next/transcript.jsonl"
 has "F28 not of a transcript that was changed" \
-  "$(timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"x\"}" 2>/dev/null | jq -r .error)" "cannot be continued"
+  "$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"x\"}" | jq -r .error)" "cannot be continued"
 id=$(fork_async lane_wait | jq -r .thread_id)
 not_ok "T52 nor of one that runs" sh -c "echo resume now > $M/state/threads/$id/ctl"
 echo cancel >"$M/state/threads/$id/ctl"

@@ -23,21 +23,8 @@ agent_model '{"lanes": {
     {"text": "no"}],
   "lane_tokens": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 90, "output": 20}}, {"text": "no"}]
 }}'
-fx_python "$P" t/sleep <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "sleeps"), "w").close()
-    time.sleep(60)
-    return {"success": True}
-CODE
-fx_python "$P" t/touch <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os
-def execute(params, project_path):
-    open(os.path.join(project_path, "touched"), "w").close()
-    return {"success": True}
-CODE
+agent_sleeps
+agent_tool touch touched
 for name in once ever rate auth quota cut slow tool; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'

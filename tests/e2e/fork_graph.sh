@@ -71,9 +71,7 @@ graph other 'start: a' 'nodes:' '  a: {action: {item_id: "directive:hello"}}'
 agent_sign $REFS tool:t/echo tool:t/wait
 allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
-run() { # NAME [JSON]
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/t/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/t/$1/run" "${2:-}"; } # NAME [JSON]
 
 reply=$(run flow '{"who":"Ann"}')
 is "a directive's outputs are in the state" "$(jq -r .data.output.g <<<"$reply")" 'hi there'

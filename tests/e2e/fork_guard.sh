@@ -102,7 +102,7 @@ runtime_end() {
   local rc=$?
   rm -rf "/tmp/rf-$$"
   (exit $rc)
-  agent_stop
+  cleanup
 }
 trap runtime_end EXIT
 echo "$XDG_RUNTIME_DIR" >"$P/runtime"

@@ -127,7 +127,7 @@ cp "$D/transcript.jsonl" "$T/whole"
 # refused LETTER REASON: what a person who goes on with it is told; reading stays possible
 refused() {
   local said
-  said=$(timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/execute" "{\"resume_thread_id\": \"$id\", \"message\": \"go on\"}" 2>/dev/null | jq -r .error)
+  said=$(converse "$M/execute" "{\"resume_thread_id\": \"$id\", \"message\": \"go on\"}" | jq -r .error)
   has "F28 $1" "$said" "cannot be continued" "$2"
   ok "F28 $1 can be read" cmp -s "$M/state/threads/$id/transcript.jsonl" "$D/transcript.jsonl"
   cp "$T/whole" "$D/transcript.jsonl"

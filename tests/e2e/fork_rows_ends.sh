@@ -19,17 +19,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_nap": ['"$NAP"', {"text": "awake"}],
   "lane_quick": [{"text": "quick", "delay": 0.05}]
 }}'
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "naps"), "w").close()
-    for i in range(800):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
+agent_naps
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
 agent_directive lane_most "    <limits spend=\"1.0\"/>

@@ -53,19 +53,9 @@ def execute(params, project_path):
     subprocess.run(["sleep", "302.$$"])
     return {"success": True}
 CODE
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "naps"), "w").close()
-    for i in range(200):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
+agent_naps
 # A server that counts who comes and breaks TLS off at once.
-"$PY" - "$T/tls" "$T/tls.port" <<'CODE' 3>&- &
+cat >"$T/tls.py" <<'CODE'
 import os, socket, sys
 server = socket.create_server(("127.0.0.1", 0))
 with open(sys.argv[2] + ".new", "w") as f:
@@ -80,8 +70,7 @@ while True:
     peer.sendall(b"this is no TLS at all, and never was\r\n\r\n")
     peer.close()
 CODE
-TLS=$!
-trap 'kill $TLS 2>/dev/null; agent_stop' EXIT
+beside tls "$PY" "$T/tls.py" "$T/tls" "$T/tls.port"
 until_true test -s "$T/tls.port"
 provider() { # NAME URL
   sed "s/^tool_id: scripted/tool_id: $1/; s|^base_url: .*|base_url: \"$2\"|; s/^tier_mapping: .*/tier_mapping: {$1: test-model}/" \

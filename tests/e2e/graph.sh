@@ -81,13 +81,9 @@ fx_sign "$P" $REFS
 allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
 
-run() { # NAME [JSON]: the reply
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/t/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/t/$1/run" "${2:-}"; } # NAME [JSON]: the reply
 cli() { timeout 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q "$@" 2>/dev/null; }
-async() { # NAME [JSON]: the thread
-  timeout 20 bash -c 'exec 3<>"$1"; printf %s "$2" >&3; cat <&3' - "$M/tools/t/$1/async" "${2:-{\}}" | jq -r .thread_id
-}
+async() { converse "$M/tools/t/$1/async" "${2:-}" | jq -r .thread_id; } # NAME [JSON]: the thread
 notes() { sort "$P/notes" 2>/dev/null | tr '\n' ' '; }
 log_of() { cat "$P/.ai/state/graphs/$1/transcript.jsonl"; }
 

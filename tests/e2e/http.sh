@@ -5,17 +5,7 @@
 . "$(dirname "$0")/fixture.sh"
 need jq || finish
 fx_spaces
-"$PY" "$E2E/http_server.py" "$T/port" 3>&- >"$T/server.log" 2>&1 &
-SERVER=$!
-disown
-TLS=
-end_servers() {
-  local rc=$?
-  kill "$SERVER" $TLS 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_servers EXIT
+beside server "$PY" "$E2E/http_server.py" "$T/port"
 until_true test -s "$T/port"
 PORT=$(cat "$T/port")
 URL=http://127.0.0.1:$PORT
@@ -35,9 +25,7 @@ tool() {
   REFS="$REFS tool:h/$name"
 }
 # run NAME [JSON]: the reply to it, whatever it was
-run() {
-  timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/h/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/h/$1/run" "${2:-}"; }
 # of NAME JSON FILTER: a part of that reply
 of() {
   run "$1" "$2" | jq -c "$3"
@@ -165,9 +153,7 @@ umount_rye
 if need openssl; then
   openssl req -x509 -newkey rsa:2048 -nodes -keyout "$P/tls.key" -out "$P/tls.pem" -days 2 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost 2>/dev/null
-  "$PY" "$E2E/http_server.py" "$T/tlsport" "$P/tls.pem" "$P/tls.key" 3>&- >>"$T/server.log" 2>&1 &
-  TLS=$!
-  disown
+  beside tls "$PY" "$E2E/http_server.py" "$T/tlsport" "$P/tls.pem" "$P/tls.key"
   until_true test -s "$T/tlsport"
   REFS=
   tool tls "url: https://localhost:$(cat "$T/tlsport")/echo" 'ca_file: tls.pem'

@@ -19,6 +19,8 @@
 #   allow REGEX             lines of the daemon's stderr that are as they should be
 #   until_true CMD...       waits up to 20 s for CMD to succeed
 #   put PATH TEXT           a file below the project's .ai (directories are made)
+#   beside NAME CMD...      a process that ends with the test, its output in $T/NAME.log; its id in BESIDE
+#   converse FILE TEXT      writes a message, reads its reply by the same descriptor
 
 set -u
 : "${RYEFS:?the program under test}"
@@ -28,6 +30,7 @@ LIMIT=${RYE_TEST_LIMIT:-100} # seconds; stacks are dumped then
 N=0
 FAILED=0
 DAEMON=
+ALL_BESIDE=
 ALLOWED='^$'
 export LC_ALL=C
 umask 022
@@ -100,6 +103,8 @@ cleanup() {
     sleep 0.1
   done
   [ -n "$DAEMON" ] && kill -9 "$DAEMON" 2>/dev/null
+  # shellcheck disable=SC2086
+  [ -z "$ALL_BESIDE" ] || kill $ALL_BESIDE 2>/dev/null
   grep -qF " $M " /proc/self/mounts && fusermount3 -u -q -z "$M"
   kill "$WATCHDOG" 2>/dev/null
   if [ "$FAILED" -gt 0 ] || [ "$rc" -ne 0 ] || [ -n "${RYE_TEST_KEEP:-}" ]; then
@@ -114,6 +119,19 @@ trap 'exit 1' TERM INT HUP
 watchdog >&2 3>&- &
 WATCHDOG=$!
 disown "$WATCHDOG"
+
+beside() {
+  local name=$1
+  shift
+  "$@" 3>&- >"$T/$name.log" 2>&1 &
+  BESIDE=$!
+  ALL_BESIDE="$ALL_BESIDE $BESIDE"
+  disown
+}
+
+converse() {
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$1" "${2:-{\}}" 2>/dev/null
+}
 
 # ---- results ----
 

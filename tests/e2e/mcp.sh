@@ -32,9 +32,7 @@ tool() {
   REFS="$REFS tool:mcp/$server/$name"
 }
 # run SERVER/TOOL [JSON]: the reply to it, whatever it was
-run() {
-  timeout 40 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/mcp/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/mcp/$1/run" "${2:-}"; }
 of() { # SERVER/TOOL JSON FILTER
   run "$1" "$2" | jq -c "$3"
 }

@@ -7,16 +7,7 @@ need jq || finish
 fx_spaces
 mkdir "$T/notes"
 NOTES=$T/notes
-"$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES" 3>&- >"$T/peer.log" 2>&1 &
-SERVER=$!
-disown
-end_peer() {
-  local rc=$?
-  kill "$SERVER" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_peer EXIT
+beside peer "$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES"
 until_true test -s "$T/port"
 URL=http://127.0.0.1:$(cat "$T/port")
 REFS=
@@ -46,16 +37,12 @@ tool() {
   REFS="$REFS tool:mcp/$server/$name"
 }
 # run SERVER/TOOL [JSON]: the reply to it, whatever it was
-run() {
-  timeout 40 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/mcp/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/mcp/$1/run" "${2:-}"; }
 of() { # SERVER/TOOL JSON FILTER
   run "$1" "$2" | jq -c "$3"
 }
 # ask SERVER/TOOL REQUEST-MEMBERS: by the root's execute
-ask() {
-  timeout 40 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/execute" "{\"item_id\":\"tool:mcp/$1\",$2}" 2>/dev/null
-}
+ask() { converse "$M/execute" "{\"item_id\":\"tool:mcp/$1\",$2}"; }
 methods() { jq -r '.body.method // .verb' "$NOTES/$1" 2>/dev/null | tr '\n' ' '; }
 header() { jq -r --arg h "$2" 'select(.body.method == "tools/call")|.headers[$h]' "$NOTES/$1" | tail -1; }
 

@@ -7,16 +7,7 @@ need jq || finish
 fx_spaces
 mkdir "$T/notes"
 NOTES=$T/notes
-"$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES" 3>&- >"$T/peer.log" 2>&1 &
-SERVER=$!
-disown
-end_peer() {
-  local rc=$?
-  kill "$SERVER" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_peer EXIT
+beside peer "$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES"
 until_true test -s "$T/port"
 URL=http://127.0.0.1:$(cat "$T/port")
 TOOLS=$P/.ai/tools/mcp
@@ -157,7 +148,7 @@ END
 fx_sign "$P" tool:t/adds
 allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
-talk() { timeout 40 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/$1/run" "$2" 2>/dev/null; }
+talk() { converse "$M/tools/$1/run" "$2"; }
 ADD="{\"action\":\"add\",\"name\":\"there\",\"transport\":\"http\",\"url\":\"$URL/modern\""
 is 'a mount has the manager' "$(talk rye/mcp/manager "$ADD}" | jq -c '[.status,.data.accepted,.data.tool_count]')" '["success",false,3]'
 ok 'which signs nothing by itself' test ! -e "$TOOLS/there"

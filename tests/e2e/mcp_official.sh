@@ -10,18 +10,8 @@ PEERS=$MODULES/@modelcontextprotocol
 NODE=$(command -v "$MODULES"/node-linux-*/bin/node || command -v node)
 need_package() { [ -n "$NODE" ] && [ -d "$PEERS/$1" ] && return; without "$1" "the npm package is not in $MODULES"; return 1; }
 fx_spaces
-WEB=
-end_web() {
-  local rc=$?
-  [ -z "$WEB" ] || kill "$WEB" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_web EXIT
 mcp() { "$RYEFS" mcp --project "$P" "$@" 2>&1 </dev/null; }
-of() { # TOOL JSON FILTER
-  timeout 40 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/mcp/$1/run" "$2" 2>/dev/null | jq -c "$3"
-}
+of() { converse "$M/tools/mcp/$1/run" "$2" | jq -c "$3"; } # TOOL JSON FILTER
 allow '^ryefs: (info refused: )?(tool|execute)'
 
 if need_package server-everything && need_package server-filesystem; then
@@ -32,10 +22,9 @@ if need_package server-everything && need_package server-filesystem; then
   has 'server-filesystem' "$(mcp -y add files -- "$NODE" "$PEERS/server-filesystem/dist/index.js" "$T/files")" 'mcp/servers/files is signed'
   PORT=0
   for PORT in 31873 32873 33873; do
-    PORT=$PORT "$NODE" "$PEERS/server-everything/dist/index.js" streamableHttp 3>&- >"$T/web.log" 2>&1 &
-    WEB=$!
+    beside web env PORT=$PORT "$NODE" "$PEERS/server-everything/dist/index.js" streamableHttp
     until_true grep -q "listening on port" "$T/web.log" && break
-    kill "$WEB" 2>/dev/null
+    kill "$BESIDE" 2>/dev/null
   done
   has 'over HTTP' "$(mcp -y add web "http://127.0.0.1:$PORT/mcp")" 'mcp/servers/web is signed' 'legacy'
   is 'listed' "$(mcp list --json | jq -c '[.[].name]|sort')" '["every","files","web"]'

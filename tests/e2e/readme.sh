@@ -53,16 +53,7 @@ cat >"$T/says.json" <<'JSON'
                                   {"name": "sample_count_words", "arguments": {"text": "Ann"}}]},
   {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Ann."}}]}]}
 JSON
-/usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked" 3>&- >"$T/model.log" 2>&1 &
-MODEL=$!
-disown
-end_model() {
-  local rc=$?
-  kill "$MODEL" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_model EXIT
+beside model /usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked"
 until_true test -s "$T/port"
 instead 'export RYE_LOCAL_URL=http://127.0.0.1:8080' "export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")"
 

@@ -8,16 +8,8 @@ need jq || finish
 unset SEC_ONE SEC_TWO SEC_THREE SEC_NONE
 D=$U/.ai/secrets
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
-"$PY" "$E2E/http_server.py" "$T/port" 3>&- >"$T/server.log" 2>&1 &
-SERVER=$!
-disown
-end_server() {
-  local rc=$?
-  kill "$SERVER" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_server EXIT
+beside server "$PY" "$E2E/http_server.py" "$T/port"
+SERVER=$BESIDE
 until_true test -s "$T/port"
 URL=http://127.0.0.1:$(cat "$T/port")
 
@@ -33,9 +25,7 @@ yaml() {
     printf '%s\n' "$@"
   } | fx_put "$P" "tools/$id.yaml"
 }
-run() { # ID [JSON]: the reply
-  timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/t/$1/run" "${2:-{\}}" 2>/dev/null
-}
+run() { converse "$M/tools/t/$1/run" "${2:-}"; } # ID [JSON]: the reply
 said() { run "$@" | jq -r '.data.stdout // .error'; }
 
 SHOW='config: {command: /bin/sh, args: [-c, "env | grep ^SEC_ | sort; env | grep -c sesame"]'

@@ -5,19 +5,9 @@
 . "$(dirname "$0")/fixture.sh"
 need jq || finish
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
-"$PY" "$E2E/http_server.py" "$T/port" 3>&- >"$T/server.log" 2>&1 &
-HTTP=$!
-disown
-"$PY" "$E2E/websocket_server.py" "$T/wsport" "$T/got" 3>&- >>"$T/server.log" 2>&1 &
-WS=$!
-disown
-end_servers() {
-  local rc=$?
-  kill "$HTTP" "$WS" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_servers EXIT
+beside server "$PY" "$E2E/http_server.py" "$T/port"
+beside websocket "$PY" "$E2E/websocket_server.py" "$T/wsport" "$T/got"
+WS=$BESIDE
 until_true test -s "$T/port"
 until_true test -s "$T/wsport"
 URL=http://127.0.0.1:$(cat "$T/port")
@@ -35,7 +25,7 @@ tool() { # PAGE, MODE, MORE say otherwise
   } | fx_put "$P" "tools/s/$name.yaml"
 }
 run() { # NAME [JSON]: the reply, and the last one in $T/reply
-  timeout 30 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/s/$1/run" "${2:-{\}}" 2>/dev/null | tee "$T/reply"
+  converse "$M/tools/s/$1/run" "${2:-}" | tee "$T/reply"
 }
 of() { run "$1" "$2" | jq -c "$3"; }
 
@@ -120,13 +110,10 @@ ok '^C ends it' test $((SECONDS - start)) -lt 4
 if need openssl; then
   openssl req -x509 -newkey rsa:2048 -nodes -keyout "$T/tls.key" -out "$T/tls.pem" -days 2 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost 2>/dev/null
-  openssl s_server -accept 0 -cert "$T/tls.pem" -key "$T/tls.key" -naccept 1 >"$T/tls.log" 2>&1 &
-  TLS=$!
-  disown
+  beside tls openssl s_server -accept 0 -cert "$T/tls.pem" -key "$T/tls.key" -naccept 1
   until_true grep -q '^ACCEPT.*:[0-9]' "$T/tls.log"
   tool tls "[{type: websocket, url: \"wss://localhost:$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$T/tls.log")/\"}]" 'timeout: 5'
   fx_sign "$P" tool:s/tls
   has 'an authority that nobody trusts' "$(run tls)" '"status":"error"' 'wss://localhost'
-  kill "$TLS" 2>/dev/null
 fi
 finish
