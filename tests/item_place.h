@@ -74,6 +74,20 @@ static inline void place_vectors(struct test_place *p)
 		  ".ai/config/keys/trusted/" KEY1 ".toml");
 }
 
+/* An engine over these spaces. */
+static inline struct rye *place_engine(const struct test_place *p, struct rye_options opt)
+{
+	struct rye_err err = { 0 };
+	struct rye *rye = NULL;
+
+	opt.project = p->project;
+	opt.user_base = p->user;
+	opt.system_roots = p->system;
+	if (rye_open(&opt, &rye, &err) < 0)
+		fail_msg("%s", err.msg);
+	return rye;
+}
+
 static inline void place_drop(struct test_place *p)
 {
 	place_close(p);

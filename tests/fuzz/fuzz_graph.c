@@ -4,7 +4,7 @@
  * ends soon; a graph without faults names only nodes that it has, and a run knows its graph.
  */
 #include "format/format.h"
-#include "graph/graph.h"
+#include "graph_doc.h"
 
 #include "fuzz_parse.h"
 
@@ -33,13 +33,7 @@ static void read_as_graph(struct rye_span text)
 {
 	auto_json json_t *doc = parse_yaml(text, NULL), *faults = json_array(),
 			 *warnings = json_array();
-	const struct graph_source source = { "t/g",
-					     json_object_get(doc, "config"),
-					     json_object_get(doc, "permissions"),
-					     json_object_get(doc, "env_requires"),
-					     100,
-					     10 };
-	struct graph *graph = graph_read(&source, faults, warnings);
+	struct graph *graph = graph_of_doc(doc, faults, warnings);
 
 	if (graph && !json_array_size(faults))
 		check_graph(graph);

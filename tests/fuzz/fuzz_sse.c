@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Event streams. The first byte says where the rest is cut; whole, cut there and byte by byte
- * it has to give the same events.
- */
+/* Event streams: the same events, however they are cut. */
 #include "http/http.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_pieces.h"
 
 static void note(void *arg, const struct sse_event *event)
 {
@@ -17,35 +10,23 @@ static void note(void *arg, const struct sse_event *event)
 	buf_addspan(arg, event->data);
 }
 
-static void read_in_pieces(struct rye_span text, size_t first, size_t step, struct rye_buf *ret)
+/* It never has enough: what is too much shows in the events. */
+static bool feed_sse(void *reader, struct rye_span piece, struct rye_buf *told)
+{
+	sse_feed(reader, piece, note, told);
+	return true;
+}
+
+static void read_sse(const struct fuzz_cut *cut, struct rye_buf *told)
 {
 	struct sse sse = SSE_INIT;
-	size_t n = first < text.len ? first : text.len;
 
-	sse_feed(&sse, (struct rye_span){ text.ptr, n }, note, ret);
-	while (n < text.len) {
-		size_t more = step && step < text.len - n ? step : text.len - n;
-
-		sse_feed(&sse, (struct rye_span){ text.ptr + n, more }, note, ret);
-		n += more;
-	}
-	sse_end(&sse, note, ret);
+	fuzz_feed(feed_sse, &sse, cut, told);
+	sse_end(&sse, note, told);
 	sse_done(&sse);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_buf struct rye_buf whole = RYE_BUF_INIT, cut = RYE_BUF_INIT, bytes = RYE_BUF_INIT;
-	struct rye_span text = { (const char *)data + 1, size ? size - 1 : 0 };
-
-	if (!size)
-		return 0;
-	read_in_pieces(text, text.len, 0, &whole);
-	read_in_pieces(text, data[0], 0, &cut);
-	read_in_pieces(text, 0, 1, &bytes);
-	if (whole.len != cut.len || whole.len != bytes.len ||
-	    (whole.len && (memcmp(whole.data, cut.data, whole.len) ||
-			   memcmp(whole.data, bytes.data, whole.len))))
-		abort();
-	return 0;
+	return fuzz_pieces(read_sse, data, size);
 }

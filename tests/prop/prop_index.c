@@ -27,16 +27,12 @@ struct bench {
 
 static void start(struct bench *b)
 {
-	struct rye_options opt = { .dev_mode = true, .scan = true };
-	struct rye_err err = { 0 };
-
 	*b = (struct bench){ 0 };
 	place_make(&b->place);
-	b->roots[0] = opt.project = b->place.project;
-	b->roots[1] = opt.user_base = b->place.user;
-	b->roots[2] = opt.system_roots = b->place.system;
-	if (rye_open(&opt, &b->rye, &err) < 0)
-		fail_msg("%s", err.msg);
+	b->roots[0] = b->place.project;
+	b->roots[1] = b->place.user;
+	b->roots[2] = b->place.system;
+	b->rye = place_engine(&b->place, (struct rye_options){ .dev_mode = true, .scan = true });
 }
 
 static void done(struct bench *b)

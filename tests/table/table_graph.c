@@ -6,7 +6,7 @@
  */
 #include "expr/expr.h"
 #include "format/format.h"
-#include "graph/graph.h"
+#include "graph_doc.h"
 #include "scope.h"
 #include "table/table.h"
 
@@ -28,13 +28,7 @@ void table_answer(struct table_text input, struct table_text context, char *out,
 	auto_json json_t *doc = parse_yaml((struct rye_span){ input.bytes, input.len }, &err);
 	auto_json json_t *faults = json_array(), *warnings = json_array();
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const struct graph_source source = { "t/g",
-					     json_object_get(doc, "config"),
-					     json_object_get(doc, "permissions"),
-					     json_object_get(doc, "env_requires"),
-					     100,
-					     10 };
-	struct graph *graph = graph_read(&source, faults, warnings);
+	struct graph *graph = graph_of_doc(doc, faults, warnings);
 
 	if (context.len && graph)
 		graph_lint(graph, warnings);

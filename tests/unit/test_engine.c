@@ -43,14 +43,7 @@ static void vectors(struct bench *b)
 
 static void start(struct bench *b, bool scan)
 {
-	const struct rye_options opt = { .project = b->place.project,
-					 .user_base = b->place.user,
-					 .system_roots = b->place.system,
-					 .scan = scan };
-	struct rye_err err = { 0 };
-
-	if (rye_open(&opt, &b->rye, &err) < 0)
-		fail_msg("%s", err.msg);
+	b->rye = place_engine(&b->place, (struct rye_options){ .scan = scan });
 	rye_watch(b->rye, on_change, b);
 }
 
@@ -205,15 +198,9 @@ static void views(void **state)
 static void dev_mode_says_what_it_serves(void **state)
 {
 	struct bench b;
-	struct rye_options opt = { .dev_mode = true };
-	struct rye_err err = { 0 };
 
 	vectors(&b);
-	opt.project = b.place.project;
-	opt.user_base = b.place.user;
-	opt.system_roots = b.place.system;
-	if (rye_open(&opt, &b.rye, &err) < 0)
-		fail_msg("%s", err.msg);
+	b.rye = place_engine(&b.place, (struct rye_options){ .dev_mode = true });
 	check_view(&b, (struct rye_ask){ RYE_TOOL, "vec/unsigned", RYE_VIEW_VERIFY, NULL },
 		   "ok unsigned; [DEV MODE] Unsigned item: ");
 	check_view(&b, (struct rye_ask){ RYE_TOOL, "vec/unsigned", RYE_VIEW_INFO, NULL },

@@ -20,13 +20,7 @@ struct bench {
 
 static void start(struct bench *b, struct rye_options opt)
 {
-	struct rye_err err = { 0 };
-
-	opt.project = b->place.project;
-	opt.user_base = b->place.user;
-	opt.system_roots = b->place.system;
-	if (rye_open(&opt, &b->rye, &err) < 0)
-		fail_msg("%s", err.msg);
+	b->rye = place_engine(&b->place, opt);
 }
 
 static void done(struct bench *b)

@@ -43,14 +43,7 @@ static void directive(const char *root, const char *id, const char *about, const
 
 static void start(struct bench *b)
 {
-	struct rye_options opt = { .dev_mode = true };
-	struct rye_err err = { 0 };
-
-	opt.project = b->place.project;
-	opt.user_base = b->place.user;
-	opt.system_roots = b->place.system;
-	if (rye_open(&opt, &b->rye, &err) < 0)
-		fail_msg("%s", err.msg);
+	b->rye = place_engine(&b->place, (struct rye_options){ .dev_mode = true });
 }
 
 static void done(struct bench *b)
