@@ -199,10 +199,15 @@ struct cli_stream { /* plain output, printed while the run went on */
 };
 /*
  * As rye_call_sync, but INT, TERM and HUP cancel the run. *ret_signal: which came (SIGPIPE: stdout
- * has no reader), or 0. stream: prints as it comes, or NULL. *ret is the caller's (call_done).
+ * has no reader), or 0. *ret is the caller's (call_done).
  */
-int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
-	      struct rye_outcome *ret, int *ret_signal);
+struct cli_call {
+	enum rye_verb verb; /* of the workspace's root */
+	const json_t *message;
+	struct cli_stream *stream; /* prints as it comes; or NULL */
+};
+int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
+	      int *ret_signal);
 int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
 		     struct rye_err *err);
 void call_done(struct rye_outcome *outcome);

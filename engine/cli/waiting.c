@@ -144,20 +144,28 @@ static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
 }
 
-int call_wait(struct cli *cli, const struct rye_request *req, struct cli_stream *stream,
-	      struct rye_outcome *ret, int *ret_signal)
+int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
+	      int *ret_signal)
 {
-	struct waiting waiting = { .event = -1, .stream = stream, .gone = -1 };
-	struct rye_request asked = *req;
+	struct waiting waiting = { .event = -1, .stream = what->stream, .gone = -1 };
+	struct rye_request req = { .verb = what->verb,
+				   .kind = RYE_KIND__MAX,
+				   .id = "",
+				   .uid = getuid() };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct rye_call *call = NULL;
-	auto_close int signal_fd = -1, gone = stream ? eventfd(0, EFD_CLOEXEC) : -1;
+	auto_close int signal_fd = -1, gone = what->stream ? eventfd(0, EFD_CLOEXEC) : -1;
 
-	if (open_fds(&waiting, &signal_fd) < 0 || (stream && gone < 0))
+	json_put(&text, what->message, false);
+	if (text.failed)
+		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
+	req.message = buf_span(&text);
+	if (open_fds(&waiting, &signal_fd) < 0 || (what->stream && gone < 0))
 		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
 	waiting.gone = gone;
-	if (stream)
-		asked.events = (struct rye_event_listener){ print_event, &waiting };
-	rye_start(cli->rye, &asked, on_outcome, &waiting, &call);
+	if (what->stream)
+		req.events = (struct rye_event_listener){ print_event, &waiting };
+	rye_start(cli->rye, &req, on_outcome, &waiting, &call);
 	*ret_signal = waiting_await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);

@@ -20,6 +20,14 @@ const char *directive_primary(const char *tag)
 	return NULL;
 }
 
+/* <x name="n" value="v"/> or <x name="n">v</x> */
+static const char *value_of(const json_t *kid)
+{
+	const json_t *value = json_object_get(json_object_get(kid, "attrs"), "value");
+
+	return value ? json_string_value(value) : xml_text(kid);
+}
+
 /* Direct <param name value> children; a nameless one is "param", or dropped. */
 static json_t *params(const json_t *node, bool unnamed)
 {
@@ -28,16 +36,14 @@ static json_t *params(const json_t *node, bool unnamed)
 
 	for (size_t i = 0; i < json_array_size(kids); i++) {
 		const json_t *kid = json_array_get(kids, i);
-		const json_t *attrs = json_object_get(kid, "attrs");
-		const json_t *value = json_object_get(attrs, "value");
-		const char *name = json_str(attrs, "name");
+		const char *name = json_str(json_object_get(kid, "attrs"), "name");
 
 		if (strcmp(xml_tag(kid), "param"))
 			continue;
 		if (!*name && unnamed)
 			name = "param";
 		if (*name)
-			json_sets(map, name, value ? json_string_value(value) : xml_text(kid));
+			json_sets(map, name, value_of(kid));
 	}
 	return map;
 }
@@ -99,12 +105,9 @@ static json_t *hook_inputs(const json_t *node)
 
 	for (size_t i = 0; i < json_array_size(kids); i++) {
 		const json_t *kid = json_array_get(kids, i);
-		const json_t *attrs = json_object_get(kid, "attrs");
-		const json_t *value = json_object_get(attrs, "value");
-		const char *name = json_str(attrs, "name");
+		const char *name = json_str(json_object_get(kid, "attrs"), "name");
 
-		json_sets(map, *name ? name : xml_tag(kid),
-			  value ? json_string_value(value) : xml_text(kid));
+		json_sets(map, *name ? name : xml_tag(kid), value_of(kid));
 	}
 	return map;
 }

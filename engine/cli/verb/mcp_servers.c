@@ -46,17 +46,10 @@ static int ask_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
 {
 	auto_json json_t *message =
 		json_pack("{s:s, s:O}", "item_id", MANAGER, "parameters", params);
-	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_outcome struct rye_outcome outcome = { 0 };
-	int status;
+	int status = call_wait(cli, &(struct cli_call){ RYE_EXECUTE, message, NULL }, &outcome,
+			       &ret->signal);
 
-	json_put(&text, message, false);
-	if (text.failed)
-		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
-	req.message = (struct rye_span){ text.data, text.len };
-	req.uid = getuid();
-	status = call_wait(cli, &req, NULL, &outcome, &ret->signal);
 	if (status != CLI_OK)
 		return status;
 	if (ret->signal)
@@ -66,10 +59,14 @@ static int ask_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
 	return outcome.code == RYE_OK ? CLI_OK : tell_refusal(cli, &outcome);
 }
 
-static int open_engine(struct cli *cli)
+/* The first call: there is no engine yet. */
+static int open_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
 {
+	int status;
+
 	call_block_signals();
-	return cli_open(cli, CLI_PROJECT);
+	status = cli_open(cli, CLI_PROJECT);
+	return status == CLI_OK ? ask_manager(cli, params, ret) : status;
 }
 
 static json_t *new_params(struct cli *cli, const char *action)
@@ -202,9 +199,7 @@ int mcp_add_word(struct cli *cli)
 					    read_command_words(cli, params);
 
 	if (status == CLI_OK)
-		status = open_engine(cli);
-	if (status == CLI_OK)
-		status = ask_manager(cli, params, &asked);
+		status = open_manager(cli, params, &asked);
 	if (status != CLI_OK)
 		return status;
 	if (!cli->opt.quiet || !cli->opt.yes)
@@ -217,10 +212,8 @@ int mcp_refresh_word(struct cli *cli)
 {
 	auto_json json_t *params = new_params(cli, "refresh");
 	auto_asked struct mcp_asked asked = { 0 };
-	int status = open_engine(cli);
+	int status = open_manager(cli, params, &asked);
 
-	if (status == CLI_OK)
-		status = ask_manager(cli, params, &asked);
 	if (status != CLI_OK)
 		return status;
 	if (!json_array_size(json_object_get(asked.data, "changes"))) {
@@ -244,9 +237,7 @@ int mcp_remove_word(struct cli *cli)
 	int status;
 
 	json_set(params, "accept", json_true());
-	status = open_engine(cli);
-	if (status == CLI_OK)
-		status = ask_manager(cli, params, &asked);
+	status = open_manager(cli, params, &asked);
 	if (status != CLI_OK)
 		return status;
 	if (cli->opt.json) {
@@ -267,10 +258,8 @@ int mcp_list_word(struct cli *cli)
 	};
 	auto_json json_t *params = json_pack("{s:s}", "action", "list");
 	auto_asked struct mcp_asked asked = { 0 };
-	int status = open_engine(cli);
+	int status = open_manager(cli, params, &asked);
 
-	if (status == CLI_OK)
-		status = ask_manager(cli, params, &asked);
 	if (status != CLI_OK)
 		return status;
 	out_rows(cli, json_object_get(asked.data, "servers"), columns, ARRAY_SIZE(columns));

@@ -236,22 +236,13 @@ static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
 
 static int execute_ask(struct cli *cli, struct executed *executed)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
-	struct rye_request req = { .verb = RYE_EXECUTE, .kind = RYE_KIND__MAX, .id = "" };
 	struct cli_stream stream = { .held = RYE_BUF_INIT };
-	bool streams;
-	int status;
-
-	json_put(&text, message, false);
-	if (text.failed)
-		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
-	req.message = (struct rye_span){ text.data, text.len };
-	req.uid = getuid();
 	/* a model's words go to people alone: a program wants the result */
-	streams = !cli->opt.json && (!cli->opt.fork || isatty(STDOUT_FILENO));
-	status = call_wait(cli, &req, streams ? &stream : NULL, &executed->outcome,
-			   &executed->signal);
+	bool streams = !cli->opt.json && (!cli->opt.fork || isatty(STDOUT_FILENO));
+	const struct cli_call what = { RYE_EXECUTE, message, streams ? &stream : NULL };
+	int status = call_wait(cli, &what, &executed->outcome, &executed->signal);
+
 	executed->printed = stream.printed;
 	buf_done(&stream.held);
 	return status;

@@ -8,7 +8,6 @@
 #include "scope.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
 {
@@ -42,10 +41,8 @@ static int fetch_forced(struct cli *cli)
 
 int verb_fetch(struct cli *cli)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *message = json_object();
 	auto_outcome struct rye_outcome outcome = { 0 };
-	struct rye_request req = { .verb = RYE_FETCH, .kind = RYE_KIND__MAX, .id = "" };
 	struct rye_err err = { 0 };
 	char ref[REF_MAX];
 	int signal = 0, status;
@@ -63,10 +60,7 @@ int verb_fetch(struct cli *cli)
 		json_sets(message, "destination", cli->opt.to);
 	if (cli->opt.force)
 		json_set(message, "overwrite", json_true());
-	json_put(&text, message, false);
-	req.message = (struct rye_span){ text.data, text.len };
-	req.uid = getuid();
-	status = call_wait(cli, &req, NULL, &outcome, &signal);
+	status = call_wait(cli, &(struct cli_call){ RYE_FETCH, message, NULL }, &outcome, &signal);
 	if (status != CLI_OK)
 		return status;
 	if (outcome.code == RYE_OK) {
