@@ -222,6 +222,7 @@ struct tool_call {
 	char primary[16]; /* execute, fetch, sign */
 	enum rye_kind kind;
 	bool returns; /* it is the directive's result */
+	bool free; /* of a hook that the thread's capabilities do not hold */
 };
 
 /* Runs them in order and appends the message with their results. */
@@ -266,8 +267,8 @@ bool spawn_asked(const struct tool_call *call);
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);
 /* What a thread may hand on, {capabilities, limits}; a new reference. */
 json_t *spawn_authority(const struct agent *agent);
-/* The same as text, for runs of its tools; NULL: short of memory. */
-char *spawn_authority_text(const struct agent *agent);
+/* The same as text, for the run of a call; NULL: short of memory. */
+char *spawn_authority_text(const struct agent *agent, const struct tool_call *call);
 /* The thread has ended: what becomes of its children. */
 void spawn_end(struct agent *agent);
 

@@ -42,13 +42,15 @@ json_t *spawn_authority(const struct agent *agent)
 			 limits_json(&agent->limits));
 }
 
-char *spawn_authority_text(const struct agent *agent)
+char *spawn_authority_text(const struct agent *agent, const struct tool_call *call)
 {
 	auto_json json_t *authority = spawn_authority(agent);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	json_sets(authority, "thread_id", agent->thread_id);
 	json_sets(authority, "project", agent->opt.project);
+	if (call->free)
+		json_set(authority, "free", json_true());
 	json_put(&text, authority, true);
 	return text.failed ? NULL : buf_steal(&text);
 }

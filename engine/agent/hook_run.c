@@ -48,7 +48,9 @@ static enum rye_kind hook_kind(const json_t *action, const char **ret_id)
 static json_t *hook_call(struct agent *agent, const json_t *hook, const json_t *action,
 			 struct rye_err *err)
 {
-	struct tool_call call = { .id = json_str(hook, "id"), .name = "rye_execute" };
+	struct tool_call call = { .id = json_str(hook, "id"),
+				  .name = "rye_execute",
+				  .free = !hook_is_own(hook) };
 	const char *primary = json_str(action, "primary");
 	json_t *params = json_object_get(action, "params"), *reply = NULL;
 	int r = 0;
@@ -63,7 +65,7 @@ static json_t *hook_call(struct agent *agent, const json_t *hook, const json_t *
 								     json_object();
 	if (params && !strcmp(call.primary, "execute"))
 		json_object_set(call.arguments, "parameters", params);
-	if (hook_is_own(hook))
+	if (!call.free)
 		r = tool_call_allowed(agent, &call, err);
 	if (!r)
 		reply = tool_call_execute(agent, &call, err);

@@ -150,21 +150,35 @@ int tool_call_read(const struct agent *agent, const json_t *block, struct tool_c
 
 /* ---- may it? ---- */
 
+/* Of which kind a query is: "knowledge.a.*" and "rye.fetch.knowledge.*" are of knowledge. */
+static void call_scope(const struct tool_call *call, char ret[32])
+{
+	static const char *const before[] = { "rye.fetch.", "rye.*." };
+	const char *scope = json_str(call->arguments, "scope");
+
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++)
+		if (!strncmp(scope, before[i], strlen(before[i])))
+			scope += strlen(before[i]);
+	if (!*scope)
+		scope = rye_kind_name(call->kind);
+	snprintf(ret, 32, "%.*s", (int)strcspn(scope, "."), scope);
+}
+
 int tool_call_allowed(const struct agent *agent, const struct tool_call *call, struct rye_err *err)
 {
 	const json_t *lists[TOOL_CALL_LISTS] = { agent->capabilities };
 	bool query = !strcmp(call->primary, "fetch") && !*call->item_id;
+	char scope[32];
 	const struct capability_ask ask = {
 		.lists = lists,
 		.n = 1 + json_array_size(agent->above),
 		.primary = call->primary,
-		.kind = query && *json_str(call->arguments, "scope") ?
-				json_str(call->arguments, "scope") :
-				rye_kind_name(call->kind),
+		.kind = query ? scope : rye_kind_name(call->kind),
 		.id = query ? NULL : call->item_id,
 		.writes = json_object_get(call->arguments, "destination"),
 	};
 
+	call_scope(call, scope);
 	if (ask.n > TOOL_CALL_LISTS)
 		return rye_fail(err, RYE_DENIED, "Permission denied: too many threads above");
 	for (size_t i = 1; i < ask.n; i++)
@@ -215,6 +229,10 @@ static json_t *call_request(const struct tool_call *call)
 		request = json_deep_copy(call->arguments);
 		json_object_del(request, "kind");
 		json_object_del(request, "item_type");
+		/* of a query the kind is its scope */
+		if (!*call->item_id && *json_str(call->arguments, "item_type") &&
+		    !*json_str(request, "scope"))
+			json_sets(request, "scope", rye_kind_name(call->kind));
 		if (*call->item_id)
 			json_set(request, "item_id",
 				 json_sprintf("%s:%s", rye_kind_name(call->kind), call->item_id));
@@ -247,7 +265,7 @@ int tool_call_begin(struct agent *agent, const struct tool_call *call, struct to
 {
 	auto_json json_t *message = call_request(call);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	auto_free char *authority = spawn_authority_text(agent);
+	auto_free char *authority = spawn_authority_text(agent, call);
 	struct rye_request request = { .verb = call_verb(call),
 				       .kind = RYE_KIND__MAX,
 				       .id = "",

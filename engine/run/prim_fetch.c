@@ -240,7 +240,8 @@ static int by_id(struct run *run, struct rye_err *err)
 static int by_query(struct run *run, struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
-	const struct exec_search ask = { run->request.doc, &run->call->cancel };
+	const struct exec_search ask = { run->request.doc, &run->call->cancel,
+					 job_of(run->call)->held };
 	auto_json json_t *found = NULL;
 	int r;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The primitive `graph`: walks a state graph. Every call of an item is a run of its own, which this
- * run asks for as a child of it would: the graph's signed permissions and those of all runs above
- * it decide, and the queue lends it this run's place. The walk is on this run's worker; answers
- * come on other workers.
+ * run asks for as a child of it would: the graph's signed permissions, those of all runs above it and
+ * the capabilities of the model's threads above them (job.c) decide, and the queue lends it this
+ * run's place. The walk is on this run's worker; answers come on other workers.
  *
  * Lock: `lock` of struct graph_calls guards `done`; the eventfd says that there is something in it.
  */
@@ -88,6 +88,7 @@ static json_t *refusal_of(const struct graph_calls *calls, const struct graph_ca
 {
 	const json_t *narrowed = json_object_get(calls->plan->own, "capabilities");
 	auto_json json_t *capability = NULL;
+	struct rye_err err = { 0 };
 
 	if (call->remote && *call->remote)
 		return json_sprintf("remote '%.100s' is not available yet", call->remote);
@@ -95,7 +96,9 @@ static json_t *refusal_of(const struct graph_calls *calls, const struct graph_ca
 		return json_string("Permission denied: signing is for a person, not for a graph");
 	if (runs_match(calls->plan->graph->permissions, call->primary, call->ref) &&
 	    (!narrowed || runs_match(narrowed, call->primary, call->ref)))
-		return NULL;
+		return held_check(job_of(calls->run->call)->held, call->primary, call->ref, &err) ?
+			       json_string(err.msg) :
+			       NULL;
 	capability = capability_of(call);
 	return json_sprintf("Permission denied: '%s' not covered by capabilities",
 			    capability ? json_string_value(capability) : call->ref);

@@ -48,10 +48,21 @@ void run_advise(struct run *run)
 			 meant);
 }
 
+/* What holds children of a thread that this becomes, beside the word of its own item. */
+static json_t *run_within(const struct run *run)
+{
+	uint64_t parent = run->ask->parent_run;
+	json_t *within = parent ? asker_within(run->exec, parent) : json_array();
+
+	held_extend(within, job_of(run->call)->held);
+	return within;
+}
+
 /* What a thread's keeper needs to run it again without being asynchronous. */
 static json_t *plain_request(const struct run *run, const char *ref)
 {
 	const struct request *request = &run->request;
+	auto_json json_t *within = run_within(run);
 	json_t *doc = json_object();
 
 	json_sets(doc, "item_id", ref);
@@ -64,8 +75,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 		json_set(doc, "no_net", json_true());
 	if (!run->limit.write)
 		json_set(doc, "no_write", json_true());
-	if (run->ask->parent_run)
-		json_set(doc, "within", asker_within(run->exec, run->ask->parent_run));
+	if (run->ask->parent_run || json_array_size(within))
+		json_object_set(doc, "within", within);
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
 		json_object_set_new(json_object_get(doc, "parameters"), "timeout",
 				    json_real(request->timeout));
@@ -141,6 +152,23 @@ static void run_tell_thread(struct run *run)
 	run->reply.line = buf_steal(&line);
 }
 
+/*
+ * A model's thread starts its children itself, which are held to it and live of its money: no child of
+ * a tool that it has started asynchronously starts others. doc: the new thread's request.
+ */
+static bool run_forks_beyond(const struct run *run, const json_t *doc, const char *authority)
+{
+	return run->request.fork && !authority && held_by_thread(json_object_get(doc, "within"));
+}
+
+/* Of the thread whose model has called it; NULL: there is none, whatever else holds the run. */
+static const char *run_authority(const struct run *run)
+{
+	const json_t *held = job_of(run->call)->held;
+
+	return json_object_get(held, "thread_id") ? run->ask->authority : NULL;
+}
+
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
@@ -153,7 +181,13 @@ void run_detached(struct run *run, const char *ref)
 	ask.async = request->async;
 	ask.call = run->call;
 	ask.stem = run->stem;
-	ask.authority = run->ask->authority;
+	ask.authority = run_authority(run);
+	if (run_forks_beyond(run, doc, ask.authority)) {
+		run_fail_with(run, RYE_DENIED,
+			      "Permission denied: only the model of a thread starts threads of "
+			      "models below it");
+		return;
+	}
 	if (!hooks || !hooks->detach) {
 		run_fail_with(run, RYE_UNSUPPORTED,
 			      request->fork ? "thread=\"fork\" is not available yet" :

@@ -82,7 +82,10 @@ struct exec_detach {
 struct exec_search {
 	const json_t *request; /* as it came */
 	const _Atomic int *stop; /* not 0: give up; or NULL */
+	const json_t *held; /* what the asking run is held to (job.c), or NULL */
 };
+/* Is the item ("tool:a/b") among what the asking run may read? */
+bool exec_search_shows(const struct exec_search *ask, const char *ref);
 
 /* A run of another layer: a thread's runner. */
 struct exec_owner {

@@ -241,6 +241,19 @@ bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret
  * one's children may call each of them has to allow as well. A new array. */
 json_t *asker_within(const struct exec *exec, uint64_t number);
 
+/* What holds a run beside the word of its item, as the process that asks for it says (job.c). */
+
+/* A request's authority, a new reference; NULL: nothing holds it. What cannot be read allows nothing. */
+json_t *held_read(const char *authority);
+/* May it use the primitive ("execute") on the item ("tool:a/b")? RYE_DENIED, with why not. */
+int held_check(const json_t *held, const char *primary, const char *ref, struct rye_err *err);
+/* One element of a thread's `within`: a run's list, or {"capabilities": [list …]} of threads. */
+bool held_within(const json_t *element, enum rye_verb verb, const char *ref);
+/* Appends what a thread's `within` has to have of it. */
+void held_extend(json_t *within, const json_t *held);
+/* Does a `within` have threads of models in it? */
+bool held_by_thread(const json_t *within);
+
 /*
  * job.c: a call of rye_start: its request, and whether it has become a thread.
  *
@@ -252,6 +265,7 @@ struct job {
 	struct exec *exec;
 	struct rye_request ask; /* what it points to is ours; frozen */
 	char *id, *authority;
+	json_t *held; /* what that comes to, frozen; NULL: nothing holds it */
 	struct rye_blob *message;
 	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
 	void (*prepare)(struct rye_call *call); /* before it may go on as a thread; or NULL */

@@ -2,7 +2,8 @@
 /*
  * Which process is a child of which run, and what it may do: what the signed `requires` of the item
  * that the run was started for names, and that of every run above it. A run may be of another layer
- * (a thread's runner, another process): then its item is loaded again, verified. None may sign.
+ * (a thread's runner, another process): then its item is loaded again, verified, and its request says
+ * what else holds it (job.c). None may sign.
  *
  * The front asks for every writer of a control file, so the walk is short: living runs, and ended
  * ones whose session still has members. The lock guards the list; kill(2) with signal 0 is the only
@@ -346,7 +347,7 @@ bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, con
 	if (!owner_of(exec, foreign, &owner) || !runs_allow(owner.meta.requires_list, verb, ref))
 		return false;
 	json_array_foreach(json_object_get(owner.said.request, "within"), i, list) {
-		if (!runs_allow(list, verb, ref))
+		if (!held_within(list, verb, ref))
 			return false;
 	}
 	return true;

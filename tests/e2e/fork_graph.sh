@@ -8,6 +8,8 @@ agent_model '{"by": "turn", "lanes": {
   "lane_greet": [{"calls": [{"name": "directive_return", "arguments": {"greeting": "hi there"}}]}],
   "lane_plain": [{"text": "done"}],
   "lane_top": [{"calls": [{"id": "g", "name": "rye_execute", "arguments": {"item_id": "tool:t/below"}}]}, {"text": "top"}],
+  "lane_shut": [{"calls": [{"id": "s", "name": "rye_execute", "arguments": {"item_id": "tool:t/below"}}]}, {"text": "shut"}],
+  "lane_aside": [{"calls": [{"id": "a", "name": "rye_execute", "arguments": {"item_id": "tool:t/below", "async": true}}]}, {"text": "aside"}],
   "lane_later": [{"calls": [{"id": "g", "name": "rye_execute", "arguments": {"item_id": "tool:t/below", "async": true}},
       {"id": "w", "name": "t_wait", "arguments": {}}]}, {"text": "later"}],
   "lane_low": [{"calls": [{"id": "l", "name": "t_echo", "arguments": {}}]}, {"text": "low"}],
@@ -20,10 +22,14 @@ agent_directive lane_plain '  </metadata>
 agent_directive lane_fails '  </metadata>' <<<'Fail.'
 HELD='  <limits turns="3" spend="0.5" depth="2" spawns="1"/>
   </metadata>'
-agent_directive lane_top "    <permissions><execute><tool>t.below</tool></execute></permissions>
+agent_directive lane_top "    <permissions><execute><tool>t.below</tool><directive>lane_low</directive></execute></permissions>
 $HELD" <<<'Top.'
-agent_directive lane_later "    <permissions><execute><tool>t.below</tool><tool>t.wait</tool></execute></permissions>
+agent_directive lane_later "    <permissions><execute><tool>t.below</tool><tool>t.wait</tool><directive>lane_low</directive></execute></permissions>
 $HELD" <<<'Later.'
+for name in shut aside; do
+  agent_directive lane_$name "    <permissions><execute><tool>t.below</tool></execute></permissions>
+$HELD" <<<'Shut.'
+done
 agent_directive lane_low '    <permissions><execute><tool>t.echo</tool></execute></permissions>
   </metadata>' <<<'Low.'
 fx_python "$P" t/echo <<'CODE'
@@ -101,6 +107,18 @@ held "in its run" "$(jq -r .thread_id <<<"$reply")"
 reply=$(fork lane_later)
 is "and one that it does not wait for" "$(jq -r .result <<<"$reply")" later
 held "in another runner" "$(jq -r .thread_id <<<"$reply")"
+# the graph's own permissions are not enough where a model's thread calls it
+lows() { ls -d "$P"/.ai/state/threads/lane_low/*/ | wc -l; }
+before=$(lows)
+id=$(fork lane_shut | jq -r .thread_id)
+has "a graph does nothing that its thread may not" "$(events "$id" 'select(.payload.call_id == "s" and .payload.error) | .payload.error')" \
+  "Permission denied: 'rye.execute.directive.lane_low' not covered"
+id=$(fork lane_aside | jq -r .thread_id)
+graph=$(events "$id" 'select(.payload.call_id == "a" and .payload.output) | .payload.output | fromjson | .thread_id' | jq -r .)
+until_true test -e "$P/.ai/state/threads/$graph/result.json"
+has "nor in another runner" "$(jq -r .error "$P/.ai/state/threads/$graph/result.json")" \
+  "Permission denied: 'rye.execute.directive.lane_low' not covered"
+is "no thread was started" "$(lows)" "$before"
 is "what is not permitted has no thread" "$(run other | jq -r .error)" \
   "Permission denied: 'rye.execute.directive.hello' not covered by capabilities"
 finish

@@ -105,12 +105,43 @@ static void every_thread_above_must_allow(void **state)
 	tool_call_done(&call);
 }
 
+/* To search, any capability of the kind will do: what is found is filtered. */
+static void searches_want_a_capability_of_their_kind(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "{\"query\": \"w\", \"scope\": \"knowledge\"}", "yes" },
+		{ "{\"query\": \"w\", \"scope\": \"knowledge.other\"}", "yes" },
+		{ "{\"query\": \"w\", \"scope\": \"rye.fetch.knowledge.*\"}", "yes" },
+		{ "{\"query\": \"w\", \"item_type\": \"knowledge\"}", "yes" },
+		{ "{\"query\": \"w\", \"scope\": \"tool\"}", "no" },
+		{ "{\"query\": \"w\", \"scope\": \"rye.fetch.tool.knowledge\"}", "no" },
+		{ "{\"query\": \"w\"}", "no" },
+	};
+	auto_json json_t *own = json_pack("[s]", "rye.fetch.knowledge.a.*");
+	struct agent agent = { .capabilities = own };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_json json_t *block = json_pack("{s:s, s:s, s:o}", "id", "c", "name",
+						    i % 2 ? "rye_search" : "rye_fetch", "arguments",
+						    json_loads(cases[i][0], 0, NULL));
+		struct tool_call call = { .arguments = NULL };
+		struct rye_err err = { 0 };
+
+		assert_int_equal(tool_call_read(&agent, block, &call, &err), 0);
+		assert_string_equal(tool_call_allowed(&agent, &call, &err) ? "no" : "yes",
+				    cases[i][1]);
+		tool_call_done(&call);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_fit_the_wires),
 		cmocka_unit_test(calls_are_read_and_held_to_capabilities),
 		cmocka_unit_test(every_thread_above_must_allow),
+		cmocka_unit_test(searches_want_a_capability_of_their_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,28 @@ static void T93_scores(void **state)
 	done(&b);
 }
 
+/* Of a run that is held to capabilities: neither what is found nor how much there is tells of others. */
+static void what_may_not_be_read_is_not_found(void **state)
+{
+	static const char request[] = "{\"query\": \"bash\", \"scope\": \"tool\", \"limit\": 1}";
+	auto_json json_t *doc = json_loads(request, 0, NULL);
+	auto_json json_t *held = json_pack("{s:[[s], [s, s]]}", "capabilities", "rye.fetch.*",
+					   "rye.fetch.tool.x.*", "rye.execute.tool.*");
+	auto_json json_t *reply = NULL;
+	struct rye_err err = { 0 };
+	struct bench b;
+
+	corpus(&b);
+	assert_int_equal(api_search_reply(b.rye,
+					  &(struct exec_search){ .request = doc, .held = held },
+					  &reply, &err),
+			 0);
+	assert_string_equal(json_str(json_array_get(json_object_get(reply, "results"), 0), "id"),
+			    "x/other");
+	assert_int_equal(json_int(reply, "total", 0), 1);
+	done(&b);
+}
+
 static void scopes(void **state)
 {
 	struct bench b;
@@ -374,11 +396,16 @@ static void given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(T93_scores),	    cmocka_unit_test(scopes),
-		cmocka_unit_test(options),	    cmocka_unit_test(T94_no_scope),
-		cmocka_unit_test(T47_shadows),	    cmocka_unit_test(hits),
-		cmocka_unit_test(short_of_memory),  cmocka_unit_test(given_up),
+		cmocka_unit_test(T93_scores),
+		cmocka_unit_test(scopes),
+		cmocka_unit_test(options),
+		cmocka_unit_test(T94_no_scope),
+		cmocka_unit_test(T47_shadows),
+		cmocka_unit_test(hits),
+		cmocka_unit_test(short_of_memory),
+		cmocka_unit_test(given_up),
 		cmocka_unit_test(progress_is_told),
+		cmocka_unit_test(what_may_not_be_read_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

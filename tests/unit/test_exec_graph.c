@@ -124,6 +124,54 @@ static void permissions_hold_for_what_is_called(void **state)
 	exec_wants(p, "{}", "{\"status\":\"error\",\"error\":\"~Permission denied: \"}");
 }
 
+static void held_wants(struct exec_place *p, const char *authority, const char *want)
+{
+	const struct rye_request req = { .verb = RYE_RUN,
+					 .kind = RYE_TOOL,
+					 .id = "t/a",
+					 .authority = authority,
+					 .message = SPAN("{\"n\":1}") };
+	auto_said struct exec_said said = exec_ask(p, &req);
+
+	exec_check(&said, want);
+}
+
+#define T_ALL "[\"rye.execute.tool.t.*\"]"
+#define T_A "[\"rye.execute.tool.t.a\"]"
+
+/* Its own permissions are not enough where a model's thread calls it: each thread above must allow. */
+static void what_calls_the_graph_holds_it(void **state)
+{
+	static const char *const refusals[][2] = {
+		{ "{\"capabilities\":[" T_A "]}",
+		  "{\"error\":\"Permission denied: 'rye.execute.tool.t.add' not covered by "
+		  "capabilities ['rye.execute.tool.t.a']\"}" },
+		{ "{\"capabilities\":[" T_ALL "," T_A "]}", "{\"error\":\"~of a thread above\"}" },
+		{ "{\"capabilities\":[[]]}", "{\"error\":\"~no capabilities declared\"}" },
+		{ "{\"capabilities\":[" T_ALL "],\"within\":[" T_ALL "," T_A "]}",
+		  "{\"error\":\"~Permission denied: what runs above it\"}" },
+		{ "{\"capabilities\":[" T_ALL "],\"within\":[{\"capabilities\":[" T_A "]}]}",
+		  "{\"error\":\"~Permission denied: what runs above it\"}" },
+		{ "{\"within\":[[]]}", "{\"error\":\"~Permission denied: what runs above it\"}" },
+		{ "{\"capabilities\":", "{\"error\":\"~Permission denied: no capabilities\"}" },
+	};
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		held_wants(p, refusals[i][0], refusals[i][1]);
+	held_wants(p, "{\"capabilities\":[" T_ALL "," T_ALL "],\"within\":[" T_ALL "]}",
+		   "{\"status\":\"success\"}");
+	/* a hook of the configuration that is not held to its thread's capabilities */
+	held_wants(p, "{\"capabilities\":[" T_A "],\"free\":true}", "{\"status\":\"success\"}");
+	graph_put(p, "t/a.yaml", "permissions: ['rye.*']\n",
+		  "  start: s\n  nodes: {s: {action: {primary: fetch, item_id: 'tool:t/add'}}}\n");
+	held_wants(p, "{\"capabilities\":[" T_ALL "]}",
+		   "{\"error\":\"~Permission denied: 'rye.fetch.tool.t.add'\"}");
+	held_wants(p, "{\"capabilities\":[[\"rye.fetch.*\"]]}", "{\"status\":\"success\"}");
+}
+
 static void knowledge_directives_and_fetch(void **state)
 {
 	struct exec_place *p = *state;
@@ -264,6 +312,7 @@ int main(void)
 		exec_test(a_failing_node_fails_the_graph),
 		exec_test(permissions_are_checked),
 		exec_test(permissions_hold_for_what_is_called),
+		exec_test(what_calls_the_graph_holds_it),
 		exec_test(knowledge_directives_and_fetch),
 		exec_test(mistakes_are_told_before_anything_runs),
 		exec_test(variables_are_wanted),
