@@ -7,6 +7,7 @@
  */
 #include "agent/agent_inner.h"
 
+#include "clock.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,8 +23,9 @@
 /* Bytes of one message, as a line of `ctl`; messages that wait for a turn. */
 #define INBOX_LINE 4096
 #define INBOX_MESSAGES 64
-/* Milliseconds that a client may take from connecting to its message. */
+/* Milliseconds that a process that has connected may take to say something, and how many may. */
 #define INBOX_WAIT_MS 2000
+#define INBOX_PEERS 16
 
 struct inbox {
 	pthread_t thread;
@@ -109,19 +110,46 @@ static int inbox_take_line(struct inbox *inbox, struct rye_span line, bool insid
 	return rye_fail(err, RYE_INVALID, "unknown verb %.*s", (int)MIN_OF(word.len, 40), word.ptr);
 }
 
-/* One connection, one line, one answer. */
-static void inbox_serve(struct inbox *inbox)
+/* ---- the listening thread ---- */
+
+/* Connections on which nothing was said yet, the oldest first. */
+struct inbox_peers {
+	struct inbox_peer {
+		int fd;
+		int64_t until_ms;
+	} v[INBOX_PEERS];
+	size_t n;
+};
+
+static void inbox_part(struct inbox_peers *peers, size_t i)
 {
-	auto_close int fd = accept4(inbox->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	close(peers->v[i].fd);
+	memmove(&peers->v[i], &peers->v[i + 1], (--peers->n - i) * sizeof(peers->v[0]));
+}
+
+static void inbox_accept(struct inbox *inbox, struct inbox_peers *peers)
+{
+	int fd = accept4(inbox->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 && !threads_heard_own(fd)) {
+		close(fd);
+		return;
+	}
+	if (fd < 0)
+		return;
+	if (peers->n == INBOX_PEERS)
+		inbox_part(peers, 0);
+	peers->v[peers->n++] = (struct inbox_peer){ fd, clock_ms() + INBOX_WAIT_MS };
+}
+
+/* One connection, one line, one answer. */
+static void inbox_serve(struct inbox *inbox, int fd)
+{
 	struct rye_err err = { 0 };
 	char line[INBOX_LINE];
 	const char *answer = "ok";
-	ssize_t n;
+	ssize_t n = recv(fd, line, sizeof(line), 0);
 
-	if (fd < 0 || !threads_heard_own(fd) || poll(&poll_fd, 1, INBOX_WAIT_MS) <= 0)
-		return;
-	n = recv(fd, line, sizeof(line), 0);
 	if (n <= 0)
 		return;
 	if (inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }),
@@ -130,20 +158,48 @@ static void inbox_serve(struct inbox *inbox)
 	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
 }
 
+static int inbox_pause(const struct inbox_peers *peers)
+{
+	int64_t left = peers->n ? peers->v[0].until_ms - clock_ms() : -1;
+
+	return !peers->n ? -1 : left > 0 ? (int)left : 0;
+}
+
+static void inbox_look(struct inbox *inbox, struct inbox_peers *peers, const struct pollfd *fds)
+{
+	int64_t now = clock_ms();
+
+	/* backwards: those behind one that goes move up */
+	for (size_t i = peers->n; i-- > 0;) {
+		if (fds[i].revents)
+			inbox_serve(inbox, peers->v[i].fd);
+		if (fds[i].revents || now >= peers->v[i].until_ms)
+			inbox_part(peers, i);
+	}
+}
+
 static void *inbox_work(void *arg)
 {
 	struct inbox *inbox = arg;
-	struct pollfd fds[] = { { .fd = inbox->listen, .events = POLLIN },
-				{ .fd = inbox->stop, .events = POLLIN } };
+	struct inbox_peers peers = { .n = 0 };
+	struct pollfd fds[2 + INBOX_PEERS] = { { .fd = inbox->stop, .events = POLLIN },
+					       { .fd = inbox->listen, .events = POLLIN } };
 
-	for (;;) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			return NULL;
+	while (!fds[0].revents) {
+		for (size_t i = 0; i < peers.n; i++)
+			fds[2 + i] = (struct pollfd){ .fd = peers.v[i].fd, .events = POLLIN };
+		if (poll(fds, 2 + peers.n, inbox_pause(&peers)) < 0) {
+			if (errno != EINTR)
+				break;
+			continue;
+		}
+		inbox_look(inbox, &peers, fds + 2);
 		if (fds[1].revents)
-			return NULL;
-		if (fds[0].revents)
-			inbox_serve(inbox);
+			inbox_accept(inbox, &peers);
 	}
+	while (peers.n)
+		inbox_part(&peers, peers.n - 1);
+	return NULL;
 }
 
 int inbox_open(struct agent *agent, const struct limits *parent, struct rye_err *err)

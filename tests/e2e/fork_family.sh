@@ -85,6 +85,9 @@ agent_directive lane_full '    <limits spend="1000"/>
   </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Fill the window for {input:who}.'
 agent_sign tool:t/touch tool:t/other tool:t/sleep tool:t/nap knowledge:ctx/hooked knowledge:ctx/system knowledge:ctx/before
+# the sockets of threads, of this test alone
+export XDG_RUNTIME_DIR=$T/r
+mkdir -m 700 "$T/r"
 fx_mount
 row() { sqlite3 "$P/.ai/state/threads/registry.db" "$1" 2>/dev/null; }
 
@@ -178,6 +181,24 @@ until_true test -e "$P/naps"
 ok "say" sh -c "echo say look to the left > $M/state/threads/$id/ctl"
 not_ok "a limit that is none" sh -c "echo limit turnips=3 > $M/state/threads/$id/ctl"
 has "and its sentence" "$(tail -n 1 "$M/.ryefs/errors")" turnips
+"$PY" - "$T/r/ryefs" <<'CODE' &
+import glob, socket, sys, time
+held = []
+for path in glob.glob(sys.argv[1] + "/*") * 4:
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        peer.connect(path)
+    except OSError:
+        continue
+    held.append(peer)
+open(sys.argv[1] + "/../held", "w").write(str(len(held)))
+time.sleep(10)
+CODE
+SILENT=$!
+until_true test -s "$T/r/held"
+ok "connections that say nothing" test "$(cat "$T/r/held")" -ge 4
+within 1 "hold no one else" sh -c "echo limit turns=8 > $M/state/threads/$id/ctl"
+kill "$SILENT"
 ok "limit" sh -c "echo limit turns=9 > $M/state/threads/$id/ctl"
 touch "$P/wake"
 is "it goes on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
