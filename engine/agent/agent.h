@@ -27,6 +27,12 @@ struct fork_ask {
 	 * hand on, which no file can widen. NULL: a person asks.
 	 */
 	const json_t *authority;
+	/*
+	 * Reserves its money under its id, before its runner begins: RYE_BUDGET ends the thread with
+	 * that sentence, after another failure the runner asks itself. NULL: it asks itself.
+	 */
+	int (*fund)(void *arg, const char *thread_id, struct rye_err *err);
+	void *fund_arg;
 	int wait_ms; /* not longer: RYE_TIMEOUT, and it goes on; 0: until it ends */
 	/* Text of the model as it comes, on the calling thread; or NULL. */
 	void (*live)(void *arg, struct rye_span text);

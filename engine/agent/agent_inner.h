@@ -41,6 +41,18 @@ static inline const json_t *brief_meta(const struct brief *brief, const char *ke
 }
 
 int brief_read(struct agent *agent, struct rye_err *err);
+/* A model writes the launcher's own parameters among the inputs, too: out of these. */
+void brief_take(const struct rye_item *directive, json_t *request);
+
+struct brief_limits_ask {
+	const struct item_env *items;
+	const struct rye_item *directive;
+	const json_t *request;
+	const struct limits *parent; /* NULL: none */
+	json_t *warnings; /* or NULL */
+};
+/* What a directive's thread may use; asked by its launcher, too. */
+int brief_limits(const struct brief_limits_ask *ask, struct limits *ret, struct rye_err *err);
 void brief_done(struct brief *brief);
 /* Names of outputs that a result has to have; a new array. */
 json_t *brief_required(const struct brief *brief);

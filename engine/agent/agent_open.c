@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything before the first request, in the order in which it can fail: items and engine, the
- * directive, limits, capabilities, the model, the tools, the budget, the records. A thread that
+ * Everything before the first request, in the order in which it can fail: databases, items and engine,
+ * the directive, limits, capabilities, the model, the tools, the budget, the records. A thread that
  * fails here has a row, a directory and a result that says why.
  */
 #include "agent/agent_inner.h"
@@ -24,15 +24,28 @@ static void agent_open_log(void *arg, enum rye_level level, const char *module, 
 		fprintf(stderr, "%s: %s\n", module, line);
 }
 
-static int agent_open_engine(struct agent *agent, struct rye_err *err)
+/* Of all that can fail the first: what its launcher has reserved for it is given back at the end. */
+static int agent_open_databases(struct agent *agent, struct rye_err *err)
 {
-	const json_t *doc = agent->ask->doc;
+	char path[THREADS_PATH_MAX];
 	int r;
 
-	options_from_json(json_object_get(doc, "options"), &agent->opt);
+	options_from_json(json_object_get(agent->ask->doc, "options"), &agent->opt);
+	umask(agent->opt.umask);
+	r = threads_path(agent->opt.project, "registry.db", path, err);
+	if (!r)
+		r = registry_open(path, &agent->registry, err);
+	if (!r)
+		r = threads_path(agent->opt.project, "budget_ledger.db", path, err);
+	return r ? r : budget_open(path, &agent->budget, err);
+}
+
+static int agent_open_engine(struct agent *agent, struct rye_err *err)
+{
+	int r;
+
 	agent->opt.scan = false;
 	agent->opt.log = agent_open_log;
-	umask(agent->opt.umask);
 	agent->log = (struct log){ agent_open_log, NULL };
 	env_rows(&agent->env, environ);
 	r = item_env_open(&agent->opt, &agent->log, &agent->items, err);
@@ -66,20 +79,16 @@ static int agent_open_parent(struct agent *agent, struct rye_err *err)
 static int agent_open_limits(struct agent *agent, struct rye_err *err)
 {
 	const json_t *authority = agent->authority;
-	auto_json json_t *config = NULL;
-	struct limits_ask ask = { .directive = brief_meta(&agent->brief, "limits"),
-				  .overrides = json_object_get(agent->request, "limit_overrides"),
-				  .warnings = agent->warnings };
-	int r = harness_config(&agent->items, "agent/resilience", &config, err);
+	struct brief_limits_ask ask = { .items = &agent->items,
+					.directive = agent->brief.chain[0],
+					.request = agent->request,
+					.parent = authority ? &agent->above_limits : NULL,
+					.warnings = agent->warnings };
+	int r = authority ? limits_read(json_object_get(authority, "limits"), &agent->above_limits,
+					err) :
+			    0;
 
-	if (!r && authority)
-		r = limits_read(json_object_get(authority, "limits"), &agent->above_limits, err);
-	if (r)
-		return r;
-	if (authority)
-		ask.parent = &agent->above_limits;
-	ask.defaults = json_object_get(json_object_get(config, "limits"), "defaults");
-	return limits_resolve(&ask, &agent->limits, err);
+	return r ? r : brief_limits(&ask, &agent->limits, err);
 }
 
 static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
@@ -132,18 +141,14 @@ static int agent_open_ledger(struct agent *agent, struct rye_err *err)
 {
 	const struct limits *limits = &agent->limits;
 	const char *parent = json_str(agent->ask->doc, "parent_id");
-	char path[THREADS_PATH_MAX];
+	const char *refusal = json_str(agent->ask->doc, "unfunded");
 	double got;
-	int r = threads_path(agent->opt.project, "registry.db", path, err);
+	int r;
 
-	if (!r)
-		r = registry_open(path, &agent->registry, err);
-	if (!r)
-		r = threads_path(agent->opt.project, "budget_ledger.db", path, err);
-	if (!r)
-		r = budget_open(path, &agent->budget, err);
-	if (r || !limits->set[LIMIT_SPEND])
-		return r;
+	if (!limits->set[LIMIT_SPEND])
+		return 0;
+	if (*refusal)
+		return rye_fail(err, RYE_BUDGET, "Budget reservation failed: %s", refusal);
 	if (!*parent)
 		return budget_root(agent->budget, agent->thread_id, limits->value[LIMIT_SPEND],
 				   err);
@@ -220,9 +225,18 @@ static int agent_open_inbox(struct agent *agent, struct rye_err *err)
 int agent_open(struct agent *agent, struct rye_err *err)
 {
 	static int (*const steps[])(struct agent * agent, struct rye_err * err) = {
-		agent_open_engine, agent_open_parent,	    hooks_load,		 brief_read,
-		agent_open_limits, agent_open_capabilities, agent_open_provider, palette_fill,
-		agent_open_ledger, agent_open_records,	    agent_open_inbox,
+		agent_open_databases,
+		agent_open_engine,
+		agent_open_parent,
+		hooks_load,
+		brief_read,
+		agent_open_limits,
+		agent_open_capabilities,
+		agent_open_provider,
+		palette_fill,
+		agent_open_ledger,
+		agent_open_records,
+		agent_open_inbox,
 	};
 	const struct agent_ask *ask = agent->ask;
 	int r = 0;

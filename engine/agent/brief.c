@@ -129,16 +129,14 @@ static int brief_permissions(struct brief *brief, struct rye_err *err)
 	return 0;
 }
 
-/* A model writes the launcher's own parameters among the inputs, too. */
-static void brief_take(struct agent *agent, const char *name)
+static void brief_take_one(const struct rye_item *directive, json_t *request, const char *name)
 {
-	json_t *request = (json_t *)agent->request; /* of the orders, which are this runner's */
 	json_t *given = json_object_get(request, "parameters"), *input;
 	size_t i;
 
 	if (!json_object_get(given, name))
 		return;
-	json_array_foreach(brief_meta(&agent->brief, "inputs"), i, input)
+	json_array_foreach(json_object_get(directive->meta, "inputs"), i, input)
 		if (!strcmp(json_str(input, "name"), name))
 			return;
 	if (!json_object_get(request, name))
@@ -146,12 +144,33 @@ static void brief_take(struct agent *agent, const char *name)
 	json_object_del(given, name);
 }
 
+void brief_take(const struct rye_item *directive, json_t *request)
+{
+	brief_take_one(directive, request, "model");
+	brief_take_one(directive, request, "limit_overrides");
+}
+
+int brief_limits(const struct brief_limits_ask *ask, struct limits *ret, struct rye_err *err)
+{
+	auto_json json_t *config = NULL;
+	struct limits_ask limits = { .directive = json_object_get(ask->directive->meta, "limits"),
+				     .overrides = json_object_get(ask->request, "limit_overrides"),
+				     .parent = ask->parent,
+				     .warnings = ask->warnings };
+	int r = harness_config(ask->items, "agent/resilience", &config, err);
+
+	if (r)
+		return r;
+	limits.defaults = json_object_get(json_object_get(config, "limits"), "defaults");
+	return limits_resolve(&limits, ret, err);
+}
+
 static int brief_inputs(struct agent *agent, struct rye_err *err)
 {
 	const json_t *given = json_object_get(agent->request, "parameters");
 
-	brief_take(agent, "model");
-	brief_take(agent, "limit_overrides");
+	/* of the orders, which are this runner's */
+	brief_take(agent->brief.chain[0], (json_t *)agent->request);
 	return inputs_resolve(agent->brief.chain[0], given, &agent->brief.inputs, NULL, err);
 }
 

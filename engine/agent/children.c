@@ -64,6 +64,48 @@ static int children_count(struct agent *agent, struct rye_err *err)
 			      (int64_t)agent->limits.value[LIMIT_SPAWNS], err);
 }
 
+/* The money of one that is being started, reserved before this thread spends or ends. */
+struct child_funds {
+	struct agent *agent;
+	const char *id; /* of its directive */
+	json_t *request;
+	char thread_id[THREAD_ID_MAX]; /* "": nothing is reserved */
+};
+
+static int children_limits(const struct child_funds *funds, struct limits *ret, struct rye_err *err)
+{
+	struct agent *agent = funds->agent;
+	const struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = funds->id };
+	auto_item struct rye_item *item = NULL;
+	struct brief_limits_ask limits = { .items = &agent->items,
+					   .request = funds->request,
+					   .parent = &agent->limits };
+	int r = rye_load(&agent->items, &ask, &item, err);
+
+	if (r)
+		return r;
+	brief_take(item, funds->request);
+	limits.directive = item;
+	return brief_limits(&limits, ret, err);
+}
+
+static int children_fund(void *arg, const char *thread_id, struct rye_err *err)
+{
+	struct child_funds *funds = arg;
+	struct budget_ask ask = { .child = thread_id, .parent = funds->agent->thread_id };
+	struct limits limits;
+	int r = children_limits(funds, &limits, err);
+
+	if (r || !limits.set[LIMIT_SPEND])
+		return r;
+	ask.amount = limits.value[LIMIT_SPEND];
+	ask.half = !limits.spend_declared;
+	r = budget_reserve(funds->agent->budget, &ask, NULL, err);
+	if (!r)
+		snprintf(funds->thread_id, sizeof(funds->thread_id), "%s", thread_id);
+	return r;
+}
+
 static json_t *children_request(const struct tool_call *call, const char *ref)
 {
 	static const char *const kept[] = { "parameters", "model", "limit_overrides" };
@@ -71,8 +113,9 @@ static json_t *children_request(const struct tool_call *call, const char *ref)
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (json_object_get(call->arguments, kept[i]))
-			json_object_set(request, kept[i],
-					json_object_get(call->arguments, kept[i]));
+			json_object_set_new(
+				request, kept[i],
+				json_deep_copy(json_object_get(call->arguments, kept[i])));
 	return request;
 }
 
@@ -90,18 +133,24 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 	auto_json json_t *request = NULL;
 	auto_json json_t *authority = NULL;
 	json_t *reply = NULL, *status;
+	struct child_funds funds = { .agent = agent, .id = call->item_id };
 	struct fork_ask ask = { .parent_id = agent->thread_id,
 				.wake = agent->ask->stop,
-				.async = json_flag(call->arguments, "async", false) };
+				.async = json_flag(call->arguments, "async", false),
+				.fund = children_fund,
+				.fund_arg = &funds };
 	struct rye_err why = { 0 };
 
 	if (spawn_threads(agent, err) || children_count(agent, err))
 		return NULL;
 	buf_addf(&ref, "directive:%s", call->item_id);
 	ask.ref = ref.data;
-	ask.request = request = children_request(call, ref.data);
+	ask.request = funds.request = request = children_request(call, ref.data);
 	ask.authority = authority = spawn_authority(agent);
 	if (agent_fork(agent->threads, &ask, &reply, &why) && !reply) {
+		/* it never began */
+		if (*funds.thread_id)
+			budget_settle(agent->budget, funds.thread_id, "error", NULL);
 		*err = why;
 		return NULL;
 	}

@@ -198,9 +198,13 @@ static json_t *continued_request(const struct agent *agent)
 	json_t *request = json_deep_copy(agent->request);
 	json_t *overrides = json_object_get(request, "limit_overrides");
 	double left = agent->limits.value[LIMIT_SPEND] - agent->cost.spend;
+	struct budget_row row;
 
 	if (!agent->limits.set[LIMIT_SPEND])
 		return request;
+	/* what children have spent, and what they hold, is no longer there */
+	if (!budget_get(agent->budget, agent->thread_id, &row, NULL))
+		left = row.remaining;
 	if (!json_is_object(overrides)) {
 		overrides = json_object();
 		json_object_set_new(request, "limit_overrides", overrides);
@@ -209,17 +213,37 @@ static json_t *continued_request(const struct agent *agent)
 	return request;
 }
 
+struct continued_funds {
+	const struct agent *agent;
+	char next[THREAD_ID_MAX]; /* "": nothing was handed over */
+};
+
+/* What it held of the money is the next one's. */
+static int continued_fund(void *arg, const char *thread_id, struct rye_err *err)
+{
+	struct continued_funds *funds = arg;
+	const struct agent *agent = funds->agent;
+	int r = budget_pass_on(agent->budget, agent->thread_id, thread_id, err);
+
+	if (!r)
+		snprintf(funds->next, sizeof(funds->next), "%s", thread_id);
+	return r;
+}
+
 static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct rye_err *err)
 {
 	const json_t *doc = agent->ask->doc;
 	auto_json json_t *request = continued_request(agent);
 	auto_json json_t *reply = NULL;
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	struct continued_funds funds = { .agent = agent };
 	struct fork_ask ask = { .request = request,
 				.async = true,
 				.wake = -1,
 				.previous_id = agent->thread_id,
 				.chain = 1 + (int)json_int(doc, "chain", 0),
+				.fund = continued_fund,
+				.fund_arg = &funds,
 				.authority = agent->authority };
 	int r = spawn_threads(agent, err);
 
@@ -235,6 +259,8 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 	r = agent_fork(agent->threads, &ask, &reply, err);
 	if (!r)
 		snprintf(ret, THREAD_ID_MAX, "%s", json_str(reply, "thread_id"));
+	else if (*funds.next)
+		budget_settle(agent->budget, funds.next, "error", NULL);
 	return r;
 }
 
@@ -248,9 +274,6 @@ bool continuation_hand_over(struct agent *agent)
 		    json_pack("{s:f, s:I, s:I}", "usage_ratio",
 			      window > 0 ? (double)agent->context / (double)window : 1.0,
 			      "tokens_used", agent->context, "tokens_limit", window));
-	/* what it held of the money is the next one's */
-	if (agent->budget)
-		budget_settle(agent->budget, agent->thread_id, "continued", NULL);
 	if (continued_fork(agent, next, &err) ||
 	    registry_chain(agent->registry, agent->thread_id, next, &err)) {
 		agent_warn(agent, "cannot hand over: %s", err.msg);

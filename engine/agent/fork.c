@@ -69,15 +69,34 @@ static json_t *fork_reply(const struct fork_ask *ask, const struct launched *lau
 	return reply;
 }
 
+/* What is done between its name and its runner. */
+struct fork_named {
+	const struct fork_ask *ask;
+	json_t *more;
+};
+
+static void fork_fund(void *arg, const char *thread_id)
+{
+	const struct fork_named *named = arg;
+	const struct fork_ask *ask = named->ask;
+	struct rye_err err = { 0 };
+
+	if (ask->fund && ask->fund(ask->fund_arg, thread_id, &err) == -(int)RYE_BUDGET)
+		json_sets(named->more, "unfunded", err.msg);
+}
+
 static int fork_launch(struct threads *threads, const struct fork_ask *ask, struct launched *ret,
 		       struct rye_err *err)
 {
+	auto_json json_t *more = json_object();
+	struct fork_named named = { ask, more };
 	struct launch start = { .type = ORDERS_DIRECTIVE,
 				.ref = ask->ref,
 				.request = ask->request,
 				.parent_id = ask->parent_id,
-				.previous_id = ask->previous_id };
-	auto_json json_t *more = json_object();
+				.previous_id = ask->previous_id,
+				.named = fork_fund,
+				.named_arg = &named };
 	auto_buf struct rye_buf stem = RYE_BUF_INIT;
 	const char *id = ask->ref, *leaf;
 

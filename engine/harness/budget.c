@@ -248,6 +248,23 @@ struct budget_hold {
 	double amount;
 };
 
+/*
+ * What its launcher has reserved is the child's, when it asks itself: also when the parent has ended
+ * meanwhile, or has written down what its next request may cost. False: that is not enough.
+ */
+static bool holds_amount(struct db *db, struct budget_hold *hold)
+{
+	const struct budget_ask *ask = hold->ask;
+	struct budget_row own;
+
+	if (read_row(db, ask->child, NULL, &own, NULL) || strcmp(own.status, "active") != 0 ||
+	    strcmp(own.parent_id, ask->parent) != 0 ||
+	    (!ask->half && ask->amount > own.max + BUDGET_TOLERANCE))
+		return false;
+	hold->amount = MIN_OF(hold->amount, own.max);
+	return true;
+}
+
 static int reserve_amount(void *arg, struct db *db, struct rye_err *err)
 {
 	struct budget_hold *hold = arg;
@@ -257,6 +274,8 @@ static int reserve_amount(void *arg, struct db *db, struct rye_err *err)
 
 	if (r)
 		return r;
+	if (holds_amount(db, hold))
+		return hold_amount(db, ask, hold->amount, err);
 	if (strcmp(parent.status, "active") != 0)
 		return rye_fail(err, RYE_BUSY, "thread %.900s has ended: it funds no children",
 				ask->parent);
@@ -366,6 +385,28 @@ static int settle_row(void *arg, struct db *db, struct rye_err *err)
 		return r;
 	return db_step(db, &(struct db_query){ .sql = PAY_ABOVE, .values = values, .n = 2 }, NULL,
 		       err);
+}
+
+static int pass_on(void *arg, struct db *db, struct rye_err *err)
+{
+	const struct budget_ask *ask = arg;
+	struct budget_row old;
+	struct budget_ask next = { .child = ask->child };
+	int r = read_row(db, ask->parent, NULL, &old, err);
+
+	if (!r && strcmp(old.status, "active") != 0)
+		r = rye_fail(err, RYE_BUSY, "thread %.900s has ended", ask->parent);
+	if (!r)
+		r = settle_row(&(struct budget_end){ ask->parent, "continued" }, db, err);
+	next.parent = old.parent_id;
+	return r || !*next.parent ? r : hold_amount(db, &next, MAX_OF(0, old.remaining), err);
+}
+
+int budget_pass_on(struct db *db, const char *id, const char *next, struct rye_err *err)
+{
+	struct budget_ask ask = { .child = next, .parent = id };
+
+	return db_transaction(db, pass_on, &ask, err);
 }
 
 int budget_settle(struct db *db, const char *id, const char *status, struct rye_err *err)

@@ -89,9 +89,10 @@ struct budget_ask {
 	bool half; /* nothing was declared: at most half of what is left */
 };
 /*
- * Takes the amount from what the parent has left; again for the same child is fine. RYE_BUDGET
- * "Insufficient budget: parent=… remaining=… requested=…", RYE_NOT_FOUND, or RYE_BUSY: the parent
- * has ended. ret_amount may be NULL.
+ * Takes the amount from what the parent has left; again for the same child is fine: the launcher asks
+ * before the child's runner begins, and the child itself, also when its parent has ended meanwhile.
+ * RYE_BUDGET "Insufficient budget: parent=… remaining=… requested=…", RYE_NOT_FOUND, or RYE_BUSY: the
+ * parent has ended, and the child had nothing before. ret_amount may be NULL.
  */
 int budget_reserve(struct db *db, const struct budget_ask *ask, double *ret_amount,
 		   struct rye_err *err);
@@ -107,6 +108,12 @@ int budget_may_go_on(struct db *db, const char *id, struct rye_err *err);
  * call for a row counts.
  */
 int budget_settle(struct db *db, const char *id, const char *status, struct rye_err *err);
+
+/*
+ * It goes on as `next`: settled as continued, and of a child the next one holds what it has left,
+ * whatever became of the parent. RYE_BUSY: it has ended.
+ */
+int budget_pass_on(struct db *db, const char *id, const char *next, struct rye_err *err);
 
 struct budget_row {
 	char thread_id[1025], parent_id[1025];

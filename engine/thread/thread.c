@@ -224,6 +224,8 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 	dir = thread_make_dir(threads, what, launched.thread_id, &lock, err);
 	if (dir < 0)
 		return dir;
+	if (what->named)
+		what->named(what->named_arg, launched.thread_id);
 	r = order = runner_orders(threads, launched.thread_id, what, err);
 	if (r >= 0 && pipe2(pipe, O_CLOEXEC) < 0)
 		r = rye_fail_sys(err, errno, "cannot start thread %s", launched.thread_id);

@@ -65,6 +65,9 @@ struct launch {
 	const json_t *request; /* of the execute primitive, without "async" */
 	const json_t *more; /* members that only this type of orders has, or NULL */
 	const char *parent_id, *previous_id; /* threads, or NULL */
+	/* When it has its id; may add to `more`, which it is told as. NULL is fine. */
+	void (*named)(void *arg, const char *thread_id);
+	void *named_arg;
 };
 
 /* Starts a detached runner. The caller makes the reply from *ret. */

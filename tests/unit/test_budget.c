@@ -173,6 +173,56 @@ static void children_that_outlive_their_parent(void **state)
 	assert_sum(row_of(f, "root").remaining, 7);
 }
 
+/* Its launcher has funded it: the child may ask itself when the parent is over already. */
+static void thread_F18_a_child_that_is_slower_than_its_parent(void **state)
+{
+	struct fixture *f = *state;
+	double amount = 0;
+
+	budget_root(f->db, "root", 1, &f->err);
+	assert_int_equal(reserve(f, "A", "root", 0.6), 0);
+	/* what the parent's next request may cost does not take it back */
+	budget_spend(f->db, "root", 0.5, &f->err);
+	assert_int_equal(reserve(f, "A", "root", 0.6), 0);
+	budget_spend(f->db, "root", 0.1 - 0.5, &f->err);
+	budget_settle(f->db, "root", "completed", &f->err);
+	assert_int_equal(budget_root(f->db, "other", 1, &f->err), 0); /* cleans up */
+	assert_int_equal(reserve(f, "A", "root", 0.7), -RYE_BUSY);
+	assert_int_equal(reserve(f, "A", "root", 0.6), 0);
+	assert_int_equal(budget_reserve(f->db, &(struct budget_ask){ "A", "root", 5, true },
+					&amount, &f->err),
+			 0);
+	assert_sum(amount, 0.6);
+	assert_int_equal(reserve(f, "B", "root", 0.1), -RYE_BUSY);
+	assert_int_equal(budget_spend(f->db, "A", 0.25, &f->err), 0);
+	assert_int_equal(budget_settle(f->db, "A", "completed", &f->err), 0);
+	assert_sum(row_of(f, "root").actual, 0.35);
+}
+
+static void what_goes_on_has_what_was_left(void **state)
+{
+	struct fixture *f = *state;
+
+	budget_root(f->db, "root", 1, &f->err);
+	reserve(f, "A", "root", 0.6);
+	reserve(f, "C", "A", 0.1);
+	budget_spend(f->db, "A", 0.2, &f->err);
+	assert_int_equal(budget_pass_on(f->db, "A", "B", &f->err), 0);
+	assert_string_equal(row_of(f, "A").status, "continued");
+	assert_sum(row_of(f, "B").max, 0.3);
+	assert_sum(row_of(f, "root").remaining, 0.4);
+	budget_settle(f->db, "root", "completed", &f->err);
+	/* also without the parent */
+	assert_int_equal(budget_pass_on(f->db, "B", "D", &f->err), 0);
+	assert_int_equal(reserve(f, "D", "root", 0.3), 0);
+	assert_int_equal(budget_pass_on(f->db, "B", "E", &f->err), -RYE_BUSY);
+	/* a root's next one begins a family of its own */
+	budget_root(f->db, "other", 1, &f->err);
+	assert_int_equal(budget_pass_on(f->db, "other", "next", &f->err), 0);
+	assert_int_equal(budget_get(f->db, "next", &(struct budget_row){ 0 }, NULL),
+			 -RYE_NOT_FOUND);
+}
+
 static void estimates(void **state)
 {
 	struct db_place *f = *state;
@@ -307,6 +357,8 @@ int main(void)
 		CASE(refusals),
 		CASE(thread_F46_settled_once),
 		CASE(children_that_outlive_their_parent),
+		CASE(thread_F18_a_child_that_is_slower_than_its_parent),
+		CASE(what_goes_on_has_what_was_left),
 		CASE(estimates),
 		CASE(thread_F19_old_families_go),
 		CASE(a_circle_from_elsewhere),
