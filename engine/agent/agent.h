@@ -71,7 +71,7 @@ struct agent_recovery {
 void agent_recover(const struct agent_recovery *where, struct thread_lost *lost);
 
 /*
- * continuation.c: a thread that has ended goes on as a new one.
+ * resumption.c: a person goes on with a thread that has ended, as a new one.
  */
 struct agent_resumption {
 	const char *thread_id, *message;

@@ -57,10 +57,6 @@ void brief_done(struct brief *brief);
 /* Names of outputs that a result has to have; a new array. */
 json_t *brief_required(const struct brief *brief);
 
-/*
- * context.c: knowledge that directives have put around their prompt.
- */
-
 /* Appends the texts of these entries with an empty line between; blocks: [{id, content, role}]. */
 int context_put(struct agent *agent, const json_t *ids, json_t *blocks, struct rye_buf *out,
 		struct rye_err *err);

@@ -164,6 +164,18 @@ static int agent_open_ledger(struct agent *agent, struct rye_err *err)
 	return 0;
 }
 
+/* What a resume has to know beside what it became: the launcher's own words. */
+static json_t *agent_open_asked(const struct agent *agent)
+{
+	static const char *const kept[] = { "model", "limit_overrides" };
+	json_t *asked = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (json_object_get(agent->request, kept[i]))
+			json_object_set(asked, kept[i], json_object_get(agent->request, kept[i]));
+	return asked;
+}
+
 static int agent_open_json(struct agent *agent, struct rye_err *err)
 {
 	auto_json json_t *more = json_object();
@@ -175,6 +187,8 @@ static int agent_open_json(struct agent *agent, struct rye_err *err)
 			capabilities,
 			json_string("rye.execute.tool.rye.agent.threads.directive_return"));
 	json_object_set(more, "inputs", agent->brief.inputs);
+	json_set(more, "asked", agent_open_asked(agent));
+	json_object_set(more, "above", agent->above);
 	json_sets(more, "provider", agent->provider->id);
 	if (*json_str(agent->ask->doc, "parent_id"))
 		json_sets(more, "parent_id", json_str(agent->ask->doc, "parent_id"));

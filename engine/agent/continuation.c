@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that go on where another has ended: a hand-over by a runner whose conversation has grown
- * too long, a resume by a person. The new thread is a process of its own; it verifies what the old
- * one left before it believes a word of it.
+ * Threads that go on where another has ended: after a hand-over by a runner whose conversation has
+ * grown too long, or a resume by a person (resumption.c). The new thread is a process of its own; it
+ * verifies what the old one left before it believes a word of it.
  */
 #include "agent/agent_inner.h"
 
@@ -283,113 +283,4 @@ bool continuation_hand_over(struct agent *agent)
 		    json_pack("{s:s, s:s}", "new_thread_id", next, "directive", agent->directive));
 	agent_ends(agent, "continued", RYE_OK, "%s", "");
 	return true;
-}
-
-/* ---- a person goes on with one that has ended ---- */
-
-/* Into the old transcript, whose thread is over; it is a known tail behind the last checkpoint. */
-static void resumed_event(const struct agent_recovery *where, const char *old, const char *next,
-			  const char *message)
-{
-	auto_close int dir = threads_dir(where->threads, old);
-	auto_buf struct rye_buf line = RYE_BUF_INIT;
-	auto_json json_t *doc = NULL;
-	auto_close int fd = dir < 0 ? -1 :
-				      openat(dir, "transcript.jsonl",
-					     O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	struct timespec now;
-	char preview[201];
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	utf8_cut(message, preview, sizeof(preview));
-	doc = json_pack("{s:f, s:s, s:s, s:{s:s, s:s}}", "timestamp",
-			(double)now.tv_sec + (double)now.tv_nsec / 1e9, "thread_id", old,
-			"event_type", "thread_resumed", "payload", "new_thread_id", next,
-			"message_preview", preview);
-	json_python_dumps(&line, doc);
-	buf_addc(&line, '\n');
-	if (fd >= 0 && !line.failed)
-		io_write_all(fd, line.data, line.len);
-}
-
-/* What the old one was asked for. */
-static int resumed_request(const struct agent_recovery *where, const char *id, json_t **ret,
-			   struct rye_err *err)
-{
-	auto_blob struct rye_blob *blob = NULL;
-	int r = threads_file(where->threads, id, "request.json", &blob, err);
-
-	if (r)
-		return r;
-	*ret = json_parse((struct rye_span){ blob->data, blob->len }, 0, "request.json", err);
-	if (!*ret)
-		return -(int)err->code;
-	if (strncmp(json_str(*ret, "item_id"), "directive:", strlen("directive:")) == 0)
-		return 0;
-	return rye_fail(err, RYE_INVALID, "thread %s is no directive's", id);
-}
-
-/* RYE_BUSY unless it is over. */
-static int resumed_row(struct db *db, const struct agent_resumption *what, struct rye_err *err)
-{
-	struct registry_row row;
-	int r = registry_get(db, what->thread_id, false, &row, err);
-
-	if (!r && !registry_terminal(row.status))
-		r = rye_fail(err, RYE_BUSY,
-			     "Thread is still %s, cannot resume; " MEND_WITH
-			     "ryefs threads wait %s",
-			     row.status, what->thread_id);
-	if (!r && !*what->message)
-		r = rye_fail(err, RYE_INVALID, "message required");
-	return r;
-}
-
-/* Linked once it runs: a new thread that cannot start leaves the old one as it is. */
-static int resumed_start(const struct agent_recovery *where, const struct agent_resumption *what,
-			 struct db *db, json_t **ret, struct rye_err *err)
-{
-	auto_json json_t *request = NULL;
-	struct fork_ask ask = { .async = true,
-				.wake = what->wake,
-				.previous_id = what->thread_id,
-				.message = what->message };
-	const char *next;
-	int r = resumed_request(where, what->thread_id, &request, err);
-
-	if (r)
-		return r;
-	ask.ref = json_str(request, "item_id");
-	ask.request = request;
-	r = agent_fork(where->threads, &ask, ret, err);
-	if (r)
-		return r;
-	next = json_str(*ret, "thread_id");
-	if (!registry_chain(db, what->thread_id, next, NULL))
-		resumed_event(where, what->thread_id, next, what->message);
-	if (what->async)
-		return 0;
-	json_object_del(*ret, "async");
-	json_object_del(*ret, "status");
-	json_object_del(*ret, "pid");
-	return agent_await(where->threads, &ask, *ret, err);
-}
-
-int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
-		 json_t **ret, struct rye_err *err)
-{
-	char path[THREADS_PATH_MAX];
-	struct db *db = NULL;
-	int r = threads_path(where->project, "registry.db", path, err);
-
-	if (!r)
-		r = registry_open(path, &db, err);
-	if (!r)
-		r = resumed_row(db, what, err);
-	if (!r)
-		r = resumed_start(where, what, db, ret, err);
-	if (*ret)
-		json_sets(*ret, "resumed", what->thread_id);
-	db_close(db);
-	return r;
 }

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_resume.sh: what a thread may do that a person goes on with: what its signed record says, whatever
+# stands in the files beside it, and of a child no more than it had.
+. "$(dirname "$0")/agent_lib.sh"
+
+agent_model '{"by": "turn", "lanes": {
+  "lane_above": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_heir", "thread": "fork",
+      "limit_overrides": {"turns": 7, "spend": 0.4}}}]}, {"text": "above"}],
+  "lane_heir": [{"text": "first"},
+    {"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}}]},
+    {"text": "third"}, {"text": "fourth"}],
+  "lane_root": [{"text": "one"}, {"text": "two"}]
+}}'
+for name in touch other; do
+  fx_python "$P" t/$name <<CODE
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os
+def execute(params, project_path):
+    open(os.path.join(project_path, "$name.ran"), "w").close()
+    return {"success": True}
+CODE
+done
+agent_directive lane_above '    <limits turns="9" depth="3"/>
+    <permissions><execute><tool>t.touch</tool><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Have it done.'
+agent_directive lane_heir '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Do it.'
+agent_directive lane_root '  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Answer {input:who}.'
+agent_sign tool:t/touch tool:t/other
+allow '^ryefs: (info refused: )?(execute|thread)'
+fx_mount
+record() { jq -c "$2" "$P/.ai/state/threads/$1/thread.json"; }
+resume() { # ID: the reply
+  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/execute" \
+    "{\"resume_thread_id\": \"$1\", \"message\": \"go on\"}" 2>/dev/null
+}
+
+# ---- a child ----
+id=$(fork lane_above | jq -r .thread_id)
+child=lane_heir/$(ls "$P/.ai/state/threads/lane_heir" | tail -n 1)
+is "a child's record has the lists above it" "$(record "$child" '[.capabilities, .above]')" \
+  '[["rye.execute.tool.t.touch"],[["rye.execute.tool.t.touch","rye.execute.directive.*"]]]'
+is "and what it was asked for" "$(record "$child" .asked)" '{"limit_overrides":{"turns":7,"spend":0.4}}'
+reply=$(resume "$child")
+next=$(jq -r .thread_id <<<"$reply")
+is "it is gone on with" "$(jq -r .result <<<"$reply")" third
+is "it did what both had allowed" "$(cd "$P" && ls touch.ran other.ran 2>/dev/null)" touch.ran
+has "the rest was denied" "$(events "$next" 'select(.payload.error) | .payload.error')" "not covered by capabilities"
+is "its capabilities are no wider" "$(record "$next" .capabilities)" '["rye.execute.tool.t.touch"]'
+is "nor are its limits" "$(record "$next" '[.limits.turns, .limits.depth, .limits.spend]')" \
+  "$(record "$child" '[.limits.turns, .limits.depth, .limits.spend]')"
+rm -f "$P"/*.ran
+last=$(resume "$next" | jq -r .thread_id)
+is "nor after another time" "$(record "$last" '[.capabilities, .above[-1]]')" \
+  '[["rye.execute.tool.t.touch"],["rye.execute.tool.t.touch","rye.execute.directive.*"]]'
+
+# ---- files that others could have written ----
+id=$(fork lane_root '{"who": "Ann", "limit_overrides": {"turns": 5}}' | jq -r .thread_id)
+dir=$P/.ai/state/threads/$id
+printf '{"item_id": "directive:lane_heir", "thread": "fork", "parameters": {"who": "Eve"}, "limit_overrides": {"turns": 99}}' >"$dir/request.json"
+reply=$(resume "$id")
+is "what is not signed is not believed" "$(jq -r '.directive, .result' <<<"$reply" | tr '\n' ' ')" "lane_root two "
+next=$(jq -r .thread_id <<<"$reply")
+is "inputs and limits are the recorded ones" "$(record "$next" '[.inputs.who, .limits.turns, .above]')" '["Ann",5,null]'
+id=$(fork lane_root '{"who": "Ann"}' | jq -r .thread_id)
+dir=$P/.ai/state/threads/$id
+cp "$dir/thread.json" "$T/thread.json"
+sed -i 's/"Ann"/"Eve"/' "$dir/thread.json"
+before=$(thread_names | wc -l)
+reply=$(resume "$id")
+has "a record that was changed is refused" "$(jq -r .error <<<"$reply")" "thread $id cannot be resumed" "thread.json"
+is "and no thread begins" "$(thread_names | wc -l) $(cat "$M/state/threads/$id/status")" "$before completed"
+rm "$dir/thread.json"
+has "as is one that is not there" "$(resume "$id" | jq -r .error)" "thread $id cannot be resumed"
+cp "$T/thread.json" "$dir/thread.json"
+is "the signed one is gone on with" "$(resume "$id" | jq -r .result)" two
+finish
