@@ -168,6 +168,10 @@ int continuation_read(struct agent *agent, const char *id, struct rye_err *err)
 	int r;
 
 	continued_wait(agent, id);
+	if (agent_stopped(agent)) {
+		agent_ends(agent, "cancelled", RYE_CANCELLED, "Cancelled");
+		return rye_fail(err, RYE_CANCELLED, "Cancelled");
+	}
 	r = continued_chain(agent, id, &all, err);
 	newest = r ? NULL : messages_trim(all, CONTINUATION_TOKENS);
 	json_decref(all);

@@ -100,7 +100,7 @@ static int recover_close(struct recovery *recovery, struct chronicle *transcript
 			 struct rye_span span, struct rye_err *err)
 {
 	const struct thread_lost *lost = recovery->lost;
-	bool killed = !strcmp(lost->status, "killed");
+	bool failed = !strcmp(lost->status, "error");
 	int r;
 
 	if (*recovery->status && recovery->sealed)
@@ -109,7 +109,7 @@ static int recover_close(struct recovery *recovery, struct chronicle *transcript
 		r = chronicle_close_calls(transcript, span, lost->why, err);
 		if (r < 0)
 			return r;
-		r = chronicle_event(transcript, killed ? "thread_cancelled" : "thread_error",
+		r = chronicle_event(transcript, failed ? "thread_error" : "thread_cancelled",
 				    json_pack("{s:o, s:s}", "cost",
 					      thread_cost_json(&recovery->cost), "error",
 					      lost->why),

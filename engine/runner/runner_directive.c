@@ -40,19 +40,18 @@ static void *directive_work(void *arg)
 	return NULL;
 }
 
-static void directive_wait(struct directive_work *work, const sigset_t *signals)
+static void directive_wait(struct directive_work *work, struct runner_wait *wait)
 {
-	bool stopped = false;
-
 	while (!atomic_load(&work->done)) {
-		int number = sigwaitinfo(signals, NULL);
+		int number = sigwaitinfo(&wait->signals, NULL);
 
 		/* another process may send SIGUSR2, too */
 		if (number < 0 || number == SIGUSR2)
 			continue;
-		if (stopped)
+		if (wait->cancelled)
 			raise(SIGKILL); /* recovery records it; nothing half-written remains */
-		stopped = true;
+		wait->cancelled = true;
+		orders_stopping(wait->orders);
 		(void)!eventfd_write(work->ask.stop, 1);
 	}
 }
@@ -85,13 +84,13 @@ int runner_directive(const struct orders *orders)
 	int r;
 
 	live_open(orders, &live);
-	wait_init(&wait);
+	wait_init(&wait, orders);
 	r = stop < 0 ? errno : directive_start(&work, &thread);
 	if (r) {
 		rye_fail_sys(&err, r, "cannot begin");
 		return runner_fail(orders, &err);
 	}
-	directive_wait(&work, &wait.signals);
+	directive_wait(&work, &wait);
 	pthread_join(thread, NULL);
 	if (!work.end.outcome.reply) {
 		rye_fail_sys(&err, ENOMEM, "cannot record the end");

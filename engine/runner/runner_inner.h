@@ -53,10 +53,11 @@ void live_close(struct live *live);
  * runner_wait.c: a call, until it is answered or its runner is told to stop.
  *
  * SIGTERM, SIGINT and SIGHUP cancel it; a second one ends the process at once, which the watching
- * worker records.
+ * worker records as a cancel, too.
  */
 
 struct runner_wait {
+	const struct orders *orders;
 	struct rye_call *call; /* set before wait_call */
 	struct rye_outcome outcome; /* blobs are references of its own */
 	sigset_t signals;
@@ -65,7 +66,7 @@ struct runner_wait {
 };
 
 /* Before any thread is started: threads inherit the mask, so wait_call gets every signal. */
-void wait_init(struct runner_wait *wait);
+void wait_init(struct runner_wait *wait, const struct orders *orders);
 /* rye_done_fn; arg: the struct runner_wait. From any thread. */
 void wait_on_done(void *arg, const struct rye_outcome *outcome);
 void wait_call(struct runner_wait *wait);

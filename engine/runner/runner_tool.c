@@ -72,7 +72,7 @@ int runner_execute(const struct orders *orders, runner_status_fn status)
 	options_from_json(json_object_get(orders->doc, "options"), &options);
 	options.scan = false; /* for one request */
 	umask(options.umask);
-	wait_init(&wait);
+	wait_init(&wait, orders);
 	if (rye_open(&options, &rye, &err))
 		return runner_fail(orders, &err);
 	put_request(orders, &message);

@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-void wait_init(struct runner_wait *wait)
+void wait_init(struct runner_wait *wait, const struct orders *orders)
 {
-	*wait = (struct runner_wait){ 0 };
+	*wait = (struct runner_wait){ .orders = orders };
 	sigemptyset(&wait->signals);
 	sigaddset(&wait->signals, SIGTERM);
 	sigaddset(&wait->signals, SIGINT);
@@ -46,6 +46,7 @@ void wait_call(struct runner_wait *wait)
 		if (wait->cancelled)
 			raise(SIGKILL); /* recovery records it; nothing half-written remains */
 		wait->cancelled = true;
+		orders_stopping(wait->orders);
 		rye_call_cancel(wait->call, RYE_CANCELLED);
 	}
 }

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "bounds.h"
 #include "scope.h"
+#include "str.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,6 +64,11 @@ int orders_begin(const struct orders *orders, struct rye_err *err)
 		;
 	close(GO_FD);
 	return runner_write(orders->dir, getpid(), err);
+}
+
+void orders_stopping(const struct orders *orders)
+{
+	thread_write(orders->dir, CANCEL_MARK, SPAN(""), NULL);
 }
 
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome)

@@ -20,7 +20,7 @@ struct threads;
 struct thread_lost {
 	const char *id;
 	int dir;
-	char status[32]; /* "error" or "killed" */
+	char status[32]; /* "error", "killed" or "cancelled" */
 	const char *why;
 	json_t *reply; /* NULL: a sentence that says why; a new reference */
 };
@@ -186,6 +186,8 @@ void orders_done(struct orders *orders);
  * child of an unknown run there, which may nothing. A launcher that dies lets go of the pipe, too.
  */
 int orders_begin(const struct orders *orders, struct rye_err *err);
+/* It was asked to end: should it be killed before it has, its end is a cancel all the same. */
+void orders_stopping(const struct orders *orders);
 /* Writes down how the thread ended; that can be tried again. */
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
 const char *orders_project(const struct orders *orders);

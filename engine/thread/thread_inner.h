@@ -185,8 +185,10 @@ struct threads {
 /* In the directory of a thread that is being killed: the process that records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
-/* In that of one that is carried out by a mount, or whose runner has no name yet. */
+/* In that of one that was asked to end: read by a mount that carries it out and by the launcher, written
+ * by the runner itself as well. */
 #define CANCEL_MARK ".cancel"
+#define CANCEL_WHY "Cancelled"
 /* In that of one that is carried out by a mount. */
 #define ADOPTED_MARK ".adopted"
 bool thread_marked(int dir, const char *mark);

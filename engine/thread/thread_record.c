@@ -60,17 +60,19 @@ static bool record_found(struct db *registry, int dir, const char *id)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *reply = NULL;
-	const char *status;
+	const char *status, *state;
 	bool found;
 
 	if (io_read_at(dir, "result.json", RYE_BUF_CAP, &blob) < 0)
 		return false;
 	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
 	status = json_str(reply, "status");
+	state = json_str(reply, "state"); /* of a directive's thread, as the row would say it */
 	found = *status;
 	/* A kill writes its result first, the row last: this look may come in between. */
 	if (found)
 		registry_finish(registry, id,
+				registry_terminal(state)		      ? state :
 				strcmp(status, "error")			      ? "completed" :
 				!strcmp(json_str(reply, "error"), KILLED_WHY) ? "killed" :
 										"error",
@@ -101,13 +103,18 @@ void threads_record_lost(const struct threads *threads, const struct thread_view
 {
 	struct thread_lost lost = { .id = view->row.thread_id, .dir = view->dir };
 	char why[96] = LOST;
+	bool cancelled;
 
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
 	thread_kill_strays(lost.id);
 	killed |= view->dir >= 0 && thread_marked(view->dir, KILLED_MARK);
-	snprintf(lost.status, sizeof(lost.status), "%s", killed ? "killed" : "error");
-	lost.why = killed ? KILLED_WHY : why;
+	cancelled = !killed && view->dir >= 0 && thread_marked(view->dir, CANCEL_MARK);
+	snprintf(lost.status, sizeof(lost.status), "%s",
+		 killed	   ? "killed" :
+		 cancelled ? "cancelled" :
+			     "error");
+	lost.why = killed ? KILLED_WHY : cancelled ? CANCEL_WHY : why;
 	if (view->dir < 0)
 		registry_finish(view->db, lost.id, lost.status, NULL, NULL);
 	else if (!record_found(view->db, view->dir, lost.id))
