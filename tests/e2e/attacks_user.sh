@@ -6,7 +6,7 @@ skip() {
   echo "1..0 # SKIP $*"
   exit 0
 }
-[ "$(id -u)" = 0 ] || skip "attacks and attacks_inside are an ordinary user's already"
+[ "$(id -u)" = 0 ] || skip "attacks, attacks_inside and attacks_thread are an ordinary user's already"
 [ -c /dev/fuse ] || skip "/dev/fuse cannot be used"
 [ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not installed for users"
 for program in setpriv unshare; do
@@ -19,7 +19,8 @@ trap 'rm -rf --one-file-system "$T"' EXIT
 # a checkout in a home that is closed to others
 chmod 755 "$T"
 mkdir "$T/build" "$T/tests" "$T/dev" && mkdir -m 1777 "$T/tmp" && cp "${RYEFS:?}" "$T/build/ryefs" &&
-  cp -R "$(dirname "$RYEFS")/bundle" "$T/build/" && cp -R "$HERE" "$T/tests/e2e" || exit 1
+  cp -R "$(dirname "$RYEFS")/bundle" "$T/build/" && cp -R "$HERE" "$T/tests/e2e" &&
+  cp -R "$HERE/../fake" "$T/tests/fake" || exit 1
 
 # as_user SCRIPT: status 77 where nobody can be one
 as_user() {
@@ -34,13 +35,14 @@ as_user() {
 
 as_user attacks >"$T/1" 2>&1 &
 as_user attacks_inside >"$T/2" 2>&1 &
+as_user attacks_thread >"$T/3" 2>&1 &
 wait -n
 r=$?
-wait -n
+wait
 [ $r != 77 ] || skip "no mount namespaces here"
-# one list of both; each has to come to its end
+# one list of all; each has to come to its end
 awk '/^(not )?ok / { n++; sub(/ok [0-9]+ - /, "ok " n " - "); print; next }
   /^1\.\.0 # SKIP/ { skipped = $0; ended++; next }
   /^1\.\./ { ended++; next } { print "# " $0 }
-  END { if (ended < 2) print "not ok " ++n " - both came to their ends"
-    if (n) print "1.." n; else print skipped }' "$T/1" "$T/2"
+  END { if (ended < 3) print "not ok " ++n " - all came to their ends"
+    if (n) print "1.." n; else print skipped }' "$T/1" "$T/2" "$T/3"
