@@ -131,6 +131,13 @@ void schema_report_done(struct schema_report *report);
  * True: nothing wrong (warnings may be there).
  */
 bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret);
+/*
+ * An answer against its schema: nothing is filled in, every fault is an issue, and keywords that are
+ * not checked are warnings.
+ */
+bool schema_fit(const json_t *schema, const json_t *value, struct schema_report *ret);
+/* The issues alone, one behind the other. */
+void schema_faults(const struct schema_report *report, struct rye_buf *ret_text);
 /* The error object's text: "Missing required parameters: a, b" and its relatives. */
 void schema_message(const struct schema_report *report, const json_t *schema,
 		    struct rye_buf *ret_text);

@@ -76,4 +76,42 @@ enum regex_answer regex_check(struct regex *regex, const char *pattern);
 
 #define auto_regex __attribute__((cleanup(regex_done)))
 
+/*
+ * schema.c, schema_value.c, schema_logic.c: one check of a value against a schema.
+ */
+
+/* Values that anyOf, $ref and the like may look at: schemas made of each other double with each level. */
+#define SCHEMA_STEPS 200000
+
+struct schema_check {
+	const json_t *root; /* what $ref begins at */
+	struct schema_report *report;
+	struct rye_buf path; /* "a.b[0]" */
+	struct regex regex;
+	int depth; /* 1: members of the outermost object */
+	int inside; /* schemas made of others around this one */
+	int steps; /* values looked at inside of those */
+	int trial; /* faults are counted, not told: another schema may do */
+	size_t faults, trial_from; /* trial_from: faults when the trial began */
+	char stop[200]; /* not empty: the check as a whole cannot be made */
+};
+
+void schema_issue(struct schema_check *c, const char *format, ...) RYE_PRINTF(2, 3);
+void schema_stop(struct schema_check *c, const char *format, ...) RYE_PRINTF(2, 3);
+/* Nothing that is found from now on changes the answer. */
+bool schema_is_full(const struct schema_check *c);
+void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value);
+/* keys: of the least, of the most, what is counted. */
+void schema_check_count(struct schema_check *c, const json_t *schema, const char *const keys[3],
+			json_int_t n);
+/* True also for a pattern that is none (a warning). */
+bool schema_matches(struct schema_check *c, const char *pattern, struct rye_span text);
+void schema_check_scalar(struct schema_check *c, const json_t *schema, const json_t *value);
+void schema_check_logic(struct schema_check *c, const json_t *schema, const json_t *value);
+
+/* schema_report.c */
+void schema_warn(struct schema_report *report, const char *format, ...) RYE_PRINTF(2, 3);
+/* A warning for each keyword of the schema that could refuse a value and is not checked. */
+void schema_unchecked(const json_t *schema, struct schema_report *report);
+
 #endif

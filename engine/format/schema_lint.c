@@ -91,7 +91,7 @@ static void lint_member(struct lint *lint, const char *key, const json_t *schema
 	size_t len = lint->path.len;
 
 	buf_addf(&lint->path, "%s%s", len && key[0] != '[' ? "." : "", key);
-	if (!lint->path.failed)
+	if (!lint->path.failed && !json_is_boolean(schema))
 		lint_schema(lint, schema, depth + 1);
 	lint->path.len = len;
 	lint->path.data[len] = 0;

@@ -4,9 +4,27 @@
  * rule for what `parameters` of a request may be. Pure.
  */
 #include "format/format.h"
+#include "format/format_inner.h"
 
+#include "bounds.h"
 #include "scope.h"
 #include "str.h"
+
+#include <stdarg.h>
+
+void schema_warn(struct schema_report *report, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (json_array_size(report->warnings) >= RYE_SCHEMA_ISSUES)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	utf8_mend(text);
+	json_array_append_new(report->warnings, json_string(text));
+}
 
 static void schema_report_join(struct rye_buf *out, const json_t *texts, const char *separator)
 {
@@ -56,6 +74,70 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 		return;
 	buf_adds(ret_text, separator);
 	unknown_text(report->unknown, schema, ret_text);
+}
+
+void schema_faults(const struct schema_report *report, struct rye_buf *ret_text)
+{
+	schema_report_join(ret_text, report->issues, "; ");
+}
+
+/* Adds the keywords of a schema, and of those it is made of, that are not checked. */
+static void list_unchecked(const json_t *schema, json_t *found, int depth)
+{
+	static const char *const unchecked[] = { "$dynamicRef",
+						 "$recursiveRef",
+						 "contains",
+						 "dependentRequired",
+						 "dependentSchemas",
+						 "dependencies",
+						 "additionalItems",
+						 "multipleOf",
+						 "propertyNames",
+						 "unevaluatedItems",
+						 "unevaluatedProperties",
+						 "uniqueItems" };
+	static const char *const parts[] = { "additionalProperties",
+					     "items",
+					     "prefixItems",
+					     "allOf",
+					     "anyOf",
+					     "oneOf",
+					     "not",
+					     "if",
+					     "then",
+					     "else" };
+	static const char *const maps[] = { "properties", "patternProperties", "$defs",
+					    "definitions" };
+	const char *key;
+	json_t *value;
+	size_t n;
+
+	if (!schema || depth > RYE_JSON_DEPTH)
+		return;
+	json_array_foreach(schema, n, value) {
+		list_unchecked(value, found, depth + 1);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(unchecked); i++)
+		if (json_object_get(schema, unchecked[i]))
+			json_set(found, unchecked[i], json_true());
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		list_unchecked(json_object_get(schema, parts[i]), found, depth + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		json_object_foreach(json_object_get(schema, maps[i]), key, value) {
+			list_unchecked(value, found, depth + 1);
+		}
+}
+
+void schema_unchecked(const json_t *schema, struct schema_report *report)
+{
+	auto_json json_t *found = json_object();
+	const char *key;
+	json_t *value;
+
+	list_unchecked(schema, found, 0);
+	json_object_foreach(found, key, value) {
+		schema_warn(report, "%s of the schema is not checked", key);
+	}
 }
 
 json_t *schema_declared(const json_t *schema)

@@ -40,21 +40,30 @@ static void trace_mcp(const struct prim_run *run, const struct mcp_plan *own,
 					"pid", (int)answer->pid, "warm", answer->kept));
 }
 
+/* Why the structured content is not what the tool promises; nothing: it is. */
+static void find_unfit(const struct mcp_plan *own, struct result *result, struct rye_buf *ret_why)
+{
+	const json_t *structured = json_object_get(result->data, "structured");
+	struct schema_report report = { 0 };
+
+	if (!structured) {
+		buf_adds(ret_why, "there is no structured content");
+	} else if (!schema_fit(own->output_schema, structured, &report)) {
+		buf_adds(ret_why, "the structured content does not fit output_schema: ");
+		schema_faults(&report, ret_why);
+	}
+	json_array_extend(result->warnings, report.warnings);
+	schema_report_done(&report);
+}
+
 /* What a tool promises of its structured content decides whether a result is one. */
 static void check_structured(const struct mcp_plan *own, struct result *ret)
 {
-	json_t *structured = json_object_get(ret->data, "structured");
-	auto_json json_t *copy = structured ? json_deep_copy(structured) : NULL;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct schema_report report = { 0 };
 
 	if (!own->output_schema || ret->code != RYE_OK)
 		return;
-	if (!json_is_object(copy))
-		buf_adds(&text, "there is no structured content");
-	else if (!schema_check(own->output_schema, copy, &report))
-		schema_message(&report, own->output_schema, &text);
-	schema_report_done(&report);
+	find_unfit(own, ret, &text);
 	if (!text.len)
 		return;
 	free(ret->error);

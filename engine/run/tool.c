@@ -224,20 +224,20 @@ static void hint_venv(const struct tool_run *tool, struct result *result)
 static void check_output(const struct tool_run *tool, const struct result *result)
 {
 	const json_t *schema = meta_get(tool->chain.v[0].item, "output_schema");
-	auto_json json_t *data = NULL;
+	json_t *warnings = tool->run->reply.warnings;
 	struct schema_report report = { 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	if (tool->chain.prim->own_output || !json_is_object(schema) || result->code != RYE_OK ||
 	    !json_is_object(result->data))
 		return;
-	data = json_deep_copy(result->data);
-	if (!schema_check(schema, data, &report)) {
-		schema_message(&report, schema, &text);
-		json_array_append_new(tool->run->reply.warnings,
+	if (!schema_fit(schema, result->data, &report)) {
+		schema_faults(&report, &text);
+		json_array_append_new(warnings,
 				      json_sprintf("the result does not fit output_schema: %s",
 						   text.data ? text.data : ""));
 	}
+	json_array_extend(warnings, report.warnings);
 	schema_report_done(&report);
 }
 

@@ -64,6 +64,9 @@ AT=$URL/modern server secret 'headers: {X-One: "a ${MCP_TEST_ONE}", Authorizatio
 AT=$URL/modern server lines 'headers: {X-One: "${MCP_TEST_LINES}"}'
 AT=$URL/modern server patient 'timeout: 1'
 AT=$URL/legacy server patient2 'timeout: 1'
+STRUCTURED='input_schema: {type: object, properties: {structured: {}}}'
+TOOL=echo tool modern linked '' "$STRUCTURED" "output_schema: {\$ref: \"$URL/schema\"}"
+TOOL=echo tool modern listed '' "$STRUCTURED" 'output_schema: {type: array, items: {$ref: "#/$defs/n"}, uniqueItems: true, $defs: {n: {type: integer}}}'
 MIRROR='input_schema: {type: object, properties: {region: {type: string, x-mcp-header: Region}, n: {type: integer, x-mcp-header: N}, sure: {type: boolean, x-mcp-header: Sure}, in: {type: object, properties: {deep: {type: string, x-mcp-header: Deep}}}}}'
 server headers
 tool headers echo '' "$MIRROR"
@@ -160,6 +163,15 @@ is 'MCP28 and is answered by another process, the state byte for byte' \
 is 'MCP29 nine rounds' "$(of states/echo '{}' '[.data.error_type,(.error|test("without end"))]') $(jq -c 'select(.body.method == "tools/call")' "$NOTES/states" | wc -l)" '["invalid_result",true] 9'
 is 'MCP30 a question nobody declared' "$(of undeclared/echo '{}' .data.error_type) $(jq -c 'select(.body.method == "tools/call")|.body.params.inputResponses' "$NOTES/undeclared" | tr '\n' ' ')" '"needs_input" null {"q":{"action":"cancel"}} '
 has 'answers have to be an object' "$(ask elicits/echo '"input_responses":[]')" 'input_responses must be an object'
+
+# --- what a tool promises of its result ---
+is 'MCP32 a list, as it was declared' "$(of modern/listed '{"structured":[1,2]}' '[.status,.data.structured,.metadata.warnings]')" \
+  '["success",[1,2],["uniqueItems of the schema is not checked"]]'
+is 'MCP32 and one that is not' "$(of modern/listed '{"structured":[1,"2"]}' '[.data.error_type,.error,.data.structured]')" \
+  '["invalid_result","the structured content does not fit output_schema: [1]: expected integer, got str",[1,"2"]]'
+is 'MCP32 nothing at all' "$(of modern/listed '{"text":"a"}' '[.data.error_type,.error,.data.content[0].text]')" '["invalid_result","there is no structured content","a"]'
+is 'MCP33 a schema of another place is not fetched' "$(of modern/linked '{"structured":{"a":1}}' '[.data.error_type,(.error|test("none is fetched"))]') $(ls "$NOTES" | grep -c '^schema')" \
+  '["invalid_result",true] 0'
 
 # --- pins ---
 is 'MCP34 as it was signed' "$(of changes/pinned '{"text":"p"}' '.data.content[0].text')" '"p"'

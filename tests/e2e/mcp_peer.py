@@ -113,7 +113,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if method == "tools/call" and params["name"] == "fail":
             return self.rpc(message, {**more, **text("no", isError=True)})
         if method == "tools/call":
-            return self.rpc(message, {**more, **text(params["arguments"].get("text", ""))})
+            given = params["arguments"]
+            told = {"structuredContent": given["structured"]} if "structured" in given else {}
+            return self.rpc(message, {**more, **text(given.get("text", ""), **told)})
         return self.rpc(message, error={"code": -32601, "message": "Method not found"})
 
     def do_GET(self):

@@ -199,6 +199,144 @@ static void nesting(void **state)
 	      "Unknown parameters: a. Valid parameters: ", NULL);
 }
 
+static void bounds_of_all_sorts(void **state)
+{
+	static const char schema[] =
+		"{\"properties\": {\"a\": {\"exclusiveMinimum\": 1, \"exclusiveMaximum\": 3}, "
+		"\"b\": {\"const\": \"x\"}, \"c\": {\"minProperties\": 1, \"maxProperties\": 2}, "
+		"\"d\": {\"prefixItems\": [{\"type\": \"string\"}, true], \"items\": false}, "
+		"\"e\": false}}";
+
+	check(schema, "{\"a\": 2, \"b\": \"x\", \"c\": {\"k\": 1}, \"d\": [\"s\", 2]}", "", NULL);
+	check(schema, "{\"a\": 1}", "Invalid parameters: a: must be > 1, got 1", NULL);
+	check(schema, "{\"a\": 3.0}", "Invalid parameters: a: must be < 3, got 3.0", NULL);
+	check(schema, "{\"b\": null}", "Invalid parameters: b: must be 'x', got None", NULL);
+	check(schema, "{\"c\": {}}", "Invalid parameters: c: must have at least 1 members, got 0",
+	      NULL);
+	check(schema, "{\"d\": [1, 2, 3]}",
+	      "Invalid parameters: d[0]: expected string, got int; d[2]: is not allowed", NULL);
+	check(schema, "{\"e\": 1}", "Invalid parameters: e: is not allowed", NULL);
+	check("{\"patternProperties\": {\"^x-\": {\"type\": \"string\"}}, "
+	      "\"additionalProperties\": false}",
+	      "{\"x-a\": 1, \"x-b\": \"s\", \"y\": 1}",
+	      "Invalid parameters: x-a: expected string, got int; Unknown parameters: y. Valid "
+	      "parameters: ",
+	      NULL);
+}
+
+static void schemas_of_others(void **state)
+{
+	static const char either[] =
+		"{\"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {}}, \"anyOf\": "
+		"[{\"required\": [\"a\"]}, {\"required\": [\"b\"]}]}";
+	static const char one[] = "{\"properties\": {\"v\": {\"oneOf\": [{\"type\": \"integer\"}, "
+				  "{\"minimum\": 2}]}, \"w\": {\"not\": {\"const\": 0}}}}";
+	static const char when[] =
+		"{\"allOf\": [{\"if\": {\"properties\": {\"k\": {\"const\": \"file\"}}}, \"then\": "
+		"{\"required\": [\"path\"]}, \"else\": {\"properties\": {\"url\": {\"type\": "
+		"\"string\"}}}}]}";
+
+	check(either, "{\"a\": 1}", "", NULL);
+	check(either, "{\"b\": 1}", "", NULL);
+	check(either, "{}", "Invalid parameters: fits no schema of anyOf", NULL);
+	check(either, "{\"a\": \"x\"}", "Invalid parameters: a: expected integer, got str", NULL);
+	check(one, "{\"v\": 1, \"w\": 1}", "", NULL);
+	check(one, "{\"v\": 2.5}", "", NULL);
+	check(one, "{\"v\": 2}", "Invalid parameters: v: fits more than one schema of oneOf", NULL);
+	check(one, "{\"v\": 1.5}", "Invalid parameters: v: fits no schema of oneOf", NULL);
+	check(one, "{\"w\": 0}", "Invalid parameters: w: is what it must not be (not)", NULL);
+	check(when, "{\"k\": \"file\", \"path\": \"p\"}", "", NULL);
+	check(when, "{\"k\": \"file\"}", "Invalid parameters: path: required field missing", NULL);
+	check(when, "{\"k\": \"web\", \"url\": 1}",
+	      "Invalid parameters: url: expected string, got int", NULL);
+}
+
+static void references_in_the_document(void **state)
+{
+	static const char tree[] =
+		"{\"properties\": {\"t\": {\"$ref\": \"#/$defs/a~1b%20c\"}}, \"$defs\": {\"a/b c\": "
+		"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}, \"kids\": "
+		"{\"items\": {\"$ref\": \"#/$defs/a~1b%20c\"}}}}}}";
+
+	check(tree, "{\"t\": {\"n\": 1, \"kids\": [{\"n\": 2}, {\"kids\": [{\"n\": 3}]}]}}", "",
+	      NULL);
+	check(tree, "{\"t\": {\"kids\": [{\"n\": 2}, {\"kids\": [{\"n\": \"x\"}]}]}}",
+	      "Invalid parameters: t.kids[1].kids[0].n: expected integer, got str", NULL);
+	check("{\"properties\": {\"a\": {\"$ref\": \"#/anyOf/1\"}}, \"anyOf\": [true, {\"type\": "
+	      "\"null\"}]}",
+	      "{\"a\": 1}", "Invalid parameters: a: expected null, got int", NULL);
+	check("{\"$ref\": \"#/no\"}", "{}",
+	      "Invalid parameters: cannot be checked: $ref #/no leads nowhere", NULL);
+	check("{\"$ref\": \"#\"}", "{}",
+	      "Invalid parameters: cannot be checked: its schema asks for too much", NULL);
+}
+
+/* What leads to another document is not fetched, and nothing hides it: not, an anyOf that would do. */
+static void MCP33_no_other_document(void **state)
+{
+	static const char why[] =
+		"Invalid parameters: cannot be checked: $ref http://127.0.0.1:1/s "
+		"is another document: none is fetched";
+
+	check("{\"$ref\": \"http://127.0.0.1:1/s\"}", "{}", why, NULL);
+	check("{\"not\": {\"$ref\": \"http://127.0.0.1:1/s\"}}", "{}", why, NULL);
+	check("{\"anyOf\": [{\"$ref\": \"http://127.0.0.1:1/s\"}, true]}", "{}", why, NULL);
+	check("{\"$ref\": \"file.json#/a\"}", "{}",
+	      "Invalid parameters: cannot be checked: $ref file.json#/a is another document: none "
+	      "is fetched",
+	      NULL);
+}
+
+/* Schemas that double with each level end soon. */
+static void schemas_without_end(void **state)
+{
+	auto_json json_t *schema = json_object(), *value = json_object(), *defs = json_object();
+	struct schema_report report;
+	int64_t start = clock_ms();
+
+	for (int i = 0; i < 100; i++) {
+		char name[16], next[32];
+
+		snprintf(name, sizeof(name), "d%d", i);
+		snprintf(next, sizeof(next), "#/$defs/d%d", i + 1);
+		json_object_set_new(defs, name,
+				    json_pack("{s:[{s:s},{s:s}]}", "allOf", "$ref", next, "$ref",
+					      next));
+	}
+	json_object_set_new(defs, "d100", json_object());
+	json_object_set(schema, "$defs", defs);
+	json_object_set_new(schema, "$ref", json_string("#/$defs/d0"));
+	assert_false(schema_check(schema, value, &report));
+	assert_string_equal(json_string_value(json_array_get(report.issues, 0)),
+			    "cannot be checked: its schema asks for too much");
+	schema_report_done(&report);
+	assert_true(clock_ms() - start < 5000);
+}
+
+/* Nothing is filled in, what is missing is told like the rest, and what is not looked at is said. */
+static void MCP32_an_answer(void **state)
+{
+	auto_json json_t *schema = read_json(
+		"{\"type\": \"object\", \"properties\": {\"a\": {\"default\": 1}, \"l\": {\"items\": "
+		"{\"multipleOf\": 2}, \"uniqueItems\": true}}, \"required\": [\"a\"], "
+		"\"additionalProperties\": false}");
+	auto_json json_t *value = read_json("{\"l\": [1, 1], \"m\": 1}"), *list = read_json("[]");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct schema_report report;
+
+	assert_false(schema_fit(schema, value, &report));
+	schema_faults(&report, &text);
+	assert_string_equal(text.data, "unknown field m; a: required field missing");
+	same_json(json_incref(report.warnings), "[\"uniqueItems of the schema is not checked\", "
+						"\"multipleOf of the schema is not checked\"]");
+	schema_report_done(&report);
+	assert_false(schema_fit(schema, list, &report));
+	buf_clear(&text);
+	schema_faults(&report, &text);
+	assert_string_equal(text.data, "expected object, got list");
+	schema_report_done(&report);
+}
+
 /* A default is a copy: changing the value must not change the schema. */
 static void defaults_are_copies(void **state)
 {
@@ -248,6 +386,12 @@ int main(void)
 		cmocka_unit_test(bad_pattern_warns),
 		cmocka_unit_test(catastrophic_patterns),
 		cmocka_unit_test(nesting),
+		cmocka_unit_test(bounds_of_all_sorts),
+		cmocka_unit_test(schemas_of_others),
+		cmocka_unit_test(references_in_the_document),
+		cmocka_unit_test(MCP33_no_other_document),
+		cmocka_unit_test(schemas_without_end),
+		cmocka_unit_test(MCP32_an_answer),
 		cmocka_unit_test(defaults_are_copies),
 		cmocka_unit_test(lint),
 	};
