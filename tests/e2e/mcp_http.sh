@@ -46,7 +46,7 @@ ask() { converse "$M/execute" "{\"item_id\":\"tool:mcp/$1\",$2}"; }
 methods() { jq -r '.body.method // .verb' "$NOTES/$1" 2>/dev/null | tr '\n' ' '; }
 header() { jq -r --arg h "$2" 'select(.body.method == "tools/call")|.headers[$h]' "$NOTES/$1" | tail -1; }
 
-for name in modern legacy session session400 stream cut lost asks states undeclared older sse404 unauth \
+for name in modern legacy session session400 stream others cut lost asks states undeclared older sse404 unauth \
   forbidden busy redirect junk; do
   server $name
 done
@@ -122,6 +122,9 @@ is 'MCP40 with 400, too' "$(of session400/echo '{"text":"b"}' '.data.content[0].
 
 # --- streams ---
 is 'MCP14 byte by byte, CR LF, comments, data over many lines' "$(of stream/echo '{"text":"Zürich"}' '.data.content[0].text')" '"Zürich"'
+is 'MCP17 answers to others are passed over' "$(of others/echo '{"text":"mine"}' '.data.content[0].text')" '"mine"'
+is 'MCP17 and are none to us' "$(of others/echo '{"text":"only"}' '[.data.error_type,(.error|test("ended"))]') $(methods others)" \
+  '["http",true] server/discover tools/call tools/call '
 is 'MCP41 a stream that broke goes on' "$(of cut/echo '{"text":"late"}' '.data.content[0].text')" '"late"'
 is 'by its last event' "$(jq -r 'select(.verb == "GET")|.headers."last-event-id"' "$NOTES/cut" | grep -c '^e-')" 1
 is 'MCP41 one that does not is an error' "$(of lost/echo '{}' '[.data.error_type,(.error|test("ended"))]')" '["http",true]'

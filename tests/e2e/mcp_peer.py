@@ -5,6 +5,7 @@
                  /session400 says so with 400
   /stream /cut   answer by events: with every freedom a stream has; ended before the answer, which a
                  GET with Last-Event-ID brings (/cut), or nothing does (/lost)
+  /others        answers others before us, and where the text is "only", nobody else
   /asks          asks before it answers; /elicits wants a person's answer; /states goes on and on
   /headers       wants x-mcp-header, and after NOTES/otherwise other ones
   /changes       its list of tools is NOTES/tools.json
@@ -200,6 +201,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         whole = json.dumps(self.plain(message, True), indent=1)
         for line in ("".join("data: " + part + "\r\n" for part in whole.split("\n"))).encode():
             self.piece(bytes([line]))
+        self.end_events()
+        return None
+
+    def serve_others(self, message):
+        if message.get("method") != "tools/call":
+            return self.serve_modern(message)
+        number, mine = message["id"], self.plain(message, True)
+        self.begin_events()
+        for other in (str(number), number + 1, -number, 0, 1e300, None, True, [number], {}, "", "x" * 5000):
+            self.event({**mine, "id": other, "result": {"resultType": "complete", **text("not ours")}})
+        self.event({"jsonrpc": "2.0", "result": {}})
+        self.event({"jsonrpc": "2.0", "id": number, "method": "ping"})
+        if message["params"]["arguments"].get("text") != "only":
+            self.event(mine)
         self.end_events()
         return None
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """numbers.py ROOT: every conformance case of the formats that tests/numbers lists is a test
 named by its number, one number a test. Counted are cmocka functions that are handed to a
-runner (T05_words, P05_words, case_7_words), methods of Python tests (test_case_7_words), and groups of
-table tests under a comment "# T05: words"; each in a file that its meson.build knows."""
+runner (T05_words, P05_words, case_7_words), methods of Python tests (test_case_7_words), groups of
+table tests under a comment "# T05: words", and of the cases MCP01 … also rows of C tables ("MCP01
+words") and checks of shell tests (is 'MCP01 words'); each in a file that its meson.build knows."""
 
 import os
 import re
@@ -11,21 +12,23 @@ import sys
 import cscan
 
 LIST = "tests/numbers"
-ROW = re.compile(r"^(items|tools|providers) (\S+)(?: - (.+))?$")
-NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|P(?P<providers>\d\d+)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
+ROW = re.compile(r"^(items|tools|providers|mcp) (\S+)(?: - (.+))?$")
+NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|P(?P<providers>\d\d+)|(?:MCP|mcp)(?P<mcp>\d\d)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
 ALIKE = re.compile(r"^(?:[PT]\d|cases?_?T?\d)")
 FUNCTION = re.compile(r"^static void (\w+)\(void \*\*", re.M)
 METHOD = re.compile(r"^    def test_(\w+)\(self", re.M)
+ROW_OF_C = re.compile(r'"(MCP\d\d) \w')
+CHECK = re.compile(r"^\s*(?:has|is|lacks|like|not_ok|ok) ['\"](MCP\d\d) \S", re.M)
 LABEL = re.compile(r"^# (?:(T\d+)|case (\d+)): .*\n(?!\n|#|$)", re.M)
 
 
 def spell(kind, number):
-    return {"items": f"T{number:02}", "providers": f"P{number:02}", "tools": f"case {number}"}[kind]
+    return {"items": f"T{number:02}", "providers": f"P{number:02}", "mcp": f"MCP{number:02}", "tools": f"case {number}"}[kind]
 
 
 def numbers_of(text):
     """"T01-T36" or "7" as numbers."""
-    ends = [int(part.lstrip("PT")) for part in text.split("-")]
+    ends = [int(part.lstrip("CMPT")) for part in text.split("-")]
     return range(ends[0], ends[-1] + 1)
 
 
@@ -36,8 +39,8 @@ def read_list(root):
         if not line.strip() or line.startswith("#"):
             continue
         row = ROW.match(line)
-        if not row or not re.match(r"^(T\d+(-T\d+)?|P\d+(-P\d+)?|\d+(-\d+)?)$", row[2]):
-            faults.append(f'{LIST}:{n}: wanted "items T01-T36", "tools 7" or "tools 96 - reason"')
+        if not row or not re.match(r"^(T\d+(-T\d+)?|P\d+(-P\d+)?|MCP\d+(-MCP\d+)?|\d+(-\d+)?)$", row[2]):
+            faults.append(f'{LIST}:{n}: wanted "items T01-T36", "mcp MCP01", "tools 7" or "tools 96 - reason"')
             continue
         rows = {(row[1], number) for number in numbers_of(row[2])}
         if row[3]:
@@ -60,14 +63,17 @@ def is_built(root, path):
 
 def names_in(path, text):
     if path.endswith(".c"):
-        return [name for name in FUNCTION.findall(text) if len(re.findall(rf"\b{name}\b", text)) > 1]
+        names = [name for name in FUNCTION.findall(text) if len(re.findall(rf"\b{name}\b", text)) > 1]
+        return names + [f"{row}_row" for row in ROW_OF_C.findall(text)]
+    if path.endswith(".sh"):
+        return [f"{row}_row" for row in CHECK.findall(text)]
     if path.endswith(".py"):
         return METHOD.findall(text)
     return [f"{item}_row" if item else f"case_{tool}_row" for item, tool in LABEL.findall(text)]
 
 
 def files(root):
-    for name, end in (("unit", ".c"), ("prop", ".c"), ("bundle", ".py"), ("table", ".test")):
+    for name, end in (("unit", ".c"), ("prop", ".c"), ("bundle", ".py"), ("e2e", (".py", ".sh")), ("table", ".test")):
         here = os.path.join(root, "tests", name)
         for file in sorted(os.listdir(here)) if os.path.isdir(here) else []:
             if file.endswith(end):

@@ -28,12 +28,12 @@ static void wants_at_every_split(const char *stream, const char *wanted)
 	}
 }
 
-static void lines_and_fields(void **state)
+static void MCP15_line_ends_and_lines_of_data(void **state)
 {
 	(void)state;
 	wants_at_every_split("data: a\n\ndata:b\r\n\r\ndata: c\r\r", "//a;//b;//c;");
 	wants_at_every_split("data: a\ndata\ndata:  b\n\n", "//a\n\n b;");
-	wants_at_every_split(": comment\n\nevent: e\n\ndata: a\n\n", "//a;");
+	wants_at_every_split("data: {\r\ndata: \"a\": 1\r\ndata: }\r\n\r\n", "//{\n\"a\": 1\n};");
 	wants_at_every_split("event: e\nid: 7\nother: x\ndata: a\n\ndata: b\n\n", "e/7/a;/7/b;");
 	wants_at_every_split("\xef\xbb\xbf"
 			     "data: a\n\n",
@@ -41,9 +41,12 @@ static void lines_and_fields(void **state)
 	wants_at_every_split("data:\n\n", "//;");
 }
 
-static void no_last_blank_line(void **state)
+static void MCP16_comments_and_no_last_blank_line(void **state)
 {
 	(void)state;
+	wants_at_every_split(": comment\n\nevent: e\n\ndata: a\n\n", "//a;");
+	wants_at_every_split(":\r\n:data: no\r\n\r\ndata: a\r\n: in between\r\ndata: b\r\n\r\n",
+			     "//a\nb;");
 	wants_at_every_split("data: a\n\ndata: b", "//a;//b;");
 	wants_at_every_split("data: a\n", "//a;");
 	wants_at_every_split("id: 1\n", "");
@@ -89,8 +92,8 @@ static void an_event_without_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_and_fields),
-		cmocka_unit_test(no_last_blank_line),
+		cmocka_unit_test(MCP15_line_ends_and_lines_of_data),
+		cmocka_unit_test(MCP16_comments_and_no_last_blank_line),
 		cmocka_unit_test(retry_is_a_number),
 		cmocka_unit_test(an_event_without_end),
 	};
