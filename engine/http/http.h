@@ -134,6 +134,7 @@ struct sinks_ask {
 	const struct sink_plan *plans; /* outlive the sinks */
 	size_t n;
 	const char *project; /* outlives them */
+	const char *ca_file; /* trusted instead of the system's authorities; or NULL; outlives them */
 	int64_t until_ms; /* clock_ms() */
 	int cancel; /* readable once the caller has given up; -1: never */
 };

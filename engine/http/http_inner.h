@@ -91,6 +91,7 @@ struct websocket;
 
 struct websocket_ask {
 	const char *url; /* wss://…; ws:// to this machine alone. Outlives the socket */
+	const char *ca_file; /* as that of struct sinks_ask */
 	int64_t until_ms; /* clock_ms() */
 	int cancel; /* readable once the caller has given up; -1: never */
 };

@@ -294,6 +294,8 @@ static void set_connection(struct websocket *ws, const char *url)
 	SET(CURLOPT_XFERINFODATA, ws);
 	SET(CURLOPT_TIMEOUT_MS, (long)MIN_OF(left, RYE_HTTP_CONNECT_MS));
 	SET(CURLOPT_PROXY, "");
+	if (ws->ask.ca_file)
+		SET(CURLOPT_CAINFO, ws->ask.ca_file);
 }
 
 #undef SET

@@ -286,6 +286,7 @@ static bool open_sinks(struct http_run *http)
 	const struct sinks_ask ask = {
 		.plans = http->own->sinks,
 		.n = http->own->n_sinks,
+		.ca_file = http->own->ca_file,
 		.project = http->run->exec->base.project,
 		.until_ms = http->until_ms,
 		.cancel = call_wake(http->run->call),

@@ -115,5 +115,17 @@ if need openssl; then
   tool tls "[{type: websocket, url: \"wss://localhost:$(sed -n 's/^ACCEPT.*:\([0-9]*\)$/\1/p' "$T/tls.log")/\"}]" 'timeout: 5'
   fx_sign "$P" tool:s/tls
   has 'an authority that nobody trusts' "$(run tls)" '"status":"error"' 'wss://localhost'
+  beside secure "$PY" "$E2E/websocket_server.py" "$T/wssport" "$T/wssgot" "$T/tls.pem" "$T/tls.key"
+  until_true test -s "$T/wssport"
+  SECURE=wss://localhost:$(cat "$T/wssport")
+  tool wss "[{type: websocket, url: $SECURE/ok}, {type: return}]" "ca_file: $T/tls.pem"
+  tool other "[{type: websocket, url: \"wss://127.0.0.1:$(cat "$T/wssport")/ok\"}]" "ca_file: $T/tls.pem"
+  tool junkwss "[{type: websocket, url: $SECURE/junk}]" "ca_file: $T/tls.pem"
+  fx_sign "$P" tool:s/wss tool:s/other tool:s/junkwss
+  is 'events go through TLS' "$(of wss '{}' '[.status,(.data.body|length),.data.sinks[0].events]')" '["success",3,3]' || cat "$T/reply"
+  fx_wait 3 grep -q closed "$T/wssgot"
+  is 'each a message there, too' "$(jq -c .[1] "$T/wssgot" | tr '\n' ' ')" '"one" "two\nlines" "three" "closed" '
+  has 'not to a name that the certificate has not' "$(run other)" '"status":"error"' 'wss://127.0.0.1'
+  has 'and what is no frame is none' "$(run junkwss)" 'sends what is no frame'
 fi
 finish

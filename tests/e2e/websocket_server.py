@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""websocket_server.py PORTFILE LOG: the peer of sinks.sh, on loopback.
+"""websocket_server.py PORTFILE LOG [CERTIFICATE KEY]: the peer of sinks.sh, on loopback; with a certificate
+it speaks TLS.
 
   /ok…      takes messages; each is a line of LOG, as JSON [path, text]
   /ping     asks with a ping after the first message, and logs the pong; sends text of its own
@@ -13,6 +14,7 @@ import hashlib
 import json
 import os
 import socketserver
+import ssl
 import struct
 import sys
 import time
@@ -105,6 +107,10 @@ class Server(socketserver.ThreadingTCPServer):
 
 def main():
     server = Server(("127.0.0.1", 0), Peer)
+    if len(sys.argv) > 3:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*sys.argv[3:5])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     with open(sys.argv[1] + ".new", "w") as f:
         f.write(str(server.server_address[1]))
     os.rename(sys.argv[1] + ".new", sys.argv[1])
