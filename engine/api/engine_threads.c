@@ -123,6 +123,11 @@ int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct
 	return message ? agent_resume(&where, &what, &reply, err) : memory_fail(err);
 }
 
+int rye_thread_last(struct rye *rye, const char *id, char ret[RYE_THREAD_ID_ROOM])
+{
+	return threads_last(rye->threads, id, ret);
+}
+
 /* ---- waiting ---- */
 
 static void engine_threads_on_status(void *arg, const struct rye_outcome *outcome)

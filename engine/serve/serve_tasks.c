@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Tasks extension: a detached run is a task, its thread's id the task's. What is told of one is
- * what its registry row and files say, so a task outlives the server that began it. On the thread
- * that read the request, or the teller of the call; no lock.
+ * what its registry row and files say, or those of the thread that it went on in, so a task outlives
+ * the server that began it. On the thread that read the request, or the teller of the call; no lock.
  */
 #include "serve/serve_inner.h"
 
@@ -22,6 +22,12 @@ static char *task_fact(struct serve *serve, const char *id, const char *name)
 	if (rye_thread_file(serve->rye, id, name, &blob, NULL))
 		return NULL;
 	return span_dup(span_trim((struct rye_span){ blob->data, blob->len }));
+}
+
+/* The thread that works for the task now. */
+static const char *task_thread(struct serve *serve, const char *task, char room[RYE_THREAD_ID_ROOM])
+{
+	return rye_thread_last(serve->rye, task, room) ? task : room;
 }
 
 static json_t *task_reply(struct serve *serve, const char *id)
@@ -60,8 +66,10 @@ static const char *task_status(const char *status, const json_t *reply)
 }
 
 /* The row says so and no process is there: the registry is told before it is believed. */
-static void look_after(struct serve *serve, const char *id)
+static void look_after(struct serve *serve, const char *task)
 {
+	char room[RYE_THREAD_ID_ROOM];
+	const char *id = task_thread(serve, task, room);
 	auto_free char *status = task_fact(serve, id, "status");
 	auto_free char *alive = task_fact(serve, id, "alive");
 
@@ -88,19 +96,19 @@ static json_t *task_message(struct serve *serve, const char *id, const char *sta
 /* The task as it is now; NULL: there is no such thread. */
 static json_t *task_now(struct serve *serve, const char *id, const json_t *reply)
 {
-	auto_free char *status = task_fact(serve, id, "status");
+	char room[RYE_THREAD_ID_ROOM];
+	const char *thread = task_thread(serve, id, room);
+	auto_free char *status = task_fact(serve, thread, "status");
 	auto_free char *created = task_fact(serve, id, "created");
-	auto_free char *updated = task_fact(serve, id, "updated");
-	json_t *task;
+	auto_free char *updated = task_fact(serve, thread, "updated");
 
 	if (!status || !created)
 		return NULL;
-	task = json_pack("{s:s, s:s, s:o, s:s, s:s, s:n, s:i}", "taskId", id, "status",
+	return json_pack("{s:s, s:s, s:o, s:s, s:s, s:n, s:i}", "taskId", id, "status",
 			 task_status(status, reply), "statusMessage",
-			 task_message(serve, id, status), "createdAt", created, "lastUpdatedAt",
+			 task_message(serve, thread, status), "createdAt", created, "lastUpdatedAt",
 			 updated && *updated ? updated : created, "ttlMs", "pollIntervalMs",
 			 POLL_MS);
-	return task;
 }
 
 json_t *serve_task_begun(struct serve *serve, const json_t *reply)
@@ -171,10 +179,12 @@ json_t *serve_tasks_cancel(struct serve_request *request, const json_t *params,
 			   struct serve_fault *fault)
 {
 	const char *id = task_named(request, params, fault);
+	char room[RYE_THREAD_ID_ROOM];
 
 	if (!id)
 		return NULL;
 	/* What is over already stays so: that is no error. */
-	rye_thread_ctl(request->serve->rye, id, SPAN("cancel"), NULL);
+	rye_thread_ctl(request->serve->rye, task_thread(request->serve, id, room), SPAN("cancel"),
+		       NULL);
 	return json_object();
 }

@@ -599,9 +599,11 @@ class Tasks(Place):
                              "WHERE thread_id = ?", (second, first))
         registry.close()
         self.assertEqual(self.get(server, first)["status"], "working")
-        server.result("tasks/cancel", {"taskId": second}, claim(tasks=True))
-        self.settle(server, second)
-        self.assertNotEqual(self.get(server, first)["status"], "working")
+        # a client knows the first one alone, and what it cancels is what goes on
+        server.result("tasks/cancel", {"taskId": first}, claim(tasks=True))
+        self.assertEqual(self.settle(server, second)["status"], "cancelled")
+        self.assertTrue(self.gone(self.mark))
+        self.assertEqual(self.get(server, first)["status"], "cancelled")
         third = self.begin(server, "echo third")["taskId"]
         self.settle(server, third)
         with sqlite3.connect(self.path(".ai/state/threads/registry.db")) as registry:

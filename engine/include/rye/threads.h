@@ -57,6 +57,9 @@ RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
 /* id "": of all threads, "recover", "gc" or "cancel-all". */
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_err *err);
+/* The thread that the last of its hand-offs went to; its own id when there was none. */
+#define RYE_THREAD_ID_ROOM 1025
+RYE_API int rye_thread_last(struct rye *rye, const char *id, char ret[RYE_THREAD_ID_ROOM]);
 /*
  * fn is called once with the terminal status word as reply and output, RYE_OK; or, after a
  * cancel, RYE_CANCELLED. Maybe at once, inside rye_thread_wait. *ret as that of rye_start.
