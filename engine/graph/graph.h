@@ -35,6 +35,7 @@ struct graph_node {
 	const char *remote; /* "" here */
 	json_int_t max_concurrency; /* 0: the graph's */
 	bool parallel;
+	bool keeps; /* cache_result */
 	const json_t *env_requires; /* or NULL */
 };
 
@@ -140,6 +141,9 @@ struct graph_call {
 	json_t *params; /* owned */
 	json_t *reply; /* the envelope; owned; set before the call is given back */
 	size_t n; /* of a foreach */
+	const char *keep; /* the node that keeps its results; NULL: it does not */
+	bool kept; /* reply is an earlier result */
+	char key[65]; /* the caller's: of what is kept */
 	struct graph_call *next, *sibling; /* these are the caller's while it is begun */
 	void *owner, *handle;
 };

@@ -67,12 +67,17 @@ static json_t *one_by_one(struct graph_walker *walker, const struct graph_node *
 
 	json_array_foreach(list, i, element) {
 		auto_json json_t *scope = element_scope(walker, node, element);
+		struct graph_call *call;
+		json_t *result = NULL;
+		bool kept;
 
 		if (ops->stopped(ops->arg))
 			break;
 		json_object_set(walker->state, node->as, element);
-		json_array_append_new(values,
-				      collect_value(call_wait_one(walker, &node->action, scope)));
+		call = call_of_node(walker, node, scope, &result);
+		if (call)
+			result = call_carry_out(walker, call, &kept);
+		json_array_append_new(values, collect_value(result));
 	}
 	if (json_array_size(list))
 		walker_unset(walker, node->as);
@@ -93,11 +98,10 @@ static void begin_next(struct foreach_run *run)
 	const struct graph_ops *ops = run->walker->ask->ops;
 	json_t *element = json_array_get(run->list, run->begun), *error = NULL;
 	auto_json json_t *scope = element_scope(run->walker, run->node, element);
-	struct graph_call *call = call_make(run->walker, &run->node->action, scope, &error);
+	struct graph_call *call = call_of_node(run->walker, run->node, scope, &error);
 
 	if (call) {
 		call->n = run->begun;
-		call->remote = run->node->remote;
 		run->living++;
 		ops->begin(ops->arg, call);
 	} else {

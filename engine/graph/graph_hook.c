@@ -14,13 +14,17 @@
 static json_t *hook_run(struct graph_walker *walker, const struct graph_hook *hook,
 			const json_t *context)
 {
-	json_t *result;
+	json_t *result = NULL;
+	struct graph_call *call;
+	bool kept;
 
 	if (!expr_holds(hook->condition, context))
 		return NULL;
 	if (hook->control)
 		return walker_fill(walker, hook->control, context);
-	result = call_wait_one(walker, &hook->action, context);
+	call = call_make(walker, &hook->action, context, &result);
+	if (call)
+		result = call_carry_out(walker, call, &kept);
 	if (result_failed(result))
 		json_array_append_new(walker->warnings,
 				      json_sprintf("hook of %s: %.300s", hook->event,

@@ -68,10 +68,12 @@ void walker_fail(struct graph_walker *walker, const char *node, const json_t *er
 /* A call with its texts filled in; NULL with *ret_error (a result) when it cannot be made. */
 struct graph_call *call_make(struct graph_walker *walker, const struct graph_action *action,
 			     const json_t *scope, json_t **ret_error);
+/* The same for the action of a node. */
+struct graph_call *call_of_node(struct graph_walker *walker, const struct graph_node *node,
+				const json_t *scope, json_t **ret_error);
 void call_free(struct graph_call *call);
-/* Makes it and waits; an unwrapped result. */
-json_t *call_wait_one(struct graph_walker *walker, const struct graph_action *action,
-		      const json_t *scope);
+/* Waits for a call that is not begun yet; takes it over. An unwrapped result. *ret_kept: an earlier one. */
+json_t *call_carry_out(struct graph_walker *walker, struct graph_call *call, bool *ret_kept);
 bool result_failed(const json_t *result);
 /*
  * Carries out the node `current`; leaves the next one there. Its result, a new reference; NULL: it

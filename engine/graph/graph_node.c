@@ -265,7 +265,5 @@ void graph_node_read(const char *name, const json_t *doc, struct graph_node *ret
 		graph_warn(to, "action: a %s node calls nothing",
 			   ret->type == GRAPH_GATE ? "gate" : "return");
 	}
-	if (json_is_true(json_object_get(doc, "cache_result")) ||
-	    json_is_true(json_object_get(doc, "cache")))
-		graph_warn(to, "cache_result: results are not kept: the action runs each time");
+	ret->keeps = read_bool(doc, "cache_result", to) | read_bool(doc, "cache", to);
 }

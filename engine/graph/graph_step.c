@@ -55,17 +55,26 @@ struct graph_call *call_make(struct graph_walker *walker, const struct graph_act
 	return NULL;
 }
 
-json_t *call_wait_one(struct graph_walker *walker, const struct graph_action *action,
-		      const json_t *scope)
+struct graph_call *call_of_node(struct graph_walker *walker, const struct graph_node *node,
+				const json_t *scope, json_t **ret_error)
+{
+	struct graph_call *call = call_make(walker, &node->action, scope, ret_error);
+
+	if (call) {
+		call->remote = node->remote;
+		call->keep = node->keeps ? node->name : NULL;
+	}
+	return call;
+}
+
+json_t *call_carry_out(struct graph_walker *walker, struct graph_call *call, bool *ret_kept)
 {
 	const struct graph_ops *ops = walker->ask->ops;
-	json_t *result = NULL;
-	struct graph_call *call = call_make(walker, action, scope, &result);
+	json_t *result;
 
-	if (!call)
-		return result;
 	ops->begin(ops->arg, call);
 	call = ops->next(ops->arg);
+	*ret_kept = call->kept;
 	result = graph_unwrap(steal(&call->reply));
 	call_free(call);
 	return result;
@@ -90,6 +99,7 @@ struct step_report {
 	const char *action, *status;
 	const json_t *result; /* or NULL */
 	int64_t start_us;
+	bool kept; /* nothing was called */
 };
 
 static void put_step_end(struct graph_walker *walker, const struct graph_node *node,
@@ -109,6 +119,8 @@ static void put_step_end(struct graph_walker *walker, const struct graph_node *n
 	json_sets(payload, "next_node", walker->current);
 	if (thread)
 		json_object_set(payload, "thread_id", (json_t *)thread);
+	if (report->kept)
+		json_set(payload, "cache_hit", json_true());
 	if (failed && error)
 		json_object_set(payload, "error", (json_t *)error);
 	graph_log_event(walker->ask->log,
@@ -120,6 +132,7 @@ static void put_step_end(struct graph_walker *walker, const struct graph_node *n
 						     "✓",
 			seconds,
 			failed && json_is_string(error) ? json_string_value(error) :
+			report->kept			? "kept" :
 			node->type == GRAPH_FOREACH	? "foreach" :
 			node->type == GRAPH_GATE	? "gate" :
 							  "");
@@ -236,19 +249,15 @@ static json_t *step_action(struct graph_walker *walker, const struct graph_node 
 	const struct graph_ops *ops = walker->ask->ops;
 	struct step_report report = { .status = "ok", .start_us = clock_us() };
 	auto_json json_t *scope = walker_scope(walker, NULL), *result = NULL;
-	struct graph_call *call = call_make(walker, &node->action, scope, &result);
+	struct graph_call *call = call_of_node(walker, node, scope, &result);
 	auto_free char *action = call ? strdup(call->ref) : NULL;
 
 	report.action = action;
 	put_started(walker, node, action);
 	if (call) {
-		call->remote = node->remote;
 		/* before the call has an effect, so a person sees what was going on */
 		(void)graph_log_flush(walker->ask->log, false, NULL);
-		ops->begin(ops->arg, call);
-		call = ops->next(ops->arg);
-		result = graph_unwrap(steal(&call->reply));
-		call_free(call);
+		result = call_carry_out(walker, call, &report.kept);
 	}
 	if (ops->stopped(ops->arg))
 		return NULL;

@@ -12,10 +12,10 @@
 #include "clock.h"
 #include "graph/graph.h"
 #include "memory.h"
-#include "process/process.h"
 #include "record/record.h"
 #include "run/run_inner.h"
 #include "scope.h"
+#include "sign/sign.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -161,6 +161,94 @@ static bool calls_stopped(void *arg)
 	return calls->stop != RYE_OK;
 }
 
+/* ---- results that are kept (cache_result) ---- */
+
+static bool stamp_chain(const struct item_env *items, struct chain_start *first,
+			struct rye_buf *out)
+{
+	auto_chain struct chain chain = { 0 };
+	struct rye_err ignored = { 0 };
+	int r = chain_build(items, first, &chain, &ignored);
+
+	for (size_t i = 0; i < chain.n; i++)
+		buf_addf(out, "\n%s %s", chain.v[i].item->id, chain.v[i].item->verdict.sha256);
+	return !r;
+}
+
+/* Adds what the item is now; false: it cannot be told. */
+static bool stamp_item(const struct item_env *items, const char *ref, struct rye_buf *out)
+{
+	struct chain_start first = { .item = NULL };
+	struct item_ask ask = { .ret_ambiguous = &first.ambiguous };
+	struct rye_err ignored = { 0 };
+
+	ask.kind = id_split(ref, &ask.id);
+	if (ask.kind == RYE_KIND__MAX || rye_load(items, &ask, &first.item, &ignored))
+		return false;
+	if (ask.kind == RYE_TOOL)
+		return stamp_chain(items, &first, out);
+	buf_addf(out, "\n%s %s", first.item->id, first.item->verdict.sha256);
+	rye_item_unref(first.item);
+	return true;
+}
+
+/* What the result of a call hangs on, as far as it is signed. */
+static bool result_key(const struct graph_calls *calls, const struct graph_call *call,
+		       char ret[SHA_HEX])
+{
+	const struct graph *graph = calls->plan->graph;
+	auto_json json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:O}", "graph", graph->id,
+					  "digest", graph->digest, "node", call->keep, "primary",
+					  call->primary, "item", call->ref, "thread", call->thread,
+					  "params", call->params);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	json_canonical(&text, doc);
+	if (!doc || !stamp_item(calls->run->exec->env.items, call->ref, &text) || text.failed)
+		return false;
+	sha256_hex((struct rye_span){ text.data, text.len }, ret);
+	return true;
+}
+
+/* Is there an earlier result? What the runs above do not allow has none. */
+static bool call_recalled(const struct graph_calls *calls, struct graph_call *call)
+{
+	const struct prim_run *run = calls->run;
+	const struct signkept kept = { run->exec->env.items, run->exec->base.project, call->key };
+	enum rye_verb verb = strcmp(call->primary, "fetch") ? RYE_EXECUTE : RYE_FETCH;
+	json_t *result;
+
+	if (!call->keep || !asker_may(run->exec, run->living->number, verb, call->ref) ||
+	    !result_key(calls, call, call->key))
+		return false;
+	result = signkept_find(&kept);
+	if (result)
+		call->reply = json_pack("{s:s, s:o}", "status", "success", "data", result);
+	call->kept = result;
+	return call->kept;
+}
+
+/* A good result is kept; the run is as good when that cannot be done. */
+static void keep_result(const struct graph_calls *calls, const struct graph_call *call)
+{
+	const struct exec *exec = calls->run->exec;
+	const struct signkept kept = { exec->env.items, exec->base.project, call->key };
+	auto_json json_t *result = graph_unwrap(json_deep_copy(call->reply)), *doc = NULL;
+	struct rye_err err = { 0 };
+	char key[SHA_HEX];
+
+	/* nor is it when the item has changed meanwhile: it is not known which one has run */
+	if (!strcmp(json_str(result, "status"), "error") || !*call->key ||
+	    !result_key(calls, call, key) || strcmp(key, call->key))
+		return;
+	doc = json_pack("{s:s, s:s, s:s, s:O}", "graph_id", calls->plan->graph->id, "node",
+			call->keep, "item_id", call->ref, "result", result);
+	if (signkept_put(&kept, doc, &err))
+		log_line(exec->env.items->log, RYE_LOG_INFO, "graph",
+			 "%s: node '%s': its result is not kept: %s", calls->plan->graph->id,
+			 call->keep, err.msg);
+}
+
 static void graph_calls_begin(void *arg, struct graph_call *call)
 {
 	struct graph_calls *calls = arg;
@@ -173,6 +261,8 @@ static void graph_calls_begin(void *arg, struct graph_call *call)
 		refusal = json_string("Run was cancelled");
 	if (refusal)
 		answer_error(call, refusal);
+	else if (call_recalled(calls, call))
+		call_answered(call);
 	else
 		child_start(calls, call);
 }
@@ -225,6 +315,8 @@ static struct graph_call *calls_next(void *arg)
 		at = &(*at)->sibling;
 	*at = call->sibling;
 	rye_call_unref(call->handle);
+	if (call->keep && !call->kept)
+		keep_result(calls, call);
 	return call;
 }
 

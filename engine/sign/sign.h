@@ -82,6 +82,18 @@ struct signdoc_mark {
 int signdoc_check(struct trust_box *box, const char *ref, const struct signdoc_mark *mark,
 		  struct rye_err *err);
 
+/*
+ * signkept.c: results by the digest of what they hang on, .ai/state/graph-results/KEY.json.
+ */
+struct signkept {
+	const struct item_env *items;
+	const char *project;
+	const char *key; /* as sha256_hex has it */
+};
+json_t *signkept_find(const struct signkept *kept); /* a new reference; NULL: there is none */
+/* doc: an object with the member `result` and what else a reader may want to know; changed. */
+int signkept_put(const struct signkept *kept, json_t *doc, struct rye_err *err);
+
 /* ---- shared by sign.c and signmany.c ---- */
 
 /* Paths below .ai of the files of one kind that match; a new array, sorted. */

@@ -65,6 +65,10 @@ graph flaky_hook 'start: a' 'hooks:' \
 graph edge 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, on_error: b}' \
   '  b: {type: return, output: "${state._last_error.error}"}'
 graph goes_on 'start: a' 'on_error: continue' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, next: b}' '  b: {type: return}'
+graph keeps 'start: a' 'nodes:' \
+  '  a: {cache_result: true, action: {item_id: "tool:t/note", params: {word: "${inputs.word}"}}, assign: {w: "${result.word}"}, next: b}' \
+  '  b: {cache_result: true, action: {item_id: "tool:t/flaky"}, on_error: c, next: c}' \
+  '  c: {type: return, output: "${state.w}"}'
 graph bash 'start: a' 'nodes:' '  a: {action: {item_id: "tool:rye/bash/bash", params: {command: "touch broken-out"}}}'
 graph wrong 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note"}, next: nowhere}'
 graph naps 'start: a' 'nodes:' "  a: {action: {item_id: 'tool:t/note', params: {word: before}}, next: b}" \
@@ -123,6 +127,33 @@ is 'a mistake is told with node and key' "$(run wrong | jq -r .error)" \
   "Graph validation failed: node 'a': next: there is no node 'nowhere'"
 is 'a look at a graph runs nothing' "$(cli tool:t/ten validate:=true | jq -c '[.data.success,.data.node_count,.data.errors]')" '[true,10,[]]'
 is 'one node alone' "$(cli tool:t/ten node=n4 | jq -c '[.data.executed_node,.data.next_node,.data.state.at]')" '["n4","n5","w4"]'
+
+# --- results that are kept ---
+rm -f "$P/notes" "$P/tries"
+RESULTS=$P/.ai/state/graph-results
+is 'a result is found out once' "$(for _ in 1 2 3; do run keeps '{"word":"k"}' | jq -r .data.output; done | xargs) $(notes)" 'k k k k '
+is 'one that is none again and again' "$(wc -l <"$P/tries")" 3
+id=$(run keeps '{"word":"k"}' | jq -r .data.graph_run_id)
+is 'the record says so' "$(log_of "$id" | jq -c 'select(.event_type == "step_completed")|[.payload.node,.payload.cache_hit]' | xargs)" '[a,true] [b,true] [c,null]'
+is 'and the tool that tells steps' "$(cli tool:rye/core/processes/steps run_id="$id" | jq -c '[.data.steps[]|select(.cache_hit)|.node]|unique')" '["a","b"]'
+is 'other parameters, another result' "$(run keeps '{"word":"l"}' | jq -r .data.output) $(notes)" 'l k l '
+is 'by another process, too' "$(cli tool:t/keeps word=l | jq -r .data.output) $(notes)" 'l k l '
+is 'they are the owner'"'"'s' "$(stat -c %a "$RESULTS" "$RESULTS"/*.json | sort -u | xargs)" '600 700'
+kept=$(grep -l '"word":"k"' "$RESULTS"/*.json)
+cp "$kept" "$T/kept"
+sed -i 's/"word":"k"/"word":"forged"/' "$kept"
+is 'what was written by hand is no result' "$(run keeps '{"word":"k"}' | jq -r .data.output) $(notes)" 'k k k l '
+other=$(grep -l '"word":"l"' "$RESULTS"/*.json)
+cp "$T/kept" "$other"
+is 'nor is that of another call' "$(run keeps '{"word":"l"}' | jq -r .data.output) $(notes)" 'l k k l l '
+rm -f "$P/notes"
+sed -i 's/^# __tool_desc.*/# __tool_description__ = "notes a word, otherwise"/' "$P/.ai/tools/t/note.sh"
+fx_sign "$P" tool:t/note
+is 'nor that of a tool that has changed' "$(run keeps '{"word":"k"}' | jq -r .data.output) $(notes)" 'k k '
+rm -r "$RESULTS"
+ln -s "$T" "$RESULTS"
+is 'nothing is kept behind a link' "$(run keeps '{"word":"k"}' | jq -r .data.output) $(ls "$T" | grep -c '^[0-9a-f]\{64\}')" 'k 0'
+rm "$RESULTS" "$P/tries"
 
 # --- threads ---
 rm -f "$P/notes"

@@ -7,6 +7,8 @@
 
 #include "exec_tools.h"
 
+#include <sys/stat.h>
+
 #define RUNTIME "rye/core/runtimes/state-graph/runtime"
 
 /* t/a is the graph; more: top-level YAML; config: indented by two. */
@@ -49,6 +51,63 @@ static void case_103_graph_with_and_without_limits(void **state)
 		"\"chain\":[\"t/a\",\"" RUNTIME "\",\"rye/core/primitives/graph\"]}");
 	graph_put(p, "t/a.yaml", MAY, TWO);
 	exec_wants(p, "{\"n\":1}", "{\"status\":\"success\",\"data\":{\"steps\":3}}");
+}
+
+/* How often t/count has run. */
+static size_t count_calls(const struct exec_place *p)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	struct stat st;
+
+	buf_addf(&path, "%s/calls", p->place.project);
+	return stat(path.data, &st) < 0 ? 0 : (size_t)st.st_size;
+}
+
+#define COUNT "open('calls', 'a').write('x')\n"
+
+static const char kept_graph[] =
+	"  start: s\n  nodes:\n"
+	"    s: {action: {item_id: 'tool:t/count', params: {n: '${inputs.n}'}}, cache_result: true, "
+	"assign: {n: '${result.n}'}, next: l}\n"
+	"    l: {type: foreach, over: [5, '${inputs.n}', 5], cache_result: true, collect: all, "
+	"action: {item_id: 'tool:t/count', params: {n: '${item}'}}, next: e}\n"
+	"    e: {type: return, output: ['${state.n}', '${state.all.0.n}', '${state.all.1.n}']}\n";
+
+static void results_are_kept(struct exec_place *p, const char *inputs, const char *output,
+			     size_t calls)
+{
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+
+	buf_addf(&want, "{\"status\":\"success\",\"data\":{\"=output\":%s}}", output);
+	exec_wants(p, inputs, want.data);
+	assert_int_equal(count_calls(p), calls);
+}
+
+/* A call that is the same as an earlier one is not made: same graph, node, parameters, same tool. */
+static void a_node_keeps_its_results(void **state)
+{
+	auto_buf struct rye_buf other = RYE_BUF_INIT;
+	struct exec_place *p = *state;
+
+	exec_function(p, "t/count.py", COUNT "return {'success': p['n'] != 13, 'n': p['n'] + 1}");
+	graph_put(p, "t/a.yaml", MAY, kept_graph);
+	results_are_kept(p, "{\"n\":1}", "[2,6,2]", 3); /* of the list the third is the first */
+	results_are_kept(p, "{\"n\":1}", "[2,6,2]", 3);
+	results_are_kept(p, "{\"n\":2}", "[3,6,3]", 5);
+	/* another tool */
+	exec_function(p, "t/count.py", COUNT "return {'success': p['n'] != 13, 'n': p['n'] + 10}");
+	results_are_kept(p, "{\"n\":1}", "[11,15,11]", 8);
+	/* what fails is done again */
+	exec_wants(p, "{\"n\":13}", "{\"status\":\"error\",\"data\":{\"node\":\"s\"}}");
+	exec_wants(p, "{\"n\":13}", "{\"status\":\"error\",\"data\":{\"node\":\"s\"}}");
+	assert_int_equal(count_calls(p), 10);
+	/* without the permission there is no result either */
+	exec_wants(p, "{\"n\":1,\"capabilities\":[\"rye.execute.tool.t.none\"]}",
+		   "{\"error\":\"~Permission denied: 'rye.execute.tool.t.count'\"}");
+	/* another graph */
+	buf_addf(&other, "  max_steps: 9\n%s", kept_graph);
+	graph_put(p, "t/a.yaml", MAY, other.data);
+	results_are_kept(p, "{\"n\":1}", "[11,15,11]", 13);
 }
 
 static void steps_are_limited(void **state)
@@ -308,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		exec_test(case_103_graph_with_and_without_limits),
+		exec_test(a_node_keeps_its_results),
 		exec_test(steps_are_limited),
 		exec_test(a_failing_node_fails_the_graph),
 		exec_test(permissions_are_checked),

@@ -29,7 +29,7 @@ CONFIG_SCHEMA = {
 
 STEPS_MAX = 1000  # of one result; a graph may take many more
 DONE = ("step_completed", "foreach_completed")
-TOLD = ("node", "node_type", "status", "next_node", "step", "error", "elapsed_s", "action_id")
+TOLD = ("node", "node_type", "status", "next_node", "step", "error", "elapsed_s", "action_id", "cache_hit")
 
 
 def events(path):
