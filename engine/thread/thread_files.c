@@ -21,12 +21,11 @@
 #define REAL_MAX RYE_OUTPUT_MAX
 
 #define RESULT "result.json"
+#define TRANSCRIPT "transcript.jsonl"
 
 static const char *const real[] = {
-	"capabilities.md",  "diagnostics.json",	 "live",
-	"output",	    "request.json",	 RESULT,
-	"spawn.log",	    "spawn_params.json", "thread.json",
-	"transcript.jsonl",
+	"capabilities.md", "diagnostics.json",	"live",	       "output",   "request.json", RESULT,
+	"spawn.log",	   "spawn_params.json", "thread.json", TRANSCRIPT,
 };
 
 static void thread_files_put_line(struct rye_buf *buf, const char *text)
@@ -141,10 +140,31 @@ static const struct derived derived[] = {
 	{ "status", put_status },	{ "updated", put_updated },
 };
 
-static bool real_is_there(const char *name, const struct thread_view *view)
+/*
+ * The record of a graph's run that was waited for: such a run has a row, and no directory among the
+ * threads. A descriptor, or -errno.
+ */
+static int open_graph_run(const struct threads *threads, const char *id)
 {
-	return !faccessat(view->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	       (!strcmp(name, RESULT) && has_row_result(view));
+	auto_close int base = open(threads->env.opt->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	buf_addf(&path, ".ai/state/graphs/%s", id);
+	if (base < 0 || path.failed || !*id || strchr(id, '/'))
+		return -ENOENT;
+	return io_open_mounted(base, path.data, O_RDONLY | O_DIRECTORY);
+}
+
+static bool real_is_there(struct threads *threads, const char *name, const struct thread_view *view)
+{
+	auto_close int run = -1;
+
+	if (!faccessat(view->dir, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return true;
+	if (strcmp(name, TRANSCRIPT) != 0 || view->dir >= 0)
+		return !strcmp(name, RESULT) && has_row_result(view);
+	run = open_graph_run(threads, view->row.thread_id);
+	return run >= 0 && !faccessat(run, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
@@ -160,7 +180,7 @@ int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void 
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (real_is_there(real[i], &view) && fn(arg, real[i]))
+		if (real_is_there(threads, real[i], &view) && fn(arg, real[i]))
 			return 0;
 	return memory_check(since, err);
 }
@@ -211,20 +231,24 @@ static bool is_real(const char *name)
 	return false;
 }
 
-/* id "": that of all threads. */
-static int thread_files_dir(struct threads *threads, const char *id, struct rye_err *err)
+/* Where the file of that name lies. id "": that of all threads. */
+static int thread_files_dir(struct threads *threads, const char *id, const char *name,
+			    struct rye_err *err)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, err);
+	int dir, run;
 
 	if (root < 0 || !*id)
 		return steal_fd(&root);
-	return thread_dir(root, id, false, err);
+	dir = thread_dir(root, id, false, err);
+	run = dir < 0 && !strcmp(name, TRANSCRIPT) ? open_graph_run(threads, id) : -1;
+	return run < 0 ? dir : run;
 }
 
 int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
 		 uint64_t *ret_size, struct rye_err *err)
 {
-	auto_close int dir = thread_files_dir(threads, part->id, err);
+	auto_close int dir = thread_files_dir(threads, part->id, part->name, err);
 	auto_close int fd = -1;
 	uint64_t size;
 	size_t len = part->len;
@@ -250,6 +274,18 @@ int threads_read(struct threads *threads, const struct rye_thread_part *part, st
 static bool files_of_chain(const char *name)
 {
 	return !strcmp(name, RESULT) || !strcmp(name, "output");
+}
+
+static int read_beside(struct threads *threads, const struct thread_view *view, const char *name,
+		       struct rye_blob **ret, struct rye_err *err)
+{
+	const char *id = view->row.thread_id;
+	auto_close int run =
+		view->dir < 0 && !strcmp(name, TRANSCRIPT) ? open_graph_run(threads, id) : -1;
+
+	if (is_real(name) && (view->dir >= 0 || run >= 0))
+		return read_real(run >= 0 ? run : view->dir, name, ret, err);
+	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
 }
 
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
@@ -279,7 +315,5 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	}
 	if (!strcmp(name, RESULT) && faccessat(view.dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return read_row_result(&view, ret, err);
-	if (is_real(name) && view.dir >= 0)
-		return read_real(view.dir, name, ret, err);
-	return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, name);
+	return read_beside(threads, &view, name, ret, err);
 }

@@ -102,6 +102,9 @@ is 'every step is recorded' "$(log_of "$id" | jq -r .event_type | sort | uniq -c
   'checkpoint1 foreach_completed1 graph_completed1 graph_started1 state_checkpoint4 step_completed3 step_started4 '
 is 'the record is the owner'"'"'s' "$(stat -c %a "$P/.ai/state/graphs/$id" "$P/.ai/state/graphs/$id/transcript.jsonl" | tr '\n' ' ')" '700 600 '
 is 'it has a row among the threads' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/directive" | tr '\n' ' ')" 'completed tool:t/all '
+is 'and its transcript' "$(jq -r .event_type "$M/state/threads/$id/transcript.jsonl" | sed -n '1p;$p' | xargs)" 'graph_started checkpoint'
+is 'which is listed' "$(ls "$M/state/threads/$id" | grep -c '^transcript.jsonl$')" 1
+is 'and is the file on disk' "$(cmp "$M/state/threads/$id/transcript.jsonl" "$P/.ai/state/graphs/$id/transcript.jsonl" && echo same)" same
 is 'with its result' "$(jq -c '[.status,.data.output.n]' "$M/state/threads/$id/result.json")" '["success",2]'
 rm -f "$P/notes"
 is 'an edge with a condition' "$(run all '{"word":"stop"}' | jq -c '[.data.steps,.data.output.n]')" '[2,null]'
