@@ -83,10 +83,42 @@ static json_t *capability_of(const struct graph_call *call)
 	return text.failed ? NULL : json_string(text.data);
 }
 
+static bool graph_may(const struct graph_calls *calls, const char *primary, const char *ref)
+{
+	const json_t *narrowed = json_object_get(calls->plan->own, "capabilities");
+
+	return runs_match(calls->plan->graph->permissions, primary, ref) &&
+	       (!narrowed || runs_match(narrowed, primary, ref));
+}
+
+/* What "tool:rye/bash" is: "tool:rye/bash/bash". NULL: it is not there. */
+static char *whole_ref(const struct graph_calls *calls, const struct graph_call *call)
+{
+	auto_item struct rye_item *item = NULL;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	struct rye_err ignored = { 0 };
+	struct item_ask ask = { .kind = RYE_TOOL };
+
+	ask.kind = id_split(call->ref, &ask.id);
+	if (ask.kind != RYE_TOOL || rye_load(calls->run->exec->env.items, &ask, &item, &ignored))
+		return NULL;
+	buf_addf(&ref, "tool:%s", item->id);
+	return buf_steal(&ref);
+}
+
+static bool call_is_permitted(const struct graph_calls *calls, const struct graph_call *call)
+{
+	auto_free char *ref = NULL;
+
+	if (graph_may(calls, call->primary, call->ref))
+		return true;
+	ref = whole_ref(calls, call);
+	return ref && graph_may(calls, call->primary, ref);
+}
+
 /* Why it may not be made; NULL: it may. The runs above are asked when it is made. */
 static json_t *refusal_of(const struct graph_calls *calls, const struct graph_call *call)
 {
-	const json_t *narrowed = json_object_get(calls->plan->own, "capabilities");
 	auto_json json_t *capability = NULL;
 	struct rye_err err = { 0 };
 
@@ -94,8 +126,7 @@ static json_t *refusal_of(const struct graph_calls *calls, const struct graph_ca
 		return json_sprintf("remote '%.100s' is not available yet", call->remote);
 	if (!strcmp(call->primary, "sign"))
 		return json_string("Permission denied: signing is for a person, not for a graph");
-	if (runs_match(calls->plan->graph->permissions, call->primary, call->ref) &&
-	    (!narrowed || runs_match(narrowed, call->primary, call->ref)))
+	if (call_is_permitted(calls, call))
 		return held_check(job_of(calls->run->call)->held, call->primary, call->ref, &err) ?
 			       json_string(err.msg) :
 			       NULL;

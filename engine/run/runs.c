@@ -223,13 +223,11 @@ static size_t count_dots(const char *text)
 	return n;
 }
 
-bool runs_match(const json_t *requires_list, const char *primary, const char *ref)
+static bool match_dotted(const json_t *requires_list, const char *wanted)
 {
-	char wanted[1100];
 	json_t *element;
 	size_t i;
 
-	put_dotted(primary, ref, wanted, sizeof(wanted));
 	json_array_foreach(requires_list, i, element) {
 		const char *pattern = json_string_value(element);
 		size_t n = pattern ? strlen(pattern) : 0;
@@ -243,6 +241,31 @@ bool runs_match(const json_t *requires_list, const char *primary, const char *re
 			return true;
 	}
 	return false;
+}
+
+/* "tool:rye/bash/bash" has a shorter name, "tool:rye/bash": cuts wanted to that. False: it has none. */
+static bool cut_directory(const char *ref, char *wanted)
+{
+	const char *last = strrchr(ref, '/'), *before = last;
+	size_t n = last ? strlen(last) : 0;
+
+	while (before && before > ref && before[-1] != '/' && before[-1] != ':')
+		before--;
+	if (strncmp(ref, "tool:", 5) != 0 || n < 2 || (size_t)(last - before) != n - 1 ||
+	    strncmp(before, last + 1, n - 1) != 0)
+		return false;
+	wanted[strlen(wanted) - n] = 0;
+	return true;
+}
+
+bool runs_match(const json_t *requires_list, const char *primary, const char *ref)
+{
+	char wanted[1100];
+
+	put_dotted(primary, ref, wanted, sizeof(wanted));
+	return match_dotted(requires_list, wanted) ||
+	       (strlen(wanted) < sizeof(wanted) - 1 && cut_directory(ref, wanted) &&
+		match_dotted(requires_list, wanted));
 }
 
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)

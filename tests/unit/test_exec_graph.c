@@ -161,6 +161,30 @@ static void permissions_are_checked(void **state)
 	exec_wants(p, "{}", "{\"error\":\"~signing is for a person\"}");
 }
 
+/* t/d and t/d/d are one tool: a permission may name it either way, and so may a node. */
+static void a_directory_tool_is_permitted_by_both_names(void **state)
+{
+	static const char *const may[] = { "t.d", "t.d.d", "t.d.*", "t.d*" };
+	static const char *const ids[] = { "t/d", "t/d/d" };
+	struct exec_place *p = *state;
+
+	exec_function(p, "t/d/d.py", "return {'success': True, 'n': 1}");
+	for (size_t i = 0; i < ARRAY_SIZE(may) * ARRAY_SIZE(ids); i++) {
+		auto_buf struct rye_buf more = RYE_BUF_INIT, config = RYE_BUF_INIT;
+
+		buf_addf(&more, "permissions: ['rye.execute.tool.%s']\n", may[i / 2]);
+		buf_addf(&config, "  start: s\n  nodes: {s: {action: {item_id: 'tool:%s'}}}\n",
+			 ids[i % 2]);
+		graph_put(p, "t/a.yaml", more.data, config.data);
+		exec_wants(p, "{}", "{\"status\":\"success\"}");
+		exec_wants(p, "{\"capabilities\":[\"rye.execute.tool.t.d.x\"]}",
+			   "{\"error\":\"~Permission denied: 'rye.execute.tool.t.d\"}");
+	}
+	graph_put(p, "t/a.yaml", "permissions: ['rye.execute.tool.t']\n",
+		  "  start: s\n  nodes: {s: {action: {item_id: 'tool:t/d'}}}\n");
+	exec_wants(p, "{}", "{\"error\":\"~Permission denied: 'rye.execute.tool.t.d'\"}");
+}
+
 /* A graph in a graph: the inner one's calls need the outer one's permission, too. */
 static void permissions_hold_for_what_is_called(void **state)
 {
@@ -371,6 +395,7 @@ int main(void)
 		exec_test(steps_are_limited),
 		exec_test(a_failing_node_fails_the_graph),
 		exec_test(permissions_are_checked),
+		exec_test(a_directory_tool_is_permitted_by_both_names),
 		exec_test(permissions_hold_for_what_is_called),
 		exec_test(what_calls_the_graph_holds_it),
 		exec_test(knowledge_directives_and_fetch),
