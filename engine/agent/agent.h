@@ -34,9 +34,10 @@ struct fork_ask {
 	int (*fund)(void *arg, const char *thread_id, struct rye_err *err);
 	void *fund_arg;
 	int wait_ms; /* not longer: RYE_TIMEOUT, and it goes on; 0: until it ends */
-	/* Text of the model as it comes, on the calling thread; or NULL. */
+	/* On the calling thread: once it has begun, then text of the model as it comes; or NULL. */
+	void (*begun)(void *arg, const char *id);
 	void (*live)(void *arg, struct rye_span text);
-	void *live_arg;
+	void *live_arg; /* of both */
 };
 /*
  * Starts a thread; unless async, waits for its end. *ret: the members of a reply, also after a
@@ -55,6 +56,12 @@ int agent_fork_below(struct threads *threads, const char *authority, const struc
 /* The waiting alone, for a reply that was made with async. */
 int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
 		struct rye_err *err);
+
+/*
+ * agent_open.c: "MODEL of PROVIDER", which a directive is given to that does not say itself; or why
+ * there is none, as a fork fails then. Looks at items and keys, asks nobody.
+ */
+int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct rye_err *err);
 
 /*
  * recover.c: the end of a thread whose runner ended without one.

@@ -137,6 +137,22 @@ static int agent_open_provider(struct agent *agent, struct rye_err *err)
 			agent->provider->model, agent->provider->id);
 }
 
+/* Whatever keeps a fork from its model is found by the same look, so it is told in the same words. */
+int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct rye_err *err)
+{
+	auto_env struct env own = { 0 };
+	/* no directory: nothing is sent that others would have to wait for */
+	const struct provider_env env = { .items = items, .own = &own, .shared = "" };
+	auto_provider struct provider *provider = NULL;
+	int r;
+
+	env_rows(&own, environ);
+	r = provider_resolve(&env, &(const struct provider_ask){ NULL, NULL }, &provider, err);
+	if (!r)
+		snprintf(ret, RYE_MODEL_MAX, "%.200s of %.80s", provider->model, provider->name);
+	return r;
+}
+
 static int agent_open_ledger(struct agent *agent, struct rye_err *err)
 {
 	const struct limits *limits = &agent->limits;

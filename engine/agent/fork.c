@@ -242,5 +242,7 @@ int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret
 	if (r)
 		return r;
 	*ret = fork_reply(ask, &launched);
+	if (ask->begun)
+		ask->begun(ask->live_arg, launched.thread_id);
 	return ask->async ? 0 : agent_await(threads, ask, *ret, err);
 }

@@ -163,6 +163,11 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 	return r;
 }
 
+int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err)
+{
+	return agent_model(&rye->items, ret, err);
+}
+
 /* ---- hooks of exec ---- */
 
 /* An id as one component of a path, with room for what is put behind it. */
@@ -218,6 +223,11 @@ void engine_thread_lost(void *arg, struct thread_lost *lost)
 	agent_recover(&where, lost);
 }
 
+static void fork_on_begun(void *arg, const char *id)
+{
+	events_thread(arg, id);
+}
+
 static void fork_on_live(void *arg, struct rye_span text)
 {
 	events_output(arg, RYE_STDOUT, text);
@@ -231,6 +241,7 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 					.request = ask->request,
 					.async = ask->async,
 					.wake = call_wake(ask->call),
+					.begun = ask->call->events ? fork_on_begun : NULL,
 					.live = ask->call->events ? fork_on_live : NULL,
 					.live_arg = ask->call->events };
 	int r = ask->authority ? agent_fork_below(rye->threads, ask->authority, &start, ret, err) :

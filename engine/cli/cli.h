@@ -188,52 +188,6 @@ void progress_start(struct progress *progress, struct cli *cli, const char *what
 void progress_step(struct progress *progress, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
-/* ---- waiting.c ---- */
-
-/* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
-void call_block_signals(void);
-struct cli_stream { /* plain output, printed while the run went on */
-	struct rye_buf held; /* blanks at the beginning */
-	bool begun, plain; /* another character came; all is printed at once */
-	size_t printed; /* bytes of the outcome's output */
-};
-/*
- * As rye_call_sync, but INT, TERM and HUP cancel the run. *ret_signal: which came (SIGPIPE: stdout
- * has no reader), or 0. *ret is the caller's (call_done).
- */
-struct cli_call {
-	enum rye_verb verb; /* of the workspace's root */
-	const json_t *message;
-	struct cli_stream *stream; /* prints as it comes; or NULL */
-};
-int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
-	      int *ret_signal);
-int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
-		     struct rye_err *err);
-void call_done(struct rye_outcome *outcome);
-#define auto_outcome __attribute__((cleanup(call_done)))
-
-/* verb_execute.c, executed.c: one call of `ryefs execute`. */
-
-/* The item's schema, a new reference; NULL: values are guessed and the engine judges them. */
-json_t *execute_schema(struct cli *cli, const char *ref);
-
-struct executed {
-	char ref[1100]; /* REF_MAX */
-	json_t *given; /* parameters */
-	struct rye_outcome outcome;
-	size_t printed; /* bytes of its output that were printed while it ran */
-	int signal; /* that cancelled it, or 0 */
-};
-int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
-
-/* verb_threads.c: a thread's file without its last newline, to free; NULL: not there. */
-char *threads_fact(struct cli *cli, const char *id, const char *name);
-/* threads_shown.c: words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
-int threads_tree(struct cli *cli, const char *id);
-int threads_cost(struct cli *cli, const char *id);
-int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
-
 /* mounted.c: which mounts of ours the kernel has, and ending them. */
 
 /* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */

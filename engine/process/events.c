@@ -297,6 +297,17 @@ void events_state(struct events *events, enum rye_event_state state)
 	put_event(events, &(const struct rye_event){ .type = RYE_EVENT_STATE, .state = state });
 }
 
+void events_thread(struct events *events, const char *id)
+{
+	const struct rye_event event = { .type = RYE_EVENT_STATE, .state = RYE_STATE_STARTED };
+	struct events_piece *piece = events ? piece_new(&event) : NULL;
+
+	if (!piece)
+		return;
+	buf_adds(&piece->text, id);
+	events_enqueue(events, piece);
+}
+
 bool events_end(struct events *events, const struct rye_outcome *outcome, events_end_fn tell,
 		void *arg)
 {

@@ -53,6 +53,7 @@ void events_free(struct events *events); /* after its teller, or without one */
 void events_output(struct events *events, enum rye_stream stream, struct rye_span bytes);
 void events_progress(struct events *events, uint64_t bytes);
 void events_state(struct events *events, enum rye_event_state state);
+void events_thread(struct events *events, const char *id); /* it has started as this thread */
 
 /*
  * The last event: calls tell(arg, outcome) on the teller, behind all others. False: there is no

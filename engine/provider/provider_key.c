@@ -10,13 +10,20 @@
 #include "process/process.h"
 #include "scope.h"
 #include "secret/secret.h"
+#include "space/space.h"
 #include "str.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A shorter value, or an address, is no key: hiding it would spoil messages. */
 #define KEY_LEAST 8
+/* Where the bundle's provider `local` asks. */
+#define LOCAL_URL "RYE_LOCAL_URL"
+/* A project's path that fits into a sentence, three times. */
+#define ROOT_TOLD 120
 
 void key_ring_done(struct key_ring *ring)
 {
@@ -45,14 +52,40 @@ static const char *key_value(struct key_ring *ring, const char *name, struct rye
 	return secret_value(ring->secrets, name);
 }
 
+/* A server on this machine is named, and no file says so: the command that makes one. */
+static bool mend_local(const struct key_ring *ring, struct rye_buf *ret)
+{
+	const struct space *project = &ring->env->items->spaces->v[0];
+	auto_buf struct rye_buf dir = RYE_BUF_INIT, root = RYE_BUF_INIT;
+
+	if (!ring->env->own || !env_get(ring->env->own, LOCAL_URL) || space_fd(project) < 0 ||
+	    strlen(project->root) > ROOT_TOLD ||
+	    !strcmp(json_str(ring->item, "tool_id"), "local") ||
+	    faccessat(space_fd(project), "config/agent/agent.yaml", F_OK, 0) == 0)
+		return false;
+	buf_shell(&root, project->root);
+	buf_addf(&dir, "%s/.ai/config/agent", root.failed ? "" : root.data);
+	buf_addf(ret,
+		 "mkdir -p %s && echo '{version: \"1.0.0\", category: agent, provider: {default: "
+		 "local}}' > %s/agent.yaml && ryefs sign --project %s config:agent/agent",
+		 dir.data, dir.data, root.data);
+	return !dir.failed && !root.failed && !ret->failed;
+}
+
 static int fail_missing(const struct key_ring *ring, const char *name, const struct rye_err *store,
 			struct rye_err *err)
 {
 	const char *id = json_str(ring->item, "tool_id");
+	auto_buf struct rye_buf local = RYE_BUF_INIT;
 
 	if (store->code != RYE_OK)
 		return rye_fail(err, RYE_INVALID, "provider %s: no key: %s is not set, and %s", id,
 				name, store->msg);
+	if (mend_local(ring, &local))
+		return rye_fail(err, RYE_INVALID,
+				"provider %s: no key: %s is not set; " LOCAL_URL
+				" is, so the provider local can be named; " MEND_WITH "%s",
+				id, name, local.data);
 	return rye_fail(
 		err, RYE_INVALID,
 		"provider %s: no key: %s is neither in the environment that ryefs was "

@@ -70,7 +70,10 @@ int threads_await(struct threads *threads, const char *id, const struct thread_p
 	/* the listener is told once in any case: behind that it is no longer used */
 	threads_unwait(threads, &ended);
 	(void)!eventfd_read(ended, &told);
-	return rye_fail(err, code, "no longer waited for: thread %s goes on", id);
+	return rye_fail(err, code,
+			"no longer waited for: thread %s goes on; " MEND_WITH
+			"ryefs threads wait %s",
+			id, id);
 }
 
 int threads_dir(struct threads *threads, const char *id)

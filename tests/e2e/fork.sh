@@ -150,8 +150,8 @@ has "T24 in an override, too" "$(fork lane_plain '{"who": "A", "limit_overrides"
 
 # ---- from the command line, and without waiting ----
 run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
-is "execute --fork" "$(run execute directive:lane_plain --fork who=Cy)" "Hello, Ann."
-is "execute --fork, outputs" "$(run execute directive:lane_outputs --fork who=Cy | jq -c .)" '{"greeting":"hi","count":3}'
+is "execute --fork" "$(run execute directive:lane_plain --fork who=Cy -q)" "Hello, Ann."
+is "execute --fork, outputs" "$(run execute directive:lane_outputs --fork who=Cy -q | jq -c .)" '{"greeting":"hi","count":3}'
 id=$(run execute directive:lane_plain --fork --async who=Di -q)
 like "execute --fork --async" "$id" '^lane_plain/lane_plain-'
 is "T01 its end" "$(run threads wait "$id")" completed

@@ -276,6 +276,7 @@ int verb_doctor(struct cli *cli)
 	check_doubts(&findings);
 	left_check(&findings);
 	status = doctor_check_keys(&findings);
+	models_check(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);
 	if (status != CLI_OK)

@@ -5,6 +5,7 @@
  * the manager is given its digest, and refuses where the server says something else by now.
  */
 #include "cli/verb/mcp_words.h"
+#include "cli/follow/follow.h"
 
 #include "scope.h"
 #include "str.h"

@@ -4,7 +4,7 @@
  * item's own schema says. People get the output, as it comes, and of a failure one sentence and
  * what would do instead (executed.c); programs get the reply with --json, whatever it says.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "base/id.h"
 #include "format/format.h"
@@ -238,11 +238,17 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
 	struct cli_stream stream = { .held = RYE_BUF_INIT };
-	/* a model's words go to people alone: a program wants the result */
-	bool streams = !cli->opt.json && (!cli->opt.fork || isatty(STDOUT_FILENO));
-	const struct cli_call what = { RYE_EXECUTE, message, streams ? &stream : NULL };
-	int status = call_wait(cli, &what, &executed->outcome, &executed->signal);
+	const struct cli_call what = { RYE_EXECUTE, message, cli->opt.json ? NULL : &stream };
+	bool waits = cli->opt.fork && !cli->opt.async && !cli->opt.dry_run && !cli->opt.json;
+	struct forked forked;
+	int status;
 
+	/* a model's words go to people alone: a program wants the result */
+	stream.mute = cli->opt.fork && !isatty(STDOUT_FILENO);
+	forked_open(&forked, cli);
+	stream.forked = waits ? &forked : NULL;
+	status = call_wait(cli, &what, &executed->outcome, &executed->signal);
+	forked_close(&forked);
 	executed->printed = stream.printed;
 	buf_done(&stream.held);
 	return status;

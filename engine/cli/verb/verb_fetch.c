@@ -3,7 +3,7 @@
  * ryefs fetch: an item's verified source on standard output, or, with --to, a copy in another
  * space. Speaks through the fetch primitive, so that the rules are the mount's.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "scope.h"
 

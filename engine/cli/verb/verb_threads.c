@@ -3,7 +3,7 @@
  * ryefs threads: what state/threads shows, without a mount. Facts are the small files of a
  * thread's directory; a verb that changes something is what one would write to its ctl.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "near.h"
 #include "scope.h"
@@ -221,6 +221,8 @@ static int threads_say(struct cli *cli, const char *verb, const char *id)
 	buf_adds(&line, verb);
 	for (int i = 2; i < cli->argc; i++)
 		buf_addf(&line, " %s", cli->argv[i]);
+	if (!line.failed && cli->argc > 2 && !strcmp(verb, "resume"))
+		return threads_resume(cli, id, line.data + strlen("resume "));
 	return line.failed ? CLI_FAILED : control(cli, line.data, id);
 }
 

@@ -29,7 +29,7 @@ struct rye_event {
 	enum { RYE_EVENT_OUTPUT, RYE_EVENT_PROGRESS, RYE_EVENT_STATE } type;
 	uint64_t number; /* 1, 2, 3 … of this call */
 	enum rye_stream stream; /* OUTPUT */
-	struct rye_span bytes; /* OUTPUT: whole UTF-8 characters; what was none is U+FFFD */
+	struct rye_span bytes; /* OUTPUT: whole characters, U+FFFD for none; STATE: a thread's id */
 	uint64_t done; /* PROGRESS, once a second at most: bytes printed so far */
 	enum rye_event_state state; /* STATE */
 };

@@ -3,7 +3,7 @@
  * ryefs mcp: the workspace as a server of the Model Context Protocol, for a client that starts it
  * and speaks through its standard input and output, or with --http for those that connect.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "scope.h"
 #include "serve/serve.h"

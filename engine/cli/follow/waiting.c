@@ -5,7 +5,7 @@
  * still waited for, so that no process of it is left behind. A run whose output is printed as
  * it comes is cancelled too when standard output's reader has gone.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "scope.h"
 #include "str.h"
@@ -16,6 +16,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+
+/* A thread that is shown is looked at so often. */
+#define WAITING_STEP_MS 100
 
 struct waiting {
 	struct rye_outcome outcome; /* written by done, read after `event` has fired */
@@ -69,6 +72,15 @@ static void block_pipe_signal(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+static void waiting_print(struct cli_stream *stream, struct rye_span text)
+{
+	if (stream->forked)
+		forked_print(stream->forked, text);
+	else
+		fwrite(text.ptr, 1, text.len, stdout);
+	stream->printed += text.len;
+}
+
 static void print_event(void *arg, const struct rye_event *event)
 {
 	struct waiting *waiting = arg;
@@ -76,7 +88,9 @@ static void print_event(void *arg, const struct rye_event *event)
 
 	if (event->number == 1)
 		block_pipe_signal();
-	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT)
+	if (event->type == RYE_EVENT_STATE && stream->forked && event->bytes.len)
+		forked_begun(stream->forked, event->bytes);
+	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT || stream->mute)
 		return;
 	if (!waiting_is_plain(stream, event->bytes)) {
 		if (!stream->begun) /* blank so far */
@@ -84,9 +98,8 @@ static void print_event(void *arg, const struct rye_event *event)
 		return;
 	}
 	if (stream->held.len)
-		fwrite(stream->held.data, 1, stream->held.len, stdout);
-	fwrite(event->bytes.ptr, 1, event->bytes.len, stdout);
-	stream->printed += stream->held.len + event->bytes.len;
+		waiting_print(stream, (struct rye_span){ stream->held.data, stream->held.len });
+	waiting_print(stream, event->bytes);
 	buf_done(&stream->held);
 	if (fflush(stdout) && errno == EPIPE)
 		(void)!eventfd_write(waiting->gone, 1);
@@ -107,30 +120,53 @@ static void on_outcome(void *arg, const struct rye_outcome *outcome)
 		perror("ryefs: eventfd");
 }
 
+/* What ends the waiting: a signal; standard output's reader has gone; the person leaves a thread to
+ * itself, of which *ret_seen knows nothing. False: nothing of it. */
+static bool waiting_ends(struct waiting *waiting, struct pollfd fds[4], int *ret_seen)
+{
+	struct forked *forked = waiting->stream ? waiting->stream->forked : NULL;
+	struct signalfd_siginfo info;
+
+	if (fds[2].revents) {
+		fds[2].fd = -1;
+		*ret_seen = SIGPIPE;
+		return true;
+	}
+	if (fds[1].revents & POLLIN && read(fds[1].fd, &info, sizeof(info)) > 0) {
+		*ret_seen = (int)info.ssi_signo;
+		if (!forked || info.ssi_signo != SIGINT || !forked_signal(forked))
+			return true;
+		*ret_seen = forked->cancelled ? SIGINT : 0;
+		fds[3].fd = STDIN_FILENO;
+		return false;
+	}
+	if (!forked || !fds[3].revents)
+		return false;
+	if (fds[3].revents & ~POLLIN)
+		fds[3].fd = -1; /* the terminal has gone */
+	return forked_left(forked);
+}
+
 static int waiting_await(struct waiting *waiting, struct rye_call *call, int signal_fd)
 {
 	struct pollfd fds[] = { { waiting->event, POLLIN, 0 },
 				{ signal_fd, POLLIN, 0 },
-				{ waiting->gone, POLLIN, 0 } };
-	struct signalfd_siginfo info;
+				{ waiting->gone, POLLIN, 0 },
+				{ -1, POLLIN, 0 } };
+	struct forked *forked = waiting->stream ? waiting->stream->forked : NULL;
 	eventfd_t n;
 	int seen = 0;
 
 	for (;;) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), forked ? WAITING_STEP_MS : -1) < 0 && errno != EINTR)
 			return seen;
 		/* read, not only seen: what the worker wrote before it is then ours */
 		if (fds[0].revents && eventfd_read(waiting->event, &n) == 0)
 			return seen;
-		if (fds[2].revents) {
-			fds[2].fd = -1;
-			seen = SIGPIPE;
-		} else if (fds[1].revents & POLLIN && read(signal_fd, &info, sizeof(info)) > 0) {
-			seen = (int)info.ssi_signo;
-		} else {
-			continue;
-		}
-		rye_call_cancel(call, RYE_INTERRUPTED);
+		if (forked)
+			forked_step(forked);
+		if (waiting_ends(waiting, fds, &seen))
+			rye_call_cancel(call, RYE_INTERRUPTED);
 	}
 }
 
@@ -169,6 +205,8 @@ int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *
 	*ret_signal = waiting_await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);
+	if (what->stream && what->stream->forked)
+		forked_end(what->stream->forked);
 	*ret = waiting.outcome;
 	return CLI_OK;
 }

@@ -4,7 +4,7 @@
  * sentence: of an async run its thread, of a dry run the chain, of a failure the reason and a call
  * that would do. What a tool wrote is printed once.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "base/id.h"
 #include "format/format.h"
@@ -150,11 +150,25 @@ static int failed_parameters(struct cli *cli, const struct executed *executed)
 	return CLI_USAGE;
 }
 
+/* By ^C, or from elsewhere: what was said so far is not lost. */
+static int failed_cancelled(struct cli *cli, const char *id)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	buf_adds(&mend, "ryefs threads resume ");
+	buf_shell(&mend, id);
+	buf_adds(&mend, " go on");
+	return cli_complain(cli, CLI_FAILED, mend.failed ? NULL : mend.data,
+			    "thread %s was cancelled", id);
+}
+
 static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)
 {
 	const struct rye_outcome *outcome = &executed->outcome;
 	struct rye_err err = { .code = outcome->code };
 
+	if (outcome->code == RYE_CANCELLED && cli->opt.fork && *json_str(reply, "thread_id"))
+		return failed_cancelled(cli, json_str(reply, "thread_id"));
 	if (outcome->code == RYE_TOOL_FAILED && !cli->opt.json)
 		return failed_tool(cli, executed, reply);
 	if (outcome->code == RYE_INVALID && strstr(outcome->message, "arameters: "))
@@ -180,6 +194,8 @@ int executed_tell(struct cli *cli, const struct executed *executed)
 		executed_reply(outcome);
 	else if (outcome->code == RYE_OK)
 		executed_well(cli, executed, reply);
+	else if (executed->printed && cli->opt.fork)
+		putchar('\n'); /* what stands there are the model's words */
 	else if (executed->printed ||
 		 (outcome->output && !is_message(outcome) && outcome->code != RYE_INVALID))
 		print_rest(outcome->output, executed->printed);

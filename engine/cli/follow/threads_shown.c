@@ -3,7 +3,7 @@
  * What several threads are to each other and have cost, and what one says while it runs: tree, cost
  * and tail of `ryefs threads`. All of it is read from the files that a mount shows.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "scope.h"
 #include "str.h"

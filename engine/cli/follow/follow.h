@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * follow.h: what comes of runs and threads, as people and programs are told it: `ryefs execute`, the
+ * words of `ryefs threads`, and the waiting for the engine. One thread, except where it is said.
+ */
+#ifndef RYE_CLI_FOLLOW_FOLLOW_H
+#define RYE_CLI_FOLLOW_FOLLOW_H
+
+#include "cli/cli.h"
+
+#include <pthread.h>
+
+/* ---- waiting.c ---- */
+
+/* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
+void call_block_signals(void);
+struct cli_stream { /* plain output, printed while the run went on */
+	struct rye_buf held; /* blanks at the beginning */
+	bool begun, plain; /* another character came; all is printed at once */
+	bool mute; /* nothing is printed: a program wants the result alone */
+	size_t printed; /* bytes of the outcome's output */
+	struct forked *forked; /* a model's thread that is waited for; or NULL */
+};
+struct cli_call {
+	enum rye_verb verb; /* of the workspace's root */
+	const json_t *message;
+	struct cli_stream *stream; /* prints as it comes; or NULL */
+};
+/*
+ * As rye_call_sync, but INT, TERM and HUP cancel the run. *ret_signal: which came (SIGPIPE: stdout
+ * has no reader), or 0. *ret is the caller's (call_done).
+ */
+int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
+	      int *ret_signal);
+int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
+		     struct rye_err *err);
+void call_done(struct rye_outcome *outcome);
+#define auto_outcome __attribute__((cleanup(call_done)))
+
+/*
+ * forked.c: how far a model's thread is that `ryefs execute --fork` waits for, on standard error.
+ */
+struct forked {
+	struct cli *cli;
+	bool terminal, asks; /* standard error is one; standard input as well */
+	bool asked, cancelled; /* by ^C: whether it is to be cancelled; it is */
+	/* of the main thread: what the transcript says up to `off` */
+	uint64_t off;
+	json_int_t turn, answers, input, output;
+	double spend;
+	char tool[65]; /* the last that was called in this turn; "": none */
+	pthread_mutex_t lock; /* of what follows */
+	char id[RYE_REF_MAX]; /* "": it has not begun */
+	char last; /* the character printed last; 0: none */
+	bool below; /* the line stands below the words */
+	int64_t text_ms; /* when it came */
+};
+void forked_open(struct forked *forked, struct cli *cli);
+void forked_close(struct forked *forked);
+/* On the teller: its id; a piece of what the model says. */
+void forked_begun(struct forked *forked, struct rye_span id);
+void forked_print(struct forked *forked, struct rye_span text);
+/* On the main thread, ten times a second; and at the end. */
+void forked_step(struct forked *forked);
+void forked_end(struct forked *forked);
+/* A signal has come: the first one asks, the second one cancels; false: it is left to itself. */
+bool forked_signal(struct forked *forked);
+/* Standard input can be read; true: Enter, it is left to itself. */
+bool forked_left(struct forked *forked);
+
+/* verb_execute.c, executed.c: one call of `ryefs execute`. */
+
+/* The item's schema, a new reference; NULL: values are guessed and the engine judges them. */
+json_t *execute_schema(struct cli *cli, const char *ref);
+
+struct executed {
+	char ref[1100]; /* REF_MAX */
+	json_t *given; /* parameters */
+	struct rye_outcome outcome;
+	size_t printed; /* bytes of its output that were printed while it ran */
+	int signal; /* that cancelled it, or 0 */
+};
+int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
+
+/* verb_threads.c: a thread's file without its last newline, to free; NULL: not there. */
+char *threads_fact(struct cli *cli, const char *id, const char *name);
+/* threads_shown.c: words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
+int threads_tree(struct cli *cli, const char *id);
+int threads_cost(struct cli *cli, const char *id);
+int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
+/* threads_resumed.c: goes on with one that has ended; prints the new one's id. */
+int threads_resume(struct cli *cli, const char *id, const char *message);
+
+#endif
