@@ -11,8 +11,6 @@
 #define RYE_MESSAGE_MAX (16u << 20)
 /* A request: two messages, since a thread's orders hold the message beside what confines it. */
 #define RYE_JOB_MESSAGE_MAX (2 * RYE_MESSAGE_MAX)
-/* Parameters of one call: each may be checked, remarked upon and named in a remedy. */
-#define RYE_PARAMETERS_MAX 10000
 /* Ids become paths: PATH_MAX less the space root and the extension. */
 #define RYE_ID_MAX 1000
 /* NAME_MAX of Linux. */

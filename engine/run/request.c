@@ -323,14 +323,14 @@ static json_t *read_thread_line(struct rye_span message, struct rye_err *err)
 	return doc;
 }
 
-static int check_count(const json_t *params, struct rye_err *err)
+static int limit_params(const json_t *params, struct rye_err *err)
 {
 	size_t n = json_object_size(params);
 
-	if (n <= RYE_PARAMETERS_MAX)
+	if (n <= REQUEST_PARAMETERS)
 		return 0;
-	return rye_fail(err, RYE_TOO_BIG, "%zu parameters, wanted at most %u", n,
-			RYE_PARAMETERS_MAX);
+	return rye_fail(err, RYE_TOO_BIG, "%zu parameters, wanted at most %d", n,
+			REQUEST_PARAMETERS);
 }
 
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
@@ -347,7 +347,7 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 	if (req->form == RYE_FORM_THREAD)
 		read_thread_flags(ret->doc);
 	r = verb_row(req->verb)->names ? read_execute(project, ret, err) : read_item(req, ret, err);
-	return r ? r : check_count(ret->params, err);
+	return r ? r : limit_params(ret->params, err);
 }
 
 static int check_directive(const struct request *request, struct rye_err *err)

@@ -178,9 +178,13 @@ struct request {
 
 void request_done(struct request *request);
 
+/* Parameters of one call: each may be checked, remarked upon and named in a remedy. */
+#define REQUEST_PARAMETERS 10000
+
 /*
  * RYE_EXECUTE: doc is the primitive's request. The other verbs: doc is the item's parameters,
- * kind and id come beside it. Errors are RYE_INVALID with the format's texts.
+ * kind and id come beside it. Errors are RYE_INVALID with the format's texts; RYE_TOO_BIG with more
+ * than REQUEST_PARAMETERS.
  */
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err);

@@ -5,7 +5,7 @@
  */
 #include "exec_tools.h"
 
-#include "bounds.h"
+#include "run/run_inner.h"
 
 #define SCHEMA                                                                              \
 	"CONFIG_SCHEMA = {'type':'object','properties':{'a':{'type':'integer','minimum':3," \
@@ -57,7 +57,7 @@ static void many_parameters(void **state)
 	auto_said struct exec_said said = { 0 };
 
 	with_schema(p);
-	for (int i = 0; i <= RYE_PARAMETERS_MAX; i++)
+	for (int i = 0; i <= REQUEST_PARAMETERS; i++)
 		buf_addf(&text, "%s\"p%d\":1", i ? "," : "{", i);
 	buf_adds(&text, "}");
 	said = exec_run(p, "t/a", text.data);
