@@ -52,10 +52,11 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 	struct sign_many ask = { .pattern = batch->pattern,
 				 .space = signing.space,
 				 .unless_good = batch->unless_good,
+				 .dry = batch->dry,
 				 .fn = api_sign_on_signed,
 				 .arg = &signing };
 
-	if (rye->opt.no_sign)
+	if (rye->opt.no_sign && !batch->dry)
 		return api_sign_refuse("signing", err);
 	if (!ask.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");

@@ -160,6 +160,24 @@ void mend_json(const char *path, const char *ref, struct rye_buf *ret)
 	buf_shell(ret, ref);
 }
 
+void mend_edit(const struct cli *cli, const char *path, const char *ref, struct rye_buf *ret)
+{
+	size_t n = cli->project ? strlen(cli->project) : 0;
+
+	/* from the project's own directory a short path does */
+	if (n && !strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
+	    access(path + n + 1, F_OK) == 0)
+		path += n + 1;
+	if (str_ends(path, ".json")) {
+		mend_json(path, ref, ret);
+		return;
+	}
+	buf_adds(ret, "${EDITOR:-vi} ");
+	buf_shell(ret, path);
+	buf_adds(ret, " && ryefs sign ");
+	buf_shell(ret, ref);
+}
+
 /* JSON below tools is data, which no listing shows; all of it is YAML as well. False: there is no
  * such file. */
 static bool fail_json_tool(struct cli *cli, const char *ref)

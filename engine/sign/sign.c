@@ -354,6 +354,12 @@ static bool is_good(const struct sign_job *job)
 	       !strcmp(now.verdict.fingerprint, job->ask->key->pub.fp);
 }
 
+static int sign_unchanged(json_t **reply, struct rye_err *err)
+{
+	*reply = json_pack("{s:s}", "status", "unchanged");
+	return *reply ? 0 : sign_refuse(reply, RYE_IO, err, "out of memory");
+}
+
 static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
@@ -366,14 +372,14 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 	if (!sign_report_init(&job->report))
 		return sign_refuse(reply, RYE_IO, err, "out of memory");
 	r = sign_read_text(job, reply, err);
-	if (!r && job->ask->unless_good && is_good(job)) {
-		*reply = json_pack("{s:s}", "status", "unchanged");
-		return *reply ? 0 : sign_refuse(reply, RYE_IO, err, "out of memory");
-	}
+	if (!r && job->ask->unless_good && is_good(job))
+		return sign_unchanged(reply, err);
 	if (!r)
 		r = sign_parse(job, reply, err);
 	if (!r)
 		r = sign_check_text(job, reply, err);
+	if (!r && job->ask->dry)
+		return sign_unchanged(reply, err);
 	if (!r)
 		r = sign_now(job, reply, err);
 	if (r >= 0 && job->ask->signed_fn)

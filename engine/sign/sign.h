@@ -36,6 +36,7 @@ struct sign_ask {
 	const struct key_secret *key; /* NULL: the person's own */
 	const char *stamp; /* NULL: now */
 	bool unless_good; /* what this key covers already stays: `status` "unchanged" */
+	bool dry; /* only checked: nothing is written, and `status` is "unchanged", too */
 	/* NULL, or told of each file that was written: its path below .ai */
 	void (*signed_fn)(void *arg, const struct space *space, const char *path);
 	void *arg;
@@ -59,7 +60,7 @@ int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t 
 struct sign_many {
 	const char *pattern;
 	const struct space *space;
-	bool unless_good; /* fn hears of those without a verdict */
+	bool unless_good, dry; /* fn hears of those that stay without a verdict */
 	rye_verdict_fn fn;
 	void *arg;
 };

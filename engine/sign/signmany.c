@@ -257,7 +257,8 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	const struct sign_ask ask = { .kind = kind,
 				      .space = batch->ask->space,
 				      .key = &batch->key,
-				      .unless_good = batch->ask->unless_good };
+				      .unless_good = batch->ask->unless_good,
+				      .dry = batch->ask->dry };
 	auto_free char *id = signmany_id_of(kind, path);
 	auto_free char *abspath = space_abspath(ask.space, path);
 	auto_json json_t *reply = NULL;
@@ -337,13 +338,13 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 		return rye_fail(err, RYE_READ_ONLY,
 				"System space items are immutable and cannot be signed. Copy to "
 				"project or user space first.");
-	r = keystore_load(env->spaces, &batch.key, err);
+	r = ask->dry ? 0 : keystore_load(env->spaces, &batch.key, err);
 	if (!r)
 		r = signmany_collect(&batch, paths, err);
 	r = memory_result(since, r, err);
 	if (!r)
 		sign_each(&batch, paths);
-	if (batch.good)
+	if (batch.good && !ask->dry)
 		sign_share(env, ask->space, &batch.key);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		json_decref(paths[kind]);

@@ -31,7 +31,7 @@ static void finding_print(const char *level, const char *about, const char *what
 void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
 {
 	json_t *row = json_object();
-	char what[512];
+	char what[1024];
 	va_list args;
 
 	va_start(args, format);
@@ -61,26 +61,63 @@ static bool is_bundled(const struct rye_verdict *verdict)
 	return verdict->space && !strncmp(verdict->space, "system", strlen("system"));
 }
 
+/* Signing would mend it, if what is in it could be signed. */
+static bool is_mended_by_signing(const struct rye_verdict *verdict)
+{
+	return rye_code_integrity(verdict->code) && verdict->code != RYE_UNTRUSTED &&
+	       !is_bundled(verdict);
+}
+
+static int take_wants(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct rye_buf *wants = arg;
+
+	(void)done;
+	(void)total;
+	if (verdict && verdict->message)
+		buf_adds(wants, verdict->message);
+	return 0;
+}
+
+/* What signing would say is wrong with it, all at once; empty: nothing. */
+static void ask_signing(struct doctor_survey *survey, const struct rye_verdict *verdict,
+			const char *ref, struct rye_buf *ret)
+{
+	bool project = strncmp(verdict->space, "user", strlen("user")) != 0;
+	const struct rye_batch batch = { .pattern = ref,
+					 .space = project ? RYE_PROJECT : RYE_USER,
+					 .fn = take_wants,
+					 .arg = ret,
+					 .dry = true };
+
+	rye_sign_all(survey->findings->cli->rye, &batch, NULL);
+}
+
 /* The first line of a message, without what the row says already. */
 static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
 	const char *fix = strstr(message, MEND_WITH);
 	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
+	if (is_mended_by_signing(verdict))
+		ask_signing(survey, verdict, ref, &wants);
 	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
 		buf_adds(&mend, "reinstall the bundle");
+	else if (wants.len)
+		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
 	/* only the remedy in the message names the key */
 	else if (fix && verdict->code == RYE_UNTRUSTED)
 		buf_adds(&mend, fix + strlen(MEND_WITH));
 	else
 		cli_remedy(verdict->code, ref, &mend);
 	progress_end(&survey->progress);
-	finding_add(survey->findings, FINDING(BAD, ref, mend.len ? mend.data : NULL), "%.*s",
-		    (int)line.len, line.ptr);
+	finding_add(survey->findings, FINDING(BAD, ref, mend.len ? mend.data : NULL), "%.*s%s%s",
+		    (int)line.len, line.ptr, wants.len ? "; before it is signed: " : "",
+		    wants.len ? wants.data : "");
 }
 
 /* Its text is served; it cannot be run, and nothing can be told from it. */
@@ -97,14 +134,20 @@ static void doctor_unread(struct doctor_survey *survey, const struct rye_verdict
 /* Tools that ask for it read it all the same. */
 static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT;
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	cli_remedy(RYE_UNSIGNED, ref, &mend);
+	if (!is_bundled(verdict))
+		ask_signing(survey, verdict, ref, &wants);
+	if (wants.len)
+		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
+	else
+		cli_remedy(RYE_UNSIGNED, ref, &mend);
 	progress_end(&survey->progress);
 	finding_add(survey->findings, FINDING(REMARK, ref, mend.len ? mend.data : NULL),
-		    "unsigned: only tools that ask for it read it");
+		    "unsigned: only tools that ask for it read it%s%s",
+		    wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
 }
 
 /* Verdicts come sorted by reference, the winner's first: the mount serves that one alone. */

@@ -27,21 +27,9 @@ struct verb_sign_signing {
 static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict *verdict)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	const char *path = verdict->path, *message = verdict->message;
-	size_t n = strlen(cli->project);
+	const char *message = verdict->message;
 
-	/* from the project's own directory a short path does */
-	if (!strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
-	    access(path + n + 1, F_OK) == 0)
-		path += n + 1;
-	if (str_ends(path, ".json")) {
-		mend_json(path, ref, &mend);
-	} else {
-		buf_adds(&mend, "${EDITOR:-vi} ");
-		buf_shell(&mend, path);
-		buf_adds(&mend, " && ryefs sign ");
-		buf_shell(&mend, ref);
-	}
+	mend_edit(cli, verdict->path, ref, &mend);
 	fflush(stdout);
 	fprintf(stderr, "ryefs sign: %s: ", ref);
 	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));

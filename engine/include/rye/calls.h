@@ -151,7 +151,7 @@ struct rye_batch {
 	enum rye_space space; /* signing: RYE_PROJECT or RYE_USER; verifying: all are looked at */
 	rye_verdict_fn fn;
 	void *arg;
-	bool unless_good; /* signing: what is good under this key stays, and has no verdict */
+	bool unless_good, dry; /* signing: what is good, or could be signed, stays: no verdict */
 };
 
 /* A refusal is told to fn, not returned. */
