@@ -26,7 +26,7 @@ static inline json_t *one_tool(void)
 			 "Lists.", "schema", "type", "object", "properties", "p", "type", "string");
 }
 
-/* Somebody says "go" to a model of this wire. */
+/* A user says "go" to a model of this wire. */
 static inline void model_open(struct provider_place *p, const char *wire, const char *more)
 {
 	p->provider = provider_at(p, wire, more);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Results that are kept to be taken again: .ai/state/graph-results/KEY.json, KEY the digest of what a
- * result hangs on. Signed as records are: what somebody else wrote there is no result. On the worker
+ * result hangs on. Signed as records are: what another program wrote there is no result. On the worker
  * of a run; no lock, a file is replaced in one step.
  */
 #include "sign/sign.h"

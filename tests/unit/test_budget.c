@@ -176,7 +176,7 @@ static void children_that_outlive_their_parent(void **state)
 /* Its launcher has funded it: the child may ask itself when the parent is over already. */
 static void thread_F18_a_child_that_is_slower_than_its_parent(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 	double amount = 0;
 
 	budget_root(f->db, "root", 1, &f->err);
@@ -201,7 +201,7 @@ static void thread_F18_a_child_that_is_slower_than_its_parent(void **state)
 
 static void what_goes_on_has_what_was_left(void **state)
 {
-	struct fixture *f = *state;
+	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 1, &f->err);
 	reserve(f, "A", "root", 0.6);

@@ -31,7 +31,7 @@ void machine_check(struct findings *findings);
 void left_check(struct findings *findings);
 /* clash.c: names that hide one another, among all verdicts (ref_verdict_json). */
 void clash_check(struct findings *findings, const json_t *items);
-/* models.c: who would work on a directive's fork. */
+/* models.c: the model of a directive's fork. */
 void models_check(struct findings *findings);
 /* unused.c: files in the project's and the user's space that are no items for their names. */
 void unused_check(struct findings *findings);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor's view of the models: would a directive's fork find one? In the words in which it would
- * fail. Nobody is asked: whether a key is good, or a server listens, is not looked at.
+ * fail. No server is asked: whether a key is good, or a server listens, is not looked at.
  */
 #include "cli/doctor/doctor.h"
 
