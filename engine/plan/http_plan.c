@@ -274,6 +274,22 @@ static int make_headers(const struct planner *planner, struct http_plan *plan, s
 
 /* ---- body ---- */
 
+static json_t *fill_json(const struct planner *planner, const json_t *value, int depth);
+
+/* A member of an object; one whose "{name}" nobody has given is left out. */
+static void fill_member(const struct planner *planner, json_t *object, const char *key,
+			const json_t *value, int depth)
+{
+	auto_json json_t *made = fill_json(planner, value, depth);
+	struct rye_span text = text_of(value);
+
+	if (json_is_string(value) && text.len > 2 && text.ptr[0] == '{' &&
+	    text.ptr[text.len - 1] == '}' && !whole_param(planner, value) &&
+	    json_equal(made, value))
+		return;
+	json_object_set(object, key, made);
+}
+
 /* A copy with its placeholders filled; "{name}" alone keeps the parameter's type. */
 static json_t *fill_json(const struct planner *planner, const json_t *value, int depth)
 {
@@ -288,7 +304,7 @@ static json_t *fill_json(const struct planner *planner, const json_t *value, int
 	if (json_is_object(value)) {
 		made = json_object();
 		json_object_foreach(object, key, element)
-			json_object_set_new(made, key, fill_json(planner, element, depth + 1));
+			fill_member(planner, made, key, element, depth + 1);
 		return made;
 	}
 	if (json_is_array(value)) {
