@@ -9,7 +9,7 @@ mkdir "$T/bin"
 ln -s "$RYEFS" "$T/bin/ryefs"
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 
-for page in errors files items security tools; do
+for page in errors files items mcp security tools; do
   mkdir "$T/$page" "$T/$page/mnt" "$T/$page-home"
   cd "$T/$page" || exit 1
   at=(env HOME="$T/$page-home" PATH="$T/bin:$PATH")
