@@ -31,6 +31,12 @@
 #define GO_FD 3
 #define WORD_GO 'g'
 #define WORD_NULL 'n' /* the same, without input */
+/* A tool may start this program, which a sanitizer gives terabytes of shadow memory. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TOOL_MEMORY RLIM_INFINITY
+#else
+#define TOOL_MEMORY RYE_TOOL_MEMORY
+#endif
 
 enum step { STEP_NONE, STEP_FILES, STEP_CWD, STEP_LIMITS, STEP_SANDBOX, STEP_EXEC };
 
@@ -66,7 +72,7 @@ static CHILD_SIDE long set_limits(void)
 	if (!r)
 		r = set_limit(RLIMIT_NPROC, RYE_TOOL_PROCESSES, RYE_TOOL_PROCESSES);
 	if (!r)
-		r = set_limit(RLIMIT_DATA, RYE_TOOL_MEMORY, RYE_TOOL_MEMORY);
+		r = set_limit(RLIMIT_DATA, TOOL_MEMORY, TOOL_MEMORY);
 	if (!r)
 		r = set_limit(RLIMIT_FSIZE, RYE_TOOL_FILE_SIZE, RYE_TOOL_FILE_SIZE);
 	return r;
