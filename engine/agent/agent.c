@@ -9,35 +9,45 @@
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
+#include <unistd.h>
 
-static void end_transcript(struct agent *agent)
+/* Seconds that the end of a thread waits for room on a full disk, in all. */
+#define END_TRIES 60
+
+static int end_told(struct agent *agent, struct rye_err *err)
 {
 	auto_buf struct rye_buf type = RYE_BUF_INIT;
-	struct rye_err err = { 0 };
-	json_t *payload;
+	json_t *payload = json_pack("{s:o}", "cost", thread_cost_json(&agent->cost));
 
-	if (!agent->transcript)
-		return;
-	payload = json_pack("{s:o}", "cost", thread_cost_json(&agent->cost));
 	if (agent->error)
 		json_sets(payload, "error", agent->error);
 	buf_addf(&type, "thread_%s", agent->status);
-	if (type.failed || chronicle_event(agent->transcript, type.data, payload, &err) ||
-	    chronicle_checkpoint(agent->transcript, agent->cost.turns, &err))
-		agent_warn(agent, "the transcript's end: %s", err.msg);
+	if (!type.failed)
+		return chronicle_event(agent->transcript, type.data, payload, err);
+	json_decref(payload);
+	return memory_fail(err);
 }
 
-static void end_json(struct agent *agent)
+/* The event once, however often its checkpoint is tried. */
+static int end_transcript(struct agent *agent, struct rye_err *err)
+{
+	int r = agent->told ? 0 : end_told(agent, err);
+
+	if (r)
+		return r;
+	agent->told = true;
+	return chronicle_checkpoint(agent->transcript, agent->cost.turns, err);
+}
+
+static int end_json(struct agent *agent, struct rye_err *err)
 {
 	auto_json json_t *cost = thread_cost_json(&agent->cost);
 	auto_json json_t *more = json_copy((json_t *)agent->json.more);
 	struct thread_json json = agent->json;
-	struct rye_err err = { 0 };
 
-	if (!agent->transcript)
-		return;
 	if (agent->error)
 		json_sets(more, "error", agent->error);
 	if (json_array_size(agent->warnings))
@@ -47,11 +57,10 @@ static void end_json(struct agent *agent)
 	json.outputs = agent->outputs;
 	json.transcript_head = chronicle_head(agent->transcript);
 	json.more = more;
-	if (thread_json_write(&agent->record, &json, &err))
-		agent_warn(agent, "thread.json: %s", err.msg);
+	return thread_json_write(&agent->record, &json, err);
 }
 
-static void end_story(struct agent *agent)
+static int end_story(struct agent *agent, struct rye_err *err)
 {
 	const struct story story = { .directive = agent->directive,
 				     .status = agent->status,
@@ -59,22 +68,64 @@ static void end_story(struct agent *agent)
 				     .cost = agent->cost,
 				     .capabilities = agent->capabilities };
 	auto_blob struct rye_blob *text = NULL;
-	struct rye_err err = { 0 };
+	int r = chronicle_text(&agent->record, &text, err);
 
-	if (agent->transcript && !chronicle_text(&agent->record, &text, NULL) &&
-	    story_write(&agent->record, &story, (struct rye_span){ text->data, text->len }, &err))
-		agent_warn(agent, "the transcript's knowledge entry: %s", err.msg);
+	return r ? r :
+		   story_write(&agent->record, &story, (struct rye_span){ text->data, text->len },
+			       err);
 }
 
-static void end_ledger(struct agent *agent)
+static int end_ledger(struct agent *agent, struct rye_err *err)
 {
-	struct rye_err err = { 0 };
+	int r = 0;
 
 	if (agent->registry)
-		registry_snapshot(agent->registry, agent->thread_id, &agent->cost, NULL);
-	if (agent->budget && budget_settle(agent->budget, agent->thread_id, agent->status, &err) &&
-	    err.code != RYE_NOT_FOUND)
-		agent_warn(agent, "the ledger: %s", err.msg);
+		r = registry_snapshot(agent->registry, agent->thread_id, &agent->cost, err);
+	if (!r && agent->owed != 0)
+		r = agent_owes(agent, 0, err);
+	if (!r && agent->budget)
+		r = budget_settle(agent->budget, agent->thread_id, agent->status, err);
+	return r == -(int)RYE_NOT_FOUND ? 0 : r;
+}
+
+static const struct end_step {
+	const char *what;
+	int (*fn)(struct agent *agent, struct rye_err *err);
+	bool recorded; /* only of a thread that has a transcript */
+} end_steps[] = {
+	{ "the transcript's end", end_transcript, true },
+	{ "thread.json", end_json, true },
+	{ "the transcript's knowledge entry", end_story, true },
+	{ "the ledger", end_ledger, false },
+};
+
+static bool end_again(const struct rye_err *err, int *tries)
+{
+	if (!agent_scarce(err) || *tries >= END_TRIES)
+		return false;
+	++*tries;
+	sleep(1);
+	return true;
+}
+
+static void end_records(struct agent *agent)
+{
+	struct rye_err err = { 0 };
+	int tries = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(end_steps); i++) {
+		const struct end_step *step = &end_steps[i];
+		int r = 0;
+
+		if (step->recorded && !agent->transcript)
+			continue;
+		do {
+			err = (struct rye_err){ 0 };
+			r = step->fn(agent, &err);
+		} while (r && end_again(&err, &tries));
+		if (r)
+			agent_warn(agent, "%s: %s", step->what, err.msg);
+	}
 }
 
 /* The whole reply of the thread: result.json. */
@@ -128,10 +179,7 @@ static void agent_finish(struct agent *agent, struct agent_end *ret)
 				    agent->opt.project),
 			  NULL);
 	spawn_end(agent);
-	end_transcript(agent);
-	end_json(agent);
-	end_story(agent);
-	end_ledger(agent);
+	end_records(agent);
 	reply = end_reply(agent);
 	ret->outcome = (struct rye_outcome){ .code = agent->code, .message = "" };
 	ret->outcome.reply = json_blob(reply, false);
@@ -143,12 +191,17 @@ void agent_run(const struct agent_ask *ask, struct agent_end *ret)
 {
 	struct agent *agent = memory_note(calloc(1, sizeof(*agent)));
 	struct rye_err err = { 0 };
+	int r;
 
 	*ret = (struct agent_end){ .status = "error" };
 	if (!agent)
 		return;
 	agent->ask = ask;
-	if (agent_open(agent, &err))
+	/* one whose parent is cancelled while it begins finds no budget there */
+	r = agent_open(agent, &err);
+	if (r && agent_stopped(agent))
+		agent_ends(agent, "cancelled", RYE_CANCELLED, "Cancelled");
+	else if (r)
 		agent_fails(agent, &err);
 	else
 		agent_loop(agent);

@@ -171,6 +171,8 @@ struct agent {
 	char live_last; /* the last byte that was shown; 0: none was */
 	bool live_break; /* the next one begins another answer, in the middle of a line */
 	struct thread_cost cost;
+	double owed; /* spent, and not in the ledger yet */
+	bool told; /* the transcript has the event that ends it */
 	int64_t start_ms;
 	json_int_t context; /* tokens of the last request with its answer */
 	int nudges, pauses, bad_calls;
@@ -193,6 +195,10 @@ bool agent_stopped(const struct agent *agent);
 /* Milliseconds until the thread's time is over; -1: it has no limit. */
 int64_t agent_left_ms(const struct agent *agent);
 void agent_warn(struct agent *agent, const char *format, ...) RYE_PRINTF(2, 3);
+/* There is no room, no memory, or too many files are open: it may go well a moment later. */
+bool agent_scarce(const struct rye_err *err);
+/* Books what was spent, with what could not be booked before. */
+int agent_owes(struct agent *agent, double delta, struct rye_err *err);
 /* An event of the transcript; a full disk ends the thread. Takes payload. */
 void agent_event(struct agent *agent, const char *type, json_t *payload);
 

@@ -10,6 +10,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>
@@ -69,6 +70,22 @@ void agent_warn(struct agent *agent, const char *format, ...)
 	utf8_mend(text);
 	json_array_append_new(agent->warnings, json_string(text));
 	log_line(&agent->log, RYE_LOG_WARN, "agent", "%s", text);
+}
+
+bool agent_scarce(const struct rye_err *err)
+{
+	return err->code == RYE_NO_SPACE || err->code == RYE_BUSY || err->sys == ENOMEM;
+}
+
+int agent_owes(struct agent *agent, double delta, struct rye_err *err)
+{
+	int r;
+
+	agent->owed += delta;
+	r = budget_spend(agent->budget, agent->thread_id, agent->owed, err);
+	if (!r)
+		agent->owed = 0;
+	return r;
 }
 
 void agent_event(struct agent *agent, const char *type, json_t *payload)

@@ -128,8 +128,7 @@ static void turn_book(struct agent *agent, double delta)
 {
 	struct rye_err err = { 0 };
 
-	if (agent->limits.set[LIMIT_SPEND] && delta != 0 &&
-	    budget_spend(agent->budget, agent->thread_id, delta, &err))
+	if (agent->limits.set[LIMIT_SPEND] && delta != 0 && agent_owes(agent, delta, &err))
 		agent_warn(agent, "the ledger: %s", err.msg);
 }
 

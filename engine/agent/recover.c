@@ -3,7 +3,7 @@
  * The end of a directive's thread whose runner was lost or killed, written down by the process that
  * finds it: the transcript is closed, thread.json says so, the budget is settled, its children are
  * cancelled. Called before the row becomes terminal, under the thread's lock; again is fine, since a
- * terminal event that is there is kept.
+ * terminal event that is there is kept, and wanted where the disk was full.
  */
 #include "agent/agent_inner.h"
 
@@ -211,13 +211,15 @@ static void recover_family(const struct recovery *recovery)
 	const struct thread_lost *lost = recovery->lost;
 	auto_json json_t *children = json_array();
 	char path[THREADS_PATH_MAX];
+	struct rye_err err = { 0 };
 	struct db *db = NULL;
 	json_t *id;
 	size_t i;
 
 	if (!threads_path(recovery->where->project, "budget_ledger.db", path, NULL) &&
 	    !access(path, F_OK) && !budget_open(path, &db, NULL)) {
-		budget_settle(db, lost->id, recover_status(recovery), NULL);
+		if (budget_settle(db, lost->id, recover_status(recovery), &err))
+			recovery->lost->later |= agent_scarce(&err);
 		db_close(db);
 	}
 	db = NULL;
@@ -266,16 +268,22 @@ static void recover_files(struct recovery *recovery)
 
 	buf_addf(&path, "%s/.ai", where->project);
 	ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ai < 0 || keystore_automatic(where->items, &recovery->key, &err))
+	if (ai < 0)
+		rye_fail_sys(&err, path.failed ? ENOMEM : errno, "%s/.ai", where->project);
+	if (ai < 0 || keystore_automatic(where->items, &recovery->key, &err)) {
+		lost->later = agent_scarce(&err);
 		return;
+	}
 	recovery->record = (struct record){ .ai = ai,
 					    .dir = lost->dir,
 					    .id = lost->id,
 					    .key = &recovery->key,
 					    .trust = where->items->trust };
-	if (recover_transcript(recovery, &err) || recover_json(recovery, &err))
+	if (recover_transcript(recovery, &err) || recover_json(recovery, &err)) {
+		lost->later = agent_scarce(&err);
 		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s: %s", lost->id,
 			 err.msg);
+	}
 	lost->reply = recover_reply(recovery);
 	key_wipe(&recovery->key);
 }

@@ -232,13 +232,23 @@ void graph_log_event(struct graph_log *log, const char *type, json_t *payload)
 	json_put(&log->pending, line, true);
 }
 
+/* All of them or none: a reader, and the signature at the end, want whole lines. */
+static int append_lines(int fd, const struct rye_buf *lines)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int r = io_write_all(fd, lines->data, lines->len);
+
+	/* if this fails as well, the process that goes on with the run cuts the line off */
+	return r && end >= 0 && ftruncate(fd, end) < 0 ? -EIO : r;
+}
+
 int graph_log_flush(struct graph_log *log, bool end, struct rye_err *err)
 {
 	int r = log->failed ? log->failed : log->pending.failed ? -ENOMEM : 0;
 	int64_t now = clock_ms();
 
 	if (!r)
-		r = io_write_all(log->fd, log->pending.data, log->pending.len);
+		r = append_lines(log->fd, &log->pending);
 	buf_clear(&log->pending);
 	if (!r && (end || now - log->synced_ms >= SYNC_EVERY_MS)) {
 		r = fdatasync(log->fd) < 0 ? -errno : 0;

@@ -23,6 +23,7 @@ struct thread_lost {
 	char status[32]; /* "error", "killed" or "cancelled" */
 	const char *why;
 	json_t *reply; /* NULL: a sentence that says why; a new reference */
+	bool later; /* there was no room for its end: the next look at it tries again */
 };
 
 struct threads_env {

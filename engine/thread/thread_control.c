@@ -68,8 +68,8 @@ static int do_signal(struct control *control, struct rye_err *err)
 static int do_bury(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	threads_record_lost(control->threads, &control->view, -1, true);
-	threads_ended(control->threads, control->what->id);
+	if (threads_record_lost(control->threads, &control->view, -1, true))
+		threads_ended(control->threads, control->what->id);
 	return DONE;
 }
 
@@ -102,7 +102,14 @@ static int do_mark(struct control *control, struct rye_err *err)
 static int do_record(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	threads_record_lost(control->threads, &control->view, control->what->exit_status, false);
+	if (!threads_record_lost(control->threads, &control->view, control->what->exit_status,
+				 false))
+		return control->what->event == THREAD_LOOK ?
+			       DONE :
+			       rye_fail(err, RYE_NO_SPACE,
+					"the end of thread %s cannot be recorded now: no room, or "
+					"too many files open",
+					control->what->id);
 	threads_ended(control->threads, control->what->id);
 	return AGAIN;
 }

@@ -268,9 +268,9 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 			const char *why);
 /*
  * The end of a runner that left no row: its result if there is one, else what happened to it.
- * Ends what is left of its processes.
+ * Ends what is left of its processes. False: there is no room for it, it is open still.
  */
-void threads_record_lost(const struct threads *threads, const struct thread_view *view,
+bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
 			 int exit_status, bool killed);
 
 #endif

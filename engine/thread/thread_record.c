@@ -21,13 +21,14 @@ int threads_record_end(struct db *registry, int dir, const char *id, const char 
 		       const struct rye_outcome *outcome)
 {
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
-	int r;
+	int r = 0;
 
 	if (outcome->output)
-		thread_write(dir, "output",
-			     (struct rye_span){ outcome->output->data, outcome->output->len },
-			     NULL);
-	r = thread_write(dir, "result.json", reply, NULL);
+		r = thread_write(dir, "output",
+				 (struct rye_span){ outcome->output->data, outcome->output->len },
+				 NULL);
+	if (thread_write(dir, "result.json", reply, NULL))
+		r = -(int)RYE_IO;
 	/* Also when the disk is full: the row then carries the result alone. */
 	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
 		r = -(int)RYE_IO;
@@ -82,13 +83,17 @@ static bool record_found(struct db *registry, int dir, const char *id)
 }
 
 /* As the room that knows the thread's kind tells it, else by a sentence. */
-static void record_lost(const struct threads *threads, const struct thread_view *view,
+static bool record_lost(const struct threads *threads, const struct thread_view *view,
 			struct thread_lost *lost)
 {
 	struct rye_outcome outcome = { .code = RYE_IO };
 
 	if (threads->env.lost)
 		threads->env.lost(threads->env.lost_arg, lost);
+	if (lost->later) {
+		json_decref(lost->reply);
+		return false;
+	}
 	outcome.reply = lost->reply ? json_blob(lost->reply, false) : NULL;
 	json_decref(lost->reply);
 	if (outcome.reply)
@@ -96,9 +101,10 @@ static void record_lost(const struct threads *threads, const struct thread_view 
 	else
 		threads_record_loss(view->db, view->dir, lost->id, lost->status, lost->why);
 	rye_blob_unref(outcome.reply);
+	return true;
 }
 
-void threads_record_lost(const struct threads *threads, const struct thread_view *view,
+bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
 			 int exit_status, bool killed)
 {
 	struct thread_lost lost = { .id = view->row.thread_id, .dir = view->dir };
@@ -118,5 +124,6 @@ void threads_record_lost(const struct threads *threads, const struct thread_view
 	if (view->dir < 0)
 		registry_finish(view->db, lost.id, lost.status, NULL, NULL);
 	else if (!record_found(view->db, view->dir, lost.id))
-		record_lost(threads, view, &lost);
+		return record_lost(threads, view, &lost);
+	return true;
 }
