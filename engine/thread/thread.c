@@ -93,6 +93,8 @@ void threads_close(struct threads *threads)
 	free(threads);
 }
 
+/* Seconds that the result of a run that this process carries waits for room on a full disk. */
+#define ADOPTED_TRIES 60
 /* Threads of one stem that begin in the same moment each take another millisecond. */
 #define NAME_TRIES 64
 
@@ -290,20 +292,31 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 	return 0;
 }
 
-void threads_adopted_end(struct threads *threads, const char *id, const struct rye_outcome *outcome)
+static int adopted_record(struct threads *threads, int dir, const char *id,
+			  const struct rye_outcome *outcome)
 {
-	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
-	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
 	const char *status = outcome->code == RYE_OK	    ? "completed" :
 			     outcome->code == RYE_CANCELLED ? "cancelled" :
 							      "error";
 	struct db *db;
 
-	if (dir >= 0 && !threads_registry(threads, false, &db, NULL)) {
-		if (outcome->code == RYE_CANCELLED && thread_marked(dir, KILLED_MARK))
-			threads_record_loss(db, dir, id, "killed", KILLED_WHY);
-		else
-			threads_record_end(db, dir, id, status, outcome);
+	if (threads_registry(threads, false, &db, NULL))
+		return -(int)RYE_IO;
+	if (outcome->code == RYE_CANCELLED && thread_marked(dir, KILLED_MARK))
+		return threads_record_loss(db, dir, id, "killed", KILLED_WHY);
+	return threads_record_end(db, dir, id, status, outcome);
+}
+
+void threads_adopted_end(struct threads *threads, const char *id, const struct rye_outcome *outcome)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+
+	/* on the worker that ran it, as a runner's main thread does (runner_end.c) */
+	for (int i = 0; dir >= 0 && i < ADOPTED_TRIES; i++) {
+		if (!adopted_record(threads, dir, id, outcome))
+			break;
+		sleep(1);
 	}
 	adopted_drop(threads, id);
 	threads_ended(threads, id);

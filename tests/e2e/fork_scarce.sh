@@ -182,6 +182,18 @@ like "a graph on a full disk" "$(ended)" '^(error|completed)$'
 ok "its transcript is whole lines" jq -e . "$P/.ai/state/graphs/$ID/transcript.jsonl"
 like "its result says why" "$(jq -r '.error // .data.output' "$P/.ai/state/threads/$ID/result.json")" 'No space left|graph is done'
 
+# ---- a run that the mount carries ----
+ok "the mount ends" umount_rye
+fx_mount wait=1
+rm -f "$P/naps" "$P/wake"
+ID=$(bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/nap/run" 2>/dev/null | jq -r .thread_id)
+like "a run that goes on as a thread" "$ID" .
+fill
+touch "$P/wake"
+sleep 2
+empty
+is "has its result when there is room" "$(ended) $(jq -r .status "$P/.ai/state/threads/$ID/result.json")" "completed success"
+
 # ---- at random ----
 ok "the mount ends" umount_rye
 SEED=${RYE_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
