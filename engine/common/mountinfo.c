@@ -62,13 +62,16 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 	ret->dev = makedev(dev_major, dev_minor);
 	ret->shared = !strncmp(line, "shared:", 7) || strstr(line, " shared:");
 	ret->read_only = !strncmp(words[5], "ro", 2) && (!words[5][2] || words[5][2] == ',');
+	ret->root = words[3];
 	ret->point = words[4];
 	ret->type = cut_word(&dash);
 	ret->source = ret->type ? cut_word(&dash) : NULL;
-	if (!ret->source)
+	ret->options = ret->source ? cut_word(&dash) : NULL;
+	if (!ret->options)
 		return false;
-	owner = strstr(dash, "user_id=");
+	owner = strstr(ret->options, "user_id=");
 	ret->owner = owner ? (uid_t)strtoul(owner + strlen("user_id="), NULL, 10) : 0;
+	mountinfo_unescape(ret->root);
 	mountinfo_unescape(ret->point);
 	mountinfo_unescape(ret->source);
 	return true;

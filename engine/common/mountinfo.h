@@ -16,9 +16,11 @@ struct mountinfo {
 	dev_t dev;
 	bool shared; /* unmounts here reach its copies */
 	bool read_only; /* the mount, not the file system */
+	char *root; /* what of the file system begins there */
 	char *point;
 	char *type; /* "fuse.ryefs" */
 	char *source;
+	char *options; /* of the file system */
 	uid_t owner; /* of a FUSE mount: the user that made it; else 0 */
 };
 

@@ -161,7 +161,7 @@ static int config_merge(const struct item_env *env, const struct config_ask *ask
 {
 	int r = 0;
 
-	*ret = (struct config_entry){ .digest = 0xcbf29ce484222325ull,
+	*ret = (struct config_entry){ .digest = HASH_BASIS,
 				      .map = json_object(),
 				      .files = json_array() };
 	if (!ret->map || !ret->files)

@@ -9,6 +9,7 @@
 
 #include "sandbox/sandbox_inner.h"
 #include "bounds.h"
+#include "mountinfo.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -40,30 +41,11 @@ static bool lists_pids(const char *list)
 	return false;
 }
 
-/*
- * "ID PARENT DEV ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS": is it a mount of cgroup v1 or, with
- * `second`, of v2?
- */
-static bool read_mount(char *line, bool second, char **ret_root, char **ret_point)
+/* Is it a mount of cgroup v1 or, with `second`, of v2? */
+static bool read_mount(char *line, bool second, struct mountinfo *ret)
 {
-	char *type = strstr(line, " - "), *at = line, *end;
-
-	if (!type || strncmp(type + 3, second ? "cgroup2 " : "cgroup ", second ? 8 : 7) ||
-	    (!second && !lists_pids(strrchr(type, ' ') + 1)))
-		return false;
-	for (int i = 0; i < 3; i++) {
-		at = strchr(at, ' ');
-		if (!at++)
-			return false;
-	}
-	*ret_root = at;
-	at = strchr(at, ' ');
-	end = at ? strchr(at + 1, ' ') : NULL;
-	if (!end)
-		return false;
-	*at = *end = 0;
-	*ret_point = at + 1;
-	return true;
+	return mountinfo_parse(line, ret) && !strcmp(ret->type, second ? "cgroup2" : "cgroup") &&
+	       (second || lists_pids(ret->options));
 }
 
 /* "NUMBER:CONTROLLERS:PATH"; v2 has number 0 and no controllers. */
@@ -80,7 +62,8 @@ static char *read_group(char *line, bool second)
 static bool find_dir(const char *mounts, const char *cgroups, bool second, char *ret, size_t size)
 {
 	auto_free char *groups = strdup(cgroups), *table = strdup(mounts);
-	char *group = NULL, *save, *root, *point;
+	char *group = NULL, *save;
+	struct mountinfo mount;
 
 	for (char *line = groups ? strtok_r(groups, "\n", &save) : NULL; line && !group;
 	     line = strtok_r(NULL, "\n", &save))
@@ -91,13 +74,13 @@ static bool find_dir(const char *mounts, const char *cgroups, bool second, char 
 	     line = strtok_r(NULL, "\n", &save)) {
 		size_t n;
 
-		if (!read_mount(line, second, &root, &point))
+		if (!read_mount(line, second, &mount))
 			continue;
-		n = strcmp(root, "/") ? strlen(root) : 0;
-		if (strncmp(group, root, n) || (group[n] && group[n] != '/'))
+		n = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
+		if (strncmp(group, mount.root, n) || (group[n] && group[n] != '/'))
 			continue;
-		return snprintf(ret, size, "%s%s", point, strcmp(group + n, "/") ? group + n : "") <
-		       (int)size;
+		return snprintf(ret, size, "%s%s", mount.point,
+				strcmp(group + n, "/") ? group + n : "") < (int)size;
 	}
 	return false;
 }

@@ -12,6 +12,7 @@
 #include "space/space.h"
 
 #include "clock.h"
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -176,11 +177,10 @@ static bool space_watch_same_name(const struct inotify_event *a, const struct in
 /* Has this read already had the name? */
 static bool is_repeated(struct watch *watch, const struct inotify_event *event)
 {
-	uint32_t hash = (uint32_t)event->wd * 0x9e3779b1u;
+	uint64_t hash =
+		hash_text(hash_add(HASH_BASIS, (uint64_t)event->wd), event->len ? event->name : "");
 
-	for (const char *p = event->len ? event->name : ""; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x01000193u;
-	for (uint32_t i = hash;; i++) {
+	for (uint64_t i = hash ^ hash >> 32;; i++) {
 		const struct inotify_event **slot = &watch->seen[i & (SLOTS - 1)];
 
 		if (!*slot) {

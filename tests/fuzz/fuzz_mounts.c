@@ -24,9 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(line, data, size);
 	line[size] = 0;
 	if (mountinfo_parse(line, &mount)) {
+		check_inside(mount.root, line, size);
 		check_inside(mount.point, line, size);
 		check_inside(mount.type, line, size);
 		check_inside(mount.source, line, size);
+		check_inside(mount.options, line, size);
 	}
 	free(line);
 	return 0;
