@@ -276,7 +276,7 @@ static int make_headers(const struct planner *planner, struct http_plan *plan, s
 
 static json_t *fill_json(const struct planner *planner, const json_t *value, int depth);
 
-/* A member of an object; one whose "{name}" nobody has given is left out. */
+/* A member of an object; one whose "{name}" the caller has not given is left out. */
 static void fill_member(const struct planner *planner, json_t *object, const char *key,
 			const json_t *value, int depth)
 {
