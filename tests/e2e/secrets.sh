@@ -72,7 +72,7 @@ is "and is gone" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ONE","SEC_T
 # ---- who gets them ----
 
 fx_mount
-is "env_config gets the one it names" "$(said asks)" "$(printf 'SEC_GOT=<sesame one>\nSEC_ONE=sesame one\n2')"
+is "case 114 env_config gets the one it names" "$(said asks)" "$(printf 'SEC_GOT=<sesame one>\nSEC_ONE=sesame one\n2')"
 is "so does a list" "$(said list)" "$(printf 'SEC_ONE=sesame one\n1')"
 is "and a map" "$(said map)" "$(printf 'SEC_GOT=nonesesame two\nSEC_TWO=sesame two\n2')"
 is "another item gets none" "$(said silent)" 0

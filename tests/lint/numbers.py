@@ -3,7 +3,7 @@
 named by its number, one number a test. Counted are cmocka functions that are handed to a
 runner (T05_words, P05_words, case_7_words), methods of Python tests (test_case_7_words), groups of
 table tests under a comment "# T05: words", and of the cases MCP01 … also rows of C tables ("MCP01
-words") and checks of shell tests (is 'MCP01 words'); each in a file that its meson.build knows."""
+words") and checks of shell tests (is 'MCP01 words', is 'case 7 words'); each in a file that its meson.build knows."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ALIKE = re.compile(r"^(?:[PT]\d|cases?_?T?\d)")
 FUNCTION = re.compile(r"^static void (\w+)\(void \*\*", re.M)
 METHOD = re.compile(r"^    def test_(\w+)\(self", re.M)
 ROW_OF_C = re.compile(r'"(MCP\d\d) \w')
-CHECK = re.compile(r"^\s*(?:has|is|lacks|like|not_ok|ok) ['\"](MCP\d\d) \S", re.M)
+CHECK = re.compile(r"^\s*(?:has|is|lacks|like|not_ok|ok) ['\"](MCP\d\d|case \d+) \S", re.M)
 LABEL = re.compile(r"^# (?:(T\d+)|case (\d+)): .*\n(?!\n|#|$)", re.M)
 
 
@@ -66,7 +66,7 @@ def names_in(path, text):
         names = [name for name in FUNCTION.findall(text) if len(re.findall(rf"\b{name}\b", text)) > 1]
         return names + [f"{row}_row" for row in ROW_OF_C.findall(text)]
     if path.endswith(".sh"):
-        return [f"{row}_row" for row in CHECK.findall(text)]
+        return [f"{row}_row".replace(" ", "_") for row in CHECK.findall(text)]
     if path.endswith(".py"):
         return METHOD.findall(text)
     return [f"{item}_row" if item else f"case_{tool}_row" for item, tool in LABEL.findall(text)]

@@ -137,7 +137,7 @@ static void runtime_of(struct exec_place *p, const char *limit)
 }
 
 /* Each is beaten by the one behind it: all are added from the last to the first. */
-static void order_of_time_limits(void **state)
+static void case_113_order_of_time_limits(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -214,7 +214,7 @@ static const char *searched_for(const json_t *steps, size_t step)
 	return text;
 }
 
-static void trace_has_every_step(void **state)
+static void case_109_trace(void **state)
 {
 	static const char *const wanted[] = { "resolve",
 					      "resolve",
@@ -302,10 +302,10 @@ int main(void)
 		exec_test(lockfile_is_made_and_used),
 		exec_test(lockfile_forbids_another_chain),
 		exec_test(lockfile_of_the_user),
-		exec_test(order_of_time_limits),
+		exec_test(case_113_order_of_time_limits),
 		exec_test(version_manager),
 		exec_test(limits_without_a_runtime),
-		exec_test(trace_has_every_step),
+		exec_test(case_109_trace),
 		exec_test(trace_of_a_failure),
 		exec_test(dry_run_finds_what_a_run_would),
 	};

@@ -155,7 +155,7 @@ static void exits(void **state)
 	}
 }
 
-static void configuration_is_merged(void **state)
+static void case_112_configuration_of_a_script(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -193,7 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		both(functions_and_programs),  both(faults),
-		both(nothing_stays_behind),    both(configuration_is_merged),
+		both(nothing_stays_behind),    both(case_112_configuration_of_a_script),
 		both(otherwise_a_new_process), both(exits),
 	};
 

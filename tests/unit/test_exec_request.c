@@ -136,7 +136,7 @@ static void case_27_parameters_are_no_object(void **state)
 	     "{\"item_id\":\"tool:t/a\",\"data\":{\"result\":4}}");
 }
 
-static void actions(void **state)
+static void case_105_actions(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -481,7 +481,7 @@ int main(void)
 		exec_test(case_25_unknown),
 		exec_test(case_26_list_of_parameters),
 		exec_test(case_27_parameters_are_no_object),
-		exec_test(actions),
+		exec_test(case_105_actions),
 		exec_test(case_75_id_goes_up),
 		exec_test(case_76_id_with_extension_or_root),
 		exec_test(case_77_bare_id),

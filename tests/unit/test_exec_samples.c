@@ -143,11 +143,9 @@ static void yaml_schema(void **state)
 		  "    service_name: {type: string, minLength: 3, pattern: \"^[a-z][a-z0-9-]*$\"}\n"
 		  "    replicas: {type: integer, minimum: 1, maximum: 10}\n"
 		  "  required: [service_name]\n  additionalProperties: false\n"
-		  "config: {command: echo, args: [\"{service_name}\"]}\n"
-		  "cost: {per_invocation: 0.01, currency: USD}\n");
+		  "config: {command: echo, args: [\"{service_name}\"]}\n");
 	exec_wants(p, "{\"service_name\":\"web-1\"}",
-		   "{\"data\":{\"stdout\":\"web-1\\n\"},\"metadata\":{\"cost_estimate\":{"
-		   "\"per_invocation\":0.01,\"currency\":\"USD\"},\"warnings\":[\"executor_id "
+		   "{\"data\":{\"stdout\":\"web-1\\n\"},\"metadata\":{\"warnings\":[\"executor_id "
 		   "python_runtime was read as rye/core/runtimes/python/script\"]}}");
 	exec_wants(p, "{\"service_name\":\"W\"}",
 		   "{\"error\":\"~Invalid parameters: service_name\"}");
@@ -156,7 +154,38 @@ static void yaml_schema(void **state)
 		"{\"error\":\"Unknown parameters: x. Valid parameters: service_name, replicas\"}");
 }
 
-static void results_are_compared(void **state)
+static void case_108_cost(void **state)
+{
+	struct exec_place *p = *state;
+
+	exec_shell(p, "t/a.yaml", "echo hi",
+		   "cost: {per_invocation: 0.01, per_minute: 0.05, estimated_duration: 60, "
+		   "currency: USD}\n");
+	exec_wants(
+		p, "{}",
+		"{\"status\":\"success\",\"metadata\":{\"cost_estimate\":{\"per_invocation\":0.01,"
+		"\"per_minute\":0.05,\"estimated_duration\":60,\"currency\":\"USD\"}}}");
+}
+
+/* A map is set, over what the environment has; of a list only the names that are there. */
+static void case_115_config_env(void **state)
+{
+	static const char print[] = "echo \"$GIVEN|$ONE|${TWO-none}|${THREE-none}\"";
+	struct exec_place *p = *state;
+
+	exec_close(p->exec);
+	place_close(&p->place);
+	setenv("GIVEN", "given", 1);
+	setenv("TWO", "two", 1);
+	setenv("THREE", "three", 1);
+	exec_place_open(p);
+	exec_shell(p, "t/a.yaml", print, "  env: {ONE: \"<${GIVEN}>\", TWO: mine}\n");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"given|<given>|mine|none\\n\"}}");
+	exec_shell(p, "t/a.yaml", print, "  env: [TWO, NOBODY]\n");
+	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"||two|none\\n\"}}");
+}
+
+static void case_107_output_schema(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -265,7 +294,7 @@ static void python_by_its_older_name(void **state)
 	free(old);
 }
 
-static void retries(void **state)
+static void case_106_retry_policy(void **state)
 {
 	struct exec_place *p = *state;
 
@@ -293,7 +322,7 @@ static void retries(void **state)
 }
 
 /* A stand-in for the client on PATH records what it was asked. */
-static void containers(void **state)
+static void case_110_docker(void **state)
 {
 	struct exec_place *p = *state;
 	char dir[200], path[300], *old = strdup(getenv("PATH"));
@@ -361,13 +390,15 @@ int main(void)
 		exec_test(python_standard),
 		exec_test(yaml_standard),
 		exec_test(yaml_schema),
-		exec_test(results_are_compared),
+		exec_test(case_107_output_schema),
+		exec_test(case_108_cost),
+		exec_test(case_115_config_env),
 		exec_test(javascript),
 		exec_test(runtimes_refuse_foreign_files),
 		exec_test(shell_through_subprocess),
 		exec_test(python_by_its_older_name),
-		exec_test(retries),
-		exec_test(containers),
+		exec_test(case_106_retry_policy),
+		exec_test(case_110_docker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
