@@ -62,6 +62,36 @@ lacks "nor one behind the name" "$(cat "$T/said")" sesame
 for name in PATH LD_PRELOAD RYE_RUN PYTHONPATH HOME 1A a-b ''; do
   fails "no secret is called \"$name\"" env RYEFS="$RYEFS" bash -c 'echo x | "$RYEFS" secret set "$1"' - "$name"
 done
+# at a terminal: what it prints there, its status, and whether the terminal shows what is typed again
+cat >"$T/typed.py" <<'PY'
+import fcntl, os, pty, subprocess, sys, termios, time
+
+answer, command = sys.argv[1].encode().decode("unicode_escape").encode(), sys.argv[2:]
+fd, slave = pty.openpty()
+said = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+shown, end = b"", time.monotonic() + 20
+while b"shown)" not in shown and time.monotonic() < end:
+    shown += os.read(fd, 1000)
+while termios.tcgetattr(slave)[3] & termios.ECHO and time.monotonic() < end:
+    time.sleep(0.01)
+os.write(fd, answer)
+status = said.wait(timeout=20)
+os.set_blocking(fd, False)
+try:
+    while True:
+        shown += os.read(fd, 1000)
+except OSError:
+    pass
+print(shown.decode().replace("\r\n", "|"), status, bool(termios.tcgetattr(slave)[3] & termios.ECHO))
+PY
+typed() { timeout 40 "$PY" "$T/typed.py" "$@" 2>&1; }
+is "a value is typed unseen" "$(typed 'sesame typed\n' "$RYEFS" secret set SEC_TYPED)" \
+  'Value of SEC_TYPED (it is not shown): |SEC_TYPED is kept| 0 True'
+is "^C leaves the terminal as it was" "$(typed '\x03' "$RYEFS" secret set SEC_TYPED)" 'Value of SEC_TYPED (it is not shown): | -2 True'
+is "so does the end of input" "$(typed '\x04' "$RYEFS" secret set SEC_TYPED)" \
+  'Value of SEC_TYPED (it is not shown): |ryefs secret: SEC_TYPED is as it was| 1 True'
+secret rm SEC_TYPED >/dev/null
 fails "an empty value is a slip" bash -c '"$1" secret set SEC_THREE </dev/null' - "$RYEFS"
 secret rm SEC_THREE 2>"$T/said"
 is "what is not there cannot be removed" $? 3
