@@ -24,6 +24,28 @@ fx_tool "$P" fork "# requires: ['rye.execute.tool.link*']" 'm=$2/mnt' \
 # shellcheck disable=SC2016
 fx_tool "$P" loop '# requires: [rye.execute.tool.loop]' 'm=$2/mnt' \
   'echo {} > "$m/tools/loop/run" 2>"$2/loop.said.$$" || { cat "$2/loop.said.$$" >&2; exit 1; }'
+# a graph that runs on by itself is held to the lists of the tool that started it all the same
+fx_put "$P" tools/gr/flow.yaml <<'TEXT'
+tool_id: flow
+tool_type: graph
+version: "1.0.0"
+category: gr
+description: a graph
+executor_id: rye/core/runtimes/state-graph/runtime
+permissions: [rye.execute.tool.*]
+config:
+  start: a
+  nodes:
+    a: {action: {item_id: "tool:beyond"}}
+TEXT
+fx_tool "$P" beyond 'echo ran >>"$2/beyond.ran"'
+for name in narrow wide; do
+  [ $name = narrow ] || more=", rye.execute.tool.beyond"
+  # shellcheck disable=SC2016
+  fx_tool "$P" $name "# requires: [fs.read, fs.write, rye.execute.tool.gr.flow${more:-}]" \
+    'exec 3<>"$2/mnt/tools/gr/flow/async"; echo "{}" >&3; cat <&3 >"$2/said"'
+done
+refs="$refs tool:gr/flow tool:beyond tool:narrow tool:wide"
 # shellcheck disable=SC2086
 fx_sign "$P" $refs tool:link$((DEPTH + 1)) tool:fork tool:loop
 allow '^ryefs: (info refused: )?(tool|execute|sign)'
@@ -42,4 +64,18 @@ for jobs in 1 3; do
   ok "jobs=$jobs: the mount goes on" timeout 20 sh -c "echo {} > '$M/tools/link11/run'"
   umount_rye
 done
+
+fx_mount
+later() { # TOOL: what became of the graph that it started
+  local result
+  rm -f "$P/said"
+  timeout 40 sh -c "echo {} > '$M/tools/$1/run'"
+  result=$P/.ai/state/threads/$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$P/said")/result.json
+  until_true test -s "$result"
+  cat "$result"
+}
+has "an async graph does not what its starter may not" "$(later narrow)" "Permission denied" "tool:beyond"
+not_ok "indeed not" test -e "$P/beyond.ran"
+has "and what it may" "$(later wide)" '"status":"success"'
+ok "indeed" test -s "$P/beyond.ran"
 finish
