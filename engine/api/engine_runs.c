@@ -7,10 +7,13 @@
 #include "api/api_inner.h"
 
 #include "run/run.h"
+#include "sandbox/sandbox.h"
 #include "facts/facts.h"
 #include "thread/thread.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void hook_touched(void *arg, int space, const char *path)
 {
@@ -145,6 +148,19 @@ unsigned rye_doubts(struct rye *rye)
 		if (spaces->v[i].type == RYE_USER && spaces_nested(spaces, &spaces->v[i]))
 			doubts |= RYE_DOUBT_ONE_SPACE;
 	return doubts;
+}
+
+bool rye_hides(struct rye *rye, const char *path)
+{
+	return veil_hides(rye->spaces, path);
+}
+
+const char *rye_hidden_place(struct rye *rye)
+{
+	const char *dir = rye->spaces->secret_dir;
+
+	/* below .ai of the user space, which is there or is not */
+	return dir && (mkdir(dir, 0700) == 0 || errno == EEXIST) ? dir : NULL;
 }
 
 /* ---- children of runs ---- */

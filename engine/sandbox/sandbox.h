@@ -204,6 +204,8 @@ struct veil_want {
 int veil_spaces(const struct veil_want *want, struct veil *ret);
 /* Not where a space or tmpdir lies in the machine's own: the run would not find it. */
 bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir);
+/* Does a file of that path lie where no box shows it? */
+bool veil_hides(const struct spaces *spaces, const char *path);
 /* Changes when a directory that is veiled comes, goes or is replaced: veils are made anew. */
 uint64_t veil_stamp(const struct spaces *spaces);
 void veil_done(struct veil *veil);

@@ -206,6 +206,31 @@ uint64_t veil_stamp(const struct spaces *spaces)
 	return hash;
 }
 
+/* Is it a directory that every box hides, or does it lie in one? */
+static bool lies_hidden(const char *dir, const char *hidden)
+{
+	auto_free char *real = hidden && *hidden ? realpath(hidden, NULL) : NULL;
+
+	return real && veil_beneath(dir, real);
+}
+
+bool veil_hides(const struct spaces *spaces, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	auto_free char *real = dir ? realpath(dir, NULL) : NULL;
+	struct session_list session;
+	bool hidden;
+
+	if (!real)
+		return false;
+	session_paths(&session);
+	hidden = lies_hidden(real, spaces->key_dir) || lies_hidden(real, spaces->secret_dir);
+	for (size_t i = 0; i < SESSION_OWN; i++)
+		hidden |= lies_hidden(real, session.v[i]);
+	return hidden;
+}
+
 static bool lies_in_shm(const char *path)
 {
 	static const char shm[] = "/dev/shm/";

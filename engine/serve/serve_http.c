@@ -139,7 +139,7 @@ static int start_daemons(struct http_server *server, struct rye_err *err)
 	return 0;
 }
 
-static int http_prepare(struct http_server *server, const struct serve_address *at,
+static int http_prepare(struct http_server *server, struct rye *rye, const struct serve_address *at,
 			struct rye_err *err)
 {
 	int r = load_library(&server->mhd, err);
@@ -147,7 +147,7 @@ static int http_prepare(struct http_server *server, const struct serve_address *
 	if (!r)
 		r = bind_sockets(server, at->port, err);
 	if (!r)
-		r = serve_token_open(at->token, server->port, &server->token, err);
+		r = serve_token_open(rye, at, server->port, &server->token, err);
 	server->site.mhd = &server->mhd;
 	server->site.gate.port = server->port;
 	snprintf(server->site.gate.token, sizeof(server->site.gate.token), "%s",
@@ -210,7 +210,7 @@ int serve_http(struct rye *rye, const struct serve_options *opt, const struct se
 	int r;
 
 	pthread_mutex_init(&server.site.links.lock, NULL);
-	r = http_prepare(&server, at, err);
+	r = http_prepare(&server, rye, at, err);
 	if (r) {
 		rye_close(rye);
 	} else {

@@ -299,7 +299,8 @@ struct serve_token {
 	bool drop; /* the file goes with the server */
 };
 
-int serve_token_open(const char *file, int port, struct serve_token *ret, struct rye_err *err);
+int serve_token_open(struct rye *rye, const struct serve_address *at, int port,
+		     struct serve_token *ret, struct rye_err *err);
 void serve_token_close(const struct serve_token *token);
 
 /* ---- serve_http.c: the functions of libmicrohttpd that are used, without "MHD_" ---- */

@@ -2,7 +2,8 @@
 /*
  * The token of the HTTP server, in a file that only its user can read. Without a name it is made
  * anew in the runtime directory for as long as the server lives; a named file is kept, so that a
- * client's settings stay good. One thread; no lock.
+ * client's settings stay good, and only where no tool can read it: a tool with the token would run
+ * everything as its user does. One thread; no lock.
  */
 #include "serve/serve_inner.h"
 
@@ -72,7 +73,7 @@ static int runtime_path(int port, struct serve_token *ret, struct rye_err *err)
 	if (!dir || *dir != '/')
 		return rye_fail(err, RYE_NOT_FOUND,
 				"there is no XDG_RUNTIME_DIR to keep the token in\n" MEND_WITH
-				"ryefs mcp --http --token FILE");
+				"ryefs mcp --http --token ~/.ai/secrets/mcp.token");
 	snprintf(ret->path, sizeof(ret->path), "%s/ryefs", dir);
 	if (mkdir(ret->path, 0700) < 0 && errno != EEXIST)
 		return rye_fail_sys(err, errno, "cannot make %s", ret->path);
@@ -81,23 +82,51 @@ static int runtime_path(int port, struct serve_token *ret, struct rye_err *err)
 					    rye_fail(err, RYE_INVALID, "XDG_RUNTIME_DIR: too long");
 }
 
-int serve_token_open(const char *file, int port, struct serve_token *ret, struct rye_err *err)
+/* A refusal names a place where it would do, and has it moved there. */
+static int fail_seen(struct rye *rye, const char *file, struct rye_err *err)
 {
+	const char *place = rye_hidden_place(rye), *slash = strrchr(file, '/');
+	auto_buf struct rye_buf from = RYE_BUF_INIT, to = RYE_BUF_INIT, path = RYE_BUF_INIT;
+
+	if (!place)
+		return rye_fail(err, RYE_DENIED, "%.400s: tools can read a token that lies there",
+				file);
+	buf_addf(&path, "%s/%s", place, slash ? slash + 1 : file);
+	buf_adds(&path, "");
+	buf_shell(&to, path.data);
+	if (access(file, F_OK) == 0) {
+		buf_adds(&from, "mv ");
+		buf_shell(&from, file);
+		buf_addf(&from, " %s && ", to.data);
+	}
+	buf_adds(&from, "");
+	return rye_fail(err, RYE_DENIED,
+			"%.200s: tools can read a token that lies there\n" MEND_WITH
+			"%sryefs mcp --http --token %s",
+			file, from.data, to.data);
+}
+
+/* 1: it has to be made. */
+static int kept_token(struct rye *rye, const char *file, struct serve_token *ret,
+		      struct rye_err *err)
+{
+	if (!rye_hides(rye, file))
+		return fail_seen(rye, file, err);
+	snprintf(ret->path, sizeof(ret->path), "%s", file);
+	return read_token(ret, err);
+}
+
+int serve_token_open(struct rye *rye, const struct serve_address *at, int port,
+		     struct serve_token *ret, struct rye_err *err)
+{
+	const char *file = at->token;
 	int r;
 
 	*ret = (struct serve_token){ .drop = !file };
 	if (file && !strcmp(file, "none"))
 		return 0;
-	if (!file) {
-		r = runtime_path(port, ret, err);
-	} else {
-		snprintf(ret->path, sizeof(ret->path), "%s", file);
-		r = read_token(ret, err);
-		if (r <= 0)
-			return r;
-		r = 0;
-	}
-	if (r)
+	r = file ? kept_token(rye, file, ret, err) : runtime_path(port, ret, err);
+	if (file ? r <= 0 : r)
 		return r;
 	new_token(ret->text);
 	return write_token(ret, err);

@@ -184,7 +184,9 @@ class Gate(Web):
         self.check(self.server.post(message), 200)
 
     def test_token_files(self):
-        kept = os.path.join(self.place, "kept")
+        hidden = os.path.join(self.user, ".ai/secrets")
+        kept = os.path.join(hidden, "kept")
+        os.mkdir(hidden, 0o700)
         first = Http(self, "--token", kept)
         token = first.token
         self.assertEqual(first.stop(), 0)
@@ -198,6 +200,27 @@ class Gate(Web):
         busy = self.rye("mcp", "--http", "--port", str(second.port), "--token", "none", "--project", self.project, status=None)
         self.assertNotEqual(busy.returncode, 0)
         self.assertIn("--port 0", busy.stderr)
+
+    def test_token_files_that_tools_can_read(self):
+        """A tool with the token would be the person: they are refused, each with where it would do."""
+        seen = os.path.join(self.place, "a token")
+        hidden = os.path.join(self.user, ".ai/secrets/a token")
+        os.symlink(self.runtime, os.path.join(self.place, "link"))
+        for path in (seen, os.path.join(self.project, "token"), os.path.join(self.user, "token"),
+                     os.path.join(self.user, ".ai/secrets/../token"), os.path.join(self.place, "link/token")):
+            said = self.rye("mcp", "--http", "--port", "0", "--token", path, "--project", self.project, status=None)
+            self.assertNotEqual(said.returncode, 0, path)
+            self.assertIn("tools can read a token that lies there", said.stderr)
+            self.assertFalse(os.path.exists(path))
+        with open(seen, "w", encoding="utf-8") as file:
+            file.write("0123456789abcdef0123")
+        said = self.rye("mcp", "--http", "--port", "0", "--token", seen, "--project", self.project, status=None)
+        self.assertIn(f"mend with: mv '{seen}' '{hidden}' && ryefs mcp --http --token '{hidden}'", said.stderr)
+        os.rename(seen, hidden)
+        os.chmod(hidden, 0o600)
+        kept = Http(self, "--token", hidden)
+        self.assertEqual(kept.token, "0123456789abcdef0123")
+        self.assertTrue(Http(self, "--token", os.path.join(self.runtime, "ryefs/token")).token)
 
     def test_without_a_token(self):
         server = Http(self, "--token", "none")

@@ -75,6 +75,13 @@ RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_li
 #define RYE_MODEL_MAX 300
 RYE_API int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err);
 
+/* ---- what tools do not see ---- */
+
+/* Would a file of that path be hidden from the tools of this user? */
+RYE_API bool rye_hides(struct rye *rye, const char *path);
+/* A directory for such files, that of the secrets, which is made; NULL: there is no user space. */
+RYE_API const char *rye_hidden_place(struct rye *rye);
+
 /* The main of a runner process: descriptor 3 is its orders, 4 the lock of its directory. */
 RYE_API int rye_thread_runner(void);
 
