@@ -150,6 +150,8 @@ struct agent {
 	struct brief brief;
 	struct palette palette;
 	struct provider *provider;
+	struct provider *fallback; /* asked once, after a refusal; NULL: none, or it was */
+	struct provider *refused; /* then: the one before. Its keys are still hidden */
 	struct http *http;
 	struct limits limits;
 	struct limits above_limits; /* the parent's, if there is one */
@@ -163,6 +165,11 @@ struct agent {
 	struct thread_json json;
 	struct chronicle *transcript;
 	json_t *messages; /* as provider.h has them */
+	struct agent_past {
+		bool kept; /* what the model is sent goes on byte for byte */
+		json_t *system; /* then: the text that was sent before; a string, or NULL */
+		json_t *tools; /* … what it is offered now, which is not sent */
+	} past; /* of a thread that goes on */
 	struct turn_delta {
 		const char *type;
 		struct rye_buf text;
@@ -201,6 +208,9 @@ bool agent_scarce(const struct rye_err *err);
 int agent_owes(struct agent *agent, double delta, struct rye_err *err);
 /* An event of the transcript; a full disk ends the thread. Takes payload. */
 void agent_event(struct agent *agent, const char *type, json_t *payload);
+
+/* Its model has refused: from now on the fallback is asked, without that answer. False: there is none. */
+bool agent_falls_back(struct agent *agent);
 
 /*
  * agent_open.c: everything before the first request.
@@ -265,10 +275,15 @@ json_t *tool_call_execute(struct agent *agent, const struct tool_call *call, str
 /*
  * continuation.c: threads that go on where another has ended.
  */
-/* The messages of a thread before it, verified; into agent->messages. */
-int continuation_read(struct agent *agent, const char *id, struct rye_err *err);
-/* What stands behind them and the prompt. Borrowed. */
-const char *continuation_words(const struct agent *agent);
+/* The messages of the thread before it, if there is one, verified; into agent->messages. */
+int continuation_read(struct agent *agent, struct rye_err *err);
+/*
+ * The last message of a thread that goes on: what its continuation directive makes of it, else the
+ * prompt, unless the conversation has it, and what was said.
+ */
+void continuation_say(struct agent *agent, struct rye_buf *out);
+/* Of a conversation that is kept: `system` becomes what was sent before; what has changed is told. */
+void continuation_keep(struct agent *agent, struct rye_buf *system, struct rye_buf *out);
 /* A new thread takes over and this one ends; false: it could not, and nothing has ended. */
 bool continuation_hand_over(struct agent *agent);
 

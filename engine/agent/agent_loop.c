@@ -179,6 +179,9 @@ static void loop_stopped(struct agent *agent, const struct turn_answer *turn)
 
 	switch (turn->stop) {
 	case STOP_REFUSAL:
+		json_array_remove(agent->messages, json_array_size(agent->messages) - 1);
+		if (agent_falls_back(agent))
+			return;
 		agent_ends(agent, "error", RYE_TOOL_FAILED, "the model refused: %s",
 			   *json_str(refusal, "text") ? json_str(refusal, "text") :
 							json_str(refusal, "category"));
@@ -246,6 +249,7 @@ static void loop_join(struct rye_buf *out, const char *text)
 static int loop_texts(struct agent *agent, struct rye_buf *system, struct rye_buf *first,
 		      struct rye_err *err)
 {
+	bool continued = *json_str(agent->ask->doc, "previous_id");
 	struct brief *brief = &agent->brief;
 	auto_hook_text struct hook_text deep, text;
 	int r;
@@ -254,9 +258,7 @@ static int loop_texts(struct agent *agent, struct rye_buf *system, struct rye_bu
 	hook_text_init(&text);
 	r = hooks_text(agent, "build_system_prompt", loop_doc(agent), &deep, err);
 	if (!r)
-		r = hooks_text(agent,
-			       *json_str(agent->ask->doc, "previous_id") ? "thread_continued" :
-									   "thread_started",
+		r = hooks_text(agent, continued ? "thread_continued" : "thread_started",
 			       loop_doc(agent), &text, err);
 	if (r)
 		return r;
@@ -264,8 +266,13 @@ static int loop_texts(struct agent *agent, struct rye_buf *system, struct rye_bu
 	loop_join(system, deep.after.data ? deep.after.data : "");
 	loop_join(system, brief->system);
 	loop_join(first, text.before.data ? text.before.data : "");
-	loop_join(first, brief->first);
+	if (continued)
+		continuation_say(agent, first);
+	else
+		loop_join(first, brief->first);
 	loop_join(first, text.after.data ? text.after.data : "");
+	if (agent->past.kept)
+		continuation_keep(agent, system, first);
 	json_array_extend(brief->layers, deep.layers);
 	if (json_array_size(text.before_blocks))
 		json_array_insert_new(brief->injected, 0,
@@ -298,13 +305,6 @@ static void loop_begin(struct agent *agent)
 				      brief->layers));
 	json_array_foreach(brief->injected, i, place)
 		agent_event(agent, "context_injected", json_incref(place));
-	if (*json_str(agent->ask->doc, "previous_id")) {
-		if (continuation_read(agent, json_str(agent->ask->doc, "previous_id"), &err)) {
-			agent_fails(agent, &err);
-			return;
-		}
-		loop_join(&first, continuation_words(agent));
-	}
 	loop_say(agent, first.data ? first.data : "");
 }
 

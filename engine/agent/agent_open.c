@@ -111,6 +111,48 @@ static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
 	return risk_check(&risk, NULL, err);
 }
 
+/* A limit of money holds nothing whose price is not known. */
+static int agent_open_price(const struct agent *agent, const struct provider *provider,
+			    struct rye_err *err)
+{
+	if (provider->priced || provider->local || !agent->limits.set[LIMIT_SPEND])
+		return 0;
+	return rye_fail(err, RYE_INVALID,
+			"the price of %s is not known, so its limit of spend cannot be held: give "
+			"%s a pricing row, or the directive no limit of spend",
+			provider->model, provider->id);
+}
+
+/*
+ * Who is asked if the model refuses: of the same provider, else of any. Known before the first request,
+ * as all that a thread works with; a thread without it runs, too.
+ */
+static void agent_open_fallback(struct agent *agent, const struct provider_env *env)
+{
+	struct provider *first = agent->provider;
+	struct provider_ask ask = { .model = first->fallback, .provider = first->id };
+	auto_provider struct provider *next = NULL;
+	struct rye_err err = { 0 };
+	int r;
+
+	if (!first->fallback)
+		return;
+	r = provider_resolve(env, &ask, &next, &err);
+	ask.provider = NULL;
+	if (r == -(int)RYE_NOT_FOUND)
+		r = provider_resolve(env, &ask, &next, &err);
+	if (!r)
+		r = agent_open_price(agent, next, &err);
+	if (r) {
+		agent_warn(agent, "fallback_model of %s: %s", first->model, err.msg);
+		return;
+	}
+	if (!first->secrets)
+		first->secrets = json_array();
+	json_array_extend(first->secrets, next->secrets);
+	agent->fallback = steal(&next);
+}
+
 static int agent_open_provider(struct agent *agent, struct rye_err *err)
 {
 	const json_t *model = brief_meta(&agent->brief, "model");
@@ -129,12 +171,10 @@ static int agent_open_provider(struct agent *agent, struct rye_err *err)
 	if (provider_resolve(&env, &ask, &agent->provider, err))
 		return rye_wrap(err, "Model resolution failed for directive '%s'",
 				agent->directive);
-	if (agent->provider->priced || agent->provider->local || !agent->limits.set[LIMIT_SPEND])
-		return 0;
-	return rye_fail(err, RYE_INVALID,
-			"the price of %s is not known, so its limit of spend cannot be held: give "
-			"%s a pricing row, or the directive no limit of spend",
-			agent->provider->model, agent->provider->id);
+	if (agent_open_price(agent, agent->provider, err))
+		return -(int)err->code;
+	agent_open_fallback(agent, &env);
+	return 0;
 }
 
 /* Whatever keeps a fork from its model is found by the same look, so it is told in the same words. */
@@ -210,6 +250,8 @@ static int agent_open_json(struct agent *agent, struct rye_err *err)
 		json_sets(more, "parent_id", json_str(agent->ask->doc, "parent_id"));
 	if (*json_str(agent->ask->doc, "previous_id"))
 		json_sets(more, "previous_thread_id", json_str(agent->ask->doc, "previous_id"));
+	if (agent->past.kept)
+		json_set(more, "history_kept", json_true());
 	agent->json = (struct thread_json){ .directive = agent->directive,
 					    .tool_id = THREAD_TOOL_ID,
 					    .status = "running",
@@ -265,6 +307,7 @@ int agent_open(struct agent *agent, struct rye_err *err)
 		agent_open_provider,
 		palette_fill,
 		agent_open_ledger,
+		continuation_read,
 		agent_open_records,
 		agent_open_inbox,
 	};
@@ -299,6 +342,8 @@ void agent_close(struct agent *agent)
 	db_close(agent->budget);
 	http_close(agent->http);
 	provider_free(agent->provider);
+	provider_free(agent->fallback);
+	provider_free(agent->refused);
 	palette_done(&agent->palette);
 	brief_done(&agent->brief);
 	json_decref(agent->hooks);
@@ -314,6 +359,8 @@ void agent_close(struct agent *agent)
 	json_decref(agent->above);
 	json_decref(agent->warnings);
 	json_decref(agent->messages);
+	json_decref(agent->past.system);
+	json_decref(agent->past.tools);
 	json_decref(agent->outputs);
 	buf_done(&agent->delta.text);
 	free(agent->error);

@@ -99,3 +99,20 @@ void agent_event(struct agent *agent, const char *type, json_t *payload)
 	if (chronicle_event(agent->transcript, type, payload, &err))
 		agent_fails(agent, &err);
 }
+
+bool agent_falls_back(struct agent *agent)
+{
+	const struct provider *next = agent->fallback;
+
+	if (!next)
+		return false;
+	agent_warn(agent, "%s has refused, %s goes on", agent->provider->model, next->model);
+	agent_event(agent, "model_fallback",
+		    json_pack("{s:s, s:s, s:s}", "refused", agent->provider->model, "model",
+			      next->model, "provider", next->id));
+	agent->refused = agent->provider;
+	agent->provider = steal(&agent->fallback);
+	agent->json.model = next->model;
+	json_sets((json_t *)agent->json.more, "provider", next->id);
+	return agent->state == AGENT_RUNNING;
+}

@@ -142,7 +142,7 @@ static void turn_said(struct agent *agent)
 
 	agent_event(agent, "cognition_in",
 		    json_pack("{s:s, s:s}", "text", text ? text : "", "role",
-			      tool ? "tool" : "user"));
+			      tool ? "tool" : json_str(last, "role")));
 }
 
 /* One request. */
@@ -267,6 +267,8 @@ static void turn_give_up(struct turn_attempt *attempt, const struct retry_decisi
 		ret->overflow = true;
 		return;
 	}
+	if (failure->class == FAULT_REFUSAL && agent_falls_back(agent))
+		return;
 	if (*attempt->why)
 		agent_ends(agent, "error", code, "%s", attempt->why);
 	else if (attempt->retry.failures > 1)

@@ -6,6 +6,7 @@
  */
 #include "agent/agent_inner.h"
 
+#include "base/id.h"
 #include "base/io.h"
 #include "clock.h"
 #include "memory.h"
@@ -25,30 +26,53 @@
 #define CONTINUATION_LOOK_MS 20
 /* Threads of one chain: a model that fills its window in every one would go on for ever. */
 #define CONTINUATION_CHAIN 50
+/* What words the last message of a thread that goes on, unless its directive names another. */
+#define CONTINUATION_ID "rye/agent/continuation"
 
 /* ---- taking up what the old one left ---- */
 
-/* Text of a rebuilt message as blocks of this program's form. */
-static json_t *continued_message(const json_t *old)
+/* What is read of the threads before it. */
+struct continued {
+	json_t *all; /* messages, the oldest first */
+	char before[THREAD_ID_MAX]; /* the thread that is read next; "": there is none */
+	bool kept; /* the newest of them was sent exactly these */
+	json_t *system, *tools; /* … with these, a string and an array; or NULL */
+};
+
+static void continued_done(struct continued *past)
+{
+	json_decref(past->all);
+	json_decref(past->system);
+	json_decref(past->tools);
+}
+
+/* Text of a rebuilt message as blocks of this program's form. names: of the calls so far. */
+static json_t *continued_message(const json_t *old, json_t *names)
 {
 	const char *role = json_str(old, "role"), *text = json_str(old, "content");
-	json_t *blocks = json_array(), *call;
+	json_t *blocks = json_array(), *call, *result;
 	size_t i;
 
 	if (!strcmp(role, "tool")) {
-		json_array_append_new(
-			blocks, json_pack("{s:s, s:s, s:s, s:s}", "kind", "tool_result", "id",
-					  json_str(old, "tool_call_id"), "name", "", "text", text));
+		const char *id = json_str(old, "tool_call_id");
+
+		result = json_pack("{s:s, s:s, s:s, s:s}", "kind", "tool_result", "id", id, "name",
+				   json_str(names, id), "text", text);
+		if (json_flag(old, "is_error", false))
+			json_set(result, "is_error", json_true());
+		json_array_append_new(blocks, result);
 		return json_pack("{s:s, s:o}", "role", "user", "blocks", blocks);
 	}
 	if (*text)
 		json_array_append_new(blocks,
 				      json_pack("{s:s, s:s}", "kind", "text", "text", text));
-	json_array_foreach(json_object_get(old, "tool_calls"), i, call)
+	json_array_foreach(json_object_get(old, "tool_calls"), i, call) {
+		json_sets(names, json_str(call, "id"), json_str(call, "name"));
 		json_array_append_new(blocks, json_pack("{s:s, s:s, s:s, s:O?}", "kind",
 							"tool_call", "id", json_str(call, "id"),
 							"name", json_str(call, "name"), "arguments",
 							json_object_get(call, "input")));
+	}
 	return json_pack("{s:s, s:o}", "role", role, "blocks", blocks);
 }
 
@@ -75,19 +99,39 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 {
 	*ret = agent->record;
 	ret->id = id;
+	ret->trust = agent->items.trust;
 	if (spawn_threads(agent, err))
 		return -(int)err->code;
 	ret->dir = threads_dir(agent->threads, id);
 	return ret->dir < 0 ? rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id) : 0;
 }
 
-/* Its messages, in front of `all`; only of a transcript that is what its thread wrote. */
-static int continued_messages(const struct record *record, json_t **all,
-			      char ret_before[THREAD_ID_MAX], struct rye_err *err)
+static int continued_system(void *arg, const struct chronicle_line *line)
+{
+	struct continued *past = arg;
+
+	if (strcmp(line->type, "system_prompt") != 0)
+		return 0;
+	past->system = json_incref(json_object_get(line->payload, "text"));
+	return 1;
+}
+
+/* Of the newest one: with what its messages were sent. */
+static void continued_sent(const struct record *record, struct rye_span text,
+			   struct continued *past)
+{
+	past->kept = !capabilities_md_read(record, &past->tools, NULL);
+	chronicle_each(text, continued_system, past, NULL);
+}
+
+/* Its messages, in front of all; only of a transcript that is what its thread wrote. */
+static int continued_messages(const struct record *record, struct continued *past,
+			      struct rye_err *err)
 {
 	auto_json json_t *doc = NULL;
 	auto_blob struct rye_blob *text = NULL;
 	struct chronicle_check check;
+	struct rye_span signed_text;
 	json_t *own = NULL;
 	const char *head;
 	int r = thread_json_read(record, &doc, err);
@@ -102,13 +146,18 @@ static int continued_messages(const struct record *record, json_t **all,
 	if (check.code != RYE_OK)
 		return rye_fail(err, check.code, "thread %s cannot be continued: %s", record->id,
 				check.why.msg);
-	r = messages_of((struct rye_span){ text->data, check.signed_len }, &own, err);
+	signed_text = (struct rye_span){ text->data, check.signed_len };
+	r = messages_replay(signed_text, &own, err);
 	if (r)
 		return r;
-	json_array_extend(own, *all);
-	json_decref(*all);
-	*all = own;
-	snprintf(ret_before, THREAD_ID_MAX, "%s", json_str(doc, "previous_thread_id"));
+	if (!json_array_size(past->all))
+		continued_sent(record, signed_text, past);
+	json_array_extend(own, past->all);
+	json_decref(past->all);
+	past->all = own;
+	snprintf(past->before, sizeof(past->before), "%s", json_str(doc, "previous_thread_id"));
+	/* what stands before it may have been shortened, and told in other words */
+	past->kept &= !*past->before || json_flag(doc, "history_kept", false);
 	return 0;
 }
 
@@ -124,27 +173,30 @@ static bool continued_enough(const json_t *messages)
 }
 
 /* The threads before it, the last one first, as far back as there is room. */
-static int continued_chain(struct agent *agent, const char *id, json_t **all, struct rye_err *err)
+static int continued_chain(struct agent *agent, const char *id, struct continued *past,
+			   struct rye_err *err)
 {
-	char at[THREAD_ID_MAX], before[THREAD_ID_MAX];
+	char at[THREAD_ID_MAX];
 	int r = 0;
 
 	snprintf(at, sizeof(at), "%s", id);
-	for (int i = 0; i < CONTINUATION_CHAIN && *at && !r && !continued_enough(*all); i++) {
+	for (int i = 0; i < CONTINUATION_CHAIN && *at && !r && !continued_enough(past->all); i++) {
 		struct record record;
 		struct rye_err why = { 0 };
 
 		r = continued_open(agent, at, &record, &why);
 		if (!r) {
-			r = continued_messages(&record, all, before, &why);
+			r = continued_messages(&record, past, &why);
 			close(record.dir);
 		}
 		/* what is older than the last one may be gone */
-		if (r)
-			return i ? 0 : rye_fail(err, why.code, "%s", why.msg);
-		snprintf(at, sizeof(at), "%s", before);
+		if (r && !i)
+			return rye_fail(err, why.code, "%s", why.msg);
+		if (!r)
+			snprintf(at, sizeof(at), "%s", past->before);
 	}
-	return r;
+	past->kept &= !*at;
+	return 0;
 }
 
 /* The one that hands over signs its last words after it has started this one. */
@@ -160,31 +212,82 @@ static void continued_wait(struct agent *agent, const char *id)
 			return;
 }
 
-int continuation_read(struct agent *agent, const char *id, struct rye_err *err)
+/* Every answer is known as the provider gave it, and this model gave it. */
+static bool continued_same(const struct agent *agent, const json_t *messages)
 {
-	json_t *all = json_array(), *message;
-	auto_json json_t *newest = NULL;
+	const struct provider *provider = agent->provider;
+	json_t *message;
 	size_t i;
+
+	json_array_foreach(messages, i, message) {
+		const json_t *raw = json_object_get(message, "raw");
+
+		if (!strcmp(json_str(message, "role"), "assistant") &&
+		    (strcmp(json_str(raw, "wire"), provider->wire_name) ||
+		     strcmp(json_str(raw, "provider"), provider->name) ||
+		     strcmp(json_str(raw, "model"), provider->model)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A person's resume with the same model goes on with what that has signed and cached: the messages,
+ * the system text and the tools as they were sent. All else begins a new conversation, in words that
+ * any model can read.
+ */
+static void continued_take(struct agent *agent, struct continued *past, const json_t *newest)
+{
+	auto_json json_t *names = json_object();
+	bool kept = past->kept && *json_str(agent->ask->doc, "continuation_message") &&
+		    json_array_size(newest) == json_array_size(past->all) &&
+		    continued_same(agent, newest);
+	json_t *message;
+	size_t i;
+
+	json_array_foreach(newest, i, message) {
+		json_t *said = continued_message(message, names);
+		json_t *raw = kept ? json_object_get(message, "raw") : NULL;
+
+		if (raw)
+			json_decref(said);
+		continued_add(agent->messages, raw ? json_incref(raw) : said);
+	}
+	agent->past.kept = kept;
+	if (!kept)
+		return;
+	agent->past.system = steal(&past->system);
+	agent->past.tools = agent->palette.tools;
+	agent->palette.tools = steal(&past->tools);
+}
+
+int continuation_read(struct agent *agent, struct rye_err *err)
+{
+	__attribute__((cleanup(continued_done))) struct continued past = { .all = json_array() };
+	const char *id = json_str(agent->ask->doc, "previous_id");
+	auto_json json_t *newest = NULL;
 	int r;
 
+	if (!*id)
+		return 0;
 	continued_wait(agent, id);
 	if (agent_stopped(agent)) {
 		agent_ends(agent, "cancelled", RYE_CANCELLED, "Cancelled");
 		return rye_fail(err, RYE_CANCELLED, "Cancelled");
 	}
-	r = continued_chain(agent, id, &all, err);
-	newest = r ? NULL : messages_trim(all, CONTINUATION_TOKENS);
-	json_decref(all);
+	r = continued_chain(agent, id, &past, err);
+	newest = r ? NULL : messages_trim(past.all, CONTINUATION_TOKENS);
 	if (r)
 		return r;
 	if (!newest)
 		return memory_fail(err);
-	json_array_foreach(newest, i, message)
-		continued_add(agent->messages, continued_message(message));
+	continued_take(agent, &past, newest);
 	return 0;
 }
 
-const char *continuation_words(const struct agent *agent)
+/* ---- what is said to it ---- */
+
+static const char *continued_words(const struct agent *agent)
 {
 	const char *said = json_str(agent->ask->doc, "continuation_message");
 
@@ -192,6 +295,149 @@ const char *continuation_words(const struct agent *agent)
 		return said;
 	return "The conversation so far was longer than fits; its end stands above. Go on with the "
 	       "directive from where it stood, and do not repeat what is done.";
+}
+
+static void continued_body(const struct agent *agent, const struct rye_item *item,
+			   const json_t *inputs, struct rye_buf *out)
+{
+	const struct interp in = { .inputs = inputs,
+				   .env = interp_environ,
+				   .env_arg = (void *)agent->opt.env_names };
+
+	interp_text(&in, span_of(json_str(item->meta, "body")), out);
+}
+
+/* The inputs that it declares, of those that every continuation directive is given. */
+static json_t *continued_inputs(const struct agent *agent, const struct rye_item *item)
+{
+	auto_buf struct rye_buf body = RYE_BUF_INIT;
+	json_t *given = json_object(), *input;
+	size_t i;
+
+	continued_body(agent, agent->brief.chain[0], agent->brief.inputs, &body);
+	buf_adds(&body, "");
+	json_array_foreach(json_object_get(item->meta, "inputs"), i, input) {
+		const char *name = json_str(input, "name");
+
+		if (!strcmp(name, "original_directive"))
+			json_sets(given, name, agent->directive);
+		else if (!strcmp(name, "original_directive_body"))
+			json_sets(given, name, body.data);
+		else if (!strcmp(name, "previous_thread_id"))
+			json_sets(given, name, json_str(agent->ask->doc, "previous_id"));
+		else if (!strcmp(name, "continuation_message"))
+			json_sets(given, name, continued_words(agent));
+	}
+	return given;
+}
+
+/* The text of the directive's continuation directive, or of CONTINUATION_ID where there is one. */
+static bool continued_directive(struct agent *agent, struct rye_buf *out)
+{
+	const char *own = json_str(agent->brief.chain[0]->meta, "continuation_directive");
+	struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = CONTINUATION_ID };
+	auto_item struct rye_item *item = NULL;
+	auto_json json_t *given = NULL;
+	auto_json json_t *inputs = NULL;
+	struct rye_err err = { 0 };
+	int r;
+
+	ask.id = *own ? own : CONTINUATION_ID;
+	id_split(ask.id, &ask.id);
+	r = rye_load(&agent->items, &ask, &item, &err);
+	if (r == -(int)RYE_NOT_FOUND && !*own)
+		return false;
+	given = r ? NULL : continued_inputs(agent, item);
+	if (!r)
+		r = inputs_resolve(item, given, &inputs, NULL, &err);
+	if (r) {
+		agent_warn(agent, "continuation directive %s: %s", ask.id, err.msg);
+		return false;
+	}
+	continued_body(agent, item, inputs, out);
+	return true;
+}
+
+static void continued_join(struct rye_buf *out, const char *text)
+{
+	if (out->len && *text)
+		buf_adds(out, "\n\n");
+	buf_adds(out, text);
+}
+
+/* The first message of a conversation that is kept may hold the prompt, as it is now, already. */
+static bool continued_has_prompt(const struct agent *agent)
+{
+	const json_t *blocks = json_object_get(json_array_get(agent->messages, 0), "blocks");
+
+	return agent->past.kept &&
+	       strstr(json_str(json_array_get(blocks, 0), "text"), agent->brief.first);
+}
+
+void continuation_say(struct agent *agent, struct rye_buf *out)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	if (continued_directive(agent, &text) && text.len) {
+		continued_join(out, text.data);
+		return;
+	}
+	if (!continued_has_prompt(agent))
+		continued_join(out, agent->brief.first);
+	continued_join(out, continued_words(agent));
+}
+
+/* Where the list has a tool of that name: it; else NULL. */
+static const json_t *continued_tool(const json_t *tools, const char *name)
+{
+	const json_t *tool;
+	size_t i;
+
+	json_array_foreach(tools, i, tool)
+		if (!strcmp(json_str(tool, "name"), name))
+			return tool;
+	return NULL;
+}
+
+static void continued_tools(const struct agent *agent, struct rye_buf *out)
+{
+	const json_t *before = agent->palette.tools, *now = agent->past.tools, *tool;
+	size_t i;
+
+	json_array_foreach(before, i, tool) {
+		const char *name = json_str(tool, "name");
+		const json_t *other = continued_tool(now, name);
+		auto_buf struct rye_buf line = RYE_BUF_INIT;
+
+		if (other && json_equal((json_t *)other, (json_t *)tool))
+			continue;
+		buf_addf(&line, other ? "The tool %s has changed: " : "The tool %s is gone.", name);
+		if (other)
+			json_put(&line, other, false);
+		continued_join(out, line.failed ? "" : line.data);
+	}
+	json_array_foreach(now, i, tool) {
+		const char *name = json_str(tool, "name");
+
+		if (!continued_tool(before, name))
+			buf_addf(out, "%sThe tool %s is new; it can be called through rye_execute.",
+				 out->len ? "\n\n" : "", name);
+	}
+}
+
+void continuation_keep(struct agent *agent, struct rye_buf *system, struct rye_buf *out)
+{
+	const char *before = json_string_value(agent->past.system);
+	const char *now = system->len ? system->data : "";
+
+	before = before ? before : "";
+	if (strcmp(before, now) != 0) {
+		continued_join(out, "Of your instructions this is what holds now:");
+		continued_join(out, *now ? now : "none");
+		buf_clear(system);
+		buf_adds(system, before);
+	}
+	continued_tools(agent, out);
 }
 
 /* ---- handing over ---- */

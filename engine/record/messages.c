@@ -16,6 +16,7 @@ struct messages {
 	json_t *calls; /* borrowed: tool_calls of the answer that calls belong to; NULL: none */
 	json_t *answer; /* borrowed: that answer, until its calls are put in */
 	const json_t *input; /* the last input, while no answer followed */
+	bool replay; /* with what a provider takes back */
 };
 
 static void on_input(struct messages *m, const json_t *payload)
@@ -23,8 +24,9 @@ static void on_input(struct messages *m, const json_t *payload)
 	const char *role = json_str(payload, "role");
 
 	m->answer = m->calls = NULL;
-	/* logged again when the provider was asked again */
-	if (!strcmp(role, "tool") || (m->input && json_equal(m->input, payload)))
+	/* logged again when the provider was asked again, or an answer that paused was sent back */
+	if (!strcmp(role, "tool") || !strcmp(role, "assistant") ||
+	    (m->input && json_equal(m->input, payload)))
 		return;
 	json_array_append_new(m->list, json_pack("{s:s, s:s}", "role", *role ? role : "user",
 						 "content", json_str(payload, "text")));
@@ -32,11 +34,27 @@ static void on_input(struct messages *m, const json_t *payload)
 	m->input = json_incref((json_t *)payload);
 }
 
+/* An answer that was cut, that is a refusal, or whose call nobody could read is said, and is no part of
+ * the conversation. */
+static bool is_left_out(const json_t *payload)
+{
+	const char *reason = json_str(payload, "finish_reason");
+
+	return json_flag(payload, "is_partial", false) || !strcmp(reason, "refusal") ||
+	       !strcmp(reason, "bad_call");
+}
+
 static void on_answer(struct messages *m, const json_t *payload)
 {
+	json_t *raw = json_object_get(payload, "raw");
+
+	m->answer = m->calls = NULL;
+	if (is_left_out(payload))
+		return;
 	m->answer =
 		json_pack("{s:s, s:s}", "role", "assistant", "content", json_str(payload, "text"));
-	m->calls = NULL;
+	if (m->replay && json_is_object(raw))
+		json_object_set(m->answer, "raw", raw);
 	json_array_append_new(m->list, m->answer);
 	json_decref((json_t *)m->input);
 	m->input = NULL;
@@ -59,10 +77,13 @@ static void on_call(struct messages *m, const json_t *payload)
 static void on_result(struct messages *m, const json_t *payload)
 {
 	const char *error = json_str(payload, "error");
+	json_t *result = json_pack("{s:s, s:s, s:s}", "role", "tool", "tool_call_id",
+				   json_str(payload, "call_id"), "content",
+				   *error ? error : json_str(payload, "output"));
 
-	json_array_append_new(m->list, json_pack("{s:s, s:s, s:s}", "role", "tool", "tool_call_id",
-						 json_str(payload, "call_id"), "content",
-						 *error ? error : json_str(payload, "output")));
+	if (m->replay && *error)
+		json_object_set_new(result, "is_error", json_true());
+	json_array_append_new(m->list, result);
 }
 
 static int messages_event(void *arg, const struct chronicle_line *line)
@@ -83,10 +104,10 @@ static int messages_event(void *arg, const struct chronicle_line *line)
 	return 0;
 }
 
-int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
+static int messages_read(struct rye_span text, bool replay, json_t **ret, struct rye_err *err)
 {
 	unsigned long since = memory_failures();
-	struct messages m = { .list = json_array() };
+	struct messages m = { .list = json_array(), .replay = replay };
 	int r = chronicle_each(text, messages_event, &m, err);
 
 	json_decref((json_t *)m.input);
@@ -96,6 +117,16 @@ int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
 	else
 		*ret = m.list;
 	return r;
+}
+
+int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
+{
+	return messages_read(text, false, ret, err);
+}
+
+int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err)
+{
+	return messages_read(text, true, ret, err);
 }
 
 /* ---- trimming ---- */

@@ -235,14 +235,14 @@ int seal_put(const struct seal *seal, int64_t turn, struct rye_err *err);
 int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err);
 
 /*
- * messages.c: the conversation again, of the signed part of a transcript.
+ * messages.c: the conversation again, of the signed part of a transcript: [{role, content, tool_calls:
+ * [{name, id, input}]?, tool_call_id?}]; messages_replay: with a provider's own form, `raw`, and `is_error`.
  */
-/* An array of {role, content, tool_calls: [{name, id, input}]?, tool_call_id?}. */
 int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
+int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err);
 /*
- * The newest ones of at most `tokens` (four bytes each); a tool call and its results stay together,
- * it begins with a user's message, at least the last of these. If what follows that one is too long,
- * the turns between it and the newest ones are left out. A new array.
+ * The newest ones of at most `tokens` (four bytes each), from a user's message on; calls and results stay
+ * together. If what follows the last of these is too long, turns in between are left out. A new array.
  */
 json_t *messages_trim(const json_t *messages, int64_t tokens);
 /* Synthetic results for calls without one, appended as events: "not executed: WHY". How many. */

@@ -146,6 +146,32 @@ static void P61_the_same_after_a_restart(void **state)
 	assert_string_equal(one.data, two.data);
 }
 
+/* One answer of which the provider's own form is not known, and all go as any model reads them. */
+static void P61_a_history_that_lacks_raw_blocks(void **state)
+{
+	static const char *const names[] = { "P02-thinking-two-calls", NULL };
+	struct provider_place *p = *state;
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("go");
+	struct provider_request request = { .messages = messages };
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct provider_result got;
+
+	serve_vector(p, names, "{\"text\":\"x\"}");
+	provider = provider_at(p, "anthropic_messages", "");
+	json_array_append_new(messages, json_pack("{s:s, s:[{s:s, s:s}]}", "role", "assistant",
+						  "blocks", "kind", "text", "text", "Of old."));
+	json_array_append_new(messages, user_message("more"));
+	got = provider_attempt(p, provider, &request);
+	json_array_append(messages, got.message);
+	put_request(provider, &request, &text);
+	assert_non_null(strstr(text.data, "Of old."));
+	assert_non_null(strstr(text.data, "toolu_1"));
+	assert_null(strstr(text.data, "signature"));
+	assert_null(strstr(text.data, "\"thinking\""));
+	provider_result_done(&got);
+}
+
 /* The list of messages, of whatever name; marks of the cache move, and do not count. */
 static json_t *take_messages(json_t *body)
 {
@@ -338,6 +364,7 @@ int main(void)
 		provider_test(byte_by_byte),
 		provider_test(P60_system_and_tools_stay_as_they_are),
 		provider_test(P61_the_same_after_a_restart),
+		provider_test(P61_a_history_that_lacks_raw_blocks),
 		provider_test(P62_what_is_told_later_changes_nothing_before),
 		provider_test(P69_a_pause_is_sent_back),
 		provider_test(P69_a_continuation_is_the_same_request),

@@ -430,6 +430,30 @@ static void messages_again(void **state)
 	assert_int_equal(messages_of(whole(talk), &list, NULL), -RYE_UNPARSABLE);
 }
 
+/* What was cut, refused or unreadable is no part of a conversation; a pause is sent back as it is. */
+static void messages_that_are_none(void **state)
+{
+	static const char text[] =
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"b\",\"is_partial\":true}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"c\","
+		"\"finish_reason\":\"refusal\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"d\","
+		"\"finish_reason\":\"bad_call\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"e\",\"raw\":{\"x\":1}}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"e\","
+		"\"role\":\"assistant\"}}\n";
+	json_t *list = NULL;
+
+	assert_int_equal(messages_of(span_of(text), &list, NULL), 0);
+	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"assistant\",\"content\":\"e\"}]");
+	assert_int_equal(messages_replay(span_of(text), &list, NULL), 0);
+	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"assistant\",\"content\":\"e\",\"raw\":{\"x\":1}}]");
+}
+
 /* thread F01: an input that was logged again for a retry is one message. */
 static void thread_F01_retried_input(void **state)
 {
@@ -749,6 +773,7 @@ int main(void)
 		TALK(thread_F21_torn_line),
 		TALK(thread_F36_clock_goes_back),
 		TALK(messages_again),
+		TALK(messages_that_are_none),
 		cmocka_unit_test(thread_F01_retried_input),
 		cmocka_unit_test(thread_T29_trimming),
 		cmocka_unit_test(thread_T29_one_message_and_many_turns),
