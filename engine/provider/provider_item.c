@@ -97,6 +97,26 @@ static bool has_provider(const json_t *list, const char *name)
 	return false;
 }
 
+/* A tier may stand for what the environment names: ${NAME} of the names that the item asks for. */
+static int fill_tiers(const struct provider_env *env, const json_t *doc, struct rye_err *err)
+{
+	__attribute__((cleanup(key_ring_done))) struct key_ring ring = { .env = env, .item = doc };
+	json_t *tiers = json_object_get(doc, "tier_mapping"), *value;
+	const char *tier;
+	int r = 0;
+
+	json_object_foreach(tiers, tier, value) {
+		auto_buf struct rye_buf model = RYE_BUF_INIT;
+
+		if (r || !json_is_string(value) || !strstr(json_string_value(value), "${"))
+			continue;
+		r = key_fill(&ring, json_string_value(value), &model, err);
+		if (!r)
+			json_object_set_new(tiers, tier, json_string(model.data));
+	}
+	return r;
+}
+
 static int add_provider_item(const struct provider_env *env, const struct space *space,
 			     const char *id, json_t *list, struct rye_err *err)
 {
@@ -116,6 +136,11 @@ static int add_provider_item(const struct provider_env *env, const struct space 
 		return memory_fail(err);
 	if (!*json_str(doc, "tool_id"))
 		json_sets(doc, "tool_id", space_stem(id));
+	r = fill_tiers(env, doc, err);
+	if (r) {
+		json_decref(doc);
+		return r;
+	}
 	if (has_provider(list, json_str(doc, "tool_id")))
 		json_decref(doc);
 	else

@@ -60,6 +60,9 @@ mend=$(ryefs execute directive:hello --fork 2>&1 | sed -n 's/^mend with: //p')
 like "a fork has the same one" "$(eval "$mend")" '^signed config:agent/agent'
 is "and then it works" "$(ryefs execute directive:hello --fork 2>"$T/err")" "Hello."
 like "doctor says so" "$(doctor)" '^ok +model: local-model of local'
+like "a server of several models: the environment names one" "$(RYE_LOCAL_MODEL=qwen:8b doctor)" '^ok +model: qwen:8b of local'
+RYE_LOCAL_MODEL=qwen:8b ryefs execute directive:hello --fork -q >/dev/null
+is "which is asked" "$(jq -r 'select(.body) | .body.model' "$T/asked" | tail -n 1)" qwen:8b
 unset RYE_LOCAL_URL
 
 # ---- how far it is ----
