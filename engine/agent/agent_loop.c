@@ -160,7 +160,8 @@ static void loop_hand_over(struct agent *agent)
 	struct hook_verdict verdict;
 	json_int_t window = agent->provider->window;
 
-	if (continuation_hand_over(agent))
+	/* a thread that would begin with as much would be as far as this one */
+	if (agent->cost.turns && continuation_hand_over(agent))
 		return;
 	hooks_run(agent, "context_limit_reached",
 		  json_pack("{s:f, s:I, s:I}", "usage_ratio",

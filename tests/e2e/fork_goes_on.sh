@@ -18,6 +18,8 @@ agent_model '{"lanes": {
     {"text": "first", "reasoning": "So.", "signature": "c28="}, {"text": "second"}, {"text": "third"}, {"text": "fourth"},
     {"text": "fifth"}],
   "lane_worded": [{"text": "first"}, {"text": "second"}, {"text": "third"}],
+  "lane_huge": [{"status": 400, "error": {"type": "invalid_request_error", "message": "prompt is too long: 9000 tokens > 1000 maximum"}},
+    {"text": "never asked"}],
   "lane_cut": [{"text": ["half of", " it"], "cut": 3}, {"text": "whole"}, {"text": "on"}]
 }}'
 provider=$P/.ai/tools/rye/agent/providers/scripted.yaml
@@ -47,7 +49,7 @@ def execute(params, project_path):
 CODE
 done
 TOOLS='    <permissions><execute><tool>t.*</tool></execute></permissions>'
-for name in refused failed twice cut; do agent_directive lane_$name '  </metadata>' <<<'Go.'; done
+for name in refused failed twice cut huge; do agent_directive lane_$name '  </metadata>' <<<'Go.'; done
 agent_directive lane_kept "$TOOLS
   </metadata>
   <inputs><input name=\"who\" type=\"string\" required=\"true\">Whom</input></inputs>" <<<'Greet {input:who}.'
@@ -63,7 +65,7 @@ agent_directive words '  </metadata>
     <input name="previous_thread_id" type="string" required="true">The thread before</input>
   </inputs>' <<<'Of {input:original_directive} ({input:original_directive_body}) behind {input:previous_thread_id}: {input:continuation_message}!'
 agent_sign tool:rye/agent/providers/other tool:t/ok tool:t/fail
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>>"$T/run.err"; }
 # work NAME: the thread's reply, and its id in $id
 work() {
   reply=$(run execute "directive:$1" --fork --json "${@:2}")
@@ -151,6 +153,11 @@ sed -i 's/Of {input/Off {input/' "$P/.ai/directives/words.md"
 next=$(resumed "$next" "on")
 is "one that cannot be had is left out" "$(request lane_worded 3 | jq -r '.body.messages[-1].content[0].text')" "on"
 has "and told" "$(jq -r '.warnings[]' "$P/.ai/state/threads/$next/thread.json")" "continuation directive words: "
+
+# ---- a prompt that is too long by itself ----
+work lane_huge
+has "a prompt that does not fit" "$(jq -r .error <<<"$reply")" "longer than the model's context window"
+is "is asked once, and no other thread begins with it" "$(requests lane_huge | wc -l) $(run threads --json | jq '[.[] | select(.directive == "lane_huge")] | length')" "1 1"
 
 # ---- an answer that was cut ----
 work lane_cut
