@@ -45,6 +45,7 @@ static int end_transcript(struct agent *agent, struct rye_err *err)
 static int end_json(struct agent *agent, struct rye_err *err)
 {
 	auto_json json_t *cost = thread_cost_json(&agent->cost);
+	auto_json json_t *limits = limits_json(&agent->limits);
 	auto_json json_t *more = json_copy((json_t *)agent->json.more);
 	struct thread_json json = agent->json;
 
@@ -54,6 +55,7 @@ static int end_json(struct agent *agent, struct rye_err *err)
 		json_object_set(more, "warnings", agent->warnings);
 	json.status = agent->status;
 	json.cost = cost;
+	json.limits = limits;
 	json.outputs = agent->outputs;
 	json.transcript_head = chronicle_head(agent->transcript);
 	json.more = more;

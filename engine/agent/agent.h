@@ -76,6 +76,8 @@ struct agent_recovery {
  * recorded, lost becomes that end. Nothing for a tool's thread.
  */
 void agent_recover(const struct agent_recovery *where, struct thread_lost *lost);
+/* A thread that has ended was deleted: so is its row of the ledger. */
+void agent_forget(const struct agent_recovery *where, const char *id);
 
 /*
  * resumption.c: a person goes on with a thread that has ended, as a new one.

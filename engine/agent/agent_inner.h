@@ -201,6 +201,8 @@ void agent_fails(struct agent *agent, const struct rye_err *err);
 bool agent_stopped(const struct agent *agent);
 /* Milliseconds until the thread's time is over; -1: it has no limit. */
 int64_t agent_left_ms(const struct agent *agent);
+/* Shown from now on instead of those that thread.json has had since the start. */
+int agent_write_limits(const struct agent *agent, const struct limits *limits, struct rye_err *err);
 void agent_warn(struct agent *agent, const char *format, ...) RYE_PRINTF(2, 3);
 /* There is no room, no memory, or too many files are open: it may go well a moment later. */
 bool agent_scarce(const struct rye_err *err);

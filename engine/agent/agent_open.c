@@ -27,14 +27,15 @@ static void agent_open_log(void *arg, enum rye_level level, const char *module, 
 /* Of all that can fail the first: what its launcher has reserved for it is given back at the end. */
 static int agent_open_databases(struct agent *agent, struct rye_err *err)
 {
+	struct registry_ask ask = { .create = true, .log = &agent->log };
 	char path[THREADS_PATH_MAX];
 	int r;
 
 	options_from_json(json_object_get(agent->ask->doc, "options"), &agent->opt);
 	umask(agent->opt.umask);
-	r = threads_path(agent->opt.project, "registry.db", path, err);
-	if (!r)
-		r = registry_open(path, &agent->registry, err);
+	agent->log = (struct log){ agent_open_log, NULL };
+	ask.project = agent->opt.project;
+	r = registry_of(&ask, &agent->registry, err);
 	if (!r)
 		r = threads_path(agent->opt.project, "budget_ledger.db", path, err);
 	return r ? r : budget_open(path, &agent->budget, err);
@@ -46,7 +47,6 @@ static int agent_open_engine(struct agent *agent, struct rye_err *err)
 
 	agent->opt.scan = false;
 	agent->opt.log = agent_open_log;
-	agent->log = (struct log){ agent_open_log, NULL };
 	env_rows(&agent->env, environ);
 	r = item_env_open(&agent->opt, &agent->log, &agent->items, err);
 	return r ? r : rye_open(&agent->opt, &agent->rye, err);

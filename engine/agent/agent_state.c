@@ -5,6 +5,7 @@
  */
 #include "agent/agent_inner.h"
 
+#include "base/io.h"
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
@@ -57,6 +58,20 @@ int64_t agent_left_ms(const struct agent *agent)
 	until = agent->start_ms + (int64_t)(agent->limits.value[LIMIT_DURATION] * 1000);
 	until -= clock_ms();
 	return until > 0 ? until : 0;
+}
+
+int agent_write_limits(const struct agent *agent, const struct limits *limits, struct rye_err *err)
+{
+	auto_json json_t *doc = limits_json(limits);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int r;
+
+	json_put(&text, doc, true);
+	if (text.failed)
+		return memory_fail(err);
+	r = io_replace_at(agent->ask->dir, RECORD_LIMITS, (struct rye_span){ text.data, text.len },
+			  0600);
+	return r ? rye_fail_sys(err, -r, "cannot write " RECORD_LIMITS) : 0;
 }
 
 void agent_warn(struct agent *agent, const char *format, ...)

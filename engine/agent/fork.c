@@ -203,15 +203,14 @@ int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *rep
 static int fork_count(const json_t *authority, const char *parent, struct rye_err *err)
 {
 	const json_t *spawns = json_object_get(json_object_get(authority, "limits"), "spawns");
-	char path[THREADS_PATH_MAX];
+	const struct registry_ask ask = { .project = json_str(authority, "project"),
+					  .create = true };
 	struct db *db = NULL;
 	int r = 0;
 
 	if (!json_is_number(spawns))
 		return 0;
-	r = threads_path(json_str(authority, "project"), "registry.db", path, err);
-	if (!r)
-		r = registry_open(path, &db, err);
+	r = registry_of(&ask, &db, err);
 	if (!r)
 		r = registry_spawn(db, parent, (int64_t)json_number_value(spawns), err);
 	db_close(db);

@@ -28,12 +28,13 @@
 #define INBOX_PEERS 16
 
 struct inbox {
+	const struct agent *agent; /* its budget, its directory: frozen while this listens */
 	pthread_t thread;
 	int listen, stop; /* stop: eventfd */
 	char path[108];
 	pthread_mutex_t lock; /* of what follows */
 	json_t *says;
-	struct limits limits;
+	struct limits limits; /* changed by the listening thread alone */
 	const struct limits *parent; /* NULL: none; frozen */
 	bool changed, handoff;
 };
@@ -53,12 +54,30 @@ static int inbox_say(struct inbox *inbox, struct rye_span text, struct rye_err *
 	return 0;
 }
 
+/* In force from the next turn on, and shown at once. */
+static int inbox_change(struct inbox *inbox, const char *name, double value, struct rye_err *err)
+{
+	struct limits limits = inbox->limits;
+	int r = limits_change(&limits, inbox->parent, name, value, err);
+
+	/* the ledger holds the thread to what it has there */
+	if (!r && limit_of(name) == LIMIT_SPEND && inbox->agent->budget)
+		r = budget_change(inbox->agent->budget, inbox->agent->thread_id, value, err);
+	if (!r)
+		r = agent_write_limits(inbox->agent, &limits, err);
+	if (r)
+		return r;
+	GUARD(&inbox->lock);
+	inbox->limits = limits;
+	inbox->changed = true;
+	return 0;
+}
+
 static int inbox_limit(struct inbox *inbox, struct rye_span text, struct rye_err *err)
 {
 	auto_free char *copy = span_dup(text);
 	char *equals = copy ? strchr(copy, '=') : NULL, *end;
 	double value;
-	int r;
 
 	if (!equals)
 		return rye_fail(err, RYE_INVALID, "limit: NAME=VALUE is wanted");
@@ -66,10 +85,7 @@ static int inbox_limit(struct inbox *inbox, struct rye_span text, struct rye_err
 	value = strtod(equals + 1, &end);
 	if (*end || end == equals + 1)
 		return rye_fail(err, RYE_INVALID, "limit: %.40s is no number", equals + 1);
-	GUARD(&inbox->lock);
-	r = limits_change(&inbox->limits, inbox->parent, copy, value, err);
-	inbox->changed |= !r;
-	return r;
+	return inbox_change(inbox, copy, value, err);
 }
 
 static int inbox_handoff(struct inbox *inbox, struct rye_span text, struct rye_err *err)
@@ -210,6 +226,7 @@ int inbox_open(struct agent *agent, const struct limits *parent, struct rye_err 
 	if (!inbox)
 		return memory_fail(err);
 	pthread_mutex_init(&inbox->lock, NULL);
+	inbox->agent = agent;
 	inbox->says = json_array();
 	inbox->limits = agent->limits;
 	inbox->parent = parent;

@@ -205,26 +205,43 @@ static int recover_child(void *arg, const struct registry_row *row)
 	return 0;
 }
 
+/* NULL: there is none, or it cannot be opened. */
+static struct db *recover_ledger(const struct agent_recovery *where)
+{
+	char path[THREADS_PATH_MAX];
+	struct db *db = NULL;
+
+	/* opening it would make one */
+	if (threads_path(where->project, "budget_ledger.db", path, NULL) || access(path, F_OK) < 0)
+		return NULL;
+	return budget_open(path, &db, NULL) ? NULL : db;
+}
+
+void agent_forget(const struct agent_recovery *where, const char *id)
+{
+	struct db *db = recover_ledger(where);
+
+	if (db)
+		budget_drop(db, id, NULL);
+	db_close(db);
+}
+
 /* The money it had reserved goes back; what works for it is cancelled. */
 static void recover_family(const struct recovery *recovery)
 {
 	const struct thread_lost *lost = recovery->lost;
 	auto_json json_t *children = json_array();
-	char path[THREADS_PATH_MAX];
+	struct db *db = recover_ledger(recovery->where);
+	const struct registry_ask ask = { .project = recovery->where->project };
 	struct rye_err err = { 0 };
-	struct db *db = NULL;
 	json_t *id;
 	size_t i;
 
-	if (!threads_path(recovery->where->project, "budget_ledger.db", path, NULL) &&
-	    !access(path, F_OK) && !budget_open(path, &db, NULL)) {
-		if (budget_settle(db, lost->id, recover_status(recovery), &err))
-			recovery->lost->later |= agent_scarce(&err);
-		db_close(db);
-	}
+	if (db && budget_settle(db, lost->id, recover_status(recovery), &err))
+		recovery->lost->later |= agent_scarce(&err);
+	db_close(db);
 	db = NULL;
-	if (!threads_path(recovery->where->project, "registry.db", path, NULL) &&
-	    !registry_open(path, &db, NULL)) {
+	if (!registry_of(&ask, &db, NULL)) {
 		if (recovery->cost.turns)
 			registry_snapshot(db, lost->id, &recovery->cost, NULL);
 		registry_children(db, lost->id, recover_child, children, NULL);

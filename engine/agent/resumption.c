@@ -156,12 +156,10 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
 		 json_t **ret, struct rye_err *err)
 {
-	char path[THREADS_PATH_MAX];
+	const struct registry_ask ask = { .project = where->project, .create = true };
 	struct db *db = NULL;
-	int r = threads_path(where->project, "registry.db", path, err);
+	int r = registry_of(&ask, &db, err);
 
-	if (!r)
-		r = registry_open(path, &db, err);
 	if (!r)
 		r = resumed_row(db, what, err);
 	if (!r)

@@ -153,6 +153,7 @@ bool engine_enrol(void *arg, const char *run_id, const char *ref);
 void engine_discharge(void *arg, const char *run_id, const char *status, const char *result);
 /* A thread without a runner; arg: the engine. */
 void engine_thread_lost(void *arg, struct thread_lost *lost);
+void engine_thread_deleted(void *arg, const char *id);
 /* rye_change_fn; arg: the engine. Passes a thread's change on to the watcher. */
 void engine_thread_changed(void *arg, const struct rye_change *change);
 

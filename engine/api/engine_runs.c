@@ -50,6 +50,7 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 				       .changed = engine_thread_changed,
 				       .changed_arg = rye,
 				       .lost = engine_thread_lost,
+				       .deleted = engine_thread_deleted,
 				       .lost_arg = rye };
 	struct exec_env exec = { .items = &rye->items,
 				 .opt = &rye->opt,

@@ -21,6 +21,11 @@ void rye_thread_recover(struct rye *rye)
 	threads_recover_all(rye->threads);
 }
 
+size_t rye_thread_lost(struct rye *rye, rye_name_fn fn, void *arg)
+{
+	return threads_lost(rye->threads, fn, arg);
+}
+
 int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
 {
 	return threads_list(rye->threads, fn, arg, err);
@@ -90,37 +95,132 @@ static int cancel_one(void *arg, const char *id)
 	return 0;
 }
 
-/* Of all threads. */
-static int threads_ctl_all(struct rye *rye, struct rye_span verb, struct rye_err *err)
+static int all_cancel(struct rye *rye, struct rye_err *err)
 {
-	if (span_eq(verb, "recover"))
-		threads_recover_all(rye->threads);
-	else if (span_eq(verb, "gc"))
-		threads_left(rye->threads, true, NULL, NULL);
-	else if (span_eq(verb, "cancel-all"))
-		return threads_list(rye->threads, cancel_one, rye->threads, err);
-	else
-		return rye_fail(err, RYE_INVALID,
-				"unknown verb %.*s: recover, gc or cancel-all is wanted",
-				(int)(verb.len < 40 ? verb.len : 40), verb.ptr);
+	return threads_list(rye->threads, cancel_one, rye->threads, err);
+}
+
+static int all_recover(struct rye *rye, struct rye_err *err)
+{
+	(void)err;
+	threads_recover_all(rye->threads);
 	return 0;
 }
 
-int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_err *err)
+static int all_gc(struct rye *rye, struct rye_err *err)
+{
+	(void)err;
+	threads_left(rye->threads, true, NULL, NULL);
+	return 0;
+}
+
+static int all_drain(struct rye *rye, struct rye_err *err)
+{
+	return threads_drain(rye->threads, err);
+}
+
+static int all_accept(struct rye *rye, struct rye_err *err)
+{
+	(void)err;
+	threads_accept(rye->threads);
+	return 0;
+}
+
+/* What was not noticed: a file system that tells nobody, a watch that could not be had. */
+static int all_reload(struct rye *rye, struct rye_err *err)
+{
+	struct index_changes changes = { .all = true, .keys = true };
+
+	(void)err;
+	index_scan(engine_index(rye), engine_threads(), true);
+	engine_changed(rye, &changes);
+	return 0;
+}
+
+/* Of all threads. */
+static int threads_ctl_all(struct rye *rye, struct rye_span verb, struct rye_err *err)
+{
+	static const struct {
+		const char *name;
+		int (*fn)(struct rye *rye, struct rye_err *err);
+	} all[] = {
+		{ "accept", all_accept }, { "cancel-all", all_cancel }, { "drain", all_drain },
+		{ "gc", all_gc },	  { "recover", all_recover },	{ "reload", all_reload }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (span_eq(verb, all[i].name))
+			return all[i].fn(rye, err);
+	return rye_fail(err, RYE_INVALID,
+			"unknown verb %.*s: one of " RYE_THREADS_VERBS " is wanted",
+			(int)(verb.len < 40 ? verb.len : 40), verb.ptr);
+}
+
+/* Answers with the new thread's id. */
+static int ctl_resume(struct rye *rye, const char *id, struct rye_span message, struct rye_buf *out,
+		      struct rye_err *err)
+{
+	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	auto_free char *text = span_dup(message);
+	const struct agent_resumption what = { .thread_id = id,
+					       .message = text,
+					       .async = true,
+					       .wake = -1 };
+	auto_json json_t *reply = NULL;
+	int r = text ? threads_may_start(rye->threads, err) : memory_fail(err);
+
+	if (!r)
+		r = agent_resume(&where, &what, &reply, err);
+	if (!r)
+		buf_addf(out, "%s\n", json_str(reply, "thread_id"));
+	return r;
+}
+
+/* Are the records what the thread has written? Answers as `integrity` does. */
+static int ctl_verify(struct rye *rye, const char *id, struct rye_buf *out, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	const struct facts_ask ask = { id, "integrity" };
+	struct rye_span line;
+	int r = facts_file(rye->facts, &ask, NULL, &text, err);
+
+	if (r)
+		return r;
+	line = span_trim((struct rye_span){ text->data, text->len });
+	if (!span_starts(line, "ok "))
+		return rye_fail(err, span_starts(line, "bad: ") ? RYE_MODIFIED : RYE_UNSIGNED,
+				"%.*s", (int)line.len, line.ptr);
+	buf_add(out, text->data, text->len);
+	return 0;
+}
+
+static int thread_verb(struct rye *rye, const char *id, struct rye_span text, struct rye_buf *out,
+		       struct rye_err *err)
 {
 	static const char resume[] = "resume ";
-	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
-	struct rye_span text = span_trim(verb);
-	struct agent_resumption what = { .thread_id = id, .async = true, .wake = -1 };
-	auto_free char *message = NULL;
-	auto_json json_t *reply = NULL;
 
 	if (!*id)
 		return threads_ctl_all(rye, text, err);
-	if (!span_starts(text, resume))
-		return threads_ctl(rye->threads, id, verb, err);
-	what.message = message = span_dup(span_trim(span_skip(text, sizeof(resume) - 1)));
-	return message ? agent_resume(&where, &what, &reply, err) : memory_fail(err);
+	if (span_starts(text, resume))
+		return ctl_resume(rye, id, span_trim(span_skip(text, sizeof(resume) - 1)), out,
+				  err);
+	if (span_eq(text, "verify"))
+		return ctl_verify(rye, id, out, err);
+	return threads_ctl(rye->threads, id, text, err);
+}
+
+int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_blob **ret,
+		   struct rye_err *err)
+{
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	int r = thread_verb(rye, id, span_trim(verb), &out, err);
+
+	if (r || !ret)
+		return r;
+	if (!out.len)
+		buf_adds(&out, "ok\n");
+	*ret = buf_blob(&out);
+	return *ret ? 0 : memory_fail(err);
 }
 
 int rye_thread_last(struct rye *rye, const char *id, char ret[RYE_THREAD_ID_ROOM])
@@ -223,6 +323,14 @@ void engine_thread_lost(void *arg, struct thread_lost *lost)
 	agent_recover(&where, lost);
 }
 
+void engine_thread_deleted(void *arg, const char *id)
+{
+	struct rye *rye = arg;
+	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+
+	agent_forget(&where, id);
+}
+
 static void fork_on_begun(void *arg, const char *id)
 {
 	events_thread(arg, id);
@@ -269,6 +377,12 @@ static int detach_resume(struct rye *rye, const struct exec_detach *ask, json_t 
 
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)
 {
+	struct rye *rye = arg;
+	/* what a running thread starts belongs to its end */
+	int r = ask->authority ? 0 : threads_may_start(rye->threads, err);
+
+	if (r)
+		return r;
 	if (ask->resume)
 		return detach_resume(arg, ask, ret, err);
 	return ask->fork ? detach_directive(arg, ask, ret, err) : detach_tool(arg, ask, ret, err);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
@@ -21,15 +22,18 @@ static int db_fail(struct db *db, const char *what, struct rye_err *err)
 {
 	int code = sqlite3_extended_errcode(db->handle) & 0xff;
 	bool locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+	bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 	int r = rye_fail(err,
 			 code == SQLITE_FULL		     ? RYE_NO_SPACE :
 			 code == SQLITE_CONSTRAINT || locked ? RYE_BUSY :
 			 code == SQLITE_READONLY	     ? RYE_READ_ONLY :
 			 code == SQLITE_CANTOPEN	     ? RYE_DENIED :
+			 damaged			     ? RYE_UNPARSABLE :
 							       RYE_IO,
 			 "%s: %s: %s", db->path, what,
 			 locked ? "another process has it locked" : sqlite3_errmsg(db->handle));
 
+	db->damaged |= damaged;
 	if (err && (locked || code == SQLITE_CONSTRAINT))
 		err->sys = locked ? EBUSY : EEXIST;
 	return r;
@@ -76,6 +80,7 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 	struct db *db = calloc(1, sizeof(*db));
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
+	struct stat st;
 	int r = 0;
 
 	if (!db || !(db->path = strdup(path))) {
@@ -95,8 +100,17 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 		db_close(db);
 		return r;
 	}
+	if (stat(path, &st) == 0)
+		db->ino = st.st_ino;
 	*ret = db;
 	return 0;
+}
+
+bool db_is_spent(struct db *db)
+{
+	struct stat st;
+
+	return db->damaged || (stat(db->path, &st) == 0 && st.st_ino != db->ino);
 }
 
 void db_close(struct db *db)

@@ -18,11 +18,16 @@ struct db {
 	pthread_mutex_t lock;
 	sqlite3 *handle;
 	char *path; /* for messages */
+	_Atomic bool damaged; /* a statement has failed with RYE_UNPARSABLE */
+	uint64_t ino; /* of the file when it was opened */
+	struct db *older; /* the owner's: one that it has replaced, and that may be in use yet */
 };
 
 /* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
 void db_close(struct db *db);
+/* Is it damaged, or was another file put in its place? */
+bool db_is_spent(struct db *db);
 
 /* A value to bind; text and blob are borrowed until the statement is done. */
 struct db_value {
@@ -48,8 +53,8 @@ struct db_query {
 };
 
 /*
- * *ret_changes (may be NULL): rows changed. RYE_BUSY: a violated constraint, err->sys is EEXIST; or
- * another process held the file for longer than any should, EBUSY.
+ * *ret_changes (may be NULL): rows changed. RYE_UNPARSABLE: the file is damaged. RYE_BUSY: a violated
+ * constraint, err->sys is EEXIST; or another process held the file for longer than any should, EBUSY.
  */
 int db_run(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err);
 

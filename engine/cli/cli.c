@@ -128,8 +128,8 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[list | VERB ID [WORD...]]",
 	  .help = "runs that go on by themselves: see, await, end and forget them",
 	  .more = "VERB is show, tail, wait, tree, cost, cancel, kill or delete; of a model's thread also\n"
-		  "say TEXT, limit NAME=VALUE, handoff and, when it has ended, resume TEXT. tree and cost\n"
-		  "without ID are of all threads.\n"
+		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. tree\n"
+		  "and cost without ID are of all threads.\n"
 		  "wait prints the final status; its exit status is 0 for \"completed\".",
 	  .max = -1,
 	  .seek = "ryefs threads list",

@@ -156,11 +156,21 @@ int fact_cost(const struct facts_look *look, struct rye_buf *out, struct rye_err
 	return 0;
 }
 
+/* Those in force now: thread.json has what it began with until it ends. */
+static int limits_now(const struct facts_look *look, struct limits *ret, struct rye_err *err)
+{
+	auto_json json_t *changed = read_facts_doc(look, RECORD_LIMITS);
+
+	if (changed && !limits_read(changed, ret, NULL))
+		return 0;
+	return limits_read(json_object_get(look->doc, "limits"), ret, err);
+}
+
 int fact_limits(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
 {
 	struct thread_cost cost;
 	struct limits limits;
-	int r = limits_read(json_object_get(look->doc, "limits"), &limits, err);
+	int r = limits_now(look, &limits, err);
 
 	cost_now(look, &cost);
 	for (size_t i = 0; i < LIMIT__MAX && !r; i++) {
@@ -193,7 +203,7 @@ static int put_spent(const struct facts_look *look, struct rye_buf *out, struct 
 {
 	struct thread_cost cost;
 	struct limits limits;
-	int r = limits_read(json_object_get(look->doc, "limits"), &limits, err);
+	int r = limits_now(look, &limits, err);
 
 	cost_now(look, &cost);
 	if (!r && limits.set[LIMIT_SPEND])

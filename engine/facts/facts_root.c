@@ -93,8 +93,7 @@ static int read_root(struct db *db, json_t **ret, struct rye_err *err)
 	return r;
 }
 
-/* A new reference to a document that nothing changes. */
-static int root_doc(const struct facts_look *look, json_t **ret, struct rye_err *err)
+static int root_doc_once(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
 	struct facts *facts = look->facts;
 	struct db *db = NULL;
@@ -124,6 +123,15 @@ static int root_doc(const struct facts_look *look, json_t **ret, struct rye_err 
 		facts->root_version[1] = version[1];
 	}
 	return r;
+}
+
+/* A new reference to a document that nothing changes. */
+static int root_doc(const struct facts_look *look, json_t **ret, struct rye_err *err)
+{
+	int r = root_doc_once(look, ret, err);
+
+	/* the registry was damaged while it was open: there is another one now */
+	return r == -(int)RYE_UNPARSABLE ? root_doc_once(look, ret, err) : r;
 }
 
 static int root_tree(const struct facts_look *look, const char *name, json_t **ret,

@@ -304,6 +304,48 @@ int budget_reserve(struct db *db, const struct budget_ask *ask, double *ret_amou
 	return r;
 }
 
+struct budget_new_max {
+	const char *id;
+	double max;
+};
+
+static int change_max(void *arg, struct db *db, struct rye_err *err)
+{
+	const struct budget_new_max *new = arg;
+	char now[40];
+	const struct db_value values[] = { DB_TEXT(new->id), DB_REAL(new->max), DB_TEXT(now) };
+	struct budget_row row;
+	int r = read_row(db, new->id, NULL, &row, err);
+
+	if (r)
+		return r;
+	if (*row.parent_id) {
+		const struct budget_ask ask = { .child = new->id,
+						.parent = row.parent_id,
+						.amount = new->max };
+
+		return reserve_amount(&(struct budget_hold){ &ask, new->max }, db, err);
+	}
+	clock_iso_us(now);
+	return db_step(db,
+		       &(struct db_query){
+			       .sql = "UPDATE budget_ledger SET max_spend = ?2, reserved_spend ="
+				      " MAX(?2, actual_spend), updated_at = ?3"
+				      " WHERE thread_id = ?1 AND status = 'active'",
+			       .values = values,
+			       .n = ARRAY_SIZE(values),
+		       },
+		       NULL, err);
+}
+
+int budget_change(struct db *db, const char *id, double max, struct rye_err *err)
+{
+	if (!is_money(max))
+		return rye_fail(err, RYE_INVALID, "a budget of %g: a number of 0 or more is wanted",
+				max);
+	return db_transaction(db, change_max, &(struct budget_new_max){ id, max }, err);
+}
+
 /* ---- spending ---- */
 
 int budget_spend(struct db *db, const char *id, double delta, struct rye_err *err)
@@ -414,4 +456,22 @@ int budget_settle(struct db *db, const char *id, const char *status, struct rye_
 	if (!strcmp(status, "active"))
 		return rye_fail(err, RYE_INVALID, "thread %.900s: active is no end", id);
 	return db_transaction(db, settle_row, &(struct budget_end){ id, status }, err);
+}
+
+/* Its cost is its parent's by now; a row that others name as their parent has to stay. */
+int budget_drop(struct db *db, const char *id, struct rye_err *err)
+{
+	const struct db_value values[] = { DB_TEXT(id) };
+	int r = budget_settle(db, id, "error", err);
+
+	return r ? r :
+		   db_run(db,
+			  &(struct db_query){
+				  .sql = "DELETE FROM budget_ledger WHERE thread_id = ?1 AND NOT"
+					 " EXISTS (SELECT 1 FROM budget_ledger"
+					 "  WHERE parent_thread_id = ?1)",
+				  .values = values,
+				  .n = ARRAY_SIZE(values),
+			  },
+			  NULL, err);
 }

@@ -96,6 +96,8 @@ struct budget_ask {
  */
 int budget_reserve(struct db *db, const struct budget_ask *ask, double *ret_amount,
 		   struct rye_err *err);
+/* A living thread may spend more, as far as its parent has it left, or less. */
+int budget_change(struct db *db, const char *id, double max, struct rye_err *err);
 /*
  * Adds to what a living thread has spent. Before a request add an estimate, after it what it cost
  * less the estimate: if the process dies between, the estimate is what is known.
@@ -108,6 +110,8 @@ int budget_may_go_on(struct db *db, const char *id, struct rye_err *err);
  * call for a row counts.
  */
 int budget_settle(struct db *db, const char *id, const char *status, struct rye_err *err);
+/* A thread is forgotten: its row goes, or is settled and stays while it has children's below it. */
+int budget_drop(struct db *db, const char *id, struct rye_err *err);
 
 /*
  * It goes on as `next`: settled as continued, and of a child the next one holds what it has left,

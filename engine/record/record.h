@@ -39,7 +39,6 @@ struct registry_new {
 };
 /* As `created`. RYE_BUSY with err->sys EEXIST: the id is taken. */
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err);
-int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err);
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
 /* Compare-and-set: when another process has finished it before, nothing changes. */
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
@@ -60,14 +59,13 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
 
 bool registry_terminal(const char *status);
 
+#define REGISTRY_EVENTS "events.jsonl" /* beside it: a line for each change of a row */
 /*
- * registry_events.c: what begins and ends, a line for each change of a row, beside the registry. When
- * it has grown to EVENTS_MAX it becomes REGISTRY_EVENTS_OLD, and the next one begins.
+ * registry_again.c: rows of a registry that was lost, by their columns, {id: {directive, status, …,
+ * cost}}: what the log of changes in `dir` tells; into a new registry, with what follows from them.
  */
-#define REGISTRY_EVENTS "events.jsonl"
-#define REGISTRY_EVENTS_OLD "events.old.jsonl"
-/* event: the row's new status, or "deleted". A line that cannot be written is left out. */
-void registry_tell(struct db *db, const char *id, const char *event);
+void registry_replay(int dir, json_t *rows);
+int registry_fill(struct db *db, json_t *rows, struct rye_err *err);
 
 /* What a model has cost; spend is in currency units. */
 struct thread_cost {
@@ -134,6 +132,8 @@ int64_t record_now(const struct record *record);
 void record_stamp(const struct record *record, char ret[40]);
 /* A new reference; secrets are looked for in all strings and keys. `value` itself if there are none. */
 json_t *record_redact(const struct record *record, const json_t *value);
+
+#define RECORD_LIMITS ".limits" /* in a thread's directory, once one was changed while it ran */
 
 /*
  * thread_json.c: the signed thread.json; written when the thread starts and when it has ended.

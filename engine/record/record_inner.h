@@ -7,6 +7,20 @@
 
 #include "record/record.h"
 
+/*
+ * registry_events.c: when the log of changes has grown to EVENTS_MAX it becomes REGISTRY_EVENTS_OLD,
+ * and the next one begins.
+ */
+#define REGISTRY_EVENTS_OLD "events.old.jsonl"
+/*
+ * event: the row's new status, or "deleted"; at: the time in the row; directive: of a new row, else
+ * NULL. A line that cannot be written is left out.
+ */
+struct registry_event {
+	const char *id, *event, *at, *directive;
+};
+void registry_tell(struct db *db, const struct registry_event *event);
+
 /* "state:threads/ID/NAME", what a scoped key must be trusted for. */
 #define RECORD_REF_MAX 1100
 void record_ref(const struct record *record, const char *name, char ret[RECORD_REF_MAX]);

@@ -4,7 +4,7 @@
  * have them in another order or lack some, which are then added. One statement per change, so
  * readers never see a finished thread without its result.
  */
-#include "record/record.h"
+#include "record/record_inner.h"
 
 #include "clock.h"
 #include "scope.h"
@@ -102,13 +102,9 @@ int registry_add(struct db *db, const struct registry_new *what, struct rye_err 
 		   },
 		   &changes, err);
 	if (changes)
-		registry_tell(db, what->id, "created");
+		registry_tell(db, &(struct registry_event){ what->id, "created", now,
+							    what->directive });
 	return r;
-}
-
-int registry_insert(struct db *db, const char *id, const char *directive, struct rye_err *err)
-{
-	return registry_add(db, &(struct registry_new){ .id = id, .directive = directive }, err);
 }
 
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)
@@ -128,7 +124,7 @@ int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err 
 		   },
 		   &changes, err);
 	if (changes)
-		registry_tell(db, id, "running");
+		registry_tell(db, &(struct registry_event){ id, "running", now, NULL });
 	return r;
 }
 
@@ -151,15 +147,17 @@ int registry_finish(struct db *db, const char *id, const char *status, const cha
 		   },
 		   &changes, err);
 	if (changes)
-		registry_tell(db, id, status);
+		registry_tell(db, &(struct registry_event){ id, status, now, NULL });
 	return r;
 }
 
 int registry_delete(struct db *db, const char *id, struct rye_err *err)
 {
+	char now[40];
 	int changes = 0, r;
 	const struct db_value values[] = { DB_TEXT(id) };
 
+	clock_iso_us(now);
 	r = db_run(db,
 		   &(struct db_query){
 			   .sql = "DELETE FROM threads WHERE thread_id = ?1 "
@@ -169,7 +167,7 @@ int registry_delete(struct db *db, const char *id, struct rye_err *err)
 		   },
 		   &changes, err);
 	if (changes)
-		registry_tell(db, id, "deleted");
+		registry_tell(db, &(struct registry_event){ id, "deleted", now, NULL });
 	return r;
 }
 
@@ -246,10 +244,13 @@ static int keep_version(void *arg, sqlite3_stmt *row)
 	return 1;
 }
 
-/* The first number counts what other connections commit, the second what this one changes. */
+/*
+ * The first number counts what other connections commit, the second what this one changes; of another
+ * file both are others.
+ */
 int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
 {
-	return db_run(
+	int r = db_run(
 		db,
 		&(struct db_query){
 			.sql = "SELECT data_version, total_changes() FROM pragma_data_version",
@@ -257,6 +258,9 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
 			.arg = ret,
 		},
 		NULL, err);
+
+	ret[0] ^= (int64_t)(db->ino << 24);
+	return r;
 }
 
 int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct rye_err *err)

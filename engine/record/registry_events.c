@@ -4,9 +4,8 @@
  * followers read. Every process that changes a row appends by itself, one write a line; no lock. A
  * change whose line could not be written has happened all the same.
  */
-#include "record/record.h"
+#include "record/record_inner.h"
 
-#include "clock.h"
 #include "scope.h"
 
 #include <fcntl.h>
@@ -28,7 +27,7 @@ static int events_dir(const struct db *db)
 	return open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-void registry_tell(struct db *db, const char *id, const char *event)
+void registry_tell(struct db *db, const struct registry_event *event)
 {
 	auto_close int dir = events_dir(db);
 	auto_close int fd = dir < 0 ? -1 :
@@ -38,13 +37,14 @@ void registry_tell(struct db *db, const char *id, const char *event)
 					     0600);
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	auto_json json_t *doc = NULL;
-	char now[40];
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	clock_iso_us(now);
-	doc = json_pack("{s:s, s:s, s:s}", "timestamp", now, "thread_id", id, "event", event);
+	doc = json_pack("{s:s, s:s, s:s}", "timestamp", event->at, "thread_id", event->id, "event",
+			event->event);
+	if (event->directive)
+		json_sets(doc, "directive", event->directive);
 	json_put(&line, doc, true);
 	if (!doc || line.failed || write(fd, line.data, line.len) < 0)
 		return;

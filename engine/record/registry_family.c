@@ -3,7 +3,7 @@
  * What rows of registry.db hold of families, chains and cost: how many children a thread may have,
  * what continues what. Each change is one transaction; columns are always named.
  */
-#include "record/record.h"
+#include "record/record_inner.h"
 
 #include "clock.h"
 #include "scope.h"
@@ -180,13 +180,15 @@ static int link_chain(void *arg, struct db *db, struct rye_err *err)
 
 int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err)
 {
+	char now[40];
 	int r;
 
 	if (!strcmp(old, next))
 		return rye_fail(err, RYE_INVALID, "thread %.900s cannot continue itself", old);
 	r = db_transaction(db, link_chain, &(struct family_chain){ old, next }, err);
+	clock_iso_us(now);
 	if (!r)
-		registry_tell(db, old, "continued");
+		registry_tell(db, &(struct registry_event){ old, "continued", now, NULL });
 	return r;
 }
 

@@ -42,18 +42,11 @@ static void *directive_work(void *arg)
 
 static void directive_wait(struct directive_work *work, struct runner_wait *wait)
 {
-	while (!atomic_load(&work->done)) {
-		int number = sigwaitinfo(&wait->signals, NULL);
-
-		/* another process may send SIGUSR2, too */
-		if (number < 0 || number == SIGUSR2)
-			continue;
-		if (wait->cancelled)
-			raise(SIGKILL); /* recovery records it; nothing half-written remains */
-		wait->cancelled = true;
-		orders_stopping(wait->orders);
-		(void)!eventfd_write(work->ask.stop, 1);
-	}
+	/* the mark may have been there first */
+	for (int number = SIGIO; !atomic_load(&work->done);
+	     number = sigwaitinfo(&wait->signals, NULL))
+		if (wait_heard(wait, number))
+			(void)!eventfd_write(work->ask.stop, 1);
 }
 
 /* Its thread has the mask of this one, so all signals come here. 0 or a positive errno. */

@@ -41,6 +41,7 @@ int runner_directive(const struct orders *orders); /* runner_directive.c: a mode
 struct live {
 	int fd; /* -1: it could not be made */
 	size_t len; /* bytes in it */
+	bool full; /* and the line that says that more is left out */
 	char last; /* character told last; 0: none yet */
 };
 
@@ -53,7 +54,7 @@ void live_close(struct live *live);
  * runner_wait.c: a call, until it is answered or its runner is told to stop.
  *
  * SIGTERM, SIGINT and SIGHUP cancel it; a second one ends the process at once, which the watching
- * worker records as a cancel, too.
+ * worker records as a cancel, too. So does the file CANCEL_MARK, of which SIGIO tells.
  */
 
 struct runner_wait {
@@ -61,12 +62,15 @@ struct runner_wait {
 	struct rye_call *call; /* set before wait_call */
 	struct rye_outcome outcome; /* blobs are references of its own */
 	sigset_t signals;
-	bool cancelled;
+	int notices; /* inotify over the thread's directory; or -1 */
+	bool signalled, cancelled;
 	_Atomic bool done; /* the outcome is there */
 };
 
 /* Before any thread is started: threads inherit the mask, so wait_call gets every signal. */
 void wait_init(struct runner_wait *wait, const struct orders *orders);
+/* A signal was taken from `signals`; SIGIO also without one. True, once: the call is to end. */
+bool wait_heard(struct runner_wait *wait, int number);
 /* rye_done_fn; arg: the struct runner_wait. From any thread. */
 void wait_on_done(void *arg, const struct rye_outcome *outcome);
 void wait_call(struct runner_wait *wait);

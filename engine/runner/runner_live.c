@@ -7,14 +7,33 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "scope.h"
 
 #include <fcntl.h>
 #include <unistd.h>
+
+/* Room for the line that says that more was left out. */
+#define LIVE_GAP_MAX 128
 
 void live_open(const struct orders *orders, struct live *ret)
 {
 	*ret = (struct live){ .fd = openat(orders->dir, "live",
 					   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) };
+}
+
+/* A reader that follows it would take the thread for a silent one. */
+static void live_mark_gap(struct live *live)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+
+	if (live->fd < 0 || live->full)
+		return;
+	live->full = true;
+	buf_addf(&line,
+		 "\n[what follows %u MiB is left out here; spawn.log on disk has all of it]\n",
+		 RYE_OUTPUT_MAX >> 20);
+	if (!line.failed)
+		io_write_all(live->fd, line.data, line.len);
 }
 
 void live_put(struct live *live, struct rye_span text)
@@ -23,9 +42,9 @@ void live_put(struct live *live, struct rye_span text)
 		return;
 	io_write_all(STDOUT_FILENO, text.ptr, text.len);
 	live->last = text.ptr[text.len - 1];
-	if (live->len + text.len > RYE_OUTPUT_MAX)
-		return;
-	if (live->fd >= 0 && io_write_all(live->fd, text.ptr, text.len) == 0)
+	if (live->full || live->len + text.len > RYE_OUTPUT_MAX - LIVE_GAP_MAX)
+		live_mark_gap(live);
+	else if (live->fd >= 0 && io_write_all(live->fd, text.ptr, text.len) == 0)
 		live->len += text.len;
 }
 

@@ -5,9 +5,26 @@
  */
 #include "runner/runner_inner.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <sys/inotify.h>
 #include <unistd.h>
+
+/* Without notices the thread can be ended by signals alone. */
+static int watch_marks(int dir)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (fd < 0 || inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO) < 0)
+		return fd;
+	fcntl(fd, F_SETOWN, getpid());
+	fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+	return fd;
+}
 
 void wait_init(struct runner_wait *wait, const struct orders *orders)
 {
@@ -17,7 +34,35 @@ void wait_init(struct runner_wait *wait, const struct orders *orders)
 	sigaddset(&wait->signals, SIGINT);
 	sigaddset(&wait->signals, SIGHUP);
 	sigaddset(&wait->signals, SIGUSR2);
+	sigaddset(&wait->signals, SIGIO);
 	pthread_sigmask(SIG_BLOCK, &wait->signals, NULL);
+	wait->notices = watch_marks(wait->orders->dir);
+}
+
+/* Looks at the directory, and takes what the kernel has told of it. */
+static bool wait_is_marked(const struct runner_wait *wait)
+{
+	char told[4096];
+
+	while (wait->notices >= 0 && read(wait->notices, told, sizeof(told)) > 0)
+		;
+	return !faccessat(wait->orders->dir, CANCEL_MARK, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+bool wait_heard(struct runner_wait *wait, int number)
+{
+	/* another process may send SIGUSR2, too */
+	if (number < 0 || number == SIGUSR2 || (number == SIGIO && !wait_is_marked(wait)))
+		return false;
+	if (number != SIGIO) {
+		if (wait->signalled)
+			raise(SIGKILL); /* recovery records it; nothing half-written remains */
+		wait->signalled = true;
+	}
+	if (wait->cancelled)
+		return false;
+	orders_stopping(wait->orders);
+	return wait->cancelled = true;
 }
 
 void wait_on_done(void *arg, const struct rye_outcome *outcome)
@@ -35,19 +80,12 @@ void wait_on_done(void *arg, const struct rye_outcome *outcome)
 
 void wait_call(struct runner_wait *wait)
 {
-	for (;;) {
-		int number = sigwaitinfo(&wait->signals, NULL);
-
+	/* the mark may have been there first */
+	for (int number = SIGIO;; number = sigwaitinfo(&wait->signals, NULL)) {
 		if (atomic_load(&wait->done))
 			return;
-		/* another process may send SIGUSR2, too */
-		if (number < 0 || number == SIGUSR2)
-			continue;
-		if (wait->cancelled)
-			raise(SIGKILL); /* recovery records it; nothing half-written remains */
-		wait->cancelled = true;
-		orders_stopping(wait->orders);
-		rye_call_cancel(wait->call, RYE_CANCELLED);
+		if (wait_heard(wait, number))
+			rye_call_cancel(wait->call, RYE_CANCELLED);
 	}
 }
 

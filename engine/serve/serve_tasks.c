@@ -185,6 +185,6 @@ json_t *serve_tasks_cancel(struct serve_request *request, const json_t *params,
 		return NULL;
 	/* What is over already stays so: that is no error. */
 	rye_thread_ctl(request->serve->rye, task_thread(request->serve, id, room), SPAN("cancel"),
-		       NULL);
+		       NULL, NULL);
 	return json_object();
 }

@@ -73,10 +73,11 @@ void orders_stopping(const struct orders *orders)
 
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome)
 {
+	const struct registry_ask ask = { .project = orders_project(orders) };
 	struct db *db = NULL;
 	int r;
 
-	if (registry_of(orders_project(orders), false, &db, NULL))
+	if (registry_of(&ask, &db, NULL))
 		return -(int)RYE_IO;
 	r = threads_record_end(db, orders->dir, orders_thread(orders), status, outcome);
 	db_close(db);

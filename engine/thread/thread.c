@@ -21,24 +21,31 @@
 
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
 {
-	struct db *db = NULL;
+	struct registry_ask ask = { .project = threads->env.opt->project,
+				    .create = create,
+				    .log = threads->env.log };
+	struct db *db = NULL, *old = NULL;
 	int r;
 
 	{
 		GUARD(&threads->lock);
-		db = threads->registry;
+		old = threads->registry;
 	}
-	if (db) {
-		*ret = db;
+	if (old && !db_is_spent(old)) {
+		*ret = old;
 		return 0;
 	}
-	r = registry_of(threads->env.opt->project, create, &db, err);
+	if (old && old->damaged)
+		ask.damaged = old->ino;
+	r = registry_of(&ask, &db, err);
 	if (r)
 		return r;
 	{
 		GUARD(&threads->lock);
-		if (!threads->registry)
+		if (threads->registry == old) {
+			db->older = old; /* another thread may work with it just now */
 			threads->registry = steal(&db);
+		}
 		*ret = threads->registry;
 	}
 	db_close(db);
@@ -81,7 +88,12 @@ void threads_close(struct threads *threads)
 		watched_free(threads->watched);
 		threads->watched = next;
 	}
-	db_close(threads->registry);
+	while (threads->registry) {
+		struct db *older = threads->registry->older;
+
+		db_close(threads->registry);
+		threads->registry = older;
+	}
 	rye_blob_unref(threads->list);
 	if (threads->inotify >= 0)
 		close(threads->inotify);
@@ -195,21 +207,23 @@ static int enter_row(struct threads *threads, const char *id, const struct launc
 
 	if (!r)
 		r = registry_add(*ret, &row, err);
-	return r;
+	if (r != -(int)RYE_UNPARSABLE)
+		return r;
+	/* damaged: there is another one now */
+	r = threads_registry(threads, true, ret, err);
+	return r ? r : registry_add(*ret, &row, err);
 }
 
 /*
  * What was asked of the thread before its runner was named: the row shows it earlier. A mark
- * that comes later finds the name.
+ * that comes later finds the name; one that cancels the runner notices itself.
  */
 static void obey_marks(int dir, const char *id, pid_t runner)
 {
-	if (thread_marked(dir, KILLED_MARK)) {
-		kill(runner, SIGKILL);
-		thread_kill_strays(id);
-	} else if (thread_marked(dir, CANCEL_MARK)) {
-		kill(runner, SIGTERM);
-	}
+	if (!thread_marked(dir, KILLED_MARK))
+		return;
+	kill(runner, SIGKILL);
+	thread_kill_strays(id);
 }
 
 int threads_launch(struct threads *threads, const struct launch *what, struct launched *ret,

@@ -33,7 +33,9 @@ struct threads_env {
 	void *changed_arg;
 	/* A runner ended without a record: on the thread that finds it, before the row says so. */
 	void (*lost)(void *arg, struct thread_lost *lost); /* NULL is fine */
-	void *lost_arg;
+	/* One was deleted: what other rooms keep of it may go as well; NULL is fine. */
+	void (*deleted)(void *arg, const char *id);
+	void *lost_arg; /* of both */
 };
 
 /* Cheap: the database is opened at first use. */
@@ -41,6 +43,8 @@ int threads_open(const struct threads_env *env, struct threads **ret, struct rye
 void threads_close(struct threads *threads); /* joins the watching worker; runners live on */
 /* Looks at every row that is open: watches living runners, records the end of lost ones. */
 void threads_recover_all(struct threads *threads);
+/* Those that it would record, told instead; fn may be NULL. How many. */
+size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg);
 /*
  * The watching worker, which any living thread starts as well: a mount wants it from its beginning, for
  * threads that other processes start and leave. 0 or -errno.
@@ -163,6 +167,17 @@ int threads_children(struct threads *threads, const char *id, rye_name_fn fn, vo
 		     struct rye_err *err);
 /* The registry, opened once, borrowed; RYE_NOT_FOUND when it does not exist and `create` is false. */
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err);
+/*
+ * A project's registry; RYE_NOT_FOUND when there are no threads and `create` is false. One that cannot
+ * be read, or is gone from beside its threads, is made anew; log, or NULL, is told.
+ */
+struct registry_ask {
+	const char *project;
+	bool create;
+	uint64_t damaged; /* inode of one that was found damaged behind its first page; 0: of none */
+	const struct log *log;
+};
+int registry_of(const struct registry_ask *ask, struct db **ret, struct rye_err *err);
 /* Relative path of 1..n clean components, at most 1024 bytes: RYE_INVALID otherwise. */
 int thread_id_check(const char *id, struct rye_err *err);
 
@@ -190,9 +205,20 @@ int orders_begin(const struct orders *orders, struct rye_err *err);
 /* It was asked to end: should it be killed before it has, its end is a cancel all the same. */
 void orders_stopping(const struct orders *orders);
 /* Writes down how the thread ended; that can be tried again. */
+/*
+ * In a thread's directory: it is to be cancelled, whoever put it there. A runner, or the mount that
+ * carries it out, notices it; gone when the end is recorded.
+ */
+#define CANCEL_MARK ".cancel_requested"
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
 const char *orders_project(const struct orders *orders);
 const char *orders_thread(const struct orders *orders);
+
+/* No new threads of this project, as long as this process lives; and again. */
+int threads_drain(struct threads *threads, struct rye_err *err);
+void threads_accept(struct threads *threads);
+/* RYE_BUSY: no thread may begin but what a running one starts. */
+int threads_may_start(struct threads *threads, struct rye_err *err);
 
 /* What killed launchers and runners have left behind (thread_left.c); fn may be NULL. How many. */
 size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *arg);

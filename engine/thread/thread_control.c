@@ -124,9 +124,12 @@ static int do_remove(struct control *control, struct rye_err *err)
 		return root;
 	thread_remove(root, id);
 	r = registry_delete(control->view.db, id, err);
-	if (!r)
-		threads_ended(control->threads, id);
-	return r;
+	if (r)
+		return r;
+	if (control->threads->env.deleted)
+		control->threads->env.deleted(control->threads->env.lost_arg, id);
+	threads_ended(control->threads, id);
+	return 0;
 }
 
 static int do_refuse(struct control *control, struct rye_err *err)
@@ -236,8 +239,7 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 				"resume wants what is said to the thread; " MEND_WITH
 				"ryefs threads resume %s TEXT",
 				id);
-	return rye_fail(
-		err, RYE_INVALID,
-		"unknown verb %.*s: cancel, kill, delete, say, limit, handoff or resume is wanted",
-		(int)(word.len < 40 ? word.len : 40), word.ptr);
+	return rye_fail(err, RYE_INVALID,
+			"unknown verb %.*s: one of " RYE_THREAD_VERBS " is wanted",
+			(int)(word.len < 40 ? word.len : 40), word.ptr);
 }

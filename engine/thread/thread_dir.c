@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/utsname.h>
 
@@ -38,7 +39,7 @@ int thread_root(const char *project, bool create, struct rye_err *err)
 }
 
 /* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
-static int path_below(int root, const char *name, char ret[THREADS_PATH_MAX])
+int thread_path(int root, const char *name, char ret[THREADS_PATH_MAX])
 {
 	char link[64];
 	ssize_t n;
@@ -51,16 +52,11 @@ static int path_below(int root, const char *name, char ret[THREADS_PATH_MAX])
 	return 0;
 }
 
-int thread_registry_path(int root, char ret[THREADS_PATH_MAX])
-{
-	return path_below(root, "registry.db", ret);
-}
-
 int threads_path(const char *project, const char *name, char ret[THREADS_PATH_MAX],
 		 struct rye_err *err)
 {
 	auto_close int root = thread_root(project, true, err);
-	int r = root < 0 ? root : path_below(root, name, ret);
+	int r = root < 0 ? root : thread_path(root, name, ret);
 
 	return r < 0 && root >= 0 ? rye_fail_sys(err, -r, "state/threads") : r;
 }
@@ -132,7 +128,7 @@ static void put_identity(char ret[256])
 	snprintf(ret, 256, "%.64s %.40s %.40s", host.nodename, boot, ns);
 }
 
-int runner_write(int dir, pid_t pid, struct rye_err *err)
+int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err)
 {
 	auto_json json_t *doc = json_object();
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
@@ -145,18 +141,18 @@ int runner_write(int dir, pid_t pid, struct rye_err *err)
 	json_sets(doc, "where", where);
 	json_sets(doc, "started_at", now);
 	json_put(&buf, doc, true);
-	return thread_write(dir, "runner.json", (struct rye_span){ buf.data, buf.len }, err);
+	return thread_write(dir, name, (struct rye_span){ buf.data, buf.len }, err);
 }
 
-bool runner_read(int dir, struct runner *ret)
+bool identity_read(int dir, const char *name, struct runner *ret)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
 	char where[256];
 
-	if (io_read_at(dir, "runner.json", IDENTITY_MAX, &blob) < 0)
+	if (io_read_at(dir, name, IDENTITY_MAX, &blob) < 0)
 		return false;
-	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "runner.json", NULL);
+	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, name, NULL);
 	rye_blob_unref(blob);
 	if (!doc)
 		return false;
@@ -165,6 +161,16 @@ bool runner_read(int dir, struct runner *ret)
 	ret->start = (uint64_t)json_int(doc, "start", 0);
 	ret->here = !strcmp(where, json_str(doc, "where"));
 	return ret->pid > 1;
+}
+
+int runner_write(int dir, pid_t pid, struct rye_err *err)
+{
+	return identity_write(dir, "runner.json", pid, err);
+}
+
+bool runner_read(int dir, struct runner *ret)
+{
+	return identity_read(dir, "runner.json", ret);
 }
 
 int runner_pidfd(const struct runner *runner)
@@ -182,4 +188,48 @@ int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_er
 	int r = io_replace_at(dir, name, bytes, 0600);
 
 	return r ? rye_fail_sys(err, -r, "cannot write %s", name) : 0;
+}
+
+/*
+ * ---- no new threads ----
+ *
+ * Those that run go on, with what they start themselves. A file beside the threads names the mount's
+ * process that was told so; every process that starts threads looks at it, and it counts for as long
+ * as that process lives.
+ */
+
+/* Beside the threads; no thread has such a name. */
+#define DRAIN_FILE ".drain"
+
+int threads_drain(struct threads *threads, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, true, err);
+
+	return root < 0 ? root : identity_write(root, DRAIN_FILE, getpid(), err);
+}
+
+void threads_accept(struct threads *threads)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+
+	if (root >= 0)
+		unlinkat(root, DRAIN_FILE, 0);
+}
+
+int threads_may_start(struct threads *threads, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	struct runner drain;
+	auto_close int pidfd = -1;
+
+	/* a runner, or what one has started */
+	if (root < 0 || getenv("RYE_THREAD_ID") || !identity_read(root, DRAIN_FILE, &drain))
+		return 0;
+	pidfd = runner_pidfd(&drain);
+	if (pidfd < 0)
+		return 0;
+	return rye_fail(err, RYE_BUSY,
+			"no new threads: the mount of process %d was told to drain; " MEND_WITH
+			"echo accept > state/threads/ctl in it",
+			drain.pid);
 }

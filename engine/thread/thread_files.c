@@ -24,8 +24,10 @@
 #define TRANSCRIPT "transcript.jsonl"
 
 static const char *const real[] = {
-	"capabilities.md", "diagnostics.json",	"live",	       "output",   "request.json", RESULT,
-	"spawn.log",	   "spawn_params.json", "thread.json", TRANSCRIPT,
+	CANCEL_MARK,   "capabilities.md", "diagnostics.json",
+	"live",	       "output",	  "request.json",
+	RESULT,	       "spawn.log",	  "spawn_params.json",
+	"thread.json", TRANSCRIPT,
 };
 
 static void thread_files_put_line(struct rye_buf *buf, const char *text)

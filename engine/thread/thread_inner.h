@@ -27,8 +27,8 @@ void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
 
 /* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
 int thread_root(const char *project, bool create, struct rye_err *err);
-/* The registry's path, by where that directory is just now; 0 or -errno. */
-int thread_registry_path(int root, char ret[THREADS_PATH_MAX]);
+/* The path of a file in it, by where that directory is just now; 0 or -errno. */
+int thread_path(int root, const char *name, char ret[THREADS_PATH_MAX]);
 /*
  * The registry lies where it was opened: after `rm -r .ai/state` the open one still has its rows, but
  * only a directory makes a thread then.
@@ -52,9 +52,12 @@ struct runner {
 	bool here; /* same host, boot and pid namespace: may be signalled */
 };
 
-/* Writes runner.json, which says that the process `pid` of this machine is the runner. */
-int runner_write(int dir, pid_t pid, struct rye_err *err);
+/* A file that names the process `pid` of this machine. */
+int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err);
 /* False: none, or unreadable. */
+bool identity_read(int dir, const char *name, struct runner *ret);
+/* The same of runner.json, which names the runner. */
+int runner_write(int dir, pid_t pid, struct rye_err *err);
 bool runner_read(int dir, struct runner *ret);
 /* A pidfd of the living runner; -1: gone, or not ours to signal. */
 int runner_pidfd(const struct runner *runner);
@@ -185,9 +188,6 @@ struct threads {
 /* In the directory of a thread that is being killed: the process that records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
-/* In that of one that was asked to end: read by a mount that carries it out and by the launcher, written
- * by the runner itself as well. */
-#define CANCEL_MARK ".cancel"
 #define CANCEL_WHY "Cancelled"
 /* In that of one that is carried out by a mount. */
 #define ADOPTED_MARK ".adopted"
@@ -204,8 +204,13 @@ struct runner_start {
 /* 0 or a positive errno. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
 
-/* A project's registry; RYE_NOT_FOUND when it does not exist and `create` is false. */
-int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err);
+/* The file as it is; RYE_NOT_FOUND: there is none, or it is empty. RYE_UNPARSABLE: the damaged one. */
+int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye_err *err);
+
+/* thread_rebuild.c */
+int thread_rebuild(int root, const struct registry_ask *ask, struct rye_err *err);
+/* What it would be made of; a new reference. */
+json_t *thread_rebuild_rows(int root);
 struct watch_ask {
 	const char *id;
 	pid_t pid;
@@ -219,6 +224,8 @@ void watched_free(struct watched *watched);
 
 /* Tells a running thread something; RYE_BUSY: it does not listen (thread_socket.c). */
 int thread_tell(const char *project, const char *id, struct rye_span words, struct rye_err *err);
+/* Removes the socket of a runner that was killed. */
+void thread_unhear(const char *project, const char *id);
 
 /* One thread, opened (thread_view.c). */
 struct thread_view {

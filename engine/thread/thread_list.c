@@ -98,9 +98,8 @@ static int read_list(struct db *db, int root, struct list_state *state, struct r
 	return *ret ? 0 : memory_fail(err);
 }
 
-/* A reference to all ids, each with its NUL, and the list's number. */
-static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *ret_number,
-		    struct rye_err *err)
+static int get_list_once(struct threads *threads, struct rye_blob **ret, uint64_t *ret_number,
+			 struct rye_err *err)
 {
 	auto_close int root = -1;
 	auto_blob struct rye_blob *list = NULL;
@@ -131,6 +130,16 @@ static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *re
 	}
 	*ret = steal(&list);
 	return 0;
+}
+
+/* A reference to all ids, each with its NUL, and the list's number. */
+static int get_list(struct threads *threads, struct rye_blob **ret, uint64_t *ret_number,
+		    struct rye_err *err)
+{
+	int r = get_list_once(threads, ret, ret_number, err);
+
+	/* damaged while it was open: there is another one now */
+	return r == -(int)RYE_UNPARSABLE ? get_list_once(threads, ret, ret_number, err) : r;
 }
 
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err)

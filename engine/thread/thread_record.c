@@ -29,6 +29,7 @@ int threads_record_end(struct db *registry, int dir, const char *id, const char 
 				 NULL);
 	if (thread_write(dir, "result.json", reply, NULL))
 		r = -(int)RYE_IO;
+	unlinkat(dir, CANCEL_MARK, 0);
 	/* Also when the disk is full: the row then carries the result alone. */
 	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
 		r = -(int)RYE_IO;
@@ -114,6 +115,7 @@ bool threads_record_lost(const struct threads *threads, const struct thread_view
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
 	thread_kill_strays(lost.id);
+	thread_unhear(threads->env.opt->project, lost.id);
 	killed |= view->dir >= 0 && thread_marked(view->dir, KILLED_MARK);
 	cancelled = !killed && view->dir >= 0 && thread_marked(view->dir, CANCEL_MARK);
 	snprintf(lost.status, sizeof(lost.status), "%s",

@@ -79,6 +79,14 @@ int threads_hear(const char *project, const char *id, char ret_path[108], struct
 	return steal_fd(&fd);
 }
 
+void thread_unhear(const char *project, const char *id)
+{
+	struct sockaddr_un address;
+
+	if (!socket_address(project, id, &address, NULL))
+		unlink(address.sun_path);
+}
+
 bool threads_heard_own(int fd)
 {
 	struct ucred who;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening one thread: its row, its directory, and what state that makes. The only place that
- * opens the registry of a project. No lock; `.lock` of the directory is only tried.
+ * Opening one thread: its row, its directory, and what state that makes. The place that opens the
+ * registry of a project. No lock; `.lock` of the directory is only tried.
  */
 #include "thread/thread_inner.h"
 
@@ -10,20 +10,48 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
-int registry_of(const char *project, bool create, struct db **ret, struct rye_err *err)
+int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye_err *err)
 {
-	auto_close int root = thread_root(project, create, err);
+	char path[THREADS_PATH_MAX];
+	struct stat st;
+	int r = thread_path(root, "registry.db", path);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "state/threads");
+	if (stat(path, &st) < 0 || !st.st_size)
+		return rye_fail_sys(err, ENOENT, "no threads yet");
+	if (st.st_ino == damaged)
+		return rye_fail(err, RYE_UNPARSABLE, "%s is damaged", path);
+	return registry_open(path, ret, err);
+}
+
+/* Nothing: a project that has had no thread, or none but the one that begins just now. */
+static bool has_threads(int root)
+{
+	auto_json json_t *rows = thread_rebuild_rows(root);
+
+	return json_object_size(rows);
+}
+
+int registry_of(const struct registry_ask *ask, struct db **ret, struct rye_err *err)
+{
+	auto_close int root = thread_root(ask->project, ask->create, err);
 	char path[THREADS_PATH_MAX];
 	int r;
 
 	if (root < 0)
 		return root;
-	r = thread_registry_path(root, path);
-	if (r < 0)
-		return rye_fail_sys(err, -r, "state/threads");
-	if (!create && access(path, F_OK) < 0)
-		return rye_fail(err, RYE_NOT_FOUND, "no threads yet");
+	r = thread_registry_read(root, ask->damaged, ret, err);
+	if (r != -(int)RYE_UNPARSABLE && r != -(int)RYE_NOT_FOUND)
+		return r;
+	if (r == -(int)RYE_UNPARSABLE || has_threads(root)) {
+		r = thread_rebuild(root, ask, err);
+		return r ? r : thread_registry_read(root, ask->damaged, ret, err);
+	}
+	if (!ask->create || thread_path(root, "registry.db", path) < 0)
+		return r;
 	return registry_open(path, ret, err);
 }
 
@@ -38,6 +66,17 @@ void thread_view_close(struct thread_view *view)
 	*view = THREAD_VIEW_INIT;
 }
 
+static int view_get_row(struct threads *threads, const char *id, struct thread_view *ret,
+			struct rye_err *err)
+{
+	int r = threads_registry(threads, false, &ret->db, err);
+
+	/* a project that has never had a thread */
+	if (r && err && err->sys == ENOENT)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+	return r ? r : registry_get(ret->db, id, false, &ret->row, err);
+}
+
 int thread_view_row(struct threads *threads, const char *id, struct thread_view *ret,
 		    struct rye_err *err)
 {
@@ -47,12 +86,10 @@ int thread_view_row(struct threads *threads, const char *id, struct thread_view 
 
 	*ret = THREAD_VIEW_INIT;
 	if (!r)
-		r = threads_registry(threads, false, &ret->db, err);
-	/* a project that has never had a thread */
-	if (r && err && err->sys == ENOENT)
-		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
-	if (!r)
-		r = registry_get(ret->db, id, false, &ret->row, err);
+		r = view_get_row(threads, id, ret, err);
+	/* damaged while it was open: there is another one now */
+	if (r == -(int)RYE_UNPARSABLE)
+		r = view_get_row(threads, id, ret, err);
 	if (r)
 		return r;
 	root = thread_root(threads->env.opt->project, false, &ignored);

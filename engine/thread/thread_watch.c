@@ -212,16 +212,42 @@ static int thread_watch_collect(void *arg, const struct registry_row *row)
 	return 0;
 }
 
-void threads_recover_all(struct threads *threads)
+/* Each with its NUL. */
+static void active_ids(struct threads *threads, struct rye_buf *ids)
 {
-	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 	struct db *db;
 
 	if (threads_registry(threads, false, &db, NULL) ||
-	    registry_each(db, true, thread_watch_collect, &ids, NULL))
-		return;
+	    registry_each(db, true, thread_watch_collect, ids, NULL))
+		buf_clear(ids);
+}
+
+void threads_recover_all(struct threads *threads)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+
+	active_ids(threads, &ids);
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
 		thread_watch_look_at(threads, ids.data + at, -1);
+}
+
+size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg)
+{
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	size_t n = 0;
+
+	active_ids(threads, &ids);
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1) {
+		auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+
+		if (thread_view_row(threads, ids.data + at, &view, NULL) ||
+		    thread_view_state(&view) != THREAD_LOST)
+			continue;
+		n++;
+		if (fn && fn(arg, ids.data + at))
+			break;
+	}
+	return n;
 }
 
 /* Lock held. Its end will wake the worker. */

@@ -390,11 +390,33 @@ static size_t plain_run(const struct feed *feed, const struct feed_piece *in)
 	return (size_t)(p - in->p);
 }
 
+/* The newline of `printf`, or the empty line of `: >> ctl`, asks for nothing. */
+static enum feed_verdict step_line(struct feed *feed, struct feed_piece *in)
+{
+	const char *from = in->p;
+	size_t len = (size_t)(in->end - from);
+
+	drop_message(feed);
+	if (only_blanks(in))
+		return FEED_MORE;
+	if (len > FEED_LINE_MAX)
+		return drop_write(feed, EINVAL, "a verb of 4096 bytes at most is wanted");
+	if (!feed_keep(feed, from, len))
+		return too_big(feed);
+	feed->mode = AFTER;
+	feed->form = RYE_FORM_YAML;
+	return FEED_COMPLETE;
+}
+
 enum feed_verdict feed_step(struct feed *feed, struct rye_span bytes, size_t *ret_used)
 {
 	struct feed_piece in = { bytes.ptr, bytes.ptr + bytes.len, bytes.ptr, NULL };
 	enum feed_verdict verdict = FEED_MORE;
 
+	if (feed->lines) {
+		*ret_used = bytes.len;
+		return step_line(feed, &in);
+	}
 	while (in.p < in.end && verdict == FEED_MORE) {
 		size_t run = plain_run(feed, &in);
 

@@ -88,7 +88,9 @@ void talks_free(struct talks *talks)
 
 void talk_key(const struct talk_target *target, char *ret, size_t size)
 {
-	if (*target->id)
+	if (target->thread)
+		snprintf(ret, size, "thread%s%s ctl", *target->thread ? " " : "s", target->thread);
+	else if (*target->id)
 		snprintf(ret, size, "%s:%s", rye_kind_name(target->kind), target->id);
 	else
 		snprintf(ret, size, "%s",
@@ -98,8 +100,10 @@ void talk_key(const struct talk_target *target, char *ret, size_t size)
 static struct talk *talk_make(const struct talk_target *target)
 {
 	const char *kind = rye_kind_name(target->kind);
-	size_t id_len = strlen(target->id), size = id_len * 2 + strlen(kind) + 32;
+	size_t thread_len = target->thread ? strlen(target->thread) : 0;
+	size_t id_len = strlen(target->id), size = (id_len + thread_len) * 2 + strlen(kind) + 32;
 	struct talk *talk = calloc(1, sizeof(*talk) + size);
+	char *key;
 
 	if (!talk)
 		return NULL;
@@ -110,18 +114,31 @@ static struct talk *talk_make(const struct talk_target *target)
 	talk->kind = target->kind;
 	memcpy(talk->names, target->id, id_len + 1);
 	talk->id = talk->names;
-	talk->key = talk->names + id_len + 1;
-	talk_key(target, talk->names + id_len + 1, size - id_len - 1);
+	if (target->thread)
+		talk->thread = memcpy(talk->names + id_len + 1, target->thread, thread_len + 1);
+	talk->key = key = talk->names + id_len + thread_len + 2;
+	talk_key(target, key, size - id_len - thread_len - 2);
 	pthread_mutex_init(&talk->lock, NULL);
 	feed_init(&talk->feed);
+	talk->feed.lines = target->thread;
 	return talk;
+}
+
+/* A child of a run may not end or change threads that it did not start. */
+bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY])
+{
+	const struct caller_target target = { talk->verb, talk->kind, talk->id };
+
+	if (!talk->thread || !who->allowed || !who->run)
+		return caller_may(talk->talks->env.callers, who, &target, why);
+	snprintf(why, CALLER_WHY, "what a run has started may not use it");
+	return false;
 }
 
 static struct talk *talk_with(struct talks *talks, const struct talk_target *target,
 			      struct caller *who)
 {
 	struct talk *talk = talk_make(target);
-	struct caller_target wanted = { target->verb, target->kind, target->id };
 	char why[CALLER_WHY];
 
 	if (!talk)
@@ -130,7 +147,7 @@ static struct talk *talk_with(struct talks *talks, const struct talk_target *tar
 	talks->refs++;
 	talk->no = ++talks->made;
 	talk->who = caller_ref(who);
-	talk->allowed = caller_may(talks->env.callers, who, &wanted, why);
+	talk->allowed = talk_may(talk, who, why);
 	return talk;
 }
 

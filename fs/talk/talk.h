@@ -30,6 +30,8 @@ struct talk_target {
 	enum rye_kind kind;
 	const char *id; /* copied; "" for execute, fetch, sign at the root */
 	bool starts; /* RYE_EXECUTE: each line starts a thread (RYE_FORM_THREAD) */
+	/* Each write is a verb for this thread, "" for all of them; copied; NULL: it is none. */
+	const char *thread;
 };
 
 struct talks_env {

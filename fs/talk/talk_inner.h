@@ -26,6 +26,8 @@
 
 /* One message; the engine's bound for an item too. */
 #define FEED_MAX (16u << 20)
+/* Bytes of one that is a verb for a thread: what is said to a model is the longest. */
+#define FEED_LINE_MAX 4096
 /* Open braces and brackets: the engine's JSON parser stops there as well. */
 #define FEED_DEPTH 256
 
@@ -42,6 +44,7 @@ struct feed {
 	int mode; /* enum mode of feed.c */
 	bool quoted, escape; /* inside a string, behind a backslash */
 	bool cut; /* set by the caller: the write in hand may be the first part of a longer one */
+	bool lines; /* set by the caller, for good: each write that is not blank is a message */
 	enum rye_form form; /* of the message just completed */
 	int sys; /* EINVAL or EFBIG, when garbage */
 	unsigned depth;
@@ -195,6 +198,7 @@ struct talk {
 	bool allowed; /* what was decided at lookup */
 	struct named_commit *named; /* the call by name that it serves, owned; NULL: a file */
 	bool starts; /* of struct talk_target */
+	const char *thread; /* of struct talk_target; points into names */
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id, *key; /* "a/b", "tool:a/b": point into names */
@@ -266,10 +270,12 @@ static inline size_t page_floor(size_t off)
  */
 
 /* talk.c */
-/* "tool:a/b", "execute" */
+/* "tool:a/b", "execute", "thread a/b-1 ctl" */
 void talk_key(const struct talk_target *target, char *ret, size_t size);
 /* A conversation that no file is of, for one message; commit is taken over. NULL: no memory. */
 struct talk *talk_of_call(struct talks *talks, struct caller *who, struct named_commit *commit);
+/* May it write here? False: why is filled. */
+bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY]);
 struct talk *talk_ref(struct talk *talk);
 void talk_unref(struct talk *talk);
 void outbox_init(struct outbox *out);

@@ -69,6 +69,11 @@ static struct rye_blob *usage(struct talk *talk)
 	struct rye_blob *blob = NULL;
 	struct rye_err err;
 
+	if (talk->thread) {
+		text_addf(&out, "ctl: write one of %s; the next reading tells what came of it\n",
+			  *talk->thread ? RYE_THREAD_VERBS : RYE_THREADS_VERBS);
+		return text_blob(&out);
+	}
 	if (talk->starts) {
 		text_add(&out, "new: write REF, or REF {\"input\": …}, in one line: starts it as a "
 			       "thread; the reply is its id\n");

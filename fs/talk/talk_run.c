@@ -174,6 +174,32 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	run_unref(run);
 }
 
+/* A verb for a thread: a signal, a row, some unlinks; done when this returns. */
+static void talk_run_verb(struct talk_run *run)
+{
+	struct talk *talk = run->talk;
+	auto_blob struct rye_blob *message = NULL, *answer = NULL;
+	struct rye_outcome outcome = { .code = RYE_OK, .message = "" };
+	struct rye_span verb;
+	struct rye_err err;
+
+	{
+		GUARD(&talk->lock);
+		message = feed_take(&talk->feed);
+	}
+	verb = (struct rye_span){ message->data, message->len };
+	if (rye_thread_ctl(talk->talks->env.rye, talk->thread, verb, &answer, &err)) {
+		struct text line = { 0 };
+
+		text_addf(&line, "%s\n", err.msg);
+		answer = text_blob(&line);
+		outcome.code = err.code;
+		outcome.message = err.msg;
+	}
+	outcome.reply = outcome.output = answer ? answer : message;
+	talk_run_on_done(run, &outcome);
+}
+
 void run_start(struct talk_run *run)
 {
 	struct talk *talk = run->talk;
@@ -192,6 +218,10 @@ void run_start(struct talk_run *run)
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
+	if (talk->thread) {
+		talk_run_verb(run_ref(run)); /* the callback's */
+		return;
+	}
 	{
 		GUARD(&talk->lock);
 		request.form = talk->starts ? RYE_FORM_THREAD : talk->feed.form;

@@ -368,8 +368,6 @@ static struct caller *talk_write_identify(struct talk *talk, const struct fuse_c
 static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, int *sys)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	struct callers *callers = talk->talks->env.callers;
-	struct caller_target target = { talk->verb, talk->kind, talk->id };
 	struct caller *writer = talk_write_identify(talk, ctx);
 	char why[CALLER_WHY];
 
@@ -377,8 +375,7 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	if (!writer)
 		return NULL;
 	*sys = 0;
-	if (caller_may(callers, writer, &target, why) && talk->allowed &&
-	    writer->uid == talk->who->uid)
+	if (talk_may(talk, writer, why) && talk->allowed && writer->uid == talk->who->uid)
 		return writer;
 	*sys = writer->unseen ? EAGAIN : EACCES;
 	if (writer->allowed && !talk->allowed)

@@ -126,7 +126,7 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 		   struct fuse_entry_param *ret)
 {
 	const struct talk_target target = { key->ctl->verb, st ? key->kind : RYE_KIND__MAX,
-					    st ? st->id : "", false };
+					    st ? st->id : "", false, NULL };
 
 	return content_enter_talk(req, key, &target, ret);
 }

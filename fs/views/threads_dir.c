@@ -3,7 +3,7 @@
  * threads_dir.c - state/threads: one directory per thread, a file per fact.
  *
  * Owns the grammar below state/threads and the nodes of its directories and small files. What
- * blocks is threads_wait.c's, what grows threads_grow.c's, what is written threads_ctl.c's.
+ * blocks is threads_wait.c's, what grows threads_grow.c's; what is written is a conversation.
  * Every lookup asks the engine anew (timeouts 0): other processes start and end threads too.
  */
 #include "views/views.h"
@@ -158,13 +158,26 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 	case RYE_THREAD_FILE:
 		break;
 	}
+	if (!strcmp(at.at.path, THREADS_CANCEL)) {
+		rye_blob_unref(what.blob);
+		return threads_enter_cancel(req, key, ret);
+	}
 	return enter_node(front, content_make(front, &what), 0, ret);
 }
 
 /* Each line that is written there starts a thread. */
 static int enter_new(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	const struct talk_target target = { RYE_EXECUTE, RYE_KIND__MAX, "", true };
+	const struct talk_target target = { RYE_EXECUTE, RYE_KIND__MAX, "", true, NULL };
+
+	return content_enter_talk(req, key, &target, ret);
+}
+
+/* Each write is a verb for that thread, or for all. */
+static int enter_ctl_of(fuse_req_t req, const struct tree_key *key, const char *id,
+			struct fuse_entry_param *ret)
+{
+	const struct talk_target target = { RYE_EXECUTE, RYE_KIND__MAX, "", false, id };
 
 	return content_enter_talk(req, key, &target, ret);
 }
@@ -179,7 +192,7 @@ static bool enter_control(fuse_req_t req, const struct tree_key *key, const char
 	if (strcmp(at.at.path, name) != 0)
 		return false;
 	if (!strcmp(name, "ctl"))
-		*ret_sys = threads_enter_ctl(req, key, &(struct thread_name){ at.id, name }, ret);
+		*ret_sys = enter_ctl_of(req, key, at.id, ret);
 	else if (key->path_len && !strcmp(name, "wait"))
 		*ret_sys = threads_enter_wait(req, key, &(struct thread_name){ at.id, name }, ret);
 	else if (!key->path_len && !strcmp(name, "new"))
@@ -299,6 +312,7 @@ static const struct node_class threads_class = {
 	.enter = threads_dir_enter,
 	.enter_listed = threads_dir_enter_listed,
 	.readdir = threads_readdir,
+	.changes = &threads_changes,
 };
 
 static void forget_listing(struct front *front, const char *path)

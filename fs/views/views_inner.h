@@ -55,10 +55,13 @@ struct thread_name {
 	const char *file; /* in its directory */
 };
 
+/* threads_cancel.c */
+#define THREADS_CANCEL ".cancel_requested"
+extern const struct node_changes threads_changes; /* of the directories below state/threads */
+int threads_enter_cancel(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+
 int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
-int threads_enter_ctl(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
-		      struct fuse_entry_param *ret);
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
 

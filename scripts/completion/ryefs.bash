@@ -79,7 +79,7 @@ _ryefs() {
     diff | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete say limit handoff resume" -- "$cur"))
+        COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete say limit handoff resume verify" -- "$cur"))
       else
         COMPREPLY=($(compgen -W "$(_ryefs_member id threads)" -- "$cur"))
       fi

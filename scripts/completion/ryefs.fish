@@ -37,7 +37,7 @@ complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
 complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
-complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'

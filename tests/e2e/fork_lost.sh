@@ -25,4 +25,30 @@ in_time() {
 ok "recorded within 35 seconds" in_time
 is "its last line" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
 
+# ---- without a mount: the command line finds it, doctor only tells ----
+umount_rye
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+status() { "$PY" -c 'import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute("select status from threads where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/registry.db" "$1"; }
+lost_one() {
+  local before
+  before=$(asks lane_slow)
+  lost=$(run execute directive:lane_slow --fork --async -q)
+  until_true eval '[ "$(asks lane_slow)" -gt '"$before"' ]'
+  kill -9 "$(jq .pid "$P/.ai/state/threads/$lost/runner.json")"
+  until_true eval "! kill -0 $(jq .pid "$P/.ai/state/threads/$lost/runner.json")"
+}
+lost_one
+first=$lost
+lost_one
+has "doctor counts them" "$(run doctor)" "remark  $lost: 2 threads have no process any more, and no end yet" "mend with: ryefs threads list"
+is "and records nothing" "$(status "$first") $(status "$lost")" "running running"
+has "the list records them" "$(run threads list | grep "$lost")" error
+is "for good" "$(status "$first") $(status "$lost")" "error error"
+lacks "then doctor is silent" "$(run doctor)" "no end yet"
+lost_one
+fx_mount
+ok "a mount records them when it begins" until_true eval '[ "$(status "$lost")" = error ]'
+is "whole" "$(events "$lost" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
+
 finish

@@ -14,8 +14,9 @@ yaml clock 'until [ -e "$1/go" ]; do sleep 0.05; done; for i in 1 2 3 4 5; do da
 yaml merged 'echo out; sleep 0.1; echo err >&2; sleep 0.1; printf "\351 end"'
 yaml answer "echo '{\"success\":true,'; sleep 0.1; echo '\"output\":\"plain\"}'"
 yaml endless 'while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done'
+yaml much 'head -c 12000000 /dev/zero | tr "\0" y'
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
-fx_sign "$P" tool:t/clock tool:t/merged tool:t/answer tool:t/endless
+fx_sign "$P" tool:t/clock tool:t/merged tool:t/answer tool:t/endless tool:t/much
 fx_mount
 state=$P/.ai/state/threads
 
@@ -99,4 +100,9 @@ for f in live spawn.log; do
   [ "$(stat -c %s "$M/state/threads/$id/$f")" -le 10485760 ] && good "$f is bounded" ||
     bad "$f is bounded" "$(stat -c %s "$M/state/threads/$id/$f")"
 done
+id=$(start tool:t/much)
+timeout 30 cat "$M/state/threads/$id/wait" >/dev/null
+has "F39 who follows live is told that more was left out" "$(tail -n 1 "$M/state/threads/$id/live")" \
+  "what follows 10 MiB is left out here"
+ok "F39 what stands before it is whole" test "$(head -n 1 "$M/state/threads/$id/live" | tr -d y | wc -c)" = 1
 finish

@@ -329,6 +329,46 @@ static void thread_F30_disk_full(void **state)
 	assert_sum(row_of(f, "root").remaining, 1000 - 0.001 * n);
 }
 
+static void a_limit_that_is_changed(void **state)
+{
+	struct db_place *f = *state;
+
+	budget_root(f->db, "root", 2, &f->err);
+	assert_int_equal(budget_spend(f->db, "root", 1.5, &f->err), 0);
+	assert_int_equal(budget_change(f->db, "root", 1, &f->err), 0);
+	assert_int_equal(budget_may_go_on(f->db, "root", &f->err), -RYE_BUDGET);
+	assert_int_equal(budget_change(f->db, "root", 5, &f->err), 0);
+	assert_int_equal(budget_may_go_on(f->db, "root", &f->err), 0);
+	assert_sum(row_of(f, "root").max, 5);
+	assert_int_equal(reserve(f, "A", "root", 1), 0);
+	assert_int_equal(budget_change(f->db, "A", 3.5, &f->err), 0);
+	assert_sum(row_of(f, "A").max, 3.5);
+	assert_sum(row_of(f, "root").remaining, 0);
+	assert_int_equal(budget_change(f->db, "A", 3.6, &f->err), -RYE_BUDGET);
+	assert_sum(row_of(f, "A").max, 3.5);
+	assert_int_equal(budget_change(f->db, "A", -1, &f->err), -RYE_INVALID);
+	assert_int_equal(budget_change(f->db, "none", 1, &f->err), -RYE_NOT_FOUND);
+}
+
+static void a_deleted_thread_has_no_row(void **state)
+{
+	struct db_place *f = *state;
+	struct budget_row row;
+
+	budget_root(f->db, "root", 2, &f->err);
+	assert_int_equal(reserve(f, "A", "root", 1), 0);
+	assert_int_equal(budget_spend(f->db, "A", 0.5, &f->err), 0);
+	/* named by a child: it stays, settled */
+	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
+	assert_string_equal(row_of(f, "root").status, "error");
+	assert_int_equal(budget_drop(f->db, "A", &f->err), 0);
+	assert_int_equal(budget_get(f->db, "A", &row, &f->err), -RYE_NOT_FOUND);
+	assert_sum(row_of(f, "root").actual, 0.5);
+	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
+	assert_int_equal(budget_get(f->db, "root", &row, &f->err), -RYE_NOT_FOUND);
+	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
+}
+
 static void thread_F35_no_database(void **state)
 {
 	struct db_place *f = *state;
@@ -340,7 +380,7 @@ static void thread_F35_no_database(void **state)
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(fd, "this is no database, not at all, no", 35), 35);
 	close(fd);
-	assert_int_equal(budget_open(path, &db, &f->err), -RYE_IO);
+	assert_int_equal(budget_open(path, &db, &f->err), -RYE_UNPARSABLE);
 	assert_non_null(strstr(f->err.msg, "not a database"));
 	unlink(path);
 }
@@ -364,6 +404,8 @@ int main(void)
 		CASE(a_circle_from_elsewhere),
 		CASE(thread_F34_another_process_has_it_locked),
 		CASE(thread_F30_disk_full),
+		CASE(a_limit_that_is_changed),
+		CASE(a_deleted_thread_has_no_row),
 		CASE(thread_F35_no_database),
 	};
 

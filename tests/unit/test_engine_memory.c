@@ -488,7 +488,9 @@ static void make_thread(struct world *w)
 
 	place_text(project, "state/threads/one/result.json", "{\"error\":\"it failed\"}");
 	snprintf(path, sizeof(path), "%s/.ai/state/threads/registry.db", project);
-	if (registry_open(path, &db, &err) || registry_insert(db, "one", "tool:t/a", &err) ||
+	if (registry_open(path, &db, &err) ||
+	    registry_add(db, &(struct registry_new){ .id = "one", .directive = "tool:t/a" },
+			 &err) ||
 	    registry_finish(db, "one", "error", "{}", &err))
 		fail_msg("%s", err.msg);
 	db_close(db);

@@ -23,6 +23,11 @@ struct bench {
 	json_t *reply; /* of the launch */
 };
 
+static int registry_insert(struct db *db, const char *id, const char *directive)
+{
+	return registry_add(db, &(struct registry_new){ .id = id, .directive = directive }, NULL);
+}
+
 static int setup(void **state)
 {
 	struct bench *b = test_calloc(1, sizeof(*b));
@@ -228,7 +233,7 @@ static void add_thread(struct bench *b, const char *id)
 
 	snprintf(path, sizeof(path), "%s/" THREADS "/%s", b->place.place.project, id);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(registry_insert(b->db, id, "tool:t/echo", NULL), 0);
+	assert_int_equal(registry_insert(b->db, id, "tool:t/echo"), 0);
 }
 
 static void remove_thread(struct bench *b, const char *id)
@@ -290,7 +295,7 @@ static void the_list_follows_others(void **state)
 	assert_int_equal(registry_delete(b->db, "a", NULL), 0);
 	assert_int_not_equal(list_is(b, "b "), number);
 	/* a registry that is no longer there lists no rows, only directories */
-	assert_int_equal(registry_insert(b->db, "c", "tool:t/echo", NULL), 0);
+	assert_int_equal(registry_insert(b->db, "c", "tool:t/echo"), 0);
 	list_is(b, "c b ");
 	assert_int_equal(unlink(path), 0);
 	list_is(b, "b ");
@@ -390,7 +395,7 @@ static void a_living_foreign_thread_is_respected(void **state)
 
 	open_registry(b);
 	add_thread(b, ids[0]);
-	assert_int_equal(registry_insert(b->db, ids[1], "directive:x", NULL), 0);
+	assert_int_equal(registry_insert(b->db, ids[1], "directive:x"), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(registry_running(b->db, ids[i], pid, NULL), 0);
 		begin_wait(b, ids[i], &waiter[i], &call[i]);
@@ -401,7 +406,7 @@ static void a_living_foreign_thread_is_respected(void **state)
 		status_is(b, ids[i], "running");
 		assert_int_equal(told(&waiter[i]), 0);
 	}
-	assert_int_equal(rye_thread_ctl(b->rye, ids[0], SPAN("kill"), &err), -RYE_DENIED);
+	assert_int_equal(rye_thread_ctl(b->rye, ids[0], SPAN("kill"), NULL, &err), -RYE_DENIED);
 	assert_non_null(strstr(err.msg, "is run by another program"));
 	assert_int_equal(kill(pid, 0), 0);
 	/* dead, and its parent has not waited for it */
@@ -428,8 +433,8 @@ static void a_row_alone_is_a_thread(void **state)
 	struct rye_blob *blob = NULL;
 
 	open_registry(b);
-	assert_int_equal(registry_insert(b->db, "../out", "directive:x", NULL), 0);
-	assert_int_equal(registry_insert(b->db, "x/y-1", "directive:x", NULL), 0);
+	assert_int_equal(registry_insert(b->db, "../out", "directive:x"), 0);
+	assert_int_equal(registry_insert(b->db, "x/y-1", "directive:x"), 0);
 	list_is(b, "x/y-1 ");
 	fact_is(b, "x/y-1", "directive", "directive:x\n");
 	assert_int_equal(registry_running(b->db, "x/y-1", getpid(), NULL), 0);
@@ -445,7 +450,7 @@ static void a_row_alone_is_a_thread(void **state)
 		names.data,
 		"alive completed created directive error pid status updated result.json ");
 	assert_int_equal(rye_thread_file(b->rye, "x/y-1", "output", &blob, NULL), -RYE_NOT_FOUND);
-	assert_int_equal(rye_thread_ctl(b->rye, "x/y-1", SPAN("delete"), NULL), 0);
+	assert_int_equal(rye_thread_ctl(b->rye, "x/y-1", SPAN("delete"), NULL, NULL), 0);
 	list_is(b, "");
 }
 
@@ -486,7 +491,7 @@ static void a_starting_thread_can_be_killed(void **state)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	begin_wait(b, "a", &waiter, &call);
-	assert_int_equal(rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL), 0);
+	assert_int_equal(rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL, NULL), 0);
 	status_is(b, "a", "created");
 	assert_int_equal(told(&waiter), 0);
 	close(fd); /* the launcher dies instead */
@@ -545,7 +550,7 @@ static void a_wait_ends_with_a_runner_of_others(void **state)
 		usleep(20000);
 		assert_int_equal(told(&waiter), 0);
 		if (i % 2)
-			assert_int_equal(rye_thread_ctl(b->rye, id, SPAN("kill"), NULL), 0);
+			assert_int_equal(rye_thread_ctl(b->rye, id, SPAN("kill"), NULL, NULL), 0);
 		else
 			kill(pid, SIGKILL);
 		end_wait(&waiter, call, i % 2 ? "killed\n" : "error\n");

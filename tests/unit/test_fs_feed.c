@@ -331,6 +331,32 @@ static void taken(void **state)
 	feed_done(&feed);
 }
 
+/* Verbs for a thread: a write that is not blank is one, with its newline or without. */
+static void lines(void **state)
+{
+	static const char *const verbs[] = { "cancel", "say {a: b\n", "limit turns=3\nand more" };
+	char longest[FEED_LINE_MAX + 1];
+	struct feed feed;
+	size_t used;
+
+	feed_init(&feed);
+	feed.lines = true;
+	assert_int_equal(feed_step(&feed, (struct rye_span){ " \n", 2 }, &used), FEED_MORE);
+	assert_int_equal(used, 2);
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(feed_step(&feed, (struct rye_span){ longest, sizeof(longest) }, &used),
+			 FEED_GARBAGE);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+		struct rye_span verb = { verbs[i], strlen(verbs[i]) };
+
+		assert_int_equal(feed_step(&feed, verb, &used), FEED_COMPLETE);
+		assert_int_equal(used, verb.len);
+		assert_int_equal(feed_message(&feed).len, verb.len);
+		assert_memory_equal(feed_message(&feed).ptr, verb.ptr, verb.len);
+	}
+	feed_done(&feed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +374,7 @@ int main(void)
 		cmocka_unit_test(deep),
 		cmocka_unit_test(too_big),
 		cmocka_unit_test(what_is_missing),
+		cmocka_unit_test(lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

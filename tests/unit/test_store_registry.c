@@ -5,6 +5,12 @@
 #include "record/record.h"
 #include "scope.h"
 
+static int registry_insert(struct db *db, const char *id, const char *directive,
+			   struct rye_err *err)
+{
+	return registry_add(db, &(struct registry_new){ .id = id, .directive = directive }, err);
+}
+
 static int setup(void **state)
 {
 	struct db_place *p = test_malloc(sizeof(*p));

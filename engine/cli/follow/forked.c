@@ -199,7 +199,7 @@ bool forked_signal(struct forked *forked)
 	if (forked->asked) {
 		fputc('\n', stderr);
 		forked->cancelled = true;
-		return !rye_thread_ctl(forked->cli->rye, forked->id, span_of("cancel"), &err);
+		return !rye_thread_ctl(forked->cli->rye, forked->id, span_of("cancel"), NULL, &err);
 	}
 	forked->asked = true;
 	GUARD(&forked->lock);

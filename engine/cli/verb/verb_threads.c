@@ -168,10 +168,13 @@ static int verb_threads_await(struct cli *cli, const char *id)
 
 static int control(struct cli *cli, const char *verb, const char *id)
 {
+	auto_blob struct rye_blob *answer = NULL;
 	struct rye_err err = { 0 };
 
-	if (rye_thread_ctl(cli->rye, id, span_of(verb), &err))
+	if (rye_thread_ctl(cli->rye, id, span_of(verb), &answer, &err))
 		return cli_fail(cli, &err, NULL);
+	if (strcmp(answer->data, "ok\n") != 0 && !cli->opt.json)
+		out_blob(stdout, answer);
 	return out_success(cli, "id", id, NULL);
 }
 
@@ -192,7 +195,8 @@ static int threads_unknown(struct cli *cli, const char *word)
 		{ "wait", "wait" },	{ "cancel", "cancel" }, { "kill", "kill" },
 		{ "delete", "delete" }, { "tell", "say" },	{ "continue", "resume" },
 		{ "tail", "tail" },	{ "follow", "tail" },	{ "log", "tail" },
-		{ "tree", "tree" },	{ "cost", "cost" },
+		{ "tree", "tree" },	{ "cost", "cost" },	{ "verify", "verify" },
+		{ "check", "verify" },
 	};
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_free char *status = threads_status(cli, word);
@@ -248,7 +252,7 @@ static const struct threads_word *threads_word(const char *name)
 int verb_threads(struct cli *cli)
 {
 	static const char *const controls[] = { "cancel", "kill",    "delete", "say",
-						"limit",  "handoff", "resume" };
+						"limit",  "handoff", "resume", "verify" };
 	const char *word = cli->argc ? cli->argv[0] : "list";
 	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
 	const struct threads_word *shown = threads_word(word);

@@ -12,11 +12,12 @@
  * RYE_FORM_THREAD: the message of a RYE_EXECUTE is one line, REF, "REF {inputs}", or the request's
  * object. It starts a thread, and the reply is its id and a newline.
  *
- * An id is a relative path of at most 1024 bytes. A verb is "cancel", "kill" or "delete"; what
- * the thread's state does not allow is RYE_BUSY.
+ * An id is a relative path of at most 1024 bytes. A verb that the thread's state does not allow is
+ * RYE_BUSY.
  */
 /* Records the end of threads whose runner is lost. The mount does so by itself, now and then. */
 RYE_API void rye_thread_recover(struct rye *rye);
+RYE_API size_t rye_thread_lost(struct rye *rye, rye_name_fn fn, void *arg); /* those, only told */
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
 /* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
 RYE_API uint64_t rye_thread_list_number(struct rye *rye);
@@ -54,9 +55,11 @@ struct rye_thread_part {
 /* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
 RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
 			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
-/* id "": of all threads, "recover", "gc" or "cancel-all". */
+#define RYE_THREAD_VERBS "cancel, delete, handoff, kill, limit, resume, say, verify"
+#define RYE_THREADS_VERBS "accept, cancel-all, drain, gc, recover, reload" /* of all: id "" */
+/* *ret: a line that answers, the caller's; ret may be NULL. */
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
-			   struct rye_err *err);
+			   struct rye_blob **ret, struct rye_err *err);
 /* The thread that the last of its hand-offs went to; its own id when there was none. */
 #define RYE_THREAD_ID_ROOM 1025
 RYE_API int rye_thread_last(struct rye *rye, const char *id, char ret[RYE_THREAD_ID_ROOM]);

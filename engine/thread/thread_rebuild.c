@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry, made anew from the log of its changes and from what lies in the threads' directories,
+ * when it is gone or cannot be read. The new one is made beside the old one and put in its place as a
+ * whole; the old one is kept. A lock on a file beside it: one process at a time does this, and those
+ * that come after it find it done.
+ */
+#include "thread/thread_inner.h"
+
+#include "base/io.h"
+#include "bounds.h"
+#include "clock.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define REBUILD_LOCK ".registry.lock"
+#define REBUILD_NEW ".registry.new"
+#define REBUILD_OLD "registry.db.damaged"
+/* Components of an id; each makes two directories at most, one that is open here. */
+#define REBUILD_DEPTH 32
+
+struct rebuild {
+	int root;
+	json_t *rows; /* as registry_fill takes them */
+};
+
+/* ---- one directory ---- */
+
+/* A launcher that has come no further has no row yet, and holds the lock. */
+static bool is_begun(int dir)
+{
+	static const char *const files[] = { "thread.json", "transcript.jsonl", "spawn.log",
+					     "result.json" };
+	auto_close int lock = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (thread_marked(dir, files[i]))
+			return true;
+	if (!thread_marked(dir, "runner.json"))
+		return false;
+	lock = thread_lock(dir);
+	return lock >= 0;
+}
+
+static json_t *rebuild_read(int dir, const char *name)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	if (io_read_at(dir, name, RYE_BUF_CAP, &text) < 0)
+		return NULL;
+	return json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS, name,
+			  NULL);
+}
+
+static void rebuild_copy(json_t *row, const char *key, const char *text)
+{
+	if (*text && !*json_str(row, key))
+		json_sets(row, key, text);
+}
+
+/* The log has an end only when it was recorded; a result that is there is one, too. */
+static void rebuild_end(json_t *row, const json_t *record, const json_t *result)
+{
+	const char *status = json_str(record, "status");
+
+	if (!*json_str(row, "status") && registry_terminal(status))
+		json_sets(row, "status", status);
+	if (!*json_str(row, "status") && result)
+		json_sets(row, "status",
+			  !strcmp(json_str(result, "error"), KILLED_WHY) ? "killed" :
+			  !strcmp(json_str(result, "status"), "error")	 ? "error" :
+									   "completed");
+	if (!registry_terminal(json_str(row, "status")))
+		return;
+	rebuild_copy(row, "completed_at", json_str(record, "updated_at"));
+	if (result) {
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+		json_put(&text, result, true);
+		if (!text.failed)
+			json_sets(row, "result", text.data);
+	}
+}
+
+/* What nothing else tells: when the directory was made last. */
+static void rebuild_times(json_t *row, int dir)
+{
+	struct stat st;
+	char stamp[40];
+
+	if (fstat(dir, &st) < 0)
+		return;
+	clock_iso_at(st.st_mtim.tv_sec * 1000000ll, stamp);
+	rebuild_copy(row, "created_at", stamp);
+	rebuild_copy(row, "updated_at", stamp);
+}
+
+static void rebuild_take(const struct rebuild *rebuild, int dir, const char *id)
+{
+	auto_json json_t *record = rebuild_read(dir, "thread.json");
+	auto_json json_t *request = rebuild_read(dir, "request.json");
+	auto_json json_t *result = rebuild_read(dir, "result.json");
+	json_t *row = json_object_get(rebuild->rows, id);
+	const char *item = json_str(request, "item_id");
+	struct runner runner;
+
+	if (!row) {
+		row = json_object();
+		json_set(rebuild->rows, id, row);
+	}
+	if (!strncmp(item, "directive:", strlen("directive:")))
+		item += strlen("directive:");
+	rebuild_copy(row, "directive", json_str(record, "directive"));
+	rebuild_copy(row, "directive", item);
+	rebuild_copy(row, "created_at", json_str(record, "created_at"));
+	rebuild_copy(row, "updated_at", json_str(record, "updated_at"));
+	rebuild_copy(row, "model", json_str(record, "model"));
+	rebuild_copy(row, "tool_id", json_str(record, "tool_id"));
+	rebuild_copy(row, "parent_id", json_str(record, "parent_id"));
+	rebuild_copy(row, "continuation_of", json_str(record, "previous_thread_id"));
+	if (json_object_get(record, "cost"))
+		json_object_set(row, "cost", json_object_get(record, "cost"));
+	if (runner_read(dir, &runner))
+		json_set(row, "pid", json_integer(runner.pid));
+	rebuild_end(row, record, result);
+	rebuild_times(row, dir);
+}
+
+/* ---- all of them ---- */
+
+/* Takes dir over; id: of what is below it with a slash behind it, or "". */
+static void rebuild_walk(const struct rebuild *rebuild, int dir, const char *id, int depth)
+{
+	auto_dir DIR *list = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *entry;
+
+	if (!list && dir >= 0)
+		close(dir);
+	while (list && depth < REBUILD_DEPTH && (entry = readdir(list))) {
+		auto_buf struct rye_buf below = RYE_BUF_INIT;
+		auto_close int fd = -1;
+
+		if (*entry->d_name == '.' ||
+		    (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+			continue;
+		buf_addf(&below, "%s%s", id, entry->d_name);
+		fd = below.failed ? -1 : thread_dir(rebuild->root, below.data, false, NULL);
+		if (fd < 0)
+			continue;
+		if (is_begun(fd))
+			rebuild_take(rebuild, fd, below.data);
+		buf_addc(&below, '/');
+		if (!below.failed)
+			rebuild_walk(rebuild, steal_fd(&fd), below.data, depth + 1);
+	}
+}
+
+json_t *thread_rebuild_rows(int root)
+{
+	const struct rebuild rebuild = { root, json_object() };
+
+	registry_replay(root, rebuild.rows);
+	rebuild_walk(&rebuild, openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", 0);
+	return rebuild.rows;
+}
+
+/* ---- the file ---- */
+
+static void rebuild_drop(int root, const char *name)
+{
+	static const char *const parts[] = { "-wal", "-shm" };
+	char part[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		snprintf(part, sizeof(part), "%s%s", name, parts[i]);
+		unlinkat(root, part, 0);
+	}
+}
+
+/* Closing the only connection leaves all of it in one file. */
+static int rebuild_make(int root, json_t *rows, struct rye_err *err)
+{
+	char path[THREADS_PATH_MAX];
+	struct db *db = NULL;
+	int r = thread_path(root, REBUILD_NEW, path);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "state/threads");
+	unlinkat(root, REBUILD_NEW, 0);
+	rebuild_drop(root, REBUILD_NEW);
+	r = registry_open(path, &db, err);
+	if (!r)
+		r = registry_fill(db, rows, err);
+	db_close(db);
+	return r;
+}
+
+/* What was written to the old one's log must not be taken for the new one's. */
+static int rebuild_swap(int root, struct rye_err *err)
+{
+	if (renameat(root, "registry.db", root, REBUILD_OLD) < 0 && errno != ENOENT)
+		return rye_fail_sys(err, errno, "registry.db");
+	rebuild_drop(root, "registry.db");
+	if (renameat(root, REBUILD_NEW, root, "registry.db") < 0)
+		return rye_fail_sys(err, errno, "registry.db");
+	return 0;
+}
+
+int thread_rebuild(int root, const struct registry_ask *ask, struct rye_err *err)
+{
+	auto_close int lock =
+		openat(root, REBUILD_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_json json_t *rows = NULL;
+	struct db *db = NULL;
+	int r;
+
+	if (lock < 0)
+		return rye_fail_sys(err, errno, "registry.db cannot be made anew");
+	while (flock(lock, LOCK_EX) < 0 && errno == EINTR)
+		;
+	if (thread_registry_read(root, ask->damaged, &db, NULL) == 0) {
+		db_close(db);
+		return 0;
+	}
+	rows = thread_rebuild_rows(root);
+	r = rebuild_make(root, rows, err);
+	if (!r)
+		r = rebuild_swap(root, err);
+	if (!r && ask->log)
+		log_line(ask->log, RYE_LOG_ERR, "threads",
+			 "registry.db could not be read and was made anew, of %zu threads that "
+			 "left something behind; what was there is " REBUILD_OLD,
+			 json_object_size(rows));
+	return r;
+}

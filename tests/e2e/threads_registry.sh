@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A registry that is damaged, emptied or gone: it is made anew of what the threads have left, once, and
+# that is said once; under a mount and without one, also while threads run.
+. "$(dirname "$0")/agent_lib.sh"
+
+agent_model '{"by": "turn", "lanes": {
+  "lane_parent": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_quick", "thread": "fork"}}]}, {"text": "both"}, {"text": "more"}],
+  "lane_quick": [{"text": "quick", "usage": {"input": 100, "output": 20}}],
+  "lane_slow": [{"text": "slow", "delay": 60}],
+  "lane_while": [{"text": "while", "delay": 3}]
+}}'
+fx_tool "$P" t/echo 'echo told'
+fx_tool "$P" t/fail 'exit 3'
+for name in quick parent slow while; do
+  agent_directive lane_$name '    <permissions><execute><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Go.'
+done
+agent_sign tool:t/echo tool:t/fail
+THREADS=$P/.ai/state/threads
+DB=$THREADS/registry.db
+X=$M/state/threads
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>"$T/said"; }
+table() {
+  "$PY" -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute("select thread_id, directive, status, parent_id, turns, input_tokens, spend, spawn_count, continuation_of, continuation_thread_id, chain_root_id, tool_id, created_at, completed_at is null, result is null from threads order by thread_id"): print(row)' "$DB"
+}
+# what lies in the log beside it would hide the damage
+damage() {
+  "$PY" - "$DB" <<'CODE'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=10, isolation_level=None)
+db.execute("pragma wal_checkpoint(truncate)").fetchall()
+db.close()
+with open(sys.argv[1], "r+b") as f:
+    f.write(b"no database at all, but a text that is long enough to be read as one" * 400)
+CODE
+}
+allow 'registry.db'
+
+# ---- without a mount ----
+parent=$(run execute directive:lane_parent --fork --async -q)
+run threads wait "$parent" >/dev/null
+tool=$(run execute tool:t/echo --async -q)
+failed=$(run execute tool:t/fail --async -q)
+slow=$(run execute directive:lane_slow --fork --async -q)
+gone=$(run execute tool:t/echo --async -q)
+next=$(run threads resume "$parent" 'and more')
+for id in "$tool" "$failed" "$gone" "$next"; do run threads wait "$id" >/dev/null; done
+until_true grep -q cognition_in "$THREADS/$slow/transcript.jsonl"
+run threads cancel "$slow"
+is "cancelled" "$(run threads wait "$slow")" cancelled
+run threads delete "$gone"
+before=$(table)
+listed=$(run threads list)
+is "six threads" "$(wc -l <<<"$before")" 6
+
+damage
+is "F35 the list of a damaged one" "$(run threads list)" "$listed"
+has "F35 is said" "$(cat "$T/said")" "registry.db could not be read and was made anew" "of 6 threads"
+is "F35 once" "$(run threads list >/dev/null; cat "$T/said")" ""
+is "F35 nothing is lost" "$(table)" "$before"
+ok "F35 the old one is kept" grep -q 'no database' "$DB.damaged"
+is "F35 its parts are gone" "$(ls "$THREADS" -a | grep -E 'registry.*(new|tmp)')" ""
+: >"$DB"
+is "F35 of an empty one" "$(run threads list)" "$listed"
+rm -f "$DB" "$DB-wal" "$DB-shm"
+is "F35 of none" "$(run threads list)" "$listed"
+is "F35 the same again" "$(table)" "$before"
+rm -f "$THREADS"/events*.jsonl
+damage
+is "F35 without its log" "$(run threads list --json | jq -r '.[] | .id + " " + .directive' | sort)" "$(jq -rs 'sort | .[]' <<<"$(for id in "$parent" "$next" "$slow" "$(basename "$THREADS"/lane_quick/*)" "$tool" "$failed"; do echo "\"$id\""; done)" | sed "s/^lane_quick-/lane_quick\/&/" | while read -r id; do case $id in
+  */*) echo "$id ${id%/*}" ;; "$tool") echo "$id tool:t/echo" ;; *) echo "$id tool:t/fail" ;; esac; done | sort)"
+is "F35 how they ended" "$(for id in "$parent" "$next" "$slow" "$tool" "$failed"; do run threads show "$id" --json | jq -r .status; done | tr '\n' ' ')" "continued completed cancelled completed error "
+is "F35 a new one" "$(run execute directive:lane_quick --fork)" quick
+
+# ---- under a mount, while a thread runs ----
+fx_mount
+listed=$(ls "$X/by-id")
+id=$(fork_async lane_while | jq -r .thread_id)
+damage
+is "F35 the mount lists them" "$(ls "$X/by-id" | wc -l)" "$(($(wc -l <<<"$listed") + 1))"
+ok "F35 one that runs is one of them" test -e "$X/$id/status"
+is "F35 and ends as it should" "$(timeout 20 cat "$X/$id/wait")" completed
+is "F35 another one" "$(fork lane_quick | jq -r .result)" quick
+is "F35 it is said once, by the process that finds it" "$(cat "$ERR" "$THREADS"/*/*/spawn.log | grep -c 'made anew')" 1
+ok "F35 nothing is left open" until_true eval '! ls "$X/active" | grep -q .'
+umount_rye
+"$PY" - "$DB" <<'CODE'
+import sys
+with open(sys.argv[1], "r+b") as f: # a page in the middle, under a header that is good
+    f.seek(4096); f.write(b"\xff" * 4096)
+CODE
+fx_mount
+is "F35 a page of it" "$(ls "$X/by-id" | wc -l)" "$(($(wc -l <<<"$listed") + 2))"
+is "F35 is a thread lost then?" "$(fork lane_quick | jq -r .result)" quick
+finish
