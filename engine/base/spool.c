@@ -12,6 +12,7 @@
 
 #include "base/io.h"
 #include "err.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <sodium.h>
@@ -393,7 +394,7 @@ static void spool_wake(struct spool *spool)
 
 struct rye_text *spool_keep(struct spool *spool, struct rye_blob *blob)
 {
-	struct rye_text *text = calloc(1, sizeof(*text));
+	struct rye_text *text = memory_note(calloc(1, sizeof(*text)));
 
 	if (!text || blob->len > UINT32_MAX - TAG) {
 		rye_blob_unref(blob);

@@ -175,6 +175,8 @@ CASES
   is "none of these ran" "$(cat "$P/ran.log" 2>/dev/null)" ""
 }
 
+parameters() { "$PY" -I -c 'import sys; print("{" + ",".join("\"k%d\":%d" % (i, i) for i in range(int(sys.argv[1]))) + "}")' "$1"; }
+
 size() {
   local run=tools/count/run
   rm -f "$P/ran.log"
@@ -183,7 +185,9 @@ size() {
   within 5 "spaces without end" sh -c "head -c 40000000 /dev/zero | tr '\\0' ' ' > '$M/$run'"
   is "none of these ran" "$(cat "$P/ran.log" 2>/dev/null)" ""
   has "a message of nearly 16 MiB" "$("$PY" -I -c 'print("{\"text\":\"" + "a" * ((16 << 20) - 100) + "\"}")' | talk tools/length/run)" OK 16777116
-  has "many small parameters" "$("$PY" -I -c 'print("{" + ",".join("\"k%d\":%d" % (i, i) for i in range(200000)) + "}")' | talk tools/length/run)" EREMOTEIO KeyError
+  has "many small parameters" "$(parameters 10000 | talk tools/length/run)" EREMOTEIO KeyError
+  has "too many" "$(parameters 10001 | talk tools/length/run)" EFBIG "10001 parameters, wanted at most 10000"
+  has "and far too many" "$(parameters 600000 | talk tools/length/run)" EFBIG "wanted at most 10000"
 }
 
 # messages without end: on one descriptor, and as many conversations
