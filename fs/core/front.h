@@ -26,6 +26,13 @@ struct searches;
 struct shelf;
 struct talks;
 
+/* Since when a fact of state/threads has had its bytes (threads_since). */
+struct front_since {
+	_Atomic uint64_t of; /* a hash of its name and bytes */
+	_Atomic int64_t ns;
+};
+#define SINCE_PLACES 256 /* a power of two; of facts that share one the newest is known */
+
 struct front {
 	const struct options *opt;
 	struct rye *rye;
@@ -52,6 +59,7 @@ struct front {
 	/* grows with every name looked up and every listing in the merged trees and searches: what the
 	 * kernel was told to forget is not there again as long as it stays */
 	_Atomic uint64_t looks;
+	struct front_since since[SINCE_PLACES];
 	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
 	bool answer_open; /* this kernel cannot do without OPEN */
 	/* main thread: parked requests were answered and their runs cancelled, for

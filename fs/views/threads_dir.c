@@ -17,6 +17,7 @@
 #include "views/views_inner.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,6 +131,23 @@ static int enter_dir(fuse_req_t req, const struct tree_key *key, bool item,
 	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 
+struct timespec threads_since(struct front *front, const struct tree_key *key, uint64_t bytes)
+{
+	uint64_t of = hash_add(hash_text(HASH_BASIS, key->text), bytes);
+	uint64_t name = hash_text(HASH_BASIS, key->text);
+	struct front_since *place = &front->since[(name ^ name >> 32) % SINCE_PLACES];
+	struct timespec at;
+	int64_t ns;
+
+	if (atomic_load(&place->of) != of) {
+		clock_gettime(CLOCK_REALTIME_COARSE, &at);
+		atomic_store(&place->ns, at.tv_sec * INT64_C(1000000000) + at.tv_nsec);
+		atomic_store(&place->of, of);
+	}
+	ns = atomic_load(&place->ns);
+	return (struct timespec){ ns / INT64_C(1000000000), ns % INT64_C(1000000000) };
+}
+
 /* What a thread's directory, or state/threads, has of that name; ENOENT: nothing. */
 static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
@@ -145,7 +163,9 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 	name = (struct thread_name){ at.id, at.at.path };
 	if (rye_thread_entry(front->rye, &at.at, &sort, &what.blob, &err))
 		return err.code == RYE_NOT_FOUND ? ENOENT : rye_code_errno(err.code);
-	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
+	if (what.blob)
+		what.mtime =
+			threads_since(front, key, content_hash(what.blob->data, what.blob->len));
 	switch (sort) {
 	case RYE_THREAD_DIR:
 		return enter_dir(req, key, true, ret);

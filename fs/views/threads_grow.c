@@ -156,7 +156,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 		free(grow);
 		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
 	}
-	clock_gettime(CLOCK_REALTIME_COARSE, &want.mtime);
+	want.mtime = threads_since(front, key, grow->size);
 	pthread_mutex_init(&grow->lock, NULL);
 	atomic_init(&grow->refs, 1);
 	memcpy(grow->id, name->id, id);

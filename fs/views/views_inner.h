@@ -62,6 +62,11 @@ int threads_enter_cancel(fuse_req_t req, const struct tree_key *key, struct fuse
 
 int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
+/*
+ * The time of a fact that is made anew at each lookup: that of the first one of these bytes (their
+ * hash), so that rsync and make find changed what has changed.
+ */
+struct timespec threads_since(struct front *front, const struct tree_key *key, uint64_t bytes);
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
 
