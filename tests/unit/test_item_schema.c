@@ -350,6 +350,38 @@ static void defaults_are_copies(void **state)
 	same_json(json_incref(schema), "{\"properties\": {\"a\": {\"default\": []}}}");
 }
 
+/* What signing finds wrong with a schema of one member; issue NULL: nothing. */
+static void finds(const char *member, const char *issue)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *schema = NULL, *list = NULL;
+
+	buf_addf(&text, "{\"properties\": {\"n\": %s}}", member);
+	schema = read_json(text.data);
+	list = schema_lint(schema);
+	assert_int_equal(json_array_size(list), issue != NULL);
+	if (issue)
+		assert_non_null(strstr(json_string_value(json_array_get(list, 0)), issue));
+}
+
+static void case_116_types_exist(void **state)
+{
+	finds("{\"type\": \"text\"}", "Parameter 'n': unknown type 'text'");
+	finds("{\"type\": \"string\"}", NULL);
+}
+
+static void case_118_patterns_are_expressions(void **state)
+{
+	finds("{\"pattern\": \"[a-\"}", "Parameter 'n': pattern '[a-' is not a valid regular");
+	finds("{\"pattern\": \"^[a-z]$\"}", NULL);
+}
+
+static void case_119_choices_are_some(void **state)
+{
+	finds("{\"enum\": []}", "Parameter 'n': enum must have at least one value");
+	finds("{\"enum\": [\"one\"]}", NULL);
+}
+
 static void lint(void **state)
 {
 	auto_json json_t *schema = read_json(
@@ -393,6 +425,9 @@ int main(void)
 		cmocka_unit_test(schemas_without_end),
 		cmocka_unit_test(MCP32_an_answer),
 		cmocka_unit_test(defaults_are_copies),
+		cmocka_unit_test(case_116_types_exist),
+		cmocka_unit_test(case_118_patterns_are_expressions),
+		cmocka_unit_test(case_119_choices_are_some),
 		cmocka_unit_test(lint),
 	};
 
