@@ -157,7 +157,7 @@ static void P61_a_history_that_lacks_raw_blocks(void **state)
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct provider_result got;
 
-	serve_vector(p, names, "{\"text\":\"x\"}");
+	serve_vectors(p, names, "{\"text\":\"x\"}");
 	provider = provider_at(p, "anthropic_messages", "");
 	json_array_append_new(messages, json_pack("{s:s, s:[{s:s, s:s}]}", "role", "assistant",
 						  "blocks", "kind", "text", "text", "Of old."));
