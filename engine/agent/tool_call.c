@@ -289,7 +289,11 @@ int tool_call_begin(struct agent *agent, const struct tool_call *call, struct to
 json_t *tool_call_end(const struct agent *agent, const struct tool_call *call,
 		      struct tool_running *run, struct rye_err *err)
 {
+	eventfd_t told;
+
 	call_wait(agent, run->call, run->done);
+	/* behind this the worker no longer uses it */
+	(void)!eventfd_read(run->done, &told);
 	rye_call_unref(run->call);
 	close(run->done);
 	if (!run->reply)

@@ -65,11 +65,12 @@ int threads_await(struct threads *threads, const char *id, const struct thread_p
 	if (r)
 		return r;
 	code = await_poll(ended, patience);
+	if (code != RYE_OK)
+		threads_unwait(threads, &ended);
+	/* the listener is told once in any case: behind that it is no longer used */
+	(void)!eventfd_read(ended, &told);
 	if (code == RYE_OK)
 		return 0;
-	/* the listener is told once in any case: behind that it is no longer used */
-	threads_unwait(threads, &ended);
-	(void)!eventfd_read(ended, &told);
 	return rye_fail(err, code,
 			"no longer waited for: thread %s goes on; " MEND_WITH
 			"ryefs threads wait %s",
