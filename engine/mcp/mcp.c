@@ -37,12 +37,12 @@ struct mcp {
 	struct http *http;
 	pthread_t keeper;
 	bool running, stopping;
+	bool asleep; /* the keeper thread: until it is signalled */
 };
 
 struct mcp *mcp_open(struct boxes *boxes, struct strays *strays, struct http *http)
 {
 	struct mcp *mcp = calloc(1, sizeof(*mcp));
-	pthread_condattr_t attr;
 
 	if (!mcp)
 		return NULL;
@@ -50,10 +50,7 @@ struct mcp *mcp_open(struct boxes *boxes, struct strays *strays, struct http *ht
 	mcp->ground.strays = strays;
 	mcp->http = http;
 	pthread_mutex_init(&mcp->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&mcp->work, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&mcp->work);
 	return mcp;
 }
 
@@ -109,17 +106,17 @@ static struct mcp_kept *choose_ending(struct mcp *mcp)
 static struct mcp_kept *keeper_wait(struct mcp *mcp)
 {
 	struct mcp_kept *list;
-	struct timespec until;
 
 	GUARD(&mcp->lock);
 	while (!(list = choose_ending(mcp)) && !mcp->stopping) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += MCP_LOOK_MS / 1000;
+		mcp->asleep = !mcp->idle;
 		if (mcp->idle)
-			pthread_cond_timedwait(&mcp->work, &mcp->lock, &until);
+			clock_cond_wait(&mcp->work, &mcp->lock,
+					clock_ns() + MCP_LOOK_MS * NS_PER_MS);
 		else
 			pthread_cond_wait(&mcp->work, &mcp->lock);
 	}
+	mcp->asleep = false;
 	return list;
 }
 
@@ -152,7 +149,18 @@ static void *keeper_main(void *arg)
 	return NULL;
 }
 
-/* With the lock held. */
+/* With the lock held: more of one sort wait than may. */
+static bool idle_is_crowded(const struct mcp *mcp)
+{
+	size_t n[2] = { 0, 0 };
+
+	for (const struct mcp_kept *kept = mcp->idle; kept; kept = kept->next)
+		n[kept->remote]++;
+	return n[false] > RYE_MCP_IDLE || n[true] > RYE_MCP_IDLE;
+}
+
+/* With the lock held. A server that has only become idle is no reason to wake a keeper thread that
+ * looks again by itself: each call would pay for that. */
 static void keeper_ensure(struct mcp *mcp)
 {
 	sigset_t all, before;
@@ -163,7 +171,8 @@ static void keeper_ensure(struct mcp *mcp)
 		mcp->running = pthread_create(&mcp->keeper, NULL, keeper_main, mcp) == 0;
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
-	pthread_cond_signal(&mcp->work);
+	if (mcp->asleep || mcp->dropped || idle_is_crowded(mcp))
+		pthread_cond_signal(&mcp->work);
 }
 
 void mcp_drop(struct mcp *mcp, struct mcp_kept *kept)
