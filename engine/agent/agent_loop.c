@@ -74,26 +74,21 @@ static bool loop_within_limits(struct agent *agent)
 	return true;
 }
 
-/* The transcript as it is just now, as the knowledge entry; and the row of the registry. */
+/* All that was said so far is signed; disk and knowledge entry follow while the model answers. */
 static void loop_checkpoint(struct agent *agent)
 {
 	const struct story story = { .directive = agent->directive,
 				     .status = "running",
 				     .model = agent->provider->model,
 				     .cost = agent->cost,
-				     .capabilities = agent->capabilities,
-				     .if_due = true };
-	auto_blob struct rye_blob *text = NULL;
+				     .capabilities = agent->capabilities };
 	struct rye_err err = { 0 };
 
 	if (!agent->cost.turns)
 		return;
-	if (chronicle_checkpoint_begin(agent->transcript, agent->cost.turns, &err)) {
+	if (chronicle_checkpoint_begin(agent->transcript, agent->cost.turns, &story, &err))
 		agent_fails(agent, &err);
-		return;
-	}
-	if (!chronicle_text(&agent->record, &text, NULL) &&
-	    story_write(&agent->record, &story, (struct rye_span){ text->data, text->len }, &err))
+	if (chronicle_story_lost(agent->transcript, &err))
 		agent_warn(agent, "the transcript's knowledge entry: %s", err.msg);
 }
 

@@ -3,7 +3,8 @@
  * transcript.jsonl while its thread runs: events and signed checkpoints at its end, and every line of
  * one that is read. The digest of what is there is carried along, so that a checkpoint costs what came
  * since the last one. No lock: the process that holds the thread's `.lock` appends, one thread of it at
- * a time.
+ * a time. Behind a checkpoint a thread of the chronicle's waits for the disk and writes the knowledge
+ * entry; it is joined before the next one.
  */
 #include "record/record_inner.h"
 
@@ -28,9 +29,13 @@ struct chronicle {
 	uint64_t size;
 	struct sha_run *run; /* of the first `size` bytes */
 	char head[SHA_HEX];
-	pthread_t syncer; /* while `syncing`; `sync_error` is its, until it is joined */
+	pthread_t syncer; /* while `syncing`; what follows is its, until it is joined */
 	bool syncing;
 	int sync_error;
+	struct story story; /* to be written behind the sync; directive NULL: none */
+	uint64_t story_size; /* of the transcript that it tells */
+	struct rye_err story_err;
+	struct rye_err lost; /* the last story_err that was not told yet */
 };
 
 /* ---- reading ---- */
@@ -88,11 +93,25 @@ int chronicle_text(const struct record *record, struct rye_blob **ret, struct ry
 
 /* ---- to the disk ---- */
 
+/* What is appended meanwhile is of the next one. */
+static void sync_story(struct chronicle *chronicle)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	if (!chronicle_text(chronicle->record, &text, NULL))
+		story_write(chronicle->record, &chronicle->story,
+			    (struct rye_span){ text->data,
+					       MIN_OF(text->len, chronicle->story_size) },
+			    &chronicle->story_err);
+}
+
 static void *sync_work(void *arg)
 {
 	struct chronicle *chronicle = arg;
 
 	chronicle->sync_error = fdatasync(chronicle->fd) < 0 ? errno : 0;
+	if (chronicle->story.directive)
+		sync_story(chronicle);
 	return NULL;
 }
 
@@ -106,6 +125,10 @@ static int sync_join(struct chronicle *chronicle, struct rye_err *err)
 	/* told once: when there is room again, the thread can go on */
 	error = chronicle->sync_error;
 	chronicle->sync_error = 0;
+	if (chronicle->story_err.code != RYE_OK)
+		chronicle->lost = chronicle->story_err;
+	chronicle->story_err = (struct rye_err){ .code = RYE_OK };
+	chronicle->story = (struct story){ .directive = NULL };
 	return error ? rye_fail_sys(err, error, "cannot write %.700s/" TRANSCRIPT_FILE,
 				    chronicle->record->id) :
 		       0;
@@ -122,14 +145,20 @@ static int sync_now(struct chronicle *chronicle, struct rye_err *err)
 }
 
 /* On a thread of its own, which has the time of the next request for it. */
-static int sync_begin(struct chronicle *chronicle, struct rye_err *err)
+static int sync_begin(struct chronicle *chronicle, const struct story *story, struct rye_err *err)
 {
 	int r = sync_join(chronicle, err);
 
 	if (r)
 		return r;
+	if (story && story_is_due(chronicle->record))
+		chronicle->story = *story;
+	chronicle->story_size = chronicle->size;
 	chronicle->syncing = !pthread_create(&chronicle->syncer, NULL, sync_work, chronicle);
-	return chronicle->syncing ? 0 : sync_now(chronicle, err);
+	if (chronicle->syncing)
+		return 0;
+	sync_work(chronicle);
+	return sync_join(chronicle, err);
 }
 
 /* ---- opening ---- */
@@ -301,9 +330,17 @@ int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_e
 	return r ? r : sync_now(chronicle, err);
 }
 
-int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, struct rye_err *err)
+int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, const struct story *story,
+			       struct rye_err *err)
 {
 	int r = append_checkpoint(chronicle, turn, err);
 
-	return r ? r : sync_begin(chronicle, err);
+	return r ? r : sync_begin(chronicle, story, err);
+}
+
+bool chronicle_story_lost(struct chronicle *chronicle, struct rye_err *ret)
+{
+	*ret = chronicle->lost;
+	chronicle->lost = (struct rye_err){ .code = RYE_OK };
+	return ret->code != RYE_OK;
 }

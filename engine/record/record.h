@@ -128,8 +128,7 @@ struct record {
 };
 
 int64_t record_now(const struct record *record);
-/* "2026-01-02T03:04:05.123456+00:00" */
-void record_stamp(const struct record *record, char ret[40]);
+void record_stamp(const struct record *record, char ret[40]); /* 2026-01-02T03:04:05.1…+00:00 */
 /* A new reference; secrets are looked for in all strings and keys. `value` itself if there are none. */
 json_t *record_redact(const struct record *record, const json_t *value);
 
@@ -163,6 +162,7 @@ int thread_json_parse(const struct record *record, struct rye_span text, json_t 
  * (disk full), the file is cut back to where it was, so that no half line stands before the next.
  */
 struct chronicle;
+struct story;
 
 /* Creates it, or goes on with what is there; a torn last line is moved to transcript.torn. */
 int chronicle_open(const struct record *record, struct chronicle **ret, struct rye_err *err);
@@ -175,13 +175,15 @@ static inline void auto_chronicle_(struct chronicle **held)
 /* payload: an object, the caller's reference is taken whatever the outcome. */
 int chronicle_event(struct chronicle *chronicle, const char *type, json_t *payload,
 		    struct rye_err *err);
-/*
- * A signed checkpoint over everything before its line, then fdatasync. At the top of each turn from
- * the second on, and as the very last line, behind the terminal event.
- */
+/* A signed checkpoint over everything before its line, then fdatasync. At the top of each turn from
+ * the second on, and as the very last line, behind the terminal event. */
 int chronicle_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err);
-/* The same, but a thread of the chronicle's own does the fdatasync; the next one tells its failure. */
-int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, struct rye_err *err);
+/* The same, but a thread of the chronicle's own does the fdatasync, whose failure the next one tells,
+ * and then writes the story, if that is due; NULL: none. Why a story was lost is known, and told once,
+ * from the next checkpoint on. */
+int chronicle_checkpoint_begin(struct chronicle *chronicle, int64_t turn, const struct story *story,
+			       struct rye_err *err);
+bool chronicle_story_lost(struct chronicle *chronicle, struct rye_err *ret);
 /* The digest in the last checkpoint, "" before the first; for thread.json. */
 const char *chronicle_head(const struct chronicle *chronicle);
 uint64_t chronicle_size(const struct chronicle *chronicle);
@@ -197,8 +199,7 @@ struct chronicle_line {
 	size_t number; /* 1 is the first line */
 	struct rye_span text; /* without its newline */
 };
-/* Nonzero stops and is returned. */
-typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line);
+typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line); /* nonzero stops */
 /*
  * Every line; RYE_UNPARSABLE "Corrupt transcript at line N" for one that is no JSON object, except
  * a last one without a newline, which is left out.
@@ -263,13 +264,12 @@ int capabilities_md_parse(const struct record *record, struct rye_span text, jso
 
 /*
  * story.c: the transcript as a knowledge entry, knowledge/agent/threads/ID.md; written at most once
- * a second while the thread runs (`if_due`), and at its end.
+ * a second while the thread runs, and at its end.
  */
 struct story {
 	const char *directive, *status, *model; /* model may be NULL */
 	struct thread_cost cost;
 	const json_t *capabilities; /* may be NULL */
-	bool if_due;
 };
 /* text: chronicle_text. */
 int story_write(const struct record *record, const struct story *what, struct rye_span text,

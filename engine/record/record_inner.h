@@ -41,6 +41,9 @@ struct record_text {
 int record_put_signed(const struct record *record, const struct record_text *what,
 		      struct rye_err *err);
 
+/* False: the story was written within the last second, by the clock that it is stamped with. */
+bool story_is_due(const struct record *record);
+
 /* Bytes beyond which nothing but the end of a thread is written: what is longer is not read again. */
 #define TRANSCRIPT_MAX (RYE_BUF_CAP - (1u << 20))
 #define TRANSCRIPT_FILE "transcript.jsonl"

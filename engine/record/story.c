@@ -277,13 +277,20 @@ void story_put(struct rye_buf *out, const char *id, const struct story *what, st
 	put_footer(out, what);
 }
 
-/* Written within the last second, by the clock that it is stamped with. */
-static bool is_recent(const struct record *record, const char *path)
+static void story_place(const struct record *record, char id[1100], char path[1200])
 {
+	snprintf(id, 1100, "agent/threads/%.1024s", record->id);
+	snprintf(path, 1200, "knowledge/%s.md", id);
+}
+
+bool story_is_due(const struct record *record)
+{
+	char id[1100], path[1200];
 	struct stat st;
 
-	return fstatat(record->ai, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       record_now(record) / 1000000 - st.st_mtim.tv_sec < 1;
+	story_place(record, id, path);
+	return fstatat(record->ai, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       record_now(record) / 1000000 - st.st_mtim.tv_sec >= 1;
 }
 
 int story_write(const struct record *record, const struct story *what, struct rye_span text,
@@ -293,10 +300,7 @@ int story_write(const struct record *record, const struct story *what, struct ry
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	char id[1100], path[1200];
 
-	snprintf(id, sizeof(id), "agent/threads/%.1024s", record->id);
-	snprintf(path, sizeof(path), "knowledge/%s.md", id);
-	if (what->if_due && is_recent(record, path))
-		return 0;
+	story_place(record, id, path);
 	story_put(&out, record->id, what, text);
 	if (out.failed || memory_check(since, NULL))
 		return memory_fail(err);

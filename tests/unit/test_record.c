@@ -398,7 +398,7 @@ static void checkpoints_do_not_wait_for_the_disk(void **state)
 
 	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
 	for (int turn = 3; turn < 20; turn++) {
-		assert_int_equal(chronicle_checkpoint_begin(t, turn, NULL), 0);
+		assert_int_equal(chronicle_checkpoint_begin(t, turn, NULL, NULL), 0);
 		assert_int_equal(
 			chronicle_event(t, "cognition_in",
 					json_pack("{s:s, s:s}", "text", "on", "role", "user"),
@@ -406,7 +406,7 @@ static void checkpoints_do_not_wait_for_the_disk(void **state)
 			0);
 	}
 	assert_int_equal(chronicle_checkpoint(t, 20, NULL), 0);
-	assert_int_equal(chronicle_checkpoint_begin(t, 21, NULL), 0);
+	assert_int_equal(chronicle_checkpoint_begin(t, 21, NULL, NULL), 0);
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
 	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
@@ -569,6 +569,39 @@ static void offered_tools(void **state)
 			 -RYE_UNCOVERED);
 }
 
+/* The story behind a checkpoint is there, or was not due, when the transcript is closed. */
+static void checkpoint_with(struct talk *talk, const struct story *what)
+{
+	struct chronicle *t = NULL;
+	struct rye_err err = { 0 };
+
+	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_int_equal(chronicle_checkpoint_begin(t, 30, what, NULL), 0);
+	assert_int_equal(chronicle_checkpoint(t, 31, NULL), 0);
+	assert_false(chronicle_story_lost(t, &err));
+	chronicle_close(t);
+}
+
+/* A checkpoint is none the worse for it. */
+static void a_story_that_is_lost_is_told_once(void **state)
+{
+	struct talk *talk = *state;
+	const struct story what = { .directive = "t/hello", .status = "running" };
+	struct record nowhere = talk->r.record;
+	struct chronicle *t = NULL;
+	struct rye_err err = { 0 };
+
+	nowhere.ai = -1;
+	assert_int_equal(chronicle_open(&nowhere, &t, NULL), 0);
+	assert_int_equal(chronicle_checkpoint_begin(t, 32, &what, NULL), 0);
+	assert_false(chronicle_story_lost(t, &err));
+	assert_int_equal(chronicle_checkpoint_begin(t, 33, NULL, NULL), 0);
+	assert_true(chronicle_story_lost(t, &err));
+	assert_non_null(strstr(err.msg, "knowledge/agent/threads/"));
+	assert_false(chronicle_story_lost(t, &err));
+	chronicle_close(t);
+}
+
 static void a_story_is_a_knowledge_entry(void **state)
 {
 	struct talk *talk = *state;
@@ -603,14 +636,13 @@ static void a_story_is_a_knowledge_entry(void **state)
 			       "**Completed** -- 2 turns, 220 tokens, $0.1000, 1.0m\n"));
 	/* not yet: it was written just now */
 	talk->r.now_us = (int64_t)time(NULL) * 1000000;
-	what.if_due = true;
 	what.status = "running";
-	assert_int_equal(story_write(&talk->r.record, &what, whole(talk), NULL), 0);
+	checkpoint_with(talk, &what);
 	rye_item_unref(steal(&item));
 	place_load(&talk->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, &item, NULL);
 	assert_string_equal(json_str(item->meta, "status"), "completed");
 	talk->r.now_us += 2000000;
-	assert_int_equal(story_write(&talk->r.record, &what, whole(talk), NULL), 0);
+	checkpoint_with(talk, &what);
 	rye_item_unref(steal(&item));
 	place_load(&talk->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, &item, NULL);
 	assert_string_equal(json_str(item->meta, "status"), "running");
@@ -779,6 +811,7 @@ int main(void)
 		cmocka_unit_test(thread_T29_one_message_and_many_turns),
 		TALK(calls_without_a_result),
 		TALK(offered_tools),
+		TALK(a_story_that_is_lost_is_told_once),
 		TALK(a_story_is_a_knowledge_entry),
 		cmocka_unit_test(cleaned_results),
 		TALK(thread_T25_large_results),
