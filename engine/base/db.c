@@ -117,15 +117,38 @@ void db_close(struct db *db)
 {
 	if (!db)
 		return;
+	for (size_t i = 0; i < DB_KEPT; i++)
+		sqlite3_finalize(db->kept[i]);
 	sqlite3_close(db->handle);
 	pthread_mutex_destroy(&db->lock);
 	free(db->path);
 	free(db);
 }
 
-static void db_finalize(sqlite3_stmt **held)
+/* With the lock held: kept from before, or new; NULL: that is no statement. */
+static sqlite3_stmt *db_statement(struct db *db, const char *sql)
 {
-	sqlite3_finalize(*held);
+	sqlite3_stmt **place = &db->kept[db->next], *fresh;
+
+	for (size_t i = 0; i < DB_KEPT; i++)
+		if (db->kept[i] && !strcmp(sqlite3_sql(db->kept[i]), sql))
+			return db->kept[i];
+	if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &fresh, NULL) !=
+	    SQLITE_OK)
+		return NULL;
+	sqlite3_finalize(*place);
+	*place = fresh;
+	db->next = (db->next + 1) % DB_KEPT;
+	return fresh;
+}
+
+/* One that is not reset holds its lock of the file. */
+static void db_release(sqlite3_stmt **held)
+{
+	if (!*held)
+		return;
+	sqlite3_reset(*held);
+	sqlite3_clear_bindings(*held);
 }
 
 static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *value)
@@ -148,10 +171,10 @@ static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *v
 
 int db_step(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
 {
-	__attribute__((cleanup(db_finalize))) sqlite3_stmt *statement = NULL;
+	__attribute__((cleanup(db_release))) sqlite3_stmt *statement = db_statement(db, query->sql);
 	int r;
 
-	if (sqlite3_prepare_v2(db->handle, query->sql, -1, &statement, NULL) != SQLITE_OK)
+	if (!statement)
 		return db_fail(db, "bad statement", err);
 	for (size_t i = 0; i < query->n; i++)
 		db_bind(statement, (int)i + 1, &query->values[i]);

@@ -14,9 +14,15 @@
 
 #include <pthread.h>
 
+/* Statements that stay prepared, the newest of them: preparing one costs more than running it, and a
+ * model's thread asks the same few in every turn. */
+#define DB_KEPT 16
+
 struct db {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* what follows, but for the path */
 	sqlite3 *handle;
+	sqlite3_stmt *kept[DB_KEPT];
+	size_t next; /* of kept: its place is the next one's */
 	char *path; /* for messages */
 	_Atomic bool damaged; /* a statement has failed with RYE_UNPARSABLE */
 	uint64_t ino; /* of the file when it was opened */

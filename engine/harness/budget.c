@@ -95,45 +95,44 @@ static int budget_keep(void *arg, const struct budget_row *row)
 	return 1;
 }
 
-/* except: a child whose own reservation does not count; NULL: none. Within a transaction. */
-static int read_row(struct db *db, const char *id, const char *except, struct budget_row *ret,
-		    struct rye_err *err)
+struct budget_look {
+	const char *id;
+	const char *except; /* a child whose own reservation does not count; NULL: none */
+	bool within; /* a transaction */
+};
+
+/* One statement sees one state of the ledger, without the file's write lock. */
+static int look_up(struct db *db, const struct budget_look *look, struct budget_row *ret,
+		   struct rye_err *err)
 {
-	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(except) };
+	const struct db_value values[] = { DB_TEXT(look->id), DB_TEXT(look->except) };
 	struct budget_walk walk = { .fn = budget_keep, .arg = ret, .sums = true };
+	const struct db_query query = {
+		.sql = "SELECT " BUDGET_COLUMNS ", " HELD ", " BELOW
+		       " FROM budget_ledger WHERE thread_id = ?1",
+		.values = values,
+		.n = ARRAY_SIZE(values),
+		.fn = budget_on_row,
+		.arg = &walk,
+	};
 	int r;
 
 	*ret = (struct budget_row){ .thread_id = "" };
-	r = db_step(db,
-		    &(struct db_query){
-			    .sql = "SELECT " BUDGET_COLUMNS ", " HELD ", " BELOW
-				   " FROM budget_ledger WHERE thread_id = ?1",
-			    .values = values,
-			    .n = ARRAY_SIZE(values),
-			    .fn = budget_on_row,
-			    .arg = &walk,
-		    },
-		    NULL, err);
+	r = look->within ? db_step(db, &query, NULL, err) : db_run(db, &query, NULL, err);
 	if (!r && !*ret->thread_id)
-		return rye_fail(err, RYE_NOT_FOUND, "no budget of thread %.900s", id);
+		return rye_fail(err, RYE_NOT_FOUND, "no budget of thread %.900s", look->id);
 	return r;
 }
 
-struct budget_look {
-	const char *id;
-	struct budget_row *ret;
-};
-
-static int look_up(void *arg, struct db *db, struct rye_err *err)
+static int read_row(struct db *db, const char *id, const char *except, struct budget_row *ret,
+		    struct rye_err *err)
 {
-	const struct budget_look *look = arg;
-
-	return read_row(db, look->id, NULL, look->ret, err);
+	return look_up(db, &(struct budget_look){ id, except, true }, ret, err);
 }
 
 int budget_get(struct db *db, const char *id, struct budget_row *ret, struct rye_err *err)
 {
-	return db_transaction(db, look_up, &(struct budget_look){ id, ret }, err);
+	return look_up(db, &(struct budget_look){ .id = id }, ret, err);
 }
 
 int budget_each(struct db *db, bool active, budget_fn fn, void *arg, struct rye_err *err)
