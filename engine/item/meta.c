@@ -12,6 +12,7 @@
 #include "str.h"
 
 #include <ctype.h>
+#include <string.h>
 
 static const json_t *spelled(const json_t *map, const char *name)
 {
@@ -19,9 +20,11 @@ static const json_t *spelled(const json_t *map, const char *name)
 	const json_t *value;
 	size_t n = strlen(name);
 
-	if (n + 5 > sizeof(text))
+	if (n + 5 > sizeof(text) || !json_object_size(map))
 		return NULL;
-	snprintf(text, sizeof(text), "__%s__", name);
+	memcpy(text, "__", 2);
+	memcpy(text + 2, name, n);
+	memcpy(text + 2 + n, "__", 3);
 	value = json_object_get(map, text);
 	if (!value)
 		value = json_object_get(map, name);
