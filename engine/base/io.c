@@ -114,6 +114,11 @@ int io_open_mounted(int root, const char *path, uint64_t flags)
 	return open_how(root, path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 }
 
+int io_open_plain(int root, const char *path, uint64_t flags)
+{
+	return open_how(root, path, flags, RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+}
+
 static int read_whole(int fd, size_t size, size_t max, struct rye_blob **ret)
 {
 	struct rye_blob *blob = rye_blob_new(NULL, size);

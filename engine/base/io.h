@@ -26,6 +26,8 @@ int io_append_beneath(int root, const char *path);
 
 /* The same as io_open_beneath, but may cross into mounts that are not FUSE (/proc/self/mountinfo is asked). */
 int io_open_mounted(int root, const char *path, uint64_t flags);
+/* The same as io_open_beneath, but no symlink is followed: -ELOOP. */
+int io_open_plain(int root, const char *path, uint64_t flags);
 /* Does this path lie on a FUSE file system? Asks that file system. */
 bool io_is_fuse(const char *path);
 
