@@ -29,10 +29,12 @@ int threads_record_end(struct db *registry, int dir, const char *id, const char 
 				 NULL);
 	if (thread_write(dir, "result.json", reply, NULL))
 		r = -(int)RYE_IO;
-	unlinkat(dir, CANCEL_MARK, 0);
 	/* Also when the disk is full: the row then carries the result alone. */
 	if (registry_finish(registry, id, status, outcome->reply->data, NULL))
 		r = -(int)RYE_IO;
+	/* what is to be written once more is written of a cancel, too */
+	if (!r)
+		unlinkat(dir, CANCEL_MARK, 0);
 	return r;
 }
 
