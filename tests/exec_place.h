@@ -63,6 +63,8 @@ static inline void exec_place_make(struct exec_place *p)
 		"rye/core/runtimes/bash/bash.yaml",
 		"rye/core/runtimes/node/node.yaml",
 		"rye/core/runtimes/python/function.yaml",
+		"rye/core/runtimes/python/lib/rye_files.py",
+		"rye/core/runtimes/python/lib/rye_tool.py",
 		"rye/core/runtimes/python/script.yaml",
 		"rye/core/runtimes/script/script.yaml",
 		"rye/core/runtimes/state-graph/runtime.yaml",

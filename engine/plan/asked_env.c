@@ -173,13 +173,13 @@ int envres_make(struct planner *planner, struct rye_err *err)
 {
 	auto_json json_t *names = asked_names(planner);
 	auto_env struct env fixed = { 0 };
+	int r;
 
 	env_copy(&planner->env, &planner->base->allowed);
 	put_own(planner);
 	envres_give(planner, names);
 	for (size_t i = planner->chain->n; i-- > 0;) {
-		int r = put_element(planner, &planner->chain->v[i], &fixed, err);
-
+		r = put_element(planner, &planner->chain->v[i], &fixed, err);
 		if (r)
 			return r;
 	}
@@ -193,7 +193,6 @@ int envres_make(struct planner *planner, struct rye_err *err)
 		break; /* shallow merge: the nearest element's replaces the others' */
 	}
 	env_copy(&planner->env, &fixed);
-	if (planner->env.failed)
-		return memory_fail(err);
-	return 0;
+	r = modules_lend(planner, err);
+	return !r && planner->env.failed ? memory_fail(err) : r;
 }

@@ -12,6 +12,7 @@ void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2
 int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
 int anchor_verify(struct planner *planner, struct rye_err *err); /* verify_deps */
 void anchor_env(struct planner *planner);
+int modules_lend(struct planner *planner, struct rye_err *err); /* lent.c: into the environment */
 char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
 int envres_make(struct planner *planner, struct rye_err *err);
 int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */

@@ -140,7 +140,8 @@ static bool private_name(const char *name)
 	for (const char *const *word = words; *word; word++)
 		if (strstr(name, *word))
 			return true;
-	return !strncmp(name, "RYE_SIGNING_", 12) || in_list(name, own);
+	return !strncmp(name, "RYE_SIGNING_", 12) || !strncmp(name, "RYE_MODULE_", 11) ||
+	       in_list(name, own);
 }
 
 static bool is_allowed(const char *name)

@@ -194,6 +194,15 @@ def learn(texts, most, data, fd):
     return number.encode()
 
 
+def lend():
+    """Modules of the runtime, whose text is in the environment; one may need those before it."""
+    for variable in [one for one in os.environ if one.startswith('RYE_MODULE_')]:
+        name = variable.partition('RYE_MODULE_')[2]
+        code = compile(os.environ.pop(variable), '<%s>' % name, 'exec', dont_inherit=True)
+        sys.modules[name] = types.ModuleType(name)
+        exec(code, sys.modules[name].__dict__)
+
+
 def parent():
     sock = socket.socket(fileno=3)
     os.set_inheritable(3, False)
@@ -207,6 +216,7 @@ def parent():
         os._exit(0)
     number, most, names = json.loads(data[1:])
     nest = (number, fds[0]) if fds else None
+    lend()
     for name in names:
         try:
             __import__(name)

@@ -31,16 +31,22 @@ def tool_file(tool):
 
 
 def search_path(path):
-    """Directories that a tool finds modules in: of a package (an anchor), its own and the library."""
+    """Directories that a package's tool (an anchor's) finds modules in: its own and the library."""
     here = os.path.dirname(path)
     return [here, LIBRARY] if os.path.exists(os.path.join(here, "__init__.py")) else []
+
+
+def lent():
+    """What the runtime lends to any other tool, in the environment."""
+    names = re.findall(r"\w+(?=\.py)", re.search(r"(?m)^  modules: (.*)$", Runtime("python/function").text)[1])
+    return {"RYE_MODULE_" + name: read(os.path.join(LIBRARY, name + ".py")) for name in names}
 
 
 def load(tool):
     """The module of a Python tool, made the way the loader makes it."""
     path = tool_file(tool)
     sys.dont_write_bytecode = True
-    sys.path[:0] = [entry for entry in search_path(path) if entry not in sys.path]
+    sys.path[:0] = [entry for entry in search_path(path) or [LIBRARY] if entry not in sys.path]
     module = type(sys)("tool")
     module.__file__ = path
     exec(compile(read(path), path, "exec", dont_inherit=True), module.__dict__)
@@ -89,6 +95,8 @@ def run(runtime, path, params, project, **more):
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     if path.startswith(TOOLS + os.sep) and search_path(path):
         env["RYE_ANCHOR"] = env["PYTHONPATH"] = ":".join(search_path(path))
+    elif path.startswith(TOOLS + os.sep):
+        env.update(lent())
     env.update(more.get("env", {}), RYE_PARAMS=text)
     source = None
     if "script" not in more and not more.get("by_path") and "source_fd:" in it.text:

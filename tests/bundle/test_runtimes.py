@@ -111,6 +111,13 @@ class Function(harness.Case):
         self.put("helper.py", "x = 2")
         self.assertIn("No module named 'helper'", self.call("import helper")[2])
 
+    def test_lent_modules(self):
+        env = {"RYE_MODULE_lent": "x = 7", "RYE_MODULE_more": "from lent import x"}
+        source = ("import os, more\ndef execute(p, q): return {'x': more.x, 'left': "
+                  "[name for name in os.environ if name.startswith('RYE_MODULE')]}")
+        self.assertEqual(self.result(source, env=env), {"x": 7, "left": []})
+        self.assertIn("No module named 'other'", self.call("import other", env=env)[2])
+
     def test_case_69_anchor(self):
         self.put(".ai/tools/t/helper.py", "x = 1")
         anchor = self.path(".ai/tools/t")

@@ -69,7 +69,8 @@ class WarmChild(unittest.TestCase):
 
         self.process = subprocess.Popen(
             [sys.executable, "-c", BOOTSTRAP], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=third, close_fds=False)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=third, close_fds=False,
+            env={**os.environ, "RYE_MODULE_lent": "x = 7", "RYE_MODULE_more": "from lent import x"})
         theirs.close()
         self.addCleanup(self.end)
         self.parent.send(harness.read(PROGRAM).encode("ascii"))
@@ -95,6 +96,11 @@ class WarmChild(unittest.TestCase):
             "import os, sys; print(sys.argv[2:], 'X' in globals(), os.environ['RYE_RUN'])",
             words=("a", "b"))
         self.assertEqual((told, out, err), (b"D0\n", "['a', 'b'] False 1.1\n", ""))
+
+    def test_lent_modules(self):
+        told, out, err = Child(self.parent, b"R").run(
+            "import os, more; print(more.x, 'RYE_MODULE_lent' in os.environ)")
+        self.assertEqual((told, out, err), (b"D0\n", "7 False\n", ""))
 
     def test_exit_status(self):
         self.assertEqual(Child(self.parent, b"F").run("raise SystemExit(7)")[0], b"D7\n")

@@ -495,6 +495,29 @@ static void nobody_is_left(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/*
+ * What a runtime lends to a tool of one file is the verified text, of this very call, and leaves nothing
+ * in its environment.
+ */
+static void modules_of_the_runtime(void **state)
+{
+	static const char lent[] = "rye/core/runtimes/python/lib/rye_files.py";
+	struct exec_place *p = *state;
+
+	function(p, "import os, rye_tool, rye_files\n"
+		    "return {'success':True,'paths':rye_files.is_secret('x/.env'),"
+		    "'left':[name for name in os.environ if 'MODULE' in name]}");
+	exec_wants(p, "{}", "{\"status\":\"success\",\"data\":{\"paths\":true,\"=left\":[]}}");
+	function(p, "import rye_files\nreturn {'success':True,'v':getattr(rye_files,'V',0)}");
+	exec_wants(p, "{}", "{\"data\":{\"v\":0}}");
+	exec_sign(p->place.system, RYE_TOOL, lent, span_of("V = 6\n"));
+	exec_wants(p, "{}", "{\"data\":{\"v\":6}}");
+	place_text(p->place.system, "tools/rye/core/runtimes/python/lib/rye_files.py", "V = 7\n");
+	exec_wants(p, "{}",
+		   "{\"status\":\"error\",\"error\":\"^Unsigned item: /\","
+		   "\"error_type\":\"integrity\"}");
+}
+
 #define both(name)                                                        \
 	cmocka_unit_test_setup_teardown(name, exec_setup, exec_teardown), \
 		cmocka_unit_test_setup_teardown(name, warm_setup, exec_teardown)
@@ -527,6 +550,7 @@ int main(void)
 		exec_test(case_20_script),
 		exec_test(case_21_script_wants_params),
 		both(odd_modules),
+		both(modules_of_the_runtime),
 		both(timeout_keeps_the_output),
 		both(state_is_not_shared),
 		both(background_of_python),

@@ -10,6 +10,7 @@ import os
 import re
 import time
 
+import rye_files
 import rye_tool
 
 __version__ = "1.0.0"
@@ -69,7 +70,7 @@ def parse(path):
 
 def spec_files(params, project_path):
     if params.get("spec"):
-        return [rye_tool.locate(project_path, params["spec"])[1]]
+        return [rye_files.locate(project_path, params["spec"])[1]]
     found = []
     for where, names, files in os.walk(os.path.join(project_path, ".ai/tests")):
         names.sort()

@@ -2,6 +2,8 @@
 
 import os
 
+from rye_files import is_secret, locate, reason, shown
+
 __version__ = "1.0.0"
 __tool_type__ = "python"
 __executor_id__ = "rye/core/runtimes/python/function"
@@ -25,43 +27,6 @@ IGNORED = frozenset(
     "node_modules __pycache__ .git .venv venv .tox .pytest_cache .mypy_cache .ruff_cache"
     " .eggs .nox .hg .svn".split()
 )
-
-# -- paths (the same lines in every tool here: each is one verified file and imports no other) --
-KEY_FILES = ("private_key.pem", "box_key.pem", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-KEY_DIRS = ("/.ai/config/keys/signing/", "/.ai/secrets/")
-ENV_SAMPLES = (".example", ".sample", ".template")
-
-
-def is_secret(path):
-    """Whether a path names a private key, a secret or an environment file."""
-    name = os.path.basename(path)
-    if name == ".env" or (name.startswith(".env.") and not name.endswith(ENV_SAMPLES)):
-        return True
-    return name in KEY_FILES or any(part in "/" + path + "/" for part in KEY_DIRS)
-
-
-def locate(project_path, path):
-    """The project's root and the real path of something in it that tools may touch."""
-    root = os.path.realpath(project_path)
-    real = os.path.realpath(os.path.join(root, path))
-    if os.path.commonpath([root, real]) != root:
-        raise ValueError("Path is outside the project workspace")
-    if is_secret(os.path.join(root, path)) or is_secret(real):
-        raise ValueError("Keys and environment files are closed to tools: " + path)
-    return root, real
-
-
-def shown(root, path):
-    """A path as results name it: relative to the project, always valid UTF-8."""
-    return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "replace")
-
-
-def reason(error):
-    """One sentence for an exception."""
-    if isinstance(error, OSError) and error.strerror:
-        return "%s: %s" % (error.strerror, error.filename) if error.filename else error.strerror
-    return str(error)
-# -- end of paths --
 
 
 def read_directory(path):

@@ -10,6 +10,7 @@ import os
 import re
 import time
 
+import rye_files
 import rye_tool
 
 __version__ = "1.0.0"
@@ -136,7 +137,7 @@ def create(params, project_path):
 
 def create_package(params, project_path):
     _, path = rye_tool.need(params, "bundle_id", "package_path")
-    real = rye_tool.locate(project_path, path)[1]
+    real = rye_files.locate(project_path, path)[1]
     return make(params, project_path, os.path.join(real, ".ai"), list(KINDS), {"type": "package"})
 
 

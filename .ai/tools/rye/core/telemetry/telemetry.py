@@ -8,6 +8,7 @@ import json
 import os
 import re
 
+import rye_files
 import rye_tool
 
 __version__ = "1.0.0"
@@ -87,7 +88,7 @@ def log_files(directory):
 
 def log_dir(params, project_path):
     if params.get("log_dir"):
-        return rye_tool.locate(project_path, params["log_dir"])[1]
+        return rye_files.locate(project_path, params["log_dir"])[1]
     user = os.environ.get("USER_SPACE") or os.path.expanduser("~")
     return os.path.join(user, ".ai/logs/rye")
 

@@ -1,5 +1,5 @@
-"""What the bundle's tools that are packages share: paths that tools may touch, running programs,
-asking the engine. The Python runtimes put it on the search path of every anchored tool."""
+"""What tools of the bundle share beside files: results that are good or say why not, running
+programs, asking the engine. The Python runtimes lend it to every tool."""
 
 import functools
 import json
@@ -13,49 +13,59 @@ __version__ = "1.0.0"
 __tool_type__ = "library"
 __executor_id__ = None
 __category__ = "rye/core/runtimes/python/lib"
-__tool_description__ = "Shared by tools: paths, running programs, asking the engine"
+__tool_description__ = "Shared by tools: results, running programs, asking the engine"
 
-ASK_LIMIT_S = 300  # for one verb of the engine
-
-# -- paths (the same lines in every tool here: each is one verified file and imports no other) --
-KEY_FILES = ("private_key.pem", "box_key.pem", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-KEY_DIRS = ("/.ai/config/keys/signing/", "/.ai/secrets/")
-ENV_SAMPLES = (".example", ".sample", ".template")
+# -- results --
 
 
-def is_secret(path):
-    """Whether a path names a private key, a secret or an environment file."""
-    name = os.path.basename(path)
-    if name == ".env" or (name.startswith(".env.") and not name.endswith(ENV_SAMPLES)):
-        return True
-    return name in KEY_FILES or any(part in "/" + path + "/" for part in KEY_DIRS)
+class Failure(Exception):
+    """The sentence of a result that is an error, and what the result holds besides."""
+
+    def __init__(self, sentence, **data):
+        super().__init__(sentence)
+        self.data = data
 
 
-def locate(project_path, path):
-    """The project's root and the real path of something in it that tools may touch."""
-    root = os.path.realpath(project_path)
-    real = os.path.realpath(os.path.join(root, path))
-    if os.path.commonpath([root, real]) != root:
-        raise ValueError("Path is outside the project workspace")
-    if is_secret(os.path.join(root, path)) or is_secret(real):
-        raise ValueError("Keys and environment files are closed to tools: " + path)
-    return root, real
+def tool(function):
+    """execute() of a function that returns what is in a good result and raises for a bad one."""
+
+    @functools.wraps(function)
+    def execute(params, project_path):
+        try:
+            return {"success": True, **function(params, project_path)}
+        except Failure as failure:
+            return {"success": False, "error": str(failure), **failure.data}
+        except (OSError, ValueError) as error:
+            import rye_files  # only then: a process of its own has to compile it
+
+            return {"success": False, "error": rye_files.reason(error)}
+
+    return execute
 
 
-def shown(root, path):
-    """A path as results name it: relative to the project, always valid UTF-8."""
-    return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "replace")
+def by_action(actions):
+    """execute() that calls the function of params["action"] with the rest."""
+
+    @tool
+    def execute(params, project_path):
+        action = actions.get(params.get("action"))
+        if action is None:
+            raise Failure("Unknown action. Valid: " + ", ".join(sorted(actions)))
+        return action(params, project_path)
+
+    return execute
 
 
-def reason(error):
-    """One sentence for an exception."""
-    if isinstance(error, OSError) and error.strerror:
-        return "%s: %s" % (error.strerror, error.filename) if error.filename else error.strerror
-    return str(error)
-# -- end of paths --
+def need(params, *names):
+    """The values of parameters that one action needs and others do not."""
+    missing = [name for name in names if params.get(name) in (None, "")]
+    if missing:
+        raise Failure("%s needs %s" % (params["action"], ", ".join(missing)))
+    return [params[name] for name in names]
 
-# -- running (the same lines in the library of tools, which this one does without: a tool that is
-# no package is answered by an interpreter that has started already) --
+
+# -- running --
+
 STREAM_LIMIT = 51200  # bytes kept of each stream; a model's context is the bottleneck
 DRAIN_S = 0.2  # how long a background child may keep a pipe open after the shell has ended
 GRACE_S = 0.5  # between asking a timed-out command to end and killing it
@@ -234,51 +244,11 @@ def run(argv, directory, seconds, env=None):
         "error": "Command timed out after %s seconds" % seconds,
         "timeout": seconds,
     }
-# -- end of running --
 
 
-class Failure(Exception):
-    """The sentence of a result that is an error, and what the result holds besides."""
+# -- asking the engine --
 
-    def __init__(self, sentence, **data):
-        super().__init__(sentence)
-        self.data = data
-
-
-def tool(function):
-    """execute() of a function that returns what is in a good result and raises for a bad one."""
-
-    @functools.wraps(function)
-    def execute(params, project_path):
-        try:
-            return {"success": True, **function(params, project_path)}
-        except Failure as failure:
-            return {"success": False, "error": str(failure), **failure.data}
-        except (OSError, ValueError) as error:
-            return {"success": False, "error": reason(error)}
-
-    return execute
-
-
-def by_action(actions):
-    """execute() that calls the function of params["action"] with the rest."""
-
-    @tool
-    def execute(params, project_path):
-        action = actions.get(params.get("action"))
-        if action is None:
-            raise Failure("Unknown action. Valid: " + ", ".join(sorted(actions)))
-        return action(params, project_path)
-
-    return execute
-
-
-def need(params, *names):
-    """The values of parameters that one action needs and others do not."""
-    missing = [name for name in names if params.get(name) in (None, "")]
-    if missing:
-        raise Failure("%s needs %s" % (params["action"], ", ".join(missing)))
-    return [params[name] for name in names]
+ASK_LIMIT_S = 300  # for one verb of the engine
 
 
 def engine(project_path, words, text=None):

@@ -1,7 +1,0 @@
-"""Marks the directory: its tools find the library of tools (rye_tool)."""
-
-__version__ = "1.0.0"
-__tool_type__ = "library"
-__executor_id__ = None
-__category__ = "rye/core/bundler"
-__tool_description__ = "Bundles of items"
