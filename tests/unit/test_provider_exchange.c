@@ -149,27 +149,21 @@ static void P61_the_same_after_a_restart(void **state)
 /* One answer of which the provider's own form is not known, and all go as any model reads them. */
 static void P61_a_history_that_lacks_raw_blocks(void **state)
 {
-	static const char *const names[] = { "P02-thinking-two-calls", NULL };
 	struct provider_place *p = *state;
-	auto_provider struct provider *provider = NULL;
-	auto_json json_t *messages = conversation("go");
-	struct provider_request request = { .messages = messages };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct provider_result got;
 
-	serve_vectors(p, names, "{\"text\":\"x\"}");
-	provider = provider_at(p, "anthropic_messages", "");
-	json_array_append_new(messages, json_pack("{s:s, s:[{s:s, s:s}]}", "role", "assistant",
-						  "blocks", "kind", "text", "text", "Of old."));
-	json_array_append_new(messages, user_message("more"));
-	got = provider_attempt(p, provider, &request);
-	json_array_append(messages, got.message);
-	put_request(provider, &request, &text);
+	serve_vector(p, "P02-thinking-two-calls", "{\"text\":\"x\"}");
+	model_open(p, "anthropic_messages", "");
+	json_array_append_new(p->messages, json_pack("{s:s, s:[{s:s, s:s}]}", "role", "assistant",
+						     "blocks", "kind", "text", "text", "Of old."));
+	json_array_append_new(p->messages, user_message("more"));
+	model_attempt(p);
+	model_keep(p, NULL);
+	put_request(p->provider, &p->request, &text);
 	assert_non_null(strstr(text.data, "Of old."));
 	assert_non_null(strstr(text.data, "toolu_1"));
 	assert_null(strstr(text.data, "signature"));
 	assert_null(strstr(text.data, "\"thinking\""));
-	provider_result_done(&got);
 }
 
 /* The list of messages, of whatever name; marks of the cache move, and do not count. */
