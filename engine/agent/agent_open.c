@@ -124,7 +124,7 @@ static int agent_open_price(const struct agent *agent, const struct provider *pr
 }
 
 /*
- * Who is asked if the model refuses: of the same provider, else of any. Known before the first request,
+ * The model that is asked if this one refuses: of the same provider, else of any. Known before the first request,
  * as all that a thread works with; a thread without it runs, too.
  */
 static void agent_open_fallback(struct agent *agent, const struct provider_env *env)

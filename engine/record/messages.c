@@ -34,7 +34,7 @@ static void on_input(struct messages *m, const json_t *payload)
 	m->input = json_incref((json_t *)payload);
 }
 
-/* An answer that was cut, that is a refusal, or whose call nobody could read is said, and is no part of
+/* An answer that was cut, that is a refusal, or whose call could not be read is said, and is no part of
  * the conversation. */
 static bool is_left_out(const json_t *payload)
 {
