@@ -112,7 +112,10 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 	if (!r && !*what->message)
 		r = rye_fail(err, RYE_INVALID, "message required");
 	if (!r && id_split(row.directive, &bare) == RYE_TOOL)
-		r = rye_fail(err, RYE_INVALID, "thread %s is no directive's", what->thread_id);
+		r = rye_fail(err, RYE_INVALID,
+			     "thread %s is no directive's: no model can go on with it; " MEND_WITH
+			     "ryefs threads show %s",
+			     what->thread_id, what->thread_id);
 	return r;
 }
 

@@ -140,7 +140,9 @@ int thread_tell(const char *project, const char *id, struct rye_span words, stru
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    !threads_heard_own(fd))
 		return rye_fail(err, RYE_BUSY,
-				"thread %s takes no messages: no model works on it now", id);
+				"thread %s takes no messages: no model works on it now; " MEND_WITH
+				"ryefs threads wait %s",
+				id, id);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	if (send(fd, words.ptr, words.len, MSG_NOSIGNAL) != (ssize_t)words.len)
 		return rye_fail_sys(err, errno, "cannot tell thread %s", id);

@@ -19,6 +19,7 @@ is "a tree of nothing" "$(run threads tree --json)" "[]"
 has "costs of nothing" "$(run threads cost)" "no model has worked on a thread"
 id=$(run execute directive:lane_child --fork --async -q)
 is "tail, until its end" "$(run threads tail "$id")" "One, two."
+is "tail for programs: one value, at the end" "$(run threads tail "$id" --json | jq -c '[.id, .status, .text]')" "[\"$id\",\"completed\",\"One, two.\"]"
 is "tail of one that has ended" "$(run threads tail "$id")" "One, two."
 has "cost, a table" "$(run threads cost "$id")" "THREAD" "TURNS" "100" "20"
 is "cost, for programs" "$(run threads cost "$id" --json | jq -c '.[0] | [.turns, .input_tokens, .output_tokens]')" "[1,100,20]"
@@ -27,6 +28,13 @@ parent=$(run execute directive:lane_parent --fork --async -q)
 run threads wait "$parent" >/dev/null
 has "a tree" "$(run threads tree "$parent")" "$parent  completed" "  lane_child/lane_child-"
 is "as JSON" "$(run threads tree --json | jq -c --arg id "$parent" '[.[] | select(.id == $id) | .children[].status]')" '["completed"]'
+id=$(run execute directive:lane_child --fork --async -q)
+is "what is said to one that has just begun is heard" "$(run threads say "$id" quickly --json | jq -r .status)" success
+run threads wait "$id" >/dev/null
+id=$(run execute tool:rye/bash/bash command='sleep 3' --async -q)
+has "to a tool nothing can be said" "$(run threads say "$id" quickly)" "takes no messages: no model works on it now" "mend with: ryefs threads wait $id"
+is "which is a remedy" "$(run threads wait "$id")" completed
+has "nor goes one on" "$(run threads resume "$id" go on)" "no model can go on with it" "mend with: ryefs threads show $id"
 has "a thread that is none" "$(run threads tail nothing)" "Thread not found: nothing"
 has "tail wants one" "$(run threads tail)" "tail wants a thread's id"
 finish

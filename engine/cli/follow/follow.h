@@ -87,6 +87,8 @@ char *threads_fact(struct cli *cli, const char *id, const char *name);
 /* threads_shown.c: words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
 int threads_tree(struct cli *cli, const char *id);
 int threads_cost(struct cli *cli, const char *id);
+/* Waits until a thread that has just been started can be told something, but not long. */
+void threads_begun(struct cli *cli, const char *id);
 int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
 /* threads_resumed.c: goes on with one that has ended; prints the new one's id. */
 int threads_resume(struct cli *cli, const char *id, const char *message);

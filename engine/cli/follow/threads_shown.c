@@ -16,6 +16,8 @@
 #define TREE_DEPTH 64
 #define TAIL_STEP (64u << 10)
 #define TAIL_MS 100
+/* A runner has read its directive long before so many looks. */
+#define BEGUN_LOOKS 20
 
 /* ---- tree ---- */
 
@@ -170,15 +172,18 @@ int threads_cost(struct cli *cli, const char *id)
 
 /* ---- tail ---- */
 
-/* Prints what there is behind *off; false: the reader has gone. */
-static bool tail_more(struct cli *cli, const char *id, uint64_t *off)
+/* Prints what there is behind *off, or with --json keeps it; false: the reader has gone. */
+static bool tail_more(struct cli *cli, const char *id, uint64_t *off, struct rye_buf *kept)
 {
 	struct rye_thread_part part = { id, "live", *off, TAIL_STEP };
 	struct rye_blob *text = NULL;
 	uint64_t size;
 
 	while (!rye_thread_read(cli->rye, &part, &text, &size, NULL) && text->len) {
-		fwrite(text->data, 1, text->len, stdout);
+		if (cli->opt.json)
+			buf_add(kept, text->data, text->len);
+		else
+			fwrite(text->data, 1, text->len, stdout);
 		part.off += text->len;
 		rye_blob_unref(text);
 		text = NULL;
@@ -197,8 +202,36 @@ static bool tail_ended(struct cli *cli, const char *id)
 	return completed || !status || !strcmp(status, "continued");
 }
 
+/* One value at the end: pieces of a text are none that a program could put together by itself. */
+static int tail_json(struct cli *cli, const char *id, const struct rye_buf *text)
+{
+	auto_json json_t *answer = json_object();
+	auto_free char *status = threads_fact(cli, id, "status");
+
+	json_sets(answer, "id", id);
+	json_sets(answer, "status", status ? status : "gone");
+	json_object_set_new(answer, "text", json_stringn(text->len ? text->data : "", text->len));
+	out_json(answer);
+	return CLI_OK;
+}
+
+void threads_begun(struct cli *cli, const char *id)
+{
+	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
+
+	for (int i = 0; i < BEGUN_LOOKS; i++) {
+		auto_free char *status = threads_fact(cli, id, "status");
+		auto_free char *model = threads_fact(cli, id, "model");
+
+		if (model || !status || strcmp(status, "running") != 0)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 int threads_tail(struct cli *cli, const char *id)
 {
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
 	int status = threads_known(cli, id);
 	uint64_t off = 0;
@@ -209,10 +242,10 @@ int threads_tail(struct cli *cli, const char *id)
 	while (!ended) {
 		ended = tail_ended(cli, id);
 		/* what it said last was there before its end was */
-		if (!tail_more(cli, id, &off))
+		if (!tail_more(cli, id, &off, &text))
 			return CLI_FAILED;
 		if (!ended)
 			nanosleep(&pause, NULL);
 	}
-	return CLI_OK;
+	return cli->opt.json ? tail_json(cli, id, &text) : CLI_OK;
 }

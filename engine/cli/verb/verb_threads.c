@@ -227,6 +227,8 @@ static int threads_say(struct cli *cli, const char *verb, const char *id)
 		buf_addf(&line, " %s", cli->argv[i]);
 	if (!line.failed && cli->argc > 2 && !strcmp(verb, "resume"))
 		return threads_resume(cli, id, line.data + strlen("resume "));
+	if (strcmp(verb, "say") == 0 || strcmp(verb, "limit") == 0 || strcmp(verb, "handoff") == 0)
+		threads_begun(cli, id);
 	return line.failed ? CLI_FAILED : control(cli, line.data, id);
 }
 
