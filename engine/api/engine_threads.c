@@ -126,7 +126,7 @@ static int all_accept(struct rye *rye, struct rye_err *err)
 	return 0;
 }
 
-/* What was not noticed: a file system that tells nobody, a watch that could not be had. */
+/* What was not noticed: a file system that tells of no change, a watch that could not be had. */
 static int all_reload(struct rye *rye, struct rye_err *err)
 {
 	struct index_changes changes = { .all = true, .keys = true };

@@ -206,7 +206,7 @@ int orders_begin(const struct orders *orders, struct rye_err *err);
 void orders_stopping(const struct orders *orders);
 /* Writes down how the thread ended; that can be tried again. */
 /*
- * In a thread's directory: it is to be cancelled, whoever put it there. A runner, or the mount that
+ * In a thread's directory: it is to be cancelled, whichever program put it there. A runner, or the mount that
  * carries it out, notices it; gone when the end is recorded.
  */
 #define CANCEL_MARK ".cancel_requested"
