@@ -17,8 +17,9 @@
 
 void live_open(const struct orders *orders, struct live *ret)
 {
+	/* made by the launcher */
 	*ret = (struct live){ .fd = openat(orders->dir, "live",
-					   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) };
+					   O_WRONLY | O_NOFOLLOW | O_CLOEXEC) };
 }
 
 /* A reader that follows it would take the thread for a silent one. */

@@ -54,6 +54,9 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	/* The directory is new: what is there already was put there to be written through. */
 	auto_close int log =
 		openat(start->dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* Its first follower may come before the runner. */
+	auto_close int live =
+		openat(start->dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_order = fcntl(start->order, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_lock = fcntl(start->lock, F_DUPFD_CLOEXEC, 10);
@@ -63,7 +66,7 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	sigset_t kept, all;
 	int r;
 
-	if (high_log < 0 || high_order < 0 || high_lock < 0 || high_go < 0)
+	if (live < 0 || high_log < 0 || high_order < 0 || high_lock < 0 || high_go < 0)
 		return errno;
 	/* A cancel may come before the runner listens: it finds it pending then. */
 	sigemptyset(&kept);

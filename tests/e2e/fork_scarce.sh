@@ -166,11 +166,19 @@ status=$(ended)
 like "a cancel while the disk is full" "$status" '^(cancelled|error)$'
 whole "$status" "cancelled while it is full"
 
+rows() { sqlite3 "$P/.ai/state/threads/registry.db" 'select count(*) from threads'; }
+before=$(rows)
 fill
 said=$(fork lane_end)
+told=$(bash -c 'echo directive:lane_end >"$1"' - "$M/state/threads/new" 2>&1)
+tool=$(bash -c 'echo "{}" >"$1"' - "$M/tools/t/step/async" 2>&1)
 empty
-has "nothing starts on a full disk" "$(jq -r .error <<<"$said")" "No space left"
-is "nothing is left of it" "$(ls "$P/.ai/state/threads/lane_end" | wc -l)" 1
+has "F31 nothing starts on a full disk" "$(jq -r .error <<<"$said")" "No space left"
+has "F31 nor by a line of new, which says so" "$told" "No space left on device"
+has "F31 nor a tool" "$tool" "No space left on device"
+is "F31 no directory is left of it" "$(ls "$P/.ai/state/threads/lane_end" | wc -l)" 1
+is "F31 nor a row" "$(rows)" "$before"
+is "F31 nor a line of the budget" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select count(*) from budget_ledger where status='active'")" 0
 
 # ---- a graph on a full disk ----
 napping tools/t/napping/async

@@ -46,9 +46,22 @@ cat "$id/wait"
 cat "$id/result" "$id/status"
 grep '^turns' "$id/limits"
 cat "$id/directive"
+id=$(exec 3<>new; echo 'directive:lane_work' >&3; head -1 <&3)
+tail -s 0.1 -f "$id/live" >"$2" &
+cat "$id/wait" "$id/outputs/greeting"
+for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$2" ] || sleep 0.5; done
+kill $!
+cat "$2"
+echo
+id=$(exec 3<>new; echo 'directive:lane_slow' >&3; head -1 <&3)
+[ "$(grep -l running lane_*/*/status)" = "$id/status" ] && echo alone
+echo cancel user asked >"$id/ctl"
+cat "$id/wait"
+echo verify >"$id/ctl" && echo signed
 SHELL
-  is "the session from $shell" "$(timeout 40 $shell "$T/session" "$X" 2>&1 | tr '\n' '|')" \
-    "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|"
+  is "the session from $shell" "$(timeout 60 $shell "$T/session" "$X" "$T/live" 2>/dev/null | tr '\n' '|')" \
+    "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|completed|hi|Looking.|alone|cancelled|signed|"
+  rm -f "$T/live"
 done
 one() { timeout 20 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 || exit; head -1 <&3' - "$X/new" "$1" 2>&1; }
 like "a reference alone" "$(one 'directive:lane_work')" '^lane_work/lane_work-[0-9]+$'
@@ -139,7 +152,7 @@ is "result follows the chain" "$(cat "$D/result.json")" "$(cat "$D/chain/next/re
 enc=$(printf %s "$id" | sed 's,/,%2F,g')
 is "by-id" "$(readlink "$X/by-id/$enc")" "../$id"
 is "leads there" "$(cat "$X/by-id/$enc/directive")" lane_work
-is "by-status" "$(ls "$X/by-status/cancelled")" "$(printf %s "$slow" | sed 's,/,%2F,g')"
+is "by-status" "$(ls "$X/by-status/cancelled" | tail -n 1)" "$(printf %s "$slow" | sed 's,/,%2F,g')"
 ok "by-directive" test -e "$X/by-directive/lane_work/$enc/status"
 ok "recent" test -e "$X/recent/$enc/status"
 has "registry.tsv" "$(cat "$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
