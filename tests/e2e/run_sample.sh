@@ -31,6 +31,22 @@ says "done at last"
 says '"greeting": "Good day, Ann: a name of one word."'
 is "nothing is mounted" "$(mounts)" ""
 
+# a model server that the environment names
+cat >"$T/says.json" <<'JSON'
+{"by": "turn", "answers": [{"calls": [{"name": "directive_return", "arguments": {"greeting": "Hello from here."}}]}]}
+JSON
+/usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked" 3>&- >/dev/null 2>&1 &
+MODEL=$!
+disown
+until_true test -s "$T/port"
+export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")
+script "with a model server in the environment" --no-fuse
+unset RYE_LOCAL_URL
+kill "$MODEL"
+says "the model is local's, as the environment says"
+says '"greeting": "Hello from here."'
+is "which was asked" "$(grep -c '"path": "/v1/chat/completions"' "$T/asked")" 1
+
 for turn in first second; do
   script "mounted, the $turn time"
   says "6 words; longest: not, be, or"
