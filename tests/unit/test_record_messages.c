@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The conversation of a transcript: what is part of it, and what of it fits. */
+#include "record_place.h"
+#include "rye_json.h"
+
+/* What was cut, refused or unreadable is no part of a conversation; a pause is sent back as it is. */
+static void messages_that_are_none(void **state)
+{
+	static const char text[] =
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"b\",\"is_partial\":true}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"c\","
+		"\"finish_reason\":\"refusal\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"d\","
+		"\"finish_reason\":\"bad_call\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"e\",\"raw\":{\"x\":1}}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"e\","
+		"\"role\":\"assistant\"}}\n";
+	json_t *list = NULL;
+
+	assert_int_equal(messages_of(span_of(text), &list, NULL), 0);
+	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"assistant\",\"content\":\"e\"}]");
+	assert_int_equal(messages_replay(span_of(text), &list, NULL), 0);
+	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"assistant\",\"content\":\"e\",\"raw\":{\"x\":1}}]");
+}
+
+/* thread F01: an input that was logged again for a retry is one message. */
+static void thread_F01_retried_input(void **state)
+{
+	static const char text[] =
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"b\"}}\n"
+		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
+		"{\"event_type\":\"tool_call_start\",\"payload\":{\"tool\":\"x\"}}\n"
+		"{\"event_type\":\"tool_call_result\",\"payload\":{\"error\":\"no\"}}\n"
+		"{\"event_type\":\"cogni";
+	json_t *list = NULL;
+
+	assert_int_equal(messages_of(span_of(text), &list, NULL), 0);
+	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"assistant\",\"content\":\"b\"},"
+			"{\"role\":\"user\",\"content\":\"a\"},"
+			"{\"role\":\"tool\",\"tool_call_id\":\"\",\"content\":\"no\"}]");
+}
+
+/* thread T29: the ceiling never parts a call and its result. */
+static void thread_T29_trimming(void **state)
+{
+	auto_json json_t *list = json_loads(
+		"[{\"role\":\"user\",\"content\":\"aaaaaaaa\"},"
+		"{\"role\":\"assistant\",\"content\":\"bbbb\",\"tool_calls\":[{\"id\":\"c\"}]},"
+		"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"cccc\"},"
+		"{\"role\":\"user\",\"content\":\"dddd\"},{\"role\":\"assistant\",\"content\":\"e\"}]",
+		0, NULL);
+
+	for (int tokens = 0; tokens < 20; tokens++) {
+		auto_json json_t *kept = messages_trim(list, tokens);
+		size_t n = json_array_size(kept);
+
+		assert_true(n == 2 || n == 5);
+		assert_string_equal(json_str(json_array_get(kept, 0), "role"), "user");
+		assert_int_equal(n == 5, tokens >= 9);
+	}
+	json_array_clear(list);
+	same_json(messages_trim(list, 100), "[]");
+}
+
+/* thread T29: a directive is one message and many turns; its newest turns stay with it. */
+static void thread_T29_one_message_and_many_turns(void **state)
+{
+	auto_json json_t *list = json_loads("[{\"role\":\"user\",\"content\":\"aaaa\"}]", 0, NULL);
+
+	for (int i = 0; i < 9; i++) {
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:[{s:i}]}", "role", "assistant",
+						"content", "bbbbbbbbb", "tool_calls", "id", i));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:i, s:s}", "role", "tool", "tool_call_id",
+						i, "content", "cccccccccccc"));
+	}
+	for (int tokens = 0; tokens < 100; tokens++) {
+		auto_json json_t *kept = messages_trim(list, tokens);
+		size_t n = json_array_size(kept), turns = (size_t)MAX_OF((tokens - 1) / 8, 1);
+
+		/* a turn is eight tokens: five of the answer, three of its result */
+		assert_int_equal(n, 1 + 2 * MIN_OF(turns, 9u));
+		assert_string_equal(json_str(json_array_get(kept, 0), "role"), "user");
+		assert_string_equal(json_str(json_array_get(kept, 1), "role"), "assistant");
+		assert_ptr_equal(json_array_get(kept, n - 1), json_array_get(list, 18));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_that_are_none),
+		cmocka_unit_test(thread_F01_retried_input),
+		cmocka_unit_test(thread_T29_trimming),
+		cmocka_unit_test(thread_T29_one_message_and_many_turns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
