@@ -113,15 +113,19 @@ static void turn_day(char ret[24])
 	ret[10] = 0;
 }
 
-/* The estimate of the request that is about to be sent; 0: it costs nothing. */
+/* The estimate of the request that is about to be sent; 0: it costs nothing, or nothing counts it. The
+ * whole conversation is gone through for it. */
 static double turn_estimate(const struct turn_attempt *attempt)
 {
-	struct provider_usage usage = { .uncached = provider_estimate(&attempt->request),
-					.known = true };
+	const struct agent *agent = attempt->agent;
+	struct provider_usage usage = { .known = true };
 	char day[24];
 
+	if (!agent->provider->priced || !agent->limits.set[LIMIT_SPEND])
+		return 0;
+	usage.uncached = provider_estimate(&attempt->request);
 	turn_day(day);
-	return provider_cost(attempt->agent->provider, &usage, day);
+	return provider_cost(agent->provider, &usage, day);
 }
 
 static void turn_book(struct agent *agent, double delta)
