@@ -119,6 +119,29 @@ int io_open_plain(int root, const char *path, uint64_t flags)
 	return open_how(root, path, flags, RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
+/* "//", "/./", "/../", or one of them at the end. */
+static bool is_spelt_oddly(const char *path)
+{
+	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+		size_t n = strcspn(at + 1, "/");
+
+		if (!n || (n < 3 && strspn(at + 1, ".") >= n))
+			return true;
+	}
+	return *path != '/';
+}
+
+char *io_real_path(const char *path)
+{
+	int fd = is_spelt_oddly(path) ? -EINVAL :
+					open_how(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0)
+		return realpath(path, NULL);
+	close(fd);
+	return strdup(path);
+}
+
 static int read_whole(int fd, size_t size, size_t max, struct rye_blob **ret)
 {
 	struct rye_blob *blob = rye_blob_new(NULL, size);

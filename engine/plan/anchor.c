@@ -7,6 +7,7 @@
  */
 #include "plan/plan_inner.h"
 
+#include "base/io.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
@@ -41,7 +42,7 @@ static const char *root_of(const struct planner *planner, enum rye_space type)
 static int make_context(struct planner *planner, struct rye_err *err)
 {
 	const struct rye_item *tool = planner->chain->v[0].item;
-	auto_free char *path = realpath(tool->abspath, NULL);
+	auto_free char *path = io_real_path(tool->abspath);
 	auto_free char *dir = path ? parent_of(path) : NULL;
 	auto_free char *up = dir ? parent_of(dir) : NULL;
 

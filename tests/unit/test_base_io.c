@@ -160,6 +160,34 @@ static void directories(void **state)
 	assert_int_equal(io_mkdirs_at(place->fd, "", 0700), 0);
 }
 
+/* As realpath(3) says, whether it is asked or not. */
+static void real_paths(void **state)
+{
+	static const char *const names[] = { "",	"/a/b/c",  "/a//b", "/a/./b",
+					     "/a/b/..", "/a/b/.",  "/a/b/", "/n",
+					     "/in/b",	"/in/b/c", "/loop", "/gone/x" };
+	struct test_place *place = *state;
+	char path[128];
+
+	assert_int_equal(io_mkdirs_at(place->fd, "a/b/c", 0700), 0);
+	put(place, "n", "");
+	assert_int_equal(symlinkat("a", place->fd, "in"), 0);
+	assert_int_equal(symlinkat("loop", place->fd, "loop"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *want = NULL, *got = NULL;
+		int sys;
+
+		snprintf(path, sizeof(path), "%s%s", place->path, names[i]);
+		want = realpath(path, NULL);
+		sys = errno;
+		got = io_real_path(path);
+		if (want)
+			assert_string_equal(got, want);
+		else
+			assert_true(!got && errno == sys);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(replacing, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(real_paths, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
