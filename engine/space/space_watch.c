@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -74,7 +73,7 @@ int watch_open(const struct log *log, struct watch **ret, struct rye_err *err)
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	watch->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	atomic_init(&watch->stamp, 2);
+	watch->stamp = 2;
 	if (watch->inotify < 0)
 		watch->no_inotify = errno;
 	if (watch->wake < 0) {
@@ -244,11 +243,11 @@ static void space_watch_drain(struct watch *watch)
 	ssize_t n;
 
 	pace_reads(watch);
-	atomic_fetch_add(&watch->stamp, 1);
+	watch->stamp++;
 	n = read(watch->inotify, watch->events, sizeof(watch->events));
 	if (n > 0)
 		space_watch_handle(watch, watch->events, (size_t)n);
-	atomic_fetch_add(&watch->stamp, 1);
+	watch->stamp++;
 }
 
 uint64_t watch_stamp(struct watch *watch)
@@ -260,8 +259,8 @@ uint64_t watch_stamp(struct watch *watch)
 	if (watch->inotify < 0 || poll(fds, ARRAY_SIZE(fds), 0) < 0 || fds[0].revents)
 		return 0;
 	if (fds[1].revents)
-		atomic_fetch_add(&watch->stamp, 2);
-	stamp = atomic_load(&watch->stamp);
+		watch->stamp += 2;
+	stamp = watch->stamp;
 	return stamp % 2 ? 0 : stamp;
 }
 
