@@ -296,9 +296,7 @@ int spawn_threads(struct agent *agent, struct rye_err *err); /* opens agent->thr
 bool spawn_asked(const struct tool_call *call);
 /* The reply of a fork, as tool_call_execute. */
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);
-/* What a thread may hand on, {capabilities, limits}; a new reference. */
-json_t *spawn_authority(const struct agent *agent);
-/* The same as text, for the run of a call; NULL: short of memory. */
+/* What a thread may hand on, {capabilities, limits}, for the run of a call; NULL: short of memory. */
 char *spawn_authority_text(const struct agent *agent, const struct tool_call *call);
 /* The thread has ended: what becomes of its children. */
 void spawn_end(struct agent *agent);

@@ -32,7 +32,8 @@ int spawn_threads(struct agent *agent, struct rye_err *err)
 	return agent->threads ? 0 : threads_open(&env, &agent->threads, err);
 }
 
-json_t *spawn_authority(const struct agent *agent)
+/* What a thread may hand on, {capabilities, limits}; a new reference. */
+static json_t *spawn_authority(const struct agent *agent)
 {
 	json_t *lists = json_array();
 

@@ -18,7 +18,7 @@
 #define FACTS_FILE RYE_THREAD_FILE
 #define FACTS_LINK RYE_THREAD_LINK
 
-const struct facts_row facts_rows[] = {
+static const struct facts_row facts_rows[] = {
 	{ "artifacts", NEEDS_ARTIFACTS, FACTS_FILE, NULL, fact_artifacts, fact_artifact },
 	{ "budget", NEEDS_RECORD, FACTS_FILE, fact_budget, NULL, NULL },
 	{ "capabilities", NEEDS_RECORD, FACTS_FILE, fact_capabilities, NULL, NULL },

@@ -54,9 +54,7 @@ struct facts_row {
 	facts_leaf_fn leaf; /* NULL: the string itself */
 };
 
-/* Ends with a row without a name. */
-extern const struct facts_row facts_rows[]; /* facts.c: of a thread */
-extern const struct facts_row facts_root_rows[]; /* facts_root.c */
+extern const struct facts_row facts_root_rows[]; /* facts_root.c; ends with a row without a name */
 
 struct facts {
 	struct facts_env env;
@@ -89,8 +87,6 @@ int fact_capabilities(const struct facts_look *look, struct rye_buf *out, struct
 int fact_warnings(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *err);
-/* result.json, or NULL; a new reference. */
-json_t *facts_result_doc(const struct facts_look *look);
 /* The ledger when there is one; NULL: none. */
 int facts_ledger(const struct facts *facts, struct db **ret, struct rye_err *err);
 

@@ -70,7 +70,8 @@ int fact_inputs(const struct facts_look *look, struct rye_buf *out, struct rye_e
 	return 0;
 }
 
-json_t *facts_result_doc(const struct facts_look *look)
+/* result.json, or NULL; a new reference. */
+static json_t *facts_result_doc(const struct facts_look *look)
 {
 	auto_blob struct rye_blob *text = NULL;
 

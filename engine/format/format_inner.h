@@ -98,8 +98,6 @@ struct schema_check {
 
 void schema_issue(struct schema_check *c, const char *format, ...) RYE_PRINTF(2, 3);
 void schema_stop(struct schema_check *c, const char *format, ...) RYE_PRINTF(2, 3);
-/* Nothing that is found from now on changes the answer. */
-bool schema_is_full(const struct schema_check *c);
 void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value);
 /* keys: of the least, of the most, what is counted. */
 void schema_check_count(struct schema_check *c, const json_t *schema, const char *const keys[3],

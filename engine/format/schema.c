@@ -43,7 +43,8 @@ static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
 
 /* ---- saying what is wrong ---- */
 
-bool schema_is_full(const struct schema_check *c)
+/* Nothing that is found from now on changes the answer. */
+static bool schema_is_full(const struct schema_check *c)
 {
 	if (c->trial)
 		return *c->stop || c->faults > c->trial_from;

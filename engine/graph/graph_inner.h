@@ -56,7 +56,6 @@ void walker_unset(struct graph_walker *walker, const char *key);
 /* The node that `next` leads to; NULL: the end. */
 const char *walker_next(const struct graph_walker *walker, const json_t *next,
 			const json_t *result);
-double walker_elapsed(const struct graph_walker *walker);
 /* "[graph:ID] step 3/7 NODE MARK 0.1s (detail)" */
 void walker_progress(struct graph_walker *walker, const char *node, const char *mark,
 		     double seconds, const char *detail);

@@ -75,7 +75,7 @@ const char *walker_next(const struct graph_walker *walker, const json_t *next, c
 	return NULL;
 }
 
-double walker_elapsed(const struct graph_walker *walker)
+static double walker_elapsed(const struct graph_walker *walker)
 {
 	return (double)(clock_us() - walker->start_us) / 1e6;
 }

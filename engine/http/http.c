@@ -125,8 +125,12 @@ static struct http_client *client_new(const struct curl_table *curl, struct rye_
 	return NULL;
 }
 
-struct http_client *http_take(struct http *http, const char *origin, bool strange,
-			      struct rye_err *err)
+/*
+ * One idle client of that origin and rule, or a new one. It is given back when its exchange is over;
+ * a broken one is dropped.
+ */
+static struct http_client *http_take(struct http *http, const char *origin, bool strange,
+				     struct rye_err *err)
 {
 	struct http_client *client, *stale;
 
@@ -145,7 +149,7 @@ struct http_client *http_take(struct http *http, const char *origin, bool strang
 	return client;
 }
 
-void http_give(struct http *http, struct http_client *client, bool broken)
+static void http_give(struct http *http, struct http_client *client, bool broken)
 {
 	struct http_client *stale;
 

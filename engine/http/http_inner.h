@@ -60,13 +60,6 @@ struct http_client {
 	int64_t idle_since; /* clock_ms() */
 };
 
-/*
- * One idle client of that origin and rule, or a new one. Give it back when its exchange is over;
- * a broken one is dropped.
- */
-struct http_client *http_take(struct http *http, const char *origin, bool strange,
-			      struct rye_err *err);
-void http_give(struct http *http, struct http_client *client, bool broken);
 const struct curl_table *http_curl(struct http *http, struct rye_err *err);
 
 /* exchange.c: one request and its answer, no redirect followed. */

@@ -170,7 +170,8 @@ static int64_t read_reset(const json_t *headers, int64_t now)
 	return longest;
 }
 
-int64_t fault_header_wait(const json_t *headers, int64_t now)
+/* What the headers ask to wait; -1: nothing. Pure. */
+static int64_t fault_header_wait(const json_t *headers, int64_t now)
 {
 	const char *ms = json_str(headers, "retry-after-ms");
 	const char *after = json_str(headers, "retry-after");

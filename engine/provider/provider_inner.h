@@ -183,7 +183,6 @@ struct raw_list raw_list_of(struct rye_span text);
 struct rye_span raw_next(struct raw_list *list);
 /* ',' when something stands before. */
 void raw_comma(struct rye_buf *out);
-void raw_string(struct rye_buf *out, struct rye_span text);
 void raw_key(struct rye_buf *out, const char *key); /* with its comma and colon */
 /* A member, or an element where key is NULL, that begins with this bracket. */
 void raw_open(struct rye_buf *out, const char *key, char bracket);
@@ -271,8 +270,6 @@ struct fault_in {
 void fault_hide_keys(const struct provider *provider, char **text);
 void fault_classify(const struct fault_in *in, struct provider_failure *ret);
 void fault_read(const json_t *doc, struct fault_said *ret);
-/* What the headers ask to wait; -1: nothing. Pure. */
-int64_t fault_header_wait(const json_t *headers, int64_t now);
 
 /* ---- provider_retry.c ---- */
 

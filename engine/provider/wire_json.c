@@ -135,7 +135,7 @@ void raw_comma(struct rye_buf *out)
 		buf_addc(out, ',');
 }
 
-void raw_string(struct rye_buf *out, struct rye_span text)
+static void raw_string(struct rye_buf *out, struct rye_span text)
 {
 	auto_json json_t *value = json_stringn_nocheck(text.ptr, text.len);
 

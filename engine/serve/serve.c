@@ -142,7 +142,7 @@ json_t *serve_error(const json_t *id, struct serve_fault *fault)
 	return message;
 }
 
-void serve_refuse(struct serve_request *request, struct serve_fault *fault)
+static void serve_refuse(struct serve_request *request, struct serve_fault *fault)
 {
 	auto_json json_t *message = serve_error(request->id, fault);
 
@@ -152,7 +152,8 @@ void serve_refuse(struct serve_request *request, struct serve_fault *fault)
 	request_unlist(request);
 }
 
-void serve_cancel(struct serve_request *request)
+/* It is not wanted any more: its call ends, nothing is sent. */
+static void serve_cancel(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
 	struct rye_call *call;
@@ -168,8 +169,9 @@ void serve_cancel(struct serve_request *request)
 	request_unlist(request);
 }
 
-struct serve_request *serve_find(struct serve *serve, const struct serve_sink *sink,
-				 const json_t *id)
+/* The open request of that id and sink (NULL: any of a legacy one, if only one has it). */
+static struct serve_request *serve_find(struct serve *serve, const struct serve_sink *sink,
+					const json_t *id)
 {
 	struct serve_request *found = NULL;
 	size_t n = 0;

@@ -46,7 +46,7 @@ bool serve_host_ok(const struct serve_gate *gate, const char *host)
 	return rest && is_port(rest, gate->port);
 }
 
-bool serve_origin_ok(const char *origin)
+static bool serve_origin_ok(const char *origin)
 {
 	const char *rest;
 

@@ -125,14 +125,8 @@ struct serve_request *serve_request_ref(struct serve_request *request);
 void serve_request_unref(struct serve_request *request);
 /* The result is taken over. Once: what comes later is dropped. */
 void serve_answer(struct serve_request *request, json_t *result);
-void serve_refuse(struct serve_request *request, struct serve_fault *fault);
-/* It is not wanted any more: its call ends, nothing is sent. */
-void serve_cancel(struct serve_request *request);
-/* The same for what a client that is gone asked for there; over HTTP, legacy requests go on. */
+/* What a client that is gone asked for there is not wanted any more; over HTTP, legacy requests go on. */
 void serve_cancel_gone(struct serve *serve, const struct serve_sink *sink);
-/* The open request of that id and sink (NULL: any of a legacy one, if only one has it). */
-struct serve_request *serve_find(struct serve *serve, const struct serve_sink *sink,
-				 const json_t *id);
 
 /* ---- serve_methods.c: the table of methods ---- */
 
@@ -283,7 +277,6 @@ struct serve_head {
 };
 
 bool serve_host_ok(const struct serve_gate *gate, const char *host);
-bool serve_origin_ok(const char *origin);
 /* 0: it may come in; else the status, and *fault the error of it. */
 unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head *head,
 			  struct serve_fault *fault);

@@ -128,7 +128,8 @@ static void put_identity(char ret[256])
 	snprintf(ret, 256, "%.64s %.40s %.40s", host.nodename, boot, ns);
 }
 
-int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err)
+/* A file that names the process `pid` of this machine. */
+static int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err)
 {
 	auto_json json_t *doc = json_object();
 	auto_buf struct rye_buf buf = RYE_BUF_INIT;
@@ -144,7 +145,8 @@ int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err)
 	return thread_write(dir, name, (struct rye_span){ buf.data, buf.len }, err);
 }
 
-bool identity_read(int dir, const char *name, struct runner *ret)
+/* False: none, or unreadable. */
+static bool identity_read(int dir, const char *name, struct runner *ret)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;

@@ -52,11 +52,7 @@ struct runner {
 	bool here; /* same host, boot and pid namespace: may be signalled */
 };
 
-/* A file that names the process `pid` of this machine. */
-int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err);
-/* False: none, or unreadable. */
-bool identity_read(int dir, const char *name, struct runner *ret);
-/* The same of runner.json, which names the runner. */
+/* runner.json names the runner, a process of this machine; false: none, or unreadable. */
 int runner_write(int dir, pid_t pid, struct rye_err *err);
 bool runner_read(int dir, struct runner *ret);
 /* A pidfd of the living runner; -1: gone, or not ours to signal. */
