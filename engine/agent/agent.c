@@ -31,11 +31,26 @@ static int end_told(struct agent *agent, struct rye_err *err)
 	return memory_fail(err);
 }
 
-/* The event once, however often its checkpoint is tried. */
+/* What was paid for is logged. */
+static int end_unlogged(struct agent *agent, struct rye_err *err)
+{
+	int r = chronicle_event(agent->transcript, "cognition_out", json_incref(agent->unlogged),
+				err);
+
+	if (!r) {
+		json_decref(agent->unlogged);
+		agent->unlogged = NULL;
+	}
+	return r;
+}
+
+/* Each event once, however often its checkpoint is tried. */
 static int end_transcript(struct agent *agent, struct rye_err *err)
 {
-	int r = agent->told ? 0 : end_told(agent, err);
+	int r = agent->unlogged ? end_unlogged(agent, err) : 0;
 
+	if (!r && !agent->told)
+		r = end_told(agent, err);
 	if (r)
 		return r;
 	agent->told = true;

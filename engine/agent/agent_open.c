@@ -362,6 +362,7 @@ void agent_close(struct agent *agent)
 	json_decref(agent->past.system);
 	json_decref(agent->past.tools);
 	json_decref(agent->outputs);
+	json_decref(agent->unlogged);
 	buf_done(&agent->delta.text);
 	free(agent->error);
 	free(agent->text);

@@ -320,14 +320,20 @@ static void turn_heard(struct agent *agent, const struct provider_result *result
 	auto_free char *text = turn_text(result->message, "text");
 	auto_free char *thought = turn_text(result->message, "reasoning");
 
+	json_t *event = json_pack("{s:s, s:s, s:s, s:b, s:o, s:O}", "text", text ? text : "",
+				  "model", agent->provider->model, "finish_reason",
+				  provider_stop_name(result->stop), "truncated",
+				  result->stop == STOP_LENGTH, "usage", turn_usage(result), "raw",
+				  result->message);
+	struct rye_err err = { 0 };
+
 	agent->cost.turns++;
 	agent->context = result->input + result->usage.output;
-	agent_event(agent, "cognition_out",
-		    json_pack("{s:s, s:s, s:s, s:b, s:o, s:O}", "text", text ? text : "", "model",
-			      agent->provider->model, "finish_reason",
-			      provider_stop_name(result->stop), "truncated",
-			      result->stop == STOP_LENGTH, "usage", turn_usage(result), "raw",
-			      result->message));
+	if (chronicle_event(agent->transcript, "cognition_out", json_incref(event), &err)) {
+		agent_fails(agent, &err);
+		agent->unlogged = steal(&event);
+	}
+	json_decref(event);
 	if (thought && *thought)
 		agent_event(agent, "cognition_reasoning", json_pack("{s:s}", "text", thought));
 	json_array_append(agent->messages, result->message);
@@ -358,10 +364,11 @@ bool turn_ask(struct agent *agent, struct turn_answer *ret)
 	turn_request(agent, &attempt.request);
 	while (again && agent->state == AGENT_RUNNING) {
 		turn_attempt(&attempt);
-		answered = agent->state == AGENT_RUNNING &&
-			   attempt.result.failure.class == FAULT_NONE && attempt.result.complete;
+		answered = attempt.result.failure.class == FAULT_NONE && attempt.result.complete;
+		/* one whose pieces found no room has been paid for, too */
 		if (answered)
 			turn_heard(agent, &attempt.result);
+		answered = answered && agent->state == AGENT_RUNNING;
 		again = agent->state == AGENT_RUNNING && !answered && turn_again(&attempt, ret);
 		if (answered) {
 			ret->stop = attempt.result.stop;
@@ -370,5 +377,5 @@ bool turn_ask(struct agent *agent, struct turn_answer *ret)
 		provider_result_done(&attempt.result);
 		attempt.result = (struct provider_result){ 0 };
 	}
-	return answered && agent->state == AGENT_RUNNING;
+	return answered;
 }

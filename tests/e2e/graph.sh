@@ -207,6 +207,7 @@ for round in $(seq "$ROUNDS"); do
     sleep "0.$((RANDOM % 90 + 10))"
     kill -9 "$(cat "$M/state/threads/$id/pid")" 2>/dev/null
     timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+    [ -e "$P/.ai/state/graphs/$id/transcript.jsonl" ] || continue # it had not begun
   else
     before=$(ls "$P/.ai/state/graphs")
     "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q tool:t/ten >/dev/null 2>&1 &
