@@ -110,7 +110,8 @@ static int fail_seen(struct rye *rye, const char *file, struct rye_err *err)
 static int kept_token(struct rye *rye, const char *file, struct serve_token *ret,
 		      struct rye_err *err)
 {
-	if (!rye_hides(rye, file))
+	/* the place for it may have to be made */
+	if (!rye_hides(rye, file) && !(rye_hidden_place(rye) && rye_hides(rye, file)))
 		return fail_seen(rye, file, err);
 	snprintf(ret->path, sizeof(ret->path), "%s", file);
 	return read_token(ret, err);

@@ -203,6 +203,8 @@ class Gate(Web):
 
     def test_token_files_that_tools_can_read(self):
         """A tool with the token would be the person: they are refused, each with where it would do."""
+        self.assertFalse(os.path.exists(os.path.join(self.user, ".ai/secrets")))
+        self.assertTrue(Http(self, "--token", os.path.join(self.user, ".ai/secrets/first")).token)
         seen = os.path.join(self.place, "a token")
         hidden = os.path.join(self.user, ".ai/secrets/a token")
         os.symlink(self.runtime, os.path.join(self.place, "link"))
