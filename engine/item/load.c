@@ -267,7 +267,7 @@ int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_
 		recent.ambiguous = at.ambiguous;
 		if (at.space && !where.quiet && !at.ambiguous)
 			item_store_alone(env->store, hash);
-		/* not one that was found as an alias, or whose neighbours nobody looked for */
+		/* not one that was found as an alias, or by a quiet lookup, which sees no neighbours */
 		if (!r && !where.quiet && !strcmp(at.id, ask->id))
 			keep_recent(env, &wanted, *ret, &recent);
 	}
