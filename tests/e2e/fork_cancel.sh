@@ -88,8 +88,8 @@ id=$(fork_async lane_full | jq -r .thread_id)
 handed() { [ -n "$(row "select continuation_thread_id from threads where thread_id='$id' and continuation_thread_id is not null")" ]; }
 ok "a thread hands over" until_true handed
 next=$(row "select continuation_thread_id from threads where thread_id='$id'")
-until_true test -e "$P/.ai/state/threads/$next/thread.json"
-sleep 0.3
+until_true test -e "$P/.ai/state/threads/$next/runner.json"
+sleep 0.5
 echo cancel >"$M/state/threads/$next/ctl"
 is "the next one is cancelled while it waits" "$(timeout 20 cat "$M/state/threads/$next/wait")" cancelled
 touch "$P/wake"
