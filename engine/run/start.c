@@ -75,6 +75,9 @@ static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 	struct warm_worker *worker = &start->worker;
 
 	(void)err;
+	/* An interpreter that waits is walled in by a domain of its own: it could signal no runner. */
+	if (start->plan->confine.keys)
+		return START_OTHERWISE;
 	if (!program_of(start->plan)->warm || !warm_take(warm, start->plan, worker))
 		return START_OTHERWISE;
 	run->living->session = worker->pid;
