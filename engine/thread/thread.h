@@ -204,12 +204,12 @@ void orders_done(struct orders *orders);
 int orders_begin(const struct orders *orders, struct rye_err *err);
 /* It was asked to end: should it be killed before it has, its end is a cancel all the same. */
 void orders_stopping(const struct orders *orders);
-/* Writes down how the thread ended; that can be tried again. */
 /*
- * In a thread's directory: it is to be cancelled, whichever program put it there. A runner, or the mount that
- * carries it out, notices it; gone when the end is recorded.
+ * In a thread's directory: it is to be cancelled. Any program may put it there; the runner, or the
+ * mount that carries the thread out, notices it. Gone when the end is recorded.
  */
 #define CANCEL_MARK ".cancel_requested"
+/* Writes down how the thread ended; that can be tried again. */
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
 const char *orders_project(const struct orders *orders);
 const char *orders_thread(const struct orders *orders);
