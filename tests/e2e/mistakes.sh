@@ -103,7 +103,7 @@ say() { # TEXT FILE: writes a message; of a failure the errno's words, and the s
 
 normal() {
   sed -e '/items served, /d; s/; mounted are .*/; mounted are …/; s/Trusted keys: .*/Trusted keys: …/' -e "s|$T|/T|g; s/$mine/MYKEY/g; s/$theirs/THEIRKEY/g" \
-    -e 's/20..-..-..T..:..:..Z/TIME/g' -e 's/[0-9a-f]\{8\}-[0-9a-f-]\{27\}/THREAD/g; s/[0-9a-f]\{16\}…/HASH…/g; s/^    \(.*\)line [0-9]*, in <module>/    \1line N, in <module>/'
+    -e 's/20..-..-..T..:..:..Z/TIME/g' -e 's/[0-9a-f]\{8\}-[0-9a-f-]\{27\}/THREAD/g; s/[0-9a-f]\{16\}…/HASH…/g; s/\(File \"<string>\", \)line [0-9]*, in <module>/\1line N, in <module>/'
 }
 
 run() { # COMMAND, in a shell of its own whose functions are these
