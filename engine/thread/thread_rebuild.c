@@ -33,16 +33,20 @@ struct rebuild {
 
 /* ---- one directory ---- */
 
-/* A launcher that has come no further has no row yet, and holds the lock. */
+/*
+ * A result alone is nothing that a launcher has left. One that has come no further than its request
+ * has no row yet, and holds the lock.
+ */
 static bool is_begun(int dir)
 {
-	static const char *const files[] = { "thread.json", "transcript.jsonl", "spawn.log",
-					     "result.json" };
 	auto_close int lock = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (thread_marked(dir, files[i]))
-			return true;
+	if (thread_marked(dir, "thread.json") || thread_marked(dir, "transcript.jsonl"))
+		return true;
+	if (!thread_marked(dir, "request.json"))
+		return false;
+	if (thread_marked(dir, "spawn.log") || thread_marked(dir, "result.json"))
+		return true;
 	if (!thread_marked(dir, "runner.json"))
 		return false;
 	lock = thread_lock(dir);
