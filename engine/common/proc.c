@@ -194,19 +194,22 @@ bool proc_interrupted(pid_t tid)
 	return false;
 }
 
-size_t proc_environ(pid_t pid, char *ret, size_t size)
+int proc_variable(pid_t pid, const char *name, char *ret, size_t size)
 {
 	char path[40];
-	auto_close int fd = -1;
-	size_t len = 0;
-	ssize_t n = 0;
+	auto_file FILE *file = NULL;
+	auto_free char *row = NULL;
+	size_t room = 0, n = strlen(name);
+	int found = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && len + 1 < size && (n = read(fd, ret + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	ret[len] = '\0';
-	return len;
+	file = fopen(path, "re");
+	while (file && found < 1 && getdelim(&row, &room, '\0', file) > 0) {
+		found = !strncmp(row, name, n) && row[n] == '=';
+		if (found)
+			snprintf(ret, size, "%s", row + n + 1);
+	}
+	return found;
 }
 
 int proc_children_open(void)

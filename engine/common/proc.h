@@ -53,9 +53,9 @@ bool proc_alive(const struct process *process);
  */
 bool proc_interrupted(pid_t tid);
 
-/* The environment it was started with, "A=1\0B=2\0" and a NUL behind it; its length. 0: none to
- * be read, which a process in the middle of an exec has, too. */
-size_t proc_environ(pid_t pid, char *ret, size_t size);
+/* A variable of the environment it was started with, however long that is. 1: its value is *ret, cut to
+ * size; 0: it has none; -1: no environment is to be read, as in the middle of an exec. */
+int proc_variable(pid_t pid, const char *name, char *ret, size_t size);
 
 /* The children of this process's first thread, to which the kernel gives orphans. */
 #define PROC_CHILDREN 1024

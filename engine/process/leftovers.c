@@ -22,17 +22,13 @@
 /* The process id in a mark that stands in this environment; 0: there is none. */
 static pid_t marked_by(pid_t pid)
 {
-	char text[16384];
-	size_t len = proc_environ(pid, text, sizeof(text));
+	char run[48];
+	int engine, end = 0;
 
-	for (size_t i = 0; i < len; i += strlen(text + i) + 1) {
-		int engine, end = 0;
-
-		if (sscanf(text + i, "RYE_RUN=%d.%*u%n", &engine, &end) == 1 && end &&
-		    !text[i + end])
-			return engine;
-	}
-	return 0;
+	if (proc_variable(pid, "RYE_RUN", run, sizeof(run)) < 1 ||
+	    sscanf(run, "%d.%*u%n", &engine, &end) != 1 || !end || run[end])
+		return 0;
+	return engine;
 }
 
 /* In another pid namespace the number in a mark means another process. */

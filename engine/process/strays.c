@@ -112,17 +112,14 @@ void strays_mark(uint64_t run, char ret[48])
 /* A process in the middle of an exec has no environment: it is asked again. */
 static bool is_marked(pid_t pid, const char *mark)
 {
-	char text[16384];
-	size_t len = proc_environ(pid, text, sizeof(text)), n = strlen(mark);
+	char run[48];
+	int found = proc_variable(pid, "RYE_RUN", run, sizeof(run));
 
-	for (int i = 0; i < EXEC_TRIES && !len; i++) {
+	for (int i = 0; i < EXEC_TRIES && found < 0; i++) {
 		poll(NULL, 0, EXEC_MS);
-		len = proc_environ(pid, text, sizeof(text));
+		found = proc_variable(pid, "RYE_RUN", run, sizeof(run));
 	}
-	for (size_t i = 0; i < len; i += strlen(text + i) + 1)
-		if (!strncmp(text + i, mark, n) && !text[i + n])
-			return true;
-	return false;
+	return found > 0 && !strcmp(run, mark + strlen("RYE_RUN="));
 }
 
 struct strays_wanted {

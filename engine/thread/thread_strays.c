@@ -15,28 +15,17 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define ENVIRON_MAX (256u << 10)
-
-static bool is_marked_with(pid_t pid, const char *mark)
-{
-	auto_free char *text = malloc(ENVIRON_MAX);
-	size_t n = text ? proc_environ(pid, text, ENVIRON_MAX) : 0;
-
-	/* The terminating NUL is part of the mark: no prefix of another id matches. */
-	return n && memmem(text, n, mark, strlen(mark) + 1);
-}
-
 void thread_kill_strays(const char *id)
 {
 	auto_dir DIR *proc = opendir("/proc");
-	char mark[1100];
 	struct dirent *entry;
 
-	snprintf(mark, sizeof(mark), "RYE_THREAD_ID=%s", id);
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
+		char of[1100];
 
-		if (pid > 1 && pid != getpid() && is_marked_with(pid, mark))
+		if (pid > 1 && pid != getpid() &&
+		    proc_variable(pid, "RYE_THREAD_ID", of, sizeof(of)) > 0 && !strcmp(of, id))
 			kill(pid, SIGKILL);
 	}
 }
