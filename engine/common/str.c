@@ -34,7 +34,8 @@ bool span_ends(struct rye_span s, const char *suffix)
 
 struct rye_span span_skip(struct rye_span s, size_t n)
 {
-	return (struct rye_span){ s.ptr + n, s.len - n };
+	/* an empty one may have no address */
+	return n ? (struct rye_span){ s.ptr + n, s.len - n } : s;
 }
 
 ssize_t span_find(struct rye_span s, size_t from, const char *needle)
