@@ -236,8 +236,6 @@ static int open_index(struct rye *rye, struct rye_err *err)
 		env.arg = rye->watch;
 	}
 	r = index_open(&env, &rye->index, err);
-	if (!r && rye->watch)
-		rye->items.recents = recents_open(rye->index, rye->watch);
 	rye->spool = spool_open(SPOOL_MEMORY);
 	if (!r && !rye->spool)
 		r = rye_fail(err, RYE_IO, "out of memory for the engine");

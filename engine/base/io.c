@@ -114,11 +114,6 @@ int io_open_mounted(int root, const char *path, uint64_t flags)
 	return open_how(root, path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 }
 
-int io_open_plain(int root, const char *path, uint64_t flags)
-{
-	return open_how(root, path, flags, RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
-}
-
 /* "//", "/./", "/../", or one of them at the end. */
 static bool is_spelt_oddly(const char *path)
 {

@@ -26,8 +26,6 @@ int io_append_beneath(int root, const char *path);
 
 /* The same as io_open_beneath, but may cross into mounts that are not FUSE (/proc/self/mountinfo is asked). */
 int io_open_mounted(int root, const char *path, uint64_t flags);
-/* The same as io_open_beneath, but no symlink is followed: -ELOOP. */
-int io_open_plain(int root, const char *path, uint64_t flags);
 /* realpath(3), by one look at the whole path where no part of it is a link, instead of one at each. */
 char *io_real_path(const char *path);
 /* Does this path lie on a FUSE file system? Asks that file system. */

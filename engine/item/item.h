@@ -117,7 +117,7 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
 /*
  * item_store.c: the one store of verified items. rye_load asks it whether it has seen this very
  * file before, so that reading, verifying and parsing are done once: for a reader, for the
- * views of an item, for the chains of all runs. item_recent.c knows where those lie.
+ * views of an item, for the chains of all runs. Where an item lies is looked up each time.
  *
  * A file is the same one while device, inode, size and both times are, once it is old enough
  * for these to tell every change, and while the trust store is the one it was verified with.
@@ -131,12 +131,8 @@ struct item_store;
 
 struct item_store *item_store_open(void); /* NULL: out of memory */
 void item_store_close(struct item_store *store); /* NULL is fine */
-void item_store_forget(struct item_store *store); /* everything: trust has changed */
-
-/* item_recent.c: where items lay, for as long as the watch tells of no change; both live as long.
- * NULL: out of memory. An engine that does not watch has none. */
-struct recents *recents_open(struct index *index, struct watch *watch);
-void recents_close(struct recents *recents); /* NULL is fine */
+/* Everything is dropped (trust has changed). */
+void item_store_forget(struct item_store *store);
 
 /* ---- by state in the index: verdict_cache.c; by file: item_inner.h ---- */
 
@@ -177,7 +173,8 @@ struct config_file {
  */
 int config_load_file(const struct item_env *env, const struct config_file *file,
 		     struct rye_item **ret, struct rye_err *err);
-const char *config_verdict(const struct verdict *verdict); /* "ok", or "unsigned" */
+/* The word for a served file: "ok", or "unsigned". */
+const char *config_verdict(const struct verdict *verdict);
 
 struct config_ask {
 	const char *id;

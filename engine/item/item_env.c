@@ -33,7 +33,6 @@ void item_env_close(struct item_env *env)
 	if (env->trust)
 		trust_box_free(env->trust);
 	item_store_close(env->store);
-	recents_close(env->recents);
 	spaces_close((struct spaces *)env->spaces); /* ours: item_env_open made it */
 	*env = (struct item_env){ .log = env->log };
 }

@@ -243,12 +243,13 @@ static bool may_serve(const struct rye_item *item, const struct path_ask *ask)
 	       (ask->unsigned_ok || *item->verdict.fingerprint || item->verdict.dev);
 }
 
-struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask,
-				   const struct stat *st, uint64_t trust)
+struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask, int fd,
+				   uint64_t trust)
 {
 	struct rye_item *item = NULL;
+	struct stat st;
 
-	if (!store)
+	if (!store || fstat(fd, &st) < 0)
 		return NULL;
 	{
 		GUARD(&store->lock);
@@ -256,7 +257,7 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 			*item_store_slot_of(store, ask->space->index, ask->path);
 
 		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
-		    item_store_same_file(&entry->item->st, st)) {
+		    item_store_same_file(&entry->item->st, &st)) {
 			item = rye_item_ref(entry->item);
 			order_take(store, entry);
 			order_put(store, entry);

@@ -188,9 +188,7 @@ static int recall_or_load(const struct item_env *env, const struct path_ask *ask
 			  struct located *at, struct rye_item **ret, struct rye_err *err)
 {
 	uint64_t trust = trust_now(env);
-	struct stat st;
-	struct rye_item *held = fstat(at->fd, &st) ? NULL :
-						     item_store_recall(env->store, ask, &st, trust);
+	struct rye_item *held = item_store_recall(env->store, ask, at->fd, trust);
 	int r;
 
 	if (held) {
@@ -204,76 +202,26 @@ static int recall_or_load(const struct item_env *env, const struct path_ask *ask
 	return r;
 }
 
-/* What lies where it lay is not looked for. True: it is *ret, or NULL: there is no such file. */
-static bool load_recent(const struct item_env *env, const struct recent_ask *ask, bool unsigned_ok,
-			struct recent_found *found, struct rye_item **ret)
-{
-	struct path_ask file = { .kind = ask->kind,
-				 .path = found->path,
-				 .unsigned_ok = unsigned_ok };
-
-	if (!recents_find(env->recents, ask, found))
-		return false;
-	*ret = NULL;
-	file.space = found->space;
-	if (file.space)
-		*ret = item_store_recall(env->store, &file, &found->st, trust_now(env));
-	return *ret || !file.space;
-}
-
-/* Where this item lies; the found has its stamp. NULL: nowhere. */
-static void keep_recent(const struct item_env *env, const struct recent_ask *ask,
-			const struct rye_item *item, struct recent_found *found)
-{
-	found->space = item ? item->space : NULL;
-	if (item) {
-		snprintf(found->path, sizeof(found->path), "%s", item->path);
-		found->st = item->st;
-	}
-	recents_keep(env->recents, env->spaces, ask, found);
-}
-
-static int load_by_id(const struct item_env *env, const struct item_ask *ask,
-		      struct located *ret_at, struct rye_item **ret, struct rye_err *err)
-{
-	struct path_ask file = { .kind = ask->kind };
-	int r = space_locate(env->spaces, ask, ret_at, err);
-
-	if (r < 0)
-		return r;
-	file.space = ret_at->space;
-	file.path = ret_at->path;
-	return recall_or_load(env, &file, ret_at, ret, err);
-}
-
 int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
 	     struct rye_err *err)
 {
-	const struct recent_ask wanted = { .kind = ask->kind,
-					   .name = ask->id,
-					   .from = ask->from,
-					   .only = ask->only };
-	struct recent_found recent;
 	struct item_ask where = *ask;
-	struct located at = { .fd = -1 };
+	struct path_ask file = { .kind = ask->kind };
+	struct located at;
 	uint64_t hash = id_hash(ask->kind, ask->id) + (uintptr_t)ask->from + (uintptr_t)ask->only;
-	int r = 0;
+	int r;
 
-	if (!load_recent(env, &wanted, false, &recent, ret)) {
-		/* of what is remembered it has to be known */
-		where.quiet = ask->quiet ||
-			      (!recent.stamp && item_store_is_alone(env->store, hash));
-		r = load_by_id(env, &where, &at, ret, err);
-		recent.ambiguous = at.ambiguous;
-		if (at.space && !where.quiet && !at.ambiguous)
-			item_store_alone(env->store, hash);
-		/* not one that was found as an alias, or by a quiet lookup, which sees no neighbours */
-		if (!r && !where.quiet && !strcmp(at.id, ask->id))
-			keep_recent(env, &wanted, *ret, &recent);
-	}
-	if (!r && ask->ret_ambiguous)
-		*ask->ret_ambiguous = recent.ambiguous;
-	return r;
+	where.quiet = ask->quiet || item_store_is_alone(env->store, hash);
+	r = space_locate(env->spaces, &where, &at, err);
+	if (r < 0)
+		return r;
+	if (!where.quiet && !at.ambiguous)
+		item_store_alone(env->store, hash);
+	if (ask->ret_ambiguous)
+		*ask->ret_ambiguous = at.ambiguous;
+	file.space = at.space;
+	file.path = at.path;
+	return recall_or_load(env, &file, &at, ret, err);
 }
 
 /* ---- named files ---- */
@@ -303,33 +251,21 @@ static int name_path(enum rye_kind kind, const char *path, struct located *at, s
 int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct rye_item **ret,
 		  struct rye_err *err)
 {
-	const struct recent_ask wanted = { .kind = ask->kind,
-					   .is_path = true,
-					   .name = ask->path,
-					   .only = ask->space };
-	struct recent_found recent = { .stamp = 0 };
 	struct located at = { .space = ask->space,
 			      .fd = -1,
 			      .unsigned_ok = ask->unsigned_ok,
 			      .known = ask->known };
-	struct rye_item *item = NULL;
 	int r = name_path(ask->kind, ask->path, &at, err);
 
 	if (r < 0)
 		return r;
-	if (ask->passing || !load_recent(env, &wanted, ask->unsigned_ok, &recent, &item)) {
-		r = space_open_file(ask->space, ask->path, &at.fd, err);
-		if (r > 0)
-			r = recall_or_load(env, ask, &at, &item, err);
-		if (r < 0)
-			return r;
-		keep_recent(env, &wanted, item, &recent);
-	}
-	if (!item)
+	r = space_open_file(ask->space, ask->path, &at.fd, err);
+	if (r < 0)
+		return r;
+	if (!r)
 		return rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
 				    ask->path);
-	*ret = item;
-	return 0;
+	return recall_or_load(env, ask, &at, ret, err);
 }
 
 /* ---- glances ---- */

@@ -90,24 +90,6 @@ bool index_unwatched(struct index *index, enum rye_kind kind, const char *path)
 	return blind;
 }
 
-bool index_blind(struct index *index)
-{
-	GUARD(&index->lock);
-	for (size_t i = 0; i < index->env.spaces->n; i++)
-		if (index->tops[i].unwatched || index->tops[i].blind || index->tops[i].lost)
-			return true;
-	return false;
-}
-
-bool index_watches(struct index *index, enum rye_kind kind, int space, struct rye_span dir)
-{
-	GUARD(&index->lock);
-	const struct dir *merged = tree_dir(index, kind, dir);
-	const struct place *place = merged ? tree_place(merged, space) : NULL;
-
-	return place && place->wd >= 0;
-}
-
 /* ---- looking ---- */
 
 struct index_check {

@@ -44,7 +44,10 @@ void spaces_close(struct spaces *spaces);
 bool spaces_nested(const struct spaces *spaces, const struct space *space);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
 int space_fd(const struct space *space);
-/* .ai was replaced or removed: the same descriptor stands for what is there now. True: it was. */
+/*
+ * .ai may have been replaced or removed: the same descriptor then stands for what is there now.
+ * True: it was.
+ */
 bool space_renew(const struct space *space);
 
 struct located {
@@ -88,11 +91,10 @@ struct item_ask {
 int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
 		 struct rye_err *err);
 
-/* Is this space one of those that the id is looked for in? */
-bool space_wanted(const struct item_ask *ask, const struct space *space);
 /* Directories between the kind's and the file: the category an id must carry. */
 struct rye_span space_category(const char *id);
-const char *space_stem(const char *id); /* its last segment; borrowed */
+/* The last segment of an id. Borrowed. */
+const char *space_stem(const char *id);
 /* "<root>/.ai/<path>"; free it; NULL: out of memory. */
 char *space_abspath(const struct space *space, const char *path);
 
@@ -274,6 +276,8 @@ struct index_changes {
 
 void index_changes_done(struct index_changes *changes);
 
+/* ---- building and updating ---- */
+
 /* Walks every space with up to `threads` threads. `forget`: no remembered verdict survives. */
 void index_scan(struct index *index, int threads, bool forget);
 /* An event of the watched directory: something happened to `name`, which is not "". */
@@ -281,16 +285,15 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 /* The same by place: path below the space's .ai. */
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out);
 bool index_doubt(struct index *index, const char *path); /* rye_doubt */
-/* Unwatched layers only: looks at the directories on the way to path, and at its file, if any. */
+/* Unwatched layers only: looks at the directories on the way to path, and at its file. */
 void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out);
+/* Would index_check have something to look at? */
 bool index_unwatched(struct index *index, enum rye_kind kind, const char *path);
-bool index_blind(struct index *index); /* is there anything of which no watch tells? */
-/* Is this very directory of a space, below the kind's, walked and watched? */
-bool index_watches(struct index *index, enum rye_kind kind, int space, struct rye_span dir);
 /* Looks for spaces whose directory did not exist or is another now; called by one thread. */
 void index_poll(struct index *index, struct index_changes *out);
-void index_forget(struct index *index); /* every verdict: trust has changed */
+/* Forgets every verdict (trust has changed). */
+void index_forget(struct index *index);
 
 /*
  * space_watch.c: the thread that reads inotify (one watch per directory): it brings the index up to
@@ -306,9 +309,6 @@ int watch_start(struct watch *watch, struct index *index, watch_fn fn, void *arg
 		struct rye_err *err);
 void watch_stop(struct watch *watch); /* joins the thread; NULL is fine */
 void watch_close(struct watch *watch); /* the same, and frees */
-/* Another number after each change of what is watched, and each mount; 0: events are under way. What
- * was found behind one call holds while a later one gives the same. Never waits; any thread. */
-uint64_t watch_stamp(struct watch *watch);
 
 /* For struct index_env: arg is the watch. */
 int watch_add(void *arg, int dirfd);

@@ -136,7 +136,7 @@ static int locate_in(const struct space *space, const struct item_ask *ask, stru
 	return 0;
 }
 
-bool space_wanted(const struct item_ask *ask, const struct space *space)
+static bool space_locate_wanted(const struct item_ask *ask, const struct space *space)
 {
 	if (ask->only)
 		return ask->only == space;
@@ -148,8 +148,9 @@ static int locate_all(const struct spaces *spaces, const struct item_ask *ask, s
 		      struct rye_err *err)
 {
 	for (size_t i = 0; i < spaces->n; i++) {
-		int r = space_wanted(ask, &spaces->v[i]) ? locate_in(&spaces->v[i], ask, ret, err) :
-							   0;
+		int r = space_locate_wanted(ask, &spaces->v[i]) ?
+				locate_in(&spaces->v[i], ask, ret, err) :
+				0;
 
 		if (r)
 			return r;

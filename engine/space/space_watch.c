@@ -7,9 +7,7 @@
  * longer. A lost event queue means looking at everything again.
  *
  * `lock` guards the queue of changes that other threads found; it is not held while the listener
- * is called. `stamp` is odd from before events are read until the index has them and the listener was
- * told, and another number then: with no event waiting, an even one that is the same means that
- * nothing has changed. The kernel queues an event before the call that made it returns.
+ * is called.
  */
 #include "space/space.h"
 
@@ -20,7 +18,6 @@
 #include "str.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -47,8 +44,6 @@ struct watch {
 	watch_fn fn;
 	void *arg;
 	int inotify, wake;
-	int mounts; /* /proc/self/mountinfo, which tells that something was mounted; -1: it cannot */
-	_Atomic uint64_t stamp;
 	int no_inotify; /* errno: there is none, every directory goes unwatched */
 	pthread_t thread;
 	bool running;
@@ -72,8 +67,6 @@ int watch_open(const struct log *log, struct watch **ret, struct rye_err *err)
 	pthread_mutex_init(&watch->lock, NULL);
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	watch->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	watch->stamp = 2;
 	if (watch->inotify < 0)
 		watch->no_inotify = errno;
 	if (watch->wake < 0) {
@@ -243,25 +236,9 @@ static void space_watch_drain(struct watch *watch)
 	ssize_t n;
 
 	pace_reads(watch);
-	watch->stamp++;
 	n = read(watch->inotify, watch->events, sizeof(watch->events));
 	if (n > 0)
 		space_watch_handle(watch, watch->events, (size_t)n);
-	watch->stamp++;
-}
-
-uint64_t watch_stamp(struct watch *watch)
-{
-	struct pollfd fds[] = { { .fd = watch->inotify, .events = POLLIN },
-				{ .fd = watch->mounts, .events = POLLPRI } };
-	uint64_t stamp;
-
-	if (watch->inotify < 0 || poll(fds, ARRAY_SIZE(fds), 0) < 0 || fds[0].revents)
-		return 0;
-	if (fds[1].revents)
-		watch->stamp += 2;
-	stamp = watch->stamp;
-	return stamp % 2 ? 0 : stamp;
 }
 
 static void *listen_loop(void *arg)
@@ -326,8 +303,6 @@ void watch_close(struct watch *watch)
 	}
 	if (watch->inotify >= 0)
 		close(watch->inotify);
-	if (watch->mounts >= 0)
-		close(watch->mounts);
 	if (watch->wake >= 0)
 		close(watch->wake);
 	pthread_mutex_destroy(&watch->lock);

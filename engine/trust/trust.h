@@ -136,7 +136,6 @@ struct item_env {
 	struct trust_box *trust; /* the current snapshot (trust/trust.h) */
 	bool compat, dev_mode;
 	struct item_store *store; /* of what was verified (item/item_store.c); or NULL */
-	struct recents *recents; /* where it lay (item/item_recent.c); or NULL */
 	const struct log *log;
 };
 
