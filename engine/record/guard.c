@@ -46,8 +46,8 @@ static json_t *without_signature(const char *text)
 
 json_t *guard_clean(const char *item_id, const json_t *envelope)
 {
-	static const char *const dropped[] = { "chain", "metadata", "path", "source",
-					       "resolved_env_keys" };
+	static const char *const dropped[] = { "chain", "chain_detail", "metadata",
+					       "path",	"source",	"resolved_env_keys" };
 	const char *bare = strchr(item_id, ':') ? strchr(item_id, ':') + 1 : item_id;
 	json_t *data = json_object_get(envelope, "data"), *clean, *content;
 

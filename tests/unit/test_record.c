@@ -562,7 +562,8 @@ static void a_story_is_a_knowledge_entry(void **state)
 static void cleaned_results(void **state)
 {
 	auto_json json_t *reply = json_loads(
-		"{\"status\":\"success\",\"chain\":[1],\"metadata\":{},\"path\":\"p\",\"source\":1,"
+		"{\"status\":\"success\",\"chain\":[1],\"chain_detail\":[{}],\"metadata\":{},"
+		"\"path\":\"p\",\"source\":1,"
 		"\"resolved_env_keys\":[],\"item_id\":\"rye/x\",\"data\":{\"content\":"
 		"\"# rye:signed:x\\n# rye:full:1:y\\nprint()\\n\",\"path\":\"kept\"}}",
 		0, NULL);
