@@ -4,9 +4,9 @@
 # llama.cpp, if scripts/deps --test has brought it, with random weights; else it is skipped. What a model
 # says is nobody's to test: transport, streaming, counts and the end of a thread are, and, where the window
 # is known to be small, a prompt that does not fit.
+MODULES=${RYE_NPM_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ryefs-npm}/model/node_modules
 . "$(dirname "$0")/agent_lib.sh"
 
-MODULES=${RYE_NPM_DIR:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ryefs-npm}/model/node_modules
 random=
 if [ -z "${RYE_LOCAL_URL:-}" ]; then
   [ -e "$MODULES/node-llama-cpp/package.json" ] && command -v node >/dev/null ||
