@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "core/reply.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,7 +140,7 @@ void talk_keep_written(struct talk *talk, size_t upto)
 	struct writing *w = &talk->w;
 
 	transcript_insert(&talk->text, w->off + w->kept,
-			  (struct rye_span){ w->bytes + w->kept, upto - w->kept });
+			  span_skip((struct rye_span){ w->bytes, upto }, w->kept));
 	w->kept = upto;
 	w->mark = feed_mark(&talk->feed);
 }

@@ -128,7 +128,7 @@ wake() { # PATTERN: ends them
 }
 
 # what a sanitizer slows down may take so many times as long
-sanitized() { ldd "$RYEFS" 2>/dev/null | grep -q 'lib[at]san'; }
+sanitized() { grep -qaE '__[at]san_init' "$RYEFS"; }
 PATIENCE=1
 ! sanitized || PATIENCE=4
 
