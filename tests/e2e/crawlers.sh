@@ -80,7 +80,7 @@ looks() {
     crawl "rg --files" rg --files --hidden --no-ignore "$M"
     crawl "rg" rg -uuu . "$M"
   fi
-  if need fd; then crawl "fd" fd -uu . "$M"; fi
+  if need fdfind; then crawl "fd" fdfind -uu . "$M"; fi
   if need busybox "busybox grep -r"; then crawl "busybox grep -r" busybox grep -r . "$M"; fi
   if need emacs "emacs directory-files-recursively"; then
     crawl "emacs directory-files-recursively" emacs -Q --batch --eval "(dolist (f (directory-files-recursively \"$M\" \".\")) (ignore-errors (with-temp-buffer (insert-file-contents f))))"
