@@ -132,14 +132,11 @@ static int brief_permissions(struct brief *brief, struct rye_err *err)
 
 static void brief_take_one(const struct rye_item *directive, json_t *request, const char *name)
 {
-	json_t *given = json_object_get(request, "parameters"), *input;
-	size_t i;
+	json_t *given = json_object_get(request, "parameters");
 
-	if (!json_object_get(given, name))
+	if (!json_object_get(given, name) ||
+	    json_find(json_object_get(directive->meta, "inputs"), "name", name))
 		return;
-	json_array_foreach(json_object_get(directive->meta, "inputs"), i, input)
-		if (!strcmp(json_str(input, "name"), name))
-			return;
 	if (!json_object_get(request, name))
 		json_object_set(request, name, json_object_get(given, name));
 	json_object_del(given, name);

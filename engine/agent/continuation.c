@@ -387,18 +387,6 @@ void continuation_say(struct agent *agent, struct rye_buf *out)
 	continued_join(out, continued_words(agent));
 }
 
-/* Where the list has a tool of that name: it; else NULL. */
-static const json_t *continued_tool(const json_t *tools, const char *name)
-{
-	const json_t *tool;
-	size_t i;
-
-	json_array_foreach(tools, i, tool)
-		if (!strcmp(json_str(tool, "name"), name))
-			return tool;
-	return NULL;
-}
-
 static void continued_tools(const struct agent *agent, struct rye_buf *out)
 {
 	const json_t *before = agent->palette.tools, *now = agent->past.tools, *tool;
@@ -406,7 +394,7 @@ static void continued_tools(const struct agent *agent, struct rye_buf *out)
 
 	json_array_foreach(before, i, tool) {
 		const char *name = json_str(tool, "name");
-		const json_t *other = continued_tool(now, name);
+		const json_t *other = json_find(now, "name", name);
 		auto_buf struct rye_buf line = RYE_BUF_INIT;
 
 		if (other && json_equal((json_t *)other, (json_t *)tool))
@@ -419,7 +407,7 @@ static void continued_tools(const struct agent *agent, struct rye_buf *out)
 	json_array_foreach(now, i, tool) {
 		const char *name = json_str(tool, "name");
 
-		if (!continued_tool(before, name))
+		if (!json_find(before, "name", name))
 			buf_addf(out, "%sThe tool %s is new; it can be called through rye_execute.",
 				 out->len ? "\n\n" : "", name);
 	}

@@ -143,6 +143,18 @@ bool json_lists(const json_t *array, const char *text)
 	return false;
 }
 
+json_t *json_find(const json_t *array, const char *key, const char *text)
+{
+	json_t *element;
+	size_t i;
+
+	json_array_foreach(array, i, element) {
+		if (!strcmp(json_str(element, key), text))
+			return element;
+	}
+	return NULL;
+}
+
 bool json_truthy(const json_t *value)
 {
 	switch (value ? json_typeof(value) : JSON_NULL) {

@@ -38,6 +38,8 @@ json_int_t json_int(const json_t *object, const char *key, json_int_t fallback);
 bool json_flag(const json_t *object, const char *key, bool fallback);
 /* Does the array hold this string? False for what is no array. */
 bool json_lists(const json_t *array, const char *text);
+/* The first object of the array whose text at this key is that; NULL without one. Borrowed. */
+json_t *json_find(const json_t *array, const char *key, const char *text);
 /* Python's truth value. */
 bool json_truthy(const json_t *value);
 /* Moves value into object; false (and value released) when out of memory or bad UTF-8. */

@@ -120,18 +120,6 @@ static void try_all(const json_t *config, const char *capability, risk_try try_o
 		try_one(config, capability, &classes[i], found);
 }
 
-static bool is_acknowledged(const json_t *acknowledged, const char *risk)
-{
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(acknowledged, i, row) {
-		if (!strcmp(json_str(row, "risk"), risk))
-			return true;
-	}
-	return false;
-}
-
 static void risk_warn(const struct risk_ask *ask, const char *capability, const char *what)
 {
 	char line[400];
@@ -165,7 +153,7 @@ static int check_one(const struct risk_ask *ask, const char *capability, json_t 
 	try_all(ask->config, capability, try_covered, &found);
 	if (str_ends(capability, ".*") && dots_in(capability) <= 2)
 		risk_warn(ask, capability, "broad");
-	if (found.policy == RISK_ALLOW || is_acknowledged(ask->acknowledged, found.best.risk))
+	if (found.policy == RISK_ALLOW || json_find(ask->acknowledged, "risk", found.best.risk))
 		return 0;
 	if (found.policy == RISK_BLOCK || ask->strict)
 		return refuse_risk(capability, &found, ret_risk, err);

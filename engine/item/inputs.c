@@ -17,14 +17,6 @@ static const char *name_of(const json_t *inputs, size_t i)
 	return json_str(json_array_get(inputs, i), "name");
 }
 
-static bool inputs_declares(const json_t *inputs, const char *name)
-{
-	for (size_t i = 0; i < json_array_size(inputs); i++)
-		if (!strcmp(name_of(inputs, i), name))
-			return true;
-	return false;
-}
-
 static void inputs_add_name(struct rye_buf *list, const char *name)
 {
 	if (list->len)
@@ -44,7 +36,7 @@ static int refuse_unknown(const json_t *inputs, const json_t *given, struct rye_
 	json_t *value;
 
 	json_object_foreach((json_t *)given, key, value) {
-		if (!inputs_declares(inputs, key))
+		if (!json_find(inputs, "name", key))
 			inputs_add_name(&unknown, key);
 	}
 	if (!unknown.len)

@@ -171,17 +171,6 @@ static bool next_tagged(struct rye_span *text, const char *begin, const char *en
 	return true;
 }
 
-static const json_t *tool_named(const json_t *tools, const char *name)
-{
-	const json_t *tool;
-	size_t i;
-
-	json_array_foreach(tools, i, tool)
-		if (!strcmp(json_str(tool, "name"), name))
-			return tool;
-	return NULL;
-}
-
 static json_t *parameter_value(struct rye_span text, const json_t *schema)
 {
 	const char *type = json_str(schema, "type");
@@ -197,7 +186,8 @@ static void take_invoke(struct answer *answer, const struct tagged *invoke)
 {
 	const json_t *tools = answer->request ? answer->request->tools : NULL;
 	auto_free char *name = span_dup(invoke->name);
-	const json_t *schema = json_object_get(tool_named(tools, name ? name : ""), "schema");
+	const json_t *schema =
+		json_object_get(json_find(tools, "name", name ? name : ""), "schema");
 	const json_t *properties = json_object_get(schema, "properties");
 	struct answer_block *block = answer_add(answer, BLOCK_CALL);
 	auto_json json_t *arguments = json_object();

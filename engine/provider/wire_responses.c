@@ -139,13 +139,7 @@ static const struct usage_paths responses_usage = {
 
 static const json_t *part_of(const json_t *item, const char *type)
 {
-	const json_t *part;
-	size_t i;
-
-	json_array_foreach(json_object_get(item, "content"), i, part)
-		if (!strcmp(json_str(part, "type"), type))
-			return part;
-	return NULL;
+	return json_find(json_object_get(item, "content"), "type", type);
 }
 
 static enum block_kind responses_kind(const json_t *item)

@@ -31,19 +31,6 @@ static int text_run_load(struct run *run, struct rye_item **ret, struct rye_err 
 	return 0;
 }
 
-static bool text_run_declares(const struct rye_item *directive, const char *name)
-{
-	const json_t *inputs = json_object_get(directive->meta, "inputs");
-	json_t *input;
-	size_t i;
-
-	json_array_foreach(inputs, i, input) {
-		if (!strcmp(json_str(input, "name"), name))
-			return true;
-	}
-	return false;
-}
-
 /*
  * `model` and `limit_overrides` beside the inputs are the launcher's, unless the directive has
  * inputs of those names; a run in the caller's own context has no launcher.
@@ -51,12 +38,13 @@ static bool text_run_declares(const struct rye_item *directive, const char *name
 static int take_launch(struct run *run, const struct rye_item *directive, struct rye_err *err)
 {
 	static const char *const names[] = { "model", "limit_overrides" };
+	const json_t *inputs = json_object_get(directive->meta, "inputs");
 	struct request *request = &run->request;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *value = json_object_get(request->params, names[i]);
 
-		if (!value || text_run_declares(directive, names[i]))
+		if (!value || json_find(inputs, "name", names[i]))
 			continue;
 		if (!request->fork)
 			return rye_fail(err, RYE_INVALID, "%s requires thread=\"fork\"", names[i]);

@@ -205,10 +205,24 @@ static void accessors(void **state)
 	assert_false(json_truthy(json_object_get(map, "l")));
 	assert_false(json_truthy(json_object_get(map, "n")));
 	assert_false(json_truthy(NULL));
+	assert_null(json_find(json_object_get(map, "l"), "s", ""));
+	assert_null(json_find(map, "s", "x"));
 	assert_true(json_sets(map, "s", NULL));
 	assert_true(json_is_null(json_object_get(map, "s")));
 	assert_false(json_sets(map, "bad", "\xff"));
 	assert_false(json_set(map, "bad", NULL));
+}
+
+static void found_in_lists(void **state)
+{
+	auto_json json_t *list = json_loads(
+		"[3, {\"s\": 3}, {\"s\": \"x\", \"n\": 1}, {\"s\": \"x\"}, {\"s\": \"y\"}]", 0,
+		NULL);
+
+	assert_ptr_equal(json_find(list, "s", "x"), json_array_get(list, 2));
+	assert_ptr_equal(json_find(list, "s", "y"), json_array_get(list, 4));
+	assert_null(json_find(list, "s", "z"));
+	assert_null(json_find(NULL, "s", "x"));
 }
 
 int main(void)
@@ -218,7 +232,7 @@ int main(void)
 		cmocka_unit_test(floats),	  cmocka_unit_test(pretty),
 		cmocka_unit_test(reprs),	  cmocka_unit_test(strs),
 		cmocka_unit_test(strict_parsing), cmocka_unit_test(nul_and_noise),
-		cmocka_unit_test(accessors),
+		cmocka_unit_test(accessors),	  cmocka_unit_test(found_in_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
