@@ -241,6 +241,17 @@ int io_mkdirs_at(int root, const char *path, mode_t mode)
 	return 0;
 }
 
+int io_open_dir(const char *root, const char *path, bool create)
+{
+	auto_close int base = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (base < 0)
+		return -errno;
+	r = create ? io_mkdirs_at(base, path, 0700) : 0;
+	return r < 0 ? r : io_open_mounted(base, path, O_RDONLY | O_DIRECTORY);
+}
+
 int io_cloexec(int fd)
 {
 	int flags = fcntl(fd, F_GETFD);

@@ -48,6 +48,8 @@ int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 bool io_is_left(int dir, const char *name, bool drop);
 /* mkdir -p beneath root; mode for new directories. */
 int io_mkdirs_at(int root, const char *path, mode_t mode);
+/* The directory at path beneath that of `root`, to read; create: made for its owner alone. */
+int io_open_dir(const char *root, const char *path, bool create);
 
 int io_write_all(int fd, const char *ptr, size_t len);
 int io_cloexec(int fd);

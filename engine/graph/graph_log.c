@@ -42,18 +42,6 @@ static int64_t wall_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* The directory of all runs; a descriptor, or -errno. */
-static int open_graphs(const char *project, bool create)
-{
-	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r;
-
-	if (base < 0)
-		return -errno;
-	r = create ? io_mkdirs_at(base, GRAPHS, 0700) : 0;
-	return r < 0 ? r : io_open_mounted(base, GRAPHS, O_RDONLY | O_DIRECTORY);
-}
-
 /* False: another process has it. */
 static bool lock_transcript(int fd)
 {
@@ -122,9 +110,7 @@ static int make_run(int root, const char *run, bool thread)
 /* A run that is a thread's shows its transcript among the thread's files, too. */
 static void link_to_thread(int graphs, const char *project, const char *run)
 {
-	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_close int threads =
-		base < 0 ? -1 : io_open_mounted(base, ".ai/state/threads", O_RDONLY | O_DIRECTORY);
+	auto_close int threads = io_open_dir(project, ".ai/state/threads", false);
 	auto_close int dir = threads < 0 ? -1 :
 					   io_open_beneath(threads, run, O_RDONLY | O_DIRECTORY);
 	char path[300];
@@ -136,7 +122,7 @@ static void link_to_thread(int graphs, const char *project, const char *run)
 
 int graph_log_create(const struct graph_log_new *what, struct graph_log **ret, struct rye_err *err)
 {
-	auto_close int root = open_graphs(what->project, true);
+	auto_close int root = io_open_dir(what->project, GRAPHS, true);
 	char run[256];
 	int fd = root < 0 ? root : -EEXIST;
 
@@ -173,7 +159,7 @@ static int open_run(const char *project, const char *run, int flags, struct rye_
 
 	if (!run_name_ok(run))
 		return rye_fail(err, RYE_INVALID, "not the id of a graph's run: %.200s", run);
-	root = open_graphs(project, false);
+	root = io_open_dir(project, GRAPHS, false);
 	snprintf(path, sizeof(path), "%s/" TRANSCRIPT, run);
 	fd = root < 0 ? root : io_open_beneath(root, path, (uint64_t)flags);
 	if (fd == -ENOENT)

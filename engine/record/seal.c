@@ -9,7 +9,6 @@
 #include "scope.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 struct seal_place {
@@ -28,15 +27,11 @@ static void seal_place_done(struct seal_place *place)
 
 static int seal_open(const struct seal *seal, struct seal_place *ret, struct rye_err *err)
 {
-	auto_close int base = open(seal->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
-	int fd = base < 0 ? -errno : 0;
+	int fd;
 
 	buf_addf(&path, ".ai/state/%s/%s", seal->place, seal->id);
-	if (!fd && path.failed)
-		fd = -ENOMEM;
-	if (!fd)
-		fd = io_open_mounted(base, path.data, O_RDONLY | O_DIRECTORY);
+	fd = path.failed ? -ENOMEM : io_open_dir(seal->project, path.data, false);
 	if (fd < 0)
 		return rye_fail_sys(err, -fd, "%s/.ai/state/%s/%s", seal->project, seal->place,
 				    seal->id);

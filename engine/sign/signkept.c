@@ -23,18 +23,6 @@
 #define KEPT_FILES 1000
 #define KEPT_NAME (SHA_HEX + 8)
 
-/* A descriptor, or -errno. */
-static int open_kept(const char *project, bool create)
-{
-	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r;
-
-	if (base < 0)
-		return -errno;
-	r = create ? io_mkdirs_at(base, KEPT_DIR, 0700) : 0;
-	return r < 0 ? r : io_open_mounted(base, KEPT_DIR, O_RDONLY | O_DIRECTORY);
-}
-
 static bool signkept_verifies(const struct signkept *kept, const json_t *doc)
 {
 	char ref[sizeof("state:graph-results/.json") + SHA_HEX];
@@ -47,7 +35,7 @@ static bool signkept_verifies(const struct signkept *kept, const json_t *doc)
 
 json_t *signkept_find(const struct signkept *kept)
 {
-	auto_close int dir = open_kept(kept->project, false);
+	auto_close int dir = io_open_dir(kept->project, KEPT_DIR, false);
 	auto_blob struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
 	char name[KEPT_NAME];
@@ -101,7 +89,7 @@ static int sign_kept(const struct signkept *kept, json_t *doc, struct rye_err *e
 
 int signkept_put(const struct signkept *kept, json_t *doc, struct rye_err *err)
 {
-	auto_close int dir = open_kept(kept->project, true);
+	auto_close int dir = io_open_dir(kept->project, KEPT_DIR, true);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char name[KEPT_NAME], now[40];
 	int r;

@@ -23,18 +23,11 @@
 int thread_root(const char *project, bool create, struct rye_err *err)
 {
 	static const char path[] = ".ai/state/threads";
-	auto_close int base = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r = 0, fd;
+	int fd = io_open_dir(project, path, create);
 
-	if (base < 0)
-		return rye_fail_sys(err, errno, "%s", project);
-	if (create)
-		r = io_mkdirs_at(base, path, 0700);
-	if (r < 0)
-		return rye_fail_sys(err, -r, "cannot make %s/%s", project, path);
-	fd = io_open_mounted(base, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
-		return rye_fail_sys(err, -fd, "%s/%s", project, path);
+		return rye_fail_sys(err, -fd, "%s%s/%s", create ? "cannot make " : "", project,
+				    path);
 	return fd;
 }
 

@@ -148,13 +148,12 @@ static const struct derived derived[] = {
  */
 static int open_graph_run(const struct threads *threads, const char *id)
 {
-	auto_close int base = open(threads->env.opt->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 
 	buf_addf(&path, ".ai/state/graphs/%s", id);
-	if (base < 0 || path.failed || !*id || strchr(id, '/'))
+	if (path.failed || !*id || strchr(id, '/'))
 		return -ENOENT;
-	return io_open_mounted(base, path.data, O_RDONLY | O_DIRECTORY);
+	return io_open_dir(threads->env.opt->project, path.data, false);
 }
 
 static bool real_is_there(struct threads *threads, const char *name, const struct thread_view *view)
