@@ -13,6 +13,7 @@
 #include "near.h"
 #include "parse/parse.h"
 #include "plan/plan.h"
+#include "schema/schema.h"
 
 #include <string.h>
 

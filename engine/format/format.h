@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * format.h: texts of other formats as JSON values: YAML, TOML, XML, literals of Python and
- * JavaScript, and JSON Schema. Pure: bounded in time and memory, no file, no lock.
+ * JavaScript; patterns. Pure: bounded in time and memory, no file, no lock.
  */
 #ifndef RYE_FORMAT_FORMAT_H
 #define RYE_FORMAT_FORMAT_H
@@ -115,39 +115,33 @@ int py_string_prefix(const struct py *p);
 json_t *py_literal(struct py *p, int depth);
 
 /*
- * schema.c: JSON Schema, as far as docs/items.md lists it: defaults are injected (deep copies),
- * then the value is checked. A pattern that cannot be decided within RYE_REGEX_STEPS and
- * RYE_REGEX_MS is a fault of the value; one that is no regular expression only a warning.
+ * regex.c: searching text with a pattern from outside, in bounded time. Syntax is PCRE's,
+ * which ECMA and Python patterns of schemas are a subset of; \uHHHH is understood, letters
+ * and digits are ASCII ones, $ is the very end, a match may begin anywhere.
  */
 
-/* What is wrong: `missing` names of required top-level keys, `unknown` keys, `issues` texts. */
-struct schema_report {
-	json_t *missing, *unknown, *issues, *warnings; /* arrays of strings, owned */
+enum regex_answer {
+	REGEX_MATCH,
+	REGEX_NO_MATCH,
+	REGEX_BAD, /* the pattern is none */
+	REGEX_TOO_MUCH, /* bounds.h: RYE_REGEX_* */
 };
 
-void schema_report_done(struct schema_report *report);
-/*
- * Fills defaults into value (an object owned by the caller) and checks it.
- * True: nothing wrong (warnings may be there).
- */
-bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret);
-/*
- * An answer against its schema: nothing is filled in, every fault is an issue, and keywords that are
- * not checked are warnings.
- */
-bool schema_fit(const json_t *schema, const json_t *value, struct schema_report *ret);
-/* The issues alone, one behind the other. */
-void schema_faults(const struct schema_report *report, struct rye_buf *ret_text);
-/* The error object's text: "Missing required parameters: a, b" and its relatives. */
-void schema_message(const struct schema_report *report, const json_t *schema,
-		    struct rye_buf *ret_text);
-/* declared_parameters: [{name, type, required, default?, description?}]; new reference. */
-json_t *schema_declared(const json_t *schema);
-/* What is wrong with a schema: unknown types, bad regexes, enum of wrong type. A new array. */
-json_t *schema_lint(const json_t *schema);
-bool schema_type_known(const char *type);
-/* Names that are no type fit everything. */
-bool schema_type_fits(const char *type, const json_t *value);
+/* The compiled pattern of the last call and the time spent; all zero to begin with. */
+struct regex {
+	char *pattern;
+	void *code;
+	int64_t spent_us;
+	bool exhausted; /* the time is used up: every further answer is REGEX_TOO_MUCH */
+	char why[128]; /* after REGEX_BAD */
+};
+
+void regex_done(struct regex *regex);
+enum regex_answer regex_search(struct regex *regex, const char *pattern, struct rye_span text);
+/* Only whether the pattern is one: REGEX_MATCH or REGEX_BAD. */
+enum regex_answer regex_check(struct regex *regex, const char *pattern);
+
+#define auto_regex __attribute__((cleanup(regex_done)))
 
 /*
  * regex.c: does the pattern match anywhere in the text? False also for what is no pattern and for

@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 
 #include "bounds.h"
-#include "format/format.h"
 #include "memory.h"
+#include "schema/schema.h"
 #include "scope.h"
 
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "plan/plan.h"
 
 #include "clock.h"
-#include "format/format.h"
 #include "mcp/mcp.h"
 #include "run/run_inner.h"
+#include "schema/schema.h"
 #include "scope.h"
 #include "servers/servers.h"
 

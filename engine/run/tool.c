@@ -7,9 +7,9 @@
 #include "run/run_inner.h"
 
 #include "bounds.h"
-#include "format/format.h"
 #include "memory.h"
 #include "plan/plan.h"
+#include "schema/schema.h"
 #include "scope.h"
 #include "space/space.h"
 

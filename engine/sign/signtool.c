@@ -5,8 +5,8 @@
  */
 #include "sign/sign_inner.h"
 
-#include "format/format.h"
 #include "item/item.h"
+#include "schema/schema.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"

@@ -3,7 +3,7 @@
  * fuzz_schema.c - the first line is the schema as JSON, the rest the value. Checking ends
  * soon, patterns included, and says nothing exactly when nothing is wrong.
  */
-#include "format/format.h"
+#include "schema/schema.h"
 
 #include "fuzz_parse.h"
 

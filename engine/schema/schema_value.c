@@ -2,12 +2,13 @@
 /*
  * What a schema says of a value by itself: choices, ranges, lengths, patterns. Pure.
  */
-#include "format/format.h"
-#include "format/format_inner.h"
+#include "schema/schema_inner.h"
 
 #include "bounds.h"
 #include "scope.h"
 #include "str.h"
+
+#include <float.h>
 
 /* One end of a range; side is 1 where more is right. */
 struct bound {
@@ -39,7 +40,7 @@ static int schema_compare(const json_t *a, const json_t *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_equal(const json_t *a, const json_t *b)
+bool schema_is_equal(const json_t *a, const json_t *b)
 {
 	return json_is_number(a) && json_is_number(b) ? !schema_compare(a, b) : json_equal(a, b);
 }
@@ -49,7 +50,7 @@ static void check_const(struct schema_check *c, const json_t *schema, const json
 	const json_t *only = json_object_get(schema, "const");
 	char shown[160], got[160];
 
-	if (!only || is_equal(only, value))
+	if (!only || schema_is_equal(only, value))
 		return;
 	spell_value(only, shown);
 	spell_value(value, got);
@@ -64,7 +65,7 @@ static void check_enum(struct schema_check *c, const json_t *schema, const json_
 	if (!json_is_array(choices))
 		return;
 	for (size_t i = 0; i < json_array_size(choices); i++)
-		if (is_equal(json_array_get(choices, i), value))
+		if (schema_is_equal(json_array_get(choices, i), value))
 			return;
 	spell_value(choices, listed);
 	spell_value(value, got);
@@ -97,6 +98,34 @@ static void check_range(struct schema_check *c, const json_t *schema, const json
 
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
 		check_bound(c, schema, value, &bounds[i]);
+}
+
+/* Decimal fractions are no doubles: 0.3 is a multiple of 0.1 all the same. Where a double has no
+ * digits behind the point any more, all are. */
+static bool number_is_multiple(const json_t *value, const json_t *factor)
+{
+	double times = json_number_value(value) / json_number_value(factor), off;
+
+	if (json_is_integer(value) && json_is_integer(factor))
+		return json_integer_value(value) % json_integer_value(factor) == 0;
+	if (times < 0)
+		times = -times;
+	if (times >= 1 / DBL_EPSILON)
+		return true;
+	off = times - (double)(json_int_t)(times + 0.5);
+	return off <= times * 4 * DBL_EPSILON && -off <= times * 4 * DBL_EPSILON;
+}
+
+static void check_multiple(struct schema_check *c, const json_t *schema, const json_t *value)
+{
+	const json_t *factor = json_object_get(schema, "multipleOf");
+	char shown[160], got[160];
+
+	if (!(json_number_value(factor) > 0) || number_is_multiple(value, factor))
+		return;
+	spell_value(factor, shown);
+	spell_value(value, got);
+	schema_issue(c, "must be a multiple of %s, got %s", shown, got);
 }
 
 void schema_check_count(struct schema_check *c, const json_t *schema, const char *const keys[3],
@@ -168,6 +197,8 @@ void schema_check_scalar(struct schema_check *c, const json_t *schema, const jso
 	check_const(c, schema, value);
 	if (json_is_string(value))
 		check_string(c, schema, value);
-	else if (json_is_number(value))
-		check_range(c, schema, value);
+	if (!json_is_number(value))
+		return;
+	check_range(c, schema, value);
+	check_multiple(c, schema, value);
 }

@@ -4,8 +4,7 @@
  * there and of the declared type. Used when a tool is signed; a run only warns. Recursive by the
  * schema's nesting. Pure.
  */
-#include "format/format.h"
-#include "format/format_inner.h"
+#include "schema/schema_inner.h"
 
 #include "bounds.h"
 #include "scope.h"
@@ -102,6 +101,7 @@ static void lint_schema(struct lint *lint, const json_t *schema, int depth)
 	json_t *type = json_object_get(schema, "type"), *items = json_object_get(schema, "items");
 	json_t *choices = json_object_get(schema, "enum"), *property;
 	json_t *pattern = json_object_get(schema, "pattern");
+	json_t *factor = json_object_get(schema, "multipleOf");
 	json_t *names = json_object_get(schema, "required");
 	const char *key;
 
@@ -117,6 +117,8 @@ static void lint_schema(struct lint *lint, const json_t *schema, int depth)
 		lint_enum(lint, choices, type);
 	if (pattern)
 		lint_pattern(lint, pattern);
+	if (factor && !(json_number_value(factor) > 0))
+		issue(lint, "multipleOf must be a number above 0");
 	if (names && !json_is_array(names))
 		issue(lint, "required must be a list of names");
 	json_object_foreach(json_object_get(schema, "properties"), key, property) {

@@ -3,8 +3,7 @@
  * The sentences of a schema check, and what a schema declares, as replies list it. Also the one
  * rule for what `parameters` of a request may be. Pure.
  */
-#include "format/format.h"
-#include "format/format_inner.h"
+#include "schema/schema_inner.h"
 
 #include "bounds.h"
 #include "scope.h"
@@ -84,21 +83,15 @@ void schema_faults(const struct schema_report *report, struct rye_buf *ret_text)
 /* Adds the keywords of a schema, and of those it is made of, that are not checked. */
 static void list_unchecked(const json_t *schema, json_t *found, int depth)
 {
-	static const char *const unchecked[] = { "$dynamicRef",
-						 "$recursiveRef",
-						 "contains",
-						 "dependentRequired",
-						 "dependentSchemas",
-						 "dependencies",
-						 "additionalItems",
-						 "multipleOf",
-						 "propertyNames",
-						 "unevaluatedItems",
-						 "unevaluatedProperties",
-						 "uniqueItems" };
+	static const char *const unchecked[] = { "$dynamicRef", "$recursiveRef" };
 	static const char *const parts[] = { "additionalProperties",
+					     "additionalItems",
 					     "items",
 					     "prefixItems",
+					     "contains",
+					     "propertyNames",
+					     "unevaluatedItems",
+					     "unevaluatedProperties",
 					     "allOf",
 					     "anyOf",
 					     "oneOf",
@@ -106,8 +99,10 @@ static void list_unchecked(const json_t *schema, json_t *found, int depth)
 					     "if",
 					     "then",
 					     "else" };
-	static const char *const maps[] = { "properties", "patternProperties", "$defs",
-					    "definitions" };
+	static const char *const maps[] = {
+		"properties", "patternProperties", "dependentSchemas", "dependencies",
+		"$defs",      "definitions"
+	};
 	const char *key;
 	json_t *value;
 	size_t n;

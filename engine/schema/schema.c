@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A value against a JSON Schema: parameters, whose defaults are filled in first, or what a tool has
- * answered. Types, lists and nested objects are here, scalars in schema_value.c, schemas made of
- * others in schema_logic.c. Keywords that docs/items.md does not list are not checked. Faults are
- * sentences in the format's words; after RYE_SCHEMA_ISSUES of them the check stops. Recursive, by at
- * most RYE_JSON_DEPTH. Pure.
+ * answered. Types are here, scalars in schema_value.c, what is nested in schema_object.c and
+ * schema_array.c, schemas made of others in schema_logic.c. Keywords that docs/items.md does not list
+ * are not checked. Faults are sentences in the format's words; after RYE_SCHEMA_ISSUES of them the
+ * check stops. Recursive, by at most RYE_JSON_DEPTH. Pure.
  */
-#include "format/format.h"
-#include "format/format_inner.h"
+#include "schema/schema_inner.h"
 
 #include "bounds.h"
 #include "scope.h"
@@ -44,7 +43,7 @@ static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
 /* ---- saying what is wrong ---- */
 
 /* Nothing that is found from now on changes the answer. */
-static bool schema_is_full(const struct schema_check *c)
+bool schema_is_full(const struct schema_check *c)
 {
 	if (c->trial)
 		return *c->stop || c->faults > c->trial_from;
@@ -143,138 +142,6 @@ static bool check_type(struct schema_check *c, const json_t *schema, const json_
 	return false;
 }
 
-/* ---- nesting ---- */
-
-static void check_member(struct schema_check *c, const char *key, const json_t *schema,
-			 const json_t *value)
-{
-	size_t len = c->path.len;
-
-	buf_addf(&c->path, "%s%s", len ? "." : "", key);
-	if (!c->path.failed)
-		schema_check_value(c, schema, value);
-	c->path.len = len;
-	c->path.data[len] = 0;
-}
-
-static void missing_member(struct schema_check *c, const char *key)
-{
-	size_t len = c->path.len;
-
-	if (c->depth == 1) {
-		c->faults++;
-		json_array_append_new(c->report->missing, json_string(key));
-		return;
-	}
-	buf_addf(&c->path, "%s%s", len ? "." : "", key);
-	schema_issue(c, "required field missing");
-	c->path.len = len;
-	c->path.data[len] = 0;
-}
-
-static void check_required(struct schema_check *c, const json_t *schema, const json_t *value)
-{
-	const json_t *names = json_object_get(schema, "required");
-
-	for (size_t i = 0; i < json_array_size(names); i++) {
-		const char *name = json_string_value(json_array_get(names, i));
-
-		if (name && !json_object_get(value, name))
-			missing_member(c, name);
-	}
-}
-
-/* What is declared may stand in one of these, too. */
-static bool says_more(const json_t *schema)
-{
-	static const char *const keys[] = { "allOf", "anyOf", "oneOf", "if", "$ref" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (json_object_get(schema, keys[i]))
-			return true;
-	return false;
-}
-
-/* A key that the schema does not declare. */
-static void check_extra(struct schema_check *c, const json_t *schema, const char *key,
-			const json_t *value)
-{
-	const json_t *rule = json_object_get(schema, "additionalProperties");
-
-	if (json_is_object(rule)) {
-		check_member(c, key, rule, value);
-	} else if (json_is_false(rule) && c->depth == 1) {
-		c->faults++;
-		if (json_array_size(c->report->unknown) < RYE_SCHEMA_ISSUES)
-			json_array_append_new(c->report->unknown, json_string(key));
-	} else if (json_is_false(rule)) {
-		schema_issue(c, "unknown field %.200s", key);
-	} else if (!rule && c->depth == 1 && !says_more(schema)) {
-		schema_warn(c->report, "parameter %s is not declared", key);
-	}
-}
-
-/* True: a pattern of patternProperties has it. */
-static bool check_patterns(struct schema_check *c, const json_t *schema, const char *key,
-			   const json_t *value)
-{
-	const char *pattern;
-	json_t *rule;
-	bool found = false;
-
-	json_object_foreach(json_object_get(schema, "patternProperties"), pattern, rule) {
-		if (!schema_matches(c, pattern, span_of(key)))
-			continue;
-		check_member(c, key, rule, value);
-		found = true;
-	}
-	return found;
-}
-
-static void schema_check_object(struct schema_check *c, const json_t *schema, const json_t *value)
-{
-	static const char *const keys[] = { "minProperties", "maxProperties", "members" };
-	const json_t *properties = json_object_get(schema, "properties");
-	const char *key;
-	json_t *member;
-
-	schema_check_count(c, schema, keys, (json_int_t)json_object_size(value));
-	json_object_foreach((json_t *)value, key, member) {
-		const json_t *property = json_object_get(properties, key);
-
-		if (schema_is_full(c))
-			return;
-		if (property)
-			check_member(c, key, property, member);
-		if (!check_patterns(c, schema, key, member) && !property &&
-		    (json_object_size(properties) ||
-		     json_object_get(schema, "additionalProperties")))
-			check_extra(c, schema, key, member);
-	}
-	check_required(c, schema, value);
-}
-
-static void schema_check_array(struct schema_check *c, const json_t *schema, const json_t *value)
-{
-	static const char *const keys[] = { "minItems", "maxItems", "items" };
-	const json_t *items = json_object_get(schema, "items");
-	const json_t *first = json_object_get(schema, "prefixItems");
-	size_t len = c->path.len;
-
-	schema_check_count(c, schema, keys, (json_int_t)json_array_size(value));
-	for (size_t i = 0; i < json_array_size(value) && !schema_is_full(c); i++) {
-		const json_t *rule = i < json_array_size(first) ? json_array_get(first, i) : items;
-
-		if (!rule)
-			return;
-		buf_addf(&c->path, "[%zu]", i);
-		if (!c->path.failed)
-			schema_check_value(c, rule, json_array_get(value, i));
-		c->path.len = len;
-		c->path.data[len] = 0;
-	}
-}
-
 void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	if (schema_is_full(c))
@@ -294,6 +161,7 @@ void schema_check_value(struct schema_check *c, const json_t *schema, const json
 	else if (json_is_array(value))
 		schema_check_array(c, schema, value);
 	schema_check_logic(c, schema, value);
+	schema_check_unseen(c, schema, value);
 	c->depth--;
 }
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas made of others: allOf, anyOf, oneOf, not, if, and $ref to a part of the same document. No
- * other document is ever looked for. What is only tried tells no faults. Recursive with schema.c,
+ * Schemas made of others: allOf, anyOf, oneOf, not, if, dependentSchemas, and $ref to a part of the
+ * same document. No other document is ever looked for. What is only tried tells no faults. Recursive with schema.c,
  * which bounds depth and work. Pure.
  */
-#include "format/format.h"
-#include "format/format_inner.h"
+#include "schema/schema_inner.h"
 
 #include "base/json.h"
 #include "scope.h"
 #include "str.h"
 
-static bool schema_tries(struct schema_check *c, const json_t *schema, const json_t *value)
+bool schema_tries(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	size_t faults = c->faults, from = c->trial_from;
 	bool fits;
@@ -129,32 +128,61 @@ static const json_t *pointer_target(const json_t *root, const char *pointer)
 	return *pointer ? NULL : root;
 }
 
-static void check_reference(struct schema_check *c, const json_t *schema, const json_t *value)
+const json_t *schema_reference(struct schema_check *c, const json_t *schema)
 {
 	const char *ref = json_string_value(json_object_get(schema, "$ref"));
 	const json_t *target;
 
 	if (!ref)
-		return;
+		return NULL;
 	if (*ref != '#') {
 		schema_stop(c,
 			    "cannot be checked: $ref %.120s is another document: none is fetched",
 			    ref);
-		return;
+		return NULL;
 	}
 	target = pointer_target(c->root, ref + 1);
-	if (target)
-		schema_check_value(c, target, value);
-	else
+	if (!target)
 		schema_stop(c, "cannot be checked: $ref %.120s leads nowhere", ref);
+	return target;
+}
+
+const json_t *schema_dependent(const json_t *schema, const char *key)
+{
+	const json_t *rule = json_object_get(json_object_get(schema, "dependentSchemas"), key);
+
+	/* until 2019 one word stood for both sorts of dependencies */
+	return rule ? rule : json_object_get(json_object_get(schema, "dependencies"), key);
+}
+
+/* A list names fields, anything else is a schema. */
+static void check_dependents(struct schema_check *c, const json_t *schema, const json_t *value)
+{
+	const char *key;
+	json_t *member;
+
+	if (!json_object_get(schema, "dependentSchemas") &&
+	    !json_object_get(schema, "dependencies"))
+		return;
+	json_object_foreach((json_t *)value, key, member) {
+		const json_t *rule = schema_dependent(schema, key);
+
+		if (rule && !json_is_array(rule))
+			schema_check_value(c, rule, value);
+	}
 }
 
 void schema_check_logic(struct schema_check *c, const json_t *schema, const json_t *value)
 {
+	const json_t *target;
+
 	c->inside++;
 	check_every(c, json_object_get(schema, "allOf"), value);
 	check_choices(c, schema, value);
 	check_conditions(c, schema, value);
-	check_reference(c, schema, value);
+	check_dependents(c, schema, value);
+	target = schema_reference(c, schema);
+	if (target)
+		schema_check_value(c, target, value);
 	c->inside--;
 }
