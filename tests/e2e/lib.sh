@@ -20,6 +20,7 @@
 #   until_true CMD...       waits up to 20 s for CMD to succeed
 #   put PATH TEXT           a file below the project's .ai (directories are made)
 #   beside NAME CMD...      a process that ends with the test, its output in $T/NAME.log; its id in BESIDE
+#   at_end CODE             runs when the test ends, before its files are removed; FAILED and rc tell how
 #   converse FILE TEXT      writes a message, reads its reply by the same descriptor
 
 set -u
@@ -31,6 +32,7 @@ N=0
 FAILED=0
 DAEMON=
 ALL_BESIDE=
+AT_END=
 ALLOWED='^$'
 export LC_ALL=C
 umask 022
@@ -98,6 +100,7 @@ cleanup() {
   local rc=$?
   trap - EXIT
   cd /
+  eval "$AT_END"
   [ -n "$DAEMON" ] && kill "$DAEMON" 2>/dev/null && for _ in 1 2 3 4 5 6 7 8 9 10; do
     kill -0 "$DAEMON" 2>/dev/null || break
     sleep 0.1
@@ -119,6 +122,8 @@ trap 'exit 1' TERM INT HUP
 watchdog >&2 3>&- &
 WATCHDOG=$!
 disown "$WATCHDOG"
+
+at_end() { AT_END="$AT_END$1; "; }
 
 beside() {
   local name=$1

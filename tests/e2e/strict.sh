@@ -11,7 +11,7 @@ mount_rye devmode
 K=$T/mnt2
 USER_SPACE='' "$RYEFS" "$T/p2" "$K" -o "userspace=$M/spaces/project/tools/base,system=$S,devmode" 2>"$T/said"
 ok "a user space on FUSE" test -r "$K/README.md"
-trap 'fusermount3 -u -q -z "$K"; true; cleanup' EXIT
+at_end 'fusermount3 -u -q -z "$K"'
 
 # what lies beneath is a mount, too, and is told of an edit a moment later
 edit() { echo "$1" >"$P/$L/$2" && sleep 0.03; }

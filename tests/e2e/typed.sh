@@ -18,16 +18,7 @@ cat >"$T/says.json" <<'JSON'
   "Greet Ann": [{"text": "I greet her.\n", "calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Ann."}}],
     "usage": {"input": 612, "output": 37}}]}}
 JSON
-/usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked" 3>&- >"$T/model.log" 2>&1 &
-MODEL=$!
-disown
-end_model() {
-  local rc=$?
-  kill "$MODEL" 2>/dev/null
-  (exit $rc)
-  cleanup
-}
-trap end_model EXIT
+beside model /usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked"
 until_true test -s "$T/port"
 here=http://127.0.0.1:$(cat "$T/port")
 instead() { printf '%s\t%s\n' "$2" "$3" >>"$T/instead.$1"; }

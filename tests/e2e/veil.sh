@@ -46,13 +46,12 @@ if [ "$(id -u)" = 0 ]; then
     'chmod 700 "$2/ro" 2>/dev/null && echo ro changed' 'true'
   fx_sign "$P" tool:t/mounts
   mkdir "$P/ro" "$P/rw"
-  trap 'rc=$?; umount -lq "$P/ro" "$P/rw"; (exit "$rc"); cleanup' EXIT
+  at_end 'umount -lq "$P/ro" "$P/rw"'
   mount -t tmpfs none "$P/rw" && mount -t tmpfs none "$P/ro" && mount -o remount,bind,ro "$P/ro"
   fx_mount
   has "a file system in the project is written to" "$(echo '{}' >"$M/tools/t/mounts/run"; cat "$M/tools/t/mounts/output")" "rw written"
   lacks "a read-only one is not" "$(cat "$M/tools/t/mounts/output")" ro
   ok "they are unmounted" umount "$P/ro" "$P/rw"
-  trap cleanup EXIT
   ok "the mount ends" umount_rye
 fi
 
