@@ -333,6 +333,15 @@ fx_spaces() {
   fx_bad
 }
 
+# Servers of the Model Context Protocol on loopback, at URL; what they hear and offer is in $NOTES.
+fx_mcp_peer() {
+  NOTES=$T/notes
+  mkdir "$NOTES"
+  beside peer "$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES"
+  until_true test -s "$T/port"
+  URL=http://127.0.0.1:$(cat "$T/port")
+}
+
 # A cgroup of the test's own, so that its limit is nobody else's; what it lies in is in $GROUPS_AT.
 GROUPS_AT= GROUP=ryefs-test-${T##*.}
 own_group() {

@@ -5,11 +5,7 @@
 . "$(dirname "$0")/fixture.sh"
 need jq || finish
 fx_spaces
-mkdir "$T/notes"
-NOTES=$T/notes
-beside peer "$PY" "$E2E/mcp_peer.py" "$T/port" "$NOTES"
-until_true test -s "$T/port"
-URL=http://127.0.0.1:$(cat "$T/port")
+fx_mcp_peer
 REFS=
 
 # server NAME [LINE...]: the server at /NAME, and its tools; LINEs are of its config
