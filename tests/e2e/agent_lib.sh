@@ -7,10 +7,14 @@
 #   agent_directive NAME XML  a directive of the project, its body from standard input
 #   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that
 #   agent_naps, agent_sleeps  t/nap: leaves `naps`, returns once there is `wake`; t/sleep: `sleeps`, a minute
+#   agent_steps               t/step: leaves `steps`, and is done within a third of a second
+#   agent_runtime             threads have their sockets in a directory of this test alone
 #   agent_sign REF...         signs them
 #   fork NAME [JSON]          the reply of a write to its `fork`
 #   asked N                   the body of the N-th request that the server saw
 #   asks TEXT                 how many requests had this text in them
+#   run WORD...               ryefs in the test's spaces, both streams
+#   row DB SQL                its first row there: of registry or budget_ledger, which it may change
 . "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
 need jq || finish
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
@@ -81,6 +85,16 @@ agent_naps() {
         time.sleep(0.05)'
 }
 
+agent_steps() {
+  agent_tool step steps '    import random, subprocess
+    subprocess.run(["sleep", str(random.uniform(0.05, 0.3))])'
+}
+
+agent_runtime() {
+  export XDG_RUNTIME_DIR=$T/r
+  mkdir -m 700 "$T/r"
+}
+
 agent_sleeps() { agent_tool sleep sleeps '    time.sleep(60)'; }
 
 agent_sign() {
@@ -93,5 +107,10 @@ fork_async() { converse "$M/directives/$1/async" "${2:-}"; }
 
 asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
 asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+row() {
+  "$PY" -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: print(*(db.execute(sys.argv[2]).fetchone() or ()))' "$P/.ai/state/threads/$1.db" "$2"
+}
 # events FILTER of the transcript of thread ID
 events() { jq -c "$2" "$P/.ai/state/threads/$1/transcript.jsonl"; }

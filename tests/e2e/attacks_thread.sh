@@ -38,8 +38,7 @@ fx_tool "$P" t/allowed 'echo allowed >>"$2/allowed.ran"'
 agent_sign tool:t/intrude tool:t/sleeper tool:t/allowed
 # the runner's ears: in a runtime directory of its own, or where there is none
 OWN=/tmp/ryefs-$(id -u)
-export XDG_RUNTIME_DIR=$T/r
-mkdir -m 700 "$T/r"
+agent_runtime
 echo text >"$T/outside"
 
 # attack WHAT FACTS

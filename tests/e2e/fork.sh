@@ -149,7 +149,6 @@ is "T24 its row" "$(cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/status
 has "T24 in an override, too" "$(fork lane_plain '{"who": "A", "limit_overrides": {"foo": 1}}' | jq -r .error)" "Unknown limit 'foo'"
 
 # ---- from the command line, and without waiting ----
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
 is "execute --fork" "$(run execute directive:lane_plain --fork who=Cy -q)" "Hello, Ann."
 is "execute --fork, outputs" "$(run execute directive:lane_outputs --fork who=Cy -q | jq -c .)" '{"greeting":"hi","count":3}'
 id=$(run execute directive:lane_plain --fork --async who=Di -q)

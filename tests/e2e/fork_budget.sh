@@ -22,16 +22,7 @@ agent_model '{"by": "turn", "lanes": {
 }}'
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    for i in range(200):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
+agent_naps
 agent_directive lane_two "    <limits spend=\"1.0\"/>
 $ALL" <<<'Have it done twice.'
 agent_directive lane_brief "$ALL" <<<'Have it done, and go.'
@@ -49,7 +40,6 @@ agent_directive lane_needs '    <limits spend="0.9"/>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Needs {input:who}.'
 agent_sign tool:t/nap
 fx_mount
-row() { "$PY" -c 'import sqlite3, sys; print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))' "$P/.ai/state/threads/$1.db" "$2"; }
 children() { ls "$P/.ai/state/threads/$1" 2>/dev/null | sed "s|^|$1/|"; }
 ended() { test -e "$P/.ai/state/threads/$1/result.json"; }
 # sums ROOT ID...: the root's cost in the ledger is what its threads have logged

@@ -6,31 +6,16 @@
 
 agent_model '{"by": "turn", "lanes": {
   "lane_a": [{"text": "hello", "delay": 0.3}],
-  "lane_full": [{"calls": [{"name": "t_nap", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]}}'
+  "lane_full": [{"calls": [{"name": "t_slow", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]}}'
 agent_directive lane_a '  </metadata>' <<<'Hello.'
 agent_directive lane_full '    <limits spend="1000"/>
-    <permissions><execute><tool>t.nap</tool><tool>t.wait</tool></execute></permissions>
-    <hooks><hook id="slow" event="after_complete"><action item_id="t/wait"/></hook></hooks>
+    <permissions><execute><tool>t.slow</tool><tool>t.nap</tool></execute></permissions>
+    <hooks><hook id="slow" event="after_complete"><action item_id="t/nap"/></hook></hooks>
   </metadata>' <<<'Fill the window.'
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import time
-def execute(params, project_path):
-    time.sleep(0.3)
-    return {"success": True}
-CODE
-fx_python "$P" t/wait <<'CODE'
-import os, time
-def execute(params, project_path):
-    for i in range(160):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
-agent_sign tool:t/nap tool:t/wait
+agent_tool slow slow '    time.sleep(0.3)'
+agent_naps
+agent_sign tool:t/slow tool:t/nap
 fx_mount
-row() { "$PY" -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(*(db.execute(sys.argv[2]).fetchone() or ())); db.commit()' "$P/.ai/state/threads/registry.db" "$1"; }
 
 # terminate SIGNALS SECONDS: the next child of the daemon, that long after it is there
 terminate() {
@@ -75,7 +60,7 @@ begun() {
   timeout 20 cat "$M/state/threads/$id/wait"
 }
 
-for item in directives/lane_a tools/t/nap; do
+for item in directives/lane_a tools/t/slow; do
   for signals in 1 4; do
     for after in 0 0.001 0.003 0.006 0.01 0.015; do
       is "$item: $signals after $after s" "$(begun $signals $after $item)" cancelled
@@ -85,9 +70,9 @@ done
 
 # ---- while it waits for the thread that it goes on from ----
 id=$(fork_async lane_full | jq -r .thread_id)
-handed() { [ -n "$(row "select continuation_thread_id from threads where thread_id='$id' and continuation_thread_id is not null")" ]; }
+handed() { [ -n "$(row registry "select continuation_thread_id from threads where thread_id='$id' and continuation_thread_id is not null")" ]; }
 ok "a thread hands over" until_true handed
-next=$(row "select continuation_thread_id from threads where thread_id='$id'")
+next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 until_true test -e "$P/.ai/state/threads/$next/runner.json"
 sleep 0.5
 echo cancel >"$M/state/threads/$next/ctl"
@@ -97,7 +82,7 @@ until_true test -e "$P/.ai/state/threads/$id/result.json"
 
 # ---- its end was told, but its row was not written ----
 umount_rye
-row "update threads set status='running', completed_at=null where thread_id='$next'"
+row registry "update threads set status='running', completed_at=null where thread_id='$next'"
 fx_mount
 is "the row says what the result says" "$(timeout 20 cat "$M/state/threads/$next/wait")" cancelled
 finish

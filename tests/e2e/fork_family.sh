@@ -85,11 +85,8 @@ agent_directive lane_full '    <limits spend="1000"/>
   </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Fill the window for {input:who}.'
 agent_sign tool:t/touch tool:t/other tool:t/sleep tool:t/nap knowledge:ctx/hooked knowledge:ctx/system knowledge:ctx/before
-# the sockets of threads, of this test alone
-export XDG_RUNTIME_DIR=$T/r
-mkdir -m 700 "$T/r"
+agent_runtime
 fx_mount
-row() { sqlite3 "$P/.ai/state/threads/registry.db" "$1" 2>/dev/null; }
 
 # ---- children ----
 reply=$(fork lane_parent)
@@ -101,7 +98,7 @@ is "the child knows its parent" "$(jq -r .parent_id "$P/.ai/state/threads/lane_c
 is "the child did what both allow" "$(ls "$P"/touched "$P"/other 2>&1 | wc -l)" 2
 cost() { jq -c .cost.spend "$P/.ai/state/threads/$1/thread.json"; }
 is "F20 the root's ledger has the child's cost" \
-  "$(row "attach '$P/.ai/state/threads/budget_ledger.db' as b; select printf('%.3f', actual_spend) from b.budget_ledger where thread_id='$id'")" \
+  "$(row budget_ledger "select printf('%.3f', actual_spend) from budget_ledger where thread_id='$id'")" \
   "$(jq -nr "$(cost "$id") + $(cost "lane_child/$child") | . * 1000 | round / 1000" | xargs printf '%.3f')"
 rm -f "$P/touched" "$P/other"
 fork lane_narrow >/dev/null
@@ -122,7 +119,7 @@ reply=$(fork lane_level1)
 is "T47 a child at the last level" "$(jq -r .result <<<"$reply")" 1
 level2=lane_level2/$(ls "$P/.ai/state/threads/lane_level2" | tail -n 1)
 has "T47 not one below it" "$(events "$level2" 'select(.event_type == "tool_call_result") | .payload.output')" "Depth limit exhausted"
-is "T47 its row" "$(row "select status from threads where directive='lane_level3'")" error
+is "T47 its row" "$(row registry "select status from threads where directive='lane_level3'")" error
 id=$(fork_async lane_async | jq -r .thread_id)
 until_true test -e "$P/sleeps"
 child=lane_wait/$(ls "$P/.ai/state/threads/lane_wait" | tail -n 1)
@@ -208,7 +205,7 @@ not_ok "not after its end" sh -c "echo say too late > $M/state/threads/$id/ctl"
 # ---- going on ----
 reply=$(fork lane_full '{"who": "Zoe"}')
 id=$(jq -r .thread_id <<<"$reply")
-next=$(row "select continuation_thread_id from threads where thread_id='$id'")
+next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 is "T28 a full window hands over" "$(cat "$M/state/threads/$id/status")" continued
 like "T28 to a new thread" "$next" '^lane_full/lane_full-'
 is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
@@ -222,7 +219,7 @@ ok "T52 a person goes on with what has ended" sh -c "echo resume and now shorter
 is "T52 in a new thread" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 is "T52 with the conversation" "$(jq -r .result "$M/state/threads/$id/result.json")" second
 is "T52 the old one says so" "$(cat "$M/state/threads/$id/status") $(events "$id" .event_type | tail -n 1)" 'continued "thread_resumed"'
-next=$(row "select continuation_thread_id from threads where thread_id='$id'")
+next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 reply=$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"once more\"}")
 is "T52 by a request, too" "$(jq -r '.status, .result' <<<"$reply" | tr '\n' ' ')" "success third "
 has "T29 the whole conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_resumed | tail -n 1)" first second "once more"

@@ -96,15 +96,7 @@ extending lane_round_b lane_round_a '' <<<'B.'
 agent_sign tool:t/big tool:t/echo tool:t/meet tool:t/tell
 echo 'OTHER_SECRET=hush-hush' >"$P/.env"
 export SCRIPTED_KEY=sk-very-secret
-mkdir -m 700 "/tmp/rf-$$"
-export XDG_RUNTIME_DIR=/tmp/rf-$$
-runtime_end() {
-  local rc=$?
-  rm -rf "/tmp/rf-$$"
-  (exit $rc)
-  cleanup
-}
-trap runtime_end EXIT
+agent_runtime
 echo "$XDG_RUNTIME_DIR" >"$P/runtime"
 fx_mount
 

@@ -13,36 +13,20 @@ agent_model '{"by": "turn", "lanes": {
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}}]},
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}]}}'
-fx_python "$P" t/step <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, random, subprocess
-def execute(params, project_path):
-    subprocess.run(["sleep", str(random.uniform(0.05, 0.3))])
-    return {"success": True}
-CODE
+agent_steps
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
 agent_directive lane_child "$ALL" <<<'Do a step.'
 agent_directive lane_work "$ALL" <<<'Do it all.'
 agent_sign tool:t/step
 
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
-# rewind ID SQL: its row and budget are as if its runner had died before it could write its end
+# rewind ID: its row and budget are as if its runner had died before it could write its end
 rewind() {
   rm -f "$D/result.json" "$D/output" "$P/.ai/knowledge/agent/threads/$1.md"
-  "$PY" - "$P/.ai/state/threads" "$1" <<'CODE'
-import sqlite3, sys
-for file, sql in (("registry", "update threads set status='running', result=null, spend=0 where thread_id=?"),
-                  ("budget_ledger", "update budget_ledger set status='active' where thread_id=?")):
-    db = sqlite3.connect(f"{sys.argv[1]}/{file}.db")
-    db.execute(sql, sys.argv[2:])
-    db.commit()
-CODE
+  row registry "update threads set status='running', result=null, spend=0 where thread_id='$1'"
+  row budget_ledger "update budget_ledger set status='active' where thread_id='$1'"
 }
-told() { # FILE COLUMNS TABLE
-  "$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' \
-    "$P/.ai/state/threads/$1.db" "select $2 from $3 where thread_id='$ID'"
-}
+told() { row "$1" "select $2 from $3 where thread_id='$ID'"; } # FILE COLUMNS TABLE
 
 # ---- behind its last event ----
 run execute directive:lane_child --fork >/dev/null &

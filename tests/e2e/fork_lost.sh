@@ -27,9 +27,7 @@ is "its last line" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
 
 # ---- without a mount: the command line finds it, doctor only tells ----
 umount_rye
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
-status() { "$PY" -c 'import sqlite3, sys
-print(*sqlite3.connect(sys.argv[1]).execute("select status from threads where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/registry.db" "$1"; }
+status() { row registry "select status from threads where thread_id='$1'"; }
 lost_one() {
   local before
   before=$(asks lane_slow)

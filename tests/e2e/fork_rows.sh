@@ -76,7 +76,6 @@ hooks:
 TEXT
 agent_sign tool:t/add tool:t/long tool:rye/agent/providers/parsed config:agent/hooks
 fx_mount
-row() { "$PY" -c 'import sqlite3, sys; print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))' "$P/.ai/state/threads/registry.db" "$1"; }
 
 # ---- one thread ----
 is "T21 neither permissions nor outputs" "$(fork lane_plain | jq -c '[.state, .result]')" '["completed","plainly"]'
@@ -97,16 +96,16 @@ has "T46 their cost is told" "$waited" completed input_tokens
 reply=$(fork lane_one)
 id=$(jq -r .thread_id <<<"$reply")
 is "T48 one of two that were asked for together" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.error) | .payload.error' | grep -c 'Spawn limit exceeded')" 1
-is "T48 counted once" "$(row "select spawn_count from threads where thread_id='$id'")" 1
+is "T48 counted once" "$(row registry "select spawn_count from threads where thread_id='$id'")" 1
 fork lane_capped >/dev/null
 has "T49 an override stops at the parent's limit" "$(cat "$M"/state/threads/lane_eager/*/error)" turns 4/4
 
 # ---- hand-overs ----
 reply=$(fork lane_above)
-first=$(row "select thread_id from threads where directive='lane_full' and status='continued'")
-next=$(row "select continuation_thread_id from threads where thread_id='$first'")
+first=$(row registry "select thread_id from threads where directive='lane_full' and status='continued'")
+next=$(row registry "select continuation_thread_id from threads where thread_id='$first'")
 parent=$(jq -r .thread_id <<<"$reply")
-is "T28 the successor is a sibling" "$(row "select parent_id from threads where thread_id='$next'")" "$parent"
+is "T28 the successor is a sibling" "$(row registry "select parent_id from threads where thread_id='$next'")" "$parent"
 is "T28 as deep as the one before" "$(jq .limits.depth "$P/.ai/state/threads/$next/thread.json")" "$(jq .limits.depth "$P/.ai/state/threads/$first/thread.json")"
 has "T28 the parent hears the last one's answer" "$(events "$parent" 'select(.event_type == "tool_call_result") | .payload.output')" "the successor"
 is "T29 a chain of three" "$(fork lane_chain | jq -r .result)" "the third"

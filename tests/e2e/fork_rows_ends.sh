@@ -29,21 +29,15 @@ for name in first second third killed child slow while words nap quick; do
 done
 agent_sign tool:t/nap
 fx_mount
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
 THREADS=$P/.ai/state/threads
-# sql FILE STATEMENT: the first row
-sql() {
-  "$PY" -c 'import sqlite3, sys
-db = sqlite3.connect(sys.argv[1]); row = db.execute(sys.argv[2]).fetchone(); db.commit(); print(*(row or ()))' "$THREADS/$1.db" "$2"
-}
-active() { sql budget_ledger "select count(*) from budget_ledger where status='active'"; }
+active() { row budget_ledger "select count(*) from budget_ledger where status='active'"; }
 one_active() { [ "$(active)" = "$1" ]; }
 status_is() { [ "$(cat "$M/state/threads/$1/status")" = "$2" ]; }
 # whole WHAT ID STATUS: one end, in every record of it
 whole() {
   local kinds
   is "$1: its record" "$(jq -r .status "$THREADS/$2/thread.json")" "$3"
-  is "$1: its row" "$(sql registry "select status from threads where thread_id='$2'")" "$3"
+  is "$1: its row" "$(row registry "select status from threads where thread_id='$2'")" "$3"
   kinds=$(events "$2" .event_type)
   is "$1: one end, and it is signed" "$(grep -cE '"thread_(completed|error|cancelled)"' <<<"$kinds") $(tail -n 1 <<<"$kinds")" '1 "checkpoint"'
 }
@@ -84,7 +78,7 @@ for i in 1 2 3 4 5 6 7 8; do
   end=$(timeout 20 cat "$M/state/threads/$id/wait")
   like "F46 cancelled, or completed ($end)" "$end" '^(cancelled|completed)$'
   whole F46 "$id" "$end"
-  is "F46 settled" "$(sql budget_ledger "select status from budget_ledger where thread_id='$id'")" "$end"
+  is "F46 settled" "$(row budget_ledger "select status from budget_ledger where thread_id='$id'")" "$end"
 done
 
 # ---- many, read by many, killed at random: RYE_THREADS=100 by hand, with RYE_TEST_LIMIT=600 ----
@@ -148,7 +142,7 @@ disown
 kill -STOP "$(jq .pid "$D/runner.json")"
 old=$(jq .pid "$D/runner.json")
 jq -c ".pid = $other" "$D/runner.json" >"$T/runner" && cp "$T/runner" "$D/runner.json"
-sql registry "update threads set pid=$other where thread_id='$id'"
+row registry "update threads set pid=$other where thread_id='$id'"
 kill -9 "$old"
 fx_mount
 is "F23 a runner whose number is another's is lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
@@ -173,7 +167,7 @@ wait "$holder"
 is "F34 an end while the registry is held is not lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 whole F34 "$id" completed
 umount_rye
-count=$(sql registry 'select count(*) from threads')
+count=$(row registry 'select count(*) from threads')
 rm -f "$THREADS"/registry.db-*
 printf 'no database at all, but a text that is long enough to be read as one %.0s' {1..20} >"$THREADS/registry.db"
 allow 'registry'

@@ -4,18 +4,10 @@
 # and servers of tools work: no result is lost, nothing is half-written, and what was missing is said.
 # First at chosen moments, then at random (scarcity.py; RYE_SEED replays it, RYE_ROUNDS makes it longer).
 . "$(dirname "$0")/agent_lib.sh"
-need sqlite3 || finish
 [ "$(id -u)" = 0 ] || skip "no tmpfs can be mounted"
 mkdir -p "$P/.ai/state"
 mount -t tmpfs -o size=16m ryefs-test "$P/.ai/state" 2>/dev/null || skip "no tmpfs can be mounted"
-scarce_stop() {
-  local rc=$?
-  [ "$FAILED" = 0 ] && [ $rc = 0 ] || cp -r "$P/.ai/state" "$T/state"
-  umount -l "$P/.ai/state"
-  (exit $rc)
-  cleanup
-}
-trap scarce_stop EXIT
+at_end '[ "$FAILED" = 0 ] && [ $rc = 0 ] || cp -r "$P/.ai/state" "$T/state"; umount -l "$P/.ai/state"'
 
 STEP='{"calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
 agent_model '{"by": "turn", "lanes": {
@@ -26,24 +18,8 @@ agent_model '{"by": "turn", "lanes": {
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}],
   "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$STEP"', {"text": "nap is done"}],
   "lane_end": ['"$STEP"', {"text": ["it ", "is ", "done"], "gap": 0.5}]}}'
-fx_python "$P" t/step <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import random, subprocess
-def execute(params, project_path):
-    subprocess.run(["sleep", str(random.uniform(0.05, 0.3))])
-    return {"success": True}
-CODE
-fx_python "$P" t/nap <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "naps"), "w").close()
-    for i in range(400):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.05)
-    return {"success": True}
-CODE
+agent_steps
+agent_naps
 graph() { # NAME TOOL
   fx_put "$P" "tools/t/$1.yaml" <<TEXT
 tool_id: $1
@@ -104,17 +80,17 @@ for size in (1 << 20, 1 << 12, 1):
 CODE
 }
 empty() { rm -f "$P/.ai/state/filler"; }
-row() { sqlite3 "$P/.ai/state/threads/$1.db" "select $2 from $3 where thread_id='$ID'"; }
+told() { row "$1" "select $2 from $3 where thread_id='$ID'"; } # DB COLUMNS TABLE
 verified() { RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$ID" 2>&1; }
 # whole STATUS TEXT: row, files and ledger of the thread $ID tell the same end
 whole() {
   local D=$P/.ai/state/threads/$ID
-  is "$2: its row" "$(row registry status threads)" "$1"
+  is "$2: its row" "$(told registry status threads)" "$1"
   is "$2: thread.json" "$(jq -r .status "$D/thread.json")" "$1"
   is "$2: the transcript's end" "$(events "$ID" .event_type | tail -n 2 | tr '\n' ' ')" "\"thread_$1\" \"checkpoint\" "
   has "$2: the knowledge entry" "$(head -n 20 "$P/.ai/knowledge/agent/threads/$ID.md")" "status: $1"
-  is "$2: the ledger" "$(row budget_ledger "status, printf('%.3f', actual_spend)" budget_ledger)" \
-    "$1|$(jq -r .cost.spend "$D/thread.json" | xargs printf %.3f)"
+  is "$2: the ledger" "$(told budget_ledger "status, printf('%.3f', actual_spend)" budget_ledger)" \
+    "$1 $(jq -r .cost.spend "$D/thread.json" | xargs printf %.3f)"
   like "$2: an independent verifier takes it" "$(verified)" '^ok'
 }
 ended() { timeout 40 cat "$M/state/threads/$ID/wait"; }
@@ -166,7 +142,7 @@ status=$(ended)
 like "a cancel while the disk is full" "$status" '^(cancelled|error)$'
 whole "$status" "cancelled while it is full"
 
-rows() { sqlite3 "$P/.ai/state/threads/registry.db" 'select count(*) from threads'; }
+rows() { row registry 'select count(*) from threads'; }
 before=$(rows)
 fill
 said=$(fork lane_end)
@@ -178,7 +154,7 @@ has "F31 nor by a line of new, which says so" "$told" "No space left on device"
 has "F31 nor a tool" "$tool" "No space left on device"
 is "F31 no directory is left of it" "$(ls "$P/.ai/state/threads/lane_end" | wc -l)" 1
 is "F31 nor a row" "$(rows)" "$before"
-is "F31 nor a line of the budget" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select count(*) from budget_ledger where status='active'")" 0
+is "F31 nor a line of the budget" "$(row budget_ledger "select count(*) from budget_ledger where status='active'")" 0
 
 # ---- a graph on a full disk ----
 napping tools/t/napping/async

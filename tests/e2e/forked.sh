@@ -44,13 +44,7 @@ agent_model '{"by": "turn", "lanes": {
   "hello": [{"text": "Hello."}],
   "lane_long": [{"text": ["I begin."], "hang": 2}],
   "lane_slow": [{"text": ["Later."], "first": 2}, {"text": "Again."}, {"text": "Still."}]}}'
-fx_python "$P" t/slow <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {}}
-import time
-def execute(params, project_path):
-    time.sleep(1.2)
-    return {"success": True}
-CODE
+agent_tool slow slow '    time.sleep(1.2)'
 rm -r "$P/.ai/config/agent"
 AGENT_REFS=tool:rye/agent/providers/scripted
 agent_sign

@@ -24,7 +24,7 @@ CODE
 }
 tool step 'pass'
 tool wait '[time.sleep(0.05) for i in range(800) if not os.path.exists("go")]'
-tool nap 'open("naps", "w").close(); [time.sleep(0.05) for i in range(800) if not os.path.exists("wake")]'
+agent_naps
 fx_tool "$P" t/sleep 'sleep 60'
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
@@ -32,24 +32,10 @@ for name in quick parent nap slow; do
   agent_directive lane_$name "$ALL" <<<'Go.'
 done
 agent_sign tool:t/step tool:t/sleep tool:t/wait tool:t/nap
-mkdir -m 700 "/tmp/rc-$$"
-export XDG_RUNTIME_DIR=/tmp/rc-$$
-runtime_end() {
-  local rc=$?
-  rm -rf "/tmp/rc-$$"
-  (exit $rc)
-  agent_stop
-}
-trap runtime_end EXIT
+agent_runtime
 fx_mount
 X=$M/state/threads
 THREADS=$P/.ai/state/threads
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
-# sql FILE STATEMENT: the first row
-sql() {
-  "$PY" -c 'import sqlite3, sys
-print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))' "$THREADS/$1.db" "$2"
-}
 ended() { timeout 20 cat "$X/$1/wait"; }
 busy() { like "$1" "$("${@:2}" 2>&1)" 'Resource temporarily unavailable'; }
 sockets() { find "$XDG_RUNTIME_DIR/ryefs" -type s | wc -l; }
@@ -114,11 +100,11 @@ is "its record has them" "$(jq -c '[.limits.turns, .limits.spend]' "$THREADS/$id
 ok "and verifies" bash -c "echo verify > $X/$id/ctl"
 
 # ---- what is left behind ----
-is "its row of the ledger" "$(sql budget_ledger "select status from budget_ledger where thread_id='$id'")" completed
+is "its row of the ledger" "$(row budget_ledger "select status from budget_ledger where thread_id='$id'")" completed
 ok "delete" bash -c "echo delete > $X/$id/ctl"
 not_ok "takes the directory" test -e "$THREADS/$id"
-is "the row" "$(sql registry "select count(*) from threads where thread_id='$id'")" 0
-is "and that of the ledger" "$(sql budget_ledger "select count(*) from budget_ledger where thread_id='$id'")" 0
+is "the row" "$(row registry "select count(*) from threads where thread_id='$id'")" 0
+is "and that of the ledger" "$(row budget_ledger "select count(*) from budget_ledger where thread_id='$id'")" 0
 is "a runner that has ended leaves no socket" "$(sockets)" 0
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"

@@ -13,7 +13,6 @@ agent_directive lane_child '  </metadata>' <<<'Count.'
 agent_directive lane_parent '    <permissions><execute><directive>lane_child</directive></execute></permissions>
   </metadata>' <<<'Have it counted.'
 agent_sign
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
 
 is "a tree of nothing" "$(run threads tree --json)" "[]"
 has "costs of nothing" "$(run threads cost)" "no model has worked on a thread"
