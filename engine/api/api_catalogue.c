@@ -52,13 +52,10 @@ struct catalogue {
 static void catalogue_put_line(struct rye_buf *buf, struct rye_span text)
 {
 	struct rye_span all = span_trim(text), line = SPAN("");
-	size_t n = 0;
+	size_t n;
 
 	span_line(&all, &line);
-	while (n < line.len && n < CATALOGUE_LINE)
-		n++;
-	while (n > 0 && n < line.len && ((unsigned char)line.ptr[n] & 0xc0) == 0x80)
-		n--;
+	n = line.len > CATALOGUE_LINE ? utf8_start(line.ptr, CATALOGUE_LINE) : line.len;
 	for (size_t i = 0; i < n; i++)
 		buf_addc(buf, (unsigned char)line.ptr[i] < 0x20 ? ' ' : line.ptr[i]);
 	if (n < line.len)

@@ -86,11 +86,7 @@ static const char *cell(const json_t *row, const char *key, char buf[32])
 /* Characters, not bytes; wide ones are rare in ids and cost only alignment. */
 static int text_width(const char *text)
 {
-	int n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
+	return (int)utf8_count(span_of(text));
 }
 
 static int column_width(const json_t *rows, const struct out_column *column)

@@ -229,6 +229,27 @@ void utf8_mend(char *text)
 	}
 }
 
+static bool utf8_goes_on(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t utf8_count(struct rye_span s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		n += !utf8_goes_on(s.ptr[i]);
+	return n;
+}
+
+size_t utf8_start(const char *text, size_t at)
+{
+	while (at && utf8_goes_on(text[at]))
+		at--;
+	return at;
+}
+
 void utf8_cut(const char *text, char *ret, size_t size)
 {
 	static const char more[] = "\xe2\x80\xa6";
@@ -238,9 +259,7 @@ void utf8_cut(const char *text, char *ret, size_t size)
 		memcpy(ret, text, n + 1);
 		return;
 	}
-	n = size - sizeof(more);
-	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
+	n = utf8_start(text, size - sizeof(more));
 	memcpy(ret, text, n);
 	memcpy(ret + n, more, sizeof(more));
 }

@@ -39,6 +39,9 @@ size_t utf8_next(struct rye_span s, uint32_t *cp);
 size_t utf8_put(char out[4], uint32_t cp);
 /* Shown by nothing, or turning the text around it: a control character of ASCII or Unicode. */
 bool utf8_unseen(uint32_t cp);
+size_t utf8_count(struct rye_span s); /* characters, not bytes */
+/* `at`, or where the character begins that it lies in. */
+size_t utf8_start(const char *text, size_t at);
 /* Bytes that are not UTF-8 (of a name, or where a text was cut) become '?'. */
 void utf8_mend(char *text);
 /* Copies what fits, cut between characters and with "…" where it was; always NUL-terminated. */

@@ -6,6 +6,7 @@
 
 #include "format/format.h"
 #include "scope.h"
+#include "str.h"
 
 #include <ctype.h>
 
@@ -32,21 +33,12 @@ static json_t *pipe_from_json(json_t *value)
 	return ret;
 }
 
-static size_t text_length(struct rye_span text)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.len; i++)
-		n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static json_t *pipe_length(json_t *value)
 {
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
 	size_t n = json_is_array(value)	 ? json_array_size(value) :
 		   json_is_object(value) ? json_object_size(value) :
-		   json_is_string(value) ? text_length(text) :
+		   json_is_string(value) ? utf8_count(text) :
 					   0;
 
 	json_decref(value);

@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "buf.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
@@ -112,13 +113,8 @@ static void tell_piece(const struct events *events, struct events_piece *piece, 
 	struct rye_span left = { piece->text.len ? piece->text.data : "", piece->text.len };
 
 	do {
-		size_t n = left.len;
+		size_t n = left.len > EVENTS_PIECE ? utf8_start(left.ptr, EVENTS_PIECE) : left.len;
 
-		if (n > EVENTS_PIECE) {
-			n = EVENTS_PIECE;
-			while (((unsigned char)left.ptr[n] & 0xc0) == 0x80)
-				n--;
-		}
 		piece->event.bytes = (struct rye_span){ left.ptr, n };
 		piece->event.number = ++*number;
 		events->who.fn(events->who.arg, &piece->event);

@@ -67,18 +67,10 @@ json_t *guard_clean(const char *item_id, const json_t *envelope)
 
 /* ---- cutting ---- */
 
-/* Back to where a character begins. */
-static size_t char_start(const char *text, size_t at)
-{
-	while (at && ((unsigned char)text[at] & 0xc0) == 0x80)
-		at--;
-	return at;
-}
-
 /* Head and tail of at most `keep` bytes, with the number of bytes between them. */
 static void put_ends(struct rye_buf *out, struct rye_span text, size_t keep)
 {
-	size_t head = char_start(text.ptr, keep / 2), tail = text.len - (keep - keep / 2);
+	size_t head = utf8_start(text.ptr, keep / 2), tail = text.len - (keep - keep / 2);
 
 	while (tail < text.len && ((unsigned char)text.ptr[tail] & 0xc0) == 0x80)
 		tail++;

@@ -61,11 +61,7 @@ static struct rye_span cut_text(const char *text, size_t max)
 {
 	size_t n = strlen(text);
 
-	if (n <= max)
-		return (struct rye_span){ text, n };
-	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
-		max--;
-	return (struct rye_span){ text, max };
+	return (struct rye_span){ text, n > max ? utf8_start(text, max) : n };
 }
 
 static void put_result_block(struct rye_buf *out, const char *title, const char *text)

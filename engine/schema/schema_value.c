@@ -162,15 +162,6 @@ bool schema_matches(struct schema_check *c, const char *pattern, struct rye_span
 	}
 }
 
-static json_int_t count_characters(struct rye_span s)
-{
-	json_int_t n = 0;
-
-	for (size_t i = 0; i < s.len; i++)
-		n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
-	return n;
-}
-
 static void check_pattern(struct schema_check *c, const char *pattern, struct rye_span text)
 {
 	char shown[160];
@@ -186,7 +177,7 @@ static void check_string(struct schema_check *c, const json_t *schema, const jso
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
 	const char *pattern = json_string_value(json_object_get(schema, "pattern"));
 
-	schema_check_count(c, schema, keys, count_characters(text));
+	schema_check_count(c, schema, keys, (json_int_t)utf8_count(text));
 	if (pattern)
 		check_pattern(c, pattern, text);
 }

@@ -32,15 +32,11 @@ static json_t *error_reply(const char *text)
 /* The whole, or its beginning with a sentence that says so. */
 static json_t *reply_text(const struct rye_buf *text)
 {
-	size_t n = TEXT_MAX;
-
 	if (text->len <= TEXT_MAX)
 		return json_stringn(text->data, text->len);
-	while (n && (text->data[n] & 0xc0) == 0x80)
-		n--;
 	return json_sprintf("%.*s\n[the beginning of a reply of %zu bytes; structuredContent has "
 			    "all of it]",
-			    (int)n, text->data, text->len);
+			    (int)utf8_start(text->data, TEXT_MAX), text->data, text->len);
 }
 
 json_t *serve_tool_result(json_t *reply)

@@ -102,6 +102,11 @@ static void mend_and_cut(void **state)
 
 	utf8_mend(text);
 	assert_string_equal(text, "a?é??");
+	assert_int_equal(utf8_count(span_of("1é…\xf0\x9f\x90\x9f")), 4);
+	assert_int_equal(utf8_start("1é3", 1), 1);
+	assert_int_equal(utf8_start("1é3", 2), 1);
+	assert_int_equal(utf8_start("1é3", 3), 3);
+	assert_int_equal(utf8_start("\x80\x80", 1), 0);
 	utf8_cut("1234567", cut, sizeof(cut));
 	assert_string_equal(cut, "1234567");
 	utf8_cut("12345678", cut, sizeof(cut));
