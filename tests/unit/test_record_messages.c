@@ -3,48 +3,47 @@
 #include "record_place.h"
 #include "rye_json.h"
 
+#define LINE(type, payload) "{\"event_type\":\"" type "\",\"payload\":{" payload "}}\n"
+#define SAID(text) LINE("cognition_in", "\"text\":\"" text "\",\"role\":\"user\"")
+#define ANSWER(text, more) LINE("cognition_out", "\"text\":\"" text "\"" more)
+
+typedef int (*messages_fn)(struct rye_span transcript, json_t **ret, struct rye_err *err);
+
+static void read_as(messages_fn fn, const char *transcript, const char *want)
+{
+	json_t *list = NULL;
+
+	assert_int_equal(fn(span_of(transcript), &list, NULL), 0);
+	same_json(list, want);
+}
+
 /* What was cut, refused or unreadable is no part of a conversation; a pause is sent back as it is. */
 static void messages_that_are_none(void **state)
 {
-	static const char text[] =
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
-		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"b\",\"is_partial\":true}}\n"
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
-		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"c\","
-		"\"finish_reason\":\"refusal\"}}\n"
-		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"d\","
-		"\"finish_reason\":\"bad_call\"}}\n"
-		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"e\",\"raw\":{\"x\":1}}}\n"
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"e\","
-		"\"role\":\"assistant\"}}\n";
-	json_t *list = NULL;
+	static const char text[] = SAID("a") ANSWER("b", ",\"is_partial\":true") SAID(
+		"a") ANSWER("c", ",\"finish_reason\":\"refusal\"")
+		ANSWER("d", ",\"finish_reason\":\"bad_call\"") ANSWER("e", ",\"raw\":{\"x\":1}")
+			LINE("cognition_in", "\"text\":\"e\",\"role\":\"assistant\"");
 
-	assert_int_equal(messages_of(span_of(text), &list, NULL), 0);
-	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
-			"{\"role\":\"assistant\",\"content\":\"e\"}]");
-	assert_int_equal(messages_replay(span_of(text), &list, NULL), 0);
-	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
-			"{\"role\":\"assistant\",\"content\":\"e\",\"raw\":{\"x\":1}}]");
+	read_as(messages_of, text,
+		"[{\"role\":\"user\",\"content\":\"a\"},"
+		"{\"role\":\"assistant\",\"content\":\"e\"}]");
+	read_as(messages_replay, text,
+		"[{\"role\":\"user\",\"content\":\"a\"},"
+		"{\"role\":\"assistant\",\"content\":\"e\",\"raw\":{\"x\":1}}]");
 }
 
 /* thread F01: an input that was logged again for a retry is one message. */
 static void thread_F01_retried_input(void **state)
 {
-	static const char text[] =
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
-		"{\"event_type\":\"cognition_out\",\"payload\":{\"text\":\"b\"}}\n"
-		"{\"event_type\":\"cognition_in\",\"payload\":{\"text\":\"a\",\"role\":\"user\"}}\n"
-		"{\"event_type\":\"tool_call_start\",\"payload\":{\"tool\":\"x\"}}\n"
-		"{\"event_type\":\"tool_call_result\",\"payload\":{\"error\":\"no\"}}\n"
-		"{\"event_type\":\"cogni";
-	json_t *list = NULL;
-
-	assert_int_equal(messages_of(span_of(text), &list, NULL), 0);
-	same_json(list, "[{\"role\":\"user\",\"content\":\"a\"},"
-			"{\"role\":\"assistant\",\"content\":\"b\"},"
-			"{\"role\":\"user\",\"content\":\"a\"},"
-			"{\"role\":\"tool\",\"tool_call_id\":\"\",\"content\":\"no\"}]");
+	read_as(messages_of,
+		SAID("a") SAID("a") ANSWER("b", "") SAID("a") LINE("tool_call_start",
+								   "\"tool\":\"x\"")
+			LINE("tool_call_result", "\"error\":\"no\"") "{\"event_type\":\"cogni",
+		"[{\"role\":\"user\",\"content\":\"a\"},"
+		"{\"role\":\"assistant\",\"content\":\"b\"},"
+		"{\"role\":\"user\",\"content\":\"a\"},"
+		"{\"role\":\"tool\",\"tool_call_id\":\"\",\"content\":\"no\"}]");
 }
 
 /* thread T29: the ceiling never parts a call and its result. */
