@@ -58,6 +58,17 @@ struct db_query {
 	void *arg;
 };
 
+#define DB_VALUES(...) ((const struct db_value[]){ __VA_ARGS__ })
+/* The text of a query that asks for no rows, and its values: to be given where it is written. */
+#define DB_QUERY(text, ...) DB_ROWS(NULL, NULL, text, __VA_ARGS__)
+/* The same of one whose rows `each` is called with. */
+#define DB_ROWS(each, with, text, ...)                                                            \
+	(&(const struct db_query){ .sql = (text),                                                 \
+				   .values = DB_VALUES(__VA_ARGS__),                              \
+				   .n = sizeof(DB_VALUES(__VA_ARGS__)) / sizeof(struct db_value), \
+				   .fn = (each),                                                  \
+				   .arg = (with) })
+
 /*
  * *ret_changes (may be NULL): rows changed. RYE_UNPARSABLE: the file is damaged. RYE_BUSY: a violated
  * constraint, err->sys is EEXIST; or another process held the file for longer than any should, EBUSY.

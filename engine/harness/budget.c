@@ -105,20 +105,15 @@ struct budget_look {
 static int look_up(struct db *db, const struct budget_look *look, struct budget_row *ret,
 		   struct rye_err *err)
 {
-	const struct db_value values[] = { DB_TEXT(look->id), DB_TEXT(look->except) };
 	struct budget_walk walk = { .fn = budget_keep, .arg = ret, .sums = true };
-	const struct db_query query = {
-		.sql = "SELECT " BUDGET_COLUMNS ", " HELD ", " BELOW
-		       " FROM budget_ledger WHERE thread_id = ?1",
-		.values = values,
-		.n = ARRAY_SIZE(values),
-		.fn = budget_on_row,
-		.arg = &walk,
-	};
+	const struct db_query *query = DB_ROWS(budget_on_row, &walk,
+					       "SELECT " BUDGET_COLUMNS ", " HELD ", " BELOW
+					       " FROM budget_ledger WHERE thread_id = ?1",
+					       DB_TEXT(look->id), DB_TEXT(look->except));
 	int r;
 
 	*ret = (struct budget_row){ .thread_id = "" };
-	r = look->within ? db_step(db, &query, NULL, err) : db_run(db, &query, NULL, err);
+	r = look->within ? db_step(db, query, NULL, err) : db_run(db, query, NULL, err);
 	if (!r && !*ret->thread_id)
 		return rye_fail(err, RYE_NOT_FOUND, "no budget of thread %.900s", look->id);
 	return r;
@@ -140,15 +135,11 @@ int budget_each(struct db *db, bool active, budget_fn fn, void *arg, struct rye_
 	struct budget_walk walk = { .fn = fn, .arg = arg };
 
 	return db_run(db,
-		      &(struct db_query){
-			      .sql = active ?
-					     "SELECT " BUDGET_COLUMNS " FROM budget_ledger"
-					     " WHERE status = 'active' ORDER BY created_at, rowid" :
-					     "SELECT " BUDGET_COLUMNS " FROM budget_ledger"
-					     " ORDER BY created_at, rowid",
-			      .fn = budget_on_row,
-			      .arg = &walk,
-		      },
+		      DB_ROWS(budget_on_row, &walk,
+			      active ? "SELECT " BUDGET_COLUMNS " FROM budget_ledger"
+				       " WHERE status = 'active' ORDER BY created_at, rowid" :
+				       "SELECT " BUDGET_COLUMNS " FROM budget_ledger"
+				       " ORDER BY created_at, rowid"),
 		      NULL, err);
 }
 
@@ -173,7 +164,7 @@ static int drop_families(struct db *db, struct rye_err *err)
 	int changes = 1, r = 0;
 
 	while (!r && changes)
-		r = db_step(db, &(struct db_query){ .sql = sql }, &changes, err);
+		r = db_step(db, DB_QUERY(sql), &changes, err);
 	return r;
 }
 
@@ -181,22 +172,17 @@ static int add_root(void *arg, struct db *db, struct rye_err *err)
 {
 	const struct budget_ask *ask = arg;
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(ask->child), DB_REAL(ask->amount),
-					   DB_TEXT(now) };
 	struct budget_row row;
 	int r = drop_families(db, err);
 
 	clock_iso_us(now);
 	if (!r)
 		r = db_step(db,
-			    &(struct db_query){
-				    .sql = "INSERT INTO budget_ledger (thread_id, reserved_spend,"
-					   " max_spend, created_at, updated_at)"
-					   " VALUES (?1, ?2, ?2, ?3, ?3)"
-					   " ON CONFLICT(thread_id) DO NOTHING",
-				    .values = values,
-				    .n = ARRAY_SIZE(values),
-			    },
+			    DB_QUERY("INSERT INTO budget_ledger (thread_id, reserved_spend,"
+				     " max_spend, created_at, updated_at)"
+				     " VALUES (?1, ?2, ?2, ?3, ?3)"
+				     " ON CONFLICT(thread_id) DO NOTHING",
+				     DB_TEXT(ask->child), DB_REAL(ask->amount), DB_TEXT(now)),
 			    NULL, err);
 	if (!r)
 		r = read_row(db, ask->child, NULL, &row, err);
@@ -220,22 +206,18 @@ static int hold_amount(struct db *db, const struct budget_ask *ask, double amoun
 		       struct rye_err *err)
 {
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(ask->child), DB_TEXT(ask->parent),
-					   DB_REAL(amount), DB_TEXT(now) };
 	int changes = 0, r;
 
 	clock_iso_us(now);
 	r = db_step(db,
-		    &(struct db_query){
-			    .sql = "INSERT INTO budget_ledger (thread_id, parent_thread_id,"
-				   " reserved_spend, max_spend, created_at, updated_at)"
-				   " VALUES (?1, ?2, ?3, ?3, ?4, ?4)"
-				   " ON CONFLICT(thread_id) DO UPDATE SET max_spend = ?3,"
-				   " reserved_spend = MAX(?3, actual_spend), updated_at = ?4"
-				   " WHERE status = 'active' AND parent_thread_id IS ?2",
-			    .values = values,
-			    .n = ARRAY_SIZE(values),
-		    },
+		    DB_QUERY("INSERT INTO budget_ledger (thread_id, parent_thread_id,"
+			     " reserved_spend, max_spend, created_at, updated_at)"
+			     " VALUES (?1, ?2, ?3, ?3, ?4, ?4)"
+			     " ON CONFLICT(thread_id) DO UPDATE SET max_spend = ?3,"
+			     " reserved_spend = MAX(?3, actual_spend), updated_at = ?4"
+			     " WHERE status = 'active' AND parent_thread_id IS ?2",
+			     DB_TEXT(ask->child), DB_TEXT(ask->parent), DB_REAL(amount),
+			     DB_TEXT(now)),
 		    &changes, err);
 	if (!r && !changes)
 		return rye_fail(err, RYE_BUSY, "thread %.900s has had its budget", ask->child);
@@ -312,7 +294,6 @@ static int change_max(void *arg, struct db *db, struct rye_err *err)
 {
 	const struct budget_new_max *new = arg;
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(new->id), DB_REAL(new->max), DB_TEXT(now) };
 	struct budget_row row;
 	int r = read_row(db, new->id, NULL, &row, err);
 
@@ -327,13 +308,10 @@ static int change_max(void *arg, struct db *db, struct rye_err *err)
 	}
 	clock_iso_us(now);
 	return db_step(db,
-		       &(struct db_query){
-			       .sql = "UPDATE budget_ledger SET max_spend = ?2, reserved_spend ="
-				      " MAX(?2, actual_spend), updated_at = ?3"
-				      " WHERE thread_id = ?1 AND status = 'active'",
-			       .values = values,
-			       .n = ARRAY_SIZE(values),
-		       },
+		       DB_QUERY("UPDATE budget_ledger SET max_spend = ?2, reserved_spend ="
+				" MAX(?2, actual_spend), updated_at = ?3"
+				" WHERE thread_id = ?1 AND status = 'active'",
+				DB_TEXT(new->id), DB_REAL(new->max), DB_TEXT(now)),
 		       NULL, err);
 }
 
@@ -350,21 +328,17 @@ int budget_change(struct db *db, const char *id, double max, struct rye_err *err
 int budget_spend(struct db *db, const char *id, double delta, struct rye_err *err)
 {
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(id), DB_REAL(delta), DB_TEXT(now) };
 	int changes = 0, r;
 
 	if (!isfinite(delta))
 		return rye_fail(err, RYE_INVALID, "thread %.900s cannot spend %g", id, delta);
 	clock_iso_us(now);
 	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "UPDATE budget_ledger SET"
-				  " actual_spend = MAX(0.0, actual_spend + ?2), reserved_spend ="
-				  " MAX(COALESCE(max_spend, 0.0), actual_spend + ?2),"
-				  " updated_at = ?3 WHERE thread_id = ?1 AND status = 'active'",
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
+		   DB_QUERY("UPDATE budget_ledger SET"
+			    " actual_spend = MAX(0.0, actual_spend + ?2), reserved_spend ="
+			    " MAX(COALESCE(max_spend, 0.0), actual_spend + ?2),"
+			    " updated_at = ?3 WHERE thread_id = ?1 AND status = 'active'",
+			    DB_TEXT(id), DB_REAL(delta), DB_TEXT(now)),
 		   &changes, err);
 	if (!r && !changes)
 		return rye_fail(err, RYE_NOT_FOUND, "no living budget of thread %.900s", id);
@@ -409,23 +383,18 @@ static int settle_row(void *arg, struct db *db, struct rye_err *err)
 {
 	const struct budget_end *end = arg;
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(end->id), DB_TEXT(now), DB_TEXT(end->status) };
 	int changes = 0, r;
 
 	clock_iso_us(now);
 	r = db_step(db,
-		    &(struct db_query){
-			    .sql = "UPDATE budget_ledger SET status = ?3, updated_at = ?2,"
-				   " reserved_spend = actual_spend"
-				   " WHERE thread_id = ?1 AND status = 'active'",
-			    .values = values,
-			    .n = ARRAY_SIZE(values),
-		    },
+		    DB_QUERY("UPDATE budget_ledger SET status = ?3, updated_at = ?2,"
+			     " reserved_spend = actual_spend"
+			     " WHERE thread_id = ?1 AND status = 'active'",
+			     DB_TEXT(end->id), DB_TEXT(now), DB_TEXT(end->status)),
 		    &changes, err);
 	if (r || !changes)
 		return r;
-	return db_step(db, &(struct db_query){ .sql = PAY_ABOVE, .values = values, .n = 2 }, NULL,
-		       err);
+	return db_step(db, DB_QUERY(PAY_ABOVE, DB_TEXT(end->id), DB_TEXT(now)), NULL, err);
 }
 
 static int pass_on(void *arg, struct db *db, struct rye_err *err)
@@ -460,17 +429,13 @@ int budget_settle(struct db *db, const char *id, const char *status, struct rye_
 /* Its cost is its parent's by now; a row that others name as their parent has to stay. */
 int budget_drop(struct db *db, const char *id, struct rye_err *err)
 {
-	const struct db_value values[] = { DB_TEXT(id) };
 	int r = budget_settle(db, id, "error", err);
 
 	return r ? r :
 		   db_run(db,
-			  &(struct db_query){
-				  .sql = "DELETE FROM budget_ledger WHERE thread_id = ?1 AND NOT"
-					 " EXISTS (SELECT 1 FROM budget_ledger"
-					 "  WHERE parent_thread_id = ?1)",
-				  .values = values,
-				  .n = ARRAY_SIZE(values),
-			  },
+			  DB_QUERY("DELETE FROM budget_ledger WHERE thread_id = ?1 AND NOT"
+				   " EXISTS (SELECT 1 FROM budget_ledger"
+				   "  WHERE parent_thread_id = ?1)",
+				   DB_TEXT(id)),
 			  NULL, err);
 }

@@ -79,27 +79,16 @@ int registry_add(struct db *db, const struct registry_new *what, struct rye_err 
 {
 	char now[40];
 	int changes = 0, r;
-	const struct db_value values[] = {
-		DB_TEXT(what->id),
-		DB_TEXT(what->directive),
-		DB_TEXT(now),
-		DB_TEXT(what->parent_id),
-		DB_TEXT(what->tool_id),
-		DB_TEXT(what->model),
-		DB_TEXT(what->continuation_of),
-		DB_TEXT(what->chain_root_id),
-	};
 
 	clock_iso_us(now);
 	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "INSERT INTO threads (thread_id, directive, status, "
-				  "created_at, updated_at, parent_id, tool_id, model, "
-				  "continuation_of, chain_root_id) VALUES "
-				  "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
+		   DB_QUERY("INSERT INTO threads (thread_id, directive, status, "
+			    "created_at, updated_at, parent_id, tool_id, model, "
+			    "continuation_of, chain_root_id) VALUES "
+			    "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
+			    DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(now),
+			    DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_TEXT(what->model),
+			    DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id)),
 		   &changes, err);
 	if (changes)
 		registry_tell(db, &(struct registry_event){ what->id, "created", now,
@@ -111,17 +100,13 @@ int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err 
 {
 	char now[40];
 	int changes = 0, r;
-	const struct db_value values[] = { DB_TEXT(id), DB_INT(pid), DB_TEXT(now) };
 
 	clock_iso_us(now);
 	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "UPDATE threads SET status = 'running', pid = ?2, "
-				  "updated_at = ?3 WHERE thread_id = ?1 "
-				  "AND status IN ('created', 'running')",
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
+		   DB_QUERY("UPDATE threads SET status = 'running', pid = ?2, "
+			    "updated_at = ?3 WHERE thread_id = ?1 "
+			    "AND status IN ('created', 'running')",
+			    DB_TEXT(id), DB_INT(pid), DB_TEXT(now)),
 		   &changes, err);
 	if (changes)
 		registry_tell(db, &(struct registry_event){ id, "running", now, NULL });
@@ -133,18 +118,13 @@ int registry_finish(struct db *db, const char *id, const char *status, const cha
 {
 	char now[40];
 	int changes = 0, r;
-	const struct db_value values[] = { DB_TEXT(id), DB_TEXT(status), DB_TEXT(now),
-					   DB_TEXT(result) };
 
 	clock_iso_us(now);
 	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "UPDATE threads SET status = ?2, updated_at = ?3, "
-				  "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
-				  "AND status NOT IN " TERMINAL_LIST,
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
+		   DB_QUERY("UPDATE threads SET status = ?2, updated_at = ?3, "
+			    "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
+			    "AND status NOT IN " TERMINAL_LIST,
+			    DB_TEXT(id), DB_TEXT(status), DB_TEXT(now), DB_TEXT(result)),
 		   &changes, err);
 	if (changes)
 		registry_tell(db, &(struct registry_event){ id, status, now, NULL });
@@ -155,16 +135,12 @@ int registry_delete(struct db *db, const char *id, struct rye_err *err)
 {
 	char now[40];
 	int changes = 0, r;
-	const struct db_value values[] = { DB_TEXT(id) };
 
 	clock_iso_us(now);
 	r = db_run(db,
-		   &(struct db_query){
-			   .sql = "DELETE FROM threads WHERE thread_id = ?1 "
-				  "AND status IN " TERMINAL_LIST,
-			   .values = values,
-			   .n = ARRAY_SIZE(values),
-		   },
+		   DB_QUERY("DELETE FROM threads WHERE thread_id = ?1 "
+			    "AND status IN " TERMINAL_LIST,
+			    DB_TEXT(id)),
 		   &changes, err);
 	if (changes)
 		registry_tell(db, &(struct registry_event){ id, "deleted", now, NULL });
@@ -216,18 +192,13 @@ int registry_get(struct db *db, const char *id, bool with_result, struct registr
 		 struct rye_err *err)
 {
 	struct registry_walk walk = { .fn = registry_keep, .arg = ret, .with_result = with_result };
-	const struct db_value values[] = { DB_TEXT(id) };
 	int r = db_run(db,
-		       &(struct db_query){
-			       .sql = with_result ? "SELECT " ROW_COLUMNS
-						    ", result FROM threads WHERE thread_id = ?1" :
-						    "SELECT " ROW_COLUMNS
-						    " FROM threads WHERE thread_id = ?1",
-			       .values = values,
-			       .n = ARRAY_SIZE(values),
-			       .fn = on_row,
-			       .arg = &walk,
-		       },
+		       DB_ROWS(on_row, &walk,
+			       with_result ? "SELECT " ROW_COLUMNS
+					     ", result FROM threads WHERE thread_id = ?1" :
+					     "SELECT " ROW_COLUMNS
+					     " FROM threads WHERE thread_id = ?1",
+			       DB_TEXT(id)),
 		       NULL, err);
 
 	if (!r && !walk.found)
@@ -250,14 +221,10 @@ static int keep_version(void *arg, sqlite3_stmt *row)
  */
 int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
 {
-	int r = db_run(
-		db,
-		&(struct db_query){
-			.sql = "SELECT data_version, total_changes() FROM pragma_data_version",
-			.fn = keep_version,
-			.arg = ret,
-		},
-		NULL, err);
+	int r = db_run(db,
+		       DB_ROWS(keep_version, ret,
+			       "SELECT data_version, total_changes() FROM pragma_data_version"),
+		       NULL, err);
 
 	ret[0] ^= (int64_t)(db->ino << 24);
 	return r;
@@ -268,15 +235,12 @@ int registry_each(struct db *db, bool active, registry_fn fn, void *arg, struct 
 	struct registry_walk walk = { .fn = fn, .arg = arg };
 
 	return db_run(db,
-		      &(struct db_query){
-			      .sql = active ? "SELECT " ROW_COLUMNS
-					      " FROM threads WHERE status NOT IN " TERMINAL_LIST
-					      " ORDER BY created_at DESC" :
-					      "SELECT " ROW_COLUMNS
-					      " FROM threads ORDER BY created_at DESC",
-			      .fn = on_row,
-			      .arg = &walk,
-		      },
+		      DB_ROWS(on_row, &walk,
+			      active ? "SELECT " ROW_COLUMNS
+				       " FROM threads WHERE status NOT IN " TERMINAL_LIST
+				       " ORDER BY created_at DESC" :
+				       "SELECT " ROW_COLUMNS
+				       " FROM threads ORDER BY created_at DESC"),
 		      NULL, err);
 }
 
@@ -284,16 +248,11 @@ int registry_children(struct db *db, const char *parent, registry_fn fn, void *a
 		      struct rye_err *err)
 {
 	struct registry_walk walk = { .fn = fn, .arg = arg };
-	const struct db_value values[] = { DB_TEXT(parent) };
 
 	return db_run(db,
-		      &(struct db_query){
-			      .sql = "SELECT " ROW_COLUMNS " FROM threads WHERE parent_id = ?1 "
-				     "ORDER BY created_at, rowid",
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-			      .fn = on_row,
-			      .arg = &walk,
-		      },
+		      DB_ROWS(on_row, &walk,
+			      "SELECT " ROW_COLUMNS " FROM threads WHERE parent_id = ?1 "
+			      "ORDER BY created_at, rowid",
+			      DB_TEXT(parent)),
 		      NULL, err);
 }

@@ -73,35 +73,22 @@ static int again_row(struct db *db, const char *id, const json_t *row, struct ry
 	const char *status = json_str(row, "status");
 
 	thread_cost_read(json_object_get(row, "cost"), &cost);
-	const struct db_value values[] = { DB_TEXT(id),
-					   DB_TEXT(json_str(row, "directive")),
-					   again_text(row, "parent_id"),
-					   DB_TEXT(*status ? status : "running"),
-					   again_text(row, "created_at"),
-					   again_text(row, "updated_at"),
-					   again_text(row, "completed_at"),
-					   again_text(row, "result"),
-					   DB_INT(cost.turns),
-					   DB_INT(cost.input_tokens),
-					   DB_INT(cost.output_tokens),
-					   DB_REAL(cost.spend),
-					   DB_INT(json_int(row, "pid", 0)),
-					   again_text(row, "model"),
-					   again_text(row, "continuation_of"),
-					   again_text(row, "tool_id") };
 
-	return db_step(
-		db,
-		&(struct db_query){
-			.sql = "INSERT INTO threads (thread_id, directive, parent_id, status,"
-			       " created_at, updated_at, completed_at, result, turns,"
-			       " input_tokens, output_tokens, spend, pid, model,"
-			       " continuation_of, tool_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
-			       " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-			.values = values,
-			.n = ARRAY_SIZE(values),
-		},
-		NULL, err);
+	return db_step(db,
+		       DB_QUERY("INSERT INTO threads (thread_id, directive, parent_id, status,"
+				" created_at, updated_at, completed_at, result, turns,"
+				" input_tokens, output_tokens, spend, pid, model,"
+				" continuation_of, tool_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+				" ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+				DB_TEXT(id), DB_TEXT(json_str(row, "directive")),
+				again_text(row, "parent_id"), DB_TEXT(*status ? status : "running"),
+				again_text(row, "created_at"), again_text(row, "updated_at"),
+				again_text(row, "completed_at"), again_text(row, "result"),
+				DB_INT(cost.turns), DB_INT(cost.input_tokens),
+				DB_INT(cost.output_tokens), DB_REAL(cost.spend),
+				DB_INT(json_int(row, "pid", 0)), again_text(row, "model"),
+				again_text(row, "continuation_of"), again_text(row, "tool_id")),
+		       NULL, err);
 }
 
 static int again_rows(void *arg, struct db *db, struct rye_err *err)
@@ -131,7 +118,7 @@ static int again_rows(void *arg, struct db *db, struct rye_err *err)
 			return r;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(links) && !r; i++)
-		r = db_step(db, &(struct db_query){ .sql = links[i] }, NULL, err);
+		r = db_step(db, DB_QUERY(links[i]), NULL, err);
 	return r;
 }
 

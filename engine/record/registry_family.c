@@ -18,22 +18,14 @@ int registry_snapshot(struct db *db, const char *id, const struct thread_cost *c
 		      struct rye_err *err)
 {
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(id),
-					   DB_INT(cost->turns),
-					   DB_INT(cost->input_tokens),
-					   DB_INT(cost->output_tokens),
-					   DB_REAL(cost->spend),
-					   DB_TEXT(now) };
 
 	clock_iso_us(now);
 	return db_run(db,
-		      &(struct db_query){
-			      .sql = "UPDATE threads SET turns = ?2, input_tokens = ?3, "
-				     "output_tokens = ?4, spend = ?5, updated_at = ?6 "
-				     "WHERE thread_id = ?1 AND status IN ('created', 'running')",
-			      .values = values,
-			      .n = ARRAY_SIZE(values),
-		      },
+		      DB_QUERY("UPDATE threads SET turns = ?2, input_tokens = ?3, "
+			       "output_tokens = ?4, spend = ?5, updated_at = ?6 "
+			       "WHERE thread_id = ?1 AND status IN ('created', 'running')",
+			       DB_TEXT(id), DB_INT(cost->turns), DB_INT(cost->input_tokens),
+			       DB_INT(cost->output_tokens), DB_REAL(cost->spend), DB_TEXT(now)),
 		      NULL, err);
 }
 
@@ -74,18 +66,13 @@ typedef int (*family_run)(struct db *db, const struct db_query *query, int *ret_
 static int read_links(family_run run, struct db *db, const char *id, struct registry_links *ret,
 		      struct rye_err *err)
 {
-	const struct db_value values[] = { DB_TEXT(id) };
 	struct family_look look = { .ret = ret };
 	int r = run(db,
-		    &(struct db_query){
-			    .sql = "SELECT parent_id, continuation_of, continuation_thread_id, "
-				   "chain_root_id, spawn_count, turns, input_tokens, "
-				   "output_tokens, spend FROM threads WHERE thread_id = ?1",
-			    .values = values,
-			    .n = ARRAY_SIZE(values),
-			    .fn = family_on_row,
-			    .arg = &look,
-		    },
+		    DB_ROWS(family_on_row, &look,
+			    "SELECT parent_id, continuation_of, continuation_thread_id, "
+			    "chain_root_id, spawn_count, turns, input_tokens, "
+			    "output_tokens, spend FROM threads WHERE thread_id = ?1",
+			    DB_TEXT(id)),
 		    NULL, err);
 
 	if (!r && !look.found)
@@ -108,17 +95,13 @@ struct family_spawn {
 static int count_spawn(void *arg, struct db *db, struct rye_err *err)
 {
 	const struct family_spawn *spawn = arg;
-	const struct db_value values[] = { DB_TEXT(spawn->parent), DB_INT(spawn->max) };
 	struct registry_links links;
 	int changes = 0, r;
 
 	r = db_step(db,
-		    &(struct db_query){
-			    .sql = "UPDATE threads SET spawn_count = spawn_count + 1 "
-				   "WHERE thread_id = ?1 AND spawn_count < ?2",
-			    .values = values,
-			    .n = ARRAY_SIZE(values),
-		    },
+		    DB_QUERY("UPDATE threads SET spawn_count = spawn_count + 1 "
+			     "WHERE thread_id = ?1 AND spawn_count < ?2",
+			     DB_TEXT(spawn->parent), DB_INT(spawn->max)),
 		    &changes, err);
 	if (r || changes)
 		return r;
@@ -145,9 +128,6 @@ static int link_chain(void *arg, struct db *db, struct rye_err *err)
 	const struct family_chain *chain = arg;
 	struct registry_links old, next;
 	char now[40];
-	const struct db_value values[] = { DB_TEXT(chain->old), DB_TEXT(chain->next), DB_TEXT(now),
-					   DB_TEXT(NULL) };
-	struct db_value with_root[ARRAY_SIZE(values)];
 	int r = read_links(db_step, db, chain->old, &old, err);
 
 	if (!r)
@@ -155,26 +135,19 @@ static int link_chain(void *arg, struct db *db, struct rye_err *err)
 	if (r)
 		return r;
 	clock_iso_us(now);
-	memcpy(with_root, values, sizeof(values));
-	with_root[3].text = *old.chain_root_id ? old.chain_root_id : chain->old;
 	r = db_step(db,
-		    &(struct db_query){
-			    .sql = "UPDATE threads SET continuation_thread_id = ?2, "
-				   "updated_at = ?3, status = CASE WHEN completed_at IS NULL "
-				   "THEN status ELSE 'continued' END WHERE thread_id = ?1",
-			    .values = with_root,
-			    .n = 3,
-		    },
+		    DB_QUERY("UPDATE threads SET continuation_thread_id = ?2, "
+			     "updated_at = ?3, status = CASE WHEN completed_at IS NULL "
+			     "THEN status ELSE 'continued' END WHERE thread_id = ?1",
+			     DB_TEXT(chain->old), DB_TEXT(chain->next), DB_TEXT(now)),
 		    NULL, err);
 	if (r)
 		return r;
 	return db_step(db,
-		       &(struct db_query){
-			       .sql = "UPDATE threads SET continuation_of = ?1, "
-				      "chain_root_id = ?4, updated_at = ?3 WHERE thread_id = ?2",
-			       .values = with_root,
-			       .n = 4,
-		       },
+		       DB_QUERY("UPDATE threads SET continuation_of = ?1, "
+				"chain_root_id = ?4, updated_at = ?3 WHERE thread_id = ?2",
+				DB_TEXT(chain->old), DB_TEXT(chain->next), DB_TEXT(now),
+				DB_TEXT(*old.chain_root_id ? old.chain_root_id : chain->old)),
 		       NULL, err);
 }
 
