@@ -262,17 +262,22 @@ static int agent_open_json(struct agent *agent, struct rye_err *err)
 	return thread_json_write(&agent->record, &agent->json, err);
 }
 
-static int agent_open_records(struct agent *agent, struct rye_err *err)
+/* Where records lie: those of the threads before this one are read before it has one of its own. */
+static int agent_open_place(struct agent *agent, struct rye_err *err)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	buf_addf(&path, "%s/.ai", agent->opt.project);
+	agent->record.ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return agent->record.ai < 0 ? rye_fail_sys(err, errno, "%s/.ai", agent->opt.project) : 0;
+}
+
+static int agent_open_records(struct agent *agent, struct rye_err *err)
+{
 	int r = keystore_automatic(&agent->items, &agent->key, err);
 
 	if (r)
 		return r;
-	buf_addf(&path, "%s/.ai", agent->opt.project);
-	agent->record.ai = path.failed ? -1 : open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (agent->record.ai < 0)
-		return rye_fail_sys(err, errno, "%s/.ai", agent->opt.project);
 	agent->record.key = &agent->key;
 	agent->record.trust = agent->items.trust;
 	agent->record.secrets = agent->provider->secrets;
@@ -307,6 +312,7 @@ int agent_open(struct agent *agent, struct rye_err *err)
 		agent_open_provider,
 		palette_fill,
 		agent_open_ledger,
+		agent_open_place,
 		continuation_read,
 		agent_open_records,
 		agent_open_inbox,

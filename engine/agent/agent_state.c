@@ -62,12 +62,13 @@ int64_t agent_left_ms(const struct agent *agent)
 
 int agent_write_limits(const struct agent *agent, const struct limits *limits, struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	auto_json json_t *doc = limits_json(limits);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int r;
 
 	json_put(&text, doc, true);
-	if (text.failed)
+	if (text.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	r = io_replace_at(agent->ask->dir, RECORD_LIMITS, (struct rye_span){ text.data, text.len },
 			  0600);

@@ -314,20 +314,29 @@ static bool turn_again(struct turn_attempt *attempt, struct turn_answer *ret)
 	return decision.step == RETRY_RELIEVED || turn_wait(agent, decision.wait_ms);
 }
 
+/* What the transcript has of the answer; for one whose artifact finds no room, all of it. */
+static json_t *turn_raw(const struct agent *agent, json_t *message)
+{
+	json_t *raw = NULL;
+
+	if (answer_keep(&agent->record, agent->cost.turns, message, &raw, NULL))
+		return json_incref(message);
+	return raw;
+}
+
 /* The answer enters the transcript. */
 static void turn_heard(struct agent *agent, const struct provider_result *result)
 {
 	auto_free char *text = turn_text(result->message, "text");
 	auto_free char *thought = turn_text(result->message, "reasoning");
-
-	json_t *event = json_pack("{s:s, s:s, s:s, s:b, s:o, s:O}", "text", text ? text : "",
-				  "model", agent->provider->model, "finish_reason",
-				  provider_stop_name(result->stop), "truncated",
-				  result->stop == STOP_LENGTH, "usage", turn_usage(result), "raw",
-				  result->message);
 	struct rye_err err = { 0 };
+	json_t *event;
 
 	agent->cost.turns++;
+	event = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "text", text ? text : "", "model",
+			  agent->provider->model, "finish_reason", provider_stop_name(result->stop),
+			  "truncated", result->stop == STOP_LENGTH, "usage", turn_usage(result),
+			  "raw", turn_raw(agent, result->message));
 	agent->context = result->input + result->usage.output;
 	if (chronicle_event(agent->transcript, "cognition_out", json_incref(event), &err)) {
 		agent_fails(agent, &err);

@@ -212,22 +212,32 @@ static void continued_wait(struct agent *agent, const char *id)
 			return;
 }
 
+/* This model gave it; a long answer is taken out of the store. */
+static bool continued_answer(const struct agent *agent, json_t *message)
+{
+	const struct provider *provider = agent->provider;
+	const json_t *raw = json_object_get(message, "raw");
+	json_t *whole;
+
+	if (strcmp(json_str(raw, "wire"), provider->wire_name) ||
+	    strcmp(json_str(raw, "provider"), provider->name) ||
+	    strcmp(json_str(raw, "model"), provider->model) ||
+	    answer_whole(&agent->record, raw, &whole, NULL))
+		return false;
+	json_set(message, "raw", whole);
+	return true;
+}
+
 /* Every answer is known as the provider gave it, and this model gave it. */
 static bool continued_same(const struct agent *agent, const json_t *messages)
 {
-	const struct provider *provider = agent->provider;
 	json_t *message;
 	size_t i;
 
-	json_array_foreach(messages, i, message) {
-		const json_t *raw = json_object_get(message, "raw");
-
+	json_array_foreach(messages, i, message)
 		if (!strcmp(json_str(message, "role"), "assistant") &&
-		    (strcmp(json_str(raw, "wire"), provider->wire_name) ||
-		     strcmp(json_str(raw, "provider"), provider->name) ||
-		     strcmp(json_str(raw, "model"), provider->model)))
+		    !continued_answer(agent, message))
 			return false;
-	}
 	return true;
 }
 

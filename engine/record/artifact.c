@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results of tools, whole, below .ai/state/objects: a blob by the digest of its bytes, so the same
- * result is there once, and for each thread an index of them, an object that a pointer file names. The
- * index is written anew for each artifact; the one before it goes. No lock: the process that owns the
+ * Results of tools and long answers of models, whole, below .ai/state/objects: a blob by the digest of
+ * its bytes, so the same one is there once, and for each thread an index of them, an object that a
+ * pointer file names. The index is written anew for each artifact; the one before it goes. No lock: the process that owns the
  * thread writes.
  */
 #include "record/record_inner.h"
@@ -133,12 +133,20 @@ int artifact_index(const struct record *record, json_t **ret, struct rye_err *er
 	return r;
 }
 
+static int read_blob(const struct record *record, const char *hash, struct rye_blob **ret,
+		     struct rye_err *err)
+{
+	char path[OBJECT_PATH];
+
+	object_path("blobs", hash, "", path);
+	return read_object(record, path, hash, ret, err);
+}
+
 int artifact_get(const struct record *record, const char *key, struct rye_blob **ret,
 		 struct rye_err *err)
 {
 	auto_json json_t *entries = NULL;
 	const char *hash;
-	char path[OBJECT_PATH];
 	int r = artifact_index(record, &entries, err);
 
 	if (r)
@@ -147,8 +155,7 @@ int artifact_get(const struct record *record, const char *key, struct rye_blob *
 	if (!is_digest(hash))
 		return rye_fail(err, RYE_NOT_FOUND, "no artifact %.200s of thread %.600s", key,
 				record->id);
-	object_path("blobs", hash, "", path);
-	return read_object(record, path, hash, ret, err);
+	return read_blob(record, hash, ret, err);
 }
 
 /* ---- writing ---- */
@@ -238,4 +245,72 @@ int artifact_put(const struct record *record, const struct artifact *what, const
 		return memory_fail(err);
 	r = store_object(record, "blobs", (struct rye_span){ text.data, text.len }, hash, err);
 	return r ? r : add_entry(record, what, hash, ret_key, err);
+}
+
+/* ---- answers of models ---- */
+
+/* All but its blocks, and the digest of the whole. */
+static json_t *answer_stub(const json_t *answer, const char *hash)
+{
+	json_t *stub = json_copy((json_t *)answer);
+
+	json_object_del(stub, "blocks");
+	json_sets(stub, "artifact", hash);
+	return stub;
+}
+
+static int put_answer(const struct record *record, int64_t turn, struct rye_span text,
+		      struct rye_err *err)
+{
+	char call_id[40], key[ARTIFACT_KEY_MAX], hash[SHA_HEX];
+	const struct artifact what = { call_id, "", turn, 0 };
+	int r = store_object(record, "blobs", text, hash, err);
+
+	snprintf(call_id, sizeof(call_id), "answer-%" PRId64, turn);
+	return r ? r : add_entry(record, &what, hash, key, err);
+}
+
+/* Its members keep their order: another model is told them in it. */
+int answer_keep(const struct record *record, int64_t turn, const json_t *answer, json_t **ret,
+		struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	auto_json json_t *clean = record_redact(record, answer), *stub = NULL;
+	auto_buf struct rye_buf buf = RYE_BUF_INIT;
+	struct rye_span text;
+	char hash[SHA_HEX];
+	int r;
+
+	json_python_dumps(&buf, clean);
+	if (buf.failed || memory_check(since, NULL))
+		return memory_fail(err);
+	if (buf.len <= ANSWER_INLINE) {
+		*ret = json_incref((json_t *)answer);
+		return 0;
+	}
+	text = (struct rye_span){ buf.data, buf.len };
+	sha256_hex(text, hash);
+	stub = answer_stub(answer, hash);
+	if (memory_check(since, err))
+		return -(int)RYE_IO;
+	r = put_answer(record, turn, text, err);
+	if (!r)
+		*ret = steal(&stub);
+	return r;
+}
+
+int answer_whole(const struct record *record, const json_t *kept, json_t **ret, struct rye_err *err)
+{
+	const char *hash = json_str(kept, "artifact");
+	auto_blob struct rye_blob *blob = NULL;
+	int r;
+
+	if (!*hash) {
+		*ret = json_incref((json_t *)kept);
+		return 0;
+	}
+	if (!is_digest(hash))
+		return rye_fail(err, RYE_INVALID, "an answer's artifact is no digest");
+	r = read_blob(record, hash, &blob, err);
+	return r ? r : record_parse((struct rye_span){ blob->data, blob->len }, 0, hash, ret, err);
 }

@@ -344,3 +344,21 @@ bool chronicle_story_lost(struct chronicle *chronicle, struct rye_err *ret)
 	chronicle->lost = (struct rye_err){ .code = RYE_OK };
 	return ret->code != RYE_OK;
 }
+
+int chronicle_resumed(const struct record *record, const struct resumed *what, struct rye_err *err)
+{
+	auto_chronicle struct chronicle *chronicle = NULL;
+	char preview[201];
+	int r;
+
+	if (faccessat(record->dir, TRANSCRIPT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return rye_fail_sys(err, errno, "%.700s/" TRANSCRIPT_FILE, record->id);
+	r = chronicle_open(record, &chronicle, err);
+	if (r)
+		return r;
+	utf8_cut(what->message, preview, sizeof(preview));
+	return chronicle_event(chronicle, "thread_resumed",
+			       json_pack("{s:s, s:s, s:s}", "new_thread_id", what->next,
+					 "directive", what->directive, "message_preview", preview),
+			       err);
+}

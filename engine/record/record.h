@@ -79,10 +79,8 @@ void thread_cost_read(const json_t *object, struct thread_cost *ret);
 /* Of a row that is not terminal. */
 int registry_snapshot(struct db *db, const char *id, const struct thread_cost *cost,
 		      struct rye_err *err);
-/*
- * Counts a child of `parent` before it is registered; RYE_BUDGET with "Spawn limit exceeded for
- * parent P: N/MAX" when it has had `max`. Spawns that then fail still count.
- */
+/* Counts a child of `parent` before it is registered; RYE_BUDGET with "Spawn limit exceeded for
+ * parent P: N/MAX" when it has had `max`. Spawns that then fail still count. */
 int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err);
 /*
  * Once the successor runs: links old → next and next → old and the chain's root, and a row that is
@@ -100,9 +98,7 @@ int registry_links(struct db *db, const char *id, struct registry_links *ret, st
 /* The last of the chain that it begins or belongs to; its own id when it was never continued. */
 int registry_last(struct db *db, const char *id, char ret[1025], struct rye_err *err);
 
-/*
- * thread_name.c: ids of a directive's threads. Pure.
- */
+/* thread_name.c: ids of a directive's threads. Pure. */
 #define THREAD_NAME_MAX 1025
 /*
  * The id for the attempt-th try, 0 first: "<directive>/<leaf>-<seconds>", then with milliseconds,
@@ -134,9 +130,7 @@ json_t *record_redact(const struct record *record, const json_t *value);
 
 #define RECORD_LIMITS ".limits" /* in a thread's directory, once one was changed while it ran */
 
-/*
- * thread_json.c: the signed thread.json; written when the thread starts and when it has ended.
- */
+/* thread_json.c: the signed thread.json; written when the thread starts and when it has ended. */
 struct thread_json {
 	const char *directive, *tool_id, *status;
 	char created_at[40]; /* "": now; the first write fills it in */
@@ -158,7 +152,7 @@ int thread_json_parse(const struct record *record, struct rye_span text, json_t 
 		      struct rye_err *err);
 
 /*
- * transcript.c: transcript.jsonl, appended to. An event is one write of one line: when it fails
+ * chronicle.c: transcript.jsonl, appended to. An event is one write of one line: when it fails
  * (disk full), the file is cut back to where it was, so that no half line stands before the next.
  */
 struct chronicle;
@@ -188,6 +182,12 @@ bool chronicle_story_lost(struct chronicle *chronicle, struct rye_err *ret);
 const char *chronicle_head(const struct chronicle *chronicle);
 uint64_t chronicle_size(const struct chronicle *chronicle);
 
+/* Into the transcript of one that is over, behind its last checkpoint: that `next` goes on with it. */
+struct resumed {
+	const char *next, *directive, *message;
+};
+int chronicle_resumed(const struct record *record, const struct resumed *what, struct rye_err *err);
+
 /* A whole transcript in memory, at most RYE_BUF_CAP. */
 int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err);
 
@@ -206,9 +206,7 @@ typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line); /* no
  */
 int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err);
 
-/*
- * chronicle_check.c: is a transcript what its thread wrote? Pure but for the trust store.
- */
+/* chronicle_check.c: is a transcript what its thread wrote? Pure but for the trust store. */
 struct chronicle_check {
 	enum rye_code code; /* RYE_OK: intact, maybe with a tail; RYE_UNSIGNED: no checkpoint */
 	size_t checkpoints, signed_len; /* signed_len: the end of the last checkpoint's line */
@@ -223,9 +221,7 @@ void chronicle_check(const struct record *record, struct rye_span text, const ch
 /* "ok 3 checkpoints", "unsigned", "bad: Content hash mismatch at turn 2". */
 void chronicle_check_line(const struct chronicle_check *check, char *line, size_t size);
 
-/*
- * seal.c: the same for a transcript that its owner writes itself, .ai/state/PLACE/ID.
- */
+/* seal.c: the same for a transcript that its owner writes itself, .ai/state/PLACE/ID. */
 struct seal {
 	const struct item_env *items;
 	const char *project, *place, *id;
@@ -277,9 +273,7 @@ int story_write(const struct record *record, const struct story *what, struct ry
 /* Unsigned; for the view of a thread that has none. Pure. */
 void story_put(struct rye_buf *out, const char *id, const struct story *what, struct rye_span text);
 
-/*
- * artifact.c: results of tools, whole, in the content-addressed store .ai/state/objects.
- */
+/* artifact.c: results of tools and long answers, whole, in the store .ai/state/objects. */
 struct artifact {
 	const char *call_id, *tool_name;
 	int64_t turn;
@@ -295,9 +289,16 @@ int artifact_index(const struct record *record, json_t **ret, struct rye_err *er
 int artifact_get(const struct record *record, const char *key, struct rye_blob **ret,
 		 struct rye_err *err);
 
-/*
- * guard.c: what a model is given of a tool's result.
- */
+/* A model's answer as a transcript has it: a new reference to it or, when it is longer than ANSWER_INLINE
+ * bytes, all but its `blocks`, with the digest of the whole as `artifact`. */
+#define ANSWER_INLINE (64u << 10)
+int answer_keep(const struct record *record, int64_t turn, const json_t *answer, json_t **ret,
+		struct rye_err *err);
+/* Checked against the digest. */
+int answer_whole(const struct record *record, const json_t *kept, json_t **ret,
+		 struct rye_err *err);
+
+/* guard.c: what a model is given of a tool's result. */
 /* Without what is not for a model: chain, metadata, path, source …; a new reference. Pure. */
 json_t *guard_clean(const char *item_id, const json_t *envelope);
 
@@ -310,10 +311,8 @@ struct guard_ask {
 	bool whole; /* <runtime truncate_tool_results="false"/> */
 	const char *where; /* a directory with the artifacts by key, for the note; NULL: the blob's */
 };
-/*
- * Appends what the model sees: the result as JSON, or its head and tail within the limit with the
- * place of the whole, which is then stored as an artifact.
- */
+/* Appends what the model sees: the result as JSON, or its head and tail within the limit with the
+ * place of the whole, which is then stored as an artifact. */
 int guard_put(const struct record *record, const struct guard_ask *ask, struct rye_buf *out,
 	      struct rye_err *err);
 

@@ -591,6 +591,15 @@ static size_t count_files(const char *root)
 	return files_seen;
 }
 
+static char *test_long(size_t n)
+{
+	char *text = malloc(n + 1);
+
+	memset(text, 'w', n);
+	text[n] = 0;
+	return text;
+}
+
 /* thread T25: head and tail within the limit and where the rest is; stored once. */
 static void thread_T25_large_results(void **state)
 {
@@ -630,6 +639,37 @@ static void thread_T25_large_results(void **state)
 	assert_true(json_equal(back, result));
 	assert_int_equal(artifact_get(&talk->r.record, "c1", &blob, NULL), -RYE_NOT_FOUND);
 	free(big);
+}
+
+/* A long answer is in the store, and comes back as it was; bytes that are not its digest's are none. */
+static void long_answers(void **state)
+{
+	struct talk *talk = *state;
+	auto_free char *words = test_long(ANSWER_INLINE);
+	auto_json json_t *answer = json_pack("{s:s, s:s, s:{s:i}, s:[{s:s, s:s}]}", "role",
+					     "assistant", "wire", "w", "usage", "output", 7,
+					     "blocks", "kind", "text", "text", words);
+	auto_json json_t *shorter = json_pack("{s:s, s:[]}", "role", "assistant", "blocks");
+	auto_json json_t *kept = NULL, *same = NULL, *again = NULL;
+	json_t *none = NULL;
+	struct rye_err err = { 0 };
+
+	assert_int_equal(answer_keep(&talk->r.record, 3, answer, &kept, &err), 0);
+	assert_null(json_object_get(kept, "blocks"));
+	assert_string_equal(json_str(kept, "wire"), "w");
+	assert_int_equal(json_int(json_object_get(kept, "usage"), "output", 0), 7);
+	assert_int_equal(answer_whole(&talk->r.record, kept, &again, &err), 0);
+	json_object_del(again, "artifact");
+	assert_true(json_equal(again, answer));
+	assert_int_equal(answer_keep(&talk->r.record, 4, shorter, &same, &err), 0);
+	assert_ptr_equal(same, shorter);
+	json_object_set_new(kept, "artifact", json_string("../../../../config/keys/x"));
+	assert_int_equal(answer_whole(&talk->r.record, kept, &none, &err), -RYE_INVALID);
+	json_object_set_new(
+		kept, "artifact",
+		json_string("107b0e2c4bd40f6ec56850cad6484b617587fc8f9460852c9118998b61d5ba27"));
+	assert_int_equal(answer_whole(&talk->r.record, kept, &none, &err), -RYE_NOT_FOUND);
+	assert_null(none);
 }
 
 static void results_of_all_shapes(void **state)
@@ -721,6 +761,7 @@ int main(void)
 		TALK(a_story_is_a_knowledge_entry),
 		cmocka_unit_test(cleaned_results),
 		TALK(thread_T25_large_results),
+		TALK(long_answers),
 		TALK(results_of_all_shapes),
 		TALK(damaged_artifacts),
 		cmocka_unit_test(thread_T02_names),
