@@ -8,36 +8,24 @@
 #include "agent/agent_inner.h"
 
 #include "base/id.h"
-#include "base/io.h"
 #include "scope.h"
-#include "str.h"
 
-#include <fcntl.h>
 #include <string.h>
 
-/* Into the old transcript, whose thread is over; it is a known tail behind the last checkpoint. */
-static void resumed_event(const struct agent_recovery *where, const char *old, const char *next,
-			  const char *message)
+/* The new one runs: what tells of it is not worth its end. */
+static void resumed_links(const struct agent_recovery *where, struct db *db, const char *old,
+			  const struct resumed *what)
 {
 	auto_close int dir = threads_dir(where->threads, old);
-	auto_buf struct rye_buf line = RYE_BUF_INIT;
-	auto_json json_t *doc = NULL;
-	auto_close int fd = dir < 0 ? -1 :
-				      openat(dir, "transcript.jsonl",
-					     O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	struct timespec now;
-	char preview[201];
+	const struct record record = { .ai = -1,
+				       .dir = dir,
+				       .id = old,
+				       .trust = where->items->trust };
+	struct rye_err err = { 0 };
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	utf8_cut(message, preview, sizeof(preview));
-	doc = json_pack("{s:f, s:s, s:s, s:{s:s, s:s}}", "timestamp",
-			(double)now.tv_sec + (double)now.tv_nsec / 1e9, "thread_id", old,
-			"event_type", "thread_resumed", "payload", "new_thread_id", next,
-			"message_preview", preview);
-	json_python_dumps(&line, doc);
-	buf_addc(&line, '\n');
-	if (fd >= 0 && !line.failed)
-		io_write_all(fd, line.data, line.len);
+	if (registry_chain(db, old, what->next, &err) || chronicle_resumed(&record, what, &err))
+		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s is gone on with: %s",
+			 old, err.msg);
 }
 
 /* What the runner of the old one has signed. */
@@ -131,7 +119,6 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 				.wake = what->wake,
 				.previous_id = what->thread_id,
 				.message = what->message };
-	const char *next;
 	int r = resumed_record(where, what->thread_id, &record, err);
 
 	if (!r)
@@ -145,9 +132,9 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 	r = agent_fork(where->threads, &ask, ret, err);
 	if (r)
 		return r;
-	next = json_str(*ret, "thread_id");
-	if (!registry_chain(db, what->thread_id, next, NULL))
-		resumed_event(where, what->thread_id, next, what->message);
+	resumed_links(where, db, what->thread_id,
+		      &(struct resumed){ json_str(*ret, "thread_id"), json_str(record, "directive"),
+					 what->message });
 	if (what->async)
 		return 0;
 	json_object_del(*ret, "async");
@@ -156,17 +143,23 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 	return agent_await(where->threads, &ask, *ret, err);
 }
 
+/* One that was continued already is gone on with where its chain ends. */
 int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
 		 json_t **ret, struct rye_err *err)
 {
 	const struct registry_ask ask = { .project = where->project, .create = true };
+	struct agent_resumption last = *what;
+	char id[THREAD_ID_MAX];
 	struct db *db = NULL;
 	int r = registry_of(&ask, &db, err);
 
+	last.thread_id = id;
 	if (!r)
-		r = resumed_row(db, what, err);
+		r = registry_last(db, what->thread_id, id, err);
 	if (!r)
-		r = resumed_start(where, what, db, ret, err);
+		r = resumed_row(db, &last, err);
+	if (!r)
+		r = resumed_start(where, &last, db, ret, err);
 	if (*ret)
 		json_sets(*ret, "resumed", what->thread_id);
 	db_close(db);

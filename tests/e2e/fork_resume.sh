@@ -4,7 +4,9 @@
 # stands in the files beside it, and of a child no more than it had.
 . "$(dirname "$0")/agent_lib.sh"
 
+WORDS=$(printf 'word %.0s' {1..4000})
 agent_model '{"by": "turn", "lanes": {
+  "lane_long": [{"text": "short", "reasoning": "'"$WORDS$WORDS$WORDS$WORDS"'", "signature": "c2lnbmVk"}, {"text": "two"}, {"text": "three"}],
   "lane_above": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_heir", "thread": "fork",
       "limit_overrides": {"turns": 7, "spend": 0.4}}}]}, {"text": "above"}],
   "lane_heir": [{"text": "first"},
@@ -28,6 +30,7 @@ agent_directive lane_heir '    <permissions><execute><tool>t.*</tool></execute><
   </metadata>' <<<'Do it.'
 agent_directive lane_root '  </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Answer {input:who}.'
+agent_directive lane_long '  </metadata>' <<<'Think for long.'
 agent_sign tool:t/touch tool:t/other
 allow '^ryefs: (info refused: )?(execute|thread)'
 fx_mount
@@ -76,4 +79,30 @@ rm "$dir/thread.json"
 has "as is one that is not there" "$(resume "$id" | jq -r .error)" "thread $id cannot be resumed"
 cp "$T/thread.json" "$dir/thread.json"
 is "the signed one is gone on with" "$(resume "$id" | jq -r .result)" two
+
+# ---- one that was continued ----
+id=$(fork lane_long | jq -r .thread_id)
+second=$(resume "$id" | jq -r .thread_id)
+reply=$(resume "$id")
+is "one that was continued is gone on with at its chain's end" "$(jq -r '.result, .resumed' <<<"$reply")" "three
+$id"
+third=$(jq -r .thread_id <<<"$reply")
+is "which the last one continues" "$(record "$third" .previous_thread_id)" "\"$second\""
+is "the chain is one" "$(cd "$M/state/threads/$id/chain" && readlink -f next | sed 's|.*/lane_long/|lane_long/|')" "$second"
+
+# ---- an answer too long for its line ----
+id=$(fork lane_long | jq -r .thread_id)
+raw=$(events "$id" 'select(.event_type == "cognition_out") | .payload.raw')
+is "a long answer is an artifact, by its digest" "$(jq -c '[(.artifact | length), .blocks]' <<<"$raw")" '[64,null]'
+hash=$(jq -r .artifact <<<"$raw")
+blob=$P/.ai/state/objects/blobs/${hash:0:2}/${hash:2:2}/$hash
+is "which has all of it" "$(jq '[.blocks[] | .text | length] | max' "$blob")" 80000
+ok "it is among the thread's" test -s "$M/state/threads/$id/artifacts/answer-1"
+has "and its turn shows what it cost" "$(cat "$M/state/threads/$id/turns/001/cost")" output
+reply=$(resume "$id")
+is "it is gone on with" "$(jq -r .result <<<"$reply")" two
+next=$(jq -r .thread_id <<<"$reply")
+is "with the conversation as it was sent" "$(record "$next" .history_kept)" true
+rm "$blob"
+is "without its artifact it is told in words" "$(resume "$next" | jq -r .result)" three
 finish
