@@ -245,7 +245,8 @@ struct tool_call {
 	const json_t *block; /* of the answer */
 	const char *id, *name;
 	json_t *arguments; /* object; a new reference */
-	const char *item_id; /* bare; into arguments or the palette */
+	const char *item_id; /* bare; into arguments, the palette or whole_id */
+	char whole_id[CAPABILITY_ID_MAX]; /* of a tool that was called by its short name */
 	char primary[16]; /* execute, fetch, sign */
 	enum rye_kind kind;
 	bool returns; /* it is the directive's result */
@@ -260,6 +261,7 @@ size_t tool_calls_count(const json_t *message);
 int tool_call_read(const struct agent *agent, const json_t *block, struct tool_call *ret,
 		   struct rye_err *err);
 void tool_call_done(struct tool_call *call);
+void tool_call_settle(const struct agent *agent, struct tool_call *call);
 int tool_call_allowed(const struct agent *agent, const struct tool_call *call, struct rye_err *err);
 /* One that a worker of the engine carries out; it tells its end through an eventfd. */
 struct tool_running {

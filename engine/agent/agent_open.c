@@ -94,15 +94,16 @@ static int agent_open_limits(struct agent *agent, struct rye_err *err)
 static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
 {
 	json_t *above = json_object_get(agent->authority, "capabilities");
-	auto_json json_t *config = NULL;
+	auto_json json_t *config = NULL, *declared = NULL;
 	struct risk_ask risk = { .warnings = agent->warnings };
 	int r = harness_config(&agent->items, "agent/capability_risk", &config, err);
 
 	if (r)
 		return r;
 	agent->above = above ? json_incref(above) : json_array();
+	declared = capabilities_whole(&agent->items, agent->brief.declared);
 	agent->capabilities = capabilities_attenuate(
-		agent->brief.declared, agent->authority ? json_array_get(above, 0) : NULL);
+		declared, agent->authority ? json_array_get(above, 0) : NULL);
 	if (!agent->capabilities)
 		return memory_fail(err);
 	risk.config = config;

@@ -60,6 +60,7 @@ static json_t *hook_call(struct agent *agent, const json_t *hook, const json_t *
 		rye_fail(err, RYE_INVALID, "hook %s names no kind of item", call.id);
 		return NULL;
 	}
+	tool_call_settle(agent, &call);
 	snprintf(call.primary, sizeof(call.primary), "%s", *primary ? primary : "execute");
 	call.arguments = strcmp(call.primary, "execute") && params ? json_deep_copy(params) :
 								     json_object();

@@ -164,6 +164,14 @@ static void call_scope(const struct tool_call *call, char ret[32])
 	snprintf(ret, 32, "%.*s", (int)strcspn(scope, "."), scope);
 }
 
+/* From here on a tool has its own id, whatever the caller wrote: what is checked is what runs. */
+void tool_call_settle(const struct agent *agent, struct tool_call *call)
+{
+	if (!call->returns &&
+	    capability_id(&agent->items, call->kind, call->item_id, call->whole_id))
+		call->item_id = call->whole_id;
+}
+
 int tool_call_allowed(const struct agent *agent, const struct tool_call *call, struct rye_err *err)
 {
 	const json_t *lists[TOOL_CALL_LISTS] = { agent->capabilities };

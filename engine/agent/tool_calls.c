@@ -143,6 +143,8 @@ static void tool_calls_open(struct agent *agent, const json_t *block, struct cal
 			      call->arguments ? call->arguments : input));
 	if (skipped)
 		return;
+	if (!r)
+		tool_call_settle(agent, call);
 	if (!r && call->returns)
 		r = tool_return(agent, call, &slot->err);
 	else if (!r)

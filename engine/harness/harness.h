@@ -164,6 +164,16 @@ struct capability_ask {
 int capability_check(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err);
 
 /*
+ * capability_whole.c: tools have a short name beside their id. Both functions look for files.
+ */
+#define CAPABILITY_ID_MAX 1024
+/* True: it is the short name of the tool whose id is put into ret. */
+bool capability_id(const struct item_env *env, enum rye_kind kind, const char *id,
+		   char ret[CAPABILITY_ID_MAX]);
+/* The list with tools that are named without a wildcard named by their ids. A new array; NULL of NULL. */
+json_t *capabilities_whole(const struct item_env *env, const json_t *list);
+
+/*
  * risk.c: how risky capabilities are: agent/capability_risk over the built-in table.
  */
 struct risk_ask {

@@ -12,7 +12,6 @@
 #include "run/run_inner.h"
 
 #include "bounds.h"
-#include "harness/harness.h"
 #include "memory.h"
 #include "scope.h"
 

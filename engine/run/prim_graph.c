@@ -30,6 +30,7 @@ struct graph_plan {
 	struct graph *graph;
 	json_t *inputs; /* owned */
 	const json_t *own; /* special parameters, see graph_params_take; borrowed */
+	json_t *permissions, *narrowed; /* of graph and caller, with whole names; owned, or NULL */
 	json_t *faults, *warnings; /* of the graph; owned */
 };
 
@@ -83,37 +84,26 @@ static json_t *capability_of(const struct graph_call *call)
 	return text.failed ? NULL : json_string(text.data);
 }
 
-static bool graph_may(const struct graph_calls *calls, const char *primary, const char *ref)
+/* A tool's own id, which is checked and runs: "tool:rye/bash" is "tool:rye/bash/bash". */
+static void settle_ref(const struct graph_calls *calls, struct graph_call *call)
 {
-	const json_t *narrowed = json_object_get(calls->plan->own, "capabilities");
+	char whole[CAPABILITY_ID_MAX], *ref;
+	const char *id;
+	enum rye_kind kind = id_split(call->ref, &id);
 
-	return runs_match(calls->plan->graph->permissions, primary, ref) &&
-	       (!narrowed || runs_match(narrowed, primary, ref));
-}
-
-/* What "tool:rye/bash" is: "tool:rye/bash/bash". NULL: it is not there. */
-static char *whole_ref(const struct graph_calls *calls, const struct graph_call *call)
-{
-	auto_item struct rye_item *item = NULL;
-	auto_buf struct rye_buf ref = RYE_BUF_INIT;
-	struct rye_err ignored = { 0 };
-	struct item_ask ask = { .kind = RYE_TOOL };
-
-	ask.kind = id_split(call->ref, &ask.id);
-	if (ask.kind != RYE_TOOL || rye_load(calls->run->exec->env.items, &ask, &item, &ignored))
-		return NULL;
-	buf_addf(&ref, "tool:%s", item->id);
-	return buf_steal(&ref);
+	if (!capability_id(calls->run->exec->env.items, kind, id, whole) ||
+	    asprintf(&ref, "%s:%s", rye_kind_name(kind), whole) < 0)
+		return;
+	free(call->ref);
+	call->ref = ref;
 }
 
 static bool call_is_permitted(const struct graph_calls *calls, const struct graph_call *call)
 {
-	auto_free char *ref = NULL;
+	const struct graph_plan *plan = calls->plan;
 
-	if (graph_may(calls, call->primary, call->ref))
-		return true;
-	ref = whole_ref(calls, call);
-	return ref && graph_may(calls, call->primary, ref);
+	return runs_match(plan->permissions, call->primary, call->ref) &&
+	       (!plan->narrowed || runs_match(plan->narrowed, call->primary, call->ref));
 }
 
 /* Why it may not be made; NULL: it may. The runs above are asked when it is made. */
@@ -283,8 +273,10 @@ static void keep_result(const struct graph_calls *calls, const struct graph_call
 static void graph_calls_begin(void *arg, struct graph_call *call)
 {
 	struct graph_calls *calls = arg;
-	json_t *refusal = refusal_of(calls, call);
+	json_t *refusal;
 
+	settle_ref(calls, call);
+	refusal = refusal_of(calls, call);
 	call->owner = calls;
 	call->sibling = calls->living;
 	calls->living = call;
@@ -581,7 +573,7 @@ static void graph_run(struct prim_run *run, const struct plan *plan, struct resu
 /* ---- planning ---- */
 
 /* The first that is set: for this tool, for all, by the runtimes. */
-static json_int_t limit_of(const struct planner *planner, const char *key, json_int_t fallback)
+static json_int_t graph_limit(const struct planner *planner, const char *key, json_int_t fallback)
 {
 	const json_t *rows[] = {
 		json_object_get(json_object_get(planner->limits, "tools"),
@@ -667,8 +659,8 @@ static int read_graph(struct planner *planner, struct graph_plan *ret, struct ry
 		.config = tool->meta.config,
 		.permissions = meta_get(tool->item, "permissions"),
 		.env_requires = meta_get(tool->item, "env_requires"),
-		.max_steps = limit_of(planner, "max_steps", STEPS_DEFAULT),
-		.max_concurrency = limit_of(planner, "max_concurrency", CONCURRENCY_DEFAULT),
+		.max_steps = graph_limit(planner, "max_steps", STEPS_DEFAULT),
+		.max_concurrency = graph_limit(planner, "max_concurrency", CONCURRENCY_DEFAULT),
 	};
 
 	ret->faults = json_array();
@@ -705,8 +697,10 @@ static int fill_plan(struct planner *planner, struct graph_plan *ret, struct rye
 		r = check_graph(planner, ret, err);
 	if (r)
 		return r;
-	ret->inputs = json_deep_copy(planner->params);
 	capabilities = json_object_get(ret->own, "capabilities");
+	ret->permissions = capabilities_whole(planner->base->items, ret->graph->permissions);
+	ret->narrowed = capabilities_whole(planner->base->items, capabilities);
+	ret->inputs = json_deep_copy(planner->params);
 	if (capabilities)
 		json_object_set(ret->inputs, "capabilities", (json_t *)capabilities);
 	return ret->inputs ? 0 : memory_fail(err);
@@ -733,6 +727,8 @@ static void graph_free_plan(void *arg)
 
 	graph_free(own->graph);
 	json_decref(own->inputs);
+	json_decref(own->permissions);
+	json_decref(own->narrowed);
 	json_decref(own->faults);
 	json_decref(own->warnings);
 	free(own);

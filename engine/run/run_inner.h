@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "harness/harness.h"
 #include "plan/plan.h"
 #include "process/process.h"
 #include "run/run.h"
@@ -39,7 +40,7 @@ void runs_cancel_all(struct runs *runs);
 
 /* The run has a number from now on, and holds a reference to call; NULL: no memory. */
 struct living *runs_begin(struct runs *runs, struct rye_call *call, uint64_t parent);
-/* What its item declares, before its process starts. */
+/* What its item declares, with whole names (capabilities_whole), before its process starts. */
 void runs_item(struct runs *runs, struct living *living, const json_t *requires_list,
 	       struct confine confine);
 /* Its processes may outlive it: it stays known while its session has members. */
@@ -62,7 +63,7 @@ bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref
 /* What a child of that run is confined to; false: no such run. */
 bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
 
-/* "rye.execute.tool.rye.bash.*" against "rye.execute.tool.rye.bash.bash"; '*' crosses dots. */
+/* "rye.execute.tool.rye.bash.*" against "tool:rye/bash/bash", an item's own id; '*' crosses dots. */
 bool runs_match(const json_t *requires_list, const char *primary, const char *ref);
 
 /*

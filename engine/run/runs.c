@@ -243,29 +243,12 @@ static bool match_dotted(const json_t *requires_list, const char *wanted)
 	return false;
 }
 
-/* "tool:rye/bash/bash" has a shorter name, "tool:rye/bash": cuts wanted to that. False: it has none. */
-static bool cut_directory(const char *ref, char *wanted)
-{
-	const char *last = strrchr(ref, '/'), *before = last;
-	size_t n = last ? strlen(last) : 0;
-
-	while (before && before > ref && before[-1] != '/' && before[-1] != ':')
-		before--;
-	if (strncmp(ref, "tool:", 5) != 0 || n < 2 || (size_t)(last - before) != n - 1 ||
-	    strncmp(before, last + 1, n - 1) != 0)
-		return false;
-	wanted[strlen(wanted) - n] = 0;
-	return true;
-}
-
 bool runs_match(const json_t *requires_list, const char *primary, const char *ref)
 {
 	char wanted[1100];
 
 	put_dotted(primary, ref, wanted, sizeof(wanted));
-	return match_dotted(requires_list, wanted) ||
-	       (strlen(wanted) < sizeof(wanted) - 1 && cut_directory(ref, wanted) &&
-		match_dotted(requires_list, wanted));
+	return match_dotted(requires_list, wanted);
 }
 
 bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
@@ -332,11 +315,13 @@ struct owner {
 	struct exec_owner said;
 	struct rye_item *item;
 	struct tool_meta meta; /* points into item */
+	json_t *requires_list; /* as runs_item has it */
 };
 
 static void owner_done(struct owner *owner)
 {
 	json_decref(owner->said.request);
+	json_decref(owner->requires_list);
 	rye_item_unref(owner->item);
 }
 #define auto_owner __attribute__((cleanup(owner_done)))
@@ -353,6 +338,7 @@ static bool owner_of(const struct exec *exec, uint64_t number, struct owner *ret
 	if (ask.kind != RYE_TOOL || rye_load(exec->env.items, &ask, &ret->item, NULL))
 		return false;
 	meta_tool(ret->item, &ret->meta);
+	ret->requires_list = capabilities_whole(exec->env.items, ret->meta.requires_list);
 	return true;
 }
 
@@ -367,7 +353,7 @@ bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, con
 		return false;
 	if (!foreign)
 		return true;
-	if (!owner_of(exec, foreign, &owner) || !runs_allow(owner.meta.requires_list, verb, ref))
+	if (!owner_of(exec, foreign, &owner) || !runs_allow(owner.requires_list, verb, ref))
 		return false;
 	json_array_foreach(json_object_get(owner.said.request, "within"), i, list) {
 		if (!held_within(list, verb, ref))
@@ -400,9 +386,8 @@ json_t *asker_within(const struct exec *exec, uint64_t number)
 	if (!foreign)
 		return lists;
 	if (owner_of(exec, foreign, &owner)) {
-		json_array_append_new(lists, owner.meta.requires_list ?
-						     json_deep_copy(owner.meta.requires_list) :
-						     json_array());
+		json_array_append_new(lists, owner.requires_list ? steal(&owner.requires_list) :
+								   json_array());
 		json_array_extend(lists, json_object_get(owner.said.request, "within"));
 	} else {
 		/* Over, or not known: a list that allows nothing. */
@@ -415,9 +400,12 @@ bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_
 		  const char *id)
 {
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	char whole[CAPABILITY_ID_MAX];
 
 	if (verb_row(verb)->names)
 		return asker_may(exec, run, verb, NULL);
+	if (capability_id(exec->env.items, kind, id, whole))
+		id = whole;
 	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
 	return !ref.failed && asker_may(exec, run, verb, ref.data);
 }

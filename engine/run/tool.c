@@ -317,6 +317,7 @@ static void keep_lockfile(struct tool_run *tool, const struct result *result)
 static void tool_carry_out(struct tool_run *tool)
 {
 	struct run *run = tool->run;
+	auto_json json_t *may_call = NULL;
 	struct result result = { 0 };
 	struct rye_err err = { 0 };
 	int r = make_plan(tool, &err);
@@ -324,7 +325,8 @@ static void tool_carry_out(struct tool_run *tool)
 	/* Nothing is started with a part of its parameters, or less confined than it should be. */
 	r = memory_result(run->reply.memory, r, &err);
 	if (!r && !run->request.dry_run) {
-		runs_item(run->exec->runs, run->living, tool->plan.may_call, tool->plan.confine);
+		may_call = capabilities_whole(run->exec->env.items, tool->plan.may_call);
+		runs_item(run->exec->runs, run->living, may_call, tool->plan.confine);
 		run_attempts(tool, &result);
 	}
 	/* Only now is it known what the run's box had to do without. */

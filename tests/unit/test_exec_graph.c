@@ -182,7 +182,7 @@ static void a_directory_tool_is_permitted_by_both_names(void **state)
 	}
 	graph_put(p, "t/a.yaml", "permissions: ['rye.execute.tool.t']\n",
 		  "  start: s\n  nodes: {s: {action: {item_id: 'tool:t/d'}}}\n");
-	exec_wants(p, "{}", "{\"error\":\"~Permission denied: 'rye.execute.tool.t.d'\"}");
+	exec_wants(p, "{}", "{\"error\":\"~Permission denied: 'rye.execute.tool.t.d.d'\"}");
 }
 
 /* A graph in a graph: the inner one's calls need the outer one's permission, too. */

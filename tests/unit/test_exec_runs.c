@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "bounds.h"
+#include "harness/harness.h"
 #include "run/run_inner.h"
 #include "scope.h"
 
@@ -504,9 +505,9 @@ static void capability_patterns(void **state)
 		{ "[\"rye.execute.tool\"]", "directive:a", false },
 		{ "[\"rye.execute.tool.a\"]", "tool:a/b", false },
 		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b", true },
-		/* a directory tool has two names */
-		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/b", true },
-		{ "[\"rye.execute.tool.b\"]", "tool:b/b", true },
+		/* a directory tool has two names: capabilities_whole */
+		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/b", false },
+		{ "[\"rye.execute.tool.b\"]", "tool:b/b", false },
 		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/c", false },
 		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/bb", false },
 		{ "[\"rye.execute.tool.a.bb\"]", "tool:a/bb/b", false },
@@ -523,6 +524,41 @@ static void capability_patterns(void **state)
 		assert_int_equal(runs_match(list, "execute", rows[i].ref), rows[i].ok);
 	}
 	assert_false(runs_match(NULL, "execute", "tool:a"));
+}
+
+/* Only what is the short name of a tool is made its id; what has a wildcard or is no tool stays. */
+static void whole_names(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "rye.execute.tool.a.b", "rye.execute.tool.a.b.b" },
+		{ "rye.fetch.tool.a.b", "rye.fetch.tool.a.b.b" },
+		{ "rye.execute.tool.c", "rye.execute.tool.c.c" },
+		{ "rye.execute.tool.a.b.b", "rye.execute.tool.a.b.b" },
+		/* a file of the shorter name is another tool */
+		{ "rye.execute.tool.a.both", "rye.execute.tool.a.both" },
+		{ "rye.execute.tool.a.both.both", "rye.execute.tool.a.both.both" },
+		{ "rye.execute.tool.a.none", "rye.execute.tool.a.none" },
+		{ "rye.execute.tool.a.?", "rye.execute.tool.a.?" },
+		{ "rye.execute.directive.a.b", "rye.execute.directive.a.b" },
+		{ "rye.execute.directive.x.tool.c", "rye.execute.directive.x.tool.c" },
+		{ "rye.execute.tool", "rye.execute.tool" },
+		{ "rye.execute.tool.", "rye.execute.tool." },
+		{ "rye.", "rye." },
+		{ "fs.write", "fs.write" },
+	};
+	struct exec_place *p = *state;
+
+	exec_shell(p, "a/b/b.yaml", "true", "");
+	exec_shell(p, "c/c.yaml", "true", "");
+	exec_shell(p, "a/both.yaml", "true", "");
+	exec_shell(p, "a/both/both.yaml", "true", "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		auto_json json_t *list = json_pack("[s]", rows[i][0]);
+		auto_json json_t *whole = capabilities_whole(p->env.items, list);
+
+		assert_string_equal(json_string_value(json_array_get(whole, 0)), rows[i][1]);
+	}
+	assert_null(capabilities_whole(p->env.items, NULL));
 }
 
 static void told_nothing(void *arg, const struct rye_outcome *outcome)
@@ -569,6 +605,7 @@ int main(void)
 		exec_test(going_on_as_a_thread),
 		cmocka_unit_test(all_are_cancelled),
 		cmocka_unit_test(capability_patterns),
+		exec_test(whole_names),
 		exec_test(at_once),
 	};
 
