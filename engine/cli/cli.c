@@ -123,6 +123,7 @@ static const struct cli_verb verbs[] = {
 	  .usage = "",
 	  .help = "the runner of a thread; started by the engine, not by hand",
 	  .hidden = true,
+	  .max = 1, /* for the processes that look at it: spawn_runner.c */
 	  .run = verb_thread_run },
 	{ .name = "threads",
 	  .usage = "[list | VERB ID [WORD...]]",

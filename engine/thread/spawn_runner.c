@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starting the runner process: what it is told (a memfd), what it inherits (orders and lock,
- * nothing else), where its output goes. posix_spawn only: a fork of a big multithreaded
+ * nothing else), where its output goes. Among its arguments is the digest of what it was asked: no other
+ * process can change them, so by them the request.json in its directory is believed. posix_spawn only: a fork of a big multithreaded
  * process costs tens of milliseconds.
  */
 #include "thread/thread_inner.h"
 
 #include "base/engine_options.h"
 #include "base/io.h"
+#include "base/sha.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* What the runner needs to open the same engine and run the request; no secrets in it. */
@@ -49,7 +53,7 @@ int runner_orders(const struct threads *threads, const char *id, const struct la
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 {
 	char name[] = "ryefs", verb[] = "thread-run";
-	char *const argv[] = { name, verb, NULL };
+	char *const argv[] = { name, verb, start->digest, NULL };
 	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
 	/* The directory is new: what is there already was put there to be written through. */
 	auto_close int log =
@@ -90,4 +94,30 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return r;
+}
+
+void runner_digest(const char *id, const json_t *request, char ret[RUNNER_DIGEST])
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	json_canonical(&text, request);
+	buf_addf(&text, "\n%s", id);
+	memset(ret, 0, RUNNER_DIGEST);
+	if (!text.failed)
+		sha256_hex(buf_span(&text), ret);
+}
+
+bool runner_has(pid_t pid, const char digest[RUNNER_DIGEST])
+{
+	auto_buf struct rye_buf want = RYE_BUF_INIT;
+	char path[40], text[sizeof("ryefs") + sizeof("thread-run") + RUNNER_DIGEST + 1];
+	auto_close int fd = -1;
+	ssize_t n;
+
+	buf_add(&want, "ryefs\0thread-run", sizeof("ryefs\0thread-run"));
+	buf_add(&want, digest, RUNNER_DIGEST);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	return !want.failed && n == (ssize_t)want.len && !memcmp(text, want.data, want.len);
 }

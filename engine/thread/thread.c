@@ -231,6 +231,7 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 {
 	auto_close int dir = -1, lock = -1, order = -1, wait = -1, go = -1;
 	struct launched launched = { 0 };
+	char digest[RUNNER_DIGEST];
 	struct runner_start start;
 	struct watch_ask watch;
 	int pipe[2];
@@ -254,7 +255,8 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}
-	start = (struct runner_start){ dir, order, lock, wait };
+	start = (struct runner_start){ dir, order, lock, wait, digest };
+	runner_digest(launched.thread_id, what->request, digest);
 	r = runner_spawn(&start, &launched.pid);
 	if (r) {
 		char why[160];

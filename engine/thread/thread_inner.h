@@ -192,10 +192,16 @@ bool thread_marked(int dir, const char *mark);
 /* A memfd with type, request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const struct launch *what,
 		  struct rye_err *err);
+#define RUNNER_DIGEST 65
+/* Of what a thread was asked, for its runner's arguments; "": short of memory. */
+void runner_digest(const char *id, const json_t *request, char ret[RUNNER_DIGEST]);
+/* Was this process started as the runner of that digest? */
+bool runner_has(pid_t pid, const char digest[RUNNER_DIGEST]);
 /* The descriptors that it is started with; the caller closes them. */
 struct runner_start {
 	int dir, order, lock;
 	int go; /* the reading end of a pipe */
+	char *digest; /* of runner_digest */
 };
 /* 0 or a positive errno. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);

@@ -457,26 +457,26 @@ pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chai
 }
 
 /* What a thread of another process was asked, from its directory; NULL: nothing that is known. */
-static json_t *read_request(struct threads *threads, const char *id)
+static json_t *read_request(struct threads *threads, const char *id, pid_t runner)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
-	struct rye_blob *text = NULL;
-	json_t *request = NULL;
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *request = NULL;
+	char digest[RUNNER_DIGEST];
 
 	if (dir >= 0 && io_read_at(dir, "request.json", RYE_MESSAGE_MAX, &text) == 0)
 		request = json_parse((struct rye_span){ text->data, text->len }, 0, "request.json",
 				     NULL);
-	rye_blob_unref(text);
-	return request;
+	runner_digest(id, request, digest);
+	return request && *digest && runner_has(runner, digest) ? steal(&request) : NULL;
 }
 
 bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], json_t **ret_request)
 {
 	char id[1025] = "";
-	struct registry_row row;
 	json_t *request = NULL;
-	struct db *db;
+	pid_t runner = 0;
 
 	{
 		GUARD(&threads->lock);
@@ -484,16 +484,16 @@ bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], jso
 			if (w->number != number)
 				continue;
 			snprintf(id, sizeof(id), "%s", w->id);
+			runner = w->pid;
 			snprintf(ref, 1040, "%s", w->ref ? w->ref : "");
 			request = w->ref && w->request ? json_deep_copy(w->request) : NULL;
 		}
 	}
 	if (!*id)
 		return false;
-	if (!request && !threads_registry(threads, false, &db, NULL) &&
-	    !registry_get(db, id, false, &row, NULL)) {
-		snprintf(ref, 1040, "%s", row.directive);
-		request = read_request(threads, id);
+	if (!request) {
+		request = read_request(threads, id, runner);
+		snprintf(ref, 1040, "%s", json_str(request, "item_id"));
 	}
 	*ret_request = request;
 	return request;
