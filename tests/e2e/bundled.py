@@ -194,10 +194,11 @@ class Asks(Bundled):
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    asked = []
+    asked, keys = [], []
 
     def do_GET(self):
         self.asked.append(self.path)
+        self.keys.append(self.headers.get("X-Subscription-Token"))
         status = int((re.search(r"status=(\d+)", self.path) or [0, 200])[1])
         body, kind = PAGE, "text/html; charset=utf-8"
         if self.path.startswith("/results"):
@@ -205,6 +206,11 @@ class Answers(http.server.BaseHTTPRequestHandler):
         elif self.path.startswith("/search"):
             body, kind = json.dumps({"results": [
                 {"title": "J", "url": "https://j.example/", "content": "c"}]}).encode(), "application/json"
+        elif self.path.startswith("/brave"):
+            rows = [{"title": "B%d" % i, "url": "https://b.example/%d" % i, "description": "d"} for i in range(5)]
+            body, kind = json.dumps({"web": {"results": rows}}).encode(), "application/json"
+        elif self.path.startswith("/long"):
+            body, kind = "ä".encode() * 600000, "text/plain; charset=utf-8"
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -240,14 +246,18 @@ class Web(Bundled):
         self.bad(tool, {"url": "file:///etc/passwd"}, "")
         self.bad(tool, {"url": "no address"}, "url: does not match pattern")
         self.assertEqual(Answers.asked, [])
-        self.shadow("request", '"{url}"', self.url + '/page?status={status}')
-        self.shadow("request", "  - {name: url,", "  - {name: status, type: integer, default: 200}\n  - {name: url,")
         self.shadow("request", '"{url}"', self.url + "/page")
         for form, want in (("markdown", "# Head\n\nOne [two](/x)"), ("text", "Head\n\nOne two"),
                            ("html", PAGE.decode())):
             for told in self.both(tool, {"url": "https://e.example/", "format": form}):
                 self.assertEqual((told["output"], told["status_code"], told["truncated"]),
                                  (want, 200, False))
+        self.shadow("request", '"{url}"', self.url + "/search")
+        told = self.good(tool, {"url": "https://e.example/"})
+        self.assertEqual(json.loads(told["output"])["results"][0]["title"], "J")
+        self.shadow("request", '"{url}"', self.url + "/long")
+        told = self.good(tool, {"url": "https://e.example/", "format": "text"})
+        self.assertEqual((told["output"], told["truncated"]), ("ä" * 512000, True))
         self.shadow("request", '"{url}"', self.url + "/page?status=404")
         reply = self.bad(tool, {"url": "https://e.example/"}, "HTTP 404: Not Found")
         self.assertEqual(reply["data"]["status_code"], 404)
@@ -261,6 +271,13 @@ class Web(Bundled):
         self.assertEqual(Answers.asked[0], "/results?q=to%20be%20%26%20not")
         self.bad(tool, {"query": "x", "provider": "brave"}, "BRAVE_API_KEY")
         self.bad(tool, {"query": "x", "provider": "none"}, "There are: brave, duckduckgo, searxng")
+        # one that wants a key, which is a secret of the person's
+        self.shadow("brave", "https://api.search.brave.com/res/v1/web/search", self.url + "/brave")
+        self.good("rye/core/secrets/secrets", {"action": "set", "name": "BRAVE_API_KEY", "value": "sesame"})
+        for told in self.both(tool, {"query": "x", "provider": "brave", "num_results": 2}):
+            self.assertEqual([row["title"] for row in told["results"]], ["B0", "B1"])
+        self.assertEqual(Answers.keys[-2:], ["sesame"] * 2)
+        self.assertEqual(Answers.asked[-1], "/brave?q=x&count=2")
         # another service is configuration
         self.put(".ai/config/web/websearch.yaml", "provider: searxng\n")
         self.put(".env", "SEARXNG_URL=%s\n" % self.url)

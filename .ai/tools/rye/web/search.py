@@ -18,6 +18,9 @@ __requires__ = ["fs.read", "net.http", "rye.execute.tool.rye.web.*"]
 
 CONFIG_RESOLVE = {"path": "web/websearch.yaml", "mode": "deep_merge"}
 
+# The service's tool runs within what this one may do, and secrets cannot be read there.
+ENV_CONFIG = {"env": ["BRAVE_API_KEY", "SEARXNG_URL"]}
+
 CONFIG_SCHEMA = {
     "type": "object",
     "additionalProperties": False,
