@@ -74,6 +74,10 @@ d=json.load(open(sys.argv[1]))[0]
 print("sha256:"+hashlib.sha256(json.dumps(d,sort_keys=True,separators=(",",":")).encode()).hexdigest())' "$NOTES/tools.json")
 TOOL=echo tool changes pinned ", pin: \"$PIN\""
 AT=$URL/changes server trusting 'pin: off'
+AT=$URL/lists server private 'headers: {Authorization: "Bearer ${MCP_TEST_WHO}"}'
+TOOL=echo tool private pinned ", pin: \"$PIN\""
+AT=$URL/lists server public
+TOOL=echo tool public pinned ", pin: \"$PIN\""
 TOOL=echo tool trusting pinned ", pin: \"$PIN\""
 {
   printf '%s\n' 'tool_id: bypath' 'tool_type: mcp' 'executor_id: rye/core/runtimes/mcp/http' 'version: "1.0.0"' 'category: mcp/modern' \
@@ -176,6 +180,15 @@ is 'MCP33 a schema of another place is not fetched' "$(of modern/linked '{"struc
 
 # --- pins ---
 is 'MCP34 as it was signed' "$(of changes/pinned '{"text":"p"}' '.data.content[0].text')" '"p"'
+# what a server lists for one is not shown to another: not to another item, not with another key
+for who in ann bob; do
+  echo "MCP_TEST_WHO=$who" >"$P/.env"
+  of private/pinned '{"text":"a"}' .status
+  of private/pinned '{"text":"b"}' .status
+done >"$T/private"
+run public/pinned >/dev/null
+is 'MCP26 a list is asked for once with each key' "$(sort "$T/private" | uniq -c | xargs) $(jq -r 'select(.body.method == "tools/list")|.headers.authorization' "$NOTES/lists" | xargs)" \
+  '4 success Bearer ann Bearer bob null'
 echo '[{"name":"echo","description":"two","inputSchema":{"type":"object"}}]' >"$NOTES/tools.json"
 is 'a list is believed for a while' "$(of changes/pinned '{"text":"q"}' '.data.content[0].text')" '"q"'
 umount_rye

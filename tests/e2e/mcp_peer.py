@@ -8,7 +8,7 @@
   /others        answers others before us, and where the text is "only", nobody else
   /asks          asks before it answers; /elicits wants a person's answer; /states goes on and on
   /headers       wants x-mcp-header, and after NOTES/otherwise other ones
-  /changes       its list of tools is NOTES/tools.json
+  /changes /lists   their list of tools is NOTES/tools.json
   /pages/WHAT    lists of tools that end, repeat a cursor, or have 1001
   /sse404 /unauth /forbidden /busy /redirect /junk /silent /flood /endless /older
                  how servers fail
@@ -286,6 +286,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_changes(self, message):
         with open(os.path.join(NOTES, "tools.json"), encoding="utf-8") as given:
             self.answer(200, self.plain(message, True, json.load(given)))
+
+    serve_lists = serve_changes
 
     def serve_pages(self, message):
         if message.get("method") != "tools/list":

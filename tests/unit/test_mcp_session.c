@@ -5,6 +5,7 @@
  */
 #include "rye_test.h"
 
+#include "clock.h"
 #include "mcp/mcp_inner.h"
 #include "scope.h"
 #include "str.h"
@@ -308,6 +309,75 @@ static void MCP29_eight_rounds_and_no_more(void **state)
 	play_end(&play);
 }
 
+/* ---- how long a list is believed ---- */
+
+#define LIST(more) "{\"result\":{\"resultType\":\"complete\",\"tools\":[]" more "}}"
+
+/* Milliseconds, as a server at an address said them; of several pages the shortest. */
+static void MCP26_a_list_is_fresh_for_as_long_as_it_says(void **state)
+{
+	static const struct {
+		struct script script[3];
+		int64_t want_s;
+	} rows[] = {
+		{ { { LIST("") } }, 300 },
+		{ { { LIST(",\"ttlMs\":-1") } }, 300 },
+		{ { { LIST(",\"ttlMs\":\"600000\"") } }, 300 },
+		{ { { LIST(",\"ttlMs\":0") } }, 300 },
+		{ { { LIST(",\"ttlMs\":600000") } }, 600 },
+		{ { { LIST(",\"ttlMs\":9223372036854775807") } }, 3600 },
+		{ { { LIST(",\"ttlMs\":900000,\"nextCursor\":\"\"") },
+		    { LIST(",\"ttlMs\":700000") } },
+		  700 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct mcp_answer got = { .fault = MCP_FINE };
+		struct play play;
+		int64_t left;
+
+		play_begin(&play, rows[i].script, MCP_MODERN, true);
+		play.state.era = MCP_MODERN;
+		assert_true(mcp_list_all(&play.peer, &got));
+		left = play.state.tools_until_ms - clock_ms();
+		if (left > rows[i].want_s * 1000 || left < rows[i].want_s * 1000 - 60000)
+			fail_msg("row %zu: %lld ms", i, (long long)left);
+		mcp_answer_done(&got);
+		json_decref(play.state.tools);
+		play_end(&play);
+	}
+}
+
+/* What is older is asked for before the next call, and only then. */
+static void MCP26_a_list_that_is_too_old_is_asked_for(void **state)
+{
+	static const struct script script[] = { { LIST(",\"ttlMs\":0") }, { LIST("") } };
+	struct mcp_answer got = { .fault = MCP_FINE };
+	struct mcp_ask ask;
+	struct play play;
+
+	(void)state;
+	play_begin(&play, script, MCP_MODERN, true);
+	ask = *play.peer.ask;
+	ask.pin = "sha256:none";
+	play.peer.ask = &ask;
+	assert_false(mcp_list_check(&play.peer, &got)); /* there is no such tool */
+	assert_string_equal(play.said.data, "tools/list ");
+	mcp_answer_done(&got);
+	got = (struct mcp_answer){ .fault = MCP_FINE };
+	assert_false(mcp_list_check(&play.peer, &got));
+	assert_string_equal(play.said.data, "tools/list ");
+	mcp_answer_done(&got);
+	got = (struct mcp_answer){ .fault = MCP_FINE };
+	play.state.tools_until_ms = clock_ms() - 1;
+	assert_false(mcp_list_check(&play.peer, &got));
+	assert_string_equal(play.said.data, "tools/list tools/list ");
+	mcp_answer_done(&got);
+	json_decref(play.state.tools);
+	play_end(&play);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +385,8 @@ int main(void)
 		cmocka_unit_test(MCP07_no_evidence_of_an_era),
 		cmocka_unit_test(MCP30_a_question_is_declined_once),
 		cmocka_unit_test(MCP29_eight_rounds_and_no_more),
+		cmocka_unit_test(MCP26_a_list_is_fresh_for_as_long_as_it_says),
+		cmocka_unit_test(MCP26_a_list_that_is_too_old_is_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
