@@ -7,7 +7,6 @@
 #include "item/item_inner.h"
 
 #include "base/id.h"
-#include "clock.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -26,8 +25,6 @@
 #define SETTLED_NS 100000000LL
 /* … and on file systems that count whole seconds, of which FAT knows every other one. */
 #define SETTLED_WHOLE_NS 3000000000LL
-#define ALONE_SLOTS 64
-#define ALONE_MS 1000
 
 struct store_entry {
 	struct store_entry *chain;
@@ -52,10 +49,6 @@ struct item_store {
 	pthread_mutex_t lock; /* of what follows */
 	struct store_entry *slots[SLOTS];
 	struct store_order items, texts;
-	struct {
-		uint64_t hash;
-		int64_t ms;
-	} alone[ALONE_SLOTS];
 };
 
 struct item_store *item_store_open(void)
@@ -226,12 +219,9 @@ static bool item_store_same_file(const struct stat *a, const struct stat *b)
 	       same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
 }
 
-static bool is_settled(const struct stat *st)
+static bool was_settled(const struct stat *st, const struct timespec *then)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (now.tv_sec - st->st_ctim.tv_sec) * 1000000000LL + now.tv_nsec -
+	return (then->tv_sec - st->st_ctim.tv_sec) * 1000000000LL + then->tv_nsec -
 		       st->st_ctim.tv_nsec >
 	       (st->st_ctim.tv_nsec ? SETTLED_NS : SETTLED_WHOLE_NS);
 }
@@ -243,13 +233,12 @@ static bool may_serve(const struct rye_item *item, const struct path_ask *ask)
 	       (ask->unsigned_ok || *item->verdict.fingerprint || item->verdict.dev);
 }
 
-struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask, int fd,
-				   uint64_t trust)
+struct rye_item *item_store_recall(struct item_store *store, const struct path_ask *ask,
+				   const struct stat *st, uint64_t trust)
 {
 	struct rye_item *item = NULL;
-	struct stat st;
 
-	if (!store || fstat(fd, &st) < 0)
+	if (!store)
 		return NULL;
 	{
 		GUARD(&store->lock);
@@ -257,7 +246,7 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 			*item_store_slot_of(store, ask->space->index, ask->path);
 
 		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
-		    item_store_same_file(&entry->item->st, &st)) {
+		    item_store_same_file(&entry->item->st, st)) {
 			item = rye_item_ref(entry->item);
 			order_take(store, entry);
 			order_put(store, entry);
@@ -267,39 +256,18 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 	return item;
 }
 
-void item_store_keep(struct item_store *store, const struct rye_item *item, uint64_t trust)
+void item_store_keep(struct item_store *store, const struct rye_item *item,
+		     const struct store_moment *read)
 {
 	struct store_entry *entry;
 
-	if (!store || !is_settled(&item->st))
+	if (!store || !was_settled(&item->st, &read->time))
 		return;
 	entry = entry_new(item);
 	if (!entry)
 		return;
-	entry->trust = trust;
+	entry->trust = read->trust;
 	store_entry(store, entry);
-}
-
-void item_store_alone(struct item_store *store, uint64_t hash)
-{
-	if (!store)
-		return;
-	GUARD(&store->lock);
-	store->alone[hash % ALONE_SLOTS].hash = hash;
-	store->alone[hash % ALONE_SLOTS].ms = clock_ms();
-}
-
-bool item_store_is_alone(struct item_store *store, uint64_t hash)
-{
-	int64_t now = clock_ms();
-	bool alone = false;
-
-	if (!store)
-		return false;
-	GUARD(&store->lock);
-	alone = store->alone[hash % ALONE_SLOTS].hash == hash &&
-		now - store->alone[hash % ALONE_SLOTS].ms < ALONE_MS;
-	return alone;
 }
 
 void item_store_count(struct item_store *store, bool known)

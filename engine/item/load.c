@@ -187,18 +187,21 @@ static uint64_t trust_now(const struct item_env *env)
 static int recall_or_load(const struct item_env *env, const struct path_ask *ask,
 			  struct located *at, struct rye_item **ret, struct rye_err *err)
 {
-	uint64_t trust = trust_now(env);
-	struct rye_item *held = item_store_recall(env->store, ask, at->fd, trust);
+	struct store_moment now = { .trust = trust_now(env) };
+	struct rye_item *held = NULL;
 	int r;
 
+	if (fstat(at->fd, &at->st) == 0)
+		held = item_store_recall(env->store, ask, &at->st, now.trust);
 	if (held) {
 		close(at->fd);
 		*ret = held;
 		return 0;
 	}
+	clock_gettime(CLOCK_REALTIME, &now.time);
 	r = load_located(env, ask->kind, at, ret, err);
 	if (!r && !ask->passing)
-		item_store_keep(env->store, *ret, trust);
+		item_store_keep(env->store, *ret, &now);
 	return r;
 }
 
@@ -207,21 +210,25 @@ int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_
 {
 	struct item_ask where = *ask;
 	struct path_ask file = { .kind = ask->kind };
+	struct rye_item *held = NULL;
 	struct located at;
-	uint64_t hash = id_hash(ask->kind, ask->id) + (uintptr_t)ask->from + (uintptr_t)ask->only;
 	int r;
 
-	where.quiet = ask->quiet || item_store_is_alone(env->store, hash);
+	where.unopened = env->store;
 	r = space_locate(env->spaces, &where, &at, err);
+	file.space = at.space;
+	file.path = at.path;
+	if (!r && at.fd < 0)
+		held = item_store_recall(env->store, &file, &at.st, trust_now(env));
+	if (!r && at.fd < 0 && !held)
+		r = space_locate(env->spaces, ask, &at, err);
 	if (r < 0)
 		return r;
-	if (!where.quiet && !at.ambiguous)
-		item_store_alone(env->store, hash);
 	if (ask->ret_ambiguous)
 		*ask->ret_ambiguous = at.ambiguous;
 	file.space = at.space;
-	file.path = at.path;
-	return recall_or_load(env, &file, &at, ret, err);
+	*ret = held;
+	return held ? 0 : recall_or_load(env, &file, &at, ret, err);
 }
 
 /* ---- named files ---- */

@@ -120,7 +120,7 @@ static int fill_tiers(const struct provider_env *env, const json_t *doc, struct 
 static int add_provider_item(const struct provider_env *env, const struct space *space,
 			     const char *id, json_t *list, struct rye_err *err)
 {
-	const struct item_ask ask = { .kind = RYE_TOOL, .id = id, .only = space, .quiet = true };
+	const struct item_ask ask = { .kind = RYE_TOOL, .id = id, .only = space };
 	auto_item struct rye_item *item = NULL;
 	json_t *doc;
 	int r = rye_load(env->items, &ask, &item, err);

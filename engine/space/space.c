@@ -4,7 +4,7 @@
  * spaces_open but for space.fd, which goes once from -1 to a descriptor (compare and swap, no
  * lock) and keeps its number whatever becomes of .ai later. Looking ids up: space_locate.c.
  */
-#include "space/space.h"
+#include "space/space_inner.h"
 
 #include "base/io.h"
 #include "base/self.h"
@@ -83,6 +83,7 @@ void spaces_close(struct spaces *spaces)
 		if (space->fd >= 0)
 			close(space->fd);
 	}
+	stems_close(spaces->stems);
 	free(spaces->key_dir);
 	free(spaces->secret_dir);
 	free(spaces);
@@ -266,7 +267,8 @@ int spaces_open(const struct rye_options *opt, struct spaces **ret, struct rye_e
 	spaces = calloc(1, sizeof(*spaces) + SPACES_MAX * sizeof(struct space));
 	if (!spaces)
 		return memory_fail(err);
-	r = space_fill(opt, spaces, err);
+	spaces->stems = stems_open();
+	r = spaces->stems ? space_fill(opt, spaces, err) : memory_fail(err);
 	if (r < 0)
 		spaces_close(spaces);
 	else

@@ -30,6 +30,7 @@ struct space {
 
 struct spaces {
 	size_t n;
+	struct stems *stems; /* what was seen in directories: space_stems.c; has a lock of its own */
 	char *key_dir, *secret_dir; /* of the signing pair, the secrets; NULL: no user space */
 	struct space v[]; /* project, user, then bundles by name */
 };
@@ -44,10 +45,7 @@ void spaces_close(struct spaces *spaces);
 bool spaces_nested(const struct spaces *spaces, const struct space *space);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
 int space_fd(const struct space *space);
-/*
- * .ai may have been replaced or removed: the same descriptor then stands for what is there now.
- * True: it was.
- */
+/* .ai was replaced or removed: the same descriptor stands for what is there now. True: it was. */
 bool space_renew(const struct space *space);
 
 struct located {
@@ -55,7 +53,8 @@ struct located {
 	const char *ext; /* borrowed from the kind table */
 	char id[1024]; /* canonical: a directory tool's alias is resolved */
 	char path[1024]; /* below .ai */
-	int fd; /* open for reading, owned by the caller (auto_close) */
+	int fd; /* open for reading, owned by the caller (auto_close); -1: `st` is wanted alone */
+	struct stat st; /* of a file that is not opened */
 	bool ambiguous; /* the same id exists with another extension in that space */
 	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
 	const unsigned char *known; /* as well; NULL */
@@ -79,7 +78,7 @@ struct item_ask {
 	const char *id; /* canonical id, or a directory-tool alias */
 	const struct space *from; /* chain rule: search from this space downwards; NULL: all */
 	const struct space *only; /* this space alone; NULL: all */
-	bool quiet; /* located.ambiguous is not wanted */
+	bool unopened; /* a regular file need not be opened: its stat will do */
 	bool *ret_ambiguous; /* rye_load's: another file of that id lies beside it; or NULL */
 };
 

@@ -212,4 +212,12 @@ bool walk_is_remote(int fd);
 /* Digest of a stat for "is it the same?"; 0 when the change may be too fresh to be told apart. */
 uint64_t walk_stamp(const struct stat *st);
 
+/* ---- space_stems.c ---- */
+
+struct stems *stems_open(void); /* NULL: out of memory */
+void stems_close(struct stems *stems); /* NULL is fine */
+/* Bit i: the directory has something of the i-th name of kind_extensions with this stem, a link
+ * perhaps, or it cannot be told. dir may be O_PATH. */
+unsigned stem_present(struct stems *stems, int dir, enum rye_kind kind, const char *stem);
+
 #endif

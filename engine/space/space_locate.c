@@ -2,9 +2,9 @@
 /*
  * Where an id lies in the spaces (docs/items.md). Everything is opened beneath a space's .ai, so
  * neither an id nor a link can leave it; what stands in the way of an id is an error and never
- * a reason to look in a weaker space. No state, no lock.
+ * a reason to look in a weaker space. No lock; what was seen in a directory is space_stems.c's.
  */
-#include "space/space.h"
+#include "space/space_inner.h"
 
 #include "base/id.h"
 #include "base/io.h"
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 
 static int space_locate_refuse(const struct space *space, const char *path, int sys,
@@ -58,79 +59,69 @@ int space_open_file(const struct space *space, const char *path, int *fd, struct
 			path, S_ISFIFO(st.st_mode) ? "FIFO" : "device or socket");
 }
 
-static bool has_other(const struct space *space, struct located *found, const char *const *exts)
-{
-	size_t n = strlen(found->path) - strlen(found->ext);
-	char path[sizeof(found->path) + 16];
-	struct stat st;
-
-	for (; *exts; exts++) {
-		if (*exts == found->ext)
-			continue;
-		snprintf(path, sizeof(path), "%.*s%s", (int)n, found->path, *exts);
-		if (!fstatat(space_fd(space), path, &st, AT_SYMLINK_NOFOLLOW))
-			return true;
-	}
-	return false;
-}
-
-/* The directory that has the id's file, as the file itself would be opened: 0 or -errno. */
-static int try_directory(const struct space *space, enum rye_kind kind, const char *id)
+/* The directory that has the id's file, as the file itself would be opened: O_PATH, or -errno. */
+static int open_category(const struct space *space, enum rye_kind kind, const char *id)
 {
 	struct rye_span category = space_category(id);
 	char path[sizeof(((struct located *)0)->path)];
 	int n = snprintf(path, sizeof(path), "%s/%.*s", rye_kind_dir(kind), (int)category.len,
 			 category.ptr);
 	int root = space_fd(space);
-	int fd = root < 0 ? -ENOENT : io_open_mounted(root, path, O_PATH | O_DIRECTORY);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 || n >= (int)sizeof(path) ? 0 : fd;
-}
-
-/* One question instead of one per extension, where a space has no such directory at all. */
-static bool lacks_directory(const struct space *space, enum rye_kind kind, const char *id)
-{
-	int r = try_directory(space, kind, id);
-
-	return r == -ENOENT || r == -ENOTDIR;
+	if (n >= (int)sizeof(path))
+		return -ENOENT;
+	return root < 0 ? -ENOENT : io_open_mounted(root, path, O_PATH | O_DIRECTORY);
 }
 
 int space_barred(const struct space *space, enum rye_kind kind, const char *id, struct rye_err *err)
 {
-	int r = try_directory(space, kind, id);
+	auto_close int dir = open_category(space, kind, id);
 	struct rye_span category = space_category(id);
 
-	if (r != -EXDEV && r != -ELOOP)
+	if (dir != -EXDEV && dir != -ELOOP)
 		return 0;
 	return rye_fail(err, RYE_DENIED,
 			"Symlink escape: %s/.ai/%s/%.*s leads out of its space's .ai", space->root,
 			rye_kind_dir(kind), (int)category.len, category.ptr);
 }
 
-static int locate_in(const struct space *space, const struct item_ask *ask, struct located *ret,
-		     struct rye_err *err)
+/* A directory's entry, if it is a file and no link: what opening it would find. */
+static bool stat_regular(int dir, const char *path, struct stat *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return !fstatat(dir, space_stem(path), ret, AT_SYMLINK_NOFOLLOW) && S_ISREG(ret->st_mode);
+}
+
+static int locate_in(const struct spaces *spaces, const struct space *space,
+		     const struct item_ask *ask, struct located *ret, struct rye_err *err)
 {
 	const char *const *exts = kind_extensions(ask->kind);
-	enum rye_kind kind = ask->kind;
+	auto_close int dir = open_category(space, ask->kind, ret->id);
+	unsigned present;
 
-	if (lacks_directory(space, kind, ret->id))
+	if (dir == -ENOENT || dir == -ENOTDIR)
 		return 0;
+	/* of one that cannot be opened, opening the file says why */
+	present = dir < 0 ? UINT_MAX :
+			    stem_present(spaces->stems, dir, ask->kind, space_stem(ret->id));
 	for (size_t i = 0; exts[i]; i++) {
-		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(kind),
+		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(ask->kind),
 				 ret->id, exts[i]);
-		int r = n < (int)sizeof(ret->path) ?
-				space_open_file(space, ret->path, &ret->fd, err) :
-				0;
+		int r = 0;
 
+		if (!(present & 1u << i) || n >= (int)sizeof(ret->path))
+			continue;
+		if (!ask->unopened || dir < 0 || !stat_regular(dir, ret->path, &ret->st))
+			r = space_open_file(space, ret->path, &ret->fd, err);
+		else
+			r = 1;
 		if (r < 0)
 			return r;
 		if (!r)
 			continue;
 		ret->space = space;
 		ret->ext = exts[i];
-		ret->ambiguous = !ask->quiet && has_other(space, ret, exts);
+		ret->ambiguous = present & ~(1u << i);
 		return 1;
 	}
 	return 0;
@@ -149,7 +140,7 @@ static int locate_all(const struct spaces *spaces, const struct item_ask *ask, s
 {
 	for (size_t i = 0; i < spaces->n; i++) {
 		int r = space_locate_wanted(ask, &spaces->v[i]) ?
-				locate_in(&spaces->v[i], ask, ret, err) :
+				locate_in(spaces, &spaces->v[i], ask, ret, err) :
 				0;
 
 		if (r)

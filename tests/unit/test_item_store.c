@@ -6,7 +6,7 @@
  */
 #include "rye_test.h"
 
-#include "item/item.h"
+#include "item/item_inner.h"
 #include "item_place.h"
 
 #include <stdio.h>
@@ -48,6 +48,31 @@ static void of_one_file(void **state)
 	assert_int_equal(verified(&p), 3);
 	place_text(p.project, "tools/vec/b2.py", "print(1)\n");
 	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNSIGNED);
+	place_drop(&p);
+}
+
+/* What changes a file while it is read must have another time: old at the end of the reading is too late. */
+static void kept_if_old_before(void **state)
+{
+	struct test_place p;
+	struct path_ask ask = { .kind = RYE_TOOL, .path = "tools/vec/b2.py" };
+	struct store_moment read = { .trust = 1 };
+	struct rye_item *item = NULL, *held;
+
+	place_settled(&p);
+	ask.space = &p.spaces->v[0];
+	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", &item, NULL), RYE_OK);
+	item_store_forget(p.env.store);
+	read.time = item->st.st_ctim;
+	read.time.tv_nsec += read.time.tv_nsec < 999999999;
+	item_store_keep(p.env.store, item, &read);
+	assert_null(item_store_recall(p.env.store, &ask, &item->st, 1));
+	read.time.tv_sec++;
+	item_store_keep(p.env.store, item, &read);
+	held = item_store_recall(p.env.store, &ask, &item->st, 1);
+	assert_ptr_equal(held, item);
+	rye_item_unref(held);
+	rye_item_unref(item);
 	place_drop(&p);
 }
 
@@ -216,9 +241,10 @@ static void the_oldest_go_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_one_file),	place_test(known_by_its_bytes),
-		cmocka_unit_test(of_one_trust), place_test(unsigned_where_allowed),
-		place_test(of_one_state),	place_test(the_oldest_go_first),
+		cmocka_unit_test(of_one_file),	    cmocka_unit_test(kept_if_old_before),
+		place_test(known_by_its_bytes),	    cmocka_unit_test(of_one_trust),
+		place_test(unsigned_where_allowed), place_test(of_one_state),
+		place_test(the_oldest_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
