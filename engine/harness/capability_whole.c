@@ -18,12 +18,13 @@
 bool capability_id(const struct item_env *env, enum rye_kind kind, const char *id,
 		   char ret[CAPABILITY_ID_MAX])
 {
-	const struct item_ask ask = { .kind = kind, .id = id, .quiet = true };
+	const struct item_ask ask = { .kind = kind, .id = id, .unopened = true };
 	struct located at = { .fd = -1 };
 
 	if (!rye_kind_has(kind, RYE_KIND_FOLDER) || space_locate(env->spaces, &ask, &at, NULL))
 		return false;
-	close(at.fd);
+	if (at.fd >= 0)
+		close(at.fd);
 	snprintf(ret, CAPABILITY_ID_MAX, "%s", at.id);
 	return strcmp(ret, id) != 0;
 }
