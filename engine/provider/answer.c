@@ -137,15 +137,35 @@ bool answer_has(const struct answer *answer, enum block_kind kind)
 	return false;
 }
 
+/* A NUL becomes U+FFFD: a file, a shell and a program would take it for the end of the text. */
+static void add_seen(struct rye_buf *out, struct rye_span text)
+{
+	const char *nul;
+
+	while ((nul = memchr(text.ptr, 0, text.len))) {
+		buf_add(out, text.ptr, (size_t)(nul - text.ptr));
+		buf_adds(out, "\xef\xbf\xbd");
+		text = span_skip(text, (size_t)(nul - text.ptr) + 1);
+	}
+	buf_addspan(out, text);
+}
+
 void answer_text(struct answer *answer, struct answer_block *block, struct rye_span text)
 {
+	size_t before;
+
 	if (!block || !text.len)
 		return;
-	buf_addspan(&block->text, text);
+	before = block->text.len;
+	if (block->kind == BLOCK_TEXT)
+		add_seen(&block->text, text);
+	else
+		buf_addspan(&block->text, text);
 	block->changed = true;
 	answer->last = (size_t)(block - answer->v);
 	if (block->kind == BLOCK_TEXT)
-		tell(answer, PROVIDER_TEXT, answer->last, text);
+		tell(answer, PROVIDER_TEXT, answer->last,
+		     span_skip(buf_span(&block->text), before));
 	else if (block->kind == BLOCK_REASONING)
 		tell(answer, PROVIDER_REASONING, answer->last, text);
 }

@@ -39,6 +39,7 @@ agent_model '{"lanes": {
   "lane_middle": [{"text": ["half of ", "it"], "error": {"type": "server_error", "message": "mid-stream", "after": 2}}, {"text": "all of it"}],
   "lane_final": [{"text": ["half of ", "it"], "error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "pay", "after": 2}}, {"text": "no"}],
   "lane_broken": [{"file": "'"$T/broken"'"}],
+  "lane_nul": [{"text": ["one\u0000", "\u0000 two"]}],
   "lane_much": [{"file": "'"$T/much"'"}, {"text": "no"}],
   "lane_calls": [{"file": "'"$T/many"'"}, {"text": "a thousand"}],
   "lane_hangs": [{"calls": [{"name": "t_hangs", "arguments": {}}]}, {"text": "went on"}],
@@ -82,7 +83,7 @@ provider() { # NAME URL
 provider refused http://127.0.0.1:1
 provider nowhere https://nowhere.invalid
 provider plain "https://127.0.0.1:$(cat "$T/tls.port")"
-for name in date 400 403 422 529 loading middle final broken much calls hangs moved; do
+for name in date 400 403 422 529 loading middle final broken nul much calls hangs moved; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'
 done
@@ -129,6 +130,9 @@ is "F12 text that is no UTF-8" "$(jq -r .state <<<"$reply")" completed
 has "F12 the rest of it came" "$(jq -r .result <<<"$reply")" "one " " two" three
 ok "F12 its transcript can be read" "$PY" -c 'import json, sys
 for line in open(sys.argv[1], encoding="utf-8"): json.dumps(json.loads(line), ensure_ascii=False).encode()' "$P/.ai/state/threads/$id/transcript.jsonl"
+reply=$(fork lane_nul)
+is "F12 a NUL ends no text" "$(jq -c .result <<<"$reply")" $'"one\xef\xbf\xbd\xef\xbf\xbd two"'
+is "F12 nor the live one" "$(cat "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/live")" $'one\xef\xbf\xbd\xef\xbf\xbd two'
 reply=$(fork lane_much)
 id=$(jq -r .thread_id <<<"$reply")
 like "F13 ten megabytes of text end in order" "$(jq -r .state <<<"$reply")" '^(completed|error)$'

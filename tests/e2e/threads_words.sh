@@ -8,7 +8,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_parent": [
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
     {"text": "Both done."}],
-  "lane_child": [{"text": ["One, ", "two."], "first": 1, "usage": {"input": 100, "output": 20}}]}}'
+  "lane_child": [{"text": ["One, ", "two."], "first": '"$PATIENCE"', "usage": {"input": 100, "output": 20}}]}}'
 agent_directive lane_child '  </metadata>' <<<'Count.'
 agent_directive lane_parent '    <permissions><execute><directive>lane_child</directive></execute></permissions>
   </metadata>' <<<'Have it counted.'

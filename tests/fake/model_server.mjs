@@ -30,7 +30,7 @@ async function answer(body, put) {
   let told = "";
   let stop = "stop";
   await sequence.clearHistory();
-  for await (const token of sequence.evaluate(prompt, { temperature: 1 })) {
+  for await (const token of sequence.evaluate(prompt, { temperature: 1, seed: 7 })) {
     said.push(token);
     usage.completion_tokens = said.length;
     usage.total_tokens = prompt.length + said.length;
