@@ -36,11 +36,13 @@ struct prim {
 	 * *ret_checked: whether what is left has to fit the item's schema. NULL: there are none.
 	 */
 	json_t *(*take_params)(json_t *params, bool *ret_checked);
-	/* Makes plan->own, what only this primitive needs; may fail with RYE_INVALID. */
+	/* Of plan->own, what only this primitive needs: zero when `plan` fills it. */
+	size_t own_size;
+	/* May fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
 	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
-	void (*free)(void *own); /* NULL: there is nothing to free */
+	void (*done)(void *own); /* frees what is in it, not it */
 };
 
 const struct prim *prim_find(const char *id); /* NULL: no primitive of ours */

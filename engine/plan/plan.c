@@ -133,6 +133,8 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	if (planner->params_json.failed)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");
 	r = make_cwd(planner, plan, err);
+	if (!r && !(plan->own = calloc(1, plan->prim->own_size)))
+		r = memory_fail(err);
 	if (!r)
 		r = plan->prim->plan(planner, plan, err);
 	plan->env = planner->env;
@@ -161,8 +163,10 @@ void planner_done(struct planner *planner)
 
 void plan_done(struct plan *plan)
 {
-	if (plan->prim && plan->prim->free && plan->own)
-		plan->prim->free(plan->own);
+	if (plan->prim && plan->own) {
+		plan->prim->done(plan->own);
+		free(plan->own);
+	}
 	free(plan->cwd);
 	env_done(&plan->env);
 }

@@ -64,7 +64,7 @@ struct plan_base {
 /* What every primitive needs, and what only this one does. */
 struct plan {
 	const struct prim *prim; /* NULL: `own` is not freed with the plan */
-	void *own; /* the primitive's own part: made by its plan, freed by its free */
+	void *own; /* the primitive's own part: filled by its plan, emptied by its done */
 	struct env env;
 	char *cwd;
 	int64_t timeout_ms;

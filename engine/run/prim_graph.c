@@ -708,20 +708,16 @@ static int fill_plan(struct planner *planner, struct graph_plan *ret, struct rye
 
 static int graph_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
-	struct graph_plan *own = calloc(1, sizeof(*own));
 	const struct link *tool = &planner->chain->v[0];
 
-	if (!own)
-		return memory_fail(err);
-	plan->own = own;
 	plan->may_call = meta_get(tool->item, "permissions");
 	/* it starts nothing itself: what it calls is confined by its own word, and the caller's */
 	if (!tool->meta.requires_list && !tool->meta.requires_bad)
 		plan->confine = planner->limit;
-	return fill_plan(planner, own, err);
+	return fill_plan(planner, plan->own, err);
 }
 
-static void graph_free_plan(void *arg)
+static void graph_done(void *arg)
 {
 	struct graph_plan *own = arg;
 
@@ -731,14 +727,14 @@ static void graph_free_plan(void *arg)
 	json_decref(own->narrowed);
 	json_decref(own->faults);
 	json_decref(own->warnings);
-	free(own);
 }
 
 const struct prim prim_graph = {
 	.ids = { "rye/core/primitives/graph" },
 	.names_threads = true,
 	.take_params = graph_params_take,
+	.own_size = sizeof(struct graph_plan),
 	.plan = graph_plan,
 	.run = graph_run,
-	.free = graph_free_plan,
+	.done = graph_done,
 };

@@ -34,11 +34,8 @@ struct http_run {
 
 static int http_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
-	struct http_plan *own = calloc(1, sizeof(*own));
+	struct http_plan *own = plan->own;
 
-	if (!own)
-		return rye_fail(err, RYE_IO, "plan: out of memory");
-	plan->own = own;
 	if (!plan->confine.net)
 		return rye_fail(err, RYE_DENIED,
 				"the network is not open to %s: its requires needs net.http",
@@ -48,10 +45,9 @@ static int http_plan(struct planner *planner, struct plan *plan, struct rye_err 
 	return sink_plans_make(planner, plan->confine.write, own, err);
 }
 
-static void http_free(void *own)
+static void http_done(void *own)
 {
 	http_plan_done(own);
-	free(own);
 }
 
 /* ---- streams ---- */
@@ -323,7 +319,8 @@ static void http_run(struct prim_run *run, const struct plan *plan, struct resul
 const struct prim prim_http = {
 	.ids = { "rye/core/primitives/http_client" },
 	.config_asks = true,
+	.own_size = sizeof(struct http_plan),
 	.plan = http_plan,
 	.run = http_run,
-	.free = http_free,
+	.done = http_done,
 };

@@ -15,18 +15,12 @@
 
 static int mcp_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
-	struct mcp_plan *own = calloc(1, sizeof(*own));
-
-	if (!own)
-		return rye_fail(err, RYE_IO, "plan: out of memory");
-	plan->own = own;
-	return mcp_plan_make(planner, own, err);
+	return mcp_plan_make(planner, plan->own, err);
 }
 
-static void mcp_free(void *own)
+static void mcp_done(void *own)
 {
 	mcp_plan_done(own);
-	free(own);
 }
 
 static void trace_mcp(const struct prim_run *run, const struct mcp_plan *own,
@@ -113,27 +107,22 @@ static void mcp_run(struct prim_run *run, const struct plan *plan, struct result
 const struct prim prim_mcp = {
 	.ids = { "rye/core/primitives/mcp" },
 	.own_output = true,
+	.own_size = sizeof(struct mcp_plan),
 	.plan = mcp_plan,
 	.run = mcp_run,
-	.free = mcp_free,
+	.done = mcp_done,
 };
 
 /* ---- servers as items ---- */
 
 static int servers_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
-	struct server_ask *own = calloc(1, sizeof(*own));
-
-	if (!own)
-		return rye_fail(err, RYE_IO, "plan: out of memory");
-	plan->own = own;
-	return server_ask_make(planner, own, err);
+	return server_ask_make(planner, plan->own, err);
 }
 
-static void servers_free(void *own)
+static void servers_done(void *own)
 {
 	server_ask_done(own);
-	free(own);
 }
 
 /* The index hears of what was written, as after signing. */
@@ -177,7 +166,8 @@ static void servers_run(struct prim_run *run, const struct plan *plan, struct re
 
 const struct prim prim_mcp_servers = {
 	.ids = { "rye/core/primitives/mcp_servers" },
+	.own_size = sizeof(struct server_ask),
 	.plan = servers_plan,
 	.run = servers_run,
-	.free = servers_free,
+	.done = servers_done,
 };

@@ -83,24 +83,19 @@ static void subprocess_run(struct prim_run *run, const struct plan *plan, struct
 
 static int subprocess_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
-	struct program *program = calloc(1, sizeof(*program));
-
-	if (!program)
-		return rye_fail_sys(err, ENOMEM, "plan");
-	plan->own = program;
-	return program_make(planner, program, err);
+	return program_make(planner, plan->own, err);
 }
 
-static void subprocess_free(void *own)
+static void subprocess_done(void *own)
 {
 	program_done(own);
-	free(own);
 }
 
 const struct prim prim_subprocess = {
 	.ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },
 	.starts_command = true,
+	.own_size = sizeof(struct program),
 	.plan = subprocess_plan,
 	.run = subprocess_run,
-	.free = subprocess_free,
+	.done = subprocess_done,
 };
