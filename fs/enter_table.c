@@ -7,6 +7,7 @@
  */
 #include "core/enter.h"
 
+#include "core/reply.h"
 #include "views/views.h"
 
 #include <errno.h>
@@ -50,4 +51,19 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 	if (r)
 		return -r;
 	return by_sort[key.sort] ? by_sort[key.sort](req, &key, ret) : ENOENT;
+}
+
+void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,
+		 const struct fuse_file_info *create)
+{
+	struct front *front = front_of(req); /* a reply frees the request, even one that fails */
+	bool taken;
+
+	if (sys) {
+		reply_errno(req, sys);
+		return;
+	}
+	taken = create ? reply_create(req, entry, create) : reply_entry(req, entry);
+	if (!taken && entry->ino)
+		node_forget(front->nodes, (struct node *)(uintptr_t)entry->ino, 1);
 }

@@ -9,7 +9,7 @@
  */
 #include "ops.h"
 
-#include "core/front.h"
+#include "core/enter.h"
 #include "core/reply.h"
 #include "scope.h"
 
@@ -75,10 +75,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	sys = dir->class->enter ? dir->class->enter(req, dir, name, &entry) : ENOTDIR;
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry) && entry.ino)
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }
 
 static void forget_one(struct front *front, fuse_ino_t ino, uint64_t n)
@@ -314,7 +311,7 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const cha
 	struct node *node = front_node(front_of(req), ino);
 	struct node *dir = ops_begin(req, STAT_MAKE, parent);
 
-	if (!dir->class->changes)
+	if (!dir->class->changes || !dir->class->changes->link)
 		reply_errno(req, EROFS);
 	else if (node->class->changes != dir->class->changes)
 		reply_errno(req, EXDEV);
@@ -326,7 +323,7 @@ static void take_away(fuse_req_t req, fuse_ino_t parent, const char *name, bool 
 {
 	struct node *dir = ops_begin(req, STAT_REMOVE, parent);
 
-	if (dir->class->changes)
+	if (dir->class->changes && dir->class->changes->remove)
 		dir->class->changes->remove(req, dir, name, is_dir);
 	else
 		reply_errno(req, EROFS);
@@ -354,7 +351,7 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_
 	};
 	const struct node_changes *from = what.from->class->changes, *to = what.to->class->changes;
 
-	if (!from)
+	if (!from || !from->rename)
 		reply_errno(req, EROFS);
 	else if (from != to)
 		reply_errno(req, to ? EXDEV : EROFS);

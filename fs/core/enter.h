@@ -34,4 +34,11 @@ static inline int enter_nothing(struct fuse_entry_param *ret, double timeout_s)
 int enter_node(const struct front *front, struct node *node, double timeout_s,
 	       struct fuse_entry_param *ret);
 
+/*
+ * Answers a LOOKUP (create: a CREATE of it) with the entry, or with sys when that is not 0. The
+ * node of an entry that the kernel did not take is forgotten; it may be gone when this returns.
+ */
+void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,
+		 const struct fuse_file_info *create);
+
 #endif

@@ -106,6 +106,8 @@ struct node_copy {
 	int flags;
 };
 
+/* NULL: nothing here can be removed, renamed or linked, a file has no holes, and is copied by reading
+ * and writing. */
 struct node_changes {
 	void (*make)(fuse_req_t req, struct node *dir, const struct node_new *what);
 	void (*create)(fuse_req_t req, struct node *dir, const struct node_new *what,
@@ -113,7 +115,6 @@ struct node_changes {
 	void (*remove)(fuse_req_t req, struct node *dir, const char *name, bool is_dir);
 	void (*rename)(fuse_req_t req, const struct node_rename *what);
 	void (*link)(fuse_req_t req, struct node *node, struct node *dir, const char *name);
-	/* these three may be NULL: a file without holes, copied by reading and writing */
 	void (*fallocate)(fuse_req_t req, struct node *node, int mode, off_t off, off_t len);
 	void (*copy)(fuse_req_t req, const struct node_copy *what);
 	void (*lseek)(fuse_req_t req, struct node *node, off_t off, int whence);

@@ -25,20 +25,13 @@
 struct pass_dir_later {
 	fuse_req_t req;
 	struct fuse_entry_param entry;
-	struct front *front;
 };
-
-static void reply_now(fuse_req_t req, struct front *front, const struct fuse_entry_param *entry)
-{
-	if (!reply_entry(req, entry))
-		node_forget(front->nodes, (struct node *)(uintptr_t)entry->ino, 1);
-}
 
 static void reply_later(void *arg)
 {
 	auto_free struct pass_dir_later *later = arg;
 
-	reply_now(later->req, later->front, &later->entry);
+	enter_reply(later->req, 0, &later->entry, NULL);
 }
 
 void pass_reply_entry(fuse_req_t req, struct pass_found *found)
@@ -47,12 +40,12 @@ void pass_reply_entry(fuse_req_t req, struct pass_found *found)
 	struct pass_dir_later *later;
 
 	if (!found->stale) {
-		reply_now(req, front, &found->entry);
+		enter_reply(req, 0, &found->entry, NULL);
 		return;
 	}
 	later = malloc(sizeof(*later));
 	if (later)
-		*later = (struct pass_dir_later){ req, found->entry, front };
+		*later = (struct pass_dir_later){ req, found->entry };
 	if (later && notify_inode_then(front->notify, found->node, 0, reply_later, later))
 		return;
 	free(later);

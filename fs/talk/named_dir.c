@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "core/ctl.h"
-#include "core/front.h"
+#include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
 #include "hash.h"
@@ -264,10 +264,7 @@ static void dir_make(fuse_req_t req, struct node *dir, const struct node_new *wh
 		sys = dir_make_file(req, dir, what, O_EXCL, &entry);
 	else if (S_ISDIR(what->mode) && !*place->name)
 		sys = EINVAL;
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry))
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }
 
 static void dir_create(fuse_req_t req, struct node *dir, const struct node_new *what,
@@ -276,10 +273,7 @@ static void dir_create(fuse_req_t req, struct node *dir, const struct node_new *
 	struct fuse_entry_param entry = { 0 };
 	int sys = dir_make_file(req, dir, what, fi->flags, &entry);
 
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_create(req, &entry, fi))
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, fi);
 }
 
 static void dir_remove(fuse_req_t req, struct node *dir, const char *name, bool is_dir)
@@ -370,10 +364,9 @@ static void dir_link(fuse_req_t req, struct node *node, struct node *dir, const 
 			sys = named_put(place, name, open->file);
 		if (!sys)
 			sys = named_enter_file(req, place, name, &entry);
-		if (sys || !entry.ino)
-			reply_errno(req, sys ? sys : ENOENT);
-		else if (!reply_entry(req, &entry))
-			node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+		if (!sys && !entry.ino)
+			sys = ENOENT;
+		enter_reply(req, sys, &entry, NULL);
 	}
 	caller_unref(writer);
 }

@@ -12,7 +12,7 @@
  */
 #include "talk/talk_inner.h"
 
-#include "core/front.h"
+#include "core/enter.h"
 #include "core/reply.h"
 #include "scope.h"
 
@@ -308,15 +308,11 @@ struct named_file *named_request(const struct named_place *place)
 
 void named_reply_link(fuse_req_t req, struct named_place *place)
 {
-	struct front *front = front_of(req);
 	struct named_file *file = named_request(place);
 	struct named_open open = { place, file, true };
 	struct fuse_entry_param entry = { 0 };
 	int sys = file ? named_open_enter(req, &open, &entry) : ENOMEM;
 
 	named_file_unref(file);
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry))
-		node_forget(front->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }

@@ -76,10 +76,7 @@ static void catalogue_answer(fuse_req_t req, enum tree_sort sort, struct rye_blo
 	struct fuse_entry_param entry = { 0 };
 	int sys = enter_node(front, content_make(front, &what), 0, &entry);
 
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry))
-		node_forget(front->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }
 
 /* ---- requests ---- */

@@ -124,10 +124,7 @@ static void root_lookup(fuse_req_t req, struct node *root, const char *name)
 		return;
 	}
 	sys = enter_name(req, root, name, &entry);
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry) && entry.ino)
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }
 
 static const struct node_class root_class = {

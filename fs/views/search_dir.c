@@ -59,14 +59,6 @@ static int results_enter(fuse_req_t req, struct node *dir, const char *name,
 	return enter_hit(front_of(req), dir, name, ret);
 }
 
-static void answer_entry(fuse_req_t req, int sys, const struct fuse_entry_param *entry)
-{
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, entry) && entry->ino)
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry->ino, 1);
-}
-
 static void answer_listing(const struct search_query_ask *ask)
 {
 	struct listing_ask want = { ask->req, ask->dir, ask->size, ask->off, ask->plus };
@@ -86,8 +78,8 @@ void search_answer(const struct search_query_ask *ask)
 	struct fuse_entry_param entry = { 0 };
 
 	if (ask->name)
-		answer_entry(ask->req, enter_hit(front_of(ask->req), ask->dir, ask->name, &entry),
-			     &entry);
+		enter_reply(ask->req, enter_hit(front_of(ask->req), ask->dir, ask->name, &entry),
+			    &entry, NULL);
 	else
 		answer_listing(ask);
 }
@@ -101,7 +93,7 @@ static void results_lookup(fuse_req_t req, struct node *dir, const char *name)
 	if (name[0] >= '0' && name[0] <= '9')
 		results_ask(dir->data, &ask);
 	else
-		answer_entry(req, enter_nothing(&entry, TIMEOUT_LONG_S), &entry);
+		enter_reply(req, enter_nothing(&entry, TIMEOUT_LONG_S), &entry, NULL);
 }
 
 static void results_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)

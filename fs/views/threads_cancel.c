@@ -107,10 +107,7 @@ static void threads_make(fuse_req_t req, struct node *dir, const struct node_new
 	struct fuse_entry_param entry = { 0 };
 	int sys = cancel_make(req, dir, what, &entry);
 
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_entry(req, &entry))
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
+	enter_reply(req, sys, &entry, NULL);
 }
 
 static void threads_create(fuse_req_t req, struct node *dir, const struct node_new *what,
@@ -119,38 +116,10 @@ static void threads_create(fuse_req_t req, struct node *dir, const struct node_n
 	struct fuse_entry_param entry = { 0 };
 	int sys = cancel_make(req, dir, what, &entry);
 
-	if (sys)
-		reply_errno(req, sys);
-	else if (!reply_create(req, &entry, fi))
-		node_forget(front_of(req)->nodes, (struct node *)(uintptr_t)entry.ino, 1);
-}
-
-static void threads_remove(fuse_req_t req, struct node *dir, const char *name, bool is_dir)
-{
-	(void)dir;
-	(void)name;
-	(void)is_dir;
-	reply_errno(req, EROFS);
-}
-
-static void threads_rename(fuse_req_t req, const struct node_rename *what)
-{
-	(void)what;
-	reply_errno(req, EROFS);
-}
-
-static void threads_link(fuse_req_t req, struct node *node, struct node *dir, const char *name)
-{
-	(void)node;
-	(void)dir;
-	(void)name;
-	reply_errno(req, EROFS);
+	enter_reply(req, sys, &entry, fi);
 }
 
 const struct node_changes threads_changes = {
 	.make = threads_make,
 	.create = threads_create,
-	.remove = threads_remove,
-	.rename = threads_rename,
-	.link = threads_link,
 };
