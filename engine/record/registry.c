@@ -75,76 +75,72 @@ int registry_open(const char *path, struct db **ret, struct rye_err *err)
 	return r;
 }
 
+/* Tells of the event, if a row has changed. */
+static int registry_change(struct db *db, const struct db_query *query,
+			   const struct registry_event *event, struct rye_err *err)
+{
+	int changes = 0, r = db_run(db, query, &changes, err);
+
+	if (changes)
+		registry_tell(db, event);
+	return r;
+}
+
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err)
 {
 	char now[40];
-	int changes = 0, r;
 
 	clock_iso_us(now);
-	r = db_run(db,
-		   DB_QUERY("INSERT INTO threads (thread_id, directive, status, "
-			    "created_at, updated_at, parent_id, tool_id, model, "
-			    "continuation_of, chain_root_id) VALUES "
-			    "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
-			    DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(now),
-			    DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_TEXT(what->model),
-			    DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id)),
-		   &changes, err);
-	if (changes)
-		registry_tell(db, &(struct registry_event){ what->id, "created", now,
-							    what->directive });
-	return r;
+	return registry_change(
+		db,
+		DB_QUERY("INSERT INTO threads (thread_id, directive, status, "
+			 "created_at, updated_at, parent_id, tool_id, model, "
+			 "continuation_of, chain_root_id) VALUES "
+			 "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
+			 DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(now),
+			 DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_TEXT(what->model),
+			 DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id)),
+		&(struct registry_event){ what->id, "created", now, what->directive }, err);
 }
 
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)
 {
 	char now[40];
-	int changes = 0, r;
 
 	clock_iso_us(now);
-	r = db_run(db,
-		   DB_QUERY("UPDATE threads SET status = 'running', pid = ?2, "
-			    "updated_at = ?3 WHERE thread_id = ?1 "
-			    "AND status IN ('created', 'running')",
-			    DB_TEXT(id), DB_INT(pid), DB_TEXT(now)),
-		   &changes, err);
-	if (changes)
-		registry_tell(db, &(struct registry_event){ id, "running", now, NULL });
-	return r;
+	return registry_change(db,
+			       DB_QUERY("UPDATE threads SET status = 'running', pid = ?2, "
+					"updated_at = ?3 WHERE thread_id = ?1 "
+					"AND status IN ('created', 'running')",
+					DB_TEXT(id), DB_INT(pid), DB_TEXT(now)),
+			       &(struct registry_event){ id, "running", now, NULL }, err);
 }
 
 int registry_finish(struct db *db, const char *id, const char *status, const char *result,
 		    struct rye_err *err)
 {
 	char now[40];
-	int changes = 0, r;
 
 	clock_iso_us(now);
-	r = db_run(db,
-		   DB_QUERY("UPDATE threads SET status = ?2, updated_at = ?3, "
-			    "completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
-			    "AND status NOT IN " TERMINAL_LIST,
-			    DB_TEXT(id), DB_TEXT(status), DB_TEXT(now), DB_TEXT(result)),
-		   &changes, err);
-	if (changes)
-		registry_tell(db, &(struct registry_event){ id, status, now, NULL });
-	return r;
+	return registry_change(db,
+			       DB_QUERY("UPDATE threads SET status = ?2, updated_at = ?3, "
+					"completed_at = ?3, result = ?4 WHERE thread_id = ?1 "
+					"AND status NOT IN " TERMINAL_LIST,
+					DB_TEXT(id), DB_TEXT(status), DB_TEXT(now),
+					DB_TEXT(result)),
+			       &(struct registry_event){ id, status, now, NULL }, err);
 }
 
 int registry_delete(struct db *db, const char *id, struct rye_err *err)
 {
 	char now[40];
-	int changes = 0, r;
 
 	clock_iso_us(now);
-	r = db_run(db,
-		   DB_QUERY("DELETE FROM threads WHERE thread_id = ?1 "
-			    "AND status IN " TERMINAL_LIST,
-			    DB_TEXT(id)),
-		   &changes, err);
-	if (changes)
-		registry_tell(db, &(struct registry_event){ id, "deleted", now, NULL });
-	return r;
+	return registry_change(db,
+			       DB_QUERY("DELETE FROM threads WHERE thread_id = ?1 "
+					"AND status IN " TERMINAL_LIST,
+					DB_TEXT(id)),
+			       &(struct registry_event){ id, "deleted", now, NULL }, err);
 }
 
 static void copy_column(sqlite3_stmt *row, int column, char *out, size_t size)
