@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -66,6 +67,25 @@ DEFINE_AUTO(auto_blob_, struct rye_blob *, rye_blob_unref)
 		__attribute__((cleanup(auto_unlock_), unused)) = auto_lock_(lock)
 #define GUARD_NAME_(line) GUARD_NAME__(line)
 #define GUARD_NAME__(line) guard_##line##_
+
+static inline sigset_t auto_signals_(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	return before;
+}
+
+static inline void auto_signals_back_(sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* Takes no signal from this line to the end of the block; what is started there takes none. */
+#define HOLD_SIGNALS()                 \
+	sigset_t GUARD_NAME_(__LINE__) \
+		__attribute__((cleanup(auto_signals_back_), unused)) = auto_signals_()
 
 #define steal(ptr)                                   \
 	({                                           \

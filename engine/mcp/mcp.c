@@ -14,7 +14,6 @@
 #include "scope.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 /* Servers whose era is remembered. */
@@ -163,13 +162,9 @@ static bool idle_is_crowded(const struct mcp *mcp)
  * looks again by itself: each call would pay for that. */
 static void keeper_ensure(struct mcp *mcp)
 {
-	sigset_t all, before;
-
 	if (!mcp->running) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
+		HOLD_SIGNALS();
 		mcp->running = pthread_create(&mcp->keeper, NULL, keeper_main, mcp) == 0;
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	if (mcp->asleep || mcp->dropped || idle_is_crowded(mcp))
 		pthread_cond_signal(&mcp->work);

@@ -190,16 +190,13 @@ static pid_t spawn_start(struct tried *tried, int *ret_pidfd)
 {
 	/* Not malloc'ed: the child returns into nothing, and 64 KiB of stack are there. */
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
-	sigset_t all, before;
 	pid_t pid;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	HOLD_SIGNALS();
 	pid = clone(run_child, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
 		    tried, ret_pidfd);
 	if (pid < 0)
 		tried->sys = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }
 
@@ -283,15 +280,13 @@ static CHILD_SIDE int wait_child(void *arg)
 static int start_parked(struct spawn_parked *parked, const struct spawn_ask *ask, int go)
 {
 	struct spawn_ask with = *ask;
-	sigset_t all, before;
 	int dup[FILES], r;
 
 	with.extra = go;
 	with.extra_at = GO_FD;
 	r = spawn_gather(&parked->tried, &with, dup);
 	if (!r) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
+		HOLD_SIGNALS();
 		parked->child.pid = clone(wait_child, (char *)parked->stack + PARKED_STACK,
 					  CLONE_VM | CLONE_PIDFD | SIGCHLD, parked,
 					  &parked->child.pidfd);
@@ -299,7 +294,6 @@ static int start_parked(struct spawn_parked *parked, const struct spawn_ask *ask
 		/* the kernel may have told of a pidfd before it failed (pids.max) */
 		if (r)
 			parked->child = (struct child){ -1, -1 };
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	spawn_drop(dup);
 	return r;

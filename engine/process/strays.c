@@ -314,19 +314,14 @@ static void *keep_reaping(void *arg)
 
 void strays_watch(struct strays *strays, size_t limit, bool (*held)(void))
 {
-	sigset_t all, before;
-
 	strays->census.limit = limit;
 	strays->held = held;
-
 	if (strays->stop >= 0 || strays->children < 0)
 		return;
 	strays->stop = eventfd(0, EFD_CLOEXEC);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	HOLD_SIGNALS();
 	if (strays->stop >= 0 && pthread_create(&strays->reaper, NULL, keep_reaping, strays) != 0) {
 		close(strays->stop);
 		strays->stop = -1;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

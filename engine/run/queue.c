@@ -16,7 +16,6 @@
 #include "scope.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
 /* Enough for our walks over JSON at its greatest depth; only touched pages count. */
@@ -216,13 +215,11 @@ static void start_thread(struct runq *runq)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
 	pthread_attr_t attr;
-	sigset_t all, before;
 
 	if (!worker)
 		return;
 	worker->runq = runq;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	HOLD_SIGNALS();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	if (pthread_create(&worker->thread, &attr, queue_work, worker) == 0) {
@@ -233,7 +230,6 @@ static void start_thread(struct runq *runq)
 		free(worker);
 	}
 	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* With the lock held: an idle thread for each waiting call, or a new one. False: there is none. */

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,16 +156,15 @@ static void *pidlimit_enter(void *arg)
 struct pidlimit *pidlimit_start(void)
 {
 	struct pidlimit *limit = geteuid() ? NULL : calloc(1, sizeof(*limit));
-	sigset_t all, before;
 	int r;
 
 	if (!limit)
 		return NULL;
 	pthread_mutex_init(&limit->lock, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&limit->thread, NULL, pidlimit_enter, limit);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	{
+		HOLD_SIGNALS();
+		r = pthread_create(&limit->thread, NULL, pidlimit_enter, limit);
+	}
 	if (!r)
 		return limit;
 	pthread_mutex_destroy(&limit->lock);

@@ -300,15 +300,15 @@ static int run_maker(struct veil_making *m)
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 	/* No signal at its end: this function waits for it. */
 	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWNS | CLONE_NEWIPC;
-	sigset_t all, before;
 	pid_t pid;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = clone(make_child, stack + STACK_SIZE, flags | (m->user ? CLONE_NEWUSER : 0), m);
-	if (pid < 0)
-		m->sys = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	{
+		HOLD_SIGNALS();
+		pid = clone(make_child, stack + STACK_SIZE, flags | (m->user ? CLONE_NEWUSER : 0),
+			    m);
+		if (pid < 0)
+			m->sys = errno;
+	}
 	while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
 	return m->sys;

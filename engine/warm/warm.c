@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 /* Milliseconds a call waits for a child that is being forked; a new process takes longer. */
@@ -494,13 +493,9 @@ static void *warm_keep(void *arg)
 /* With the lock held. */
 static void warm_ensure_thread(struct warm *warm)
 {
-	sigset_t all, before;
-
 	if (!warm->running) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
+		HOLD_SIGNALS();
 		warm->running = pthread_create(&warm->thread, NULL, warm_keep, warm) == 0;
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_cond_signal(&warm->work);
 }
