@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <string.h>
 
 /* Error texts of providers and tools are longer than an error's own. */
@@ -23,14 +22,10 @@ void agent_ends(struct agent *agent, const char *status, enum rye_code code, con
 		...)
 {
 	char text[END_TEXT_MAX];
-	va_list args;
 
 	if (agent->state == AGENT_ENDED)
 		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	utf8_mend(text);
+	STR_FORMAT(text, format);
 	agent->state = AGENT_ENDED;
 	snprintf(agent->status, sizeof(agent->status), "%s", status);
 	agent->code = code;
@@ -78,12 +73,8 @@ int agent_write_limits(const struct agent *agent, const struct limits *limits, s
 void agent_warn(struct agent *agent, const char *format, ...)
 {
 	char text[END_TEXT_MAX];
-	va_list args;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	utf8_mend(text);
+	STR_FORMAT(text, format);
 	json_array_append_new(agent->warnings, json_string(text));
 	log_line(&agent->log, RYE_LOG_WARN, "agent", "%s", text);
 }

@@ -7,21 +7,16 @@
 
 #include "str.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 void log_line(const struct log *log, enum rye_level level, const char *module, const char *format,
 	      ...)
 {
 	char line[1024];
-	va_list args;
 
 	if (!log || !log->fn)
 		return;
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	utf8_mend(line);
+	STR_FORMAT(line, format);
 	for (char *c = line; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = ' ';

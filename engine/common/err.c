@@ -110,15 +110,10 @@ enum rye_code rye_code_from_errno(int sys)
 
 int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...)
 {
-	va_list args;
-
 	if (err) {
 		err->code = code;
 		err->sys = 0;
-		va_start(args, format);
-		vsnprintf(err->msg, sizeof(err->msg), format, args);
-		va_end(args);
-		utf8_mend(err->msg);
+		STR_FORMAT(err->msg, format);
 	}
 	return -(int)code;
 }
@@ -150,13 +145,10 @@ int rye_fail_sys(struct rye_err *err, int sys, const char *format, ...)
 int rye_wrap(struct rye_err *err, const char *format, ...)
 {
 	char what[256], old[sizeof(err->msg)];
-	va_list args;
 
 	if (!err)
 		return -(int)RYE_IO;
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
+	STR_FORMAT(what, format);
 	memcpy(old, err->msg, sizeof(old));
 	snprintf(err->msg, sizeof(err->msg), "%s: %.690s", what, old);
 	utf8_mend(err->msg);

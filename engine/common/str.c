@@ -264,6 +264,12 @@ void utf8_cut(const char *text, char *ret, size_t size)
 	memcpy(ret + n, more, sizeof(more));
 }
 
+void str_vformat(char *ret, size_t size, const char *format, va_list args)
+{
+	vsnprintf(ret, size, format, args);
+	utf8_mend(ret);
+}
+
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex)
 {
 	static const char digits[] = "0123456789abcdef";

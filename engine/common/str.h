@@ -5,6 +5,7 @@
 
 #include <rye/rye.h>
 
+#include <stdarg.h>
 #include <string.h>
 
 #define SPAN(literal)                          \
@@ -46,6 +47,18 @@ size_t utf8_start(const char *text, size_t at);
 void utf8_mend(char *text);
 /* Copies what fits, cut between characters and with "…" where it was; always NUL-terminated. */
 void utf8_cut(const char *text, char *ret, size_t size);
+
+/* What is printed, as far as it fits, as UTF-8. */
+void str_vformat(char *ret, size_t size, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+/* The same into an array, by a function whose last named parameter is `format`. */
+#define STR_FORMAT(array, format)                                     \
+	do {                                                          \
+		va_list rest_;                                        \
+		va_start(rest_, format);                              \
+		str_vformat((array), sizeof(array), (format), rest_); \
+		va_end(rest_);                                        \
+	} while (0)
 
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex); /* 2n + 1 bytes */
 bool is_hex_lower(struct rye_span s);

@@ -20,12 +20,8 @@ void mcp_session_fault(struct mcp_answer *ret, enum mcp_fault fault, const char 
 {
 	struct rye_buf text = RYE_BUF_INIT;
 	char line[1024];
-	va_list args;
 
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	utf8_mend(line);
+	STR_FORMAT(line, format);
 	buf_adds(&text, line);
 	free(ret->text);
 	ret->text = buf_steal(&text);

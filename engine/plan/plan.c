@@ -9,20 +9,17 @@
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 void planner_warn(struct planner *planner, const char *format, ...)
 {
 	char text[512];
-	va_list args;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
+	STR_FORMAT(text, format);
 	json_array_append_new(planner->warnings, json_string(text));
 }
 

@@ -12,8 +12,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <stdarg.h>
-
 /* ---- defaults ---- */
 
 static void schema_fill_defaults(const json_t *schema, json_t *value, int depth)
@@ -54,15 +52,11 @@ void schema_issue(struct schema_check *c, const char *format, ...)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char what[512];
-	va_list args;
 
 	c->faults++;
 	if (c->trial || schema_is_full(c))
 		return;
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	utf8_mend(what);
+	STR_FORMAT(what, format);
 	if (c->path.len)
 		buf_addf(&text, "%s: ", c->path.data);
 	buf_adds(&text, what);
@@ -73,14 +67,9 @@ void schema_issue(struct schema_check *c, const char *format, ...)
 
 void schema_stop(struct schema_check *c, const char *format, ...)
 {
-	va_list args;
-
 	if (*c->stop)
 		return;
-	va_start(args, format);
-	vsnprintf(c->stop, sizeof(c->stop), format, args);
-	va_end(args);
-	utf8_mend(c->stop);
+	STR_FORMAT(c->stop, format);
 }
 
 /* ---- types ---- */

@@ -10,8 +10,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <stdarg.h>
-
 struct lint {
 	json_t *issues;
 	struct rye_buf path;
@@ -22,14 +20,10 @@ RYE_PRINTF(2, 3) static void issue(struct lint *lint, const char *format, ...)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char what[512];
-	va_list args;
 
 	if (json_array_size(lint->issues) >= RYE_SCHEMA_ISSUES)
 		return;
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	utf8_mend(what);
+	STR_FORMAT(what, format);
 	if (lint->path.len)
 		buf_addf(&text, "Parameter '%s': ", lint->path.data);
 	buf_adds(&text, what);

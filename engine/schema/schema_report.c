@@ -9,19 +9,13 @@
 #include "scope.h"
 #include "str.h"
 
-#include <stdarg.h>
-
 void schema_warn(struct schema_report *report, const char *format, ...)
 {
 	char text[512];
-	va_list args;
 
 	if (json_array_size(report->warnings) >= RYE_SCHEMA_ISSUES)
 		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	utf8_mend(text);
+	STR_FORMAT(text, format);
 	json_array_append_new(report->warnings, json_string(text));
 }
 

@@ -6,7 +6,8 @@
  */
 #include "serve/serve_inner.h"
 
-#include <stdarg.h>
+#include "str.h"
+
 #include <string.h>
 
 #define CLAIM MCP_META "protocolVersion"
@@ -14,12 +15,8 @@
 
 bool serve_fail(struct serve_fault *fault, enum mcp_code code, const char *format, ...)
 {
-	va_list args;
-
 	*fault = (struct serve_fault){ .code = code, .status = 200 };
-	va_start(args, format);
-	vsnprintf(fault->text, sizeof(fault->text), format, args);
-	va_end(args);
+	STR_FORMAT(fault->text, format);
 	return false;
 }
 

@@ -51,11 +51,8 @@ int sign_refuse(json_t **ret_reply, enum rye_code code, struct rye_err *err, con
 		...)
 {
 	char text[900];
-	va_list args;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
+	STR_FORMAT(text, format);
 	*ret_reply = json_pack("{s:s, s:s}", "status", "error", "error", text);
 	if (!*ret_reply)
 		*ret_reply =

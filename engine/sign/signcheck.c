@@ -11,8 +11,6 @@
 #include "space/space.h"
 #include "str.h"
 
-#include <stdarg.h>
-
 enum type {
 	T_STRING,
 	T_STEM, /* has to be the file's name */
@@ -96,14 +94,8 @@ void sign_report_done(struct sign_report *report)
 void sign_tell(json_t *list, const char *format, ...)
 {
 	char line[1200];
-	va_list args;
 
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	/* a cut multi-byte character would make the whole reply invalid */
-	while (!utf8_valid(span_of(line)))
-		line[strlen(line) - 1] = 0;
+	STR_FORMAT(line, format);
 	json_array_append_new(list, json_string(line));
 }
 
