@@ -161,11 +161,15 @@ static int read_whole(int fd, size_t size, size_t max, struct rye_blob **ret)
 	return 0;
 }
 
-static bool same_version(const struct stat *a, const struct stat *b)
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
-	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool io_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
 }
 
 int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
@@ -184,7 +188,7 @@ int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
 		r = read_whole(fd, (size_t)before.st_size, max, &blob);
 		if (r < 0)
 			continue;
-		if (fstat(fd, &after) < 0 || !same_version(&before, &after)) {
+		if (fstat(fd, &after) < 0 || !io_same_file(&before, &after)) {
 			rye_blob_unref(blob);
 			r = -EAGAIN;
 		}

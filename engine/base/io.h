@@ -51,6 +51,8 @@ int io_mkdirs_at(int root, const char *path, mode_t mode);
 /* The directory at path beneath that of `root`, to read; create: made for its owner alone. */
 int io_open_dir(const char *root, const char *path, bool create);
 
+/* The same file, unchanged since? */
+bool io_same_file(const struct stat *a, const struct stat *b);
 int io_write_all(int fd, const char *ptr, size_t len);
 int io_cloexec(int fd);
 

@@ -11,10 +11,7 @@
 
 #include <jansson.h>
 
-static inline void auto_json_(json_t **held)
-{
-	json_decref(*held);
-}
+DEFINE_AUTO(auto_json_, json_t *, json_decref)
 
 #define auto_json __attribute__((cleanup(auto_json_)))
 

@@ -173,12 +173,6 @@ static int story_parse(struct rye_span text, json_t **ret, struct rye_err *err)
 
 /* ---- what is kept ---- */
 
-static bool story_is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static int story_text(const struct facts_look *look, struct rye_blob **ret, struct rye_err *err)
 {
 	const struct record record = facts_record(look, -1);
@@ -198,7 +192,7 @@ static int story_of(const struct facts_look *look, json_t **ret, struct rye_err 
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no transcript", look->id);
 	{
 		GUARD(&facts->lock);
-		*ret = facts->story && story_is_same(&st, &facts->story_stat) ?
+		*ret = facts->story && io_same_file(&st, &facts->story_stat) ?
 			       json_incref(facts->story) :
 			       NULL;
 	}

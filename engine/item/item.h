@@ -92,10 +92,7 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 struct rye_item *rye_item_ref(const struct rye_item *item);
 void rye_item_unref(struct rye_item *item);
 
-static inline void auto_item_(struct rye_item **held)
-{
-	rye_item_unref(*held);
-}
+DEFINE_AUTO(auto_item_, struct rye_item *, rye_item_unref)
 
 #define auto_item __attribute__((cleanup(auto_item_)))
 

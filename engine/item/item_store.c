@@ -7,6 +7,7 @@
 #include "item/item_inner.h"
 
 #include "base/id.h"
+#include "base/io.h"
 #include "scope.h"
 #include "space/space.h"
 
@@ -208,17 +209,6 @@ void item_store_forget(struct item_store *store)
 
 /* ---- by file ---- */
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool item_store_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
-}
-
 static bool was_settled(const struct stat *st, const struct timespec *then)
 {
 	return (then->tv_sec - st->st_ctim.tv_sec) * 1000000000LL + then->tv_nsec -
@@ -246,7 +236,7 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 			*item_store_slot_of(store, ask->space->index, ask->path);
 
 		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
-		    item_store_same_file(&entry->item->st, st)) {
+		    io_same_file(&entry->item->st, st)) {
 			item = rye_item_ref(entry->item);
 			order_take(store, entry);
 			order_put(store, entry);

@@ -97,10 +97,7 @@ int provider_resolve(const struct provider_env *env, const struct provider_ask *
 		     struct provider **ret, struct rye_err *err);
 void provider_free(struct provider *provider); /* NULL is fine */
 
-static inline void auto_provider_(struct provider **held)
-{
-	provider_free(*held);
-}
+DEFINE_AUTO(auto_provider_, struct provider *, provider_free)
 
 #define auto_provider __attribute__((cleanup(auto_provider_)))
 

@@ -162,10 +162,7 @@ struct story;
 int chronicle_open(const struct record *record, struct chronicle **ret, struct rye_err *err);
 void chronicle_close(struct chronicle *chronicle); /* NULL is fine */
 #define auto_chronicle __attribute__((cleanup(auto_chronicle_)))
-static inline void auto_chronicle_(struct chronicle **held)
-{
-	chronicle_close(*held);
-}
+DEFINE_AUTO(auto_chronicle_, struct chronicle *, chronicle_close)
 /* payload: an object, the caller's reference is taken whatever the outcome. */
 int chronicle_event(struct chronicle *chronicle, const char *type, json_t *payload,
 		    struct rye_err *err);

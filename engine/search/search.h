@@ -84,10 +84,7 @@ struct rye_buf;
 /* Appends text in lower case: ASCII, Latin, Greek, Cyrillic; other scripts have none or stay. */
 void query_lower(struct rye_span text, struct rye_buf *out);
 
-static inline void auto_query_(struct query **held)
-{
-	query_free(*held);
-}
+DEFINE_AUTO(auto_query_, struct query *, query_free)
 #define auto_query __attribute__((cleanup(auto_query_)))
 
 /*

@@ -54,9 +54,6 @@ int sign_refuse(json_t **ret_reply, enum rye_code code, struct rye_err *err, con
 
 	STR_FORMAT(text, format);
 	*ret_reply = json_pack("{s:s, s:s}", "status", "error", "error", text);
-	if (!*ret_reply)
-		*ret_reply =
-			json_pack("{s:s, s:s}", "status", "error", "error", rye_code_name(code));
 	return rye_fail(err, code, "%s", text);
 }
 

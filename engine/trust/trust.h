@@ -102,11 +102,7 @@ int trust_reload(struct trust_box *box, struct rye_err *err);
 struct trust *trust_get(struct trust_box *box); /* a reference */
 void trust_put(struct trust *trust);
 
-static inline void auto_trust_(struct trust **held)
-{
-	if (*held)
-		trust_put(*held);
-}
+DEFINE_AUTO(auto_trust_, struct trust *, trust_put)
 #define auto_trust __attribute__((cleanup(auto_trust_)))
 
 /* The trusted key of that fingerprint, or NULL. Borrowed from the snapshot. */

@@ -14,10 +14,7 @@ struct listing;
 
 struct listing *listing_new(void); /* NULL: out of memory */
 void listing_free(struct listing *listing);
-static inline void auto_listing_(struct listing **listing)
-{
-	listing_free(*listing);
-}
+DEFINE_AUTO(auto_listing_, struct listing *, listing_free)
 #define auto_listing __attribute__((cleanup(auto_listing_)))
 
 /* type: S_IFREG, S_IFDIR … or 0, unknown. ino 0: READDIRPLUS makes a node of the name and tells

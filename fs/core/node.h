@@ -12,6 +12,7 @@
 #define RYE_FS_CORE_NODE_H
 
 #include "core/tree.h"
+#include "scope.h"
 
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
@@ -59,10 +60,7 @@ struct node_class {
 struct node *node_ref(struct node *node);
 void node_unref(struct node *node); /* NULL is fine */
 
-static inline void auto_node_(struct node **node)
-{
-	node_unref(*node);
-}
+DEFINE_AUTO(auto_node_, struct node *, node_unref)
 #define auto_node __attribute__((cleanup(auto_node_)))
 
 struct node {
