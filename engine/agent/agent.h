@@ -24,7 +24,7 @@ struct fork_ask {
 	int chain; /* threads before it that handed over */
 	/*
 	 * From a parent: {capabilities: [list …] of it and those above it, limits}; what it may
-	 * hand on, which no file can widen. NULL: a person asks.
+	 * hand on, which no file can widen; without limits: lists of runs. NULL: a person asks.
 	 */
 	const json_t *authority;
 	/*
@@ -46,6 +46,9 @@ struct fork_ask {
 int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err);
 
+/* The same for a caller that may be a run: the lists of `within` in the request hold the thread. */
+int agent_fork_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+		    struct rye_err *err);
 /*
  * The same for a run that a thread's model has asked for, a graph: the new thread is a child of that
  * one. authority: as above with thread_id and project, as text.

@@ -296,6 +296,8 @@ bool continuation_hand_over(struct agent *agent);
  * children.c: children of the thread.
  */
 int spawn_threads(struct agent *agent, struct rye_err *err); /* opens agent->threads */
+/* What confines the run that has asked for this thread confines what the thread starts. */
+void spawn_confine(const struct agent *agent, json_t *request);
 bool spawn_asked(const struct tool_call *call);
 /* The reply of a fork, as tool_call_execute. */
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);

@@ -75,18 +75,22 @@ static int agent_open_parent(struct agent *agent, struct rye_err *err)
 	return r ? rye_wrap(err, "parent thread '%s'", parent) : 0;
 }
 
+/* Limits of a parent: one that a graph or a tool of a person has started has none, but is held to its lists. */
+static const struct limits *agent_above_limits(const struct agent *agent)
+{
+	return json_object_get(agent->authority, "limits") ? &agent->above_limits : NULL;
+}
+
 /* What its parent may hand on; a person's thread has no parent and is held by its directive alone. */
 static int agent_open_limits(struct agent *agent, struct rye_err *err)
 {
-	const json_t *authority = agent->authority;
+	const json_t *above = json_object_get(agent->authority, "limits");
 	struct brief_limits_ask ask = { .items = &agent->items,
 					.directive = agent->brief.chain[0],
 					.request = agent->request,
-					.parent = authority ? &agent->above_limits : NULL,
+					.parent = agent_above_limits(agent),
 					.warnings = agent->warnings };
-	int r = authority ? limits_read(json_object_get(authority, "limits"), &agent->above_limits,
-					err) :
-			    0;
+	int r = above ? limits_read(above, &agent->above_limits, err) : 0;
 
 	return r ? r : brief_limits(&ask, &agent->limits, err);
 }
@@ -224,7 +228,7 @@ static int agent_open_ledger(struct agent *agent, struct rye_err *err)
 /* What a resume has to know beside what it became: the launcher's own words. */
 static json_t *agent_open_asked(const struct agent *agent)
 {
-	static const char *const kept[] = { "model", "limit_overrides" };
+	static const char *const kept[] = { "model", "limit_overrides", "no_net", "no_write" };
 	json_t *asked = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
@@ -295,7 +299,7 @@ static int agent_open_inbox(struct agent *agent, struct rye_err *err)
 	struct rye_err why = { 0 };
 
 	(void)err;
-	if (inbox_open(agent, agent->authority ? &agent->above_limits : NULL, &why))
+	if (inbox_open(agent, agent_above_limits(agent), &why))
 		agent_warn(agent, "nothing can be said to this thread: %s", why.msg);
 	return 0;
 }

@@ -107,6 +107,15 @@ static int children_fund(void *arg, const char *thread_id, struct rye_err *err)
 	return r;
 }
 
+void spawn_confine(const struct agent *agent, json_t *request)
+{
+	static const char *const flags[] = { "no_net", "no_write" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (json_flag(agent->request, flags[i], false))
+			json_set(request, flags[i], json_true());
+}
+
 static json_t *children_request(const struct tool_call *call, const char *ref)
 {
 	static const char *const kept[] = { "parameters", "model", "limit_overrides" };
@@ -147,6 +156,7 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 	buf_addf(&ref, "directive:%s", call->item_id);
 	ask.ref = ref.data;
 	ask.request = funds.request = request = children_request(call, ref.data);
+	spawn_confine(agent, request);
 	ask.authority = authority = spawn_authority(agent);
 	if (agent_fork(agent->threads, &ask, &reply, &why) && !reply) {
 		/* it never began */

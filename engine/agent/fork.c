@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "record/record.h"
 #include "scope.h"
 #include "str.h"
@@ -217,6 +218,46 @@ static int fork_count(const json_t *authority, const char *parent, struct rye_er
 	return r;
 }
 
+/* "rye.execute" of a signed `requires` means all below it; of capabilities "rye.execute.*" does. */
+static json_t *fork_capability(const char *text)
+{
+	const char *dot = strchr(text, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;
+	bool brief = dot && (!second || !strchr(second + 1, '.')) && !strpbrk(text, "*?[");
+
+	return json_sprintf("%s%s", text, brief ? ".*" : "");
+}
+
+/* Appends the lists of the items whose runs have asked: a graph's permissions, a tool's `requires`. */
+static void fork_lists(const json_t *request, json_t *lists)
+{
+	json_t *within, *text;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(request, "within"), i, within) {
+		json_t *list = json_is_array(within) ? json_array() : NULL;
+
+		json_array_foreach(within, k, text)
+			if (json_is_string(text))
+				json_array_append_new(list,
+						      fork_capability(json_string_value(text)));
+		if (list)
+			json_array_append_new(lists, list);
+	}
+}
+
+int agent_fork_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+		    struct rye_err *err)
+{
+	auto_json json_t *authority = json_pack("{s:[]}", "capabilities");
+	json_t *lists = json_object_get(authority, "capabilities");
+	struct fork_ask from = *ask;
+
+	fork_lists(ask->request, lists);
+	if (json_array_size(lists))
+		from.authority = authority;
+	return authority ? agent_fork(threads, &from, ret, err) : memory_fail(err);
+}
+
 int agent_fork_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
 		     json_t **ret, struct rye_err *err)
 {
@@ -226,6 +267,7 @@ int agent_fork_below(struct threads *threads, const char *authority, const struc
 
 	if (!doc)
 		return -(int)err->code;
+	fork_lists(ask->request, json_object_get(doc, "capabilities"));
 	below.parent_id = json_str(doc, "thread_id");
 	below.authority = doc;
 	r = fork_count(doc, below.parent_id, err);

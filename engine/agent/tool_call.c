@@ -280,6 +280,8 @@ int tool_call_begin(struct agent *agent, const struct tool_call *call, struct to
 				       .uid = getuid(),
 				       .authority = authority };
 
+	if (request.verb == RYE_EXECUTE)
+		spawn_confine(agent, message);
 	json_put(&text, message, true);
 	*ret = (struct tool_running){ .done = eventfd(0, EFD_CLOEXEC) };
 	if (ret->done < 0 || text.failed || !authority) {

@@ -353,7 +353,7 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 					.live = ask->call->events ? fork_on_live : NULL,
 					.live_arg = ask->call->events };
 	int r = ask->authority ? agent_fork_below(rye->threads, ask->authority, &start, ret, err) :
-				 agent_fork(rye->threads, &start, ret, err);
+				 agent_fork_from(rye->threads, &start, ret, err);
 
 	/* the call knows what for */
 	if (r == -(int)RYE_INTERRUPTED && call_cancelled(ask->call) != RYE_OK) {

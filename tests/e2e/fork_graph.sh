@@ -13,6 +13,8 @@ agent_model '{"by": "turn", "lanes": {
   "lane_later": [{"calls": [{"id": "g", "name": "rye_execute", "arguments": {"item_id": "tool:t/below", "async": true}},
       {"id": "w", "name": "t_wait", "arguments": {}}]}, {"text": "later"}],
   "lane_low": [{"calls": [{"id": "l", "name": "t_echo", "arguments": {}}]}, {"text": "low"}],
+  "lane_held": [{"calls": [{"id": "e", "name": "rye_execute", "arguments": {"item_id": "tool:t/echo"}},
+      {"id": "n", "name": "rye_execute", "arguments": {"item_id": "tool:t/net"}}]}, {"text": "held"}],
   "lane_fails": [{"status": 400, "body": {"error": {"message": "no such model"}}}]}}'
 agent_directive lane_greet '  </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>
@@ -37,6 +39,21 @@ CONFIG_SCHEMA = {"type": "object", "properties": {}}
 def execute(params, project_path):
     return {"success": True}
 CODE
+agent_directive lane_held '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Held.'
+fx_python "$P" t/net <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import socket
+def execute(params, project_path):
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
+    return {"success": True}
+CODE
+fork_tool() { # NAME REQUIRES: a tool that starts the thread, and says how it went
+  # shellcheck disable=SC2016
+  fx_tool "$P" "t/$1" "# requires: [fs.write, rye.execute.directive.lane_held, $2]" \
+    'exec 3<>"$2/mnt/directives/lane_held/fork"; echo "{}" >&3; cat <&3 >"$2/said"'
+  REFS="$REFS tool:t/$1"
+}
 fx_python "$P" t/wait <<'CODE'
 CONFIG_SCHEMA = {"type": "object", "properties": {}}
 import glob, os, time
@@ -59,6 +76,8 @@ graph() { # NAME LINE...
   REFS="$REFS tool:t/$name"
 }
 REFS=
+fork_tool starts rye.execute.tool.t.net
+fork_tool starts_net 'rye.execute.tool, net.*'
 graph flow 'start: a' 'nodes:' \
   '  a: {action: {item_id: "directive:lane_greet", params: {who: "${inputs.who}"}}, assign: {g: "${result.outputs.greeting}", t: "${result.thread_id}"}, next: b}' \
   '  b: {type: return, output: {g: "${state.g}", t: "${state.t}"}}'
@@ -72,9 +91,13 @@ graph fails 'start: a' 'nodes:' '  a: {action: {item_id: "directive:lane_fails"}
   '  b: {type: return, output: "${state._last_error.error}"}'
 graph below 'start: a' 'nodes:' '  a: {action: {item_id: "directive:lane_low"}, assign: {t: "${result.thread_id}"}, next: b}' \
   '  b: {type: return, output: "${state.t}"}'
+graph holds 'start: a' 'nodes:' '  a: {action: {item_id: "directive:lane_held"}, assign: {t: "${result.thread_id}"}, next: b}' \
+  '  b: {type: return, output: "${state.t}"}'
+sed 's/lane_\*\]/lane_*, rye.execute.tool.t.echo]/; s/: holds$/: allows/' "$P/.ai/tools/t/holds.yaml" | fx_put "$P" tools/t/allows.yaml
+REFS="$REFS tool:t/allows"
 graph other 'start: a' 'nodes:' '  a: {action: {item_id: "directive:hello"}}'
 # shellcheck disable=SC2086
-agent_sign $REFS tool:t/echo tool:t/wait
+agent_sign $REFS tool:t/echo tool:t/net tool:t/wait
 allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
 run() { converse "$M/tools/t/$1/run" "${2:-}"; } # NAME [JSON]
@@ -119,6 +142,21 @@ until_true test -e "$P/.ai/state/threads/$graph/result.json"
 has "nor in another runner" "$(jq -r .error "$P/.ai/state/threads/$graph/result.json")" \
   "Permission denied: 'rye.execute.directive.lane_low' not covered"
 is "no thread was started" "$(lows)" "$before"
+# a thread that a person's graph or tool starts: its directive's permissions within theirs
+calls() { # ID: what became of its two calls
+  for c in e n; do
+    events "$1" "select(.event_type == \"tool_call_result\" and .payload.call_id == \"$c\") | .payload.error // \"ran\"" | jq -r . |
+      grep -o '^ran\|no capabilities\|not covered\|Errno 13' | head -n 1
+  done | xargs
+}
+is "a graph's permissions hold its thread" "$(calls "$(run holds | jq -r .data.output)")" "no capabilities no capabilities"
+is "and allow it" "$(calls "$(run allows | jq -r .data.output)")" "ran not covered"
+is "a person's own thread is held by its directive alone" "$(calls "$(fork lane_held | jq -r .thread_id)")" "ran ran"
+run starts >/dev/null
+is "a tool's requires hold its thread, and so does what confines it" "$(calls "$(jq -r .thread_id "$P/said")")" \
+  "not covered Errno 13"
+run starts_net >/dev/null
+is "one that has them may all that it declares" "$(calls "$(jq -r .thread_id "$P/said")")" "ran ran"
 is "what is not permitted has no thread" "$(run other | jq -r .error)" \
   "Permission denied: 'rye.execute.directive.hello' not covered by capabilities"
 finish
