@@ -79,6 +79,8 @@ struct agent_recovery {
  * recorded, lost becomes that end. Nothing for a tool's thread.
  */
 void agent_recover(const struct agent_recovery *where, struct thread_lost *lost);
+/* Can the ledger of the project's threads not be read? */
+bool agent_ledger_damaged(const char *project);
 /* A thread that has ended was deleted: so is its row of the ledger. */
 void agent_forget(const struct agent_recovery *where, const char *id);
 

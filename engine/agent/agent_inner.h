@@ -238,6 +238,11 @@ bool turn_ask(struct agent *agent, struct turn_answer *ret);
 char *turn_text(const json_t *message, const char *kind);
 
 /*
+ * recover.c: the ledger; a damaged one is begun anew. RYE_BUSY: a living thread counts on it.
+ */
+int agent_ledger(struct agent *agent, struct db **ret, struct rye_err *err);
+
+/*
  * tool_calls.c: the calls of one answer; tool_call.c: one of them.
  */
 

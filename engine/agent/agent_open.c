@@ -28,7 +28,6 @@ static void agent_open_log(void *arg, enum rye_level level, const char *module, 
 static int agent_open_databases(struct agent *agent, struct rye_err *err)
 {
 	struct registry_ask ask = { .create = true, .log = &agent->log };
-	char path[THREADS_PATH_MAX];
 	int r;
 
 	options_from_json(json_object_get(agent->ask->doc, "options"), &agent->opt);
@@ -36,9 +35,7 @@ static int agent_open_databases(struct agent *agent, struct rye_err *err)
 	agent->log = (struct log){ agent_open_log, NULL };
 	ask.project = agent->opt.project;
 	r = registry_of(&ask, &agent->registry, err);
-	if (!r)
-		r = threads_path(agent->opt.project, "budget_ledger.db", path, err);
-	return r ? r : budget_open(path, &agent->budget, err);
+	return r ? r : agent_ledger(agent, &agent->budget, err);
 }
 
 static int agent_open_engine(struct agent *agent, struct rye_err *err)

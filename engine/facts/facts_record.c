@@ -221,12 +221,16 @@ int fact_budget(const struct facts_look *look, struct rye_buf *out, struct rye_e
 	struct db *db;
 	int r = facts_ledger(look->facts, &db, err);
 
-	if (r || !db)
+	if (!r && !db)
 		return r;
-	r = budget_get(db, look->id, &row, err);
+	if (!r)
+		r = budget_get(db, look->id, &row, err);
 	db_close(db);
-	/* an ended family goes when the next one begins; what it had is in the record */
-	if (r == -(int)RYE_NOT_FOUND)
+	/*
+	 * An ended family goes when the next one begins; what it had is in the record. So it is when the
+	 * ledger is damaged.
+	 */
+	if (r == -(int)RYE_NOT_FOUND || r == -(int)RYE_UNPARSABLE)
 		return put_spent(look, out, err);
 	if (!r)
 		buf_addf(out,

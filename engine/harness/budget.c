@@ -32,6 +32,22 @@ int budget_open(const char *path, struct db **ret, struct rye_err *err)
 	return db_open(path, ledger_schema, ret, err);
 }
 
+static int budget_whole_row(void *arg, sqlite3_stmt *row)
+{
+	const char *said = (const char *)sqlite3_column_text(row, 0);
+
+	*(bool *)arg = said && !strcmp(said, "ok");
+	return 1;
+}
+
+int budget_whole(struct db *db, struct rye_err *err)
+{
+	bool whole = false;
+	int r = db_run(db, DB_ROWS(budget_whole_row, &whole, "PRAGMA quick_check(1)"), NULL, err);
+
+	return r || whole ? r : rye_fail(err, RYE_UNPARSABLE, "%s is damaged", db->path);
+}
+
 static bool is_money(double amount)
 {
 	return isfinite(amount) && amount >= 0;

@@ -79,6 +79,8 @@ bool limits_hit(const struct limits *limits, const struct limit_use *use, struct
  * for each other. An overspend is written down as it is, never dropped.
  */
 int budget_open(const char *path, struct db **ret, struct rye_err *err);
+/* RYE_UNPARSABLE: it is damaged, and be it behind its first page. Reads all of it. */
+int budget_whole(struct db *db, struct rye_err *err);
 
 /* Old families are removed, then the root gets its row: reserved = max. Twice is fine. */
 int budget_root(struct db *db, const char *id, double max, struct rye_err *err);

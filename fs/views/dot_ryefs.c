@@ -244,6 +244,10 @@ static struct rye_blob *doctor(struct front *front)
 	if (doubts & RYE_DOUBT_NO_VEIL)
 		text_add(&text, "tools are not kept from signing keys, trust and .ai/state: no "
 				"mount namespaces, or sandbox=off\n");
+	if (doubts & RYE_DOUBT_LEDGER)
+		text_add(&text,
+			 "the ledger of the threads' money is damaged: the next thread begins it "
+			 "anew\n");
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		dot_ryefs_examine(&(struct sick){ front, &text, kind, "", 0 });
 	return text_blob(&text);

@@ -299,6 +299,11 @@ static void check_doubts(struct findings *findings)
 			    "your user space lies in it: whoever may write to the project may add "
 			    "trusted keys%s",
 			    doubts & RYE_DOUBT_NO_VEIL ? ", tools among them" : ", but not tools");
+	if (doubts & RYE_DOUBT_LEDGER)
+		finding_add(
+			findings, FINDING(REMARK, "threads", "ryefs threads"),
+			"budget_ledger.db is damaged: the next thread of a model begins it anew, "
+			"once those that run have ended");
 	if (doubts & RYE_DOUBT_NO_VEIL)
 		finding_add(findings,
 			    FINDING(REMARK, "sandbox",
