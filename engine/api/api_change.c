@@ -33,6 +33,9 @@ void rye_touched(struct rye *rye, int space, const char *path)
 		return;
 	index_touch(rye->index, space, path, &changes);
 	engine_tell(rye, &changes);
+	/* what the watch's thread had seen already is no change any more, and may be untold */
+	if (rye->watch)
+		watch_wait_told(rye->watch);
 	index_changes_done(&changes);
 }
 

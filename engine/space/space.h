@@ -275,8 +275,6 @@ struct index_changes {
 
 void index_changes_done(struct index_changes *changes);
 
-/* ---- building and updating ---- */
-
 /* Walks every space with up to `threads` threads. `forget`: no remembered verdict survives. */
 void index_scan(struct index *index, int threads, bool forget);
 /* An event of the watched directory: something happened to `name`, which is not "". */
@@ -315,5 +313,7 @@ void watch_del(void *arg, int wd);
 
 /* Hands changes that another thread found to the watch's thread to tell; empties *changes. */
 void watch_tell(struct watch *watch, struct index_changes *changes);
+/* Returns when the listener knows what the index has by now; not on the watch's own thread. */
+void watch_wait_told(struct watch *watch);
 
 #endif

@@ -6,8 +6,8 @@
  * read. Reads are at least a millisecond apart under load: a burst is merged, never held back
  * longer. A lost event queue means looking at everything again.
  *
- * `lock` guards the queue of changes that other threads found; it is not held while the listener
- * is called.
+ * `lock` guards the queue of changes that other threads found, and whether the watch's thread is
+ * between index and listener; it is not held while the listener is called.
  */
 #include "space/space.h"
 
@@ -28,6 +28,8 @@
 #define SLOTS 8192
 #define PACE_US 1000
 #define RESCAN_THREADS 4
+/* The one under way, one of events that came meanwhile, that of the queue. */
+#define TURNS 3
 
 #define MASK                                                                                \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_MODIFY | \
@@ -51,6 +53,9 @@ struct watch {
 	struct queued *queue, **tail;
 	bool stop; /* under lock */
 	bool everything; /* under lock: a change could not be queued, so all is told as changed */
+	bool busy; /* under lock: what the index has of events, or of the queue, may be untold */
+	uint64_t turns; /* under lock: how often that has ended */
+	pthread_cond_t told; /* it has */
 	int64_t last_us;
 	const struct inotify_event *seen[SLOTS]; /* of the read under way */
 	char events[EVENTS_SIZE] __attribute__((aligned(8)));
@@ -65,6 +70,7 @@ int watch_open(const struct log *log, struct watch **ret, struct rye_err *err)
 	watch->log = log;
 	watch->tail = &watch->queue;
 	pthread_mutex_init(&watch->lock, NULL);
+	pthread_cond_init(&watch->told, NULL);
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (watch->inotify < 0)
@@ -133,6 +139,33 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 	space_watch_wake(watch);
 }
 
+/* On the watch's thread. */
+static void space_watch_busy(struct watch *watch, bool busy)
+{
+	GUARD(&watch->lock);
+	watch->busy = busy;
+	watch->turns += !busy;
+	if (!busy)
+		pthread_cond_broadcast(&watch->told);
+}
+
+static void space_watch_end(struct watch *watch)
+{
+	GUARD(&watch->lock);
+	watch->stop = true;
+	pthread_cond_broadcast(&watch->told);
+}
+
+void watch_wait_told(struct watch *watch)
+{
+	GUARD(&watch->lock);
+	uint64_t enough = watch->turns + TURNS;
+
+	while ((watch->busy || watch->queue || watch->everything) && watch->turns < enough &&
+	       watch->running && !watch->stop)
+		pthread_cond_wait(&watch->told, &watch->lock);
+}
+
 static struct queued *take_queue(struct watch *watch, bool *ret_stop, bool *ret_everything)
 {
 	struct queued *queue = NULL;
@@ -152,6 +185,7 @@ static bool tell_queued(struct watch *watch)
 	const struct index_changes all = { .all = true, .keys = true };
 	bool stop = false, everything = false;
 
+	space_watch_busy(watch, true);
 	for (struct queued *queued = take_queue(watch, &stop, &everything), *next; queued;
 	     queued = next) {
 		next = queued->next;
@@ -162,6 +196,7 @@ static bool tell_queued(struct watch *watch)
 	}
 	if (everything && !stop)
 		watch->fn(watch->arg, &all);
+	space_watch_busy(watch, false);
 	return !stop;
 }
 
@@ -236,9 +271,11 @@ static void space_watch_drain(struct watch *watch)
 	ssize_t n;
 
 	pace_reads(watch);
+	space_watch_busy(watch, true);
 	n = read(watch->inotify, watch->events, sizeof(watch->events));
 	if (n > 0)
 		space_watch_handle(watch, watch->events, (size_t)n);
+	space_watch_busy(watch, false);
 }
 
 static void *listen_loop(void *arg)
@@ -257,6 +294,8 @@ static void *listen_loop(void *arg)
 		if (go && fds[0].revents)
 			space_watch_drain(watch);
 	}
+	/* no change is told any more, so none is waited for */
+	space_watch_end(watch);
 	return NULL;
 }
 
@@ -306,5 +345,6 @@ void watch_close(struct watch *watch)
 	if (watch->wake >= 0)
 		close(watch->wake);
 	pthread_mutex_destroy(&watch->lock);
+	pthread_cond_destroy(&watch->told);
 	free(watch);
 }
