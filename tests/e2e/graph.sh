@@ -74,6 +74,10 @@ graph wrong 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note"}, next: n
 graph naps 'start: a' 'nodes:' "  a: {action: {item_id: 'tool:t/note', params: {word: before}}, next: b}" \
   "  b: {action: {item_id: 'tool:t/nap', params: {time: '\${inputs.time || state.time}'}}, next: c}" \
   "  c: {action: {item_id: 'tool:t/note', params: {word: after}}}"
+graph spread 'start: a' 'max_concurrency: 3' 'nodes:' \
+  "  a: {action: {item_id: 'tool:t/note', params: {word: first}}, next: b}" \
+  "  b: {type: foreach, over: [w1, w2, w3, w4, w5, w6], as: w, parallel: true, collect: all, action: {item_id: 'tool:t/note', params: {word: '\${w}', nap: '\${inputs.nap}'}}, next: c}" \
+  "  c: {type: return, output: '\${state.all | length} \${state.all.5.word}'}"
 # ten steps, each with an effect of its own
 NODES=()
 for i in 0 1 2 3 4 5 6 7 8; do
@@ -197,6 +201,42 @@ is 'a run that ran out of steps goes on by its thread'"'"'s name' \
   "$(printf '{"item_id":"tool:t/ten","resume_thread_id":"%s","parameters":{"max_steps":20}}' "$id" >"$T/ask";
     timeout 60 bash -c 'exec 3<>"$1"; cat "$2" >&3; cat <&3' - "$M/execute" "$T/ask" 2>/dev/null | jq -r .data.output)" w8
 is 'each step once' "$(notes)" 'w0 w1 w2 w3 w4 w5 w6 w7 w8 '
+
+# --- a list at once that is cut off: by a cancel, by the end of its process ---
+three_naps() { [ "$(pgrep -cf "^sleep $1\\.$$\$")" = 3 ]; }
+for how in cancel kill; do
+  rm -f "$P/notes"
+  id=$(async spread "{\"nap\":\"62.$$\"}")
+  ok "$how: three calls of the list have begun" fx_wait 20 three_naps 62
+  if [ $how = cancel ]; then echo cancel >"$M/state/threads/$id/ctl"; else kill -9 "$(cat "$M/state/threads/$id/pid")"; fi
+  timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+  ok "$how: they are ended" fx_wait 10 no_naps 62
+  is "$how: none was recorded" "$(log_of "$id" | jq -r 'select(.event_type == "state_checkpoint")|.payload.step' | xargs)" 1
+  is "$how: the list is gone through again, the step before it not" \
+    "$(cli tool:t/spread resume:=true graph_run_id="$id" inject_state:='{"inputs":{"nap":"0"}}' | jq -r '.data.output') $(notes)" \
+    '6 w6 first w1 w2 w3 w4 w5 w6 '
+done
+
+# --- what a run goes on with is verified anew ---
+rm -f "$P/notes"
+id=$(cli tool:t/naps max_steps:=1 | jq -r .data.graph_run_id)
+goes_on() { cli tool:t/naps resume:=true graph_run_id="$id" max_steps:=9; }
+cp "$P/.ai/tools/t/nap.sh" "$T/nap.sh"
+sed -i 's/^exec sleep.*/echo changed >>notes/' "$P/.ai/tools/t/nap.sh"
+reply=$(goes_on)
+is 'a tool that was changed meanwhile is not run' "$(jq -r '.data.node + " " + .error' <<<"$reply" | sed 's/:.*//;q') $(notes)" \
+  'b Content modified since signing before '
+fx_sign "$P" tool:t/nap
+is 'once it is signed it is' "$(goes_on | jq -r .data.status) $(notes)" 'completed after before changed '
+cp "$T/nap.sh" "$P/.ai/tools/t/nap.sh"
+id=$(cli tool:t/naps max_steps:=1 | jq -r .data.graph_run_id)
+cp "$P/.ai/tools/t/naps.yaml" "$T/naps.yaml"
+sed -i 's/word: after/word: other/' "$P/.ai/tools/t/naps.yaml"
+like 'nor a graph that was changed' "$(goes_on | jq -r .error)" '^Content modified since signing'
+fx_sign "$P" tool:t/naps
+like 'which is another graph when it is signed' "$(goes_on | jq -r .error)" 't/naps has changed since'
+cp "$T/naps.yaml" "$P/.ai/tools/t/naps.yaml"
+rm -f "$P/notes"
 
 # --- kill -9 at any moment ---
 wrong=
