@@ -7,6 +7,7 @@ command -v setpriv >/dev/null || skip "setpriv is not installed"
 
 mkdir "$T/bin"
 ln -s "$RYEFS" "$T/bin/ryefs"
+ln -s "$SRC/fake/docker" "$T/bin/docker"
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 
 # a model of loopback stands for the servers of the pages; what it says depends on what it is asked
@@ -29,6 +30,9 @@ instead threads 'ryefs secret set OPENAI_API_KEY' "mkdir -p .ai/tools/rye/agent/
 instead threads 'tail -f "$id/live" &' 'cat "$id/live"'
 instead providers 'export MY_MODELS_KEY=of-the-server' "export MY_MODELS_KEY=of-the-server MY_MODELS_URL=$here"
 export RYE_LOCAL_URL=$here
+# types need something that strips them
+node -e 'require("node:module").stripTypeScriptTypes || process.exit(1)' 2>/dev/null || command -v esbuild >/dev/null ||
+  instead tools "ryefs execute text/longest '{\"text\":\"the slings and arrows\"}'" true
 
 for page in errors files items mcp providers security threads tools; do
   : >>"$T/instead.$page"
