@@ -80,7 +80,23 @@ is "live is text, both streams" "$(cat "$state/$id/live")" "$(printf 'out\nerr\n
 is "an answer is printed as its plain output" "$(ryefs execute tool:t/answer --output)" plain
 is "and a line that was not ended is" "$(ryefs execute tool:t/merged --output | tail -c 5 | od -An -c | tr -d ' ')" 'end\n'
 
-# rye/bash/bash answers with JSON; what its command prints is seen all the same
+# rye/bash/bash answers with JSON; what its command prints is printed all the same, and once
+bash() { ryefs execute tool:rye/bash/bash "$@" 2>"$T/said"; }
+control &
+bash command='for i in 1 2 3 4 5; do date +%s%N; sleep 0.2; done' | stamp >"$T/direct"
+wait $!
+prompt "a command's output" "$T/direct"
+is "its standard error behind it" "$(bash command='echo a; echo b >&2; sleep 0.1; echo c' | xargs)" 'a c [stderr] b'
+is "as with --json" "$(bash --json command='echo a; echo b >&2; sleep 0.1; echo c; env' | grep -c 'RYE_LIVE\|ryefs live')" 0
+bash command="printf '\\377 \\303'; sleep 0.1; printf '\\244 '; yes ä | head -c 60000" >"$T/shown"
+bash --json command="printf '\\377 \\303'; sleep 0.1; printf '\\244 '; yes ä | head -c 60000" |
+  "$PY" -c 'import json, sys; print(json.load(sys.stdin)["data"]["output"])' >"$T/whole"
+same_file "the same text, cut characters and the note at the end included" "$T/shown" "$T/whole"
+is "of a command that fails" "$(bash command='echo a; exit 3') $(cat "$T/said")" 'a ryefs execute: Command exited with code 3'
+timeout -s INT 2 "$RYEFS" execute --project "$P" --system "$S" tool:rye/bash/bash command='echo a; sleep 20' >"$T/shown" 2>"$T/said"
+is "of one that ^C ends" "$(cat "$T/shown") $(head -n 1 "$T/said")" 'a ryefs execute: Run was cancelled'
+
+# in a thread what its command prints is seen all the same
 id=$(ryefs execute tool:rye/bash/bash command='echo seen; sleep 2' --async --json | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
 ok "a command's output too" until_true grep -qx seen "$state/$id/live"
 is "before it ends" "$(cat "$M/state/threads/$id/status")" running

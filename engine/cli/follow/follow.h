@@ -14,8 +14,16 @@
 
 /* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
 void call_block_signals(void);
+/*
+ * A bundled tool whose answer is JSON passes on what its command prints through standard error,
+ * behind a line that says so, when this variable is set: it is how its output will begin.
+ */
+#define CLI_LIVE_NAME "RYE_LIVE"
+#define CLI_LIVE_LINE "\036ryefs live\n"
+
 struct cli_stream { /* plain output, printed while the run went on */
-	struct rye_buf held; /* blanks at the beginning */
+	struct rye_buf held; /* blanks at the beginning; of `live` all that was printed */
+	enum { CLI_LIVE_UNKNOWN, CLI_LIVE_NO, CLI_LIVE_YES } live; /* what standard error is */
 	bool begun, plain; /* another character came; all is printed at once */
 	bool mute; /* nothing is printed: a program wants the result alone */
 	size_t printed; /* bytes of the outcome's output */

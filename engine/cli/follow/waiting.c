@@ -81,6 +81,32 @@ static void waiting_print(struct cli_stream *stream, struct rye_span text)
 	stream->printed += text.len;
 }
 
+static void waiting_flush(struct waiting *waiting)
+{
+	if (fflush(stdout) && errno == EPIPE)
+		(void)!eventfd_write(waiting->gone, 1);
+}
+
+/* Standard error, which is printed only of a tool that passes its command's output on there. */
+static void print_live(struct waiting *waiting, struct rye_span text)
+{
+	struct cli_stream *stream = waiting->stream;
+	size_t len = strlen(CLI_LIVE_LINE);
+
+	if (stream->live == CLI_LIVE_UNKNOWN) {
+		bool said = text.len >= len && !memcmp(text.ptr, CLI_LIVE_LINE, len);
+
+		stream->live = said && !stream->printed ? CLI_LIVE_YES : CLI_LIVE_NO;
+		if (said)
+			text = span_skip(text, len);
+	}
+	if (stream->live != CLI_LIVE_YES)
+		return;
+	waiting_print(stream, text);
+	buf_addspan(&stream->held, text);
+	waiting_flush(waiting);
+}
+
 static void print_event(void *arg, const struct rye_event *event)
 {
 	struct waiting *waiting = arg;
@@ -90,7 +116,11 @@ static void print_event(void *arg, const struct rye_event *event)
 		block_pipe_signal();
 	if (event->type == RYE_EVENT_STATE && stream->forked && event->bytes.len)
 		forked_begun(stream->forked, event->bytes);
-	if (event->type != RYE_EVENT_OUTPUT || event->stream != RYE_STDOUT || stream->mute)
+	if (event->type != RYE_EVENT_OUTPUT || stream->mute)
+		return;
+	if (event->stream == RYE_STDERR)
+		print_live(waiting, event->bytes);
+	if (event->stream == RYE_STDERR || stream->live == CLI_LIVE_YES)
 		return;
 	if (!waiting_is_plain(stream, event->bytes)) {
 		if (!stream->begun) /* blank so far */
@@ -101,8 +131,7 @@ static void print_event(void *arg, const struct rye_event *event)
 		waiting_print(stream, (struct rye_span){ stream->held.data, stream->held.len });
 	waiting_print(stream, event->bytes);
 	buf_done(&stream->held);
-	if (fflush(stdout) && errno == EPIPE)
-		(void)!eventfd_write(waiting->gone, 1);
+	waiting_flush(waiting);
 }
 
 static void on_outcome(void *arg, const struct rye_outcome *outcome)

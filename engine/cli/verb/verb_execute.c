@@ -234,6 +234,24 @@ static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
 	return message;
 }
 
+/*
+ * What was passed on while it ran is how its output begins. Where it is not, because the run was ended
+ * before it could answer, the output is printed as if nothing had been.
+ */
+static void execute_live(struct executed *executed, const struct cli_stream *stream)
+{
+	const struct rye_blob *output = executed->outcome.output;
+	char *line = strstr(executed->outcome.message, CLI_LIVE_LINE);
+
+	if (stream->live != CLI_LIVE_YES)
+		return;
+	if (line)
+		*line = 0;
+	if (!output || output->len < stream->held.len ||
+	    memcmp(output->data, stream->held.data, stream->held.len))
+		executed->printed = 0;
+}
+
 static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
@@ -250,6 +268,7 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 	status = call_wait(cli, &what, &executed->outcome, &executed->signal);
 	forked_close(&forked);
 	executed->printed = stream.printed;
+	execute_live(executed, &stream);
 	buf_done(&stream.held);
 	return status;
 }
@@ -260,6 +279,10 @@ int verb_execute(struct cli *cli)
 	int status;
 
 	call_block_signals();
+	if (cli->opt.json || cli->opt.fork || cli->opt.async)
+		unsetenv(CLI_LIVE_NAME);
+	else
+		setenv(CLI_LIVE_NAME, "1", 1);
 	status = cli_open(cli, CLI_PROJECT);
 	if (status == CLI_OK)
 		status = ref_one(cli, 0, executed.ref);

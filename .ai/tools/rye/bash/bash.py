@@ -41,4 +41,4 @@ def execute(params, project_path):
     except (OSError, ValueError) as error:
         return {"success": False, "error": str(error)}
     seconds = params.get("timeout", DEFAULT_TIMEOUT_S)
-    return run(["/bin/sh", "-c", params["command"]], directory, seconds)
+    return run(["/bin/sh", "-c", params["command"]], directory, seconds, prints=True)

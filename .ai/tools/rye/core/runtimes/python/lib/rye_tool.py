@@ -1,6 +1,7 @@
 """What tools of the bundle share beside files: results that are good or say why not, running
 programs, asking the engine. The Python runtimes lend it to every tool."""
 
+import codecs
 import functools
 import json
 import os
@@ -74,17 +75,28 @@ GRACE_S = 0.5  # between asking a timed-out command to end and killing it
 # A thread shows what its tool prints while it runs (its file `live`). Our standard output is the
 # answer, so what the command prints goes there through standard error, up to this many bytes.
 LIVE_LIMIT = 1 << 20
+# `ryefs execute` prints what stands behind this line on standard error as the beginning of `output`.
+LIVE_LINE = b"\x1eryefs live\n"
 
 
 class Live:
-    """Passes on what comes while anything reads it."""
+    """Passes on what comes while anything reads it: of a thread both streams, else the first."""
 
-    def __init__(self):
-        self.left = LIVE_LIMIT if os.environ.get("RYE_THREAD_ID") else 0
+    def __init__(self, prints):
+        self.left, self.text = 0, None
+        if prints and os.environ.get("RYE_LIVE"):
+            self.put(LIVE_LINE)
+            # letter by letter what `output` will be; a character that is cut off there is no part of it
+            self.left, self.text = STREAM_LIMIT - 4, codecs.getincrementaldecoder("utf-8")("replace")
+        elif os.environ.get("RYE_THREAD_ID"):
+            self.left = LIVE_LIMIT
 
     def show(self, chunk):
         chunk = chunk[: self.left]
         self.left -= len(chunk)
+        self.put(self.text.decode(chunk).encode() if self.text else chunk)
+
+    def put(self, chunk):
         while chunk:
             try:
                 chunk = chunk[os.write(2, chunk) :]
@@ -107,7 +119,8 @@ class Stream:
         chunk = os.read(self.pipe.fileno(), 65536)
         self.total += len(chunk)
         self.kept += chunk[: STREAM_LIMIT - len(self.kept)]
-        self.live.show(chunk)
+        if self.live:
+            self.live.show(chunk)
         return bool(chunk)
 
     def text(self):
@@ -217,13 +230,15 @@ def report(streams, exit_code):
     return result
 
 
-def run(argv, directory, seconds, env=None):
+def run(argv, directory, seconds, env=None, prints=False):
     """Run a program and everything it starts, in our own group; what it printed and how it ended.
+    prints: this is the whole result, so its output may be shown before it is told.
 
     The engine starts every run as the leader of a group of its own and ends that whole group when
     the run is cancelled, so the program stays in it. Started any other way, we must not signal our
     group (the caller is in it): then the program gets its own."""
     shared = os.getpgrp() == os.getpid()
+    env = {name: value for name, value in (env or os.environ).items() if name != "RYE_LIVE"}
     try:
         process = subprocess.Popen(
             argv, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -231,8 +246,9 @@ def run(argv, directory, seconds, env=None):
         )
     except (OSError, ValueError) as error:
         return {"success": False, "error": "Cannot start %s: %s" % (argv[0], error)}
-    live = Live()
-    streams = [Stream(process.stdout, live), Stream(process.stderr, live)]
+    live = Live(prints)
+    streams = [Stream(process.stdout, live),
+               Stream(process.stderr, None if live.text else live)]
     if collect(process, streams, time.monotonic() + seconds):
         return report(streams, process.returncode)
     end_group(os.getpgrp() if shared else process.pid)
