@@ -8,9 +8,16 @@
 #include "agent/agent_inner.h"
 
 #include "base/id.h"
+#include "clock.h"
 #include "scope.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+
+/* Milliseconds that the new thread's record is waited for, and between two looks. */
+#define RESUMPTION_WAIT_MS 10000
+#define RESUMPTION_LOOK_MS 10
 
 /* The new one runs: what tells of it is not worth its end. */
 static void resumed_links(const struct agent_recovery *where, struct db *db, const char *old,
@@ -107,6 +114,27 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 	return r;
 }
 
+/* Its runner has read all that it works with once it has written its record; false: it ended before. */
+static bool resumed_began(const struct agent_recovery *where, struct db *db, const char *id,
+			  int wake)
+{
+	auto_close int dir = threads_dir(where->threads, id);
+	int64_t end = clock_ms() + RESUMPTION_WAIT_MS;
+	struct pollfd fd = { .fd = wake, .events = POLLIN };
+	struct registry_row row = { .status = "" };
+	bool over = false;
+
+	while (faccessat(dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW)) {
+		/* asked once more behind the end: the record may have come just before */
+		if (over)
+			return false;
+		over = !registry_get(db, id, false, &row, NULL) && registry_terminal(row.status);
+		if (!over && (clock_ms() > end || poll(&fd, 1, RESUMPTION_LOOK_MS) > 0))
+			return true;
+	}
+	return true;
+}
+
 /* Linked once it runs: a new thread that cannot start leaves the old one as it is. */
 static int resumed_start(const struct agent_recovery *where, const struct agent_resumption *what,
 			 struct db *db, json_t **ret, struct rye_err *err)
@@ -119,6 +147,8 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 				.wake = what->wake,
 				.previous_id = what->thread_id,
 				.message = what->message };
+	const char *next;
+	bool began;
 	int r = resumed_record(where, what->thread_id, &record, err);
 
 	if (!r)
@@ -132,10 +162,13 @@ static int resumed_start(const struct agent_recovery *where, const struct agent_
 	r = agent_fork(where->threads, &ask, ret, err);
 	if (r)
 		return r;
-	resumed_links(where, db, what->thread_id,
-		      &(struct resumed){ json_str(*ret, "thread_id"), json_str(record, "directive"),
-					 what->message });
-	if (what->async)
+	next = json_str(*ret, "thread_id");
+	began = resumed_began(where, db, next, what->wake);
+	if (began)
+		resumed_links(where, db, what->thread_id,
+			      &(struct resumed){ next, json_str(record, "directive"),
+						 what->message });
+	if (began && what->async)
 		return 0;
 	json_object_del(*ret, "async");
 	json_object_del(*ret, "status");

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fork_rows_changes.sh: numbered cases of what changes around threads: their directives, the key that
+# signs them, a hook's item, the environment of a shell, another project; and tools that are detached.
+. "$(dirname "$0")/agent_lib.sh"
+
+NAP='{"calls": [{"name": "t_nap", "arguments": {}}]}'
+agent_model '{"by": "turn", "lanes": {
+  "lane_plain": [{"text": "plainly"}, {"text": "again"}, {"text": "once more"}],
+  "lane_edited": ['"$NAP"', {"text": "as it was"}, {"text": "never asked"}],
+  "lane_gone": ['"$NAP"', {"text": "still there"}, {"text": "never asked"}],
+  "lane_hooked": [{"text": "never asked"}],
+  "lane_slow": [{"text": "told at last", "delay": 4}],
+  "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}]
+}}'
+agent_naps
+fx_python "$P" t/big <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+def execute(params, project_path):
+    return {"success": True, "text": "BEGIN" + "x" * 1000000 + "END"}
+CODE
+fx_python "$P" t/word <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}}
+def execute(params, project_path):
+    print("said " + params["word"])
+    return {"success": True, "word": params["word"]}
+CODE
+fx_knowledge "$P" ctx/hook "Text of the hook."
+ALL='    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>'
+for name in plain edited gone slow big; do agent_directive lane_$name "$ALL" <<<'Go.'; done
+agent_directive lane_hooked '    <hooks><hook id="k" event="thread_started"><action kind="knowledge" item_id="ctx/hook"/></hook></hooks>
+  </metadata>' <<<'Go.'
+agent_sign tool:t/nap tool:t/big tool:t/word knowledge:ctx/hook
+allow '^ryefs: (info refused: )?(execute|thread)|key'
+fx_mount
+THREADS=$P/.ai/state/threads
+X=$M/state/threads
+run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+row() { "$PY" -c 'import sqlite3, sys; print(*(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone() or ()))' "$THREADS/registry.db" "$1"; }
+resumed() { converse "$M/execute" "{\"resume_thread_id\": \"$1\", \"message\": \"go on\"}"; }
+
+# ---- detached tools ----
+# a reader that looks at all rows, all the time: those that have completed and have no result
+"$PY" - "$THREADS/registry.db" "$T/looked" >"$T/bare" <<'CODE' &
+import os, sqlite3, sys, time
+end, bare, looks = time.time() + 60, set(), 0
+while time.time() < end and not os.path.exists(sys.argv[2]):
+    try:
+        db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+        bare |= {row[0] for row in db.execute("select thread_id from threads where status='completed' and result is null")}
+        looks += 1
+        db.close()
+    except sqlite3.Error:
+        time.sleep(0.01)
+print(len(bare), looks > 0)
+CODE
+LOOKER=$!
+for i in 1 2 3 4 5 6; do
+  id=$(converse "$M/tools/t/word/async" '{"word": "hello"}' | jq -r .thread_id)
+  is "T03 a detached tool's end" "$(timeout 20 cat "$X/$id/wait")" completed
+done
+touch "$T/looked"
+wait $LOOKER
+is "T03 no row is completed without its result" "$(cat "$T/bare")" "0 True"
+like "T03 its id" "$id" '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+has "T03 its log" "$(cat "$THREADS/$id/spawn.log")" "said hello"
+is "T03 its row has the whole reply" "$(row "select result from threads where thread_id='$id'" | jq -c '[.status, .type, .item_id, (.data | tostring | contains("hello"))]')" \
+  '["success","tool","tool:t/word",true]'
+like "T03 and when it ended" "$(row "select completed_at from threads where thread_id='$id'")" '^[0-9]{4}-'
+
+# ---- two projects ----
+cp -r "$P" "$T/other"
+rm -rf "$T/other/.ai/state"
+other() { timeout 60 "$RYEFS" "$@" --project "$T/other" --user "$U" --system "$S" 2>&1; }
+run execute directive:lane_plain --fork --json >"$T/a" &
+one=$!
+other execute directive:lane_plain --fork --json >"$T/b"
+wait $one
+a=$(jq -r .thread_id "$T/a")
+b=$(jq -r .thread_id "$T/b")
+is "T09 both end" "$(jq -r .result "$T/a" "$T/b" | tr '\n' ' ')" "plainly plainly "
+is "T09 each lists its own" "$(run threads --json | jq -r '.[] | select(.directive == "lane_plain") | .id') $(other threads --json | jq -r '.[].id')" "$a $b"
+is "T09 the ledgers are two" "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*) from budget_ledger").fetchone())' "$T/other/.ai/state/threads/budget_ledger.db")" 1
+[ "$a" = "$b" ] || has "T09 nor can one be resumed in the other" "$(other threads resume "$a" go on)" "Thread not found"
+
+# ---- a parent that the environment names ----
+count=$(row "select count(*) from threads")
+id=$(RYE_PARENT_THREAD_ID=none/none-1 run execute directive:lane_plain --fork --json | jq -r .thread_id)
+is "F29 a shell's variable makes no parent" "$(jq -c '[.status, .parent_id]' "$THREADS/$id/thread.json")" '["completed",null]'
+id=$(RYE_PARENT_THREAD_ID=none/none-1 bash -c 'exec 3<>"$1"; echo directive:lane_plain >&3; head -1 <&3' - "$X/new")
+is "F29 nor through the mount" "$(timeout 20 cat "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
+is "F29 no row of it" "$(($(row "select count(*) from threads") - count)) $(row "select count(*) from threads where thread_id like 'none/%'")" "2 0"
+
+# ---- directives that change ----
+napping() { # NAME: its thread naps; its id is in $id
+  rm -f "$P/naps" "$P/wake"
+  id=$(fork_async "$1" | jq -r .thread_id)
+  until_true test -e "$P/naps"
+}
+napping lane_edited
+sed -i 's/author>tests/author>others/' "$P/.ai/directives/lane_edited.md"
+touch "$P/wake"
+is "F41 a thread whose directive was changed goes on" "$(timeout 20 cat "$X/$id/wait") $(cat "$X/$id/result")" "completed as it was"
+reply=$(resumed "$id")
+has "F41 it is verified anew for a resume" "$(jq -r .error <<<"$reply")" "directive:lane_edited" "ryefs sign"
+is "F41 nobody was asked" "$(asks 'never asked')" 0
+is "F41 the old one is as it was" "$(cat "$X/$id/status") $(row "select continuation_thread_id from threads where thread_id='$id'")" "completed None"
+is "F41 with its transcript" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
+napping lane_gone
+rm "$P/.ai/directives/lane_gone.md"
+touch "$P/wake"
+is "F41 as does one whose directive is gone" "$(timeout 20 cat "$X/$id/wait") $(cat "$X/$id/result")" "completed still there"
+has "F41 which cannot be resumed" "$(resumed "$id" | jq -r .error)" "lane_gone"
+
+# ---- a hook's item that was changed ----
+sed -i 's/Text of the hook/Text of another/' "$P/.ai/knowledge/ctx/hook.md"
+before=$(asks lane_hooked)
+has "T42 a hook's item that does not verify ends it" "$(fork lane_hooked | jq -r '.state, .error')" error "ctx/hook"
+is "T42 before any request" "$(asks lane_hooked)" "$before"
+
+# ---- resumes ----
+id=$(fork_async lane_slow | jq -r .thread_id)
+until_true eval '[ "$(asks lane_slow)" -gt 0 ]'
+echo cancel >"$X/$id/ctl"
+is "T52 one that was cancelled" "$(timeout 20 cat "$X/$id/wait")" cancelled
+cp "$THREADS/$id/thread.json" "$T/kept"
+sed -i 's/"cancelled"/"completed"/' "$THREADS/$id/thread.json"
+has "T52 a resume that fails" "$(resumed "$id" | jq -r .error)" "cannot be resumed"
+is "T52 leaves the old row as it was" "$(row "select status, continuation_thread_id from threads where thread_id='$id'")" "cancelled None"
+cp "$T/kept" "$THREADS/$id/thread.json"
+reply=$(resumed "$id")
+is "T52 is gone on with" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed told at last "
+
+# ---- results that are too long ----
+id=$(fork lane_big | jq -r .thread_id)
+jq -c 'select(.body) | .body' "$T/asked" | grep lane_big | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .content' >"$T/told"
+is "T25 each within its limit, with its head, its tail and a path" \
+  "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_big | tail -n 1 | jq -c '[.messages[] | select(.role == "tool") | .content |
+    (utf8bytelength <= 2400 and test("BEGIN") and test("END") and test("the whole result is .ai/state/objects/blobs/"))]')" '[true,true]'
+path=$(grep -o '.ai/state/objects/blobs/[0-9a-f/]*' "$T/told" | sort -u)
+is "T25 the path has all of it" "$(jq '.. | strings | select(length > 1000) | length' "$P/$path")" 1000008
+is "T25 so have its artifacts" "$(for call in g1 g2; do jq '.. | strings | select(length > 1000) | length' "$X/$id/artifacts/$call"; done | sort -u)" 1000008
+is "T25 stored once" "$(find "$P/.ai/state/objects/blobs" -type f -size +900k | wc -l)" 1
+
+# ---- the key that signs records ----
+id=$(fork lane_plain | jq -r .thread_id)
+key=$(find "$U/.ai/config/keys" -path '*automatic*' -name 'private_key.pem')
+cp "$key" "$T/key"
+echo 'no key at all' >"$key"
+reply=$(fork lane_plain)
+has "F37 no thread without its key" "$(jq -r '.status, .error' <<<"$reply")" error key
+like "F37 what was signed verifies" "$(cat "$X/$id/integrity")" '^ok '
+rm -rf "$(dirname "$key")"
+next=$(fork lane_plain | jq -r .thread_id)
+like "F37 another key is made, and trusted" "$(cat "$X/$next/status" "$X/$next/integrity" | tr '\n' ' ')" '^completed ok '
+[ "$(jq -r '._signature' "$THREADS/$id/thread.json" | sed 's/.*://')" != "$(jq -r '._signature' "$THREADS/$next/thread.json" | sed 's/.*://')" ] &&
+  good "F37 it is another one" || bad "F37 it is another one"
+like "F37 the old one's records verify still" "$(cat "$X/$id/integrity")" '^ok '
+is "F37 and it can be resumed" "$(resumed "$id" | jq -r .result)" again
+finish
