@@ -21,14 +21,16 @@ agent_model '{"by": "turn", "lanes": {
     {"id": "b", "name": "directive_return", "arguments": {"greeting": "mid"}},
     {"id": "c", "name": "t_count", "arguments": {"word": "late"}}]}],
   "lane_blocked": [{"calls": [{"name": "directive_return", "arguments":
-    {"status": "error", "error_detail": "no such place"}}]}],
+    {"status": "error", "error_detail": "no such place", "greeting": "half"}}]}],
   "lane_silent": [{"text": "one"}, {"text": "two"}, {"text": "three"}, {"text": "four"}],
   "lane_denied": [
     {"calls": [{"id": "d1", "name": "rye_execute", "arguments": {"item_id": "tool:t/secret"}},
                {"id": "d2", "name": "rye_sign", "arguments": {"item_id": "tool:t/count"}},
                {"id": "d3", "name": "rye_execute", "arguments": {"item_id": "tool:rye/agent/threads/internal/control"}},
                {"id": "d4", "name": "no_such_tool", "arguments": {}},
-               {"id": "d5", "name": "t_count", "arguments_text": "{\"word\": "}]},
+               {"id": "d5", "name": "t_count", "arguments_text": "{\"word\": "},
+               {"id": "d6", "name": "t_count", "arguments": {"word": [1]}},
+               {"id": "d7", "name": "t_count", "arguments": {}}]},
     {"text": "I may not."}],
   "lane_turns": [{"calls": [{"name": "t_count", "arguments": {"word": "1"}}]},
                  {"calls": [{"name": "t_count", "arguments": {"word": "2"}}]},
@@ -121,6 +123,7 @@ is "T18 each start has its result" "$(events "$id" 'select(.event_type == "tool_
 has "T18 the last one says why" "$(events "$id" 'select(.payload.call_id == "c" and .payload.error) | .payload.error')" "not executed"
 reply=$(fork lane_blocked)
 is "T19 a blocked directive" "$(jq -c '[.status, .state, .error, .outputs.status]' <<<"$reply")" '["error","error","no such place","error"]'
+is "T19 its outputs are kept" "$(jq -c '[.status, .outputs.greeting]' "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/thread.json")" '["error","half"]'
 reply=$(fork lane_silent)
 is "T20 two nudges, then an error" "$(jq -r '.cost.turns, .error' <<<"$reply" | tr '\n' ' ')" "3 the model did not return the required outputs: greeting "
 is "live has a line for each answer" "$(cat "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/live")" "$(printf 'one\ntwo\nthree')"
@@ -134,6 +137,8 @@ has "T40 a tool without capability" "$errors" "d1" "Permission denied: 'rye.exec
 has "T40 signing" "$errors" "Permission denied: 'rye.sign.tool.t.count' not covered"
 has "T40 internal tools" "$errors" "internal"
 has "F14 a tool that is not there" "$errors" "Unknown tool: no_such_tool"
+has "F14 arguments of a wrong type" "$(grep '"d6"' <<<"$errors")" word
+has "F14 and none where one is required" "$(grep '"d7"' <<<"$errors")" word
 has "F11 arguments that cannot be read" "$errors" "d5" "the arguments cannot be read"
 not_ok "nothing of it ran" test -e "$P/secret.ran"
 
@@ -155,6 +160,12 @@ id=$(run execute directive:lane_plain --fork --async who=Di -q)
 like "execute --fork --async" "$id" '^lane_plain/lane_plain-'
 is "T01 its end" "$(run threads wait "$id")" completed
 reply=$(fork_async lane_plain '{"who": "Ed"}')
+id=$(jq -r .thread_id <<<"$reply")
+ok "T01 its directory is there with the reply" test -d "$P/.ai/state/threads/$id"
+like "T01 its id" "$id" '^lane_plain/lane_plain-[0-9]+$'
+like "T01 its row, and its runner" \
+  "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select status, pid from threads where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/registry.db" "$id")" \
+  "^(running|completed) $(jq .pid <<<"$reply")\$"
 is "a write to async" "$(jq -c '[.status, .state, .async, (.pid > 1)]' <<<"$reply")" '["running","running",true,true]'
 is "goes on by itself" "$(timeout 20 cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/wait")" completed
 

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/agent_lib.sh"
 
 CHILD='{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "parameters": {}}}'
+WAIT='{"name": "rye_execute", "arguments": {"item_id": "directive:lane_wait", "thread": "fork", "async": true, "limit_overrides": {"spend": 0.1}}}'
 agent_model '{"by": "turn", "lanes": {
   "lane_parent": [{"calls": ['"$CHILD"']}, {"text": "parent is done"}],
   "lane_forged": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"calls": ['"$CHILD"']}, {"text": "forged is done"}],
@@ -13,7 +14,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_level1": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level2", "thread": "fork"}}]}, {"text": "1"}],
   "lane_level2": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level3", "thread": "fork"}}]}, {"text": "2"}],
   "lane_level3": [{"text": "3"}],
-  "lane_async": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_wait", "thread": "fork", "async": true}},
+  "lane_async": [{"calls": ['"$WAIT, $WAIT, $WAIT, $WAIT, $WAIT"',
       {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
   "lane_manager": [
     {"calls": [{"id": "m1", "name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}},
@@ -105,6 +106,7 @@ fork lane_narrow >/dev/null
 is "F26 a child is no wider than its parent" "$(cd "$P" && ls touched other 2>/dev/null)" touched
 child=lane_child/$(cd "$P/.ai/state/threads/lane_child" && ls -t | head -n 1)
 has "F26 its call was denied" "$(events "$child" 'select(.event_type == "tool_call_result") | .payload.error')" "not covered"
+is "F26 it was not offered" "$(ls "$M/state/threads/$child/tools" | tr '\n' ' ')" "directive_return.json t_touch.json "
 is "F26 its capabilities" "$(jq -c '[.capabilities[] | select(startswith("rye.execute.tool.t"))]' "$P/.ai/state/threads/$child/thread.json")" '["rye.execute.tool.t.touch"]'
 id=$(fork_async lane_forged | jq -r .thread_id)
 until_true test -e "$P/naps"
@@ -122,11 +124,17 @@ has "T47 not one below it" "$(events "$level2" 'select(.event_type == "tool_call
 is "T47 its row" "$(row registry "select status from threads where directive='lane_level3'")" error
 id=$(fork_async lane_async | jq -r .thread_id)
 until_true test -e "$P/sleeps"
-child=lane_wait/$(ls "$P/.ai/state/threads/lane_wait" | tail -n 1)
-is "an async child runs beside it" "$(cat "$M/state/threads/$child/status")" running
+# on this machine four requests are in flight at most: the fifth child waits for its place
+waits() { jq -c 'select(.body) | .body.messages[1].content // .body.messages[0].content' "$T/asked" | grep -cF 'name=\"lane_wait\"'; }
+until_true eval '[ "$(waits)" = 4 ]'
+children=$(cd "$P/.ai/state/threads" && ls -d lane_wait/*)
+is "async children run beside it" "$(cd "$M/state/threads" && cat lane_wait/*/status | sort | uniq -c | tr -d ' ' | tr '\n' ' ')" "5running "
 echo cancel >"$M/state/threads/$id/ctl"
 is "F24 a cancelled parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
-is "F24 takes its child along" "$(timeout 20 cat "$M/state/threads/$child/wait")" cancelled
+is "F24 takes its children along" "$(for child in $children; do timeout 20 cat "$M/state/threads/$child/wait"; done | sort | uniq -c | tr -d ' ')" 5cancelled
+is "F24 the one that waited has asked nothing" "$(waits)" 4
+is "F24 what was held for them is given back" \
+  "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*) from budget_ledger where status=? and parent_thread_id=?", ("active", sys.argv[2])).fetchone())' "$P/.ai/state/threads/budget_ledger.db" "$id")" 0
 
 # ---- the orchestrator ----
 orchestrate() { converse "$M/tools/rye/agent/threads/orchestrator/run" "$1"; }
@@ -208,6 +216,7 @@ id=$(jq -r .thread_id <<<"$reply")
 next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 is "T28 a full window hands over" "$(cat "$M/state/threads/$id/status")" continued
 like "T28 to a new thread" "$next" '^lane_full/lane_full-'
+is "T28 each leads to the other" "$(cd "$M/state/threads/$id/chain" && readlink -f next | sed 's|.*/lane_full/|lane_full/|') $(cd "$M/state/threads/$next/chain" && readlink -f prev root | sed 's|.*/lane_full/|lane_full/|' | tr '\n' ' ')" "$next $id $id "
 is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
 is "T28 the writer of the first hears the last" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed no "
 is "T28 so does who waits for the first" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed

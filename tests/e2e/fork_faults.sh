@@ -15,6 +15,9 @@ agent_model '{"lanes": {
     {"text": "in time"}],
   "lane_auth": [{"status": 401, "error": {"type": "authentication_error", "message": "bad key"}}, {"text": "no"}],
   "lane_quota": [{"status": 429, "error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "pay"}}, {"text": "no"}],
+  "lane_cut_call": [{"calls": [{"name": "t_touch", "arguments": {"long": "argument of a call"}}], "cut": 1}, {"text": "whole"}],
+  "lane_cut_end": [{"text": ["all of ", "it"], "cut": 3}, {"text": "whole"}],
+  "lane_short": [{"text": "told", "delay": 2}],
   "lane_cut": [{"text": ["half an ", "answer"], "cut": 2}, {"text": "whole"}],
   "lane_slow": [{"text": "late", "delay": 30}, {"text": "late", "delay": 30}, {"text": "late", "delay": 30}],
   "lane_tool": [{"calls": [{"id": "s1", "name": "t_sleep", "arguments": {}}]},
@@ -25,7 +28,7 @@ agent_model '{"lanes": {
 }}'
 agent_sleeps
 agent_tool touch touched
-for name in once ever rate auth quota cut slow tool; do
+for name in once ever rate auth quota cut cut_call cut_end slow short tool; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'
 done
@@ -45,6 +48,8 @@ tick() { T0=$(date +%s%N); }
 tick
 reply=$(fork lane_once)
 is "F01 a 500 is tried again" "$(jq -c '[.state, .result, .cost.turns]' <<<"$reply")" '["completed","after all",1]'
+between() { jq -s "[.[] | select(.body and (.body | tostring | contains(\"$1\"))) | .at] | ((.[1] - .[0]) * 1000 | floor)" "$T/asked"; }
+ok "F01 after about two seconds ($(between lane_once) ms)" test "$(between lane_once)" -ge 1500
 reply=$(fork lane_ever)
 has "F02 until it is enough" "$(jq -r '.state, .error' <<<"$reply")" error "consecutive times" 503
 is "F02 nothing is spent" "$(jq -c .cost.spend <<<"$reply")" 0
@@ -61,14 +66,18 @@ id=$(jq -r .thread_id <<<"$reply")
 is "F09 a cut answer is asked for again" "$(jq -r .result <<<"$reply")" whole
 is "F09 the part that came is marked" "$(events "$id" 'select(.payload.is_partial) | .payload.text')" '"half an "'
 
+is "F09 one that is cut in a call's arguments" "$(fork lane_cut_call | jq -r .result)" whole
+not_ok "F09 runs nothing" test -e "$P/touched"
+is "F09 one without its end" "$(fork lane_cut_end | jq -r .result)" whole
+
 # ---- budget ----
-rm -f "$P/touched"
 reply=$(fork lane_dear)
 has "F16 the budget ends it" "$(jq -r .error <<<"$reply")" "spend"
 is "F16 the cost is the true one" "$(jq -c .cost.spend <<<"$reply")" 7
 not_ok "F16 calls that wait are not run" test -e "$P/touched"
 id=$(jq -r .thread_id <<<"$reply")
 has "F16 and say why" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error')" "not executed: budget"
+is "F16 the ledger has the true cost" "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select status, actual_spend, reserved_spend from budget_ledger where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/budget_ledger.db" "$id")" "error 7.0 7.0"
 has "T23 so do tokens" "$(fork lane_tokens | jq -r .error)" "tokens"
 
 # ---- time, cancel, kill ----
@@ -82,9 +91,10 @@ agent_cancelled() { # NAME: starts, waits for `until`, cancels
   tick
   echo cancel >"$M/state/threads/$id/ctl"
   got=$(timeout 20 cat "$M/state/threads/$id/wait")
-  is "F08/T51 cancelled: $1" "$got" cancelled
-  [ "$(ago)" -le $((2500 * PATIENCE)) ] && good "within two seconds: $1" || bad "within two seconds: $1" "$(ago) ms"
-  is "its thread.json: $1" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" cancelled
+  is "T51 cancelled: $1" "$got" cancelled
+  [ "$(ago)" -le $((2500 * PATIENCE)) ] && good "T51 within two seconds: $1" || bad "T51 within two seconds: $1" "$(ago) ms"
+  is "T51 its ledger: $1" "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select status from budget_ledger where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/budget_ledger.db" "$id")" cancelled
+  is "T51 its thread.json: $1" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" cancelled
   is "its last line: $1" "$(events "$id" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_cancelled" "checkpoint" '
 }
 before=$(asks lane_slow)
@@ -102,9 +112,34 @@ pkill -9 -P $writer 2>/dev/null
 kill -9 $writer 2>/dev/null
 wait $writer 2>/dev/null
 id=$(cd "$P/.ai/state/threads/lane_slow" && ls -t | head -n 1)
-is "F45 a killed writer's thread goes on" "$(cat "$M/state/threads/lane_slow/$id/status")" running
+is "F45 a killed writer's thread is at work" "$(cat "$M/state/threads/lane_slow/$id/status")" running
 echo kill >"$M/state/threads/lane_slow/$id/ctl"
 is "F45 until it is killed" "$(timeout 20 cat "$M/state/threads/lane_slow/$id/wait")" killed
+
+timeout 60 bash -c 'echo "{}" > "$1"' - "$M/directives/lane_short/fork" 2>/dev/null &
+writer=$!
+until_true eval '[ $(asks lane_short) -gt 0 ]'
+pkill -9 -P $writer 2>/dev/null
+kill -9 $writer 2>/dev/null
+wait $writer 2>/dev/null
+id=lane_short/$(cd "$P/.ai/state/threads/lane_short" && ls -t | head -n 1)
+is "F45 another one goes on to its end" "$(timeout 20 cat "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed told"
+
+# F21: a runner that dies while its provider works, half a line written, a reader beside it
+before=$(asks lane_slow)
+id=$(fork_async lane_slow | jq -r .thread_id)
+until_true eval '[ $(asks lane_slow) -gt $before ]'
+timeout 30 cat "$M/state/threads/$id/wait" >"$T/beside" &
+reader=$!
+kill -STOP "$(cat "$M/state/threads/$id/pid")"
+printf '{"timestamp": 1.5, "thread_id": "' >>"$P/.ai/state/threads/$id/transcript.jsonl"
+kill -9 "$(cat "$M/state/threads/$id/pid")"
+wait $reader
+is "F21 a reader that waits is released" "$(cat "$T/beside")" error
+has "F21 it is told why" "$(cat "$M/state/threads/$id/error")" "signal 9"
+is "F21 half a line is put aside" "$(cat "$P/.ai/state/threads/$id/transcript.torn")" '{"timestamp": 1.5, "thread_id": "'
+is "F21 what is left ends well" "$(events "$id" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
+like "F21 and verifies" "$(cat "$M/state/threads/$id/integrity")" '^ok '
 
 # F21: a runner that dies
 rm -f "$P/sleeps"

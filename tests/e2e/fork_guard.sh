@@ -125,7 +125,11 @@ has "T25 head and tail of a long result" "$said" BEGIN END
 is "T25 the whole is kept, once" "$(find "$P/.ai/state/objects/blobs" -type f -size +900k | wc -l)" 1
 
 has "T41 everything is refused" "$(fork lane_star | jq -r .error)" "classified as 'unrestricted'" "<acknowledge"
-is "T41 unless acknowledged" "$(fork lane_ack | jq -r .result)" acknowledged
+reply=$(fork lane_ack)
+id=$(jq -r .thread_id <<<"$reply")
+is "T41 unless acknowledged" "$(jq -r .result <<<"$reply")" acknowledged
+is "T41 it has what it declares" "$(cat "$M/state/threads/$id/capabilities")" 'rye.execute.*'
+has "T41 what is elevated is a warning" "$(cat "$M/state/threads/$id/warnings")" elevated 'rye.execute.*'
 reply=$(fork lane_many)
 id=$(jq -r .thread_id <<<"$reply")
 ids=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_many | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .tool_call_id')

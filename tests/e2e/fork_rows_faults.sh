@@ -42,6 +42,7 @@ agent_model '{"lanes": {
   "lane_nul": [{"text": ["one\u0000", "\u0000 two"]}],
   "lane_much": [{"file": "'"$T/much"'"}, {"text": "no"}],
   "lane_calls": [{"file": "'"$T/many"'"}, {"text": "a thousand"}],
+  "lane_mute": [{"text": "late", "delay": 30}, {"text": "at last"}],
   "lane_hangs": [{"calls": [{"name": "t_hangs", "arguments": {}}]}, {"text": "went on"}],
   "lane_moved": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"text": "the old host"}]
 }}'
@@ -80,6 +81,8 @@ provider() { # NAME URL
   </metadata>" <<<'Go.'
   AGENT_REFS="$AGENT_REFS tool:rye/agent/providers/$1"
 }
+provider mute "http://127.0.0.1:$PORT"
+echo 'timeouts: {first_byte: 1}' >>"$P/.ai/tools/rye/agent/providers/mute.yaml"
 provider refused http://127.0.0.1:1
 provider nowhere https://nowhere.invalid
 provider plain "https://127.0.0.1:$(cat "$T/tls.port")"
@@ -114,6 +117,9 @@ for name in refused nowhere; do
   is "F07 $name is an error" "$(jq -r .state <<<"$reply")" error
   is "F07 $name is tried again" "$(tries "$(jq -r .thread_id <<<"$reply")")" 4
 done
+reply=$(fork lane_mute)
+is "F08 a server that never answers is asked again" "$(jq -r .result <<<"$reply")" "at last"
+is "F08 since its time was over" "$(events "$(jq -r .thread_id <<<"$reply")" 'select(.event_type == "error_classified") | .payload | [.category, .retryable]')" '["timeout",true]'
 reply=$(fork lane_plain)
 has "F07 no TLS is an error" "$(jq -r '.state, .error' <<<"$reply")" error
 is "F07 that is final" "$(wc -l <"$T/tls")" 1
@@ -133,9 +139,20 @@ for line in open(sys.argv[1], encoding="utf-8"): json.dumps(json.loads(line), en
 reply=$(fork lane_nul)
 is "F12 a NUL ends no text" "$(jq -c .result <<<"$reply")" $'"one\xef\xbf\xbd\xef\xbf\xbd two"'
 is "F12 nor the live one" "$(cat "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/live")" $'one\xef\xbf\xbd\xef\xbf\xbd two'
-reply=$(fork lane_much)
-id=$(jq -r .thread_id <<<"$reply")
-like "F13 ten megabytes of text end in order" "$(jq -r .state <<<"$reply")" '^(completed|error)$'
+# most ID: the most memory that its runner had, in kB, as far as it was seen
+most() {
+  local pid kb=0 seen
+  pid=$(jq .pid "$P/.ai/state/threads/$1/runner.json")
+  while seen=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$seen" ]; do
+    kb=$seen
+    sleep 0.02
+  done
+  echo "$kb"
+}
+id=$(fork_async lane_much | jq -r .thread_id)
+kb=$(most "$id")
+like "F13 ten megabytes of text end in order" "$(timeout 60 cat "$M/state/threads/$id/wait")" '^(completed|error)$'
+sanitized || ok "F13 in bounded memory ($kb kB)" test "$kb" -le 400000
 is "F13 its last line" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
 reply=$(fork lane_calls)
 id=$(jq -r .thread_id <<<"$reply")

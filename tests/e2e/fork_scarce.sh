@@ -65,7 +65,7 @@ ALL='    <permissions><execute><tool>t.*</tool><tool>mcp.*</tool><directive>*</d
   </metadata>'
 for name in work child nap end; do agent_directive lane_$name "$ALL" <<<'Do it all.'; done
 agent_sign tool:t/step tool:t/nap tool:t/graph tool:t/napping tool:mcp/servers/s tool:mcp/s/echo
-allow 'No space left|disk is full|oo many|emory|database|Cannot allocate|Resource temporarily'
+allow 'No space left|Read-only file system|read-only|readonly|disk is full|oo many|emory|database|Cannot allocate|Resource temporarily'
 
 fill() {
   "$PY" - "$P/.ai/state/filler" <<'CODE'
@@ -168,6 +168,16 @@ like "its result says why" "$(jq -r '.error // .data.output' "$P/.ai/state/threa
 
 # ---- a run that the mount carries ----
 ok "the mount ends" umount_rye
+
+# ---- a project that can be read alone ----
+ok "its state is read-only" mount -o remount,ro "$P/.ai/state"
+fx_mount
+said=$(fork lane_end)
+told=$(bash -c 'echo directive:lane_end >"$1"' - "$M/state/threads/new" 2>&1)
+has "F33 nothing starts where nothing can be written" "$(jq -r .error <<<"$said")" "Read-only file system"
+has "F33 nor by a line of new" "$told" "Read-only file system"
+umount_rye
+mount -o remount,rw "$P/.ai/state"
 fx_mount wait=1
 rm -f "$P/naps" "$P/wake"
 ID=$(bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/nap/run" 2>/dev/null | jq -r .thread_id)

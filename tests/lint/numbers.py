@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """numbers.py ROOT: every conformance case of the formats that tests/numbers lists is a test
 named by its number, one number a test. Counted are cmocka functions that are handed to a
-runner (T05_words, P05_words, case_7_words), methods of Python tests (test_case_7_words), groups of
-table tests under a comment "# T05: words", and of the cases MCP01 … also rows of C tables ("MCP01
-words") and checks of shell tests (is 'MCP01 words', is 'case 7 words'); each in a file that its meson.build knows."""
+runner (T05_words, P05_words, case_7_words, thread_T05_words, thread_F05_words), methods of Python
+tests (test_case_7_words), groups of table tests under a comment "# T05: words" or "# thread T05:
+words", checks of shell tests (is 'MCP01 words', is 'case 7 words', of threads is 'T05 words'), and of
+the cases MCP01 … also rows of C tables ("MCP01 words"); each in a file that its meson.build knows."""
 
 import os
 import re
@@ -12,23 +13,23 @@ import sys
 import cscan
 
 LIST = "tests/numbers"
-ROW = re.compile(r"^(items|tools|providers|mcp) (\S+)(?: - (.+))?$")
-NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|P(?P<providers>\d\d+)|(?:MCP|mcp)(?P<mcp>\d\d)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
-ALIKE = re.compile(r"^(?:[PT]\d|cases?_?T?\d)")
+ROW = re.compile(r"^(items|tools|providers|mcp|threads|faults) (\S+)(?: - (.+))?$")
+NUMBER = re.compile(r"^(?:T(?P<items>\d\d+)|thread_(?:T(?P<threads>\d\d)|F(?P<faults>\d\d))|P(?P<providers>\d\d+)|(?:MCP|mcp)(?P<mcp>\d\d)|case_(?P<tools>\d+))_(?!(?:to|and)_\d)[a-z]\w*$")
+ALIKE = re.compile(r"^(?:[PT]\d|cases?_?T?\d|thread_[TF]\d)")
 FUNCTION = re.compile(r"^static void (\w+)\(void \*\*", re.M)
 METHOD = re.compile(r"^    def test_(\w+)\(self", re.M)
 ROW_OF_C = re.compile(r'"(MCP\d\d) \w')
-CHECK = re.compile(r"^\s*(?:has|is|lacks|like|not_ok|ok) ['\"](MCP\d\d|case \d+) \S", re.M)
-LABEL = re.compile(r"^# (?:(T\d+)|case (\d+)): .*\n(?!\n|#|$)", re.M)
+CHECK = re.compile(r"^\s*(?:has|is|lacks|like|not_ok|ok) ['\"](MCP\d\d|case \d+|[TF]\d\d) \S", re.M)
+LABEL = re.compile(r"^# (T\d+|case \d+|thread [TF]\d\d): .*\n(?!\n|#|$)", re.M)
 
 
 def spell(kind, number):
-    return {"items": f"T{number:02}", "providers": f"P{number:02}", "mcp": f"MCP{number:02}", "tools": f"case {number}"}[kind]
+    return {"items": f"T{number:02}", "threads": f"T{number:02}", "faults": f"F{number:02}", "providers": f"P{number:02}", "mcp": f"MCP{number:02}", "tools": f"case {number}"}[kind]
 
 
 def numbers_of(text):
     """"T01-T36" or "7" as numbers."""
-    ends = [int(part.lstrip("CMPT")) for part in text.split("-")]
+    ends = [int(part.lstrip("CFMPT")) for part in text.split("-")]
     return range(ends[0], ends[-1] + 1)
 
 
@@ -39,7 +40,7 @@ def read_list(root):
         if not line.strip() or line.startswith("#"):
             continue
         row = ROW.match(line)
-        if not row or not re.match(r"^(T\d+(-T\d+)?|P\d+(-P\d+)?|MCP\d+(-MCP\d+)?|\d+(-\d+)?)$", row[2]):
+        if not row or not re.match(r"^(T\d+(-T\d+)?|F\d+(-F\d+)?|P\d+(-P\d+)?|MCP\d+(-MCP\d+)?|\d+(-\d+)?)$", row[2]):
             faults.append(f'{LIST}:{n}: wanted "items T01-T36", "mcp MCP01", "tools 7" or "tools 96 - reason"')
             continue
         rows = {(row[1], number) for number in numbers_of(row[2])}
@@ -66,10 +67,11 @@ def names_in(path, text):
         names = [name for name in FUNCTION.findall(text) if len(re.findall(rf"\b{name}\b", text)) > 1]
         return names + [f"{row}_row" for row in ROW_OF_C.findall(text)]
     if path.endswith(".sh"):
-        return [f"{row}_row".replace(" ", "_") for row in CHECK.findall(text)]
+        rows = [f"thread {row}" if row[0] in "TF" else row for row in CHECK.findall(text)]
+        return [f"{row}_row".replace(" ", "_") for row in rows]
     if path.endswith(".py"):
         return METHOD.findall(text)
-    return [f"{item}_row" if item else f"case_{tool}_row" for item, tool in LABEL.findall(text)]
+    return [f"{row}_row".replace(" ", "_") for row in LABEL.findall(text)]
 
 
 def files(root):

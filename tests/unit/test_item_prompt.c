@@ -135,12 +135,93 @@ static void prompt_of_item(void **state)
 	json_decref(item.meta);
 }
 
+/* ---- as threads send it ---- */
+
+#define H_PREAMBLE                                                                               \
+	"# Heading\n\n<!-- rye:signed:2026-02-22T02:41:03Z:00:AA==:00 -->\nGreets somebody.\n\n" \
+	"Kindly.\n\n"
+#define H_PERMISSIONS "<permissions><execute><tool>t.secret</tool></execute></permissions>"
+#define H(inside, outputs)                                                                \
+	"sig\n" H_PREAMBLE "```xml\n<directive name=\"H\" version=\"1.0.0\">\n"           \
+	"<metadata>" inside "<category>t</category><author>a</author>" H_PERMISSIONS      \
+	"</metadata>\n<inputs><input name=\"who\" type=\"string\" required=\"true\">Whom" \
+	"</input></inputs>\n" outputs "</directive>\n```\n\n  Greet {input:who}.\n\n"
+
+static void sent(const char *text, const char *want)
+{
+	struct rye_item item = item_of(RYE_DIRECTIVE, text, strchr(text, '\n') - text + 1);
+	auto_json json_t *inputs = json_pack("{s:s}", "who", "Bob");
+	const struct interp in = { .inputs = inputs };
+	struct rye_blob *blob = NULL;
+	struct rye_err err = { 0 };
+
+	if (render_prompt(&item, &in, "INSTRUCTION", &blob, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(blob->data, want);
+	rye_blob_unref(blob);
+	rye_blob_unref(item.text);
+	json_decref(item.meta);
+}
+
+#define H_RETURN "When you have completed all steps, return structured results:\n`rye_execute("
+#define H_BEGIN                                                                        \
+	"INSTRUCTION\n\n<directive name=\"H\">\n<description>Greet.</description>\n\n" \
+	"Greets somebody.\n\nKindly.\n\nGreet Bob.\n\n"
+
+static void thread_T10_golden_prompt(void **state)
+{
+	sent(H("<description>Greet.</description>", ""), H_BEGIN "</directive>");
+	sent(H("<description>Greet.</description>",
+	       "<outputs><output name=\"greeting\" type=\"string\" required=\"true\">the greeting"
+	       "</output><output name=\"count\" type=\"integer\">how many</output></outputs>\n"),
+	     H_BEGIN
+	     "<returns>\n  <output name=\"greeting\">the greeting</output>\n"
+	     "  <output name=\"count\">how many</output>\n</returns>\n\n" H_RETURN
+	     "item_type=\"tool\", item_id=\"rye/agent/threads/directive_return\", "
+	     "parameters={\"greeting\": \"<the greeting>\", \"count\": \"<how many>\"})`\n\n"
+	     "</directive>");
+}
+
+/* A list and an object; one without description, one without name, and nothing that has a name. */
+static void thread_T11_outputs(void **state)
+{
+	prompt("{\"outputs\": [{\"name\": \"directive_path\", \"description\": \"Path to the created "
+	       "file\"}, {\"description\": \"nameless\"}, {\"name\": \"count\"}]}",
+	       "{}",
+	       "INSTR\n\n<returns>\n  <output name=\"directive_path\">Path to the created file"
+	       "</output>\n  <output name=\"count\" />\n</returns>\n\n" H_RETURN
+	       "item_type=\"tool\", item_id=\"rye/agent/threads/directive_return\", parameters={"
+	       "\"directive_path\": \"<Path to the created file>\", \"count\": \"<count>\"})`");
+	prompt("{\"outputs\": {\"score\": \"Numeric score 0-100\", \"tier\": \"hot, warm, cold\"}}",
+	       "{}",
+	       "INSTR\n\n<returns>\n  <output name=\"score\">Numeric score 0-100</output>\n"
+	       "  <output name=\"tier\">hot, warm, cold</output>\n</returns>\n\n" H_RETURN
+	       "item_type=\"tool\", item_id=\"rye/agent/threads/directive_return\", parameters={"
+	       "\"score\": \"<Numeric score 0-100>\", \"tier\": \"<hot, warm, cold>\"})`");
+	prompt("{\"outputs\": [{\"description\": \"nameless\"}]}", "{}", "INSTR");
+}
+
+/* What is closed was opened. */
+static void thread_T12_tags(void **state)
+{
+	prompt("{\"name\": \"n\", \"body\": \"B\"}", "{}",
+	       "INSTR\n\n<directive name=\"n\">\n\nB\n\n</directive>");
+	prompt("{\"description\": \"d\", \"body\": \"B\"}", "{}",
+	       "INSTR\n\n<directive>\n<description>d</description>\n\nB\n\n</directive>");
+	prompt("{\"name\": \"\", \"description\": \"\", \"body\": \"B\"}", "{}", "INSTR\n\nB");
+	sent(H("", ""), "INSTRUCTION\n\n<directive name=\"H\">\n\nGreets somebody.\n\nKindly.\n\n"
+			"Greet Bob.\n\n</directive>");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(T99_whole_prompt),
 		cmocka_unit_test(T100_body_alone),
 		cmocka_unit_test(T101_outputs_as_object),
+		cmocka_unit_test(thread_T10_golden_prompt),
+		cmocka_unit_test(thread_T11_outputs),
+		cmocka_unit_test(thread_T12_tags),
 		cmocka_unit_test(instruction_is_the_bundles),
 		cmocka_unit_test(render),
 		cmocka_unit_test(prompt_of_item),

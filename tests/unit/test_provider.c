@@ -134,6 +134,62 @@ static void older_items(void **state)
 	assert_false(got->local);
 }
 
+static void is_provider(struct provider_place *p, const char *model, const char *hint,
+			const char *name, const char *wanted)
+{
+	auto_provider struct provider *got = resolve(p, model, hint);
+
+	assert_string_equal(got->name, name);
+	assert_string_equal(got->model, wanted);
+}
+
+/* By name, by id and by the end of the id; then the tier, the project's own, a prefix, no model at all. */
+static void thread_T35_resolution(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_put_item(p, "a", ITEM("a", "tier_mapping: {general: one-1, high: one-2}\n"));
+	provider_put_item(p, "deep/b",
+			  "tool_id: b\ntool_type: http\nversion: \"1.0.0\"\nexecutor_id: null\n"
+			  "category: rye/agent/providers/deep\ndescription: a test.\n"
+			  "wire: openai_chat\nbase_url: http://127.0.0.1:1\n"
+			  "tier_mapping: {general: two-1}\n");
+	provider_place_open(p);
+	refused(p, NULL, NULL, "a, b");
+	is_provider(p, NULL, "b", "b", "two-1");
+	is_provider(p, NULL, "rye/agent/providers/deep/b", "b", "two-1");
+	is_provider(p, NULL, "deep/b", "b", "two-1");
+	is_provider(p, "one-2-latest", NULL, "a", "one-2");
+	refused(p, "ghost", NULL, "a: general, a: high, b: general");
+	refused(p, "general", "c", "Provider 'c' not found. Available: a, b");
+	provider_put_config(p, "agent",
+			    CONFIG("provider: {default: b}\ntier_mapping: {high: two-1}\n"));
+	is_provider(p, NULL, NULL, "b", "two-1");
+	is_provider(p, "high", NULL, "b", "two-1");
+}
+
+/* The first profile whose pattern fits the resolved model is laid over the item. */
+static void thread_T35_profile_by_pattern(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *one = NULL, *two = NULL;
+
+	provider_put_item(
+		p, "a",
+		"tool_id: a\ntool_type: http\nversion: \"1.0.0\"\nexecutor_id: null\n"
+		"category: rye/agent/providers\ndescription: a test.\n"
+		"tier_mapping: {general: gpt-9, fast: claude-9}\n"
+		"config: {url: \"https://example.org/v1/chat/completions\"}\n"
+		"profiles:\n"
+		"  c: {match: [\"claude-*\"], config: {url: \"https://example.org/v1/messages\"}}\n"
+		"  d: {match: [\"*\"], max_output_tokens: 9}\n");
+	provider_place_open(p);
+	one = resolve(p, "general", NULL);
+	two = resolve(p, "fast", NULL);
+	assert_string_equal(one->wire_name, "openai_chat");
+	assert_string_equal(two->wire_name, "anthropic_messages");
+}
+
 #define KEYED                                              \
 	"tier_mapping: {general: m}\n"                     \
 	"env_config: {env: {TEST_KEY: \"${TEST_KEY}\"}}\n" \
@@ -159,6 +215,45 @@ static void keys(void **state)
 	env_put(&p->own, "TEST_KEY", "of-the-environment");
 	got = resolve(p, "general", NULL);
 	assert_true(has_header(got, "x-key: of-the-environment"));
+}
+
+#define NAMED(url)                                                                               \
+	"tool_id: a\ntool_type: http\nversion: \"1.0.0\"\nexecutor_id: null\n"                   \
+	"category: rye/agent/providers\ndescription: a test.\nwire: openai_chat\nbase_url: " url \
+	"\ntier_mapping: {general: m}\nheaders: {x-team: \"${TEST_TEAM:-nobodys}\"}\n"           \
+	"env_config: {env: {TEST_URL: \"${TEST_URL}\", TEST_TEAM: \"${TEST_TEAM}\", "            \
+	"TEST_KEY: \"${TEST_KEY}\"}}\nauth: {type: bearer, token: \"${TEST_KEY}\"}\n"
+
+/* In the address and in headers, with a default and without; a key that is not there is named. */
+static void thread_T36_variables(void **state)
+{
+	struct provider_place *p = *state;
+	auto_provider struct provider *first = NULL, *second = NULL;
+
+	provider_put_item(p, "a", NAMED("\"${TEST_URL:-http://127.0.0.1:1}/x\""));
+	provider_place_open(p);
+	refused(p, NULL, NULL, "TEST_KEY");
+	env_put(&p->own, "TEST_KEY", "a-key-of-eight");
+	first = resolve(p, NULL, NULL);
+	assert_string_equal(first->url, "http://127.0.0.1:1/x/v1/chat/completions");
+	assert_true(has_header(first, "x-team: nobodys"));
+	assert_true(has_header(first, "authorization: Bearer a-key-of-eight") ||
+		    has_header(first, "Authorization: Bearer a-key-of-eight"));
+	env_put(&p->own, "TEST_URL", "http://127.0.0.1:2");
+	env_put(&p->own, "TEST_TEAM", "ours");
+	second = resolve(p, NULL, NULL);
+	assert_string_equal(second->url, "http://127.0.0.1:2/x/v1/chat/completions");
+	assert_true(has_header(second, "x-team: ours"));
+}
+
+static void thread_T36_an_address_without_default(void **state)
+{
+	struct provider_place *p = *state;
+
+	provider_put_item(p, "a", NAMED("\"${TEST_URL}\""));
+	env_put(&p->own, "TEST_KEY", "a-key-of-eight");
+	provider_place_open(p);
+	refused(p, NULL, NULL, "TEST_URL");
 }
 
 static void a_key_of_the_secrets(void **state)
@@ -306,6 +401,17 @@ static void P74_price_by_day_and_length(void **state)
 	is_cost(cost("[]", &use, "2026-11-22"), 0);
 }
 
+/* The very double; of a model without a row nothing. */
+static void thread_T37_price(void **state)
+{
+	const struct provider_usage use = { .uncached = 100, .output = 20 };
+
+	(void)state;
+	assert_true(cost("[{\"input\":1000,\"output\":5000}]", &use, "2026-11-22") == 0.2);
+	assert_true(cost("{\"input\":1000,\"output\":5000}", &use, "2026-11-22") == 0.2);
+	assert_true(cost("null", &use, "2026-11-22") == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +419,11 @@ int main(void)
 		provider_test(a_tier_of_two),
 		provider_test(fields_of_the_model),
 		provider_test(older_items),
+		provider_test(thread_T35_resolution),
+		provider_test(thread_T35_profile_by_pattern),
+		provider_test(thread_T36_variables),
+		provider_test(thread_T36_an_address_without_default),
+		cmocka_unit_test(thread_T37_price),
 		provider_test(keys),
 		provider_test(a_key_of_the_secrets),
 		provider_test(lanes),

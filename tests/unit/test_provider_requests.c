@@ -3,7 +3,7 @@
  * Requests word for word: one conversation on every wire, to the model that made its answer and to
  * another one (tests/vectors/requests: WIRE.json, WIRE-other.json).
  */
-#include "provider_script.h"
+#include "provider_model.h"
 
 #define SCHEMA                                                                                 \
 	"{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"string\",\"default\":\".\"}}," \
@@ -126,6 +126,81 @@ static void requests(void **state)
 		requests_of(p, answers[i][0], answers[i][1]);
 }
 
+/* ---- the same told by hand, from what the providers document ---- */
+
+/* An answer of another wire with two calls; the first has its result, the second was denied. */
+static void golden(struct provider_place *p, const char *wire, const char *more, const char *wanted)
+{
+	auto_provider struct provider *provider = NULL;
+	auto_json json_t *messages = conversation("Look.");
+	auto_json json_t *tools = one_tool();
+	const struct provider_request request = { .system = "Be brief.",
+						  .tools = tools,
+						  .messages = messages,
+						  .max_tokens = 200 };
+	auto_buf struct rye_buf got = RYE_BUF_INIT;
+	json_t *answer = json_loads(
+		"{\"role\":\"assistant\",\"blocks\":[{\"kind\":\"reasoning\",\"text\":\"Plan\"},"
+		"{\"kind\":\"text\",\"text\":\"I look.\"},"
+		"{\"kind\":\"tool_call\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"p\":\".\"}},"
+		"{\"kind\":\"tool_call\",\"id\":\"c2\",\"name\":\"ls\",\"arguments\":{}}]}",
+		0, NULL);
+	json_t *results = tool_result("c1", "ls", "a.c");
+	json_t *denied = tool_result("c2", "ls", "denied");
+
+	snprintf(p->port, sizeof(p->port), "1");
+	provider = provider_at(p, wire, more);
+	json_set(json_array_get(json_object_get(denied, "blocks"), 0), "is_error", json_true());
+	json_array_extend(json_object_get(results, "blocks"), json_object_get(denied, "blocks"));
+	json_decref(denied);
+	json_array_append_new(messages, answer);
+	json_array_append_new(messages, results);
+	put_request(provider, &request, &got);
+	assert_string_equal(got.data, wanted);
+	assert_null(strstr(got.data, "Plan"));
+}
+
+#define GOLDEN_SCHEMA "{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"string\"}}}"
+
+static void thread_T30_chat(void **state)
+{
+	golden(*state, "openai_chat",
+	       "stream_options: {include_usage: true}\n"
+	       "default_model_fields: {context_window: 100000, max_output: 300}\n",
+	       "{\"model\":\"m\",\"messages\":["
+	       "{\"role\":\"system\",\"content\":\"Be brief.\"},"
+	       "{\"role\":\"user\",\"content\":\"Look.\"},"
+	       "{\"role\":\"assistant\",\"content\":\"I look.\",\"tool_calls\":["
+	       "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"ls\","
+	       "\"arguments\":\"{\\\"p\\\":\\\".\\\"}\"}},"
+	       "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"ls\","
+	       "\"arguments\":\"{}\"}}]},"
+	       "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"a.c\"},"
+	       "{\"role\":\"tool\",\"tool_call_id\":\"c2\",\"content\":\"Error: denied\"}],"
+	       "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"ls\","
+	       "\"description\":\"Lists.\",\"parameters\":" GOLDEN_SCHEMA "}}],"
+	       "\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":200}");
+}
+
+static void thread_T31_messages(void **state)
+{
+	golden(*state, "anthropic_messages",
+	       "default_model_fields: {context_window: 100000, max_output: 300, cache: {mode: none}}\n",
+	       "{\"model\":\"m\",\"stream\":true,"
+	       "\"system\":[{\"type\":\"text\",\"text\":\"Be brief.\"}],"
+	       "\"tools\":[{\"name\":\"ls\",\"description\":\"Lists.\","
+	       "\"input_schema\":" GOLDEN_SCHEMA "}],"
+	       "\"messages\":["
+	       "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Look.\"}]},"
+	       "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"I look.\"},"
+	       "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"ls\",\"input\":{\"p\":\".\"}},"
+	       "{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"ls\",\"input\":{}}]},"
+	       "{\"role\":\"user\",\"content\":["
+	       "{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"a.c\"},"
+	       "{\"type\":\"tool_result\",\"tool_use_id\":\"c2\",\"content\":\"denied\","
+	       "\"is_error\":true}]}],\"max_tokens\":200}");
+}
+
 /* The window bounds the answer, and never below what is an answer. */
 static void the_longest_answer(void **state)
 {
@@ -179,6 +254,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		provider_test(requests),
+		provider_test(thread_T30_chat),
+		provider_test(thread_T31_messages),
 		provider_test(the_longest_answer),
 		provider_test(schemas_of_tools),
 	};
