@@ -140,6 +140,63 @@ has "T06 its page" "$(cat "$X/$other/transcript.md")" '# lane_work'
 has "T06 its reply, of the row" "$(cat "$X/$other/result.json")" '"greeting"'
 is "T06 its inputs" "$(jq -c . "$X/$other/inputs.json")" '{}'
 
+# A whole directory of one: an id with the launcher's process, results as Python writes them, its end
+# told twice behind the last checkpoint.
+foreign=t/hello/hello-1795185419393-22639-850b
+"$PY" - "$E2E" "$P/.ai/state/threads" "$foreign" <<'CODE'
+import hashlib, json, os, sqlite3, sys
+sys.path.insert(0, sys.argv[1])
+from signer import Key
+key, threads, name = Key("00"), sys.argv[2], sys.argv[3]
+cost = {"turns": 2, "input_tokens": 200, "output_tokens": 40, "spend": 0.4, "elapsed_seconds": 1.5, "_status": "completed"}
+doc = {"thread_id": name, "directive": "t/hello", "tool_id": "rye/agent/threads/thread_directive", "status": "completed",
+       "created_at": "2026-11-20T14:36:59.393000+00:00", "updated_at": "2026-11-20T14:37:01.000000+00:00", "model": "m-1",
+       "cost": cost, "limits": {"turns": 6, "spend": 5.0, "spend_currency": "USD"}, "outputs": {"greeting": "hi", "count": 3}}
+text = json.dumps(doc, sort_keys=True, separators=(",", ":"))
+digest = hashlib.sha256(text.encode()).hexdigest()
+doc["_signature"] = f"rye:signed:2026-11-20T14:37:01Z:{digest}:{key.sign(digest.encode())}:{key.name}"
+os.makedirs(f"{threads}/{name}")
+with open(f"{threads}/{name}/thread.json", "w") as f:
+    f.write(json.dumps(doc, indent=2))
+out = b""
+def event(kind, **payload):
+    global out
+    line = {"timestamp": 1795185419.5 + out.count(b"\n"), "thread_id": name, "event_type": kind, "payload": payload}
+    out += (json.dumps(line) + "\n").encode()
+def checkpoint(turn):
+    digest = hashlib.sha256(out).hexdigest()
+    event("checkpoint", turn=turn, byte_offset=len(out), hash=digest, sig=key.sign(digest.encode()), fp=key.name, ts="2026-11-20T14:37:00Z")
+event("cognition_in", text="Greet.", role="user")
+event("cognition_out", text="I look.", model="m-1")
+event("tool_call_start", tool="t_count", call_id="c0", input={"word": "abc"})
+event("tool_call_result", call_id="c0", output="{'status': 'success', 'ok': True, 'none': None}")
+event("checkpoint_saved", turn=1)
+checkpoint(1)
+event("cognition_in", text="{'status': 'success', 'ok': True, 'none': None}", role="tool")
+event("cognition_out", text="Greeted.", model="m-1")
+event("directive_return", outputs=doc["outputs"], cost=cost)
+checkpoint(2)
+event("thread_completed", cost={k: v for k, v in cost.items() if k != "_status"})
+event("thread_completed", cost=cost)
+with open(f"{threads}/{name}/transcript.jsonl", "wb") as f:
+    f.write(out)
+db = sqlite3.connect(f"{threads}/registry.db")
+db.execute("insert into threads (thread_id, directive, status, created_at, updated_at, completed_at, result, tool_id) values (?,?,?,?,?,?,?,?)",
+           (name, "t/hello", "completed", doc["created_at"], doc["updated_at"], doc["updated_at"],
+            json.dumps({"cost": cost, "outputs": doc["outputs"]}), doc["tool_id"]))
+db.commit()
+CODE
+F=$X/$foreign
+is "T06 a foreign thread is listed" "$(ls "$X/t/hello")" "${foreign##*/}"
+is "T06 its status and directive" "$(cat "$F/status" "$F/directive" "$F/wait" | tr '\n' ' ')" "completed t/hello completed "
+is "T06 its result" "$(cat "$F/result")" "Greeted."
+is "T06 each of its outputs" "$(cat "$F/outputs/greeting" "$F/outputs/count" | tr '\n' ' ')" "hi 3 "
+is "T06 what it cost" "$(head -n 3 "$F/cost" | tr '\n' ' ')" "turns 2 input_tokens 200 output_tokens 40 "
+is "T06 it is what its thread wrote" "$(cat "$F/integrity")" "ok 2 checkpoints, unsigned terminal tail"
+is "T06 a result as Python writes it" "$(cat "$F/turns/001/tools/1-t_count/output")" "{'status': 'success', 'ok': True, 'none': None}"
+is "T06 its conversation" "$(jq -c '[.[].role]' "$F/messages.json")" '["user","assistant","tool","assistant"]'
+has "T06 the command line shows it" "$("$RYEFS" threads --project "$P" --user "$U" --system "$S" show "$foreign" 2>&1)" completed Greeted
+
 # ---- a chain ----
 printf 'resume and once more\n' >"$D/ctl"
 ok "the next one" until_true test -e "$D/chain/next"
