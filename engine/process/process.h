@@ -215,6 +215,7 @@ struct result {
 	json_t *warnings; /* array of strings, owned */
 	char *error; /* "" when code is RYE_OK; owned */
 	bool retryable; /* the tool said "retryable": true */
+	int exit; /* of a program: its status, −1 by a signal or never started; else 0 */
 };
 
 void result_of(const struct captured *got, int64_t timeout_ms, struct result *ret);

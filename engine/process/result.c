@@ -351,6 +351,7 @@ void result_of(const struct captured *got, int64_t timeout_ms, struct result *re
 	ret->code = failed ? RYE_TOOL_FAILED : RYE_OK;
 	ret->error = failed ? make_error(got, doc) : memory_note(strdup(""));
 	ret->retryable = json_flag(doc, "retryable", false);
+	ret->exit = got->ended.code;
 	if (json_is_object(doc) && json_object_size(doc) && !json_object_get(doc, "success"))
 		json_array_append_new(ret->warnings,
 				      json_string("the result has no member \"success\"; it counts "
@@ -364,6 +365,7 @@ void result_unspawned(const struct rye_err *err, struct result *ret)
 {
 	*ret = (struct result){
 		.code = err->code,
+		.exit = -1,
 		.data = json_pack("{s:s, s:s, s:i}", "stdout", "", "stderr", err->msg,
 				  "return_code", -1),
 		.warnings = json_array(),

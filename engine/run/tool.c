@@ -134,21 +134,25 @@ static double retry_number(const json_t *retry, const char *key, double otherwis
 	return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
-/* Timeout, a program that did not start, or an exit status; retry_on narrows it. */
+/*
+ * Any failure of the run itself: not what was refused before it began, not a cancel. retry_on says
+ * which: "timeout", "spawn" (or ended by a signal), "exit" (status), "error" for all of them; an answer
+ * that calls itself retryable is one of each.
+ */
 static bool worth_retrying(const json_t *retry, const struct result *result)
 {
 	const json_t *on = json_object_get(retry, "retry_on");
-	json_int_t code = json_int(result->data, "return_code", 1);
 
-	if (result->code == RYE_OK)
+	if (result->code == RYE_OK || result->code == RYE_CANCELLED)
 		return false;
+	if (result->retryable || (json_is_array(on) && json_lists(on, "error")))
+		return true;
 	if (!json_is_array(on))
-		return result->code == RYE_TIMEOUT || result->retryable || code != 0;
+		return result->code == RYE_TIMEOUT || result->code == RYE_TOOL_FAILED ||
+		       result->exit != 0;
 	if (result->code == RYE_TIMEOUT)
 		return json_lists(on, "timeout");
-	if (code < 0)
-		return json_lists(on, "spawn") || json_lists(on, "error");
-	return json_lists(on, "exit") || json_lists(on, "error");
+	return result->exit && json_lists(on, result->exit < 0 ? "spawn" : "exit");
 }
 
 static int64_t tool_pause_ms(const json_t *retry, int attempt)

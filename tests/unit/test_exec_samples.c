@@ -6,6 +6,8 @@
  */
 #include "exec_tools.h"
 
+#include "clock.h"
+
 static void bash(struct exec_place *p, const char *json, const char *want)
 {
 	auto_said struct exec_said said = exec_run(p, "rye/bash/bash", json);
@@ -294,31 +296,83 @@ static void python_by_its_older_name(void **state)
 	free(old);
 }
 
+/* Runs a tool of this policy, whose shell notes each try; how many there were, *ret_ms how long. */
+static int tries_of(struct exec_place *p, const char *policy, const char *script, int64_t *ret_ms)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_said struct exec_said said = { 0 };
+	struct stat found;
+	char path[300];
+	int64_t start;
+	int n;
+
+	buf_addf(
+		&text,
+		"retry_policy: {%s}\nconfig:\n  command: /bin/sh\n  timeout: 1\n  args:\n  - -c\n  - |\n"
+		"    echo try >>n\n    %s\n",
+		policy, script);
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", text.data);
+	snprintf(path, sizeof(path), "%s/n", p->place.project);
+	unlink(path);
+	start = clock_ms();
+	said = exec_run(p, "t/a", "{}");
+	*ret_ms = clock_ms() - start;
+	assert_int_equal(stat(path, &found), 0);
+	n = (int)found.st_size / 4; /* "try" */
+	assert_int_equal(json_int(json_object_get(said.reply, "metadata"), "attempts", 1), n);
+	return n;
+}
+
 static void case_106_retry_policy(void **state)
 {
+	static const struct {
+		const char *policy, *script;
+		int want, least_ms;
+	} rows[] = {
+		/* until it goes well */
+		{ "max_attempts: 3, backoff_type: fixed, initial_delay: 0.1",
+		  "test $(wc -l <n) -ge 2", 2, 100 },
+		{ "max_attempts: 3, initial_delay: 0", "exit 3", 3, 0 },
+		/* 100 and 100, 100 and 200, 100 and 300 ms; no more than max_delay */
+		{ "max_attempts: 3, backoff_type: fixed, initial_delay: 0.1", "exit 3", 3, 200 },
+		{ "max_attempts: 3, backoff_type: linear, initial_delay: 0.1", "exit 3", 3, 300 },
+		{ "max_attempts: 3, initial_delay: 0.1, backoff_multiplier: 3", "exit 3", 3, 400 },
+		{ "max_attempts: 4, initial_delay: 0.1, max_delay: 0.2, backoff_multiplier: 30",
+		  "exit 3", 4, 500 },
+		/* what is worth it */
+		{ "max_attempts: 2, initial_delay: 0", "exec sleep 9", 2, 2000 },
+		{ "max_attempts: 2, initial_delay: 0", "kill -9 $$", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0", "echo '{\"success\": false}'", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0",
+		  "echo '{\"success\": false, \"retryable\": true}'", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0", "echo '{\"error\": \"e\"}'; exit 1", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [timeout]", "exit 3", 1, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [exit]", "exec sleep 9", 1, 1000 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [exit]", "exit 3", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [spawn]", "exit 3", 1, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [exit]",
+		  "echo '{\"success\": false}'", 1, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [exit]",
+		  "echo '{\"retryable\": true}'; exit 1", 2, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [exit]",
+		  "echo '{\"success\": false, \"return_code\": 5}'", 1, 0 },
+		{ "max_attempts: 2, initial_delay: 0, retry_on: [error]",
+		  "echo '{\"success\": false}'", 2, 0 },
+	};
 	struct exec_place *p = *state;
 
-	exec_shell(p, "t/a.yaml",
-		   "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n; test $n -ge 2", "");
-	{
-		auto_buf struct rye_buf text = RYE_BUF_INIT;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t ms;
+		int n = tries_of(p, rows[i].policy, rows[i].script, &ms);
 
-		buf_adds(&text,
-			 "retry_policy: {max_attempts: 3, backoff_type: fixed, initial_delay: "
-			 "0.01}\nconfig:\n  command: /bin/sh\n  args: [-c, \"n=$(cat n "
-			 "2>/dev/null || echo 0); echo $((n + 1)) >n; test $n -ge 2\"]\n");
-		exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute", text.data);
+		if (n != rows[i].want || ms < rows[i].least_ms)
+			fail_msg("%s: %s: %d tries in %lld ms", rows[i].policy, rows[i].script, n,
+				 (long long)ms);
 	}
-	exec_wants(p, "{}", "{\"status\":\"success\",\"metadata\":{\"attempts\":3}}");
-	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
-		  "retry_policy: {max_attempts: 3, initial_delay: 0.01, retry_on: [timeout]}\n"
-		  "config: {command: \"false\"}\n");
-	{
-		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
-
-		exec_check(&said, "{\"status\":\"error\"}");
-		assert_null(json_object_get(json_object_get(said.reply, "metadata"), "attempts"));
-	}
+	exec_yaml(
+		p, "t/a.yaml", "rye/core/primitives/execute",
+		"retry_policy: {max_attempts: 2, initial_delay: 0}\nconfig: {command: /no/such}\n");
+	exec_wants(p, "{}", "{\"status\":\"error\",\"metadata\":{\"attempts\":2}}");
 }
 
 /* A stand-in for the client on PATH records what it was asked. */
