@@ -238,12 +238,12 @@ struct rye_counts {
 	size_t adopted, texts_memory, texts_file; /* runs that are threads now; bytes of texts */
 };
 RYE_API void rye_counts(struct rye *rye, struct rye_counts *ret);
-enum rye_doubt { /* what doctor should name: bits */
+enum rye_doubt {
 	RYE_DOUBT_ONE_SPACE = 1, /* the user's space is the project's, or lies in the project */
 	RYE_DOUBT_NO_VEIL = 2, /* tools can read signing keys and write to trust and state */
 	RYE_DOUBT_LEDGER = 4, /* that of the threads' money is damaged */
 };
-RYE_API unsigned rye_doubts(struct rye *rye);
+RYE_API unsigned rye_doubts(struct rye *rye); /* bits: what doctor should name */
 
 #include <rye/threads.h>
 
