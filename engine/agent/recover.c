@@ -22,7 +22,8 @@ struct recovery {
 	struct record record;
 	struct key_secret key;
 	struct thread_cost cost;
-	double first, last; /* timestamps of the transcript */
+	double last; /* timestamp of the last line */
+	double elapsed; /* between all lines; a clock that was set back takes nothing away */
 	bool sealed; /* its last line is a checkpoint */
 	char status[32]; /* of the terminal event that is there; "" none */
 	char *error; /* its error, or NULL */
@@ -77,8 +78,8 @@ static int recover_line(void *arg, const struct chronicle_line *line)
 {
 	struct recovery *recovery = arg;
 
-	if (recovery->first <= 0)
-		recovery->first = line->timestamp;
+	if (recovery->last > 0 && line->timestamp > recovery->last)
+		recovery->elapsed += line->timestamp - recovery->last;
 	recovery->last = line->timestamp;
 	recovery->sealed = !strcmp(line->type, "checkpoint");
 	if (recover_is_terminal(line->type, recovery->status))
@@ -135,7 +136,7 @@ static int recover_transcript(struct recovery *recovery, struct rye_err *err)
 	span = (struct rye_span){ text->data, text->len };
 	r = chronicle_each(span, recover_line, recovery, err);
 	if (!*recovery->status)
-		recovery->cost.elapsed_seconds = recovery->last - recovery->first;
+		recovery->cost.elapsed_seconds = recovery->elapsed;
 	if (!r)
 		r = recover_close(recovery, transcript, span, err);
 	snprintf(recovery->head, sizeof(recovery->head), "%s", chronicle_head(transcript));

@@ -132,6 +132,8 @@ until_true eval '[ $(asks lane_slow) -gt $before ]'
 timeout 30 cat "$M/state/threads/$id/wait" >"$T/beside" &
 reader=$!
 kill -STOP "$(cat "$M/state/threads/$id/pid")"
+printf '{"timestamp": %s.5, "thread_id": "%s", "event_type": "token_delta", "payload": {"type": "text", "text": "x"}}\n' \
+  $(($(date +%s) - 3600)) "$id" >>"$P/.ai/state/threads/$id/transcript.jsonl"
 printf '{"timestamp": 1.5, "thread_id": "' >>"$P/.ai/state/threads/$id/transcript.jsonl"
 kill -9 "$(cat "$M/state/threads/$id/pid")"
 wait $reader
@@ -139,6 +141,7 @@ is "F21 a reader that waits is released" "$(cat "$T/beside")" error
 has "F21 it is told why" "$(cat "$M/state/threads/$id/error")" "signal 9"
 is "F21 half a line is put aside" "$(cat "$P/.ai/state/threads/$id/transcript.torn")" '{"timestamp": 1.5, "thread_id": "'
 is "F21 what is left ends well" "$(events "$id" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
+is "F36 its duration is none that a clock set back has made" "$(jq '.cost.elapsed_seconds | . >= 0 and . < 100' "$P/.ai/state/threads/$id/thread.json")" true
 like "F21 and verifies" "$(cat "$M/state/threads/$id/integrity")" '^ok '
 
 # F21: a runner that dies

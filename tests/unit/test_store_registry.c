@@ -125,6 +125,8 @@ static void thread_T08_columns_missing_in_an_old_file(void **state)
 	assert_int_equal(registry_insert(old, "a", "tool:x", &f->err), 0);
 	assert_int_equal(registry_get(old, "a", false, &row, &f->err), 0);
 	assert_int_equal(registry_get(old, "old", false, &row, &f->err), 0);
+	assert_string_equal(row.directive, "d");
+	assert_string_equal(row.status, "created");
 	assert_int_equal(registry_spawn(old, "old", 1, &f->err), 0);
 	db_close(old);
 	unlink(path);
