@@ -54,6 +54,21 @@ struct parsed_item {
 	PARSED_ITEM_FIELDS
 };
 
+/* Borrowed views into the item's frozen map (meta.c). */
+struct tool_meta {
+	const char *version, *tool_type, *executor_id, *category, *description; /* "" absent */
+	bool executor_null; /* present and null, or absent */
+	bool executor_present; /* "" counts as present */
+	const json_t *schema; /* CONFIG_SCHEMA / input_schema as written, or NULL */
+	const json_t *parameters; /* YAML `parameters` list, or NULL */
+	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
+	const json_t *requires_list; /* array of strings, or NULL when absent */
+	bool requires_bad; /* present, but no list of strings: nothing is granted */
+	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
+	json_int_t timeout; /* seconds, 0: not given */
+	bool stateless;
+};
+
 /* Verified: made by load.c alone (tests/lint/items.py), so to have one is to have proof. */
 struct rye_item {
 	_Atomic unsigned refs;
@@ -68,6 +83,7 @@ struct rye_item {
 	struct directive_shape shape; /* of a directive's text */
 	struct verdict verdict;
 	struct rye_err parse; /* RYE_OK, or why meta is partial (never so for a directive) */
+	struct tool_meta tool; /* of a tool: what meta_tool gives */
 };
 
 /*
@@ -206,20 +222,6 @@ int config_everywhere(const struct item_env *env, const char *path, bool first,
  * CONFIG_SCHEMA or config_schema …. Borrowed views into the item's frozen map.
  */
 
-struct tool_meta {
-	const char *version, *tool_type, *executor_id, *category, *description; /* "" absent */
-	bool executor_null; /* present and null, or absent */
-	bool executor_present; /* "" counts as present */
-	const json_t *schema; /* CONFIG_SCHEMA / input_schema as written, or NULL */
-	const json_t *parameters; /* YAML `parameters` list, or NULL */
-	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
-	const json_t *requires_list; /* array of strings, or NULL when absent */
-	bool requires_bad; /* present, but no list of strings: nothing is granted */
-	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
-	json_int_t timeout; /* seconds, 0: not given */
-	bool stateless;
-};
-
 /* parsed_… is for signing, which looks at what is not verified; meta_… for all others. */
 void parsed_tool(const struct parsed_item *item, struct tool_meta *ret);
 /* `__name__`, `name` or `NAME`, at the top or below `data`; NULL: absent. Borrowed. */
@@ -231,7 +233,7 @@ json_t *parsed_schema(const struct parsed_item *item);
 
 static inline void meta_tool(const struct rye_item *item, struct tool_meta *ret)
 {
-	parsed_tool(&item->parsed, ret);
+	*ret = item->tool;
 }
 
 static inline const json_t *meta_get(const struct rye_item *item, const char *name)

@@ -150,6 +150,8 @@ static int load_build(enum rye_kind kind, const struct located *at, struct fetch
 	if (!item->id || !item->path)
 		return memory_fail(err);
 	r = load_parse(item, err);
+	if (!r && kind == RYE_TOOL)
+		parsed_tool(&item->parsed, &item->tool);
 	if (!r)
 		*ret = steal(&item);
 	return r;
@@ -262,11 +264,20 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 			      .fd = -1,
 			      .unsigned_ok = ask->unsigned_ok,
 			      .known = ask->known };
+	struct rye_item *held = NULL;
 	int r = name_path(ask->kind, ask->path, &at, err);
 
 	if (r < 0)
 		return r;
-	r = space_open_file(ask->space, ask->path, &at.fd, err);
+	r = ask->passing ? -1 : space_stat_file(ask->space, ask->path, &at.st);
+	if (r > 0)
+		held = item_store_recall(env->store, ask, &at.st, trust_now(env));
+	if (held) {
+		*ret = held;
+		return 0;
+	}
+	if (r)
+		r = space_open_file(ask->space, ask->path, &at.fd, err);
 	if (r < 0)
 		return r;
 	if (!r)

@@ -10,6 +10,7 @@
 #include "scope.h"
 #include "space/space.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,12 @@ static void protect_all(const struct spaces *spaces, bool write, struct veil_pat
 	}
 }
 
-static uint64_t add_stamp(uint64_t hash, const char *path)
+static uint64_t add_stamp(uint64_t hash, int dir, const char *path)
 {
 	struct stat st = { .st_ino = 0 };
-	uint64_t seen = stat(path, &st) < 0 ? 0 : st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino;
+	bool there = *path && !fstatat(dir, path, &st, 0);
 
-	return hash_add(hash, seen);
+	return hash_add(hash, there ? st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino : 0);
 }
 
 /* Where programs listen that do what they are asked outside of the sandbox, for everybody. */
@@ -188,21 +189,23 @@ static void hide_services(const struct veil_want *want, const struct session_lis
 
 uint64_t veil_stamp(const struct spaces *spaces)
 {
-	static const char *const names[] = { "", "/config", "/state", "/config/keys" };
-	uint64_t hash = spaces->key_dir ? add_stamp(1, spaces->key_dir) : 1;
+	static const char *const names[] = { "config", "state", "config/keys" };
+	uint64_t hash = spaces->key_dir ? add_stamp(1, AT_FDCWD, spaces->key_dir) : 1;
 	struct session_list session;
 	char path[4096];
 
 	if (spaces->secret_dir)
-		hash = add_stamp(hash, spaces->secret_dir);
+		hash = add_stamp(hash, AT_FDCWD, spaces->secret_dir);
 	session_paths(&session);
 	for (size_t i = 0; i < SESSION_PATHS; i++)
-		hash = add_stamp(hash, session.v[i]);
-	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
-		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
-			snprintf(path, sizeof(path), "%s/.ai%s", spaces->v[i].root, names[j]);
-			hash = add_stamp(hash, path);
-		}
+		hash = add_stamp(hash, AT_FDCWD, session.v[i]);
+	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++) {
+		/* by its path: the descriptor may stand for one that was replaced */
+		snprintf(path, sizeof(path), "%s/.ai", spaces->v[i].root);
+		hash = add_stamp(hash, AT_FDCWD, path);
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			hash = add_stamp(hash, space_fd(&spaces->v[i]), names[j]);
+	}
 	return hash;
 }
 

@@ -60,11 +60,12 @@ struct located {
 	const unsigned char *known; /* as well; NULL */
 };
 
-/*
- * Opens a regular file for reading. 1: its descriptor is in *fd; 0: no such file; negative: an
- * error that names what it is instead (a FIFO, a link out of the space or to nowhere).
- */
+/* Opens a regular file for reading. 1: its descriptor is in *fd; 0: no such file; negative: an
+ * error that names what it is instead (a FIFO, a link out of the space or to nowhere). */
 int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err);
+
+/* The same without opening it: 1: a regular file, *st is its; 0: none; negative: to be opened to tell. */
+int space_stat_file(const struct space *space, const char *path, struct stat *st);
 
 /*
  * An error when the directory that would have the id's file is a link out of the space: then

@@ -59,18 +59,23 @@ int space_open_file(const struct space *space, const char *path, int *fd, struct
 			path, S_ISFIFO(st.st_mode) ? "FIFO" : "device or socket");
 }
 
-/* The directory that has the id's file, as the file itself would be opened: O_PATH, or -errno. */
+/* "tools/a" below .ai, as a file in it would be opened: O_PATH, or -errno. */
+static int open_directory(const struct space *space, const char *path)
+{
+	int root = space_fd(space);
+
+	return root < 0 ? -ENOENT : io_open_mounted(root, path, O_PATH | O_DIRECTORY);
+}
+
+/* The directory that has the id's file: O_PATH, or -errno. */
 static int open_category(const struct space *space, enum rye_kind kind, const char *id)
 {
 	struct rye_span category = space_category(id);
 	char path[sizeof(((struct located *)0)->path)];
 	int n = snprintf(path, sizeof(path), "%s/%.*s", rye_kind_dir(kind), (int)category.len,
 			 category.ptr);
-	int root = space_fd(space);
 
-	if (n >= (int)sizeof(path))
-		return -ENOENT;
-	return root < 0 ? -ENOENT : io_open_mounted(root, path, O_PATH | O_DIRECTORY);
+	return n >= (int)sizeof(path) ? -ENOENT : open_directory(space, path);
 }
 
 int space_barred(const struct space *space, enum rye_kind kind, const char *id, struct rye_err *err)
@@ -90,6 +95,25 @@ static bool stat_regular(int dir, const char *path, struct stat *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	return !fstatat(dir, space_stem(path), ret, AT_SYMLINK_NOFOLLOW) && S_ISREG(ret->st_mode);
+}
+
+int space_stat_file(const struct space *space, const char *path, struct stat *st)
+{
+	struct rye_span parent = space_category(path);
+	char text[sizeof(((struct located *)0)->path)];
+	auto_close int dir = -1;
+
+	if (parent.len >= sizeof(text))
+		return -1;
+	snprintf(text, sizeof(text), "%.*s", (int)parent.len, parent.ptr);
+	dir = open_directory(space, text);
+	if (dir == -ENOENT || dir == -ENOTDIR)
+		return 0;
+	if (dir < 0)
+		return -1;
+	if (stat_regular(dir, path, st))
+		return 1;
+	return st->st_mode || errno != ENOENT ? -1 : 0;
 }
 
 static int locate_in(const struct spaces *spaces, const struct space *space,

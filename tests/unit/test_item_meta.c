@@ -43,7 +43,7 @@ static void same_everywhere(void **state)
 		struct rye_item item = tool(texts[i][0], texts[i][1]);
 		struct tool_meta meta;
 
-		meta_tool(&item, &meta);
+		parsed_tool(&item.parsed, &meta);
 		assert_string_equal(meta.version, "1.0.0");
 		assert_string_equal(meta.tool_type, "python");
 		assert_string_equal(meta.executor_id, "e");
@@ -63,7 +63,7 @@ static void absent_and_odd(void **state)
 					     "timeout: 12.7\nstateless: yes\nconfig: [1]\n");
 	struct tool_meta meta;
 
-	meta_tool(&item, &meta);
+	parsed_tool(&item.parsed, &meta);
 	assert_string_equal(meta.version, "");
 	assert_true(meta.executor_present && meta.executor_null);
 	assert_null(meta.requires_list);
@@ -74,13 +74,13 @@ static void absent_and_odd(void **state)
 	same_json(meta_schema(&item), "{\"type\": \"object\", \"properties\": {}}");
 	json_decref(item.meta);
 	item = tool(".yaml", "executor_id: \"a\\0b\"\ntimeout: -1\n");
-	meta_tool(&item, &meta);
+	parsed_tool(&item.parsed, &meta);
 	assert_string_equal(meta.executor_id, "");
 	assert_false(meta.executor_null);
 	assert_int_equal(meta.timeout, 0);
 	json_decref(item.meta);
 	item = tool(".sh", "echo\n");
-	meta_tool(&item, &meta);
+	parsed_tool(&item.parsed, &meta);
 	assert_string_equal(meta.executor_id, "rye/core/runtimes/bash/bash");
 	json_decref(item.meta);
 }

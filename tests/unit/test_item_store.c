@@ -146,6 +146,54 @@ static void unsigned_where_allowed(void **state)
 	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -RYE_UNSIGNED);
 }
 
+static void check_named(struct test_place *p, bool unsigned_ok, enum rye_code wanted,
+			const char *text)
+{
+	const struct path_ask ask = { .space = &p->spaces->v[0],
+				      .kind = RYE_CONFIG,
+				      .path = "config/web/a.yaml",
+				      .unsigned_ok = unsigned_ok };
+	struct rye_item *item = NULL;
+
+	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -(int)wanted);
+	if (text)
+		assert_memory_equal(item->raw->data, text, item->raw->len);
+	rye_item_unref(item);
+}
+
+/* A named file that comes, changes, is a link, goes with its directory: as it is each time. */
+static void named_as_it_is(void **state)
+{
+	struct test_place *p = *state;
+	char dir[200], file[300], aside[200];
+
+	place_open(p, false);
+	snprintf(dir, sizeof(dir), "%s/.ai/config/web", p->project);
+	snprintf(file, sizeof(file), "%s/a.yaml", dir);
+	snprintf(aside, sizeof(aside), "%s/aside", p->base);
+	check_named(p, true, RYE_NOT_FOUND, NULL);
+	place_text(p->project, "config/web/a.yaml", "a: 1\n");
+	usleep(150000);
+	for (int i = 0; i < 2; i++)
+		check_named(p, true, RYE_OK, "a: 1\n");
+	check_named(p, false, RYE_UNSIGNED, NULL);
+	place_text(p->project, "config/web/a.yaml", "a: 2\n");
+	check_named(p, true, RYE_OK, "a: 2\n");
+	unlink(file);
+	check_named(p, true, RYE_NOT_FOUND, NULL);
+	assert_int_equal(symlink("/etc/passwd", file), 0);
+	check_named(p, true, RYE_DENIED, NULL);
+	unlink(file);
+	place_text(p->project, "config/web/a.yaml", "a: 3\n");
+	usleep(150000);
+	for (int i = 0; i < 2; i++)
+		check_named(p, true, RYE_OK, "a: 3\n");
+	assert_int_equal(rename(dir, aside), 0);
+	check_named(p, true, RYE_NOT_FOUND, NULL);
+	assert_int_equal(symlink(aside, dir), 0);
+	check_named(p, true, RYE_DENIED, NULL);
+}
+
 /* ---- renderings ---- */
 
 static struct index_item state_of(const char *id, uint64_t gen, uint64_t version)
@@ -243,8 +291,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_one_file),	    cmocka_unit_test(kept_if_old_before),
 		place_test(known_by_its_bytes),	    cmocka_unit_test(of_one_trust),
-		place_test(unsigned_where_allowed), place_test(of_one_state),
-		place_test(the_oldest_go_first),
+		place_test(unsigned_where_allowed), place_test(named_as_it_is),
+		place_test(of_one_state),	    place_test(the_oldest_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
