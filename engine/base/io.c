@@ -166,7 +166,7 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-bool io_same_file(const struct stat *a, const struct stat *b)
+bool stat_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
@@ -188,7 +188,7 @@ int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
 		r = read_whole(fd, (size_t)before.st_size, max, &blob);
 		if (r < 0)
 			continue;
-		if (fstat(fd, &after) < 0 || !io_same_file(&before, &after)) {
+		if (fstat(fd, &after) < 0 || !stat_same(&before, &after)) {
 			rye_blob_unref(blob);
 			r = -EAGAIN;
 		}

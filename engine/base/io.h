@@ -52,7 +52,7 @@ int io_mkdirs_at(int root, const char *path, mode_t mode);
 int io_open_dir(const char *root, const char *path, bool create);
 
 /* The same file, unchanged since? */
-bool io_same_file(const struct stat *a, const struct stat *b);
+bool stat_same(const struct stat *a, const struct stat *b);
 int io_write_all(int fd, const char *ptr, size_t len);
 int io_cloexec(int fd);
 

@@ -192,7 +192,7 @@ static int story_of(const struct facts_look *look, json_t **ret, struct rye_err 
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no transcript", look->id);
 	{
 		GUARD(&facts->lock);
-		*ret = facts->story && io_same_file(&st, &facts->story_stat) ?
+		*ret = facts->story && stat_same(&st, &facts->story_stat) ?
 			       json_incref(facts->story) :
 			       NULL;
 	}

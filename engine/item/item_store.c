@@ -236,7 +236,7 @@ struct rye_item *item_store_recall(struct item_store *store, const struct path_a
 			*item_store_slot_of(store, ask->space->index, ask->path);
 
 		if (entry && entry->item && entry->trust == trust && may_serve(entry->item, ask) &&
-		    io_same_file(&entry->item->st, st)) {
+		    stat_same(&entry->item->st, st)) {
 			item = rye_item_ref(entry->item);
 			order_take(store, entry);
 			order_put(store, entry);
