@@ -220,10 +220,32 @@ static bool covers_query(const json_t *capabilities, const char *required)
 	return false;
 }
 
+/*
+ * Signing takes a pattern for an id, whose `*` a `?` of a capability would match. What it names lies
+ * within a capability when that is a literal text with one star behind it, which the pattern begins with.
+ */
+static bool covers_pattern(const json_t *capabilities, const char *required)
+{
+	json_t *element;
+	size_t i;
+
+	json_array_foreach(capabilities, i, element) {
+		const char *text = json_string_value(element);
+		size_t n = text ? strcspn(text, "*?[") : 0;
+
+		if (text && span_starts(span_of(text), "rye.sign.") && !strcmp(text + n, "*") &&
+		    !strncmp(required, text, n))
+			return true;
+	}
+	return false;
+}
+
 static bool list_covers(const struct capability_ask *ask, const json_t *list, const char *required)
 {
 	if (!ask->id)
 		return covers_query(list, required);
+	if (!strcmp(ask->primary, "sign") && strpbrk(ask->id, "*?["))
+		return covers_pattern(list, required);
 	if (ask->writes && span_starts(span_of(required), "rye.fetch."))
 		return covers_as(list, required, "rye.fetch.");
 	return capabilities_cover(list, required);

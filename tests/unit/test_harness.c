@@ -207,6 +207,37 @@ static void thread_T40_denied_calls(void **state)
 	      "Permission denied: 'rye.sign.tool.a' not covered by capabilities ['rye.*']");
 }
 
+/* What is signed by a pattern has to lie within the capability, whatever its wildcards match. */
+static void signing_by_a_pattern(void **state)
+{
+	static const struct {
+		const char *lists, *id;
+		bool ok;
+	} rows[] = {
+		{ "[[\"rye.sign.knowledge.notes.*\"]]", "notes/*", true },
+		{ "[[\"rye.sign.knowledge.notes.*\"]]", "notes/a?", true },
+		{ "[[\"rye.sign.knowledge.notes.*\"]]", "note*", false },
+		{ "[[\"rye.sign.knowledge.notes.*\"]]", "*/a", false },
+		{ "[[\"rye.sign.*\"]]", "*", true },
+		{ "[[\"rye.*\"]]", "*", false },
+		{ "[[\"rye.sign.knowledge.draft-?\"]]", "draft-*", false },
+		{ "[[\"rye.sign.knowledge.draft-?\"]]", "draft-1", true },
+		{ "[[\"rye.sign.knowledge.[!s]*\"]]", "*ecret", false },
+		{ "[[\"rye.sign.knowledge.*.x\"]]", "*/x", false },
+		{ "[[\"rye.sign.knowledge.*\"],[\"rye.sign.knowledge.a?\"]]", "a*", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		auto_json json_t *all = doc_of(rows[i].lists);
+		const json_t *array[2] = { json_array_get(all, 0), json_array_get(all, 1) };
+		struct capability_ask ask = CALL("sign", "knowledge", rows[i].id);
+
+		ask.lists = array;
+		ask.n = json_array_size(all);
+		assert_int_equal(capability_check(&ask, NULL, NULL), rows[i].ok ? 0 : -RYE_DENIED);
+	}
+}
+
 /* thread F26: patterns that look harmless beside each other are checked one by one. */
 static void every_list_above_counts(void **state)
 {
@@ -370,6 +401,7 @@ int main(void)
 		cmocka_unit_test(limits_that_are_reached),
 		cmocka_unit_test(capabilities_of_permissions),
 		cmocka_unit_test(thread_T40_denied_calls),
+		cmocka_unit_test(signing_by_a_pattern),
 		cmocka_unit_test(every_list_above_counts),
 		cmocka_unit_test(fetches),
 		cmocka_unit_test(thread_T41_risky_capabilities),
