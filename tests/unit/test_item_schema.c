@@ -433,6 +433,32 @@ static void MCP32_an_answer(void **state)
 	schema_report_done(&report);
 }
 
+/* What is left over is found in one go: an object with very many fields is no schema without end. */
+static void unevaluated_of_many(void **state)
+{
+	auto_json json_t *schema = read_json(
+		"{\"properties\": {\"o\": {\"oneOf\": [{\"patternProperties\": {\"^k\": {\"type\": "
+		"\"integer\"}}, \"required\": [\"k1\"]}, {\"required\": [\"z\"]}], "
+		"\"unevaluatedProperties\": false}}}");
+	auto_json json_t *value = json_object();
+	json_t *many = json_object();
+	struct schema_report report;
+
+	json_object_set_new(value, "o", many);
+	for (int i = 0; i < 5000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%d", i);
+		json_object_set_new(many, name, json_integer(i));
+	}
+	assert_true(schema_check(schema, value, &report));
+	schema_report_done(&report);
+	json_object_set_new(many, "rest", json_true());
+	assert_false(schema_check(schema, value, &report));
+	same_json(json_incref(report.issues), "[\"o: unknown field rest\"]");
+	schema_report_done(&report);
+}
+
 /* A default is a copy: changing the value must not change the schema. */
 static void defaults_are_copies(void **state)
 {
@@ -524,6 +550,7 @@ int main(void)
 		cmocka_unit_test(references_in_the_document),
 		cmocka_unit_test(MCP33_no_other_document),
 		cmocka_unit_test(schemas_without_end),
+		cmocka_unit_test(unevaluated_of_many),
 		cmocka_unit_test(MCP32_an_answer),
 		cmocka_unit_test(defaults_are_copies),
 		cmocka_unit_test(case_116_types_exist),
