@@ -9,6 +9,8 @@ mkdir -p "$P/.ai/state"
 mount -t tmpfs -o size=16m ryefs-test "$P/.ai/state" 2>/dev/null || skip "no tmpfs can be mounted"
 at_end '[ "$FAILED" = 0 ] && [ $rc = 0 ] || cp -r "$P/.ai/state" "$T/state"; umount -l "$P/.ai/state"'
 
+# longer than what the last page of a transcript has left, which can be written to on a full disk
+LONG_STEP='{"text": "'$(printf 'word %.0s' {1..1000})'", "calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
 STEP='{"calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
 agent_model '{"by": "turn", "lanes": {
   "lane_work": ['"$STEP"',
@@ -16,7 +18,7 @@ agent_model '{"by": "turn", "lanes": {
     {"calls": [{"name": "t_graph", "arguments": {}}, {"name": "mcp_s_echo", "arguments": {"text": "hi"}}]},
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}],
-  "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$STEP"', {"text": "nap is done"}],
+  "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$LONG_STEP"', {"text": "nap is done"}],
   "lane_end": ['"$STEP"', {"text": ["it ", "is ", "done"], "gap": 0.5}]}}'
 agent_steps
 agent_naps
