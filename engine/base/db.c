@@ -6,14 +6,16 @@
  */
 #include "base/db.h"
 
+#include "base/io.h"
 #include "bounds.h"
+#include "buf.h"
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
@@ -75,33 +77,65 @@ static int db_prepare(struct db *db, const char *schema, struct rye_err *err)
 	return 0;
 }
 
+/* Does it lie on a file system that nothing can be written to? */
+static bool is_frozen(const char *path)
+{
+	return access(path, W_OK) < 0 && errno == EROFS && !access(path, R_OK);
+}
+
+/*
+ * WAL wants a file of shared memory beside the database, even of a reader. Where none can be made the
+ * file is read as one that does not change, without what its log has; until it does (db_is_spent).
+ */
+static int db_open_frozen(struct db *db)
+{
+	auto_buf struct rye_buf uri = RYE_BUF_INIT;
+	const char *p;
+
+	buf_adds(&uri, "file:");
+	for (p = db->path; *p; p++)
+		buf_addf(&uri, strchr("%?#", *p) ? "%%%02x" : "%c", (unsigned char)*p);
+	buf_adds(&uri, "?immutable=1");
+	return uri.failed ? SQLITE_NOMEM :
+			    sqlite3_open_v2(uri.data, &db->handle,
+					    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI |
+						    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+					    NULL);
+}
+
+static int db_open_file(struct db *db, const char *schema, struct rye_err *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_NOFOLLOW;
+	int code;
+
+	db->frozen = is_frozen(db->path);
+	code = db->frozen ? db_open_frozen(db) :
+			    sqlite3_open_v2(db->path, &db->handle, flags, NULL);
+	if (code != SQLITE_OK || !distrust_schema(db->handle))
+		return db_fail(db, "cannot open the database", err);
+	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
+	sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+	return db->frozen ? 0 : db_prepare(db, schema, err);
+}
+
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
 {
 	struct db *db = calloc(1, sizeof(*db));
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-		    SQLITE_OPEN_NOFOLLOW;
-	struct stat st;
-	int r = 0;
+	int r;
 
 	if (!db || !(db->path = strdup(path))) {
 		free(db);
 		return memory_fail(err);
 	}
 	pthread_mutex_init(&db->lock, NULL);
-	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK ||
-	    !distrust_schema(db->handle))
-		r = db_fail(db, "cannot open the database", err);
-	if (!r) {
-		sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
-		sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
-		r = db_prepare(db, schema, err);
-	}
+	r = db_open_file(db, schema, err);
 	if (r) {
 		db_close(db);
 		return r;
 	}
-	if (stat(path, &st) == 0)
-		db->ino = st.st_ino;
+	if (stat(path, &db->st) < 0)
+		db->st.st_ino = 0;
 	*ret = db;
 	return 0;
 }
@@ -110,7 +144,10 @@ bool db_is_spent(struct db *db)
 {
 	struct stat st;
 
-	return db->damaged || (stat(db->path, &st) == 0 && st.st_ino != db->ino);
+	if (db->damaged || stat(db->path, &st) < 0)
+		return db->damaged;
+	return st.st_ino != db->st.st_ino ||
+	       (db->frozen && (!stat_same(&st, &db->st) || !is_frozen(db->path)));
 }
 
 void db_close(struct db *db)

@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 /* Statements that stay prepared, the newest of them: preparing one costs more than running it, and a
  * model's thread asks the same few in every turn. */
@@ -25,14 +26,15 @@ struct db {
 	size_t next; /* of kept: its place is the next one's */
 	char *path; /* for messages */
 	_Atomic bool damaged; /* a statement has failed with RYE_UNPARSABLE */
-	uint64_t ino; /* of the file when it was opened */
+	struct stat st; /* of the file when it was opened */
+	bool frozen; /* its file system cannot be written: writing fails with RYE_READ_ONLY */
 	struct db *older; /* the owner's: one that it has replaced, and that may be in use yet */
 };
 
 /* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
 void db_close(struct db *db);
-/* Is it damaged, or was another file put in its place? */
+/* Is it damaged, was another file put in its place, or can a frozen one have changed? */
 bool db_is_spent(struct db *db);
 
 /* A value to bind; text and blob are borrowed until the statement is done. */

@@ -222,7 +222,7 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err)
 			       "SELECT data_version, total_changes() FROM pragma_data_version"),
 		       NULL, err);
 
-	ret[0] ^= (int64_t)(db->ino << 24);
+	ret[0] ^= (int64_t)(db->st.st_ino << 24);
 	return r;
 }
 

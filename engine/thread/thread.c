@@ -36,7 +36,7 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 		return 0;
 	}
 	if (old && old->damaged)
-		ask.damaged = old->ino;
+		ask.damaged = old->st.st_ino;
 	r = registry_of(&ask, &db, err);
 	if (r)
 		return r;

@@ -14,6 +14,7 @@
 #include "core/reply.h"
 #include "hash.h"
 #include "scope.h"
+#include "str.h"
 #include "talk/talk.h"
 
 #include <errno.h>
@@ -203,12 +204,8 @@ static void content_why(enum rye_code code, const char *reason, char ret[256])
 	const char *name = tree_errno_name(rye_code_errno(code));
 	int n = snprintf(ret, 256, ".why/%s: %s", name, *reason ? reason : rye_code_name(code));
 
-	if (n > 255) {
-		n = 255;
-		while (n > 0 && ((unsigned char)ret[n] & 0xc0) == 0x80)
-			n--;
-		ret[n] = 0;
-	}
+	if (n > 255)
+		utf8_mend(ret);
 	for (char *p = ret; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = ' ';

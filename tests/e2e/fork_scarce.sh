@@ -169,11 +169,15 @@ ok "its transcript is whole lines" jq -e . "$P/.ai/state/graphs/$ID/transcript.j
 like "its result says why" "$(jq -r '.error // .data.output' "$P/.ai/state/threads/$ID/result.json")" 'No space left|graph is done'
 
 # ---- a run that the mount carries ----
+was=$(cut -f 1,2 "$M/state/threads/registry.tsv")
+like "there are threads" "$(wc -l <<<"$was")" '^[1-9][0-9]*$'
 ok "the mount ends" umount_rye
 
 # ---- a project that can be read alone ----
 ok "its state is read-only" mount -o remount,ro "$P/.ai/state"
 fx_mount
+is "F33 what was there is listed" "$(cut -f 1,2 "$M/state/threads/registry.tsv")" "$was"
+has "F33 and by name" "$("$RYEFS" threads --project "$P" --user "$U")" "lane_end/"
 said=$(fork lane_end)
 told=$(bash -c 'echo directive:lane_end >"$1"' - "$M/state/threads/new" 2>&1)
 has "F33 nothing starts where nothing can be written" "$(jq -r .error <<<"$said")" "Read-only file system"

@@ -580,7 +580,9 @@ static void unknown_orders_are_told(void **state)
 	json_put(&text, doc, true);
 	assert_int_equal(io_write_all(order, text.data, text.len), 0);
 	assert_int_equal(lseek(order, 0, SEEK_SET), 0);
-	assert_int_equal(runner_spawn(&(struct runner_start){ dir, order, lock, go, "" }, &pid), 0);
+	assert_int_equal(
+		runner_spawn(&(struct runner_start){ dir, order, lock, go, (char[]){ "" } }, &pid),
+		0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	row = row_of(b, "a");
