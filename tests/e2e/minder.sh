@@ -20,10 +20,12 @@ fx_sign "$P" tool:t/stays tool:t/orphans tool:t/leaves
 
 execute t/stays &
 ok "execute runs a tool" until_true test -s "$P/two"
+minder=$(pgrep -P $! -x ryefs-minder)
+like "beside it waits another process" "$minder" '^[0-9]+$'
 kill -9 $!
 ok "killed, its tool ends" until_true gone "$(cat "$P/one")"
 ok "and the tool's own child" until_true gone "$(cat "$P/two")"
-ok "nothing waits for it any more" until_true sh -c '! pgrep -P 1 -x ryefs-minder'
+ok "nothing waits for it any more" until_true gone "$minder"
 rm -f "$P/one"
 execute t/orphans &
 ok "a tool that leaves dead orphans" until_true test -e "$P/one"
