@@ -6,11 +6,15 @@
 #include "thread/thread_inner.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+
+/* Between two tries to begin without memory. */
+#define AWAIT_AGAIN_MS 100
 
 /* On any thread, once: the thread has ended, or is no longer waited for. */
 static void await_on_end(void *arg, const struct rye_outcome *outcome)
@@ -50,6 +54,27 @@ static enum rye_code await_poll(int ended, const struct thread_patience *patienc
 	}
 }
 
+/*
+ * Where the watching worker cannot be started for lack of memory, the end would be told by no thread:
+ * until there is some, or the patience ends.
+ */
+static int await_begin(struct threads *threads, const char *id, const struct rye_listener *listener,
+		       const struct thread_patience *patience, struct rye_err *err)
+{
+	struct pollfd wake = { .fd = patience->wake, .events = POLLIN };
+	int64_t end = clock_ms() + patience->wait_ms;
+
+	for (;;) {
+		unsigned long before = memory_failures();
+		int r = threads_wait(threads, id, listener, err);
+
+		if (!r || memory_failures() == before)
+			return r;
+		if ((patience->wait_ms >= 0 && clock_ms() >= end) || poll(&wake, 1, AWAIT_AGAIN_MS))
+			return r;
+	}
+}
+
 int threads_await(struct threads *threads, const char *id, const struct thread_patience *patience,
 		  struct rye_err *err)
 {
@@ -61,7 +86,7 @@ int threads_await(struct threads *threads, const char *id, const struct thread_p
 
 	if (ended < 0)
 		return rye_fail_sys(err, errno, "cannot wait for thread %s", id);
-	r = threads_wait(threads, id, &listener, err);
+	r = await_begin(threads, id, &listener, patience, err);
 	if (r)
 		return r;
 	code = await_poll(ended, patience);

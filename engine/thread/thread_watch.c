@@ -379,6 +379,22 @@ void threads_worker_stop(struct threads *threads)
 	thread_watch_tell(waiters, RYE_CANCELLED, "cancelled");
 }
 
+/* NULL: it has been told. */
+static struct thread_waiter *waiter_take(struct threads *threads, const void *arg)
+{
+	struct thread_waiter *found = NULL;
+
+	GUARD(&threads->lock);
+	for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
+		if ((*at)->arg == arg) {
+			found = *at;
+			*at = found->next;
+			found->next = NULL;
+			break;
+		}
+	return found;
+}
+
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
 		 struct rye_err *err)
 {
@@ -404,26 +420,20 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	/* After queueing: an end between the look and the queue would be missed. */
 	thread_watch_look_at(threads, id, -1);
 	/* Not every end can be watched; the worker looks again while there are waiters. */
-	if (!threads_worker_start(threads))
+	r = threads_worker_start(threads);
+	if (!r)
 		(void)!eventfd_write(threads->wake, 1);
-	return 0;
+	else
+		waiter = waiter_take(threads, who->arg);
+	if (!r || !waiter)
+		return 0;
+	free(waiter);
+	return memory_fail(err);
 }
 
 void threads_unwait(struct threads *threads, const void *arg)
 {
-	struct thread_waiter *found = NULL;
-
-	{
-		GUARD(&threads->lock);
-		for (struct thread_waiter **at = &threads->waiters; *at; at = &(*at)->next)
-			if ((*at)->arg == arg) {
-				found = *at;
-				*at = found->next;
-				found->next = NULL;
-				break;
-			}
-	}
-	thread_watch_tell(found, RYE_CANCELLED, "cancelled");
+	thread_watch_tell(waiter_take(threads, arg), RYE_CANCELLED, "cancelled");
 }
 
 /* Lock held. */

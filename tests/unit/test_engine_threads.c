@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "thread/thread_inner.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -559,6 +560,54 @@ static void a_wait_ends_with_a_runner_of_others(void **state)
 	}
 }
 
+static _Atomic int refused_threads; /* so many pthread_create to come fail */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg)
+{
+	if (refused_threads > 0) {
+		refused_threads--;
+		return EAGAIN;
+	}
+	return __real_pthread_create(thread, attr, fn, arg);
+}
+
+/* The worker that watches cannot be started: a wait begins when it can, or ends with its patience. */
+static void a_wait_has_to_begin(void **state)
+{
+	struct bench *b = *state;
+	struct thread_patience patience = { .wake = -1, .wait_ms = 250, .also = -1 };
+	struct threads *threads = NULL;
+	struct rye_options opt = { .project = b->place.place.project };
+	const struct threads_env env = { .opt = &opt };
+	struct rye_err err = { 0 };
+	pid_t parent, pid = neglected_sleeper(&parent), killer;
+
+	open_registry(b);
+	add_runner(b, "a", pid);
+	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	refused_threads = 1000;
+	assert_int_equal(threads_await(threads, "a", &patience, &err), -(int)RYE_IO);
+	assert_string_equal(err.msg, "out of memory");
+	refused_threads = 3;
+	patience.wait_ms = 10000;
+	killer = fork();
+	if (!killer) {
+		usleep(600000);
+		_exit(kill(pid, SIGKILL));
+	}
+	assert_int_equal(threads_await(threads, "a", &patience, NULL), 0);
+	assert_int_equal(waitpid(killer, NULL, 0), killer);
+	threads_close(threads);
+	kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+}
+
 /* Orders that another version wrote: the thread ends with a sentence, not in silence. */
 static void unknown_orders_are_told(void **state)
 {
@@ -633,6 +682,7 @@ int main(int argc, char **argv)
 		thread_test(a_row_alone_is_a_thread),
 		thread_test(a_starting_thread_can_be_killed),
 		thread_test(a_wait_ends_with_a_runner_of_others),
+		thread_test(a_wait_has_to_begin),
 		thread_test(ids_of_one_stem),
 		thread_test(unknown_orders_are_told),
 	};
