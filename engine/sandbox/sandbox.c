@@ -341,18 +341,16 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 }
 
 /* The first place that takes one: what confines the calling process may leave it any of them. */
-static char *make_boxes_dir(struct rye_err *err)
+static char *make_boxes_dir(int *ret_lock, struct rye_err *err)
 {
 	const char *const places[] = { getenv("TMPDIR"), "/tmp", "/dev/shm" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *path = NULL;
+		char *path = places[i] && *places[i] == '/' ? tmpdir_make(places[i], ret_lock) :
+							      NULL;
 
-		if (!places[i] || *places[i] != '/')
-			continue;
-		if (asprintf(&path, "%s/ryefs-XXXXXX", places[i]) >= 0 && mkdtemp(path))
+		if (path)
 			return path;
-		free(path);
 	}
 	rye_fail(err, RYE_UNSUPPORTED,
 		 "sandbox=strict: no temporary directory can be made in $TMPDIR, /tmp or /dev/shm; "
@@ -363,8 +361,8 @@ static char *make_boxes_dir(struct rye_err *err)
 /* A new directory for all boxes, unless another thread has replaced the one that is gone. */
 static char *replace_base(struct boxes *boxes, const char *gone, struct rye_err *err)
 {
-	auto_free char *spare = make_boxes_dir(err);
-	auto_close int lock = spare ? tmpdir_lock(spare, true) : -1;
+	auto_close int lock = -1;
+	auto_free char *spare = make_boxes_dir(&lock, err);
 	char *base = NULL;
 	struct stat st;
 

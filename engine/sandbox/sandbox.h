@@ -128,6 +128,8 @@ bool box_is_whole(const struct boxes *boxes, const struct box *box);
 void tmpdir_remove(const char *path);
 /* The lock of an engine's temporary directory, made with `make`; -1: not ours, or it is held. */
 int tmpdir_lock(const char *path, bool make);
+/* A new one below `place`, and its lock; NULL: it takes none. Owned by the caller. */
+char *tmpdir_make(const char *place, int *ret_lock);
 /* Tells of the directories of engines that were killed (fn may be NULL); how many. */
 size_t tmpdir_sweep(bool drop, rye_name_fn fn, void *arg);
 

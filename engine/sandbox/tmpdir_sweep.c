@@ -11,9 +11,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_named(const char *name)
 {
@@ -32,6 +34,29 @@ int tmpdir_lock(const char *path, bool make)
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || !st.st_nlink)
 		return -1;
 	return steal_fd(&fd);
+}
+
+/* A sweep of another process may come between the making and the lock, and then takes it for left behind. */
+#define MAKE_TRIES 16
+
+char *tmpdir_make(const char *place, int *ret_lock)
+{
+	*ret_lock = -1;
+	for (int i = 0; i < MAKE_TRIES; i++) {
+		auto_free char *path = NULL;
+		struct stat st;
+
+		if (asprintf(&path, "%s/ryefs-XXXXXX", place) < 0 || !mkdtemp(path))
+			return NULL;
+		*ret_lock = tmpdir_lock(path, true);
+		/* without room for the file it does without the lock */
+		if ((*ret_lock >= 0 || i == MAKE_TRIES - 1) && lstat(path, &st) == 0)
+			return steal(&path);
+		if (*ret_lock >= 0)
+			close(steal_fd(ret_lock));
+		rmdir(path);
+	}
+	return NULL;
 }
 
 static size_t sweep_place(const char *place, bool drop, rye_name_fn fn, void *arg)

@@ -240,9 +240,59 @@ static void the_group_that_counts_processes(void **state)
 	}
 }
 
+struct sweeping {
+	char place[64];
+	_Atomic bool over;
+};
+
+/* As another process sweeps, without pause. */
+static void *sweep_on(void *arg)
+{
+	struct sweeping *sweeping = arg;
+
+	while (!sweeping->over) {
+		auto_dir DIR *dir = opendir(sweeping->place);
+		struct dirent *entry;
+
+		while (dir && (entry = readdir(dir))) {
+			auto_close int lock = -1;
+			char path[400];
+
+			snprintf(path, sizeof(path), "%s/%s", sweeping->place, entry->d_name);
+			lock = *entry->d_name == '.' ? -1 : tmpdir_lock(path, false);
+			if (lock >= 0)
+				tmpdir_remove(path);
+		}
+	}
+	return NULL;
+}
+
+static void a_sweep_takes_no_new_directory(void **state)
+{
+	struct sweeping sweeping = { "/tmp/rye-sweeping-XXXXXX", false };
+	pthread_t thread;
+
+	assert_non_null(mkdtemp(sweeping.place));
+	assert_int_equal(pthread_create(&thread, NULL, sweep_on, &sweeping), 0);
+	for (int i = 0; i < 3000; i++) {
+		int lock;
+		auto_free char *path = tmpdir_make(sweeping.place, &lock);
+
+		assert_non_null(path);
+		assert_true(lock >= 0);
+		assert_int_equal(access(path, F_OK), 0);
+		tmpdir_remove(path);
+		close(lock);
+	}
+	sweeping.over = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	tmpdir_remove(sweeping.place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sweep_takes_no_new_directory),
 		cmocka_unit_test(the_group_that_counts_processes),
 		exec_both(declared_capabilities),
 		exec_both(a_fresh_process),
