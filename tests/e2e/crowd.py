@@ -78,7 +78,7 @@ def check_thread(ident, row):
     want(head["cost"]["turns"] == TURNS and near(head["cost"]["spend"], TURNS * PRICE), ident, "has the cost", head["cost"])
     for name in ("thread.json", "result.json", "spawn.log"):
         with open(f"{where}/{name}", encoding="utf-8") as f:
-            text = f.read()
+            text = re.sub(r'"_signature": *"[^"]*"', "", f.read())  # base64 has each word some day
         want(not any(word in text for word in WORDS), ident, name, text)
 
 
