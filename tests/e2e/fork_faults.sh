@@ -104,25 +104,24 @@ agent_cancelled lane_tool 'test -e "$P/sleeps"'
 has "the call has its result" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id')" s1
 
 # F45: a writer that is killed leaves the thread to itself
-before=$(asks lane_slow)
-timeout 60 bash -c 'echo "{}" > "$1"' - "$M/directives/lane_slow/fork" 2>/dev/null &
-writer=$!
-until_true eval '[ $(asks lane_slow) -gt $before ]'
-pkill -9 -P $writer 2>/dev/null
-kill -9 $writer 2>/dev/null
-wait $writer 2>/dev/null
-id=$(cd "$P/.ai/state/threads/lane_slow" && ls -t | head -n 1)
-is "F45 a killed writer's thread is at work" "$(cat "$M/state/threads/lane_slow/$id/status")" running
-echo kill >"$M/state/threads/lane_slow/$id/ctl"
-is "F45 until it is killed" "$(timeout 20 cat "$M/state/threads/lane_slow/$id/wait")" killed
+# its thread's id is in id
+killed_writer() { # NAME
+  local before writer
+  before=$(asks "$1")
+  timeout 60 bash -c 'echo "{}" > "$1"' - "$M/directives/$1/fork" 2>/dev/null &
+  writer=$!
+  until_true eval "[ \$(asks $1) -gt $before ]"
+  pkill -9 -P $writer 2>/dev/null
+  kill -9 $writer 2>/dev/null
+  wait $writer 2>/dev/null
+  id=$1/$(cd "$P/.ai/state/threads/$1" && ls -t | head -n 1)
+}
+killed_writer lane_slow
+is "F45 a killed writer's thread is at work" "$(cat "$M/state/threads/$id/status")" running
+echo kill >"$M/state/threads/$id/ctl"
+is "F45 until it is killed" "$(timeout 20 cat "$M/state/threads/$id/wait")" killed
 
-timeout 60 bash -c 'echo "{}" > "$1"' - "$M/directives/lane_short/fork" 2>/dev/null &
-writer=$!
-until_true eval '[ $(asks lane_short) -gt 0 ]'
-pkill -9 -P $writer 2>/dev/null
-kill -9 $writer 2>/dev/null
-wait $writer 2>/dev/null
-id=lane_short/$(cd "$P/.ai/state/threads/lane_short" && ls -t | head -n 1)
+killed_writer lane_short
 is "F45 another one goes on to its end" "$(timeout 20 cat "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed told"
 
 # F21: a runner that dies while its provider works, half a line written, a reader beside it
