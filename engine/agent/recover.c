@@ -2,8 +2,9 @@
 /*
  * The end of a directive's thread whose runner was lost or killed, written down by the process that
  * finds it: the transcript is closed, thread.json says so, the budget is settled, its children are
- * cancelled. And the ledger of all threads, when it is damaged. Called before the row becomes terminal, under the thread's lock; again is fine, since a
- * terminal event that is there is kept, and wanted where the disk was full.
+ * cancelled. Called before the row becomes terminal, under the thread's lock; again is fine, since a
+ * terminal event that is there is kept, and wanted where the disk was full. And the ledger of all
+ * threads, when it is damaged.
  */
 #include "agent/agent_inner.h"
 
