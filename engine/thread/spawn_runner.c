@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starting the runner process: what it is told (a memfd), what it inherits (orders and lock,
- * nothing else), where its output goes. Among its arguments is the digest of what it was asked: no other
- * process can change them, so by them the request.json in its directory is believed. posix_spawn only: a fork of a big multithreaded
- * process costs tens of milliseconds.
+ * nothing else), where its output goes. Among its arguments is the digest of what it was asked: no
+ * other process can change them, so by them the request.json in its directory is believed. posix_spawn
+ * only: a fork of a big multithreaded process costs tens of milliseconds.
  */
 #include "thread/thread_inner.h"
 
