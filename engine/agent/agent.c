@@ -31,23 +31,48 @@ static int end_told(struct agent *agent, struct rye_err *err)
 	return memory_fail(err);
 }
 
-/* What was paid for is logged. */
+/* What was paid for, and what has been done; one that never finds room is left out. */
 static int end_unlogged(struct agent *agent, struct rye_err *err)
 {
-	int r = chronicle_event(agent->transcript, "cognition_out", json_incref(agent->unlogged),
-				err);
+	while (json_array_size(agent->unlogged)) {
+		const json_t *event = json_array_get(agent->unlogged, 0);
 
-	if (!r) {
-		json_decref(agent->unlogged);
-		agent->unlogged = NULL;
+		if (chronicle_event(agent->transcript, json_str(event, "type"),
+				    json_incref(json_object_get(event, "payload")), err) &&
+		    agent_scarce(err))
+			return -(int)err->code;
+		json_array_remove(agent->unlogged, 0);
 	}
+	return 0;
+}
+
+/* Of a call whose result was left out, too, the transcript has one: a resume wants it. */
+static int end_calls(struct agent *agent, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	int r = chronicle_text(&agent->record, &text, err);
+
+	if (!r)
+		r = chronicle_close_calls(agent->transcript,
+					  (struct rye_span){ text->data, text->len },
+					  agent->error ? agent->error : "lost", err);
+	return MIN_OF(r, 0);
+}
+
+static int end_gap(struct agent *agent, struct rye_err *err)
+{
+	int r = end_unlogged(agent, err);
+
+	if (!r)
+		r = end_calls(agent, err);
+	agent->gap = r;
 	return r;
 }
 
 /* Each event once, however often its checkpoint is tried. */
 static int end_transcript(struct agent *agent, struct rye_err *err)
 {
-	int r = agent->unlogged ? end_unlogged(agent, err) : 0;
+	int r = agent->gap ? end_gap(agent, err) : 0;
 
 	if (!r && !agent->told)
 		r = end_told(agent, err);

@@ -179,7 +179,8 @@ struct agent {
 	bool live_break; /* the next one begins another answer, in the middle of a line */
 	struct thread_cost cost;
 	double owed; /* spent, and not in the ledger yet */
-	json_t *unlogged; /* an answer that there was no room for, until the end; or NULL */
+	bool gap; /* an event found no room: the transcript is behind until the end */
+	json_t *unlogged; /* that event and those since, [{type, payload}] */
 	bool told; /* the transcript has the event that ends it */
 	int64_t start_ms;
 	json_int_t context; /* tokens of the last request with its answer */

@@ -331,6 +331,7 @@ int agent_open(struct agent *agent, struct rye_err *err)
 	agent->start_ms = clock_ms();
 	agent->warnings = json_array();
 	agent->messages = json_array();
+	agent->unlogged = json_array();
 	agent->http = http_open();
 	if (!agent->http)
 		return memory_fail(err);

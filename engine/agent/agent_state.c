@@ -95,16 +95,27 @@ int agent_owes(struct agent *agent, double delta, struct rye_err *err)
 	return r;
 }
 
+/* Behind one that found no room all others wait: what is read back must be in its order. */
+static void event_keep(struct agent *agent, const char *type, json_t *payload)
+{
+	agent->gap = true;
+	if (payload && strcmp(type, "token_delta") != 0)
+		json_array_append_new(agent->unlogged,
+				      json_pack("{s:s, s:O}", "type", type, "payload", payload));
+}
+
 void agent_event(struct agent *agent, const char *type, json_t *payload)
 {
+	auto_json json_t *held = payload;
 	struct rye_err err = { 0 };
 
-	if (!agent->transcript) {
-		json_decref(payload);
+	if (!agent->transcript)
 		return;
-	}
-	if (chronicle_event(agent->transcript, type, payload, &err))
+	if (!agent->gap && !chronicle_event(agent->transcript, type, json_incref(held), &err))
+		return;
+	if (!agent->gap)
 		agent_fails(agent, &err);
+	event_keep(agent, type, held);
 }
 
 bool agent_falls_back(struct agent *agent)

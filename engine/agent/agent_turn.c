@@ -329,20 +329,15 @@ static void turn_heard(struct agent *agent, const struct provider_result *result
 {
 	auto_free char *text = turn_text(result->message, "text");
 	auto_free char *thought = turn_text(result->message, "reasoning");
-	struct rye_err err = { 0 };
-	json_t *event;
 
 	agent->cost.turns++;
-	event = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "text", text ? text : "", "model",
-			  agent->provider->model, "finish_reason", provider_stop_name(result->stop),
-			  "truncated", result->stop == STOP_LENGTH, "usage", turn_usage(result),
-			  "raw", turn_raw(agent, result->message));
 	agent->context = result->input + result->usage.output;
-	if (chronicle_event(agent->transcript, "cognition_out", json_incref(event), &err)) {
-		agent_fails(agent, &err);
-		agent->unlogged = steal(&event);
-	}
-	json_decref(event);
+	agent_event(agent, "cognition_out",
+		    json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "text", text ? text : "", "model",
+			      agent->provider->model, "finish_reason",
+			      provider_stop_name(result->stop), "truncated",
+			      result->stop == STOP_LENGTH, "usage", turn_usage(result), "raw",
+			      turn_raw(agent, result->message)));
 	if (thought && *thought)
 		agent_event(agent, "cognition_reasoning", json_pack("{s:s}", "text", thought));
 	json_array_append(agent->messages, result->message);

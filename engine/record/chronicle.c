@@ -270,7 +270,7 @@ static bool is_ending(const char *type)
 	return !strncmp(type, "thread_", strlen("thread_")) || !strcmp(type, "checkpoint");
 }
 
-static int append_event(struct chronicle *chronicle, const char *type, json_t *payload,
+static int append_event(struct chronicle *chronicle, const char *type, json_t *payload, bool ending,
 			struct rye_err *err)
 {
 	unsigned long since = memory_failures();
@@ -286,8 +286,7 @@ static int append_event(struct chronicle *chronicle, const char *type, json_t *p
 	buf_addc(&line, '\n');
 	if (memory_check(since, err))
 		return -(int)RYE_IO;
-	if (line.failed ||
-	    chronicle->size + line.len > (is_ending(type) ? RYE_BUF_CAP : TRANSCRIPT_MAX))
+	if (line.failed || chronicle->size + line.len > (ending ? RYE_BUF_CAP : TRANSCRIPT_MAX))
 		return rye_fail(err, RYE_TOO_BIG, "%.700s/" TRANSCRIPT_FILE ": more than %u bytes",
 				record->id, TRANSCRIPT_MAX);
 	return append_line(chronicle, (struct rye_span){ line.data, line.len }, err);
@@ -300,7 +299,17 @@ int chronicle_event(struct chronicle *chronicle, const char *type, json_t *paylo
 
 	if (!json_is_object(held))
 		return memory_fail(err);
-	return append_event(chronicle, type, held, err);
+	return append_event(chronicle, type, held, is_ending(type), err);
+}
+
+int chronicle_close_call(struct chronicle *chronicle, const char *id, const char *error,
+			 struct rye_err *err)
+{
+	auto_json json_t *payload =
+		json_pack("{s:s, s:s, s:s}", "call_id", id, "output", "", "error", error);
+
+	return payload ? append_event(chronicle, "tool_call_result", payload, true, err) :
+			 memory_fail(err);
 }
 
 static int append_checkpoint(struct chronicle *chronicle, int64_t turn, struct rye_err *err)

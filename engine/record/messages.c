@@ -229,10 +229,7 @@ int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, con
 	json_array_foreach(open, i, id) {
 		if (r)
 			break;
-		r = chronicle_event(chronicle, "tool_call_result",
-				    json_pack("{s:O, s:s, s:s}", "call_id", id, "output", "",
-					      "error", error),
-				    err);
+		r = chronicle_close_call(chronicle, json_string_value(id), error, err);
 		n += !r;
 	}
 	return r ? r : n;

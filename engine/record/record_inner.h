@@ -47,6 +47,9 @@ bool story_is_due(const struct record *record);
 /* Bytes beyond which nothing but the end of a thread is written: what is longer is not read again. */
 #define TRANSCRIPT_MAX (RYE_BUF_CAP - (1u << 20))
 #define TRANSCRIPT_FILE "transcript.jsonl"
+/* A call's result that says why there is none: part of the end. */
+int chronicle_close_call(struct chronicle *chronicle, const char *id, const char *error,
+			 struct rye_err *err);
 
 /* A checkpoint's payload, as far as it has the form; false: it has not. */
 struct chronicle_point {

@@ -19,9 +19,16 @@ agent_model '{"by": "turn", "lanes": {
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}],
   "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$LONG_STEP"', {"text": "nap is done"}],
+  "lane_quote": [{"calls": [{"name": "t_quote", "arguments": {}}, {"name": "t_step", "arguments": {}}]}],
   "lane_end": ['"$STEP"', {"text": ["it ", "is ", "done"], "gap": 0.5}]}}'
 agent_steps
 agent_naps
+# naps, too; its result is short, and longer than a page where it is quoted in a line of the transcript
+agent_tool quote naps '    for i in range(800):
+        if os.path.exists(os.path.join(project_path, "wake")):
+            break
+        time.sleep(0.05)
+    return {"success": True, "said": "\"" * 1050}'
 graph() { # NAME TOOL
   fx_put "$P" "tools/t/$1.yaml" <<TEXT
 tool_id: $1
@@ -65,8 +72,8 @@ input_schema: {type: object}
 TEXT
 ALL='    <permissions><execute><tool>t.*</tool><tool>mcp.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
-for name in work child nap end; do agent_directive lane_$name "$ALL" <<<'Do it all.'; done
-agent_sign tool:t/step tool:t/nap tool:t/graph tool:t/napping tool:mcp/servers/s tool:mcp/s/echo
+for name in work child nap quote end; do agent_directive lane_$name "$ALL" <<<'Do it all.'; done
+agent_sign tool:t/step tool:t/nap tool:t/quote tool:t/graph tool:t/napping tool:mcp/servers/s tool:mcp/s/echo
 allow 'No space left|Read-only file system|read-only|readonly|disk is full|oo many|emory|database|Cannot allocate|Resource temporarily'
 
 fill() {
@@ -114,6 +121,19 @@ has "F30 which says why" "$(cat "$M/state/threads/$ID/error")" "No space left"
 whole error "F30 full for a while"
 ok "F30 with room again it can be resumed" sh -c "echo resume and go on > '$M/state/threads/$ID/ctl'"
 is "F30 and completes" "$(ended)" completed
+
+napping directives/lane_quote/async
+fill
+touch "$P/wake"
+sleep 2
+empty
+is "F30 a result that finds no room" "$(ended)" error
+is "F30 is there when there is room" \
+  "$(events "$ID" 'select(.event_type == "tool_call_result").payload.output | length' | xargs)" '2193 0'
+is "F30 and no call of its answer is without a result" \
+  "$(events "$ID" 'select(.event_type | startswith("tool_call")).event_type' | sort | uniq -c | xargs)" \
+  '2 tool_call_result 2 tool_call_start'
+whole error "no room for a result"
 
 ID=$(fork_async lane_end | jq -r .thread_id)
 until_true grep -q '"it "' "$P/.ai/state/threads/$ID/transcript.jsonl"

@@ -3,6 +3,9 @@
 #include "record_place.h"
 #include "rye_json.h"
 
+#include "bounds.h"
+#include "record/record_inner.h"
+
 #define LINE(type, payload) "{\"event_type\":\"" type "\",\"payload\":{" payload "}}\n"
 #define SAID(text) LINE("cognition_in", "\"text\":\"" text "\",\"role\":\"user\"")
 #define ANSWER(text, more) LINE("cognition_out", "\"text\":\"" text "\"" more)
@@ -93,9 +96,36 @@ static void thread_T29_one_message_and_many_turns(void **state)
 	}
 }
 
+/* What is nearly as long as can be read back takes no event any more, but what ends its thread. */
+static void a_full_transcript_can_end(void **state)
+{
+	static const char call[] = LINE("tool_call_start", "\"call_id\":\"b\"");
+	auto_free char *line = malloc(1 << 20);
+	struct record_place r;
+	struct chronicle *t = NULL;
+	int fd;
+
+	record_place_make(&r, RECORD_ID);
+	fd = openat(r.dir, TRANSCRIPT_FILE, O_WRONLY | O_CREAT, 0600);
+	memset(line, ' ', 1 << 20);
+	memcpy(line, "{}", 2);
+	line[(1 << 20) - 1] = '\n';
+	for (size_t size = 0; size < TRANSCRIPT_MAX; size += 1 << 20)
+		assert_int_equal(write(fd, line, 1 << 20), 1 << 20);
+	close(fd);
+	assert_int_equal(chronicle_open(&r.record, &t, NULL), 0);
+	assert_int_equal(chronicle_event(t, "cognition_out", json_object(), NULL), -RYE_TOO_BIG);
+	assert_int_equal(chronicle_close_calls(t, span_of(call), "no room", NULL), 1);
+	assert_int_equal(chronicle_event(t, "thread_error", json_object(), NULL), 0);
+	assert_int_equal(chronicle_checkpoint(t, 1, NULL), 0);
+	chronicle_close(t);
+	record_place_drop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_transcript_can_end),
 		cmocka_unit_test(messages_that_are_none),
 		cmocka_unit_test(thread_F01_retried_input),
 		cmocka_unit_test(thread_T29_trimming),
