@@ -78,13 +78,16 @@ static CHILD_SIDE long set_limits(void)
 	return r;
 }
 
-/* Ignored signals survive exec: a tool must not find SIGPIPE ignored. */
+/*
+ * Ignored signals survive exec: a tool must not find SIGPIPE ignored, nor 32 and 33, which
+ * posix_spawn leaves so in a thread's runner and libc's sigaction refuses to mend.
+ */
 static CHILD_SIDE void default_signals(void)
 {
 	/* The kernel's own structure, all zero: SIG_DFL. libc's bookkeeping is shared with us. */
 	static const unsigned long fresh[8] = { 0 };
 
-	for (int i = 1; i < 32; i++)
+	for (int i = 1; i < NSIG; i++)
 		RAW(SYS_rt_sigaction, i, (long)fresh, 0, 8);
 }
 
