@@ -131,6 +131,25 @@ static bool check_type(struct schema_check *c, const json_t *schema, const json_
 	return false;
 }
 
+/* One that is an object, and of whose type the value is. */
+static void check_keywords(struct schema_check *c, const json_t *schema, const json_t *value)
+{
+	const struct schema_scope *before = c->scope;
+	struct schema_scope scope;
+
+	c->scope = schema_enter(c, schema, &scope);
+	c->depth++;
+	schema_check_scalar(c, schema, value);
+	if (json_is_object(value))
+		schema_check_object(c, schema, value);
+	else if (json_is_array(value))
+		schema_check_array(c, schema, value);
+	schema_check_logic(c, schema, value);
+	schema_check_unseen(c, schema, value);
+	c->depth--;
+	c->scope = before;
+}
+
 void schema_check_value(struct schema_check *c, const json_t *schema, const json_t *value)
 {
 	if (schema_is_full(c))
@@ -143,15 +162,7 @@ void schema_check_value(struct schema_check *c, const json_t *schema, const json
 		schema_stop(c, "cannot be checked: its schema asks for too much");
 		return;
 	}
-	c->depth++;
-	schema_check_scalar(c, schema, value);
-	if (json_is_object(value))
-		schema_check_object(c, schema, value);
-	else if (json_is_array(value))
-		schema_check_array(c, schema, value);
-	schema_check_logic(c, schema, value);
-	schema_check_unseen(c, schema, value);
-	c->depth--;
+	check_keywords(c, schema, value);
 }
 
 void schema_report_done(struct schema_report *report)
@@ -166,7 +177,8 @@ void schema_report_done(struct schema_report *report)
 static bool check_all(const json_t *schema, const json_t *value, int depth,
 		      struct schema_report *ret)
 {
-	struct schema_check c = { .root = schema, .report = ret, .depth = depth };
+	struct schema_scope scope = { .whole = schema };
+	struct schema_check c = { .root = schema, .scope = &scope, .report = ret, .depth = depth };
 
 	*ret = (struct schema_report){ json_array(), json_array(), json_array(), json_array() };
 	buf_reserve(&c.path, 0);
@@ -176,6 +188,7 @@ static bool check_all(const json_t *schema, const json_t *value, int depth,
 		json_array_append_new(ret->issues, json_string(c.stop));
 	buf_done(&c.path);
 	regex_done(&c.regex);
+	json_decref(c.names);
 	return !json_array_size(ret->missing) && !json_array_size(ret->unknown) &&
 	       !json_array_size(ret->issues);
 }
@@ -189,8 +202,5 @@ bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret
 bool schema_fit(const json_t *schema, const json_t *value, struct schema_report *ret)
 {
 	/* not the outermost: then every fault is an issue, and what is not declared no warning */
-	bool fits = check_all(schema, value, 1, ret);
-
-	schema_unchecked(schema, ret);
-	return fits;
+	return check_all(schema, value, 1, ret);
 }

@@ -22,8 +22,7 @@ void schema_report_done(struct schema_report *report);
  */
 bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret);
 /*
- * An answer against its schema: nothing is filled in, every fault is an issue, and keywords that are
- * not checked are warnings.
+ * An answer against its schema: nothing is filled in, and every fault is an issue.
  */
 bool schema_fit(const json_t *schema, const json_t *value, struct schema_report *ret);
 /* The issues alone, one behind the other. */

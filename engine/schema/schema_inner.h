@@ -11,8 +11,20 @@
 /* Values that anyOf, $ref and the like may look at: schemas made of each other double with each level. */
 #define SCHEMA_STEPS 200000
 
+enum schema_ref { SCHEMA_REF, SCHEMA_DYNAMIC_REF, SCHEMA_RECURSIVE_REF, SCHEMA_REFS };
+
+/* A part with an address of its own ($id), or the document: what "#" in it means. */
+struct schema_scope {
+	const json_t *whole;
+	const char *address; /* a key of the check's names; NULL: the document's */
+	const struct schema_scope *outer; /* that the check came from; NULL: it began here */
+};
+
 struct schema_check {
-	const json_t *root; /* what $ref begins at */
+	const json_t *root; /* the document */
+	const struct schema_scope *scope; /* the part that is looked at */
+	json_t *names; /* address, or address#anchor → schema; NULL: none was asked for; owned */
+	const char *address; /* the document's, once names are there */
 	struct schema_report *report;
 	struct rye_buf path; /* "a.b[0]" */
 	struct regex regex;
@@ -54,17 +66,23 @@ const json_t *schema_item_rule(const json_t *schema, size_t i);
 void schema_check_logic(struct schema_check *c, const json_t *schema, const json_t *value);
 /* Only whether it fits: no fault is told. */
 bool schema_tries(struct schema_check *c, const json_t *schema, const json_t *value);
-/* What its $ref leads to; NULL: it has none, or one that stops the check. */
-const json_t *schema_reference(struct schema_check *c, const json_t *schema);
 /* The schema that holds while this field is there (dependentSchemas); NULL: none. */
 const json_t *schema_dependent(const json_t *schema, const char *key);
+
+/* schema_ref.c */
+
+/* What it refers to, and the scope that holds there, behind the present one; NULL: nothing, or a stop. */
+const json_t *schema_reference(struct schema_check *c, const json_t *schema, enum schema_ref which,
+			       struct schema_scope *ret);
+bool schema_refers(const json_t *schema);
+/* The scope of a schema that stands in the present one: that, or its own, which is put into `own`. */
+const struct schema_scope *schema_enter(struct schema_check *c, const json_t *schema,
+					struct schema_scope *own);
 
 /* schema_unseen.c: unevaluatedProperties and unevaluatedItems. */
 void schema_check_unseen(struct schema_check *c, const json_t *schema, const json_t *value);
 
 /* schema_report.c */
 void schema_warn(struct schema_report *report, const char *format, ...) RYE_PRINTF(2, 3);
-/* A warning for each keyword of the schema that could refuse a value and is not checked. */
-void schema_unchecked(const json_t *schema, struct schema_report *report);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas made of others: allOf, anyOf, oneOf, not, if, dependentSchemas, and $ref to a part of the
- * same document. No other document is ever looked for. What is only tried tells no faults. Recursive with schema.c,
- * which bounds depth and work. Pure.
+ * Schemas made of others: allOf, anyOf, oneOf, not, if, dependentSchemas, and what references lead to
+ * (schema_ref.c). What is only tried tells no faults. Recursive with schema.c, which bounds depth and
+ * work. Pure.
  */
 #include "schema/schema_inner.h"
 
@@ -75,78 +75,6 @@ static void check_conditions(struct schema_check *c, const json_t *schema, const
 		schema_check_value(c, then, value);
 }
 
-/* ---- references ---- */
-
-static int pointer_hex(char c)
-{
-	return c >= '0' && c <= '9'		  ? c - '0' :
-	       (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 :
-						    -1;
-}
-
-/* The next word of a pointer, "a~1b%20c" → "a/b c"; *at moves behind it. */
-static void pointer_word(const char **at, struct rye_buf *ret)
-{
-	const char *p = *at;
-
-	buf_clear(ret);
-	buf_adds(ret, "");
-	for (; *p && *p != '/'; p++) {
-		if (*p == '%' && pointer_hex(p[1]) >= 0 && pointer_hex(p[2]) >= 0) {
-			buf_addc(ret, (char)(pointer_hex(p[1]) * 16 + pointer_hex(p[2])));
-			p += 2;
-		} else if (*p == '~' && (p[1] == '0' || p[1] == '1')) {
-			buf_addc(ret, *++p == '0' ? '~' : '/');
-		} else {
-			buf_addc(ret, *p);
-		}
-	}
-	*at = p;
-}
-
-static const json_t *pointer_step(const json_t *from, const char *word)
-{
-	char *end;
-	unsigned long n;
-
-	if (!json_is_array(from))
-		return json_object_get(from, word);
-	n = strtoul(word, &end, 10);
-	return *word >= '0' && *word <= '9' && !*end ? json_array_get(from, n) : NULL;
-}
-
-/* What "#/$defs/name" leads to; NULL: nothing. */
-static const json_t *pointer_target(const json_t *root, const char *pointer)
-{
-	auto_buf struct rye_buf word = RYE_BUF_INIT;
-
-	while (root && *pointer == '/') {
-		pointer++;
-		pointer_word(&pointer, &word);
-		root = word.failed ? NULL : pointer_step(root, word.data);
-	}
-	return *pointer ? NULL : root;
-}
-
-const json_t *schema_reference(struct schema_check *c, const json_t *schema)
-{
-	const char *ref = json_string_value(json_object_get(schema, "$ref"));
-	const json_t *target;
-
-	if (!ref)
-		return NULL;
-	if (*ref != '#') {
-		schema_stop(c,
-			    "cannot be checked: $ref %.120s is another document: none is fetched",
-			    ref);
-		return NULL;
-	}
-	target = pointer_target(c->root, ref + 1);
-	if (!target)
-		schema_stop(c, "cannot be checked: $ref %.120s leads nowhere", ref);
-	return target;
-}
-
 const json_t *schema_dependent(const json_t *schema, const char *key)
 {
 	const json_t *rule = json_object_get(json_object_get(schema, "dependentSchemas"), key);
@@ -172,17 +100,27 @@ static void check_dependents(struct schema_check *c, const json_t *schema, const
 	}
 }
 
+static void check_reference(struct schema_check *c, const json_t *schema, enum schema_ref which,
+			    const json_t *value)
+{
+	struct schema_scope scope;
+	const json_t *target = schema_reference(c, schema, which, &scope);
+
+	if (!target)
+		return;
+	c->scope = &scope;
+	schema_check_value(c, target, value);
+	c->scope = scope.outer;
+}
+
 void schema_check_logic(struct schema_check *c, const json_t *schema, const json_t *value)
 {
-	const json_t *target;
-
 	c->inside++;
 	check_every(c, json_object_get(schema, "allOf"), value);
 	check_choices(c, schema, value);
 	check_conditions(c, schema, value);
 	check_dependents(c, schema, value);
-	target = schema_reference(c, schema);
-	if (target)
-		schema_check_value(c, target, value);
+	for (enum schema_ref which = 0; which < SCHEMA_REFS; which++)
+		check_reference(c, schema, which, value);
 	c->inside--;
 }

@@ -71,15 +71,18 @@ static void check_needed(struct schema_check *c, const json_t *schema, const cha
 /* What is declared may stand in one of these, too. */
 static bool says_more(const json_t *schema)
 {
-	static const char *const keys[] = { "allOf",	    "anyOf",
-					    "oneOf",	    "if",
-					    "$ref",	    "dependentSchemas",
-					    "dependencies", "unevaluatedProperties" };
+	static const char *const keys[] = { "allOf",
+					    "anyOf",
+					    "oneOf",
+					    "if",
+					    "dependentSchemas",
+					    "dependencies",
+					    "unevaluatedProperties" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_object_get(schema, keys[i]))
 			return true;
-	return false;
+	return schema_refers(schema);
 }
 
 void schema_check_extra(struct schema_check *c, const json_t *rule, const char *key,

@@ -74,61 +74,6 @@ void schema_faults(const struct schema_report *report, struct rye_buf *ret_text)
 	schema_report_join(ret_text, report->issues, "; ");
 }
 
-/* Adds the keywords of a schema, and of those it is made of, that are not checked. */
-static void list_unchecked(const json_t *schema, json_t *found, int depth)
-{
-	static const char *const unchecked[] = { "$dynamicRef", "$recursiveRef" };
-	static const char *const parts[] = { "additionalProperties",
-					     "additionalItems",
-					     "items",
-					     "prefixItems",
-					     "contains",
-					     "propertyNames",
-					     "unevaluatedItems",
-					     "unevaluatedProperties",
-					     "allOf",
-					     "anyOf",
-					     "oneOf",
-					     "not",
-					     "if",
-					     "then",
-					     "else" };
-	static const char *const maps[] = {
-		"properties", "patternProperties", "dependentSchemas", "dependencies",
-		"$defs",      "definitions"
-	};
-	const char *key;
-	json_t *value;
-	size_t n;
-
-	if (!schema || depth > RYE_JSON_DEPTH)
-		return;
-	json_array_foreach(schema, n, value) {
-		list_unchecked(value, found, depth + 1);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(unchecked); i++)
-		if (json_object_get(schema, unchecked[i]))
-			json_set(found, unchecked[i], json_true());
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		list_unchecked(json_object_get(schema, parts[i]), found, depth + 1);
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
-		json_object_foreach(json_object_get(schema, maps[i]), key, value) {
-			list_unchecked(value, found, depth + 1);
-		}
-}
-
-void schema_unchecked(const json_t *schema, struct schema_report *report)
-{
-	auto_json json_t *found = json_object();
-	const char *key;
-	json_t *value;
-
-	list_unchecked(schema, found, 0);
-	json_object_foreach(found, key, value) {
-		schema_warn(report, "%s of the schema is not checked", key);
-	}
-}
-
 json_t *schema_declared(const json_t *schema)
 {
 	json_t *properties = json_object_get(schema, "properties"), *property;

@@ -47,10 +47,29 @@ static void collect_dependent(struct schema_check *c, const json_t *schema, cons
 		collect_holding(c, schema_dependent(schema, key), value, ret);
 }
 
+static void collect_reference(struct schema_check *c, const json_t *schema, const json_t *value,
+			      json_t *ret)
+{
+	struct schema_scope scope;
+	const json_t *target;
+
+	for (enum schema_ref which = 0; which < SCHEMA_REFS; which++) {
+		target = schema_reference(c, schema, which, &scope);
+		if (!target)
+			continue;
+		c->scope = &scope;
+		collect_holding(c, target, value, ret);
+		c->scope = scope.outer;
+	}
+}
+
 /* Adds the schema, which holds, and those of the ones it is made of that do. */
 static void collect_holding(struct schema_check *c, const json_t *schema, const json_t *value,
 			    json_t *ret)
 {
+	const struct schema_scope *before = c->scope;
+	struct schema_scope scope;
+
 	if (!json_is_object(schema) || *c->stop)
 		return;
 	if (c->depth >= RYE_JSON_DEPTH || ++c->steps > SCHEMA_STEPS) {
@@ -58,14 +77,16 @@ static void collect_holding(struct schema_check *c, const json_t *schema, const 
 		return;
 	}
 	json_array_append(ret, (json_t *)schema);
+	c->scope = schema_enter(c, schema, &scope);
 	c->depth++;
 	collect_list(c, json_object_get(schema, "allOf"), value, ret, false);
 	collect_list(c, json_object_get(schema, "anyOf"), value, ret, true);
 	collect_list(c, json_object_get(schema, "oneOf"), value, ret, true);
 	collect_conditional(c, schema, value, ret);
 	collect_dependent(c, schema, value, ret);
-	collect_holding(c, schema_reference(c, schema), value, ret);
+	collect_reference(c, schema, value, ret);
 	c->depth--;
+	c->scope = before;
 }
 
 static bool speaks_of_field(struct schema_check *c, const json_t *schema, const char *key)
