@@ -128,14 +128,25 @@ static bool starts_in_list(const char *name, const char *const *list)
 	return false;
 }
 
-/* RYE_* that a child must not inherit: keys, and what loaders believe to be set by the engine. */
+/*
+ * RYE_* that a child must not inherit: keys, what loaders believe to be set by the engine, and the parent
+ * thread that a shell once named.
+ */
 static bool private_name(const char *name)
 {
 	static const char *const words[] = { "KEY", "SECRET", "TOKEN", "PASSWORD", NULL };
-	static const char *const own[] = { "RYE_PYTHON",      "RYE_NODE",   "RYE_BASH",
-					   "RYE_TOOL_FD",     "RYE_PARAMS", "RYE_ANCHOR",
-					   "RYE_RUN",	      "RYE_RYEFS",  "RYE_NODE_MODULES",
-					   "RYE_INTERPRETER", NULL };
+	static const char *const own[] = { "RYE_PYTHON",
+					   "RYE_NODE",
+					   "RYE_BASH",
+					   "RYE_TOOL_FD",
+					   "RYE_PARAMS",
+					   "RYE_ANCHOR",
+					   "RYE_RUN",
+					   "RYE_RYEFS",
+					   "RYE_NODE_MODULES",
+					   "RYE_INTERPRETER",
+					   "RYE_PARENT_THREAD_ID",
+					   NULL };
 
 	for (const char *const *word = words; *word; word++)
 		if (strstr(name, *word))

@@ -25,13 +25,19 @@ def execute(params, project_path):
     print("said " + params["word"])
     return {"success": True, "word": params["word"]}
 CODE
+fx_python "$P" t/named <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os
+def execute(params, project_path):
+    return {"success": True, "named": os.environ.get("RYE_PARENT_THREAD_ID")}
+CODE
 fx_knowledge "$P" ctx/hook "Text of the hook."
 ALL='    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>'
 for name in plain edited gone slow big; do agent_directive lane_$name "$ALL" <<<'Go.'; done
 agent_directive lane_hooked '    <hooks><hook id="k" event="thread_started"><action kind="knowledge" item_id="ctx/hook"/></hook></hooks>
   </metadata>' <<<'Go.'
-agent_sign tool:t/nap tool:t/big tool:t/word knowledge:ctx/hook
+agent_sign tool:t/nap tool:t/big tool:t/word tool:t/named knowledge:ctx/hook
 allow '^ryefs: (info refused: )?(execute|thread)|key'
 fx_mount
 THREADS=$P/.ai/state/threads
@@ -86,11 +92,35 @@ is "T09 the ledgers are two" "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.co
 
 # ---- a parent that the environment names ----
 count=$(row "select count(*) from threads")
-id=$(RYE_PARENT_THREAD_ID=none/none-1 run execute directive:lane_plain --fork --json | jq -r .thread_id)
-is "F29 a shell's variable makes no parent" "$(jq -c '[.status, .parent_id]' "$THREADS/$id/thread.json")" '["completed",null]'
+left=$(find "$THREADS" -type d | sort)
+named() { # PARENT WORD...: the command's words, and how it ended
+  local parent=$1
+  shift
+  echo "$(RYE_PARENT_THREAD_ID=$parent run "$@") exit $?"
+}
+said=$(named none/none-1 execute directive:lane_plain --fork)
+has "F29 a parent that is not there is named" "$said" "parent thread none/none-1" "RYE_PARENT_THREAD_ID" "unset RYE_PARENT_THREAD_ID" "exit 3"
+has "F29 and for a program" "$(named none/none-1 execute directive:lane_plain --fork --json)" '"status":"error"' '"code":"not_found"' 'none/none-1' '"mend":"unset RYE_PARENT_THREAD_ID"'
+has "F29 nor is it waited for" "$(named none/none-1 execute directive:lane_plain --async)" "none/none-1" "exit 3"
+has "F29 nor does one go on" "$(named none/none-1 threads resume "$a" go on)" "none/none-1" "exit 3"
+has "F29 no name leads elsewhere" "$(named "../$a" execute directive:lane_plain --fork)" "parent thread ../$a" "exit 3"
+has "F29 one that has ended" "$(named "$a" execute directive:lane_plain --fork)" "parent thread $a" "has ended: completed" "unset RYE_PARENT_THREAD_ID"
+is "F29 nothing is registered" "$(row "select count(*) from threads") $(find "$THREADS" -type d | sort | cmp - <(echo "$left") && echo same)" "$count same"
+id=$(fork_async lane_slow | jq -r .thread_id)
+has "F29 one that lives takes no child by its name" "$(named "$id" execute directive:lane_plain --fork)" "parent thread $id" "only the model of a thread" "exit 5"
+is "F29 it has none" "$(row "select count(*) from threads where parent_id='$id'")" 0
+echo cancel >"$X/$id/ctl"
+timeout 20 cat "$X/$id/wait" >/dev/null
+has "F29 what starts no thread does not ask" "$(named none/none-1 execute tool:t/word word=hello)" "said hello" "exit 0"
+is "F29 an empty one is none" "$(named "" execute directive:lane_plain --fork | tail -n 1)" "plainly exit 0"
+# the mount is a server of its own: neither its writer's environment nor its own counts, and no tool has it
+umount_rye
+RYE_PARENT_THREAD_ID=none/none-1 fx_mount
 id=$(RYE_PARENT_THREAD_ID=none/none-1 bash -c 'exec 3<>"$1"; echo directive:lane_plain >&3; head -1 <&3' - "$X/new")
-is "F29 nor through the mount" "$(timeout 20 cat "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
-is "F29 no row of it" "$(($(row "select count(*) from threads") - count)) $(row "select count(*) from threads where thread_id like 'none/%'")" "2 0"
+is "F29 new ignores it" "$(timeout 20 cat "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
+is "F29 a tool does not have it" "$(converse "$M/tools/t/named/run" '{}' | jq -r .data.named)" null
+umount_rye
+fx_mount
 
 # ---- directives that change ----
 napping() { # NAME: its thread naps; its id is in $id

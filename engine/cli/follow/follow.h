@@ -98,6 +98,8 @@ int threads_cost(struct cli *cli, const char *id);
 /* Waits until a thread that has just been started can be told something, but not long. */
 void threads_begun(struct cli *cli, const char *id);
 int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
+/* parent_named.c: before a thread is started; CLI_OK, or the exit status and the reason was told. */
+int parent_check(struct cli *cli);
 /* threads_resumed.c: goes on with one that has ended; prints the new one's id. */
 int threads_resume(struct cli *cli, const char *id, const char *message);
 

@@ -38,8 +38,10 @@ int threads_resume(struct cli *cli, const char *id, const char *message)
 				   .uid = getuid() };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct rye_outcome outcome = { 0 };
-	int status;
+	int status = parent_check(cli);
 
+	if (status != CLI_OK)
+		return status;
 	json_put(&text, request, false);
 	if (!request || text.failed)
 		return cli_complain(cli, CLI_FAILED, NULL, "the message is no text, or too long");

@@ -273,6 +273,15 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 	return status;
 }
 
+/* Is it a directive that a model is to work through? */
+static bool execute_threads(const struct cli *cli, const char *ref)
+{
+	const char *id;
+
+	return !cli->opt.dry_run &&
+	       (cli->opt.fork || (cli->opt.async && id_split(ref, &id) == RYE_DIRECTIVE));
+}
+
 int verb_execute(struct cli *cli)
 {
 	struct executed executed = { .ref = "" };
@@ -286,6 +295,8 @@ int verb_execute(struct cli *cli)
 	status = cli_open(cli, CLI_PROJECT);
 	if (status == CLI_OK)
 		status = ref_one(cli, 0, executed.ref);
+	if (status == CLI_OK && execute_threads(cli, executed.ref))
+		status = parent_check(cli);
 	if (status == CLI_OK)
 		status = read_parameters(cli, executed.ref, &executed.given);
 	if (status == CLI_OK)
