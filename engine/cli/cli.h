@@ -170,6 +170,16 @@ void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
 
 /* Text from files and names, with control characters made visible. */
 void out_text(FILE *to, const char *text);
+/*
+ * What a model has said, in pieces as they come: on a terminal without what would steer it; elsewhere
+ * byte for byte. A character that has come in part waits for the rest.
+ */
+struct said {
+	char tail[4];
+	size_t n;
+};
+void said_put(struct said *said, struct rye_span text);
+void said_blob(const struct rye_blob *blob); /* all of it, with a newline at its end */
 /* One JSON value and a newline; indented when a person reads it. */
 void out_json(const json_t *value);
 /* {"status": "success", key: value}, or "value sentence" (NULL: nothing) for people. CLI_OK. */

@@ -32,6 +32,65 @@ void out_text(FILE *to, const char *text)
 	}
 }
 
+/* ---- a model's words ---- */
+
+/* It would move the cursor, give commands to the terminal, or turn the order of what follows round. */
+static bool said_steers(uint32_t cp)
+{
+	return (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp <= 0x9f) ||
+	       (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+}
+
+/* The bytes that the character wants which begins with this one; 0: none begins so. */
+static size_t said_wants(unsigned char byte)
+{
+	return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 0;
+}
+
+/* One character, or a byte that is none; how many bytes of s, 0: the rest of it has to come. */
+static size_t said_next(struct rye_span s)
+{
+	uint32_t cp;
+	size_t n = utf8_next(s, &cp);
+
+	if (!n && s.len < said_wants((unsigned char)*s.ptr))
+		return 0;
+	if (!n)
+		printf("\\x%02x", (unsigned char)*s.ptr);
+	else if (!said_steers(cp))
+		fwrite(s.ptr, 1, n, stdout);
+	else if (cp != '\r')
+		printf(cp < 0x100 ? "\\x%02x" : "\\u%04x", cp);
+	return n ? n : 1;
+}
+
+void said_put(struct said *said, struct rye_span text)
+{
+	auto_buf struct rye_buf all = RYE_BUF_INIT;
+	struct rye_span rest;
+	size_t n = 1;
+
+	if (!isatty(STDOUT_FILENO)) {
+		fwrite(text.ptr, 1, text.len, stdout);
+		return;
+	}
+	buf_add(&all, said->tail, said->n);
+	buf_addspan(&all, text);
+	for (rest = buf_span(&all); rest.len && n; rest = span_skip(rest, n))
+		n = said_next(rest);
+	said->n = MIN_OF(rest.len, sizeof(said->tail));
+	memcpy(said->tail, rest.ptr, said->n);
+}
+
+void said_blob(const struct rye_blob *blob)
+{
+	struct said said = { .n = 0 };
+
+	said_put(&said, (struct rye_span){ blob->data, blob->len });
+	if (blob->len && blob->data[blob->len - 1] != '\n')
+		putchar('\n');
+}
+
 static void out_cell(const char *text)
 {
 	struct rye_span s = span_of(text);

@@ -43,6 +43,7 @@ agent_model '{"by": "turn", "lanes": {
     {"text": ["Done."], "usage": {"input": 704, "output": 31}}],
   "hello": [{"text": "Hello."}],
   "lane_long": [{"text": ["I begin."], "hang": 2}],
+  "lane_steer": [{"text": ["\u001b]0;title\u0007 \u001b[2J", "\rover\u009b31m \u202egp\u2066.\u007f\ttab \u00e4\ud83d\ude00\u200d\n"], "gap": 0.2}],
   "lane_slow": [{"text": ["Later."], "first": 2}, {"text": "Again."}, {"text": "Still."}]}}'
 agent_tool slow slow '    time.sleep(1.2)'
 rm -r "$P/.ai/config/agent"
@@ -63,7 +64,7 @@ unset RYE_LOCAL_URL
 agent_directive lane_steps '    <model tier="general" provider="scripted"/>
     <permissions><execute><tool>t.slow</tool></execute></permissions>
   </metadata>' <<<'Go.'
-for name in long slow; do agent_directive lane_$name '    <model tier="general" provider="scripted"/>
+for name in long slow steer; do agent_directive lane_$name '    <model tier="general" provider="scripted"/>
   </metadata>' <<<'Go.'; done
 agent_sign tool:t/slow
 screen() { timeout 60 "$PY" "$E2E/screen.py" "$@"; }
@@ -104,6 +105,17 @@ is "in the end the words alone stand there" "$(cat "$T/left")" "$(printf 'I coun
 screen --out "$T/out" '' ryefs execute directive:lane_steps --fork >"$T/seen"
 is "a result that goes to a file is nothing else" "$(cat "$T/out")" "Done."
 has "its way is seen all the same" "$(cat "$T/seen")" "turn 1: t_slow"
+
+# ---- a model that would steer the terminal ----
+screen "" ryefs execute directive:lane_steer --fork -q >"$T/seen"
+seen='\x1b]0;title\x07 \x1b[2Jover\x9b31m \u202egp\u2066.\x7f	tab ä😀‍'
+has "what would steer the terminal is spelt" "$(cat "$T/seen")" "$seen"
+id=$(ryefs threads --json | jq -r '.[0].id')
+screen "" ryefs threads tail "$id" >"$T/seen"
+has "by tail, too" "$(cat "$T/seen")" "$seen"
+screen "" ryefs threads show "$id" >"$T/seen"
+is "and nothing is left of it in show" "$(grep -c "$(printf '[\033\007]')" "$T/seen")" 0
+has "elsewhere each byte comes out" "$(ryefs threads tail "$id")" "$(printf '\033]0;title\a \033[2J\rover\302\23331m')"
 
 # ---- ^C ----
 asks='\^C again cancels it, Enter leaves it'

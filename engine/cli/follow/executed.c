@@ -29,10 +29,16 @@ static bool is_message(const struct rye_outcome *outcome)
 }
 
 /* What has not been printed while it ran; the line is ended as out_blob does. */
-static void print_rest(const struct rye_blob *output, size_t printed)
+static void print_rest(const struct cli *cli, const struct rye_blob *output, size_t printed)
 {
-	if (printed < output->len)
-		fwrite(output->data + printed, 1, output->len - printed, stdout);
+	struct rye_span all = { output->data, output->len };
+	struct rye_span rest = span_skip(all, MIN_OF(printed, all.len));
+	struct said said = { .n = 0 };
+
+	if (cli->opt.fork)
+		said_put(&said, rest);
+	else
+		fwrite(rest.ptr, 1, rest.len, stdout);
 	if (output->len && output->data[output->len - 1] != '\n')
 		putchar('\n');
 }
@@ -87,7 +93,7 @@ static void executed_forked(const struct rye_outcome *outcome, const json_t *rep
 {
 	putchar('\n');
 	if (outcome->output && json_object_get(reply, "outputs"))
-		out_blob(stdout, outcome->output);
+		said_blob(outcome->output);
 }
 
 static void executed_well(struct cli *cli, const struct executed *executed, const json_t *reply)
@@ -101,7 +107,9 @@ static void executed_well(struct cli *cli, const struct executed *executed, cons
 	else if (executed->printed && cli->opt.fork)
 		executed_forked(outcome, reply);
 	else if (executed->printed)
-		print_rest(outcome->output, executed->printed);
+		print_rest(cli, outcome->output, executed->printed);
+	else if (outcome->output && cli->opt.fork)
+		said_blob(outcome->output);
 	else if (outcome->output)
 		out_blob(stdout, outcome->output);
 }
@@ -198,7 +206,7 @@ int executed_tell(struct cli *cli, const struct executed *executed)
 		putchar('\n'); /* what stands there are the model's words */
 	else if (executed->printed ||
 		 (outcome->output && !is_message(outcome) && outcome->code != RYE_INVALID))
-		print_rest(outcome->output, executed->printed);
+		print_rest(cli, outcome->output, executed->printed);
 	if (outcome->trace && cli->opt.trace)
 		out_blob(stderr, outcome->trace);
 	if (!json)

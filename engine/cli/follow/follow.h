@@ -59,6 +59,7 @@ struct forked {
 	char tool[65]; /* the last that was called in this turn; "": none */
 	pthread_mutex_t lock; /* of what follows */
 	char id[RYE_REF_MAX]; /* "": it has not begun */
+	struct said said; /* on standard output */
 	char last; /* the character printed last; 0: none */
 	bool below; /* the line stands below the words */
 	int64_t text_ms; /* when it came */

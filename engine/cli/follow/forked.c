@@ -159,7 +159,7 @@ void forked_print(struct forked *forked, struct rye_span text)
 	if (text.len)
 		forked->last = text.ptr[text.len - 1];
 	forked->text_ms = clock_ms();
-	fwrite(text.ptr, 1, text.len, stdout);
+	said_put(&forked->said, text);
 	fflush(stdout);
 }
 

@@ -172,24 +172,36 @@ int threads_cost(struct cli *cli, const char *id)
 
 /* ---- tail ---- */
 
-/* Prints what there is behind *off, or with --json keeps it; false: the reader has gone. */
-static bool tail_more(struct cli *cli, const char *id, uint64_t *off, struct rye_buf *kept)
+/* What was said so far. */
+struct tail {
+	uint64_t off;
+	struct said said;
+	struct rye_buf kept; /* with --json: all of it */
+};
+
+static void tail_done(struct tail *tail)
 {
-	struct rye_thread_part part = { id, "live", *off, TAIL_STEP };
+	buf_done(&tail->kept);
+}
+
+/* Prints what there is behind `off`, or with --json keeps it; false: the reader has gone. */
+static bool tail_more(struct cli *cli, const char *id, struct tail *tail)
+{
+	struct rye_thread_part part = { id, "live", tail->off, TAIL_STEP };
 	struct rye_blob *text = NULL;
 	uint64_t size;
 
 	while (!rye_thread_read(cli->rye, &part, &text, &size, NULL) && text->len) {
 		if (cli->opt.json)
-			buf_add(kept, text->data, text->len);
+			buf_add(&tail->kept, text->data, text->len);
 		else
-			fwrite(text->data, 1, text->len, stdout);
+			said_put(&tail->said, (struct rye_span){ text->data, text->len });
 		part.off += text->len;
 		rye_blob_unref(text);
 		text = NULL;
 	}
 	rye_blob_unref(text);
-	*off = part.off;
+	tail->off = part.off;
 	return fflush(stdout) == 0;
 }
 
@@ -231,10 +243,9 @@ void threads_begun(struct cli *cli, const char *id)
 
 int threads_tail(struct cli *cli, const char *id)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	__attribute__((cleanup(tail_done))) struct tail tail = { .kept = RYE_BUF_INIT };
 	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
 	int status = threads_known(cli, id);
-	uint64_t off = 0;
 	bool ended = false;
 
 	if (status)
@@ -242,10 +253,10 @@ int threads_tail(struct cli *cli, const char *id)
 	while (!ended) {
 		ended = tail_ended(cli, id);
 		/* what it said last was there before its end was */
-		if (!tail_more(cli, id, &off, &text))
+		if (!tail_more(cli, id, &tail))
 			return CLI_FAILED;
 		if (!ended)
 			nanosleep(&pause, NULL);
 	}
-	return cli->opt.json ? tail_json(cli, id, &text) : CLI_OK;
+	return cli->opt.json ? tail_json(cli, id, &tail.kept) : CLI_OK;
 }

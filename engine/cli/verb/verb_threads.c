@@ -118,7 +118,7 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 	if (rye_thread_file(cli->rye, id, "output", &output, NULL))
 		return;
 	puts("output:");
-	out_blob(stdout, output);
+	said_blob(output);
 	rye_blob_unref(output);
 }
 
