@@ -473,7 +473,7 @@ static void text_return(struct rye_text *text, struct rye_blob *blob)
 int rye_text_get(struct rye_text *text, struct rye_blob **ret, struct rye_err *err)
 {
 	*ret = text->spool ? text_recall(text) : rye_blob_ref(text->blob);
-	if (*ret)
+	if (*ret || !text->spool)
 		return 0;
 	*ret = spool_text_read(text);
 	if (!*ret)

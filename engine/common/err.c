@@ -205,11 +205,6 @@ int memory_fail(struct rye_err *err)
 	return -(int)RYE_IO;
 }
 
-int memory_result(unsigned long since, int r, struct rye_err *err)
-{
-	return memory_failed == since ? r : memory_fail(err);
-}
-
 int memory_check(unsigned long since, struct rye_err *err)
 {
 	return memory_failed == since ? 0 : memory_fail(err);

@@ -18,9 +18,18 @@ unsigned long memory_failures(void);
 void *memory_note(void *got);
 /* RYE_IO with ENOMEM, and counted; for callers that have looked themselves. */
 int memory_fail(struct rye_err *err);
+/* As in err.h: an analyzer does not know that it never returns 0. */
+#if defined(__clang_analyzer__) && !defined(RYE_ERR_SOURCE)
+#define memory_fail(err) (memory_fail(err), -1)
+#endif
 /* 0, or memory_fail when an allocation of this thread has failed after the count was `since`. */
 int memory_check(unsigned long since, struct rye_err *err);
 /* r, or memory_fail as above: what failed or was left out for lack of memory says so. */
-int memory_result(unsigned long since, int r, struct rye_err *err);
+static inline int memory_result(unsigned long since, int r, struct rye_err *err)
+{
+	int lost = memory_check(since, err);
+
+	return lost ? lost : r;
+}
 
 #endif

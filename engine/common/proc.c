@@ -139,7 +139,7 @@ int proc_cage(pid_t tid, struct proc_cage *ret)
 
 bool proc_may_mount(void)
 {
-	struct proc_cage cage;
+	struct proc_cage cage = { 0 };
 
 	return proc_cage(0, &cage) == 0 && cage.powers >> CAP_SYS_ADMIN & 1;
 }

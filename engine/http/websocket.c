@@ -337,21 +337,25 @@ int websocket_open(struct http *http, const struct websocket_ask *ask, struct we
 		   struct rye_err *err)
 {
 	const char *rest = websocket_rest(ask->url);
+	const struct curl_table *curl;
 	struct websocket *ws;
 	int r;
 
 	if (!rest)
 		return rye_fail(err, RYE_INVALID, "sinks: url: wss://HOST/PATH is wanted");
+	curl = http_curl(http, err);
+	if (!curl)
+		return -(int)err->code;
 	ws = calloc(1, sizeof(*ws));
 	if (!ws)
 		return rye_fail(err, RYE_IO, "http: out of memory");
 	ws->ask = *ask;
+	ws->curl = curl;
 	ws->out = RYE_BUF_INIT;
 	ws->plain = !strncmp(ask->url, "ws:", 3);
 	snprintf(ws->origin, sizeof(ws->origin), "%.*s",
 		 (int)((size_t)(rest - ask->url) + strcspn(rest, "/?#")), ask->url);
-	ws->curl = http_curl(http, err);
-	r = ws->curl ? websocket_connect(ws, rest, err) : -(int)err->code;
+	r = websocket_connect(ws, rest, err);
 	if (!r)
 		r = websocket_shake(ws, rest, err);
 	if (r)

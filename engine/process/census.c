@@ -77,7 +77,9 @@ static size_t family_read(struct family *family, pid_t engine)
 			   (struct relative){ pid, stat.ppid,
 					      stat.ppid == engine && stat.session != session });
 	}
-	qsort(family->v, family->n, sizeof(*family->v), by_pid);
+	/* without a descriptor for /proc there may be no array */
+	if (family->n)
+		qsort(family->v, family->n, sizeof(*family->v), by_pid);
 	for (int pass = 0; pass < PASSES; pass++) {
 		before = ours;
 		ours = 0;

@@ -10,6 +10,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,7 @@ struct answer_block *answer_add(struct answer *answer, enum block_kind kind)
 		answer->v = v;
 		answer->size = size;
 	}
+	assert(answer->v);
 	answer->last = answer->n;
 	block = &answer->v[answer->n++];
 	*block = (struct answer_block){ .kind = kind,

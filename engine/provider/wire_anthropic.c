@@ -226,7 +226,7 @@ static void anthropic_make_raw(struct answer_block *block)
 
 static void anthropic_end_block(struct answer *answer, struct answer_block *block)
 {
-	if (answer_done(answer, block))
+	if (block && answer_done(answer, block))
 		anthropic_make_raw(block);
 }
 

@@ -226,7 +226,7 @@ static void step_raw(struct answer_block *block)
 
 static void step_end(struct answer *answer, struct answer_block *block)
 {
-	if (answer_done(answer, block))
+	if (block && answer_done(answer, block))
 		step_raw(block);
 }
 

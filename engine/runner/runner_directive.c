@@ -49,8 +49,8 @@ static void directive_wait(struct directive_work *work, struct runner_wait *wait
 			(void)!eventfd_write(work->ask.stop, 1);
 }
 
-/* Its thread has the mask of this one, so all signals come here. 0 or a positive errno. */
-static int directive_start(struct directive_work *work, pthread_t *ret)
+/* Its thread has the mask of this one, so all signals come here. False: errno says why. */
+static bool directive_start(struct directive_work *work, pthread_t *ret)
 {
 	pthread_attr_t attr;
 	int r;
@@ -59,16 +59,16 @@ static int directive_start(struct directive_work *work, pthread_t *ret)
 	pthread_attr_setstacksize(&attr, DIRECTIVE_STACK);
 	r = pthread_create(ret, &attr, directive_work, work);
 	pthread_attr_destroy(&attr);
-	return r;
+	errno = r;
+	return !r;
 }
 
 int runner_directive(const struct orders *orders)
 {
 	auto_live struct live live = { .fd = -1 };
-	auto_close int stop = eventfd(0, EFD_CLOEXEC);
+	auto_close int stop = -1;
 	struct directive_work work = { .ask = { .doc = orders->doc,
 						.dir = orders->dir,
-						.stop = stop,
 						.live = directive_live,
 						.live_arg = &live } };
 	struct rye_err err = { 0 };
@@ -78,9 +78,9 @@ int runner_directive(const struct orders *orders)
 
 	live_open(orders, &live);
 	wait_init(&wait, orders);
-	r = stop < 0 ? errno : directive_start(&work, &thread);
-	if (r) {
-		rye_fail_sys(&err, r, "cannot begin");
+	work.ask.stop = stop = eventfd(0, EFD_CLOEXEC);
+	if (stop < 0 || !directive_start(&work, &thread)) {
+		rye_fail_sys(&err, errno, "cannot begin");
 		return runner_fail(orders, &err);
 	}
 	directive_wait(&work, &wait);

@@ -50,7 +50,7 @@ static int read_token(struct serve_token *token, struct rye_err *err)
 	if (fd < 0 && errno == ENOENT)
 		return 1;
 	r = fd < 0 ? -errno : io_read_fd(fd, 4096, &blob, &st);
-	if (r < 0)
+	if (fd < 0 || r < 0)
 		return rye_fail_sys(err, -r, "cannot read the token in %s", token->path);
 	if (st.st_mode & 077 || st.st_uid != geteuid())
 		return rye_fail(err, RYE_DENIED,

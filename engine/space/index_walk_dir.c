@@ -227,7 +227,7 @@ int walk_read(const struct walk_at *at, struct walk_batch *batch)
 
 	if (!dir && copy >= 0)
 		close(copy);
-	while (!r && (d = readdir(dir))) {
+	while (dir && !r && (d = readdir(dir))) {
 		struct walk_entry entry;
 
 		index_walk_dir_classify(at, d->d_name, d->d_type, &entry);

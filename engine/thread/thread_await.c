@@ -35,13 +35,13 @@ static enum rye_code await_poll(int ended, const struct thread_patience *patienc
 {
 	struct pollfd fds[] = { { .fd = ended, .events = POLLIN },
 				{ .fd = patience->wake, .events = POLLIN },
-				{ .fd = patience->fn ? patience->also : -1, .events = POLLIN } };
+				{ .fd = patience->also, .events = POLLIN } };
 	int64_t end = clock_ms() + patience->wait_ms;
 
 	for (;;) {
 		int n = poll(fds, ARRAY_SIZE(fds), patience->wait_ms < 0 ? -1 : await_left(end));
 
-		if (fds[2].revents && n > 0)
+		if (n > 0 && fds[2].revents && patience->fn)
 			patience->fn(patience->arg);
 		if (n == 0)
 			return RYE_TIMEOUT;

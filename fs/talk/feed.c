@@ -136,7 +136,7 @@ static bool feed_grow(struct feed *feed, size_t size)
 
 	if (!room)
 		return false;
-	if (feed->len)
+	if (feed->room)
 		memcpy(room->data, feed->room->data, feed->len);
 	rye_blob_unref(feed->room);
 	feed->room = room;

@@ -17,6 +17,7 @@
 #include "str.h"
 #include "talk/talk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -173,6 +174,7 @@ struct node *content_make(struct front *front, const struct content_file *what)
 		.fresh = what->fresh,
 	};
 
+	assert(version || blob);
 	want.version = version ? version : content_hash(blob->data, blob->len);
 	want.data = what->text ? what->text : rye_text_new(front->rye, what->blob);
 	if (!want.data)

@@ -64,6 +64,19 @@ static void too_many_processes_are_ended(void **state)
 	close(ready[1]);
 }
 
+/* The sanitizer of the asan job sees what is sorted then. */
+static void processes_that_cannot_be_counted_are_none(void **state)
+{
+	struct rlimit old, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ 0, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(census_enforce(getpid(), 0), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 static void case_28_exit_code(void **state)
 {
 	struct exec_place *p = *state;
@@ -714,6 +727,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		exec_both(spares_end), /* first: others leave children that live on */
 		cmocka_unit_test(too_many_processes_are_ended),
+		cmocka_unit_test(processes_that_cannot_be_counted_are_none),
 		exec_both(case_28_exit_code),
 		exec_both(case_29_silent_exit),
 		exec_both(case_30_signal),
