@@ -3,11 +3,11 @@
 # ci.sh JOB...: runs a job as CI does, each in a build tree of its own.
 #
 #   gcc clang   every suite, all warnings errors
-#   asan tsan   every suite but lint, under the sanitizers (gcc, or $CC)
+#   asan tsan   every suite but lint and analyze, under the sanitizers (gcc, or $CC)
 #   release     optimised and hardened, assertions off
 #   fuzz60      every fuzz target for $FUZZ_SECONDS (60) with libFuzzer (clang)
 #   lint docs   the lints; the man pages and the documents' links
-#   analyze     cppcheck and clang --analyze over the engine and the front (minutes)
+#   analyze     cppcheck and clang --analyze over the engine and the front (minutes at first)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
@@ -43,7 +43,7 @@ job_asan() {
   configure build-asan -Db_sanitize=address,undefined -Db_lundef=false --werror
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  suites build-asan --no-suite lint --timeout-multiplier 3
+  suites build-asan --no-suite lint --no-suite analyze --timeout-multiplier 3
 }
 
 # Some kernels randomise addresses further than the sanitizer of gcc 12 knows.
@@ -51,12 +51,12 @@ job_tsan() {
   configure build-tsan -Db_sanitize=thread -Db_lundef=false --werror
   export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
   compile build-tsan
-  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --timeout-multiplier 5
+  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --no-suite analyze --timeout-multiplier 5
 }
 
 job_release() {
   configure build-release --buildtype=release --werror
-  suites build-release --no-suite lint
+  suites build-release --no-suite lint --no-suite analyze
 }
 
 job_fuzz60() {

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """analyze.py ROOT BUILD cppcheck|clang: an analyzer over engine/ and fs/, as BUILD's compile_commands.json
 compiles them; what it finds is a fault. What is known to be noise is suppressed here, with its
-reason. Exit 77 when the analyzer is not installed."""
+reason. Exit 77 when the analyzer is not installed. Sources that clang had nothing to say of are
+remembered by what the preprocessor makes of them, for all trees of this user."""
 
+import contextlib
+import functools
+import hashlib
 import json
 import os
 import re
@@ -11,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import cscan
@@ -38,7 +43,14 @@ CPPCHECK_MACROS = {
 # Clang 14 does not see the cleanup attribute either: every auto_free is a leak to it, every auto_X
 # that is only there to be released a dead store; and of counted references it takes each for the last.
 CLANG_NOISE = ["unix.Malloc", "deadcode.DeadStores"]
-CLANG_FLAGS = re.compile(r"-[IDU]|-std=|-pthread")
+CLANG_FLAGS = re.compile(r"-[IU]|-D(?!NDEBUG)|-std=|-pthread")  # assertions are read in every build
+CLANG = ["clang", "--analyze", "-Xclang", "-analyzer-output=text", "-w", "-o", os.devnull]
+for checker in CLANG_NOISE:
+    CLANG += ["-Xclang", "-analyzer-disable-checker", "-Xclang", checker]
+CLANG_WANT = 14  # versions say different things; any other is a skip
+
+CLEAN = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ryefs-analyze")
+CLEAN_DAYS = 30  # of no use, then it is forgotten
 
 
 def commands(root, build):
@@ -70,17 +82,51 @@ def cppcheck(root, build):
     return [relative(line, root, build) for line in (done.stdout + done.stderr).splitlines()]
 
 
+@functools.cache
+def clang_version():
+    return subprocess.run(["clang", "--version"], text=True, capture_output=True).stdout
+
+
+def clean_mark(row, kept):
+    """The file that says: clang had nothing to say of this. None: it cannot be told what this is."""
+    cmd = ["clang", "-E", "-P", "-w", "-D__clang_analyzer__", *kept, row["file"]]
+    done = subprocess.run(cmd, cwd=row["directory"], capture_output=True)
+    text = b"\n".join(line for line in done.stdout.splitlines() if line.strip())  # comments leave empty ones
+    what = hashlib.sha256(repr([clang_version(), CLANG, kept]).encode() + text).hexdigest()
+    return None if done.returncode else os.path.join(CLEAN, what)
+
+
+def clean_note(mark):
+    with contextlib.suppress(OSError):  # then it is looked at again next time
+        os.makedirs(CLEAN, exist_ok=True)
+        with open(mark, "w", encoding="utf-8"):
+            pass
+
+
+def clean_forget():
+    """Drops the marks that no run has wanted for long."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(CLEAN):
+            mark = os.path.join(CLEAN, name)
+            if os.stat(mark).st_mtime < time.time() - CLEAN_DAYS * 86400:
+                os.unlink(mark)
+
+
 def clang_one(row):
     kept = [word for word in shlex.split(row["command"]) if CLANG_FLAGS.match(word)]
-    cmd = ["clang", "--analyze", "-Xclang", "-analyzer-output=text", "-w", "-o", os.devnull, *kept]
-    for checker in CLANG_NOISE:
-        cmd += ["-Xclang", "-analyzer-disable-checker", "-Xclang", checker]
-    done = subprocess.run(cmd + [row["file"]], cwd=row["directory"], text=True, capture_output=True)
+    mark = clean_mark(row, kept)
+    if mark and os.path.exists(mark):
+        clean_note(mark)
+        return []
+    done = subprocess.run(CLANG + kept + [row["file"]], cwd=row["directory"], text=True, capture_output=True)
     lines = [line for line in done.stderr.splitlines() if re.search(r": (warning|error|fatal error): ", line)]
+    if mark and not lines and not done.returncode:
+        clean_note(mark)
     return lines or ([row["file"] + ": clang failed"] if done.returncode else [])
 
 
 def clang(root, build):
+    clean_forget()
     with ThreadPoolExecutor(JOBS) as pool:
         found = {line for lines in pool.map(clang_one, commands(root, build)) for line in lines}
     return sorted(relative(line, root, build) for line in found)
@@ -89,6 +135,9 @@ def clang(root, build):
 def main(root, build, name):
     if not shutil.which(name):
         print(f"{name} is not installed")
+        return 77
+    if name == "clang" and f" version {CLANG_WANT}." not in clang_version():
+        print(f"clang {CLANG_WANT} is not installed")
         return 77
     find = {"cppcheck": cppcheck, "clang": clang}[name]
     return cscan.finish(find(os.path.abspath(root), os.path.abspath(build)))

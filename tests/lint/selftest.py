@@ -292,13 +292,35 @@ def check_analyzers():
             row = {"directory": root + "/build", "file": "../engine/item/a.c", "command": "cc -c ../engine/item/a.c"}
             write(root, "build/compile_commands.json", json.dumps([row]))
             cmd = [sys.executable, HERE + "/analyze.py", root, root + "/build", name]
-            r = subprocess.run(cmd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            env = dict(os.environ, XDG_CACHE_HOME=root + "/cache")
+            r = subprocess.run(cmd, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if r.returncode != 77 and (r.returncode != 1 or want not in r.stdout):
                 yield f"analyze {name}: wanted {want}, exit {r.returncode}, said:\n{r.stdout}"
 
 
+def check_remembered():
+    """What clang had nothing to say of is looked at again when it changes, and not for a comment."""
+    good, bad = "int f(int *b);\n\nint f(int *b)\n{\n\treturn b ? 1 : 2;\n}\n", "*b"
+    steps = [(SPDX + good, 0, 1), (SPDX + "/* more */\n" + good, 0, 1),
+             (SPDX + good.replace("2", bad), 1, 1), (SPDX + good.replace("2", bad), 1, 1),
+             (SPDX + good.replace("2", "3"), 0, 2)]
+    with tempfile.TemporaryDirectory() as root:
+        row = {"directory": root + "/build", "file": "../engine/item/a.c", "command": "cc -c ../engine/item/a.c"}
+        write(root, "build/compile_commands.json", json.dumps([row]))
+        env = dict(os.environ, XDG_CACHE_HOME=root + "/cache")
+        for n, (text, code, marks) in enumerate(steps):
+            write(root, "engine/item/a.c", text)
+            cmd = [sys.executable, HERE + "/analyze.py", root, root + "/build", "clang"]
+            r = subprocess.run(cmd, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if r.returncode == 77:
+                return
+            left = len(os.listdir(root + "/cache/ryefs-analyze"))
+            if (r.returncode, left) != (code, marks):
+                yield f"analyze clang, step {n}: exit {r.returncode}, {left} marks, said:\n{r.stdout}"
+
+
 def main():
-    faults = list(check_good()) + list(check_archive()) + list(check_analyzers())
+    faults = list(check_good()) + list(check_archive()) + list(check_analyzers()) + list(check_remembered())
     for bad in BAD:
         faults += check_bad(*bad)
     for fault in faults:
