@@ -185,18 +185,22 @@ static uint64_t trust_now(const struct item_env *env)
 	return trust->generation;
 }
 
-/* at->fd is taken. What the store has of this file is not verified again. */
+/*
+ * The file that was found, opened or only looked at. What the store has of it is not verified again,
+ * and if it is not open, not opened. 1: it is no longer there. at->fd is taken.
+ */
 static int recall_or_load(const struct item_env *env, const struct path_ask *ask,
 			  struct located *at, struct rye_item **ret, struct rye_err *err)
 {
 	struct store_moment now = { .trust = trust_now(env) };
-	struct rye_item *held = NULL;
-	int r;
+	struct rye_item *held = item_store_recall(env->store, ask, &at->st, now.trust);
+	int r = held || at->fd >= 0 ? 1 : space_open_file(at, err);
 
-	if (fstat(at->fd, &at->st) == 0)
-		held = item_store_recall(env->store, ask, &at->st, now.trust);
+	if (r <= 0)
+		return r < 0 ? r : 1;
 	if (held) {
-		close(at->fd);
+		if (at->fd >= 0)
+			close(at->fd);
 		*ret = held;
 		return 0;
 	}
@@ -207,30 +211,32 @@ static int recall_or_load(const struct item_env *env, const struct path_ask *ask
 	return r;
 }
 
-int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
-	     struct rye_err *err)
+static int load_by_id(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
+		      struct rye_err *err)
 {
-	struct item_ask where = *ask;
 	struct path_ask file = { .kind = ask->kind };
-	struct rye_item *held = NULL;
 	struct located at;
-	int r;
+	int r = space_locate(env->spaces, ask, &at, err);
 
-	where.unopened = env->store;
-	r = space_locate(env->spaces, &where, &at, err);
-	file.space = at.space;
-	file.path = at.path;
-	if (!r && at.fd < 0)
-		held = item_store_recall(env->store, &file, &at.st, trust_now(env));
-	if (!r && at.fd < 0 && !held)
-		r = space_locate(env->spaces, ask, &at, err);
 	if (r < 0)
 		return r;
 	if (ask->ret_ambiguous)
 		*ask->ret_ambiguous = at.ambiguous;
 	file.space = at.space;
-	*ret = held;
-	return held ? 0 : recall_or_load(env, &file, &at, ret, err);
+	file.path = at.path;
+	return recall_or_load(env, &file, &at, ret, err);
+}
+
+int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_item **ret,
+	     struct rye_err *err)
+{
+	struct item_ask where = *ask;
+	int r;
+
+	where.unopened = env->store;
+	r = load_by_id(env, &where, ret, err);
+	/* replaced between two looks: what is open stays */
+	return r <= 0 ? r : load_by_id(env, ask, ret, err);
 }
 
 /* ---- named files ---- */
@@ -264,26 +270,19 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 			      .fd = -1,
 			      .unsigned_ok = ask->unsigned_ok,
 			      .known = ask->known };
-	struct rye_item *held = NULL;
 	int r = name_path(ask->kind, ask->path, &at, err);
 
 	if (r < 0)
 		return r;
-	r = ask->passing ? -1 : space_stat_file(ask->space, ask->path, &at.st);
-	if (r > 0)
-		held = item_store_recall(env->store, ask, &at.st, trust_now(env));
-	if (held) {
-		*ret = held;
-		return 0;
-	}
-	if (r)
-		r = space_open_file(ask->space, ask->path, &at.fd, err);
+	r = ask->passing ? -1 : space_stat_file(&at);
+	if (r < 0)
+		r = space_open_file(&at, err);
 	if (r < 0)
 		return r;
-	if (!r)
-		return rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
-				    ask->path);
-	return recall_or_load(env, ask, &at, ret, err);
+	r = r ? recall_or_load(env, ask, &at, ret, err) : 1;
+	return r <= 0 ? r :
+			rye_fail_sys(err, ENOENT, "cannot open %s/.ai/%s", ask->space->root,
+				     ask->path);
 }
 
 /* ---- glances ---- */

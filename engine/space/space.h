@@ -54,18 +54,19 @@ struct located {
 	char id[1024]; /* canonical: a directory tool's alias is resolved */
 	char path[1024]; /* below .ai */
 	int fd; /* open for reading, owned by the caller (auto_close); -1: `st` is wanted alone */
-	struct stat st; /* of a file that is not opened */
+	struct stat st; /* the file's */
 	bool ambiguous; /* the same id exists with another extension in that space */
 	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
 	const unsigned char *known; /* as well; NULL */
 };
 
-/* Opens a regular file for reading. 1: its descriptor is in *fd; 0: no such file; negative: an
- * error that names what it is instead (a FIFO, a link out of the space or to nowhere). */
-int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err);
+/* Opens the regular file at->path of at->space for reading. 1: at->fd and at->st are its; 0: no such
+ * file; negative: an error that names what it is instead (a FIFO, a link out of the space or to
+ * nowhere). */
+int space_open_file(struct located *at, struct rye_err *err);
 
-/* The same without opening it: 1: a regular file, *st is its; 0: none; negative: to be opened to tell. */
-int space_stat_file(const struct space *space, const char *path, struct stat *st);
+/* The same without opening it: 1: a regular file, at->st is its; 0: none; negative: to be opened to tell. */
+int space_stat_file(struct located *at);
 
 /*
  * An error when the directory that would have the id's file is a link out of the space: then

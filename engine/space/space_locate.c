@@ -37,26 +37,28 @@ static int refuse_link(const struct space *space, const char *path, struct rye_e
 			path);
 }
 
-int space_open_file(const struct space *space, const char *path, int *fd, struct rye_err *err)
+int space_open_file(struct located *at, struct rye_err *err)
 {
-	int root = space_fd(space);
-	struct stat st;
+	int root = space_fd(at->space);
+	int fd = root < 0 ? -ENOENT : io_open_mounted(root, at->path, O_RDONLY);
 
 	if (root < 0)
 		return 0;
-	*fd = io_open_mounted(root, path, O_RDONLY);
-	if (*fd == -ENOENT || *fd == -ENOTDIR || *fd == -ENAMETOOLONG)
-		return refuse_link(space, path, err);
-	if (*fd < 0)
-		return space_locate_refuse(space, path, -*fd, err);
-	memset(&st, 0, sizeof(st));
-	if (!fstat(*fd, &st) && S_ISREG(st.st_mode))
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ENAMETOOLONG)
+		return refuse_link(at->space, at->path, err);
+	if (fd < 0)
+		return space_locate_refuse(at->space, at->path, -fd, err);
+	memset(&at->st, 0, sizeof(at->st));
+	if (!fstat(fd, &at->st) && S_ISREG(at->st.st_mode)) {
+		at->fd = fd;
 		return 1;
-	close(steal_fd(fd));
-	if (S_ISDIR(st.st_mode))
+	}
+	close(fd);
+	if (S_ISDIR(at->st.st_mode))
 		return 0;
-	return rye_fail(err, RYE_INVALID, "%s/.ai/%s is a %s, wanted a regular file", space->root,
-			path, S_ISFIFO(st.st_mode) ? "FIFO" : "device or socket");
+	return rye_fail(err, RYE_INVALID, "%s/.ai/%s is a %s, wanted a regular file",
+			at->space->root, at->path,
+			S_ISFIFO(at->st.st_mode) ? "FIFO" : "device or socket");
 }
 
 /* "tools/a" below .ai, as a file in it would be opened: O_PATH, or -errno. */
@@ -97,23 +99,23 @@ static bool stat_regular(int dir, const char *path, struct stat *ret)
 	return !fstatat(dir, space_stem(path), ret, AT_SYMLINK_NOFOLLOW) && S_ISREG(ret->st_mode);
 }
 
-int space_stat_file(const struct space *space, const char *path, struct stat *st)
+int space_stat_file(struct located *at)
 {
-	struct rye_span parent = space_category(path);
+	struct rye_span parent = space_category(at->path);
 	char text[sizeof(((struct located *)0)->path)];
 	auto_close int dir = -1;
 
 	if (parent.len >= sizeof(text))
 		return -1;
 	snprintf(text, sizeof(text), "%.*s", (int)parent.len, parent.ptr);
-	dir = open_directory(space, text);
+	dir = open_directory(at->space, text);
 	if (dir == -ENOENT || dir == -ENOTDIR)
 		return 0;
 	if (dir < 0)
 		return -1;
-	if (stat_regular(dir, path, st))
+	if (stat_regular(dir, at->path, &at->st))
 		return 1;
-	return st->st_mode || errno != ENOENT ? -1 : 0;
+	return at->st.st_mode || errno != ENOENT ? -1 : 0;
 }
 
 static int locate_in(const struct spaces *spaces, const struct space *space,
@@ -128,6 +130,7 @@ static int locate_in(const struct spaces *spaces, const struct space *space,
 	/* of one that cannot be opened, opening the file says why */
 	present = dir < 0 ? UINT_MAX :
 			    stem_present(spaces->stems, dir, ask->kind, space_stem(ret->id));
+	ret->space = space;
 	for (size_t i = 0; exts[i]; i++) {
 		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(ask->kind),
 				 ret->id, exts[i]);
@@ -136,14 +139,13 @@ static int locate_in(const struct spaces *spaces, const struct space *space,
 		if (!(present & 1u << i) || n >= (int)sizeof(ret->path))
 			continue;
 		if (!ask->unopened || dir < 0 || !stat_regular(dir, ret->path, &ret->st))
-			r = space_open_file(space, ret->path, &ret->fd, err);
+			r = space_open_file(ret, err);
 		else
 			r = 1;
 		if (r < 0)
 			return r;
 		if (!r)
 			continue;
-		ret->space = space;
 		ret->ext = exts[i];
 		ret->ambiguous = present & ~(1u << i);
 		return 1;
