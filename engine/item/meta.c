@@ -140,11 +140,44 @@ void parsed_tool(const struct parsed_item *item, struct tool_meta *ret)
 /* One entry of a YAML `parameters` or a directive's `inputs` list into a schema. */
 static void add_parameter(json_t *properties, json_t *needed, const json_t *entry)
 {
-	static const char *const copied[] = { "type",	   "default",	"description", "minimum",
-					      "maximum",   "minLength", "maxLength",   "pattern",
-					      "enum",	   "items",	"minItems",    "maxItems",
-					      "properties" };
+	static const char *const copied[] = { "type",
+					      "default",
+					      "description",
+					      "enum",
+					      "const",
+					      "minimum",
+					      "maximum",
+					      "exclusiveMinimum",
+					      "exclusiveMaximum",
+					      "multipleOf",
+					      "minLength",
+					      "maxLength",
+					      "pattern",
+					      "items",
+					      "prefixItems",
+					      "minItems",
+					      "maxItems",
+					      "uniqueItems",
+					      "contains",
+					      "minContains",
+					      "maxContains",
+					      "properties",
+					      "patternProperties",
+					      "additionalProperties",
+					      "propertyNames",
+					      "minProperties",
+					      "maxProperties",
+					      "dependentRequired",
+					      "dependentSchemas",
+					      "allOf",
+					      "anyOf",
+					      "oneOf",
+					      "not",
+					      "if",
+					      "then",
+					      "else" };
 	const char *name = meta_text_of(json_object_get(entry, "name"));
+	json_t *required = json_object_get(entry, "required");
 	json_t *property;
 
 	if (!*name)
@@ -156,8 +189,11 @@ static void add_parameter(json_t *properties, json_t *needed, const json_t *entr
 		if (value)
 			json_object_set_new(property, copied[i], json_deep_copy(value));
 	}
+	/* a list names fields of this one; what is true or false speaks of itself */
+	if (json_is_array(required))
+		json_object_set_new(property, "required", json_deep_copy(required));
 	json_object_set_new(properties, name, property);
-	if (json_is_true(json_object_get(entry, "required")))
+	if (json_is_true(required))
 		json_array_append_new(needed, json_string(name));
 }
 

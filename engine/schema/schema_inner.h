@@ -69,6 +69,17 @@ bool schema_tries(struct schema_check *c, const json_t *schema, const json_t *va
 /* The schema that holds while this field is there (dependentSchemas); NULL: none. */
 const json_t *schema_dependent(const json_t *schema, const char *key);
 
+/* schema_parts.c */
+
+/* A schema in another one: under which keyword, and there by which name; key NULL: it has none. */
+struct schema_part {
+	const char *keyword, *key;
+	const json_t *schema;
+};
+
+typedef void schema_part_fn(void *arg, const struct schema_part *part);
+void schema_each_part(const json_t *schema, schema_part_fn *fn, void *arg);
+
 /* schema_ref.c */
 
 /* What it refers to, and the scope that holds there, behind the present one; NULL: nothing, or a stop. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Is a schema itself in order? Types have to exist, patterns to compile, choices (enum) to be
- * there and of the declared type. Used when a tool is signed; a run only warns. Recursive by the
- * schema's nesting. Pure.
+ * there and of the declared type, references to lead somewhere. Used when a tool is signed; a run only
+ * warns. Recursive by the schema's nesting. Pure.
  */
 #include "schema/schema_inner.h"
 
@@ -13,7 +13,8 @@
 struct lint {
 	json_t *issues;
 	struct rye_buf path;
-	struct regex regex;
+	struct schema_check check; /* for where references lead, and patterns */
+	int depth;
 };
 
 RYE_PRINTF(2, 3) static void issue(struct lint *lint, const char *format, ...)
@@ -57,9 +58,9 @@ static void lint_pattern(struct lint *lint, const json_t *pattern)
 
 	if (!text)
 		issue(lint, "pattern must be a string");
-	else if (regex_check(&lint->regex, text) == REGEX_BAD)
+	else if (regex_check(&lint->check.regex, text) == REGEX_BAD)
 		issue(lint, "pattern '%.160s' is not a valid regular expression: %s", text,
-		      lint->regex.why);
+		      lint->check.regex.why);
 }
 
 static void lint_enum(struct lint *lint, const json_t *choices, const json_t *type)
@@ -77,30 +78,42 @@ static void lint_enum(struct lint *lint, const json_t *choices, const json_t *ty
 		}
 }
 
-static void lint_schema(struct lint *lint, const json_t *schema, int depth);
-
-static void lint_member(struct lint *lint, const char *key, const json_t *schema, int depth)
+static void lint_reference(struct lint *lint, const json_t *schema)
 {
-	size_t len = lint->path.len;
+	struct schema_check *c = &lint->check;
+	struct schema_scope scope;
 
-	buf_addf(&lint->path, "%s%s", len && key[0] != '[' ? "." : "", key);
-	if (!lint->path.failed && !json_is_boolean(schema))
-		lint_schema(lint, schema, depth + 1);
-	lint->path.len = len;
-	lint->path.data[len] = 0;
+	for (enum schema_ref which = 0; which < SCHEMA_REFS; which++) {
+		schema_reference(c, schema, which, &scope);
+		if (*c->stop)
+			issue(lint, "%s", c->stop);
+		*c->stop = 0;
+	}
 }
 
-static void lint_schema(struct lint *lint, const json_t *schema, int depth)
+/* The patterns that stand for names. */
+static void lint_names(struct lint *lint, const json_t *schema)
 {
-	json_t *type = json_object_get(schema, "type"), *items = json_object_get(schema, "items");
-	json_t *choices = json_object_get(schema, "enum"), *property;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(json_object_get(schema, "patternProperties"), key, value) {
+		auto_json json_t *pattern = json_string(key);
+
+		lint_pattern(lint, pattern);
+	}
+}
+
+static void lint_members(struct lint *lint, const json_t *schema);
+
+static void lint_schema(struct lint *lint, const json_t *schema)
+{
+	json_t *type = json_object_get(schema, "type");
+	json_t *choices = json_object_get(schema, "enum");
 	json_t *pattern = json_object_get(schema, "pattern");
 	json_t *factor = json_object_get(schema, "multipleOf");
 	json_t *names = json_object_get(schema, "required");
-	const char *key;
 
-	if (depth > RYE_JSON_DEPTH)
-		return;
 	if (!json_is_object(schema)) {
 		issue(lint, "must be an object");
 		return;
@@ -111,24 +124,58 @@ static void lint_schema(struct lint *lint, const json_t *schema, int depth)
 		lint_enum(lint, choices, type);
 	if (pattern)
 		lint_pattern(lint, pattern);
+	lint_names(lint, schema);
 	if (factor && !(json_number_value(factor) > 0))
 		issue(lint, "multipleOf must be a number above 0");
 	if (names && !json_is_array(names))
 		issue(lint, "required must be a list of names");
-	json_object_foreach(json_object_get(schema, "properties"), key, property) {
-		lint_member(lint, key, property, depth);
-	}
-	if (json_is_object(items))
-		lint_member(lint, "[]", items, depth);
+	lint_members(lint, schema);
+}
+
+/* schema_part_fn */
+static void lint_part(void *arg, const struct schema_part *part)
+{
+	struct lint *lint = arg;
+	size_t len = lint->path.len;
+	bool items = !strcmp(part->keyword, "items");
+
+	if (items)
+		buf_adds(&lint->path, "[]");
+	else if (strcmp(part->keyword, "properties"))
+		buf_addf(&lint->path, "%s%s", len ? "." : "", part->keyword);
+	if (part->key)
+		buf_addf(&lint->path, "%s%s", lint->path.len ? "." : "", part->key);
+	if (!lint->path.failed && !json_is_boolean(part->schema))
+		lint_schema(lint, part->schema);
+	lint->path.len = len;
+	lint->path.data[len] = 0;
+}
+
+static void lint_members(struct lint *lint, const json_t *schema)
+{
+	const struct schema_scope *before = lint->check.scope;
+	struct schema_scope scope;
+
+	if (lint->depth >= RYE_JSON_DEPTH)
+		return;
+	lint->check.scope = schema_enter(&lint->check, schema, &scope);
+	lint->depth++;
+	lint_reference(lint, schema);
+	schema_each_part(schema, lint_part, lint);
+	lint->depth--;
+	lint->check.scope = before;
 }
 
 json_t *schema_lint(const json_t *schema)
 {
-	struct lint lint = { .issues = json_array() };
+	struct schema_scope scope = { .whole = schema };
+	struct lint lint = { .issues = json_array(), .check = { .root = schema } };
 
+	lint.check.scope = &scope;
 	buf_adds(&lint.path, "");
-	lint_schema(&lint, schema, 0);
+	lint_schema(&lint, schema);
 	buf_done(&lint.path);
-	regex_done(&lint.regex);
+	regex_done(&lint.check.regex);
+	json_decref(lint.check.names);
 	return lint.issues;
 }

@@ -187,46 +187,25 @@ static void keep_anchors(struct schema_check *c, const char *address, const json
 	keep_anchor(c, address, id && *id == '#' ? id + 1 : NULL, schema);
 }
 
-static void collect_names(struct schema_check *c, const json_t *schema, const char *address,
-			  int depth)
-{
-	static const char *const parts[] = { "additionalProperties",
-					     "additionalItems",
-					     "items",
-					     "prefixItems",
-					     "contains",
-					     "propertyNames",
-					     "unevaluatedItems",
-					     "unevaluatedProperties",
-					     "allOf",
-					     "anyOf",
-					     "oneOf",
-					     "not",
-					     "if",
-					     "then",
-					     "else" };
-	static const char *const maps[] = {
-		"properties", "patternProperties", "dependentSchemas", "dependencies",
-		"$defs",      "definitions"
-	};
-	struct schema_scope scope = { .whole = c->root, .address = address };
-	const char *key;
-	json_t *part;
-	size_t n;
+struct names_walk {
+	struct schema_check *c;
+	const char *address; /* of the part around it */
+	int depth;
+};
 
-	if (!schema || depth > RYE_JSON_DEPTH)
+/* schema_part_fn */
+static void collect_names(void *arg, const struct schema_part *part)
+{
+	const struct names_walk *walk = arg;
+	struct schema_scope scope = { .whole = walk->c->root, .address = walk->address };
+	struct names_walk inner = { walk->c, NULL, walk->depth + 1 };
+
+	if (walk->depth > RYE_JSON_DEPTH)
 		return;
-	json_array_foreach(schema, n, part) {
-		collect_names(c, part, address, depth + 1);
-	}
-	narrow_scope(c, schema, &scope);
-	keep_anchors(c, scope.address, schema);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		collect_names(c, json_object_get(schema, parts[i]), scope.address, depth + 1);
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
-		json_object_foreach(json_object_get(schema, maps[i]), key, part) {
-			collect_names(c, part, scope.address, depth + 1);
-		}
+	narrow_scope(walk->c, part->schema, &scope);
+	keep_anchors(walk->c, scope.address, part->schema);
+	inner.address = scope.address;
+	schema_each_part(part->schema, collect_names, &inner);
 }
 
 /* The document's names, collected when the first of them is asked for. */
@@ -234,13 +213,16 @@ static json_t *schema_names(struct schema_check *c)
 {
 	auto_buf struct rye_buf address = RYE_BUF_INIT;
 	const char *own = own_address(c->root);
+	struct names_walk walk = { .c = c };
 
 	if (c->names)
 		return c->names;
 	c->names = json_object();
 	join_address(NO_ADDRESS, own ? own : "", &address);
 	c->address = keep_name(c, address.failed ? "" : address.data, c->root);
-	collect_names(c, c->root, c->address, 0);
+	keep_anchors(c, c->address, c->root);
+	walk.address = c->address;
+	schema_each_part(c->root, collect_names, &walk);
 	return c->names;
 }
 

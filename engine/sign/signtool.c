@@ -169,16 +169,45 @@ static void check_shebang(const struct parsed_item *item, struct sign_report *re
 			  "A shebang stops a signed JavaScript tool from running");
 }
 
+static void tell_faults(const char *of, const json_t *schema, json_t *list)
+{
+	auto_json json_t *faults = schema ? schema_lint(schema) : NULL;
+	json_t *fault;
+	size_t i;
+
+	json_array_foreach(faults, i, fault) {
+		sign_tell(list, "%s%s", of, json_string_value(fault));
+	}
+}
+
+/* Each action has parameters of its own. */
+static void check_actions(const struct parsed_item *item, struct sign_report *report)
+{
+	const json_t *actions = parsed_get(item, "actions");
+	const char *name;
+	json_t *action;
+
+	json_object_foreach((json_t *)actions, name, action) {
+		auto_json json_t *schema = meta_schema_list(json_object_get(action, "parameters"));
+		char of[100];
+
+		snprintf(of, sizeof(of), "Action '%.80s': ", name);
+		tell_faults(of, schema, report->issues);
+	}
+}
+
 void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 {
 	auto_json json_t *schema = parsed_schema(item);
-	auto_json json_t *faults = schema ? schema_lint(schema) : NULL;
+	const json_t *answer = parsed_get(item, "output_schema");
 
 	check_executor(item, report);
 	check_tool_id(item, report);
 	check_requires(item, report);
-	if (faults)
-		json_array_extend(report->issues, faults);
+	tell_faults("", schema, report->issues);
+	check_actions(item, report);
+	/* it decides nothing but a warning, and another's server may have written it */
+	tell_faults("output_schema: ", json_is_object(answer) ? answer : NULL, report->warnings);
 	check_shebang(item, report);
 }
 

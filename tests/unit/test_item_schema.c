@@ -96,6 +96,35 @@ static void case_26_list_of_parameters(void **state)
 	json_decref(item.meta);
 }
 
+/* An entry of the list has every keyword that counts; `required` as a list is of its own fields. */
+static void a_list_of_parameters_with_all_keywords(void **state)
+{
+	struct rye_err err = { 0 };
+	struct rye_item item = { .kind = RYE_TOOL };
+	auto_json json_t *schema = NULL;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	item.meta = parse_yaml_tool(
+		SPAN("parameters:\n"
+		     "  - {name: l, type: array, uniqueItems: true}\n"
+		     "  - {name: f, multipleOf: 0.5, exclusiveMaximum: 2}\n"
+		     "  - {name: o, required: [a], additionalProperties: false, properties: {a: {}}}\n"
+		     "  - {name: x, oneOf: [{type: string}, {const: 1}]}\n"
+		     "  - {name: m, example: 5, required: true}\n"),
+		&err);
+	schema = meta_schema(&item);
+	json_put(&text, schema, false);
+	assert_null(strstr(text.data, "example"));
+	refuses(text.data, "{\"m\": 1, \"l\": [1, 1]}", "l: items 0 and 1 are the same");
+	refuses(text.data, "{\"m\": 1, \"f\": 0.3}", "f: must be a multiple of 0.5, got 0.3");
+	refuses(text.data, "{\"m\": 1, \"f\": 2}", "f: must be < 2, got 2");
+	refuses(text.data, "{\"m\": 1, \"o\": {\"b\": 1}}",
+		"o: unknown field b; o.a: required field missing");
+	refuses(text.data, "{\"m\": 1, \"x\": 2}", "x: fits no schema of oneOf");
+	check(text.data, "{}", "Missing required parameters: m", NULL);
+	json_decref(item.meta);
+}
+
 static void types(void **state)
 {
 	static const char schema[] = "{\"properties\": {\"v\": {\"type\": [\"string\", \"null\"]}, "
@@ -492,18 +521,42 @@ static void case_116_types_exist(void **state)
 {
 	finds("{\"type\": \"text\"}", "Parameter 'n': unknown type 'text'");
 	finds("{\"type\": \"string\"}", NULL);
+	finds("{\"anyOf\": [true, {\"type\": \"text\"}]}", "Parameter 'n.anyOf': unknown type");
+	finds("{\"additionalProperties\": {\"items\": [{\"type\": 7}]}}",
+	      "Parameter 'n.additionalProperties[]': unknown type '(no text)'");
+	finds("{\"$defs\": {\"d\": {\"properties\": {\"x\": {\"type\": \"text\"}}}}}",
+	      "Parameter 'n.$defs.d.x': unknown type");
+	finds("{\"dependencies\": {\"a\": [\"b\"], \"c\": {\"type\": \"null\"}}}", NULL);
+}
+
+static void references_lead_somewhere(void **state)
+{
+	finds("{\"$ref\": \"#/properties/n/$defs/no\"}",
+	      "Parameter 'n': cannot be checked: $ref #/properties/n/$defs/no leads nowhere");
+	finds("{\"$dynamicRef\": \"https://example.com/x\"}",
+	      "Parameter 'n': cannot be checked: $dynamicRef https://example.com/x is another document");
+	finds("{\"items\": {\"$ref\": \"#/properties/n\"}}", NULL);
+	finds("{\"$id\": \"m\", \"items\": {\"$ref\": \"#a\"}, \"$defs\": {\"d\": {\"$anchor\": \"a\"}}}",
+	      NULL);
+	finds("{\"items\": {\"$ref\": \"#a\"}, \"$defs\": {\"d\": {\"$id\": \"m\", \"$anchor\": \"a\"}}}",
+	      "Parameter 'n[]': cannot be checked: $ref #a leads nowhere");
 }
 
 static void case_118_patterns_are_expressions(void **state)
 {
 	finds("{\"pattern\": \"[a-\"}", "Parameter 'n': pattern '[a-' is not a valid regular");
 	finds("{\"pattern\": \"^[a-z]$\"}", NULL);
+	finds("{\"patternProperties\": {\"(\": true}}",
+	      "Parameter 'n': pattern '(' is not a valid");
+	finds("{\"not\": {\"pattern\": \"(\"}}", "Parameter 'n.not': pattern '(' is not a valid");
 }
 
 static void case_119_choices_are_some(void **state)
 {
 	finds("{\"enum\": []}", "Parameter 'n': enum must have at least one value");
 	finds("{\"enum\": [\"one\"]}", NULL);
+	finds("{\"prefixItems\": [{\"enum\": []}]}",
+	      "Parameter 'n.prefixItems': enum must have at least one value");
 	finds("{\"multipleOf\": 0}", "Parameter 'n': multipleOf must be a number above 0");
 }
 
@@ -537,6 +590,7 @@ int main(void)
 		cmocka_unit_test(case_24_missing),
 		cmocka_unit_test(case_25_unknown),
 		cmocka_unit_test(case_26_list_of_parameters),
+		cmocka_unit_test(a_list_of_parameters_with_all_keywords),
 		cmocka_unit_test(types),
 		cmocka_unit_test(constraints),
 		cmocka_unit_test(patterns),
@@ -558,6 +612,7 @@ int main(void)
 		cmocka_unit_test(case_116_types_exist),
 		cmocka_unit_test(case_118_patterns_are_expressions),
 		cmocka_unit_test(case_119_choices_are_some),
+		cmocka_unit_test(references_lead_somewhere),
 		cmocka_unit_test(lint),
 	};
 

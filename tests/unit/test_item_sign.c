@@ -437,6 +437,17 @@ static const struct rule rules[] = {
 	  { "Field 'requires[2]' must use dotted notation (fs.write)",
 	    "Field 'requires[3]' must use dotted notation (fs.write)",
 	    "Field 'requires[4]' must use dotted notation (fs.write)" } },
+	/* tools: parameters of an action; an answer's schema only warns */
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"",
+	     RUNS) "actions = {'go': {'parameters': [{'name': 'n', 'enum': []}]}}\n",
+	  { "Action 'go': Parameter 'n': enum must have at least one value" } },
+	{ RYE_TOOL,
+	  "tools/a/b.py",
+	  PY("\"1.0.0\"", "\"python\"", EXEC, "\"a\"", RUNS) "output_schema = {'pattern': 5}\n",
+	  { NULL },
+	  "output_schema: pattern must be a string" },
 	/* knowledge */
 	{ RYE_KNOWLEDGE, "knowledge/a/b.md",
 	  FENCED("name: b\ntitle: T\nversion: \"1.0.0\"\nentry_type: note\n") },
