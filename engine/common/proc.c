@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 /* `status` with a list of a few hundred groups in it. */
 #define STATUS_MAX 8192
@@ -251,4 +252,15 @@ long long proc_number(const char *path)
 	long long value;
 
 	return file && fscanf(file, "%lld", &value) == 1 ? value : 0;
+}
+
+double proc_age_s(const struct process *process)
+{
+	double began = (double)process->start / (double)sysconf(_SC_CLK_TCK);
+	struct timespec now;
+
+	if (!proc_alive(process))
+		return -1;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return MAX_OF((double)now.tv_sec + (double)now.tv_nsec / 1e9 - began, 0);
 }

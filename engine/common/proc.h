@@ -46,6 +46,8 @@ bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b);
 
 /* Does the process with this pid and start time live? A zombie does not. */
 bool proc_alive(const struct process *process);
+/* Seconds since it was started, by a clock that is never set; -1: it does not live. */
+double proc_age_s(const struct process *process);
 
 /*
  * Does a signal wait for the thread that would end what it is doing: INT, TERM, HUP, QUIT

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "bounds.h"
 #include "memory.h"
+#include "proc.h"
 #include "scope.h"
 #include "str.h"
 
@@ -124,23 +125,35 @@ int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *er
 
 /* ---- counts ---- */
 
+/*
+ * Of a thread that works: the age of its runner, which no change of the wall clock makes longer or
+ * negative; where its process cannot be seen, that of thread.json, written when the thread began.
+ */
+static double elapsed_now(const struct facts_look *look)
+{
+	auto_json json_t *runner = read_facts_doc(look, "runner.json");
+	const struct process process = { (pid_t)json_int(runner, "pid", 0),
+					 (uint64_t)json_int(runner, "start", 0) };
+	double seconds = process.pid > 1 ? proc_age_s(&process) : -1;
+	struct timespec now;
+	struct stat st;
+
+	if (seconds >= 0 || fstatat(look->dir, "thread.json", &st, 0) < 0)
+		return MAX_OF(seconds, 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)MAX_OF(now.tv_sec - st.st_mtim.tv_sec, 0);
+}
+
 /* At its end what the thread itself wrote; until then the registry's row. */
 static void cost_now(const struct facts_look *look, struct thread_cost *ret)
 {
 	const json_t *cost = json_object_get(look->doc, "cost");
-	struct timespec now;
-	struct stat st;
 
 	*ret = look->links.cost;
-	if (cost) {
+	if (cost)
 		thread_cost_read(cost, ret);
-		return;
-	}
-	if ((look->has & NEEDS_END) || fstatat(look->dir, "thread.json", &st, 0) < 0)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	/* written when the thread began, and then at its end */
-	ret->elapsed_seconds = (double)(now.tv_sec - st.st_mtim.tv_sec);
+	else if (!(look->has & NEEDS_END) && look->doc)
+		ret->elapsed_seconds = elapsed_now(look);
 }
 
 int fact_cost(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)

@@ -6,13 +6,6 @@
 
 agent_model '{"lanes": {
   "lane_once": [{"status": 500, "error": {"type": "server_error", "message": "later"}}, {"text": "after all"}],
-  "lane_ever": [{"status": 503, "error": {"type": "server_error", "message": "never"}},
-    {"status": 503, "error": {"type": "server_error", "message": "never"}},
-    {"status": 503, "error": {"type": "server_error", "message": "never"}},
-    {"status": 503, "error": {"type": "server_error", "message": "never"}},
-    {"text": "too late"}],
-  "lane_rate": [{"status": 429, "headers": {"retry-after": "2"}, "error": {"type": "x", "message": "Rate limit reached"}},
-    {"text": "in time"}],
   "lane_auth": [{"status": 401, "error": {"type": "authentication_error", "message": "bad key"}}, {"text": "no"}],
   "lane_quota": [{"status": 429, "error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "pay"}}, {"text": "no"}],
   "lane_cut_call": [{"calls": [{"name": "t_touch", "arguments": {"long": "argument of a call"}}], "cut": 1}, {"text": "whole"}],
@@ -28,7 +21,7 @@ agent_model '{"lanes": {
 }}'
 agent_sleeps
 agent_tool touch touched
-for name in once ever rate auth quota cut cut_call cut_end slow short tool; do
+for name in once auth quota cut cut_call cut_end slow short tool; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'
 done
@@ -50,12 +43,6 @@ reply=$(fork lane_once)
 is "F01 a 500 is tried again" "$(jq -c '[.state, .result, .cost.turns]' <<<"$reply")" '["completed","after all",1]'
 between() { jq -s "[.[] | select(.body and (.body | tostring | contains(\"$1\"))) | .at] | ((.[1] - .[0]) * 1000 | floor)" "$T/asked"; }
 ok "F01 after about two seconds ($(between lane_once) ms)" test "$(between lane_once)" -ge 1500
-reply=$(fork lane_ever)
-has "F02 until it is enough" "$(jq -r '.state, .error' <<<"$reply")" error "consecutive times" 503
-is "F02 nothing is spent" "$(jq -c .cost.spend <<<"$reply")" 0
-tick
-is "F03 Retry-After is kept to" "$(fork lane_rate | jq -r .result)" "in time"
-[ "$(ago)" -ge 2000 ] && good "F03 for as long" || bad "F03 for as long" "$(ago) ms"
 before=$(asks lane_auth)
 has "F05 a refused key is final" "$(fork lane_auth | jq -r .error)" 401
 is "F05 one request" "$(($(asks lane_auth) - before))" 1

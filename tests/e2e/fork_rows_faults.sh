@@ -27,10 +27,7 @@ chunk() { printf 'data: {"id": "c", "choices": [{"index": 0, "delta": %s, "finis
   chunk '{}' '"tool_calls"'
   printf 'data: [DONE]\n\n'
 } >"$T/many"
-DATE=$(LC_ALL=C date -u -d '+7 seconds' '+%a, %d %b %Y %H:%M:%S GMT')
-UNTIL=$(date -d "$DATE" +%s)
 agent_model '{"lanes": {
-  "lane_date": [{"status": 429, "headers": {"retry-after": "'"$DATE"'"}, "error": {"type": "rate_limit", "message": "Rate limit reached"}}, {"text": "on time"}],
   "lane_400": [{"status": 400, "error": {"type": "invalid_request_error", "message": "no good"}}, {"text": "no"}],
   "lane_403": [{"status": 403, "error": {"type": "permission_error", "message": "not you"}}, {"text": "no"}],
   "lane_422": [{"status": 422, "error": {"type": "invalid_request_error", "message": "cannot be worked on"}}, {"text": "no"}],
@@ -86,7 +83,7 @@ echo 'timeouts: {first_byte: 1}' >>"$P/.ai/tools/rye/agent/providers/mute.yaml"
 provider refused http://127.0.0.1:1
 provider nowhere https://nowhere.invalid
 provider plain "https://127.0.0.1:$(cat "$T/tls.port")"
-for name in date 400 403 422 529 loading middle final broken nul much calls hangs moved; do
+for name in 400 403 422 529 loading middle final broken nul much calls hangs moved; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'
 done
@@ -102,9 +99,6 @@ tick() { T0=$(date +%s%N); }
 ago() { echo $((($(date +%s%N) - T0) / 1000000)); }
 
 # ---- what is tried again, what is not ----
-is "F03 a date of Retry-After is kept to" "$(fork lane_date | jq -r .result)" "on time"
-second=$(jq -s '[.[] | select(.body and (.body | tostring | contains("lane_date")))] | .[1].at | floor' "$T/asked")
-ok "F03 until then" test "$second" -ge "$UNTIL"
 for status in 400 403 422; do
   has "F05 $status is final" "$(fork lane_$status | jq -r .error)" "HTTP $status"
   is "F05 $status: one request" "$(asks lane_$status)" 1

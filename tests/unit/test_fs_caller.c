@@ -181,8 +181,10 @@ static void chain(void **state)
 	assert_int_equal(caller->chain[0].pid, child);
 	assert_int_equal(caller->chain[1].pid, getpid());
 	assert_true(proc_alive(&caller->chain[0]));
+	assert_true(proc_age_s(&caller->chain[0]) >= 0 && proc_age_s(&caller->chain[0]) < 60);
 	reap(child);
 	assert_false(proc_alive(&caller->chain[0]));
+	assert_true(proc_age_s(&caller->chain[0]) < 0);
 	caller_unref(caller);
 	forget_identities();
 	caller = caller_identify(callers, child, getuid());
