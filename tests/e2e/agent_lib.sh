@@ -5,6 +5,7 @@
 #
 #   agent_model JSON          starts the server; the script's lanes are texts of the requests
 #   agent_directive NAME XML  a directive of the project, its body from standard input
+#   agent_provider NAME SED   the same server for models of the tier NAME, its item changed
 #   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that
 #   agent_naps, agent_sleeps  t/nap: leaves `naps`, returns once there is `wake`; t/sleep: `sleeps`, a minute
 #   agent_steps               t/step: leaves `steps`, and is done within a third of a second
@@ -17,6 +18,7 @@
 #   clocked CMD...            with clocks that the test sets: of the mount, its runners and what it preloads
 #   pass SECONDS              so much time has passed there
 #   wall EPOCH                the wall clock there is set
+#   holding CMD...            while there is $T/hold, the runners of its threads do not begin
 #   row DB SQL                its first row there: of registry or budget_ledger, which it may change
 . "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
 need jq || finish
@@ -55,6 +57,12 @@ version: "1.0.0"
 provider: { default: scripted }
 TEXT
   AGENT_REFS="tool:rye/agent/providers/scripted config:agent/agent"
+}
+
+agent_provider() {
+  sed "s/^tool_id: scripted/tool_id: $1/; s/^tier_mapping: .*/tier_mapping: {$1: test-model}/; $2" \
+    "$P/.ai/tools/rye/agent/providers/scripted.yaml" >"$P/.ai/tools/rye/agent/providers/$1.yaml"
+  AGENT_REFS="$AGENT_REFS tool:rye/agent/providers/$1"
 }
 
 agent_directive() {
@@ -119,10 +127,16 @@ with sqlite3.connect(sys.argv[1]) as db: print(*(db.execute(sys.argv[2]).fetchon
 events() { jq -c "$2" "$P/.ai/state/threads/$1/transcript.jsonl"; }
 
 # A sanitizer wants to be the first library; what is preloaded here is built without.
+preloaded() { # NAME VARIABLE=VALUE CMD...
+  local so=$PRELOADED/$1.so
+  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+  "${@:3}"
+}
 clocked() {
   [ -e "$T/clock" ] || head -c 16 /dev/zero >"$T/clock"
-  FAKE_CLOCK=$T/clock LD_PRELOAD=$SET_CLOCK ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" "$@"
+  preloaded set_clock FAKE_CLOCK="$T/clock" "$@"
 }
+holding() { preloaded hold_start HOLD_START="$T/hold" "$@"; }
 # clock_set WALL: what the wall clock shows, "" as it went on; STEADY: seconds that have passed beside
 clock_set() {
   "$PY" -c 'import struct, sys, time

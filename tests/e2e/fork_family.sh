@@ -14,6 +14,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_level1": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level2", "thread": "fork"}}]}, {"text": "1"}],
   "lane_level2": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_level3", "thread": "fork"}}]}, {"text": "2"}],
   "lane_level3": [{"text": "3"}],
+  "lane_starts": [{"calls": ['"$WAIT, $WAIT, $WAIT"', {"name": "t_nap", "arguments": {}}]}, {"calls": ['"$WAIT"', {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
   "lane_async": [{"calls": ['"$WAIT, $WAIT, $WAIT, $WAIT, $WAIT"',
       {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
   "lane_manager": [
@@ -30,7 +31,7 @@ agent_model '{"by": "turn", "lanes": {
       {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
   "lane_wait": [{"text": "waited", "delay": 30}],
   "lane_resumed": [{"text": "first"}, {"text": "second"}, {"text": "third"}],
-  "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 95000, "output": 10}}, {"text": "no"}]
+  "lane_full": [{"calls": [{"name": "t_touch", "arguments": {}}], "usage": {"input": 180, "output": 10}}, {"text": "no"}]
 }}'
 agent_tool touch touched
 agent_tool other other
@@ -59,7 +60,7 @@ for level in 1 2 3; do
 $ALL
   </metadata>" <<<'Go deeper.'
 done
-for name in async wait more; do
+for name in async starts wait more; do
   agent_directive lane_$name "$([ $name = more ] && echo '    <limits turns="1"/>')
 $ALL
 $([ $name = more ] && echo '    <hooks><hook id="on" event="limit"><action item_id="rye/agent/threads/internal/control"><param name="action">continue</param></action></hook></hooks>')
@@ -81,13 +82,15 @@ agent_directive lane_resumed '  </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Answer {input:who}.'
 agent_directive lane_said '    <permissions><execute><tool>t.nap</tool></execute></permissions>
   </metadata>' <<<'Nap.'
-agent_directive lane_full '    <limits spend="1000"/>
+agent_provider small 's/^context_window: .*/context_window: 200/'
+agent_directive lane_full '    <model tier="small" provider="small"/>
+    <limits spend="1000"/>
     <permissions><execute><tool>t.touch</tool></execute></permissions>
   </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Fill the window for {input:who}.'
 agent_sign tool:t/touch tool:t/other tool:t/sleep tool:t/nap knowledge:ctx/hooked knowledge:ctx/system knowledge:ctx/before
 agent_runtime
-fx_mount
+holding fx_mount
 
 # ---- children ----
 reply=$(fork lane_parent)
@@ -135,6 +138,24 @@ is "F24 takes its children along" "$(for child in $children; do timeout 20 cat "
 is "F24 the one that waited has asked nothing" "$(waits)" 4
 is "F24 what was held for them is given back" \
   "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*) from budget_ledger where status=? and parent_thread_id=?", ("active", sys.argv[2])).fetchone())' "$P/.ai/state/threads/budget_ledger.db" "$id")" 0
+
+# the same with one whose process is there and has not begun
+rm -f "$P/naps" "$P/wake" "$P/sleeps"
+asked=$(waits)
+id=$(fork_async lane_starts | jq -r .thread_id)
+until_true eval '[ "$(waits)" = $((asked + 3)) ] && [ -e "$P/naps" ]'
+touch "$T/hold" "$P/wake"
+until_true test -e "$P/sleeps"
+children=$(row registry "select group_concat(thread_id, ' ') from threads where parent_id='$id'")
+starting=${children##* }
+is "F24 three of its children run, one is starting" "$(wc -w <<<"$children") $(ls "$P/.ai/state/threads/$starting" | grep -c transcript)" "4 0"
+echo cancel >"$M/state/threads/$id/ctl"
+is "F24 their parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+rm "$T/hold"
+is "F24 all four are" "$(for child in $children; do timeout 20 cat "$M/state/threads/$child/wait"; done | sort | uniq -c | tr -d ' ')" 4cancelled
+is "F24 the one that was starting sends no request" "$(waits)" $((asked + 3))
+is "F24 nothing is held for any of them" "$(row budget_ledger "select count(*) from budget_ledger where status='active'")" 0
+rm -f "$P/naps" "$P/wake" "$P/sleeps"
 
 # ---- the orchestrator ----
 orchestrate() { converse "$M/tools/rye/agent/threads/orchestrator/run" "$1"; }

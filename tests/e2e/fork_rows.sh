@@ -23,8 +23,8 @@ agent_model '{"lanes": {
   "lane_one": [{"calls": [{"id": "s1", '"$SPAWN"'}, {"id": "s2", '"$SPAWN"'}]}, {"text": "one"}],
   "lane_capped": [{"calls": [{"name": "rye_execute", "arguments":
       {"item_id": "directive:lane_eager", "thread": "fork", "limit_overrides": {"turns": 9}}}]}, {"text": "capped"}],
-  "lane_above": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_full", "thread": "fork"}}]}, {"text": "above"}],
-  "lane_full": ['"$FULL"', {"text": "the successor"}],
+  "lane_above": [{"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_full", "thread": "fork", "parameters": {"who": "Zoe"}}}]}, {"text": "above"}],
+  "lane_full": ['"${FULL/95000/180}"', {"text": "the successor"}],
   "lane_chain": ['"$TENS, $FULL, $WORK, $FULL"', {"text": "the third"}],
   "lane_steps": [{"text": "one", "calls": [{"name": "t_add", "arguments": {"n": 1}}]},
     {"text": "two", "calls": [{"name": "t_add", "arguments": {"n": 2}}]}, {"text": "three"}, {"text": "four"}],
@@ -55,8 +55,13 @@ agent_directive lane_parsed '    <model tier="parsing" provider="parsed"/>
     <permissions><execute><tool>t.add</tool></execute></permissions>
   </metadata>' <<<'Add.'
 for name in two steps child; do agent_directive lane_$name "$ALL" <<<'Go.'; done
-for name in chain full; do agent_directive lane_$name "    <limits spend=\"500\" turns=\"90\"/>
-$ALL" <<<'Go on.'; done
+agent_directive lane_chain "    <limits spend=\"500\" turns=\"90\"/>
+$ALL" <<<'Go on.'
+agent_provider small 's/^context_window: .*/context_window: 200/'
+agent_directive lane_full "    <model tier=\"small\" provider=\"small\"/>
+    <limits spend=\"500\" turns=\"90\"/>
+$ALL
+  <inputs><input name=\"who\" type=\"string\" required=\"true\">Whom</input></inputs>" <<<'Go on.'
 agent_directive lane_one "    <limits spawns=\"1\"/>
 $ALL" <<<'Have it done twice.'
 agent_directive lane_eager "    <limits turns=\"2\"/>
@@ -107,6 +112,7 @@ next=$(row registry "select continuation_thread_id from threads where thread_id=
 parent=$(jq -r .thread_id <<<"$reply")
 is "T28 the successor is a sibling" "$(row registry "select parent_id from threads where thread_id='$next'")" "$parent"
 is "T28 as deep as the one before" "$(jq .limits.depth "$P/.ai/state/threads/$next/thread.json")" "$(jq .limits.depth "$P/.ai/state/threads/$first/thread.json")"
+is "T28 with its inputs" "$(jq -c .inputs "$P/.ai/state/threads/$next/thread.json")" '{"who":"Zoe"}'
 has "T28 the parent hears the last one's answer" "$(events "$parent" 'select(.event_type == "tool_call_result") | .payload.output')" "the successor"
 is "T29 a chain of three" "$(fork lane_chain | jq -r .result)" "the third"
 jq -c 'select(.body) | .body' "$T/asked" | grep -F lane_chain >"$T/chain"

@@ -72,11 +72,9 @@ CODE
 beside tls "$PY" "$T/tls.py" "$T/tls" "$T/tls.port"
 until_true test -s "$T/tls.port"
 provider() { # NAME URL
-  sed "s/^tool_id: scripted/tool_id: $1/; s|^base_url: .*|base_url: \"$2\"|; s/^tier_mapping: .*/tier_mapping: {$1: test-model}/" \
-    "$P/.ai/tools/rye/agent/providers/scripted.yaml" >"$P/.ai/tools/rye/agent/providers/$1.yaml"
+  agent_provider "$1" "s|^base_url: .*|base_url: \"$2\"|"
   agent_directive "lane_$1" "    <model tier=\"$1\" provider=\"$1\"/>
   </metadata>" <<<'Go.'
-  AGENT_REFS="$AGENT_REFS tool:rye/agent/providers/$1"
 }
 provider mute "http://127.0.0.1:$PORT"
 echo 'timeouts: {first_byte: 1}' >>"$P/.ai/tools/rye/agent/providers/mute.yaml"
