@@ -2,7 +2,8 @@
 /*
  * Carrying out hooks: text that is put into the first message, and actions that steer a thread or do
  * something beside it. Only the control tool steers; whatever else a hook runs is a side effect. What
- * a directive's own hooks run is held to its capabilities, as its model's calls are.
+ * a directive's own hooks run is held to its capabilities, as its model's calls are; so is what words
+ * of the model's choose, or become a shell's text in.
  */
 #include "agent/agent_inner.h"
 
@@ -18,16 +19,44 @@
 #define HOOK_INTERNAL "rye/agent/threads/internal/"
 #define HOOK_CONTROL HOOK_INTERNAL "control"
 
+/* Set in an action that was filled in: a model's words name its item, or stand in its parameters. */
+#define HOOK_NAMED "_named"
+#define HOOK_WORDED "_worded"
+
+/*
+ * Is it another text without what a caller, the model or its provider has said? A caller may be the
+ * model of the thread above.
+ */
+static bool hook_is_theirs(const json_t *template, const json_t *filled, const json_t *doc)
+{
+	static const char *const theirs[] = { "inputs", "outputs", "error", "classification" };
+	auto_json json_t *own = json_copy((json_t *)doc);
+	const struct expr_scope scope = { .doc = own };
+	auto_json json_t *without = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
+		json_object_del(own, theirs[i]);
+	without = expr_fill(&scope, template);
+	return !without || !json_equal(without, filled);
+}
+
 /* The action with its templates filled in; a new reference. */
 static json_t *hook_fill(const json_t *action, const json_t *doc)
 {
+	static const char *const parts[][2] = { { "item_id", HOOK_NAMED },
+						{ "params", HOOK_WORDED } };
 	const struct expr_scope scope = { .doc = doc };
-	const json_t *params = json_object_get(action, "params");
 	json_t *filled = json_copy((json_t *)action);
 
-	json_set(filled, "item_id", expr_fill(&scope, json_object_get(action, "item_id")));
-	if (params)
-		json_set(filled, "params", expr_fill(&scope, params));
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const json_t *template = json_object_get(action, parts[i][0]);
+		json_t *value = template ? expr_fill(&scope, template) : NULL;
+
+		json_set(filled, parts[i][1],
+			 json_boolean(template && hook_is_theirs(template, value, doc)));
+		if (template)
+			json_set(filled, parts[i][0], value);
+	}
 	return filled;
 }
 
@@ -42,6 +71,24 @@ static enum rye_kind hook_kind(const json_t *action, const char **ret_id)
 	if (!*kind)
 		kind = json_str(action, "item_type");
 	return *kind ? kind_from_name(kind) : RYE_TOOL;
+}
+
+/* A tool that says so may run what its parameters hold as a program. */
+static bool hook_is_shell(const struct agent *agent, const struct tool_call *call)
+{
+	const struct item_ask ask = { .kind = call->kind, .id = call->item_id };
+	auto_item struct rye_item *item = NULL;
+	struct tool_meta meta;
+	json_t *word;
+	size_t i;
+
+	if (call->kind != RYE_TOOL || rye_load(&agent->items, &ask, &item, NULL))
+		return false;
+	meta_tool(item, &meta);
+	json_array_foreach(meta.requires_list, i, word)
+		if (!strcmp(json_string_value(word), "shell.execute"))
+			return true;
+	return false;
 }
 
 /* Runs it as a call of the model's would be; NULL: *err says why not. */
@@ -61,6 +108,9 @@ static json_t *hook_call(struct agent *agent, const json_t *hook, const json_t *
 		return NULL;
 	}
 	tool_call_settle(agent, &call);
+	if (json_flag(action, HOOK_NAMED, false) ||
+	    (json_flag(action, HOOK_WORDED, false) && hook_is_shell(agent, &call)))
+		call.free = false;
 	snprintf(call.primary, sizeof(call.primary), "%s", *primary ? primary : "execute");
 	call.arguments = strcmp(call.primary, "execute") && params ? json_deep_copy(params) :
 								     json_object();
@@ -102,7 +152,7 @@ static void hook_act(struct agent *agent, const json_t *hook, const json_t *acti
 	const char *id;
 
 	hook_kind(action, &id);
-	if (!strcmp(id, HOOK_CONTROL)) {
+	if (!strcmp(id, HOOK_CONTROL) && !json_flag(action, HOOK_NAMED, false)) {
 		enum hook_steer steer = hook_steer_of(json_str(params, "action"));
 		const char *why = json_str(params, *json_str(params, "error") ? "error" : "reason");
 
@@ -195,6 +245,23 @@ static void hook_block(struct hook_text *text, const json_t *hook, const json_t 
 	json_array_append_new(text->layers, json_string(json_str(hook, "id")));
 }
 
+/* What another model has said is named by a signed text, or the thread may fetch it itself. */
+static bool hook_may_put(struct agent *agent, const char *id, const json_t *pair[2])
+{
+	auto_json json_t *none = json_object();
+	const struct tool_call call = { .primary = "fetch",
+					.kind = RYE_KNOWLEDGE,
+					.item_id = id,
+					.arguments = none };
+	struct rye_err err = { 0 };
+
+	if (!json_flag(pair[1], HOOK_NAMED, false) || strncmp(id, "agent/threads/", 14) != 0 ||
+	    !tool_call_allowed(agent, &call, &err))
+		return true;
+	agent_warn(agent, "hook %s was left out: %s", json_str(pair[0], "id"), err.msg);
+	return false;
+}
+
 /* A knowledge entry without header lines and metadata, whichever primitive is named. */
 static int hook_knowledge(struct agent *agent, const char *id, struct hook_text *text,
 			  const json_t *pair[2], struct rye_err *err)
@@ -221,7 +288,8 @@ static int hook_inject(struct agent *agent, const json_t *hook, const json_t *ac
 	    json_object_get(agent->suppressed, json_str(action, "item_id")))
 		return 0;
 	if (hook_kind(action, &id) == RYE_KNOWLEDGE)
-		return hook_knowledge(agent, id, text, pair, err);
+		return hook_may_put(agent, id, pair) ? hook_knowledge(agent, id, text, pair, err) :
+						       0;
 	reply = hook_call(agent, hook, action, &why);
 	if (reply && *hook_content(reply))
 		hook_block(text, hook, action, hook_content(reply));
