@@ -247,6 +247,7 @@ void agent_run(const struct agent_ask *ask, struct agent_end *ret)
 		agent_fails(agent, &err);
 	else
 		agent_loop(agent);
+	loop_unheard(agent);
 	agent_finish(agent, ret);
 	agent_close(agent);
 	free(agent);

@@ -109,6 +109,8 @@ int inbox_open(struct agent *agent, const struct limits *parent, struct rye_err 
 void inbox_close(struct inbox *inbox); /* NULL is fine */
 /* What has come: limits are replaced, *ret_says is a new array or NULL; true: it is to hand over. */
 bool inbox_take(struct inbox *inbox, struct limits *limits, json_t **ret_says);
+/* The last time: from now on nothing can be said to it. */
+void inbox_shut(struct inbox *inbox, json_t **ret_says);
 
 /*
  * palette.c: the tools that are offered to the model, frozen before its first answer.
@@ -186,6 +188,7 @@ struct agent {
 	json_int_t context; /* tokens of the last request with its answer */
 	int nudges, pauses, bad_calls;
 	bool handoff; /* it was asked to hand over */
+	bool untold; /* the last message is the loop's own, and not in the transcript yet */
 	unsigned call_number; /* of tool calls, for ids that repeat */
 	/* The end; state AGENT_RUNNING until one is known. */
 	enum agent_state state;
@@ -226,6 +229,7 @@ void agent_close(struct agent *agent);
  * agent_loop.c, agent_turn.c: turn by turn until there is an end.
  */
 void agent_loop(struct agent *agent);
+void loop_unheard(struct agent *agent);
 
 /* One answer of the model, tried again where that may help; it is counted and recorded. *ret is
  * the message, a new reference; false: the thread has ended. */
@@ -235,6 +239,8 @@ struct turn_answer {
 	bool overflow; /* the conversation is longer than the window */
 };
 bool turn_ask(struct agent *agent, struct turn_answer *ret);
+/* The last message, into the transcript. */
+void turn_tell(struct agent *agent);
 /* Text of a message's blocks of that kind; a new string, "" none, NULL: no memory. */
 char *turn_text(const json_t *message, const char *kind);
 

@@ -92,11 +92,20 @@ static void loop_checkpoint(struct agent *agent)
 		agent_warn(agent, "the transcript's knowledge entry: %s", err.msg);
 }
 
-/* A message of the user's, put in by the loop. */
+/* A message of the user's, put in by the loop; one that no request has told yet becomes longer. */
 static void loop_say(struct agent *agent, const char *text)
 {
-	json_array_append_new(agent->messages, json_pack("{s:s, s:[{s:s, s:s}]}", "role", "user",
-							 "blocks", "kind", "text", "text", text));
+	size_t last = json_array_size(agent->messages) - 1;
+	json_t *message = agent->untold ? json_array_get(agent->messages, last) : NULL;
+	json_t *block = json_array_get(json_object_get(message, "blocks"), 0);
+
+	if (block)
+		json_set(block, "text", json_sprintf("%s\n\n%s", json_str(block, "text"), text));
+	else
+		json_array_append_new(agent->messages,
+				      json_pack("{s:s, s:[{s:s, s:s}]}", "role", "user", "blocks",
+						"kind", "text", "text", text));
+	agent->untold = true;
 }
 
 static void loop_names(const json_t *list, struct rye_buf *out)
@@ -155,6 +164,9 @@ static void loop_hand_over(struct agent *agent)
 	struct hook_verdict verdict;
 	json_int_t window = agent->provider->window;
 
+	/* what was said to this thread goes on with the conversation */
+	if (agent->untold)
+		turn_tell(agent);
 	/* a thread that would begin with as much would be as far as this one */
 	if (agent->cost.turns && continuation_hand_over(agent))
 		return;
@@ -312,6 +324,18 @@ static bool loop_is_full(struct agent *agent)
 
 	agent->handoff = false;
 	return agent->cost.turns && (asked || (window > 0 && agent->context * 10 >= window * 9));
+}
+
+/* The loop is over: a word that came behind the last turn was put before no other. */
+void loop_unheard(struct agent *agent)
+{
+	auto_json json_t *says = NULL;
+	json_t *said;
+	size_t i;
+
+	inbox_shut(agent->inbox, &says);
+	json_array_foreach(says, i, said)
+		agent_warn(agent, "said when there was no turn left: %s", json_string_value(said));
 }
 
 void agent_loop(struct agent *agent)

@@ -136,7 +136,7 @@ static void turn_book(struct agent *agent, double delta)
 		agent_warn(agent, "the ledger: %s", err.msg);
 }
 
-static void turn_said(struct agent *agent)
+void turn_tell(struct agent *agent)
 {
 	const json_t *messages = agent->messages;
 	const json_t *last = json_array_get(messages, json_array_size(messages) - 1);
@@ -144,6 +144,7 @@ static void turn_said(struct agent *agent)
 	bool tool = !strcmp(json_str(json_array_get(blocks, 0), "kind"), "tool_result");
 	auto_free char *text = turn_text(last, tool ? "tool_result" : "text");
 
+	agent->untold = false;
 	agent_event(agent, "cognition_in",
 		    json_pack("{s:s, s:s}", "text", text ? text : "", "role",
 			      tool ? "tool" : json_str(last, "role")));
@@ -162,7 +163,7 @@ static void turn_attempt(struct turn_attempt *attempt)
 					    .fn = turn_on_event,
 					    .arg = agent };
 
-	turn_said(agent);
+	turn_tell(agent);
 	if (agent->state == AGENT_ENDED)
 		return;
 	agent->live_break = agent->live_last && agent->live_last != '\n';

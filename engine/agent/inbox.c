@@ -37,6 +37,7 @@ struct inbox {
 	struct limits limits; /* changed by the listening thread alone */
 	const struct limits *parent; /* NULL: none; frozen */
 	bool changed, handoff;
+	bool shut; /* the thread takes nothing any more */
 };
 
 static int inbox_say(struct inbox *inbox, struct rye_span text, struct rye_err *err)
@@ -46,12 +47,14 @@ static int inbox_say(struct inbox *inbox, struct rye_span text, struct rye_err *
 	if (!said)
 		return rye_fail(err, RYE_INVALID, "say: a text is wanted");
 	GUARD(&inbox->lock);
-	if (json_array_size(inbox->says) >= INBOX_MESSAGES) {
-		json_decref(said);
-		return rye_fail(err, RYE_BUSY, "%d messages wait already", INBOX_MESSAGES);
+	if (!inbox->shut && json_array_size(inbox->says) < INBOX_MESSAGES) {
+		json_array_append_new(inbox->says, said);
+		return 0;
 	}
-	json_array_append_new(inbox->says, said);
-	return 0;
+	json_decref(said);
+	if (inbox->shut)
+		return rye_fail(err, RYE_BUSY, "the thread ends: it has no turn any more");
+	return rye_fail(err, RYE_BUSY, "%d messages wait already", INBOX_MESSAGES);
 }
 
 /* In force from the next turn on, and shown at once. */
@@ -164,12 +167,17 @@ static void inbox_serve(struct inbox *inbox, int fd)
 	struct rye_err err = { 0 };
 	char line[INBOX_LINE];
 	const char *answer = "ok";
-	ssize_t n = recv(fd, line, sizeof(line), 0);
+	ssize_t n = recv(fd, line, sizeof(line), MSG_TRUNC);
+	int r;
 
 	if (n <= 0)
 		return;
-	if (inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }),
-			    threads_heard_inside(fd), &err))
+	if ((size_t)n > sizeof(line))
+		r = rye_fail(&err, RYE_TOO_BIG, "at most %d bytes can be said at once", INBOX_LINE);
+	else
+		r = inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }),
+				    threads_heard_inside(fd), &err);
+	if (r)
 		answer = err.msg;
 	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);
 }
@@ -259,6 +267,17 @@ void inbox_close(struct inbox *inbox)
 	json_decref(inbox->says);
 	pthread_mutex_destroy(&inbox->lock);
 	free(inbox);
+}
+
+void inbox_shut(struct inbox *inbox, json_t **ret_says)
+{
+	*ret_says = NULL;
+	if (!inbox)
+		return;
+	GUARD(&inbox->lock);
+	inbox->shut = true;
+	*ret_says = inbox->says;
+	inbox->says = json_array();
 }
 
 bool inbox_take(struct inbox *inbox, struct limits *limits, json_t **ret_says)

@@ -147,47 +147,52 @@ static bool is_from(const json_t *message, const char *role)
 	return !strcmp(json_str(message, "role"), role);
 }
 
-/* The first answer behind the message `user` from which all fits beside it; at least the last one. */
-static size_t newest_answers(const json_t *messages, size_t user, int64_t tokens)
+/*
+ * The first answer between the message `user` and `end` from which all fits beside that message, `end`
+ * when none does; of the last message of a user's at least the last one.
+ */
+static size_t newest_answers(const json_t *messages, size_t user, size_t end, int64_t tokens)
 {
-	size_t n = json_array_size(messages), from = n;
+	bool last = end == json_array_size(messages);
 	int64_t sum = tokens_of(json_array_get(messages, user));
+	size_t from = end;
 
-	for (size_t i = n; --i > user && (sum <= tokens || from == n);) {
+	for (size_t i = end; --i > user && (sum <= tokens || (last && from == end));) {
 		const json_t *message = json_array_get(messages, i);
 
 		sum += tokens_of(message);
-		if (is_from(message, "assistant") && (sum <= tokens || from == n))
+		if (is_from(message, "assistant") && (sum <= tokens || (last && from == end)))
 			from = i;
 	}
 	return from;
 }
 
 /*
- * A user's message begins what belongs together: an answer, its calls and their results follow it.
- * What follows the last one may be too long by itself, since a directive is one message and then many
- * turns; then that message stays, and the newest turns.
+ * A user's message begins what belongs together: an answer, its calls and their results follow it. What
+ * follows one may be too long by itself, since a directive is one message and then many turns, and a
+ * word that was put in later is another: then of the first such message the newest turns stay with it.
  */
 json_t *messages_trim(const json_t *messages, int64_t tokens)
 {
-	size_t n = json_array_size(messages), from = n, last_user = n;
+	size_t n = json_array_size(messages), from = n;
 	json_t *kept = json_array();
-	int64_t sum = 0;
+	int64_t sum = 0, fits = 0;
 
-	for (size_t i = n; i-- > 0 && (sum <= tokens || last_user == n);) {
-		const json_t *message = json_array_get(messages, i);
+	for (size_t i = n; i-- > 0;) {
+		size_t newest;
 
-		sum += tokens_of(message);
-		if (!is_from(message, "user"))
+		sum += tokens_of(json_array_get(messages, i));
+		if (!is_from(json_array_get(messages, i), "user"))
 			continue;
-		if (last_user == n)
-			last_user = i;
-		if (sum <= tokens)
-			from = i;
-	}
-	if (from == n && last_user < n) {
-		json_array_append(kept, json_array_get(messages, last_user));
-		from = newest_answers(messages, last_user, tokens);
+		if (sum > tokens) {
+			newest = newest_answers(messages, i, from, tokens - fits);
+			if (from == n || newest < from)
+				json_array_append(kept, json_array_get(messages, i));
+			from = newest;
+			break;
+		}
+		from = i;
+		fits = sum;
 	}
 	for (size_t i = from; i < n; i++)
 		json_array_append(kept, json_array_get(messages, i));

@@ -27,6 +27,8 @@ agent_model '{"by": "turn", "lanes": {
   "lane_logged": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
   "lane_more": [{"calls": [{"name": "t_touch", "arguments": {}}]}, {"text": "one more turn"}],
   "lane_said": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"text": "heard"}],
+  "lane_moved": [{"calls": [{"name": "t_nap", "arguments": {}}]}, {"text": "moved"}],
+  "lane_late": [{"calls": [{"name": "t_nap", "arguments": {}}, {"name": "directive_return", "arguments": {"word": "w"}}]}],
   "lane_child": [{"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}},
       {"name": "directive_return", "arguments": {"word": "from the child"}}]}],
   "lane_wait": [{"text": "waited", "delay": 30}],
@@ -44,6 +46,11 @@ ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute
 agent_directive lane_child '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>
   <outputs><output name="word" type="string" required="true">a word</output></outputs>' <<<'Touch, then return.'
+agent_directive lane_late '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>
+  <outputs><output name="word" type="string" required="true">a word</output></outputs>' <<<'Nap, then return.'
+agent_directive lane_moved '    <permissions><execute><tool>t.*</tool></execute></permissions>
+  </metadata>' <<<'Nap.'
 agent_directive lane_parent "$ALL
   </metadata>" <<<'Have it done.'
 agent_directive lane_forged '    <permissions><execute><tool>t.nap</tool><directive>*</directive></execute></permissions>
@@ -230,6 +237,23 @@ touch "$P/wake"
 is "it goes on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 has "and the model heard it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_said | tail -n 1)" "look to the left"
 not_ok "not after its end" sh -c "echo say too late > $M/state/threads/$id/ctl"
+rm -f "$P/naps" "$P/wake"
+id=$(fork_async lane_moved | jq -r .thread_id)
+until_true test -e "$P/naps"
+ok "say, before it hands over" sh -c "echo say look to the right > $M/state/threads/$id/ctl; echo say and up > $M/state/threads/$id/ctl"
+ok "hand over" sh -c "echo handoff > $M/state/threads/$id/ctl"
+touch "$P/wake"
+is "the next thread goes on" "$(timeout 20 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed moved"
+has "and its model hears it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_moved | tail -n 1)" 'look to the right\n\nand up'
+is "both records verify" "$(cat "$M/state/threads/$id/integrity" "$M/state/threads/$id/chain/next/integrity" | grep -c '^ok')" 2
+rm -f "$P/naps" "$P/wake"
+id=$(fork_async lane_late | jq -r .thread_id)
+until_true test -e "$P/naps"
+ok "say, before its last turn ends" sh -c "echo say one more thing > $M/state/threads/$id/ctl"
+has "what is longer than it takes is not cut" "$(run threads say "$id" "$(printf %5000d 1)")" "at most 4096 bytes can be said at once"
+touch "$P/wake"
+is "it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+has "and tells what no turn has heard" "$(cat "$M/state/threads/$id/warnings")" "said when there was no turn left: one more thing"
 
 # ---- going on ----
 reply=$(fork lane_full '{"who": "Zoe"}')

@@ -122,6 +122,27 @@ static void a_full_transcript_can_end(void **state)
 	record_place_drop(&r);
 }
 
+/* thread T29: a word that was put in later does not push out all that was done before it. */
+static void thread_T29_a_word_behind_many_turns(void **state)
+{
+	auto_json json_t *list = json_loads("[{\"role\":\"user\",\"content\":\"aaaa\"}]", 0, NULL);
+
+	for (int i = 0; i < 9; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "role", "assistant", "content",
+						      "bbbbbbbb"));
+	json_array_append_new(list, json_pack("{s:s, s:s}", "role", "user", "content", "dddd"));
+	for (int tokens = 0; tokens < 30; tokens++) {
+		auto_json json_t *kept = messages_trim(list, tokens);
+		size_t n = json_array_size(kept), turns = tokens < 4 ? 0 : (size_t)(tokens - 2) / 2;
+
+		/* a token of each message of the user's, two of each answer */
+		assert_int_equal(n, turns ? 2 + MIN_OF(turns, 9u) : 1);
+		assert_ptr_equal(json_array_get(kept, n - 1), json_array_get(list, 10));
+		if (turns)
+			assert_ptr_equal(json_array_get(kept, 0), json_array_get(list, 0));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +150,7 @@ int main(void)
 		cmocka_unit_test(messages_that_are_none),
 		cmocka_unit_test(thread_F01_retried_input),
 		cmocka_unit_test(thread_T29_trimming),
+		cmocka_unit_test(thread_T29_a_word_behind_many_turns),
 		cmocka_unit_test(thread_T29_one_message_and_many_turns),
 	};
 
