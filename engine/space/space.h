@@ -61,8 +61,7 @@ struct located {
 };
 
 /* Opens the regular file at->path of at->space for reading. 1: at->fd and at->st are its; 0: no such
- * file; negative: an error that names what it is instead (a FIFO, a link out of the space or to
- * nowhere). */
+ * file; negative: an error that names what it is instead (a FIFO, a link out of the space). */
 int space_open_file(struct located *at, struct rye_err *err);
 
 /* The same without opening it: 1: a regular file, at->st is its; 0: none; negative: to be opened to tell. */
