@@ -28,8 +28,6 @@
 #define SLOTS 8192
 #define PACE_US 1000
 #define RESCAN_THREADS 4
-/* The one under way, one of events that came meanwhile, that of the queue. */
-#define TURNS 3
 
 #define MASK                                                                                \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_MODIFY | \
@@ -55,7 +53,8 @@ struct watch {
 	bool everything; /* under lock: a change could not be queued, so all is told as changed */
 	bool busy; /* under lock: what the index has of events, or of the queue, may be untold */
 	uint64_t turns; /* under lock: how often that has ended */
-	pthread_cond_t told; /* it has */
+	uint64_t n_queued, n_taken, n_told; /* under lock: changes of the queue, ever */
+	pthread_cond_t told; /* a turn has ended */
 	int64_t last_us;
 	const struct inotify_event *seen[SLOTS]; /* of the read under way */
 	char events[EVENTS_SIZE] __attribute__((aligned(8)));
@@ -135,6 +134,7 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 			watch->tail = &queued->next;
 		else
 			watch->everything = true;
+		watch->n_queued++;
 	}
 	space_watch_wake(watch);
 }
@@ -144,9 +144,11 @@ static void space_watch_busy(struct watch *watch, bool busy)
 {
 	GUARD(&watch->lock);
 	watch->busy = busy;
-	watch->turns += !busy;
-	if (!busy)
-		pthread_cond_broadcast(&watch->told);
+	if (busy)
+		return;
+	watch->turns++;
+	watch->n_told = watch->n_taken;
+	pthread_cond_broadcast(&watch->told);
 }
 
 static void space_watch_end(struct watch *watch)
@@ -159,10 +161,9 @@ static void space_watch_end(struct watch *watch)
 void watch_wait_told(struct watch *watch)
 {
 	GUARD(&watch->lock);
-	uint64_t enough = watch->turns + TURNS;
+	uint64_t turns = watch->turns + watch->busy, queued = watch->n_queued;
 
-	while ((watch->busy || watch->queue || watch->everything) && watch->turns < enough &&
-	       watch->running && !watch->stop)
+	while ((watch->turns < turns || watch->n_told < queued) && watch->running && !watch->stop)
 		pthread_cond_wait(&watch->told, &watch->lock);
 }
 
@@ -177,6 +178,7 @@ static struct queued *take_queue(struct watch *watch, bool *ret_stop, bool *ret_
 	*ret_stop = watch->stop;
 	*ret_everything = watch->everything;
 	watch->everything = false;
+	watch->n_taken = watch->n_queued;
 	return queue;
 }
 
