@@ -4,7 +4,10 @@
  */
 #include "http/http_inner.h"
 
+#include "scope.h"
+
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 struct curl_loaded {
@@ -28,6 +31,35 @@ static int find_all(struct curl_loaded *loaded, struct rye_err *err)
 	return 0;
 }
 
+/* dlerror() has words alone. What is short now may not be in a moment; what is not there has to be installed. */
+static void load_fail(const char *why, struct rye_err *err)
+{
+	static const struct {
+		const char *words;
+		int sys;
+	} scarce[] = {
+		{ "failed to map", ENOMEM },
+		{ "annot allocate", ENOMEM },
+		{ "Too many open files", EMFILE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(scarce); i++)
+		if (strstr(why, scarce[i].words)) {
+			rye_fail_sys(err, scarce[i].sys, "http: libcurl.so.4");
+			return;
+		}
+	rye_fail(err, RYE_UNSUPPORTED, "http: %s; install libcurl4", why);
+}
+
+static int curl_begin(const struct curl_loaded *loaded, struct rye_err *err)
+{
+	CURLcode code = loaded->table.global_init(CURL_GLOBAL_DEFAULT);
+
+	return code ? rye_fail(err, RYE_IO, "http: libcurl.so.4: %s",
+			       loaded->table.easy_strerror(code)) :
+		      0;
+}
+
 const struct curl_table *curl_table_load(struct rye_err *err)
 {
 	struct curl_loaded *loaded = calloc(1, sizeof(*loaded));
@@ -38,11 +70,11 @@ const struct curl_table *curl_table_load(struct rye_err *err)
 	}
 	loaded->library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
 	if (!loaded->library) {
-		rye_fail(err, RYE_UNSUPPORTED, "http: %s; install libcurl4", dlerror());
+		load_fail(dlerror(), err);
 		free(loaded);
 		return NULL;
 	}
-	if (find_all(loaded, err) || loaded->table.global_init(CURL_GLOBAL_DEFAULT)) {
+	if (find_all(loaded, err) || curl_begin(loaded, err)) {
 		curl_table_free(&loaded->table);
 		return NULL;
 	}
