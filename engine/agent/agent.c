@@ -19,16 +19,16 @@
 
 static int end_told(struct agent *agent, struct rye_err *err)
 {
+	unsigned long since = memory_failures();
+	auto_json json_t *payload = json_pack("{s:o}", "cost", thread_cost_json(&agent->cost));
 	auto_buf struct rye_buf type = RYE_BUF_INIT;
-	json_t *payload = json_pack("{s:o}", "cost", thread_cost_json(&agent->cost));
 
 	if (agent->error)
 		json_sets(payload, "error", agent->error);
 	buf_addf(&type, "thread_%s", agent->status);
-	if (!type.failed)
-		return chronicle_event(agent->transcript, type.data, payload, err);
-	json_decref(payload);
-	return memory_fail(err);
+	if (type.failed || memory_check(since, NULL))
+		return memory_fail(err);
+	return chronicle_event(agent->transcript, type.data, json_incref(payload), err);
 }
 
 /* What was paid for, and what has been done; one that never finds room is left out. */
@@ -39,7 +39,7 @@ static int end_unlogged(struct agent *agent, struct rye_err *err)
 
 		if (chronicle_event(agent->transcript, json_str(event, "type"),
 				    json_incref(json_object_get(event, "payload")), err) &&
-		    agent_scarce(err))
+		    err_scarce(err))
 			return -(int)err->code;
 		json_array_remove(agent->unlogged, 0);
 	}
@@ -84,6 +84,7 @@ static int end_transcript(struct agent *agent, struct rye_err *err)
 
 static int end_json(struct agent *agent, struct rye_err *err)
 {
+	unsigned long since = memory_failures();
 	auto_json json_t *cost = thread_cost_json(&agent->cost);
 	auto_json json_t *limits = limits_json(&agent->limits);
 	auto_json json_t *more = json_copy((json_t *)agent->json.more);
@@ -99,7 +100,8 @@ static int end_json(struct agent *agent, struct rye_err *err)
 	json.outputs = agent->outputs;
 	json.transcript_head = chronicle_head(agent->transcript);
 	json.more = more;
-	return thread_json_write(&agent->record, &json, err);
+	return memory_check(since, err) ? -(int)RYE_IO :
+					  thread_json_write(&agent->record, &json, err);
 }
 
 static int end_story(struct agent *agent, struct rye_err *err)
@@ -125,8 +127,11 @@ static int end_ledger(struct agent *agent, struct rye_err *err)
 		r = registry_snapshot(agent->registry, agent->thread_id, &agent->cost, err);
 	if (!r && agent->owed != 0)
 		r = agent_owes(agent, 0, err);
-	if (!r && agent->budget)
-		r = budget_settle(agent->budget, agent->thread_id, agent->status, err);
+	/* one that could not even open the ledger: its launcher has reserved money all the same */
+	if (!r)
+		r = agent->budget ?
+			    budget_settle(agent->budget, agent->thread_id, agent->status, err) :
+			    agent_settle(agent->opt.project, agent->thread_id, agent->status, err);
 	return r == -(int)RYE_NOT_FOUND ? 0 : r;
 }
 
@@ -143,7 +148,7 @@ static const struct end_step {
 
 static bool end_again(const struct rye_err *err, int *tries)
 {
-	if (!agent_scarce(err) || *tries >= END_TRIES)
+	if (!err_scarce(err) || *tries >= END_TRIES)
 		return false;
 	++*tries;
 	sleep(1);
@@ -209,9 +214,22 @@ static struct rye_blob *end_output(const struct agent *agent)
 	return buf_blob(&text);
 }
 
+/* Both as they are to be, or the caller has no memory for them. */
+static bool end_outcome(const struct agent *agent, struct rye_outcome *ret)
+{
+	unsigned long since = memory_failures();
+	auto_json json_t *reply = end_reply(agent);
+
+	rye_outcome_done(ret);
+	*ret = (struct rye_outcome){ .code = agent->code, .message = "" };
+	ret->reply = json_blob(reply, false);
+	ret->output = end_output(agent);
+	return !memory_check(since, NULL);
+}
+
 static void agent_finish(struct agent *agent, struct agent_end *ret)
 {
-	auto_json json_t *reply = NULL;
+	int tries = 0;
 
 	agent->cost.elapsed_seconds = (double)(clock_ms() - agent->start_ms) / 1000;
 	if (agent->transcript)
@@ -222,10 +240,8 @@ static void agent_finish(struct agent *agent, struct agent_end *ret)
 			  NULL);
 	spawn_end(agent);
 	end_records(agent);
-	reply = end_reply(agent);
-	ret->outcome = (struct rye_outcome){ .code = agent->code, .message = "" };
-	ret->outcome.reply = json_blob(reply, false);
-	ret->outcome.output = end_output(agent);
+	while (!end_outcome(agent, &ret->outcome) && tries++ < END_TRIES)
+		sleep(1);
 	snprintf(ret->status, sizeof(ret->status), "%s", agent->status);
 }
 

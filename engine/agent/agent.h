@@ -83,6 +83,8 @@ void agent_recover(const struct agent_recovery *where, struct thread_lost *lost)
 bool agent_ledger_damaged(const char *project);
 /* A thread that has ended was deleted: so is its row of the ledger. */
 void agent_forget(const struct agent_recovery *where, const char *id);
+/* What the thread holds in the ledger, if it does, goes back. */
+int agent_settle(const char *project, const char *id, const char *status, struct rye_err *err);
 
 /*
  * resumption.c: a person goes on with a thread that has ended, as a new one.

@@ -209,8 +209,6 @@ int64_t agent_left_ms(const struct agent *agent);
 /* Shown from now on instead of those that thread.json has had since the start. */
 int agent_write_limits(const struct agent *agent, const struct limits *limits, struct rye_err *err);
 void agent_warn(struct agent *agent, const char *format, ...) RYE_PRINTF(2, 3);
-/* There is no room, no memory, or too many files are open: it may go well a moment later. */
-bool agent_scarce(const struct rye_err *err);
 /* Books what was spent, with what could not be booked before. */
 int agent_owes(struct agent *agent, double delta, struct rye_err *err);
 /* An event of the transcript; a full disk ends the thread. Takes payload. */

@@ -79,11 +79,6 @@ void agent_warn(struct agent *agent, const char *format, ...)
 	log_line(&agent->log, RYE_LOG_WARN, "agent", "%s", text);
 }
 
-bool agent_scarce(const struct rye_err *err)
-{
-	return err->code == RYE_NO_SPACE || err->code == RYE_BUSY || err->sys == ENOMEM;
-}
-
 int agent_owes(struct agent *agent, double delta, struct rye_err *err)
 {
 	int r;

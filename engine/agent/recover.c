@@ -335,6 +335,22 @@ static struct db *recover_ledger(const struct agent_recovery *where)
 	return budget_open(path, &db, NULL) ? NULL : db;
 }
 
+int agent_settle(const char *project, const char *id, const char *status, struct rye_err *err)
+{
+	char path[THREADS_PATH_MAX];
+	struct db *db = NULL;
+	int r = threads_path(project, LEDGER, path, err);
+
+	/* opening it would make one */
+	if (r || access(path, F_OK) < 0)
+		return r;
+	r = budget_open(path, &db, err);
+	if (!r)
+		r = budget_settle(db, id, status, err);
+	db_close(db);
+	return r;
+}
+
 void agent_forget(const struct agent_recovery *where, const char *id)
 {
 	struct db *db = recover_ledger(where);
@@ -349,17 +365,17 @@ static void recover_family(const struct recovery *recovery)
 {
 	const struct thread_lost *lost = recovery->lost;
 	auto_json json_t *children = json_array();
-	struct db *db = recover_ledger(recovery->where);
-	const struct registry_ask ask = { .project = recovery->where->project };
+	const char *project = recovery->where->project;
+	const struct registry_ask ask = { .project = project };
 	struct rye_err err = { 0 };
+	struct db *db = NULL;
 	json_t *id;
 	size_t i;
 
-	if (db && budget_settle(db, lost->id, recover_status(recovery), &err))
-		recovery->lost->later |= agent_scarce(&err);
-	db_close(db);
-	db = NULL;
-	if (!registry_of(&ask, &db, NULL)) {
+	if (agent_settle(project, lost->id, recover_status(recovery), &err) ||
+	    registry_of(&ask, &db, &err))
+		recovery->lost->later |= err_scarce(&err);
+	if (db) {
 		if (recovery->cost.turns)
 			registry_snapshot(db, lost->id, &recovery->cost, NULL);
 		registry_children(db, lost->id, recover_child, children, NULL);
@@ -406,7 +422,7 @@ static void recover_files(struct recovery *recovery)
 	if (ai < 0)
 		rye_fail_sys(&err, path.failed ? ENOMEM : errno, "%s/.ai", where->project);
 	if (ai < 0 || keystore_automatic(where->items, &recovery->key, &err)) {
-		lost->later = agent_scarce(&err);
+		lost->later = err_scarce(&err);
 		return;
 	}
 	recovery->record = (struct record){ .ai = ai,
@@ -415,7 +431,7 @@ static void recover_files(struct recovery *recovery)
 					    .key = &recovery->key,
 					    .trust = where->items->trust };
 	if (recover_transcript(recovery, &err) || recover_json(recovery, &err)) {
-		lost->later = agent_scarce(&err);
+		lost->later = err_scarce(&err);
 		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s: %s", lost->id,
 			 err.msg);
 	}

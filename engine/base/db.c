@@ -20,20 +20,41 @@
 /* Other processes (runners, the command line) hold the write lock for microseconds. */
 #define BUSY_TIMEOUT_MS 10000
 
+/*
+ * The errno of what there was too little of; 0: nothing. SQLite says of most of it that the file cannot be
+ * opened, or that reading it failed.
+ */
+static int db_scarcity(sqlite3 *handle)
+{
+	static const int scarce[] = { EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT };
+	int code = sqlite3_extended_errcode(handle), sys = sqlite3_system_errno(handle);
+
+	if (code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+		return ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(scarce); i++)
+		if (sys == scarce[i] &&
+		    ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
+			return sys;
+	return 0;
+}
+
 static int db_fail(struct db *db, const char *what, struct rye_err *err)
 {
-	int code = sqlite3_extended_errcode(db->handle) & 0xff;
+	int code = sqlite3_extended_errcode(db->handle) & 0xff, scarce = db_scarcity(db->handle), r;
 	bool locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-	int r = rye_fail(err,
-			 code == SQLITE_FULL		     ? RYE_NO_SPACE :
-			 code == SQLITE_CONSTRAINT || locked ? RYE_BUSY :
-			 code == SQLITE_READONLY	     ? RYE_READ_ONLY :
-			 code == SQLITE_CANTOPEN	     ? RYE_DENIED :
-			 damaged			     ? RYE_UNPARSABLE :
-							       RYE_IO,
-			 "%s: %s: %s", db->path, what,
-			 locked ? "another process has it locked" : sqlite3_errmsg(db->handle));
+
+	if (scarce)
+		return rye_fail_sys(err, scarce, "%s: %s", db->path, what);
+	r = rye_fail(err,
+		     code == SQLITE_FULL		 ? RYE_NO_SPACE :
+		     code == SQLITE_CONSTRAINT || locked ? RYE_BUSY :
+		     code == SQLITE_READONLY		 ? RYE_READ_ONLY :
+		     code == SQLITE_CANTOPEN		 ? RYE_DENIED :
+		     damaged				 ? RYE_UNPARSABLE :
+							   RYE_IO,
+		     "%s: %s: %s", db->path, what,
+		     locked ? "another process has it locked" : sqlite3_errmsg(db->handle));
 
 	db->damaged |= damaged;
 	if (err && (locked || code == SQLITE_CONSTRAINT))

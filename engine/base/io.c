@@ -229,7 +229,7 @@ int io_mkdirs_at(int root, const char *path, mode_t mode)
 	auto_close int dir = dup(root);
 
 	if (!copy || dir < 0)
-		return -ENOMEM;
+		return copy ? -errno : -ENOMEM;
 	for (char *save = NULL, *part = strtok_r(copy, "/", &save); part;
 	     part = strtok_r(NULL, "/", &save)) {
 		int next;

@@ -108,6 +108,11 @@ enum rye_code rye_code_from_errno(int sys)
 	}
 }
 
+bool err_scarce(const struct rye_err *err)
+{
+	return err->code == RYE_NO_SPACE || err->code == RYE_BUSY || err->sys == ENOMEM;
+}
+
 int rye_fail(struct rye_err *err, enum rye_code code, const char *format, ...)
 {
 	if (err) {

@@ -34,6 +34,9 @@ int rye_wrap(struct rye_err *err, const char *format, ...) RYE_PRINTF(2, 3);
 
 enum rye_code rye_code_from_errno(int sys);
 
+/* There is no room, no memory, or too many files are open: it may go well a moment later. */
+bool err_scarce(const struct rye_err *err);
+
 /* Cuts at a UTF-8 boundary and replaces control characters; for one-line uses of a message. */
 void rye_err_line(const struct rye_err *err, char *line, size_t size);
 

@@ -5,6 +5,7 @@
  */
 #include "runner/runner_inner.h"
 
+#include "agent/agent.h"
 #include "scope.h"
 
 #include <stdio.h>
@@ -28,6 +29,19 @@ int runner_end(const struct orders *orders, const char *status, const struct rye
 	return r;
 }
 
+/* Before its row says that it is over: what its parent has reserved for it goes back. */
+static void end_unbegun(const struct orders *orders)
+{
+	struct rye_err err = { 0 };
+
+	for (int i = 0; i < RECORD_TRIES; i++) {
+		if (!agent_settle(orders_project(orders), orders_thread(orders), "error", &err) ||
+		    !err_scarce(&err))
+			break;
+		sleep(1);
+	}
+}
+
 int runner_fail(const struct orders *orders, const struct rye_err *err)
 {
 	struct rye_outcome outcome = { .code = err->code };
@@ -37,6 +51,7 @@ int runner_fail(const struct orders *orders, const struct rye_err *err)
 	json_sets(reply, "status", "error");
 	json_sets(reply, "error", err->msg);
 	outcome.reply = json_blob(reply, false);
+	end_unbegun(orders);
 	r = outcome.reply ? runner_end(orders, "error", &outcome, NULL) : 1;
 	rye_blob_unref(outcome.reply);
 	return r;

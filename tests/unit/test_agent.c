@@ -3,6 +3,21 @@
 #include "rye_test.h"
 
 #include "agent/agent_inner.h"
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int remove_each(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
 
 static void names_fit_the_wires(void **state)
 {
@@ -135,9 +150,39 @@ static void searches_want_a_capability_of_their_kind(void **state)
 	}
 }
 
+/* One that cannot even open the registry: what its launcher has reserved for it is given back. */
+static void money_of_one_that_never_began(void **state)
+{
+	char project[] = "/tmp/rye-agent-XXXXXX", path[128];
+	int dir;
+	auto_json json_t *doc = NULL;
+	struct agent_end end;
+	struct budget_row row;
+	struct db *ledger = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(project));
+	snprintf(path, sizeof(path), "%s/.ai/state/threads/budget_ledger.db", project);
+	dir = open(project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(io_mkdirs_at(dir, ".ai/state/threads/registry.db", 0700), 0);
+	close(dir);
+	assert_int_equal(budget_open(path, &ledger, NULL), 0);
+	assert_int_equal(budget_root(ledger, "t/a-1", 1, NULL), 0);
+	doc = json_pack("{s:s, s:{s:s}, s:{s:s}}", "thread_id", "t/a-1", "request", "item_id",
+			"directive:t/a", "options", "project", project);
+	agent_run(&(struct agent_ask){ .doc = doc, .dir = -1, .stop = -1 }, &end);
+	assert_string_equal(end.status, "error");
+	rye_outcome_done(&end.outcome);
+	assert_int_equal(budget_get(ledger, "t/a-1", &row, NULL), 0);
+	assert_string_equal(row.status, "error");
+	db_close(ledger);
+	assert_int_equal(nftw(project, remove_each, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(money_of_one_that_never_began),
 		cmocka_unit_test(names_fit_the_wires),
 		cmocka_unit_test(calls_are_read_and_held_to_capabilities),
 		cmocka_unit_test(every_thread_above_must_allow),

@@ -6,6 +6,7 @@
  */
 #include "db_place.h"
 
+#include "err.h"
 #include "harness/harness.h"
 #include "record/record.h"
 
@@ -201,6 +202,107 @@ static void thread_F30_the_ledger(void **state)
 	db_place_drop(&p);
 }
 
+/* ---- memory that runs out within SQLite ---- */
+
+static struct {
+	sqlite3_mem_methods real;
+	int left, failed; /* left: 0: none fails */
+} memory;
+
+static bool memory_fails(void)
+{
+	if (!memory.left || --memory.left)
+		return false;
+	memory.failed++;
+	return true;
+}
+
+static void *failing_malloc(int size)
+{
+	return memory_fails() ? NULL : memory.real.xMalloc(size);
+}
+
+static void *failing_realloc(void *old, int size)
+{
+	return memory_fails() ? NULL : memory.real.xRealloc(old, size);
+}
+
+static int memory_install(void **state)
+{
+	sqlite3_mem_methods failing;
+
+	if (sqlite3_shutdown() || sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory.real))
+		return -1;
+	failing = memory.real;
+	failing.xMalloc = failing_malloc;
+	failing.xRealloc = failing_realloc;
+	return sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+}
+
+static int memory_remove(void **state)
+{
+	return sqlite3_shutdown() || sqlite3_config(SQLITE_CONFIG_MALLOC, &memory.real);
+}
+
+/* A row is read as it is, or not at all, and then it may be there a moment later. */
+static void a_row_without_memory(void **state)
+{
+	struct db_place p;
+	int failures = 0;
+
+	db_place_make(&p, "registry.db", registry_open);
+	assert_int_equal(row_added(&p, "first"), 0);
+	assert_int_equal(row_finished(&p, "first"), 0);
+	db_close(p.db);
+	for (int n = 1, failed = 1; failed; n++) {
+		struct registry_row row = { .status = "" };
+		struct db *db = NULL;
+		int r;
+
+		memory.failed = 0;
+		memory.left = n;
+		r = registry_open(p.path, &db, &p.err);
+		if (!r)
+			r = registry_get(db, "first", true, &row, &p.err);
+		memory.left = 0;
+		failed = memory.failed;
+		failures += r != 0;
+		if (r)
+			assert_true(err_scarce(&p.err));
+		else
+			assert_string_equal(row.status, "completed");
+		if (!r)
+			assert_string_equal(row.result, "{\"status\":\"success\"}");
+		free(row.result);
+		db_close(db);
+	}
+	assert_true(failures > 10);
+	p.db = NULL;
+	db_place_drop(&p);
+}
+
+static int too_many_opens(const char *path, int flags, int mode)
+{
+	errno = EMFILE;
+	return -1;
+}
+
+/* Without descriptors there is a word of it, and later it may go well. */
+static void a_database_without_descriptors(void **state)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	struct db_place p;
+	struct db *db = NULL;
+
+	db_place_make(&p, "registry.db", registry_open);
+	vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)too_many_opens);
+	assert_int_equal(registry_open(p.path, &db, &p.err), -RYE_BUSY);
+	assert_int_equal(p.err.sys, EMFILE);
+	assert_non_null(strstr(p.err.msg, "Too many open files"));
+	vfs->xSetSystemCall(vfs, "open", NULL);
+	db_place_drop(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +310,10 @@ int main(void)
 						faults_remove),
 		cmocka_unit_test_setup_teardown(thread_F30_the_ledger, faults_install,
 						faults_remove),
+		cmocka_unit_test_setup_teardown(a_database_without_descriptors, NULL,
+						faults_remove),
+		cmocka_unit_test_setup_teardown(a_row_without_memory, memory_install,
+						memory_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
