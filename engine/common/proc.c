@@ -155,6 +155,11 @@ bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b)
 	       a->filters == b->filters && a->powers == b->powers;
 }
 
+bool proc_is_short(int r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
+}
+
 bool proc_alive(const struct process *process)
 {
 	struct proc_stat stat;
@@ -165,7 +170,7 @@ bool proc_alive(const struct process *process)
 	r = proc_stat(process->pid, &stat);
 	/* what cannot be looked at for want of a descriptor has not ended */
 	if (r < 0)
-		return r == -EMFILE || r == -ENFILE;
+		return proc_is_short(r);
 	return stat.start == process->start && stat.state != 'Z' && stat.state != 'X';
 }
 

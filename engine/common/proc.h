@@ -26,6 +26,8 @@ struct proc_stat {
 };
 
 int proc_stat(pid_t pid, struct proc_stat *ret); /* 0 or -errno */
+/* The look failed for want of a descriptor or of memory: the process may be there. */
+bool proc_is_short(int r);
 uint64_t proc_start(pid_t pid); /* 0: no such process, or one that is over */
 
 /* What confines a thread, so that two can be compared. */

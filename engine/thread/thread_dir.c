@@ -171,10 +171,17 @@ bool runner_read(int dir, struct runner *ret)
 int runner_pidfd(const struct runner *runner)
 {
 	auto_close int fd = runner->here ? pidfd_open(runner->pid, 0) : -1;
+	struct proc_stat stat;
+	int r;
 
+	if (fd < 0)
+		return runner->here ? -errno : -ESRCH;
 	/* The pidfd pins the process; if the start time still fits, it is the right one. */
-	if (fd < 0 || proc_start(runner->pid) != runner->start)
-		return -1;
+	r = proc_stat(runner->pid, &stat);
+	if (r && proc_is_short(r))
+		return r;
+	if (r || stat.start != runner->start || stat.state == 'Z' || stat.state == 'X')
+		return -ESRCH;
 	return steal_fd(&fd);
 }
 

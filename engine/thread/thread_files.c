@@ -71,7 +71,7 @@ static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 {
 	struct runner runner;
 	bool named = runner_read(view->dir, &runner);
-	auto_close int pidfd = named ? runner_pidfd(&runner) : -1;
+	auto_close int pidfd = named ? runner_pidfd(&runner) : -ESRCH;
 	/* another implementation's: its row alone names the process */
 	bool alive = named ? pidfd >= 0 : view->row.pid > 1 && proc_start((pid_t)view->row.pid);
 

@@ -55,7 +55,7 @@ struct runner {
 /* runner.json names the runner, a process of this machine; false: none, or unreadable. */
 int runner_write(int dir, pid_t pid, struct rye_err *err);
 bool runner_read(int dir, struct runner *ret);
-/* A pidfd of the living runner; -1: gone, or not ours to signal. */
+/* A pidfd of the living runner; -ESRCH: gone, or not ours to signal; proc_is_short: not known for now. */
 int runner_pidfd(const struct runner *runner);
 
 /* Ends every process whose environment says that it belongs to the thread. */
@@ -137,8 +137,10 @@ struct thread_waiter {
 	rye_done_fn fn;
 	void *arg;
 	struct thread_waiter *next;
+	struct rye_blob *line; /* of WAITER_LINE bytes, until it is told: then the status, one line */
 	char id[1025];
 };
+#define WAITER_LINE 64
 
 struct adopted; /* adopted.c */
 

@@ -80,7 +80,7 @@ static int view_get_row(struct threads *threads, const char *id, struct thread_v
 int thread_view_row(struct threads *threads, const char *id, struct thread_view *ret,
 		    struct rye_err *err)
 {
-	struct rye_err ignored = { 0 };
+	struct rye_err why = { 0 };
 	auto_close int root = -1;
 	int r = thread_id_check(id, err);
 
@@ -92,8 +92,14 @@ int thread_view_row(struct threads *threads, const char *id, struct thread_view 
 		r = view_get_row(threads, id, ret, err);
 	if (r)
 		return r;
-	root = thread_root(threads->env.opt->project, false, &ignored);
-	ret->dir = root < 0 ? root : thread_dir(root, id, false, &ignored);
+	root = thread_root(threads->env.opt->project, false, &why);
+	ret->dir = root < 0 ? root : thread_dir(root, id, false, &why);
+	/* a directory that cannot be opened for now is there: without it a living thread looks lost */
+	if (ret->dir < 0 && err_scarce(&why)) {
+		if (err)
+			*err = why;
+		return -(int)why.code;
+	}
 	ret->there = ret->dir >= 0 || thread_registry_there(root);
 	return 0;
 }
@@ -129,6 +135,15 @@ static bool is_locked(struct thread_view *view)
 	return false;
 }
 
+/* One that cannot be looked at for now is believed to live. */
+static bool is_pid_alive(pid_t pid)
+{
+	struct proc_stat stat;
+	int r = pid > 1 ? proc_stat(pid, &stat) : -ESRCH;
+
+	return r ? proc_is_short(r) : stat.state != 'Z' && stat.state != 'X';
+}
+
 enum thread_state thread_view_state(struct thread_view *view)
 {
 	struct thread_facts facts = { .terminal = registry_terminal(view->row.status) };
@@ -138,10 +153,10 @@ enum thread_state thread_view_state(struct thread_view *view)
 		facts.locked = is_locked(view);
 		facts.named = runner_read(view->dir, &view->runner);
 		facts.here = facts.named && view->runner.here;
-		view->pidfd = facts.named ? runner_pidfd(&view->runner) : -1;
-		facts.alive = view->pidfd >= 0;
+		view->pidfd = facts.named ? runner_pidfd(&view->runner) : -ESRCH;
+		facts.alive = view->pidfd >= 0 || proc_is_short(view->pidfd);
 		facts.carried = thread_marked(view->dir, ADOPTED_MARK);
 	}
-	facts.pid_alive = view->row.pid > 1 && proc_start((pid_t)view->row.pid);
+	facts.pid_alive = is_pid_alive((pid_t)view->row.pid);
 	return thread_state_of(&facts);
 }

@@ -58,21 +58,46 @@ static struct thread_waiter *take_waiters(struct threads *threads, const char *i
 	return taken;
 }
 
+static void waiter_free(struct thread_waiter *waiter)
+{
+	if (waiter)
+		rye_blob_unref(waiter->line);
+	free(waiter);
+}
+
+/* It brings along what it is told in: telling it cannot fail for lack of memory. */
+static struct thread_waiter *waiter_new(const char *id, const struct rye_listener *who)
+{
+	struct thread_waiter *waiter = calloc(1, sizeof(*waiter));
+
+	if (!waiter)
+		return NULL;
+	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
+	waiter->fn = who->fn;
+	waiter->arg = who->arg;
+	waiter->line = rye_blob_new(NULL, WAITER_LINE);
+	if (waiter->line)
+		return waiter;
+	waiter_free(waiter);
+	return NULL;
+}
+
 static void thread_watch_tell(struct thread_waiter *waiters, enum rye_code code, const char *status)
 {
-	auto_buf struct rye_buf line = RYE_BUF_INIT;
-	struct rye_outcome outcome = { .code = code, .message = "" };
-
-	buf_addf(&line, "%s\n", status);
-	outcome.reply = outcome.output = buf_blob(&line);
-	while (waiters && outcome.reply) {
+	while (waiters) {
 		struct thread_waiter *next = waiters->next;
+		struct rye_blob *line = waiters->line;
+		const struct rye_outcome outcome = { .code = code,
+						     .message = "",
+						     .reply = line,
+						     .output = line };
 
+		line->len = (size_t)snprintf(line->data, WAITER_LINE, "%.*s\n", WAITER_LINE - 2,
+					     status);
 		waiters->fn(waiters->arg, &outcome);
-		free(waiters);
+		waiter_free(waiters);
 		waiters = next;
 	}
-	rye_blob_unref(outcome.reply);
 }
 
 /* One look at a thread, which may have ended or lost its runner. */
@@ -105,19 +130,22 @@ static void follow_chain(struct threads *threads, struct thread_waiter *waiters,
 
 void threads_ended(struct threads *threads, const char *id)
 {
-	struct thread_waiter *waiters = take_waiters(threads, id);
-	char next[THREAD_ID_MAX];
+	char next[THREAD_ID_MAX] = "";
 	struct registry_row row;
+	struct rye_err err = { 0 };
 	struct db *db;
+	int r = threads_registry(threads, false, &db, &err);
 
-	if (!threads_last(threads, id, next) && strcmp(next, id) != 0) {
-		follow_chain(threads, waiters, next);
-		threads_notify(threads, id);
-		return;
-	}
-	if (threads_registry(threads, false, &db, NULL) || registry_get(db, id, false, &row, NULL))
+	if (!r)
+		r = registry_last(db, id, next, &err);
+	if (!r)
+		r = registry_get(db, id, false, &row, &err);
+	if (r)
 		snprintf(row.status, sizeof(row.status), "not_found");
-	thread_watch_tell(waiters, RYE_OK, row.status);
+	if (!r && strcmp(next, id) != 0)
+		follow_chain(threads, take_waiters(threads, id), next);
+	else if (!r || !err_scarce(&err)) /* else the worker looks again while there are waiters */
+		thread_watch_tell(take_waiters(threads, id), RYE_OK, row.status);
 	threads_notify(threads, id);
 }
 
@@ -398,7 +426,7 @@ static struct thread_waiter *waiter_take(struct threads *threads, const void *ar
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
 		 struct rye_err *err)
 {
-	struct thread_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct thread_waiter *waiter = waiter_new(id, who);
 	struct registry_row row;
 	struct db *db;
 	int r = threads_registry(threads, false, &db, err);
@@ -406,12 +434,9 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 	if (!r)
 		r = registry_get(db, id, false, &row, err);
 	if (r || !waiter) {
-		free(waiter);
+		waiter_free(waiter);
 		return r ? r : memory_fail(err);
 	}
-	snprintf(waiter->id, sizeof(waiter->id), "%s", id);
-	waiter->fn = who->fn;
-	waiter->arg = who->arg;
 	{
 		GUARD(&threads->lock);
 		waiter->next = threads->waiters;
@@ -427,7 +452,7 @@ int threads_wait(struct threads *threads, const char *id, const struct rye_liste
 		waiter = waiter_take(threads, who->arg);
 	if (!r || !waiter)
 		return 0;
-	free(waiter);
+	waiter_free(waiter);
 	return memory_fail(err);
 }
 

@@ -7,12 +7,14 @@
 
 #include "clock.h"
 #include "base/io.h"
+#include "harness/harness.h"
 #include "thread/thread_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define THREADS ".ai/state/threads"
@@ -608,6 +610,70 @@ static void a_wait_has_to_begin(void **state)
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
 }
 
+static _Atomic bool no_blobs; /* there is no memory for one */
+
+struct rye_blob *__real_buf_blob(struct rye_buf *buf);
+struct rye_blob *__wrap_buf_blob(struct rye_buf *buf);
+
+struct rye_blob *__wrap_buf_blob(struct rye_buf *buf)
+{
+	return no_blobs ? NULL : __real_buf_blob(buf);
+}
+
+/* What tells of its end has no memory: a wait ends all the same. */
+static void a_wait_is_told_without_memory(void **state)
+{
+	struct bench *b = *state;
+	const struct thread_patience patience = { .wake = -1, .wait_ms = 250, .also = -1 };
+	struct threads *threads = NULL;
+	struct rye_options opt = { .project = b->place.place.project };
+	const struct threads_env env = { .opt = &opt };
+
+	open_registry(b);
+	add_runner(b, "a", getpid());
+	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	no_blobs = true;
+	alarm(20);
+	assert_int_equal(threads_await(threads, "a", &patience, NULL), -(int)RYE_TIMEOUT);
+	alarm(0);
+	no_blobs = false;
+	threads_close(threads);
+}
+
+/* So many descriptors are left that a look at a living thread fails here or there: it is never lost. */
+static void a_look_without_descriptors(void **state)
+{
+	struct bench *b = *state;
+	struct threads *threads = NULL;
+	struct rye_options opt = { .project = b->place.place.project };
+	const struct threads_env env = { .opt = &opt };
+	struct rlimit limit;
+	int fds[8];
+
+	open_registry(b);
+	add_runner(b, "a", getpid());
+	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	threads_recover_all(threads);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (size_t n = 0; n <= ARRAY_SIZE(fds); n++) {
+		struct rlimit low = limit;
+		struct registry_row row;
+
+		for (size_t i = 0; i < n; i++)
+			fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		low.rlim_cur = n ? (rlim_t)fds[n - 1] + 1 : 1;
+		for (size_t i = 0; i < n; i++)
+			close(fds[i]);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		threads_recover_all(threads);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		row = row_of(b, "a");
+		assert_string_equal(row.status, "running");
+		free(row.result);
+	}
+	threads_close(threads);
+}
+
 /* Orders that another version wrote: the thread ends with a sentence, not in silence. */
 static void unknown_orders_are_told(void **state)
 {
@@ -618,11 +684,16 @@ static void unknown_orders_are_told(void **state)
 	int order = memfd_create("orders", MFD_CLOEXEC), dir, lock, status;
 	auto_close int go = open("/dev/null", O_RDONLY | O_CLOEXEC); /* ends at once */
 	struct registry_row row;
+	struct budget_row money;
+	struct db *ledger = NULL;
 	char path[400];
 	pid_t pid;
 
 	open_registry(b);
 	add_thread(b, "a");
+	snprintf(path, sizeof(path), "%s/" THREADS "/budget_ledger.db", b->place.place.project);
+	assert_int_equal(budget_open(path, &ledger, NULL), 0);
+	assert_int_equal(budget_root(ledger, "a", 1, NULL), 0);
 	snprintf(path, sizeof(path), "%s/" THREADS "/a", b->place.place.project);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	lock = thread_lock(dir);
@@ -638,6 +709,10 @@ static void unknown_orders_are_told(void **state)
 	assert_string_equal(row.status, "error");
 	assert_non_null(strstr(row.result, "cannot run threads of the type \\\"dream\\\""));
 	free(row.result);
+	/* what its launcher had reserved for it is given back */
+	assert_int_equal(budget_get(ledger, "a", &money, NULL), 0);
+	assert_string_equal(money.status, "error");
+	db_close(ledger);
 	close(order);
 	close(lock);
 	close(dir);
@@ -683,6 +758,8 @@ int main(int argc, char **argv)
 		thread_test(a_starting_thread_can_be_killed),
 		thread_test(a_wait_ends_with_a_runner_of_others),
 		thread_test(a_wait_has_to_begin),
+		thread_test(a_wait_is_told_without_memory),
+		thread_test(a_look_without_descriptors),
 		thread_test(ids_of_one_stem),
 		thread_test(unknown_orders_are_told),
 	};
