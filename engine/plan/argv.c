@@ -286,6 +286,20 @@ static int make_words(struct planner *planner, const struct choice *choice, stru
 	return 0;
 }
 
+/* The command that ends a container. */
+static int make_end(const json_t *list, struct program *program, struct rye_err *err)
+{
+	struct argv_words words = { 0 };
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(list, i, word) {
+		add_copy(&words, json_string_value(word));
+	}
+	program->end = words.v;
+	return words.failed ? memory_fail(err) : 0;
+}
+
 static int make_input(struct planner *planner, struct program *program, struct rye_err *err)
 {
 	const json_t *wanted = json_object_get(planner->config, "input_data");
@@ -355,6 +369,8 @@ int program_make(struct planner *planner, struct program *program, struct rye_er
 	}
 	if (!r)
 		r = make_words(planner, &choice, program, err);
+	if (!r)
+		r = make_end(json_object_get(docker, "end"), program, err);
 	if (r)
 		return r;
 	argv_make_source(planner, program);
@@ -362,11 +378,17 @@ int program_make(struct planner *planner, struct program *program, struct rye_er
 	return make_input(planner, program, err);
 }
 
+static void free_words(char **words)
+{
+	for (char **word = words; word && *word; word++)
+		free(*word);
+	free(words);
+}
+
 void program_done(struct program *program)
 {
-	for (char **arg = program->argv; arg && *arg; arg++)
-		free(*arg);
-	free(program->argv);
+	free_words(program->argv);
+	free_words(program->end);
 	free(program->path);
 	free(program->warm);
 	free(program->loader);

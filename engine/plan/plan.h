@@ -152,6 +152,7 @@ struct program {
 	char *loader; /* the program text it runs */
 	char *params_env; /* the variable that its parameters are in, too; NULL: none */
 	json_t *preload; /* modules it has imported before; or NULL */
+	char **end; /* argv of `path` that ends what the program has others run; or NULL */
 };
 
 /* Adds what the program gets by its environment to the planner's. */

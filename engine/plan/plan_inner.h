@@ -44,7 +44,10 @@ void plan_text(const struct planner *planner, const json_t *value, struct rye_bu
 /* True: the text is exactly "{name}". */
 bool template_whole(struct rye_span text, const char *name);
 
-/* {command, args} of a container client, for config.image. (docker.c) */
+/*
+ * {command, args} of a container client, for config.image, and `end`: the words of a command that ends
+ * the container. (docker.c)
+ */
 int docker_command(struct planner *planner, json_t **ret, struct rye_err *err);
 
 #endif

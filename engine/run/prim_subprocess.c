@@ -11,6 +11,9 @@
 
 #include <errno.h>
 
+/* The client asks its service to kill: tenths of a second, unless the service hangs. */
+#define CONTAINER_END_MS 5000
+
 static void trace_spawn(const struct prim_run *run, const struct plan *plan, bool warm)
 {
 	if (!run->trace)
@@ -28,6 +31,32 @@ static void trace_exit(const struct prim_run *run, const struct captured *got)
 	json_array_append_new(run->trace, json_pack("{s:s, s:i, s:i, s:I}", "step", "exit", "code",
 						    got->ended.code, "signal", got->ended.signal,
 						    "ms", (json_int_t)got->ms));
+}
+
+/*
+ * A container goes on when its client has ended: what runs as process 1 hears no SIGTERM. The command
+ * that ends it is a run of the same plan, confined alike; that there is none to end is no fault.
+ */
+static void end_container(const struct prim_run *run, const struct plan *plan)
+{
+	const struct program client = { .path = program_of(plan)->path,
+					.argv = program_of(plan)->end,
+					.source_at = -1 };
+	struct plan ending = *plan;
+	struct start *start;
+	struct captured got;
+	struct rye_err ignored = { 0 };
+
+	ending.own = (void *)&client;
+	if (!start_program(run, &ending, &start, &ignored) && start) {
+		start->how.cancel = -1;
+		start->how.timeout_ms = CONTAINER_END_MS;
+		start->how.cap = 4096;
+		capture(&start->how, &got);
+		captured_done(&got);
+		start_end(start, &ignored);
+	}
+	start_leave(start);
 }
 
 /* Until its end; start->busy: something of it goes on living. */
@@ -56,6 +85,8 @@ static void see_through(struct start *start, struct result *ret)
 	}
 	trace_exit(run, &got);
 	result_of(&got, plan->timeout_ms, ret);
+	if ((got.timed_out || got.cancelled) && program->end)
+		end_container(run, plan);
 	if (got.timed_out || got.cancelled)
 		strays_settle(run->exec->strays, session, run->living->number);
 	left = strays_count(run->exec->strays, session, run->living->number);

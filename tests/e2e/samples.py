@@ -330,7 +330,8 @@ class Yaml(Place):
         client = os.path.join(self.bin, "docker")
         with open(client, "w", encoding="utf-8") as stream:
             stream.write("#!/usr/bin/python3\nimport json, os, sys\n"
-                         "print(json.dumps({'argv': sys.argv[1:], 'params': json.load(sys.stdin),"
+                         "argv = [word for word in sys.argv[1:] if not word.startswith('--name=ryefs-')]\n"
+                         "print(json.dumps({'argv': argv, 'params': json.load(sys.stdin),"
                          " 'env': os.environ.get('KUBECONFIG')}))\n")
         os.chmod(client, 0o755)
         self.env["KUBECONFIG"] = "/my/config"
@@ -338,7 +339,7 @@ class Yaml(Place):
         data = self.good(TOOL, {"a": "b c"})
         self.assertEqual(data["argv"], [
             "run", "--rm", "-i", "--entrypoint", "/app/deploy.py", "-e", "KUBECONFIG", "-e",
-            "AWS_CREDENTIALS", "python:3.11", "python"])
+            "AWS_CREDENTIALS", "--", "python:3.11", "python"])
         self.assertEqual((data["params"], data["env"]), ({"a": "b c"}, "/my/config"))
 
     def test_container_of_a_real_client(self):

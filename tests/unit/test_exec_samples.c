@@ -375,36 +375,81 @@ static void case_106_retry_policy(void **state)
 	exec_wants(p, "{}", "{\"status\":\"error\",\"metadata\":{\"attempts\":2}}");
 }
 
-/* A stand-in for the client on PATH records what it was asked. */
+/* What stands for a client of containers in that directory, and says what it was asked. */
+static void put_client(const char *dir, const char *name)
+{
+	char path[300];
+	FILE *file;
+
+	mkdir(dir, 0755);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("#!/bin/sh\nfor a; do case $a in --name=ryefs-*) ;; *) printf '%s|' "
+	      "\"$a\" ;; esac; done\necho \"$KUBECONFIG\"\n/bin/cat\n",
+	      file);
+	fclose(file);
+	chmod(path, 0755);
+}
+
+static void reopen_with(struct exec_place *p, const char *path)
+{
+	exec_close(p->exec);
+	place_close(&p->place);
+	setenv("PATH", path, 1);
+	exec_place_open(p);
+}
+
 static void case_110_docker(void **state)
 {
 	struct exec_place *p = *state;
-	char dir[200], path[300], *old = strdup(getenv("PATH"));
-	FILE *file;
+	char dir[200], path[10000];
+	auto_free char *old = strdup(getenv("PATH"));
 
-	exec_close(p->exec);
-	place_close(&p->place);
 	snprintf(dir, sizeof(dir), "%s/bin", p->place.base);
-	mkdir(dir, 0755);
-	snprintf(path, sizeof(path), "%s/docker", dir);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs("#!/bin/sh\nprintf '%s|' \"$@\"\necho \"$KUBECONFIG\"\ncat\n", file);
-	fclose(file);
-	chmod(path, 0755);
+	put_client(dir, "docker");
 	snprintf(path, sizeof(path), "%s:%s", dir, old);
-	setenv("PATH", path, 1);
 	setenv("KUBECONFIG", "/my/kube", 1);
-	exec_place_open(p);
+	reopen_with(p, path);
 	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
 		  "config:\n  image: python:3.11\n  command: python\n  args: [\"{x}\"]\n"
 		  "  entrypoint: /app/deploy.py\n  env: [KUBECONFIG, AWS_CREDENTIALS]\n");
 	exec_wants(
 		p, "{\"x\":\"a b\"}",
 		"{\"data\":{\"stdout\":\"run|--rm|-i|--entrypoint|/app/deploy.py|-e|KUBECONFIG|-e|"
-		"AWS_CREDENTIALS|python:3.11|python|a b|/my/kube\\n{\\\"x\\\": \\\"a b\\\"}\"}}");
+		"AWS_CREDENTIALS|--|python:3.11|python|a b|/my/kube\\n{\\\"x\\\": \\\"a b\\\"}\"}}");
+	/* a parameter that chooses the image is never an option of the client */
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config: {image: \"{x}\", command: sh, input_data: none}\n");
+	exec_wants(p, "{\"x\":\"-v/:/host\"}",
+		   "{\"data\":{\"stdout\":\"run|--rm|-i|--|-v/:/host|sh|\\nnone\"}}");
 	setenv("PATH", old, 1);
-	free(old);
+}
+
+/* Podman's client is told of its service, which the sandbox lets it ask. */
+static void podman_by_its_service(void **state)
+{
+	struct exec_place *p = *state;
+	char dir[200], path[300], want[900];
+	auto_free char *old = strdup(getenv("PATH"));
+
+	snprintf(dir, sizeof(dir), "%s/bin", p->place.base);
+	put_client(dir, "podman");
+	snprintf(path, sizeof(path), "%s/podman", p->place.base);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/podman/podman.sock", p->place.base);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	setenv("XDG_RUNTIME_DIR", p->place.base, 1);
+	reopen_with(p, dir);
+	unsetenv("XDG_RUNTIME_DIR");
+	exec_yaml(p, "t/a.yaml", "rye/core/primitives/execute",
+		  "config: {image: i, input_data: none}\n");
+	snprintf(want, sizeof(want),
+		 "{\"data\":{\"stdout\":\"--remote|--url|unix://%s|run|--rm|-i|--|i|"
+		 "\\nnone\"}}",
+		 path);
+	exec_wants(p, "{}", want);
+	setenv("PATH", old, 1);
 }
 
 /* The tool's item says `server` alone: its id is looked for as an executor's is. */
@@ -453,6 +498,7 @@ int main(void)
 		exec_test(python_by_its_older_name),
 		exec_test(case_106_retry_policy),
 		exec_test(case_110_docker),
+		exec_test(podman_by_its_service),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
