@@ -22,6 +22,7 @@ agent_model '{"by": "turn", "lanes": {
     {"id": "c", "name": "t_count", "arguments": {"word": "late"}}]}],
   "lane_blocked": [{"calls": [{"name": "directive_return", "arguments":
     {"status": "error", "error_detail": "no such place", "greeting": "half"}}]}],
+  "lane_begun": [{"text": "begun", "delay": 2}],
   "lane_silent": [{"text": "one"}, {"text": "two"}, {"text": "three"}, {"text": "four"}],
   "lane_denied": [
     {"calls": [{"id": "d1", "name": "rye_execute", "arguments": {"item_id": "tool:t/secret"}},
@@ -63,6 +64,7 @@ for name in outputs missing execute prefix between blocked silent; do
   agent_directive lane_$name "$TOOLS
 $OUTPUTS" <<<'Count, then return.'
 done
+agent_directive t/lane_begun '  </metadata>' <<<'Begin.'
 agent_directive lane_denied "$TOOLS
   </metadata>" <<<'Try what you may not.'
 agent_directive lane_turns "    <limits turns=\"3\"/>
@@ -96,7 +98,7 @@ is "facts" "$(cd "$M/state/threads/$id" && cat model provider && jq -r .who inpu
   "$(printf 'test-model\nrye/agent/providers/scripted\nAnn\nturns 1')"
 ok "and its entry" test -s "$P/.ai/knowledge/agent/threads/$id.md"
 is "thread.json's status" "$(jq -r '.status, .model, .inputs.who' "$D/thread.json" | tr '\n' ' ')" "completed test-model Ann "
-is "the row" "$(sqlite3 "$P/.ai/state/threads/registry.db" "select status, directive, turns from threads where thread_id='$id'" 2>/dev/null || echo "completed|lane_plain|1")" "completed|lane_plain|1"
+is "the row" "$(row registry "select status, directive, turns from threads where thread_id='$id'")" "completed lane_plain 1"
 has "what is said too late" "$("$RYEFS" threads --project "$P" say "$id" x 2>&1)" "has ended already (completed)" "mend with: ryefs threads resume $id TEXT"
 out=$("$RYEFS" execute --project "$P" --fork directive:lane_plain who=Ann model=none 2>&1)
 has "a model that there is not" "$out" "no provider offers the model 'none'"
@@ -151,7 +153,9 @@ is "T22 exactly three requests" "$(($(asks lane_turns) - before))" 3
 reply=$(fork lane_limit)
 has "T24 an unknown limit" "$(jq -r .error <<<"$reply")" "Unknown limit 'tunrs'" "Valid limits: "
 is "T24 its row" "$(cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/status")" error
-has "T24 in an override, too" "$(fork lane_plain '{"who": "A", "limit_overrides": {"foo": 1}}' | jq -r .error)" "Unknown limit 'foo'"
+reply=$(fork lane_plain '{"who": "A", "limit_overrides": {"foo": 1}}')
+has "T24 in an override, too" "$(jq -r .error <<<"$reply")" "Unknown limit 'foo'" "Valid limits: depth, "
+is "T24 its row" "$(row registry "select status from threads where thread_id='$(jq -r .thread_id <<<"$reply")'")" error
 
 # ---- from the command line, and without waiting ----
 is "execute --fork" "$(run execute directive:lane_plain --fork who=Cy -q)" "Hello, Ann."
@@ -168,6 +172,14 @@ like "T01 its row, and its runner" \
   "^(running|completed) $(jq .pid <<<"$reply")\$"
 is "a write to async" "$(jq -c '[.status, .state, .async, (.pid > 1)]' <<<"$reply")" '["running","running",true,true]'
 is "goes on by itself" "$(timeout 20 cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/wait")" completed
+reply=$(fork_async t/lane_begun)
+id=$(jq -r .thread_id <<<"$reply")
+pid=$(jq .pid <<<"$reply")
+like "T01 an id below a directory" "$id" '^t/lane_begun/lane_begun-[0-9]+$'
+ok "T01 its directory" test -d "$P/.ai/state/threads/$id"
+is "T01 its row" "$(row registry "select status, pid from threads where thread_id='$id'")" "running $pid"
+ok "T01 its process lives" kill -0 "$pid"
+is "T01 until it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 
 # ---- another program takes what they leave, and nothing else ----
 verifier() { RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$@" 2>&1; }

@@ -77,7 +77,7 @@ for n in 2 3 4; do
   until_true eval "[ \$(asks lane_ever) -ge $n ]"
 done
 is "F02 until it is enough" "$(timeout 20 cat "$X/$id/wait") $(asks lane_ever)" "error 4"
-has "F02 it says how often and what came last" "$(fact error)" "consecutive times" 503
+has "F02 it says how often and what came last" "$(fact error)" "4 consecutive times" 503
 is "F02 nothing is spent" "$(jq -c .cost.spend "$THREADS/$id/thread.json")" 0
 not_before lane_seconds 100 "in time"
 wall "$START"

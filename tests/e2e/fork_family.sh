@@ -182,8 +182,11 @@ one=$(fork_async lane_wait | jq -r .thread_id)
 two=$(fork_async lane_hooked | jq -r .thread_id)
 reply=$(orchestrate "{\"operation\": \"wait_threads\", \"thread_ids\": [\"$two\", \"none/none-1\"], \"timeout\": 20}")
 is "T46 waits for threads and tells results" "$(jq -c ".data.results | [.[\"$two\"].status, .[\"$two\"].result, .[\"none/none-1\"].status]" <<<"$reply")" '["completed","hooked","not_found"]'
+began=$(date +%s%N)
 reply=$(orchestrate "{\"operation\": \"wait_threads\", \"thread_ids\": [\"$one\"], \"timeout\": 1}")
+took=$((($(date +%s%N) - began) / 1000000))
 is "T50 not longer than asked" "$(jq -r ".data.results[].status" <<<"$reply")" timeout
+ok "T50 nor shorter ($took ms)" test "$took" -ge 1000 -a "$took" -le $((5000 * PATIENCE))
 is "T50 the thread goes on" "$(cat "$M/state/threads/$one/status")" running
 reply=$(fork lane_manager)
 id=$(jq -r .thread_id <<<"$reply")
@@ -282,7 +285,7 @@ printf '{"timestamp": 1.0, "thread_id": "x", "event_type": "cognition_out", "pay
 has "F28 not of a transcript that was changed" \
   "$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"x\"}" | jq -r .error)" "cannot be continued"
 id=$(fork_async lane_wait | jq -r .thread_id)
-not_ok "T52 nor of one that runs" sh -c "echo resume now > $M/state/threads/$id/ctl"
+errno "T52 nor of one that runs" EAGAIN bash -c "echo resume now > $M/state/threads/$id/ctl"
 echo cancel >"$M/state/threads/$id/ctl"
 
 finish

@@ -41,6 +41,7 @@ tick() { T0=$(date +%s%N); }
 tick
 reply=$(fork lane_once)
 is "F01 a 500 is tried again" "$(jq -c '[.state, .result, .cost.turns]' <<<"$reply")" '["completed","after all",1]'
+is "F01 the failed attempt is no message" "$(jq -c '[.[].role]' "$M/state/threads/$(jq -r .thread_id <<<"$reply")/messages.json")" '["user","assistant"]'
 between() { jq -s "[.[] | select(.body and (.body | tostring | contains(\"$1\"))) | .at] | ((.[1] - .[0]) * 1000 | floor)" "$T/asked"; }
 ok "F01 after about two seconds ($(between lane_once) ms)" test "$(between lane_once)" -ge 1500
 before=$(asks lane_auth)
@@ -138,7 +139,10 @@ kill -9 "$(cat "$M/state/threads/$id/pid")"
 is "F21 a lost runner is an error" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
 is "F21 in thread.json" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" error
 is "F21 the transcript is closed" "$(events "$id" .event_type | tail -n 3 | tr '\n' ' ')" '"tool_call_result" "thread_error" "checkpoint" '
-is "F21 the ledger is settled" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select status from budget_ledger where thread_id='$id'" 2>/dev/null || echo error)" error
-is "no budget is held by what has ended" "$(sqlite3 "$P/.ai/state/threads/budget_ledger.db" "select count(*) from budget_ledger where status='active'" 2>/dev/null || echo 0)" 0
+is "F21 the ledger is settled, once" "$(row budget_ledger "select status, reserved_spend = actual_spend, count(*) from budget_ledger where thread_id='$id'")" "error 1 1"
+is "F21 its cost is what it has spent" "$(row budget_ledger "select printf('%.6f', actual_spend) from budget_ledger where thread_id='$id'")" \
+  "$(jq -r .cost.spend "$P/.ai/state/threads/$id/thread.json" | xargs printf %.6f)"
+like "F21 and it verifies" "$(cat "$M/state/threads/$id/integrity")" '^ok '
+is "no budget is held by what has ended" "$(row budget_ledger "select count(*) from budget_ledger where status='active'")" 0
 
 finish

@@ -22,6 +22,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_leaf": [{"calls": [{"id": "e1", "name": "t_echo", "arguments": {"n": 5}}]}, {"text": "leaf"}],
   "lane_star": [{"text": "star"}],
   "lane_ack": [{"text": "acknowledged"}],
+  "lane_nameless": [{"calls": [{"id": "", "name": "t_echo", "arguments": {"n": 1}}, {"id": "", "name": "t_echo", "arguments": {"n": 2}}]}, {"text": "nameless"}],
   "lane_many": [{"calls": [{"id": "c0", "name": "t_echo", "arguments": {"n": 1}}, {"id": "c0", "name": "t_echo", "arguments": {"n": 2}}]}, {"text": "many"}]
 }}'
 fx_python "$P" t/big <<'CODE'
@@ -64,7 +65,7 @@ def execute(params, project_path):
     return {"success": False, "error": "alone"}
 CODE
 ALL='    <permissions><execute><tool>rye.file-system.*</tool><tool>rye.bash.*</tool><tool>t.*</tool></execute></permissions>'
-for name in keys big many together tell; do
+for name in keys big many nameless together tell; do
   agent_directive lane_$name "$ALL
   </metadata>" <<<'Try.'
 done
@@ -111,6 +112,7 @@ told() { events "$id" "select(.event_type == \"tool_call_result\" and .payload.c
 for n in 1 2 3 4; do
   has "k$n is an error of the call" "$(told k$n)" error
 done
+has "F43 its reason" "$(told k3)" ".ai/state"
 is "F43 thread.json is as it was" "$(tail -c 1 "$P/.ai/state/threads/$id/thread.json")" "}"
 not_ok "no key was made" test -e "$P/.ai/config/keys/trusted/x.toml"
 fork lane_env '{"who": "{env:SCRIPTED_KEY}"}' >/dev/null
@@ -130,11 +132,13 @@ id=$(jq -r .thread_id <<<"$reply")
 is "T41 unless acknowledged" "$(jq -r .result <<<"$reply")" acknowledged
 is "T41 it has what it declares" "$(cat "$M/state/threads/$id/capabilities")" 'rye.execute.*'
 has "T41 what is elevated is a warning" "$(cat "$M/state/threads/$id/warnings")" elevated 'rye.execute.*'
-reply=$(fork lane_many)
-id=$(jq -r .thread_id <<<"$reply")
-ids=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_many | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .tool_call_id')
-is "T27 two calls of one id" "$(sort -u <<<"$ids" | wc -l)" 2
-is "T27 the same ids in the transcript" "$(events "$id" 'select(.event_type == "tool_call_start") | .payload.call_id' | tr -d '"')" "$ids"
+for lane in many nameless; do
+  reply=$(fork lane_$lane)
+  id=$(jq -r .thread_id <<<"$reply")
+  ids=$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_$lane | tail -n 1 | jq -r '.messages[] | select(.role == "tool") | .tool_call_id')
+  is "T27 $lane: each call has an id of its own" "$(sort -u <<<"$ids" | grep -c .)" 2
+  is "T27 $lane: the same ids in the transcript" "$(events "$id" 'select(.event_type == "tool_call_start") | .payload.call_id' | tr -d '"')" "$ids"
+done
 
 reply=$(fork lane_together)
 id=$(jq -r .thread_id <<<"$reply")

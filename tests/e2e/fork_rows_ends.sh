@@ -151,6 +151,27 @@ ok "F23 that other one lives" kill -0 "$other"
 kill "$other" 2>/dev/null
 
 # ---- what cannot be written ----
+"$PY" - "$THREADS/registry.db" "$T/locked" "$T/unlock" <<'CODE' 3>&- &
+import os, sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("begin immediate")
+open(sys.argv[2], "w").close()
+for _ in range(400):
+    if os.path.exists(sys.argv[3]):
+        break
+    time.sleep(0.05)
+db.execute("rollback")
+CODE
+holder=$!
+until_true test -e "$T/locked"
+count=$(row registry 'select count(*) from threads')
+began=$SECONDS
+errno "F34 what begins while the registry is held for long is refused" EAGAIN bash -c 'echo directive:lane_third >"$1"' - "$M/state/threads/new"
+ok "F34 not before it has waited" test $((SECONDS - began)) -ge 9
+has "F34 it says why" "$(cat "$M/state/threads/new")" "registry.db" "locked"
+touch "$T/unlock"
+wait "$holder"
+is "F34 nothing of it is there" "$(row registry 'select count(*) from threads')" "$count"
 "$PY" - "$THREADS/registry.db" "$T/held" <<'CODE' 3>&- &
 import sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None)

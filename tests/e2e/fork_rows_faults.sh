@@ -28,6 +28,7 @@ chunk() { printf 'data: {"id": "c", "choices": [{"index": 0, "delta": %s, "finis
   printf 'data: [DONE]\n\n'
 } >"$T/many"
 agent_model '{"lanes": {
+  "lane_keyed": [{"status": 401, "error": {"type": "authentication_error", "message": "Incorrect API key provided: sk-of-the-tests"}}, {"text": "no"}],
   "lane_400": [{"status": 400, "error": {"type": "invalid_request_error", "message": "no good"}}, {"text": "no"}],
   "lane_403": [{"status": 403, "error": {"type": "permission_error", "message": "not you"}}, {"text": "no"}],
   "lane_422": [{"status": 422, "error": {"type": "invalid_request_error", "message": "cannot be worked on"}}, {"text": "no"}],
@@ -78,6 +79,12 @@ provider() { # NAME URL
 }
 provider mute "http://127.0.0.1:$PORT"
 echo 'timeouts: {first_byte: 1}' >>"$P/.ai/tools/rye/agent/providers/mute.yaml"
+provider keyed "http://127.0.0.1:$PORT"
+cat >>"$P/.ai/tools/rye/agent/providers/keyed.yaml" <<'TEXT'
+env_config: { env: { KEYED_KEY: "${KEYED_KEY}" } }
+auth: { type: bearer, token: "${KEYED_KEY}" }
+TEXT
+export KEYED_KEY=sk-of-the-tests
 provider refused http://127.0.0.1:1
 provider nowhere https://nowhere.invalid
 provider plain "https://127.0.0.1:$(cat "$T/tls.port")"
@@ -101,6 +108,11 @@ for status in 400 403 422; do
   has "F05 $status is final" "$(fork lane_$status | jq -r .error)" "HTTP $status"
   is "F05 $status: one request" "$(asks lane_$status)" 1
 done
+reply=$(fork lane_keyed)
+has "F05 a key that is refused" "$(jq -r .error <<<"$reply")" "HTTP 401" "Incorrect API key provided"
+has "F05 it was sent" "$(jq -c 'select(.headers) | .headers' "$T/asked" | grep -F sk-of-the-tests | head -n 1)" Bearer
+lacks "F05 it is not printed" "$reply $(cat "$M/state/threads/$(jq -r .thread_id <<<"$reply")/transcript.jsonl" "$M/.ryefs/errors")" sk-of-the-tests
+is "F05 one request with it" "$(asks lane_keyed)" 1
 is "F06 529 is tried again" "$(fork lane_529 | jq -r .result)" "after 529"
 is "F06 so is a model that is loading" "$(fork lane_loading | jq -r .result)" loaded
 tries() { events "$1" 'select(.event_type == "error_classified") | .event_type' | wc -l; }

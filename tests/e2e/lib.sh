@@ -186,6 +186,7 @@ like() {
 errno_text() {
   case $1 in
     EACCES) echo 'Permission denied' ;;
+    EAGAIN) echo 'Resource temporarily unavailable' ;;
     EBADMSG) echo 'Bad message' ;;
     EEXIST) echo 'File exists' ;;
     EINVAL) echo 'Invalid argument' ;;

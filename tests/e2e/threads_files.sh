@@ -34,6 +34,7 @@ X=$M/state/threads
 # ---- beside the threads, before there is one ----
 is "the root before the first thread" "$(ls "$X" | tr '\n' ' ')" \
   "active budget by-directive by-id by-status ctl events new recent registry.tsv "
+has "new tells what it wants, and starts nothing" "$(cat "$X/new"; wc -l <"$X/registry.tsv")" "new: write REF, or REF" 1
 is "an empty farm" "$(ls "$X/active" "$X/by-id")" "$(printf '%s:\n\n%s:' "$X/active" "$X/by-id")"
 is "a table with its head" "$(cat "$X/registry.tsv")" "$(printf 'thread_id\tstatus\tdirective\tcreated\tupdated\tcompleted\tpid')"
 
@@ -63,6 +64,7 @@ SHELL
     "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|completed|hi|Looking.|alone|cancelled|signed|"
   rm -f "$T/live"
 done
+like "two lines are two threads" "$(timeout 20 bash -c 'exec 3<>"$1"; echo directive:lane_work >&3; echo directive:lane_work >&3; cat <&3' - "$X/new" | sort -u | grep -c '^lane_work/lane_work-')" '^2$'
 one() { timeout 20 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 || exit; head -1 <&3' - "$X/new" "$1" 2>&1; }
 like "a reference alone" "$(one 'directive:lane_work')" '^lane_work/lane_work-[0-9]+$'
 like "without its kind" "$(one 'lane_work {}')" '^lane_work/lane_work-[0-9]+$'
