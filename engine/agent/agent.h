@@ -94,7 +94,7 @@ struct agent_resumption {
 	bool async;
 	int wake; /* as fork_ask's */
 };
-/* *ret as agent_fork's. RYE_BUSY: it has not ended. */
+/* *ret as agent_fork's. RYE_STATE: it has not ended. */
 int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
 		 json_t **ret, struct rye_err *err);
 

@@ -53,7 +53,7 @@ static int inbox_say(struct inbox *inbox, struct rye_span text, struct rye_err *
 	}
 	json_decref(said);
 	if (inbox->shut)
-		return rye_fail(err, RYE_BUSY, "the thread ends: it has no turn any more");
+		return rye_fail(err, RYE_STATE, "the thread ends: it has no turn any more");
 	return rye_fail(err, RYE_BUSY, "%d messages wait already", INBOX_MESSAGES);
 }
 

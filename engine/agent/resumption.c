@@ -92,7 +92,7 @@ static int resumed_hold(const json_t *record, json_t **ret, struct rye_err *err)
 	return 0;
 }
 
-/* RYE_BUSY unless it is over, RYE_INVALID for a tool's. */
+/* RYE_STATE unless it is over, RYE_INVALID for a tool's. */
 static int resumed_row(struct db *db, const struct agent_resumption *what, struct rye_err *err)
 {
 	struct registry_row row;
@@ -100,7 +100,7 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 	int r = registry_get(db, what->thread_id, false, &row, err);
 
 	if (!r && !registry_terminal(row.status))
-		r = rye_fail(err, RYE_BUSY,
+		r = rye_fail(err, RYE_STATE,
 			     "Thread is still %s, cannot resume; " MEND_WITH
 			     "ryefs threads wait %s",
 			     row.status, what->thread_id);

@@ -50,6 +50,7 @@ static const struct err_row rows[] = {
 	[RYE_RUNNING] = { "running", EINPROGRESS, false, "wait: cat state/threads/ID/wait" },
 	[RYE_BUDGET] = { "budget", EDQUOT, false, "raise the limit or the budget" },
 	[RYE_BUSY] = { "busy", EAGAIN, false, "try again when other runs have ended" },
+	[RYE_STATE] = { "wrong_state", EBUSY, false, "look at the thread: ryefs threads show ID" },
 	[RYE_TOO_BIG] = { "too_big", EFBIG, false, "make it smaller" },
 	[RYE_NO_SPACE] = { "no_space", ENOSPC, false, "free some space" },
 	[RYE_READ_ONLY] = { "read_only", EROFS, false, "write to project or user space" },

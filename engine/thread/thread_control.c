@@ -138,10 +138,10 @@ static int do_refuse(struct control *control, struct rye_err *err)
 
 	if (control->marked)
 		return DONE;
-	if (control->step->code != RYE_BUSY)
+	if (control->step->code != RYE_STATE)
 		return rye_fail(err, control->step->code, "thread %s %s (%s)", row->thread_id,
 				control->step->sentence, row->status);
-	return rye_fail(err, RYE_BUSY, "thread %s %s (%s); " MEND_WITH "ryefs threads %s %s",
+	return rye_fail(err, RYE_STATE, "thread %s %s (%s); " MEND_WITH "ryefs threads %s %s",
 			row->thread_id, control->step->sentence, row->status,
 			registry_terminal(row->status) ? "show" : "cancel", row->thread_id);
 }
@@ -199,7 +199,7 @@ static int fail_ended(const struct registry_row *row, struct rye_err *err)
 		!strchr(row->directive, ':'); /* a directive by its id, a tool by its reference */
 	bool resumes = model && strcmp(row->status, "continued") != 0;
 
-	return rye_fail(err, RYE_BUSY,
+	return rye_fail(err, RYE_STATE,
 			"thread %s has ended already (%s); " MEND_WITH "ryefs threads %s %s%s",
 			row->thread_id, row->status, resumes ? "resume" : "show", row->thread_id,
 			resumes ? " TEXT" : "");

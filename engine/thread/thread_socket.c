@@ -139,7 +139,7 @@ int thread_tell(const char *project, const char *id, struct rye_span words, stru
 		return r;
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    !threads_heard_own(fd))
-		return rye_fail(err, RYE_BUSY,
+		return rye_fail(err, RYE_STATE,
 				"thread %s takes no messages: no model works on it now; " MEND_WITH
 				"ryefs threads wait %s",
 				id, id);

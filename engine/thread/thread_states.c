@@ -34,10 +34,10 @@ enum thread_state thread_state_of(const struct thread_facts *facts)
 	{                                                                   \
 		.act = THREAD_REFUSE, .code = RYE_##code_, .sentence = text \
 	}
-#define OPEN REFUSE(BUSY, "is still open; cancel it first")
+#define OPEN REFUSE(STATE, "is still open; cancel it first")
 #define ELSEWHERE REFUSE(DENIED, "runs on another host or in another pid namespace")
 #define FOREIGN REFUSE(DENIED, "is run by another program: end it there")
-#define ENDED REFUSE(BUSY, "has ended already")
+#define ENDED REFUSE(STATE, "has ended already")
 
 static const struct thread_step steps[THREAD_STATE__MAX][THREAD_EVENT__MAX] = {
 	/* LOOK, CANCEL, KILL, DELETE */

@@ -37,7 +37,7 @@ fx_mount
 X=$M/state/threads
 THREADS=$P/.ai/state/threads
 ended() { timeout 20 cat "$X/$1/wait"; }
-busy() { like "$1" "$("${@:2}" 2>&1)" 'Resource temporarily unavailable'; }
+busy() { like "$1" "$("${@:2}" 2>&1)" 'Device or resource busy'; }
 sockets() { find "$XDG_RUNTIME_DIR/ryefs" -type s | wc -l; }
 
 # ---- verify ----
@@ -119,7 +119,7 @@ id=$(fork_async lane_parent | jq -r .thread_id)
 until_true grep -q tool_call_start "$THREADS/$id/transcript.jsonl"
 ok "drain" bash -c "echo drain > $X/ctl"
 has "no new threads of directives" "$(fork lane_quick | jq -r .error)" "no new threads" "echo accept"
-busy "nor by new" bash -c "echo directive:lane_quick > $X/new"
+has "nor by new" "$(bash -c "echo directive:lane_quick > $X/new" 2>&1)" "Resource temporarily unavailable"
 has "nor of tools, from the command line" "$(run execute tool:t/sleep --async)" "no new threads"
 has "nor one that goes on" "$(run threads resume "$quick" more)" "no new threads"
 touch "$P/go"

@@ -49,6 +49,7 @@ enum rye_code {
 	RYE_RUNNING, /* EINPROGRESS */
 	RYE_BUDGET, /* EDQUOT */
 	RYE_BUSY, /* EAGAIN */
+	RYE_STATE, /* EBUSY: the thread is not in a state for that */
 	RYE_TOO_BIG, /* EFBIG */
 	RYE_NO_SPACE, /* ENOSPC */
 	RYE_READ_ONLY, /* EROFS */
