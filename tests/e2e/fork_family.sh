@@ -268,6 +268,7 @@ is "T28 each leads to the other" "$(cd "$M/state/threads/$id/chain" && readlink 
 is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
 is "T28 the writer of the first hears the last" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed no "
 is "T28 so does who waits for the first" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T28 in the command line, too" "$(run threads wait "$id")" completed
 is "T28 the last one ran" "$(cat "$M/state/threads/$next/status")" completed
 has "T28 it had the end of the conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_full | tail -n 1)" touch "Go on with the directive"
 reply=$(fork lane_resumed '{"who": "Ann"}')

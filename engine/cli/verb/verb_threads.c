@@ -151,6 +151,7 @@ static int verb_threads_await(struct cli *cli, const char *id)
 {
 	auto_outcome struct rye_outcome outcome = { 0 };
 	auto_free char *status = NULL;
+	char last[RYE_THREAD_ID_ROOM];
 	struct rye_err err = { 0 };
 	int signal = 0;
 
@@ -158,7 +159,8 @@ static int verb_threads_await(struct cli *cli, const char *id)
 		return cli_fail(cli, &err, NULL);
 	if (signal)
 		return 128 + signal;
-	status = threads_fact(cli, id, "status");
+	/* the end that was waited for is that of the one which goes on last */
+	status = threads_fact(cli, rye_thread_last(cli->rye, id, last) ? id : last, "status");
 	if (cli->opt.json)
 		print_status(id, status);
 	else
