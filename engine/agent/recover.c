@@ -390,14 +390,17 @@ static json_t *recover_reply(const struct recovery *recovery)
 {
 	bool well = !strcmp(recovery->status, "completed");
 	auto_json json_t *doc = NULL;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 	json_t *reply;
 
 	if (!*recovery->status || thread_json_read(&recovery->record, &doc, NULL))
 		return NULL;
+	buf_addf(&ref, "directive:%s", json_str(doc, "directive"));
+	if (ref.failed)
+		return NULL;
 	reply = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "status", well ? "success" : "error",
-			  "type", "directive", "item_id", json_str(doc, "directive"), "thread_id",
-			  recovery->lost->id, "directive", json_str(doc, "directive"), "state",
-			  recovery->status);
+			  "type", "directive", "item_id", ref.data, "thread_id", recovery->lost->id,
+			  "directive", json_str(doc, "directive"), "state", recovery->status);
 	if (recovery->error)
 		json_sets(reply, "error", recovery->error);
 	if (recovery->text)

@@ -109,6 +109,11 @@ is "a runner that has ended leaves no socket" "$(sockets)" 0
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
 is "one that runs has one" "$(sockets)" 1
+ok "kill" bash -c "echo kill > $X/$id/ctl"
+is "ends it" "$(ended "$id")" killed
+is "its reply names its directive as every reply does" "$(jq -r .item_id "$X/$id/result.json")" directive:lane_slow
+id=$(fork_async lane_slow | jq -r .thread_id)
+until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
 kill -9 "$(cat "$X/$id/pid")"
 is "killed" "$(ended "$id")" error
 is "it has none" "$(sockets)" 0
