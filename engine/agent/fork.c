@@ -94,6 +94,7 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 	struct launch start = { .type = ORDERS_DIRECTIVE,
 				.ref = ask->ref,
 				.request = ask->request,
+				.grows = "transcript.jsonl",
 				.parent_id = ask->parent_id,
 				.previous_id = ask->previous_id,
 				.named = fork_fund,

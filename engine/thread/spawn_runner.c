@@ -61,6 +61,10 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	/* Its first follower may come before the runner. */
 	auto_close int live =
 		openat(start->dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	auto_close int grows = start->grows ?
+				       openat(start->dir, start->grows,
+					      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
+				       -1;
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_order = fcntl(start->order, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_lock = fcntl(start->lock, F_DUPFD_CLOEXEC, 10);
@@ -70,7 +74,8 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	sigset_t kept, all;
 	int r;
 
-	if (live < 0 || high_log < 0 || high_order < 0 || high_lock < 0 || high_go < 0)
+	if (live < 0 || (start->grows && grows < 0) || high_log < 0 || high_order < 0 ||
+	    high_lock < 0 || high_go < 0)
 		return errno;
 	/* A cancel may come before the runner listens: it finds it pending then. */
 	sigemptyset(&kept);

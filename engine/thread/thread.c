@@ -255,7 +255,8 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 		thread_forget_dir(threads, launched.thread_id);
 		return r;
 	}
-	start = (struct runner_start){ dir, order, lock, wait, digest };
+	/* not before there is a row: a registry that is made anew takes it for a record */
+	start = (struct runner_start){ dir, order, lock, wait, digest, what->grows };
 	runner_digest(launched.thread_id, what->request, digest);
 	r = runner_spawn(&start, &launched.pid);
 	if (r) {

@@ -204,6 +204,7 @@ struct runner_start {
 	int dir, order, lock;
 	int go; /* the reading end of a pipe */
 	char *digest; /* of runner_digest */
+	const char *grows; /* of struct launch */
 };
 /* 0 or a positive errno. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);

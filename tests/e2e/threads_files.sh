@@ -48,12 +48,18 @@ cat "$id/result" "$id/status"
 grep '^turns' "$id/limits"
 cat "$id/directive"
 id=$(exec 3<>new; echo 'directive:lane_work' >&3; head -1 <&3)
+: <"$id/transcript.jsonl" && echo there
+tail -s 0.1 -f "$id/transcript.jsonl" >"$2.all" &
+all=$!
 tail -s 0.1 -f "$id/live" >"$2" &
 cat "$id/wait" "$id/outputs/greeting"
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$2" ] || sleep 0.5; done
 kill $!
 cat "$2"
 echo
+for i in 1 2 3 4 5 6 7 8 9 10; do cmp -s "$2.all" "$id/transcript.jsonl" || sleep 0.5; done
+cmp "$2.all" "$id/transcript.jsonl" && echo followed
+kill $all
 id=$(exec 3<>new; echo 'directive:lane_slow' >&3; head -1 <&3)
 [ "$(grep -l running lane_*/*/status)" = "$id/status" ] && echo alone
 echo cancel user asked >"$id/ctl"
@@ -61,7 +67,7 @@ cat "$id/wait"
 echo verify >"$id/ctl" && echo signed
 SHELL
   is "the session from $shell" "$(timeout 60 $shell "$T/session" "$X" "$T/live" 2>/dev/null | tr '\n' '|')" \
-    "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|completed|hi|Looking.|alone|cancelled|signed|"
+    "completed|Hello, Bob.|completed|turns 1 4|t/lane_hello|there|completed|hi|Looking.|followed|alone|cancelled|signed|"
   rm -f "$T/live"
 done
 like "two lines are two threads" "$(timeout 20 bash -c 'exec 3<>"$1"; echo directive:lane_work >&3; echo directive:lane_work >&3; cat <&3' - "$X/new" | sort -u | grep -c '^lane_work/lane_work-')" '^2$'
@@ -189,6 +195,17 @@ db.execute("insert into threads (thread_id, directive, status, created_at, updat
 db.commit()
 CODE
 F=$X/$foreign
+# rows as no program writes them
+"$PY" - "$P/.ai/state/threads/registry.db" <<'CODE'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for i, (status, directive) in enumerate((("", "t/odd"), ("a/b", ""), ("..", ".."), ("error", "d" * 4000), (".", "."))):
+    db.execute("insert into threads (thread_id, directive, status, created_at, updated_at) values (?, ?, ?, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')",
+               ("t/odd/odd-%d" % i, directive, status))
+db.commit()
+CODE
+odd() { ls -1 "$X/by-status" "$X/by-directive" | grep -xE '_|a%2Fb|t%2Fodd|s+|d+|\.+' | tr '\n' ' '; }
+is "T06 rows with states that are none can be listed" "$(odd)" "_ t%2Fodd _ a%2Fb "
 is "T06 a foreign thread is listed" "$(ls "$X/t/hello")" "${foreign##*/}"
 is "T06 its status and directive" "$(cat "$F/status" "$F/directive" "$F/wait" | tr '\n' ' ')" "completed t/hello completed "
 is "T06 its result" "$(cat "$F/result")" "Greeted."
