@@ -69,7 +69,8 @@ struct launch {
 	const char *stem; /* the id is STEM-SECONDS, finer when that is taken; NULL: a UUID */
 	const json_t *request; /* of the execute primitive, without "async" */
 	const json_t *more; /* members that only this type of orders has, or NULL */
-	const char *grows; /* a file of its runner's, whose first follower may come before that; or NULL */
+	const char *
+		grows; /* a file of its runner's, whose first follower may come before that; or NULL */
 	const char *parent_id, *previous_id; /* threads, or NULL */
 	/* When it has its id; may add to `more`, which it is told as. NULL is fine. */
 	void (*named)(void *arg, const char *thread_id);
