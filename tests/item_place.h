@@ -12,7 +12,12 @@
 
 struct test_place {
 	char base[64];
-	char project[128], user[128], system[128]; /* parents of .ai */
+	union { /* parents of .ai, the strongest first */
+		struct {
+			char project[128], user[128], system[128];
+		};
+		char roots[3][128];
+	};
 	struct spaces *spaces;
 	struct trust_box *trust;
 	struct item_env env;
@@ -50,16 +55,15 @@ static inline void place_close(struct test_place *p)
 /* Empty spaces; the environment of the test names them too. Not opened yet. */
 static inline void place_make(struct test_place *p)
 {
+	static const char *const names[] = { "project", "user", "bundle" };
 	char path[200];
 
 	*p = (struct test_place){ .base = "/tmp/rye-item-XXXXXX" };
 	assert_non_null(mkdtemp(p->base));
-	snprintf(p->project, sizeof(p->project), "%s/project", p->base);
-	snprintf(p->user, sizeof(p->user), "%s/user", p->base);
-	snprintf(p->system, sizeof(p->system), "%s/bundle", p->base);
-	mkdir(p->project, 0755);
-	mkdir(p->user, 0755);
-	mkdir(p->system, 0755);
+	for (int i = 0; i < 3; i++) {
+		snprintf(p->roots[i], sizeof(p->roots[i]), "%s/%s", p->base, names[i]);
+		mkdir(p->roots[i], 0755);
+	}
 	setenv("HOME", p->user, 1);
 	unsetenv("USER_SPACE");
 	snprintf(path, sizeof(path), "%s/keys", p->base);

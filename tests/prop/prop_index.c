@@ -21,7 +21,6 @@
 struct bench {
 	struct test_place place;
 	struct rye *rye;
-	const char *roots[3];
 	bool stop; /* atomic */
 };
 
@@ -29,9 +28,6 @@ static void start(struct bench *b)
 {
 	*b = (struct bench){ 0 };
 	place_make(&b->place);
-	b->roots[0] = b->place.project;
-	b->roots[1] = b->place.user;
-	b->roots[2] = b->place.system;
 	b->rye = place_engine(&b->place, (struct rye_options){ .dev_mode = true, .scan = true });
 }
 
@@ -77,7 +73,7 @@ static void write_file(const char *root, const char *path, unsigned n)
 
 static void edit(struct bench *b, struct random *r)
 {
-	const char *root = b->roots[random_below(r, 3)];
+	const char *root = b->place.roots[random_below(r, 3)];
 	char path[200], other[200], from[700], to[700];
 
 	random_path(r, path, sizeof(path));
@@ -161,8 +157,8 @@ static char *model_text(struct bench *b)
 	size_t n = 0;
 
 	for (int i = 0; i < 3; i++) {
-		model_dir(&m, b->roots[i], "tools", i);
-		model_dir(&m, b->roots[i], "knowledge", i);
+		model_dir(&m, b->place.roots[i], "tools", i);
+		model_dir(&m, b->place.roots[i], "knowledge", i);
 	}
 	qsort(m.lines, m.n, sizeof(char *), by_text);
 	for (size_t i = 0; i < m.n; i++) {

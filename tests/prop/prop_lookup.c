@@ -28,7 +28,6 @@ static const char *const exts[] = { ".py", ".yaml", ".sh" };
 
 struct bench {
 	struct test_place place;
-	const char *roots[3];
 	struct random random;
 	unsigned written;
 	bool stop; /* atomic */
@@ -38,13 +37,10 @@ static void start(struct bench *b)
 {
 	*b = (struct bench){ .random = random_seed() };
 	place_make(&b->place);
-	b->roots[0] = b->place.project;
-	b->roots[1] = b->place.user;
-	b->roots[2] = b->place.system;
 	for (int i = 0; i < 3; i++) {
 		char path[200];
 
-		snprintf(path, sizeof(path), "%s/.ai", b->roots[i]);
+		snprintf(path, sizeof(path), "%s/.ai", b->place.roots[i]);
 		mkdir(path, 0755);
 	}
 	place_open(&b->place, false);
@@ -134,7 +130,7 @@ static void file_any(struct bench *b, const char *root)
 
 static void step(struct bench *b)
 {
-	const char *root = ANY(b, b->roots);
+	const char *root = ANY(b, b->place.roots);
 	char path[300];
 
 	switch (random_below(&b->random, 12)) {
@@ -189,9 +185,9 @@ static int model_space(const struct bench *b, int space, const char *id, struct 
 		struct stat st;
 		int is;
 
-		snprintf(path, sizeof(path), "%s/.ai/tools/%s%s", b->roots[space], id, *all);
+		snprintf(path, sizeof(path), "%s/.ai/tools/%s%s", b->place.roots[space], id, *all);
 		files += !lstat(path, &st);
-		is = found ? 0 : model_real(b->roots[space], path, real);
+		is = found ? 0 : model_real(b->place.roots[space], path, real);
 		if (is < 0)
 			return -1;
 		if (!is || stat(real, &st) || !S_ISREG(st.st_mode))
@@ -208,12 +204,12 @@ static bool escapes(const struct bench *b, int space, const char *id)
 {
 	char path[400], real[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/.ai/tools/%s", b->roots[space], id);
+	snprintf(path, sizeof(path), "%s/.ai/tools/%s", b->place.roots[space], id);
 	for (char *slash; (slash = strrchr(path, '/')) && strstr(path, "/.ai/"); *slash = 0) {
 		struct stat st;
 
 		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) &&
-		    model_real(b->roots[space], path, real))
+		    model_real(b->place.roots[space], path, real))
 			return true;
 	}
 	return false;

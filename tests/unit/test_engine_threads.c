@@ -457,13 +457,10 @@ static void a_row_alone_is_a_thread(void **state)
 	list_is(b, "");
 }
 
-/* What a tool in its box can do to the lock of a dead thread: open it to read, and lock that. */
-static void a_read_lock_keeps_no_thread_alive(void **state)
+/* A thread "a" whose lock is held as `type` says; the descriptor that holds it. */
+static int locked_thread(struct bench *b, short type)
 {
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-	struct bench *b = *state;
-	struct waiter waiter;
-	struct rye_call *call;
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 	char path[400];
 	int fd;
 
@@ -471,8 +468,19 @@ static void a_read_lock_keeps_no_thread_alive(void **state)
 	add_thread(b, "a");
 	snprintf(path, sizeof(path), "%s/" THREADS "/a/.lock", b->place.place.project);
 	close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, (type == F_RDLCK ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	return fd;
+}
+
+/* What a tool in its box can do to the lock of a dead thread: open it to read, and lock that. */
+static void a_read_lock_keeps_no_thread_alive(void **state)
+{
+	struct bench *b = *state;
+	int fd = locked_thread(b, F_RDLCK);
+	struct waiter waiter;
+	struct rye_call *call;
+
 	begin_wait(b, "a", &waiter, &call);
 	end_wait(&waiter, call, "error\n");
 	close(fd);
@@ -481,18 +489,11 @@ static void a_read_lock_keeps_no_thread_alive(void **state)
 /* A launcher that has not named its runner yet: what is asked meanwhile is kept for it. */
 static void a_starting_thread_can_be_killed(void **state)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct bench *b = *state;
+	int fd = locked_thread(b, F_WRLCK);
 	struct waiter waiter;
 	struct rye_call *call;
-	char path[400];
-	int fd;
 
-	open_registry(b);
-	add_thread(b, "a");
-	snprintf(path, sizeof(path), "%s/" THREADS "/a/.lock", b->place.place.project);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
 	begin_wait(b, "a", &waiter, &call);
 	assert_int_equal(rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL, NULL), 0);
 	status_is(b, "a", "created");
