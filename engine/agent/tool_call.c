@@ -207,7 +207,7 @@ static void call_on_done(void *arg, const struct rye_outcome *outcome)
 }
 
 /* Until it is answered; a stop or the end of the thread's time cancels it, once. */
-static void call_wait(const struct agent *agent, struct rye_call *call, int done)
+static void tool_call_wait(const struct agent *agent, struct rye_call *call, int done)
 {
 	struct pollfd fds[] = { { .fd = done, .events = POLLIN },
 				{ .fd = agent->ask->stop, .events = POLLIN } };
@@ -301,7 +301,7 @@ json_t *tool_call_end(const struct agent *agent, const struct tool_call *call,
 {
 	eventfd_t told;
 
-	call_wait(agent, run->call, run->done);
+	tool_call_wait(agent, run->call, run->done);
 	/* behind this the worker no longer uses it */
 	(void)!eventfd_read(run->done, &told);
 	rye_call_unref(run->call);

@@ -129,7 +129,7 @@ bool capability_match(struct rye_span text, struct rye_span pattern)
 	return p == p_end;
 }
 
-static bool text_matches(const char *text, const char *pattern)
+static bool capability_text_matches(const char *text, const char *pattern)
 {
 	return capability_match(span_of(text), span_of(pattern));
 }
@@ -149,7 +149,7 @@ static bool covers_as(const json_t *capabilities, const char *required, const ch
 		const char *pattern = json_string_value(element);
 
 		if (pattern && span_starts(span_of(pattern), named) &&
-		    text_matches(required, pattern))
+		    capability_text_matches(required, pattern))
 			return true;
 	}
 	return false;
@@ -172,7 +172,7 @@ static void keep_covered(json_t *list, const json_t *parent, const char *broad)
 		const char *text = json_string_value(element);
 
 		if (text && span_starts(span_of(broad), must_be_named(text)) &&
-		    text_matches(text, broad))
+		    capability_text_matches(text, broad))
 			add_once(list, text);
 	}
 }
@@ -213,7 +213,7 @@ static bool covers_query(const json_t *capabilities, const char *required)
 	json_array_foreach(capabilities, i, element) {
 		const char *text = json_string_value(element);
 
-		if (text && (text_matches(required, text) ||
+		if (text && (capability_text_matches(required, text) ||
 			     (!strncmp(text, required, n) && text[n] == '.')))
 			return true;
 	}

@@ -258,7 +258,7 @@ static void capture_on_end(struct state *state)
 	read_outputs(state);
 }
 
-static void wait_status(int status, struct ended *ret)
+static void capture_wait_status(int status, struct ended *ret)
 {
 	*ret = (struct ended){ .code = -1 };
 	if (WIFEXITED(status))
@@ -288,7 +288,7 @@ static void on_control(struct state *state)
 	if (state->word[0] == 'D')
 		state->got->ended.code = atoi(state->word + 1) & 0xff;
 	else if (state->word[0] == 'X')
-		wait_status(atoi(state->word + 1), &state->got->ended);
+		capture_wait_status(atoi(state->word + 1), &state->got->ended);
 	else /* both are gone */
 		state->got->ended = (struct ended){ .code = -1, .signal = SIGKILL };
 	capture_on_end(state);

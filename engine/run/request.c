@@ -44,7 +44,7 @@ static int bad_id(const char *id, struct rye_err *err)
 }
 
 /* A text member without NUL; "" when absent. */
-static const char *text_member(const json_t *doc, const char *key, bool *ret_bad)
+static const char *request_text_member(const json_t *doc, const char *key, bool *ret_bad)
 {
 	const json_t *value = json_object_get(doc, key);
 
@@ -60,8 +60,8 @@ static const char *text_member(const json_t *doc, const char *key, bool *ret_bad
 int request_ref(const json_t *doc, struct request *ret, struct rye_err *err)
 {
 	bool bad = false;
-	const char *spelled = text_member(doc, "item_id", &bad);
-	const char *type = text_member(doc, "item_type", &bad);
+	const char *spelled = request_text_member(doc, "item_id", &bad);
+	const char *type = request_text_member(doc, "item_type", &bad);
 	enum rye_kind named;
 
 	if (bad)

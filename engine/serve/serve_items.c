@@ -22,7 +22,7 @@ struct serve_walk {
 	json_t *paths;
 };
 
-static int walk_dir(struct serve_walk *walk);
+static int serve_walk_dir(struct serve_walk *walk);
 
 static int serve_walk_entry(void *arg, const struct rye_entry *entry)
 {
@@ -38,10 +38,10 @@ static int serve_walk_entry(void *arg, const struct rye_entry *entry)
 	}
 	below.dir = path;
 	below.depth++;
-	return below.depth < RYE_DEPTH_MAX ? walk_dir(&below) : 0;
+	return below.depth < RYE_DEPTH_MAX ? serve_walk_dir(&below) : 0;
 }
 
-static int walk_dir(struct serve_walk *walk)
+static int serve_walk_dir(struct serve_walk *walk)
 {
 	const struct rye_walk list = { walk->kind, walk->dir, false, serve_walk_entry, walk };
 
@@ -71,7 +71,7 @@ static void names_read(struct serve *serve, enum rye_kind kind, struct serve_nam
 	json_t *path;
 	size_t i;
 
-	walk_dir(&walk);
+	serve_walk_dir(&walk);
 	*ret = (struct serve_names){ .paths = walk.paths };
 	ret->v = calloc(json_array_size(walk.paths) + 1, sizeof(*ret->v));
 	if (!ret->v)

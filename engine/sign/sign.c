@@ -117,7 +117,7 @@ static struct rye_span sign_body_of(const struct sign_job *job)
 }
 
 /* Only the line is looked at: what it covered may have changed since. */
-static bool signed_before(const struct sign_job *job)
+static bool sign_was_before(const struct sign_job *job)
 {
 	auto_trust struct trust *trust = trust_get(job->env->trust);
 	struct sig_rule rule;
@@ -152,7 +152,7 @@ static int sign_parse(struct sign_job *job, json_t **reply, struct rye_err *err)
 	struct rye_err why = { 0 };
 
 	job->item.body = sign_body_of(job);
-	job->report.signed_before = signed_before(job);
+	job->report.signed_before = sign_was_before(job);
 	job->item.shebang = sig_shebang((struct rye_span){ job->lf->data, job->lf->len });
 	if (!job->item.body.len && !rye_kind_has(kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
 		return sign_refuse(reply, RYE_INVALID, err, "%s file is empty", job->title);

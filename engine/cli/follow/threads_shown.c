@@ -75,7 +75,7 @@ static void print_tree(const json_t *node, int depth)
 		print_tree(child, depth + 1);
 }
 
-static int tree_root(void *arg, const char *id)
+static int shown_root(void *arg, const char *id)
 {
 	const struct thread_twig *twig = arg;
 	auto_free char *parent = threads_fact(twig->cli, id, "parent");
@@ -109,7 +109,7 @@ int threads_tree(struct cli *cli, const char *id)
 		return status;
 	if (id)
 		json_array_append_new(roots, tree_below(cli, id, 0));
-	else if (rye_thread_list(cli->rye, tree_root, &twig, &err))
+	else if (rye_thread_list(cli->rye, shown_root, &twig, &err))
 		return cli_fail(cli, &err, NULL);
 	if (cli->opt.json)
 		out_json(roots);
