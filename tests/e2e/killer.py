@@ -236,6 +236,10 @@ class Round:
         return True
 
     def check(self):
+        end = time.monotonic() + 10  # a runner whose row has ended may still wait for room for its files
+        while processes():
+            want(time.monotonic() < end, "left behind:", processes())
+            time.sleep(0.1)
         all_rows = threads(self.before)
         costs = {}
         for ident, row in all_rows.items():
@@ -246,10 +250,6 @@ class Round:
             if self.untouched(row, all_rows) and (self.started or costs[ident]["turns"]):
                 want(row["status"] == "completed", ident, "was left alone and is", row["status"], row["result"])
         self.funded = check_ledger(self.killed, costs)
-        end = time.monotonic() + 10
-        while processes():
-            want(time.monotonic() < end, "left behind:", processes())
-            time.sleep(0.1)
         want(command("cat", f"{MOUNT}/.ryefs/version") == 0, "the mount does not answer")
 
 
