@@ -296,7 +296,7 @@ judge_registry() {
   local id
   echo '{}' >"$M/tools/count/async" || bad "a thread is made"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/count/async")
-  timeout 10 cat "$M/state/threads/$id/wait" >/dev/null
+  timeout 40 cat "$M/state/threads/$id/wait" >/dev/null
   mkdir -p "$P/.ai/state/threads/big"
   "$PY" -I - "$P/.ai/state/threads/registry.db" <<'CODE' || bad "the registry is forged"
 import sqlite3, sys

@@ -83,7 +83,7 @@ curious() {
   lacks "the daemon's environment is not told" "$REPLY_TEXT" "TOPSECRET"
   echo '{}' >"$M/tools/spy/async"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/spy/async")
-  is "a runner ends" "$(timeout 10 cat "$M/state/threads/$id/wait")" completed
+  is "a runner ends" "$(timeout 40 cat "$M/state/threads/$id/wait")" completed
   lacks "nor does a runner tell its own" "$(cat "$M/state/threads/$id/output")" "TOPSECRET"
   lacks "nor are descriptors handed on" "$(sed 's/open 255//' <<<"$REPLY_TEXT" | grep -o 'open [0-9]*' | grep -v 'open [012]$')" open
   run writer '{}'
@@ -115,7 +115,7 @@ killed() {
   wake 92
   fx_mount
   for id in "${ids[@]}"; do
-    [ "$(timeout 10 cat "$M/state/threads/$id/wait" 2>&1)" = completed ] &&
+    [ "$(timeout 40 cat "$M/state/threads/$id/wait" 2>&1)" = completed ] &&
       [ "$(cat "$M/state/threads/$id/output" 2>&1)" = "result of $i" ] || lost="$lost $id"
     i=$((i + 1))
   done
@@ -129,11 +129,11 @@ found() {
   need sqlite3 "a result without its row" || return
   echo '{"command":"echo found"}' >"$M/tools/rye/bash/async"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/rye/bash/async")
-  timeout 10 cat "$M/state/threads/$id/wait" >/dev/null
+  timeout 40 cat "$M/state/threads/$id/wait" >/dev/null
   sqlite3 "$P/.ai/state/threads/registry.db" \
     "UPDATE threads SET status = 'running', result = NULL WHERE thread_id = '$id'"
   is "a result without its row is not lost" \
-    "$(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed found"
+    "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed found"
   has "nor written over" "$(cat "$M/state/threads/$id/result.json")" '"output":"found\n"'
 }
 
@@ -166,7 +166,7 @@ full_disk() {
   sleep 0.4
   rm "$disk/fill"
   is "a result that found the disk full is written when there is room" \
-    "$(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
+    "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
   works "with room again it signs" sh -c "echo '{\"item_id\":\"knowledge:good\"}' > '$M/sign'"
   has "and serves" "$(cat "$M/knowledge/good.md" 2>&1)" "Changed."
   umount_rye

@@ -166,7 +166,7 @@ masks() {
   echo '{}' >"$M/tools/mask/run"
   is "a process, too" "$(cat "$M/tools/mask/output")" 0022
   id=$(sh -c "echo '{}' > '$M/tools/mask/async' && cat '$M/tools/mask/async'" | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
-  timeout 10 cat "$M/state/threads/$id/wait" >/dev/null
+  timeout 40 cat "$M/state/threads/$id/wait" >/dev/null
   is "and a thread" "$(cat "$M/state/threads/$id/output")" 0022
 }
 
@@ -179,7 +179,7 @@ threads() {
   has "state/threads lists it" "$(ls "$M/state/threads")" "$id"
   is "status while it runs" "$(cat "$M/state/threads/$id/status")" running
   has "no result yet" "$(cat "$M/state/threads/$id/result.json" 2>&1)" "No such file"
-  is "wait says how it ended" "$(timeout 10 cat "$M/state/threads/$id/wait")" completed
+  is "wait says how it ended" "$(timeout 40 cat "$M/state/threads/$id/wait")" completed
   is "status" "$(cat "$M/state/threads/$id/status")" completed
   is "output" "$(cat "$M/state/threads/$id/output")" "at last"
   works "result.json" jq -e '.status == "success"' "$M/state/threads/$id/result.json"
@@ -189,7 +189,7 @@ threads() {
   id=$(sh -c "echo '{\"command\":\"sleep 71.$$\"}' > '$M/tools/rye/bash/async' && cat '$M/tools/rye/bash/async'" | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
   fx_wait 5 naps 71
   works "ctl cancel" sh -c "echo cancel > '$M/state/threads/$id/ctl'"
-  is "a cancelled thread" "$(timeout 10 cat "$M/state/threads/$id/wait")" cancelled
+  is "a cancelled thread" "$(timeout 40 cat "$M/state/threads/$id/wait")" cancelled
   is "leaves no process" "$(fx_wait 1 no_naps 71 && echo none)" none
   fails "unlink is refused" rm -rf "$M/state/threads/$id"
   has "and lost nothing" "$(ls "$M/state/threads")" "$id"

@@ -80,7 +80,7 @@ fx_wait 2 cmp -s "$T/want" "$M/knowledge/storm/a.md"
 same_file "and serves what is there" "$M/knowledge/storm/a.md" "$T/want"
 same_file "and what was always there" "$M/knowledge/good.md" "$T/truth/knowledge/good.md"
 is "no run of a killed writer is left" "$(fx_wait 5 no_naps 88 && echo none)" none
-is "every thread ended" "$(for t in "$M"/state/threads/*; do timeout 10 cat "$t/wait"; done | sort -u)" completed
+is "every thread ended" "$(for t in "$M"/state/threads/*; do timeout 40 cat "$t/wait"; done | sort -u)" completed
 alive() { [ "$(stat_of alive)" -lt 600 ]; }
 # warm interpreters and the registry have some; hundreds of runs leave none
 less() { [ "$(descriptors)" -le $((before + 60)) ]; }

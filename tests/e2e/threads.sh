@@ -20,10 +20,10 @@ start() {
 killed=
 for i in $(seq "$ROUNDS"); do
   id=$(start "sleep 60")
-  timeout 10 cat "$M/state/threads/$id/wait" >"$T/beside" &
+  timeout 40 cat "$M/state/threads/$id/wait" >"$T/beside" &
   beside=$!
   echo kill >"$M/state/threads/$id/ctl" || killed="$killed $i:refused"
-  told="$(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/status")"
+  told="$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/status")"
   wait $beside
   [ "$told $(cat "$T/beside")" = "killed killed killed" ] || killed="$killed $i:$told"
 done
@@ -41,7 +41,7 @@ for i in $(seq "$ROUNDS"); do
     [ -z "$new" ] || break
   done
   echo kill >"$M/state/threads/$new/ctl" || refused="$refused $(tail -n 1 "$M/.ryefs/errors")"
-  refused="$refused$(timeout 10 cat "$M/state/threads/$new/wait" | grep -vx killed)"
+  refused="$refused$(timeout 40 cat "$M/state/threads/$new/wait" | grep -vx killed)"
   wait $starter
 done
 is "a thread that is only seen is killed" "$refused" ""
@@ -77,14 +77,14 @@ ok "killed threads leave no zombies" until_true eval '[ -z "$(zombies)" ]'
 # A thread that is only just starting can be cancelled.
 id=$(start "sleep 60")
 ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"
-is "is a cancel" "$(timeout 10 cat "$M/state/threads/$id/wait")" cancelled
+is "is a cancel" "$(timeout 40 cat "$M/state/threads/$id/wait")" cancelled
 
 # A time is there when there is one.
 id=$(start "sleep 0.7; echo told")
 D=$M/state/threads/$id
 is "while it runs it has not completed" "$(ls "$D" | grep completed)" ""
 errno "nor by name" ENOENT cat "$D/completed"
-timeout 10 cat "$D/wait" >/dev/null
+timeout 40 cat "$D/wait" >/dev/null
 is "then it has" "$(ls "$D" | grep completed)" completed
 like "at some time" "$(cat "$D/completed")" "^20..-..-..T"
 
@@ -92,7 +92,7 @@ like "at some time" "$(cat "$D/completed")" "^20..-..-..T"
 id=$(start "sleep 0.7; echo kept")
 sleep 0.3
 kill -USR2 "$(cat "$M/state/threads/$id/pid")"
-is "a stray signal does no harm" "$(timeout 10 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
+is "a stray signal does no harm" "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
 
 errno "an unknown verb" EINVAL bash -c "echo explode > $M/state/threads/$id/ctl"
 like "and the sentence" "$(tail -n 1 "$M/.ryefs/errors")" "thread $id ctl: unknown verb explode"
