@@ -155,7 +155,7 @@ int refuse_uncovered(const struct verify_ask *ask, const struct verdict *v, bool
 
 	snprintf(details, sizeof(details),
 		 "  Signed by: %s (%s)\n  %s: %s\n  Accept what its signature leaves open: "
-		 "-o coverage=compat\n",
+		 "--compat, of a mount -o coverage=compat\n",
 		 v->fingerprint, v->owner, changed ? "Found" : "Not covered", what);
 	return refuse(ask,
 		      &(struct refusal){ RYE_UNCOVERED,

@@ -169,6 +169,10 @@ class Steps(harness.Case):
                          (3, 1, "graph_completed"))
         self.refused(self.tool.execute({"run_id": "../../x"}, self.project), "Run not found")
         self.refused(self.tool.execute({"run_id": "none"}, self.project), "Transcript not found")
+        self.put(".ai/agent/graphs/older/transcript.jsonl", json.dumps(rows[2]) + "\n")
+        self.put(".ai/agent/graphs/g-1/transcript.jsonl", "")
+        self.assertEqual(self.tool.execute({"run_id": "older"}, self.project)["last"], "graph_completed")
+        self.assertEqual(self.tool.execute({"run_id": "g-1"}, self.project)["count"], 3)
 
 
 class Gates(harness.Case):

@@ -43,6 +43,10 @@ static void fake_begin(void *arg, struct graph_call *call)
 		call->reply = json_pack("{s:s, s:{s:b, s:I, s:O}, s:[s]}", "status", "success",
 					"data", "success", 1, "n", n + 1, "got", call->params,
 					"chain", "x");
+	if (strstr(call->ref, "again"))
+		json_object_update_new(json_object_get(call->reply, "data"),
+				       json_pack("{s:s, s:i}", "action", "retry", "max_retries",
+						 1));
 	call->next = fake->begun;
 	fake->begun = call;
 	fake->living++;
@@ -387,6 +391,38 @@ static void a_hook_has_a_node_run_again(void **state)
 	end_has(fake, "success", "false");
 }
 
+/* Not a word of the graph's but what an item answers; the same of a hook that only watches does not count. */
+static void a_tool_has_a_node_run_again(void **state)
+{
+	struct fake *fake = *state;
+	static const char nodes[] =
+		"    a: {action: {item_id: 'tool:t/flaky'}, next: b}\n    b: {type: return, output: done}\n";
+
+	fake->failures = 1;
+	graph_is(fake, nodes, RETRY("{item_id: 'tool:h/again', params: {n: '${step_count}'}}"));
+	walks(fake);
+	calls_are(fake, "execute tool:t/flaky 0, execute tool:h/again 1, execute tool:t/flaky 0");
+	end_has(fake, "output", "\"done\"");
+	fake->failures = 1;
+	graph_is(fake, nodes,
+		 "  hooks: [{event: error, layer: 3, action: {item_id: 'tool:h/again'}}]\n");
+	walks(fake);
+	end_has(fake, "error", "\"it is bad\"");
+}
+
+static void what_comes_to_null_is_left_out(void **state)
+{
+	struct fake *fake = *state;
+
+	graph_is(fake,
+		 "    a: {action: {item_id: 'tool:t/a', params: {x: '${state.no}', y: {z: null, k: "
+		 "['${state.no}', {v: '${state.no}'}]}, s: 'a${state.no}'}}, assign: {g: "
+		 "'${result.got}'}, next: b}\n    b: {type: return, output: '${state.g}'}\n",
+		 "");
+	walks(fake);
+	end_has(fake, "output", "{\"y\":{\"k\":[null,{}]},\"s\":\"a\"}");
+}
+
 static void hooks_see_what_happens(void **state)
 {
 	struct fake *fake = *state;
@@ -533,6 +569,7 @@ int main(void)
 		walk_test(a_run_is_worked_on_once),	 walk_test(a_broken_record_is_told),
 		walk_test(errors_end_the_graph),	 walk_test(errors_have_an_edge),
 		walk_test(errors_are_passed_over),	 walk_test(a_hook_has_a_node_run_again),
+		walk_test(a_tool_has_a_node_run_again),	 walk_test(what_comes_to_null_is_left_out),
 		walk_test(hooks_see_what_happens),	 walk_test(steps_have_a_limit),
 		walk_test(a_list_is_done_at_once),	 walk_test(a_list_goes_on_past_errors),
 		walk_test(a_stop_is_between_steps),	 walk_test(one_node_alone),

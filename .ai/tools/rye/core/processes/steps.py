@@ -27,6 +27,8 @@ CONFIG_SCHEMA = {
 }
 
 
+# where runs are, and where other implementations had them
+PLACES = (".ai/state/graphs", ".ai/agent/graphs")
 STEPS_MAX = 1000  # of one result; a graph may take many more
 DONE = ("step_completed", "foreach_completed")
 TOLD = ("node", "node_type", "status", "next_node", "step", "error", "elapsed_s", "action_id", "cache_hit")
@@ -57,9 +59,10 @@ def execute(params, project_path):
     run = params["run_id"]
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", run) or run.startswith("."):
         raise rye_tool.Failure("Run not found: " + run)
-    path = os.path.join(project_path, ".ai/state/graphs", run, "transcript.jsonl")
-    if not os.path.exists(path):
-        raise rye_tool.Failure("Transcript not found: " + path)
+    paths = [os.path.join(project_path, place, run, "transcript.jsonl") for place in PLACES]
+    path = next(filter(os.path.exists, paths), None)
+    if not path:
+        raise rye_tool.Failure("Transcript not found: " + paths[0])
     found = [step_of(event) for event in events(path)]
     ends = [step["event"] for step in found if step["event"].startswith("graph_")]
     return {
