@@ -240,21 +240,43 @@ bool has_tools(const struct wire_write *w)
 	return json_array_size(w->request->tools) && !w->provider->text_calls;
 }
 
-/* What the older Gemini endpoints do not know is left out, at every level. */
+static bool subset_knows(const char *key)
+{
+	static const char *const known[] = { "type",	    "format",	     "title",
+					     "description", "nullable",	     "enum",
+					     "items",	    "minItems",	     "maxItems",
+					     "properties",  "minProperties", "maxProperties",
+					     "required",    "minimum",	     "maximum",
+					     "minLength",   "maxLength",     "pattern",
+					     "anyOf",	    "example",	     "propertyOrdering" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(key, known[i]))
+			return true;
+	return false;
+}
+
+/* What the older Gemini endpoints do not know is left out, at every level: they refuse the request. */
 static void make_subset(json_t *schema)
 {
-	static const char *const unknown[] = { "$ref", "$schema", "$defs", "additionalProperties",
-					       "default" };
 	json_t *value;
 	const char *key;
+	void *next;
 	size_t i;
 
-	for (i = 0; json_is_object(schema) && i < ARRAY_SIZE(unknown); i++)
-		json_object_del(schema, unknown[i]);
-	json_object_foreach(schema, key, value)
+	if (!json_is_object(schema))
+		return;
+	json_object_foreach_safe(schema, next, key, value) {
+		if (!subset_knows(key))
+			json_object_del(schema, key);
+	}
+	json_object_foreach(json_object_get(schema, "properties"), key, value) {
 		make_subset(value);
-	json_array_foreach(schema, i, value)
+	}
+	make_subset(json_object_get(schema, "items"));
+	json_array_foreach(json_object_get(schema, "anyOf"), i, value) {
 		make_subset(value);
+	}
 }
 
 /* Strict tools need every property required and nothing else allowed. */
