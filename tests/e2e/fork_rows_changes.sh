@@ -7,6 +7,7 @@
 NAP='{"calls": [{"name": "t_nap", "arguments": {}}]}'
 agent_model '{"by": "turn", "lanes": {
   "lane_plain": [{"text": "plainly"}, {"text": "again"}, {"text": "once more"}],
+  "name=\\\"lane_tool\\\"": [{"calls": [{"name": "t_starts", "arguments": {}}]}, {"text": "told"}],
   "lane_edited": ['"$NAP"', {"text": "as it was"}, {"text": "never asked"}],
   "lane_gone": ['"$NAP"', {"text": "still there"}, {"text": "never asked"}],
   "lane_hooked": [{"text": "never asked"}],
@@ -31,13 +32,22 @@ import os
 def execute(params, project_path):
     return {"success": True, "named": os.environ.get("RYE_PARENT_THREAD_ID")}
 CODE
+fx_python "$P" t/starts <<CODE
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+import os, subprocess
+def execute(params, project_path):
+    words = [os.environ["RYE_RYEFS"], "execute", "directive:lane_plain", "--fork", "-q"]
+    spaces = ["--project", project_path, "--user", "$U", "--system", "$S"]
+    done = subprocess.run(words + spaces, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return {"success": True, "said": done.stdout.strip()}
+CODE
 fx_knowledge "$P" ctx/hook "Text of the hook."
 ALL='    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>'
-for name in plain edited gone slow big; do agent_directive lane_$name "$ALL" <<<'Go.'; done
+for name in plain tool edited gone slow big; do agent_directive lane_$name "$ALL" <<<'Go.'; done
 agent_directive lane_hooked '    <hooks><hook id="k" event="thread_started"><action kind="knowledge" item_id="ctx/hook"/></hook></hooks>
   </metadata>' <<<'Go.'
-agent_sign tool:t/nap tool:t/big tool:t/word tool:t/named knowledge:ctx/hook
+agent_sign tool:t/nap tool:t/big tool:t/word tool:t/named tool:t/starts knowledge:ctx/hook
 allow '^ryefs: (info refused: )?(execute|thread)|key'
 fx_mount
 THREADS=$P/.ai/state/threads
@@ -119,6 +129,20 @@ RYE_PARENT_THREAD_ID=none/none-1 fx_mount
 id=$(RYE_PARENT_THREAD_ID=none/none-1 bash -c 'exec 3<>"$1"; echo directive:lane_plain >&3; head -1 <&3' - "$X/new")
 is "F29 new ignores it" "$(timeout 20 cat "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
 is "F29 a tool does not have it" "$(converse "$M/tools/t/named/run" '{}' | jq -r .data.named)" null
+# one that a tool of a thread would start lives of nothing that was handed on, with or without a sandbox
+for sandbox in auto off; do
+  umount_rye
+  fx_mount sandbox=$sandbox
+  count=$(row "select count(*) from threads")
+  reply=$(fork lane_tool)
+  is "F29 $sandbox: a thread whose tool would start one" "$(jq -r .state <<<"$reply")" completed
+  # in a sandbox the rows are not to be seen either
+  like "F29 $sandbox: starts none" "$(events "$(jq -r .thread_id <<<"$reply")" 'select(.event_type == "tool_call_result") | .payload.output')" \
+    "a tool of thread $(jq -r .thread_id <<<"$reply") starts none: only the model$([ $sandbox = off ] || echo '|Read-only file system')"
+  is "F29 $sandbox: there is no other" "$(($(row "select count(*) from threads") - count))" 1
+done
+# a person's tool may
+is "F29 a tool of no thread starts one" "$(converse "$M/tools/t/starts/run" '{}' | jq -r .data.said | tail -n 1)" plainly
 umount_rye
 fx_mount
 
