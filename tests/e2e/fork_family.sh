@@ -155,7 +155,7 @@ touch "$T/hold" "$P/wake"
 until_true test -e "$P/sleeps"
 children=$(row registry "select group_concat(thread_id, ' ') from threads where parent_id='$id'")
 starting=${children##* }
-is "F24 three of its children run, one is starting" "$(wc -w <<<"$children") $(ls "$P/.ai/state/threads/$starting" | grep -c transcript)" "4 0"
+is "F24 three of its children run, one is starting" "$(wc -w <<<"$children") $(wc -c <"$P/.ai/state/threads/$starting/transcript.jsonl")" "4 0"
 echo cancel >"$M/state/threads/$id/ctl"
 is "F24 their parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
 rm "$T/hold"
