@@ -189,6 +189,18 @@ static const struct thread_control_verb verbs[] = {
 	{ "kill", THREAD_KILL },
 };
 
+/* One of the table; what stands behind the word is the person's reason, for the log. */
+static int threads_verb(struct threads *threads, const struct thread_control *what,
+			struct rye_span reason, struct rye_err *err)
+{
+	int r = threads_apply(threads, what, err);
+
+	if (!r && reason.len)
+		log_line(threads->env.log, RYE_LOG_INFO, "threads", "thread %s: %.*s", what->id,
+			 (int)reason.len, reason.ptr);
+	return r;
+}
+
 /* What its runner hears, beside the signals. */
 static const char *const told_verbs[] = { "handoff", "limit", "say" };
 
@@ -225,11 +237,12 @@ int threads_ctl(struct threads *threads, const char *id, struct rye_span text, s
 	struct thread_control what = { .id = id, .exit_status = -1 };
 
 	if (blank)
-		word.len = (size_t)(blank - word.ptr); /* what follows is a reason for the log */
+		word.len = (size_t)(blank - word.ptr);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (span_eq(word, verbs[i].name)) {
 			what.event = verbs[i].event;
-			return threads_apply(threads, &what, err);
+			return threads_verb(threads, &what, blank ? span_trim(text) : span_of(""),
+					    err);
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
 		if (span_eq(word, told_verbs[i]))

@@ -71,6 +71,7 @@ SHELL
   rm -f "$T/live"
 done
 like "two lines are two threads" "$(timeout 20 bash -c 'exec 3<>"$1"; echo directive:lane_work >&3; echo directive:lane_work >&3; cat <&3' - "$X/new" | sort -u | grep -c '^lane_work/lane_work-')" '^2$'
+has "why a person has cancelled stands in the log" "$(cat "$M/.ryefs/log")" "threads: thread lane_slow/" ": cancel user asked"
 one() { timeout 20 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 || exit; head -1 <&3' - "$X/new" "$1" 2>&1; }
 like "a reference alone" "$(one 'directive:lane_work')" '^lane_work/lane_work-[0-9]+$'
 like "without its kind" "$(one 'lane_work {}')" '^lane_work/lane_work-[0-9]+$'
