@@ -286,7 +286,7 @@ printf '{"timestamp": 1.0, "thread_id": "x", "event_type": "cognition_out", "pay
 has "F28 not of a transcript that was changed" \
   "$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"x\"}" | jq -r .error)" "cannot be continued"
 id=$(fork_async lane_wait | jq -r .thread_id)
-errno "T52 nor of one that runs" EAGAIN bash -c "echo resume now > $M/state/threads/$id/ctl"
+errno "T52 nor of one that runs" EBUSY bash -c "echo resume now > $M/state/threads/$id/ctl"
 echo cancel >"$M/state/threads/$id/ctl"
 
 finish

@@ -187,6 +187,7 @@ errno_text() {
   case $1 in
     EACCES) echo 'Permission denied' ;;
     EAGAIN) echo 'Resource temporarily unavailable' ;;
+    EBUSY) echo 'Device or resource busy' ;;
     EBADMSG) echo 'Bad message' ;;
     EEXIST) echo 'File exists' ;;
     EINVAL) echo 'Invalid argument' ;;
