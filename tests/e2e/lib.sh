@@ -27,7 +27,7 @@ set -u
 : "${RYEFS:?the program under test}"
 SRC=${RYE_TEST_SRC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
 NAME=$(basename "$0" .sh)
-LIMIT=${RYE_TEST_LIMIT:-100} # seconds; stacks are dumped then
+LIMIT=${RYE_TEST_LIMIT:-200} # seconds; stacks are dumped then. The longest test takes 60 where nothing else runs
 N=0
 FAILED=0
 DAEMON=

@@ -8,8 +8,10 @@ agent_model '{"by": "turn", "lanes": {
   "lane_parent": [
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
     {"text": "Both done."}],
-  "lane_child": [{"text": ["One, ", "two."], "first": '"$PATIENCE"', "usage": {"input": 100, "output": 20}}]}}'
+  "lane_child": [{"text": ["One, ", "two."], "first": '"$PATIENCE"', "usage": {"input": 100, "output": 20}}],
+  "lane_slow": [{"text": "late", "first": 90}]}}'
 agent_directive lane_child '  </metadata>' <<<'Count.'
+agent_directive lane_slow '  </metadata>' <<<'Take your time.'
 agent_directive lane_parent '    <permissions><execute><directive>lane_child</directive></execute></permissions>
   </metadata>' <<<'Have it counted.'
 agent_sign
@@ -27,8 +29,9 @@ parent=$(run execute directive:lane_parent --fork --async -q)
 run threads wait "$parent" >/dev/null
 has "a tree" "$(run threads tree "$parent")" "$parent  completed" "  lane_child/lane_child-"
 is "as JSON" "$(run threads tree --json | jq -c --arg id "$parent" '[.[] | select(.id == $id) | .children[].status]')" '["completed"]'
-id=$(run execute directive:lane_child --fork --async -q)
+id=$(run execute directive:lane_slow --fork --async -q)
 is "what is said to one that has just begun is heard" "$(run threads say "$id" quickly --json | jq -r .status)" success
+run threads cancel "$id" >/dev/null
 run threads wait "$id" >/dev/null
 id=$(run execute tool:rye/bash/bash command='sleep 3' --async -q)
 has "to a tool nothing can be said" "$(run threads say "$id" quickly)" "takes no messages: no model works on it now" "mend with: ryefs threads wait $id"
