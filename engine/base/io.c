@@ -21,6 +21,10 @@
 
 /* FUSE_SUPER_MAGIC of <linux/magic.h>. */
 #define FUSE_MAGIC 0x65735546
+/* Nanoseconds after which a file's times tell apart any two versions of it … */
+#define SETTLED_NS 100000000LL
+/* … and on file systems that count whole seconds, of which FAT knows every other one. */
+#define SETTLED_WHOLE_NS 3000000000LL
 
 /* O_TMPFILE contains O_DIRECTORY: a mask test would take every directory for one. */
 static bool opens_new(uint64_t flags)
@@ -170,6 +174,32 @@ bool stat_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
+}
+
+bool stat_settled(const struct stat *st, const struct timespec *then)
+{
+	return (then->tv_sec - st->st_ctim.tv_sec) * 1000000000LL + then->tv_nsec -
+		       st->st_ctim.tv_nsec >
+	       (st->st_ctim.tv_nsec ? SETTLED_NS : SETTLED_WHOLE_NS);
+}
+
+bool io_is_remote(int fd)
+{
+	static const uint32_t remote[] = {
+		0x6969 /* NFS */,	 0x65735546 /* FUSE */,	  0xff534d42 /* CIFS */,
+		0xfe534d42 /* SMB2 */,	 0x517b /* SMB */,	  0x01021997 /* 9P */,
+		0x00c36400 /* Ceph */,	 0x5346414f /* AFS */,	  0x6b414653 /* kAFS */,
+		0x73757245 /* Coda */,	 0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,
+		0x786f4256 /* vboxsf */,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(remote); i++)
+		if ((uint32_t)fs.f_type == remote[i])
+			return true;
+	return false;
 }
 
 int io_read_fd(int fd, size_t max, struct rye_blob **ret, struct stat *ret_st)
@@ -347,4 +377,151 @@ int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 	if (!r && fsync(dir) < 0 && errno != EINVAL)
 		r = -errno;
 	return r;
+}
+
+/* ---- marks ---- */
+
+/* A plan stands on some twenty; what stands on more is rare, and made anew. */
+#define MARKS_MAX 96
+
+void marks_done(struct marks *marks)
+{
+	for (size_t i = 0; i < marks->n; i++)
+		free(marks->v[i].path);
+	free(marks->v);
+	*marks = (struct marks){ .v = NULL };
+}
+
+void marks_unfit(struct marks *marks)
+{
+	if (!marks)
+		return;
+	marks_done(marks);
+	marks->unfit = true;
+}
+
+static bool is_nothing(int sys)
+{
+	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG;
+}
+
+/* False: neither what lies there nor that nothing does can be told. */
+static bool mark_look(struct io_mark *mark)
+{
+	auto_close int fd = openat(mark->root, mark->path,
+				   O_PATH | O_CLOEXEC | (mark->follow ? 0 : O_NOFOLLOW));
+	struct timespec now;
+
+	mark->there = fd >= 0;
+	memset(&mark->st, 0, sizeof(mark->st));
+	if (fd < 0)
+		return is_nothing(errno);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !fstat(fd, &mark->st) && !S_ISLNK(mark->st.st_mode) && !io_is_remote(fd) &&
+	       stat_settled(&mark->st, &now);
+}
+
+/* Of a place where nothing lies: its first directory that is missing, which many may share. */
+static void shorten_path(const struct io_mark *mark)
+{
+	for (char *at = mark->path; (at = strchr(at + 1, '/'));) {
+		struct stat st;
+
+		*at = '\0';
+		if (fstatat(mark->root, mark->path, &st, 0) < 0 && errno == ENOENT)
+			return;
+		*at = '/';
+	}
+}
+
+static bool is_same_place(const struct io_mark *a, const struct io_mark *b)
+{
+	return a->root == b->root && a->follow == b->follow && !strcmp(a->path, b->path);
+}
+
+static bool is_same_mark(const struct io_mark *a, const struct io_mark *b)
+{
+	return is_same_place(a, b) && a->there == b->there && stat_same(&a->st, &b->st);
+}
+
+/* Takes the path over. */
+static void marks_put(struct marks *marks, struct io_mark *mark)
+{
+	auto_free char *path = mark->path;
+	struct io_mark *more;
+
+	for (size_t i = 0; i < marks->n; i++) {
+		if (!is_same_place(&marks->v[i], mark))
+			continue;
+		if (!is_same_mark(&marks->v[i], mark))
+			marks_unfit(marks);
+		return;
+	}
+	more = marks->n < MARKS_MAX ? realloc(marks->v, (marks->n + 1) * sizeof(*more)) : NULL;
+	if (!more) {
+		marks_unfit(marks);
+		return;
+	}
+	marks->v = more;
+	more[marks->n] = *mark;
+	more[marks->n++].path = steal(&path);
+}
+
+static void add_mark(struct marks *marks, struct io_mark *mark, const struct stat *is)
+{
+	if (!mark->path || !mark_look(mark) ||
+	    (is && (!mark->there || !stat_same(&mark->st, is)))) {
+		free(mark->path);
+		marks_unfit(marks);
+		return;
+	}
+	if (!mark->there)
+		shorten_path(mark);
+	marks_put(marks, mark);
+}
+
+void marks_add(struct marks *marks, int root, const char *path, bool follow)
+{
+	struct io_mark mark = { .root = root, .follow = follow };
+
+	if (!marks || marks->unfit)
+		return;
+	mark.path = strdup(path);
+	add_mark(marks, &mark, NULL);
+}
+
+void marks_add_read(struct marks *marks, int root, const char *path, const struct stat *is)
+{
+	struct io_mark mark = { .root = root };
+
+	if (!marks || marks->unfit)
+		return;
+	mark.path = strdup(path);
+	add_mark(marks, &mark, is);
+}
+
+static bool mark_holds(const struct io_mark *mark)
+{
+	struct stat st;
+
+	if (fstatat(mark->root, mark->path, &st, mark->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+		return !mark->there && is_nothing(errno);
+	return mark->there && stat_same(&st, &mark->st);
+}
+
+bool marks_hold(const struct marks *marks)
+{
+	for (size_t i = 0; i < marks->n; i++)
+		if (!mark_holds(&marks->v[i]))
+			return false;
+	return !marks->unfit;
+}
+
+bool marks_same(const struct marks *a, const struct marks *b)
+{
+	bool same = a->n == b->n && !a->unfit && !b->unfit;
+
+	for (size_t i = 0; same && i < a->n; i++)
+		same = is_same_mark(&a->v[i], &b->v[i]);
+	return same;
 }

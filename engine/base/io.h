@@ -53,7 +53,48 @@ int io_open_dir(const char *root, const char *path, bool create);
 
 /* The same file, unchanged since? */
 bool stat_same(const struct stat *a, const struct stat *b);
+/* Were its times old enough then to tell it from any later version? */
+bool stat_settled(const struct stat *st, const struct timespec *then);
+/* Can other machines or daemons change this file system without an inotify event? */
+bool io_is_remote(int fd);
 int io_write_all(int fd, const char *ptr, size_t len);
 int io_cloexec(int fd);
+
+/*
+ * Files and directories that something was made of, each as it was then: whether they are so still tells
+ * whether it would be made the same. By one stat each, which a change never comes behind. A change
+ * within the tick of a clock leaves a file's times as they were, so only times that are old when they
+ * are noted are believed.
+ */
+
+struct io_mark {
+	int root; /* of the path: AT_FDCWD, or a descriptor that stays open */
+	bool follow; /* where a link leads counts, else it may be none */
+	bool there;
+	char *path;
+	struct stat st;
+};
+
+/* Begin with zeros. One thread fills them; afterwards they are frozen. */
+struct marks {
+	struct io_mark *v;
+	size_t n;
+	bool unfit; /* it cannot be told: what was made of them is made anew each time */
+};
+
+void marks_done(struct marks *marks);
+/*
+ * What lies there now, or that nothing does. To be called behind the reading that it stands for.
+ * What has just changed, or lies on a file system of other machines, makes the marks unfit. marks may
+ * be NULL or unfit: nothing is done.
+ */
+void marks_add(struct marks *marks, int root, const char *path, bool follow);
+/* The same of a file that was read, and whose stat was `is` then: another one makes them unfit. */
+void marks_add_read(struct marks *marks, int root, const char *path, const struct stat *is);
+void marks_unfit(struct marks *marks); /* NULL is fine */
+/* Is all as it was? */
+bool marks_hold(const struct marks *marks);
+/* The same places with the same in them? */
+bool marks_same(const struct marks *a, const struct marks *b);
 
 #endif

@@ -22,11 +22,6 @@
 /* What an item costs beside its bytes: the parsed map, strings, allocator. */
 #define ITEM_OVERHEAD 4096
 #define TEXT_OVERHEAD 200
-/* Nanoseconds after which a file's times tell apart any two versions of it … */
-#define SETTLED_NS 100000000LL
-/* … and on file systems that count whole seconds, of which FAT knows every other one. */
-#define SETTLED_WHOLE_NS 3000000000LL
-
 struct store_entry {
 	struct store_entry *chain;
 	struct store_entry *newer, *older;
@@ -209,13 +204,6 @@ void item_store_forget(struct item_store *store)
 
 /* ---- by file ---- */
 
-static bool was_settled(const struct stat *st, const struct timespec *then)
-{
-	return (then->tv_sec - st->st_ctim.tv_sec) * 1000000000LL + then->tv_nsec -
-		       st->st_ctim.tv_nsec >
-	       (st->st_ctim.tv_nsec ? SETTLED_NS : SETTLED_WHOLE_NS);
-}
-
 /* What was let pass unsigned passes only where that is allowed. */
 static bool may_serve(const struct rye_item *item, const struct path_ask *ask)
 {
@@ -251,7 +239,7 @@ void item_store_keep(struct item_store *store, const struct rye_item *item,
 {
 	struct store_entry *entry;
 
-	if (!store || !was_settled(&item->st, &read->time))
+	if (!store || !stat_settled(&item->st, &read->time))
 		return;
 	entry = entry_new(item);
 	if (!entry)

@@ -13,6 +13,7 @@
 #include "space/space.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -48,6 +49,9 @@ static int make_context(struct planner *planner, struct rye_err *err)
 
 	if (!path)
 		return rye_fail_sys(err, errno, "%s", tool->abspath);
+	if (strcmp(path, tool->abspath) != 0)
+		marks_unfit(planner->marks);
+	marks_add_read(planner->marks, AT_FDCWD, path, &tool->st);
 	planner->context = json_object();
 	if (anchor_put(planner, "tool_path", path) && anchor_put(planner, "tool_dir", dir) &&
 	    anchor_put(planner, "tool_parent", up) && anchor_put(planner, "anchor_path", dir) &&
@@ -59,8 +63,9 @@ static int make_context(struct planner *planner, struct rye_err *err)
 	return rye_fail(err, RYE_INVALID, "%s: paths have to be valid UTF-8", path);
 }
 
-static bool has_marker(const char *dir, const json_t *markers)
+static bool has_marker(const struct planner *planner, const json_t *markers)
 {
+	const char *dir = json_str(planner->context, "tool_dir");
 	json_t *marker;
 	size_t i;
 
@@ -70,8 +75,11 @@ static bool has_marker(const char *dir, const json_t *markers)
 
 		buf_addf(&path, "%s/%s", dir,
 			 json_is_string(marker) ? json_string_value(marker) : "");
-		if (!path.failed && json_string_length(marker) && stat(path.data, &st) == 0)
+		if (path.failed || !json_string_length(marker))
+			continue;
+		if (stat(path.data, &st) == 0)
 			return true;
+		marks_add(planner->marks, AT_FDCWD, path.data, true);
 	}
 	return false;
 }
@@ -82,8 +90,8 @@ static bool is_active(const struct planner *planner, const json_t *anchor)
 
 	if (!json_is_true(json_object_get(anchor, "enabled")) || !strcmp(mode, "never"))
 		return false;
-	return !strcmp(mode, "always") || has_marker(json_str(planner->context, "tool_dir"),
-						     json_object_get(anchor, "markers_any"));
+	return !strcmp(mode, "always") ||
+	       has_marker(planner, json_object_get(anchor, "markers_any"));
 }
 
 static void set_lib(struct planner *planner, const struct link *link)
@@ -117,6 +125,8 @@ int anchor_make(struct planner *planner, struct rye_err *err)
 	anchor->active = is_active(planner, anchor->link->meta.anchor);
 	if (!anchor->active)
 		return 0;
+	/* the files below it are looked at each time */
+	marks_unfit(planner->marks);
 	root = json_str(anchor->link->meta.anchor, "root");
 	if (strcmp(root, "tool_parent") && strcmp(root, "project_path"))
 		root = "tool_dir";

@@ -353,6 +353,18 @@ static void make_warm(struct planner *planner, struct program *program)
 	program->preload = json_incref(json_object_get(planner->config, "preload"));
 }
 
+/* What names and arguments are taken from is shared with other plans; here some are added. */
+static bool own_words(struct planner *planner)
+{
+	json_t *config = json_copy(planner->config), *context = json_copy(planner->context);
+
+	json_decref(planner->config);
+	json_decref(planner->context);
+	planner->config = config;
+	planner->context = context;
+	return config && context;
+}
+
 int program_make(struct planner *planner, struct program *program, struct rye_err *err)
 {
 	struct choice choice;
@@ -360,6 +372,8 @@ int program_make(struct planner *planner, struct program *program, struct rye_er
 	int r = 0;
 
 	*program = (struct program){ .source_at = -1 };
+	if (!own_words(planner))
+		return memory_fail(err);
 	if (json_is_string(json_object_get(planner->config, "image"))) {
 		r = docker_command(planner, &docker, err);
 		choice = (struct choice){ .command = json_object_get(docker, "command"),

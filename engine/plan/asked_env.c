@@ -15,6 +15,7 @@
 #include "space/space.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A .env is a page of settings; more is not one. */
@@ -52,6 +53,16 @@ static void read_dotenv(const struct planner *planner, struct env *env)
 	rye_blob_unref(blob);
 }
 
+static void mark_dotenv(const struct planner *planner)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/.env", planner->base->project) < 0)
+		marks_unfit(planner->marks);
+	else
+		marks_add(planner->marks, AT_FDCWD, path, false);
+}
+
 /* Ours are in the allow-list already, or are not to be had. */
 static bool is_never_given(const char *name)
 {
@@ -67,6 +78,7 @@ static const char *find_secret(struct planner *planner, const char *name, json_t
 		planner_warn(planner, "no secret is given: %s", err.msg);
 		*secrets = json_object();
 	}
+	secret_mark(planner->base->items->spaces, planner->marks);
 	return secret_value(*secrets, name);
 }
 
@@ -80,6 +92,7 @@ void envres_give(struct planner *planner, const json_t *names)
 	if (!json_array_size(names))
 		return;
 	read_dotenv(planner, &file);
+	mark_dotenv(planner);
 	json_array_foreach(names, i, name) {
 		const char *text = json_string_value(name), *value = NULL;
 

@@ -15,6 +15,8 @@
 #include "space/space.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -143,6 +145,35 @@ char *interp_on_system(const struct plan_base *base, const char *name)
 	return path ? path : env_which(name, env_get(&base->allowed, "PATH"));
 }
 
+/* Notes the places of a search, up to the one where it ended. False: it did not end there. */
+static bool mark_path(struct marks *marks, const char *path, const char *name, const char *found)
+{
+	while (path && *path && marks && !marks->unfit) {
+		auto_free char *file = NULL;
+		size_t n = strcspn(path, ":");
+
+		if (asprintf(&file, "%.*s/%s", (int)n, path, name) < 0) {
+			marks_unfit(marks);
+			return true;
+		}
+		marks_add(marks, AT_FDCWD, file, true);
+		if (found && !strcmp(file, found))
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+char *interp_find(const struct planner *planner, const char *name)
+{
+	const struct plan_base *base = planner->base;
+	char *path = interp_on_system(base, name);
+
+	if (!mark_path(planner->marks, SYSTEM_PATH, name, path))
+		mark_path(planner->marks, env_get(&base->allowed, "PATH"), name, path);
+	return path;
+}
+
 bool interp_looks_in(const struct plan_base *base, struct rye_span dir)
 {
 	const char *const paths[] = { SYSTEM_PATH, env_get(&base->allowed, "PATH") };
@@ -181,9 +212,11 @@ char *interp_which(struct planner *planner, const char *name, struct rye_err *er
 	}
 	path = *name == '/' ? memory_note(strdup(name)) :
 			      env_which(name, env_get(&base->allowed, "PATH"));
+	if (*name != '/')
+		mark_path(planner->marks, env_get(&base->allowed, "PATH"), name, path);
 	/* Many systems have no other name for it. */
 	if (!path && !strcmp(name, "python"))
-		path = interp_on_system(base, "python3");
+		path = interp_find(planner, "python3");
 	if (!path) {
 		rye_fail(err, RYE_TOOL_FAILED,
 			 "Failed to spawn: %s: No such file or directory (os error 2)", name);
@@ -237,6 +270,7 @@ static char *search_local(struct planner *planner, const json_t *how)
 
 	if (!planner->base->opt->venv || planner->chain->v[0].item->space->type != RYE_PROJECT)
 		return NULL;
+	marks_unfit(planner->marks);
 	json_array_foreach(roots, i, root) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
 
@@ -318,16 +352,19 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 
 	if (!strcmp(type, "shebang"))
 		return shebang_program(planner, err);
+	/* what a program answers is asked each time */
+	if (!strcmp(type, "command"))
+		marks_unfit(planner->marks);
 	if (!strcmp(type, "command"))
 		path = ask_command(planner, json_object_get(read, "resolve_cmd"));
 	else if (!strcmp(type, "system_binary"))
-		path = *binary ? interp_on_system(planner->base, binary) : NULL;
+		path = *binary ? interp_find(planner, binary) : NULL;
 	else
 		path = search_local(planner, read);
 	if (!path && *fallback)
-		path = interp_on_system(planner->base, fallback);
+		path = interp_find(planner, fallback);
 	if (!path && *binary)
-		path = interp_on_system(planner->base, binary);
+		path = interp_find(planner, binary);
 	if (!path)
 		rye_fail(err, RYE_NO_EXECUTOR,
 			 "interpreter %s not found: install it where the system finds it",

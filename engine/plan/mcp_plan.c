@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* Headers of one server: none needs as many. */
@@ -357,15 +358,21 @@ static int load_server(const struct planner *planner, struct mcp_source *ret, st
 				      .id = *id ? id : named,
 				      .from = chain_search_from(items, planner->chain->v[0].item) };
 
-	if (ask.id)
-		return mcp_source_load(planner, &ask, ret, err);
-	return rye_fail(err, RYE_INVALID,
+	int r;
+
+	if (!ask.id)
+		return rye_fail(
+			err, RYE_INVALID,
 			"config.server is missing: a server's item, mcp/servers/NAME, is wanted");
+	r = mcp_source_load(planner, &ask, ret, err);
+	if (!r)
+		ground_mark_item(planner->base, planner->marks, &ask, ret->item);
+	return r;
 }
 
 /* Where the server's item says nothing else, a pin is looked at in each call. */
 static int take_pin(const struct planner *planner, const struct mcp_source *source,
-		    struct mcp_plan *ret, struct rye_err *err)
+		    struct mcp_target *ret, struct rye_err *err)
 {
 	/* YAML reads a bare `off` as false. */
 	const char *mode = json_is_false(json_object_get(source->config, "pin")) ?
@@ -387,7 +394,20 @@ static int take_pin(const struct planner *planner, const struct mcp_source *sour
 	return ret->pin ? 0 : memory_fail(err);
 }
 
-int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err)
+void mcp_target_unref(struct mcp_target *target)
+{
+	if (!target || atomic_fetch_sub_explicit(&target->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	mcp_spec_done(&target->spec);
+	free(target->tool);
+	free(target->pin);
+	json_decref(target->members);
+	json_decref(target->schema);
+	json_decref(target->output_schema);
+	free(target);
+}
+
+static int fill_target(struct planner *planner, struct mcp_target *target, struct rye_err *err)
 {
 	__attribute__((cleanup(mcp_source_done))) struct mcp_source source = { 0 };
 	const struct rye_item *item = planner->chain->v[0].item;
@@ -403,25 +423,67 @@ int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err 
 				json_str(planner->config, "disabled"));
 	r = load_server(planner, &source, err);
 	if (!r)
-		r = take_pin(planner, &source, ret, err);
+		r = take_pin(planner, &source, target, err);
 	if (r)
 		return r;
-	ret->tool = memory_note(strdup(tool));
-	ret->arguments = json_incref(planner->params);
-	ret->schema = json_incref((json_t *)meta_get(item, "input_schema"));
-	ret->output_schema = json_is_object(schema) ? json_incref((json_t *)schema) : NULL;
-	if (!ret->tool)
+	target->tool = memory_note(strdup(tool));
+	target->schema = json_incref((json_t *)meta_get(item, "input_schema"));
+	target->output_schema = json_is_object(schema) ? json_incref((json_t *)schema) : NULL;
+	if (!target->tool)
 		return memory_fail(err);
-	return mcp_source_spec(planner, &source, &ret->spec, err);
+	return mcp_source_spec(planner, &source, &target->spec, err);
+}
+
+static bool is_same_limit(const struct confine *a, const struct confine *b)
+{
+	return a->net == b->net && a->write == b->write;
+}
+
+/* That of the ground, unless the run that asks is held tighter than the one it was made for. */
+static struct mcp_target *recall_target(const struct planner *planner)
+{
+	struct mcp_target *target = planner->ground->mcp;
+
+	if (!target || !is_same_limit(&target->limit, &planner->limit))
+		return NULL;
+	atomic_fetch_add_explicit(&target->refs, 1, memory_order_relaxed);
+	return target;
+}
+
+static int make_target(struct planner *planner, struct mcp_target **ret, struct rye_err *err)
+{
+	struct mcp_target *target = *ret = memory_note(calloc(1, sizeof(*target)));
+	struct ground *ground = planner->ground;
+	size_t warnings = json_array_size(planner->warnings);
+	uint64_t veil = veil_stamp(planner->base->items->spaces);
+	int r;
+
+	if (!target)
+		return memory_fail(err);
+	atomic_init(&target->refs, 1);
+	target->limit = planner->limit;
+	planner->marks = planner->fresh ? &ground->marks : NULL;
+	r = fill_target(planner, target, err);
+	if (json_array_size(planner->warnings) != warnings)
+		marks_unfit(planner->marks);
+	planner->marks = NULL;
+	if (r || !planner->fresh || ground->marks.unfit)
+		return r;
+	ground->veil = veil;
+	ground->mcp = target;
+	atomic_fetch_add_explicit(&target->refs, 1, memory_order_relaxed);
+	return 0;
+}
+
+int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err)
+{
+	ret->arguments = json_incref(planner->params);
+	ret->target = recall_target(planner);
+	return ret->target ? 0 : make_target(planner, &ret->target, err);
 }
 
 void mcp_plan_done(struct mcp_plan *plan)
 {
-	mcp_spec_done(&plan->spec);
-	free(plan->tool);
-	free(plan->pin);
-	json_decref(plan->members);
-	json_decref(plan->schema);
+	mcp_target_unref(plan->target);
 	json_decref(plan->arguments);
-	json_decref(plan->output_schema);
 }

@@ -100,10 +100,19 @@ static int make_cwd(struct planner *planner, struct plan *plan, struct rye_err *
 	return plan->cwd ? 0 : memory_fail(err);
 }
 
-static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)
+static int planner_begin(struct planner *planner, struct rye_err *err)
 {
-	int r = anchor_make(planner, err);
+	struct ground *ground = planner->ground;
+	size_t warnings = json_array_size(planner->warnings);
+	int r;
 
+	if (ground->made && !planner->trace) {
+		ground_lend(ground, planner);
+		return planner->env.failed ? memory_fail(err) : 0;
+	}
+	planner->fresh = !ground->made;
+	planner->marks = planner->fresh ? &ground->marks : NULL;
+	r = anchor_make(planner, err);
 	if (!r)
 		r = anchor_verify(planner, err);
 	if (!r)
@@ -112,8 +121,22 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 		r = lockfile_check(planner, err);
 	if (!r)
 		r = envres_make(planner, err);
+	/* each run tells its warnings */
+	if (json_array_size(planner->warnings) != warnings)
+		marks_unfit(planner->marks);
+	planner->marks = NULL;
+	if (!r && planner->fresh)
+		ground_fill(ground, planner);
+	return r;
+}
+
+static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)
+{
+	int r = planner_begin(planner, err);
+
 	if (r)
 		return r;
+	params_fix(planner);
 	plan->timeout_ms = config_timeout_ms(planner);
 	plan->output_cap = config_output_cap(planner);
 	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
@@ -151,8 +174,6 @@ void planner_done(struct planner *planner)
 	json_decref(planner->context);
 	json_decref(planner->config);
 	json_decref(planner->limits);
-	free(planner->anchor.path);
-	free(planner->anchor.lib);
 	free(planner->lockfile);
 	env_done(&planner->env);
 	buf_done(&planner->params_json);

@@ -5,6 +5,7 @@
 #ifndef RYE_PLAN_PLAN_H
 #define RYE_PLAN_PLAN_H
 
+#include "base/io.h"
 #include "bounds.h"
 #include "chain/chain.h"
 #include "item/item.h"
@@ -59,6 +60,7 @@ struct plan_base {
 	char *project; /* real path */
 	struct boxes *boxes;
 	struct interps *interps;
+	struct grounds *grounds;
 };
 
 /* What every primitive needs, and what only this one does. */
@@ -79,13 +81,49 @@ void plan_done(struct plan *plan);
 struct anchor {
 	const struct link *link; /* the element that declares it; NULL: none does */
 	bool active;
-	char *path, *lib; /* "" when there is none */
 };
+
+/*
+ * ground.c: what all plans of one tool stand on: its chain, verified, and what was read beside it. The
+ * worker that builds a chain makes it; it is frozen and shared with later calls once ground_keep
+ * was called.
+ */
+struct ground {
+	_Atomic unsigned refs;
+	struct chain chain;
+	bool made; /* what follows is of a plan; else it belongs to the planner that makes one */
+	json_t *context, *config, *limits;
+	struct anchor anchor;
+	struct env env;
+	char *lockfile;
+	bool lock;
+	struct mcp_target *mcp; /* of a tool of an MCP server; or NULL */
+	json_t *ids, *detail; /* of the chain, for replies */
+	struct marks marks;
+	uint64_t trust; /* that the items were verified by */
+	uint64_t veil; /* veil_stamp, where `mcp` is there */
+};
+
+struct grounds *grounds_open(void);
+void grounds_close(struct grounds *grounds);
+/* With nothing in it; NULL: out of memory. */
+struct ground *ground_new(const struct plan_base *base);
+void ground_unref(struct ground *ground);
+/* A new reference to that of the tool called `id`, if it would be made the same now; else NULL. */
+struct ground *ground_recall(const struct plan_base *base, const char *id);
+/* Notes where the elements of its chain were looked for; id: as the tool was asked for. */
+void ground_mark_chain(const struct plan_base *base, struct ground *ground, const char *id);
+/* The same of one element. */
+void ground_mark_item(const struct plan_base *base, struct marks *marks, const struct item_ask *ask,
+		      const struct rye_item *found);
+/* For later calls, if it can be told whether it still holds. */
+void ground_keep(const struct plan_base *base, const char *id, struct ground *ground);
 
 /* The making of one plan. Everything in the second half is made by planner_make. */
 struct planner {
 	const struct plan_base *base;
-	struct chain *chain;
+	struct ground *ground;
+	const struct chain *chain; /* of the ground */
 	json_t *params; /* validated, owned; becomes what the tool gets */
 	double timeout; /* the caller's, seconds; 0: none */
 	bool own_timeout; /* the tool declares a parameter of that name itself */
@@ -100,6 +138,8 @@ struct planner {
 	json_t *limits; /* execution.yaml as the runtimes ask for it, or NULL */
 	struct anchor anchor;
 	struct env env;
+	bool fresh; /* the ground is this planner's own so far */
+	struct marks *marks; /* of the ground, while a part of it is made; else NULL */
 	struct rye_buf params_json;
 	char *lockfile; /* that the chain was compared with; NULL: there is none */
 	bool lock; /* a good run is to write one */
@@ -207,10 +247,19 @@ void mcp_source_done(struct mcp_source *source);
 int mcp_source_spec(struct planner *planner, const struct mcp_source *source, struct mcp_spec *spec,
 		    struct rye_err *err);
 
-struct mcp_plan {
+/* What is the same in all calls of one tool; frozen. */
+struct mcp_target {
+	_Atomic unsigned refs;
 	struct mcp_spec spec; /* of the server's own signed item */
 	char *tool, *pin; /* the server's name of it; NULL: its definition is not compared */
-	json_t *members, *arguments, *schema, *output_schema; /* owned; members: of the pin */
+	json_t *members, *schema, *output_schema; /* owned; members: of the pin */
+	struct confine limit; /* what the run that asked may do itself */
+};
+void mcp_target_unref(struct mcp_target *target);
+
+struct mcp_plan {
+	struct mcp_target *target; /* a reference */
+	json_t *arguments; /* owned */
 };
 int mcp_plan_make(struct planner *planner, struct mcp_plan *ret, struct rye_err *err);
 void mcp_plan_done(struct mcp_plan *plan);

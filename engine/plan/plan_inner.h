@@ -7,6 +7,15 @@
 
 #include "plan/plan.h"
 
+/* ground.c: what the planner has made, for the plans of later calls, as far as that may be. */
+void ground_fill(struct ground *ground, const struct planner *planner);
+/* And given to another planner. */
+void ground_lend(const struct ground *ground, struct planner *planner);
+/* Notes a file below a space's .ai, or that it is not there. */
+void ground_mark_file(struct marks *marks, const struct space *space, const char *path);
+/* Notes where a configuration was looked for: n files were read of it. */
+void ground_mark_config(const struct planner *planner, const char *path, size_t n, bool first);
+
 void planner_warn(struct planner *planner, const char *format, ...) RYE_PRINTF(2, 3);
 
 int anchor_make(struct planner *planner, struct rye_err *err); /* context, anchor */
@@ -15,7 +24,9 @@ void anchor_env(struct planner *planner);
 int modules_lend(struct planner *planner, struct rye_err *err); /* lent.c: into the environment */
 char *anchor_cwd(struct planner *planner); /* NULL: it does not say */
 int envres_make(struct planner *planner, struct rye_err *err);
-int config_make(struct planner *planner, struct rye_err *err); /* config, limits, params */
+int config_make(struct planner *planner, struct rye_err *err); /* config, limits */
+/* Fixed parameters win and come last; with a key the caller's go below it. */
+void params_fix(struct planner *planner);
 int lockfile_check(struct planner *planner, struct rye_err *err); /* after config_make */
 int64_t config_timeout_ms(struct planner *planner);
 size_t config_output_cap(const struct planner *planner);
@@ -26,6 +37,8 @@ char *interp_resolve(struct planner *planner, const json_t *how, struct rye_err 
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err);
 /* A bare name, in an administrator's directories first, then on the PATH; NULL: nowhere. */
 char *interp_on_system(const struct plan_base *base, const char *name);
+/* The same; and the ground notes where it was looked for. */
+char *interp_find(const struct planner *planner, const char *name);
 /* Is it a directory in which that looks? */
 bool interp_looks_in(const struct plan_base *base, struct rye_span dir);
 /* Does this python know -P (3.11)? Asked once per program. */

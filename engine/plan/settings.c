@@ -39,18 +39,18 @@ struct settings_wanted {
 };
 
 /* Every bundle, then user, then project; or the first of project, user, bundles. */
-static int resolve_one(const struct item_env *env, const struct settings_wanted *wanted,
-		       json_t **ret, json_t **ret_files, struct rye_err *err)
+static int resolve_one(struct planner *planner, const struct settings_wanted *wanted, json_t **ret,
+		       json_t **ret_files, struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
-	int r = config_everywhere(env, wanted->path, wanted->first, &entry, err);
+	int r = config_everywhere(planner->base->items, wanted->path, wanted->first, &entry, err);
 
 	if (r)
 		return r;
-	/* A copy: parameters are changed on their way to the tool, items never. */
-	*ret = json_deep_copy(entry.map);
+	ground_mark_config(planner, wanted->path, json_array_size(entry.files), wanted->first);
+	*ret = steal(&entry.map);
 	*ret_files = steal(&entry.files);
-	return *ret ? 0 : memory_fail(err);
+	return 0;
 }
 
 static int resolve_spec(struct planner *planner, const json_t *spec, json_t **ret,
@@ -74,7 +74,7 @@ static int resolve_spec(struct planner *planner, const json_t *spec, json_t **re
 		return rye_fail(err, RYE_INVALID,
 				"config_resolve: %s: a relative path below .ai/config is wanted",
 				wanted.path);
-	r = resolve_one(planner->base->items, &wanted, ret, &files, err);
+	r = resolve_one(planner, &wanted, ret, &files, err);
 	if (!r && planner->trace)
 		json_array_append_new(
 			planner->trace,
@@ -93,8 +93,10 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 
 	if (!json_is_array(specs)) {
 		r = resolve_spec(planner, specs, &one, err);
+		/* A copy: parameters are changed on their way to the tool, items never. */
 		if (!r && json_object_size(one))
-			json_object_set(planner->params, "resolved_config", one);
+			json_object_set_new(planner->params, "resolved_config",
+					    json_deep_copy(one));
 		json_decref(one);
 		return r;
 	}
@@ -106,7 +108,7 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 		if (r)
 			return r;
 		if (*json_str(spec, "path"))
-			json_object_set(all, json_str(spec, "path"), one);
+			json_object_set_new(all, json_str(spec, "path"), json_deep_copy(one));
 		json_decref(one);
 	}
 	return 0;
@@ -133,8 +135,7 @@ static int resolve_limits(struct planner *planner, struct rye_err *err)
 	return usual ? resolve_spec(planner, usual, &planner->limits, err) : memory_fail(err);
 }
 
-/* Fixed parameters win and come last; with a key the caller's go below it. */
-static void fix_params(struct planner *planner)
+void params_fix(struct planner *planner)
 {
 	json_t *fixed = json_object_get(planner->config, "fixed_params");
 	const char *below = json_str(planner->config, "params_key"), *key;
@@ -160,13 +161,12 @@ int config_make(struct planner *planner, struct rye_err *err)
 	int r = 0;
 
 	planner->config = merge_chain(planner->chain, 0);
-	if (tool->meta.config_resolve)
+	if (tool->meta.config_resolve) {
+		/* it goes into this call's parameters */
+		marks_unfit(planner->marks);
 		r = resolve_tool(planner, tool->meta.config_resolve, err);
-	if (!r)
-		r = resolve_limits(planner, err);
-	if (!r)
-		fix_params(planner);
-	return r;
+	}
+	return r ? r : resolve_limits(planner, err);
 }
 
 /* Seconds of a number or a numeric text; 0: none. */

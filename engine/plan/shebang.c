@@ -11,6 +11,7 @@
 #include "scope.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* The next word, cut from the beginning of the line; empty: there is none. */
@@ -93,10 +94,13 @@ char *shebang_program(struct planner *planner, struct rye_err *err)
 			 name, strrchr(name, '/') + 1);
 		return NULL;
 	}
-	if (*name != '/')
-		path = interp_on_system(planner->base, name);
-	else if (access(name, X_OK) == 0)
-		path = steal(&name);
+	if (*name != '/') {
+		path = interp_find(planner, name);
+	} else {
+		marks_add(planner->marks, AT_FDCWD, name, true);
+		if (access(name, X_OK) == 0)
+			path = steal(&name);
+	}
 	if (!path)
 		rye_fail(err, RYE_NO_EXECUTOR,
 			 "interpreter %s not found: install it where the system finds it", name);

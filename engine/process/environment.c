@@ -96,9 +96,25 @@ void env_rows(struct env *env, char *const *rows)
 		put_row(env, *rows);
 }
 
+/* Into an empty one: no name is there twice, so none is looked for. */
+static bool copy_rows(struct env *env, const struct env *from)
+{
+	env->v = malloc((from->n + 1) * sizeof(*env->v));
+	if (!env->v)
+		return false;
+	env->size = from->n + 1;
+	while (env->n < from->n && (env->v[env->n] = strdup(from->v[env->n])))
+		env->n++;
+	env->v[env->n] = NULL;
+	return env->n == from->n;
+}
+
 void env_copy(struct env *env, const struct env *from)
 {
-	env_rows(env, from->v);
+	if (!env->n && !env->v && !env->failed)
+		env->failed = !copy_rows(env, from);
+	else
+		env_rows(env, from->v);
 	env->failed |= from->failed;
 }
 

@@ -76,6 +76,7 @@ static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdi
 	tidy_up(run.exec, run.later);
 	request_done(&run.request);
 	reply_done(&run.reply);
+	ground_unref(run.ground);
 }
 
 /*
@@ -157,11 +158,12 @@ static int exec_open_parts(struct exec *exec, struct rye_err *err)
 	if (self)
 		env_put(&exec->base.allowed, "RYE_RYEFS", self);
 	exec->base.interps = interps_open();
+	exec->base.grounds = grounds_open();
 	exec->runs = runs_open();
 	exec->strays = strays_open();
 	exec->http = http_open();
-	if (!exec->base.interps || !exec->runs || !exec->strays || !exec->http ||
-	    exec->base.allowed.failed)
+	if (!exec->base.interps || !exec->base.grounds || !exec->runs || !exec->strays ||
+	    !exec->http || exec->base.allowed.failed)
 		return rye_fail_sys(err, ENOMEM, "execution");
 	if (exec->env.opt->scan)
 		watch_strays(exec);
@@ -223,6 +225,7 @@ void exec_close(struct exec *exec)
 	strays_close(exec->strays);
 	minder_end(exec->minder);
 	interps_close(exec->base.interps);
+	grounds_close(exec->base.grounds);
 	env_done(&exec->base.inherited);
 	env_done(&exec->base.allowed);
 	free(exec->base.project);

@@ -23,26 +23,27 @@ static void mcp_done(void *own)
 	mcp_plan_done(own);
 }
 
-static void trace_mcp(const struct prim_run *run, const struct mcp_plan *own,
+static void trace_mcp(const struct prim_run *run, const struct mcp_target *target,
 		      const struct mcp_answer *answer)
 {
 	if (!run->trace)
 		return;
-	json_array_append_new(run->trace,
-			      json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "step", "mcp", "server",
-					own->spec.id, "tool", own->tool, "version", answer->version,
-					"pid", (int)answer->pid, "warm", answer->kept));
+	json_array_append_new(run->trace, json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "step", "mcp",
+						    "server", target->spec.id, "tool", target->tool,
+						    "version", answer->version, "pid",
+						    (int)answer->pid, "warm", answer->kept));
 }
 
 /* Why the structured content is not what the tool promises; nothing: it is. */
-static void find_unfit(const struct mcp_plan *own, struct result *result, struct rye_buf *ret_why)
+static void find_unfit(const struct mcp_target *target, struct result *result,
+		       struct rye_buf *ret_why)
 {
 	const json_t *structured = json_object_get(result->data, "structured");
 	struct schema_report report = { 0 };
 
 	if (!structured) {
 		buf_adds(ret_why, "there is no structured content");
-	} else if (!schema_fit(own->output_schema, structured, &report)) {
+	} else if (!schema_fit(target->output_schema, structured, &report)) {
 		buf_adds(ret_why, "the structured content does not fit output_schema: ");
 		schema_faults(&report, ret_why);
 	}
@@ -51,13 +52,13 @@ static void find_unfit(const struct mcp_plan *own, struct result *result, struct
 }
 
 /* What a tool promises of its structured content decides whether a result is one. */
-static void check_structured(const struct mcp_plan *own, struct result *ret)
+static void check_structured(const struct mcp_target *target, struct result *ret)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	if (!own->output_schema || ret->code != RYE_OK)
+	if (!target->output_schema || ret->code != RYE_OK)
 		return;
-	find_unfit(own, ret, &text);
+	find_unfit(target, ret, &text);
 	if (!text.len)
 		return;
 	free(ret->error);
@@ -71,13 +72,14 @@ static void check_structured(const struct mcp_plan *own, struct result *ret)
 static void mcp_run(struct prim_run *run, const struct plan *plan, struct result *ret)
 {
 	const struct mcp_plan *own = plan->own;
+	const struct mcp_target *target = own->target;
 	const struct mcp_ask ask = {
-		.spec = &own->spec,
-		.tool = own->tool,
+		.spec = &target->spec,
+		.tool = target->tool,
 		.arguments = own->arguments,
-		.schema = own->schema,
-		.pin = own->pin,
-		.members = own->members,
+		.schema = target->schema,
+		.pin = target->pin,
+		.members = target->members,
 		.responses = json_object_get(run->request, "input_responses"),
 		.state = json_object_get(run->request, "request_state"),
 		.until_ms = clock_ms() + plan->timeout_ms,
@@ -90,8 +92,8 @@ static void mcp_run(struct prim_run *run, const struct plan *plan, struct result
 	exec_attend(run->exec);
 	events_state(run->call->events, RYE_STATE_STARTED);
 	mcp_call(run->exec->mcp, &ask, &answer);
-	trace_mcp(run, own, &answer);
-	mcp_outcome_of(&answer, own->tool, &outcome);
+	trace_mcp(run, target, &answer);
+	mcp_outcome_of(&answer, target->tool, &outcome);
 	*ret = (struct result){ .code = outcome.code,
 				.data = outcome.data,
 				.warnings = json_array(),
@@ -99,8 +101,8 @@ static void mcp_run(struct prim_run *run, const struct plan *plan, struct result
 	if (answer.upgraded)
 		json_array_append_new(ret->warnings,
 				      json_sprintf("%s is recorded as legacy and speaks %s now",
-						   own->spec.id, answer.version));
-	check_structured(own, ret);
+						   target->spec.id, answer.version));
+	check_structured(target, ret);
 	mcp_answer_done(&answer);
 }
 

@@ -208,6 +208,7 @@ struct run {
 	const struct rye_request *ask; /* as it came, copied by exec_start */
 	struct request request;
 	struct reply reply;
+	struct ground *ground; /* of a tool: the reply shares parts of it; or NULL */
 	struct living *living;
 	struct confine limit; /* what the asking run is confined to itself */
 	struct later *later; /* for when the answer is out */

@@ -19,7 +19,8 @@
 
 struct tool_run {
 	struct run *run;
-	struct chain chain;
+	struct ground *ground; /* this run's, or shared with others */
+	const struct chain *chain; /* of the ground */
 	struct planner planner;
 	struct plan plan;
 	struct params_check params;
@@ -29,26 +30,28 @@ static void tool_done(struct tool_run *tool)
 {
 	planner_done(&tool->planner);
 	plan_done(&tool->plan);
-	chain_done(&tool->chain);
+	tool->run->ground = tool->ground;
 	json_decref(tool->params.declared);
 	json_decref(tool->params.own_params);
 }
 
 static void put_chain(struct tool_run *tool)
 {
+	const struct ground *ground = tool->ground;
+	bool told = ground && ground->made;
 	json_t *doc = tool->run->reply.doc;
 
-	json_set(doc, "chain", chain_ids(&tool->chain));
-	if (tool->chain.n)
-		json_set(doc, "chain_detail", chain_detail(&tool->chain));
+	json_set(doc, "chain", told ? json_incref(ground->ids) : chain_ids(tool->chain));
+	if (tool->chain->n)
+		json_set(doc, "chain_detail",
+			 told ? json_incref(ground->detail) : chain_detail(tool->chain));
 }
 
 static void tool_fail(struct tool_run *tool, const struct rye_err *err)
 {
 	struct reply *reply = &tool->run->reply;
 
-	reply_warn(reply, tool->chain.warnings);
-	json_decref(steal(&tool->chain.warnings));
+	reply_warn(reply, tool->chain->warnings);
 	run_fail(tool->run, err);
 	if (tool->params.declared)
 		json_object_set(reply->doc, "declared_parameters", tool->params.declared);
@@ -72,24 +75,46 @@ static void take_trace(struct run *run, const struct link *tool)
 		run->reply.trace = json_array();
 }
 
-static int tool_build(struct tool_run *tool, struct rye_err *err)
+static int load_chain(struct tool_run *tool, struct rye_err *err)
 {
-	struct run *run = tool->run;
-	const struct item_env *items = run->exec->env.items;
+	const struct item_env *items = tool->run->exec->env.items;
 	struct chain_start first;
 	struct item_ask ask = { .kind = RYE_TOOL,
-				.id = run->request.id,
+				.id = tool->run->request.id,
 				.ret_ambiguous = &first.ambiguous };
 	int r = rye_load(items, &ask, &first.item, err);
 
-	if (r)
+	return r ? r : chain_build(items, &first, &tool->ground->chain, err);
+}
+
+static int tool_build(struct tool_run *tool, struct rye_err *err)
+{
+	struct run *run = tool->run;
+	const struct plan_base *base = &run->exec->base;
+	bool kept;
+	int r = 0;
+
+	tool->ground = ground_recall(base, run->request.id);
+	kept = tool->ground;
+	if (!kept)
+		tool->ground = ground_new(base);
+	if (!tool->ground)
+		return memory_fail(err);
+	tool->chain = &tool->ground->chain;
+	if (!kept)
+		r = load_chain(tool, err);
+	if (!tool->chain->n)
 		return r;
-	r = chain_build(items, &first, &tool->chain, err);
-	json_set(run->reply.metadata, "canonical_ref", json_sprintf("tool:%s", first.item->id));
-	take_trace(run, &tool->chain.v[0]);
+	json_set(run->reply.metadata, "canonical_ref",
+		 json_sprintf("tool:%s", tool->chain->v[0].item->id));
+	take_trace(run, &tool->chain->v[0]);
 	if (run->reply.trace)
-		chain_trace(items, &tool->chain, run->reply.trace);
-	return r ? r : chain_check(&tool->chain, err);
+		chain_trace(base->items, tool->chain, run->reply.trace);
+	if (!r && !kept)
+		r = chain_check(tool->chain, err);
+	if (!r && !kept)
+		ground_mark_chain(base, tool->ground, run->request.id);
+	return r;
 }
 
 static int check_params(struct tool_run *tool, struct rye_err *err)
@@ -97,10 +122,10 @@ static int check_params(struct tool_run *tool, struct rye_err *err)
 	struct run *run = tool->run;
 	int r;
 
-	tool->params.tool = &tool->chain.v[0];
+	tool->params.tool = &tool->chain->v[0];
 	tool->params.params = run->request.params;
 	tool->params.warnings = run->reply.warnings;
-	tool->params.prim = tool->chain.prim;
+	tool->params.prim = tool->chain->prim;
 	r = params_check(&tool->params, err);
 	run->request.timeout = tool->params.timeout;
 	return r;
@@ -112,7 +137,8 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 
 	tool->planner = (struct planner){
 		.base = &run->exec->base,
-		.chain = &tool->chain,
+		.ground = tool->ground,
+		.chain = tool->chain,
 		.params = json_incref(run->request.params),
 		.timeout = tool->params.timeout,
 		.own_timeout = tool->params.own_timeout,
@@ -176,7 +202,7 @@ static int64_t tool_pause_ms(const json_t *retry, int attempt)
 static void run_attempts(struct tool_run *tool, struct result *ret)
 {
 	struct run *run = tool->run;
-	const json_t *retry = tool->chain.v[0].meta.retry_policy;
+	const json_t *retry = tool->chain->v[0].meta.retry_policy;
 	int most = retry ? (int)retry_number(retry, "max_attempts", 1) : 1, n = 1;
 	struct prim_run prim = {
 		.exec = run->exec,
@@ -189,11 +215,11 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.later = &run->later,
 	};
 
-	tool->chain.prim->run(&prim, &tool->plan, ret);
+	tool->chain->prim->run(&prim, &tool->plan, ret);
 	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
 	       call_pause(run->call, tool_pause_ms(retry, n))) {
 		result_done(ret);
-		tool->chain.prim->run(&prim, &tool->plan, ret);
+		tool->chain->prim->run(&prim, &tool->plan, ret);
 		n++;
 	}
 	if (n > 1)
@@ -211,7 +237,7 @@ static void hint_venv(const struct tool_run *tool, struct result *result)
 	bool there;
 
 	if (exec->env.opt->venv || !result->error || !strstr(result->error, missing) ||
-	    tool->chain.v[0].item->space->type != RYE_PROJECT)
+	    tool->chain->v[0].item->space->type != RYE_PROJECT)
 		return;
 	buf_addf(&text, "%s/.venv/bin", exec->base.project);
 	there = !text.failed && !access(text.data, X_OK);
@@ -227,12 +253,12 @@ static void hint_venv(const struct tool_run *tool, struct result *result)
 /* A result that is not what the tool declared is told, not refused. */
 static void check_output(const struct tool_run *tool, const struct result *result)
 {
-	const json_t *schema = meta_get(tool->chain.v[0].item, "output_schema");
+	const json_t *schema = meta_get(tool->chain->v[0].item, "output_schema");
 	json_t *warnings = tool->run->reply.warnings;
 	struct schema_report report = { 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	if (tool->chain.prim->own_output || !json_is_object(schema) || result->code != RYE_OK ||
+	if (tool->chain->prim->own_output || !json_is_object(schema) || result->code != RYE_OK ||
 	    !json_is_object(result->data))
 		return;
 	if (!schema_fit(schema, result->data, &report)) {
@@ -254,7 +280,7 @@ static void reply_result(struct tool_run *tool, struct result *result)
 	hint_venv(tool, result);
 	check_output(tool, result);
 	reply_warn(reply, result->warnings);
-	reply_warn(reply, tool->chain.warnings);
+	reply_warn(reply, tool->chain->warnings);
 	if (result->code == RYE_OK) {
 		reply_start(reply, "success", RYE_TOOL, run->request.spelled);
 	} else {
@@ -273,8 +299,8 @@ static void reply_result(struct tool_run *tool, struct result *result)
 static void add_hidden(struct tool_run *tool)
 {
 	struct reply *reply = &tool->run->reply;
-	const json_t *cost = meta_get(tool->chain.v[0].item, "cost");
-	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, &tool->chain);
+	const json_t *cost = meta_get(tool->chain->v[0].item, "cost");
+	json_t *shadowed = chain_shadowed(tool->run->exec->env.items, tool->chain);
 	json_t *skipped = boxes_skipped(tool->run->exec->base.boxes);
 
 	if (shadowed)
@@ -288,9 +314,9 @@ static void add_hidden(struct tool_run *tool)
 static void tool_reply_dry(struct tool_run *tool)
 {
 	struct run *run = tool->run;
-	json_t *pairs = chain_pairs(&tool->chain);
+	json_t *pairs = chain_pairs(tool->chain);
 
-	reply_warn(&run->reply, tool->chain.warnings);
+	reply_warn(&run->reply, tool->chain->warnings);
 	reply_start(&run->reply, "validation_passed", RYE_TOOL, run->request.spelled);
 	json_sets(run->reply.doc, "message", "Tool chain validation passed (dry run)");
 	put_chain(tool);
@@ -328,6 +354,8 @@ static void tool_carry_out(struct tool_run *tool)
 
 	/* Nothing is started with a part of its parameters, or less confined than it should be. */
 	r = memory_result(run->reply.memory, r, &err);
+	if (!r && tool->planner.fresh)
+		ground_keep(&run->exec->base, run->request.id, tool->ground);
 	if (!r && !run->request.dry_run) {
 		may_call = capabilities_whole(run->exec->env.items, tool->plan.may_call);
 		runs_item(run->exec->runs, run->living, may_call, tool->plan.confine);
@@ -362,11 +390,11 @@ static bool tool_resumes(struct tool_run *tool)
 		return false;
 	json_set(run->request.params, "resume", json_true());
 	json_object_set(run->request.params, "graph_run_id", (json_t *)id);
-	if (tool->chain.prim->names_threads)
+	if (tool->chain->prim->names_threads)
 		return false;
 	rye_fail(&err, RYE_UNSUPPORTED,
 		 "Item tool:%s does not support resume (native_resume=False).",
-		 tool->chain.v[0].item->id);
+		 tool->chain->v[0].item->id);
 	tool_fail(tool, &err);
 	return true;
 }
@@ -378,8 +406,8 @@ static void run_tool_detached(struct tool_run *tool, const char *ref)
 	const char *run_id = json_str(tool->params.own_params, "graph_run_id");
 	json_t *doc = run->reply.doc;
 
-	if (tool->chain.prim->names_threads)
-		run->stem = tool->chain.v[0].item->id;
+	if (tool->chain->prim->names_threads)
+		run->stem = tool->chain->v[0].item->id;
 	run_detached(run, ref);
 	if (run->stem && run->reply.code == RYE_OK)
 		json_sets(doc, "graph_run_id", *run_id ? run_id : json_str(doc, "thread_id"));
@@ -387,12 +415,13 @@ static void run_tool_detached(struct tool_run *tool, const char *ref)
 
 void run_tool(struct run *run)
 {
-	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run };
+	static const struct chain none;
+	__attribute__((cleanup(tool_done))) struct tool_run tool = { .run = run, .chain = &none };
 	char ref[RYE_ID_MAX + 16];
 	struct rye_err err = { 0 };
 	int r = tool_build(&tool, &err);
 
-	if (tool.chain.n && run_refused(run, RYE_TOOL, tool.chain.v[0].item->id))
+	if (tool.chain->n && run_refused(run, RYE_TOOL, tool.chain->v[0].item->id))
 		return;
 	if (!r && tool_resumes(&tool))
 		return;
@@ -403,7 +432,7 @@ void run_tool(struct run *run)
 		tool_fail(&tool, &err);
 		return;
 	}
-	snprintf(ref, sizeof(ref), "tool:%s", tool.chain.v[0].item->id);
+	snprintf(ref, sizeof(ref), "tool:%s", tool.chain->v[0].item->id);
 	run->own_params = tool.params.own_params;
 	if (run->request.async) {
 		run_tool_detached(&tool, ref);

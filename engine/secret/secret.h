@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "trust/trust.h"
 
+struct marks;
 struct spaces;
 
 /*
@@ -43,6 +44,8 @@ int secret_unseal(struct rye_span sealed, const unsigned char key[KEY_LEN], json
 
 /* All values, a new object; empty when there is no store. */
 int secret_load(const struct spaces *spaces, json_t **ret, struct rye_err *err);
+/* Notes the files that secret_load reads; marks may be NULL. */
+void secret_mark(const struct spaces *spaces, struct marks *marks);
 int secret_set(const struct spaces *spaces, const char *name, struct rye_span value,
 	       struct rye_err *err);
 int secret_list(const struct spaces *spaces, rye_secret_fn fn, void *arg, struct rye_err *err);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <sys/file.h>
 
 /* The format's own name for the purpose of the key. */
@@ -127,6 +128,27 @@ int secret_load(const struct spaces *spaces, json_t **ret, struct rye_err *err)
 		sodium_memzero(key, sizeof(key));
 	}
 	return r ? rye_wrap(err, "%s", spaces->secret_dir) : 0;
+}
+
+static void mark_below(struct marks *marks, const char *dir, const char *name)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		marks_unfit(marks);
+	else
+		marks_add(marks, AT_FDCWD, path, false);
+}
+
+void secret_mark(const struct spaces *spaces, struct marks *marks)
+{
+	if (!spaces->secret_dir)
+		return;
+	mark_below(marks, spaces->secret_dir, STORE);
+	mark_below(marks, spaces->secret_dir, NEXT);
+	/* as its key is derived from the signing key */
+	if (spaces->key_dir)
+		marks_add(marks, AT_FDCWD, spaces->key_dir, true);
 }
 
 /* ---- changes ---- */

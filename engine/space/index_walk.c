@@ -144,7 +144,7 @@ static int add_watch(struct index_walk *walk, const struct walk_at *at)
 	struct index *index = walk->index;
 	int wd;
 
-	if (!index->env.watch || walk_is_remote(at->fd))
+	if (!index->env.watch || io_is_remote(at->fd))
 		return -1;
 	wd = index->env.watch(index->env.arg, at->fd);
 	if ((wd == -ENOSPC || wd == -EMFILE) &&
@@ -342,8 +342,8 @@ static void watch_top(struct index *index, int space)
 
 	if (fd >= 0)
 		ai = io_open_beneath(fd, ".", O_RDONLY | O_DIRECTORY);
-	remote = !index->env.watch || (root >= 0 && walk_is_remote(root)) ||
-		 (ai >= 0 && walk_is_remote(ai));
+	remote = !index->env.watch || (root >= 0 && io_is_remote(root)) ||
+		 (ai >= 0 && io_is_remote(ai));
 	if (!remote && root >= 0)
 		wd_root = index->env.watch(index->env.arg, root);
 	if (!remote && ai >= 0)

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/vfs.h>
 
 /* Timestamps tick: a change this much later may carry the same time. Coarse ones: seconds. */
 #define TICK_NS 20000000ll
@@ -51,25 +50,6 @@ uint64_t walk_stamp(const struct stat *st)
 		hash ^= hash >> 32;
 	}
 	return hash | 1;
-}
-
-bool walk_is_remote(int fd)
-{
-	static const uint32_t remote[] = {
-		0x6969 /* NFS */,	 0x65735546 /* FUSE */,	  0xff534d42 /* CIFS */,
-		0xfe534d42 /* SMB2 */,	 0x517b /* SMB */,	  0x01021997 /* 9P */,
-		0x00c36400 /* Ceph */,	 0x5346414f /* AFS */,	  0x6b414653 /* kAFS */,
-		0x73757245 /* Coda */,	 0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,
-		0x786f4256 /* vboxsf */,
-	};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(remote); i++)
-		if ((uint32_t)fs.f_type == remote[i])
-			return true;
-	return false;
 }
 
 /* ---- one entry ---- */

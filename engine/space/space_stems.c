@@ -10,6 +10,7 @@
 #include "space/space_inner.h"
 
 #include "base/id.h"
+#include "base/io.h"
 #include "hash.h"
 #include "scope.h"
 
@@ -110,7 +111,7 @@ unsigned stem_present(struct stems *stems, int dir, enum rye_kind kind, const ch
 		memcpy(row.stem, stem, strlen(stem) + 1);
 	if (row.stamp && stems_find(stems, &row))
 		return row.present;
-	if (stem_look(dir, kind, stem, &row.present) && row.stamp && !walk_is_remote(dir))
+	if (stem_look(dir, kind, stem, &row.present) && row.stamp && !io_is_remote(dir))
 		stems_keep(stems, &row);
 	return row.present;
 }

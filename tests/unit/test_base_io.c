@@ -188,6 +188,68 @@ static void real_paths(void **state)
 	}
 }
 
+/* What is too fresh to be told from the next version is not believed. */
+static void let_lie(void)
+{
+	usleep(150000);
+}
+
+static void note_all(struct test_place *place, struct marks *ret)
+{
+	*ret = (struct marks){ .v = NULL };
+	marks_add(ret, place->fd, "d", true);
+	marks_add(ret, place->fd, "f", false);
+	marks_add(ret, place->fd, "f", false);
+	marks_add(ret, place->fd, "a/b/c", false);
+	marks_add(ret, place->fd, "a/b/other", false);
+	marks_add(ret, place->fd, "in", true);
+}
+
+static void marks_tell(void **state)
+{
+	struct test_place *place = *state;
+	struct marks marks, again;
+	struct stat st;
+
+	put(place, "f", "x");
+	assert_int_equal(mkdirat(place->fd, "d", 0700), 0);
+	assert_int_equal(symlinkat("f", place->fd, "in"), 0);
+	note_all(place, &marks);
+	assert_true(marks.unfit && !marks_hold(&marks));
+	let_lie();
+	note_all(place, &marks);
+	note_all(place, &again);
+	/* what is missing is noted once, by its first directory */
+	assert_true(!marks.unfit && marks.n == 4);
+	assert_true(marks_hold(&marks) && marks_same(&marks, &again));
+	assert_int_equal(mkdirat(place->fd, "a", 0700), 0);
+	assert_false(marks_hold(&marks));
+	assert_int_equal(unlinkat(place->fd, "a", AT_REMOVEDIR), 0);
+	assert_true(marks_hold(&marks));
+	put(place, "d/f", "new");
+	assert_false(marks_hold(&marks));
+	let_lie();
+	marks_done(&again);
+	note_all(place, &again);
+	assert_false(marks_same(&marks, &again));
+	assert_true(marks_hold(&again));
+	put(place, "f", "x");
+	assert_false(marks_hold(&again));
+	marks_done(&marks);
+	marks_done(&again);
+	/* the file that was read is another one by now */
+	assert_int_equal(fstatat(place->fd, "f", &st, 0), 0);
+	put(place, "f", "y");
+	let_lie();
+	marks_add_read(&marks, place->fd, "f", &st);
+	assert_true(marks.unfit);
+	/* where a link leads is not told by the link */
+	marks_add(&again, place->fd, "in", false);
+	assert_true(again.unfit);
+	marks_unfit(NULL);
+	marks_add(NULL, place->fd, "f", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +258,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replacing, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
 		cmocka_unit_test_setup_teardown(real_paths, setup, teardown),
+		cmocka_unit_test_setup_teardown(marks_tell, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
