@@ -385,24 +385,26 @@ static void recover_family(const struct recovery *recovery)
 		threads_ctl(recovery->where->threads, json_string_value(id), SPAN("cancel"), NULL);
 }
 
-/* Its end was told, but not recorded: the reply is what the runner would have given. */
+/* What the runner would have given; NULL: it has no record to tell it from. */
 static json_t *recover_reply(const struct recovery *recovery)
 {
-	bool well = !strcmp(recovery->status, "completed");
+	const char *status = recover_status(recovery);
+	const char *why = *recovery->status ? recovery->error : recovery->lost->why;
+	bool well = !strcmp(status, "completed");
 	auto_json json_t *doc = NULL;
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 	json_t *reply;
 
-	if (!*recovery->status || thread_json_read(&recovery->record, &doc, NULL))
+	if (thread_json_read(&recovery->record, &doc, NULL))
 		return NULL;
 	buf_addf(&ref, "directive:%s", json_str(doc, "directive"));
 	if (ref.failed)
 		return NULL;
 	reply = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "status", well ? "success" : "error",
 			  "type", "directive", "item_id", ref.data, "thread_id", recovery->lost->id,
-			  "directive", json_str(doc, "directive"), "state", recovery->status);
-	if (recovery->error)
-		json_sets(reply, "error", recovery->error);
+			  "directive", json_str(doc, "directive"), "state", status);
+	if (why)
+		json_sets(reply, "error", why);
 	if (recovery->text)
 		json_sets(reply, "result", recovery->text);
 	if (recovery->outputs)
@@ -450,7 +452,7 @@ void agent_recover(const struct agent_recovery *where, struct thread_lost *lost)
 		recover_files(&recovery);
 	/* its budget is held before its first file is there */
 	recover_family(&recovery);
-	if (lost->reply)
+	if (lost->reply && *recovery.status)
 		snprintf(lost->status, sizeof(lost->status), "%s", recovery.status);
 	free(recovery.error);
 	free(recovery.text);

@@ -6,6 +6,7 @@
  */
 #include "thread/thread_inner.h"
 
+#include "clock.h"
 #include "scope.h"
 #include "str.h"
 
@@ -13,9 +14,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <unistd.h>
 
 /* A thread that starts or ends meanwhile is looked at again; it changes at most this often. */
 #define LOOKS 4
+
+/* So long a model's thread that does not listen yet is waited for. */
+#define TELL_MS 5000
+#define TELL_AGAIN_MS 20
 
 enum { DONE, AGAIN = 1 };
 
@@ -217,17 +223,35 @@ static int fail_ended(const struct registry_row *row, struct rye_err *err)
 			resumes ? " TEXT" : "");
 }
 
-static int threads_told(struct threads *threads, const char *id, struct rye_span words,
-			struct rye_err *err)
+static int threads_told_once(struct threads *threads, const char *id, struct rye_span words,
+			     bool *ret_model, struct rye_err *err)
 {
 	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
 	int r = thread_view_open(threads, id, &view, err);
 
+	*ret_model = false;
 	if (r)
 		return r;
 	if (registry_terminal(view.row.status))
 		return fail_ended(&view.row, err);
+	*ret_model = !strchr(view.row.directive, ':');
 	return thread_tell(threads->env.opt->project, id, words, err);
+}
+
+/* On a worker. The runner of a model has its row before it listens, and its row for a moment behind. */
+static int threads_told(struct threads *threads, const char *id, struct rye_span words,
+			struct rye_err *err)
+{
+	int64_t end = clock_ms() + TELL_MS;
+	bool model;
+	int r;
+
+	while ((r = threads_told_once(threads, id, words, &model, err)) == -(int)RYE_STATE &&
+	       model && clock_ms() < end) {
+		*err = (struct rye_err){ .code = RYE_OK };
+		usleep(TELL_AGAIN_MS * 1000);
+	}
+	return r;
 }
 
 int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)

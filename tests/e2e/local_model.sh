@@ -12,9 +12,7 @@ if [ -z "${RYE_LOCAL_URL:-}" ]; then
   [ -e "$MODULES/node-llama-cpp/package.json" ] && command -v node >/dev/null ||
     skip "RYE_LOCAL_URL names no model server, and there is no node-llama-cpp (scripts/deps --test)"
   "$PY" "$E2E/../fake/random_model.py" "$T/random.gguf" || exit 1
-  node "$E2E/../fake/model_server.mjs" "$MODULES" "$T/random.gguf" "$T/port" 3>&- >"$T/model.log" 2>&1 &
-  MODEL=$!
-  disown
+  beside model node "$E2E/../fake/model_server.mjs" "$MODULES" "$T/random.gguf" "$T/port"
   until_true test -s "$T/port" || skip "llama.cpp does not run here: $(tail -n 1 "$T/model.log")"
   export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")
   random=yes

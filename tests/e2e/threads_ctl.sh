@@ -116,6 +116,8 @@ id=$(fork_async lane_slow | jq -r .thread_id)
 until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
 kill -9 "$(cat "$X/$id/pid")"
 is "killed" "$(ended "$id")" error
+is "so does that of one that died" "$(jq -c '[.item_id, .state, .error]' "$X/$id/result.json")" \
+  '["directive:lane_slow","error","Process died (signal 9)"]'
 is "it has none" "$(sockets)" 0
 
 # ---- drain, accept ----
