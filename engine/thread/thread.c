@@ -352,12 +352,25 @@ int threads_enrol(struct threads *threads, const char *id, const char *ref, stru
 	return 0;
 }
 
+static int discharge_row(struct threads *threads, const char *id, const char *status,
+			 const char *result, struct rye_err *err)
+{
+	struct db *db;
+	int r = threads_registry(threads, false, &db, err);
+
+	return r ? r : registry_finish(db, id, status, result, err);
+}
+
 void threads_discharge(struct threads *threads, const char *id, const char *status,
 		       const char *result)
 {
-	struct db *db;
+	/* on the worker that walked the graph; a row that stays open would be called lost later */
+	for (int i = 0; i < ADOPTED_TRIES; i++) {
+		struct rye_err err = { 0 };
 
-	if (!threads_registry(threads, false, &db, NULL))
-		registry_finish(db, id, status, result, NULL);
+		if (!discharge_row(threads, id, status, result, &err) || !err_scarce(&err))
+			break;
+		sleep(1);
+	}
 	threads_ended(threads, id);
 }

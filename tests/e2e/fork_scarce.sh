@@ -188,6 +188,20 @@ like "a graph on a full disk" "$(ended)" '^(error|completed)$'
 ok "its transcript is whole lines" jq -e . "$P/.ai/state/graphs/$ID/transcript.jsonl"
 like "its result says why" "$(jq -r '.error // .data.output' "$P/.ai/state/threads/$ID/result.json")" 'No space left|graph is done'
 
+# a graph whose caller waits for it has a row alone
+rm -f "$P/naps" "$P/wake"
+timeout 90 bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/napping/run" >"$T/inline" 2>/dev/null &
+until_true test -e "$P/naps"
+ID=$(row registry "select thread_id from threads where directive='tool:t/napping' and status='running'")
+like "a graph that is called has a row" "$ID" .
+fill
+touch "$P/wake"
+sleep 2
+empty
+wait $!
+like "its caller has a reply" "$(jq -r .status "$T/inline")" '^(success|error)$'
+like "its row has an end" "$(told registry status threads)" '^(completed|error)$'
+
 # ---- a run that the mount carries ----
 was=$(cut -f 1,2 "$M/state/threads/registry.tsv")
 like "there are threads" "$(wc -l <<<"$was")" '^[1-9][0-9]*$'
