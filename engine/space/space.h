@@ -314,7 +314,7 @@ void watch_del(void *arg, int wd);
 
 /* Hands changes that another thread found to the watch's thread to tell; empties *changes. */
 void watch_tell(struct watch *watch, struct index_changes *changes);
-/* Returns when the listener knows what the index has by now, no later; not on the watch's thread. */
+/* Returns when the listener knows what the index has by now; not on the watch's own thread. */
 void watch_wait_told(struct watch *watch);
 
 #endif

@@ -28,6 +28,8 @@
 #define SLOTS 8192
 #define PACE_US 1000
 #define RESCAN_THREADS 4
+/* The one under way, one of events that came meanwhile, that of the queue. */
+#define TURNS 3
 
 #define MASK                                                                                \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_MODIFY | \
@@ -53,8 +55,7 @@ struct watch {
 	bool everything; /* under lock: a change could not be queued, so all is told as changed */
 	bool busy; /* under lock: what the index has of events, or of the queue, may be untold */
 	uint64_t turns; /* under lock: how often that has ended */
-	uint64_t n_queued, n_taken, n_told; /* under lock: changes of the queue, ever */
-	pthread_cond_t told; /* a turn has ended */
+	pthread_cond_t told; /* it has */
 	int64_t last_us;
 	const struct inotify_event *seen[SLOTS]; /* of the read under way */
 	char events[EVENTS_SIZE] __attribute__((aligned(8)));
@@ -134,7 +135,6 @@ void watch_tell(struct watch *watch, struct index_changes *changes)
 			watch->tail = &queued->next;
 		else
 			watch->everything = true;
-		watch->n_queued++;
 	}
 	space_watch_wake(watch);
 }
@@ -144,11 +144,9 @@ static void space_watch_busy(struct watch *watch, bool busy)
 {
 	GUARD(&watch->lock);
 	watch->busy = busy;
-	if (busy)
-		return;
-	watch->turns++;
-	watch->n_told = watch->n_taken;
-	pthread_cond_broadcast(&watch->told);
+	watch->turns += !busy;
+	if (!busy)
+		pthread_cond_broadcast(&watch->told);
 }
 
 static void space_watch_end(struct watch *watch)
@@ -161,9 +159,10 @@ static void space_watch_end(struct watch *watch)
 void watch_wait_told(struct watch *watch)
 {
 	GUARD(&watch->lock);
-	uint64_t turns = watch->turns + watch->busy, queued = watch->n_queued;
+	uint64_t enough = watch->turns + TURNS;
 
-	while ((watch->turns < turns || watch->n_told < queued) && watch->running && !watch->stop)
+	while ((watch->busy || watch->queue || watch->everything) && watch->turns < enough &&
+	       watch->running && !watch->stop)
 		pthread_cond_wait(&watch->told, &watch->lock);
 }
 
@@ -178,7 +177,6 @@ static struct queued *take_queue(struct watch *watch, bool *ret_stop, bool *ret_
 	*ret_stop = watch->stop;
 	*ret_everything = watch->everything;
 	watch->everything = false;
-	watch->n_taken = watch->n_queued;
 	return queue;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A change that is reported was told to the watcher when rye_touched returns: also a directory's, which
- * the watch's thread has found first, and has not told yet. What it finds later is not waited for.
+ * the watch's thread has found first, and has not told yet.
  */
 #include "item_place.h"
 
@@ -51,59 +51,10 @@ static void found_by_the_watch(void **state)
 	place_drop(&p);
 }
 
-/* The watch's thread stays in the second change until `go`, or for long. */
-struct turns {
-	atomic_bool first, go, second;
-};
-
-static void on_turn(void *arg, const struct rye_change *change)
-{
-	struct turns *turns = arg;
-
-	if (change->type != RYE_CHANGE_PATH)
-		return;
-	if (!strcmp(change->path, "knowledge/first.md")) {
-		atomic_store(&turns->first, true);
-		usleep(200000);
-	}
-	if (strcmp(change->path, "knowledge/second.md") != 0)
-		return;
-	for (int i = 0; i < 5000 && !atomic_load(&turns->go); i++)
-		usleep(1000);
-	atomic_store(&turns->second, true);
-}
-
-static void later_changes_are_not_waited_for(void **state)
-{
-	struct turns turns = { 0 };
-	struct test_place p;
-	struct rye_stat st;
-	struct rye *rye;
-	int tries = 0;
-
-	place_make(&p);
-	place_text(p.project, "knowledge/there.md", "# a\n");
-	rye = place_engine(&p, (struct rye_options){ .dev_mode = true, .scan = true });
-	while (rye_lookup(rye, RYE_KNOWLEDGE, "there.md", &st, NULL) && tries++ < 5000)
-		usleep(1000);
-	rye_watch(rye, on_turn, &turns);
-	place_text(p.project, "knowledge/first.md", "# 1\n");
-	while (!atomic_load(&turns.first) && tries++ < 5000)
-		usleep(1000);
-	assert_true(atomic_load(&turns.first));
-	place_text(p.project, "knowledge/second.md", "# 2\n");
-	rye_touched(rye, 0, "knowledge/there.md");
-	assert_false(atomic_load(&turns.second));
-	atomic_store(&turns.go, true);
-	rye_close(rye);
-	place_drop(&p);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(found_by_the_watch),
-		cmocka_unit_test(later_changes_are_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
