@@ -252,6 +252,17 @@ static void everything_task(struct front *front, struct node *none, int unused, 
 	}
 }
 
+/* For followers of .ryefs/changes, in turn behind the tasks that have told the kernel: a reader that
+ * sees the line sees the change. path "": anything may have changed. */
+static void told_task(struct front *front, struct node *none, int kind, const char *path)
+{
+	char at[TREE_TEXT_MAX];
+
+	snprintf(at, sizeof(at), "%s%s%s", kind < RYE_KIND__MAX ? rye_kind_dir(kind) : ".",
+		 *path ? "/" : "", path);
+	journal_change(front->changes, at);
+}
+
 /* path is below .ai: "tools/web/fetch.py". */
 static void path_changed(struct front *front, const struct rye_change *change)
 {
@@ -270,12 +281,11 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		return;
 	below = below ? below + 1 : "";
 	if (change->kind != RYE_KIND__MAX && change->id && *change->id &&
-	    !strncmp(below, change->id, strlen(change->id))) {
+	    !strncmp(below, change->id, strlen(change->id)))
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
-		return;
-	}
-	/* what was an item's below a name that is nothing now is told of by itself */
-	change_post(front, *below ? name_task : kind_task, kind, below);
+	else /* what was an item's below a name that is nothing now is told of by itself */
+		change_post(front, *below ? name_task : kind_task, kind, below);
+	change_post(front, told_task, kind, below);
 }
 
 static void change_told(void *arg)
@@ -311,6 +321,7 @@ void change_seen(void *arg, const struct rye_change *change)
 		break;
 	case RYE_CHANGE_ALL:
 		change_post(front, everything_task, 0, "");
+		change_post(front, told_task, RYE_KIND__MAX, "");
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

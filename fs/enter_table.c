@@ -26,16 +26,25 @@ typedef int (*enter_fn)(fuse_req_t req, const struct tree_key *key, struct fuse_
 /* The nodes of sorts that are not here are made by the classes of their directories (pass/,
  * views/search_dir.c). */
 static const enter_fn by_sort[TREE_SORT__MAX] = {
-	[TREE_README] = enter_readme, [TREE_MERGED] = enter_merged,
-	[TREE_CTL] = enter_ctl,	      [TREE_WHY] = enter_fixed,
-	[TREE_SPACES] = enter_fixed,  [TREE_BUNDLES] = enter_fixed,
-	[TREE_SPACE] = enter_space,   [TREE_PRIMITIVE] = enter_primitive,
-	[TREE_SEARCH] = enter_fixed,  [TREE_RESULTS] = enter_results,
-	[TREE_STATE] = enter_fixed,   [TREE_THREADS] = threads_enter,
-	[TREE_DOT] = enter_fixed,     [TREE_DOT_FILE] = enter_dot_file,
+	[TREE_README] = enter_readme,	  [TREE_MERGED] = enter_merged,
+	[TREE_CTL] = enter_ctl,		  [TREE_WHY] = enter_fixed,
+	[TREE_SPACES] = enter_fixed,	  [TREE_BUNDLES] = enter_fixed,
+	[TREE_SPACE] = enter_space,	  [TREE_PRIMITIVE] = enter_primitive,
+	[TREE_COVERED] = enter_covered,	  [TREE_SEARCH] = enter_fixed,
+	[TREE_RESULTS] = enter_results,	  [TREE_STATE] = enter_fixed,
+	[TREE_THREADS] = threads_enter,	  [TREE_DOT] = enter_fixed,
+	[TREE_DOT_FILE] = enter_dot_file,
 };
 
-int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+/* Those that never wait; of the others it is not known yet, or they are not here. */
+static const enter_fn now_by_sort[TREE_SORT__MAX] = {
+	[TREE_MERGED] = enter_known,  [TREE_WHY] = enter_fixed,	   [TREE_SPACES] = enter_fixed,
+	[TREE_BUNDLES] = enter_fixed, [TREE_SEARCH] = enter_fixed, [TREE_RESULTS] = enter_results,
+	[TREE_STATE] = enter_fixed,   [TREE_DOT] = enter_fixed,	   [TREE_DOT_FILE] = enter_dot_now,
+};
+
+static int enter_by(const enter_fn *table, struct node *dir, const char *name, fuse_req_t req,
+		    struct fuse_entry_param *ret)
 {
 	struct tree_dir where = {
 		.sort = dir->sort,
@@ -50,7 +59,19 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 		return enter_nothing(ret, TIMEOUT_LONG_S);
 	if (r)
 		return -r;
-	return by_sort[key.sort] ? by_sort[key.sort](req, &key, ret) : ENOENT;
+	return table[key.sort] ? table[key.sort](req, &key, ret) : ENTER_ASIDE;
+}
+
+int enter_now(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+{
+	return enter_by(now_by_sort, dir, name, req, ret);
+}
+
+int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)
+{
+	int sys = enter_by(by_sort, dir, name, req, ret);
+
+	return sys == ENTER_ASIDE ? ENOENT : sys;
 }
 
 void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,

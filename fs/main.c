@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /*
@@ -110,6 +111,10 @@ static bool is_mount(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	const struct rlimit none = { 0, 0 };
+
+	/* a core would have keys in it, and lie where tools read */
+	setrlimit(RLIMIT_CORE, &none);
 	hide_environment();
 	return is_mount(argc, argv) ? main_mount(argc, argv) :
 				      rye_cli_main(argc, argv, ctl_is_name);

@@ -16,7 +16,6 @@
 #include "core/parking.h"
 #include "err.h"
 #include "mount/mount.h"
-#include "ops.h"
 #include "pass/pass.h"
 #include "scope.h"
 #include "talk/talk.h"
@@ -45,12 +44,21 @@ static void session_parts_complain(void *arg, const char *line)
 	journal_log(front->journal, RYE_LOG_INFO, "refused", text);
 }
 
+static void wake_sweep(void *arg, int64_t due_ns)
+{
+	struct front *front = arg;
+
+	parking_sweep_by(front->parking, due_ns);
+}
+
 static int open_callers(struct front *front)
 {
 	struct callers_env env = {
 		.rye = front->rye,
 		.owner = front->uid,
 		.trust_any = front->opt->trust_any,
+		.wake = wake_sweep,
+		.arg = front,
 	};
 
 	return callers_open(&env, &front->callers);
@@ -59,8 +67,14 @@ static int open_callers(struct front *front)
 static void sweep_all(void *arg)
 {
 	struct front *front = arg;
+	/* first: what it finds are replies, too */
+	int64_t next = talks_count_old(front->talks);
 
-	callers_sweep(front->callers);
+	if (next)
+		parking_sweep_by(front->parking, next);
+	next = callers_sweep(front->callers);
+	if (next)
+		parking_sweep_by(front->parking, next);
 	named_sweep(front->named);
 }
 
@@ -97,6 +111,8 @@ static int open_parts(struct front *front, const char **ret_part)
 		*ret_part = "the table of callers";
 	else if ((r = parking_open(&front->parking)))
 		*ret_part = "the parking thread";
+	else if ((r = asides_open(&front->asides)))
+		*ret_part = "the lanes of requests";
 	else if ((r = searches_open(front, &front->searches)))
 		*ret_part = "the search thread";
 	else if ((r = catalogues_open(front, &front->catalogues)))
@@ -122,7 +138,10 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	const char *part = "";
 	int r;
 
-	r = journal_open(front->opt->foreground, front->opt->debug, &front->journal);
+	r = journal_open(&(struct journal_how){ "log", front->opt->foreground, front->opt->debug },
+			 &front->journal);
+	if (r == 0)
+		r = journal_open(&(struct journal_how){ .name = "changes" }, &front->changes);
 	if (r)
 		return part_failed(err, -r, ".ryefs/log");
 	options.log = journal_log;
@@ -174,6 +193,7 @@ int session_mount(struct front *front, struct rye_err *err)
 	if (device_attach(front->session))
 		return session_fail(err, "out of memory");
 	journal_bind(front->journal, front);
+	journal_bind(front->changes, front);
 	return 0;
 }
 
@@ -199,6 +219,8 @@ void session_unmount(struct front *front)
 {
 	if (front->journal)
 		journal_bind(front->journal, NULL);
+	if (front->changes)
+		journal_bind(front->changes, NULL);
 	session_stop_parked(front);
 	if (front->session)
 		fuse_session_unmount(front->session);
@@ -220,11 +242,13 @@ void session_parts_close(struct front *front)
 	named_free(front->named);
 	if (front->callers)
 		callers_close(front->callers);
+	asides_free(front->asides);
 	parking_free(front->parking);
 	pass_close(front->pass);
 	if (front->session)
 		fuse_session_destroy(front->session);
 	journal_close(front->journal);
+	journal_close(front->changes);
 }
 
 static void suggest_exclude(const struct front *front)
@@ -253,4 +277,9 @@ void session_summary(struct front *front, const struct rye_counts *counts)
 	if (front->answer_open)
 		journal_log(front->journal, RYE_LOG_INFO, "mount",
 			    "this kernel asks at every open: reading is slower");
+	if (atomic_load(&front->lookups_alone))
+		journal_log(
+			front->journal, RYE_LOG_WARN, "mount",
+			"this libfuse begins a mount in a way that is not known here: names of "
+			"one directory are looked up one at a time, and wait for a search there");
 }

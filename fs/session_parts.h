@@ -3,7 +3,7 @@
 #ifndef RYE_FS_SESSION_PARTS_H
 #define RYE_FS_SESSION_PARTS_H
 
-#include "core/front.h"
+#include "loop/loop.h"
 
 struct daemon;
 

@@ -6,7 +6,8 @@
 #include "clock.h"
 
 /* Until it listens; a test ends before a server that does not come would hang it. */
-static inline void provider_serve(struct provider_place *p, const char *script)
+static inline void provider_serve_as(struct provider_place *p, const char *server,
+				     const char *script)
 {
 	char file[200], port[200], program[500];
 	struct rye_blob *blob = NULL;
@@ -14,7 +15,7 @@ static inline void provider_serve(struct provider_place *p, const char *script)
 	snprintf(file, sizeof(file), "%s/script.json", p->place.base);
 	snprintf(port, sizeof(port), "%s/port", p->place.base);
 	snprintf(p->log, sizeof(p->log), "%s/log", p->place.base);
-	snprintf(program, sizeof(program), "%s/fake/provider_server.py", getenv("RYE_TEST_SRC"));
+	snprintf(program, sizeof(program), "%s/fake/%s", getenv("RYE_TEST_SRC"), server);
 	{
 		auto_file FILE *f = fopen(file, "w");
 
@@ -32,6 +33,11 @@ static inline void provider_serve(struct provider_place *p, const char *script)
 	blob = place_read(port);
 	snprintf(p->port, sizeof(p->port), "%.*s", (int)(blob->len - 1), blob->data);
 	rye_blob_unref(blob);
+}
+
+static inline void provider_serve(struct provider_place *p, const char *script)
+{
+	provider_serve_as(p, "provider_server.py", script);
 }
 
 /* An item of the wire at the scripted provider; more: lines of YAML. */

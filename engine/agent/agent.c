@@ -175,6 +175,15 @@ static void end_records(struct agent *agent)
 	}
 }
 
+/* Of all threads that have handed over, and its own. */
+static json_t *end_chain_cost(const struct agent *agent)
+{
+	struct thread_cost all = agent->before;
+
+	thread_cost_add(&all, &agent->cost);
+	return thread_cost_json(&all);
+}
+
 /* The whole reply of the thread: result.json. */
 static json_t *end_reply(const struct agent *agent)
 {
@@ -193,7 +202,11 @@ static json_t *end_reply(const struct agent *agent)
 		json_sets(reply, "result", agent->text);
 	if (agent->outputs)
 		json_object_set(reply, "outputs", agent->outputs);
+	if (agent->truncated)
+		json_set(reply, "truncated", json_true());
 	json_set(reply, "cost", thread_cost_json(&agent->cost));
+	if (agent->before.turns)
+		json_set(reply, "chain_cost", end_chain_cost(agent));
 	if (json_array_size(agent->warnings))
 		json_object_set(reply, "warnings", agent->warnings);
 	return reply;
@@ -233,7 +246,7 @@ static void agent_finish(struct agent *agent, struct agent_end *ret)
 
 	agent->cost.elapsed_seconds = (double)(clock_ms() - agent->start_ms) / 1000;
 	if (agent->transcript)
-		hooks_run(agent, "after_complete",
+		hooks_run(agent, EVENT_AFTER_COMPLETE,
 			  json_pack("{s:s, s:o, s:s}", "thread_id", agent->thread_id, "cost",
 				    thread_cost_json(&agent->cost), "project_path",
 				    agent->opt.project),

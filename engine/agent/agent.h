@@ -22,6 +22,8 @@ struct fork_ask {
 	const char *parent_id, *previous_id; /* threads, or NULL */
 	const char *message; /* what the user says to go on with; NULL: nothing */
 	int chain; /* threads before it that handed over */
+	const json_t
+		*before; /* what they have cost: turns, tokens and time are the chain's; or NULL */
 	/*
 	 * From a parent: {capabilities: [list …] of it and those above it, limits}; what it may
 	 * hand on, which no file can widen; without limits: lists of runs. NULL: a person asks.
@@ -91,10 +93,12 @@ int agent_settle(const char *project, const char *id, const char *status, struct
  */
 struct agent_resumption {
 	const char *thread_id, *message;
+	/* {item_id, parameters, model, limit_overrides}: what is there counts, the rest is as recorded; or NULL */
+	const json_t *given;
 	bool async;
 	int wake; /* as fork_ask's */
 };
-/* *ret as agent_fork's. RYE_STATE: it has not ended. */
+/* *ret as agent_fork's. RYE_STATE: it has not ended, or another call goes on with it at this moment. */
 int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
 		 json_t **ret, struct rye_err *err);
 

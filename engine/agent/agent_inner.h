@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
+#include "expr/expr.h"
 #include "harness/harness.h"
 #include "item/item.h"
 #include "process/process.h"
@@ -68,25 +69,17 @@ int context_put(struct agent *agent, const json_t *ids, json_t *blocks, struct r
 int hooks_load(struct agent *agent, struct rye_err *err); /* of config */
 void hooks_add(struct agent *agent, const json_t *own); /* the directive's own */
 bool hook_is_own(const json_t *hook);
-bool hook_applies(const json_t *hook, const char *event, const json_t *doc);
+bool hook_applies(const json_t *hook, enum expr_event event, const json_t *doc);
 /* What a hook says the directive extends; "": none does. Borrowed. */
 const char *hooks_extends(struct agent *agent, const json_t *doc);
 
-enum hook_steer {
-	STEER_NONE,
-	STEER_CONTINUE,
-	STEER_RETRY,
-	STEER_FAIL,
-	STEER_ABORT,
-	STEER_SUSPEND,
-	STEER_ESCALATE,
-};
 struct hook_verdict {
-	enum hook_steer steer; /* of the first hook that says something */
+	enum expr_steer steer; /* of the first hook that says something */
 	char why[512]; /* "" */
 };
 /* Those of an event, in order; takes doc. verdict NULL: nothing steers there. */
-void hooks_run(struct agent *agent, const char *event, json_t *doc, struct hook_verdict *verdict);
+void hooks_run(struct agent *agent, enum expr_event event, json_t *doc,
+	       struct hook_verdict *verdict);
 
 struct hook_text {
 	struct rye_buf before, after;
@@ -97,7 +90,7 @@ void hook_text_init(struct hook_text *text);
 void hook_text_done(struct hook_text *text);
 #define auto_hook_text __attribute__((cleanup(hook_text_done)))
 /* Text that hooks of an event put around the prompt; takes doc. */
-int hooks_text(struct agent *agent, const char *event, json_t *doc, struct hook_text *ret,
+int hooks_text(struct agent *agent, enum expr_event event, json_t *doc, struct hook_text *ret,
 	       struct rye_err *err);
 
 /*
@@ -118,7 +111,7 @@ void inbox_shut(struct inbox *inbox, json_t **ret_says);
 
 struct palette {
 	json_t *tools; /* [{name, description, schema}] as providers take them */
-	json_t *items; /* {name: {item_id, primary, stateless?}} */
+	json_t *items; /* {name: {item_id, primary, reads?}} */
 	bool whole; /* everything that is allowed fits: no need for rye_execute */
 };
 
@@ -180,10 +173,13 @@ struct agent {
 	char live_last; /* the last byte that was shown; 0: none was */
 	bool live_break; /* the next one begins another answer, in the middle of a line */
 	struct thread_cost cost;
+	struct thread_cost before; /* of the threads that have handed over to it */
 	double owed; /* spent, and not in the ledger yet */
 	bool gap; /* an event found no room: the transcript is behind until the end */
 	json_t *unlogged; /* that event and those since, [{type, payload}] */
 	bool told; /* the transcript has the event that ends it */
+	char fault[600]; /* why the last request has no answer; "": it has */
+	bool truncated; /* its last answer was cut at its length */
 	int64_t start_ms;
 	json_int_t context; /* tokens of the last request with its answer */
 	int nudges, pauses, bad_calls;
@@ -292,6 +288,18 @@ json_t *tool_call_execute(struct agent *agent, const struct tool_call *call, str
  */
 /* The messages of the thread before it, if there is one, verified; into agent->messages. */
 int continuation_read(struct agent *agent, struct rye_err *err);
+/* What messages_replay gave, pure but for the store that long answers lie in (tests/prop/prop_resume.c). */
+struct continuation_ask {
+	const struct provider *provider;
+	const struct record *record; /* where long answers lie */
+};
+/*
+ * May it go on as it was? Every answer is this model's, known as the provider gave it, and has a result
+ * for each of its calls. Puts the whole of long answers into `list`.
+ */
+bool continuation_kept(const struct continuation_ask *ask, const json_t *list);
+/* As provider.h has them; kept: answers as their model gave them, else in words. A new array. */
+json_t *continuation_of(const json_t *list, bool kept);
 /*
  * The last message of a thread that goes on: what its continuation directive makes of it, else the
  * prompt, unless the conversation has it, and what was said.

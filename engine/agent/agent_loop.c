@@ -38,13 +38,16 @@ static bool loop_beyond(struct agent *agent, const struct limit_hit *hit)
 {
 	struct hook_verdict verdict;
 
-	hooks_run(agent, "limit",
+	hooks_run(agent, EVENT_LIMIT,
 		  json_pack("{s:s, s:f, s:f, s:{}}", "limit_code", hit->code, "current_value",
 			    hit->current, "current_max", hit->max, "error_context"),
 		  &verdict);
 	if (verdict.steer == STEER_CONTINUE)
 		return true;
-	if (verdict.steer == STEER_FAIL || verdict.steer == STEER_ABORT)
+	/* the limit is not what has stopped it */
+	if (*agent->fault)
+		agent_ends(agent, "error", RYE_TOOL_FAILED, "%s (%s)", agent->fault, hit->text);
+	else if (verdict.steer == STEER_FAIL || verdict.steer == STEER_ABORT)
 		agent_ends(agent, "error", RYE_BUDGET, "%s%s%s", hit->text,
 			   *verdict.why ? ": " : "", verdict.why);
 	else
@@ -55,10 +58,12 @@ static bool loop_beyond(struct agent *agent, const struct limit_hit *hit)
 static bool loop_within_limits(struct agent *agent)
 {
 	const struct limit_use use = {
-		.turns = agent->cost.turns,
-		.tokens = agent->cost.input_tokens + agent->cost.output_tokens,
+		.turns = agent->before.turns + agent->cost.turns,
+		.tokens = agent->before.input_tokens + agent->before.output_tokens +
+			  agent->cost.input_tokens + agent->cost.output_tokens,
 		.spend = agent->cost.spend,
-		.elapsed_seconds = (double)(clock_ms() - agent->start_ms) / 1000,
+		.elapsed_seconds = agent->before.elapsed_seconds +
+				   (double)(clock_ms() - agent->start_ms) / 1000,
 	};
 	struct limit_hit hit;
 	struct rye_err err = { 0 };
@@ -134,22 +139,40 @@ static bool loop_hear(struct agent *agent)
 	return text.len;
 }
 
+/* The result is half a text: told wherever the result is. */
+static void loop_cut(struct agent *agent)
+{
+	agent->truncated = true;
+	json_set((json_t *)agent->json.more, "truncated", json_true());
+	agent_warn(agent,
+		   "the answer was cut: it is longer than %s may give at once (max_output of %s)",
+		   agent->provider->model, agent->provider->id);
+}
+
 /* An answer without calls: the result, unless the directive wants outputs. */
-static void loop_answered(struct agent *agent, const json_t *message)
+static void loop_answered(struct agent *agent, const struct turn_answer *turn)
 {
 	auto_json json_t *required = brief_required(&agent->brief);
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	bool cut = turn->stop == STOP_LENGTH;
 
 	free(agent->text);
-	agent->text = turn_text(message, "text");
+	agent->text = turn_text(turn->message, "text");
 	if (loop_hear(agent))
 		return;
 	if (!json_array_size(required)) {
+		if (cut)
+			loop_cut(agent);
 		agent_ends(agent, "completed", RYE_OK, "%s", "");
 		return;
 	}
 	loop_names(required, &names);
-	if (agent->nudges++ < LOOP_NUDGES)
+	/* as often as its turns allow: one that was cut has not refused to return */
+	if (cut)
+		loop_say(agent,
+			 "Your answer was cut at its greatest length. Go on where it ends, and "
+			 "when all is done, call directive_return with the outputs.");
+	else if (agent->nudges++ < LOOP_NUDGES)
 		loop_say(agent, "Use the tools to do what is left. When all is done, call "
 				"directive_return with the outputs.");
 	else
@@ -170,7 +193,7 @@ static void loop_hand_over(struct agent *agent)
 	/* a thread that would begin with as much would be as far as this one */
 	if (agent->cost.turns && continuation_hand_over(agent))
 		return;
-	hooks_run(agent, "context_limit_reached",
+	hooks_run(agent, EVENT_CONTEXT_LIMIT_REACHED,
 		  json_pack("{s:f, s:I, s:I}", "usage_ratio",
 			    window > 0 ? (double)agent->context / (double)window : 1.0,
 			    "tokens_used", agent->context, "tokens_limit", window),
@@ -215,7 +238,7 @@ static void loop_stopped(struct agent *agent, const struct turn_answer *turn)
 static void loop_step(struct agent *agent, const json_t *message)
 {
 	tool_calls_run(agent, message);
-	hooks_run(agent, "after_step",
+	hooks_run(agent, EVENT_AFTER_STEP,
 		  json_pack("{s:o, s:s}", "cost", thread_cost_json(&agent->cost), "thread_id",
 			    agent->thread_id),
 		  NULL);
@@ -241,7 +264,7 @@ static void loop_turn(struct agent *agent)
 		if (tool_calls_count(turn.message))
 			loop_step(agent, turn.message);
 		else
-			loop_answered(agent, turn.message);
+			loop_answered(agent, &turn);
 	}
 	json_decref(turn.message);
 }
@@ -264,9 +287,9 @@ static int loop_texts(struct agent *agent, struct rye_buf *system, struct rye_bu
 
 	hook_text_init(&deep);
 	hook_text_init(&text);
-	r = hooks_text(agent, "build_system_prompt", loop_doc(agent), &deep, err);
+	r = hooks_text(agent, EVENT_BUILD_SYSTEM_PROMPT, loop_doc(agent), &deep, err);
 	if (!r)
-		r = hooks_text(agent, continued ? "thread_continued" : "thread_started",
+		r = hooks_text(agent, continued ? EVENT_THREAD_CONTINUED : EVENT_THREAD_STARTED,
 			       loop_doc(agent), &text, err);
 	if (r)
 		return r;

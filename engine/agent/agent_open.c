@@ -65,7 +65,9 @@ static int agent_open_parent(struct agent *agent, struct rye_err *err)
 		return 0;
 	if (spawn_threads(agent, err))
 		return -(int)err->code;
-	record.dir = dir = threads_dir(agent->threads, parent);
+	record.dir = dir = threads_dir(agent->threads, parent, err);
+	if (dir < 0 && err->code != RYE_NOT_FOUND)
+		return rye_wrap(err, "parent thread '%s'", parent);
 	if (dir < 0)
 		return rye_fail(err, RYE_NOT_FOUND, "parent thread '%s' is not there", parent);
 	r = thread_json_read(&record, &doc, err);
@@ -225,7 +227,8 @@ static int agent_open_ledger(struct agent *agent, struct rye_err *err)
 /* What a resume has to know beside what it became: the launcher's own words. */
 static json_t *agent_open_asked(const struct agent *agent)
 {
-	static const char *const kept[] = { "model", "limit_overrides", "no_net", "no_write" };
+	static const char *const kept[] = { "model", "limit_overrides", "no_net", "no_write",
+					    "no_shown" };
 	json_t *asked = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
@@ -329,6 +332,7 @@ int agent_open(struct agent *agent, struct rye_err *err)
 	id_split(agent->directive, &agent->directive);
 	agent->record = (struct record){ .ai = -1, .dir = ask->dir, .id = agent->thread_id };
 	agent->start_ms = clock_ms();
+	thread_cost_read(json_object_get(ask->doc, "before"), &agent->before);
 	agent->warnings = json_array();
 	agent->messages = json_array();
 	agent->unlogged = json_array();

@@ -50,7 +50,9 @@ int64_t agent_left_ms(const struct agent *agent)
 
 	if (!agent->limits.set[LIMIT_DURATION])
 		return -1;
-	until = agent->start_ms + (int64_t)(agent->limits.value[LIMIT_DURATION] * 1000);
+	until = agent->start_ms +
+		(int64_t)((agent->limits.value[LIMIT_DURATION] - agent->before.elapsed_seconds) *
+			  1000);
 	until -= clock_ms();
 	return until > 0 ? until : 0;
 }

@@ -150,6 +150,26 @@ void turn_tell(struct agent *agent)
 			      tool ? "tool" : json_str(last, "role")));
 }
 
+/* Tools that the provider would refuse, told once a thread. */
+static void turn_left_out(struct agent *agent, const json_t *warnings)
+{
+	static const char before[] = "tool_left_out:";
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(warnings, i, word) {
+		const char *text = json_string_value(word);
+		auto_json json_t *told = NULL;
+
+		if (strncmp(text, before, strlen(before)) != 0)
+			continue;
+		text += strlen(before);
+		told = json_sprintf("tool %s: it is not offered to the model", text);
+		if (!json_lists(agent->warnings, json_string_value(told)))
+			agent_warn(agent, "%s", json_string_value(told));
+	}
+}
+
 /* One request. */
 static void turn_attempt(struct turn_attempt *attempt)
 {
@@ -171,6 +191,7 @@ static void turn_attempt(struct turn_attempt *attempt)
 	turn_book(agent, attempt->reserved);
 	provider_exchange(&call, &attempt->result);
 	turn_flush(agent);
+	turn_left_out(agent, attempt->result.warnings);
 	turn_book(agent, attempt->result.spend - attempt->reserved);
 	agent->cost.spend += attempt->result.spend;
 	agent->cost.input_tokens += attempt->result.input;
@@ -242,7 +263,7 @@ static void turn_steer(struct turn_attempt *attempt, struct retry_decision *deci
 	const char *class = provider_class_name(failure->class);
 	struct hook_verdict verdict;
 
-	hooks_run(agent, "error",
+	hooks_run(agent, EVENT_ERROR,
 		  json_pack("{s:{s:s, s:s, s:s, s:s}, s:i, s:{s:s, s:b, s:s}}", "error", "type",
 			    failure->type, "message", failure->message, "code", failure->code,
 			    "class", class, "status_code", (int)failure->status, "classification",
@@ -269,6 +290,8 @@ static void turn_give_up(struct turn_attempt *attempt, const struct retry_decisi
 	enum rye_code code = failure->class == FAULT_TIMEOUT ? RYE_TIMEOUT : RYE_TOOL_FAILED;
 
 	if (decision->step == RETRY_HAND_OVER) {
+		/* a proxy that takes no more than a megabyte says so, too */
+		agent_warn(agent, "%s", failure->sentence);
 		ret->overflow = true;
 		return;
 	}
@@ -290,6 +313,11 @@ static bool turn_again(struct turn_attempt *attempt, struct turn_answer *ret)
 	struct retry_decision decision = { .step = RETRY_FINAL };
 
 	if (attempt->result.failure.class == FAULT_CANCELLED || agent_stopped(agent)) {
+		/* what was answered until then has been paid for */
+		if (attempt->result.usage.known) {
+			turn_partial(agent, attempt->result.message);
+			turn_classified(agent, attempt, &decision);
+		}
 		agent_ends(agent, "cancelled", RYE_CANCELLED, "Cancelled");
 		return false;
 	}
@@ -301,8 +329,12 @@ static bool turn_again(struct turn_attempt *attempt, struct turn_answer *ret)
 	provider_retry(agent->provider, &attempt->result.failure, &attempt->retry, &decision);
 	if (attempt->retry.failures >= TURN_ATTEMPTS && decision.step != RETRY_HAND_OVER)
 		decision.step = RETRY_FINAL;
-	if (agent_left_ms(agent) == 0)
+	snprintf(agent->fault, sizeof(agent->fault), "%s", attempt->result.failure.sentence);
+	if (agent_left_ms(agent) == 0) {
+		decision.step = RETRY_FINAL;
+		turn_classified(agent, attempt, &decision);
 		return false;
+	}
 	turn_steer(attempt, &decision);
 	turn_classified(agent, attempt, &decision);
 	if (decision.step == RETRY_FINAL || decision.step == RETRY_HAND_OVER) {
@@ -332,6 +364,7 @@ static void turn_heard(struct agent *agent, const struct provider_result *result
 	auto_free char *thought = turn_text(result->message, "reasoning");
 
 	agent->cost.turns++;
+	*agent->fault = 0;
 	agent->context = result->input + result->usage.output;
 	agent_event(agent, "cognition_out",
 		    json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "text", text ? text : "", "model",

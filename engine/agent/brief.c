@@ -172,6 +172,26 @@ static int brief_inputs(struct agent *agent, struct rye_err *err)
 	return inputs_resolve(agent->brief.chain[0], given, &agent->brief.inputs, NULL, err);
 }
 
+/* The model has the call that the prompt ends with under a name of its own. */
+static void brief_call(struct rye_span prompt, struct rye_buf *out)
+{
+	static const char written[] = "`rye_execute(item_type=\"tool\", item_id=\"" RETURN_ID
+				      "\", parameters={";
+	const char *at = memmem(prompt.ptr, prompt.len, written, strlen(written)), *next = at;
+
+	/* the last one: what stands in the directive's own text stays */
+	while (next) {
+		at = next;
+		next = memmem(at + 1, prompt.len - (size_t)(at + 1 - prompt.ptr), written,
+			      strlen(written));
+	}
+	buf_add(out, prompt.ptr, at ? (size_t)(at - prompt.ptr) : prompt.len);
+	if (!at)
+		return;
+	buf_adds(out, "`" RETURN_NAME "({");
+	buf_addspan(out, span_skip(prompt, (size_t)(at - prompt.ptr) + strlen(written)));
+}
+
 static int brief_prompt(struct agent *agent, struct rye_blob **ret, struct rye_err *err)
 {
 	auto_json json_t *told = prompt_instruction_of(&agent->items);
@@ -271,7 +291,7 @@ static int brief_texts(struct agent *agent, struct rye_err *err)
 		return r;
 	if (first.len)
 		buf_adds(&first, "\n\n");
-	buf_add(&first, prompt->data, prompt->len);
+	brief_call((struct rye_span){ prompt->data, prompt->len }, &first);
 	if (after.len)
 		buf_addf(&first, "\n\n%s", after.data);
 	buf_adds(&system, "");

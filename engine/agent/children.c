@@ -71,6 +71,7 @@ struct child_funds {
 	const char *id; /* of its directive */
 	json_t *request;
 	char thread_id[THREAD_ID_MAX]; /* "": nothing is reserved */
+	struct rye_err refused; /* RYE_BUDGET: there is not that much; it ends at its start */
 };
 
 static int children_limits(const struct child_funds *funds, struct limits *ret, struct rye_err *err)
@@ -104,12 +105,14 @@ static int children_fund(void *arg, const char *thread_id, struct rye_err *err)
 	r = budget_reserve(funds->agent->budget, &ask, NULL, err);
 	if (!r)
 		snprintf(funds->thread_id, sizeof(funds->thread_id), "%s", thread_id);
+	if (r == -(int)RYE_BUDGET)
+		funds->refused = *err;
 	return r;
 }
 
 void spawn_confine(const struct agent *agent, json_t *request)
 {
-	static const char *const flags[] = { "no_net", "no_write" };
+	static const char *const flags[] = { "no_net", "no_write", "no_shown" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (json_flag(agent->request, flags[i], false))
@@ -163,6 +166,13 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 		if (*funds.thread_id)
 			budget_settle(agent->budget, funds.thread_id, "error", NULL);
 		*err = why;
+		return NULL;
+	}
+	/* it has begun only to say so: to a parent that does not wait nothing else would */
+	if (ask.async && funds.refused.code != RYE_OK) {
+		rye_fail(err, RYE_BUDGET, "thread %s cannot work: %s", json_str(reply, "thread_id"),
+			 funds.refused.msg);
+		json_decref(reply);
 		return NULL;
 	}
 	status = json_pack("{s:s}", "status", why.code ? "error" : "success");

@@ -67,30 +67,94 @@ static json_t *continued_message(const json_t *old, json_t *names)
 		json_array_append_new(blocks,
 				      json_pack("{s:s, s:s}", "kind", "text", "text", text));
 	json_array_foreach(json_object_get(old, "tool_calls"), i, call) {
+		json_t *input = json_object_get(call, "input");
+
 		json_sets(names, json_str(call, "id"), json_str(call, "name"));
-		json_array_append_new(blocks, json_pack("{s:s, s:s, s:s, s:O?}", "kind",
-							"tool_call", "id", json_str(call, "id"),
-							"name", json_str(call, "name"), "arguments",
-							json_object_get(call, "input")));
+		json_array_append_new(blocks, json_pack("{s:s, s:s, s:s, s:o}", "kind", "tool_call",
+							"id", json_str(call, "id"), "name",
+							json_str(call, "name"), "arguments",
+							json_is_object(input) ? json_incref(input) :
+										json_object()));
 	}
 	return json_pack("{s:s, s:o}", "role", role, "blocks", blocks);
 }
 
-/* Results of one answer's calls are one message. */
+/* Results of one answer's calls are one message; one that says nothing is none. */
 static void continued_add(json_t *messages, json_t *message)
 {
 	json_t *last = json_array_get(messages, json_array_size(messages) - 1);
-	const json_t *blocks = json_object_get(message, "blocks");
+	json_t *blocks = json_object_get(message, "blocks");
 	const json_t *before = json_object_get(last, "blocks");
 
 	if (!strcmp(json_str(json_array_get(blocks, 0), "kind"), "tool_result") &&
-	    !strcmp(json_str(json_array_get(before, 0), "kind"), "tool_result")) {
-		json_array_extend(json_object_get(last, "blocks"),
-				  json_object_get(message, "blocks"));
-		json_decref(message);
-		return;
+	    !strcmp(json_str(json_array_get(before, 0), "kind"), "tool_result"))
+		json_array_extend(json_object_get(last, "blocks"), blocks);
+	else if (json_array_size(blocks))
+		json_array_append(messages, message);
+	json_decref(message);
+}
+
+json_t *continuation_of(const json_t *list, bool kept)
+{
+	json_t *messages = json_array(), *names = json_object(), *message;
+	size_t i;
+
+	json_array_foreach(list, i, message) {
+		/* also of one that goes on as it was: it has the names of the calls */
+		json_t *said = continued_message(message, names);
+		json_t *raw = kept ? json_object_get(message, "raw") : NULL;
+
+		if (raw)
+			json_array_append(messages, raw);
+		else
+			continued_add(messages, json_incref(said));
+		json_decref(said);
 	}
-	json_array_append_new(messages, message);
+	json_decref(names);
+	return messages;
+}
+
+/* The calls that the transcript has results of are those that the answer makes, in its order. */
+static bool continued_pairs(const json_t *message, const json_t *answer)
+{
+	const json_t *calls = json_object_get(message, "tool_calls"), *block;
+	size_t i, n = 0;
+
+	json_array_foreach(json_object_get(answer, "blocks"), i, block) {
+		if (strcmp(json_str(block, "kind"), "tool_call") != 0)
+			continue;
+		if (strcmp(json_str(json_array_get(calls, n++), "id"), json_str(block, "id")) != 0)
+			return false;
+	}
+	return n == json_array_size(calls);
+}
+
+/* This model gave it; a long answer is taken out of the store. */
+static bool continued_answer(const struct continuation_ask *ask, json_t *message)
+{
+	const struct provider *provider = ask->provider;
+	const json_t *raw = json_object_get(message, "raw");
+	json_t *whole;
+
+	if (strcmp(json_str(raw, "wire"), provider->wire_name) ||
+	    strcmp(json_str(raw, "provider"), provider->name) ||
+	    strcmp(json_str(raw, "model"), provider->model) ||
+	    answer_whole(ask->record, raw, &whole, NULL))
+		return false;
+	json_set(message, "raw", whole);
+	return continued_pairs(message, whole);
+}
+
+bool continuation_kept(const struct continuation_ask *ask, const json_t *list)
+{
+	json_t *message;
+	size_t i;
+
+	json_array_foreach(list, i, message)
+		if (!strcmp(json_str(message, "role"), "assistant") &&
+		    !continued_answer(ask, message))
+			return false;
+	return true;
 }
 
 /* The record of the thread before, its directory opened. */
@@ -102,7 +166,7 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 	ret->trust = agent->items.trust;
 	if (spawn_threads(agent, err))
 		return -(int)err->code;
-	ret->dir = threads_dir(agent->threads, id);
+	ret->dir = threads_dir(agent->threads, id, NULL);
 	return ret->dir < 0 ? rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id) : 0;
 }
 
@@ -212,35 +276,6 @@ static void continued_wait(struct agent *agent, const char *id)
 			return;
 }
 
-/* This model gave it; a long answer is taken out of the store. */
-static bool continued_answer(const struct agent *agent, json_t *message)
-{
-	const struct provider *provider = agent->provider;
-	const json_t *raw = json_object_get(message, "raw");
-	json_t *whole;
-
-	if (strcmp(json_str(raw, "wire"), provider->wire_name) ||
-	    strcmp(json_str(raw, "provider"), provider->name) ||
-	    strcmp(json_str(raw, "model"), provider->model) ||
-	    answer_whole(&agent->record, raw, &whole, NULL))
-		return false;
-	json_set(message, "raw", whole);
-	return true;
-}
-
-/* Every answer is known as the provider gave it, and this model gave it. */
-static bool continued_same(const struct agent *agent, const json_t *messages)
-{
-	json_t *message;
-	size_t i;
-
-	json_array_foreach(messages, i, message)
-		if (!strcmp(json_str(message, "role"), "assistant") &&
-		    !continued_answer(agent, message))
-			return false;
-	return true;
-}
-
 /*
  * A person's resume with the same model goes on with what that has signed and cached: the messages,
  * the system text and the tools as they were sent. All else begins a new conversation, in words that
@@ -248,21 +283,13 @@ static bool continued_same(const struct agent *agent, const json_t *messages)
  */
 static void continued_take(struct agent *agent, struct continued *past, const json_t *newest)
 {
-	auto_json json_t *names = json_object();
+	const struct continuation_ask ask = { agent->provider, &agent->record };
 	bool kept = past->kept && *json_str(agent->ask->doc, "continuation_message") &&
 		    json_array_size(newest) == json_array_size(past->all) &&
-		    continued_same(agent, newest);
-	json_t *message;
-	size_t i;
+		    continuation_kept(&ask, newest);
 
-	json_array_foreach(newest, i, message) {
-		json_t *said = continued_message(message, names);
-		json_t *raw = kept ? json_object_get(message, "raw") : NULL;
-
-		if (raw)
-			json_decref(said);
-		continued_add(agent->messages, raw ? json_incref(raw) : said);
-	}
+	json_decref(agent->messages);
+	agent->messages = continuation_of(newest, kept);
 	agent->past.kept = kept;
 	if (!kept)
 		return;
@@ -292,6 +319,11 @@ int continuation_read(struct agent *agent, struct rye_err *err)
 	if (!newest)
 		return memory_fail(err);
 	continued_take(agent, &past, newest);
+	if (agent->before.turns)
+		agent_warn(agent,
+			   "thread %s has handed over: its conversation is shortened here, and its "
+			   "turns, tokens and time count on",
+			   id);
 	return 0;
 }
 
@@ -478,11 +510,21 @@ static int continued_fund(void *arg, const char *thread_id, struct rye_err *err)
 	return r;
 }
 
+/* What the chain has cost so far. */
+static json_t *continued_before(const struct agent *agent)
+{
+	struct thread_cost all = agent->before, own = agent->cost;
+
+	own.elapsed_seconds = (double)(clock_ms() - agent->start_ms) / 1000;
+	thread_cost_add(&all, &own);
+	return thread_cost_json(&all);
+}
+
 static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct rye_err *err)
 {
 	const json_t *doc = agent->ask->doc;
 	auto_json json_t *request = continued_request(agent);
-	auto_json json_t *reply = NULL;
+	auto_json json_t *reply = NULL, *before = continued_before(agent);
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
 	struct continued_funds funds = { .agent = agent };
 	struct fork_ask ask = { .request = request,
@@ -490,6 +532,7 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 				.wake = -1,
 				.previous_id = agent->thread_id,
 				.chain = 1 + (int)json_int(doc, "chain", 0),
+				.before = before,
 				.fund = continued_fund,
 				.fund_arg = &funds,
 				.authority = agent->authority };

@@ -44,9 +44,13 @@ static int fork_result(struct threads *threads, const char *id, json_t *reply, s
 		r = rye_fail(err, fork_code(json_str(doc, "code")), "%s", json_str(doc, "error"));
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		json_object_del(doc, ours[i]);
-	/* the caller knows the first thread of a chain */
-	if (strcmp(json_str(doc, "thread_id"), id) != 0 && *json_str(doc, "thread_id"))
+	/* the caller knows the first thread of a chain, and asks what all of it has cost */
+	if (strcmp(json_str(doc, "thread_id"), id) != 0 && *json_str(doc, "thread_id")) {
 		json_sets(reply, "resolved_thread_id", json_str(doc, "thread_id"));
+		if (json_object_get(doc, "chain_cost"))
+			json_object_set(doc, "cost", json_object_get(doc, "chain_cost"));
+		json_object_del(doc, "chain_cost");
+	}
 	json_object_del(doc, "thread_id");
 	json_object_update(reply, doc);
 	return r;
@@ -115,6 +119,8 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 		json_sets(more, "continuation_message", ask->message);
 	if (ask->chain)
 		json_set(more, "chain", json_integer(ask->chain));
+	if (ask->before)
+		json_object_set(more, "before", (json_t *)ask->before);
 	start.stem = stem.data;
 	start.more = more;
 	return threads_launch(threads, &start, ret, err);
@@ -157,7 +163,7 @@ static void fork_live_open(struct threads *threads, const char *id, struct fork_
 {
 	char path[64];
 
-	ret->dir = ret->ask->live ? threads_dir(threads, id) : -1;
+	ret->dir = ret->ask->live ? threads_dir(threads, id, NULL) : -1;
 	if (ret->dir < 0)
 		return;
 	ret->notice = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -17,7 +17,6 @@
 #include <strings.h>
 
 #define HOOK_INTERNAL "rye/agent/threads/internal/"
-#define HOOK_CONTROL HOOK_INTERNAL "control"
 
 /* Set in an action that was filled in: a model's words name its item, or stand in its parameters. */
 #define HOOK_NAMED "_named"
@@ -126,22 +125,6 @@ static json_t *hook_call(struct agent *agent, const json_t *hook, const json_t *
 
 /* ---- steering ---- */
 
-static enum hook_steer hook_steer_of(const char *action)
-{
-	static const char *const names[] = {
-		[STEER_CONTINUE] = "continue", [STEER_RETRY] = "retry",
-		[STEER_FAIL] = "fail",	       [STEER_ABORT] = "abort",
-		[STEER_SUSPEND] = "suspend",   [STEER_ESCALATE] = "escalate"
-	};
-
-	if (!strcmp(action, "skip"))
-		return STEER_CONTINUE;
-	for (size_t i = STEER_CONTINUE; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], action))
-			return (enum hook_steer)i;
-	return STEER_NONE;
-}
-
 /* One action: the control tool steers, the rest of the internal ones is the runner's own work. */
 static void hook_act(struct agent *agent, const json_t *hook, const json_t *action,
 		     struct hook_verdict *verdict)
@@ -152,8 +135,8 @@ static void hook_act(struct agent *agent, const json_t *hook, const json_t *acti
 	const char *id;
 
 	hook_kind(action, &id);
-	if (!strcmp(id, HOOK_CONTROL) && !json_flag(action, HOOK_NAMED, false)) {
-		enum hook_steer steer = hook_steer_of(json_str(params, "action"));
+	if (!strcmp(id, EXPR_CONTROL) && !json_flag(action, HOOK_NAMED, false)) {
+		enum expr_steer steer = expr_steer_of(json_str(params, "action"));
 		const char *why = json_str(params, *json_str(params, "error") ? "error" : "reason");
 
 		if (verdict && verdict->steer == STEER_NONE) {
@@ -171,7 +154,8 @@ static void hook_act(struct agent *agent, const json_t *hook, const json_t *acti
 		agent_warn(agent, "hook %s: %s", json_str(hook, "id"), json_str(reply, "error"));
 }
 
-void hooks_run(struct agent *agent, const char *event, json_t *doc, struct hook_verdict *verdict)
+void hooks_run(struct agent *agent, enum expr_event event, json_t *doc,
+	       struct hook_verdict *verdict)
 {
 	json_t *hook, *action;
 	size_t i, k;
@@ -303,7 +287,7 @@ static int hook_inject(struct agent *agent, const json_t *hook, const json_t *ac
 	return 0;
 }
 
-int hooks_text(struct agent *agent, const char *event, json_t *doc, struct hook_text *ret,
+int hooks_text(struct agent *agent, enum expr_event event, json_t *doc, struct hook_text *ret,
 	       struct rye_err *err)
 {
 	json_t *hook, *action;

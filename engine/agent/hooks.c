@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum hook_layer { LAYER_USER, LAYER_DIRECTIVE, LAYER_BUILTIN, LAYER_PROJECT, LAYER_INFRA };
-
 /* Behind those of its layer. XML has the layer as text. */
 static void hooks_insert(json_t *list, const json_t *hook, enum hook_layer origin)
 {
@@ -98,9 +96,9 @@ bool hook_is_own(const json_t *hook)
 	return json_int(hook, "_origin", -1) == LAYER_DIRECTIVE;
 }
 
-bool hook_applies(const json_t *hook, const char *event, const json_t *doc)
+bool hook_applies(const json_t *hook, enum expr_event event, const json_t *doc)
 {
-	return !strcmp(json_str(hook, "event"), event) &&
+	return expr_event_of(json_str(hook, "event")) == event &&
 	       expr_holds(json_object_get(hook, "condition"), doc);
 }
 
@@ -112,7 +110,7 @@ const char *hooks_extends(struct agent *agent, const json_t *doc)
 	json_array_foreach(agent->hooks, i, hook) {
 		const char *id = json_str(json_object_get(hook, "action"), "set_extends");
 
-		if (*id && !hook_is_own(hook) && hook_applies(hook, "resolve_extends", doc))
+		if (*id && !hook_is_own(hook) && hook_applies(hook, EVENT_RESOLVE_EXTENDS, doc))
 			return id;
 	}
 	return "";

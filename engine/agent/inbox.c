@@ -9,13 +9,13 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "proc.h"
 #include "scope.h"
 #include "str.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -150,7 +150,7 @@ static void inbox_accept(struct inbox *inbox, struct inbox_peers *peers)
 {
 	int fd = accept4(inbox->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd >= 0 && !threads_heard_own(fd)) {
+	if (fd >= 0 && !peer_own(fd)) {
 		close(fd);
 		return;
 	}
@@ -176,7 +176,7 @@ static void inbox_serve(struct inbox *inbox, int fd)
 		r = rye_fail(&err, RYE_TOO_BIG, "at most %d bytes can be said at once", INBOX_LINE);
 	else
 		r = inbox_take_line(inbox, span_trim((struct rye_span){ line, (size_t)n }),
-				    threads_heard_inside(fd), &err);
+				    peer_inside(fd), &err);
 	if (r)
 		answer = err.msg;
 	(void)!send(fd, answer, strlen(answer), MSG_NOSIGNAL);

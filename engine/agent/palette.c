@@ -43,8 +43,11 @@ static void palette_short(const char *id, char ret[65])
 
 void palette_name(const char *id, const json_t *taken, char ret[65])
 {
-	size_t n = 0;
+	/* Gemini wants a letter or "_" first */
+	size_t before = isdigit((unsigned char)*id) ? 1 : 0, n = before;
 
+	if (before)
+		ret[0] = '_';
 	for (const char *p = id; *p && n < PALETTE_NAME_MAX; p++) {
 		/* bytes of one character beyond ASCII: one sign */
 		if (((unsigned char)*p & 0xc0) == 0x80)
@@ -52,7 +55,7 @@ void palette_name(const char *id, const json_t *taken, char ret[65])
 		ret[n++] = isalnum((unsigned char)*p) ? *p : '_';
 	}
 	ret[n] = 0;
-	if (strlen(id) > PALETTE_NAME_MAX || json_object_get(taken, ret))
+	if (strlen(id) + before > PALETTE_NAME_MAX || json_object_get(taken, ret))
 		palette_short(id, ret);
 }
 
@@ -185,8 +188,30 @@ static void palette_add(struct palette *palette, const char *name, const char *i
 			    json_pack("{s:s, s:s}", "item_id", item_id, "primary", primary));
 }
 
-/* The tool as it is offered; NULL: it cannot be loaded, or has no schema. */
-static json_t *palette_tool(struct agent *agent, const char *id, char name[65], bool *ret_stateless)
+/*
+ * Its signed `requires` names nothing but reading, and the sandbox holds it to that: only then may it run
+ * beside others of the same answer. A word that is not known here may mean writing.
+ */
+static bool palette_reads(const struct tool_meta *meta)
+{
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(meta->requires_list, i, word)
+		if (strcmp(json_string_value(word), "fs.read") != 0)
+			return false;
+	return meta->requires_list;
+}
+
+/* What another item runs, or lends, is no tool to call; one that declares no parameters takes none. */
+static bool palette_callable(const struct tool_meta *meta)
+{
+	return meta->schema || meta->parameters ||
+	       (!meta->executor_null && strcmp(meta->tool_type, "runtime") != 0);
+}
+
+/* The tool as it is offered; NULL: it cannot be loaded, or is none to call. */
+static json_t *palette_tool(struct agent *agent, const char *id, char name[65], bool *ret_reads)
 {
 	const struct item_ask ask = { .kind = RYE_TOOL, .id = id };
 	auto_item struct rye_item *item = NULL;
@@ -199,11 +224,11 @@ static json_t *palette_tool(struct agent *agent, const char *id, char name[65], 
 		return NULL;
 	}
 	meta_tool(item, &meta);
-	if (!meta.schema && !meta.parameters)
+	if (!palette_callable(&meta))
 		return NULL;
 	schema = meta_schema(item);
 	palette_name(item->id, agent->palette.items, name);
-	*ret_stateless = meta.stateless;
+	*ret_reads = palette_reads(&meta);
 	return json_pack("{s:s, s:s, s:O}", "name", name, "description", meta.description, "schema",
 			 schema);
 }
@@ -219,9 +244,9 @@ static size_t palette_size(const json_t *tool)
 /* False: there is no room for it. */
 static bool palette_offer(struct agent *agent, const char *id, size_t *room)
 {
-	bool stateless = false;
+	bool reads = false;
 	char name[65] = "";
-	json_t *tool = palette_tool(agent, id, name, &stateless);
+	json_t *tool = palette_tool(agent, id, name, &reads);
 	size_t size = tool ? palette_size(tool) : 0;
 
 	if (!tool)
@@ -232,9 +257,8 @@ static bool palette_offer(struct agent *agent, const char *id, size_t *room)
 	}
 	*room -= size;
 	palette_add(&agent->palette, name, id, "execute", tool);
-	if (stateless)
-		json_object_set_new(json_object_get(agent->palette.items, name), "stateless",
-				    json_true());
+	if (reads)
+		json_set(json_object_get(agent->palette.items, name), "reads", json_true());
 	return true;
 }
 

@@ -351,10 +351,30 @@ int agent_settle(const char *project, const char *id, const char *status, struct
 	return r;
 }
 
+/* The entry for people, and the directories of its id that are empty then. */
+static void forget_story(const char *project, const char *id)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	size_t least;
+
+	buf_addf(&path, "%s/.ai/knowledge/agent/threads/", project);
+	least = path.len;
+	buf_addf(&path, "%s.md", id);
+	if (path.failed || unlink(path.data) < 0)
+		return;
+	for (char *slash = strrchr(path.data, '/'); (size_t)(slash - path.data) >= least;
+	     slash = strrchr(path.data, '/')) {
+		*slash = 0;
+		if (rmdir(path.data) < 0)
+			return;
+	}
+}
+
 void agent_forget(const struct agent_recovery *where, const char *id)
 {
 	struct db *db = recover_ledger(where);
 
+	forget_story(where->project, id);
 	if (db)
 		budget_drop(db, id, NULL);
 	db_close(db);

@@ -10,58 +10,96 @@
 #include "base/id.h"
 #include "clock.h"
 #include "scope.h"
+#include "str.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 /* Milliseconds that the new thread's record is waited for, and between two looks. */
 #define RESUMPTION_WAIT_MS 10000
 #define RESUMPTION_LOOK_MS 10
 
-/* The new one runs: what tells of it is not worth its end. */
-static void resumed_links(const struct agent_recovery *where, struct db *db, const char *old,
-			  const struct resumed *what)
+/* An old thread while a call goes on with it. */
+struct resumption {
+	const struct agent_recovery *where;
+	const char *id;
+	int dir; /* locked: of two that resume it at once one does */
+	struct db *db;
+	json_t *record; /* its verified thread.json */
+};
+
+/* So that its record and its row tell the same. */
+static int resumed_status(const struct resumption *old, struct rye_err *err)
 {
-	auto_close int dir = threads_dir(where->threads, old);
+	struct record record = { .ai = -1, .dir = old->dir, .id = old->id };
+	struct key_secret key;
+	int r = keystore_automatic(old->where->items, &key, err);
+
+	if (r)
+		return r;
+	record.key = &key;
+	r = thread_json_again(&record, old->record, "continued", err);
+	key_wipe(&key);
+	return r;
+}
+
+/* The new one runs: what tells of it is not worth its end. */
+static void resumed_links(const struct resumption *old, const struct resumed *what)
+{
 	const struct record record = { .ai = -1,
-				       .dir = dir,
-				       .id = old,
-				       .trust = where->items->trust };
+				       .dir = old->dir,
+				       .id = old->id,
+				       .trust = old->where->items->trust };
 	struct rye_err err = { 0 };
 
-	if (registry_chain(db, old, what->next, &err) || chronicle_resumed(&record, what, &err))
-		log_line(where->items->log, RYE_LOG_WARN, "agent", "thread %s is gone on with: %s",
-			 old, err.msg);
+	if (registry_chain(old->db, old->id, what->next, &err) || resumed_status(old, &err) ||
+	    chronicle_resumed(&record, what, &err))
+		log_line(old->where->items->log, RYE_LOG_WARN, "agent",
+			 "thread %s is gone on with: %s", old->id, err.msg);
 }
 
 /* What the runner of the old one has signed. */
-static int resumed_record(const struct agent_recovery *where, const char *id, json_t **ret,
-			  struct rye_err *err)
+static int resumed_record(struct resumption *old, struct rye_err *err)
 {
-	auto_close int dir = threads_dir(where->threads, id);
 	const struct record record = { .ai = -1,
-				       .dir = dir,
-				       .id = id,
-				       .trust = where->items->trust };
-	int r;
+				       .dir = old->dir,
+				       .id = old->id,
+				       .trust = old->where->items->trust };
+	int r = thread_json_read(&record, &old->record, err);
 
-	if (dir < 0)
-		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
-	r = thread_json_read(&record, ret, err);
-	return r ? rye_wrap(err, "thread %s cannot be resumed", id) : 0;
+	return r ? rye_wrap(err, "thread %s cannot be resumed", old->id) : 0;
 }
 
-/* The same again; its inputs are those that it ended up with. */
-static json_t *resumed_request(const json_t *record, const char *ref)
+/* The same again, with the inputs that it ended up with; what the person gives now goes over that. */
+static json_t *resumed_request(const json_t *record, const char *ref, const json_t *given)
 {
-	json_t *asked = json_object_get(record, "asked");
+	static const char *const own[] = { "model", "limit_overrides" };
 	json_t *inputs = json_object_get(record, "inputs");
+	json_t *parameters = inputs ? json_deep_copy(inputs) : json_object();
 	json_t *request = json_pack("{s:s, s:s, s:o}", "item_id", ref, "thread", "fork",
-				    "parameters", inputs ? json_deep_copy(inputs) : json_object());
+				    "parameters", parameters);
 
-	json_object_update_missing(request, asked);
+	json_object_update(parameters, json_object_get(given, "parameters"));
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (json_object_get(given, own[i]))
+			json_object_set(request, own[i], json_object_get(given, own[i]));
+	json_object_update_missing(request, json_object_get(record, "asked"));
 	return request;
+}
+
+/* A request may name the directive as well: then it is this one's. */
+static int resumed_named(const struct resumption *old, const json_t *given, struct rye_err *err)
+{
+	const char *named = json_str(given, "item_id"), *id;
+
+	id_split(named, &id);
+	if (!*named || !strcmp(id, json_str(old->record, "directive")))
+		return 0;
+	return rye_fail(err, RYE_INVALID, "thread %s is one of directive:%s, not of %.300s",
+			old->id, json_str(old->record, "directive"), named);
 }
 
 /* No more than it had: its own capabilities within those of all threads above it, and its limits. */
@@ -118,7 +156,7 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 static bool resumed_began(const struct agent_recovery *where, struct db *db, const char *id,
 			  int wake)
 {
-	auto_close int dir = threads_dir(where->threads, id);
+	auto_close int dir = threads_dir(where->threads, id, NULL);
 	int64_t end = clock_ms() + RESUMPTION_WAIT_MS;
 	struct pollfd fd = { .fd = wake, .events = POLLIN };
 	struct registry_row row = { .status = "" };
@@ -135,66 +173,98 @@ static bool resumed_began(const struct agent_recovery *where, struct db *db, con
 	return true;
 }
 
-/* Linked once it runs: a new thread that cannot start leaves the old one as it is. */
-static int resumed_start(const struct agent_recovery *where, const struct agent_resumption *what,
-			 struct db *db, json_t **ret, struct rye_err *err)
+/*
+ * Linked once it runs: a new thread that cannot start leaves the old one as it is, and nothing of itself.
+ */
+static int resumed_start(struct resumption *old, const struct agent_resumption *what,
+			 const struct fork_ask *how, json_t **ret, struct rye_err *err)
 {
-	auto_json json_t *record = NULL;
+	const struct agent_recovery *where = old->where;
 	auto_json json_t *request = NULL;
 	auto_json json_t *authority = NULL;
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
-	struct fork_ask ask = { .async = true,
-				.wake = what->wake,
-				.previous_id = what->thread_id,
-				.message = what->message };
+	struct fork_ask ask = *how;
 	const char *next;
-	bool began;
-	int r = resumed_record(where, what->thread_id, &record, err);
+	int r = resumed_hold(old->record, &authority, err);
 
 	if (!r)
-		r = resumed_hold(record, &authority, err);
+		r = resumed_named(old, what->given, err);
 	if (r)
 		return r;
-	buf_addf(&ref, "directive:%s", json_str(record, "directive"));
+	buf_addf(&ref, "directive:%s", json_str(old->record, "directive"));
+	request = resumed_request(old->record, ref.data, what->given);
 	ask.ref = ref.data;
-	ask.request = request = resumed_request(record, ref.data);
+	ask.request = request;
 	ask.authority = authority;
 	r = agent_fork(where->threads, &ask, ret, err);
 	if (r)
 		return r;
 	next = json_str(*ret, "thread_id");
-	began = resumed_began(where, db, next, what->wake);
-	if (began)
-		resumed_links(where, db, what->thread_id,
-			      &(struct resumed){ next, json_str(record, "directive"),
-						 what->message });
-	if (began && what->async)
+	if (resumed_began(where, old->db, next, what->wake)) {
+		resumed_links(old, &(struct resumed){ next, json_str(old->record, "directive"),
+						      what->message });
 		return 0;
-	json_object_del(*ret, "async");
-	json_object_del(*ret, "status");
-	json_object_del(*ret, "pid");
-	return agent_await(where->threads, &ask, *ret, err);
+	}
+	r = agent_await(where->threads, &ask, *ret, err);
+	if (r && !threads_ctl(where->threads, next, SPAN("delete"), NULL)) {
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return r;
 }
 
 /* One that was continued already is gone on with where its chain ends. */
+static int resumed_open(struct resumption *old, const struct agent_resumption *what,
+			char id[THREAD_ID_MAX], struct rye_err *err)
+{
+	const struct registry_ask ask = { .project = old->where->project, .create = true };
+	struct agent_resumption last = *what;
+	char again[THREAD_ID_MAX];
+	int r = registry_of(&ask, &old->db, err);
+
+	if (!r)
+		r = registry_last(old->db, what->thread_id, id, err);
+	last.thread_id = old->id = id;
+	if (!r)
+		r = resumed_row(old->db, &last, err);
+	if (r)
+		return r;
+	old->dir = threads_dir(old->where->threads, id, NULL);
+	if (old->dir < 0)
+		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+	/* also one that has linked its own in between */
+	if (flock(old->dir, LOCK_EX | LOCK_NB) < 0 || registry_last(old->db, id, again, err) ||
+	    strcmp(again, id) != 0)
+		return rye_fail(err, RYE_STATE,
+				"thread %s is gone on with already; " MEND_WITH
+				"ryefs threads show %s",
+				id, id);
+	return resumed_record(old, err);
+}
+
 int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
 		 json_t **ret, struct rye_err *err)
 {
-	const struct registry_ask ask = { .project = where->project, .create = true };
-	struct agent_resumption last = *what;
+	struct resumption old = { .where = where, .dir = -1 };
+	struct fork_ask ask = { .async = true, .wake = what->wake, .message = what->message };
 	char id[THREAD_ID_MAX];
-	struct db *db = NULL;
-	int r = registry_of(&ask, &db, err);
+	int r = resumed_open(&old, what, id, err);
 
-	last.thread_id = id;
+	ask.previous_id = id;
 	if (!r)
-		r = registry_last(db, what->thread_id, id, err);
-	if (!r)
-		r = resumed_row(db, &last, err);
-	if (!r)
-		r = resumed_start(where, &last, db, ret, err);
+		r = resumed_start(&old, what, &ask, ret, err);
+	json_decref(old.record);
+	db_close(old.db);
+	if (old.dir >= 0)
+		close(old.dir);
+	/* others need not wait for as long as this one */
+	if (!r && !what->async) {
+		json_object_del(*ret, "async");
+		json_object_del(*ret, "status");
+		json_object_del(*ret, "pid");
+		r = agent_await(where->threads, &ask, *ret, err);
+	}
 	if (*ret)
 		json_sets(*ret, "resumed", what->thread_id);
-	db_close(db);
 	return r;
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of one answer, in their order; those of stateless items that stand together run at once.
- * Each that begins has a result in the transcript and in
- * the next message, whatever happens: a model and its provider want one for every call.
+ * The calls of one answer, in their order; those of tools that only read and stand together run at once,
+ * so that what comes of them is what one after the other would have given. Each has a result in the transcript
+ * and in the next message, whatever happens: a model and its provider want one for every call.
  */
 #include "agent/agent_inner.h"
 
+#include "format/format.h"
 #include "bounds.h"
 #include "memory.h"
 #include "scope.h"
 
 #include <string.h>
 
-/* Calls of stateless items that run at once. */
+/* Calls that run at once. */
 #define CALLS_TOGETHER 8
 
 static bool tool_calls_is(const json_t *block)
@@ -34,7 +35,7 @@ size_t tool_calls_count(const json_t *message)
 static void calls_guard(struct agent *agent, const struct tool_call *call, const json_t *reply,
 			struct rye_buf *out)
 {
-	auto_json json_t *clean = guard_clean(call->item_id, reply);
+	auto_json json_t *clean = guard_clean(reply);
 	const json_t *whole =
 		json_object_get(brief_meta(&agent->brief, "runtime"), "truncate_tool_results");
 	json_int_t window = agent->provider->window;
@@ -69,14 +70,6 @@ static void calls_result(struct agent *agent, json_t *results, const struct tool
 	agent_event(agent, "tool_call_result", payload);
 }
 
-/* The error of a reply that says so; NULL: it is a success. */
-static const char *calls_error(const json_t *reply)
-{
-	if (strcmp(json_str(reply, "status"), "error") != 0)
-		return NULL;
-	return *json_str(reply, "error") ? json_str(reply, "error") : "the tool failed";
-}
-
 /* ---- calls that are carried out together ---- */
 
 /* One of them, from its start to its result. */
@@ -103,9 +96,8 @@ static void calls_reply(struct agent *agent, struct calls_slot *slot, json_t *re
 	}
 	calls_guard(agent, call, reply, &text);
 	buf_adds(&text, "");
-	/* what failed may have told more than its error: the model gets all of it */
 	calls_result(agent, results, call, text.data ? text.data : "",
-		     calls_error(reply) ? (text.data ? text.data : calls_error(reply)) : NULL);
+		     plain_failed(reply) ? (text.data ? text.data : "the tool failed") : NULL);
 }
 
 /* Why no more calls of this answer are run; false: go on. */
@@ -168,12 +160,11 @@ static void calls_finish(struct agent *agent, struct calls_slot *slot, json_t *r
 	tool_call_done(&slot->call);
 }
 
-/* An item that says it is stateless may run beside others. */
-static bool calls_stateless(const struct agent *agent, const json_t *block)
+static bool calls_reads(const struct agent *agent, const json_t *block)
 {
 	const json_t *offer = json_object_get(agent->palette.items, json_str(block, "name"));
 
-	return json_flag(offer, "stateless", false);
+	return json_flag(offer, "reads", false);
 }
 
 /* Of those from `at` on, how many are carried out together: at least one. */
@@ -182,7 +173,7 @@ static size_t calls_together(const struct agent *agent, const json_t *calls, siz
 	size_t n = 0;
 
 	while (n < CALLS_TOGETHER && at + n < json_array_size(calls) &&
-	       calls_stateless(agent, json_array_get(calls, at + n)))
+	       calls_reads(agent, json_array_get(calls, at + n)))
 		n++;
 	return n ? n : 1;
 }

@@ -5,7 +5,9 @@
  */
 #include "agent/agent_inner.h"
 
+#include "schema/schema.h"
 #include "scope.h"
+#include "str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +46,18 @@ json_t *tool_return_offer(const struct brief *brief)
 				    return_property("", json_is_string(output) ?
 								json_string_value(output) :
 								""));
-	return json_pack("{s:s, s:s, s:{s:s, s:o, s:o}}", "name", RETURN_NAME, "description",
+	/* what is not declared cannot be said where the provider holds its model to the schema */
+	if (!json_object_get(properties, "status"))
+		json_object_set_new(properties, "status",
+				    json_pack("{s:s, s:[s, s]}", "type", "string", "enum",
+					      "success", "error"));
+	if (!json_object_get(properties, "error_detail"))
+		json_object_set_new(properties, "error_detail", return_property("string", ""));
+	return json_pack("{s:s, s:s, s:b, s:{s:s, s:o, s:o}}", "name", RETURN_NAME, "description",
 			 "Ends the directive with its results. When a step cannot be done: status "
 			 "\"error\" and error_detail.",
-			 "schema", "type", "object", "properties", properties, "required",
-			 brief_required(brief));
+			 "strict", 1, "schema", "type", "object", "properties", properties,
+			 "required", brief_required(brief));
 }
 
 /* A text where a number or a truth value is declared is read as one. */
@@ -92,6 +101,38 @@ static int return_missing(const struct brief *brief, const json_t *outputs, stru
 			names.data);
 }
 
+static void return_wrong_one(const json_t *output, const json_t *outputs, struct rye_buf *names)
+{
+	const char *name = json_str(output, "name"), *type = json_str(output, "type");
+	const json_t *value = json_object_get(outputs, name);
+	auto_buf struct rye_buf shown = RYE_BUF_INIT;
+
+	if (!value || json_is_null(value) || !schema_type_known(type) ||
+	    schema_type_fits(type, value))
+		return;
+	json_put(&shown, value, false);
+	buf_addf(names, "%s%s is %.80s%s, its type is %s", names->len ? "; " : "", name,
+		 shown.data ? shown.data : "", shown.len > 80 ? "…" : "", type);
+}
+
+/* What is there has the type that is declared, as a parameter's value has. */
+static int return_wrong(const struct brief *brief, const json_t *outputs, struct rye_err *err)
+{
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	const json_t *output;
+	size_t i;
+
+	json_array_foreach(brief_meta(brief, "outputs"), i, output)
+		return_wrong_one(output, outputs, &names);
+	if (!names.len)
+		return 0;
+	utf8_mend(names.data);
+	return rye_fail(err, RYE_INVALID,
+			"Wrong output fields: %.800s. Call directive_return again with all "
+			"required fields.",
+			names.data);
+}
+
 static void return_event(struct agent *agent)
 {
 	agent_event(agent, "directive_return",
@@ -109,11 +150,13 @@ int tool_return(struct agent *agent, const struct tool_call *call, struct rye_er
 	json_array_foreach(brief_meta(&agent->brief, "outputs"), i, output)
 		return_coerce(output, call->arguments);
 	r = failed ? 0 : return_missing(&agent->brief, call->arguments, err);
+	if (!r && !failed)
+		r = return_wrong(&agent->brief, call->arguments, err);
 	if (r)
 		return r;
 	agent->outputs = json_incref(call->arguments);
 	return_event(agent);
-	hooks_run(agent, RETURN_NAME,
+	hooks_run(agent, EVENT_DIRECTIVE_RETURN,
 		  json_pack("{s:O, s:o, s:s}", "outputs", agent->outputs, "cost",
 			    thread_cost_json(&agent->cost), "thread_id", agent->thread_id),
 		  NULL);

@@ -59,6 +59,11 @@ bool rye_doubt(struct rye *rye, int space, const char *path)
 	return index_doubt(rye->index, path);
 }
 
+void rye_late(struct rye *rye, bool on)
+{
+	index_late(rye->index, on);
+}
+
 void rye_counts(struct rye *rye, struct rye_counts *ret)
 {
 	struct index_totals totals;

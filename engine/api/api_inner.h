@@ -77,6 +77,7 @@ struct prefetch_env {
 	int threads;
 	void (*poll)(void *arg); /* every PREFETCH_POLL_S, from one thread */
 	void *arg;
+	_Atomic uint64_t *asked; /* grows with each lookup, for which the workers make room */
 };
 
 #define PREFETCH_POLL_S 2
@@ -108,6 +109,7 @@ struct rye {
 	struct spool *spool; /* texts for readers */
 	struct cache cache; /* over the index */
 	_Atomic uint64_t loads;
+	_Atomic uint64_t asked; /* lookups, for prefetch */
 	struct prefetch *prefetch; /* NULL: opt.scan is off */
 	struct exec *exec;
 	struct exec_hooks hooks; /* frozen after rye_open */

@@ -11,6 +11,7 @@
 #include "str.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 static int api_names_not_found(enum rye_kind kind, const char *path, struct rye_err *err)
@@ -103,6 +104,7 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 	int r = 0;
 
 	*ret = (struct rye_file){ 0 };
+	atomic_fetch_add(&rye->asked, 1);
 	/* No name outside the kind's directory is ever looked for on disk. */
 	if (*want->path && id_check(span_of(want->path), NULL)) {
 		ret->watched = !index_unwatched(index, want->kind, want->path);
@@ -159,6 +161,45 @@ int rye_lookup(struct rye *rye, enum rye_kind kind, const char *path, struct rye
 	if (!r)
 		*ret = file.st;
 	return r;
+}
+
+/* ---- from memory ---- */
+
+static bool is_scanned(const struct rye *rye)
+{
+	return rye->built && !index_lacks(rye->index);
+}
+
+bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret)
+{
+	struct index_found found;
+	bool known = true;
+
+	*ret = (struct rye_stat){ 0 };
+	if (*path && id_check(span_of(path), NULL))
+		return !index_unwatched(rye->index, kind, path);
+	if (!is_scanned(rye) || index_unwatched(rye->index, kind, path))
+		return false;
+	if (!index_find(rye->index, kind, path, &found))
+		return true;
+	known = found.item.state.known || !(found.is_file || found.is_item_dir);
+	if (known)
+		api_names_fill(&found, ret);
+	index_state_done(&found.item.state);
+	return known;
+}
+
+int rye_space_of(struct rye *rye, enum rye_kind kind, const char *path)
+{
+	struct index_found found;
+	int space = -1;
+
+	if (!is_scanned(rye) || !index_find(rye->index, kind, path, &found))
+		return -1;
+	if (found.is_file || found.is_item_dir)
+		space = found.item.space;
+	index_state_done(&found.item.state);
+	return space;
 }
 
 /* ---- listings ---- */

@@ -51,8 +51,10 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 	struct api_sign_signing signing = { rye, batch, api_sign_space_of(rye, batch->space) };
 	struct sign_many ask = { .pattern = batch->pattern,
 				 .space = signing.space,
-				 .unless_good = batch->unless_good,
+				 .many = batch->many,
 				 .dry = batch->dry,
+				 .again = batch->again,
+				 .take = batch->take,
 				 .fn = api_sign_on_signed,
 				 .arg = &signing };
 
@@ -61,6 +63,16 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 	if (!ask.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	return sign_many(&rye->items, &ask, err);
+}
+
+struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct rye_span text)
+{
+	auto_buf struct rye_buf bare = RYE_BUF_INIT;
+	struct sig_rule rule;
+
+	if (!sig_rule_of(kind, ext, &rule) || !sign_bare(rule, text, &bare))
+		return NULL;
+	return buf_blob(&bare);
 }
 
 /* ---- keys ---- */
@@ -72,11 +84,11 @@ static void keys_changed(struct rye *rye)
 	engine_changed(rye, &changes);
 }
 
-int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err)
+int rye_key_generate(struct rye *rye, enum rye_keygen how, char ret_fp[17], struct rye_err *err)
 {
 	if (rye->opt.no_sign)
 		return api_sign_refuse("making keys", err);
-	return secret_keygen(rye->spaces, force, ret_fp, err);
+	return secret_keygen(rye->spaces, how, ret_fp, err);
 }
 
 int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)

@@ -249,6 +249,7 @@ static int start_background(struct rye *rye, struct rye_err *err)
 	const struct prefetch_env env = { .cache = &rye->cache,
 					  .index = rye->index,
 					  .threads = engine_threads(),
+					  .asked = &rye->asked,
 					  .poll = poll_keys,
 					  .arg = rye };
 	int r;

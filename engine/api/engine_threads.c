@@ -7,18 +7,23 @@
 #include "api/api_inner.h"
 
 #include "agent/agent.h"
+#include "base/io.h"
 #include "facts/facts.h"
 #include "memory.h"
 #include "process/process.h"
+#include "record/record.h"
 #include "run/run.h"
 #include "str.h"
 #include "thread/thread.h"
 
 #include <stdio.h>
 
-void rye_thread_recover(struct rye *rye)
+void rye_thread_recover(struct rye *rye, const char *id)
 {
-	threads_recover_all(rye->threads);
+	if (id)
+		threads_recover(rye->threads, id);
+	else
+		threads_recover_all(rye->threads);
 }
 
 size_t rye_thread_lost(struct rye *rye, rye_name_fn fn, void *arg)
@@ -26,9 +31,28 @@ size_t rye_thread_lost(struct rye *rye, rye_name_fn fn, void *arg)
 	return threads_lost(rye->threads, fn, arg);
 }
 
+int rye_uncommitted(struct rye *rye, struct rye_blob **lines, struct rye_err *err)
+{
+	auto_close int ai = io_open_dir(rye->opt.project, ".ai", false);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int r = ai < 0 ? ai : gitignore_complete(ai, lines ? &text : NULL);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, ".ai/.gitignore");
+	if (!lines || !r)
+		return r;
+	*lines = buf_blob(&text);
+	return *lines ? r : memory_fail(err);
+}
+
 int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
 {
 	return threads_list(rye->threads, fn, arg, err);
+}
+
+int rye_thread_rows(struct rye *rye, rye_thread_row_fn fn, void *arg, struct rye_err *err)
+{
+	return threads_rows(rye->threads, fn, arg, err);
 }
 
 uint64_t rye_thread_list_number(struct rye *rye)
@@ -50,6 +74,13 @@ int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
 	const struct facts_ask ask = { at->id, at->path };
 
 	return facts_file(rye->facts, &ask, ret_sort, ret, err);
+}
+
+bool rye_thread_time(struct rye *rye, const struct rye_thread_at *at, struct timespec *ret)
+{
+	const struct facts_ask ask = { at->id, at->path };
+
+	return facts_time(rye->facts, &ask, ret);
 }
 
 struct thread_names {
@@ -151,9 +182,7 @@ static int threads_ctl_all(struct rye *rye, struct rye_span verb, struct rye_err
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (span_eq(verb, all[i].name))
 			return all[i].fn(rye, err);
-	return rye_fail(err, RYE_INVALID,
-			"unknown verb %.*s: one of " RYE_THREADS_VERBS " is wanted",
-			(int)(verb.len < 40 ? verb.len : 40), verb.ptr);
+	return threads_no_verb(verb, RYE_THREADS_VERBS, err);
 }
 
 /* Answers with the new thread's id. */
@@ -207,6 +236,11 @@ static int thread_verb(struct rye *rye, const char *id, struct rye_span text, st
 	if (span_eq(text, "verify"))
 		return ctl_verify(rye, id, out, err);
 	return threads_ctl(rye->threads, id, text, err);
+}
+
+bool rye_thread_told(struct rye_span verb)
+{
+	return threads_is_told(span_trim(verb));
 }
 
 int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb, struct rye_blob **ret,
@@ -369,6 +403,7 @@ static int detach_resume(struct rye *rye, const struct exec_detach *ask, json_t 
 	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
 	const struct agent_resumption what = { .thread_id = ask->resume,
 					       .message = ask->message,
+					       .given = ask->request,
 					       .async = ask->async,
 					       .wake = call_wake(ask->call) };
 

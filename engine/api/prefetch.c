@@ -10,8 +10,8 @@
 #include "memory.h"
 #include "scope.h"
 
-#include <errno.h>
-#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #define WORKERS_MAX 8
 #define HANDFUL 32
@@ -19,6 +19,8 @@
 #define ROUNDS_MAX 4
 /* A burst of edits is verified once, after it. */
 #define SETTLE_MS 50
+/* Between an item and the next one while lookups come. */
+#define ROOM_US 300
 
 struct prefetch {
 	struct prefetch_env env;
@@ -82,11 +84,29 @@ static bool prefetch_choose(struct prefetch *p, struct index_ref *refs, size_t *
 	return *ret_n > 0;
 }
 
+/*
+ * A reader's request would find these threads on every processor, and wait for one: so each item
+ * waits until no lookup has come for a moment. A lower class of the scheduler's would not do: such
+ * a thread keeps the locks that it shares with those that answer, of the index, the store and malloc,
+ * for as long as others leave it no time, hundreds of ms on a busy machine (tests/e2e/fresh.sh).
+ */
+static void prefetch_yield(struct prefetch *p, uint64_t *asked)
+{
+	uint64_t now = atomic_load(p->env.asked);
+
+	if (now != *asked)
+		usleep(ROOM_US);
+	*asked = now;
+}
+
 static void prefetch_verify(struct prefetch *p, const struct index_ref *refs, size_t n)
 {
+	uint64_t asked = atomic_load(p->env.asked);
+
 	for (size_t i = 0; i < n; i++) {
 		struct index_item item;
 
+		prefetch_yield(p, &asked);
 		if (!index_item(p->env.index, refs[i].kind, refs[i].id, &item))
 			continue;
 		cache_know(p->env.cache, &item, NULL);
@@ -97,18 +117,6 @@ static void prefetch_verify(struct prefetch *p, const struct index_ref *refs, si
 		pthread_cond_broadcast(&p->wake);
 }
 
-/*
- * A reader's request finds every processor free: the scheduler lets a thread of this class go
- * at once, where an equal one would first use up its slice (0.6 ms at the median). Not being
- * allowed is no harm.
- */
-static void step_back(void)
-{
-	const struct sched_param none = { 0 };
-
-	sched_setscheduler(0, SCHED_IDLE, &none);
-}
-
 static void *prefetch_work(void *arg)
 {
 	struct prefetch *p = arg;
@@ -116,7 +124,6 @@ static void *prefetch_work(void *arg)
 	enum prefetch_act act = refs ? ACT_VERIFY : ACT_STOP;
 	size_t n = 0;
 
-	step_back();
 	while (act != ACT_STOP) {
 		bool chosen = false;
 

@@ -60,8 +60,7 @@ static void put_usage(struct rye_buf *buf, const struct subject *subject, enum r
 	auto_json json_t *schema = NULL;
 
 	put_kind(buf, subject, kind);
-	buf_adds(buf, "Write one JSON object or lines of YAML to this file, read the reply "
-		      "here.\n");
+	buf_adds(buf, "Write one JSON object to this file, read the reply here.\n");
 	if (!rye_kind_has(kind, RYE_KIND_PARAMETERS))
 		return;
 	schema = meta_schema(subject->loaded.item);

@@ -171,13 +171,25 @@ bool db_is_spent(struct db *db)
 	       (db->frozen && (!stat_same(&st, &db->st) || !is_frozen(db->path)));
 }
 
+/* Lock held, or no other thread has it. */
+static void db_let_go(struct db *db)
+{
+	for (size_t i = 0; i < DB_KEPT; i++)
+		sqlite3_finalize(steal(&db->kept[i]));
+	sqlite3_close(steal(&db->handle));
+}
+
+void db_retire(struct db *db)
+{
+	GUARD(&db->lock);
+	db_let_go(db);
+}
+
 void db_close(struct db *db)
 {
 	if (!db)
 		return;
-	for (size_t i = 0; i < DB_KEPT; i++)
-		sqlite3_finalize(db->kept[i]);
-	sqlite3_close(db->handle);
+	db_let_go(db);
 	pthread_mutex_destroy(&db->lock);
 	free(db->path);
 	free(db);
@@ -229,9 +241,13 @@ static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *v
 
 int db_step(struct db *db, const struct db_query *query, int *ret_changes, struct rye_err *err)
 {
-	__attribute__((cleanup(db_release))) sqlite3_stmt *statement = db_statement(db, query->sql);
+	__attribute__((cleanup(db_release))) sqlite3_stmt *statement = NULL;
 	int r;
 
+	if (!db->handle)
+		return rye_fail(err, RYE_UNPARSABLE, "%s: there is another file now, try again",
+				db->path);
+	statement = db_statement(db, query->sql);
 	if (!statement)
 		return db_fail(db, "bad statement", err);
 	for (size_t i = 0; i < query->n; i++)

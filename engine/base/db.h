@@ -21,19 +21,22 @@
 
 struct db {
 	pthread_mutex_t lock; /* what follows, but for the path */
-	sqlite3 *handle;
+	sqlite3 *handle; /* NULL: retired */
 	sqlite3_stmt *kept[DB_KEPT];
 	size_t next; /* of kept: its place is the next one's */
 	char *path; /* for messages */
 	_Atomic bool damaged; /* a statement has failed with RYE_UNPARSABLE */
 	struct stat st; /* of the file when it was opened */
 	bool frozen; /* its file system cannot be written: writing fails with RYE_READ_ONLY */
-	struct db *older; /* the owner's: one that it has replaced, and that may be in use yet */
+	struct db *older; /* the owner's: one that it has replaced and retired */
 };
 
 /* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
 void db_close(struct db *db);
+/* The file is given back, its descriptors and the room of a deleted one too; whatever still asks gets
+ * RYE_UNPARSABLE, as of a damaged one. Waits for the statement under way. */
+void db_retire(struct db *db);
 /* Is it damaged, was another file put in its place, or can a frozen one have changed? */
 bool db_is_spent(struct db *db);
 

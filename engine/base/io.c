@@ -12,7 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -25,6 +25,158 @@
 #define SETTLED_NS 100000000LL
 /* … and on file systems that count whole seconds, of which FAT knows every other one. */
 #define SETTLED_WHOLE_NS 3000000000LL
+
+/* ---- openat2 where it is not to be had: in a tool's sandbox, whose filter cannot see modes ---- */
+
+/* Directories between the root and a file, links on the way: the kernel's own number of these. */
+#define RESOLVE_DEPTH 128
+#define RESOLVE_LINKS 40
+
+/* A walk name by name, each by the descriptor of the one before: what is renamed meanwhile leads
+ * nowhere else. */
+struct path_walk {
+	const struct open_how *how;
+	int at[RESOLVE_DEPTH]; /* at[0]: the root */
+	size_t n;
+	char left[2 * PATH_MAX]; /* of the path */
+	int links;
+	uint64_t mount;
+};
+
+static void path_walk_done(struct path_walk *walk)
+{
+	while (walk->n)
+		close(walk->at[--walk->n]);
+}
+
+static int mount_of_fd(int fd, uint64_t *ret)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0)
+		return -errno;
+	*ret = st.stx_mnt_id;
+	return 0;
+}
+
+static int resolve_up(struct path_walk *walk)
+{
+	if (walk->n > 1)
+		close(walk->at[--walk->n]);
+	else if (walk->how->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	return 0;
+}
+
+/* What a link says stands before what is left. */
+static int resolve_link(struct path_walk *walk, int link)
+{
+	char text[PATH_MAX], rest[sizeof(walk->left)];
+	ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
+
+	if (walk->how->resolve & RESOLVE_NO_SYMLINKS || ++walk->links > RESOLVE_LINKS)
+		return -ELOOP;
+	if (n < 0)
+		return -errno;
+	text[n] = 0;
+	if (text[0] == '/' && walk->how->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	while (text[0] == '/' && walk->n > 1)
+		close(walk->at[--walk->n]);
+	memcpy(rest, walk->left, sizeof(rest));
+	if (snprintf(walk->left, sizeof(walk->left), "%s%s", text, rest) >= (int)sizeof(walk->left))
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static int resolve_final(const struct path_walk *walk, const char *name)
+{
+	int fd = openat(walk->at[walk->n - 1], name, (int)walk->how->flags | O_NOFOLLOW | O_CLOEXEC,
+			(mode_t)walk->how->mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* One name, which is no dots. 1: *ret is what was asked for; 0: on with what is left. */
+static int resolve_name(struct path_walk *walk, const char *name, int *ret)
+{
+	bool last = !walk->left[strspn(walk->left, "/")], slash = *walk->left == '/';
+	auto_close int fd = openat(walk->at[walk->n - 1], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t mount = walk->mount;
+	struct stat st;
+	int r = 0;
+
+	if (fd < 0 && errno == ENOENT && last && !slash && walk->how->flags & O_CREAT) {
+		*ret = resolve_final(walk, name);
+		return 1;
+	}
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (walk->how->resolve & RESOLVE_NO_XDEV)
+		r = mount_of_fd(fd, &mount);
+	if (r || mount != walk->mount)
+		return r ? r : -EXDEV;
+	if (S_ISLNK(st.st_mode) && (!last || slash || !(walk->how->flags & O_NOFOLLOW)))
+		return resolve_link(walk, fd);
+	if (last && !slash) {
+		*ret = resolve_final(walk, name);
+		return 1;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	if (walk->n == RESOLVE_DEPTH)
+		return -ENAMETOOLONG;
+	walk->at[walk->n++] = steal_fd(&fd);
+	return 0;
+}
+
+static int resolve_walk(struct path_walk *walk, int *ret)
+{
+	int r = 0;
+
+	while (!r && walk->left[strspn(walk->left, "/")]) {
+		char *name = walk->left + strspn(walk->left, "/"), one[NAME_MAX + 1];
+		size_t n = strcspn(name, "/");
+
+		if (n > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(one, name, n);
+		one[n] = 0;
+		memmove(walk->left, name + n, strlen(name + n) + 1);
+		if (!strcmp(one, ".."))
+			r = resolve_up(walk);
+		else if (strcmp(one, ".") != 0)
+			r = resolve_name(walk, one, ret);
+	}
+	if (!r)
+		*ret = resolve_final(walk, ".");
+	return r < 0 ? r : 0;
+}
+
+int io_resolve(int root, const char *path, const struct open_how *how)
+{
+	__attribute__((cleanup(path_walk_done))) struct path_walk walk = { .how = how };
+	bool whole = *path == '/';
+	int fd = -1, r;
+
+	if (whole && how->resolve & RESOLVE_BENEATH)
+		return -EXDEV;
+	if (!*path)
+		return -ENOENT;
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(walk.left, path, strlen(path) + 1);
+	walk.at[0] = openat(root, whole ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (walk.at[0] < 0)
+		return -errno;
+	walk.n = 1;
+	r = mount_of_fd(walk.at[0], &walk.mount);
+	if (!r)
+		r = resolve_walk(&walk, &fd);
+	return r ? r : fd;
+}
+
+/* ---- opening ---- */
 
 /* O_TMPFILE contains O_DIRECTORY: a mask test would take every directory for one. */
 static bool opens_new(uint64_t flags)
@@ -47,6 +199,9 @@ static int open_how(int root, const char *path, uint64_t flags, uint64_t resolve
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
+	/* in the sandbox of a tool */
+	if (fd < 0 && errno == ENOSYS)
+		return io_resolve(root, path, &how);
 	return fd >= 0 ? fd : -errno;
 }
 
@@ -377,6 +532,34 @@ int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 	if (!r && fsync(dir) < 0 && errno != EINVAL)
 		r = -errno;
 	return r;
+}
+
+/* By descriptor: a link that takes the directory's place meanwhile is not followed. */
+static int open_for_removal(int dirfd, const char *name)
+{
+	auto_close int at = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (at < 0 || chmod(path, 0700) < 0)
+		return -1;
+	return openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void io_remove_tree(int dirfd, const char *name, int depth)
+{
+	auto_dir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd;
+
+	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
+		return;
+	fd = open_for_removal(dirfd, name);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			io_remove_tree(fd, entry->d_name, depth - 1);
+	unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
 /* ---- marks ---- */

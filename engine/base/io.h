@@ -8,6 +8,7 @@
 
 #include "buf.h"
 
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -17,6 +18,12 @@
  * (O_NONBLOCK is added), O_CLOEXEC always. -EXDEV at a mount: see io_open_mounted.
  */
 int io_open_beneath(int root, const char *path, uint64_t flags);
+
+/*
+ * What openat2 does, with RESOLVE_BENEATH or from "/"; magic links are never followed. It is asked
+ * where the kernel says ENOSYS.
+ */
+int io_resolve(int root, const char *path, const struct open_how *how);
 
 /*
  * A regular file, to write at its end; made when it is not there, its directory not. No symlink is
@@ -46,6 +53,8 @@ int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
  * and has it been removed? Never one that a living process works on.
  */
 bool io_is_left(int dir, const char *name, bool drop);
+/* Removes a file, or a directory with what is in it, so many levels deep; follows no link. */
+void io_remove_tree(int dirfd, const char *name, int depth);
 /* mkdir -p beneath root; mode for new directories. */
 int io_mkdirs_at(int root, const char *path, mode_t mode);
 /* The directory at path beneath that of `root`, to read; create: made for its owner alone. */

@@ -71,8 +71,9 @@ static const struct cli_verb verbs[] = {
 	  .usage = "",
 	  .help = "make your signing key and trust it",
 	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you "
-		  "alone.",
-	  .flags = CLI_FORCE | CLI_OWNER,
+		  "alone. With --force the one before stays beside it as private_key.pem.old, until\n"
+		  "the next.",
+	  .flags = CLI_FORCE | CLI_FORGET | CLI_OWNER,
 	  .run = verb_keygen },
 	{ .name = "keys",
 	  .usage = "",
@@ -85,7 +86,7 @@ static const struct cli_verb verbs[] = {
 	  .help = "be a server of the Model Context Protocol; make items of other servers' tools",
 	  .more = "serve, or no word: the workspace for a client that starts this and speaks through\n"
 		  "standard input and output, or with --http for clients on this machine that know the\n"
-		  "token. Items run with your rights: say --read-only to one that is only to read.\n\n"
+		  "token, with --unix for yours that connect to a socket. Items run with your rights: say --read-only to one that is only to read.\n\n"
 		  "add shows what will run, and each text that a model would see, and asks; then the\n"
 		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
 		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
@@ -94,6 +95,20 @@ static const struct cli_verb verbs[] = {
 	  .max = -1,
 	  .seek = "ryefs mcp list",
 	  .run = verb_mcp },
+	{ .name = "merge",
+	  .usage = "BASE OURS THEIRS PATH | --textconv FILE",
+	  .help = "merges items for git, which calls it; ryefs init tells git so",
+	  .flags = CLI_TEXT,
+	  .hidden = true,
+	  .min = 1,
+	  .max = 4,
+	  .run = verb_merge },
+	{ .name = "minder",
+	  .usage = "",
+	  .help = "ends what a killed engine has left behind; started by the engine, not by hand",
+	  .hidden = true,
+	  .max = 1,
+	  .run = verb_minder },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
@@ -106,15 +121,17 @@ static const struct cli_verb verbs[] = {
 	  .help = "values for items that ask for ${NAME}, kept encrypted",
 	  .more = "set reads the value from standard input, or asks for it without showing it; an\n"
 		  "argument would be seen by every process. An item whose signed text asks for NAME\n"
-		  "gets it where neither the environment nor the project's .env has it, no other.",
+		  "gets it where neither the environment nor, for items of the project, its .env has it.",
 	  .max = -1,
 	  .seek = "ryefs secret list",
 	  .run = verb_secret },
 	{ .name = "sign",
 	  .usage = "REF... | --all | -i [REF...]",
 	  .help = "sign items of the project (or, with --space user, of yours)",
-	  .more = REFS "--all leaves alone what your key has signed and is good.",
-	  .flags = CLI_AGAIN | CLI_ALL | CLI_ASK | CLI_SPACE,
+	  .more = REFS
+	  "--all and patterns leave alone what is good, whoever signed it, and tell what\n"
+	  "another key signed that is not: name it, or say -i or --take-over.",
+	  .flags = CLI_AGAIN | CLI_ALL | CLI_ASK | CLI_SPACE | CLI_TAKE,
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
 	  .refs = true,

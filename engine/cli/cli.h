@@ -30,6 +30,8 @@ int verb_mcp(struct cli *cli);
 int verb_search(struct cli *cli);
 int verb_secret(struct cli *cli);
 int verb_sign(struct cli *cli);
+int verb_merge(struct cli *cli);
+int verb_minder(struct cli *cli);
 int verb_thread_run(struct cli *cli);
 int verb_threads(struct cli *cli);
 int verb_trust(struct cli *cli);
@@ -69,14 +71,17 @@ enum cli_flag {
 	CLI_ASK = 1 << 14,
 	CLI_SERVE = 1 << 15,
 	CLI_FORK = 1 << 16,
+	CLI_FORGET = 1 << 17,
+	CLI_TAKE = 1 << 18,
+	CLI_TEXT = 1 << 19,
 };
 
 struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
-	bool all, async, dry_run, force, fork, output, sample, trace, yes, ask;
+	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
 	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
-	const char *from, *limit, *owner, *port, *space, *to, *token;
+	const char *from, *limit, *owner, *port, *socket, *space, *to, *token;
 };
 
 struct cli_verb {
@@ -112,6 +117,13 @@ struct cli {
 const struct cli_verb *cli_verbs(size_t *ret_n); /* all of them, the hidden ones too */
 bool cli_wants_operands(const char *word); /* is it a verb that does nothing without? */
 int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit status */
+
+/* ---- compiles.c ---- */
+
+/* A Python file that does not compile, with the line that is wrong. */
+typedef void (*compiles_fn)(void *arg, const char *path, long line, const char *what);
+/* paths: absolute ones; what compiles is not told. Nothing of the files is run. */
+void compiles_check(const json_t *paths, compiles_fn fn, void *arg);
 
 /* ---- cli_options.c ---- */
 
@@ -200,6 +212,10 @@ void progress_start(struct progress *progress, struct cli *cli, const char *what
 void progress_step(struct progress *progress, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
+/* own_key.c: the person's signing key, made and trusted; an untrusted one that is there is trusted. */
+int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct rye_err *err);
+bool own_key_is_ready(struct cli *cli);
+
 /* mounted.c: which mounts of ours the kernel has, and ending them. */
 
 /* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */
@@ -243,6 +259,14 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
 /* The standard output of a program (argv ends with NULL) and its exit status; -1: it did not run. */
 int outside_read(const char *const argv[], struct rye_buf *ret);
 
+/*
+ * The repository may be a stranger's, and so may its configuration: only commands that start no other
+ * program are used, and nothing is fetched from elsewhere.
+ */
+#define GIT                                                                    \
+	"env", "PATH=/usr/bin:/bin:/usr/local/bin", "GIT_ALLOW_PROTOCOL=none", \
+		"GIT_NO_LAZY_FETCH=1", "git", "-C"
+
 struct signed_file {
 	const char *ref, *path; /* of the item, and its file, absolute */
 };
@@ -250,6 +274,13 @@ struct signed_file {
 bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
 /* Prints what changed: 0 nothing, 1 something; -1: no such version is known. */
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
+
+/* merging.c: git is told that `ryefs merge` merges items, and shows them. */
+
+/* Does git version the project, and has this clone not been told? */
+bool merging_lacks(const char *project);
+/* What was written is added to made, as a path below .ai. */
+void merging_set_up(struct cli *cli, json_t *made);
 
 /* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
 typedef int (*sign_ask_fn)(void *arg, const char *ref);

@@ -26,6 +26,7 @@ void mount_help(FILE *to)
 		{ "venv", "let project tools use .venv, node_modules" },
 		{ "env=NAME[:NAME]", "variables that items may read" },
 		{ "list=items|all", "all: list items' directories as well" },
+		{ "spaces=rw|ro|none", "whether spaces/ may be written to, is there" },
 		{ "xattr", "answer user.rye.* attributes" },
 		{ "allow_other", "let other users read" },
 	};

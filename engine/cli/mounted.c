@@ -6,16 +6,14 @@
 #include "cli/cli.h"
 
 #include "buf.h"
+#include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct each {
@@ -111,20 +109,7 @@ bool mounts_holds(const char *word, char **ret_source, char **ret_below)
 /* fusermount3 with one option; 0: unmounted. */
 static int run_fusermount(const char *option, const char *path)
 {
-	const char *args[] = { "fusermount3", option, "--", path, NULL };
-	const char *bare[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
-	posix_spawn_file_actions_t files;
-	int status = -1;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawnp(&pid, "fusermount3", &files, NULL, (char *const *)args,
-			 (char *const *)bare) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	posix_spawn_file_actions_destroy(&files);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return fusermount_run((const char *const[]){ "fusermount3", option, "--", path, NULL });
 }
 
 bool mounts_detach(const char *path, bool lazy)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking another program, git or diff: its standard output as bytes. The program is started without
- * a shell and without a pager, its complaints are thrown away. One thread; owns nothing.
+ * Asking another program, git, diff or python3: its standard output as bytes. The program is started
+ * without a shell and without a pager, its complaints are thrown away. It is one of the system's, by
+ * whatever PATH says: that may name a directory where tools write, and this process may see keys
+ * (tests/e2e/attacks_home.sh). One thread; owns nothing.
  */
 #include "cli/cli.h"
 
@@ -26,6 +28,22 @@ static void outside_take(int fd, struct rye_buf *ret)
 			buf_add(ret, chunk, (size_t)n);
 }
 
+/* 0, or why no directory of the system has a program of this name that can be started. */
+static int outside_spawn(const char *const argv[], const posix_spawn_file_actions_t *files,
+			 pid_t *ret)
+{
+	static const char *const dirs[] = { "/usr/bin", "/bin", "/usr/local/bin",
+					    "/run/current-system/sw/bin" };
+	char path[64];
+	int r = ENOENT;
+
+	for (size_t i = 0; r == ENOENT && i < ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%.20s", dirs[i], argv[0]);
+		r = posix_spawn(ret, path, files, NULL, (char *const *)argv, environ);
+	}
+	return r;
+}
+
 int outside_read(const char *const argv[], struct rye_buf *ret)
 {
 	posix_spawn_file_actions_t files;
@@ -38,7 +56,7 @@ int outside_read(const char *const argv[], struct rye_buf *ret)
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ))
+	if (outside_spawn(argv, &files, &pid))
 		pid = -1;
 	posix_spawn_file_actions_destroy(&files);
 	close(pipes[1]);

@@ -31,6 +31,15 @@ static void example_pair(struct rye_buf *ret, const char *key, const json_t *pro
 		buf_shell(ret, word.data);
 }
 
+/* The words themselves are compared, not their letters. */
+static bool parameters_operand(const struct cli *cli, const char *word)
+{
+	for (int i = 0; i < cli->argc; i++)
+		if (cli->argv[i] == word)
+			return true;
+	return false;
+}
+
 void parameters_example(const struct cli *cli, const struct corrected *fault, struct rye_buf *ret)
 {
 	auto_json json_t *all = corrected_parameters(fault);
@@ -42,9 +51,9 @@ void parameters_example(const struct cli *cli, const struct corrected *fault, st
 	buf_shell(ret, cli->argv[0]);
 	json_object_foreach(all, key, value)
 		example_pair(ret, key, json_object_get(properties, key), value);
-	/* options, wherever they were typed */
+	/* options with their values, wherever they were typed */
 	for (int i = 0; i < cli->n_typed && strcmp(cli->typed[i], "--") != 0; i++)
-		if (cli->typed[i][0] == '-' && cli->typed[i][1] == '-') {
+		if (!parameters_operand(cli, cli->typed[i])) {
 			buf_addc(ret, ' ');
 			buf_shell(ret, cli->typed[i]);
 		}

@@ -90,12 +90,6 @@ static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
 
 /* ---- where to look ---- */
 
-/*
- * The repository may be a stranger's, and so may its configuration: only commands that start no other
- * program are used, and nothing is fetched from elsewhere.
- */
-#define GIT "env", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "git", "-C"
-
 /* git's newest revision of the file that is good. */
 static bool from_git(struct signed_trial *trial, const char *path, struct rye_buf *ret)
 {

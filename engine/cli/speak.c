@@ -32,13 +32,14 @@ void out_text(FILE *to, const char *text)
 	}
 }
 
-/* ---- a model's words ---- */
+/* ---- words of models, tools and servers ---- */
 
 /* It would move the cursor, give commands to the terminal, or turn the order of what follows round. */
 static bool said_steers(uint32_t cp)
 {
 	return (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp <= 0x9f) ||
-	       (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+	       cp == 0x61c || cp == 0x200e || cp == 0x200f || (cp >= 0x202a && cp <= 0x202e) ||
+	       (cp >= 0x2066 && cp <= 0x2069);
 }
 
 /* The bytes that the character wants which begins with this one; 0: none begins so. */
@@ -116,7 +117,7 @@ void out_json(const json_t *value)
 	else
 		json_put(&text, value, true);
 	if (!text.failed)
-		fwrite(text.data, 1, text.len, stdout);
+		said_put(&(struct said){ .n = 0 }, buf_span(&text));
 }
 
 void out_blob(FILE *to, const struct rye_blob *blob)

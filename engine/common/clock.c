@@ -6,6 +6,7 @@
 #include "clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int64_t read_ns(clockid_t id)
 {
@@ -69,4 +70,39 @@ void clock_iso_at(int64_t us, char ret[40])
 void clock_iso_us(char ret[40])
 {
 	clock_iso_at(read_ns(CLOCK_REALTIME) / 1000, ret);
+}
+
+/* "+01:30" and the like, in seconds; "Z" and nothing are UTC. */
+static bool iso_zone(const char *text, long *ret)
+{
+	unsigned hours, minutes;
+
+	*ret = 0;
+	if (!*text || !strcmp(text, "Z"))
+		return true;
+	if ((*text != '+' && *text != '-') || sscanf(text + 1, "%2u:%2u", &hours, &minutes) != 2)
+		return false;
+	*ret = (long)(hours * 60 + minutes) * (*text == '-' ? -60 : 60);
+	return true;
+}
+
+bool clock_iso_read(const char *text, struct timespec *ret)
+{
+	struct tm tm = { 0 };
+	const char *rest = strptime(text, "%Y-%m-%d", &tm);
+	long ns = 0, zone;
+
+	rest = rest && (*rest == 'T' || *rest == ' ') ? strptime(rest + 1, "%H:%M:%S", &tm) : NULL;
+	if (!rest)
+		return false;
+	if (*rest == '.') {
+		long unit = NS_PER_S / 10;
+
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+			ns += (*rest - '0') * unit;
+	}
+	if (!iso_zone(rest, &zone))
+		return false;
+	*ret = (struct timespec){ timegm(&tm) - zone, ns };
+	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef RYE_COMMON_CLOCK_H
 #define RYE_COMMON_CLOCK_H
 
+#include <stdbool.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -21,5 +22,7 @@ void clock_stamp(time_t when, char ret[24]); /* 2026-01-02T03:04:05Z */
 /* 2026-01-02T03:04:05.123456+00:00 */
 void clock_iso_at(int64_t us, char ret[40]); /* microseconds since 1970 */
 void clock_iso_us(char ret[40]); /* now */
+/* What those, or other writers of ISO 8601, have written; without a zone it is UTC's. */
+bool clock_iso_read(const char *text, struct timespec *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c - asking a mount for a sign of life, and ending its connection.
+ * connection.c - asking a mount for a sign of life, ending its connection, unmounting.
  *
  * Owns no state. Both are done in a child process of their own: a request to a dead daemon
  * blocks until it is killed, and a view of fusectl may need a mount namespace of its own.
@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
@@ -104,4 +105,32 @@ bool connection_abort(unsigned minor, const char *mountpoint)
 		return true;
 	/* The kernel aborts the connection even when it answers EBUSY and keeps the mount. */
 	return umount2(mountpoint, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
+}
+
+/*
+ * Looked for in directories of the system alone: PATH may name one where tools write, and this
+ * process may see keys.
+ */
+int fusermount_run(const char *const argv[])
+{
+	static const char *const paths[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
+					     "/usr/local/bin/fusermount3",
+					     "/run/wrappers/bin/fusermount3" };
+	static const char *const env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+	posix_spawn_file_actions_t files;
+	int status = -1, r = ENOENT;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	for (size_t i = 0; r == ENOENT && i < ARRAY_SIZE(paths); i++)
+		r = posix_spawn(&pid, paths[i], &files, NULL, (char *const *)argv,
+				(char *const *)env);
+	posix_spawn_file_actions_destroy(&files);
+	if (r)
+		return -1;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

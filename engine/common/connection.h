@@ -29,4 +29,10 @@ enum connection_state connection_probe(const char *mountpoint, int patience_ms);
  */
 bool connection_abort(unsigned minor, const char *mountpoint);
 
+/*
+ * Runs fusermount3 with these arguments, its name among them, and waits for its end; what it
+ * complains of goes nowhere. Its exit status; -1: it could not be started.
+ */
+int fusermount_run(const char *const argv[]);
+
 #endif

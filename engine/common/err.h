@@ -14,6 +14,10 @@
  * it stands and helps.
  */
 #define MEND_WITH "mend with: "
+/* What a line is refused with that may be a part of a message: bash's echo and printf write so. */
+#define ERR_SEVERAL                                                                    \
+	"several parameters: one JSON object, {path: src, force: true}, or all lines " \
+	"in one write (\xe2\x80\xa6 | cat > run)"
 
 #define RYE_PRINTF(f, a) __attribute__((format(printf, f, a)))
 

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -268,4 +269,36 @@ double proc_age_s(const struct process *process)
 		return -1;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return MAX_OF((double)now.tv_sec + (double)now.tv_nsec / 1e9 - began, 0);
+}
+
+/* ---- the other end of a Unix socket ---- */
+
+/* A process with more ancestors than that is believed to be one. */
+#define PEER_ANCESTORS 256
+
+bool peer_own(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
+}
+
+bool peer_inside(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	struct proc_stat stat;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return true;
+	for (int i = 0; i < PEER_ANCESTORS && who.pid != getpid(); i++) {
+		/* one that is not seen, or gone, is not believed either */
+		if (who.pid < 1 || proc_stat(who.pid, &stat) < 0)
+			return true;
+		if (who.pid == 1 || !stat.ppid)
+			return false;
+		who.pid = stat.ppid;
+	}
+	return true;
 }

@@ -66,6 +66,14 @@ int proc_variable(pid_t pid, const char *name, char *ret, size_t size);
 int proc_children_open(void); /* a descriptor, or -errno */
 size_t proc_children(int fd, pid_t ret[PROC_CHILDREN]);
 
+/* The process at the other end of a Unix socket, as the kernel noted it when it connected. */
+bool peer_own(int fd); /* Is it this user's? */
+/*
+ * Did it descend from this process, or can that not be told? What runs have started does: an engine
+ * is a subreaper. Reads /proc.
+ */
+bool peer_inside(int fd);
+
 long long proc_number(const char *path); /* of a file in /proc/sys; 0: there is none */
 
 #endif

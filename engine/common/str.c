@@ -119,6 +119,33 @@ bool str_ends(const char *s, const char *suffix)
 	return span_ends(span_of(s), suffix);
 }
 
+bool str_one_name(const char *id, bool exact, char ret[256])
+{
+	size_t n = 0;
+
+	for (; *id && n < 256 - 4; id++) {
+		if (exact && (*id == ':' || *id == '%'))
+			n += (size_t)snprintf(ret + n, 256 - n, "%%%02X", *id);
+		else
+			ret[n++] = *id == '/' ? ':' : *id;
+	}
+	ret[n] = 0;
+	return !*id;
+}
+
+void str_one_name_old(char *name)
+{
+	char *to = name;
+
+	for (const char *from = name; *from;) {
+		bool slash = !strncasecmp(from, "%2f", 3);
+
+		*to++ = slash ? ':' : *from;
+		from += slash ? 3 : 1;
+	}
+	*to = 0;
+}
+
 size_t utf8_next(struct rye_span s, uint32_t *cp)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -34,6 +34,11 @@ struct rye_span span_strip_unicode(struct rye_span s);
 char *span_dup(struct rye_span s); /* NUL-terminated; free it; NULL: out of memory */
 
 bool str_ends(const char *s, const char *suffix);
+/* An id as one name, with ":" for "/", which clients decode in no path as they do "%2F". exact: no two
+ * ids have one name, so ":" and "%" of an id are %3A and %25. False: too long for a name. */
+bool str_one_name(const char *id, bool exact, char ret[256]);
+/* "%2F" of a name becomes ":": so they were spelt once, and are understood. */
+void str_one_name_old(char *name);
 bool utf8_valid(struct rye_span s);
 /* Bytes of the character at s; 0: invalid. *cp gets the code point. */
 size_t utf8_next(struct rye_span s, uint32_t *cp);

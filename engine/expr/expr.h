@@ -35,6 +35,55 @@ bool expr_holds(const json_t *condition, const json_t *doc);
 void expr_check_condition(const json_t *condition, const char *where, json_t *faults);
 
 /*
+ * expr_hook.c: what hooks of threads and graphs are asked for, and what is wrong with one.
+ */
+
+enum expr_event {
+	EVENT_RESOLVE_EXTENDS,
+	EVENT_BUILD_SYSTEM_PROMPT,
+	EVENT_THREAD_STARTED,
+	EVENT_THREAD_CONTINUED,
+	EVENT_CONTEXT_LIMIT_REACHED,
+	EVENT_DIRECTIVE_RETURN,
+	EVENT_AFTER_COMPLETE,
+	EVENT_GRAPH_STARTED,
+	EVENT_AFTER_STEP,
+	EVENT_ERROR,
+	EVENT_LIMIT,
+	EVENT_GRAPH_COMPLETED,
+	EVENT__MAX
+};
+enum expr_event expr_event_of(const char *name); /* EVENT__MAX: none */
+const char *expr_event_name(enum expr_event event);
+
+/* The order in which a thread asks its hooks. */
+enum hook_layer { LAYER_USER, LAYER_DIRECTIVE, LAYER_BUILTIN, LAYER_PROJECT, LAYER_INFRA };
+
+/* The tool that steers, by its parameter `action`. */
+#define EXPR_CONTROL "rye/agent/threads/internal/control"
+enum expr_steer {
+	STEER_NONE,
+	STEER_CONTINUE,
+	STEER_RETRY,
+	STEER_FAIL,
+	STEER_ABORT,
+	STEER_SUSPEND,
+	STEER_ESCALATE,
+};
+enum expr_steer expr_steer_of(const char *action);
+
+/* Whose hook it is; bits. */
+enum hook_of { HOOK_OF_CONFIG = 1, HOOK_OF_DIRECTIVE = 2, HOOK_OF_GRAPH = 4 };
+struct hook_check {
+	enum hook_of of;
+	const char *where;
+	/* It is no hook; it never does anything; it does not do all that it says. May be one array. */
+	json_t *faults, *never, *warnings;
+};
+/* As expr_check_condition. */
+void expr_check_hook(const json_t *hook, const struct hook_check *to);
+
+/*
  * expr_pipe.c: json from_json length keys upper lower. Takes over value, which may be NULL (null);
  * a new reference, NULL: null. What does not fit a pipe goes through as it is.
  */

@@ -62,7 +62,7 @@ static void check_leaf(const json_t *condition, const char *where, json_t *fault
 		if (!known)
 			json_array_append_new(
 				faults,
-				json_sprintf("%s: %.100s is not a key of a condition (path, "
+				json_sprintf("%s: '%.100s' is not a key of a condition (path, "
 					     "op, value; any, all, not)",
 					     where, key));
 	}

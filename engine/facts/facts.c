@@ -65,16 +65,6 @@ void facts_name(const char *text, char ret[128])
 		*ret = '_';
 }
 
-void facts_encode(const char *id, struct rye_buf *out)
-{
-	for (; *id; id++) {
-		if (*id == '/' || *id == '%')
-			buf_addf(out, "%%%02X", *id);
-		else
-			buf_addc(out, *id);
-	}
-}
-
 /* From the link's directory up to state/threads, and down to the thread. */
 static void put_target(const struct facts_ask *ask, const char *id, struct rye_buf *out)
 {
@@ -154,14 +144,15 @@ static int look_thread(struct facts_look *look, struct rye_err *err)
 		return r;
 	snprintf(look->status, sizeof(look->status), "%.*s", (int)strcspn(status->data, "\n"),
 		 status->data);
-	look->dir = threads_dir(threads, look->id);
+	look->dir = threads_dir(threads, look->id, NULL);
 	threads_links(threads, look->id, &look->links);
 	look_record(look);
 	look->has |= look_at(look, "transcript.jsonl") ? NEEDS_STORY : 0;
 	look->has |= look_at(look, "capabilities.md") ? NEEDS_OFFER : 0;
 	look->has |= registry_terminal(look->status) ? NEEDS_END : 0;
 	look->has |= *look->links.parent_id ? NEEDS_PARENT : 0;
-	if ((look->has & NEEDS_RECORD) || look_at(look, "request.json"))
+	if (json_object_get(look->doc, "inputs") || look_at(look, "request.json") ||
+	    look_at(look, "spawn_params.json"))
 		look->has |= NEEDS_REQUEST;
 	if ((look->has & NEEDS_RECORD) && look_artifacts(look))
 		look->has |= NEEDS_ARTIFACTS;
@@ -205,7 +196,14 @@ static const struct facts_row *find_row(const struct facts_look *look, struct ry
 
 static json_t *facts_member(const json_t *node, struct rye_span name)
 {
-	return json_object_getn(node, name.ptr, name.len);
+	json_t *member = json_object_getn(node, name.ptr, name.len);
+	char old[256];
+
+	if (member || !memchr(name.ptr, '%', name.len))
+		return member;
+	snprintf(old, sizeof(old), "%.*s", (int)name.len, name.ptr);
+	str_one_name_old(old);
+	return json_object_get(node, old);
 }
 
 static int facts_find(const struct facts_look *look, const struct facts_ask *ask,
@@ -305,6 +303,66 @@ int facts_file(struct facts *facts, const struct facts_ask *ask, enum rye_thread
 	buf_adds(&out, "");
 	*ret = buf_blob(&out);
 	return *ret ? 0 : memory_fail(err);
+}
+
+/* ---- times ---- */
+
+/* What came out of a thread is what came out of the last that it handed over to. */
+static bool facts_of_chain(const char *path)
+{
+	static const char *const names[] = { "output", "outputs", "result", "result.json" };
+	struct rye_span name = { path, strcspn(path, "/") };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_eq(name, names[i]))
+			return true;
+	return false;
+}
+
+/* A link beside the threads leads to "../…/ID": it is as old as what is said of that one. */
+static const char *facts_linked(const char *target)
+{
+	while (!strncmp(target, "../", 3))
+		target += 3;
+	return target;
+}
+
+static bool facts_events_time(const struct facts *facts, struct timespec *ret)
+{
+	auto_close int ai = facts_ai(facts, NULL);
+	struct stat st;
+
+	if (ai < 0 || fstatat(ai, "state/threads/" REGISTRY_EVENTS, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	*ret = st.st_mtim;
+	return true;
+}
+
+/*
+ * The row's stamp, which rsync and `find -newer` see whichever mount shows the thread; a file that was
+ * changed on disk behind the thread's back is as old as that change.
+ */
+bool facts_time(struct facts *facts, const struct facts_ask *ask, struct timespec *ret)
+{
+	struct threads *threads = facts->env.threads;
+	bool events = !*ask->id && !strcmp(ask->path, REGISTRY_EVENTS);
+	const char *id = *ask->id ? ask->id : facts_linked(ask->path);
+	auto_close int dir = threads_dir(threads, id, NULL);
+	char last[THREAD_ID_MAX];
+	struct stat st;
+
+	if (events)
+		return facts_events_time(facts, ret);
+	if (facts_of_chain(ask->path) && !threads_last(threads, id, last))
+		id = last;
+	if (!threads_end_time(threads, id, ret))
+		return false;
+	if (*ask->id && dir >= 0 && *ask->path &&
+	    !fstatat(dir, ask->path, &st, AT_SYMLINK_NOFOLLOW) &&
+	    (st.st_mtim.tv_sec > ret->tv_sec ||
+	     (st.st_mtim.tv_sec == ret->tv_sec && st.st_mtim.tv_nsec > ret->tv_nsec)))
+		*ret = st.st_mtim;
+	return true;
 }
 
 /* ---- listing ---- */

@@ -31,6 +31,8 @@ int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn 
 /* As rye_thread_file. */
 int facts_file(struct facts *facts, const struct facts_ask *ask, enum rye_thread_sort *ret_sort,
 	       struct rye_blob **ret, struct rye_err *err);
+/* As rye_thread_time. */
+bool facts_time(struct facts *facts, const struct facts_ask *ask, struct timespec *ret);
 /* As rye_thread_read. */
 int facts_read(struct facts *facts, const struct rye_thread_part *part, struct rye_blob **ret,
 	       uint64_t *ret_size, struct rye_err *err);

@@ -32,7 +32,7 @@ enum facts_need {
 	NEEDS_OFFER = 4, /* capabilities.md */
 	NEEDS_END = 8, /* a terminal status */
 	NEEDS_PARENT = 16,
-	NEEDS_REQUEST = 32, /* request.json or spawn_params.json */
+	NEEDS_REQUEST = 32, /* inputs in thread.json, request.json or spawn_params.json */
 	NEEDS_WARNINGS = 64,
 	NEEDS_ARTIFACTS = 128,
 };
@@ -69,8 +69,6 @@ struct facts {
 
 /* One component of a path, of whatever a model or a provider calls a thing. */
 void facts_name(const char *text, char ret[128]);
-/* An id as one component: % and / in percent signs. */
-void facts_encode(const char *id, struct rye_buf *out);
 /* The thread's record for the functions of record.h that only read; ai: a descriptor, or -1. */
 struct record facts_record(const struct facts_look *look, int ai);
 int facts_ai(const struct facts *facts, struct rye_err *err); /* a new descriptor */

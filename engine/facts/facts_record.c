@@ -57,7 +57,6 @@ int fact_inputs(const struct facts_look *look, struct rye_buf *out, struct rye_e
 	};
 	const json_t *inputs = json_object_get(look->doc, "inputs");
 
-	(void)err;
 	if (inputs)
 		json_pretty(out, inputs);
 	for (size_t i = 0; i < ARRAY_SIZE(asked) && !out->len; i++) {
@@ -66,9 +65,7 @@ int fact_inputs(const struct facts_look *look, struct rye_buf *out, struct rye_e
 		if (json_object_get(doc, asked[i][1]))
 			json_pretty(out, json_object_get(doc, asked[i][1]));
 	}
-	if (!out->len)
-		buf_adds(out, "{}\n");
-	return 0;
+	return out->len ? 0 : rye_fail(err, RYE_NOT_FOUND, "the inputs were not recorded");
 }
 
 /* result.json, or NULL; a new reference. */

@@ -49,41 +49,34 @@ static void put_table_row(struct rye_buf *out, const struct registry_row *row)
 	buf_addf(out, "%lld\n", (long long)row->pid);
 }
 
-/* The name of a directory of links; longer than 255: it cannot be shown. */
-static void root_name(const char *text, struct rye_buf *out)
+/* The name of a directory of links; false: too long to be shown. */
+static bool root_name(const char *text, char ret[256])
 {
 	bool none = !*text || !strcmp(text, ".") || !strcmp(text, "..");
 
-	facts_encode(none ? "_" : text, out);
+	return str_one_name(none ? "_" : text, false, ret);
 }
 
 static int root_row(void *arg, const struct registry_row *row)
 {
 	struct root_look *root = arg;
-	auto_buf struct rye_buf name = RYE_BUF_INIT, directive = RYE_BUF_INIT;
-	auto_buf struct rye_buf status = RYE_BUF_INIT;
+	char name[256], dir[256];
 
-	facts_encode(row->thread_id, &name);
-	root_name(row->directive, &directive);
-	root_name(row->status, &status);
 	/* the registry may come with a clone: what it names must be an id */
-	if (name.failed || directive.failed || status.failed ||
-	    thread_id_check(row->thread_id, NULL))
+	if (thread_id_check(row->thread_id, NULL))
 		return 0;
 	put_table_row(root->table, row);
-	if (name.len > 255)
+	if (!str_one_name(row->thread_id, true, name))
 		return 0;
-	json_sets(root_dir(root->doc, "by-id"), name.data, row->thread_id);
-	if (status.len <= 255)
-		json_sets(root_dir(root_dir(root->doc, "by-status"), status.data), name.data,
-			  row->thread_id);
-	if (directive.len <= 255)
-		json_sets(root_dir(root_dir(root->doc, "by-directive"), directive.data), name.data,
-			  row->thread_id);
+	json_sets(root_dir(root->doc, "by-id"), name, row->thread_id);
+	if (root_name(row->status, dir))
+		json_sets(root_dir(root_dir(root->doc, "by-status"), dir), name, row->thread_id);
+	if (root_name(row->directive, dir))
+		json_sets(root_dir(root_dir(root->doc, "by-directive"), dir), name, row->thread_id);
 	if (!registry_terminal(row->status))
-		json_sets(root_dir(root->doc, "active"), name.data, row->thread_id);
+		json_sets(root_dir(root->doc, "active"), name, row->thread_id);
 	if (root->n++ < RECENT)
-		json_sets(root_dir(root->doc, "recent"), name.data, row->thread_id);
+		json_sets(root_dir(root->doc, "recent"), name, row->thread_id);
 	return 0;
 }
 

@@ -217,4 +217,20 @@ json_t *corrected_parameters(const struct corrected *fault);
 /* "integer"; "any" when the schema leaves it open. */
 const char *property_type(const json_t *property);
 
+/*
+ * plain.c: what a reply says to people, to clients and to models, without what it is wrapped in.
+ * Programs that want the chain and the facts of the run read the whole reply.
+ */
+
+/* Does it tell of a failure? */
+bool plain_failed(const json_t *reply);
+/* The text that it has, as a new string; NULL: none, of a failure also an empty one. */
+json_t *plain_text(const json_t *reply);
+/* Of a success: its text, else its data. A new reference, not to be changed. */
+json_t *plain_data(const json_t *reply);
+/* The same; of a failure one text, which says each thing once. */
+json_t *plain_said(const json_t *reply);
+/* A text as it is; else JSON on one line, without its end. */
+void plain_put(struct rye_buf *out, const json_t *said);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "err.h"
+#include "expr/expr.h"
 
 /*
  * graph_read.c, graph_node.c: the item's maps → a typed graph. Everything points into the maps,
@@ -24,7 +25,11 @@ struct graph_action {
 	const char *kind; /* of an item_id without one: "tool" */
 	const json_t *item_id, *params; /* templates; params may be NULL */
 	const char *thread; /* "" or "fork" */
+	const json_t *doc; /* all of it, for graph_terms */
 };
+
+/* Members of an action that its request gets as they are: where it runs, what it may use. Ends with NULL. */
+extern const char *const graph_terms[];
 
 struct graph_node {
 	const char *name;
@@ -40,7 +45,7 @@ struct graph_node {
 };
 
 struct graph_hook {
-	const char *event;
+	enum expr_event event;
 	const json_t *condition; /* or NULL */
 	struct graph_action action;
 	const json_t *
@@ -137,6 +142,7 @@ void graph_log_close(struct graph_log *log); /* NULL is fine */
 /* One call of an item. */
 struct graph_call {
 	const char *primary, *thread, *remote;
+	const json_t *terms; /* the action, which may have some; borrowed */
 	char *ref; /* "tool:a/b"; owned */
 	json_t *params; /* owned */
 	json_t *reply; /* the envelope; owned; set before the call is given back */

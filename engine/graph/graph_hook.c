@@ -26,13 +26,13 @@ static json_t *hook_run(struct graph_walker *walker, const struct graph_hook *ho
 	if (call)
 		result = call_carry_out(walker, call, &kept);
 	if (result_failed(result))
-		json_array_append_new(walker->warnings,
-				      json_sprintf("hook of %s: %.300s", hook->event,
-						   json_str(result, "error")));
+		json_array_append_new(walker->warnings, json_sprintf("hook of %s: %.300s",
+								     expr_event_name(hook->event),
+								     json_str(result, "error")));
 	return result;
 }
 
-json_t *graph_hooks(struct graph_walker *walker, const char *event, json_t *context)
+json_t *graph_hooks(struct graph_walker *walker, enum expr_event event, json_t *context)
 {
 	const struct graph_ops *ops = walker->ask->ops;
 	auto_json json_t *held = context;
@@ -43,8 +43,7 @@ json_t *graph_hooks(struct graph_walker *walker, const char *event, json_t *cont
 			const struct graph_hook *hook = &walker->graph->hooks[i];
 			auto_json json_t *result = NULL;
 
-			if (hook->layer != layer || strcmp(hook->event, event) ||
-			    ops->stopped(ops->arg))
+			if (hook->layer != layer || hook->event != event || ops->stopped(ops->arg))
 				continue;
 			result = hook_run(walker, hook, held);
 			if (result && layer < 3 && !decision)

@@ -5,7 +5,6 @@
 #ifndef RYE_GRAPH_GRAPH_INNER_H
 #define RYE_GRAPH_GRAPH_INNER_H
 
-#include "expr/expr.h"
 #include "graph/graph.h"
 
 #include <rye/rye.h>
@@ -89,6 +88,6 @@ json_t *graph_foreach(struct graph_walker *walker, const struct graph_node *node
  * graph_hook.c: context is taken over. The first result of a hook that decides (layers 1 and 2); a
  * new reference, or NULL.
  */
-json_t *graph_hooks(struct graph_walker *walker, const char *event, json_t *context);
+json_t *graph_hooks(struct graph_walker *walker, enum expr_event event, json_t *context);
 
 #endif

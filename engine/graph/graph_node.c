@@ -105,21 +105,83 @@ const json_t *graph_env_read(const json_t *value, const struct graph_faults *to)
 	return json_is_array(value) ? value : NULL;
 }
 
-static void check_keys(const json_t *doc, const char *const *known, size_t n,
-		       const struct graph_faults *to)
+static bool is_among(const char *key, const char *const *names, size_t n)
 {
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], key))
+			return true;
+	return false;
+}
+
+static bool is_term(const char *key)
+{
+	for (const char *const *term = graph_terms; *term; term++)
+		if (!strcmp(*term, key))
+			return true;
+	return false;
+}
+
+/* What says where a node runs or limits it, and would be believed: the place for it is elsewhere. */
+static const char *term_place(const char *key)
+{
+	static const char *const whole[] = { "max_steps", "permissions", "capabilities",
+					     "timeout" };
+
+	if (is_term(key))
+		return "say it in the node's action";
+	return is_among(key, whole, ARRAY_SIZE(whole)) ?
+		       "it is the whole graph's, or the called item's" :
+		       NULL;
+}
+
+static void check_node_keys(const json_t *doc, const struct graph_faults *to)
+{
+	static const char *const known[] = {
+		"type",	  "action",	  "next",     "on_error", "assign",	  "over",
+		"as",	  "collect",	  "parallel", "remote",	  "env_requires", "max_concurrency",
+		"output", "cache_result", "cache",    "comment",  "description"
+	};
 	const char *key;
 	json_t *value;
 
 	json_object_foreach((json_t *)doc, key, value) {
-		bool found = false;
-
-		for (size_t i = 0; i < n; i++)
-			found |= !strcmp(known[i], key);
-		if (!found)
+		if (is_among(key, known, ARRAY_SIZE(known)))
+			continue;
+		if (term_place(key))
+			graph_fault(to, "%.100s: not a node's key: %s", key, term_place(key));
+		else
 			graph_warn(to, "%.100s: no such key: it has no effect", key);
 	}
 }
+
+/*
+ * An action is a request: a key of it that nothing obeys might be the one that was to say where it
+ * runs or how much it may use. So only remarks are left aside.
+ */
+static void check_action_keys(const json_t *doc, bool executes, const struct graph_faults *to)
+{
+	static const char *const known[] = { "primary", "item_id", "item_type", "kind",
+					     "params",	"thread",  "async" },
+				 *const remarks[] = { "comment", "description" };
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)doc, key, value) {
+		if (is_among(key, known, ARRAY_SIZE(known)) || (executes && is_term(key)))
+			continue;
+		if (is_among(key, remarks, ARRAY_SIZE(remarks)))
+			graph_warn(to, "action.%.100s: no such key: it has no effect", key);
+		else
+			graph_fault(to,
+				    "action.%.100s: no such key: what the call takes goes into "
+				    "params",
+				    key);
+	}
+}
+
+const char *const graph_terms[] = {
+	"target", "model", "limit_overrides", "no_net", "no_write", NULL
+};
 
 /* "execute" when there is none; what an action of the format's first days was called, too. */
 static const char *read_primary(const json_t *doc, const struct graph_faults *to)
@@ -149,12 +211,10 @@ static void refuse_async(const json_t *doc, const struct graph_faults *to)
 
 void graph_action_read(const json_t *doc, struct graph_action *ret, const struct graph_faults *to)
 {
-	static const char *const known[] = { "primary", "item_id", "item_type", "kind",
-					     "params",	"thread",  "async" };
 	const json_t *params = graph_member(doc, "params");
 
-	*ret = (struct graph_action){ .primary = read_primary(doc, to) };
-	check_keys(doc, known, ARRAY_SIZE(known), to);
+	*ret = (struct graph_action){ .primary = read_primary(doc, to), .doc = doc };
+	check_action_keys(doc, !strcmp(ret->primary, "execute"), to);
 	ret->item_id = graph_member(doc, "item_id");
 	if (!json_is_string(ret->item_id) || !json_string_length(ret->item_id))
 		graph_fault(to, "action.item_id: a reference (tool:a/b) is wanted");
@@ -232,15 +292,10 @@ static void read_foreach(struct graph_node *node, const json_t *doc, const struc
 void graph_node_read(const char *name, const json_t *doc, struct graph_node *ret,
 		     const struct graph_faults *to)
 {
-	static const char *const known[] = {
-		"type",	  "action",	  "next",     "on_error", "assign",	  "over",
-		"as",	  "collect",	  "parallel", "remote",	  "env_requires", "max_concurrency",
-		"output", "cache_result", "cache",    "comment",  "description"
-	};
 	const json_t *action = read_map(doc, "action", to);
 
 	*ret = (struct graph_node){ .name = name, .as = "", .collect = "" };
-	check_keys(doc, known, ARRAY_SIZE(known), to);
+	check_node_keys(doc, to);
 	ret->type = read_type(doc, to);
 	ret->on_error = read_text(doc, "on_error", to);
 	ret->remote = read_text(doc, "remote", to);

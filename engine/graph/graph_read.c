@@ -61,34 +61,22 @@ static bool read_nodes(struct graph *graph, const json_t *nodes, struct graph_fa
 
 static void read_hook(struct graph *graph, const json_t *doc, const struct graph_faults *to)
 {
-	static const char *const events[] = { "graph_started", "after_step", "error", "limit",
-					      "graph_completed" };
+	const struct hook_check check = { HOOK_OF_GRAPH, to->where, to->faults, to->warnings,
+					  to->warnings };
 	struct graph_hook *hook = &graph->hooks[graph->n_hooks];
 	const json_t *action = graph_member(doc, "action"), *id;
-	bool known = false;
 
-	hook->event = json_str(doc, "event");
+	expr_check_hook(doc, &check);
+	hook->event = expr_event_of(json_str(doc, "event"));
 	hook->condition = graph_member(doc, "condition");
 	hook->layer = json_int(doc, "layer", 1);
-	if (hook->layer < 1 || hook->layer > 3)
-		graph_fault(to, "layer: 1, 2 or 3 is wanted");
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
-		known |= !strcmp(events[i], hook->event);
-	if (!*hook->event)
-		graph_fault(to, "event: missing");
-	else if (!known)
-		graph_warn(to, "event: '%.60s' is none of a graph's: it never comes", hook->event);
-	expr_check_condition(hook->condition, to->where, to->warnings);
-	if (!json_is_object(action)) {
-		graph_fault(to, "action: a mapping is wanted");
+	if (!json_is_object(action))
 		return;
-	}
 	graph->n_hooks++;
 	id = json_object_get(action, "item_id");
 	if (!id) {
 		hook->control = action;
-	} else if (json_is_string(id) &&
-		   strstr(json_string_value(id), "rye/agent/threads/internal/control")) {
+	} else if (json_is_string(id) && strstr(json_string_value(id), EXPR_CONTROL)) {
 		hook->control = graph_member(action, "params");
 		hook->control = hook->control ? hook->control : action;
 	} else {

@@ -45,6 +45,7 @@ struct graph_call *call_make(struct graph_walker *walker, const struct graph_act
 	buf_adds(&ref, json_string_value(id));
 	call->primary = action->primary;
 	call->thread = action->thread;
+	call->terms = action->doc;
 	call->ref = buf_steal(&ref);
 	call->params = action->params ? walker_fill(walker, action->params, scope) : json_object();
 	graph_strip(call->params);
@@ -186,7 +187,7 @@ static bool step_retries(struct graph_walker *walker, const struct graph_node *n
 				    "classification", classify(result), "node", node->name, "state",
 				    walker->state, "step_count", walker->step, "inputs",
 				    json_object_get(walker->state, "inputs"));
-	auto_json json_t *control = graph_hooks(walker, "error", context), *counts = NULL;
+	auto_json json_t *control = graph_hooks(walker, EVENT_ERROR, context), *counts = NULL;
 	json_int_t count;
 
 	if (strcmp(json_str(control, "action"), "retry") &&
@@ -241,7 +242,7 @@ void graph_after(struct graph_walker *walker, const struct graph_node *node, con
 				    "step_count", walker->step, "result", result, "inputs",
 				    json_object_get(walker->state, "inputs"));
 
-	json_decref(graph_hooks(walker, "after_step", context));
+	json_decref(graph_hooks(walker, EVENT_AFTER_STEP, context));
 }
 
 static json_t *step_action(struct graph_walker *walker, const struct graph_node *node)

@@ -185,7 +185,7 @@ static void hooks_of_end(struct graph_walker *walker, const char *error)
 
 	if (error)
 		json_sets(context, "error", error);
-	json_decref(graph_hooks(walker, "graph_completed", context));
+	json_decref(graph_hooks(walker, EVENT_GRAPH_COMPLETED, context));
 }
 
 static void walker_complete(struct graph_walker *walker, const struct graph_node *last)
@@ -213,7 +213,7 @@ static void walker_limit(struct graph_walker *walker)
 				    "current_value", walker->step, "current_max", walker->max_steps,
 				    "state", walker->state);
 
-	json_decref(graph_hooks(walker, "limit", context));
+	json_decref(graph_hooks(walker, EVENT_LIMIT, context));
 	walker_fail(walker, NULL, error);
 	hooks_of_end(walker, "max_steps_exceeded");
 }
@@ -331,7 +331,7 @@ static int walk(struct graph_walker *walker, struct rye_err *err)
 	walker_begin(walker);
 	r = graph_log_flush(walker->ask->log, false, err);
 	if (!r && !walker->ask->past && !walker->ask->node)
-		json_decref(graph_hooks(walker, "graph_started",
+		json_decref(graph_hooks(walker, EVENT_GRAPH_STARTED,
 					json_pack("{s:s, s:O, s:O?}", "graph_id", walker->graph->id,
 						  "state", walker->state, "inputs",
 						  json_object_get(walker->state, "inputs"))));

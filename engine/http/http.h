@@ -125,6 +125,7 @@ enum sink_type { SINK_RETURN, SINK_NULL, SINK_FILE, SINK_WEBSOCKET };
 struct sink_plan {
 	enum sink_type type;
 	char *target; /* file: its path below the project; websocket: its address; else NULL */
+	bool strange; /* websocket: a caller says which server: public hosts only */
 	bool raw; /* file: the data as it is, not a line of JSON */
 	unsigned flush_every; /* file: events between two writes */
 	unsigned attempts; /* websocket: connections that are made again for one event */

@@ -87,6 +87,7 @@ struct websocket_ask {
 	const char *ca_file; /* as that of struct sinks_ask */
 	int64_t until_ms; /* clock_ms() */
 	int cancel; /* readable once the caller has given up; -1: never */
+	bool strange; /* a caller says which server: public hosts only */
 };
 
 /* Errors as http_exchange; RYE_TOOL_FAILED alone may be tried again. */

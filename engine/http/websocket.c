@@ -267,7 +267,10 @@ static curl_socket_t websocket_socket(void *arg, curlsocktype purpose, struct cu
 	struct websocket *ws = arg;
 
 	(void)purpose;
-	if (ws->plain && address_kind(&addr->addr) != ADDRESS_LOOPBACK) {
+	enum address_kind kind = address_kind(&addr->addr);
+
+	if ((ws->ask.strange && kind != ADDRESS_PUBLIC) ||
+	    (ws->plain && kind != ADDRESS_LOOPBACK)) {
 		ws->refused = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -312,8 +315,12 @@ static int websocket_connect(struct websocket *ws, const char *rest, struct rye_
 	set_connection(ws, url.data);
 	code = ws->curl->easy_perform(ws->easy);
 	if (ws->refused)
-		return rye_fail(err, RYE_DENIED, "%s: plain ws reaches this machine alone; use wss",
-				ws->origin);
+		return rye_fail(
+			err, RYE_DENIED,
+			ws->ask.strange ?
+				"%s: a server that a caller names may only be a public one, by wss" :
+				"%s: plain ws reaches this machine alone; use wss",
+			ws->origin);
 	if (websocket_over(ws, err))
 		return -(int)err->code;
 	if (code == CURLE_OK)

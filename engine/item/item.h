@@ -60,13 +60,12 @@ struct tool_meta {
 	bool executor_null; /* present and null, or absent */
 	bool executor_present; /* "" counts as present */
 	const json_t *schema; /* CONFIG_SCHEMA / input_schema as written, or NULL */
-	const json_t *parameters; /* YAML `parameters` list, or NULL */
+	const json_t *parameters; /* YAML `parameters`, list or mapping, or NULL */
 	const json_t *env_config, *config, *config_resolve, *anchor, *verify_deps;
 	const json_t *requires_list; /* array of strings, or NULL when absent */
 	bool requires_bad; /* present, but no list of strings: nothing is granted */
 	const json_t *retry_policy, *actions, *inputs, *outputs, *child_constraints;
 	json_int_t timeout; /* seconds, 0: not given */
-	bool stateless;
 };
 
 /* Verified: made by load.c alone (tests/lint/items.py), so to have one is to have proof. */

@@ -56,13 +56,6 @@ static const json_t *object_of(const struct parsed_item *item, const char *name)
 	return json_is_object(value) ? value : NULL;
 }
 
-static const json_t *array_of(const struct parsed_item *item, const char *name)
-{
-	const json_t *value = parsed_get(item, name);
-
-	return json_is_array(value) ? value : NULL;
-}
-
 static bool all_strings(const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -101,21 +94,27 @@ static void fill_texts(const struct parsed_item *item, struct tool_meta *ret)
 	ret->description = meta_text_of(parsed_description(item));
 }
 
+/* `parameters` is a list; written as a mapping it is a schema, when it has `properties`. */
 static const json_t *declared_schema(const struct parsed_item *item)
 {
 	const json_t *schema = object_of(item, "config_schema");
+	const json_t *mapping = object_of(item, "parameters");
 
-	return schema ? schema : object_of(item, "input_schema");
+	if (!schema)
+		schema = object_of(item, "input_schema");
+	if (!schema && json_is_object(json_object_get(mapping, "properties")))
+		schema = mapping;
+	return schema;
 }
 
 void parsed_tool(const struct parsed_item *item, struct tool_meta *ret)
 {
-	const json_t *requires_list = parsed_get(item, "requires"), *timeout, *stateless;
+	const json_t *requires_list = parsed_get(item, "requires"), *timeout;
 
 	*ret = (struct tool_meta){ 0 };
 	fill_texts(item, ret);
 	ret->schema = declared_schema(item);
-	ret->parameters = array_of(item, "parameters");
+	ret->parameters = container_of_name(item, "parameters");
 	ret->env_config = object_of(item, "env_config");
 	ret->config = object_of(item, "config");
 	ret->config_resolve = container_of_name(item, "config_resolve");
@@ -133,8 +132,6 @@ void parsed_tool(const struct parsed_item *item, struct tool_meta *ret)
 				       json_number_value(timeout) < 1e9 ?
 			       (json_int_t)json_number_value(timeout) :
 			       0;
-	stateless = parsed_get(item, "stateless");
-	ret->stateless = json_is_true(stateless);
 }
 
 /* One entry of a YAML `parameters` or a directive's `inputs` list into a schema. */
@@ -217,8 +214,30 @@ json_t *meta_schema_list(const json_t *parameters)
 	return schema_of_list(parameters, false);
 }
 
+/* A mapping of names is the list of its members; a text in it is the type. A new reference. */
+static json_t *parameter_list(const struct parsed_item *item)
+{
+	const json_t *written = container_of_name(item, "parameters");
+	const char *name;
+	json_t *list, *value;
+
+	if (!json_is_object(written))
+		return json_incref((json_t *)written);
+	list = json_array();
+	json_object_foreach((json_t *)written, name, value) {
+		json_t *entry = json_is_object(value) ? json_copy(value) : json_object();
+
+		if (json_is_string(value))
+			json_object_set(entry, "type", value);
+		json_sets(entry, "name", name);
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
 json_t *parsed_schema(const struct parsed_item *item)
 {
+	auto_json json_t *list = NULL;
 	const json_t *schema;
 
 	if (rye_kind_has(item->kind, RYE_KIND_INPUTS))
@@ -226,5 +245,6 @@ json_t *parsed_schema(const struct parsed_item *item)
 	schema = declared_schema(item);
 	if (schema)
 		return json_deep_copy(schema);
-	return schema_of_list(array_of(item, "parameters"), false);
+	list = parameter_list(item);
+	return schema_of_list(list, false);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What reading an item's file delivers: directives and knowledge without their signature and
- * binding lines, a directive's body with its inputs filled in, tools and config byte for byte.
+ * binding lines, a directive with its inputs filled in wherever it names them, tools and config byte
+ * for byte.
  * Pure: works on a loaded item, opens nothing.
  */
 #include "item/item.h"
@@ -27,20 +28,12 @@ static int directive_text(const struct rye_item *item, const struct interp *in,
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	auto_json json_t *values = NULL;
 	struct interp filled = *in;
-	struct rye_span text = item->body, body = item->shape.body;
-	size_t before, after;
 	int r = inputs_fill(item, in->inputs, &values, err);
 
 	if (r)
 		return r;
 	filled.inputs = values;
-	if (!body.len)
-		body = span_skip(text, text.len);
-	before = (size_t)(body.ptr - text.ptr);
-	after = before + body.len;
-	buf_add(&out, text.ptr, before);
-	interp_text(&filled, body, &out);
-	buf_addspan(&out, span_skip(text, after));
+	interp_text(&filled, item->body, &out);
 	return blob_of(&out, ret, err);
 }
 

@@ -328,5 +328,6 @@ void mcp_spec_done(struct mcp_spec *spec)
 	free(spec->id);
 	free(spec->path);
 	free(spec->cwd);
+	free(spec->home);
 	env_done(&spec->env);
 }

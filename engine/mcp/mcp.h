@@ -155,6 +155,7 @@ struct mcp_spec {
 	char **argv; /* NULL at the end */
 	struct env env;
 	char *cwd;
+	char *home; /* a directory of its own where it may write; NULL: none */
 	struct confine confine;
 };
 

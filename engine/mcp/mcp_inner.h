@@ -162,6 +162,8 @@ bool mcp_process_alive(const struct mcp_process *process);
 void mcp_process_log(struct mcp_process *process);
 /* The last line of it that says something, else the noise. Free it. */
 char *mcp_process_last_words(const struct mcp_process *process, const char *noise);
+/* Does what it has said look as if the sandbox had refused it something? */
+bool mcp_process_barred(const struct mcp_process *process);
 /* Ends all of the list, which are processes, side by side: end of input, SIGTERM, SIGKILL; frees
  * them. Takes 5 s at most. */
 void mcp_processes_end(struct mcp_ground *ground, struct mcp_kept *list);

@@ -90,7 +90,7 @@ int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
 	process->child = (struct child){ -1, -1 };
 	process->id = strdup(spec->id);
 	process->mark = SERVER_MARK + atomic_fetch_add(&ground->started, 1);
-	r = box_take(ground->boxes, spec->confine, &process->box, err);
+	r = box_take_home(ground->boxes, spec->confine, spec->home, &process->box, err);
 	if (!r)
 		r = process_spawn(process, spec, err);
 	if (r) {
@@ -149,6 +149,18 @@ char *mcp_process_last_words(const struct mcp_process *process, const char *nois
 	if (!last.len)
 		last = span_of(noise);
 	return span_dup(last);
+}
+
+bool mcp_process_barred(const struct mcp_process *process)
+{
+	static const char *const signs[] = { "EROFS",  "Read-only file system",
+					     "EACCES", "Permission denied",
+					     "EPERM",  "Operation not permitted" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signs) && process->log.data; i++)
+		if (strstr(process->log.data, signs[i]))
+			return true;
+	return false;
 }
 
 /* ---- its end ---- */

@@ -127,6 +127,11 @@ static void exchange_wait(struct stdio_exchange *x)
 		mcp_hearing_end(&x->hearing, MCP_HEARD_END);
 }
 
+/* Of a server that says, in its own words, that it may not. */
+#define BARRED                                                                            \
+	"; it runs in the sandbox, where requires: [fs.write, net.http] let it write in " \
+	"the project and use the network, and config.home: private gives it a home"
+
 /* What it has said last is the reason. */
 static void note_end(struct stdio_exchange *x)
 {
@@ -136,7 +141,8 @@ static void note_end(struct stdio_exchange *x)
 	words = mcp_process_last_words(x->process, x->hearing.noise);
 	x->stdio->peer.err = (struct rye_err){ 0 };
 	if (words && *words)
-		rye_fail(&x->stdio->peer.err, RYE_TOOL_FAILED, "%.400s", words);
+		rye_fail(&x->stdio->peer.err, RYE_TOOL_FAILED, "%.400s%s", words,
+			 mcp_process_barred(x->process) ? BARRED : "");
 }
 
 /* struct mcp_wire's */

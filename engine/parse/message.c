@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "format/format.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
@@ -25,6 +26,39 @@ static json_t *read_yaml(struct rye_span text, struct rye_err *err)
 	else
 		return steal(&value);
 	return NULL;
+}
+
+/* A value that is likely to go on in the lines below: none, or a block that has not begun. */
+static bool is_open_line(struct rye_span line, const json_t *doc)
+{
+	const json_t *value = json_object_iter_value(json_object_iter((json_t *)doc));
+
+	if (span_starts(span_trim(line), "{") || json_object_size(doc) != 1)
+		return false;
+	if (json_is_null(value))
+		return true;
+	return json_is_string(value) && !json_string_length(value) &&
+	       !memchr(line.ptr, '"', line.len) && !memchr(line.ptr, '\'', line.len);
+}
+
+static json_t *read_line(struct rye_span text, struct rye_err *err)
+{
+	auto_json json_t *doc = read_yaml(text, err);
+
+	if (!doc || !is_open_line(text, doc))
+		return steal(&doc);
+	rye_fail(
+		err, RYE_INVALID,
+		"message unfinished: one line without a value: one JSON object, or all lines in one "
+		"write (\xe2\x80\xa6 | cat > run)");
+	return NULL;
+}
+
+static json_t *read_form(struct rye_span text, enum rye_form form, struct rye_err *err)
+{
+	if (form == RYE_FORM_LINE)
+		return read_line(text, err);
+	return form == RYE_FORM_YAML ? read_yaml(text, err) : json_parse(text, 0, "request", err);
 }
 
 /* A reply of the engine has a duration_ms; one that the front makes has these members alone. */
@@ -52,7 +86,7 @@ json_t *message_read(struct rye_span text, enum rye_form form, struct rye_err *e
 		rye_fail(err, RYE_TOO_BIG, "message too big, wanted at most 16 MiB");
 		return NULL;
 	}
-	doc = form == RYE_FORM_YAML ? read_yaml(text, err) : json_parse(text, 0, "request", err);
+	doc = read_form(text, form, err);
 	if (doc && is_reply(doc)) {
 		rye_fail(err, RYE_INVALID,
 			 "this is a reply that was read here, not a message: nothing was run");

@@ -131,13 +131,19 @@ static json_t *bare_tuple(struct py *p, json_t *first)
 /* Behind ": annotation" and "="; false: this is no assignment to one name. */
 static bool to_value(struct py *p, bool annotated)
 {
+	int depth = 0; /* of brackets: a "=" in them is the annotation's own */
+
 	py_blanks(p, false);
 	if (annotated && py_peek(p, 0) == ':') {
-		while (!is_at_end(p) && py_peek(p, 0) != '=')
-			if (!strchr("\"'", py_peek(p, 0)))
+		while (!is_at_end(p) && (depth > 0 || py_peek(p, 0) != '=')) {
+			char c = py_peek(p, 0);
+
+			depth += strchr("([{", c) ? 1 : strchr(")]}", c) ? -1 : 0;
+			if (!strchr("\"'", c))
 				p->at++;
 			else if (!py_skip_string(p))
 				return false;
+		}
 	}
 	if (py_peek(p, 0) != '=' || py_peek(p, 1) == '=')
 		return false;

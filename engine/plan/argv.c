@@ -387,6 +387,7 @@ int program_make(struct planner *planner, struct program *program, struct rye_er
 		r = make_end(json_object_get(docker, "end"), program, err);
 	if (r)
 		return r;
+	program->answers_object = !strcmp(json_str(planner->config, "answers"), "object");
 	argv_make_source(planner, program);
 	make_warm(planner, program);
 	return make_input(planner, program, err);

@@ -3,8 +3,8 @@
  * The environment of a run (docs/tools.md: allow-list < asked-for names < primitive < runtime <
  * tool; interpreters last and unchangeable). Names are asked for by ${NAME} in env_config and
  * config.env of signed elements, and by lists in config.env; only those may come from the engine's
- * own environment beyond the allow-list, from the project's .env, or, where both lack them, from
- * the person's secrets.
+ * own environment beyond the allow-list, from the project's .env (for items of the project alone: it is
+ * unsigned), or, where both lack them, from the person's secrets. Each value keeps where it is from, for where.c.
  */
 #include "plan/plan_inner.h"
 
@@ -21,25 +21,21 @@
 /* A .env is a page of settings; more is not one. */
 #define DOTENV_MAX (1 << 20)
 
-static json_t *asked_names(const struct planner *planner)
+/* Those that one element asks for are added. */
+static void asked_names(const struct planner *planner, const struct link *link, json_t *names)
 {
-	json_t *names = json_array();
+	const struct tool_meta *meta = &link->meta;
+	json_t *env = json_object_get(meta->config, "env"), *name;
+	size_t k;
 
-	for (size_t i = 0; i < planner->chain->n; i++) {
-		const struct tool_meta *meta = &planner->chain->v[i].meta;
-		json_t *env = json_object_get(meta->config, "env"), *name;
-		size_t k;
-
-		template_names(meta->env_config, names);
-		template_names(planner->chain->prim->config_asks ? meta->config : env, names);
-		if (json_is_array(json_object_get(meta->env_config, "env")))
-			env = json_object_get(meta->env_config, "env");
-		json_array_foreach(env, k, name) {
-			if (json_is_string(name))
-				json_array_append(names, name);
-		}
+	template_names(meta->env_config, names);
+	template_names(planner->chain->prim->config_asks ? meta->config : env, names);
+	if (json_is_array(json_object_get(meta->env_config, "env")))
+		env = json_object_get(meta->env_config, "env");
+	json_array_foreach(env, k, name) {
+		if (json_is_string(name))
+			json_array_append(names, name);
 	}
-	return names;
 }
 
 static void read_dotenv(const struct planner *planner, struct env *env)
@@ -82,7 +78,29 @@ static const char *find_secret(struct planner *planner, const char *name, json_t
 	return secret_value(*secrets, name);
 }
 
-void envres_give(struct planner *planner, const json_t *names)
+/* The first that there is: the .env, what the planner has already, the engine's own, a secret. */
+static void give_one(struct planner *planner, const char *name, const struct env *file,
+		     json_t **secrets)
+{
+	const char *value = env_dotenv_may(name) ? env_get(file, name) : NULL;
+
+	if (value) {
+		env_put_from(&planner->env, name, value, ENV_OTHER);
+		return;
+	}
+	if (env_get(&planner->env, name))
+		return;
+	value = env_get(&planner->base->inherited, name);
+	if (value) {
+		env_put_from(&planner->env, name, value, ENV_OWN);
+		return;
+	}
+	value = find_secret(planner, name, secrets);
+	if (value)
+		env_put_from(&planner->env, name, value, ENV_STORE);
+}
+
+void envres_give(struct planner *planner, const json_t *names, const struct space *space)
 {
 	auto_env struct env file = { 0 };
 	auto_json json_t *secrets = NULL;
@@ -91,28 +109,62 @@ void envres_give(struct planner *planner, const json_t *names)
 
 	if (!json_array_size(names))
 		return;
-	read_dotenv(planner, &file);
-	mark_dotenv(planner);
-	json_array_foreach(names, i, name) {
-		const char *text = json_string_value(name), *value = NULL;
-
-		if (!env_name_ok(text) || is_never_given(text))
-			continue;
-		if (env_dotenv_may(text))
-			value = env_get(&file, text);
-		if (!value && !env_get(&planner->env, text))
-			value = env_get(&planner->base->inherited, text);
-		if (!value && !env_get(&planner->env, text))
-			value = find_secret(planner, text, &secrets);
-		if (value)
-			env_put(&planner->env, text, value);
+	if (space && space->type == RYE_PROJECT) {
+		read_dotenv(planner, &file);
+		mark_dotenv(planner);
 	}
+	json_array_foreach(names, i, name) {
+		const char *text = json_string_value(name);
+
+		if (env_name_ok(text) && !is_never_given(text))
+			give_one(planner, text, &file, &secrets);
+	}
+}
+
+static bool asks_for(const json_t *names, const json_t *name)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(names, i, one) {
+		if (json_equal(one, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What an element of a stronger space asks for is found without the project's .env, also where one
+ * of the project asks for that name.
+ */
+static void give_chain(struct planner *planner)
+{
+	const struct chain *chain = planner->chain;
+	auto_json json_t *above = json_array(), *own = json_array(), *rest = json_array();
+	const struct space *project = NULL;
+	json_t *name;
+	size_t i;
+
+	for (i = 0; i < chain->n; i++) {
+		const struct space *space = chain->v[i].item->space;
+		bool is_project = space->type == RYE_PROJECT;
+
+		project = is_project ? space : project;
+		asked_names(planner, &chain->v[i], is_project ? own : above);
+	}
+	json_array_foreach(own, i, name) {
+		if (!asks_for(above, name))
+			json_array_append(rest, name);
+	}
+	envres_give(planner, above, NULL);
+	envres_give(planner, rest, project);
 }
 
 /* Static variables of one element; {context} and ${earlier} ones are known. */
 static void asked_env_put_map(struct planner *planner, const json_t *map)
 {
-	struct template in = { .env = &planner->env, .context = planner->context };
+	struct template_seen seen;
+	struct template in = { .env = &planner->env, .context = planner->context, .seen = &seen };
 	json_t *object = (json_t *)map;
 	const char *name;
 	json_t *value;
@@ -122,9 +174,10 @@ static void asked_env_put_map(struct planner *planner, const json_t *map)
 
 		if (!env_name_ok(name))
 			continue;
+		seen = (struct template_seen){ ENV_SIGNED, SIZE_MAX };
 		template_put(&in, value, &text);
 		if (!text.failed)
-			env_put(&planner->env, name, text.data ? text.data : "");
+			env_put_from(&planner->env, name, text.data ? text.data : "", seen.from);
 	}
 }
 
@@ -169,28 +222,27 @@ static int put_element(struct planner *planner, const struct link *link, struct 
 	return 0;
 }
 
-static void put_own(struct planner *planner)
+void envres_begin(struct planner *planner)
 {
 	const struct rye_options *opt = planner->base->opt;
 	const char *self = env_get(&planner->base->allowed, "RYE_RYEFS");
 
+	env_copy(&planner->env, &planner->base->allowed);
 	if (self)
-		env_put(&planner->env, "RYE_RYEFS", self);
+		env_put_from(&planner->env, "RYE_RYEFS", self, ENV_OWN);
 	if (opt->user_base)
-		env_put(&planner->env, "USER_SPACE", opt->user_base);
+		env_put_from(&planner->env, "USER_SPACE", opt->user_base, ENV_OWN);
 	if (opt->system_roots)
-		env_put(&planner->env, "RYE_SYSTEM_SPACES", opt->system_roots);
+		env_put_from(&planner->env, "RYE_SYSTEM_SPACES", opt->system_roots, ENV_OWN);
 }
 
 int envres_make(struct planner *planner, struct rye_err *err)
 {
-	auto_json json_t *names = asked_names(planner);
 	auto_env struct env fixed = { 0 };
 	int r;
 
-	env_copy(&planner->env, &planner->base->allowed);
-	put_own(planner);
-	envres_give(planner, names);
+	envres_begin(planner);
+	give_chain(planner);
 	for (size_t i = planner->chain->n; i-- > 0;) {
 		r = put_element(planner, &planner->chain->v[i], &fixed, err);
 		if (r)

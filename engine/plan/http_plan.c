@@ -2,8 +2,8 @@
 /*
  * config {method, url, query, headers, body, auth, retry …} and parameters → one request. What
  * a parameter brings is percent-encoded in an address, a value in a body, and never a new line in
- * a header; only an address that is one parameter whole is taken as it is, and then it may name
- * public hosts alone. On a worker; no lock.
+ * a header; only an address that is one parameter whole is taken as it is. Where a parameter has a part in
+ * the server's name or port, that may be a public host alone (where.c). On a worker; no lock.
  */
 #include "plan/plan_inner.h"
 
@@ -17,27 +17,15 @@
 /* Headers of one request: no tool needs as many. */
 #define HTTP_HEADERS_MAX 64
 
-static struct template http_template(const struct planner *planner)
+struct template http_template(const struct planner *planner)
 {
 	return (struct template){
 		.env = &planner->env,
 		.context = planner->context,
 		.config = planner->config,
 		.params = planner->params,
+		.seen = planner->seen,
 	};
-}
-
-/* The name if the text is exactly "{name}" and the caller gave such a parameter. */
-static json_t *whole_param(const struct planner *planner, const json_t *text)
-{
-	size_t n = json_string_length(text);
-	const char *s = json_string_value(text);
-	auto_free char *name = NULL;
-
-	if (n < 3 || s[0] != '{' || s[n - 1] != '}')
-		return NULL;
-	name = strndup(s + 1, n - 2);
-	return name ? json_object_get(planner->params, name) : NULL;
 }
 
 static struct rye_span text_of(const json_t *text)
@@ -97,7 +85,7 @@ static void put_query(const struct planner *planner, const char *name, const jso
 		      struct rye_buf *out)
 {
 	struct template in = http_template(planner);
-	json_t *given = whole_param(planner, value), *element;
+	json_t *given = template_param(planner->params, value), *element;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *made = NULL;
 	size_t i;
@@ -127,20 +115,20 @@ static int make_url(const struct planner *planner, struct http_plan *plan, struc
 {
 	const json_t *url = json_object_get(planner->config, "url"), *value;
 	struct template in = http_template(planner);
-	json_t *whole = whole_param(planner, url);
+	json_t *whole = template_param(planner->params, url);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	const char *name;
 
 	if (!json_is_string(url) || !json_string_length(url))
 		return rye_fail(err, RYE_INVALID,
 				"config.url is missing: an address, https://HOST/PATH, is wanted");
-	plan->strange = json_is_string(whole);
 	in.spell = http_spell;
-	if (plan->strange)
+	plan->strange = where_is_strange(&in, url);
+	if (json_is_string(whole))
 		buf_addspan(&text, text_of(whole));
 	else
 		template_text(&in, text_of(url), &text);
-	if (!plan->strange && left_open((struct rye_span){ text.data, text.len }, err))
+	if (!json_is_string(whole) && left_open((struct rye_span){ text.data, text.len }, err))
 		return -RYE_INVALID;
 	json_object_foreach(json_object_get(planner->config, "query"), name, value)
 		put_query(planner, name, value, &text);
@@ -207,9 +195,8 @@ static int auth_missing(const char *key, const json_t *value, struct rye_err *er
 		return rye_fail(err, RYE_DENIED, "config.auth: %s (%s) is empty", key,
 				json_is_string(value) ? json_string_value(value) : "not given");
 	return rye_fail(err, RYE_DENIED,
-			"config.auth: %s (%s) is empty: set it in the environment "
-			"or in the project's .env, or keep it as a secret; " MEND_WITH
-			"ryefs secret set %s",
+			"config.auth: %s (%s) is empty: set it in the environment, or keep it "
+			"as a secret; " MEND_WITH "ryefs secret set %s",
 			key, json_string_value(value), name);
 }
 
@@ -284,7 +271,7 @@ static void fill_member(const struct planner *planner, json_t *object, const cha
 	struct rye_span text = text_of(value);
 
 	if (json_is_string(value) && text.len > 2 && text.ptr[0] == '{' &&
-	    text.ptr[text.len - 1] == '}' && !whole_param(planner, value) &&
+	    text.ptr[text.len - 1] == '}' && !template_param(planner->params, value) &&
 	    json_equal(made, value))
 		return;
 	json_object_set(object, key, made);
@@ -315,7 +302,7 @@ static json_t *fill_json(const struct planner *planner, const json_t *value, int
 	}
 	if (!json_is_string(value))
 		return json_incref(object);
-	made = whole_param(planner, value);
+	made = template_param(planner->params, value);
 	if (made)
 		return json_incref(made);
 	template_text(&in, text_of(value), &text);
@@ -399,7 +386,49 @@ static int make_ca(const struct planner *planner, struct http_plan *plan, struct
 	return plan->ca_file ? 0 : rye_fail(err, RYE_IO, "ca_file: out of memory");
 }
 
-int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err)
+/* Which of several sites a server answers for is said by `Host`. */
+static int check_host(const struct planner *planner, const struct template *in, struct rye_err *err)
+{
+	const char *name;
+	json_t *value;
+	int r = 0;
+
+	json_object_foreach(json_object_get(planner->config, "headers"), name, value) {
+		const struct where host = { "headers: Host", value, WHERE_WHOLE };
+
+		if (!r && !strcasecmp(name, "host"))
+			r = where_check(in, &host, err);
+	}
+	return r;
+}
+
+/* Everything that decides where the request goes, when all that it carries is known. */
+static int check_where(const struct planner *planner, struct rye_err *err)
+{
+	struct template in = http_template(planner);
+	const struct where url = { "url", json_object_get(planner->config, "url"), WHERE_ADDRESS };
+	const struct where ca = { "ca_file", json_object_get(planner->config, "ca_file"),
+				  WHERE_WHOLE };
+	const char *name;
+	json_t *value;
+	int r;
+
+	in.spell = http_spell;
+	r = where_check(&in, &url, err);
+	json_object_foreach(json_object_get(planner->config, "query"), name, value) {
+		const struct where query = { "query", value, WHERE_REST };
+
+		if (!r)
+			r = where_check(&in, &query, err);
+	}
+	if (!r)
+		r = check_host(planner, &in, err);
+	if (!r)
+		r = where_check(&in, &ca, err);
+	return r ? r : sink_plans_check(planner, err);
+}
+
+static int make_parts(const struct planner *planner, struct http_plan *ret, struct rye_err *err)
 {
 	int r = make_method(planner, ret, err);
 
@@ -413,6 +442,19 @@ int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_er
 		r = make_headers(planner, ret, err);
 	if (!r)
 		r = make_ca(planner, ret, err);
+	if (!r)
+		r = sink_plans_make(planner, ret, err);
+	return r ? r : check_where(planner, err);
+}
+
+int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err)
+{
+	struct template_seen seen = { 0, SIZE_MAX };
+	int r;
+
+	planner->seen = &seen;
+	r = make_parts(planner, ret, err);
+	planner->seen = NULL;
 	return r;
 }
 

@@ -64,17 +64,25 @@ static bool interpreter_ask(const struct plan_base *base, char *const *argv, str
 	struct pipes pipes;
 	struct capture_ask how = { .in = -1, .control = -1, .cancel = -1, .timeout_ms = ASK_MS };
 	struct spawn_ask start = { .path = argv[0], .argv = argv, .cwd = "/", .extra = -1 };
+	struct box *box = NULL;
 	struct captured got;
 	bool ok;
 
+	/* A project's own interpreter is a file that tools may write: it gets to see nothing. */
 	if (pipes_open(&pipes, false, NULL))
 		return false;
+	if (box_take(base->boxes, (struct confine){ .net = false }, &box, NULL)) {
+		pipes_close(&pipes);
+		return false;
+	}
+	start.box = box;
 	start.envp = base->allowed.v;
 	start.in = pipes.in[0];
 	start.out = pipes.out[1];
 	start.err = pipes.err[1];
 	if (spawn(&start, &how.child, NULL)) {
 		pipes_close(&pipes);
+		box_give(base->boxes, box, false);
 		return false;
 	}
 	pipes_close_child(&pipes);
@@ -87,6 +95,7 @@ static bool interpreter_ask(const struct plan_base *base, char *const *argv, str
 	buf_add(line, got.out.data ? got.out.data : "",
 		got.out.data ? strcspn(got.out.data, "\n") : 0);
 	captured_done(&got);
+	box_give(base->boxes, box, false);
 	return ok;
 }
 
@@ -190,11 +199,14 @@ bool interp_looks_in(const struct plan_base *base, struct rye_span dir)
 	return false;
 }
 
+/* By its name, or by where its links lead. */
 static bool in_project(const struct plan_base *base, const char *path)
 {
+	auto_free char *real = realpath(path, NULL);
 	size_t n = strlen(base->project);
 
-	return !strncmp(path, base->project, n) && path[n] == '/';
+	return (!strncmp(path, base->project, n) && path[n] == '/') ||
+	       (real && !strncmp(real, base->project, n) && real[n] == '/');
 }
 
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err)

@@ -8,6 +8,7 @@
  */
 #include "plan/plan_inner.h"
 
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
@@ -16,6 +17,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 
 /* Headers of one server: none needs as many. */
 #define SERVER_HEADERS_MAX 32
@@ -40,6 +42,7 @@ int mcp_source_load(const struct planner *planner, const struct item_ask *ask,
 		return rye_fail(err, RYE_INVALID, "%s is no MCP server: its tool_type is \"%s\"",
 				ask->id, ret->meta.tool_type);
 	ret->id = ret->item->id;
+	ret->space = ret->item->space;
 	ret->stamp = ret->item->verdict.hash;
 	ret->config = ret->meta.config;
 	ret->cache = meta_get(ret->item, "cache");
@@ -59,7 +62,9 @@ static json_t *server_context(const struct planner *planner)
 static char *server_text(const struct planner *planner, const json_t *value)
 {
 	auto_json json_t *context = server_context(planner);
-	const struct template in = { .env = &planner->env, .context = context };
+	const struct template in = { .env = &planner->env,
+				     .context = context,
+				     .seen = planner->seen };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	buf_adds(&text, "");
@@ -112,6 +117,8 @@ static int make_env(const struct planner *planner, const struct mcp_source *sour
 		if (text && strncmp(text, "()", 2))
 			env_put(&spec->env, names[i], text);
 	}
+	if (spec->home)
+		env_put(&spec->env, "HOME", spec->home);
 	json_object_foreach(env, name, value) {
 		auto_free char *text = server_text(planner, value);
 
@@ -203,8 +210,7 @@ static struct confine server_confine(const struct planner *planner, const struct
 {
 	struct confine confine = plan_confine(&source->meta, planner->base->opt);
 
-	confine.net &= planner->limit.net;
-	confine.write &= planner->limit.write;
+	confine_within(&confine, &planner->limit);
 	confine.calls = confine.keys = false;
 	return confine;
 }
@@ -239,6 +245,26 @@ static int server_header(const struct planner *planner, struct mcp_spec *spec, c
 	return spec->headers[n] ? 0 : memory_fail(err);
 }
 
+/* When the headers are made: what they carry goes to an address that is as good. */
+static int check_address(const struct planner *planner, const struct mcp_source *source,
+			 struct rye_err *err)
+{
+	json_t *headers = json_object_get(source->config, "headers"), *value;
+	const struct template in = { .env = &planner->env, .seen = planner->seen };
+	const struct where url = { "config.url", json_object_get(source->config, "url"),
+				   WHERE_WHOLE };
+	const char *name;
+	int r = where_check(&in, &url, err);
+
+	json_object_foreach(headers, name, value) {
+		const struct where host = { "config.headers: Host", value, WHERE_WHOLE };
+
+		if (!r && !strcasecmp(name, "host"))
+			r = where_check(&in, &host, err);
+	}
+	return r;
+}
+
 static int make_address(struct planner *planner, const struct mcp_source *source,
 			struct mcp_spec *spec, struct rye_err *err)
 {
@@ -261,7 +287,7 @@ static int make_address(struct planner *planner, const struct mcp_source *source
 		if (r)
 			break;
 	}
-	return r;
+	return r ? r : check_address(planner, source, err);
 }
 
 /* ---- together ---- */
@@ -273,20 +299,56 @@ static void key_words(struct rye_buf *text, char *const *words)
 }
 
 /* What is there is used again by a call that would have started, or asked, the very same. */
-static void make_key(const struct planner *planner, const struct mcp_source *source,
-		     struct mcp_spec *spec)
+static int make_key(const struct planner *planner, const struct mcp_source *source,
+		    struct mcp_spec *spec, struct rye_err *err)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	buf_addf(&text, "%s%c%s%c%s%c%s%c%d%d%" PRIx64, source->stamp, 0,
+	buf_addf(&text, "%s%c%s%c%s%c%s%c%d%d%u.%" PRIx64 ".", source->stamp, 0,
 		 spec->path ? spec->path : "", 0, spec->cwd ? spec->cwd : "", 0,
 		 spec->url ? spec->url : "", 0, spec->confine.net, spec->confine.write,
-		 veil_stamp(planner->base->items->spaces));
+		 spec->confine.shown, veil_stamp(planner->base->items->spaces));
 	key_words(&text, spec->argv);
 	key_words(&text, spec->headers);
 	for (size_t i = 0; i < spec->env.n; i++)
 		buf_add(&text, spec->env.v[i], strlen(spec->env.v[i]) + 1);
-	sha256_hex((struct rye_span){ text.data ? text.data : "", text.len }, spec->key);
+	/* a part of it would be the key of others, too */
+	if (text.failed)
+		return memory_fail(err);
+	sha256_hex((struct rye_span){ text.data, text.len }, spec->key);
+	return 0;
+}
+
+/*
+ * `home: private`: npx and its like keep what they fetch in the home directory, where a server may not
+ * write. One for each server of each project, which stays.
+ */
+static int make_server_home(const struct planner *planner, const struct mcp_source *source,
+			    struct mcp_spec *spec, struct rye_err *err)
+{
+	const char *wanted = json_str(source->config, "home");
+	const char *cache = env_get(&planner->base->inherited, "XDG_CACHE_HOME");
+	const char *home = env_get(&planner->base->allowed, "HOME"), *name = strrchr(spec->id, '/');
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	if (!*wanted)
+		return 0;
+	if (strcmp(wanted, "private") != 0)
+		return rye_fail(err, RYE_INVALID,
+				"%s: config.home is \"%s\": private is wanted, or nothing",
+				spec->id, wanted);
+	if (cache && *cache == '/')
+		buf_adds(&path, cache);
+	else if (home && *home == '/')
+		buf_addf(&path, "%s/.cache", home);
+	else
+		return rye_fail(err, RYE_NOT_FOUND,
+				"%s: config.home: there is no HOME to make a private one in",
+				spec->id);
+	buf_addf(&path, HOMES "%s-%016" PRIx64, name ? name + 1 : spec->id,
+		 hash_text(hash_text(HASH_BASIS, spec->id), planner->base->project));
+	spec->home = buf_steal(&path);
+	return spec->home ? 0 : memory_fail(err);
 }
 
 static int make_program(struct planner *planner, const struct mcp_source *source,
@@ -294,6 +356,8 @@ static int make_program(struct planner *planner, const struct mcp_source *source
 {
 	int r = make_argv(planner, source, spec, err);
 
+	if (!r)
+		r = make_server_home(planner, source, spec, err);
 	if (!r)
 		r = make_env(planner, source, spec, err);
 	return r ? r : make_server_cwd(planner, source, spec, err);
@@ -307,11 +371,12 @@ static void ask_variables(struct planner *planner, const struct mcp_source *sour
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		template_names(json_object_get(source->config, members[i]), names);
-	envres_give(planner, names);
+	envres_begin(planner);
+	envres_give(planner, names, source->space);
 }
 
-int mcp_source_spec(struct planner *planner, const struct mcp_source *source, struct mcp_spec *spec,
-		    struct rye_err *err)
+static int make_spec(struct planner *planner, const struct mcp_source *source,
+		     struct mcp_spec *spec, struct rye_err *err)
 {
 	int r = make_transport(planner, source, spec, err);
 
@@ -328,7 +393,25 @@ int mcp_source_spec(struct planner *planner, const struct mcp_source *source, st
 		r = spec->transport == MCP_HTTP ? make_address(planner, source, spec, err) :
 						  make_program(planner, source, spec, err);
 	if (!r)
-		make_key(planner, source, spec);
+		r = make_key(planner, source, spec, err);
+	return r;
+}
+
+/* What the tool's own chain has asked for is not the server's. */
+int mcp_source_spec(struct planner *planner, const struct mcp_source *source, struct mcp_spec *spec,
+		    struct rye_err *err)
+{
+	struct template_seen seen = { 0, SIZE_MAX };
+	struct env tool = planner->env;
+	int r;
+
+	planner->env = (struct env){ 0 };
+	planner->seen = &seen;
+	r = make_spec(planner, source, spec, err);
+	r = r || !planner->env.failed ? r : memory_fail(err);
+	planner->seen = NULL;
+	env_done(&planner->env);
+	planner->env = tool;
 	return r;
 }
 
@@ -436,7 +519,7 @@ static int fill_target(struct planner *planner, struct mcp_target *target, struc
 
 static bool is_same_limit(const struct confine *a, const struct confine *b)
 {
-	return a->net == b->net && a->write == b->write;
+	return a->net == b->net && a->write == b->write && a->shown == b->shown;
 }
 
 /* That of the ground, unless the run that asks is held tighter than the one it was made for. */

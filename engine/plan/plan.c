@@ -30,6 +30,7 @@ void plan_text(const struct planner *planner, const json_t *value, struct rye_bu
 		.context = planner->context,
 		.config = planner->config,
 		.params = planner->params,
+		.seen = planner->seen,
 	};
 
 	template_put(&in, value, out);
@@ -58,6 +59,24 @@ static bool is_managing(const char *entry)
 	return false;
 }
 
+/* What lies in the project and is the person's own, and what the engine keeps there. */
+static unsigned char shown_by(const char *entry)
+{
+	return (unsigned char)((entry_covers(entry, "git.config") ? SHOW_GIT : 0) |
+			       (entry_covers(entry, "env.read") ? SHOW_ENV : 0) |
+			       (entry_covers(entry, "threads.read") ||
+						!strcmp(entry, "threads.manage") ?
+					SHOW_STATE :
+					0));
+}
+
+void confine_within(struct confine *confine, const struct confine *limit)
+{
+	confine->net &= limit->net;
+	confine->write &= limit->write;
+	confine->shown &= limit->shown;
+}
+
 struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt)
 {
 	bool listed = meta->requires_list || meta->requires_bad;
@@ -69,6 +88,7 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 	size_t i;
 
 	json_array_foreach(meta->requires_list, i, element) {
+		confine.shown |= shown_by(json_string_value(element));
 		confine.net |= is_net(json_string_value(element));
 		confine.write |= entry_covers(json_string_value(element), "fs.write");
 		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
@@ -130,6 +150,20 @@ static int planner_begin(struct planner *planner, struct rye_err *err)
 	return r;
 }
 
+/*
+ * What sees keys has no home: where that is the project, or lies in it, tools have written there what
+ * interpreters load (docs/security.md). The person's space it is told by name.
+ */
+static void leave_home(struct planner *planner)
+{
+	const struct spaces *spaces = planner->base->items->spaces;
+
+	for (size_t i = 0; i < spaces->n; i++)
+		if (spaces->v[i].type == RYE_USER)
+			env_put(&planner->env, "USER_SPACE", spaces->v[i].root);
+	env_put(&planner->env, "HOME", "/nonexistent");
+}
+
 static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
 	int r = planner_begin(planner, err);
@@ -141,14 +175,15 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	plan->output_cap = config_output_cap(planner);
 	plan->confine = plan_confine(&planner->chain->v[0].meta, planner->base->opt);
 	plan->may_call = planner->chain->v[0].meta.requires_list;
-	plan->confine.net &= planner->limit.net;
-	plan->confine.write &= planner->limit.write;
+	confine_within(&plan->confine, &planner->limit);
 	/*
 	 * Only a bundle's tool may manage keys: the signature of a user's or a project's tool is
 	 * not enough for that.
 	 */
 	plan->confine.keys &= planner->limit.keys &&
 			      planner->chain->v[0].item->space->type == RYE_SYSTEM;
+	if (plan->confine.keys)
+		leave_home(planner);
 	json_python_dumps(&planner->params_json, planner->params);
 	if (planner->params_json.failed)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");

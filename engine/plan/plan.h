@@ -20,6 +20,12 @@
  * sends is ever interpreted.
  */
 
+/* Of a text that was made: what is in it, and where a caller's value stands in it first. */
+struct template_seen {
+	unsigned from; /* enum env_from, of all of its pieces */
+	size_t given_at; /* SIZE_MAX: nowhere */
+};
+
 struct template
 {
 	const struct env *env; /* ${NAME}, ${NAME:-default}; an unknown name is empty */
@@ -28,6 +34,7 @@ struct template
 	const json_t *params; /* then the caller's parameters; NULL: none */
 	/* How a caller's value is spelt where it stands; NULL: as template_value does. */
 	void (*spell)(struct rye_buf * out, const json_t *value);
+	struct template_seen *seen; /* is filled in; or NULL */
 };
 
 /* {name} of an unknown name stays as it is written. */
@@ -138,6 +145,7 @@ struct planner {
 	json_t *limits; /* execution.yaml as the runtimes ask for it, or NULL */
 	struct anchor anchor;
 	struct env env;
+	struct template_seen *seen; /* of the texts of one request while it is made; else NULL */
 	bool fresh; /* the ground is this planner's own so far */
 	struct marks *marks; /* of the ground, while a part of it is made; else NULL */
 	struct rye_buf params_json;
@@ -154,13 +162,20 @@ char *lockfile_write(const struct planner *planner, struct rye_err *err);
 
 struct interps *interps_open(void);
 void interps_close(struct interps *interps);
-/* Adds variables that signed configuration asks for by name, as far as there are any. */
-void envres_give(struct planner *planner, const json_t *names);
+/*
+ * Adds variables that signed configuration of an item of that space asks for by name, as far as there are
+ * any. The project's .env, which has no signature, is read for the project's own items alone; NULL: for none.
+ */
+void envres_give(struct planner *planner, const json_t *names, const struct space *space);
+/* The environment that every plan begins with; what was in `planner->env` stays. */
+void envres_begin(struct planner *planner);
 /*
  * What a tool's signed `requires` lets it do: a present list grants what it names; no list
  * means what the sandbox option says.
  */
 struct confine plan_confine(const struct tool_meta *meta, const struct rye_options *opt);
+/* No freer than that, but for `calls` and `keys`. */
+void confine_within(struct confine *confine, const struct confine *limit);
 
 /* Parameters of a tool: reserved names, schema, action (params.c). */
 struct params_check {
@@ -192,6 +207,7 @@ struct program {
 	char *loader; /* the program text it runs */
 	char *params_env; /* the variable that its parameters are in, too; NULL: none */
 	json_t *preload; /* modules it has imported before; or NULL */
+	bool answers_object; /* any other value is strange, though it counts as success */
 	char **end; /* argv of `path` that ends what the program has others run; or NULL */
 };
 
@@ -212,22 +228,19 @@ struct http_plan {
 	char **headers; /* "Name: value", NULL at the end */
 	struct rye_blob *body; /* NULL: none */
 	char *ca_file; /* or NULL */
-	bool strange; /* the whole address is a parameter */
+	bool strange; /* a parameter says which server */
 	bool stream;
 	unsigned redirects;
 	int attempts; /* at most; at least 1 */
 	bool linear; /* seconds between them: 1, 1, 1; else 1, 2, 4 */
+	bool may_write; /* the tool may, in the project; is given */
 	struct sink_plan *sinks; /* of a stream; none: as if it were one of type return */
 	size_t n_sinks;
 };
 
 int http_plan_make(struct planner *planner, struct http_plan *ret, struct rye_err *err);
 void http_plan_done(struct http_plan *plan);
-void http_spell(struct rye_buf *out, const json_t *value); /* a template's, in an address */
 
-/* sink_plan.c: config.sinks. may_write: the tool may, in the project. */
-int sink_plans_make(const struct planner *planner, bool may_write, struct http_plan *plan,
-		    struct rye_err *err);
 void sink_plans_done(struct http_plan *plan);
 
 /*
@@ -239,6 +252,7 @@ struct mcp_source {
 	struct rye_item *item; /* the signed one; NULL: it is about to be made */
 	struct tool_meta meta; /* of which `requires` counts */
 	const char *id, *stamp; /* of the item, and what tells it from other versions */
+	const struct space *space; /* that it lies in, or is to lie in */
 	const json_t *config, *cache;
 };
 int mcp_source_load(const struct planner *planner, const struct item_ask *ask,

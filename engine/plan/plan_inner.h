@@ -54,6 +54,34 @@ struct rye_span shebang_options(const struct rye_item *tool);
 /* True: value (or an element of it) was templated into text. */
 void plan_text(const struct planner *planner, const json_t *value, struct rye_buf *out);
 
+/* where.c: where a request may go that carries a value of the person's secrets. */
+enum where_part {
+	WHERE_WHOLE, /* no parameter may have a part in it */
+	WHERE_ADDRESS, /* none in the server's name and port */
+	WHERE_REST, /* of an address: behind the server's name */
+};
+struct where {
+	const char *what; /* for messages */
+	const json_t *text; /* as the signed item has it */
+	enum where_part part;
+};
+/* Does a caller say which server that is? */
+bool where_is_strange(const struct template *in, const json_t *text);
+/* RYE_DENIED; in->seen: what all texts of the request are made of. */
+int where_check(const struct template *in, const struct where *where, struct rye_err *err);
+
+/* http_plan.c: how values are filled in, and a caller's in an address. */
+struct template http_template(const struct planner *planner);
+void http_spell(struct rye_buf *out, const json_t *value);
+
+/* sink_plan.c: config.sinks. */
+int sink_plans_make(const struct planner *planner, struct http_plan *plan, struct rye_err *err);
+/* Behind the making of everything: where_check of each. */
+int sink_plans_check(const struct planner *planner, struct rye_err *err);
+
+/* The caller's, if the text is exactly "{name}", whatever the configuration has of that name; borrowed. */
+json_t *template_param(const json_t *params, const json_t *text);
+
 /* True: the text is exactly "{name}". */
 bool template_whole(struct rye_span text, const char *name);
 

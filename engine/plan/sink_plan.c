@@ -3,7 +3,7 @@
  * config.sinks of a stream → where its events go. A file lies in the project and not in its .ai,
  * whatever a parameter says; the tool's requires has to let it write. On a worker; no lock.
  */
-#include "plan/plan.h"
+#include "plan/plan_inner.h"
 
 #include "http/http.h"
 #include "memory.h"
@@ -20,15 +20,10 @@
 static char *sink_text(const struct planner *planner, const json_t *how, const char *key)
 {
 	const json_t *value = json_object_get(how, key);
-	const struct template in = {
-		.spell = !strcmp(key, "url") ? http_spell : NULL,
-		.env = &planner->env,
-		.context = planner->context,
-		.config = planner->config,
-		.params = planner->params,
-	};
+	struct template in = http_template(planner);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
+	in.spell = !strcmp(key, "url") ? http_spell : NULL;
 	template_put(&in, value, &text);
 	if (!json_is_string(value) || text.failed || !text.len || memchr(text.data, 0, text.len))
 		return NULL;
@@ -89,7 +84,11 @@ static int make_websocket(const struct planner *planner, const json_t *how, stru
 {
 	json_int_t again = json_int(how, "reconnect_attempts", SINK_RECONNECTS);
 
+	struct template in = http_template(planner);
+
+	in.spell = http_spell;
 	sink->target = sink_text(planner, how, "url");
+	sink->strange = where_is_strange(&in, json_object_get(how, "url"));
 	for (const char *c = sink->target; c && *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == 0x7f)
 			return rye_fail(err, RYE_INVALID,
@@ -126,8 +125,7 @@ static int make_sink(const struct planner *planner, const json_t *how, struct si
 			"sinks: type: %s: return, file, websocket or null is wanted", type);
 }
 
-int sink_plans_make(const struct planner *planner, bool may_write, struct http_plan *plan,
-		    struct rye_err *err)
+int sink_plans_make(const struct planner *planner, struct http_plan *plan, struct rye_err *err)
 {
 	const json_t *list = json_object_get(planner->config, "sinks"), *how;
 	size_t i;
@@ -146,7 +144,7 @@ int sink_plans_make(const struct planner *planner, bool may_write, struct http_p
 		struct sink_plan *sink = &plan->sinks[plan->n_sinks++];
 
 		r = make_sink(planner, how, sink, err);
-		if (!r && sink->type == SINK_FILE && !may_write)
+		if (!r && sink->type == SINK_FILE && !plan->may_write)
 			r = rye_fail(
 				err, RYE_DENIED,
 				"sinks: writing is not open to %s: its requires needs fs.write",
@@ -155,6 +153,24 @@ int sink_plans_make(const struct planner *planner, bool may_write, struct http_p
 			return r;
 	}
 	return 0;
+}
+
+int sink_plans_check(const struct planner *planner, struct rye_err *err)
+{
+	struct template in = http_template(planner);
+	const json_t *how;
+	size_t i;
+	int r = 0;
+
+	in.spell = http_spell;
+	json_array_foreach(json_object_get(planner->config, "sinks"), i, how) {
+		const struct where where = { "sinks: url", json_object_get(how, "url"),
+					     WHERE_ADDRESS };
+
+		if (!r)
+			r = where_check(&in, &where, err);
+	}
+	return r;
 }
 
 void sink_plans_done(struct http_plan *plan)

@@ -5,6 +5,8 @@
  */
 #include "plan/plan_inner.h"
 
+#include "scope.h"
+
 #include <ctype.h>
 
 /* A name longer than this is no key; the scan stays linear. */
@@ -84,6 +86,12 @@ static size_t variable_at(struct rye_span text, struct rye_span *ret_name,
 	return inner.len + 3;
 }
 
+static void template_see(const struct template *in, unsigned from)
+{
+	if (in->seen)
+		in->seen->from |= from;
+}
+
 static size_t put_variable(const struct template *in, struct rye_span text, struct rye_buf *out)
 {
 	char key[NAME_MAX_LEN + 1];
@@ -96,10 +104,12 @@ static size_t put_variable(const struct template *in, struct rye_span text, stru
 	memcpy(key, name.ptr, name.len);
 	key[name.len] = 0;
 	value = in->env ? env_get(in->env, key) : NULL;
-	if (value && (*value || !otherwise.len))
+	if (value && (*value || !otherwise.len)) {
+		template_see(in, env_from(in->env, key));
 		buf_adds(out, value);
-	else
+	} else {
 		buf_addspan(out, otherwise);
+	}
 	return n;
 }
 
@@ -118,6 +128,9 @@ static size_t put_name(const struct template *in, struct rye_span text, struct r
 	value = template_look_up(in, name, &given);
 	if (!value)
 		return 0;
+	template_see(in, given ? ENV_GIVEN : ENV_SIGNED);
+	if (given && in->seen)
+		in->seen->given_at = MIN_OF(in->seen->given_at, out->len);
 	if (given && in->spell)
 		in->spell(out, value);
 	else
@@ -127,6 +140,7 @@ static size_t put_name(const struct template *in, struct rye_span text, struct r
 
 void template_text(const struct template *in, struct rye_span text, struct rye_buf *out)
 {
+	template_see(in, ENV_SIGNED);
 	while (text.len) {
 		size_t plain = 0, used = 0;
 
@@ -154,6 +168,18 @@ void template_put(const struct template *in, const json_t *value, struct rye_buf
 			      out);
 	else
 		template_value(out, value);
+}
+
+json_t *template_param(const json_t *params, const json_t *text)
+{
+	size_t n = json_string_length(text);
+	const char *s = json_string_value(text);
+	auto_free char *name = NULL;
+
+	if (n < 3 || s[0] != '{' || s[n - 1] != '}')
+		return NULL;
+	name = strndup(s + 1, n - 2);
+	return name ? json_object_get(params, name) : NULL;
 }
 
 bool template_whole(struct rye_span text, const char *name)

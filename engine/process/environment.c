@@ -21,6 +21,7 @@ void env_done(struct env *env)
 	for (size_t i = 0; i < env->n; i++)
 		free(env->v[i]);
 	free(env->v);
+	free(env->from);
 	*env = (struct env){ 0 };
 }
 
@@ -39,13 +40,22 @@ const char *env_get(const struct env *env, const char *name)
 	return i < env->n ? env->v[i] + len + 1 : NULL;
 }
 
-static bool environment_grow(struct env *env)
+unsigned env_from(const struct env *env, const char *name)
 {
-	size_t size = env->size ? env->size * 2 : 32;
+	size_t i = environment_find(env, name, strlen(name));
+
+	return i < env->n ? env->from[i] : 0;
+}
+
+/* The rows last: until they are there, what is read of them is the old ones with their NULL, or none. */
+static bool environment_resize(struct env *env, size_t size)
+{
+	unsigned char *from = realloc(env->from, size * sizeof(*from));
 	char **v;
 
-	if (env->n + 1 < env->size)
-		return true;
+	if (!from)
+		return false;
+	env->from = from;
 	v = realloc(env->v, size * sizeof(*v));
 	if (!v)
 		return false;
@@ -54,7 +64,12 @@ static bool environment_grow(struct env *env)
 	return true;
 }
 
-void env_put(struct env *env, const char *name, const char *value)
+static bool environment_grow(struct env *env)
+{
+	return env->n + 1 < env->size || environment_resize(env, env->size ? env->size * 2 : 32);
+}
+
+void env_put_from(struct env *env, const char *name, const char *value, unsigned from)
 {
 	size_t len = strlen(name), i = environment_find(env, name, len),
 	       need = len + strlen(value) + 2;
@@ -76,16 +91,22 @@ void env_put(struct env *env, const char *name, const char *value)
 	else
 		env->n++;
 	env->v[i] = row;
+	env->from[i] = (unsigned char)from;
 	env->v[env->n] = NULL;
 }
 
-static void put_row(struct env *env, const char *row)
+void env_put(struct env *env, const char *name, const char *value)
+{
+	env_put_from(env, name, value, ENV_OTHER);
+}
+
+static void put_row(struct env *env, const char *row, unsigned from)
 {
 	const char *equals = strchr(row, '=');
 	auto_free char *name = equals ? strndup(row, (size_t)(equals - row)) : NULL;
 
 	if (name)
-		env_put(env, name, equals + 1);
+		env_put_from(env, name, equals + 1, from);
 	else if (equals)
 		env->failed = true;
 }
@@ -93,18 +114,18 @@ static void put_row(struct env *env, const char *row)
 void env_rows(struct env *env, char *const *rows)
 {
 	for (; rows && *rows; rows++)
-		put_row(env, *rows);
+		put_row(env, *rows, ENV_OTHER);
 }
 
 /* Into an empty one: no name is there twice, so none is looked for. */
 static bool copy_rows(struct env *env, const struct env *from)
 {
-	env->v = malloc((from->n + 1) * sizeof(*env->v));
-	if (!env->v)
+	if (!environment_resize(env, from->n + 1))
 		return false;
-	env->size = from->n + 1;
-	while (env->n < from->n && (env->v[env->n] = strdup(from->v[env->n])))
+	while (env->n < from->n && (env->v[env->n] = strdup(from->v[env->n]))) {
+		env->from[env->n] = from->from[env->n];
 		env->n++;
+	}
 	env->v[env->n] = NULL;
 	return env->n == from->n;
 }
@@ -114,7 +135,8 @@ void env_copy(struct env *env, const struct env *from)
 	if (!env->n && !env->v && !env->failed)
 		env->failed = !copy_rows(env, from);
 	else
-		env_rows(env, from->v);
+		for (size_t i = 0; i < from->n; i++)
+			put_row(env, from->v[i], from->from[i]);
 	env->failed |= from->failed;
 }
 
@@ -196,11 +218,15 @@ static bool named_in(const char *name, size_t len, const char *list)
 	return false;
 }
 
+/* By its name, or by where its links lead. */
 static bool environment_inside(const char *dir, size_t len, const char *project)
 {
+	auto_free char *name = memory_note(strndup(dir, len));
+	auto_free char *real = name ? realpath(name, NULL) : NULL;
 	size_t n = strlen(project);
 
-	return len >= n && !memcmp(dir, project, n) && (len == n || dir[n] == '/');
+	return !name || (!strncmp(name, project, n) && (!name[n] || name[n] == '/')) ||
+	       (real && !strncmp(real, project, n) && (!real[n] || real[n] == '/'));
 }
 
 /* Without entries that are empty, relative or inside the project. */
@@ -230,25 +256,63 @@ void env_base(struct env *env, char *const *own, const char *extra, const char *
 		auto_free char *name = memory_note(strndup(*own, len));
 
 		if (name && (is_allowed(name) || named_in(name, len, extra)))
-			put_row(env, *own);
+			put_row(env, *own, ENV_OWN);
 	}
 	given = env_get(env, "PATH");
 	put_path(given ? given : "", project, &path);
-	env_put(env, "PATH", path.data ? path.data : "");
+	env_put_from(env, "PATH", path.data ? path.data : "", ENV_OWN);
 	env->failed |= path.failed;
 }
 
+/*
+ * The allow-list is the signed chain: envres_give hands over what it asks for by name, nothing else.
+ * These names stay out even then, for a signer may ask for one without thought of an unsigned file.
+ */
 bool env_dotenv_may(const char *name)
 {
-	static const char *const names[] = {
-		"PATH",	      "HOME",	   "USER",     "SHELL",	   "LOGNAME",
-		"USER_SPACE", "BASH_ENV",  "ENV",      "IFS",	   "NODE_OPTIONS",
-		"NODE_PATH",  "TMPDIR",	   "PERL5OPT", "PERL5LIB", "RUBYOPT",
-		"RUBYLIB",    "SHELLOPTS", "BASHOPTS", "PS4",	   "PROMPT_COMMAND",
-		NULL
-	};
-	static const char *const families[] = { "LD_",	"DYLD_", "PYTHON", "RYE_",
-						"GIT_", "JAVA_", "_JAVA",  NULL };
+	static const char *const names[] = { "PATH",
+					     "HOME",
+					     "USER",
+					     "SHELL",
+					     "LOGNAME",
+					     "USER_SPACE",
+					     "BASH_ENV",
+					     "ENV",
+					     "IFS",
+					     "NODE_OPTIONS",
+					     "NODE_PATH",
+					     "TMPDIR",
+					     "PERL5OPT",
+					     "PERL5LIB",
+					     "RUBYOPT",
+					     "RUBYLIB",
+					     "SHELLOPTS",
+					     "BASHOPTS",
+					     "PS4",
+					     "PROMPT_COMMAND",
+					     "LOCPATH",
+					     "LESSOPEN",
+					     "PAGER",
+					     "EDITOR",
+					     "VISUAL",
+					     "CLASSPATH",
+					     "PHPRC",
+					     "MAKEFLAGS",
+					     "NODE_EXTRA_CA_CERTS",
+					     "TCLLIBPATH",
+					     "TCL_LIBRARY",
+					     "TK_LIBRARY",
+					     "NODE_REPL_EXTERNAL_MODULE",
+					     "AWKPATH",
+					     "AWKLIBPATH",
+					     "HOSTALIASES",
+					     "GCONV_PATH",
+					     NULL };
+	static const char *const families[] = { "LD_",	   "DYLD_", "PYTHON",  "RYE_",	   "GIT_",
+						"JAVA_",   "_JAVA", "PERL",    "RUBY",	   "GEM_",
+						"BUNDLE_", "LUA_",  "R_",      "OPENSSL_", "GLIBC_",
+						"MALLOC_", "XDG_",  "DOCKER_", "NPM_",	   "npm_",
+						"BASH",	   NULL };
 
 	return !in_list(name, names) && !starts_in_list(name, families);
 }

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /* A killed process is gone in a millisecond; one that it has forked meanwhile is met again. */
 #define TRIES 50
@@ -65,6 +66,15 @@ static bool is_leftover(pid_t pid, pid_t engine, const char *below)
 	return engine || (!proc_start(marked) && works_below(pid, below));
 }
 
+/* Once its descriptor is held its number is no other process's: it is looked at again, by that. */
+static bool end_one(pid_t pid, pid_t engine, const char *below)
+{
+	auto_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd >= 0 && is_leftover(pid, engine, below) &&
+	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
 static size_t end_once(pid_t engine, const char *below)
 {
 	auto_dir DIR *proc = opendir("/proc");
@@ -74,7 +84,7 @@ static size_t end_once(pid_t engine, const char *below)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (pid > 0 && is_leftover(pid, engine, below) && kill(pid, SIGKILL) == 0)
+		if (pid > 0 && is_leftover(pid, engine, below) && end_one(pid, engine, below))
 			ended++;
 	}
 	return ended;

@@ -1,69 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process beside an engine that no watchdog stands beside: that of `ryefs execute`, of
- * `ryefs mcp`, of a thread's runner. When the engine is killed it ends what the engine's runs have left behind. The worker
- * that starts the first run makes it by fork; it shares nothing but a pipe, whose other end is
- * closed with the engine.
+ * `ryefs mcp`, of a thread's runner. When the engine is killed it ends what the engine's runs have left
+ * behind. The worker that starts the first run starts it: this program anew, so that it has neither the
+ * engine's locks nor its keys. They share nothing but a pipe, whose other end is closed with the engine.
  */
 #include "process/process.h"
+
+#include "base/self.h"
+#include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
+#include <spawn.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* What a run was about to start when the engine died is there then. */
 #define AGAIN_MS 20
 
-static _Noreturn void minder_child(pid_t engine, int pipe)
+int rye_minder(const char *text)
 {
-	sigset_t all;
+	pid_t engine = (pid_t)strtol(text, NULL, 10);
 	char word;
 	ssize_t n;
 
 	prctl(PR_SET_NAME, "ryefs-minder");
-	/* A terminal's signals are for the engine, and so is the end of its process group. */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
-	setpgid(0, 0);
-	/* A copy of a pipe that stays open here would hide its end from the reader. */
-	if (pipe > 0)
-		close_range(0, (unsigned)pipe - 1, 0);
-	close_range((unsigned)pipe + 1, ~0u, 0);
+	close_range(3, ~0u, 0);
 	do
-		n = read(pipe, &word, 1);
+		n = read(STDIN_FILENO, &word, 1);
 	while (n < 0 && errno == EINTR);
-	if (n == 0) {
+	if (n == 0 && engine > 1) {
 		rye_end_leftovers(engine, NULL);
 		poll(NULL, 0, AGAIN_MS);
 		rye_end_leftovers(engine, NULL);
 	}
-	_exit(0);
+	return n != 0;
+}
+
+/* In a group of its own: a terminal's signals are for the engine, and so is the end of its group. */
+static int minder_spawn(int pipe, pid_t *ret)
+{
+	char name[] = "ryefs", verb[] = "minder", engine[16];
+	char *const argv[] = { name, verb, engine, NULL }, *const none[] = { NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t all;
+	int r;
+
+	snprintf(engine, sizeof(engine), "%d", (int)getpid());
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, pipe, STDIN_FILENO);
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, &all);
+	r = posix_spawn(ret, "/proc/self/exe", &files, &attr, argv, none);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return r;
 }
 
 struct minder *minder_start(void)
 {
-	struct minder *minder = calloc(1, sizeof(*minder));
-	pid_t engine = getpid();
+	auto_free char *self = self_path();
+	const char *name = self ? strrchr(self, '/') : NULL;
+	struct minder *minder = NULL;
+	auto_close int theirs = -1;
 	int ends[2];
 
-	if (!minder || pipe2(ends, O_CLOEXEC) < 0) {
-		free(minder);
+	/* No other program knows the verb: one that has the engine as a library goes without. */
+	if (!name || strcmp(name, "/ryefs") != 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return NULL;
-	}
-	minder->pid = fork();
-	if (minder->pid == 0) {
-		close(ends[1]);
-		minder_child(engine, ends[0]);
-	}
+	theirs = fcntl(ends[0], F_DUPFD_CLOEXEC, 3);
 	close(ends[0]);
-	minder->pipe = ends[1];
-	if (minder->pid > 0)
+	minder = theirs < 0 ? NULL : calloc(1, sizeof(*minder));
+	if (minder && !minder_spawn(theirs, &minder->pid)) {
+		minder->pipe = ends[1];
 		return minder;
+	}
 	close(ends[1]);
 	free(minder);
 	return NULL;

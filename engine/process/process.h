@@ -166,8 +166,18 @@ void captured_done(struct captured *captured);
  */
 
 /* Failure (no memory) is sticky: check `failed` once. v ends in NULL whenever it is not NULL. */
+/* Where a value comes from; one that is made of several has several. */
+enum env_from {
+	ENV_SIGNED = 1, /* text that was verified */
+	ENV_OWN = 2, /* the person's own environment */
+	ENV_STORE = 4, /* the person's secrets */
+	ENV_GIVEN = 8, /* a caller's parameter */
+	ENV_OTHER = 16, /* the project's .env, and whatever else has no signature */
+};
+
 struct env {
 	char **v;
+	unsigned char *from; /* enum env_from of each */
 	size_t n, size;
 	bool failed;
 };
@@ -176,7 +186,9 @@ struct env {
 
 void env_done(struct env *env);
 const char *env_get(const struct env *env, const char *name); /* NULL: not set. Borrowed */
-void env_put(struct env *env, const char *name, const char *value);
+void env_put(struct env *env, const char *name, const char *value); /* from: ENV_OTHER */
+void env_put_from(struct env *env, const char *name, const char *value, unsigned from);
+unsigned env_from(const struct env *env, const char *name); /* 0: not set */
 void env_copy(struct env *env, const struct env *from); /* adds all of from */
 void env_rows(struct env *env, char *const *rows); /* the same of "NAME=VALUE" rows */
 

@@ -309,11 +309,14 @@ int spawn_park(const struct spawn_ask *ask, struct spawn_parked **ret, struct ry
 
 	if (!RAW_BESIDE)
 		return rye_fail(err, RYE_UNSUPPORTED, "no processes are parked on this machine");
-	if (pipe2(go, O_CLOEXEC) < 0)
-		return rye_fail_sys(err, errno, "cannot make a pipe");
 	parked = calloc(1, sizeof(*parked));
 	if (!parked)
-		abort();
+		return rye_fail_sys(err, ENOMEM, "cannot park a process");
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		r = errno;
+		free(parked);
+		return rye_fail_sys(err, r, "cannot make a pipe");
+	}
 	parked->ask = (struct spawn_ask){ .box = ask->box };
 	parked->tried.ask = &parked->ask;
 	parked->child = (struct child){ -1, -1 };

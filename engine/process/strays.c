@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Orphans worth remembering; one more is only reaped when this process ends. */
@@ -172,6 +173,18 @@ size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 	return count;
 }
 
+/* Another thread may reap it meanwhile: once its descriptor is held its number is no other's. */
+static bool end_orphan(struct strays *strays, const struct strays_wanted *wanted, pid_t pid)
+{
+	auto_close int fd = -1;
+
+	if (!is_orphan(strays, wanted, pid))
+		return false;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return fd >= 0 && is_orphan(strays, wanted, pid) &&
+	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
 /* Children of one that was killed become orphans, too: they are met the next time. */
 static size_t kill_orphans(struct strays *strays, pid_t session, uint64_t run)
 {
@@ -181,8 +194,7 @@ static size_t kill_orphans(struct strays *strays, pid_t session, uint64_t run)
 
 	strays_mark(run, wanted.mark);
 	for (size_t i = 0; i < n; i++)
-		if (is_orphan(strays, &wanted, children[i]) && kill(children[i], SIGKILL) == 0)
-			count++;
+		count += end_orphan(strays, &wanted, children[i]);
 	return count;
 }
 

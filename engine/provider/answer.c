@@ -50,6 +50,7 @@ void answer_close(struct answer *answer)
 	free(answer->continuation);
 	json_decref(answer->warnings);
 	buf_done(&answer->held);
+	buf_done(&answer->veiled);
 	buf_done(&answer->body);
 	sse_done(&answer->sse);
 	*answer = (struct answer){ 0 };
@@ -57,8 +58,21 @@ void answer_close(struct answer *answer)
 
 /* ---- what the wires tell ---- */
 
-static void tell(struct answer *answer, enum provider_event_type type, size_t index,
-		 struct rye_span text)
+/* A NUL becomes U+FFFD: a file, a shell and a program would take it for the end of the text. */
+static void add_seen(struct rye_buf *out, struct rye_span text)
+{
+	const char *nul;
+
+	while ((nul = memchr(text.ptr, 0, text.len))) {
+		buf_add(out, text.ptr, (size_t)(nul - text.ptr));
+		buf_adds(out, "\xef\xbf\xbd");
+		text = span_skip(text, (size_t)(nul - text.ptr) + 1);
+	}
+	buf_addspan(out, text);
+}
+
+static void tell_now(struct answer *answer, enum provider_event_type type, size_t index,
+		     struct rye_span text)
 {
 	struct provider_event event = { .type = type, .text = text, .index = index };
 	const json_t *extra;
@@ -69,6 +83,76 @@ static void tell(struct answer *answer, enum provider_event_type type, size_t in
 	event.call_id = json_str(extra, "id");
 	event.name = json_str(extra, "name");
 	answer->fn(answer->arg, &event);
+}
+
+/* How many of the last bytes may be the beginning of a key. */
+static size_t key_tail(const struct answer *answer, struct rye_span text)
+{
+	const json_t *secret;
+	size_t i, most = 0;
+
+	json_array_foreach(answer->provider->secrets, i, secret) {
+		const char *key = json_string_value(secret);
+		size_t n = MIN_OF(text.len, json_string_length(secret));
+
+		n -= n && n == json_string_length(secret);
+		while (n > most && memcmp(text.ptr + text.len - n, key, n) != 0)
+			n--;
+		most = MAX_OF(most, n);
+	}
+	return most;
+}
+
+static void veil_end(struct answer *answer)
+{
+	struct rye_buf rest = answer->veiled;
+
+	answer->veiled = RYE_BUF_INIT;
+	if (rest.len)
+		tell_now(answer, answer->veiled_type, answer->veiled_index, buf_span(&rest));
+	buf_done(&rest);
+}
+
+/*
+ * What is shown as it comes shows no key: neither one that comes in two pieces. Without a key that the text
+ * could be the beginning of, it is told at once.
+ */
+static void tell_veiled(struct answer *answer, enum provider_event_type type, size_t index,
+			struct rye_span text)
+{
+	auto_free char *clean = NULL;
+	size_t tail;
+
+	if (answer->veiled_type != type || answer->veiled_index != index)
+		veil_end(answer);
+	answer->veiled_type = type;
+	answer->veiled_index = index;
+	add_seen(&answer->veiled, text);
+	buf_adds(&answer->veiled, "");
+	clean = buf_steal(&answer->veiled);
+	if (!clean)
+		return;
+	fault_hide_keys(answer->provider, &clean);
+	text = span_of(clean);
+	tail = key_tail(answer, text);
+	if (text.len > tail)
+		tell_now(answer, type, index, (struct rye_span){ text.ptr, text.len - tail });
+	buf_add(&answer->veiled, text.ptr + text.len - tail, tail);
+}
+
+static void tell(struct answer *answer, enum provider_event_type type, size_t index,
+		 struct rye_span text)
+{
+	bool shown = type == PROVIDER_TEXT || type == PROVIDER_REASONING;
+
+	if (!answer->fn)
+		return;
+	if (shown && json_array_size(answer->provider->secrets)) {
+		tell_veiled(answer, type, index, text);
+		return;
+	}
+	veil_end(answer);
+	tell_now(answer, type, index, text);
 }
 
 void answer_warn(struct answer *answer, const char *word)
@@ -139,48 +223,78 @@ bool answer_has(const struct answer *answer, enum block_kind kind)
 	return false;
 }
 
-/* A NUL becomes U+FFFD: a file, a shell and a program would take it for the end of the text. */
-static void add_seen(struct rye_buf *out, struct rye_span text)
+/* The text as it is, or U+FFFD in place of a half whose other half does not come. */
+static void grow_text(struct answer *answer, struct answer_block *block, struct rye_span text)
 {
-	const char *nul;
+	struct rye_buf *to = block->kind == BLOCK_CALL ? &block->args : &block->text;
+	size_t before = to->len;
 
-	while ((nul = memchr(text.ptr, 0, text.len))) {
-		buf_add(out, text.ptr, (size_t)(nul - text.ptr));
-		buf_adds(out, "\xef\xbf\xbd");
-		text = span_skip(text, (size_t)(nul - text.ptr) + 1);
+	if (block->kind == BLOCK_TEXT)
+		add_seen(to, text);
+	else
+		buf_addspan(to, text);
+	block->changed = true;
+	answer->last = (size_t)(block - answer->v);
+	text = span_skip(buf_span(to), before);
+	if (block->kind == BLOCK_TEXT)
+		tell(answer, PROVIDER_TEXT, answer->last, text);
+	else if (block->kind == BLOCK_REASONING)
+		tell(answer, PROVIDER_REASONING, answer->last, text);
+	else if (block->kind == BLOCK_CALL)
+		tell(answer, PROVIDER_CALL_ARGS, answer->last, text);
+}
+
+static void end_half(struct answer *answer, struct answer_block *block)
+{
+	if (!block->high)
+		return;
+	block->high = 0;
+	grow_text(answer, block, SPAN(UNREADABLE));
+}
+
+/* Halves of a pair in two events become one character; what was read has U+FFFD for either. */
+static struct rye_span join_halves(struct answer *answer, struct answer_block *block,
+				   struct rye_span text)
+{
+	size_t n = strlen(UNREADABLE);
+	char joined[4];
+
+	if (block->high && answer->halves.low && span_starts(text, UNREADABLE)) {
+		size_t size = utf8_put(joined, halves_joined(block->high, answer->halves.low));
+
+		block->high = 0;
+		grow_text(answer, block, (struct rye_span){ joined, size });
+		text = span_skip(text, n);
 	}
-	buf_addspan(out, text);
+	end_half(answer, block);
+	if (answer->halves.high && span_ends(text, UNREADABLE)) {
+		block->high = answer->halves.high;
+		text.len -= n;
+	}
+	return text;
 }
 
 void answer_text(struct answer *answer, struct answer_block *block, struct rye_span text)
 {
-	size_t before;
-
 	if (!block || !text.len)
 		return;
-	before = block->text.len;
-	if (block->kind == BLOCK_TEXT)
-		add_seen(&block->text, text);
-	else
-		buf_addspan(&block->text, text);
-	block->changed = true;
-	answer->last = (size_t)(block - answer->v);
-	if (block->kind == BLOCK_TEXT)
-		tell(answer, PROVIDER_TEXT, answer->last,
-		     span_skip(buf_span(&block->text), before));
-	else if (block->kind == BLOCK_REASONING)
-		tell(answer, PROVIDER_REASONING, answer->last, text);
+	text = join_halves(answer, block, text);
+	if (text.len)
+		grow_text(answer, block, text);
 }
 
+/* Of a call; other blocks of the provider's own may have some, too. */
 void answer_args(struct answer *answer, struct answer_block *block, struct rye_span text)
 {
 	if (!block || !text.len)
 		return;
+	if (block->kind == BLOCK_CALL) {
+		answer_text(answer, block, text);
+		return;
+	}
 	buf_addspan(&block->args, text);
 	block->changed = true;
 	answer->last = (size_t)(block - answer->v);
-	if (block->kind == BLOCK_CALL)
-		tell(answer, PROVIDER_CALL_ARGS, answer->last, text);
 }
 
 /* Is it the id of another call of this answer, or of an earlier one? */
@@ -239,9 +353,10 @@ static void set_fault(struct answer_block *block, const char *why)
 		block->fault = strdup(why);
 }
 
-static void parse_args(struct answer_block *block)
+static void parse_args(const struct answer *answer, struct answer_block *block)
 {
 	struct rye_span text = span_trim(buf_span(&block->args));
+	struct tool_telling how = telling_of(answer->provider);
 	struct rye_err err = { 0 };
 	json_t *value;
 
@@ -251,6 +366,8 @@ static void parse_args(struct answer_block *block)
 			   &err);
 	if (json_is_object(value)) {
 		block->arguments = value;
+		arguments_from_wire(&how, answer->request ? answer->request->tools : NULL,
+				    json_str(block->extra, "name"), value);
 		return;
 	}
 	set_fault(block, value ? "arguments: a JSON object is wanted" : err.msg);
@@ -267,9 +384,10 @@ bool answer_done(struct answer *answer, struct answer_block *block)
 {
 	if (!block || !block->open)
 		return false;
+	end_half(answer, block);
 	block->open = false;
 	if (block->kind == BLOCK_CALL && !block->arguments) {
-		parse_args(block);
+		parse_args(answer, block);
 		tell(answer, PROVIDER_CALL_DONE, (size_t)(block - answer->v), SPAN(""));
 	}
 	return true;
@@ -278,6 +396,9 @@ bool answer_done(struct answer *answer, struct answer_block *block)
 void answer_stop(struct answer *answer, enum provider_stop stop, const char *raw)
 {
 	answer->stopped = true;
+	/* whole calls are there to be run, whatever it is called */
+	if (stop == STOP_UNKNOWN && answer_has(answer, BLOCK_CALL))
+		stop = STOP_TOOL;
 	answer->stop = stop;
 	utf8_cut(raw, answer->stop_raw, sizeof(answer->stop_raw));
 }
@@ -317,7 +438,8 @@ static json_t *read_doc(struct answer *answer, struct rye_span *text, struct rye
 	int flags = JSON_LOAD_LAST_WINS | JSON_LOAD_NUL;
 	json_t *doc = json_parse(*text, flags, "answer", &err);
 
-	if (!doc && answer_mend(*text, mended)) {
+	answer->halves = (struct text_halves){ 0 };
+	if (!doc && answer_mend(*text, mended, &answer->halves)) {
 		*text = buf_span(mended);
 		doc = json_parse(*text, flags, "answer", &err);
 	}
@@ -374,12 +496,35 @@ static void take_event(void *arg, const struct sse_event *event)
 		take_doc(answer, event->type, doc, text);
 }
 
+/* What was asked for decides: of a stream servers name many types, and some answer at once instead. */
 void answer_begin(struct answer *answer, long status, const char *type)
 {
+	bool ok = status >= 200 && status < 300;
+
 	answer->status = status;
-	answer->streams = status >= 200 && status < 300 && !strcmp(type, "text/event-stream");
-	if (status < 200 || status >= 300)
+	answer->streams = ok && !strcmp(type, "text/event-stream");
+	answer->sniffs = ok && !answer->streams && !(answer->request && answer->request->whole);
+	if (!ok)
 		answer->body.cap = RYE_PROVIDER_ERROR_MAX;
+}
+
+/* A document begins with a bracket, a page with '<'; no line of a stream does. */
+static struct rye_span sniff(struct answer *answer, struct rye_span bytes)
+{
+	while (bytes.len && strchr(" \t\r\n", *bytes.ptr) && *bytes.ptr)
+		bytes = span_skip(bytes, 1);
+	if (!bytes.len)
+		return bytes;
+	answer->sniffs = false;
+	answer->streams = !strchr("{[<\"", *bytes.ptr);
+	return bytes;
+}
+
+static bool feed_stream(struct answer *answer, struct rye_span bytes)
+{
+	answer->over = !sse_feed(&answer->sse, bytes, take_event, answer) ||
+		       answer->bytes > RYE_PROVIDER_ANSWER_MAX;
+	return !answer->over;
 }
 
 bool answer_feed(struct answer *answer, struct rye_span bytes)
@@ -387,17 +532,19 @@ bool answer_feed(struct answer *answer, struct rye_span bytes)
 	struct rye_buf *body = &answer->body;
 	size_t room;
 
-	if (answer->bytes > RYE_PROVIDER_ANSWER_MAX)
+	if (answer->over)
 		return false;
 	answer->bytes += bytes.len;
+	if (answer->sniffs)
+		bytes = sniff(answer, bytes);
 	if (answer->streams)
-		return sse_feed(&answer->sse, bytes, take_event, answer) &&
-		       answer->bytes <= RYE_PROVIDER_ANSWER_MAX;
+		return feed_stream(answer, bytes);
 	if (bytes.len)
 		answer->events = 1;
 	room = body->cap - 1 > body->len ? body->cap - 1 - body->len : 0;
 	buf_add(body, bytes.ptr, MIN_OF(bytes.len, room));
-	return bytes.len <= room;
+	answer->over = bytes.len > room;
+	return !answer->over;
 }
 
 /* ---- the end ---- */
@@ -462,11 +609,18 @@ static size_t said_bytes(const struct answer *answer)
 	return bytes;
 }
 
+static json_int_t usage_all(const struct provider_usage *use)
+{
+	return use->uncached + use->cache_read + use->cache_write + use->cache_write_1h +
+	       use->output;
+}
+
 static void guess_usage(struct answer *answer, bool complete)
 {
 	size_t bytes = said_bytes(answer);
 
-	if (answer->usage.known || (!complete && !bytes))
+	/* a server that tells nothing but zeroes does not count: no limit would ever be reached */
+	if ((answer->usage.known && (usage_all(&answer->usage) || !bytes)) || (!complete && !bytes))
 		return;
 	answer->usage = (struct provider_usage){ .known = true, .estimated = true };
 	answer->usage.output = (json_int_t)(bytes + 3) / 4;
@@ -483,7 +637,20 @@ static json_t *buf_json(const struct rye_buf *buf)
 	return json_stringn_nocheck(buf->data ? buf->data : "", buf->len);
 }
 
-static json_t *block_json(const struct answer_block *block)
+/* What a model says is kept and shown without keys; `raw` goes back to it as it came. */
+static json_t *text_json(const struct answer *answer, const struct rye_buf *buf)
+{
+	auto_free char *clean = NULL;
+
+	if (!buf->len || !json_array_size(answer->provider->secrets) ||
+	    memchr(buf->data, 0, buf->len))
+		return buf_json(buf);
+	clean = span_dup(buf_span(buf));
+	fault_hide_keys(answer->provider, &clean);
+	return json_string_nocheck(clean ? clean : "");
+}
+
+static json_t *block_json(const struct answer *answer, const struct answer_block *block)
 {
 	json_t *doc = json_object();
 
@@ -491,7 +658,7 @@ static json_t *block_json(const struct answer_block *block)
 	if (block->kind == BLOCK_OPAQUE)
 		json_sets(doc, "type", json_str(block->start, "type"));
 	else if (block->kind != BLOCK_CALL)
-		json_set(doc, "text", buf_json(&block->text));
+		json_set(doc, "text", text_json(answer, &block->text));
 	json_object_update(doc, block->extra);
 	if (block->kind == BLOCK_CALL && block->incomplete) {
 		json_set(doc, "arguments", json_null());
@@ -526,7 +693,7 @@ static json_t *message_json(const struct answer *answer, bool complete)
 	json_sets(doc, "provider", provider->name);
 	json_sets(doc, "model", provider->model);
 	for (size_t i = 0; i < answer->n; i++)
-		json_array_append_new(blocks, block_json(&answer->v[i]));
+		json_array_append_new(blocks, block_json(answer, &answer->v[i]));
 	json_set(doc, "blocks", blocks);
 	json_sets(doc, "stop", provider_stop_name(answer->stop));
 	json_sets(doc, "stop_raw", *answer->stop_raw ? answer->stop_raw : NULL);
@@ -541,10 +708,26 @@ static json_t *message_json(const struct answer *answer, bool complete)
 	return doc;
 }
 
+/* Asking once more would bring the same. */
+static void fail_finally(struct answer *answer, const char *type, const char *message)
+{
+	if (answer->failed)
+		return;
+	answer->failed = true;
+	answer->said.type = strdup(type);
+	answer->said.message = strdup(message);
+}
+
 /* An answer that is whole: told by its last event, or by a reason to stop with nothing left open. */
 static bool is_whole(struct answer *answer)
 {
-	if (answer->failed || answer->sse.too_big || answer->bytes > RYE_PROVIDER_ANSWER_MAX)
+	char why[sizeof(answer->stop_raw) + 64];
+
+	snprintf(why, sizeof(why), "the model stopped for a reason that is not known: %s",
+		 answer->stop_raw);
+	if (answer->stop == STOP_UNKNOWN)
+		fail_finally(answer, "unknown_stop", why);
+	if (answer->failed)
 		return false;
 	if (answer->terminal)
 		return true;
@@ -558,9 +741,14 @@ bool answer_end(struct answer *answer, struct provider_result *ret)
 {
 	bool complete;
 
-	if (!answer->streams && answer->status)
+	if (answer->over && answer->status >= 200 && answer->status < 300)
+		fail_finally(answer, "answer_too_long", "the answer is longer than is read");
+	else if (!answer->streams && answer->status)
 		take_whole(answer);
 	think_end(answer);
+	for (size_t i = 0; i < answer->n; i++)
+		end_half(answer, &answer->v[i]);
+	veil_end(answer);
 	complete = is_whole(answer);
 	if (complete && !answer->stopped)
 		answer->stop = answer_has(answer, BLOCK_CALL) ? STOP_TOOL : STOP_END;

@@ -156,6 +156,7 @@ enum provider_stop {
 	STOP_PAUSE, /* send the answer back unchanged, or its continuation */
 	STOP_REFUSAL,
 	STOP_BAD_CALL, /* the model's call was unreadable: the same request once more */
+	STOP_UNKNOWN, /* within provider/: told as a failure, not as an end */
 };
 
 /* Tokens; input = uncached + cache_read + cache_write + cache_write_1h. */

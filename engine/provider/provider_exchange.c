@@ -30,7 +30,7 @@ struct attempt {
 static const char *const stop_names[] = {
 	[STOP_ERROR] = "error",	    [STOP_END] = "end",		  [STOP_TOOL] = "tool",
 	[STOP_LENGTH] = "length",   [STOP_CONTEXT] = "context",	  [STOP_PAUSE] = "pause",
-	[STOP_REFUSAL] = "refusal", [STOP_BAD_CALL] = "bad_call",
+	[STOP_REFUSAL] = "refusal", [STOP_BAD_CALL] = "bad_call", [STOP_UNKNOWN] = "unknown",
 };
 
 const char *provider_stop_name(enum provider_stop stop)
@@ -162,6 +162,7 @@ static void attempt_fail(struct attempt *attempt, struct provider_result *ret)
 {
 	struct answer *answer = &attempt->answer;
 	bool broken = attempt->err.code == RYE_TOOL_FAILED && attempt->answered;
+	bool endless = answer->sse.too_big || answer->bytes > RYE_PROVIDER_ANSWER_MAX;
 	const struct fault_in in = {
 		.provider = attempt->call->provider,
 		.said = &answer->said,
@@ -174,12 +175,17 @@ static void attempt_fail(struct attempt *attempt, struct provider_result *ret)
 		.now = attempt_wall_s(),
 	};
 
+	if (!answer->said.message && endless)
+		answer->said.message = strdup("the answer is longer than any that is taken");
 	if (!answer->said.message && attempt->err.code != RYE_OK)
 		answer->said.message = strdup(attempt->err.msg);
 	if (!answer->said.message && in.cut)
 		answer->said.message = strdup("the answer ended before it was whole");
 	fault_hide_keys(in.provider, &answer->said.message);
 	fault_classify(&in, &ret->failure);
+	/* it would be as long again, and is paid for each time */
+	if (endless)
+		ret->failure.retryable = false;
 	if (ret->failure.retryable && ret->failure.wait_ms > 0)
 		provider_lane_pause(in.provider, ret->failure.wait_ms);
 }

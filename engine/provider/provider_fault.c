@@ -250,6 +250,7 @@ static const struct fault_row fault_rows[] = {
 	{ FAULT_SERVER, 409, 409, NULL, NULL, false },
 	{ FAULT_INVALID, 300, 499, NULL, NULL, false },
 	{ FAULT_SERVER, 500, 599, NULL, NULL, false },
+	{ FAULT_INVALID, 0, 0, "(?m)^(?:unknown_stop|answer_too_long)$", NULL, true },
 	{ FAULT_AUTH, 0, 0, NO_KEY, NULL, true },
 	{ FAULT_RATE, 0, 0, "rate_limit|RESOURCE_EXHAUSTED", NULL, true },
 	{ FAULT_NOT_FOUND, 0, 0, "not_found_error|(?m)^NOT_FOUND$", NULL, true },

@@ -7,6 +7,7 @@
 #define RYE_PROVIDER_PROVIDER_INNER_H
 
 #include "provider/provider.h"
+#include "vendor/vendor.h"
 
 /* ---- answer.c: one answer, of any wire ---- */
 
@@ -30,7 +31,15 @@ struct answer_block {
 	char *fault; /* why it is incomplete */
 	bool open, incomplete;
 	bool changed; /* since `raw` was received */
+	int high; /* the half of a pair that its text ends with, and that is not in it yet; 0: none */
 };
+
+/* Halves of a surrogate pair; 0: none. */
+struct text_halves {
+	int high, low;
+};
+
+#define UNREADABLE "\xef\xbf\xbd" /* U+FFFD, in their place */
 
 /* An error as the provider told it. Texts are owned; NULL: not said. */
 struct fault_said {
@@ -69,12 +78,18 @@ struct answer {
 	size_t ids; /* made by us */
 	enum think_state think;
 	struct rye_buf held; /* a tag that is not whole yet */
+	struct text_halves halves; /* of the event that is read */
+	struct rye_buf veiled; /* told text that may be the beginning of a key, and not told yet */
+	enum provider_event_type veiled_type;
+	size_t veiled_index; /* of its block */
 	/* How the bytes are read. */
 	long status;
 	bool streams;
 	struct sse sse;
 	struct rye_buf body; /* of what is no stream */
 	size_t bytes;
+	bool sniffs; /* its first byte will tell whether it streams */
+	bool over; /* longer than is read */
 	size_t events; /* that came, comments left out */
 };
 
@@ -89,8 +104,12 @@ bool answer_feed(struct answer *answer, struct rye_span bytes);
 bool answer_end(struct answer *answer, struct provider_result *ret);
 
 /* A new block at the end; NULL: out of memory. Valid until the next one is added. */
-/* `text` as JSON that is text: bytes and halves of pairs that are none become U+FFFD. False: it was. */
-bool answer_mend(struct rye_span text, struct rye_buf *ret);
+/*
+ * `text` as JSON that is text: bytes and halves of pairs that are none become U+FFFD. False: it was.
+ * ret_halves: one that a string ends with, one that a string begins with; unchanged: there is none.
+ */
+bool answer_mend(struct rye_span text, struct rye_buf *ret, struct text_halves *ret_halves);
+uint32_t halves_joined(int high, int low);
 struct answer_block *answer_add(struct answer *answer, enum block_kind kind);
 /* By index, the latest; by name; NULL: none. */
 struct answer_block *answer_at(struct answer *answer, json_int_t index);
@@ -136,6 +155,7 @@ struct wire_write {
 	json_t *extra; /* members of the body that the item sets; owned */
 	json_t *warnings; /* or NULL */
 	json_t *calls; /* id → the block of the call; owned */
+	const json_t *offered; /* the tools as the thread has them; request->tools are the wire's */
 	bool raw; /* blocks go back as they came */
 	json_int_t max_tokens;
 	struct rye_buf *out;
@@ -170,6 +190,9 @@ const struct wire *wire_named(const char *name); /* NULL: there is none */
 /* By the end of an address. */
 const struct wire *wire_of_url(const char *url);
 
+/* How its model is told of tools. */
+struct tool_telling telling_of(const struct provider *provider);
+
 /* wire_json.c: JSON as bytes. Pure. */
 
 /* The value of a member of an object, the last of that name; empty: none. text is valid JSON. */
@@ -200,11 +223,16 @@ bool block_is(const json_t *block, const char *kind);
 /* Bytes of the block as they came; NULL: it has to be written anew. */
 const char *block_raw(const struct wire_write *w, const json_t *block);
 bool block_put_raw(struct wire_write *w, const json_t *block); /* false: there are none */
-bool block_is_said(const json_t *block); /* text, a refusal's as well, that is not empty */
+/* Text, a refusal's as well, that the wire takes. */
+bool block_is_said(const struct wire_write *w, const json_t *block);
+/* Blocks of an answer that go back: where the wire wants it, reasoning at its end is left out. */
+size_t blocks_end(const struct wire_write *w, const json_t *blocks);
 /* The call of a result, NULL: unknown. */
 const json_t *result_call(const struct wire_write *w, const json_t *result);
 /* The member `key`: the id of a call or its result, as this wire has it. */
 void call_id_put(struct wire_write *w, const char *key, const json_t *block);
+void call_name_put(struct wire_write *w, const json_t *block);
+bool image_fits(const struct wire_write *w, const json_t *image);
 /*
  * The result's text; of wires without a flag for errors it says so itself, and that there were images
  * where the model gets none.
@@ -216,7 +244,7 @@ void result_put(struct wire_write *w, const char *key, const json_t *result);
 /* The images of a result that the model gets; NULL: none. */
 const json_t *result_images(const struct wire_write *w, const json_t *result);
 /* A call's arguments as JSON; of one that was cut there are none. */
-void arguments_put(const json_t *call, struct rye_buf *out);
+void arguments_put(const struct wire_write *w, const json_t *call, struct rye_buf *out);
 /* The member "arguments": the same as a text. */
 void arguments_text_put(struct wire_write *w, const json_t *call);
 /* {"type":"…","text":"…"}; of an empty text nothing. */
@@ -225,10 +253,8 @@ void text_put(struct wire_write *w, const char *type, struct rye_span text);
 void image_url_put(struct wire_write *w, const char *key, const json_t *image);
 /* The member `key`: a list, each element by `put`, its comma and brackets included. */
 void list_put(struct wire_write *w, const char *key, const json_t *list, wire_put_fn put);
-/* What every wire tells of a tool, the schema as the model's item wants it. */
+/* What every wire tells of a tool of request->tools; without a schema where the key is NULL. */
 void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool);
-/* "json_schema", "openapi_subset" or "strict". */
-const char *schema_style(const struct wire_write *w);
 bool has_tools(const struct wire_write *w);
 bool has_system(const struct wire_write *w);
 bool request_streams(const struct wire_write *w);

@@ -198,17 +198,23 @@ static int write_request(const struct provider *provider, const struct provider_
 {
 	auto_json json_t *calls = calls_of_answer(request->messages);
 	auto_json json_t *extra = extra_of(provider, request, warnings);
+	struct tool_telling how = telling_of(provider);
+	auto_json json_t *tools = provider->text_calls ? NULL :
+							 tools_told(&how, request->tools, warnings);
+	struct provider_request own = *request;
 	struct wire_write w = {
 		.provider = provider,
-		.request = request,
+		.request = &own,
 		.extra = extra,
 		.warnings = warnings,
 		.calls = calls,
+		.offered = request->tools,
 		.raw = may_replay(provider, request),
 		.max_tokens = max_tokens_of(provider, request),
 		.out = ret,
 	};
 
+	own.tools = tools;
 	provider->wire->write(&w);
 	return ret->failed ? -1 : 0;
 }

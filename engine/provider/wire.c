@@ -6,11 +6,15 @@
  */
 #include "provider/provider_inner.h"
 
+#include "base/sha.h"
 #include "scope.h"
 #include "str.h"
 
 #include <ctype.h>
 #include <stdlib.h>
+
+/* Of the 64 digits of a digest: enough that no two threads of an account share a key. */
+#define CACHE_KEY_LEN 32
 
 static const struct wire *const wire_rows[] = {
 	&wire_anthropic, &wire_responses, &wire_chat, &wire_gemini, &wire_interactions,
@@ -87,11 +91,22 @@ const char *field_text(const struct provider *provider, const char *path, const 
 	return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
+/* Some servers send calls that they do not take back; ids that they have spelt otherwise they do. */
+static bool call_fits(const struct wire_write *w, const json_t *call)
+{
+	const struct wire_rules *rules = rules_of(w->provider->wire->name);
+
+	return strlen(json_str(call, "id")) <= rules->id.max &&
+	       rule_fits(&rules->name, json_str(call, "name"));
+}
+
 const char *block_raw(const struct wire_write *w, const json_t *block)
 {
 	const char *raw = json_str(block, "raw");
 
-	return w->raw && *raw ? raw : NULL;
+	if (!w->raw || !*raw || (block_is(block, "tool_call") && !call_fits(w, block)))
+		return NULL;
+	return raw;
 }
 
 bool block_put_raw(struct wire_write *w, const json_t *block)
@@ -105,10 +120,23 @@ bool block_put_raw(struct wire_write *w, const json_t *block)
 	return true;
 }
 
-bool block_is_said(const json_t *block)
+bool block_is_said(const struct wire_write *w, const json_t *block)
 {
-	return (block_is(block, "text") || block_is(block, "refusal")) &&
-	       text_member(block, "text").len;
+	struct rye_span text = text_member(block, "text");
+
+	if (!rules_of(w->provider->wire->name)->blank_texts)
+		text = span_trim(text);
+	return (block_is(block, "text") || block_is(block, "refusal")) && text.len;
+}
+
+size_t blocks_end(const struct wire_write *w, const json_t *blocks)
+{
+	size_t n = json_array_size(blocks);
+
+	while (n && !rules_of(w->provider->wire->name)->reasoning_last &&
+	       block_is(json_array_get(blocks, n - 1), "reasoning"))
+		n--;
+	return n;
 }
 
 void text_put(struct wire_write *w, const char *type, struct rye_span text)
@@ -138,29 +166,43 @@ const json_t *result_call(const struct wire_write *w, const json_t *result)
 	return json_object_get(w->calls, json_str(result, "id"));
 }
 
-/* Ids of another wire are spelt so that any provider takes them. */
+/* Ids of another wire are spelt so that this one takes them. */
 void call_id_put(struct wire_write *w, const char *key, const json_t *block)
 {
 	const json_t *call = result_call(w, block);
-	const char *id = json_str(block, "id");
-	char other[65];
-	size_t n = 0;
+	char id[RULE_TEXT_SIZE];
 
-	if (call && block_raw(w, call) && strlen(id) < sizeof(other)) {
-		raw_text(w->out, key, id);
-		return;
-	}
-	for (; n < sizeof(other) - 1 && id[n]; n++)
-		other[n] = isalnum((unsigned char)id[n]) || id[n] == '-' ? id[n] : '_';
-	other[n] = 0;
-	raw_text(w->out, key, other);
+	rule_spell(&rules_of(w->provider->wire->name)->id, json_str(block, "id"), id);
+	raw_text(w->out, key, call && block_raw(w, call) ? json_str(block, "id") : id);
 }
 
+/* A model may have called what there is not. */
+void call_name_put(struct wire_write *w, const json_t *block)
+{
+	char name[RULE_TEXT_SIZE];
+
+	rule_spell(&rules_of(w->provider->wire->name)->name, json_str(block, "name"), name);
+	raw_text(w->out, "name", name);
+}
+
+bool image_fits(const struct wire_write *w, const json_t *image)
+{
+	char type[100];
+
+	snprintf(type, sizeof(type), " %.80s ", json_str(image, "media_type"));
+	return strstr(rules_of(w->provider->wire->name)->images, type);
+}
+
+/* All of them, or none: what is left out is told in the text. */
 const json_t *result_images(const struct wire_write *w, const json_t *result)
 {
-	const json_t *images = json_object_get(result, "images");
+	const json_t *images = json_object_get(result, "images"), *image;
+	bool fit = w->provider->images_in_results && json_array_size(images);
+	size_t i;
 
-	return w->provider->images_in_results && json_array_size(images) ? images : NULL;
+	json_array_foreach(images, i, image)
+		fit = fit && image_fits(w, image);
+	return fit ? images : NULL;
 }
 
 /* Valid UTF-8 by its origin; a NUL would end the text for some servers. */
@@ -170,6 +212,9 @@ void result_text_put(const struct wire_write *w, const json_t *result, bool say_
 	struct rye_span text = text_member(result, "text");
 
 	buf_adds(out, say_error && json_flag(result, "is_error", false) ? "Error: " : "");
+	/* Anthropic refuses an error without a word */
+	if (!text.len && json_flag(result, "is_error", false))
+		buf_adds(out, "no reason was given");
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i])
 			buf_addc(out, text.ptr[i]);
@@ -201,10 +246,13 @@ void result_put(struct wire_write *w, const char *key, const json_t *result)
 		raw_value(w->out, "is_error", json_true());
 }
 
-void arguments_put(const json_t *call, struct rye_buf *out)
+void arguments_put(const struct wire_write *w, const json_t *call, struct rye_buf *out)
 {
-	const json_t *arguments = json_object_get(call, "arguments");
+	auto_json json_t *arguments = json_deep_copy(json_object_get(call, "arguments"));
 
+	struct tool_telling how = telling_of(w->provider);
+
+	arguments_to_wire(&how, w->offered, json_str(call, "name"), arguments);
 	if (json_is_object(arguments))
 		json_put(out, arguments, false);
 	else
@@ -215,7 +263,7 @@ void arguments_text_put(struct wire_write *w, const json_t *call)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	arguments_put(call, &text);
+	arguments_put(w, call, &text);
 	raw_span(w->out, "arguments", buf_span(&text));
 }
 
@@ -230,9 +278,18 @@ void image_url_put(struct wire_write *w, const char *key, const json_t *image)
 
 /* ---- tools ---- */
 
-const char *schema_style(const struct wire_write *w)
+struct tool_telling telling_of(const struct provider *provider)
 {
-	return field_text(w->provider, "tools.schema", "json_schema");
+	const struct wire_rules *rules = rules_of(provider->wire->name);
+	const char *style = field_text(provider, "tools.schema", "");
+	const json_t *strict = field_at(provider, "tools.strict");
+
+	return (struct tool_telling){
+		.rules = rules,
+		.words = !strcmp(style, "openapi_subset") ? WORDS_SUBSET : rules->words,
+		.strict = json_is_boolean(strict) ? json_is_true(strict) : rules->strict,
+		.all_strict = !strcmp(style, "strict"),
+	};
 }
 
 bool has_tools(const struct wire_write *w)
@@ -240,90 +297,12 @@ bool has_tools(const struct wire_write *w)
 	return json_array_size(w->request->tools) && !w->provider->text_calls;
 }
 
-static bool subset_knows(const char *key)
-{
-	static const char *const known[] = { "type",	    "format",	     "title",
-					     "description", "nullable",	     "enum",
-					     "items",	    "minItems",	     "maxItems",
-					     "properties",  "minProperties", "maxProperties",
-					     "required",    "minimum",	     "maximum",
-					     "minLength",   "maxLength",     "pattern",
-					     "anyOf",	    "example",	     "propertyOrdering" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(key, known[i]))
-			return true;
-	return false;
-}
-
-/* What the older Gemini endpoints do not know is left out, at every level: they refuse the request. */
-static void make_subset(json_t *schema)
-{
-	json_t *value;
-	const char *key;
-	void *next;
-	size_t i;
-
-	if (!json_is_object(schema))
-		return;
-	json_object_foreach_safe(schema, next, key, value) {
-		if (!subset_knows(key))
-			json_object_del(schema, key);
-	}
-	json_object_foreach(json_object_get(schema, "properties"), key, value) {
-		make_subset(value);
-	}
-	make_subset(json_object_get(schema, "items"));
-	json_array_foreach(json_object_get(schema, "anyOf"), i, value) {
-		make_subset(value);
-	}
-}
-
-/* Strict tools need every property required and nothing else allowed. */
-static void make_strict(json_t *schema)
-{
-	json_t *properties = json_object_get(schema, "properties"), *value;
-	json_t *required;
-	const char *key;
-
-	if (!json_is_object(schema))
-		return;
-	required = json_array();
-	json_object_foreach(properties, key, value) {
-		json_array_append_new(required, json_string(key));
-		make_strict(value);
-	}
-	make_strict(json_object_get(schema, "items"));
-	if (properties) {
-		json_set(schema, "required", json_incref(required));
-		json_set(schema, "additionalProperties", json_false());
-	}
-	json_decref(required);
-}
-
-static json_t *tool_schema(const struct wire_write *w, const json_t *tool)
-{
-	const json_t *schema = json_object_get(tool, "schema");
-	json_t *copy = schema ? json_deep_copy(schema) : json_object();
-
-	if (!json_object_get(copy, "type"))
-		json_sets(copy, "type", "object");
-	if (!json_object_get(copy, "properties"))
-		json_set(copy, "properties", json_object());
-	if (!strcmp(schema_style(w), "openapi_subset"))
-		make_subset(copy);
-	if (!strcmp(schema_style(w), "strict"))
-		make_strict(copy);
-	return copy;
-}
-
 void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool)
 {
-	auto_json json_t *schema = tool_schema(w, tool);
-
 	raw_text(w->out, "name", json_str(tool, "name"));
 	raw_text(w->out, "description", json_str(tool, "description"));
-	raw_value(w->out, schema_key, schema);
+	if (schema_key)
+		raw_value(w->out, schema_key, json_object_get(tool, "schema"));
 }
 
 /* ---- the rest of the body ---- */
@@ -351,10 +330,16 @@ void stream_put(struct wire_write *w, const json_t *usual_options)
 		raw_value(w->out, "stream_options", options);
 }
 
+/* A thread's id has any length; vendors take keys of 64 characters. */
 void cache_key_put(struct wire_write *w, const char *mode)
 {
-	if (w->request->conversation && !strcmp(field_text(w->provider, "cache.mode", mode), "key"))
-		raw_text(w->out, "prompt_cache_key", w->request->conversation);
+	const char *conversation = w->request->conversation;
+	char hex[SHA_HEX];
+
+	if (!conversation || strcmp(field_text(w->provider, "cache.mode", mode), "key") != 0)
+		return;
+	sha256_hex(span_of(conversation), hex);
+	raw_span(w->out, "prompt_cache_key", (struct rye_span){ hex, CACHE_KEY_LEN });
 }
 
 void config_set(struct wire_write *w, const char *object, const char *max_field)

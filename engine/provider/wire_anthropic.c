@@ -27,6 +27,8 @@ static void anthropic_put_tool(struct wire_write *w, const json_t *tool)
 
 	raw_open(w->out, NULL, '{');
 	tool_put(w, "input_schema", tool);
+	if (json_flag(tool, "strict", false))
+		raw_value(w->out, "strict", json_true());
 	anthropic_put_mark(w, !has_system(w) &&
 				      tool == json_array_get(tools, json_array_size(tools) - 1));
 	buf_addc(w->out, '}');
@@ -54,9 +56,9 @@ static void anthropic_open_call(struct wire_write *w, const json_t *block)
 {
 	raw_typed(w->out, "tool_use");
 	call_id_put(w, "id", block);
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	raw_key(w->out, "input");
-	arguments_put(block, w->out);
+	arguments_put(w, block, w->out);
 }
 
 static void anthropic_put_image(struct wire_write *w, const json_t *image)
@@ -73,9 +75,9 @@ static void anthropic_put_block(struct wire_write *w, const json_t *block, bool 
 		anthropic_open_result(w, block);
 	} else if (block_is(block, "tool_call")) {
 		anthropic_open_call(w, block);
-	} else if (block_is(block, "image")) {
+	} else if (block_is(block, "image") && image_fits(w, block)) {
 		anthropic_open_image(w, block);
-	} else if (block_is_said(block)) {
+	} else if (block_is_said(w, block)) {
 		raw_typed(w->out, "text");
 		raw_span(w->out, "text", text_member(block, "text"));
 	} else {
@@ -85,18 +87,27 @@ static void anthropic_put_block(struct wire_write *w, const json_t *block, bool 
 	buf_addc(w->out, '}');
 }
 
+/* A text of blanks that it has said itself is refused as well, but reasoning is bound to all beside it. */
+static bool anthropic_keeps(const struct wire_write *w, const json_t *blocks, const json_t *block)
+{
+	return !block_is(block, "text") || block_is_said(w, block) ||
+	       json_find(blocks, "kind", "reasoning");
+}
+
 static void anthropic_put_blocks(struct wire_write *w, const json_t *blocks, bool last)
 {
+	size_t i, n = last ? json_array_size(blocks) : blocks_end(w, blocks);
 	const json_t *block;
-	size_t i, n = json_array_size(blocks);
 
 	/* Text before a result invites empty answers: results go first. */
 	json_array_foreach(blocks, i, block)
 		if (block_is(block, "tool_result"))
 			anthropic_put_block(w, block, last && i + 1 == n);
-	json_array_foreach(blocks, i, block)
-		if (!block_is(block, "tool_result"))
+	for (i = 0; i < n; i++) {
+		block = json_array_get(blocks, i);
+		if (!block_is(block, "tool_result") && anthropic_keeps(w, blocks, block))
 			anthropic_put_block(w, block, last && i + 1 == n);
+	}
 }
 
 static void anthropic_put_messages(struct wire_write *w)
@@ -273,7 +284,7 @@ static void anthropic_take_stop(struct answer *answer, const char *raw, const js
 		{ "pause_turn", STOP_PAUSE }, { "compaction", STOP_PAUSE },
 		{ "refusal", STOP_REFUSAL },  { "model_context_window_exceeded", STOP_CONTEXT },
 	};
-	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_END);
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_UNKNOWN);
 
 	if (!*raw)
 		return;

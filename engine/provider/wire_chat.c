@@ -17,7 +17,7 @@ static void chat_put_tool(struct wire_write *w, const json_t *tool)
 	raw_typed(w->out, "function");
 	raw_open(w->out, "function", '{');
 	tool_put(w, "parameters", tool);
-	if (!strcmp(schema_style(w), "strict"))
+	if (json_flag(tool, "strict", false))
 		raw_value(w->out, "strict", json_true());
 	buf_adds(w->out, "}}");
 }
@@ -45,13 +45,13 @@ static void chat_put_result(struct wire_write *w, const json_t *block)
 }
 
 /* All texts of the message; they are one on this wire. */
-static void chat_put_texts(const json_t *blocks, struct rye_buf *out)
+static void chat_put_texts(const struct wire_write *w, const json_t *blocks, struct rye_buf *out)
 {
 	const json_t *block;
 	size_t i;
 
 	json_array_foreach(blocks, i, block)
-		if (block_is_said(block))
+		if (block_is_said(w, block))
 			buf_addspan(out, text_member(block, "text"));
 }
 
@@ -62,7 +62,7 @@ static void chat_put_images(struct wire_write *w, const json_t *blocks)
 	size_t i, k;
 
 	json_array_foreach(blocks, i, block) {
-		if (block_is(block, "image"))
+		if (block_is(block, "image") && image_fits(w, block))
 			chat_put_image(w, block);
 		json_array_foreach(result_images(w, block), k, image)
 			chat_put_image(w, image);
@@ -93,7 +93,7 @@ static void chat_put_user(struct wire_write *w, const json_t *message)
 		if (result_images(w, block))
 			buf_addf(&text, "Images of %s.\n", json_str(block, "name"));
 	}
-	chat_put_texts(blocks, &text);
+	chat_put_texts(w, blocks, &text);
 	aside.out = &images;
 	chat_put_images(&aside, blocks);
 	if (!text.len && !images.len)
@@ -117,7 +117,7 @@ static void chat_put_call(struct wire_write *w, const json_t *block)
 	call_id_put(w, "id", block);
 	raw_text(w->out, "type", "function");
 	raw_open(w->out, "function", '{');
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	arguments_text_put(w, block);
 	buf_adds(w->out, "}}");
 }
@@ -169,7 +169,7 @@ static void chat_put_assistant(struct wire_write *w, const json_t *message)
 
 	json_array_foreach(blocks, i, block)
 		calls |= block_is(block, "tool_call");
-	chat_put_texts(blocks, &text);
+	chat_put_texts(w, blocks, &text);
 	if (!calls && !text.len)
 		return;
 	chat_put_role(w, "assistant");
@@ -371,11 +371,22 @@ static void chat_close(struct answer *answer)
 
 static enum provider_stop chat_stop(const struct answer *answer, const char *raw)
 {
-	if (!strcmp(raw, "content_filter") || answer->refused)
+	/* OpenAI's, then those of servers that pass on another wire's */
+	static const struct stop_row rows[] = {
+		{ "stop", STOP_END },	       { "tool_calls", STOP_END },
+		{ "function_call", STOP_END }, { "length", STOP_LENGTH },
+		{ "end_turn", STOP_END },      { "tool_use", STOP_END },
+		{ "stop_sequence", STOP_END }, { "max_tokens", STOP_LENGTH },
+		{ "STOP", STOP_END },	       { "MAX_TOKENS", STOP_LENGTH },
+		{ "eos", STOP_END },	       { "model_length", STOP_LENGTH },
+		{ "eos_token", STOP_END },     { "COMPLETE", STOP_END },
+		{ "completed", STOP_END },     { "content_filter", STOP_REFUSAL },
+	};
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_UNKNOWN);
+
+	if (answer->refused)
 		return STOP_REFUSAL;
-	if (!strcmp(raw, "length"))
-		return STOP_LENGTH;
-	return answer_has(answer, BLOCK_CALL) ? STOP_TOOL : STOP_END;
+	return stop == STOP_END && answer_has(answer, BLOCK_CALL) ? STOP_TOOL : stop;
 }
 
 /* An answer without a word whose prompt filled the window. */

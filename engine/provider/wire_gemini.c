@@ -18,12 +18,15 @@
 
 /* ---- writing ---- */
 
+/* An older endpoint wants no schema where there are no parameters. */
 static void gemini_put_tool(struct wire_write *w, const json_t *tool)
 {
-	bool subset = !strcmp(schema_style(w), "openapi_subset");
+	bool subset = telling_of(w->provider).words == WORDS_SUBSET;
+	const json_t *schema = json_object_get(tool, "schema");
+	bool none = subset && !json_object_size(json_object_get(schema, "properties"));
 
 	raw_open(w->out, NULL, '{');
-	tool_put(w, subset ? "parameters" : "parametersJsonSchema", tool);
+	tool_put(w, none ? NULL : subset ? "parameters" : "parametersJsonSchema", tool);
 	buf_addc(w->out, '}');
 }
 
@@ -52,7 +55,7 @@ static void gemini_put_result(struct wire_write *w, const json_t *block)
 	raw_open(w->out, NULL, '{');
 	raw_open(w->out, "functionResponse", '{');
 	gemini_put_id(w, block, call);
-	raw_text(w->out, "name", json_str(call ? call : block, "name"));
+	call_name_put(w, call ? call : block);
 	raw_open(w->out, "response", '{');
 	raw_span(w->out, json_flag(block, "is_error", false) ? "error" : "output", buf_span(&text));
 	buf_addc(w->out, '}');
@@ -63,14 +66,18 @@ static void gemini_put_result(struct wire_write *w, const json_t *block)
 
 static void gemini_put_call(struct wire_write *w, const json_t *block, bool first)
 {
+	const char *signature = json_str(block, "signature");
+
 	raw_open(w->out, NULL, '{');
 	raw_open(w->out, "functionCall", '{');
 	gemini_put_id(w, block, block);
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	raw_key(w->out, "args");
-	arguments_put(block, w->out);
+	arguments_put(w, block, w->out);
 	buf_addc(w->out, '}');
-	if (first)
+	if (w->raw && *signature)
+		raw_text(w->out, "thoughtSignature", signature);
+	else if (first)
 		raw_text(w->out, "thoughtSignature", NO_SIGNATURE);
 	buf_addc(w->out, '}');
 }
@@ -96,9 +103,9 @@ static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
 			first = false;
 		} else if (block_is(block, "tool_result")) {
 			gemini_put_result(w, block);
-		} else if (block_is(block, "image")) {
+		} else if (block_is(block, "image") && image_fits(w, block)) {
 			gemini_put_image(w, block);
-		} else if (block_is_said(block)) {
+		} else if (block_is_said(w, block)) {
 			gemini_put_text(w->out, text_member(block, "text"));
 		}
 	}
@@ -269,7 +276,8 @@ static void gemini_raw_call(struct answer_block *block)
 	json_object_set(call, "name", json_object_get(block->extra, "name"));
 	buf_clear(&block->raw);
 	buf_adds(&block->raw, "{\"functionCall\":");
-	raw_splice(&block->raw, call, "args", buf_span(&block->args));
+	raw_splice(&block->raw, call, "args",
+		   block->args.len ? buf_span(&block->args) : SPAN("{}"));
 	if (signature)
 		raw_value(&block->raw, "thoughtSignature", signature);
 	buf_addc(&block->raw, '}');
@@ -320,7 +328,11 @@ static void gemini_take_call(struct answer *answer, const json_t *part, struct r
 	}
 	answer_args(answer, block, raw_path(raw, where, ARRAY_SIZE(where)));
 	answer_done(answer, block);
-	buf_addspan(&block->raw, raw);
+	/* an id that another call has already is not told */
+	if (json_object_get(block->extra, "own_id") && *json_str(call, "id"))
+		gemini_raw_call(block);
+	else
+		buf_addspan(&block->raw, raw);
 }
 
 static void gemini_take_part(struct answer *answer, const json_t *part, struct rye_span raw)
@@ -357,7 +369,8 @@ static void gemini_close(struct answer *answer)
 	}
 }
 
-static void gemini_take_stop(struct answer *answer, const char *raw)
+/* other: what a reason means that is not in the table. */
+static void gemini_take_stop(struct answer *answer, const char *raw, enum provider_stop other)
 {
 	static const struct stop_row rows[] = {
 		{ "STOP", STOP_END },
@@ -365,9 +378,20 @@ static void gemini_take_stop(struct answer *answer, const char *raw)
 		{ "MALFORMED_FUNCTION_CALL", STOP_BAD_CALL },
 		{ "UNEXPECTED_TOOL_CALL", STOP_BAD_CALL },
 		{ "TOO_MANY_TOOL_CALLS", STOP_BAD_CALL },
+		{ "MALFORMED_RESPONSE", STOP_BAD_CALL },
 		{ "CONTINUATION", STOP_PAUSE },
+		{ "SAFETY", STOP_REFUSAL },
+		{ "RECITATION", STOP_REFUSAL },
+		{ "LANGUAGE", STOP_REFUSAL },
+		{ "OTHER", STOP_REFUSAL },
+		{ "BLOCKLIST", STOP_REFUSAL },
+		{ "PROHIBITED_CONTENT", STOP_REFUSAL },
+		{ "SPII", STOP_REFUSAL },
+		{ "IMAGE_SAFETY", STOP_REFUSAL },
+		{ "IMAGE_PROHIBITED_CONTENT", STOP_REFUSAL },
+		{ "IMAGE_RECITATION", STOP_REFUSAL },
 	};
-	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, STOP_REFUSAL);
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), raw, other);
 
 	if (!*raw)
 		return;
@@ -396,10 +420,11 @@ static void gemini_take(struct answer *answer, const json_t *doc, struct rye_spa
 	usage_take(json_object_get(doc, "usageMetadata"), &gemini_usage, &answer->usage);
 	if (*token && !answer->continuation)
 		answer->continuation = strdup(token);
-	gemini_take_stop(answer, json_str(candidate, "finishReason"));
+	gemini_take_stop(answer, json_str(candidate, "finishReason"), STOP_UNKNOWN);
 	if (!json_array_size(candidates))
 		gemini_take_stop(answer,
-				 json_str(json_object_get(doc, "promptFeedback"), "blockReason"));
+				 json_str(json_object_get(doc, "promptFeedback"), "blockReason"),
+				 STOP_REFUSAL);
 }
 
 static void gemini_event(struct answer *answer, const char *type, const json_t *doc,

@@ -30,9 +30,9 @@ static void step_put_image(struct wire_write *w, const json_t *image)
 /* A text or an image within a step. */
 static void step_put_part(struct wire_write *w, const json_t *block)
 {
-	if (block_is(block, "image"))
+	if (block_is(block, "image") && image_fits(w, block))
 		step_put_image(w, block);
-	else if (block_is_said(block))
+	else if (block_is_said(w, block))
 		text_put(w, "text", text_member(block, "text"));
 }
 
@@ -40,7 +40,7 @@ static void step_put_result(struct wire_write *w, const json_t *block)
 {
 	raw_typed(w->out, "function_result");
 	call_id_put(w, "call_id", block);
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	result_put(w, "result", block);
 	buf_addc(w->out, '}');
 }
@@ -59,9 +59,9 @@ static void step_put_call(struct wire_write *w, const json_t *block)
 {
 	raw_typed(w->out, "function_call");
 	call_id_put(w, "id", block);
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	raw_key(w->out, "arguments");
-	arguments_put(block, w->out);
+	arguments_put(w, block, w->out);
 	buf_addc(w->out, '}');
 }
 
@@ -226,6 +226,8 @@ static void step_raw(struct answer_block *block)
 
 static void step_end(struct answer *answer, struct answer_block *block)
 {
+	if (block)
+		block->changed |= json_object_get(block->extra, "own_id") != NULL;
 	if (block && answer_done(answer, block))
 		step_raw(block);
 }
@@ -240,14 +242,14 @@ static void interactions_stop(struct answer *answer, const json_t *interaction)
 		{ "requires_continuation", STOP_PAUSE },
 	};
 	const char *status = json_str(interaction, "status");
-	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), status, STOP_ERROR);
+	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), status, STOP_UNKNOWN);
 
 	usage_take(json_object_get(interaction, "usage"), &step_usage, &answer->usage);
 	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
 		answer_fail(answer, interaction);
 		return;
 	}
-	if (stop == STOP_ERROR)
+	if (!*status)
 		return;
 	if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
 		stop = STOP_TOOL;

@@ -249,9 +249,21 @@ static size_t mend_length(struct rye_span text, size_t *ret_bad)
 	return utf8_next(text, &cp);
 }
 
-bool answer_mend(struct rye_span text, struct rye_buf *ret)
+/* A half at the edge of a string may have its other half in the next event's. */
+static void note_half(struct rye_span text, char before, struct text_halves *ret)
+{
+	int unit = unit_of(text);
+
+	if (is_high(unit) && text.len > ESCAPE_LEN && text.ptr[ESCAPE_LEN] == '"')
+		ret->high = unit;
+	if (is_low(unit) && before == '"' && !ret->low)
+		ret->low = unit;
+}
+
+bool answer_mend(struct rye_span text, struct rye_buf *ret, struct text_halves *ret_halves)
 {
 	bool mended = false;
+	char before = 0;
 
 	while (text.len) {
 		size_t bad, n = mend_length(text, &bad);
@@ -259,9 +271,18 @@ bool answer_mend(struct rye_span text, struct rye_buf *ret)
 		if (n)
 			buf_add(ret, text.ptr, n);
 		else
-			buf_adds(ret, "\xef\xbf\xbd");
+			buf_adds(ret, UNREADABLE);
+		if (!n)
+			note_half(text, before, ret_halves);
 		mended |= !n;
-		text = span_skip(text, n ? n : bad);
+		n = n ? n : bad;
+		before = text.ptr[n - 1];
+		text = span_skip(text, n);
 	}
 	return mended && !ret->failed;
+}
+
+uint32_t halves_joined(int high, int low)
+{
+	return 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
 }

@@ -17,7 +17,7 @@ static void responses_put_tool(struct wire_write *w, const json_t *tool)
 	raw_typed(w->out, "function");
 	tool_put(w, "parameters", tool);
 	/* Left out, strict is tried and silently given up. */
-	raw_value(w->out, "strict", json_boolean(!strcmp(schema_style(w), "strict")));
+	raw_value(w->out, "strict", json_object_get(tool, "strict"));
 	buf_addc(w->out, '}');
 }
 
@@ -59,7 +59,7 @@ static void responses_put_user(struct wire_write *w, const json_t *message)
 	json_array_foreach(json_object_get(message, "blocks"), i, block) {
 		if (block_is(block, "tool_result"))
 			responses_put_result(w, block);
-		else if (block_is(block, "image"))
+		else if (block_is(block, "image") && image_fits(w, block))
 			responses_put_image(&part, block);
 		else
 			text_put(&part, "input_text", text_member(block, "text"));
@@ -73,7 +73,7 @@ static void responses_put_call(struct wire_write *w, const json_t *block)
 {
 	raw_typed(w->out, "function_call");
 	call_id_put(w, "call_id", block);
-	raw_text(w->out, "name", json_str(block, "name"));
+	call_name_put(w, block);
 	arguments_text_put(w, block);
 	buf_addc(w->out, '}');
 }
@@ -88,14 +88,14 @@ static void responses_put_own(struct wire_write *w, const json_t *block)
 	part.out = &text;
 	if (block_is(block, "tool_call"))
 		responses_put_call(w, block);
-	else if (block_is_said(block))
+	else if (block_is_said(w, block))
 		text_put(&part, "output_text", text_member(block, "text"));
 	responses_put_message(w, "assistant", buf_span(&text));
 }
 
 static void responses_put_input(struct wire_write *w)
 {
-	const json_t *message, *block;
+	const json_t *message, *blocks;
 	size_t i, k;
 
 	raw_open(w->out, "input", '[');
@@ -104,8 +104,9 @@ static void responses_put_input(struct wire_write *w)
 			responses_put_user(w, message);
 			continue;
 		}
-		json_array_foreach(json_object_get(message, "blocks"), k, block)
-			responses_put_own(w, block);
+		blocks = json_object_get(message, "blocks");
+		for (k = 0; k < blocks_end(w, blocks); k++)
+			responses_put_own(w, json_array_get(blocks, k));
 	}
 	buf_addc(w->out, ']');
 }
@@ -245,6 +246,9 @@ static void responses_done(struct answer *answer, struct answer_block *block, co
 
 	if (!block || !block->open || !json_is_object(item))
 		return;
+	/* the item has both halves of what deltas have cut */
+	block->high = 0;
+	answer->halves = (struct text_halves){ 0 };
 	block->kind = responses_kind(item);
 	json_decref(block->start);
 	block->start = json_copy((json_t *)item);
@@ -262,7 +266,12 @@ static void responses_done(struct answer *answer, struct answer_block *block, co
 			block->fault = strdup("the answer ended inside the call");
 	}
 	buf_clear(&block->raw);
-	buf_addspan(&block->raw, text);
+	if (json_object_get(block->extra, "own_id")) {
+		json_object_set(block->start, "call_id", json_object_get(block->extra, "id"));
+		json_put(&block->raw, block->start, false);
+	} else {
+		buf_addspan(&block->raw, text);
+	}
 }
 
 static void responses_item(struct answer *answer, const json_t *doc, struct rye_span text,
@@ -354,7 +363,8 @@ static void responses_stop(struct answer *answer, const json_t *response)
 	if (answer->refused)
 		stop = STOP_REFUSAL;
 	else if (incomplete)
-		stop = STOP_LENGTH;
+		stop = !*reason || !strcmp(reason, "max_output_tokens") ? STOP_LENGTH :
+									  STOP_UNKNOWN;
 	else if (answer_has(answer, BLOCK_CALL))
 		stop = STOP_TOOL;
 	answer_stop(answer, stop, incomplete ? reason : "completed");

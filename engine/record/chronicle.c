@@ -237,6 +237,11 @@ void chronicle_close(struct chronicle *chronicle)
 	free(chronicle);
 }
 
+const struct record *chronicle_record(const struct chronicle *chronicle)
+{
+	return chronicle->record;
+}
+
 const char *chronicle_head(const struct chronicle *chronicle)
 {
 	return chronicle->head;
@@ -300,6 +305,15 @@ int chronicle_event(struct chronicle *chronicle, const char *type, json_t *paylo
 	if (!json_is_object(held))
 		return memory_fail(err);
 	return append_event(chronicle, type, held, is_ending(type), err);
+}
+
+int chronicle_begin_call(struct chronicle *chronicle, const json_t *block, struct rye_err *err)
+{
+	return chronicle_event(chronicle, "tool_call_start",
+			       json_pack("{s:s, s:s, s:O?}", "tool", json_str(block, "name"),
+					 "call_id", json_str(block, "id"), "input",
+					 json_object_get(block, "arguments")),
+			       err);
 }
 
 int chronicle_close_call(struct chronicle *chronicle, const char *id, const char *error,

@@ -6,6 +6,7 @@
  */
 #include "record/record_inner.h"
 
+#include "format/format.h"
 #include "bounds.h"
 #include "memory.h"
 #include "parse/parse.h"
@@ -44,24 +45,22 @@ static json_t *without_signature(const char *text)
 	return whole || out.failed ? NULL : json_stringn(out.len ? out.data : "", out.len);
 }
 
-json_t *guard_clean(const char *item_id, const json_t *envelope)
+json_t *guard_clean(const json_t *envelope)
 {
-	static const char *const dropped[] = { "chain", "chain_detail", "metadata",
-					       "path",	"source",	"resolved_env_keys" };
-	const char *bare = strchr(item_id, ':') ? strchr(item_id, ':') + 1 : item_id;
-	json_t *data = json_object_get(envelope, "data"), *clean, *content;
+	auto_json json_t *said = NULL;
+	json_t *content, *clean;
 
 	if (!json_is_object(envelope))
 		return json_incref((json_t *)envelope);
-	clean = json_copy(!strncmp(bare, "rye/", 4) && json_is_object(data) ? data :
-									      (json_t *)envelope);
-	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++)
-		if (json_object_get(envelope, dropped[i]) == json_object_get(clean, dropped[i]))
-			json_object_del(clean, dropped[i]);
-	content = json_object_get(clean, "content");
+	said = plain_said(envelope);
+	content = json_is_string(said) ? said : json_object_get(said, "content");
 	content = json_is_string(content) ? without_signature(json_string_value(content)) : NULL;
-	if (content)
-		json_object_set_new(clean, "content", content);
+	if (!content)
+		return steal(&said);
+	if (json_is_string(said))
+		return content;
+	clean = json_copy(said);
+	json_object_set_new(clean, "content", content);
 	return clean;
 }
 
@@ -113,7 +112,7 @@ static bool put_cut(const json_t *value, size_t keep, size_t limit, struct rye_b
 	auto_json json_t *cut = cut_value(value, keep);
 
 	buf_clear(out);
-	json_put(out, cut, false);
+	plain_put(out, cut);
 	return !out->failed && out->len <= limit;
 }
 
@@ -170,7 +169,7 @@ int guard_put(const struct record *record, const struct guard_ask *ask, struct r
 	char key[ARTIFACT_KEY_MAX], hash[SHA_HEX] = "";
 	int r;
 
-	json_put(&whole, clean, false);
+	plain_put(&whole, clean);
 	if (whole.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	if (whole.len <= limit) {

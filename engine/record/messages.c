@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conversation of a transcript: what a thread that continues it tells its model. Pure but for
- * chronicle_close_calls, which appends.
+ * The conversation of a transcript: what a thread that continues it tells its model. Pure.
  */
 #include "record/record_inner.h"
 
@@ -34,14 +33,12 @@ static void on_input(struct messages *m, const json_t *payload)
 	m->input = json_incref((json_t *)payload);
 }
 
-/* An answer that was cut, that is a refusal, or whose call could not be read is said, and is no part of
- * the conversation. */
-static bool is_left_out(const json_t *payload)
+bool answer_is_said(const json_t *payload)
 {
 	const char *reason = json_str(payload, "finish_reason");
 
-	return json_flag(payload, "is_partial", false) || !strcmp(reason, "refusal") ||
-	       !strcmp(reason, "bad_call");
+	return !json_flag(payload, "is_partial", false) && strcmp(reason, "refusal") != 0 &&
+	       strcmp(reason, "bad_call") != 0;
 }
 
 static void on_answer(struct messages *m, const json_t *payload)
@@ -49,7 +46,7 @@ static void on_answer(struct messages *m, const json_t *payload)
 	json_t *raw = json_object_get(payload, "raw");
 
 	m->answer = m->calls = NULL;
-	if (is_left_out(payload))
+	if (!answer_is_said(payload))
 		return;
 	m->answer =
 		json_pack("{s:s, s:s}", "role", "assistant", "content", json_str(payload, "text"));
@@ -111,6 +108,9 @@ static int messages_read(struct rye_span text, bool replay, json_t **ret, struct
 	int r = chronicle_each(text, messages_event, &m, err);
 
 	json_decref((json_t *)m.input);
+	/* a call that is still under way has no result yet, and is shown so */
+	if (replay)
+		messages_pair(m.list);
 	r = memory_result(since, r, err);
 	if (r)
 		json_decref(m.list);
@@ -197,45 +197,4 @@ json_t *messages_trim(const json_t *messages, int64_t tokens)
 	for (size_t i = from; i < n; i++)
 		json_array_append(kept, json_array_get(messages, i));
 	return kept;
-}
-
-/* ---- calls without a result ---- */
-
-static int note_call(void *arg, const struct chronicle_line *line)
-{
-	const char *id = json_str(line->payload, "call_id");
-	size_t i;
-	json_t *open = arg, *element;
-
-	if (!strcmp(line->type, "tool_call_start"))
-		json_array_append_new(open, json_string(id));
-	if (strcmp(line->type, "tool_call_result") != 0)
-		return 0;
-	json_array_foreach(open, i, element) {
-		if (!strcmp(json_string_value(element), id)) {
-			json_array_remove(open, i);
-			break;
-		}
-	}
-	return 0;
-}
-
-int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
-			  struct rye_err *err)
-{
-	auto_json json_t *open = json_array();
-	int r = chronicle_each(text, note_call, open, err), n = 0;
-	char error[400];
-	json_t *id;
-	size_t i;
-
-	snprintf(error, sizeof(error), "not executed: %.300s", why);
-	utf8_mend(error);
-	json_array_foreach(open, i, id) {
-		if (r)
-			break;
-		r = chronicle_close_call(chronicle, json_string_value(id), error, err);
-		n += !r;
-	}
-	return r ? r : n;
 }

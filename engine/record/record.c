@@ -172,6 +172,15 @@ json_t *thread_cost_json(const struct thread_cost *cost)
 			 cost->elapsed_seconds);
 }
 
+void thread_cost_add(struct thread_cost *cost, const struct thread_cost *more)
+{
+	cost->turns += more->turns;
+	cost->input_tokens += more->input_tokens;
+	cost->output_tokens += more->output_tokens;
+	cost->spend += more->spend;
+	cost->elapsed_seconds += more->elapsed_seconds;
+}
+
 void thread_cost_read(const json_t *object, struct thread_cost *ret)
 {
 	*ret = (struct thread_cost){

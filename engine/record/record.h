@@ -75,6 +75,7 @@ struct thread_cost {
 /* {"turns", "input_tokens", …, "elapsed_seconds"}; a new reference. */
 json_t *thread_cost_json(const struct thread_cost *cost);
 void thread_cost_read(const json_t *object, struct thread_cost *ret);
+void thread_cost_add(struct thread_cost *cost, const struct thread_cost *more);
 
 /* Of a row that is not terminal. */
 int registry_snapshot(struct db *db, const char *id, const struct thread_cost *cost,
@@ -82,10 +83,8 @@ int registry_snapshot(struct db *db, const char *id, const struct thread_cost *c
 /* Counts a child of `parent` before it is registered; RYE_BUDGET with "Spawn limit exceeded for
  * parent P: N/MAX" when it has had `max`. Spawns that then fail still count. */
 int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err);
-/*
- * Once the successor runs: links old → next and next → old and the chain's root, and a row that is
- * over becomes `continued`. One transaction.
- */
+/* Once the successor runs: links old → next and next → old and the chain's root, and a row that is over
+ * becomes `continued`. One transaction. */
 int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err);
 /* What rows hold of families and chains; "" absent. */
 struct registry_links {
@@ -142,6 +141,9 @@ struct thread_json {
 };
 #define THREAD_TOOL_ID "rye/agent/threads/thread_directive"
 int thread_json_write(const struct record *record, struct thread_json *what, struct rye_err *err);
+/* One that is over and was read: it has another status now. */
+int thread_json_again(const struct record *record, const json_t *old, const char *status,
+		      struct rye_err *err);
 /*
  * The verified document of record->dir: RYE_UNSIGNED, RYE_MODIFIED, RYE_UNTRUSTED,
  * RYE_BAD_SIGNATURE, or RYE_MOVED when it is another thread's. record->key is not needed.
@@ -230,7 +232,8 @@ int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err);
 
 /*
  * messages.c: the conversation again, of the signed part of a transcript: [{role, content, tool_calls:
- * [{name, id, input}]?, tool_call_id?}]; messages_replay: with a provider's own form, `raw`, and `is_error`.
+ * [{name, id, input}]?, tool_call_id?}]; messages_replay: with a provider's own form, `raw`, and `is_error`,
+ * and one result for each call.
  */
 int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
 int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err);
@@ -239,7 +242,8 @@ int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err);
  * together. If what follows the last of these is too long, turns in between are left out. A new array.
  */
 json_t *messages_trim(const json_t *messages, int64_t tokens);
-/* Synthetic results for calls without one, appended as events: "not executed: WHY". How many. */
+/* pairs.c: results for calls of a thread that is over and that have none, as events: "interrupted: WHY …" of
+ * one that was begun, "not executed: WHY" of the others of the last answer. How many. */
 int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
 			  struct rye_err *err);
 
@@ -295,11 +299,11 @@ int answer_keep(const struct record *record, int64_t turn, const json_t *answer,
 int answer_whole(const struct record *record, const json_t *kept, json_t **ret,
 		 struct rye_err *err);
 
-/* guard.c: what a model is given of a tool's result. */
-/* Without what is not for a model: chain, metadata, path, source …; a new reference. Pure. */
-json_t *guard_clean(const char *item_id, const json_t *envelope);
+int gitignore_complete(int ai, struct rye_buf *lacking); /* NULL: adds it; 1: something lacked */
+/* guard.c: what a model is given of a result: what it says, without header lines. New. Pure. */
+json_t *guard_clean(const json_t *envelope);
 
-#define GUARD_LIMIT 2400 /* bytes of JSON */
+#define GUARD_LIMIT 2400 /* bytes */
 #define GUARD_LIMIT_FULL 1200 /* when three quarters of the context are used */
 struct guard_ask {
 	struct artifact artifact;
@@ -308,7 +312,7 @@ struct guard_ask {
 	bool whole; /* <runtime truncate_tool_results="false"/> */
 	const char *where; /* a directory with the artifacts by key, for the note; NULL: the blob's */
 };
-/* Appends what the model sees: the result as JSON, or its head and tail within the limit with the
+/* Appends what the model sees: the text of the result, else JSON, or its head and tail within the limit with the
  * place of the whole, which is then stored as an artifact. */
 int guard_put(const struct record *record, const struct guard_ask *ask, struct rye_buf *out,
 	      struct rye_err *err);

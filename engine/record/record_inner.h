@@ -47,6 +47,15 @@ bool story_is_due(const struct record *record);
 /* Bytes beyond which nothing but the end of a thread is written: what is longer is not read again. */
 #define TRANSCRIPT_MAX (RYE_BUF_CAP - (1u << 20))
 #define TRANSCRIPT_FILE "transcript.jsonl"
+const struct record *chronicle_record(const struct chronicle *chronicle);
+/* pairs.c: each call has its one result behind its answer, and what is neither goes. */
+void messages_pair(json_t *list);
+/* messages.c: false of an answer that was cut, that is a refusal, or whose call could not be read: it
+ * was said, and is no part of the conversation. */
+bool answer_is_said(const json_t *payload);
+
+/* A call of an answer, which was never begun. */
+int chronicle_begin_call(struct chronicle *chronicle, const json_t *block, struct rye_err *err);
 /* A call's result that says why there is none: part of the end. */
 int chronicle_close_call(struct chronicle *chronicle, const char *id, const char *error,
 			 struct rye_err *err);

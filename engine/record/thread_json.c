@@ -79,6 +79,29 @@ int thread_json_write(const struct record *record, struct thread_json *what, str
 	return record_put(record->dir, THREAD_JSON, (struct rye_span){ text.data, text.len }, err);
 }
 
+int thread_json_again(const struct record *record, const json_t *old, const char *status,
+		      struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *doc = json_copy((json_t *)old);
+	char now[40], stamp[24];
+	int r;
+
+	record_stamp(record, now);
+	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
+	json_sets(doc, "status", status);
+	json_sets(doc, "updated_at", now);
+	json_object_del(doc, "_signature");
+	r = memory_check(since, err) ? -(int)RYE_IO : signdoc_sign(record->key, doc, stamp, err);
+	if (r)
+		return r;
+	json_python_indent(&text, doc);
+	if (text.failed || memory_check(since, NULL))
+		return memory_fail(err);
+	return record_put(record->dir, THREAD_JSON, (struct rye_span){ text.data, text.len }, err);
+}
+
 int thread_json_parse(const struct record *record, struct rye_span text, json_t **ret,
 		      struct rye_err *err)
 {

@@ -278,13 +278,11 @@ void prim_fetch(struct run *run)
 {
 	struct rye_err err = { 0 };
 	bool query = false;
-	int r = 0;
+	int r;
 
 	run->request.verb = RYE_FETCH;
 	run->request.kind = RYE_KIND__MAX;
-	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
-	if (!run->request.doc)
-		r = -(int)err.code;
+	r = request_message(run->ask, &run->request, &err);
 	if (!r)
 		r = check_mode(run->request.doc, &query, &err);
 	if (!r)

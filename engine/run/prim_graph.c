@@ -139,6 +139,9 @@ static json_t *child_message(const struct graph_call *call)
 	}
 	json_object_set(doc, "parameters", call->params);
 	json_sets(doc, "thread", thread);
+	for (const char *const *term = graph_terms; *term; term++)
+		if (json_object_get(call->terms, *term))
+			json_object_set(doc, *term, json_object_get(call->terms, *term));
 	return doc;
 }
 
@@ -612,7 +615,7 @@ static void want_name(struct env_wants *wants, const json_t *name, const struct 
 	auto_json json_t *names = json_pack("[O]", name);
 	const char *text = json_string_value(name);
 
-	envres_give(wants->planner, names);
+	envres_give(wants->planner, names, wants->planner->chain->v[0].item->space);
 	if (env_get(&wants->planner->env, text))
 		return;
 	buf_adds(&wants->missing, wants->missing.len ? "; " : "");

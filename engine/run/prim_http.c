@@ -40,9 +40,8 @@ static int http_plan(struct planner *planner, struct plan *plan, struct rye_err 
 		return rye_fail(err, RYE_DENIED,
 				"the network is not open to %s: its requires needs net.http",
 				planner->chain->v[0].item->id);
-	if (http_plan_make(planner, own, err))
-		return -(int)err->code;
-	return sink_plans_make(planner, plan->confine.write, own, err);
+	own->may_write = plan->confine.write;
+	return http_plan_make(planner, own, err);
 }
 
 static void http_done(void *own)

@@ -83,8 +83,7 @@ void prim_sign(struct run *run)
 
 	run->request.verb = RYE_SIGN;
 	run->request.kind = RYE_KIND__MAX;
-	run->request.doc = message_read(run->ask->message, run->ask->form, &err);
-	if (!run->request.doc || prim_sign_check(run, &space, &err)) {
+	if (request_message(run->ask, &run->request, &err) || prim_sign_check(run, &space, &err)) {
 		run_fail(run, &err);
 		return;
 	}

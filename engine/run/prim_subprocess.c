@@ -85,6 +85,10 @@ static void see_through(struct start *start, struct result *ret)
 	}
 	trace_exit(run, &got);
 	result_of(&got, plan->timeout_ms, ret);
+	if (program->answers_object && ret->code == RYE_OK && json_object_get(ret->data, "result"))
+		json_array_append_new(ret->warnings,
+				      json_string("the result is no object with a member "
+						  "\"success\"; it counts as success"));
 	if ((got.timed_out || got.cancelled) && program->end)
 		end_container(run, plan);
 	if (got.timed_out || got.cancelled)

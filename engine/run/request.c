@@ -8,8 +8,10 @@
 
 #include "base/id.h"
 #include "bounds.h"
+#include "err.h"
 #include "memory.h"
 #include "parse/parse.h"
+#include "schema/schema.h"
 #include "scope.h"
 #include "str.h"
 
@@ -188,12 +190,12 @@ static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
 
 static void warn_unknown(struct request *request)
 {
-	static const char *const known[] = { "item_id",	      "item_type",	 "project_path",
-					     "parameters",    "dry_run",	 "target",
-					     "thread",	      "async",		 "trace",
-					     "model",	      "limit_overrides", "resume_thread_id",
-					     "no_net",	      "no_write",	 "input_responses",
-					     "request_state", "message" };
+	static const char *const known[] = {
+		"item_id",	   "item_type",	       "project_path", "parameters", "dry_run",
+		"target",	   "thread",	       "async",	       "trace",	     "model",
+		"limit_overrides", "resume_thread_id", "no_net",       "no_write",   "no_shown",
+		"input_responses", "request_state",    "message"
+	};
 	const char *key;
 	json_t *value;
 
@@ -237,8 +239,10 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 	/* a tool's own resume is its primitive's */
 	if (!r && (ret->kind == RYE_DIRECTIVE || !json_object_get(doc, "item_id")))
 		ret->resume = json_str(doc, "resume_thread_id");
+	if (!r && *ret->resume)
+		r = read_flag(doc, "async", &ret->async, err);
 	if (*ret->resume)
-		return read_flag(doc, "async", &ret->async, err);
+		return r ? r : read_params(json_object_get(doc, "parameters"), &ret->params, err);
 	if (!r)
 		r = check_target_syntax(doc, err);
 	if (!r)
@@ -255,6 +259,8 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "no_net", &ret->no_net, err);
 	if (!r)
 		r = read_flag(doc, "no_write", &ret->no_write, err);
+	if (!r)
+		r = read_flag(doc, "no_shown", &ret->no_shown, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
 	if (!r)
@@ -323,6 +329,15 @@ static json_t *read_thread_line(struct rye_span message, struct rye_err *err)
 	return doc;
 }
 
+static int request_start(struct rye_span message, struct request *ret, struct rye_err *err)
+{
+	ret->doc = read_thread_line(message, err);
+	if (!ret->doc)
+		return -(int)err->code;
+	read_thread_flags(ret->doc);
+	return 0;
+}
+
 static int limit_params(const json_t *params, struct rye_err *err)
 {
 	size_t n = json_object_size(params);
@@ -333,6 +348,40 @@ static int limit_params(const json_t *params, struct rye_err *err)
 			REQUEST_PARAMETERS);
 }
 
+static int request_fail_part(struct request *request, struct rye_err *err)
+{
+	request->part = true;
+	return rye_fail(err, RYE_INVALID, ERR_SEVERAL);
+}
+
+static bool may_be_part(const struct rye_request *req)
+{
+	return req->form == RYE_FORM_LINE && !span_starts(span_trim(req->message), "{");
+}
+
+int request_message(const struct rye_request *req, struct request *ret, struct rye_err *err)
+{
+	ret->doc = message_read(req->message, req->form, err);
+	if (!ret->doc)
+		return -(int)err->code;
+	return verb_row(req->verb)->names && may_be_part(req) ? request_fail_part(ret, err) : 0;
+}
+
+int request_whole(const struct rye_request *req, struct request *request,
+		  const struct rye_item *item, struct rye_err *err)
+{
+	auto_json json_t *schema = NULL;
+
+	if (!may_be_part(req))
+		return 0;
+	schema = meta_schema(item);
+	/* beside the inputs of a fork may stand what it costs at most */
+	if (request->fork || !schema || !schema_is_narrow(schema) ||
+	    json_object_size(meta_get(item, "actions")))
+		return request_fail_part(request, err);
+	return 0;
+}
+
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err)
 {
@@ -340,12 +389,12 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 
 	*ret = (struct request){ .verb = req->verb, .kind = RYE_KIND__MAX, .resume = "" };
 	ret->warnings = json_array();
-	ret->doc = req->form == RYE_FORM_THREAD ? read_thread_line(req->message, err) :
-						  message_read(req->message, req->form, err);
-	if (!ret->doc)
-		return -(int)err->code;
 	if (req->form == RYE_FORM_THREAD)
-		read_thread_flags(ret->doc);
+		r = request_start(req->message, ret, err);
+	else
+		r = request_message(req, ret, err);
+	if (r)
+		return r;
 	r = verb_row(req->verb)->names ? read_execute(project, ret, err) : read_item(req, ret, err);
 	return r ? r : limit_params(ret->params, err);
 }
@@ -396,6 +445,20 @@ static int check_async(const struct request *request, enum rye_kind kind, struct
 		return rye_fail(err, RYE_INVALID,
 				"async + directive + inline is not supported. There is nothing to "
 				"detach; use thread=\"fork\".");
+	return 0;
+}
+
+/* A caller that sets what a model may cost believes in it, and only a thread obeys. */
+int request_launch(const struct request *request, struct rye_err *err)
+{
+	static const char *const names[] = { "model", "limit_overrides" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !request->fork; i++) {
+		const json_t *value = json_object_get(request->doc, names[i]);
+
+		if (verb_row(request->verb)->names && value && !json_is_null(value))
+			return rye_fail(err, RYE_INVALID, "%s requires thread=\"fork\"", names[i]);
+	}
 	return 0;
 }
 

@@ -39,7 +39,8 @@ void run_advise(struct run *run)
 	size_t n = strlen(reply->message);
 	char meant[RYE_REF_MAX] = "";
 
-	if (!run->ask->advise || !hooks || !hooks->instead || strstr(reply->message, MEND_WITH) ||
+	if (!run->ask->advise || run->request.part || !hooks || !hooks->instead ||
+	    strstr(reply->message, MEND_WITH) ||
 	    (reply->code != RYE_INVALID && reply->code != RYE_NOT_FOUND))
 		return;
 	reply->instead = hooks->instead(hooks->arg, run->ask, reply->code, meant);
@@ -75,6 +76,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 		json_set(doc, "no_net", json_true());
 	if (!run->limit.write)
 		json_set(doc, "no_write", json_true());
+	if (run->limit.shown != SHOW_ALL)
+		json_set(doc, "no_shown", json_true());
 	if (run->ask->parent_run || json_array_size(within))
 		json_object_set(doc, "within", within);
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
@@ -105,7 +108,7 @@ void run_movable_early(struct rye_call *call)
 	const struct request *request = &run.request;
 	char ref[RYE_ID_MAX + 16];
 
-	run.limit = (struct confine){ true, true };
+	run.limit = (struct confine){ .net = true, .write = true, .shown = SHOW_ALL };
 	/* one that is confined by its parent's run is so only once that was asked */
 	if (job->ask.parent_run || !(verb_row(job->ask.verb)->ways & RYE_WAY_RUNS))
 		return;
@@ -116,18 +119,6 @@ void run_movable_early(struct rye_call *call)
 		job_movable(job, ref, plain_request(&run, ref));
 	}
 	request_done(&run.request);
-}
-
-/* `output` of a thread that was waited for: what it returned. */
-static void run_tell_outputs(struct run *run)
-{
-	const json_t *outputs = json_object_get(run->reply.doc, "outputs");
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-
-	if (!run->request.fork || !json_is_object(outputs))
-		return;
-	json_pretty(&text, outputs);
-	run->reply.output = buf_steal(&text);
 }
 
 /* A writer waits for a model's thread for minutes: others run meanwhile. */
@@ -202,18 +193,18 @@ void run_detached(struct run *run, const char *ref)
 	}
 	reply_start(&run->reply, "success", request->kind, request->spelled);
 	json_object_update(run->reply.doc, extra);
-	run_tell_outputs(run);
 	run_tell_thread(run);
 }
 
 void run_resumed(struct run *run)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
-	const json_t *doc = run->request.doc;
-	const json_t *parameters = json_object_get(doc, "parameters");
-	auto_json json_t *extra = NULL;
-	const char *message = json_str(doc, "message");
+	auto_json json_t *given = json_copy(run->request.doc), *extra = NULL, *ref = NULL;
+	auto_json json_t *parameters = json_copy(run->request.params);
+	auto_json json_t *inside = json_incref(json_object_get(parameters, "message"));
+	const json_t *message = json_object_get(given, "message");
 	struct exec_detach ask = { .fork = true,
+				   .request = given,
 				   .async = run->request.async,
 				   .resume = run->request.resume,
 				   .call = run->call };
@@ -224,16 +215,21 @@ void run_resumed(struct run *run)
 		run_fail_with(run, RYE_DENIED, "Permission denied: only a person resumes a thread");
 		return;
 	}
-	ask.message = *message ? message : json_str(parameters, "message");
+	/* one that stands among the parameters is none of them */
+	if (!message)
+		json_object_del(parameters, "message");
+	ask.message = json_string_value(message ? message : inside);
+	ask.message = ask.message ? ask.message : "";
+	json_object_set(given, "parameters", parameters);
 	run->request.fork = true;
 	failed = start_detached(run, &ask, &extra, &err);
 	if (failed)
 		run_fail(run, &err);
-	else
-		reply_start(&run->reply, "success", RYE_DIRECTIVE, run->request.resume);
+	ref = json_sprintf("directive:%s", json_str(extra, "directive"));
+	if (!failed)
+		reply_start(&run->reply, "success", RYE_DIRECTIVE, json_string_value(ref));
 	if (extra)
 		json_object_update_missing(run->reply.doc, extra);
-	run_tell_outputs(run);
 }
 
 static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id)

@@ -72,7 +72,8 @@ struct exec_detach {
 	const char *ref; /* "tool:a/b", canonical */
 	const json_t *request; /* of the execute primitive, without "async"; borrowed */
 	bool fork; /* a directive's managed thread */
-	const char *resume, *message; /* a thread that has ended goes on, ref is NULL; or NULL */
+	const char *resume,
+		*message; /* a thread that has ended goes on, ref is NULL, request what is given to it; or NULL */
 	bool async; /* false: a fork that is waited for */
 	struct rye_call *call; /* to watch for a cancel while waiting */
 	const char *stem; /* a graph: its thread's id begins with this; NULL: a UUID */
@@ -90,7 +91,7 @@ bool exec_search_shows(const struct exec_search *ask, const char *ref);
 /* A run of another layer: a thread's runner. */
 struct exec_owner {
 	char ref[1040]; /* the item it was started for: "tool:a/b" */
-	/* Its request: no_net and no_write confine it, `within` has the lists of those above it. A
+	/* Its request: no_net, no_write and no_shown confine it, `within` has the lists of those above it. A
 	 * new reference; never NULL. */
 	json_t *request;
 };

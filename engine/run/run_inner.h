@@ -171,8 +171,9 @@ struct request {
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
 	bool remote;
+	bool part; /* refused as a part of a message: nothing that would do is known */
 	const char *resume; /* a thread's id, into doc; "": none */
-	bool no_net, no_write; /* a runner asks for a run that was confined to this */
+	bool no_net, no_write, no_shown; /* a runner asks for a run that was confined to this */
 	double timeout; /* the caller's, seconds, once it is taken out of params; 0: none */
 	json_t *warnings; /* array of strings, owned */
 };
@@ -189,8 +190,15 @@ void request_done(struct request *request);
  */
 int request_read(const struct rye_request *req, const char *project, struct request *ret,
 		 struct rye_err *err);
+/* Reads ret->doc; fails when the message may be a part of a request, which names its item. */
+int request_message(const struct rye_request *req, struct request *ret, struct rye_err *err);
+/* Fails when the message may be a part of the item's parameters. */
+int request_whole(const struct rye_request *req, struct request *request,
+		  const struct rye_item *item, struct rye_err *err);
 /* The execution matrix; for a bare id called again once the kind is known. */
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
+/* Once both are known: is what only a thread obeys asked of a thread? */
+int request_launch(const struct request *request, struct rye_err *err);
 
 /* "kind:id" or item_type + item_id of fetch and sign requests; echo form in ret->spelled. */
 int request_ref(const json_t *doc, struct request *ret, struct rye_err *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reply objects and the text that `output` shows: a tool's output or stdout, a directive's
- * directions, a knowledge entry's content, else the JSON, indented. Owned by one worker; no
- * lock. Out of memory on the way to a reply ends in a short one that was made before, never in
+ * Reply objects and the text that `output` shows: what the reply says, without its envelope
+ * (base/plain.c); data is indented. Owned by one worker; no lock. Out of memory on the way to a reply ends in a short one that was made before, never in
  * none and never in a part of one.
  */
 #include "run/run_inner.h"
 
+#include "format/format.h"
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
@@ -72,70 +72,22 @@ void reply_warn(struct reply *reply, const json_t *texts)
 		json_array_extend(reply->warnings, (json_t *)texts);
 }
 
-/* The member of data (or of the reply) that is the text `output` shows. */
-static const json_t *plain_text(const struct reply *reply)
-{
-	static const char *const of_data[] = { "output", "stdout" };
-	static const char *const of_reply[] = { "your_directions", "content", "result" };
-	const json_t *data = json_object_get(reply->doc, "data");
-
-	for (size_t i = 0; i < ARRAY_SIZE(of_data); i++) {
-		const json_t *text = json_object_get(data, of_data[i]);
-
-		if (json_is_string(text) && (reply->code == RYE_OK || json_string_length(text)))
-			return text;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(of_reply); i++) {
-		const json_t *text = json_object_get(reply->doc, of_reply[i]);
-
-		if (json_is_string(text))
-			return text;
-	}
-	return NULL;
-}
-
-/* What an MCP tool has answered: its texts, and of all else what it is. NULL: it is no such answer. */
-static struct rye_blob *content_output(const struct reply *reply)
-{
-	const json_t *data = json_object_get(reply->doc, "data"), *item;
-	const json_t *content = json_object_get(data, "content");
-	auto_buf struct rye_buf out = RYE_BUF_INIT;
-	size_t i;
-
-	if (reply->code != RYE_OK || !json_is_array(content) || !json_object_get(data, "isError"))
-		return NULL;
-	buf_adds(&out, "");
-	json_array_foreach(content, i, item) {
-		const json_t *text = json_object_get(item, "text");
-
-		if (json_is_string(text))
-			buf_add(&out, json_string_value(text), json_string_length(text));
-		else
-			buf_addf(&out, "[%s %s]", json_str(item, "type"),
-				 *json_str(item, "uri") ? json_str(item, "uri") :
-							  json_str(item, "mimeType"));
-		buf_addc(&out, '\n');
-	}
-	return buf_blob(&out);
-}
-
 static struct rye_blob *make_output(const struct reply *reply)
 {
-	const json_t *text = plain_text(reply);
-	struct rye_blob *content = text || reply->output ? NULL : content_output(reply);
+	bool ok = reply->code == RYE_OK;
+	auto_json json_t *said = NULL;
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 
 	if (reply->output)
 		return rye_blob_new(reply->output, strlen(reply->output));
-	if (text)
-		return rye_blob_new(json_string_value(text), json_string_length(text));
-	if (content)
-		return content;
-	if (reply->code != RYE_OK && *reply->message) {
+	said = ok ? plain_data(reply->doc) : plain_text(reply->doc);
+	if (json_is_string(said))
+		return rye_blob_new(json_string_value(said), json_string_length(said));
+	if (!ok && *reply->message) {
 		buf_addf(&line, "%s\n", reply->message);
 		return buf_blob(&line);
 	}
-	return json_blob(reply->doc, true);
+	return json_blob(said ? said : reply->doc, true);
 }
 
 static void finish_metadata(struct reply *reply)

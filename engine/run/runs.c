@@ -373,6 +373,7 @@ bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret
 	*ret = plan_confine(&owner.meta, exec->env.opt);
 	ret->net &= !json_flag(owner.said.request, "no_net", false);
 	ret->write &= !json_flag(owner.said.request, "no_write", false);
+	ret->shown &= json_flag(owner.said.request, "no_shown", false) ? 0 : SHOW_ALL;
 	return true;
 }
 

@@ -61,7 +61,8 @@ static void reply_inline(struct run *run, const json_t *map)
 {
 	struct reply *reply = &run->reply;
 	json_t *body = json_object_get(map, "body");
-	json_t *outputs = json_object_get(map, "outputs");
+	json_t *outputs = json_object_get(map, "outputs"),
+	       *actions = json_object_get(map, "actions");
 	auto_json json_t *told = prompt_instruction_of(run->exec->env.items);
 
 	reply_start(reply, "success", run->request.kind, run->request.spelled);
@@ -70,6 +71,8 @@ static void reply_inline(struct run *run, const json_t *map)
 	json_object_set(reply->doc, "instructions", told);
 	if (outputs)
 		json_object_set(reply->doc, "outputs", outputs);
+	if (actions)
+		json_object_set(reply->doc, "actions", actions);
 }
 
 static void text_run_reply_dry(struct run *run, const json_t *map, json_t *inputs)
@@ -119,6 +122,8 @@ void run_directive(struct run *run)
 	if (!r && run_refused(run, directive->kind, directive->id))
 		return;
 	if (!r)
+		r = request_whole(run->ask, &run->request, directive, &err);
+	if (!r)
 		r = take_launch(run, directive, &err);
 	if (!r)
 		r = inputs_resolve(directive, run->request.params, &inputs, &extra, &err);
@@ -163,6 +168,4 @@ void run_knowledge(struct run *run)
 		json_object_set(doc, "content", body);
 	else
 		json_set(doc, "content", json_stringn(entry->body.ptr, entry->body.len));
-	/* `output` shows what was asked for, not the sentence that goes with it. */
-	run->reply.output = memory_note(strdup(json_str(doc, "content")));
 }

@@ -426,6 +426,8 @@ void run_tool(struct run *run)
 	if (!r && tool_resumes(&tool))
 		return;
 	if (!r)
+		r = request_whole(run->ask, &run->request, tool.chain->v[0].item, &err);
+	if (!r)
 		r = check_params(&tool, &err);
 	r = memory_result(run->reply.memory, r, &err);
 	if (r) {

@@ -44,6 +44,8 @@ void run_item(struct run *run)
 		if (!r)
 			r = request_matrix(request, request->kind, &err);
 	}
+	if (!r && !*request->resume)
+		r = request_launch(request, &err);
 	if (r) {
 		run_fail(run, &err);
 		return;
@@ -56,6 +58,7 @@ void run_item(struct run *run)
 	}
 	run->limit.net &= !request->no_net;
 	run->limit.write &= !request->no_write;
+	run->limit.shown &= request->no_shown ? 0 : SHOW_ALL;
 	run_kind(run);
 }
 
@@ -74,7 +77,7 @@ void verbs_run(struct run *run)
 	const struct verb *verb = verb_row(run->ask->verb);
 	uint64_t parent = run->ask->parent_run;
 
-	run->limit = (struct confine){ .net = true, .write = true };
+	run->limit = (struct confine){ .net = true, .write = true, .shown = SHOW_ALL };
 	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
 	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
 	if (run->exec->env.opt->no_run && verb->ways & RYE_WAY_RUNS) {

@@ -53,6 +53,7 @@ struct boxes {
 	int base_lock; /* held as long as the engine lives (tmpdir_sweep.c) */
 	char *project, *mount; /* mount: NULL without one */
 	const struct spaces *spaces;
+	struct veil_watch *watch; /* of what veils lie over */
 	bool veiled; /* this process can make veils */
 	bool strict;
 	_Atomic bool bare; /* a box had to do without its veil */
@@ -189,7 +190,9 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 		boxes->filtered = seccomp_build(false, &boxes->filters[0]) &&
 				  seccomp_build(true, &boxes->filters[1]);
 		boxes->veiled = veil_possible();
-		r = note_skipped(boxes, err);
+		boxes->watch = boxes->veiled ? veil_watch_open(spaces, opt->scan) : NULL;
+		r = boxes->veiled && !boxes->watch ? rye_fail_sys(err, ENOMEM, "sandbox") :
+						     note_skipped(boxes, err);
 	}
 	if (r) {
 		boxes_close(boxes);
@@ -199,38 +202,10 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 	return 0;
 }
 
-/* By descriptor: a link that takes the directory's place meanwhile is not followed. */
-static int open_for_removal(int dirfd, const char *name)
-{
-	auto_close int at = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char path[40];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	if (at < 0 || chmod(path, 0700) < 0)
-		return -1;
-	return openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static void remove_tree(int dirfd, const char *name, int depth)
-{
-	auto_dir DIR *dir = NULL;
-	struct dirent *entry;
-	int fd;
-
-	if (unlinkat(dirfd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth < 0)
-		return;
-	fd = open_for_removal(dirfd, name);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			remove_tree(fd, entry->d_name, depth - 1);
-	unlinkat(dirfd, name, AT_REMOVEDIR);
-}
-
 void tmpdir_remove(const char *path)
 {
 	if (rmdir(path) < 0 && errno == ENOTEMPTY)
-		remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
+		io_remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
 }
 
 /*
@@ -256,6 +231,7 @@ static void box_free(struct box *box)
 	veil_done(&box->veil);
 	free(box->tmpdir);
 	free(box->shm);
+	free(box->home);
 	free(box);
 }
 
@@ -270,12 +246,13 @@ void boxes_close(struct boxes *boxes)
 		box_free(box);
 	}
 	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
-		remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+		io_remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
 	if (boxes->base_lock >= 0)
 		close(boxes->base_lock);
 	if (boxes->nest >= 0)
 		close(boxes->nest);
 	pidlimit_close(boxes->pids);
+	veil_watch_close(boxes->watch);
 	json_decref(boxes->skipped);
 	pthread_mutex_destroy(&boxes->lock);
 	free(boxes->base);
@@ -301,6 +278,11 @@ json_t *boxes_skipped(const struct boxes *boxes)
 bool boxes_veil(const struct boxes *boxes)
 {
 	return boxes->veiled && !boxes->bare;
+}
+
+uint64_t boxes_stamp(const struct boxes *boxes)
+{
+	return boxes->watch ? veil_watch_stamp(boxes->watch) : 0;
 }
 
 static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
@@ -332,6 +314,8 @@ static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_e
 		r = sandbox_allow(fd, box->shm, rights, err);
 	if (!r && box->tmpdir)
 		r = sandbox_allow(fd, box->tmpdir, rights, err);
+	if (!r && box->home)
+		r = sandbox_allow(fd, box->home, rights, err);
 	if (!r && box->confine.write)
 		r = sandbox_allow(fd, boxes->project, rights, err);
 	/* What it may do there the mount decides; while nothing is mounted it is any directory. */
@@ -453,6 +437,8 @@ static bool is_served(const char *mount)
 static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	struct veil_want want = { .spaces = boxes->spaces,
+				  .watch = boxes->watch,
+				  .shown = box->confine.shown,
 				  .write = box->confine.write,
 				  .services = box->confine.net };
 	int r = 0;
@@ -465,6 +451,7 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 		return r;
 	want.shm = box->shm;
 	want.tmpdir = box->tmpdir;
+	want.home = box->home;
 	r = veil_spaces(&want, &box->veil);
 	if (!r)
 		return 0;
@@ -497,37 +484,42 @@ bool box_is_whole(const struct boxes *boxes, const struct box *box)
 {
 	return (!box->tmpdir || is_ours(box->tmpdir, box->tmpdir_ino)) &&
 	       (!box->shm || is_ours(box->shm, box->shm_ino)) &&
-	       (box->veil.mnt < 0 || box->veil.stamp == veil_stamp(boxes->spaces));
+	       (box->veil.mnt < 0 || box->veil.stamp == boxes_stamp(boxes));
 }
 
-int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
+/* "CACHE/ryefs/homes/NAME": no link leads out of the person's cache. */
+static int make_home(struct box *box, const char *home, struct rye_err *err)
 {
-	struct box *box;
+	const char *below = strstr(home, HOMES);
+	auto_free char *cache = below ? strndup(home, (size_t)(below - home)) : NULL;
+	auto_close int fd = -1;
+
+	box->home = strdup(home);
+	if (!cache || !box->home)
+		return rye_fail_sys(err, ENOMEM, "sandbox");
+	mkdir(cache, 0700);
+	fd = io_open_dir(cache, below + 1, true);
+	return fd < 0 ? rye_fail_sys(err, -fd, "cannot make %s", home) : 0;
+}
+
+static int box_make(struct boxes *boxes, struct confine confine, const char *home, struct box **ret,
+		    struct rye_err *err)
+{
+	struct box *box = calloc(1, sizeof(*box));
 	int r = 0;
 
-	pidlimit_wait(boxes->pids);
-	box = take_free(boxes, confine);
-
-	while (box && !box_is_whole(boxes, box)) {
-		box_free(box);
-		box = take_free(boxes, confine);
-	}
-	if (box) {
-		*ret = box;
-		return 0;
-	}
-	box = calloc(1, sizeof(*box));
 	if (!box)
 		return rye_fail_sys(err, ENOMEM, "sandbox");
 	box->confine = confine;
 	box->umask = boxes->umask;
 	box->ruleset = -1;
-	box->root = geteuid() == 0;
 	box->veil = VEIL_NONE;
 	if (boxes->on) {
 		box->filter = boxes->filtered ? &boxes->filters[confine.net].program : NULL;
 		r = box_make_tmpdir(boxes, box, err);
 	}
+	if (!r && home)
+		r = make_home(box, home, err);
 	if (!r && boxes->veiled && !confine.keys)
 		r = make_veil(boxes, box, err);
 	if (!r && boxes->rights && !confine.keys)
@@ -538,6 +530,29 @@ int box_take(struct boxes *boxes, struct confine confine, struct box **ret, stru
 	}
 	*ret = box;
 	return 0;
+}
+
+int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err)
+{
+	struct box *box;
+
+	pidlimit_wait(boxes->pids);
+	box = take_free(boxes, confine);
+	while (box && !box_is_whole(boxes, box)) {
+		box_free(box);
+		box = take_free(boxes, confine);
+	}
+	*ret = box;
+	return box ? 0 : box_make(boxes, confine, NULL, ret, err);
+}
+
+int box_take_home(struct boxes *boxes, struct confine confine, const char *home, struct box **ret,
+		  struct rye_err *err)
+{
+	if (!home)
+		return box_take(boxes, confine, ret, err);
+	pidlimit_wait(boxes->pids);
+	return box_make(boxes, confine, home, ret, err);
 }
 
 static bool is_empty(const char *path)
@@ -568,7 +583,7 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 		box_free(box);
 		return;
 	}
-	if (box->tmpdir && is_empty(box->tmpdir) && !box_littered(box)) {
+	if (!box->home && box->tmpdir && is_empty(box->tmpdir) && !box_littered(box)) {
 		GUARD(&boxes->lock);
 		kept = boxes->nfree < BOXES_KEPT;
 		if (kept) {
@@ -581,30 +596,31 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 		box_free(box);
 }
 
+/* What a root's tool needs for the files of others in its project, and nothing besides. */
+#define POWERS_KEPT (1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER)
+/* They have at most so many numbers; behind its own last one the kernel says EINVAL. */
+#define POWERS_MAX 64
+
 /*
- * Root's powers over the machine and over other processes, which would reach around the rest.
- * From the bounding set: what exec gives to root comes from there.
+ * Powers over the machine and over other processes reach around the rest. What exec gives to root
+ * comes from the bounding set, and what it hands on from the inheritable one. A root without
+ * CAP_SETPCAP may not change the former (EPERM): no_new_privs keeps it to what is permitted here.
  */
-static CHILD_SIDE int drop_powers(void)
+static CHILD_SIDE long drop_powers(void)
 {
-	static const unsigned char powers[] = {
-		CAP_DAC_READ_SEARCH, CAP_SYS_MODULE, CAP_SYS_RAWIO,	CAP_SYS_PTRACE,
-		CAP_SYS_ADMIN,	     CAP_SYS_BOOT,   CAP_SYS_TIME,	CAP_MKNOD,
-		CAP_AUDIT_CONTROL,   CAP_SETFCAP,    CAP_MAC_OVERRIDE,	CAP_MAC_ADMIN,
-		CAP_SYSLOG,	     CAP_PERFMON,    CAP_BPF,		CAP_CHECKPOINT_RESTORE,
-		CAP_SYS_RESOURCE,    CAP_SYS_NICE,   CAP_SYS_PACCT,	CAP_LINUX_IMMUTABLE,
-		CAP_NET_ADMIN,	     CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_SYS_TTY_CONFIG,
-		CAP_AUDIT_READ,
-	};
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	long r = 0;
 
-	for (size_t i = 0; i < sizeof(powers); i++) {
-		long r = RAW(SYS_prctl, PR_CAPBSET_DROP, powers[i]);
-
-		/* EINVAL: an older kernel; EPERM: a root that has lost its powers already. */
-		if (r < 0 && r != -EINVAL && r != -EPERM)
-			return (int)-r;
-	}
-	return 0;
+	for (unsigned i = 0; i < POWERS_MAX && r >= 0; i++)
+		if (i >= 32 || !(POWERS_KEPT >> i & 1))
+			r = RAW(SYS_prctl, PR_CAPBSET_DROP, i);
+	r = RAW(SYS_capget, (long)&head, (long)data);
+	data[0].permitted &= POWERS_KEPT;
+	data[0].effective &= POWERS_KEPT;
+	data[1].permitted = data[1].effective = 0;
+	data[0].inheritable = data[1].inheritable = 0;
+	return r < 0 ? r : RAW(SYS_capset, (long)&head, (long)data);
 }
 
 CHILD_SIDE int box_veil(const struct box *box)
@@ -619,12 +635,11 @@ CHILD_SIDE int box_enter(const struct box *box)
 	RAW(SYS_umask, box->umask);
 	if (box->ruleset < 0 && !box->filter)
 		return 0;
-	if (box->root)
-		r = -drop_powers();
-	if (!r)
-		r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
+	r = RAW(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
 	if (!r && box->ruleset >= 0)
 		r = RAW(SYS_landlock_restrict_self, box->ruleset);
+	if (!r)
+		r = drop_powers();
 	if (!r && box->filter)
 		r = RAW(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)box->filter);
 	return (int)-r;

@@ -77,8 +77,17 @@ static CHILD_SIDE inline long raw_call(long nr, const long a[5])
  * Lock: `lock` of struct boxes guards the list of free boxes; files are touched outside it.
  */
 
+/* What only signed metadata opens to a tool. */
+enum shown {
+	SHOW_GIT = 1, /* git's configuration and hooks may be written */
+	SHOW_ENV = 2, /* the project's .env and private keys are there */
+	SHOW_STATE = 4, /* records of threads can be read */
+	SHOW_ALL = 7,
+};
+
 struct confine {
 	bool net, write; /* sockets other than AF_UNIX; writing in the project */
+	unsigned char shown; /* of enum shown */
 	bool calls; /* its `requires` names items it may run: the mount's files may be opened */
 	bool keys; /* it manages keys for its caller: neither veil nor Landlock is in its way */
 };
@@ -97,9 +106,9 @@ struct box {
 	struct veil veil;
 	int ruleset; /* Landlock; -1: not available or switched off */
 	const struct sock_fprog *filter; /* NULL: the same */
-	bool root; /* has powers to give up */
 	char *tmpdir; /* NULL: without confinement, or no place takes one */
 	ino_t tmpdir_ino;
+	char *home; /* one more directory where it may write; NULL: none */
 	char *shm; /* what /dev/shm is; NULL: the real one, which tools cannot write to */
 	ino_t shm_ino;
 	mode_t umask;
@@ -116,6 +125,13 @@ void boxes_close(struct boxes *boxes); /* removes what is left of the temporary 
 
 /* A free box that is confined so, or a new one; it goes back with box_give. */
 int box_take(struct boxes *boxes, struct confine confine, struct box **ret, struct rye_err *err);
+/*
+ * One that may write to a home of its own, too, which lies below HOMES in a directory of caches and is
+ * made here where it is not; NULL: box_take.
+ */
+#define HOMES "/ryefs/homes/"
+int box_take_home(struct boxes *boxes, struct confine confine, const char *home, struct box **ret,
+		  struct rye_err *err);
 /* busy: something of the run may still live; its TMPDIR stays until boxes_close. */
 void box_give(struct boxes *boxes, struct box *box, bool busy);
 
@@ -136,6 +152,7 @@ size_t tmpdir_sweep(bool drop, rye_name_fn fn, void *arg);
 /* Names of what "auto" had to leave out; NULL: nothing. A new reference. */
 json_t *boxes_skipped(const struct boxes *boxes);
 bool boxes_veil(const struct boxes *boxes); /* do boxes have their veil? */
+uint64_t boxes_stamp(const struct boxes *boxes); /* of what they are made for: veil_watch_stamp */
 /*
  * A ruleset that refuses nothing; entering it makes a domain of one's own, which others of
  * the same box can neither trace nor read through /proc, nor it them. -1: no Landlock.
@@ -155,7 +172,7 @@ bool pidlimit_held(void);
 /* The filter for this machine. (seccomp.c) */
 struct seccomp_program {
 	struct sock_fprog program;
-	struct sock_filter code[256];
+	struct sock_filter code[384];
 	size_t n;
 };
 bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for this machine */
@@ -168,18 +185,31 @@ bool seccomp_build(bool net, struct seccomp_program *ret); /* false: not for thi
  * that maps themselves alone.
  */
 
-#define VEIL_PATHS 32
+/* Done in this order. */
+enum veil_how {
+	VEIL_ANCHOR, /* no process in it can rename it */
+	VEIL_FREEZE, /* read-only, and so is all beneath */
+	VEIL_HIDE, /* looks empty; a file like /dev/null */
+	VEIL_HOWS
+};
 
-/* Absolute paths, borrowed; what does not exist is left out. Done in this order. */
+/* Absolute paths, owned; what does not exist is left out. */
+struct veil_rows {
+	struct veil_row {
+		enum veil_how how;
+		char *path;
+	} * v;
+	size_t n, size;
+	bool failed; /* no memory, or too many */
+};
+
 struct veil_ask {
-	const char *anchored[VEIL_PATHS]; /* no process in it can rename them */
-	const char *frozen[VEIL_PATHS]; /* read-only, and so is all beneath */
-	const char *hidden[VEIL_PATHS]; /* look empty; files like /dev/null */
+	const struct veil_rows *rows;
 	const char *shm; /* a directory that becomes /dev/shm, or NULL */
 	/* First of all everything becomes read-only but these; each may be NULL. */
 	bool shut;
 	const char *project; /* with what is mounted in it */
-	const char *tmpdir;
+	const char *tmpdir, *home;
 	const char *served; /* a mountpoint of ours */
 	bool root; /* which could read raw disks */
 };
@@ -193,9 +223,11 @@ int veil_make(const struct veil_ask *ask, struct veil *ret);
 /* veil_paths.c: what that is for the spaces, the session and the machine. */
 struct veil_want {
 	const struct spaces *spaces; /* the first one is the project */
+	struct veil_watch *watch;
+	unsigned char shown;
 	bool write; /* its tools may write in the project */
 	bool services; /* and talk to D-Bus, tmux, docker and their like */
-	const char *shm, *tmpdir; /* or NULL */
+	const char *shm, *tmpdir, *home; /* or NULL */
 	const char *served; /* the mount that they may write to, or NULL */
 };
 /*
@@ -208,8 +240,15 @@ int veil_spaces(const struct veil_want *want, struct veil *ret);
 bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir);
 /* Does a file of that path lie where no box shows it? */
 bool veil_hides(const struct spaces *spaces, const char *path);
-/* Changes when a directory that is veiled comes, goes or is replaced: veils are made anew. */
+/* Changes when a directory that is veiled comes, goes or is replaced. */
 uint64_t veil_stamp(const struct spaces *spaces);
+
+/* veil_watch.c: the same, and where else they are shown, git's files, private files of the project. */
+struct veil_watch;
+/* lasting: the engine goes on for long. NULL: no memory. spaces has to outlive it. */
+struct veil_watch *veil_watch_open(const struct spaces *spaces, bool lasting);
+void veil_watch_close(struct veil_watch *watch);
+uint64_t veil_watch_stamp(struct veil_watch *watch);
 void veil_done(struct veil *veil);
 /* May this process make any? */
 bool veil_possible(void);

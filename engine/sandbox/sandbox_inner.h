@@ -5,6 +5,8 @@
 #ifndef RYE_SANDBOX_SANDBOX_INNER_H
 #define RYE_SANDBOX_SANDBOX_INNER_H
 
+#include "sandbox/sandbox.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,5 +28,23 @@ void pidlimit_close(struct pidlimit *limit); /* NULL is fine */
  * the hierarchy that counts processes. False: there is none.
  */
 bool pidlimit_dir(const char *mounts, const char *cgroups, char *ret, size_t size);
+
+/* veil_rows.c */
+void veil_rows_done(struct veil_rows *rows);
+void veil_rows_add(struct veil_rows *rows, enum veil_how how, const char *path); /* once */
+void veil_rows_below(struct veil_rows *rows, enum veil_how how, const char *dir, const char *name);
+/* veil_alias.c: adds the other paths that lead to what is frozen or hidden. */
+void veil_rows_aliases(struct veil_rows *rows);
+/* veil_git.c */
+void veil_rows_git(struct veil_rows *rows, const char *project);
+
+/* veil_private.c: see there. watch: the kernel is to tell what comes. NULL: no memory. */
+struct privates;
+struct privates *privates_open(const char *project, bool watch);
+void privates_close(struct privates *privates);
+void privates_rows(struct privates *privates, struct veil_rows *rows);
+uint64_t privates_stamp(struct privates *privates); /* of those that there are */
+
+struct privates *veil_watch_privates(const struct veil_watch *watch);
 
 #endif

@@ -4,15 +4,18 @@
  * machine or looks into other processes, new namespaces (in them a tool would be root of its
  * own mounts), io_uring (its operations pass no filter), changing limits, priority, scheduling
  * or processors of any process but the caller (a filter knows no process numbers: 0 alone is
- * the caller for certain) and, without network, every socket but AF_UNIX. clone3 answers ENOSYS, because its flags lie in memory a filter cannot read;
- * libc then uses clone, whose flags are checked. No state.
+ * the caller for certain), set-user-ID and set-group-ID bits, with which a file would lend
+ * its owner's rights after the run, and every socket that is not named here. clone3 and openat2
+ * answer ENOSYS, because what they are asked lies in memory a filter cannot read; libc then uses
+ * clone and openat, which are checked. No state.
  */
 #include "sandbox/sandbox.h"
 
 #include "scope.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -20,7 +23,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 #define OUR_ARCH AUDIT_ARCH_X86_64
@@ -44,7 +46,28 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-enum what { DENY, NO_SUCH, CLONE_FLAGS, TERMINAL, UNIX_ONLY, SELF, SELF_PRIORITY, SELF_IO };
+/* O_TMPFILE makes a file as O_CREAT does; without either a mode is not looked at. */
+#define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define SET_ID 06000
+#define SOCKET_TYPE 0xf /* beside it stand flags */
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+enum what {
+	DENY,
+	NO_SUCH,
+	CLONE_FLAGS,
+	TERMINAL,
+	LOCAL_SOCKET,
+	NET_SOCKET,
+	SELF,
+	SELF_PRIORITY,
+	SELF_IO,
+	MODE,
+	MAKES_MODE,
+};
 
 /* The argument before the number says what it counts; users are the last in both calls. */
 #define PRIORITY_OF_USER 2 /* PRIO_USER */
@@ -53,6 +76,7 @@ enum what { DENY, NO_SUCH, CLONE_FLAGS, TERMINAL, UNIX_ONLY, SELF, SELF_PRIORITY
 struct rule {
 	int nr;
 	enum what what;
+	unsigned char arg; /* that is a mode; behind the flags where they decide */
 };
 
 static const struct rule always[] = {
@@ -99,6 +123,21 @@ static const struct rule always[] = {
 	{ SYS_sched_setscheduler, SELF },
 	{ SYS_setpriority, SELF_PRIORITY },
 	{ SYS_ioprio_set, SELF_IO },
+	{ SYS_socketpair, LOCAL_SOCKET },
+	{ SYS_openat2, NO_SUCH },
+	{ SYS_openat, MAKES_MODE, 3 },
+	{ SYS_fchmod, MODE, 1 },
+	{ SYS_fchmodat, MODE, 2 },
+	{ SYS_fchmodat2, MODE, 2 },
+	{ SYS_mkdirat, MODE, 2 },
+	{ SYS_mknodat, MODE, 2 },
+#ifdef SYS_open
+	{ SYS_open, MAKES_MODE, 2 },
+	{ SYS_creat, MODE, 1 },
+	{ SYS_chmod, MODE, 1 },
+	{ SYS_mkdir, MODE, 1 },
+	{ SYS_mknod, MODE, 1 },
+#endif
 };
 
 static void seccomp_add(struct seccomp_program *to, struct sock_filter code)
@@ -108,6 +147,22 @@ static void seccomp_add(struct seccomp_program *to, struct sock_filter code)
 	to->n++;
 }
 
+static void add_end(struct seccomp_program *to, unsigned code)
+{
+	seccomp_add(to, REFUSE(code));
+	seccomp_add(to, ALLOW);
+}
+
+/* From that jump to what comes next; one that does not fit its eight bits makes no program. */
+static unsigned char seccomp_distance(struct seccomp_program *to, size_t jump)
+{
+	size_t far = to->n - jump - 1;
+
+	if (far > UINT8_MAX)
+		to->n = ARRAY_SIZE(to->code);
+	return (unsigned char)far;
+}
+
 /* The caller or its process group, by the number 0: never a user's processes. */
 static void add_self(struct seccomp_program *to, unsigned user)
 {
@@ -115,8 +170,36 @@ static void add_self(struct seccomp_program *to, unsigned user)
 	seccomp_add(to, JUMP(BPF_JGE, user, 2, 0));
 	seccomp_add(to, LOAD_ARG(1));
 	seccomp_add(to, JUMP(BPF_JEQ, 0, 1, 0));
-	seccomp_add(to, REFUSE(EPERM));
-	seccomp_add(to, ALLOW);
+	add_end(to, EPERM);
+}
+
+/* Set-ID bits in the mode; where there are flags, only if they make a file. */
+static void add_mode(struct seccomp_program *to, const struct rule *rule)
+{
+	if (rule->what == MAKES_MODE) {
+		seccomp_add(to, LOAD_ARG(rule->arg - 1));
+		seccomp_add(to, JUMP(BPF_JSET, MAKES_FILE, 0, 3));
+	}
+	seccomp_add(to, LOAD_ARG(rule->arg));
+	seccomp_add(to, JUMP(BPF_JSET, SET_ID, 0, 1));
+	add_end(to, EPERM);
+}
+
+/* Streams and datagrams of the Internet, and what getaddrinfo asks the kernel for: its routes. */
+static void add_net_socket(struct seccomp_program *to)
+{
+	seccomp_add(to, LOAD_ARG(0));
+	seccomp_add(to, JUMP(BPF_JEQ, AF_UNIX, 10, 0));
+	seccomp_add(to, JUMP(BPF_JEQ, AF_NETLINK, 6, 0));
+	seccomp_add(to, JUMP(BPF_JEQ, AF_INET, 1, 0));
+	seccomp_add(to, JUMP(BPF_JEQ, AF_INET6, 0, 6));
+	seccomp_add(to, LOAD_ARG(1));
+	seccomp_add(to, ((struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE)));
+	seccomp_add(to, JUMP(BPF_JEQ, SOCK_STREAM, 4, 0));
+	seccomp_add(to, JUMP(BPF_JEQ, SOCK_DGRAM, 3, 2));
+	seccomp_add(to, LOAD_ARG(2));
+	seccomp_add(to, JUMP(BPF_JEQ, NETLINK_ROUTE, 1, 0));
+	add_end(to, EACCES);
 }
 
 /* Loads one argument and answers by it; the number is no longer needed then. */
@@ -125,25 +208,25 @@ static void add_argument(struct seccomp_program *to, const struct rule *rule)
 	if (rule->what == CLONE_FLAGS) {
 		seccomp_add(to, LOAD_ARG(0));
 		seccomp_add(to, JUMP(BPF_JSET, NEW_NAMESPACES, 0, 1));
-		seccomp_add(to, REFUSE(EPERM));
-		seccomp_add(to, ALLOW);
+		add_end(to, EPERM);
 	} else if (rule->what == TERMINAL) {
 		seccomp_add(to, LOAD_ARG(1));
 		seccomp_add(to, JUMP(BPF_JEQ, TIOCSTI, 0, 1));
-		seccomp_add(to, REFUSE(EPERM));
-		seccomp_add(to, ALLOW);
+		add_end(to, EPERM);
 	} else if (rule->what == SELF) {
 		seccomp_add(to, LOAD_ARG(0));
 		seccomp_add(to, JUMP(BPF_JEQ, 0, 1, 0));
-		seccomp_add(to, REFUSE(EPERM));
-		seccomp_add(to, ALLOW);
+		add_end(to, EPERM);
 	} else if (rule->what == SELF_PRIORITY || rule->what == SELF_IO) {
 		add_self(to, rule->what == SELF_IO ? IO_OF_USER : PRIORITY_OF_USER);
+	} else if (rule->what == MODE || rule->what == MAKES_MODE) {
+		add_mode(to, rule);
+	} else if (rule->what == NET_SOCKET) {
+		add_net_socket(to);
 	} else {
 		seccomp_add(to, LOAD_ARG(0));
-		seccomp_add(to, JUMP(BPF_JEQ, AF_UNIX, 0, 1));
-		seccomp_add(to, ALLOW);
-		seccomp_add(to, REFUSE(EACCES));
+		seccomp_add(to, JUMP(BPF_JEQ, AF_UNIX, 1, 0));
+		add_end(to, EACCES);
 	}
 }
 
@@ -158,9 +241,8 @@ static void add_rule(struct seccomp_program *to, const struct rule *rule)
 		seccomp_add(to, REFUSE(ENOSYS));
 	else
 		add_argument(to, rule);
-	if (to->n <= ARRAY_SIZE(to->code))
-		to->code[jump] =
-			JUMP(BPF_JEQ, (unsigned)rule->nr, 0, (unsigned char)(to->n - jump - 1));
+	if (to->n < ARRAY_SIZE(to->code))
+		to->code[jump] = JUMP(BPF_JEQ, (unsigned)rule->nr, 0, seccomp_distance(to, jump));
 }
 
 /*
@@ -179,9 +261,9 @@ static void seccomp_add_tree(struct seccomp_program *to, const struct rule *rule
 	}
 	seccomp_add(to, ALLOW);
 	seccomp_add_tree(to, rules, half);
-	if (jump < ARRAY_SIZE(to->code))
-		to->code[jump] = JUMP(BPF_JGE, (unsigned)rules[half].nr,
-				      (unsigned char)(to->n - jump - 1), 0);
+	if (to->n < ARRAY_SIZE(to->code))
+		to->code[jump] =
+			JUMP(BPF_JGE, (unsigned)rules[half].nr, seccomp_distance(to, jump), 0);
 	seccomp_add_tree(to, rules + half, n - half);
 }
 
@@ -196,8 +278,7 @@ bool seccomp_build(bool net, struct seccomp_program *ret)
 	size_t n = ARRAY_SIZE(always);
 
 	memcpy(rules, always, sizeof(always));
-	if (!net)
-		rules[n++] = (struct rule){ SYS_socket, UNIX_ONLY };
+	rules[n++] = (struct rule){ SYS_socket, net ? NET_SOCKET : LOCAL_SOCKET, 0 };
 	qsort(rules, n, sizeof(*rules), seccomp_by_number);
 	ret->n = 0;
 	/* 32-bit programs reach other calls by the same numbers: they are not run. */
@@ -209,8 +290,7 @@ bool seccomp_build(bool net, struct seccomp_program *ret)
 	seccomp_add(ret, REFUSE(ENOSYS));
 	seccomp_add_tree(ret, rules, n);
 	ret->program = (struct sock_fprog){ (unsigned short)ret->n, ret->code };
-	/* The longest jump must fit its eight bits. */
-	return ret->n < ARRAY_SIZE(ret->code) && ret->n < 256;
+	return ret->n < ARRAY_SIZE(ret->code);
 }
 
 #else

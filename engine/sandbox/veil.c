@@ -31,6 +31,8 @@
 /* Of a directory that hides another: read-only, no set-uid, no devices, no programs. */
 #define EMPTY 15ul
 #define STACK_SIZE (32 << 10)
+/* Mounts of ours on one machine. */
+#define OURS_MAX 32
 
 /* ---- mounts of ours that would be held alive ---- */
 
@@ -41,7 +43,7 @@ struct ours {
 		int parent;
 		char *path; /* where its parent is mounted, or NULL */
 		bool shared; /* its parent is */
-	} v[VEIL_PATHS];
+	} v[OURS_MAX];
 };
 
 static void ours_done(struct ours *ours)
@@ -57,7 +59,7 @@ static int add_ours(void *arg, const struct mountinfo *mount)
 
 	if (!mountinfo_is_ours(mount))
 		return 0;
-	if (ours->n == VEIL_PATHS)
+	if (ours->n == OURS_MAX)
 		ours->too_many = true;
 	else
 		ours->v[ours->n++].parent = mount->parent;
@@ -223,6 +225,8 @@ static CHILD_SIDE int veil_shut(const struct veil_ask *ask, struct veil *made)
 		syscall(SYS_close, copy);
 	if (!r && ask->tmpdir)
 		r = veil_bind(ask->tmpdir, ask->tmpdir, 0, MOUNT_ATTR_RDONLY);
+	if (!r && ask->home)
+		r = veil_bind(ask->home, ask->home, 0, MOUNT_ATTR_RDONLY);
 	/* Not by a copy, which would live on after the unmount; it may be gone by now. */
 	if (!r && ask->served)
 		set_attributes(ask->served, 0, MOUNT_ATTR_RDONLY, 0);
@@ -242,6 +246,13 @@ static CHILD_SIDE int veil_hide(const char *path)
 	return errno == ENOENT || errno == EACCES ? 0 : errno;
 }
 
+static CHILD_SIDE int veil_lay(const struct veil_row *row)
+{
+	if (row->how == VEIL_HIDE)
+		return veil_hide(row->path);
+	return veil_bind(row->path, row->path, row->how == VEIL_FREEZE ? MOUNT_ATTR_RDONLY : 0, 0);
+}
+
 static CHILD_SIDE int veil_arrange(struct veil_making *m)
 {
 	const struct veil_ask *ask = m->ask;
@@ -249,12 +260,10 @@ static CHILD_SIDE int veil_arrange(struct veil_making *m)
 
 	if (!r && ask->shut)
 		r = veil_shut(ask, &m->made);
-	for (size_t i = 0; !r && i < VEIL_PATHS && ask->anchored[i]; i++)
-		r = veil_bind(ask->anchored[i], ask->anchored[i], 0, 0);
-	for (size_t i = 0; !r && i < VEIL_PATHS && ask->frozen[i]; i++)
-		r = veil_bind(ask->frozen[i], ask->frozen[i], MOUNT_ATTR_RDONLY, 0);
-	for (size_t i = 0; !r && i < VEIL_PATHS && ask->hidden[i]; i++)
-		r = veil_hide(ask->hidden[i]);
+	for (int how = 0; how < VEIL_HOWS; how++)
+		for (size_t i = 0; !r && i < ask->rows->n; i++)
+			if ((int)ask->rows->v[i].how == how)
+				r = veil_lay(&ask->rows->v[i]);
 	if (!r && ask->shm)
 		r = veil_bind(ask->shm, "/dev/shm", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 			      MOUNT_ATTR_RDONLY);
@@ -349,7 +358,8 @@ void veil_done(struct veil *veil)
 bool veil_possible(void)
 {
 	/* all that a box will want of this kernel */
-	const struct veil_ask nothing = { .shut = true, .root = geteuid() == 0 };
+	const struct veil_rows none = { 0 };
+	const struct veil_ask nothing = { .rows = &none, .shut = true, .root = geteuid() == 0 };
 	struct veil veil = VEIL_NONE;
 
 	if (veil_make(&nothing, &veil))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a box's veil lies over: signing keys, secrets, records of threads, trust, the sockets of threads
- * and tokens of `ryefs mcp`, and the services of the session and the machine for tools that may not
- * use the network. Called by the worker that makes a box. No lock, no state.
+ * What a box's veil lies over: signing keys, secrets, records of threads, trust, what git runs by
+ * itself, private files, the sockets of threads and tokens of `ryefs mcp`, and the services of the
+ * session and the machine for tools that may not use the network. Called by the worker that makes a
+ * box. No lock, no state.
  */
-#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_inner.h"
 
 #include "hash.h"
 #include "scope.h"
@@ -15,32 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define AI_PATHS 8
-
-/* The strings of a struct veil_ask. */
-struct veil_paths {
-	char *v[AI_PATHS];
-	size_t n;
-	bool failed;
-};
-
-static void paths_done(struct veil_paths *paths)
-{
-	for (size_t i = 0; i < paths->n; i++)
-		free(paths->v[i]);
-}
-
-static const char *veil_path_of(struct veil_paths *paths, const char *root, const char *rest)
-{
-	char *path = NULL;
-
-	if (paths->n == AI_PATHS || asprintf(&path, "%s%s", root, rest) < 0) {
-		paths->failed = true;
-		return NULL;
-	}
-	return paths->v[paths->n++] = path;
-}
 
 /* What a tool that may write there could otherwise make before us. */
 static void make_reserved(const char *root, const char *const *names, mode_t mode)
@@ -54,38 +29,34 @@ static void make_reserved(const char *root, const char *const *names, mode_t mod
 }
 
 /* Records and trust of one space change through the engine alone. */
-static void veil_protect(const char *root, struct veil_paths *paths, struct veil_ask *ask)
+static void veil_protect(const char *root, bool state, struct veil_rows *rows)
 {
-	size_t at = 0, frozen = 0;
-
-	while (ask->anchored[at])
-		at++;
-	while (ask->frozen[frozen])
-		frozen++;
-	ask->anchored[at++] = veil_path_of(paths, root, "/.ai");
-	ask->anchored[at] = veil_path_of(paths, root, "/.ai/config");
-	ask->frozen[frozen++] = veil_path_of(paths, root, "/.ai/state");
-	ask->frozen[frozen] = veil_path_of(paths, root, "/.ai/config/keys");
+	veil_rows_below(rows, VEIL_ANCHOR, root, ".ai");
+	veil_rows_below(rows, VEIL_ANCHOR, root, ".ai/config");
+	veil_rows_below(rows, VEIL_FREEZE, root, ".ai/state");
+	/* what may only read a database may hold a lock of it, and every writer waits */
+	if (!state)
+		veil_rows_below(rows, VEIL_HIDE, root, ".ai/state/threads");
+	veil_rows_below(rows, VEIL_FREEZE, root, ".ai/config/keys");
 }
 
-static void protect_all(const struct spaces *spaces, bool write, struct veil_paths *paths,
-			struct veil_ask *ask)
+static void protect_all(const struct veil_want *want, struct veil_rows *rows)
 {
-	static const char *const state[] = { "/.ai/state", NULL };
+	static const char *const state[] = { "/.ai/state", "/.ai/state/threads", NULL };
 	static const char *const keys[] = { "/.ai", "/.ai/config", "/.ai/config/keys", NULL };
 	static const char *const secrets[] = { "/.ai/secrets", NULL };
 
-	for (size_t i = 0; i < spaces->n; i++) {
-		const struct space *space = &spaces->v[i];
+	for (size_t i = 0; i < want->spaces->n; i++) {
+		const struct space *space = &want->spaces->v[i];
 
-		if (write && space->type == RYE_PROJECT)
+		if (space->type == RYE_PROJECT)
 			make_reserved(space->root, state, 0700);
-		if (write && space->type == RYE_USER && spaces_nested(spaces, space)) {
+		if (want->write && space->type == RYE_USER && spaces_nested(want->spaces, space)) {
 			make_reserved(space->root, keys, 0755);
 			make_reserved(space->root, secrets, 0700);
 		}
 		if (space->type != RYE_SYSTEM)
-			veil_protect(space->root, paths, ask);
+			veil_protect(space->root, want->shown & SHOW_STATE, rows);
 	}
 }
 
@@ -173,23 +144,35 @@ static bool may_hide(const struct veil_want *want, const char *dir)
 }
 
 static void hide_services(const struct veil_want *want, const struct session_list *session,
-			  struct veil_ask *ask)
+			  struct veil_rows *rows)
 {
-	size_t at = 0, n = want->services ? SESSION_OWN : SESSION_PATHS;
+	size_t n = want->services ? SESSION_OWN : SESSION_PATHS;
 
-	while (ask->hidden[at])
-		at++;
 	for (size_t i = 0; i < ARRAY_SIZE(machine) && !want->services; i++)
 		if (may_hide(want, machine[i]))
-			ask->hidden[at++] = machine[i];
+			veil_rows_add(rows, VEIL_HIDE, machine[i]);
 	for (size_t i = 0; i < n; i++)
 		if (may_hide(want, session->v[i]))
-			ask->hidden[at++] = session->v[i];
+			veil_rows_add(rows, VEIL_HIDE, session->v[i]);
+}
+
+/* Keys and secrets, and what of the project is the person's own. */
+static void hide_private(const struct veil_want *want, struct veil_rows *rows)
+{
+	const char *const dirs[] = { want->spaces->key_dir, want->spaces->secret_dir };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (dirs[i])
+			veil_rows_add(rows, VEIL_HIDE, dirs[i]);
+	if (want->write && !(want->shown & SHOW_GIT))
+		veil_rows_git(rows, want->spaces->v[0].root);
+	if (!(want->shown & SHOW_ENV))
+		privates_rows(veil_watch_privates(want->watch), rows);
 }
 
 uint64_t veil_stamp(const struct spaces *spaces)
 {
-	static const char *const names[] = { "config", "state", "config/keys" };
+	static const char *const names[] = { "config", "state", "state/threads", "config/keys" };
 	uint64_t hash = spaces->key_dir ? add_stamp(1, AT_FDCWD, spaces->key_dir) : 1;
 	struct session_list session;
 	char path[4096];
@@ -221,13 +204,15 @@ bool veil_hides(const struct spaces *spaces, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	auto_free char *real = dir ? realpath(dir, NULL) : NULL;
+	auto_free char *real = NULL;
 	struct session_list session;
 	bool hidden;
 
+	session_paths(&session);
+	make_own(&session);
+	real = dir ? realpath(dir, NULL) : NULL;
 	if (!real)
 		return false;
-	session_paths(&session);
 	hidden = lies_hidden(real, spaces->key_dir) || lies_hidden(real, spaces->secret_dir);
 	for (size_t i = 0; i < SESSION_OWN; i++)
 		hidden |= lies_hidden(real, session.v[i]);
@@ -252,10 +237,12 @@ bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir)
 
 int veil_spaces(const struct veil_want *want, struct veil *ret)
 {
-	__attribute__((cleanup(paths_done))) struct veil_paths paths = { .n = 0 };
-	struct veil_ask ask = { .shm = want->shm,
+	__attribute__((cleanup(veil_rows_done))) struct veil_rows rows = { 0 };
+	struct veil_ask ask = { .rows = &rows,
+				.shm = want->shm,
 				.shut = true,
 				.tmpdir = want->tmpdir,
+				.home = want->home,
 				.served = want->served,
 				.root = geteuid() == 0 };
 	struct session_list session;
@@ -267,14 +254,14 @@ int veil_spaces(const struct veil_want *want, struct veil *ret)
 	/* Nothing is outside of it. */
 	if (want->write && !strcmp(ask.project, "/"))
 		ask.shut = false;
-	protect_all(want->spaces, want->write, &paths, &ask);
 	session_paths(&session);
 	make_own(&session);
-	before = veil_stamp(want->spaces);
-	ask.hidden[0] = want->spaces->key_dir;
-	ask.hidden[ask.hidden[0] ? 1 : 0] = want->spaces->secret_dir;
-	hide_services(want, &session, &ask);
-	r = paths.failed ? -ENOMEM : veil_make(&ask, ret);
+	protect_all(want, &rows);
+	before = veil_watch_stamp(want->watch);
+	hide_private(want, &rows);
+	hide_services(want, &session, &rows);
+	veil_rows_aliases(&rows);
+	r = rows.failed ? -ENOMEM : veil_make(&ask, ret);
 	/* What came meanwhile makes it stale. */
 	if (!r)
 		ret->stamp = before;

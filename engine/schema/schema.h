@@ -21,6 +21,8 @@ void schema_report_done(struct schema_report *report);
  * True: nothing wrong (warnings may be there).
  */
 bool schema_check(const json_t *schema, json_t *value, struct schema_report *ret);
+/* Does it take one parameter at most, whatever is given? */
+bool schema_is_narrow(const json_t *schema);
 /*
  * An answer against its schema: nothing is filled in, and every fault is an issue.
  */

@@ -85,6 +85,15 @@ static bool says_more(const json_t *schema)
 	return schema_refers(schema);
 }
 
+bool schema_is_narrow(const json_t *schema)
+{
+	size_t n = json_object_size(json_object_get(schema, "properties"));
+	const json_t *others = json_object_get(schema, "additionalProperties");
+
+	return n <= 1 && (others ? json_is_false(others) : n) &&
+	       !json_object_get(schema, "patternProperties") && !says_more(schema);
+}
+
 void schema_check_extra(struct schema_check *c, const json_t *rule, const char *key,
 			const json_t *value)
 {

@@ -51,8 +51,11 @@ int secret_set(const struct spaces *spaces, const char *name, struct rye_span va
 int secret_list(const struct spaces *spaces, rye_secret_fn fn, void *arg, struct rye_err *err);
 int secret_remove(const struct spaces *spaces, const char *name, struct rye_err *err);
 
-/* As keystore_generate; what the old key had sealed is sealed under the new one. */
-int secret_keygen(const struct spaces *spaces, bool force, char ret_fp[KEY_FP],
+/*
+ * As keystore_generate; what the old key had sealed is sealed under the new one. Where that cannot be
+ * opened, nothing is done, unless it is to be forgotten: then it lies aside as store.enc.old.
+ */
+int secret_keygen(const struct spaces *spaces, enum rye_keygen how, char ret_fp[KEY_FP],
 		  struct rye_err *err);
 
 #endif

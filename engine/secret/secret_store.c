@@ -26,28 +26,35 @@
 
 /* ---- the directory ---- */
 
+/* -ENOENT: there is none; another -errno: nothing is known of it. */
 static int dir_open(const struct spaces *spaces)
 {
-	return spaces->secret_dir ? open(spaces->secret_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
-				    -1;
+	int dir;
+
+	if (!spaces->secret_dir)
+		return -ENOENT;
+	dir = open(spaces->secret_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -errno : dir;
 }
 
 static int secret_dir_make(const struct spaces *spaces, int *ret, struct rye_err *err)
 {
 	auto_free char *ai = NULL;
 
-	*ret = -1;
+	*ret = -ENOENT;
 	if (!spaces->secret_dir)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no user space to keep secrets in");
 	ai = memory_note(
 		strndup(spaces->secret_dir, strlen(spaces->secret_dir) - strlen("/secrets")));
+	*ret = -ENOMEM;
 	if (!ai)
 		return memory_fail(err);
 	mkdir(ai, 0755);
 	mkdir(spaces->secret_dir, 0700);
 	*ret = dir_open(spaces);
 	if (*ret < 0 || fchmod(*ret, 0700) < 0)
-		return rye_fail_sys(err, errno, "cannot keep secrets in %s", spaces->secret_dir);
+		return rye_fail_sys(err, *ret < 0 ? -*ret : errno, "cannot keep secrets in %s",
+				    spaces->secret_dir);
 	return 0;
 }
 
@@ -73,9 +80,15 @@ int secret_store_put(int dir, const char *name, const struct rye_blob *blob, str
 
 /* ---- the values ---- */
 
+/* Only what is known not to be there is not: one that cannot be looked at may hold all secrets. */
 static bool store_is_there(int dir)
 {
-	return dir >= 0 && (!faccessat(dir, STORE, F_OK, 0) || !faccessat(dir, NEXT, F_OK, 0));
+	static const char *const names[] = { STORE, NEXT };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && dir >= 0; i++)
+		if (!faccessat(dir, names[i], F_OK, 0) || errno != ENOENT)
+			return true;
+	return dir < 0 && dir != -ENOENT;
 }
 
 static int store_read(int dir, const unsigned char key[KEY_LEN], json_t **ret, struct rye_err *err)
@@ -85,7 +98,7 @@ static int store_read(int dir, const unsigned char key[KEY_LEN], json_t **ret, s
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_blob struct rye_blob *blob = NULL;
-		int sys = io_read_at(dir, names[i], SECRET_FILE_MAX, &blob);
+		int sys = dir < 0 ? dir : io_read_at(dir, names[i], SECRET_FILE_MAX, &blob);
 		struct rye_err *why = i ? NULL : &first;
 
 		if (sys < 0)
@@ -266,23 +279,48 @@ static int move_to(void *arg, struct rye_span pem, struct rye_err *err)
 	return r;
 }
 
-int secret_keygen(const struct spaces *spaces, bool force, char ret_fp[KEY_FP], struct rye_err *err)
+/* With the lock, if there can be one. *ret NULL: nothing that a new key would lose. */
+static int move_load(const struct spaces *spaces, int dir, json_t **ret, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	int r;
+
+	*ret = NULL;
+	r = store_is_there(dir) ? secret_load(spaces, ret, &why) : 0;
+	/* without a key there is none to lose them by */
+	if (!r || why.code == RYE_NO_KEY)
+		return 0;
+	return rye_fail(err, why.code,
+			"the secrets cannot be opened now, and a new key would lose them: %s; "
+			"--forget-secrets does without them\n" MEND_WITH "ryefs secret list",
+			why.msg);
+}
+
+int secret_keygen(const struct spaces *spaces, enum rye_keygen how, char ret_fp[KEY_FP],
+		  struct rye_err *err)
 {
 	auto_close int dir = -1;
 	auto_json json_t *values = NULL;
 	struct secret_store_move move;
 	const struct keystore_before before = { move_to, &move };
-	bool moves;
-	int r;
+	int r = 0;
 
 	/* made for the lock: a secret may be set meanwhile */
-	if (force && secret_dir_make(spaces, &dir, NULL) == 0)
+	if (how != RYE_KEY_NEW && secret_dir_make(spaces, &dir, NULL) == 0)
 		dir_lock(dir);
-	moves = store_is_there(dir) && secret_load(spaces, &values, NULL) == 0;
+	if (how != RYE_KEY_NEW)
+		r = move_load(spaces, dir, &values, err);
+	if (r && how != RYE_KEY_FORGET)
+		return r;
 	move = (struct secret_store_move){ dir, values };
-	r = keystore_generate(spaces, force, moves ? &before : NULL, ret_fp, err);
+	r = keystore_generate(spaces, how != RYE_KEY_NEW, values ? &before : NULL, ret_fp, err);
 	/* after a failure the key decides which of the two is read */
-	if (!r && moves)
+	if (!r && values)
 		renameat(dir, NEXT, dir, STORE);
+	/* none of them is opened by the new key; the old one opens this */
+	if (!r && how == RYE_KEY_FORGET && !values && dir >= 0) {
+		renameat(dir, STORE, dir, STORE ".old");
+		unlinkat(dir, NEXT, 0);
+	}
 	return r;
 }

@@ -28,13 +28,14 @@ int serve_stdio(struct rye *rye, const struct serve_options *opt, struct rye_err
 
 struct serve_address {
 	int port; /* 0: any that is free */
+	const char *socket; /* a path: a Unix socket there instead, without a token; NULL */
 	const char *token; /* the file that keeps it; "none": there is none; NULL: a new one */
 	/* Told once, when it can be connected to; token: the file, or NULL. */
 	void (*ready)(void *arg, const char *url, const char *token);
 	void *arg;
 };
 
-/* HTTP on this machine's own addresses. */
+/* HTTP on this machine's own addresses, or on a Unix socket. */
 int serve_http(struct rye *rye, const struct serve_options *opt, const struct serve_address *at,
 	       struct rye_err *err);
 

@@ -7,6 +7,7 @@
  */
 #include "serve/serve_inner.h"
 
+#include "format/format.h"
 #include "bounds.h"
 #include "clock.h"
 #include "str.h"
@@ -24,6 +25,9 @@
 
 /* ---- results ---- */
 
+static const char too_big[] = "the reply is bigger than a message may be; have the tool write to a "
+			      "file, or ask for less";
+
 static json_t *error_reply(const char *text)
 {
 	return json_pack("{s:s, s:s}", "status", "error", "error", text);
@@ -39,22 +43,49 @@ static json_t *reply_text(const struct rye_buf *text)
 			    (int)utf8_start(text->data, TEXT_MAX), text->data, text->len);
 }
 
+/* A client that goes on with a thread has to know it; what the thread said does not name it. */
+static void put_thread(json_t *content, const json_t *reply)
+{
+	const char *id = json_str(reply, "thread_id");
+
+	if (*id && !json_object_get(reply, "async"))
+		json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
+							 json_sprintf("thread %s", id)));
+}
+
+json_t *serve_tool_said(json_t *reply)
+{
+	auto_json json_t *whole = reply, *said = plain_said(reply);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	json_t *content = json_array();
+
+	plain_put(&text, said);
+	if (text.failed || text.len > REPLY_MAX) {
+		buf_clear(&text);
+		buf_adds(&text, too_big);
+		json_object_set_new(whole, "status", json_string("error"));
+	}
+	json_array_append_new(content,
+			      json_pack("{s:s, s:o}", "type", "text", "text",
+					json_stringn(text.len ? text.data : "", text.len)));
+	put_thread(content, whole);
+	return json_pack("{s:o, s:b}", "content", content, "isError", plain_failed(whole));
+}
+
 json_t *serve_tool_result(json_t *reply)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	bool failed;
 
 	json_put(&text, reply, false);
 	if (text.failed || text.len > REPLY_MAX) {
 		json_decref(reply);
 		buf_done(&text);
-		reply = error_reply("the reply is bigger than a message may be; have the tool "
-				    "write to a file, or ask for less");
+		reply = error_reply(too_big);
 		json_put(&text, reply, false);
 	}
-	failed = !strcmp(json_str(reply, "status"), "error");
 	return json_pack("{s:[{s:s, s:o}], s:o, s:b}", "content", "type", "text", "text",
-			 reply_text(&text), "structuredContent", reply, "isError", failed);
+			 reply_text(&text), "structuredContent", reply, "isError",
+			 plain_failed(reply));
 }
 
 /* ---- progress ---- */
@@ -109,7 +140,9 @@ static void on_call_done(void *arg, const struct rye_outcome *outcome)
 		task = serve_task_begun(serve, reply);
 	if (task)
 		json_decref(reply);
-	serve_answer(request, task ? task : serve_tool_result(reply));
+	if (!task)
+		task = request->plain ? serve_tool_said(reply) : serve_tool_result(reply);
+	serve_answer(request, task);
 	serve_request_unref(request);
 }
 
@@ -188,10 +221,13 @@ json_t *serve_tools_call(struct serve_request *request, const json_t *params,
 		snprintf(text, sizeof(text), "%s takes no argument %.100s", request->tool->name,
 			 stranger);
 		utf8_mend(text);
-		return serve_tool_result(error_reply(text));
+		return request->tool->verb == RYE_EXECUTE ? serve_tool_said(error_reply(text)) :
+							    serve_tool_result(error_reply(text));
 	}
 	if (request->tool->verb == RYE_FETCH)
 		adapt_source(arguments);
+	request->plain = request->tool->verb == RYE_EXECUTE &&
+			 !json_is_true(json_object_get(arguments, "trace"));
 	request->async = json_is_true(json_object_get(arguments, "async"));
 	call_start(request, arguments);
 	return NULL;

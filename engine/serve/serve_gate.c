@@ -3,7 +3,7 @@
  * The gate of the HTTP endpoint: a page in a browser may send requests to this machine, under any
  * name that its owner lets point here, and every user of the machine may connect. So Host has to
  * be one of this machine's own names, Origin likewise if there is one, and the token has to be
- * known; only then anything else is looked at. Pure; outside bytes, fuzzed.
+ * known, or on a Unix socket the user; only then anything else is looked at. Pure; outside bytes, fuzzed.
  */
 #include "serve/serve_inner.h"
 
@@ -91,9 +91,29 @@ static bool is_json_type(const char *type)
 	return type && !strncasecmp(type, json, n) && (!type[n] || strchr("; \t", type[n]) != NULL);
 }
 
+bool serve_header_name_ok(const char *name)
+{
+	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					   "0123456789!#$%&'*+-.^_`|~")];
+}
+
+/* How the body comes: only what every reader of HTTP reads alike. */
+static unsigned check_body_form(const struct serve_head *head, struct serve_fault *fault)
+{
+	if (head->odd)
+		return gate_refuse(fault, 400, "a header's name has characters that no name has");
+	if (head->transfer && strcasecmp(head->transfer, "chunked") != 0)
+		return gate_refuse(fault, 501, "Transfer-Encoding: chunked is understood alone");
+	if (head->encoding && strcasecmp(head->encoding, "identity") != 0)
+		return gate_refuse(fault, 415, "Content-Encoding: a body as it is is wanted");
+	return 0;
+}
+
 unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head *head,
 			  struct serve_fault *fault)
 {
+	if (head->stranger)
+		return gate_refuse(fault, 403, "neither other users nor runs may ask here");
 	if (!serve_host_ok(gate, head->host))
 		return gate_refuse(fault, 403, "Host: this server has no such name");
 	if (!serve_origin_ok(head->origin))
@@ -104,6 +124,8 @@ unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head
 		return gate_refuse(fault, 404, "there is /mcp and nothing else");
 	if (strcmp(head->verb, "POST") != 0)
 		return gate_refuse(fault, 405, "Method not allowed: POST is");
+	if (check_body_form(head, fault))
+		return fault->status;
 	if (!is_json_type(head->type))
 		return gate_refuse(fault, 415, "Content-Type: application/json is wanted");
 	if (head->length && strtoull(head->length, NULL, 10) > RYE_MCP_MESSAGE_MAX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server over HTTP: sockets on this machine's own addresses, libmicrohttpd with a thread for
+ * The server over HTTP: sockets on this machine's own addresses, or a Unix socket, libmicrohttpd with a thread for
  * each connection (serve_web.c), and the thread that called, which waits for a signal and looks
  * after connections once a second.
  */
@@ -63,6 +63,7 @@ struct http_server {
 	int sockets[2]; /* IPv4, IPv6; -1: none */
 	struct MHD_Daemon *daemons[2];
 	int port;
+	struct serve_unix made;
 };
 
 static int bind_socket(int family, int port)
@@ -144,12 +145,17 @@ static int http_prepare(struct http_server *server, struct rye *rye, const struc
 {
 	int r = load_library(&server->mhd, err);
 
-	if (!r)
+	if (!r && at->socket) {
+		server->sockets[0] = serve_unix_open(rye, at->socket, &server->made, err);
+		r = server->sockets[0] < 0 ? server->sockets[0] : 0;
+	} else if (!r) {
 		r = bind_sockets(server, at->port, err);
-	if (!r)
-		r = serve_token_open(rye, at, server->port, &server->token, err);
+		if (!r)
+			r = serve_token_open(rye, at, server->port, &server->token, err);
+	}
 	server->site.mhd = &server->mhd;
 	server->site.gate.port = server->port;
+	server->site.gate.socket = at->socket;
 	snprintf(server->site.gate.token, sizeof(server->site.gate.token), "%s",
 		 server->token.text);
 	return r;
@@ -173,6 +179,8 @@ static void http_tell_ready(const struct http_server *server, const struct serve
 	char url[64];
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/mcp", server->port);
+	if (at->socket)
+		snprintf(url, sizeof(url), "http://localhost/mcp");
 	at->ready(at->arg, url, *server->token.path ? server->token.path : NULL);
 }
 
@@ -200,6 +208,7 @@ static void http_finish(struct http_server *server)
 	}
 	serve_free(server->site.serve);
 	serve_token_close(&server->token);
+	serve_unix_close(&server->made);
 	pthread_mutex_destroy(&server->site.links.lock);
 }
 
@@ -215,7 +224,7 @@ int serve_http(struct rye *rye, const struct serve_options *opt, const struct se
 		rye_close(rye);
 	} else {
 		/* Ids of tasks can be guessed: without a token every user could ask for them. */
-		server.site.serve = serve_new(rye, opt, *server.token.text != 0);
+		server.site.serve = serve_new(rye, opt, *server.token.text || at->socket);
 		r = server.site.serve ? start_daemons(&server, err) :
 					rye_fail(err, RYE_IO, "out of memory for the server");
 	}

@@ -78,6 +78,7 @@ struct serve_request {
 	_Atomic bool over; /* answered, or not wanted any more: nothing is sent */
 	const struct serve_tool *tool; /* that it calls */
 	bool async; /* the call is to answer with a thread */
+	bool plain; /* its result is what the reply says, without the envelope */
 	unsigned topics; /* of a stream, 0: it is none; lock of serve */
 	uint64_t told; /* progress; the call's teller thread */
 	int64_t told_ms;
@@ -176,6 +177,8 @@ json_t *serve_tools_call(struct serve_request *request, const json_t *params,
 			 struct serve_fault *fault);
 /* A reply as the result of a tool; the reply is taken over. */
 json_t *serve_tool_result(json_t *reply);
+/* The same of what ran: its text or its data alone. */
+json_t *serve_tool_said(json_t *reply);
 
 /* ---- serve_items.c: pages of verified items ---- */
 
@@ -267,24 +270,28 @@ void serve_signals(sigset_t *ret);
 struct serve_gate {
 	int port;
 	char token[SERVE_TOKEN_SIZE]; /* "": none is wanted */
+	bool socket; /* a Unix one: strangers are refused */
 };
 
 /* What a request says before its body; NULL: not there. Two of a header that is one: "". */
 struct serve_head {
 	const char *verb, *path;
 	const char *host, *origin, *authorization, *type, *accept;
-	const char *length;
+	const char *length, *encoding, *transfer;
+	bool odd; /* some header's name is none */
+	bool stranger; /* another user, or started by a run */
 };
 
 bool serve_host_ok(const struct serve_gate *gate, const char *host);
 /* 0: it may come in; else the status, and *fault the error of it. */
 unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head *head,
 			  struct serve_fault *fault);
+bool serve_header_name_ok(const char *name);
 bool serve_takes_events(const char *accept);
 /* Is a header the text, in its plain or its encoded form? */
 bool serve_header_is(const char *header, struct rye_span text);
 
-/* ---- serve_token.c: the file that keeps the token ---- */
+/* ---- serve_token.c: the file that keeps the token, and the Unix socket ---- */
 
 struct serve_token {
 	char path[4096];
@@ -295,6 +302,18 @@ struct serve_token {
 int serve_token_open(struct rye *rye, const struct serve_address *at, int port,
 		     struct serve_token *ret, struct rye_err *err);
 void serve_token_close(const struct serve_token *token);
+
+/* The Unix socket that is listened on instead. */
+
+struct serve_unix {
+	const char *path; /* borrowed; NULL: it was never bound */
+	dev_t dev; /* of the file that was made: another one there is not ours to take away */
+	ino_t ino;
+};
+
+/* The socket, or a negative code. */
+int serve_unix_open(struct rye *rye, const char *path, struct serve_unix *ret, struct rye_err *err);
+void serve_unix_close(const struct serve_unix *made);
 
 /* ---- serve_http.c: the functions of libmicrohttpd that are used, without "MHD_" ---- */
 
@@ -335,9 +354,11 @@ struct serve_link {
 	int64_t since_ms; /* it has had no whole request since */
 	bool busy; /* a request of it is at work */
 	bool shut;
+	bool stranger; /* as in struct serve_head; frozen */
 };
 
-struct serve_link *serve_link_open(struct serve_links *links, int fd); /* NULL: no memory */
+/* NULL: no memory */
+struct serve_link *serve_link_open(struct serve_links *links, int fd, bool stranger);
 void serve_link_busy(struct serve_links *links, struct serve_link *link, bool busy);
 void serve_link_close(struct serve_links *links, struct serve_link *link);
 /* Ends connections that have brought no whole request for too long. */

@@ -37,13 +37,14 @@ static void link_shut(struct serve_link *link)
 	shutdown(link->fd, SHUT_RDWR);
 }
 
-struct serve_link *serve_link_open(struct serve_links *links, int fd)
+struct serve_link *serve_link_open(struct serve_links *links, int fd, bool stranger)
 {
 	struct serve_link *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return NULL;
 	link->fd = fd;
+	link->stranger = stranger;
 	link->since_ms = clock_ms();
 	GUARD(&links->lock);
 	if (links->n >= LINKS_CROWDED)

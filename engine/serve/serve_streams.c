@@ -91,28 +91,36 @@ json_t *serve_listen(struct serve_request *request, const json_t *params, struct
 
 /* ---- the teller ---- */
 
-/* An open stream of these topics that has not been told; NULL: no more. A reference. */
-static struct serve_request *next_stream(struct serve *serve, unsigned changed,
-					 const struct serve_request *const *told, size_t n)
+/* A stream, and what of the changes it asked for. */
+struct stream_news {
+	struct serve_request *request; /* a reference */
+	unsigned topics;
+};
+
+/* An open stream of these topics that has not been told; no request: no more. */
+static struct stream_news next_stream(struct serve *serve, unsigned changed,
+				      const struct stream_news *told, size_t n)
 {
 	GUARD(&serve->lock);
 	for (struct serve_request *at = serve->open; at; at = at->next) {
 		bool done = !(at->topics & changed);
 
 		for (size_t i = 0; i < n && !done; i++)
-			done = told[i] == at;
+			done = told[i].request == at;
 		if (!done)
-			return serve_request_ref(at);
+			return (struct stream_news){ serve_request_ref(at), at->topics & changed };
 	}
-	return NULL;
+	return (struct stream_news){ NULL, 0 };
 }
 
-static void tell_stream(struct serve_request *request, unsigned changed)
+static void tell_stream(const struct stream_news *news)
 {
+	struct serve_request *request = news->request;
+
 	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
 		auto_json json_t *notice = NULL;
 
-		if (!(request->topics & changed & topics[i].topic))
+		if (!(news->topics & topics[i].topic))
 			continue;
 		notice = mcp_notice(topics[i].method,
 				    json_pack("{s:o}", "_meta", stream_meta(request)));
@@ -140,18 +148,14 @@ static void tell_legacy(struct serve *serve, unsigned changed)
 
 static void tell_changed(struct serve *serve, unsigned changed)
 {
-	const struct serve_request *told[STREAMS_MAX];
-	struct serve_request *held[STREAMS_MAX];
+	struct stream_news told[STREAMS_MAX];
 	size_t n = 0;
 
 	tell_legacy(serve, changed);
-	while (n < STREAMS_MAX && (held[n] = next_stream(serve, changed, told, n))) {
-		tell_stream(held[n], changed);
-		told[n] = held[n];
-		n++;
-	}
+	while (n < STREAMS_MAX && (told[n] = next_stream(serve, changed, told, n)).request)
+		tell_stream(&told[n++]);
 	while (n)
-		serve_request_unref(held[--n]);
+		serve_request_unref(told[--n].request);
 }
 
 /* What changed, once something has; 0: the server ends. */
@@ -241,7 +245,7 @@ void serve_streams_end(struct serve *serve)
 {
 	struct serve_request *request;
 
-	while ((request = next_stream(serve, SERVE_STREAM, NULL, 0))) {
+	while ((request = next_stream(serve, SERVE_STREAM, NULL, 0).request)) {
 		stream_end(request);
 		serve_request_unref(request);
 	}

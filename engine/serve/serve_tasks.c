@@ -74,7 +74,7 @@ static void look_after(struct serve *serve, const char *task)
 	auto_free char *alive = task_fact(serve, id, "alive");
 
 	if (status && alive && !strcmp(status, "running") && !strcmp(alive, "0"))
-		rye_thread_recover(serve->rye);
+		rye_thread_recover(serve->rye, id);
 }
 
 /* Of a model at work how far it is, by its limits' line "turns 3 9"; else its status. */
@@ -160,7 +160,7 @@ json_t *serve_tasks_get(struct serve_request *request, const json_t *params,
 	if (id && !task)
 		serve_fail(fault, MCP_BAD_PARAMS, "taskId: there is no such task");
 	if (!strcmp(status, "completed") && reply)
-		json_set(task, "result", serve_tool_result(steal(&reply)));
+		json_set(task, "result", serve_tool_said(steal(&reply)));
 	else if (!strcmp(status, "failed"))
 		json_set(task, "error",
 			 json_pack("{s:i, s:s}", "code", MCP_INTERNAL, "message",

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The token of the HTTP server, in a file that only its user can read. Without a name it is made
- * anew in the runtime directory for as long as the server lives; a named file is kept, so that a
- * client's settings stay good, and only where no tool can read it: a tool with the token would run
- * everything as its user does. One thread; no lock.
+ * What makes a client of HTTP the user's: a token, or a Unix socket. The token is in a file that only
+ * its user can read. Without a name it is made anew in the runtime directory for as long as the server
+ * lives; a named file is kept, so that a client's settings stay good. Token and socket lie only where
+ * no tool sees them: a tool with either would run everything as its user does. What goes through the socket is
+ * read by its two ends alone, so no token is sent there; serve_web.c looks at the process that connects. One
+ * thread; servers that start at the same time take turns by a lock of the socket's directory, which
+ * ends with its descriptor.
  */
 #include "serve/serve_inner.h"
 
@@ -15,7 +18,10 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 static void new_token(char ret[SERVE_TOKEN_SIZE])
 {
@@ -137,4 +143,84 @@ void serve_token_close(const struct serve_token *token)
 {
 	if (token->drop && *token->path)
 		unlink(token->path);
+}
+
+/* ---- the Unix socket ---- */
+
+/* The locked directory of the socket, or a code. */
+static int unix_dir(struct rye *rye, const char *path, struct rye_err *err)
+{
+	const char *slash = strrchr(path, '/'), *place = rye_hidden_place(rye);
+	auto_free char *name = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (!rye_hides(rye, path))
+		return rye_fail(err, RYE_DENIED,
+				"%.200s: tools can reach a socket that lies there\n" MEND_WITH
+				"ryefs mcp --unix %.400s/mcp.socket",
+				path, place ? place : "~/.ai/secrets");
+	fd = name ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return rye_fail_sys(err, errno, "cannot listen at %s", path);
+	if (st.st_uid != geteuid() || st.st_mode & 077)
+		return rye_fail(err, RYE_DENIED,
+				"%s: others can enter its directory\n" MEND_WITH "chmod 700 %s",
+				path, name);
+	if (flock(fd, LOCK_EX) < 0)
+		return rye_fail_sys(err, errno, "cannot listen at %s", path);
+	return steal_fd(&fd);
+}
+
+/* Takes away what a server that was killed has left there, and nothing else. */
+static int unix_room(const struct sockaddr_un *at, struct rye_err *err)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat st;
+
+	if (lstat(at->sun_path, &st) < 0)
+		return errno == ENOENT ? 0 : rye_fail_sys(err, errno, "%s", at->sun_path);
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+		return rye_fail(err, RYE_INVALID,
+				"%s is there and no socket of a server: give another path",
+				at->sun_path);
+	/* of one that lives its queue may be full, EAGAIN; a datagram socket says EPROTOTYPE */
+	if (fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof(*at)) == 0 ||
+	    errno != ECONNREFUSED)
+		return rye_fail(err, RYE_BUSY, "another program listens at %s: give another path",
+				at->sun_path);
+	return unlink(at->sun_path) < 0 ? rye_fail_sys(err, errno, "%s", at->sun_path) : 0;
+}
+
+int serve_unix_open(struct rye *rye, const char *path, struct serve_unix *ret, struct rye_err *err)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	auto_close int dir = -1;
+	struct stat st;
+	int r;
+
+	if (!*path || strlen(path) >= sizeof(at.sun_path))
+		return rye_fail(err, RYE_INVALID, "--unix: a path has 1 to %zu bytes",
+				sizeof(at.sun_path) - 1);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+	dir = unix_dir(rye, path, err);
+	r = dir < 0 ? dir : unix_room(&at, err);
+	if (r)
+		return r;
+	/* the file takes the mode of the socket, unix_bind_bsd in net/unix/af_unix.c */
+	if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    lstat(path, &st) < 0 || listen(fd, SERVE_LINKS_MAX) < 0)
+		return rye_fail_sys(err, errno, "cannot listen at %s", path);
+	*ret = (struct serve_unix){ path, st.st_dev, st.st_ino };
+	return steal_fd(&fd);
+}
+
+void serve_unix_close(const struct serve_unix *made)
+{
+	struct stat st;
+
+	if (made->path && !lstat(made->path, &st) && st.st_dev == made->dev &&
+	    st.st_ino == made->ino)
+		unlink(made->path);
 }

@@ -43,13 +43,17 @@ static const struct serve_tool tools[] = {
 	  .description =
 		  "Runs a tool, renders a directive (follow the directions that come back) or reads "
 		  "knowledge. item_id is KIND:ID, as in tool:rye/bash/bash; parameters are the "
-		  "item's own. dry_run checks and runs nothing; async returns with a thread_id.",
+		  "item's own. dry_run checks and runs nothing; async returns with a thread_id. "
+		  "With trace the result is the whole reply, with its chain. "
+		  "A thread that has ended goes on with resume_thread_id and message, without item_id.",
 	  .schema = BEGIN
 	  "\"item_id\":{\"type\":\"string\",\"description\":\"KIND:ID\"},\"item_type\":" KINDS
 	  ",\"parameters\":" OBJECT ",\"limit_overrides\":" OBJECT ",\"dry_run\":" FLAG
-	  ",\"async\":" FLAG
+	  ",\"async\":" FLAG ",\"trace\":" FLAG
 	  ",\"thread\":{\"type\":\"string\",\"enum\":[\"inline\",\"fork\"]},\"target\":" TEXT
-	  ",\"resume_thread_id\":" TEXT ",\"model\":" TEXT "," PROJECT END_ID,
+	  ",\"resume_thread_id\":" TEXT
+	  ",\"message\":{\"type\":\"string\",\"description\":\"with resume_thread_id: what is said\"}"
+	  ",\"model\":" TEXT "," PROJECT END,
 	  .hints = HINTS(false, true, false, true) },
 	{ .name = "rye_fetch",
 	  .verb = RYE_FETCH,
@@ -88,7 +92,7 @@ static const struct serve_tool tools[] = {
 	  .hints = HINTS(false, false, true, false) },
 };
 
-/* The same of all: what every reply has. */
+/* Of those whose result is a reply: what every reply has. */
 static const char output_schema[] =
 	"{\"type\":\"object\",\"properties\":{\"status\":{\"type\":\"string\"}},"
 	"\"required\":[\"status\"]}";
@@ -135,7 +139,8 @@ static json_t *tool_entry(const struct serve *serve, const struct serve_tool *to
 	json_sets(entry, "title", tool->title);
 	json_sets(entry, "description", tool->description);
 	json_set(entry, "inputSchema", json_loads(schema_of(serve, tool), 0, NULL));
-	json_set(entry, "outputSchema", json_loads(output_schema, 0, NULL));
+	if (tool->verb != RYE_EXECUTE)
+		json_set(entry, "outputSchema", json_loads(output_schema, 0, NULL));
 	if (serve->opt.read_only)
 		json_set(hints, "readOnlyHint", json_true());
 	json_set(entry, "annotations", hints);

@@ -7,6 +7,7 @@
 #include "serve/serve_inner.h"
 
 #include "bounds.h"
+#include "proc.h"
 
 #include <string.h>
 #include <strings.h>
@@ -18,7 +19,7 @@
 #define BLOCK_SIZE (64u << 10)
 
 /* That mean something here. */
-#define HEADERS 9
+#define HEADERS 11
 
 struct web_exchange {
 	struct serve_site *site;
@@ -246,6 +247,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
 	} wanted[HEADERS] = {
 		{ "Accept", &x->head.accept },
 		{ "Authorization", &x->head.authorization },
+		{ "Content-Encoding", &x->head.encoding },
 		{ "Content-Length", &x->head.length },
 		{ "Content-Type", &x->head.type },
 		{ "Host", &x->head.host },
@@ -253,7 +255,11 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
 		{ "Mcp-Method", &x->heard.method },
 		{ "Mcp-Name", &x->heard.name },
 		{ "Origin", &x->head.origin },
+		{ "Transfer-Encoding", &x->head.transfer },
 	};
+
+	/* "X : y": servers that read it differently disagree where a request ends */
+	x->head.odd |= !serve_header_name_ok(key);
 
 	for (size_t i = 0; i < HEADERS; i++)
 		if (!strcasecmp(key, wanted[i].name))
@@ -277,6 +283,7 @@ static enum MHD_Result begin_exchange(struct serve_site *site, struct MHD_Connec
 	x->socket = info ? info->connect_fd : -1;
 	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	x->link = info ? info->socket_context : NULL;
+	x->head.stranger = site->gate.socket && (!x->link || x->link->stranger);
 	site->mhd->get_connection_values(connection, MHD_HEADER_KIND, note_header, x);
 	*ret = x;
 	return MHD_YES;
@@ -334,6 +341,7 @@ void serve_web_connection(void *arg, struct MHD_Connection *connection, void **s
 {
 	struct serve_site *site = arg;
 	const union MHD_ConnectionInfo *info;
+	bool stranger;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		serve_link_close(&site->links, *state);
@@ -341,5 +349,8 @@ void serve_web_connection(void *arg, struct MHD_Connection *connection, void **s
 		return;
 	}
 	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	*state = info ? serve_link_open(&site->links, info->connect_fd) : NULL;
+	/* now, while the process that connects is there for sure */
+	stranger = site->gate.socket && info &&
+		   (!peer_own(info->connect_fd) || peer_inside(info->connect_fd));
+	*state = info ? serve_link_open(&site->links, info->connect_fd, stranger) : NULL;
 }

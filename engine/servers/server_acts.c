@@ -90,22 +90,28 @@ static int check_new(const struct server_run *run, struct rye_err *err)
 static int write_all(const struct server_run *run, const struct server_found *found, json_t *data,
 		     struct rye_err *err)
 {
+	__attribute__((cleanup(server_stage_done))) struct server_stage stage;
+	int r = server_stage_open(run, &stage, err);
 	json_t *created = json_array();
 	auto_free char *path = server_path(run->ask, NULL);
 	auto_free char *whole = path ? space_abspath(run->ask->space, path) : NULL;
-	int r = 0;
 
 	json_set(data, "tools_created", created);
 	for (size_t i = 0; i < found->n && !r; i++) {
 		auto_free char *id = server_tool_id(run->ask, found->v[i].stem);
 
-		r = server_write_tool(run, &found->v[i], err);
+		r = server_write_tool(&stage, &found->v[i], err);
 		if (!r && id)
 			json_array_append_new(created, json_string(id));
 	}
-	/* Last: a server that is there has all its tools. */
 	if (!r)
-		r = server_write_server(run, found, err);
+		r = server_write_server(&stage, found, err);
+	if (!r)
+		r = server_stage_install(&stage, NULL, err);
+	for (size_t i = 0; i < found->n && !r; i++)
+		server_touched(run, found->v[i].stem);
+	if (!r)
+		server_touched(run, NULL);
 	json_sets(data, "server_config", whole ? whole : "");
 	json_set(data, "tool_count", json_integer((json_int_t)found->n));
 	return r;
@@ -149,17 +155,25 @@ static void act_discover(const struct server_run *run, struct mcp_outcome *ret)
 static int write_changes(const struct server_run *run, const struct server_found *found,
 			 const struct server_changes *changes, struct rye_err *err)
 {
-	int r = check_accepted(run, found, err);
+	__attribute__((cleanup(server_stage_done))) struct server_stage stage;
+	int r = server_stage_open(run, &stage, err);
 
+	for (size_t i = 0; i < changes->n && !r; i++)
+		if (changes->v[i].tool)
+			r = server_write_tool(&stage, changes->v[i].tool, err);
+	if (!r)
+		r = server_write_server(&stage, found, err);
+	if (!r)
+		r = server_stage_install(&stage, changes, err);
 	for (size_t i = 0; i < changes->n && !r; i++) {
-		const struct server_change *change = &changes->v[i];
-
-		if (change->tool)
-			r = server_write_tool(run, change->tool, err);
-		else if (change->path && server_unlink(run, change->path) < 0)
-			r = rye_fail(err, RYE_IO, "cannot remove %s", change->path);
+		if (changes->v[i].tool)
+			server_touched(run, changes->v[i].tool->stem);
+		else if (changes->v[i].path)
+			run->touched(run->arg, run->ask->space, changes->v[i].path);
 	}
-	return r ? r : server_write_server(run, found, err);
+	if (!r)
+		server_touched(run, NULL);
+	return r;
 }
 
 static void act_refresh(const struct server_run *run, struct mcp_outcome *ret)
@@ -183,6 +197,8 @@ static void act_refresh(const struct server_run *run, struct mcp_outcome *ret)
 	json_object_set(ret->data, "warnings", found.warnings);
 	json_set(ret->data, "tool_count", json_integer((json_int_t)found.n));
 	put_digest(run, &found, ret->data);
+	if (!r && was_accepted(run))
+		r = check_accepted(run, &found, &err);
 	if (!r && was_accepted(run))
 		r = write_changes(run, &found, &changes, &err);
 	if (r)

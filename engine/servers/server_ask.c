@@ -68,7 +68,7 @@ static int config_of_params(struct server_ask *ask, struct rye_err *err)
 {
 	static const char *const members[] = { "transport", "url",	   "headers", "command",
 					       "args",	    "env",	   "cwd",     "timeout",
-					       "protocol",  "elicitation", "pin" };
+					       "protocol",  "elicitation", "pin",     "home" };
 
 	ask->config = json_object();
 	take_member(ask, "mcp_server_env", "env");
@@ -93,10 +93,13 @@ static int stamp_of(const struct server_ask *ask, char ret[SHA_HEX], struct rye_
 
 static int plan_new(struct planner *planner, struct server_ask *ask, struct rye_err *err)
 {
-	struct mcp_source source = { .id = ask->id };
+	struct mcp_source source = { .id = ask->id, .space = ask->space };
 	char stamp[SHA_HEX];
 	int r = config_of_params(ask, err);
 
+	/* what a fetcher of packages brings has to lie somewhere */
+	if (!r && server_fetches(ask->config) && !json_object_get(ask->config, "home"))
+		json_sets(ask->config, "home", "private");
 	if (!r)
 		r = stamp_of(ask, stamp, err);
 	source.config = ask->config;
@@ -133,6 +136,13 @@ static int plan_there(struct planner *planner, struct server_ask *ask, struct ry
 	return ask->act->asks ? mcp_source_spec(planner, &source, &ask->spec, err) : 0;
 }
 
+static void sweep_spaces(const struct spaces *spaces)
+{
+	for (size_t i = 0; i < spaces->n; i++)
+		if (spaces->v[i].type != RYE_SYSTEM)
+			server_stage_sweep(&spaces->v[i]);
+}
+
 int server_ask_make(struct planner *planner, struct server_ask *ret, struct rye_err *err)
 {
 	const char *word = json_str(planner->config, "action");
@@ -142,6 +152,9 @@ int server_ask_make(struct planner *planner, struct server_ask *ret, struct rye_
 	if (!*word)
 		word = json_str(planner->params, "action");
 	ret->act = server_act_find(word);
+	/* first: the server that is named may be half there */
+	if (ret->act && ret->act->changes && !planner->base->opt->no_sign)
+		sweep_spaces(planner->base->items->spaces);
 	if (!ret->act)
 		return rye_fail(err, RYE_INVALID,
 				"action is \"%.40s\": add, list, refresh or remove is wanted",

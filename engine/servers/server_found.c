@@ -19,6 +19,10 @@
 /* Of a file's stem, so that there is room for what may be added. */
 #define STEM_MAX 120
 
+/* Values in a tool's definition, and in all: real ones have hundreds. Signing takes its time for each. */
+#define TOOL_VALUES_MAX 5000
+#define ALL_VALUES_MAX 100000
+
 /* ---- names of files ---- */
 
 static char *plain_stem(const char *name)
@@ -108,6 +112,39 @@ static void warn_unseen(struct server_found *found, const struct server_tool *to
 		return;
 	snprintf(text, sizeof(text), "%zu characters of its texts cannot be seen", n);
 	found_warn(found, json_str(tool->definition, "name"), text);
+}
+
+/* As many as there are, or one more than `most`. No deeper than the parser lets a message be. */
+static size_t count_values(const json_t *value, size_t most)
+{
+	json_t *object = (json_t *)value, *one;
+	const char *key;
+	size_t n = 1, i;
+
+	json_object_foreach(object, key, one) {
+		if (n <= most)
+			n += count_values(one, most - n + 1);
+	}
+	json_array_foreach(value, i, one) {
+		if (n <= most)
+			n += count_values(one, most - n + 1);
+	}
+	return n;
+}
+
+/* Before anything is made of it. */
+static bool is_too_much(struct server_found *found, const json_t *listed)
+{
+	size_t n = count_values(listed, TOOL_VALUES_MAX);
+
+	if (n <= TOOL_VALUES_MAX && found->values + n <= ALL_VALUES_MAX) {
+		found->values += n;
+		return false;
+	}
+	found_warn(found, json_str(listed, "name"),
+		   n > TOOL_VALUES_MAX ? "left out: its definition has more than 5000 values" :
+					 "left out: the definitions have more than 100000 values");
+	return true;
 }
 
 static void take_tool(const struct server_run *run, struct server_found *found,
@@ -204,8 +241,10 @@ void server_find(const struct server_run *run, struct server_found *ret)
 		server_warn_command(run->ask->config, ret->warnings);
 	if (!ret->v)
 		return;
-	json_array_foreach(tools, i, tool)
-		take_tool(run, ret, tool);
+	json_array_foreach(tools, i, tool) {
+		if (!is_too_much(ret, tool))
+			take_tool(run, ret, tool);
+	}
 	part_stems(ret);
 }
 

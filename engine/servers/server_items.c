@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The items of a server and its tools: made of what it said, signed in memory and written in one step,
+ * The items of a server and its tools: made of what it said, signed in memory and staged (server_stage.c),
  * so that nothing unsigned is ever seen where they lie. On a worker; no lock.
  */
 #include "servers/servers_inner.h"
@@ -152,13 +152,13 @@ bool server_item_fits(const json_t *item)
 	return err.code == RYE_OK && json_equal(item, read);
 }
 
-/* id is that of the path. */
-static int write_signed(const struct server_run *run, const char *path, const json_t *item,
+/* stem: of a tool; NULL: the server. */
+static int write_signed(const struct server_stage *stage, const char *stem, const json_t *item,
 			struct rye_err *err)
 {
+	const struct server_run *run = stage->run;
 	auto_key struct key_secret key = { 0 };
-	auto_free char *id =
-		strndup(path + strlen("tools/"), strlen(path) - strlen("tools/") - strlen(".yaml"));
+	auto_free char *id = stem ? server_tool_id(run->ask, stem) : strdup(run->ask->id);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct sign_text what = { .key = &key, .place = { RYE_TOOL, id, ".yaml" } };
 	struct rye_blob *made = NULL;
@@ -169,41 +169,45 @@ static int write_signed(const struct server_run *run, const char *path, const js
 	if (!id || text.failed)
 		return memory_fail(err);
 	what.raw = (struct rye_span){ text.data, text.len };
-	r = keystore_load(run->items->spaces, &key, err);
+	r = keystore_signer(run->items, &key, err);
 	if (!r)
 		r = sign_text(&what, &made, &sig, err);
 	if (r)
 		return r;
-	r = space_write(run->ask->space, path, (struct rye_span){ made->data, made->len }, 0644);
+	r = server_stage_put(stage, stem, (struct rye_span){ made->data, made->len });
 	rye_blob_unref(made);
 	if (r < 0)
-		return rye_fail_sys(err, -r, "cannot write %s", path);
-	sign_share(run->items, run->ask->space, &key);
-	run->touched(run->arg, run->ask->space, path);
+		return rye_fail_sys(err, -r, "cannot write the item %s", id);
+	if (!stem)
+		sign_share(run->items, run->ask->space, &key);
 	return 0;
 }
 
-int server_write_server(const struct server_run *run, const struct server_found *found,
+int server_write_server(const struct server_stage *stage, const struct server_found *found,
 			struct rye_err *err)
 {
-	auto_free char *path = server_path(run->ask, NULL);
-	auto_json json_t *item = server_item(run->ask, found);
+	auto_json json_t *item = server_item(stage->run->ask, found);
 
-	if (!path)
-		return memory_fail(err);
 	if (!server_item_fits(item))
 		return rye_fail(err, RYE_INVALID,
 				"the server's config has characters that no item can have");
-	return write_signed(run, path, item, err);
+	return write_signed(stage, NULL, item, err);
 }
 
-int server_write_tool(const struct server_run *run, const struct server_tool *tool,
+int server_write_tool(const struct server_stage *stage, const struct server_tool *tool,
 		      struct rye_err *err)
 {
-	auto_free char *path = server_path(run->ask, tool->stem);
-	auto_json json_t *item = server_tool_item(run->ask, tool);
+	auto_json json_t *item = server_tool_item(stage->run->ask, tool);
 
-	return path ? write_signed(run, path, item, err) : memory_fail(err);
+	return write_signed(stage, tool->stem, item, err);
+}
+
+void server_touched(const struct server_run *run, const char *stem)
+{
+	auto_free char *path = server_path(run->ask, stem);
+
+	if (path)
+		run->touched(run->arg, run->ask->space, path);
 }
 
 int server_unlink(const struct server_run *run, const char *path)

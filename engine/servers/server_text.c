@@ -145,13 +145,19 @@ static void warn_addresses(const json_t *args, json_t *warnings)
 							   json_string_value(word)));
 }
 
+static const char *const runners[] = { "npx",  "pnpx", "bunx", "uvx",  "npm",  "pnpm",
+				       "yarn", "bun",  "uv",   "pipx", "deno", NULL };
+
+bool server_fetches(const json_t *config)
+{
+	return is_one_of(base_of(json_str(config, "command")), runners);
+}
+
 void server_warn_command(const json_t *config, json_t *warnings)
 {
 	static const char *const shells[] = { "sh",   "bash", "dash", "zsh", "ksh",
 					      "fish", "cmd",  "pwsh", NULL };
 	static const char *const roots[] = { "sudo", "doas", "su", "pkexec", NULL };
-	static const char *const runners[] = { "npx",  "pnpx", "bunx", "uvx",  "npm", "pnpm",
-					       "yarn", "bun",  "uv",   "pipx", NULL };
 	const char *name = base_of(json_str(config, "command"));
 	const json_t *args = json_object_get(config, "args");
 	const char *package = package_of(args);

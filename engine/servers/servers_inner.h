@@ -28,6 +28,8 @@ size_t server_unseen(const json_t *value);
 /* Command and arguments as the item has them, one line of a shell; free it. */
 char *server_line(const json_t *config);
 /* What one should know of a command before it runs: texts are added to warnings. */
+/* Does its command fetch packages when it starts, as npx? */
+bool server_fetches(const json_t *config);
 void server_warn_command(const json_t *config, json_t *warnings);
 
 /*
@@ -41,6 +43,7 @@ struct server_tool {
 };
 
 struct server_found {
+	size_t values; /* in the definitions so far */
 	size_t n;
 	struct server_tool *v;
 	json_t *warnings; /* array, owned */
@@ -70,10 +73,12 @@ const char *server_name(const struct server_ask *ask);
 json_t *server_tool_item(const struct server_ask *ask, const struct server_tool *tool);
 /* Can it be written so that it reads back the same? */
 bool server_item_fits(const json_t *item);
-int server_write_server(const struct server_run *run, const struct server_found *found,
+struct server_stage;
+int server_write_server(const struct server_stage *stage, const struct server_found *found,
 			struct rye_err *err);
-int server_write_tool(const struct server_run *run, const struct server_tool *tool,
+int server_write_tool(const struct server_stage *stage, const struct server_tool *tool,
 		      struct rye_err *err);
+void server_touched(const struct server_run *run, const char *stem);
 int server_unlink(const struct server_run *run, const char *path);
 
 /* Items below tools/mcp/NAME that are tools of this server. Each is loaded, hence verified; one that is
@@ -100,5 +105,25 @@ struct server_changes {
 int server_compare(const struct server_run *run, const struct server_found *found,
 		   struct server_changes *ret, struct rye_err *err);
 void server_changes_done(struct server_changes *changes);
+
+/*
+ * server_stage.c: all of a server's items or none.
+ */
+
+struct server_stage {
+	const struct server_run *run;
+	int mcp, dir, tools; /* tools/mcp; its own directory there, locked; in that, of the tools */
+	char own[32]; /* its name */
+};
+
+int server_stage_open(const struct server_run *run, struct server_stage *ret, struct rye_err *err);
+/* stem: of a tool; NULL: the server. -errno. */
+int server_stage_put(const struct server_stage *stage, const char *stem, struct rye_span text);
+/* changes: whose paths go; or NULL. */
+int server_stage_install(const struct server_stage *stage, const struct server_changes *changes,
+			 struct rye_err *err);
+void server_stage_done(struct server_stage *stage);
+/* What killed ones have left in a space is finished or removed. */
+void server_stage_sweep(const struct space *space);
 
 #endif

@@ -190,6 +190,7 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 	sign_check(&job->item, &job->report);
 	if (job->ask->kind == RYE_CONFIG)
 		sign_check_config(job->env, &job->item, &job->report);
+	sign_check_meaning(job->env, &job->item, job->ask->dry, &job->report);
 	if (!json_array_size(job->report.issues))
 		return 0;
 	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report))
@@ -274,7 +275,7 @@ static int sign_now(struct sign_job *job, json_t **reply, struct rye_err *err)
 
 	if (job->ask->key)
 		return sign_with(job, job->ask->key, reply, err);
-	if (keystore_load(job->env->spaces, &own, &why) < 0)
+	if (keystore_signer(job->env, &own, &why) < 0)
 		return sign_refuse(reply, why.code, err, "%s", why.msg);
 	r = sign_with(job, &own, reply, err);
 	if (!r)
@@ -283,17 +284,6 @@ static int sign_now(struct sign_job *job, json_t **reply, struct rye_err *err)
 }
 
 /* ---- the reply ---- */
-
-static void warn_untrusted(struct sign_job *job)
-{
-	auto_trust struct trust *trust = trust_get(job->env->trust);
-	char text[128];
-
-	if (trust_find(trust, span_of(job->sig.fp)))
-		return;
-	snprintf(text, sizeof(text), "Key %s is not trusted yet: ryefs trust self", job->sig.fp);
-	json_array_append_new(job->report.warnings, json_string(text));
-}
 
 /* What an older signature left open and this one covers. */
 static void tell_newly_covered(struct sign_job *job, json_t *reply)
@@ -318,7 +308,6 @@ static int sign_answer(struct sign_job *job, json_t **reply, struct rye_err *err
 {
 	char message[64];
 
-	warn_untrusted(job);
 	snprintf(message, sizeof(message), "%s validated and signed.", job->title);
 	*reply = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:O, s:s}", "status",
 			   "signed", "item_id", job->at.id, "path", job->item.abspath, "location",
@@ -331,32 +320,62 @@ static int sign_answer(struct sign_job *job, json_t **reply, struct rye_err *err
 	return 0;
 }
 
-/* Signing it anew would change nothing but the time, and every copy of the file with it. */
-static bool is_good(const struct sign_job *job)
+/* A merge that git left open: "<<<<<<< ", "=======" and ">>>>>>> " at the beginning of lines, in this order. */
+static bool has_conflict(struct rye_span text)
 {
-	const struct verify_ask ask = { .kind = job->ask->kind,
-					.id = job->at.id,
-					.ext = job->at.ext,
-					.path = job->item.abspath,
-					.raw = { job->item.raw->data, job->item.raw->len } };
-	struct verified now;
+	static const char *const marks[] = { "<<<<<<< ", "=======", ">>>>>>> " };
+	struct rye_span line;
+	size_t seen = 0;
 
-	if (verify_bytes(job->env, &ask, &now, NULL) < 0)
-		return false;
-	rye_blob_unref(now.text);
-	return now.verdict.bound && job->ask->key &&
-	       !strcmp(now.verdict.fingerprint, job->ask->key->pub.fp);
+	while (seen < ARRAY_SIZE(marks) && span_line(&text, &line))
+		seen += span_starts(line, marks[seen]);
+	return seen == ARRAY_SIZE(marks);
 }
 
-static int sign_unchanged(json_t **reply, struct rye_err *err)
+static int check_conflict(const struct sign_job *job, json_t **reply, struct rye_err *err)
 {
-	*reply = json_pack("{s:s}", "status", "unchanged");
+	if (!has_conflict((struct rye_span){ job->item.raw->data, job->item.raw->len }))
+		return 0;
+	return sign_refuse(reply, RYE_INVALID, err,
+			   "%s has conflict marks of a merge (<<<<<<<): settle it, then sign",
+			   job->item.abspath);
+}
+
+enum sign_state { SIGN_NEW, SIGN_GOOD, SIGN_LEFT };
+
+/* Of one among many: is it to be signed? Good is good under every key that is trusted here. */
+static enum sign_state state_of(const struct sign_job *job)
+{
+	const struct sign_ask *ask = job->ask;
+	const struct verify_ask look = { .kind = ask->kind,
+					 .id = job->at.id,
+					 .ext = job->at.ext,
+					 .path = job->item.abspath,
+					 .raw = { job->item.raw->data, job->item.raw->len } };
+	struct verified now = { 0 };
+	struct rye_err why = { 0 };
+	bool good = verify_bytes(job->env, &look, &now, &why) == 0;
+	bool own = ask->key && !strcmp(now.verdict.fingerprint, ask->key->pub.fp);
+
+	if (good)
+		rye_blob_unref(now.text);
+	good = good && now.verdict.bound;
+	if (good)
+		return ask->again && (own || ask->take) ? SIGN_NEW : SIGN_GOOD;
+	return own || ask->take || why.code == RYE_UNSIGNED ? SIGN_NEW : SIGN_LEFT;
+}
+
+static int sign_unchanged(const struct sign_job *job, const char *status, json_t **reply,
+			  struct rye_err *err)
+{
+	*reply = json_pack("{s:s, s:O}", "status", status, "warnings", job->report.warnings);
 	return *reply ? 0 : sign_refuse(reply, RYE_IO, err, "out of memory");
 }
 
 static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
+	enum sign_state state;
 	int r;
 
 	item->kind = job->ask->kind;
@@ -366,14 +385,17 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 	if (!sign_report_init(&job->report))
 		return sign_refuse(reply, RYE_IO, err, "out of memory");
 	r = sign_read_text(job, reply, err);
-	if (!r && job->ask->unless_good && is_good(job))
-		return sign_unchanged(reply, err);
+	state = !r && job->ask->many && !job->ask->dry ? state_of(job) : SIGN_NEW;
+	if (state != SIGN_NEW)
+		return sign_unchanged(job, state == SIGN_GOOD ? "unchanged" : "left", reply, err);
+	if (!r)
+		r = check_conflict(job, reply, err);
 	if (!r)
 		r = sign_parse(job, reply, err);
 	if (!r)
 		r = sign_check_text(job, reply, err);
 	if (!r && job->ask->dry)
-		return sign_unchanged(reply, err);
+		return sign_unchanged(job, "unchanged", reply, err);
 	if (!r)
 		r = sign_now(job, reply, err);
 	if (r >= 0 && job->ask->signed_fn)

@@ -29,13 +29,22 @@ struct sign_text {
 int sign_text(const struct sign_text *what, struct rye_blob **ret, struct signature *ret_sig,
 	      struct rye_err *err);
 
+/* The text without its header lines, of any signer; false: out of memory. Pure. */
+bool sign_bare(struct sig_rule rule, struct rye_span text, struct rye_buf *ret);
+
 struct sign_ask {
 	enum rye_kind kind;
 	const char *id; /* without extension; a glob where one is allowed */
 	const struct space *space; /* project or user; a system space is refused */
 	const struct key_secret *key; /* NULL: the person's own */
 	const char *stamp; /* NULL: now */
-	bool unless_good; /* what this key covers already stays: `status` "unchanged" */
+	/*
+	 * It was not named by itself: what verifies stays under each key, the time on its line too
+	 * (`status` "unchanged"), and so does what another key signed and would be taken over ("left").
+	 */
+	bool many;
+	bool again; /* of many: what the key itself has signed is signed anew */
+	bool take; /* of many: also another's, and with `again` what verifies as such */
 	bool dry; /* only checked: nothing is written, and `status` is "unchanged", too */
 	/* NULL, or told of each file that was written: its path below .ai */
 	void (*signed_fn)(void *arg, const struct space *space, const char *path);
@@ -54,13 +63,13 @@ int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t 
 		 struct rye_err *err);
 
 /*
- * Every item of a space that matches "<kind>:<id or glob>"; NULL: every signable one. Key files
- * and what models wrote are left out unless named. fn hears of each item, done of total.
+ * Every item of a space that matches "<kind>:<id or glob>"; NULL: every signable one. Key files,
+ * and what models wrote unless one is named, are left out. fn hears of each item, done of total.
  */
 struct sign_many {
 	const char *pattern;
 	const struct space *space;
-	bool unless_good, dry; /* fn hears of those that stay without a verdict */
+	bool many, dry, again, take; /* as in struct sign_ask; what stays has no verdict for fn */
 	rye_verdict_fn fn;
 	void *arg;
 };

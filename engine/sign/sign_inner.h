@@ -41,6 +41,23 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 /* Types of a configuration's values, where a signed schema names it. */
 void sign_check_config(const struct item_env *env, const struct parsed_item *config,
 		       struct sign_report *report);
+/* signmeant.c: what is allowed, and does not do what its author means. dry: it will not be signed now. */
+void sign_check_meaning(const struct item_env *env, const struct parsed_item *item, bool dry,
+			struct sign_report *report);
+struct meant {
+	const struct item_env *env;
+	const struct parsed_item *item;
+	json_t *warnings;
+	json_t *faults; /* issues; of an item that was signed before the warnings, too */
+	size_t above; /* lines of the file above the body */
+	size_t added; /* how many more of them there are once it is signed */
+};
+/* The line of the file, counted from 1, in which what is at `at` of the body stands. */
+size_t meant_line_at(const struct meant *m, size_t at);
+/* Is there such an item in any space? Nothing is verified. */
+bool meant_item_here(const struct meant *m, enum rye_kind kind, const char *id);
+/* signhook.c: the same of hooks, wherever they stand. */
+void sign_check_hooks(const struct meant *m);
 /* Names that the mount's control files hide. */
 void sign_check_name(const struct parsed_item *item, struct sign_report *report);
 

@@ -35,7 +35,7 @@ static bool is_skipped(const char *name)
 
 struct signmany_walk {
 	enum rye_kind kind;
-	const char *glob; /* NULL: everything that is signed by people */
+	const char *glob; /* of what is signed by people; NULL: everything */
 	json_t *paths; /* below .ai */
 	char path[1024];
 	int depth;
@@ -57,11 +57,10 @@ static bool id_matches(const struct signmany_walk *walk)
 	const char *text = walk->glob && !strchr(walk->glob, '/') ? name : below;
 	char glob[1200];
 
-	if (!ext || id_check(span_of(below), NULL) < 0 ||
-	    (walk->kind == RYE_CONFIG && !strncmp(below, "keys/", 5)))
+	if (!ext || id_check(span_of(below), NULL) < 0 || !is_person(walk->kind, below))
 		return false;
 	if (!walk->glob)
-		return is_person(walk->kind, below);
+		return true;
 	snprintf(glob, sizeof(glob), "%s%s", walk->glob, str_ends(walk->glob, ext) ? "" : ext);
 	return glob_match(glob, text);
 }
@@ -165,34 +164,72 @@ static char *signmany_id_of(enum rye_kind kind, const char *path)
 	return memory_note(strndup(below, strlen(below) - strlen(ext)));
 }
 
-/* "completed" only when every item was signed; the lists tell of each either way. */
-static int answer_all(const json_t *done, const json_t *failed, json_t **ret_reply,
-		      struct rye_err *err)
+struct sign_lists {
+	json_t *done, *failed, *unchanged, *left; /* ids; of the failed objects */
+};
+
+static void lists_done(struct sign_lists *lists)
 {
-	size_t bad = json_array_size(failed), n = json_array_size(done) + bad;
-	char summary[96], more[48] = "";
+	json_decref(lists->done);
+	json_decref(lists->failed);
+	json_decref(lists->unchanged);
+	json_decref(lists->left);
+}
+
+/* "completed" only when no item was refused; the lists tell of each either way. */
+static int answer_all(const struct sign_lists *lists, json_t **ret_reply, struct rye_err *err)
+{
+	size_t bad = json_array_size(lists->failed), good = json_array_size(lists->done);
+	size_t same = json_array_size(lists->unchanged), left = json_array_size(lists->left);
+	size_t n = good + bad + same + left;
+	auto_buf struct rye_buf more = RYE_BUF_INIT;
+	char summary[160];
 	int r = 0;
 
+	buf_adds(&more, "");
 	if (bad)
-		snprintf(more, sizeof(more), ", %zu failed", bad);
-	snprintf(summary, sizeof(summary), "Signed %zu/%zu items%s", n - bad, n, more);
+		buf_addf(&more, ", %zu failed", bad);
+	if (same)
+		buf_addf(&more, ", %zu good already", same);
+	if (left)
+		buf_addf(&more, ", %zu left: another key signed them, name them to sign them",
+			 left);
+	snprintf(summary, sizeof(summary), "Signed %zu/%zu items%s", good, n,
+		 more.failed ? "" : more.data);
 	if (bad)
 		r = sign_refuse(ret_reply, RYE_INVALID, err, "%s", summary);
 	else
 		*ret_reply = json_pack("{s:s}", "status", "completed");
-	json_object_set(*ret_reply, "signed", (json_t *)done);
-	json_object_set(*ret_reply, "failed", (json_t *)failed);
+	json_object_set(*ret_reply, "signed", lists->done);
+	json_object_set(*ret_reply, "failed", lists->failed);
+	json_object_set(*ret_reply, "unchanged", lists->unchanged);
+	json_object_set(*ret_reply, "left", lists->left);
 	json_set(*ret_reply, "total", json_integer((json_int_t)n));
 	json_sets(*ret_reply, "summary", summary);
 	return *ret_reply ? r : sign_refuse(ret_reply, RYE_IO, err, "out of memory");
 }
 
+static json_t *list_for(const struct sign_lists *lists, const char *status)
+{
+	if (!strcmp(status, "unchanged"))
+		return lists->unchanged;
+	return strcmp(status, "left") ? lists->done : lists->left;
+}
+
 static int sign_all(const struct item_env *env, const struct sign_ask *ask, const json_t *paths,
 		    json_t **ret_reply, struct rye_err *err)
 {
-	auto_json json_t *done = json_array();
-	auto_json json_t *failed = json_array();
+	__attribute__((cleanup(lists_done))) struct sign_lists lists = { json_array(), json_array(),
+									 json_array(),
+									 json_array() };
+	auto_key struct key_secret own = { 0 };
+	struct sign_ask one = *ask;
+	struct rye_err why = { 0 };
 
+	one.many = true;
+	if (!one.key && keystore_signer(env, &own, &why))
+		return sign_refuse(ret_reply, why.code, err, "%s", why.msg);
+	one.key = one.key ? one.key : &own;
 	for (size_t i = 0; i < json_array_size(paths); i++) {
 		const char *path = json_string_value(json_array_get(paths, i));
 		auto_free char *id = signmany_id_of(ask->kind, path);
@@ -200,12 +237,15 @@ static int sign_all(const struct item_env *env, const struct sign_ask *ask, cons
 
 		if (!id)
 			return sign_refuse(ret_reply, RYE_IO, err, "out of memory");
-		if (sign_path(env, ask, path, &reply, NULL) < 0)
-			json_array_append_new(failed, failure(id, reply));
+		if (sign_path(env, &one, path, &reply, NULL) < 0)
+			json_array_append_new(lists.failed, failure(id, reply));
 		else
-			json_array_append_new(done, json_string(id));
+			json_array_append_new(list_for(&lists, json_str(reply, "status")),
+					      json_string(id));
 	}
-	return answer_all(done, failed, ret_reply, err);
+	if (json_array_size(lists.done) && !ask->key)
+		sign_share(env, ask->space, &own);
+	return answer_all(&lists, ret_reply, err);
 }
 
 int sign_request(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
@@ -257,7 +297,9 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	const struct sign_ask ask = { .kind = kind,
 				      .space = batch->ask->space,
 				      .key = &batch->key,
-				      .unless_good = batch->ask->unless_good,
+				      .many = batch->ask->many,
+				      .again = batch->ask->again,
+				      .take = batch->ask->take,
 				      .dry = batch->ask->dry };
 	auto_free char *id = signmany_id_of(kind, path);
 	auto_free char *abspath = space_abspath(ask.space, path);
@@ -277,8 +319,9 @@ static void sign_one(struct batch *batch, enum rye_kind kind, const char *path)
 	verdict.code = why.code;
 	verdict.message = why.code != RYE_OK ? why.msg : said.data ? said.data : "";
 	batch->done++;
-	batch->good += why.code == RYE_OK;
-	skipped = !strcmp(json_str(reply, "status"), "unchanged");
+	batch->good += why.code == RYE_OK && !strcmp(json_str(reply, "status"), "signed");
+	skipped = !said.len && !strcmp(json_str(reply, "status"), "unchanged");
+	verdict.left = !strcmp(json_str(reply, "status"), "left");
 	batch->stop = batch->ask->fn(batch->ask->arg, skipped ? NULL : &verdict, batch->done,
 				     batch->total);
 }
@@ -338,7 +381,7 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 		return rye_fail(err, RYE_READ_ONLY,
 				"System space items are immutable and cannot be signed. Copy to "
 				"project or user space first.");
-	r = ask->dry ? 0 : keystore_load(env->spaces, &batch.key, err);
+	r = ask->dry ? 0 : keystore_signer(env, &batch.key, err);
 	if (!r)
 		r = signmany_collect(&batch, paths, err);
 	r = memory_result(since, r, err);

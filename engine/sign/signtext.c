@@ -64,6 +64,17 @@ static void content_of(struct sig_rule rule, struct rye_span text, struct conten
 		ret->front = shebang;
 }
 
+bool sign_bare(struct sig_rule rule, struct rye_span text, struct rye_buf *ret)
+{
+	struct content content;
+
+	content_of(rule, text, &content);
+	buf_addspan(ret, content.shebang);
+	buf_addspan(ret, content.front);
+	buf_addspan(ret, content.rest);
+	return !ret->failed;
+}
+
 static void signtext_put_line(struct rye_buf *buf, struct sig_rule rule, const char *fields)
 {
 	char line[SIG_LINE_MAX];

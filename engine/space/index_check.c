@@ -2,8 +2,8 @@
 /*
  * Freshness where inotify does not tell of changes: layers on network file systems, directories
  * without a watch, links whose target lies elsewhere, files that have another name beside the one
- * that is watched, engines that do not watch at all. A lookup
- * then compares the stat of the directories on its way and of the files it is about with what the
+ * that is watched, engines that do not watch at all, changes that the kernel was not told of in time
+ * (index_late). A lookup then compares the stat of the directories on its way and of the files it is about with what the
  * index remembers; a stat too fresh to be told from the next one is never trusted (walk_stamp).
  */
 #include "base/id.h"
@@ -12,6 +12,7 @@
 #include "str.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 /* Does the directory of one space need a look? index->lock held. */
@@ -20,9 +21,9 @@ static bool dir_blind(struct index *index, int space, const struct dir *dir)
 	const struct place *place = dir ? tree_place(dir, space) : NULL;
 
 	if (place)
-		return place->wd < 0;
+		return place->wd < 0 || index->late;
 	/* The kind's root may appear unseen; anything deeper is seen from its parent. */
-	return dir && !*dir->path && index->tops[space].blind;
+	return dir && !*dir->path && (index->tops[space].blind || index->late);
 }
 
 static bool node_linked(const struct index_node *node, int space)
@@ -63,6 +64,8 @@ static bool space_blind(struct index *index, int space, enum rye_kind kind, cons
 	for (size_t i = 0; i < n; i++)
 		if (node_linked(nodes[i], space))
 			return true;
+	if (index->late)
+		return true;
 	if (!index->tops[space].unwatched && !index->tops[space].blind)
 		return false;
 	for (;;) {
@@ -88,6 +91,11 @@ bool index_unwatched(struct index *index, enum rye_kind kind, const char *path)
 	for (size_t i = 0; i < index->env.spaces->n && !blind; i++)
 		blind = space_blind(index, (int)i, kind, path);
 	return blind;
+}
+
+void index_late(struct index *index, bool on)
+{
+	atomic_fetch_add(&index->late, on ? 1u : -1u);
 }
 
 /* ---- looking ---- */
@@ -159,7 +167,7 @@ static size_t sources_of(const struct index_check *check, const char *path, stru
 			char name[RYE_NAME_MAX + 1];
 
 			if (file->space != check->space ||
-			    (place && place->wd >= 0 && !file->linked))
+			    (place && place->wd >= 0 && !file->linked && !index->late))
 				continue;
 			snprintf(name, sizeof(name), "%s%s", nodes[i]->stem,
 				 kind_extensions(check->kind)[file->ext]);

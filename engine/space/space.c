@@ -321,6 +321,13 @@ static int make_ai(const struct space *space)
 	return space_fd(space) < 0 ? -ENOENT : 0;
 }
 
+int space_mkdirs(const struct space *space, const char *path)
+{
+	int r = make_ai(space);
+
+	return r ? r : io_mkdirs_at(space_fd(space), path, 0755);
+}
+
 int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode)
 {
 	const char *slash = strrchr(path, '/');

@@ -98,9 +98,9 @@ const char *space_stem(const char *id);
 /* "<root>/.ai/<path>"; free it; NULL: out of memory. */
 char *space_abspath(const struct space *space, const char *path);
 
-/* Writes a file of a space atomically, making .ai and the directories on the way. mode is for
- * a new file; an old one keeps its own. -errno. */
+/* Writes a file atomically, or makes directories; .ai, too. mode: of a new file. -errno. */
 int space_write(const struct space *space, const char *path, struct rye_span bytes, mode_t mode);
+int space_mkdirs(const struct space *space, const char *path);
 
 /*
  * index.c: the merged view of all spaces in memory: which items exist, which space wins, which
@@ -283,11 +283,11 @@ void index_event(struct index *index, int wd, const char *name, struct index_cha
 /* The same by place: path below the space's .ai. */
 void index_touch(struct index *index, int space, const char *path, struct index_changes *out);
 bool index_doubt(struct index *index, const char *path); /* rye_doubt */
-/* Unwatched layers only: looks at the directories on the way to path, and at its file. */
+/* Unwatched layers only: looks at the directories on the way to path and its file; is there any? */
 void index_check(struct index *index, enum rye_kind kind, const char *path,
 		 struct index_changes *out);
-/* Would index_check have something to look at? */
 bool index_unwatched(struct index *index, enum rye_kind kind, const char *path);
+void index_late(struct index *index, bool on); /* rye_late */
 /* Looks for spaces whose directory did not exist or is another now; called by one thread. */
 void index_poll(struct index *index, struct index_changes *out);
 /* Forgets every verdict (trust has changed). */

@@ -95,6 +95,7 @@ struct index {
 	size_t known, by_code[RYE_CODE__MAX];
 	size_t doc_bytes; /* of all files' doc */
 	bool no_watches; /* the log was told once that there are none left */
+	_Atomic unsigned late; /* index_late: no watch is relied on while it is above 0 */
 	_Atomic bool lacking; /* something that is there could not be entered: scan again */
 	struct top tops[];
 };

@@ -43,11 +43,13 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 	{
 		GUARD(&threads->lock);
 		if (threads->registry == old) {
-			db->older = old; /* another thread may work with it just now */
+			db->older = old; /* another thread may have the pointer */
 			threads->registry = steal(&db);
 		}
 		*ret = threads->registry;
 	}
+	if (!db && old)
+		db_retire(old);
 	db_close(db);
 	return 0;
 }
@@ -172,6 +174,7 @@ static int thread_make_dir(struct threads *threads, const struct launch *what,
 
 	if (root < 0)
 		return root;
+	thread_keep_uncommitted(threads->env.opt->project);
 	dir = make_locked(root, what->stem, ret_id, ret_lock, err);
 	if (dir < 0)
 		return dir;

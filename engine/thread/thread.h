@@ -42,7 +42,8 @@ struct threads_env {
 int threads_open(const struct threads_env *env, struct threads **ret, struct rye_err *err);
 void threads_close(struct threads *threads); /* joins the watching worker; runners live on */
 /* Looks at every row that is open: watches living runners, records the end of lost ones. */
-void threads_recover_all(struct threads *threads);
+void threads_recover_all(struct threads *threads); /* that have a directory */
+void threads_recover(struct threads *threads, const char *id);
 /* Those that it would record, told instead; fn may be NULL. How many. */
 size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg);
 /*
@@ -118,6 +119,7 @@ pid_t threads_leader(struct threads *threads, uint64_t number, const pid_t *chai
 bool threads_owner(struct threads *threads, uint64_t number, char ref[1040], json_t **ret_request);
 
 int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_err *err);
+int threads_rows(struct threads *threads, rye_thread_row_fn fn, void *arg, struct rye_err *err);
 /* Another one whenever threads_list would tell other names than before; 0: no threads yet. */
 uint64_t threads_list_number(struct threads *threads);
 int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
@@ -126,7 +128,11 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 		 struct rye_err *err);
 int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
 		 uint64_t *ret_size, struct rye_err *err);
+/* Is it a word that a runner is told (rye_thread_told)? */
+bool threads_is_told(struct rye_span text);
 int threads_ctl(struct threads *threads, const char *id, struct rye_span verb, struct rye_err *err);
+/* Says that the text is none of these verbs. */
+int threads_no_verb(struct rye_span text, const char *known, struct rye_err *err);
 
 /* who->fn once, with the status word, from the watching worker or before this returns. */
 int threads_wait(struct threads *threads, const char *id, const struct rye_listener *who,
@@ -155,16 +161,15 @@ int threads_runtime_dir(char ret[THREADS_RUNTIME_MAX], struct rye_err *err);
  * are answered with "ok" or a sentence; the path is its to unlink.
  */
 int threads_hear(const char *project, const char *id, char ret_path[108], struct rye_err *err);
-bool threads_heard_own(int fd); /* Is the other end this user? */
-/* Did it descend from this process, a subreaper, or can that not be told? */
-bool threads_heard_inside(int fd);
 
 /* The last of a chain of threads that handed over to each other; its own id when there is none. */
 int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX]);
-/* Its directory, the caller's descriptor; -1: there is none. */
-int threads_dir(struct threads *threads, const char *id);
+/* Its directory, the caller's descriptor; -1 with *err, which may be NULL: RYE_NOT_FOUND when there is none. */
+int threads_dir(struct threads *threads, const char *id, struct rye_err *err);
 /* Its family as its row has it; nothing in it when there is no row. */
 void threads_links(struct threads *threads, const char *id, struct registry_links *ret);
+/* When the row of a thread that has ended was written last; false: it has not ended. */
+bool threads_end_time(struct threads *threads, const char *id, struct timespec *ret);
 int threads_children(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		     struct rye_err *err);
 /* The registry, opened once, borrowed; RYE_NOT_FOUND when it does not exist and `create` is false. */

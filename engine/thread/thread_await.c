@@ -102,10 +102,10 @@ int threads_await(struct threads *threads, const char *id, const struct thread_p
 			id, id);
 }
 
-int threads_dir(struct threads *threads, const char *id)
+int threads_dir(struct threads *threads, const char *id, struct rye_err *err)
 {
-	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
-	int dir = root < 0 ? -1 : thread_dir(root, id, false, NULL);
+	auto_close int root = thread_root(threads->env.opt->project, false, err);
+	int dir = root < 0 ? -1 : thread_dir(root, id, false, err);
 
 	return dir < 0 ? -1 : dir;
 }
@@ -116,6 +116,16 @@ void threads_links(struct threads *threads, const char *id, struct registry_link
 
 	if (threads_registry(threads, false, &db, NULL) || registry_links(db, id, ret, NULL))
 		*ret = (struct registry_links){ .spawn_count = 0 };
+}
+
+bool threads_end_time(struct threads *threads, const char *id, struct timespec *ret)
+{
+	struct registry_row row;
+	struct db *db;
+
+	return !thread_id_check(id, NULL) && !threads_registry(threads, false, &db, NULL) &&
+	       !registry_get(db, id, false, &row, NULL) && registry_terminal(row.status) &&
+	       (clock_iso_read(row.updated_at, ret) || clock_iso_read(row.completed_at, ret));
 }
 
 struct await_children {

@@ -254,29 +254,53 @@ static int threads_told(struct threads *threads, const char *id, struct rye_span
 	return r;
 }
 
+/* The first word of a verb. */
+static struct rye_span first_word(struct rye_span text)
+{
+	const char *blank = memchr(text.ptr, ' ', text.len);
+
+	return blank ? (struct rye_span){ text.ptr, (size_t)(blank - text.ptr) } : text;
+}
+
+bool threads_is_told(struct rye_span text)
+{
+	struct rye_span word = first_word(text);
+	bool told = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
+		told |= span_eq(word, told_verbs[i]);
+	return told;
+}
+
+int threads_no_verb(struct rye_span text, const char *known, struct rye_err *err)
+{
+	struct rye_span word = first_word(text);
+
+	/* the error is one line, whatever was written */
+	if (memchr(text.ptr, '\n', text.len))
+		return rye_fail(err, RYE_INVALID,
+				"several lines in one write: one verb is wanted, of %s", known);
+	return rye_fail(err, RYE_INVALID, "unknown verb %.*s: one of %s is wanted",
+			(int)MIN_OF(word.len, (size_t)40), word.ptr, known);
+}
+
 int threads_ctl(struct threads *threads, const char *id, struct rye_span text, struct rye_err *err)
 {
-	struct rye_span word = span_trim(text);
-	const char *blank = memchr(word.ptr, ' ', word.len);
+	struct rye_span all = span_trim(text), word = first_word(all);
 	struct thread_control what = { .id = id, .exit_status = -1 };
 
-	if (blank)
-		word.len = (size_t)(blank - word.ptr);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (span_eq(word, verbs[i].name)) {
 			what.event = verbs[i].event;
-			return threads_verb(threads, &what, blank ? span_trim(text) : span_of(""),
+			return threads_verb(threads, &what, word.len < all.len ? all : span_of(""),
 					    err);
 		}
-	for (size_t i = 0; i < ARRAY_SIZE(told_verbs); i++)
-		if (span_eq(word, told_verbs[i]))
-			return threads_told(threads, id, span_trim(text), err);
+	if (threads_is_told(all))
+		return threads_told(threads, id, all, err);
 	if (span_eq(word, "resume"))
 		return rye_fail(err, RYE_INVALID,
 				"resume wants what is said to the thread; " MEND_WITH
 				"ryefs threads resume %s TEXT",
 				id);
-	return rye_fail(err, RYE_INVALID,
-			"unknown verb %.*s: one of " RYE_THREAD_VERBS " is wanted",
-			(int)(word.len < 40 ? word.len : 40), word.ptr);
+	return threads_no_verb(all, RYE_THREAD_VERBS, err);
 }

@@ -31,6 +31,14 @@ int thread_root(const char *project, bool create, struct rye_err *err)
 	return fd;
 }
 
+void thread_keep_uncommitted(const char *project)
+{
+	auto_close int ai = io_open_dir(project, ".ai", false);
+
+	if (ai >= 0)
+		gitignore_complete(ai, NULL);
+}
+
 /* SQLite wants a path for its WAL; the descriptor's own one is beneath the project. */
 int thread_path(int root, const char *name, char ret[THREADS_PATH_MAX])
 {

@@ -17,8 +17,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* spawn.log is the tool's: the mount shows its end when it is bigger than that. */
-#define REAL_MAX RYE_OUTPUT_MAX
+/* What is read in one go lies in memory, several at once (tests/e2e/hostile_items.sh); what grows is read in
+ * pieces and may be of any size. */
+#define REAL_MAX (24u << 20)
 
 #define RESULT "result.json"
 #define TRANSCRIPT "transcript.jsonl"
@@ -78,6 +79,13 @@ static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 	buf_adds(buf, alive && !registry_terminal(view->row.status) ? "1\n" : "0\n");
 }
 
+static int fail_too_big(const char *name, uint64_t size, struct rye_err *err)
+{
+	return rye_fail(err, RYE_TOO_BIG,
+			"%s has %llu MiB, at most %u are shown: read it in .ai/state/threads", name,
+			(unsigned long long)size >> 20, REAL_MAX >> 20);
+}
+
 /* The result as the row of an ended thread has it: other implementations write no file. */
 static int read_row_result(const struct thread_view *view, struct rye_blob **ret,
 			   struct rye_err *err)
@@ -92,9 +100,11 @@ static int read_row_result(const struct thread_view *view, struct rye_blob **ret
 	if (r)
 		return r;
 	result = row.result;
-	if (!result || !*result || strlen(result) > REAL_MAX)
+	if (!result || !*result)
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file " RESULT,
 				view->row.thread_id);
+	if (strlen(result) > REAL_MAX)
+		return fail_too_big(RESULT, strlen(result), err);
 	buf_addf(&buf, "%s%s", result, str_ends(result, "\n") ? "" : "\n");
 	*ret = buf_blob(&buf);
 	return *ret ? 0 : memory_fail(err);
@@ -196,7 +206,7 @@ static int open_real(int dir, const char *name, uint64_t *ret_size, struct rye_e
 		return rye_fail_sys(err, -fd, "%s", name);
 	if (fstat(fd, &st) < 0)
 		return rye_fail_sys(err, errno, "%s", name);
-	*ret_size = st.st_size > REAL_MAX ? REAL_MAX : (uint64_t)st.st_size;
+	*ret_size = (uint64_t)st.st_size;
 	return steal_fd(&fd);
 }
 
@@ -221,6 +231,8 @@ static int read_real(int dir, const char *name, struct rye_blob **ret, struct ry
 	uint64_t size;
 	auto_close int fd = open_real(dir, name, &size, err);
 
+	if (fd >= 0 && size > REAL_MAX)
+		return fail_too_big(name, size, err);
 	return fd < 0 ? fd : read_part(fd, 0, (size_t)size, ret, err);
 }
 

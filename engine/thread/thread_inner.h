@@ -25,6 +25,8 @@ void thread_id_new(char ret[THREAD_ID_MAX]); /* UUID v4, lower case */
 /* STEM-SECONDS; each further try another one, in milliseconds. */
 void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
 
+/* Conversations and state are named in .ai/.gitignore; where that fails, doctor tells of it. */
+void thread_keep_uncommitted(const char *project);
 /* .ai/state/threads of the project, made when `create`; an O_RDONLY directory descriptor. */
 int thread_root(const char *project, bool create, struct rye_err *err);
 /* The path of a file in it, by where that directory is just now; 0 or -errno. */

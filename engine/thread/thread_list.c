@@ -162,6 +162,54 @@ int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_
 	return 0;
 }
 
+static int keep_row(void *arg, const struct registry_row *row)
+{
+	const char *const texts[] = { row->thread_id, row->status, row->directive, row->created_at,
+				      row->completed_at };
+	struct rye_buf *rows = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		buf_add(rows, texts[i], strlen(texts[i]) + 1);
+	return 0;
+}
+
+/* From one of the texts that keep_row has put behind one another to the next. */
+static const char *next_text(const char **at)
+{
+	const char *text = *at;
+
+	*at += strlen(text) + 1;
+	return text;
+}
+
+int threads_rows(struct threads *threads, rye_thread_row_fn fn, void *arg, struct rye_err *err)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	bool by_row = thread_registry_there(root);
+	auto_buf struct rye_buf rows = RYE_BUF_INIT;
+	struct rye_err why = { 0 };
+	struct db *db;
+	int r = threads_registry(threads, false, &db, &why);
+
+	if (!r)
+		r = registry_each(db, false, keep_row, &rows, &why);
+	if (!r && rows.failed)
+		r = memory_fail(&why);
+	for (const char *at = rows.data; !r && at < rows.data + rows.len;) {
+		struct rye_thread_row row = { .id = next_text(&at) };
+
+		row.status = next_text(&at);
+		row.directive = next_text(&at);
+		row.created = next_text(&at);
+		row.completed = next_text(&at);
+		if (is_there(root, by_row, row.id) && fn(arg, &row))
+			break;
+	}
+	if (r && r != -(int)RYE_NOT_FOUND && err)
+		*err = why;
+	return r == -(int)RYE_NOT_FOUND ? 0 : r;
+}
+
 uint64_t threads_list_number(struct threads *threads)
 {
 	auto_blob struct rye_blob *list = NULL;

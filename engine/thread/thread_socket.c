@@ -87,34 +87,15 @@ void thread_unhear(const char *project, const char *id)
 		unlink(address.sun_path);
 }
 
-bool threads_heard_own(int fd)
+/* Its process is stopped, or swapped out, or has too much to do; what it was told it may still hear. */
+static int socket_silent(const char *id, struct rye_err *err)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
-}
-
-/* A process with more ancestors than that is believed to be one. */
-#define SOCKET_ANCESTORS 256
-
-bool threads_heard_inside(int fd)
-{
-	struct ucred who;
-	socklen_t len = sizeof(who);
-	struct proc_stat stat;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		return true;
-	for (int i = 0; i < SOCKET_ANCESTORS && who.pid != getpid(); i++) {
-		/* one that is not seen, or gone, is not believed either */
-		if (who.pid < 1 || proc_stat(who.pid, &stat) < 0)
-			return true;
-		if (who.pid == 1 || !stat.ppid)
-			return false;
-		who.pid = stat.ppid;
-	}
-	return true;
+	return rye_fail(
+		err, RYE_TIMEOUT,
+		"thread %s does not answer within %d seconds, its runner is stopped or busy: "
+		"wait for it and look at messages.json before saying it again, or end it; " MEND_WITH
+		"ryefs threads kill %s",
+		id, SOCKET_WAIT_S, id);
 }
 
 static int socket_answer(int fd, const char *id, struct rye_err *err)
@@ -123,7 +104,7 @@ static int socket_answer(int fd, const char *id, struct rye_err *err)
 	ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
 
 	if (n <= 0)
-		return rye_fail(err, RYE_BUSY, "thread %s does not answer", id);
+		return socket_silent(id, err);
 	text[n] = 0;
 	return strcmp(text, "ok") ? rye_fail(err, RYE_INVALID, "%s", text) : 0;
 }
@@ -137,13 +118,18 @@ int thread_tell(const char *project, const char *id, struct rye_span words, stru
 
 	if (r)
 		return r;
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    !threads_heard_own(fd))
+	/* of connect(2) too: where eight wait already for a runner that is stopped, it waits for
+	 * room among them, unix_stream_connect in net/unix/af_unix.c */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+	    errno == EAGAIN)
+		return socket_silent(id, err);
+	if (fd < 0 || !peer_own(fd))
 		return rye_fail(err, RYE_STATE,
 				"thread %s takes no messages: no model works on it now; " MEND_WITH
 				"ryefs threads wait %s",
 				id, id);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	if (send(fd, words.ptr, words.len, MSG_NOSIGNAL) != (ssize_t)words.len)
 		return rye_fail_sys(err, errno, "cannot tell thread %s", id);
 	return socket_answer(fd, id, err);

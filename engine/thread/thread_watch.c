@@ -250,13 +250,33 @@ static void active_ids(struct threads *threads, struct rye_buf *ids)
 		buf_clear(ids);
 }
 
+void threads_recover(struct threads *threads, const char *id)
+{
+	thread_watch_look_at(threads, id, -1);
+}
+
+/*
+ * A registry may come with a clone, and a row without a directory is no thread of ours: to record the
+ * end of each one cost milliseconds and a directory, and there may be 100 000. It stays as it is until
+ * a command or a program asks for that thread.
+ */
+static bool has_dir(int root, const char *id)
+{
+	struct rye_err err = { 0 };
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
+
+	return dir >= 0 || err_scarce(&err);
+}
+
 void threads_recover_all(struct threads *threads)
 {
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 
 	active_ids(threads, &ids);
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
-		thread_watch_look_at(threads, ids.data + at, -1);
+		if (has_dir(root, ids.data + at))
+			thread_watch_look_at(threads, ids.data + at, -1);
 }
 
 size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg)

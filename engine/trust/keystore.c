@@ -195,6 +195,38 @@ static int call_before(const struct keystore_before *before, const struct key_se
 	return r;
 }
 
+/* Where the file system has no links, a copy. */
+static int keep_one(int dir, const char *name, const char *old)
+{
+	auto_secret struct rye_blob *text = NULL;
+	int r;
+
+	if (unlinkat(dir, old, 0) < 0 && errno != ENOENT)
+		return -errno;
+	if (!linkat(dir, name, dir, old, 0) || errno == ENOENT)
+		return 0;
+	r = io_read_at(dir, name, KEY_PEM_MAX, &text);
+	return r < 0 ? r : io_replace_at(dir, old, keystore_text_of(text), 0600);
+}
+
+/* With the lock. A key that was replaced by mistake, or whose seals are needed once more, is there until the next. */
+static int keep_old(int dir, struct rye_err *err)
+{
+	static const char *const names[] = { KEYSTAGE_FIRST, "public_key.pem", "box_key.pem",
+					     "box_pub.pem" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char old[32];
+		int r;
+
+		snprintf(old, sizeof(old), "%s.old", names[i]);
+		r = keep_one(dir, names[i], old);
+		if (r < 0)
+			return rye_fail_sys(err, -r, "cannot keep %s as %s", names[i], old);
+	}
+	return 0;
+}
+
 int keystore_generate(const struct spaces *spaces, bool force, const struct keystore_before *before,
 		      char ret_fp[KEY_FP], struct rye_err *err)
 {
@@ -212,7 +244,9 @@ int keystore_generate(const struct spaces *spaces, bool force, const struct keys
 			"signed has to be signed again\n" MEND_WITH "ryefs keys",
 			spaces->key_dir);
 	random_key(&key);
-	r = call_before(before, &key, err);
+	r = keep_old(dir, err);
+	if (!r)
+		r = call_before(before, &key, err);
 	if (!r)
 		r = keystore_put_pair(dir, &key, true, err);
 	if (r < 0)

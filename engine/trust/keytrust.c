@@ -66,14 +66,29 @@ static int put_file(const struct item_env *env, const struct space *into, const 
 	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/.ai/%s", into->root, path) : 0;
 }
 
-/* ---- the automatic pair ---- */
-
 static bool is_trusted(struct trust_box *box, const char *fp)
 {
 	auto_trust struct trust *trust = trust_get(box);
 
 	return trust_find(trust, span_of(fp));
 }
+
+int keystore_signer(const struct item_env *env, struct key_secret *ret, struct rye_err *err)
+{
+	int r = keystore_load(env->spaces, ret, err);
+
+	if (r < 0 || is_trusted(env->trust, ret->pub.fp))
+		return r;
+	r = rye_fail(
+		err, RYE_UNTRUSTED,
+		"your signing key %s is not trusted: what it signs would be refused\n" MEND_WITH
+		"ryefs trust self",
+		ret->pub.fp);
+	key_wipe(ret);
+	return r;
+}
+
+/* ---- the automatic pair ---- */
 
 int keystore_automatic(const struct item_env *env, struct key_secret *ret, struct rye_err *err)
 {

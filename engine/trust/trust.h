@@ -158,6 +158,8 @@ struct verdict {
 
 /* The signing pair. RYE_NOT_FOUND with the format's text when there is none. */
 int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct rye_err *err);
+/* The same for signing: RYE_UNTRUSTED when what it signs would not count. */
+int keystore_signer(const struct item_env *env, struct key_secret *ret, struct rye_err *err);
 /* key_derive of the pair that is on disk. */
 int keystore_derive(const struct spaces *spaces, const char *info, unsigned char ret[KEY_LEN],
 		    struct rye_err *err);
@@ -170,7 +172,8 @@ void keystore_settle(const struct spaces *spaces);
 int keystore_automatic(const struct item_env *env, struct key_secret *ret, struct rye_err *err);
 
 /*
- * A signing and a box pair with the format's names and modes; RYE_INVALID when there is one.
+ * A signing and a box pair with the format's names and modes; RYE_INVALID when there is one, which
+ * `force` replaces: it stays beside them as NAME.old until the next.
  * before: NULL, or called with the new private key right before it takes the old one's place.
  */
 struct keystore_before {

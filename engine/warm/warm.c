@@ -107,41 +107,57 @@ bool warm_is_of_call(const struct plan *plan, const char *row)
 	       (n && !strncmp(row, params, n) && row[n] == '=');
 }
 
-/* Everything a child is born with; the call's own things are not part of it. */
-static void warm_key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
+/* Everything a child is born with; the call's own things are not part of it. False: no memory, and
+ * a part of it would be the key of others, too. */
+static bool warm_key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
 {
 	const struct program *program = program_of(plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	size_t loader = protocol_of(plan)->loader_at(plan);
 
-	buf_addf(&text, "%s%c%s%c%d%d%d%d", program->path, 0, program->warm, 0, plan->confine.net,
-		 plan->confine.write, plan->confine.calls, plan->confine.keys);
-	buf_addf(&text, "%" PRIx64, veil_stamp(warm->base->items->spaces));
+	buf_addf(&text, "%s%c%s%c%d%d%d%d.%u.", program->path, 0, program->warm, 0,
+		 plan->confine.net, plan->confine.write, plan->confine.calls, plan->confine.keys,
+		 plan->confine.shown);
+	buf_addf(&text, "%" PRIx64 ".", boxes_stamp(warm->base->boxes));
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, program->argv[i], strlen(program->argv[i]) + 1);
 	json_put(&text, program->preload, false);
 	for (size_t i = 0; i < plan->env.n; i++)
 		if (!warm_is_of_call(plan, plan->env.v[i]))
 			buf_add(&text, plan->env.v[i], strlen(plan->env.v[i]) + 1);
-	sha256_hex((struct rye_span){ text.data, text.len }, ret);
+	if (!text.failed)
+		sha256_hex((struct rye_span){ text.data, text.len }, ret);
+	return !text.failed;
 }
 
-static char **copy_list(char *const *list)
+/* False: not all of it is there. */
+static bool copy_list(char *const *list, char ***ret)
 {
-	size_t n = 0;
-	char **copy;
+	size_t n = 0, i = 0;
 
 	while (list[n])
 		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < n; i++)
-		copy[i] = strdup(list[i]);
-	return copy;
+	*ret = calloc(n + 1, sizeof(**ret));
+	while (*ret && i < n && ((*ret)[i] = strdup(list[i])))
+		i++;
+	return *ret && i == n;
+}
+
+/* What a pool's parent is started with; false: no memory for all of it. */
+static bool copy_program(const struct program *from, struct program *to)
+{
+	bool argv = copy_list(from->argv, &to->argv);
+
+	to->path = strdup(from->path);
+	to->loader = strdup(from->loader);
+	to->params_env = from->params_env ? strdup(from->params_env) : NULL;
+	to->preload = from->preload ? json_deep_copy(from->preload) : NULL;
+	return argv && to->path && to->loader && !to->params_env == !from->params_env &&
+	       !to->preload == !from->preload;
 }
 
 static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 {
-	const struct program *program = program_of(plan);
 	struct warm_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
@@ -150,15 +166,15 @@ static struct warm_pool *new_pool(const char *key, const struct plan *plan)
 	memcpy(pool->key, key, SHA_HEX);
 	pool->parent = (struct warm_parent){ .child = { -1, -1 }, .socket = -1 };
 	pool->plan = (struct plan){ .own = &pool->program, .confine = plan->confine };
-	pool->program.path = strdup(program->path);
-	pool->program.argv = copy_list(program->argv);
-	pool->program.loader = strdup(program->loader);
-	pool->program.params_env = program->params_env ? strdup(program->params_env) : NULL;
-	pool->program.preload = program->preload ? json_deep_copy(program->preload) : NULL;
-	env_copy(&pool->plan.env, &plan->env);
 	pool->taken = 1;
 	pool->used_ms = clock_ms();
-	return pool;
+	env_copy(&pool->plan.env, &plan->env);
+	if (copy_program(program_of(plan), &pool->program) && !pool->plan.env.failed)
+		return pool;
+	program_done(&pool->program);
+	plan_done(&pool->plan);
+	free(pool);
+	return NULL;
 }
 
 /* Called without the lock, by the thread that dropped the last reference. */
@@ -234,10 +250,8 @@ struct chore {
 /* With the lock held: it goes a little later, on the pools' thread. */
 static void drop_later(struct warm *warm, const struct warm_worker *worker, bool busy)
 {
-	struct dropped *dropped = malloc(sizeof(*dropped));
+	struct dropped *dropped = worker->later;
 
-	if (!dropped)
-		abort();
 	*dropped = (struct dropped){ .worker = *worker, .busy = busy, .at_ms = clock_ms() };
 	*warm->dropped_end = dropped;
 	warm->dropped_end = &dropped->next;
@@ -371,6 +385,20 @@ static bool start_parent(struct warm *warm, struct warm_pool *pool)
 	return false;
 }
 
+/* With the note that will have it let go, for which there may be no memory then. */
+static bool fork_worker(struct chore *chore)
+{
+	struct warm_parent *parent = &chore->pool->parent;
+	struct dropped *later = malloc(sizeof(*later));
+
+	if (!later || !chore->pool->protocol->fork(parent, chore->rehearse, &chore->worker)) {
+		free(later);
+		return false;
+	}
+	chore->worker.later = later;
+	return true;
+}
+
 /* Without the lock. */
 static void do_chore(struct warm *warm, struct chore *chore)
 {
@@ -394,8 +422,7 @@ static void do_chore(struct warm *warm, struct chore *chore)
 		chore->ok = chore->pool->protocol->teach(&chore->pool->parent, &chore->text);
 		break;
 	case CHORE_FORK:
-		chore->ok = chore->pool->protocol->fork(&chore->pool->parent, chore->rehearse,
-							&chore->worker);
+		chore->ok = fork_worker(chore);
 		break;
 	case CHORE_RETIRE:
 		break;
@@ -586,9 +613,8 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 	struct warm_pool *pool, *dead = NULL;
 	bool got = false;
 
-	if (!warm || !protocol_of(plan))
+	if (!warm || !protocol_of(plan) || !warm_key_of(warm, plan, key))
 		return false;
-	warm_key_of(warm, plan, key);
 	{
 		GUARD(&warm->lock);
 		pool = warm_find(warm, key);

@@ -25,7 +25,8 @@ struct spare {
 	int in, out, err; /* our ends of its pipes */
 };
 
-/* One list for each way to be confined. */
+/* One list for each way to be confined: with the network or not, and so on. */
+#define SPARE_KINDS 64
 struct spares {
 	struct spare_kind {
 		struct spare ready[RYE_SPARES];
@@ -33,7 +34,7 @@ struct spares {
 		bool missed; /* a call wanted one before */
 		bool kept; /* there shall be some */
 		int64_t used_ms;
-	} kinds[8];
+	} kinds[SPARE_KINDS];
 };
 
 /* eager: the first miss is reason enough to keep some. False: none is ready. */
@@ -73,6 +74,7 @@ struct warm_worker {
 	unsigned taught; /* texts its parent had learnt when it was made */
 	unsigned text; /* number of the call's text, which it has compiled; 0: it has not */
 	struct warm_pool *pool;
+	struct dropped *later; /* owned; for when its call is over */
 };
 
 #define WARM_WORKER_NONE \

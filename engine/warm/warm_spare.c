@@ -14,7 +14,8 @@
 
 static struct spare_kind *kind_of(struct spares *spares, struct confine confine)
 {
-	return &spares->kinds[confine.net | confine.write << 1 | confine.calls << 2];
+	return &spares->kinds[confine.net | confine.write << 1 | confine.calls << 2 |
+			      confine.shown << 3];
 }
 
 bool spares_take(struct spares *spares, struct confine confine, bool eager, struct spare *ret)
@@ -35,7 +36,10 @@ bool spares_lack(const struct spares *spares, struct confine *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(spares->kinds); i++) {
 		if (!spares->kinds[i].kept || spares->kinds[i].n == RYE_SPARES)
 			continue;
-		*ret = (struct confine){ i & 1, i & 2, i & 4 };
+		*ret = (struct confine){ .net = i & 1,
+					 .write = i & 2,
+					 .calls = i & 4,
+					 .shown = (unsigned char)(i >> 3) };
 		return true;
 	}
 	return false;

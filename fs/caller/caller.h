@@ -19,6 +19,8 @@
 /* How long an identity is reused, in ms: one open of `run` looks its name up two or three times and
  * then writes. */
 #define CALLER_FRESH_MS 2
+/* Seconds after a reply in which a process that ends leaves it to its parent. */
+#define CALLER_PASS_S 2
 /* Seconds that a reply is kept after its writer has ended. */
 #define CALLER_GONE_S 600
 /* A reply that nothing has read competes this long with those of other threads of its process. */
@@ -52,6 +54,9 @@ struct callers_env {
 	struct rye *rye; /* NULL: no runs to recognise (tests) */
 	uid_t owner; /* of the mount */
 	bool trust_any; /* trust_callers=any */
+	/* callers_sweep is wanted then, monotonic; on any thread, no lock of callers held; or NULL */
+	void (*wake)(void *arg, int64_t due_ns);
+	void *arg;
 };
 
 int callers_open(const struct callers_env *env, struct callers **ret); /* 0 or -errno */
@@ -84,6 +89,7 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 struct last {
 	struct rye_blob *reply, *output, *trace, *errors;
 	struct timespec at; /* when it was recorded; not to be given */
+	int64_t age_ns; /* so long ago its caller knew of it, 0: just now; not an answer */
 	uint64_t from; /* the conversation; 0: of none, each process has one whatever its threads */
 	bool disputed; /* an answer: another thread's competes, none may be shown; not to be given */
 };
@@ -100,7 +106,11 @@ void callers_read(struct callers *callers, const char *key, uint64_t from);
 bool callers_related(struct callers *callers, const struct caller *writer,
 		     const struct caller *reader);
 
-/* Drops replies whose writers ended CALLER_GONE_S ago; called by the parking thread every 30 s. */
-void callers_sweep(struct callers *callers);
+/*
+ * Finds the owners of the replies whose CALLER_PASS_S are over; every 30 s drops those whose writers
+ * ended CALLER_GONE_S ago. On the parking thread. When it has to be called again; 0: in its own
+ * time.
+ */
+int64_t callers_sweep(struct callers *callers);
 
 #endif

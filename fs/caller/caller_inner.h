@@ -36,7 +36,8 @@ struct kept {
 	uid_t uid;
 	pid_t tid; /* the thread that wrote the message */
 	bool unread;
-	int64_t at_ns; /* when it was recorded, monotonic */
+	bool settled; /* its owner is chain[first] alone, for good */
+	int64_t at_ns; /* when its caller knew of it, monotonic */
 	size_t n, first; /* chain[first] is the nearest that lived when last looked at */
 	struct process chain[CALLER_CHAIN_MAX];
 	int64_t gone_ns; /* when its writer was seen to be gone, or 0 */
@@ -53,6 +54,8 @@ struct callers {
 	struct kept *buckets[CALLER_BUCKETS];
 	struct kept *newest, *oldest;
 	size_t count, bytes;
+	bool awake; /* callers_sweep is wanted soon, and its thread was told */
+	int64_t swept_ns;
 };
 
 /* All ancestors, the process itself first. */

@@ -3,9 +3,12 @@
  * caller_last.c - last replies: which process may read one, and for how long.
  *
  * A reply is kept with its writer's chain of ancestors. Its owner is the nearest of them that still
- * lives. A reader gets the reply that is owned by itself or by its nearest ancestor that owns one,
- * the newest if there are several. So two scripts side by side never read each other's replies, and
- * another uid never does (tests/e2e/talk_callers.sh). Number and bytes are bounded: the replies
+ * lives CALLER_PASS_S after it: what ends soon behind its message (a pipeline's cat, an agent's shell)
+ * leaves it to its parent, a process that lived on with it takes it along. Nothing tells later when
+ * a process ended, so the parking thread looks when the time is over. A reader gets the reply that is
+ * owned by itself or by its nearest ancestor that owns one, the newest if there are several. So two
+ * scripts side by side never read each other's replies, and another uid never does
+ * (tests/e2e/talk_callers.sh, talk_owners.sh). Number and bytes are bounded: the replies
  * used longest ago are dropped first.
  *
  * Threads of one process share a reply, for a pool may write in one and read in another. Where
@@ -24,6 +27,12 @@
 
 #include <string.h>
 
+/* Between two looks for owners; so much later than CALLER_PASS_S one may be found. */
+#define SETTLE_NS (50 * NS_PER_MS)
+/* Owners found under one lock: processes are looked at, 3 µs each. */
+#define SETTLED_AT_ONCE 64
+#define SWEEP_NS (30 * NS_PER_S)
+
 static unsigned caller_last_bucket_of(const char *key)
 {
 	uint64_t hash = hash_text(HASH_BASIS, key);
@@ -34,6 +43,25 @@ static unsigned caller_last_bucket_of(const char *key)
 static bool same_process(const struct process *a, const struct process *b)
 {
 	return a->pid == b->pid && a->start == b->start;
+}
+
+static void skip_dead(struct kept *kept)
+{
+	while (kept->first < kept->n && !proc_alive(&kept->chain[kept->first]))
+		kept->first++;
+}
+
+/* When its owner can be told. */
+static int64_t settles_at(const struct kept *kept)
+{
+	return kept->at_ns + CALLER_PASS_S * NS_PER_S;
+}
+
+static void settle(struct kept *kept)
+{
+	skip_dead(kept);
+	kept->n = MIN_OF(kept->n, kept->first + 1);
+	kept->settled = true;
 }
 
 /* Index of the process in the reader's chain, or its length. */
@@ -88,8 +116,14 @@ static struct rye_blob *ref(struct rye_blob *blob)
 
 static struct last last_ref(const struct last *last)
 {
-	return (struct last){ ref(last->reply),	 ref(last->output), ref(last->trace),
-			      ref(last->errors), last->at,	    last->from };
+	return (struct last){
+		.reply = ref(last->reply),
+		.output = ref(last->output),
+		.trace = ref(last->trace),
+		.errors = ref(last->errors),
+		.at = last->at,
+		.from = last->from,
+	};
 }
 
 static size_t size_of(const struct rye_blob *blob)
@@ -181,7 +215,9 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 	kept->uid = caller->uid;
 	kept->tid = caller->tid;
 	kept->unread = last->from != 0;
-	kept->at_ns = clock_ns();
+	kept->at_ns = clock_ns() - last->age_ns;
+	if (!proc_alive(&caller->chain[0]))
+		kept->gone_ns = clock_ns();
 	kept->n = caller->n;
 	memcpy(kept->chain, caller->chain, caller->n * sizeof(caller->chain[0]));
 	kept->last = last_ref(last);
@@ -204,6 +240,16 @@ static bool written_by(const struct kept *kept, const struct caller *caller, con
 	       same_process(&kept->chain[0], &caller->chain[0]);
 }
 
+/* A reply that comes when its writer has gone, of a run that went on, is whose the earlier one was. */
+static void take_owner(struct kept *kept, const struct kept *older)
+{
+	if (kept && older->settled && kept->gone_ns) {
+		kept->first = older->first;
+		kept->n = older->n;
+		kept->settled = true;
+	}
+}
+
 static bool competes(const struct kept *kept, int64_t now)
 {
 	return kept->unread && now - kept->at_ns < CALLER_UNREAD_S * NS_PER_S;
@@ -211,16 +257,18 @@ static bool competes(const struct kept *kept, int64_t now)
 
 /* The writer's older replies of the item go, but for those that other threads have not read. */
 static void take_out_older(struct callers *callers, const struct caller *caller, const char *key,
-			   struct kept **trash)
+			   struct kept *kept, struct kept **trash)
 {
 	struct kept *other = callers->buckets[caller_last_bucket_of(key)], *next;
 	int64_t now = clock_ns();
 
 	for (; other; other = next) {
 		next = other->next;
-		if (written_by(other, caller, key) &&
-		    (other->tid == caller->tid || !competes(other, now)))
-			take_out(callers, other, trash);
+		if (!written_by(other, caller, key) ||
+		    (other->tid != caller->tid && competes(other, now)))
+			continue;
+		take_owner(kept, other);
+		take_out(callers, other, trash);
 	}
 }
 
@@ -229,6 +277,7 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 {
 	struct kept *kept = caller->n ? make_kept(caller, key, last) : NULL;
 	struct kept *trash = NULL;
+	int64_t wake_ns = 0;
 
 	/* a session manager's reply has no owner: not kept */
 	if (!caller->n)
@@ -236,14 +285,20 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 	{
 		GUARD(&callers->lock);
 		/* nor is one when memory is short: then there is none, never an older one */
-		take_out_older(callers, caller, key, &trash);
+		take_out_older(callers, caller, key, kept, &trash);
 		if (kept)
 			caller_last_insert(callers, kept);
+		if (kept && !callers->awake) {
+			callers->awake = true;
+			wake_ns = settles_at(kept);
+		}
 		while (kept && callers->oldest != kept &&
 		       (callers->count > CALLER_REPLIES || callers->bytes > CALLER_BYTES))
 			take_out(callers, callers->oldest, &trash);
 	}
 	free_kept(trash);
+	if (wake_ns && callers->env.wake)
+		callers->env.wake(callers->env.arg, wake_ns);
 }
 
 /* ---- reading ---- */
@@ -265,6 +320,8 @@ static struct kept *nearest(struct callers *callers, const struct caller *reader
 
 		if (kept->uid != reader->uid || strcmp(kept->key, key) != 0 || is_over(kept, now))
 			continue;
+		if (!kept->settled && now >= settles_at(kept))
+			settle(kept);
 		depth = owner_depth(kept->chain, kept->n, &kept->first, reader);
 		if (kept->first && !kept->gone_ns)
 			kept->gone_ns = now;
@@ -335,17 +392,45 @@ static void sweep_bucket(struct callers *callers, size_t bucket, struct kept **t
 		next = kept->next;
 		if (!kept->gone_ns && !proc_alive(&kept->chain[0]))
 			kept->gone_ns = now;
-		while (kept->gone_ns && kept->first < kept->n &&
-		       !proc_alive(&kept->chain[kept->first]))
-			kept->first++;
+		if (kept->gone_ns)
+			skip_dead(kept);
 		if (is_over(kept, now))
 			take_out(callers, kept, trash);
 	}
 }
 
-void callers_sweep(struct callers *callers)
+/* Lock held. Those whose time is over; when the next one's is, 0: there is none. */
+static int64_t settle_due(struct callers *callers)
 {
-	for (size_t i = 0; i < CALLER_BUCKETS; i++) {
+	int64_t now = clock_ns(), next = 0;
+	size_t n = 0;
+
+	for (struct kept *kept = callers->newest; kept; kept = kept->older) {
+		if (kept->settled)
+			continue;
+		if (now >= settles_at(kept) && n++ < SETTLED_AT_ONCE)
+			settle(kept);
+		else if (!next || settles_at(kept) < next)
+			next = settles_at(kept);
+	}
+	/* under load there are replies each moment */
+	return next ? MAX_OF(next, now + (n > SETTLED_AT_ONCE ? 1 : SETTLE_NS)) : 0;
+}
+
+int64_t callers_sweep(struct callers *callers)
+{
+	int64_t now = clock_ns(), next;
+	bool all;
+
+	{
+		GUARD(&callers->lock);
+		next = settle_due(callers);
+		callers->awake = next;
+		all = !callers->swept_ns || now - callers->swept_ns >= SWEEP_NS;
+		if (all)
+			callers->swept_ns = now;
+	}
+	for (size_t i = 0; i < CALLER_BUCKETS && all; i++) {
 		struct kept *trash = NULL;
 
 		/* bucket by bucket, so that a FUSE thread waits for one bucket at most */
@@ -356,4 +441,5 @@ void callers_sweep(struct callers *callers)
 		}
 		free_kept(trash);
 	}
+	return next;
 }

@@ -9,19 +9,26 @@
 
 #include "core/front.h"
 
-/* tree_step, then the function of the key's sort: the `enter` of every generated directory. */
+/* tree_step, then the function of the key's sort: the `enter` of every generated directory, of its
+ * aside. */
 int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
+/* The same where the answer is in memory, else ENTER_ASIDE: the `enter` of its class. */
+int enter_now(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
 
 int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+/* What the index and the table of nodes know, else ENTER_ASIDE. */
+int enter_known(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 /* For a listing: a file's bytes are not fetched before a READ asks for them. */
 int enter_listed(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
 int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_space(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_results(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_dot_now(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 
 /* A negative entry. */
 static inline int enter_nothing(struct fuse_entry_param *ret, double timeout_s)

@@ -8,13 +8,52 @@
 
 #include "core/node.h"
 #include "core/mount_options.h"
-#include "core/stats.h"
 
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
+
+/*
+ * How many requests of each sort the kernel sent, as .ryefs/stats.json tells them: tests measure
+ * requests, not time. Atomic, no lock.
+ */
+enum stat_op {
+	STAT_LOOKUP,
+	STAT_FORGET,
+	STAT_GETATTR,
+	STAT_SETATTR,
+	STAT_READLINK,
+	STAT_OPEN,
+	STAT_OPENDIR,
+	STAT_FLUSH,
+	STAT_RELEASE,
+	STAT_READ,
+	STAT_WRITE,
+	STAT_READDIR,
+	STAT_READDIRPLUS,
+	STAT_CREATE,
+	STAT_MAKE, /* mknod, mkdir, symlink, link */
+	STAT_REMOVE, /* unlink, rmdir */
+	STAT_RENAME,
+	STAT_XATTR,
+	STAT_OTHER,
+	STAT_INVAL, /* notifications that the notify threads sent */
+	STAT_LATE, /* changes that were answered before their lane had told of them (notify_after) */
+	STAT__MAX
+};
+
+struct stats {
+	_Atomic uint64_t n[STAT__MAX];
+};
+
+static inline void stats_count(struct stats *stats, enum stat_op op)
+{
+	atomic_fetch_add_explicit(&stats->n[op], 1, memory_order_relaxed);
+}
 
 /* Seconds: the notify threads tell the kernel of every change, so what it caches may live long. */
 #define TIMEOUT_LONG_S 3600.0
 
+struct asides;
 struct callers;
 struct catalogues;
 struct journal;
@@ -42,11 +81,13 @@ struct front {
 	struct nodes *nodes;
 	struct notify *notify;
 	struct parking *parking; /* requests that wait */
+	struct asides *asides; /* what may wait while a request is answered */
 	struct searches *searches;
 	struct catalogues *catalogues;
 	struct pass *pass;
 	struct shelf *shelf; /* unfinished directory listings */
 	struct journal *journal; /* .ryefs/log */
+	struct journal *changes; /* .ryefs/changes */
 	struct fuse_session *session;
 	struct node *root;
 	struct stats stats;
@@ -69,6 +110,7 @@ struct front {
 	bool parallel_lookups; /* it can look names of one directory up side by side */
 	_Atomic bool inited;
 	_Atomic bool init_told; /* the answer to INIT has been written */
+	_Atomic bool lookups_alone; /* and the kernel could not be told of parallel_lookups */
 };
 
 static inline struct front *front_of(fuse_req_t req)
@@ -80,52 +122,5 @@ static inline struct node *front_node(struct front *front, fuse_ino_t ino)
 {
 	return ino == FUSE_ROOT_ID ? front->root : (struct node *)(uintptr_t)ino;
 }
-
-/*
- * The parts of a class of nodes that few classes have: what changes a directory or a file's
- * allocation, and extended attributes. Every function answers its request exactly once. Names,
- * targets and values are borrowed from the request.
- */
-struct node_new {
-	const char *name;
-	mode_t mode; /* type and permissions, umask applied */
-	dev_t rdev;
-	const char *target; /* of a symlink */
-};
-
-struct node_rename {
-	struct node *from, *to; /* directories */
-	const char *name, *new_name;
-	unsigned flags; /* of renameat2(2) */
-};
-
-struct node_copy {
-	struct node *from, *to;
-	off_t from_off, to_off;
-	size_t len;
-	int flags;
-};
-
-/* NULL: nothing here can be removed, renamed or linked, a file has no holes, and is copied by reading
- * and writing. */
-struct node_changes {
-	void (*make)(fuse_req_t req, struct node *dir, const struct node_new *what);
-	void (*create)(fuse_req_t req, struct node *dir, const struct node_new *what,
-		       const struct fuse_file_info *fi);
-	void (*remove)(fuse_req_t req, struct node *dir, const char *name, bool is_dir);
-	void (*rename)(fuse_req_t req, const struct node_rename *what);
-	void (*link)(fuse_req_t req, struct node *node, struct node *dir, const char *name);
-	void (*fallocate)(fuse_req_t req, struct node *node, int mode, off_t off, off_t len);
-	void (*copy)(fuse_req_t req, const struct node_copy *what);
-	void (*lseek)(fuse_req_t req, struct node *node, off_t off, int whence);
-};
-
-struct node_xattrs {
-	void (*get)(fuse_req_t req, struct node *node, const char *name, size_t size);
-	void (*list)(fuse_req_t req, struct node *node, size_t size);
-	void (*set)(fuse_req_t req, struct node *node, const char *name, struct rye_span value,
-		    int flags);
-	void (*remove)(fuse_req_t req, struct node *node, const char *name);
-};
 
 #endif

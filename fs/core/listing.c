@@ -186,7 +186,8 @@ static bool put_plain(struct listing_out *out, const char *name, const struct it
 static bool put_entered(struct listing_out *out, const char *name, const struct item *item)
 {
 	struct node *dir = out->ask->dir;
-	const struct node_class *class = dir->class;
+	/* the table whose readdir this is: another may wait */
+	const struct node_class *class = dir->class->readdir ? dir->class : dir->class->aside;
 	int (*enter)(fuse_req_t, struct node *, const char *, struct fuse_entry_param *) =
 		class->enter_listed ? class->enter_listed : class->enter;
 	struct fuse_entry_param entry = { 0 };

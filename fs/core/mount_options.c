@@ -36,6 +36,7 @@ enum option_id {
 	OPT_TRUST_CALLERS,
 	OPT_VENV,
 	OPT_LIST,
+	OPT_SPACES,
 	OPT_XATTR,
 	OPT_ALLOW_OTHER,
 	OPT_LIBFUSE, /* handed on as it is */
@@ -62,6 +63,7 @@ static const struct mount_options_option_row rows[] = {
 	{ "trust_callers=", OPT_TRUST_CALLERS },
 	{ "venv", OPT_VENV },
 	{ "list=", OPT_LIST },
+	{ "spaces=", OPT_SPACES },
 	{ "xattr", OPT_XATTR },
 	{ "allow_other", OPT_ALLOW_OTHER },
 
@@ -190,6 +192,7 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	static const char *const sandbox[] = { "auto", "strict", "off", NULL };
 	static const char *const trust[] = { "same", "any", NULL };
 	static const char *const list[] = { "items", "all", NULL };
+	static const char *const spaces[] = { "rw", "ro", "none", NULL };
 	int n = 0, r = 0;
 
 	switch (id) {
@@ -208,6 +211,10 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	case OPT_LIST:
 		r = set_choice(word, list, &n, err);
 		opt->list_all = n == 1;
+		return r;
+	case OPT_SPACES:
+		r = set_choice(word, spaces, &n, err);
+		opt->spaces = (unsigned)n;
 		return r;
 	case OPT_WAIT:
 		return set_number(word, 1, WAIT_MAX_S, &opt->wait_s, err);

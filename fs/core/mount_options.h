@@ -26,6 +26,7 @@ struct options {
 	bool list_all; /* list=all */
 	bool trust_any; /* trust_callers=any */
 	bool read_only;
+	enum { SPACES_RW, SPACES_RO, SPACES_NONE } spaces;
 	struct fuse_args args; /* for fuse_session_new */
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;

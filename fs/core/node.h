@@ -11,51 +11,12 @@
 #ifndef RYE_FS_CORE_NODE_H
 #define RYE_FS_CORE_NODE_H
 
+#include "core/class.h"
 #include "core/tree.h"
 #include "scope.h"
 
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
-
-struct front;
-struct node;
-
-/* A write as the kernel sent it. */
-struct node_write {
-	struct rye_span bytes;
-	off_t off;
-	int flags; /* of the open file: O_APPEND … */
-	bool page; /* from the page cache (mmap): caller and flags mean nothing */
-};
-
-/*
- * What a kind of node can do. An operation that is NULL gets the answer of a read-only tree
- * (ops.c). Those with a req answer it exactly once, now or later.
- */
-struct node_class {
-	const char *name;
-	/* The core of LOOKUP and READDIRPLUS: fills *ret, whose node has one more kernel reference
-	 * (ino 0: a negative entry that may be cached). Returns 0 or a positive errno. */
-	int (*enter)(fuse_req_t req, struct node *dir, const char *name,
-		     struct fuse_entry_param *ret);
-	/* The same for READDIRPLUS alone, when that may do with less. */
-	int (*enter_listed)(fuse_req_t req, struct node *dir, const char *name,
-			    struct fuse_entry_param *ret);
-	/* Instead of `enter`, when the answer may have to wait. */
-	void (*lookup)(fuse_req_t req, struct node *dir, const char *name);
-	void (*getattr)(fuse_req_t req, struct node *node, bool by_handle);
-	void (*setattr)(fuse_req_t req, struct node *node, const struct stat *want, int which);
-	void (*readlink)(fuse_req_t req, struct node *node);
-	void (*read)(fuse_req_t req, struct node *node, size_t size, off_t off);
-	void (*write)(fuse_req_t req, struct node *node, const struct node_write *write);
-	void (*readdir)(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus);
-	void (*statfs)(fuse_req_t req, struct node *node);
-	void (*fsync)(fuse_req_t req, struct node *node, bool data_only);
-	uint64_t (*size)(const struct node *node); /* NULL: node->size */
-	const struct node_changes *changes; /* NULL: nothing can be made or removed here */
-	const struct node_xattrs *xattrs; /* NULL: has none; asked with -o xattr only */
-	void (*drop)(void *data); /* frees node->data; NULL: nothing to free */
-};
 
 struct node *node_ref(struct node *node);
 void node_unref(struct node *node); /* NULL is fine */

@@ -25,6 +25,7 @@
 #include "scope.h"
 
 #include <errno.h>
+#include <linux/fuse.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ enum job_type { JOB_INODE, JOB_TASK, JOB_AFTER };
 /* How often the clock's thread waits NOTIFY_PATIENCE_MS for a notification of a conversation to
  * begin. The bound is for a machine that gives the thread that sends it no time for seconds. */
 #define NOTIFY_ROUNDS 100
+/* How often the other clock's thread waits NOTIFY_AFTER_MS for a lane that the kernel does not hold. */
+#define AFTER_ROUNDS (NOTIFY_AFTER_MAX_MS / NOTIFY_AFTER_MS)
 
 /* Queued tasks are found by a hash of theirs; more in one bucket only cost time. */
 #define TASK_BUCKETS 256
@@ -50,6 +53,7 @@ struct notify_job {
 	struct notify_job *same; /* of its bucket of tasks; the lane's lock */
 	_Atomic unsigned refs;
 	_Atomic bool told; /* done was called */
+	_Atomic unsigned ends; /* of a JOB_AFTER: which of its ends have come */
 	_Atomic pid_t sender; /* the thread that asks the kernel; 0: none yet */
 	unsigned rounds; /* of the clock's thread */
 	enum job_type type;
@@ -60,6 +64,7 @@ struct notify_job {
 	void *arg;
 	int64_t until;
 	notify_task_fn task;
+	struct queue *lane; /* of a JOB_AFTER */
 	int number;
 	char name[]; /* or the task's text */
 };
@@ -71,6 +76,7 @@ struct queue {
 	struct notify_job *tasks[TASK_BUCKETS];
 	bool stop;
 	bool asleep; /* the clock's thread: until it is signalled */
+	_Atomic pid_t sender; /* a lane's only thread, while it tells the kernel; 0: it does not */
 	unsigned started; /* threads that are there; of notify_open and notify_end */
 	int patience_ms; /* of a clock */
 	pthread_t threads[TALK_LANE_THREADS];
@@ -98,31 +104,46 @@ static void notify_job_done(struct notify_job *job)
 		job->done(job->arg);
 }
 
-static void send_entry(struct front *front, fuse_ino_t dir, const char *name, bool soft)
-{
-	struct fuse_session *se = front->session;
-
-	stats_count(&front->stats, STAT_INVAL);
-	if (soft && front->expires)
-		fuse_lowlevel_notify_expire_entry(se, dir, name, strlen(name), FUSE_LL_EXPIRE_ONLY);
-	else
-		fuse_lowlevel_notify_inval_entry(se, dir, name, strlen(name));
-}
-
 static fuse_ino_t notify_id_of(const struct front *front, const struct node *node)
 {
 	return node == front->root ? FUSE_ROOT_ID : node_id(node);
 }
 
+/* The calling thread begins to tell the kernel something, which may make it wait, or has told it. */
+static void note_sending(struct front *front, bool begins)
+{
+	struct queue *lanes = front->notify->lanes;
+
+	for (int i = 0; i < LANE_TALK; i++)
+		if (pthread_equal(lanes[i].threads[0], pthread_self()))
+			lanes[i].sender = begins ? gettid() : 0;
+}
+
 void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft)
 {
-	send_entry(front, notify_id_of(front, dir), name, soft);
+	struct fuse_session *se = front->session;
+	fuse_ino_t ino = notify_id_of(front, dir);
+
+	stats_count(&front->stats, STAT_INVAL);
+	note_sending(front, true);
+	if (soft && front->expires)
+		fuse_lowlevel_notify_expire_entry(se, ino, name, strlen(name), FUSE_LL_EXPIRE_ONLY);
+	else
+		fuse_lowlevel_notify_inval_entry(se, ino, name, strlen(name));
+	note_sending(front, false);
+}
+
+static void send_inode(struct front *front, fuse_ino_t ino, off_t from, off_t len)
+{
+	stats_count(&front->stats, STAT_INVAL);
+	note_sending(front, true);
+	fuse_lowlevel_notify_inval_inode(front->session, ino, from, len);
+	note_sending(front, false);
 }
 
 void notify_send_inode(struct front *front, struct node *node, off_t from)
 {
-	stats_count(&front->stats, STAT_INVAL);
-	fuse_lowlevel_notify_inval_inode(front->session, notify_id_of(front, node), from, 0);
+	send_inode(front, notify_id_of(front, node), from, 0);
 }
 
 void notify_attr(struct front *front, struct node *node)
@@ -135,8 +156,7 @@ static void notify_perform(struct front *front, struct notify_job *job)
 	switch (job->type) {
 	case JOB_INODE:
 		job->sender = gettid();
-		stats_count(&front->stats, STAT_INVAL);
-		fuse_lowlevel_notify_inval_inode(front->session, job->ino, job->from, job->len);
+		send_inode(front, job->ino, job->from, job->len);
 		break;
 	case JOB_TASK:
 		job->task(front, job->node, job->number, job->name);
@@ -222,6 +242,40 @@ static bool lane_append(struct queue *lane, struct notify_job *job)
 	return true;
 }
 
+/* ---- a change that is answered before its lane has told of it ---- */
+
+enum after_end { AFTER_LATE = 1, AFTER_PASSED = 2 };
+
+#define NOTIFY_INC_EPOCH 8 /* of <linux/fuse.h> since Linux 6.16, which we need not be built with */
+
+/* Makes the kernel ask for every name again: it takes no lock for this. Older kernels refuse. */
+static void send_epoch(struct front *front)
+{
+	const struct fuse_out_header all = { .len = sizeof(all), .error = NOTIFY_INC_EPOCH };
+	ssize_t n = write(fuse_session_fd(front->session), &all, sizeof(all));
+
+	(void)n;
+}
+
+/* Both ends come in any order, and the second one ends what AFTER_LATE began. */
+static void after_end(struct front *front, struct notify_job *job, enum after_end end)
+{
+	if (atomic_fetch_or(&job->ends, end))
+		rye_late(front->rye, false);
+}
+
+/* On the clock's thread. Until the lane has told, each lookup looks at the disk and is believed
+ * once. */
+static void after_late(struct front *front, struct notify_job *job)
+{
+	stats_count(&front->stats, STAT_LATE);
+	rye_late(front->rye, true);
+	send_epoch(front);
+	after_end(front, job, AFTER_LATE);
+}
+
+/* ---- the threads ---- */
+
 static void *lane_thread(void *arg)
 {
 	struct queue *lane = arg;
@@ -231,6 +285,8 @@ static void *lane_thread(void *arg)
 		if (job->type == JOB_AFTER && job->number-- > 0 && lane_append(lane, job))
 			continue;
 		notify_perform(lane->notify->front, job);
+		if (job->type == JOB_AFTER)
+			after_end(lane->notify->front, job, AFTER_PASSED);
 		notify_job_done(job);
 		job_unref(job);
 	}
@@ -276,22 +332,25 @@ static struct notify_job *overdue(struct queue *clock)
 	return job;
 }
 
-/* Waits the kernel for a page? Then it has begun. Where /proc is not ours, having called it has to
- * do. */
-static bool notify_job_waits(struct notify_job *job)
+/* Does the kernel hold the thread that tells it something? Where /proc is not ours, having called
+ * the kernel has to do. */
+static bool is_held(pid_t sender)
 {
-	pid_t sender = job->sender;
 	struct proc_stat stat;
 
 	return sender && (proc_stat(sender, &stat) || stat.state == 'D');
 }
 
-/* The job's time is over, or it is done. Others than of conversations may be what a request waits
- * for that their lane waits for in the kernel. */
+/* The job's time is over, or it is done. When the kernel waits for a page of a conversation, it has
+ * begun. Other notifications may be what a request waits for that their lane waits for in the
+ * kernel. */
 static bool notify_may_tell(struct notify_job *job)
 {
-	return job->told || job->type != JOB_INODE || job->node || ++job->rounds > NOTIFY_ROUNDS ||
-	       notify_job_waits(job);
+	if (job->told)
+		return true;
+	if (job->type == JOB_AFTER)
+		return ++job->rounds >= AFTER_ROUNDS || is_held(job->lane->sender);
+	return job->node || ++job->rounds > NOTIFY_ROUNDS || is_held(job->sender);
 }
 
 /* Takes a reference over. */
@@ -329,6 +388,8 @@ static void *clock_thread(void *arg)
 			clock_add(clock, job);
 			continue;
 		}
+		if (job->type == JOB_AFTER && !job->told)
+			after_late(clock->notify->front, job);
 		notify_job_done(job);
 		job_unref(job);
 	}
@@ -439,6 +500,7 @@ void notify_after(struct notify *notify, enum notify_lane lane, notify_done_fn d
 		return;
 	}
 	job->number = AFTER_TURNS;
+	job->lane = &notify->lanes[lane];
 	job->done = done;
 	job->arg = arg;
 	notify_post(notify, lane, job);

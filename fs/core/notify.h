@@ -22,9 +22,12 @@ typedef void (*notify_done_fn)(void *arg);
  * answer the notification before we answer the write. So we wait no longer than this, in ms. */
 #define NOTIFY_PATIENCE_MS 20
 /* A rename between a merged directory and spaces/ has the lock of the one while it waits for that of
- * the other. Nothing else makes the content lane wait for a change that waits for the lane; but a
- * busy machine makes it late. In ms. */
+ * the other. Nothing else makes the content lane wait for a change that waits for the lane; a busy
+ * machine or a slow disk makes it late only. So a change is answered before its lane has told of it
+ * when the kernel holds the lane's thread after this long; and, whatever the thread does, after the
+ * longer one. In ms. */
 #define NOTIFY_AFTER_MS 200
+#define NOTIFY_AFTER_MAX_MS 10000
 
 int notify_open(struct front *front, struct notify **ret); /* 0 or -errno */
 /* Joins the threads; what is queued is dropped, `done` is called. Later calls do the same. */
@@ -68,8 +71,9 @@ struct notify_task {
 	enum notify_lane lane;
 };
 void notify_task(struct notify *notify, const struct notify_task *task);
-/* done(arg) when the lane has told of all that is queued now, and of what that finds out; at the
- * latest after NOTIFY_AFTER_MS. */
+/* done(arg) when the lane has told of all that is queued now, and of what that finds out. Where that
+ * takes too long (above), the kernel is made to ask for every name, each lookup looks at the disk, and
+ * no answer is kept, until the lane has told; this is counted (STAT_LATE). */
 void notify_after(struct notify *notify, enum notify_lane lane, notify_done_fn done, void *arg);
 /* Sent on the calling thread, which may wait in the kernel: in tasks only. */
 void notify_send_entry(struct front *front, struct node *dir, const char *name, bool soft);

@@ -168,6 +168,14 @@ void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg)
 	parking->arg = arg;
 }
 
+void parking_sweep_by(struct parking *parking, int64_t due_ns)
+{
+	GUARD(&parking->lock);
+	parking->sweep_ns = MIN_OF(parking->sweep_ns, due_ns);
+	if (due_ns < parking->wake_ns)
+		pthread_cond_signal(&parking->poke);
+}
+
 void parking_close(struct parking *parking)
 {
 	if (!parking)

@@ -67,6 +67,8 @@ struct parked {
 int parking_open(struct parking **ret);
 /* From now on called on the parking thread every 30 s, no lock held. */
 void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg);
+/* … and at that time, if that is sooner. Any thread, holding no lock of parking's. */
+void parking_sweep_by(struct parking *parking, int64_t due_ns);
 /* Wakes every request with PARKED_CLOSED and joins the thread; nothing is parked from then on. */
 void parking_close(struct parking *parking);
 /* After the last request was answered. */

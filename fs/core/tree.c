@@ -8,14 +8,48 @@
 #include "core/tree.h"
 
 #include "core/ctl.h"
+#include "err.h"
 #include "hash.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* st_ino of generated files: bit 62 set, so that they never meet an inode of a disk. */
 #define INO_OURS (1ull << 62)
+
+/*
+ * What agents' sandboxes cover in their working directory by mounts of their own, lest what runs in
+ * them makes it: where a sandbox can neither find nor make such a name, it ends before its first
+ * command. None is listed. git takes an empty .git for no repository (tests/e2e/boxed.sh).
+ */
+static const struct tree_covered_row {
+	const char *name, *text; /* NULL: an empty directory */
+} covered[] = {
+	{ ".agents", NULL },   { ".bash_profile", "" }, { ".bashrc", "" },
+	{ ".claude", NULL },   { ".codex", NULL },	{ ".cursor", NULL },
+	{ ".gemini", NULL },   { ".git", NULL },	{ ".gitconfig", "" },
+	{ ".gitmodules", "" }, { ".idea", NULL },	{ ".mcp.json", "{\"mcpServers\": {}}\n" },
+	{ ".opencode", NULL }, { ".profile", "" },	{ ".qwen", NULL },
+	{ ".ripgreprc", "" },  { ".vscode", NULL },	{ ".zprofile", "" },
+	{ ".zshrc", "" },
+};
+
+static const struct tree_covered_row *covered_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(covered); i++)
+		if (strcmp(covered[i].name, name) == 0)
+			return &covered[i];
+	return NULL;
+}
+
+const char *tree_covered(const char *name)
+{
+	const struct tree_covered_row *row = covered_find(name);
+
+	return row ? row->text : NULL;
+}
 
 /* What the root has beside the kinds' directories and the primitives. Not listed are the index,
  * which is made when it is looked up, spaces and .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
@@ -31,34 +65,6 @@ static const struct root_name {
 	{ "search", TREE_SEARCH, true },
 	{ "spaces", TREE_SPACES, false },
 	{ "state", TREE_STATE, true },
-};
-
-static const struct {
-	const char *name;
-	int sys;
-} refusals[] = {
-	{ "EACCES", EACCES },
-	{ "EAGAIN", EAGAIN },
-	{ "EBADMSG", EBADMSG },
-	{ "ECANCELED", ECANCELED },
-	{ "EDQUOT", EDQUOT },
-	{ "EFBIG", EFBIG },
-	{ "EINPROGRESS", EINPROGRESS },
-	{ "EINTR", EINTR },
-	{ "EINVAL", EINVAL },
-	{ "EIO", EIO },
-	{ "EKEYREJECTED", EKEYREJECTED },
-	{ "ELOOP", ELOOP },
-	{ "ENODATA", ENODATA },
-	{ "ENOENT", ENOENT },
-	{ "ENOEXEC", ENOEXEC },
-	{ "ENOKEY", ENOKEY },
-	{ "ENOSPC", ENOSPC },
-	{ "EOPNOTSUPP", EOPNOTSUPP },
-	{ "EREMOTEIO", EREMOTEIO },
-	{ "EROFS", EROFS },
-	{ "ETIMEDOUT", ETIMEDOUT },
-	{ "EUCLEAN", EUCLEAN },
 };
 
 /* What shells, version control, editors and package managers look for in any directory. */
@@ -118,7 +124,7 @@ static int tree_set_path(struct tree_key *key, const char *path, size_t len)
 	return 0;
 }
 
-static int set_query(struct tree_key *key, const char *query)
+int tree_set_query(struct tree_key *key, const char *query)
 {
 	size_t len = strlen(query);
 
@@ -145,6 +151,12 @@ static int tree_join(struct tree_key *key, const char *dir, const char *name)
 	return 0;
 }
 
+static int tree_named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, const char *name)
+{
+	core_tree_put(ret, sort, kind);
+	return tree_set_path(ret, name, strlen(name));
+}
+
 static int step_root(const char *name, struct tree_key *ret)
 {
 	const struct ctl *ctl = ctl_root_find(name);
@@ -159,6 +171,8 @@ static int step_root(const char *name, struct tree_key *ret)
 			core_tree_put(ret, root_names[i].sort, 0);
 			return 0;
 		}
+	if (covered_find(name))
+		return tree_named(ret, TREE_COVERED, 0, name);
 	for (uint8_t kind = 0; kind < RYE_KIND__MAX; kind++)
 		if (strcmp(rye_kind_dir(kind), name) == 0) {
 			core_tree_put(ret, TREE_MERGED, kind);
@@ -218,7 +232,7 @@ static int step_merged(const struct tree_dir *dir, const char *name, struct tree
 		ret->ctl = ctl;
 		if (tree_set_path(ret, dir->path, strlen(dir->path)))
 			return -ENAMETOOLONG;
-		return query ? set_query(ret, query) : 0;
+		return query ? tree_set_query(ret, query) : 0;
 	}
 	core_tree_put(ret, TREE_MERGED, dir->kind);
 	return tree_join(ret, dir->path, name);
@@ -234,12 +248,6 @@ static int step_spaces(const char *name, struct tree_key *ret)
 			return 0;
 		}
 	return -ENOENT;
-}
-
-static int tree_named(struct tree_key *ret, enum tree_sort sort, uint8_t kind, const char *name)
-{
-	core_tree_put(ret, sort, kind);
-	return tree_set_path(ret, name, strlen(name));
 }
 
 /* Names that programs look up in any directory: no search query. */
@@ -274,7 +282,7 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 		core_tree_put(ret, TREE_HIT, 0);
 		if (tree_set_path(ret, dir->path, strlen(dir->path)))
 			return -ENAMETOOLONG;
-		return set_query(ret, name);
+		return tree_set_query(ret, name);
 	case TREE_STATE:
 		core_tree_put(ret, TREE_THREADS, 0);
 		return strcmp(name, "threads") == 0 ? 0 : -ENOENT;
@@ -311,7 +319,7 @@ bool tree_split_query(const struct tree_key *merged, struct tree_key *ret)
 	core_tree_put(ret, TREE_QUERY, merged->kind);
 	if (tree_set_path(ret, merged->text, mark - merged->text))
 		return false;
-	return set_query(ret, mark + 1) == 0;
+	return tree_set_query(ret, mark + 1) == 0;
 }
 
 uint64_t tree_ino(const struct tree_key *key)
@@ -329,14 +337,136 @@ uint64_t tree_ino(const struct tree_key *key)
 	return (h & (INO_OURS - 1)) | INO_OURS;
 }
 
-int tree_why(const char *name)
+/* ---- .why ---- */
+
+static const struct {
+	const char *name;
+	int sys;
+} refusals[] = {
+	{ "EACCES", EACCES },
+	{ "EAGAIN", EAGAIN },
+	{ "EBADMSG", EBADMSG },
+	{ "ECANCELED", ECANCELED },
+	{ "EDQUOT", EDQUOT },
+	{ "EFBIG", EFBIG },
+	{ "EINPROGRESS", EINPROGRESS },
+	{ "EINTR", EINTR },
+	{ "EINVAL", EINVAL },
+	{ "EIO", EIO },
+	{ "EKEYREJECTED", EKEYREJECTED },
+	{ "ELOOP", ELOOP },
+	{ "ENODATA", ENODATA },
+	{ "ENOENT", ENOENT },
+	{ "ENOEXEC", ENOEXEC },
+	{ "ENOKEY", ENOKEY },
+	{ "ENOSPC", ENOSPC },
+	{ "EOPNOTSUPP", EOPNOTSUPP },
+	{ "EREMOTEIO", EREMOTEIO },
+	{ "EROFS", EROFS },
+	{ "ETIMEDOUT", ETIMEDOUT },
+	{ "EUCLEAN", EUCLEAN },
+};
+
+/* In the place of a command with another item's reference, whose slashes no link has. */
+#define ELSEWHERE "the command that ryefs verify shows"
+
+/* Is text's end "KIND:" and whole parts of the path, from the first one on? Then more follows. */
+static bool tree_why_goes_on(const struct tree_dir *dir, const char *text)
+{
+	const char *kind = rye_kind_name(dir->kind), *colon = strrchr(text, ':');
+	size_t k = strlen(kind), n;
+
+	if (!colon || (size_t)(colon - text) <= k || colon[-1 - (ptrdiff_t)k] != ' ' ||
+	    memcmp(colon - k, kind, k) != 0)
+		return false;
+	n = strlen(colon + 1);
+	return n && strncmp(colon + 1, dir->path, n) == 0 && strchr("/", dir->path[n]);
+}
+
+/* A path in a message is its last name; the item's own reference stays whole. */
+static void tree_why_drop(const struct tree_dir *dir, const char *text, char *ret, size_t size)
+{
+	const char *mend = strstr(text, MEND_WITH);
+	size_t n = 0;
+
+	for (const char *p = text; *p; p++) {
+		ret[n] = 0;
+		if (*p != '/' || (p[1] && tree_why_goes_on(dir, ret))) {
+			ret[n++] = *p;
+			continue;
+		}
+		while (n && ret[n - 1] != ' ')
+			n--;
+		if (mend && p > mend) {
+			n = (size_t)(strstr(ret, MEND_WITH) - ret) + strlen(MEND_WITH);
+			snprintf(ret + n, size - n, ELSEWHERE);
+			return;
+		}
+	}
+	ret[n] = 0;
+}
+
+/* A text that was cut may end with a part of the reference: a directory, or a name of one. */
+static void tree_why_close(const struct tree_dir *dir, char *text, size_t size)
+{
+	size_t n = strlen(text);
+	const char *slash = strrchr(text, '/');
+
+	if (!tree_why_goes_on(dir, text) &&
+	    !(slash && (strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)))
+		return;
+	text[n < size - 1 ? n++ : n - 1] = '-';
+	text[n] = 0;
+}
+
+/* Control characters in a reason could move the cursor of the terminal that lists the directory. */
+void tree_why_target(const struct tree_key *link, enum rye_code code, const char *reason,
+		     char ret[TREE_WHY_SIZE])
+{
+	const char *up = link->sort == TREE_CTL ? "../.why/" : ".why/";
+	const char *end = strrchr(link->text, '/');
+	char path[TREE_TEXT_MAX] = "", text[TREE_WHY_SIZE];
+	struct tree_dir dir = { .kind = link->kind, .path = path };
+	size_t room = TREE_WHY_SIZE - strlen(up);
+
+	if (end)
+		memcpy(path, link->text, (size_t)(end - link->text));
+	if (snprintf(text, room, "%s: %s", tree_errno_name(rye_code_errno(code)),
+		     *reason ? reason : rye_code_name(code)) >= (int)room)
+		utf8_mend(text);
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+	snprintf(ret, TREE_WHY_SIZE, "%s", up);
+	ret += strlen(up);
+	tree_why_drop(&dir, text, ret, room);
+	tree_why_close(&dir, ret, room);
+}
+
+static bool tree_why_begins(const char *name)
 {
 	size_t len = strcspn(name, ":");
 
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
 		if (strncmp(refusals[i].name, name, len) == 0 && !refusals[i].name[len])
-			return refusals[i].sys;
-	return 0;
+			return true;
+	return false;
+}
+
+int tree_why_step(const struct tree_dir *dir, const char *before, const char *name,
+		  struct tree_key *ret)
+{
+	char text[TREE_WHY_SIZE];
+	int r;
+
+	if (!*before && !tree_why_begins(name))
+		return -ENOENT;
+	if (snprintf(text, sizeof(text), "%s%s%s", before, *before ? "/" : "", name) >=
+	    (int)sizeof(text))
+		return -ENOENT;
+	r = tree_merged(dir->kind, dir->path, ret);
+	ret->sort = tree_why_goes_on(dir, text) ? TREE_WHY : TREE_REASON;
+	return r ? r : tree_set_query(ret, text);
 }
 
 const char *tree_errno_name(int sys)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mount.h: around the session: the background process, the two paths, the threads at the device,
- * the watchdog.
+ * mount.h: around the session: the background process, the two paths, the watchdog.
  */
 #ifndef RYE_FS_MOUNT_MOUNT_H
 #define RYE_FS_MOUNT_MOUNT_H
@@ -34,19 +33,6 @@ void daemon_end(struct daemon *daemon);
 
 /* Between fuse_session_mount and the loops. 0 or -errno. */
 int device_attach(struct fuse_session *session);
-
-/*
- * loops.c: the threads that read requests from the device.
- */
-
-struct loops;
-
-/* Returns when INIT was answered; -1: it never came. *ret is set in either case, or NULL. */
-int loops_start(struct front *front, struct loops **ret);
-/* The device is gone: unmounted, or aborted. front->ready_fd becomes readable then. */
-bool loops_ended(struct loops *loops);
-/* Makes them end wherever they are, joins them and frees *loops. */
-void loops_end(struct loops *loops);
 
 /*
  * mountpoint.c: are the two paths of a mount fit for it?

@@ -17,13 +17,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 
 extern char **environ;
 
@@ -50,26 +48,15 @@ static char *mountpoint_resolve(const char *path)
 	return whole;
 }
 
-static int mountpoint_run(const char *const argv[])
-{
-	pid_t pid;
-	int status, r = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
-
-	if (r)
-		return r;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return errno;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
-}
-
 int mountpoint_detach(const char *path)
 {
 	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
 
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		return 0;
-	return errno == EPERM ? mountpoint_run(argv) : errno;
+	if (errno != EPERM)
+		return errno;
+	return fusermount_run(argv) ? EBUSY : 0;
 }
 
 static int fail_taken(const char *path, const char *source, struct rye_err *err)
@@ -236,6 +223,71 @@ static bool system_needs(const char *path)
 		on.f_type == CGROUP_SUPER_MAGIC || on.f_type == CGROUP2_SUPER_MAGIC);
 }
 
+static bool has_items(const char *dir)
+{
+	auto_free char *items = NULL;
+	struct stat st;
+
+	return asprintf(&items, "%s/.ai", dir) >= 0 && lstat(items, &st) == 0;
+}
+
+/* A workspace is seldom meant to be hidden: more often the two words were exchanged. */
+static int mountpoint_swapped(const struct options *opt, struct rye_err *err)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	if (!has_items(opt->mountpoint))
+		return 0;
+	if (has_items(opt->source))
+		return fail_inside(opt, "it has an .ai, which the mount would hide", err);
+	buf_adds(&mend, "ryefs ");
+	buf_shell(&mend, opt->mountpoint);
+	buf_addc(&mend, ' ');
+	buf_shell(&mend, opt->source);
+	return rye_fail(err, RYE_INVALID, "%s has no .ai, %s has: swapped?\n" MEND_WITH "%s",
+			opt->source, opt->mountpoint,
+			mend.failed ? "ryefs mount --help" : mend.data);
+}
+
+struct mount_above {
+	const char *path;
+	size_t best;
+	bool ours;
+	char point[PATH_MAX], source[PATH_MAX];
+};
+
+/* The deepest of those that the path lies in, the last one on top; its line in mountinfo, nothing else, is read. */
+static int look_above(void *arg, const struct mountinfo *mount)
+{
+	struct mount_above *above = arg;
+	size_t len = strlen(mount->point);
+
+	if (!lies_in(above->path, mount->point) || len < above->best)
+		return 0;
+	above->best = len;
+	above->ours = mountinfo_is_ours(mount);
+	snprintf(above->point, sizeof(above->point), "%s", mount->point);
+	snprintf(above->source, sizeof(above->source), "%s", mount->source);
+	return 0;
+}
+
+/* A daemon that serves what another one of ours shows waits for it, and at a swapped pair for itself. */
+static int source_is_mount(const char *source, struct rye_err *err)
+{
+	struct mount_above above = { .path = source };
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+
+	(void)mountinfo_each(look_above, &above);
+	if (!above.ours)
+		return 0;
+	buf_shell(&word, above.point);
+	return rye_fail(
+		err, RYE_INVALID,
+		"no project at %s: %s is a ryefs mount of %s; the project itself is wanted\n" MEND_WITH
+		"ryefs umount %s",
+		source, above.point, above.source, word.failed ? "MOUNTPOINT" : word.data);
+}
+
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
 {
 	auto_free char *items = NULL;
@@ -253,6 +305,8 @@ static int mountpoint_check(const struct options *opt, struct rye_err *err)
 		return rye_fail(err, RYE_IO, "out of memory");
 	if (lies_in(opt->mountpoint, items))
 		return fail_inside(opt, "it lies in the .ai that it would show", err);
+	if (mountpoint_swapped(opt, err))
+		return -(int)err->code;
 	if (mountpoint_hindered(opt, err))
 		return -(int)err->code;
 	remark_place(opt);
@@ -331,6 +385,9 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	opt->source = source;
 	if (!S_ISDIR(st.st_mode))
 		return rye_fail(err, RYE_INVALID, "no project at %s: not a directory", source);
+	r = source_is_mount(source, err);
+	if (r)
+		return r;
 	point = mountpoint_resolve(opt->mountpoint);
 	if (!point)
 		return fail_mountpoint(opt->mountpoint, errno, err);

@@ -164,6 +164,7 @@ void pass_drop(void *data)
 		n++;
 	}
 	close(pass->fd);
+	pass_names_drop(pass);
 	atomic_fetch_sub(&pass->pass->fds, n);
 	free(pass);
 }

@@ -43,11 +43,12 @@ struct pass_node {
 	dev_t dev;
 	ino_t ino;
 	int space;
-	enum pass_zone zone;
+	_Atomic enum pass_zone zone;
 	bool read_only;
 	_Atomic bool cached; /* the kernel may hold pages of it */
 	struct pass_seen seen; /* pass->lock */
 	struct pass_told told; /* pass->lock */
+	struct pass_name *names; /* pass->lock */
 	struct pass *pass;
 };
 
@@ -128,6 +129,19 @@ void pass_own_move(const struct node_rename *what);
 bool pass_own_is(const struct node *dir, const char *name, const struct pass_own_file *file);
 /* The kernel is told of another file than its change has left there; NULL: of any. */
 void pass_own_forget(struct node *dir, const char *name, const struct pass_own_file *file);
+
+/* ---- pass_names.c ---- */
+
+/* The kernel knows the file by this name from now on. */
+void pass_names_note(struct node *node, struct node *dir, const char *name);
+void pass_names_drop(struct pass_node *pass);
+/* From {0}, one by one, the names that are still the file's; false: no more, and nothing is held. */
+struct pass_at {
+	size_t i;
+	struct node *dir; /* held until the next call */
+	char name[TREE_NAME_MAX + 1];
+};
+bool pass_names_next(const struct node *node, struct pass_at *at);
 /* ---- pass_touch.c ---- */
 
 /* The node itself has changed, or (name not NULL) a name in it: the engine forgets what it knew, and

@@ -245,7 +245,7 @@ int enter_space(fuse_req_t req, const struct tree_key *key, struct fuse_entry_pa
 	root.space = space_index(front, key, &info);
 	if (root.space < 0)
 		return enter_nothing(ret, 0);
-	root.read_only = info.type == RYE_SYSTEM;
+	root.read_only = info.type == RYE_SYSTEM || front->opt->spaces == SPACES_RO;
 	fd = fcntl(info.fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return errno;

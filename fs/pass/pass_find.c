@@ -131,9 +131,11 @@ int pass_find(struct front *front, struct node *dir, const char *name, struct pa
 	if (fd < 0)
 		return -fd;
 	fd = pass_adopt(front, dir, fd, zone, ret);
-	if (fd == 0)
-		pass_own_forget(dir, name,
-				&(struct pass_own_file){ pass_of(ret->node)->dev,
-							 pass_of(ret->node)->ino });
-	return fd;
+	if (fd)
+		return fd;
+	pass_names_note(ret->node, dir, name);
+	pass_own_forget(dir, name,
+			&(struct pass_own_file){ pass_of(ret->node)->dev,
+						 pass_of(ret->node)->ino });
+	return 0;
 }

@@ -337,8 +337,15 @@ void pass_lseek(fuse_req_t req, struct node *node, off_t off, int whence)
 		reply_lseek(req, at);
 }
 
-const struct node_class pass_class = {
-	.name = "pass",
+/* The disk. */
+static struct aside_lane pass_lane(struct front *front, const struct node *node,
+				   struct rye_span what)
+{
+	return (struct aside_lane){ ASIDE_FILES, (uint64_t)pass_of(node)->space + 1 };
+}
+
+static const struct node_class pass_aside = {
+	.lane = pass_lane,
 	.enter = pass_enter,
 	.lookup = pass_lookup,
 	.getattr = pass_getattr,
@@ -351,5 +358,10 @@ const struct node_class pass_class = {
 	.fsync = pass_fsync,
 	.changes = &pass_changes,
 	.xattrs = &pass_xattrs,
+};
+
+const struct node_class pass_class = {
+	.name = "pass",
+	.aside = &pass_aside,
 	.drop = pass_drop,
 };

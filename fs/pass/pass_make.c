@@ -75,7 +75,9 @@ static void answer_made(fuse_req_t req, struct node *dir, const char *name)
 		return;
 	}
 	pass_make_own(dir, name, found.node);
-	pass_told(front, found.node);
+	/* under another name it was not told */
+	if (found.entry.attr.st_nlink == 1)
+		pass_told(front, found.node);
 	/* a link may lead to a directory of items, whatever its name */
 	wait = pass_touch(front, dir, name) || S_ISLNK(found.node->mode);
 	pass_answer(front, &(struct pass_answer){ req, pass_send_found, .found = found }, wait);
@@ -147,6 +149,7 @@ static void pass_create(fuse_req_t req, struct node *dir, const struct node_new 
 		if (pass->fd == fd && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
 			pass->rd = pass->wr = fd;
 	}
+	pass_names_note(found.node, dir, what->name);
 	pass_make_own(dir, what->name, found.node);
 	pass_told(front, found.node);
 	pass_answer(front,
@@ -224,8 +227,10 @@ static bool note_renamed(struct front *front, const struct node_rename *what)
 	pass_own_move(what);
 	node = node_at(front, to->space, to->fd, what->new_name, &raw);
 	if (node) {
+		pass_names_note(node, what->to, what->new_name);
 		pass_note_renamed(node, &raw);
-		pass_told(front, node);
+		if (raw.st_nlink == 1)
+			pass_told(front, node);
 	}
 	return !S_ISREG(raw.st_mode);
 }

@@ -59,12 +59,36 @@ static bool touch_path(struct front *front, const struct node *node, const char 
 	return true;
 }
 
+typedef bool (*touch_fn)(struct rye *rye, int space, const char *path);
+
+/* Each path that changes with the node, or the one of a name in it. True: fn said so of one. Of a file
+ * that has none of the names by which the kernel knows it, /proc tells what others made of it. */
+static bool touch_each(struct front *front, struct node *node, const char *name, touch_fn fn)
+{
+	int space = pass_of(node)->space;
+	struct pass_at at = { 0 };
+	char path[TOUCH_PATH_MAX];
+	bool found = false, any = false;
+
+	while (!name && pass_names_next(node, &at))
+		if (touch_path(front, at.dir, at.name, path)) {
+			any |= fn(front->rye, space, path);
+			found = true;
+		}
+	if (!found && touch_path(front, node, name, path))
+		any = fn(front->rye, space, path);
+	return any;
+}
+
+static bool touch_tell(struct rye *rye, int space, const char *path)
+{
+	rye_touched(rye, space, path);
+	return true;
+}
+
 static void touch_task(struct front *front, struct node *node, int unused, const char *name)
 {
-	char path[TOUCH_PATH_MAX];
-
-	if (touch_path(front, node, *name ? name : NULL, path))
-		rye_touched(front->rye, pass_of(node)->space, path);
+	touch_each(front, node, *name ? name : NULL, touch_tell);
 }
 
 /* A file written in many pieces is told once per turn of the thread. */
@@ -109,15 +133,13 @@ static struct pass_told touch_now(struct front *front)
 bool pass_touch(struct front *front, struct node *node, const char *name)
 {
 	const struct pass_told now = touch_now(front);
-	char path[TOUCH_PATH_MAX];
 	bool shows;
 
 	if (touch_is_plain(node, name) || (!name && touch_has_told(node, &now))) {
 		touch_post(front, node, name);
 		return false;
 	}
-	shows = touch_path(front, node, name, path) &&
-		rye_doubt(front->rye, pass_of(node)->space, path);
+	shows = touch_each(front, node, name, rye_doubt);
 	touch_post(front, node, name);
 	if (shows)
 		atomic_fetch_add(&front->generation, 1);

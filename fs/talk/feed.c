@@ -3,7 +3,8 @@
  * feed.c - finds the end of a message in bytes that come cut anywhere.
  *
  * A JSON object frames itself: braces, brackets and strings are tracked, not the whole grammar,
- * which is the engine's. YAML has no end of its own: it is framed by the write that brings it.
+ * which is the engine's. YAML has no end of its own: it is framed by the write that brings it, and
+ * of a single line only the engine knows whether it may be a part (RYE_FORM_LINE).
  * Broken text must not wait for an end that cannot come: an open string that meets a line's end, a
  * bracket that closes a brace, a NUL, too much depth or YAML without a newline is garbage at once,
  * so the write that brought it fails.
@@ -12,7 +13,9 @@
  */
 #include "talk/talk_inner.h"
 
+#include "err.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,10 +77,17 @@ void feed_restart(struct feed *feed)
 {
 	drop_message(feed);
 	feed->mode = START;
+	feed->refused = false;
+}
+
+void feed_refuse(struct feed *feed)
+{
+	feed->refused = true;
 }
 
 void feed_fresh(struct feed *feed)
 {
+	feed->refused = false;
 	if (feed->mode == AFTER || feed->mode == BROKEN)
 		feed->mode = START;
 }
@@ -227,6 +237,14 @@ static enum feed_verdict too_big(struct feed *feed)
 
 /* ---- YAML ---- */
 
+static enum rye_form form_of(struct rye_span text)
+{
+	const char *newline = memchr(text.ptr, '\n', text.len);
+	struct rye_span rest = span_skip(text, (size_t)(newline + 1 - text.ptr));
+
+	return span_trim(rest).len ? RYE_FORM_YAML : RYE_FORM_LINE;
+}
+
 /* From the beginning of the line to the end of the write. */
 static enum feed_verdict yaml_message(struct feed *feed, struct feed_piece *in, const char *from)
 {
@@ -251,7 +269,7 @@ static enum feed_verdict yaml_message(struct feed *feed, struct feed_piece *in, 
 		return FEED_GARBAGE;
 	}
 	feed->mode = AFTER;
-	feed->form = RYE_FORM_YAML;
+	feed->form = form_of(feed_message(feed));
 	return FEED_COMPLETE;
 }
 
@@ -290,7 +308,7 @@ static enum feed_verdict step_opened(struct feed *feed, struct feed_piece *in)
 
 static enum feed_verdict begin_json(struct feed *feed, struct feed_piece *in)
 {
-	drop_message(feed);
+	feed_restart(feed);
 	feed->mode = OPENED;
 	feed->form = RYE_FORM_JSON;
 	in->begun = in->line;
@@ -353,6 +371,8 @@ static enum feed_verdict step_between(struct feed *feed, struct feed_piece *in)
 					FEED_MORE;
 	if (feed->mark == 1 || feed->mark == 2)
 		return drop_write(feed, EINVAL, "message begins with half a byte order mark");
+	if (feed->refused && c != '{')
+		return drop_write(feed, EINVAL, ERR_SEVERAL);
 	if (feed->mode == BROKEN && c != '{')
 		return drop_write(feed, EINVAL,
 				  "behind a message that could not be read, wanted one that begins "
@@ -400,7 +420,7 @@ static enum feed_verdict step_line(struct feed *feed, struct feed_piece *in)
 	if (only_blanks(in))
 		return FEED_MORE;
 	if (len > FEED_LINE_MAX)
-		return drop_write(feed, EINVAL, "a verb of 4096 bytes at most is wanted");
+		return drop_write(feed, EINVAL, "one verb of 4096 bytes at most is wanted");
 	if (!feed_keep(feed, from, len))
 		return too_big(feed);
 	feed->mode = AFTER;

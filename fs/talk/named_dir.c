@@ -379,12 +379,31 @@ const struct node_changes named_changes = {
 	.link = dir_link,
 };
 
-static const struct node_class named_dir_class = {
-	.name = "named-dir",
+struct aside_lane named_lane(const struct named_place *place)
+{
+	const struct talk_target *target = &place->target;
+
+	return talk_item_lane(place->named->env.talks, target->kind, target->id);
+}
+
+/* May the caller? For a child of a run that is asked of the spaces. */
+static struct aside_lane named_dir_lane(struct front *front, const struct node *node,
+					struct rye_span what)
+{
+	return named_lane(node->data);
+}
+
+static const struct node_class named_dir_aside = {
+	.lane = named_dir_lane,
 	.enter = dir_enter,
 	.getattr = named_dir_getattr,
 	.readdir = named_dir_readdir,
 	.changes = &named_changes,
+};
+
+static const struct node_class named_dir_class = {
+	.name = "named-dir",
+	.aside = &named_dir_aside,
 	.drop = named_place_unref,
 };
 

@@ -192,13 +192,26 @@ static void open_drop(void *data)
 	free(open);
 }
 
-static const struct node_class open_class = {
-	.name = "named",
+static struct aside_lane open_lane(struct front *front, const struct node *node,
+				   struct rye_span what)
+{
+	const struct named_open *open = node->data;
+
+	return named_lane(open->place);
+}
+
+static const struct node_class open_aside = {
+	.lane = open_lane,
 	.getattr = open_getattr,
 	.setattr = open_setattr,
-	.read = open_read,
 	.write = open_write,
 	.changes = &named_changes,
+};
+
+static const struct node_class open_class = {
+	.name = "named",
+	.aside = &open_aside,
+	.read = open_read,
 	.drop = open_drop,
 };
 

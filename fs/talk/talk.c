@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "core/ctl.h"
 #include "core/reply.h"
+#include "hash.h"
 #include "proc.h"
 #include "scope.h"
 
@@ -380,6 +381,42 @@ void talk_truncate(struct talk *talk, off_t size)
 	talk->expect = 0;
 }
 
+/* ---- whose turn it is ---- */
+
+struct aside_lane talk_item_lane(const struct talks *talks, enum rye_kind kind, const char *id)
+{
+	int space = kind < RYE_KIND__MAX ? rye_space_of(talks->env.rye, kind, id) : -1;
+
+	return (struct aside_lane){ ASIDE_ITEMS, (uint64_t)(space + 1) };
+}
+
+struct aside_lane talk_lane(const struct talk *talk, struct rye_span bytes)
+{
+	size_t n = 0;
+
+	if (!talk->thread)
+		return talk_item_lane(talk->talks, talk->kind, talk->id);
+	if (rye_thread_told(bytes))
+		return (struct aside_lane){ ASIDE_WORDS, hash_text(HASH_BASIS, talk->thread) };
+	while (n < bytes.len && (unsigned char)bytes.ptr[n] > ' ')
+		n++;
+	return (struct aside_lane){ ASIDE_VERBS,
+				    hash_bytes(hash_text(HASH_BASIS, talk->thread), bytes.ptr, n) };
+}
+
+void talk_late(struct talk *talk, fuse_req_t req)
+{
+	struct caller *writer = caller_examine(talk->talks->env.callers, fuse_req_ctx(req)->pid,
+					       fuse_req_ctx(req)->uid);
+
+	if (writer)
+		reply_complain(talk, writer,
+			       "earlier words for this thread are not answered yet: this one was "
+			       "not said; say it again, or end the thread: write kill");
+	caller_unref(writer);
+	reply_errno(req, ETIMEDOUT);
+}
+
 /* ---- the outbox ---- */
 
 void outbox_init(struct outbox *out)
@@ -399,7 +436,7 @@ void outbox_answer(struct outbox *out, struct park *park)
 static void send_broken(struct talk *talk, struct outbox *out)
 {
 	if (out->broken)
-		reply_record(talk, out->speaker, out->broken, out->complaint);
+		reply_record(talk, out->speaker, out->broken, out->complaint, 0);
 	reply_complain(talk, out->speaker, out->complaint);
 	rye_blob_unref(out->broken);
 	caller_unref(out->speaker);

@@ -5,6 +5,7 @@
 #ifndef RYE_FS_TALK_TALK_H
 #define RYE_FS_TALK_TALK_H
 
+#include "core/class.h"
 #include "core/notify.h"
 
 #include <rye/rye.h>
@@ -57,6 +58,12 @@ int talks_open(const struct talks_env *env, struct talks **ret); /* 0 or -errno 
 void talks_close(struct talks *talks);
 /* Frees it; the talks that still live keep what they need. */
 void talks_free(struct talks *talks);
+/* Messages that nothing has finished for two seconds are their callers' last; on the parking thread. When
+ * it has to be called again; 0: in its own time. */
+int64_t talks_count_old(struct talks *talks);
+/* What it tried at that item (a key) failed before anything could be asked: that is its last reply
+ * now. */
+void talks_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence);
 /* A line for this caller's .ryefs/errors that no conversation brought about. */
 void talks_complain(struct talks *talks, struct caller *who, const char *name,
 		    const char *sentence);
@@ -98,6 +105,16 @@ struct talk_write {
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base);
 void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off);
 void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *write);
+/*
+ * The lane of a write with these bytes. What a runner is told stands in one row for each thread, so
+ * that it comes in order and one that does not answer is waited for by one alone; any other word for
+ * a thread waits for the same word only: kill does not stand behind what a dead runner is told.
+ */
+struct aside_lane talk_lane(const struct talk *talk, struct rye_span bytes);
+struct aside_lane talk_item_lane(const struct talks *talks, enum rye_kind kind, const char *id);
+/* So long a word for a thread waits for its turn; no other write does. */
+#define TALK_LATE_MS 10000
+void talk_late(struct talk *talk, fuse_req_t req);
 /* Size 0 empties the conversation, any other size changes nothing; never fails. */
 void talk_truncate(struct talk *talk, off_t size);
 

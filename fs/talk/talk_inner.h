@@ -28,6 +28,8 @@
 #define FEED_MAX (16u << 20)
 /* Bytes of one that is a verb for a thread: what is said to a model is the longest. */
 #define FEED_LINE_MAX 4096
+/* Longest pause, in ms, between two pieces of one message before it counts as unfinished. */
+#define OPEN_COUNTS_MS 2000
 /* Open braces and brackets: the engine's JSON parser stops there as well. */
 #define FEED_DEPTH 256
 
@@ -45,6 +47,7 @@ struct feed {
 	bool quoted, escape; /* inside a string, behind a backslash */
 	bool cut; /* set by the caller: the write in hand may be the first part of a longer one */
 	bool lines; /* set by the caller, for good: each write that is not blank is a message */
+	bool refused; /* feed_refuse */
 	enum rye_form form; /* of the message just completed */
 	int sys; /* EINVAL or EFBIG, when garbage */
 	unsigned depth;
@@ -74,6 +77,11 @@ struct rye_blob *feed_take(struct feed *feed);
 
 /* Forgets what is unfinished and broken; an empty line is a message again. */
 void feed_restart(struct feed *feed);
+/*
+ * The single line that was the last message was none: what a program writes behind it, line by line
+ * like it, is no message either, until feed_fresh or one that begins with {.
+ */
+void feed_refuse(struct feed *feed);
 /* The reader has taken the reply, or the writer went elsewhere: the blank lines are over. */
 void feed_fresh(struct feed *feed);
 /* Where it is between two messages; feed_lost goes back there when the writer was told that
@@ -333,9 +341,12 @@ struct rye_blob *reply_running_line(const char *thread_id);
 /* Lock held. What a reader of an unfinished message is told, or NULL. */
 struct rye_blob *reply_unfinished(const struct talk *talk);
 struct rye_blob *reply_initial(struct talk *talk);
-/* A reply that no engine made becomes the last one of its caller. */
+/* A reply that no engine made becomes the last one of its caller, known to it for so long. */
 void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
-		  const char *sentence);
+		  const char *sentence, int64_t age_ns);
+/* The same of a caller that came to no conversation. */
+void reply_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence);
+int64_t reply_age_ns(struct timespec at); /* since then */
 struct text;
 /* What a reader is told when `disputed`. */
 extern const char reply_disputed[];
@@ -549,6 +560,7 @@ void named_settle(const struct named_place *place, struct named_file *file, int6
 /* Answers a LINK that was the commit of this call. */
 void named_reply_link(fuse_req_t req, struct named_place *place);
 /* named_dir.c */
+struct aside_lane named_lane(const struct named_place *place);
 extern const struct node_changes named_changes;
 
 #endif

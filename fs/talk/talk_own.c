@@ -22,8 +22,8 @@
 
 /* Unfinished messages looked through at a time. */
 #define OPEN_MAX 64
-/* Longest pause, in ms, between two pieces of one message before it counts as unfinished. */
-#define OPEN_COUNTS_MS 2000
+/* While there are any: so much later than OPEN_COUNTS_MS one may be counted. */
+#define RELOOK_NS (200 * NS_PER_MS)
 
 /* The listed talks, at most OPEN_MAX, each with a reference; returns how many. */
 static size_t listed_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
@@ -63,7 +63,7 @@ static bool own_count_locked(struct talk *talk, struct caller *speaker, char why
 	talk->counted = true;
 	*ret_at = talk->mtime;
 	if (line)
-		reply_record(talk, speaker, line, why);
+		reply_record(talk, speaker, line, why, reply_age_ns(talk->mtime));
 	talk_list_open(talk);
 	return line;
 }
@@ -79,14 +79,10 @@ void own_count(struct talk *talk, struct caller *speaker)
 
 static bool is_old(struct talk *talk)
 {
-	struct timespec now;
 	bool old = false;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	GUARD(&talk->lock);
-	old = (now.tv_sec - talk->mtime.tv_sec) * 1000 +
-		      (now.tv_nsec - talk->mtime.tv_nsec) / NS_PER_MS >
-	      OPEN_COUNTS_MS;
+	old = reply_age_ns(talk->mtime) >= OPEN_COUNTS_MS * NS_PER_MS;
 	return old;
 }
 
@@ -108,6 +104,12 @@ void own_count_open(struct talks *talks, const struct caller *reader, const char
 	}
 }
 
+int64_t talks_count_old(struct talks *talks)
+{
+	own_count_open(talks, NULL, NULL);
+	return talks->n_open ? clock_ns() + RELOOK_NS : 0;
+}
+
 /* ---- output, trace.json ---- */
 
 void own_was_read(struct talks *talks, const char *key, uint64_t from)
@@ -119,6 +121,15 @@ void own_was_read(struct talks *talks, const char *key, uint64_t from)
 void own_refused(struct talks *talks, struct caller *who, const char *key)
 {
 	talks_complain(talks, who, key, reply_disputed);
+}
+
+static struct rye_blob *refused_text(const char *key, const struct caller *who)
+{
+	struct text text = { 0 };
+
+	if (*who->why)
+		text_addf(&text, "%s: %s\n", key, who->why);
+	return text_blob(&text);
 }
 
 static struct rye_blob *disputed_text(const char *key)
@@ -138,7 +149,7 @@ struct rye_blob *own_output(struct talks *talks, const struct caller *who, const
 
 	*ret = (struct own_origin){ .at = talks->since };
 	if (!who->allowed)
-		return rye_blob_new("", 0);
+		return refused_text(key, who);
 	own_count_open(talks, who, key);
 	if (!callers_last(talks->env.callers, who, key, &last)) {
 		text_addf(&text,

@@ -9,6 +9,7 @@
 #include "talk/talk_inner.h"
 
 #include "buf.h"
+#include "clock.h"
 #include "core/ctl.h"
 #include "core/page.h"
 #include "err.h"
@@ -117,11 +118,36 @@ struct rye_blob *reply_initial(struct talk *talk)
 
 /* ---- records ---- */
 
-void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
-		  const char *sentence)
+int64_t reply_age_ns(struct timespec at)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (now.tv_sec - at.tv_sec) * NS_PER_S + now.tv_nsec - at.tv_nsec;
+}
+
+void reply_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence)
 {
 	struct text out = { 0 };
-	struct last last = { .reply = line, .from = talk->no };
+	struct last last = { .reply = reply_error_line(sentence) };
+
+	text_addf(&out, "%s\n", sentence);
+	last.output = text_blob(&out);
+	callers_record(talks->env.callers, who, key, &last);
+	last_done(&last);
+}
+
+void talks_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence)
+{
+	reply_attempt(talks, who, key, sentence);
+	talks_complain(talks, who, key, sentence);
+}
+
+void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
+		  const char *sentence, int64_t age_ns)
+{
+	struct text out = { 0 };
+	struct last last = { .reply = line, .from = talk->no, .age_ns = age_ns };
 
 	text_add(&out, sentence);
 	text_add(&out, "\n");
@@ -227,7 +253,7 @@ static void talk_reply_keep(struct callers *callers, struct caller *who, const c
 	out.failed |= said.failed;
 	free(said.data);
 	last_done(&last);
-	last = (struct last){ .errors = text_blob(&out) };
+	last = (struct last){ .errors = text_blob(&out), .age_ns = reply_age_ns(what->at) };
 	callers_record(callers, who, CTL_ERRORS_KEY, &last);
 	last_done(&last);
 }
@@ -284,6 +310,17 @@ void reply_complain_late(struct talk *talk, struct caller *who, const char *sent
 	talk_reply_say(talk, who, sentence, &what);
 }
 
+/* A program that calls by name may have file tools alone: the same file is to be saved again. */
+static void mend_named(const struct talk *talk, const struct rye_blob *message,
+		       const struct rye_buf *dir, struct rye_buf *text)
+{
+	bool below = !*talk->id && talk->verb != RYE_EXECUTE;
+
+	buf_addf(text, "saving %s as %scalls/%s%s%s/request.json", message->data, dir->data,
+		 below ? ctl_of_verb(talk->verb)->name : "", below ? "/" : "",
+		 talk->named->place->name);
+}
+
 char *reply_mend(const struct talk *talk, const struct rye_blob *message)
 {
 	const struct ctl *ctl = ctl_of_verb(talk->verb);
@@ -294,6 +331,10 @@ char *reply_mend(const struct talk *talk, const struct rye_blob *message)
 	buf_addf(&path, "%s/", talk->talks->env.mountpoint);
 	if (*talk->id)
 		buf_addf(&path, "%s/%s/", rye_kind_dir(talk->kind), talk->id);
+	if (talk->named && !path.failed) {
+		mend_named(talk, message, &path, &text);
+		return buf_steal(&text);
+	}
 	buf_adds(&path, ctl->name);
 	/* dash's echo would take a backslash of JSON for its own */
 	buf_adds(&text, strchr(message->data, '\\') ? "printf '%s\\n' " : "echo ");

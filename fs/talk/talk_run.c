@@ -100,6 +100,8 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 		talk->w.kept = kept;
 		sys = ENOMEM;
 	}
+	if (outcome->code == RYE_INVALID && talk->feed.form == RYE_FORM_LINE && !talk->starts)
+		feed_refuse(&talk->feed);
 	if (!sys)
 		talk_go_on(talk, out);
 	else
@@ -301,7 +303,7 @@ void run_detach(struct talk_run *run, int sys)
 	{
 		GUARD(&run->talk->lock);
 		if (note && !run->ending && !run->talk->named)
-			reply_record(run->talk, run->writer, note, "running");
+			reply_record(run->talk, run->writer, note, "running", 0);
 	}
 	run_leave(run, sys, note);
 	rye_blob_unref(note);

@@ -242,6 +242,7 @@ void talk_list_open(struct talk *talk)
 			talks->open->link_open = &talk->next_open;
 		talks->open = talk;
 		talks->n_open++;
+		parking_sweep_by(talks->env.parking, clock_ns() + OPEN_COUNTS_MS * NS_PER_MS);
 	} else {
 		*talk->link_open = talk->next_open;
 		if (talk->next_open)
@@ -380,9 +381,9 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 		return writer;
 	*sys = writer->unseen ? EAGAIN : EACCES;
 	if (writer->allowed && !talk->allowed)
-		reply_complain(talk, writer, "looked up by a caller who may not use it");
-	else
-		reply_complain(talk, writer, why);
+		snprintf(why, sizeof(why), "looked up by a caller who may not use it");
+	reply_attempt(talk->talks, writer, talk->key, why);
+	reply_complain(talk, writer, why);
 	caller_unref(writer);
 	return NULL;
 }

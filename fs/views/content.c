@@ -41,10 +41,8 @@ static struct rye_text *content_fetch(struct front *front, const struct node *no
 
 	if (rye_read(front->rye, &want, &file, err))
 		return NULL;
-	if (!file.text) {
-		*err = (struct rye_err){ .code = file.st.verdict };
+	if (!file.text)
 		return NULL;
-	}
 	if (file.st.version == node->version && rye_text_len(file.text) == node->size)
 		return file.text;
 	rye_text_unref(file.text);
@@ -107,10 +105,7 @@ static void file_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
 	auto_text struct rye_text *text = rye_text_ref(node->data);
 
-	if (text)
-		answer_read(req, node, text, size, off);
-	else
-		first_read(req, node, size, off);
+	answer_read(req, node, text, size, off);
 }
 
 static uint64_t file_size(const struct node *node)
@@ -125,11 +120,30 @@ static void file_drop(void *data)
 	rye_text_unref(data);
 }
 
+/* What a node has is read from the descriptor of its text; of one that was listed it has nothing. */
+static bool file_here(const struct node *node)
+{
+	return node->data;
+}
+
+static struct aside_lane file_lane(struct front *front, const struct node *node,
+				   struct rye_span what)
+{
+	return content_lane(front, node->kind, node->text);
+}
+
+static const struct node_class file_aside = {
+	.lane = file_lane,
+	.read = first_read,
+	.xattrs = &content_xattrs,
+};
+
 const struct node_class content_file = {
 	.name = "file",
+	.aside = &file_aside,
+	.here = file_here,
 	.read = file_read,
 	.size = file_size,
-	.xattrs = &content_xattrs,
 	.drop = file_drop,
 };
 
@@ -200,25 +214,12 @@ struct node *content_make_link(struct front *front, const struct tree_key *key, 
 	return want.data ? node_make(front->nodes, &want) : NULL;
 }
 
-/* Control characters in a reason could move the cursor of the terminal that lists the directory. */
-static void content_why(enum rye_code code, const char *reason, char ret[256])
-{
-	const char *name = tree_errno_name(rye_code_errno(code));
-	int n = snprintf(ret, 256, ".why/%s: %s", name, *reason ? reason : rye_code_name(code));
-
-	if (n > 255)
-		utf8_mend(ret);
-	for (char *p = ret; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = ' ';
-}
-
 struct node *content_refuse(struct front *front, const struct tree_key *key,
 			    const struct rye_stat *st, enum rye_code code, const char *reason)
 {
-	char target[256];
+	char target[TREE_WHY_SIZE];
 
-	content_why(code, reason, target);
+	tree_why_target(key, code, reason, target);
 	return content_make_link(front, key, target, st->mtime);
 }
 
@@ -332,17 +333,23 @@ static struct node *content_make_dir(struct front *front, const struct tree_key 
 	return node_make(front->nodes, &want);
 }
 
-void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
+void content_complain(fuse_req_t req, const char *name, const char *sentence)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct caller *caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+
+	if (caller)
+		talks_complain(front->talks, caller, name, sentence);
+	caller_unref(caller);
+}
+
+void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err)
+{
 	char name[1100];
 
 	snprintf(name, sizeof(name), "%s:%s", rye_kind_name(kind), id);
-	if (caller)
-		talks_complain(front->talks, caller, name, err->msg);
-	caller_unref(caller);
+	content_complain(req, name, err->msg);
 }
 
 static int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
@@ -364,9 +371,17 @@ static int enter_query(fuse_req_t req, const struct tree_key *key, struct fuse_e
 	}
 	if (r || !file.st.is_file)
 		return enter_nothing(ret, timeout_s);
-	if (file.st.verdict != RYE_OK)
-		return rye_code_errno(file.st.verdict);
 	return enter_node(front, content_make_file(&entering, &file), timeout_s, ret);
+}
+
+static int enter_dir_node(struct front *front, struct node *node, const struct rye_stat *st,
+			  double timeout_s, struct fuse_entry_param *ret)
+{
+	int sys = enter_node(front, node, timeout_s, ret);
+
+	ret->attr.st_mtim = content_mtime(front, st, timeout_s > 0);
+	ret->attr_timeout = timeout_s;
+	return sys;
 }
 
 static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
@@ -387,15 +402,35 @@ static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 		return enter_node(front, content_make_file(&entering, &file), timeout_s, ret);
 	if (entering.node)
 		node_forget(front->nodes, entering.node, 1);
-	if (r == 0) {
-		r = enter_node(front, content_make_dir(front, key, &file.st), timeout_s, ret);
-		ret->attr.st_mtim = content_mtime(front, &file.st, timeout_s > 0);
-		ret->attr_timeout = timeout_s;
-		return r;
-	}
+	if (r == 0)
+		return enter_dir_node(front, content_make_dir(front, key, &file.st), &file.st,
+				      timeout_s, ret);
 	if (tree_split_query(key, &query))
 		return enter_query(req, &query, ret);
 	return enter_nothing(ret, timeout_s);
+}
+
+int enter_known(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct node *node = NULL;
+	struct rye_stat st;
+
+	if (!rye_known(front->rye, key->kind, key->text, &st))
+		return ENTER_ASIDE;
+	if (st.is_file && st.verdict == RYE_OK)
+		node = node_find(front->nodes, key, &content_file, st.version);
+	else if (st.is_dir || st.is_item_dir)
+		node = st.is_file ? NULL : content_make_dir(front, key, &st);
+	else if (!st.is_file && !strchr(key->text, '?'))
+		return enter_nothing(ret, TIMEOUT_LONG_S);
+	if (node && !st.is_file)
+		return enter_dir_node(front, node, &st, TIMEOUT_LONG_S, ret);
+	if (node && node->data)
+		return enter_node(front, node, TIMEOUT_LONG_S, ret);
+	if (node)
+		node_forget(front->nodes, node, 1);
+	return ENTER_ASIDE;
 }
 
 int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)

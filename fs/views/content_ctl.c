@@ -73,12 +73,41 @@ static void run_drop(void *data)
 	talk_forget(data);
 }
 
+static struct aside_lane run_lane(struct front *front, const struct node *node,
+				  struct rye_span what)
+{
+	return talk_lane(node->data, what);
+}
+
+static void run_late(fuse_req_t req, struct node *node)
+{
+	talk_late(node->data, req);
+}
+
+static const struct node_class talk_aside = { .lane = run_lane, .write = run_write };
+/* Each write is a verb for a thread. */
+static const struct node_class verb_aside = {
+	.lane = run_lane,
+	.late = run_late,
+	.late_ms = TALK_LATE_MS,
+	.write = run_write,
+};
+
 static const struct node_class talk_class = {
 	.name = "talk",
+	.aside = &talk_aside,
 	.getattr = run_getattr,
 	.setattr = run_setattr,
 	.read = run_read,
-	.write = run_write,
+	.drop = run_drop,
+};
+
+static const struct node_class verb_class = {
+	.name = "verb",
+	.aside = &verb_aside,
+	.getattr = run_getattr,
+	.setattr = run_setattr,
+	.read = run_read,
 	.drop = run_drop,
 };
 
@@ -100,7 +129,7 @@ int content_enter_talk(fuse_req_t req, const struct tree_key *key, const struct 
 	struct talk *talk = caller && !unseen ? talk_new(front->talks, target, caller) : NULL;
 	struct node_want want = {
 		.key = key,
-		.class = &talk_class,
+		.class = target->thread ? &verb_class : &talk_class,
 		.data = talk,
 		.version = 1,
 		.mtime = time_now(),
@@ -253,7 +282,7 @@ int ctl_enter_view(fuse_req_t req, const struct tree_key *key, const struct rye_
 	if (key->ctl->others)
 		timeout_s = 0;
 	if (rye_view(front->rye, &ask, &what.blob, &err)) {
-		if (query) {
+		if (query && err.code != st->verdict) {
 			content_tell(req, key->kind, st->id, &err);
 			return rye_code_errno(err.code);
 		}
@@ -277,6 +306,8 @@ int ctl_enter_source(fuse_req_t req, const struct tree_key *key, const struct ry
 	char target[PATH_MAX];
 	size_t n = 0;
 
+	if (front->opt->spaces == SPACES_NONE)
+		return enter_nothing(ret, TIMEOUT_LONG_S);
 	if (rye_source(front->rye, key->kind, st->id, &place, &err))
 		return rye_code_errno(err.code);
 	rye_space_get(front->rye, place.space, &info);

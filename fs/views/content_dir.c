@@ -8,11 +8,13 @@
  */
 #include "views/views_inner.h"
 
+#include "caller/caller.h"
 #include "core/ctl.h"
 #include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
 #include "scope.h"
+#include "talk/talk.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,7 +52,7 @@ static mode_t type_of(const struct ctl *ctl)
 
 /* Told without nodes: most of them are made anew at every lookup, and making the derived ones
  * costs more than a listing should. */
-static void content_dir_add_ctls(struct listing *listing, const struct node *node)
+static void content_dir_add_ctls(const struct fill *fill, const struct node *node)
 {
 	struct tree_dir where = { TREE_MERGED, node->kind, true, node->text };
 	size_t n;
@@ -59,8 +61,9 @@ static void content_dir_add_ctls(struct listing *listing, const struct node *nod
 
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].listed && rye_kind_has(node->kind, rows[i].of) &&
+		    !(rows[i].link && fill->front->opt->spaces == SPACES_NONE) &&
 		    tree_step(&where, rows[i].name, &key) == 0)
-			listing_add(listing, rows[i].name, type_of(&rows[i]), tree_ino(&key));
+			listing_add(fill->listing, rows[i].name, type_of(&rows[i]), tree_ino(&key));
 }
 
 static struct listing *content_dir_build(fuse_req_t req, struct node *node, bool plus,
@@ -74,7 +77,7 @@ static struct listing *content_dir_build(fuse_req_t req, struct node *node, bool
 	if (!fill.listing)
 		return NULL;
 	if (node->item)
-		content_dir_add_ctls(fill.listing, node);
+		content_dir_add_ctls(&fill, node);
 	if (rye_list(fill.front->rye, &walk, err) && err->code != RYE_NOT_FOUND) {
 		listing_free(fill.listing);
 		return NULL;
@@ -121,10 +124,88 @@ static void dir_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	reply_attr(req, &st, timeout_s);
 }
 
-const struct node_class content_dir = {
-	.name = "dir",
+struct aside_lane content_lane(struct front *front, enum rye_kind kind, const char *path)
+{
+	return (struct aside_lane){ ASIDE_ITEMS,
+				    (uint64_t)(rye_space_of(front->rye, kind, path) + 1) };
+}
+
+/* The disk of what is looked up there, or of the item that the directory is of. */
+static struct aside_lane dir_lane(struct front *front, const struct node *node,
+				  struct rye_span what)
+{
+	char path[TREE_TEXT_MAX];
+
+	if (!what.len || node->item)
+		return content_lane(front, node->kind, node->text);
+	snprintf(path, sizeof(path), "%s%s%.*s", node->text, *node->text ? "/" : "", (int)what.len,
+		 what.ptr);
+	return content_lane(front, node->kind, path);
+}
+
+/* ---- a control file that is none ---- */
+
+#define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* A name that a person or program gives a control file; not what editors put beside a file. */
+static bool is_like_control(const struct node *dir, const char *name)
+{
+	size_t stem = strcspn(name, ".");
+	char text[TREE_NAME_MAX + 1];
+	const struct ctl *ctl;
+
+	if (name[strspn(name, NAME_BYTES)] == '\0')
+		return *name < '0' || *name > '9';
+	if (name[stem] != '.')
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)stem, name);
+	ctl = ctl_find(dir->kind, text);
+	return ctl && ctl->ways;
+}
+
+/* Its caller may go on to `output`: what it finds there must not be an earlier reply. */
+static void dir_missed(fuse_req_t req, const struct node *dir, const char *name)
+{
+	struct front *front = front_of(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	struct caller *caller;
+	struct rye_stat st;
+	struct rye_err err;
+	char key[1100], why[400];
+
+	if (!dir->item || !is_like_control(dir, name) ||
+	    rye_lookup(front->rye, dir->kind, dir->text, &st, &err))
+		return;
+	caller = caller_identify(front->callers, ctx->pid, ctx->uid);
+	if (!caller)
+		return;
+	snprintf(key, sizeof(key), "%s:%s", rye_kind_name(dir->kind), st.id);
+	snprintf(why, sizeof(why),
+		 "%.100s: no such control file, nothing was run; write the message to run", name);
+	talks_attempt(front->talks, caller, key, why);
+	caller_unref(caller);
+}
+
+static void content_dir_create(fuse_req_t req, struct node *dir, const struct node_new *what,
+			       const struct fuse_file_info *fi)
+{
+	dir_missed(req, dir, what->name);
+	reply_errno(req, EROFS);
+}
+
+static const struct node_changes dir_changes = { .create = content_dir_create };
+
+static const struct node_class dir_aside = {
+	.lane = dir_lane,
 	.enter = enter_name,
 	.enter_listed = enter_listed,
 	.getattr = dir_getattr,
 	.readdir = dir_readdir,
+	.changes = &dir_changes,
+};
+
+const struct node_class content_dir = {
+	.name = "dir",
+	.aside = &dir_aside,
+	.enter = enter_now,
 };

@@ -27,39 +27,42 @@
 #define ROW_VIEW(view_, ...) ROW_ENTER(ctl_enter_view, __VA_ARGS__, .view = RYE_VIEW_##view_)
 #define ROW_OWN(function, ...) ROW_ENTER(ctl_enter_own, __VA_ARGS__, .own = function)
 
-static const struct ctl rows[] = { RYE_VERBS(ROW_VERB) CTL_FILES(ROW_ENTER, ROW_VIEW, ROW_OWN) };
+/* Entered aside only (enter_table.c). */
+static const struct ctl ctl_aside[] = { RYE_VERBS(ROW_VERB)
+						CTL_FILES(ROW_ENTER, ROW_VIEW, ROW_OWN) };
 
 const struct ctl *ctl_find(enum rye_kind kind, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rye_kind_has(kind, rows[i].of) && strcmp(rows[i].name, name) == 0)
-			return &rows[i];
+	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
+		if (rye_kind_has(kind, ctl_aside[i].of) && strcmp(ctl_aside[i].name, name) == 0)
+			return &ctl_aside[i];
 	return NULL;
 }
 
 const struct ctl *ctl_root_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!rows[i].of && strcmp(rows[i].name, name) == 0)
-			return &rows[i];
+	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
+		if (!ctl_aside[i].of && strcmp(ctl_aside[i].name, name) == 0)
+			return &ctl_aside[i];
 	return NULL;
 }
 
 bool ctl_is_name(const char *name, size_t len)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].of && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
+	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
+		if (ctl_aside[i].of && strlen(ctl_aside[i].name) == len &&
+		    !memcmp(ctl_aside[i].name, name, len))
 			return true;
 	return false;
 }
 
 const struct ctl *ctl_rows(size_t *ret_n)
 {
-	*ret_n = ARRAY_SIZE(rows);
-	return rows;
+	*ret_n = ARRAY_SIZE(ctl_aside);
+	return ctl_aside;
 }
 
 const struct ctl *ctl_of_verb(enum rye_verb verb)
 {
-	return &rows[verb];
+	return &ctl_aside[verb];
 }

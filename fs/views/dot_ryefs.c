@@ -277,6 +277,7 @@ static const char *const counter_names[] = {
 	[STAT_XATTR] = "xattr",
 	[STAT_OTHER] = "other",
 	[STAT_INVAL] = "invalidations",
+	[STAT_LATE] = "late",
 };
 _Static_assert(sizeof(counter_names) / sizeof(counter_names[0]) == STAT__MAX,
 	       "one name per counter");
@@ -329,7 +330,12 @@ static struct rye_blob *errors(fuse_req_t req)
 	return blob;
 }
 
-/* ---- log: one growing file ---- */
+/* ---- log, changes: files that grow ---- */
+
+static struct journal *journal_of(struct front *front, const char *name)
+{
+	return strcmp(name, "log") == 0 ? front->journal : front->changes;
+}
 
 static void log_getattr(fuse_req_t req, struct node *node, bool by_handle)
 {
@@ -337,14 +343,14 @@ static void log_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	struct stat st;
 
 	node_stat(front, node, &st);
-	st.st_size = (off_t)journal_size(front->journal);
+	st.st_size = (off_t)journal_size(journal_of(front, node->text));
 	st.st_blocks = (st.st_size + 511) / 512;
 	reply_attr(req, &st, TIMEOUT_LONG_S);
 }
 
 static void log_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	auto_blob struct rye_blob *text = journal_text(front_of(req)->journal);
+	auto_blob struct rye_blob *text = journal_text(journal_of(front_of(req), node->text));
 
 	reply_blob(req, text, off, size);
 }
@@ -366,7 +372,7 @@ static int enter_log(struct front *front, const struct tree_key *key, struct fus
 	};
 	int r = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
 
-	ret->attr.st_size = (off_t)journal_size(front->journal);
+	ret->attr.st_size = (off_t)journal_size(journal_of(front, key->text));
 	return r;
 }
 
@@ -396,9 +402,12 @@ static const struct dot_file {
 	struct rye_blob *(*make)(fuse_req_t req); /* its bytes, made anew at each lookup … */
 	int (*enter)(struct front *front, const struct tree_key *key, struct fuse_entry_param *ret);
 } dot_files[] = {
-	{ "doctor", 0444, make_doctor, NULL },	  { "errors", 0400, errors, NULL },
+	{ "changes", 0400, NULL, enter_log },
+	{ "doctor", 0444, NULL, NULL }, /* waits for what is not verified yet: make_doctor */
+	{ "errors", 0400, errors, NULL },
 	{ "log", 0400, NULL, enter_log }, /* … or its own lookup */
-	{ "stats.json", 0444, make_stats, NULL }, { "version", 0444, make_version, NULL },
+	{ "stats.json", 0444, make_stats, NULL },
+	{ "version", 0444, make_version, NULL },
 };
 
 const char *dot_name(size_t i)
@@ -406,22 +415,40 @@ const char *dot_name(size_t i)
 	return i < ARRAY_SIZE(dot_files) ? dot_files[i].name : NULL;
 }
 
-int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+static const struct dot_file *dot_find(const struct tree_key *key)
 {
-	struct content_file what = { .key = key, .fresh = true };
-	const struct dot_file *file = dot_files;
-	const struct dot_file *end = dot_files + ARRAY_SIZE(dot_files);
+	for (size_t i = 0; i < ARRAY_SIZE(dot_files); i++)
+		if (strcmp(dot_files[i].name, key->text) == 0)
+			return &dot_files[i];
+	return NULL;
+}
 
-	while (file < end && strcmp(file->name, key->text) != 0)
-		file++;
-	if (file == end)
-		return enter_nothing(ret, TIMEOUT_LONG_S);
-	if (file->enter)
-		return file->enter(front_of(req), key, ret);
+static int dot_enter(fuse_req_t req, const struct tree_key *key, const struct dot_file *file,
+		     struct rye_blob *taken, struct fuse_entry_param *ret)
+{
+	struct content_file what = { .key = key, .fresh = true, .mode = file->mode };
+
 	clock_gettime(CLOCK_REALTIME_COARSE, &what.mtime);
-	what.mode = file->mode;
-	what.blob = file->make(req);
+	what.blob = taken;
 	if (!what.blob)
 		return ENOMEM;
 	return enter_node(front_of(req), content_make(front_of(req), &what), 0, ret);
+}
+
+int enter_dot_now(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	const struct dot_file *file = dot_find(key);
+
+	if (!file)
+		return enter_nothing(ret, TIMEOUT_LONG_S);
+	if (file->enter)
+		return file->enter(front_of(req), key, ret);
+	return file->make ? dot_enter(req, key, file, file->make(req), ret) : ENTER_ASIDE;
+}
+
+int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	int sys = enter_dot_now(req, key, ret);
+
+	return sys == ENTER_ASIDE ? dot_enter(req, key, dot_find(key), make_doctor(req), ret) : sys;
 }

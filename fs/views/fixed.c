@@ -9,7 +9,9 @@
 #include "core/enter.h"
 #include "core/listing.h"
 #include "core/reply.h"
+#include "hash.h"
 #include "scope.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 #include <string.h>
@@ -101,13 +103,150 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 		listing_reply(&ask, listing);
 }
 
-/* The component below .why says which error it stands for. */
+/* ---- .why ---- */
+
+/* The text of a link up to and with this node. */
+static const char *reason_text(const struct node *node)
+{
+	return node->text_len > node->path_len ? node->text + node->path_len + 1 : "";
+}
+
+/* Linux checks capabilities against the owner (capable_wrt_inode_uidgid): over a file whose owner no
+ * user namespace maps no process has any, so what its mode forbids root cannot do either. */
+static void fixed_disown(struct stat *st)
+{
+	st->st_uid = (uid_t)-1;
+	st->st_gid = (gid_t)-1;
+}
+
+/*
+ * The kernel was told the attributes for an hour and asks for them again only before it says EACCES
+ * (fuse_permission): the caller of this request is being refused, and may read why.
+ */
+static void reason_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	char name[TREE_TEXT_MAX + 32];
+	struct stat st;
+
+	(void)by_handle;
+	snprintf(name, sizeof(name), "%s%s%s", rye_kind_dir(node->kind), *node->text ? "/" : "",
+		 node->text);
+	content_complain(req, name, reason_text(node));
+	node_stat(front_of(req), node, &st);
+	fixed_disown(&st);
+	reply_attr(req, &st, TIMEOUT_LONG_S);
+}
+
+static void reason_read(fuse_req_t req, struct node *node, size_t size, off_t off)
+{
+	(void)node;
+	(void)size;
+	(void)off;
+	reply_errno(req, EACCES);
+}
+
+static const struct node_class reason_class = {
+	.name = "reason",
+	.getattr = reason_getattr,
+	.read = reason_read,
+};
+
+/* A size of 0 would let programs take it for an empty file. tests/e2e/refused.sh tries them. */
+static int enter_reason(struct front *front, const struct tree_key *key,
+			struct fuse_entry_param *ret)
+{
+	struct node_want want = {
+		.key = key,
+		.class = &reason_class,
+		.version = 1,
+		.size = 1,
+		.mtime = front->started,
+		.mode = S_IFREG,
+	};
+	int sys = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
+
+	fixed_disown(&ret->attr);
+	return sys;
+}
+
+/* A link to its reason that the kernel follows comes by here, one part of its text at a time. */
 static int why_enter(fuse_req_t req, struct node *dir, const char *name,
 		     struct fuse_entry_param *ret)
 {
-	int sys = tree_why(name);
+	const struct tree_dir where = { .kind = dir->kind, .path = dir->text };
+	struct tree_key key;
+	int r = tree_why_step(&where, reason_text(dir), name, &key);
 
-	return sys ? sys : enter_nothing(ret, TIMEOUT_LONG_S);
+	if (r)
+		return r == -ENOENT ? enter_nothing(ret, TIMEOUT_LONG_S) : -r;
+	return key.sort == TREE_WHY ? enter_fixed(req, &key, ret) :
+				      enter_reason(front_of(req), &key, ret);
+}
+
+/* ---- what sandboxes mount on ---- */
+
+static void covered_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	struct stat st;
+
+	(void)by_handle;
+	node_stat(front_of(req), node, &st);
+	fixed_disown(&st);
+	reply_attr(req, &st, TIMEOUT_LONG_S);
+}
+
+/* There is nothing in it, and nothing can be made. */
+static int covered_enter(fuse_req_t req, struct node *dir, const char *name,
+			 struct fuse_entry_param *ret)
+{
+	(void)req;
+	(void)dir;
+	(void)name;
+	return enter_nothing(ret, TIMEOUT_LONG_S);
+}
+
+static void covered_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+{
+	struct listing_ask ask = { req, node, size, off, plus };
+	auto_listing struct listing *listing = listing_new();
+
+	if (!listing || !listing_finish(listing))
+		reply_errno(req, ENOMEM);
+	else
+		listing_reply(&ask, listing);
+}
+
+static const struct node_class covered_class = {
+	.name = "covered",
+	.enter = covered_enter,
+	.getattr = covered_getattr,
+	.readdir = covered_readdir,
+};
+
+/* A directory that could be written to would have a sandbox look for mount points below it. */
+int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	const char *text = tree_covered(key->text);
+	struct node_want want = {
+		.key = key,
+		.class = &covered_class,
+		.version = 1,
+		.mtime = front->started,
+		.mode = S_IFDIR | 0555,
+	};
+	struct content_file file = { .key = key, .mode = 0444, .mtime = front->started };
+	int sys;
+
+	if (text) {
+		file.blob = rye_blob_new(text, strlen(text));
+		return file.blob ?
+			       enter_node(front, content_make(front, &file), TIMEOUT_LONG_S, ret) :
+			       ENOMEM;
+	}
+	sys = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
+	fixed_disown(&ret->attr);
+	return sys;
 }
 
 /* The index alone has to be waited for. */
@@ -127,23 +266,45 @@ static void root_lookup(fuse_req_t req, struct node *root, const char *name)
 	enter_reply(req, sys, &entry, NULL);
 }
 
+/* One file waits for no other. */
+static struct aside_lane fixed_lane(struct front *front, const struct node *node,
+				    struct rye_span what)
+{
+	return (struct aside_lane){ ASIDE_OWN,
+				    hash_bytes(HASH_BASIS + node->sort, what.ptr, what.len) };
+}
+
+static const struct node_class root_aside = {
+	.lane = fixed_lane,
+	.lookup = root_lookup,
+	.enter = enter_name,
+	.readdir = fixed_readdir,
+};
+
+static const struct node_class fixed_aside = {
+	.lane = fixed_lane,
+	.enter = enter_name,
+	.readdir = fixed_readdir,
+};
+
 static const struct node_class root_class = {
 	.name = "root",
-	.enter = enter_name,
-	.lookup = root_lookup,
-	.readdir = fixed_readdir,
+	.aside = &root_aside,
+	.enter = enter_now,
 };
 
 static const struct node_class fixed_class = {
 	.name = "fixed",
-	.enter = enter_name,
-	.readdir = fixed_readdir,
+	.aside = &fixed_aside,
+	.enter = enter_now,
 };
+
+static const struct node_class why_aside = { .lane = fixed_lane, .readdir = fixed_readdir };
 
 static const struct node_class why_class = {
 	.name = "why",
+	.aside = &why_aside,
 	.enter = why_enter,
-	.readdir = fixed_readdir,
 };
 
 static struct node *fixed_make(struct front *front, const struct tree_key *key)
@@ -166,6 +327,8 @@ int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_pa
 {
 	struct front *front = front_of(req);
 
+	if (key->sort == TREE_SPACES && front->opt->spaces == SPACES_NONE)
+		return enter_nothing(ret, TIMEOUT_LONG_S);
 	return enter_node(front, fixed_make(front, key), TIMEOUT_LONG_S, ret);
 }
 

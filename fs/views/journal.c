@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.c - the log that the mount shows of itself.
+ * journal.c - texts that the mount shows of itself and that grow: its log, the changes of items.
  *
  * Owns the text and its lock. Called on every thread of the engine, also while that thread holds a
- * lock of the engine: it may only queue a notification, never send one.
+ * lock of the engine: it may only queue a notification, never send one. Followers see no NUL: a page
+ * that was read before the last lines came is dropped before a size is told that lies behind it.
  */
 #include "views/views.h"
 
@@ -21,11 +22,13 @@ struct journal {
 	pthread_mutex_t lock;
 	char *text;
 	size_t len;
-	bool echo, debug;
+	size_t told; /* the size that the kernel may know */
+	size_t queued; /* it may once it has dropped its pages; 0: it drops none */
+	struct journal_how how;
 	struct front *front;
 };
 
-int journal_open(bool echo, bool debug, struct journal **ret)
+int journal_open(const struct journal_how *how, struct journal **ret)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
 
@@ -36,8 +39,7 @@ int journal_open(bool echo, bool debug, struct journal **ret)
 		free(journal);
 		return -ENOMEM;
 	}
-	journal->echo = echo;
-	journal->debug = debug;
+	journal->how = *how;
 	pthread_mutex_init(&journal->lock, NULL);
 	*ret = journal;
 	return 0;
@@ -68,47 +70,111 @@ static void journal_shorten(struct journal *journal)
 	journal->len -= cut;
 }
 
-static struct node *node_of(struct front *front)
+static struct node *journal_node(struct front *front, const char *name)
 {
 	struct tree_dir dir = { .sort = TREE_DOT, .path = "" };
 	struct tree_key key;
 
-	return tree_step(&dir, "log", &key) ? NULL : node_peek(front->nodes, &key);
+	return tree_step(&dir, name, &key) ? NULL : node_peek(front->nodes, &key);
+}
+
+static void journal_tell(struct journal *journal);
+
+/* On the notifications' thread: the kernel's pages have all bytes that there were when it was asked to
+ * drop them. What has come since is told next. */
+static void journal_told(void *arg)
+{
+	struct journal *journal = arg;
+	bool more = false;
+
+	{
+		GUARD(&journal->lock);
+		journal->told = journal->queued < journal->len ? journal->queued : journal->len;
+		journal->queued = 0;
+		more = journal->told < journal->len;
+	}
+	if (more)
+		journal_tell(journal);
+}
+
+/* Pages are dropped from the beginning: the older half may just have gone. */
+static void journal_tell(struct journal *journal)
+{
+	auto_node struct node *node = NULL;
+	struct front *front = NULL;
+	bool queue = false;
+
+	{
+		GUARD(&journal->lock);
+		front = journal->front;
+		if (!front)
+			journal->told = journal->len;
+		queue = front && !journal->queued;
+		if (queue)
+			journal->queued = journal->len;
+	}
+	if (!queue)
+		return;
+	node = journal_node(front, journal->how.name);
+	if (!node || !notify_inode_then(front->notify, node, 0, journal_told, journal))
+		journal_told(journal);
+}
+
+static void journal_add(struct journal *journal, const char *text, size_t n)
+{
+	{
+		GUARD(&journal->lock);
+		if (journal->len + n > 2 * JOURNAL_MAX)
+			journal_shorten(journal);
+		memcpy(journal->text + journal->len, text, n);
+		journal->len += n;
+		if (journal->told > journal->len)
+			journal->told = journal->len;
+	}
+	journal_tell(journal);
+}
+
+/* "TIME text\n" in a line of at most LINE_MAX_BYTES; its length. */
+static size_t journal_line(char line[LINE_MAX_BYTES], const char *text)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t n = strftime(line, LINE_MAX_BYTES, "%Y-%m-%dT%H:%M:%SZ ", gmtime_r(&now, &tm));
+
+	n += (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "%s", text);
+	n = n < LINE_MAX_BYTES - 2 ? n : LINE_MAX_BYTES - 2;
+	line[n++] = '\n';
+	return n;
+}
+
+void journal_change(struct journal *journal, const char *path)
+{
+	char shown[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
+	size_t n;
+
+	snprintf(shown, sizeof(shown), "%s", path);
+	/* a name may hold what would look like another line */
+	for (char *p = shown; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	n = journal_line(line, shown);
+	journal_add(journal, line, n);
 }
 
 void journal_log(void *arg, enum rye_level level, const char *module, const char *line)
 {
 	static const char *const words[] = { "error", "warning", "info", "debug" };
 	struct journal *journal = arg;
-	struct front *front = NULL;
-	char text[LINE_MAX_BYTES], stamp[32];
-	time_t now = time(NULL);
-	struct tm tm;
-	int n;
+	char said[LINE_MAX_BYTES], text[LINE_MAX_BYTES];
+	size_t n;
 
-	if (level == RYE_LOG_DEBUG && !journal->debug)
+	if (level == RYE_LOG_DEBUG && !journal->how.debug)
 		return;
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
-	n = snprintf(text, sizeof(text) - 1, "%s %s %s: %s", stamp, words[level], module, line);
-	n = n < LINE_MAX_BYTES - 2 ? n : LINE_MAX_BYTES - 2;
-	text[n++] = '\n';
-	if (journal->echo)
-		fprintf(stderr, "ryefs: %.*s", n - 21, text + 21);
-	{
-		GUARD(&journal->lock);
-		if (journal->len + (size_t)n > 2 * JOURNAL_MAX)
-			journal_shorten(journal);
-		memcpy(journal->text + journal->len, text, (size_t)n);
-		journal->len += (size_t)n;
-		front = journal->front;
-	}
-	if (front) {
-		auto_node struct node *node = node_of(front);
-
-		/* from the beginning: the older half may just have gone */
-		if (node)
-			notify_inode(front->notify, node, 0);
-	}
+	snprintf(said, sizeof(said), "%s %s: %s", words[level], module, line);
+	n = journal_line(text, said);
+	if (journal->how.echo)
+		fprintf(stderr, "ryefs: %.*s", (int)n - 21, text + 21);
+	journal_add(journal, text, n);
 }
 
 struct rye_blob *journal_text(struct journal *journal)
@@ -125,6 +191,6 @@ size_t journal_size(struct journal *journal)
 	size_t len = 0;
 
 	GUARD(&journal->lock);
-	len = journal->len;
+	len = journal->told;
 	return len;
 }

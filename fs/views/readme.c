@@ -20,7 +20,7 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"This directory is a view of the signed `.ai` items of that project, of your user\n"
 		"space and of the installed bundles, merged in this order. Every byte you read here\n"
 		"was verified first. An item that is refused is a symbolic link that says why:\n"
-		"`ls -l` shows the reason, opening it fails.\n\n"
+		"`ls -l` shows the reason, opening it is \"Permission denied\", for root too.\n\n"
 		"**Begin with `index.md`**, the catalogue: every item with one line and its\n"
 		"parameters (`index.json`: the same as JSON). Both are not listed and always fresh.\n\n"
 		"| path | what |\n|---|---|\n"
@@ -30,25 +30,28 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"| `config/` | configuration, merged and verified |\n"
 		"| `search/WORDS/` | ranked results: `ls 'search/deploy kubernetes'` |\n"
 		"| `state/threads/` | running and finished threads |\n"
-		"| `spaces/` | not listed: the sources themselves, to be edited |\n"
-		"| `.ryefs/` | not listed: version, stats.json, errors, log, doctor |\n",
-		front->opt->source);
+		"%s"
+		"| `.ryefs/` | not listed: version, stats.json, errors, log, changes, doctor |\n",
+		front->opt->source,
+		front->opt->spaces == SPACES_NONE ?
+			"" :
+			"| `spaces/` | not listed: the sources themselves, to be edited |\n");
 }
 
-static void add_rows(struct text *text, bool root)
+static void add_rows(struct text *text, const struct front *front, bool root)
 {
 	size_t n;
 	const struct ctl *rows = ctl_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!rows[i].of == root)
+		if (!rows[i].of == root && !(rows[i].link && front->opt->spaces == SPACES_NONE))
 			text_addf(text, "| `%s` | %s |\n", rows[i].name, rows[i].help);
 	text_add(text, "\n");
 }
 
-static void readme_add_ctls(struct text *text)
+static void readme_add_ctls(struct text *text, const struct front *front)
 {
-	add_rows(text, true);
+	add_rows(text, front, true);
 	text_add(
 		text,
 		"Beside every item lies its own directory, named like the item without its\n"
@@ -57,14 +60,14 @@ static void readme_add_ctls(struct text *text)
 		"    cat tools/my/deploy/schema.json     its parameters\n"
 		"    ls tools/my/deploy/                 all of these:\n\n"
 		"| file | what |\n|---|---|\n");
-	add_rows(text, false);
+	add_rows(text, front, false);
 	text_add(
 		text,
 		"A message is one JSON object, complete with its closing brace however it is cut; or\n"
-		"YAML: all the lines of one write, which ends with a newline, are one mapping\n"
-		"(`command: ls -la`, or several lines through `| cat > run` or from a file; bash's own\n"
-		"echo and printf write line by line, and each line is a message). A write of an empty\n"
-		"line alone is `{}`. At most 16 MiB. What is left unfinished never runs.\n\n");
+		"YAML in braces with a newline behind it (`{path: src, force: true}`). Lines of YAML\n"
+		"have to come in one write (`cat FILE > run`); a single line runs nothing where others\n"
+		"may belong to it. A write of an empty line alone is `{}`. At most 16 MiB. What is left\n"
+		"unfinished never runs.\n\n");
 }
 
 static void add_running(struct text *text)
@@ -83,6 +86,7 @@ static void add_running(struct text *text)
 		"(letters, digits, `.`, `_`, `-`), a new one for each task:\n\n"
 		"    write  tools/rye/bash/calls/NAME/request.json     {\"command\": \"ls\"}\n"
 		"    read   tools/rye/bash/replies/NAME/output         reply.json: the whole reply\n\n"
+		"`output` is the text or the data alone; `run` has the chain and the rest.\n\n"
 		"Saving is calling: the save fails if the run does, and each save runs once. The\n"
 		"reply is not there before the run is over.\n\n");
 }
@@ -101,6 +105,25 @@ static void add_editing(struct text *text)
 		 "Until it is signed the item is refused.\n\n");
 }
 
+static void add_sandbox(struct text *text, const struct front *front)
+{
+	text_add(
+		text,
+		"## In a sandbox\n\n"
+		"An agent's shell in a sandbox, or a container, reads everything here, but control\n"
+		"files have mode 0000 there. `ryefs execute KIND:ID name=value` runs the same inside,\n"
+		"without the mount. This may be a sandbox's working directory: `.git`, `.claude`,\n"
+		"`.codex` and other names that sandboxes mount over exist, empty and not listed. One\n"
+		"that wants to make yet another name here has to take this directory as read-only\n"
+		"(`-o ro`), or one beside it as its working directory.\n\n");
+	if (front->opt->spaces != SPACES_NONE)
+		text_add(
+			text,
+			"What lies below `spaces/` is not verified. Agents load CLAUDE.md, GEMINI.md and\n"
+			"AGENTS.md from the directories that they edit in: there such a file is whatever\n"
+			"somebody has written. `-o spaces=none` leaves `spaces/` out.\n\n");
+}
+
 static void add_examples(struct text *text, const struct front *front)
 {
 	const struct options *opt = front->opt;
@@ -111,8 +134,9 @@ static void add_examples(struct text *text, const struct front *front)
 		add_running(text);
 	if (opt->engine.no_sign || opt->read_only)
 		text_add(text, "Nothing can be signed through this mount.\n\n");
-	else
+	else if (opt->spaces == SPACES_RW)
 		add_editing(text);
+	add_sandbox(text, front);
 	text_addf(
 		text,
 		"`cat 'directives/NAME.md?input=value'` renders with inputs. What went wrong last is\n"
@@ -129,7 +153,7 @@ int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_p
 	struct text text = { 0 };
 
 	readme_add_tree(&text, front);
-	readme_add_ctls(&text);
+	readme_add_ctls(&text, front);
 	add_examples(&text, front);
 	what.blob = text_blob(&text);
 	if (!what.blob)

@@ -12,6 +12,7 @@
 #include "core/listing.h"
 #include "core/reply.h"
 #include "scope.h"
+#include "str.h"
 #include "views/views_inner.h"
 
 #include <errno.h>
@@ -20,18 +21,10 @@
 
 bool search_name(size_t rank, enum rye_kind kind, const char *id, char ret[256])
 {
-	size_t n = (size_t)snprintf(ret, 256, "%02zu-%s:", rank, rye_kind_name(kind));
+	char name[256];
 
-	for (const char *p = id; *p; p++) {
-		if (n + 4 > 256)
-			return false;
-		if (*p == '/' || *p == '%')
-			n += (size_t)snprintf(ret + n, 256 - n, "%%%02X", (unsigned char)*p);
-		else
-			ret[n++] = *p;
-	}
-	ret[n] = 0;
-	return true;
+	return str_one_name(id, false, name) &&
+	       snprintf(ret, 256, "%02zu-%s:%s", rank, rye_kind_name(kind), name) < 256;
 }
 
 static int enter_hit(struct front *front, struct node *dir, const char *name,
@@ -39,12 +32,16 @@ static int enter_hit(struct front *front, struct node *dir, const char *name,
 {
 	struct results *results = dir->data;
 	struct tree_dir where = { .sort = TREE_RESULTS, .path = dir->text };
+	char old[TREE_NAME_MAX + 1];
 	struct tree_key key;
 
 	if (tree_step(&where, name, &key))
 		return ENOENT;
+	snprintf(old, sizeof(old), "%s", name);
+	str_one_name_old(old);
 	for (size_t i = 0; i < results_count(results); i++)
-		if (strcmp(results_name(results, i), name) == 0)
+		if (strcmp(results_name(results, i), name) == 0 ||
+		    strcmp(results_name(results, i), old) == 0)
 			return enter_node(front,
 					  content_make_link(front, &key, results_target(results, i),
 							    dir->mtime),

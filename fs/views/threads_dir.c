@@ -13,11 +13,11 @@
 #include "core/notify.h"
 #include "core/reply.h"
 #include "hash.h"
+#include "scope.h"
 #include "talk/talk.h"
 #include "views/views_inner.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,6 +111,35 @@ static uint64_t names_version(struct front *front, const struct tree_key *key, b
 	return hash ? hash : 1;
 }
 
+static struct timespec threads_since(struct front *front, const struct tree_key *key,
+				     uint64_t bytes)
+{
+	uint64_t of = hash_add(hash_text(HASH_BASIS, key->text), bytes);
+	uint64_t name = hash_text(HASH_BASIS, key->text);
+	struct front_since *place = &front->since[(name ^ name >> 32) % SINCE_PLACES];
+	struct timespec at;
+	int64_t ns;
+
+	if (atomic_load(&place->of) != of) {
+		clock_gettime(CLOCK_REALTIME_COARSE, &at);
+		atomic_store(&place->ns, at.tv_sec * INT64_C(1000000000) + at.tv_nsec);
+		atomic_store(&place->of, of);
+	}
+	ns = atomic_load(&place->ns);
+	return (struct timespec){ ns / INT64_C(1000000000), ns % INT64_C(1000000000) };
+}
+
+struct timespec threads_time(struct front *front, const struct tree_key *key, uint64_t bytes)
+{
+	struct threads_at at;
+	struct timespec time;
+
+	threads_at(key->text, key->path_len, &at);
+	if (rye_thread_time(front->rye, &at.at, &time))
+		return time;
+	return threads_since(front, key, bytes);
+}
+
 static const struct node_class threads_class;
 
 /* item: in a thread's directory, or in one of those beside the threads; not one that only leads to
@@ -127,25 +156,12 @@ static int enter_dir(fuse_req_t req, const struct tree_key *key, bool item,
 		.mode = S_IFDIR | (*key->text ? 0700 : 0755),
 		.item = item,
 	};
+	struct threads_at at;
 
+	threads_at(key->text, item ? key->path_len : 0, &at);
+	if (item && key->path_len)
+		rye_thread_time(front->rye, &at.at, &want.mtime);
 	return enter_node(front, node_make(front->nodes, &want), 0, ret);
-}
-
-struct timespec threads_since(struct front *front, const struct tree_key *key, uint64_t bytes)
-{
-	uint64_t of = hash_add(hash_text(HASH_BASIS, key->text), bytes);
-	uint64_t name = hash_text(HASH_BASIS, key->text);
-	struct front_since *place = &front->since[(name ^ name >> 32) % SINCE_PLACES];
-	struct timespec at;
-	int64_t ns;
-
-	if (atomic_load(&place->of) != of) {
-		clock_gettime(CLOCK_REALTIME_COARSE, &at);
-		atomic_store(&place->ns, at.tv_sec * INT64_C(1000000000) + at.tv_nsec);
-		atomic_store(&place->of, of);
-	}
-	ns = atomic_load(&place->ns);
-	return (struct timespec){ ns / INT64_C(1000000000), ns % INT64_C(1000000000) };
 }
 
 /* What a thread's directory, or state/threads, has of that name; ENOENT: nothing. */
@@ -165,13 +181,16 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 		return err.code == RYE_NOT_FOUND ? ENOENT : rye_code_errno(err.code);
 	if (what.blob)
 		what.mtime =
-			threads_since(front, key, content_hash(what.blob->data, what.blob->len));
+			threads_time(front, key, content_hash(what.blob->data, what.blob->len));
 	switch (sort) {
 	case RYE_THREAD_DIR:
 		return enter_dir(req, key, true, ret);
 	case RYE_THREAD_GROWS:
 		return threads_enter_grow(req, key, &name, ret);
 	case RYE_THREAD_LINK:
+		if (!key->path_len)
+			rye_thread_time(front->rye, &(struct rye_thread_at){ "", what.blob->data },
+					&what.mtime);
 		node = content_make_link(front, key, what.blob->data, what.mtime);
 		rye_blob_unref(what.blob);
 		return enter_node(front, node, 0, ret);
@@ -302,10 +321,9 @@ static int add_thread_entry(void *arg, const char *name, enum rye_thread_sort so
 	return 0;
 }
 
-static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+/* NULL: short of memory. */
+static struct listing *threads_dir_build(struct front *front, const struct node *node)
 {
-	struct front *front = front_of(req);
-	struct listing_ask ask = { req, node, size, off, plus };
 	auto_listing struct listing *listing = listing_new();
 	struct collect collect = { listing, node->text };
 	bool root = !*node->text;
@@ -321,18 +339,61 @@ static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_
 		listing_add(listing, "new", S_IFREG, 0);
 	if (listing && !node->item)
 		rye_thread_list(front->rye, add_component, &collect, &err);
-	if (!listing || !listing_finish(listing))
-		reply_errno(req, ENOMEM);
-	else
-		listing_reply(&ask, listing);
+	return listing && listing_finish(listing) ? steal(&listing) : NULL;
 }
 
-static const struct node_class threads_class = {
-	.name = "threads",
+static void threads_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+{
+	struct front *front = front_of(req);
+	struct listing_ask ask = { req, node, size, off, plus };
+	/* the answer may be the last that keeps the node alive */
+	auto_node struct node *held = node_ref(node);
+	struct listing *listing = off ? shelf_take(front->shelf, node) : NULL;
+
+	if (!listing)
+		listing = threads_dir_build(front, node);
+	if (!listing)
+		reply_errno(req, ENOMEM);
+	else if (listing_reply(&ask, listing))
+		listing_free(listing);
+	else
+		shelf_put(front->shelf, held, listing);
+}
+
+/* What is quick does not stand behind what takes apart a long transcript. */
+static bool is_quick(const struct node *node, struct rye_span what)
+{
+	static const char *const controls[] = { "ctl", "new", "wait" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
+		if (what.len == strlen(controls[i]) && !memcmp(what.ptr, controls[i], what.len))
+			return true;
+	return S_ISDIR(node->mode) && !node->item;
+}
+
+struct aside_lane threads_lane(struct front *front, const struct node *node, struct rye_span what)
+{
+	static const char cancel[] = THREADS_CANCEL;
+	uint64_t key = hash_bytes(HASH_BASIS, node->text, node->path_len);
+
+	if (what.len == sizeof(cancel) - 1 && !memcmp(what.ptr, cancel, what.len))
+		return (struct aside_lane){ ASIDE_VERBS, hash_bytes(key, what.ptr, what.len) };
+	if (is_quick(node, what))
+		return (struct aside_lane){ ASIDE_THREADS, 0 };
+	return (struct aside_lane){ ASIDE_FACTS, key };
+}
+
+static const struct node_class threads_aside = {
+	.lane = threads_lane,
 	.enter = threads_dir_enter,
 	.enter_listed = threads_dir_enter_listed,
 	.readdir = threads_readdir,
 	.changes = &threads_changes,
+};
+
+static const struct node_class threads_class = {
+	.name = "threads",
+	.aside = &threads_aside,
 };
 
 static void forget_listing(struct front *front, const char *path)

@@ -125,10 +125,15 @@ static void grow_drop(void *data)
 	threads_grow_put(data);
 }
 
-static const struct node_class grow_class = {
-	.name = "grow",
+static const struct node_class grow_aside = {
+	.lane = threads_lane,
 	.getattr = grow_getattr,
 	.read = grow_read,
+};
+
+static const struct node_class grow_class = {
+	.name = "grow",
+	.aside = &grow_aside,
 	.drop = grow_drop,
 };
 
@@ -156,7 +161,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 		free(grow);
 		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
 	}
-	want.mtime = threads_since(front, key, grow->size);
+	want.mtime = threads_time(front, key, grow->size);
 	pthread_mutex_init(&grow->lock, NULL);
 	atomic_init(&grow->refs, 1);
 	memcpy(grow->id, name->id, id);

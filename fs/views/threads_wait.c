@@ -198,10 +198,16 @@ static void wait_drop(void *data)
 	wait_unref(wait);
 }
 
-static const struct node_class wait_class = {
-	.name = "wait",
+/* Parks, but the engine is asked first how it stands with the thread. */
+static const struct node_class wait_aside = {
+	.lane = threads_lane,
 	.getattr = wait_getattr,
 	.read = wait_read,
+};
+
+static const struct node_class wait_class = {
+	.name = "wait",
+	.aside = &wait_aside,
 	.drop = wait_drop,
 };
 

@@ -45,8 +45,9 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 struct node *fixed_root(struct front *front);
 
 /*
- * journal.c: .ryefs/log: what the engine and the front had to say, newest last, the last
- * JOURNAL_MAX bytes at least. Has a lock of its own, taken last.
+ * journal.c: texts that grow, newest line last, the last JOURNAL_MAX bytes at least: .ryefs/log, what
+ * the engine and the front had to say; .ryefs/changes, what has changed below the kinds' directories.
+ * Each has a lock of its own, taken last.
  */
 
 struct journal;
@@ -54,22 +55,30 @@ struct journal;
 /* A day of warnings; twice as much is kept before the older half goes. */
 #define JOURNAL_MAX (256u << 10)
 
-/* echo: lines go to stderr too (foreground). debug: the least important ones as well. */
-int journal_open(bool echo, bool debug, struct journal **ret); /* 0 or -errno */
+/* name: in .ryefs. echo: lines go to stderr too (foreground). debug: the least important ones as
+ * well. */
+struct journal_how {
+	const char *name;
+	bool echo, debug;
+};
+int journal_open(const struct journal_how *how, struct journal **ret); /* 0 or -errno */
 void journal_close(struct journal *journal);
 /* From now on the kernel is told when the file grows. */
 void journal_bind(struct journal *journal, struct front *front);
 /* An rye_log_fn; arg: the journal. */
 void journal_log(void *arg, enum rye_level level, const char *module, const char *line);
 struct rye_blob *journal_text(struct journal *journal); /* a new reference; NULL: no memory */
+/* What the kernel may be told: its pages are none that lack a byte before this one. */
 size_t journal_size(struct journal *journal);
+/* "2026-01-02T03:04:05Z tools/web/fetch.py": something has changed at this path of the mount. */
+void journal_change(struct journal *journal, const char *path);
 
 /*
  * search_dir.c: search/QUERY/: ranked results as symbolic links. What a directory answers with
  * is found by a worker (search_work.c): until then requests wait, FUSE threads do not.
  */
 
-/* "01-tool:rye%2Fbash": place, kind, id with its slashes encoded. False: too long for a name. */
+/* "01-tool:rye:bash": place, kind, id in one name. False: too long. */
 bool search_name(size_t rank, enum rye_kind kind, const char *id, char ret[256]);
 
 struct searches;

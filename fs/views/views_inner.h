@@ -34,10 +34,14 @@ struct node *content_refuse(struct front *front, const struct tree_key *key,
 /* A link to `target` (copied). */
 struct node *content_make_link(struct front *front, const struct tree_key *key, const char *target,
 			       struct timespec mtime);
+/* The lane of what has to be asked about an item: the space that has it. */
+struct aside_lane content_lane(struct front *front, enum rye_kind kind, const char *path);
 /* How long the kernel may remember a name of this kind below path. */
 double content_timeout(struct front *front, enum rye_kind kind, const char *path);
 struct timespec content_mtime(struct front *front, const struct rye_stat *st, bool watched);
-/* Why a rendering with inputs was refused, for the caller's .ryefs/errors. */
+/* A line for the caller's .ryefs/errors: the name of what was refused, and why. */
+void content_complain(fuse_req_t req, const char *name, const char *sentence);
+/* Of a rendering with inputs. */
 void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
 uint64_t content_hash(const void *bytes, size_t len);
 
@@ -60,13 +64,16 @@ struct thread_name {
 extern const struct node_changes threads_changes; /* of the directories below state/threads */
 int threads_enter_cancel(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 
+/* Of what is asked about a thread. */
+struct aside_lane threads_lane(struct front *front, const struct node *node, struct rye_span what);
 int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
 /*
- * The time of a fact that is made anew at each lookup: that of the first one of these bytes (their
- * hash), so that rsync and make find changed what has changed.
+ * The time of a fact that is made anew at each lookup, so that rsync and make find changed what has
+ * changed: of a thread that has ended the record's, else that of the first one of these bytes (their
+ * hash).
  */
-struct timespec threads_since(struct front *front, const struct tree_key *key, uint64_t bytes);
+struct timespec threads_time(struct front *front, const struct tree_key *key, uint64_t bytes);
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
 		       struct fuse_entry_param *ret);
 

@@ -27,7 +27,7 @@ _ryefs() {
   local cur prev words cword verb
   local verbs="mount diff doctor execute fetch init keygen keys mcp search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
-  local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= xattr allow_other"
+  local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
   read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
   [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
@@ -66,10 +66,10 @@ _ryefs() {
       execute) shared+=" --async --dry-run --fork --output --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
-      keygen) shared+=" --force --owner" ;;
-      mcp) shared+=" --space --yes --http --port --token --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
+      keygen) shared+=" --force --forget-secrets --owner" ;;
+      mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
       search) shared+=" --limit" ;;
-      sign) shared+=" --all --force --interactive --space" ;;
+      sign) shared+=" --all --force --interactive --space --take-over" ;;
       trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))

@@ -64,6 +64,7 @@ complete -c ryefs -n '__ryefs_verb init' -l sample
 complete -c ryefs -n '__ryefs_verb mcp' -l http -d 'listen on this machine'
 complete -c ryefs -n '__ryefs_verb mcp' -l port -x
 complete -c ryefs -n '__ryefs_verb mcp' -l token -rF -d 'file that keeps it, or none'
+complete -c ryefs -n '__ryefs_verb mcp' -l unix -rF -d 'listen on a socket there'
 complete -c ryefs -n '__ryefs_verb mcp' -l read-only -d 'find and read only'
 complete -c ryefs -n '__ryefs_verb mcp' -l allow-sign -d 'let clients sign'
 complete -c ryefs -n '__ryefs_verb mcp' -l aliases
@@ -73,6 +74,8 @@ complete -c ryefs -n '__ryefs_verb search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
+complete -c ryefs -n '__ryefs_verb sign' -l take-over
 complete -c ryefs -n '__ryefs_verb mcp sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb mcp trust' -s y -l yes

@@ -257,7 +257,20 @@ class Edit(Files):
         self.assertEqual(self.get("f.txt"), b"c\nD1\nD2\n")
         self.assertEqual((result["changes_applied"], result["lines_changed"]), (2, 4))
         self.assertIn("+D1", result["output"])
-        self.refused(self.edit("f.txt", {"line_id": c, "new_content": ""}),
+
+    def test_lines_that_stay_keep_their_ids(self):
+        self.put("f.txt", "a\nb\nc\nd\n")
+        a, b, c, d = self.ids("f.txt")
+        self.edit("f.txt", {"line_id": b, "new_content": "B1\nB2"})
+        self.assertTrue(self.edit("f.txt", {"line_id": d, "new_content": ""},
+                                  {"line_id": a, "new_content": "A"})["success"])
+        self.assertEqual(self.get("f.txt"), b"A\nB1\nB2\nc\n")
+        self.assertEqual(self.ids("f.txt")[3], c)
+        self.refused(self.edit("f.txt", {"line_id": b, "new_content": ""}), "Invalid line IDs")
+
+    def test_never_read(self):
+        self.put("f.txt", "a\n")
+        self.refused(self.edit("f.txt", {"line_id": "abcdef", "new_content": ""}),
                      "No line ID cache found. Read the file first to generate line IDs.")
 
     def test_case_94_stale(self):

@@ -3,7 +3,9 @@
 # agent_lib.sh: fixture.sh, and what the tests of directives that a model works through need: a
 # provider of loopback that a script drives, and directives for it.
 #
-#   agent_model JSON          starts the server; the script's lanes are texts of the requests
+#   agent_model JSON          starts the server; the script's lanes are texts of the requests. With
+#                             MODEL_SERVER=vendor_server.py it refuses what the vendors of models refuse
+#   refusals                  what it has refused, a line each
 #   agent_directive NAME XML  a directive of the project, its body from standard input
 #   agent_provider NAME SED   the same server for models of the tier NAME, its item changed
 #   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that
@@ -29,7 +31,7 @@ AGENT_REFS=
 # agent_serve: the server with $T/script.json; its port is in PORT
 agent_serve() {
   rm -f "$T/port"
-  beside model "$PY" "$E2E/../fake/provider_server.py" "$T/script.json" "$T/port" "$T/asked"
+  beside model "$PY" "$E2E/../fake/${MODEL_SERVER:-provider_server.py}" "$T/script.json" "$T/port" "$T/asked"
   MODEL=$BESIDE
   until_true test -s "$T/port"
   PORT=$(cat "$T/port")
@@ -116,6 +118,7 @@ agent_sign() {
 fork() { converse "$M/directives/$1/fork" "${2:-}"; }
 fork_async() { converse "$M/directives/$1/async" "${2:-}"; }
 
+refusals() { jq -r 'select(.refused) | .refused' "$T/asked"; }
 asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
 asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }
 run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }

@@ -14,20 +14,22 @@ CODE
 
 disk() { lsblk -ndpo NAME 2>/dev/null | head -1; }
 
-facts() { # of the daemon, a process outside and another run
+facts() { # NET: of the daemon, a process outside and another run
   local signals=true abstract=ryefs-test-$$
   scopes || signals=false abstract=
   printf '{"daemon":%d,"victim":%d,"sibling":%d,"outside":"%s","project":"%s","mount":"%s","user":"%s",' \
     "$DAEMON" "$VICTIM" "$(cat "$P/sibling")" "$T/outside" "$P" "$M" "$U"
-  printf '"keys":"%s","disk":"%s","signals":%s,"abstract":"%s","sockets":["%s"]}' \
-    "$U/.ai/config/keys/signing" "$(disk)" "$signals" "$abstract" "$RUNTIME/bus"
+  printf '"keys":"%s","disk":"%s","signals":%s,"abstract":"%s","sockets":["%s"],"net":%s}' \
+    "$U/.ai/config/keys/signing" "$(disk)" "$signals" "$abstract" "$RUNTIME/bus" "$1"
 }
 
 tools() {
   fx_tool "$P" t/intrude '# requires: [fs.write]' 'facts=$(cat)' "exec '$PY' -I '$E2E/intruder.py' \"\$facts\" 2>&1"
+  fx_tool "$P" t/intrude_net '# requires: [fs.write, net.http]' 'facts=$(cat)' \
+    "exec '$PY' -I '$E2E/intruder.py' \"\$facts\" 2>&1"
   fx_tool "$P" t/sleeper 'echo $$ >"$2/sibling.new" && mv "$2/sibling.new" "$2/sibling"' "exec sleep 91.$$"
   fx_tool "$P" t/allowed 'echo allowed'
-  fx_sign "$P" tool:t/intrude tool:t/sleeper tool:t/allowed
+  fx_sign "$P" tool:t/intrude tool:t/intrude_net tool:t/sleeper tool:t/allowed
 }
 
 # What a session has outside: a process, shared memory, a terminal, sockets with a file and without.
@@ -56,13 +58,13 @@ for name in "\0" + sys.argv[1], sys.argv[2]:
     socket.socket(socket.AF_UNIX).connect(name)' "ryefs-test-$$" "$RUNTIME/bus"
 }
 
-intrude() {
+intrude() { # NAME TOOL NET
   local said
   rm -f "$P/sibling"
   (echo '{}' >"$M/tools/t/sleeper/run") 2>/dev/null &
   ok "$1: another run" fx_wait 10 test -s "$P/sibling"
   timeout -k 1 60 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat "$3"' - \
-    "$M/tools/t/intrude/run" "$(facts)" "$M/tools/t/intrude/output" >"$T/said" 2>&1
+    "$M/tools/t/$2/run" "$(facts "$3")" "$M/tools/t/$2/output" >"$T/said" 2>&1
   has "$1: it tried it all" "$(tail -n 1 "$T/said")" "tried it all"
   said=$(grep -v ' held$' "$T/said" | grep -v '^tried it all')
   is "$1: of $(grep -c ' held$' "$T/said") attacks none succeeds" "$said" ""
@@ -81,7 +83,8 @@ ok "a process outside" fx_wait 10 test -S "$RUNTIME/bus"
 ok "whose sockets answer" answers_outside
 for sandbox in auto strict; do
   fx_mount "sandbox=$sandbox"
-  intrude "$sandbox"
+  intrude "$sandbox" intrude false
+  intrude "$sandbox, with the network" intrude_net true
   ok "$sandbox: the mount ends" umount_rye
 done
 kill "$VICTIM"

@@ -31,7 +31,7 @@ auth: { type: bearer, token: "${PROVIDER_KEY}" }
 TEXT
 agent_directive lane_attack '    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>' <<<'Attack.'
-fx_tool "$P" t/intrude '# requires: [fs.write]' 'cd "$2" && facts=$(sed "s/\"runner\"/$PPID/" facts)' \
+fx_tool "$P" t/intrude '# requires: [fs.write, threads.read]' 'cd "$2" && facts=$(sed "s/\"runner\"/$PPID/" facts)' \
   "exec '$PY' -I '$E2E/intruder.py' \"\$facts\" >said 2>&1"
 fx_tool "$P" t/sleeper 'echo $$ >"$2/sibling.new" && mv "$2/sibling.new" "$2/sibling"' "exec sleep 91.$$"
 fx_tool "$P" t/allowed 'echo allowed >>"$2/allowed.ran"'

@@ -6,7 +6,7 @@ skip() {
   echo "1..0 # SKIP $*"
   exit 0
 }
-[ "$(id -u)" = 0 ] || skip "attacks, attacks_inside and attacks_thread are an ordinary user's already"
+[ "$(id -u)" = 0 ] || skip "attacks, attacks_inside, attacks_own and attacks_thread are an ordinary user's already"
 [ -c /dev/fuse ] || skip "/dev/fuse cannot be used"
 [ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not installed for users"
 for program in setpriv unshare; do
@@ -36,6 +36,7 @@ as_user() {
 as_user attacks >"$T/1" 2>&1 &
 as_user attacks_inside >"$T/2" 2>&1 &
 as_user attacks_thread >"$T/3" 2>&1 &
+as_user attacks_own >"$T/4" 2>&1 &
 wait -n
 r=$?
 wait
@@ -44,5 +45,5 @@ wait
 awk '/^(not )?ok / { n++; sub(/ok [0-9]+ - /, "ok " n " - "); print; next }
   /^1\.\.0 # SKIP/ { skipped = $0; ended++; next }
   /^1\.\./ { ended++; next } { print "# " $0 }
-  END { if (ended < 3) print "not ok " ++n " - all came to their ends"
-    if (n) print "1.." n; else print skipped }' "$T/1" "$T/2" "$T/3"
+  END { if (ended < 4) print "not ok " ++n " - all came to their ends"
+    if (n) print "1.." n; else print skipped }' "$T"/[1-4]

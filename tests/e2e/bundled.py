@@ -280,9 +280,9 @@ class Web(Bundled):
         self.assertEqual(Answers.asked[-1], "/brave?q=x&count=2")
         # another service is configuration
         self.put(".ai/config/web/websearch.yaml", "provider: searxng\n")
-        self.put(".env", "SEARXNG_URL=%s\n" % self.url)
-        self.assertEqual(self.good(tool, {"query": "x"})["results"],
-                         [{"title": "J", "url": "https://j.example/", "snippet": "c"}])
+        self.env["SEARXNG_URL"] = self.url
+        told = self.good_reply(self.execute(tool, {"query": "x"}))
+        self.assertEqual(told["results"], [{"title": "J", "url": "https://j.example/", "snippet": "c"}])
 
 
 if __name__ == "__main__":

@@ -45,6 +45,13 @@ once "sed -i" cp changed sed -i s/copied/changed/ "$I/calls/cp/request.json"
 # shellcheck disable=SC2016
 once "tee" cp copied bash -c 'tee "$2" <"$1"' - "$T/copy" "$I/calls/cp/request.json"
 
+# a remedy that its caller can carry out: the same file, saved again
+! echo '{"comand": "true"}' >"$M/tools/rye/bash/bash/calls/wrong/request.json" 2>/dev/null
+has "a wrong call's remedy" "$(cat "$M/tools/rye/bash/bash/replies/wrong/output")" 'mend with: saving {' '"command"' \
+  "as $M/tools/rye/bash/bash/calls/wrong/request.json"
+! echo '{"item_id": "tool:rye/bash/bsh"}' >"$M/calls/wrong/request.json" 2>/dev/null
+has "one of the root's" "$(cat "$M/replies/wrong/output")" 'mend with: saving {' "as $M/calls/wrong/request.json"
+
 vim_new() { once "vim, $1" "$2" new vim -N -u NONE -i NONE -es "$I/calls/$2/request.json" -c "set $1" -c '%s/old/new/' -c 'wq'; }
 if need vim; then
   for how in backupcopy=no backupcopy=yes 'backup backupcopy=no' nowritebackup; do

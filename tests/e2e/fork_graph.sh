@@ -55,6 +55,7 @@ fork_tool() { # NAME REQUIRES: a tool that starts the thread, and says how it we
   REFS="$REFS tool:t/$1"
 }
 fx_python "$P" t/wait <<'CODE'
+__requires__ = ["fs.read", "threads.read"]
 CONFIG_SCHEMA = {"type": "object", "properties": {}}
 import glob, os, time
 def execute(params, project_path):

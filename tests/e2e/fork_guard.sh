@@ -17,8 +17,6 @@ agent_model '{"by": "turn", "lanes": {
   "lane_env": [{"text": "read"}],
   "lane_tell": [{"calls": [{"id": "s1", "name": "t_tell", "arguments": {}}]}, {"text": "told"}],
   "lane_big": [{"calls": [{"id": "g1", "name": "t_big", "arguments": {}}, {"id": "g2", "name": "t_big", "arguments": {}}]}, {"text": "big"}],
-  "lane_together": [{"calls": [{"id": "p1", "name": "t_meet", "arguments": {"n": 1}}, {"id": "p2", "name": "t_meet", "arguments": {"n": 2}},
-      {"id": "p3", "name": "t_echo", "arguments": {"n": 3}}]}, {"text": "met"}],
   "lane_leaf": [{"calls": [{"id": "e1", "name": "t_echo", "arguments": {"n": 5}}]}, {"text": "leaf"}],
   "lane_star": [{"text": "star"}],
   "lane_ack": [{"text": "acknowledged"}],
@@ -52,20 +50,8 @@ def execute(params, project_path):
             said.append("socket: " + error.strerror)
     return {"success": True, "said": said, "files": len(files)}
 CODE
-fx_python "$P" t/meet <<'CODE'
-__stateless__ = True
-CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "meet%d" % params["n"]), "w").close()
-    for i in range(200):
-        if os.path.exists(os.path.join(project_path, "meet%d" % (3 - params["n"]))):
-            return {"success": True, "met": True}
-        time.sleep(0.05)
-    return {"success": False, "error": "alone"}
-CODE
 ALL='    <permissions><execute><tool>rye.file-system.*</tool><tool>rye.bash.*</tool><tool>t.*</tool></execute></permissions>'
-for name in keys big many nameless together tell; do
+for name in keys big many nameless tell; do
   agent_directive lane_$name "$ALL
   </metadata>" <<<'Try.'
 done
@@ -94,7 +80,7 @@ extending lane_middle lane_root '    <context><before>ctx/base_before</before><b
 extending lane_leaf lane_middle '    <context><after>ctx/leaf_after</after><suppress>ctx/dropped</suppress></context>' <<<'Leaf.'
 extending lane_round_a lane_round_b '' <<<'A.'
 extending lane_round_b lane_round_a '' <<<'B.'
-agent_sign tool:t/big tool:t/echo tool:t/meet tool:t/tell
+agent_sign tool:t/big tool:t/echo tool:t/tell
 echo 'OTHER_SECRET=hush-hush' >"$P/.env"
 export SCRIPTED_KEY=sk-very-secret
 agent_runtime
@@ -110,7 +96,7 @@ lacks "nor .env" "$seen" "hush-hush"
 lacks "nor the runner's environment" "$seen" "sk-very-secret"
 told() { events "$id" "select(.event_type == \"tool_call_result\" and .payload.call_id == \"$1\") | .payload.error"; }
 for n in 1 2 3 4; do
-  has "k$n is an error of the call" "$(told k$n)" error
+  like "k$n is an error of the call" "$(told k$n)" '^".*(closed to tools|outside the project)'
 done
 has "F43 its reason" "$(told k3)" ".ai/state"
 is "F43 thread.json is as it was" "$(tail -c 1 "$P/.ai/state/threads/$id/thread.json")" "}"
@@ -139,11 +125,6 @@ for lane in many nameless; do
   is "T27 $lane: each call has an id of its own" "$(sort -u <<<"$ids" | grep -c .)" 2
   is "T27 $lane: the same ids in the transcript" "$(events "$id" 'select(.event_type == "tool_call_start") | .payload.call_id' | tr -d '"')" "$ids"
 done
-
-reply=$(fork lane_together)
-id=$(jq -r .thread_id <<<"$reply")
-is "calls of stateless tools run at once" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error' | tr '\n' ' ')" "null null null "
-is "their results keep their order" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id' | tr -d '"' | tr '\n' ' ')" "p1 p2 p3 "
 
 # ---- what a directive extends ----
 reply=$(fork lane_leaf)

@@ -17,7 +17,7 @@ all_wait() { [ "$(asks lane_slow)" = 3 ]; }
 until_true all_wait
 is "three threads wait for their model" "$(asks lane_slow)" 3
 for n in 1 2 3; do
-  ok "a tool runs meanwhile ($n)" timeout 30 sh -c "echo 'command: echo yes' > '$M/tools/rye/bash/run'"
+  ok "a tool runs meanwhile ($n)" timeout 30 sh -c "echo '{command: echo yes}' > '$M/tools/rye/bash/run'"
 done
 is "they wait still" "$(cat "$M"/state/threads/lane_slow/*/status | sort -u)" running
 for ctl in "$M"/state/threads/lane_slow/*/ctl; do echo cancel >"$ctl"; done

@@ -49,9 +49,9 @@ id=$(jq -r .thread_id <<<"$reply")
 is "no refusal ends the thread" "$(jq -r .result <<<"$reply")" "none of it"
 has "a tool without a capability" "$(told tool)" "Permission denied: 'rye.execute.tool.t.other' not covered"
 has "signing without permission" "$(told sign)" "Permission denied: 'rye.sign.tool.t.probe' not covered"
-has "reading .env" "$(told env)" error
-has "reading a key" "$(told key)" error
-has "a file tool that writes into state" "$(told state)" error
+has "reading .env" "$(told env)" "closed to tools"
+has "reading a key" "$(told key)" "outside the project workspace"
+has "a file tool that writes into state" "$(told state)" "closed to tools"
 has "a shell that does" "$(told shell)" "cannot create .ai/state/made"
 has "a child beyond its depth" "$(told depth)" "Depth limit exhausted"
 is "the model was told each of them" "$(asked "$(jq -s '[.[] | select(.body) | .n] | max' "$T/asked")" | jq '[.messages[] | select(.role == "tool")] | length')" 7

@@ -105,4 +105,43 @@ next=$(jq -r .thread_id <<<"$reply")
 is "with the conversation as it was sent" "$(record "$next" .history_kept)" true
 rm "$blob"
 is "without its artifact it is told in words" "$(resume "$next" | jq -r .result)" three
+
+# ---- one that another program has left: it records no inputs ----
+id=$(fork lane_root '{"who": "Ann"}' | jq -r .thread_id)
+"$PY" - "$E2E" "$P/.ai/state/threads/$id" <<'CODE'
+import hashlib, json, os, sys
+sys.path.insert(0, sys.argv[1])
+from signer import Key
+key, path = Key("00"), sys.argv[2] + "/thread.json"
+doc = json.load(open(path))
+for name in ("inputs", "asked", "_signature"):
+    doc.pop(name, None)
+digest = hashlib.sha256(json.dumps(doc, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+doc["_signature"] = f"rye:signed:2026-11-20T14:37:01Z:{digest}:{key.sign(digest.encode())}:{key.name}"
+json.dump(doc, open(path, "w"))
+os.unlink(sys.argv[2] + "/request.json")
+CODE
+not_ok "inputs that nobody has recorded are no file" test -e "$M/state/threads/$id/inputs.json"
+before=$(thread_names | wc -l)
+has "without its inputs it cannot be gone on with" "$(resume "$id" | jq -r .error)" "Missing required inputs: who"
+is "and what never began has no row" "$(thread_names | wc -l) $(row registry "select count(*) from threads where directive='lane_root' and status='error'")" "$before 0"
+is "nor a directory" "$(ls "$P/.ai/state/threads/lane_root" | wc -l)" "$(row registry "select count(*) from threads where directive='lane_root'")"
+reply=$(converse "$M/execute" "{\"resume_thread_id\": \"$id\", \"message\": \"go on\", \"parameters\": {\"who\": \"Eve\"}}")
+is "inputs that are given count" "$(jq -r .result <<<"$reply")" two
+is "and are recorded" "$(record "$(jq -r .thread_id <<<"$reply")" .inputs.who)" '"Eve"'
+is "the reply is of the directive" "$(jq -r .item_id <<<"$reply")" directive:lane_root
+has "of another one it is not" "$(converse "$M/execute" "{\"item_id\": \"directive:lane_long\", \"resume_thread_id\": \"$id\", \"message\": \"x\"}" | jq -r .error)" \
+  "is one of directive:lane_root"
+
+# ---- over MCP: the same two members ----
+id=$(fork lane_root '{"who": "Ann"}' | jq -r .thread_id)
+{
+  printf '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
+  printf '{"jsonrpc":"2.0","method":"notifications/initialized"}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+  printf '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"rye_execute","arguments":{"resume_thread_id":"%s","message":"go on"}}}\n' "$id"
+  fx_wait 20 grep -q '"id":3' "$T/mcp"
+} | timeout 90 "$RYEFS" mcp --project "$P" --user "$U" --system "$S" >"$T/mcp" 2>/dev/null
+has "a client is offered what it needs" "$(jq -c 'select(.id == 2) | .result.tools[] | select(.name == "rye_execute") | .inputSchema' "$T/mcp")" '"resume_thread_id"' '"message"'
+lacks "and asked for no more" "$(jq -c 'select(.id == 2) | .result.tools[] | select(.name == "rye_execute") | .inputSchema' "$T/mcp")" '"required"'
+is "it goes on" "$(jq -r 'select(.id == 3) | .result.content[].text' "$T/mcp" | sed "s/thread ......*/thread ID/" | tr '\n' ' ')" "two thread ID "
 finish

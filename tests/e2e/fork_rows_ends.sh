@@ -7,7 +7,7 @@
 fork_of() { printf '{"name": "rye_execute", "arguments": {"item_id": "directive:%s", "thread": "fork", "async": %s%s}}' "$1" "$2" "${3:-}"; }
 NAP='{"calls": [{"name": "t_nap", "arguments": {}}]}'
 agent_model '{"by": "turn", "lanes": {
-  "lane_most": [{"calls": ['"$(fork_of lane_child true ', "limit_overrides": {"spend": 0.8}')"'], "usage": {"input": 0, "output": 0}}, {"text": "most", "usage": {"input": 0, "output": 0}}],
+  "lane_most": [{"calls": ['"$(fork_of lane_child true ', "limit_overrides": {"spend": 0.8}')"'], "usage": {"input": 1, "output": 1}}, {"text": "most", "usage": {"input": 1, "output": 1}}],
   "lane_first": [{"calls": ['"$(fork_of lane_second false)"']}, {"text": "first"}],
   "lane_second": [{"calls": ['"$(fork_of lane_third false)"']}, {"text": "second"}],
   "lane_third": [{"text": "third"}],

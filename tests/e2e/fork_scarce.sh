@@ -15,7 +15,7 @@ STEP='{"calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
 agent_model '{"by": "turn", "lanes": {
   "lane_work": ['"$STEP"',
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
-    {"calls": [{"name": "t_graph", "arguments": {}}, {"name": "mcp_s_echo", "arguments": {"text": "hi"}}]},
+    {"calls": [{"name": "t_none", "arguments": {}}, {"name": "mcp_s_echo", "arguments": {"text": "hi"}}]},
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}],
   "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$LONG_STEP"', {"text": "nap is done"}],
@@ -129,7 +129,7 @@ sleep 2
 empty
 is "F30 a result that finds no room" "$(ended)" error
 is "F30 is there when there is room" \
-  "$(events "$ID" 'select(.event_type == "tool_call_result").payload.output | length' | xargs)" '2193 0'
+  "$(events "$ID" 'select(.event_type == "tool_call_result").payload.output | length' | xargs)" '2126 0'
 is "F30 and no call of its answer is without a result" \
   "$(events "$ID" 'select(.event_type | startswith("tool_call")).event_type' | sort | uniq -c | xargs)" \
   '2 tool_call_result 2 tool_call_start'

@@ -17,6 +17,7 @@ for wire in $WIRES; do
     {\"text\": \"Done over $wire.\", \"usage\": {\"input\": 30, \"output\": 7}}],"
 done
 agent_model "{\"by\": \"turn\", \"lanes\": {$lanes
+  \"lane_split\": [{\"text\": [\"Your key is ${KEY:0:9}\", \"${KEY:9}\", \", keep it.\"], \"reasoning\": \"$KEY\"}],
   \"lane_told\": [{\"status\": 401, \"error\": {\"type\": \"authentication_error\", \"message\": \"bad key $KEY\"}}],
   \"lane_many\": [{\"text\": \"m\", \"delay\": 0.5}]},
   \"answers\": []}"
@@ -54,7 +55,7 @@ for wire in $WIRES; do
 $TOOLS
   </metadata>" <<<'Look, then say that you are done.'
 done
-for name in told many; do
+for name in told many split; do
   agent_directive lane_$name "    <model tier=\"special\" provider=\"p_openai_chat\"/>
   </metadata>" <<<'Go.'
 done
@@ -77,6 +78,9 @@ has "signed reasoning goes back, too" "$(jq -c "select(.body) | .body" "$T/asked
 # ---- the key ----
 fork lane_told >"$T/told"
 has "a provider that repeats the key" "$(jq -r .error "$T/told")" 'HTTP 401' 'bad key ***'
+fork lane_split >"$T/split"
+is "a model that says the key in pieces" "$(jq -r .result "$T/split")" "Your key is ***, keep it."
+is "what it said, as it came" "$(grep -h . "$P/.ai/state/threads/$(jq -r .thread_id "$T/split")/live")" "Your key is ***, keep it."
 is "the server has seen it" "$(jq -r 'select(.headers) | .headers.authorization' "$T/asked" | sort -u)" "Bearer $KEY"
 is "no file of the project has it" "$(grep -rlF "$KEY" "$P/.ai" "$P" 2>/dev/null)" ""
 is "no file of the person has it" "$(grep -rlF "$KEY" "$U" 2>/dev/null)" ""

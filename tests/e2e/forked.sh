@@ -106,6 +106,27 @@ screen --out "$T/out" '' ryefs execute directive:lane_steps --fork >"$T/seen"
 is "a result that goes to a file is nothing else" "$(cat "$T/out")" "Done."
 has "its way is seen all the same" "$(cat "$T/seen")" "turn 1: t_slow"
 
+# ---- a tool that would steer the terminal ----
+fx_python "$P" steers <<'CODE'
+CONFIG_SCHEMA = {"type": "object"}
+
+
+def execute(params, project_path):
+    return {"success": True, "output": "\x1b]0;title\x07 \x1b[2Jover\x9b31m \u202egp\u2066.\u200f"}
+CODE
+fx_tool "$P" t/steers "printf '\\033]0;live\\007\\033[2J'"
+fx_sign "$P" 'tool:*steers'
+for name in steers t/steers; do
+  screen "" ryefs execute "tool:$name" -q >"$T/seen"
+  is "nothing of it reaches the terminal: $name" "$(tr -d '\n\r' <"$T/seen" | grep -cP '\x1b|\x07|\xe2\x80\xae')" 0
+  has "it is spelt: $name" "$(cat "$T/seen")" '\x1b]0;'
+  screen "" ryefs execute "tool:$name" -q --json >"$T/seen"
+  is "nor as JSON: $name" "$(tr -d '\n\r' <"$T/seen" | grep -cP '\x1b\[2|\xe2\x80\xae')" 0
+done
+has "which ends are turned is named" "$(screen "" ryefs execute tool:steers -q)" '\u202egp\u2066.\u200f'
+ryefs execute tool:t/steers >"$T/seen"
+is "a file gets each byte" "$(od -An -tx1 <"$T/seen" | tr -d ' \n')" "$(printf '\033]0;live\007\033[2J\n' | od -An -tx1 | tr -d ' \n')"
+
 # ---- a model that would steer the terminal ----
 screen "" ryefs execute directive:lane_steer --fork -q >"$T/seen"
 seen='\x1b]0;title\x07 \x1b[2Jover\x9b31m \u202egp\u2066.\x7f	tab ä😀‍'

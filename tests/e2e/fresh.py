@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""fresh.py MNT SYSTEM ROUNDS: what the merged trees show right after a change through the mount.
+"""fresh.py MNT SYSTEM ROUNDS [HOW]: what the merged trees show right after a change through the mount.
 
 Each case makes a change and reads at once, ROUNDS times, once in the process that made the change and
 once in another one; every read of what was before is counted. Nothing waits and nothing is timed.
+HOW is told; "beside renames": other processes rename files of spaces/ into the merged tree meanwhile,
+which fails, but each one holds the merged directory's lock while it waits for the other directory's.
 """
-import errno, json, os, subprocess, sys
+import errno, json, os, signal, subprocess, sys
 
 MNT, SYSTEM, ROUNDS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+HOW = (sys.argv[4:] or [""])[0]
 HERE = MNT + "/spaces/project/knowledge/"
 SEEN = MNT + "/knowledge/"
 
@@ -104,12 +107,62 @@ def backup(i, see, v):
     return WORDS[i % 2] in see("read", SEEN + "backup.md")
 
 
+# Each of these leaves the file with another name than the daemon opened it by, then writes in place.
+
+def in_place(name, i, see, v):
+    see("read", SEEN + name)
+    write(HERE + name, v[i % 2])
+    return WORDS[i % 2] in see("read", SEEN + name)
+
+
+def relinked(i, see, v):
+    os.link(HERE + "relinked.md", HERE + "relinked.tmp")
+    os.unlink(HERE + "relinked.md")
+    os.link(HERE + "relinked.tmp", HERE + "relinked.md")
+    os.unlink(HERE + "relinked.tmp")
+    return in_place("relinked.md", i, see, v)
+
+
+def exclusive(i, see, v):
+    os.unlink(HERE + "exclusive.md")
+    write(HERE + "exclusive.tmp", v[1 - i % 2])
+    os.link(HERE + "exclusive.tmp", HERE + "exclusive.md")
+    os.unlink(HERE + "exclusive.tmp")
+    return in_place("exclusive.md", i, see, v)
+
+
+def forced(i, see, v):
+    """As ln -f replaces."""
+    write(HERE + "forced.new", v[1 - i % 2])
+    os.link(HERE + "forced.new", HERE + "forced.tmp")
+    os.rename(HERE + "forced.tmp", HERE + "forced.md")
+    os.unlink(HERE + "forced.new")
+    return in_place("forced.md", i, see, v)
+
+
+def doubled(i, see, v):
+    """As cp -l copies; written by the name that came later."""
+    see("read", SEEN + "doubled.md")
+    os.link(HERE + "doubled.md", HERE + "doubled.too")
+    write(HERE + "doubled.too", v[i % 2])
+    fresh = WORDS[i % 2] in see("read", SEEN + "doubled.md")
+    os.unlink(HERE + "doubled.too")
+    return fresh
+
+
+def dotted(i, see, v):
+    """A name that begins with a dot shows nowhere else."""
+    write(HERE + ".dotted", v[1 - i % 2])
+    os.rename(HERE + ".dotted", HERE + "dotted.md")
+    return in_place("dotted.md", i, see, v)
+
+
 def refused(i, see, v):
     """A file becomes a link to its reason, and a file again; so do the views in its directory."""
     fresh = True
     for text, good in ((v[0].replace("odd", "bad"), False), (v[0], True)):
         write(HERE + "refused.md", text)
-        fresh = fresh and (see("read", SEEN + "refused.md") == "EBADMSG") != good
+        fresh = fresh and (see("read", SEEN + "refused.md") == "EACCES") != good
         fresh = fresh and see("link", SEEN + "refused.md").startswith(".why/") != good
         fresh = fresh and see("read", SEEN + "refused/verify").startswith("ok ") == good
         fresh = fresh and ('"verdict": "ok"' in see("read", SEEN + "refused/info.json")) == good
@@ -159,33 +212,79 @@ def moved(i, see, v):
     os.rename(HERE + a, HERE + b)
     now = see("read", SEEN + f"{b}/deep.md")
     return (see("read", SEEN + f"{a}/deep.md") == "ENOENT"
-            and ("odd words" in now if b == "there" else now == "EKEYREJECTED"))
+            and ("odd words" in now if b == "there" else now == "EACCES"))
 
 
 def count(case, v, see):
+    if case is moved and os.path.exists(HERE + "here"):
+        os.rename(HERE + "here", HERE + "there")
     return sum(not case(i, see, v) for i in range(ROUNDS))
 
 
-def main():
-    n = 0
-    os.mkdir(HERE + "there")
-    write(HERE + "there/deep.md", item("deep", "odd words"))
-    sign_item("there/deep")
-    for case in (edit, pieces, save, backup, refused, sign, sign_many, unlink, new, moved):
-        v = versions("lower" if case is unlink else case.__name__)
-        if case is unlink:
-            write(SYSTEM + "/lower.md", signed("lower", "lower words"))
-        if case is new:
-            os.unlink(HERE + "new.md")
-        for who, see in (("the same process", look), ("another process", Other())):
-            stale = count(case, v, see)
-            n += 1
-            print(f"{'not ' if stale else ''}ok {n} - {case.__name__}, seen by {who}: {stale} of {ROUNDS} stale")
+def prepared(case):
+    """What it writes in turn."""
+    v = versions("lower" if case is unlink else case.__name__)
+    if case is unlink:
+        write(SYSTEM + "/lower.md", signed("lower", "lower words"))
+    if case is new:
+        os.unlink(HERE + "new.md")
+    return v
+
+
+def tell(n, stale, what):
+    print(f"{'not ' if stale else ''}ok {n} - {what}: {stale} of {ROUNDS} stale")
+
+
+class Renames:
+    """Processes that do nothing else, until they are ended or this one is gone."""
+
+    def __enter__(self):
+        parent = os.getpid()
+        self.pids = [os.fork() for _ in range(3)]
+        if 0 in self.pids:
+            while os.getppid() == parent:
+                try:
+                    os.rename(HERE + "none.md", SEEN + "none.md")
+                except OSError:
+                    pass
+            os._exit(0)
+
+    def __exit__(self, *_):
+        for pid in self.pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def beside_renames():
+    for n, case in enumerate((backup, unlink, new)):
+        v = prepared(case)
+        for k, (who, see) in enumerate((("the same process", look), ("another process", Other()))):
+            with Renames():
+                stale = count(case, v, see)
+            tell(2 * n + k + 1, stale, f"{case.__name__} beside renames, seen by {who}")
             if see is not look:
                 see.end()
 
 
-if ROUNDS:
-    main()
-else:
+def main():
+    n = 0
+    if not {"here", "there"} & set(os.listdir(HERE)):
+        os.mkdir(HERE + "there")
+        write(HERE + "there/deep.md", item("deep", "odd words"))
+        sign_item("there/deep")
+    for case in (edit, pieces, save, backup, relinked, exclusive, forced, doubled, dotted, refused, sign, sign_many, unlink, new, moved):
+        v = prepared(case)
+        for who, see in (("the same process", look), ("another process", Other())):
+            stale = count(case, v, see)
+            n += 1
+            tell(n, stale, f"{case.__name__} {HOW}, seen by {who}")
+            if see is not look:
+                see.end()
+
+
+if not ROUNDS:
     serve()
+elif HOW == "beside renames":
+    beside_renames()
+else:
+    main()

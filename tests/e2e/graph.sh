@@ -71,6 +71,11 @@ graph keeps 'start: a' 'nodes:' \
   '  c: {type: return, output: "${state.w}"}'
 graph bash 'start: a' 'nodes:' '  a: {action: {item_id: "tool:rye/bash/bash", params: {command: "touch broken-out"}}}'
 graph wrong 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note"}, next: nowhere}'
+graph away 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", target: "remote:gpu", params: {word: away}}}'
+graph here 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", target: local, no_net: true, params: {word: here}}}'
+graph unwritten 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", no_write: true, params: {word: unwritten}}}'
+graph believed 'start: a' 'nodes:' '  a: {timeout: 3, action: {item_id: "tool:t/note", max_turns: 1, params: {word: no}}}' \
+  '  b: {limit_overrides: {spend: 0.01}, action: {primary: fetch, target: local, item_id: "tool:t/note"}}'
 graph naps 'start: a' 'nodes:' "  a: {action: {item_id: 'tool:t/note', params: {word: before}}, next: b}" \
   "  b: {action: {item_id: 'tool:t/nap', params: {time: '\${inputs.time || state.time}'}}, next: c}" \
   "  c: {action: {item_id: 'tool:t/note', params: {word: after}}}"
@@ -132,6 +137,18 @@ is 'what is not permitted is not run' "$(jq -r .error <<<"$reply")" \
 not_ok 'and has no effect' test -e "$P/broken-out"
 is 'a mistake is told with node and key' "$(run wrong | jq -r .error)" \
   "Graph validation failed: node 'a': next: there is no node 'nowhere'"
+rm -f "$P/notes"
+is 'an action that says local runs here' "$(run here | jq -r .status) $(notes)" 'success here '
+is 'one that says where else does not' "$(run away | jq -r .status) $(notes)" 'error here '
+like 'and says why' "$(run away | jq -r .error)" '^Remote execution is not available'
+run unwritten >/dev/null
+is 'a limit of an action holds' "$(notes)" 'here '
+believed=$(run believed | jq -r .error)
+for key in 'timeout: not a node.s key' 'action.max_turns: no such key' 'limit_overrides: not a node.s key' 'action.target: no such key'; do
+  like "a limit that nothing would obey is refused: $key" "$believed" "$key"
+done
+is 'and nothing has run' "$(notes)" 'here '
+rm -f "$P/notes"
 is 'a look at a graph runs nothing' "$(cli tool:t/ten validate:=true | jq -c '[.data.success,.data.node_count,.data.errors]')" '[true,10,[]]'
 is 'one node alone' "$(cli tool:t/ten node=n4 | jq -c '[.data.executed_node,.data.next_node,.data.state.at]')" '["n4","n5","w4"]'
 

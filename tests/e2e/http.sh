@@ -98,7 +98,7 @@ has 'a method that is none' "$(run badmethod)" 'config.method'
 # --- what comes back ---
 is 'a status of 400 and more is a failure' "$(of status '{"n":404}' '[.status,.error,.data.status_code]')" \
   '["error","HTTP 404: Not Found",404]'
-is 'a write tells it' "$(echo 'n: 500' 2>&1 >"$M/tools/h/status/run" | sed 's/.*: //')" 'Remote I/O error'
+is 'a write tells it' "$(echo '{n: 500}' 2>&1 >"$M/tools/h/status/run" | sed 's/.*: //')" 'Remote I/O error'
 is 'a redirect is an answer' "$(of stay '{"where":"/echo"}' '[.status,.data.status_code,.data.headers.location]')" '["success",302,"/echo"]'
 is 'text stays text' "$(of big '{"n":3}' .data.body)" '"xxx"'
 reply=$(run big '{"n":12000000}')

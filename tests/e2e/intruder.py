@@ -38,7 +38,7 @@ NUMBERS = {
     "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429),
     "fsopen": (430, 430), "fsconfig": (431, 431), "fspick": (433, 433),
     "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
-    "mount_setattr": (442, 442), "process_madvise": (440, 440),
+    "mount_setattr": (442, 442), "openat2": (437, 437), "fchmodat2": (452, 452), "process_madvise": (440, 440),
 }
 
 
@@ -150,12 +150,13 @@ def machine():
         attempt(name, call, name, 0, 0, 0, 0, 0)
     attempt("by-handle", call, "open_by_handle_at", -100, struct.pack("Ii", 8, 1) + bytes(8), 0)
     os.rmdir(here)
-    # of root's powers: those over the machine, over others' processes, to read past permissions
-    powers = int(open("/proc/self/status").read().split("CapEff:")[1].split()[0], 16)
-    for bit in 2, 12, 16, 17, 19, 20, 21, 22, 23, 24, 25, 27, 30, 31, 32, 33, 34, 38, 39, 40:
-        if powers >> bit & 1:
-            print("power-%d DONE" % bit)
+    # of root's powers none but chown, dac_override and fowner, and none for programs that it starts
     status = open("/proc/self/status").read()
+    for which in "Eff", "Prm", "Bnd", "Inh", "Amb":
+        powers = int(status.split("Cap%s:" % which)[1].split()[0], 16)
+        # who was no root cannot shrink the bounding set, and gains nothing by it
+        if which != "Bnd" or os.geteuid() == 0:
+            print("powers-" + which, "held" if not powers & ~0b1011 else "DONE %x" % powers)
     print("no-new-privs", "held" if "NoNewPrivs:\t1" in status else "DONE")
     print("descriptors", "held" if sorted(os.listdir("/proc/self/fd"))[3:] == ["3"] else
           "DONE %s" % [(n, os.path.exists("/proc/self/fd/" + n)) for n in os.listdir("/proc/self/fd")])
@@ -163,9 +164,24 @@ def machine():
 
 def sockets():
     """Ways out of the process that are no files."""
-    for name in "INET", "INET6", "NETLINK", "PACKET", "VSOCK", "ALG", "BLUETOOTH":
+    net = facts.get("net")
+    for name in "PACKET", "VSOCK", "ALG", "BLUETOOTH", "TIPC", "CAN", "RDS", "QIPCRTR":
         if hasattr(socket, "AF_" + name):
             attempt("socket-" + name, socket.socket, getattr(socket, "AF_" + name), socket.SOCK_DGRAM)
+            attempt("pair-" + name, socket.socketpair, getattr(socket, "AF_" + name), socket.SOCK_DGRAM)
+    # by this older spelling the kernel makes a packet socket
+    attempt("socket-packet-of-inet", socket.socket, socket.AF_INET, 10, 0x300)
+    attempt("socket-packet-raw", socket.socket, 17, socket.SOCK_RAW, 0x300)
+    for family in socket.AF_INET, socket.AF_INET6:
+        attempt("socket-raw", socket.socket, family, socket.SOCK_RAW, 1)
+    for protocol in 4, 9, 15, 16:
+        attempt("netlink-%d" % protocol, socket.socket, socket.AF_NETLINK, socket.SOCK_RAW, protocol)
+    for name, family in ("INET", socket.AF_INET), ("INET6", socket.AF_INET6), ("ROUTE", socket.AF_NETLINK):
+        if net:
+            socket.socket(family, socket.SOCK_DGRAM).close()
+            print("own-" + name, "held")
+        else:
+            attempt("socket-" + name, socket.socket, family, socket.SOCK_DGRAM)
 
     def connect(to):
         with socket.socket(socket.AF_UNIX) as s:
@@ -173,6 +189,8 @@ def sockets():
             s.connect(to)
             return "connected"
 
+    if net:
+        return
     if facts["abstract"]:
         attempt("abstract-socket", connect, "\0" + facts["abstract"])
     for path in facts["sockets"]:
@@ -248,6 +266,44 @@ def files():
         os.remove(path)
 
 
+def set_ids():
+    """Files that lend their owner's rights to whoever starts them, by all that gives a file its mode."""
+    here = os.path.join(project, "lent")
+    os.mkdir(here)
+    file = os.path.join(here, "file")
+    fd = os.open(file, os.O_RDWR | os.O_CREAT, 0o755)
+    at = os.open(here, os.O_RDONLY)
+    how = ctypes.create_string_buffer(struct.pack("QQQ", os.O_WRONLY | os.O_CREAT, 0o4755, 0))
+    for bits in 0o4755, 0o2755, 0o6755, 0o4000:
+        name = oct(bits) + "-"
+        new = os.path.join(here, name).encode()
+        attempt(name + "chmod", lambda: os.chmod(file, bits) or "changed")
+        attempt(name + "fchmod", lambda: os.fchmod(fd, bits) or "changed")
+        attempt(name + "fchmodat", lambda: os.chmod("file", bits, dir_fd=at) or "changed")
+        attempt(name + "fchmodat2", call, "fchmodat2", at, b"file", bits, 0)
+        attempt(name + "open", lambda: os.open(new + b"o", os.O_WRONLY | os.O_CREAT, bits))
+        attempt(name + "open-excl", lambda: os.open(new + b"x", os.O_CREAT | os.O_EXCL, bits))
+        attempt(name + "openat", lambda: os.open(b"a", os.O_WRONLY | os.O_CREAT, bits, dir_fd=at))
+        attempt(name + "tmpfile", lambda: os.open(here, os.O_WRONLY | os.O_TMPFILE, bits))
+        attempt(name + "mkdir", lambda: os.mkdir(new + b"d", bits) or "made")
+        attempt(name + "mknod", lambda: os.mknod(new + b"n", 0o100000 | bits) or "made")
+        attempt(name + "mknodat", lambda: os.mknod(b"m", 0o100000 | bits, dir_fd=at) or "made")
+        for old, number in () if arm else (("creat", 85), ("open", 2), ("mknod", 133), ("chmod", 90)):
+            words = {"open": (65, bits), "mknod": (0o100000 | bits, 0)}.get(old, (bits, 0))
+            NUMBERS["old-" + old] = number, 0
+            attempt(name + "old-" + old, call, "old-" + old, file.encode() if old == "chmod" else new + b"y", *words)
+    attempt("openat2", call, "openat2", -100, os.path.join(here, "2").encode(), how, 24)
+    left = [n for n in os.listdir(here) if os.stat(os.path.join(here, n)).st_mode & 0o6000]
+    print("none is left", "held" if not left else "DONE %r" % left)
+    # what is no such bit is the tool's own
+    for bits in 0o755, 0o1777, 0o600:
+        os.chmod(file, bits)
+    os.mkdir(os.path.join(here, "d"), 0o1777)
+    os.close(fd)
+    os.close(at)
+    subprocess.run(["rm", "-r", here], check=True)
+
+
 def thread():
     """The thread that the tool works for: its records, its runner's ear, its money, others to start."""
     state = project + "/.ai/state/threads"
@@ -279,6 +335,6 @@ def thread():
     print("key-of-the-model", "held" if not [v for v in os.environ.values() if facts["secret"] in v] else "DONE")
 
 
-for part in processes, machine, sockets, files, *([thread] if "thread" in facts else []):
+for part in processes, machine, sockets, set_ids, files, *([thread] if "thread" in facts else []):
     part()
 print("tried it all")

@@ -41,7 +41,7 @@ not_like() { if echo "$2" | grep -qE "$3"; then bad "$1" "$2"; else good "$1"; f
 # next TEXT ID REGEX: what the very next call says
 next() { like "$1" "$(said "$2")" "$3"; }
 
-SHOW='config: {command: /bin/sh, args: [-c, "echo [$WHERE] [$KEPT_GOT] [$KEPT_PROGRAM] $1 ${RYE_MODULE_m:+lent}; echo \"$RYE_MODULE_m\" | grep -o word-. || :", sh, "{word}"], word: from-runtime}'
+SHOW='config: {command: /bin/sh, args: [-c, "echo [$WHERE] [$KEPT_GOT] [$KEPT_PROGRAM] \"<$KEPT_MORE>\" $1 ${RYE_MODULE_m:+lent}; echo \"$RYE_MODULE_m\" | grep -o word-. || :", sh, "{word}"], word: from-runtime}'
 runtime() { # SPACE WORD
   tool "$1" k/rt rye/core/primitives/execute 'tool_type: runtime' \
     'env_config: {interpreter: {type: system_binary, var: KEPT_PROGRAM, binary: kept-program}, env: {KEPT_GOT: "${KEPT_NAME:-nothing}"}}' \
@@ -56,7 +56,9 @@ module() { # SPACE WORD
 runtime "$U" user-runtime
 module "$U" word-a
 tool "$U" k/show k/rt 'tool_type: test' 'config: {}'
+tool "$P" k/ours k/rt 'tool_type: test' 'config: {}' 'env_config: {env: {KEPT_MORE: "${KEPT_OWN:-nothing}"}}'
 sign user k/rt k/lib/m k/show
+sign project k/ours
 program "$T/bin2/kept-program" two
 
 server() { # NAME WORD
@@ -78,7 +80,7 @@ fx_mount
 
 rest k/show
 mark
-is "it is as it was" "$(said k/show | tr '\n' ' ')" "[] [nothing] [$T/bin2/kept-program] user-runtime lent word-a "
+is "it is as it was" "$(said k/show | tr '\n' ' ')" "[] [nothing] [$T/bin2/kept-program] <> user-runtime lent word-a "
 is "nothing is looked up in the store for it" "$(since hits)" 0
 
 runtime "$U" edited-runtime
@@ -135,14 +137,18 @@ next "which goes" k/show '^\[\]'
 # ---- the environment ----
 
 rest k/show
-echo KEPT_NAME=dotenv >"$P/.env"
-next "a name in .env" k/show '\[dotenv\]'
-rest k/show
-echo KEPT_NAME=changed >"$P/.env"
-next "another value" k/show '\[changed\]'
-rest k/show
+rest k/ours
+printf '%s\n' KEPT_NAME=dotenv KEPT_OWN=dotenv >"$P/.env"
+next "a name in .env, for an item of the project" k/ours '<dotenv>'
+next "but not what an item of the person's asks for" k/ours '\[nothing\]'
+next "nor for one of the person's" k/show '\[nothing\]'
+rest k/ours
+echo KEPT_OWN=changed >"$P/.env"
+next "another value" k/ours '<changed>'
+rest k/ours
 rm "$P/.env"
-next "no .env" k/show '\[nothing\]'
+next "no .env" k/ours '<nothing>'
+rest k/show
 rest k/show
 printf sesame | "$RYEFS" secret set KEPT_NAME --project "$P" >/dev/null
 next "a secret" k/show '\[sesame\]'

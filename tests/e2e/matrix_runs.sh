@@ -27,7 +27,7 @@ shells() {
     is "$shell: a failing command stops the line" "$(in_shell $shell "echo '{\"command\":\"exit 3\"}' > RUN && echo went on")" ""
     [ $shell = tcsh ] || # which stops the line and says nothing
       is "$shell: and it says so" "$([ -s "$T/err" ] && echo yes)" yes
-    is "$shell: a line of YAML" "$(in_shell $shell "echo 'command: date +%Y' > RUN && cat OUT" | grep -v '^$')" "$year"
+    is "$shell: a line of YAML" "$(in_shell $shell "echo '{command: date +%Y}' > RUN && cat OUT" | grep -v '^$')" "$year"
     is "$shell: appending is the same" "$(in_shell $shell "echo '{\"command\":\"date +%Y\"}' >> RUN && cat OUT" | grep -v '^$')" "$year"
   done
 }
@@ -124,6 +124,9 @@ errors() {
   has "doctor names them" "$(cat "$M/.ryefs/doctor")" "knowledge/halfread.md: served, but its metadata cannot be read: markdown/frontmatter" "tools/halfread.py: served, but"
   told "an unparsable directive" "Structure needs cleaning" "" directives/refused/unparsable/run '{}'
   told "no executor" "Exec format error" "" tools/orphan/run '{}'
+  told "limits without a thread" "Invalid argument" 'limit_overrides requires thread="fork"' execute '{"item_id":"directive:hello","limit_overrides":{"spend":0.01}}'
+  told "a model without a thread" "Invalid argument" 'model requires thread="fork"' execute '{"item_id":"hello","model":"fast"}'
+  told "a model for a tool" "Invalid argument" 'model requires thread="fork"' execute '{"item_id":"tool:count","model":"fast"}'
   told "execute of nothing" "No such file or directory" "nowhere" execute '{"item_id":"tool:nowhere"}'
   is "no refused tool ran" "$(cat "$P/ran.log" 2>/dev/null)" ""
   has "dash says I/O error, the sentence is there" \

@@ -13,7 +13,7 @@ cp:cp cp_remove:cp mv:mv install:install dd:dd dd_notrunc:dd rsync:rsync rsync_i
 py_write_text:python3 py_append:python3 py_replace:python3 py_mmap:python3 py_pwrite:python3
 node_write:node node_append:node perl_append:perl sponge:sponge patch:patch git_apply:git
 vim:vim vim_backupcopy:vim emacs:emacs nano:nano truncate_then_write:truncate tar_x:tar
-busybox_sed:busybox busybox_cp:busybox zsh_append:zsh fish_append:fish tcsh_append:tcsh'
+link_append:ln link_exclusive:ln ln_f:ln cp_l:cp busybox_sed:busybox busybox_cp:busybox zsh_append:zsh fish_append:fish tcsh_append:tcsh'
 
 # what the saved file must be, made beside the mount
 wanted() { { cat -- "$1" && echo Saved.; } >"$T/want"; }
@@ -70,6 +70,11 @@ w_nano() {
 }
 w_truncate_then_write() { truncate -s 0 "$1" && cat "$T/want" >>"$1"; }
 w_tar_x() { cp "$T/want" "$T/${1##*/}" && tar -C "$T" -cf - "${1##*/}" | tar -C "${1%/*}" -xf -; }
+# a save by hard link, and an edit of what it left
+w_link_append() { ln "$1" "$1.tmp" && rm "$1" && ln "$1.tmp" "$1" && rm "$1.tmp" && cat "$1" >/dev/null && echo Saved. >>"$1"; }
+w_link_exclusive() { cp "$T/want" "$1.new" && rm "$1" && ln "$1.new" "$1" && rm "$1.new"; }
+w_ln_f() { cp "$T/want" "$1.new" && ln -f "$1.new" "$1" && rm "$1.new"; }
+w_cp_l() { cp "$T/want" "$1.new" && cp -lf "$1.new" "$1" && rm "$1.new"; }
 # shellcheck disable=SC1003
 w_busybox_sed() { busybox sed -i '$a\Saved.' "$1"; }
 w_busybox_cp() { busybox cp "$T/want" "$1"; }
@@ -100,8 +105,8 @@ saves() {
   fi
   same_file "$name saves exactly" "$T/want" "$file"
   same_file "$name: spaces shows what is on disk" "$file" "$M/spaces/project/knowledge/save/$name.md"
-  text=$(soon "Bad message" "save/$name.md")
-  has "$name: the merged view refuses it until it is signed" "$text" "Bad message"
+  text=$(soon "Permission denied" "save/$name.md")
+  has "$name: the merged view refuses it until it is signed" "$text" "Permission denied"
 }
 
 # all that was saved, half by the mount, half by the command line
@@ -152,11 +157,12 @@ makes() {
   local at=$M/spaces/project/knowledge
   mkdir "$at/fresh" && fx_knowledge "$T/aside" fresh/one "New." &&
     cp "$T/aside/.ai/knowledge/fresh/one.md" "$at/fresh/one.md"
-  has "a new item is refused as unsigned" "$(soon "No data" fresh/one.md)" "No data available"
+  has "a new item is refused" "$(soon "Permission" fresh/one.md)" "Permission denied"
+  has "as unsigned" "$(readlink "$M/knowledge/fresh/one.md")" "ENODATA: unsigned"
   works "and signed by a pattern" sh -c "echo '{\"item_id\":\"knowledge:fresh/*\"}' > '$M/sign'"
   has "and served" "$(soon "New." fresh/one.md)" "New."
   mv "$at/fresh/one.md" "$at/fresh/two.md"
-  has "a renamed item is refused" "$(soon "Key was" fresh/two.md)" "Key was rejected"
+  has "a renamed item is refused" "$(soon "Permission" fresh/two.md)" "Permission denied"
   has "its old name is gone" "$(soon "No such" fresh/one.md)" "No such file"
   mv "$at/fresh/two.md" "$at/fresh/one.md"
   has "and moved back it is served" "$(soon "New." fresh/one.md)" "New."

@@ -49,6 +49,14 @@ is 'it is called' "$("$RYEFS" execute --project "$P" --json tool:mcp/one/echo te
 has 'MCP38 but for that one' "$("$RYEFS" execute --project "$P" tool:mcp/one/later 2>&1)" 'as a task only'
 has 'a name is there once' "$(stdio one modern)" 'mcp/servers/one is there already' 'ryefs mcp refresh one'
 is 'listed' "$(mcp list --json | jq -c '.[]|[.name,.scope,.era,.tool_count]')" '["one","project","modern",6]'
+# definitions that would take minutes to sign are left out before anything is made of them
+"$PY" -c 'import json
+many = lambda n: {"type": "object", "properties": {"p%d" % i: {"type": "string"} for i in range(n)}}
+print(json.dumps([{"name": "huge", "inputSchema": many(100000)}, {"name": "fits", "inputSchema": many(2000)}]))' >"$NOTES/big.notes.tools"
+out=$(timeout -k 1 60 "$RYEFS" mcp -y --project "$P" add big -- "$PY" "$E2E/mcp_server.py" "$NOTES/big.notes" modern 2>&1)
+has 'too many properties are left out' "$out" 'huge: left out: its definition has more than 5000 values' 'mcp/servers/big is signed, with 1 tool'
+is 'the others are signed' "$(ls "$TOOLS/big")" fits.yaml
+mcp remove big -y >/dev/null
 has 'no such name' "$(mcp -y add 'a/b' -- true)" 'name: letters, digits'
 has 'no such program' "$(mcp -y add two -- no-such-program-here)" 'no-such-program-here'
 has 'a server that is none' "$(mcp -y add two -- "$PY" -c 'print("hello")')" 'ended before it answered'
@@ -122,6 +130,35 @@ is 'alone' "$(ls "$TOOLS/old")" echo.yaml
 rm -r "$TOOLS/old"
 has 'no such server' "$(mcp remove web)" 'Tool not found: mcp/servers/web' 'mend with: ryefs mcp list'
 
+# --- killed ---
+SEED=${RYE_SEED:-$RANDOM}
+echo "# RYE_SEED=$SEED"
+is 'killed at any moment: all or nothing' "$(P=$P timeout -k 1 300 "$PY" "$E2E/mcp_killed.py" "$SEED" 8 "$NOTES/k.notes" 2>&1)" whole
+# between the two steps: the directory is in its place, the server's item not yet
+echo '[{"name":"echo","inputSchema":{"type":"object"}}]' >"$NOTES/half.notes.tools"
+half() { # LEFT: its staging directory is left so
+  mkdir "$TOOLS/.rye-0123456789abcdef.new"
+  mv "$TOOLS/servers/half.yaml" "$TOOLS/.rye-0123456789abcdef.new/$1.half.yaml"
+}
+stdio half modern >/dev/null
+half "$(stat -c %i "$TOOLS/half")"
+has 'the next one finishes it' "$(mcp refresh half)" 'nothing has changed'
+ok 'its server is there' "$RYEFS" verify -q --project "$P" tool:mcp/servers/half
+is 'and nothing else' "$(ls -A "$TOOLS" | grep -c '^\.')" 0
+mkdir "$TOOLS/half/own"
+echo mine | tee "$TOOLS/half/own/notes" >"$TOOLS/half/README"
+echo '[{"name":"new","inputSchema":{"type":"object"}}]' >"$NOTES/half.notes.tools"
+has 'refreshed' "$(mcp -y refresh half)" 'is signed, with 1 tool'
+is 'what a person has put there stays' "$(cd "$TOOLS/half" && find . -type f | LC_ALL=C sort | tr '\n' ' ')" './README ./new.yaml ./own/notes '
+half 1
+has 'what was not begun is removed' "$(stdio half modern)" 'mcp/servers/half is signed, with 1 tool'
+is 'with all that was left' "$(ls -A "$TOOLS" | grep -c '^\.')" 0
+mkdir "$TOOLS/.rye-0123456789abcdef.new"
+flock "$TOOLS/.rye-0123456789abcdef.new" timeout 60 "$RYEFS" mcp refresh half --project "$P" >/dev/null 2>&1
+ok 'what a living one holds stays' rmdir "$TOOLS/.rye-0123456789abcdef.new"
+rm -r "$TOOLS/half/README" "$TOOLS/half/own"
+has 'removed' "$(mcp remove half)" 'is removed, 2 files'
+
 # --- in a mount ---
 fx_put "$P" tools/t/adds.py <<'END'
 """Adds a server."""
@@ -150,6 +187,17 @@ is 'a mount has the manager' "$(talk rye/mcp/manager "$ADD}" | jq -c '[.status,.
 ok 'which signs nothing by itself' test ! -e "$TOOLS/there"
 is 'but with a yes' "$(talk rye/mcp/manager "$ADD,\"accept\":true}" | jq -c '[.status,.data.tools_created]')" '["success",["mcp/there/echo","mcp/there/slow","mcp/there/fail"]]'
 is 'the tools are there at once' "$(talk mcp/there/echo '{"text":"now"}' | jq -c '.data.content[0].text')" '"now"'
+echo '[{"name":"old","inputSchema":{"type":"object"}},{"name":"same","inputSchema":{"type":"object"}}]' >"$NOTES/seen.notes.tools"
+stdio seen modern >/dev/null
+until_true test -e "$M/tools/mcp/seen/old/run"
+echo '[{"name":"new","inputSchema":{"type":"object"}},{"name":"same","inputSchema":{"type":"object"}}]' >"$NOTES/seen.notes.tools"
+mcp -y refresh seen >/dev/null
+until_true test -e "$M/tools/mcp/seen/new/run"
+until_true test ! -e "$M/tools/mcp/seen/old"
+is 'a mount sees what has taken their place' "$(ls "$M/tools/mcp/seen" | sort | tr '\n' ' ')" 'new.yaml same.yaml '
+echo x >"$TOOLS/seen/own.yaml"
+until_true test -e "$M/tools/mcp/seen/own"
+ok 'and what comes there later' test -e "$M/tools/mcp/seen/own"
 out=$(talk t/adds "$(jq -nc --arg m "$M" --arg a "${ADD/there/child},\"accept\":true}" '{mount: $m, message: $a}')")
 has 'a running item adds nothing' "$out" 'for a person'
 ok 'nothing is there' test ! -e "$TOOLS/child"

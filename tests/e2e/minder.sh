@@ -22,6 +22,8 @@ execute t/stays &
 ok "execute runs a tool" until_true test -s "$P/two"
 minder=$(pgrep -P $! -x ryefs-minder)
 like "beside it waits another process" "$minder" '^[0-9]+$'
+is "which is the program anew" "$(tr '\0' ' ' <"/proc/$minder/cmdline")" "ryefs minder $! "
+is "without the engine's environment" "$(wc -c <"/proc/$minder/environ")" 0
 kill -9 $!
 ok "killed, its tool ends" until_true gone "$(cat "$P/one")"
 ok "and the tool's own child" until_true gone "$(cat "$P/two")"

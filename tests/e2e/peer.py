@@ -47,6 +47,11 @@ def request(number, method, params=None, meta=None):
     return {**message, "params": params} if params else message
 
 
+def text_of(result):
+    """What a run has said: a text, or JSON on one line."""
+    return result["content"][0]["text"]
+
+
 def execute(command, **more):
     """Arguments of tools/call that run a shell command."""
     return {"name": "rye_execute", "arguments": {
@@ -170,8 +175,10 @@ class Answer:
 
 class Http:
     def __init__(self, place, *words):
+        self.path = words[1] if words[:1] == ("--unix",) else None
+        listen = [] if self.path else ["--http", "--port", "0"]
         self.process = subprocess.Popen(
-            [RYEFS, "mcp", "--http", "--json", "--project", place.project, "--port", "0", *words],
+            [RYEFS, "mcp", *listen, "--json", "--project", place.project, *words],
             env=place.env, cwd=place.place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=place.log)
         place.addCleanup(self.end)
@@ -181,7 +188,7 @@ class Http:
             if line.strip() in (b"}", b"") or ready.count("{") == ready.count("}"):
                 break
         self.ready = json.loads(ready)
-        self.port = int(self.ready["url"].split(":")[2].split("/")[0])
+        self.port = None if self.path else int(self.ready["url"].split(":")[2].split("/")[0])
         self.token = harness.read(self.ready["token_file"]) if self.ready["token_file"] else None
 
     def headers(self, message=None, **more):
@@ -202,7 +209,10 @@ class Http:
         return {key: value for key, value in headers.items() if value is not None}
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
+        if self.path:
+            link.sock = self.socket()
+        return link
 
     def raw(self, verb, body, headers, path="/mcp"):
         link = self.connect()
@@ -221,6 +231,11 @@ class Http:
         return self.post(request(1, method, params, meta), **headers)
 
     def socket(self):
+        if self.path:
+            link = socket.socket(socket.AF_UNIX)
+            link.settimeout(WAIT)
+            link.connect(self.path)
+            return link
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
 
     def stop(self, seconds=WAIT):

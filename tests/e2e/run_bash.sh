@@ -26,7 +26,7 @@ for shell in bash dash zsh mksh busybox fish tcsh; do
     "$($words -c "echo '{\"command\":\"exit 3\"}' >run && echo went on" 2>/dev/null)" ""
 done
 like "the sentence" "$(cat "$M/.ryefs/errors")" 'tool:rye/bash/bash run: .*code 3'
-like "the short name is the same tool" "$(bash -c 'echo "command: echo hi" >run; cat bash/output')" '^hi$'
+like "the short name is the same tool" "$(bash -c 'echo "{command: echo hi}" >run; cat bash/output')" '^hi$'
 ok "dry_run runs nothing" bash -c 'echo "{\"command\":\"touch $T/dry\"}" >dry_run && [ ! -e "$T/dry" ]'
 not_ok "a missing parameter" bash -c 'echo "{}" >run'
 not_ok "half a message runs nothing" bash -c 'printf "{\"command\":\"touch $T/half\"" >run; [ -e "$T/half" ]'
@@ -174,7 +174,7 @@ cd "$M" || exit 1
 is "execute" "$(bash -c 'echo "{\"item_id\":\"tool:rye/bash/bash\",\"parameters\":{\"command\":\"echo hi\"}}" >execute &&
   jq -r .data.stdout execute')" "hi"
 like "execute's usage" "$(cat sign)" '^sign: write'
-like "a child of a run may not" "$(cd tools/rye/bash && bash -c 'echo "command: echo no >$0/tools/rye/bash/run" >run
+like "a child of a run may not" "$(cd tools/rye/bash && bash -c 'echo "{\"command\": \"echo {} >$0/tools/rye/bash/run\"}" >run
   cat output' "$M")" 'Permission denied|I/O error'
 cd /
 finish

@@ -52,7 +52,7 @@ for turn in first second; do
   says "6 words; longest: not, be, or"
   says "Greet Ann in a dry tone"
   says "doubtful.md -> .why/EBADMSG: "
-  says "Bad message"
+  says "Permission denied"
   says "done at last"
   says '"greeting": "Good day, Ann: a name of one word."'
   says "First I count the words. "

@@ -37,14 +37,16 @@ unset 'asked[4]'
 ok "who is interrupted does not wait for it" all_ask
 wait "${asked[@]}"
 is "what is found in the end" "$(wc -l <"$T/hits-alpha") $(cat "$T/hits-needle-4999") $(wc -l <"$T/hits-beta")" \
-  "5 01-knowledge:many%2Fitem-04999 0"
-ok "a hit is a link to it" grep -q needle-4999 "$M/search/needle-4999/01-knowledge:many%2Fitem-04999"
+  "5 01-knowledge:many:item-04999 0"
+ok "a hit is a link to it" grep -q needle-4999 "$M/search/needle-4999/01-knowledge:many:item-04999"
+
+ok "as it was spelt once" grep -q needle-4999 "$M/search/needle-4999/01-knowledge:many%2Fitem-04999"
 
 echo "quite another text" >"$P/.ai/knowledge/many/item-00003.md"
 ok "a change is found" until_true sh -c "ls '$M/search/quite another' | grep -q item-00003"
 is "what was there before is not" "$(ls "$M/search/needle-3" | grep -c item-00003)" 0
 is "texts in memory are bounded, what is left out is found all the same" \
-  "$(ls "$M/search/needle-1234")" "01-knowledge:many%2Fitem-01234"
+  "$(ls "$M/search/needle-1234")" "01-knowledge:many:item-01234"
 ok "the mount ends" umount_rye
 
 mount_rye devmode

@@ -162,6 +162,39 @@ is "the secrets go along" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ON
 fx_sign "$P" --all --force
 is "values, too" "$("$RYEFS" execute tool:t/list --project "$P" --output)" "$(printf 'SEC_ONE=sesame new\n1')"
 
+
+# At some moment the store is there and cannot be read: a link to itself is as good as a bad disk.
+old=$(cat "$U/.ai/config/keys/signing/private_key.pem")
+mv "$D/store.enc" "$T/kept"
+ln -s store.enc "$D/store.enc"
+"$RYEFS" keygen --force --project "$P" >"$T/said" 2>&1
+is "a store that cannot be read: no new key" "$? $(cat "$U/.ai/config/keys/signing/private_key.pem")" "1 $old"
+has "says why, and what does without" "$(cat "$T/said")" 'the secrets cannot be opened now' store.enc --forget-secrets
+not_ok "nor is it taken for none" bash -c 'echo x | "$1" secret set SEC_THREE --project "$2"' - "$RYEFS" "$P"
+rm "$D/store.enc"
+mv "$T/kept" "$D/store.enc"
+mv "$D" "$T/aside"
+ln -s secrets "$D"
+not_ok "a directory that cannot be read: none either" "$RYEFS" keygen --force --project "$P"
+is "the key is the old one" "$(cat "$U/.ai/config/keys/signing/private_key.pem")" "$old"
+rm "$D"
+mv "$T/aside" "$D"
+is "and all secrets are there" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ONE","SEC_TWO"]'
+cp "$D/store.enc" "$T/kept"
+printf x >>"$D/store.enc"
+not_ok "a damaged one: no new key" "$RYEFS" keygen --force --project "$P"
+"$RYEFS" keygen --forget-secrets --project "$P" >"$T/said" 2>&1
+is "the word alone replaces nothing" $? 2
+ok "unless it is said" "$RYEFS" keygen --force --forget-secrets --project "$P"
+is "none is there then" "$(secret list --json)" '[]'
+is "the damaged one lies aside" "$(cmp -s "$D/store.enc.old" <(cat "$T/kept"; printf x) && echo aside)" aside
+# the old key opens what it had sealed
+mv "$U/.ai/config/keys/signing/private_key.pem.old" "$U/.ai/config/keys/signing/private_key.pem"
+mv "$U/.ai/config/keys/signing/public_key.pem.old" "$U/.ai/config/keys/signing/public_key.pem"
+mv "$T/kept" "$D/store.enc"
+rm "$D/store.enc.old"
+is "with the key that was kept as .old they come back" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ONE","SEC_TWO"]'
+
 # ---- two at once, and killed ones ----
 
 for i in $(seq 16); do keep "SEC_P$i" "sesame $i" & done

@@ -47,7 +47,7 @@ def settle(task, done):
         time.sleep(0.05)
 
 plain = call("plain")
-print("plain", plain["isError"], plain["structuredContent"].get("error", plain["structuredContent"]["status"]))
+print("plain", plain["isError"], *[part["text"].split()[0] for part in plain["content"]])
 slow = call("slow", **{"async": True})
 print("slow", slow["resultType"], slow["status"])
 now, seen = settle(slow["taskId"], lambda task: task["status"] != "working")
@@ -59,7 +59,7 @@ print("long", settle(long["taskId"], lambda task: task["status"] != "working")[0
 print("end", server.close())
 PY
 timeout 60 "$PY" "$T/ask.py" "$E2E/peer.py" "$P" >"$T/said" 2>"$T/why" 3>&- || sed 's/^/# /' "$T/why"
-is 'a fork is awaited' "$(grep ^plain "$T/said")" 'plain False success'
+is 'a fork is awaited' "$(grep ^plain "$T/said")" 'plain False Hello, thread'
 is 'detached it is a task' "$(grep ^slow "$T/said" | head -n 1)" 'slow task working'
 is 'that tells its turns and ends with the reply' "$(grep ^slow "$T/said" | tail -n 1)" 'slow completed False True'
 is 'and can be cancelled' "$(grep ^long "$T/said")" 'long cancelled'

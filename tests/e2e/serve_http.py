@@ -4,13 +4,15 @@
 import json
 import os
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 import unittest
 
 import peer
 from peer import LEGACY, META, MODERN, MODERN_MEMBERS, RYEFS, WAIT, Http, Place, Stdio, claim
-from peer import execute, harness, living, request, until
+from peer import execute, harness, living, request, text_of, until
 
 
 class Web(Place):
@@ -183,6 +185,29 @@ class Gate(Web):
         self.assertEqual(answer.status, 413)
         self.check(self.server.post(message), 200)
 
+    def status_of(self, lines, body):
+        """Of a request that no library would send; the answer comes before the body is whole."""
+        head = {**self.server.headers(), "Host": "127.0.0.1:%d" % self.server.port}
+        text = "POST /mcp HTTP/1.1\r\n" + "".join("%s: %s\r\n" % pair for pair in head.items()) + lines
+        with socket.create_connection(("127.0.0.1", self.server.port), WAIT) as link:
+            link.sendall(text.encode() + b"\r\n" + body)
+            return int(link.recv(4096).split()[1])
+
+    def test_bodies_that_servers_read_differently(self):
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        length = "Content-Length: %d\r\n" % len(body)
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        self.assertEqual(self.status_of(length, body), 200)
+        self.assertEqual(self.status_of("Transfer-Encoding: chunked\r\n", chunks), 200)
+        for lines, sent, status in (
+                ("X : y\r\n" + length, body, 400), ("X\t: y\r\n" + length, body, 400),
+                ("X(a): y\r\n" + length, body, 400),
+                ("Content-Encoding: gzip\r\n" + length, body, 415),
+                ("Content-Encoding: identity\r\n" + length, body, 200),
+                ("Transfer-Encoding: gzip\r\n", b"", 501),
+                ("Transfer-Encoding: gzip, chunked\r\n", chunks, 501)):
+            self.assertEqual(self.status_of(lines, sent), status, lines)
+
     def test_token_files(self):
         hidden = os.path.join(self.user, ".ai/secrets")
         kept = os.path.join(hidden, "kept")
@@ -231,10 +256,10 @@ class Gate(Web):
         self.assertNotIn("extensions", found)
         self.assertEqual(server.ask("tasks/get", {"taskId": "x"}, claim(tasks=True)).status, 404)
         call = server.ask("tools/call", execute("true", **{"async": True}), claim(tasks=True))
-        self.assertEqual(call.last["result"]["structuredContent"]["state"], "running")
+        begun = json.loads(text_of(call.last["result"]))
+        self.assertEqual(begun["state"], "running")
         self.assertEqual(server.ask("tools/list", Host="evil.com").status, 403)
-        thread = call.last["result"]["structuredContent"]["thread_id"]
-        self.rye("threads", "wait", thread, "--project", self.project)
+        self.rye("threads", "wait", begun["thread_id"], "--project", self.project)
 
     def test_addresses(self):
         for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
@@ -242,6 +267,90 @@ class Gate(Web):
                 self.assertEqual(link.connect_ex((host, self.server.port)), 0)
         with socket.socket() as link:  # loopback, and not ours
             self.assertNotEqual(link.connect_ex(("127.0.0.2", self.server.port)), 0)
+
+
+class UnixSocket(Place):
+    """`ryefs mcp --unix`: no token is sent, so who connects counts."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(self.runtime, "ryefs", "mcp.socket")
+        self.server = Http(self, "--unix", self.path)
+
+    def refused(self, path, *words):
+        said = self.rye("mcp", "--unix", path, "--project", self.project, *words, status=None)
+        self.assertNotEqual(said.returncode, 0, path)
+        return said.stderr
+
+    def curl(self, path, **how):
+        words = ["curl", "-s", "--unix-socket", path, "-m", str(WAIT), "-H", "Content-Type: application/json",
+                 "-d", json.dumps(request(1, "tools/list", meta={})), "http://localhost/mcp"]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **how).stdout
+
+    def test_requests(self):
+        self.assertEqual(self.server.ready, {"status": "success", "url": "http://localhost/mcp",
+                                             "token_file": None, "socket": self.path})
+        self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
+        self.assertIn("rye_execute", self.curl(self.path))
+        self.assertEqual(self.server.ask("tools/list").status, 200)
+        self.assertEqual(self.server.ask("tools/list", Host="evil.com").status, 403)
+        self.assertEqual(self.server.ask("tools/list", Origin="http://evil.com").status, 403)
+        call = self.server.ask("tools/call", execute("echo heard")).last["result"]
+        self.assertIn("heard", json.dumps(call))
+        found = self.server.ask("server/discover").last["result"]["capabilities"]
+        self.assertIn(META + "tasks", found["extensions"])
+        self.assertEqual(self.server.stop(), 0)
+        self.assertFalse(os.path.exists(self.path))
+
+    def test_runs_do_not_reach_it(self):
+        """It is not there for a tool; through another name of it, which a person has made, it answers none."""
+        link = os.path.join(self.project, "link")
+        os.link(self.path, link)
+        for path, wanted in ((self.path, "000"), (link, "403")):
+            call = self.server.ask("tools/call", execute(
+                "curl -s -o said -w '<%%{http_code}>' --unix-socket %s -H 'Content-Type: application/json' "
+                "-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}' http://localhost/mcp" % path))
+            self.assertIn("<%s>" % wanted, call.body.decode(), path)
+        self.assertIn("neither other users nor runs", harness.read(os.path.join(self.project, "said")))
+        self.assertIn("rye_execute", self.curl(link))
+
+    @unittest.skipIf(os.geteuid(), "only root can be another user")
+    def test_other_users_do_not(self):
+        self.assertEqual(self.curl(self.path, user=65534, cwd="/"), "")
+        with tempfile.TemporaryDirectory(dir="/tmp") as place:
+            os.chmod(place, 0o755)
+            link = os.path.join(place, "link")
+            os.link(self.path, link)
+            os.chmod(link, 0o666)
+            self.assertIn("neither other users nor runs", self.curl(link, user=65534, cwd="/"))
+            self.assertIn("rye_execute", self.curl(link))
+
+    def test_what_is_there(self):
+        self.assertIn("another program listens", self.refused(self.path))
+        self.server.process.kill()
+        self.server.process.wait()
+        self.assertTrue(os.path.exists(self.path))
+        again = Http(self, "--unix", self.path)
+        self.assertEqual(again.ask("tools/list").status, 200)
+        # its place taken by another's file: that one stays
+        os.unlink(self.path)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("mine")
+        self.assertEqual(again.stop(), 0)
+        self.assertIn("no socket of a server", self.refused(self.path))
+        self.assertEqual(harness.read(self.path), "mine")
+
+    def test_places(self):
+        secrets = os.path.join(self.user, ".ai/secrets")
+        self.assertEqual(Http(self, "--unix", os.path.join(secrets, "s")).ask("tools/list").status, 200)
+        for path in (os.path.join(self.project, "s"), os.path.join(self.place, "s"), os.path.join(secrets, "../s")):
+            self.assertIn("tools can reach a socket", self.refused(path))
+            self.assertFalse(os.path.exists(path))
+        os.chmod(secrets, 0o750)
+        self.assertIn("chmod 700", self.refused(os.path.join(secrets, "other")))
+        self.assertIn("107 bytes", self.refused(os.path.join(secrets, "x" * 108)))
+        self.assertIn("one of them", self.refused(self.path, "--http"))
+        self.assertIn("belong to --http", self.refused(self.path, "--port", "1"))
 
 
 class Streams(Web):
@@ -270,7 +379,7 @@ class Streams(Web):
         self.assertEqual((answer.headers["x-accel-buffering"], answer.headers["cache-control"]),
                          ("no", "no-cache, no-transform"))
         self.assertEqual({notice["method"] for notice in answer.messages[:-1]}, {"notifications/progress"})
-        self.assertEqual(answer.last["result"]["structuredContent"]["data"]["stdout"], "a\nb\n")
+        self.assertEqual(text_of(answer.last["result"]), "a\nb\n")
         # nothing to send before the answer, or a client that takes no stream: JSON
         for more in ({}, {"Accept": "application/json"}):
             meta = claim(progressToken=7) if more else None
@@ -320,20 +429,20 @@ class Streams(Web):
 
     def test_mcp59_six_clients_at_once(self):
         self.server.ask("tools/call", execute("true"))
-        said = {}
+        told = {}
 
         def client(number):
             for turn in range(3):
                 answer = self.server.ask("tools/call", execute("sleep 0.3; echo %d.%d" % (number, turn)),
                                          claim(progressToken=turn) if number % 2 else {})
-                said[number, turn] = answer.last["result"]["structuredContent"]["data"]["stdout"]
+                told[number, turn] = text_of(answer.last["result"])
 
         threads = [threading.Thread(target=client, args=(number,)) for number in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(WAIT)
-        self.assertEqual(said, {(n, t): "%d.%d\n" % (n, t) for n in range(6) for t in range(3)})
+        self.assertEqual(told, {(n, t): "%d.%d\n" % (n, t) for n in range(6) for t in range(3)})
 
     def test_mcp67_subscription(self):
         message = request("s", "subscriptions/listen", {"notifications": {"resourcesListChanged": True}})

@@ -43,7 +43,7 @@ await client.close();
 console.log(JSON.stringify({ tools: tools.tools.map(tool => tool.name),
   prompts: prompts.prompts.map(p => p.name), resources: resources.resources.map(r => r.name),
   text: text.contents[0].text, prompt: prompt.messages[0].content.text,
-  call: call.structuredContent, bad: bad.isError }));
+  call: call.content[0].text, bad: bad.isError }));
 """
 
 
@@ -118,7 +118,7 @@ class Client(Official):
                 self.assertIn("sample/house-rules", said["resources"])
                 self.assertIn("# House rules", said["text"])
                 self.assertIn("Greet Zoe in a friendly tone", said["prompt"])
-                self.assertEqual(said["call"]["status"], "success")
+                self.assertIn("2 words", said["call"])
                 self.assertTrue(said["bad"])
 
 

@@ -13,7 +13,18 @@ import unittest
 
 import peer
 from peer import LEGACY, META, MODERN, MODERN_MEMBERS, RYEFS, Place, Stdio, claim, execute, harness
-from peer import living, request, until
+from peer import living, request, text_of, until
+
+PAIR = """__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "t"
+__tool_description__ = "a number and a list"
+
+
+def execute(params, project_path):
+    return {"words": 3, "longest": ["a", "b"]}
+"""
 
 URI = "rye://knowledge/"
 
@@ -150,7 +161,8 @@ class Tools(Place):
         for tool in tools.values():
             self.assertEqual(tool["inputSchema"]["type"], "object")
             self.assertIs(tool["inputSchema"]["additionalProperties"], False)
-            self.assertEqual(tool["outputSchema"]["required"], ["status"])
+            self.assertEqual(tool.get("outputSchema", {}).get("required"),
+                             None if tool["name"] == "rye_execute" else ["status"])
         hints = tools["rye_execute"]["annotations"]
         self.assertEqual(hints, {"readOnlyHint": False, "destructiveHint": True,
                                  "idempotentHint": False, "openWorldHint": True})
@@ -160,10 +172,16 @@ class Tools(Place):
         # each member that the schema names is taken
         taken = {"item_id": "tool:sample/count-words", "item_type": "tool", "dry_run": True,
                  "parameters": {"text": "a"}, "async": False, "thread": "inline", "target": "local",
-                 "project_path": self.project, "limit_overrides": {}, "model": "m"}
+                 "project_path": self.project}
         self.assertLessEqual(set(taken), set(tools["rye_execute"]["inputSchema"]["properties"]))
         self.assertFalse(server.call("rye_execute", taken)["isError"])
         self.assertFalse(server.call("rye_execute", {**taken, "thread": False})["isError"])
+        # what only a thread obeys is taken for one alone
+        for name, value in (("model", "m"), ("limit_overrides", {"spend": 0.01})):
+            for item in ("tool:sample/count-words", "directive:sample/welcome"):
+                answer = server.call("rye_execute", {"item_id": item, name: value})
+                self.assertTrue(answer["isError"])
+                self.assertIn(name + ' requires thread="fork"', answer["content"][0]["text"])
         found = server.call("rye_fetch", {"query": "count", "item_type": "tool", "source": "all", "limit": 1})
         self.assertEqual(found["structuredContent"]["status"], "success")
         self.assertEqual([hit["type"] for hit in found["structuredContent"]["results"]], ["tool"])
@@ -174,11 +192,31 @@ class Tools(Place):
         server = Stdio(self)
         good = server.result("tools/call", execute("echo hi"))
         self.assertEqual((good["isError"], good["resultType"]), (False, "complete"))
-        self.assertEqual(good["structuredContent"]["data"]["stdout"], "hi\n")
-        self.assertEqual([part["type"] for part in good["content"]], ["text"])
-        self.assertEqual(json.loads(good["content"][0]["text"]), good["structuredContent"])
+        self.assertEqual(good["content"], [{"type": "text", "text": "hi\n"}])
+        self.assertNotIn("structuredContent", good)
         bad = server.result("tools/call", execute("echo no >&2; exit 3"))
-        self.assertEqual((bad["isError"], bad["structuredContent"]["status"]), (True, "error"))
+        self.assertTrue(bad["isError"])
+        self.assertEqual((len(bad["content"]), text_of(bad).count("no")), (1, 1))
+
+    def test_a_result_is_as_short_as_what_is_said(self):
+        server = Stdio(self)
+        hey = server.result("tools/call", execute("echo HEY"))
+        self.assertLessEqual(len(json.dumps(hey, separators=(",", ":"))), 200)
+        self.put(".ai/tools/t/pair.py", PAIR)
+        self.rye("sign", "tool:t/pair", "--project", self.project)
+        pair = server.call("rye_execute", {"item_id": "tool:t/pair"})
+        self.assertEqual(json.loads(text_of(pair)), {"words": 3, "longest": ["a", "b"]})
+        self.assertNotIn("structuredContent", pair)
+        # the chain is there for the asking
+        whole = server.call("rye_execute", {"item_id": "tool:t/pair", "trace": True})
+        self.assertEqual(json.loads(text_of(whole)), whole["structuredContent"])
+        self.assertLessEqual({"chain", "chain_detail", "data", "metadata", "trace"}, set(whole["structuredContent"]))
+        printed = self.rye("execute", "t/pair", "--project", self.project).stdout
+        self.assertEqual(json.loads(printed), {"words": 3, "longest": ["a", "b"]})
+        # what a caller did wrong, and what is taken
+        bad = server.call("rye_execute", {"item_id": "tool:rye/bash/bash"})
+        self.assertEqual(text_of(bad).count("Missing required parameters: command"), 1)
+        self.assertNotIn("chain", text_of(bad))
 
     def test_wrong_arguments_are_results(self):
         server = Stdio(self)
@@ -186,13 +224,13 @@ class Tools(Place):
                 ("rye_execute", {}, "item_id is required."),
                 ("rye_execute", {"item_id": "tool:no/such"}, "Tool not found: no/such"),
                 ("rye_execute", {"item_id": "tool:rye/bash/bash", "thread": "x"}, "Unknown thread mode: 'x'"),
-                ("rye_execute", {"item_id": "tool:rye/bash/bash", "trace": True}, "takes no argument trace"),
+                ("rye_execute", {"item_id": "tool:rye/bash/bash", "chain": True}, "takes no argument chain"),
                 ("rye_execute", {"item_id": "tool:rye/bash/bash", "project_path": "/"}, "project_path: this is the project"),
                 ("rye_fetch", {}, "Provide item_id or query"),
                 ("rye_fetch", {"item_id": "a", "query": "b"}, "not both")):
             result = server.call(name, arguments)
             self.assertTrue(result["isError"])
-            self.assertIn(sentence, result["structuredContent"]["error"])
+            self.assertIn(sentence, text_of(result))
 
     def test_mcp56_aliases(self):
         self.assertEqual(self.names("--aliases"), ["rye_execute", "rye_fetch", "rye_load", "rye_search"])
@@ -232,7 +270,9 @@ class Tools(Place):
     def test_a_long_reply(self):
         server = Stdio(self)
         reply = server.result("tools/call", execute("yes äöü | head -c 45000; yes b | head -c 45000 >&2"))
-        self.assertEqual(json.loads(reply["content"][0]["text"]), reply["structuredContent"])
+        self.assertEqual(text_of(reply).count("\nb"), 22500)
+        reply = server.result("tools/call", execute("yes äöü | head -c 45000", trace=True))
+        self.assertEqual(json.loads(text_of(reply)), reply["structuredContent"])
         self.knowledge("long", "ä" * 400000)
         long = server.call("rye_fetch", {"item_id": "knowledge:long"})
         text = long["content"][0]["text"]
@@ -292,7 +332,7 @@ class Calls(Place):
         server.send(request("5", "tools/call", execute("sleep 0.5; echo on")))
         # another id: a text is no number
         server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-        self.assertEqual(server.response("5")["result"]["structuredContent"]["data"]["stdout"], "on\n")
+        self.assertEqual(text_of(server.response("5")["result"]), "on\n")
         self.assertEqual(server.kept, [])
 
     def test_mcp59_calls_side_by_side(self):
@@ -303,7 +343,7 @@ class Calls(Place):
             server.send(request("c%d" % number, "tools/call", execute("sleep 1; echo %d" % number)))
         for number in range(6):
             answer = server.response("c%d" % number)
-            self.assertEqual(answer["result"]["structuredContent"]["data"]["stdout"], "%d\n" % number)
+            self.assertEqual(text_of(answer["result"]), "%d\n" % number)
         self.assertLess(time.monotonic() - begin, 5)
 
     def test_mcp60_end_of_input(self):
@@ -554,7 +594,7 @@ class Tasks(Place):
         self.assertEqual([thread["id"] for thread in threads], [task["taskId"]])
         done = self.settle(server, task["taskId"])
         self.assertEqual((done["status"], done["resultType"]), ("completed", "complete"))
-        self.assertEqual(done["result"]["structuredContent"]["data"]["stdout"], "done\n")
+        self.assertEqual(text_of(done["result"]), "done\n")
         self.assertEqual(done["createdAt"], task["createdAt"])
         # the task outlives the server that began it
         self.assertEqual(self.get(Stdio(self), task["taskId"])["status"], "completed")
@@ -580,8 +620,9 @@ class Tasks(Place):
             self.assertEqual(error["data"]["requiredCapabilities"], {"extensions": {META + "tasks": {}}})
         # without the capability it is the reply of today
         reply = server.result("tools/call", execute("true", **{"async": True}))
-        self.assertEqual(reply["structuredContent"]["state"], "running")
-        self.settle(server, reply["structuredContent"]["thread_id"])
+        begun = json.loads(text_of(reply))
+        self.assertEqual(begun["state"], "running")
+        self.settle(server, begun["thread_id"])
 
     def test_mcp64_an_error_is_completed(self):
         server = Stdio(self)
@@ -610,7 +651,7 @@ class Tasks(Place):
             registry.execute("UPDATE threads SET continuation_thread_id = ? WHERE thread_id = ?", (third, first))
         registry.close()
         done = self.get(server, first)
-        self.assertEqual((done["status"], done["result"]["structuredContent"]["data"]["stdout"]), ("completed", "third\n"))
+        self.assertEqual((done["status"], text_of(done["result"])), ("completed", "third\n"))
 
     def test_a_runner_that_is_lost(self):
         server = Stdio(self)

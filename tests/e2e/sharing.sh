@@ -69,7 +69,7 @@ like "and how" "$(cat "$T/said")" "^mend with: ryefs trust --yes $FP\$"
 typed n "$line" >"$T/said"
 is "no is no" $? 5
 is "and leaves nothing" "$(ls "$T/bob/.ai/config/keys/trusted" 2>/dev/null)" ""
-errno "the item is refused still" ENOKEY bob cat mnt/directives/sample/welcome.md
+errno "the item is refused still" EACCES bob cat mnt/directives/sample/welcome.md
 typed y "$line" >"$T/said"
 is "typed as it is shown, with a yes, it works" $? 0
 like "it has shown the owner" "$(cat "$T/said")" "^owner  $(id -un), as the file says\$"

@@ -147,4 +147,18 @@ is "what was there is there" "$(fork lane_quick | jq -r .result)" quick
 errno "an unknown verb of all" EINVAL bash -c "echo explode > $X/ctl"
 has "says which there are" "$(tail -n 1 "$M/.ryefs/errors")" "threads ctl: unknown verb explode: one of accept, cancel-all"
 
+# ---- one write is one verb, of whatever size it is ----
+wrote() { "$PY" -c 'import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode() * int(sys.argv[3]))' "$@"; }
+last() { tail -n 1 "$M/.ryefs/errors" | cut -d' ' -f2-; }
+errno "a few verbs in one write" EINVAL wrote "$X/$quick/ctl" $'verify\n' 3
+is "are refused in one line" "$(last)" "thread $quick ctl: several lines in one write: one verb is wanted, of cancel, delete, handoff, kill, limit, resume, say, verify"
+errno "those of all, too" EINVAL wrote "$X/ctl" $'reload\n' 3
+is "in one line" "$(last)" "threads ctl: several lines in one write: one verb is wanted, of accept, cancel-all, drain, gc, recover, reload"
+for file in "$X/$quick/ctl" "$X/ctl"; do
+  errno "two million verbs in one write" EINVAL wrote "$file" $'verify\n' 2000000
+  has "are refused" "$(last)" "ctl: one verb of 4096 bytes at most is wanted"
+done
+ok "many messages in one write are run one by one" wrote "$M/fetch" '{"item_id": "tool:t/sleep"}' 20000
+is "and verbs are heard" "$(bash -c "echo verify > $X/$quick/ctl; cat $X/$quick/ctl" | cut -d' ' -f1)" ok
+
 finish

@@ -91,7 +91,7 @@ id=$(jq -r .thread_id "$M/replies/s1/reply.json")
 is "started by a call" "$(timeout 30 cat "$X/$id/wait")" completed
 is "its output, one file each" "$(cat "$X/$id/outputs/greeting" "$X/$id/outputs/count" | tr '\n' ' ')" "hi 3 "
 slow=$(fork_async lane_slow | jq -r .thread_id)
-is "active" "$(ls "$X/active")" "$(printf %s "$slow" | sed 's,/,%2F,g')"
+is "active" "$(ls "$X/active")" "$(printf %s "$slow" | tr / :)"
 not_ok "no result before the end" test -e "$X/$slow/result"
 not_ok "nor outputs" test -e "$X/$slow/outputs"
 errno "result.json, too" ENOENT cat "$X/$slow/result.json"
@@ -147,7 +147,7 @@ is "T06 its outputs" "$(cat "$X/$other/outputs/greeting")" hi
 is "T06 its last answer" "$(cat "$X/$other/result")" "$(cat "$X/$other/turns/001/out")"
 has "T06 its page" "$(cat "$X/$other/transcript.md")" '# lane_work'
 has "T06 its reply, of the row" "$(cat "$X/$other/result.json")" '"greeting"'
-is "T06 its inputs" "$(jq -c . "$X/$other/inputs.json")" '{}'
+not_ok "T06 inputs that nobody has recorded are no file" test -e "$X/$other/inputs.json"
 
 # A whole directory of one: an id with the launcher's process, results as Python writes them, its end
 # told twice behind the last checkpoint.
@@ -205,8 +205,8 @@ for i, (status, directive) in enumerate((("", "t/odd"), ("a/b", ""), ("..", ".."
                ("t/odd/odd-%d" % i, directive, status))
 db.commit()
 CODE
-odd() { ls -1 "$X/by-status" "$X/by-directive" | grep -xE '_|a%2Fb|t%2Fodd|s+|d+|\.+' | tr '\n' ' '; }
-is "T06 rows with states that are none can be listed" "$(odd)" "_ t%2Fodd _ a%2Fb "
+odd() { ls -1 "$X/by-status" "$X/by-directive" | grep -xE '_|a:b|t:odd|s+|d+|\.+' | tr '\n' ' '; }
+is "T06 rows with states that are none can be listed" "$(odd)" "_ t:odd _ a:b "
 is "T06 a foreign thread is listed" "$(ls "$X/t/hello")" "${foreign##*/}"
 is "T06 its status and directive" "$(cat "$F/status" "$F/directive" "$F/wait" | tr '\n' ' ')" "completed t/hello completed "
 is "T06 its result" "$(cat "$F/result")" "Greeted."
@@ -226,10 +226,11 @@ is "and back" "$(cat "$D/chain/next/chain/prev/directive")" lane_work
 is "result follows the chain" "$(cat "$D/result.json")" "$(cat "$D/chain/next/result.json")"
 
 # ---- beside the threads ----
-enc=$(printf %s "$id" | sed 's,/,%2F,g')
+enc=$(printf %s "$id" | tr / :)
 is "by-id" "$(readlink "$X/by-id/$enc")" "../$id"
 is "leads there" "$(cat "$X/by-id/$enc/directive")" lane_work
-is "by-status" "$(ls "$X/by-status/cancelled" | tail -n 1)" "$(printf %s "$slow" | sed 's,/,%2F,g')"
+ok "as it was spelt once" test -e "$X/by-id/$(printf %s "$id" | sed 's,/,%2F,g')/directive"
+is "by-status" "$(ls "$X/by-status/cancelled" | tail -n 1)" "$(printf %s "$slow" | tr / :)"
 ok "by-directive" test -e "$X/by-directive/lane_work/$enc/status"
 ok "recent" test -e "$X/recent/$enc/status"
 has "registry.tsv" "$(cat "$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
@@ -246,4 +247,32 @@ is "ends it" "$(timeout 20 cat "$X/$slow/wait")" cancelled
 ok "recover" bash -c "echo recover > $X/ctl"
 ok "gc" bash -c "echo gc > $X/ctl"
 is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)" ""
+
+# ---- times ----
+# $id has ended long ago: what it shows is as old as that, not as the look at it
+touch "$T/ref"
+is "nothing of an ended thread is newer than a look" "$(find "$X/$id" "$X/by-id/$enc" -newer "$T/ref" 2>&1)" ""
+is "its files have the time of its record" "$(date -u -r "$X/$id/status" +%Y-%m-%dT%H:%M:%S.%6N+00:00)" "$(cat "$X/$id/updated")"
+is "links to it as well" "$(stat -c %Y "$X/by-id/$enc")" "$(stat -c %Y "$X/$id/status")"
+times() { (cd "$X" && find "$id" by-id/"$enc" ! -name ctl -printf '%p %T@\n' | sort); }
+times >"$T/times"
+if need rsync; then
+  rsync -rlt "$X/$id/" "$T/copied/"
+  is "rsync takes it once" "$(rsync -rlt --out-format=%n "$X/$id/" "$T/copied/")" ""
+fi
+if need rclone; then
+  works "rclone copies it" rclone --config /dev/null copy --links "$X/$id" "$T/cloned"
+  works "and finds it copied" rclone --config /dev/null check --links --size-only "$X/$id" "$T/cloned"
+fi
+# ---- big ones ----
+real=$P/.ai/state/threads/$foreign/result.json
+"$PY" -c 'import json, sys; json.dump({"status": "completed", "data": "x" * (12 << 20)}, open(sys.argv[1], "w"))' "$real"
+ok "a result of 12 MiB is whole" cmp "$real" "$F/result.json"
+truncate -s 64M "$real"
+ok "one of 64 MiB is refused, not cut" sh -c '! cat "$1" >"$2"; ! test -s "$2"' - "$F/result.json" "$T/none"
+has "with its errno" "$(cat "$F/result.json" 2>&1 >/dev/null)" "File too large"
+rm "$real"
+ok "the mount ends" umount_rye
+fx_mount
+is "another mount tells the same times" "$(times)" "$(cat "$T/times")"
 finish

@@ -94,4 +94,55 @@ CODE
 fx_mount
 is "F35 a page of it" "$(ls "$X/by-id" | wc -l)" "$(($(wc -l <<<"$listed") + 2))"
 is "F35 is a thread lost then?" "$(fork lane_quick | jq -r .result)" quick
+
+# ---- taken away while the mount goes on, again and again ----
+# the descriptors of the daemon whose files are deleted; its spool has one
+deleted() { find "/proc/$DAEMON/fd" -lname '*registry.db* (deleted)' | wc -l; }
+again=0
+for _ in 1 2 3 4 5 6; do
+  rm -rf --one-file-system "$P/.ai/state"
+  id=$(echo '{}' | timeout 60 "$PY" -c 'import json, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.write(fd, b"{\"item_id\": \"tool:t/echo\", \"async\": true}")
+print(json.loads(os.read(fd, 65536))["thread_id"])' "$M/execute")
+  [ "$(timeout 60 cat "$X/$id/wait")" = completed ] && again=$((again + 1))
+done
+is "each has its thread" "$again" 6
+like "the registries of before are given back" "$(deleted)" '^[0-3]$'
+umount_rye
+
+# ---- a table that came with a clone ----
+Q=$T/clone
+mkdir -p "$Q/.ai/state/threads" "$Q/m"
+plant() { # N: so many rows of threads that run nowhere
+  rm -f "$Q/.ai/state/threads"/registry.db*
+  "$PY" - "$Q/.ai/state/threads/registry.db" "$DB" "$1" <<'CODE'
+import sqlite3, sys
+there, like, n = sqlite3.connect(sys.argv[1]), sqlite3.connect(sys.argv[2]), int(sys.argv[3])
+for sql, in like.execute("select sql from sqlite_master where sql is not null order by type desc"):
+    there.execute(sql)
+there.executemany("insert into threads (thread_id, directive, status, created_at, updated_at, pid) values (?, 'tool:t/x', 'running', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 4194305)",
+                  (("t-%06d" % i,) for i in range(n)))
+there.commit()
+CODE
+}
+left() { "$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*) from threads where status = ?", ("running",)).fetchone())' "$Q/.ai/state/threads/registry.db"; }
+clone() { timeout 60 "$RYEFS" "$@" --project "$Q" --user "$U" --system "$S"; }
+plant 3000
+is "all rows of a foreign table are listed" "$(clone threads --json | jq -r length)" 3000
+is "and left as they are" "$(left) $(ls "$Q/.ai/state/threads" | grep -c ^t-)" "3000 0"
+is "the one that is asked for is looked at" "$(clone threads show t-000007 --json | jq -r .status) $(left)" "error 2999"
+# what a listing costs the daemon, in ticks: four times as many rows take no sixteen times as long
+listing() {
+  local daemon
+  plant "$1"
+  env USER_SPACE="$U" HOME="$U" "$RYEFS" "$Q" "$Q/m" -o "userspace=$U,system=$S" >/dev/null
+  daemon=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$Q/m/.ryefs/stats.json")
+  for _ in 1 2 3; do ls -U "$Q/m/state/threads" | wc -l >"$T/names"; done
+  awk '{ print $14 + $15 }' "/proc/$daemon/stat"
+  umount "$Q/m" || fusermount3 -u -z "$Q/m"
+}
+few=$(listing 10000) many=$(listing 40000)
+like "a mount of such a table lists them" "$(cat "$T/names")" '^400[0-9][0-9]$'
+ok "in a time that grows with their number ($few, $many)" test "$many" -le $((few * 8 + 20))
 finish

@@ -18,10 +18,10 @@ conversation already holds picks one, so that any number of threads can share a 
 answer comes status 500. An answer:
 
   text, reasoning, signature    what it says; text may be a list of pieces
-  calls       [{id?, name, arguments or arguments_text}]
+  calls       [{id?, name, arguments, arguments_text, or pieces of that text}]
   refusal     text             stop      end, tool, length, refusal, pause, context: told in the wire's word
   usage       {input, output, cache_read, cache_write, reasoning}; null: none is told
-  status, headers, body        of the HTTP answer; body (text or JSON) goes instead of everything else
+  status, headers, body        of the HTTP answer, a stream's content-type, too; body (text or JSON) goes instead of everything else
   error       {type, message, code, after}: status 4xx or 5xx: its body; 200: in the stream, after so
                                many events
   delay       seconds before the status line     first  the same before the first event
@@ -60,13 +60,26 @@ def pieces_of(answer):
     return text if isinstance(text, list) else [text] if text else []
 
 
+def dumps(doc):
+    """Halves of surrogate pairs, which no text can be, as escapes."""
+    text = json.dumps(doc, ensure_ascii=False)
+    return text if text.isascii() or not re.search("[\ud800-\udfff]", text) else json.dumps(doc)
+
+
 def arguments_of(call):
     """The text of a call's arguments."""
+    if "pieces" in call:
+        return "".join(call["pieces"])
     return call.get("arguments_text", json.dumps(call.get("arguments", {}), ensure_ascii=False))
 
 
 def stop_of(answer):
     return answer.get("stop") or ("tool" if answer.get("calls") else "refusal" if answer.get("refusal") else "end")
+
+
+def halves_of(call):
+    """The text of a call's arguments in two pieces, or in its own."""
+    return call.get("pieces") or halves(arguments_of(call))
 
 
 def halves(text):
@@ -94,7 +107,7 @@ class Wire:
     def event_text(self, event):
         kind = event.get("type") or event.get("event_type")
         head = f"event: {kind}\n" if self.typed and kind else ""
-        return f"{head}data: {json.dumps(event, ensure_ascii=False)}\n\n"
+        return f"{head}data: {dumps(event)}\n\n"
 
     def error(self, error, status):
         return {"error": {"message": error.get("message", "scripted"), "type": error.get("type", "server_error"),
@@ -118,7 +131,7 @@ class Anthropic(Wire):
         if pieces_of(self.answer):
             yield {"type": "text", "text": "".join(pieces_of(self.answer))}, None
         for _, call_id, call in self.calls():
-            yield {"type": "tool_use", "id": call_id, "name": call["name"]}, arguments_of(call)
+            yield {"type": "tool_use", "id": call_id, "name": call["name"]}, halves_of(call)
 
     def message(self, blocks, stop):
         return {"id": f"msg_{self.n}", "type": "message", "role": "assistant", "model": self.model,
@@ -126,7 +139,7 @@ class Anthropic(Wire):
 
     def deltas(self, block, arguments):
         if arguments is not None:
-            return [{"type": "input_json_delta", "partial_json": part} for part in halves(arguments)]
+            return [{"type": "input_json_delta", "partial_json": part} for part in arguments]
         if block["type"] == "thinking":
             return [{"type": "thinking_delta", "thinking": block["thinking"]},
                     {"type": "signature_delta", "signature": block["signature"]}]
@@ -151,7 +164,7 @@ class Anthropic(Wire):
         yield {"type": "message_stop"}
 
     def whole(self):
-        blocks = [dict(block, input=json.loads(arguments)) if arguments is not None else block
+        blocks = [dict(block, input=json.loads("".join(arguments))) if arguments is not None else block
                   for block, arguments in self.blocks()]
         return dict(self.message(blocks, self.stop()), usage=self.counts())
 
@@ -169,6 +182,7 @@ class Chat(Wire):
     def counts(self):
         use = self.usage
         return {"prompt_tokens": use.get("input", 0) + use.get("cache_read", 0), "completion_tokens": use.get("output", 0),
+                "total_tokens": sum(use.get(key, 0) for key in ("input", "cache_read", "output")),
                 "prompt_tokens_details": {"cached_tokens": use.get("cache_read", 0)},
                 "completion_tokens_details": {"reasoning_tokens": use.get("reasoning", 0)}}
 
@@ -185,7 +199,7 @@ class Chat(Wire):
         if self.answer.get("refusal"):
             yield self.chunk({"refusal": self.answer["refusal"]})
         for i, call_id, call in self.calls():
-            first, *rest = halves(arguments_of(call))
+            first, *rest = halves_of(call)
             yield self.chunk({"tool_calls": [{"index": i, "id": call_id, "type": "function",
                                               "function": {"name": call["name"], "arguments": first}}]})
             for part in rest:
@@ -216,6 +230,7 @@ class Responses(Wire):
     def counts(self):
         use = self.usage
         return use and {"input_tokens": use.get("input", 0) + use.get("cache_read", 0), "output_tokens": use.get("output", 0),
+                        "total_tokens": sum(use.get(key, 0) for key in ("input", "cache_read", "output")),
                         "input_tokens_details": {"cached_tokens": use.get("cache_read", 0)},
                         "output_tokens_details": {"reasoning_tokens": use.get("reasoning", 0)}}
 
@@ -236,10 +251,10 @@ class Responses(Wire):
             yield ({"id": f"fc_{self.n}_{i}", "type": "function_call", "call_id": call_id, "name": call["name"],
                     "status": "incomplete" if stop_of(self.answer) == "length" else "completed",
                     "arguments": arguments_of(call)},
-                   [("response.function_call_arguments.delta", part) for part in halves(arguments_of(call))])
+                   [("response.function_call_arguments.delta", part) for part in halves_of(call)])
 
     def response(self, items):
-        cut = stop_of(self.answer) in ("length", "refusal") and not self.answer.get("refusal")
+        cut = stop_of(self.answer) not in ("end", "tool") and not self.answer.get("refusal")
         return {"id": f"resp_{self.n}", "object": "response", "status": "incomplete" if cut else "completed",
                 "incomplete_details": {"reason": self.stop()} if cut else None, "error": None, "output": items,
                 "usage": self.counts()}
@@ -324,7 +339,7 @@ class Interactions(Wire):
             yield {"type": "model_output"}, [{"type": "text", "text": text} for text in pieces_of(self.answer)]
         for _, call_id, call in self.calls():
             yield ({"type": "function_call", "id": call_id, "name": call["name"], "arguments": {}},
-                   [{"type": "arguments_delta", "arguments": part} for part in halves(arguments_of(call))])
+                   [{"type": "arguments_delta", "arguments": part} for part in halves_of(call)])
 
     def events(self):
         yield {"event_type": "interaction.created", "interaction": {"id": f"v1_{self.n}", "status": "in_progress"}}
@@ -528,8 +543,9 @@ class Server:
 
     async def stream(self, writer, wire, sent):
         answer = wire.answer
-        rows = "".join(f"{name}: {value}\r\n" for name, value in answer.get("headers", {}).items())
-        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{rows}"
+        headers = {"content-type": "text/event-stream", **answer.get("headers", {})}
+        rows = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        writer.write(f"HTTP/1.1 200 OK\r\n{rows}"
                      "transfer-encoding: chunked\r\n\r\n".encode())
         await self.wait(writer, answer.get("first", 0), answer.get("comments", 0))
         texts = list(self.texts(wire))

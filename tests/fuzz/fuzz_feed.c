@@ -27,7 +27,7 @@ static void read_message(const struct feed *feed, struct count *count)
 		abort();
 	json_decref(doc);
 	count->messages++;
-	if (feed->form == RYE_FORM_YAML)
+	if (feed->form != RYE_FORM_JSON)
 		count->framed = true;
 }
 

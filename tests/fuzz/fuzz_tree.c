@@ -25,6 +25,34 @@ static void check(const struct tree_key *key)
 		check(&query);
 }
 
+/* Any name below .why; and where a link leads, whatever its reason is: to a file, part by part. */
+static void check_why(const struct tree_dir *dir, const struct tree_key *link, const char *reason)
+{
+	char target[TREE_WHY_SIZE], text[TREE_WHY_SIZE] = "";
+	const struct tree_dir here = { .kind = link->kind, .path = dir->path };
+	char *save, *part;
+	struct tree_key key = { .sort = TREE_WHY };
+
+	if (tree_why_step(&here, "", reason, &key) == 0)
+		check(&key);
+	if (tree_why_step(&here, "EIO: x", reason, &key) == 0)
+		check(&key);
+	tree_why_target(link, RYE_MODIFIED, reason, target);
+	if (strlen(target) >= TREE_WHY_SIZE || target[strlen(target) - 1] == '/' ||
+	    strncmp(target, ".why/", 5) != 0)
+		abort();
+	key.sort = TREE_WHY;
+	for (part = strtok_r(target + 5, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
+		if (key.sort != TREE_WHY || strcmp(part, ".") == 0 || strcmp(part, "..") == 0 ||
+		    tree_why_step(&here, text, part, &key))
+			abort();
+		check(&key);
+		memcpy(text, tree_query(&key), strlen(tree_query(&key)) + 1);
+	}
+	if (key.sort != TREE_REASON)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -49,6 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	name[size - 2 - n] = 0;
 	if (tree_step(&dir, name, &key) == 0)
 		check(&key);
-	tree_why(name);
+	dir.sort = TREE_MERGED;
+	if (tree_step(&dir, "x.md", &key) == 0)
+		check_why(&dir, &key, name);
 	return 0;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """locks.py ROOT: no file is touched and nothing waits under a lock of docs/architecture.md: what
-stands behind a GUARD calls none of the functions below, nor a function of the same file that
-does. Locks that exist for long work (KEPT) are left out. Exceptions ("path:function reason"):
+stands behind a GUARD calls none of the functions below, nor a function that does, in whatever
+file. Locks that exist for long work (KEPT) are left out. Exceptions ("path:function reason"):
 scripts/lock-exceptions."""
 
 import re
@@ -16,6 +16,7 @@ SLOW = re.compile(
     r"readlink|readlinkat|realpath|mkdir|mkdirat|mkdtemp|mkstemp|memfd_create|rename|renameat2?|unlink|"
     r"unlinkat|rmdir|symlink|symlinkat|link|linkat|read|pread|write|pwrite|fsync|ftruncate|"
     r"inotify_\w+|posix_spawnp?|v?fork|clone|waitid|waitpid|poll|p?select|usleep|nanosleep|sleep|"
+    r"connect|accept4?|sendto|sendmsg|recv|recvfrom|recvmsg|kill|pidfd_send_signal|dlopen|sqlite3_\w+|"
     r"io_(?!_)\w+|proc_(?!_)\w+|mountinfo_(?!_)\w+)$"
 )
 # held on purpose while files are read: they put long work in a row
@@ -42,7 +43,7 @@ def locked(body):
 
 
 def slow_functions(functions):
-    """name → the slow function that it reaches within its file."""
+    """name → the slow function that it reaches; no name stands twice in the tree (names.py)."""
     slow = {}
     grown = True
     while grown:
@@ -58,9 +59,7 @@ def slow_functions(functions):
     return slow
 
 
-def check(path, code, excused):
-    functions = [what[0] for kind, *what in cscan.declarations(code) if kind == "function"]
-    slow = slow_functions(functions)
+def check(path, functions, slow, excused):
     for f in functions:
         for offset, text in locked(f.body):
             for m in CALL.finditer(text):
@@ -73,8 +72,13 @@ def check(path, code, excused):
 def main(root):
     excused = cscan.Exceptions(root, "scripts/lock-exceptions")
     faults = []
+    files = {}
     for path in cscan.sources(root, ("engine", "fs"), (".c",)):
-        faults += check(path, cscan.blank(cscan.read(root, path)), excused)
+        code = cscan.blank(cscan.read(root, path))
+        files[path] = [what[0] for kind, *what in cscan.declarations(code) if kind == "function"]
+    slow = slow_functions([f for functions in files.values() for f in functions])
+    for path, functions in files.items():
+        faults += check(path, functions, slow, excused)
     return cscan.finish(faults + excused.faults())
 
 

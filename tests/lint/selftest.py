@@ -150,6 +150,7 @@ BAD = [
     ("layers", "fs/z.c", "#include <jansson.h>\n", "no JSON"),
     ("locks", "fs/z.c", f("\t{\n\t\tGUARD(&a->lock);\n\t\tg();\n\t}\n\topen(a);\n\tGUARD(&a->lock);\n\tif (b)\n\t\tstat(a);\n"), "fs/z.c:11: f calls stat under a lock"),
     ("locks", "fs/z.c", f("\topen(a);\n") + f("\tGUARD(&a->lock);\n\tg();\n\tf();\n").replace("f(void)", "h(void)"), "h calls f under a lock (open)"),
+    ("locks", "fs/z.c", f("\tGUARD(&a->lock);\n\tsqlite3_step(b);\n"), "f calls sqlite3_step under a lock"),
     ("locks", "scripts/lock-exceptions", "fs/core/node.c:f old\n", "not needed"),
     ("layers", "engine/LAYERS", LAYERS.replace("base*:", "base*: item"), "does not stand above"),
     ("layers", "engine/LAYERS", LAYERS.replace("base*", "base"), "of base other rooms see base/base.h only"),
@@ -284,6 +285,39 @@ def check_archive():
             yield f"symbols on an object file said:\n{out}"
 
 
+WAITS = """\
+struct node_class { const char *name; const struct node_class *aside; void (*fn)(void); };
+void deep(void), usleep(unsigned);
+static void step(void) { deep(); }
+%s
+void (*const ops_table[])(void) = { 0 };
+const struct node_class *const all[] = { &x_class };
+"""
+WAITS_DEEP = "void usleep(unsigned us);\nvoid deep(void);\nvoid deep(void) { usleep(1); }\n"
+
+
+def check_waits():
+    """A way from a class's function, over two files, to a call that waits; none from its aside's."""
+    aside = "static const struct node_class x_aside = { .fn = step };\n" \
+            "static const struct node_class x_class = { .aside = &x_aside };"
+    direct = "static const struct node_class x_class = { .fn = step };"
+    for text, allowed, want in ((direct, "", "usleep <- deep <- step <- x_class"), (aside, "", ""),
+                                (direct, "deep it naps\n", ""), (aside, "deep it naps\n", "deep is not needed")):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, "fs/a.c", WAITS % text)
+            write(root, "fs/b.c", WAITS_DEEP)
+            write(root, "scripts/wait-exceptions", allowed)
+            write(root, "z.a.p/empty", "")
+            for name in "a", "b":
+                cmd = ["cc", "-fPIC", "-Os", "-fno-inline", "-c", f"fs/{name}.c", "-o", f"z.a.p/{name}.c.o"]
+                subprocess.run(cmd, cwd=root, check=True)
+            subprocess.run(["ar", "rcT", "z.a", "z.a.p/a.c.o", "z.a.p/b.c.o"], cwd=root, check=True)
+            cmd = [sys.executable, HERE + "/waits.py", root, root + "/z.a"]
+            r = subprocess.run(cmd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if r.returncode != bool(want) or want not in r.stdout:
+                yield f"waits: wanted \"{want}\", exit {r.returncode}, said:\n{r.stdout}"
+
+
 def check_analyzers():
     """What each finds in a source that compiles: a variable that was never set, a null pointer."""
     text = "int f(int n);\n\nint f(int n)\n{\n\tint a, *b = 0;\n\n\tif (n)\n\t\treturn a;\n\treturn *b;\n}\n"
@@ -321,7 +355,7 @@ def check_remembered():
 
 
 def main():
-    faults = list(check_good()) + list(check_archive()) + list(check_analyzers()) + list(check_remembered())
+    faults = list(check_good()) + list(check_archive()) + list(check_waits()) + list(check_analyzers()) + list(check_remembered())
     for bad in BAD:
         faults += check_bad(*bad)
     for fault in faults:

@@ -6,7 +6,8 @@
  * anywhere and written until one fails. A model that shares no state with the feed says before each
  * write what has to come of it: the bytes that are taken or the errno, and the messages that start.
  * Kernel and tool are made up; the engine's reader of messages is the real one. RYE_ROUNDS: how
- * many rounds. RYE_SEED replays a run; it is printed.
+ * many rounds. RYE_SEED replays a run; it is printed. In half of the rounds the item takes several
+ * parameters: then a line may be a part of a message.
  */
 #include "fake/talk_world.h"
 #include "random_steps.h"
@@ -40,6 +41,8 @@ struct text {
 struct model {
 	struct text open; /* of an object that is not closed yet, and of half a mark before one */
 	bool behind; /* a message: blank lines are its own */
+	bool several; /* the item takes more than one parameter */
+	bool refused; /* a line: no other is taken behind it */
 	/* of the last write */
 	size_t taken;
 	int sys;
@@ -103,6 +106,8 @@ static bool pair_is_good(const char *line, size_t len, bool seen[26])
 {
 	size_t i = 3;
 
+	if (len == 2 && memcmp(line, "o:", 2) == 0)
+		return !seen['o' - 'a'] && (seen['o' - 'a'] = true);
 	if (len < 4 || line[0] < 'a' || line[0] > 'z' || line[1] != ':' || line[2] != ' ')
 		return false;
 	while (i < len && ((line[i] >= 'a' && line[i] <= 'z') || line[i] == '1'))
@@ -139,11 +144,31 @@ static bool yaml_is_good(const struct text *text)
 	return pairs > 0;
 }
 
-/* What lines of pairs do not decide: a mark, a tab or an object inside of YAML. */
+static bool is_line(const struct text *text)
+{
+	size_t first = strcspn(text->ptr, "\n") + 1;
+
+	return blanks(text->ptr + first, text->len - first, " \t\r\n") == text->len - first;
+}
+
+/* What lines of pairs do not decide: a mark, a tab or an object inside of YAML, a pair below a name. */
 static bool yaml_is_strange(const struct text *text)
 {
 	return has_word(text, "\xef\xbb\xbf") || has_word(text, "\t") ||
+	       (has_word(text, "o:\n") && !is_line(text)) ||
 	       (has_word(text, "{") && !has_word(text, "{y: [x, 'z'] }"));
+}
+
+/* Several are the engine's to refuse: it knows the item. */
+static json_t *world_reads(struct rye_span text, enum rye_form form, bool several)
+{
+	json_t *doc = message_read(text, form, NULL);
+	size_t first = blanks(text.ptr, text.len, " \t\r");
+
+	if (form != RYE_FORM_LINE || !several || text.ptr[first] == '{')
+		return doc;
+	json_decref(doc);
+	return NULL;
 }
 
 static bool engine_reads(const struct text *text)
@@ -163,6 +188,14 @@ static bool json_is_good(const struct text *text)
 	return good;
 }
 
+/* A single line that may have others behind it, or that is none. */
+static bool model_refuses(const struct model *m, const struct text *text, bool good)
+{
+	bool flow = text->ptr[blanks(text->ptr, text->len, " \t\r")] == '{';
+
+	return is_line(text) && (!good || (!flow && (m->several || has_word(text, "o:"))));
+}
+
 /* False: the write ends here. at: behind it. */
 static bool model_run(struct model *m, const char *ptr, size_t len, bool yaml, size_t at)
 {
@@ -174,6 +207,8 @@ static bool model_run(struct model *m, const char *ptr, size_t len, bool yaml, s
 		good = yaml_is_strange(&message) ? engine_reads(&message) : yaml_is_good(&message);
 	else
 		good = json_is_good(&message);
+	m->refused = yaml && model_refuses(m, &message, good);
+	good = good && !m->refused;
 	m->behind = true;
 	if (good)
 		m->run[m->runs++] = message;
@@ -287,29 +322,28 @@ static struct {
 } runs;
 
 /* A message that was given to the engine ends. */
-static void finish_run(size_t i)
+static void finish_run(size_t i, bool several)
 {
-	struct rye_err err = { 0 };
 	struct rye_span message = { world.calls[i].message, strlen(world.calls[i].message) };
-	json_t *doc = message_read(message, world.calls[i].form, &err);
+	json_t *doc = world_reads(message, world.calls[i].form, several);
 	bool fail = strstr(message.ptr, "fail");
 
 	if (doc) {
 		runs.v[runs.n].len = 0;
 		add(&runs.v[runs.n++], message.ptr, message.len);
 	}
-	finish(i, !doc ? err.code : fail ? RYE_TOOL_FAILED : RYE_OK, OK);
+	finish(i, !doc ? RYE_INVALID : fail ? RYE_TOOL_FAILED : RYE_OK, OK);
 	json_decref(doc);
 }
 
-static struct fuse_req write_to(size_t off, const char *ptr, size_t len)
+static struct fuse_req write_to(const struct model *m, size_t off, const char *ptr, size_t len)
 {
 	fuse_req_t req;
 
 	runs.n = world.n = 0;
 	req = put_bytes(off, ptr, len);
 	for (size_t i = 0; i < world.n; i++)
-		finish_run(i);
+		finish_run(i, m->several);
 	assert_true(req->answered);
 	return *req;
 }
@@ -337,6 +371,7 @@ static const char *const words[] = {
 	"{\"a\":\"b\n",
 	"{\"status\":\"error\",\"error\":\"saved\"}\n",
 	"k: words\n",
+	"o:\n",
 	"l: fail\n",
 	"a: 1\nb: two\n",
 	"\xef\xbb\xbfm: 1\n",
@@ -425,6 +460,18 @@ static bool is_open(const struct model *m)
 	return memchr(m->open.ptr, '{', m->open.len) != NULL;
 }
 
+/* A program goes on line by line behind the one that was refused; a person with an object. */
+static void expect_refused(const struct model *m, size_t off)
+{
+	struct fuse_req req = write_to(m, off, "z: 1\n", 5);
+
+	assert_int_equal(req.sys, EINVAL);
+	assert_int_equal(runs.n, 0);
+	req = write_to(m, off, "{\"a\":1}", 7);
+	assert_int_equal(req.sys, 0);
+	assert_int_equal(runs.n, 1);
+}
+
 static void round_of_writes(void)
 {
 	static struct model m;
@@ -435,12 +482,14 @@ static void round_of_writes(void)
 	world.talk = lookup();
 	m.open.len = 0;
 	m.behind = false;
+	m.refused = false;
+	m.several = below(2);
 	while (off < len && !failed) {
 		size_t n = cut_at(stream + off, len - off);
 		struct fuse_req req;
 
 		model_write(&m, stream + off, n);
-		req = write_to(off, stream + off, n);
+		req = write_to(&m, off, stream + off, n);
 		if (req.sys != m.sys || req.count != (m.sys ? 0 : m.taken) || runs.n != m.runs)
 			show(stream, off, n, &req, &m);
 		assert_int_equal(req.sys, m.sys);
@@ -454,10 +503,12 @@ static void round_of_writes(void)
 			continue;
 		/* sent again, it fails as it did and runs nothing */
 		if (m.taken)
-			req = write_to(off, stream + off, n);
-		req = write_to(off, stream + off, n);
+			req = write_to(&m, off, stream + off, n);
+		req = write_to(&m, off, stream + off, n);
 		assert_true(req.sys != 0);
 		assert_int_equal(runs.n, 0);
+		if (m.refused)
+			expect_refused(&m, off);
 	}
 	if (!failed && (ran || is_open(&m)))
 		expect_unfinished(is_open(&m));

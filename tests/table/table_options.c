@@ -52,6 +52,8 @@ static void tell(const struct options *o, char *out, size_t size)
 		{ "list=all", o->list_all },
 		{ "trust_callers=any", o->trust_any },
 		{ "ro", o->read_only },
+		{ "spaces=ro", o->spaces == SPACES_RO },
+		{ "spaces=none", o->spaces == SPACES_NONE },
 		{ "coverage=compat", o->engine.compat },
 		{ "devmode", o->engine.dev_mode },
 		{ "venv", o->engine.venv },

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 
 struct test_place {
 	char path[64];
@@ -250,6 +251,68 @@ static void marks_tell(void **state)
 	marks_add(NULL, place->fd, "f", false);
 }
 
+/* What openat2 opens, and refuses, the walk in a tool's sandbox does, too. */
+static void the_same_without_openat2(void **state)
+{
+	static const char *const paths[] = {
+		".",	 "a",	    "a/b",     "a/b/file", "a/b/none", "none/x", "a/../file",
+		"..",	 "a/../..", "file/x",  "file/",	   "a/b/",     "/",	 "/etc/passwd",
+		"in",	 "in/file", "out",     "out/x",	   "loop",     "loop/x", "up/file",
+		"whole", "a//b",    "./a/./b", "dangling", "last",     "last/",	 "a/b/file/..",
+	};
+	static const uint64_t flags[] = { O_RDONLY, O_PATH, O_RDONLY | O_DIRECTORY,
+					  O_PATH | O_NOFOLLOW, O_RDONLY | O_NOFOLLOW };
+	static const uint64_t resolve[] = {
+		RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+		RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	static const char *const links[][2] = {
+		{ "a/b", "in" },       { "/etc", "out" },      { "loop", "loop" }, { "a/..", "up" },
+		{ "/etc/x", "whole" }, { "none", "dangling" }, { "file", "last" },
+	};
+	char dir[] = "/tmp/rye-resolve-XXXXXX";
+	int root;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	root = open(dir, O_PATH | O_DIRECTORY);
+	assert_int_equal(mkdirat(root, "a", 0700) | mkdirat(root, "a/b", 0700), 0);
+	close(openat(root, "file", O_CREAT | O_WRONLY, 0600));
+	close(openat(root, "a/b/file", O_CREAT | O_WRONLY, 0600));
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		assert_int_equal(symlinkat(links[i][0], root, links[i][1]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths) * ARRAY_SIZE(flags) * ARRAY_SIZE(resolve); i++) {
+		const char *path = paths[i % ARRAY_SIZE(paths)];
+		struct open_how how = {
+			.flags = flags[i / ARRAY_SIZE(paths) % ARRAY_SIZE(flags)] | O_CLOEXEC,
+			.resolve = resolve[i / ARRAY_SIZE(paths) / ARRAY_SIZE(flags)],
+		};
+		int kernels = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+		int code = kernels < 0 ? -errno : 0, ours = io_resolve(root, path, &how);
+		struct stat a = { .st_ino = 0 }, b = { .st_ino = 0 };
+
+		if ((ours < 0 ? ours : 0) != code)
+			fail_msg("%s, flags %o, resolve %d: %d, wanted %d", path, (int)how.flags,
+				 (int)how.resolve, ours, code);
+		if (!code) {
+			fstat(kernels, &a);
+			fstat(ours, &b);
+			assert_int_equal(a.st_ino, b.st_ino);
+			close(kernels);
+			close(ours);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		unlinkat(root, links[i][1], 0);
+	unlinkat(root, "a/b/file", 0);
+	unlinkat(root, "file", 0);
+	assert_int_equal(unlinkat(root, "a/b", AT_REMOVEDIR) | unlinkat(root, "a", AT_REMOVEDIR),
+			 0);
+	close(root);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(replacing, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
+		cmocka_unit_test(the_same_without_openat2),
 		cmocka_unit_test_setup_teardown(real_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(marks_tell, setup, teardown),
 	};

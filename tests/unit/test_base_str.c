@@ -6,6 +6,8 @@
 
 #include "rye_test.h"
 
+#include <stdio.h>
+
 static void same(struct rye_span s, const char *want)
 {
 	assert_int_equal(s.len, strlen(want));
@@ -181,6 +183,44 @@ static void dups(void **state)
 	free(copy);
 }
 
+static void one_names(void **state)
+{
+	char name[256], id[400];
+
+	assert_true(str_one_name("a/b-1", true, name));
+	assert_string_equal(name, "a:b-1");
+	assert_true(str_one_name("a:b/50%", true, name));
+	assert_string_equal(name, "a%3Ab:50%25");
+	assert_true(str_one_name("tool:a/50%", false, name));
+	assert_string_equal(name, "tool:a:50%");
+	memset(id, 'x', sizeof(id) - 1);
+	id[sizeof(id) - 1] = 0;
+	assert_false(str_one_name(id, true, name));
+	id[250] = 0;
+	assert_true(str_one_name(id, true, name));
+	snprintf(name, sizeof(name), "a%%2Fb%%2f%%25%%3A");
+	str_one_name_old(name);
+	assert_string_equal(name, "a:b:%25%3A");
+}
+
+static void stamps(void **state)
+{
+	struct timespec at;
+	char text[40];
+
+	assert_true(clock_iso_read("2026-01-02T03:04:05.678901+00:00", &at));
+	assert_int_equal(at.tv_sec, 1767323045);
+	assert_int_equal(at.tv_nsec, 678901000);
+	clock_iso_at(INT64_C(1767323045678901), text);
+	assert_string_equal(text, "2026-01-02T03:04:05.678901+00:00");
+	assert_true(clock_iso_read("2026-01-02 05:34:05+02:30", &at) && at.tv_sec == 1767323045);
+	assert_true(clock_iso_read("2026-01-01T22:04:05-05:00", &at) && at.tv_sec == 1767323045);
+	assert_true(clock_iso_read("2026-01-02T03:04:05Z", &at) && !at.tv_nsec);
+	assert_false(clock_iso_read("", &at) || clock_iso_read("2026-01-02", &at) ||
+		     clock_iso_read("2026-01-02T03:04:05 of a day", &at) ||
+		     clock_iso_read("2026-01-02T03:04:05+x", &at));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +228,7 @@ int main(void)
 		cmocka_unit_test(utf8),		 cmocka_unit_test(mend_and_cut),
 		cmocka_unit_test(hex),		 cmocka_unit_test(base64url),
 		cmocka_unit_test(hostile_globs), cmocka_unit_test(dups),
+		cmocka_unit_test(one_names),	 cmocka_unit_test(stamps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

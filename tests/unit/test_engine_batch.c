@@ -54,7 +54,7 @@ static void own_key(struct bench *b)
 	struct rye_err err = { 0 };
 	char fp[17], again[17];
 
-	if (rye_key_generate(b->rye, false, fp, &err) ||
+	if (rye_key_generate(b->rye, RYE_KEY_NEW, fp, &err) ||
 	    rye_key_trust(b->rye, "self", "me", again, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(fp, again);

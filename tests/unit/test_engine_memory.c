@@ -514,7 +514,7 @@ static void world_make(struct world *w)
 	place_text(w->place.place.project, "tools/t/unsigned.py", "print(1)\n");
 	make_thread(w);
 	world_open(w, &said);
-	if (said.code || rye_key_generate(w->rye, false, fp, &err) ||
+	if (said.code || rye_key_generate(w->rye, RYE_KEY_NEW, fp, &err) ||
 	    rye_key_trust(w->rye, "self", "me", fp, &err))
 		fail_msg("%s %s", said.msg, err.msg);
 }

@@ -403,7 +403,7 @@ static void a_living_foreign_thread_is_respected(void **state)
 		assert_int_equal(registry_running(b->db, ids[i], pid, NULL), 0);
 		begin_wait(b, ids[i], &waiter[i], &call[i]);
 	}
-	rye_thread_recover(b->rye);
+	rye_thread_recover(b->rye, NULL);
 	usleep(1200000); /* the waiters are looked for twice */
 	for (int i = 0; i < 2; i++) {
 		status_is(b, ids[i], "running");

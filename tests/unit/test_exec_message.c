@@ -52,6 +52,21 @@ static void lines(void **state)
 	yaml("a: &x {k: v}\nb: *x\n", "{\"a\":{\"k\":\"v\"},\"b\":{\"k\":\"v\"}}");
 }
 
+/* A line whose value may stand below it is a part, in whatever tool. */
+static void one_line(void **state)
+{
+	static const char *const open[] = { "a:\n",	"a: |\n", "a: >-\n",
+					    "a: # b\n", "- a\n",  "---\n" };
+
+	read_as(RYE_FORM_LINE, "command: ls -la\n", "{\"command\":\"ls -la\"}");
+	read_as(RYE_FORM_LINE, "a: ''\n", "{\"a\":\"\"}");
+	read_as(RYE_FORM_LINE, "a: \"\"\n", "{\"a\":\"\"}");
+	read_as(RYE_FORM_LINE, "a: []\n", "{\"a\":[]}");
+	read_as(RYE_FORM_LINE, "{a: }\n", "{\"a\":null}");
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		read_as(RYE_FORM_LINE, open[i], NULL);
+}
+
 /* By the rules of YAML 1.1, but for readings that surprise a person that types the value. */
 static void scalars(void **state)
 {
@@ -131,8 +146,8 @@ static void too_big(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),   cmocka_unit_test(scalars), cmocka_unit_test(refused),
-		cmocka_unit_test(replies), cmocka_unit_test(too_big),
+		cmocka_unit_test(lines),   cmocka_unit_test(one_line), cmocka_unit_test(scalars),
+		cmocka_unit_test(refused), cmocka_unit_test(replies),  cmocka_unit_test(too_big),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

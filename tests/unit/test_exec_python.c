@@ -217,6 +217,17 @@ static void case_14_no_success(void **state)
 		   "unless the exit status says no\"]}}");
 }
 
+static void a_result_that_is_no_object(void **state)
+{
+	struct exec_place *p = *state;
+
+	function(p, "return 'done'");
+	exec_wants(p, "{}",
+		   "{\"status\":\"success\",\"data\":{\"result\":\"done\"},\"metadata\":{"
+		   "\"warnings\":[\"the result is no object with a member \\\"success\\\"; it "
+		   "counts as success\"]}}");
+}
+
 static void case_15_success_none(void **state)
 {
 	struct exec_place *p = *state;
@@ -541,6 +552,7 @@ int main(void)
 		both(other_exits),
 		both(case_13_success_false),
 		both(case_14_no_success),
+		both(a_result_that_is_no_object),
 		both(case_15_success_none),
 		both(case_16_coroutine),
 		both(case_17_no_execute),

@@ -160,7 +160,8 @@ static const char directive[] =
 	"    <input name=\"env\" type=\"string\" required=\"true\">where</input>\n"
 	"    <input name=\"n\" type=\"integer\" required=\"false\" default=\"2\">how many</input>\n"
 	"  </inputs>\n  <outputs>\n    <output name=\"url\">Where it runs</output>\n"
-	"  </outputs>\n</directive>\n```\n\n<process>\nTo {input:env}, {input:n} times.\n"
+	"  </outputs>\n  <execute item_id=\"tool:t/push\"><param name=\"to\" value=\"{input:env}\"/>"
+	"</execute>\n</directive>\n```\n\n<process>\nTo {input:env}, {input:n} times.\n"
 	"</process>\n";
 
 static void case_75_id_goes_up(void **state)
@@ -408,7 +409,9 @@ static void directives(void **state)
 		said = exec_ask(p, &req);
 		exec_check(&said, "{\"status\":\"success\",\"type\":\"directive\",\"item_id\":"
 				  "\"ops/deploy\",\"your_directions\":\"~To prod, 2 times.\","
-				  "\"body\":\"~To prod, 2 times.\",\"instructions\":\"~\"}");
+				  "\"body\":\"~To prod, 2 times.\",\"instructions\":\"~\","
+				  "\"=actions\":[{\"primary\":\"execute\",\"item_id\":"
+				  "\"tool:t/push\",\"params\":{\"to\":\"prod\"}}]}");
 		assert_non_null(strstr(said.output, "To prod, 2 times."));
 		assert_int_equal(json_array_size(json_object_get(said.reply, "outputs")), 1);
 	}

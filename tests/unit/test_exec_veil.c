@@ -86,11 +86,22 @@ static void records_of_threads(void **state)
 	snprintf(path, sizeof(path), "%s/.ai/state/threads/registry.db", p->place.project);
 	put(path, "rows");
 	tries(p,
-	      "cat .ai/state/threads/registry.db; (echo x >>.ai/state/threads/registry.db) "
-	      "2>/dev/null && echo forged; rm -f .ai/state/threads/registry.db 2>/dev/null; "
-	      "ln new .ai/state/link 2>/dev/null && echo linked; echo; "
-	      "test -s .ai/state/threads/registry.db && echo there",
-	      "rows\nthere\n");
+	      "cat .ai/state/threads/registry.db 2>/dev/null; ls -A .ai/state/threads; "
+	      "mkdir -p .ai/state/threads/x 2>/dev/null && echo made; "
+	      "(echo x >>.ai/state/threads/registry.db) 2>/dev/null && echo forged; "
+	      "ln new .ai/state/link 2>/dev/null && echo linked; echo done",
+	      "done\n");
+	exec_shell(p, "t/a.yaml",
+		   "cat .ai/state/threads/registry.db; (echo x >>.ai/state/threads/registry.db) "
+		   "2>/dev/null && echo forged; rm -f .ai/state/threads/registry.db 2>/dev/null; "
+		   "mv .ai/state .ai/old 2>/dev/null && echo moved; echo; "
+		   "test -s .ai/state/threads/registry.db && echo there",
+		   "requires: [fs.write, threads.read]\n");
+	{
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		assert_string_equal(said.output, "rows\nthere\n");
+	}
 }
 
 /* A project that is the user's space, too: the home directory. */

@@ -545,6 +545,80 @@ static void own_reply(void **state)
 	callers_close(callers);
 }
 
+/* So that CALLER_PASS_S are over for all that was recorded. */
+static void time_passes(struct callers *callers)
+{
+	for (struct kept *kept = callers->newest; kept; kept = kept->older)
+		kept->at_ns -= (CALLER_PASS_S + 1) * NS_PER_S;
+	callers_sweep(callers);
+}
+
+static void passes_up(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct caller *us = caller_identify(callers, getpid(), getuid()), *who[4];
+	pid_t pids[4];
+
+	for (size_t i = 0; i < 4; i++)
+		who[i] = caller_identify(callers, pids[i] = spawn(NULL), getuid());
+	/* it ends soon: its parent's, for good */
+	record(callers, who[0], "tool:soon", "soon");
+	reap(pids[0]);
+	time_passes(callers);
+	expect(callers, us, "tool:soon", "soon");
+	/* it lives on: it takes the reply along */
+	record(callers, who[1], "tool:late", "late");
+	time_passes(callers);
+	expect(callers, who[1], "tool:late", "late");
+	reap(pids[1]);
+	expect(callers, us, "tool:late", NULL);
+	/* what comes later of a run that went on is whose its beginning was */
+	record(callers, who[2], "tool:on", "running");
+	record(callers, who[3], "tool:on", "running, too");
+	reap(pids[2]);
+	time_passes(callers);
+	reap(pids[3]);
+	record(callers, who[2], "tool:on", "ours");
+	record(callers, who[3], "tool:on", "not ours");
+	expect(callers, us, "tool:on", "ours");
+	for (size_t i = 0; i < 4; i++)
+		caller_unref(who[i]);
+	caller_unref(us);
+	callers_close(callers);
+}
+
+static _Atomic int64_t woken_ns;
+
+static void note_wake(void *arg, int64_t due_ns)
+{
+	woken_ns = due_ns;
+}
+
+/* The thread that sweeps is told of the first reply alone, and hears when the next one's time is over. */
+static void sweep_in_time(void **state)
+{
+	struct callers_env env = { .owner = getuid(), .trust_any = true, .wake = note_wake };
+	struct callers *callers;
+	struct caller *us;
+	int64_t now = clock_ns();
+
+	callers_open(&env, &callers);
+	us = caller_identify(callers, getpid(), getuid());
+	assert_int_equal(callers_sweep(callers), 0);
+	record(callers, us, "tool:a", "a");
+	assert_in_range(woken_ns - now, CALLER_PASS_S * NS_PER_S, (CALLER_PASS_S + 60) * NS_PER_S);
+	woken_ns = 0;
+	record(callers, us, "tool:b", "b");
+	assert_int_equal(woken_ns, 0);
+	assert_true(callers_sweep(callers) > now);
+	time_passes(callers);
+	assert_int_equal(callers_sweep(callers), 0);
+	record(callers, us, "tool:c", "c");
+	assert_true(woken_ns > 0);
+	caller_unref(us);
+	callers_close(callers);
+}
+
 /* As record, of a thread and a conversation. */
 static void record_of(struct callers *callers, struct caller *caller, pid_t tid, uint64_t from)
 {
@@ -717,6 +791,8 @@ int main(void)
 		cmocka_unit_test(children_of_runs),
 		cmocka_unit_test(the_whole_line),
 		cmocka_unit_test(adopted_children),
+		cmocka_unit_test(passes_up),
+		cmocka_unit_test(sweep_in_time),
 		cmocka_unit_test(own_reply),
 		cmocka_unit_test(never_an_older_reply),
 		cmocka_unit_test(threads_compete),

@@ -4,6 +4,8 @@
  */
 #include "rye_test.h"
 
+#include "err.h"
+#include "scope.h"
 #include "talk/talk_inner.h"
 
 #include <errno.h>
@@ -175,11 +177,49 @@ static void yaml_unended(void **state)
 	assert_false(feed_broken(&feed));
 	assert_int_equal(feed_step(&feed, (struct rye_span){ "command: make\n", 14 }, &used),
 			 FEED_COMPLETE);
-	assert_int_equal(feed.form, RYE_FORM_YAML);
+	assert_int_equal(feed.form, RYE_FORM_LINE);
 	/* an object that was begun by an earlier write goes on as JSON only */
 	assert_int_equal(feed_step(&feed, (struct rye_span){ "{\n", 2 }, &used), FEED_MORE);
 	assert_int_equal(feed_step(&feed, (struct rye_span){ " a: 1\n", 6 }, &used), FEED_GARBAGE);
 	assert_true(feed_broken(&feed));
+	feed_done(&feed);
+}
+
+static enum feed_verdict step(struct feed *feed, const char *text)
+{
+	size_t used;
+
+	return feed_step(feed, (struct rye_span){ text, strlen(text) }, &used);
+}
+
+/* One line may be a part of a message; where it was none, the next ones are none. */
+static void yaml_line(void **state)
+{
+	static const char *const several[] = { "a: 1\nb: 2\n", "# both\na: 1\n", "a:\n- 1\n" };
+	static const char *const single[] = { "a: 1\n", "a: 1\n\n \r\n", "\na: 1\n", "{a: 1}\n" };
+	struct feed feed;
+
+	feed_init(&feed);
+	for (size_t i = 0; i < ARRAY_SIZE(several); i++) {
+		assert_int_equal(step(&feed, several[i]), FEED_COMPLETE);
+		assert_int_equal(feed.form, RYE_FORM_YAML);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(single); i++) {
+		feed_restart(&feed);
+		assert_int_equal(step(&feed, single[i]), FEED_COMPLETE);
+		assert_int_equal(feed.form, RYE_FORM_LINE);
+	}
+	feed_refuse(&feed);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(step(&feed, i == 1 ? "\n" : "b: 2\n"), FEED_GARBAGE);
+		assert_string_equal(feed.why, ERR_SEVERAL);
+	}
+	assert_int_equal(step(&feed, "{\"a\":1}\n"), FEED_COMPLETE);
+	assert_int_equal(step(&feed, "b: 2\n"), FEED_COMPLETE);
+	/* its reply was read: what comes now was written with that in mind */
+	feed_refuse(&feed);
+	feed_fresh(&feed);
+	assert_int_equal(step(&feed, "b: 2\n"), FEED_COMPLETE);
 	feed_done(&feed);
 }
 
@@ -325,7 +365,7 @@ static void taken(void **state)
 		memcpy(text, "a: 1", 4);
 		text[sizes[i] - 1] = '\n';
 		take(&feed, text, sizes[i]);
-		assert_int_equal(feed.form, RYE_FORM_YAML);
+		assert_int_equal(feed.form, RYE_FORM_LINE);
 		free(text);
 	}
 	feed_done(&feed);
@@ -369,6 +409,7 @@ int main(void)
 		cmocka_unit_test(garbage),
 		cmocka_unit_test(yaml_unended),
 		cmocka_unit_test(yaml_cut),
+		cmocka_unit_test(yaml_line),
 		cmocka_unit_test(nul),
 		cmocka_unit_test(tail_of_garbage),
 		cmocka_unit_test(deep),

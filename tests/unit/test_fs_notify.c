@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications of many conversations at once, with a kernel that is made up: it holds a thread that
+ * Notifications, with a kernel that is made up. Of many conversations at once: it holds a thread that
  * drops the pages of a conversation until the WRITE of that conversation is answered, as it does
- * when memory was short and the writer has locked a page that was not there.
+ * when memory was short and the writer has locked a page that was not there. Of the merged trees: it
+ * holds the thread of their lane until a change is answered, as it does when a rename has locked the
+ * directory; or it does not, and the lane's thread is slow by itself.
  */
 #include "rye_test.h"
 
@@ -12,6 +14,7 @@
 #include "scope.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -19,6 +22,8 @@
 #define TALKS 60
 /* s; a test that hangs ends */
 #define TOO_LONG 20
+/* More than a lane is given time while the kernel holds it, less than it is given at most. */
+#define SLOW_MS (3 * NOTIFY_AFTER_MS)
 
 struct fake_talk {
 	_Atomic pid_t waiting; /* the thread that waits in the kernel for the answer */
@@ -30,6 +35,10 @@ static struct {
 	struct front front;
 	struct fake_talk talks[TALKS];
 	bool no_proc;
+	struct fake_talk change;
+	_Atomic int blind; /* rye_late */
+	_Atomic bool asked; /* the kernel was told to ask for every name */
+	int device[2];
 } world;
 
 static void sleep_ms(unsigned ms)
@@ -63,7 +72,21 @@ int __wrap_proc_stat(pid_t pid, struct proc_stat *ret)
 	for (size_t i = 0; i < TALKS; i++)
 		if (world.talks[i].waiting == pid)
 			ret->state = 'D';
+	if (world.change.waiting == pid)
+		ret->state = 'D';
 	return 0;
+}
+
+int __wrap_fuse_session_fd(struct fuse_session *se);
+int __wrap_fuse_session_fd(struct fuse_session *se)
+{
+	return world.device[1];
+}
+
+void __wrap_rye_late(struct rye *rye, bool on);
+void __wrap_rye_late(struct rye *rye, bool on)
+{
+	atomic_fetch_add(&world.blind, on ? 1 : -1);
 }
 
 static void on_answer(void *arg)
@@ -158,6 +181,75 @@ static void without_proc(void **state)
 	assert_false(world.talks[0].early);
 }
 
+/* ---- changes that wait for the lane of the merged trees ---- */
+
+static void on_change_answered(void *arg)
+{
+	struct fake_talk *change = arg;
+	char told[64];
+
+	/* the kernel asks again, and lookups look, before its caller can */
+	world.asked = read(world.device[0], told, sizeof(told)) == 16;
+	change->early = !change->returned && (world.blind != 1 || !world.asked);
+	change->answered = true;
+}
+
+static int open_after(void **state)
+{
+	int r = open_notify(state);
+
+	return r ? r : -pipe2(world.device, O_NONBLOCK);
+}
+
+static int close_after(void **state)
+{
+	close(world.device[0]);
+	close(world.device[1]);
+	return close_notify(state);
+}
+
+/* The task of a change; the lane's thread waits in it, or in the kernel. */
+static void change_task(struct front *front, struct node *none, int held, const char *text)
+{
+	struct fake_talk *change = &world.change;
+
+	if (held)
+		notify_send_inode(front, (struct node *)change, 0);
+	else
+		sleep_ms(SLOW_MS);
+	change->returned = true;
+}
+
+static void post_change(bool held)
+{
+	notify_task(world.front.notify,
+		    &(struct notify_task){ change_task, NULL, held, "", LANE_CONTENT });
+	notify_after(world.front.notify, LANE_CONTENT, on_change_answered, &world.change);
+	wait_for(&world.change.answered);
+}
+
+/* A busy machine, a slow disk: the answer waits, or its caller would read what was before. */
+static void slow_lane_is_waited_for(void **state)
+{
+	post_change(false);
+	assert_true(world.change.returned);
+	assert_false(world.change.early);
+	assert_int_equal(world.front.stats.n[STAT_LATE], 0);
+	assert_false(world.asked);
+}
+
+/* Neither can go on without the other: it is answered, and nothing that was remembered is believed
+ * until the lane has told. */
+static void held_lane_is_not(void **state)
+{
+	post_change(true);
+	assert_false(world.change.early);
+	assert_int_equal(world.front.stats.n[STAT_LATE], 1);
+	while (world.blind)
+		sleep_ms(1);
+	assert_true(world.change.returned);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +259,8 @@ int main(void)
 						close_notify),
 		cmocka_unit_test_setup_teardown(slow_to_begin, open_notify, close_notify),
 		cmocka_unit_test_setup_teardown(without_proc, open_notify, close_notify),
+		cmocka_unit_test_setup_teardown(slow_lane_is_waited_for, open_after, close_after),
+		cmocka_unit_test_setup_teardown(held_lane_is_not, open_after, close_after),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

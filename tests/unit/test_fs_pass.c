@@ -73,7 +73,7 @@ static void ask(struct node *node)
 {
 	int before = world.answers;
 
-	pass_class.getattr(NULL, node, false);
+	pass_class.aside->getattr(NULL, node, false);
 	assert_int_equal(world.answers, before + 1);
 }
 

@@ -60,7 +60,7 @@ static void same_everywhere(void **state)
 static void absent_and_odd(void **state)
 {
 	struct rye_item item = tool(".yaml", "version: 1.0\nexecutor_id: null\nrequires: fs.write\n"
-					     "timeout: 12.7\nstateless: yes\nconfig: [1]\n");
+					     "timeout: 12.7\nconfig: [1]\n");
 	struct tool_meta meta;
 
 	parsed_tool(&item.parsed, &meta);
@@ -70,7 +70,6 @@ static void absent_and_odd(void **state)
 	assert_true(meta.requires_bad);
 	assert_null(meta.config);
 	assert_int_equal(meta.timeout, 12);
-	assert_true(meta.stateless);
 	same_json(meta_schema(&item), "{\"type\": \"object\", \"properties\": {}}");
 	json_decref(item.meta);
 	item = tool(".yaml", "executor_id: \"a\\0b\"\ntimeout: -1\n");

@@ -104,16 +104,18 @@ static void rendered(enum rye_kind kind, const char *text, const char *query, co
 	json_decref(item.meta);
 }
 
-#define XML                                                                               \
-	"```xml\n<directive name=\"{input:a}\"><inputs><input name=\"a\" default=\"D\"/>" \
+#define XML_OF(name)                                                                     \
+	"```xml\n<directive name=\"" name "\"><inputs><input name=\"a\" default=\"D\"/>" \
 	"<input name=\"b\" required=\"true\"/></inputs></directive>\n```\n"
+#define XML XML_OF("{input:a}")
 
+/* A directive is filled in wherever it names an input, its XML and what stands before it too. */
 static void render(void **state)
 {
 	rendered(RYE_DIRECTIVE, "sig\n{input:a}\n" XML "\n{input:a} {input:b}\n", "",
-		 "{input:a}\n" XML "\nD {input:b}\n");
-	rendered(RYE_DIRECTIVE, "sig\n" XML "{input:a} {input:b}", "a=1&b=2", XML "1 2");
-	rendered(RYE_DIRECTIVE, "sig\n" XML, "", XML);
+		 "D\n" XML_OF("D") "\nD {input:b}\n");
+	rendered(RYE_DIRECTIVE, "sig\n" XML "{input:a} {input:b}", "a=1&b=2", XML_OF("1") "1 2");
+	rendered(RYE_DIRECTIVE, "sig\n" XML, "", XML_OF("D"));
 	rendered(RYE_DIRECTIVE, "sig\n" XML, "c=1", "Unknown parameters: c. Valid inputs: a, b");
 	rendered(RYE_KNOWLEDGE, "sig\n{input:a}\n\n", "", "{input:a}\n\n");
 	rendered(RYE_TOOL, "sig\n{input:a}\n", "", "sig\n{input:a}\n");

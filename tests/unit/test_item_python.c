@@ -33,6 +33,9 @@ static void case_57_dunders(void **state)
 {
 	py("__version__: str = '1'\nCONFIG_SCHEMA: dict[str, \"=\"] = {}\n",
 	   "{\"__version__\": \"1\", \"CONFIG_SCHEMA\": {}}");
+	py("__version__: Annotated[str, dict(default=\"9\")] = \"1.0.0\"\n"
+	   "__a__: f(x=[1], y={'=': 2}) = 3\n__b__: T[a == b]\n",
+	   "{\"__version__\": \"1.0.0\", \"__a__\": 3}");
 	py("if True:\n    __version__ = '1'\nelse: __a__ = 1; __b__ = 2\n", "{}");
 	py("def f():\n  '''doc\n__x__ = 1\n'''\n  __y__ = 1\n__z__ = 1\n", "{\"__z__\": 1}");
 	faults(parse_python, "x = (1,\n", "Syntax error: a bracket was never closed", "{}");

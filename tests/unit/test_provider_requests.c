@@ -273,8 +273,8 @@ static void schemas_of_older_endpoints(void **state)
 	put_request(provider, &request, &text);
 	assert_non_null(strstr(
 		text.data,
-		"\"parameters\":{\"type\":\"object\",\"properties\":{\"default\":{\"type\":\"string\"},"
-		"\"l\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"number\"}]}}},\"required\":["
+		"\"parameters\":{\"type\":\"object\",\"properties\":{\"default\":{\"type\":\"string\","
+		"\"enum\":[\"a\"]},\"l\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"number\"}]}}},\"required\":["
 		"\"default\"]}"));
 }
 

@@ -445,7 +445,35 @@ static void calls_without_a_result(void **state)
 	chronicle_close(t);
 	assert_int_equal(chronicle_text(&talk->r.record, &blob, NULL), 0);
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
-					   "\"not executed: budget\""));
+					   "\"interrupted: budget."));
+}
+
+/* The answer is sent again as it came: the calls that were not begun have results, too. */
+static void calls_that_were_not_begun(void **state)
+{
+	static const char text[] =
+		"{\"event_type\":\"cognition_out\",\"payload\":{\"raw\":{\"blocks\":["
+		"{\"kind\":\"tool_call\",\"id\":\"a\",\"name\":\"ls\",\"arguments\":{}},"
+		"{\"kind\":\"text\"},"
+		"{\"kind\":\"tool_call\",\"id\":\"b\",\"name\":\"ls\",\"arguments\":{}},"
+		"{\"kind\":\"tool_call\",\"id\":\"c\",\"name\":\"ls\",\"arguments\":{\"p\":1}}]}}}\n"
+		"{\"event_type\":\"tool_call_start\",\"payload\":{\"call_id\":\"a\"}}\n"
+		"{\"event_type\":\"tool_call_result\",\"payload\":{\"call_id\":\"a\"}}\n"
+		"{\"event_type\":\"tool_call_start\",\"payload\":{\"call_id\":\"b\"}}\n";
+	struct talk *talk = *state;
+	struct chronicle *t = NULL;
+	auto_blob struct rye_blob *blob = NULL;
+
+	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_int_equal(chronicle_close_calls(t, span_of(text), "Runner lost", NULL), 2);
+	chronicle_close(t);
+	assert_int_equal(chronicle_text(&talk->r.record, &blob, NULL), 0);
+	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
+					   "\"interrupted: Runner lost. It may have happened"));
+	assert_non_null(strstr(blob->data, "{\"tool\": \"ls\", \"call_id\": \"c\", \"input\": "
+					   "{\"p\": 1}}"));
+	assert_non_null(strstr(blob->data, "\"call_id\": \"c\", \"output\": \"\", \"error\": "
+					   "\"not executed: Runner lost\""));
 }
 
 /* ---- signed texts ---- */
@@ -567,13 +595,12 @@ static void cleaned_results(void **state)
 		"\"resolved_env_keys\":[],\"item_id\":\"rye/x\",\"data\":{\"content\":"
 		"\"# rye:signed:x\\n# rye:full:1:y\\nprint()\\n\",\"path\":\"kept\"}}",
 		0, NULL);
-	auto_json json_t *text = json_string("plain");
+	auto_json json_t *text = json_string("plain"), *cleaned = NULL, *bare = NULL;
 
-	same_json(guard_clean("tool:a/b", reply),
-		  "{\"status\":\"success\",\"item_id\":\"rye/x\",\"data\":{\"content\":"
-		  "\"# rye:signed:x\\n# rye:full:1:y\\nprint()\\n\",\"path\":\"kept\"}}");
-	same_json(guard_clean("rye/x", reply), "{\"content\":\"print()\\n\",\"path\":\"kept\"}");
-	same_json(guard_clean("tool:rye/x", text), "\"plain\"");
+	cleaned = guard_clean(reply);
+	bare = guard_clean(text);
+	same_json(cleaned, "{\"content\":\"print()\\n\",\"path\":\"kept\"}");
+	same_json(bare, "\"plain\"");
 }
 
 static size_t files_seen;
@@ -756,6 +783,7 @@ int main(void)
 		TALK(thread_F36_clock_goes_back),
 		TALK(messages_again),
 		TALK(calls_without_a_result),
+		TALK(calls_that_were_not_begun),
 		TALK(offered_tools),
 		TALK(a_story_that_is_lost_is_told_once),
 		TALK(a_story_is_a_knowledge_entry),

@@ -135,7 +135,7 @@ static void kept_in_user_space(void **state)
 	place_open(&p, false);
 	wants_value(&p, "A", "");
 	assert_int_equal(secret_set(p.spaces, "A", SPAN("x"), &err), -RYE_NO_KEY);
-	assert_int_equal(secret_keygen(p.spaces, false, fp, &err), 0);
+	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
 	assert_int_equal(secret_set(p.spaces, "A", SPAN("one"), &err), 0);
 	assert_int_equal(secret_set(p.spaces, "B", SPAN("two"), &err), 0);
 	assert_int_equal(secret_set(p.spaces, "A", SPAN("three"), &err), 0);
@@ -172,10 +172,10 @@ static void another_signing_key(void **state)
 	(void)state;
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(secret_keygen(p.spaces, false, fp, &err), 0);
+	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
 	assert_int_equal(secret_set(p.spaces, "A", SPAN("one"), &err), 0);
 	copy_file(p.spaces->secret_dir, "store.enc", "old");
-	assert_int_equal(secret_keygen(p.spaces, true, other, &err), 0);
+	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_REPLACE, other, &err), 0);
 	assert_string_not_equal(fp, other);
 	wants_value(&p, "A", "one");
 	/* as a process leaves it that is killed right behind the new key's rename */
@@ -204,7 +204,7 @@ static void no_more_than_there_is_room_for(void **state)
 	(void)state;
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(secret_keygen(p.spaces, false, fp, &err), 0);
+	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
 	for (int i = 0; i < SECRET_COUNT_MAX; i++) {
 		snprintf(name, sizeof(name), "N%d", i);
 		assert_int_equal(secret_set(p.spaces, name, SPAN("x"), &err), 0);

@@ -110,6 +110,8 @@ static void gate_order(void **state)
 	assert_int_equal(pass_gate(&head), 413);
 	head.length = "16777216";
 	assert_int_equal(pass_gate(&head), 0);
+	head.stranger = true;
+	assert_int_equal(pass_gate(&head), 403);
 }
 
 static void hosts(void **state)

@@ -43,7 +43,9 @@ void finding_add(struct findings *findings, const struct finding *finding, const
 	json_sets(row, "what", what);
 	json_sets(row, "mend", finding->mend);
 	json_array_append_new(findings->rows, row);
-	if (!findings->cli->opt.json)
+	/* -q: no remarks */
+	if (!findings->cli->opt.json &&
+	    (finding->level == FINDING_BAD || !findings->cli->opt.quiet))
 		finding_print(levels[finding->level], finding->about, what, finding->mend);
 }
 
@@ -74,7 +76,7 @@ static int take_wants(void *arg, const struct rye_verdict *verdict, size_t done,
 
 	(void)done;
 	(void)total;
-	if (verdict && verdict->message)
+	if (verdict && verdict->code != RYE_OK && verdict->message)
 		buf_adds(wants, verdict->message);
 	return 0;
 }
@@ -231,6 +233,7 @@ static int check_items(struct findings *findings)
 	remedies_for_many(&survey);
 	clash_check(findings, items);
 	unused_check(findings);
+	meant_check(findings, items);
 	return CLI_OK;
 }
 
@@ -312,6 +315,20 @@ static void check_doubts(struct findings *findings)
 			    ".ai/state");
 }
 
+static void check_git(struct findings *findings)
+{
+	const char *project = findings->cli->project;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	if (!merging_lacks(project))
+		return;
+	buf_adds(&mend, "ryefs init ");
+	buf_shell(&mend, project);
+	finding_add(findings, FINDING(REMARK, "git", mend.failed ? NULL : mend.data),
+		    "this clone does not know how items are merged: two people's changes to one "
+		    "always meet in its signature");
+}
+
 int verb_doctor(struct cli *cli)
 {
 	auto_json json_t *rows = json_array();
@@ -323,6 +340,8 @@ int verb_doctor(struct cli *cli)
 	machine_check(&findings);
 	check_doubts(&findings);
 	left_check(&findings);
+	check_git(&findings);
+	ignored_check(&findings);
 	status = doctor_check_keys(&findings);
 	models_check(&findings);
 	if (status == CLI_OK)
@@ -331,7 +350,7 @@ int verb_doctor(struct cli *cli)
 		return status;
 	if (cli->opt.json)
 		out_json(rows);
-	else if (findings.bad)
+	else if (findings.bad && !cli->opt.quiet)
 		printf("%zu to mend\n", findings.bad);
 	return findings.bad ? CLI_FAILED : CLI_OK;
 }

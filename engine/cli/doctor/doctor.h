@@ -27,10 +27,14 @@ void finding_add(struct findings *findings, const struct finding *finding, const
 
 /* machine.c: /dev/fuse, programs, kernel features, dead mounts. */
 void machine_check(struct findings *findings);
+/* ignored.c: what a commit would take along that it should not. */
+void ignored_check(struct findings *findings);
 /* left.c: what killed processes have left on disk. */
 void left_check(struct findings *findings);
 /* clash.c: names that hide one another, among all verdicts (ref_verdict_json). */
 void clash_check(struct findings *findings, const json_t *items);
+/* meant.c: what signing would remark of items that verify. */
+void meant_check(struct findings *findings, const json_t *items);
 /* models.c: the model of a directive's fork. */
 void models_check(struct findings *findings);
 /* unused.c: files in the project's and the user's space that are no items for their names. */

@@ -29,16 +29,13 @@ static bool is_message(const struct rye_outcome *outcome)
 }
 
 /* What has not been printed while it ran; the line is ended as out_blob does. */
-static void print_rest(const struct cli *cli, const struct rye_blob *output, size_t printed)
+static void print_rest(const struct rye_blob *output, size_t printed)
 {
 	struct rye_span all = { output->data, output->len };
 	struct rye_span rest = span_skip(all, MIN_OF(printed, all.len));
 	struct said said = { .n = 0 };
 
-	if (cli->opt.fork)
-		said_put(&said, rest);
-	else
-		fwrite(rest.ptr, 1, rest.len, stdout);
+	said_put(&said, rest);
 	if (output->len && output->data[output->len - 1] != '\n')
 		putchar('\n');
 }
@@ -70,10 +67,14 @@ static void executed_chain(const struct executed *executed, const json_t *reply)
 	const json_t *chain = json_object_get(reply, "chain"), *link;
 	size_t i;
 
-	printf("%s can run with these parameters", executed->ref);
-	json_array_foreach(chain, i, link)
-		if (i)
-			printf("%s%s", i > 1 ? ", " : ", by ", json_string_value(link));
+	out_text(stdout, executed->ref);
+	fputs(" can run with these parameters", stdout);
+	json_array_foreach(chain, i, link) {
+		if (!i)
+			continue;
+		fputs(i > 1 ? ", " : ", by ", stdout);
+		out_text(stdout, json_string_value(link));
+	}
 	putchar('\n');
 }
 
@@ -86,6 +87,16 @@ static void executed_warnings(struct cli *cli, const json_t *reply)
 	json_array_foreach(warnings, i, warning)
 		if (json_is_string(warning))
 			cli_note(cli, "remark: %s", json_string_value(warning));
+}
+
+/* What cannot be seen in what the model has said. */
+static void executed_remarks(struct cli *cli, const json_t *reply)
+{
+	if (json_flag(reply, "truncated", false))
+		cli_note(cli, "remark: the answer was cut at the model's greatest length");
+	if (*json_str(reply, "resolved_thread_id"))
+		cli_note(cli, "remark: the conversation was handed over; its end is thread %s",
+			 json_str(reply, "resolved_thread_id"));
 }
 
 /* What the model has said stands there already; what the directive has returned does not. */
@@ -107,11 +118,9 @@ static void executed_well(struct cli *cli, const struct executed *executed, cons
 	else if (executed->printed && cli->opt.fork)
 		executed_forked(outcome, reply);
 	else if (executed->printed)
-		print_rest(cli, outcome->output, executed->printed);
-	else if (outcome->output && cli->opt.fork)
-		said_blob(outcome->output);
+		print_rest(outcome->output, executed->printed);
 	else if (outcome->output)
-		out_blob(stdout, outcome->output);
+		said_blob(outcome->output);
 }
 
 /* ---- for people, when it did not ---- */
@@ -206,11 +215,13 @@ int executed_tell(struct cli *cli, const struct executed *executed)
 		putchar('\n'); /* what stands there are the model's words */
 	else if (executed->printed ||
 		 (outcome->output && !is_message(outcome) && outcome->code != RYE_INVALID))
-		print_rest(cli, outcome->output, executed->printed);
+		print_rest(outcome->output, executed->printed);
 	if (outcome->trace && cli->opt.trace)
 		out_blob(stderr, outcome->trace);
 	if (!json)
 		executed_warnings(cli, reply);
+	if (cli->opt.fork)
+		executed_remarks(cli, reply);
 	if (outcome->code == RYE_OK)
 		return CLI_OK;
 	/* the reply was the one JSON value on standard output */

@@ -22,6 +22,7 @@ void call_block_signals(void);
 #define CLI_LIVE_LINE "\036ryefs live\n"
 
 struct cli_stream { /* plain output, printed while the run went on */
+	struct said said; /* of a tool */
 	struct rye_buf held; /* blanks at the beginning; of `live` all that was printed */
 	enum { CLI_LIVE_UNKNOWN, CLI_LIVE_NO, CLI_LIVE_YES } live; /* what standard error is */
 	bool begun, plain; /* another character came; all is printed at once */

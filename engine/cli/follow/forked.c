@@ -92,6 +92,18 @@ static void forked_tell(const struct forked *forked)
 	fprintf(stderr, "%s\n", line);
 }
 
+/* What it waits for. */
+static void forked_wait(struct forked *forked, const json_t *payload)
+{
+	const json_t *delay = json_object_get(payload, "delay");
+
+	if (!json_flag(payload, "retryable", false) || forked->cli->opt.quiet)
+		return;
+	forked_erase(forked);
+	cli_note(forked->cli, "asked again in %.0f s: %s", json_number_value(delay),
+		 json_str(payload, "error"));
+}
+
 static void forked_count(struct forked *forked, const json_t *payload)
 {
 	const json_t *usage = json_object_get(payload, "usage");
@@ -110,6 +122,8 @@ static void forked_event(struct forked *forked, const char *type, const json_t *
 	} else if (!strcmp(type, "cognition_out") || !strcmp(type, "error_classified")) {
 		forked_count(forked, payload);
 		forked->answers += json_object_get(payload, "finish_reason") != NULL;
+		if (!strcmp(type, "error_classified"))
+			forked_wait(forked, payload);
 	} else if (!strcmp(type, "tool_call_start")) {
 		snprintf(forked->tool, sizeof(forked->tool), "%.*s", (int)sizeof(forked->tool) - 1,
 			 json_str(payload, "tool"));

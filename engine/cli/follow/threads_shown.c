@@ -146,6 +146,17 @@ static int add_cost(void *arg, const char *id)
 	return 0;
 }
 
+/* What it has had done is part of what it cost. */
+static void add_costs(const struct thread_twig *twig, const json_t *node)
+{
+	json_t *child;
+	size_t i;
+
+	add_cost((void *)twig, json_str(node, "id"));
+	json_array_foreach(json_object_get(node, "children"), i, child)
+		add_costs(twig, child);
+}
+
 int threads_cost(struct cli *cli, const char *id)
 {
 	static const struct out_column columns[] = {
@@ -153,15 +164,16 @@ int threads_cost(struct cli *cli, const char *id)
 		{ "input_tokens", "INPUT", true }, { "output_tokens", "OUTPUT", true },
 		{ "spend", "SPEND", true },	   { "elapsed_seconds", "SECONDS", true },
 	};
-	auto_json json_t *rows = json_array();
+	auto_json json_t *rows = json_array(), *tree = NULL;
 	struct thread_twig twig = { cli, NULL, rows, 0 };
 	struct rye_err err = { 0 };
 	int status = threads_known(cli, id);
 
 	if (status)
 		return status;
-	if (id)
-		add_cost(&twig, id);
+	tree = id ? tree_below(cli, id, 0) : NULL;
+	if (tree)
+		add_costs(&twig, tree);
 	else if (rye_thread_list(cli->rye, add_cost, &twig, &err))
 		return cli_fail(cli, &err, NULL);
 	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
@@ -210,7 +222,7 @@ static bool tail_ended(struct cli *cli, const char *id)
 	auto_free char *completed = threads_fact(cli, id, "completed");
 	auto_free char *status = threads_fact(cli, id, "status");
 
-	rye_thread_recover(cli->rye);
+	rye_thread_recover(cli->rye, id);
 	return completed || !status || !strcmp(status, "continued");
 }
 

@@ -77,7 +77,7 @@ static void waiting_print(struct cli_stream *stream, struct rye_span text)
 	if (stream->forked)
 		forked_print(stream->forked, text);
 	else
-		fwrite(text.ptr, 1, text.len, stdout);
+		said_put(&stream->said, text);
 	stream->printed += text.len;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ryefs mcp: the workspace as a server of the Model Context Protocol, for a client that starts it
- * and speaks through its standard input and output, or with --http for those that connect.
+ * and speaks through its standard input and output, or with --http or --unix for those that connect.
  */
 #include "cli/follow/follow.h"
 
@@ -22,15 +22,18 @@ static void tell_warning(void *arg, const char *line)
 static void tell_ready(void *arg, const char *url, const char *token)
 {
 	struct cli *cli = arg;
-	auto_json json_t *doc =
-		json_pack("{s:s, s:s, s:s?}", "status", "success", "url", url, "token_file", token);
+	const char *socket = cli->opt.socket;
+	auto_json json_t *doc = json_pack("{s:s, s:s, s:s?, s:s*}", "status", "success", "url", url,
+					  "token_file", token, "socket", socket);
 
-	if (!token)
+	if (!token && !socket)
 		cli_note(cli, "there is no token: every user of this machine may run items here");
 	if (cli->opt.json)
 		out_json(doc);
 	else if (token)
 		printf("%s, the token is in %s\n", url, token);
+	else if (socket)
+		printf("%s, the socket is %s\n", url, socket);
 	else
 		printf("%s\n", url);
 	fflush(stdout);
@@ -58,22 +61,29 @@ int mcp_serve_word(struct cli *cli)
 					       .no_resources = opt->no_resources,
 					       .warn = tell_warning,
 					       .arg = cli };
-	struct serve_address at = { .token = opt->token, .ready = tell_ready, .arg = cli };
+	struct serve_address at = { .socket = opt->socket,
+				    .token = opt->token,
+				    .ready = tell_ready,
+				    .arg = cli };
 	struct rye_err err = { 0 };
+	bool connects = opt->http || opt->socket;
 	int status = read_port(cli, &at.port);
 	int r;
 
 	if (status == CLI_OK && !opt->http && (opt->port || opt->token))
 		return cli_misuse(cli, "--port and --token belong to --http");
+	if (status == CLI_OK && opt->http && opt->socket)
+		return cli_misuse(cli,
+				  "--http listens on ports, --unix on a socket: say one of them");
 	cli->stays = true;
 	call_block_signals();
 	if (status == CLI_OK)
 		status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
-	if (!opt->http && isatty(STDIN_FILENO))
+	if (!connects && isatty(STDIN_FILENO))
 		cli_note(cli, "waiting for a client's messages on standard input; ^D ends");
-	r = opt->http ? serve_http(steal(&cli->rye), &options, &at, &err) :
-			serve_stdio(steal(&cli->rye), &options, &err);
+	r = connects ? serve_http(steal(&cli->rye), &options, &at, &err) :
+		       serve_stdio(steal(&cli->rye), &options, &err);
 	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
 }

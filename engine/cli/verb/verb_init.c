@@ -15,11 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define GITIGNORE                                                          \
-	"# what runs leave behind, keys and secrets that must stay here\n" \
-	"/state/\n"                                                        \
-	"/config/keys/signing/\n"                                          \
-	"/secrets/\n"
+/* Of a sample item. */
+#define SAMPLE_MAX (64 << 10)
 
 struct verb_init_making {
 	struct cli *cli;
@@ -45,6 +42,19 @@ static bool verb_init_make_file(struct verb_init_making *making, int ai, const c
 	}
 	json_array_append_new(making->made, json_string(path));
 	return true;
+}
+
+static void make_gitignore(struct verb_init_making *making)
+{
+	struct rye_err err = { 0 };
+	int r = rye_uncommitted(making->cli->rye, NULL, &err);
+
+	if (r > 0)
+		json_array_append_new(making->made, json_string(".gitignore"));
+	if (r >= 0)
+		return;
+	cli_note(making->cli, "cannot write %s", err.msg);
+	making->failed = true;
 }
 
 static int make_dirs(struct verb_init_making *making, int ai)
@@ -85,29 +95,15 @@ static int open_ai(struct cli *cli, const char *dir)
 	return ai;
 }
 
-static int find_key(void *arg, const struct rye_key *key)
-{
-	bool *found = arg;
-
-	if (!strcmp(key->status, "signing"))
-		*found = true;
-	return *found;
-}
-
 static int want_key(struct verb_init_making *making)
 {
 	struct cli *cli = making->cli;
 	struct rye_err err = { 0 };
-	bool found = false;
 
-	if (rye_key_list(cli->rye, find_key, &found, &err))
-		return cli_fail(cli, &err, NULL);
-	if (found)
+	if (own_key_is_ready(cli))
 		return CLI_OK;
-	if (rye_key_generate(cli->rye, false, making->key, &err) ||
-	    rye_key_trust(cli->rye, "self", NULL, making->key, &err))
-		return cli_fail(cli, &err, NULL);
-	return CLI_OK;
+	return own_key_make(cli, RYE_KEY_NEW, making->key, &err) ? cli_fail(cli, &err, NULL) :
+								   CLI_OK;
 }
 
 /* Without it the key's owner reads all the same; others have to ask for it. */
@@ -146,7 +142,16 @@ static int verb_init_take_signed(void *arg, const struct rye_verdict *verdict, s
 	return 0;
 }
 
-/* Signs only what was written now: a file that was there before may hold what the user has not
+/* As a call that was killed before it had signed it left it: byte for byte. */
+static bool is_left_unsigned(int ai, const struct sample *row)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	return io_read_at(ai, row->path, SAMPLE_MAX, &text) == 0 &&
+	       span_eq((struct rye_span){ text->data, text->len }, row->text);
+}
+
+/* Signs only what was written now, or by a call like this one: a file that was there before may hold what the user has not
  * read. */
 static int make_samples(struct verb_init_making *making, int ai)
 {
@@ -159,7 +164,8 @@ static int make_samples(struct verb_init_making *making, int ai)
 		struct rye_batch batch = { rows[i].ref, RYE_PROJECT, verb_init_take_signed,
 					   making };
 
-		if (!verb_init_make_file(making, ai, rows[i].path, rows[i].text))
+		if (!verb_init_make_file(making, ai, rows[i].path, rows[i].text) &&
+		    !is_left_unsigned(ai, &rows[i]))
 			continue;
 		if (rye_sign_all(making->cli->rye, &batch, &err))
 			return cli_fail(making->cli, &err, rows[i].ref);
@@ -171,6 +177,7 @@ static void verb_init_report(const struct verb_init_making *making)
 {
 	struct cli *cli = making->cli;
 	auto_json json_t *answer = json_object();
+	auto_buf struct rye_buf project = RYE_BUF_INIT;
 	json_t *item;
 	size_t i;
 
@@ -190,14 +197,33 @@ static void verb_init_report(const struct verb_init_making *making)
 		printf("made your signing key %s and trusted it\n", making->key);
 	json_array_foreach(making->signed_refs, i, item)
 		printf("signed %s\n", json_string_value(item));
-	printf("next: ryefs %s MOUNTPOINT\n", cli->project);
+	buf_shell(&project, cli->project);
+	printf("next: ryefs %s MOUNTPOINT\n", project.failed ? "." : project.data);
 }
 
-int verb_init(struct cli *cli)
+/* The directory that is to have the .ai: where its .ai itself was named, or is the one here, the one above. */
+static char *init_dir(const struct cli *cli)
+{
+	const char *dir = cli->argc ? cli->argv[0] : cli->opt.project ? cli->opt.project : ".";
+	char *path = realpath(dir, NULL);
+	size_t n;
+
+	if (!path)
+		path = strdup(dir);
+	n = path ? strlen(path) : 0;
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = 0;
+	if (path && !strcmp(path, ".ai"))
+		path[1] = 0;
+	else if (path && n > 4 && !strcmp(path + n - 4, "/.ai"))
+		path[n - 4] = 0;
+	return path;
+}
+
+static int init_at(struct cli *cli, const char *dir)
 {
 	auto_json json_t *made = json_array(), *signed_refs = json_array();
 	struct verb_init_making making = { .cli = cli, .made = made, .signed_refs = signed_refs };
-	const char *dir = cli->argc ? cli->argv[0] : cli->opt.project ? cli->opt.project : ".";
 	auto_close int ai = open_ai(cli, dir);
 	int status = CLI_OK;
 
@@ -206,17 +232,28 @@ int verb_init(struct cli *cli)
 	cli->opt.project = dir;
 	status = make_dirs(&making, ai);
 	if (status == CLI_OK)
-		verb_init_make_file(&making, ai, ".gitignore", GITIGNORE);
-	if (status == CLI_OK)
 		status = cli_open(cli, CLI_PROJECT);
+	if (status == CLI_OK)
+		make_gitignore(&making);
 	if (status == CLI_OK)
 		status = want_key(&making);
 	if (status == CLI_OK)
 		share_key(&making);
+	if (status == CLI_OK)
+		merging_set_up(cli, made);
 	if (status == CLI_OK && cli->opt.sample)
 		status = make_samples(&making, ai);
 	if (status != CLI_OK)
 		return status;
 	verb_init_report(&making);
 	return making.failed ? CLI_FAILED : CLI_OK;
+}
+
+int verb_init(struct cli *cli)
+{
+	auto_free char *dir = init_dir(cli);
+	int status = dir ? init_at(cli, dir) : CLI_FAILED;
+
+	cli->opt.project = NULL;
+	return status;
 }

@@ -9,13 +9,17 @@ int verb_keygen(struct cli *cli)
 {
 	int status = cli_open(cli, CLI_ANY_PLACE);
 	struct rye_err err = { 0 };
-	char made[17], trusted[17];
+	char made[17];
 
 	if (status != CLI_OK)
 		return status;
-	if (rye_key_generate(cli->rye, cli->opt.force, made, &err))
-		return cli_fail(cli, &err, NULL);
-	if (rye_key_trust(cli->rye, "self", cli->opt.owner, trusted, &err))
+	if (cli->opt.forget && !cli->opt.force)
+		return cli_misuse(cli, "--forget-secrets goes with --force");
+	if (own_key_make(cli,
+			 cli->opt.forget ? RYE_KEY_FORGET :
+			 cli->opt.force	 ? RYE_KEY_REPLACE :
+					   RYE_KEY_NEW,
+			 made, &err))
 		return cli_fail(cli, &err, NULL);
 	return out_success(cli, "fingerprint", made, "is your signing key and trusted");
 }

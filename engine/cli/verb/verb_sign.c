@@ -17,8 +17,9 @@
 struct verb_sign_signing {
 	struct cli *cli;
 	struct progress progress;
-	json_t *done, *failed;
-	size_t skipped;
+	json_t *done, *failed, *python; /* python: paths of those that were signed */
+	size_t skipped, left;
+	bool many; /* all, or by a pattern */
 	enum rye_space space; /* of operands that are no paths */
 	enum rye_space asked; /* of the one that is being looked at */
 };
@@ -39,6 +40,31 @@ static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict
 	putc('\n', stderr);
 }
 
+static void out_signed(const char *ref)
+{
+	fputs("signed ", stdout);
+	out_text(stdout, ref);
+	putchar('\n');
+}
+
+/* Another signer may have changed it, or it is changed since: to sign it is to answer for it. */
+static void tell_left(struct verb_sign_signing *signing, const struct rye_verdict *verdict)
+{
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+	char ref[REF_MAX];
+
+	signing->left++;
+	if (signing->cli->opt.json || signing->cli->opt.quiet)
+		return;
+	progress_end(&signing->progress);
+	ref_of(verdict, ref);
+	buf_shell(&word, ref);
+	cli_note(signing->cli,
+		 "%s is left as it is: another key signed it, and it does not verify\n" MEND_WITH
+		 "ryefs diff %s",
+		 ref, word.failed ? "REF" : word.data);
+}
+
 static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct verb_sign_signing *signing = arg;
@@ -50,8 +76,14 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 		signing->skipped++;
 		return 0;
 	}
+	if (verdict->left) {
+		tell_left(signing, verdict);
+		return 0;
+	}
 	json_array_append_new(verdict->code == RYE_OK ? signing->done : signing->failed,
 			      ref_verdict_json(verdict));
+	if (verdict->code == RYE_OK && verdict->kind == RYE_TOOL && str_ends(verdict->path, ".py"))
+		json_array_append_new(signing->python, json_string(verdict->path));
 	remark = verdict->message && *verdict->message;
 	if (signing->cli->opt.json || (quiet && verdict->code == RYE_OK && !remark))
 		return 0;
@@ -59,7 +91,7 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 	ref_of(verdict, ref);
 	if (verdict->code == RYE_OK) {
 		if (!quiet)
-			printf("signed %s\n", ref);
+			out_signed(ref);
 		if (remark)
 			cli_note(signing->cli, "%s: %s", ref, verdict->message);
 		return 0;
@@ -68,30 +100,42 @@ static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t d
 	return 0;
 }
 
+static void verb_sign_broken(void *arg, const char *path, long line, const char *what)
+{
+	struct verb_sign_signing *signing = arg;
+
+	cli_note(signing->cli, "%s: line %ld: this is not Python: %s", path, line, what);
+}
+
 /* One line, however many there were; a single one was named already. */
 static void verb_sign_sum_up(const struct verb_sign_signing *signing, size_t done, size_t total)
 {
-	if (signing->cli->opt.quiet || (total <= 1 && !signing->cli->opt.all))
+	if (signing->cli->opt.quiet || (total <= 1 && !signing->many))
 		return;
 	printf("signed %zu of %zu items", done, total);
 	if (signing->skipped)
 		printf("; %zu %s good already", signing->skipped,
 		       signing->skipped == 1 ? "is" : "are");
+	if (signing->left)
+		printf("; %zu of another key left: name them, or say -i or --take-over",
+		       signing->left);
 	putchar('\n');
 }
 
 static int verb_sign_finish(struct cli *cli, const struct verb_sign_signing *signing)
 {
 	size_t done = json_array_size(signing->done), failed = json_array_size(signing->failed);
-	size_t total = done + failed + signing->skipped;
+	size_t total = done + failed + signing->skipped + signing->left;
 	auto_json json_t *answer = json_object();
 
 	if (cli->opt.json) {
 		json_sets(answer, "status", "completed");
 		json_set(answer, "signed", json_incref(signing->done));
 		json_set(answer, "failed", json_incref(signing->failed));
-		if (cli->opt.all)
+		if (signing->many) {
 			json_set(answer, "skipped", json_integer((json_int_t)signing->skipped));
+			json_set(answer, "left", json_integer((json_int_t)signing->left));
+		}
 		json_set(answer, "total", json_integer((json_int_t)total));
 		out_json(answer);
 	} else {
@@ -185,8 +229,12 @@ static int verb_sign_asked(void *arg, const char *ref)
 static int sign_operand(struct cli *cli, struct verb_sign_signing *signing, int operand)
 {
 	const char *word = operand < 0 ? NULL : cli->argv[operand];
-	struct rye_batch batch = { NULL, signing->space, verb_sign_take, signing,
-				   cli->opt.all && !cli->opt.force };
+	struct rye_batch batch = { .space = signing->space,
+				   .fn = verb_sign_take,
+				   .arg = signing,
+				   .many = cli->opt.all,
+				   .again = cli->opt.force,
+				   .take = cli->opt.take };
 	struct rye_err err = { 0 };
 	char ref[REF_MAX];
 
@@ -196,10 +244,12 @@ static int sign_operand(struct cli *cli, struct verb_sign_signing *signing, int 
 		if (status != CLI_OK)
 			return status;
 		batch.pattern = ref;
+		batch.many = strpbrk(ref, "*?") != NULL;
 		if (is_users(cli, word))
 			batch.space = RYE_USER;
 	}
 	signing->asked = batch.space;
+	signing->many |= batch.many;
 	if (cli->opt.ask)
 		return sign_ask(cli, &batch, verb_sign_asked, signing);
 	return rye_sign_all(cli->rye, &batch, &err) ? fail_sign(cli, &err, &batch) : CLI_OK;
@@ -207,8 +257,11 @@ static int sign_operand(struct cli *cli, struct verb_sign_signing *signing, int 
 
 int verb_sign(struct cli *cli)
 {
-	auto_json json_t *done = json_array(), *failed = json_array();
-	struct verb_sign_signing signing = { .cli = cli, .done = done, .failed = failed };
+	auto_json json_t *done = json_array(), *failed = json_array(), *python = json_array();
+	struct verb_sign_signing signing = { .cli = cli,
+					     .done = done,
+					     .failed = failed,
+					     .python = python };
 	int status = which_space(cli, &signing.space), i = cli->argc ? 0 : -1;
 	bool project = signing.space == RYE_PROJECT;
 
@@ -224,5 +277,6 @@ int verb_sign(struct cli *cli)
 	for (; i < cli->argc && status == CLI_OK; i++)
 		status = sign_operand(cli, &signing, i);
 	progress_end(&signing.progress);
+	compiles_check(python, verb_sign_broken, &signing);
 	return status == CLI_OK ? verb_sign_finish(cli, &signing) : status;
 }

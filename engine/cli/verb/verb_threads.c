@@ -25,24 +25,16 @@ char *threads_fact(struct cli *cli, const char *id, const char *name)
 	return text;
 }
 
-struct verb_threads_listing {
-	struct cli *cli;
-	json_t *rows;
-};
-
-static int add_thread(void *arg, const char *id)
+static int add_thread(void *arg, const struct rye_thread_row *thread)
 {
-	static const char *const names[] = { "status", "directive", "created", "completed" };
-	struct verb_threads_listing *listing = arg;
-	json_t *row = json_object();
+	json_t *rows = arg, *row = json_object();
 
-	json_sets(row, "id", id);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *text = threads_fact(listing->cli, id, names[i]);
-
-		json_sets(row, names[i], text ? text : "");
-	}
-	json_array_append_new(listing->rows, row);
+	json_sets(row, "id", thread->id);
+	json_sets(row, "status", thread->status);
+	json_sets(row, "directive", thread->directive);
+	json_sets(row, "created", thread->created);
+	json_sets(row, "completed", thread->completed);
+	json_array_append_new(rows, row);
 	return 0;
 }
 
@@ -55,10 +47,9 @@ static int verb_threads_list(struct cli *cli)
 		{ "created", "STARTED", false },
 	};
 	auto_json json_t *rows = json_array();
-	struct verb_threads_listing listing = { cli, rows };
 	struct rye_err err = { 0 };
 
-	if (rye_thread_list(cli->rye, add_thread, &listing, &err))
+	if (rye_thread_rows(cli->rye, add_thread, rows, &err))
 		return cli_fail(cli, &err, NULL);
 	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
 	if (json_array_size(rows) == 0)
@@ -278,7 +269,7 @@ int verb_threads(struct cli *cli)
 	status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
-	rye_thread_recover(cli->rye);
+	rye_thread_recover(cli->rye, id);
 	if (ctl)
 		return threads_say(cli, ctl, id);
 	return shown ? shown->fn(cli, id) : verb_threads_list(cli);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs trust: the explicit step that makes the signatures of a key count for this user. The trust
+ * ryefs trust and untrust: the explicit step that makes the signatures of a key count for this user. The trust
  * store writes a key file in the user's space. A key that is only named by its fingerprint came
  * with the project: it is shown, and the user is asked.
  */
@@ -77,4 +77,16 @@ int verb_trust(struct cli *cli)
 	if (rye_key_trust(cli->rye, cli->argv[0], cli->opt.owner, fingerprint, &err))
 		return cli_fail(cli, &err, NULL);
 	return out_success(cli, "fingerprint", fingerprint, "is trusted");
+}
+
+int verb_untrust(struct cli *cli)
+{
+	int status = cli_open(cli, CLI_ANY_PLACE);
+	struct rye_err err = { 0 };
+
+	if (status != CLI_OK)
+		return status;
+	if (rye_key_untrust(cli->rye, cli->argv[0], &err))
+		return cli_fail(cli, &err, NULL);
+	return out_success(cli, "fingerprint", cli->argv[0], "is no longer trusted");
 }

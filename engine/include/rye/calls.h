@@ -39,8 +39,8 @@ struct rye_event_listener {
 	void *arg;
 };
 
-/* One object; one mapping, names and dates stay as written; a line that starts a thread (threads.h). */
-enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML, RYE_FORM_THREAD };
+/* One object; one mapping, names and dates as written; one line of it, maybe a part; see threads.h. */
+enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML, RYE_FORM_LINE, RYE_FORM_THREAD };
 
 struct rye_request {
 	enum rye_verb verb;
@@ -139,24 +139,24 @@ struct rye_verdict {
 	const char *id, *path, *space; /* absolute path; "project" … */
 	enum rye_code code;
 	const char *message; /* full text of the refusal, or notices, or "" */
-	bool unread; /* RYE_OK, but its metadata cannot be read: the message ends with why */
+	bool unread, left; /* its metadata cannot be read: see message; another's, so not signed */
 };
-/* done of total so far; nonzero stops. verdict NULL: progress only. */
+/* done of total so far; nonzero stops. verdict NULL: progress only. A refusal is told here alone. */
 typedef int (*rye_verdict_fn)(void *arg, const struct rye_verdict *verdict, size_t done,
 			      size_t total);
 
 struct rye_batch {
-	/* "<kind>:<id or glob>"; verifying also without the kind; NULL: every item */
-	const char *pattern;
+	const char *pattern; /* "<kind>:<id or glob>"; verifying also without the kind; NULL: all */
 	enum rye_space space; /* signing: RYE_PROJECT or RYE_USER; verifying: all are looked at */
 	rye_verdict_fn fn;
 	void *arg;
-	bool unless_good, dry; /* signing: what is good, or could be signed, stays: no verdict */
+	bool many, dry, again, take; /* signing: see sign/sign.h; no verdict of what stays */
 };
 
-/* A refusal is told to fn, not returned. */
 RYE_API int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
 RYE_API int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err);
+/* An item's text without its header lines; NULL: no item ends in ext, or out of memory. */
+RYE_API struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct rye_span text);
 
 struct rye_key {
 	char fingerprint[17]; /* 16 hexadecimal digits */
@@ -164,9 +164,9 @@ struct rye_key {
 	const char *status; /* "trusted", "signing", or why it is not trusted */
 };
 typedef int (*rye_key_fn)(void *arg, const struct rye_key *key);
-
-/* What changes keys is RYE_DENIED with `no_sign`. force: an existing key is replaced. */
-RYE_API int rye_key_generate(struct rye *rye, bool force, char ret_fp[17], struct rye_err *err);
+/* What changes keys is RYE_DENIED with `no_sign`. */
+RYE_API int rye_key_generate(struct rye *rye, enum rye_keygen how, char ret_fp[17],
+			     struct rye_err *err);
 RYE_API int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err);
 /* key: path of a PEM or trust TOML file, or a fingerprint found in the project or "self". */
 RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],

@@ -73,4 +73,11 @@ enum rye_way {
 enum rye_verb { RYE_VERBS(RYE_VERB_VALUE) RYE_VERB__MAX };
 #undef RYE_VERB_VALUE
 
+/* What rye_key_generate makes of a key that is there. */
+enum rye_keygen {
+	RYE_KEY_NEW, /* it refuses */
+	RYE_KEY_REPLACE, /* the old one stays as .old; the secrets come along, or nothing is done */
+	RYE_KEY_FORGET, /* secrets that cannot be opened are done without */
+};
+
 #endif

@@ -234,12 +234,13 @@ typedef void (*rye_change_fn)(void *arg, const struct rye_change *change);
 RYE_API void rye_watch(struct rye *rye, rye_change_fn fn, void *arg);
 /* Nothing tells us of changes below this path: check at every lookup (entry timeout 0). */
 RYE_API bool rye_unwatched(struct rye *rye, enum rye_kind kind, const char *path);
-/* Report a write made through us, so that the change shows without waiting for inotify. Looks at the
- * disk; when it returns, the watcher was told. */
+/* A write was made through us: looks at the disk; when it returns, the watcher was told. */
 RYE_API void rye_touched(struct rye *rye, int space, const char *path);
 /* The same at once, without a look: no verdict of before will be told of the item at this path.
  * False: no item and no directory of items is there or can be. rye_touched must follow. */
 RYE_API bool rye_doubt(struct rye *rye, int space, const char *path);
+/* From on to off, which nest: nothing is told to be watched, every lookup looks at the disk. */
+RYE_API void rye_late(struct rye *rye, bool on);
 /* Grows whenever a file is about to be read whose verdict may be told from then on. */
 RYE_API uint64_t rye_loads(const struct rye *rye);
 RYE_API bool rye_names_item(const char *name); /* a plain file's name, of any kind */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.h: third part of rye.h (included by calls.h): what is below state/threads. Same
- * conventions.
+ * threads.h: third part of rye.h (included by calls.h): what is below state/threads, and two smaller
+ * things. Same conventions.
  */
 #ifndef RYE_THREADS_H
 #define RYE_THREADS_H
@@ -15,10 +15,17 @@
  * An id is a relative path of at most 1024 bytes. A verb that the thread's state does not allow is
  * RYE_BUSY.
  */
-/* Records the end of threads whose runner is lost. The mount does so by itself, now and then. */
-RYE_API void rye_thread_recover(struct rye *rye);
+/* Records the end of threads whose runner is lost. The mount does so by itself, now and then. id NULL:
+ * of all that have a directory; what else is in the registry is looked at when it is asked for. */
+RYE_API void rye_thread_recover(struct rye *rye, const char *id);
 RYE_API size_t rye_thread_lost(struct rye *rye, rye_name_fn fn, void *arg); /* those, only told */
 RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err);
+/* The same threads with what their rows say, in one go; texts are borrowed. */
+struct rye_thread_row {
+	const char *id, *status, *directive, *created, *completed;
+};
+typedef int (*rye_thread_row_fn)(void *arg, const struct rye_thread_row *row);
+RYE_API int rye_thread_rows(struct rye *rye, rye_thread_row_fn fn, void *arg, struct rye_err *err);
 /* Another number whenever rye_thread_list would tell other names; 0: no threads yet. */
 RYE_API uint64_t rye_thread_list_number(struct rye *rye);
 /* What a name in a thread's directory, below it, or beside the threads is. */
@@ -40,6 +47,9 @@ RYE_API int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, 
 RYE_API int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
 			     enum rye_thread_sort *ret_sort, struct rye_blob **ret,
 			     struct rye_err *err);
+/* Since when a thread that has ended is as it is, or one of its files; of id "": events, or the thread
+ * that the target of a link leads to. False: it has not ended, or that does not depend on one. */
+RYE_API bool rye_thread_time(struct rye *rye, const struct rye_thread_at *at, struct timespec *ret);
 /* Names of one thread's directory that exist now. */
 RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 			     struct rye_err *err);
@@ -57,6 +67,8 @@ RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
 			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
 #define RYE_THREAD_VERBS "cancel, delete, handoff, kill, limit, resume, say, verify"
 #define RYE_THREADS_VERBS "accept, cancel-all, drain, gc, recover, reload" /* of all: id "" */
+/* Is it one that a runner is told and answers? Such words are heard in the order in which they come. */
+RYE_API bool rye_thread_told(struct rye_span verb);
 /* *ret: a line that answers, the caller's; ret may be NULL. */
 RYE_API int rye_thread_ctl(struct rye *rye, const char *id, struct rye_span verb,
 			   struct rye_blob **ret, struct rye_err *err);
@@ -78,6 +90,20 @@ RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_li
 #define RYE_MODEL_MAX 300
 RYE_API int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err);
 
+/* ---- for a thread that must not wait ---- */
+
+/*
+ * What of an item's names is in memory, and is told of when it changes. True: *ret is as
+ * rye_lookup's, with all false where nothing has that name.
+ */
+RYE_API bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret);
+/* The index of the space that an item or its file lies in; -1: it is not known. */
+RYE_API int rye_space_of(struct rye *rye, enum rye_kind kind, const char *path);
+
+/* What .ai/.gitignore lacks, so that a commit would take it along. lines NULL: it is added. 1: something
+ * lacked; 0: nothing. */
+RYE_API int rye_uncommitted(struct rye *rye, struct rye_blob **lines, struct rye_err *err);
+
 /* ---- what tools do not see ---- */
 
 /* Would a file of that path be hidden from the tools of this user? */
@@ -87,5 +113,7 @@ RYE_API const char *rye_hidden_place(struct rye *rye);
 
 /* The main of a runner process: descriptor 3 is its orders, 4 the lock of its directory. */
 RYE_API int rye_thread_runner(void);
+/* The main of the process that ends what the engine of this number leaves behind when it is killed. */
+RYE_API int rye_minder(const char *engine);
 
 #endif

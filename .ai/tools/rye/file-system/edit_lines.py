@@ -1,10 +1,8 @@
 """Change lines of a text file by the ids that the read tool showed."""
 
-import os
-
 from rye_files import (
-    check_writable, digest, index_path, load_index, locate, read_text, reason, replace_file,
-    show_diff, shown, split_lines,
+    check_writable, digest, load_index, locate, new_id, read_text, reason, replace_file, show_diff,
+    shown, split_lines, store_index,
 )
 
 __version__ = "1.0.0"
@@ -13,7 +11,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Replace or delete lines of a file, named by the line ids of the last read"
 __requires__ = ["fs.read", "fs.write"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
@@ -95,6 +92,20 @@ def apply_changes(text, ranges):
     return "\n".join(lines) + ("\n" if closed else ""), touched
 
 
+def keep_index(root, path, changed, index, ranges):
+    """Lines that stayed keep their ids: another edit of the same answer names lines by them."""
+    lines = split_lines(changed)
+    ids = [line["id"] for line in index["lines"]]
+    for first, last, content in reversed(ranges):
+        ids[first : last + 1] = [None] * len(split_lines(content))
+    used = set(ids)
+    for position, line in enumerate(lines):
+        if ids[position] is None:
+            ids[position] = new_id(position + 1, line, used)
+            used.add(ids[position])
+    store_index(root, path, changed, ids, [digest(line) for line in lines])
+
+
 def execute(params, project_path):
     try:
         root, path = locate(project_path, params["path"])
@@ -105,9 +116,10 @@ def execute(params, project_path):
             raise ValueError("No line ID cache found. Read the file first to generate line IDs.")
         if index["content_hash"] != digest(text) or len(index["lines"]) != len(split_lines(text)):
             raise ValueError(CHANGED)
-        changed, touched = apply_changes(text, find_ranges(params["changes"], index))
+        ranges = find_ranges(params["changes"], index)
+        changed, touched = apply_changes(text, ranges)
         replace_file(path, changed.encode("utf-8"))
-        os.unlink(index_path(root, path))
+        keep_index(root, path, changed, index, ranges)
     except (OSError, ValueError) as error:
         return {"success": False, "error": reason(error)}
     return {

@@ -10,7 +10,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Find files of the project by a name pattern"
 __requires__ = ["fs.read"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

@@ -14,7 +14,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Search file contents with a regular expression"
 __requires__ = ["fs.read"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

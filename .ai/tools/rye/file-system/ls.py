@@ -10,7 +10,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "List a directory of the project, directories first"
 __requires__ = ["fs.read"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

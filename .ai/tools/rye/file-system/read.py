@@ -1,13 +1,11 @@
 """Read a text file with stable line ids."""
 
 import difflib
-import json
-import os
 import re
-import tempfile
-import time
 
-from rye_files import digest, index_path, load_index, locate, read_text, reason, shown, split_lines
+from rye_files import (
+    digest, load_index, locate, new_id, read_text, reason, split_lines, store_index,
+)
 
 __version__ = "1.0.0"
 __tool_type__ = "python"
@@ -15,7 +13,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Read a text file; every line comes with a stable id for edit_lines"
 __requires__ = ["fs.read", "fs.write"]  # writing: the line index in .ai/cache
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",
@@ -44,17 +41,6 @@ CONFIG_SCHEMA = {
 HEADER = "# LINE:LID│ content — LIDs are stable references for edit_lines, not file content"
 OUTPUT_LIMIT = 51200  # characters of one result; a model's context is the bottleneck
 MATCH_WORK = 500000  # pairs of equal lines looked at when a changed file is matched with its index
-
-
-def new_id(number, text, used):
-    """An id no other line of the file has."""
-    seed = "%d:%s" % (number, text)
-    again = 0
-    found = digest(seed)[:6]
-    while found in used:
-        again += 1
-        found = digest("%s:%d" % (seed, again))[:6]
-    return found
 
 
 def common_blocks(old, new):
@@ -94,31 +80,6 @@ def assign_ids(lines, index):
             ids[position] = new_id(position + 1, line, used)
             used.add(ids[position])
     return ids, hashes
-
-
-def store_index(root, path, text, ids, hashes):
-    """Remember the ids; where that is impossible, reading works all the same."""
-    target = index_path(root, path)
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(path).st_mtime))
-    index = {
-        "file_path": shown(root, path),
-        "content_hash": digest(text),
-        "last_modified": when,
-        "lines": [
-            {"id": lid, "line_num": number, "content_hash": line}
-            for number, (lid, line) in enumerate(zip(ids, hashes), 1)
-        ],
-    }
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        if os.path.realpath(target) != target:
-            return
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target))
-        with open(handle, "w", encoding="utf-8") as stream:
-            json.dump(index, stream, indent=2)
-        os.replace(temporary, target)
-    except OSError:
-        pass
 
 
 def execute(params, project_path):

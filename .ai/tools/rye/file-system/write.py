@@ -11,7 +11,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/file-system"
 __tool_description__ = "Create or overwrite a file, or several in one call"
 __requires__ = ["fs.read", "fs.write"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

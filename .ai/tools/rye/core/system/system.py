@@ -10,7 +10,6 @@ __executor_id__ = "rye/core/runtimes/python/function"
 __category__ = "rye/core/system"
 __tool_description__ = "Report the paths of the spaces, the time and the interpreter"
 __requires__ = ["fs.read"]
-__stateless__ = True
 
 CONFIG_SCHEMA = {
     "type": "object",

@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import stat
+import tempfile
+import time
 
 __version__ = "1.0.0"
 __tool_type__ = "library"
@@ -112,6 +114,42 @@ def load_index(root, path):
 RESERVED = ("/.ai/config/keys/", "/.ai/state/")  # trust and records change only through the engine
 DIFF_LINES = 20000  # comparing takes quadratic time at worst
 OUTPUT_LIMIT = 51200  # characters of one result; a model's context is the bottleneck
+
+
+def new_id(number, text, used):
+    """An id no other line of the file has."""
+    seed = "%d:%s" % (number, text)
+    again = 0
+    found = digest(seed)[:6]
+    while found in used:
+        again += 1
+        found = digest("%s:%d" % (seed, again))[:6]
+    return found
+
+
+def store_index(root, path, text, ids, hashes):
+    """Remember the ids; where that is impossible, reading works all the same."""
+    target = index_path(root, path)
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(path).st_mtime))
+    index = {
+        "file_path": shown(root, path),
+        "content_hash": digest(text),
+        "last_modified": when,
+        "lines": [
+            {"id": lid, "line_num": number, "content_hash": line}
+            for number, (lid, line) in enumerate(zip(ids, hashes), 1)
+        ],
+    }
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.realpath(target) != target:
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target))
+        with open(handle, "w", encoding="utf-8") as stream:
+            json.dump(index, stream, indent=2)
+        os.replace(temporary, target)
+    except OSError:
+        pass
 
 
 def check_writable(root, path):

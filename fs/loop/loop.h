@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h: the threads that read requests from the device, and step aside for what may wait.
+ *
+ * A FUSE thread takes a table's lock, reads the page of an open descriptor, or parks a request.
+ * Whatever else a request needs is a task: the thread that runs it is no FUSE thread for so long,
+ * and where it was the last one, another takes its place at the device first. So a task may ask a
+ * disk, a database or another process, and costs no handing over where nothing waits.
+ *
+ * Each task needs a place of its lane (the disk of a space, what is said to a thread …) and of its
+ * group. Where there is none it is kept until one is free, in order: what hangs takes the places of
+ * its lane, never the threads.
+ */
+#ifndef RYE_FS_LOOP_LOOP_H
+#define RYE_FS_LOOP_LOOP_H
+
+#include "core/front.h"
+
+/* ops.c: the table of operations that session.c gives to libfuse. */
+extern const struct fuse_lowlevel_ops ops_table;
+
+/*
+ * loops.c: the threads.
+ */
+
+struct loops;
+
+/* Returns when INIT was answered; -1: it never came. *ret is set in either case, or NULL. */
+int loops_start(struct front *front, struct loops **ret);
+/* The device is gone: unmounted, or aborted. front->ready_fd becomes readable then. */
+bool loops_ended(struct loops *loops);
+/* Makes them end wherever they are, joins them and frees *loops. */
+void loops_end(struct loops *loops);
+
+/*
+ * aside.c: which of them read the device, whose task has a place. Lock: one, taken last but for
+ * parking's; nothing is called under it.
+ */
+
+struct asides;
+int asides_open(struct asides **ret); /* 0 or -errno */
+void asides_free(struct asides *asides); /* NULL is fine */
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop_inner.h: what the files of loop/ share.
+ */
+#ifndef RYE_FS_LOOP_LOOP_INNER_H
+#define RYE_FS_LOOP_LOOP_INNER_H
+
+#include "loop/loop.h"
+
+#include <sys/queue.h>
+
+/* ---- aside.c ---- */
+
+struct aside_task;
+struct aside_class {
+	void (*run)(struct aside_task *task); /* no lock is held; may free the task */
+	/* There is no place: a copy that lives until its `run`, NULL: answered, it is not wanted. */
+	struct aside_task *(*keep)(const struct aside_task *task);
+};
+
+/* The first member of what is to be done. */
+struct aside_task {
+	const struct aside_class *class;
+	struct aside_lane lane;
+	/* the lock's: */
+	TAILQ_ENTRY(aside_task) link;
+	bool queued;
+};
+
+/* spawn: makes one more thread that calls aside_serve; false: there can be none. Before the first
+ * request. */
+void asides_spawn(struct asides *asides, bool (*spawn)(void *arg), void *arg);
+void asides_end(struct asides *asides); /* every aside_serve returns false from now on */
+
+/* At most so many threads: every place taken, and two that read the device. */
+#define ASIDE_LOOPS 96
+
+/* One of the first threads is made; those that `spawn` makes are counted already. */
+void aside_arrive(struct asides *asides);
+/* The calling thread is about to read the device; waits while enough others do. False: the end. */
+bool aside_serve(struct asides *asides);
+/* On a FUSE thread: runs the task on it, or keeps it. The calling thread may also run tasks that
+ * were kept. */
+void aside_run(struct asides *asides, struct aside_task *task);
+/* True: it was kept and will not be run any more. */
+bool aside_drop(struct asides *asides, struct aside_task *task);
+
+/*
+ * work.c: one request as data: what the kernel asked, of which node; done by the thread that has it,
+ * or by that thread after it has stepped aside.
+ */
+enum work_type {
+	WORK_LOOKUP,
+	WORK_READLINK,
+	WORK_GETATTR,
+	WORK_SETATTR,
+	WORK_STATFS,
+	WORK_READ,
+	WORK_WRITE,
+	WORK_READDIR,
+	WORK_FSYNC,
+	WORK_LSEEK,
+	WORK_MAKE,
+	WORK_CREATE,
+	WORK_LINK,
+	WORK_REMOVE,
+	WORK_RENAME,
+	WORK_FALLOCATE,
+	WORK_COPY,
+	WORK_GETXATTR,
+	WORK_LISTXATTR,
+	WORK_SETXATTR,
+	WORK_REMOVEXATTR,
+	WORK_TYPE__MAX
+};
+
+/* Which members mean something is said by the type; the rest is zero. Texts are borrowed. */
+struct work {
+	struct aside_task task;
+	const struct node_class *aside; /* work.c's: whose function is called */
+	fuse_req_t req;
+	enum work_type type;
+	struct node *node; /* the directory of a name, the target of a copy */
+	struct node *other; /* a rename's new directory, what a link is of, a copy's source */
+	const char *name, *new_name; /* new_name: a symlink's target, too */
+	struct rye_span bytes; /* of a write, of an attribute */
+	struct stat st; /* SETATTR; mode and rdev of what is made */
+	struct fuse_file_info fi;
+	size_t size;
+	off_t off, from_off;
+	unsigned flags; /* also: attributes to set, a file's holes, where to seek from */
+	bool flag; /* by handle, READDIRPLUS, a directory is removed, only the data is synced */
+};
+
+/* Answers the request, now or later: by the functions of its node's class, or as a read-only tree
+ * does where the class has none. */
+void work_begin(struct work *work);
+
+#endif

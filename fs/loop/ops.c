@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops.c - every request of the kernel comes in here.
+ *
+ * Each operation counts and finds the node; its class does the rest (work.c). OPEN, OPENDIR and
+ * FLUSH are answered ENOSYS, so
+ * that the kernel never sends them again. ENOSYS holds for the whole connection: no other
+ * operation may answer it for some nodes only.
+ */
+#include "loop/loop_inner.h"
+
+#include "core/reply.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+
+static void ops_count(fuse_req_t req, enum stat_op op)
+{
+	stats_count(&front_of(req)->stats, op);
+}
+
+/* Counts it, and has it done. */
+static void ops_begin(enum stat_op op, struct work *work)
+{
+	ops_count(work->req, op);
+	work_begin(work);
+}
+
+/* As ops_begin, of a directory of which the kernel will remember something. */
+static void ops_begin_look(enum stat_op op, struct work *work)
+{
+	const struct node *dir = work->node;
+
+	if (dir->sort == TREE_MERGED || dir->sort == TREE_SEARCH || dir->sort == TREE_RESULTS)
+		atomic_fetch_add(&front_of(work->req)->looks, 1);
+	ops_begin(op, work);
+}
+
+/* What the kernel asks of the node with that number. */
+static struct work work_of(fuse_req_t req, enum work_type type, fuse_ino_t ino)
+{
+	return (struct work){ .req = req, .type = type, .node = front_node(front_of(req), ino) };
+}
+
+/* ---- the connection ---- */
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct front *front = userdata;
+	const unsigned without_open = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT;
+	const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_EXPLICIT_INVAL_DATA |
+				FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS |
+				FUSE_CAP_EXPIRE_ONLY | without_open;
+	/* O_TRUNC must arrive as SETATTR; errors of a write must not wait for a flush; data is
+	 * invalidated by us; each costs a request or a wrong answer otherwise */
+	const unsigned unwanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_WRITEBACK_CACHE |
+				  FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS_AUTO |
+				  FUSE_CAP_POSIX_ACL | FUSE_CAP_SPLICE_READ;
+
+	conn->want |= conn->capable & wanted;
+	conn->want &= ~unwanted;
+	conn->time_gran = 1;
+	front->expires = conn->capable & FUSE_CAP_EXPIRE_ONLY;
+	front->answer_open = (conn->capable & without_open) != without_open;
+	front->parallel_lookups = conn->capable & FUSE_CAP_PARALLEL_DIROPS;
+	atomic_store(&front->inited, true);
+	eventfd_write(front->ready_fd, 1);
+}
+
+/* ---- names ---- */
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct work work = work_of(req, WORK_LOOKUP, parent);
+
+	work.name = name;
+	ops_begin_look(STAT_LOOKUP, &work);
+}
+
+static void forget_one(struct front *front, fuse_ino_t ino, uint64_t n)
+{
+	stats_count(&front->stats, STAT_FORGET);
+	if (ino != FUSE_ROOT_ID)
+		node_forget(front->nodes, front_node(front, ino), n);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
+{
+	forget_one(front_of(req), ino, n);
+	reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		forget_one(front_of(req), forgets[i].ino, forgets[i].nlookup);
+	reply_none(req);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct work work = work_of(req, WORK_READLINK, ino);
+
+	ops_begin(STAT_READLINK, &work);
+}
+
+/* ---- attributes ---- */
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_GETATTR, ino);
+
+	work.flag = fi != NULL;
+	ops_begin(STAT_GETATTR, &work);
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *want, int which,
+		       struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_SETATTR, ino);
+
+	work.st = *want;
+	work.flags = (unsigned)which;
+	ops_begin(STAT_SETATTR, &work);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct work work = work_of(req, WORK_STATFS, ino);
+
+	ops_begin(STAT_OTHER, &work);
+}
+
+/* ---- the handles that are not there ---- */
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	ops_count(req, STAT_OPEN);
+	fi->keep_cache = 1;
+	if (front_of(req)->answer_open)
+		reply_open(req, fi);
+	else
+		reply_errno(req, ENOSYS);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	ops_count(req, STAT_OPENDIR);
+	fi->keep_cache = 1;
+	fi->cache_readdir = 1;
+	if (front_of(req)->answer_open)
+		reply_open(req, fi);
+	else
+		reply_errno(req, ENOSYS);
+}
+
+static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	ops_count(req, STAT_FLUSH);
+	reply_errno(req, ENOSYS);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	ops_count(req, STAT_RELEASE);
+	reply_errno(req, 0);
+}
+
+/* ---- bytes ---- */
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_READ, ino);
+
+	work.size = size;
+	work.off = off;
+	ops_begin(STAT_READ, &work);
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t off,
+		     struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_WRITE, ino);
+
+	work.bytes = (struct rye_span){ bytes, size };
+	work.off = off;
+	work.fi = *fi;
+	ops_begin(STAT_WRITE, &work);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		       struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_READDIR, ino);
+
+	work.size = size;
+	work.off = off;
+	ops_begin_look(STAT_READDIR, &work);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+			   struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_READDIR, ino);
+
+	work.size = size;
+	work.off = off;
+	work.flag = true;
+	ops_begin_look(STAT_READDIRPLUS, &work);
+}
+
+static void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_FSYNC, ino);
+
+	work.flag = data_only;
+	ops_begin(STAT_OTHER, &work);
+}
+
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+		     struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_LSEEK, ino);
+
+	work.off = off;
+	work.flags = (unsigned)whence;
+	ops_begin(STAT_OTHER, &work);
+}
+
+/* ---- changes ---- */
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	struct work work = work_of(req, WORK_MAKE, parent);
+
+	work.name = name;
+	work.st.st_mode = mode;
+	work.st.st_rdev = rdev;
+	ops_begin(STAT_MAKE, &work);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct work work = work_of(req, WORK_MAKE, parent);
+
+	work.name = name;
+	work.st.st_mode = (mode & 07777) | S_IFDIR;
+	ops_begin(STAT_MAKE, &work);
+}
+
+static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	struct work work = work_of(req, WORK_MAKE, parent);
+
+	work.name = name;
+	work.new_name = target;
+	work.st.st_mode = S_IFLNK | 0777;
+	ops_begin(STAT_MAKE, &work);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		      struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_CREATE, parent);
+
+	work.name = name;
+	work.st.st_mode = (mode & 07777) | S_IFREG;
+	work.fi = *fi;
+	ops_begin(STAT_CREATE, &work);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	struct work work = work_of(req, WORK_LINK, parent);
+
+	work.other = front_node(front_of(req), ino);
+	work.name = name;
+	ops_begin(STAT_MAKE, &work);
+}
+
+static void take_away(fuse_req_t req, fuse_ino_t parent, const char *name, bool is_dir)
+{
+	struct work work = work_of(req, WORK_REMOVE, parent);
+
+	work.name = name;
+	work.flag = is_dir;
+	ops_begin(STAT_REMOVE, &work);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	take_away(req, parent, name, false);
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	take_away(req, parent, name, true);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+		      const char *new_name, unsigned flags)
+{
+	struct work work = work_of(req, WORK_RENAME, parent);
+
+	work.other = front_node(front_of(req), new_parent);
+	work.name = name;
+	work.new_name = new_name;
+	work.flags = flags;
+	ops_begin(STAT_RENAME, &work);
+}
+
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+			 struct fuse_file_info *fi)
+{
+	struct work work = work_of(req, WORK_FALLOCATE, ino);
+
+	work.flags = (unsigned)mode;
+	work.off = off;
+	work.size = (size_t)len;
+	ops_begin(STAT_OTHER, &work);
+}
+
+static void op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *fi,
+		    fuse_ino_t to, off_t to_off, struct fuse_file_info *fi_to, size_t len,
+		    int flags)
+{
+	struct work work = work_of(req, WORK_COPY, to);
+
+	work.other = front_node(front_of(req), from);
+	work.from_off = from_off;
+	work.off = to_off;
+	work.size = len;
+	work.flags = (unsigned)flags;
+	ops_begin(STAT_OTHER, &work);
+}
+
+/* ---- extended attributes: ENOSYS unless asked for, a write would cost two requests ---- */
+
+static void ops_xattr(struct work *work)
+{
+	ops_count(work->req, STAT_XATTR);
+	if (front_of(work->req)->opt->xattr)
+		work_begin(work);
+	else
+		reply_errno(work->req, ENOSYS);
+}
+
+static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	struct work work = work_of(req, WORK_GETXATTR, ino);
+
+	work.name = name;
+	work.size = size;
+	ops_xattr(&work);
+}
+
+static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct work work = work_of(req, WORK_LISTXATTR, ino);
+
+	work.size = size;
+	ops_xattr(&work);
+}
+
+static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,
+			size_t size, int flags)
+{
+	struct work work = work_of(req, WORK_SETXATTR, ino);
+
+	work.name = name;
+	work.bytes = (struct rye_span){ value, size };
+	work.flags = (unsigned)flags;
+	ops_xattr(&work);
+}
+
+static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct work work = work_of(req, WORK_REMOVEXATTR, ino);
+
+	work.name = name;
+	ops_xattr(&work);
+}
+
+const struct fuse_lowlevel_ops ops_table = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.releasedir = op_release,
+	.fsyncdir = op_fsync,
+	.statfs = op_statfs,
+	.setxattr = op_setxattr,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.removexattr = op_removexattr,
+	.create = op_create,
+	.readdirplus = op_readdirplus,
+	.fallocate = op_fallocate,
+	.copy_file_range = op_copy,
+	.lseek = op_lseek,
+};
