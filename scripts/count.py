@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """count.py TESTLOG.JSON STATUS: counts the test cases of a meson test run that ended
-with STATUS and prints "N passed, N failed[, N skipped]" as its last line.
+with STATUS and prints "N passed, N failed[, N skipped]" as its last line; before it, the failed cases
+with what they said.
 
 A program that wrote TAP counts case by case, any other as one. A "# skipped:" line
 before a case (test_skip of tests/rye_test.h) makes that case a skipped one. A test
@@ -12,6 +13,8 @@ import sys
 
 CASE = re.compile(r"^(?:(not ok)|ok)\b\s+\d+(.*)$|^# skipped:")
 GOOD = ("OK", "EXPECTEDFAIL")
+# how much of a failure is shown again at the end: who sees only the last lines knows what broke
+SHOWN_CASES, SHOWN_LINES, SHOWN_WIDTH = 4, 8, 300
 
 
 def count_tap(text):
@@ -46,6 +49,26 @@ def count_test(entry):
     return n
 
 
+def tell_failure(entry):
+    """Lines that name the failed cases of one program, each with the remarks before and after it;
+    of a program that names none, the last lines that it wrote."""
+    lines = (entry.get("stdout") or "").splitlines()
+    bad = [at for at, line in enumerate(lines) if line.startswith("not ok")]
+    told = []
+    for at in bad[:SHOWN_CASES]:
+        first = at
+        while first > 0 and lines[first - 1].startswith("#") and at - first < SHOWN_LINES:
+            first -= 1
+        last = at + 1
+        while last < len(lines) and lines[last].startswith("#") and last - at <= SHOWN_LINES:
+            last += 1
+        told += lines[first:last]
+    if not bad:
+        told = lines[-SHOWN_LINES:]
+    told += (entry.get("stderr") or "").splitlines()[-SHOWN_LINES:]
+    return ["  " + line[:SHOWN_WIDTH] for line in told]
+
+
 def read_log(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
@@ -61,6 +84,7 @@ def main(path, status):
         total = [a + b for a, b in zip(total, n)]
         if n[1]:
             print(f"FAILED {entry['name']} ({entry['result'].lower()}, {n[1]} of {sum(n)})")
+            print("\n".join(tell_failure(entry)))
         elif entry["result"] == "SKIP":
             print(f"skipped {entry['name']}")
     passed, failed, skipped = total
