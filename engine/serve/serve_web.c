@@ -33,9 +33,14 @@ struct web_exchange {
 	struct serve_reply *reply; /* NULL: there is no request yet */
 	struct rye_buf event; /* of a stream: what is being sent */
 	size_t sent;
-	bool refused;
+	struct serve_fault refusal; /* by the gate; its code is 0: there was none */
+	bool told; /* the refusal has been sent */
 	int socket;
 };
+
+/* A client that is refused may still be sending: what is read of its body, so that the close that
+ * follows does not take the answer with it (a socket closed with unread bytes is reset). */
+#define REFUSED_BODY_MAX (64 << 10)
 
 /* ---- answers ---- */
 
@@ -289,12 +294,24 @@ static enum MHD_Result begin_exchange(struct serve_site *site, struct MHD_Connec
 	return MHD_YES;
 }
 
+/* Is the body of a refused request so small that its end is waited for? */
+static bool refused_is_read(const struct web_exchange *x)
+{
+	return x->head.length && *x->head.length && !x->head.transfer &&
+	       strtoull(x->head.length, NULL, 10) <= REFUSED_BODY_MAX;
+}
+
+static enum MHD_Result web_refuse(struct web_exchange *x)
+{
+	x->told = true;
+	return web_fault(x, NULL, &x->refusal);
+}
+
 enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, const char *url,
 				 const char *method, const char *version, const char *upload_data,
 				 size_t *upload_size, void **state)
 {
 	struct web_exchange *x = *state;
-	struct serve_fault fault = { 0 };
 
 	if (!x) {
 		if (begin_exchange(arg, connection, &x) == MHD_NO)
@@ -302,16 +319,16 @@ enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, c
 		*state = x;
 		x->head.verb = method;
 		x->head.path = url;
-		if (!serve_gate_check(&x->site->gate, &x->head, &fault))
+		if (!serve_gate_check(&x->site->gate, &x->head, &x->refusal) || refused_is_read(x))
 			return MHD_YES;
-		x->refused = true;
-		return web_fault(x, NULL, &fault);
+		return web_refuse(x);
 	}
-	if (x->refused)
+	if (x->told)
 		return MHD_YES;
 	if (!*upload_size)
-		return web_take_body(x);
-	buf_add(&x->body, upload_data, *upload_size);
+		return x->refusal.code ? web_refuse(x) : web_take_body(x);
+	if (!x->refusal.code)
+		buf_add(&x->body, upload_data, *upload_size);
 	*upload_size = 0;
 	return MHD_YES;
 }

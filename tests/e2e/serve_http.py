@@ -497,6 +497,20 @@ class Attacks(Web):
         for link in links:
             link.close()
 
+    def test_a_refusal_reaches_who_still_sends(self):
+        """The body comes after the server has made up its mind: the answer is there all the same."""
+        for length in (2, 50000):
+            for path, origin, status in (("/mcp", "http://evil.com", b"403"), ("/none", "http://localhost", b"404")):
+                with self.server.socket() as link:
+                    link.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nOrigin: %s\r\nAuthorization: Bearer %s\r\n"
+                                 b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                                 % (path.encode(), origin.encode(), self.server.token.encode(), length))
+                    time.sleep(0.3)  # long enough to be refused by who does not wait
+                    for _ in range(2):
+                        link.sendall(b"x" * (length // 2))
+                        time.sleep(0.1)
+                    self.assertIn(b"HTTP/1.1 " + status, link.recv(65536))
+
     def test_strange_requests(self):
         head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " \
             + self.server.token.encode() + b"\r\n"
