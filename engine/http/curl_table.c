@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcurl, loaded when it is first wanted. No lock: http.c asks under its own.
+ * libcurl, loaded when it is first wanted. No lock: http.c sees that one thread at a time loads it.
  */
 #include "http/http_inner.h"
 

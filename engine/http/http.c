@@ -4,8 +4,8 @@
  * redirects followed one by one, since each hop is a new decision about where to go and what to
  * bring along.
  *
- * Lock: `lock` of struct http guards its members; libcurl is loaded under it, requests are not
- * made under it.
+ * Lock: `lock` of struct http guards its members. Neither is libcurl loaded nor a request made under
+ * it: the worker that needs libcurl first loads it, others wait for that one.
  */
 #include "http/http_inner.h"
 
@@ -18,7 +18,9 @@
 
 struct http {
 	pthread_mutex_t lock;
-	const struct curl_table *curl; /* NULL: not wanted yet */
+	pthread_cond_t loaded;
+	bool loading;
+	const struct curl_table *curl; /* NULL: not wanted yet; once there it stays to the end */
 	struct http_client *idle; /* newest first */
 	size_t n;
 };
@@ -27,17 +29,42 @@ struct http *http_open(void)
 {
 	struct http *http = calloc(1, sizeof(*http));
 
-	if (http)
-		pthread_mutex_init(&http->lock, NULL);
+	if (!http)
+		return NULL;
+	pthread_mutex_init(&http->lock, NULL);
+	pthread_cond_init(&http->loaded, NULL);
 	return http;
+}
+
+/* Whether it is on the caller to load libcurl, which ends with loading_done; else *curl is there. */
+static bool loading_begin(struct http *http, const struct curl_table **curl)
+{
+	GUARD(&http->lock);
+	while (http->loading)
+		pthread_cond_wait(&http->loaded, &http->lock);
+	*curl = http->curl;
+	http->loading = !http->curl;
+	return http->loading;
+}
+
+/* NULL: it could not be loaded, the next exchange tries again. */
+static void loading_done(struct http *http, const struct curl_table *curl)
+{
+	GUARD(&http->lock);
+	http->curl = curl;
+	http->loading = false;
+	pthread_cond_broadcast(&http->loaded);
 }
 
 const struct curl_table *http_curl(struct http *http, struct rye_err *err)
 {
-	GUARD(&http->lock);
-	if (!http->curl)
-		http->curl = curl_table_load(err);
-	return http->curl;
+	const struct curl_table *curl;
+
+	if (loading_begin(http, &curl)) {
+		curl = curl_table_load(err);
+		loading_done(http, curl);
+	}
+	return curl;
 }
 
 static void client_free(const struct curl_table *curl, struct http_client *client)
@@ -65,6 +92,7 @@ void http_close(struct http *http)
 		return;
 	clients_free(http->curl, http->idle);
 	curl_table_free(http->curl);
+	pthread_cond_destroy(&http->loaded);
 	pthread_mutex_destroy(&http->lock);
 	free(http);
 }

@@ -26,9 +26,10 @@
 #define PROC_TEXT_MAX (256u << 10)
 
 struct pidlimit {
-	pthread_mutex_t lock; /* joined */
-	pthread_t thread;
-	bool joined;
+	pthread_mutex_t lock; /* entered */
+	pthread_cond_t told;
+	pthread_t thread; /* joined by pidlimit_close */
+	bool entered; /* or it could not be */
 };
 
 static bool lists_pids(const char *list)
@@ -129,7 +130,7 @@ bool pidlimit_held(void)
 	       is_own_group(path);
 }
 
-static void *pidlimit_enter(void *arg)
+static void pidlimit_enter(void)
 {
 	auto_free char *mounts = pidlimit_slurp("/proc/self/mountinfo");
 	auto_free char *cgroups = pidlimit_slurp("/proc/self/cgroup");
@@ -137,12 +138,12 @@ static void *pidlimit_enter(void *arg)
 	char path[GROUP_PATH_MAX], limit[32];
 
 	if (!mounts || !cgroups || !pidlimit_dir(mounts, cgroups, path, sizeof(path)))
-		return NULL;
+		return;
 	if (is_own_group(path))
-		return NULL;
+		return;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || (mkdirat(dir, GROUP, 0755) < 0 && errno != EEXIST))
-		return NULL;
+		return;
 	own = openat(dir, GROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (own >= 0 && faccessat(own, "pids.max", W_OK, 0) < 0)
 		pidlimit_put(dir, "cgroup.subtree_control", "+pids");
@@ -150,7 +151,24 @@ static void *pidlimit_enter(void *arg)
 	if (own < 0 || !pidlimit_put(own, "pids.max", limit) ||
 	    !pidlimit_put(own, "cgroup.procs", "0"))
 		unlinkat(dir, GROUP, AT_REMOVEDIR);
-	return arg;
+}
+
+static void *pidlimit_thread(void *arg)
+{
+	struct pidlimit *limit = arg;
+
+	pidlimit_enter();
+	GUARD(&limit->lock);
+	limit->entered = true;
+	pthread_cond_broadcast(&limit->told);
+	return NULL;
+}
+
+static void pidlimit_free(struct pidlimit *limit)
+{
+	pthread_cond_destroy(&limit->told);
+	pthread_mutex_destroy(&limit->lock);
+	free(limit);
 }
 
 struct pidlimit *pidlimit_start(void)
@@ -161,14 +179,14 @@ struct pidlimit *pidlimit_start(void)
 	if (!limit)
 		return NULL;
 	pthread_mutex_init(&limit->lock, NULL);
+	pthread_cond_init(&limit->told, NULL);
 	{
 		HOLD_SIGNALS();
-		r = pthread_create(&limit->thread, NULL, pidlimit_enter, limit);
+		r = pthread_create(&limit->thread, NULL, pidlimit_thread, limit);
 	}
 	if (!r)
 		return limit;
-	pthread_mutex_destroy(&limit->lock);
-	free(limit);
+	pidlimit_free(limit);
 	return NULL;
 }
 
@@ -177,16 +195,14 @@ void pidlimit_wait(struct pidlimit *limit)
 	if (!limit)
 		return;
 	GUARD(&limit->lock);
-	if (!limit->joined)
-		pthread_join(limit->thread, NULL);
-	limit->joined = true;
+	while (!limit->entered)
+		pthread_cond_wait(&limit->told, &limit->lock);
 }
 
 void pidlimit_close(struct pidlimit *limit)
 {
 	if (!limit)
 		return;
-	pidlimit_wait(limit);
-	pthread_mutex_destroy(&limit->lock);
-	free(limit);
+	pthread_join(limit->thread, NULL);
+	pidlimit_free(limit);
 }

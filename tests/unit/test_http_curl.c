@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A libcurl that cannot be loaded: what is short for a moment, and what has to be installed. */
+/* libcurl: loaded once, by one of the threads that want it; where it cannot be, what is short or to be installed. */
 #include "rye_test.h"
 
 #include "err.h"
@@ -7,14 +7,17 @@
 
 #include <errno.h>
 
-static char *dlerror_says;
+static char *dlerror_says; /* NULL: dlopen is the real one */
+static _Atomic int loads;
 
+void *__real_dlopen(const char *name, int flags);
 void *__wrap_dlopen(const char *name, int flags);
 char *__wrap_dlerror(void);
 
 void *__wrap_dlopen(const char *name, int flags)
 {
-	return NULL;
+	loads++;
+	return dlerror_says ? NULL : __real_dlopen(name, flags);
 }
 
 char *__wrap_dlerror(void)
@@ -52,10 +55,45 @@ static void what_is_short_is_no_missing_library(void **state)
 	}
 }
 
+static void *ask(void *http)
+{
+	struct rye_err err = { 0 };
+
+	return (void *)http_curl(http, &err);
+}
+
+/* A load that failed is tried again by the next exchange. */
+static void threads_that_ask_together_have_one_load(void **state)
+{
+	struct http *http = http_open();
+	const struct curl_table *curl;
+	struct rye_err err = { 0 };
+	pthread_t threads[8];
+
+	assert_non_null(http);
+	dlerror_says = (char *)"libcurl.so.4: failed to map segment from shared object";
+	assert_null(http_curl(http, &err));
+	assert_int_equal(err.sys, ENOMEM);
+	dlerror_says = NULL;
+	loads = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask, http), 0);
+	curl = http_curl(http, &err);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		void *got;
+
+		pthread_join(threads[i], &got);
+		assert_ptr_equal(got, curl);
+	}
+	assert_int_equal(loads, 1);
+	http_close(http);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_short_is_no_missing_library),
+		cmocka_unit_test(threads_that_ask_together_have_one_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
