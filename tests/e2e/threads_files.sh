@@ -85,6 +85,8 @@ ok "without a descriptor" bash -c "echo 'directive:lane_work' > $X/new"
 like "the id is read later" "$(cat "$X/new")" '^lane_work/lane_work-'
 
 # ---- by file tools alone ----
+none_active() { [ -z "$(ls "$X/active")" ]; }
+ok "all those have ended" until_true none_active
 mkdir -p "$M/calls/s1"
 printf '{"item_id":"directive:lane_work","thread":"fork","async":true}' >"$M/calls/s1/request.json"
 id=$(jq -r .thread_id "$M/replies/s1/reply.json")
@@ -236,16 +238,20 @@ ok "recent" test -e "$X/recent/$enc/status"
 has "registry.tsv" "$(cat "$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
 has "budget" "$(cat "$X/budget")" "$(printf '%s\t\tcompleted\t' "$next")"
 is "events" "$(jq -r "select(.thread_id == \"$slow\") | .event" "$X/events" | tr '\n' ' ')" "created running cancelled "
-timeout 5 tail -n 0 -s 0.1 -f "$X/events" >"$T/events" &
-sleep 1
+# from the beginning: tail has opened the file when the first of it is there
+tail -n +1 -s 0.1 -f "$X/events" >"$T/events" &
+follower=$!
+ok "events can be followed" until_true test -s "$T/events"
 one 'directive:lane_work' >"$T/id"
 ok "events are followed" until_true grep -q "$(cat "$T/id")" "$T/events"
+kill $follower
 errno "an unknown verb of all" EINVAL bash -c "echo explode > $X/ctl"
 slow=$(one directive:lane_slow)
 ok "cancel-all" bash -c "echo cancel-all > $X/ctl"
 is "ends it" "$(timeout 20 cat "$X/$slow/wait")" cancelled
 ok "recover" bash -c "echo recover > $X/ctl"
 ok "gc" bash -c "echo gc > $X/ctl"
+ok "all have ended" until_true none_active
 is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)" ""
 
 # ---- times ----
