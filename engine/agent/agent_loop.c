@@ -199,8 +199,9 @@ static void loop_hand_over(struct agent *agent)
 			    "tokens_used", agent->context, "tokens_limit", window),
 		  &verdict);
 	if (verdict.steer != STEER_CONTINUE)
-		agent_ends(agent, "error", RYE_BUDGET,
-			   "the conversation is longer than the model's context window");
+		agent_ends(agent, "error", RYE_TOO_BIG,
+			   "the conversation is longer than the model's context window: the "
+			   "directive has to be shorter, or name a model with a larger one");
 }
 
 /* A message that did not come to its end by itself. */

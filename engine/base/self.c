@@ -7,9 +7,11 @@
 #include "base/self.h"
 
 #include "buf.h"
+#include "memory.h"
 #include "scope.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,4 +60,38 @@ char *self_system_roots(void)
 	for (size_t i = 0; end && !found && i < ARRAY_SIZE(below); i++)
 		found = with_workspace(self, below[i]);
 	return found ? found : with_workspace(RYE_BUNDLE_DIR, "");
+}
+
+/* ---- the person's ---- */
+
+/* The account's home when the environment does not say. */
+static char *self_home(void)
+{
+	char text[4096];
+	struct passwd entry, *found = NULL;
+	const char *home = getenv("HOME");
+
+	if (home && *home)
+		return memory_note(strdup(home));
+	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) || !found)
+		return NULL;
+	return memory_note(strdup(found->pw_dir));
+}
+
+char *self_user_base(const char *wanted)
+{
+	auto_free char *home = self_home();
+	char *path = NULL;
+
+	if (!wanted || !*wanted)
+		wanted = getenv("USER_SPACE");
+	if (!wanted || !*wanted)
+		return steal(&home);
+	if (wanted[0] != '~' || (wanted[1] && wanted[1] != '/'))
+		return memory_note(strdup(wanted));
+	if (!home)
+		return NULL;
+	if (asprintf(&path, "%s%s", home, wanted + 1) < 0)
+		return memory_note(NULL);
+	return path;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* self.h: where this program's own files lie. */
+/* self.h: where this program's own files lie, and those of the person it works for. */
 #ifndef RYE_BASE_SELF_H
 #define RYE_BASE_SELF_H
 
@@ -13,5 +13,13 @@ char *self_system_roots(void);
 
 /* The program's own path, whatever argv[0] said. Free it; NULL when /proc is not there. */
 char *self_path(void);
+
+/*
+ * The parent of the user space: wanted, else $USER_SPACE, else $HOME, else the account's home; "~" and
+ * "~/x" are the home directory's. May be relative. Free it; NULL: none of them is known, or no memory.
+ */
+char *self_user_base(const char *wanted);
+/* The command that helps where that cannot be used: an empty one, which the shell gets from /tmp. */
+#define SELF_ELSEWHERE "export USER_SPACE=\"$(mktemp -d)\""
 
 #endif

@@ -232,7 +232,7 @@ static void help_all(FILE *to)
 	      to);
 }
 
-static int cli_run(struct cli cli, int argc, char **argv)
+int cli_run(struct cli cli, int argc, char **argv)
 {
 	int status;
 

@@ -117,6 +117,10 @@ struct cli {
 const struct cli_verb *cli_verbs(size_t *ret_n); /* all of them, the hidden ones too */
 bool cli_wants_operands(const char *word); /* is it a verb that does nothing without? */
 int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit status */
+/* Reads the words behind the verb and does it; exit status. */
+int cli_run(struct cli cli, int argc, char **argv);
+/* After cli_open: the command that edits the item, or makes it where there is none; false: no name. */
+bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret);
 
 /* ---- compiles.c ---- */
 
@@ -131,8 +135,8 @@ void compiles_check(const json_t *paths, compiles_fn fn, void *arg);
 int options_read(struct cli *cli, int argc, char **argv);
 void options_help(const struct cli_verb *verb, FILE *to);
 
-/* Where the user's own .ai is to lie: --user, $USER_SPACE, home; NULL: none of them is known. */
-const char *cli_user_base(const struct cli *cli);
+/* Where the user's own .ai is to lie: --user, or as base/self.h says; to free, NULL: not known. */
+char *cli_user_base(const struct cli *cli);
 
 enum cli_need {
 	CLI_ANY_PLACE, /* without a project the current directory stands for one */

@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/self.h"
 #include "near.h"
 #include "scope.h"
 
@@ -215,11 +216,11 @@ static bool same_dir(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-const char *cli_user_base(const struct cli *cli)
+char *cli_user_base(const struct cli *cli)
 {
-	const char *user = cli->opt.user ? cli->opt.user : getenv("USER_SPACE");
+	const char *named = cli->opt.user;
 
-	return user && *user ? user : getenv("HOME");
+	return named && *named ? strdup(named) : self_user_base(NULL);
 }
 
 /*
@@ -228,11 +229,11 @@ const char *cli_user_base(const struct cli *cli)
  */
 static char *find_project(const struct cli *cli, const char *here)
 {
-	auto_free char *dir = strdup(here);
+	auto_free char *dir = strdup(here), *user = cli_user_base(cli);
 	char *slash;
 
 	while (dir) {
-		bool own = strcmp(dir, here) && same_dir(cli_user_base(cli), *dir ? dir : "/");
+		bool own = strcmp(dir, here) && same_dir(user, *dir ? dir : "/");
 
 		if (!own && has_workspace(dir))
 			return strdup(*dir ? dir : "/");
@@ -249,13 +250,13 @@ static char *find_project(const struct cli *cli, const char *here)
 static char *choose_start(struct cli *cli)
 {
 	const char *word = cli->verb->refs && cli->argc ? cli->argv[0] : NULL;
-	auto_free char *source = NULL, *below = NULL;
+	auto_free char *source = NULL, *below = NULL, *user = cli_user_base(cli);
 	char *named = NULL;
 
 	if (cli->opt.project)
 		return realpath(cli->opt.project, NULL);
 	if (word)
-		named = ref_project(word, cli_user_base(cli));
+		named = ref_project(word, user);
 	if (named)
 		return named;
 	if (mounts_holds(".", &source, &below))

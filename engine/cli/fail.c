@@ -7,10 +7,12 @@
 #include "cli/cli.h"
 
 #include "base/id.h"
+#include "base/self.h"
 
 #include "scope.h"
 #include "str.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +233,17 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 			    message);
 }
 
+/* The system said no to a write below the user space, which no other space's rights mend. */
+static bool fail_at_home(const struct cli *cli, const struct rye_err *err)
+{
+	auto_free char *base = cli_user_base(cli), *ai = NULL;
+
+	if ((err->sys != EROFS && err->sys != EACCES && err->sys != EPERM) || cli->opt.user ||
+	    !base || asprintf(&ai, "%s/.ai", base) < 0)
+		return false;
+	return strstr(err->msg, ai) != NULL;
+}
+
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -244,7 +257,9 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 		message.len -= span_ends(message, ";");
 		buf_addspan(&text, span_trim(span_of(told + strlen(MEND_WITH))));
 		mend = text.data;
-	} else if (cli_remedy(err->code, ref, &text)) {
+	} else if (fail_at_home(cli, err)) {
+		mend = SELF_ELSEWHERE;
+	} else if (err->sys != EROFS && cli_remedy(err->code, ref, &text)) {
 		mend = text.data;
 	}
 	what = span_dup(message);

@@ -128,7 +128,7 @@ char *ref_project(const char *word, const char *user_base)
 
 bool ref_is_user(const struct cli *cli, const char *word)
 {
-	const char *user_base = cli_user_base(cli);
+	auto_free char *user_base = cli_user_base(cli);
 	auto_free char *source = NULL, *below = NULL, *real = NULL, *user = NULL;
 	const char *id, *marker;
 

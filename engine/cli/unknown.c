@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A first word that is neither a verb nor a directory: what people bring along from other programs
- * (`run`, `ls`, `status`) and what is misspelt is answered with the command that was meant.
+ * (`run`, `ls`, `status`) and what is misspelt is answered with the command that was meant. `edit` and
+ * `new` mean a file: an editor makes an item, and `ryefs sign` ends it.
  */
 #include "cli/cli.h"
 
+#include "base/id.h"
 #include "near.h"
 #include "scope.h"
+#include "str.h"
 
 #include <rye/ryefs.h>
 
@@ -73,6 +76,139 @@ static const char *unknown_meant(const char *word, bool operands)
 	return rye_cli_suggest(word);
 }
 
+/* ---- an editor is wanted ---- */
+
+struct editing_file {
+	char *path;
+	bool user, bundled;
+};
+
+static int editing_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct editing_file *file = arg;
+
+	(void)done;
+	(void)total;
+	/* the first one is the one that counts */
+	if (!verdict || !verdict->path || file->path)
+		return 0;
+	file->path = strdup(verdict->path);
+	file->user = !strcmp(verdict->space, "user");
+	file->bundled = !strncmp(verdict->space, "system", strlen("system"));
+	return 0;
+}
+
+/* To free; NULL: no kind, no id. */
+static char *editing_path(const struct cli *cli, const char *ref, const char *below)
+{
+	const char *id, *const *ends;
+	enum rye_kind kind = id_split(ref, &id);
+	char *path = NULL;
+
+	if (kind == RYE_KIND__MAX || id_check(span_of(id), NULL))
+		return NULL;
+	ends = kind_extensions(kind);
+	if (below ? asprintf(&path, "%s/.ai/%s", cli->project, below) < 0 :
+		    asprintf(&path, "%s/.ai/%s/%s%s", cli->project, rye_kind_dir(kind), id, *ends) <
+			    0)
+		return NULL;
+	return path;
+}
+
+/* A bundle's is not written to: a copy in the project comes before it. */
+static bool editing_copy(const struct cli *cli, const char *ref, const char *bundled,
+			 struct rye_buf *ret)
+{
+	const char *below = strstr(bundled, "/.ai/");
+	auto_free char *path = below ? editing_path(cli, ref, below + strlen("/.ai/")) : NULL;
+
+	if (!path)
+		return false;
+	buf_adds(ret, "ryefs fetch --to project ");
+	buf_shell(ret, ref);
+	buf_adds(ret, " && ");
+	mend_edit(cli, path, ref, ret);
+	return !ret->failed;
+}
+
+static bool editing_new(const struct cli *cli, const char *ref, struct rye_buf *ret)
+{
+	auto_free char *path = editing_path(cli, ref, NULL);
+	auto_free char *dir = path ? strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
+
+	if (!dir)
+		return false;
+	buf_adds(ret, "mkdir -p ");
+	buf_shell(ret, dir);
+	buf_adds(ret, " && ");
+	mend_edit(cli, path, ref, ret);
+	return !ret->failed;
+}
+
+bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret)
+{
+	struct editing_file file = { .path = NULL };
+	struct rye_batch batch = { .pattern = ref, .fn = editing_take, .arg = &file };
+	auto_free char *path = NULL;
+
+	rye_verify_all(cli->rye, &batch, NULL);
+	path = file.path;
+	if (!path)
+		return editing_new(cli, ref, ret);
+	if (file.bundled)
+		return editing_copy(cli, ref, path, ret);
+	mend_edit(cli, path, ref, ret);
+	buf_adds(ret, file.user ? " --space user" : "");
+	return !ret->failed;
+}
+
+static int editing_tell(struct cli *cli)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	struct rye_err none = { .code = RYE_NOT_FOUND };
+	char ref[REF_MAX];
+	int status = cli_open(cli, CLI_PROJECT);
+
+	if (status == CLI_OK)
+		status = ref_one(cli, 0, ref);
+	if (status != CLI_OK)
+		return status;
+	if (editing_mend(cli, ref, &mend))
+		return cli_complain(cli, CLI_USAGE, mend.data,
+				    "there is no such verb: items are files, for an editor");
+	snprintf(none.msg, sizeof(none.msg), "Item not found: %.200s", ref);
+	return cli_fail(cli, &none, ref);
+}
+
+static bool editing_meant(const char *verb, const char *operand)
+{
+	static const char *const makes[] = { "new", "create", "add", "make" };
+	const char *id;
+
+	if (!strcmp(verb, "edit"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(makes); i++)
+		if (!strcmp(verb, makes[i]))
+			return id_kind(operand, &id) != RYE_KIND__MAX;
+	return false;
+}
+
+static int editing_run(int argc, char **argv)
+{
+	const struct cli_verb verb = { .name = argv[1],
+				       .usage = "REF",
+				       .help = "no verb of ryefs",
+				       .refs = true,
+				       .min = 1,
+				       .max = 1,
+				       .seek = "ryefs search '*'",
+				       .run = editing_tell };
+
+	return cli_run((struct cli){ .verb = &verb }, argc - 2, argv + 2);
+}
+
+/* ---- the answer ---- */
+
 static int lacks_mountpoint(const char *source)
 {
 	auto_buf struct rye_buf at = RYE_BUF_INIT, mend = RYE_BUF_INIT;
@@ -96,6 +232,8 @@ int cli_unknown(int argc, char **argv)
 
 	if (access(word, F_OK) == 0 && argc == 2)
 		return lacks_mountpoint(word);
+	if (argc > 2 && editing_meant(word, argv[2]))
+		return editing_run(argc, argv);
 	buf_addf(&mend, "ryefs %s", meant ? meant : "--help");
 	for (int i = 2; meant && i < argc; i++) {
 		buf_addc(&mend, ' ');

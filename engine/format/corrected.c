@@ -61,6 +61,19 @@ static bool has_type(const json_t *value, const char *type)
 	       (!strcmp(type, "object") && json_is_object(value)) || !strcmp(type, "any");
 }
 
+bool property_takes(const json_t *property, const json_t *value)
+{
+	const json_t *values = json_object_get(property, "enum"), *one;
+	size_t i;
+
+	if (!json_is_array(values))
+		return has_type(value, property_type(property));
+	json_array_foreach(values, i, one)
+		if (json_equal(one, value))
+			return true;
+	return false;
+}
+
 /* The value itself, spelt as the schema wants it: "2" is 2 where a number is wanted, and the other
  * way round; else an example. */
 static json_t *value_instead(const char *name, json_t *property, json_t *value)

@@ -216,6 +216,8 @@ struct corrected {
 json_t *corrected_parameters(const struct corrected *fault);
 /* "integer"; "any" when the schema leaves it open. */
 const char *property_type(const json_t *property);
+/* As far as its type and its enumeration tell. */
+bool property_takes(const json_t *property, const json_t *value);
 
 /*
  * plain.c: what a reply says to people, to clients and to models, without what it is wrapped in.

@@ -40,6 +40,7 @@ static int dir_open(const struct spaces *spaces)
 static int secret_dir_make(const struct spaces *spaces, int *ret, struct rye_err *err)
 {
 	auto_free char *ai = NULL;
+	bool made;
 
 	*ret = -ENOENT;
 	if (!spaces->secret_dir)
@@ -49,9 +50,10 @@ static int secret_dir_make(const struct spaces *spaces, int *ret, struct rye_err
 	*ret = -ENOMEM;
 	if (!ai)
 		return memory_fail(err);
-	mkdir(ai, 0755);
-	mkdir(spaces->secret_dir, 0700);
-	*ret = dir_open(spaces);
+	made = mkdir(ai, 0755) == 0 || errno == EEXIST;
+	if (made)
+		made = mkdir(spaces->secret_dir, 0700) == 0 || errno == EEXIST;
+	*ret = made ? dir_open(spaces) : -errno;
 	if (*ret < 0 || fchmod(*ret, 0700) < 0)
 		return rye_fail_sys(err, *ret < 0 ? -*ret : errno, "cannot keep secrets in %s",
 				    spaces->secret_dir);
@@ -193,7 +195,7 @@ static int store_change(const struct spaces *spaces, int dir, const json_t *valu
 	r = store_write(dir, STORE, values, key, err);
 	sodium_memzero(key, sizeof(key));
 	if (r)
-		return r;
+		return rye_wrap(err, "%s", spaces->secret_dir);
 	unlinkat(dir, NEXT, 0);
 	secret_dates_write(dir, values, name);
 	return 0;
@@ -292,7 +294,8 @@ static int move_load(const struct spaces *spaces, int dir, json_t **ret, struct 
 		return 0;
 	return rye_fail(err, why.code,
 			"the secrets cannot be opened now, and a new key would lose them: %s; "
-			"--forget-secrets does without them\n" MEND_WITH "ryefs secret list",
+			"--forget-secrets lays them aside\n" MEND_WITH
+			"ryefs keygen --force --forget-secrets",
 			why.msg);
 }
 

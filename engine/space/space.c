@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,48 +182,23 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* The account's home when the environment does not say. */
-static char *home_dir(void)
-{
-	char text[4096];
-	struct passwd entry, *found = NULL;
-	const char *home = getenv("HOME");
-
-	if (home && *home)
-		return memory_note(strdup(home));
-	if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) || !found)
-		return NULL;
-	return memory_note(strdup(found->pw_dir));
-}
-
-/* "~" and "~/x" are the home directory's; anything relative is refused by the caller. */
-static char *space_user_base(const char *wanted)
-{
-	auto_free char *home = home_dir();
-	char *path = NULL;
-
-	if (!is_set(wanted))
-		wanted = getenv("USER_SPACE");
-	if (!is_set(wanted))
-		return steal(&home);
-	if (wanted[0] != '~' || (wanted[1] && wanted[1] != '/'))
-		return memory_note(strdup(wanted));
-	if (!home)
-		return NULL;
-	if (asprintf(&path, "%s%s", home, wanted + 1) < 0)
-		return memory_note(NULL);
-	return path;
-}
-
 static int add_user(struct spaces *spaces, const char *wanted, struct rye_err *err)
 {
-	auto_free char *base = space_user_base(wanted);
+	auto_free char *base = self_user_base(wanted);
 	const char *keys = getenv("RYE_SIGNING_KEY_DIR");
 	int n;
 
-	if (!base || *base != '/')
-		return rye_fail(err, RYE_INVALID, "user space %s: wanted an absolute path",
-				base ? base : "");
+	if (!base)
+		return rye_fail(
+			err, RYE_INVALID,
+			"there is no user space: neither USER_SPACE nor HOME is set, and user "
+			"%u has no account\n" MEND_WITH SELF_ELSEWHERE,
+			(unsigned)getuid());
+	if (*base != '/')
+		return rye_fail(
+			err, RYE_INVALID,
+			"user space %.200s: wanted an absolute path\n" MEND_WITH SELF_ELSEWHERE,
+			base);
 	if (!space_add(spaces, RYE_USER, base))
 		return memory_fail(err);
 	n = is_set(keys) ? asprintf(&spaces->key_dir, "%s", keys) :

@@ -20,6 +20,7 @@ agent_model '{"lanes": {
   "lane_worded": [{"text": "first"}, {"text": "second"}, {"text": "third"}],
   "lane_huge": [{"status": 400, "error": {"type": "invalid_request_error", "message": "prompt is too long: 9000 tokens > 1000 maximum"}},
     {"text": "never asked"}],
+  "lane_long": [{"status": 400, "error": {"type": "invalid_request_error", "message": "prompt is too long: 9000 tokens > 1000 maximum"}}],
   "lane_cut": [{"text": ["half of", " it"], "cut": 3}, {"text": "whole"}, {"text": "on"}]
 }}'
 provider=$P/.ai/tools/rye/agent/providers/scripted.yaml
@@ -49,7 +50,7 @@ def execute(params, project_path):
 CODE
 done
 TOOLS='    <permissions><execute><tool>t.*</tool></execute></permissions>'
-for name in refused failed twice cut huge; do agent_directive lane_$name '  </metadata>' <<<'Go.'; done
+for name in refused failed twice cut huge long; do agent_directive lane_$name '  </metadata>' <<<'Go.'; done
 agent_directive lane_kept "$TOOLS
   </metadata>
   <inputs><input name=\"who\" type=\"string\" required=\"true\">Whom</input></inputs>" <<<'Greet {input:who}.'
@@ -158,6 +159,15 @@ has "and told" "$(jq -r '.warnings[]' "$P/.ai/state/threads/$next/thread.json")"
 work lane_huge
 has "a prompt that does not fit" "$(jq -r .error <<<"$reply")" "longer than the model's context window"
 is "is asked once, and no other thread begins with it" "$(requests lane_huge | wc -l) $(run threads --json | jq '[.[] | select(.directive == "lane_huge")] | length')" "1 1"
+
+not_ok "people are told, too" run execute directive:lane_long --fork
+sed 's/^mend with: //; t; d' "$T/run.err" | tail -n 1 >"$T/remedy"
+printf '#!/bin/sh\nsed -i s/Go/Be/ "$1"\n' >"$T/editor"
+chmod +x "$T/editor"
+mend() { (cd "$P" && PATH="$(dirname "$RYEFS"):$PATH" EDITOR=$T/editor USER_SPACE=$U bash -c "$(cat "$T/remedy")"); }
+ok "and what mends it, which works when it is typed" mend
+ok "the directive is signed again" run verify directive:lane_long
+has "and is the one that the editor left" "$(run fetch directive:lane_long)" Be.
 
 # ---- an answer that was cut ----
 work lane_cut

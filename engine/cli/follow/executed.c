@@ -179,6 +179,16 @@ static int failed_cancelled(struct cli *cli, const char *id)
 			    "thread %s was cancelled", id);
 }
 
+/* What does not fit into a model's window is mended in the directive. */
+static int failed_too_long(struct cli *cli, const struct executed *executed)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	bool known = editing_mend(cli, executed->ref, &mend);
+
+	return cli_complain(cli, CLI_FAILED, known ? mend.data : NULL, "%s",
+			    executed->outcome.message);
+}
+
 static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)
 {
 	const struct rye_outcome *outcome = &executed->outcome;
@@ -186,6 +196,8 @@ static int executed_badly(struct cli *cli, const struct executed *executed, cons
 
 	if (outcome->code == RYE_CANCELLED && cli->opt.fork && *json_str(reply, "thread_id"))
 		return failed_cancelled(cli, json_str(reply, "thread_id"));
+	if (outcome->code == RYE_TOO_BIG && cli->opt.fork && *json_str(reply, "thread_id"))
+		return failed_too_long(cli, executed);
 	if (outcome->code == RYE_TOOL_FAILED && !cli->opt.json)
 		return failed_tool(cli, executed, reply);
 	if (outcome->code == RYE_INVALID && strstr(outcome->message, "arameters: "))

@@ -61,6 +61,8 @@ static json_t *verb_execute_value_of(const json_t *schema, const char *key, cons
 struct execute_words {
 	const json_t *schema;
 	json_t *given;
+	const char *last; /* of given: the text that the words before belong to; or NULL */
+	bool named; /* KEY= was written before that text */
 	int at; /* the word that is no parameter */
 };
 
@@ -74,36 +76,68 @@ static json_t *joined(const struct cli *cli)
 	return text.failed || cli->argv[1][0] != '{' ? NULL : parameters_repaired(text.data);
 }
 
-/* One word of those behind the fault; how many were used. A word without a name is mostly the value
- * of the first parameter that has none yet. */
-static int guess_word(const struct cli *cli, const struct execute_words *words, int i)
+static void words_end(struct execute_words *words, const char *key, bool named)
 {
-	const char *word = cli->argv[i], *equals = strchr(word, '='), *first;
+	json_t *value = json_object_get(words->given, key);
+
+	words->named = named;
+	words->last = NULL;
+	if (json_is_string(value))
+		words->last = json_object_iter_key(json_object_iter_at(words->given, key));
+}
+
+/*
+ * A word without a name is the value of the first parameter that takes it and has none yet. One that
+ * follows KEY=TEXT, or that nothing takes, was a part of the text before it, whose quotes are missing.
+ */
+static void guess_bare(struct execute_words *words, const char *word)
+{
 	json_t *properties = json_object_get(words->schema, "properties"), *property;
+	const char *key, *before;
+
+	json_object_foreach(properties, key, property) {
+		auto_json json_t *value = verb_execute_value_of(words->schema, key, word);
+		bool text = json_is_string(value) && !json_object_get(property, "enum");
+
+		if (json_object_get(words->given, key) || !property_takes(property, value) ||
+		    (text && words->last && words->named))
+			continue;
+		json_set(words->given, key, json_incref(value));
+		if (text)
+			words_end(words, key, false);
+		return;
+	}
+	if (!words->last)
+		return;
+	before = json_string_value(json_object_get(words->given, words->last));
+	json_set(words->given, words->last,
+		 json_sprintf("%s%s%s", before, *before ? " " : "", word));
+}
+
+/* One word of those behind the fault; how many were used. */
+static int guess_word(const struct cli *cli, struct execute_words *words, int i)
+{
+	const char *word = cli->argv[i], *equals = strchr(word, '=');
 	bool apart = i + 2 < cli->argc && !strcmp(cli->argv[i + 1], "=");
 	bool forced = equals && equals > word && equals[-1] == ':';
 	auto_free char *key =
 		strndup(word, equals ? (size_t)(equals - word) - forced : strlen(word));
 
-	if (key && apart)
-		json_set(words->given, key,
-			 verb_execute_value_of(words->schema, key, cli->argv[i + 2]));
-	else if (forced)
+	if (forced || !key)
 		return 1; /* it was no JSON */
-	else if (key && *key && equals && equals[1])
-		json_set(words->given, key, verb_execute_value_of(words->schema, key, equals + 1));
-	if (equals || apart)
-		return apart ? 3 : 1;
-	json_object_foreach(properties, first, property) {
-		if (json_object_get(words->given, first))
-			continue;
-		json_set(words->given, first, verb_execute_value_of(words->schema, first, word));
-		break;
+	if (!equals && !apart) {
+		guess_bare(words, word);
+		return 1;
 	}
-	return 1;
+	word = apart ? cli->argv[i + 2] : equals + 1;
+	if (*key && *word) {
+		json_set(words->given, key, verb_execute_value_of(words->schema, key, word));
+		words_end(words, key, true);
+	}
+	return apart ? 3 : 1;
 }
 
-static int no_pair(struct cli *cli, const struct execute_words *words, const char *what)
+static int no_pair(struct cli *cli, struct execute_words *words, const char *what)
 {
 	auto_json json_t *whole = joined(cli);
 	const struct corrected fault = { words->schema, whole ? whole : words->given, "" };
@@ -118,7 +152,7 @@ static int no_pair(struct cli *cli, const struct execute_words *words, const cha
 /* ---- KEY=VALUE ---- */
 
 /* NULL: added; else what is wrong, in text. */
-static const char *add_pair(const struct execute_words *words, const char *word, char text[512])
+static const char *add_pair(struct execute_words *words, const char *word, char text[512])
 {
 	const char *equals = strchr(word, '=');
 	bool forced = equals && equals > word && equals[-1] == ':';
@@ -136,8 +170,10 @@ static const char *add_pair(const struct execute_words *words, const char *word,
 		value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 	else
 		value = verb_execute_value_of(words->schema, key, equals + 1);
-	if (value && json_set(words->given, key, value))
+	if (value && json_set(words->given, key, value)) {
+		words_end(words, key, true);
 		return NULL;
+	}
 	snprintf(text, 512, "the value of \"%s\" is not %s", key, forced ? "JSON" : "UTF-8");
 	return text;
 }
@@ -145,7 +181,7 @@ static const char *add_pair(const struct execute_words *words, const char *word,
 static int read_pairs(struct cli *cli, const char *ref, json_t *parameters)
 {
 	auto_json json_t *schema = execute_schema(cli, ref);
-	struct execute_words words = { schema, parameters, 1 };
+	struct execute_words words = { .schema = schema, .given = parameters, .at = 1 };
 	char text[512];
 
 	for (; words.at < cli->argc; words.at++) {
