@@ -104,6 +104,12 @@ static struct rye_call *next_nested(const struct runq *runq)
 	return NULL;
 }
 
+/* With the lock held. */
+static bool has_work(const struct runq *runq)
+{
+	return runq->refused.n || (runq->waiting.n && runq->busy < runq->jobs) || next_nested(runq);
+}
+
 /* Waits for work; false: none came for a while, or closing. With the lock held. */
 static bool wait_for_work(struct runq *runq)
 {
@@ -111,15 +117,15 @@ static bool wait_for_work(struct runq *runq)
 	int r = 0;
 
 	runq->idle++;
-	while (!r && !runq->refused.n && !(runq->waiting.n && runq->busy < runq->jobs) &&
-	       !next_nested(runq)) {
+	while (!r && !has_work(runq)) {
 		if (runq->closing)
 			r = ETIMEDOUT;
 		else
 			r = clock_cond_wait(&runq->work, &runq->lock, end);
 	}
 	runq->idle--;
-	return !r;
+	/* it may have come when the time was over, to a thread that was counted as idle */
+	return has_work(runq);
 }
 
 static enum rye_code verdict_of(const struct runq *runq, struct rye_call *call, bool refused)
@@ -150,15 +156,31 @@ static void leave_place(struct runq *runq, struct worker *self)
 	self->place = PLACE_NONE;
 }
 
-/* The last call is over; the next one and what to do with it. False: this thread may go. */
+/* With the lock held: what is queued from here on counts on other threads. */
+static void leave_pool(struct runq *runq, struct worker *self)
+{
+	struct worker **at = &runq->workers;
+
+	while (*at != self)
+		at = &(*at)->next;
+	*at = self->next;
+	runq->threads--;
+	self->next = runq->ended;
+	runq->ended = self;
+	pthread_cond_broadcast(&runq->gone);
+}
+
+/* The last call is over; the next one and what to do with it. False: the thread has left the pool. */
 static bool next_call(struct runq *runq, struct worker *self)
 {
 	struct rye_call *nested;
 
 	GUARD(&runq->lock);
 	leave_place(runq, self);
-	if (!wait_for_work(runq))
+	if (!wait_for_work(runq)) {
+		leave_pool(runq, self);
 		return false;
+	}
 	nested = next_nested(runq);
 	if (runq->refused.n) {
 		self->call = take_first(&runq->refused);
@@ -173,20 +195,6 @@ static bool next_call(struct runq *runq, struct worker *self)
 	return true;
 }
 
-static void leave_pool(struct runq *runq, struct worker *self)
-{
-	GUARD(&runq->lock);
-	struct worker **at = &runq->workers;
-
-	while (*at != self)
-		at = &(*at)->next;
-	*at = self->next;
-	runq->threads--;
-	self->next = runq->ended;
-	runq->ended = self;
-	pthread_cond_broadcast(&runq->gone);
-}
-
 static void *queue_work(void *arg)
 {
 	struct worker *self = arg;
@@ -194,7 +202,6 @@ static void *queue_work(void *arg)
 
 	while (next_call(runq, self))
 		runq->fn(runq->arg, self->call, self->verdict);
-	leave_pool(runq, self);
 	return NULL;
 }
 
@@ -232,8 +239,8 @@ static void start_thread(struct runq *runq)
 	pthread_attr_destroy(&attr);
 }
 
-/* With the lock held: an idle thread for each waiting call, or a new one. False: there is none. */
-static bool queue_ensure_thread(struct runq *runq)
+/* With the lock held: an idle thread for each waiting call, or a new one. */
+static void queue_ensure_thread(struct runq *runq)
 {
 	size_t most = runq->jobs + runq->lent + runq->aside + (runq->refused.n ? 1 : 0) +
 		      (next_nested(runq) ? 1 : 0);
@@ -243,7 +250,18 @@ static bool queue_ensure_thread(struct runq *runq)
 		pthread_cond_signal(&runq->work);
 	else
 		start_thread(runq);
-	return runq->threads;
+}
+
+/*
+ * With the lock held: will a thread take it? Where none could be started, those that run may all wait
+ * for what the nested call of one of them comes to; one that is free, or runs a sibling, does not.
+ */
+static bool will_be_taken(const struct runq *runq, uint64_t parent)
+{
+	for (const struct worker *at = runq->workers; at; at = at->next)
+		if (!parent || at->place == PLACE_NONE || at->parent == parent)
+			return true;
+	return false;
 }
 
 int runq_open(int jobs, runq_fn fn, void *arg, struct runq **ret, struct rye_err *err)
@@ -279,7 +297,8 @@ bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 		bool full = runq->closing || list->n >= RYE_QUEUE_MAX;
 
 		queue_append(full ? &runq->refused : list, call);
-		taken = queue_ensure_thread(runq) ||
+		queue_ensure_thread(runq);
+		taken = will_be_taken(runq, parent) ||
 			!remove_call(full ? &runq->refused : list, call);
 		ended = steal(&runq->ended);
 	}

@@ -323,7 +323,7 @@ void runq_close(struct runq *runq);
 /*
  * Takes over one reference: fn finishes the call. parent: the run whose child asks, 0: none.
  * That run may wait for the call, so it never waits for a place that the run holds. False: there is
- * no thread and none could be started; the call is the caller's still.
+ * no thread that would come to it and none could be started; the call is the caller's still.
  */
 bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
 /*

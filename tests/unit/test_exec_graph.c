@@ -7,6 +7,8 @@
 
 #include "exec_tools.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #define RUNTIME "rye/core/runtimes/state-graph/runtime"
@@ -387,6 +389,34 @@ static void a_changed_record_is_refused(void **state)
 	exec_wants(p, json.data, "{\"status\":\"success\",\"data\":{\"output\":{\"n\":2}}}");
 }
 
+static _Atomic int threads_left = 1000; /* so many can still be started */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg)
+{
+	if (atomic_fetch_sub(&threads_left, 1) > 0)
+		return __real_pthread_create(thread, attr, fn, arg);
+	return EAGAIN;
+}
+
+/* A call for which no thread can be started is refused: the only one there is waits for it. */
+static void a_graph_ends_without_threads_for_its_calls(void **state)
+{
+	struct exec_place *p = *state;
+
+	put_add(p);
+	graph_put(p, "t/a.yaml", MAY, TWO);
+	atomic_store(&threads_left, 1);
+	exec_wants(p, "{\"n\":1}", "{\"status\":\"error\",\"error\":\"~out of memory\"}");
+	atomic_store(&threads_left, 1000);
+	exec_wants(p, "{\"n\":1}", "{\"status\":\"success\",\"data\":{\"steps\":3}}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +434,7 @@ int main(void)
 		exec_test(inputs_are_checked),
 		exec_test(one_node_and_then_the_rest),
 		exec_test(a_changed_record_is_refused),
+		exec_test(a_graph_ends_without_threads_for_its_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
