@@ -151,7 +151,7 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,
 		  char thread_id[64]);
 void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outcome *outcome);
-bool engine_enrol(void *arg, const char *run_id, const char *ref);
+bool engine_enrol(void *arg, const char *run_id, const char *ref, const char *parent_id);
 void engine_discharge(void *arg, const char *run_id, const char *status, const char *result);
 /* A thread without a runner; arg: the engine. */
 void engine_thread_lost(void *arg, struct thread_lost *lost);

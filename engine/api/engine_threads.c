@@ -446,12 +446,12 @@ void engine_adopted_end(void *arg, const char *thread_id, const struct rye_outco
 	threads_adopted_end(rye->threads, thread_id, outcome);
 }
 
-bool engine_enrol(void *arg, const char *run_id, const char *ref)
+bool engine_enrol(void *arg, const char *run_id, const char *ref, const char *parent_id)
 {
 	struct rye *rye = arg;
 	struct rye_err err = { 0 };
 
-	if (!threads_enrol(rye->threads, run_id, ref, &err))
+	if (!threads_enrol(rye->threads, &(struct enrolment){ run_id, ref, parent_id }, &err))
 		return true;
 	/* a run that goes on has its row from before */
 	if (err.code != RYE_BUSY)

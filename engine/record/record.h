@@ -34,10 +34,10 @@ struct registry_row {
 
 struct registry_new {
 	const char *id, *directive;
-	/* NULL: none */
-	const char *parent_id, *tool_id, *model, *continuation_of, *chain_root_id;
+	const char *parent_id, *tool_id, *model, *continuation_of, *chain_root_id; /* or NULL */
+	int64_t pid; /* that carries it: then it is running; 0: it is created */
 };
-/* As `created`. RYE_BUSY with err->sys EEXIST: the id is taken. */
+/* RYE_BUSY with err->sys EEXIST: the id is taken. */
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err);
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err);
 /* Compare-and-set: when another process has finished it before, nothing changes. */

@@ -88,19 +88,25 @@ static int registry_change(struct db *db, const struct db_query *query,
 
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err)
 {
+	const char *status = what->pid ? "running" : "created";
 	char now[40];
+	int r;
 
 	clock_iso_us(now);
-	return registry_change(
+	r = registry_change(
 		db,
 		DB_QUERY("INSERT INTO threads (thread_id, directive, status, "
 			 "created_at, updated_at, parent_id, tool_id, model, "
-			 "continuation_of, chain_root_id) VALUES "
-			 "(?1, ?2, 'created', ?3, ?3, ?4, ?5, ?6, ?7, ?8)",
+			 "continuation_of, chain_root_id, pid) VALUES "
+			 "(?1, ?2, ?9, ?3, ?3, ?4, ?5, ?6, ?7, ?8, NULLIF(?10, 0))",
 			 DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(now),
 			 DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_TEXT(what->model),
-			 DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id)),
+			 DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id),
+			 DB_TEXT(status), DB_INT(what->pid)),
 		&(struct registry_event){ what->id, "created", now, what->directive }, err);
+	if (!r && what->pid)
+		registry_tell(db, &(struct registry_event){ what->id, status, now, NULL });
+	return r;
 }
 
 int registry_running(struct db *db, const char *id, int64_t pid, struct rye_err *err)

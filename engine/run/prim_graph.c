@@ -486,7 +486,9 @@ static bool graph_enrol(const struct graph_calls *calls, const struct graph_plan
 	    json_object_get(plan->own, "graph_run_id") || wanted_name(calls->run, plan->graph))
 		return false;
 	buf_addf(&ref, "tool:%s", plan->graph->id);
-	return !ref.failed && hooks->enrol(hooks->arg, run, ref.data);
+	return !ref.failed &&
+	       hooks->enrol(hooks->arg, run, ref.data,
+			    env_get(&calls->run->exec->base.inherited, "RYE_THREAD_ID"));
 }
 
 static void graph_discharge(const struct graph_calls *calls, const char *run,

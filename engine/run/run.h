@@ -111,8 +111,11 @@ struct exec_hooks {
 	bool (*adopt)(void *arg, struct rye_call *call, const char *ref, const json_t *request,
 		      char thread_id[64]);
 	void (*adopted_end)(void *arg, const char *thread_id, const struct rye_outcome *outcome);
-	/* A graph's run that is no thread gets a row of its own, with its end; false: it has none. */
-	bool (*enrol)(void *arg, const char *run_id, const char *ref);
+	/*
+	 * A graph's run that is no thread gets a row of its own, with its end, below the thread that has
+	 * called it (NULL: none has); false: it has none.
+	 */
+	bool (*enrol)(void *arg, const char *run_id, const char *ref, const char *parent_id);
 	void (*discharge)(void *arg, const char *run_id, const char *status, const char *result);
 	bool (*owner)(void *arg, uint64_t run, struct exec_owner *ret);
 	/* fetch by query → the whole reply. */

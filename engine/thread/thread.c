@@ -119,15 +119,6 @@ static bool is_used(int dir)
 	       thread_marked(dir, "transcript.jsonl");
 }
 
-/* A graph whose caller waits has a run and a row of that name, and no directory here. */
-static bool name_is_run(int root, const char *id)
-{
-	auto_free char *path = NULL;
-
-	return asprintf(&path, "../graphs/%s", id) < 0 ||
-	       faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /*
  * A directory of its own name, locked. A mount that looks for what was left behind takes the lock
  * for a moment, and the directory with it when there is nothing in it yet: then another one is made.
@@ -149,7 +140,7 @@ static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], i
 		lock = thread_lock(dir);
 		if (lock >= 0 && is_used(dir))
 			continue;
-		if (lock >= 0 && stem && name_is_run(root, ret_id)) {
+		if (lock >= 0 && stem && thread_is_run(root, ret_id)) {
 			thread_remove(root, ret_id);
 			continue;
 		}
@@ -195,6 +186,20 @@ static void thread_forget_dir(struct threads *threads, const char *id)
 		thread_remove(root, id);
 }
 
+static int add_row(struct threads *threads, const struct registry_new *row, struct db **ret,
+		   struct rye_err *err)
+{
+	int r = threads_registry(threads, true, ret, err);
+
+	if (!r)
+		r = registry_add(*ret, row, err);
+	if (r != -(int)RYE_UNPARSABLE)
+		return r;
+	/* damaged: there is another one now */
+	r = threads_registry(threads, true, ret, err);
+	return r ? r : registry_add(*ret, row, err);
+}
+
 /* The row, between the lock and the runner. */
 static int enter_row(struct threads *threads, const char *id, const struct launch *what,
 		     struct db **ret, struct rye_err *err)
@@ -206,15 +211,8 @@ static int enter_row(struct threads *threads, const char *id, const struct launc
 					  .directive = directive ? bare : what->ref,
 					  .parent_id = what->parent_id,
 					  .tool_id = directive ? THREAD_TOOL_ID : NULL };
-	int r = threads_registry(threads, true, ret, err);
 
-	if (!r)
-		r = registry_add(*ret, &row, err);
-	if (r != -(int)RYE_UNPARSABLE)
-		return r;
-	/* damaged: there is another one now */
-	r = threads_registry(threads, true, ret, err);
-	return r ? r : registry_add(*ret, &row, err);
+	return add_row(threads, &row, ret, err);
 }
 
 /*
@@ -342,17 +340,31 @@ void threads_adopted_end(struct threads *threads, const char *id, const struct r
 	threads_ended(threads, id);
 }
 
-int threads_enrol(struct threads *threads, const char *id, const char *ref, struct rye_err *err)
+/* Is it a thread of this project? A tool's process may have its own idea of its thread. */
+static bool has_thread(struct threads *threads, const char *id)
 {
+	struct registry_row row;
 	struct db *db;
-	const struct launch launch = { .ref = ref };
-	int r = enter_row(threads, id, &launch, &db, err);
 
-	if (r)
-		return r;
-	registry_running(db, id, getpid(), NULL);
-	threads_notify(threads, id);
-	return 0;
+	return id && !thread_id_check(id, NULL) && !threads_registry(threads, false, &db, NULL) &&
+	       !registry_get(db, id, false, &row, NULL);
+}
+
+int threads_enrol(struct threads *threads, const struct enrolment *what, struct rye_err *err)
+{
+	/* with its process at once: a row without one would be called lost */
+	const struct registry_new row = { .id = what->id,
+					  .directive = what->ref,
+					  .parent_id = has_thread(threads, what->parent_id) ?
+							       what->parent_id :
+							       NULL,
+					  .pid = getpid() };
+	struct db *db;
+	int r = add_row(threads, &row, &db, err);
+
+	if (!r)
+		threads_notify(threads, what->id);
+	return r;
 }
 
 static int discharge_row(struct threads *threads, const char *id, const char *status,

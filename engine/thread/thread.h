@@ -99,7 +99,11 @@ void threads_adopted_end(struct threads *threads, const char *id,
  * A run of this process that has a row but no directory, and whose caller waits for it: a graph's.
  * It cannot be ended by its row. RYE_BUSY: there is a row of that name.
  */
-int threads_enrol(struct threads *threads, const char *id, const char *ref, struct rye_err *err);
+struct enrolment {
+	const char *id, *ref;
+	const char *parent_id; /* the thread that has called it, or NULL */
+};
+int threads_enrol(struct threads *threads, const struct enrolment *what, struct rye_err *err);
 void threads_discharge(struct threads *threads, const char *id, const char *status,
 		       const char *result);
 /* How many of them have not ended. */

@@ -67,6 +67,39 @@ bool thread_registry_there(int root)
 	return root >= 0 && !faccessat(root, "registry.db", F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+/* Ids with a directory above them are directives'. */
+static bool thread_run_path(const char *id, const char *file, char ret[THREAD_ID_MAX + 40])
+{
+	snprintf(ret, THREAD_ID_MAX + 40, "graphs/%s%s", id, file);
+	return !thread_id_check(id, NULL) && !strchr(id, '/');
+}
+
+bool thread_is_run(int root, const char *id)
+{
+	char path[THREAD_ID_MAX + 40];
+	auto_close int state = openat(root, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return thread_run_path(id, "", path) && state >= 0 &&
+	       faccessat(state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int thread_run_walked(int root, const char *id)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	char path[THREAD_ID_MAX + 40];
+	auto_close int state = openat(root, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = -1;
+
+	if (!thread_run_path(id, "/transcript.jsonl", path))
+		return -ENOENT;
+	if (state < 0)
+		return -errno;
+	fd = io_open_beneath(state, path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	return fcntl(fd, F_OFD_GETLK, &lock) < 0 ? -errno : lock.l_type != F_UNLCK;
+}
+
 int thread_dir(int root, const char *id, bool create, struct rye_err *err)
 {
 	int r = thread_id_check(id, err), fd;

@@ -36,6 +36,13 @@ int thread_path(int root, const char *name, char ret[THREADS_PATH_MAX]);
  * only a directory makes a thread then.
  */
 bool thread_registry_there(int root);
+/*
+ * A graph whose caller waits has a row and, beside the threads, a run of that name, whose transcript
+ * the process that walks it has locked.
+ */
+bool thread_is_run(int root, const char *id);
+/* Is it walked? -errno: that cannot be told; -ENOENT: there is no such run. */
+int thread_run_walked(int root, const char *id);
 int thread_dir(int root, const char *id, bool create, struct rye_err *err);
 
 /* The directory with its files, as far as that is possible. */
@@ -238,6 +245,7 @@ void thread_unhear(const char *project, const char *id);
 struct thread_view {
 	int dir; /* negative: there is none */
 	bool there; /* a directory, or a row in the registry on disk */
+	bool walked; /* the run of a graph, which goes on */
 	int lock; /* ours, when it was free; -1 */
 	int pidfd; /* of its living runner; -1 */
 	struct db *db; /* borrowed */
@@ -274,7 +282,7 @@ void adopted_drop(struct threads *threads, const char *id);
 void adopted_look(struct threads *threads);
 void threads_worker_stop(struct threads *threads);
 
-/* result.json, then the registry: the row is what says that it is over. */
+/* result.json, then the registry: the row is what says that it is over. dir < 0: that alone. */
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
 		       const struct rye_outcome *outcome);
 /* An outcome that only says what became of a thread. */

@@ -23,6 +23,11 @@ int threads_record_end(struct db *registry, int dir, const char *id, const char 
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
 	int r = 0;
 
+	/* what has a row alone has its result there */
+	if (dir < 0)
+		return registry_finish(registry, id, status, outcome->reply->data, NULL) ?
+			       -(int)RYE_IO :
+			       0;
 	if (outcome->output)
 		r = thread_write(dir, "output",
 				 (struct rye_span){ outcome->output->data, outcome->output->len },
@@ -126,7 +131,7 @@ bool threads_record_lost(const struct threads *threads, const struct thread_view
 			     "error");
 	lost.why = killed ? KILLED_WHY : cancelled ? CANCEL_WHY : why;
 	if (view->dir < 0)
-		registry_finish(view->db, lost.id, lost.status, NULL, NULL);
+		threads_record_loss(view->db, view->dir, lost.id, lost.status, lost.why);
 	else if (!record_found(view->db, view->dir, lost.id))
 		return record_lost(threads, view, &lost);
 	return true;

@@ -95,11 +95,15 @@ int thread_view_row(struct threads *threads, const char *id, struct thread_view 
 	root = thread_root(threads->env.opt->project, false, &why);
 	ret->dir = root < 0 ? root : thread_dir(root, id, false, &why);
 	/* a directory that cannot be opened for now is there: without it a living thread looks lost */
+	r = ret->dir < 0 && root >= 0 ? thread_run_walked(root, id) : -ENOENT;
+	if (proc_is_short(r))
+		rye_fail_sys(&why, -r, "graphs/%s", id);
 	if (ret->dir < 0 && err_scarce(&why)) {
 		if (err)
 			*err = why;
 		return -(int)why.code;
 	}
+	ret->walked = r > 0;
 	ret->there = ret->dir >= 0 || thread_registry_there(root);
 	return 0;
 }
@@ -157,6 +161,7 @@ enum thread_state thread_view_state(struct thread_view *view)
 		facts.alive = view->pidfd >= 0 || proc_is_short(view->pidfd);
 		facts.carried = thread_marked(view->dir, ADOPTED_MARK);
 	}
-	facts.pid_alive = is_pid_alive((pid_t)view->row.pid);
+	/* a process of another container is not seen here, but what it has locked is */
+	facts.pid_alive = view->walked || is_pid_alive((pid_t)view->row.pid);
 	return thread_state_of(&facts);
 }

@@ -258,14 +258,14 @@ void threads_recover(struct threads *threads, const char *id)
 /*
  * A registry may come with a clone, and a row without a directory is no thread of ours: to record the
  * end of each one cost milliseconds and a directory, and there may be 100 000. It stays as it is until
- * a command or a program asks for that thread.
+ * a command or a program asks for that thread. The run of a graph that is waited for has its own.
  */
 static bool has_dir(int root, const char *id)
 {
 	struct rye_err err = { 0 };
 	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
 
-	return dir >= 0 || err_scarce(&err);
+	return dir >= 0 || err_scarce(&err) || thread_is_run(root, id);
 }
 
 void threads_recover_all(struct threads *threads)

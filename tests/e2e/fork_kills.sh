@@ -12,13 +12,30 @@ agent_model '{"by": "turn", "lanes": {
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}}]},
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
+  "lane_graph": [{"calls": [{"name": "t_graph", "arguments": {}}]}, {"text": "graph is done"}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}]}}'
 agent_steps
+agent_naps
+fx_put "$P" tools/t/graph.yaml <<'TEXT'
+tool_id: graph
+tool_type: graph
+version: "1.0.0"
+category: t
+description: a graph
+executor_id: rye/core/runtimes/state-graph/runtime
+permissions: [rye.execute.tool.t.*]
+config:
+  start: a
+  nodes:
+    a: {action: {item_id: "tool:t/nap"}, next: b}
+    b: {type: return, output: graph is done}
+TEXT
 ALL='    <permissions><execute><tool>t.*</tool><directive>*</directive></execute></permissions>
   </metadata>'
 agent_directive lane_child "$ALL" <<<'Do a step.'
 agent_directive lane_work "$ALL" <<<'Do it all.'
-agent_sign tool:t/step
+agent_directive lane_graph "$ALL" <<<'Call the graph.'
+agent_sign tool:t/step tool:t/nap tool:t/graph
 
 # rewind ID: its row and budget are as if its runner had died before it could write its end
 rewind() {
@@ -65,6 +82,17 @@ ID=$(cd "$P/.ai/state/threads" && ls -d lane_child/* | head -n 1)
 is "F25 its parent completes" "$(tail -n 1 "$T/parent.out")" "all is done"
 is "F21 and has closed its transcript" "$(events "$ID" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
 is "F21 and given its budget back" "$(told budget_ledger status budget_ledger)" error
+
+# ---- in a graph that its model waits for ----
+run execute directive:lane_graph --fork >/dev/null &
+until_true test -e "$P/naps"
+PARENT=lane_graph/$(ls "$P/.ai/state/threads/lane_graph")
+ID=$(row registry "select thread_id from threads where directive='tool:t/graph'")
+is "a graph in a thread is below it" "$(told registry status,parent_id threads)" "running $PARENT"
+kill -9 "$(jq .pid "$P/.ai/state/threads/$PARENT/runner.json")"
+wait $!
+is "and ends with it" "$(told registry status threads)" error
+is "which its row says" "$(told registry result threads | jq -r .error)" "Process died"
 
 # ---- at random ----
 SEED=${RYE_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
