@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -173,6 +173,17 @@ bool proc_alive(const struct process *process)
 	if (r < 0)
 		return proc_is_short(r);
 	return stat.start == process->start && stat.state != 'Z' && stat.state != 'X';
+}
+
+bool proc_end(pid_t pid, bool (*is_it)(pid_t pid, void *arg), void *arg)
+{
+	auto_close int fd = -1;
+
+	if (!is_it(pid, arg))
+		return false;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return fd >= 0 && is_it(pid, arg) &&
+	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
 
 static uint64_t proc_mask(const char *status, const char *name)

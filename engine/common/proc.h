@@ -48,6 +48,12 @@ bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b);
 
 /* Does the process with this pid and start time live? A zombie does not. */
 bool proc_alive(const struct process *process);
+/*
+ * Ends it with SIGKILL if `is_it` says that it is the one: asked before a descriptor is opened for it and
+ * again behind that, when its number can be no other process's any more. Where the kernel gives no
+ * descriptor nothing is ended.
+ */
+bool proc_end(pid_t pid, bool (*is_it)(pid_t pid, void *arg), void *arg);
 /* Seconds since it was started, by a clock that is never set; -1: it does not live. */
 double proc_age_s(const struct process *process);
 

@@ -10,7 +10,6 @@
 #include "proc.h"
 #include "scope.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +20,7 @@
 
 struct relative {
 	pid_t pid, parent;
+	uint64_t start; /* as struct proc_stat */
 	bool ours; /* of a run */
 };
 
@@ -74,7 +74,7 @@ static size_t family_read(struct family *family, pid_t engine)
 		if (pid <= 0 || pid == engine || proc_stat(pid, &stat) || stat.state == 'Z')
 			continue;
 		family_add(family,
-			   (struct relative){ pid, stat.ppid,
+			   (struct relative){ pid, stat.ppid, stat.start,
 					      stat.ppid == engine && stat.session != session });
 	}
 	/* without a descriptor for /proc there may be no array */
@@ -95,6 +95,14 @@ static size_t family_read(struct family *family, pid_t engine)
 	return ours;
 }
 
+/* Still the one that was read? It may have ended, and its number may be another's. */
+static bool is_relative(pid_t pid, void *arg)
+{
+	const struct relative *one = arg;
+
+	return proc_start(pid) == one->start;
+}
+
 size_t census_enforce(pid_t engine, size_t limit)
 {
 	struct family family = { .v = NULL };
@@ -102,8 +110,8 @@ size_t census_enforce(pid_t engine, size_t limit)
 
 	for (int round = 0; round < ROUNDS && n > (ended ? 0 : limit); round++) {
 		for (size_t i = 0; i < family.n; i++)
-			if (family.v[i].ours && kill(family.v[i].pid, SIGKILL) == 0)
-				ended++;
+			if (family.v[i].ours)
+				ended += proc_end(family.v[i].pid, is_relative, &family.v[i]);
 		n = family_read(&family, engine);
 	}
 	free(family.v);

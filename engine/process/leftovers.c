@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 /* A killed process is gone in a millisecond; one that it has forked meanwhile is met again. */
 #define TRIES 50
@@ -57,25 +56,22 @@ static bool works_below(pid_t pid, const char *dir)
 	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
 }
 
-static bool is_leftover(pid_t pid, pid_t engine, const char *below)
+struct leftovers_of {
+	pid_t engine; /* 0: of any that is gone, whose runs work below this directory */
+	const char *below;
+};
+
+static bool is_leftover(pid_t pid, void *arg)
 {
+	const struct leftovers_of *of = arg;
 	pid_t marked = pid == getpid() ? 0 : marked_by(pid);
 
-	if (!marked || (engine && marked != engine) || !same_namespace(pid))
+	if (!marked || (of->engine && marked != of->engine) || !same_namespace(pid))
 		return false;
-	return engine || (!proc_start(marked) && works_below(pid, below));
+	return of->engine || (!proc_start(marked) && works_below(pid, of->below));
 }
 
-/* Once its descriptor is held its number is no other process's: it is looked at again, by that. */
-static bool end_one(pid_t pid, pid_t engine, const char *below)
-{
-	auto_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	return fd >= 0 && is_leftover(pid, engine, below) &&
-	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
-}
-
-static size_t end_once(pid_t engine, const char *below)
+static size_t end_once(struct leftovers_of *of)
 {
 	auto_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -84,19 +80,20 @@ static size_t end_once(pid_t engine, const char *below)
 	while (proc && (entry = readdir(proc))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (pid > 0 && is_leftover(pid, engine, below) && end_one(pid, engine, below))
-			ended++;
+		if (pid > 0)
+			ended += proc_end(pid, is_leftover, of);
 	}
 	return ended;
 }
 
 size_t rye_end_leftovers(pid_t engine, const char *below)
 {
+	struct leftovers_of of = { engine, below };
 	size_t ended = 0, now = 1;
 
 	/* one that forks meanwhile is met the next time */
 	for (int i = 0; i < TRIES && now; i++) {
-		now = end_once(engine, below);
+		now = end_once(&of);
 		ended += now;
 		if (now)
 			poll(NULL, 0, REST_MS);

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Orphans worth remembering; one more is only reaped when this process ends. */
@@ -124,6 +123,7 @@ static bool is_marked(pid_t pid, const char *mark)
 }
 
 struct strays_wanted {
+	struct strays *strays;
 	pid_t session;
 	char mark[48];
 };
@@ -136,8 +136,9 @@ static bool is_in_our_session(pid_t pid)
 }
 
 /* One listed child: is it a living orphan of the wanted run? */
-static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted, pid_t pid)
+static bool is_orphan(pid_t pid, void *arg)
 {
+	const struct strays_wanted *wanted = arg;
 	struct proc_stat stat;
 
 	if (is_in_our_session(pid) || proc_stat(pid, &stat))
@@ -147,7 +148,7 @@ static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted,
 		 * The leader of a session is waited for by the thread that started it, unless it
 		 * was seen as an orphan; this process starts nothing else in a foreign session.
 		 */
-		if (strays_forget(strays, pid) || stat.session != pid)
+		if (strays_forget(wanted->strays, pid) || stat.session != pid)
 			waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG);
 		return false;
 	}
@@ -155,13 +156,13 @@ static bool is_orphan(struct strays *strays, const struct strays_wanted *wanted,
 	if (pid == wanted->session ||
 	    (stat.session != wanted->session && !is_marked(pid, wanted->mark)))
 		return false;
-	strays_remember(strays, pid);
+	strays_remember(wanted->strays, pid);
 	return true;
 }
 
 size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 {
-	struct strays_wanted wanted = { .session = session };
+	struct strays_wanted wanted = { .strays = strays, .session = session };
 	pid_t children[PROC_CHILDREN];
 	size_t count = 0, n = proc_children(strays->children, children);
 
@@ -169,32 +170,21 @@ size_t strays_count(struct strays *strays, pid_t session, uint64_t run)
 		return 0;
 	strays_mark(run, wanted.mark);
 	for (size_t i = 0; i < n; i++)
-		count += is_orphan(strays, &wanted, children[i]);
+		count += is_orphan(children[i], &wanted);
 	return count;
 }
 
-/* Another thread may reap it meanwhile: once its descriptor is held its number is no other's. */
-static bool end_orphan(struct strays *strays, const struct strays_wanted *wanted, pid_t pid)
-{
-	auto_close int fd = -1;
-
-	if (!is_orphan(strays, wanted, pid))
-		return false;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return fd >= 0 && is_orphan(strays, wanted, pid) &&
-	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
-}
-
-/* Children of one that was killed become orphans, too: they are met the next time. */
+/* Children of one that was killed become orphans, too: they are met the next time. Another thread may
+ * reap one meanwhile. */
 static size_t kill_orphans(struct strays *strays, pid_t session, uint64_t run)
 {
-	struct strays_wanted wanted = { .session = session };
+	struct strays_wanted wanted = { .strays = strays, .session = session };
 	pid_t children[PROC_CHILDREN];
 	size_t count = 0, n = proc_children(strays->children, children);
 
 	strays_mark(run, wanted.mark);
 	for (size_t i = 0; i < n; i++)
-		count += end_orphan(strays, &wanted, children[i]);
+		count += proc_end(children[i], is_orphan, &wanted);
 	return count;
 }
 

@@ -10,24 +10,25 @@
 #include "proc.h"
 #include "scope.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+static bool is_of_thread(pid_t pid, void *id)
+{
+	char of[1100];
+
+	return pid > 1 && pid != getpid() &&
+	       proc_variable(pid, "RYE_THREAD_ID", of, sizeof(of)) > 0 && !strcmp(of, id);
+}
 
 void thread_kill_strays(const char *id)
 {
 	auto_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
-	while (proc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-		char of[1100];
-
-		if (pid > 1 && pid != getpid() &&
-		    proc_variable(pid, "RYE_THREAD_ID", of, sizeof(of)) > 0 && !strcmp(of, id))
-			kill(pid, SIGKILL);
-	}
+	while (proc && (entry = readdir(proc)))
+		proc_end((pid_t)atoi(entry->d_name), is_of_thread, (void *)id);
 }
 
 static bool is_zombie(pid_t pid)

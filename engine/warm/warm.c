@@ -107,9 +107,7 @@ bool warm_is_of_call(const struct plan *plan, const char *row)
 	       (n && !strncmp(row, params, n) && row[n] == '=');
 }
 
-/* Everything a child is born with; the call's own things are not part of it. False: no memory, and
- * a part of it would be the key of others, too. */
-static bool warm_key_of(const struct warm *warm, const struct plan *plan, char ret[SHA_HEX])
+bool warm_key(const struct boxes *boxes, const struct plan *plan, char ret[SHA_HEX])
 {
 	const struct program *program = program_of(plan);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -118,7 +116,7 @@ static bool warm_key_of(const struct warm *warm, const struct plan *plan, char r
 	buf_addf(&text, "%s%c%s%c%d%d%d%d.%u.", program->path, 0, program->warm, 0,
 		 plan->confine.net, plan->confine.write, plan->confine.calls, plan->confine.keys,
 		 plan->confine.shown);
-	buf_addf(&text, "%" PRIx64 ".", boxes_stamp(warm->base->boxes));
+	buf_addf(&text, "%" PRIx64 ".", boxes_stamp(boxes));
 	for (size_t i = 1; i <= loader; i++)
 		buf_add(&text, program->argv[i], strlen(program->argv[i]) + 1);
 	json_put(&text, program->preload, false);
@@ -613,7 +611,7 @@ bool warm_take(struct warm *warm, const struct plan *plan, struct warm_worker *r
 	struct warm_pool *pool, *dead = NULL;
 	bool got = false;
 
-	if (!warm || !protocol_of(plan) || !warm_key_of(warm, plan, key))
+	if (!warm || !protocol_of(plan) || !warm_key(warm->base->boxes, plan, key))
 		return false;
 	{
 		GUARD(&warm->lock);

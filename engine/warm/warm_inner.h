@@ -5,6 +5,7 @@
 #ifndef RYE_WARM_WARM_INNER_H
 #define RYE_WARM_WARM_INNER_H
 
+#include "base/sha.h"
 #include "bounds.h"
 #include "process/process.h"
 #include "sandbox/sandbox.h"
@@ -100,6 +101,9 @@ struct warm_protocol {
  */
 extern const struct warm_protocol warm_python, warm_node;
 
+/* Of the pool that a plan's call is for: everything that a child is born with, none of the call's own
+ * things. False: no memory, and a part of it would be the key of others, too. */
+bool warm_key(const struct boxes *boxes, const struct plan *plan, char ret[SHA_HEX]);
 /* Does this row of the plan's environment belong to the call, not to its runtime? */
 bool warm_is_of_call(const struct plan *plan, const char *row);
 /* Ends a process that waits, if there still is one; gives back what it had. */
