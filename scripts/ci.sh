@@ -43,7 +43,7 @@ job_asan() {
   configure build-asan -Db_sanitize=address,undefined -Db_lundef=false --werror
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  suites build-asan --no-suite lint --no-suite analyze --timeout-multiplier 3
+  suites build-asan --no-suite lint --no-suite lint-slow --no-suite analyze --timeout-multiplier 3
 }
 
 # Some kernels randomise addresses further than the sanitizer of gcc 12 knows.
@@ -51,12 +51,12 @@ job_tsan() {
   configure build-tsan -Db_sanitize=thread -Db_lundef=false --werror
   export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
   compile build-tsan
-  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --no-suite analyze --timeout-multiplier 5
+  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --no-suite lint-slow --no-suite analyze --timeout-multiplier 5
 }
 
 job_release() {
   configure build-release --buildtype=release --werror
-  suites build-release --no-suite lint --no-suite analyze
+  suites build-release --no-suite lint --no-suite lint-slow --no-suite analyze
 }
 
 job_fuzz60() {
@@ -79,7 +79,7 @@ job_fuzz60() {
 
 job_lint() {
   configure build
-  suites build --suite lint
+  suites build --suite lint --suite lint-slow
 }
 
 job_analyze() {

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """names.py ROOT [files|tags|functions] [--list]: in engine/ and fs/ a file's name, a struct's tag
-and a function's name are there once, so that ctags, cscope and gdb lead to one place. --list
-prints the offenders alone, as file:name."""
+and the name of a function that other files see are there once, so that ctags, cscope and gdb lead
+to one place. A static function may be called as one elsewhere is: its file tells them apart, and
+a name made longer only to be the only one tells nothing. --list prints the offenders alone, as
+file:name."""
 
 import os
 import re
@@ -31,7 +33,9 @@ def tags(root, path):
 
 def functions(root, path):
     for kind, *what in cscan.declarations(cscan.blank(cscan.read(root, path))):
-        if kind == "function" and not what[0].name.isupper():  # DEFINE_… makes one of another name
+        if kind != "function" or what[0].name.isupper():  # DEFINE_… makes one of another name
+            continue
+        if not what[0].is_static or path.endswith(".h"):  # a header's own is seen by all who include it
             yield what[0].name, path
 
 
