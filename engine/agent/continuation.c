@@ -166,8 +166,8 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 	ret->trust = agent->items.trust;
 	if (spawn_threads(agent, err))
 		return -(int)err->code;
-	ret->dir = threads_dir(agent->threads, id, NULL);
-	return ret->dir < 0 ? rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id) : 0;
+	ret->dir = threads_dir(agent->threads, id, err);
+	return ret->dir < 0 ? -(int)err->code : 0;
 }
 
 static int continued_system(void *arg, const struct chronicle_line *line)

@@ -229,9 +229,9 @@ static int resumed_open(struct resumption *old, const struct agent_resumption *w
 		r = resumed_row(old->db, &last, err);
 	if (r)
 		return r;
-	old->dir = threads_dir(old->where->threads, id, NULL);
+	old->dir = threads_dir(old->where->threads, id, err);
 	if (old->dir < 0)
-		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+		return -(int)err->code;
 	/* also one that has linked its own in between */
 	if (flock(old->dir, LOCK_EX | LOCK_NB) < 0 || registry_last(old->db, id, again, err) ||
 	    strcmp(again, id) != 0)

@@ -12,6 +12,8 @@ agent_model '{"by": "turn", "lanes": {
   "lane_heir": [{"text": "first"},
     {"calls": [{"name": "t_touch", "arguments": {}}, {"name": "rye_execute", "arguments": {"item_id": "tool:t/other"}}]},
     {"text": "third"}, {"text": "fourth"}],
+  "lane_keeper": [{"calls": [{"name": "t_nap", "arguments": {}}]},
+    {"calls": [{"id": "h", "name": "rye_execute", "arguments": {"item_id": "directive:lane_heir", "thread": "fork"}}]}, {"text": "kept"}],
   "lane_root": [{"text": "one"}, {"text": "two"}]
 }}'
 for name in touch other; do
@@ -30,8 +32,11 @@ agent_directive lane_heir '    <permissions><execute><tool>t.*</tool></execute><
   </metadata>' <<<'Do it.'
 agent_directive lane_root '  </metadata>
   <inputs><input name="who" type="string" required="true">Whom</input></inputs>' <<<'Answer {input:who}.'
+agent_naps
+agent_directive lane_keeper '    <permissions><execute><tool>t.nap</tool><directive>*</directive></execute></permissions>
+  </metadata>' <<<'Have it done later.'
 agent_directive lane_long '  </metadata>' <<<'Think for long.'
-agent_sign tool:t/touch tool:t/other
+agent_sign tool:t/touch tool:t/other tool:t/nap
 allow '^ryefs: (info refused: )?(execute|thread)'
 fx_mount
 record() { jq -c "$2" "$P/.ai/state/threads/$1/thread.json"; }
@@ -89,6 +94,34 @@ $id"
 third=$(jq -r .thread_id <<<"$reply")
 is "which the last one continues" "$(record "$third" .previous_thread_id)" "\"$second\""
 is "the chain is one" "$(cd "$M/state/threads/$id/chain" && readlink -f next | sed 's|.*/lane_long/|lane_long/|')" "$second"
+
+# ---- a directory that is gone, or that cannot be opened ----
+# What the thread's directory is while that is done. A link out of the threads is one that no process follows, whoever runs it.
+gone() { mv "$dir" "$T/dir"; }
+linked() { gone && ln -s "$T/dir" "$dir"; }
+back() { rm -f "$dir" && mv "$T/dir" "$dir"; }
+for way in gone linked; do
+  id=$(fork lane_root '{"who": "Ann"}' | jq -r .thread_id)
+  dir=$P/.ai/state/threads/$id
+  $way
+  said=$(resume "$id" | jq -r .error)
+  back
+  [ $way = gone ] && wanted="Thread not found: $id" || wanted="thread $id: Invalid cross-device link"
+  is "a thread whose directory is $way" "$said" "$wanted"
+  is "is gone on with when it is back" "$(resume "$id" | jq -r .result)" two
+
+  rm -f "$P/naps" "$P/wake"
+  id=$(fork_async lane_keeper | jq -r .thread_id)
+  dir=$P/.ai/state/threads/$id
+  until_true test -e "$P/naps"
+  $way
+  touch "$P/wake"
+  until_true eval 'grep "\"call_id\": *\"h\"" "$T/dir/transcript.jsonl" | grep -q tool_call_result'
+  back
+  [ $way = gone ] && wanted="parent thread '$id' is not there" || wanted="parent thread '$id': thread $id: Invalid cross-device link"
+  is "a child says it of its parent" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.call_id == "h") | .payload.error' | jq -r .)" "$wanted"
+  is "which goes on" "$(timeout 40 cat "$M/state/threads/$id/wait")" completed
+done
 
 # ---- an answer too long for its line ----
 id=$(fork lane_long | jq -r .thread_id)
