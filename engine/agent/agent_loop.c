@@ -198,10 +198,12 @@ static void loop_hand_over(struct agent *agent)
 			    window > 0 ? (double)agent->context / (double)window : 1.0,
 			    "tokens_used", agent->context, "tokens_limit", window),
 		  &verdict);
+	/* in its own words, too, if it was the provider that found it too long */
 	if (verdict.steer != STEER_CONTINUE)
 		agent_ends(agent, "error", RYE_TOO_BIG,
 			   "the conversation is longer than the model's context window: the "
-			   "directive has to be shorter, or name a model with a larger one");
+			   "directive has to be shorter, or name a model with a larger one%s%s",
+			   *agent->fault ? "; " : "", agent->fault);
 }
 
 /* A message that did not come to its end by itself. */

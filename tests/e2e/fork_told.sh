@@ -19,6 +19,10 @@ agent_model '{"by": "turn", "lanes": {
       {"id": "c2", "name": "rye_execute", "arguments": {"item_id": "directive:lane_below", "thread": "fork"}}]}, {"text": "above"}],
   "lane_dear": [{"text": "never asked"}],
   "lane_below": [{"text": "below"}],
+  "lane_proxy": [{"status": 413, "error": {"type": "entity_too_large", "message": "this gateway takes a megabyte"}}],
+  "lane_torn": [{"text": ["one ", "two ", "three ", "four "], "cut": 3}],
+  "lane_slow": [{"text": ["one ", "two ", "three ", "four "], "gap": 2}],
+  "lane_endless": [{"file": "'"$T"'/endless"}],
   "lane_stopped": [{"text": ["one ", "two ", "three ", "four ", "five ", "six ", "seven "], "gap": 20}]
 }}'
 agent_provider small 's/^context_window: .*/context_window: 200/'
@@ -59,6 +63,11 @@ agent_directive lane_below '    <limits spend="0.2"/>
 agent_directive lane_dead '    <limits duration_seconds="1"/>
     <model tier="dead" provider="dead"/>
   </metadata>' <<<'Ask.'
+for name in torn slow; do
+  agent_directive lane_$name '    <limits duration_seconds="6"/>
+  </metadata>' <<<'Talk.'
+done
+for name in proxy endless; do agent_directive lane_$name '  </metadata>' <<<'Talk.'; done
 agent_directive lane_stopped '  </metadata>' <<<'Talk.'
 agent_sign tool:t/ok tool:t/bare
 fx_mount
@@ -121,6 +130,23 @@ ok "words come" fx_wait 20 test -s "$P/.ai/state/threads/$id/live"
 echo cancel >"$M/state/threads/$id/ctl"
 is "a cancelled answer" "$(timeout 60 cat "$M/state/threads/$id/wait")" cancelled
 ok "has cost what its event says" [ "$(events "$id" 'select(.event_type == "error_classified") | .payload.usage.output_tokens')" -gt 0 ]
+
+for name in torn slow; do
+  reply=$(fork lane_$name)
+  id=$(jq -r .thread_id <<<"$reply")
+  counts=$(events "$id" 'select(.event_type == "error_classified") | .payload.usage | select(.output_tokens > 0) | [.input_tokens, .output_tokens]')
+  like "what a stream has cost that was $name is in an event" "$counts" '^\[[1-9][0-9]*,[1-9][0-9]*\]'
+  is "and all of it in the record" "$(record "$id" '[.cost.input_tokens, .cost.output_tokens] | tojson')" \
+    "$(events "$id" 'select(.event_type == "error_classified") | .payload.usage' | jq -sc '[(map(.input_tokens) | add), (map(.output_tokens) | add)]')"
+done
+has "a gateway that takes no more is told in its words" "$(fork lane_proxy | jq -r .error)" "HTTP 413" "this gateway takes a megabyte"
+is "and not asked again" "$(asks lane_proxy)" 1
+{
+  printf 'data: {"choices": "'
+  head -c 70000000 /dev/zero | tr '\0' x
+} >"$T/endless"
+has "an answer without end is an error" "$(fork lane_endless | jq -r .error)" "the answer is longer than is read"
+is "and not asked for again" "$(asks lane_endless)" 1
 
 # ---- nothing is left ----
 ok "an entry for people is there" test -s "$P/.ai/knowledge/agent/threads/$id.md"
