@@ -74,6 +74,7 @@ enum cli_flag {
 	CLI_FORGET = 1 << 17,
 	CLI_TAKE = 1 << 18,
 	CLI_TEXT = 1 << 19,
+	CLI_EACH = 1 << 20,
 };
 
 struct cli_opts {

@@ -29,6 +29,7 @@ struct flag {
 
 static const struct flag flags[] = {
 	{ "all", 'a', CLI_ALL, AT(all), NULL, "every item of the space" },
+	{ "all", 'a', CLI_EACH, AT(all), NULL, "of many refused items: each on its own" },
 	{ "async", 0, CLI_ASYNC, AT(async), NULL, "start it as a thread and return" },
 	{ "dry-run", 'n', CLI_DRY_RUN, AT(dry_run), NULL, "check everything, run nothing" },
 	{ "force", 'f', CLI_FORCE, AT(force), NULL, "replace what is there" },

@@ -53,6 +53,7 @@ struct doctor_survey {
 	struct findings *findings;
 	struct progress progress;
 	json_t *items;
+	struct groups refused; /* and other findings about items */
 	size_t served, hidden, uncovered,
 		by_code[RYE_CODE__MAX]; /* refused; by_code without bundles */
 };
@@ -95,12 +96,26 @@ static void ask_signing(struct doctor_survey *survey, const struct rye_verdict *
 	rye_sign_all(survey->findings->cli->rye, &batch, NULL);
 }
 
+/* A finding about an item is told when all have been looked at, in their order. */
+static json_t *survey_row(enum finding_level level, const char *ref, const char *mend,
+			  const struct rye_buf *what)
+{
+	json_t *row = json_object();
+
+	json_set(row, "level", json_integer(level));
+	json_sets(row, "about", ref);
+	json_sets(row, "mend", mend);
+	json_sets(row, "what", what->failed ? "" : what->data);
+	return row;
+}
+
 /* The first line of a message, without what the row says already. */
 static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
 	const char *fix = strstr(message, MEND_WITH);
+	json_t *row;
 	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
 
@@ -116,27 +131,61 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 		buf_adds(&mend, fix + strlen(MEND_WITH));
 	else
 		cli_remedy(verdict->code, ref, &mend);
-	progress_end(&survey->progress);
-	finding_add(survey->findings, FINDING(BAD, ref, mend.len ? mend.data : NULL), "%.*s%s%s",
-		    (int)line.len, line.ptr, wants.len ? "; before it is signed: " : "",
-		    wants.len ? wants.data : "");
+	buf_addspan(&what, line);
+	buf_addf(&what, "%s%s", wants.len ? "; before it is signed: " : "",
+		 wants.len ? wants.data : "");
+	row = survey_row(FINDING_BAD, ref, mend.len ? mend.data : NULL, &what);
+	/* what is wrong with it besides is its own */
+	if (wants.len)
+		json_array_append_new(survey->refused.rows, row);
+	else
+		groups_add(&survey->refused, verdict, row);
+}
+
+static void tell_refused(void *arg, const json_t *row)
+{
+	const char *mend = json_str(row, "mend");
+	const struct finding finding = { (enum finding_level)json_int(row, "level", 0),
+					 json_str(row, "about"), *mend ? mend : NULL };
+
+	finding_add(arg, &finding, "%s", json_str(row, "what"));
+}
+
+static void tell_group(void *arg, size_t n, const struct groups_line *line)
+{
+	struct findings *findings = arg;
+
+	finding_add(findings, FINDING(BAD, line->about, line->mend), "%s", line->what);
+	findings->bad += n - 1;
+}
+
+/* With --json and --all there is a row for each. */
+static void tell_refusals(const struct doctor_survey *survey)
+{
+	struct cli *cli = survey->findings->cli;
+	const struct groups each = { survey->refused.rows, NULL };
+
+	groups_tell(cli->opt.json || cli->opt.all ? &each : &survey->refused,
+		    &(struct groups_teller){ tell_refused, tell_group, survey->findings });
 }
 
 /* Its text is served; it cannot be run, and nothing can be told from it. */
 static void doctor_unread(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
+	auto_buf struct rye_buf what = RYE_BUF_INIT;
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	progress_end(&survey->progress);
-	finding_add(survey->findings, FINDING(BAD, ref, "mend the file, then sign it again"), "%s",
-		    verdict->message);
+	buf_adds(&what, verdict->message);
+	json_array_append_new(survey->refused.rows,
+			      survey_row(FINDING_BAD, ref, "mend the file, then sign it again",
+					 &what));
 }
 
 /* Tools that ask for it read it all the same. */
 static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
@@ -146,10 +195,10 @@ static void unsigned_config(struct doctor_survey *survey, const struct rye_verdi
 		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
 	else
 		cli_remedy(RYE_UNSIGNED, ref, &mend);
-	progress_end(&survey->progress);
-	finding_add(survey->findings, FINDING(REMARK, ref, mend.len ? mend.data : NULL),
-		    "unsigned: only tools that ask for it read it%s%s",
-		    wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
+	buf_addf(&what, "unsigned: only tools that ask for it read it%s%s",
+		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
+	json_array_append_new(survey->refused.rows,
+			      survey_row(FINDING_REMARK, ref, mend.len ? mend.data : NULL, &what));
 }
 
 /* Verdicts come sorted by reference, the winner's first: the mount serves that one alone. */
@@ -213,8 +262,10 @@ static void remedies_for_many(struct doctor_survey *survey)
 
 static int check_items(struct findings *findings)
 {
-	auto_json json_t *items = json_array();
-	struct doctor_survey survey = { .findings = findings, .items = items };
+	auto_json json_t *items = json_array(), *rows = json_array(), *causes = json_object();
+	struct doctor_survey survey = { .findings = findings,
+					.items = items,
+					.refused = { rows, causes } };
 	struct rye_batch batch = { .fn = doctor_take, .arg = &survey };
 	struct rye_err err = { 0 };
 
@@ -224,13 +275,15 @@ static int check_items(struct findings *findings)
 		return cli_fail(findings->cli, &err, NULL);
 	}
 	progress_end(&survey.progress);
+	tell_refusals(&survey);
 	if (survey.hidden)
 		finding_add(findings, FINDING(OK, "items", NULL),
 			    "%zu are served; %zu hidden by others of their name", survey.served,
 			    survey.hidden);
 	else
 		finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
-	remedies_for_many(&survey);
+	if (findings->cli->opt.json || findings->cli->opt.all)
+		remedies_for_many(&survey);
 	clash_check(findings, items);
 	unused_check(findings);
 	meant_check(findings, items);

@@ -25,6 +25,32 @@ void finding_add(struct findings *findings, const struct finding *finding, const
 /* Short for the literal that callers pass. */
 #define FINDING(level, about, mend) (&(const struct finding){ FINDING_##level, (about), (mend) })
 
+/*
+ * groups.c: refused items, of which those with one key and one cause are told as one. Both members are
+ * the caller's: an empty array, an empty object.
+ */
+
+struct groups {
+	json_t *rows, *causes;
+};
+
+struct groups_line {
+	const char *about; /* "33 items", "7 items (user)" */
+	const char *what; /* the cause, the first names and how many more there are */
+	const char *mend; /* mends all of them */
+};
+
+struct groups_teller {
+	void (*one)(void *arg, const json_t *row); /* as it was given */
+	void (*many)(void *arg, size_t n, const struct groups_line *line);
+	void *arg;
+};
+
+/* row: an object of the caller's with what it says of this item alone; the reference is taken. */
+void groups_add(struct groups *groups, const struct rye_verdict *verdict, json_t *row);
+/* In the order in which they came; a group stands where its first one was. */
+void groups_tell(const struct groups *groups, const struct groups_teller *to);
+
 /* machine.c: /dev/fuse, programs, kernel features, dead mounts. */
 void machine_check(struct findings *findings);
 /* ignored.c: what a commit would take along that it should not. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ryefs verify: verdicts of every item or of those named. Without operands only the refused
- * ones are told; a summary ends it. Nothing is changed.
+ * ones are told, many of one cause as one; a summary ends it. Nothing is changed.
  */
-#include "cli/cli.h"
+#include "cli/doctor/doctor.h"
 
 #include "scope.h"
 
@@ -13,13 +13,16 @@ struct verb_verify_survey {
 	struct cli *cli;
 	struct progress progress;
 	json_t *rows;
+	struct groups groups; /* without operands: they are told at the end */
 	size_t served, refused;
 	enum rye_code first; /* of the first refusal: the project's comes before the others' */
 };
 
 /* The same name may be an item in another space as well. */
-static void verb_verify_print(struct cli *cli, const char *ref, const struct rye_verdict *verdict)
+static void verify_line(struct cli *cli, const struct rye_verdict *verdict, struct rye_buf *ret)
 {
+	char ref[REF_MAX];
+
 	const char *message = verdict->message ? verdict->message : "";
 	const char *space = verdict->space ? verdict->space : "project";
 	const char *told = strstr(message, MEND_WITH);
@@ -32,19 +35,41 @@ static void verb_verify_print(struct cli *cli, const char *ref, const struct rye
 		mend_here(cli, told + strlen(MEND_WITH), &mend);
 		buf_adds(&text, mend.data ? mend.data : "");
 	}
-	printf("%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
+	ref_of(verdict, ref);
+	buf_addf(ret, "%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
-		printf(" (%s)", space);
+		buf_addf(ret, " (%s)", space);
 	if (verdict->code != RYE_OK || *message)
-		printf(": ");
-	out_text(stdout, text.data ? text.data : message);
+		buf_addf(ret, ": %s", text.data ? text.data : message);
+}
+
+static void verify_one(void *arg, const json_t *row)
+{
+	(void)arg;
+	out_text(stdout, json_str(row, "line"));
+	putchar('\n');
+}
+
+static void verify_many(void *arg, size_t n, const struct groups_line *line)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	(void)n;
+	mend_here(arg, line->mend, &mend);
+	printf("refused  ");
+	out_text(stdout, line->about);
+	fputs(": ", stdout);
+	out_text(stdout, line->what);
+	fputs("\n  " MEND_WITH, stdout);
+	out_text(stdout, mend.failed ? line->mend : mend.data);
 	putchar('\n');
 }
 
 static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct verb_verify_survey *survey = arg;
-	char ref[REF_MAX];
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	auto_json json_t *row = NULL;
 
 	progress_step(&survey->progress, done, total);
 	if (!verdict)
@@ -55,13 +80,19 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 		if (!survey->refused++)
 			survey->first = verdict->code;
 	}
-	ref_of(verdict, ref);
 	if (survey->cli->opt.json)
 		json_array_append_new(survey->rows, ref_verdict_json(verdict));
 	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
 		return 0;
+	verify_line(survey->cli, verdict, &line);
+	row = json_object();
+	json_sets(row, "line", line.failed ? "" : line.data);
+	if (survey->cli->argc == 0 && !survey->cli->opt.all) {
+		groups_add(&survey->groups, verdict, json_incref(row));
+		return 0;
+	}
 	progress_end(&survey->progress);
-	verb_verify_print(survey->cli, ref, verdict);
+	verify_one(NULL, row);
 	return 0;
 }
 
@@ -88,8 +119,10 @@ static int verb_verify_ref(struct cli *cli, int operand, char ref[REF_MAX])
 
 int verb_verify(struct cli *cli)
 {
-	auto_json json_t *rows = json_array();
-	struct verb_verify_survey survey = { .cli = cli, .rows = rows };
+	auto_json json_t *rows = json_array(), *lines = json_array(), *causes = json_object();
+	struct verb_verify_survey survey = { .cli = cli,
+					     .rows = rows,
+					     .groups = { lines, causes } };
 	struct rye_err err = { 0 };
 	int status = cli_open(cli, cli->argc ? CLI_ANY_PLACE : CLI_PROJECT);
 
@@ -109,5 +142,6 @@ int verb_verify(struct cli *cli)
 			status = cli_fail(cli, &err, pattern);
 	}
 	progress_end(&survey.progress);
+	groups_tell(&survey.groups, &(struct groups_teller){ verify_one, verify_many, cli });
 	return status == CLI_OK ? verb_verify_finish(cli, &survey) : status;
 }
