@@ -14,10 +14,11 @@ int harness_config(const struct item_env *env, const char *id, json_t **ret, str
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
 	char path[128];
+	struct config_want want = { .path = path, .whose = RYE_SYSTEM };
 	int r;
 
 	snprintf(path, sizeof(path), "%s.yaml", id);
-	r = config_everywhere(env, path, false, &entry, err);
+	r = config_everywhere(env, &want, &entry, err);
 	if (r)
 		return r;
 	*ret = json_deep_copy(entry.map);

@@ -173,7 +173,6 @@ void item_store_counts(struct item_store *store, struct item_store_counts *ret);
  */
 /* Sources of one entry: more spaces than a search path has bundles. */
 #define CONFIG_SOURCES_MAX 80
-
 struct config_file {
 	const struct space *space;
 	const char *id, *ext;
@@ -188,12 +187,19 @@ int config_load_file(const struct item_env *env, const struct config_file *file,
 /* The word for a served file: "ok", or "unsigned". */
 const char *config_verdict(const struct verdict *verdict);
 
+struct config_want {
+	const char *path; /* below config/, with its extension; of config_everywhere */
+	bool first; /* the best that has a file, as it is; else all, merged */
+	enum rye_space whose; /* the item that is given it: no unsigned file of a weaker space */
+	bool limits; /* of runs: of such a file the numbers are taken, and nothing else */
+};
+
 struct config_ask {
 	const char *id;
 	const struct index_source *sources; /* the best first, as index_sources gives them */
 	size_t n;
+	struct config_want want;
 	bool optional; /* a source without a file is passed over */
-	bool first; /* the best that has a file, as it is; else all, merged */
 };
 
 struct config_entry {
@@ -208,12 +214,11 @@ struct config_entry {
 };
 
 void config_entry_done(struct config_entry *entry);
-
 /* The entry as the config/ view shows it. */
 int config_load(const struct item_env *env, const struct config_ask *ask, struct config_entry *ret,
 		struct rye_err *err);
-/* Its map alone, of every space that has the file: path is below config/, with its extension. */
-int config_everywhere(const struct item_env *env, const char *path, bool first,
+/* Its map alone, of every space that has the file. RYE_UNSIGNED: see whose. */
+int config_everywhere(const struct item_env *env, const struct config_want *want,
 		      struct config_entry *ret, struct rye_err *err);
 
 /*

@@ -3,11 +3,12 @@
  * Finding and merging configuration, for the config/ view and for plans: maps recursively,
  * everything else by the stronger space, the key `extends` left out. In the view a single file is
  * served as it is, and key files are never merged: the store's own rules say which of them count.
- * Here alone is decided which file may lie there unsigned. No lock.
+ * Here alone is decided which file may lie there unsigned, and which items it may feed. No lock.
  */
 #include "item/item.h"
 
 #include "base/id.h"
+#include "buf.h"
 #include "format/format.h"
 #include "hash.h"
 #include "memory.h"
@@ -109,6 +110,47 @@ static void merged_note(struct config_entry *entry, const struct rye_item *item)
 		entry->mtime_ns = ns;
 }
 
+/*
+ * A signed file feeds every item. One without a signature those of its own space and of the
+ * spaces that shadow it: a program that may write to the project writes no command or address
+ * for the person's items.
+ */
+static bool merged_feeds(const struct rye_item *item, enum rye_space whose)
+{
+	return *item->verdict.fingerprint || item->space->type >= whose;
+}
+
+static int refuse_to_feed(const struct rye_item *item, enum rye_space whose, struct rye_err *err)
+{
+	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	auto_free char *named = NULL;
+
+	if (asprintf(&named, "config:%s", item->id) < 0)
+		return memory_fail(err);
+	buf_shell(&ref, named);
+	return rye_fail(
+		err, RYE_UNSIGNED,
+		"%s has no signature: configuration of the %s space is given to items of the "
+		"%s space only when it is signed; " MEND_WITH "ryefs sign %s%s",
+		item->abspath, item->space->full, whose == RYE_SYSTEM ? "system" : "user",
+		item->space->type == RYE_USER ? "--space user " : "", ref.data);
+}
+
+/* Numbers of a mapping, however deep; NULL: no memory. */
+static json_t *merged_numbers(const json_t *from)
+{
+	json_t *object = (json_t *)from, *value, *ret = json_object();
+	const char *key;
+
+	json_object_foreach(object, key, value) {
+		if (json_is_number(value))
+			json_object_set(ret, key, value);
+		else if (json_is_object(value))
+			json_object_set_new(ret, key, merged_numbers(value));
+	}
+	return ret;
+}
+
 void config_entry_done(struct config_entry *entry)
 {
 	rye_item_unref(entry->item);
@@ -128,13 +170,21 @@ const char *config_verdict(const struct verdict *verdict)
 static int lay_item(const struct config_ask *ask, struct rye_item *item, struct config_entry *entry,
 		    struct rye_err *err)
 {
+	auto_json json_t *numbers = NULL;
+	const json_t *data = data_of(item);
+
 	if (item->parse.code != RYE_OK)
 		return rye_fail(err, item->parse.code, "%s", item->parse.msg);
+	if (!merged_feeds(item, ask->want.whose)) {
+		if (!ask->want.limits)
+			return refuse_to_feed(item, ask->want.whose, err);
+		data = numbers = merged_numbers(data);
+	}
 	merged_note(entry, item);
-	if (ask->first)
-		json_object_update(entry->map, (json_t *)data_of(item));
+	if (ask->want.first)
+		json_object_update(entry->map, (json_t *)data);
 	else
-		lay_over(entry->map, data_of(item));
+		lay_over(entry->map, data);
 	json_array_append_new(entry->files, json_pack("{s:s, s:s, s:s}", "path", item->abspath,
 						      "space", item->space->full, "verdict",
 						      config_verdict(&item->verdict)));
@@ -167,8 +217,8 @@ static int config_merge(const struct item_env *env, const struct config_ask *ask
 	if (!ret->map || !ret->files)
 		r = memory_fail(err);
 	/* The strongest source of each space, the weakest space first. */
-	for (size_t k = 0; !r && k < ask->n && !(ask->first && ret->item); k++) {
-		size_t i = ask->first ? k : ask->n - 1 - k;
+	for (size_t k = 0; !r && k < ask->n && !(ask->want.first && ret->item); k++) {
+		size_t i = ask->want.first ? k : ask->n - 1 - k;
 
 		if (!i || ask->sources[i - 1].space != ask->sources[i].space)
 			r = lay_source(env, ask, &ask->sources[i], ret, err);
@@ -178,13 +228,17 @@ static int config_merge(const struct item_env *env, const struct config_ask *ask
 	return r;
 }
 
-int config_everywhere(const struct item_env *env, const char *path, bool first,
+int config_everywhere(const struct item_env *env, const struct config_want *want,
 		      struct config_entry *ret, struct rye_err *err)
 {
 	struct index_source sources[CONFIG_SOURCES_MAX];
-	const char *dot = strrchr(space_stem(path), '.');
+	const char *path = want->path, *dot = strrchr(space_stem(path), '.');
 	auto_free char *id = memory_note(strndup(path, dot ? (size_t)(dot - path) : SIZE_MAX));
-	struct config_ask ask = { id, sources, env->spaces->n, true, first };
+	struct config_ask ask = { .id = id,
+				  .sources = sources,
+				  .n = env->spaces->n,
+				  .optional = true,
+				  .want = *want };
 
 	if (!id)
 		return memory_fail(err);

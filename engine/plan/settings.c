@@ -2,7 +2,7 @@
 /*
  * Configuration: what the chain's elements say (config, merged), what files under .ai/config they
  * ask for (CONFIG_RESOLVE), and the limits that follow. item/merged.c loads and merges such files
- * and decides which of them may be unsigned. No lock.
+ * and decides which of them may be unsigned, and for which items. No lock.
  */
 #include "plan/plan_inner.h"
 
@@ -33,54 +33,53 @@ static bool path_ok(const char *path)
 	return *path && id_check(whole, NULL) == 0;
 }
 
-struct settings_wanted {
-	const char *path; /* below config/ */
-	bool first; /* first_match, else deep_merge */
-};
-
 /* Every bundle, then user, then project; or the first of project, user, bundles. */
-static int resolve_one(struct planner *planner, const struct settings_wanted *wanted, json_t **ret,
+static int resolve_one(struct planner *planner, const struct config_want *want, json_t **ret,
 		       json_t **ret_files, struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
-	int r = config_everywhere(planner->base->items, wanted->path, wanted->first, &entry, err);
+	int r = config_everywhere(planner->base->items, want, &entry, err);
 
 	if (r)
 		return r;
-	ground_mark_config(planner, wanted->path, json_array_size(entry.files), wanted->first);
+	ground_mark_config(planner, want->path, json_array_size(entry.files), want->first);
 	*ret = steal(&entry.map);
 	*ret_files = steal(&entry.files);
 	return 0;
 }
 
-static int resolve_spec(struct planner *planner, const json_t *spec, json_t **ret,
+/* What is given: the tool, and limits that hold for it, whichever of its runtimes asked for them. */
+static int resolve_spec(struct planner *planner, const json_t *spec, bool limits, json_t **ret,
 			struct rye_err *err)
 {
 	const char *mode = json_str(spec, "mode");
-	struct settings_wanted wanted = { json_str(spec, "path"), !strcmp(mode, "first_match") };
+	struct config_want want = { .path = json_str(spec, "path"),
+				    .first = !strcmp(mode, "first_match"),
+				    .whose = planner->chain->v[0].item->space->type,
+				    .limits = limits };
 	auto_json json_t *files = NULL;
 	int r;
 
-	if (!json_is_object(spec) || (*mode && !wanted.first && strcmp(mode, "deep_merge"))) {
+	if (!json_is_object(spec) || (*mode && !want.first && strcmp(mode, "deep_merge"))) {
 		*ret = json_object();
 		planner_warn(planner, "config_resolve: mode %s is unknown: nothing was read", mode);
 		return 0;
 	}
-	if (!*wanted.path) {
+	if (!*want.path) {
 		*ret = json_object();
 		return 0;
 	}
-	if (!path_ok(wanted.path))
+	if (!path_ok(want.path))
 		return rye_fail(err, RYE_INVALID,
 				"config_resolve: %s: a relative path below .ai/config is wanted",
-				wanted.path);
-	r = resolve_one(planner, &wanted, ret, &files, err);
+				want.path);
+	r = resolve_one(planner, &want, ret, &files, err);
 	if (!r && planner->trace)
 		json_array_append_new(
 			planner->trace,
-			json_pack("{s:s, s:s, s:s, s:I, s:O}", "step", "config", "path",
-				  wanted.path, "mode", wanted.first ? "first_match" : "deep_merge",
-				  "keys", (json_int_t)json_object_size(*ret), "files", files));
+			json_pack("{s:s, s:s, s:s, s:I, s:O}", "step", "config", "path", want.path,
+				  "mode", want.first ? "first_match" : "deep_merge", "keys",
+				  (json_int_t)json_object_size(*ret), "files", files));
 	return r;
 }
 
@@ -92,7 +91,7 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 	int r;
 
 	if (!json_is_array(specs)) {
-		r = resolve_spec(planner, specs, &one, err);
+		r = resolve_spec(planner, specs, false, &one, err);
 		/* A copy: parameters are changed on their way to the tool, items never. */
 		if (!r && json_object_size(one))
 			json_object_set_new(planner->params, "resolved_config",
@@ -104,7 +103,7 @@ static int resolve_tool(struct planner *planner, const json_t *specs, struct rye
 	json_object_set_new(planner->params, "resolved_config", all);
 	json_array_foreach(specs, i, spec) {
 		one = NULL;
-		r = resolve_spec(planner, spec, &one, err);
+		r = resolve_spec(planner, spec, false, &one, err);
 		if (r)
 			return r;
 		if (*json_str(spec, "path"))
@@ -124,7 +123,7 @@ static int resolve_limits(struct planner *planner, struct rye_err *err)
 
 	for (size_t i = 1; i < planner->chain->n && !planner->limits; i++) {
 		const json_t *spec = planner->chain->v[i].meta.config_resolve;
-		int r = spec ? resolve_spec(planner, spec, &planner->limits, err) : 0;
+		int r = spec ? resolve_spec(planner, spec, true, &planner->limits, err) : 0;
 
 		if (r)
 			return r;
@@ -132,7 +131,7 @@ static int resolve_limits(struct planner *planner, struct rye_err *err)
 	if (planner->limits)
 		return 0;
 	usual = json_pack("{s:s}", "path", "execution/execution.yaml");
-	return usual ? resolve_spec(planner, usual, &planner->limits, err) : memory_fail(err);
+	return usual ? resolve_spec(planner, usual, true, &planner->limits, err) : memory_fail(err);
 }
 
 void params_fix(struct planner *planner)

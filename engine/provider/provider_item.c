@@ -177,10 +177,11 @@ int provider_config(const struct provider_env *env, const char *name, json_t **r
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
 	char path[100];
+	struct config_want want = { .path = path, .whose = RYE_SYSTEM };
 	int r;
 
 	snprintf(path, sizeof(path), "agent/%s.yaml", name);
-	r = config_everywhere(env->items, path, false, &entry, err);
+	r = config_everywhere(env->items, &want, &entry, err);
 	if (r)
 		return r;
 	*ret = json_deep_copy(entry.map);

@@ -98,22 +98,29 @@ class Asks(Bundled):
             {"name": "fails", "params": {"command": "exit 3"},
              "assert": {"success": False, "exit_code": 3, "error contains code 3": True}},
             {"name": "lacks", "params": {}, "assert": {"error regex ^Missing": True}}]}))
-        for told in self.both(tool, {}):
+        # nobody signed it: it gives no command to a tool that is not the project's
+        self.bad(tool, {}, ".ai/tests/deep/bash.test.json: tests rye/bash/bash of the space system:bundle")
+        for told in self.both(tool, {"any_tool": True}):
             self.assertEqual([row["status"] for row in told["results"]], ["passed"] * 3, told["output"])
-        told = self.both(tool, {"include_tags": ["quick"]})[0]["summary"]
+        told = self.both(tool, {"include_tags": ["quick"], "any_tool": True})[0]["summary"]
         self.assertEqual((told["passed"], told["skipped"]), (1, 2))
         for reply in self.replies(tool, {"validate_only": True, "exclude_tags": ["quick"]}):
             self.assertEqual(reply["error"], "1 of 3 tests failed")
         self.put(".ai/tests/bad.test.json", json.dumps({"tool": "rye/bash/bash", "tests": [
             {"name": "wrong", "params": {"command": "echo hi"}, "assert": {"stdout": "ho\n"}}]}))
-        reply = self.execute(tool, {"spec": ".ai/tests/bad.test.json"})
+        reply = self.execute(tool, {"spec": ".ai/tests/bad.test.json", "any_tool": True})
         self.assertEqual(reply["error"], "1 of 1 tests failed")
         self.assertEqual(reply["data"]["results"][0]["faults"], ['wanted stdout == "ho\\n", got "hi\\n"'])
+        self.tool("t/own.sh", "# __version__ = \"1.0.0\"\n# __tool_type__ = \"script\"\n"
+                  "# __category__ = \"t\"\n# __tool_description__ = \"d\"\necho own\n")
+        self.put(".ai/tests/own.test.json", json.dumps({"tool": "t/own", "tests": [
+            {"name": "is ours", "params": {}, "assert": {"stdout": "own\n"}}]}))
+        self.assertEqual(self.good_reply(self.execute(tool, {"tool": "t/own"}))["summary"]["passed"], 1)
 
     def test_test_runner_reads_yaml(self):
         self.put(".ai/tests/b.test.yaml", "tool: rye/bash/bash\ntests:\n"
                  "  - name: prints\n    params: {command: echo hi}\n    assert: {stdout: \"hi\\n\"}\n")
-        reply = self.execute("rye/dev/test_runner", {})
+        reply = self.execute("rye/dev/test_runner", {"any_tool": True})
         if "has no PyYAML" in reply.get("error", ""):
             self.skipTest("no PyYAML")
         self.assertEqual(self.good_reply(reply)["summary"]["passed"], 1)
@@ -170,14 +177,19 @@ class Asks(Bundled):
     def test_gates(self):
         tool = "rye/code/quality/gate"
         self.bad(tool, {}, "There are no gates: write config/quality_gates.yaml")
-        self.put(".ai/config/quality_gates.yaml", "gates:\n  - {name: good, command: pwd}\n"
-                 "  - {name: wished, command: echo no; exit 3, required: false}\n")
+        head = "version: \"1.0.0\"\ncategory: \"\"\ngates:\n  - {name: good, command: pwd}\n"
+        config = ".ai/config/quality_gates.yaml"
+        self.put(config, head)
+        self.bad(tool, {}, "quality_gates.yaml has no signature: configuration of the project space")
+        head += "  - {name: wished, command: echo no; exit 3, required: false}\n"
+        self.put(config, head)
+        self.rye("sign", "config:quality_gates")
         for told in self.both(tool, {}):
             self.assertEqual(told["output"], "ok     good\nfailed wished")
             self.assertEqual((told["gates"][0]["stdout"], told["gates"][1]["exit_code"]),
                              (self.project + "\n", 3))
-        with open(self.path(".ai/config/quality_gates.yaml"), "a", encoding="utf-8") as stream:
-            stream.write("  - {name: slow, command: sleep 30, timeout: 1}\n")
+        self.put(config, head + "  - {name: slow, command: sleep 30, timeout: 1}\n")
+        self.rye("sign", "config:quality_gates")
         for reply in self.replies(tool, {}):
             self.assertEqual(reply["error"], "Gates failed: slow")
             self.assertEqual(reply["data"]["gates"][2]["error"], "Command timed out after 1 seconds")
@@ -279,7 +291,9 @@ class Web(Bundled):
         self.assertEqual(Answers.keys[-2:], ["sesame"] * 2)
         self.assertEqual(Answers.asked[-1], "/brave?q=x&count=2")
         # another service is configuration
-        self.put(".ai/config/web/websearch.yaml", "provider: searxng\n")
+        self.put(".ai/config/web/websearch.yaml", 'version: "1.0.0"\ncategory: web\nprovider: searxng\n')
+        self.bad(tool, {"query": "x"}, "websearch.yaml has no signature")
+        self.rye("sign", "config:web/websearch")
         self.env["SEARXNG_URL"] = self.url
         told = self.good_reply(self.execute(tool, {"query": "x"}))
         self.assertEqual(told["results"], [{"title": "J", "url": "https://j.example/", "snippet": "c"}])

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # where.sh: where a request may go that carries one of the person's secrets, and what a parameter may say of an
-# address. A cloned project's .env, which nobody signed, tries to have the secrets sent to its author.
+# address. What nobody signed in a cloned project (.env, configuration, tests) tries to have the secrets sent to
+# its author and commands run by items of the person and of bundles.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/fixture.sh"
 need jq || finish
@@ -106,6 +107,55 @@ print(urllib.request.urlopen(sys.argv[1]).read().decode())' "$EVIL/connections")
 is "the person's own environment may say it" "$(TRACKER=$MINE/echo told w/mine)" "$OK"
 rm "$P/.env"
 is 'without a .env it may for an item of the project' "$(TRACKER=$MINE/echo/own told w/theirs)" '["/echo/own/x","Bearer sesame",null]'
+
+# ---- configuration that nobody signed ----
+
+# settles SPACE NAME: a tool that prints the configuration it is given
+settles() {
+  printf 'CONFIG_RESOLVE = {"path": "w/given.yaml"}\n\ndef execute(params, project):\n    return {"success": True, "output": str(params.get("resolved_config"))}\n' |
+    fx_python "$1" "w/$2"
+}
+given() { of "$1" '' '.data.output // .error'; }
+config() { printf 'version: "1.0.0"\ncategory: %s\n%s\n' "$3" "$4" | fx_put "$1" "config/$2"; }
+settles "$P" own
+settles "$U" persons
+fx_sign "$P" --all
+fx_sign "$P" --space user --all
+config "$U" w/given.yaml w 'u: 1'
+config "$P" w/given.yaml w 'command: evil'
+has "a project's own item reads its own, unsigned" "$(given w/own)" "'command': 'evil'" "'u': 1"
+has "an item of the person's does not" "$(given w/persons)" "$P/.ai/config/w/given.yaml has no signature" \
+  'given to items of the user space only when it is signed'
+has 'the cure is told' "$(run w/persons | jq -r '.error')" 'ryefs sign config:w/given'
+fx_sign "$P" config:w/given
+has 'signed it does' "$(given w/persons)" "'command': 'evil'" "'u': 1"
+rm "$P/.ai/config/w/given.yaml"
+has "what stands in the person's own space needs none" "$(given w/persons)" "'u': 1"
+
+gates='gates: [{name: g, command: "echo ran >ran"}]'
+config "$P" quality_gates.yaml '""' "$gates"
+has "a clone's commands are not run by a bundle's tool" "$(why rye/code/quality/gate)" 'quality_gates.yaml has no signature'
+rm "$P/.ai/config/quality_gates.yaml"
+config "$U" quality_gates.yaml '""' "$gates"
+has "a bundle takes the person's signed, too" "$(run rye/code/quality/gate | jq -r .error)" 'ryefs sign --space user config:quality_gates'
+rm "$U/.ai/config/quality_gates.yaml"
+config "$P" web/websearch.yaml web 'providers: {mine: {tool: rye/web/request}}'
+has 'nor does it ask whom it names' "$(why rye/web/search '{"query":"x","provider":"mine"}')" 'websearch.yaml has no signature'
+mkdir -p "$P/.ai/tests"
+echo '{"tool":"rye/bash/bash","tests":[{"name":"t","params":{"command":"echo ran >ran"}}]}' >"$P/.ai/tests/t.test.json"
+has "a clone's tests give a bundle's tool no command" "$(why rye/dev/test_runner)" 'tests rye/bash/bash' 'has no signature'
+is 'nothing has run' "$(ls "$P/ran" 2>/dev/null)" ''
+is 'a caller may want it' "$(of rye/dev/test_runner '{"any_tool":true}' .data.summary.passed)" 1
+is 'and then it has' "$(cat "$P/ran")" ran
+
+# of the limits of runs numbers are taken
+config "$P" execution/execution.yaml execution 'tools: {rye/core/system/system: {timeout: 7}}
+lockfiles: nonsense'
+is "a project's unsigned limits hold for a bundle's tool" "$("$RYEFS" execute rye/core/system/system --trace --project "$P" \
+  --system "$S" 2>&1 >/dev/null | jq '.[] | select(.step == "spawn").timeout')" 7
+lacks 'but no word of theirs' "$(run rye/bash/bash '{"command":"echo x"}' | jq -c .error)" nonsense
+has "they are all taken for one of the project's" "$(why w/own)" 'enforce or create is wanted, not nonsense'
+rm "$P/.ai/config/execution/execution.yaml"
 
 # ---- what a caller says ----
 

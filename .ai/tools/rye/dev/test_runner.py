@@ -3,7 +3,8 @@
 A file .ai/tests/NAME.test.yaml (or .test.json) holds {tool, tests: [{name, params, assert, tags}]}.
 assert is a map: "data.count": 3 wants that value, "data.count >= 3" that relation; the operators are
 == != >= <= > < contains regex exists in. The result that is looked at is the tool's own, with
-success, error and duration_ms."""
+success, error and duration_ms. Nobody signs such a file, so it runs the project's own tools; what it
+would say to one of the person's or a bundle's runs when the caller says any_tool."""
 
 import json
 import os
@@ -44,6 +45,11 @@ CONFIG_SCHEMA = {
             "description": "Read the files and check the tools, their parameters too; run nothing",
             "default": False,
         },
+        "any_tool": {
+            "type": "boolean",
+            "description": "Run tests of tools of the user and system spaces, too",
+            "default": False,
+        },
     },
 }
 
@@ -80,7 +86,7 @@ def spec_files(params, project_path):
 
 def read_spec(path):
     spec = parse(path)
-    if not isinstance(spec, dict) or not isinstance(spec.get("tool"), str):
+    if not isinstance(spec, dict) or not isinstance(spec.get("tool"), str) or spec["tool"][:1] == "-":
         raise rye_tool.Failure("%s: wants tool and tests" % path)
     tests = spec.get("tests")
     if not isinstance(tests, list) or not all(
@@ -180,9 +186,29 @@ def is_chosen(test, params):
     return (wanted is None or tags & set(wanted)) and not tags & set(unwanted)
 
 
+def ref_of(spec):
+    return spec["tool"] if ":" in spec["tool"] else "tool:" + spec["tool"]
+
+
+def check_own(path, spec, project_path):
+    """What nobody signed says nothing to a tool of a stronger space: some run commands."""
+    status, out, err = rye_tool.engine(project_path, ["verify", ref_of(spec)])
+    try:
+        rows = json.loads(out)
+    except ValueError:
+        raise rye_tool.Failure(err.strip() or "ryefs verify ended with %d" % status) from None
+    if not isinstance(rows, list):
+        return  # there is no such tool: running it says so
+    space = rows[0]["space"]
+    if space != "project":
+        raise rye_tool.Failure(
+            "%s: tests %s of the space %s, and a file of tests has no signature: read it, then say "
+            "any_tool=true" % (os.path.relpath(path, project_path), spec["tool"], space))
+
+
 def run_test(spec, test, params, project_path):
     began = time.monotonic()
-    ref = spec["tool"] if ":" in spec["tool"] else "tool:" + spec["tool"]
+    ref = ref_of(spec)
     reply = rye_tool.call(project_path, ref, test.get("params") or {},
                           dry=params.get("validate_only", False))
     took = int((time.monotonic() - began) * 1000)
@@ -207,6 +233,9 @@ def execute(params, project_path):
         raise rye_tool.Failure("There are no tests: write .ai/tests/NAME.test.yaml with tool and tests")
     if len(tests) > TESTS_MAX:
         raise rye_tool.Failure("More than %d tests: choose some by tool or spec" % TESTS_MAX)
+    if not params.get("any_tool") and not params.get("validate_only"):
+        for path, spec in specs:
+            check_own(path, spec, project_path)
     rows = [run_test(spec, test, params, project_path) if is_chosen(test, params)
             else {"name": test["name"], "tool": spec["tool"], "status": "skipped"}
             for spec, test in tests]
