@@ -7,6 +7,7 @@
 #include "search/search.h"
 
 #include "item/item.h"
+#include "memory.h"
 #include "scope.h"
 #include "search/search_inner.h"
 #include "space/space.h"
@@ -74,7 +75,7 @@ static struct rye_span matched_preview(const struct rye_item *item)
 
 struct draft {
 	struct rye_buf text;
-	unsigned char *sieve; /* doc.sieve_len bytes, or NULL */
+	struct rye_span sieve; /* empty: the body is in text */
 	struct doc doc; /* last, for it ends in its text */
 };
 
@@ -114,7 +115,8 @@ static struct rye_blob *document_finish(struct draft *draft, const char *title, 
 	draft->doc.id = (uint32_t)text->len;
 	buf_add(text, id, strlen(id) + 1);
 	draft->doc.sieve = (uint32_t)text->len;
-	buf_add(text, (const char *)draft->sieve, draft->doc.sieve_len);
+	draft->doc.sieve_len = (uint32_t)draft->sieve.len;
+	buf_addspan(text, draft->sieve);
 	buf_add(&out, (const char *)&draft->doc, offsetof(struct doc, text));
 	buf_addspan(&out, (struct rye_span){ text->data, text->len });
 	out.failed |= text->failed;
@@ -122,46 +124,44 @@ static struct rye_blob *document_finish(struct draft *draft, const char *title, 
 	return buf_blob(&out);
 }
 
-/* The body's part of the text, as it is or as a sieve of everything. */
-static void put_body(struct draft *draft, struct rye_span body, bool whole)
-{
-	size_t fields = draft->text.len, size;
-
-	if (body.len > DOC_BODY_MAX)
-		body.len = DOC_BODY_MAX;
-	query_lower(body, &draft->text);
-	size = sieve_size(draft->text.len);
-	if (whole || body.len <= size || draft->text.failed)
-		return;
-	draft->sieve = calloc(1, size);
-	if (!draft->sieve) {
-		draft->text.failed = true;
-		return;
-	}
-	sieve_fill(draft->sieve, size, (struct rye_span){ draft->text.data, draft->text.len });
-	draft->doc.sieve_len = (uint32_t)size;
-	draft->text.len = fields;
-}
-
-struct rye_blob *doc_make(const struct rye_item *item, bool whole)
+struct rye_blob *doc_make(const struct rye_item *item)
 {
 	static const char *const names[] = { "name", NULL };
 	static const char *const about[] = { "description", "tool_description", NULL };
 	static const char *const titles[] = { "title", NULL };
 	const char *name = rye_kind_has(item->kind, RYE_KIND_PROCESS) ? "" : doc_text(item, names);
 	const char *title = doc_text(item, titles), *stem = space_stem(item->id);
+	struct rye_span body = item->body;
 	struct draft draft = { 0 };
-	struct rye_blob *doc;
 
+	if (body.len > DOC_BODY_MAX)
+		body.len = DOC_BODY_MAX;
 	document_put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
 	document_put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
 	document_put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
 	put_category(&draft, item);
 	document_put_field(&draft, DOC_PREVIEW, matched_preview(item));
-	put_body(&draft, item->body, whole);
-	doc = document_finish(&draft, *title ? title : *name ? name : stem, item->id);
-	free(draft.sieve);
-	return doc;
+	query_lower(body, &draft.text);
+	return document_finish(&draft, *title ? title : *name ? name : stem, item->id);
+}
+
+struct rye_blob *doc_without_body(struct rye_blob *whole)
+{
+	const struct doc *doc = doc_of(whole);
+	size_t fields = (size_t)doc->start[DOC_PREVIEW] + doc->len[DOC_PREVIEW] + 1;
+	size_t size = sieve_size(doc->all);
+	auto_free unsigned char *sieve = NULL;
+	struct draft draft = { .doc = *doc };
+
+	if (doc->all - fields <= size)
+		return rye_blob_ref(whole);
+	sieve = memory_note(calloc(1, size));
+	if (!sieve)
+		return NULL;
+	sieve_fill(sieve, size, (struct rye_span){ doc->text, doc->all });
+	draft.sieve = (struct rye_span){ (const char *)sieve, size };
+	buf_add(&draft.text, doc->text, fields);
+	return document_finish(&draft, doc->text + doc->title, doc->text + doc->id);
 }
 
 struct rye_blob *doc_refused(const char *id, enum rye_code code)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searching: snapshot of the sources, documents for those that have none yet (several threads,
- * no lock), then one pass of substring search over texts that lie in memory, or are read again
- * when their sieve lets the query through. An item is found when the query matches all of its
+ * Searching: snapshot of the sources, then one pass (several threads, no lock) of substring search
+ * over texts that lie in memory, over those that have no document yet while theirs is made, or
+ * that are read again when their sieve lets the query through. An item is found when the query matches all of its
  * text; its score says in which fields alone it matches.
  */
 #include "search/search.h"
@@ -23,11 +23,13 @@
 
 static const double weights[DOC_FIELD__MAX] = { 3, 3, 2, 1.5, 1 };
 
-/* ---- documents ---- */
-
-struct search_making {
+struct search_doing {
 	const struct search_env *env;
-	struct index_docs *docs;
+	const struct search_ask *ask;
+	const struct query *query;
+	struct search_result *result;
+	size_t missing; /* sources that have no document yet */
+	size_t run; /* documents that a thread takes at once */
 	pthread_t asker;
 	_Atomic size_t next;
 	_Atomic bool lacking; /* memory ran out in one of the threads */
@@ -38,16 +40,26 @@ static bool is_stopped(const struct search_env *env)
 	return env->stop && *env->stop;
 }
 
-static struct rye_blob *search_make(const struct search_env *env, const struct index_doc *of,
-				    const char *id, bool whole)
+static const char *search_id_of(const struct index_doc *of)
+{
+	return of->doc ? doc_of(of->doc)->text + doc_of(of->doc)->id : of->id;
+}
+
+/* ---- documents ---- */
+
+static struct rye_blob *search_make(const struct search_env *env, const struct index_doc *of)
 {
 	const struct space *spaces = env->items->spaces->v;
+	const char *id = search_id_of(of);
 	auto_item struct rye_item *item = NULL;
 	struct rye_err err = { 0 };
+	unsigned char sha[SHA_LEN];
 	char path[1100];
 	const struct path_ask ask = { .space = &spaces[of->space],
 				      .kind = (enum rye_kind)of->kind,
 				      .path = path,
+				      .known = index_doc_known(env->index, of, id, sha) ? sha :
+											  NULL,
 				      .passing = true };
 	int n = snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(ask.kind), id, of->ext), r = 0;
 
@@ -61,53 +73,16 @@ static struct rye_blob *search_make(const struct search_env *env, const struct i
 	if (r)
 		return err.code == RYE_NOT_FOUND || err.sys == ENOMEM ? NULL :
 									doc_refused(id, err.code);
-	return doc_make(item, whole);
+	return doc_make(item);
 }
 
-static void *make_some(void *arg)
+/* Keeps it with its item: as it is, or where memory is short without its body. */
+static void search_keep(const struct search_env *env, struct index_doc *of, struct rye_blob *whole)
 {
-	struct search_making *making = arg;
-	const struct search_env *env = making->env;
-	bool tells = env->progress && pthread_equal(pthread_self(), making->asker);
-	unsigned long since = memory_failures();
-	size_t i;
-
-	while ((i = atomic_fetch_add(&making->next, 1)) < making->docs->n && !is_stopped(env)) {
-		struct index_doc *of = &making->docs->v[i];
-
-		if (tells)
-			env->progress(env->progress_arg, i, making->docs->n);
-		if (of->doc)
-			continue;
-		of->doc =
-			search_make(env, of, of->id, index_doc_bytes(env->index) < env->texts_max);
-		if (of->doc)
-			index_keep_doc(env->index, of, of->doc);
-	}
-	if (memory_failures() != since)
-		making->lacking = true;
-	return NULL;
-}
-
-/* False: not all could be made. */
-static bool make_missing(const struct search_env *env, struct index_docs *docs)
-{
-	struct search_making making = { .env = env, .docs = docs, .asker = pthread_self() };
-	pthread_t threads[THREADS_MAX];
-	size_t missing = 0;
-	int n = 0;
-
-	for (size_t i = 0; i < docs->n; i++)
-		missing += !docs->v[i].doc;
-	/* A few are not worth a thread. */
-	while (missing > 64 && n < env->threads - 1 && n < THREADS_MAX &&
-	       pthread_create(&threads[n], NULL, make_some, &making) == 0)
-		n++;
-	if (missing)
-		make_some(&making);
-	while (n > 0)
-		pthread_join(threads[--n], NULL);
-	return !making.lacking;
+	of->doc = index_doc_bytes(env->index) < env->texts_max ? rye_blob_ref(whole) :
+								 doc_without_body(whole);
+	if (of->doc)
+		index_keep_doc(env->index, of, of->doc);
 }
 
 /* ---- matching ---- */
@@ -137,22 +112,18 @@ static double search_score(const struct query *query, const struct doc *doc, uns
 	return (double)(long)(sum / all * 10000 + 0.5) / 10000;
 }
 
-/* Texts that a model wrote are found only by a search whose prefix asks for them. */
-static bool is_transcript(const struct index_doc *of, const struct doc *doc)
-{
-	return of->kind == RYE_KNOWLEDGE &&
-	       !strncmp(doc->text + doc->id, "agent/threads/", strlen("agent/threads/"));
-}
-
 static bool search_wanted(const struct search_env *env, const struct search_ask *ask,
 			  const struct index_doc *of)
 {
 	enum rye_space type = env->items->spaces->v[of->space].type;
+	static const char transcripts[] = "agent/threads/";
+	const size_t dir = sizeof(transcripts) - 2;
 
-	if (!of->doc || !(ask->spaces & 1u << type) || (!of->best && !ask->losers))
+	if (!(ask->spaces & 1u << type) || (!of->best && !ask->losers))
 		return false;
-	return !strncmp(ask->prefix, "agent/threads", strlen("agent/threads")) ||
-	       !is_transcript(of, doc_of(of->doc));
+	/* Texts that a model wrote are found only by a search whose prefix asks for them. */
+	return of->kind != RYE_KNOWLEDGE || !strncmp(ask->prefix, transcripts, dir) ||
+	       strncmp(search_id_of(of), transcripts, dir + 1) != 0;
 }
 
 static int by_rank(const void *pa, const void *pb)
@@ -168,29 +139,29 @@ static int by_rank(const void *pa, const void *pb)
 	return order ? order : (int)a->of->kind - (int)b->of->kind;
 }
 
-/* Documents are handed out in runs of this many; a run is some tens of microseconds. */
+/* Documents that are there are handed out in runs of this many: some tens of microseconds. */
 #define RUN 256
+/* Those that have to be made, some tens of microseconds each. */
+#define RUN_MADE 4
 /* A thread pays from here on: starting it costs as much as looking at these. */
 #define THREAD_DOCS 2000
+#define THREAD_MADE 64
 
-struct matching {
-	const struct search_env *env;
-	const struct search_ask *ask;
-	const struct query *query;
-	struct search_result *result;
-	_Atomic size_t next;
-	_Atomic bool lacking; /* memory ran out in one of the threads */
-};
+static double score_whole(const struct search_doing *m, const struct rye_blob *whole)
+{
+	return query_empty(m->query) ? 1 : search_score(m->query, doc_of(whole), m->ask->fields);
+}
 
 /* Without its body a document says "found", "not found", or that the item has to be read. */
-static double score_doc(const struct matching *m, const struct index_doc *of, const struct doc *doc)
+static double score_doc(const struct search_doing *m, const struct index_doc *of)
 {
+	const struct doc *doc = doc_of(of->doc);
 	const struct query *query = m->query;
 	struct rye_blob *whole;
 	double found;
 
-	if (!doc->sieve_len || (m->ask->fields && !m->ask->opt.proximity))
-		return search_score(query, doc, m->ask->fields);
+	if (!doc->sieve_len || query_empty(query) || (m->ask->fields && !m->ask->opt.proximity))
+		return score_whole(m, of->doc);
 	if (!m->ask->opt.proximity && query_grows(query)) {
 		found = search_score(query, doc, m->ask->fields);
 		if (found >= 0)
@@ -198,43 +169,60 @@ static double score_doc(const struct matching *m, const struct index_doc *of, co
 	}
 	if (!query_may(query, doc_sieve(doc)))
 		return -1;
-	whole = search_make(m->env, of, doc->text + doc->id, true);
-	found = whole ? search_score(query, doc_of(whole), m->ask->fields) : -1;
+	whole = search_make(m->env, of);
+	found = whole ? score_whole(m, whole) : -1;
 	rye_blob_unref(whole);
 	return found;
 }
 
-static void match_one(const struct matching *m, size_t i)
+/* What has no document yet is looked at while its text is here: it may go, and is read once. */
+static double score_new(const struct search_doing *m, struct index_doc *of)
 {
-	const struct index_doc *of = &m->result->docs.v[i];
+	struct rye_blob *whole = search_make(m->env, of);
+	double found = whole ? score_whole(m, whole) : -1;
+
+	if (whole)
+		search_keep(m->env, of, whole);
+	rye_blob_unref(whole);
+	return of->doc ? found : -1;
+}
+
+static void match_one(const struct search_doing *m, size_t i)
+{
+	struct index_doc *of = &m->result->docs.v[i];
 	struct search_hit *hit = &m->result->v[i];
 
 	*hit = (struct search_hit){ .of = of, .score = -1 };
 	if (!search_wanted(m->env, m->ask, of))
 		return;
-	hit->doc = doc_of(of->doc);
-	hit->score = query_empty(m->query) ? 1 : score_doc(m, of, hit->doc);
+	hit->score = of->doc ? score_doc(m, of) : score_new(m, of);
+	hit->doc = of->doc ? doc_of(of->doc) : NULL;
 }
 
 static void *match_some(void *arg)
 {
-	struct matching *m = arg;
+	struct search_doing *m = arg;
+	const struct search_env *env = m->env;
 	size_t n = m->result->docs.n, at;
+	bool tells = env->progress && m->missing && pthread_equal(pthread_self(), m->asker);
 	unsigned long since = memory_failures();
 
-	while ((at = atomic_fetch_add(&m->next, RUN)) < n)
-		for (size_t i = at; i < n && i < at + RUN && !is_stopped(m->env); i++)
+	while ((at = atomic_fetch_add(&m->next, m->run)) < n && !is_stopped(env)) {
+		if (tells)
+			env->progress(env->progress_arg, at, n);
+		for (size_t i = at; i < n && i < at + m->run && !is_stopped(env); i++)
 			match_one(m, i);
+	}
 	if (memory_failures() != since)
 		m->lacking = true;
 	return NULL;
 }
 
-static void match_all(struct matching *m)
+static void match_all(struct search_doing *m)
 {
 	pthread_t threads[THREADS_MAX];
 	struct search_result *result = m->result;
-	size_t worth = result->docs.n / THREAD_DOCS;
+	size_t worth = result->docs.n / THREAD_DOCS + m->missing / THREAD_MADE;
 	int n = 0;
 
 	while (n < (int)worth && n < m->env->threads - 1 && n < THREADS_MAX &&
@@ -250,21 +238,24 @@ static void match_all(struct matching *m)
 		qsort(result->v, result->n, sizeof(*result->v), by_rank);
 }
 
-static int search_find(const struct search_env *env, struct matching *matching, struct rye_err *err)
+static int search_find(struct search_doing *m, struct rye_err *err)
 {
-	const struct index_want want = { matching->ask->kinds, matching->ask->prefix, false };
-	struct search_result *ret = matching->result;
+	const struct index_want want = { m->ask->kinds, m->ask->prefix, false };
+	struct search_result *ret = m->result;
 
-	if (!index_docs(env->index, &want, &ret->docs) || !make_missing(env, &ret->docs))
+	if (!index_docs(m->env->index, &want, &ret->docs))
 		return memory_fail(err);
 	ret->v = calloc(ret->docs.n + 1, sizeof(*ret->v));
 	if (!ret->v)
 		return memory_fail(err);
-	if (!is_stopped(env))
-		match_all(matching);
-	if (is_stopped(env))
+	for (size_t i = 0; i < ret->docs.n; i++)
+		m->missing += !ret->docs.v[i].doc && search_wanted(m->env, m->ask, &ret->docs.v[i]);
+	m->run = m->missing ? RUN_MADE : RUN;
+	if (!is_stopped(m->env))
+		match_all(m);
+	if (is_stopped(m->env))
 		return rye_fail(err, RYE_CANCELLED, "the search was given up");
-	return matching->lacking ? memory_fail(err) : 0;
+	return m->lacking ? memory_fail(err) : 0;
 }
 
 int search_run(const struct search_env *env, const struct search_ask *ask,
@@ -272,11 +263,15 @@ int search_run(const struct search_env *env, const struct search_ask *ask,
 {
 	auto_query struct query *query = NULL;
 	int r = query_parse(ask->query, &ask->opt, &query, err);
-	struct matching matching = { .env = env, .ask = ask, .query = query, .result = ret };
+	struct search_doing doing = { .env = env,
+				      .ask = ask,
+				      .query = query,
+				      .result = ret,
+				      .asker = pthread_self() };
 
 	*ret = (struct search_result){ 0 };
 	if (!r)
-		r = search_find(env, &matching, err);
+		r = search_find(&doing, err);
 	if (r)
 		search_done(ret);
 	return r;

@@ -42,8 +42,10 @@ static inline struct rye_span doc_sieve(const struct doc *doc)
 	return (struct rye_span){ doc->text + doc->sieve, doc->sieve_len };
 }
 
-/* whole: with the body, else its sieve. NULL: out of memory. */
-struct rye_blob *doc_make(const struct rye_item *item, bool whole);
+/* With the body. NULL: out of memory. */
+struct rye_blob *doc_make(const struct rye_item *item);
+/* The same with a sieve for the body, or a reference to it where that would not be smaller. */
+struct rye_blob *doc_without_body(struct rye_blob *whole);
 struct rye_blob *doc_refused(const char *id, enum rye_code code);
 
 /* A declared text, or "". `names`: alternatives, the first one wins, NULL at the end. */
@@ -89,8 +91,8 @@ DEFINE_AUTO(auto_query_, struct query *, query_free)
 
 /*
  * search.c: ranked search over the texts of all verified items. The first search makes the
- * documents, later ones only look at them; where not all texts have room in memory, those that may
- * match are read and verified again. Not for threads that must not wait.
+ * documents as it looks at them, later ones only look; where not all texts have room in memory,
+ * later ones read and verify again what may match. Not for threads that must not wait.
  */
 
 struct search_env {

@@ -109,15 +109,24 @@ void index_docs_done(struct index_docs *docs)
 	*docs = (struct index_docs){ 0 };
 }
 
-static void documents_keep(struct index *index, const struct index_doc *of, struct rye_blob *doc)
+/* NULL: the item has changed. Lock held. */
+static struct index_node *documents_node(struct index *index, const struct index_doc *of,
+					 const char *id)
 {
-	const char *slash = strrchr(of->id, '/');
-	struct rye_span parent = { of->id, slash ? (size_t)(slash - of->id) : 0 };
+	const char *slash = strrchr(id, '/');
+	struct rye_span parent = { id, slash ? (size_t)(slash - id) : 0 };
 	struct dir *dir = tree_dir(index, (enum rye_kind)of->kind, parent);
-	struct index_node *node = dir ? tree_node(index, dir, span_of(slash ? slash + 1 : of->id)) :
+	struct index_node *node = dir ? tree_node(index, dir, span_of(slash ? slash + 1 : id)) :
 					NULL;
 
-	if (!node || node->gen != of->gen)
+	return node && node->gen == of->gen ? node : NULL;
+}
+
+static void documents_keep(struct index *index, const struct index_doc *of, struct rye_blob *doc)
+{
+	struct index_node *node = documents_node(index, of, of->id);
+
+	if (!node)
 		return;
 	for (struct file *file = node->files; file; file = file->next) {
 		const char *ext = kind_extensions((enum rye_kind)of->kind)[file->ext];
@@ -134,6 +143,22 @@ void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_
 {
 	GUARD(&index->lock);
 	documents_keep(index, of, doc);
+}
+
+bool index_doc_known(struct index *index, const struct index_doc *of, const char *id,
+		     unsigned char ret[SHA_LEN])
+{
+	const struct index_node *node;
+	bool known = false;
+
+	if (!of->best)
+		return false;
+	GUARD(&index->lock);
+	node = documents_node(index, of, id);
+	known = node && node->known;
+	if (known)
+		memcpy(ret, node->sha, SHA_LEN);
+	return known;
 }
 
 size_t index_doc_bytes(struct index *index)

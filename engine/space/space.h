@@ -220,12 +220,11 @@ struct index_ref {
 	enum rye_kind kind;
 	char id[1024];
 };
-/* Some items whose verdict is not known, at most `max` (≥ 16), from *cursor on, 0 at first; it
- * is 0 again when the round is over. Those added meanwhile may be missed. */
+/* Some items of no known verdict, at most `max` (≥ 16), from *cursor on: 0 at first, and when the
+ * round is over. Those added meanwhile may be missed. */
 size_t index_unknown(struct index *index, size_t *cursor, struct index_ref *ret, size_t max);
 
-/* index_docs.c: going over all sources of all items, and the documents that searching keeps
- * with them until an item changes (search/document.c). One source of an item: */
+/* index_docs.c: all sources, with what searching keeps of each (search/document.c). One source: */
 struct index_doc {
 	struct rye_blob *doc; /* a reference, or NULL: not made yet */
 	char *id; /* when doc is NULL, or ids are wanted; owned */
@@ -251,6 +250,9 @@ bool index_docs(struct index *index, const struct index_want *want, struct index
 void index_docs_done(struct index_docs *docs);
 /* Keeps a document made for `of` (a new reference is taken) unless the item has changed. */
 void index_keep_doc(struct index *index, const struct index_doc *of, struct rye_blob *doc);
+/* The SHA-256 of its bytes, when they were verified and nothing has changed since; id: of's. */
+bool index_doc_known(struct index *index, const struct index_doc *of, const char *id,
+		     unsigned char ret[SHA_LEN]);
 size_t index_doc_bytes(struct index *index); /* of all that are kept */
 void index_drop_docs(struct index *index);
 
@@ -258,9 +260,7 @@ void index_drop_docs(struct index *index);
  * index_update.c: how the index learns of changes. Called by the watch's thread, by the
  * threads that write files of a space themselves, and, for layers without watches, by lookups.
  */
-/* ---- what changed; filled by the updating functions, told by the watcher ---- */
-
-struct index_change {
+struct index_change { /* filled by the updating functions, told by the watcher */
 	int space;
 	enum rye_kind kind; /* RYE_KIND__MAX: no item's file */
 	char *path; /* below .ai */

@@ -16,6 +16,24 @@
 
 /* ---- the binding line ---- */
 
+/* A trust-store file is its own place: name, fingerprint and key have to agree. */
+static bool is_key_file(const struct check *c)
+{
+	return c->ask->kind == RYE_CONFIG && !strcmp(c->ask->ext, ".toml") &&
+	       (!strncmp(c->ask->id, "keys/trusted/", 13) ||
+		!strncmp(c->ask->id, "keys/automatic/", 15));
+}
+
+/*
+ * These bytes were verified in this place before, and strictly no line that does not hold ever is:
+ * what was computed then is not computed again. Only a trust-store file is taken whatever its line
+ * says, and in compat every file.
+ */
+static bool binding_known(const struct check *c)
+{
+	return c->known && !c->ask->compat && !is_key_file(c);
+}
+
 /* Over the raw bytes: a file with CRs is bound only when it was signed with them. */
 static bool binding_holds(struct check *c)
 {
@@ -27,8 +45,9 @@ static bool binding_holds(struct check *c)
 	if (raw->binding != BINDING_PRESENT || !span_eq(raw->bind_fp, c->v->fingerprint))
 		return false;
 	n = digest_binding(&place, raw, message);
-	return n &&
-	       trust_check(c->env->trust, c->key, raw->bind_sig, (struct rye_span){ message, n });
+	if (!n || binding_known(c))
+		return n;
+	return trust_check(c->env->trust, c->key, raw->bind_sig, (struct rye_span){ message, n });
 }
 
 /* ---- what the signed metadata says of the place ---- */
@@ -117,14 +136,6 @@ static int foreign_knowledge(struct check *c, struct rye_err *err)
 		return refuse_uncovered(c->ask, c->v, true, "another name or category", err);
 	snprintf(c->v->coverage, sizeof(c->v->coverage), "content");
 	return 0;
-}
-
-/* A trust-store file is its own place: name, fingerprint and key have to agree. */
-static bool is_key_file(const struct check *c)
-{
-	return c->ask->kind == RYE_CONFIG && !strcmp(c->ask->ext, ".toml") &&
-	       (!strncmp(c->ask->id, "keys/trusted/", 13) ||
-		!strncmp(c->ask->id, "keys/automatic/", 15));
 }
 
 static int key_file(struct check *c, struct rye_err *err)

@@ -21,7 +21,7 @@ struct check {
 	const struct item_env *env;
 	const struct verify_ask *ask;
 	struct verdict *v;
-	bool known; /* that the signature of these bytes is good */
+	bool known; /* these bytes were verified, in this very place */
 	struct sig_rule rule;
 	struct rye_blob *lf; /* raw with LF only; NULL: raw has no CR */
 	struct rye_span text; /* what the format's signature speaks of: raw or lf */

@@ -323,6 +323,49 @@ static void short_of_memory(void **state)
 	}
 }
 
+/* Files that were read so far. */
+static uint64_t reads(struct bench *b)
+{
+	struct item_store_counts counts;
+
+	item_store_counts(b->rye->items.store, &counts);
+	return counts.verifications + counts.hits;
+}
+
+static int count_hit(void *arg, const struct rye_hit *hit)
+{
+	(void)hit;
+	++*(int *)arg;
+	return 0;
+}
+
+/* Also where no text stays in memory; a source that another space hides is read by the first search
+ * that asks for such. */
+static void first_search_reads_once(void **state)
+{
+	int n = 0;
+	const struct rye_query query = { "zebra crossing", 1000, count_hit, &n };
+	struct bench b;
+	char id[20];
+	uint64_t before;
+
+	place_make(&b.place);
+	for (int i = 0; i < 100; i++) {
+		snprintf(id, sizeof(id), "e%d", i);
+		entry(b.place.project, id, "A zebra crossing");
+	}
+	entry(b.place.user, "e0", "A zebra crossing");
+	start(&b);
+	b.rye->search_texts = 0;
+	before = reads(&b);
+	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_int_equal(n, 100);
+	assert_int_equal(reads(&b) - before, 100);
+	check(&b, "{\"query\": \"quagga\", \"scope\": \"knowledge\"}", "");
+	assert_int_equal(reads(&b) - before, 101);
+	done(&b);
+}
+
 struct seen {
 	pthread_t asker;
 	size_t calls, last, total;
@@ -404,6 +447,7 @@ int main(void)
 		cmocka_unit_test(hits),
 		cmocka_unit_test(short_of_memory),
 		cmocka_unit_test(given_up),
+		cmocka_unit_test(first_search_reads_once),
 		cmocka_unit_test(progress_is_told),
 		cmocka_unit_test(what_may_not_be_read_is_not_found),
 	};

@@ -404,9 +404,72 @@ static void repeated_checks_are_remembered(void **state)
 	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
 }
 
+/* Of bytes that were verified in this place before. */
+static struct rye_item *load_known(struct test_place *p, const char *path, const unsigned char *sha)
+{
+	const struct path_ask ask = { .space = &p->spaces->v[0],
+				      .kind = RYE_TOOL,
+				      .path = path,
+				      .known = sha,
+				      .passing = true };
+	struct rye_item *item = NULL;
+	struct rye_err err = { 0 };
+
+	if (rye_load_path(&p->env, &ask, &item, &err))
+		fail_msg("%s", err.msg);
+	return item;
+}
+
+/* Neither signature is computed again; in compat, where a line that does not hold is no refusal,
+ * that of the binding line is. */
+static void what_is_known_is_not_computed_again(void **state)
+{
+	struct test_place *p = *state;
+	unsigned char sha[SHA_LEN];
+
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	for (int i = 0; i < 3; i++) {
+		uint64_t before;
+		struct rye_item *item;
+
+		if (i)
+			place_close(p);
+		place_open(p, i == 2);
+		before = trust_checks(p->trust);
+		item = load_known(p, "tools/vec/b2.py", i ? sha : NULL);
+		assert_true(item->verdict.bound);
+		assert_int_equal(trust_checks(p->trust) - before, i == 0 ? 2 : i == 1 ? 0 : 1);
+		memcpy(sha, item->verdict.sha, SHA_LEN);
+		rye_item_unref(item);
+	}
+}
+
+/* Dev mode serves what it would have refused: that it was served once makes it no better. */
+static void what_dev_mode_let_pass_is_not_known(void **state)
+{
+	struct test_place *p = *state;
+	struct rye_blob *blob = place_read("binding/b2.py");
+	char *sig = strstr(blob->data, ":" KEY1);
+	unsigned char sha[SHA_LEN];
+	struct rye_item *item;
+
+	assert_non_null(sig);
+	sig[-8] = sig[-8] == 'A' ? 'B' : 'A';
+	sha256_of((struct rye_span){ blob->data, blob->len }, sha);
+	place_write(p->project, "tools/vec/b2.py", (struct rye_span){ blob->data, blob->len });
+	rye_blob_unref(blob);
+	place_open(p, false);
+	p->env.dev_mode = true;
+	item = load_known(p, "tools/vec/b2.py", sha);
+	assert_true(item->verdict.dev && !item->verdict.bound);
+	rye_item_unref(item);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		place_test(what_is_known_is_not_computed_again),
+		place_test(what_dev_mode_let_pass_is_not_known),
 		place_test(T37_self_signed_vector),
 		cmocka_unit_test(T38_owner_edited),
 		cmocka_unit_test(T39_signature_line_deleted),
