@@ -20,6 +20,7 @@ import time
 NAME, PROGRAM, BUNDLE, PLACE, SERVER, SLOW = sys.argv[1:7]
 GOAL_MS = 50
 ITEMS = 1000
+APART_S = 0.005 # so that the looks meet all that a load does
 WORDS = 24
 READERS = 3
 TRANSCRIPT = 200 << 20
@@ -144,11 +145,21 @@ def waiting(running, least):
     """So many of them wait for the daemon."""
     def wait():
         found = 0
-        for process in running:
-            with contextlib.suppress(OSError), open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
+        for pid in running() if callable(running) else [process.pid for process in running]:
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/wchan", encoding="ascii") as file:
                 found += "request_wait_answer" in file.read()
         return found >= least
     until(wait)
+
+
+def children(running):
+    """What the shells have started just now."""
+    def now():
+        for process in running:
+            with contextlib.suppress(OSError), open(f"/proc/{process.pid}/task/{process.pid}/children",
+                                                    encoding="ascii") as file:
+                yield from file.read().split()
+    return now
 
 
 def begin(name):
@@ -221,7 +232,8 @@ def transcript():
             for _ in range(TRANSCRIPT // len(text)):
                 file.write(text)
         look = 'while :; do cat "$1/transcript.md" "$1/messages.json" "$1/integrity"; echo >>"$2"; done'
-        with beside([(look, f"{SHOWN}/{ident}", path)] * READERS):
+        with beside([(look, f"{SHOWN}/{ident}", path)] * READERS) as running:
+            waiting(children(running), 1)
             yield
     shutil.rmtree(f"{THREADS}/{ident}")
 
@@ -234,7 +246,8 @@ def registry():
                        "'tool:t/x', 'running', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 4194305)",
                        ((f"t-{i:06}",) for i in range(ROWS)))
         db.commit()
-    with mounted(), beside([('while :; do ls "$1"; ls "$1/by-status/"*; done', SHOWN)] * READERS):
+    with mounted(), beside([('while :; do ls "$1"; ls "$1/by-status/"*; done', SHOWN)] * READERS) as running:
+        waiting(children(running), 1)
         yield
     with contextlib.closing(sqlite3.connect(f"{THREADS}/registry.db")) as db:
         db.execute("delete from threads where directive = 'tool:t/x'")
@@ -285,6 +298,7 @@ def looks():
         began = time.monotonic()
         os.lstat(f"{MOUNT}/knowledge/firm/n{i}.md")
         took.append((time.monotonic() - began) * 1000)
+        time.sleep(APART_S)
     return sorted(took)
 
 
