@@ -197,13 +197,14 @@ int serve_unix_open(struct rye *rye, const char *path, struct serve_unix *ret, s
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	auto_close int dir = -1;
+	size_t len = strlen(path);
 	struct stat st;
 	int r;
 
-	if (!*path || strlen(path) >= sizeof(at.sun_path))
+	if (!len || len >= sizeof(at.sun_path))
 		return rye_fail(err, RYE_INVALID, "--unix: a path has 1 to %zu bytes",
 				sizeof(at.sun_path) - 1);
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+	memcpy(at.sun_path, path, len + 1);
 	dir = unix_dir(rye, path, err);
 	r = dir < 0 ? dir : unix_room(&at, err);
 	if (r)
