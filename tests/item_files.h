@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* item_files.h - files of private spaces, and the vectors of tests/vectors. */
-#include "rye_test.h"
+#include "told.h"
 
 #include "scope.h"
 #include "base/io.h"

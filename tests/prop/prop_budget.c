@@ -6,6 +6,7 @@
  * with one file, some of which die half-way. RYE_SEED replays a run.
  */
 #include "db_place.h"
+#include "told.h"
 #include "random_steps.h"
 
 #include "harness/harness.h"
@@ -135,7 +136,7 @@ static void random_step(struct random *r, struct db *db, struct model *m)
 		break;
 	default:
 		if (i && m->there[i]) {
-			assert_int_equal(budget_settle(db, name, "completed", NULL), 0);
+			assert_works(&told_err, budget_settle(db, name, "completed", &told_err));
 			m->alive[i] = false;
 		}
 	}
@@ -151,7 +152,7 @@ static void families_keep_their_sums(void **state)
 
 		ledger_make(&p);
 		m.there[0] = m.alive[0] = true;
-		assert_int_equal(budget_root(p.db, "t0", 16, NULL), 0);
+		assert_works(&told_err, budget_root(p.db, "t0", 16, &told_err));
 		for (int step = 0; step < STEPS; step++)
 			random_step(&r, p.db, &m);
 		compare(p.db, &m);
@@ -197,7 +198,7 @@ static void thread_F17_two_children_race(void **state)
 	ledger_make(&p);
 	for (int race = 0; race < RACES; race++) {
 		name_of(race, parent);
-		assert_int_equal(budget_root(p.db, parent, 1.0, NULL), 0);
+		assert_works(&told_err, budget_root(p.db, parent, 1.0, &told_err));
 		for (int i = 0; i < 2; i++) {
 			snprintf(name, sizeof(name), "%s/%d", parent, i);
 			if (fork() == 0)
@@ -238,7 +239,7 @@ static void many_make_one_file(void **state)
 		close(gate[0]);
 		close(gate[1]);
 		assert_int_equal(wait_all(OPENERS), OPENERS);
-		assert_int_equal(budget_open(p.path, &p.db, NULL), 0);
+		assert_works(&told_err, budget_open(p.path, &p.db, &told_err));
 		db_place_drop(&p);
 	}
 }
@@ -293,17 +294,17 @@ static void many_writers(void **state)
 	struct db_place p;
 
 	ledger_make(&p);
-	assert_int_equal(budget_root(p.db, "root", 2 * WRITERS, NULL), 0);
+	assert_works(&told_err, budget_root(p.db, "root", 2 * WRITERS, &told_err));
 	for (int i = 0; i < WRITERS; i++)
 		if (fork() == 0)
 			writer(p.path, i);
 	assert_int_equal(wait_all(WRITERS), WRITERS);
 	assert_true(fabs(row_of(p.db, "root").tree - want) < 1e-6);
 	memset(lost, 0, sizeof(lost));
-	assert_int_equal(budget_each(p.db, true, settle_lost, lost, NULL), 0);
+	assert_works(&told_err, budget_each(p.db, true, settle_lost, lost, &told_err));
 	for (int i = 0; i < WRITERS && *lost[i]; i++)
 		if (strcmp(lost[i], "root") != 0)
-			assert_int_equal(budget_settle(p.db, lost[i], "error", NULL), 0);
+			assert_works(&told_err, budget_settle(p.db, lost[i], "error", &told_err));
 	assert_true(fabs(row_of(p.db, "root").actual - want) < 1e-6);
 	assert_true(fabs(row_of(p.db, "root").remaining - (2 * WRITERS - want)) < 1e-6);
 	db_place_drop(&p);

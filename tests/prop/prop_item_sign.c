@@ -98,7 +98,7 @@ static struct rye_blob *signed_item(struct world *w, enum rye_kind kind, const c
 	struct rye_blob *text = NULL;
 	struct signature sig;
 
-	assert_int_equal(sign_text(&what, &text, &sig, NULL), 0);
+	assert_works(&told_err, sign_text(&what, &text, &sig, &told_err));
 	return text;
 }
 

@@ -9,6 +9,7 @@
  * for calls and results, which are told here by themselves. RYE_ROUNDS: how many. RYE_SEED replays a run.
  */
 #include "provider_script.h"
+#include "told.h"
 #include "random_steps.h"
 
 #include "agent/agent_inner.h"
@@ -201,7 +202,7 @@ struct world {
 static void event(struct chronicle *t, const char *type, json_t *payload)
 {
 	assert_non_null(payload);
-	assert_int_equal(chronicle_event(t, type, payload, NULL), 0);
+	assert_works(&told_err, chronicle_event(t, type, payload, &told_err));
 }
 
 static json_t *some_answer(struct world *w, size_t calls)
@@ -263,7 +264,8 @@ static void tell_answer(struct world *w, struct chronicle *t, size_t calls, cons
 	/* now and then it is longer than a line holds */
 	if (one_in(300))
 		json_set(answer, "pad", json_sprintf("%070000d", 1));
-	assert_int_equal(answer_keep(&w->record, (int64_t)below(100000), answer, &raw, NULL), 0);
+	assert_works(&told_err,
+		     answer_keep(&w->record, (int64_t)below(100000), answer, &raw, &told_err));
 	event(t, "cognition_out",
 	      json_pack("{s:s, s:s, s:s, s:o}", "text",
 			json_str(json_array_get(json_object_get(answer, "blocks"), 0), "text"),
@@ -327,7 +329,7 @@ static struct rye_blob *transcript(struct world *w)
 {
 	struct rye_blob *text = NULL;
 
-	assert_int_equal(chronicle_text(&w->record, &text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&w->record, &text, &told_err));
 	return text;
 }
 
@@ -336,7 +338,7 @@ static void recovered(struct world *w, bool closes)
 	struct chronicle *t = NULL;
 	auto_blob struct rye_blob *text = NULL;
 
-	assert_int_equal(chronicle_open(&w->record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&w->record, &t, &told_err));
 	text = transcript(w);
 	if (closes)
 		assert_true(chronicle_close_calls(t, (struct rye_span){ text->data, text->len },
@@ -353,14 +355,14 @@ static void one_thread(struct world *w, const char *said, bool closes)
 	json_t *own = NULL;
 
 	unlinkat(w->record.dir, "transcript.jsonl", 0);
-	assert_int_equal(chronicle_open(&w->record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&w->record, &t, &told_err));
 	tell_thread(w, t, said);
 	chronicle_close(t);
 	cut(w);
 	recovered(w, closes);
 	text = transcript(w);
-	assert_int_equal(messages_replay((struct rye_span){ text->data, text->len }, &own, NULL),
-			 0);
+	assert_works(&told_err,
+		     messages_replay((struct rye_span){ text->data, text->len }, &own, &told_err));
 	json_array_extend(w->past, own);
 	json_decref(own);
 }
@@ -379,7 +381,8 @@ static bool expect_taken(struct world *w, size_t wire)
 	messages = continuation_of(newest, kept);
 	json_array_append_new(messages, user_message("Go on."));
 	request.messages = messages;
-	assert_int_equal(provider_request_make(w->providers[wire], &request, NULL, &body, NULL), 0);
+	assert_works(&told_err,
+		     provider_request_make(w->providers[wire], &request, NULL, &body, &told_err));
 	doc = json_loadb(body.data, body.len, 0, NULL);
 	assert_non_null(doc);
 	wires[wire].rules(&rules, doc);
@@ -413,7 +416,7 @@ static void open_world(struct world *w, struct provider_place *p)
 	snprintf(p->port, sizeof(p->port), "1");
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++)
 		w->providers[i] = provider_at(p, wires[i].wire, "");
-	assert_int_equal(keystore_automatic(&p->place.env, &w->key, NULL), 0);
+	assert_works(&told_err, keystore_automatic(&p->place.env, &w->key, &told_err));
 	snprintf(path, sizeof(path), "%s/.ai", p->place.project);
 	w->record =
 		(struct record){ .id = "t/hello/hello-1", .key = &w->key, .trust = p->place.trust };

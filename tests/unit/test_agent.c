@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a model may call, under which names tools are offered, what a directive's return is. */
 #include "rye_test.h"
+#include "told.h"
 
 #include "agent/agent_inner.h"
 #include "base/io.h"
@@ -113,10 +114,10 @@ static void every_thread_above_must_allow(void **state)
 	struct rye_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(tool_call_read(&agent, block, &call, &err), 0);
-	assert_int_equal(tool_call_allowed(&agent, &call, &err), -RYE_DENIED);
+	assert_works(&err, tool_call_read(&agent, block, &call, &err));
+	assert_refused(&err, RYE_DENIED, tool_call_allowed(&agent, &call, &err));
 	json_array_remove(above, 1);
-	assert_int_equal(tool_call_allowed(&agent, &call, &err), 0);
+	assert_works(&err, tool_call_allowed(&agent, &call, &err));
 	tool_call_done(&call);
 }
 
@@ -143,7 +144,7 @@ static void searches_want_a_capability_of_their_kind(void **state)
 		struct tool_call call = { .arguments = NULL };
 		struct rye_err err = { 0 };
 
-		assert_int_equal(tool_call_read(&agent, block, &call, &err), 0);
+		assert_works(&err, tool_call_read(&agent, block, &call, &err));
 		assert_string_equal(tool_call_allowed(&agent, &call, &err) ? "no" : "yes",
 				    cases[i][1]);
 		tool_call_done(&call);
@@ -166,14 +167,14 @@ static void money_of_one_that_never_began(void **state)
 	dir = open(project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(io_mkdirs_at(dir, ".ai/state/threads/registry.db", 0700), 0);
 	close(dir);
-	assert_int_equal(budget_open(path, &ledger, NULL), 0);
-	assert_int_equal(budget_root(ledger, "t/a-1", 1, NULL), 0);
+	assert_works(&told_err, budget_open(path, &ledger, &told_err));
+	assert_works(&told_err, budget_root(ledger, "t/a-1", 1, &told_err));
 	doc = json_pack("{s:s, s:{s:s}, s:{s:s}}", "thread_id", "t/a-1", "request", "item_id",
 			"directive:t/a", "options", "project", project);
 	agent_run(&(struct agent_ask){ .doc = doc, .dir = -1, .stop = -1 }, &end);
 	assert_string_equal(end.status, "error");
 	rye_outcome_done(&end.outcome);
-	assert_int_equal(budget_get(ledger, "t/a-1", &row, NULL), 0);
+	assert_works(&told_err, budget_get(ledger, "t/a-1", &row, &told_err));
 	assert_string_equal(row.status, "error");
 	db_close(ledger);
 	assert_int_equal(nftw(project, remove_each, 16, FTW_DEPTH | FTW_PHYS), 0);

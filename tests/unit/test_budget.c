@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger of threads: what is left, what was spent, files of other implementations. */
 #include "db_place.h"
+#include "told.h"
 
 #include "harness/harness.h"
 
@@ -92,7 +93,8 @@ static void thread_F18_reserving_twice(void **state)
 	assert_int_equal(reserve(f, "B", "root", 0.3), -RYE_BUDGET);
 	assert_string_equal(f->err.msg,
 			    "Insufficient budget: parent=root remaining=0.2 requested=0.3");
-	assert_int_equal(budget_get(f->db, "B", &(struct budget_row){ 0 }, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       budget_get(f->db, "B", &(struct budget_row){ 0 }, &told_err));
 	assert_int_equal(reserve(f, "B", "root", 0.2), 0);
 	assert_sum(row_of(f, "root").remaining, 0);
 }
@@ -219,8 +221,8 @@ static void what_goes_on_has_what_was_left(void **state)
 	/* a root's next one begins a family of its own */
 	budget_root(f->db, "other", 1, &f->err);
 	assert_int_equal(budget_pass_on(f->db, "other", "next", &f->err), 0);
-	assert_int_equal(budget_get(f->db, "next", &(struct budget_row){ 0 }, NULL),
-			 -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       budget_get(f->db, "next", &(struct budget_row){ 0 }, &told_err));
 }
 
 static void estimates(void **state)

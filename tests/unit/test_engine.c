@@ -109,8 +109,10 @@ static void names(void **state)
 	st = look(&b, RYE_TOOL, "vec/unsigned.py");
 	assert_int_equal(st.verdict, RYE_UNSIGNED);
 	assert_string_equal(st.reason, "unsigned; mend with: ryefs sign tool:vec/unsigned");
-	assert_int_equal(rye_lookup(b.rye, RYE_TOOL, "vec/none.py", &st, NULL), -RYE_NOT_FOUND);
-	assert_int_equal(rye_lookup(b.rye, RYE_TOOL, "../vec/b2.py", &st, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       rye_lookup(b.rye, RYE_TOOL, "vec/none.py", &st, &told_err));
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       rye_lookup(b.rye, RYE_TOOL, "../vec/b2.py", &st, &told_err));
 	done(&b);
 }
 
@@ -145,14 +147,14 @@ static void odd_names(void **state)
 		for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
 			const struct rye_ask ask = { RYE_TOOL, odd[i], RYE_VIEW_SOURCE, NULL };
 
-			assert_int_equal(rye_lookup(b.rye, RYE_TOOL, odd[i], &st, NULL),
-					 -RYE_NOT_FOUND);
+			assert_refused(&told_err, RYE_NOT_FOUND,
+				       rye_lookup(b.rye, RYE_TOOL, odd[i], &st, &told_err));
 			assert_int_not_equal(view(&b, &ask, &blob), RYE_OK);
 		}
 		assert_true(look(&b, RYE_KNOWLEDGE, "\u65e5\u672c/\u00e9.v1").is_item_dir);
-		assert_int_equal(rye_lookup(b.rye, RYE_KNOWLEDGE, "\u65e5\u672c/e\u0301.v1", &st,
-					    NULL),
-				 -RYE_NOT_FOUND);
+		assert_refused(&told_err, RYE_NOT_FOUND,
+			       rye_lookup(b.rye, RYE_KNOWLEDGE, "\u65e5\u672c/e\u0301.v1", &st,
+					  &told_err));
 		rye_close(b.rye);
 	}
 	start(&b, false);
@@ -260,10 +262,10 @@ static void lists(void **state)
 
 	vectors(&b);
 	start(&b, true);
-	assert_int_equal(rye_list(b.rye, &walk, NULL), 0);
+	assert_works(&told_err, rye_list(b.rye, &walk, &told_err));
 	assert_string_equal(buf.data, "b2.py:0 b8.sh:0 unsigned.py:1 ");
 	walk.dir = "nowhere";
-	assert_int_equal(rye_list(b.rye, &walk, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND, rye_list(b.rye, &walk, &told_err));
 	for (int i = 0; i < 500 && (rye_counts(b.rye, &counts), !counts.scanned); i++)
 		usleep(2000);
 	assert_true(counts.scanned);

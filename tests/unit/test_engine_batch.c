@@ -73,7 +73,7 @@ static void sign_and_verify(void **state)
 	start(&b, (struct rye_options){ .scan = true });
 	own_key(&b);
 	assert_int_equal(verdict(&b, RYE_TOOL, "a/t.py"), RYE_UNSIGNED);
-	assert_int_equal(rye_verify_all(b.rye, &batch, &err), 0);
+	assert_works(&err, rye_verify_all(b.rye, &batch, &err));
 	assert_int_equal(counts[RYE_UNSIGNED], 2);
 	memset(counts, 0, sizeof(counts));
 	batch.pattern = "tool:*";
@@ -85,16 +85,16 @@ static void sign_and_verify(void **state)
 	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_UNSIGNED);
 	memset(counts, 0, sizeof(counts));
 	batch.pattern = "tool:a/t";
-	assert_int_equal(rye_verify_all(b.rye, &batch, &err), 0);
+	assert_works(&err, rye_verify_all(b.rye, &batch, &err));
 	assert_int_equal(counts[RYE_OK], 1);
 	batch.pattern = "tool:zz*";
-	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, rye_verify_all(b.rye, &batch, &err));
 	assert_string_equal(err.msg, "No tools found matching pattern: zz*");
 	batch.pattern = "nothing";
 	/* without a kind the id alone counts */
-	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, rye_verify_all(b.rye, &batch, &err));
 	batch.pattern = "tools:*";
-	assert_int_equal(rye_verify_all(b.rye, &batch, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, rye_verify_all(b.rye, &batch, &err));
 	done(&b);
 }
 
@@ -121,7 +121,7 @@ static void primitive(void **state)
 	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_OK);
 	rye_close(b.rye);
 	start(&b, (struct rye_options){ .no_sign = true });
-	assert_int_equal(rye_key_untrust(b.rye, KEY1, &err), -RYE_DENIED);
+	assert_refused(&err, RYE_DENIED, rye_key_untrust(b.rye, KEY1, &err));
 	rye_call_sync(b.rye, &ask, &outcome);
 	assert_int_equal(outcome.code, RYE_DENIED);
 	rye_outcome_done(&outcome);
@@ -171,7 +171,7 @@ static void check_said(struct bench *b, const char *id, enum rye_view view, cons
 	struct rye_ask ask = { RYE_CONFIG, id, view, NULL };
 	struct rye_blob *blob = NULL;
 
-	assert_int_equal(rye_view(b->rye, &ask, &blob, NULL), 0);
+	assert_works(&told_err, rye_view(b->rye, &ask, &blob, &told_err));
 	if (!strstr(blob->data, part))
 		assert_string_equal(blob->data, part);
 	rye_blob_unref(blob);
@@ -212,7 +212,7 @@ static void config(void **state)
 	rye_touched(b.rye, 0, "config/t/t.toml");
 	assert_int_equal(verdict(&b, RYE_CONFIG, "t/t.toml"), RYE_UNPARSABLE);
 	/* The reader of a merged entry sees a change of any layer. */
-	assert_int_equal(rye_lookup(b.rye, RYE_CONFIG, "web/web.yaml", &st, NULL), 0);
+	assert_works(&told_err, rye_lookup(b.rye, RYE_CONFIG, "web/web.yaml", &st, &told_err));
 	place_text(b.place.user, "config/web/web.yaml", "u: 2\n");
 	rye_touched(b.rye, 1, "config/web/web.yaml");
 	check_text(&b, "web/web", "u: 2\na:\n  b: 2\n  d: \"no\"\nc: null\n");

@@ -121,10 +121,9 @@ static void what_may_not_be_read_is_not_found(void **state)
 	struct bench b;
 
 	corpus(&b);
-	assert_int_equal(api_search_reply(b.rye,
-					  &(struct exec_search){ .request = doc, .held = held },
-					  &reply, &err),
-			 0);
+	assert_works(&err,
+		     api_search_reply(b.rye, &(struct exec_search){ .request = doc, .held = held },
+				      &reply, &err));
 	assert_string_equal(json_str(json_array_get(json_object_get(reply, "results"), 0), "id"),
 			    "x/other");
 	assert_int_equal(json_int(reply, "total", 0), 1);
@@ -250,11 +249,11 @@ static void hits(void **state)
 	tool(b.place.user, "ops/deploy", "ops", "x");
 	place_text(b.place.user, "knowledge/agent/threads/a/b-1.md", "deploy\n");
 	start(&b);
-	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_works(&told_err, rye_search(b.rye, &query, &told_err));
 	assert_string_equal(buf.data, "directive:deploy deploy.md|tool:ops/deploy deploy.py|");
 	buf_clear(&buf);
 	query.text = "NOT (deploy OR x)";
-	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_works(&told_err, rye_search(b.rye, &query, &told_err));
 	assert_int_equal(buf.len, 0);
 	/* What a model wrote is found when it is asked for. */
 	check(&b, "{\"query\": \"deploy\", \"scope\": \"knowledge\"}", "");
@@ -407,11 +406,11 @@ static void progress_is_told(void **state)
 		entry(b.place.project, id, "A zebra crossing");
 	}
 	start(&b);
-	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_works(&told_err, rye_search(b.rye, &query, &told_err));
 	assert_true(seen.calls && seen.last < 100);
 	assert_int_equal(seen.total, 100);
 	seen.calls = 0;
-	assert_int_equal(rye_search(b.rye, &query, NULL), 0);
+	assert_works(&told_err, rye_search(b.rye, &query, &told_err));
 	assert_int_equal(seen.calls, 0);
 	done(&b);
 }
@@ -431,7 +430,7 @@ static void given_up(void **state)
 	assert_int_equal(buf.len, 0);
 	assert_int_equal(index_doc_bytes(b.rye->index), 0);
 	stop = 0;
-	assert_int_equal(rye_search(b.rye, &query, &err), 0);
+	assert_works(&err, rye_search(b.rye, &query, &err));
 	assert_string_equal(buf.data, "knowledge:a a.md|");
 	done(&b);
 }

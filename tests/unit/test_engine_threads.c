@@ -4,6 +4,7 @@
  * this very program, as the engine starts it from /proc/self/exe.
  */
 #include "exec_tools.h"
+#include "told.h"
 
 #include "clock.h"
 #include "base/io.h"
@@ -72,7 +73,7 @@ static const char *launch(struct bench *b)
 			  "\"item_id\":\"tool:t/echo\",\"execution_mode\":\"inline\","
 			  "\"state\":\"running\"}");
 	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 	return json_str(b->reply, "thread_id");
 }
 
@@ -263,7 +264,7 @@ static uint64_t list_is(struct bench *b, const char *want)
 	for (int i = 0; i < 2; i++) {
 		auto_buf struct rye_buf all = RYE_BUF_INIT;
 
-		assert_int_equal(rye_thread_list(b->rye, join, &all, NULL), 0);
+		assert_works(&told_err, rye_thread_list(b->rye, join, &all, &told_err));
 		assert_string_equal(all.data ? all.data : "", want);
 		assert_int_equal(rye_thread_list_number(b->rye), number);
 		usleep(30000); /* from now on a change has another time stamp */
@@ -284,18 +285,18 @@ static void the_list_follows_others(void **state)
 		mkdir(path, 0700);
 	}
 	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 	add_thread(b, "a");
 	number = list_is(b, "a ");
-	assert_int_equal(registry_running(b->db, "a", 1, NULL), 0);
+	assert_works(&told_err, registry_running(b->db, "a", 1, &told_err));
 	assert_int_equal(list_is(b, "a "), number);
 	add_thread(b, "b");
 	assert_int_not_equal(list_is(b, "b a "), number);
 	number = rye_thread_list_number(b->rye);
 	remove_thread(b, "a");
 	assert_int_equal(list_is(b, "b a "), number); /* its row is there */
-	assert_int_equal(registry_finish(b->db, "a", "error", NULL, NULL), 0);
-	assert_int_equal(registry_delete(b->db, "a", NULL), 0);
+	assert_works(&told_err, registry_finish(b->db, "a", "error", NULL, &told_err));
+	assert_works(&told_err, registry_delete(b->db, "a", &told_err));
 	assert_int_not_equal(list_is(b, "b "), number);
 	/* a registry that is no longer there lists no rows, only directories */
 	assert_int_equal(registry_insert(b->db, "c", "tool:t/echo"), 0);
@@ -316,7 +317,7 @@ static void open_registry(struct bench *b)
 		mkdir(path, 0700);
 	}
 	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 }
 
 static pid_t sleeper(void)
@@ -363,7 +364,7 @@ static void begin_wait(struct bench *b, const char *id, struct waiter *waiter,
 
 	*waiter = (struct waiter){ .told = 0 };
 	pthread_mutex_init(&waiter->lock, NULL);
-	assert_int_equal(rye_thread_wait(b->rye, id, &who, ret, NULL), 0);
+	assert_works(&told_err, rye_thread_wait(b->rye, id, &who, ret, &told_err));
 }
 
 static int told(struct waiter *waiter)
@@ -400,7 +401,7 @@ static void a_living_foreign_thread_is_respected(void **state)
 	add_thread(b, ids[0]);
 	assert_int_equal(registry_insert(b->db, ids[1], "directive:x"), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(registry_running(b->db, ids[i], pid, NULL), 0);
+		assert_works(&told_err, registry_running(b->db, ids[i], pid, &told_err));
 		begin_wait(b, ids[i], &waiter[i], &call[i]);
 	}
 	rye_thread_recover(b->rye, NULL);
@@ -409,7 +410,7 @@ static void a_living_foreign_thread_is_respected(void **state)
 		status_is(b, ids[i], "running");
 		assert_int_equal(told(&waiter[i]), 0);
 	}
-	assert_int_equal(rye_thread_ctl(b->rye, ids[0], SPAN("kill"), NULL, &err), -RYE_DENIED);
+	assert_refused(&err, RYE_DENIED, rye_thread_ctl(b->rye, ids[0], SPAN("kill"), NULL, &err));
 	assert_non_null(strstr(err.msg, "is run by another program"));
 	assert_int_equal(kill(pid, 0), 0);
 	/* dead, and its parent has not waited for it */
@@ -423,7 +424,7 @@ static void fact_is(struct bench *b, const char *id, const char *name, const cha
 {
 	struct rye_blob *blob = NULL;
 
-	assert_int_equal(rye_thread_file(b->rye, id, name, &blob, NULL), 0);
+	assert_works(&told_err, rye_thread_file(b->rye, id, name, &blob, &told_err));
 	assert_string_equal(blob->data, want);
 	rye_blob_unref(blob);
 }
@@ -440,20 +441,22 @@ static void a_row_alone_is_a_thread(void **state)
 	assert_int_equal(registry_insert(b->db, "x/y-1", "directive:x"), 0);
 	list_is(b, "x/y-1 ");
 	fact_is(b, "x/y-1", "directive", "directive:x\n");
-	assert_int_equal(registry_running(b->db, "x/y-1", getpid(), NULL), 0);
+	assert_works(&told_err, registry_running(b->db, "x/y-1", getpid(), &told_err));
 	fact_is(b, "x/y-1", "alive", "1\n");
-	assert_int_equal(rye_thread_file(b->rye, "x/y-1", "result.json", &blob, NULL),
-			 -RYE_NOT_FOUND);
-	assert_int_equal(registry_finish(b->db, "x/y-1", "error", "{\"error\":\"why\"}", NULL), 0);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       rye_thread_file(b->rye, "x/y-1", "result.json", &blob, &told_err));
+	assert_works(&told_err,
+		     registry_finish(b->db, "x/y-1", "error", "{\"error\":\"why\"}", &told_err));
 	fact_is(b, "x/y-1", "alive", "0\n");
 	fact_is(b, "x/y-1", "result.json", "{\"error\":\"why\"}\n");
 	fact_is(b, "x/y-1", "error", "why\n");
-	assert_int_equal(rye_thread_names(b->rye, "x/y-1", join, &names, NULL), 0);
+	assert_works(&told_err, rye_thread_names(b->rye, "x/y-1", join, &names, &told_err));
 	assert_string_equal(
 		names.data,
 		"alive completed created directive error pid status updated result.json ");
-	assert_int_equal(rye_thread_file(b->rye, "x/y-1", "output", &blob, NULL), -RYE_NOT_FOUND);
-	assert_int_equal(rye_thread_ctl(b->rye, "x/y-1", SPAN("delete"), NULL, NULL), 0);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       rye_thread_file(b->rye, "x/y-1", "output", &blob, &told_err));
+	assert_works(&told_err, rye_thread_ctl(b->rye, "x/y-1", SPAN("delete"), NULL, &told_err));
 	list_is(b, "");
 }
 
@@ -495,7 +498,7 @@ static void a_starting_thread_can_be_killed(void **state)
 	struct rye_call *call;
 
 	begin_wait(b, "a", &waiter, &call);
-	assert_int_equal(rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL, NULL), 0);
+	assert_works(&told_err, rye_thread_ctl(b->rye, "a", SPAN("kill"), NULL, &told_err));
 	status_is(b, "a", "created");
 	assert_int_equal(told(&waiter), 0);
 	close(fd); /* the launcher dies instead */
@@ -532,9 +535,9 @@ static void add_runner(struct bench *b, const char *id, pid_t pid)
 	add_thread(b, id);
 	snprintf(path, sizeof(path), "%s/" THREADS "/%s", b->place.place.project, id);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(runner_write(dir, pid, NULL), 0);
+	assert_works(&told_err, runner_write(dir, pid, &told_err));
 	close(dir);
-	assert_int_equal(registry_running(b->db, id, pid, NULL), 0);
+	assert_works(&told_err, registry_running(b->db, id, pid, &told_err));
 }
 
 static void a_wait_ends_with_a_runner_of_others(void **state)
@@ -554,7 +557,8 @@ static void a_wait_ends_with_a_runner_of_others(void **state)
 		usleep(20000);
 		assert_int_equal(told(&waiter), 0);
 		if (i % 2)
-			assert_int_equal(rye_thread_ctl(b->rye, id, SPAN("kill"), NULL, NULL), 0);
+			assert_works(&told_err,
+				     rye_thread_ctl(b->rye, id, SPAN("kill"), NULL, &told_err));
 		else
 			kill(pid, SIGKILL);
 		end_wait(&waiter, call, i % 2 ? "killed\n" : "error\n");
@@ -593,7 +597,7 @@ static void a_wait_has_to_begin(void **state)
 
 	open_registry(b);
 	add_runner(b, "a", pid);
-	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	assert_works(&told_err, threads_open(&env, &threads, &told_err));
 	refused_threads = 1000;
 	assert_int_equal(threads_await(threads, "a", &patience, &err), -(int)RYE_IO);
 	assert_string_equal(err.msg, "out of memory");
@@ -604,7 +608,7 @@ static void a_wait_has_to_begin(void **state)
 		usleep(600000);
 		_exit(kill(pid, SIGKILL));
 	}
-	assert_int_equal(threads_await(threads, "a", &patience, NULL), 0);
+	assert_works(&told_err, threads_await(threads, "a", &patience, &told_err));
 	assert_int_equal(waitpid(killer, NULL, 0), killer);
 	threads_close(threads);
 	kill(parent, SIGKILL);
@@ -632,7 +636,7 @@ static void a_wait_is_told_without_memory(void **state)
 
 	open_registry(b);
 	add_runner(b, "a", getpid());
-	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	assert_works(&told_err, threads_open(&env, &threads, &told_err));
 	no_blobs = true;
 	alarm(20);
 	assert_int_equal(threads_await(threads, "a", &patience, NULL), -(int)RYE_TIMEOUT);
@@ -653,7 +657,7 @@ static void a_look_without_descriptors(void **state)
 
 	open_registry(b);
 	add_runner(b, "a", getpid());
-	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	assert_works(&told_err, threads_open(&env, &threads, &told_err));
 	threads_recover_all(threads);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	for (size_t n = 0; n <= ARRAY_SIZE(fds); n++) {
@@ -693,8 +697,8 @@ static void unknown_orders_are_told(void **state)
 	open_registry(b);
 	add_thread(b, "a");
 	snprintf(path, sizeof(path), "%s/" THREADS "/budget_ledger.db", b->place.place.project);
-	assert_int_equal(budget_open(path, &ledger, NULL), 0);
-	assert_int_equal(budget_root(ledger, "a", 1, NULL), 0);
+	assert_works(&told_err, budget_open(path, &ledger, &told_err));
+	assert_works(&told_err, budget_root(ledger, "a", 1, &told_err));
 	snprintf(path, sizeof(path), "%s/" THREADS "/a", b->place.place.project);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	lock = thread_lock(dir);
@@ -711,7 +715,7 @@ static void unknown_orders_are_told(void **state)
 	assert_non_null(strstr(row.result, "cannot run threads of the type \\\"dream\\\""));
 	free(row.result);
 	/* what its launcher had reserved for it is given back */
-	assert_int_equal(budget_get(ledger, "a", &money, NULL), 0);
+	assert_works(&told_err, budget_get(ledger, "a", &money, &told_err));
 	assert_string_equal(money.status, "error");
 	db_close(ledger);
 	close(order);
@@ -731,10 +735,10 @@ static void ids_of_one_stem(void **state)
 	struct launched launched[3];
 	struct threads *threads;
 
-	assert_int_equal(threads_open(&env, &threads, NULL), 0);
+	assert_works(&told_err, threads_open(&env, &threads, &told_err));
 	open_registry(b);
 	for (size_t i = 0; i < ARRAY_SIZE(launched); i++) {
-		assert_int_equal(threads_launch(threads, &what, &launched[i], NULL), 0);
+		assert_works(&told_err, threads_launch(threads, &what, &launched[i], &told_err));
 		assert_int_equal(strncmp(launched[i].thread_id, "a/b/b-", 6), 0);
 		assert_int_not_equal(strspn(launched[i].thread_id + 6, "0123456789"), 0);
 		for (size_t j = 0; j < i; j++)

@@ -4,6 +4,7 @@
  * limits, environment, the project's own programs, writing, sockets, namespaces.
  */
 #include "exec_tools.h"
+#include "told.h"
 
 #include "sandbox/sandbox_inner.h"
 #include "sandbox/sandbox.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fs_named.c - calls by name: the table, what is forgotten and when, request.json's message. */
 #include "rye_test.h"
+#include "told.h"
 
 #include "talk/talk_inner.h"
 

@@ -79,7 +79,7 @@ static void all_there(void **state)
 	struct rye_err err;
 
 	faults.no_proc = false;
-	assert_int_equal(open_parts(-1, &err), 0);
+	assert_works(&err, open_parts(-1, &err));
 }
 
 static void no_proc(void **state)
@@ -87,7 +87,7 @@ static void no_proc(void **state)
 	struct rye_err err;
 
 	faults.no_proc = true;
-	assert_int_equal(open_parts(-1, &err), -RYE_IO);
+	assert_refused(&err, RYE_IO, open_parts(-1, &err));
 	faults.no_proc = false;
 	assert_int_equal(err.sys, EACCES);
 	assert_string_equal(err.msg, "cannot make the table of callers: Permission denied");

@@ -275,13 +275,14 @@ static void a_run_is_worked_on_once(void **state)
 	const struct graph_log_new new = { fake->place.project, "t/g", "", "one" };
 	struct graph_log *log = NULL, *other = NULL;
 
-	assert_int_equal(graph_log_create(&new, &log, NULL), 0);
+	assert_works(&told_err, graph_log_create(&new, &log, &told_err));
 	graph_log_event(log, "graph_started", json_pack("{s:s}", "graph_id", "t/g"));
-	assert_int_equal(graph_log_flush(log, true, NULL), 0);
+	assert_works(&told_err, graph_log_flush(log, true, &told_err));
 	assert_int_equal(graph_log_create(&new, &other, &fake->err), -(int)RYE_IO);
 	assert_int_equal(graph_log_resume(fake->place.project, "one", &other, &past, &fake->err),
 			 -(int)RYE_BUSY);
-	assert_int_equal(graph_log_resume(fake->place.project, "one", NULL, &past, NULL), 0);
+	assert_works(&told_err,
+		     graph_log_resume(fake->place.project, "one", NULL, &past, &told_err));
 	graph_past_done(&past);
 	graph_log_close(log);
 	assert_int_equal(graph_log_resume(fake->place.project, "one", &other, &past, &fake->err),
@@ -300,11 +301,10 @@ static void a_broken_record_is_told(void **state)
 	auto_past struct graph_past past = GRAPH_PAST_INIT;
 
 	/* what a tool printed may hold a NUL */
-	assert_int_equal(
-		graph_past_read(SPAN("{\"event_type\":\"graph_started\",\"payload\":{"
-				     "\"graph_id\":\"g\",\"state\":{\"x\":\"a\\u0000b\"}}}\n"),
-				&past, NULL),
-		0);
+	assert_works(&told_err,
+		     graph_past_read(SPAN("{\"event_type\":\"graph_started\",\"payload\":{"
+					  "\"graph_id\":\"g\",\"state\":{\"x\":\"a\\u0000b\"}}}\n"),
+				     &past, &told_err));
 	graph_past_done(&past);
 	assert_int_equal(graph_past_read(SPAN("{}\nnonsense\n{}\n"), &past, &fake->err),
 			 -(int)RYE_UNPARSABLE);

@@ -32,7 +32,7 @@ static void resolve_case(const struct limits_case *c)
 	struct limits parent, limits;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(limits_read(above, &parent, &err), 0);
+	assert_works(&err, limits_read(above, &parent, &err));
 	if (limits_resolve(&(struct limits_ask){ .defaults = defaults,
 						 .directive = directive,
 						 .overrides = overrides,
@@ -46,7 +46,7 @@ static void resolve_case(const struct limits_case *c)
 
 	json_canonical(&text, doc);
 	assert_string_equal(text.data, c->want);
-	assert_int_equal(limits_read(doc, &again, &err), 0);
+	assert_works(&err, limits_read(doc, &again, &err));
 	assert_memory_equal(again.value, limits.value, sizeof(limits.value));
 }
 
@@ -110,10 +110,9 @@ static void older_names_are_told(void **state)
 	auto_json json_t *directive = doc_of("{\"max_turns\":3}");
 	struct limits limits;
 
-	assert_int_equal(
-		limits_resolve(&(struct limits_ask){ .directive = directive, .warnings = warnings },
-			       &limits, NULL),
-		0);
+	assert_works(&told_err, limits_resolve(&(struct limits_ask){ .directive = directive,
+								     .warnings = warnings },
+					       &limits, &told_err));
 	assert_true(limits.value[LIMIT_TURNS] == 3);
 	assert_false(limits.spend_declared);
 	assert_string_equal(json_string_value(json_array_get(warnings, 0)),
@@ -128,7 +127,7 @@ static void limits_that_are_reached(void **state)
 	struct limits limits, parent;
 	struct limit_hit hit;
 
-	assert_int_equal(limits_read(object, &limits, NULL), 0);
+	assert_works(&told_err, limits_read(object, &limits, &told_err));
 	assert_false(limits_hit(&limits, &use, &hit));
 	use.elapsed_seconds = 2;
 	assert_true(limits_hit(&limits, &use, &hit));
@@ -137,11 +136,13 @@ static void limits_that_are_reached(void **state)
 	assert_true(limits_hit(&limits, &use, &hit));
 	assert_string_equal(hit.text, "Limit exceeded: turns_exceeded (3/3)");
 	parent = limits;
-	assert_int_equal(limits_change(&limits, &parent, "turns", 2, NULL), 0);
-	assert_int_equal(limits_change(&limits, &parent, "turns", 4, NULL), -RYE_DENIED);
-	assert_int_equal(limits_change(&limits, NULL, "turns", 4, NULL), 0);
-	assert_int_equal(limits_change(&limits, NULL, "turn", 4, NULL), -RYE_INVALID);
-	assert_int_equal(limits_change(&limits, NULL, "spend", -4, NULL), -RYE_INVALID);
+	assert_works(&told_err, limits_change(&limits, &parent, "turns", 2, &told_err));
+	assert_refused(&told_err, RYE_DENIED,
+		       limits_change(&limits, &parent, "turns", 4, &told_err));
+	assert_works(&told_err, limits_change(&limits, NULL, "turns", 4, &told_err));
+	assert_refused(&told_err, RYE_INVALID, limits_change(&limits, NULL, "turn", 4, &told_err));
+	assert_refused(&told_err, RYE_INVALID,
+		       limits_change(&limits, NULL, "spend", -4, &told_err));
 }
 
 /* ---- capabilities ---- */
@@ -154,14 +155,14 @@ static void capabilities_of_permissions(void **state)
 	auto_json json_t *bad = doc_of("[{\"tag\":\"cap\"}]");
 	json_t *list = NULL;
 
-	assert_int_equal(capabilities_of(permissions, &list, NULL), 0);
+	assert_works(&told_err, capabilities_of(permissions, &list, &told_err));
 	same_json(list, "[\"rye.execute.tool.a.b.*\"]");
-	assert_int_equal(capabilities_of(NULL, &list, NULL), 0);
+	assert_works(&told_err, capabilities_of(NULL, &list, &told_err));
 	same_json(list, "[]");
-	assert_int_equal(capabilities_of(bad, &list, NULL), -RYE_INVALID);
-	assert_int_equal(capabilities_of(json_object_get(json_array_get(permissions, 0), "tag"),
-					 &list, NULL),
-			 -RYE_INVALID);
+	assert_refused(&told_err, RYE_INVALID, capabilities_of(bad, &list, &told_err));
+	assert_refused(&told_err, RYE_INVALID,
+		       capabilities_of(json_object_get(json_array_get(permissions, 0), "tag"),
+				       &list, &told_err));
 }
 
 static void check(const char *lists, struct capability_ask ask, const char *want)
@@ -372,21 +373,23 @@ static void thread_T45_configuration_is_signed(void **state)
 	place_vectors(&p);
 	place_open(&p, false);
 	place_key(0, &key);
-	assert_int_equal(harness_config(&p.env, "agent/resilience", &config, NULL), 0);
+	assert_works(&told_err, harness_config(&p.env, "agent/resilience", &config, &told_err));
 	same_json(config, "{}");
 	write_config(&p, RESILIENCE, strlen(RESILIENCE));
-	assert_int_equal(harness_config(&p.env, "agent/resilience", &config, NULL), -RYE_UNSIGNED);
-	assert_int_equal(
+	assert_refused(&told_err, RYE_UNSIGNED,
+		       harness_config(&p.env, "agent/resilience", &config, &told_err));
+	assert_works(
+		&told_err,
 		sign_text(&(struct sign_text){ .key = &key,
 					       .place = { RYE_CONFIG, "agent/resilience", ".yaml" },
 					       .raw = SPAN(RESILIENCE) },
-			  &text, &signature, NULL),
-		0);
+			  &text, &signature, &told_err));
 	write_config(&p, text->data, text->len);
-	assert_int_equal(harness_config(&p.env, "agent/resilience", &config, NULL), 0);
+	assert_works(&told_err, harness_config(&p.env, "agent/resilience", &config, &told_err));
 	same_json(config, "{\"limits\":{\"defaults\":{\"turns\":7}}}");
 	write_config(&p, text->data, text->len - 2);
-	assert_int_equal(harness_config(&p.env, "agent/resilience", &config, NULL), -RYE_MODIFIED);
+	assert_refused(&told_err, RYE_MODIFIED,
+		       harness_config(&p.env, "agent/resilience", &config, &told_err));
 	rye_blob_unref(text);
 	place_drop(&p);
 }

@@ -306,7 +306,7 @@ static void few_watches(void **state)
 	place_open(&b.place, false);
 	env.spaces = b.place.spaces;
 	env.arg = &left;
-	assert_int_equal(index_open(&env, &b.index, &err), 0);
+	assert_works(&err, index_open(&env, &b.index, &err));
 	index_scan(b.index, 1, false);
 	assert_false(index_unwatched(b.index, RYE_TOOL, "a/x.py"));
 	left = 0;

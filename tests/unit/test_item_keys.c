@@ -17,7 +17,7 @@ static void public_key_of_the_vectors(void **state)
 	struct key_public key, again;
 	char hex[65];
 
-	assert_int_equal(key_public_parse(SPAN(PEM1), &key, NULL), 0);
+	assert_works(&told_err, key_public_parse(SPAN(PEM1), &key, &told_err));
 	hex_of(key.bytes, KEY_LEN, hex);
 	assert_string_equal(hex,
 			    "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8");
@@ -38,7 +38,7 @@ static void fingerprint_is_of_the_normal_text(void **state)
 		"-----END PUBLIC KEY-----\n\n\n";
 	struct key_public key;
 
-	assert_int_equal(key_public_parse(SPAN(text), &key, NULL), 0);
+	assert_works(&told_err, key_public_parse(SPAN(text), &key, &told_err));
 	assert_string_equal(key.fp, KEY1);
 }
 
@@ -67,16 +67,16 @@ static void texts_that_are_no_public_key(void **state)
 	struct rye_err err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		assert_int_equal(key_public_parse(span_of(texts[i]), &key, &err), -RYE_INVALID);
+		assert_refused(&err, RYE_INVALID, key_public_parse(span_of(texts[i]), &key, &err));
 		assert_non_null(strstr(err.msg, "PUBLIC KEY"));
 	}
 	memset(big, 'A', sizeof(big));
-	assert_int_equal(key_public_parse((struct rye_span){ big, sizeof(big) }, &key, NULL),
-			 -RYE_INVALID);
-	assert_int_equal(key_public_parse(SPAN("-----BEGIN PUBLIC KEY-----\0-----END PUBLIC "
-					       "KEY-----"),
-					  &key, NULL),
-			 -RYE_INVALID);
+	assert_refused(&told_err, RYE_INVALID,
+		       key_public_parse((struct rye_span){ big, sizeof(big) }, &key, &told_err));
+	assert_refused(&told_err, RYE_INVALID,
+		       key_public_parse(SPAN("-----BEGIN PUBLIC KEY-----\0-----END PUBLIC "
+					     "KEY-----"),
+					&key, &told_err));
 }
 
 /* DER in PEM armour. */
@@ -109,7 +109,7 @@ static void both_shapes_of_private_keys(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		private_pem(good[i], pem, sizeof(pem));
-		assert_int_equal(key_secret_parse(span_of(pem), &key, NULL), 0);
+		assert_works(&told_err, key_secret_parse(span_of(pem), &key, &told_err));
 		assert_string_equal(key.pub.fp, KEY1);
 	}
 	key_secret_pem(&key, again);
@@ -194,17 +194,17 @@ static void generated_pair(void **state)
 	unsetenv("RYE_SIGNING_KEY_DIR");
 	place_open(&p, false);
 	assert_true(str_ends(p.spaces->key_dir, "/user/.ai/config/keys/signing"));
-	assert_int_equal(keystore_load(p.spaces, &key, &err), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, first, &err), 0);
+	assert_refused(&err, RYE_NO_KEY, keystore_load(p.spaces, &key, &err));
+	assert_works(&err, keystore_generate(p.spaces, false, NULL, first, &err));
 	assert_int_equal(mode_of(p.spaces->key_dir, ""), 0700);
 	assert_int_equal(mode_of(p.spaces->key_dir, "private_key.pem"), 0600);
 	assert_int_equal(mode_of(p.spaces->key_dir, "public_key.pem"), 0644);
 	assert_int_equal(mode_of(p.spaces->key_dir, "box_key.pem"), 0600);
 	assert_int_equal(mode_of(p.spaces->key_dir, "box_pub.pem"), 0644);
-	assert_int_equal(keystore_load(p.spaces, &key, &err), 0);
+	assert_works(&err, keystore_load(p.spaces, &key, &err));
 	assert_string_equal(key.pub.fp, first);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, second, &err), -RYE_INVALID);
-	assert_int_equal(keystore_generate(p.spaces, true, NULL, second, &err), 0);
+	assert_refused(&err, RYE_INVALID, keystore_generate(p.spaces, false, NULL, second, &err));
+	assert_works(&err, keystore_generate(p.spaces, true, NULL, second, &err));
 	assert_string_not_equal(first, second);
 	place_drop(&p);
 }
@@ -220,15 +220,15 @@ static void halves_that_do_not_belong_together(void **state)
 
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, fp, NULL), 0);
+	assert_works(&told_err, keystore_generate(p.spaces, false, NULL, fp, &told_err));
 	snprintf(path, sizeof(path), "%s/public_key.pem", p.spaces->key_dir);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_int_equal(io_write_all(fd, PEM1, sizeof(PEM1) - 1), 0);
 	close(fd);
-	assert_int_equal(keystore_load(p.spaces, &key, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, keystore_load(p.spaces, &key, &err));
 	assert_non_null(strstr(err.msg, "is not the public half"));
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(keystore_load(p.spaces, &key, &err), 0);
+	assert_works(&err, keystore_load(p.spaces, &key, &err));
 	assert_string_equal(key.pub.fp, fp);
 	place_drop(&p);
 }

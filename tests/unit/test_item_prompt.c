@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The prompt (cases T99 to T101) and what reading an item's file gives. */
 #include "scope.h"
+#include "told.h"
 #include "base/io.h"
 #include "parse/parse.h"
 #include "item/item.h"
@@ -83,7 +84,7 @@ static struct rye_item item_of(enum rye_kind kind, const char *text, size_t head
 	item.body = (struct rye_span){ item.text->data + head, item.text->len - head };
 	if (kind == RYE_DIRECTIVE) {
 		item.meta = parse_directive(item.body, &err);
-		assert_int_equal(directive_shape(item.body, &item.shape, &err), 0);
+		assert_works(&err, directive_shape(item.body, &item.shape, &err));
 	}
 	return item;
 }
@@ -129,7 +130,7 @@ static void prompt_of_item(void **state)
 	struct rye_blob *blob = NULL;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(render_prompt(&item, NULL, "I", &blob, &err), 0);
+	assert_works(&err, render_prompt(&item, NULL, "I", &blob, &err));
 	assert_string_equal(blob->data,
 			    "I\n\n<directive name=\"{input:a}\">\n\nD {input:b}\n\n</directive>");
 	rye_blob_unref(blob);

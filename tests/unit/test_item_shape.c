@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One region: which element of a directive is the signed one, and what is refused. */
 #include "rye_test.h"
+#include "told.h"
 
 #include "str.h"
 #include "parse/parse.h"
@@ -52,7 +53,8 @@ static void lines_are_named(void **state)
 {
 	struct directive_shape shape;
 
-	assert_int_equal(directive_shape(span_of("a\n\n```xml\n" EL "\n```"), &shape, NULL), 0);
+	assert_works(&told_err,
+		     directive_shape(span_of("a\n\n```xml\n" EL "\n```"), &shape, &told_err));
 	assert_int_equal(shape.line, 4);
 	refused("a\n<directive x>\n```xml\n" EL "\n```", "line 2: the first <directive");
 }

@@ -82,7 +82,7 @@ static void T18_shebang_of_javascript(void **state)
 	assert_true(span_line(&text, &line) && span_starts(line, "// rye:full:1:"));
 	assert_true(span_starts(text, "#!/usr/bin/env node\n"));
 	rye_blob_unref(got);
-	assert_int_equal(place_load(p, RYE_TOOL, "a/b", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_TOOL, "a/b", NULL, &told_err));
 }
 
 /* The bound vectors are what signing makes of their own text, byte for byte. */
@@ -130,7 +130,7 @@ static void T06_signing_writes_LF(void **state)
 	got = file(p->project, "directives/vec/v2.md");
 	assert_null(memchr(got->data, '\r', got->len));
 	rye_blob_unref(got);
-	assert_int_equal(place_load(p, RYE_DIRECTIVE, "vec/v2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_DIRECTIVE, "vec/v2", NULL, &told_err));
 	assert_non_null(strstr(json_str(reply, "newly_covered"), "its line ends"));
 }
 
@@ -207,7 +207,7 @@ static void T35_without_a_key_pair(void **state)
 	place_open(p, false);
 	before = file(p->project, "tools/vec/v3.py");
 	ask.space = &p->spaces->v[0];
-	assert_int_equal(sign_request(&p->env, &ask, &reply, &err), -RYE_NO_KEY);
+	assert_refused(&err, RYE_NO_KEY, sign_request(&p->env, &ask, &reply, &err));
 	assert_string_equal(err.msg, "No signing keypair found. Generate one first.\n"
 				     "mend with: ryefs keygen");
 	after = file(p->project, "tools/vec/v3.py");
@@ -701,7 +701,7 @@ static void T92_system_and_no_match(void **state)
 
 	place_open(p, false);
 	ask.space = &p->spaces->v[2];
-	assert_int_equal(sign_request(&p->env, &ask, &reply, NULL), -RYE_READ_ONLY);
+	assert_refused(&told_err, RYE_READ_ONLY, sign_request(&p->env, &ask, &reply, &told_err));
 	assert_string_equal(
 		json_str(reply, "error"),
 		"System space items are immutable and cannot be signed. Copy to project "
@@ -740,36 +740,36 @@ static void whole_space(void **state)
 	place_text(p->project, "knowledge/plain.md", "text\n");
 	place_open(p, false);
 	many.space = &p->spaces->v[0];
-	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p->spaces, false, NULL, fp, NULL), 0);
-	assert_int_equal(keystore_trust(&p->env, "self", NULL, fp, NULL), 0);
-	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
+	assert_refused(&told_err, RYE_NO_KEY, sign_many(&p->env, &many, &told_err));
+	assert_works(&told_err, keystore_generate(p->spaces, false, NULL, fp, &told_err));
+	assert_works(&told_err, keystore_trust(&p->env, "self", NULL, fp, &told_err));
+	assert_works(&told_err, sign_many(&p->env, &many, &told_err));
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.good, 2);
 	assert_int_equal(heard.total, 3);
 	many.pattern = "tool:vec/*";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
+	assert_works(&told_err, sign_many(&p->env, &many, &told_err));
 	assert_int_equal(heard.good, 1);
 	/* a plain id is that item alone */
 	place_put(p->project, "tools/other/b2.py", "binding/b2.py");
 	many.pattern = "tool:vec/b2";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
+	assert_works(&told_err, sign_many(&p->env, &many, &told_err));
 	assert_int_equal(heard.total, 1);
 	many.pattern = "tool:b2";
-	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND, sign_many(&p->env, &many, &told_err));
 	many.pattern = "config:**/*";
-	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND, sign_many(&p->env, &many, &told_err));
 	/* without a kind a pattern speaks of all of them */
 	many.pattern = "vec/*";
 	heard = (struct heard){ 0 };
-	assert_int_equal(sign_many(&p->env, &many, NULL), 0);
+	assert_works(&told_err, sign_many(&p->env, &many, &told_err));
 	assert_int_equal(heard.good, 2);
 	many.pattern = "vec/b2";
-	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND, sign_many(&p->env, &many, &told_err));
 	many.pattern = "tols:vec/*";
-	assert_int_equal(sign_many(&p->env, &many, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND, sign_many(&p->env, &many, &told_err));
 }
 
 int main(void)

@@ -25,12 +25,12 @@ static void T34_document_of_the_format(void **state)
 
 	place_open(p, false);
 	place_key(0, &key);
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), -RYE_UNSIGNED);
-	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
+	assert_refused(&told_err, RYE_UNSIGNED, signdoc_verify(p->trust, REF, doc, &told_err));
+	assert_works(&told_err, signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", &told_err));
 	assert_string_equal(json_str(doc, "_signature"), LINE);
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), 0);
+	assert_works(&told_err, signdoc_verify(p->trust, REF, doc, &told_err));
 	/* again: the old signature is no part of the content */
-	assert_int_equal(signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", NULL), 0);
+	assert_works(&told_err, signdoc_sign(&key, doc, "2026-01-02T03:04:05Z", &told_err));
 	assert_string_equal(json_str(doc, "_signature"), LINE);
 }
 
@@ -44,16 +44,16 @@ static void changed_documents(void **state)
 	place_open(p, false);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		json_sets(doc, "_signature", lines[i]);
-		assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_UNSIGNED);
+		assert_refused(&err, RYE_UNSIGNED, signdoc_verify(p->trust, REF, doc, &err));
 	}
 	json_sets(doc, "_signature", LINE);
 	json_object_set_new(doc, "n", json_integer(2));
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_MODIFIED);
+	assert_refused(&err, RYE_MODIFIED, signdoc_verify(p->trust, REF, doc, &err));
 	assert_string_equal(err.msg, "Content modified since signing: " REF);
 	json_object_set_new(doc, "n", json_integer(1));
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), 0);
+	assert_works(&err, signdoc_verify(p->trust, REF, doc, &err));
 	json_object_set_new(doc, "n", json_real(1.0));
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, &err), -RYE_MODIFIED);
+	assert_refused(&err, RYE_MODIFIED, signdoc_verify(p->trust, REF, doc, &err));
 }
 
 static void keys_and_scopes(void **state)
@@ -67,12 +67,14 @@ static void keys_and_scopes(void **state)
 	place_open(p, false);
 	place_key(0x20, &key2);
 	place_key(0x40, &key3);
-	assert_int_equal(signdoc_sign(&key2, doc, NULL, NULL), 0);
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), 0);
-	assert_int_equal(signdoc_verify(p->trust, "tool:a/b", doc, NULL), -RYE_UNTRUSTED);
-	assert_int_equal(signdoc_verify(p->trust, "knowledge:a", doc, NULL), -RYE_UNTRUSTED);
-	assert_int_equal(signdoc_sign(&key3, doc, NULL, NULL), 0);
-	assert_int_equal(signdoc_verify(p->trust, REF, doc, NULL), -RYE_UNTRUSTED);
+	assert_works(&told_err, signdoc_sign(&key2, doc, NULL, &told_err));
+	assert_works(&told_err, signdoc_verify(p->trust, REF, doc, &told_err));
+	assert_refused(&told_err, RYE_UNTRUSTED,
+		       signdoc_verify(p->trust, "tool:a/b", doc, &told_err));
+	assert_refused(&told_err, RYE_UNTRUSTED,
+		       signdoc_verify(p->trust, "knowledge:a", doc, &told_err));
+	assert_works(&told_err, signdoc_sign(&key3, doc, NULL, &told_err));
+	assert_refused(&told_err, RYE_UNTRUSTED, signdoc_verify(p->trust, REF, doc, &told_err));
 }
 
 #define OPEN "<!-- " LINE "00112233445566778899aabbccddeeff00112233445566\n"
@@ -114,7 +116,7 @@ static void signature_left_open(void **state)
 		ask.space = &p.spaces->v[0];
 		if (sign_request(&p.env, &ask, &reply, &err) < 0)
 			fail_msg("%s", err.msg);
-		assert_int_equal(place_load(&p, ask.kind, ask.id, &item, &err), RYE_OK);
+		assert_works(&err, place_load(&p, ask.kind, ask.id, &item, &err));
 		assert_true(span_ends(TEXT_OF(item), items[i].text));
 		assert_null(strstr(item->text->data, OPEN));
 		rye_item_unref(item);

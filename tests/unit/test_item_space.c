@@ -200,15 +200,15 @@ static void T54_chains_go_downwards(void **state)
 	place_text(p.project, "tools/run.py", "x");
 	place_open(&p, false);
 	ask.from = &p.spaces->v[1];
-	assert_int_equal(space_locate(p.spaces, &ask, &at, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, space_locate(p.spaces, &ask, &at, &err));
 	assert_string_equal(err.msg, "Tool not found: run");
 	place_text(p.system, "tools/run.py", "x");
-	assert_int_equal(space_locate(p.spaces, &ask, &at, &err), 0);
+	assert_works(&err, space_locate(p.spaces, &ask, &at, &err));
 	assert_int_equal(at.space->type, RYE_SYSTEM);
 	close(at.fd);
 	ask.from = NULL;
 	ask.only = &p.spaces->v[1];
-	assert_int_equal(space_locate(p.spaces, &ask, &at, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, space_locate(p.spaces, &ask, &at, &err));
 	place_drop(&p);
 }
 
@@ -244,7 +244,7 @@ static void bundles_by_name(void **state)
 	place_text(p.user, "x", "x");
 	snprintf(roots, sizeof(roots), "%s:%s/:%s", p.system, p.user, p.base);
 	opt = (struct rye_options){ .project = p.project, .system_roots = roots };
-	assert_int_equal(spaces_open(&opt, &spaces, &err), 0);
+	assert_works(&err, spaces_open(&opt, &spaces, &err));
 	assert_int_equal(spaces->n, 5);
 	assert_string_equal(spaces->v[1].root, p.user);
 	assert_string_equal(spaces->v[2].bundle, strrchr(p.base, '/') + 1);
@@ -254,14 +254,14 @@ static void bundles_by_name(void **state)
 	spaces_close(spaces);
 	/* of two manifests neither is the bundle's */
 	place_text(p.system, "bundles/alpha/manifest.yaml", "x");
-	assert_int_equal(spaces_open(&opt, &spaces, &err), 0);
+	assert_works(&err, spaces_open(&opt, &spaces, &err));
 	assert_string_equal(spaces->v[2].full, "system:bundle");
 	spaces_close(spaces);
 	opt.system_roots = "/no/such/place";
-	assert_int_equal(spaces_open(&opt, &spaces, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, spaces_open(&opt, &spaces, &err));
 	assert_non_null(strstr(err.msg, "/no/such/place"));
 	opt.project = "relative";
-	assert_int_equal(spaces_open(&opt, &spaces, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, spaces_open(&opt, &spaces, &err));
 	place_drop(&p);
 }
 
@@ -275,13 +275,13 @@ static void user_space_from_the_environment(void **state)
 	place_make(&p);
 	opt.project = p.project;
 	setenv("USER_SPACE", "~/sub", 1);
-	assert_int_equal(spaces_open(&opt, &spaces, NULL), 0);
+	assert_works(&told_err, spaces_open(&opt, &spaces, &told_err));
 	snprintf(wanted, sizeof(wanted), "%s/sub", p.user);
 	assert_string_equal(spaces->v[1].root, wanted);
 	assert_int_equal(spaces->n, 2);
 	spaces_close(spaces);
 	setenv("USER_SPACE", "", 1);
-	assert_int_equal(spaces_open(&opt, &spaces, NULL), 0);
+	assert_works(&told_err, spaces_open(&opt, &spaces, &told_err));
 	assert_string_equal(spaces->v[1].root, p.user);
 	spaces_close(spaces);
 	place_drop(&p);

@@ -35,16 +35,16 @@ static void of_one_file(void **state)
 
 	place_settled(&p);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+		assert_works(&told_err, place_load(&p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	assert_int_equal(verified(&p), 1);
 	/* the same bytes, another file: nothing is taken for granted */
 	snprintf(path, sizeof(path), "%s/.ai/tools/vec/b2.py", p.project);
 	unlink(path);
 	place_put(p.project, "tools/vec/b2.py", "binding/b2.py");
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(&p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	assert_int_equal(verified(&p), 2);
 	/* too young to be remembered */
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(&p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	assert_int_equal(verified(&p), 3);
 	place_text(p.project, "tools/vec/b2.py", "print(1)\n");
 	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNSIGNED);
@@ -61,7 +61,7 @@ static void kept_if_old_before(void **state)
 
 	place_settled(&p);
 	ask.space = &p.spaces->v[0];
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", &item, NULL), RYE_OK);
+	assert_works(&told_err, place_load(&p, RYE_TOOL, "vec/b2", &item, &told_err));
 	item_store_forget(p.env.store);
 	read.time = item->st.st_ctim;
 	read.time.tv_nsec += read.time.tv_nsec < 999999999;
@@ -88,14 +88,14 @@ static void known_by_its_bytes(void **state)
 	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
 	place_open(p, false);
 	ask.space = &p->spaces->v[0];
-	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	assert_works(&told_err, rye_load_path(&p->env, &ask, &item, &told_err));
 	assert_int_equal(verified(p), 1);
 	memcpy(sha, item->verdict.sha, SHA_LEN);
 	rye_item_unref(item);
 	item_store_forget(p->env.store);
 	item_store_counts(p->env.store, &before);
 	ask.known = sha;
-	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	assert_works(&told_err, rye_load_path(&p->env, &ask, &item, &told_err));
 	item_store_counts(p->env.store, &after);
 	assert_int_equal(after.verifications, before.verifications);
 	assert_int_equal(after.hits, before.hits + 1);
@@ -103,11 +103,11 @@ static void known_by_its_bytes(void **state)
 	item_store_forget(p->env.store);
 	/* without a signature, nothing that was known of other bytes helps */
 	place_text(p->project, "tools/vec/b2.py", "print(1)\n");
-	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -RYE_UNSIGNED);
+	assert_refused(&told_err, RYE_UNSIGNED, rye_load_path(&p->env, &ask, &item, &told_err));
 	assert_int_equal(verified(p), 2);
 	sha[0] ^= 1;
 	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
-	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), 0);
+	assert_works(&told_err, rye_load_path(&p->env, &ask, &item, &told_err));
 	assert_int_equal(verified(p), 3);
 	rye_item_unref(item);
 }
@@ -119,10 +119,10 @@ static void of_one_trust(void **state)
 	char path[300];
 
 	place_settled(&p);
-	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(&p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	snprintf(path, sizeof(path), "%s/.ai/config/keys/trusted/" KEY1 ".toml", p.user);
 	unlink(path);
-	assert_int_equal(trust_reload(p.trust, NULL), 0);
+	assert_works(&told_err, trust_reload(p.trust, &told_err));
 	assert_int_equal(place_load(&p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
 	place_drop(&p);
 }
@@ -139,11 +139,11 @@ static void unsigned_where_allowed(void **state)
 	usleep(150000);
 	ask.space = file.space = &p->spaces->v[0];
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(config_load_file(&p->env, &file, &item, NULL), 0);
+		assert_works(&told_err, config_load_file(&p->env, &file, &item, &told_err));
 		rye_item_unref(item);
 	}
 	assert_int_equal(verified(p), 1);
-	assert_int_equal(rye_load_path(&p->env, &ask, &item, NULL), -RYE_UNSIGNED);
+	assert_refused(&told_err, RYE_UNSIGNED, rye_load_path(&p->env, &ask, &item, &told_err));
 }
 
 static void check_named(struct test_place *p, bool unsigned_ok, enum rye_code wanted,
@@ -209,7 +209,7 @@ static void put(struct test_place *p, const struct index_item *state)
 {
 	struct rye_item *item = NULL;
 
-	assert_int_equal(place_load(p, RYE_KNOWLEDGE, state->id, &item, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_KNOWLEDGE, state->id, &item, &told_err));
 	item_store_put(p->env.store, state,
 		       &(struct item_text){ item, item->text, state->state.version });
 	rye_item_unref(item);

@@ -68,7 +68,7 @@ static void T97_readers_see_old_or_new(void **state)
 		auto_json json_t *reply = NULL;
 
 		snprintf(stamp, sizeof(stamp), "2026-01-02T03:04:%02dZ", i);
-		assert_int_equal(sign_request(&w.p.env, &ask, &reply, NULL), 0);
+		assert_works(&told_err, sign_request(&w.p.env, &ask, &reply, &told_err));
 	}
 	atomic_store(&w.stop, true);
 	for (int i = 0; i < 3; i++)
@@ -110,7 +110,7 @@ static void T97_two_signers(void **state)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(w.failures, 0);
-	assert_int_equal(place_load(&w.p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(&w.p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	place_drop(&w.p);
 }
 

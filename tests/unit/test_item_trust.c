@@ -61,8 +61,8 @@ static void T37_self_signed_vector(void **state)
 	struct rye_blob *raw = place_read(VECTOR);
 	struct trustfile file;
 
-	assert_int_equal(
-		trustfile_read((struct rye_span){ raw->data, raw->len }, KEY1, &file, NULL), 0);
+	assert_works(&told_err, trustfile_read((struct rye_span){ raw->data, raw->len }, KEY1,
+					       &file, &told_err));
 	assert_string_equal(file.hash,
 			    "3333c887229840b535095316d43f2ce11de66e19aea0702e7acce90a926b2c2a");
 	assert_string_equal(file.signer, KEY1);
@@ -222,7 +222,7 @@ static void T44_shipped_key_signed_by_an_unknown_one(void **state)
 	assert_non_null(strstr(err.msg, "Untrusted key 4b987fd4e40303ac for /"));
 	assert_non_null(strstr(err.msg, "Trusted keys: none"));
 	place_put(p.user, WHERE "4b987fd4e40303ac.toml", "keys/4b987fd4e40303ac.toml");
-	assert_int_equal(trust_reload(p.trust, NULL), 0);
+	assert_works(&told_err, trust_reload(p.trust, &told_err));
 	assert_true(trusts(&p, "6ea18199041a1ea8") && trusts(&p, "4b987fd4e40303ac"));
 	place_drop(&p);
 }
@@ -251,7 +251,7 @@ static void automatic_keys_need_a_scope(void **state)
 	put_made(p.user, 0x60, NULL, "config/keys/automatic/");
 	place_open(&p, false);
 	assert_false(trusts(&p, fp));
-	assert_int_equal(keystore_automatic(&p.env, &key, NULL), 0);
+	assert_works(&told_err, keystore_automatic(&p.env, &key, &told_err));
 	assert_true(trusts(&p, key.pub.fp));
 	{
 		auto_trust struct trust *trust = trust_get(p.trust);
@@ -265,9 +265,9 @@ static void automatic_keys_need_a_scope(void **state)
 	}
 	/* the same pair again, and it never becomes an ordinary key */
 	memcpy(fp, key.pub.fp, KEY_FP);
-	assert_int_equal(keystore_automatic(&p.env, &key, NULL), 0);
+	assert_works(&told_err, keystore_automatic(&p.env, &key, &told_err));
 	assert_string_equal(key.pub.fp, fp);
-	assert_int_equal(keystore_trust(&p.env, fp, NULL, fp, NULL), -RYE_DENIED);
+	assert_refused(&told_err, RYE_DENIED, keystore_trust(&p.env, fp, NULL, fp, &told_err));
 	place_drop(&p);
 }
 
@@ -328,8 +328,8 @@ static void listing_tells_why(void **state)
 
 	place_put(p->project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
 	place_open(p, false);
-	assert_int_equal(keystore_generate(p->spaces, false, NULL, fp, NULL), 0);
-	assert_int_equal(keystore_list(&p->env, collect, text, NULL), 0);
+	assert_works(&told_err, keystore_generate(p->spaces, false, NULL, fp, &told_err));
+	assert_works(&told_err, keystore_list(&p->env, collect, text, &told_err));
 	assert_true(!strncmp(text, fp, 16));
 	assert_non_null(strstr(text, " self user signing\n"));
 	assert_non_null(strstr(text, KEY1 " local user trusted\n"));
@@ -346,23 +346,23 @@ static void trust_and_untrust(void **state)
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
 	place_put(p.project, WHERE KEY1 ".toml", VECTOR);
 	place_open(&p, false);
-	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), -RYE_NO_KEY);
-	assert_int_equal(keystore_generate(p.spaces, false, NULL, own, &err), 0);
-	assert_int_equal(keystore_trust(&p.env, "self", NULL, fp, &err), 0);
+	assert_refused(&err, RYE_NO_KEY, keystore_trust(&p.env, "self", NULL, fp, &err));
+	assert_works(&err, keystore_generate(p.spaces, false, NULL, own, &err));
+	assert_works(&err, keystore_trust(&p.env, "self", NULL, fp, &err));
 	assert_string_equal(fp, own);
 	assert_true(trusts(&p, own));
-	assert_int_equal(keystore_trust(&p.env, KEY3, NULL, fp, &err), 0);
+	assert_works(&err, keystore_trust(&p.env, KEY3, NULL, fp, &err));
 	assert_true(trusts(&p, KEY3));
 	snprintf(path, sizeof(path), "%s/.ai/" WHERE KEY1 ".toml", p.project);
-	assert_int_equal(keystore_trust(&p.env, path, "me", fp, &err), 0);
+	assert_works(&err, keystore_trust(&p.env, path, "me", fp, &err));
 	assert_string_equal(fp, KEY1);
 	assert_true(trusts(&p, KEY1));
-	assert_int_equal(keystore_trust(&p.env, "0123456789abcdef", NULL, fp, &err),
-			 -RYE_NOT_FOUND);
-	assert_int_equal(keystore_untrust(&p.env, KEY3, &err), 0);
+	assert_refused(&err, RYE_NOT_FOUND,
+		       keystore_trust(&p.env, "0123456789abcdef", NULL, fp, &err));
+	assert_works(&err, keystore_untrust(&p.env, KEY3, &err));
 	assert_false(trusts(&p, KEY3));
-	assert_int_equal(keystore_untrust(&p.env, KEY3, &err), -RYE_NOT_FOUND);
-	assert_int_equal(keystore_untrust(&p.env, "../x", &err), -RYE_INVALID);
+	assert_refused(&err, RYE_NOT_FOUND, keystore_untrust(&p.env, KEY3, &err));
+	assert_refused(&err, RYE_INVALID, keystore_untrust(&p.env, "../x", &err));
 	place_drop(&p);
 }
 
@@ -375,7 +375,7 @@ static void trusting_keeps_the_scope(void **state)
 	place_put(p.project, "key.toml", "binding/" KEY2 ".toml");
 	place_open(&p, false);
 	snprintf(path, sizeof(path), "%s/.ai/key.toml", p.project);
-	assert_int_equal(keystore_trust(&p.env, path, NULL, fp, NULL), 0);
+	assert_works(&told_err, keystore_trust(&p.env, path, NULL, fp, &told_err));
 	{
 		auto_trust struct trust *trust = trust_get(p.trust);
 		const struct trust_key *have = trust_find(trust, SPAN(KEY2));
@@ -394,13 +394,13 @@ static void repeated_checks_are_remembered(void **state)
 
 	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
 	place_open(p, false);
-	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	first = trust_checks(p->trust);
 	assert_int_equal(first, 2);
-	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_TOOL, "vec/b2", NULL, &told_err));
 	assert_int_equal(trust_checks(p->trust), first);
 	/* what was checked is not what is trusted */
-	assert_int_equal(keystore_untrust(&p->env, KEY1, NULL), 0);
+	assert_works(&told_err, keystore_untrust(&p->env, KEY1, &told_err));
 	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), RYE_UNTRUSTED);
 }
 

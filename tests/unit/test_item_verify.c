@@ -428,11 +428,11 @@ static void T22_unknown_extension(void **state)
 
 	place_text(p->project, "tools/vec/x.php", "echo 1;\n");
 	place_open(p, true);
-	assert_int_equal(
+	assert_refused(
+		&err, RYE_INVALID,
 		rye_load_path(&p->env,
 			      &(struct path_ask){ &p->spaces->v[0], RYE_TOOL, "tools/vec/x.php" },
-			      &item, &err),
-		-RYE_INVALID);
+			      &item, &err));
 	assert_string_equal(
 		err.msg, "No signature format configured for extension '.php' (kind: tool, file: "
 			 "x.php). Add it to the tool extractor's signature_formats or "
@@ -519,13 +519,13 @@ static void T30_dev_mode_softens_integrity_only(void **state)
 	place_put(p->system, "tools/sys/b2.py", "binding/b2-line-deleted.py");
 	place_open(p, false);
 	p->env.dev_mode = true;
-	assert_int_equal(place_load(p, RYE_DIRECTIVE, "vec/v2", &item, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_DIRECTIVE, "vec/v2", &item, &told_err));
 	assert_true(item->verdict.dev);
 	assert_string_equal(item->verdict.hash, "unverified");
 	assert_true(!strncmp(item->verdict.notice, "[DEV MODE] Content modified", 27));
 	assert_true(str_ends(item->verdict.notice, " — executing anyway"));
 	rye_item_unref(item);
-	assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", &item, NULL), RYE_OK);
+	assert_works(&told_err, place_load(p, RYE_TOOL, "vec/b2", &item, &told_err));
 	assert_true(item->verdict.dev && !item->verdict.bound);
 	/* it is the person's own file: its shebang stays */
 	assert_true(span_starts(item->shebang, "#!/"));
@@ -678,7 +678,7 @@ static void glance_tells_without_failing(void **state)
 
 	place_put(p->project, V2, "mutations/v2-xml-edited.md");
 	place_open(p, false);
-	assert_int_equal(item_glance(&p->env, &ask, &glance, &err), 0);
+	assert_works(&err, item_glance(&p->env, &ask, &glance, &err));
 	assert_int_equal(glance.verdict.code, RYE_MODIFIED);
 	assert_int_equal(glance.why.code, RYE_MODIFIED);
 	assert_string_equal(glance.path, V2);

@@ -4,6 +4,7 @@
  * the next request makes of it.
  */
 #include "item_files.h"
+#include "told.h"
 
 #include "base/json.h"
 #include "provider/provider_inner.h"
@@ -210,7 +211,7 @@ static void check_replay(const struct vector *v, const json_t *message)
 	auto_json json_t *body = NULL, *got = NULL;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(provider_request_make(&v->provider, &request, NULL, &text, &err), 0);
+	assert_works(&err, provider_request_make(&v->provider, &request, NULL, &text, &err));
 	body = json_parse((struct rye_span){ text.data, text.len }, 0, "request", &err);
 	if (!body)
 		fail_msg("%s: %s", err.msg, text.data);

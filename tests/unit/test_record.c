@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a thread leaves behind: signed documents, the transcript and what breaks it, results. */
 #include "record_place.h"
+#include "told.h"
 #include "rye_json.h"
 
 #include "clock.h"
@@ -31,7 +32,7 @@ static void thread_T04_keys_and_their_order(void **state)
 	char *at;
 
 	record_place_make(&r, RECORD_ID);
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
 	file_of(r.dir, "thread.json", &blob);
 	at = strstr(blob->data, "  \"_signature\": \"rye:signed:2026-01-02T03:04:05Z:");
 	assert_non_null(at);
@@ -50,8 +51,8 @@ static void thread_T04_keys_and_their_order(void **state)
 	what.cost = cost;
 	what.status = "completed";
 	what.transcript_head = "ab";
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
-	assert_int_equal(thread_json_read(&r.record, &doc, NULL), 0);
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
+	assert_works(&told_err, thread_json_read(&r.record, &doc, &told_err));
 	assert_string_equal(json_str(doc, "created_at"), "2026-01-02T03:04:05.000000+00:00");
 	assert_string_equal(json_str(doc, "updated_at"), "2026-01-02T03:05:06.000000+00:00");
 	assert_null(json_object_get(json_object_get(doc, "cost"), "_status"));
@@ -73,21 +74,21 @@ static void thread_F27_edited_documents(void **state)
 	record_place_make(&r, RECORD_ID);
 	other = r.record;
 	other.id = "t/hello/hello-2";
-	assert_int_equal(thread_json_read(&r.record, &doc, &err), -RYE_NOT_FOUND);
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
-	assert_int_equal(thread_json_read(&other, &doc, &err), -RYE_MOVED);
+	assert_refused(&err, RYE_NOT_FOUND, thread_json_read(&r.record, &doc, &err));
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
+	assert_refused(&err, RYE_MOVED, thread_json_read(&other, &doc, &err));
 	file_of(r.dir, "thread.json", &blob);
 	at = strstr(blob->data, "running");
 	at[0] = 'R';
-	assert_int_equal(thread_json_parse(&r.record, (struct rye_span){ blob->data, blob->len },
-					   &doc, &err),
-			 -RYE_MODIFIED);
+	assert_refused(&err, RYE_MODIFIED,
+		       thread_json_parse(&r.record, (struct rye_span){ blob->data, blob->len },
+					 &doc, &err));
 	at = strstr(blob->data, "_signature");
 	at[0] = '-';
-	assert_int_equal(thread_json_parse(&r.record, (struct rye_span){ blob->data, blob->len },
-					   &doc, &err),
-			 -RYE_UNSIGNED);
-	assert_int_equal(thread_json_parse(&r.record, SPAN("{"), &doc, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_UNSIGNED,
+		       thread_json_parse(&r.record, (struct rye_span){ blob->data, blob->len },
+					 &doc, &err));
+	assert_refused(&err, RYE_INVALID, thread_json_parse(&r.record, SPAN("{"), &doc, &err));
 	record_place_drop(&r);
 }
 
@@ -101,15 +102,15 @@ static void thread_F37_another_key(void **state)
 
 	record_place_make(&r, RECORD_ID);
 	memcpy(old, r.key.pub.fp, KEY_FP);
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
 	snprintf(path, sizeof(path), "%s/automatic/private_key.pem", r.p.spaces->key_dir);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(keystore_automatic(&r.p.env, &r.key, NULL), 0);
+	assert_works(&told_err, keystore_automatic(&r.p.env, &r.key, &told_err));
 	assert_string_not_equal(r.key.pub.fp, old);
-	assert_int_equal(thread_json_read(&r.record, &doc, NULL), 0);
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	assert_works(&told_err, thread_json_read(&r.record, &doc, &told_err));
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
 	json_decref(steal(&doc));
-	assert_int_equal(thread_json_read(&r.record, &doc, NULL), 0);
+	assert_works(&told_err, thread_json_read(&r.record, &doc, &told_err));
 	record_place_drop(&r);
 }
 
@@ -126,7 +127,7 @@ static void secrets_are_not_written(void **state)
 	r.record.secrets = secrets;
 	same_json(record_redact(&r.record, out),
 		  "{\"[redacted]\":\"x [redacted] y\",\"ab\":[\"[redacted][redacted]\"]}");
-	assert_int_equal(thread_json_write(&r.record, &what, NULL), 0);
+	assert_works(&told_err, thread_json_write(&r.record, &what, &told_err));
 	file_of(r.dir, "thread.json", &blob);
 	assert_null(strstr(blob->data, "sk-1"));
 	record_place_drop(&r);
@@ -149,13 +150,13 @@ static void thread_T05_checkpoint_vector(void **state)
 	record_place_make(&r, "x/x-1");
 	key_secret_seed(seed, &r.key);
 	r.now_us = 1500000;
-	assert_int_equal(chronicle_open(&r.record, &t, NULL), 0);
-	assert_int_equal(chronicle_event(t, "cognition_in",
-					 json_pack("{s:s, s:s}", "text", "hi", "role", "user"),
-					 NULL),
-			 0);
+	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
+	assert_works(&told_err,
+		     chronicle_event(t, "cognition_in",
+				     json_pack("{s:s, s:s}", "text", "hi", "role", "user"),
+				     &told_err));
 	assert_int_equal(chronicle_size(t), 114);
-	assert_int_equal(chronicle_checkpoint(t, 1, NULL), 0);
+	assert_works(&told_err, chronicle_checkpoint(t, 1, &told_err));
 	assert_string_equal(chronicle_head(t),
 			    "107b0e2c4bd40f6ec56850cad6484b617587fc8f9460852c9118998b61d5ba27");
 	chronicle_close(t);
@@ -178,11 +179,11 @@ static int talk_make(void **state)
 	struct chronicle *t = NULL;
 
 	record_place_make(&talk->r, RECORD_ID);
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
 	record_talk(&talk->r, t);
 	snprintf(talk->head, sizeof(talk->head), "%s", chronicle_head(t));
 	chronicle_close(t);
-	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
 	*state = talk;
 	return 0;
 }
@@ -298,12 +299,12 @@ static void thread_F28_unknown_key(void **state)
 	char want[80];
 
 	place_key(0x55, &r->key);
-	assert_int_equal(chronicle_open(&r->record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&r->record, &t, &told_err));
 	assert_string_equal(chronicle_head(t), talk->head);
-	assert_int_equal(chronicle_checkpoint(t, 3, NULL), 0);
+	assert_works(&told_err, chronicle_checkpoint(t, 3, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_int_equal(chronicle_text(&r->record, &talk->text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&r->record, &talk->text, &told_err));
 	chronicle_check(&r->record, whole(talk), NULL, &check);
 	assert_int_equal(check.code, RYE_UNTRUSTED);
 	snprintf(want, sizeof(want), "Untrusted signing key %s at turn 3", r->key.pub.fp);
@@ -362,15 +363,15 @@ static void thread_F21_torn_line(void **state)
 
 	assert_int_equal(write(fd, "{\"time", 6), 6);
 	close(fd);
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
 	assert_int_equal(chronicle_size(t), talk->text->len);
 	file_of(dir, "transcript.torn", &torn);
 	assert_string_equal(torn->data, "{\"time");
-	assert_int_equal(chronicle_event(t, "thread_error", json_object(), NULL), 0);
-	assert_int_equal(chronicle_checkpoint(t, 2, NULL), 0);
+	assert_works(&told_err, chronicle_event(t, "thread_error", json_object(), &told_err));
+	assert_works(&told_err, chronicle_checkpoint(t, 2, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 3 checkpoints");
 }
 
@@ -381,12 +382,12 @@ static void thread_F36_clock_goes_back(void **state)
 	struct chronicle *t = NULL;
 
 	talk->r.now_us -= INT64_C(3600000000);
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
-	assert_int_equal(chronicle_event(t, "thread_resumed", json_object(), NULL), 0);
-	assert_int_equal(chronicle_checkpoint(t, 3, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
+	assert_works(&told_err, chronicle_event(t, "thread_resumed", json_object(), &told_err));
+	assert_works(&told_err, chronicle_checkpoint(t, 3, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 3 checkpoints");
 }
 
@@ -396,20 +397,19 @@ static void checkpoints_do_not_wait_for_the_disk(void **state)
 	struct talk *talk = *state;
 	struct chronicle *t = NULL;
 
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
 	for (int turn = 3; turn < 20; turn++) {
-		assert_int_equal(chronicle_checkpoint_begin(t, turn, NULL, NULL), 0);
-		assert_int_equal(
-			chronicle_event(t, "cognition_in",
-					json_pack("{s:s, s:s}", "text", "on", "role", "user"),
-					NULL),
-			0);
+		assert_works(&told_err, chronicle_checkpoint_begin(t, turn, NULL, &told_err));
+		assert_works(&told_err,
+			     chronicle_event(t, "cognition_in",
+					     json_pack("{s:s, s:s}", "text", "on", "role", "user"),
+					     &told_err));
 	}
-	assert_int_equal(chronicle_checkpoint(t, 20, NULL), 0);
-	assert_int_equal(chronicle_checkpoint_begin(t, 21, NULL, NULL), 0);
+	assert_works(&told_err, chronicle_checkpoint(t, 20, &told_err));
+	assert_works(&told_err, chronicle_checkpoint_begin(t, 21, NULL, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_int_equal(chronicle_text(&talk->r.record, &talk->text, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 21 checkpoints");
 }
 
@@ -420,14 +420,14 @@ static void messages_again(void **state)
 	struct talk *talk = *state;
 	json_t *list = NULL;
 
-	assert_int_equal(messages_of(whole(talk), &list, NULL), 0);
+	assert_works(&told_err, messages_of(whole(talk), &list, &told_err));
 	same_json(list, "[{\"role\":\"user\",\"content\":\"Greet Bob.\"},"
 			"{\"role\":\"assistant\",\"content\":\"I look.\",\"tool_calls\":["
 			"{\"name\":\"rye_read\",\"id\":\"c0\",\"input\":{\"path\":\"a\"}}]},"
 			"{\"role\":\"tool\",\"tool_call_id\":\"c0\",\"content\":\"Bob \xc3\xa9 ``` "
 			"x\"},{\"role\":\"assistant\",\"content\":\"Hello, Bob.\"}]");
 	talk->text->data[3] = 0x01;
-	assert_int_equal(messages_of(whole(talk), &list, NULL), -RYE_UNPARSABLE);
+	assert_refused(&told_err, RYE_UNPARSABLE, messages_of(whole(talk), &list, &told_err));
 }
 
 static void calls_without_a_result(void **state)
@@ -440,10 +440,10 @@ static void calls_without_a_result(void **state)
 	struct chronicle *t = NULL;
 	auto_blob struct rye_blob *blob = NULL;
 
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
 	assert_int_equal(chronicle_close_calls(t, span_of(text), "budget", NULL), 1);
 	chronicle_close(t);
-	assert_int_equal(chronicle_text(&talk->r.record, &blob, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
 					   "\"interrupted: budget."));
 }
@@ -464,10 +464,10 @@ static void calls_that_were_not_begun(void **state)
 	struct chronicle *t = NULL;
 	auto_blob struct rye_blob *blob = NULL;
 
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
 	assert_int_equal(chronicle_close_calls(t, span_of(text), "Runner lost", NULL), 2);
 	chronicle_close(t);
-	assert_int_equal(chronicle_text(&talk->r.record, &blob, NULL), 0);
+	assert_works(&told_err, chronicle_text(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
 					   "\"interrupted: Runner lost. It may have happened"));
 	assert_non_null(strstr(blob->data, "{\"tool\": \"ls\", \"call_id\": \"c\", \"input\": "
@@ -492,8 +492,8 @@ static void offered_tools(void **state)
 	struct record other = talk->r.record;
 	struct rye_err err;
 
-	assert_int_equal(capabilities_md_write(&talk->r.record, tools, caps, NULL), 0);
-	assert_int_equal(capabilities_md_read(&talk->r.record, &again, &err), 0);
+	assert_works(&told_err, capabilities_md_write(&talk->r.record, tools, caps, &told_err));
+	assert_works(&err, capabilities_md_read(&talk->r.record, &again, &err));
 	assert_true(json_equal(tools, again));
 	file_of(talk->r.dir, "capabilities.md", &blob);
 	assert_non_null(strstr(blob->data, "## Capabilities Tree\n\n```\n"
@@ -501,9 +501,9 @@ static void offered_tools(void **state)
 					   "│       └── c\n├── fetch\n│   └── knowledge (none)\n"
 					   "└── sign\n    └── * (none)\n```\n"));
 	other.id = "t/hello/hello-2";
-	assert_int_equal(capabilities_md_parse(&other, (struct rye_span){ blob->data, blob->len },
-					       &again, &err),
-			 -RYE_UNCOVERED);
+	assert_refused(&err, RYE_UNCOVERED,
+		       capabilities_md_parse(&other, (struct rye_span){ blob->data, blob->len },
+					     &again, &err));
 }
 
 /* The story behind a checkpoint is there, or was not due, when the transcript is closed. */
@@ -512,9 +512,9 @@ static void checkpoint_with(struct talk *talk, const struct story *what)
 	struct chronicle *t = NULL;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(chronicle_open(&talk->r.record, &t, NULL), 0);
-	assert_int_equal(chronicle_checkpoint_begin(t, 30, what, NULL), 0);
-	assert_int_equal(chronicle_checkpoint(t, 31, NULL), 0);
+	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
+	assert_works(&told_err, chronicle_checkpoint_begin(t, 30, what, &told_err));
+	assert_works(&told_err, chronicle_checkpoint(t, 31, &told_err));
 	assert_false(chronicle_story_lost(t, &err));
 	chronicle_close(t);
 }
@@ -529,10 +529,10 @@ static void a_story_that_is_lost_is_told_once(void **state)
 	struct rye_err err = { 0 };
 
 	nowhere.ai = -1;
-	assert_int_equal(chronicle_open(&nowhere, &t, NULL), 0);
-	assert_int_equal(chronicle_checkpoint_begin(t, 32, &what, NULL), 0);
+	assert_works(&told_err, chronicle_open(&nowhere, &t, &told_err));
+	assert_works(&told_err, chronicle_checkpoint_begin(t, 32, &what, &told_err));
 	assert_false(chronicle_story_lost(t, &err));
-	assert_int_equal(chronicle_checkpoint_begin(t, 33, NULL, NULL), 0);
+	assert_works(&told_err, chronicle_checkpoint_begin(t, 33, NULL, &told_err));
 	assert_true(chronicle_story_lost(t, &err));
 	assert_non_null(strstr(err.msg, "knowledge/agent/threads/"));
 	assert_false(chronicle_story_lost(t, &err));
@@ -551,10 +551,9 @@ static void a_story_is_a_knowledge_entry(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 	auto_item struct rye_item *item = NULL;
 
-	assert_int_equal(story_write(&talk->r.record, &what, whole(talk), NULL), 0);
-	assert_int_equal(place_load(&talk->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, &item,
-				    NULL),
-			 RYE_OK);
+	assert_works(&told_err, story_write(&talk->r.record, &what, whole(talk), &told_err));
+	assert_works(&told_err, place_load(&talk->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID,
+					   &item, &told_err));
 	assert_true(item->verdict.bound);
 	assert_string_equal(json_str(item->meta, "entry_type"), "thread_transcript");
 	assert_string_equal(json_str(item->meta, "thread_id"), RECORD_ID);
@@ -644,7 +643,7 @@ static void thread_T25_large_results(void **state)
 	big[1 << 20] = 0;
 	json_sets(result, "status", "success");
 	json_sets(result, "content", big);
-	assert_int_equal(guard_put(&talk->r.record, &ask, &out, NULL), 0);
+	assert_works(&told_err, guard_put(&talk->r.record, &ask, &out, &told_err));
 	assert_true(out.len <= GUARD_LIMIT && out.len > GUARD_LIMIT - 200);
 	assert_non_null(strstr(out.data, "HEADefghi"));
 	assert_non_null(strstr(out.data, "TAIL\""));
@@ -655,16 +654,17 @@ static void thread_T25_large_results(void **state)
 	buf_clear(&out);
 	ask.context_used = 0.8;
 	ask.where = "state/threads/x/artifacts";
-	assert_int_equal(guard_put(&talk->r.record, &ask, &out, NULL), 0);
+	assert_works(&told_err, guard_put(&talk->r.record, &ask, &out, &told_err));
 	assert_true(out.len <= GUARD_LIMIT_FULL);
 	assert_non_null(strstr(out.data, "state/threads/x/artifacts/1.0.c0]"));
 	assert_int_equal(count_files(path), 1);
-	assert_int_equal(artifact_index(&talk->r.record, &entries, NULL), 0);
+	assert_works(&told_err, artifact_index(&talk->r.record, &entries, &told_err));
 	assert_int_equal(json_object_size(entries), 2);
-	assert_int_equal(artifact_get(&talk->r.record, "c0", &blob, NULL), 0);
+	assert_works(&told_err, artifact_get(&talk->r.record, "c0", &blob, &told_err));
 	back = json_parse((struct rye_span){ blob->data, blob->len }, 0, "blob", NULL);
 	assert_true(json_equal(back, result));
-	assert_int_equal(artifact_get(&talk->r.record, "c1", &blob, NULL), -RYE_NOT_FOUND);
+	assert_refused(&told_err, RYE_NOT_FOUND,
+		       artifact_get(&talk->r.record, "c1", &blob, &told_err));
 	free(big);
 }
 
@@ -681,21 +681,21 @@ static void long_answers(void **state)
 	json_t *none = NULL;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(answer_keep(&talk->r.record, 3, answer, &kept, &err), 0);
+	assert_works(&err, answer_keep(&talk->r.record, 3, answer, &kept, &err));
 	assert_null(json_object_get(kept, "blocks"));
 	assert_string_equal(json_str(kept, "wire"), "w");
 	assert_int_equal(json_int(json_object_get(kept, "usage"), "output", 0), 7);
-	assert_int_equal(answer_whole(&talk->r.record, kept, &again, &err), 0);
+	assert_works(&err, answer_whole(&talk->r.record, kept, &again, &err));
 	json_object_del(again, "artifact");
 	assert_true(json_equal(again, answer));
-	assert_int_equal(answer_keep(&talk->r.record, 4, shorter, &same, &err), 0);
+	assert_works(&err, answer_keep(&talk->r.record, 4, shorter, &same, &err));
 	assert_ptr_equal(same, shorter);
 	json_object_set_new(kept, "artifact", json_string("../../../../config/keys/x"));
-	assert_int_equal(answer_whole(&talk->r.record, kept, &none, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, answer_whole(&talk->r.record, kept, &none, &err));
 	json_object_set_new(
 		kept, "artifact",
 		json_string("107b0e2c4bd40f6ec56850cad6484b617587fc8f9460852c9118998b61d5ba27"));
-	assert_int_equal(answer_whole(&talk->r.record, kept, &none, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, answer_whole(&talk->r.record, kept, &none, &err));
 	assert_null(none);
 }
 
@@ -718,7 +718,7 @@ static void results_of_all_shapes(void **state)
 		struct guard_ask ask = { .artifact = { "../x", "t", 1, i }, .result = shape };
 		auto_buf struct rye_buf out = RYE_BUF_INIT;
 
-		assert_int_equal(guard_put(&talk->r.record, &ask, &out, NULL), 0);
+		assert_works(&told_err, guard_put(&talk->r.record, &ask, &out, &told_err));
 		assert_true(out.len <= GUARD_LIMIT);
 		assert_true(utf8_valid((struct rye_span){ out.data, out.len }));
 	}
@@ -733,16 +733,15 @@ static void damaged_artifacts(void **state)
 	const char *hash;
 	struct rye_err err;
 
-	assert_int_equal(artifact_put(&talk->r.record, &(struct artifact){ "c", "t", 1, 0 }, value,
-				      key, NULL),
-			 0);
-	assert_int_equal(artifact_index(&talk->r.record, &entries, NULL), 0);
+	assert_works(&told_err, artifact_put(&talk->r.record, &(struct artifact){ "c", "t", 1, 0 },
+					     value, key, &told_err));
+	assert_works(&told_err, artifact_index(&talk->r.record, &entries, &told_err));
 	hash = json_str(json_object_get(entries, key), "blob_hash");
 	snprintf(path, sizeof(path), "state/objects/blobs/%.2s/%.2s/%s", hash, hash + 2, hash);
 	place_text(talk->r.p.project, path, "other bytes");
-	assert_int_equal(artifact_get(&talk->r.record, key, &blob, &err), -RYE_MODIFIED);
+	assert_refused(&err, RYE_MODIFIED, artifact_get(&talk->r.record, key, &blob, &err));
 	place_text(talk->r.p.project, "state/objects/refs/artifacts/" RECORD_ID ".json", "{}");
-	assert_int_equal(artifact_get(&talk->r.record, key, &blob, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, artifact_get(&talk->r.record, key, &blob, &err));
 }
 
 /* ---- names ---- */
@@ -751,15 +750,16 @@ static void thread_T02_names(void **state)
 {
 	char id[THREAD_NAME_MAX], longer[300];
 
-	assert_int_equal(thread_name("t/H", 1739820456123456, 0, id, NULL), 0);
+	assert_works(&told_err, thread_name("t/H", 1739820456123456, 0, id, &told_err));
 	assert_string_equal(id, "t/H/H-1739820456");
-	assert_int_equal(thread_name("H", 1739820456123456, 1, id, NULL), 0);
+	assert_works(&told_err, thread_name("H", 1739820456123456, 1, id, &told_err));
 	assert_string_equal(id, "H/H-1739820456123");
-	assert_int_equal(thread_name("H", 1739820456123456, 3, id, NULL), 0);
+	assert_works(&told_err, thread_name("H", 1739820456123456, 3, id, &told_err));
 	assert_string_equal(id, "H/H-1739820456125");
 	memset(longer, 'x', 250);
 	longer[250] = 0;
-	assert_int_equal(thread_name(longer, 1739820456123456, 3, id, NULL), -RYE_INVALID);
+	assert_refused(&told_err, RYE_INVALID,
+		       thread_name(longer, 1739820456123456, 3, id, &told_err));
 }
 
 #define TALK(name) cmocka_unit_test_setup_teardown(name, talk_make, talk_drop)

@@ -6,6 +6,7 @@
  * nothing is written of which a part was lost, and no secret that could not be taken out.
  */
 #include "record_place.h"
+#include "told.h"
 
 #include "agent/agent_inner.h"
 #include "clock.h"
@@ -286,8 +287,8 @@ static void look_through(struct work *w)
 	assert_int_equal(seal_check(&seal, &turn, &w->err), 0);
 	look_limits(w);
 	look_other(w);
-	assert_int_equal(place_load(&w->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, NULL, NULL),
-			 RYE_OK);
+	assert_works(&told_err, place_load(&w->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, NULL,
+					   &told_err));
 }
 
 static void fail_each(struct work *w, work_fn fn, int code)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The conversation of a transcript: what is part of it, and what of it fits. */
 #include "record_place.h"
+#include "told.h"
 #include "rye_json.h"
 
 #include "bounds.h"
@@ -16,7 +17,7 @@ static void read_as(messages_fn fn, const char *transcript, const char *want)
 {
 	json_t *list = NULL;
 
-	assert_int_equal(fn(span_of(transcript), &list, NULL), 0);
+	assert_works(&told_err, fn(span_of(transcript), &list, &told_err));
 	same_json(list, want);
 }
 
@@ -113,11 +114,12 @@ static void a_full_transcript_can_end(void **state)
 	for (size_t size = 0; size < TRANSCRIPT_MAX; size += 1 << 20)
 		assert_int_equal(write(fd, line, 1 << 20), 1 << 20);
 	close(fd);
-	assert_int_equal(chronicle_open(&r.record, &t, NULL), 0);
-	assert_int_equal(chronicle_event(t, "cognition_out", json_object(), NULL), -RYE_TOO_BIG);
+	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
+	assert_refused(&told_err, RYE_TOO_BIG,
+		       chronicle_event(t, "cognition_out", json_object(), &told_err));
 	assert_int_equal(chronicle_close_calls(t, span_of(call), "no room", NULL), 1);
-	assert_int_equal(chronicle_event(t, "thread_error", json_object(), NULL), 0);
-	assert_int_equal(chronicle_checkpoint(t, 1, NULL), 0);
+	assert_works(&told_err, chronicle_event(t, "thread_error", json_object(), &told_err));
+	assert_works(&told_err, chronicle_checkpoint(t, 1, &told_err));
 	chronicle_close(t);
 	record_place_drop(&r);
 }

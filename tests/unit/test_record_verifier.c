@@ -4,6 +4,7 @@
  * (tests/e2e/thread_verifier.py): it takes the files as they are and refuses each of many changes.
  */
 #include "record_place.h"
+#include "told.h"
 
 #include "clock.h"
 #include "sign/sign.h"
@@ -37,15 +38,14 @@ static void leave_all(struct record_place *r)
 	auto_chronicle struct chronicle *chronicle = NULL;
 	auto_blob struct rye_blob *text = NULL;
 
-	assert_int_equal(capabilities_md_write(&r->record, tools, caps, NULL), 0);
-	assert_int_equal(chronicle_open(&r->record, &chronicle, NULL), 0);
+	assert_works(&told_err, capabilities_md_write(&r->record, tools, caps, &told_err));
+	assert_works(&told_err, chronicle_open(&r->record, &chronicle, &told_err));
 	record_talk(r, chronicle);
-	assert_int_equal(chronicle_text(&r->record, &text, NULL), 0);
-	assert_int_equal(story_write(&r->record, &story, (struct rye_span){ text->data, text->len },
-				     NULL),
-			 0);
+	assert_works(&told_err, chronicle_text(&r->record, &text, &told_err));
+	assert_works(&told_err, story_write(&r->record, &story,
+					    (struct rye_span){ text->data, text->len }, &told_err));
 	what.transcript_head = chronicle_head(chronicle);
-	assert_int_equal(thread_json_write(&r->record, &what, NULL), 0);
+	assert_works(&told_err, thread_json_write(&r->record, &what, &told_err));
 }
 
 /* The exit status of the verifier. */

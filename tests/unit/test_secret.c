@@ -25,18 +25,18 @@ static void sealed_and_opened(void **state)
 	struct rye_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(secret_seal(values, one, &sealed, &err), 0);
+	assert_works(&err, secret_seal(values, one, &sealed, &err));
 	assert_null(memmem(sealed->data, sealed->len, "one", 3));
-	assert_int_equal(secret_unseal(blob_span(sealed), one, &got, &err), 0);
+	assert_works(&err, secret_unseal(blob_span(sealed), one, &got, &err));
 	assert_string_equal(secret_value(got, "A"), "one \xc3\xa4\n");
-	assert_int_equal(secret_unseal(blob_span(sealed), two, &none, &err), -RYE_IO);
+	assert_refused(&err, RYE_IO, secret_unseal(blob_span(sealed), two, &none, &err));
 	for (size_t i = 0; i < sealed->len; i++) {
 		sealed->data[i] ^= 1;
-		assert_int_equal(secret_unseal(blob_span(sealed), one, &none, &err), -RYE_IO);
+		assert_refused(&err, RYE_IO, secret_unseal(blob_span(sealed), one, &none, &err));
 		sealed->data[i] ^= 1;
-		assert_int_equal(secret_unseal((struct rye_span){ sealed->data, i }, one, &none,
-					       &err),
-				 -RYE_IO);
+		assert_refused(&err, RYE_IO,
+			       secret_unseal((struct rye_span){ sealed->data, i }, one, &none,
+					     &err));
 	}
 }
 
@@ -80,17 +80,17 @@ static void what_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(secret_name_check(names[i], &err), -RYE_INVALID);
+		assert_refused(&err, RYE_INVALID, secret_name_check(names[i], &err));
 		assert_null(strstr(err.msg, "hunter2"));
 	}
-	assert_int_equal(secret_name_check("GITHUB_TOKEN", &err), 0);
+	assert_works(&err, secret_name_check("GITHUB_TOKEN", &err));
 	memset(big, 'x', SECRET_VALUE_MAX + 1);
-	assert_int_equal(secret_value_check((struct rye_span){ big, SECRET_VALUE_MAX }, &err), 0);
-	assert_int_equal(secret_value_check((struct rye_span){ big, SECRET_VALUE_MAX + 1 }, &err),
-			 -RYE_INVALID);
-	assert_int_equal(secret_value_check(SPAN("a\0b"), &err), -RYE_INVALID);
-	assert_int_equal(secret_value_check(SPAN("\xff"), &err), -RYE_INVALID);
-	assert_int_equal(secret_value_check(SPAN(""), &err), -RYE_INVALID);
+	assert_works(&err, secret_value_check((struct rye_span){ big, SECRET_VALUE_MAX }, &err));
+	assert_refused(&err, RYE_INVALID,
+		       secret_value_check((struct rye_span){ big, SECRET_VALUE_MAX + 1 }, &err));
+	assert_refused(&err, RYE_INVALID, secret_value_check(SPAN("a\0b"), &err));
+	assert_refused(&err, RYE_INVALID, secret_value_check(SPAN("\xff"), &err));
+	assert_refused(&err, RYE_INVALID, secret_value_check(SPAN(""), &err));
 }
 
 static int count_secret(void *arg, const struct rye_secret *secret)
@@ -134,20 +134,20 @@ static void kept_in_user_space(void **state)
 	place_make(&p);
 	place_open(&p, false);
 	wants_value(&p, "A", "");
-	assert_int_equal(secret_set(p.spaces, "A", SPAN("x"), &err), -RYE_NO_KEY);
-	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
-	assert_int_equal(secret_set(p.spaces, "A", SPAN("one"), &err), 0);
-	assert_int_equal(secret_set(p.spaces, "B", SPAN("two"), &err), 0);
-	assert_int_equal(secret_set(p.spaces, "A", SPAN("three"), &err), 0);
-	assert_int_equal(secret_set(p.spaces, "PATH", SPAN("x"), &err), -RYE_INVALID);
+	assert_refused(&err, RYE_NO_KEY, secret_set(p.spaces, "A", SPAN("x"), &err));
+	assert_works(&err, secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err));
+	assert_works(&err, secret_set(p.spaces, "A", SPAN("one"), &err));
+	assert_works(&err, secret_set(p.spaces, "B", SPAN("two"), &err));
+	assert_works(&err, secret_set(p.spaces, "A", SPAN("three"), &err));
+	assert_refused(&err, RYE_INVALID, secret_set(p.spaces, "PATH", SPAN("x"), &err));
 	assert_int_equal(mode_below(&p, ""), 0700);
 	assert_int_equal(mode_below(&p, "store.enc"), 0600);
 	assert_int_equal(mode_below(&p, "dates.json"), 0600);
-	assert_int_equal(secret_list(p.spaces, count_secret, &n, &err), 0);
+	assert_works(&err, secret_list(p.spaces, count_secret, &n, &err));
 	assert_int_equal(n, 2);
 	wants_value(&p, "A", "three");
-	assert_int_equal(secret_remove(p.spaces, "A", &err), 0);
-	assert_int_equal(secret_remove(p.spaces, "A", &err), -RYE_NOT_FOUND);
+	assert_works(&err, secret_remove(p.spaces, "A", &err));
+	assert_refused(&err, RYE_NOT_FOUND, secret_remove(p.spaces, "A", &err));
 	wants_value(&p, "A", "");
 	wants_value(&p, "B", "two");
 	place_drop(&p);
@@ -172,25 +172,25 @@ static void another_signing_key(void **state)
 	(void)state;
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
-	assert_int_equal(secret_set(p.spaces, "A", SPAN("one"), &err), 0);
+	assert_works(&err, secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err));
+	assert_works(&err, secret_set(p.spaces, "A", SPAN("one"), &err));
 	copy_file(p.spaces->secret_dir, "store.enc", "old");
-	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_REPLACE, other, &err), 0);
+	assert_works(&err, secret_keygen(p.spaces, RYE_KEY_REPLACE, other, &err));
 	assert_string_not_equal(fp, other);
 	wants_value(&p, "A", "one");
 	/* as a process leaves it that is killed right behind the new key's rename */
 	copy_file(p.spaces->secret_dir, "store.enc", "store.next");
 	copy_file(p.spaces->secret_dir, "old", "store.enc");
 	wants_value(&p, "A", "one");
-	assert_int_equal(secret_set(p.spaces, "B", SPAN("two"), &err), 0);
+	assert_works(&err, secret_set(p.spaces, "B", SPAN("two"), &err));
 	wants_value(&p, "A", "one");
 	wants_value(&p, "B", "two");
 	snprintf(path, sizeof(path), "%s/store.next", p.spaces->secret_dir);
 	assert_int_equal(access(path, F_OK), -1);
 	/* and one that belongs to a key that is not there */
 	copy_file(p.spaces->secret_dir, "old", "store.enc");
-	assert_int_equal(secret_load(p.spaces, &none, &err), -RYE_IO);
-	assert_int_equal(secret_set(p.spaces, "B", SPAN("hunter2"), &err), -RYE_IO);
+	assert_refused(&err, RYE_IO, secret_load(p.spaces, &none, &err));
+	assert_refused(&err, RYE_IO, secret_set(p.spaces, "B", SPAN("hunter2"), &err));
 	assert_null(strstr(err.msg, "hunter2"));
 	place_drop(&p);
 }
@@ -204,13 +204,13 @@ static void no_more_than_there_is_room_for(void **state)
 	(void)state;
 	place_make(&p);
 	place_open(&p, false);
-	assert_int_equal(secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err), 0);
+	assert_works(&err, secret_keygen(p.spaces, RYE_KEY_NEW, fp, &err));
 	for (int i = 0; i < SECRET_COUNT_MAX; i++) {
 		snprintf(name, sizeof(name), "N%d", i);
-		assert_int_equal(secret_set(p.spaces, name, SPAN("x"), &err), 0);
+		assert_works(&err, secret_set(p.spaces, name, SPAN("x"), &err));
 	}
-	assert_int_equal(secret_set(p.spaces, "MORE", SPAN("x"), &err), -RYE_TOO_BIG);
-	assert_int_equal(secret_set(p.spaces, "N0", SPAN("y"), &err), 0);
+	assert_refused(&err, RYE_TOO_BIG, secret_set(p.spaces, "MORE", SPAN("x"), &err));
+	assert_works(&err, secret_set(p.spaces, "N0", SPAN("y"), &err));
 	wants_value(&p, "N0", "y");
 	place_drop(&p);
 }

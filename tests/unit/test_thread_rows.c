@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the registry that have no directory among the threads: when such a thread is over. */
 #include "exec_tools.h"
+#include "told.h"
 
 #include "record/record.h"
 
@@ -22,7 +23,7 @@ static int setup(void **state)
 	b->rye = place_engine(&b->place.place, (struct rye_options){ 0 });
 	place_write(b->place.place.project, "state/threads/.keep", SPAN(""));
 	snprintf(path, sizeof(path), "%s/.ai/state/threads/registry.db", b->place.place.project);
-	assert_int_equal(registry_open(path, &b->db, NULL), 0);
+	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 	*state = b;
 	return 0;
 }
@@ -42,7 +43,7 @@ static void insert(struct bench *b, const char *id, int64_t pid)
 {
 	const struct registry_new row = { .id = id, .directive = "tool:g", .pid = pid };
 
-	assert_int_equal(registry_add(b->db, &row, NULL), 0);
+	assert_works(&told_err, registry_add(b->db, &row, &told_err));
 }
 
 /* Its status; with the result. */
@@ -50,7 +51,7 @@ static void row_is(struct bench *b, const char *id, const char *status, const ch
 {
 	struct registry_row row = { .result = NULL };
 
-	assert_int_equal(registry_get(b->db, id, true, &row, NULL), 0);
+	assert_works(&told_err, registry_get(b->db, id, true, &row, &told_err));
 	assert_string_equal(row.status, status);
 	if (result)
 		assert_string_equal(row.result, result);
