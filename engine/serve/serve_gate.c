@@ -164,3 +164,154 @@ bool serve_header_is(const char *header, struct rye_span text)
 				  sodium_base64_VARIANT_ORIGINAL) &&
 	       len == text.len && !memcmp(bytes, text.ptr, len);
 }
+
+/* ---- the head as it came, before libmicrohttpd reads it (serve_links.c) ---- */
+
+/*
+ * What readers of HTTP understand in different ways is refused, for a proxy and we could disagree
+ * about where a request ends: lines end in CR LF, none is folded, lengths are said once, and the
+ * first of chunks says how long it is.
+ */
+struct strict {
+	struct rye_span rest; /* not read yet */
+	size_t lengths, codings; /* Content-Length and Transfer-Encoding, how many */
+	bool chunked;
+	bool expects; /* the client sends its body when it is told to */
+};
+
+static unsigned refuse_strict(const char **why, unsigned status, const char *text)
+{
+	*why = text;
+	return status;
+}
+
+/* Up to its CR LF: 0, SERVE_MORE where that has not come, or 400. */
+static unsigned strict_line(struct strict *strict, struct rye_span *line, const char **why)
+{
+	const char *text = strict->rest.ptr;
+
+	for (size_t i = 0; i < strict->rest.len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '\r' && i + 1 == strict->rest.len)
+			return SERVE_MORE;
+		if (c == '\r' && text[i + 1] == '\n') {
+			*line = (struct rye_span){ text, i };
+			strict->rest = span_skip(strict->rest, i + 2);
+			return 0;
+		}
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return refuse_strict(why, 400,
+					     "a line of the head has a control character in it");
+	}
+	return SERVE_MORE;
+}
+
+/* Whatever its case. */
+static bool strict_is(struct rye_span text, const char *word)
+{
+	return text.len == strlen(word) && !strncasecmp(text.ptr, word, text.len);
+}
+
+static bool strict_name(struct rye_span text)
+{
+	auto_free char *name = span_dup(text);
+
+	return name && strlen(name) == text.len && serve_header_name_ok(name);
+}
+
+/* METHOD TARGET HTTP/1.1 */
+static unsigned check_request_line(struct rye_span line, const char **why)
+{
+	ssize_t one = span_find(line, 0, " ");
+	ssize_t two = one < 0 ? -1 : span_find(line, (size_t)one + 1, " ");
+	struct rye_span version;
+
+	if (two <= one + 1 || !strict_name((struct rye_span){ line.ptr, (size_t)one }) ||
+	    memchr(line.ptr, '\t', line.len))
+		return refuse_strict(why, 400, "this is no request of HTTP");
+	version = span_skip(line, (size_t)two + 1);
+	if (span_eq(version, "HTTP/1.1") || span_eq(version, "HTTP/1.0"))
+		return 0;
+	if (version.len == 8 && !memcmp(version.ptr, "HTTP/", 5))
+		return refuse_strict(why, 505, "HTTP/1.1 is understood");
+	return refuse_strict(why, 400, "this is no request of HTTP");
+}
+
+static unsigned check_length(struct strict *strict, struct rye_span value, const char **why)
+{
+	size_t digits = 0;
+
+	while (digits < value.len && value.ptr[digits] >= '0' && value.ptr[digits] <= '9')
+		digits++;
+	if (strict->lengths++ || !digits || digits != value.len || digits > 18)
+		return refuse_strict(why, 400, "Content-Length: one number is wanted");
+	return 0;
+}
+
+static unsigned check_header_line(struct strict *strict, struct rye_span line, const char **why)
+{
+	ssize_t colon = span_find(line, 0, ":");
+	struct rye_span name = { line.ptr, colon < 0 ? 0 : (size_t)colon }, value;
+
+	if (*line.ptr == ' ' || *line.ptr == '\t')
+		return refuse_strict(why, 400, "a header is folded: each takes one line");
+	if (colon < 0 || !strict_name(name))
+		return refuse_strict(why, 400, "a header's name has characters that no name has");
+	value = span_trim(span_skip(line, (size_t)colon + 1));
+	if (strict_is(name, "Content-Length"))
+		return check_length(strict, value, why);
+	if (strict_is(name, "Transfer-Encoding")) {
+		strict->codings++;
+		strict->chunked = strict_is(value, "chunked");
+	}
+	strict->expects |= strict_is(name, "Expect");
+	return 0;
+}
+
+/* The first length of chunks, which may be said to be longer than any message is. */
+static unsigned check_chunk(struct rye_span rest, const char **why)
+{
+	size_t length = 0, i;
+
+	for (i = 0; i < rest.len; i++) {
+		unsigned char c = (unsigned char)rest.ptr[i], low = c | 0x20;
+
+		if (c >= '0' && c <= '9')
+			length = length * 16 + (c - '0');
+		else if (low >= 'a' && low <= 'f')
+			length = length * 16 + (low - 'a' + 10u);
+		else
+			break;
+		if (length > RYE_MCP_MESSAGE_MAX)
+			return refuse_strict(why, 413,
+					     "the message is bigger than a message may be");
+		if (i == SERVE_CHUNK_DIGITS)
+			return refuse_strict(why, 400, "the length of a chunk has many zeros");
+	}
+	if (i == rest.len)
+		return SERVE_MORE;
+	if (!i || !strchr("\r;", rest.ptr[i]))
+		return refuse_strict(why, 400, "a chunk begins with its length");
+	return 0;
+}
+
+unsigned serve_strict_check(struct rye_span text, const char **why)
+{
+	struct strict strict = { .rest = text };
+	struct rye_span line = { NULL, 0 };
+	unsigned r = strict_line(&strict, &line, why);
+
+	if (!r)
+		r = check_request_line(line, why);
+	while (!r) {
+		r = strict_line(&strict, &line, why);
+		if (!r && !line.len)
+			break;
+		if (!r)
+			r = check_header_line(&strict, line, why);
+	}
+	if (!r && strict.codings && (strict.lengths || strict.codings > 1))
+		return refuse_strict(why, 400, "how long the body is is said twice");
+	return !r && strict.chunked && !strict.expects ? check_chunk(strict.rest, why) : r;
+}

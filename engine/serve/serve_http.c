@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server over HTTP: sockets on this machine's own addresses, or a Unix socket, libmicrohttpd with a thread for
- * each connection (serve_web.c), and the thread that called, which waits for a signal and looks
- * after connections once a second.
+ * each connection (serve_web.c), and the thread that called, which accepts connections (serve_links.c), waits for a
+ * signal and looks after connections once a second.
  */
 #include "serve/serve_inner.h"
 
@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 
 #define LOOK_MS 1000
+/* Until a place, or a descriptor, is free. */
+#define FULL_MS 20
 /* At the end: for answers to be written. */
 #define LAST_ANSWERS_MS 1000
 #define LAST_LOOK_MS 5
@@ -60,8 +62,7 @@ struct http_server {
 	struct serve_site site;
 	struct mhd_table mhd;
 	struct serve_token token;
-	int sockets[2]; /* IPv4, IPv6; -1: none */
-	struct MHD_Daemon *daemons[2];
+	int sockets[2]; /* IPv4, IPv6; negative: none */
 	int port;
 	struct serve_unix made;
 };
@@ -110,34 +111,20 @@ static int bind_sockets(struct http_server *server, int port, struct rye_err *er
 	return 0;
 }
 
-static struct MHD_Daemon *start_daemon(struct http_server *server, int fd, unsigned family_flag)
+/* Its limit of connections is never met: serve_links.c has one that makes room. */
+static int http_start_daemon(struct http_server *server, struct rye_err *err)
 {
 	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-			 MHD_USE_POLL | family_flag;
+			 MHD_USE_POLL | MHD_USE_NO_LISTEN_SOCKET;
+	struct serve_site *site = &server->site;
 
-	return server->mhd.start_daemon(flags, 0, NULL, NULL, serve_web_handle, &server->site,
-					MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-					(unsigned)SERVE_LINKS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-					(unsigned)SERVE_READER_S, MHD_OPTION_THREAD_STACK_SIZE,
-					(size_t)STACK_SIZE, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-					MHD_OPTION_NOTIFY_COMPLETED, serve_web_completed,
-					&server->site, MHD_OPTION_NOTIFY_CONNECTION,
-					serve_web_connection, &server->site, MHD_OPTION_END);
-}
-
-static int start_daemons(struct http_server *server, struct rye_err *err)
-{
-	static const unsigned family_flags[2] = { 0, MHD_USE_IPv6 };
-
-	for (int i = 0; i < 2; i++) {
-		if (server->sockets[i] < 0)
-			continue;
-		server->daemons[i] = start_daemon(server, server->sockets[i], family_flags[i]);
-		if (!server->daemons[i])
-			return rye_fail(err, RYE_IO, "the server of HTTP does not start");
-		server->sockets[i] = -1; /* the daemon's */
-	}
-	return 0;
+	site->daemon = server->mhd.start_daemon(
+		flags, 0, NULL, NULL, serve_web_handle, site, MHD_OPTION_CONNECTION_LIMIT,
+		2 * (unsigned)SERVE_LINKS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)SERVE_READER_S, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, serve_web_completed,
+		site, MHD_OPTION_NOTIFY_CONNECTION, serve_web_connection, site, MHD_OPTION_END);
+	return site->daemon ? 0 : rye_fail(err, RYE_IO, "the server of HTTP does not start");
 }
 
 static int http_prepare(struct http_server *server, struct rye *rye, const struct serve_address *at,
@@ -161,17 +148,30 @@ static int http_prepare(struct http_server *server, struct rye *rye, const struc
 	return r;
 }
 
-static void await_signal(struct http_server *server)
+/* Accepts until a signal comes. */
+static void serve_until_signal(struct http_server *server)
 {
+	struct serve_links *links = &server->site.links;
 	auto_close int signals = -1;
-	struct pollfd fd;
+	struct pollfd fds[3];
+	bool full = false;
 	sigset_t set;
 
 	serve_signals(&set);
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	fd = (struct pollfd){ signals, POLLIN, 0 };
-	while (signals >= 0 && poll(&fd, 1, LOOK_MS) <= 0)
-		serve_links_look(&server->site.links);
+	fds[0] = (struct pollfd){ signals, POLLIN, 0 };
+	while (signals >= 0) {
+		for (int i = 0; i < 2; i++)
+			fds[1 + i] = (struct pollfd){ full ? -1 : server->sockets[i], POLLIN, 0 };
+		poll(fds, ARRAY_SIZE(fds), full ? FULL_MS : LOOK_MS);
+		if (fds[0].revents)
+			return;
+		full = serve_links_full(links);
+		for (int i = 0; i < 2; i++)
+			if (fds[1 + i].revents)
+				full |= !serve_accept(&server->site, server->sockets[i]);
+		serve_links_look(links);
+	}
 }
 
 static void http_tell_ready(const struct http_server *server, const struct serve_address *at)
@@ -200,16 +200,18 @@ static void http_finish(struct http_server *server)
 		serve_end(server->site.serve);
 		await_answers(server);
 	}
-	for (int i = 0; i < 2; i++) {
-		if (server->daemons[i])
-			server->mhd.stop_daemon(server->daemons[i]);
+	/* what is still being looked at is handed to a daemon that is there, or to none */
+	serve_links_end(&server->site.links);
+	if (server->site.daemon)
+		server->mhd.stop_daemon(server->site.daemon);
+	for (int i = 0; i < 2; i++)
 		if (server->sockets[i] >= 0)
 			close(server->sockets[i]);
-	}
 	serve_free(server->site.serve);
 	serve_token_close(&server->token);
 	serve_unix_close(&server->made);
 	pthread_mutex_destroy(&server->site.links.lock);
+	pthread_cond_destroy(&server->site.links.none);
 }
 
 int serve_http(struct rye *rye, const struct serve_options *opt, const struct serve_address *at,
@@ -219,18 +221,19 @@ int serve_http(struct rye *rye, const struct serve_options *opt, const struct se
 	int r;
 
 	pthread_mutex_init(&server.site.links.lock, NULL);
+	pthread_cond_init(&server.site.links.none, NULL);
 	r = http_prepare(&server, rye, at, err);
 	if (r) {
 		rye_close(rye);
 	} else {
 		/* Ids of tasks can be guessed: without a token every user could ask for them. */
 		server.site.serve = serve_new(rye, opt, *server.token.text || at->socket);
-		r = server.site.serve ? start_daemons(&server, err) :
+		r = server.site.serve ? http_start_daemon(&server, err) :
 					rye_fail(err, RYE_IO, "out of memory for the server");
 	}
 	if (!r) {
 		http_tell_ready(&server, at);
-		await_signal(&server);
+		serve_until_signal(&server);
 	}
 	http_finish(&server);
 	return r;

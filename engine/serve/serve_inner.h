@@ -291,6 +291,16 @@ bool serve_takes_events(const char *accept);
 /* Is a header the text, in its plain or its encoded form? */
 bool serve_header_is(const char *header, struct rye_span text);
 
+#define SERVE_MORE 1u /* it is not whole yet */
+/* Of a chunk's length, zeros in front too. */
+#define SERVE_CHUNK_DIGITS 16
+
+/*
+ * 0: the head is whole and everybody reads it alike; SERVE_MORE; or the status of a refusal, and *why.
+ * text begins with the request's first byte.
+ */
+unsigned serve_strict_check(struct rye_span text, const char **why);
+
 /* ---- serve_token.c: the file that keeps the token, and the Unix socket ---- */
 
 struct serve_token {
@@ -318,6 +328,7 @@ void serve_unix_close(const struct serve_unix *made);
 /* ---- serve_http.c: the functions of libmicrohttpd that are used, without "MHD_" ---- */
 
 #define MHD_FUNCTIONS(F)                 \
+	F(add_connection)                \
 	F(add_response_header)           \
 	F(create_response_from_buffer)   \
 	F(create_response_from_callback) \
@@ -346,6 +357,8 @@ struct serve_links {
 	pthread_mutex_t lock;
 	struct serve_link *list; /* the newest first */
 	size_t n;
+	size_t fronts; /* of them not handed over yet, or being answered here */
+	pthread_cond_t none; /* fronts is 0 */
 };
 
 struct serve_link {
@@ -363,6 +376,11 @@ void serve_link_busy(struct serve_links *links, struct serve_link *link, bool bu
 void serve_link_close(struct serve_links *links, struct serve_link *link);
 /* Ends connections that have brought no whole request for too long. */
 void serve_links_look(struct serve_links *links);
+bool serve_links_full(struct serve_links *links);
+/* The one of this socket; NULL: there is none. */
+struct serve_link *serve_link_find(struct serve_links *links, int fd);
+/* Shuts all, and returns when none of them is still to be handed over. */
+void serve_links_end(struct serve_links *links);
 bool serve_links_busy(struct serve_links *links);
 
 /* ---- serve_reply.c: the messages of one request of HTTP, until its connection's thread has them ---- */
@@ -404,7 +422,11 @@ struct serve_site {
 	const struct mhd_table *mhd;
 	struct serve_gate gate; /* frozen, but for the port: set before the first connection */
 	struct serve_links links;
+	struct MHD_Daemon *daemon; /* frozen before the first connection */
 };
+
+/* Those that wait there, each to a thread of its own (serve_links.c); false: none can be had now. */
+bool serve_accept(struct serve_site *site, int listening);
 
 enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, const char *url,
 				 const char *method, const char *version, const char *upload_data,

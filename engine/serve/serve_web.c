@@ -7,7 +7,6 @@
 #include "serve/serve_inner.h"
 
 #include "bounds.h"
-#include "proc.h"
 
 #include <string.h>
 #include <strings.h>
@@ -61,6 +60,7 @@ static enum MHD_Result answer(struct web_exchange *x, unsigned status, const cha
 		mhd->add_response_header(response, "WWW-Authenticate", "Bearer realm=\"ryefs\"");
 	if (status == 405)
 		mhd->add_response_header(response, "Allow", "POST");
+	mhd->add_response_header(response, "Connection", "close");
 	done = mhd->queue_response(x->connection, status, response);
 	mhd->destroy_response(response);
 	return done;
@@ -156,6 +156,7 @@ static enum MHD_Result web_stream(struct web_exchange *x, const struct serve_par
 	mhd->add_response_header(response, "Content-Type", "text/event-stream");
 	mhd->add_response_header(response, "Cache-Control", "no-cache, no-transform");
 	mhd->add_response_header(response, "X-Accel-Buffering", "no");
+	mhd->add_response_header(response, "Connection", "close");
 	done = mhd->queue_response(x->connection, 200, response);
 	mhd->destroy_response(response);
 	return done;
@@ -358,7 +359,6 @@ void serve_web_connection(void *arg, struct MHD_Connection *connection, void **s
 {
 	struct serve_site *site = arg;
 	const union MHD_ConnectionInfo *info;
-	bool stranger;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		serve_link_close(&site->links, *state);
@@ -366,8 +366,5 @@ void serve_web_connection(void *arg, struct MHD_Connection *connection, void **s
 		return;
 	}
 	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	/* now, while the process that connects is there for sure */
-	stranger = site->gate.socket && info &&
-		   (!peer_own(info->connect_fd) || peer_inside(info->connect_fd));
-	*state = info ? serve_link_open(&site->links, info->connect_fd, stranger) : NULL;
+	*state = info ? serve_link_find(&site->links, info->connect_fd) : NULL;
 }

@@ -205,8 +205,61 @@ class Gate(Web):
                 ("Content-Encoding: gzip\r\n" + length, body, 415),
                 ("Content-Encoding: identity\r\n" + length, body, 200),
                 ("Transfer-Encoding: gzip\r\n", b"", 501),
-                ("Transfer-Encoding: gzip, chunked\r\n", chunks, 501)):
-            self.assertEqual(self.status_of(lines, sent), status, lines)
+                ("Transfer-Encoding: gzip, chunked\r\n", chunks, 501),
+                # folded: readers take it for a part of the value, of the name, or for a header
+                ("Content-Encoding:\r\n gzip\r\n" + length, body, 400),
+                ("Content-Encoding: identity\r\n\tgzip\r\n" + length, body, 400),
+                ("X: a\r\n b\r\n" + length, body, 400),
+                ("Content-Length:\r\n %d\r\n" % len(body), body, 400),
+                ("Content-Length: +%d\r\n" % len(body), body, 400),
+                ("Content-Length: 0x10\r\n", body, 400),
+                (length + length, body, 400),
+                (length + "Transfer-Encoding: chunked\r\n", chunks, 400),
+                ("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", chunks, 400),
+                ("X: a\nY: b\r\n" + length, body, 400), ("X: a\rb\r\n" + length, body, 400),
+                ("X: a\0b\r\n" + length, body, 400), ("word\r\n" + length, body, 400),
+                # told at once: no byte of it comes
+                ("Transfer-Encoding: chunked\r\n", b"ffffffff\r\n", 413),
+                ("Transfer-Encoding: chunked\r\n", b"%x" % (16 << 24), 413),
+                ("Transfer-Encoding: chunked\r\n", b"0" * 100, 400),
+                ("Transfer-Encoding: chunked\r\n", b"zz\r\n", 400),
+                ("X: " + "a" * 40000 + "\r\n" + length, body, 431)):
+            self.assertEqual(self.status_of(lines, sent), status, lines[:100])
+
+    def test_a_head_that_comes_in_pieces(self):
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        head = {**self.server.headers(), "Host": "localhost", "Content-Length": str(len(body))}
+        text = "POST /mcp HTTP/1.1\r\n" + "".join("%s: %s\r\n" % pair for pair in head.items()) + "\r\n"
+        with self.server.socket() as link:
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for byte in text.encode() + body:
+                link.sendall(bytes((byte,)))
+            got = b""
+            while piece := link.recv(4096):
+                got += piece
+        self.assertEqual(got.split()[1], b"200")
+        self.assertIn(b'"result"', got)
+
+    def test_one_request_by_a_connection(self):
+        """What comes behind it is not read: its head would be nobody's to look at."""
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        head = {**self.server.headers(), "Host": "localhost", "Content-Length": str(len(body))}
+        text = ("POST /mcp HTTP/1.1\r\n" + "".join("%s: %s\r\n" % pair for pair in head.items()) + "\r\n").encode()
+        with self.server.socket() as link:
+            link.sendall(text + body)
+            got = b""
+            while piece := link.recv(4096):
+                got += piece
+        self.assertIn(b"connection: close", got.lower())
+        with self.server.socket() as link:
+            link.sendall((text + body) * 2)
+            got = b""
+            try:
+                while piece := link.recv(4096):
+                    got += piece
+            except ConnectionResetError:
+                pass  # the second was never read
+        self.assertLessEqual(got.count(b"HTTP/1.1"), 1)
 
     def test_token_files(self):
         hidden = os.path.join(self.user, ".ai/secrets")
@@ -331,6 +384,10 @@ class UnixSocket(Place):
         self.server.process.wait()
         self.assertTrue(os.path.exists(self.path))
         again = Http(self, "--unix", self.path)
+        with again.socket() as link:
+            link.sendall(b"POST /mcp HTTP/1.1\r\nContent-Encoding:")
+            link.sendall(b"\r\n gzip\r\n\r\n")
+            self.assertEqual(link.recv(4096).split()[1], b"400")
         self.assertEqual(again.ask("tools/list").status, 200)
         # its place taken by another's file: that one stays
         os.unlink(self.path)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What begins a connection of the HTTP server. However much of it has come, a verdict is not taken
+ * back when more comes; what is let in has no folded line, no bare line end and no byte that ends a
+ * text.
+ */
+#include "serve/serve_inner.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TEXT_MAX 2048
+
+static size_t head_len(const char *text, size_t size)
+{
+	const char *end = memmem(text, size, "\r\n\r\n", 4);
+
+	if (!end)
+		abort();
+	return (size_t)(end - text);
+}
+
+static void check_good(const char *text, size_t size)
+{
+	size_t n = head_len(text, size);
+
+	if (memchr(text, 0, n) || memmem(text, n, "\r\n ", 3) || memmem(text, n, "\r\n\t", 3))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\n' && (!i || text[i - 1] != '\r'))
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	unsigned before = SERVE_MORE;
+
+	if (size > TEXT_MAX)
+		return 0;
+	for (size_t n = 0; n <= size; n++) {
+		/* exactly as long, so that a sanitizer sees a read behind it */
+		auto_free char *text = malloc(n ? n : 1);
+		const char *why = NULL;
+		unsigned now;
+
+		if (!text)
+			return 0;
+		memcpy(text, data, n);
+		now = serve_strict_check((struct rye_span){ text, n }, &why);
+		if (before != SERVE_MORE && now != before)
+			abort();
+		if (now > SERVE_MORE && (now < 400 || now > 599 || !why))
+			abort();
+		if (!now && before)
+			check_good(text, n);
+		before = now;
+	}
+	return 0;
+}
