@@ -64,7 +64,8 @@ int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *rep
 
 /*
  * agent_open.c: "MODEL of PROVIDER", which a directive is given to that does not say itself; or why
- * there is none, as a fork fails then. Looks at items and keys, asks no server.
+ * there is none, as a fork fails then. Looks at items and keys, and whether a server listens at an
+ * address that is no vendor's.
  */
 int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct rye_err *err);
 

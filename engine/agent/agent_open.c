@@ -193,6 +193,8 @@ int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct ry
 	env_rows(&own, environ);
 	r = provider_resolve(&env, &(const struct provider_ask){ NULL, NULL }, &provider, err);
 	if (!r)
+		r = provider_reach(provider, err);
+	if (!r)
 		snprintf(ret, RYE_MODEL_MAX, "%.200s of %.80s", provider->model, provider->name);
 	return r;
 }

@@ -584,6 +584,8 @@ static int provider_fill(const struct provider_env *env, const struct resolving 
 	provider->model = memory_note(strdup(resolving->model));
 	if (!provider->id || !provider->item || !provider->name || !provider->model)
 		return memory_fail(err);
+	provider->vendors = json_flag(resolving->row, "bundled", false) &&
+			    !strstr(json_str(provider->item, "base_url"), "${");
 	lay_profile(provider->item, provider->model);
 	provider->fields = fields_of(provider->item, provider->model);
 	lay_body(provider->fields, provider->item);

@@ -73,6 +73,7 @@ struct provider {
 	json_int_t window; /* tokens of context */
 	json_int_t max_output; /* tokens of an answer */
 	bool local; /* on this machine: costs nothing unless it has a price */
+	bool vendors; /* the address came with a bundle and leaves nothing to the person */
 	bool priced; /* a price row of the model is known */
 	bool text_calls; /* tools are described in the prompt and called in the text */
 	bool images_in_results;
@@ -214,6 +215,14 @@ struct provider_result {
 };
 
 void provider_exchange(const struct provider_call *call, struct provider_result *ret);
+/*
+ * Does a server listen at the provider's address? Asks for nothing behind the host's name, without any
+ * header of the provider's: no key leaves the machine. Waits PROVIDER_REACH_MS at most. A vendor's is not
+ * asked. RYE_INVALID: the address is none.
+ */
+#define PROVIDER_REACH_MS 1000
+int provider_reach(const struct provider *provider, struct rye_err *err);
+
 void provider_result_done(struct provider_result *result);
 
 const char *provider_stop_name(enum provider_stop stop);

@@ -7,6 +7,7 @@
 
 #include "bounds.h"
 #include "clock.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -247,4 +248,67 @@ void provider_result_done(struct provider_result *result)
 	free(failure->message);
 	free(failure->sentence);
 	*result = (struct provider_result){ 0 };
+}
+
+/* ---- is anything there? ---- */
+
+/* "scheme://host:port" of the address; what is behind it may hold a key, which is told and sent nowhere. */
+static char *reach_origin(const struct provider *provider, struct rye_err *err)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+	const char *url = provider->url;
+	char *origin = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
+		size_t n = strlen(schemes[i]);
+
+		if (strncasecmp(url, schemes[i], n) != 0)
+			continue;
+		n += strcspn(url + n, "/?#");
+		if (asprintf(&origin, "%.*s/", (int)n, url) < 0)
+			memory_fail(err);
+		return origin;
+	}
+	rye_fail(
+		err, RYE_INVALID,
+		"provider %s: its address, %.*s, does not begin with https:// or http://; " MEND_WITH
+		"a base_url such as http://127.0.0.1:8080",
+		provider->name, (int)MIN_OF(strcspn(url, "/?#@"), 80u), url);
+	return NULL;
+}
+
+static int reach_ask(const char *origin, const struct provider *provider, struct rye_err *err)
+{
+	struct http *http = http_open();
+	struct http_reply reply = { 0 };
+	const struct http_ask ask = { .method = "HEAD",
+				      .url = origin,
+				      .timeout_ms = PROVIDER_REACH_MS,
+				      .cancel = -1 };
+	struct rye_err why = { 0 };
+	int r;
+
+	if (!http)
+		return memory_fail(err);
+	r = http_exchange(http, &ask, &reply, &why);
+	/* it listens, whatever it says and however long that takes */
+	if (r && !reply.sent)
+		rye_fail(err, why.code,
+			 "provider %s does not answer: %.400s; " MEND_WITH
+			 "start its server, or name another provider in config/agent/agent.yaml",
+			 provider->name, why.msg);
+	else
+		r = 0;
+	http_reply_done(&reply);
+	http_close(http);
+	return r;
+}
+
+int provider_reach(const struct provider *provider, struct rye_err *err)
+{
+	auto_free char *origin = provider->vendors ? NULL : reach_origin(provider, err);
+
+	if (provider->vendors)
+		return 0;
+	return origin ? reach_ask(origin, provider, err) : -(int)err->code;
 }

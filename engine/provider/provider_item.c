@@ -144,7 +144,8 @@ static int add_provider_item(const struct provider_env *env, const struct space 
 	if (has_provider(list, json_str(doc, "tool_id")))
 		json_decref(doc);
 	else
-		json_array_append_new(list, json_pack("{s:s, s:o}", "id", id, "doc", doc));
+		json_array_append_new(list, json_pack("{s:s, s:o, s:b}", "id", id, "doc", doc,
+						      "bundled", space->type == RYE_SYSTEM));
 	return 0;
 }
 

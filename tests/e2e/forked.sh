@@ -56,6 +56,44 @@ like "a fork has the same one" "$(eval "$mend")" '^signed config:agent/agent'
 is "and then it works" "$(ryefs execute directive:hello --fork 2>"$T/err")" "Hello."
 like "doctor says so" "$(doctor)" '^ok +model: local-model of local'
 like "a server of several models: the environment names one" "$(RYE_LOCAL_MODEL=qwen:8b doctor)" '^ok +model: qwen:8b of local'
+free=$("$PY" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+said=$(RYE_LOCAL_URL=http://127.0.0.1:$free doctor)
+has "where nothing listens, doctor says so" "$said" "remark  model: no directive can be given" "provider local does not answer: http://127.0.0.1:$free: " "mend with: start its server"
+said=$(RYE_LOCAL_URL=127.0.0.1:$PORT doctor)
+has "an address without a scheme is named" "$said" "its address, 127.0.0.1:$PORT, does not begin with https:// or http://" "mend with: "
+"$PY" -u -c 'import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1])
+while True:
+    one = server.accept()[0]
+    with open(sys.argv[1], "ab") as heard:
+        heard.write(one.recv(65536))
+    kept = one' "$T/heard" >"$T/mute.port" &
+mute=$!
+until_true test -s "$T/mute.port"
+cp "$P/.ai/config/agent/agent.yaml" "$T/agent.yaml"
+fx_put "$P" tools/rye/agent/providers/mute.yaml <<TEXT
+tool_id: mute
+tool_type: http
+version: "1.0.0"
+description: a server that never answers
+executor_id: null
+category: rye/agent/providers
+wire: openai_chat
+base_url: "http://127.0.0.1:$(cat "$T/mute.port")/v1?key=\${MUTE_KEY}"
+auth: {type: bearer, token: "\${MUTE_KEY}"}
+env_config:
+  env: {MUTE_KEY: "\${MUTE_KEY}"}
+tier_mapping: {general: mute-model}
+TEXT
+echo '{version: "1.0.0", category: agent, provider: {default: mute}}' >"$P/.ai/config/agent/agent.yaml"
+ryefs sign -q config:agent/agent tool:rye/agent/providers/mute
+like "one that listens and is slow is not waited for" "$(MUTE_KEY=sesame-sesame doctor)" '^ok +model: mute-model of mute'
+has "it was asked" "$(cat "$T/heard")" "HEAD / HTTP/1.1"
+lacks "and got no key" "$(cat "$T/heard")" sesame
+kill "$mute"
+rm "$P/.ai/tools/rye/agent/providers/mute.yaml"
+cp "$T/agent.yaml" "$P/.ai/config/agent/agent.yaml"
 RYE_LOCAL_MODEL=qwen:8b ryefs execute directive:hello --fork -q >/dev/null
 is "which is asked" "$(jq -r 'select(.body) | .body.model' "$T/asked" | tail -n 1)" qwen:8b
 unset RYE_LOCAL_URL

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor's view of the models: would a directive's fork find one? In the words in which it would
- * fail. No server is asked: whether a key is good, or a server listens, is not looked at.
+ * fail. A server that is no vendor's is asked whether it listens, for a second; whether a key is good
+ * is not looked at.
  */
 #include "cli/doctor/doctor.h"
 

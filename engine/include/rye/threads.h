@@ -86,7 +86,10 @@ struct rye_listener {
 RYE_API int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *who,
 			    struct rye_call **ret, struct rye_err *err);
 
-/* Which model a directive would be given to that names none: "MODEL of PROVIDER"; or why a fork fails. */
+/*
+ * Which model a directive would be given to that names none: "MODEL of PROVIDER"; or why a fork fails.
+ * A server that is no vendor's is asked whether it listens, for a second at most; no key is sent.
+ */
 #define RYE_MODEL_MAX 300
 RYE_API int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err);
 
