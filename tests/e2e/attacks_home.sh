@@ -72,6 +72,17 @@ plants() {
     done
   done
   ln -s "$P/bin" "$T/linked"
+  # a version manager of the person's, outside of the project, that believes any .python-version
+  plant manager evil/bin/python3 '#!/bin/sh
+@
+exec /usr/bin/python3 -c pass'
+  echo "$P/evil" >"$P/.python-version"
+  mkdir -p "$T/pm"
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\nv=${PYENV_VERSION:-$(cat .python-version %s/.python-version 2>/dev/null | head -1)}\nexec "$v/bin/python3" "$@"\n' "$P" >"$T/pm/python3"
+  # shellcheck disable=SC2016
+  printf '#!/bin/sh\n%s/steals/manager\necho %s/evil/bin/python3\n' "$P" "$P" >"$T/pm/pyenv"
+  chmod 755 "$T/pm/python3" "$T/pm/pyenv"
 }
 
 tools() {
@@ -89,6 +100,17 @@ tools() {
 # description: "Perl"
 use strict;
 print "ran\n";
+TEXT
+  fx_put "$P" tools/t/managed.yaml <<'TEXT'
+tool_id: managed
+tool_type: script
+version: "1.0.0"
+category: t
+description: "Python of a version manager"
+executor_id: rye/core/primitives/execute
+env_config:
+  interpreter: {type: version_manager, manager: pyenv, var: PY, binary: python3}
+config: {command: "/bin/sh", args: ["-c", "echo by ${PY}; ${PY} -c 'pass'; ls stolen"]}
 TEXT
   [ -z "$node" ] || fx_put "$P" tools/t/js.js <<'TEXT'
 /* version */
@@ -132,6 +154,7 @@ runs() { # NAME
   ask t/function '{}' >/dev/null
   ask t/function '{}' >/dev/null
   ask t/perl '{}' >/dev/null
+  has "$1: a version manager is asked, in a box, and its answer runs in one" "$(ask t/managed '{}')" "by $P/evil/bin/python3"
   [ -z "$node" ] || lacks "$1: node imports none of it" "$(ask t/js '{}')" loaded
   [ -z "$ruby" ] || ask t/rb '{}' >/dev/null
   stolen "$1"
@@ -143,29 +166,30 @@ has "a tool plants" "$(ask t/plants '{}')" planted
 ok "the mount ends" umount_rye
 plants
 variables=(PYTHONPATH="$P" PYTHONSTARTUP="$P/.pythonrc.py" PYTHONUSERBASE="$P/.local" PYTHONHOME="$P/pyhome" AWKPATH="$P/awk"
-  BASH_ENV="$P/.bash_env"
+  BASH_ENV="$P/.bash_env" PYENV_VERSION="$P/evil" PYENV_DIR="$P"
   ENV="$P/.bash_env" NODE_OPTIONS="--require=$P/.node_modules/fs-extra" NODE_PATH="$P/.node_modules"
   PERL5LIB="$P/lib/perl5" PERL5OPT=-Mstrict RUBYOPT="-r$P/.rubyrc" RUBYLIB="$P" GEM_HOME="$P/.local/share/gem"
   TCLLIBPATH="$P" GIT_CONFIG_GLOBAL="$P/.gitconfig" CURL_HOME="$P")
 has "the planted is effective where it is believed" \
   "$(HOME=$P "$PY" -c 'import sys' && ls "$P/stolen")" pth
+has "so is a version manager" "$(cd "$P" && "$T/pm/python3" -c pass && ls "$P/stolen")" manager
 PYTHONHOME=$P/pyhome "$PY" -c pass >/dev/null 2>&1
 has "and so is a home of Python's" "$(ls "$P/stolen")" python-home
 rm -f "$P"/stolen/*
 for sandbox in auto strict; do
   # the person's own variables, and a search path with places where tools write
-  export "${variables[@]}" PATH="$P/.local/bin:$T/linked:$PATH"
+  export "${variables[@]}" PATH="$P/.local/bin:$T/linked:$T/pm:$PATH"
   fx_mount "sandbox=$sandbox"
   unset "${variables[@]%%=*}"
-  PATH=${PATH#"$P/.local/bin:$T/linked:"}
+  PATH=${PATH#"$P/.local/bin:$T/linked:$T/pm:"}
   like "$sandbox: the daemon leaves no core" "$(cat "/proc/$DAEMON/limits")" '^Max core file size +0 +0 '
   runs "$sandbox"
   for verb in "keys" "secret list" "threads list" "doctor -q" "verify"; do
     # shellcheck disable=SC2086
-    env "${variables[@]}" PATH="$P/.local/bin:$T/linked:$PATH" timeout 60 "$RYEFS" $verb --project "$P" >/dev/null 2>&1
+    env "${variables[@]}" PATH="$P/.local/bin:$T/linked:$T/pm:$PATH" timeout 60 "$RYEFS" $verb --project "$P" >/dev/null 2>&1
     stolen "$sandbox: ryefs $verb"
   done
-  env PATH="$P/.local/bin:$T/linked:$PATH" "$RYEFS" umount "$M" >/dev/null 2>&1
+  env PATH="$P/.local/bin:$T/linked:$T/pm:$PATH" "$RYEFS" umount "$M" >/dev/null 2>&1
   wait "$DAEMON"
   DAEMON=
   stolen "$sandbox: ryefs umount"
