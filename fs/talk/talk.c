@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "core/ctl.h"
+#include "core/front.h"
 #include "core/reply.h"
 #include "hash.h"
 #include "proc.h"
@@ -149,6 +150,8 @@ static struct talk *talk_with(struct talks *talks, const struct talk_target *tar
 	talk->no = ++talks->made;
 	talk->who = caller_ref(who);
 	talk->allowed = talk_may(talk, who, why);
+	if (!talk->allowed)
+		talk->refused = strdup(why);
 	return talk;
 }
 
@@ -188,6 +191,7 @@ void talk_unref(struct talk *talk)
 	caller_unref(talk->speaker);
 	caller_unref(talk->who);
 	free(talk->failure.bytes);
+	free(talk->refused);
 	named_commit_free(talk->named);
 	pthread_mutex_destroy(&talk->lock);
 	talks_unref(talk->talks);
@@ -307,12 +311,35 @@ static bool talk_park_reader(struct talk *talk, struct park *park)
 	return true;
 }
 
+/*
+ * The kernel refuses by the mode that it was told, without a word to us. But it asks for the attributes
+ * before it does, and for no other reason while they hold (talk_attr_s): so an open, or an access(2), that
+ * failed is an attempt, and a stat is none (tests/e2e/talk_owners.sh).
+ */
+static void talk_getattr_refused(struct talk *talk, fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	/* the process that has looked it up, just before; it is not looked at again: that may wait */
+	if (!talk->refused || ctx->pid != talk->who->tid || ctx->uid != talk->who->uid)
+		return;
+	reply_attempt(talk->talks, talk->who, talk->key, talk->refused);
+	reply_complain(talk, talk->who, talk->refused);
+}
+
+double talk_attr_s(const struct talk *talk)
+{
+	return talk->allowed ? TALK_ATTR_S : TIMEOUT_LONG_S;
+}
+
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base)
 {
 	struct park *park = NULL;
 	struct stat st = *base;
 	bool waits = false;
 
+	if (!talk->allowed && !by_handle)
+		talk_getattr_refused(talk, req);
 	{
 		GUARD(&talk->lock);
 		if (by_handle && talk_waits(talk))

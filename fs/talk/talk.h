@@ -90,6 +90,8 @@ void talk_stat(struct talk *talk, struct stat *st);
 /* Seconds. What LOOKUP tells is true until the first write, and open(2) asks for the permissions
  * right behind it. */
 #define TALK_ATTR_S 0.001
+/* So long; as long as the kernel keeps them for a process that may not use the file. */
+double talk_attr_s(const struct talk *talk);
 /* True once, for the first write: the kernel may still hold the attributes that LOOKUP told. */
 bool talk_attrs_over(struct talk *talk);
 

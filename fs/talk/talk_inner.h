@@ -202,8 +202,9 @@ struct failure {
 struct talk {
 	_Atomic unsigned refs;
 	struct talks *talks; /* a reference */
-	struct caller *who; /* at lookup, a reference; immutable like the next six */
+	struct caller *who; /* at lookup, a reference; immutable like the next seven */
 	bool allowed; /* what was decided at lookup */
+	char *refused; /* why not; NULL: allowed, or no memory */
 	struct named_commit *named; /* the call by name that it serves, owned; NULL: a file */
 	bool starts; /* of struct talk_target */
 	const char *thread; /* of struct talk_target; points into names */

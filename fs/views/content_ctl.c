@@ -147,7 +147,7 @@ int content_enter_talk(fuse_req_t req, const struct tree_key *key, const struct 
 	talk_bind(talk, node_id(node));
 	node_entry(front, node, 0, ret);
 	talk_stat(talk, &ret->attr);
-	ret->attr_timeout = TALK_ATTR_S;
+	ret->attr_timeout = talk_attr_s(talk);
 	return 0;
 }
 

@@ -73,6 +73,15 @@ done
 if setpriv --no-new-privs true 2>/dev/null; then
   has "one that is refused" "$(harness 'setpriv --no-new-privs sh -c "echo {} > $D/run"; cat $D/output; :')" \
     "the caller is confined: it has another no_new_privs bit"
+  # one that the kernel stops at the open: without the right to pass over modes, as any ordinary user
+  NOBODY='setpriv --no-new-privs --bounding-set -dac_override,-dac_read_search'
+  [ "$(id -u)" = 0 ] || NOBODY='setpriv --no-new-privs'
+  ok "an open that the kernel refuses" bash -c "! $NOBODY sh -c 'echo {} >$D/run'"
+  has "replaces it, too" "$(harness "$NOBODY sh -c \"echo {} > \$D/run\" 2>/dev/null; cat \$D/output; :")" \
+    "the caller is confined: it has another no_new_privs bit"
+  has "in errors, too" "$(harness "$NOBODY sh -c \"echo {} > \$D/run\" 2>/dev/null; tail -n 1 \$E; :")" \
+    "tool:say run: the caller is confined"
+  is "a look at it does not" "$(harness "$NOBODY sh -c \"stat \$D/run >/dev/null && sleep 0.1 && ls -l \$D >/dev/null\"; cat \$D/output; :")" "of A"
   has "who is refused reads why" "$(apart 'setpriv --no-new-privs cat $D/output')" 'tool:say: the caller is confined'
 fi
 finish
