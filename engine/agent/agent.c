@@ -127,6 +127,8 @@ static int end_ledger(struct agent *agent, struct rye_err *err)
 		r = registry_snapshot(agent->registry, agent->thread_id, &agent->cost, err);
 	if (!r && agent->owed != 0)
 		r = agent_owes(agent, 0, err);
+	if (!r && agent->budget && agent->threads)
+		r = spawn_settle_unborn(agent->budget, agent->threads, agent->thread_id, err);
 	/* one that could not even open the ledger: its launcher has reserved money all the same */
 	if (!r)
 		r = agent->budget ?

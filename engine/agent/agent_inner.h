@@ -321,6 +321,9 @@ bool spawn_asked(const struct tool_call *call);
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);
 /* What a thread may hand on, {capabilities, limits}, for the run of a call; NULL: short of memory. */
 char *spawn_authority_text(const struct agent *agent, const struct tool_call *call);
+/* The budgets of its children that never began, since their launcher died or found no room, go back. */
+int spawn_settle_unborn(struct db *ledger, struct threads *threads, const char *parent,
+			struct rye_err *err);
 /* The thread has ended: what becomes of its children. */
 void spawn_end(struct agent *agent);
 

@@ -387,14 +387,16 @@ static void recover_family(const struct recovery *recovery)
 	auto_json json_t *children = json_array();
 	const char *project = recovery->where->project;
 	const struct registry_ask ask = { .project = project };
+	struct db *ledger = recover_ledger(recovery->where), *db = NULL;
 	struct rye_err err = { 0 };
-	struct db *db = NULL;
 	json_t *id;
 	size_t i;
 
-	if (agent_settle(project, lost->id, recover_status(recovery), &err) ||
+	if ((ledger && spawn_settle_unborn(ledger, recovery->where->threads, lost->id, &err)) ||
+	    agent_settle(project, lost->id, recover_status(recovery), &err) ||
 	    registry_of(&ask, &db, &err))
 		recovery->lost->later |= err_scarce(&err);
+	db_close(ledger);
 	if (db) {
 		if (recovery->cost.turns)
 			registry_snapshot(db, lost->id, &recovery->cost, NULL);

@@ -169,6 +169,8 @@ int threads_hear(const char *project, const char *id, char ret_path[108], struct
 /* The last of a chain of threads that handed over to each other; its own id when there is none. */
 int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX]);
 /* Its directory, the caller's descriptor; -1 with *err, which may be NULL: RYE_NOT_FOUND when there is none. */
+/* Has no row, and no launcher that would enter one: it died, or could not. */
+bool threads_unborn(struct threads *threads, const char *id);
 int threads_dir(struct threads *threads, const char *id, struct rye_err *err);
 /* Its family as its row has it; nothing in it when there is no row. */
 void threads_links(struct threads *threads, const char *id, struct registry_links *ret);

@@ -92,6 +92,18 @@ static bool is_launching(int dir, bool drop)
 	return lock < 0 && lock != -EBUSY;
 }
 
+bool threads_unborn(struct threads *threads, const char *id)
+{
+	struct rye_err err = { 0 };
+	auto_close int root = thread_root(threads->env.opt->project, false, &err);
+	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
+
+	if (has_row(threads, id) || (dir < 0 && err_scarce(&err)))
+		return false;
+	/* its row comes before the lock goes */
+	return dir < 0 || (!is_launching(dir, true) && !has_row(threads, id));
+}
+
 static void look_in(struct thread_left *left, const char *id)
 {
 	auto_close int dir = thread_dir(left->root, id, false, NULL);

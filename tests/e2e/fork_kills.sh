@@ -89,8 +89,14 @@ until_true test -e "$P/naps"
 PARENT=lane_graph/$(ls "$P/.ai/state/threads/lane_graph")
 ID=$(row registry "select thread_id from threads where directive='tool:t/graph'")
 is "a graph in a thread is below it" "$(told registry status,parent_id threads)" "running $PARENT"
+# what a child was funded with whose launcher came no further
+funded() { row budget_ledger "insert into budget_ledger (thread_id, parent_thread_id, reserved_spend, max_spend, status, created_at, updated_at)
+  values ('lane_child/$1', '$PARENT', 1, 1, 'active', '2026-01-01', '2026-01-01')"; }
+unborn() { row budget_ledger "select status from budget_ledger where thread_id='lane_child/$1'"; }
+funded lane_child-1
 kill -9 "$(jq .pid "$P/.ai/state/threads/$PARENT/runner.json")"
 wait $!
+is "F21 a child that never began holds no budget" "$(unborn lane_child-1)" error
 is "and ends with it" "$(told registry status threads)" error
 is "which its row says" "$(told registry result threads | jq -r .error)" "Process died"
 
