@@ -77,30 +77,41 @@ def read(path):
         return b""
 
 
-def processes():
-    """pid → words, of this test's processes that belong to a thread."""
+def tools():
+    """pid → words, of this test's processes that belong to a thread, but for runners: they wipe what they were started with."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         env = read(f"/proc/{pid}/environ").split(b"\0")
         words = read(f"/proc/{pid}/cmdline").split(b"\0")
         if f"TMPDIR={WORK}".encode() not in env:
             continue
-        if b"thread-run" in words or any(part.startswith(b"RYE_THREAD_ID=") for part in env):
+        if any(part.startswith(b"RYE_THREAD_ID=") for part in env):
             found[int(pid)] = words
     return found
 
 
-def runners(living):
+def started(pid):
+    """Its start time, in the kernel's ticks; None: it has ended."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(fields[19]) if fields and fields[0] not in b"ZX" else None
+
+
+def runners(idents):
     """thread → pid of its runner that lives."""
     alive = {}
-    for ident in living:
+    for ident in idents:
         try:
-            pid = json.loads(read(f"{THREADS}/{ident}/runner.json"))["pid"]
+            runner = json.loads(read(f"{THREADS}/{ident}/runner.json"))
+            if started(runner["pid"]) == runner["start"]:
+                alive[ident] = runner["pid"]
         except (ValueError, KeyError):
             continue
-        if b"thread-run" in read(f"/proc/{pid}/cmdline"):
-            alive[ident] = pid
     return alive
+
+
+def processes(above=0):
+    """pid → words or thread, of all that belong to a thread."""
+    return {**tools(), **{pid: ident for ident, pid in runners(threads(above)).items()}}
 
 
 # ---- the mount ----
@@ -169,9 +180,9 @@ class Round:
         if way == "runner":
             self.kill_runner(self.rng.choice(MOMENTS))
         elif way == "tool":
-            tools = sorted(pid for pid, words in processes().items() if b"thread-run" not in words)
-            if tools:
-                self.shoot(self.rng.choice(tools))
+            alive = sorted(tools())
+            if alive:
+                self.shoot(self.rng.choice(alive))
         elif way == "launcher":
             self.started = False
             self.rng.choice(self.launchers).kill()
@@ -236,9 +247,9 @@ class Round:
         return True
 
     def check(self):
-        end = time.monotonic() + 10  # a runner whose row has ended may still wait for room for its files
-        while processes():
-            want(time.monotonic() < end, "left behind:", processes())
+        end = time.monotonic() + MOST_S  # a runner whose row has ended may still wait for room for its files
+        while left := processes(self.before):
+            want(time.monotonic() < end, "left behind:", left)
             time.sleep(0.1)
         all_rows = threads(self.before)
         costs = {}
