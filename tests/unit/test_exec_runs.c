@@ -88,7 +88,7 @@ static void cancelling(void **state)
 
 		assert_int_equal(said.code, RYE_INTERRUPTED);
 		exec_check(&said, "{\"status\":\"error\",\"error\":\"Run was cancelled\"}");
-		assert_true(clock_ms() - start < 2000);
+		assert_true(clock_ms() - start < 30000);
 		assert_int_equal(kill(pid, 0), -1);
 	}
 }

