@@ -156,7 +156,8 @@ ok() {
   "$@" >"$T/out" 2>&1 </dev/null
   local rc=$?
   result "$rc" "$text"
-  [ "$rc" -eq 0 ] || sed "s/^/# [$rc] /" "$T/out"
+  # one that was ended by `timeout` (124) has often said nothing
+  [ "$rc" -eq 0 ] || { echo "# status $rc" && sed "s/^/# [$rc] /" "$T/out"; }
 }
 
 not_ok() {

@@ -23,9 +23,9 @@ side_by_side() {
   done
   return $bad
 }
-ok "two bash scripts, 500 times each" timeout 60 bash -c "$(declare -f side_by_side); T=$T; side_by_side bash 500 own.sh"
+ok "two bash scripts, 500 times each" timeout 120 bash -c "$(declare -f side_by_side); T=$T; side_by_side bash 500 own.sh"
 command -v dash >/dev/null &&
-  ok "two dash scripts, 500 times each" timeout 60 bash -c "$(declare -f side_by_side); T=$T; side_by_side dash 500 own.sh"
+  ok "two dash scripts, 500 times each" timeout 120 bash -c "$(declare -f side_by_side); T=$T; side_by_side dash 500 own.sh"
 
 # four more ways of writing and reading, three scripts side by side
 cat >"$T/ways.sh" <<'END'
@@ -49,16 +49,16 @@ three() {
   for pid in $pids; do wait "$pid" || bad=1; done
   return $bad
 }
-ok "pipelines, subshells, jobs: three scripts" timeout 60 bash -c "$(declare -f three); T=$T; three"
+ok "pipelines, subshells, jobs: three scripts" timeout 120 bash -c "$(declare -f three); T=$T; three"
 
-ok "setsid" timeout 20 setsid -w bash "$T/ways.sh" s
+ok "setsid" timeout 120 setsid -w bash "$T/ways.sh" s
 cat >"$T/Makefile" <<END
 all: a b c d
 a b c d:
 	@sh $T/own.sh \$@ 10
 END
-command -v make >/dev/null && ok "make -j2" timeout 30 make -s -j2 -f "$T/Makefile"
-ok "xargs -P8" timeout 30 bash -c "seq 16 | xargs -P8 -I{} sh $T/own.sh x{} 5"
+command -v make >/dev/null && ok "make -j2" timeout 120 make -s -j2 -f "$T/Makefile"
+ok "xargs -P8" timeout 120 bash -c "seq 16 | xargs -P8 -I{} sh $T/own.sh x{} 5"
 
 cat >"$T/threads.py" <<'END'
 import os, threading
@@ -77,7 +77,7 @@ for t in threads: t.start()
 for t in threads: t.join()
 if failed: os._exit(1)
 END
-ok "threads of one program, one after the other" timeout 30 /usr/bin/python3 "$T/threads.py"
+ok "threads of one program, one after the other" timeout 120 /usr/bin/python3 "$T/threads.py"
 
 ok "per item" bash -c 'echo "{\"a\":1}" >run; echo "{\"b\":2}" >other; grep -q a run && grep -q b other && ! grep -q b run'
 ok "errors are the caller's own" bash -c '
@@ -86,7 +86,7 @@ ok "errors are the caller's own" bash -c '
   bash -c "wc -l <errors" >"$0.other"
   wait
   [ "$(cat "$0.mine")" = 1 ] && [ "$(cat "$0.other")" = 0 ]' "$T/errors"
-ok "threads that compete read no other's reply" timeout 30 /usr/bin/python3 "$SRC/e2e/compete.py" run output errors
+ok "threads that compete read no other's reply" timeout 120 /usr/bin/python3 "$SRC/e2e/compete.py" run output errors
 : >"$LOG"
 
 # refused: whoever is confined more than the daemon
