@@ -2,7 +2,7 @@
 /*
  * rye_left: what processes that were killed have left on disk. Each sort has a lock that its maker
  * holds as long as it lives, so a living process loses nothing. Called once by a mount, on a worker
- * of the prefetcher, and by doctor, which only looks.
+ * of the prefetcher, by each verb that writes, when it has, and by doctor, which only looks.
  */
 #include "api/api_inner.h"
 
@@ -60,6 +60,13 @@ static size_t left_in_space(const struct space *space, bool drop, rye_name_fn fn
 	struct api_left left = { space, drop, fn, arg, 0 };
 	int root = space_fd(space);
 
+	/* where .gitattributes and .gitignore are written: what lies in there, nothing below it */
+	if (space->type == RYE_PROJECT)
+		api_left_visit(&left, open(space->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "..",
+			       RYE_DEPTH_MAX);
+	if (root >= 0)
+		api_left_visit(&left, io_open_mounted(root, ".", O_RDONLY | O_DIRECTORY), ".",
+			       RYE_DEPTH_MAX);
 	for (int kind = 0; root >= 0 && kind < RYE_KIND__MAX; kind++) {
 		const char *dir = rye_kind_dir((enum rye_kind)kind);
 

@@ -60,6 +60,7 @@ static const struct cli_verb verbs[] = {
 	  .max = 1,
 	  .seek = "ryefs search WORDS",
 	  .refs = true,
+	  .writes = true,
 	  .run = verb_fetch },
 	{ .name = "init",
 	  .usage = "[DIR]",
@@ -67,6 +68,7 @@ static const struct cli_verb verbs[] = {
 	  .more = "What is there already is left alone.",
 	  .flags = CLI_SAMPLE,
 	  .max = 1,
+	  .writes = true,
 	  .run = verb_init },
 	{ .name = "keygen",
 	  .usage = "",
@@ -75,6 +77,7 @@ static const struct cli_verb verbs[] = {
 		  "alone. With --force the one before stays beside it as private_key.pem.old, until\n"
 		  "the next.",
 	  .flags = CLI_FORCE | CLI_FORGET | CLI_OWNER,
+	  .writes = true,
 	  .run = verb_keygen },
 	{ .name = "keys",
 	  .usage = "",
@@ -95,6 +98,7 @@ static const struct cli_verb verbs[] = {
 	  .flags = CLI_SERVE | CLI_SPACE | CLI_YES,
 	  .max = -1,
 	  .seek = "ryefs mcp list",
+	  .writes = true,
 	  .run = verb_mcp },
 	{ .name = "merge",
 	  .usage = "BASE OURS THEIRS PATH | --textconv FILE",
@@ -125,6 +129,7 @@ static const struct cli_verb verbs[] = {
 		  "gets it where neither the environment nor, for items of the project, its .env has it.",
 	  .max = -1,
 	  .seek = "ryefs secret list",
+	  .writes = true,
 	  .run = verb_secret },
 	{ .name = "sign",
 	  .usage = "REF... | --all | -i [REF...]",
@@ -136,6 +141,7 @@ static const struct cli_verb verbs[] = {
 	  .max = -1,
 	  .seek = "ryefs search WORDS",
 	  .refs = true,
+	  .writes = true,
 	  .run = verb_sign },
 	{ .name = "thread-run",
 	  .usage = "",
@@ -163,6 +169,7 @@ static const struct cli_verb verbs[] = {
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
+	  .writes = true,
 	  .run = verb_trust },
 	{ .name = "umount",
 	  .usage = "MOUNTPOINT",
@@ -176,6 +183,7 @@ static const struct cli_verb verbs[] = {
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
+	  .writes = true,
 	  .run = verb_untrust },
 	{ .name = "verify",
 	  .usage = "[REF...]",
@@ -250,6 +258,9 @@ int cli_run(struct cli cli, int argc, char **argv)
 		options_help(cli.verb, stdout);
 	else if (status == CLI_OK)
 		status = cli.verb->run(&cli);
+	/* what an earlier call left when it was killed; a mount does the same */
+	if (cli.rye && cli.verb->writes && !cli.stays)
+		rye_left(cli.rye, true, NULL, NULL);
 	if (cli.rye)
 		rye_close(cli.rye);
 	free(cli.project);

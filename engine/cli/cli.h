@@ -95,6 +95,7 @@ struct cli_verb {
 	int min, max; /* operands; max -1: any number */
 	bool hidden;
 	bool refs; /* its operands name items: a path decides which project's */
+	bool writes; /* files of the workspace: sweeps what a killed one has left */
 	bool warns; /* tells the engine's warnings; else only errors, or all with RYE_DEBUG */
 	int (*run)(struct cli *cli); /* exit status */
 };
