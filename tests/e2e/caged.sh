@@ -66,6 +66,15 @@ if need bwrap && bwrap --ro-bind / / true 2>/dev/null; then
     written
 fi
 
+# The root of a container is no root: of what is the person's own it sees, and changes, as little.
+if unshare -Urmpf --mount-proc true 2>/dev/null; then
+  fx_tool "$P" t/root '# requires: [fs.write]' 'id -u; ls -A "$HOME/.ai/config/keys/signing"' \
+    '(echo x >"$HOME/outside") 2>/dev/null || echo refused'
+  fx_sign "$P" tool:t/root
+  is "root of a user namespace" "$(unshare -Urmpf --mount-proc "$RYEFS" execute tool:t/root --project "$P" --output 2>&1)" "0
+refused"
+fi
+
 # Landlock alone, which also forbids to mount anything: only /dev/null may be written to.
 cat >"$T/landlock.py" <<'PY'
 import ctypes, os, struct, sys
