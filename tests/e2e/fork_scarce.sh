@@ -15,7 +15,7 @@ STEP='{"calls": [{"name": "t_step", "arguments": {}}], "gap": 0.02}'
 agent_model '{"by": "turn", "lanes": {
   "lane_work": ['"$STEP"',
     {"calls": [{"name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork"}}]},
-    {"calls": [{"name": "t_none", "arguments": {}}, {"name": "mcp_s_echo", "arguments": {"text": "hi"}}]},
+    {"calls": [{"name": "t_graph", "arguments": {}}, {"name": "mcp_s_echo", "arguments": {"text": "hi"}}]},
     '"$STEP"', {"text": ["all ", "is ", "done"], "gap": 0.05}],
   "lane_child": ['"$STEP"', {"text": "child is done", "gap": 0.05}],
   "lane_nap": ['"$STEP"', {"calls": [{"name": "t_nap", "arguments": {}}]}, '"$LONG_STEP"', {"text": "nap is done"}],
