@@ -83,7 +83,8 @@ def tools():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         env = read(f"/proc/{pid}/environ").split(b"\0")
         words = read(f"/proc/{pid}/cmdline").split(b"\0")
-        if f"TMPDIR={WORK}".encode() not in env:
+        # one that has just been started has not wiped it yet
+        if f"TMPDIR={WORK}".encode() not in env or b"thread-run" in words:
             continue
         if any(part.startswith(b"RYE_THREAD_ID=") for part in env):
             found[int(pid)] = words
