@@ -83,6 +83,15 @@ static void add_root_name(void *arg, const char *name)
 	listing_add(list->listing, name, 0, fixed_ino_of(list->root, name));
 }
 
+/* listing NULL: no memory for one. */
+static void listing_end(const struct listing_ask *ask, struct listing *listing)
+{
+	if (!listing || !listing_finish(listing))
+		reply_errno(ask->req, ENOMEM);
+	else
+		listing_reply(ask, listing);
+}
+
 static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct listing_ask ask = { req, node, size, off, plus };
@@ -97,10 +106,7 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 		listing_add(listing, dot_name(i), 0, 0);
 	if (listing && node->sort == TREE_BUNDLES)
 		list_bundles(front_of(req), listing);
-	if (!listing || !listing_finish(listing))
-		reply_errno(req, ENOMEM);
-	else
-		listing_reply(&ask, listing);
+	listing_end(&ask, listing);
 }
 
 /* ---- .why ---- */
@@ -210,10 +216,7 @@ static void covered_readdir(fuse_req_t req, struct node *node, size_t size, off_
 	struct listing_ask ask = { req, node, size, off, plus };
 	auto_listing struct listing *listing = listing_new();
 
-	if (!listing || !listing_finish(listing))
-		reply_errno(req, ENOMEM);
-	else
-		listing_reply(&ask, listing);
+	listing_end(&ask, listing);
 }
 
 static const struct node_class covered_class = {
