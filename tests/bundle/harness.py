@@ -152,6 +152,7 @@ class Tap(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+        self.parted = None  # the last test of which a part has failed
 
     def tell(self, test, word, note=""):
         self.number += 1
@@ -160,8 +161,22 @@ class Tap(unittest.TestResult):
 
     def explain(self, test, error):
         self.tell(test, "not ok")
+        self.reason(test, error)
+
+    def reason(self, test, error):
         for line in self._exc_info_to_string(error, test).splitlines():
             print("# " + line, flush=True)
+
+    def addSubTest(self, test, subtest, error):
+        """A test whose parts fail is told once, with each of the parts."""
+        super().addSubTest(test, subtest, error)
+        if error is None:
+            return
+        if test is not self.parted:
+            self.tell(test, "not ok")
+        self.parted = test
+        print("# " + subtest._subDescription(), flush=True)
+        self.reason(subtest, error)
 
     def addSuccess(self, test):
         super().addSuccess(test)
