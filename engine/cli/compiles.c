@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Do Python tools compile? Signing asks no interpreter, so a tool with a wrong colon would be signed and
- * fail at its first call. One interpreter looks at all files that were named, compiles and runs none of
+ * fail at its first call. An interpreter looks at two thousand files at a time, compiles and runs none of
  * them; without one nothing is said.
  */
 #include "cli/cli.h"
@@ -36,18 +36,25 @@ static void compiles_tell(struct rye_span line, compiles_fn fn, void *arg)
 		fn(arg, path, (long)json_integer_value(json_array_get(row, 1)), what);
 }
 
-void compiles_check(const json_t *paths, compiles_fn fn, void *arg)
+/* Those from `from` on for which there is room in one command line. */
+static void compiles_some(const json_t *paths, size_t from, compiles_fn fn, void *arg)
 {
 	const char *argv[FILES_MAX + 6] = { "python3", "-I", "-S", "-c", program };
 	auto_buf struct rye_buf said = RYE_BUF_INIT;
 	struct rye_span rest, line;
-	size_t n = json_array_size(paths);
+	size_t n = MIN_OF(json_array_size(paths) - from, (size_t)FILES_MAX);
 
-	for (size_t i = 0; i < n && i < FILES_MAX; i++)
-		argv[5 + i] = json_string_value(json_array_get(paths, i));
-	if (!n || outside_read(argv, &said) || !said.len)
+	for (size_t i = 0; i < n; i++)
+		argv[5 + i] = json_string_value(json_array_get(paths, from + i));
+	if (outside_read(argv, &said) || !said.len)
 		return;
 	rest = (struct rye_span){ said.data, said.len };
 	while (span_line(&rest, &line))
 		compiles_tell(line, fn, arg);
+}
+
+void compiles_check(const json_t *paths, compiles_fn fn, void *arg)
+{
+	for (size_t from = 0; from < json_array_size(paths); from += FILES_MAX)
+		compiles_some(paths, from, fn, arg);
 }

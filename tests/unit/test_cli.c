@@ -7,8 +7,12 @@
 
 #include "cli/cli.h"
 
+#include "scope.h"
+
 #include <rye/ryefs.h>
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,6 +163,32 @@ static void a_path_becomes_its_reference(void **state)
 	rmdir(dir);
 }
 
+static void count_broken(void *arg, const char *path, long line, const char *what)
+{
+	(void)path;
+	(void)what;
+	*(size_t *)arg += line == 1;
+}
+
+/* More than fit into one command line. */
+static void all_files_are_compiled(void **state)
+{
+	char path[] = "/tmp/rye_cli_XXXXXX";
+	auto_json json_t *paths = json_array();
+	auto_close int fd = mkostemp(path, O_CLOEXEC);
+	size_t broken = 0;
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, "def f(:\n", 8) == 8);
+	for (int i = 0; i < 2001; i++)
+		json_array_append_new(paths, json_string(path));
+	compiles_check(paths, count_broken, &broken);
+	unlink(path);
+	if (!broken)
+		skip(); /* no python3 */
+	assert_int_equal(broken, 2001);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +200,7 @@ int main(void)
 		cmocka_unit_test(codes_have_exit_statuses),
 		cmocka_unit_test(remedies_name_the_item),
 		cmocka_unit_test(a_path_becomes_its_reference),
+		cmocka_unit_test(all_files_are_compiled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
