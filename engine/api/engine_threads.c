@@ -68,6 +68,13 @@ int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thre
 	return facts_names(rye->facts, &ask, fn, arg, err);
 }
 
+uint64_t rye_thread_entries_number(struct rye *rye, const struct rye_thread_at *at)
+{
+	const struct facts_ask ask = { at->id, at->path };
+
+	return facts_number(rye->facts, &ask);
+}
+
 int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
 		     enum rye_thread_sort *ret_sort, struct rye_blob **ret, struct rye_err *err)
 {

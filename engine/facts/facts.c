@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -418,6 +419,27 @@ int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn 
 		if (fn(arg, name, json_is_object(member) ? RYE_THREAD_DIR : place.row->sort))
 			break;
 	return 0;
+}
+
+static int number_name(void *arg, const char *name, enum rye_thread_sort sort)
+{
+	uint64_t *hash = arg;
+
+	(void)sort;
+	*hash = hash_bytes(*hash, name, strlen(name) + 1);
+	return 0;
+}
+
+uint64_t facts_number(struct facts *facts, const struct facts_ask *ask)
+{
+	const struct facts_look look = { .facts = facts, .dir = -1 };
+	struct rye_err err;
+	uint64_t hash = HASH_BASIS;
+
+	if (!*ask->id && *ask->path)
+		return facts_root_number(&look, ask->path);
+	facts_names(facts, ask, number_name, &hash, &err);
+	return hash;
 }
 
 /* ---- */

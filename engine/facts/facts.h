@@ -28,6 +28,8 @@ struct facts_ask {
 };
 int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn fn, void *arg,
 		struct rye_err *err);
+/* As rye_thread_entries_number. */
+uint64_t facts_number(struct facts *facts, const struct facts_ask *ask);
 /* As rye_thread_file. */
 int facts_file(struct facts *facts, const struct facts_ask *ask, enum rye_thread_sort *ret_sort,
 	       struct rye_blob **ret, struct rye_err *err);

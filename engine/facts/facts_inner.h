@@ -54,6 +54,8 @@ struct facts_row {
 	facts_leaf_fn leaf; /* NULL: the string itself */
 };
 
+/* facts_number of a directory of links; kept with them, for a lookup of each name asks for it. */
+uint64_t facts_root_number(const struct facts_look *look, const char *path);
 extern const struct facts_row facts_root_rows[]; /* facts_root.c; ends with a row without a name */
 
 struct facts {

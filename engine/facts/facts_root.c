@@ -6,15 +6,18 @@
  */
 #include "facts/facts_inner.h"
 
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
+
+#include <stdio.h>
 
 /* `recent` has as many, the newest. */
 #define RECENT 32
 
 struct root_look {
-	json_t *doc; /* {active, recent, by-status, by-directive, by-id: …, table} */
+	json_t *doc; /* {active, recent, by-status, by-directive, by-id: …, table, numbers} */
 	struct rye_buf *table;
 	size_t n;
 };
@@ -80,6 +83,35 @@ static int root_row(void *arg, const struct registry_row *row)
 	return 0;
 }
 
+/* Of the names of each directory of links and of those below it: numbers[path]. */
+static void root_number(json_t *numbers, const char *path, json_t *dir)
+{
+	uint64_t hash = HASH_BASIS;
+	const char *name;
+	json_t *member;
+
+	json_object_foreach(dir, name, member) {
+		char below[600];
+
+		hash = hash_bytes(hash, name, strlen(name) + 1);
+		snprintf(below, sizeof(below), "%s/%s", path, name);
+		if (json_is_object(member))
+			root_number(numbers, below, member);
+	}
+	json_set(numbers, path, json_integer((json_int_t)hash));
+}
+
+static void root_numbers(json_t *doc)
+{
+	json_t *numbers = json_object(), *member;
+	const char *name;
+
+	json_object_foreach(doc, name, member)
+		if (json_is_object(member))
+			root_number(numbers, name, member);
+	json_set(doc, "numbers", numbers);
+}
+
 static int read_root(struct db *db, json_t **ret, struct rye_err *err)
 {
 	unsigned long since = memory_failures();
@@ -92,6 +124,7 @@ static int read_root(struct db *db, json_t **ret, struct rye_err *err)
 	r = db ? registry_each(db, false, root_row, &root, err) : 0;
 	if (!r && !table.failed)
 		json_sets(doc, "table", table.data);
+	root_numbers(doc);
 	r = memory_result(since, r, err);
 	if (!r)
 		*ret = steal(&doc);
@@ -137,6 +170,16 @@ static int root_doc(const struct facts_look *look, json_t **ret, struct rye_err 
 
 	/* the registry was damaged while it was open: there is another one now */
 	return r == -(int)RYE_UNPARSABLE ? root_doc_once(look, ret, err) : r;
+}
+
+uint64_t facts_root_number(const struct facts_look *look, const char *path)
+{
+	auto_json json_t *doc = NULL;
+	const json_t *number = NULL;
+
+	if (root_doc(look, &doc, NULL) == 0)
+		number = json_object_get(json_object_get(doc, "numbers"), path);
+	return number ? (uint64_t)json_integer_value(number) : HASH_BASIS;
 }
 
 static int root_tree(const struct facts_look *look, const char *name, json_t **ret,

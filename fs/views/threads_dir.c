@@ -85,30 +85,20 @@ static bool threads_dir_set_path(struct tree_key *key, const char *dir, const ch
 	return true;
 }
 
-static int add_hash(void *arg, const char *name, enum rye_thread_sort sort)
-{
-	uint64_t *hash = arg;
-
-	(void)sort;
-	*hash = hash_add(*hash, content_hash(name, strlen(name) + 1));
-	return 0;
-}
-
 /*
  * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
  * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
  */
 static uint64_t names_version(struct front *front, const struct tree_key *key, bool item)
 {
-	uint64_t hash = 2;
 	struct threads_at at;
-	struct rye_err err;
+	uint64_t number;
 
 	if (!item)
 		return rye_thread_list_number(front->rye) + 1;
 	threads_at(key->text, key->path_len, &at);
-	rye_thread_entries(front->rye, &at.at, add_hash, &hash, &err);
-	return hash ? hash : 1;
+	number = rye_thread_entries_number(front->rye, &at.at);
+	return number ? number : 1;
 }
 
 static struct timespec threads_since(struct front *front, const struct tree_key *key,

@@ -256,6 +256,19 @@ static int join(void *arg, const char *id)
 	return 0;
 }
 
+static void open_registry(struct bench *b)
+{
+	char path[300];
+
+	for (const char *const *dir = (const char *const[]){ ".ai", ".ai/state", THREADS, NULL };
+	     *dir; dir++) {
+		snprintf(path, sizeof(path), "%s/%s", b->place.place.project, *dir);
+		mkdir(path, 0700);
+	}
+	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
+	assert_works(\& told_err, registry_open(path, &b->db, &told_err));
+}
+
 /* The ids as they are told, wanted twice: once from the disk, once from memory. */
 static uint64_t list_is(struct bench *b, const char *want)
 {
@@ -272,6 +285,34 @@ static uint64_t list_is(struct bench *b, const char *want)
 	return number;
 }
 
+static uint64_t names_of(struct bench *b, const char *path)
+{
+	return rye_thread_entries_number(b->rye, &(struct rye_thread_at){ "", path });
+}
+
+/* Of names alone: a thread that goes on where it is makes no directory another one. */
+static void a_number_stands_for_names(void **state)
+{
+	static const char *const paths[] = { "by-id", "by-status", "by-status/running", "active" };
+	struct bench *b = *state;
+	uint64_t before[ARRAY_SIZE(paths)];
+
+	assert_int_equal(names_of(b, "by-id"), names_of(b, "by-status/running"));
+	open_registry(b);
+	add_thread(b, "a");
+	assert_works(\& told_err, registry_running(b->db, "a", 1, &told_err));
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		before[i] = names_of(b, paths[i]);
+	assert_int_not_equal(before[0], before[1]);
+	assert_works(\& told_err, registry_running(b->db, "a", 2, &told_err));
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_equal(names_of(b, paths[i]), before[i]);
+	assert_works(\& told_err, registry_finish(b->db, "a", "error", NULL, &told_err));
+	assert_int_equal(names_of(b, "by-id"), before[0]);
+	for (size_t i = 1; i < ARRAY_SIZE(paths); i++)
+		assert_int_not_equal(names_of(b, paths[i]), before[i]);
+}
+
 static void the_list_follows_others(void **state)
 {
 	struct bench *b = *state;
@@ -279,13 +320,8 @@ static void the_list_follows_others(void **state)
 	char path[300];
 
 	assert_int_equal(list_is(b, ""), 0);
-	for (const char *const *dir = (const char *const[]){ ".ai", ".ai/state", THREADS, NULL };
-	     *dir; dir++) {
-		snprintf(path, sizeof(path), "%s/%s", b->place.place.project, *dir);
-		mkdir(path, 0700);
-	}
+	open_registry(b);
 	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 	add_thread(b, "a");
 	number = list_is(b, "a ");
 	assert_works(&told_err, registry_running(b->db, "a", 1, &told_err));
@@ -306,19 +342,6 @@ static void the_list_follows_others(void **state)
 }
 
 /* ---- rows of other implementations, and ends that no event tells of ---- */
-
-static void open_registry(struct bench *b)
-{
-	char path[300];
-
-	for (const char *const *dir = (const char *const[]){ ".ai", ".ai/state", THREADS, NULL };
-	     *dir; dir++) {
-		snprintf(path, sizeof(path), "%s/%s", b->place.place.project, *dir);
-		mkdir(path, 0700);
-	}
-	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_works(&told_err, registry_open(path, &b->db, &told_err));
-}
 
 static pid_t sleeper(void)
 {
@@ -767,6 +790,7 @@ int main(int argc, char **argv)
 		thread_test(a_look_without_descriptors),
 		thread_test(ids_of_one_stem),
 		thread_test(unknown_orders_are_told),
+		thread_test(a_number_stands_for_names),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "thread-run"))

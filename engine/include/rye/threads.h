@@ -43,6 +43,9 @@ struct rye_thread_at {
 /* What exists now in a thread's directory, or in one below it. */
 RYE_API int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thread_fn fn,
 			       void *arg, struct rye_err *err);
+/* Another number whenever rye_thread_entries would tell other names; what it costs does not grow with
+ * the threads. */
+RYE_API uint64_t rye_thread_entries_number(struct rye *rye, const struct rye_thread_at *at);
 /* *ret: the bytes of a file or link, else NULL. */
 RYE_API int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
 			     enum rye_thread_sort *ret_sort, struct rye_blob **ret,
