@@ -266,7 +266,7 @@ static void open_registry(struct bench *b)
 		mkdir(path, 0700);
 	}
 	snprintf(path, sizeof(path), "%s/" THREADS "/registry.db", b->place.place.project);
-	assert_works(\& told_err, registry_open(path, &b->db, &told_err));
+	assert_works(&told_err, registry_open(path, &b->db, &told_err));
 }
 
 /* The ids as they are told, wanted twice: once from the disk, once from memory. */
@@ -300,14 +300,14 @@ static void a_number_stands_for_names(void **state)
 	assert_int_equal(names_of(b, "by-id"), names_of(b, "by-status/running"));
 	open_registry(b);
 	add_thread(b, "a");
-	assert_works(\& told_err, registry_running(b->db, "a", 1, &told_err));
+	assert_works(&told_err, registry_running(b->db, "a", 1, &told_err));
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		before[i] = names_of(b, paths[i]);
 	assert_int_not_equal(before[0], before[1]);
-	assert_works(\& told_err, registry_running(b->db, "a", 2, &told_err));
+	assert_works(&told_err, registry_running(b->db, "a", 2, &told_err));
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		assert_int_equal(names_of(b, paths[i]), before[i]);
-	assert_works(\& told_err, registry_finish(b->db, "a", "error", NULL, &told_err));
+	assert_works(&told_err, registry_finish(b->db, "a", "error", NULL, &told_err));
 	assert_int_equal(names_of(b, "by-id"), before[0]);
 	for (size_t i = 1; i < ARRAY_SIZE(paths); i++)
 		assert_int_not_equal(names_of(b, paths[i]), before[i]);
