@@ -231,8 +231,9 @@ static void match_all(struct search_doing *m)
 	match_some(m);
 	while (n > 0)
 		pthread_join(threads[--n], NULL);
+	/* one without a document was not looked at: the search was given up */
 	for (size_t i = 0; i < result->docs.n; i++)
-		if (result->v[i].score >= 0)
+		if (result->v[i].doc && result->v[i].score >= 0)
 			result->v[result->n++] = result->v[i];
 	if (result->n > 1)
 		qsort(result->v, result->n, sizeof(*result->v), by_rank);

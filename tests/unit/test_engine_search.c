@@ -435,6 +435,39 @@ static void given_up(void **state)
 	done(&b);
 }
 
+static void give_up(void *arg, size_t n, size_t total)
+{
+	(void)n;
+	(void)total;
+	*(_Atomic int *)arg = RYE_INTERRUPTED;
+}
+
+/* While it reads: what it has not come to is neither found nor ranked. */
+static void given_up_midway(void **state)
+{
+	_Atomic int stop = 0;
+	int n = 0;
+	struct rye_query query = { .text = "zebra", .limit = 10, .fn = count_hit, .arg = &n };
+	struct rye_query asked = { .text = "zebra", .limit = 10, .fn = ignore_hit };
+	struct rye_err err = { 0 };
+	struct bench b;
+	char id[20];
+
+	place_make(&b.place);
+	for (int i = 0; i < 100; i++) {
+		snprintf(id, sizeof(id), "e%d", i);
+		entry(b.place.project, id, "A zebra crossing");
+	}
+	start(&b);
+	asked.arg = &stop;
+	asked.stop = &stop;
+	asked.progress = give_up;
+	assert_int_equal(rye_search(b.rye, &asked, &err), -(int)RYE_CANCELLED);
+	assert_int_equal(rye_search(b.rye, &query, &err), 0);
+	assert_int_equal(n, 10);
+	done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +479,7 @@ int main(void)
 		cmocka_unit_test(hits),
 		cmocka_unit_test(short_of_memory),
 		cmocka_unit_test(given_up),
+		cmocka_unit_test(given_up_midway),
 		cmocka_unit_test(first_search_reads_once),
 		cmocka_unit_test(progress_is_told),
 		cmocka_unit_test(what_may_not_be_read_is_not_found),
