@@ -594,10 +594,9 @@ static void cleaned_results(void **state)
 		"\"resolved_env_keys\":[],\"item_id\":\"rye/x\",\"data\":{\"content\":"
 		"\"# rye:signed:x\\n# rye:full:1:y\\nprint()\\n\",\"path\":\"kept\"}}",
 		0, NULL);
-	auto_json json_t *text = json_string("plain"), *cleaned = NULL, *bare = NULL;
+	auto_json json_t *text = json_string("plain");
+	json_t *cleaned = guard_clean(reply), *bare = guard_clean(text);
 
-	cleaned = guard_clean(reply);
-	bare = guard_clean(text);
 	same_json(cleaned, "{\"content\":\"print()\\n\",\"path\":\"kept\"}");
 	same_json(bare, "\"plain\"");
 }
