@@ -374,6 +374,9 @@ struct serve_link {
 struct serve_link *serve_link_open(struct serve_links *links, int fd, bool stranger);
 void serve_link_busy(struct serve_links *links, struct serve_link *link, bool busy);
 void serve_link_close(struct serve_links *links, struct serve_link *link);
+/* Writes the refusal and ends the sending side; the caller closes. Waits for the client, 1 s of silence
+ * at most. */
+void serve_link_refuse(int fd, unsigned status, const char *why);
 /* Ends connections that have brought no whole request for too long. */
 void serve_links_look(struct serve_links *links);
 bool serve_links_full(struct serve_links *links);

@@ -13,6 +13,7 @@
  */
 #include "serve/serve_inner.h"
 
+#include "bounds.h"
 #include "clock.h"
 #include "proc.h"
 
@@ -147,9 +148,10 @@ bool serve_links_busy(struct serve_links *links)
 /* A head with the first length of its chunks; libmicrohttpd's room for one is 32 KiB. */
 #define HEAD_MAX (16u << 10)
 #define STACK_SIZE (128u << 10)
-/* For a client to read why it was refused: what it still sends is dropped meanwhile. */
+/* For a client to read why it was refused: what it still sends is dropped meanwhile, a message's worth
+ * at most, and no longer than a request has (serve_links_look shuts it). */
 #define DROP_MS 1000
-#define DROP_MAX (1u << 20)
+#define DROP_MAX RYE_MCP_MESSAGE_MAX
 
 struct newcomer {
 	struct serve_site *site;
@@ -186,7 +188,7 @@ static void drop_rest(int fd)
 		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 }
 
-static void front_refuse(int fd, unsigned status, const char *why)
+void serve_link_refuse(int fd, unsigned status, const char *why)
 {
 	struct serve_fault fault = { 0 };
 	auto_buf struct rye_buf body = RYE_BUF_INIT, text = RYE_BUF_INIT;
@@ -271,7 +273,7 @@ static void *front_run(void *arg)
 
 	free(arg);
 	if (r && r != SERVE_MORE)
-		front_refuse(front.fd, r, why);
+		serve_link_refuse(front.fd, r, why);
 	if (r || !front_hand_over(&front)) {
 		serve_link_close(&front.site->links, front.link);
 		close(front.fd);

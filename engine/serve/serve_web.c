@@ -210,12 +210,6 @@ static enum MHD_Result web_take_body(struct web_exchange *x)
 	enum MHD_Result done;
 
 	serve_link_busy(&x->site->links, x->link, true);
-	if (x->body.failed) {
-		serve_fail(&fault, MCP_NO_REQUEST, "a message has at most %u bytes",
-			   RYE_MCP_MESSAGE_MAX);
-		fault.status = 413;
-		return web_fault(x, NULL, &fault);
-	}
 	if (mcp_read((struct rye_span){ x->body.data ? x->body.data : "", x->body.len },
 		     &message) == MCP_JUNK) {
 		serve_junk(&message, &fault);
@@ -284,7 +278,7 @@ static enum MHD_Result begin_exchange(struct serve_site *site, struct MHD_Connec
 	x->site = site;
 	x->connection = connection;
 	x->heard.http = true;
-	x->body.cap = RYE_MCP_MESSAGE_MAX + 1;
+	x->body.cap = RYE_MCP_MESSAGE_MAX;
 	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	x->socket = info ? info->connect_fd : -1;
 	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -300,6 +294,13 @@ static bool refused_is_read(const struct web_exchange *x)
 {
 	return x->head.length && *x->head.length && !x->head.transfer &&
 	       strtoull(x->head.length, NULL, 10) <= REFUSED_BODY_MAX;
+}
+
+/* The library takes no answer in the middle of a body, and a client may never end one. */
+static enum MHD_Result web_cut_off(struct web_exchange *x)
+{
+	serve_link_refuse(x->socket, 413, "the message is bigger than a message may be");
+	return MHD_NO;
 }
 
 static enum MHD_Result web_refuse(struct web_exchange *x)
@@ -331,7 +332,7 @@ enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, c
 	if (!x->refusal.code)
 		buf_add(&x->body, upload_data, *upload_size);
 	*upload_size = 0;
-	return MHD_YES;
+	return x->body.failed ? web_cut_off(x) : MHD_YES;
 }
 
 void serve_web_completed(void *arg, struct MHD_Connection *connection, void **state,

@@ -226,6 +226,20 @@ class Gate(Web):
                 ("X: " + "a" * 40000 + "\r\n" + length, body, 431)):
             self.assertEqual(self.status_of(lines, sent), status, lines[:100])
 
+    def test_chunks_without_end(self):
+        """What is too much is told when it has come, not when the client says that it was all."""
+        head = {**self.server.headers(), "Host": "localhost", "Transfer-Encoding": "chunked"}
+        text = "POST /mcp HTTP/1.1\r\n" + "".join("%s: %s\r\n" % pair for pair in head.items()) + "\r\n"
+        piece = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+        for more in (b"ffffff\r\n ", piece):
+            with self.server.socket() as link:
+                link.sendall(text.encode() + piece * 16 + more)
+                got = b""
+                while part := link.recv(4096):
+                    got += part
+            self.assertEqual(got.split()[1:2], [b"413"], got)
+        self.check(self.server.ask("tools/list"), 200)
+
     def test_a_head_that_comes_in_pieces(self):
         body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
         head = {**self.server.headers(), "Host": "localhost", "Content-Length": str(len(body))}
