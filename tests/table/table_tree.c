@@ -2,13 +2,14 @@
 /*
  * tree: input is a name, context the directory it stands in (sort, then kind, path and "item"
  * where they mean something), expected what the name means there: sort, kind, path, ctl row,
- * query. A merged name that may be a file with inputs is told as both.
+ * query. A merged name that may be a file with inputs is told as both. "." in the root: what is listed.
  */
 #include "core/ctl.h"
 #include "core/tree.h"
 
 #include "table/table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,20 @@ static void tell_why(const struct tree_dir *dir, const char *reason, char *out, 
 	}
 }
 
+struct listed {
+	char *out;
+	size_t size, n;
+};
+
+static void add_name(void *arg, const char *name)
+{
+	struct listed *listed = arg;
+
+	listed->n += (size_t)snprintf(listed->out + listed->n, listed->size - listed->n, "%s%s",
+				      listed->n ? " " : "", name);
+	assert(listed->n < listed->size);
+}
+
 void table_answer(struct table_text input, struct table_text context, char *out, size_t size)
 {
 	struct tree_dir dir;
@@ -118,6 +133,10 @@ void table_answer(struct table_text input, struct table_text context, char *out,
 	parse(text, &dir);
 	if (dir.sort == TREE_WHY) {
 		tell_why(&dir, input.bytes, out, size);
+		return;
+	}
+	if (dir.sort == TREE_ROOT && !strcmp(input.bytes, ".")) {
+		tree_root_names(&(struct listed){ out, size, 0 }, add_name);
 		return;
 	}
 	r = tree_step(&dir, input.bytes, &key);

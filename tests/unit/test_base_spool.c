@@ -100,6 +100,14 @@ static void many_texts(void **state)
 	free(texts);
 }
 
+/* Until all that is kept lies in the file. */
+static void until_written(struct spool *spool)
+{
+	for (int i = 0; i < 10000 && counts_of(spool).memory; i++)
+		usleep(1000);
+	assert_int_equal(counts_of(spool).memory, 0);
+}
+
 /* Texts of all sizes; some longer than a segment, one of nothing. */
 static void sizes(void **state)
 {
@@ -109,9 +117,7 @@ static void sizes(void **state)
 
 	for (unsigned i = 0; i < ARRAY_SIZE(lens); i++)
 		texts[i] = keep(spool, i, lens[i]);
-	for (int i = 0; i < 10000 && counts_of(spool).memory; i++)
-		usleep(1000);
-	assert_int_equal(counts_of(spool).memory, 0);
+	until_written(spool);
 	for (unsigned i = 0; i < ARRAY_SIZE(lens); i++)
 		is_kept(texts[i], i, lens[i]);
 	/* they may outlive it */
@@ -120,6 +126,34 @@ static void sizes(void **state)
 		is_kept(texts[i], i, lens[i]);
 		rye_text_unref(texts[i]);
 	}
+}
+
+/* What lies there does not tell which texts are equal, nor that one has come again. */
+static void texts_of_equal_bytes(void **state)
+{
+	unsigned char sealed[3][LEN + 16];
+	struct spool *spool = spool_open(0);
+	struct rye_text *texts[3];
+	struct stat st;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
+		/* the first one has gone when the last one comes */
+		if (i == 2)
+			rye_text_unref(texts[0]);
+		texts[i] = keep(spool, 1, LEN);
+		until_written(spool);
+		assert_int_equal(pread(file_of(&st), sealed[i], sizeof(sealed[i]),
+				       (off_t)(i * sizeof(sealed[i]))),
+				 sizeof(sealed[i]));
+		assert_int_equal(st.st_size, (i + 1) * sizeof(sealed[i]));
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_memory_not_equal(sealed[i], sealed[(i + 1) % 3], LEN);
+	for (unsigned i = 1; i < ARRAY_SIZE(texts); i++) {
+		is_kept(texts[i], 1, LEN);
+		rye_text_unref(texts[i]);
+	}
+	spool_close(spool);
 }
 
 static void spool_changed_file(void **state)
@@ -132,8 +166,7 @@ static void spool_changed_file(void **state)
 	char byte;
 	int fd;
 
-	for (int i = 0; i < 10000 && counts_of(spool).memory; i++)
-		usleep(1000);
+	until_written(spool);
 	fd = file_of(&st);
 	assert_int_equal(pread(fd, &byte, 1, 100), 1);
 	/* what lies there cannot be read by others */
@@ -220,7 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_texts),	      cmocka_unit_test(sizes),
 		cmocka_unit_test(spool_changed_file), cmocka_unit_test(no_file),
-		cmocka_unit_test(side_by_side),
+		cmocka_unit_test(side_by_side),	      cmocka_unit_test(texts_of_equal_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,22 @@ static void done(struct bench *b)
 	place_drop(&b->place);
 }
 
+static int bench_make(void **state)
+{
+	struct bench *b = test_calloc(1, sizeof(*b));
+
+	place_make(&b->place);
+	*state = b;
+	return 0;
+}
+
+static int bench_drop(void **state)
+{
+	done(*state);
+	test_free(*state);
+	return 0;
+}
+
 static int count(void *arg, const struct rye_verdict *verdict, size_t n, size_t total)
 {
 	int *counts = arg;
@@ -101,31 +117,35 @@ static void sign_and_verify(void **state)
 /* The primitive, and nosign. */
 static void primitive(void **state)
 {
+	struct bench *b = *state;
 	struct rye_request ask = { .verb = RYE_SIGN,
 				   .kind = RYE_KIND__MAX,
 				   .id = "",
 				   .message = SPAN("{\"item_id\": \"knowledge:a/k\"}") };
 	struct rye_outcome outcome;
 	struct rye_err err = { 0 };
-	struct bench b;
+	char fp[17];
 
-	place_make(&b.place);
-	place_text(b.place.project, "knowledge/a/k.md", KNOWLEDGE);
-	start(&b, (struct rye_options){ .scan = true });
-	own_key(&b);
-	rye_call_sync(b.rye, &ask, &outcome);
+	place_text(b->place.project, "knowledge/a/k.md", KNOWLEDGE);
+	start(b, (struct rye_options){ .scan = true });
+	own_key(b);
+	rye_call_sync(b->rye, &ask, &outcome);
 	if (outcome.code)
 		fail_msg("%s", outcome.reply->data);
 	rye_outcome_done(&outcome);
 	/* At once, without waiting to be told. */
-	assert_int_equal(verdict(&b, RYE_KNOWLEDGE, "a/k.md"), RYE_OK);
-	rye_close(b.rye);
-	start(&b, (struct rye_options){ .no_sign = true });
-	assert_refused(&err, RYE_DENIED, rye_key_untrust(b.rye, KEY1, &err));
-	rye_call_sync(b.rye, &ask, &outcome);
+	assert_int_equal(verdict(b, RYE_KNOWLEDGE, "a/k.md"), RYE_OK);
+	rye_close(b->rye);
+	start(b, (struct rye_options){ .no_sign = true });
+	assert_refused(&err, RYE_DENIED, rye_key_untrust(b->rye, KEY1, &err));
+	assert_refused(&err, RYE_DENIED, rye_key_trust(b->rye, KEY1, NULL, fp, &err));
+	assert_refused(&err, RYE_DENIED, rye_key_share(b->rye, fp, &err));
+	assert_refused(&err, RYE_DENIED, rye_key_generate(b->rye, RYE_KEY_NEW, fp, &err));
+	assert_refused(&err, RYE_DENIED, rye_secret_set(b->rye, "A", SPAN("x"), &err));
+	assert_refused(&err, RYE_DENIED, rye_secret_remove(b->rye, "A", &err));
+	rye_call_sync(b->rye, &ask, &outcome);
 	assert_int_equal(outcome.code, RYE_DENIED);
 	rye_outcome_done(&outcome);
-	done(&b);
 }
 
 /* A write through us, before anything has looked at it: what was known is not told any more. */
@@ -223,7 +243,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sign_and_verify),
-		cmocka_unit_test(primitive),
+		cmocka_unit_test_setup_teardown(primitive, bench_make, bench_drop),
 		cmocka_unit_test(doubt),
 		cmocka_unit_test(config),
 	};

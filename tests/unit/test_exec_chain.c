@@ -659,6 +659,24 @@ static void case_104_no_utf8(void **state)
 	exec_wants(p, "{}", want.data);
 }
 
+/* Which neighbours of a chain go from a space to a higher one. */
+static void spaces_go_downwards(void **state)
+{
+	static const enum rye_space types[] = { RYE_SYSTEM, RYE_USER, RYE_PROJECT };
+	struct space child = { .label = "a" }, parent = { .label = "b" };
+	char ids[2][8] = { "t/a", "t/rt" };
+	struct rye_item tool = { .space = &child, .id = ids[0] },
+			runtime = { .space = &parent, .id = ids[1] };
+	struct chain chain = { .n = 2, .v = { { .item = &tool }, { .item = &runtime } } };
+
+	for (size_t of = 0; of < ARRAY_SIZE(types); of++)
+		for (size_t to = 0; to < ARRAY_SIZE(types); to++) {
+			child.type = types[of];
+			parent.type = types[to];
+			assert_int_equal(!chain_check(&chain, &told_err), of >= to);
+		}
+}
+
 static void versions(void **state)
 {
 	int order;
@@ -720,6 +738,7 @@ int main(void)
 		exec_test(case_101_new_override),
 		exec_test(case_102_same_stem),
 		exec_test(case_104_no_utf8),
+		cmocka_unit_test(spaces_go_downwards),
 		cmocka_unit_test(versions),
 		exec_test(pairs_are_checked),
 	};

@@ -2,6 +2,7 @@
 /* Directives: what their XML becomes, cases T55 to T64. */
 #include "clock.h"
 #include "bounds.h"
+#include "format/format.h"
 #include "parse/parse_inner.h"
 #include "parse/parse.h"
 
@@ -256,6 +257,30 @@ static void entity_bomb(void **state)
 	assert_string_equal(err.msg, "Invalid XML: undefined entity: line 1, column 20");
 }
 
+/* So many elements, each in the one before: of a directive its shape is bounded, too, before it is XML. */
+static void parse_nested(int depth, struct rye_err *err)
+{
+	auto_buf struct rye_buf xml = RYE_BUF_INIT;
+
+	*err = (struct rye_err){ 0 };
+	for (int i = 0; i < depth; i++)
+		buf_adds(&xml, "<a>");
+	for (int i = 0; i < depth; i++)
+		buf_adds(&xml, "</a>");
+	json_decref(xml_parse((struct rye_span){ xml.data, xml.len }, err));
+}
+
+static void depth_is_bounded(void **state)
+{
+	struct rye_err err;
+
+	parse_nested(RYE_XML_DEPTH, &err);
+	assert_int_equal(err.code, RYE_OK);
+	parse_nested(RYE_XML_DEPTH + 1, &err);
+	assert_int_equal(err.code, RYE_UNPARSABLE);
+	assert_non_null(strstr(err.msg, "elements are nested too deep"));
+}
+
 static void bounds(void **state)
 {
 	auto_buf struct rye_buf xml = RYE_BUF_INIT;
@@ -299,6 +324,7 @@ int main(void)
 		cmocka_unit_test(foreign_xml),
 		cmocka_unit_test(entity_bomb),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(depth_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

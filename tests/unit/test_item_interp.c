@@ -84,6 +84,37 @@ static void nothing_to_do(void **state)
 	assert_string_equal(out.data, "d {env:A:d}");
 }
 
+/* What tells a place or the user may be read, what holds a key may not. */
+static void variables_that_may_be_read(void **state)
+{
+	static const struct {
+		const char *name;
+		bool may;
+	} rows[] = {
+		{ "HOME", true },
+		{ "LC_TEST", true },
+		{ "RYE_TEST", true },
+		{ "MINE", true },
+		{ "MINE_TOO", false },
+		{ "OTHER", false },
+		{ "RYE_TEST_KEY", false },
+		{ "RYE_TEST_SECRET", false },
+		{ "RYE_TEST_TOKEN", false },
+		{ "RYE_SIGNING_TEST", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *got;
+
+		setenv(rows[i].name, "value", 1);
+		got = interp_environ((void *)"A:MINE:B", rows[i].name);
+		if (rows[i].may ? !got || strcmp(got, "value") : got != NULL)
+			fail_msg("%s is %s", rows[i].name, got ? got : "not to be had");
+		unsetenv(rows[i].name);
+	}
+	assert_null(interp_environ(NULL, "RYE_TEST"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +122,7 @@ int main(void)
 		cmocka_unit_test(expansion_is_capped),
 		cmocka_unit_test(hostile_text),
 		cmocka_unit_test(nothing_to_do),
+		cmocka_unit_test(variables_that_may_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,28 +108,26 @@ static void link_to(struct test_place *p, const char *path, const char *target)
 
 static void T49_links(void **state)
 {
+	struct test_place *p = *state;
 	struct rye_err err;
-	struct test_place p;
 
-	place_make(&p);
-	place_text(p.project, "knowledge/real.md", "x");
-	place_text(p.user, "knowledge/outside.md", "x");
-	link_to(&p, "knowledge/inside.md", "real.md");
-	link_to(&p, "knowledge/out.md", "../../../user/.ai/knowledge/outside.md");
-	link_to(&p, "knowledge/abs.md", "/etc/hostname");
-	link_to(&p, "knowledge/etc", "/etc");
-	link_to(&p, "knowledge/dangling.md", "nothing.md");
-	link_to(&p, "knowledge/loop.md", "loop.md");
-	place_open(&p, false);
-	assert_string_equal(where(&p, RYE_KNOWLEDGE, "inside"), "project");
-	assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "out", NULL, &err), RYE_DENIED);
+	place_text(p->project, "knowledge/real.md", "x");
+	place_text(p->user, "knowledge/outside.md", "x");
+	link_to(p, "knowledge/inside.md", "real.md");
+	link_to(p, "knowledge/out.md", "../../../user/.ai/knowledge/outside.md");
+	link_to(p, "knowledge/abs.md", "/etc/hostname");
+	link_to(p, "knowledge/etc", "/etc");
+	link_to(p, "knowledge/dangling.md", "nothing.md");
+	link_to(p, "knowledge/loop.md", "loop.md");
+	place_open(p, false);
+	assert_string_equal(where(p, RYE_KNOWLEDGE, "inside"), "project");
+	assert_int_equal(place_load(p, RYE_KNOWLEDGE, "out", NULL, &err), RYE_DENIED);
 	assert_true(!strncmp(err.msg, "Symlink escape: /", 17));
-	assert_string_equal(where(&p, RYE_KNOWLEDGE, "abs"), "denied");
-	assert_string_equal(where(&p, RYE_KNOWLEDGE, "etc/hostname"), "denied");
-	assert_string_equal(where(&p, RYE_KNOWLEDGE, "dangling"), "denied");
-	assert_int_equal(place_load(&p, RYE_KNOWLEDGE, "loop", NULL, &err), RYE_CHAIN_LOOP);
+	assert_string_equal(where(p, RYE_KNOWLEDGE, "abs"), "denied");
+	assert_string_equal(where(p, RYE_KNOWLEDGE, "etc/hostname"), "denied");
+	assert_string_equal(where(p, RYE_KNOWLEDGE, "dangling"), "denied");
+	assert_int_equal(place_load(p, RYE_KNOWLEDGE, "loop", NULL, &err), RYE_CHAIN_LOOP);
 	assert_int_equal(err.sys, ELOOP);
-	place_drop(&p);
 }
 
 static void T50_directory_with_an_extension(void **state)
@@ -302,7 +300,7 @@ int main(void)
 		cmocka_unit_test(T46_directory_tool),
 		cmocka_unit_test(T47_project_wins),
 		cmocka_unit_test(T48_ids_that_are_no_ids),
-		cmocka_unit_test(T49_links),
+		place_test(T49_links),
 		cmocka_unit_test(T50_directory_with_an_extension),
 		cmocka_unit_test(T51_names_are_bytes),
 		cmocka_unit_test(T52_extension_order),

@@ -287,6 +287,46 @@ static void a_scope_anywhere_makes_a_key_no_voucher(void **state)
 	assert_false(trusts(p, fp));
 }
 
+/* Key 1 in user space, with one more line. */
+static void put_scoped(struct test_place *p, const char *line)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text),
+		 "fingerprint = \"" KEY1 "\"\nowner = \"test\"\n%s\n[public_key]\n"
+		 "pem = \"\"\"\n-----BEGIN PUBLIC KEY-----\n"
+		 "MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\n"
+		 "-----END PUBLIC KEY-----\n\"\"\"\n",
+		 line);
+	place_text(p->user, WHERE KEY1 ".toml", text);
+}
+
+static void a_key_signs_what_its_scope_covers(void **state)
+{
+	static const struct {
+		const char *line;
+		enum rye_code tool, knowledge;
+	} rows[] = {
+		{ "", RYE_OK, RYE_OK },
+		{ "scope = [\"tool:vec/*\"]\n", RYE_OK, RYE_UNTRUSTED },
+		{ "scope = [\"knowledge:vec/b3\"]\n", RYE_UNTRUSTED, RYE_OK },
+	};
+
+	struct test_place *p = *state;
+
+	place_put(p->project, "tools/vec/b2.py", "binding/b2.py");
+	place_put(p->project, "knowledge/vec/b3.md", "binding/b3.md");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (i)
+			place_close(p);
+		put_scoped(p, rows[i].line);
+		place_open(p, false);
+		assert_int_equal(place_load(p, RYE_TOOL, "vec/b2", NULL, NULL), rows[i].tool);
+		assert_int_equal(place_load(p, RYE_KNOWLEDGE, "vec/b3", NULL, NULL),
+				 rows[i].knowledge);
+	}
+}
+
 /* Were it ignored as an unknown member, the key would vouch for everything. */
 static void a_misspelt_scope_is_no_trust(void **state)
 {
@@ -294,19 +334,12 @@ static void a_misspelt_scope_is_no_trust(void **state)
 					     "SCOPE = [\"tool:x/*\"]\n" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		char text[600];
 		struct test_place p;
 
-		snprintf(text, sizeof(text),
-			 "fingerprint = \"f0ff50dacf109dea\"\nowner = \"test\"\n%s\n[public_key]\n"
-			 "pem = \"\"\"\n-----BEGIN PUBLIC KEY-----\n"
-			 "MCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\n"
-			 "-----END PUBLIC KEY-----\n\"\"\"\n",
-			 lines[i]);
-		place_vectors(&p);
-		place_text(p.user, WHERE "f0ff50dacf109dea.toml", text);
+		place_make(&p);
+		put_scoped(&p, lines[i]);
 		place_open(&p, false);
-		assert_int_equal(trusts(&p, "f0ff50dacf109dea"), !i);
+		assert_int_equal(trusts(&p, KEY1), !i);
 		place_drop(&p);
 	}
 }
@@ -481,6 +514,7 @@ int main(void)
 		cmocka_unit_test(legacy_directory_is_read),
 		cmocka_unit_test(automatic_keys_need_a_scope),
 		place_test(a_scope_anywhere_makes_a_key_no_voucher),
+		place_test(a_key_signs_what_its_scope_covers),
 		cmocka_unit_test(a_misspelt_scope_is_no_trust),
 		place_test(listing_tells_why),
 		cmocka_unit_test(trust_and_untrust),

@@ -407,7 +407,8 @@ static json_t *tools_that_ask(void)
 {
 	static const char *const schemas[] = {
 		"{\"properties\": {\"n\": {\"type\": \"integer\", \"minimum\": 1}, \"s\": {\"type\": "
-		"\"string\", \"enum\": [\"a\"]}}, \"required\": [\"n\"]}",
+		"\"string\", \"enum\": [\"a\"]}, \"r\": {\"type\": \"string\"}}, \"required\": "
+		"[\"n\", \"r\"]}",
 		"{\"properties\": {\"l\": {\"type\": \"array\"}}}",
 		"{\"properties\": {\"m\": {\"type\": \"object\"}}}",
 		"{\"properties\": {}, \"additionalProperties\": {\"type\": \"string\"}}",
@@ -434,7 +435,7 @@ static void strict_tools(void **state)
 
 	provider_serve_as(p, "vendor_server.py",
 			  "{\"by\": \"turn\", \"answers\": [{\"calls\": [{\"id\": \"c\", \"name\": "
-			  "\"t0\", \"arguments\": {\"n\": 1, \"s\": null}}]}]}");
+			  "\"t0\", \"arguments\": {\"n\": 1, \"s\": null, \"r\": null}}]}]}");
 	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++) {
 		bool has = i < 2;
 
@@ -445,9 +446,10 @@ static void strict_tools(void **state)
 
 			assert_int_equal(json_flag(tool, "strict", false), has && !k);
 		}
-		/* null stands for what is left out */
+		/* null stands for what may be left out; where it may not, the tool is told */
 		call = json_object_get(block_of(&p->got, "tool_call"), "arguments");
-		assert_int_equal(json_object_size(call), has ? 1 : 2);
+		assert_int_equal(json_object_size(call), has ? 2 : 3);
+		assert_true(json_is_null(json_object_get(call, "r")));
 	}
 }
 

@@ -99,6 +99,11 @@ static void gate_order(void **state)
 	assert_int_equal(pass_gate(&head), 403);
 	head.origin = NULL;
 	assert_int_equal(pass_gate(&head), 401);
+	/* the whole token, and nothing behind it */
+	head.authorization = "Bearer 0123456789abcde";
+	assert_int_equal(pass_gate(&head), 401);
+	head.authorization = "Bearer 0123456789abcdeff";
+	assert_int_equal(pass_gate(&head), 401);
 	head.authorization = "Bearer 0123456789abcdef";
 	assert_int_equal(pass_gate(&head), 404);
 	head.path = "/mcp";
