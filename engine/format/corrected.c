@@ -141,7 +141,10 @@ static bool corrected_one(const struct corrected *fault, const char **key, json_
 	json_t *property = json_object_get(properties, *key);
 	const char *near = property ? NULL : declared_near(properties, fault->given, *key);
 
-	if (!property && !near &&
+	/* without a schema, as of an item that is refused, only the engine knows what is wrong */
+	bool known = fault->schema || *fault->message;
+
+	if (!property && !near && known &&
 	    (is_unknown(fault->message, *key) || is_blamed(fault->message, *key)))
 		return false;
 	if (near) {

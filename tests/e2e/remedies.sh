@@ -25,6 +25,14 @@ mkdir -p "$P/.ai/tools/vec"
 ok "what was changed is looked at, one by one" until_true advised "ryefs sign -i"
 not_ok "never signed all at once" advised "--all"
 
+# what a signature leaves open, too, which one command mends
+rm "$P/.ai/tools/vec/b2.py"
+mkdir -p "$P/.ai/directives/vec"
+cp "$SRC/vectors/mutations/v2-body-edited.md" "$P/.ai/directives/vec/v2.md"
+opened() { grep -qF 'not covered by their signature' "$M/.ryefs/doctor" && [ "$(advice)" = 'ryefs sign -i' ]; }
+ok "what is not covered is looked at, one by one" until_true opened
+rm -r "$P/.ai/directives/vec"
+
 # names that a shell would expand, or a terminal would not show
 odd=$(printf 'x\342\200\256y')
 put 'knowledge/a b/$HOME.md' '# Unsigned'

@@ -243,10 +243,10 @@ static void remedies_for_many(struct doctor_survey *survey)
 			 survey->by_code[RYE_BAD_SIGNATURE] + survey->by_code[RYE_BAD_LINE];
 
 	if (uncovered >= MANY)
-		finding_add(survey->findings,
-			    FINDING(REMARK, "items",
-				    "ryefs sign --all, or mount with -o coverage=compat"),
-			    "%zu are signed by another implementation only", uncovered);
+		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign -i"),
+			    "%zu are signed by another implementation only, which a mount with "
+			    "-o coverage=compat accepts",
+			    uncovered);
 	if (uns >= MANY)
 		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign --all"),
 			    "%zu are unsigned", uns);
@@ -254,9 +254,9 @@ static void remedies_for_many(struct doctor_survey *survey)
 		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign -i"),
 			    "%zu have changed since they were signed", changed);
 	if (survey->by_code[RYE_UNTRUSTED] >= MANY)
-		finding_add(survey->findings,
-			    FINDING(REMARK, "items", "ryefs keys, then ryefs trust FINGERPRINT"),
-			    "%zu are signed by keys that you do not trust",
+		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs keys"),
+			    "%zu are signed by keys that you do not trust; they stay refused until "
+			    "ryefs trust FINGERPRINT",
 			    survey->by_code[RYE_UNTRUSTED]);
 }
 
