@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -116,11 +117,28 @@ static void check_kernel(struct findings *findings)
 
 #define WATCHES_FEW 8192 /* one a directory; a workspace with 10 000 items has some hundreds */
 
+/* errno: none can be had now, for others of the user's programs have them all; 0: one can. */
+static int try_watch(void)
+{
+	auto_close int fd = inotify_init1(IN_CLOEXEC);
+
+	return fd < 0 || inotify_add_watch(fd, "/", IN_CREATE) < 0 ? errno : 0;
+}
+
 static void check_watches(struct findings *findings)
 {
 	long long most = proc_number("/proc/sys/fs/inotify/max_user_watches");
+	int sys = try_watch();
 
-	if (most > 0 && most < WATCHES_FEW)
+	if (sys == ENOSPC || sys == EMFILE)
+		finding_add(findings,
+			    FINDING(REMARK, "inotify",
+				    sys == ENOSPC ? "sysctl fs.inotify.max_user_watches=1048576" :
+						    "sysctl fs.inotify.max_user_instances=1024"),
+			    "this user's programs have taken all %s: new directories are looked at "
+			    "with each lookup",
+			    sys == ENOSPC ? "watches" : "instances");
+	else if (most > 0 && most < WATCHES_FEW)
 		finding_add(findings,
 			    FINDING(REMARK, "inotify", "sysctl fs.inotify.max_user_watches=65536"),
 			    "only %lld watches: beyond that many directories every lookup looks at "
