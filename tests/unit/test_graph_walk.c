@@ -216,6 +216,22 @@ static void every_type_of_node(void **state)
 	end_has(fake, "steps", "5");
 }
 
+/* The first edge that holds leads on, whatever stands behind it. */
+static void the_first_edge_that_holds(void **state)
+{
+	struct fake *fake = *state;
+
+	graph_is(fake,
+		 "    a: {type: gate, next: [{to: b, when: {path: inputs.n, op: gt, value: 1000}}, "
+		 "{to: c, when: {path: inputs.n, op: gt, value: 999}}, {to: d}, {to: b}]}\n"
+		 "    b: {type: return, output: {at: b}}\n"
+		 "    c: {type: return, output: {at: c}}\n"
+		 "    d: {type: return, output: {at: d}}\n",
+		 "");
+	walks(fake);
+	end_has(fake, "output", "{\"at\":\"d\"}");
+}
+
 static struct rye_blob *transcript_of(struct fake *fake)
 {
 	char path[400];
@@ -565,14 +581,23 @@ static void results_are_unwrapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		walk_test(every_type_of_node),		 walk_test(a_run_goes_on_from_anywhere),
-		walk_test(a_run_is_worked_on_once),	 walk_test(a_broken_record_is_told),
-		walk_test(errors_end_the_graph),	 walk_test(errors_have_an_edge),
-		walk_test(errors_are_passed_over),	 walk_test(a_hook_has_a_node_run_again),
-		walk_test(a_tool_has_a_node_run_again),	 walk_test(what_comes_to_null_is_left_out),
-		walk_test(hooks_see_what_happens),	 walk_test(steps_have_a_limit),
-		walk_test(a_list_is_done_at_once),	 walk_test(a_list_goes_on_past_errors),
-		walk_test(a_stop_is_between_steps),	 walk_test(one_node_alone),
+		walk_test(every_type_of_node),
+		walk_test(a_run_goes_on_from_anywhere),
+		walk_test(the_first_edge_that_holds),
+		walk_test(a_run_is_worked_on_once),
+		walk_test(a_broken_record_is_told),
+		walk_test(errors_end_the_graph),
+		walk_test(errors_have_an_edge),
+		walk_test(errors_are_passed_over),
+		walk_test(a_hook_has_a_node_run_again),
+		walk_test(a_tool_has_a_node_run_again),
+		walk_test(what_comes_to_null_is_left_out),
+		walk_test(hooks_see_what_happens),
+		walk_test(steps_have_a_limit),
+		walk_test(a_list_is_done_at_once),
+		walk_test(a_list_goes_on_past_errors),
+		walk_test(a_stop_is_between_steps),
+		walk_test(one_node_alone),
 		cmocka_unit_test(results_are_unwrapped),
 	};
 

@@ -124,6 +124,18 @@ static void signature_left_open(void **state)
 	}
 }
 
+/* Of two header lines the first one is replaced; the other one is text. */
+static void a_second_line_is_text(void **state)
+{
+	auto_buf struct rye_buf bare = RYE_BUF_INIT;
+	struct sig_rule rule;
+
+	(void)state;
+	assert_true(sig_rule_of(RYE_TOOL, ".js", &rule));
+	assert_true(sign_bare(rule, SPAN("// " LINE "\n#!/x\n// " LINE "\nrest\n"), &bare));
+	assert_string_equal(bare.data, "#!/x\n// " LINE "\nrest\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +143,7 @@ int main(void)
 		place_test(changed_documents),
 		place_test(keys_and_scopes),
 		cmocka_unit_test(signature_left_open),
+		cmocka_unit_test(a_second_line_is_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
