@@ -155,7 +155,8 @@ static void learn_good(const struct index_item *item, const struct loaded *loade
 	if (it->parse.code)
 		learn_unread(it, ret);
 	else if (loaded->unsigned_part)
-		ret->outcome.reason = "unsigned: only tools that ask for it read it";
+		ret->outcome.reason =
+			"unsigned: only tools that ask for it read it, a bundle's refuse it";
 	if (loaded->layers)
 		ret->outcome.version = verdict_cache_fold(ret->outcome.version, loaded->layers) | 1;
 }

@@ -167,8 +167,9 @@ void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret
 void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret);
 /* For a tool in JSON, which no parser reads: as YAML it is one. */
 void mend_json(const char *path, const char *ref, struct rye_buf *ret);
-/* For what only an editor mends. */
+/* For what only an editor mends; and behind such a command the space that has to be said. */
 void mend_edit(const struct cli *cli, const char *path, const char *ref, struct rye_buf *ret);
+void mend_space(const char *space, struct rye_buf *ret);
 /* What helps against this code, the ref in REF's place; false: nothing worth saying. */
 bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
 

@@ -180,6 +180,12 @@ void mend_edit(const struct cli *cli, const char *path, const char *ref, struct 
 	buf_shell(ret, ref);
 }
 
+void mend_space(const char *space, struct rye_buf *ret)
+{
+	if (space && !strcmp(space, "user"))
+		buf_adds(ret, " --space user");
+}
+
 /* JSON below tools is data, which no listing shows; all of it is YAML as well. False: there is no
  * such file. */
 static bool fail_json_tool(struct cli *cli, const char *ref)

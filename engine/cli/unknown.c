@@ -158,7 +158,7 @@ bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret)
 	if (file.bundled)
 		return editing_copy(cli, ref, path, ret);
 	mend_edit(cli, path, ref, ret);
-	buf_adds(ret, file.user ? " --space user" : "");
+	mend_space(file.user ? "user" : NULL, ret);
 	return !ret->failed;
 }
 

@@ -83,7 +83,8 @@ static int load_fetch(const struct item_env *env, enum rye_kind kind, const stru
 				  .ext = at->ext,
 				  .unsigned_ok = at->unsigned_ok,
 				  .known = at->known,
-				  .bundled = at->space->type == RYE_SYSTEM };
+				  .bundled = at->space->type == RYE_SYSTEM,
+				  .users = at->space->type == RYE_USER };
 	int r;
 
 	ret->abspath = space_abspath(at->space, at->path);

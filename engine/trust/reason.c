@@ -84,7 +84,7 @@ static void reason_sign(const struct reason *about, const char *before, char *li
 	char ref[RYE_ID_MAX + 32];
 
 	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(about->kind), about->id);
-	buf_addf(&text, "%sryefs sign ", before);
+	buf_addf(&text, "%sryefs sign %s", before, about->space == RYE_USER ? "--space user " : "");
 	buf_shell(&text, ref);
 	snprintf(line, size, "%s", text.failed || text.len >= size ? "" : text.data);
 }

@@ -33,7 +33,8 @@ static const char *path_tail(const char *path, size_t max)
 
 /*
  * "<first><path>\\n  Kind: <kind>\\n<details>  mend with: <fix>"; details: whole lines or "". The
- * path is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>".
+ * path is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>",
+ * in its space.
  */
 struct refusal {
 	enum rye_code code;
@@ -54,7 +55,7 @@ static int refuse(const struct verify_ask *ask, const struct refusal *what, stru
 		fix = "reinstall the bundle";
 	} else if (!fix) {
 		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(ask->kind), ask->id);
-		buf_adds(&command, "ryefs sign ");
+		buf_addf(&command, "ryefs sign %s", ask->users ? "--space user " : "");
 		buf_shell(&command, ref);
 		fix = command.failed ? "ryefs sign" : command.data;
 	}

@@ -219,7 +219,7 @@ struct reason {
 	enum rye_space space; /* items of bundles are not signed by their users */
 };
 
-/* The command: "ryefs sign tool:a/b"; "" when there is none. */
+/* The command: "ryefs sign tool:a/b", "ryefs sign --space user tool:a/b"; "" when there is none. */
 void reason_remedy(const struct reason *about, const struct rye_err *err, char *line, size_t size);
 /*
  * "what; mend with: command", cut to REASON_MAX. Of the id at most 80 bytes of [A-Za-z0-9._/-]: of
@@ -241,6 +241,7 @@ struct verify_ask {
 	bool unsigned_ok; /* config: no signature line is a notice, a wrong one stays wrong */
 	const unsigned char *known; /* SHA-256 of bytes verified here before, or NULL */
 	bool bundled; /* of a bundle: its user cannot sign it */
+	bool users; /* of the user space, which `ryefs sign` has to be told */
 	bool dev; /* integrity refusals become warnings (never for system items and config) */
 };
 

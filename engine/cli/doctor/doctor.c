@@ -126,11 +126,13 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 		buf_adds(&mend, "reinstall the bundle");
 	else if (wants.len)
 		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
-	/* only the remedy in the message names the key */
-	else if (fix && verdict->code == RYE_UNTRUSTED)
+	/* only the remedy in the message names the key, and the space */
+	else if (fix && (verdict->code == RYE_UNTRUSTED || !strcmp(verdict->space, "user")))
 		buf_adds(&mend, fix + strlen(MEND_WITH));
 	else
 		cli_remedy(verdict->code, ref, &mend);
+	if (wants.len)
+		mend_space(verdict->space, &mend);
 	buf_addspan(&what, line);
 	buf_addf(&what, "%s%s", wants.len ? "; before it is signed: " : "",
 		 wants.len ? wants.data : "");
@@ -195,7 +197,8 @@ static void unsigned_config(struct doctor_survey *survey, const struct rye_verdi
 		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
 	else
 		cli_remedy(RYE_UNSIGNED, ref, &mend);
-	buf_addf(&what, "unsigned: only tools that ask for it read it%s%s",
+	mend_space(verdict->space, &mend);
+	buf_addf(&what, "unsigned: only tools that ask for it read it, a bundle's refuse it%s%s",
 		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
 	json_array_append_new(survey->refused.rows,
 			      survey_row(FINDING_REMARK, ref, mend.len ? mend.data : NULL, &what));

@@ -58,7 +58,7 @@ static bool cause_mends(const struct rye_verdict *verdict, struct rye_buf *ret)
 	}
 	/* what was signed once is looked at before it is signed again */
 	buf_adds(ret, verdict->code == RYE_UNSIGNED ? "ryefs sign --all" : "ryefs sign -i");
-	buf_adds(ret, !strcmp(verdict->space, "user") ? " --space user" : "");
+	mend_space(verdict->space, ret);
 	return true;
 }
 

@@ -31,6 +31,7 @@ static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict
 	const char *message = verdict->message;
 
 	mend_edit(cli, verdict->path, ref, &mend);
+	mend_space(verdict->space, &mend);
 	fflush(stdout);
 	fprintf(stderr, "ryefs sign: %s: ", ref);
 	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));
@@ -206,9 +207,15 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 		rye_verify_all(cli->rye, &look, NULL);
 	if (!*at.space || at.is_here)
 		return cli_fail(cli, err, batch->pattern);
-	buf_adds(&mend, "ryefs fetch ");
-	buf_shell(&mend, batch->pattern);
-	buf_addf(&mend, " --to %s", at.here);
+	/* a caller that named no space means the one that has it; a bundle is not signed */
+	if (!cli->opt.space && !strcmp(at.space, "user")) {
+		buf_adds(&mend, "ryefs sign --space user ");
+		buf_shell(&mend, batch->pattern);
+	} else {
+		buf_adds(&mend, "ryefs fetch ");
+		buf_shell(&mend, batch->pattern);
+		buf_addf(&mend, " --to %s", at.here);
+	}
 	return cli_complain(
 		cli, CLI_NOT_FOUND, mend.data, "%s is in the %s space, not in the %s space%s",
 		batch->pattern, at.space, at.here,
