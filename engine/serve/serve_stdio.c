@@ -18,8 +18,8 @@
 #include <poll.h>
 #include <sys/signalfd.h>
 
-/* For answers behind the end of input: shorter than a client waits before it sends SIGTERM. */
-#define GRACE_MS 1500
+/* For answers behind the end of input. A client that has gone, or sends SIGTERM, ends the wait. */
+#define GRACE_MS 4000
 #define GRACE_LOOK_MS 10
 
 struct stdio_server {
@@ -88,7 +88,8 @@ static bool reader_gone(const struct stdio_server *server)
 	return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP | POLLNVAL);
 }
 
-static void finish_answers(struct stdio_server *server)
+/* False: time is over, and requests are without an answer. */
+static bool finish_answers(struct stdio_server *server)
 {
 	int64_t end = clock_ms() + GRACE_MS;
 	struct pollfd signals = { server->signals, POLLIN, 0 };
@@ -96,10 +97,11 @@ static void finish_answers(struct stdio_server *server)
 	while (clock_ms() < end && !reader_gone(server) &&
 	       (serve_open_count(server->serve) || !serve_outbox_empty(server->outbox)))
 		if (poll(&signals, 1, GRACE_LOOK_MS) > 0)
-			return;
+			return true;
+	return reader_gone(server) || !serve_open_count(server->serve);
 }
 
-static void stdio_run(struct stdio_server *server)
+static int stdio_run(struct stdio_server *server, struct rye_err *err)
 {
 	struct pollfd fds[] = { { server->in, POLLIN, 0 },
 				{ server->signals, POLLIN, 0 },
@@ -107,13 +109,18 @@ static void stdio_run(struct stdio_server *server)
 
 	for (;;) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			return;
+			return rye_fail_sys(err, errno, "cannot wait for messages");
 		if (fds[1].revents || fds[2].revents)
-			return;
+			return 0;
 		if (!fds[0].revents || stdio_read(server))
 			continue;
-		finish_answers(server);
-		return;
+		if (finish_answers(server))
+			return 0;
+		return rye_fail(
+			err, RYE_TIMEOUT,
+			"the input has ended; calls that went on %d s later were ended without "
+			"an answer: leave the input open until the answers are there",
+			GRACE_MS / 1000);
 	}
 }
 
@@ -146,7 +153,7 @@ int serve_stdio(struct rye *rye, const struct serve_options *opt, struct rye_err
 	if (!r && !server.serve)
 		r = rye_fail(err, RYE_IO, "out of memory for the server");
 	if (server.serve) {
-		stdio_run(&server);
+		r = stdio_run(&server, err);
 		serve_end(server.serve);
 		serve_free(server.serve);
 	}

@@ -352,7 +352,7 @@ class Calls(Place):
         server.send(request(1, "tools/call", execute("sleep " + self.mark)))
         self.assertTrue(until(lambda: living(self.mark)))
         begin = time.monotonic()
-        self.assertEqual(server.close(), 0)
+        self.assertEqual(server.close(), 1)  # a call was lost: no success
         self.assertLess(time.monotonic() - begin, 8)
         self.assertTrue(self.gone(self.mark))
 
@@ -363,6 +363,15 @@ class Calls(Place):
                               capture_output=True, env=self.env, timeout=peer.WAIT)
         self.assertEqual(sorted(json.loads(line)["id"] for line in done.stdout.splitlines()), [0, 1, 2])
         self.assertEqual(done.returncode, 0)
+
+    def test_a_call_that_outlives_the_input(self):
+        line = json.dumps(request(1, "tools/call", execute("sleep " + self.mark)))
+        done = subprocess.run([RYEFS, "mcp", "--project", self.project], input=line, text=True,
+                              capture_output=True, env=self.env, timeout=60)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("were ended without an answer", done.stderr)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(self.gone(self.mark))
 
     def test_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
