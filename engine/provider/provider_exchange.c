@@ -292,7 +292,12 @@ static int reach_ask(const char *origin, const struct provider *provider, struct
 		return memory_fail(err);
 	r = http_exchange(http, &ask, &reply, &why);
 	/* it listens, whatever it says and however long that takes */
-	if (r && !reply.sent)
+	if (r && !reply.sent && why.code == RYE_DENIED)
+		rye_fail(err, why.code,
+			 "provider %s is not asked: %.400s; " MEND_WITH
+			 "an address that begins with https://, or a server on this machine",
+			 provider->name, why.msg);
+	else if (r && !reply.sent)
 		rye_fail(err, why.code,
 			 "provider %s does not answer: %.400s; " MEND_WITH
 			 "start its server, or name another provider in config/agent/agent.yaml",

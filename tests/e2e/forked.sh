@@ -59,6 +59,9 @@ like "a server of several models: the environment names one" "$(RYE_LOCAL_MODEL=
 free=$("$PY" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 said=$(RYE_LOCAL_URL=http://127.0.0.1:$free doctor)
 has "where nothing listens, doctor says so" "$said" "remark  model: no directive can be given" "provider local does not answer: http://127.0.0.1:$free: " "mend with: start its server"
+said=$(RYE_LOCAL_URL=http://192.0.2.1:8080 doctor)
+has "an address that no plain request goes to is not called a dead one" "$said" "provider local is not asked: http://192.0.2.1:8080: plain http" "mend with: an address that begins with https://"
+lacks "nor is anybody told to start it" "$said" "start its server"
 said=$(RYE_LOCAL_URL=127.0.0.1:$PORT doctor)
 has "an address without a scheme is named" "$said" "its address, 127.0.0.1:$PORT, does not begin with https:// or http://" "mend with: "
 "$PY" -u -c 'import socket, sys

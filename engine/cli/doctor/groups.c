@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Refused items of one key and one cause, told as one: a clone has dozens of a colleague's whose key is
- * not trusted yet, and one command mends them all. Few are told each on its own, and so is what has a
+ * not trusted yet, and one command mends them all. One or two are told each on its own, and so is what has a
  * fault of its own. Pure; nothing is printed here.
  */
 #include "cli/doctor/doctor.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define GROUPS_MANY 5 /* as many are told as one */
+#define GROUPS_MANY 3 /* as many are told as one */
 #define GROUPS_NAMES 3 /* are named then */
 
 struct groups_cause {
@@ -100,13 +100,14 @@ void groups_add(struct groups *groups, const struct rye_verdict *verdict, json_t
 static void group_words(const json_t *group, struct rye_buf *ret)
 {
 	const json_t *names = json_object_get(group, "names"), *name;
+	json_int_t more = json_int(group, "n", 0) - (json_int_t)json_array_size(names);
 	size_t i;
 
 	buf_addf(ret, "%s: ", json_str(group, "what"));
 	json_array_foreach((json_t *)names, i, name)
 		buf_addf(ret, "%s%s", i ? ", " : "", json_string_value(name));
-	buf_addf(ret, " and %lld more",
-		 (long long)json_int(group, "n", 0) - (long long)json_array_size(names));
+	if (more > 0)
+		buf_addf(ret, " and %lld more", (long long)more);
 }
 
 static void groups_tell_many(const json_t *group, const struct groups_teller *to)

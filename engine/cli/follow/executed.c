@@ -189,6 +189,20 @@ static int failed_too_long(struct cli *cli, const struct executed *executed)
 			    executed->outcome.message);
 }
 
+/* What only a thread obeys. */
+static int failed_unforked(struct cli *cli, const struct executed *executed)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	buf_adds(&mend, "ryefs execute --fork");
+	for (int i = 0; i < cli->n_typed; i++) {
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, cli->typed[i]);
+	}
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s",
+			    executed->outcome.message);
+}
+
 static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)
 {
 	const struct rye_outcome *outcome = &executed->outcome;
@@ -200,6 +214,8 @@ static int executed_badly(struct cli *cli, const struct executed *executed, cons
 		return failed_too_long(cli, executed);
 	if (outcome->code == RYE_TOOL_FAILED && !cli->opt.json)
 		return failed_tool(cli, executed, reply);
+	if (outcome->code == RYE_INVALID && strstr(outcome->message, " requires thread=\"fork\""))
+		return failed_unforked(cli, executed);
 	if (outcome->code == RYE_INVALID && strstr(outcome->message, "arameters: "))
 		return failed_parameters(cli, executed);
 	if (outcome->code == RYE_INVALID && strstr(outcome->message, "inputs: "))
