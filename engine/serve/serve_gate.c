@@ -174,7 +174,7 @@ bool serve_header_is(const char *header, struct rye_span text)
  */
 struct strict {
 	struct rye_span rest; /* not read yet */
-	size_t lengths, codings; /* Content-Length and Transfer-Encoding, how many */
+	size_t lengths, codings, hosts; /* Content-Length, Transfer-Encoding, Host, how many */
 	bool chunked;
 	bool expects; /* the client sends its body when it is told to */
 };
@@ -266,6 +266,7 @@ static unsigned check_header_line(struct strict *strict, struct rye_span line, c
 		strict->chunked = strict_is(value, "chunked");
 	}
 	strict->expects |= strict_is(name, "Expect");
+	strict->hosts += strict_is(name, "Host");
 	return 0;
 }
 
@@ -311,6 +312,8 @@ unsigned serve_strict_check(struct rye_span text, const char **why)
 		if (!r)
 			r = check_header_line(&strict, line, why);
 	}
+	if (!r && strict.hosts != 1)
+		return refuse_strict(why, 400, "Host: one is wanted");
 	if (!r && strict.codings && (strict.lengths || strict.codings > 1))
 		return refuse_strict(why, 400, "how long the body is is said twice");
 	return !r && strict.chunked && !strict.expects ? check_chunk(strict.rest, why) : r;

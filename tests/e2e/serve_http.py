@@ -123,11 +123,17 @@ class Gate(Web):
                      "127.0.0.1.evil.com" + port, "localhost:", "0.0.0.0", "", "127.0.0.1:%d0" % self.server.port,
                      "localhost" + port + "x", "[::1", "::1", "2130706433", "127.0.0.1@evil.com", "localhost:+80"):
             self.assertIn(self.server.post(message, Host=host).status, (400, 403), host)
-        # two of them, and none
-        for text in ("Host: localhost\r\nHost: evil.com\r\n", ""):
-            with self.server.socket() as link:
-                link.sendall(("POST /mcp HTTP/1.0\r\n%sContent-Length: 2\r\n\r\n{}" % text).encode())
-                self.assertIn(link.recv(100).split()[1], (b"400", b"403"))
+        # two of them, and none: one answer, which says it
+        for text in ("Host: localhost\r\nHost: evil.com\r\n", "Host: localhost\r\nhost: localhost\r\n", ""):
+            for version in ("1.0", "1.1"):
+                with self.server.socket() as link:
+                    link.sendall(("POST /mcp HTTP/%s\r\n%sContent-Length: 2\r\n\r\n{}" % (version, text)).encode())
+                    got = b""
+                    while part := link.recv(4096):
+                        got += part
+                self.assertEqual(got.split()[1], b"400", got)
+                self.assertEqual(got.count(b"HTTP/1.1 "), 1, got)
+                self.assertIn(b"Host: one is wanted", got)
 
     def test_mcp51_origin(self):
         message = request(1, "tools/list")
