@@ -11,6 +11,8 @@
 /* Levels of a strict schema (OpenAI: 10), and parameters that may be left out (Anthropic: 16 unions). */
 #define STRICT_DEPTH 10
 #define STRICT_OPTIONAL 16
+/* Keys of an object; no vendor takes more in a whole schema. */
+#define STRICT_KEYS 5000
 
 /* ---- strict schemas ---- */
 
@@ -38,7 +40,8 @@ static bool strict_object(json_t *schema, int depth, unsigned *optional)
 	auto_json json_t *names = json_array();
 	const char *key;
 
-	if ((more && !json_is_false(more)) || (depth && !json_object_size(keys)))
+	if ((more && !json_is_false(more)) || (depth && !json_object_size(keys)) ||
+	    json_object_size(keys) > STRICT_KEYS)
 		return false;
 	json_object_foreach(keys, key, one) {
 		if (!strict_part(one, depth + 1, optional))

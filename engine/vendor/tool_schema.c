@@ -15,6 +15,8 @@
 
 /* References within references. */
 #define MEND_REFS 3
+/* Keywords of a schema that a reference names: more is a map of keys, and would be copied each time. */
+#define MEND_KEYWORDS 256
 struct mending {
 	const struct wire_rules *rules;
 	enum rule_words words;
@@ -226,14 +228,17 @@ bool schema_is(const json_t *schema, const char *type)
 static void mend_required(const struct mending *m, json_t *out)
 {
 	json_t *properties = json_object_get(out, "properties"), *names = json_array(), *one;
+	auto_json json_t *seen = json_object();
 	char spelt[RULE_TEXT_SIZE];
 	size_t i;
 
 	json_array_foreach(json_object_get(out, "required"), i, one) {
 		rule_spell(&m->rules->key, json_is_string(one) ? json_string_value(one) : "",
 			   spelt);
-		if (json_object_get(properties, spelt) && !json_lists(names, spelt))
-			json_array_append_new(names, json_string(spelt));
+		if (!json_object_get(properties, spelt) || json_object_get(seen, spelt))
+			continue;
+		json_object_set_new(seen, spelt, json_true());
+		json_array_append_new(names, json_string(spelt));
 	}
 	if (json_array_size(names))
 		json_object_set(out, "required", names);
@@ -326,7 +331,8 @@ static const json_t *pointed(const json_t *root, const char *ref)
 json_t *schema_in_place(const json_t *root, const json_t *schema, const char *ref)
 {
 	const json_t *target = pointed(root, ref);
-	json_t *whole = json_is_object(target) ? json_copy((json_t *)target) : NULL;
+	bool fits = json_is_object(target) && json_object_size(target) <= MEND_KEYWORDS;
+	json_t *whole = fits ? json_copy((json_t *)target) : NULL;
 	json_t *beside, *value;
 	const char *key;
 

@@ -453,6 +453,33 @@ static void strict_tools(void **state)
 	}
 }
 
+/*
+ * Of a server's own making: each key names the map of all keys, each is required twice. That took
+ * minutes; the test's time is the bound.
+ */
+static void huge_schemas(void **state)
+{
+	struct tool_telling how = { .rules = rules_of("openai_responses"),
+				    .words = WORDS_PLAIN,
+				    .all_strict = true };
+	json_t *keys = json_object(), *names = json_array();
+	auto_json json_t *tools = NULL, *told = NULL;
+	const json_t *schema;
+	char key[16];
+
+	for (int i = 0; i < 40000; i++) {
+		snprintf(key, sizeof(key), "k%d", i % 20000);
+		json_object_set_new(keys, key, json_pack("{s:s}", "$ref", "#/properties"));
+		json_array_append_new(names, json_string(key));
+	}
+	tools = json_pack("[{s:s, s:s, s:{s:s, s:o, s:o}}]", "name", "huge", "description", "d",
+			  "schema", "type", "object", "properties", keys, "required", names);
+	told = tools_told(&how, tools, NULL);
+	schema = json_object_get(json_array_get(told, 0), "schema");
+	assert_int_equal(json_object_size(json_object_get(schema, "properties")), 20000);
+	assert_int_equal(json_array_size(json_object_get(schema, "required")), 20000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +488,7 @@ int main(void)
 		provider_test(words_about_tools),    provider_test(numbers_of_tools),
 		provider_test(keys_of_parameters),   provider_test(odd_schemas),
 		provider_test(schemas_of_no_object), provider_test(strict_tools),
+		cmocka_unit_test(huge_schemas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
