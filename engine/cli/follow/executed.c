@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "format/format.h"
+#include "bounds.h"
 #include "scope.h"
 #include "str.h"
 
@@ -87,6 +88,9 @@ static void executed_warnings(struct cli *cli, const json_t *reply)
 	json_array_foreach(warnings, i, warning)
 		if (json_is_string(warning))
 			cli_note(cli, "remark: %s", json_string_value(warning));
+	if (json_flag(json_object_get(reply, "data"), "truncated", false))
+		cli_note(cli, "remark: the output was cut: %u MiB of each stream are kept",
+			 RYE_OUTPUT_MAX >> 20);
 }
 
 /* What cannot be seen in what the model has said. */
