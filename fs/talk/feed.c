@@ -375,8 +375,8 @@ static enum feed_verdict step_between(struct feed *feed, struct feed_piece *in)
 		return drop_write(feed, EINVAL, ERR_SEVERAL);
 	if (feed->mode == BROKEN && c != '{')
 		return drop_write(feed, EINVAL,
-				  "behind a message that could not be read, wanted one that begins "
-				  "with {");
+				  "the lines before could not be read: one JSON object, or all "
+				  "lines in one write (… | cat > run)");
 	if (c == '{')
 		return begin_json(feed, in);
 	if (c == '\n')

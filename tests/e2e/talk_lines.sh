@@ -87,6 +87,12 @@ lines() {
   wholly "$shell" "awk" "awk 'BEGIN { print \"path: src\"; fflush(); print \"force: true\" }' > RUN"
   never "$shell" "one echo after the other" "echo 'path: src' > RUN
 echo 'force: true' > RUN"
+  in_shell "$shell" "printf '{\\npath: src,\\nforce: true\\n}\\n' > RUN"
+  [ "$status" = 0 ] && is "$shell: a brace of its own: once, with both" "$ran" "$BOTH" || {
+    is "$shell: a brace of its own: never" "$ran" ""
+    has "$shell: a brace of its own: says what to write" "$(cat "$M/tools/pair/output")" \
+      'one JSON object, or all lines in one write (… | cat > run)'
+  }
   never "$shell" "half" "echo 'path: src' > RUN"
   never "$shell" "half, a list" "echo 'path:' > RUN"
 }
