@@ -220,6 +220,14 @@ static bool strict_name(struct rye_span text)
 	return name && strlen(name) == text.len && serve_header_name_ok(name);
 }
 
+/* From the blank before the target on: how much of the line is no query yet. */
+static size_t target_path(struct rye_span line, size_t from)
+{
+	const char *query = memchr(line.ptr + from, '?', line.len - from);
+
+	return query ? (size_t)(query - line.ptr) - from : line.len - from;
+}
+
 /* METHOD TARGET HTTP/1.1 */
 static unsigned check_request_line(struct rye_span line, const char **why)
 {
@@ -230,6 +238,9 @@ static unsigned check_request_line(struct rye_span line, const char **why)
 	if (two <= one + 1 || !strict_name((struct rye_span){ line.ptr, (size_t)one }) ||
 	    memchr(line.ptr, '\t', line.len))
 		return refuse_strict(why, 400, "this is no request of HTTP");
+	/* "%00" would end the path for the gate, and not for a proxy in front */
+	if (memchr(line.ptr + one, '%', target_path(line, (size_t)one)))
+		return refuse_strict(why, 400, "the target is /mcp, with no % in it");
 	version = span_skip(line, (size_t)two + 1);
 	if (span_eq(version, "HTTP/1.1") || span_eq(version, "HTTP/1.0"))
 		return 0;

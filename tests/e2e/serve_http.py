@@ -175,6 +175,8 @@ class Gate(Web):
             self.assertEqual(server.post(request(1, "tools/list"), Content_Type=kind).status, 200)
         for path in ("/", "/mcp/", "/x", "/mcp/../mcp"):
             self.assertEqual(server.raw("POST", body, server.headers(), path).status, 404)
+        for path in ("/mcp%00x", "/%6dcp", "/mcp%2f..?x"):
+            self.assertEqual(server.raw("POST", body, server.headers(), path).status, 400)
 
     def test_mcp54_bodies(self):
         message = request(1, "tools/list", {"x": ""})
