@@ -197,9 +197,9 @@ static int load_item(const struct cache *cache, const struct index_item *item,
 		learn_bad(cache, item, &why, learnt);
 	else
 		learn_good(item, &loaded, learnt);
-	/* Gone between two looks: the watcher will say so; short of memory: the next look may find
-	 * more. Neither is to be remembered. */
-	if (why.code != RYE_NOT_FOUND && why.sys != ENOMEM &&
+	/* Gone between two looks: the watcher will say so; short of memory, or a fault of the disk: the
+	 * next look may find more. None is to be remembered. */
+	if (why.code != RYE_NOT_FOUND && why.sys != ENOMEM && why.sys != EIO &&
 	    index_publish(cache->index, item, &learnt->outcome) && !r)
 		item_store_put(cache->items->store, item,
 			       &(struct item_text){ loaded.item, loaded.text,

@@ -12,6 +12,7 @@
 #include "space/space_inner.h"
 #include "str.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -139,10 +140,15 @@ static void look_locked(struct index *index, const struct spot *spot, const char
 	auto_close int fd = -1;
 	char path[RYE_ID_MAX + 1];
 	bool is_dir = false;
+	int r = walk_open(index, spot->space, spot->kind, spot->dir, &at);
 
-	if (walk_open(index, spot->space, spot->kind, spot->dir, &at) == 0) {
+	if (!r) {
 		fd = at.fd;
-		walk_probe(&at, name, &entry);
+		r = walk_probe(&at, name, &entry);
+	}
+	if (r == -EIO) {
+		walk_doubt(index, spot->kind, spot->dir, -1, &opt);
+		return;
 	}
 	{
 		GUARD(&index->lock);

@@ -236,6 +236,22 @@ static bool is_short(int sys)
 	return sys == ENOMEM || sys == EMFILE || sys == ENFILE;
 }
 
+void walk_doubt(struct index *index, enum rye_kind kind, const char *path, int wd,
+		const struct walk_opt *opt)
+{
+	GUARD(&index->lock);
+	struct dir *dir = tree_dir_make(index, kind, span_of(path));
+	struct place *place = dir ? tree_place_make(index, dir, opt->space) : NULL;
+
+	if (!place)
+		return;
+	if (wd >= 0)
+		tree_place_watch(index, place, wd);
+	tree_place_watch(index, place, -1);
+	place->stamp = 0;
+	tree_forget_below(index, dir, opt->out);
+}
+
 static void do_job(struct index_walk *walk, const struct index_walk_job *job)
 {
 	struct walk_at at = { .fd = -1 };
@@ -253,6 +269,8 @@ static void do_job(struct index_walk *walk, const struct index_walk_job *job)
 	}
 	if (is_short(-r)) {
 		walk->index->lacking = true;
+	} else if (r == -EIO) {
+		walk_doubt(walk->index, job->kind, job->path, self.wd, walk->opt);
 	} else if (!r) {
 		{
 			GUARD(&walk->index->lock);

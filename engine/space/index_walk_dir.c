@@ -135,9 +135,15 @@ static void index_walk_dir_classify(const struct walk_at *at, const char *name, 
 	ret->what = S_ISDIR(mode) ? WALK_DIR : WALK_ITEM;
 }
 
-void walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret)
+int walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret)
 {
-	index_walk_dir_classify(at, name, DT_UNKNOWN, ret);
+	struct stat st;
+
+	*ret = (struct walk_entry){ .name = name };
+	if (fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == EIO ? -EIO : 0;
+	index_walk_dir_classify(at, name, (unsigned char)IFTODT(st.st_mode), ret);
+	return 0;
 }
 
 /* ---- one directory ---- */
@@ -207,8 +213,15 @@ int walk_read(const struct walk_at *at, struct walk_batch *batch)
 
 	if (!dir && copy >= 0)
 		close(copy);
-	while (dir && !r && (d = readdir(dir))) {
+	while (dir && !r) {
 		struct walk_entry entry;
+
+		errno = 0; /* only so its end is told from a fault of the disk */
+		d = readdir(dir);
+		if (!d) {
+			r = -errno;
+			break;
+		}
 
 		index_walk_dir_classify(at, d->d_name, d->d_type, &entry);
 		if (entry.what != WALK_NOTHING && !batch_add(batch, &entry))

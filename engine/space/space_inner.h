@@ -183,6 +183,14 @@ void walk_dir(struct index *index, enum rye_kind kind, const char *path,
 /* All kinds of a space, and the watches of .ai and its parent. */
 void walk_space(struct index *index, const struct walk_opt *opt);
 
+/*
+ * The disk could not tell what is in the directory (EIO): what is known of it stays, its verdicts are
+ * forgotten, and it has no watch, so that each lookup below it looks again until one succeeds. `wd`:
+ * a watch it has just got; -1: none. Takes index->lock.
+ */
+void walk_doubt(struct index *index, enum rye_kind kind, const char *path, int wd,
+		const struct walk_opt *opt);
+
 /* ---- one directory (index_walk_dir.c) ---- */
 
 /* An open directory of a space. */
@@ -194,8 +202,8 @@ struct walk_at {
 /* Opens the kind's directory or one below it. 0 or -errno; the caller closes at->fd. */
 int walk_open(struct index *index, int space, enum rye_kind kind, const char *path,
 	      struct walk_at *ret);
-/* What is `name` there? */
-void walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret);
+/* What is `name` there? -EIO: the disk cannot tell. */
+int walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret);
 /* Index in kind_extensions of the name's extension; -1: none of them. */
 int walk_ext(enum rye_kind kind, const char *name);
 /* What of its entries concerns the index, sorted by name; owns the names. */
