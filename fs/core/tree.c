@@ -368,7 +368,7 @@ static const struct {
 };
 
 /* In the place of a command with another item's reference, whose slashes no link has. */
-#define ELSEWHERE "the command that ryefs verify shows"
+#define ELSEWHERE "the command that ryefs verify --all shows"
 
 /* Is text's end "KIND:" and whole parts of the path, from the first one on? Then more follows. */
 static bool tree_why_goes_on(const struct tree_dir *dir, const char *text)

@@ -45,7 +45,7 @@ put "knowledge/$long.md" '# Unsigned'
 mkfifo "$P/.ai/knowledge/a b/pipe $order.md" "$P/.ai/knowledge/pipe.md"
 all_seen() { why "$odd" && why "$order" && why "../$long" && why "pipe $order" && why ../pipe; }
 ok "they are there" until_true all_seen
-unquoted='unsigned; mend with: the command that ryefs verify shows'
+unquoted='unsigned; mend with: the command that ryefs verify --all shows'
 is "a link quotes no name that a shell would expand" "$(why '$HOME')" ".why/ENODATA: $unquoted"
 is "nor one that cannot be seen" "$(why "$odd")" ".why/ENODATA: $unquoted"
 is "nor one that gives orders to who reads it" "$(why "$order")" ".why/ENODATA: $unquoted"
@@ -53,7 +53,7 @@ is "nor a long one" "$(why "../$long")" ".why/ENODATA: $unquoted"
 is "verify neither" "$(cat "$M/knowledge/a b/$order/verify")" "$unquoted"
 is "nor a path with it" "$(why "pipe $order")" ".why/EINVAL: it is a FIFO, wanted a regular file"
 is "a plain one is told" "$(why ../pipe)" ".why/EINVAL: pipe is a FIFO, wanted a regular file"
-has_it() { (cd "$P" && env USER_SPACE="$U" HOME="$U" "$RYEFS" verify --system "$S" 2>&1) | grep -qF "$1"; }
+has_it() { (cd "$P" && env USER_SPACE="$U" HOME="$U" "$RYEFS" verify --all --system "$S" 2>&1) | grep -qF "$1"; }
 ok "ryefs verify shows the command" has_it "ryefs sign 'knowledge:a b/\$HOME'"
 ok "the mount ends" umount_rye
 finish
