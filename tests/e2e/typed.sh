@@ -49,5 +49,10 @@ for page in errors files items mcp providers security threads tools; do
   done < <("${at[@]}" /usr/bin/python3 "$SRC/e2e/typist.py" "$SRC/../docs/$page.md" "$T/instead.$page" 2>&1)
   ok "$page.md: all of it was typed" test $((N - n)) = "$(grep -c '^\$ ' "$SRC/../docs/$page.md")"
   mounted "$T/$page/mnt" && fusermount3 -u "$T/$page/mnt"
+  # what the page starts beside it, it ends
+  ends() { ! pgrep -f "^[^ ]*(ryefs|python3) .*$T/$page" && ! here; }
+  here() { [ -n "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$T/$page*" 2>/dev/null | grep -v "/$$/")" ]; }
+  cd "$T" || exit 1
+  ok "$page.md: nothing of it goes on" until_true ends
 done
 finish
