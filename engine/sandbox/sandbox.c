@@ -33,8 +33,6 @@
 #define SCOPE_SIGNAL (1ULL << 1)
 #define ACCESS_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 #define ACCESS_DEVICES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-/* What a tool left deeper than this in its TMPDIR stays: a removal has to end. */
-#define REMOVE_DEPTH 64
 /* Free boxes of one kind that are worth keeping; each is a descriptor and a directory. */
 #define BOXES_KEPT 16
 
@@ -205,7 +203,7 @@ int boxes_open(const struct rye_options *opt, const struct spaces *spaces, struc
 void tmpdir_remove(const char *path)
 {
 	if (rmdir(path) < 0 && errno == ENOTEMPTY)
-		io_remove_tree(AT_FDCWD, path, REMOVE_DEPTH);
+		io_remove_tree(AT_FDCWD, path, TMPDIR_DEPTH);
 }
 
 /*
@@ -246,7 +244,7 @@ void boxes_close(struct boxes *boxes)
 		box_free(box);
 	}
 	if (boxes->base && is_ours(boxes->base, boxes->base_ino))
-		io_remove_tree(AT_FDCWD, boxes->base, REMOVE_DEPTH);
+		tmpdir_drop(boxes->base);
 	if (boxes->base_lock >= 0)
 		close(boxes->base_lock);
 	if (boxes->nest >= 0)

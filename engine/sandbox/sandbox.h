@@ -140,8 +140,12 @@ bool box_littered(const struct box *box);
 /* Are its directories still there, and all behind its veil? */
 bool box_is_whole(const struct boxes *boxes, const struct box *box);
 
+/* What a tool left deeper than this in its TMPDIR stays: a removal has to end. */
+#define TMPDIR_DEPTH 64
 /* A directory in a box, with what a tool left in it. */
 void tmpdir_remove(const char *path);
+/* An engine's own, with all that is in it: its lock's file goes last. The caller holds the lock. */
+void tmpdir_drop(const char *path);
 /* The lock of an engine's temporary directory, made with `make`; -1: not ours, or it is held. */
 int tmpdir_lock(const char *path, bool make);
 /* A new one below `place`, and its lock; NULL: it takes none. Owned by the caller. */

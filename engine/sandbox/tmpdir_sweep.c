@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Temporary directories of engines that were killed. An engine holds the lock of `.lock` in its own
- * (sandbox.c), so one whose lock is free is of no use any more; what has no such file is not ours.
+ * (sandbox.c), so one whose lock is free is of no use any more; what has no such file is not ours. It is
+ * removed last: a sweep that is killed half-way leaves what the next one knows again (e2e watchdog).
  * Called by a mount and by doctor; no lock but that one.
  */
 #include "sandbox/sandbox.h"
 
+#include "base/io.h"
 #include "scope.h"
 #include "str.h"
 
@@ -15,7 +17,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Longer than a process takes from making one to locking it. */
+#define EMPTY_S 60
 
 static bool is_named(const char *name)
 {
@@ -59,6 +65,31 @@ char *tmpdir_make(const char *place, int *ret_lock)
 	return NULL;
 }
 
+void tmpdir_drop(const char *path)
+{
+	auto_dir DIR *dir = NULL;
+	struct dirent *entry;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    strcmp(entry->d_name, ".lock") != 0)
+			io_remove_tree(fd, entry->d_name, TMPDIR_DEPTH);
+	if (dir)
+		unlinkat(fd, ".lock", 0);
+	rmdir(path);
+}
+
+/* Between the file's end and the directory's, or its making and the file's, nothing is in it. */
+static bool is_empty_rest(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 077) && st.st_nlink == 2 && time(NULL) - st.st_mtime > EMPTY_S;
+}
+
 static size_t sweep_place(const char *place, bool drop, rye_name_fn fn, void *arg)
 {
 	auto_dir DIR *dir = opendir(place);
@@ -73,13 +104,15 @@ static size_t sweep_place(const char *place, bool drop, rye_name_fn fn, void *ar
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
 		lock = tmpdir_lock(path, false);
+		if (lock < 0 && drop && is_empty_rest(path))
+			rmdir(path);
 		if (lock < 0)
 			continue;
 		n++;
 		if (fn)
 			fn(arg, path);
 		if (drop)
-			tmpdir_remove(path);
+			tmpdir_drop(path);
 	}
 	return n;
 }

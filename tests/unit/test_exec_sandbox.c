@@ -11,6 +11,7 @@
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 static const char probe[] =
 	"config:\n  command: /bin/sh\n  args:\n    - -c\n    - |\n"
@@ -296,9 +297,54 @@ static void a_sweep_takes_no_new_directory(void **state)
 	tmpdir_remove(sweeping.place);
 }
 
+#define BOXES 2000
+
+static void make_boxes(const char *place)
+{
+	int lock;
+
+	for (int i = 0; i < BOXES; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/%d", place, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	lock = tmpdir_lock(place, true);
+	assert_true(lock >= 0);
+	close(lock);
+}
+
+/* A removal that is killed when little is left: the directory is known as one that was left. */
+static void a_removal_that_is_killed_can_be_finished(void **state)
+{
+	char place[] = "/tmp/rye-dropped-XXXXXX";
+	struct stat st;
+	pid_t child;
+
+	assert_non_null(mkdtemp(place));
+	make_boxes(place);
+	child = fork();
+	if (!child) {
+		tmpdir_drop(place);
+		_exit(0);
+	}
+	while (lstat(place, &st) == 0 && st.st_nlink > BOXES / 4)
+		;
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	if (lstat(place, &st) == 0 && st.st_nlink > 2) {
+		auto_close int lock = tmpdir_lock(place, false);
+
+		assert_true(lock >= 0);
+	}
+	tmpdir_drop(place);
+	assert_int_equal(access(place, F_OK), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_removal_that_is_killed_can_be_finished),
 		cmocka_unit_test(a_sweep_takes_no_new_directory),
 		cmocka_unit_test(the_group_that_counts_processes),
 		exec_both(declared_capabilities),
