@@ -324,6 +324,41 @@ def check_waits():
                 yield f"waits: wanted \"{want}\", exit {r.returncode}, said:\n{r.stdout}"
 
 
+# b stands above a: what a needs of b is a fault, be it declared in a header of neither
+LINKS = {
+    "engine/a/x.c": "int b_y(void), a_x(void);\nint a_x(void)\n{\n\treturn b_y();\n}\n",
+    "engine/b/y.c": "int a_z(void), b_y(void);\nint b_y(void)\n{\n\treturn a_z();\n}\n",
+    "engine/a/z.c": "int a_z(void);\nint a_z(void)\n{\n\treturn 1;\n}\n",
+    "fs/z.c": "int %s(void), f(void);\nint f(void)\n{\n\treturn %s();\n}\n",
+}
+
+
+def check_links():
+    up, private = "engine/a needs b_y of engine/b, a higher room", "fs needs a_z of engine/a, which <rye/...> does not promise"
+    for layers, front, allowed, want in (
+        ("a:\nb: a\n", "rye_f", "", up), ("b:\na: b\n", "rye_f", "", "engine/b needs a_z of engine/a, a higher room"),
+        ("a:\nb: a\n", "rye_f", "engine/a:b_y why\n", ""), ("a:\nb: a\n", "rye_f", "engine/a:b_* why\n", ""),
+        ("a:\nb: a\n", "rye_f", "engine/a:b_* why\nengine/b:a_z why\n", "engine/b:a_z is not needed"),
+        ("a:\nb: a\n", "a_z", "engine/a:b_y why\n", private)):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in LINKS.items():
+                write(root, path, text.replace("%s", front))
+            write(root, "engine/LAYERS", layers)
+            write(root, "fs/LAYERS", ".:\n")
+            write(root, "scripts/link-exceptions", allowed)
+            archives = {"engine": ["a/x", "a/z", "b/y"], "fs": ["z"]}
+            for top, names in archives.items():
+                write(root, f"build/{top}/z.a.p/empty", "")
+                made = [f"build/{top}/z.a.p/{name.replace('/', '_')}.c.o" for name in names]
+                for name, obj in zip(names, made):
+                    subprocess.run(["cc", "-c", f"{top}/{name}.c", "-o", obj], cwd=root, check=True)
+                subprocess.run(["ar", "rcT", f"build/{top}/z.a", *made], cwd=root, check=True)
+            cmd = [sys.executable, HERE + "/links.py", root, root + "/build/engine/z.a", root + "/build/fs/z.a"]
+            r = subprocess.run(cmd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if r.returncode != bool(want) or want not in r.stdout:
+                yield f"links: wanted \"{want}\", exit {r.returncode}, said:\n{r.stdout}"
+
+
 def check_analyzers():
     """What each finds in a source that compiles: a variable that was never set, a null pointer."""
     text = "int f(int n);\n\nint f(int n)\n{\n\tint a, *b = 0;\n\n\tif (n)\n\t\treturn a;\n\treturn *b;\n}\n"
@@ -361,7 +396,8 @@ def check_remembered():
 
 
 def main():
-    faults = list(check_good()) + list(check_archive()) + list(check_waits()) + list(check_analyzers()) + list(check_remembered())
+    faults = list(check_good()) + list(check_archive()) + list(check_waits()) + list(check_links())
+    faults += list(check_analyzers()) + list(check_remembered())
     for bad in BAD:
         faults += check_bad(*bad)
     for fault in faults:
