@@ -9,6 +9,8 @@
 
 #include "core/front.h"
 
+#include <errno.h>
+
 /* tree_step, then the function of the key's sort: the `enter` of every generated directory, of its
  * aside. */
 int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret);
@@ -38,8 +40,14 @@ static inline int enter_nothing(struct fuse_entry_param *ret, double timeout_s)
 }
 
 /* The entry of a node that node_find or node_make gave; NULL: ENOMEM. */
-int enter_node(const struct front *front, struct node *node, double timeout_s,
-	       struct fuse_entry_param *ret);
+static inline int enter_node(const struct front *front, struct node *node, double timeout_s,
+			     struct fuse_entry_param *ret)
+{
+	if (!node)
+		return ENOMEM;
+	node_entry(front, node, timeout_s, ret);
+	return 0;
+}
 
 /*
  * Answers a LOOKUP (create: a CREATE of it) with the entry, or with sys when that is not 0. The

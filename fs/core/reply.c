@@ -9,6 +9,8 @@
  */
 #include "core/reply.h"
 
+#include "core/enter.h"
+
 #include <errno.h>
 
 void reply_errno(fuse_req_t req, int sys)
@@ -102,4 +104,19 @@ void reply_file(fuse_req_t req, int fd, off_t off, size_t size)
 	vec.buf[0].fd = fd;
 	vec.buf[0].pos = off;
 	fuse_reply_data(req, &vec, FUSE_BUF_SPLICE_MOVE);
+}
+
+void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,
+		 const struct fuse_file_info *create)
+{
+	struct front *front = front_of(req); /* a reply frees the request, even one that fails */
+	bool taken;
+
+	if (sys) {
+		reply_errno(req, sys);
+		return;
+	}
+	taken = create ? reply_create(req, entry, create) : reply_entry(req, entry);
+	if (!taken && entry->ino)
+		node_forget(front->nodes, (struct node *)(uintptr_t)entry->ino, 1);
 }

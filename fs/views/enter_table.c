@@ -7,19 +7,9 @@
  */
 #include "core/enter.h"
 
-#include "core/reply.h"
 #include "views/views.h"
 
 #include <errno.h>
-
-int enter_node(const struct front *front, struct node *node, double timeout_s,
-	       struct fuse_entry_param *ret)
-{
-	if (!node)
-		return ENOMEM;
-	node_entry(front, node, timeout_s, ret);
-	return 0;
-}
 
 typedef int (*enter_fn)(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 
@@ -72,19 +62,4 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 	int sys = enter_by(by_sort, dir, name, req, ret);
 
 	return sys == ENTER_ASIDE ? ENOENT : sys;
-}
-
-void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,
-		 const struct fuse_file_info *create)
-{
-	struct front *front = front_of(req); /* a reply frees the request, even one that fails */
-	bool taken;
-
-	if (sys) {
-		reply_errno(req, sys);
-		return;
-	}
-	taken = create ? reply_create(req, entry, create) : reply_entry(req, entry);
-	if (!taken && entry->ino)
-		node_forget(front->nodes, (struct node *)(uintptr_t)entry->ino, 1);
 }
