@@ -8,7 +8,7 @@
  * exit().
  */
 #include "core/ctl.h"
-#include "core/mount_options.h"
+#include "mount/mount.h"
 #include "session.h"
 
 #include <rye/ryefs.h>

@@ -3,7 +3,7 @@
 #ifndef RYE_FS_SESSION_H
 #define RYE_FS_SESSION_H
 
-#include "core/mount_options.h"
+#include "core/options.h"
 
 /*
  * Mounts and serves. In the background (the default) it returns in the first process as soon

@@ -7,7 +7,7 @@
 #define RYE_FS_CORE_FRONT_H
 
 #include "core/node.h"
-#include "core/mount_options.h"
+#include "core/options.h"
 
 #include <fuse_lowlevel.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #define RYE_FS_MOUNT_MOUNT_H
 
 #include "core/front.h"
-#include "core/mount_options.h"
+#include "core/options.h"
 
 #include <stdbool.h>
 
@@ -33,6 +33,17 @@ void daemon_end(struct daemon *daemon);
 
 /* Between fuse_session_mount and the loops. 0 or -errno. */
 int device_attach(struct fuse_session *session);
+
+/*
+ * mount_options.c: argv of a mount → struct options. Unknown options are refused by name; words that
+ * belong to mount(8) mean nothing to us; libfuse's own are handed on.
+ */
+
+/* Fills *ret, whose texts options_done frees, also on failure. 0, or negative with err filled. */
+int options_parse(int argc, char **argv, struct options *ret, struct rye_err *err);
+/* A copy that lives as long as the options; NULL: out of memory, or of places. */
+const char *options_keep(struct options *opt, const char *text);
+void options_done(struct options *opt);
 
 /*
  * mountpoint.c: are the two paths of a mount fit for it?

@@ -10,7 +10,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 LAYERS = "common*:\nbase*:\nitem*: base\ncli*: base\ncli/doctor*:\n"
-FS_LAYERS = "core*:\nviews*:\n.: core\n"
+FS_LAYERS = "core*:\nmount*:\nviews*:\n.: core\n"
 GOOD = """#include "item/a.h"
 #include "base/b.h"
 #include <rye/rye.h>
@@ -69,7 +69,7 @@ TREE = {
     "engine/cli/doctor/clash.c": SPDX + "static const int a;\n",
     "engine/cli/cli.c": VERB_TABLE,
     "docs/man/ryefs.1.scd": "ryefs(1)\n\n*wait*=_S_\n\n*keys*\n\tLists.\n",
-    "fs/core/mount_options.c": SPDX + 'static const struct row rows[] = {\n\t{ "wait=", OPT_WAIT },\n\t{ "rw", OPT_MOUNT8 },\n};\n',
+    "fs/mount/mount_options.c": SPDX + 'static const struct row rows[] = {\n\t{ "wait=", OPT_WAIT },\n\t{ "rw", OPT_MOUNT8 },\n};\n',
     "engine/cli/mount_help.c": SPDX + 'static const char *const t[] = { "wait=SECONDS" };\n',
     "scripts/completion/ryefs.bash": "verbs='mount keys' options='ro wait='\n",
     "scripts/completion/_ryefs": "'keys:list'\n",

@@ -90,7 +90,7 @@ def check_verbs(root):
 
 
 def check_options(root):
-    source = "fs/core/mount_options.c"
+    source = "fs/mount/mount_options.c"
     if not present(root, source):
         return
     rows = re.findall(r'\{ "([^"]+)", (OPT_\w+) \}', cscan.read(root, source))

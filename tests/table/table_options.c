@@ -4,7 +4,7 @@
  * what a mount would be made with: the two paths, then what differs from the defaults, then
  * what libfuse is handed; or the refusal. The context is not used.
  */
-#include "core/mount_options.h"
+#include "mount/mount.h"
 
 #include "table/table.h"
 

@@ -6,7 +6,7 @@
  * calls us the same way. It reads no file and changes nothing but *ret; mountpoint.c decides
  * whether the two paths will do.
  */
-#include "core/mount_options.h"
+#include "mount/mount.h"
 
 #include "err.h"
 #include "near.h"

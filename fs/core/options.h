@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mount_options.h: argv of a mount → struct options. Unknown options are refused by name; words that
- * belong to mount(8) mean nothing to us; libfuse's own are handed on.
+ * options.h: what a mount was asked to be, read from its command line (mount/mount_options.c).
  */
-#ifndef RYE_FS_CORE_MOUNT_OPTIONS_H
-#define RYE_FS_CORE_MOUNT_OPTIONS_H
+#ifndef RYE_FS_CORE_OPTIONS_H
+#define RYE_FS_CORE_OPTIONS_H
 
 #include <rye/rye.h>
 
@@ -31,11 +30,5 @@ struct options {
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;
 };
-
-/* Fills *ret, whose texts options_done frees, also on failure. 0, or negative with err filled. */
-int options_parse(int argc, char **argv, struct options *ret, struct rye_err *err);
-/* A copy that lives as long as the options; NULL: out of memory, or of places. */
-const char *options_keep(struct options *opt, const char *text);
-void options_done(struct options *opt);
 
 #endif
