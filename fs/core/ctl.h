@@ -47,12 +47,10 @@ struct ctl {
 	bool inputs; /* there, too, by a name with inputs behind a question mark */
 	/* depends on other items too: a change of those is not notified under this item's name */
 	bool others;
-	ctl_enter_fn *enter;
-	/* what that function works with */
-	enum rye_verb verb; /* ctl_enter_talk: a conversation */
+	bool talks; /* a conversation, of the verb */
+	enum rye_verb verb;
 	unsigned ways; /* of the verb: enum rye_way */
-	enum rye_view view; /* ctl_enter_view */
-	ctl_own_fn *own; /* ctl_enter_own: a fresh node per lookup */
+	enum rye_view view; /* of a VIEW */
 	const char *help; /* one line, shown by README.md of the mount */
 };
 
@@ -102,7 +100,7 @@ const struct ctl *ctl_of_verb(enum rye_verb verb);
 	ENTER(ctl_enter_named, "replies", 0, 0500,                                                  \
 	      .help = "their replies: replies/NAME/output, replies/sign/NAME/output")               \
 	ENTER(ctl_enter_talk, "load", 0, 0600, .verb = RYE_FETCH, .ways = RYE_WAY_READS,            \
-	      .help = "another name of fetch")
+	      .talks = true, .help = "another name of fetch")
 
 #define CTL_DECLARE_ENTER(function, ...) ctl_enter_fn function;
 #define CTL_DECLARE_VIEW(...)

@@ -58,7 +58,7 @@ static int dir_enter_below(fuse_req_t req, const struct node *dir, const char *n
 		.text_len = dir->text_len,
 	};
 
-	if (verb && verb->enter != ctl_enter_talk)
+	if (verb && !verb->talks)
 		verb = NULL;
 	if (!verb && !named_is_name(name))
 		return 0;
@@ -142,7 +142,7 @@ static void list_primitives(struct listing *listing)
 	const struct ctl *rows = ctl_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!rows[i].of && rows[i].enter == ctl_enter_talk && rows[i].listed)
+		if (!rows[i].of && rows[i].talks && rows[i].listed)
 			listing_add(listing, rows[i].name, S_IFDIR, 1);
 }
 

@@ -162,7 +162,7 @@ int ctl_enter_talk(fuse_req_t req, const struct tree_key *key, const struct rye_
 
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	return key->ctl->enter(req, key, NULL, ret);
+	return ctl_functions(key->ctl)->enter(req, key, NULL, ret);
 }
 
 /* ---- the caller's last output, trace ---- */
@@ -223,7 +223,7 @@ static struct own_file *own_make(struct front *front, const struct ctl *ctl, str
 		return NULL;
 	memcpy(own->key, key, strlen(key));
 	own->who = caller_ref(who);
-	own->blob = ctl->own(front->talks, who, key, &own->origin);
+	own->blob = ctl_functions(ctl)->own(front->talks, who, key, &own->origin);
 	if (!own->blob) {
 		own_drop(own);
 		return NULL;
@@ -327,5 +327,5 @@ int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_para
 
 	if (rye_lookup(front_of(req)->rye, key->kind, key->text, &st, &err) || !st.is_item_dir)
 		return enter_nothing(ret, 0);
-	return key->ctl->enter(req, key, &st, ret);
+	return ctl_functions(key->ctl)->enter(req, key, &st, ret);
 }

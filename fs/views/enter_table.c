@@ -2,12 +2,13 @@
 /*
  * enter_table.c - from a name to a node, for the generated part of the mount.
  *
- * Owns the table from sorts of keys to the functions that know them. Nothing here has a side
- * effect: looking something up runs, writes and creates nothing.
+ * Owns the tables from sorts of keys, and from control files, to the functions that know them. Nothing
+ * here has a side effect: looking something up runs, writes and creates nothing.
  */
 #include "core/enter.h"
 
 #include "views/views.h"
+#include "views/views_inner.h"
 
 #include <errno.h>
 
@@ -62,4 +63,20 @@ int enter_name(fuse_req_t req, struct node *dir, const char *name, struct fuse_e
 	int sys = enter_by(by_sort, dir, name, req, ret);
 
 	return sys == ENTER_ASIDE ? ENOENT : sys;
+}
+
+#define DOES_VERB(verb_, ...) [RYE_##verb_] = { ctl_enter_talk, NULL },
+#define DOES_ENTER(function, ...) { function, NULL },
+#define DOES_VIEW(...) { ctl_enter_view, NULL },
+#define DOES_OWN(function, ...) { ctl_enter_own, function },
+
+/* In the order of the rows (core/ctl_rows.c). */
+static const struct ctl_functions ctl_aside[] = { RYE_VERBS(
+	DOES_VERB) CTL_FILES(DOES_ENTER, DOES_VIEW, DOES_OWN) };
+
+const struct ctl_functions *ctl_functions(const struct ctl *ctl)
+{
+	size_t n;
+
+	return &ctl_aside[ctl - ctl_rows(&n)];
 }

@@ -5,6 +5,7 @@
 #ifndef RYE_FS_VIEWS_VIEWS_INNER_H
 #define RYE_FS_VIEWS_VIEWS_INNER_H
 
+#include "core/ctl.h"
 #include "core/front.h"
 
 /*
@@ -44,6 +45,13 @@ void content_complain(fuse_req_t req, const char *name, const char *sentence);
 /* Of a rendering with inputs. */
 void content_tell(fuse_req_t req, enum rye_kind kind, const char *id, const struct rye_err *err);
 uint64_t content_hash(const void *bytes, size_t len);
+
+/* enter_table.c: what the row of a control file does; it may wait. */
+struct ctl_functions {
+	ctl_enter_fn *enter;
+	ctl_own_fn *own; /* of an OWN: a fresh node per lookup */
+};
+const struct ctl_functions *ctl_functions(const struct ctl *ctl);
 
 struct talk_target;
 /* content_ctl.c: the entry of a fresh conversation of the caller's. */

@@ -4,7 +4,8 @@
  * root, made of the rows of ctl.h, and what finds a row in it.
  *
  * No state, no lock. Read by the tree's grammar, the lookups and listings, the conversations and
- * README.md of the mount. The verbs come first, in their own order (rye/rows.h).
+ * README.md of the mount. The verbs come first, in their own order (rye/rows.h). Their functions are
+ * in a table of views/enter_table.c.
  */
 #include "core/ctl.h"
 
@@ -18,51 +19,48 @@
 			  .of = traits,                        \
 			  .mode = 0600,                        \
 			  .listed = true,                      \
-			  .enter = ctl_enter_talk,             \
+			  .talks = true,                       \
 			  .verb = RYE_##verb_,                 \
 			  .ways = ways_,                       \
 			  .help = help_ },
 #define ROW_ENTER(function, name_, traits, mode_, ...) \
-	{ .name = name_, .of = traits, .mode = mode_, .enter = function, __VA_ARGS__ },
-#define ROW_VIEW(view_, ...) ROW_ENTER(ctl_enter_view, __VA_ARGS__, .view = RYE_VIEW_##view_)
-#define ROW_OWN(function, ...) ROW_ENTER(ctl_enter_own, __VA_ARGS__, .own = function)
+	{ .name = name_, .of = traits, .mode = mode_, __VA_ARGS__ },
+#define ROW_VIEW(view_, ...) ROW_ENTER(, __VA_ARGS__, .view = RYE_VIEW_##view_)
+#define ROW_OWN(function, ...) ROW_ENTER(, __VA_ARGS__)
 
-/* Entered aside only (enter_table.c). */
-static const struct ctl ctl_aside[] = { RYE_VERBS(ROW_VERB)
-						CTL_FILES(ROW_ENTER, ROW_VIEW, ROW_OWN) };
+static const struct ctl rows[] = { RYE_VERBS(ROW_VERB) CTL_FILES(ROW_ENTER, ROW_VIEW, ROW_OWN) };
 
 const struct ctl *ctl_find(enum rye_kind kind, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
-		if (rye_kind_has(kind, ctl_aside[i].of) && strcmp(ctl_aside[i].name, name) == 0)
-			return &ctl_aside[i];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rye_kind_has(kind, rows[i].of) && strcmp(rows[i].name, name) == 0)
+			return &rows[i];
 	return NULL;
 }
 
 const struct ctl *ctl_root_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
-		if (!ctl_aside[i].of && strcmp(ctl_aside[i].name, name) == 0)
-			return &ctl_aside[i];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!rows[i].of && strcmp(rows[i].name, name) == 0)
+			return &rows[i];
 	return NULL;
 }
 
 bool ctl_is_name(const char *name, size_t len)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(ctl_aside); i++)
-		if (ctl_aside[i].of && strlen(ctl_aside[i].name) == len &&
-		    !memcmp(ctl_aside[i].name, name, len))
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].of && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
 			return true;
 	return false;
 }
 
 const struct ctl *ctl_rows(size_t *ret_n)
 {
-	*ret_n = ARRAY_SIZE(ctl_aside);
-	return ctl_aside;
+	*ret_n = ARRAY_SIZE(rows);
+	return rows;
 }
 
 const struct ctl *ctl_of_verb(enum rye_verb verb)
 {
-	return &ctl_aside[verb];
+	return &rows[verb];
 }
