@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growing buffers and refcounted blobs. Both are plain memory: no lock, no I/O. A blob is
+ * Growing buffers and refcounted blobs, and outcomes, which are some of them. All are plain memory: no lock, no I/O. A blob is
  * immutable from the moment it is made, so its count is the only field two threads touch.
  */
 #include "buf.h"
@@ -196,4 +196,13 @@ void rye_blob_unref(struct rye_blob *blob)
 {
 	if (blob && atomic_fetch_sub_explicit(&blob->refs, 1, memory_order_acq_rel) == 1)
 		free(blob);
+}
+
+void rye_outcome_done(struct rye_outcome *outcome)
+{
+	rye_blob_unref(outcome->reply);
+	rye_blob_unref(outcome->output);
+	rye_blob_unref(outcome->trace);
+	rye_blob_unref(outcome->instead);
+	*outcome = (struct rye_outcome){ .message = "" };
 }

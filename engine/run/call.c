@@ -118,12 +118,3 @@ void call_finish(struct rye_call *call, const struct rye_outcome *outcome)
 	if (!events_end(call->events, outcome, tell_end, call))
 		tell_end(call, outcome);
 }
-
-void rye_outcome_done(struct rye_outcome *outcome)
-{
-	rye_blob_unref(outcome->reply);
-	rye_blob_unref(outcome->output);
-	rye_blob_unref(outcome->trace);
-	rye_blob_unref(outcome->instead);
-	*outcome = (struct rye_outcome){ .message = "" };
-}

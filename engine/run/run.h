@@ -61,8 +61,8 @@ void call_finish(struct rye_call *call, const struct rye_outcome *outcome);
  * exec.c: verified items → outcomes. A request becomes a frozen plan (chain, environment,
  * argv, limits), the plan runs on the pool, its reply is recorded and then told once.
  *
- * rye_call_cancel, rye_call_detach, rye_call_unref and rye_outcome_done are defined in
- * run/call.c; other layers make calls of their own with call.c.
+ * rye_call_cancel, rye_call_detach and rye_call_unref are defined in run/call.c; other layers make
+ * calls of their own with call.c.
  */
 
 struct exec; /* run queue, pool, warm interpreters, registry of living runs */
