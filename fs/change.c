@@ -258,6 +258,9 @@ static void told_task(struct front *front, struct node *none, int kind, const ch
 {
 	char at[TREE_TEXT_MAX];
 
+	/* no item has such a name; editors' and our own temporary files have */
+	if (*path == '.' || strstr(path, "/."))
+		return;
 	snprintf(at, sizeof(at), "%s%s%s", kind < RYE_KIND__MAX ? rye_kind_dir(kind) : ".",
 		 *path ? "/" : "", path);
 	journal_change(front->changes, at);

@@ -17,12 +17,15 @@
 #include <time.h>
 
 #define LINE_MAX_BYTES 1200
+/* How far back the same change is looked for. */
+#define REPEATS_MAX ((size_t)16 << 10)
 
 struct journal {
 	pthread_mutex_t lock;
 	char *text;
 	size_t len;
 	size_t told; /* the size that the kernel may know */
+	size_t seen; /* a reader may have seen what lies before */
 	size_t queued; /* it may once it has dropped its pages; 0: it drops none */
 	struct journal_how how;
 	struct front *front;
@@ -68,6 +71,7 @@ static void journal_shorten(struct journal *journal)
 
 	memmove(journal->text, journal->text + cut, journal->len - cut);
 	journal->len -= cut;
+	journal->seen -= MIN_OF(cut, journal->seen);
 }
 
 static struct node *journal_node(struct front *front, const char *name)
@@ -147,6 +151,17 @@ static size_t journal_line(char line[LINE_MAX_BYTES], const char *text)
 	return n;
 }
 
+/* A line that no reader has seen stands for what it tells of, however often that is told. */
+static bool journal_repeats(struct journal *journal, const char *line, size_t n)
+{
+	GUARD(&journal->lock);
+	size_t from = MAX_OF(journal->seen, journal->len - MIN_OF(journal->len, REPEATS_MAX));
+	const char *at = memmem(journal->text + from, journal->len - from, line, n);
+
+	/* not where a name ends so */
+	return at && (at == journal->text || at[-1] == '\n');
+}
+
 void journal_change(struct journal *journal, const char *path)
 {
 	char shown[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
@@ -158,7 +173,8 @@ void journal_change(struct journal *journal, const char *path)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	n = journal_line(line, shown);
-	journal_add(journal, line, n);
+	if (!journal_repeats(journal, line, n))
+		journal_add(journal, line, n);
 }
 
 void journal_log(void *arg, enum rye_level level, const char *module, const char *line)
@@ -182,6 +198,7 @@ struct rye_blob *journal_text(struct journal *journal)
 	struct rye_blob *blob = NULL;
 
 	GUARD(&journal->lock);
+	journal->seen = journal->len;
 	blob = rye_blob_new(journal->text, journal->len);
 	return blob;
 }
@@ -192,5 +209,6 @@ size_t journal_size(struct journal *journal)
 
 	GUARD(&journal->lock);
 	len = journal->told;
+	journal->seen = MAX_OF(journal->seen, len);
 	return len;
 }

@@ -31,6 +31,9 @@ ok "and seen" until_true grep -q "Round 1" "$M/knowledge/k/item-1.md"
 n=$(seen knowledge/k/item-2.md)
 echo more >>"$M/spaces/project/knowledge/k/item-2.md"
 ok "an edit through spaces/ is told" until_true told knowledge/k/item-2.md "$n"
+mv "$(mktemp "$P/.ai/knowledge/k/.it-XXXXXX")" "$P/.ai/knowledge/k/item-4.md"
+ok "a save is told by its name" until_true told knowledge/k/item-4.md
+not_ok "not by that of its temporary file, nor is signing's" grep -q '/\.' "$F"
 rm "$P/.ai/knowledge/k/item-3.md"
 ok "so is what goes" until_true told knowledge/k/item-3.md
 fx_knowledge "$U" mine/new "Of the user's space."

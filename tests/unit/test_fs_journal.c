@@ -68,6 +68,32 @@ static void a_name_is_one_line(void **state)
 	journal_close(journal);
 }
 
+/* The first line stands for more changes until it may have been read; then another one is due. */
+static void what_is_not_seen_is_told_once(void **state)
+{
+	struct journal *journal = opened(false);
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		/* a second may end in between */
+		for (int i = 0; i < 20; i++)
+			journal_change(journal, "tools/a.py");
+		assert_in_range(journal_size(journal), 1, 2 * (STAMP + strlen("tools/a.py\n")));
+		journal_close(journal);
+		journal = opened(false);
+	}
+	for (int i = 0; i < 5; i++) {
+		journal_change(journal, "tools/a.py");
+		assert_int_equal(journal_size(journal), (i + 1) * (STAMP + strlen("tools/a.py\n")));
+	}
+	for (int i = 0; i < 5; i++) {
+		journal_change(journal, "tools/a.py");
+		rye_blob_unref(journal_text(journal));
+	}
+	assert_int_equal(journal_size(journal), 10 * (STAMP + strlen("tools/a.py\n")));
+	journal_close(journal);
+}
+
 static void the_older_half_goes(void **state)
 {
 	struct journal *journal = opened(false);
@@ -98,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_for_each),
 		cmocka_unit_test(a_name_is_one_line),
+		cmocka_unit_test(what_is_not_seen_is_told_once),
 		cmocka_unit_test(the_older_half_goes),
 	};
 
