@@ -82,6 +82,10 @@ void dot_summary(const struct rye_counts *counts, struct text *text)
 
 /* Deeper trees are cut off by the engine; this only bounds our stack. */
 #define DEPTH_MAX 40
+/* So many refused items tell in which space most of them are. */
+#define WHOSE_ENOUGH 100
+/* What the remedy of an item of the user space names. */
+#define USERS " --space user"
 
 /* What the own remedies of the items refused for one reason name. */
 struct signers {
@@ -94,7 +98,7 @@ struct signers {
 		char key[24]; /* a fingerprint, with .toml where the key's file is not here */
 		bool several;
 		size_t named, unnamed; /* unnamed: "trust" is not what mends it */
-		size_t bundled, others; /* of bundles, and not */
+		size_t bundled, users, others; /* whose they are: of bundles, of the user space */
 	} * found;
 };
 
@@ -109,6 +113,8 @@ static void note_signer(struct signer *found, const char *reason)
 
 	if (reason && str_ends(reason, "mend with: reinstall the bundle"))
 		found->bundled++;
+	else if (reason && strstr(reason, USERS))
+		found->users++;
 	else
 		found->others++;
 	key = key ? key + strlen(command) : "";
@@ -124,7 +130,10 @@ static void note_signer(struct signer *found, const char *reason)
 /* The rest of a big tree would not change the answer. */
 static bool signers_known(const struct signers *signers)
 {
-	return signers->code == RYE_UNTRUSTED ? signers->found->several : signers->found->others;
+	const struct signer *found = signers->found;
+
+	return signers->code == RYE_UNTRUSTED ? found->several :
+						found->users + found->others >= WHOSE_ENOUGH;
 }
 
 static int dot_ryefs_on_signed(void *arg, const struct rye_entry *entry)
@@ -168,12 +177,13 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 		return false;
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		find_signers(&(struct signers){ front, reasons[i].code, kind, "", 0, &signer });
-	if (signer.bundled && !signer.others)
+	if (signer.bundled && !signer.others && !signer.users)
 		text_addf(text, "%sreinstalling the bundle", lead);
 	else if (signer.named > signer.unnamed && !signer.several)
 		text_addf(text, "%sryefs trust %s", lead, signer.key);
 	else
-		text_addf(text, "%s%s", lead, reasons[i].remedy);
+		text_addf(text, "%s%s%s", lead, reasons[i].remedy,
+			  signer.users > signer.others ? USERS : "");
 	return true;
 }
 

@@ -18,6 +18,15 @@ put tools/own/a.sh 'echo a'
 put tools/own/b.sh 'echo b'
 ok "with unsigned items of one's own: sign them" until_true advised "ryefs sign --all"
 
+# more of them in the user's space: the project's command would sign the fewer
+mkdir -p "$U/.ai/tools/mine"
+for i in 1 2 3; do echo 'echo a' >"$U/.ai/tools/mine/$i.sh"; done
+ok "where most are the user's, the command is for their space" until_true advised "ryefs sign --all --space user"
+umount_rye
+mount_rye
+ok "so is the line of the mount" until_true grep -qF 'most mended by: ryefs sign --all --space user' "$ERR"
+rm -r "$U/.ai/tools"
+
 # what was changed is looked at first
 rm -r "$P/.ai/tools/own" "$S/.ai/tools/vec/plain.sh"
 mkdir -p "$P/.ai/tools/vec"
