@@ -88,6 +88,16 @@ void talks_free(struct talks *talks)
 
 /* ---- one conversation ---- */
 
+enum shows_act shows_go(struct talk *talk, enum shows_event event)
+{
+	const struct shows_step *step = shows_step(talk->shows, event);
+
+	talk->shows = step->next;
+	if (event != SHOWS_WANTED)
+		talk->shown = talk->no;
+	return step->act;
+}
+
 void talk_key(const struct talk_target *target, char *ret, size_t size)
 {
 	if (target->thread)
@@ -111,13 +121,11 @@ static struct talk *talk_make(const struct talk_target *target)
 		return NULL;
 	talk->refs = 1;
 	talk->attrs_told = true;
-	talk->verb = target->verb;
-	talk->starts = target->starts;
-	talk->kind = target->kind;
-	memcpy(talk->names, target->id, id_len + 1);
-	talk->id = talk->names;
+	talk->target = *target;
+	talk->target.id = memcpy(talk->names, target->id, id_len + 1);
 	if (target->thread)
-		talk->thread = memcpy(talk->names + id_len + 1, target->thread, thread_len + 1);
+		talk->target.thread =
+			memcpy(talk->names + id_len + 1, target->thread, thread_len + 1);
 	talk->key = key = talk->names + id_len + thread_len + 2;
 	talk_key(target, key, size - id_len - thread_len - 2);
 	pthread_mutex_init(&talk->lock, NULL);
@@ -129,9 +137,10 @@ static struct talk *talk_make(const struct talk_target *target)
 /* A child of a run may not end or change threads that it did not start. */
 bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY])
 {
-	const struct caller_target target = { talk->verb, talk->kind, talk->id };
+	const struct talk_target *of = &talk->target;
+	const struct caller_target target = { of->verb, of->kind, of->id };
 
-	if (!talk->thread || !who->allowed || !who->run)
+	if (!of->thread || !who->allowed || !who->run)
 		return caller_may(talk->talks->env.callers, who, &target, why);
 	snprintf(why, CALLER_WHY, "what a run has started may not use it");
 	return false;
@@ -149,10 +158,13 @@ static struct talk *talk_with(struct talks *talks, const struct talk_target *tar
 	talks->refs++;
 	talk->no = ++talks->made;
 	talk->who = caller_ref(who);
-	talk->allowed = talk_may(talk, who, why);
-	if (!talk->allowed)
-		talk->refused = strdup(why);
-	return talk;
+	if (talk_may(talk, who, why))
+		return talk;
+	talk->refused = strdup(why);
+	if (talk->refused)
+		return talk;
+	talk_unref(talk);
+	return NULL;
 }
 
 struct talk *talk_new(struct talks *talks, const struct talk_target *target, struct caller *who)
@@ -221,8 +233,7 @@ void talk_forget(struct talk *talk)
 	caller_unref(speaker);
 	{
 		GUARD(&talk->lock);
-		feed_restart(&talk->feed);
-		talk_list_open(talk);
+		talk_start_over(talk);
 	}
 	talk_unref(talk);
 }
@@ -245,12 +256,12 @@ bool talk_attrs_over(struct talk *talk)
 
 mode_t talk_mode(struct talk *talk)
 {
-	return talk->allowed ? 0600 : 0;
+	return talk->refused ? 0 : 0600;
 }
 
 void talk_fill_stat(struct talk *talk, struct stat *st)
 {
-	st->st_mode = S_IFREG | (talk->allowed ? 0600 : 0);
+	st->st_mode = S_IFREG | talk_mode(talk);
 	talk->told = size_now(talk);
 	st->st_size = (off_t)talk->told;
 	st->st_blocks = (st->st_size + 511) / 512;
@@ -276,9 +287,9 @@ size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 		n += more;
 	}
 	rye_blob_unref(hint);
-	talk->was_read = true;
+	shows_go(talk, SHOWS_WANTED);
 	if (n)
-		own_was_read(talk->talks, talk->key, talk->written ? talk->no : talk->shown);
+		own_was_read(talk->talks, talk->key, talk->shown);
 	talk->cached = MAX_OF(talk->cached, page_floor(off + size + TALK_PAGE - 1));
 	return n;
 }
@@ -286,20 +297,18 @@ size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 /* True: it may not see the reply that the conversation was opened with. */
 static bool talk_refuse_disputed(struct talk *talk, fuse_req_t req)
 {
-	bool first = false;
+	enum shows_act act = SHOWS_GIVE;
 
 	{
 		GUARD(&talk->lock);
-		if (!talk->disputed || talk->written)
-			return false;
-		first = !talk->was_read;
-		talk->was_read = true;
+		if (talk->shows == SHOWS_DISPUTED || talk->shows == SHOWS_REFUSED)
+			act = shows_go(talk, SHOWS_WANTED);
 	}
-	/* the kernel asks again for what a read ahead did not get */
-	if (first)
+	if (act == SHOWS_COMPLAIN)
 		reply_complain(talk, talk->who, reply_disputed);
-	reply_errno(req, EBUSY);
-	return true;
+	if (act != SHOWS_GIVE)
+		reply_errno(req, EBUSY);
+	return act != SHOWS_GIVE;
 }
 
 static bool talk_park_reader(struct talk *talk, struct park *park)
@@ -321,7 +330,7 @@ static void talk_getattr_refused(struct talk *talk, fuse_req_t req)
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 
 	/* the process that has looked it up, just before; it is not looked at again: that may wait */
-	if (!talk->refused || ctx->pid != talk->who->tid || ctx->uid != talk->who->uid)
+	if (ctx->pid != talk->who->tid || ctx->uid != talk->who->uid)
 		return;
 	reply_attempt(talk->talks, talk->who, talk->key, talk->refused);
 	reply_complain(talk, talk->who, talk->refused);
@@ -329,7 +338,7 @@ static void talk_getattr_refused(struct talk *talk, fuse_req_t req)
 
 double talk_attr_s(const struct talk *talk)
 {
-	return talk->allowed ? TALK_ATTR_S : TIMEOUT_LONG_S;
+	return talk->refused ? TIMEOUT_LONG_S : TALK_ATTR_S;
 }
 
 void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struct stat *base)
@@ -338,7 +347,7 @@ void talk_getattr(struct talk *talk, fuse_req_t req, bool by_handle, const struc
 	struct stat st = *base;
 	bool waits = false;
 
-	if (!talk->allowed && !by_handle)
+	if (talk->refused && !by_handle)
 		talk_getattr_refused(talk, req);
 	{
 		GUARD(&talk->lock);
@@ -363,8 +372,8 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 	bool waits = false;
 	size_t len = 0;
 
-	if (!talk->allowed || off < 0) {
-		reply_errno(req, talk->allowed ? EINVAL : EACCES);
+	if (talk->refused || off < 0) {
+		reply_errno(req, talk->refused ? EACCES : EINVAL);
 		return;
 	}
 	if (talk_refuse_disputed(talk, req))
@@ -393,16 +402,15 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 
 void talk_truncate(struct talk *talk, off_t size)
 {
-	if (size != 0 || !talk->allowed)
+	if (size != 0 || talk->refused)
 		return;
 	GUARD(&talk->lock);
 	if (talk_waits(talk))
 		return;
+	shows_go(talk, SHOWS_EMPTIED);
 	transcript_cut(&talk->text, 0);
-	feed_restart(&talk->feed);
-	talk_list_open(talk);
+	talk_start_over(talk);
 	talk_forget_failure(talk);
-	talk->written = true;
 	talk->cached = 0;
 	talk->told = 0;
 	talk->expect = 0;
@@ -419,16 +427,17 @@ struct aside_lane talk_item_lane(const struct talks *talks, enum rye_kind kind, 
 
 struct aside_lane talk_lane(const struct talk *talk, struct rye_span bytes)
 {
+	const char *thread = talk->target.thread;
 	size_t n = 0;
 
-	if (!talk->thread)
-		return talk_item_lane(talk->talks, talk->kind, talk->id);
+	if (!thread)
+		return talk_item_lane(talk->talks, talk->target.kind, talk->target.id);
 	if (rye_thread_told(bytes))
-		return (struct aside_lane){ ASIDE_WORDS, hash_text(HASH_BASIS, talk->thread) };
+		return (struct aside_lane){ ASIDE_WORDS, hash_text(HASH_BASIS, thread) };
 	while (n < bytes.len && (unsigned char)bytes.ptr[n] > ' ')
 		n++;
 	return (struct aside_lane){ ASIDE_VERBS,
-				    hash_bytes(hash_text(HASH_BASIS, talk->thread), bytes.ptr, n) };
+				    hash_bytes(hash_text(HASH_BASIS, thread), bytes.ptr, n) };
 }
 
 void talk_late(struct talk *talk, fuse_req_t req)
@@ -469,13 +478,6 @@ static void send_broken(struct talk *talk, struct outbox *out)
 	caller_unref(out->speaker);
 }
 
-/* Is the answer to the WRITE there, and waits for the pages only? */
-static bool is_ready(struct talk *talk)
-{
-	GUARD(&talk->lock);
-	return talk->w.park && talk->w.ready;
-}
-
 void outbox_send(struct talk *talk, struct outbox *out)
 {
 	struct talks *talks = talk->talks;
@@ -484,10 +486,8 @@ void outbox_send(struct talk *talk, struct outbox *out)
 		run_start(out->start);
 		run_unref(out->start);
 	}
-	if (out->invalidate) {
-		out->inval.ready = is_ready(talk);
+	if (out->invalidate)
 		talks->env.invalidate(talks->env.arg, &out->inval);
-	}
 	if (out->speaker)
 		send_broken(talk, out);
 	while (out->answers) {

@@ -8,6 +8,7 @@
 #include "caller/caller.h"
 #include "core/parking.h"
 #include "talk/talk.h"
+#include "talk/talk_states.h"
 
 #include <rye/rye.h>
 
@@ -157,22 +158,21 @@ struct park {
 	size_t len;
 };
 
-/* One message that the engine works on. */
+/* One message that the engine works on. Its WRITE waits for it while that names it; what was left
+ * goes on behind the conversation. */
 struct talk_run {
 	_Atomic unsigned refs; /* one of the engine's callback, one of each pointer to it */
-	struct talk *talk; /* a reference; immutable, like writer */
+	struct talk *talk; /* a reference; immutable, like the next two */
 	struct caller *writer; /* a reference */
+	bool first; /* of its WRITE */
 	struct rye_call *call; /* NULL until rye_start has returned */
 	enum rye_code cancel; /* a cancel that came before rye_start had returned; else RYE_OK */
-	bool first; /* of its WRITE; immutable */
-	bool ending; /* its outcome is being recorded */
-	bool over;
-	bool left; /* its WRITE was answered before its end */
 };
 
-/* The WRITE in progress: at most one, the kernel sends the next when it is answered. */
+/* The WRITE in progress. */
 struct writing {
-	struct park *park; /* NULL: none */
+	enum writing_state state;
+	struct park *park; /* due: when a state ends that has a time; NULL: none */
 	char *bytes; /* heap */
 	size_t len;
 	size_t fed; /* taken by the feed */
@@ -181,14 +181,8 @@ struct writing {
 	int mark; /* the feed's, at kept */
 	struct talk_run *run; /* of the message it waits for, a reference */
 	struct caller *writer; /* a reference */
-	bool begun; /* its first message: those behind it are never rendered in this thread */
-	bool ready; /* the answer is in park */
-	bool dropped; /* the pages behind it were dropped, if any had to be */
 	/* the kernel takes no size from a reader's GETATTR before it has this WRITE's answer */
 	bool late;
-	int64_t answer_ns; /* a reader's GETATTR was answered, it goes first; 0: none */
-	/* 0, or when the WRITE of a cancelled run is answered even if the run has not ended */
-	int64_t give_up_ns;
 };
 
 /* A message that failed: the same bytes at the same place are the same failure. */
@@ -202,16 +196,12 @@ struct failure {
 struct talk {
 	_Atomic unsigned refs;
 	struct talks *talks; /* a reference */
-	struct caller *who; /* at lookup, a reference; immutable like the next seven */
-	bool allowed; /* what was decided at lookup */
-	char *refused; /* why not; NULL: allowed, or no memory */
+	struct caller *who; /* at lookup, a reference; immutable like the next five */
+	char *refused; /* why it may not write, decided at lookup; NULL: it may */
 	struct named_commit *named; /* the call by name that it serves, owned; NULL: a file */
-	bool starts; /* of struct talk_target */
-	const char *thread; /* of struct talk_target; points into names */
-	enum rye_verb verb;
-	enum rye_kind kind;
-	const char *id, *key; /* "a/b", "tool:a/b": point into names */
-	uint64_t no; /* among all conversations, from 1 on; immutable */
+	struct talk_target target; /* its texts lie in names */
+	const char *key; /* "tool:a/b", in names */
+	uint64_t no; /* among all conversations, from 1 on */
 	fuse_ino_t ino;
 	_Atomic bool attrs_told; /* by LOOKUP, and not yet taken back */
 	pthread_mutex_t lock;
@@ -228,13 +218,9 @@ struct talk {
 	unsigned behind; /* runs whose WRITE was answered before their end */
 	/* the "running" line of such a run that no reader has got yet, or NULL */
 	struct rye_blob *note;
-	bool written; /* a write has replaced the content that it was looked up with */
-	bool disputed; /* that reply may not be shown: another thread's competes with it */
-	uint64_t shown; /* the conversation that it is of, or 0 */
-	bool forgotten;
-	bool was_read; /* since the last write */
-	bool counted; /* its unfinished message is recorded as its writer's last */
-	bool listed; /* among those with an unfinished message that is not */
+	enum shows_state shows;
+	uint64_t shown; /* the conversation whose reply that is, or 0 */
+	enum open_state open; /* what is unfinished in the feed */
 	struct timespec mtime;
 	/* talks->lock: */
 	struct talk *next_open, **link_open; /* if listed */
@@ -279,6 +265,9 @@ static inline size_t page_floor(size_t off)
  */
 
 /* talk.c */
+/* Lock held. The event is brought to the table, what is to be done comes back. */
+enum writing_act writing_go(struct writing *w, enum writing_event event);
+enum shows_act shows_go(struct talk *talk, enum shows_event event);
 /* "tool:a/b", "execute", "thread a/b-1 ctl" */
 void talk_key(const struct talk_target *target, char *ret, size_t size);
 /* A conversation that no file is of, for one message; commit is taken over. NULL: no memory. */
@@ -312,7 +301,9 @@ void run_unref(struct talk_run *run);
 /* No lock held. */
 void run_start(struct talk_run *run);
 void run_cancel(struct talk_run *run, enum rye_code code);
-void run_detach(struct talk_run *run, int sys); /* answers its WRITE with sys, the run goes on */
+/* They answer its WRITE with sys, if that still waits for it. The run goes on: as a thread, or
+ * (note: what readers are told of it, or NULL) as it is. */
+void run_detach(struct talk_run *run, int sys);
 void run_leave(struct talk_run *run, int sys, struct rye_blob *note);
 
 /* talk_write.c */
@@ -321,14 +312,16 @@ void run_leave(struct talk_run *run, int sys, struct rye_blob *note);
 void talk_hand_over(struct talk *talk, struct park *park, struct feed *feed, struct caller *writer);
 /* lock held */
 void talk_go_on(struct talk *talk, struct outbox *out);
-void talk_fail_write(struct talk *talk, int sys, int again);
+void talk_fail_write(struct talk *talk, int sys, int again, struct outbox *out);
 void talk_forget_failure(struct talk *talk);
 void talk_keep_written(struct talk *talk, size_t upto);
 void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out);
 void talk_tell_running(struct talk *talk, struct outbox *out); /* to a reader that waits */
 void talk_writing_done(struct talk *talk);
 /* lists the talk while its message is unfinished, for own_count_open */
-void talk_list_open(struct talk *talk);
+void open_go(struct talk *talk, enum open_event event);
+/* Forgets what is unfinished. */
+void talk_start_over(struct talk *talk);
 
 /* talk_own.c, no lock held */
 /* The talk's unfinished message is the last one of its writer from now on. */
@@ -349,7 +342,7 @@ void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
 void reply_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence);
 int64_t reply_age_ns(struct timespec at); /* since then */
 struct text;
-/* What a reader is told when `disputed`. */
+/* What a reader is told when SHOWS_DISPUTED. */
 extern const char reply_disputed[];
 /* What the lines of `.ryefs/errors` begin with. */
 void reply_add_time(struct text *out, time_t at);

@@ -44,7 +44,8 @@ static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY])
 	struct caller *speaker = NULL;
 
 	GUARD(&talk->lock);
-	if (talk->speaker && !talk->counted && feed_unfinished(&talk->feed, why, FEED_WHY))
+	if (talk->speaker && talk->open == OPEN_LISTED &&
+	    feed_unfinished(&talk->feed, why, FEED_WHY))
 		speaker = caller_ref(talk->speaker);
 	return speaker;
 }
@@ -56,15 +57,14 @@ static bool own_count_locked(struct talk *talk, struct caller *speaker, char why
 	auto_blob struct rye_blob *line = NULL;
 
 	GUARD(&talk->lock);
-	if (talk->speaker != speaker || talk->counted ||
+	if (talk->speaker != speaker || talk->open != OPEN_LISTED ||
 	    !feed_unfinished(&talk->feed, why, FEED_WHY))
 		return false;
 	line = reply_error_line(why);
-	talk->counted = true;
 	*ret_at = talk->mtime;
 	if (line)
 		reply_record(talk, speaker, line, why, reply_age_ns(talk->mtime));
-	talk_list_open(talk);
+	open_go(talk, OPEN_COUNT);
 	return line;
 }
 

@@ -86,7 +86,7 @@ bool park_wait(struct park *park)
 
 bool talk_waits(const struct talk *talk)
 {
-	return talk->w.park || talk->behind;
+	return talk->w.state != WRITING_NONE || talk->behind;
 }
 
 /* The answer as things are now. */
@@ -138,19 +138,23 @@ static bool release_readers(struct talk *talk, struct outbox *out, bool last)
  * moment later; else the other way round: the reader has the size that the writer sets, gets
  * its message, and asks again.
  */
-static void settle_write(struct talk *talk, struct outbox *out)
+static bool readers_go_first(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
-	int64_t now = clock_ns(), due = now + TALK_SETTLE_MS * NS_PER_MS;
 
-	if (now < w->answer_ns)
-		return;
-	if (!w->late && !w->answer_ns && release_readers(talk, out, !talk->behind) &&
-	    park_until(w->park, due)) {
-		w->answer_ns = due;
-		return;
-	}
-	outbox_answer(out, w->park);
+	if (w->late || !release_readers(talk, out, !talk->behind) ||
+	    !park_until(w->park, clock_ns() + TALK_SETTLE_MS * NS_PER_MS))
+		return false;
+	writing_go(w, WRITING_READERS);
+	return true;
+}
+
+static void answer_write(struct talk *talk, struct outbox *out)
+{
+	int64_t due = clock_ns() + TALK_SETTLE_MS * NS_PER_MS;
+
+	outbox_answer(out, talk->w.park);
+	writing_go(&talk->w, WRITING_TOLD);
 	talk_writing_done(talk);
 	for (struct park *park = talk->readers; park && !talk->behind; park = park->next) {
 		park->held = true;
@@ -160,41 +164,32 @@ static void settle_write(struct talk *talk, struct outbox *out)
 
 void talk_settle(struct talk *talk, struct outbox *out)
 {
-	/* once: a READ from now on fills its page with the bytes that stay */
-	if (talk->w.park && talk->w.ready && !talk->w.dropped) {
-		talk->w.dropped = true;
-		talk_drop_pages(talk, talk->w.off, out);
-	}
-	if (talk->w.park && talk->w.ready && talk->invals == 0)
-		settle_write(talk, out);
-	else
+	struct writing *w = &talk->w;
+
+	if ((w->state != WRITING_DROPS && w->state != WRITING_LAST) || talk->invals > 0)
 		release_readers(talk, out, false);
+	else if (w->state == WRITING_LAST ? clock_ns() >= w->park->due_ns :
+					    !readers_go_first(talk, out))
+		answer_write(talk, out);
 }
 
 /* ---- on the parking thread ---- */
 
-enum talk_park_act { ACT_NONE, ACT_CANCEL, ACT_DETACH, ACT_LEAVE };
-
-/* Lock held. What is to be done about the write, and the errno it gets. */
-static enum talk_park_act look_at_write(struct talk *talk, int64_t now, int *sys)
+/* Lock held. What is to be done about the write. */
+static enum writing_act look_at_write(struct talk *talk, int64_t now)
 {
 	struct writing *w = &talk->w;
+	enum writing_act act = WRITING_STAY;
 
-	*sys = EINTR;
-	if (!w->park || !w->run)
-		return ACT_NONE;
-	if (w->give_up_ns)
-		return now >= w->give_up_ns ? ACT_LEAVE : ACT_NONE;
-	if (w->park->parked.ended) {
-		w->give_up_ns = now + TALK_CANCEL_MS * NS_PER_MS;
-		park_until(w->park, w->give_up_ns);
-		return ctl_of_verb(talk->verb)->ways & RYE_WAY_FORK ? ACT_DETACH : ACT_CANCEL;
-	}
-	if (now < w->park->due_ns)
-		return ACT_NONE;
-	w->park->due_ns = PARKED_NEVER;
-	*sys = EINPROGRESS;
-	return ACT_DETACH;
+	if (w->state == WRITING_NONE)
+		return act;
+	if (w->park->parked.ended)
+		act = writing_go(w, WRITING_SIGNAL);
+	if (act == WRITING_STAY && now >= w->park->due_ns)
+		act = writing_go(w, WRITING_DUE);
+	if (act == WRITING_CANCEL)
+		park_until(w->park, now + TALK_CANCEL_MS * NS_PER_MS);
+	return act;
 }
 
 /* Lock held. Readers that are being ended or have waited long enough. */
@@ -222,27 +217,27 @@ static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
 
 static void talk_park_look_at(struct talk *talk, int64_t now)
 {
+	bool forks = ctl_of_verb(talk->target.verb)->ways & RYE_WAY_FORK;
 	struct talk_run *run = NULL;
 	struct outbox out;
-	enum talk_park_act act;
-	int sys;
+	enum writing_act act;
 
 	outbox_init(&out);
 	{
 		GUARD(&talk->lock);
-		act = look_at_write(talk, now, &sys);
-		if (act != ACT_NONE)
+		act = look_at_write(talk, now);
+		if (act != WRITING_STAY)
 			run = run_ref(talk->w.run);
 		look_at_readers(talk, now, &out);
 		talk_settle(talk, &out);
 	}
 	outbox_send(talk, &out);
-	if (act == ACT_CANCEL)
+	if (act == WRITING_DETACH || (act == WRITING_CANCEL && forks))
+		run_detach(run, act == WRITING_DETACH ? EINPROGRESS : EINTR);
+	else if (act == WRITING_CANCEL)
 		run_cancel(run, RYE_INTERRUPTED);
-	else if (act == ACT_DETACH)
-		run_detach(run, sys);
-	else if (act == ACT_LEAVE)
-		run_leave(run, sys, NULL);
+	else if (act == WRITING_LEAVE)
+		run_leave(run, EINTR, NULL);
 	run_unref(run);
 }
 
@@ -265,7 +260,8 @@ static void talk_park_abandon(struct talk *talk)
 			outbox_answer(&out, park);
 		}
 		/* one that only let its readers go first does not wait for that either */
-		talk->w.answer_ns = 0;
+		if (talk->w.state == WRITING_LAST)
+			talk->w.park->due_ns = 0;
 		talk_settle(talk, &out);
 	}
 	outbox_send(talk, &out);

@@ -64,25 +64,25 @@ struct rye_blob *reply_unfinished(const struct talk *talk)
 
 static struct rye_blob *usage(struct talk *talk)
 {
-	const struct ctl *ctl = ctl_of_verb(talk->verb);
-	struct rye_ask ask = { talk->kind, talk->id, RYE_VIEW_USAGE, NULL };
+	const struct ctl *ctl = ctl_of_verb(talk->target.verb);
+	struct rye_ask ask = { talk->target.kind, talk->target.id, RYE_VIEW_USAGE, NULL };
 	struct text out = { 0 };
 	struct rye_blob *blob = NULL;
 	struct rye_err err;
 
-	if (talk->thread) {
+	if (talk->target.thread) {
 		text_addf(&out, "ctl: write one of %s; the next reading tells what came of it\n",
-			  *talk->thread ? RYE_THREAD_VERBS : RYE_THREADS_VERBS);
+			  *talk->target.thread ? RYE_THREAD_VERBS : RYE_THREADS_VERBS);
 		return text_blob(&out);
 	}
-	if (talk->starts) {
+	if (talk->target.starts) {
 		text_add(&out, "new: write REF, or REF {\"input\": …}, in one line: starts it as a "
 			       "thread; the reply is its id\n");
 		return text_blob(&out);
 	}
 	if (ctl->of && rye_view(talk->talks->env.rye, &ask, &blob, &err))
 		blob = NULL;
-	if (blob && talk->verb == RYE_RUN)
+	if (blob && talk->target.verb == RYE_RUN)
 		return blob;
 	if (blob)
 		text_addn(&out, blob->data, blob->len);
@@ -98,11 +98,11 @@ struct rye_blob *reply_initial(struct talk *talk)
 	struct rye_blob *reply;
 
 	talk->mtime = talk->talks->since;
-	if (!talk->allowed)
+	if (talk->refused)
 		return NULL;
 	own_count_open(talk->talks, talk->who, talk->key);
 	if (callers_last(talk->talks->env.callers, talk->who, talk->key, &last)) {
-		talk->disputed = last.disputed;
+		talk->shows = last.disputed ? SHOWS_DISPUTED : SHOWS_LAST;
 		talk->shown = last.from;
 		reply = last.disputed ? reply_error_line(reply_disputed) :
 			last.reply    ? rye_blob_ref(last.reply) :
@@ -173,8 +173,8 @@ static void talk_reply_add_sentence(struct text *out, const char *sentence)
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence)
 {
 	text_add(out, talk->key);
-	if (*talk->id)
-		text_addf(out, " %s", ctl_of_verb(talk->verb)->name);
+	if (*talk->target.id)
+		text_addf(out, " %s", ctl_of_verb(talk->target.verb)->name);
 	text_add(out, ": ");
 	talk_reply_add_sentence(out, sentence);
 }
@@ -314,23 +314,23 @@ void reply_complain_late(struct talk *talk, struct caller *who, const char *sent
 static void mend_named(const struct talk *talk, const struct rye_blob *message,
 		       const struct rye_buf *dir, struct rye_buf *text)
 {
-	bool below = !*talk->id && talk->verb != RYE_EXECUTE;
+	bool below = !*talk->target.id && talk->target.verb != RYE_EXECUTE;
 
 	buf_addf(text, "saving %s as %scalls/%s%s%s/request.json", message->data, dir->data,
-		 below ? ctl_of_verb(talk->verb)->name : "", below ? "/" : "",
+		 below ? ctl_of_verb(talk->target.verb)->name : "", below ? "/" : "",
 		 talk->named->place->name);
 }
 
 char *reply_mend(const struct talk *talk, const struct rye_blob *message)
 {
-	const struct ctl *ctl = ctl_of_verb(talk->verb);
+	const struct ctl *ctl = ctl_of_verb(talk->target.verb);
 	auto_buf struct rye_buf path = RYE_BUF_INIT, text = RYE_BUF_INIT;
 
 	if (!message || !talk->talks->env.mountpoint)
 		return NULL;
 	buf_addf(&path, "%s/", talk->talks->env.mountpoint);
-	if (*talk->id)
-		buf_addf(&path, "%s/%s/", rye_kind_dir(talk->kind), talk->id);
+	if (*talk->target.id)
+		buf_addf(&path, "%s/%s/", rye_kind_dir(talk->target.kind), talk->target.id);
 	if (talk->named && !path.failed) {
 		mend_named(talk, message, &path, &text);
 		return buf_steal(&text);

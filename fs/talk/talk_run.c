@@ -70,27 +70,24 @@ static int errno_of(enum rye_code code)
 	return sys ? sys : EIO;
 }
 
-/* Lock held. The reply goes into the transcript and its write gets its answer. */
-static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *outcome,
-			      struct outbox *out)
+/* Lock held. Its WRITE was answered before: the reply goes behind all that was said since. */
+static void conclude_behind(struct talk *talk, struct rye_span reply, struct outbox *out)
 {
-	struct talk *talk = run->talk;
-	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+	talk->behind--;
+	rye_blob_unref(talk->note);
+	talk->note = NULL;
+	talk_drop_pages(talk, transcript_size(&talk->text), out);
+	transcript_append(&talk->text, reply);
+}
+
+/* Lock held. The reply goes into the transcript, its write gets its answer or goes on. */
+static void conclude_write(struct talk *talk, const struct rye_outcome *outcome,
+			   struct rye_span reply, struct outbox *out)
+{
 	int sys = outcome->code == RYE_OK ? 0 : errno_of(outcome->code);
 	size_t kept = talk->w.kept;
 
-	run->over = true;
-	clock_gettime(CLOCK_REALTIME, &talk->mtime);
-	if (run->left) {
-		talk->behind--;
-		rye_blob_unref(talk->note);
-		talk->note = NULL;
-		talk_drop_pages(talk, transcript_size(&talk->text), out);
-		transcript_append(&talk->text, reply);
-		talk_settle(talk, out);
-		return;
-	}
-	talk->w.run = NULL;
+	writing_go(&talk->w, WRITING_RECORDED);
 	if (!sys) {
 		talk_forget_failure(talk);
 		talk_keep_written(talk, talk->w.fed);
@@ -100,13 +97,32 @@ static void talk_run_conclude(struct talk_run *run, const struct rye_outcome *ou
 		talk->w.kept = kept;
 		sys = ENOMEM;
 	}
-	if (outcome->code == RYE_INVALID && talk->feed.form == RYE_FORM_LINE && !talk->starts)
+	if (outcome->code == RYE_INVALID && talk->feed.form == RYE_FORM_LINE &&
+	    !talk->target.starts)
 		feed_refuse(&talk->feed);
 	if (!sys)
 		talk_go_on(talk, out);
 	else
-		talk_fail_write(talk, sys, outcome->code == RYE_INTERRUPTED ? ECANCELED : sys);
+		talk_fail_write(talk, sys, outcome->code == RYE_INTERRUPTED ? ECANCELED : sys, out);
+}
+
+/* Lock held. True: the conversation gives its reference to the run away. */
+static bool talk_run_conclude(struct talk_run *run, const struct rye_outcome *outcome,
+			      struct outbox *out)
+{
+	struct talk *talk = run->talk;
+	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
+	bool held = talk->w.run == run;
+
+	clock_gettime(CLOCK_REALTIME, &talk->mtime);
+	if (held) {
+		talk->w.run = NULL;
+		conclude_write(talk, outcome, reply, out);
+	} else {
+		conclude_behind(talk, reply, out);
+	}
 	talk_settle(talk, out);
+	return held;
 }
 
 /* A new reference: text for a terminal, whose prompt is not to stand behind its last word; with the
@@ -157,7 +173,8 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	}
 	{
 		GUARD(&talk->lock);
-		run->ending = true;
+		if (talk->w.run == run)
+			writing_go(&talk->w, WRITING_ENDS);
 	}
 	own_count_open(talks, NULL, NULL);
 	talk_run_record(run, &last);
@@ -166,8 +183,7 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	outbox_init(&out);
 	{
 		GUARD(&talk->lock);
-		held = !run->left;
-		talk_run_conclude(run, outcome, &out);
+		held = talk_run_conclude(run, outcome, &out);
 	}
 	outbox_send(talk, &out);
 	if (held)
@@ -190,7 +206,7 @@ static void talk_run_verb(struct talk_run *run)
 		message = feed_take(&talk->feed);
 	}
 	verb = (struct rye_span){ message->data, message->len };
-	if (rye_thread_ctl(talk->talks->env.rye, talk->thread, verb, &answer, &err)) {
+	if (rye_thread_ctl(talk->talks->env.rye, talk->target.thread, verb, &answer, &err)) {
 		struct text line = { 0 };
 
 		text_addf(&line, "%s\n", err.msg);
@@ -207,26 +223,26 @@ void run_start(struct talk_run *run)
 	struct talk *talk = run->talk;
 	auto_blob struct rye_blob *message = NULL;
 	struct rye_request request = {
-		.verb = talk->verb,
-		.kind = talk->kind,
-		.id = talk->id,
+		.verb = talk->target.verb,
+		.kind = talk->target.kind,
+		.id = talk->target.id,
 		.uid = run->writer->uid,
 		.parent_run = run->writer->run,
 		/* The first alone may end inside rye_start: a WRITE may hold 100 000 messages, and
 		 * each would nest the next one's call. */
 		.at_once = run->first,
-		.advise = !talk->starts,
+		.advise = !talk->target.starts,
 	};
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
 
-	if (talk->thread) {
+	if (talk->target.thread) {
 		talk_run_verb(run_ref(run)); /* the callback's */
 		return;
 	}
 	{
 		GUARD(&talk->lock);
-		request.form = talk->starts ? RYE_FORM_THREAD : talk->feed.form;
+		request.form = talk->target.starts ? RYE_FORM_THREAD : talk->feed.form;
 		request.message = feed_message(&talk->feed);
 		request.blob = message = feed_take(&talk->feed);
 	}
@@ -257,54 +273,53 @@ void run_cancel(struct talk_run *run, enum rye_code code)
 		rye_call_cancel(call, code);
 }
 
+/* Lock held. */
+static void leave_write(struct talk_run *run, int sys, struct rye_blob *note, struct outbox *out)
+{
+	struct talk *talk = run->talk;
+
+	talk->w.run = NULL;
+	talk->behind++;
+	rye_blob_unref(talk->note);
+	talk->note = note ? rye_blob_ref(note) : NULL;
+	/* under the lock: never behind the record of the end */
+	if (note && !talk->named)
+		reply_record(talk, run->writer, note, "running", 0);
+	talk_fail_write(talk, sys, sys == EINTR ? ECANCELED : sys, out);
+	talk_settle(talk, out);
+}
+
 void run_leave(struct talk_run *run, int sys, struct rye_blob *note)
 {
 	struct talk *talk = run->talk;
 	struct outbox out;
-	bool held = false;
+	bool left = false;
 
 	outbox_init(&out);
 	{
 		GUARD(&talk->lock);
-		if (!run->over && !run->left) {
-			held = run->left = true;
-			talk->behind++;
-			talk->w.run = NULL;
-			rye_blob_unref(talk->note);
-			talk->note = note ? rye_blob_ref(note) : NULL;
-			talk_fail_write(talk, sys, sys == EINTR ? ECANCELED : sys);
-			talk_settle(talk, &out);
-		}
+		left = talk->w.run == run && writing_go(&talk->w, WRITING_LEFT) == WRITING_LEAVE;
+		if (left)
+			leave_write(run, sys, note, &out);
 	}
 	outbox_send(talk, &out);
-	if (held)
+	if (left)
 		run_unref(run);
 }
 
 void run_detach(struct talk_run *run, int sys)
 {
+	auto_blob struct rye_blob *note = NULL;
 	char thread_id[64] = "";
 	struct rye_call *call;
-	struct rye_blob *note;
-	bool over;
 
 	{
 		GUARD(&run->talk->lock);
 		call = run->call;
-		over = run->over;
 	}
-	if (over)
-		return;
 	/* false: it cannot become a thread of its own, or it ends this moment */
 	if (!call || !rye_call_detach(call, thread_id))
 		thread_id[0] = '\0';
 	note = reply_running_line(thread_id);
-	/* under the lock: never behind the record of the end */
-	{
-		GUARD(&run->talk->lock);
-		if (note && !run->ending && !run->talk->named)
-			reply_record(run->talk, run->writer, note, "running", 0);
-	}
 	run_leave(run, sys, note);
-	rye_blob_unref(note);
 }

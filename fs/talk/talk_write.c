@@ -23,6 +23,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ void talk_drop_pages(struct talk *talk, size_t from, struct outbox *out)
 		.done = on_dropped,
 		.done_arg = talk_ref(talk),
 	};
+	out->inval.ready = talk->w.state == WRITING_DROPS || talk->w.state == WRITING_LAST;
 	talk->invals++;
 	talk->cached = begin;
 	talk->w.late = true;
@@ -135,6 +137,15 @@ static void remember_failure(struct talk *talk, int sys)
 
 /* ---- one write ---- */
 
+enum writing_act writing_go(struct writing *w, enum writing_event event)
+{
+	const struct writing_step *step = writing_step(w->state, event);
+
+	assert(step->act != WRITING_NEVER);
+	w->state = step->next;
+	return step->act;
+}
+
 void talk_keep_written(struct talk *talk, size_t upto)
 {
 	struct writing *w = &talk->w;
@@ -145,25 +156,27 @@ void talk_keep_written(struct talk *talk, size_t upto)
 	w->mark = feed_mark(&talk->feed);
 }
 
-static void set_answer(struct talk *talk, int sys, size_t count)
+/* A READ from now on fills its page with the bytes that stay. */
+static void set_answer(struct talk *talk, int sys, size_t count, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 
+	writing_go(w, WRITING_ANSWER);
 	w->park->sys = sys;
 	w->park->count = count;
-	w->ready = true;
 	talk->expect = w->off + count;
 	talk->told = MAX_OF(talk->told, talk->expect);
+	talk_drop_pages(talk, w->off, out);
 }
 
-void talk_fail_write(struct talk *talk, int sys, int again)
+void talk_fail_write(struct talk *talk, int sys, int again, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 
 	remember_failure(talk, again);
 	if (w->fed < w->len)
 		feed_lost(&talk->feed, w->mark);
-	set_answer(talk, w->kept ? 0 : sys, w->kept);
+	set_answer(talk, w->kept ? 0 : sys, w->kept, out);
 }
 
 static void tell_broken(struct talk *talk, struct outbox *out)
@@ -176,7 +189,7 @@ static void tell_broken(struct talk *talk, struct outbox *out)
 	if (line)
 		transcript_append(&talk->text, (struct rye_span){ line->data, line->len });
 	/* text that only lacks its newline may come again with it */
-	talk_fail_write(talk, talk->feed.sys, feed_broken(&talk->feed) ? talk->feed.sys : 0);
+	talk_fail_write(talk, talk->feed.sys, feed_broken(&talk->feed) ? talk->feed.sys : 0, out);
 	feed_lost(&talk->feed, talk->w.mark);
 }
 
@@ -184,22 +197,23 @@ static void begin_run(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 
-	if (w->give_up_ns) {
+	if (w->park->parked.ended) {
 		/* an earlier message ended just before it could be cancelled */
-		talk_fail_write(talk, EINTR, ECANCELED);
+		talk_fail_write(talk, EINTR, ECANCELED, out);
 		return;
 	}
 	if (!park_wait(w->park)) {
-		talk_fail_write(talk, ECANCELED, ECANCELED);
+		talk_fail_write(talk, ECANCELED, ECANCELED, out);
 		return;
 	}
 	w->run = run_new(talk, w->writer);
 	if (!w->run) {
-		talk_fail_write(talk, ENOMEM, ENOMEM);
+		talk_fail_write(talk, ENOMEM, ENOMEM, out);
 		return;
 	}
-	w->run->first = !w->begun;
-	w->begun = true;
+	writing_go(w, WRITING_MESSAGE);
+	/* those behind it are never rendered in this thread */
+	w->run->first = w->kept == 0;
 	out->start = run_ref(w->run);
 }
 
@@ -222,20 +236,20 @@ void talk_go_on(struct talk *talk, struct outbox *out)
 		tell_broken(talk, out);
 	} else {
 		talk_keep_written(talk, w->len);
-		set_answer(talk, 0, w->len);
+		set_answer(talk, 0, w->len, out);
 	}
 }
 
-void talk_list_open(struct talk *talk)
+void open_go(struct talk *talk, enum open_event event)
 {
+	const struct open_step *step = open_step(talk->open, event);
 	struct talks *talks = talk->talks;
-	bool open = feed_open(&talk->feed) && !talk->counted;
 
-	if (open == talk->listed)
+	talk->open = step->next;
+	if (step->act == OPEN_STAY)
 		return;
-	talk->listed = open;
 	GUARD(&talks->lock);
-	if (open) {
+	if (step->act == OPEN_LIST) {
 		talk->next_open = talks->open;
 		talk->link_open = &talks->open;
 		if (talks->open)
@@ -252,6 +266,12 @@ void talk_list_open(struct talk *talk)
 	}
 }
 
+void talk_start_over(struct talk *talk)
+{
+	feed_restart(&talk->feed);
+	open_go(talk, OPEN_FINISHED);
+}
+
 void talk_writing_done(struct talk *talk)
 {
 	struct writing *w = &talk->w;
@@ -263,23 +283,25 @@ void talk_writing_done(struct talk *talk)
 	talk->speaker = w->writer;
 	free(w->bytes);
 	*w = (struct writing){ 0 };
-	talk_list_open(talk);
+	open_go(talk, feed_open(&talk->feed) ? OPEN_UNFINISHED : OPEN_FINISHED);
 }
 
 /* Where this write goes on, or begins anew; its blank lines and its broken text. */
 static size_t talk_write_place(struct talk *talk, const struct talk_write *write)
 {
+	enum shows_act act = shows_go(talk, SHOWS_WRITTEN);
 	size_t off = (size_t)write->off;
 
 	if (off != talk->expect && feed_open(&talk->feed)) {
 		if (!write->append)
-			feed_restart(&talk->feed);
+			talk_start_over(talk);
 		else
 			off = talk->expect;
 	}
-	if (off != talk->expect || talk->was_read)
+	if (act == SHOWS_AFRESH || off != talk->expect)
 		feed_fresh(&talk->feed);
-	talk->was_read = false;
+	if (act == SHOWS_CUT)
+		transcript_cut(&talk->text, off);
 	return off;
 }
 
@@ -297,11 +319,11 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 	struct writing *w = &talk->w;
 	char *bytes;
 
-	if (w->park)
+	if (writing_step(w->state, WRITING_CAME)->act == WRITING_AGAIN)
 		return EAGAIN;
 	if (is_failure(talk, write)) {
 		if (feed_open(&talk->feed))
-			feed_restart(&talk->feed);
+			talk_start_over(talk);
 		return talk->failure.sys;
 	}
 	if (transcript_unread(&talk->text) > TRANSCRIPT_KEEP)
@@ -319,13 +341,11 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 		.off = talk_write_place(talk, write),
 		.writer = writer,
 	};
+	writing_go(w, WRITING_CAME);
 	w->mark = feed_mark(&talk->feed);
-	talk->counted = false;
+	open_go(talk, OPEN_PIECE);
 	talk->feed.cut = may_be_cut(write);
 	w->late = talk->told < w->off + w->len;
-	if (!talk->written)
-		transcript_cut(&talk->text, w->off);
-	talk->written = true;
 	clock_gettime(CLOCK_REALTIME, &talk->mtime);
 	talk_go_on(talk, out);
 	talk_settle(talk, out);
@@ -341,6 +361,7 @@ void talk_hand_over(struct talk *talk, struct park *park, struct feed *feed, str
 		GUARD(&talk->lock);
 		talk->feed = *feed;
 		talk->w = (struct writing){ .park = park, .writer = writer };
+		writing_go(&talk->w, WRITING_CAME);
 		begin_run(talk, &out);
 		talk_settle(talk, &out);
 	}
@@ -377,10 +398,10 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	if (!writer)
 		return NULL;
 	*sys = 0;
-	if (talk_may(talk, writer, why) && talk->allowed && writer->uid == talk->who->uid)
+	if (talk_may(talk, writer, why) && !talk->refused && writer->uid == talk->who->uid)
 		return writer;
 	*sys = writer->unseen ? EAGAIN : EACCES;
-	if (writer->allowed && !talk->allowed)
+	if (writer->allowed && talk->refused)
 		snprintf(why, sizeof(why), "looked up by a caller who may not use it");
 	reply_attempt(talk->talks, writer, talk->key, why);
 	reply_complain(talk, writer, why);
