@@ -121,8 +121,8 @@ bool cli_wants_operands(const char *word); /* is it a verb that does nothing wit
 int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit status */
 /* Reads the words behind the verb and does it; exit status. */
 int cli_run(struct cli cli, int argc, char **argv);
-/* After cli_open: the command that edits the item, or makes it where there is none; false: no name. */
-bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret);
+/* After cli_open: the command that edits the item, or makes it where there is none; NULL: no name. */
+char *editing_mend(struct cli *cli, const char *ref);
 
 /* ---- compiles.c ---- */
 
@@ -161,17 +161,29 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref);
 int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
 	RYE_PRINTF(4, 5);
 int cli_misuse(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
-/* The command as it was typed, with `instead` (NULL: nothing) for the operand that is looked at. */
-void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret);
+/* "what", as the engine told it, and what it said to mend it with; to free, NULL: nothing. */
+char *told_split(const char *message, char **ret_what);
+
+/*
+ * Remedies, to free. NULL: short of memory, or there is none; cli_complain takes that, too.
+ * In mend_with each %s (and no other) is a word, quoted as the shell wants it.
+ */
+char *mend_with(const char *format, ...) RYE_PRINTF(1, 2);
+/* The words as they were typed behind `ryefs verb`, `instead` for one that is known by its address. */
+char *cli_retyped(const struct cli *cli, const char *verb, const char *old, const char *instead);
+/* The same command for the operand that is being looked at. */
+char *cli_meant(const struct cli *cli, const char *instead);
 /* A remedy with the options of this call that say where: --project, --user, --system. */
-void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret);
+char *mend_here(const struct cli *cli, const char *mend);
 /* For a tool in JSON, which no parser reads: as YAML it is one. */
-void mend_json(const char *path, const char *ref, struct rye_buf *ret);
-/* For what only an editor mends; and behind such a command the space that has to be said. */
-void mend_edit(const struct cli *cli, const char *path, const char *ref, struct rye_buf *ret);
-void mend_space(const char *space, struct rye_buf *ret);
-/* What helps against this code, the ref in REF's place; false: nothing worth saying. */
-bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret);
+char *mend_json(const char *path, const char *ref);
+struct signed_file {
+	const char *ref, *path; /* of the item, and its file, absolute */
+};
+/* For what only an editor mends; space: where it lies, or NULL. */
+char *mend_edit(const struct cli *cli, const struct signed_file *file, const char *space);
+/* What helps against this code, the ref in REF's place. */
+char *cli_remedy(enum rye_code code, const char *ref);
 
 /* ---- speak.c ---- */
 
@@ -180,10 +192,14 @@ struct out_column {
 	bool right;
 };
 
-/* The same for any word, known by its address in cli->typed. */
-void retyped_word(const struct cli *cli, const char *old, const char *instead, struct rye_buf *ret);
 /* "what; did you mean instead?", with the command as it was typed but for that word. */
 int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what);
+struct cli_question {
+	const char *text, *mend; /* mend: the command with --yes, for where nobody sits */
+	const char *about, *otherwise; /* "NAME", "is as it was": said after a no */
+};
+/* Asks a person, unless --yes was said. CLI_OK: yes; or an exit status. */
+int cli_asks(struct cli *cli, const struct cli_question *question);
 /* A remark on stderr, unless -q. */
 void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
 
@@ -274,9 +290,6 @@ int outside_read(const char *const argv[], struct rye_buf *ret);
 	"env", "PATH=/usr/bin:/bin:/usr/local/bin", "GIT_ALLOW_PROTOCOL=none", \
 		"GIT_NO_LAZY_FETCH=1", "git", "-C"
 
-struct signed_file {
-	const char *ref, *path; /* of the item, and its file, absolute */
-};
 /* False: no such version is known. */
 bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
 /* Prints what changed: 0 nothing, 1 something; -1: no such version is known. */
@@ -301,7 +314,7 @@ enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
 
 struct corrected; /* format/format.h */
 /* The call as it was typed with the faults put right, as KEY=VALUE words. */
-void parameters_example(const struct cli *cli, const struct corrected *fault, struct rye_buf *ret);
+char *parameters_example(const struct cli *cli, const struct corrected *fault);
 /* One line each: name, type, "wanted" or the default, description. */
 void parameters_table(const json_t *schema, FILE *to);
 /* What an object that is not quite JSON was meant to be: a new reference, or NULL. */

@@ -268,19 +268,16 @@ static char *choose_start(struct cli *cli)
 static int no_project_dir(struct cli *cli)
 {
 	const char *dir = cli->opt.project ? cli->opt.project : ".";
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	int sys = errno;
+	auto_free char *mend = sys == ENOENT ? mend_with("ryefs init %s", dir) : NULL;
 
-	buf_adds(&mend, "ryefs init ");
-	buf_shell(&mend, dir);
-	return cli_complain(cli, CLI_NOT_FOUND, sys == ENOENT && !mend.failed ? mend.data : NULL,
-			    "cannot enter the project %s: %s", dir, strerror(sys));
+	return cli_complain(cli, CLI_NOT_FOUND, mend, "cannot enter the project %s: %s", dir,
+			    strerror(sys));
 }
 
 static int choose_project(struct cli *cli, enum cli_need need)
 {
-	auto_free char *here = choose_start(cli), *around = NULL, *own = NULL;
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *here = choose_start(cli), *around = NULL, *own = NULL, *mend = NULL;
 
 	if (!here)
 		return no_project_dir(cli);
@@ -297,9 +294,8 @@ static int choose_project(struct cli *cli, enum cli_need need)
 				 (!own || strcmp(own, cli->project) != 0);
 		return CLI_OK;
 	}
-	buf_adds(&mend, "ryefs init ");
-	buf_shell(&mend, here);
-	return cli_complain(cli, CLI_NOT_FOUND, mend.data, "there is no .ai in %s%s", here,
+	mend = mend_with("ryefs init %s", here);
+	return cli_complain(cli, CLI_NOT_FOUND, mend, "there is no .ai in %s%s", here,
 			    cli->opt.project ? "" : " or above it, and no --project DIR is named");
 }
 
@@ -338,14 +334,14 @@ static const char *relative_user(void)
 /* Spaces that were named and are not there are a slip of the pen. */
 static int check_named(struct cli *cli, const char *list)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	struct stat st;
 
-	buf_adds(&mend, "mkdir -p ");
-	buf_shell(&mend, cli->opt.user ? cli->opt.user : "");
-	if (cli->opt.user && stat(cli->opt.user, &st) < 0 && errno == ENOENT)
-		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+	if (cli->opt.user && stat(cli->opt.user, &st) < 0 && errno == ENOENT) {
+		mend = mend_with("mkdir -p %s", cli->opt.user);
+		return cli_complain(cli, CLI_NOT_FOUND, mend,
 				    "--user %s: there is no such directory", cli->opt.user);
+	}
 	for (const char *p = list; p && *p; p += strcspn(p, ":"), p += *p == ':') {
 		auto_free char *root = strndup(p, strcspn(p, ":"));
 

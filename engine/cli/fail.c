@@ -37,26 +37,40 @@ enum cli_exit exit_of(enum rye_code code)
 	}
 }
 
-bool cli_remedy(enum rye_code code, const char *ref, struct rye_buf *ret)
+char *mend_with(const char *format, ...)
 {
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const char *slot;
+	va_list args;
+
+	va_start(args, format);
+	for (; (slot = strstr(format, "%s")); format = slot + strlen("%s")) {
+		buf_add(&text, format, (size_t)(slot - format));
+		buf_shell(&text, va_arg(args, const char *));
+	}
+	va_end(args);
+	buf_adds(&text, format);
+	return buf_steal(&text);
+}
+
+char *cli_remedy(enum rye_code code, const char *ref)
+{
+	auto_buf struct rye_buf ret = RYE_BUF_INIT;
 	const char *text = rye_code_remedy(code);
 	const char *command = strstr(text, ": ryefs "), *slot;
 
 	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
 	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED || code == RYE_NOT_FOUND)
-		return false;
+		return NULL;
 	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
 	if (command && !strstr(command + 1, ": ryefs "))
 		text = command + strlen(": ");
-	slot = strstr(text, "REF");
-	while (ref && slot) {
-		buf_add(ret, text, (size_t)(slot - text));
-		buf_shell(ret, ref);
-		text = slot + strlen("REF");
-		slot = strstr(text, "REF");
+	for (; ref && (slot = strstr(text, "REF")); text = slot + strlen("REF")) {
+		buf_add(&ret, text, (size_t)(slot - text));
+		buf_shell(&ret, ref);
 	}
-	buf_adds(ret, text);
-	return !ret->failed;
+	buf_adds(&ret, text);
+	return buf_steal(&ret);
 }
 
 /* On failure too, --json answers with one value. */
@@ -108,90 +122,81 @@ static void add_option(struct rye_buf *ret, const char *name, const char *value)
 	buf_shell(ret, value);
 }
 
-void mend_here(const struct cli *cli, const char *mend, struct rye_buf *ret)
+char *mend_here(const struct cli *cli, const char *mend)
 {
-	buf_adds(ret, mend);
-	if (ret->failed || strncmp(mend, "ryefs ", 6) != 0 || strstr(mend, " && ") ||
-	    strstr(mend, ", "))
-		return;
-	if (strncmp(mend, "ryefs init", 10) != 0)
-		add_option(ret, "--project",
+	auto_buf struct rye_buf ret = RYE_BUF_INIT;
+	bool init = !strncmp(mend, "ryefs init", 10);
+
+	buf_adds(&ret, mend);
+	if (strncmp(mend, "ryefs ", 6) != 0 || strstr(mend, " && ") || strstr(mend, ", "))
+		return buf_steal(&ret);
+	if (!init)
+		add_option(&ret, "--project",
 			   cli->opt.project || !cli->elsewhere ? cli->opt.project : cli->project);
-	add_option(ret, "--user", cli->opt.user);
-	if (ret->data && cli->opt.system && strncmp(mend, "ryefs init", 10) != 0)
-		add_option(ret, "--system", cli->opt.system);
+	add_option(&ret, "--user", cli->opt.user);
+	if (!init)
+		add_option(&ret, "--system", cli->opt.system);
+	return buf_steal(&ret);
 }
 
 static void fail_tell(struct cli *cli, const char *code, const char *message, const char *mend)
 {
-	auto_buf struct rye_buf here = RYE_BUF_INIT;
+	auto_free char *here = mend ? mend_here(cli, mend) : NULL;
 
-	if (mend)
-		mend_here(cli, mend, &here);
 	if (cli->opt.json)
-		fail_json(code, message, here.len ? here.data : mend);
-	fail_text(cli, message, here.len ? here.data : mend);
+		fail_json(code, message, here ? here : mend);
+	fail_text(cli, message, here ? here : mend);
 }
 
-void cli_retyped(const struct cli *cli, const char *instead, struct rye_buf *ret)
+char *cli_retyped(const struct cli *cli, const char *verb, const char *old, const char *instead)
 {
-	retyped_word(cli, cli->operand < cli->argc ? cli->argv[cli->operand] : NULL, instead, ret);
-}
+	auto_buf struct rye_buf ret = RYE_BUF_INIT;
 
-void retyped_word(const struct cli *cli, const char *old, const char *instead, struct rye_buf *ret)
-{
-	buf_addf(ret, "ryefs %s", cli->verb->name);
+	buf_addf(&ret, "ryefs %s", verb);
 	for (int i = 0; i < cli->n_typed; i++) {
-		bool replaced = cli->typed[i] == old && instead;
-
-		buf_addc(ret, ' ');
-		buf_shell(ret, replaced ? instead : cli->typed[i]);
+		buf_addc(&ret, ' ');
+		buf_shell(&ret, old && cli->typed[i] == old ? instead : cli->typed[i]);
 	}
+	return buf_steal(&ret);
 }
 
-void mend_json(const char *path, const char *ref, struct rye_buf *ret)
+char *cli_meant(const struct cli *cli, const char *instead)
 {
-	auto_buf struct rye_buf yaml = RYE_BUF_INIT;
-
-	buf_addf(&yaml, "%.*syaml", (int)(strlen(path) - strlen("json")), path);
-	buf_adds(ret, "mv ");
-	buf_shell(ret, path);
-	buf_addc(ret, ' ');
-	buf_shell(ret, yaml.failed ? "" : yaml.data);
-	buf_adds(ret, " && ryefs sign ");
-	buf_shell(ret, ref);
+	return cli_retyped(cli, cli->verb->name, cli->argv[cli->operand], instead);
 }
 
-void mend_edit(const struct cli *cli, const char *path, const char *ref, struct rye_buf *ret)
+char *mend_json(const char *path, const char *ref)
+{
+	auto_free char *yaml = NULL;
+
+	if (asprintf(&yaml, "%.*syaml", (int)(strlen(path) - strlen("json")), path) < 0)
+		return NULL;
+	return mend_with("mv %s %s && ryefs sign %s", path, yaml, ref);
+}
+
+char *mend_edit(const struct cli *cli, const struct signed_file *file, const char *space)
 {
 	size_t n = cli->project ? strlen(cli->project) : 0;
+	const char *path = file->path;
 
 	/* from the project's own directory a short path does */
 	if (n && !strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
 	    access(path + n + 1, F_OK) == 0)
 		path += n + 1;
-	if (str_ends(path, ".json")) {
-		mend_json(path, ref, ret);
-		return;
-	}
-	buf_adds(ret, "${EDITOR:-vi} ");
-	buf_shell(ret, path);
-	buf_adds(ret, " && ryefs sign ");
-	buf_shell(ret, ref);
-}
-
-void mend_space(const char *space, struct rye_buf *ret)
-{
-	if (space && !strcmp(space, "user"))
-		buf_adds(ret, " --space user");
+	if (str_ends(path, ".json"))
+		return mend_json(path, file->ref);
+	return mend_with(space && !strcmp(space, "user") ?
+				 "${EDITOR:-vi} %s && ryefs sign %s --space user" :
+				 "${EDITOR:-vi} %s && ryefs sign %s",
+			 path, file->ref);
 }
 
 /* JSON below tools is data, which no listing shows; all of it is YAML as well. False: there is no
  * such file. */
 static bool fail_json_tool(struct cli *cli, const char *ref)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT, name = RYE_BUF_INIT;
-	auto_free char *path = NULL;
+	auto_free char *path = NULL, *mend = NULL;
+	char name[REF_MAX];
 	const char *id;
 	enum rye_kind kind = id_kind(ref, &id);
 
@@ -200,9 +205,9 @@ static bool fail_json_tool(struct cli *cli, const char *ref)
 	    asprintf(&path, "%s/.ai/tools/%s.json", cli->project, id) < 0 ||
 	    access(path, F_OK) != 0)
 		return false;
-	buf_addf(&name, "tool:%s", id);
-	mend_json(path, name.failed ? ref : name.data, &mend);
-	cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+	snprintf(name, sizeof(name), "tool:%s", id);
+	mend = mend_json(path, name);
+	cli_complain(cli, CLI_NOT_FOUND, mend,
 		     "%s is JSON, which is data beside tools; a tool would be YAML", ref);
 	return true;
 }
@@ -210,8 +215,8 @@ static bool fail_json_tool(struct cli *cli, const char *ref)
 /* "Tool not found: x" and, where something is like it, what that is. */
 static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	const char *id = ref ? strrchr(ref, '/') : NULL;
+	auto_free char *mend = NULL;
 	char near[REF_MAX];
 
 	if (ref && cli->verb->refs && fail_json_tool(cli, ref))
@@ -220,9 +225,9 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 		/* the item is there: it was something else that was not */
 		if (!strcmp(near, ref) || !strcmp(strchr(near, ':') + 1, ref))
 			return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s", message);
-		cli_retyped(cli, near, &mend);
-		return cli_complain(cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
-				    "%s; did you mean %s?", message, near);
+		mend = cli_meant(cli, near);
+		return cli_complain(cli, CLI_NOT_FOUND, mend, "%s; did you mean %s?", message,
+				    near);
 	}
 	if (ref && cli->argc && access(cli->argv[cli->operand], F_OK) == 0 &&
 	    strstr(cli->argv[cli->operand], ".ai/"))
@@ -230,13 +235,11 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 				    "%s is no item, for the end of its name", ref);
 	if (ref && cli->verb->refs && !strpbrk(ref, "*?")) {
 		id = id ? id + 1 : strchr(ref, ':') ? strchr(ref, ':') + 1 : ref;
-		buf_adds(&mend, "ryefs search ");
-		buf_shell(&mend, id);
+		mend = mend_with("ryefs search %s", id);
 	} else if (ref && cli->verb->refs) {
-		buf_adds(&mend, "ryefs search '*'");
+		mend = mend_with("ryefs search %s", "*");
 	}
-	return cli_complain(cli, CLI_NOT_FOUND, mend.len ? mend.data : cli->verb->seek, "%s",
-			    message);
+	return cli_complain(cli, CLI_NOT_FOUND, mend ? mend : cli->verb->seek, "%s", message);
 }
 
 /* The system said no to a write below the user space, which no other space's rights mend. */
@@ -250,29 +253,31 @@ static bool fail_at_home(const struct cli *cli, const struct rye_err *err)
 	return strstr(err->msg, ai) != NULL;
 }
 
+char *told_split(const char *message, char **ret_what)
+{
+	const char *told = strstr(message, MEND_WITH);
+	struct rye_span what = { message, told ? (size_t)(told - message) : strlen(message) };
+
+	if (told)
+		what = span_trim(what);
+	what.len -= told && span_ends(what, ";");
+	*ret_what = span_dup(what);
+	return told ? span_dup(span_trim(span_of(told + strlen(MEND_WITH)))) : NULL;
+}
+
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const char *told = strstr(err->msg, MEND_WITH), *mend = NULL;
-	struct rye_span message = span_of(err->msg);
-	auto_free char *what = NULL;
+	auto_free char *what = NULL, *mend = told_split(err->msg, &what);
+	bool told = mend;
 
-	/* the sentence holds its own remedy, on a line or behind a semicolon */
-	if (told) {
-		message = span_trim((struct rye_span){ err->msg, (size_t)(told - err->msg) });
-		message.len -= span_ends(message, ";");
-		buf_addspan(&text, span_trim(span_of(told + strlen(MEND_WITH))));
-		mend = text.data;
-	} else if (fail_at_home(cli, err)) {
-		mend = SELF_ELSEWHERE;
-	} else if (err->sys != EROFS && cli_remedy(err->code, ref, &text)) {
-		mend = text.data;
-	}
-	what = span_dup(message);
 	if (!what)
 		return exit_of(err->code);
 	if (err->code == RYE_NOT_FOUND && !told)
 		return fail_not_found(cli, what, ref);
+	if (!told && fail_at_home(cli, err))
+		mend = strdup(SELF_ELSEWHERE);
+	else if (!told && err->sys != EROFS)
+		mend = cli_remedy(err->code, ref);
 	fail_tell(cli, rye_code_name(err->code), what, mend);
 	return exit_of(err->code);
 }
@@ -293,11 +298,9 @@ int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const 
 
 int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = cli_retyped(cli, cli->verb->name, word, instead);
 
-	retyped_word(cli, word, instead, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s; did you mean %s?",
-			    what, instead);
+	return cli_complain(cli, CLI_USAGE, mend, "%s; did you mean %s?", what, instead);
 }
 
 int cli_misuse(struct cli *cli, const char *format, ...)

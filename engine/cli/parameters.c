@@ -40,23 +40,25 @@ static bool parameters_operand(const struct cli *cli, const char *word)
 	return false;
 }
 
-void parameters_example(const struct cli *cli, const struct corrected *fault, struct rye_buf *ret)
+char *parameters_example(const struct cli *cli, const struct corrected *fault)
 {
+	auto_buf struct rye_buf ret = RYE_BUF_INIT;
 	auto_json json_t *all = corrected_parameters(fault);
 	const json_t *properties = json_object_get(fault->schema, "properties");
 	const char *key;
 	json_t *value;
 
-	buf_adds(ret, "ryefs execute ");
-	buf_shell(ret, cli->argv[0]);
+	buf_adds(&ret, "ryefs execute ");
+	buf_shell(&ret, cli->argv[0]);
 	json_object_foreach(all, key, value)
-		example_pair(ret, key, json_object_get(properties, key), value);
+		example_pair(&ret, key, json_object_get(properties, key), value);
 	/* options with their values, wherever they were typed */
 	for (int i = 0; i < cli->n_typed && strcmp(cli->typed[i], "--") != 0; i++)
 		if (!parameters_operand(cli, cli->typed[i])) {
-			buf_addc(ret, ' ');
-			buf_shell(ret, cli->typed[i]);
+			buf_addc(&ret, ' ');
+			buf_shell(&ret, cli->typed[i]);
 		}
+	return buf_steal(&ret);
 }
 
 enum parameters_column { COLUMN_NAME, COLUMN_TYPE, COLUMN_NEED, COLUMN_TEXT, COLUMN__MAX };

@@ -194,24 +194,23 @@ static int known_bare(struct cli *cli, const char *id, char ret[REF_MAX], struct
 
 static int no_kind(struct cli *cli, const char *word)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	char near[REF_MAX];
 
 	if (!rye_near(cli->rye, word, near))
 		return cli_complain(cli, CLI_USAGE, "ryefs search '*'",
 				    "%.*s is no kind; wanted directive, tool, knowledge or config",
 				    (int)strcspn(word, ":"), word);
-	cli_retyped(cli, near, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
-			    "%.*s is no kind; did you mean %s?", (int)strcspn(word, ":"), word,
-			    near);
+	mend = cli_meant(cli, near);
+	return cli_complain(cli, CLI_USAGE, mend, "%.*s is no kind; did you mean %s?",
+			    (int)strcspn(word, ":"), word, near);
 }
 
 int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
 {
 	const char *word = cli->argv[operand], *id;
-	auto_buf struct rye_buf names = RYE_BUF_INIT, mend = RYE_BUF_INIT;
-	auto_free char *source = NULL, *below = NULL;
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	auto_free char *source = NULL, *below = NULL, *mend = NULL;
 	char found[REF_MAX];
 	enum rye_kind kind;
 	int n;
@@ -236,8 +235,8 @@ int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
 		snprintf(ret, REF_MAX, "%s", found);
 	if (n < 2)
 		return CLI_OK;
-	cli_retyped(cli, found, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.data, "\"%s\" may be %s", word,
+	mend = cli_meant(cli, found);
+	return cli_complain(cli, CLI_USAGE, mend, "\"%s\" may be %s", word,
 			    names.failed ? "several items" : names.data);
 }
 
@@ -269,7 +268,7 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
 {
 	struct ref_matches matches = { .n = 0 };
 	struct rye_batch batch = { .pattern = ret, .fn = ref_match, .arg = &matches };
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	struct rye_err err = { 0 };
 	int status = ref_operand(cli, operand, ret);
 
@@ -280,7 +279,7 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
 	snprintf(ret, REF_MAX, "%s", matches.first);
 	if (matches.n == 1)
 		return CLI_OK;
-	cli_retyped(cli, ret, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.data, "%s names %zu items, and one is wanted",
+	mend = cli_meant(cli, ret);
+	return cli_complain(cli, CLI_USAGE, mend, "%s names %zu items, and one is wanted",
 			    cli->argv[operand], matches.n);
 }

@@ -215,6 +215,22 @@ int out_success(struct cli *cli, const char *key, const char *value, const char 
 	return CLI_OK;
 }
 
+int cli_asks(struct cli *cli, const struct cli_question *question)
+{
+	char answer[16];
+
+	if (cli->opt.yes)
+		return CLI_OK;
+	if (!isatty(STDIN_FILENO))
+		return cli_complain(cli, CLI_DENIED, question->mend,
+				    "it takes a yes, and standard input is not a terminal");
+	fprintf(stderr, "%s [y/N] ", question->text);
+	if (fgets(answer, sizeof(answer), stdin) &&
+	    (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n")))
+		return CLI_OK;
+	return cli_complain(cli, CLI_DENIED, NULL, "%s %s", question->about, question->otherwise);
+}
+
 void cli_note(struct cli *cli, const char *format, ...)
 {
 	char message[1024];

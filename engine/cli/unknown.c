@@ -115,37 +115,35 @@ static char *editing_path(const struct cli *cli, const char *ref, const char *be
 	return path;
 }
 
+/* Behind a command that makes the file in the project; both may be NULL. */
+static char *editing_made(const struct cli *cli, const char *first, const struct signed_file *file)
+{
+	auto_free char *edit = file->path ? mend_edit(cli, file, NULL) : NULL;
+	char *both = NULL;
+
+	return first && edit && asprintf(&both, "%s && %s", first, edit) >= 0 ? both : NULL;
+}
+
 /* A bundle's is not written to: a copy in the project comes before it. */
-static bool editing_copy(const struct cli *cli, const char *ref, const char *bundled,
-			 struct rye_buf *ret)
+static char *editing_copy(const struct cli *cli, const char *ref, const char *bundled)
 {
 	const char *below = strstr(bundled, "/.ai/");
 	auto_free char *path = below ? editing_path(cli, ref, below + strlen("/.ai/")) : NULL;
+	auto_free char *first = mend_with("ryefs fetch --to project %s", ref);
 
-	if (!path)
-		return false;
-	buf_adds(ret, "ryefs fetch --to project ");
-	buf_shell(ret, ref);
-	buf_adds(ret, " && ");
-	mend_edit(cli, path, ref, ret);
-	return !ret->failed;
+	return editing_made(cli, first, &(struct signed_file){ ref, path });
 }
 
-static bool editing_new(const struct cli *cli, const char *ref, struct rye_buf *ret)
+static char *editing_new(const struct cli *cli, const char *ref)
 {
 	auto_free char *path = editing_path(cli, ref, NULL);
 	auto_free char *dir = path ? strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
+	auto_free char *first = dir ? mend_with("mkdir -p %s", dir) : NULL;
 
-	if (!dir)
-		return false;
-	buf_adds(ret, "mkdir -p ");
-	buf_shell(ret, dir);
-	buf_adds(ret, " && ");
-	mend_edit(cli, path, ref, ret);
-	return !ret->failed;
+	return editing_made(cli, first, &(struct signed_file){ ref, path });
 }
 
-bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret)
+char *editing_mend(struct cli *cli, const char *ref)
 {
 	struct editing_file file = { .path = NULL };
 	struct rye_batch batch = { .pattern = ref, .fn = editing_take, .arg = &file };
@@ -154,18 +152,16 @@ bool editing_mend(struct cli *cli, const char *ref, struct rye_buf *ret)
 	rye_verify_all(cli->rye, &batch, NULL);
 	path = file.path;
 	if (!path)
-		return editing_new(cli, ref, ret);
+		return editing_new(cli, ref);
 	if (file.bundled)
-		return editing_copy(cli, ref, path, ret);
-	mend_edit(cli, path, ref, ret);
-	mend_space(file.user ? "user" : NULL, ret);
-	return !ret->failed;
+		return editing_copy(cli, ref, path);
+	return mend_edit(cli, &(struct signed_file){ ref, path }, file.user ? "user" : NULL);
 }
 
 static int editing_tell(struct cli *cli)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	struct rye_err none = { .code = RYE_NOT_FOUND };
+	auto_free char *mend = NULL;
 	char ref[REF_MAX];
 	int status = cli_open(cli, CLI_PROJECT);
 
@@ -173,8 +169,9 @@ static int editing_tell(struct cli *cli)
 		status = ref_one(cli, 0, ref);
 	if (status != CLI_OK)
 		return status;
-	if (editing_mend(cli, ref, &mend))
-		return cli_complain(cli, CLI_USAGE, mend.data,
+	mend = editing_mend(cli, ref);
+	if (mend)
+		return cli_complain(cli, CLI_USAGE, mend,
 				    "there is no such verb: items are files, for an editor");
 	snprintf(none.msg, sizeof(none.msg), "Item not found: %.200s", ref);
 	return cli_fail(cli, &none, ref);
@@ -211,17 +208,13 @@ static int editing_run(int argc, char **argv)
 
 static int lacks_mountpoint(const char *source)
 {
-	auto_buf struct rye_buf at = RYE_BUF_INIT, mend = RYE_BUF_INIT;
+	auto_free char *at = NULL, *mend = NULL;
 
-	buf_addf(&at, "%s%smnt", source, source[strlen(source) - 1] == '/' ? "" : "/");
-	buf_adds(&mend, "mkdir -p ");
-	buf_shell(&mend, at.failed ? "mnt" : at.data);
-	buf_adds(&mend, " && ryefs ");
-	buf_shell(&mend, source);
-	buf_addc(&mend, ' ');
-	buf_shell(&mend, at.failed ? "mnt" : at.data);
-	fprintf(stderr, "ryefs: wanted a mountpoint too: ryefs SOURCE MOUNTPOINT\nmend with: %s\n",
-		mend.failed ? "ryefs mount --help" : mend.data);
+	if (asprintf(&at, "%s%smnt", source, source[strlen(source) - 1] == '/' ? "" : "/") >= 0)
+		mend = mend_with("mkdir -p %s && ryefs %s %s", at, source, at);
+	fprintf(stderr,
+		"ryefs: wanted a mountpoint too: ryefs SOURCE MOUNTPOINT\n" MEND_WITH "%s\n",
+		mend ? mend : "ryefs mount --help");
 	return CLI_USAGE;
 }
 

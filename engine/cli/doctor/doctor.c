@@ -112,9 +112,10 @@ static json_t *survey_row(enum finding_level level, const char *ref, const char 
 /* The first line of a message, without what the row says already. */
 static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
+	auto_buf struct rye_buf wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
 	const char *message = verdict->message ? verdict->message : "";
 	const char *fix = strstr(message, MEND_WITH);
+	auto_free char *mend = NULL;
 	json_t *row;
 	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
@@ -123,20 +124,19 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 	if (is_mended_by_signing(verdict))
 		ask_signing(survey, verdict, ref, &wants);
 	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
-		buf_adds(&mend, "reinstall the bundle");
+		mend = mend_with("reinstall the bundle");
 	else if (wants.len)
-		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
+		mend = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
+				 verdict->space);
 	/* only the remedy in the message names the key, and the space */
 	else if (fix && (verdict->code == RYE_UNTRUSTED || !strcmp(verdict->space, "user")))
-		buf_adds(&mend, fix + strlen(MEND_WITH));
+		mend = strdup(fix + strlen(MEND_WITH));
 	else
-		cli_remedy(verdict->code, ref, &mend);
-	if (wants.len)
-		mend_space(verdict->space, &mend);
+		mend = cli_remedy(verdict->code, ref);
 	buf_addspan(&what, line);
 	buf_addf(&what, "%s%s", wants.len ? "; before it is signed: " : "",
 		 wants.len ? wants.data : "");
-	row = survey_row(FINDING_BAD, ref, mend.len ? mend.data : NULL, &what);
+	row = survey_row(FINDING_BAD, ref, mend, &what);
 	/* what is wrong with it besides is its own */
 	if (wants.len)
 		json_array_append_new(survey->refused.rows, row);
@@ -187,21 +187,22 @@ static void doctor_unread(struct doctor_survey *survey, const struct rye_verdict
 /* Tools that ask for it read it all the same. */
 static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT, wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
+	auto_buf struct rye_buf wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
+	bool user = !strcmp(verdict->space, "user");
+	auto_free char *mend = NULL;
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
 	if (!is_bundled(verdict))
 		ask_signing(survey, verdict, ref, &wants);
 	if (wants.len)
-		mend_edit(survey->findings->cli, verdict->path, ref, &mend);
+		mend = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
+				 verdict->space);
 	else
-		cli_remedy(RYE_UNSIGNED, ref, &mend);
-	mend_space(verdict->space, &mend);
+		mend = mend_with(user ? "ryefs sign %s --space user" : "ryefs sign %s", ref);
 	buf_addf(&what, "unsigned: only tools that ask for it read it, a bundle's refuse it%s%s",
 		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
-	json_array_append_new(survey->refused.rows,
-			      survey_row(FINDING_REMARK, ref, mend.len ? mend.data : NULL, &what));
+	json_array_append_new(survey->refused.rows, survey_row(FINDING_REMARK, ref, mend, &what));
 }
 
 /* Verdicts come sorted by reference, the winner's first: the mount serves that one alone. */
@@ -374,13 +375,11 @@ static void check_doubts(struct findings *findings)
 static void check_git(struct findings *findings)
 {
 	const char *project = findings->cli->project;
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = mend_with("ryefs init %s", project);
 
 	if (!merging_lacks(project))
 		return;
-	buf_adds(&mend, "ryefs init ");
-	buf_shell(&mend, project);
-	finding_add(findings, FINDING(REMARK, "git", mend.failed ? NULL : mend.data),
+	finding_add(findings, FINDING(REMARK, "git", mend),
 		    "this clone does not know how items are merged: two people's changes to one "
 		    "always meet in its signature");
 }

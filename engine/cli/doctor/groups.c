@@ -57,8 +57,8 @@ static bool cause_mends(const struct rye_verdict *verdict, struct rye_buf *ret)
 		return fix != NULL;
 	}
 	/* what was signed once is looked at before it is signed again */
-	buf_adds(ret, verdict->code == RYE_UNSIGNED ? "ryefs sign --all" : "ryefs sign -i");
-	mend_space(verdict->space, ret);
+	buf_addf(ret, "ryefs sign %s%s", verdict->code == RYE_UNSIGNED ? "--all" : "-i",
+		 strcmp(verdict->space, "user") ? "" : " --space user");
 	return true;
 }
 

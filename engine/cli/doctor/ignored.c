@@ -30,7 +30,7 @@ void ignored_check(struct findings *findings)
 {
 	auto_free char *project = realpath(findings->cli->project, NULL);
 	auto_blob struct rye_blob *lines = NULL;
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = mend_with("ryefs init %s", findings->cli->project);
 	struct rye_err err = { 0 };
 
 	if (!project || rye_uncommitted(findings->cli->rye, &lines, &err) <= 0 ||
@@ -39,9 +39,7 @@ void ignored_check(struct findings *findings)
 	for (char *p = lines->data; *p; p++)
 		if (*p == '\n')
 			*p = p[1] ? ' ' : '\0';
-	buf_adds(&mend, "ryefs init ");
-	buf_shell(&mend, findings->cli->project);
-	finding_add(findings, FINDING(REMARK, ".ai/.gitignore", mend.failed ? NULL : mend.data),
+	finding_add(findings, FINDING(REMARK, ".ai/.gitignore", mend),
 		    "a commit would take along what belongs to this machine; not named there: %s",
 		    lines->data);
 }

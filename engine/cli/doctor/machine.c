@@ -158,13 +158,13 @@ static void check_environment(struct findings *findings)
 static int check_mount(void *arg, const char *path)
 {
 	struct findings *findings = arg;
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	struct stat st;
 
 	if (stat(path, &st) == 0 || errno != ENOTCONN)
 		return 0;
-	buf_addf(&mend, "ryefs umount %s", path);
-	finding_add(findings, FINDING(BAD, path, mend.data), "a mount whose daemon has died");
+	mend = mend_with("ryefs umount %s", path);
+	finding_add(findings, FINDING(BAD, path, mend), "a mount whose daemon has died");
 	return 0;
 }
 

@@ -131,8 +131,8 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 			enum unused_reason reason, const char *space)
 {
 	auto_buf struct rye_buf about = RYE_BUF_INIT, what = RYE_BUF_INIT;
-	auto_buf struct rye_buf ref = RYE_BUF_INIT, mend = RYE_BUF_INIT;
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	auto_buf struct rye_buf ref = RYE_BUF_INIT, path = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	size_t more = unused->n[reason] - 1;
 
 	buf_addf(&about, "%s/%s", space, unused->first[reason].data);
@@ -144,7 +144,7 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 		buf_addf(&ref, "tool:%.*s", (int)(strrchr(id, '.') - id), id);
 		buf_addf(&path, "%s/.ai/%s", unused->above, unused->first[reason].data);
 		buf_adds(&what, "data beside the tools; a tool would be YAML");
-		mend_json(path.failed ? "" : path.data, ref.failed ? "" : ref.data, &mend);
+		mend = mend_json(path.failed ? "" : path.data, ref.failed ? "" : ref.data);
 	} else {
 		buf_addf(&what, "no item, for those below %s end in", rye_kind_dir(unused->kind));
 		for (const char *const *ext = kind_extensions(unused->kind); *ext; ext++)
@@ -154,8 +154,7 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 		buf_addf(&what, "; %zu more such %s", more, more == 1 ? "name" : "names");
 	if (!about.failed && !what.failed)
 		finding_add(findings,
-			    FINDING(REMARK, about.data,
-				    mend.len ? mend.data : "rename it, if it is meant"),
+			    FINDING(REMARK, about.data, mend ? mend : "rename it, if it is meant"),
 			    "%s", what.data);
 }
 

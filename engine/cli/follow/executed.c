@@ -155,15 +155,15 @@ static int failed_tool(struct cli *cli, const struct executed *executed, const j
 static int failed_parameters(struct cli *cli, const struct executed *executed)
 {
 	auto_json json_t *schema = execute_schema(cli, executed->ref);
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	const struct corrected fault = { schema, executed->given, executed->outcome.message };
 	struct rye_err err = { .code = RYE_INVALID };
 
 	snprintf(err.msg, sizeof(err.msg), "%s", executed->outcome.message);
 	if (!json_object_size(json_object_get(schema, "properties")))
 		return cli_fail(cli, &err, executed->ref);
-	parameters_example(cli, &fault, &mend);
-	cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", err.msg);
+	mend = parameters_example(cli, &fault);
+	cli_complain(cli, CLI_USAGE, mend, "%s", err.msg);
 	if (!cli->opt.quiet && !cli->opt.json) {
 		fputs("it takes:\n", stderr);
 		parameters_table(schema, stderr);
@@ -174,37 +174,25 @@ static int failed_parameters(struct cli *cli, const struct executed *executed)
 /* By ^C, or from elsewhere: what was said so far is not lost. */
 static int failed_cancelled(struct cli *cli, const char *id)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = mend_with("ryefs threads resume %s go on", id);
 
-	buf_adds(&mend, "ryefs threads resume ");
-	buf_shell(&mend, id);
-	buf_adds(&mend, " go on");
-	return cli_complain(cli, CLI_FAILED, mend.failed ? NULL : mend.data,
-			    "thread %s was cancelled", id);
+	return cli_complain(cli, CLI_FAILED, mend, "thread %s was cancelled", id);
 }
 
 /* What does not fit into a model's window is mended in the directive. */
 static int failed_too_long(struct cli *cli, const struct executed *executed)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	bool known = editing_mend(cli, executed->ref, &mend);
+	auto_free char *mend = editing_mend(cli, executed->ref);
 
-	return cli_complain(cli, CLI_FAILED, known ? mend.data : NULL, "%s",
-			    executed->outcome.message);
+	return cli_complain(cli, CLI_FAILED, mend, "%s", executed->outcome.message);
 }
 
 /* What only a thread obeys. */
 static int failed_unforked(struct cli *cli, const struct executed *executed)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = cli_retyped(cli, "execute --fork", NULL, NULL);
 
-	buf_adds(&mend, "ryefs execute --fork");
-	for (int i = 0; i < cli->n_typed; i++) {
-		buf_addc(&mend, ' ');
-		buf_shell(&mend, cli->typed[i]);
-	}
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s",
-			    executed->outcome.message);
+	return cli_complain(cli, CLI_USAGE, mend, "%s", executed->outcome.message);
 }
 
 static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)

@@ -148,24 +148,10 @@ static int read_command_words(struct cli *cli, json_t *params)
 
 static int ask_yes(struct cli *cli, const char *question)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	char answer[16];
+	auto_free char *mend = cli_retyped(cli, "mcp --yes", NULL, NULL);
 
-	if (cli->opt.yes)
-		return CLI_OK;
-	buf_adds(&mend, "ryefs mcp --yes");
-	for (int i = 0; i < cli->n_typed; i++) {
-		buf_addc(&mend, ' ');
-		buf_shell(&mend, cli->typed[i]);
-	}
-	if (!isatty(STDIN_FILENO))
-		return cli_complain(cli, CLI_DENIED, mend.failed ? NULL : mend.data,
-				    "it takes a yes, and standard input is not a terminal");
-	fprintf(stderr, "%s [y/N] ", question);
-	if (fgets(answer, sizeof(answer), stdin) &&
-	    (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n")))
-		return CLI_OK;
-	return cli_complain(cli, CLI_DENIED, NULL, "%s is as it was", cli->argv[1]);
+	return cli_asks(cli,
+			&(struct cli_question){ question, mend, cli->argv[1], "is as it was" });
 }
 
 static int accept_found(struct cli *cli, json_t *params, const json_t *found)

@@ -17,7 +17,7 @@ struct diff_showing {
 static int diff_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
 	struct diff_showing *showing = arg;
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	char ref[REF_MAX];
 	struct signed_file file = { ref, verdict ? verdict->path : "" };
 
@@ -32,9 +32,8 @@ static int diff_take(void *arg, const struct rye_verdict *verdict, size_t done, 
 		return 0;
 	}
 	showing->unknown++;
-	buf_adds(&mend, "${PAGER:-less} ");
-	buf_shell(&mend, verdict->path);
-	cli_complain(showing->cli, CLI_NOT_FOUND, mend.failed ? NULL : mend.data,
+	mend = mend_with("${PAGER:-less} %s", verdict->path);
+	cli_complain(showing->cli, CLI_NOT_FOUND, mend,
 		     "%s: neither git nor a copy has it as it was signed", ref);
 	return 0;
 }

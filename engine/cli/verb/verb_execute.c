@@ -141,12 +141,12 @@ static int no_pair(struct cli *cli, struct execute_words *words, const char *wha
 {
 	auto_json json_t *whole = joined(cli);
 	const struct corrected fault = { words->schema, whole ? whole : words->given, "" };
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 
 	for (int i = words->at; i < cli->argc && !whole;)
 		i += guess_word(cli, words, i);
-	parameters_example(cli, &fault, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", what);
+	mend = parameters_example(cli, &fault);
+	return cli_complain(cli, CLI_USAGE, mend, "%s", what);
 }
 
 /* ---- KEY=VALUE ---- */
@@ -220,13 +220,11 @@ static struct rye_span execute_unmarked(const struct rye_buf *text)
 /* What is no JSON object was mostly meant to be one: cut short, or in quotes of the other sort. */
 static int no_json(struct cli *cli, const char *ref, const char *text, const struct rye_err *err)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 	auto_json json_t *schema = execute_schema(cli, ref);
 	auto_json json_t *given = parameters_repaired(text);
-	const struct corrected fault = { schema, given, "" };
+	auto_free char *mend = parameters_example(cli, &(struct corrected){ schema, given, "" });
 
-	parameters_example(cli, &fault, &mend);
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data, "%s", err->msg);
+	return cli_complain(cli, CLI_USAGE, mend, "%s", err->msg);
 }
 
 /* *ret: a new reference. */

@@ -31,12 +31,12 @@ static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
 
 static int fetch_forced(struct cli *cli)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *typed = cli_retyped(cli, "fetch", NULL, NULL), *mend = NULL;
 
-	cli_retyped(cli, NULL, &mend);
-	buf_adds(&mend, " --force");
-	return cli_complain(cli, CLI_USAGE, mend.failed ? "the same with --force" : mend.data,
-			    "%s has something else there already", cli->opt.to);
+	if (!typed || asprintf(&mend, "%s --force", typed) < 0)
+		return CLI_USAGE;
+	return cli_complain(cli, CLI_USAGE, mend, "%s has something else there already",
+			    cli->opt.to);
 }
 
 int verb_fetch(struct cli *cli)

@@ -106,32 +106,30 @@ static int merge_write(const char *path, const struct rye_blob *text)
 }
 
 /* What is to be signed, as it can be typed: from anywhere in the project, or where git merges. */
-static void merge_remedy(struct cli *cli, const char *path, struct rye_buf *ret)
+static char *merge_remedy(struct cli *cli, const char *path)
 {
 	char ref[REF_MAX];
 
 	ref_from_word(cli, path, ref);
-	buf_adds(ret, "ryefs sign ");
-	buf_shell(ret, strncmp(path, ".ai/", 4) ? path : ref);
+	return mend_with("ryefs sign %s", strncmp(path, ".ai/", 4) ? path : ref);
 }
 
 static int merge_end(struct cli *cli, const struct merge_side *sides, const char *path,
 		     int conflicts)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = merge_remedy(cli, path);
 	bool is_signed = false;
 
 	for (int i = 0; i < MERGE__SIDES; i++)
 		is_signed |= !merge_same(sides[i].raw, sides[i].bare);
-	merge_remedy(cli, path, &mend);
 	if (conflicts)
-		return cli_complain(cli, CLI_FAILED, mend.failed ? NULL : mend.data,
+		return cli_complain(cli, CLI_FAILED, mend,
 				    "%s has %d conflict%s: settle %s, then sign it", path,
 				    conflicts, conflicts > 1 ? "s" : "",
 				    conflicts > 1 ? "them" : "it");
 	if (is_signed)
 		cli_note(cli, "%s is merged, and has no signature yet\n" MEND_WITH "%s", path,
-			 mend.failed ? "ryefs sign --all" : mend.data);
+			 mend ? mend : "ryefs sign --all");
 	return CLI_OK;
 }
 

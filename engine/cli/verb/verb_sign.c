@@ -27,17 +27,16 @@ struct verb_sign_signing {
 /* What only an editor mends: the file as it is to be typed from here. */
 static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend =
+		mend_edit(cli, &(struct signed_file){ ref, verdict->path }, verdict->space);
 	const char *message = verdict->message;
 
-	mend_edit(cli, verdict->path, ref, &mend);
-	mend_space(verdict->space, &mend);
 	fflush(stdout);
 	fprintf(stderr, "ryefs sign: %s: ", ref);
 	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));
 	if (verdict->code == RYE_INVALID || verdict->code == RYE_UNPARSABLE ||
 	    verdict->code == RYE_UNSUPPORTED)
-		fprintf(stderr, "\n" MEND_WITH "%s", mend.failed ? "an editor" : mend.data);
+		fprintf(stderr, "\n" MEND_WITH "%s", mend ? mend : "an editor");
 	putc('\n', stderr);
 }
 
@@ -51,7 +50,7 @@ static void out_signed(const char *ref)
 /* Another signer may have changed it, or it is changed since: to sign it is to answer for it. */
 static void tell_left(struct verb_sign_signing *signing, const struct rye_verdict *verdict)
 {
-	auto_buf struct rye_buf word = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 	char ref[REF_MAX];
 
 	signing->left++;
@@ -59,11 +58,11 @@ static void tell_left(struct verb_sign_signing *signing, const struct rye_verdic
 		return;
 	progress_end(&signing->progress);
 	ref_of(verdict, ref);
-	buf_shell(&word, ref);
+	mend = mend_with("ryefs diff %s", ref);
 	cli_note(signing->cli,
 		 "%s is left as it is: another key signed it, and it does not verify\n" MEND_WITH
-		 "ryefs diff %s",
-		 ref, word.failed ? "REF" : word.data);
+		 "%s",
+		 ref, mend ? mend : "ryefs diff");
 }
 
 static int verb_sign_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
@@ -147,12 +146,10 @@ static int verb_sign_finish(struct cli *cli, const struct verb_sign_signing *sig
 
 static int sign_system(struct cli *cli)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend =
+		mend_with("ryefs fetch %s --to project", cli->argc ? cli->argv[0] : "REF");
 
-	buf_adds(&mend, "ryefs fetch ");
-	buf_shell(&mend, cli->argc ? cli->argv[0] : "REF");
-	buf_adds(&mend, " --to project");
-	return cli_complain(cli, CLI_DENIED, mend.failed ? NULL : mend.data,
+	return cli_complain(cli, CLI_DENIED, mend,
 			    "System space items are immutable and cannot be signed. Copy to "
 			    "project or user space first.");
 }
@@ -201,23 +198,19 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 {
 	struct elsewhere at = { .here = batch->space == RYE_USER ? "user" : "project" };
 	const struct rye_batch look = { batch->pattern, batch->space, note_space, &at };
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = NULL;
 
 	if (err->code == RYE_NOT_FOUND && batch->pattern && !strpbrk(batch->pattern, "*?"))
 		rye_verify_all(cli->rye, &look, NULL);
 	if (!*at.space || at.is_here)
 		return cli_fail(cli, err, batch->pattern);
 	/* a caller that named no space means the one that has it; a bundle is not signed */
-	if (!cli->opt.space && !strcmp(at.space, "user")) {
-		buf_adds(&mend, "ryefs sign --space user ");
-		buf_shell(&mend, batch->pattern);
-	} else {
-		buf_adds(&mend, "ryefs fetch ");
-		buf_shell(&mend, batch->pattern);
-		buf_addf(&mend, " --to %s", at.here);
-	}
+	if (!cli->opt.space && !strcmp(at.space, "user"))
+		mend = mend_with("ryefs sign --space user %s", batch->pattern);
+	else
+		mend = mend_with("ryefs fetch %s --to %s", batch->pattern, at.here);
 	return cli_complain(
-		cli, CLI_NOT_FOUND, mend.data, "%s is in the %s space, not in the %s space%s",
+		cli, CLI_NOT_FOUND, mend, "%s is in the %s space, not in the %s space%s",
 		batch->pattern, at.space, at.here,
 		strncmp(at.space, "system", 6) ? "" : "; system space items are immutable");
 }

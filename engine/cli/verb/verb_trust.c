@@ -6,8 +6,9 @@
  */
 #include "cli/cli.h"
 
+#include "scope.h"
+
 #include <string.h>
-#include <unistd.h>
 
 struct trust_candidate {
 	const char *fingerprint;
@@ -41,22 +42,15 @@ static void show_candidate(const struct trust_candidate *candidate)
 
 static int ask_for(struct cli *cli, const struct trust_candidate *candidate)
 {
-	char answer[16], mend[64];
+	auto_free char *mend = mend_with("ryefs trust --yes %s", candidate->fingerprint);
+	const struct cli_question question = {
+		"Ask the owner whether the fingerprint is right. Trust what this key signs?", mend,
+		candidate->fingerprint, "is not trusted"
+	};
 
 	if (!cli->opt.quiet || !cli->opt.yes)
 		show_candidate(candidate);
-	if (cli->opt.yes)
-		return CLI_OK;
-	snprintf(mend, sizeof(mend), "ryefs trust --yes %s", candidate->fingerprint);
-	if (!isatty(STDIN_FILENO))
-		return cli_complain(cli, CLI_DENIED, mend,
-				    "it takes a yes, and standard input is not a terminal");
-	fputs("Ask the owner whether the fingerprint is right. Trust what this key signs? [y/N] ",
-	      stderr);
-	if (fgets(answer, sizeof(answer), stdin) &&
-	    (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n")))
-		return CLI_OK;
-	return cli_complain(cli, CLI_DENIED, NULL, "%s is not trusted", candidate->fingerprint);
+	return cli_asks(cli, &question);
 }
 
 int verb_trust(struct cli *cli)

@@ -26,21 +26,15 @@ static void verify_line(struct cli *cli, const struct rye_verdict *verdict, stru
 	const char *message = verdict->message ? verdict->message : "";
 	const char *space = verdict->space ? verdict->space : "project";
 	const char *told = strstr(message, MEND_WITH);
-	auto_buf struct rye_buf text = RYE_BUF_INIT, mend = RYE_BUF_INIT;
+	auto_free char *mend = told ? mend_here(cli, told + strlen(MEND_WITH)) : NULL;
+	size_t n = mend ? (size_t)(told - message) + strlen(MEND_WITH) : strlen(message);
 
-	buf_adds(&text, message);
-	if (told) {
-		buf_clear(&text);
-		buf_add(&text, message, (size_t)(told - message) + strlen(MEND_WITH));
-		mend_here(cli, told + strlen(MEND_WITH), &mend);
-		buf_adds(&text, mend.data ? mend.data : "");
-	}
 	ref_of(verdict, ref);
 	buf_addf(ret, "%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
 		buf_addf(ret, " (%s)", space);
 	if (verdict->code != RYE_OK || *message)
-		buf_addf(ret, ": %s", text.data ? text.data : message);
+		buf_addf(ret, ": %.*s%s", (int)n, message, mend ? mend : "");
 }
 
 static void verify_one(void *arg, const json_t *row)
@@ -52,16 +46,15 @@ static void verify_one(void *arg, const json_t *row)
 
 static void verify_many(void *arg, size_t n, const struct groups_line *line)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *mend = mend_here(arg, line->mend);
 
 	(void)n;
-	mend_here(arg, line->mend, &mend);
 	printf("refused  ");
 	out_text(stdout, line->about);
 	fputs(": ", stdout);
 	out_text(stdout, line->what);
 	fputs("\n  " MEND_WITH, stdout);
-	out_text(stdout, mend.failed ? line->mend : mend.data);
+	out_text(stdout, mend ? mend : line->mend);
 	putchar('\n');
 }
 
