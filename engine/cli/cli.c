@@ -21,7 +21,7 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[WORD]",
 	  .help = "what a reference that begins so may become (for the shells)",
 	  .max = 1,
-	  .hidden = true,
+	  .traits = CLI_HIDDEN,
 	  .run = verb_complete },
 	{ .name = "diff",
 	  .usage = "[REF...]",
@@ -29,14 +29,13 @@ static const struct cli_verb verbs[] = {
 	  .more = REFS
 	  "Where git, a copy beside the file (FILE~) or another space still has it as it was.",
 	  .max = -1,
-	  .refs = true,
+	  .traits = CLI_REFS | CLI_OPENS,
 	  .run = verb_diff },
 	{ .name = "doctor",
 	  .usage = "",
 	  .help = "say what is wrong with this workspace and machine, and what mends it",
 	  .more = "Exit status 1 when something wants mending.",
-	  .flags = CLI_EACH,
-	  .warns = true,
+	  .traits = CLI_WARNS | CLI_OPENS,
 	  .run = verb_doctor },
 	{ .name = "execute",
 	  .usage = "REF [JSON | - | KEY=VALUE...]",
@@ -45,30 +44,24 @@ static const struct cli_verb verbs[] = {
 	  "Parameters are one JSON object (- reads it from standard input), or KEY=VALUE\n"
 	  "words: VALUE is text where the item's schema says so, else JSON if it reads\n"
 	  "as JSON; KEY:=JSON is always JSON. Prints the output as it comes.",
-	  .flags = CLI_ASYNC | CLI_DRY_RUN | CLI_FORK | CLI_OUTPUT | CLI_TRACE,
 	  .min = 1,
 	  .max = -1,
-	  .seek = "ryefs search WORDS",
-	  .refs = true,
+	  .traits = CLI_REFS | CLI_WAITS,
 	  .run = verb_execute },
 	{ .name = "fetch",
 	  .usage = "REF",
 	  .help = "print an item's source, or copy it to another space",
 	  .more = REFS "Only verified bytes are printed.",
-	  .flags = CLI_FORCE | CLI_FROM | CLI_TO,
 	  .min = 1,
 	  .max = 1,
-	  .seek = "ryefs search WORDS",
-	  .refs = true,
-	  .writes = true,
+	  .traits = CLI_REFS | CLI_WRITES | CLI_WAITS | CLI_OPENS_ANY,
 	  .run = verb_fetch },
 	{ .name = "init",
 	  .usage = "[DIR]",
 	  .help = "make DIR a workspace: directories, a signing key if you have none",
 	  .more = "What is there already is left alone.",
-	  .flags = CLI_SAMPLE,
 	  .max = 1,
-	  .writes = true,
+	  .traits = CLI_WRITES,
 	  .run = verb_init },
 	{ .name = "keygen",
 	  .usage = "",
@@ -76,12 +69,12 @@ static const struct cli_verb verbs[] = {
 	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you "
 		  "alone. With --force the one before stays beside it as private_key.pem.old, until\n"
 		  "the next.",
-	  .flags = CLI_FORCE | CLI_FORGET | CLI_OWNER,
-	  .writes = true,
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
 	  .run = verb_keygen },
 	{ .name = "keys",
 	  .usage = "",
 	  .help = "list the keys there are and which of them count",
+	  .traits = CLI_OPENS_ANY,
 	  .run = verb_keys },
 	{ .name = "mcp",
 	  .usage =
@@ -95,31 +88,29 @@ static const struct cli_verb verbs[] = {
 		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
 		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
 		  "secrets, which are filled in when the server is called.",
-	  .flags = CLI_SERVE | CLI_SPACE | CLI_YES,
 	  .max = -1,
 	  .seek = "ryefs mcp list",
-	  .writes = true,
+	  .traits = CLI_WRITES | CLI_WAITS,
 	  .run = verb_mcp },
 	{ .name = "merge",
 	  .usage = "BASE OURS THEIRS PATH | --textconv FILE",
 	  .help = "merges items for git, which calls it; ryefs init tells git so",
-	  .flags = CLI_TEXT,
-	  .hidden = true,
 	  .min = 1,
 	  .max = 4,
+	  .traits = CLI_HIDDEN,
 	  .run = verb_merge },
 	{ .name = "minder",
 	  .usage = "",
 	  .help = "ends what a killed engine has left behind; started by the engine, not by hand",
-	  .hidden = true,
 	  .max = 1,
+	  .traits = CLI_HIDDEN,
 	  .run = verb_minder },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
-	  .flags = CLI_LIMIT,
 	  .min = 1,
 	  .max = -1,
+	  .traits = CLI_OPENS_ANY,
 	  .run = verb_search },
 	{ .name = "secret",
 	  .usage = "set NAME | list | rm NAME",
@@ -129,7 +120,7 @@ static const struct cli_verb verbs[] = {
 		  "gets it where neither the environment nor, for items of the project, its .env has it.",
 	  .max = -1,
 	  .seek = "ryefs secret list",
-	  .writes = true,
+	  .traits = CLI_WRITES,
 	  .run = verb_secret },
 	{ .name = "sign",
 	  .usage = "REF... | --all | -i [REF...]",
@@ -137,17 +128,14 @@ static const struct cli_verb verbs[] = {
 	  .more = REFS
 	  "--all and patterns leave alone what is good, whoever signed it, and tell what\n"
 	  "another key signed that is not: name it, or say -i or --take-over.",
-	  .flags = CLI_AGAIN | CLI_ALL | CLI_ASK | CLI_SPACE | CLI_TAKE,
 	  .max = -1,
-	  .seek = "ryefs search WORDS",
-	  .refs = true,
-	  .writes = true,
+	  .traits = CLI_REFS | CLI_WRITES,
 	  .run = verb_sign },
 	{ .name = "thread-run",
 	  .usage = "",
 	  .help = "the runner of a thread; started by the engine, not by hand",
-	  .hidden = true,
 	  .max = 1, /* for the processes that look at it: spawn_runner.c */
+	  .traits = CLI_HIDDEN,
 	  .run = verb_thread_run },
 	{ .name = "threads",
 	  .usage = "[list | VERB ID [WORD...]]",
@@ -165,11 +153,10 @@ static const struct cli_verb verbs[] = {
 	  .more = "A fingerprint is looked for among the project's own key files, which do not\n"
 		  "count until you say so here: whose key it is and where it lies is shown, and\n"
 		  "you are asked. The key is added to your user space.",
-	  .flags = CLI_OWNER | CLI_YES,
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
-	  .writes = true,
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
 	  .run = verb_trust },
 	{ .name = "umount",
 	  .usage = "MOUNTPOINT",
@@ -183,16 +170,14 @@ static const struct cli_verb verbs[] = {
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
-	  .writes = true,
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
 	  .run = verb_untrust },
 	{ .name = "verify",
 	  .usage = "[REF...]",
 	  .help = "check signatures: of every item, or of those named",
 	  .more = REFS "Without REF only what is refused is printed, many of one cause as one.",
-	  .flags = CLI_EACH,
 	  .max = -1,
-	  .seek = "ryefs search WORDS",
-	  .refs = true,
+	  .traits = CLI_REFS,
 	  .run = verb_verify },
 };
 
@@ -235,11 +220,47 @@ static void help_all(FILE *to)
 	      "  mount     show SOURCE/.ai, verified, at MOUNTPOINT (ryefs mount --help)\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (!verbs[i].hidden)
+		if (!(verbs[i].traits & CLI_HIDDEN))
 			fprintf(to, "  %-9s %s\n", verbs[i].name, verbs[i].help);
 	fputs("\nryefs VERB --help says more; man ryefs, man 7 ryefs. Exit status: 0 well,\n"
 	      "1 failed, 2 wrong call, 3 not found, 4 refused (signature, trust), 5 denied.\n",
 	      to);
+}
+
+int cli_words(struct cli *cli, const struct cli_word *words, size_t n)
+{
+	auto_free char *help = mend_with("ryefs %s --help", cli->verb->name);
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	int operands = cli->argc ? cli->argc - 1 : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct cli_word *row = &words[i];
+
+		buf_addf(&names, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", row->name);
+		if (cli->argc && strcmp(cli->argv[0], row->name) != 0)
+			continue;
+		if (operands < row->min || (row->max >= 0 && operands > row->max))
+			return cli_complain(cli, CLI_USAGE, help, "wanted: ryefs %s %s",
+					    cli->verb->name, row->usage);
+		return row->run(cli);
+	}
+	/* what is no word is not said again: it may be a value in the wrong place */
+	return cli_complain(cli, CLI_USAGE, help,
+			    "this is nothing that ryefs %s can do: %s is wanted", cli->verb->name,
+			    names.failed ? "another word" : names.data);
+}
+
+static int cli_do(struct cli *cli)
+{
+	unsigned traits = cli->verb->traits;
+	int status = CLI_OK;
+
+	/* before the engine has threads */
+	if (traits & CLI_WAITS)
+		call_block_signals();
+	if (traits & (CLI_OPENS | CLI_OPENS_ANY))
+		status = cli_open(cli, traits & CLI_OPENS ? CLI_PROJECT : CLI_ANY_PLACE);
+	return status == CLI_OK ? cli->verb->run(cli) : status;
 }
 
 int cli_run(struct cli cli, int argc, char **argv)
@@ -257,9 +278,9 @@ int cli_run(struct cli cli, int argc, char **argv)
 	if (status == CLI_OK && cli.opt.help)
 		options_help(cli.verb, stdout);
 	else if (status == CLI_OK)
-		status = cli.verb->run(&cli);
+		status = cli_do(&cli);
 	/* what an earlier call left when it was killed; a mount does the same */
-	if (cli.rye && cli.verb->writes && !cli.stays)
+	if (cli.rye && cli.verb->traits & CLI_WRITES && !cli.stays)
 		rye_left(cli.rye, true, NULL, NULL);
 	if (cli.rye)
 		rye_close(cli.rye);

@@ -18,26 +18,12 @@
 
 struct cli;
 
-int verb_complete(struct cli *cli);
-int verb_diff(struct cli *cli);
-int verb_doctor(struct cli *cli);
-int verb_execute(struct cli *cli);
-int verb_fetch(struct cli *cli);
-int verb_init(struct cli *cli);
-int verb_keygen(struct cli *cli);
-int verb_keys(struct cli *cli);
-int verb_mcp(struct cli *cli);
-int verb_search(struct cli *cli);
-int verb_secret(struct cli *cli);
-int verb_sign(struct cli *cli);
-int verb_merge(struct cli *cli);
-int verb_minder(struct cli *cli);
-int verb_thread_run(struct cli *cli);
-int verb_threads(struct cli *cli);
-int verb_trust(struct cli *cli);
-int verb_umount(struct cli *cli);
-int verb_untrust(struct cli *cli);
-int verb_verify(struct cli *cli);
+typedef int cli_fn(struct cli *cli);
+
+extern cli_fn verb_complete, verb_diff, verb_doctor, verb_execute, verb_fetch, verb_init;
+extern cli_fn verb_keygen, verb_keys, verb_mcp, verb_merge, verb_minder, verb_search, verb_secret;
+extern cli_fn verb_sign, verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
+extern cli_fn verb_verify;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 
@@ -51,30 +37,14 @@ enum cli_exit {
 	CLI_DENIED,
 };
 
-/* Which options a verb takes besides the shared ones; rows in cli_options.c. */
-enum cli_flag {
-	CLI_SHARED = 0,
-	CLI_ALL = 1 << 0,
-	CLI_ASYNC = 1 << 1,
-	CLI_DRY_RUN = 1 << 2,
-	CLI_FORCE = 1 << 3,
-	CLI_FROM = 1 << 4,
-	CLI_LIMIT = 1 << 5,
-	CLI_OUTPUT = 1 << 6,
-	CLI_OWNER = 1 << 7,
-	CLI_SAMPLE = 1 << 8,
-	CLI_SPACE = 1 << 9,
-	CLI_TO = 1 << 10,
-	CLI_TRACE = 1 << 11,
-	CLI_YES = 1 << 12,
-	CLI_AGAIN = 1 << 13,
-	CLI_ASK = 1 << 14,
-	CLI_SERVE = 1 << 15,
-	CLI_FORK = 1 << 16,
-	CLI_FORGET = 1 << 17,
-	CLI_TAKE = 1 << 18,
-	CLI_TEXT = 1 << 19,
-	CLI_EACH = 1 << 20,
+enum cli_trait {
+	CLI_HIDDEN = 1, /* in no help */
+	CLI_REFS = 2, /* operands name items: a path decides which project's */
+	CLI_WRITES = 4, /* files of the workspace: sweeps what a killed one has left */
+	CLI_WARNS = 8, /* tells the engine's warnings; else only errors, or all with RYE_DEBUG */
+	CLI_WAITS = 16, /* for the engine, by call_wait, which takes INT, TERM and HUP */
+	CLI_OPENS = 32, /* it runs behind cli_open: a project's … */
+	CLI_OPENS_ANY = 64, /* … or where there is none */
 };
 
 struct cli_opts {
@@ -91,13 +61,9 @@ struct cli_verb {
 	const char *help; /* one line */
 	const char *more; /* paragraphs of --help, or NULL */
 	const char *seek; /* what helps when something is not found, or NULL */
-	unsigned flags;
+	unsigned traits;
 	int min, max; /* operands; max -1: any number */
-	bool hidden;
-	bool refs; /* its operands name items: a path decides which project's */
-	bool writes; /* files of the workspace: sweeps what a killed one has left */
-	bool warns; /* tells the engine's warnings; else only errors, or all with RYE_DEBUG */
-	int (*run)(struct cli *cli); /* exit status */
+	cli_fn *run; /* exit status */
 };
 
 struct cli {
@@ -115,6 +81,16 @@ struct cli {
 	rye_cli_name_fn is_control;
 	bool in_bar; /* a progress bar stands on the terminal's last line */
 };
+
+/* What stands behind a verb that has several: `ryefs secret rm NAME`. */
+struct cli_word {
+	const char *name;
+	cli_fn *run;
+	int min, max; /* operands behind it; max -1: any number */
+	const char *usage;
+};
+/* The word that was typed, or the first one of them where none was; exit status. */
+int cli_words(struct cli *cli, const struct cli_word *words, size_t n);
 
 const struct cli_verb *cli_verbs(size_t *ret_n); /* all of them, the hidden ones too */
 bool cli_wants_operands(const char *word); /* is it a verb that does nothing without? */
@@ -151,6 +127,7 @@ int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
 int mcp_serve_word(struct cli *cli); /* mcp_serve.c: `ryefs mcp`; exit status */
+void call_block_signals(void); /* follow/waiting.c: what CLI_WAITS does, before cli_open */
 
 /* ---- fail.c ---- */
 
@@ -195,7 +172,7 @@ struct out_column {
 /* "what; did you mean instead?", with the command as it was typed but for that word. */
 int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what);
 struct cli_question {
-	const char *text, *mend; /* mend: the command with --yes, for where nobody sits */
+	const char *text, *mend; /* mend: with --yes, where no terminal can be asked */
 	const char *about, *otherwise; /* "NAME", "is as it was": said after a no */
 };
 /* Asks a person, unless --yes was said. CLI_OK: yes; or an exit status. */

@@ -19,7 +19,7 @@
 struct flag {
 	const char *name;
 	char letter;
-	unsigned bit; /* CLI_SHARED: every verb takes it */
+	const char *of; /* the verbs that take it, " a b "; NULL: every one */
 	size_t at; /* in struct cli_opts: a bool, or a const char * when there is an arg */
 	const char *arg;
 	const char *help;
@@ -28,50 +28,53 @@ struct flag {
 #define AT(field) offsetof(struct cli_opts, field)
 
 static const struct flag flags[] = {
-	{ "all", 'a', CLI_ALL, AT(all), NULL, "every item of the space" },
-	{ "all", 'a', CLI_EACH, AT(all), NULL, "of many refused items: each on its own" },
-	{ "async", 0, CLI_ASYNC, AT(async), NULL, "start it as a thread and return" },
-	{ "dry-run", 'n', CLI_DRY_RUN, AT(dry_run), NULL, "check everything, run nothing" },
-	{ "force", 'f', CLI_FORCE, AT(force), NULL, "replace what is there" },
-	{ "force", 'f', CLI_AGAIN, AT(force), NULL, "of many: also what is good already" },
-	{ "forget-secrets", 0, CLI_FORGET, AT(forget), NULL, "also where they cannot be opened" },
-	{ "fork", 0, CLI_FORK, AT(fork), NULL, "let a model work through the directive" },
-	{ "from", 0, CLI_FROM, AT(from), "SPACE", "look only in project, user or system" },
-	{ "limit", 0, CLI_LIMIT, AT(limit), "N", "at most N hits (20)" },
-	{ "output", 0, CLI_OUTPUT, AT(output), NULL, "print the plain output; so it does without" },
-	{ "owner", 0, CLI_OWNER, AT(owner), "NAME", "whose key it is" },
-	{ "sample", 0, CLI_SAMPLE, AT(sample), NULL, "put signed sample items in" },
-	{ "space", 0, CLI_SPACE, AT(space), "SPACE", "project (default) or user" },
-	{ "take-over", 0, CLI_TAKE, AT(take), NULL, "of many: also what somebody else signed" },
-	{ "textconv", 0, CLI_TEXT, AT(text), NULL, "print FILE without its header lines" },
-	{ "to", 0, CLI_TO, AT(to), "SPACE", "copy it to project or user" },
-	{ "trace", 0, CLI_TRACE, AT(trace), NULL, "tell on stderr what was resolved, and how" },
-	{ "yes", 'y', CLI_YES, AT(yes), NULL, "do not ask" },
-	{ "http", 0, CLI_SERVE, AT(http), NULL, "listen on this machine's own addresses" },
-	{ "port", 0, CLI_SERVE, AT(port), "N", "with --http: the port (7393); 0 is any" },
-	{ "token", 0, CLI_SERVE, AT(token), "FILE", "with --http: keep the token there; or none" },
-	{ "unix", 0, CLI_SERVE, AT(socket), "PATH",
-	  "listen on a Unix socket there, for you alone" },
-	{ "read-only", 0, CLI_SERVE, AT(read_only), NULL, "let clients find and read, no more" },
-	{ "allow-sign", 0, CLI_SERVE, AT(allow_sign), NULL, "let clients have items signed" },
-	{ "aliases", 0, CLI_SERVE, AT(aliases), NULL, "list rye_load and rye_search, too" },
-	{ "no-prompts", 0, CLI_SERVE, AT(no_prompts), NULL, "do not offer directives as prompts" },
-	{ "no-resources", 0, CLI_SERVE, AT(no_resources), NULL, "nor knowledge as resources" },
-	{ "project", 0, CLI_SHARED, AT(project), "DIR", "parent of the .ai to work on" },
-	{ "user", 0, CLI_SHARED, AT(user), "DIR", "parent of your own .ai ($USER_SPACE, home)" },
-	{ "system", 0, CLI_SHARED, AT(system), "DIR[:DIR]", "parents of the bundles' .ai" },
-	{ "env", 0, CLI_SHARED, AT(env), "NAME[:NAME]", "variables that items may read" },
-	{ "compat", 0, CLI_SHARED, AT(compat), NULL, "accept items without a binding line" },
-	{ "venv", 0, CLI_SHARED, AT(venv), NULL, "let project tools use .venv, node_modules" },
-	{ "interactive", 'i', CLI_ASK, AT(ask), NULL, "show what changed and ask, item by item" },
-	{ "json", 0, CLI_SHARED, AT(json), NULL, "answer with one JSON value, the whole reply" },
-	{ "quiet", 'q', CLI_SHARED, AT(quiet), NULL, "no remarks, no progress" },
-	{ "help", 'h', CLI_SHARED, AT(help), NULL, "this text" },
+	{ "all", 'a', " sign ", AT(all), NULL, "every item of the space" },
+	{ "all", 'a', " doctor verify ", AT(all), NULL, "of many refused items: each on its own" },
+	{ "async", 0, " execute ", AT(async), NULL, "start it as a thread and return" },
+	{ "dry-run", 'n', " execute ", AT(dry_run), NULL, "check everything, run nothing" },
+	{ "force", 'f', " fetch keygen ", AT(force), NULL, "replace what is there" },
+	{ "force", 'f', " sign ", AT(force), NULL, "of many: also what is good already" },
+	{ "forget-secrets", 0, " keygen ", AT(forget), NULL, "also where they cannot be opened" },
+	{ "fork", 0, " execute ", AT(fork), NULL, "let a model work through the directive" },
+	{ "from", 0, " fetch ", AT(from), "SPACE", "look only in project, user or system" },
+	{ "limit", 0, " search ", AT(limit), "N", "at most N hits (20)" },
+	{ "output", 0, " execute ", AT(output), NULL,
+	  "print the plain output; so it does without" },
+	{ "owner", 0, " keygen trust ", AT(owner), "NAME", "whose key it is" },
+	{ "sample", 0, " init ", AT(sample), NULL, "put signed sample items in" },
+	{ "space", 0, " mcp sign ", AT(space), "SPACE", "project (default) or user" },
+	{ "take-over", 0, " sign ", AT(take), NULL, "of many: also what somebody else signed" },
+	{ "textconv", 0, " merge ", AT(text), NULL, "print FILE without its header lines" },
+	{ "to", 0, " fetch ", AT(to), "SPACE", "copy it to project or user" },
+	{ "trace", 0, " execute ", AT(trace), NULL, "tell on stderr what was resolved, and how" },
+	{ "yes", 'y', " mcp trust ", AT(yes), NULL, "do not ask" },
+	{ "http", 0, " mcp ", AT(http), NULL, "listen on this machine's own addresses" },
+	{ "port", 0, " mcp ", AT(port), "N", "with --http: the port (7393); 0 is any" },
+	{ "token", 0, " mcp ", AT(token), "FILE", "with --http: keep the token there; or none" },
+	{ "unix", 0, " mcp ", AT(socket), "PATH", "listen on a Unix socket there, for you alone" },
+	{ "read-only", 0, " mcp ", AT(read_only), NULL, "let clients find and read, no more" },
+	{ "allow-sign", 0, " mcp ", AT(allow_sign), NULL, "let clients have items signed" },
+	{ "aliases", 0, " mcp ", AT(aliases), NULL, "list rye_load and rye_search, too" },
+	{ "no-prompts", 0, " mcp ", AT(no_prompts), NULL, "do not offer directives as prompts" },
+	{ "no-resources", 0, " mcp ", AT(no_resources), NULL, "nor knowledge as resources" },
+	{ "project", 0, NULL, AT(project), "DIR", "parent of the .ai to work on" },
+	{ "user", 0, NULL, AT(user), "DIR", "parent of your own .ai ($USER_SPACE, home)" },
+	{ "system", 0, NULL, AT(system), "DIR[:DIR]", "parents of the bundles' .ai" },
+	{ "env", 0, NULL, AT(env), "NAME[:NAME]", "variables that items may read" },
+	{ "compat", 0, NULL, AT(compat), NULL, "accept items without a binding line" },
+	{ "venv", 0, NULL, AT(venv), NULL, "let project tools use .venv, node_modules" },
+	{ "interactive", 'i', " sign ", AT(ask), NULL, "show what changed and ask, item by item" },
+	{ "json", 0, NULL, AT(json), NULL, "answer with one JSON value, the whole reply" },
+	{ "quiet", 'q', NULL, AT(quiet), NULL, "no remarks, no progress" },
+	{ "help", 'h', NULL, AT(help), NULL, "this text" },
 };
 
 static bool verb_takes(const struct cli_verb *verb, const struct flag *flag)
 {
-	return flag->bit == CLI_SHARED || verb->flags & flag->bit;
+	char word[32];
+
+	snprintf(word, sizeof(word), " %s ", verb->name);
+	return !flag->of || strstr(flag->of, word);
 }
 
 void options_help(const struct cli_verb *verb, FILE *to)
@@ -250,7 +253,7 @@ static char *find_project(const struct cli *cli, const char *here)
  * that is in a mount, what is mounted there. */
 static char *choose_start(struct cli *cli)
 {
-	const char *word = cli->verb->refs && cli->argc ? cli->argv[0] : NULL;
+	const char *word = cli->verb->traits & CLI_REFS && cli->argc ? cli->argv[0] : NULL;
 	auto_free char *source = NULL, *below = NULL, *user = cli_user_base(cli);
 	char *named = NULL;
 
@@ -304,7 +307,8 @@ static void log_to_stderr(void *arg, enum rye_level level, const char *module, c
 	struct cli *cli = arg;
 
 	(void)module;
-	if (level > (cli->verb->warns ? RYE_LOG_WARN : RYE_LOG_ERR) && !getenv("RYE_DEBUG"))
+	if (level > (cli->verb->traits & CLI_WARNS ? RYE_LOG_WARN : RYE_LOG_ERR) &&
+	    !getenv("RYE_DEBUG"))
 		return;
 	cli_note(cli, "%s", line);
 }

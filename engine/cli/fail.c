@@ -215,13 +215,14 @@ static bool fail_json_tool(struct cli *cli, const char *ref)
 /* "Tool not found: x" and, where something is like it, what that is. */
 static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 {
-	const char *id = ref ? strrchr(ref, '/') : NULL;
+	const char *id = ref ? strrchr(ref, '/') : NULL, *seek = cli->verb->seek;
+	bool refs = cli->verb->traits & CLI_REFS;
 	auto_free char *mend = NULL;
 	char near[REF_MAX];
 
-	if (ref && cli->verb->refs && fail_json_tool(cli, ref))
+	if (ref && refs && fail_json_tool(cli, ref))
 		return CLI_NOT_FOUND;
-	if (ref && cli->verb->refs && cli->rye && cli->argc && rye_near(cli->rye, ref, near)) {
+	if (ref && refs && cli->rye && cli->argc && rye_near(cli->rye, ref, near)) {
 		/* the item is there: it was something else that was not */
 		if (!strcmp(near, ref) || !strcmp(strchr(near, ':') + 1, ref))
 			return cli_complain(cli, CLI_NOT_FOUND, NULL, "%s", message);
@@ -233,13 +234,15 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 	    strstr(cli->argv[cli->operand], ".ai/"))
 		return cli_complain(cli, CLI_NOT_FOUND, "ryefs doctor",
 				    "%s is no item, for the end of its name", ref);
-	if (ref && cli->verb->refs && !strpbrk(ref, "*?")) {
+	if (ref && refs && !strpbrk(ref, "*?")) {
 		id = id ? id + 1 : strchr(ref, ':') ? strchr(ref, ':') + 1 : ref;
 		mend = mend_with("ryefs search %s", id);
-	} else if (ref && cli->verb->refs) {
+	} else if (ref && refs) {
 		mend = mend_with("ryefs search %s", "*");
 	}
-	return cli_complain(cli, CLI_NOT_FOUND, mend ? mend : cli->verb->seek, "%s", message);
+	if (!seek && refs)
+		seek = "ryefs search WORDS";
+	return cli_complain(cli, CLI_NOT_FOUND, mend ? mend : seek, "%s", message);
 }
 
 /* The system said no to a write below the user space, which no other space's rights mend. */

@@ -59,7 +59,7 @@ const char *rye_cli_suggest(const char *word)
 	near_offer(&near, "mount", "mount");
 	verbs = cli_verbs(&n);
 	for (size_t i = 0; i < n; i++)
-		if (!verbs[i].hidden)
+		if (!(verbs[i].traits & CLI_HIDDEN))
 			near_offer(&near, verbs[i].name, verbs[i].name);
 	return near.best;
 }
@@ -195,7 +195,7 @@ static int editing_run(int argc, char **argv)
 	const struct cli_verb verb = { .name = argv[1],
 				       .usage = "REF",
 				       .help = "no verb of ryefs",
-				       .refs = true,
+				       .traits = CLI_REFS,
 				       .min = 1,
 				       .max = 1,
 				       .seek = "ryefs search '*'",

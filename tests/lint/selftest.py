@@ -58,7 +58,7 @@ CTL_TABLE = SPDX + (
 )
 VERB_TABLE = SPDX + (
     "static const struct cli_verb verbs[] = {\n"
-    '\t{ .name = "inner", .hidden = true, .run = a },\n\t{ .name = "keys", .run = b },\n};\n'
+    '\t{ .name = "inner", .traits = CLI_HIDDEN, .run = a },\n\t{ .name = "keys", .run = b },\n};\n'
 )
 TREE = {
     "engine/common/err.c": ERR_TABLE,

@@ -78,7 +78,7 @@ def check_verbs(root):
     source = "engine/cli/cli.c"
     if not present(root, source):
         return
-    verbs = [m[1] for m in VERB_ROW.finditer(cscan.read(root, source)) if ".hidden" not in m[2]]
+    verbs = [m[1] for m in VERB_ROW.finditer(cscan.read(root, source)) if "CLI_HIDDEN" not in m[2]]
     manual = cscan.read(root, "docs/man/ryefs.1.scd")
     for verb in verbs:
         if not re.search(rf"^\*{verb}\*", manual, re.M):

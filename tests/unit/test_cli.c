@@ -16,11 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct cli_verb verb = { .name = "probe",
-				      .usage = "A [B]",
-				      .flags = CLI_LIMIT | CLI_FORCE,
-				      .min = 1,
-				      .max = 2 };
+static const struct cli_verb verb = { .name = "fetch", .usage = "A [B]", .min = 1, .max = 2 };
 
 static int read_words(struct cli *cli, int n, const char *const *words)
 {
@@ -34,7 +30,7 @@ static int read_words(struct cli *cli, int n, const char *const *words)
 
 static void options_are_sorted_from_operands(void **state)
 {
-	const char *words[] = { "a", "--limit", "3", "--json", "-f", "--", "-q" };
+	const char *words[] = { "a", "--from", "3", "--json", "-f", "--", "-q" };
 	struct cli cli;
 
 	(void)state;
@@ -42,19 +38,19 @@ static void options_are_sorted_from_operands(void **state)
 	assert_int_equal(cli.argc, 2);
 	assert_string_equal(cli.argv[0], "a");
 	assert_string_equal(cli.argv[1], "-q");
-	assert_string_equal(cli.opt.limit, "3");
+	assert_string_equal(cli.opt.from, "3");
 	assert_true(cli.opt.json);
 	assert_true(cli.opt.force);
 }
 
 static void option_values_may_follow_an_equals_sign(void **state)
 {
-	const char *words[] = { "--limit=", "--project=/a=b", "x" };
+	const char *words[] = { "--from=", "--project=/a=b", "x" };
 	struct cli cli;
 
 	(void)state;
 	assert_int_equal(read_words(&cli, 3, words), CLI_OK);
-	assert_string_equal(cli.opt.limit, "");
+	assert_string_equal(cli.opt.from, "");
 	assert_string_equal(cli.opt.project, "/a=b");
 }
 
@@ -65,7 +61,7 @@ static void wrong_calls_are_refused(void **state)
 		{ "a", "--sample" }, /* another verb's */
 		{ "a", "--json=yes" }, /* takes no value */
 		{ "a", "-x" },
-		{ "a", "--limit" }, /* wants one */
+		{ "a", "--from" }, /* wants one */
 		{ NULL }, /* too few */
 		{ "a", "b", "c" }, /* too many */
 	};

@@ -388,10 +388,8 @@ int verb_doctor(struct cli *cli)
 {
 	auto_json json_t *rows = json_array();
 	struct findings findings = { .cli = cli, .rows = rows };
-	int status = cli_open(cli, CLI_PROJECT);
+	int status;
 
-	if (status != CLI_OK)
-		return status;
 	machine_check(&findings);
 	check_doubts(&findings);
 	left_check(&findings);

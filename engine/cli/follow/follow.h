@@ -12,8 +12,6 @@
 
 /* ---- waiting.c ---- */
 
-/* Before cli_open, by verbs that wait: keeps INT, TERM and HUP for call_wait. */
-void call_block_signals(void);
 /*
  * A bundled tool whose answer is JSON passes on what its command prints through standard error,
  * behind a line that says so, when this variable is set: it is how its output will begin.

@@ -76,7 +76,6 @@ int mcp_serve_word(struct cli *cli)
 		return cli_misuse(cli,
 				  "--http listens on ports, --unix on a socket: say one of them");
 	cli->stays = true;
-	call_block_signals();
 	if (status == CLI_OK)
 		status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)

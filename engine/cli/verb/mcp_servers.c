@@ -63,10 +63,8 @@ static int ask_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
 /* The first call: there is no engine yet. */
 static int open_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
 {
-	int status;
+	int status = cli_open(cli, CLI_PROJECT);
 
-	call_block_signals();
-	status = cli_open(cli, CLI_PROJECT);
 	return status == CLI_OK ? ask_manager(cli, params, ret) : status;
 }
 

@@ -41,8 +41,8 @@ static int diff_take(void *arg, const struct rye_verdict *verdict, size_t done, 
 int verb_diff(struct cli *cli)
 {
 	struct diff_showing showing = { .cli = cli };
-	int status = cli_open(cli, CLI_PROJECT);
 	struct rye_err err = { 0 };
+	int status = CLI_OK;
 
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];

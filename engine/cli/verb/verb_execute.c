@@ -321,7 +321,6 @@ int verb_execute(struct cli *cli)
 	struct executed executed = { .ref = "" };
 	int status;
 
-	call_block_signals();
 	if (cli->opt.json || cli->opt.fork || cli->opt.async)
 		unsetenv(CLI_LIVE_NAME);
 	else

@@ -45,12 +45,8 @@ int verb_fetch(struct cli *cli)
 	auto_outcome struct rye_outcome outcome = { 0 };
 	struct rye_err err = { 0 };
 	char ref[REF_MAX];
-	int signal = 0, status;
+	int signal = 0, status = ref_one(cli, 0, ref);
 
-	call_block_signals();
-	status = cli_open(cli, CLI_ANY_PLACE);
-	if (status == CLI_OK)
-		status = ref_one(cli, 0, ref);
 	if (status != CLI_OK)
 		return status;
 	json_sets(message, "item_id", ref);
@@ -70,7 +66,7 @@ int verb_fetch(struct cli *cli)
 	if (strstr(outcome.message, "\"overwrite\""))
 		return fetch_forced(cli);
 	if (outcome.code == RYE_NOT_FOUND && cli->opt.from)
-		return cli_complain(cli, CLI_NOT_FOUND, cli->verb->seek,
+		return cli_complain(cli, CLI_NOT_FOUND, "ryefs search WORDS",
 				    "%s is not in the %s space", ref, cli->opt.from);
 	err.code = outcome.code;
 	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);

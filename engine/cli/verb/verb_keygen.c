@@ -7,12 +7,9 @@
 
 int verb_keygen(struct cli *cli)
 {
-	int status = cli_open(cli, CLI_ANY_PLACE);
 	struct rye_err err = { 0 };
 	char made[17];
 
-	if (status != CLI_OK)
-		return status;
 	if (cli->opt.forget && !cli->opt.force)
 		return cli_misuse(cli, "--forget-secrets goes with --force");
 	if (own_key_make(cli,

@@ -30,11 +30,8 @@ int verb_keys(struct cli *cli)
 		{ "path", "FILE", false },
 	};
 	auto_json json_t *rows = json_array();
-	int status = cli_open(cli, CLI_ANY_PLACE);
 	struct rye_err err = { 0 };
 
-	if (status != CLI_OK)
-		return status;
 	if (rye_key_list(cli->rye, add_key, rows, &err))
 		return cli_fail(cli, &err, NULL);
 	out_rows(cli, rows, columns, ARRAY_SIZE(columns));

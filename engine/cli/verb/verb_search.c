@@ -52,7 +52,6 @@ int verb_search(struct cli *cli)
 	struct rye_err err = { 0 };
 	struct verb_search_hits hits = { .rows = rows };
 	struct rye_query ask;
-	int status;
 
 	if (limit < 1 || limit > LIMIT_MAX)
 		return cli_misuse(cli, "--limit %s: wanted a number from 1", cli->opt.limit);
@@ -60,9 +59,6 @@ int verb_search(struct cli *cli)
 		buf_adds(&query, i ? " " : "");
 		buf_adds(&query, cli->argv[i]);
 	}
-	status = cli_open(cli, CLI_ANY_PLACE);
-	if (status != CLI_OK)
-		return status;
 	if (query.failed)
 		return cli_misuse(cli, "the query is too long");
 	ask = (struct rye_query){ .text = query.data,

@@ -14,19 +14,6 @@
 /* More than the engine keeps, so that it is the engine that says what is too long. */
 #define INPUT_MAX (128u << 10)
 
-/* A name is quoted in messages; what is none may be a value in the wrong place. */
-static int name_wanted(struct cli *cli)
-{
-	struct rye_err err = { 0 };
-
-	if (cli->argc < 2)
-		return cli_complain(cli, CLI_USAGE, "ryefs secret list", "%s wants a name",
-				    cli->argv[0]);
-	if (rye_secret_check(cli->argv[1], &err))
-		return cli_fail(cli, &err, NULL);
-	return CLI_OK;
-}
-
 static int read_input(struct cli *cli, struct rye_buf *ret)
 {
 	char part[4096];
@@ -129,29 +116,15 @@ static int secret_rm_verb(struct cli *cli)
 
 int verb_secret(struct cli *cli)
 {
-	static const struct {
-		const char *word;
-		int (*run)(struct cli *cli);
-		int operands;
-	} words[] = { { "set", secret_set_verb, 2 },
-		      { "list", secret_list_verb, 1 },
-		      { "rm", secret_rm_verb, 2 } };
-	const char *word = cli->argc ? cli->argv[0] : "list";
-	int status = CLI_OK;
+	static const struct cli_word words[] = {
+		{ "list", secret_list_verb, 0, 0, "list" },
+		{ "set", secret_set_verb, 1, -1, "set NAME" },
+		{ "rm", secret_rm_verb, 1, 1, "rm NAME" },
+	};
+	struct rye_err err = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(word, words[i].word) != 0)
-			continue;
-		if (words[i].operands > 1)
-			status = name_wanted(cli);
-		if (status == CLI_OK && words[i].run != secret_set_verb &&
-		    cli->argc > words[i].operands)
-			status = cli_complain(cli, CLI_USAGE, "ryefs secret list",
-					      "%s wants no more than that", word);
-		return status == CLI_OK ? words[i].run(cli) : status;
-	}
-	return cli_complain(
-		cli, CLI_USAGE, "ryefs secret list",
-		"this is nothing that can be done to secrets: set NAME, list or rm NAME "
-		"is wanted");
+	/* a name is quoted in messages; what is none may be a value in the wrong place */
+	if (cli->argc > 1 && rye_secret_check(cli->argv[1], &err))
+		return cli_fail(cli, &err, NULL);
+	return cli_words(cli, words, ARRAY_SIZE(words));
 }

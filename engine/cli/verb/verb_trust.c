@@ -55,13 +55,11 @@ static int ask_for(struct cli *cli, const struct trust_candidate *candidate)
 
 int verb_trust(struct cli *cli)
 {
-	int status = cli_open(cli, CLI_ANY_PLACE);
 	struct trust_candidate candidate = { .fingerprint = cli->argv[0] };
 	struct rye_err err = { 0 };
+	int status = CLI_OK;
 	char fingerprint[17];
 
-	if (status != CLI_OK)
-		return status;
 	if (rye_key_list(cli->rye, find_candidate, &candidate, &err) < 0)
 		return cli_fail(cli, &err, NULL);
 	if (candidate.found && !candidate.trusted)
@@ -75,11 +73,8 @@ int verb_trust(struct cli *cli)
 
 int verb_untrust(struct cli *cli)
 {
-	int status = cli_open(cli, CLI_ANY_PLACE);
 	struct rye_err err = { 0 };
 
-	if (status != CLI_OK)
-		return status;
 	if (rye_key_untrust(cli->rye, cli->argv[0], &err))
 		return cli_fail(cli, &err, NULL);
 	return out_success(cli, "fingerprint", cli->argv[0], "is no longer trusted");
