@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a runner ends its thread: the reply goes to spawn.log, then the record is written, again
- * and again where a disk is full.
+ * and again where a disk is full; not where the thread's directory is gone.
  */
 #include "runner/runner_inner.h"
 
@@ -22,6 +22,8 @@ int runner_end(const struct orders *orders, const char *status, const struct rye
 	printf("%s%s", live && live->last && live->last != '\n' ? "\n" : "", outcome->reply->data);
 	fflush(stdout);
 	for (int i = 0; i < RECORD_TRIES && r; i++) {
+		if (i && orders_gone(orders))
+			break;
 		if (i)
 			sleep(1);
 		r = orders_end(orders, status, outcome) ? 1 : 0;
@@ -36,7 +38,7 @@ static void end_unbegun(const struct orders *orders)
 
 	for (int i = 0; i < RECORD_TRIES; i++) {
 		if (!agent_settle(orders_project(orders), orders_thread(orders), "error", &err) ||
-		    !err_scarce(&err))
+		    !err_scarce(&err) || orders_gone(orders))
 			break;
 		sleep(1);
 	}

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 void orders_done(struct orders *orders)
 {
@@ -82,4 +83,11 @@ int orders_end(const struct orders *orders, const char *status, const struct rye
 	r = threads_record_end(db, orders->dir, orders_thread(orders), status, outcome);
 	db_close(db);
 	return r;
+}
+
+bool orders_gone(const struct orders *orders)
+{
+	struct stat st;
+
+	return fstat(orders->dir, &st) == 0 && st.st_nlink == 0;
 }

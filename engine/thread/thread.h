@@ -224,6 +224,8 @@ void orders_stopping(const struct orders *orders);
 #define CANCEL_MARK ".cancel_requested"
 /* Writes down how the thread ended; that can be tried again. */
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
+/* The thread's directory was removed: no later try finds a place for its end. */
+bool orders_gone(const struct orders *orders);
 const char *orders_project(const struct orders *orders);
 const char *orders_thread(const struct orders *orders);
 

@@ -34,6 +34,8 @@
 #define HOST_PID_NS "pid:[4026531836]"
 /* An ancestor may become another program by exec: its name is read again after this. */
 #define ANCESTOR_NS NS_PER_S
+/* So many of those past their time are given back with each that comes. */
+#define ANCESTORS_SWEPT 8
 
 /* When an ancestor ends while the line is read, it is read again, at most so many times. */
 #define LINE_TRIES 16
@@ -139,17 +141,26 @@ static bool caller_recall(struct callers *callers, pid_t pid, int64_t now, struc
 
 static void caller_remember(struct callers *callers, const struct ancestor *ancestor)
 {
-	int old;
+	int old[ANCESTORS_SWEPT + 1];
+	size_t n = 0;
 
 	{
 		GUARD(&callers->lock);
 		struct ancestor *slot = caller_slot_of(callers, ancestor->process.pid);
 
-		old = slot->pidfd;
+		old[n++] = slot->pidfd;
 		*slot = *ancestor;
+		for (size_t i = 0; i < ANCESTORS_SWEPT; i++) {
+			slot = &callers->ancestors[callers->hand++ % CALLER_ANCESTORS];
+			if (ancestor->at_ns - slot->at_ns < ANCESTOR_NS)
+				continue;
+			old[n++] = slot->pidfd;
+			slot->pidfd = -1;
+		}
 	}
-	if (old >= 0)
-		close(old);
+	while (n > 0)
+		if (old[--n] >= 0)
+			close(old[n]);
 }
 
 static bool is_short_of_files(int r)

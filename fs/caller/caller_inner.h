@@ -51,6 +51,7 @@ struct callers {
 	pthread_mutex_t lock;
 	struct recent recent[CALLER_RECENT];
 	struct ancestor ancestors[CALLER_ANCESTORS];
+	size_t hand; /* the ancestor that is looked at next, whether it is of use still */
 	struct kept *buckets[CALLER_BUCKETS];
 	struct kept *newest, *oldest;
 	size_t count, bytes;

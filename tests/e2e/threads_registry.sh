@@ -12,11 +12,12 @@ agent_model '{"by": "turn", "lanes": {
 }}'
 fx_tool "$P" t/echo 'echo told'
 fx_tool "$P" t/fail 'exit 3'
+fx_tool "$P" t/wait 'touch begun; until [ -e go ]; do sleep 0.05; done'
 for name in quick parent slow while; do
   agent_directive lane_$name '    <permissions><execute><directive>*</directive></execute></permissions>
   </metadata>' <<<'Go.'
 done
-agent_sign tool:t/echo tool:t/fail
+agent_sign tool:t/echo tool:t/fail tool:t/wait
 THREADS=$P/.ai/state/threads
 DB=$THREADS/registry.db
 X=$M/state/threads
@@ -98,13 +99,23 @@ is "F35 is a thread lost then?" "$(fork lane_quick | jq -r .result)" quick
 # ---- taken away while the mount goes on, again and again ----
 # the descriptors of the daemon whose files are deleted; its spool has one
 deleted() { find "/proc/$DAEMON/fd" -lname '*registry.db* (deleted)' | wc -l; }
+begin() { # TOOL: the id of a thread of it
+  timeout 60 "$PY" -c 'import json, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.write(fd, json.dumps({"item_id": sys.argv[2], "async": True}).encode())
+print(json.loads(os.read(fd, 65536))["thread_id"])' "$M/execute" "$1"
+}
+rm -f "$P/go"
+id=$(begin tool:t/wait)
+runner=$(jq .pid "$THREADS/$id/runner.json")
+until_true test -e "$P/begun"
+rm -rf --one-file-system "$P/.ai/state"
+touch "$P/go"
+ok "a runner whose directory is gone ends with its tool" until_true eval "! kill -0 $runner"
 again=0
 for _ in 1 2 3 4 5 6; do
   rm -rf --one-file-system "$P/.ai/state"
-  id=$(echo '{}' | timeout 60 "$PY" -c 'import json, os, sys
-fd = os.open(sys.argv[1], os.O_RDWR)
-os.write(fd, b"{\"item_id\": \"tool:t/echo\", \"async\": true}")
-print(json.loads(os.read(fd, 65536))["thread_id"])' "$M/execute")
+  id=$(begin tool:t/echo)
   [ "$(timeout 60 cat "$X/$id/wait")" = completed ] && again=$((again + 1))
 done
 is "each has its thread" "$again" 6

@@ -193,6 +193,32 @@ static void chain(void **state)
 	callers_close(callers);
 }
 
+/* Ancestors that were seen a second ago are of no use: others that come give their descriptors back. */
+static void ancestors_past_their_time(void **state)
+{
+	struct callers *callers = open_callers(false);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < CALLER_ANCESTORS; i++) {
+		callers->ancestors[i].pidfd = dup(0);
+		callers->ancestors[i].at_ns = clock_ns() - NS_PER_S;
+	}
+	for (int i = 0; i < CALLER_ANCESTORS / 4; i++) {
+		pid_t child = spawn(NULL);
+		struct caller *caller = caller_identify(callers, child, getuid());
+
+		assert_int_equal(caller->chain[1].pid, getpid());
+		caller_unref(caller);
+		reap(child);
+		/* we are to be looked at anew for the next one */
+		callers->ancestors[getpid() % CALLER_ANCESTORS].at_ns = clock_ns() - NS_PER_S;
+	}
+	for (size_t i = 0; i < CALLER_ANCESTORS; i++)
+		kept += callers->ancestors[i].pidfd >= 0;
+	assert_in_range(kept, 1, 2);
+	callers_close(callers);
+}
+
 static int no_new_privs(void)
 {
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -785,6 +811,7 @@ int main(void)
 		cmocka_unit_test(ourselves),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(chain),
+		cmocka_unit_test(ancestors_past_their_time),
 		cmocka_unit_test(confined),
 		cmocka_unit_test(confined_since),
 		cmocka_unit_test(same_root_of_another_mount),
