@@ -2,7 +2,7 @@
 /*
  * System calls the engine makes on user files. Everything resolves beneath a root descriptor:
  * an id, a link or a path from JSON can never name a file outside its space. No lock is held
- * here and none may be held by callers (docs/architecture.md).
+ * here and none may be held by callers (docs/locks.md).
  */
 #include "base/io.h"
 

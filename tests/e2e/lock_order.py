@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""lock_order.py: locks are taken in the order of the table in docs/architecture.md.
+"""lock_order.py: locks are taken in the order of the table in docs/locks.md.
 
 Some tests are run once more with tests/fake/lock_pairs.c, which writes down what each thread of ryefs
 holds when it takes one more lock. What was seen must stand in the table in that order, with no more

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of locks in docs/architecture.md, and the places in the code that make a lock. Rows stand
+"""The table of locks in docs/locks.md, and the places in the code that make a lock. Rows stand
 in the order in which locks are taken; a place belongs to the row that names its file and, where
 several do, to the one that has the name of the variable."""
 
@@ -8,7 +8,7 @@ import re
 
 import cscan
 
-TABLE = "docs/architecture.md"
+TABLE = "docs/locks.md"
 # held on purpose while files are read: they put long work in a row, and are taken before all others
 KEPT = ("build", "update")
 MADE = re.compile(r"\bpthread_mutex_init\(&([^,]+),")
@@ -20,10 +20,9 @@ class Row:
 
 
 def read_table(text):
-    """Its rows, of the section "Locks"."""
-    section = re.search(r"^## Locks\n(.*?)(?=^## )", text, re.M | re.S)
+    """Its rows."""
     rows = []
-    for line in (section[1] if section else "").splitlines():
+    for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         if len(cells) != 3 or "`" not in cells[2]:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""locks.py ROOT: no file is touched and nothing waits under a lock of docs/architecture.md: what
+"""locks.py ROOT: no file is touched and nothing waits under a lock of docs/locks.md: what
 stands behind a GUARD calls none of the functions below, nor a function that does, in whatever
 file, and nothing by a pointer. Locks that exist for long work (lock_table.KEPT) are left out.
 Exceptions ("path:function reason"): scripts/lock-exceptions. Each lock has a row in the table there;
