@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "str.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -168,6 +169,18 @@ void buf_shell(struct rye_buf *buf, const char *text)
 		for (; *text; text++)
 			buf_adds(buf, *text == '\'' ? "'\\''" : (char[]){ *text, 0 });
 		buf_addc(buf, '\'');
+	}
+}
+
+void buf_percent(struct rye_buf *buf, struct rye_span text, bool slash)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (isalnum(c) || (c && strchr("-._~", c)) || (c == '/' && slash))
+			buf_addc(buf, (char)c);
+		else
+			buf_addf(buf, "%%%02X", c);
 	}
 }
 

@@ -35,6 +35,8 @@ void buf_adds(struct rye_buf *buf, const char *text);
 void buf_addc(struct rye_buf *buf, char c);
 /* One word of a shell: as it is, quoted, or as $'\xe2\x80\xae' where it cannot be seen. */
 void buf_shell(struct rye_buf *buf, const char *text);
+/* Percent-encoded, as in URIs and queries: all but letters, digits and -._~, and '/' if `slash`. */
+void buf_percent(struct rye_buf *buf, struct rye_span text, bool slash);
 void buf_addspan(struct rye_buf *buf, struct rye_span span);
 void buf_addf(struct rye_buf *buf, const char *format, ...) RYE_PRINTF(2, 3);
 /* What is in it, borrowed until it changes; never NULL. */

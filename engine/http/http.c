@@ -14,6 +14,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct http {
@@ -202,6 +203,15 @@ void http_reply_done(struct http_reply *reply)
 	json_decref(reply->headers);
 	buf_done(&reply->body);
 	*reply = (struct http_reply){ 0 };
+}
+
+bool http_is_token(struct rye_span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!text.ptr[i] || (!isalnum((unsigned char)text.ptr[i]) &&
+				     !strchr("!#$%&'*+-.^_`|~", text.ptr[i])))
+			return false;
+	return text.len;
 }
 
 /* ---- addresses ---- */

@@ -87,6 +87,9 @@ enum address_kind {
 };
 enum address_kind address_kind(const struct sockaddr *addr);
 
+/* Is it what the name of a header may be? */
+bool http_is_token(struct rye_span text);
+
 /*
  * sse.c: text/event-stream as it comes in pieces. Outside bytes: fuzzed. CR, LF and CR LF end a
  * line, comments are dropped, an event without data is none; a last event without its blank line

@@ -7,12 +7,13 @@
 #include "mcp/mcp_inner.h"
 
 #include "bounds.h"
+#include "http/http.h"
 #include "scope.h"
 #include "str.h"
 
 #include <ctype.h>
+#include <sodium.h>
 #include <string.h>
-#include <strings.h>
 
 #define MIRROR "x-mcp-header"
 
@@ -20,14 +21,6 @@ struct mirror_walk {
 	json_t *names; /* array: those seen, in lower case */
 	const char *why; /* of the first that may not be; NULL: none */
 };
-
-static bool is_token(const char *name)
-{
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c))
-			return false;
-	return *name;
-}
 
 static bool is_mirrored_type(const json_t *schema)
 {
@@ -43,8 +36,8 @@ static void check_mirror(struct mirror_walk *walk, const json_t *schema, bool re
 
 	if (!said || walk->why)
 		return;
-	if (!json_is_string(said) || json_string_length(said) != strlen(json_string_value(said)) ||
-	    !is_token(json_string_value(said))) {
+	if (!json_is_string(said) || !http_is_token((struct rye_span){
+					     json_string_value(said), json_string_length(said) })) {
 		walk->why = MIRROR " is no name of a header";
 	} else if (!reached) {
 		walk->why = MIRROR " stands where no argument is";
@@ -125,7 +118,7 @@ static void mirror_each(const json_t *schema, const json_t *arguments, mcp_mirro
 		const char *header = json_str(property, MIRROR);
 		const json_t *value = json_object_get(arguments, name);
 
-		if (*header && is_token(header) &&
+		if (*header && http_is_token(span_of(header)) &&
 		    (json_is_string(value) || json_is_integer(value) || json_is_boolean(value)))
 			fn(arg, header, value);
 		if (left && json_is_object(value))
@@ -155,29 +148,19 @@ static bool is_plain(struct rye_span text)
 	return !span_starts(text, ENCODED) || text.len < 2 || end[-2] != '?' || end[-1] != '=';
 }
 
-static void put_base64(struct rye_buf *out, struct rye_span text)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *b = (const unsigned char *)text.ptr;
-
-	for (size_t i = 0; i < text.len; i += 3) {
-		size_t n = MIN_OF(text.len - i, 3u);
-		uint32_t bits = (uint32_t)b[i] << 16 | (n > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
-				(n > 2 ? b[i + 2] : 0);
-
-		for (size_t k = 0; k < 4; k++)
-			buf_addc(out, k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=');
-	}
-}
-
 void mcp_header_value(struct rye_buf *out, struct rye_span text)
 {
+	size_t size = sodium_base64_ENCODED_LEN(text.len, sodium_base64_VARIANT_ORIGINAL);
+
 	if (is_plain(text)) {
 		buf_addspan(out, text);
 		return;
 	}
 	buf_adds(out, ENCODED);
-	put_base64(out, text);
+	if (buf_reserve(out, size)) {
+		sodium_bin2base64(out->data + out->len, size, (const unsigned char *)text.ptr,
+				  text.len, sodium_base64_VARIANT_ORIGINAL);
+		out->len += size - 1;
+	}
 	buf_adds(out, "?=");
 }

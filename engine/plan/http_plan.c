@@ -8,6 +8,7 @@
 #include "plan/plan_inner.h"
 
 #include "bounds.h"
+#include "http/http.h"
 #include "scope.h"
 
 #include <ctype.h>
@@ -35,18 +36,6 @@ static struct rye_span text_of(const json_t *text)
 
 /* ---- the address ---- */
 
-static void put_encoded(struct rye_buf *out, struct rye_span text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (isalnum(c) || strchr("-._~", c ? c : '/'))
-			buf_addc(out, (char)c);
-		else
-			buf_addf(out, "%%%02X", c);
-	}
-}
-
 /* struct template's spell: ".." alone would climb, encoded or not. */
 void http_spell(struct rye_buf *out, const json_t *value)
 {
@@ -57,7 +46,7 @@ void http_spell(struct rye_buf *out, const json_t *value)
 		for (size_t i = 0; i < text.len; i++)
 			buf_adds(out, "%2E");
 	else
-		put_encoded(out, (struct rye_span){ text.data ? text.data : "", text.len });
+		buf_percent(out, buf_span(&text), false);
 }
 
 /* A placeholder that nothing has filled would be sent as it stands. */
@@ -75,7 +64,7 @@ static int left_open(struct rye_span text, struct rye_err *err)
 static void put_query_pair(struct rye_buf *out, const char *name, const json_t *value)
 {
 	buf_addc(out, out->data && strchr(out->data, '?') ? '&' : '?');
-	put_encoded(out, span_of(name));
+	buf_percent(out, span_of(name), false);
 	buf_addc(out, '=');
 	http_spell(out, value);
 }
@@ -155,10 +144,8 @@ static int add_header_row(struct header_list *list, const char *name, struct rye
 
 	if (list->n >= HTTP_HEADERS_MAX)
 		return rye_fail(err, RYE_INVALID, "headers: more than %d", HTTP_HEADERS_MAX);
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c))
-			return rye_fail(err, RYE_INVALID, "headers: %s is no name of a header",
-					name);
+	if (!http_is_token(span_of(name)))
+		return rye_fail(err, RYE_INVALID, "headers: %s is no name of a header", name);
 	for (size_t i = 0; i < value.len; i++)
 		if (strchr("\r\n", value.ptr[i]))
 			return rye_fail(err, RYE_INVALID,

@@ -9,11 +9,11 @@
 #include "plan/plan_inner.h"
 
 #include "hash.h"
+#include "http/http.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -217,14 +217,6 @@ static struct confine server_confine(const struct planner *planner, const struct
 
 /* ---- a server at an address ---- */
 
-static bool is_header_name(const char *name)
-{
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c))
-			return false;
-	return *name;
-}
-
 static int server_header(const struct planner *planner, struct mcp_spec *spec, const char *name,
 			 const json_t *value, struct rye_err *err)
 {
@@ -234,7 +226,8 @@ static int server_header(const struct planner *planner, struct mcp_spec *spec, c
 
 	while (spec->headers[n])
 		n++;
-	if (!is_header_name(name) || !text || strpbrk(text, "\r\n") || n >= SERVER_HEADERS_MAX)
+	if (!http_is_token(span_of(name)) || !text || strpbrk(text, "\r\n") ||
+	    n >= SERVER_HEADERS_MAX)
 		return rye_fail(
 			err, RYE_INVALID,
 			"%s: config.headers: %s: a name, and a value without line ends, are "

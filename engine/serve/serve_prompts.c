@@ -139,12 +139,12 @@ static bool write_query(struct serve *serve, const char *id, const json_t *argum
 			return serve_fail(fault, MCP_BAD_PARAMS,
 					  "the argument %.100s: a text is wanted", name);
 		buf_adds(ret, ret->len ? "&" : "");
-		serve_percent(ret, (struct rye_span){ name, strlen(name) }, false);
+		buf_percent(ret, span_of(name), false);
 		buf_addc(ret, '=');
-		serve_percent(ret,
-			      (struct rye_span){ json_string_value(value),
-						 json_string_length(value) },
-			      false);
+		buf_percent(ret,
+			    (struct rye_span){ json_string_value(value),
+					       json_string_length(value) },
+			    false);
 	}
 	return !ret->failed || serve_fail(fault, MCP_INTERNAL, "the arguments are too big");
 }

@@ -14,18 +14,6 @@
 #define URI "rye://knowledge/"
 #define TYPE "text/markdown"
 
-void serve_percent(struct rye_buf *buf, struct rye_span text, bool slash)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (isalnum(c) || (c && strchr("-._~", c)) || (c == '/' && slash))
-			buf_addc(buf, (char)c);
-		else
-			buf_addf(buf, "%%%02X", c);
-	}
-}
-
 bool serve_unpercent(const char *text, struct rye_buf *ret)
 {
 	for (; *text; text++) {
@@ -79,7 +67,7 @@ static json_t *resource_entry(struct serve *serve, const struct serve_found *fou
 		return NULL;
 	entry = json_object();
 	buf_adds(&uri, URI);
-	serve_percent(&uri, span_of(id), true);
+	buf_percent(&uri, span_of(id), true);
 	json_sets(entry, "uri", uri.data);
 	json_sets(entry, "name", id);
 	if (*title)

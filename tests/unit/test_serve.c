@@ -160,7 +160,7 @@ static void percent(void **state)
 	static const char *const bad[] = { "%", "%4", "%zz", "%00", "a%ff", "%c3" };
 	auto_buf struct rye_buf text = RYE_BUF_INIT, back = RYE_BUF_INIT;
 
-	serve_percent(&text, SPAN("a b/\xc3\xa4?&=%"), true);
+	buf_percent(&text, SPAN("a b/\xc3\xa4?&=%"), true);
 	assert_string_equal(text.data, "a%20b/%C3%A4%3F%26%3D%25");
 	assert_true(serve_unpercent(text.data, &back));
 	assert_string_equal(back.data, "a b/\xc3\xa4?&=%");
