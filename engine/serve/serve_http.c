@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server over HTTP: sockets on this machine's own addresses, or a Unix socket, libmicrohttpd with a thread for
- * each connection (serve_web.c), and the thread that called, which accepts connections (serve_links.c), waits for a
- * signal and looks after connections once a second.
+ * The server over HTTP: sockets on this machine's own addresses, or a Unix socket, a thread for each
+ * connection (serve_web.c), and the thread that called, which accepts connections (serve_links.c), waits
+ * for a signal and looks after connections once a second.
  */
 #include "serve/serve_inner.h"
 
@@ -10,7 +10,6 @@
 #include "err.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -23,44 +22,9 @@
 /* At the end: for answers to be written. */
 #define LAST_ANSWERS_MS 1000
 #define LAST_LOOK_MS 5
-/* Of a connection's thread: the engine's walks need more than a listing. */
-#define STACK_SIZE (1u << 20)
-
-/* ---- the library: loaded when it is wanted, for it would cost every start of the program ---- */
-
-#define LIBRARY "libmicrohttpd.so.12"
-
-static int find_functions(void *library, struct mhd_table *table, struct rye_err *err)
-{
-	void *found;
-
-#define FIND(name)                                                                         \
-	found = dlsym(library, "MHD_" #name);                                              \
-	if (!found)                                                                        \
-		return rye_fail(err, RYE_UNSUPPORTED,                                      \
-				LIBRARY " has no MHD_" #name "; install libmicrohttpd12"); \
-	memcpy(&table->name, &found, sizeof(found));
-	MHD_FUNCTIONS(FIND)
-#undef FIND
-	return 0;
-}
-
-static int load_library(struct mhd_table *ret, struct rye_err *err)
-{
-	/* It stays loaded: its threads' data must not go before them. */
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library)
-		return rye_fail(err, RYE_UNSUPPORTED, "http: %s; install libmicrohttpd12",
-				dlerror());
-	return find_functions(library, ret, err);
-}
-
-/* ---- the server ---- */
 
 struct http_server {
 	struct serve_site site;
-	struct mhd_table mhd;
 	struct serve_token token;
 	int sockets[2]; /* IPv4, IPv6; negative: none */
 	int port;
@@ -111,36 +75,19 @@ static int bind_sockets(struct http_server *server, int port, struct rye_err *er
 	return 0;
 }
 
-/* Its limit of connections is never met: serve_links.c has one that makes room. */
-static int http_start_daemon(struct http_server *server, struct rye_err *err)
-{
-	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-			 MHD_USE_POLL | MHD_USE_NO_LISTEN_SOCKET;
-	struct serve_site *site = &server->site;
-
-	site->daemon = server->mhd.start_daemon(
-		flags, 0, NULL, NULL, serve_web_handle, site, MHD_OPTION_CONNECTION_LIMIT,
-		2 * (unsigned)SERVE_LINKS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)SERVE_READER_S, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, serve_web_completed,
-		site, MHD_OPTION_NOTIFY_CONNECTION, serve_web_connection, site, MHD_OPTION_END);
-	return site->daemon ? 0 : rye_fail(err, RYE_IO, "the server of HTTP does not start");
-}
-
 static int http_prepare(struct http_server *server, struct rye *rye, const struct serve_address *at,
 			struct rye_err *err)
 {
-	int r = load_library(&server->mhd, err);
+	int r;
 
-	if (!r && at->socket) {
+	if (at->socket) {
 		server->sockets[0] = serve_unix_open(rye, at->socket, &server->made, err);
 		r = server->sockets[0] < 0 ? server->sockets[0] : 0;
-	} else if (!r) {
+	} else {
 		r = bind_sockets(server, at->port, err);
 		if (!r)
 			r = serve_token_open(rye, at, server->port, &server->token, err);
 	}
-	server->site.mhd = &server->mhd;
 	server->site.gate.port = server->port;
 	server->site.gate.socket = at->socket;
 	snprintf(server->site.gate.token, sizeof(server->site.gate.token), "%s",
@@ -195,15 +142,12 @@ static void await_answers(struct http_server *server)
 
 static void http_finish(struct http_server *server)
 {
-	/* First what is open ends: threads of connections wait for it, and stopping waits for them. */
+	/* First what is open ends: threads of connections wait for it, and the end waits for them. */
 	if (server->site.serve) {
 		serve_end(server->site.serve);
 		await_answers(server);
 	}
-	/* what is still being looked at is handed to a daemon that is there, or to none */
 	serve_links_end(&server->site.links);
-	if (server->site.daemon)
-		server->mhd.stop_daemon(server->site.daemon);
 	for (int i = 0; i < 2; i++)
 		if (server->sockets[i] >= 0)
 			close(server->sockets[i]);
@@ -228,8 +172,8 @@ int serve_http(struct rye *rye, const struct serve_options *opt, const struct se
 	} else {
 		/* Ids of tasks can be guessed: without a token every user could ask for them. */
 		server.site.serve = serve_new(rye, opt, *server.token.text || at->socket);
-		r = server.site.serve ? http_start_daemon(&server, err) :
-					rye_fail(err, RYE_IO, "out of memory for the server");
+		if (!server.site.serve)
+			r = rye_fail(err, RYE_IO, "out of memory for the server");
 	}
 	if (!r) {
 		http_tell_ready(&server, at);

@@ -10,7 +10,6 @@
 #include "scope.h"
 #include "serve/serve.h"
 
-#include <microhttpd.h>
 #include <signal.h>
 
 /* ---- serve_era.c: which era a message is of, and whether it is well formed. Pure. ---- */
@@ -216,9 +215,7 @@ json_t *serve_templates_list(struct serve_request *request, const json_t *params
 			     struct serve_fault *fault);
 json_t *serve_resources_read(struct serve_request *request, const json_t *params,
 			     struct serve_fault *fault);
-/* Percent-encoding, as in URIs and queries: all but letters, digits and -._~, and '/' if `slash`. */
-void serve_percent(struct rye_buf *buf, struct rye_span text, bool slash);
-/* Undone; false: not UTF-8, NUL, or a broken escape. Pure; outside bytes, fuzzed. */
+/* What buf_percent made, undone; false: not UTF-8, NUL, or a broken escape. Pure; outside bytes, fuzzed. */
 bool serve_unpercent(const char *text, struct rye_buf *ret);
 
 /* ---- serve_tasks.c: detached runs as tasks ---- */
@@ -241,24 +238,6 @@ void serve_teller_stop(struct serve *serve);
 /* At the server's end: each stream has its response. */
 void serve_streams_end(struct serve *serve);
 
-/* ---- serve_outbox.c: lines for a reader that may be slow, or gone ---- */
-
-struct serve_outbox {
-	struct serve_sink sink; /* first */
-	pthread_mutex_t lock; /* everything below */
-	pthread_cond_t work;
-	struct rye_buf lines;
-	bool closed, broken; /* broken: the reader is gone, or does not read */
-	bool busy; /* the writer has lines in its hands */
-	int fd, wake; /* wake: an eventfd, written to when it broke */
-	pthread_t writer;
-};
-
-struct serve_outbox *serve_outbox_new(int fd); /* NULL: no memory, no thread */
-/* Writes what is left, within its limit of time; gives the sink back. */
-void serve_outbox_close(struct serve_outbox *outbox);
-bool serve_outbox_empty(struct serve_outbox *outbox);
-
 /* Those that end a server; they have to be blocked in every thread. (serve.c) */
 void serve_signals(sigset_t *ret);
 
@@ -277,8 +256,8 @@ struct serve_gate {
 struct serve_head {
 	const char *verb, *path;
 	const char *host, *origin, *authorization, *type, *accept;
-	const char *length, *encoding, *transfer;
-	bool odd; /* some header's name is none */
+	const char *length, *encoding, *transfer, *expect;
+	bool old; /* HTTP/1.0 */
 	bool stranger; /* another user, or started by a run */
 };
 
@@ -286,20 +265,31 @@ bool serve_host_ok(const struct serve_gate *gate, const char *host);
 /* 0: it may come in; else the status, and *fault the error of it. */
 unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head *head,
 			  struct serve_fault *fault);
-bool serve_header_name_ok(const char *name);
+/* The same of what else is refused; returns the status. */
+unsigned serve_gate_refuse(struct serve_fault *fault, unsigned status, const char *text);
+#define SERVE_TOO_BIG "the message is bigger than a message may be"
 bool serve_takes_events(const char *accept);
 /* Is a header the text, in its plain or its encoded form? */
 bool serve_header_is(const char *header, struct rye_span text);
 
+/* ---- serve_head.c: heads of HTTP, and lines of bodies. Pure; outside bytes, fuzzed. ---- */
+
 #define SERVE_MORE 1u /* it is not whole yet */
-/* Of a chunk's length, zeros in front too. */
-#define SERVE_CHUNK_DIGITS 16
 
 /*
  * 0: the head is whole and everybody reads it alike; SERVE_MORE; or the status of a refusal, and *why.
  * text begins with the request's first byte.
  */
 unsigned serve_strict_check(struct rye_span text, const char **why);
+/* What such a head says: text, up to the CR LF of its last line, is cut into what they point to. */
+void serve_head_read(char *text, struct serve_head *head, struct serve_heard *heard);
+
+/* The same of one line, which may have its end already. */
+typedef unsigned (*serve_line_fn)(struct rye_span text, size_t *ret, const char **why);
+/* Of a chunk's length, which is told; too much is refused before its line has ended. */
+unsigned serve_chunk_check(struct rye_span text, size_t *ret, const char **why);
+/* Of anything: its own length is told. */
+unsigned serve_line_check(struct rye_span text, size_t *ret, const char **why);
 
 /* ---- serve_token.c: the file that keeps the token, and the Unix socket ---- */
 
@@ -325,26 +315,6 @@ struct serve_unix {
 int serve_unix_open(struct rye *rye, const char *path, struct serve_unix *ret, struct rye_err *err);
 void serve_unix_close(const struct serve_unix *made);
 
-/* ---- serve_http.c: the functions of libmicrohttpd that are used, without "MHD_" ---- */
-
-#define MHD_FUNCTIONS(F)                 \
-	F(add_connection)                \
-	F(add_response_header)           \
-	F(create_response_from_buffer)   \
-	F(create_response_from_callback) \
-	F(destroy_response)              \
-	F(get_connection_info)           \
-	F(get_connection_values)         \
-	F(queue_response)                \
-	F(set_connection_option)         \
-	F(start_daemon)                  \
-	F(stop_daemon)
-
-#define MHD_MEMBER(name) __typeof__(&(MHD_##name)) name;
-struct mhd_table {
-	MHD_FUNCTIONS(MHD_MEMBER)
-};
-
 /* ---- serve_links.c: the connections there are ---- */
 
 /* Each has a thread: streams, calls at once, and some that wait for their next request. */
@@ -356,13 +326,13 @@ struct mhd_table {
 struct serve_links {
 	pthread_mutex_t lock;
 	struct serve_link *list; /* the newest first */
-	size_t n;
-	size_t fronts; /* of them not handed over yet, or being answered here */
-	pthread_cond_t none; /* fronts is 0 */
+	size_t n; /* of them, and of those being closed */
+	pthread_cond_t none; /* n is 0 */
 };
 
 struct serve_link {
 	struct serve_link *next;
+	struct serve_site *site; /* frozen, as the next */
 	int fd;
 	int64_t since_ms; /* it has had no whole request since */
 	bool busy; /* a request of it is at work */
@@ -370,23 +340,15 @@ struct serve_link {
 	bool stranger; /* as in struct serve_head; frozen */
 };
 
-/* NULL: no memory */
-struct serve_link *serve_link_open(struct serve_links *links, int fd, bool stranger);
 void serve_link_busy(struct serve_links *links, struct serve_link *link, bool busy);
-void serve_link_close(struct serve_links *links, struct serve_link *link);
-/* Writes the refusal and ends the sending side; the caller closes. Waits for the client, 1 s of silence
- * at most. */
-void serve_link_refuse(int fd, unsigned status, const char *why);
 /* Ends connections that have brought no whole request for too long. */
 void serve_links_look(struct serve_links *links);
 bool serve_links_full(struct serve_links *links);
-/* The one of this socket; NULL: there is none. */
-struct serve_link *serve_link_find(struct serve_links *links, int fd);
-/* Shuts all, and returns when none of them is still to be handed over. */
+/* Shuts all, and returns when their threads have closed them. */
 void serve_links_end(struct serve_links *links);
 bool serve_links_busy(struct serve_links *links);
 
-/* ---- serve_reply.c: the messages of one request of HTTP, until its connection's thread has them ---- */
+/* ---- serve_reply.c: messages on their way to a client, until a thread has them that writes ---- */
 
 struct serve_part {
 	struct serve_part *next;
@@ -396,24 +358,36 @@ struct serve_part {
 	int code; /* of the error that it is, or 0 */
 };
 
+enum serve_sort {
+	SERVE_LINES, /* of all requests, a line for each message; it ends by serve_reply_end */
+	SERVE_EVENTS, /* of one request of HTTP, which ends it */
+	SERVE_ONE, /* the same; the client takes the answer alone */
+};
+
 struct serve_reply {
 	struct serve_sink sink; /* first */
-	bool events; /* the client takes more than the answer; frozen */
+	enum serve_sort sort; /* frozen */
+	int wake; /* an eventfd, written to when something came; frozen */
 	pthread_mutex_t lock; /* everything below */
 	struct serve_part *parts, **end;
+	size_t bytes; /* of them */
 	bool over; /* nothing more comes */
-	int wake; /* an eventfd, written to when something came; frozen */
+	bool broken; /* more than may wait: nothing more is given out */
+	bool busy; /* a part is with the thread that writes */
 };
 
 enum serve_wait {
 	SERVE_PART, /* *ret is the caller's */
 	SERVE_OVER, /* nothing more comes */
-	SERVE_GONE, /* the client has closed the connection */
+	SERVE_GONE, /* the client has closed the connection, or too much waits */
 	SERVE_TIME,
 };
 
-struct serve_reply *serve_reply_new(bool events); /* NULL: no memory, no descriptor */
-/* For at most that long (-1: until it comes) and as long as the socket lives. */
+struct serve_reply *serve_reply_new(enum serve_sort sort); /* NULL: no memory, no descriptor */
+void serve_reply_end(struct serve_reply *reply);
+/* Nothing waits, and the last part that was given out is written. */
+bool serve_reply_done(struct serve_reply *reply);
+/* For at most that long (-1: until it comes) and as long as the socket (-1: none) lives. */
 enum serve_wait serve_reply_wait(struct serve_reply *reply, int socket, int timeout_ms,
 				 struct serve_part **ret);
 void serve_part_free(struct serve_part *part); /* NULL is fine */
@@ -422,21 +396,14 @@ void serve_part_free(struct serve_part *part); /* NULL is fine */
 
 struct serve_site {
 	struct serve *serve;
-	const struct mhd_table *mhd;
 	struct serve_gate gate; /* frozen, but for the port: set before the first connection */
 	struct serve_links links;
-	struct MHD_Daemon *daemon; /* frozen before the first connection */
 };
 
 /* Those that wait there, each to a thread of its own (serve_links.c); false: none can be had now. */
 bool serve_accept(struct serve_site *site, int listening);
 
-enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, const char *url,
-				 const char *method, const char *version, const char *upload_data,
-				 size_t *upload_size, void **state);
-void serve_web_completed(void *arg, struct MHD_Connection *connection, void **state,
-			 enum MHD_RequestTerminationCode code);
-void serve_web_connection(void *arg, struct MHD_Connection *connection, void **state,
-			  enum MHD_ConnectionNotificationCode code);
+/* The request that comes by a connection, and its answer; the caller closes. */
+void serve_web_run(struct serve_site *site, struct serve_link *link);
 
 #endif

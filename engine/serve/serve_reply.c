@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of one request of HTTP on their way to the thread of its connection, which waits for
- * them and for the client's leaving. A call whose client has gone may still tell its end
- * here: the reply lives as long as the request does.
+ * Messages on their way to a client, in the order in which they come, from any thread, to the one that
+ * writes them: the writer of standard output, or the thread of a connection of HTTP, which
+ * watches for the client's leaving as well. A call whose client has gone may still tell its end here: the
+ * reply lives as long as the requests do.
  *
  * Lock: `lock` of struct serve_reply, the queue.
  */
@@ -13,6 +14,9 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+/* What waits for a reader that is slow: some big answers at once. */
+#define REPLY_MAX (256u << 20)
+
 void serve_part_free(struct serve_part *part)
 {
 	if (part)
@@ -20,14 +24,14 @@ void serve_part_free(struct serve_part *part)
 	free(part);
 }
 
-static struct serve_part *part_new(const json_t *message, bool last)
+static struct serve_part *part_new(enum serve_sort sort, const json_t *message, bool last)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_buf struct rye_buf text = { .cap = REPLY_MAX };
 	struct serve_part *part = calloc(1, sizeof(*part));
 
 	if (!part)
 		return NULL;
-	json_put(&text, message, false);
+	json_put(&text, message, sort == SERVE_LINES);
 	part->len = text.len;
 	part->text = buf_steal(&text);
 	part->last = last;
@@ -38,21 +42,34 @@ static struct serve_part *part_new(const json_t *message, bool last)
 	return NULL;
 }
 
+/* With the lock held: at the end, or, of one that is too much or was never made, the end of all. */
+static void reply_add(struct serve_reply *reply, struct serve_part *part)
+{
+	reply->broken |= !part || reply->bytes + part->len > REPLY_MAX;
+	if (reply->broken) {
+		serve_part_free(part);
+		return;
+	}
+	reply->bytes += part->len;
+	*reply->end = part;
+	reply->end = &part->next;
+}
+
 static void reply_put(struct serve_sink *sink, const json_t *message, bool last)
 {
 	struct serve_reply *reply = (struct serve_reply *)sink;
-	struct serve_part *part;
+	struct serve_part *part = NULL;
+	bool ends = last && reply->sort != SERVE_LINES;
 
-	if (!last && !reply->events)
+	if (reply->sort == SERVE_ONE && !last)
 		return;
-	part = message ? part_new(message, last) : NULL;
+	if (message)
+		part = part_new(reply->sort, message, last);
 	{
 		GUARD(&reply->lock);
-		reply->over |= last;
-		if (part) {
-			*reply->end = part;
-			reply->end = &part->next;
-		}
+		reply->over |= ends;
+		if (message)
+			reply_add(reply, part);
 	}
 	(void)!eventfd_write(reply->wake, 1);
 }
@@ -71,14 +88,14 @@ static void reply_free(struct serve_sink *sink)
 	free(reply);
 }
 
-struct serve_reply *serve_reply_new(bool events)
+struct serve_reply *serve_reply_new(enum serve_sort sort)
 {
 	struct serve_reply *reply = calloc(1, sizeof(*reply));
 
 	if (!reply)
 		return NULL;
 	reply->sink = (struct serve_sink){ 1, reply_put, reply_free };
-	reply->events = events;
+	reply->sort = sort;
 	reply->end = &reply->parts;
 	reply->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&reply->lock, NULL);
@@ -88,13 +105,32 @@ struct serve_reply *serve_reply_new(bool events)
 	return NULL;
 }
 
+void serve_reply_end(struct serve_reply *reply)
+{
+	{
+		GUARD(&reply->lock);
+		reply->over = true;
+	}
+	(void)!eventfd_write(reply->wake, 1);
+}
+
+bool serve_reply_done(struct serve_reply *reply)
+{
+	GUARD(&reply->lock);
+	return !reply->parts && !reply->busy;
+}
+
 /* What there is without waiting; SERVE_TIME: nothing. */
 static enum serve_wait reply_take(struct serve_reply *reply, struct serve_part **ret)
 {
 	GUARD(&reply->lock);
-	*ret = reply->parts;
+	*ret = reply->broken ? NULL : reply->parts;
+	reply->busy = *ret;
+	if (reply->broken)
+		return SERVE_GONE;
 	if (!*ret)
 		return reply->over ? SERVE_OVER : SERVE_TIME;
+	reply->bytes -= (*ret)->len;
 	reply->parts = (*ret)->next;
 	if (!reply->parts)
 		reply->end = &reply->parts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server on standard input and output: one message a line, both eras on one stream. The thread
- * that called reads and takes messages; the outbox's thread writes.
+ * that called reads and takes messages; the writer thread writes, so no other waits for a client that
+ * reads slowly, and one that does not read for 30 seconds, or is gone, ends the server.
  *
  * At the end of input what was asked may still be answered for a moment, for a client that only
  * closed its end; a client that is gone has closed both, and then everything is cancelled at once.
@@ -16,26 +17,89 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 
 /* For answers behind the end of input. A client that has gone, or sends SIGTERM, ends the wait. */
 #define GRACE_MS 4000
 #define GRACE_LOOK_MS 10
 
+/* A reader that takes nothing for so long is none. */
+#define READER_MS (SERVE_READER_S * 1000)
+/* A pipe that can be written to takes so much without waiting. */
+#define PIECE 4096
+
 struct stdio_server {
 	struct serve *serve;
-	struct serve_outbox *outbox;
+	struct serve_reply *reply; /* what is written; NULL: it was never opened */
 	struct mcp_lines lines;
 	bool opened; /* `initialize` was heard */
 	int in, out, signals;
+	int broke; /* an eventfd: nothing can be written any more */
+	pthread_t writer;
 };
+
+/* ---- the writer ---- */
+
+/* A piece of it, without waiting; -1: nothing can be written any more. */
+static ssize_t write_piece(int fd, const char *ptr, size_t len)
+{
+	ssize_t n = send(fd, ptr, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	struct pollfd ready = { fd, POLLOUT, 0 };
+
+	if (n >= 0 || (errno != ENOTSOCK && errno != EAGAIN))
+		return n;
+	if (errno == ENOTSOCK && poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT)
+		return write(fd, ptr, MIN_OF(len, PIECE));
+	if (poll(&ready, 1, READER_MS) <= 0)
+		return -1;
+	return ready.revents & POLLOUT ? 0 : -1;
+}
+
+static bool write_line(int fd, const struct serve_part *line)
+{
+	for (size_t at = 0; at < line->len;) {
+		ssize_t n = write_piece(fd, line->text + at, line->len - at);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void *writer_main(void *arg)
+{
+	struct stdio_server *server = arg;
+	enum serve_wait got = SERVE_PART;
+	sigset_t pipe;
+
+	/* A reader that is gone is EPIPE, not the end of this process. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+	while (got == SERVE_PART) {
+		struct serve_part *line = NULL;
+
+		got = serve_reply_wait(server->reply, -1, -1, &line);
+		if (line && !write_line(server->out, line))
+			got = SERVE_GONE;
+		serve_part_free(line);
+	}
+	if (got == SERVE_GONE)
+		(void)!eventfd_write(server->broke, 1);
+	return NULL;
+}
+
+/* ---- messages ---- */
 
 static void stdio_error(struct stdio_server *server, const struct mcp_message *message,
 			struct serve_fault *fault)
 {
 	auto_json json_t *error = serve_error(message->id, fault);
 
-	server->outbox->sink.put(&server->outbox->sink, error, true);
+	server->reply->sink.put(&server->reply->sink, error, true);
 }
 
 static void stdio_take(struct stdio_server *server, struct rye_span line)
@@ -51,7 +115,7 @@ static void stdio_take(struct stdio_server *server, struct rye_span line)
 		stdio_error(server, &message, &fault);
 	} else {
 		server->opened |= serve_initialize_is(&message);
-		if (!serve_take(server->serve, &server->outbox->sink, &message, &heard, &fault) &&
+		if (!serve_take(server->serve, &server->reply->sink, &message, &heard, &fault) &&
 		    message.kind == MCP_REQUEST)
 			stdio_error(server, &message, &fault);
 	}
@@ -95,7 +159,7 @@ static bool finish_answers(struct stdio_server *server)
 	struct pollfd signals = { server->signals, POLLIN, 0 };
 
 	while (clock_ms() < end && !reader_gone(server) &&
-	       (serve_open_count(server->serve) || !serve_outbox_empty(server->outbox)))
+	       (serve_open_count(server->serve) || !serve_reply_done(server->reply)))
 		if (poll(&signals, 1, GRACE_LOOK_MS) > 0)
 			return true;
 	return reader_gone(server) || !serve_open_count(server->serve);
@@ -105,7 +169,7 @@ static int stdio_run(struct stdio_server *server, struct rye_err *err)
 {
 	struct pollfd fds[] = { { server->in, POLLIN, 0 },
 				{ server->signals, POLLIN, 0 },
-				{ server->outbox->wake, POLLIN, 0 } };
+				{ server->broke, POLLIN, 0 } };
 
 	for (;;) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
@@ -134,18 +198,22 @@ static int stdio_open(struct stdio_server *server, struct rye_err *err)
 	server->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (server->signals < 0 || server->out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return rye_fail_sys(err, errno, "cannot use standard output");
-	server->outbox = serve_outbox_new(server->out);
-	return server->outbox ? 0 : rye_fail(err, RYE_IO, "out of memory for the server");
+	server->broke = eventfd(0, EFD_CLOEXEC);
+	server->reply = serve_reply_new(SERVE_LINES);
+	if (server->broke >= 0 && server->reply &&
+	    !pthread_create(&server->writer, NULL, writer_main, server))
+		return 0;
+	if (server->reply)
+		serve_sink_unref(&steal(&server->reply)->sink);
+	return rye_fail(err, RYE_IO, "out of memory for the server");
 }
 
 int serve_stdio(struct rye *rye, const struct serve_options *opt, struct rye_err *err)
 {
-	struct stdio_server server = { .in = STDIN_FILENO, .out = -1, .signals = -1 };
-	auto_close int out = -1, signals = -1;
+	struct stdio_server server = { .in = STDIN_FILENO, .out = -1, .signals = -1, .broke = -1 };
 	int r = stdio_open(&server, err);
+	auto_close int out = server.out, signals = server.signals, broke = server.broke;
 
-	out = server.out;
-	signals = server.signals;
 	if (r)
 		rye_close(rye);
 	else
@@ -157,8 +225,12 @@ int serve_stdio(struct rye *rye, const struct serve_options *opt, struct rye_err
 		serve_end(server.serve);
 		serve_free(server.serve);
 	}
-	if (server.outbox)
-		serve_outbox_close(server.outbox);
+	if (server.reply) {
+		/* what is left is written, within its limit of time */
+		serve_reply_end(server.reply);
+		pthread_join(server.writer, NULL);
+		serve_sink_unref(&server.reply->sink);
+	}
 	mcp_lines_done(&server.lines);
 	return r;
 }

@@ -1,371 +1,385 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One exchange of HTTP, on the thread of its connection: the gate before the body is read, the body,
- * the message, and the answer: JSON, or a stream of events when something has to be sent before the
- * answer. While it waits the thread watches the socket: a modern client cancels by closing it.
+ * One exchange of HTTP, on the thread of its connection: the head, the gate before the body is read,
+ * the body, the message, and the answer: JSON, or a stream of events when something has to be sent
+ * before the answer. While it waits the thread watches the socket: a modern client cancels by
+ * closing it. One request comes by a connection, so that nothing that stands behind a body is read.
  */
 #include "serve/serve_inner.h"
 
 #include "bounds.h"
+#include "str.h"
 
+#include <poll.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
 
 /* A stream with nothing to tell, and a request that takes long, show that they live. */
 #define ALIVE_MS 15000
 #define ALIVE ": alive\n\n"
-/* Bytes of a stream handed over at once. */
-#define BLOCK_SIZE (64u << 10)
-
-/* That mean something here. */
-#define HEADERS 11
+#define HEAD_MAX (16u << 10)
+/* Of a line between chunks, and of all lines behind the last one. */
+#define LINE_MAX_BYTES 256
+#define TRAILERS_MAX 64
+/* For a client to read why it was refused: what it still sends is dropped meanwhile, a message's worth
+ * at most, and no longer than a request has (serve_links_look shuts it). */
+#define DROP_MS 1000
+#define DROP_MAX RYE_MCP_MESSAGE_MAX
 
 struct web_exchange {
 	struct serve_site *site;
-	struct MHD_Connection *connection;
 	struct serve_link *link;
-	struct serve_head head; /* borrowed from the connection */
+	struct serve_head head; /* its texts lie in `text` */
 	struct serve_heard heard;
-	char *trimmed[HEADERS]; /* values that had blanks behind them */
-	size_t n_trimmed;
 	struct rye_buf body;
 	struct serve_reply *reply; /* NULL: there is no request yet */
-	struct rye_buf event; /* of a stream: what is being sent */
-	size_t sent;
-	struct serve_fault refusal; /* by the gate; its code is 0: there was none */
-	bool told; /* the refusal has been sent */
-	int socket;
+	struct rye_span rest; /* has come and is not used yet */
+	char text[HEAD_MAX]; /* the head, and what came with it */
+	char piece[HEAD_MAX]; /* what came behind that */
 };
-
-/* A client that is refused may still be sending: what is read of its body, so that the close that
- * follows does not take the answer with it (a socket closed with unread bytes is reset). */
-#define REFUSED_BODY_MAX (64 << 10)
 
 /* ---- answers ---- */
 
-/* type: NULL for an empty body. */
-static enum MHD_Result answer(struct web_exchange *x, unsigned status, const char *type,
-			      struct rye_span text)
+static bool web_send(const struct web_exchange *x, struct rye_span text, int flags)
 {
-	const struct mhd_table *mhd = x->site->mhd;
-	struct MHD_Response *response =
-		mhd->create_response_from_buffer(text.len, (void *)text.ptr, MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result done;
+	while (text.len) {
+		ssize_t n = send(x->link->fd, text.ptr, text.len, MSG_NOSIGNAL | flags);
 
-	if (!response)
-		return MHD_NO;
-	if (type)
-		mhd->add_response_header(response, "Content-Type", type);
-	if (status == 401)
-		mhd->add_response_header(response, "WWW-Authenticate", "Bearer realm=\"ryefs\"");
-	if (status == 405)
-		mhd->add_response_header(response, "Allow", "POST");
-	mhd->add_response_header(response, "Connection", "close");
-	done = mhd->queue_response(x->connection, status, response);
-	mhd->destroy_response(response);
-	return done;
+		if (n <= 0)
+			return false;
+		text = span_skip(text, (size_t)n);
+	}
+	return true;
 }
 
-static enum MHD_Result web_fault(struct web_exchange *x, const json_t *id,
-				 struct serve_fault *fault)
+static const char *status_text(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *text;
+	} rows[] = {
+		{ 200, "OK" },
+		{ 202, "Accepted" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 406, "Not Acceptable" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 501, "Not Implemented" },
+		{ 505, "HTTP Version Not Supported" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].status == status)
+			return rows[i].text;
+	return "";
+}
+
+/* The head of an answer but for how long its body is; type: NULL without one. */
+static void put_head(struct rye_buf *out, unsigned status, const char *type)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char date[64];
+
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc));
+	buf_addf(out, "HTTP/1.1 %u %s\r\nDate: %s\r\nConnection: close\r\n", status,
+		 status_text(status), date);
+	if (type)
+		buf_addf(out, "Content-Type: %s\r\n", type);
+	if (status == 401)
+		buf_adds(out, "WWW-Authenticate: Bearer realm=\"ryefs\"\r\n");
+	if (status == 405)
+		buf_adds(out, "Allow: POST\r\n");
+}
+
+static void web_answer(const struct web_exchange *x, unsigned status, const char *type,
+		       struct rye_span text)
+{
+	auto_buf struct rye_buf head = RYE_BUF_INIT;
+	bool bare = x->head.verb && !strcmp(x->head.verb, "HEAD");
+
+	put_head(&head, status, type);
+	buf_addf(&head, "Content-Length: %zu\r\n\r\n", text.len);
+	if (!head.failed && web_send(x, buf_span(&head), MSG_MORE) && !bare)
+		web_send(x, text, 0);
+}
+
+static void web_fault(const struct web_exchange *x, const json_t *id, struct serve_fault *fault)
 {
 	auto_json json_t *error = serve_error(id, fault);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	json_put(&text, error, false);
-	return answer(x, fault->status, "application/json",
-		      (struct rye_span){ text.data, text.len });
-}
-
-static enum MHD_Result web_part(struct web_exchange *x, const struct serve_part *part)
-{
-	bool bad = part->code == MCP_HEADER_MISMATCH || part->code == MCP_NEEDS_CAPABILITY ||
-		   part->code == MCP_BAD_VERSION;
-
-	return answer(x, bad ? 400 : 200, "application/json",
-		      (struct rye_span){ part->text, part->len });
+	web_answer(x, fault->status, "application/json", buf_span(&text));
 }
 
 /* ---- streams ---- */
 
-static void web_put_event(struct web_exchange *x, const struct serve_part *part)
+/* An event, or a comment that shows that we live; a client of HTTP/1.0 knows no chunks. */
+static bool send_event(const struct web_exchange *x, const struct serve_part *part)
 {
-	buf_adds(&x->event, "event: message\ndata: ");
-	buf_add(&x->event, part->text, part->len);
-	buf_adds(&x->event, "\n\n");
-}
+	auto_buf struct rye_buf event = RYE_BUF_INIT, chunk = RYE_BUF_INIT;
 
-/* While the thread waits on purpose, the client owes nothing. */
-static enum serve_wait web_wait(struct web_exchange *x, int timeout_ms, struct serve_part **ret)
-{
-	const struct mhd_table *mhd = x->site->mhd;
-	enum serve_wait got;
-
-	mhd->set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-	got = serve_reply_wait(x->reply, x->socket, timeout_ms, ret);
-	mhd->set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT,
-				   (unsigned)SERVE_READER_S);
-	return got;
-}
-
-static ssize_t web_read(void *arg, uint64_t pos, char *out, size_t max)
-{
-	struct web_exchange *x = arg;
-	struct serve_part *part = NULL;
-	size_t n;
-
-	if (x->sent == x->event.len) {
-		buf_clear(&x->event);
-		x->sent = 0;
-		switch (web_wait(x, ALIVE_MS, &part)) {
-		case SERVE_PART:
-			web_put_event(x, part);
-			serve_part_free(part);
-			break;
-		case SERVE_TIME:
-			buf_adds(&x->event, ALIVE);
-			break;
-		case SERVE_OVER:
-			return MHD_CONTENT_READER_END_OF_STREAM;
-		default:
-			return MHD_CONTENT_READER_END_WITH_ERROR;
-		}
-	}
-	if (x->event.failed)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
-	n = MIN_OF(max, x->event.len - x->sent);
-	memcpy(out, x->event.data + x->sent, n);
-	x->sent += n;
-	return (ssize_t)n;
-}
-
-/* part: what it begins with, or NULL. */
-static enum MHD_Result web_stream(struct web_exchange *x, const struct serve_part *part)
-{
-	const struct mhd_table *mhd = x->site->mhd;
-	struct MHD_Response *response =
-		mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, web_read, x, NULL);
-	enum MHD_Result done;
-
-	if (!response)
-		return MHD_NO;
 	if (part)
-		web_put_event(x, part);
+		buf_addf(&event, "event: message\ndata: %s\n\n", part->text);
 	else
-		buf_adds(&x->event, ALIVE);
-	mhd->add_response_header(response, "Content-Type", "text/event-stream");
-	mhd->add_response_header(response, "Cache-Control", "no-cache, no-transform");
-	mhd->add_response_header(response, "X-Accel-Buffering", "no");
-	mhd->add_response_header(response, "Connection", "close");
-	done = mhd->queue_response(x->connection, 200, response);
-	mhd->destroy_response(response);
-	return done;
+		buf_adds(&event, ALIVE);
+	if (x->head.old)
+		return !event.failed && web_send(x, buf_span(&event), 0);
+	buf_addf(&chunk, "%zx\r\n%s\r\n", event.len, event.data);
+	return !chunk.failed && web_send(x, buf_span(&chunk), 0);
+}
+
+/* part: what it begins with, or NULL; taken over, as each that follows. */
+static void web_stream(const struct web_exchange *x, struct serve_part *part)
+{
+	auto_buf struct rye_buf head = RYE_BUF_INIT;
+	enum serve_wait got = SERVE_PART;
+	bool sent;
+
+	put_head(&head, 200, "text/event-stream");
+	buf_addf(&head, "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n%s\r\n",
+		 x->head.old ? "" : "Transfer-Encoding: chunked\r\n");
+	sent = !head.failed && web_send(x, buf_span(&head), MSG_MORE);
+	while (got == SERVE_PART || got == SERVE_TIME) {
+		sent = sent && send_event(x, part);
+		serve_part_free(part);
+		part = NULL;
+		got = sent ? serve_reply_wait(x->reply, x->link->fd, ALIVE_MS, &part) : SERVE_GONE;
+	}
+	if (got == SERVE_OVER && !x->head.old)
+		web_send(x, SPAN("0\r\n\r\n"), 0);
 }
 
 /* The answer of a request that was taken. */
-static enum MHD_Result web_await(struct web_exchange *x)
+static void web_await(const struct web_exchange *x)
 {
+	int wait_ms = x->reply->sort == SERVE_EVENTS ? ALIVE_MS : -1;
 	struct serve_part *part = NULL;
-	enum MHD_Result done;
+	enum serve_wait got = serve_reply_wait(x->reply, x->link->fd, wait_ms, &part);
+	bool bad = part && (part->code == MCP_HEADER_MISMATCH ||
+			    part->code == MCP_NEEDS_CAPABILITY || part->code == MCP_BAD_VERSION);
 
-	switch (web_wait(x, x->reply->events ? ALIVE_MS : -1, &part)) {
-	case SERVE_PART:
-		done = part->last ? web_part(x, part) : web_stream(x, part);
-		serve_part_free(part);
-		return done;
-	case SERVE_TIME:
-		return web_stream(x, NULL);
-	default:
-		return MHD_NO; /* it was cancelled, or the client is gone */
+	if (got == SERVE_TIME || (part && !part->last)) {
+		web_stream(x, part);
+		return;
 	}
+	if (part)
+		web_answer(x, bad ? 400 : 200, "application/json",
+			   (struct rye_span){ part->text, part->len });
+	serve_part_free(part);
 }
 
 /* ---- the message ---- */
 
-static enum MHD_Result web_take_message(struct web_exchange *x, const struct mcp_message *message)
+static void web_take_message(struct web_exchange *x, const struct mcp_message *message)
 {
 	bool events = serve_takes_events(x->head.accept);
 	struct serve_fault fault = { 0 };
 
 	if (message->kind == MCP_REQUEST && !events &&
 	    !strcmp(message->method, "subscriptions/listen")) {
-		serve_fail(&fault, MCP_NO_REQUEST, "Accept: text/event-stream is wanted");
-		fault.status = 406;
-		return web_fault(x, message->id, &fault);
+		serve_gate_refuse(&fault, 406, "Accept: text/event-stream is wanted");
+		web_fault(x, message->id, &fault);
+		return;
 	}
-	x->reply = serve_reply_new(events);
+	x->reply = serve_reply_new(events ? SERVE_EVENTS : SERVE_ONE);
 	if (!x->reply)
-		return MHD_NO;
+		return;
 	if (!serve_take(x->site->serve, &x->reply->sink, message, &x->heard, &fault))
-		return web_fault(x, message->id, &fault);
-	if (message->kind != MCP_REQUEST)
-		return answer(x, 202, NULL, (struct rye_span){ "", 0 });
-	return web_await(x);
+		web_fault(x, message->id, &fault);
+	else if (message->kind != MCP_REQUEST)
+		web_answer(x, 202, NULL, SPAN(""));
+	else
+		web_await(x);
 }
 
-static enum MHD_Result web_take_body(struct web_exchange *x)
+static void web_take_body(struct web_exchange *x)
 {
 	struct serve_fault fault = { 0 };
 	struct mcp_message message;
-	enum MHD_Result done;
+	enum mcp_kind kind = mcp_read(buf_span(&x->body), &message);
 
-	serve_link_busy(&x->site->links, x->link, true);
-	if (mcp_read((struct rye_span){ x->body.data ? x->body.data : "", x->body.len },
-		     &message) == MCP_JUNK) {
-		serve_junk(&message, &fault);
-		return web_fault(x, NULL, &fault);
-	}
 	buf_done(&x->body);
-	done = web_take_message(x, &message);
+	if (kind == MCP_JUNK) {
+		serve_junk(&message, &fault);
+		web_fault(x, NULL, &fault);
+	} else {
+		web_take_message(x, &message);
+	}
 	mcp_message_done(&message);
-	return done;
 }
 
-/* ---- libmicrohttpd's side ---- */
+/* ---- reading: 0; SERVE_MORE: the client has gone, or was too slow; a status, and *why ---- */
 
-/* A value without the blanks behind it, which are no part of it. Lives as long as the exchange. */
-static const char *trim_value(struct web_exchange *x, const char *value)
+static unsigned web_refusal(unsigned status, const char *text, const char **why)
 {
-	size_t n = strlen(value);
-
-	while (n && strchr(" \t", value[n - 1]))
-		n--;
-	if (!value[n] || x->n_trimmed == HEADERS)
-		return value;
-	x->trimmed[x->n_trimmed] = strndup(value, n);
-	return x->trimmed[x->n_trimmed] ? x->trimmed[x->n_trimmed++] : "";
+	*why = text;
+	return status;
 }
 
-/* A header that is there twice says nothing that could be believed. */
-static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *key,
-				   const char *value)
+static unsigned read_head(struct web_exchange *x, const char **why)
 {
-	struct web_exchange *x = arg;
-	const struct {
-		const char *name;
-		const char **at;
-	} wanted[HEADERS] = {
-		{ "Accept", &x->head.accept },
-		{ "Authorization", &x->head.authorization },
-		{ "Content-Encoding", &x->head.encoding },
-		{ "Content-Length", &x->head.length },
-		{ "Content-Type", &x->head.type },
-		{ "Host", &x->head.host },
-		{ "MCP-Protocol-Version", &x->heard.version },
-		{ "Mcp-Method", &x->heard.method },
-		{ "Mcp-Name", &x->heard.name },
-		{ "Origin", &x->head.origin },
-		{ "Transfer-Encoding", &x->head.transfer },
-	};
+	unsigned r = SERVE_MORE;
+	size_t n = 0, head;
 
-	/* "X : y": servers that read it differently disagree where a request ends */
-	x->head.odd |= !serve_header_name_ok(key);
+	while (r == SERVE_MORE && n < HEAD_MAX) {
+		ssize_t got = recv(x->link->fd, x->text + n, HEAD_MAX - n, 0);
 
-	for (size_t i = 0; i < HEADERS; i++)
-		if (!strcasecmp(key, wanted[i].name))
-			*wanted[i].at = *wanted[i].at || !value ? "" : trim_value(x, value);
-	return MHD_YES;
+		if (got <= 0)
+			return SERVE_MORE;
+		n += (size_t)got;
+		r = serve_strict_check((struct rye_span){ x->text, n }, why);
+	}
+	if (r == SERVE_MORE)
+		return web_refusal(431, "the head of the request is longer than 16 KiB", why);
+	if (r)
+		return r;
+	head = (size_t)((char *)memmem(x->text, n, "\r\n\r\n", 4) - x->text) + 4;
+	x->rest = (struct rye_span){ x->text + head, n - head };
+	x->text[head - 2] = 0;
+	serve_head_read(x->text, &x->head, &x->heard);
+	return 0;
 }
 
-static enum MHD_Result begin_exchange(struct serve_site *site, struct MHD_Connection *connection,
-				      struct web_exchange **ret)
+/* Something that has come, behind the head; false: nothing will. */
+static bool has_rest(struct web_exchange *x)
+{
+	ssize_t n;
+
+	if (x->rest.len)
+		return true;
+	n = recv(x->link->fd, x->piece, sizeof(x->piece), 0);
+	x->rest = (struct rye_span){ x->piece, n > 0 ? (size_t)n : 0 };
+	return n > 0;
+}
+
+static unsigned read_bytes(struct web_exchange *x, size_t n, const char **why)
+{
+	if (n > RYE_MCP_MESSAGE_MAX - x->body.len)
+		return web_refusal(413, SERVE_TOO_BIG, why);
+	while (n) {
+		size_t some;
+
+		if (!has_rest(x))
+			return SERVE_MORE;
+		some = MIN_OF(n, x->rest.len);
+		buf_add(&x->body, x->rest.ptr, some);
+		x->rest = span_skip(x->rest, some);
+		n -= some;
+	}
+	return x->body.failed ? SERVE_MORE : 0;
+}
+
+/* A line of the body, looked at as it comes. */
+static unsigned read_line(struct web_exchange *x, serve_line_fn check, size_t *ret,
+			  const char **why)
+{
+	char line[LINE_MAX_BYTES];
+	unsigned r = SERVE_MORE;
+
+	for (size_t n = 0; r == SERVE_MORE; r = check((struct rye_span){ line, n }, ret, why)) {
+		if (n == sizeof(line))
+			return web_refusal(400, "a line of the body is too long", why);
+		if (!has_rest(x))
+			return SERVE_MORE;
+		line[n++] = *x->rest.ptr;
+		x->rest = span_skip(x->rest, 1);
+	}
+	return r;
+}
+
+static unsigned read_chunks(struct web_exchange *x, const char **why)
+{
+	size_t length = 1, line = 1;
+	unsigned r = 0;
+
+	while (!r && length) {
+		r = read_line(x, serve_chunk_check, &length, why);
+		if (!r)
+			r = read_bytes(x, length, why);
+		if (!r && length)
+			r = read_line(x, serve_line_check, &line, why);
+		if (!r && length && line)
+			r = web_refusal(400, "a chunk is longer than it says", why);
+	}
+	line = 1;
+	for (int i = 0; !r && line; i++)
+		r = i < TRAILERS_MAX ? read_line(x, serve_line_check, &line, why) :
+				       web_refusal(400, "there is too much behind the body", why);
+	return r;
+}
+
+static unsigned read_body(struct web_exchange *x, const char **why)
+{
+	const struct serve_head *head = &x->head;
+	size_t length = head->length ? strtoull(head->length, NULL, 10) : 0;
+
+	if (head->expect && !head->old && !strcasecmp(head->expect, "100-continue") &&
+	    !web_send(x, SPAN("HTTP/1.1 100 Continue\r\n\r\n"), 0))
+		return SERVE_MORE;
+	return head->transfer ? read_chunks(x, why) : read_bytes(x, length, why);
+}
+
+/* False: *fault says why not; without a code the client has gone, or was too slow. */
+static bool read_request(struct web_exchange *x, struct serve_fault *fault)
+{
+	const char *why = NULL;
+	unsigned r = read_head(x, &why);
+
+	x->head.stranger = x->link->stranger;
+	if (!r && serve_gate_check(&x->site->gate, &x->head, fault))
+		return false;
+	if (!r)
+		r = read_body(x, &why);
+	if (r && r != SERVE_MORE)
+		serve_gate_refuse(fault, r, why);
+	return !r;
+}
+
+/* ---- the exchange ---- */
+
+/* A close with bytes unread would take the answer away from the client. */
+static void drop_rest(int fd)
+{
+	struct pollfd ready = { fd, POLLIN, 0 };
+	char bytes[4096];
+	ssize_t n = 1;
+
+	shutdown(fd, SHUT_WR);
+	for (size_t at = 0; n > 0 && at < DROP_MAX && poll(&ready, 1, DROP_MS) == 1;
+	     at += (size_t)n)
+		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+}
+
+void serve_web_run(struct serve_site *site, struct serve_link *link)
 {
 	struct web_exchange *x = calloc(1, sizeof(*x));
-	const union MHD_ConnectionInfo *info;
-
-	if (!x)
-		return MHD_NO;
-	x->site = site;
-	x->connection = connection;
-	x->heard.http = true;
-	x->body.cap = RYE_MCP_MESSAGE_MAX;
-	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	x->socket = info ? info->connect_fd : -1;
-	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	x->link = info ? info->socket_context : NULL;
-	x->head.stranger = site->gate.socket && (!x->link || x->link->stranger);
-	site->mhd->get_connection_values(connection, MHD_HEADER_KIND, note_header, x);
-	*ret = x;
-	return MHD_YES;
-}
-
-/* Is the body of a refused request so small that its end is waited for? */
-static bool refused_is_read(const struct web_exchange *x)
-{
-	return x->head.length && *x->head.length && !x->head.transfer &&
-	       strtoull(x->head.length, NULL, 10) <= REFUSED_BODY_MAX;
-}
-
-/* The library takes no answer in the middle of a body, and a client may never end one. */
-static enum MHD_Result web_cut_off(struct web_exchange *x)
-{
-	serve_link_refuse(x->socket, 413, "the message is bigger than a message may be");
-	return MHD_NO;
-}
-
-static enum MHD_Result web_refuse(struct web_exchange *x)
-{
-	x->told = true;
-	return web_fault(x, NULL, &x->refusal);
-}
-
-enum MHD_Result serve_web_handle(void *arg, struct MHD_Connection *connection, const char *url,
-				 const char *method, const char *version, const char *upload_data,
-				 size_t *upload_size, void **state)
-{
-	struct web_exchange *x = *state;
-
-	if (!x) {
-		if (begin_exchange(arg, connection, &x) == MHD_NO)
-			return MHD_NO;
-		*state = x;
-		x->head.verb = method;
-		x->head.path = url;
-		if (!serve_gate_check(&x->site->gate, &x->head, &x->refusal) || refused_is_read(x))
-			return MHD_YES;
-		return web_refuse(x);
-	}
-	if (x->told)
-		return MHD_YES;
-	if (!*upload_size)
-		return x->refusal.code ? web_refuse(x) : web_take_body(x);
-	if (!x->refusal.code)
-		buf_add(&x->body, upload_data, *upload_size);
-	*upload_size = 0;
-	return x->body.failed ? web_cut_off(x) : MHD_YES;
-}
-
-void serve_web_completed(void *arg, struct MHD_Connection *connection, void **state,
-			 enum MHD_RequestTerminationCode code)
-{
-	struct web_exchange *x = *state;
+	struct serve_fault fault = { 0 };
 
 	if (!x)
 		return;
-	*state = NULL;
+	*x = (struct web_exchange){ site, link, .heard.http = true };
+	x->body.cap = RYE_MCP_MESSAGE_MAX;
+	if (read_request(x, &fault)) {
+		serve_link_busy(&site->links, link, true);
+		web_take_body(x);
+		serve_link_busy(&site->links, link, false);
+	} else if (fault.code) {
+		web_fault(x, NULL, &fault);
+		drop_rest(link->fd);
+	}
 	if (x->reply) {
-		serve_cancel_gone(x->site->serve, &x->reply->sink);
+		serve_cancel_gone(site->serve, &x->reply->sink);
 		serve_sink_unref(&x->reply->sink);
 	}
-	serve_link_busy(&x->site->links, x->link, false);
-	while (x->n_trimmed)
-		free(x->trimmed[--x->n_trimmed]);
 	buf_done(&x->body);
-	buf_done(&x->event);
 	free(x);
-}
-
-void serve_web_connection(void *arg, struct MHD_Connection *connection, void **state,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	struct serve_site *site = arg;
-	const union MHD_ConnectionInfo *info;
-
-	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		serve_link_close(&site->links, *state);
-		*state = NULL;
-		return;
-	}
-	info = site->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	*state = info ? serve_link_find(&site->links, info->connect_fd) : NULL;
 }

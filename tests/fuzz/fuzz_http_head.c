@@ -2,7 +2,7 @@
 /*
  * What begins a connection of the HTTP server. However much of it has come, a verdict is not taken
  * back when more comes; what is let in has no folded line, no bare line end and no byte that ends a
- * text.
+ * text, and is cut into its values. What follows is taken for the line of a chunk.
  */
 #include "serve/serve_inner.h"
 
@@ -36,6 +36,39 @@ static void check_good(const char *text, size_t size)
 			abort();
 }
 
+/* The values lie in the head, without blanks around them. */
+static void check_values(const char *text, size_t size)
+{
+	struct serve_head head = { 0 };
+	struct serve_heard heard = { 0 };
+	size_t n = head_len(text, size) + 2;
+	auto_free char *copy = strndup(text, n);
+
+	if (!copy)
+		return;
+	serve_head_read(copy, &head, &heard);
+	if (!*head.verb || !*head.path || strchr(head.path, '?') || !head.host ||
+	    head.host[strspn(head.host, " \t")] != *head.host)
+		abort();
+}
+
+static void check_chunk(const char *text, size_t size)
+{
+	unsigned before = SERVE_MORE;
+
+	for (size_t n = 0; n <= size && n <= 64; n++) {
+		size_t length = 0;
+		const char *why = NULL;
+		unsigned now = serve_chunk_check((struct rye_span){ text, n }, &length, &why);
+
+		if (before != SERVE_MORE && now != before && now != 413)
+			abort();
+		if (now > SERVE_MORE && ((now != 400 && now != 413) || !why))
+			abort();
+		before = now;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned before = SERVE_MORE;
@@ -56,8 +89,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (now > SERVE_MORE && (now < 400 || now > 599 || !why))
 			abort();
-		if (!now && before)
+		if (!now && before) {
 			check_good(text, n);
+			check_values(text, n);
+			check_chunk((const char *)data + n, size - n);
+		}
 		before = now;
 	}
 	return 0;
