@@ -235,6 +235,11 @@ bool mounts_detach(const char *path, bool lazy);
 void ref_of(const struct rye_verdict *verdict, char ret[REF_MAX]);
 /* {ref, space, path, ok, verdict, message} */
 json_t *ref_verdict_json(const struct rye_verdict *verdict);
+/*
+ * A new array of these for all that the pattern names (NULL: all there is), with "refused" where the
+ * signature does not hold; sorted by ref, the strongest space first. NULL: nothing, and why.
+ */
+json_t *ref_verdicts(struct rye *rye, const char *pattern, struct rye_err *err);
 
 /*
  * What a person typed: a ref or pattern is copied; the path of a file below an .ai/KINDS

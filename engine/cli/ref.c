@@ -242,44 +242,49 @@ int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
 
 /* ---- patterns where one item is wanted ---- */
 
-struct ref_matches {
-	char first[REF_MAX];
-	size_t n;
-};
-
-static int ref_match(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static int ref_verdict(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
-	struct ref_matches *matches = arg;
-	char ref[REF_MAX];
+	json_t *row = verdict ? ref_verdict_json(verdict) : NULL;
 
 	(void)done;
 	(void)total;
-	if (!verdict)
-		return 0;
-	ref_of(verdict, ref);
-	if (!strcmp(matches->first, ref)) /* hidden by the first one */
-		return 0;
-	if (!matches->n++)
-		snprintf(matches->first, REF_MAX, "%s", ref);
+	json_set(row, "refused", json_boolean(row && rye_code_integrity(verdict->code)));
+	if (row)
+		json_array_append_new(arg, row);
 	return 0;
+}
+
+json_t *ref_verdicts(struct rye *rye, const char *pattern, struct rye_err *err)
+{
+	auto_json json_t *rows = json_array();
+	struct rye_batch batch = { .pattern = pattern, .fn = ref_verdict, .arg = rows };
+
+	return rye_verify_all(rye, &batch, err) ? NULL : steal(&rows);
 }
 
 int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
 {
-	struct ref_matches matches = { .n = 0 };
-	struct rye_batch batch = { .pattern = ret, .fn = ref_match, .arg = &matches };
+	auto_json json_t *rows = NULL;
 	auto_free char *mend = NULL;
 	struct rye_err err = { 0 };
 	int status = ref_operand(cli, operand, ret);
+	const char *last = "";
+	size_t n = 0, i;
+	json_t *row;
 
 	if (status != CLI_OK || !strpbrk(ret, "*?"))
 		return status;
-	if (rye_verify_all(cli->rye, &batch, &err))
+	rows = ref_verdicts(cli->rye, ret, &err);
+	if (!rows)
 		return cli_fail(cli, &err, ret);
-	snprintf(ret, REF_MAX, "%s", matches.first);
-	if (matches.n == 1)
+	json_array_foreach(rows, i, row) {
+		n += strcmp(last, json_str(row, "ref")) != 0; /* else hidden by the one before */
+		last = json_str(row, "ref");
+	}
+	snprintf(ret, REF_MAX, "%s", json_str(json_array_get(rows, 0), "ref"));
+	if (n == 1)
 		return CLI_OK;
 	mend = cli_meant(cli, ret);
 	return cli_complain(cli, CLI_USAGE, mend, "%s names %zu items, and one is wanted",
-			    cli->argv[operand], matches.n);
+			    cli->argv[operand], n);
 }

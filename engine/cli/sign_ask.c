@@ -12,33 +12,6 @@
 
 #define LINES_SHOWN 40 /* of an item that is new; the rest by `v` */
 
-struct sign_asking {
-	struct cli *cli;
-	const char *space; /* "project" or "user" */
-	json_t *refs; /* asked for so far, and the pattern's */
-	json_t *paths;
-	size_t good;
-};
-
-static int sign_ask_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
-{
-	struct sign_asking *asking = arg;
-	char ref[REF_MAX];
-
-	(void)done;
-	(void)total;
-	if (!verdict || !verdict->space || strcmp(verdict->space, asking->space) != 0)
-		return 0;
-	if (!rye_code_integrity(verdict->code)) {
-		asking->good++;
-		return 0;
-	}
-	ref_of(verdict, ref);
-	json_array_append_new(asking->refs, json_string(ref));
-	json_array_append_new(asking->paths, json_string(verdict->path));
-	return 0;
-}
-
 static void show_whole(const char *path, int lines)
 {
 	auto_file FILE *in = fopen(path, "re");
@@ -88,29 +61,34 @@ static char ask_letter(const struct signed_file *file)
 
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg)
 {
-	auto_json json_t *refs = json_array(), *paths = json_array();
-	struct sign_asking asking = { cli, batch->space == RYE_USER ? "user" : "project", refs,
-				      paths, 0 };
-	const struct rye_batch look = { batch->pattern, batch->space, sign_ask_take, &asking,
-					false };
 	struct rye_err err = { 0 };
+	auto_json json_t *rows = ref_verdicts(cli->rye, batch->pattern, &err);
+	const char *space = batch->space == RYE_USER ? "user" : "project";
+	size_t good = 0, asked = 0;
 	int status = CLI_OK;
 
-	if (rye_verify_all(cli->rye, &look, &err))
+	if (!rows)
 		return cli_fail(cli, &err, batch->pattern);
-	for (size_t i = 0; i < json_array_size(refs) && status == CLI_OK; i++) {
-		const struct signed_file file = { json_string_value(json_array_get(refs, i)),
-						  json_string_value(json_array_get(paths, i)) };
+	for (size_t i = 0; i < json_array_size(rows) && status == CLI_OK; i++) {
+		const json_t *row = json_array_get(rows, i);
+		const struct signed_file file = { json_str(row, "ref"), json_str(row, "path") };
 		char letter;
 
+		if (strcmp(json_str(row, "space"), space) != 0)
+			continue;
+		if (!json_flag(row, "refused", false)) {
+			good++;
+			continue;
+		}
+		asked++;
 		show_change(cli, &file);
 		letter = ask_letter(&file);
 		if (letter == 'q')
-			break;
+			return CLI_OK;
 		if (letter == 'y')
 			status = fn(arg, file.ref);
 	}
-	if (json_array_size(refs) == 0)
-		cli_note(cli, "nothing is to be signed: %zu are good", asking.good);
+	if (!asked)
+		cli_note(cli, "nothing is to be signed: %zu are good", good);
 	return status;
 }

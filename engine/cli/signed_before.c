@@ -57,23 +57,14 @@ static bool trial_begin(struct signed_trial *trial)
 	return false;
 }
 
-static int trial_judge(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
-{
-	bool *good = arg;
-
-	(void)done;
-	(void)total;
-	if (verdict && verdict->space && !strcmp(verdict->space, "project"))
-		*good = verdict->code == RYE_OK;
-	return 0;
-}
-
 static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
 {
-	struct rye_batch batch = { .pattern = trial->ref, .fn = trial_judge };
 	auto_close int root = open(trial->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_free char *path = NULL, *dir = NULL;
+	auto_json json_t *rows = NULL;
 	bool good = false;
+	json_t *row;
+	size_t i;
 
 	if (asprintf(&path, ".ai/%s", trial->below) < 0)
 		return false;
@@ -84,8 +75,11 @@ static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
 	if (trial->rye)
 		rye_close(trial->rye);
 	trial->rye = cli_engine_for(trial->cli, trial->dir);
-	batch.arg = &good;
-	return trial->rye && rye_verify_all(trial->rye, &batch, NULL) == 0 && good;
+	rows = trial->rye ? ref_verdicts(trial->rye, trial->ref, NULL) : NULL;
+	json_array_foreach(rows, i, row)
+		if (!strcmp(json_str(row, "space"), "project"))
+			good = json_flag(row, "ok", false);
+	return good;
 }
 
 /* ---- where to look ---- */

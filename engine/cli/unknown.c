@@ -78,26 +78,6 @@ static const char *unknown_meant(const char *word, bool operands)
 
 /* ---- an editor is wanted ---- */
 
-struct editing_file {
-	char *path;
-	bool user, bundled;
-};
-
-static int editing_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
-{
-	struct editing_file *file = arg;
-
-	(void)done;
-	(void)total;
-	/* the first one is the one that counts */
-	if (!verdict || !verdict->path || file->path)
-		return 0;
-	file->path = strdup(verdict->path);
-	file->user = !strcmp(verdict->space, "user");
-	file->bundled = !strncmp(verdict->space, "system", strlen("system"));
-	return 0;
-}
-
 /* To free; NULL: no kind, no id. */
 static char *editing_path(const struct cli *cli, const char *ref, const char *below)
 {
@@ -145,17 +125,15 @@ static char *editing_new(const struct cli *cli, const char *ref)
 
 char *editing_mend(struct cli *cli, const char *ref)
 {
-	struct editing_file file = { .path = NULL };
-	struct rye_batch batch = { .pattern = ref, .fn = editing_take, .arg = &file };
-	auto_free char *path = NULL;
+	auto_json json_t *rows = ref_verdicts(cli->rye, ref, NULL);
+	const json_t *first = json_array_get(rows, 0); /* the one that counts */
+	const char *path = json_str(first, "path"), *space = json_str(first, "space");
 
-	rye_verify_all(cli->rye, &batch, NULL);
-	path = file.path;
-	if (!path)
+	if (!first)
 		return editing_new(cli, ref);
-	if (file.bundled)
+	if (!strncmp(space, "system", strlen("system")))
 		return editing_copy(cli, ref, path);
-	return mend_edit(cli, &(struct signed_file){ ref, path }, file.user ? "user" : NULL);
+	return mend_edit(cli, &(struct signed_file){ ref, path }, space);
 }
 
 static int editing_tell(struct cli *cli)

@@ -14,28 +14,22 @@ struct diff_showing {
 	size_t shown, unknown;
 };
 
-static int diff_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+static void diff_show(struct diff_showing *showing, const json_t *row)
 {
-	struct diff_showing *showing = arg;
+	const struct signed_file file = { json_str(row, "ref"), json_str(row, "path") };
 	auto_free char *mend = NULL;
-	char ref[REF_MAX];
-	struct signed_file file = { ref, verdict ? verdict->path : "" };
 
-	(void)done;
-	(void)total;
-	if (!verdict || strncmp(verdict->space, "system", 6) == 0 || verdict->code == RYE_OK)
-		return 0;
-	ref_of(verdict, ref);
+	if (!strncmp(json_str(row, "space"), "system", 6) || json_flag(row, "ok", false))
+		return;
 	fflush(stdout);
 	if (signed_diff(showing->cli, &file, stdout) >= 0) {
 		showing->shown++;
-		return 0;
+		return;
 	}
 	showing->unknown++;
-	mend = mend_with("${PAGER:-less} %s", verdict->path);
+	mend = mend_with("${PAGER:-less} %s", file.path);
 	cli_complain(showing->cli, CLI_NOT_FOUND, mend,
-		     "%s: neither git nor a copy has it as it was signed", ref);
-	return 0;
+		     "%s: neither git nor a copy has it as it was signed", file.ref);
 }
 
 int verb_diff(struct cli *cli)
@@ -46,14 +40,17 @@ int verb_diff(struct cli *cli)
 
 	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
 		char ref[REF_MAX];
-		struct rye_batch batch = { .pattern = cli->argc ? ref : NULL,
-					   .fn = diff_take,
-					   .arg = &showing };
+		const char *pattern = cli->argc ? ref : NULL;
+		auto_json json_t *rows = NULL;
+		json_t *row;
+		size_t n;
 
-		if (cli->argc)
+		if (pattern)
 			status = ref_operand(cli, i, ref);
-		if (status == CLI_OK && rye_verify_all(cli->rye, &batch, &err))
-			status = cli_fail(cli, &err, batch.pattern);
+		if (status == CLI_OK && !(rows = ref_verdicts(cli->rye, pattern, &err)))
+			status = cli_fail(cli, &err, pattern);
+		json_array_foreach(rows, n, row)
+			diff_show(&showing, row);
 	}
 	if (status == CLI_OK && !showing.shown && !showing.unknown)
 		cli_note(cli, "nothing has changed since it was signed");

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SPACE_MAX 256 /* "system:" and a bundle's name */
-
 struct verb_sign_signing {
 	struct cli *cli;
 	struct progress progress;
@@ -172,47 +170,34 @@ static bool is_users(struct cli *cli, const char *word)
 	return !cli->opt.space && ref_is_user(cli, word);
 }
 
-struct elsewhere {
-	const char *here;
-	bool is_here;
-	char space[SPACE_MAX]; /* the first other one that has the item */
-};
-
-static int note_space(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
-{
-	struct elsewhere *at = arg;
-
-	(void)done;
-	(void)total;
-	if (!verdict || !verdict->space)
-		return 0;
-	if (!strcmp(verdict->space, at->here))
-		at->is_here = true;
-	else if (!*at->space)
-		snprintf(at->space, sizeof(at->space), "%s", verdict->space);
-	return 0;
-}
-
 /* What is not in this space may be in another one, which is the better answer. */
 static int fail_sign(struct cli *cli, const struct rye_err *err, const struct rye_batch *batch)
 {
-	struct elsewhere at = { .here = batch->space == RYE_USER ? "user" : "project" };
-	const struct rye_batch look = { batch->pattern, batch->space, note_space, &at };
+	const char *here = batch->space == RYE_USER ? "user" : "project", *space = NULL;
+	bool one = batch->pattern && !strpbrk(batch->pattern, "*?");
+	auto_json json_t *rows = err->code == RYE_NOT_FOUND && one ?
+					 ref_verdicts(cli->rye, batch->pattern, NULL) :
+					 NULL;
 	auto_free char *mend = NULL;
+	bool is_here = false;
+	json_t *row;
+	size_t i;
 
-	if (err->code == RYE_NOT_FOUND && batch->pattern && !strpbrk(batch->pattern, "*?"))
-		rye_verify_all(cli->rye, &look, NULL);
-	if (!*at.space || at.is_here)
+	json_array_foreach(rows, i, row) {
+		is_here |= !strcmp(json_str(row, "space"), here);
+		space = space ? space : json_str(row, "space"); /* the first one that has it */
+	}
+	if (!space || is_here)
 		return cli_fail(cli, err, batch->pattern);
 	/* a caller that named no space means the one that has it; a bundle is not signed */
-	if (!cli->opt.space && !strcmp(at.space, "user"))
+	if (!cli->opt.space && !strcmp(space, "user"))
 		mend = mend_with("ryefs sign --space user %s", batch->pattern);
 	else
-		mend = mend_with("ryefs fetch %s --to %s", batch->pattern, at.here);
+		mend = mend_with("ryefs fetch %s --to %s", batch->pattern, here);
 	return cli_complain(
 		cli, CLI_NOT_FOUND, mend, "%s is in the %s space, not in the %s space%s",
-		batch->pattern, at.space, at.here,
-		strncmp(at.space, "system", 6) ? "" : "; system space items are immutable");
+		batch->pattern, space, here,
+		strncmp(space, "system", 6) ? "" : "; system space items are immutable");
 }
 
 static int verb_sign_asked(void *arg, const char *ref)
