@@ -196,8 +196,9 @@ void said_blob(const struct rye_blob *blob); /* all of it, with a newline at its
 void out_json(const json_t *value);
 /* {"status": "success", key: value}, or "value sentence" (NULL: nothing) for people. CLI_OK. */
 int out_success(struct cli *cli, const char *key, const char *value, const char *sentence);
-/* An array of objects: as JSON with --json, else a table (nothing for an empty one). */
-void out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n);
+/* An array of objects: as JSON with --json, else a table; none: remark on an empty one, or NULL. CLI_OK. */
+int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
+	     const char *none);
 void out_blob(FILE *to, const struct rye_blob *blob); /* with a newline at its end */
 
 /* ---- progress.c ---- */

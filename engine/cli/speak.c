@@ -178,19 +178,20 @@ static void put_cell(const char *text, int room, const struct out_column *column
 		printf("%*s", column->right ? 2 : pad + 2, "");
 }
 
-void out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n)
+int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
+	     const char *none)
 {
 	const json_t *row;
 	int room[8];
 	char buf[32];
 	size_t i;
 
-	if (cli->opt.json) {
+	if (cli->opt.json)
 		out_json(rows);
-		return;
-	}
-	if (json_array_size(rows) == 0)
-		return;
+	if (json_array_size(rows) == 0 && none)
+		cli_note(cli, "%s", none);
+	if (cli->opt.json || json_array_size(rows) == 0)
+		return CLI_OK;
 	for (size_t c = 0; c < n; c++)
 		room[c] = column_width(rows, &columns[c]);
 	for (size_t c = 0; c < n; c++)
@@ -198,6 +199,7 @@ void out_rows(struct cli *cli, const json_t *rows, const struct out_column *colu
 	json_array_foreach(rows, i, row)
 		for (size_t c = 0; c < n; c++)
 			put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
+	return CLI_OK;
 }
 
 int out_success(struct cli *cli, const char *key, const char *value, const char *sentence)

@@ -176,7 +176,7 @@ int threads_cost(struct cli *cli, const char *id)
 		add_costs(&twig, tree);
 	else if (rye_thread_list(cli->rye, add_cost, &twig, &err))
 		return cli_fail(cli, &err, NULL);
-	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
+	out_rows(cli, rows, columns, ARRAY_SIZE(columns), NULL);
 	if (json_array_size(rows) == 0)
 		cli_note(cli, "no model has worked on %s", id ? id : "a thread");
 	return CLI_OK;

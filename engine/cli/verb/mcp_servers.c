@@ -247,8 +247,6 @@ int mcp_list_word(struct cli *cli)
 
 	if (status != CLI_OK)
 		return status;
-	out_rows(cli, json_object_get(asked.data, "servers"), columns, ARRAY_SIZE(columns));
-	if (!json_array_size(json_object_get(asked.data, "servers")))
-		cli_note(cli, "there are no servers; add one with: ryefs mcp add NAME URL");
-	return CLI_OK;
+	return out_rows(cli, json_object_get(asked.data, "servers"), columns, ARRAY_SIZE(columns),
+			"there are no servers; add one with: ryefs mcp add NAME URL");
 }

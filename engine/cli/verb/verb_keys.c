@@ -34,8 +34,6 @@ int verb_keys(struct cli *cli)
 
 	if (rye_key_list(cli->rye, add_key, rows, &err))
 		return cli_fail(cli, &err, NULL);
-	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
-	if (json_array_size(rows) == 0)
-		cli_note(cli, "there are no keys; make one with: ryefs keygen");
-	return CLI_OK;
+	return out_rows(cli, rows, columns, ARRAY_SIZE(columns),
+			"there are no keys; make one with: ryefs keygen");
 }

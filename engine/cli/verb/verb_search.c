@@ -71,7 +71,7 @@ int verb_search(struct cli *cli)
 	progress_end(&hits.progress);
 	if (err.code)
 		return cli_fail(cli, &err, NULL);
-	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
+	out_rows(cli, rows, columns, ARRAY_SIZE(columns), NULL);
 	if (json_array_size(rows) == 0)
 		cli_note(cli, "nothing matches %s", query.data);
 	return CLI_OK;

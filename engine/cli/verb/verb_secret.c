@@ -95,10 +95,8 @@ static int secret_list_verb(struct cli *cli)
 		return status;
 	if (rye_secret_list(cli->rye, add_secret, rows, &err))
 		return cli_fail(cli, &err, NULL);
-	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
-	if (json_array_size(rows) == 0)
-		cli_note(cli, "there are no secrets; keep one with: ryefs secret set NAME");
-	return CLI_OK;
+	return out_rows(cli, rows, columns, ARRAY_SIZE(columns),
+			"there are no secrets; keep one with: ryefs secret set NAME");
 }
 
 static int secret_rm_verb(struct cli *cli)

@@ -51,10 +51,7 @@ static int verb_threads_list(struct cli *cli)
 
 	if (rye_thread_rows(cli->rye, add_thread, rows, &err))
 		return cli_fail(cli, &err, NULL);
-	out_rows(cli, rows, columns, ARRAY_SIZE(columns));
-	if (json_array_size(rows) == 0)
-		cli_note(cli, "there are no threads");
-	return CLI_OK;
+	return out_rows(cli, rows, columns, ARRAY_SIZE(columns), "there are no threads");
 }
 
 struct shown_facts {
