@@ -30,27 +30,22 @@ static bool is_message(const struct rye_outcome *outcome)
 }
 
 /* What has not been printed while it ran; the line is ended as out_blob does. */
-static void print_rest(const struct rye_blob *output, size_t printed)
+static void print_rest(const struct executed *executed)
 {
-	struct rye_span all = { output->data, output->len };
-	struct rye_span rest = span_skip(all, MIN_OF(printed, all.len));
+	struct rye_span all = output_of(&executed->called.outcome);
 	struct said said = { .n = 0 };
 
-	said_put(&said, rest);
-	if (output->len && output->data[output->len - 1] != '\n')
+	said_put(&said, span_skip(all, MIN_OF(executed->printed, all.len)));
+	if (all.len && all.ptr[all.len - 1] != '\n')
 		putchar('\n');
 }
 
-static void executed_reply(const struct rye_outcome *outcome)
+static void executed_reply(const struct called *called)
 {
-	auto_json json_t *reply = NULL;
-
-	if (isatty(STDOUT_FILENO))
-		reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
-	if (reply)
-		out_json(reply);
+	if (isatty(STDOUT_FILENO) && called->reply)
+		out_json(called->reply);
 	else
-		out_blob(stdout, outcome->reply);
+		out_blob(stdout, called->outcome.reply);
 }
 
 /* ---- for people, when it went well ---- */
@@ -63,9 +58,9 @@ static void executed_thread(struct cli *cli, const char *id)
 	cli_note(cli, "it goes on as a thread; its end: ryefs threads wait %s", id);
 }
 
-static void executed_chain(const struct executed *executed, const json_t *reply)
+static void executed_chain(const struct executed *executed)
 {
-	const json_t *chain = json_object_get(reply, "chain"), *link;
+	const json_t *chain = json_object_get(executed->called.reply, "chain"), *link;
 	size_t i;
 
 	out_text(stdout, executed->ref);
@@ -103,39 +98,33 @@ static void executed_remarks(struct cli *cli, const json_t *reply)
 			 json_str(reply, "resolved_thread_id"));
 }
 
-/* What the model has said stands there already; what the directive has returned does not. */
-static void executed_forked(const struct rye_outcome *outcome, const json_t *reply)
+static void executed_well(struct cli *cli, const struct executed *executed)
 {
-	putchar('\n');
-	if (outcome->output && json_object_get(reply, "outputs"))
-		said_blob(outcome->output);
-}
+	const json_t *reply = executed->called.reply;
 
-static void executed_well(struct cli *cli, const struct executed *executed, const json_t *reply)
-{
-	const struct rye_outcome *outcome = &executed->outcome;
-
-	if (json_is_true(json_object_get(reply, "async")) && *json_str(reply, "thread_id"))
+	if (json_flag(reply, "async", false) && *json_str(reply, "thread_id"))
 		executed_thread(cli, json_str(reply, "thread_id"));
 	else if (cli->opt.dry_run)
-		executed_chain(executed, reply);
-	else if (executed->printed && cli->opt.fork)
-		executed_forked(outcome, reply);
-	else if (executed->printed)
-		print_rest(outcome->output, executed->printed);
-	else if (outcome->output)
-		said_blob(outcome->output);
+		executed_chain(executed);
+	else if (!executed->printed || !cli->opt.fork)
+		print_rest(executed);
+	else
+		/* what the model has said stands there; what the directive has returned does not */
+		putchar('\n');
+	if (executed->printed && cli->opt.fork && json_object_get(reply, "outputs"))
+		said_blob(executed->called.outcome.output);
 }
 
 /* ---- for people, when it did not ---- */
 
 /* Of a tool's own words: they were printed, or are printed here, whole. */
-static int failed_tool(struct cli *cli, const struct executed *executed, const json_t *reply)
+static int failed_tool(struct cli *cli, const struct executed *executed)
 {
-	const struct rye_outcome *outcome = &executed->outcome;
+	const struct rye_outcome *outcome = &executed->called.outcome;
+	const json_t *data = json_object_get(executed->called.reply, "data");
 	struct rye_span message = span_trim(span_of(outcome->message));
 	auto_free char *text = span_dup(message);
-	json_int_t code = json_int(json_object_get(reply, "data"), "return_code", 0);
+	json_int_t code = json_int(data, "return_code", 0);
 	bool told = text && message.len && span_find(output_of(outcome), 0, text) >= 0 &&
 		    !is_message(outcome);
 
@@ -155,15 +144,14 @@ static int failed_tool(struct cli *cli, const struct executed *executed, const j
 static int failed_parameters(struct cli *cli, const struct executed *executed)
 {
 	auto_json json_t *schema = execute_schema(cli, executed->ref);
+	const char *message = executed->called.outcome.message;
+	const struct corrected fault = { schema, executed->given, message };
 	auto_free char *mend = NULL;
-	const struct corrected fault = { schema, executed->given, executed->outcome.message };
-	struct rye_err err = { .code = RYE_INVALID };
 
-	snprintf(err.msg, sizeof(err.msg), "%s", executed->outcome.message);
 	if (!json_object_size(json_object_get(schema, "properties")))
-		return cli_fail(cli, &err, executed->ref);
+		return call_fail(cli, &executed->called, executed->ref);
 	mend = parameters_example(cli, &fault);
-	cli_complain(cli, CLI_USAGE, mend, "%s", err.msg);
+	cli_complain(cli, CLI_USAGE, mend, "%s", message);
 	if (!cli->opt.quiet && !cli->opt.json) {
 		fputs("it takes:\n", stderr);
 		parameters_table(schema, stderr);
@@ -171,71 +159,54 @@ static int failed_parameters(struct cli *cli, const struct executed *executed)
 	return CLI_USAGE;
 }
 
-/* By ^C, or from elsewhere: what was said so far is not lost. */
-static int failed_cancelled(struct cli *cli, const char *id)
+static int executed_badly(struct cli *cli, const struct executed *executed)
 {
-	auto_free char *mend = mend_with("ryefs threads resume %s go on", id);
+	const struct rye_outcome *outcome = &executed->called.outcome;
+	const char *thread = cli->opt.fork ? json_str(executed->called.reply, "thread_id") : "";
+	bool invalid = outcome->code == RYE_INVALID;
+	auto_free char *mend = NULL;
 
-	return cli_complain(cli, CLI_FAILED, mend, "thread %s was cancelled", id);
-}
-
-/* What does not fit into a model's window is mended in the directive. */
-static int failed_too_long(struct cli *cli, const struct executed *executed)
-{
-	auto_free char *mend = editing_mend(cli, executed->ref);
-
-	return cli_complain(cli, CLI_FAILED, mend, "%s", executed->outcome.message);
-}
-
-/* What only a thread obeys. */
-static int failed_unforked(struct cli *cli, const struct executed *executed)
-{
-	auto_free char *mend = cli_retyped(cli, "execute --fork", NULL, NULL);
-
-	return cli_complain(cli, CLI_USAGE, mend, "%s", executed->outcome.message);
-}
-
-static int executed_badly(struct cli *cli, const struct executed *executed, const json_t *reply)
-{
-	const struct rye_outcome *outcome = &executed->outcome;
-	struct rye_err err = { .code = outcome->code };
-
-	if (outcome->code == RYE_CANCELLED && cli->opt.fork && *json_str(reply, "thread_id"))
-		return failed_cancelled(cli, json_str(reply, "thread_id"));
-	if (outcome->code == RYE_TOO_BIG && cli->opt.fork && *json_str(reply, "thread_id"))
-		return failed_too_long(cli, executed);
-	if (outcome->code == RYE_TOOL_FAILED && !cli->opt.json)
-		return failed_tool(cli, executed, reply);
-	if (outcome->code == RYE_INVALID && strstr(outcome->message, " requires thread=\"fork\""))
-		return failed_unforked(cli, executed);
-	if (outcome->code == RYE_INVALID && strstr(outcome->message, "arameters: "))
+	/* by ^C, or from elsewhere: what was said so far is not lost */
+	if (outcome->code == RYE_CANCELLED && *thread) {
+		mend = mend_with("ryefs threads resume %s go on", thread);
+		return cli_complain(cli, CLI_FAILED, mend, "thread %s was cancelled", thread);
+	}
+	/* what does not fit into a model's window is mended in the directive */
+	if (outcome->code == RYE_TOO_BIG && *thread) {
+		mend = editing_mend(cli, executed->ref);
+		return cli_complain(cli, CLI_FAILED, mend, "%s", outcome->message);
+	}
+	if (outcome->code == RYE_TOOL_FAILED)
+		return failed_tool(cli, executed);
+	/* what only a thread obeys */
+	if (invalid && strstr(outcome->message, " requires thread=\"fork\"")) {
+		mend = cli_retyped(cli, "execute --fork", NULL, NULL);
+		return cli_complain(cli, CLI_USAGE, mend, "%s", outcome->message);
+	}
+	if (invalid &&
+	    (strstr(outcome->message, "arameters: ") || strstr(outcome->message, "inputs: ")))
 		return failed_parameters(cli, executed);
-	if (outcome->code == RYE_INVALID && strstr(outcome->message, "inputs: "))
-		return failed_parameters(cli, executed);
-	snprintf(err.msg, sizeof(err.msg), "%s",
-		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
-	return cli_fail(cli, &err, executed->ref);
+	return call_fail(cli, &executed->called, executed->ref);
 }
 
 int executed_tell(struct cli *cli, const struct executed *executed)
 {
-	const struct rye_outcome *outcome = &executed->outcome;
-	auto_json json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
+	const struct rye_outcome *outcome = &executed->called.outcome;
+	const json_t *reply = executed->called.reply;
+	int signal = executed->called.signal, status;
 	bool json = cli->opt.json;
-	int status;
 
 	/* as if the signal had ended us */
-	if (executed->signal == SIGPIPE)
-		return 128 + executed->signal;
+	if (signal == SIGPIPE)
+		return 128 + signal;
 	if (json)
-		executed_reply(outcome);
+		executed_reply(&executed->called);
 	else if (outcome->code == RYE_OK)
-		executed_well(cli, executed, reply);
+		executed_well(cli, executed);
 	else if (executed->printed && cli->opt.fork)
 		putchar('\n'); /* what stands there are the model's words */
-	else if (executed->printed ||
-		 (outcome->output && !is_message(outcome) && outcome->code != RYE_INVALID))
-		print_rest(outcome->output, executed->printed);
+	else if (executed->printed || (!is_message(outcome) && outcome->code != RYE_INVALID))
+		print_rest(executed);
 	if (outcome->trace && cli->opt.trace)
 		out_blob(stderr, outcome->trace);
 	if (!json)
@@ -246,6 +217,26 @@ int executed_tell(struct cli *cli, const struct executed *executed)
 		return CLI_OK;
 	/* the reply was the one JSON value on standard output */
 	cli->opt.json = false;
-	status = executed_badly(cli, executed, reply);
-	return executed->signal ? 128 + executed->signal : status;
+	status = executed_badly(cli, executed);
+	return signal ? 128 + signal : status;
+}
+
+int threads_resume(struct cli *cli, const char *id, const char *message)
+{
+	auto_json json_t *request = json_pack("{s:s, s:s, s:b}", "resume_thread_id", id, "message",
+					      message, "async", 1);
+	auto_called struct called called = { .signal = 0 };
+	int status = parent_check(cli);
+
+	if (status == CLI_OK)
+		status = call_wait(cli, &(struct cli_call){ RYE_EXECUTE, request, NULL }, &called);
+	if (status != CLI_OK)
+		return status;
+	if (called.outcome.code != RYE_OK)
+		return call_fail(cli, &called, NULL);
+	if (cli->opt.json)
+		out_json(called.reply);
+	else
+		executed_thread(cli, json_str(called.reply, "thread_id"));
+	return CLI_OK;
 }

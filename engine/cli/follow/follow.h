@@ -30,19 +30,22 @@ struct cli_stream { /* plain output, printed while the run went on */
 };
 struct cli_call {
 	enum rye_verb verb; /* of the workspace's root */
-	const json_t *message;
+	const json_t *message; /* NULL: it could not be made */
 	struct cli_stream *stream; /* prints as it comes; or NULL */
 };
-/*
- * As rye_call_sync, but INT, TERM and HUP cancel the run. *ret_signal: which came (SIGPIPE: stdout
- * has no reader), or 0. *ret is the caller's (call_done).
- */
-int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
-	      int *ret_signal);
-int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
-		     struct rye_err *err);
-void call_done(struct rye_outcome *outcome);
-#define auto_outcome __attribute__((cleanup(call_done)))
+struct called {
+	struct rye_outcome outcome;
+	json_t *reply; /* the outcome's */
+	int signal; /* that cancelled it (SIGPIPE: standard output has no reader), or 0 */
+};
+/* As rye_call_sync, but INT, TERM and HUP cancel the run; exit status, the reason told. */
+int call_wait(struct cli *cli, const struct cli_call *what, struct called *ret);
+/* Until the thread has ended, or a signal came, which is in *ret_signal; else 0. */
+int call_thread_wait(struct cli *cli, const char *id, int *ret_signal);
+/* Tells why it failed: its sentence, or the code's name; exit status. */
+int call_fail(struct cli *cli, const struct called *called, const char *ref);
+void call_done(struct called *called);
+#define auto_called __attribute__((cleanup(call_done)))
 
 /*
  * forked.c: how far a model's thread is that `ryefs execute --fork` waits for, on standard error.
@@ -84,9 +87,8 @@ json_t *execute_schema(struct cli *cli, const char *ref);
 struct executed {
 	char ref[1100]; /* REF_MAX */
 	json_t *given; /* parameters */
-	struct rye_outcome outcome;
+	struct called called;
 	size_t printed; /* bytes of its output that were printed while it ran */
-	int signal; /* that cancelled it, or 0 */
 };
 int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
 
@@ -100,7 +102,7 @@ void threads_begun(struct cli *cli, const char *id);
 int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes, until its end */
 /* parent_named.c: before a thread is started; CLI_OK, or the exit status and the reason was told. */
 int parent_check(struct cli *cli);
-/* threads_resumed.c: goes on with one that has ended; prints the new one's id. */
+/* executed.c: goes on with one that has ended; prints the new one's id. */
 int threads_resume(struct cli *cli, const char *id, const char *message);
 
 #endif

@@ -209,8 +209,7 @@ static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;
 }
 
-int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *ret,
-	      int *ret_signal)
+int call_wait(struct cli *cli, const struct cli_call *what, struct called *ret)
 {
 	struct waiting waiting = { .event = -1, .stream = what->stream, .gone = -1 };
 	struct rye_request req = { .verb = what->verb,
@@ -222,8 +221,8 @@ int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *
 	auto_close int signal_fd = -1, gone = what->stream ? eventfd(0, EFD_CLOEXEC) : -1;
 
 	json_put(&text, what->message, false);
-	if (text.failed)
-		return cli_complain(cli, CLI_FAILED, NULL, "the request is too big");
+	if (!what->message || text.failed)
+		return cli_complain(cli, CLI_FAILED, NULL, "the message is no text, or too long");
 	req.message = buf_span(&text);
 	if (open_fds(&waiting, &signal_fd) < 0 || (what->stream && gone < 0))
 		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
@@ -231,16 +230,27 @@ int call_wait(struct cli *cli, const struct cli_call *what, struct rye_outcome *
 	if (what->stream)
 		req.events = (struct rye_event_listener){ print_event, &waiting };
 	rye_start(cli->rye, &req, on_outcome, &waiting, &call);
-	*ret_signal = waiting_await(&waiting, call, signal_fd);
+	ret->signal = waiting_await(&waiting, call, signal_fd);
 	rye_call_unref(call);
 	close(waiting.event);
 	if (what->stream && what->stream->forked)
 		forked_end(what->stream->forked);
-	*ret = waiting.outcome;
+	ret->outcome = waiting.outcome;
+	ret->reply = json_loadb(ret->outcome.reply->data, ret->outcome.reply->len, 0, NULL);
 	return CLI_OK;
 }
 
-void call_done(struct rye_outcome *outcome)
+int call_fail(struct cli *cli, const struct called *called, const char *ref)
+{
+	const struct rye_outcome *outcome = &called->outcome;
+	struct rye_err err = { .code = outcome->code };
+
+	snprintf(err.msg, sizeof(err.msg), "%s",
+		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
+	return cli_fail(cli, &err, ref);
+}
+
+static void outcome_done(struct rye_outcome *outcome)
 {
 	rye_blob_unref(outcome->reply);
 	rye_blob_unref(outcome->output);
@@ -248,25 +258,28 @@ void call_done(struct rye_outcome *outcome)
 	free((char *)outcome->message);
 }
 
-int call_thread_wait(struct cli *cli, const char *id, struct rye_outcome *ret, int *ret_signal,
-		     struct rye_err *err)
+void call_done(struct called *called)
+{
+	outcome_done(&called->outcome);
+	json_decref(called->reply);
+}
+
+int call_thread_wait(struct cli *cli, const char *id, int *ret_signal)
 {
 	struct waiting waiting = { .event = -1, .gone = -1 };
+	const struct rye_listener listener = { on_outcome, &waiting };
 	struct rye_call *call = NULL;
 	auto_close int signal_fd = -1;
+	struct rye_err err = { 0 };
 	int sys = open_fds(&waiting, &signal_fd);
-	int failed;
 
 	if (sys < 0)
-		return rye_fail_sys(err, -sys, "cannot wait for thread %s", id);
-	failed = rye_thread_wait(cli->rye, id, &(const struct rye_listener){ on_outcome, &waiting },
-				 &call, err);
-	if (!failed)
+		rye_fail_sys(&err, -sys, "cannot wait for thread %s", id);
+	else if (!rye_thread_wait(cli->rye, id, &listener, &call, &err))
 		*ret_signal = waiting_await(&waiting, call, signal_fd);
 	if (call)
 		rye_call_unref(call);
 	close(waiting.event);
-	if (!failed)
-		*ret = waiting.outcome;
-	return failed;
+	outcome_done(&waiting.outcome);
+	return err.code == RYE_OK ? CLI_OK : cli_fail(cli, &err, NULL);
 }

@@ -17,55 +17,31 @@
 
 /* ---- asking the manager ---- */
 
-struct mcp_asked {
-	json_t *reply; /* owned */
-	const json_t *data; /* of it */
-	int signal; /* that ended it, or 0 */
-};
-
-static void mcp_asked_done(struct mcp_asked *asked)
-{
-	json_decref(asked->reply);
-	*asked = (struct mcp_asked){ 0 };
-}
-
-#define auto_asked __attribute__((cleanup(mcp_asked_done)))
-
-static int tell_refusal(struct cli *cli, const struct rye_outcome *outcome)
-{
-	struct rye_err err = { .code = outcome->code };
-
-	snprintf(err.msg, sizeof(err.msg), "%s",
-		 *outcome->message ? outcome->message : rye_code_name(outcome->code));
-	if (outcome->code == RYE_TOOL_FAILED)
-		return cli_complain(cli, CLI_FAILED, NULL, "%s", err.msg);
-	return cli_fail(cli, &err, MANAGER);
-}
-
 /* One call of the manager; exit status, the reason told. */
-static int ask_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
+static int ask_manager(struct cli *cli, json_t *params, struct called *ret)
 {
 	auto_json json_t *message =
 		json_pack("{s:s, s:O}", "item_id", MANAGER, "parameters", params);
-	auto_outcome struct rye_outcome outcome = { 0 };
-	int status = call_wait(cli, &(struct cli_call){ RYE_EXECUTE, message, NULL }, &outcome,
-			       &ret->signal);
+	int status = call_wait(cli, &(struct cli_call){ RYE_EXECUTE, message, NULL }, ret);
 
-	if (status != CLI_OK)
-		return status;
-	if (ret->signal)
+	if (status == CLI_OK && ret->signal)
 		return 128 + ret->signal;
-	ret->reply = json_loadb(outcome.reply->data, outcome.reply->len, 0, NULL);
-	ret->data = json_object_get(ret->reply, "data");
-	return outcome.code == RYE_OK ? CLI_OK : tell_refusal(cli, &outcome);
+	if (status == CLI_OK && ret->outcome.code != RYE_OK)
+		status = call_fail(cli, ret, MANAGER);
+	return status;
 }
 
-/* The first call: there is no engine yet. */
-static int open_manager(struct cli *cli, json_t *params, struct mcp_asked *ret)
+/* The first call: there is no engine yet. What it answers is the caller's to call_done. */
+static int open_manager(struct cli *cli, json_t *params, struct called *ret)
 {
 	int status = cli_open(cli, CLI_PROJECT);
 
 	return status == CLI_OK ? ask_manager(cli, params, ret) : status;
+}
+
+static const json_t *answer_of(const struct called *called)
+{
+	return json_object_get(called->reply, "data");
 }
 
 static json_t *new_params(struct cli *cli, const char *action)
@@ -144,34 +120,45 @@ static int read_command_words(struct cli *cli, json_t *params)
 
 /* ---- asking the person ---- */
 
-static int ask_yes(struct cli *cli, const char *question)
+/* Whole for programs, for a person what has become of it. */
+static int tell_server(struct cli *cli, const json_t *answer, const char *sentence)
 {
-	auto_free char *mend = cli_retyped(cli, "mcp --yes", NULL, NULL);
-
-	return cli_asks(cli,
-			&(struct cli_question){ question, mend, cli->argv[1], "is as it was" });
+	if (!cli->opt.json)
+		return out_success(cli, "server", json_str(answer, "server"), sentence);
+	out_json(answer);
+	return CLI_OK;
 }
 
-static int accept_found(struct cli *cli, json_t *params, const json_t *found)
+struct mcp_found {
+	const json_t *answer;
+	void (*show)(const json_t *answer);
+	const char *question;
+};
+
+/* What was shown is signed after a yes. */
+static int accept_found(struct cli *cli, json_t *params, const struct mcp_found *found)
 {
-	auto_asked struct mcp_asked asked = { 0 };
+	auto_free char *mend = cli_retyped(cli, "mcp --yes", NULL, NULL);
+	const struct cli_question question = { found->question, mend, cli->argv[1],
+					       "is as it was" };
+	auto_called struct called called = { .signal = 0 };
 	char sentence[128];
 	json_int_t count;
 	int status;
 
+	if (!cli->opt.quiet || !cli->opt.yes)
+		found->show(found->answer);
+	status = cli_asks(cli, &question);
 	json_set(params, "accept", json_true());
-	json_sets(params, "digest", json_str(found, "digest"));
-	status = ask_manager(cli, params, &asked);
+	json_sets(params, "digest", json_str(found->answer, "digest"));
+	if (status == CLI_OK)
+		status = ask_manager(cli, params, &called);
 	if (status != CLI_OK)
 		return status;
-	if (cli->opt.json) {
-		out_json(asked.data);
-		return CLI_OK;
-	}
-	count = json_int(asked.data, "tool_count", 0);
+	count = json_int(answer_of(&called), "tool_count", 0);
 	snprintf(sentence, sizeof(sentence), "is signed, with %lld tool%s", (long long)count,
 		 count == 1 ? "" : "s");
-	return out_success(cli, "server", json_str(asked.data, "server"), sentence);
+	return tell_server(cli, answer_of(&called), sentence);
 }
 
 /* ---- the words ---- */
@@ -179,59 +166,54 @@ static int accept_found(struct cli *cli, json_t *params, const json_t *found)
 int mcp_add_word(struct cli *cli)
 {
 	auto_json json_t *params = new_params(cli, "add");
-	auto_asked struct mcp_asked asked = { 0 };
+	auto_called struct called called = { .signal = 0 };
 	int status = is_url(cli->argv[2]) ? read_header_words(cli, params) :
 					    read_command_words(cli, params);
 
 	if (status == CLI_OK)
-		status = open_manager(cli, params, &asked);
+		status = open_manager(cli, params, &called);
 	if (status != CLI_OK)
 		return status;
-	if (!cli->opt.quiet || !cli->opt.yes)
-		mcp_show_found(asked.data);
-	status = ask_yes(cli, "Sign the server and these tools with your key?");
-	return status == CLI_OK ? accept_found(cli, params, asked.data) : status;
+	return accept_found(
+		cli, params,
+		&(struct mcp_found){ answer_of(&called), mcp_show_found,
+				     "Sign the server and these tools with your key?" });
 }
 
 int mcp_refresh_word(struct cli *cli)
 {
 	auto_json json_t *params = new_params(cli, "refresh");
-	auto_asked struct mcp_asked asked = { 0 };
-	int status = open_manager(cli, params, &asked);
+	auto_called struct called called = { .signal = 0 };
+	int status = open_manager(cli, params, &called);
+	const json_t *answer = answer_of(&called);
 
 	if (status != CLI_OK)
 		return status;
-	if (!json_array_size(json_object_get(asked.data, "changes"))) {
-		if (cli->opt.json)
-			out_json(asked.data);
-		else
-			cli_note(cli, "%s: nothing has changed", json_str(asked.data, "server"));
-		return CLI_OK;
-	}
-	if (!cli->opt.quiet || !cli->opt.yes)
-		mcp_show_changes(asked.data);
-	status = ask_yes(cli, "Sign what has changed with your key?");
-	return status == CLI_OK ? accept_found(cli, params, asked.data) : status;
+	if (json_array_size(json_object_get(answer, "changes")))
+		return accept_found(cli, params,
+				    &(struct mcp_found){ answer, mcp_show_changes,
+							 "Sign what has changed with your key?" });
+	if (cli->opt.json)
+		out_json(answer);
+	else
+		cli_note(cli, "%s: nothing has changed", json_str(answer, "server"));
+	return CLI_OK;
 }
 
 int mcp_remove_word(struct cli *cli)
 {
 	auto_json json_t *params = new_params(cli, "remove");
-	auto_asked struct mcp_asked asked = { 0 };
+	auto_called struct called called = { .signal = 0 };
 	char sentence[128];
 	int status;
 
 	json_set(params, "accept", json_true());
-	status = open_manager(cli, params, &asked);
+	status = open_manager(cli, params, &called);
 	if (status != CLI_OK)
 		return status;
-	if (cli->opt.json) {
-		out_json(asked.data);
-		return CLI_OK;
-	}
 	snprintf(sentence, sizeof(sentence), "is removed, %zu files",
-		 json_array_size(json_object_get(asked.data, "removed")));
-	return out_success(cli, "server", json_str(asked.data, "server"), sentence);
+		 json_array_size(json_object_get(answer_of(&called), "removed")));
+	return tell_server(cli, answer_of(&called), sentence);
 }
 
 int mcp_list_word(struct cli *cli)
@@ -242,11 +224,12 @@ int mcp_list_word(struct cli *cli)
 		{ "runs", "RUNS", false },
 	};
 	auto_json json_t *params = json_pack("{s:s}", "action", "list");
-	auto_asked struct mcp_asked asked = { 0 };
-	int status = open_manager(cli, params, &asked);
+	auto_called struct called called = { .signal = 0 };
+	int status = open_manager(cli, params, &called);
 
 	if (status != CLI_OK)
 		return status;
-	return out_rows(cli, json_object_get(asked.data, "servers"), columns, ARRAY_SIZE(columns),
+	return out_rows(cli, json_object_get(answer_of(&called), "servers"), columns,
+			ARRAY_SIZE(columns),
 			"there are no servers; add one with: ryefs mcp add NAME URL");
 }

@@ -274,8 +274,8 @@ static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
  */
 static void execute_live(struct executed *executed, const struct cli_stream *stream)
 {
-	const struct rye_blob *output = executed->outcome.output;
-	char *line = strstr(executed->outcome.message, CLI_LIVE_LINE);
+	const struct rye_blob *output = executed->called.outcome.output;
+	char *line = strstr(executed->called.outcome.message, CLI_LIVE_LINE);
 
 	if (stream->live != CLI_LIVE_YES)
 		return;
@@ -299,7 +299,7 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 	stream.mute = cli->opt.fork && !isatty(STDOUT_FILENO);
 	forked_open(&forked, cli);
 	stream.forked = waits ? &forked : NULL;
-	status = call_wait(cli, &what, &executed->outcome, &executed->signal);
+	status = call_wait(cli, &what, &executed->called);
 	forked_close(&forked);
 	executed->printed = stream.printed;
 	execute_live(executed, &stream);
@@ -337,6 +337,6 @@ int verb_execute(struct cli *cli)
 	if (status == CLI_OK)
 		status = executed_tell(cli, &executed);
 	json_decref(executed.given);
-	call_done(&executed.outcome);
+	call_done(&executed.called);
 	return status;
 }

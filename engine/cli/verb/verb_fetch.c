@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-static void verb_fetch_print(struct cli *cli, const struct rye_outcome *outcome)
+static void verb_fetch_print(struct cli *cli, const struct called *called)
 {
-	auto_json json_t *reply = json_loadb(outcome->reply->data, outcome->reply->len, 0, NULL);
+	const json_t *reply = called->reply;
 	const char *copied = json_str(reply, "destination_path");
 	const json_t *content = json_object_get(reply, "content");
 
 	if (cli->opt.json || !reply)
-		out_blob(stdout, outcome->reply);
+		out_blob(stdout, called->outcome.reply);
 	else if (*copied && cli->opt.quiet)
 		return;
 	else if (*copied)
@@ -42,10 +42,9 @@ static int fetch_forced(struct cli *cli)
 int verb_fetch(struct cli *cli)
 {
 	auto_json json_t *message = json_object();
-	auto_outcome struct rye_outcome outcome = { 0 };
-	struct rye_err err = { 0 };
+	auto_called struct called called = { .signal = 0 };
 	char ref[REF_MAX];
-	int signal = 0, status = ref_one(cli, 0, ref);
+	int status = ref_one(cli, 0, ref);
 
 	if (status != CLI_OK)
 		return status;
@@ -56,19 +55,17 @@ int verb_fetch(struct cli *cli)
 		json_sets(message, "destination", cli->opt.to);
 	if (cli->opt.force)
 		json_set(message, "overwrite", json_true());
-	status = call_wait(cli, &(struct cli_call){ RYE_FETCH, message, NULL }, &outcome, &signal);
+	status = call_wait(cli, &(struct cli_call){ RYE_FETCH, message, NULL }, &called);
 	if (status != CLI_OK)
 		return status;
-	if (outcome.code == RYE_OK) {
-		verb_fetch_print(cli, &outcome);
+	if (called.outcome.code == RYE_OK) {
+		verb_fetch_print(cli, &called);
 		return CLI_OK;
 	}
-	if (strstr(outcome.message, "\"overwrite\""))
+	if (strstr(called.outcome.message, "\"overwrite\""))
 		return fetch_forced(cli);
-	if (outcome.code == RYE_NOT_FOUND && cli->opt.from)
+	if (called.outcome.code == RYE_NOT_FOUND && cli->opt.from)
 		return cli_complain(cli, CLI_NOT_FOUND, "ryefs search WORDS",
 				    "%s is not in the %s space", ref, cli->opt.from);
-	err.code = outcome.code;
-	snprintf(err.msg, sizeof(err.msg), "%s", outcome.message);
-	return cli_fail(cli, &err, ref);
+	return call_fail(cli, &called, ref);
 }

@@ -137,16 +137,12 @@ static void print_status(const char *id, const char *status)
 
 static int verb_threads_await(struct cli *cli, const char *id)
 {
-	auto_outcome struct rye_outcome outcome = { 0 };
 	auto_free char *status = NULL;
 	char last[RYE_THREAD_ID_ROOM];
-	struct rye_err err = { 0 };
-	int signal = 0;
+	int signal = 0, failed = call_thread_wait(cli, id, &signal);
 
-	if (call_thread_wait(cli, id, &outcome, &signal, &err))
-		return cli_fail(cli, &err, NULL);
-	if (signal)
-		return 128 + signal;
+	if (failed || signal)
+		return failed ? failed : 128 + signal;
 	/* the end that was waited for is that of the one which goes on last */
 	status = threads_fact(cli, rye_thread_last(cli->rye, id, last) ? id : last, "status");
 	if (cli->opt.json)
