@@ -5,13 +5,13 @@
  * Owns the table of calls: of each its request, its reply and the drafts that programs write beside
  * it before they rename one. In memory alone and bounded: an item keeps its newest calls, all
  * together NAMED_BYTES, the oldest go first; a draft is forgotten a minute after its last write. A
- * call that runs is never one that goes.
+ * call that runs is never one that goes. What only a node or a file refers to is in no list but its
+ * bucket's, and counts for nothing.
  *
  * Lock: the store's, for the table and for the bytes of its files (named_file.c); taken by the FUSE
- * threads, by the engine's thread that ends a run, and by the parking thread, which sweeps. Blobs
- * and calls are freed outside of it.
+ * threads, by the engine's thread that ends a run, and by the parking thread, which sweeps.
  */
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include "clock.h"
 #include "core/listing.h"
@@ -28,18 +28,6 @@ struct named_draft {
 	char name[];
 };
 
-struct named_call {
-	TAILQ_ENTRY(named_call) age; /* all calls, the oldest first */
-	struct named_call *next; /* of its bucket, or of what is to be freed */
-	struct named_draft *drafts;
-	struct rye_blob *request, *reply, *output; /* NULL: not there */
-	struct timespec asked, replied;
-	uint64_t number; /* of its newest message */
-	unsigned running;
-	const char *key, *name;
-	char text[];
-};
-
 int named_open(const struct named_env *env, struct named **ret)
 {
 	struct named *named = calloc(1, sizeof(*named));
@@ -53,66 +41,6 @@ int named_open(const struct named_env *env, struct named **ret)
 	return 0;
 }
 
-void named_empty(struct named_trash *trash)
-{
-	while (trash->drafts) {
-		struct named_draft *draft = trash->drafts;
-
-		trash->drafts = draft->next;
-		named_file_unref(draft->file);
-		free(draft);
-	}
-	while (trash->calls) {
-		struct named_call *call = trash->calls;
-
-		trash->calls = call->next;
-		rye_blob_unref(call->request);
-		rye_blob_unref(call->reply);
-		rye_blob_unref(call->output);
-		free(call);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(trash->blobs); i++)
-		rye_blob_unref(trash->blobs[i]);
-}
-
-/* ---- places ---- */
-
-struct named_place *named_place_new(struct named *named, const struct talk_target *target,
-				    const char *name)
-{
-	const char *kind = rye_kind_name(target->kind);
-	size_t id = strlen(target->id) + 1, key = id + strlen(kind) + 32;
-	struct named_place *place = calloc(1, sizeof(*place) + id + key + strlen(name) + 1);
-
-	if (!place)
-		return NULL;
-	*place = (struct named_place){
-		.refs = 1,
-		.named = named,
-		.target = { target->verb, target->kind, place->text },
-		.key = place->text + id,
-		.name = place->text + id + key,
-	};
-	memcpy(place->text, target->id, id);
-	talk_key(target, place->text + id, key);
-	memcpy(place->text + id + key, name, strlen(name) + 1);
-	return place;
-}
-
-struct named_place *named_place_ref(struct named_place *place)
-{
-	place->refs++;
-	return place;
-}
-
-void named_place_unref(void *data)
-{
-	struct named_place *place = data;
-
-	if (place && --place->refs == 0)
-		free(place);
-}
-
 bool named_is_name(const char *name)
 {
 	size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -122,70 +50,134 @@ bool named_is_name(const char *name)
 	       strcmp(name, "..") != 0;
 }
 
-/* ---- the table, lock held ---- */
+/* ---- which calls there are ---- */
 
-static size_t blob_bytes(const struct rye_blob *blob)
+static struct named_call *call_make(struct named *named, const struct talk_target *target,
+				    const char *name)
 {
-	return blob ? blob->len : 0;
+	const char *kind = rye_kind_name(target->kind);
+	size_t id = strlen(target->id) + 1, key = id + strlen(kind) + 32;
+	struct named_call *call = calloc(1, sizeof(*call) + id + key + strlen(name) + 1);
+
+	if (!call)
+		return NULL;
+	call->refs = 1;
+	call->named = named;
+	call->target = (struct talk_target){ .verb = target->verb, .kind = target->kind };
+	call->target.id = memcpy(call->text, target->id, id);
+	call->key = call->text + id;
+	talk_key(target, call->text + id, key);
+	call->name = memcpy(call->text + id + key, name, strlen(name) + 1);
+	call->hash = hash_text(hash_text(HASH_BASIS, call->key), name);
+	return call;
 }
 
-static size_t call_bytes(const struct named_call *call)
+/* Lock held. Where one of that name is, or would be; frees what it meets that nothing refers to. */
+static struct named_call **call_slot(const struct named_call *like)
 {
-	return sizeof(*call) + blob_bytes(call->request) + blob_bytes(call->reply) +
-	       blob_bytes(call->output);
-}
+	struct named *named = like->named;
+	struct named_call **at = &named->buckets[(like->hash ^ like->hash >> 32) % NAMED_BUCKETS];
 
-static struct named_call **call_slot(struct named *named, const char *key, const char *name)
-{
-	uint64_t hash = hash_text(HASH_BASIS, key);
-	struct named_call **at = &named->buckets[(hash ^ hash >> 32) % NAMED_BUCKETS];
+	while (*at) {
+		struct named_call *call = *at;
 
-	while (*at && (strcmp((*at)->key, key) != 0 || (name && strcmp((*at)->name, name) != 0)))
-		at = &(*at)->next;
+		if (call->hash == like->hash && strcmp(call->key, like->key) == 0 &&
+		    strcmp(call->name, like->name) == 0)
+			break;
+		if (call->refs || call->used) {
+			at = &call->next;
+		} else {
+			*at = call->next;
+			free(call);
+		}
+	}
 	return at;
 }
 
-static void call_take_out(struct named *named, struct named_call *call, struct named_trash *trash)
+struct named_call *named_call_get(struct named *named, const struct talk_target *target,
+				  const char *name)
 {
-	struct named_call **at = call_slot(named, call->key, call->name);
+	struct named_call *made = call_make(named, target, name), *call = NULL;
 
-	*at = call->next;
-	TAILQ_REMOVE(&named->calls, call, age);
-	named->n--;
-	named->bytes -= call_bytes(call);
-	while (call->drafts) {
-		struct named_draft *draft = call->drafts;
+	if (!made)
+		return NULL;
+	{
+		GUARD(&named->lock);
+		struct named_call **at = call_slot(made);
 
-		call->drafts = draft->next;
-		draft->next = trash->drafts;
-		trash->drafts = draft;
+		if (*at)
+			call = named_call_ref(*at);
+		else
+			*at = made;
 	}
-	call->next = trash->calls;
-	trash->calls = call;
+	if (!call)
+		return made;
+	free(made);
+	return call;
 }
 
-static void draft_take_out(struct named_draft **at, struct named_trash *trash)
+struct named_call *named_call_ref(struct named_call *call)
+{
+	call->refs++;
+	return call;
+}
+
+void named_call_unref(void *data)
+{
+	struct named_call *call = data;
+
+	if (call)
+		call->refs--;
+}
+
+/* ---- what is in them, lock held ---- */
+
+static void draft_remove(struct named_draft **at)
 {
 	struct named_draft *draft = *at;
 
 	*at = draft->next;
-	draft->next = trash->drafts;
-	trash->drafts = draft;
+	named_file_unref(draft->file);
+	free(draft);
 }
 
-/* Drafts that are too old, and the call itself when nothing is left of it. */
-static void call_expire(struct named *named, struct named_call *call, struct named_trash *trash)
+static void call_set(struct named_call *call, struct rye_blob **at, struct rye_blob *blob)
+{
+	call->named->bytes -= *at ? (*at)->len : 0;
+	rye_blob_unref(*at);
+	*at = blob ? rye_blob_ref(blob) : NULL;
+	call->named->bytes += blob ? blob->len : 0;
+}
+
+static void call_empty(struct named_call *call)
+{
+	if (!call->used)
+		return;
+	while (call->drafts)
+		draft_remove(&call->drafts);
+	call_set(call, &call->request, NULL);
+	call_set(call, &call->reply, NULL);
+	call_set(call, &call->output, NULL);
+	call->number = 0;
+	call->used = false;
+	TAILQ_REMOVE(&call->named->calls, call, age);
+	call->named->n--;
+	call->named->bytes -= sizeof(*call);
+}
+
+/* Drafts that are too old go; with the last thing that was in it, its place among the others. */
+static void call_expire(struct named_call *call)
 {
 	int64_t now = clock_ns();
 	struct named_draft **at = &call->drafts;
 
 	while (*at)
-		if (now - (*at)->file->wrote_ns > named->env.draft_ns)
-			draft_take_out(at, trash);
+		if (now - (*at)->file->wrote_ns > call->named->env.draft_ns)
+			draft_remove(at);
 		else
 			at = &(*at)->next;
 	if (!call->drafts && !call->request && !call->reply && !call->running)
-		call_take_out(named, call, trash);
+		call_empty(call);
 }
 
 /* The oldest that may go, of the calls that one item had or (key NULL) of all; NULL: none. */
@@ -200,76 +192,50 @@ static struct named_call *call_oldest(struct named *named, const char *key)
 	return NULL;
 }
 
-static size_t call_count(struct named *named, const char *key)
-{
-	struct named_call *call = *call_slot(named, key, NULL);
-	size_t n = 0;
-
-	for (; call; call = call->next)
-		n += call->number && strcmp(call->key, key) == 0;
-	return n;
-}
-
-bool named_make_room(struct named *named, size_t bytes, struct named_trash *trash)
+bool named_make_room(struct named *named, size_t bytes)
 {
 	while (named->bytes + bytes > NAMED_BYTES) {
 		struct named_call *oldest = call_oldest(named, NULL);
 
 		if (!oldest)
 			return false;
-		call_take_out(named, oldest, trash);
+		call_empty(oldest);
 	}
 	return true;
 }
 
 /* Of the item, those that are too many. */
-static void call_make_way(struct named *named, const char *key, struct named_trash *trash)
+static void call_make_way(struct named *named, const char *key)
 {
-	struct named_call *oldest = NULL;
+	struct named_call *call, *oldest;
+	size_t n = 0;
 
-	while (call_count(named, key) > NAMED_OF_ITEM && (oldest = call_oldest(named, key)))
-		call_take_out(named, oldest, trash);
+	TAILQ_FOREACH(call, &named->calls, age)
+		n += call->number && strcmp(call->key, key) == 0;
+	for (; n > NAMED_OF_ITEM && (oldest = call_oldest(named, key)); n--)
+		call_empty(oldest);
 }
 
-/* With what is too old gone from it; NULL: there is none. */
-static struct named_call *call_find(const struct named_place *place, struct named_trash *trash)
+/* Something will be in it, and it is the newest. False: too many. */
+static bool call_use(struct named_call *call)
 {
-	struct named *named = place->named;
-	struct named_call *call = *call_slot(named, place->key, place->name);
+	struct named *named = call->named;
 
-	if (call)
-		call_expire(named, call, trash);
-	return *call_slot(named, place->key, place->name);
-}
-
-/* NULL: too many, or out of memory. */
-static struct named_call *call_obtain(const struct named_place *place, struct named_trash *trash)
-{
-	struct named *named = place->named;
-	struct named_call *call = call_find(place, trash);
-	size_t key = strlen(place->key) + 1, name = strlen(place->name) + 1;
-
-	if (call)
-		return call;
+	call_expire(call);
+	if (call->used)
+		return true;
 	if (named->n >= NAMED_CALLS) {
 		struct named_call *oldest = call_oldest(named, NULL);
 
 		if (!oldest)
-			return NULL;
-		call_take_out(named, oldest, trash);
+			return false;
+		call_empty(oldest);
 	}
-	call = calloc(1, sizeof(*call) + key + name);
-	if (!call)
-		return NULL;
-	memcpy(call->text, place->key, key);
-	memcpy(call->text + key, place->name, name);
-	call->key = call->text;
-	call->name = call->text + key;
-	*call_slot(named, place->key, place->name) = call;
+	call->used = true;
 	TAILQ_INSERT_TAIL(&named->calls, call, age);
 	named->n++;
-	named->bytes += call_bytes(call);
-	return call;
+	named->bytes += sizeof(*call);
+	return true;
 }
 
 /* ---- drafts ---- */
@@ -283,261 +249,175 @@ static struct named_draft **draft_slot(struct named_call *call, const char *name
 	return at;
 }
 
-struct named_file *named_draft(const struct named_place *place, const char *name)
+struct named_file *named_draft(struct named_call *call, const char *name)
 {
-	struct named_trash trash = { 0 };
-	struct named_file *file = NULL;
+	GUARD(&call->named->lock);
+	struct named_draft *draft;
 
-	{
-		GUARD(&place->named->lock);
-		struct named_call *call = call_find(place, &trash);
-		struct named_draft *draft = call ? *draft_slot(call, name) : NULL;
-
-		if (draft)
-			file = named_file_ref(draft->file);
-	}
-	named_empty(&trash);
-	return file;
+	call_expire(call);
+	draft = *draft_slot(call, name);
+	return draft ? named_file_ref(draft->file) : NULL;
 }
 
-/* Lock held. Takes draft over. */
-static bool draft_insert(const struct named_place *place, struct named_draft *draft,
-			 struct named_trash *trash)
+/* Lock held. */
+static bool draft_insert(struct named_call *call, struct named_draft *draft)
 {
-	struct named_call *call = call_obtain(place, trash);
-	struct named_draft **at, *other;
+	struct named_draft **at;
 	size_t n = 0;
 
-	if (call) {
-		at = draft_slot(call, draft->name);
-		if (*at)
-			draft_take_out(at, trash);
-		for (other = call->drafts; other; other = other->next)
-			n++;
-	}
-	draft->next = NULL;
-	if (!call || n >= NAMED_DRAFTS) {
-		draft->next = trash->drafts;
-		trash->drafts = draft;
+	if (!call_use(call))
 		return false;
-	}
+	at = draft_slot(call, draft->name);
+	if (*at)
+		draft_remove(at);
+	for (const struct named_draft *other = call->drafts; other; other = other->next)
+		n++;
+	if (n >= NAMED_DRAFTS)
+		return false;
 	draft->next = call->drafts;
 	call->drafts = draft;
 	return true;
 }
 
-int named_put(const struct named_place *place, const char *name, struct named_file *file)
+int named_put(struct named_call *call, const char *name, struct named_file *file)
 {
 	struct named_draft *draft = calloc(1, sizeof(*draft) + strlen(name) + 1);
-	struct named_trash trash = { 0 };
-	bool put = false;
 
 	if (!draft)
 		return ENOMEM;
 	draft->file = named_file_ref(file);
 	memcpy(draft->name, name, strlen(name));
-	{
-		GUARD(&place->named->lock);
-		put = draft_insert(place, draft, &trash);
-	}
-	named_empty(&trash);
-	return put ? 0 : ENOSPC;
+	GUARD(&call->named->lock);
+	if (draft_insert(call, draft))
+		return 0;
+	draft_remove(&draft);
+	return ENOSPC;
 }
 
-int named_remove(const struct named_place *place, const char *name)
+int named_remove(struct named_call *call, const char *name)
 {
-	struct named_trash trash = { 0 };
-	bool was = false;
+	GUARD(&call->named->lock);
+	struct named_draft **at;
 
-	{
-		GUARD(&place->named->lock);
-		struct named_call *call = call_find(place, &trash);
-		struct named_draft **at = call ? draft_slot(call, name) : NULL;
-
-		if (at && *at) {
-			draft_take_out(at, &trash);
-			was = true;
-		} else if (call && call->request && strcmp(name, NAMED_REQUEST) == 0) {
-			place->named->bytes -= call->request->len;
-			trash.blobs[0] = steal(&call->request);
-			was = true;
-		}
-		if (was)
-			call_expire(place->named, call, &trash);
-	}
-	named_empty(&trash);
-	return was ? 0 : ENOENT;
+	call_expire(call);
+	at = draft_slot(call, name);
+	if (*at)
+		draft_remove(at);
+	else if (call->request && strcmp(name, NAMED_REQUEST) == 0)
+		call_set(call, &call->request, NULL);
+	else
+		return ENOENT;
+	call_expire(call);
+	return 0;
 }
 
 /* ---- requests and replies ---- */
 
-struct rye_blob *named_text(const struct named_place *place, enum named_what what,
-			    struct timespec *ret_at)
+struct rye_blob *named_text(struct named_call *call, enum named_what what, struct timespec *ret_at)
 {
-	struct named_trash trash = { 0 };
-	struct rye_blob *blob = NULL;
+	GUARD(&call->named->lock);
+	struct rye_blob *blob;
 
-	{
-		GUARD(&place->named->lock);
-		struct named_call *call = call_find(place, &trash);
+	call_expire(call);
+	blob = what == NAMED_IS_REQUEST ? call->request :
+	       what == NAMED_IS_REPLY	? call->reply :
+					  call->output;
+	*ret_at = what == NAMED_IS_REQUEST ? call->asked : call->replied;
+	return blob ? rye_blob_ref(blob) : NULL;
+}
 
-		if (call) {
-			blob = what == NAMED_IS_REQUEST ? call->request :
-			       what == NAMED_IS_REPLY	? call->reply :
-							  call->output;
-			*ret_at = what == NAMED_IS_REQUEST ? call->asked : call->replied;
-		}
-		if (blob)
-			rye_blob_ref(blob);
+uint64_t named_begin(struct named_call *call, struct rye_blob *request)
+{
+	struct named *named = call->named;
+	struct named_draft **unfinished;
+
+	GUARD(&named->lock);
+	if (!named_make_room(named, request ? request->len : 0) || !call_use(call))
+		return 0;
+	call->number = ++named->made;
+	call->running++;
+	call_make_way(named, call->key);
+	unfinished = draft_slot(call, NAMED_UNFINISHED);
+	if (*unfinished)
+		draft_remove(unfinished);
+	clock_gettime(CLOCK_REALTIME, &call->asked);
+	TAILQ_REMOVE(&named->calls, call, age);
+	TAILQ_INSERT_TAIL(&named->calls, call, age);
+	if (request)
+		call_set(call, &call->request, request);
+	call_set(call, &call->reply, NULL);
+	call_set(call, &call->output, NULL);
+	return call->number;
+}
+
+void named_end(struct named_call *call, uint64_t number, const struct last *last)
+{
+	GUARD(&call->named->lock);
+	if (last && call->number == number) {
+		clock_gettime(CLOCK_REALTIME, &call->replied);
+		call_set(call, &call->reply, last->reply);
+		call_set(call, &call->output, last->output);
 	}
-	named_empty(&trash);
-	return blob;
+	/* only now may this one go, for its own reply's sake last of all */
+	named_make_room(call->named, 0);
+	call->running--;
 }
 
-/* Lock held. The text is replaced, its old one goes. */
-static void call_set(struct named *named, struct rye_blob **at, struct rye_blob *blob,
-		     struct rye_blob **trash)
+void named_replace(struct named_call *call, uint64_t number, struct rye_blob *request)
 {
-	named->bytes -= blob_bytes(*at);
-	*trash = *at;
-	*at = blob ? rye_blob_ref(blob) : NULL;
-	named->bytes += blob_bytes(blob);
-}
-
-uint64_t named_begin(const struct named_place *place, struct rye_blob *request)
-{
-	struct named *named = place->named;
-	struct named_trash trash = { 0 };
-	uint64_t number = 0;
-
-	{
-		GUARD(&named->lock);
-		struct named_call *call = NULL;
-		struct named_draft **unfinished;
-
-		if (named_make_room(named, blob_bytes(request), &trash))
-			call = call_obtain(place, &trash);
-		if (call) {
-			number = call->number = ++named->made;
-			call->running++;
-			call_make_way(named, place->key, &trash);
-			unfinished = draft_slot(call, NAMED_UNFINISHED);
-			if (*unfinished)
-				draft_take_out(unfinished, &trash);
-			clock_gettime(CLOCK_REALTIME, &call->asked);
-			TAILQ_REMOVE(&named->calls, call, age);
-			TAILQ_INSERT_TAIL(&named->calls, call, age);
-			if (request)
-				call_set(named, &call->request, request, &trash.blobs[0]);
-			call_set(named, &call->reply, NULL, &trash.blobs[1]);
-			call_set(named, &call->output, NULL, &trash.blobs[2]);
-		}
-	}
-	named_empty(&trash);
-	return number;
-}
-
-void named_end(const struct named_place *place, uint64_t number, const struct last *last)
-{
-	struct named *named = place->named;
-	struct named_trash trash = { 0 };
-
-	{
-		GUARD(&named->lock);
-		struct named_call *call = *call_slot(named, place->key, place->name);
-
-		if (call && last && call->number == number) {
-			clock_gettime(CLOCK_REALTIME, &call->replied);
-			call_set(named, &call->reply, last->reply, &trash.blobs[0]);
-			call_set(named, &call->output, last->output, &trash.blobs[1]);
-		}
-		/* only now may this one go, for its own reply's sake last of all */
-		named_make_room(named, 0, &trash);
-		if (call)
-			call->running--;
-	}
-	named_empty(&trash);
-}
-
-void named_replace(const struct named_place *place, uint64_t number, struct rye_blob *request)
-{
-	struct named_trash trash = { 0 };
-
-	{
-		GUARD(&place->named->lock);
-		struct named_call *call = *call_slot(place->named, place->key, place->name);
-
-		if (call && call->number == number && call->request)
-			call_set(place->named, &call->request, request, &trash.blobs[0]);
-	}
-	named_empty(&trash);
-}
-
-uint64_t named_newest(const struct named_place *place)
-{
-	GUARD(&place->named->lock);
-	struct named_call *call = *call_slot(place->named, place->key, place->name);
-
-	return call ? call->number : 0;
+	GUARD(&call->named->lock);
+	if (call->number == number && call->request)
+		call_set(call, &call->request, request);
 }
 
 /* ---- listing ---- */
 
-void named_list_calls(const struct named_place *place, bool replied, struct listing *listing)
+void named_list_calls(const struct named_call *of, bool replied, struct listing *listing)
 {
-	GUARD(&place->named->lock);
-	struct named_call *call = *call_slot(place->named, place->key, NULL);
+	struct named_call *call;
 
-	for (; call; call = call->next)
-		if (strcmp(call->key, place->key) == 0 && (!replied || call->reply))
+	GUARD(&of->named->lock);
+	TAILQ_FOREACH(call, &of->named->calls, age)
+		if (strcmp(call->key, of->key) == 0 && (!replied || call->reply))
 			listing_add(listing, call->name, S_IFDIR, 1);
 }
 
-void named_list_drafts(const struct named_place *place, struct listing *listing)
+void named_list_drafts(struct named_call *call, struct listing *listing)
 {
-	struct named_trash trash = { 0 };
-
-	{
-		GUARD(&place->named->lock);
-		struct named_call *call = call_find(place, &trash);
-		struct named_draft *draft = call ? call->drafts : NULL;
-
-		if (call && call->request)
-			listing_add(listing, NAMED_REQUEST, S_IFREG, 1);
-		for (; draft; draft = draft->next)
-			if (*draft->name)
-				listing_add(listing, draft->name, S_IFREG, 1);
-	}
-	named_empty(&trash);
+	GUARD(&call->named->lock);
+	call_expire(call);
+	if (call->request)
+		listing_add(listing, NAMED_REQUEST, S_IFREG, 1);
+	for (const struct named_draft *draft = call->drafts; draft; draft = draft->next)
+		if (*draft->name)
+			listing_add(listing, draft->name, S_IFREG, 1);
 }
 
 /* ---- time ---- */
 
 void named_sweep(struct named *named)
 {
-	struct named_trash trash = { 0 };
+	struct named_call *call, *next;
 
-	{
-		GUARD(&named->lock);
-		struct named_call *call = TAILQ_FIRST(&named->calls), *next;
-
-		for (; call; call = next) {
-			next = TAILQ_NEXT(call, age);
-			call_expire(named, call, &trash);
-		}
+	GUARD(&named->lock);
+	for (call = TAILQ_FIRST(&named->calls); call; call = next) {
+		next = TAILQ_NEXT(call, age);
+		call_expire(call);
 	}
-	named_empty(&trash);
 }
 
 void named_free(struct named *named)
 {
-	struct named_trash trash = { 0 };
-
 	if (!named)
 		return;
-	while (!TAILQ_EMPTY(&named->calls))
-		call_take_out(named, TAILQ_FIRST(&named->calls), &trash);
-	named_empty(&trash);
+	for (size_t i = 0; i < NAMED_BUCKETS; i++)
+		while (named->buckets[i]) {
+			struct named_call *call = named->buckets[i];
+
+			named->buckets[i] = call->next;
+			call_empty(call);
+			free(call);
+		}
 	pthread_mutex_destroy(&named->lock);
 	free(named);
 }

@@ -5,11 +5,11 @@
  * calls/NAME and replies/NAME are there as soon as they are looked up, and for ever one node each:
  * a rename that waits for its run holds the lock of its directory, which is why replies lie in
  * another one. Making, moving and removing is for files in calls/NAME alone. The errnos that make
- * programs write a second time, in place, after a rename are never given to one.
+ * programs write a second time, in call, after a rename are never given to one.
  *
  * No lock, no state: the store's (named.c) is taken by what is called.
  */
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include "clock.h"
 #include "core/ctl.h"
@@ -33,21 +33,21 @@ static bool is_calls(const struct node *dir)
 /* Is it calls/ of the root itself, where the primitives' own lie, too? */
 static bool is_top(const struct node *dir)
 {
-	const struct named_place *place = dir->data;
+	const struct named_call *call = dir->data;
 
-	return !*place->target.id && dir->text_len == dir->path_len;
+	return !*call->target.id && dir->text_len == dir->path_len;
 }
 
 /* ---- entering ---- */
 
-static int dir_entry(fuse_req_t req, const struct tree_key *key, struct named_place *place,
+static int dir_entry(fuse_req_t req, const struct tree_key *key, struct named_call *call,
 		     struct fuse_entry_param *ret);
 
 /* The directory of a call, or of a primitive's calls. */
 static int dir_enter_below(fuse_req_t req, const struct node *dir, const char *name,
 			   struct fuse_entry_param *ret)
 {
-	const struct named_place *above = dir->data;
+	const struct named_call *above = dir->data;
 	const struct ctl *verb = is_top(dir) ? ctl_root_find(name) : NULL;
 	struct talk_target target = above->target;
 	struct tree_key key = {
@@ -70,16 +70,20 @@ static int dir_enter_below(fuse_req_t req, const struct node *dir, const char *n
 	key.text[key.text_len++] = dir->text_len > dir->path_len ? '/' : 0;
 	key.text_len += (uint16_t)snprintf(key.text + key.text_len, sizeof(key.text) - key.text_len,
 					   "%s", name);
-	return dir_entry(req, &key, named_place_new(above->named, &target, verb ? "" : name), ret);
+	return dir_entry(req, &key, named_call_get(above->named, &target, verb ? "" : name), ret);
 }
 
-static int named_enter_file(fuse_req_t req, struct named_place *place, const char *name,
+/* The file of that name in calls/NAME, a reference; NULL: there is none. */
+static struct named_file *dir_file(struct named_call *call, const char *name)
+{
+	return strcmp(name, NAMED_REQUEST) ? named_draft(call, name) : named_request(call);
+}
+
+static int named_enter_file(fuse_req_t req, struct named_call *call, const char *name,
 			    struct fuse_entry_param *ret)
 {
-	bool request = strcmp(name, NAMED_REQUEST) == 0;
-	struct named_file *file = request ? named_request(place) : named_draft(place, name);
-	struct named_open open = { place, file, request };
-	int sys = file ? named_open_enter(req, &open, ret) : 0;
+	struct named_file *file = dir_file(call, name);
+	int sys = file ? named_open_enter(req, file, !strcmp(name, NAMED_REQUEST), ret) : 0;
 
 	named_file_unref(file);
 	return sys;
@@ -88,32 +92,32 @@ static int named_enter_file(fuse_req_t req, struct named_place *place, const cha
 static int enter_in_call(fuse_req_t req, const struct node *dir, const char *name,
 			 struct fuse_entry_param *ret)
 {
-	struct named_place *place = dir->data;
+	struct named_call *call = dir->data;
 	struct named_file *open = NULL;
 
 	if (is_calls(dir))
-		return named_enter_file(req, place, name, ret);
-	open = named_draft(place, NAMED_UNFINISHED);
+		return named_enter_file(req, call, name, ret);
+	open = named_draft(call, NAMED_UNFINISHED);
 	if (open)
-		named_settle(place, open, NAMED_PAUSE_MS * NS_PER_MS);
+		named_settle(open, NAMED_PAUSE_MS * NS_PER_MS);
 	named_file_unref(open);
 	if (strcmp(name, "output") == 0)
-		return named_text_enter(req, place, NAMED_IS_OUTPUT, ret);
-	return strcmp(name, "reply.json") ? 0 : named_text_enter(req, place, NAMED_IS_REPLY, ret);
+		return named_text_enter(req, call, NAMED_IS_OUTPUT, ret);
+	return strcmp(name, "reply.json") ? 0 : named_text_enter(req, call, NAMED_IS_REPLY, ret);
 }
 
 /* What is not there is a negative entry that the kernel may not keep. */
 static int dir_enter(fuse_req_t req, struct node *dir, const char *name,
 		     struct fuse_entry_param *ret)
 {
-	const struct named_place *place = dir->data;
-	int sys = named_may(req, place, false, NULL);
+	const struct named_call *call = dir->data;
+	int sys = named_may(req, call, false, NULL);
 
 	*ret = (struct fuse_entry_param){ 0 };
 	if (sys)
 		return sys;
-	return *place->name ? enter_in_call(req, dir, name, ret) :
-			      dir_enter_below(req, dir, name, ret);
+	return *call->name ? enter_in_call(req, dir, name, ret) :
+			     dir_enter_below(req, dir, name, ret);
 }
 
 /* ---- attributes, listing ---- */
@@ -146,10 +150,10 @@ static void list_primitives(struct listing *listing)
 			listing_add(listing, rows[i].name, S_IFDIR, 1);
 }
 
-static void list_reply(const struct named_place *place, struct listing *listing)
+static void list_reply(struct named_call *call, struct listing *listing)
 {
 	struct timespec at;
-	auto_blob struct rye_blob *reply = named_text(place, NAMED_IS_REPLY, &at);
+	auto_blob struct rye_blob *reply = named_text(call, NAMED_IS_REPLY, &at);
 
 	if (!reply)
 		return;
@@ -159,21 +163,21 @@ static void list_reply(const struct named_place *place, struct listing *listing)
 
 static void named_dir_readdir(fuse_req_t req, struct node *dir, size_t size, off_t off, bool plus)
 {
-	const struct named_place *place = dir->data;
+	struct named_call *call = dir->data;
 	struct listing_ask ask = { req, dir, size, off, plus };
 	auto_listing struct listing *listing = listing_new();
-	int sys = named_may(req, place, false, NULL);
+	int sys = named_may(req, call, false, NULL);
 
 	if (sys || !listing) {
 		reply_errno(req, sys ? sys : ENOMEM);
 		return;
 	}
-	if (!*place->name)
-		named_list_calls(place, !is_calls(dir), listing);
+	if (!*call->name)
+		named_list_calls(call, !is_calls(dir), listing);
 	else if (is_calls(dir))
-		named_list_drafts(place, listing);
+		named_list_drafts(call, listing);
 	else
-		list_reply(place, listing);
+		list_reply(call, listing);
 	if (is_top(dir))
 		list_primitives(listing);
 	if (!listing_finish(listing))
@@ -187,82 +191,56 @@ static void named_dir_readdir(fuse_req_t req, struct node *dir, size_t size, off
 /* 0, or why nothing may be changed in this directory. */
 static int may_change(fuse_req_t req, const struct node *dir, bool now, struct caller **ret_who)
 {
-	const struct named_place *place = dir->data;
+	const struct named_call *call = dir->data;
 
-	if (!is_calls(dir) || !*place->name)
+	if (!is_calls(dir) || !*call->name)
 		return EROFS;
-	return named_may(req, place, now, ret_who);
+	return named_may(req, call, now, ret_who);
 }
 
-static int make_draft(fuse_req_t req, struct named_place *place, const struct node_new *what,
-		      int flags, struct fuse_entry_param *ret)
-{
-	struct named_file *file = named_draft(place, what->name);
-	struct named_open open = { place, NULL, false };
-	int sys = 0;
-
-	if (file && flags & O_EXCL)
-		sys = EEXIST;
-	else if (file && flags & O_TRUNC)
-		named_file_resize(file, 0);
-	else if (!file) {
-		file = named_file_new(place->named, (struct rye_span){ NULL, 0 },
-				      what->mode & 0777);
-		sys = file ? named_put(place, what->name, file) : ENOMEM;
-	}
-	open.file = file;
-	if (!sys)
-		sys = named_open_enter(req, &open, ret);
-	named_file_unref(file);
-	return sys;
-}
-
-/* It is there for its writer alone until a message is complete. */
-static int make_request(fuse_req_t req, struct named_place *place, int flags,
-			struct fuse_entry_param *ret)
-{
-	struct named_file *file = named_request(place);
-	struct named_open open = { place, file, true };
-	int sys = file && flags & O_EXCL ? EEXIST : 0;
-
-	if (!file) {
-		open.file = file = named_file_new(place->named, (struct rye_span){ NULL, 0 }, 0600);
-		if (file)
-			named_file_said(file, named_newest(place), 0);
-	} else if (flags & O_TRUNC) {
-		named_file_resize(file, 0);
-	}
-	if (!sys)
-		sys = file ? named_open_enter(req, &open, ret) : ENOMEM;
-	named_file_unref(file);
-	return sys;
-}
-
+/* A draft has its name at once; request.json is there for its writer alone until a message is
+ * complete. */
 static int dir_make_file(fuse_req_t req, struct node *dir, const struct node_new *what, int flags,
 			 struct fuse_entry_param *ret)
 {
+	struct named_call *call = dir->data;
+	bool request = strcmp(what->name, NAMED_REQUEST) == 0;
+	struct named_file *file = NULL;
 	int sys = may_change(req, dir, false, NULL);
 
+	if (!sys && strlen(what->name) > TREE_NAME_MAX)
+		sys = ENAMETOOLONG;
 	if (sys)
 		return sys;
-	if (strlen(what->name) > TREE_NAME_MAX)
-		return ENAMETOOLONG;
-	if (strcmp(what->name, NAMED_REQUEST) == 0)
-		return make_request(req, dir->data, flags, ret);
-	return make_draft(req, dir->data, what, flags, ret);
+	file = dir_file(call, what->name);
+	if (file && flags & O_EXCL) {
+		sys = EEXIST;
+	} else if (file && flags & O_TRUNC) {
+		named_file_resize(file, 0);
+	} else if (!file) {
+		file = named_file_new(call, (struct rye_span){ NULL, 0 },
+				      request ? 0600 : what->mode & 0777);
+		sys = file ? 0 : ENOMEM;
+		if (file && !request)
+			sys = named_put(call, what->name, file);
+	}
+	if (!sys)
+		sys = named_open_enter(req, file, request, ret);
+	named_file_unref(file);
+	return sys;
 }
 
 /* Names of calls that may not be are told by their own errno; there are no directories in a call,
  * and no links or devices. */
 static void dir_make(fuse_req_t req, struct node *dir, const struct node_new *what)
 {
-	const struct named_place *place = dir->data;
+	const struct named_call *call = dir->data;
 	struct fuse_entry_param entry = { 0 };
 	int sys = EPERM;
 
 	if (S_ISREG(what->mode) || !(what->mode & S_IFMT))
 		sys = dir_make_file(req, dir, what, O_EXCL, &entry);
-	else if (S_ISDIR(what->mode) && !*place->name)
+	else if (S_ISDIR(what->mode) && !*call->name)
 		sys = EINVAL;
 	enter_reply(req, sys, &entry, NULL);
 }
@@ -286,19 +264,17 @@ static void dir_remove(fuse_req_t req, struct node *dir, const char *name, bool 
 /* ---- commits ---- */
 
 /* The draft's text is the next message; draft: its name, when that is to go. */
-static void dir_commit(fuse_req_t req, struct named_commit *commit, struct caller *writer)
+static void dir_commit(fuse_req_t req, struct named_file *file, enum named_way way,
+		       const char *draft, struct caller *writer)
 {
-	auto_blob struct rye_blob *text = commit ? named_file_blob(commit->file) : NULL;
-	struct named_wrote wrote;
+	struct named_commit *commit = named_commit_new(file, way, draft, 0);
+	auto_blob struct rye_blob *text = commit ? named_file_blob(file) : NULL;
+	struct named_wrote wrote = { .sys = ENOMEM };
 
-	if (!text) {
-		named_commit_free(commit);
-		reply_errno(req, ENOMEM);
-		return;
-	}
-	named_message((struct rye_span){ text->data, text->len }, &wrote);
+	if (text)
+		named_message((struct rye_span){ text->data, text->len }, &wrote);
 	if (wrote.sys) {
-		named_fail(req, commit->place, &wrote, writer);
+		named_fail(req, file->call, &wrote, writer);
 		named_commit_free(commit);
 		return;
 	}
@@ -307,63 +283,59 @@ static void dir_commit(fuse_req_t req, struct named_commit *commit, struct calle
 }
 
 /* Moves a draft, or request.json, which is a draft from then on. 0 or an errno. */
-static int dir_move(struct named_place *place, const char *name, const char *new_name)
+static int dir_move(struct named_call *call, const char *name, const char *new_name)
 {
-	struct named_file *file = strcmp(name, NAMED_REQUEST) ? named_draft(place, name) :
-								named_request(place);
-	int sys = file ? named_put(place, new_name, file) : ENOENT;
+	struct named_file *file = dir_file(call, name);
+	int sys = file ? named_put(call, new_name, file) : ENOENT;
 
 	if (!sys)
-		sys = named_remove(place, name);
+		sys = named_remove(call, name);
 	named_file_unref(file);
 	return sys;
 }
 
 static void dir_rename(fuse_req_t req, const struct node_rename *what)
 {
-	struct named_place *place = what->from->data;
+	struct named_call *call = what->from->data;
 	struct caller *writer = NULL;
 	struct named_file *file = NULL;
+	bool commits = strcmp(what->new_name, NAMED_REQUEST) == 0;
 	int sys = may_change(req, what->from, true, &writer);
 
 	/* the kernel has looked that the new name is free, when it should be */
 	if (!sys && (what->from != what->to || what->flags & ~(unsigned)RENAME_NOREPLACE))
 		sys = EINVAL;
-	if (!sys && strcmp(what->new_name, NAMED_REQUEST) != 0) {
-		reply_errno(req, dir_move(place, what->name, what->new_name));
-		caller_unref(writer);
-		return;
-	}
-	if (!sys)
-		file = named_draft(place, what->name);
-	if (!sys && !file)
+	if (!sys && commits)
+		file = named_draft(call, what->name);
+	if (!sys && commits && !file)
 		sys = ENOENT;
-	if (sys)
-		reply_errno(req, sys);
+	if (!sys && !commits)
+		sys = dir_move(call, what->name, what->new_name);
+	if (file)
+		dir_commit(req, file, NAMED_RENAME, what->name, writer);
 	else
-		dir_commit(req, named_commit_new(place, file, NAMED_RENAME, what->name), writer);
+		reply_errno(req, sys);
 	named_file_unref(file);
 	caller_unref(writer);
 }
 
 static void dir_link(fuse_req_t req, struct node *node, struct node *dir, const char *name)
 {
-	struct named_open *open = S_ISREG(node->mode) ? node->data : NULL;
-	struct named_place *place = dir->data;
+	struct named_file *file = named_file_of(node);
+	struct named_call *call = dir->data;
 	struct fuse_entry_param entry = { 0 };
 	struct caller *writer = NULL;
 	int sys = may_change(req, dir, true, &writer);
 
-	if (!sys && (!open || strcmp(open->place->key, place->key) != 0 ||
-		     strcmp(open->place->name, place->name) != 0))
+	if (!sys && (!file || file->call != call))
 		sys = EINVAL;
 	if (!sys && strcmp(name, NAMED_REQUEST) == 0) {
-		dir_commit(req, named_commit_new(place, open->file, NAMED_LINK, ""), writer);
+		dir_commit(req, file, NAMED_LINK, "", writer);
 	} else {
 		if (!sys)
-			sys = named_put(place, name, open->file);
+			sys = named_put(call, name, file);
 		if (!sys)
-			sys = named_enter_file(req, place, name, &entry);
+			sys = named_enter_file(req, call, name, &entry);
 		if (!sys && !entry.ino)
 			sys = ENOENT;
 		enter_reply(req, sys, &entry, NULL);
@@ -379,11 +351,11 @@ const struct node_changes named_changes = {
 	.link = dir_link,
 };
 
-struct aside_lane named_lane(const struct named_place *place)
+struct aside_lane named_lane(const struct named_call *call)
 {
-	const struct talk_target *target = &place->target;
+	const struct talk_target *target = &call->target;
 
-	return talk_item_lane(place->named->env.talks, target->kind, target->id);
+	return talk_item_lane(call->named->env.talks, target->kind, target->id);
 }
 
 /* May the caller? For a child of a run that is asked of the spaces. */
@@ -404,28 +376,28 @@ static const struct node_class named_dir_aside = {
 static const struct node_class named_dir_class = {
 	.name = "named-dir",
 	.aside = &named_dir_aside,
-	.drop = named_place_unref,
+	.drop = named_call_unref,
 };
 
-/* Takes the place over. */
-static int dir_entry(fuse_req_t req, const struct tree_key *key, struct named_place *place,
+/* Takes the call over. */
+static int dir_entry(fuse_req_t req, const struct tree_key *key, struct named_call *call,
 		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	struct node_want want = {
 		.key = key,
 		.class = &named_dir_class,
-		.data = place,
+		.data = call,
 		.version = 1,
 		.mtime = front->started,
 		.mode = S_IFDIR | key->ctl->mode,
 	};
 	struct node *node;
 
-	if (!place)
+	if (!call)
 		return ENOMEM;
 	/* the same path may be another item's one day */
-	want.version = hash_text(HASH_BASIS, place->key);
+	want.version = hash_text(HASH_BASIS, call->key);
 	node = node_make(front->nodes, &want);
 	if (!node)
 		return ENOMEM;
@@ -441,12 +413,12 @@ int ctl_enter_named(fuse_req_t req, const struct tree_key *key, const struct rye
 	struct front *front = front_of(req);
 	struct talk_target target = { st ? RYE_RUN : RYE_EXECUTE, st ? key->kind : RYE_KIND__MAX,
 				      st ? st->id : "" };
-	struct named_place *place = named_place_new(front->named, &target, "");
-	int sys = place ? named_may(req, place, true, NULL) : ENOMEM;
+	struct named_call *call = named_call_get(front->named, &target, "");
+	int sys = call ? named_may(req, call, true, NULL) : ENOMEM;
 
 	if (!sys)
-		return dir_entry(req, key, place, ret);
-	named_place_unref(place);
+		return dir_entry(req, key, call, ret);
+	named_call_unref(call);
 	return sys;
 }
 

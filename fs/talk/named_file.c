@@ -10,7 +10,7 @@
  *
  * Lock: the store's. Called by the FUSE threads.
  */
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include "clock.h"
 #include "scope.h"
@@ -23,106 +23,9 @@
 
 static const char blanks[] = " \t\r\n";
 
-static bool file_fill(struct named_file *file, struct rye_span bytes)
-{
-	struct named_trash trash = { 0 };
-	bool room = false;
-
-	file->data = malloc(MAX_OF(bytes.len, (size_t)1));
-	if (!file->data)
-		return false;
-	if (bytes.len)
-		memcpy(file->data, bytes.ptr, bytes.len);
-	{
-		GUARD(&file->named->lock);
-		room = named_make_room(file->named, bytes.len, &trash);
-		if (room) {
-			file->len = file->size = bytes.len;
-			file->named->bytes += bytes.len;
-		}
-	}
-	named_empty(&trash);
-	return room;
-}
-
-/* NULL: out of memory, or of room. */
-struct named_file *named_file_new(struct named *named, struct rye_span bytes, mode_t mode)
-{
-	struct named_file *file = calloc(1, sizeof(*file));
-
-	if (!file)
-		return NULL;
-	file->refs = 1;
-	file->named = named;
-	file->number = ++named->files;
-	file->mode = mode;
-	file->wrote_ns = clock_ns();
-	clock_gettime(CLOCK_REALTIME, &file->mtime);
-	feed_init(&file->feed);
-	if (file_fill(file, bytes))
-		return file;
-	named_file_unref(file);
-	return NULL;
-}
-
-void named_file_since(struct named_file *file, uint64_t call, struct timespec at)
-{
-	GUARD(&file->named->lock);
-	file->call = call;
-	file->mtime = at;
-}
-
-struct named_file *named_file_ref(struct named_file *file)
-{
-	file->refs++;
-	return file;
-}
-
-void named_file_unref(struct named_file *file)
-{
-	if (!file || --file->refs > 0)
-		return;
-	{
-		GUARD(&file->named->lock);
-		file->named->bytes -= file->size;
-	}
-	feed_done(&file->feed);
-	rye_blob_unref(file->sent);
-	caller_unref(file->writer);
-	free(file->data);
-	free(file);
-}
-
-void named_file_stat(struct named_file *file, struct stat *st)
-{
-	GUARD(&file->named->lock);
-	st->st_mode = S_IFREG | file->mode;
-	st->st_size = (off_t)file->len;
-	st->st_blocks = (st->st_size + 511) / 512;
-	st->st_atim = st->st_mtim = st->st_ctim = file->mtime;
-}
-
-struct rye_blob *named_file_blob(struct named_file *file)
-{
-	GUARD(&file->named->lock);
-	return rye_blob_new(file->data, file->len);
-}
-
-size_t named_file_read(struct named_file *file, size_t off, char *ret, size_t size)
-{
-	size_t n = 0;
-
-	GUARD(&file->named->lock);
-	if (off < file->len)
-		n = MIN_OF(size, file->len - off);
-	if (n)
-		memcpy(ret, file->data + off, n);
-	return n;
-}
-
 /* ---- changing the bytes, lock held ---- */
 
-static int file_reserve(struct named_file *file, size_t size, struct named_trash *trash)
+static int file_reserve(struct named_file *file, size_t size)
 {
 	size_t want = MAX_OF(size, MIN_OF(file->size * 2, (size_t)FEED_MAX));
 	char *data;
@@ -131,12 +34,12 @@ static int file_reserve(struct named_file *file, size_t size, struct named_trash
 		return EFBIG;
 	if (size <= file->size)
 		return 0;
-	if (!named_make_room(file->named, want - file->size, trash))
+	if (!named_make_room(file->call->named, want - file->size))
 		return ENOSPC;
 	data = realloc(file->data, want);
 	if (!data)
 		return ENOMEM;
-	file->named->bytes += want - file->size;
+	file->call->named->bytes += want - file->size;
 	file->data = data;
 	file->size = want;
 	return 0;
@@ -148,10 +51,9 @@ static void file_changed(struct named_file *file)
 	clock_gettime(CLOCK_REALTIME, &file->mtime);
 }
 
-static int file_put(struct named_file *file, size_t off, struct rye_span bytes,
-		    struct named_trash *trash)
+static int file_put(struct named_file *file, size_t off, struct rye_span bytes)
 {
-	int sys = off > FEED_MAX ? EFBIG : file_reserve(file, off + bytes.len, trash);
+	int sys = off > FEED_MAX ? EFBIG : file_reserve(file, off + bytes.len);
 
 	if (sys)
 		return sys;
@@ -164,6 +66,91 @@ static int file_put(struct named_file *file, size_t off, struct rye_span bytes,
 	return 0;
 }
 
+/* ---- files ---- */
+
+struct named_file *named_file_new(struct named_call *call, struct rye_span bytes, mode_t mode)
+{
+	struct named_file *file = calloc(1, sizeof(*file));
+	int sys = 0;
+
+	if (!file)
+		return NULL;
+	file->refs = 1;
+	file->call = named_call_ref(call);
+	file->number = ++call->named->files;
+	file->mode = mode;
+	feed_init(&file->feed);
+	{
+		GUARD(&call->named->lock);
+		file->newest = call->number;
+		sys = file_put(file, 0, bytes);
+	}
+	if (!sys)
+		return file;
+	named_file_unref(file);
+	return NULL;
+}
+
+struct named_file *named_request(struct named_call *call)
+{
+	struct timespec at;
+	auto_blob struct rye_blob *blob = named_text(call, NAMED_IS_REQUEST, &at);
+	struct named_file *file;
+
+	if (!blob)
+		return NULL;
+	file = named_file_new(call, (struct rye_span){ blob->data, blob->len }, 0600);
+	if (file)
+		file->mtime = at;
+	return file;
+}
+
+struct named_file *named_file_ref(struct named_file *file)
+{
+	file->refs++;
+	return file;
+}
+
+void named_file_unref(struct named_file *file)
+{
+	if (!file || --file->refs > 0)
+		return;
+	file->call->named->bytes -= file->size;
+	named_call_unref(file->call);
+	feed_done(&file->feed);
+	rye_blob_unref(file->sent);
+	caller_unref(file->writer);
+	free(file->data);
+	free(file);
+}
+
+void named_file_stat(struct named_file *file, struct stat *st)
+{
+	GUARD(&file->call->named->lock);
+	st->st_mode = S_IFREG | file->mode;
+	st->st_size = (off_t)file->len;
+	st->st_blocks = (st->st_size + 511) / 512;
+	st->st_atim = st->st_mtim = st->st_ctim = file->mtime;
+}
+
+struct rye_blob *named_file_blob(struct named_file *file)
+{
+	GUARD(&file->call->named->lock);
+	return rye_blob_new(file->data, file->len);
+}
+
+size_t named_file_read(struct named_file *file, size_t off, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	GUARD(&file->call->named->lock);
+	if (off < file->len)
+		n = MIN_OF(size, file->len - off);
+	if (n)
+		memcpy(ret, file->data + off, n);
+	return n;
+}
+
 static void file_begin_again(struct named_file *file)
 {
 	feed_restart(&file->feed);
@@ -173,40 +160,29 @@ static void file_begin_again(struct named_file *file)
 
 int named_file_write(struct named_file *file, size_t off, struct rye_span bytes)
 {
-	struct named_trash trash = { 0 };
-	int sys = 0;
-
-	{
-		GUARD(&file->named->lock);
-		sys = file_put(file, off, bytes, &trash);
-	}
-	named_empty(&trash);
-	return sys;
+	GUARD(&file->call->named->lock);
+	return file_put(file, off, bytes);
 }
 
 int named_file_resize(struct named_file *file, size_t size)
 {
-	struct named_trash trash = { 0 };
 	int sys = 0;
 
-	{
-		GUARD(&file->named->lock);
-		if (size > file->len)
-			sys = file_put(file, size, (struct rye_span){ NULL, 0 }, &trash);
-		else
-			file_changed(file);
-		if (!sys)
-			file->len = size;
-		if (size < file->end)
-			file_begin_again(file);
-	}
-	named_empty(&trash);
+	GUARD(&file->call->named->lock);
+	if (size > file->len)
+		sys = file_put(file, size, (struct rye_span){ NULL, 0 });
+	else
+		file_changed(file);
+	if (!sys)
+		file->len = size;
+	if (size < file->end)
+		file_begin_again(file);
 	return sys;
 }
 
 void named_file_touch(struct named_file *file, const struct stat *want, int which)
 {
-	GUARD(&file->named->lock);
+	GUARD(&file->call->named->lock);
 	if (which & FUSE_SET_ATTR_MODE)
 		file->mode = want->st_mode & 0777;
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
@@ -324,20 +300,20 @@ static int file_complete(struct named_file *file, struct named_wrote *ret)
 }
 
 /* Behind the message: blank lines belong to it. */
-static int file_go_on(struct named_file *file, struct rye_span bytes, struct named_wrote *ret,
-		      struct named_trash *trash)
+static int file_go_on(struct named_file *file, struct rye_span bytes, struct named_wrote *ret)
 {
 	int sys;
 
 	if (blank_bytes(bytes) < bytes.len)
 		return wrote_badly(ret, EINVAL,
 				   "more than one JSON object: each call has a name of its own");
-	sys = file_put(file, file->end, bytes, trash);
+	sys = file_put(file, file->end, bytes);
 	if (sys)
 		return sys;
 	file->end += bytes.len;
 	ret->request = rye_blob_new(file->data, file->len);
 	ret->more = ret->request != NULL;
+	ret->newest = file->newest;
 	return 0;
 }
 
@@ -350,7 +326,7 @@ static bool is_again(const struct named_file *file, size_t off, struct rye_span 
 }
 
 static int file_say(struct named_file *file, size_t off, struct rye_span bytes,
-		    struct named_wrote *ret, struct named_trash *trash)
+		    struct named_wrote *ret)
 {
 	int sys;
 
@@ -362,8 +338,8 @@ static int file_say(struct named_file *file, size_t off, struct rye_span bytes,
 		return wrote_badly(ret, EINVAL,
 				   "request.json is written from its beginning on, in order");
 	if (file->complete)
-		return file_go_on(file, bytes, ret, trash);
-	sys = file_put(file, off, bytes, trash);
+		return file_go_on(file, bytes, ret);
+	sys = file_put(file, off, bytes);
 	if (!sys)
 		sys = message_feed(&file->feed, bytes, off == 0, ret);
 	if (sys) {
@@ -378,45 +354,30 @@ static int file_say(struct named_file *file, size_t off, struct rye_span bytes,
 void named_file_say(struct named_file *file, size_t off, struct rye_span bytes,
 		    struct named_wrote *ret)
 {
-	struct named_trash trash = { 0 };
-
 	*ret = (struct named_wrote){ 0 };
-	{
-		GUARD(&file->named->lock);
-		ret->sys = file_say(file, off, bytes, ret, &trash);
-	}
-	named_empty(&trash);
+	GUARD(&file->call->named->lock);
+	ret->sys = file_say(file, off, bytes, ret);
 }
 
-uint64_t named_file_call(struct named_file *file)
+void named_file_said(struct named_file *file, uint64_t number, int verdict)
 {
-	GUARD(&file->named->lock);
-	return file->call;
-}
-
-void named_file_said(struct named_file *file, uint64_t call, int verdict)
-{
-	GUARD(&file->named->lock);
+	GUARD(&file->call->named->lock);
 	file->verdict = verdict;
-	file->call = call;
+	file->newest = number;
 }
 
 struct caller *named_file_unfinished(struct named_file *file, int64_t pause_ns, char why[FEED_WHY])
 {
-	GUARD(&file->named->lock);
-	if (clock_ns() - file->wrote_ns < pause_ns || !feed_unfinished(&file->feed, why, FEED_WHY))
+	GUARD(&file->call->named->lock);
+	if (clock_ns() - file->wrote_ns < pause_ns || file->call->number != file->newest ||
+	    !feed_unfinished(&file->feed, why, FEED_WHY))
 		return NULL;
 	return steal(&file->writer);
 }
 
 void named_file_await(struct named_file *file, struct caller *writer)
 {
-	struct caller *old = NULL;
-
-	{
-		GUARD(&file->named->lock);
-		old = file->writer;
-		file->writer = caller_ref(writer);
-	}
-	caller_unref(old);
+	GUARD(&file->call->named->lock);
+	caller_unref(file->writer);
+	file->writer = caller_ref(writer);
 }

@@ -10,7 +10,7 @@
  *
  * No lock. FUSE threads; `drop` may run on the one that forgets the node.
  */
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include "core/enter.h"
 #include "core/reply.h"
@@ -21,11 +21,11 @@
 #include <stdio.h>
 #include <string.h>
 
-int named_may(fuse_req_t req, const struct named_place *place, bool now, struct caller **ret_who)
+int named_may(fuse_req_t req, const struct named_call *call, bool now, struct caller **ret_who)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	const struct talk_target *target = &place->target;
+	const struct talk_target *target = &call->target;
 	struct caller_target wanted = { target->verb, target->kind, target->id };
 	struct caller *who = now ? caller_examine(front->callers, ctx->pid, ctx->uid) :
 				   caller_identify(front->callers, ctx->pid, ctx->uid);
@@ -37,7 +37,7 @@ int named_may(fuse_req_t req, const struct named_place *place, bool now, struct 
 		      who->unseen				    ? EAGAIN :
 								      EACCES;
 	if (sys == EACCES && now && who->allowed)
-		talks_complain(front->talks, who, place->key, why);
+		talks_complain(front->talks, who, call->key, why);
 	if (!sys && ret_who)
 		*ret_who = who;
 	else
@@ -49,10 +49,8 @@ int named_may(fuse_req_t req, const struct named_place *place, bool now, struct 
 
 static void open_stat(fuse_req_t req, struct node *node, struct stat *st)
 {
-	const struct named_open *open = node->data;
-
 	node_stat(front_of(req), node, st);
-	named_file_stat(open->file, st);
+	named_file_stat(node->data, st);
 }
 
 static void open_getattr(fuse_req_t req, struct node *node, bool by_handle)
@@ -65,18 +63,17 @@ static void open_getattr(fuse_req_t req, struct node *node, bool by_handle)
 
 static void open_setattr(fuse_req_t req, struct node *node, const struct stat *want, int which)
 {
-	const struct named_open *open = node->data;
-	int sys = named_may(req, open->place, false, NULL);
+	struct named_file *file = node->data;
+	int sys = named_may(req, file->call, false, NULL);
 	struct stat st;
 
 	if (!sys && which & FUSE_SET_ATTR_SIZE)
-		sys = want->st_size < 0 ? EINVAL :
-					  named_file_resize(open->file, (size_t)want->st_size);
+		sys = want->st_size < 0 ? EINVAL : named_file_resize(file, (size_t)want->st_size);
 	if (sys) {
 		reply_errno(req, sys);
 		return;
 	}
-	named_file_touch(open->file, want, which);
+	named_file_touch(file, want, which);
 	open_stat(req, node, &st);
 	reply_attr(req, &st, 0);
 }
@@ -85,172 +82,191 @@ static void open_setattr(fuse_req_t req, struct node *node, const struct stat *w
 
 static void open_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	const struct named_open *open = node->data;
 	auto_free char *data = malloc(MAX_OF(size, (size_t)1));
 
 	if (!data)
 		reply_errno(req, ENOMEM);
 	else
 		reply_bytes(req, data,
-			    named_file_read(open->file, (size_t)MAX_OF(off, 0), data, size));
+			    named_file_read(node->data, (size_t)MAX_OF(off, 0), data, size));
 }
 
-/* Should the rest never come, a look for the reply finds what is missing. */
-static void await_more(const struct named_open *open, struct caller *writer)
+/* 0, and where it writes, or an errno: pages of a mapping come without their writer and in no order. */
+static int open_place(struct named_file *file, const struct node_write *write, size_t *ret_off)
 {
-	named_file_await(open->file, writer);
-	named_put(open->place, NAMED_UNFINISHED, open->file);
+	struct stat st;
+
+	if (write->page || write->off < 0)
+		return EINVAL;
+	*ret_off = (size_t)write->off;
+	if (write->flags & O_APPEND) {
+		named_file_stat(file, &st);
+		*ret_off = (size_t)st.st_size;
+	}
+	return 0;
 }
 
-/* The request is answered when the message that it may have completed was run. */
-static void request_write(fuse_req_t req, const struct named_open *open, size_t off,
-			  struct rye_span bytes)
+static void draft_write(fuse_req_t req, struct node *node, const struct node_write *write)
+{
+	struct named_file *file = node->data;
+	size_t off;
+	int sys = open_place(file, write, &off);
+
+	if (!sys)
+		sys = named_may(req, file->call, false, NULL);
+	if (!sys)
+		sys = named_file_write(file, off, write->bytes);
+	if (sys)
+		reply_errno(req, sys);
+	else
+		reply_written(req, write->bytes.len);
+}
+
+/* A message that the write completes is run, and its end is the answer. What is missing of one is
+ * told by a look for the reply, should the rest never come. */
+static void request_say(fuse_req_t req, struct named_file *file, struct named_wrote *wrote,
+			size_t count, struct caller *writer)
 {
 	struct named_commit *commit = NULL;
+
+	if (wrote->complete) {
+		commit = named_commit_new(file, NAMED_WRITE, "", count);
+		wrote->sys = commit ? 0 : ENOMEM;
+	}
+	if (commit) {
+		named_run(req, commit, wrote, writer);
+		return;
+	}
+	if (wrote->sys) {
+		named_fail(req, file->call, wrote, writer);
+	} else {
+		if (wrote->more)
+			named_replace(file->call, wrote->newest, wrote->request);
+		if (wrote->waits) {
+			named_file_await(file, writer);
+			named_put(file->call, NAMED_UNFINISHED, file);
+		}
+		reply_written(req, count);
+	}
+	rye_blob_unref(wrote->request);
+}
+
+static void request_write(fuse_req_t req, struct node *node, const struct node_write *write)
+{
+	struct named_file *file = node->data;
 	struct caller *writer = NULL;
 	struct named_wrote wrote;
-	int sys = named_may(req, open->place, true, &writer);
+	size_t off;
+	int sys = open_place(file, write, &off);
 
+	if (!sys)
+		sys = named_may(req, file->call, true, &writer);
 	if (sys) {
 		reply_errno(req, sys);
 		return;
 	}
-	named_file_say(open->file, off, bytes, &wrote);
-	if (wrote.complete)
-		commit = named_commit_new(open->place, open->file, NAMED_WRITE, "");
-	if (wrote.complete && !commit)
-		wrote.sys = ENOMEM;
-	if (commit) {
-		commit->count = bytes.len;
-		named_run(req, commit, &wrote, writer);
-	} else if (wrote.sys) {
-		named_fail(req, open->place, &wrote, writer);
-	} else {
-		if (wrote.more)
-			named_replace(open->place, named_file_call(open->file), wrote.request);
-		else if (wrote.waits)
-			await_more(open, writer);
-		reply_written(req, bytes.len);
-	}
-	if (!commit)
-		rye_blob_unref(wrote.request);
+	named_file_say(file, off, write->bytes, &wrote);
+	request_say(req, file, &wrote, write->bytes.len, writer);
 	caller_unref(writer);
 }
 
-static void draft_write(fuse_req_t req, const struct named_open *open, size_t off,
-			struct rye_span bytes)
-{
-	int sys = named_may(req, open->place, false, NULL);
-
-	if (!sys)
-		sys = named_file_write(open->file, off, bytes);
-	if (sys)
-		reply_errno(req, sys);
-	else
-		reply_written(req, bytes.len);
-}
-
-static void open_write(fuse_req_t req, struct node *node, const struct node_write *write)
-{
-	const struct named_open *open = node->data;
-	size_t off = (size_t)write->off;
-	struct stat st;
-
-	/* pages of a mapping come without their writer and in no order */
-	if (write->page || write->off < 0) {
-		reply_errno(req, EINVAL);
-		return;
-	}
-	if (write->flags & O_APPEND) {
-		named_file_stat(open->file, &st);
-		off = (size_t)st.st_size;
-	}
-	if (open->request)
-		request_write(req, open, off, write->bytes);
-	else
-		draft_write(req, open, off, write->bytes);
-}
-
-void named_settle(const struct named_place *place, struct named_file *file, int64_t pause_ns)
+void named_settle(struct named_file *file, int64_t pause_ns)
 {
 	char why[FEED_WHY];
 	struct caller *writer = named_file_unfinished(file, pause_ns, why);
 
-	if (writer && named_newest(place) == named_file_call(file))
-		named_tell(place->named->env.talks, place, writer, why);
+	if (writer)
+		named_tell(file->call->named->env.talks, file->call, writer, why);
 	caller_unref(writer);
 }
 
-static void open_drop(void *data)
+static void draft_drop(void *data)
 {
-	struct named_open *open = data;
+	named_file_unref(data);
+}
 
-	if (open->request)
-		named_settle(open->place, open->file, 0);
-	named_file_unref(open->file);
-	named_place_unref(open->place);
-	free(open);
+static void request_drop(void *data)
+{
+	named_settle(data, 0);
+	named_file_unref(data);
 }
 
 static struct aside_lane open_lane(struct front *front, const struct node *node,
 				   struct rye_span what)
 {
-	const struct named_open *open = node->data;
+	const struct named_file *file = node->data;
 
-	return named_lane(open->place);
+	return named_lane(file->call);
 }
 
-static const struct node_class open_aside = {
+/* A draft, and request.json: they differ in what a write to them means. */
+static const struct node_class draft_aside = {
 	.lane = open_lane,
 	.getattr = open_getattr,
 	.setattr = open_setattr,
-	.write = open_write,
+	.write = draft_write,
+	.changes = &named_changes,
+};
+static const struct node_class request_aside = {
+	.lane = open_lane,
+	.getattr = open_getattr,
+	.setattr = open_setattr,
+	.write = request_write,
 	.changes = &named_changes,
 };
 
-static const struct node_class open_class = {
+static const struct node_class draft_class = {
 	.name = "named",
-	.aside = &open_aside,
+	.aside = &draft_aside,
 	.read = open_read,
-	.drop = open_drop,
+	.drop = draft_drop,
 };
+static const struct node_class request_class = {
+	.name = "named",
+	.aside = &request_aside,
+	.read = open_read,
+	.drop = request_drop,
+};
+
+struct named_file *named_file_of(const struct node *node)
+{
+	return node->class == &draft_class || node->class == &request_class ? node->data : NULL;
+}
 
 /* ---- entering ---- */
 
 /* "tool:a/b", "NAME what": a key that the grammar of names never makes. */
-static void named_key(const struct named_place *place, const char *what, struct tree_key *ret)
+static void named_key(const struct named_call *call, const char *what, struct tree_key *ret)
 {
-	size_t key = strlen(place->key);
+	size_t key = strlen(call->key);
 
-	*ret = (struct tree_key){ .sort = TREE_CALL, .kind = (uint8_t)place->target.kind };
-	memcpy(ret->text, place->key, key);
+	*ret = (struct tree_key){ .sort = TREE_CALL, .kind = (uint8_t)call->target.kind };
+	memcpy(ret->text, call->key, key);
 	ret->path_len = (uint16_t)key;
 	ret->text_len = (uint16_t)(key + 1);
 	ret->text_len += (uint16_t)snprintf(ret->text + key + 1, sizeof(ret->text) - key - 1,
-					    "%s %s", place->name, what);
+					    "%s %s", call->name, what);
 }
 
-int named_open_enter(fuse_req_t req, const struct named_open *what, struct fuse_entry_param *ret)
+int named_open_enter(fuse_req_t req, struct named_file *file, bool request,
+		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
-	struct named_open *open = calloc(1, sizeof(*open));
-	struct named_file *file = what->file;
 	struct tree_key key;
-	struct node_want want = { .key = &key, .class = &open_class, .data = open };
+	struct node_want want = {
+		.key = &key,
+		.class = request ? &request_class : &draft_class,
+		.data = named_file_ref(file),
+		.version = file->number,
+		.mode = S_IFREG | 0600,
+		.fresh = request,
+	};
 	struct node *node;
 	char name[32] = NAMED_REQUEST;
 
-	if (!open)
-		return ENOMEM;
-	*open = *what;
-	open->place = named_place_ref(what->place);
-	open->file = named_file_ref(file);
-	if (!what->request)
+	if (!request)
 		snprintf(name, sizeof(name), "%llu", (unsigned long long)file->number);
-	named_key(what->place, name, &key);
-	want.version = file->number;
-	want.mode = S_IFREG | 0600;
-	want.fresh = what->request;
+	named_key(file->call, name, &key);
 	node = node_make(front->nodes, &want);
 	if (!node)
 		return ENOMEM;
@@ -272,7 +288,7 @@ static void text_drop(void *data)
 	rye_blob_unref(data);
 }
 
-int named_text_enter(fuse_req_t req, const struct named_place *place, enum named_what what,
+int named_text_enter(fuse_req_t req, struct named_call *call, enum named_what what,
 		     struct fuse_entry_param *ret)
 {
 	static const struct node_class text_class = {
@@ -289,13 +305,13 @@ int named_text_enter(fuse_req_t req, const struct named_place *place, enum named
 		.mode = S_IFREG | 0400,
 		.fresh = true,
 	};
-	struct rye_blob *blob = named_text(place, what, &want.mtime);
+	struct rye_blob *blob = named_text(call, what, &want.mtime);
 	struct node *node;
 
 	*ret = (struct fuse_entry_param){ 0 };
 	if (!blob)
 		return 0;
-	named_key(place, what == NAMED_IS_REPLY ? "reply.json" : "output", &key);
+	named_key(call, what == NAMED_IS_REPLY ? "reply.json" : "output", &key);
 	want.data = blob;
 	want.size = blob->len;
 	node = node_make(front->nodes, &want);
@@ -305,26 +321,11 @@ int named_text_enter(fuse_req_t req, const struct named_place *place, enum named
 	return 0;
 }
 
-struct named_file *named_request(const struct named_place *place)
+void named_reply_link(fuse_req_t req, struct named_call *call)
 {
-	struct timespec at;
-	auto_blob struct rye_blob *blob = named_text(place, NAMED_IS_REQUEST, &at);
-	struct named_file *file;
-
-	if (!blob)
-		return NULL;
-	file = named_file_new(place->named, (struct rye_span){ blob->data, blob->len }, 0600);
-	if (file)
-		named_file_since(file, named_newest(place), at);
-	return file;
-}
-
-void named_reply_link(fuse_req_t req, struct named_place *place)
-{
-	struct named_file *file = named_request(place);
-	struct named_open open = { place, file, true };
+	struct named_file *file = named_request(call);
 	struct fuse_entry_param entry = { 0 };
-	int sys = file ? named_open_enter(req, &open, &entry) : ENOMEM;
+	int sys = file ? named_open_enter(req, file, true, &entry) : ENOMEM;
 
 	named_file_unref(file);
 	enter_reply(req, sys, &entry, NULL);

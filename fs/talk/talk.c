@@ -176,9 +176,10 @@ struct talk *talk_new(struct talks *talks, const struct talk_target *target, str
 	return talk;
 }
 
-struct talk *talk_of_call(struct talks *talks, struct caller *who, struct named_commit *commit)
+struct talk *talk_of_call(struct talks *talks, const struct talk_target *target, struct caller *who,
+			  struct named_commit *commit)
 {
-	struct talk *talk = talk_with(talks, &commit->place->target, who);
+	struct talk *talk = talk_with(talks, target, who);
 
 	if (talk)
 		talk->named = commit;

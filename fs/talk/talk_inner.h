@@ -271,7 +271,8 @@ enum shows_act shows_go(struct talk *talk, enum shows_event event);
 /* "tool:a/b", "execute", "thread a/b-1 ctl" */
 void talk_key(const struct talk_target *target, char *ret, size_t size);
 /* A conversation that no file is of, for one message; commit is taken over. NULL: no memory. */
-struct talk *talk_of_call(struct talks *talks, struct caller *who, struct named_commit *commit);
+struct talk *talk_of_call(struct talks *talks, const struct talk_target *target, struct caller *who,
+			  struct named_commit *commit);
 /* May it write here? False: why is filled. */
 bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY]);
 struct talk *talk_ref(struct talk *talk);
@@ -358,203 +359,12 @@ void reply_advise(struct talk *talk, struct caller *who, const char *sentence, c
 /* The command that writes this message to the conversation's file, to free; NULL: there is none. */
 char *reply_mend(const struct talk *talk, const struct rye_blob *message);
 
-/*
- * Calls by name: calls/NAME/ and replies/NAME/, for programs that have only file tools. named.c
- * keeps them, named_file.c is one file's bytes and the message in them, named_commit.c makes a
- * message a run, named_dir.c and named_open.c are the nodes. A run of theirs is that of a
- * conversation which has no file.
- */
-
-#define NAMED_REQUEST "request.json"
-#define NAMED_NAME_MAX 64
-/* The newest calls that an item keeps: more than an agent has on its way at once. */
-#define NAMED_OF_ITEM 64
-#define NAMED_CALLS 4096 /* of all items */
-/* Of all items: four of the longest messages. */
-#define NAMED_BYTES (64u << 20)
-/* In one directory: an editor has its copy, its backup and its journal. */
-#define NAMED_DRAFTS 32
-#define NAMED_DRAFT_S 60
-#define NAMED_BUCKETS 256
-
-struct named_call;
-struct named_draft;
-
-struct named_env {
-	struct talks *talks; /* for what is told of a message that nothing has finished; or NULL */
-	int64_t draft_ns; /* a draft lives so long after its last write */
-};
-
-TAILQ_HEAD(named_list, named_call);
-
-struct named {
-	struct named_env env;
-	_Atomic uint64_t files; /* made so far */
-	pthread_mutex_t lock;
-	struct named_list calls; /* the lock's, like all that follows; the oldest first */
-	struct named_call *buckets[NAMED_BUCKETS];
-	size_t n, bytes;
-	uint64_t made; /* messages so far */
-};
-
-/* What is freed when the lock is given back. */
-struct named_trash {
-	struct named_call *calls;
-	struct named_draft *drafts;
-	struct rye_blob *blobs[3];
-};
-
-/* One call of one item; or, with the name "", the directory of all its calls. Immutable. */
-struct named_place {
-	_Atomic unsigned refs;
-	struct named *named;
-	struct talk_target target; /* its id points into text, as key and name do */
-	const char *key, *name;
-	char text[];
-};
-
-/* named.c, no lock held */
-int named_open(const struct named_env *env, struct named **ret); /* 0 or -errno */
-struct named_place *named_place_new(struct named *named, const struct talk_target *target,
-				    const char *name); /* NULL: out of memory */
-struct named_place *named_place_ref(struct named_place *place);
-void named_place_unref(void *place); /* NULL is fine */
-bool named_is_name(const char *name); /* may a call be called so? */
-struct named_file *named_draft(const struct named_place *place, const char *name); /* or NULL */
-/* The name is that of the file from now on; what had it before is gone. 0 or an errno. */
-int named_put(const struct named_place *place, const char *name, struct named_file *file);
-int named_remove(const struct named_place *place, const char *name); /* 0 or ENOENT */
-enum named_what { NAMED_IS_REQUEST, NAMED_IS_REPLY, NAMED_IS_OUTPUT };
-/* A new reference, and since when it is there; NULL: it is not there (yet). */
-struct rye_blob *named_text(const struct named_place *place, enum named_what what,
-			    struct timespec *ret_at);
-/* A message begins: the reply of the one before is gone. Its number, for the next three; 0: there
- * is no room. request NULL: it was none. */
-uint64_t named_begin(const struct named_place *place, struct rye_blob *request);
-/* Its reply is there, if it is the newest; last NULL: there will be none. Once. */
-void named_end(const struct named_place *place, uint64_t number, const struct last *last);
-/* What is read back of it, if it is the newest. */
-void named_replace(const struct named_place *place, uint64_t number, struct rye_blob *request);
-uint64_t named_newest(const struct named_place *place); /* number; 0: none */
-struct listing;
-void named_list_calls(const struct named_place *place, bool replied, struct listing *listing);
-void named_list_drafts(const struct named_place *place, struct listing *listing);
-/* Lock held. False: no room for so many bytes more. What goes for them is in trash. */
-bool named_make_room(struct named *named, size_t bytes, struct named_trash *trash);
-void named_empty(struct named_trash *trash);
-
-/*
- * named_file.c: a draft, or request.json as one open file sees it. The latter's message is what
- * was written from its beginning on.
- */
-struct named_file {
-	_Atomic unsigned refs;
-	struct named *named;
-	uint64_t number; /* among all; immutable */
-	/* the store's lock: */
-	char *data;
-	size_t len, size;
-	mode_t mode;
-	struct timespec mtime;
-	int64_t wrote_ns;
-	struct feed feed;
-	size_t end; /* so much of data was written from the beginning on */
-	bool complete; /* a message ends there */
-	struct rye_blob *sent; /* the last message of this file that was run, or NULL */
-	int verdict; /* its errno */
-	uint64_t call; /* its number; at first that of the newest call when the file was made */
-	struct caller *writer; /* of an unfinished message, a reference, until it is told; or NULL */
-};
-
-struct named_file *named_file_new(struct named *named, struct rye_span bytes, mode_t mode);
-/* Its message would follow on that one of its call; it was written then. */
-void named_file_since(struct named_file *file, uint64_t call, struct timespec at);
-struct named_file *named_file_ref(struct named_file *file);
-void named_file_unref(struct named_file *file); /* NULL is fine; no lock held */
-void named_file_stat(struct named_file *file, struct stat *st); /* size, mode, times */
-struct rye_blob *named_file_blob(struct named_file *file); /* all of it; NULL: no memory */
-size_t named_file_read(struct named_file *file, size_t off, char *ret, size_t size);
-/* 0 or an errno. */
-int named_file_write(struct named_file *file, size_t off, struct rye_span bytes);
-int named_file_resize(struct named_file *file, size_t size);
-void named_file_touch(struct named_file *file, const struct stat *want, int which);
-
-/* What a write to request.json came to. */
-struct named_wrote {
-	int sys; /* 0, or its errno: why says it in words, if there is something to say */
-	char why[FEED_WHY];
-	bool complete; /* feed is a message to be run, request what is read back of it */
-	bool more; /* request is what is read back now: blank lines came behind the message */
-	bool waits; /* a message has begun and not ended */
-	struct feed feed;
-	struct rye_blob *request;
-};
-void named_file_say(struct named_file *file, size_t off, struct rye_span bytes,
-		    struct named_wrote *ret);
-uint64_t named_file_call(struct named_file *file);
-void named_file_said(struct named_file *file, uint64_t call, int verdict); /* it was run */
-/* Its message is not finished, and this caller, its writer, has to be told if it never will be. */
-void named_file_await(struct named_file *file, struct caller *writer);
-/* That caller, a reference, once: nothing came for so long; why says what is missing. NULL: no. */
-struct caller *named_file_unfinished(struct named_file *file, int64_t pause_ns, char why[FEED_WHY]);
-/* A whole file's message; ret->feed is fed with it, or sys and why say why not. */
-void named_message(struct rye_span bytes, struct named_wrote *ret);
-
-/* named_commit.c: from a message to its run. */
-enum named_way { NAMED_RENAME, NAMED_LINK, NAMED_WRITE };
-struct named_commit {
-	struct named_place *place; /* a reference */
-	struct named_file *file; /* a reference */
-	enum named_way way;
-	uint64_t number;
-	size_t count; /* NAMED_WRITE: of the request's bytes */
-	bool ended; /* its reply was given to the store */
-	char draft[]; /* NAMED_RENAME: its name */
-};
-/* All of them answer req, now or later. wrote's feed and blob are taken over. */
-void named_run(fuse_req_t req, struct named_commit *commit, struct named_wrote *wrote,
-	       struct caller *writer);
-void named_fail(fuse_req_t req, const struct named_place *place, const struct named_wrote *wrote,
-		struct caller *writer);
-/* Why nothing is run: the call's reply, and a line of .ryefs/errors. */
-void named_tell(struct talks *talks, const struct named_place *place, struct caller *writer,
-		const char *why);
-struct named_commit *named_commit_new(struct named_place *place, struct named_file *file,
-				      enum named_way way, const char *draft);
+/* named_commit.c: the call by name that a conversation without a file serves. */
+struct named_commit;
 void named_commit_free(struct named_commit *commit); /* NULL is fine */
+const char *named_commit_name(const struct named_commit *commit); /* of its call */
 /* The run's reply; an answer that its request gets. Called by talk_run.c, talk_park.c. */
 void named_record(struct named_commit *commit, const struct last *last);
 void named_answer(struct named_commit *commit, fuse_req_t req, int sys);
-
-/* named_open.c: the nodes of files; a node's data is one of these. */
-struct named_open {
-	struct named_place *place; /* a reference */
-	struct named_file *file; /* a reference */
-	bool request; /* request.json, not a draft */
-};
-/* The name of the draft that is an unfinished request.json: no program can say it. */
-#define NAMED_UNFINISHED ""
-/* Longest pause, in ms, between two pieces of one message before it counts as unfinished. */
-#define NAMED_PAUSE_MS 2000
-
-/* named_open.c */
-struct node;
-struct node_changes;
-/* 0, and the caller; or why it may not use the calls of that item, told in its .ryefs/errors: an
- * errno. A look at the caller made less than CALLER_FRESH_MS ago will do, unless it is `now`. */
-int named_may(fuse_req_t req, const struct named_place *place, bool now, struct caller **ret_who);
-/* The entry of a file, with a node of its own if it is request.json. 0 or an errno. */
-int named_open_enter(fuse_req_t req, const struct named_open *what, struct fuse_entry_param *ret);
-int named_text_enter(fuse_req_t req, const struct named_place *place, enum named_what what,
-		     struct fuse_entry_param *ret);
-/* A file with the bytes of what was run; NULL: there is none, or no memory. */
-struct named_file *named_request(const struct named_place *place);
-/* An unfinished message for which nothing came for so long has an error as its reply. */
-void named_settle(const struct named_place *place, struct named_file *file, int64_t pause_ns);
-/* Answers a LINK that was the commit of this call. */
-void named_reply_link(fuse_req_t req, struct named_place *place);
-/* named_dir.c */
-struct aside_lane named_lane(const struct named_place *place);
-extern const struct node_changes named_changes;
 
 #endif

@@ -318,7 +318,7 @@ static void mend_named(const struct talk *talk, const struct rye_blob *message,
 
 	buf_addf(text, "saving %s as %scalls/%s%s%s/request.json", message->data, dir->data,
 		 below ? ctl_of_verb(talk->target.verb)->name : "", below ? "/" : "",
-		 talk->named->place->name);
+		 named_commit_name(talk->named));
 }
 
 char *reply_mend(const struct talk *talk, const struct rye_blob *message)

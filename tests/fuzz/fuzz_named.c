@@ -7,7 +7,7 @@
  * Input: pieces of a head of two bytes and their bytes. The head says where: 0 at the beginning, 1
  * behind the last piece, 2 a resize, else at that place; and how many bytes.
  */
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include "parse/parse.h"
 #include "scope.h"
@@ -55,7 +55,10 @@ static void say(struct named_file *file, size_t off, struct rye_span bytes)
 
 static void write_pieces(struct named *named, const char *bytes, size_t size)
 {
-	struct named_file *file = named_file_new(named, (struct rye_span){ NULL, 0 }, 0600);
+	const struct talk_target target = { RYE_RUN, RYE_TOOL, "a" };
+	struct named_call *call = named_call_get(named, &target, "n");
+	struct named_file *file = call ? named_file_new(call, (struct rye_span){ NULL, 0 }, 0600) :
+					 NULL;
 	size_t end = 0;
 
 	while (file && size > 2) {
@@ -74,6 +77,7 @@ static void write_pieces(struct named *named, const char *bytes, size_t size)
 		size -= 2 + n;
 	}
 	named_file_unref(file);
+	named_call_unref(call);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

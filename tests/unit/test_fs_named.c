@@ -3,7 +3,7 @@
 #include "rye_test.h"
 #include "told.h"
 
-#include "talk/talk_inner.h"
+#include "talk/named.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,13 +34,13 @@ static int named_teardown(void **state)
 	return 0;
 }
 
-static struct named_place *place_of(const char *id, const char *name)
+static struct named_call *call_of(const char *id, const char *name)
 {
 	const struct talk_target target = { RYE_RUN, RYE_TOOL, id };
-	struct named_place *place = named_place_new(named, &target, name);
+	struct named_call *call = named_call_get(named, &target, name);
 
-	assert_non_null(place);
-	return place;
+	assert_non_null(call);
+	return call;
 }
 
 static struct rye_span span(const char *text)
@@ -48,125 +48,128 @@ static struct rye_span span(const char *text)
 	return (struct rye_span){ text, strlen(text) };
 }
 
-static struct named_file *file_of(const char *text)
+/* call NULL: of one that nothing else is in. */
+static struct named_file *file_in(struct named_call *call, const char *text)
 {
-	struct named_file *file = named_file_new(named, span(text), 0644);
+	struct named_call *other = call ? named_call_ref(call) : call_of("other", "n");
+	struct named_file *file = named_file_new(other, span(text), 0644);
 
 	assert_non_null(file);
+	named_call_unref(other);
 	return file;
 }
 
-static bool has_draft(const struct named_place *place, const char *name)
+static bool has_draft(struct named_call *call, const char *name)
 {
-	struct named_file *file = named_draft(place, name);
+	struct named_file *file = named_draft(call, name);
 	bool has = file != NULL;
 
 	named_file_unref(file);
 	return has;
 }
 
-static bool has_text(const struct named_place *place, enum named_what what, const char *text)
+static bool has_text(struct named_call *call, enum named_what what, const char *text)
 {
 	struct timespec at;
-	struct rye_blob *blob = named_text(place, what, &at);
+	struct rye_blob *blob = named_text(call, what, &at);
 	bool has = blob && (!text || strcmp(blob->data, text) == 0);
 
 	rye_blob_unref(blob);
 	return has;
 }
 
-static uint64_t begin(const struct named_place *place, const char *text)
+static uint64_t begin(struct named_call *call, const char *text)
 {
 	struct rye_blob *blob = rye_blob_new(text, strlen(text));
-	uint64_t number = named_begin(place, blob);
+	uint64_t number = named_begin(call, blob);
 
 	rye_blob_unref(blob);
 	return number;
 }
 
-static void end(const struct named_place *place, uint64_t number, const char *reply)
+static void end(struct named_call *call, uint64_t number, const char *reply)
 {
 	struct last last = { .reply = rye_blob_new(reply, strlen(reply)) };
 
-	named_end(place, number, &last);
+	named_end(call, number, &last);
 	rye_blob_unref(last.reply);
 }
 
 /* All are taken out: the table has nothing left. */
-static void clear(const struct named_place *place)
+static void clear(struct named_call *call)
 {
-	named_remove(place, NAMED_REQUEST);
+	named_remove(call, NAMED_REQUEST);
 	named_sweep(named);
 }
 
 static void drafts_are_forgotten(void **state)
 {
-	struct named_place *place = place_of("a", "n");
-	struct named_file *file = file_of("x");
+	struct named_call *call = call_of("a", "n");
+	struct named_file *file = file_in(NULL, "x");
 
-	assert_int_equal(named_put(place, "tmp", file), 0);
-	assert_true(has_draft(place, "tmp"));
-	assert_false(has_draft(place, "other"));
+	assert_int_equal(named_put(call, "tmp", file), 0);
+	assert_true(has_draft(call, "tmp"));
+	assert_false(has_draft(call, "other"));
 	usleep(MINUTE_MS * 700);
 	/* each write begins the minute anew */
 	assert_int_equal(named_file_write(file, 1, span("y")), 0);
 	usleep(MINUTE_MS * 700);
-	assert_true(has_draft(place, "tmp"));
+	assert_true(has_draft(call, "tmp"));
 	usleep(MINUTE_MS * 700);
-	assert_false(has_draft(place, "tmp"));
+	assert_false(has_draft(call, "tmp"));
 	assert_int_equal(named->n, 0);
 	/* swept, without any look at it */
-	assert_int_equal(named_put(place, "tmp", file), 0);
+	assert_int_equal(named_put(call, "tmp", file), 0);
 	usleep(MINUTE_MS * 1500);
 	named_sweep(named);
 	assert_int_equal(named->n, 0);
 	named_file_unref(file);
-	named_place_unref(place);
+	named_call_unref(call);
 }
 
 static void newest_are_kept(void **state)
 {
-	struct named_place *places[NAMED_OF_ITEM + 2], *other = place_of("b", "n");
+	struct named_call *calls[NAMED_OF_ITEM + 2], *other = call_of("b", "n");
 	char name[16];
 
 	end(other, begin(other, "{}"), "other");
 	for (int i = 0; i < NAMED_OF_ITEM + 2; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
-		places[i] = place_of("a", name);
+		calls[i] = call_of("a", name);
 	}
 	/* one that runs is never one that goes */
-	begin(places[0], "{}");
+	begin(calls[0], "{}");
 	for (int i = 1; i < NAMED_OF_ITEM + 2; i++)
-		end(places[i], begin(places[i], "{}"), "r");
-	assert_true(has_text(places[0], NAMED_IS_REQUEST, NULL));
-	assert_false(has_text(places[1], NAMED_IS_REPLY, NULL));
-	assert_false(has_text(places[2], NAMED_IS_REPLY, NULL));
-	assert_true(has_text(places[3], NAMED_IS_REPLY, "r"));
+		end(calls[i], begin(calls[i], "{}"), "r");
+	assert_true(has_text(calls[0], NAMED_IS_REQUEST, NULL));
+	assert_false(has_text(calls[1], NAMED_IS_REPLY, NULL));
+	assert_false(has_text(calls[2], NAMED_IS_REPLY, NULL));
+	assert_true(has_text(calls[3], NAMED_IS_REPLY, "r"));
 	assert_true(has_text(other, NAMED_IS_REPLY, "other"));
-	named_end(places[0], named_newest(places[0]), NULL);
+	named_end(calls[0], calls[0]->number, NULL);
 	for (int i = 0; i < NAMED_OF_ITEM + 2; i++)
-		named_place_unref(places[i]);
-	named_place_unref(other);
+		named_call_unref(calls[i]);
+	named_call_unref(other);
 	named_free(named);
 	assert_int_equal(named_setup(NULL), 0);
 }
 
 static void bytes_are_bounded(void **state)
 {
-	struct named_place *a = place_of("a", "n"), *b = place_of("b", "n");
+	struct named_call *a = call_of("a", "n"), *b = call_of("b", "n");
 	struct named_file *files[5];
 	struct rye_blob *big = rye_blob_new(NULL, FEED_MAX);
 	uint64_t number = named_begin(a, big);
 
 	end(a, number, "a");
 	for (int i = 0; i < 4; i++) {
-		files[i] = file_of("");
+		files[i] = file_in(NULL, "");
 		assert_int_equal(named_file_resize(files[i], FEED_MAX), 0);
 		/* the old call goes for the third; what is open does not */
 		assert_true(has_text(a, NAMED_IS_REPLY, "a") == (i < 2));
 	}
 	assert_false(has_text(a, NAMED_IS_REPLY, NULL));
-	files[4] = file_of("");
+	files[4] = file_in(NULL, "");
 	assert_int_equal(named_file_resize(files[4], 1), ENOSPC);
 	assert_int_equal(named_file_resize(files[4], FEED_MAX + 1), EFBIG);
 	assert_int_equal(named_file_write(files[4], SIZE_MAX - 2, span("abcd")), EFBIG);
@@ -174,27 +177,27 @@ static void bytes_are_bounded(void **state)
 	for (int i = 0; i < 5; i++)
 		named_file_unref(files[i]);
 	rye_blob_unref(big);
-	named_place_unref(a);
-	named_place_unref(b);
+	named_call_unref(a);
+	named_call_unref(b);
 }
 
 static void newest_reply_counts(void **state)
 {
-	struct named_place *place = place_of("a", "n");
-	uint64_t first = begin(place, "1"), second;
+	struct named_call *call = call_of("a", "n");
+	uint64_t first = begin(call, "1"), second;
 
-	assert_false(has_text(place, NAMED_IS_REPLY, NULL));
-	end(place, first, "one");
-	assert_true(has_text(place, NAMED_IS_REPLY, "one"));
-	first = begin(place, "2");
-	assert_false(has_text(place, NAMED_IS_REPLY, NULL));
-	second = begin(place, "3");
-	end(place, first, "late");
-	assert_false(has_text(place, NAMED_IS_REPLY, NULL));
-	end(place, second, "three");
-	assert_true(has_text(place, NAMED_IS_REPLY, "three"));
-	assert_true(has_text(place, NAMED_IS_REQUEST, "3"));
-	named_place_unref(place);
+	assert_false(has_text(call, NAMED_IS_REPLY, NULL));
+	end(call, first, "one");
+	assert_true(has_text(call, NAMED_IS_REPLY, "one"));
+	first = begin(call, "2");
+	assert_false(has_text(call, NAMED_IS_REPLY, NULL));
+	second = begin(call, "3");
+	end(call, first, "late");
+	assert_false(has_text(call, NAMED_IS_REPLY, NULL));
+	end(call, second, "three");
+	assert_true(has_text(call, NAMED_IS_REPLY, "three"));
+	assert_true(has_text(call, NAMED_IS_REQUEST, "3"));
+	named_call_unref(call);
 	named_free(named);
 	assert_int_equal(named_setup(NULL), 0);
 }
@@ -214,7 +217,7 @@ static int say(struct named_file *file, size_t off, const char *text)
 
 static void messages(void **state)
 {
-	struct named_file *file = file_of("");
+	struct named_file *file = file_in(NULL, "");
 
 	assert_int_equal(say(file, 0, "{\"a\":"), 'w');
 	assert_int_equal(say(file, 5, "1}"), 'm');
@@ -257,20 +260,18 @@ struct settling {
 static void *settle_often(void *arg)
 {
 	struct settling *settling = arg;
-	struct named_place *place = place_of("a", "n");
 
 	for (int i = 0; i < 2000; i++) {
-		named_settle(place, settling->file, 0);
+		named_settle(settling->file, 0);
 		atomic_fetch_add_explicit(&settling->rounds, 1, memory_order_relaxed);
 		sched_yield();
 	}
-	named_place_unref(place);
 	return NULL;
 }
 
 static void settled_beside_answers(void **state)
 {
-	struct settling settling = { .file = file_of("") };
+	struct settling settling = { .file = file_in(NULL, "") };
 	struct caller *writer = calloc(1, sizeof(*writer));
 	pthread_t thread;
 
@@ -330,28 +331,28 @@ static void names(void **state)
 /* request.json moved away is a draft, drafts may share a file. */
 static void moves(void **state)
 {
-	struct named_place *place = place_of("a", "n");
-	struct named_file *file = file_of("{}");
+	struct named_call *call = call_of("a", "n");
+	struct named_file *file = file_in(NULL, "{}");
 
-	assert_int_equal(named_put(place, "x", file), 0);
-	assert_int_equal(named_put(place, "y", file), 0);
-	assert_int_equal(named_remove(place, "x"), 0);
-	assert_int_equal(named_remove(place, "x"), ENOENT);
-	assert_true(has_draft(place, "y"));
-	assert_int_equal(named_remove(place, "y"), 0);
+	assert_int_equal(named_put(call, "x", file), 0);
+	assert_int_equal(named_put(call, "y", file), 0);
+	assert_int_equal(named_remove(call, "x"), 0);
+	assert_int_equal(named_remove(call, "x"), ENOENT);
+	assert_true(has_draft(call, "y"));
+	assert_int_equal(named_remove(call, "y"), 0);
 	assert_int_equal(named->n, 0);
 	for (int i = 0; i < NAMED_DRAFTS; i++) {
 		char name[8];
 
 		snprintf(name, sizeof(name), "%d", i);
-		assert_int_equal(named_put(place, name, file), 0);
+		assert_int_equal(named_put(call, name, file), 0);
 	}
-	assert_int_equal(named_put(place, "0", file), 0);
-	assert_int_equal(named_put(place, "more", file), ENOSPC);
+	assert_int_equal(named_put(call, "0", file), 0);
+	assert_int_equal(named_put(call, "more", file), ENOSPC);
 	usleep(MINUTE_MS * 1500);
-	clear(place);
+	clear(call);
 	named_file_unref(file);
-	named_place_unref(place);
+	named_call_unref(call);
 }
 
 #define NAMED_CASE(name) cmocka_unit_test_setup_teardown(name, named_setup, named_teardown)
