@@ -318,6 +318,13 @@ void mcp_answer_done(struct mcp_answer *answer)
 	free(answer->text);
 }
 
+const char *mcp_server_name(const struct mcp_spec *spec)
+{
+	const char *slash = strrchr(spec->id, '/');
+
+	return slash ? slash + 1 : spec->id;
+}
+
 void mcp_spec_done(struct mcp_spec *spec)
 {
 	for (char **word = spec->argv; word && *word; word++)

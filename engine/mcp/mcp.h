@@ -51,8 +51,15 @@ struct mcp_frame {
 /* New references; id and params (an object, or NULL) are taken over. */
 json_t *mcp_request(const struct mcp_frame *frame, json_t *id, const char *method, json_t *params);
 json_t *mcp_notice(const char *method, json_t *params);
+/* {name, version} of this client, and of this server. */
+json_t *mcp_claim(void);
+/* Answers; result and data (or NULL) are taken over. id NULL: it is not known. */
+json_t *mcp_response(const json_t *id, json_t *result);
+json_t *mcp_error(const json_t *id, enum mcp_code code, const char *text, json_t *data);
 /* The answer to a request of a legacy server: `ping`, or that there is no such method. */
 json_t *mcp_refusal(const json_t *id, const char *method);
+/* The member of params that names what a request is about, which headers repeat; "": none. */
+const char *mcp_subject(const char *method);
 
 enum mcp_kind {
 	MCP_JUNK, /* no message: a line of a log, a broken one */
@@ -125,6 +132,8 @@ struct mcp_decision {
 };
 
 void mcp_decide(const struct mcp_probe *probe, struct mcp_decision *ret);
+/* "modern", "legacy" */
+const char *mcp_era_name(enum mcp_era era);
 /* A version of `initialize` that we speak, or of modern requests. */
 enum mcp_era mcp_version_era(const char *version);
 /* The modern version that an error -32022 offers; NULL: none, or another error. Borrowed. */
@@ -160,6 +169,8 @@ struct mcp_spec {
 };
 
 void mcp_spec_done(struct mcp_spec *spec);
+/* As the words of `ryefs mcp` know it: the end of its id. */
+const char *mcp_server_name(const struct mcp_spec *spec);
 
 struct mcp_ask {
 	const struct mcp_spec *spec;

@@ -22,6 +22,11 @@ enum mcp_era mcp_version_era(const char *version)
 	return MCP_AUTO;
 }
 
+const char *mcp_era_name(enum mcp_era era)
+{
+	return era == MCP_MODERN ? "modern" : "legacy";
+}
+
 /* The first of a list that is of this era; NULL: none. Borrowed. */
 static const char *find_version(const json_t *list, enum mcp_era era)
 {

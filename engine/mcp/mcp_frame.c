@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making JSON-RPC messages. A modern request says in its _meta which version it is of, which
+ * Making JSON-RPC messages, of either side. A modern request says in its _meta which version it is of, which
  * client asks and what it can do: hand on a question to a person, where the server's item says so, and
  * nothing else.
  */
@@ -57,15 +57,40 @@ json_t *mcp_notice(const char *method, json_t *params)
 	return doc;
 }
 
+/* A message that answers; id NULL: it is not known. */
+static json_t *new_answer(const json_t *id, const char *member, json_t *value)
+{
+	json_t *doc = json_pack("{s:s}", "jsonrpc", "2.0");
+
+	if (id)
+		json_object_set(doc, "id", (json_t *)id);
+	json_set(doc, member, value);
+	return doc;
+}
+
+json_t *mcp_response(const json_t *id, json_t *result)
+{
+	return new_answer(id, "result", result);
+}
+
+json_t *mcp_error(const json_t *id, enum mcp_code code, const char *text, json_t *data)
+{
+	return new_answer(id, "error",
+			  json_pack("{s:i, s:s, s:o*}", "code", (int)code, "message", text, "data",
+				    data));
+}
+
 json_t *mcp_refusal(const json_t *id, const char *method)
 {
-	json_t *doc = json_pack("{s:s, s:O}", "jsonrpc", "2.0", "id", id);
+	return strcmp(method, "ping") ? mcp_error(id, MCP_NO_METHOD, "Method not found", NULL) :
+					mcp_response(id, json_object());
+}
 
-	if (!strcmp(method, "ping"))
-		json_set(doc, "result", json_object());
-	else
-		json_set(doc, "error",
-			 json_pack("{s:i, s:s}", "code", MCP_NO_METHOD, "message",
-				   "Method not found"));
-	return doc;
+const char *mcp_subject(const char *method)
+{
+	if (!strcmp(method, "tools/call") || !strcmp(method, "prompts/get"))
+		return "name";
+	if (!strcmp(method, "resources/read"))
+		return "uri";
+	return strncmp(method, "tasks/", 6) ? "" : "taskId";
 }

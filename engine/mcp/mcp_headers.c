@@ -44,7 +44,7 @@ static void row_put_value(struct header_rows *rows, const char *name, struct rye
 
 	buf_adds(&value, "");
 	mcp_header_value(&value, text);
-	row_put(rows, name, (struct rye_span){ value.data, value.len });
+	row_put(rows, name, buf_span(&value));
 }
 
 /* mcp_mirror_fn */
@@ -57,18 +57,7 @@ static void put_mirrored(void *arg, const char *name, const json_t *value)
 		buf_add(&text, json_string_value(value), json_string_length(value));
 	else
 		json_put(&text, value, false);
-	row_put_value(arg, header.data ? header.data : "",
-		      (struct rye_span){ text.data ? text.data : "", text.len });
-}
-
-/* Which member of params names what a method is about. */
-static const char *name_member(const char *method)
-{
-	if (!strcmp(method, "tools/call") || !strcmp(method, "prompts/get"))
-		return "name";
-	if (!strcmp(method, "resources/read"))
-		return "uri";
-	return strncmp(method, "tasks/", 6) ? "" : "taskId";
+	row_put_value(arg, buf_span(&header).ptr, buf_span(&text));
 }
 
 static void put_modern(struct header_rows *rows, const struct mcp_header_ask *ask,
@@ -76,7 +65,7 @@ static void put_modern(struct header_rows *rows, const struct mcp_header_ask *as
 {
 	const json_t *params = json_object_get(ask->message, "params");
 	const char *method = json_str(ask->message, "method");
-	const json_t *name = json_object_get(params, name_member(method));
+	const json_t *name = json_object_get(params, mcp_subject(method));
 
 	row_put(rows, "MCP-Protocol-Version", span_of(version));
 	if (!json_object_get(ask->message, "id"))

@@ -14,9 +14,6 @@ static inline void mcp_version_copy(char ret[MCP_VERSION_SIZE], const char *vers
 	snprintf(ret, MCP_VERSION_SIZE, "%s", version);
 }
 
-/* {name, version} of this client; a new reference. */
-json_t *mcp_claim(void);
-
 /*
  * mcp_session.c: the sequence of requests that makes one call, over either transport. What it finds
  * out of the server stays with the connection.

@@ -150,7 +150,6 @@ static const json_t *listed_definition(const struct mcp_peer *peer)
 static bool pin_fault(const struct mcp_peer *peer, const json_t *now, struct mcp_answer *ret)
 {
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
-	const char *slash = strrchr(peer->ask->spec->id, '/');
 	json_t *name;
 	size_t i;
 
@@ -168,7 +167,7 @@ static bool pin_fault(const struct mcp_peer *peer, const json_t *now, struct mcp
 		      "%s has no tool %s any more%s; nothing was called; " MEND_WITH
 		      "ryefs mcp refresh %s",
 		peer->ask->spec->id, peer->ask->tool, names.data ? names.data : "",
-		slash ? slash + 1 : peer->ask->spec->id);
+		mcp_server_name(peer->ask->spec));
 	return false;
 }
 

@@ -31,8 +31,7 @@ void mcp_pin(const json_t *definition, char ret[MCP_PIN_SIZE])
 
 	json_canonical(&text, definition);
 	memcpy(ret, "sha256:", strlen("sha256:"));
-	sha256_hex((struct rye_span){ text.data ? text.data : "", text.len },
-		   ret + strlen("sha256:"));
+	sha256_hex(buf_span(&text), ret + strlen("sha256:"));
 }
 
 /* Enough to tell what has changed; that it has, the whole pin tells. */
@@ -51,7 +50,7 @@ json_t *mcp_members(const json_t *definition)
 		if (!value)
 			continue;
 		json_canonical(&text, one);
-		sha256_hex((struct rye_span){ text.data ? text.data : "", text.len }, hex);
+		sha256_hex(buf_span(&text), hex);
 		json_set(members, pinned[i], json_stringn(hex, MEMBER_DIGITS));
 	}
 	return members;

@@ -50,7 +50,7 @@ static void post_word(struct mcp_speaker *speaker, const json_t *doc)
 				.cancel = -1 };
 
 	json_put(&text, doc, false);
-	ask.body = (struct rye_span){ text.data, text.len };
+	ask.body = buf_span(&text);
 	if (headers && !text.failed)
 		(void)http_exchange(speaker->http, &ask, &reply, &err);
 	http_reply_done(&reply);
@@ -304,7 +304,7 @@ static enum mcp_heard remote_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 			 RYE_MCP_MESSAGE_MAX);
 		return MCP_HEARD_REFUSED;
 	}
-	exchange_once(&x, (struct rye_span){ text.data, text.len }, NULL);
+	exchange_once(&x, buf_span(&text), NULL);
 	if (!claims_modern(turn->request))
 		resume_stream(&x);
 	if (!x.hearing.over) {

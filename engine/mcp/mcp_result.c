@@ -141,8 +141,7 @@ static void put_server(const struct mcp_answer *answer, json_t *data)
 {
 	if (answer->era != MCP_AUTO)
 		json_set(data, "protocol",
-			 json_pack("{s:s, s:s}", "era",
-				   answer->era == MCP_MODERN ? "modern" : "legacy", "version",
+			 json_pack("{s:s, s:s}", "era", mcp_era_name(answer->era), "version",
 				   answer->version));
 	if (answer->server)
 		json_object_set(data, "server", answer->server);

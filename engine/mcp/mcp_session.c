@@ -74,14 +74,6 @@ static void fault_of(const struct mcp_peer *peer, enum mcp_heard heard, const ch
 	}
 }
 
-/* As the words of `ryefs mcp` know it. */
-static const char *session_server_name(const struct mcp_peer *peer)
-{
-	const char *slash = strrchr(peer->ask->spec->id, '/');
-
-	return slash ? slash + 1 : peer->ask->spec->id;
-}
-
 /* An error of the protocol; takes nothing over. */
 static void fault_rpc(const struct mcp_peer *peer, const json_t *error, struct mcp_answer *ret)
 {
@@ -92,7 +84,7 @@ static void fault_rpc(const struct mcp_peer *peer, const json_t *error, struct m
 	if (code == MCP_BAD_VERSION)
 		mcp_session_fault(ret, MCP_FAULT_PROTOCOL,
 				  "Server no longer speaks %s; " MEND_WITH "ryefs mcp refresh %s",
-				  peer->state->version, session_server_name(peer));
+				  peer->state->version, mcp_server_name(peer->ask->spec));
 	else if (code == MCP_NEEDS_CAPABILITY)
 		mcp_session_fault(ret, MCP_FAULT_INPUT,
 				  "%s: the tool needs what this client cannot: %s",

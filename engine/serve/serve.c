@@ -105,7 +105,7 @@ static void request_unlist(struct serve_request *request)
 
 void serve_answer(struct serve_request *request, json_t *result)
 {
-	auto_json json_t *message = json_object();
+	auto_json json_t *message = NULL;
 
 	if (atomic_exchange(&request->over, true)) {
 		json_decref(result);
@@ -118,28 +118,16 @@ void serve_answer(struct serve_request *request, json_t *result)
 			json_sets(result, "resultType", "complete");
 		if (!meta)
 			json_set(result, "_meta", meta = json_object());
-		json_set(meta, MCP_META "serverInfo",
-			 json_pack("{s:s, s:s}", "name", "ryefs", "version", RYE_VERSION));
+		json_set(meta, MCP_META "serverInfo", mcp_claim());
 	}
-	json_sets(message, "jsonrpc", "2.0");
-	json_object_set(message, "id", request->id);
-	json_set(message, "result", result);
+	message = mcp_response(request->id, result);
 	request->sink->put(request->sink, message, true);
 	request_unlist(request);
 }
 
 json_t *serve_error(const json_t *id, struct serve_fault *fault)
 {
-	json_t *message = json_object();
-	json_t *error = json_pack("{s:i, s:s}", "code", (int)fault->code, "message", fault->text);
-
-	if (fault->data)
-		json_set(error, "data", steal(&fault->data));
-	json_sets(message, "jsonrpc", "2.0");
-	if (id)
-		json_object_set(message, "id", (json_t *)id);
-	json_set(message, "error", error);
-	return message;
+	return mcp_error(id, fault->code, fault->text, steal(&fault->data));
 }
 
 static void serve_refuse(struct serve_request *request, struct serve_fault *fault)
@@ -247,7 +235,7 @@ static bool find_method(struct serve_coming *coming, struct serve_fault *fault)
 	}
 	if (!coming->heard->http || era != MCP_MODERN)
 		return true;
-	return serve_headers_agree(message, coming->heard, coming->method->member, fault);
+	return serve_headers_agree(message, coming->heard, mcp_subject(message->method), fault);
 }
 
 static bool take_request(const struct serve_coming *coming, struct serve_fault *fault)

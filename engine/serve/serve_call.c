@@ -157,7 +157,7 @@ static void call_start(struct serve_request *request, const json_t *message)
 	struct rye_call *call = NULL;
 
 	json_put(&text, message, false);
-	ask.message = (struct rye_span){ text.data, text.len };
+	ask.message = buf_span(&text);
 	if (request->token && !request->async)
 		ask.events = (struct rye_event_listener){ on_call_event, request };
 	serve_request_ref(request);
@@ -206,15 +206,11 @@ json_t *serve_tools_call(struct serve_request *request, const json_t *params,
 	request->tool = find_tool(request, params, fault);
 	if (!request->tool)
 		return NULL;
-	if (given && !json_is_object(given)) {
-		serve_fail(fault, MCP_BAD_PARAMS, "arguments: an object is wanted");
-		return NULL;
-	}
+	if (given && !json_is_object(given))
+		return serve_fail(fault, MCP_BAD_PARAMS, "arguments: an object is wanted");
 	/* We ask nothing, so no state that comes back is ours; answers to nothing are passed over. */
-	if (json_object_get(params, "requestState")) {
-		serve_fail(fault, MCP_BAD_PARAMS, "requestState: this server gave none");
-		return NULL;
-	}
+	if (json_object_get(params, "requestState"))
+		return serve_fail(fault, MCP_BAD_PARAMS, "requestState: this server gave none");
 	arguments = given ? json_copy((json_t *)given) : json_object();
 	stranger = serve_tool_stranger(request->serve, request->tool, arguments);
 	if (stranger) {

@@ -13,11 +13,11 @@
 #define CLAIM MCP_META "protocolVersion"
 #define CAPABILITIES MCP_META "clientCapabilities"
 
-bool serve_fail(struct serve_fault *fault, enum mcp_code code, const char *format, ...)
+void *serve_fail(struct serve_fault *fault, enum mcp_code code, const char *format, ...)
 {
 	*fault = (struct serve_fault){ .code = code, .status = 200 };
 	STR_FORMAT(fault->text, format);
-	return false;
+	return NULL;
 }
 
 /* The same for what no request of HTTP gets 200 for. */
@@ -98,13 +98,13 @@ bool serve_era(const struct mcp_message *message, const struct serve_heard *hear
 bool serve_headers_agree(const struct mcp_message *message, const struct serve_heard *heard,
 			 const char *member, struct serve_fault *fault)
 {
-	const json_t *value = json_object_get(message->params, member ? member : "");
+	const json_t *value = json_object_get(message->params, member);
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
 
 	if (!heard->method || strcmp(heard->method, message->method) != 0)
 		return fail_request(fault, MCP_HEADER_MISMATCH,
 				    "the header Mcp-Method is not the request's method");
-	if (!member || !json_is_string(value))
+	if (!json_is_string(value))
 		return true;
 	if (!heard->name || !serve_header_is(heard->name, text))
 		return fail_request(fault, MCP_HEADER_MISMATCH,

@@ -24,8 +24,8 @@ struct serve_fault {
 	json_t *data; /* owned, or NULL */
 };
 
-/* Fills it; status 200 and no data. Returns false, for `return serve_fail(...)`. */
-bool serve_fail(struct serve_fault *fault, enum mcp_code code, const char *format, ...)
+/* Fills it; status 200 and no data. NULL, which is false, too, for `return serve_fail(...)`. */
+void *serve_fail(struct serve_fault *fault, enum mcp_code code, const char *format, ...)
 	RYE_PRINTF(3, 4);
 
 /* What came with a message. */
@@ -44,7 +44,7 @@ struct serve_frame {
 /* The era of a message and, of a modern one, whether its keys and versions are as they must be. */
 bool serve_era(const struct mcp_message *message, const struct serve_heard *heard,
 	       struct serve_frame *ret, struct serve_fault *fault);
-/* Do the headers of a modern request say what its body says? member: of params, or NULL. */
+/* Do the headers of a modern request say what its body says? member: of params (mcp_subject). */
 bool serve_headers_agree(const struct mcp_message *message, const struct serve_heard *heard,
 			 const char *member, struct serve_fault *fault);
 
@@ -137,7 +137,6 @@ enum serve_feature { SERVE_ALWAYS, SERVE_HAS_PROMPTS, SERVE_HAS_RESOURCES, SERVE
 struct serve_method {
 	const char *name;
 	unsigned eras;
-	const char *member; /* of params, that the header Mcp-Name repeats; or NULL */
 	enum serve_feature feature;
 	/* A result, a new reference; NULL with fault: an error; NULL without: answered later. */
 	json_t *(*fn)(struct serve_request *request, const json_t *params,

@@ -34,15 +34,14 @@ json_t *serve_fresh(const struct serve_request *request, json_t *result)
 /* told: the client can hear of changes. */
 static json_t *capabilities(const struct serve *serve, bool told)
 {
+	const char *const names[] = { "tools", serve->opt.no_prompts ? NULL : "prompts",
+				      serve->opt.no_resources ? NULL : "resources" };
 	json_t *all = json_object();
 
-	json_set(all, "tools", told ? json_pack("{s:b}", "listChanged", 1) : json_object());
-	if (!serve->opt.no_prompts)
-		json_set(all, "prompts",
-			 told ? json_pack("{s:b}", "listChanged", 1) : json_object());
-	if (!serve->opt.no_resources)
-		json_set(all, "resources",
-			 told ? json_pack("{s:b}", "listChanged", 1) : json_object());
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i])
+			json_set(all, names[i],
+				 told ? json_pack("{s:b}", "listChanged", 1) : json_object());
 	return all;
 }
 
@@ -66,19 +65,17 @@ static json_t *initialize(struct serve_request *request, const json_t *params,
 	const char *asked = serve_text(params, "protocolVersion");
 	bool known = asked && mcp_version_era(asked) == MCP_LEGACY;
 
-	if (!asked) {
-		serve_fail(fault, MCP_BAD_PARAMS, "protocolVersion: a version is wanted");
-		return NULL;
-	}
+	if (!asked)
+		return serve_fail(fault, MCP_BAD_PARAMS, "protocolVersion: a version is wanted");
 	if (!request->frame.http) {
 		GUARD(&serve->lock);
 		if (!serve->legacy)
 			serve->legacy = serve_sink_ref(request->sink);
 	}
-	return json_pack("{s:s, s:o, s:{s:s, s:s}, s:s}", "protocolVersion",
+	return json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion",
 			 known ? asked : MCP_LEGACY_VERSION, "capabilities",
-			 capabilities(serve, !request->frame.http), "serverInfo", "name", "ryefs",
-			 "version", RYE_VERSION, "instructions", instructions);
+			 capabilities(serve, !request->frame.http), "serverInfo", mcp_claim(),
+			 "instructions", instructions);
 }
 
 static json_t *ping(struct serve_request *request, const json_t *params, struct serve_fault *fault)
@@ -87,20 +84,20 @@ static json_t *ping(struct serve_request *request, const json_t *params, struct 
 }
 
 static const struct serve_method methods[] = {
-	{ "initialize", SERVE_LEGACY, NULL, SERVE_ALWAYS, initialize },
-	{ "ping", SERVE_LEGACY, NULL, SERVE_ALWAYS, ping },
-	{ "prompts/get", SERVE_BOTH, "name", SERVE_HAS_PROMPTS, serve_prompts_get },
-	{ "prompts/list", SERVE_BOTH, NULL, SERVE_HAS_PROMPTS, serve_prompts_list },
-	{ "resources/list", SERVE_BOTH, NULL, SERVE_HAS_RESOURCES, serve_resources_list },
-	{ "resources/read", SERVE_BOTH, "uri", SERVE_HAS_RESOURCES, serve_resources_read },
-	{ "resources/templates/list", SERVE_BOTH, NULL, SERVE_HAS_RESOURCES, serve_templates_list },
-	{ "server/discover", SERVE_MODERN, NULL, SERVE_ALWAYS, discover },
-	{ "subscriptions/listen", SERVE_MODERN, NULL, SERVE_ALWAYS, serve_listen },
-	{ "tasks/cancel", SERVE_MODERN, "taskId", SERVE_HAS_TASKS, serve_tasks_cancel },
-	{ "tasks/get", SERVE_MODERN, "taskId", SERVE_HAS_TASKS, serve_tasks_get },
-	{ "tasks/update", SERVE_MODERN, "taskId", SERVE_HAS_TASKS, serve_tasks_update },
-	{ "tools/call", SERVE_BOTH, "name", SERVE_ALWAYS, serve_tools_call },
-	{ "tools/list", SERVE_BOTH, NULL, SERVE_ALWAYS, serve_tools_list },
+	{ "initialize", SERVE_LEGACY, SERVE_ALWAYS, initialize },
+	{ "ping", SERVE_LEGACY, SERVE_ALWAYS, ping },
+	{ "prompts/get", SERVE_BOTH, SERVE_HAS_PROMPTS, serve_prompts_get },
+	{ "prompts/list", SERVE_BOTH, SERVE_HAS_PROMPTS, serve_prompts_list },
+	{ "resources/list", SERVE_BOTH, SERVE_HAS_RESOURCES, serve_resources_list },
+	{ "resources/read", SERVE_BOTH, SERVE_HAS_RESOURCES, serve_resources_read },
+	{ "resources/templates/list", SERVE_BOTH, SERVE_HAS_RESOURCES, serve_templates_list },
+	{ "server/discover", SERVE_MODERN, SERVE_ALWAYS, discover },
+	{ "subscriptions/listen", SERVE_MODERN, SERVE_ALWAYS, serve_listen },
+	{ "tasks/cancel", SERVE_MODERN, SERVE_HAS_TASKS, serve_tasks_cancel },
+	{ "tasks/get", SERVE_MODERN, SERVE_HAS_TASKS, serve_tasks_get },
+	{ "tasks/update", SERVE_MODERN, SERVE_HAS_TASKS, serve_tasks_update },
+	{ "tools/call", SERVE_BOTH, SERVE_ALWAYS, serve_tools_call },
+	{ "tools/list", SERVE_BOTH, SERVE_ALWAYS, serve_tools_list },
 };
 
 static bool has_feature(const struct serve *serve, enum serve_feature feature)

@@ -91,10 +91,8 @@ json_t *serve_resources_list(struct serve_request *request, const json_t *params
 json_t *serve_templates_list(struct serve_request *request, const json_t *params,
 			     struct serve_fault *fault)
 {
-	if (json_object_get(params, "cursor")) {
-		serve_fail(fault, MCP_BAD_PARAMS, "cursor: there is no such page");
-		return NULL;
-	}
+	if (json_object_get(params, "cursor"))
+		return serve_fail(fault, MCP_BAD_PARAMS, "cursor: there is no such page");
 	return serve_fresh(request,
 			   json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "resourceTemplates",
 				     "uriTemplate", URI "{+id}", "name", "knowledge", "description",
@@ -121,10 +119,9 @@ json_t *serve_resources_read(struct serve_request *request, const json_t *params
 	struct rye_ask ask = { .kind = RYE_KNOWLEDGE, .view = RYE_VIEW_RENDERED };
 	json_t *result;
 
-	if (!uri) {
-		serve_fail(fault, MCP_BAD_PARAMS, "uri: the address of a resource is wanted");
-		return NULL;
-	}
+	if (!uri)
+		return serve_fail(fault, MCP_BAD_PARAMS,
+				  "uri: the address of a resource is wanted");
 	if (strncmp(uri, URI, strlen(URI)) != 0 || !serve_unpercent(uri + strlen(URI), &id) ||
 	    !id.len || model_wrote(id.data))
 		return resource_missing(uri, uri, fault);
@@ -136,6 +133,5 @@ json_t *serve_resources_read(struct serve_request *request, const json_t *params
 			   "text", text->data, text->len, "_meta", resource_meta(id.data, info));
 	if (result)
 		return serve_fresh(request, result);
-	serve_fail(fault, MCP_INTERNAL, "the text is not UTF-8");
-	return NULL;
+	return serve_fail(fault, MCP_INTERNAL, "the text is not UTF-8");
 }

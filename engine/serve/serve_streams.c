@@ -75,14 +75,10 @@ json_t *serve_listen(struct serve_request *request, const json_t *params, struct
 	notice = mcp_notice("notifications/subscriptions/acknowledged",
 			    json_pack("{s:o, s:o}", "notifications", accepted, "_meta",
 				      stream_meta(request)));
-	if (!json_is_object(wanted)) {
-		serve_fail(fault, MCP_BAD_PARAMS, "notifications: an object is wanted");
-		return NULL;
-	}
-	if (!stream_open(request)) {
-		serve_fail(fault, MCP_INTERNAL, "there are %d streams already", STREAMS_MAX);
-		return NULL;
-	}
+	if (!json_is_object(wanted))
+		return serve_fail(fault, MCP_BAD_PARAMS, "notifications: an object is wanted");
+	if (!stream_open(request))
+		return serve_fail(fault, MCP_INTERNAL, "there are %d streams already", STREAMS_MAX);
 	/* First the acknowledgement, then what changes. */
 	request->sink->put(request->sink, notice, false);
 	stream_begin(request, asked);

@@ -145,8 +145,7 @@ static const char *task_named(struct serve_request *request, const json_t *param
 	status = id ? task_fact(request->serve, id, "status") : NULL;
 	if (status)
 		return id;
-	serve_fail(fault, MCP_BAD_PARAMS, "taskId: there is no such task");
-	return NULL;
+	return serve_fail(fault, MCP_BAD_PARAMS, "taskId: there is no such task");
 }
 
 json_t *serve_tasks_get(struct serve_request *request, const json_t *params,

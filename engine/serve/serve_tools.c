@@ -156,8 +156,7 @@ json_t *serve_tools_list(struct serve_request *request, const json_t *params,
 	/* One page has them all, so no cursor is ours. */
 	if (json_object_get(params, "cursor")) {
 		json_decref(list);
-		serve_fail(fault, MCP_BAD_PARAMS, "cursor: there is no such page");
-		return NULL;
+		return serve_fail(fault, MCP_BAD_PARAMS, "cursor: there is no such page");
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
 		if (tool_offered(serve, &tools[i]) && (!tools[i].alias || serve->opt.aliases))

@@ -72,6 +72,37 @@ static void put_digest(const struct server_run *run, const struct server_found *
 	json_sets(data, "digest", digest);
 }
 
+/* Those of the changes, or, without any (NULL), all that was found; and the server's. */
+static int write_items(const struct server_run *run, const struct server_found *found,
+		       const struct server_changes *changes, struct rye_err *err)
+{
+	__attribute__((cleanup(server_stage_done))) struct server_stage stage;
+	size_t n = changes ? changes->n : found->n;
+	int r = server_stage_open(run, &stage, err);
+
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct server_tool *tool = changes ? changes->v[i].tool : &found->v[i];
+
+		if (tool)
+			r = server_write_tool(&stage, tool, err);
+	}
+	if (!r)
+		r = server_write_server(&stage, found, err);
+	if (!r)
+		r = server_stage_install(&stage, changes, err);
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct server_tool *tool = changes ? changes->v[i].tool : &found->v[i];
+
+		if (tool)
+			server_touched(run, tool->stem);
+		else if (changes->v[i].path)
+			run->touched(run->arg, run->ask->space, changes->v[i].path);
+	}
+	if (!r)
+		server_touched(run, NULL);
+	return r;
+}
+
 /* ---- add, discover ---- */
 
 static int check_new(const struct server_run *run, struct rye_err *err)
@@ -90,28 +121,18 @@ static int check_new(const struct server_run *run, struct rye_err *err)
 static int write_all(const struct server_run *run, const struct server_found *found, json_t *data,
 		     struct rye_err *err)
 {
-	__attribute__((cleanup(server_stage_done))) struct server_stage stage;
-	int r = server_stage_open(run, &stage, err);
-	json_t *created = json_array();
 	auto_free char *path = server_path(run->ask, NULL);
 	auto_free char *whole = path ? space_abspath(run->ask->space, path) : NULL;
+	json_t *created = json_array();
+	int r = write_items(run, found, NULL, err);
 
-	json_set(data, "tools_created", created);
 	for (size_t i = 0; i < found->n && !r; i++) {
 		auto_free char *id = server_tool_id(run->ask, found->v[i].stem);
 
-		r = server_write_tool(&stage, &found->v[i], err);
-		if (!r && id)
+		if (id)
 			json_array_append_new(created, json_string(id));
 	}
-	if (!r)
-		r = server_write_server(&stage, found, err);
-	if (!r)
-		r = server_stage_install(&stage, NULL, err);
-	for (size_t i = 0; i < found->n && !r; i++)
-		server_touched(run, found->v[i].stem);
-	if (!r)
-		server_touched(run, NULL);
+	json_set(data, "tools_created", created);
 	json_sets(data, "server_config", whole ? whole : "");
 	json_set(data, "tool_count", json_integer((json_int_t)found->n));
 	return r;
@@ -152,30 +173,6 @@ static void act_discover(const struct server_run *run, struct mcp_outcome *ret)
 
 /* ---- refresh ---- */
 
-static int write_changes(const struct server_run *run, const struct server_found *found,
-			 const struct server_changes *changes, struct rye_err *err)
-{
-	__attribute__((cleanup(server_stage_done))) struct server_stage stage;
-	int r = server_stage_open(run, &stage, err);
-
-	for (size_t i = 0; i < changes->n && !r; i++)
-		if (changes->v[i].tool)
-			r = server_write_tool(&stage, changes->v[i].tool, err);
-	if (!r)
-		r = server_write_server(&stage, found, err);
-	if (!r)
-		r = server_stage_install(&stage, changes, err);
-	for (size_t i = 0; i < changes->n && !r; i++) {
-		if (changes->v[i].tool)
-			server_touched(run, changes->v[i].tool->stem);
-		else if (changes->v[i].path)
-			run->touched(run->arg, run->ask->space, changes->v[i].path);
-	}
-	if (!r)
-		server_touched(run, NULL);
-	return r;
-}
-
 static void act_refresh(const struct server_run *run, struct mcp_outcome *ret)
 {
 	__attribute__((cleanup(server_found_done))) struct server_found found = { 0 };
@@ -200,7 +197,7 @@ static void act_refresh(const struct server_run *run, struct mcp_outcome *ret)
 	if (!r && was_accepted(run))
 		r = check_accepted(run, &found, &err);
 	if (!r && was_accepted(run))
-		r = write_changes(run, &found, &changes, &err);
+		r = write_items(run, &found, &changes, &err);
 	if (r)
 		act_fail(&err, ret);
 }

@@ -87,7 +87,7 @@ static int stamp_of(const struct server_ask *ask, char ret[SHA_HEX], struct rye_
 	json_canonical(&text, ask->config);
 	if (text.failed)
 		return memory_fail(err);
-	sha256_hex((struct rye_span){ text.data, text.len }, ret);
+	sha256_hex(buf_span(&text), ret);
 	return 0;
 }
 

@@ -50,6 +50,16 @@ static void add_suffix(struct server_tool *tool)
 	tool->stem = memory_note(buf_steal(&stem));
 }
 
+/* Free it; NULL: no memory. */
+static char *low_stem(const struct server_tool *tool)
+{
+	char *low = tool->stem ? strdup(tool->stem) : NULL;
+
+	for (char *c = low; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return low;
+}
+
 /* Two names that differ by case alone are one on some disks; both get a suffix, whatever their
  * order. */
 static void part_stems(struct server_found *found)
@@ -57,23 +67,17 @@ static void part_stems(struct server_found *found)
 	auto_json json_t *seen = json_object();
 
 	for (size_t i = 0; i < found->n; i++) {
-		char *low = found->v[i].stem ? strdup(found->v[i].stem) : NULL;
+		auto_free char *low = low_stem(&found->v[i]);
 
-		for (char *c = low; c && *c; c++)
-			*c = (char)tolower((unsigned char)*c);
 		if (low)
 			json_set(seen, low, json_integer(json_int(seen, low, 0) + 1));
-		free(low);
 	}
 	for (size_t i = 0; i < found->n; i++) {
 		const char *name = json_str(found->v[i].definition, "name");
-		char *low = found->v[i].stem ? strdup(found->v[i].stem) : NULL;
+		auto_free char *low = low_stem(&found->v[i]);
 
-		for (char *c = low; c && *c; c++)
-			*c = (char)tolower((unsigned char)*c);
 		if (low && (json_int(seen, low, 0) > 1 || strlen(name) > STEM_MAX))
 			add_suffix(&found->v[i]);
-		free(low);
 	}
 }
 
@@ -305,8 +309,7 @@ void server_describe(const struct server_ask *ask, const struct server_found *fo
 	if (cwd)
 		json_object_set(data, "cwd", cwd);
 	json_set(data, "speaks",
-		 json_sprintf("%s (%s)", found->answer.version,
-			      found->answer.era == MCP_MODERN ? "modern" : "legacy"));
+		 json_sprintf("%s (%s)", found->answer.version, mcp_era_name(found->answer.era)));
 	if (found->answer.server)
 		json_object_set(data, "server_info", found->answer.server);
 	for (size_t i = 0; i < found->n; i++)

@@ -103,22 +103,13 @@ json_t *server_tool_item(const struct server_ask *ask, const struct server_tool 
 	return item;
 }
 
-static void now_text(char ret[32])
-{
-	time_t now = time(NULL);
-	struct tm utc;
-
-	gmtime_r(&now, &utc);
-	strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
 static json_t *server_item(const struct server_ask *ask, const struct server_found *found)
 {
 	const json_t *requires = json_object_get(ask->params, "requires");
 	json_t *item = json_object(), *config = json_deep_copy(ask->config);
-	char now[32];
+	char now[24];
 
-	now_text(now);
+	clock_stamp(time(NULL), now);
 	json_object_set(config, "identity", found->identity);
 	json_sets(item, "tool_id", server_name(ask));
 	json_sets(item, "tool_type", "mcp_server");
@@ -131,9 +122,8 @@ static json_t *server_item(const struct server_ask *ask, const struct server_fou
 	json_set(item, "config", config);
 	json_set(item, "cache",
 		 json_pack("{s:s, s:I, s:{s:s, s:s, s:s}}", "discovered_at", now, "tool_count",
-			   (json_int_t)found->n, "protocol", "era",
-			   found->answer.era == MCP_MODERN ? "modern" : "legacy", "version",
-			   found->answer.version, "checked_at", now));
+			   (json_int_t)found->n, "protocol", "era", mcp_era_name(found->answer.era),
+			   "version", found->answer.version, "checked_at", now));
 	return item;
 }
 
@@ -148,7 +138,7 @@ bool server_item_fits(const json_t *item)
 	mapping_yaml(&text, item);
 	if (text.failed)
 		return false;
-	read = parse_yaml((struct rye_span){ text.data, text.len }, &err);
+	read = parse_yaml(buf_span(&text), &err);
 	return err.code == RYE_OK && json_equal(item, read);
 }
 
@@ -168,7 +158,7 @@ static int write_signed(const struct server_stage *stage, const char *stem, cons
 	mapping_yaml(&text, item);
 	if (!id || text.failed)
 		return memory_fail(err);
-	what.raw = (struct rye_span){ text.data, text.len };
+	what.raw = buf_span(&text);
 	r = keystore_signer(run->items, &key, err);
 	if (!r)
 		r = sign_text(&what, &made, &sig, err);
