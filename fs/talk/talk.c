@@ -306,7 +306,7 @@ static bool talk_refuse_disputed(struct talk *talk, fuse_req_t req)
 			act = shows_go(talk, SHOWS_WANTED);
 	}
 	if (act == SHOWS_COMPLAIN)
-		reply_complain(talk, talk->who, reply_disputed);
+		reply_complain(talk, talk->who, reply_disputed, NULL);
 	if (act != SHOWS_GIVE)
 		reply_errno(req, EBUSY);
 	return act != SHOWS_GIVE;
@@ -333,8 +333,7 @@ static void talk_getattr_refused(struct talk *talk, fuse_req_t req)
 	/* the process that has looked it up, just before; it is not looked at again: that may wait */
 	if (ctx->pid != talk->who->tid || ctx->uid != talk->who->uid)
 		return;
-	reply_attempt(talk->talks, talk->who, talk->key, talk->refused);
-	reply_complain(talk, talk->who, talk->refused);
+	reply_attempt(talk, talk->who, talk->refused);
 }
 
 double talk_attr_s(const struct talk *talk)
@@ -449,7 +448,8 @@ void talk_late(struct talk *talk, fuse_req_t req)
 	if (writer)
 		reply_complain(talk, writer,
 			       "earlier words for this thread are not answered yet: this one was "
-			       "not said; say it again, or end the thread: write kill");
+			       "not said; say it again, or end the thread: write kill",
+			       NULL);
 	caller_unref(writer);
 	reply_errno(req, ETIMEDOUT);
 }
@@ -473,8 +473,9 @@ void outbox_answer(struct outbox *out, struct park *park)
 static void send_broken(struct talk *talk, struct outbox *out)
 {
 	if (out->broken)
-		reply_record(talk, out->speaker, out->broken, out->complaint, 0);
-	reply_complain(talk, out->speaker, out->complaint);
+		reply_record(talk, out->speaker, out->complaint,
+			     &(struct last){ .reply = out->broken });
+	reply_complain(talk, out->speaker, out->complaint, NULL);
 	rye_blob_unref(out->broken);
 	caller_unref(out->speaker);
 }

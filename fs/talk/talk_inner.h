@@ -336,11 +336,11 @@ struct rye_blob *reply_running_line(const char *thread_id);
 /* Lock held. What a reader of an unfinished message is told, or NULL. */
 struct rye_blob *reply_unfinished(const struct talk *talk);
 struct rye_blob *reply_initial(struct talk *talk);
-/* A reply that no engine made becomes the last one of its caller, known to it for so long. */
-void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
-		  const char *sentence, int64_t age_ns);
-/* The same of a caller that came to no conversation. */
-void reply_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence);
+/* A reply that no engine made becomes the last one of its caller; what: with reply and age. */
+void reply_record(const struct talk *talk, struct caller *who, const char *sentence,
+		  const struct last *what);
+/* It failed before anything could be asked: that is its last reply, and a line of its errors. */
+void reply_attempt(struct talk *talk, struct caller *who, const char *sentence);
 int64_t reply_age_ns(struct timespec at); /* since then */
 struct text;
 /* What a reader is told when SHOWS_DISPUTED. */
@@ -348,14 +348,16 @@ extern const char reply_disputed[];
 /* What the lines of `.ryefs/errors` begin with. */
 void reply_add_time(struct text *out, time_t at);
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence);
-/* A line for `.ryefs/errors` of that caller and for stderr. No lock held. */
-void reply_complain(struct talk *talk, struct caller *who, const char *sentence);
-/* The same of a failure that was then, and counts only now: what came after it stays last. */
-void reply_complain_late(struct talk *talk, struct caller *who, const char *sentence,
-			 struct timespec at);
-/* The same, with the command that would have done (or NULL) for the caller alone: what the message
- * holds is not for the terminal or the journal of a daemon. */
-void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend);
+struct complaint {
+	struct timespec at; /* when it was, if it counts only now: what came after it stays last */
+	/* The command that would have done, or NULL, for the caller alone: what the message holds is
+	 * not for the terminal or the journal of a daemon. */
+	const char *mend;
+};
+/* A line for `.ryefs/errors` of that caller and for stderr. what: NULL, as all of it may be. No lock
+ * held. */
+void reply_complain(struct talk *talk, struct caller *who, const char *sentence,
+		    const struct complaint *what);
 /* The command that writes this message to the conversation's file, to free; NULL: there is none. */
 char *reply_mend(const struct talk *talk, const struct rye_blob *message);
 

@@ -38,16 +38,16 @@ static size_t listed_talks(struct talks *talks, struct talk *ret[OPEN_MAX])
 	return n;
 }
 
-/* A new reference to the writer if the message is still unfinished; its sentence in why. */
-static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY])
+/* A new reference to the writer if the message is still unfinished; its sentence in why, and since
+ * when it is so. */
+static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY], struct timespec *ret_at)
 {
-	struct caller *speaker = NULL;
-
 	GUARD(&talk->lock);
+	*ret_at = talk->mtime;
 	if (talk->speaker && talk->open == OPEN_LISTED &&
 	    feed_unfinished(&talk->feed, why, FEED_WHY))
-		speaker = caller_ref(talk->speaker);
-	return speaker;
+		return caller_ref(talk->speaker);
+	return NULL;
 }
 
 /* True: the unfinished message is its speaker's last one now; why says what is missing. */
@@ -63,27 +63,19 @@ static bool own_count_locked(struct talk *talk, struct caller *speaker, char why
 	line = reply_error_line(why);
 	*ret_at = talk->mtime;
 	if (line)
-		reply_record(talk, speaker, line, why, reply_age_ns(talk->mtime));
+		reply_record(talk, speaker, why,
+			     &(struct last){ .reply = line, .age_ns = reply_age_ns(talk->mtime) });
 	open_go(talk, OPEN_COUNT);
 	return line;
 }
 
 void own_count(struct talk *talk, struct caller *speaker)
 {
+	struct complaint what = { .mend = NULL };
 	char why[FEED_WHY];
-	struct timespec at;
 
-	if (own_count_locked(talk, speaker, why, &at))
-		reply_complain_late(talk, speaker, why, at);
-}
-
-static bool is_old(struct talk *talk)
-{
-	bool old = false;
-
-	GUARD(&talk->lock);
-	old = reply_age_ns(talk->mtime) >= OPEN_COUNTS_MS * NS_PER_MS;
-	return old;
+	if (own_count_locked(talk, speaker, why, &what.at))
+		reply_complain(talk, speaker, why, &what);
 }
 
 void own_count_open(struct talks *talks, const struct caller *reader, const char *key)
@@ -93,11 +85,12 @@ void own_count_open(struct talks *talks, const struct caller *reader, const char
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];
-		struct caller *speaker = open_speaker(found[i], why);
+		struct timespec at;
+		struct caller *speaker = open_speaker(found[i], why, &at);
 		bool back = reader && speaker && strcmp(found[i]->key, key) == 0 &&
 			    callers_related(talks->env.callers, speaker, reader);
 
-		if (speaker && (back || is_old(found[i])))
+		if (speaker && (back || reply_age_ns(at) >= OPEN_COUNTS_MS * NS_PER_MS))
 			own_count(found[i], speaker);
 		caller_unref(speaker);
 		talk_unref(found[i]);
@@ -123,67 +116,49 @@ void own_refused(struct talks *talks, struct caller *who, const char *key)
 	talks_complain(talks, who, key, reply_disputed);
 }
 
-static struct rye_blob *refused_text(const char *key, const struct caller *who)
+static struct rye_blob *own_sentence(const char *key, const char *sentence)
 {
 	struct text text = { 0 };
 
-	if (*who->why)
-		text_addf(&text, "%s: %s\n", key, who->why);
+	if (*sentence)
+		text_addf(&text, "%s: %s\n", key, sentence);
 	return text_blob(&text);
 }
 
-static struct rye_blob *disputed_text(const char *key)
-{
-	struct text text = { 0 };
-
-	text_addf(&text, "%s: %s\n", key, reply_disputed);
-	return text_blob(&text);
-}
-
-struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
-			    struct own_origin *ret)
+/* One part of the caller's last reply; none: what is told instead of it. */
+static struct rye_blob *own_part(struct talks *talks, const struct caller *who, const char *key,
+				 bool trace, struct own_origin *ret)
 {
 	struct last last = { 0 };
-	struct rye_blob *blob;
-	struct text text = { 0 };
+	struct rye_blob *part, *blob;
 
 	*ret = (struct own_origin){ .at = talks->since };
 	if (!who->allowed)
-		return refused_text(key, who);
+		return own_sentence(key, trace ? "" : who->why);
 	own_count_open(talks, who, key);
-	if (!callers_last(talks->env.callers, who, key, &last)) {
-		text_addf(&text,
-			  "%s: there is no reply of this caller here; write a message to run, then "
-			  "read this again\n",
-			  key);
-		return text_blob(&text);
-	}
+	if (!callers_last(talks->env.callers, who, key, &last))
+		return own_sentence(key, trace ? "" :
+						 "there is no reply of this caller here; write a "
+						 "message to run, then read this again");
 	*ret = (struct own_origin){ last.at, last.from, last.disputed };
-	blob = last.disputed ? disputed_text(key) :
-	       last.output   ? rye_blob_ref(last.output) :
+	part = trace ? last.trace : last.output;
+	blob = last.disputed ? own_sentence(key, reply_disputed) :
+	       part	     ? rye_blob_ref(part) :
 			       rye_blob_new("", 0);
 	last_done(&last);
 	return blob;
 }
 
+struct rye_blob *own_output(struct talks *talks, const struct caller *who, const char *key,
+			    struct own_origin *ret)
+{
+	return own_part(talks, who, key, false, ret);
+}
+
 struct rye_blob *own_trace(struct talks *talks, const struct caller *who, const char *key,
 			   struct own_origin *ret)
 {
-	struct last last = { 0 };
-	struct rye_blob *blob = NULL;
-
-	*ret = (struct own_origin){ .at = talks->since };
-	if (!who->allowed)
-		return rye_blob_new("", 0);
-	own_count_open(talks, who, key);
-	if (callers_last(talks->env.callers, who, key, &last))
-		*ret = (struct own_origin){ last.at, last.from, last.disputed };
-	if (last.disputed)
-		blob = disputed_text(key);
-	else if (last.trace)
-		blob = rye_blob_ref(last.trace);
-	last_done(&last);
-	return blob ? blob : rye_blob_new("", 0);
+	return own_part(talks, who, key, true, ret);
 }
 
 /* ---- .ryefs/errors ---- */
@@ -194,15 +169,15 @@ struct errors_text {
 	bool newer; /* which unfinished messages are wanted */
 };
 
-static void add_open_line(struct errors_text *text, const struct talk *talk, const char *why)
+static void add_open_line(struct errors_text *text, const struct talk *talk, const char *why,
+			  struct timespec at)
 {
-	const struct timespec *at = &talk->mtime;
-	bool newer = at->tv_sec != text->at.tv_sec ? at->tv_sec > text->at.tv_sec :
-						     at->tv_nsec > text->at.tv_nsec;
+	bool newer = at.tv_sec != text->at.tv_sec ? at.tv_sec > text->at.tv_sec :
+						    at.tv_nsec > text->at.tv_nsec;
 
 	if (newer != text->newer)
 		return;
-	reply_add_time(&text->out, at->tv_sec);
+	reply_add_time(&text->out, at.tv_sec);
 	reply_add_line(&text->out, talk, why);
 }
 
@@ -215,23 +190,14 @@ static void add_open_lines(struct errors_text *text, struct talks *talks,
 
 	for (size_t i = 0; i < n; i++) {
 		char why[FEED_WHY];
-		struct caller *speaker = open_speaker(found[i], why);
+		struct timespec at;
+		struct caller *speaker = open_speaker(found[i], why, &at);
 
 		if (speaker && callers_related(talks->env.callers, speaker, reader))
-			add_open_line(text, found[i], why);
+			add_open_line(text, found[i], why, at);
 		caller_unref(speaker);
 		talk_unref(found[i]);
 	}
-}
-
-/* A refused caller has no failures but this one: it is told why it is refused, nothing else. */
-static struct rye_blob *refused_errors(const struct caller *who)
-{
-	struct text out = { 0 };
-
-	if (*who->why)
-		text_addf(&out, "control files: %s\n", who->why);
-	return text_blob(&out);
 }
 
 /* The newest stands last: a message left unfinished long ago does not hide what came after. */
@@ -243,8 +209,9 @@ struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const
 
 	*ret = (struct own_origin){ 0 };
 	clock_gettime(CLOCK_REALTIME, &ret->at);
+	/* a refused caller has no failures but this one */
 	if (!who->allowed)
-		return refused_errors(who);
+		return own_sentence("control files", who->why);
 	own_count_open(talks, NULL, NULL);
 	if (callers_last(talks->env.callers, who, key, &last) && last.errors) {
 		text.at = last.at;

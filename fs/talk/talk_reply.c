@@ -126,7 +126,21 @@ int64_t reply_age_ns(struct timespec at)
 	return (now.tv_sec - at.tv_sec) * NS_PER_S + now.tv_nsec - at.tv_nsec;
 }
 
-void reply_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence)
+void reply_record(const struct talk *talk, struct caller *who, const char *sentence,
+		  const struct last *what)
+{
+	struct last last = *what;
+	struct text out = { 0 };
+
+	text_addf(&out, "%s\n", sentence);
+	last.output = text_blob(&out);
+	last.from = talk->no;
+	callers_record(talk->talks->env.callers, who, talk->key, &last);
+	rye_blob_unref(last.output);
+}
+
+static void record_attempt(struct talks *talks, struct caller *who, const char *key,
+			   const char *sentence)
 {
 	struct text out = { 0 };
 	struct last last = { .reply = reply_error_line(sentence) };
@@ -139,21 +153,14 @@ void reply_attempt(struct talks *talks, struct caller *who, const char *key, con
 
 void talks_attempt(struct talks *talks, struct caller *who, const char *key, const char *sentence)
 {
-	reply_attempt(talks, who, key, sentence);
+	record_attempt(talks, who, key, sentence);
 	talks_complain(talks, who, key, sentence);
 }
 
-void reply_record(struct talk *talk, struct caller *who, struct rye_blob *line,
-		  const char *sentence, int64_t age_ns)
+void reply_attempt(struct talk *talk, struct caller *who, const char *sentence)
 {
-	struct text out = { 0 };
-	struct last last = { .reply = line, .from = talk->no, .age_ns = age_ns };
-
-	text_add(&out, sentence);
-	text_add(&out, "\n");
-	last.output = text_blob(&out);
-	callers_record(talk->talks->env.callers, who, talk->key, &last);
-	rye_blob_unref(last.output);
+	record_attempt(talk->talks, who, talk->key, sentence);
+	reply_complain(talk, who, sentence, NULL);
 }
 
 /* Its first line and, where it has one, its remedy. */
@@ -225,12 +232,6 @@ static size_t talk_reply_place(const struct last *last, const struct timespec *a
 	return (size_t)(end - old->data);
 }
 
-/* A failure, when it was, and its command as in reply_advise. */
-struct complaint {
-	struct timespec at;
-	const char *mend;
-};
-
 static void talk_reply_keep(struct callers *callers, struct caller *who, const char *line,
 			    const struct complaint *what)
 {
@@ -258,28 +259,26 @@ static void talk_reply_keep(struct callers *callers, struct caller *who, const c
 	last_done(&last);
 }
 
-/* Takes line's bytes over. */
+/* Takes line's bytes over. what NULL: now, and no command would have done. */
 static void talk_reply_complain(struct talks *talks, struct caller *who, struct text *line,
 				const struct complaint *what)
 {
+	struct complaint said = { .mend = what ? what->mend : NULL };
+
+	if (what && what->at.tv_sec)
+		said.at = what->at;
+	else
+		clock_gettime(CLOCK_REALTIME, &said.at);
 	if (!line->failed) {
-		talk_reply_keep(talks->env.callers, who, line->data, what);
+		talk_reply_keep(talks->env.callers, who, line->data, &said);
 		if (talks->env.complain)
 			talks->env.complain(talks->env.arg, line->data);
 	}
 	free(line->data);
 }
 
-static struct complaint complaint_now(void)
-{
-	struct complaint what = { .mend = NULL };
-
-	clock_gettime(CLOCK_REALTIME, &what.at);
-	return what;
-}
-
-static void talk_reply_say(struct talk *talk, struct caller *who, const char *sentence,
-			   const struct complaint *what)
+void reply_complain(struct talk *talk, struct caller *who, const char *sentence,
+		    const struct complaint *what)
 {
 	struct text line = { 0 };
 
@@ -287,27 +286,13 @@ static void talk_reply_say(struct talk *talk, struct caller *who, const char *se
 	talk_reply_complain(talk->talks, who, &line, what);
 }
 
-void reply_complain(struct talk *talk, struct caller *who, const char *sentence)
+void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
 {
-	const struct complaint what = complaint_now();
+	struct text line = { 0 };
 
-	talk_reply_say(talk, who, sentence, &what);
-}
-
-void reply_advise(struct talk *talk, struct caller *who, const char *sentence, const char *mend)
-{
-	struct complaint what = complaint_now();
-
-	what.mend = mend;
-	talk_reply_say(talk, who, sentence, &what);
-}
-
-void reply_complain_late(struct talk *talk, struct caller *who, const char *sentence,
-			 struct timespec at)
-{
-	const struct complaint what = { .at = at };
-
-	talk_reply_say(talk, who, sentence, &what);
+	text_addf(&line, "%s: ", name);
+	talk_reply_add_sentence(&line, sentence);
+	talk_reply_complain(talks, who, &line, NULL);
 }
 
 /* A program that calls by name may have file tools alone: the same file is to be saved again. */
@@ -342,15 +327,4 @@ char *reply_mend(const struct talk *talk, const struct rye_blob *message)
 	buf_adds(&text, " > ");
 	buf_shell(&text, path.failed ? ctl->name : path.data);
 	return buf_steal(&text);
-}
-
-void talks_complain(struct talks *talks, struct caller *who, const char *name, const char *sentence)
-{
-	const struct complaint what = complaint_now();
-	struct text line = { 0 };
-
-	text_add(&line, name);
-	text_add(&line, ": ");
-	talk_reply_add_sentence(&line, sentence);
-	talk_reply_complain(talks, who, &line, &what);
 }

@@ -179,7 +179,8 @@ static void talk_run_on_done(void *arg, const struct rye_outcome *outcome)
 	own_count_open(talks, NULL, NULL);
 	talk_run_record(run, &last);
 	if (outcome->code != RYE_OK)
-		reply_advise(talk, run->writer, outcome->message, mend);
+		reply_complain(talk, run->writer, outcome->message,
+			       &(struct complaint){ .mend = mend });
 	outbox_init(&out);
 	{
 		GUARD(&talk->lock);
@@ -284,7 +285,7 @@ static void leave_write(struct talk_run *run, int sys, struct rye_blob *note, st
 	talk->note = note ? rye_blob_ref(note) : NULL;
 	/* under the lock: never behind the record of the end */
 	if (note && !talk->named)
-		reply_record(talk, run->writer, note, "running", 0);
+		reply_record(talk, run->writer, "running", &(struct last){ .reply = note });
 	talk_fail_write(talk, sys, sys == EINTR ? ECANCELED : sys, out);
 	talk_settle(talk, out);
 }

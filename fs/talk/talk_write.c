@@ -403,8 +403,7 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	*sys = writer->unseen ? EAGAIN : EACCES;
 	if (writer->allowed && talk->refused)
 		snprintf(why, sizeof(why), "looked up by a caller who may not use it");
-	reply_attempt(talk->talks, writer, talk->key, why);
-	reply_complain(talk, writer, why);
+	reply_attempt(talk, writer, why);
 	caller_unref(writer);
 	return NULL;
 }
