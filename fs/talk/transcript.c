@@ -19,64 +19,50 @@ static size_t part_len(const struct transcript_part *part)
 	return part->end - part->begin;
 }
 
-static bool transcript_reserve(struct transcript_part *part, size_t more)
+/* So much room before it and behind it. What is moved is paid for by what was pushed or taken since. */
+static bool transcript_reserve(struct transcript_part *part, size_t front, size_t back)
 {
-	size_t len = part_len(part), size;
-	char *data;
+	size_t len = part_len(part), begin = front ? front + len : 0, size;
+	char *data = part->data;
 
-	if (part->size - part->end >= more)
+	if (part->begin >= front && part->size - part->end >= back)
 		return true;
-	/* at least half is free in front: moving down is paid for by what was taken */
-	if (part->begin >= len + more && part->data) {
-		memcpy(part->data, part->data + part->begin, len);
-		part->begin = 0;
-		part->end = len;
-		return true;
+	if (!front && part->begin >= len + back) {
+		if (len)
+			memcpy(data, data + part->begin, len);
+	} else {
+		size = MAX_OF(begin + len + MAX_OF(len, back), (size_t)256);
+		data = malloc(size);
+		if (!data)
+			return false;
+		if (len)
+			memcpy(data + begin, part->data + part->begin, len);
+		free(part->data);
+		part->data = data;
+		part->size = size;
 	}
-	size = MAX_OF(2 * len, len + more);
-	size = MAX_OF(size, (size_t)256);
-	data = malloc(size);
-	if (!data)
-		return false;
-	if (part->data)
-		memcpy(data, part->data + part->begin, len);
-	free(part->data);
-	*part = (struct transcript_part){ .data = data, .end = len, .size = size };
+	part->begin = begin;
+	part->end = begin + len;
 	return true;
 }
 
 static bool push_back(struct transcript_part *part, const char *ptr, size_t len)
 {
-	if (len == 0)
-		return true;
-	if (!transcript_reserve(part, len))
+	if (!transcript_reserve(part, 0, len))
 		return false;
-	memcpy(part->data + part->end, ptr, len);
+	if (len)
+		memcpy(part->data + part->end, ptr, len);
 	part->end += len;
 	return true;
 }
 
 static bool push_front(struct transcript_part *part, const char *ptr, size_t len)
 {
-	size_t old = part_len(part);
-
-	if (len == 0)
-		return true;
-	if (part->begin < len) {
-		char *data = malloc(2 * (old + len));
-
-		if (!data)
-			return false;
-		if (old)
-			memcpy(data + 2 * len, part->data + part->begin, old);
-		free(part->data);
-		*part = (struct transcript_part){ .data = data,
-						  .begin = 2 * len,
-						  .end = 2 * len + old,
-						  .size = 2 * (old + len) };
-	}
+	if (!transcript_reserve(part, len, 0))
+		return false;
 	part->begin -= len;
-	memcpy(part->data + part->begin, ptr, len);
+	if (len)
+		memcpy(part->data + part->begin, ptr, len);
 	return true;
 }
 
@@ -122,7 +108,7 @@ static bool own_bytes(struct transcript *text, size_t off)
 
 static bool blank_lines(struct transcript *text, size_t n)
 {
-	if (n > TRANSCRIPT_GAP_MAX || !transcript_reserve(&text->head, n))
+	if (n > TRANSCRIPT_GAP_MAX || !transcript_reserve(&text->head, 0, n))
 		return false;
 	if (n)
 		memset(text->head.data + text->head.end, '\n', n);
