@@ -3,7 +3,7 @@
  * WWW-Authenticate of a server that wants a token: what it says of the reason, for people. Nothing
  * of it is fetched. Pure; outside bytes, fuzzed.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "scope.h"
 #include "str.h"

@@ -3,7 +3,7 @@
  * The probe's table: what came of `server/discover` → what to do next. The era belongs to the server,
  * not to a request: it is asked once, before any tool is called. Pure.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "scope.h"
 

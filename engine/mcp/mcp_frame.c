@@ -4,7 +4,7 @@
  * client asks and what it can do: hand on a question to a person, where the server's item says so, and
  * nothing else.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "scope.h"
 

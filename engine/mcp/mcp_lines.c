@@ -3,7 +3,7 @@
  * A stream of messages, one a line. Lines are looked for once; what was told is dropped when the
  * next bytes come. Used by the thread that reads the stream; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "bounds.h"
 

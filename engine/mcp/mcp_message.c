@@ -3,7 +3,7 @@
  * Reading JSON-RPC messages. Members that are not known are ignored; what is no message at all is
  * junk: servers print logs and banners where only messages belong. Pure; outside bytes, fuzzed.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "bounds.h"
 #include "scope.h"

@@ -4,7 +4,7 @@
  * well. The schema is the server's text: an annotation that could name another header, or one
  * twice, makes the tool one that is not used. Pure; outside bytes, fuzzed.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "bounds.h"
 #include "http/http.h"

@@ -3,7 +3,7 @@
  * What is signed of a tool's definition: everything that decides what its arguments mean and what a
  * model is told of it. Pure.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/mcp.h"
 
 #include "scope.h"
 

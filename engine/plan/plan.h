@@ -9,7 +9,7 @@
 #include "bounds.h"
 #include "chain/chain.h"
 #include "item/item.h"
-#include "mcp/mcp.h"
+#include "mcp/client/client.h"
 #include "process/process.h"
 #include "sandbox/sandbox.h"
 #include "str.h"

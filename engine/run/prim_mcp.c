@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 
 #include "clock.h"
-#include "mcp/mcp.h"
+#include "mcp/client/client.h"
 #include "run/run_inner.h"
 #include "schema/schema.h"
 #include "scope.h"

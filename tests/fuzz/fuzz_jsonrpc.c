@@ -3,7 +3,7 @@
  * What a server prints: the first byte says where the rest is cut. Whole or cut it has to be the
  * same lines; a message that is read decides an era and becomes a result without a fault.
  */
-#include "mcp/mcp.h"
+#include "mcp/client/client.h"
 
 #include "str.h"
 

@@ -3,7 +3,7 @@
  * What a server at an address answers: a header of its challenge, then a list of tools. What is read
  * of them becomes headers, pins and items without a fault, and no header has a line end.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "scope.h"
 #include "str.h"

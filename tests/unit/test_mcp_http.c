@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 #include "scope.h"
 #include "servers/servers_inner.h"
 #include "str.h"

@@ -6,7 +6,7 @@
 #include "rye_test.h"
 
 #include "clock.h"
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 #include "scope.h"
 #include "str.h"
 

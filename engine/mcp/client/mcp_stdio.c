@@ -4,7 +4,7 @@
  * the answer, with the process, with the time, with the call. The process is not trusted: it may
  * print anything, nothing, or without end. On the worker of the call; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

@@ -6,7 +6,7 @@
  * for a while, that died, or that were changed: another signed item has another key, and the old
  * ones are wanted by no call any more.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

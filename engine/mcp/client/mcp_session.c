@@ -5,7 +5,7 @@
  * ourselves, but when the server says that it did nothing: there is no telling what half of it has
  * done. On the worker of the call; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

@@ -6,7 +6,7 @@
  * server says decides neither where anything is sent nor what is sent along. On the worker of the
  * call, sessions end on the keeper thread; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

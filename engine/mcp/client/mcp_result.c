@@ -3,7 +3,7 @@
  * Answer → `data` of a reply. What a server says is data: its content is kept as it came, links are
  * not followed, and a name of it never takes the place of one of ours. Pure.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "scope.h"
 #include "str.h"

@@ -4,7 +4,7 @@
  * what is no message at all. Over either transport; the server is not trusted. On the worker of the
  * call; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

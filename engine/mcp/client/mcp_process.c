@@ -4,7 +4,7 @@
  * that started it; so nothing in it may use the mount. Ended the way the protocol wants: end of
  * input, then signals to its group. The thread that has the process calls; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

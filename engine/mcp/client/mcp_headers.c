@@ -4,7 +4,7 @@
  * item, and the arguments that its tool wants to see there. Nothing of a caller makes a new
  * line: text that a header cannot hold is encoded. Pure.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "memory.h"
 #include "scope.h"

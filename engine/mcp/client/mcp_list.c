@@ -3,7 +3,7 @@
  * tools/list: every page, within limits; what of it is kept tells before a call whether the tool is
  * still the one that was signed. On the worker of the call; no lock.
  */
-#include "mcp/mcp_inner.h"
+#include "mcp/client/client_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

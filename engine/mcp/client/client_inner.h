@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mcp_inner.h: what the files of mcp/ share.
+ * client_inner.h: what the files of mcp/client/ share.
  */
-#ifndef RYE_MCP_MCP_INNER_H
-#define RYE_MCP_MCP_INNER_H
+#ifndef RYE_MCP_CLIENT_CLIENT_INNER_H
+#define RYE_MCP_CLIENT_CLIENT_INNER_H
 
-#include "mcp/mcp.h"
-
-#include <stdio.h>
-
-static inline void mcp_version_copy(char ret[MCP_VERSION_SIZE], const char *version)
-{
-	snprintf(ret, MCP_VERSION_SIZE, "%s", version);
-}
+#include "mcp/client/client.h"
 
 /*
  * mcp_session.c: the sequence of requests that makes one call, over either transport. What it finds
@@ -109,7 +102,7 @@ bool mcp_list_check(struct mcp_peer *peer, struct mcp_answer *ret);
 bool mcp_list_mirror(struct mcp_peer *peer, struct mcp_answer *ret);
 
 /*
- * mcp.c's lists: a server that waits for the next call. The first member of both sorts.
+ * client.c's lists: a server that waits for the next call. The first member of both sorts.
  */
 
 struct mcp_kept {
@@ -177,7 +170,7 @@ struct mcp_stdio {
 
 extern const struct mcp_wire mcp_wire_stdio;
 
-/* Without waiting: its end is the keeper's work. NULL is fine. (mcp.c) */
+/* Without waiting: its end is the keeper's work. NULL is fine. (client.c) */
 void mcp_drop(struct mcp *mcp, struct mcp_kept *kept);
 struct mcp_ground *mcp_ground(struct mcp *mcp);
 
