@@ -261,16 +261,13 @@ int named_open_enter(fuse_req_t req, struct named_file *file, bool request,
 		.mode = S_IFREG | 0600,
 		.fresh = request,
 	};
-	struct node *node;
 	char name[32] = NAMED_REQUEST;
 
 	if (!request)
 		snprintf(name, sizeof(name), "%llu", (unsigned long long)file->number);
 	named_key(file->call, name, &key);
-	node = node_make(front->nodes, &want);
-	if (!node)
+	if (enter_node(front, node_make(front->nodes, &want), 0, ret))
 		return ENOMEM;
-	node_entry(front, node, 0, ret);
 	named_file_stat(file, &ret->attr);
 	ret->attr_timeout = 0;
 	return 0;
@@ -306,7 +303,6 @@ int named_text_enter(fuse_req_t req, struct named_call *call, enum named_what wh
 		.fresh = true,
 	};
 	struct rye_blob *blob = named_text(call, what, &want.mtime);
-	struct node *node;
 
 	*ret = (struct fuse_entry_param){ 0 };
 	if (!blob)
@@ -314,11 +310,7 @@ int named_text_enter(fuse_req_t req, struct named_call *call, enum named_what wh
 	named_key(call, what == NAMED_IS_REPLY ? "reply.json" : "output", &key);
 	want.data = blob;
 	want.size = blob->len;
-	node = node_make(front->nodes, &want);
-	if (!node)
-		return ENOMEM;
-	node_entry(front, node, 0, ret);
-	return 0;
+	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 
 void named_reply_link(fuse_req_t req, struct named_call *call)

@@ -218,20 +218,14 @@ void talk_bind(struct talk *talk, fuse_ino_t ino)
 
 void talk_forget(struct talk *talk)
 {
-	struct caller *speaker = NULL;
 	bool closed;
 
 	{
 		GUARD(&talk->talks->lock);
 		closed = talk->talks->closed;
 	}
-	{
-		GUARD(&talk->lock);
-		speaker = talk->speaker ? caller_ref(talk->speaker) : NULL;
-	}
-	if (speaker && !closed)
-		own_count(talk, speaker);
-	caller_unref(speaker);
+	if (!closed)
+		own_count(talk, NULL);
 	{
 		GUARD(&talk->lock);
 		talk_start_over(talk);

@@ -325,8 +325,8 @@ void open_go(struct talk *talk, enum open_event event);
 void talk_start_over(struct talk *talk);
 
 /* talk_own.c, no lock held */
-/* The talk's unfinished message is the last one of its writer from now on. */
-void own_count(struct talk *talk, struct caller *speaker);
+/* The talk's unfinished message, if it is of that caller (NULL: of any), is its last one from now on. */
+void own_count(struct talk *talk, const struct caller *of);
 /* The same for those that the reader left at this item and those that are old. NULL: only old. */
 void own_count_open(struct talks *talks, const struct caller *reader, const char *key);
 

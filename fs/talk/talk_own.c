@@ -50,32 +50,35 @@ static struct caller *open_speaker(struct talk *talk, char why[FEED_WHY], struct
 	return NULL;
 }
 
-/* True: the unfinished message is its speaker's last one now; why says what is missing. */
-static bool own_count_locked(struct talk *talk, struct caller *speaker, char why[FEED_WHY],
-			     struct timespec *ret_at)
+/* A new reference to the writer: the unfinished message is its last one now; why says what is
+ * missing. */
+static struct caller *own_count_locked(struct talk *talk, const struct caller *of,
+				       char why[FEED_WHY], struct timespec *ret_at)
 {
 	auto_blob struct rye_blob *line = NULL;
 
 	GUARD(&talk->lock);
-	if (talk->speaker != speaker || talk->open != OPEN_LISTED ||
+	if (!talk->speaker || (of && talk->speaker != of) || talk->open != OPEN_LISTED ||
 	    !feed_unfinished(&talk->feed, why, FEED_WHY))
-		return false;
+		return NULL;
 	line = reply_error_line(why);
 	*ret_at = talk->mtime;
 	if (line)
-		reply_record(talk, speaker, why,
+		reply_record(talk, talk->speaker, why,
 			     &(struct last){ .reply = line, .age_ns = reply_age_ns(talk->mtime) });
 	open_go(talk, OPEN_COUNT);
-	return line;
+	return line ? caller_ref(talk->speaker) : NULL;
 }
 
-void own_count(struct talk *talk, struct caller *speaker)
+void own_count(struct talk *talk, const struct caller *of)
 {
 	struct complaint what = { .mend = NULL };
 	char why[FEED_WHY];
+	struct caller *speaker = own_count_locked(talk, of, why, &what.at);
 
-	if (own_count_locked(talk, speaker, why, &what.at))
+	if (speaker)
 		reply_complain(talk, speaker, why, &what);
+	caller_unref(speaker);
 }
 
 void own_count_open(struct talks *talks, const struct caller *reader, const char *key)
