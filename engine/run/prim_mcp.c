@@ -11,7 +11,7 @@
 #include "run/run_inner.h"
 #include "schema/schema.h"
 #include "scope.h"
-#include "servers/servers.h"
+#include "mcp/items/items.h"
 
 static int mcp_plan(struct planner *planner, struct plan *plan, struct rye_err *err)
 {

@@ -93,7 +93,7 @@ static void session_paths(struct session_list *ret)
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *agent = getenv("SSH_AUTH_SOCK");
 	const char *tmux = getenv("TMUX_TMPDIR");
 
-	/* thread/thread_socket.c takes the one or the other, serve/serve_token.c the first */
+	/* thread/thread_socket.c takes the one or the other, mcp/server/serve_token.c the first */
 	snprintf(ret->v[0], SESSION_PATH_MAX, "%s%s", runtime ? runtime : "",
 		 runtime ? "/ryefs" : "");
 	snprintf(ret->v[1], SESSION_PATH_MAX, "/tmp/ryefs-%u", geteuid());

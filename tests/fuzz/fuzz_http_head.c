@@ -4,7 +4,7 @@
  * back when more comes; what is let in has no folded line, no bare line end and no byte that ends a
  * text, and is cut into its values. What follows is taken for the line of a chunk.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include <stdint.h>
 #include <stdlib.h>

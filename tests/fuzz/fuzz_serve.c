@@ -4,7 +4,7 @@
  * version, method, name), the rest is the body. It goes through the gate, the reader of messages,
  * the decision of its era and the comparison with its headers; a fault has a status and a code.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "str.h"
 

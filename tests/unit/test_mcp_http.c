@@ -7,7 +7,7 @@
 
 #include "mcp/client/client_inner.h"
 #include "scope.h"
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 #include "str.h"
 
 static json_t *parsed(const char *text)

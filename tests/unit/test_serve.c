@@ -5,7 +5,7 @@
  */
 #include "rye_test.h"
 
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 #include "str.h"
 
 static int check_era(const char *text, const struct serve_heard *heard, enum mcp_era *ret)

@@ -6,7 +6,7 @@
 #include "cli/follow/follow.h"
 
 #include "scope.h"
-#include "serve/serve.h"
+#include "mcp/server/server.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * where there is one; for a server that is about to have one, the caller's words, which is why
  * only a person's own process may ask so (server_acts.c). On a worker; no lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "memory.h"
 #include "scope.h"

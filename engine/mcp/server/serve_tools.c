@@ -3,7 +3,7 @@
  * The tools, one row each: what their clients are told of them. What they do is a verb of the
  * engine (serve_call.c).
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include <string.h>
 

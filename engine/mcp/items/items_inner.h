@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * servers_inner.h: what the files of servers/ share.
+ * items_inner.h: what the files of mcp/items/ share.
  */
-#ifndef RYE_SERVERS_SERVERS_INNER_H
-#define RYE_SERVERS_SERVERS_INNER_H
+#ifndef RYE_MCP_ITEMS_ITEMS_INNER_H
+#define RYE_MCP_ITEMS_ITEMS_INNER_H
 
-#include "servers/servers.h"
+#include "mcp/items/items.h"
 
 /* server_acts.c: what can be done, one row each. */
 struct server_act {

@@ -5,7 +5,7 @@
  * before the answer. While it waits the thread watches the socket: a modern client cancels by
  * closing it. One request comes by a connection, so that nothing that stands behind a body is read.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 #include "str.h"

@@ -6,7 +6,7 @@
  *
  * Lock: that of struct serve, the topics that changed and the list of open requests.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 

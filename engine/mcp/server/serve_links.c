@@ -8,7 +8,7 @@
  *
  * Lock: `lock`, the list. shutdown(2) does not wait.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 #include "proc.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve_inner.h: what the files of serve/ share.
+ * server_inner.h: what the files of mcp/server/ share.
  */
-#ifndef RYE_SERVE_SERVE_INNER_H
-#define RYE_SERVE_SERVE_INNER_H
+#ifndef RYE_MCP_SERVER_SERVER_INNER_H
+#define RYE_MCP_SERVER_SERVER_INNER_H
 
 #include "base/json.h"
 #include "mcp/mcp.h"
 #include "scope.h"
-#include "serve/serve.h"
+#include "mcp/server/server.h"
 
 #include <signal.h>
 

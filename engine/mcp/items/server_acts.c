@@ -5,7 +5,7 @@
  * the server still says the same. A running item, and a model that it works for, can do none of
  * it: the yes is a person's. On a worker; no lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -5,7 +5,7 @@
  *
  * Lock: that of struct serve, for the call of a request and the number of calls.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "format/format.h"
 #include "bounds.h"

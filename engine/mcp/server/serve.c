@@ -8,7 +8,7 @@
  * Lock: `lock` of struct serve, the list of open requests. No message is sent and no call is made
  * or cancelled under it.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 

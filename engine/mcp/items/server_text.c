@@ -3,7 +3,7 @@
  * Texts of a server as a person has to see them: a description is read by a model, and what cannot be
  * seen can be meant for it alone. Pure.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -7,7 +7,7 @@
  *
  * Lock: `lock` of struct serve_reply, the queue.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 

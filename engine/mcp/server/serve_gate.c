@@ -5,7 +5,7 @@
  * be one of this machine's own names, Origin likewise if there is one, and the token has to be
  * known, or on a Unix socket the user; only then anything else is looked at. Pure; outside bytes, fuzzed.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 #include "str.h"

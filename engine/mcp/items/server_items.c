@@ -3,7 +3,7 @@
  * The items of a server and its tools: made of what it said, signed in memory and staged (server_stage.c),
  * so that nothing unsigned is ever seen where they lie. On a worker; no lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "base/id.h"
 #include "base/io.h"

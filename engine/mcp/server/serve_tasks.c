@@ -4,7 +4,7 @@
  * what its registry row and files say, or those of the thread that it went on in, so a task outlives
  * the server that began it. On the thread that read the request, or the teller of the call; no lock.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 #include "str.h"

@@ -4,7 +4,7 @@
  * items that verify. A cursor is the path behind which the next page begins, so it stays good when
  * items come and go. On the thread that read the request; no lock.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 

@@ -4,7 +4,7 @@
  * connection (serve_web.c), and the thread that called, which accepts connections (serve_links.c), waits
  * for a signal and looks after connections once a second.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "clock.h"
 #include "err.h"

@@ -3,7 +3,7 @@
  * The methods, one row each, and those that tell what this server is. A method that an option takes
  * away is as unknown as one that never was. On the thread that read the request; no lock.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include <string.h>
 

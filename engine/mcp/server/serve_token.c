@@ -8,7 +8,7 @@
  * thread; servers that start at the same time take turns by a lock of the socket's directory, which
  * ends with its descriptor.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "base/io.h"
 #include "err.h"

@@ -4,7 +4,7 @@
  * dots for slashes; where two ids would have one name, neither is a prompt. Getting one renders it
  * and runs nothing. On the thread that read the request; no lock.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 #include "str.h"

@@ -7,7 +7,7 @@
  * At the end of input what was asked may still be answered for a moment, for a client that only
  * closed its end; a client that is gone has closed both, and then everything is cancelled at once.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 #include "clock.h"

@@ -4,7 +4,7 @@
  * different ways is refused, for a proxy and we could disagree about where a request ends: lines end
  * in CR LF, none is folded, and lengths are said once. Pure; outside bytes, fuzzed.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "bounds.h"
 #include "http/http.h"

@@ -3,7 +3,7 @@
  * What a server says now against what was signed: new, changed and missing tools, member by member;
  * and the program itself. On a worker; no lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * servers.h: servers of the Model Context Protocol as items: asked for their tools, shown, signed
+ * items.h: servers of the Model Context Protocol as items: asked for their tools, shown, signed
  * with the person's key, compared with what they say later, removed.
  */
-#ifndef RYE_SERVERS_SERVERS_H
-#define RYE_SERVERS_SERVERS_H
+#ifndef RYE_MCP_ITEMS_ITEMS_H
+#define RYE_MCP_ITEMS_ITEMS_H
 
 #include "plan/plan.h"
 

@@ -11,7 +11,7 @@
  * knows by the inode that the step was made. What was killed before it is removed. The staging directory is locked as
  * long as its maker lives. On a worker; no other lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "base/io.h"
 #include "bounds.h"

@@ -4,7 +4,7 @@
  * the version in its _meta, and what has none is legacy where `initialize` opened the way or the
  * headers do not say otherwise. Pure; outside bytes, fuzzed.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "str.h"
 

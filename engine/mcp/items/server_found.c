@@ -3,7 +3,7 @@
  * What a server lists, as it would be signed: definitions as they came, names of files that do not
  * clash, what cannot be called and why, and what a person should know. On a worker; no lock.
  */
-#include "servers/servers_inner.h"
+#include "mcp/items/items_inner.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve.h: `ryefs mcp`: a workspace as a server of the Model Context Protocol. Both eras of the
+ * server.h: `ryefs mcp`: a workspace as a server of the Model Context Protocol. Both eras of the
  * protocol are answered on one endpoint, each message by what it says of itself; what is promised
  * are the calls of rye.h, no more.
  */
-#ifndef RYE_SERVE_SERVE_H
-#define RYE_SERVE_SERVE_H
+#ifndef RYE_MCP_SERVER_SERVER_H
+#define RYE_MCP_SERVER_SERVER_H
 
 #include <rye/rye.h>
 

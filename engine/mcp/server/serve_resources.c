@@ -4,7 +4,7 @@
  * what a model wrote, transcripts and states, is not read here at all. What does not verify is not
  * there. On the thread that read the request; no lock.
  */
-#include "serve/serve_inner.h"
+#include "mcp/server/server_inner.h"
 
 #include "str.h"
 
