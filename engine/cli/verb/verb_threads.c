@@ -38,7 +38,7 @@ static int add_thread(void *arg, const struct rye_thread_row *thread)
 	return 0;
 }
 
-static int verb_threads_list(struct cli *cli)
+static int verb_threads_list(struct cli *cli, const char *id)
 {
 	static const struct out_column columns[] = {
 		{ "id", "THREAD", false },
@@ -49,6 +49,7 @@ static int verb_threads_list(struct cli *cli)
 	auto_json json_t *rows = json_array();
 	struct rye_err err = { 0 };
 
+	(void)id;
 	if (rye_thread_rows(cli->rye, add_thread, rows, &err))
 		return cli_fail(cli, &err, NULL);
 	return out_rows(cli, rows, columns, ARRAY_SIZE(columns), "there are no threads");
@@ -164,45 +165,6 @@ static int control(struct cli *cli, const char *verb, const char *id)
 	return out_success(cli, "id", id, NULL);
 }
 
-/* NULL: there is no such thread. */
-static char *threads_status(struct cli *cli, const char *id)
-{
-	cli->opt.quiet = true;
-	return cli_open(cli, CLI_ANY_PLACE) == CLI_OK ? threads_fact(cli, id, "status") : NULL;
-}
-
-/* A thread's id alone shows it; other programs' words have a word here. */
-static int threads_unknown(struct cli *cli, const char *word)
-{
-	static const char *const words[][2] = {
-		{ "ls", "list" },	{ "ps", "list" },	{ "status", "show" },
-		{ "info", "show" },	{ "rm", "delete" },	{ "stop", "cancel" },
-		{ "abort", "cancel" },	{ "list", "list" },	{ "show", "show" },
-		{ "wait", "wait" },	{ "cancel", "cancel" }, { "kill", "kill" },
-		{ "delete", "delete" }, { "tell", "say" },	{ "continue", "resume" },
-		{ "tail", "tail" },	{ "follow", "tail" },	{ "log", "tail" },
-		{ "tree", "tree" },	{ "cost", "cost" },	{ "verify", "verify" },
-		{ "check", "verify" },
-	};
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	auto_free char *status = threads_status(cli, word);
-	struct near_word near;
-	const char *best;
-
-	near_start(&near, word);
-	for (size_t i = 0; i < ARRAY_SIZE(words) && !status; i++)
-		near_offer(&near, words[i][0], words[i][1]);
-	best = status ? "show" : near.best ? near.best : "list";
-	buf_addf(&mend, "ryefs threads %s", best);
-	for (int i = status ? 0 : 1; i < cli->argc && strcmp(best, "list") != 0; i++) {
-		buf_addc(&mend, ' ');
-		buf_shell(&mend, cli->argv[i]);
-	}
-	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
-			    "\"%s\" is nothing that can be done to threads; did you mean %s?", word,
-			    best);
-}
-
 /* What is said with the verb, as a line of its ctl: the rest of the words. */
 static int threads_say(struct cli *cli, const char *verb, const char *id)
 {
@@ -218,52 +180,88 @@ static int threads_say(struct cli *cli, const char *verb, const char *id)
 	return line.failed ? CLI_FAILED : control(cli, line.data, id);
 }
 
-/* Words that show something. */
 static const struct threads_word {
 	const char *name;
-	int (*fn)(struct cli *cli, const char *id);
-	bool of_all;
+	int (*fn)(struct cli *cli, const char *id); /* NULL: its ctl is told */
+	enum { THREADS_ONE, THREADS_OR_ALL, THREADS_ALL } of;
 } threads_words[] = {
-	{ "cost", threads_cost, true },	       { "show", verb_threads_show, false },
-	{ "tail", threads_tail, false },       { "tree", threads_tree, true },
-	{ "wait", verb_threads_await, false },
+	{ "cancel" },
+	{ "cost", threads_cost, THREADS_OR_ALL },
+	{ "delete" },
+	{ "handoff" },
+	{ "kill" },
+	{ "limit" },
+	{ "list", verb_threads_list, THREADS_ALL },
+	{ "resume" },
+	{ "say" },
+	{ "show", verb_threads_show },
+	{ "tail", threads_tail },
+	{ "tree", threads_tree, THREADS_OR_ALL },
+	{ "verify" },
+	{ "wait", verb_threads_await },
 };
 
-static const struct threads_word *threads_word(const char *name)
+/* Of other programs, with what is meant by them here. */
+static const char *const threads_others[][2] = { { "abort", "cancel" },	   { "check", "verify" },
+						 { "continue", "resume" }, { "follow", "tail" },
+						 { "info", "show" },	   { "log", "tail" },
+						 { "ls", "list" },	   { "ps", "list" },
+						 { "rm", "delete" },	   { "status", "show" },
+						 { "stop", "cancel" },	   { "tell", "say" } };
+
+/* NULL: there is no such thread. */
+static char *threads_status(struct cli *cli, const char *id)
 {
+	cli->opt.quiet = true;
+	return cli_open(cli, CLI_ANY_PLACE) == CLI_OK ? threads_fact(cli, id, "status") : NULL;
+}
+
+/* A thread's id alone shows it; other programs' words have a word here. */
+static int threads_unknown(struct cli *cli, const char *word)
+{
+	auto_free char *status = threads_status(cli, word), *mend = NULL;
+	struct near_word near;
+	const char *best;
+
+	near_start(&near, word);
 	for (size_t i = 0; i < ARRAY_SIZE(threads_words); i++)
-		if (!strcmp(threads_words[i].name, name))
-			return &threads_words[i];
-	return NULL;
+		near_offer(&near, threads_words[i].name, threads_words[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(threads_others); i++)
+		near_offer(&near, threads_others[i][0], threads_others[i][1]);
+	best = status ? "show" : near.best ? near.best : "list";
+	if (status)
+		mend = cli_retyped(cli, "threads show", NULL, NULL);
+	else if (strcmp(best, "list") != 0)
+		mend = cli_retyped(cli, "threads", cli->argv[0], best);
+	else
+		mend = mend_with("ryefs threads list");
+	return cli_complain(cli, CLI_USAGE, mend,
+			    "\"%s\" is nothing that can be done to threads; did you mean %s?", word,
+			    best);
 }
 
 int verb_threads(struct cli *cli)
 {
-	static const char *const controls[] = { "cancel", "kill",    "delete", "say",
-						"limit",  "handoff", "resume", "verify" };
-	const char *word = cli->argc ? cli->argv[0] : "list";
+	const char *name = cli->argc ? cli->argv[0] : "list";
 	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
-	const struct threads_word *shown = threads_word(word);
-	const char *ctl = NULL;
+	const struct threads_word *word = NULL;
 	int status;
 
-	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
-		if (!strcmp(word, controls[i]))
-			ctl = controls[i];
-	if (!ctl && !shown && strcmp(word, "list"))
-		return threads_unknown(cli, word);
-	if (!strcmp(word, "list") ? id != NULL : id == NULL && !(shown && shown->of_all))
+	for (size_t i = 0; i < ARRAY_SIZE(threads_words) && !word; i++)
+		if (!strcmp(threads_words[i].name, name))
+			word = &threads_words[i];
+	if (!word)
+		return threads_unknown(cli, name);
+	if (id ? word->of == THREADS_ALL : word->of == THREADS_ONE)
 		return cli_complain(cli, CLI_USAGE, "ryefs threads list",
-				    id ? "list wants no thread" : "%s wants a thread's id", word);
-	if (!ctl && cli->argc > 2)
-		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", word);
-	if (!strcmp(word, "wait"))
+				    id ? "%s wants no thread" : "%s wants a thread's id", name);
+	if (word->fn && cli->argc > 2)
+		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", name);
+	if (word->fn == verb_threads_await)
 		call_block_signals();
 	status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
 	rye_thread_recover(cli->rye, id);
-	if (ctl)
-		return threads_say(cli, ctl, id);
-	return shown ? shown->fn(cli, id) : verb_threads_list(cli);
+	return word->fn ? word->fn(cli, id) : threads_say(cli, name, id);
 }
