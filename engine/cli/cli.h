@@ -213,7 +213,11 @@ void progress_start(struct progress *progress, struct cli *cli, const char *what
 void progress_step(struct progress *progress, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
-/* own_key.c: the person's signing key, made and trusted; an untrusted one that is there is trusted. */
+/* own_key.c: a new array of {fingerprint, owner, space, status, path}; NULL: why is in *err. */
+json_t *key_rows(struct cli *cli, struct rye_err *err);
+/* The first row with that status, and fingerprint (NULL: any); borrowed, NULL: none. */
+const json_t *key_row(const json_t *rows, const char *fingerprint, const char *status);
+/* The person's signing key, made and trusted; an untrusted one that is there is trusted. */
 int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct rye_err *err);
 bool own_key_is_ready(struct cli *cli);
 

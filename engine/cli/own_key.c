@@ -1,49 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The person's own key for keygen and init: made and trusted, in two steps. A process that is killed between
- * them leaves a key whose signatures do not count, so the next call does the second.
+ * The keys there are, and the person's own one for keygen and init: made and trusted, in two steps. A
+ * process that is killed between them leaves a key whose signatures do not count, so the next call does
+ * the second.
  */
 #include "cli/cli.h"
 
+#include "scope.h"
+
 #include <string.h>
 
-struct own_key {
-	char fp[17];
-	bool found, trusted;
-};
-
-/* rye_key_fn: the signing pair is told first */
-static int look_for_own(void *arg, const struct rye_key *key)
+static int own_key_add(void *arg, const struct rye_key *key)
 {
-	struct own_key *own = arg;
+	json_t *row = json_object();
 
-	if (!own->found && !strcmp(key->status, "signing")) {
-		own->found = true;
-		memcpy(own->fp, key->fingerprint, sizeof(own->fp));
-	}
-	own->trusted |= own->found && !strcmp(key->status, "trusted") &&
-			!strcmp(key->fingerprint, own->fp);
+	json_sets(row, "fingerprint", key->fingerprint);
+	json_sets(row, "owner", key->owner ? key->owner : "");
+	json_sets(row, "space", key->space ? key->space : "");
+	json_sets(row, "status", key->status ? key->status : "");
+	json_sets(row, "path", key->path ? key->path : "");
+	json_array_append_new(arg, row);
 	return 0;
+}
+
+json_t *key_rows(struct cli *cli, struct rye_err *err)
+{
+	auto_json json_t *rows = json_array();
+
+	return rye_key_list(cli->rye, own_key_add, rows, err) ? NULL : steal(&rows);
+}
+
+const json_t *key_row(const json_t *rows, const char *fingerprint, const char *status)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach((json_t *)rows, i, row)
+		if ((!fingerprint || !strcmp(json_str(row, "fingerprint"), fingerprint)) &&
+		    !strcmp(json_str(row, "status"), status))
+			return row;
+	return NULL;
+}
+
+static bool own_key_trusted(const json_t *rows, const json_t *own)
+{
+	return own && key_row(rows, json_str(own, "fingerprint"), "trusted");
 }
 
 int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct rye_err *err)
 {
-	struct own_key own = { 0 };
-	int r = rye_key_list(cli->rye, look_for_own, &own, err);
+	auto_json json_t *rows = key_rows(cli, err);
+	const json_t *own = key_row(rows, NULL, "signing");
+	char made[17];
+	int r = 0;
 
-	if (r)
-		return r;
-	if (how == RYE_KEY_NEW && own.found && !own.trusted)
+	if (!rows)
+		return -(int)err->code;
+	if (how == RYE_KEY_NEW && own && !own_key_trusted(rows, own))
 		cli_note(cli, "there is a signing key already; it was not trusted yet");
 	else
-		r = rye_key_generate(cli->rye, how, own.fp, err);
+		r = rye_key_generate(cli->rye, how, made, err);
 	return r ? r : rye_key_trust(cli->rye, "self", cli->opt.owner, ret_fp, err);
 }
 
 bool own_key_is_ready(struct cli *cli)
 {
-	struct own_key own = { 0 };
 	struct rye_err ignored = { 0 };
+	auto_json json_t *rows = key_rows(cli, &ignored);
 
-	return !rye_key_list(cli->rye, look_for_own, &own, &ignored) && own.trusted;
+	return own_key_trusted(rows, key_row(rows, NULL, "signing"));
 }

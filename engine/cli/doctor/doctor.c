@@ -294,11 +294,6 @@ static int check_items(struct findings *findings)
 	return CLI_OK;
 }
 
-struct keyring {
-	struct findings *findings;
-	bool signing, trusted;
-};
-
 /* The private half lies beside the public one. */
 static void check_secret(struct findings *findings, const char *public_path)
 {
@@ -316,33 +311,21 @@ static void check_secret(struct findings *findings, const char *public_path)
 			    "your private key is readable by others");
 }
 
-static int doctor_take_key(void *arg, const struct rye_key *key)
-{
-	struct keyring *ring = arg;
-
-	if (!strcmp(key->status, "trusted"))
-		ring->trusted = true;
-	if (strcmp(key->status, "signing"))
-		return 0;
-	ring->signing = true;
-	if (key->path)
-		check_secret(ring->findings, key->path);
-	return 0;
-}
-
 static int doctor_check_keys(struct findings *findings)
 {
-	struct keyring ring = { .findings = findings };
 	struct rye_err err = { 0 };
+	auto_json json_t *rows = key_rows(findings->cli, &err);
+	const json_t *own = key_row(rows, NULL, "signing");
 
-	if (rye_key_list(findings->cli->rye, doctor_take_key, &ring, &err))
+	if (!rows)
 		return cli_fail(findings->cli, &err, NULL);
-	if (ring.signing)
+	check_secret(findings, json_str(own, "path"));
+	if (own)
 		finding_add(findings, FINDING(OK, "keys", NULL), "there is a signing key");
 	else
 		finding_add(findings, FINDING(REMARK, "keys", "ryefs keygen"),
 			    "there is no signing key: you can read and run, but sign nothing");
-	if (!ring.trusted)
+	if (!key_row(rows, NULL, "trusted"))
 		finding_add(findings, FINDING(BAD, "keys", "ryefs trust self, or ryefs trust KEY"),
 			    "no key is trusted, so everything is refused");
 	return CLI_OK;

@@ -10,60 +10,52 @@
 
 #include <string.h>
 
-struct trust_candidate {
-	const char *fingerprint;
-	char owner[128], path[4200], space[280];
-	bool found, trusted;
-};
-
-static int find_candidate(void *arg, const struct rye_key *key)
+/* The file of a key that does not count yet; NULL: there is none, or it counts. */
+static const json_t *trust_candidate(const json_t *rows, const char *fingerprint)
 {
-	struct trust_candidate *candidate = arg;
+	const json_t *row;
+	size_t i;
 
-	if (strcmp(key->fingerprint, candidate->fingerprint) != 0 ||
-	    !strcmp(key->status, "signing"))
-		return 0;
-	candidate->found = true;
-	candidate->trusted = !strcmp(key->status, "trusted");
-	snprintf(candidate->owner, sizeof(candidate->owner), "%s", key->owner);
-	snprintf(candidate->path, sizeof(candidate->path), "%s", key->path);
-	snprintf(candidate->space, sizeof(candidate->space), "%s", key->space);
-	return 1;
+	json_array_foreach((json_t *)rows, i, row)
+		if (!strcmp(json_str(row, "fingerprint"), fingerprint) &&
+		    strcmp(json_str(row, "status"), "signing") != 0)
+			return strcmp(json_str(row, "status"), "trusted") ? row : NULL;
+	return NULL;
 }
 
-static void show_candidate(const struct trust_candidate *candidate)
+static void show_candidate(const json_t *key)
 {
-	fprintf(stderr, "key    %s\nowner  ", candidate->fingerprint);
-	out_text(stderr, candidate->owner);
+	fprintf(stderr, "key    %s\nowner  ", json_str(key, "fingerprint"));
+	out_text(stderr, json_str(key, "owner"));
 	fputs(", as the file says\nfile   ", stderr);
-	out_text(stderr, candidate->path);
-	fprintf(stderr, " (%s space)\n", candidate->space);
+	out_text(stderr, json_str(key, "path"));
+	fprintf(stderr, " (%s space)\n", json_str(key, "space"));
 }
 
-static int ask_for(struct cli *cli, const struct trust_candidate *candidate)
+static int ask_for(struct cli *cli, const json_t *key)
 {
-	auto_free char *mend = mend_with("ryefs trust --yes %s", candidate->fingerprint);
+	const char *fingerprint = json_str(key, "fingerprint");
+	auto_free char *mend = mend_with("ryefs trust --yes %s", fingerprint);
 	const struct cli_question question = {
 		"Ask the owner whether the fingerprint is right. Trust what this key signs?", mend,
-		candidate->fingerprint, "is not trusted"
+		fingerprint, "is not trusted"
 	};
 
 	if (!cli->opt.quiet || !cli->opt.yes)
-		show_candidate(candidate);
+		show_candidate(key);
 	return cli_asks(cli, &question);
 }
 
 int verb_trust(struct cli *cli)
 {
-	struct trust_candidate candidate = { .fingerprint = cli->argv[0] };
 	struct rye_err err = { 0 };
-	int status = CLI_OK;
+	auto_json json_t *rows = key_rows(cli, &err);
+	const json_t *key = trust_candidate(rows, cli->argv[0]);
+	int status = rows ? CLI_OK : cli_fail(cli, &err, NULL);
 	char fingerprint[17];
 
-	if (rye_key_list(cli->rye, find_candidate, &candidate, &err) < 0)
-		return cli_fail(cli, &err, NULL);
-	if (candidate.found && !candidate.trusted)
-		status = ask_for(cli, &candidate);
+	if (key)
+		status = ask_for(cli, key);
 	if (status != CLI_OK)
 		return status;
 	if (rye_key_trust(cli->rye, cli->argv[0], cli->opt.owner, fingerprint, &err))
