@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ryefs mount --help. The mount itself is fs/main.c's; a lint compares this text with the
- * table of options in fs/core/mount_options.c.
+ * table of options in fs/mount/mount_options.c.
  */
 #include "cli/cli.h"
 
