@@ -19,8 +19,8 @@ static void check_twins(struct findings *findings, json_t *seen, const json_t *i
 		return;
 	first = json_str(seen, key.data);
 	if (*first && strcmp(first, path))
-		finding_add(findings,
-			    FINDING(REMARK, json_str(item, "ref"), "rename or remove one of them"),
+		finding_add(findings, FINDING_REMARK, json_str(item, "ref"),
+			    "rename or remove one of them",
 			    "%s and %s have the same id; the format's order of extensions decides",
 			    first, path);
 	else
@@ -45,7 +45,7 @@ static void check_control(struct findings *findings, const json_t *refs, const j
 		hit = end ? is_control(next, (size_t)(end - next)) :
 			    name && is_control(name + 1, strlen(name + 1));
 		if (hit)
-			finding_add(findings, FINDING(REMARK, ref, "rename it"),
+			finding_add(findings, FINDING_REMARK, ref, "rename it",
 				    "hidden in the mount by a control file of %s; reach it under "
 				    "spaces/ or by ryefs execute",
 				    above);

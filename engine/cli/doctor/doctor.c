@@ -28,7 +28,8 @@ static void finding_print(const char *level, const char *about, const char *what
 	putchar('\n');
 }
 
-void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
+void finding_add(struct findings *findings, enum finding_level level, const char *about,
+		 const char *mend, const char *format, ...)
 {
 	json_t *row = json_object();
 	char what[1024];
@@ -37,16 +38,15 @@ void finding_add(struct findings *findings, const struct finding *finding, const
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	findings->bad += finding->level == FINDING_BAD;
-	json_sets(row, "level", levels[finding->level]);
-	json_sets(row, "about", finding->about);
+	findings->bad += level == FINDING_BAD;
+	json_sets(row, "level", levels[level]);
+	json_sets(row, "about", about);
 	json_sets(row, "what", what);
-	json_sets(row, "mend", finding->mend);
+	json_sets(row, "mend", mend);
 	json_array_append_new(findings->rows, row);
 	/* -q: no remarks */
-	if (!findings->cli->opt.json &&
-	    (finding->level == FINDING_BAD || !findings->cli->opt.quiet))
-		finding_print(levels[finding->level], finding->about, what, finding->mend);
+	if (!findings->cli->opt.json && (level == FINDING_BAD || !findings->cli->opt.quiet))
+		finding_print(levels[level], about, what, mend);
 }
 
 struct doctor_survey {
@@ -96,68 +96,81 @@ static void ask_signing(struct doctor_survey *survey, const struct rye_verdict *
 	rye_sign_all(survey->findings->cli->rye, &batch, NULL);
 }
 
-/* A finding about an item is told when all have been looked at, in their order. */
-static json_t *survey_row(enum finding_level level, const char *ref, const char *mend,
-			  const struct rye_buf *what)
+/*
+ * A finding about an item is told when all have been looked at, in their order. sign: to sign it would
+ * mend it; what is wrong with it besides is its own, and for an editor.
+ */
+static void survey_add(struct doctor_survey *survey, const struct rye_verdict *verdict,
+		       enum finding_level level, const char *what, const char *mend, bool sign)
 {
+	auto_buf struct rye_buf wants = RYE_BUF_INIT, text = RYE_BUF_INIT;
+	auto_free char *edit = NULL;
 	json_t *row = json_object();
-
-	json_set(row, "level", json_integer(level));
-	json_sets(row, "about", ref);
-	json_sets(row, "mend", mend);
-	json_sets(row, "what", what->failed ? "" : what->data);
-	return row;
-}
-
-/* The first line of a message, without what the row says already. */
-static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
-{
-	auto_buf struct rye_buf wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
-	const char *message = verdict->message ? verdict->message : "";
-	const char *fix = strstr(message, MEND_WITH);
-	auto_free char *mend = NULL;
-	json_t *row;
-	struct rye_span line = { message, strcspn(message, "\n") };
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	if (is_mended_by_signing(verdict))
+	if (sign)
 		ask_signing(survey, verdict, ref, &wants);
-	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
-		mend = mend_with("reinstall the bundle");
-	else if (wants.len)
-		mend = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
+	if (wants.len)
+		edit = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
 				 verdict->space);
-	/* only the remedy in the message names the key, and the space */
-	else if (fix && (verdict->code == RYE_UNTRUSTED || !strcmp(verdict->space, "user")))
-		mend = strdup(fix + strlen(MEND_WITH));
-	else
-		mend = cli_remedy(verdict->code, ref);
-	buf_addspan(&what, line);
-	buf_addf(&what, "%s%s", wants.len ? "; before it is signed: " : "",
-		 wants.len ? wants.data : "");
-	row = survey_row(FINDING_BAD, ref, mend, &what);
-	/* what is wrong with it besides is its own */
+	buf_addf(&text, "%.*s%s%s", (int)strcspn(what, "\n"), what,
+		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
+	json_set(row, "level", json_integer(level));
+	json_sets(row, "about", ref);
+	json_sets(row, "mend", edit ? edit : mend);
+	json_sets(row, "what", text.failed ? "" : text.data);
 	if (wants.len)
 		json_array_append_new(survey->refused.rows, row);
 	else
 		groups_add(&survey->refused, verdict, row);
 }
 
+static void take_refused(struct doctor_survey *survey, const struct rye_verdict *verdict)
+{
+	const char *message = verdict->message ? verdict->message : "";
+	const char *fix = strstr(message, MEND_WITH);
+	auto_free char *mend = NULL;
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
+		mend = mend_with("reinstall the bundle");
+	/* only the remedy in the message names the key, and the space */
+	else if (fix && (verdict->code == RYE_UNTRUSTED || !strcmp(verdict->space, "user")))
+		mend = strdup(fix + strlen(MEND_WITH));
+	else
+		mend = cli_remedy(verdict->code, ref);
+	survey_add(survey, verdict, FINDING_BAD, message, mend, is_mended_by_signing(verdict));
+}
+
+/* Tools that ask for it read it all the same. */
+static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
+{
+	bool user = !strcmp(verdict->space, "user");
+	auto_free char *mend = NULL;
+	char ref[REF_MAX];
+
+	ref_of(verdict, ref);
+	mend = mend_with(user ? "ryefs sign %s --space user" : "ryefs sign %s", ref);
+	survey_add(survey, verdict, FINDING_REMARK,
+		   "unsigned: only tools that ask for it read it, a bundle's refuse it", mend,
+		   !is_bundled(verdict));
+}
+
 static void tell_refused(void *arg, const json_t *row)
 {
 	const char *mend = json_str(row, "mend");
-	const struct finding finding = { (enum finding_level)json_int(row, "level", 0),
-					 json_str(row, "about"), *mend ? mend : NULL };
 
-	finding_add(arg, &finding, "%s", json_str(row, "what"));
+	finding_add(arg, (enum finding_level)json_int(row, "level", 0), json_str(row, "about"),
+		    *mend ? mend : NULL, "%s", json_str(row, "what"));
 }
 
 static void tell_group(void *arg, size_t n, const struct groups_line *line)
 {
 	struct findings *findings = arg;
 
-	finding_add(findings, FINDING(BAD, line->about, line->mend), "%s", line->what);
+	finding_add(findings, FINDING_BAD, line->about, line->mend, "%s", line->what);
 	findings->bad += n - 1;
 }
 
@@ -169,40 +182,6 @@ static void tell_refusals(const struct doctor_survey *survey)
 
 	groups_tell(cli->opt.json || cli->opt.all ? &each : &survey->refused,
 		    &(struct groups_teller){ tell_refused, tell_group, survey->findings });
-}
-
-/* Its text is served; it cannot be run, and nothing can be told from it. */
-static void doctor_unread(struct doctor_survey *survey, const struct rye_verdict *verdict)
-{
-	auto_buf struct rye_buf what = RYE_BUF_INIT;
-	char ref[REF_MAX];
-
-	ref_of(verdict, ref);
-	buf_adds(&what, verdict->message);
-	json_array_append_new(survey->refused.rows,
-			      survey_row(FINDING_BAD, ref, "mend the file, then sign it again",
-					 &what));
-}
-
-/* Tools that ask for it read it all the same. */
-static void unsigned_config(struct doctor_survey *survey, const struct rye_verdict *verdict)
-{
-	auto_buf struct rye_buf wants = RYE_BUF_INIT, what = RYE_BUF_INIT;
-	bool user = !strcmp(verdict->space, "user");
-	auto_free char *mend = NULL;
-	char ref[REF_MAX];
-
-	ref_of(verdict, ref);
-	if (!is_bundled(verdict))
-		ask_signing(survey, verdict, ref, &wants);
-	if (wants.len)
-		mend = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
-				 verdict->space);
-	else
-		mend = mend_with(user ? "ryefs sign %s --space user" : "ryefs sign %s", ref);
-	buf_addf(&what, "unsigned: only tools that ask for it read it, a bundle's refuse it%s%s",
-		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
-	json_array_append_new(survey->refused.rows, survey_row(FINDING_REMARK, ref, mend, &what));
 }
 
 /* Verdicts come sorted by reference, the winner's first: the mount serves that one alone. */
@@ -229,8 +208,10 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 		survey->served++;
 	else if (!is_bundled(verdict))
 		survey->by_code[verdict->code]++;
+	/* its text is served; it cannot be run, and nothing can be told from it */
 	if (verdict->unread)
-		doctor_unread(survey, verdict);
+		survey_add(survey, verdict, FINDING_BAD, verdict->message,
+			   "mend the file, then sign it again", false);
 	else if (verdict->code != RYE_OK)
 		take_refused(survey, verdict);
 	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))
@@ -247,18 +228,18 @@ static void remedies_for_many(struct doctor_survey *survey)
 			 survey->by_code[RYE_BAD_SIGNATURE] + survey->by_code[RYE_BAD_LINE];
 
 	if (uncovered >= MANY)
-		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign -i"),
+		finding_add(survey->findings, FINDING_REMARK, "items", "ryefs sign -i",
 			    "%zu are signed by another implementation only, which a mount with "
 			    "-o coverage=compat accepts",
 			    uncovered);
 	if (uns >= MANY)
-		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign --all"),
+		finding_add(survey->findings, FINDING_REMARK, "items", "ryefs sign --all",
 			    "%zu are unsigned", uns);
 	if (changed >= MANY)
-		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs sign -i"),
+		finding_add(survey->findings, FINDING_REMARK, "items", "ryefs sign -i",
 			    "%zu have changed since they were signed", changed);
 	if (survey->by_code[RYE_UNTRUSTED] >= MANY)
-		finding_add(survey->findings, FINDING(REMARK, "items", "ryefs keys"),
+		finding_add(survey->findings, FINDING_REMARK, "items", "ryefs keys",
 			    "%zu are signed by keys that you do not trust; they stay refused until "
 			    "ryefs trust FINGERPRINT",
 			    survey->by_code[RYE_UNTRUSTED]);
@@ -281,11 +262,11 @@ static int check_items(struct findings *findings)
 	progress_end(&survey.progress);
 	tell_refusals(&survey);
 	if (survey.hidden)
-		finding_add(findings, FINDING(OK, "items", NULL),
+		finding_add(findings, FINDING_OK, "items", NULL,
 			    "%zu are served; %zu hidden by others of their name", survey.served,
 			    survey.hidden);
 	else
-		finding_add(findings, FINDING(OK, "items", NULL), "%zu are served", survey.served);
+		finding_add(findings, FINDING_OK, "items", NULL, "%zu are served", survey.served);
 	if (findings->cli->opt.json || findings->cli->opt.all)
 		remedies_for_many(&survey);
 	clash_check(findings, items);
@@ -305,9 +286,8 @@ static void check_secret(struct findings *findings, const char *public_path)
 		return;
 	buf_addf(&path, "%.*s/private_key.pem", (int)(slash - public_path), public_path);
 	if (!path.failed && stat(path.data, &st) == 0 && st.st_mode & 077)
-		finding_add(findings,
-			    FINDING(BAD, path.data,
-				    "chmod 600 that file; a new key if others could read it"),
+		finding_add(findings, FINDING_BAD, path.data,
+			    "chmod 600 that file; a new key if others could read it",
 			    "your private key is readable by others");
 }
 
@@ -321,12 +301,12 @@ static int doctor_check_keys(struct findings *findings)
 		return cli_fail(findings->cli, &err, NULL);
 	check_secret(findings, json_str(own, "path"));
 	if (own)
-		finding_add(findings, FINDING(OK, "keys", NULL), "there is a signing key");
+		finding_add(findings, FINDING_OK, "keys", NULL, "there is a signing key");
 	else
-		finding_add(findings, FINDING(REMARK, "keys", "ryefs keygen"),
+		finding_add(findings, FINDING_REMARK, "keys", "ryefs keygen",
 			    "there is no signing key: you can read and run, but sign nothing");
 	if (!key_row(rows, NULL, "trusted"))
-		finding_add(findings, FINDING(BAD, "keys", "ryefs trust self, or ryefs trust KEY"),
+		finding_add(findings, FINDING_BAD, "keys", "ryefs trust self, or ryefs trust KEY",
 			    "no key is trusted, so everything is refused");
 	return CLI_OK;
 }
@@ -336,21 +316,19 @@ static void check_doubts(struct findings *findings)
 	unsigned doubts = rye_doubts(findings->cli->rye);
 
 	if (doubts & RYE_DOUBT_ONE_SPACE)
-		finding_add(findings,
-			    FINDING(REMARK, "project",
-				    "keep the project in a directory of its own"),
+		finding_add(findings, FINDING_REMARK, "project",
+			    "keep the project in a directory of its own",
 			    "your user space lies in it: whoever may write to the project may add "
 			    "trusted keys%s",
 			    doubts & RYE_DOUBT_NO_VEIL ? ", tools among them" : ", but not tools");
 	if (doubts & RYE_DOUBT_LEDGER)
 		finding_add(
-			findings, FINDING(REMARK, "threads", "ryefs threads"),
+			findings, FINDING_REMARK, "threads", "ryefs threads",
 			"budget_ledger.db is damaged: the next thread of a model begins it anew, "
 			"once those that run have ended");
 	if (doubts & RYE_DOUBT_NO_VEIL)
-		finding_add(findings,
-			    FINDING(REMARK, "sandbox",
-				    "allow user namespaces; in a container: --cap-add SYS_ADMIN"),
+		finding_add(findings, FINDING_REMARK, "sandbox",
+			    "allow user namespaces; in a container: --cap-add SYS_ADMIN",
 			    "no mount namespaces: tools can read your signing keys and write to "
 			    ".ai/state");
 }
@@ -362,7 +340,7 @@ static void check_git(struct findings *findings)
 
 	if (!merging_lacks(project))
 		return;
-	finding_add(findings, FINDING(REMARK, "git", mend),
+	finding_add(findings, FINDING_REMARK, "git", mend,
 		    "this clone does not know how items are merged: two people's changes to one "
 		    "always meet in its signature");
 }

@@ -13,17 +13,9 @@ struct findings {
 	size_t bad;
 };
 
-struct finding {
-	enum finding_level level;
-	const char *about;
-	const char *mend; /* or NULL */
-};
-
-/* The format makes the sentence of the finding's `what`. */
-void finding_add(struct findings *findings, const struct finding *finding, const char *format, ...)
-	RYE_PRINTF(3, 4);
-/* Short for the literal that callers pass. */
-#define FINDING(level, about, mend) (&(const struct finding){ FINDING_##level, (about), (mend) })
+/* mend: or NULL. The format makes the sentence of the finding's `what`. */
+void finding_add(struct findings *findings, enum finding_level level, const char *about,
+		 const char *mend, const char *format, ...) RYE_PRINTF(5, 6);
 
 /*
  * groups.c: refused items, of which those with one key and one cause are told as one. Both members are

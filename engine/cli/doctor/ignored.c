@@ -39,7 +39,7 @@ void ignored_check(struct findings *findings)
 	for (char *p = lines->data; *p; p++)
 		if (*p == '\n')
 			*p = p[1] ? ' ' : '\0';
-	finding_add(findings, FINDING(REMARK, ".ai/.gitignore", mend),
+	finding_add(findings, FINDING_REMARK, ".ai/.gitignore", mend,
 		    "a commit would take along what belongs to this machine; not named there: %s",
 		    lines->data);
 }

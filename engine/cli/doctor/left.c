@@ -29,16 +29,16 @@ void left_check(struct findings *findings)
 
 	first = seen.first;
 	if (n && !first.failed)
-		finding_add(findings,
-			    FINDING(REMARK, first.data, "mount the project: that removes it"),
+		finding_add(findings, FINDING_REMARK, first.data,
+			    "mount the project: that removes it",
 			    "left behind by a process that was killed%s",
 			    n > 1 ? ", and more" : "");
 	seen.first = RYE_BUF_INIT;
 	n = rye_thread_lost(findings->cli->rye, left_note, &seen);
 	lost = seen.first;
 	if (n && !lost.failed)
-		finding_add(findings,
-			    FINDING(REMARK, lost.data, "ryefs threads list: that records it"),
+		finding_add(findings, FINDING_REMARK, lost.data,
+			    "ryefs threads list: that records it",
 			    "%zu %s no process any more, and no end yet", n,
 			    n > 1 ? "threads have" : "thread has");
 }

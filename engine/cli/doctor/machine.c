@@ -28,16 +28,14 @@ static void check_fuse(struct findings *findings)
 	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd >= 0)
-		finding_add(findings, FINDING(OK, "/dev/fuse", NULL), "can be opened");
+		finding_add(findings, FINDING_OK, "/dev/fuse", NULL, "can be opened");
 	else if (errno == EACCES || errno == EPERM)
-		finding_add(findings, FINDING(BAD, "/dev/fuse", "chmod 666 /dev/fuse, as root"),
+		finding_add(findings, FINDING_BAD, "/dev/fuse", "chmod 666 /dev/fuse, as root",
 			    "this user may not open it, so nothing can be mounted");
 	else
-		finding_add(
-			findings,
-			FINDING(BAD, "/dev/fuse",
-				"modprobe fuse; in a container: --device /dev/fuse --cap-add SYS_ADMIN"),
-			"cannot be opened (%s), so nothing can be mounted", strerror(errno));
+		finding_add(findings, FINDING_BAD, "/dev/fuse",
+			    "modprobe fuse; in a container: --device /dev/fuse --cap-add SYS_ADMIN",
+			    "cannot be opened (%s), so nothing can be mounted", strerror(errno));
 }
 
 static bool on_path(const char *name)
@@ -74,13 +72,10 @@ static void check_programs(struct findings *findings)
 
 		snprintf(mend, sizeof(mend), "apt-get install %s", rows[i].package);
 		if (on_path(rows[i].name))
-			finding_add(findings, FINDING(OK, rows[i].name, NULL), "is there");
+			finding_add(findings, FINDING_OK, rows[i].name, NULL, "is there");
 		else
-			finding_add(findings,
-				    &(const struct finding){ rows[i].needed ? FINDING_BAD :
-									      FINDING_REMARK,
-							     rows[i].name, mend },
-				    "is missing: %s", rows[i].lost);
+			finding_add(findings, rows[i].needed ? FINDING_BAD : FINDING_REMARK,
+				    rows[i].name, mend, "is missing: %s", rows[i].lost);
 	}
 }
 
@@ -88,9 +83,8 @@ static void check_programs(struct findings *findings)
 static void check_mtab(struct findings *findings)
 {
 	if (access("/etc/mtab", R_OK) != 0 && geteuid() != 0)
-		finding_add(findings,
-			    FINDING(BAD, "/etc/mtab",
-				    "ln -s ../proc/self/mounts /etc/mtab, as root"),
+		finding_add(findings, FINDING_BAD, "/etc/mtab",
+			    "ln -s ../proc/self/mounts /etc/mtab, as root",
 			    "cannot be read, so fusermount3 unmounts nothing");
 }
 
@@ -103,15 +97,14 @@ static void check_kernel(struct findings *findings)
 
 	/* a tool's sandbox has none */
 	if (fd < 0 && errno != ENOSYS)
-		finding_add(findings, FINDING(BAD, "kernel", "a kernel from 5.6 on"),
+		finding_add(findings, FINDING_BAD, "kernel", "a kernel from 5.6 on",
 			    "openat2 does not work: %s", strerror(errno));
 	if (abi >= 1)
-		finding_add(findings, FINDING(OK, "kernel", NULL),
+		finding_add(findings, FINDING_OK, "kernel", NULL,
 			    "Landlock ABI %ld: tools are confined to the project", abi);
 	else
-		finding_add(findings,
-			    FINDING(REMARK, "kernel",
-				    "boot with lsm=landlock,... on a kernel from 5.13 on"),
+		finding_add(findings, FINDING_REMARK, "kernel",
+			    "boot with lsm=landlock,... on a kernel from 5.13 on",
 			    "no Landlock: tools may write wherever you may");
 }
 
@@ -131,16 +124,15 @@ static void check_watches(struct findings *findings)
 	int sys = try_watch();
 
 	if (sys == ENOSPC || sys == EMFILE)
-		finding_add(findings,
-			    FINDING(REMARK, "inotify",
-				    sys == ENOSPC ? "sysctl fs.inotify.max_user_watches=1048576" :
-						    "sysctl fs.inotify.max_user_instances=1024"),
+		finding_add(findings, FINDING_REMARK, "inotify",
+			    sys == ENOSPC ? "sysctl fs.inotify.max_user_watches=1048576" :
+					    "sysctl fs.inotify.max_user_instances=1024",
 			    "this user's programs have taken all %s: new directories are looked at "
 			    "with each lookup",
 			    sys == ENOSPC ? "watches" : "instances");
 	else if (most > 0 && most < WATCHES_FEW)
-		finding_add(findings,
-			    FINDING(REMARK, "inotify", "sysctl fs.inotify.max_user_watches=65536"),
+		finding_add(findings, FINDING_REMARK, "inotify",
+			    "sysctl fs.inotify.max_user_watches=65536",
 			    "only %lld watches: beyond that many directories every lookup looks at "
 			    "the disk",
 			    most);
@@ -151,7 +143,7 @@ static void check_environment(struct findings *findings)
 	const char *dev = getenv("RYE_DEV_MODE");
 
 	if (dev && !strcmp(dev, "1"))
-		finding_add(findings, FINDING(REMARK, "RYE_DEV_MODE", "unset RYE_DEV_MODE"),
+		finding_add(findings, FINDING_REMARK, "RYE_DEV_MODE", "unset RYE_DEV_MODE",
 			    "items of yours are served whatever their signature says");
 }
 
@@ -164,7 +156,7 @@ static int check_mount(void *arg, const char *path)
 	if (stat(path, &st) == 0 || errno != ENOTCONN)
 		return 0;
 	mend = mend_with("ryefs umount %s", path);
-	finding_add(findings, FINDING(BAD, path, mend), "a mount whose daemon has died");
+	finding_add(findings, FINDING_BAD, path, mend, "a mount whose daemon has died");
 	return 0;
 }
 

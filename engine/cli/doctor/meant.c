@@ -20,13 +20,13 @@ static int meant_take(void *arg, const struct rye_verdict *verdict, size_t done,
 	if (!verdict || verdict->code != RYE_OK || !verdict->message || !*verdict->message)
 		return 0;
 	ref_of(verdict, ref);
-	finding_add(findings, FINDING(REMARK, ref, NULL), "%s", verdict->message);
+	finding_add(findings, FINDING_REMARK, ref, NULL, "%s", verdict->message);
 	return 0;
 }
 
 static void meant_broken(void *arg, const char *path, long line, const char *what)
 {
-	finding_add(arg, FINDING(REMARK, path, NULL), "line %ld: this is not Python: %s", line,
+	finding_add(arg, FINDING_REMARK, path, NULL, "line %ld: this is not Python: %s", line,
 		    what);
 }
 

@@ -15,10 +15,10 @@ void models_check(struct findings *findings)
 	struct rye_err err = { 0 };
 
 	if (!rye_model(findings->cli->rye, model, &err)) {
-		finding_add(findings, FINDING(OK, "model", NULL), "%s", model);
+		finding_add(findings, FINDING_OK, "model", NULL, "%s", model);
 		return;
 	}
 	mend = told_split(err.msg, &what);
-	finding_add(findings, FINDING(REMARK, "model", mend ? mend : "ryefs doctor"),
+	finding_add(findings, FINDING_REMARK, "model", mend ? mend : "ryefs doctor",
 		    "no directive can be given to a model: %s", what ? what : err.msg);
 }

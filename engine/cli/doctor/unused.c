@@ -153,9 +153,8 @@ static void unused_tell(struct findings *findings, const struct unused *unused,
 	if (more)
 		buf_addf(&what, "; %zu more such %s", more, more == 1 ? "name" : "names");
 	if (!about.failed && !what.failed)
-		finding_add(findings,
-			    FINDING(REMARK, about.data, mend ? mend : "rename it, if it is meant"),
-			    "%s", what.data);
+		finding_add(findings, FINDING_REMARK, about.data,
+			    mend ? mend : "rename it, if it is meant", "%s", what.data);
 }
 
 static void check_kind(struct findings *findings, const struct rye_space_info *space,
@@ -187,8 +186,7 @@ static void check_top(struct findings *findings, DIR *dir, const char *label, en
 			continue;
 		snprintf(about, sizeof(about), "%s/%s", label, name);
 		snprintf(mend, sizeof(mend), "rename it to %s", wanted);
-		finding_add(findings, FINDING(REMARK, about, mend),
-			    "nothing looks for items there");
+		finding_add(findings, FINDING_REMARK, about, mend, "nothing looks for items there");
 	}
 }
 
