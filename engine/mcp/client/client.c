@@ -32,8 +32,7 @@ struct mcp {
 	struct mcp_kept *idle, *dropped; /* idle: the one used last is first */
 	struct mcp_known known[MCP_KNOWN];
 	size_t next_known;
-	struct mcp_ground ground; /* frozen but for its count, as http */
-	struct http *http;
+	struct mcp_ground ground;
 	pthread_t keeper;
 	bool running, stopping;
 	bool asleep; /* the keeper thread: until it is signalled */
@@ -47,7 +46,7 @@ struct mcp *mcp_open(struct boxes *boxes, struct strays *strays, struct http *ht
 		return NULL;
 	mcp->ground.boxes = boxes;
 	mcp->ground.strays = strays;
-	mcp->http = http;
+	mcp->ground.http = http;
 	pthread_mutex_init(&mcp->lock, NULL);
 	clock_cond_init(&mcp->work);
 	return mcp;
@@ -69,7 +68,7 @@ void mcp_state_done(struct mcp_state *state)
 
 static bool kept_alive(const struct mcp_kept *kept)
 {
-	return kept->remote || mcp_process_alive((const struct mcp_process *)kept);
+	return kept->wire->http || mcp_process_alive((const struct mcp_process *)kept);
 }
 
 /* With the lock held: out of the list of idle ones, into *list. */
@@ -90,7 +89,7 @@ static struct mcp_kept *choose_ending(struct mcp *mcp)
 	size_t n[2] = { 0, 0 };
 
 	while (*at) {
-		bool remote = (*at)->remote;
+		bool remote = (*at)->wire->http;
 		int64_t stay = remote ? RYE_MCP_REMOTE_S : RYE_IDLE_S;
 
 		if (mcp->stopping || ++n[remote] > RYE_MCP_IDLE ||
@@ -127,8 +126,8 @@ static void end_all(struct mcp *mcp, struct mcp_kept *list)
 	while (list) {
 		struct mcp_kept *next = list->next;
 
-		if (list->remote) {
-			mcp_remote_end(mcp->http, mcp_remote_of(list), until);
+		if (list->wire->http) {
+			mcp_remote_end(mcp->ground.http, mcp_remote_of(list), until);
 		} else {
 			list->next = processes;
 			processes = list;
@@ -154,7 +153,7 @@ static bool idle_is_crowded(const struct mcp *mcp)
 	size_t n[2] = { 0, 0 };
 
 	for (const struct mcp_kept *kept = mcp->idle; kept; kept = kept->next)
-		n[kept->remote]++;
+		n[kept->wire->http]++;
 	return n[false] > RYE_MCP_IDLE || n[true] > RYE_MCP_IDLE;
 }
 
@@ -250,61 +249,30 @@ static void note_era(struct mcp *mcp, const struct mcp_spec *spec, enum mcp_era 
 
 /* ---- calls ---- */
 
-static void call_stdio(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
-{
-	struct mcp_stdio stdio = { .peer = { .wire = &mcp_wire_stdio, .ask = ask }, .mcp = mcp };
-	struct mcp_kept *idle = find_idle(mcp, ask->spec->key);
-	struct rye_err err = { 0 };
-
-	stdio.peer.known = known_era(mcp, ask->spec);
-	stdio.process = idle ? mcp_process_of(idle) : NULL;
-	ret->kept = idle;
-	if (!idle && mcp_process_start(&mcp->ground, ask->spec, &stdio.process, &err)) {
-		mcp_session_fault(ret, MCP_FAULT_SPAWN, "%s", err.msg);
-		return;
-	}
-	stdio.peer.state = &stdio.process->state;
-	mcp_session_call(&stdio.peer, ret);
-	note_era(mcp, ask->spec, ret->era);
-	ret->pid = stdio.process->child.pid;
-	if (stdio.process->broken || !stdio.process->state.open)
-		mcp_drop(mcp, &stdio.process->kept);
-	else
-		put_idle(mcp, &stdio.process->kept);
-}
-
-static void call_http(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
-{
-	struct mcp_kept *idle = find_idle(mcp, ask->spec->key);
-	struct mcp_speaker speaker = {
-		.peer = { .wire = &mcp_wire_http, .ask = ask, .known = known_era(mcp, ask->spec) },
-		.http = mcp->http,
-		.remote = idle ? mcp_remote_of(idle) : mcp_remote_new(ask->spec),
-	};
-
-	ret->kept = idle;
-	if (!speaker.remote) {
-		mcp_session_fault(ret, MCP_FAULT_HTTP, "%s: out of memory", ask->spec->id);
-		return;
-	}
-	speaker.peer.state = &speaker.remote->state;
-	mcp_session_call(&speaker.peer, ret);
-	note_era(mcp, ask->spec, ret->era);
-	ret->body = steal(&speaker.peer.body);
-	ret->challenge = steal(&speaker.peer.challenge);
-	if (speaker.remote->state.open)
-		put_idle(mcp, &speaker.remote->kept);
-	else
-		mcp_drop(mcp, &speaker.remote->kept);
-}
-
 void mcp_call(struct mcp *mcp, const struct mcp_ask *ask, struct mcp_answer *ret)
 {
-	*ret = (struct mcp_answer){ .fault = MCP_FINE };
-	if (ask->spec->transport == MCP_HTTP)
-		call_http(mcp, ask, ret);
+	bool http = ask->spec->transport == MCP_HTTP;
+	struct mcp_peer peer = { .wire = http ? &mcp_wire_http : &mcp_wire_stdio,
+				 .mcp = mcp,
+				 .kept = find_idle(mcp, ask->spec->key),
+				 .ask = ask,
+				 .known = known_era(mcp, ask->spec) };
+
+	*ret = (struct mcp_answer){ .fault = MCP_FINE, .kept = peer.kept };
+	if (!peer.kept && peer.wire->start(mcp, ask->spec, &peer.kept, &peer.err)) {
+		mcp_session_fault(ret, http ? MCP_FAULT_HTTP : MCP_FAULT_SPAWN, "%s", peer.err.msg);
+		return;
+	}
+	peer.state = &peer.kept->state;
+	mcp_session_call(&peer, ret);
+	note_era(mcp, ask->spec, ret->era);
+	ret->pid = http ? 0 : mcp_process_of(peer.kept)->child.pid;
+	ret->body = peer.body;
+	ret->challenge = peer.challenge;
+	if (peer.kept->broken || !peer.kept->state.open)
+		mcp_drop(mcp, peer.kept);
 	else
-		call_stdio(mcp, ask, ret);
+		put_idle(mcp, peer.kept);
 }
 
 void mcp_answer_done(struct mcp_answer *answer)

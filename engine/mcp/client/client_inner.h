@@ -25,6 +25,21 @@ struct mcp_state {
 void mcp_state_done(struct mcp_state *state);
 
 struct mcp_peer;
+struct mcp_wire;
+
+/*
+ * A server that was asked, and may wait for the next call: a process, or what one at an address has told of
+ * itself. The first member of both sorts. While a call has it, it belongs to that call's worker;
+ * while it is idle, to the list of client.c that it is in.
+ */
+struct mcp_kept {
+	const struct mcp_wire *wire;
+	char key[SHA_HEX];
+	struct mcp_state state;
+	bool broken; /* of no use for another call */
+	int64_t used_ms; /* when its last call was over */
+	struct mcp_kept *next;
+};
 
 /* One request: the response with this id goes to ret, which the caller empties. */
 struct mcp_turn {
@@ -36,6 +51,9 @@ struct mcp_turn {
 
 struct mcp_wire {
 	bool http;
+	/* What is not there yet; 0, or a code and *err. */
+	int (*start)(struct mcp *mcp, const struct mcp_spec *spec, struct mcp_kept **ret,
+		     struct rye_err *err);
 	enum mcp_heard (*ask)(struct mcp_peer *peer, struct mcp_turn *turn);
 	void (*tell)(struct mcp_peer *peer, const json_t *notice);
 	/* A new process, with a state of its own. False: *err says why there is none. */
@@ -48,8 +66,10 @@ struct mcp_wire {
 
 struct mcp_peer {
 	const struct mcp_wire *wire;
+	struct mcp *mcp;
+	struct mcp_kept *kept;
 	const struct mcp_ask *ask;
-	struct mcp_state *state; /* of the process, or of the connection */
+	struct mcp_state *state; /* of what is kept */
 	enum mcp_era known; /* of this server; MCP_AUTO: nothing is */
 	struct rye_err err; /* why it could not be asked */
 	/* HTTP: of the last answer that was no message; owned. */
@@ -101,23 +121,11 @@ bool mcp_list_check(struct mcp_peer *peer, struct mcp_answer *ret);
 /* After -32020: may the call be made once more, with headers by what the server lists now? */
 bool mcp_list_mirror(struct mcp_peer *peer, struct mcp_answer *ret);
 
-/*
- * client.c's lists: a server that waits for the next call. The first member of both sorts.
- */
-
-struct mcp_kept {
-	char key[SHA_HEX];
-	bool remote; /* a struct mcp_remote; else a struct mcp_process */
-	int64_t used_ms; /* when its last call was over */
-	struct mcp_kept *next;
-};
-
 /* ret->fault and what belongs to it; .kept and .pid are the transport's. */
 void mcp_session_call(struct mcp_peer *peer, struct mcp_answer *ret);
 
 /*
- * mcp_process.c: a server that is a process. While a call has it, it belongs to that call's worker;
- * while it is idle, to the list it is in.
+ * mcp_process.c: a server that is a process.
  */
 
 struct mcp_process {
@@ -129,8 +137,6 @@ struct mcp_process {
 	int in, out, err; /* our ends of its pipes; non-blocking */
 	struct mcp_lines lines;
 	struct rye_buf log; /* the end of its standard error */
-	struct mcp_state state;
-	bool broken; /* of no use for another call */
 };
 
 static inline struct mcp_process *mcp_process_of(struct mcp_kept *kept)
@@ -138,15 +144,16 @@ static inline struct mcp_process *mcp_process_of(struct mcp_kept *kept)
 	return (struct mcp_process *)kept;
 }
 
-/* What processes of servers are made in, and known by. */
+/* What processes of servers are made in, and known by; and connections. Frozen but for its count. */
 struct mcp_ground {
+	struct http *http;
 	struct boxes *boxes;
 	struct strays *strays;
 	_Atomic uint64_t started; /* how many; each bears the mark of a run that is none */
 };
 
-int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
-		      struct mcp_process **ret, struct rye_err *err);
+int mcp_process_start(struct mcp *mcp, const struct mcp_spec *spec, struct mcp_kept **ret,
+		      struct rye_err *err);
 bool mcp_process_alive(const struct mcp_process *process);
 /* Of its standard error, what is there; kept to its last RYE_MCP_LOG bytes. */
 void mcp_process_log(struct mcp_process *process);
@@ -158,25 +165,15 @@ bool mcp_process_barred(const struct mcp_process *process);
  * them. Takes 5 s at most. */
 void mcp_processes_end(struct mcp_ground *ground, struct mcp_kept *list);
 
-/*
- * mcp_stdio.c: speaking with a process. The peer is first in it.
- */
-
-struct mcp_stdio {
-	struct mcp_peer peer;
-	struct mcp *mcp;
-	struct mcp_process *process; /* NULL: none could be started */
-};
-
-extern const struct mcp_wire mcp_wire_stdio;
+extern const struct mcp_wire mcp_wire_stdio; /* mcp_stdio.c */
+extern const struct mcp_wire mcp_wire_http; /* mcp_remote.c */
 
 /* Without waiting: its end is the keeper's work. NULL is fine. (client.c) */
 void mcp_drop(struct mcp *mcp, struct mcp_kept *kept);
 struct mcp_ground *mcp_ground(struct mcp *mcp);
 
 /*
- * mcp_remote.c: a server at an address, and what it has told of itself. While a call has it, it
- * belongs to that call's worker, as a process does. mcp_headers.c: what its requests carry.
+ * mcp_remote.c: a server at an address. mcp_headers.c: what its requests carry.
  */
 
 /* A session's id that is longer is none. */
@@ -184,7 +181,6 @@ struct mcp_ground *mcp_ground(struct mcp *mcp);
 
 struct mcp_remote {
 	struct mcp_kept kept; /* first */
-	struct mcp_state state;
 	char session[MCP_SESSION_SIZE]; /* of a legacy server; "" none */
 	bool worked; /* in this session a request was answered */
 	char *url; /* to end the session with */
@@ -196,15 +192,6 @@ static inline struct mcp_remote *mcp_remote_of(struct mcp_kept *kept)
 	return (struct mcp_remote *)kept;
 }
 
-struct mcp_speaker {
-	struct mcp_peer peer; /* first */
-	struct http *http;
-	struct mcp_remote *remote;
-};
-
-extern const struct mcp_wire mcp_wire_http;
-
-struct mcp_remote *mcp_remote_new(const struct mcp_spec *spec); /* NULL: no memory */
 /* Ends its session, if it has one and there is time, and frees it. */
 void mcp_remote_end(struct http *http, struct mcp_remote *remote, int64_t until_ms);
 

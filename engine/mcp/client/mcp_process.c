@@ -69,7 +69,7 @@ static void process_free(struct boxes *boxes, struct mcp_process *process)
 		box_give(boxes, process->box, false);
 	mcp_lines_done(&process->lines);
 	buf_done(&process->log);
-	mcp_state_done(&process->state);
+	mcp_state_done(&process->kept.state);
 	free(process->id);
 	free(process);
 }
@@ -77,14 +77,16 @@ static void process_free(struct boxes *boxes, struct mcp_process *process)
 /* Numbers of runs are far below. */
 #define SERVER_MARK (1ull << 63)
 
-int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
-		      struct mcp_process **ret, struct rye_err *err)
+int mcp_process_start(struct mcp *mcp, const struct mcp_spec *spec, struct mcp_kept **ret,
+		      struct rye_err *err)
 {
+	struct mcp_ground *ground = mcp_ground(mcp);
 	struct mcp_process *process = calloc(1, sizeof(*process));
 	int r;
 
 	if (!process)
 		return rye_fail_sys(err, ENOMEM, "%s", spec->id);
+	process->kept.wire = &mcp_wire_stdio;
 	memcpy(process->kept.key, spec->key, SHA_HEX);
 	process->in = process->out = process->err = -1;
 	process->child = (struct child){ -1, -1 };
@@ -97,7 +99,7 @@ int mcp_process_start(struct mcp_ground *ground, const struct mcp_spec *spec,
 		process_free(ground->boxes, process);
 		return r;
 	}
-	*ret = process;
+	*ret = &process->kept;
 	return 0;
 }
 

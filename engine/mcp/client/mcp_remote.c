@@ -23,7 +23,6 @@
 
 struct remote_exchange {
 	struct mcp_hearing hearing; /* first */
-	struct mcp_speaker *speaker;
 	struct sse sse; /* of the stream that is read */
 	bool streamed;
 	int64_t until_ms; /* of the HTTP exchange */
@@ -31,13 +30,13 @@ struct remote_exchange {
 
 /* ---- requests beside the open one ---- */
 
-/* A word that needs no answer; what comes of it changes nothing. */
-static void post_word(struct mcp_speaker *speaker, const json_t *doc)
+/* struct mcp_wire's: a word that needs no answer; what comes of it changes nothing. */
+static void post_word(struct mcp_peer *peer, const json_t *doc)
 {
-	const struct mcp_remote *remote = speaker->remote;
+	const struct mcp_remote *remote = mcp_remote_of(peer->kept);
 	const struct mcp_header_ask head = { .own = remote->headers,
 					     .message = doc,
-					     .version = remote->state.version,
+					     .version = remote->kept.state.version,
 					     .session = remote->session };
 	char **headers = mcp_headers_make(&head);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -52,7 +51,7 @@ static void post_word(struct mcp_speaker *speaker, const json_t *doc)
 	json_put(&text, doc, false);
 	ask.body = buf_span(&text);
 	if (headers && !text.failed)
-		(void)http_exchange(speaker->http, &ask, &reply, &err);
+		(void)http_exchange(mcp_ground(peer->mcp)->http, &ask, &reply, &err);
 	http_reply_done(&reply);
 	mcp_headers_free(headers);
 }
@@ -60,13 +59,7 @@ static void post_word(struct mcp_speaker *speaker, const json_t *doc)
 /* struct mcp_hearing's */
 static void post_answer(struct mcp_hearing *hearing, const json_t *doc)
 {
-	post_word(((struct remote_exchange *)hearing)->speaker, doc);
-}
-
-/* struct mcp_wire's */
-static void remote_tell(struct mcp_peer *peer, const json_t *notice)
-{
-	post_word((struct mcp_speaker *)peer, notice);
+	post_word(hearing->peer, doc);
 }
 
 /* ---- what comes ---- */
@@ -117,7 +110,7 @@ static bool is_session_id(const char *text)
 /* What the answer's headers tell. */
 static void note_headers(struct remote_exchange *x, const struct http_reply *reply)
 {
-	struct mcp_remote *remote = x->speaker->remote;
+	struct mcp_remote *remote = mcp_remote_of(x->hearing.peer->kept);
 	const char *session = json_str(reply->headers, "mcp-session-id");
 
 	x->hearing.turn->status = reply->status;
@@ -125,8 +118,8 @@ static void note_headers(struct remote_exchange *x, const struct http_reply *rep
 	    is_session_id(session))
 		snprintf(remote->session, sizeof(remote->session), "%s", session);
 	if (reply->status == 401 || reply->status == 403) {
-		json_decref(x->speaker->peer.challenge);
-		x->speaker->peer.challenge =
+		json_decref(x->hearing.peer->challenge);
+		x->hearing.peer->challenge =
 			mcp_challenge(json_str(reply->headers, "www-authenticate"));
 	}
 }
@@ -135,17 +128,17 @@ static void note_headers(struct remote_exchange *x, const struct http_reply *rep
 static void note_body(struct remote_exchange *x, struct rye_span body)
 {
 	body.len = MIN_OF(body.len, RYE_MCP_BODY_TOLD);
-	free(x->speaker->peer.body);
-	x->speaker->peer.body = body.len ? span_dup(body) : NULL;
-	if (x->speaker->peer.body)
-		utf8_mend(x->speaker->peer.body);
+	free(x->hearing.peer->body);
+	x->hearing.peer->body = body.len ? span_dup(body) : NULL;
+	if (x->hearing.peer->body)
+		utf8_mend(x->hearing.peer->body);
 }
 
 /* A whole answer that was no stream. */
 static void hear_body(struct remote_exchange *x, const struct http_reply *reply)
 {
 	struct rye_span body = { reply->body.data ? reply->body.data : "", reply->body.len };
-	struct rye_err *err = &x->speaker->peer.err;
+	struct rye_err *err = &x->hearing.peer->err;
 
 	if (body.len)
 		mcp_hear(&x->hearing, body);
@@ -165,7 +158,7 @@ static void hear_body(struct remote_exchange *x, const struct http_reply *reply)
 	}
 	rye_fail(err, RYE_TOOL_FAILED, "the answer (%ld, %s) is no message: %.120s", reply->status,
 		 *reply->type ? reply->type : "of no type",
-		 x->speaker->peer.body ? x->speaker->peer.body : "it is empty");
+		 x->hearing.peer->body ? x->hearing.peer->body : "it is empty");
 	mcp_hearing_end(&x->hearing, MCP_HEARD_NOISE);
 }
 
@@ -174,7 +167,7 @@ static void hear_body(struct remote_exchange *x, const struct http_reply *reply)
 /* libcurl's, or the rule's, reason → what that means here. */
 static enum mcp_heard heard_of(struct remote_exchange *x, const struct rye_err *err)
 {
-	x->speaker->peer.err = *err;
+	x->hearing.peer->err = *err;
 	switch (err->code) {
 	case RYE_TIMEOUT:
 		return MCP_HEARD_SILENCE;
@@ -187,14 +180,14 @@ static enum mcp_heard heard_of(struct remote_exchange *x, const struct rye_err *
 
 static char **exchange_headers(const struct remote_exchange *x, const char *last_event)
 {
-	const struct mcp_remote *remote = x->speaker->remote;
+	const struct mcp_remote *remote = mcp_remote_of(x->hearing.peer->kept);
 	const struct mcp_header_ask ask = {
-		.own = x->speaker->peer.ask->spec->headers,
+		.own = x->hearing.peer->ask->spec->headers,
 		.message = last_event ? NULL : x->hearing.turn->request,
-		.version = remote->state.version,
+		.version = remote->kept.state.version,
 		.session = remote->session,
 		.last_event = last_event,
-		.mirror = x->speaker->peer.mirror,
+		.mirror = x->hearing.peer->mirror,
 	};
 
 	return mcp_headers_make(&ask);
@@ -206,13 +199,13 @@ static void exchange_once(struct remote_exchange *x, struct rye_span body, const
 	char **headers = exchange_headers(x, last_event);
 	const struct http_ask ask = {
 		.method = body.ptr ? "POST" : "GET",
-		.url = x->speaker->remote->url,
+		.url = x->hearing.peer->ask->spec->url,
 		.headers = headers,
 		.body = body,
-		.timeout_ms = MAX_OF(x->speaker->peer.ask->until_ms - clock_ms(), 1),
+		.timeout_ms = MAX_OF(x->hearing.peer->ask->until_ms - clock_ms(), 1),
 		.deadline_ms = &x->until_ms,
 		.cap = RYE_MCP_MESSAGE_MAX,
-		.cancel = x->speaker->peer.ask->cancel,
+		.cancel = x->hearing.peer->ask->cancel,
 		.piece = remote_piece,
 		.arg = x,
 	};
@@ -222,7 +215,7 @@ static void exchange_once(struct remote_exchange *x, struct rye_span body, const
 
 	await_end(x);
 	if (headers)
-		r = http_exchange(x->speaker->http, &ask, &reply, &err);
+		r = http_exchange(mcp_ground(x->hearing.peer->mcp)->http, &ask, &reply, &err);
 	else
 		rye_fail(&err, RYE_INVALID, "a header has a line end, or memory is short");
 	if (x->streamed && !r)
@@ -242,7 +235,7 @@ static void exchange_once(struct remote_exchange *x, struct rye_span body, const
 /* False: the call is cancelled, or its time is over. */
 static bool pause_for(const struct remote_exchange *x, int64_t ms)
 {
-	struct pollfd wake = { x->speaker->peer.ask->cancel, POLLIN, 0 };
+	struct pollfd wake = { x->hearing.peer->ask->cancel, POLLIN, 0 };
 	int64_t left = x->hearing.until_ms - clock_ms();
 
 	return ms < left && poll(&wake, 1, (int)ms) == 0;
@@ -286,14 +279,13 @@ static void cancel_work(struct remote_exchange *x)
 		return;
 	notice = mcp_cancel_notice(&x->hearing, x->hearing.heard);
 	if (notice)
-		post_word(x->speaker, notice);
+		post_word(x->hearing.peer, notice);
 }
 
 /* struct mcp_wire's */
 static enum mcp_heard remote_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 {
-	struct mcp_speaker *speaker = (struct mcp_speaker *)peer;
-	struct remote_exchange x = { .speaker = speaker, .sse = SSE_INIT };
+	struct remote_exchange x = { .sse = SSE_INIT };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	x.hearing.send = post_answer;
@@ -314,7 +306,7 @@ static enum mcp_heard remote_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 	if (x.hearing.heard == MCP_HEARD_SILENCE || x.hearing.heard == MCP_HEARD_CANCEL)
 		cancel_work(&x);
 	if (x.hearing.heard == MCP_HEARD_ANSWER && turn->status < 400)
-		speaker->remote->worked = true;
+		mcp_remote_of(peer->kept)->worked = true;
 	sse_done(&x.sse);
 	return x.hearing.heard;
 }
@@ -324,7 +316,7 @@ static enum mcp_heard remote_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 /* struct mcp_wire's. 404 is the rule; 400 is what one widely used server says. */
 static bool remote_expired(struct mcp_peer *peer, const struct mcp_turn *turn, enum mcp_heard heard)
 {
-	struct mcp_remote *remote = ((struct mcp_speaker *)peer)->remote;
+	struct mcp_remote *remote = mcp_remote_of(peer->kept);
 	json_int_t code = json_int(turn->ret->error, "code", 0);
 
 	if (!*remote->session || (heard != MCP_HEARD_STATUS && heard != MCP_HEARD_ANSWER))
@@ -336,8 +328,8 @@ static bool remote_expired(struct mcp_peer *peer, const struct mcp_turn *turn, e
 		return false;
 	remote->session[0] = 0;
 	remote->worked = false;
-	remote->state.open = false;
-	remote->state.tools_until_ms = 0;
+	remote->kept.state.open = false;
+	remote->kept.state.tools_until_ms = 0;
 	return true;
 }
 
@@ -349,41 +341,52 @@ static bool remote_renew(struct mcp_peer *peer, struct rye_err *err)
 	return false;
 }
 
+static void remote_free(struct mcp_remote *remote)
+{
+	mcp_headers_free(remote->headers);
+	mcp_state_done(&remote->kept.state);
+	free(remote->url);
+	free(remote);
+}
+
+/* struct mcp_wire's: nothing is sent yet. Address and headers are kept to end the session with. */
+static int remote_start(struct mcp *mcp, const struct mcp_spec *spec, struct mcp_kept **ret,
+			struct rye_err *err)
+{
+	struct mcp_remote *remote = calloc(1, sizeof(*remote));
+	size_t n = 0;
+
+	if (!remote)
+		return memory_fail(err);
+	remote->kept.wire = &mcp_wire_http;
+	memcpy(remote->kept.key, spec->key, SHA_HEX);
+	remote->url = strdup(spec->url);
+	while (spec->headers && spec->headers[n])
+		n++;
+	remote->headers = calloc(n + 1, sizeof(char *));
+	for (size_t i = 0; i < n && remote->headers && (!i || remote->headers[i - 1]); i++)
+		remote->headers[i] = strdup(spec->headers[i]);
+	if (!remote->url || !remote->headers || (n && !remote->headers[n - 1])) {
+		remote_free(remote);
+		return memory_fail(err);
+	}
+	*ret = &remote->kept;
+	return 0;
+}
+
 const struct mcp_wire mcp_wire_http = {
 	.http = true,
+	.start = remote_start,
 	.ask = remote_ask,
-	.tell = remote_tell,
+	.tell = post_word,
 	.renew = remote_renew,
 	.expired = remote_expired,
 };
 
-struct mcp_remote *mcp_remote_new(const struct mcp_spec *spec)
-{
-	struct mcp_remote *remote = memory_note(calloc(1, sizeof(*remote)));
-	size_t n = 0;
-
-	if (!remote)
-		return NULL;
-	memcpy(remote->kept.key, spec->key, SHA_HEX);
-	remote->kept.remote = true;
-	remote->url = memory_note(strdup(spec->url));
-	while (spec->headers && spec->headers[n])
-		n++;
-	remote->headers = memory_note(calloc(n + 1, sizeof(char *)));
-	for (size_t i = 0; i < n && remote->headers && (!i || remote->headers[i - 1]); i++)
-		remote->headers[i] = memory_note(strdup(spec->headers[i]));
-	if (remote->url && remote->headers && (!n || remote->headers[n - 1]))
-		return remote;
-	mcp_headers_free(remote->headers);
-	free(remote->url);
-	free(remote);
-	return NULL;
-}
-
 void mcp_remote_end(struct http *http, struct mcp_remote *remote, int64_t until_ms)
 {
 	const struct mcp_header_ask head = { .own = remote->headers,
-					     .version = remote->state.version,
+					     .version = remote->kept.state.version,
 					     .session = remote->session };
 	char **headers = *remote->session ? mcp_headers_make(&head) : NULL;
 	struct http_reply reply = { 0 };
@@ -398,8 +401,5 @@ void mcp_remote_end(struct http *http, struct mcp_remote *remote, int64_t until_
 		(void)http_exchange(http, &ask, &reply, &err);
 	http_reply_done(&reply);
 	mcp_headers_free(headers);
-	mcp_headers_free(remote->headers);
-	mcp_state_done(&remote->state);
-	free(remote->url);
-	free(remote);
+	remote_free(remote);
 }

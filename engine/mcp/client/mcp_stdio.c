@@ -23,7 +23,6 @@ enum { SEAT_IN, SEAT_OUT, SEAT_ERR, SEAT_END, SEAT_CANCEL, SEAT__MAX };
 
 struct stdio_exchange {
 	struct mcp_hearing hearing; /* first */
-	struct mcp_stdio *stdio;
 	struct mcp_process *process;
 	struct rye_buf out;
 	size_t sent;
@@ -99,7 +98,7 @@ static void exchange_wait(struct stdio_exchange *x)
 		[SEAT_OUT] = { process->out, POLLIN, 0 },
 		[SEAT_ERR] = { process->err, POLLIN, 0 },
 		[SEAT_END] = { process->child.pidfd, POLLIN, 0 },
-		[SEAT_CANCEL] = { x->stdio->peer.ask->cancel, POLLIN, 0 },
+		[SEAT_CANCEL] = { x->hearing.peer->ask->cancel, POLLIN, 0 },
 	};
 	int64_t left = x->hearing.until_ms - clock_ms();
 
@@ -139,17 +138,16 @@ static void note_end(struct stdio_exchange *x)
 
 	mcp_process_log(x->process);
 	words = mcp_process_last_words(x->process, x->hearing.noise);
-	x->stdio->peer.err = (struct rye_err){ 0 };
+	x->hearing.peer->err = (struct rye_err){ 0 };
 	if (words && *words)
-		rye_fail(&x->stdio->peer.err, RYE_TOOL_FAILED, "%.400s%s", words,
+		rye_fail(&x->hearing.peer->err, RYE_TOOL_FAILED, "%.400s%s", words,
 			 mcp_process_barred(x->process) ? BARRED : "");
 }
 
 /* struct mcp_wire's */
 static enum mcp_heard stdio_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 {
-	struct mcp_stdio *stdio = (struct mcp_stdio *)peer;
-	struct stdio_exchange x = { .stdio = stdio, .process = stdio->process };
+	struct stdio_exchange x = { .process = mcp_process_of(peer->kept) };
 
 	x.hearing.send = send_line;
 	mcp_hearing_begin(&x.hearing, peer, turn);
@@ -173,7 +171,7 @@ static enum mcp_heard stdio_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 	if (x.hearing.heard != MCP_HEARD_REFUSED &&
 	    (x.sent < x.out.len ||
 	     (x.hearing.heard != MCP_HEARD_ANSWER && x.hearing.heard != MCP_HEARD_CANCEL)))
-		x.process->broken = true;
+		peer->kept->broken = true;
 	buf_done(&x.out);
 	return x.hearing.heard;
 }
@@ -181,24 +179,23 @@ static enum mcp_heard stdio_ask(struct mcp_peer *peer, struct mcp_turn *turn)
 /* struct mcp_wire's: small, and the server is reading. */
 static void stdio_tell(struct mcp_peer *peer, const json_t *notice)
 {
-	struct mcp_process *process = ((struct mcp_stdio *)peer)->process;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int in = mcp_process_of(peer->kept)->in;
 
 	json_put(&text, notice, true);
-	if (text.failed || write(process->in, text.data, text.len) != (ssize_t)text.len)
-		process->broken = true;
+	if (text.failed || write(in, text.data, text.len) != (ssize_t)text.len)
+		peer->kept->broken = true;
 }
 
 /* struct mcp_wire's */
 static bool stdio_renew(struct mcp_peer *peer, struct rye_err *err)
 {
-	struct mcp_stdio *stdio = (struct mcp_stdio *)peer;
-	struct mcp_process *fresh;
+	struct mcp_kept *fresh;
 
-	if (mcp_process_start(mcp_ground(stdio->mcp), peer->ask->spec, &fresh, err))
+	if (mcp_process_start(peer->mcp, peer->ask->spec, &fresh, err))
 		return false;
-	mcp_drop(stdio->mcp, &stdio->process->kept);
-	stdio->process = fresh;
+	mcp_drop(peer->mcp, peer->kept);
+	peer->kept = fresh;
 	peer->state = &fresh->state;
 	return true;
 }
@@ -206,20 +203,20 @@ static bool stdio_renew(struct mcp_peer *peer, struct rye_err *err)
 /* struct mcp_wire's: what has come between two calls, of which some matters. */
 static void stdio_catch_up(struct mcp_peer *peer)
 {
-	struct mcp_stdio *stdio = (struct mcp_stdio *)peer;
-	struct stdio_exchange x = { .stdio = stdio, .process = stdio->process };
+	struct stdio_exchange x = { .process = mcp_process_of(peer->kept) };
 
 	x.hearing.send = send_line;
 	x.hearing.peer = peer;
 	for (int i = 0; i < STDIO_PIECES && !x.hearing.over && hear_piece(&x); i++)
 		;
 	if (x.out.len && !exchange_write(&x))
-		x.process->broken = true;
+		peer->kept->broken = true;
 	buf_done(&x.out);
 	peer->err = (struct rye_err){ 0 };
 }
 
 const struct mcp_wire mcp_wire_stdio = {
+	.start = mcp_process_start,
 	.ask = stdio_ask,
 	.tell = stdio_tell,
 	.renew = stdio_renew,
