@@ -17,9 +17,6 @@
 #   asked N                   the body of the N-th request that the server saw
 #   asks TEXT                 how many requests had this text in them
 #   run WORD...               ryefs in the test's spaces, both streams
-#   clocked CMD...            with clocks that the test sets: of the mount, its runners and what it preloads
-#   pass SECONDS              so much time has passed there
-#   wall EPOCH                the wall clock there is set
 #   holding CMD...            while there is $T/hold, the runners of its threads do not begin
 #   row DB SQL                its first row there: of registry or budget_ledger, which it may change
 . "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
@@ -129,27 +126,4 @@ with sqlite3.connect(sys.argv[1]) as db: print(*(db.execute(sys.argv[2]).fetchon
 # events FILTER of the transcript of thread ID
 events() { jq -c "$2" "$P/.ai/state/threads/$1/transcript.jsonl"; }
 
-# A sanitizer wants to be the first library; what is preloaded here is built without.
-preloaded() { # NAME VARIABLE=VALUE CMD...
-  local so=$PRELOADED/$1.so
-  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
-  "${@:3}"
-}
-clocked() {
-  [ -e "$T/clock" ] || head -c 16 /dev/zero >"$T/clock"
-  preloaded set_clock FAKE_CLOCK="$T/clock" "$@"
-}
 holding() { preloaded hold_start HOLD_START="$T/hold" "$@"; }
-# clock_set WALL: what the wall clock shows, "" as it went on; STEADY: seconds that have passed beside
-clock_set() {
-  "$PY" -c 'import struct, sys, time
-path, wall, steady = sys.argv[1:]
-with open(path, "r+b") as clock:
-    add = list(struct.unpack("=qq", clock.read(16)))
-    more = int(float(steady) * 1e9)
-    add = [int(wall) * 10**9 - time.time_ns() if wall else add[0] + more, add[1] + more]
-    clock.seek(0)
-    clock.write(struct.pack("=qq", *add))' "$T/clock" "$@"
-}
-pass() { clock_set "" "$1"; }
-wall() { clock_set "$1" 0; }

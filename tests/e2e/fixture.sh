@@ -4,6 +4,9 @@
 # items of every verdict in three spaces, and more ways to say what was wanted.
 #
 #   fx_spaces; fx_mount [OPTION...]; cases; finish
+#   clocked CMD...   with clocks that the test sets: of the mount, its runners and what it preloads
+#   pass SECONDS     so much time has passed there
+#   wall EPOCH       the wall clock there is set
 #
 # Every verdict's item is knowledge/refused/VERDICT.md and tools/refused/VERDICT.sh, the one
 # that cannot be parsed directives/refused/unparsable.md. What the mount must serve of the good
@@ -121,6 +124,30 @@ fx_wait() {
     sleep 0.05
   done
 }
+
+# A sanitizer wants to be the first library; what is preloaded here is built without.
+preloaded() { # NAME VARIABLE=VALUE CMD...
+  local so=$PRELOADED/$1.so
+  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+  "${@:3}"
+}
+clocked() {
+  [ -e "$T/clock" ] || head -c 16 /dev/zero >"$T/clock"
+  preloaded set_clock FAKE_CLOCK="$T/clock" "$@"
+}
+# clock_set WALL: what the wall clock shows, "" as it went on; STEADY: seconds that have passed beside
+clock_set() {
+  "$PY" -c 'import struct, sys, time
+path, wall, steady = sys.argv[1:]
+with open(path, "r+b") as clock:
+    add = list(struct.unpack("=qq", clock.read(16)))
+    more = int(float(steady) * 1e9)
+    add = [int(wall) * 10**9 - time.time_ns() if wall else add[0] + more, add[1] + more]
+    clock.seek(0)
+    clock.write(struct.pack("=qq", *add))' "$T/clock" "$@"
+}
+pass() { clock_set "" "$1"; }
+wall() { clock_set "$1" 0; }
 
 # naps N: `sleep N.$$`, which only this very test starts, is there
 naps() { pgrep -f "^sleep $1\\.$$\$" >/dev/null; }

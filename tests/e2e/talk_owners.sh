@@ -17,31 +17,35 @@ TEXT
 done
 fx_sign "$P" tool:ours
 fx_sign "$P" tool:say
-fx_mount
+clocked fx_mount
+# later SECONDS: so much time has passed for the mount, and its threads have had theirs to look
+later() {
+  pass "$1"
+  sleep 0.3
+}
+export -f later pass clock_set
+export PY T
 export D=$M/tools/ours E=$M/.ryefs/errors
 NONE='tool:say: there is no reply of this caller here; write a message to run, then read this again'
 
 # --- what must work ---
 is "a pipeline, read at once" "$(bash -c 'printf %s "{\"text\":\"piped\"}" | cat > $D/run; cat $D/output')" piped
-is "and later" "$(bash -c 'printf %s "{\"text\":\"later\"}" | cat > $D/run; sleep 3; cat $D/output')" later
-is "by a subshell's subshell" "$(bash -c '( (cat <<<"{\"text\":\"deep\"}" | cat > $D/run) ); sleep 3; cat $D/output')" deep
-is "of one that lives on" "$(bash -c 'echo "{\"text\":\"builtin\"}" > $D/run; sleep 3; cat $D/output')" builtin
+is "and later" "$(bash -c 'printf %s "{\"text\":\"later\"}" | cat > $D/run; later 3; cat $D/output')" later
+is "by a subshell's subshell" "$(bash -c '( (cat <<<"{\"text\":\"deep\"}" | cat > $D/run) ); later 3; cat $D/output')" deep
+is "of one that lives on" "$(bash -c 'echo "{\"text\":\"builtin\"}" > $D/run; later 3; cat $D/output')" builtin
 # an agent: a process that lives, each of its commands in a shell of its own
 cat >"$T/agent.py" <<'CODE'
-import subprocess, sys, time
+import subprocess, sys
 for word in sys.argv[1:]:
-    if word.startswith("wait "):
-        time.sleep(float(word[5:]))
-    else:
-        subprocess.run(["bash", "-c", word])
+    subprocess.run(["bash", "-c", word])
 CODE
 agent() { "$PY" -I "$T/agent.py" "$@" 2>&1; }
 WRITE='echo "{\"text\":\"of A\"}" > $D/run'
 WRONG='! echo "{\"txt\":\"of A\"}" > $D/run 2>/dev/null'
-is "two commands of one agent" "$(agent "$WRITE" 'wait 3' 'cat $D/output')" "of A"
-has "and its failures" "$(agent "$WRONG" 'wait 3' 'cat $E')" 'Unknown parameters: txt'
-is "sh -c at a prompt" "$(printf '%s\n' "sh -c 'echo \"{\\\"text\\\":\\\"typed\\\"}\" > $D/run'" 'sleep 3' "cat $D/output" | bash)" typed
-has "what a pipeline left unfinished" "$(bash -c 'printf "{\"text\":" | cat > $D/run; sleep 4; cat $D/output')" \
+is "two commands of one agent" "$(agent "$WRITE" 'later 3' 'cat $D/output')" "of A"
+has "and its failures" "$(agent "$WRONG" 'later 3' 'cat $E')" 'Unknown parameters: txt'
+is "sh -c at a prompt" "$(printf '%s\n' "sh -c 'echo \"{\\\"text\\\":\\\"typed\\\"}\" > $D/run'" 'later 3' "cat $D/output" | bash)" typed
+has "what a pipeline left unfinished" "$(bash -c 'printf "{\"text\":" | cat > $D/run; later 4; cat $D/output')" \
   'message unfinished: 8 bytes came'
 
 # --- what must not ---
@@ -49,17 +53,17 @@ has "what a pipeline left unfinished" "$(bash -c 'printf "{\"text\":" | cat > $D
 D=$M/tools/say
 apart() { setsid -w bash -c "$1; exit \$?" 2>&1; }
 export -f agent
-export PY T WRITE WRONG
-is "an agent behind another one" "$(apart 'agent "$WRITE" "wait 3" >/dev/null; agent "cat \$D/output"')" "$NONE"
-is "nor seconds later" "$(apart 'agent "$WRITE" "wait 3" >/dev/null; sleep 3; agent "cat \$D/output"')" "$NONE"
-is "nor its failures" "$(apart 'agent "$WRONG" "wait 3" >/dev/null; agent "cat \$E"')" ""
-is "nor what it left unfinished" "$(apart 'agent "printf \"{\" | cat > \$D/run" "wait 3" >/dev/null; agent "cat \$D/output" "cat \$E"')" "$NONE"
-is "run says how it is used then" "$(apart 'agent "$WRITE" "wait 3" >/dev/null; agent "head -n 1 \$D/run"')" \
+export WRITE WRONG
+is "an agent behind another one" "$(apart 'agent "$WRITE" "later 3" >/dev/null; agent "cat \$D/output"')" "$NONE"
+is "nor seconds later" "$(apart 'agent "$WRITE" "later 3" >/dev/null; later 3; agent "cat \$D/output"')" "$NONE"
+is "nor its failures" "$(apart 'agent "$WRONG" "later 3" >/dev/null; agent "cat \$E"')" ""
+is "nor what it left unfinished" "$(apart 'agent "printf \"{\" | cat > \$D/run" "later 3" >/dev/null; agent "cat \$D/output" "cat \$E"')" "$NONE"
+is "run says how it is used then" "$(apart 'agent "$WRITE" "later 3" >/dev/null; agent "head -n 1 \$D/run"')" \
   "$(apart 'agent "head -n 1 \$D/run"')"
 
 # --- attempts ---
 # harness SCRIPT: an earlier script of the same harness has a reply, seconds ago
-harness() { apart "bash -c '$WRITE'; sleep 3; bash -c '$1'"; }
+harness() { apart "bash -c '$WRITE'; later 3; bash -c '$1'"; }
 is "without an attempt it is there" "$(harness 'cat $D/output; :')" "of A"
 for name in rum run.tmp.1; do
   has "an attempt at $name replaces it" "$(harness "echo x > \$D/$name; cat \$D/output; :")" 'Read-only file system' \
