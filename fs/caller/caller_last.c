@@ -216,8 +216,6 @@ static struct kept *make_kept(const struct caller *caller, const char *key, cons
 	kept->tid = caller->tid;
 	kept->unread = last->from != 0;
 	kept->at_ns = clock_ns() - last->age_ns;
-	if (!proc_alive(&caller->chain[0]))
-		kept->gone_ns = clock_ns();
 	kept->n = caller->n;
 	memcpy(kept->chain, caller->chain, caller->n * sizeof(caller->chain[0]));
 	kept->last = last_ref(last);
@@ -248,6 +246,23 @@ static void take_owner(struct kept *kept, const struct kept *older)
 		kept->n = older->n;
 		kept->settled = true;
 	}
+}
+
+/*
+ * Is there an older reply of it that take_owner may go by? Only then is the writer looked at, which takes
+ * longer than all else here. A second is more than lies between this and the look at older->settled.
+ */
+static bool has_settled(struct callers *callers, const struct caller *caller, const char *key)
+{
+	GUARD(&callers->lock);
+	const struct kept *kept = callers->buckets[caller_last_bucket_of(key)];
+	int64_t now = clock_ns();
+
+	for (; kept; kept = kept->next)
+		if (written_by(kept, caller, key) &&
+		    (kept->settled || now + NS_PER_S >= settles_at(kept)))
+			return true;
+	return false;
 }
 
 static bool competes(const struct kept *kept, int64_t now)
@@ -282,6 +297,8 @@ void callers_record(struct callers *callers, const struct caller *caller, const 
 	/* a session manager's reply has no owner: not kept */
 	if (!caller->n)
 		return;
+	if (kept && has_settled(callers, caller, key) && !proc_alive(&caller->chain[0]))
+		kept->gone_ns = clock_ns();
 	{
 		GUARD(&callers->lock);
 		/* nor is one when memory is short: then there is none, never an older one */
