@@ -101,49 +101,51 @@ static mode_t target_mode(const struct walk_at *at, const char *path)
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_mode : 0;
 }
 
-static mode_t mode_of(const struct walk_at *at, const char *name, unsigned char type)
+/* 0: gone since it was seen. A disk that fails says nothing of the kind. */
+static int mode_of(const struct walk_at *at, const char *name, unsigned char type, mode_t *ret)
 {
 	struct stat st;
 
+	*ret = 0;
 	if (type != DT_UNKNOWN)
-		return DTTOIF(type);
-	return fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode;
+		*ret = DTTOIF(type);
+	else if (fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		*ret = st.st_mode;
+	else if (errno == EIO)
+		return -EIO;
+	return 0;
 }
 
-static void index_walk_dir_classify(const struct walk_at *at, const char *name, unsigned char type,
-				    struct walk_entry *ret)
+static int index_walk_dir_classify(const struct walk_at *at, const char *name, unsigned char type,
+				   struct walk_entry *ret)
 {
 	char path[sizeof(at->path) + RYE_NAME_MAX + 1];
 	mode_t mode;
+	int r;
 
 	*ret = (struct walk_entry){ .name = name };
 	if (!name_ok(name))
-		return;
+		return 0;
 	snprintf(path, sizeof(path), "%s/%s", at->path, name);
-	mode = mode_of(at, name, type);
-	if (!mode)
-		return; /* gone since it was seen */
+	r = mode_of(at, name, type, &mode);
+	if (r || !mode)
+		return r;
 	ret->linked = S_ISLNK(mode);
 	if (ret->linked)
 		mode = target_mode(at, path);
 	ret->ext = walk_ext(at->kind, name);
 	if (!S_ISDIR(mode) &&
 	    (ret->ext < 0 || (maybe_data(at->kind, name) && !has_header(at, path))))
-		return;
+		return 0;
 	/* A FIFO, a device, a link that leaves the space: an item that is refused. Were it left
 	 * out, the one of the same id in a lower space would show in its place. */
 	ret->what = S_ISDIR(mode) ? WALK_DIR : WALK_ITEM;
+	return 0;
 }
 
 int walk_probe(const struct walk_at *at, const char *name, struct walk_entry *ret)
 {
-	struct stat st;
-
-	*ret = (struct walk_entry){ .name = name };
-	if (fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == EIO ? -EIO : 0;
-	index_walk_dir_classify(at, name, (unsigned char)IFTODT(st.st_mode), ret);
-	return 0;
+	return index_walk_dir_classify(at, name, DT_UNKNOWN, ret);
 }
 
 /* ---- one directory ---- */
@@ -223,8 +225,8 @@ int walk_read(const struct walk_at *at, struct walk_batch *batch)
 			break;
 		}
 
-		index_walk_dir_classify(at, d->d_name, d->d_type, &entry);
-		if (entry.what != WALK_NOTHING && !batch_add(batch, &entry))
+		r = index_walk_dir_classify(at, d->d_name, d->d_type, &entry);
+		if (!r && entry.what != WALK_NOTHING && !batch_add(batch, &entry))
 			r = -ENOMEM;
 	}
 	if (batch->n > 1)
