@@ -15,18 +15,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct serve_sink *serve_sink_ref(struct serve_sink *sink)
-{
-	atomic_fetch_add(&sink->refs, 1);
-	return sink;
-}
-
-void serve_sink_unref(struct serve_sink *sink)
-{
-	if (sink && atomic_fetch_sub(&sink->refs, 1) == 1)
-		sink->free(sink);
-}
-
 struct serve_request *serve_request_ref(struct serve_request *request)
 {
 	atomic_fetch_add(&request->refs, 1);
@@ -38,7 +26,7 @@ void serve_request_unref(struct serve_request *request)
 	if (atomic_fetch_sub(&request->refs, 1) != 1)
 		return;
 	rye_call_unref(request->call);
-	serve_sink_unref(request->sink);
+	serve_reply_unref(request->reply);
 	json_decref(request->id);
 	json_decref(request->token);
 	free(request);
@@ -47,7 +35,7 @@ void serve_request_unref(struct serve_request *request)
 /* A request on its way in. */
 struct serve_coming {
 	struct serve *serve;
-	struct serve_sink *sink;
+	struct serve_reply *reply;
 	const struct mcp_message *message;
 	const struct serve_heard *heard;
 	struct serve_frame frame;
@@ -65,7 +53,7 @@ static struct serve_request *request_new(const struct serve_coming *coming)
 		return NULL;
 	request->refs = 2; /* the list's, and the reading thread's */
 	request->serve = serve;
-	request->sink = serve_sink_ref(coming->sink);
+	request->reply = serve_reply_ref(coming->reply);
 	request->frame = coming->frame;
 	/* Copies: the message goes, and other threads print these. */
 	request->id = json_deep_copy(coming->message->id);
@@ -121,7 +109,7 @@ void serve_answer(struct serve_request *request, json_t *result)
 		json_set(meta, MCP_META "serverInfo", mcp_claim());
 	}
 	message = mcp_response(request->id, result);
-	request->sink->put(request->sink, message, true);
+	serve_reply_put(request->reply, message, true);
 	request_unlist(request);
 }
 
@@ -136,7 +124,7 @@ static void serve_refuse(struct serve_request *request, struct serve_fault *faul
 
 	if (atomic_exchange(&request->over, true))
 		return;
-	request->sink->put(request->sink, message, true);
+	serve_reply_put(request->reply, message, true);
 	request_unlist(request);
 }
 
@@ -153,12 +141,12 @@ static void serve_cancel(struct serve_request *request)
 		call = request->call;
 	}
 	rye_call_cancel(call, RYE_CANCELLED);
-	request->sink->put(request->sink, NULL, true);
+	serve_reply_put(request->reply, NULL, true);
 	request_unlist(request);
 }
 
-/* The open request of that id and sink (NULL: any of a legacy one, if only one has it). */
-static struct serve_request *serve_find(struct serve *serve, const struct serve_sink *sink,
+/* The open request of that id and reply (NULL: any of a legacy one, if only one has it). */
+static struct serve_request *serve_find(struct serve *serve, const struct serve_reply *reply,
 					const json_t *id)
 {
 	struct serve_request *found = NULL;
@@ -167,7 +155,7 @@ static struct serve_request *serve_find(struct serve *serve, const struct serve_
 	GUARD(&serve->lock);
 	for (struct serve_request *at = serve->open; at; at = at->next) {
 		if (!json_equal(at->id, id) ||
-		    (sink ? at->sink != sink : at->frame.era != MCP_LEGACY))
+		    (reply ? at->reply != reply : at->frame.era != MCP_LEGACY))
 			continue;
 		found = at;
 		n++;
@@ -175,18 +163,18 @@ static struct serve_request *serve_find(struct serve *serve, const struct serve_
 	return n == 1 ? serve_request_ref(found) : NULL;
 }
 
-static struct serve_request *find_gone(struct serve *serve, const struct serve_sink *sink)
+static struct serve_request *find_gone(struct serve *serve, const struct serve_reply *reply)
 {
 	GUARD(&serve->lock);
 	for (struct serve_request *at = serve->open; at; at = at->next)
-		if (at->sink == sink && at->frame.era == MCP_MODERN)
+		if (at->reply == reply && at->frame.era == MCP_MODERN)
 			return serve_request_ref(at);
 	return NULL;
 }
 
-void serve_cancel_gone(struct serve *serve, const struct serve_sink *sink)
+void serve_cancel_gone(struct serve *serve, const struct serve_reply *reply)
 {
-	struct serve_request *request = find_gone(serve, sink);
+	struct serve_request *request = find_gone(serve, reply);
 
 	if (!request)
 		return;
@@ -206,7 +194,7 @@ void serve_junk(const struct mcp_message *message, struct serve_fault *fault)
 	fault->status = 400;
 }
 
-static void take_notice(struct serve *serve, struct serve_sink *sink,
+static void take_notice(struct serve *serve, struct serve_reply *reply,
 			const struct mcp_message *message, const struct serve_heard *heard)
 {
 	const json_t *id = json_object_get(message->params, "requestId");
@@ -215,7 +203,7 @@ static void take_notice(struct serve *serve, struct serve_sink *sink,
 	if (strcmp(message->method, "notifications/cancelled") != 0 || !id)
 		return;
 	/* Over HTTP a cancellation comes by itself: whose it is only its id can tell. */
-	request = serve_find(serve, heard->http ? NULL : sink, id);
+	request = serve_find(serve, heard->http ? NULL : reply, id);
 	if (!request)
 		return;
 	serve_cancel(request);
@@ -258,22 +246,50 @@ static bool take_request(const struct serve_coming *coming, struct serve_fault *
 	return true;
 }
 
-bool serve_take(struct serve *serve, struct serve_sink *sink, const struct mcp_message *message,
-		const struct serve_heard *heard, struct serve_fault *fault)
+static bool take_message(struct serve *serve, struct serve_reply *reply,
+			 const struct mcp_message *message, const struct serve_heard *heard,
+			 struct serve_fault *fault)
 {
-	struct serve_coming coming = { serve, sink, message, heard, .method = NULL };
+	struct serve_coming coming = { serve, reply, message, heard, .method = NULL };
 
-	*fault = (struct serve_fault){ 0 };
 	if (message->kind == MCP_RESPONSE) /* we ask nothing: what it answers is not ours */
 		return true;
+	if (message->kind == MCP_REQUEST && reply->sort == SERVE_ONE &&
+	    !strcmp(message->method, "subscriptions/listen")) {
+		serve_gate_refuse(fault, 406, "Accept: text/event-stream is wanted");
+		return false;
+	}
 	if (!serve_era(message, heard, &coming.frame, fault))
 		return false;
 	coming.frame.tasks &= serve->tasks;
 	if (message->kind == MCP_NOTICE) {
-		take_notice(serve, sink, message, heard);
+		take_notice(serve, reply, message, heard);
 		return true;
 	}
 	return find_method(&coming, fault) && take_request(&coming, fault);
+}
+
+unsigned serve_hear(struct serve *serve, struct serve_reply *reply, struct rye_span text,
+		    struct serve_heard *heard, json_t **ret_error)
+{
+	struct serve_fault fault = { 0 };
+	struct mcp_message message;
+	unsigned status;
+
+	if (mcp_read(text, &message) == MCP_JUNK)
+		serve_junk(&message, &fault);
+	heard->opened |= serve_initialize_is(&message);
+	if (message.kind != MCP_JUNK && take_message(serve, reply, &message, heard, &fault)) {
+		status = message.kind == MCP_REQUEST ? 0 : 202;
+	} else {
+		status = fault.status;
+		*ret_error = serve_error(message.id, &fault);
+	}
+	/* Over standard output a notice has no answer. */
+	if (message.kind == MCP_NOTICE && !heard->http)
+		json_decref(steal(ret_error));
+	mcp_message_done(&message);
+	return status;
 }
 
 /* ---- beginning and end ---- */
@@ -341,7 +357,7 @@ void serve_free(struct serve *serve)
 		return;
 	/* Its threads tell the ends of cancelled calls first. */
 	rye_close(serve->rye);
-	serve_sink_unref(serve->legacy);
+	serve_reply_unref(serve->legacy);
 	pthread_cond_destroy(&serve->work);
 	pthread_mutex_destroy(&serve->lock);
 	free(serve);

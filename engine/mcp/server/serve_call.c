@@ -122,7 +122,7 @@ static void on_call_event(void *arg, const struct rye_event *event)
 		mcp_notice("notifications/progress",
 			   json_pack("{s:O, s:I, s:o}", "progressToken", request->token, "progress",
 				     (json_int_t)request->told, "message", event_text(event)));
-	request->sink->put(request->sink, notice, false);
+	serve_reply_put(request->reply, notice, false);
 }
 
 /* ---- the call ---- */

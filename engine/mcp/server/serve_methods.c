@@ -70,7 +70,7 @@ static json_t *initialize(struct serve_request *request, const json_t *params,
 	if (!request->frame.http) {
 		GUARD(&serve->lock);
 		if (!serve->legacy)
-			serve->legacy = serve_sink_ref(request->sink);
+			serve->legacy = serve_reply_ref(request->reply);
 	}
 	return json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion",
 			 known ? asked : MCP_LEGACY_VERSION, "capabilities",

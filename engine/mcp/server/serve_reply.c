@@ -12,6 +12,7 @@
 #include "clock.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 
 /* What waits for a reader that is slow: some big answers at once. */
@@ -55,9 +56,8 @@ static void reply_add(struct serve_reply *reply, struct serve_part *part)
 	reply->end = &part->next;
 }
 
-static void reply_put(struct serve_sink *sink, const json_t *message, bool last)
+void serve_reply_put(struct serve_reply *reply, const json_t *message, bool last)
 {
-	struct serve_reply *reply = (struct serve_reply *)sink;
 	struct serve_part *part = NULL;
 	bool ends = last && reply->sort != SERVE_LINES;
 
@@ -74,11 +74,18 @@ static void reply_put(struct serve_sink *sink, const json_t *message, bool last)
 	(void)!eventfd_write(reply->wake, 1);
 }
 
-static void reply_free(struct serve_sink *sink)
+struct serve_reply *serve_reply_ref(struct serve_reply *reply)
 {
-	struct serve_reply *reply = (struct serve_reply *)sink;
+	atomic_fetch_add(&reply->refs, 1);
+	return reply;
+}
+
+void serve_reply_unref(struct serve_reply *reply)
+{
 	struct serve_part *part;
 
+	if (!reply || atomic_fetch_sub(&reply->refs, 1) != 1)
+		return;
 	while ((part = reply->parts)) {
 		reply->parts = part->next;
 		serve_part_free(part);
@@ -94,14 +101,14 @@ struct serve_reply *serve_reply_new(enum serve_sort sort)
 
 	if (!reply)
 		return NULL;
-	reply->sink = (struct serve_sink){ 1, reply_put, reply_free };
+	reply->refs = 1;
 	reply->sort = sort;
 	reply->end = &reply->parts;
 	reply->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&reply->lock, NULL);
 	if (reply->wake >= 0)
 		return reply;
-	reply_free(&reply->sink);
+	serve_reply_unref(reply);
 	return NULL;
 }
 

@@ -34,7 +34,7 @@ struct stdio_server {
 	struct serve *serve;
 	struct serve_reply *reply; /* what is written; NULL: it was never opened */
 	struct mcp_lines lines;
-	bool opened; /* `initialize` was heard */
+	struct serve_heard heard;
 	int in, out, signals;
 	int broke; /* an eventfd: nothing can be written any more */
 	pthread_t writer;
@@ -94,40 +94,20 @@ static void *writer_main(void *arg)
 
 /* ---- messages ---- */
 
-static void stdio_error(struct stdio_server *server, const struct mcp_message *message,
-			struct serve_fault *fault)
-{
-	auto_json json_t *error = serve_error(message->id, fault);
-
-	server->reply->sink.put(&server->reply->sink, error, true);
-}
-
 static void stdio_take(struct stdio_server *server, struct rye_span line)
 {
-	const struct serve_heard heard = { .opened = server->opened };
-	struct serve_fault fault = { 0 };
-	struct mcp_message message;
+	auto_json json_t *error = NULL;
 
-	if (!line.len)
-		return;
-	if (mcp_read(line, &message) == MCP_JUNK) {
-		serve_junk(&message, &fault);
-		stdio_error(server, &message, &fault);
-	} else {
-		server->opened |= serve_initialize_is(&message);
-		if (!serve_take(server->serve, &server->reply->sink, &message, &heard, &fault) &&
-		    message.kind == MCP_REQUEST)
-			stdio_error(server, &message, &fault);
-	}
-	json_decref(fault.data);
-	mcp_message_done(&message);
+	if (line.len)
+		serve_hear(server->serve, server->reply, line, &server->heard, &error);
+	if (error)
+		serve_reply_put(server->reply, error, true);
 }
 
 /* False: the end of input, or more than a message may be. */
 static bool stdio_read(struct stdio_server *server)
 {
-	const struct mcp_message none = { .kind = MCP_JUNK };
-	struct serve_fault fault;
+	auto_json json_t *error = NULL;
 	struct rye_span line;
 	char part[65536];
 	ssize_t n = read(server->in, part, sizeof(part));
@@ -139,8 +119,8 @@ static bool stdio_read(struct stdio_server *server)
 		stdio_take(server, line);
 	if (!server->lines.too_big)
 		return n > 0;
-	serve_fail(&fault, MCP_NO_REQUEST, "a message has at most %u bytes", RYE_MCP_MESSAGE_MAX);
-	stdio_error(server, &none, &fault);
+	error = mcp_error(NULL, MCP_NO_REQUEST, SERVE_TOO_BIG, NULL);
+	serve_reply_put(server->reply, error, true);
 	return false;
 }
 
@@ -204,7 +184,7 @@ static int stdio_open(struct stdio_server *server, struct rye_err *err)
 	    !pthread_create(&server->writer, NULL, writer_main, server))
 		return 0;
 	if (server->reply)
-		serve_sink_unref(&steal(&server->reply)->sink);
+		serve_reply_unref(steal(&server->reply));
 	return rye_fail(err, RYE_IO, "out of memory for the server");
 }
 
@@ -229,7 +209,7 @@ int serve_stdio(struct rye *rye, const struct serve_options *opt, struct rye_err
 		/* what is left is written, within its limit of time */
 		serve_reply_end(server.reply);
 		pthread_join(server.writer, NULL);
-		serve_sink_unref(&server.reply->sink);
+		serve_reply_unref(server.reply);
 	}
 	mcp_lines_done(&server.lines);
 	return r;

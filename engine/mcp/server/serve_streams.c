@@ -80,7 +80,7 @@ json_t *serve_listen(struct serve_request *request, const json_t *params, struct
 	if (!stream_open(request))
 		return serve_fail(fault, MCP_INTERNAL, "there are %d streams already", STREAMS_MAX);
 	/* First the acknowledgement, then what changes. */
-	request->sink->put(request->sink, notice, false);
+	serve_reply_put(request->reply, notice, false);
 	stream_begin(request, asked);
 	return NULL;
 }
@@ -120,25 +120,25 @@ static void tell_stream(const struct stream_news *news)
 			continue;
 		notice = mcp_notice(topics[i].method,
 				    json_pack("{s:o}", "_meta", stream_meta(request)));
-		request->sink->put(request->sink, notice, false);
+		serve_reply_put(request->reply, notice, false);
 	}
 }
 
 static void tell_legacy(struct serve *serve, unsigned changed)
 {
-	struct serve_sink *sink;
+	struct serve_reply *reply;
 
 	{
 		GUARD(&serve->lock);
-		sink = serve->legacy;
+		reply = serve->legacy;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(topics) && sink; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(topics) && reply; i++) {
 		auto_json json_t *notice = NULL;
 
 		if (!(changed & topics_offered(serve) & topics[i].topic))
 			continue;
 		notice = mcp_notice(topics[i].method, NULL);
-		sink->put(sink, notice, false);
+		serve_reply_put(reply, notice, false);
 	}
 }
 
@@ -232,7 +232,7 @@ static void stream_end(struct serve_request *request)
 	if (!request->frame.http) {
 		notice = mcp_notice("notifications/cancelled",
 				    json_pack("{s:O}", "requestId", request->id));
-		request->sink->put(request->sink, notice, false);
+		serve_reply_put(request->reply, notice, false);
 	}
 	serve_answer(request, json_pack("{s:o}", "_meta", stream_meta(request)));
 }

@@ -36,6 +36,10 @@
 	"{\"readOnlyHint\":" #read ",\"destructiveHint\":" #destroy ",\"idempotentHint\":" #again \
 	",\"openWorldHint\":" #open "}"
 
+#define FETCHES                                                            \
+	.verb = RYE_FETCH, .schema = FETCH_SCHEMA, .narrow = FETCH_NARROW, \
+	.hints = HINTS(false, false, true, false)
+
 static const struct serve_tool tools[] = {
 	{ .name = "rye_execute",
 	  .verb = RYE_EXECUTE,
@@ -56,29 +60,20 @@ static const struct serve_tool tools[] = {
 	  ",\"model\":" TEXT "," PROJECT END,
 	  .hints = HINTS(false, true, false, true) },
 	{ .name = "rye_fetch",
-	  .verb = RYE_FETCH,
 	  .title = "Find or read items",
 	  .description =
 		  "With query and item_type: finds items, the best first. With item_id: the item's "
 		  "verified text, and with destination a copy of it in another space.",
-	  .schema = FETCH_SCHEMA,
-	  .narrow = FETCH_NARROW,
-	  .hints = HINTS(false, false, true, false) },
+	  FETCHES },
 	{ .name = "rye_load",
-	  .verb = RYE_FETCH,
 	  .title = "Read an item",
 	  .description = "As rye_fetch with an item_id.",
-	  .schema = FETCH_SCHEMA,
-	  .narrow = FETCH_NARROW,
-	  .hints = HINTS(false, false, true, false),
+	  FETCHES,
 	  .alias = true },
 	{ .name = "rye_search",
-	  .verb = RYE_FETCH,
 	  .title = "Find items",
 	  .description = "As rye_fetch with a query and an item_type.",
-	  .schema = FETCH_SCHEMA,
-	  .narrow = FETCH_NARROW,
-	  .hints = HINTS(false, false, true, false),
+	  FETCHES,
 	  .alias = true },
 	{ .name = "rye_sign",
 	  .verb = RYE_SIGN,

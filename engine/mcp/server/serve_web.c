@@ -111,13 +111,14 @@ static void web_answer(const struct web_exchange *x, unsigned status, const char
 		web_send(x, text, 0);
 }
 
-static void web_fault(const struct web_exchange *x, const json_t *id, struct serve_fault *fault)
+/* error: NULL for an empty body. */
+static void web_refuse(const struct web_exchange *x, unsigned status, const json_t *error)
 {
-	auto_json json_t *error = serve_error(id, fault);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	json_put(&text, error, false);
-	web_answer(x, fault->status, "application/json", buf_span(&text));
+	if (error)
+		json_put(&text, error, false);
+	web_answer(x, status, error ? "application/json" : NULL, buf_span(&text));
 }
 
 /* ---- streams ---- */
@@ -177,44 +178,21 @@ static void web_await(const struct web_exchange *x)
 	serve_part_free(part);
 }
 
-/* ---- the message ---- */
-
-static void web_take_message(struct web_exchange *x, const struct mcp_message *message)
+static void web_take_body(struct web_exchange *x)
 {
 	bool events = serve_takes_events(x->head.accept);
-	struct serve_fault fault = { 0 };
+	auto_json json_t *error = NULL;
+	unsigned status;
 
-	if (message->kind == MCP_REQUEST && !events &&
-	    !strcmp(message->method, "subscriptions/listen")) {
-		serve_gate_refuse(&fault, 406, "Accept: text/event-stream is wanted");
-		web_fault(x, message->id, &fault);
-		return;
-	}
 	x->reply = serve_reply_new(events ? SERVE_EVENTS : SERVE_ONE);
 	if (!x->reply)
 		return;
-	if (!serve_take(x->site->serve, &x->reply->sink, message, &x->heard, &fault))
-		web_fault(x, message->id, &fault);
-	else if (message->kind != MCP_REQUEST)
-		web_answer(x, 202, NULL, SPAN(""));
+	status = serve_hear(x->site->serve, x->reply, buf_span(&x->body), &x->heard, &error);
+	buf_done(&x->body);
+	if (status)
+		web_refuse(x, status, error);
 	else
 		web_await(x);
-}
-
-static void web_take_body(struct web_exchange *x)
-{
-	struct serve_fault fault = { 0 };
-	struct mcp_message message;
-	enum mcp_kind kind = mcp_read(buf_span(&x->body), &message);
-
-	buf_done(&x->body);
-	if (kind == MCP_JUNK) {
-		serve_junk(&message, &fault);
-		web_fault(x, NULL, &fault);
-	} else {
-		web_take_message(x, &message);
-	}
-	mcp_message_done(&message);
 }
 
 /* ---- reading: 0; SERVE_MORE: the client has gone, or was too slow; a status, and *why ---- */
@@ -363,6 +341,7 @@ void serve_web_run(struct serve_site *site, struct serve_link *link)
 {
 	struct web_exchange *x = calloc(1, sizeof(*x));
 	struct serve_fault fault = { 0 };
+	auto_json json_t *error = NULL;
 
 	if (!x)
 		return;
@@ -373,12 +352,13 @@ void serve_web_run(struct serve_site *site, struct serve_link *link)
 		web_take_body(x);
 		serve_link_busy(&site->links, link, false);
 	} else if (fault.code) {
-		web_fault(x, NULL, &fault);
+		error = serve_error(NULL, &fault);
+		web_refuse(x, fault.status, error);
 		drop_rest(link->fd);
 	}
 	if (x->reply) {
-		serve_cancel_gone(site->serve, &x->reply->sink);
-		serve_sink_unref(&x->reply->sink);
+		serve_cancel_gone(site->serve, x->reply);
+		serve_reply_unref(x->reply);
 	}
 	buf_done(&x->body);
 	free(x);

@@ -31,7 +31,7 @@ void *serve_fail(struct serve_fault *fault, enum mcp_code code, const char *form
 /* What came with a message. */
 struct serve_heard {
 	bool http;
-	bool opened; /* stdio: `initialize` was heard before */
+	bool opened; /* stdio: `initialize` was heard */
 	const char *version, *method, *name; /* of HTTP's headers; NULL: not there */
 };
 
@@ -51,18 +51,8 @@ bool serve_headers_agree(const struct mcp_message *message, const struct serve_h
 /* ---- serve.c: requests that are open, from being read to being answered ---- */
 
 struct serve_request;
+struct serve_reply;
 struct serve_tool;
-
-/* Where the messages of a request go: a connection, or one answer of HTTP. */
-struct serve_sink {
-	_Atomic unsigned refs;
-	/* message is borrowed; last: the request is over; NULL: without an answer. From any thread. */
-	void (*put)(struct serve_sink *sink, const json_t *message, bool last);
-	void (*free)(struct serve_sink *sink);
-};
-
-struct serve_sink *serve_sink_ref(struct serve_sink *sink);
-void serve_sink_unref(struct serve_sink *sink);
 
 /* What a stream of changes tells: bits. */
 enum serve_topic { SERVE_TOOLS = 1, SERVE_PROMPTS = 2, SERVE_RESOURCES = 4, SERVE_STREAM = 8 };
@@ -70,7 +60,7 @@ enum serve_topic { SERVE_TOOLS = 1, SERVE_PROMPTS = 2, SERVE_RESOURCES = 4, SERV
 struct serve_request {
 	_Atomic unsigned refs;
 	struct serve *serve;
-	struct serve_sink *sink;
+	struct serve_reply *reply;
 	struct serve_frame frame;
 	json_t *id; /* frozen, as all of these */
 	json_t *token; /* of progress; NULL: it is not wanted */
@@ -97,7 +87,7 @@ struct serve {
 	pthread_cond_t work; /* something changed, or the server ends */
 	struct serve_request *open;
 	size_t streams;
-	struct serve_sink *legacy; /* stdio, behind `initialize`: told of changes, too; or NULL */
+	struct serve_reply *legacy; /* stdio, behind `initialize`: told of changes, too; or NULL */
 	unsigned changed; /* topics */
 	bool stopping;
 	pthread_t teller;
@@ -113,9 +103,12 @@ void serve_free(struct serve *serve);
 /* How many requests, streams aside, are not answered. */
 size_t serve_open_count(struct serve *serve);
 
-/* One message that was read. False: *fault says why, and it belongs into an answer. */
-bool serve_take(struct serve *serve, struct serve_sink *sink, const struct mcp_message *message,
-		const struct serve_heard *heard, struct serve_fault *fault);
+/*
+ * What came: a line of standard input, a body of HTTP. 0: a request, whose answer comes by the reply.
+ * Else HTTP's status, and *ret_error: what is answered, a new reference; NULL: nothing is.
+ */
+unsigned serve_hear(struct serve *serve, struct serve_reply *reply, struct rye_span text,
+		    struct serve_heard *heard, json_t **ret_error);
 /* The error as a message; a new reference. id: NULL when it is not known. Empties the fault. */
 json_t *serve_error(const json_t *id, struct serve_fault *fault);
 /* What could not be read as a message. */
@@ -126,7 +119,7 @@ void serve_request_unref(struct serve_request *request);
 /* The result is taken over. Once: what comes later is dropped. */
 void serve_answer(struct serve_request *request, json_t *result);
 /* What a client that is gone asked for there is not wanted any more; over HTTP, legacy requests go on. */
-void serve_cancel_gone(struct serve *serve, const struct serve_sink *sink);
+void serve_cancel_gone(struct serve *serve, const struct serve_reply *reply);
 
 /* ---- serve_methods.c: the table of methods ---- */
 
@@ -266,7 +259,7 @@ unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head
 			  struct serve_fault *fault);
 /* The same of what else is refused; returns the status. */
 unsigned serve_gate_refuse(struct serve_fault *fault, unsigned status, const char *text);
-#define SERVE_TOO_BIG "the message is bigger than a message may be"
+#define SERVE_TOO_BIG "a message has at most 16 MiB" /* RYE_MCP_MESSAGE_MAX */
 bool serve_takes_events(const char *accept);
 /* Is a header the text, in its plain or its encoded form? */
 bool serve_header_is(const char *header, struct rye_span text);
@@ -363,8 +356,9 @@ enum serve_sort {
 	SERVE_ONE, /* the same; the client takes the answer alone */
 };
 
+/* Where the messages of a request go: a connection, or one answer of HTTP. */
 struct serve_reply {
-	struct serve_sink sink; /* first */
+	_Atomic unsigned refs;
 	enum serve_sort sort; /* frozen */
 	int wake; /* an eventfd, written to when something came; frozen */
 	pthread_mutex_t lock; /* everything below */
@@ -383,6 +377,10 @@ enum serve_wait {
 };
 
 struct serve_reply *serve_reply_new(enum serve_sort sort); /* NULL: no memory, no descriptor */
+struct serve_reply *serve_reply_ref(struct serve_reply *reply);
+void serve_reply_unref(struct serve_reply *reply); /* NULL is fine */
+/* message is borrowed; last: its request is over; NULL: without an answer. From any thread. */
+void serve_reply_put(struct serve_reply *reply, const json_t *message, bool last);
 void serve_reply_end(struct serve_reply *reply);
 /* Nothing waits, and the last part that was given out is written. */
 bool serve_reply_done(struct serve_reply *reply);
