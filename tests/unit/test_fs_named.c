@@ -202,6 +202,32 @@ static void newest_reply_counts(void **state)
 	assert_int_equal(named_setup(NULL), 0);
 }
 
+/* While a node or a file has it, a call is the only one of its name; what is in it needs neither. */
+static void one_call_of_a_name(void **state)
+{
+	struct named_call *call = call_of("a", "n"), *again = call_of("a", "n");
+	struct named_call *other = call_of("a", "m"), *item = call_of("b", "n");
+	struct named_file *file = file_in(call, "x");
+
+	assert_ptr_equal(call, again);
+	assert_ptr_not_equal(call, other);
+	assert_ptr_not_equal(call, item);
+	assert_int_equal(named->n, 0);
+	named_call_unref(call);
+	named_call_unref(again);
+	assert_ptr_equal(call_of("a", "n"), file->call);
+	assert_int_equal(named_put(call, "tmp", file), 0);
+	named_file_unref(file);
+	named_call_unref(call);
+	call = call_of("a", "n");
+	assert_true(has_draft(call, "tmp"));
+	assert_int_equal(named_remove(call, "tmp"), 0);
+	assert_int_equal(named->n, 0);
+	named_call_unref(call);
+	named_call_unref(other);
+	named_call_unref(item);
+}
+
 /* What a write to request.json came to: 'm' a message, 'w' it waits for more, '-' neither; or the
  * errno's number. */
 static int say(struct named_file *file, size_t off, const char *text)
@@ -364,6 +390,7 @@ int main(void)
 		NAMED_CASE(newest_are_kept),
 		NAMED_CASE(bytes_are_bounded),
 		NAMED_CASE(newest_reply_counts),
+		NAMED_CASE(one_call_of_a_name),
 		NAMED_CASE(messages),
 		NAMED_CASE(settled_beside_answers),
 		NAMED_CASE(whole_messages),
