@@ -93,65 +93,54 @@ struct stream_news {
 	unsigned topics;
 };
 
-/* An open stream of these topics that has not been told; no request: no more. */
-static struct stream_news next_stream(struct serve *serve, unsigned changed,
-				      const struct stream_news *told, size_t n)
+/* The open streams of these topics. */
+static size_t find_streams(struct serve *serve, unsigned changed,
+			   struct stream_news ret[STREAMS_MAX])
 {
-	GUARD(&serve->lock);
-	for (struct serve_request *at = serve->open; at; at = at->next) {
-		bool done = !(at->topics & changed);
+	size_t n = 0;
 
-		for (size_t i = 0; i < n && !done; i++)
-			done = told[i].request == at;
-		if (!done)
-			return (struct stream_news){ serve_request_ref(at), at->topics & changed };
-	}
-	return (struct stream_news){ NULL, 0 };
+	GUARD(&serve->lock);
+	for (struct serve_request *at = serve->open; at && n < STREAMS_MAX; at = at->next)
+		if (at->topics & changed)
+			ret[n++] =
+				(struct stream_news){ serve_request_ref(at), at->topics & changed };
+	return n;
 }
 
-static void tell_stream(const struct stream_news *news)
+/* stream: its request; NULL: a legacy client is told. */
+static void tell_topics(struct serve_reply *reply, unsigned changed,
+			const struct serve_request *stream)
 {
-	struct serve_request *request = news->request;
-
 	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
 		auto_json json_t *notice = NULL;
 
-		if (!(news->topics & topics[i].topic))
+		if (!(changed & topics[i].topic))
 			continue;
 		notice = mcp_notice(topics[i].method,
-				    json_pack("{s:o}", "_meta", stream_meta(request)));
-		serve_reply_put(request->reply, notice, false);
-	}
-}
-
-static void tell_legacy(struct serve *serve, unsigned changed)
-{
-	struct serve_reply *reply;
-
-	{
-		GUARD(&serve->lock);
-		reply = serve->legacy;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(topics) && reply; i++) {
-		auto_json json_t *notice = NULL;
-
-		if (!(changed & topics_offered(serve) & topics[i].topic))
-			continue;
-		notice = mcp_notice(topics[i].method, NULL);
+				    stream ? json_pack("{s:o}", "_meta", stream_meta(stream)) :
+					     NULL);
 		serve_reply_put(reply, notice, false);
 	}
 }
 
+static struct serve_reply *legacy_client(struct serve *serve)
+{
+	GUARD(&serve->lock);
+	return serve->legacy;
+}
+
 static void tell_changed(struct serve *serve, unsigned changed)
 {
+	struct serve_reply *legacy = legacy_client(serve);
 	struct stream_news told[STREAMS_MAX];
-	size_t n = 0;
+	size_t n = find_streams(serve, changed, told);
 
-	tell_legacy(serve, changed);
-	while (n < STREAMS_MAX && (told[n] = next_stream(serve, changed, told, n)).request)
-		tell_stream(&told[n++]);
-	while (n)
-		serve_request_unref(told[--n].request);
+	if (legacy)
+		tell_topics(legacy, changed & topics_offered(serve), NULL);
+	while (n--) {
+		tell_topics(told[n].request->reply, told[n].topics, told[n].request);
+		serve_request_unref(told[n].request);
+	}
 }
 
 /* What changed, once something has; 0: the server ends. */
@@ -239,10 +228,11 @@ static void stream_end(struct serve_request *request)
 
 void serve_streams_end(struct serve *serve)
 {
-	struct serve_request *request;
+	struct stream_news open[STREAMS_MAX];
+	size_t n = find_streams(serve, SERVE_STREAM, open);
 
-	while ((request = next_stream(serve, SERVE_STREAM, NULL, 0).request)) {
-		stream_end(request);
-		serve_request_unref(request);
+	while (n--) {
+		stream_end(open[n].request);
+		serve_request_unref(open[n].request);
 	}
 }
