@@ -128,12 +128,12 @@ static int end_ledger(struct agent *agent, struct rye_err *err)
 	if (!r && agent->owed != 0)
 		r = agent_owes(agent, 0, err);
 	if (!r && agent->budget && agent->threads)
-		r = spawn_settle_unborn(agent->budget, agent->threads, agent->thread_id, err);
+		r = ledger_settle_unborn(agent->budget, agent->threads, agent->thread_id, err);
 	/* one that could not even open the ledger: its launcher has reserved money all the same */
 	if (!r)
 		r = agent->budget ?
 			    budget_settle(agent->budget, agent->thread_id, agent->status, err) :
-			    agent_settle(agent->opt.project, agent->thread_id, agent->status, err);
+			    ledger_settle(agent->opt.project, agent->thread_id, agent->status, err);
 	return r == -(int)RYE_NOT_FOUND ? 0 : r;
 }
 

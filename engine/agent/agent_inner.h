@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "base/log.h"
 #include "expr/expr.h"
+#include "fork/fork.h"
 #include "harness/harness.h"
 #include "item/item.h"
 #include "process/process.h"
@@ -239,11 +240,6 @@ void turn_tell(struct agent *agent);
 char *turn_text(const json_t *message, const char *kind);
 
 /*
- * recover.c: the ledger; a damaged one is begun anew. RYE_BUSY: a living thread counts on it.
- */
-int agent_ledger(struct agent *agent, struct db **ret, struct rye_err *err);
-
-/*
  * tool_calls.c: the calls of one answer; tool_call.c: one of them.
  */
 
@@ -321,9 +317,6 @@ bool spawn_asked(const struct tool_call *call);
 json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye_err *err);
 /* What a thread may hand on, {capabilities, limits}, for the run of a call; NULL: short of memory. */
 char *spawn_authority_text(const struct agent *agent, const struct tool_call *call);
-/* The budgets of its children that never began, since their launcher died or found no room, go back. */
-int spawn_settle_unborn(struct db *ledger, struct threads *threads, const char *parent,
-			struct rye_err *err);
 /* The thread has ended: what becomes of its children. */
 void spawn_end(struct agent *agent);
 

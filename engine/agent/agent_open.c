@@ -28,6 +28,8 @@ static void agent_open_log(void *arg, enum rye_level level, const char *module, 
 static int agent_open_databases(struct agent *agent, struct rye_err *err)
 {
 	struct registry_ask ask = { .create = true, .log = &agent->log };
+	struct ledger_ask ledger;
+	bool anew = false;
 	int r;
 
 	options_from_json(json_object_get(agent->ask->doc, "options"), &agent->opt);
@@ -35,7 +37,14 @@ static int agent_open_databases(struct agent *agent, struct rye_err *err)
 	agent->log = (struct log){ agent_open_log, NULL };
 	ask.project = agent->opt.project;
 	r = registry_of(&ask, &agent->registry, err);
-	return r ? r : agent_ledger(agent, &agent->budget, err);
+	ledger = (struct ledger_ask){ ask.project, agent->thread_id, agent->registry };
+	if (!r)
+		r = ledger_open(&ledger, &agent->budget, &anew, err);
+	if (anew)
+		agent_warn(agent, LEDGER_FILE
+			   " could not be read and was begun anew; what was there is " LEDGER_FILE
+			   ".damaged, what ended threads have spent stands in their records");
+	return r;
 }
 
 static int agent_open_engine(struct agent *agent, struct rye_err *err)

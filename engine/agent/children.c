@@ -17,9 +17,9 @@
 static void children_lost(void *arg, struct thread_lost *lost)
 {
 	const struct agent *agent = arg;
-	const struct agent_recovery where = { agent->threads, &agent->items, agent->opt.project };
+	const struct fork_env where = { agent->threads, &agent->items, agent->opt.project };
 
-	agent_recover(&where, lost);
+	fork_recover(&where, lost);
 }
 
 int spawn_threads(struct agent *agent, struct rye_err *err)
@@ -161,7 +161,7 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 	ask.request = funds.request = request = children_request(call, ref.data);
 	spawn_confine(agent, request);
 	ask.authority = authority = spawn_authority(agent);
-	if (agent_fork(agent->threads, &ask, &reply, &why) && !reply) {
+	if (fork_start(agent->threads, &ask, &reply, &why) && !reply) {
 		/* it never began */
 		if (*funds.thread_id)
 			budget_settle(agent->budget, funds.thread_id, "error", NULL);
@@ -184,35 +184,6 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 }
 
 /* ---- at the end ---- */
-
-struct children_funded {
-	const char *parent;
-	json_t *ids;
-};
-
-static int children_collect(void *arg, const struct budget_row *row)
-{
-	const struct children_funded *funded = arg;
-
-	if (!strcmp(row->parent_id, funded->parent))
-		json_array_append_new(funded->ids, json_string(row->thread_id));
-	return 0;
-}
-
-int spawn_settle_unborn(struct db *ledger, struct threads *threads, const char *parent,
-			struct rye_err *err)
-{
-	auto_json json_t *ids = json_array();
-	struct children_funded funded = { parent, ids };
-	int r = budget_each(ledger, true, children_collect, &funded, err);
-	json_t *id;
-	size_t i;
-
-	json_array_foreach(ids, i, id)
-		if (!r && threads_unborn(threads, json_string_value(id)))
-			r = budget_settle(ledger, json_string_value(id), "error", err);
-	return r;
-}
 
 static int children_living(void *arg, const struct registry_row *row)
 {

@@ -547,7 +547,7 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 	ask.ref = ref.data;
 	if (*json_str(doc, "parent_id"))
 		ask.parent_id = json_str(doc, "parent_id");
-	r = agent_fork(agent->threads, &ask, &reply, err);
+	r = fork_start(agent->threads, &ask, &reply, err);
 	if (!r)
 		snprintf(ret, THREAD_ID_MAX, "%s", json_str(reply, "thread_id"));
 	else if (*funds.next)

@@ -6,7 +6,7 @@
  */
 #include "api/api_inner.h"
 
-#include "agent/agent.h"
+#include "fork/fork.h"
 #include "run/run.h"
 #include "sandbox/sandbox.h"
 #include "facts/facts.h"
@@ -146,7 +146,7 @@ unsigned rye_doubts(struct rye *rye)
 	const struct spaces *spaces = rye->spaces;
 	unsigned doubts = exec_veils(rye->exec) ? 0 : RYE_DOUBT_NO_VEIL;
 
-	if (agent_ledger_damaged(rye->opt.project))
+	if (ledger_damaged(rye->opt.project))
 		doubts |= RYE_DOUBT_LEDGER;
 	for (size_t i = 1; i < spaces->n; i++)
 		if (spaces->v[i].type == RYE_USER && spaces_nested(spaces, &spaces->v[i]))

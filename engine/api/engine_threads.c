@@ -9,12 +9,12 @@
 #include "agent/agent.h"
 #include "base/io.h"
 #include "facts/facts.h"
+#include "fork/fork.h"
 #include "memory.h"
 #include "process/process.h"
 #include "record/record.h"
 #include "run/run.h"
 #include "str.h"
-#include "thread/thread.h"
 
 #include <stdio.h>
 
@@ -196,17 +196,17 @@ static int threads_ctl_all(struct rye *rye, struct rye_span verb, struct rye_err
 static int ctl_resume(struct rye *rye, const char *id, struct rye_span message, struct rye_buf *out,
 		      struct rye_err *err)
 {
-	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
 	auto_free char *text = span_dup(message);
-	const struct agent_resumption what = { .thread_id = id,
-					       .message = text,
-					       .async = true,
-					       .wake = -1 };
+	const struct fork_resumption what = { .thread_id = id,
+					      .message = text,
+					      .async = true,
+					      .wake = -1 };
 	auto_json json_t *reply = NULL;
 	int r = text ? threads_may_start(rye->threads, err) : memory_fail(err);
 
 	if (!r)
-		r = agent_resume(&where, &what, &reply, err);
+		r = fork_resume(&where, &what, &reply, err);
 	if (!r)
 		buf_addf(out, "%s\n", json_str(reply, "thread_id"));
 	return r;
@@ -359,17 +359,17 @@ static int detach_tool(struct rye *rye, const struct exec_detach *ask, json_t **
 void engine_thread_lost(void *arg, struct thread_lost *lost)
 {
 	struct rye *rye = arg;
-	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
 
-	agent_recover(&where, lost);
+	fork_recover(&where, lost);
 }
 
 void engine_thread_deleted(void *arg, const char *id)
 {
 	struct rye *rye = arg;
-	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
+	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
 
-	agent_forget(&where, id);
+	fork_forget(&where, id);
 }
 
 static void fork_on_begun(void *arg, const char *id)
@@ -393,8 +393,8 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 					.begun = ask->call->events ? fork_on_begun : NULL,
 					.live = ask->call->events ? fork_on_live : NULL,
 					.live_arg = ask->call->events };
-	int r = ask->authority ? agent_fork_below(rye->threads, ask->authority, &start, ret, err) :
-				 agent_fork_from(rye->threads, &start, ret, err);
+	int r = ask->authority ? fork_start_below(rye->threads, ask->authority, &start, ret, err) :
+				 fork_start_from(rye->threads, &start, ret, err);
 
 	/* the call knows what for */
 	if (r == -(int)RYE_INTERRUPTED && call_cancelled(ask->call) != RYE_OK) {
@@ -407,14 +407,14 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 static int detach_resume(struct rye *rye, const struct exec_detach *ask, json_t **ret,
 			 struct rye_err *err)
 {
-	const struct agent_recovery where = { rye->threads, &rye->items, rye->opt.project };
-	const struct agent_resumption what = { .thread_id = ask->resume,
-					       .message = ask->message,
-					       .given = ask->request,
-					       .async = ask->async,
-					       .wake = call_wake(ask->call) };
+	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
+	const struct fork_resumption what = { .thread_id = ask->resume,
+					      .message = ask->message,
+					      .given = ask->request,
+					      .async = ask->async,
+					      .wake = call_wake(ask->call) };
 
-	return agent_resume(&where, &what, ret, err);
+	return fork_resume(&where, &what, ret, err);
 }
 
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err)

@@ -5,7 +5,7 @@
  */
 #include "runner/runner_inner.h"
 
-#include "agent/agent.h"
+#include "fork/fork.h"
 #include "scope.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void end_unbegun(const struct orders *orders)
 	struct rye_err err = { 0 };
 
 	for (int i = 0; i < RECORD_TRIES; i++) {
-		if (!agent_settle(orders_project(orders), orders_thread(orders), "error", &err) ||
+		if (!ledger_settle(orders_project(orders), orders_thread(orders), "error", &err) ||
 		    !err_scarce(&err) || orders_gone(orders))
 			break;
 		sleep(1);

@@ -4,7 +4,7 @@
  * ended. A caller that stops waiting leaves the thread as it is. The reply is what the runner has
  * recorded. No state, no lock.
  */
-#include "agent/agent.h"
+#include "fork/fork.h"
 
 #include "base/id.h"
 #include "memory.h"
@@ -173,8 +173,8 @@ static void fork_live_open(struct threads *threads, const char *id, struct fork_
 }
 
 /* The end of the last thread of its chain: it may hand over to others. */
-static int fork_await(struct threads *threads, const char *id,
-		      const struct thread_patience *patience, struct rye_err *err)
+static int fork_await_last(struct threads *threads, const char *id,
+			   const struct thread_patience *patience, struct rye_err *err)
 {
 	char at[THREAD_ID_MAX], last[THREAD_ID_MAX];
 	int r;
@@ -188,8 +188,8 @@ static int fork_await(struct threads *threads, const char *id,
 	}
 }
 
-int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
-		struct rye_err *err)
+int fork_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
+	       struct rye_err *err)
 {
 	auto_fork_live struct fork_live live = { ask, -1, -1, -1 };
 	const char *id = json_str(reply, "thread_id");
@@ -201,7 +201,7 @@ int agent_await(struct threads *threads, const struct fork_ask *ask, json_t *rep
 
 	fork_live_open(threads, id, &live);
 	patience.also = live.notice;
-	r = fork_await(threads, id, &patience, err);
+	r = fork_await_last(threads, id, &patience, err);
 	if (live.notice >= 0)
 		fork_live_read(&live);
 	return r ? r : fork_result(threads, id, reply, err);
@@ -252,7 +252,7 @@ static void fork_lists(const json_t *request, json_t *lists)
 	}
 }
 
-int agent_fork_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+int fork_start_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 		    struct rye_err *err)
 {
 	auto_json json_t *authority = json_pack("{s:[]}", "capabilities");
@@ -262,10 +262,10 @@ int agent_fork_from(struct threads *threads, const struct fork_ask *ask, json_t 
 	fork_lists(ask->request, lists);
 	if (json_array_size(lists))
 		from.authority = authority;
-	return authority ? agent_fork(threads, &from, ret, err) : memory_fail(err);
+	return authority ? fork_start(threads, &from, ret, err) : memory_fail(err);
 }
 
-int agent_fork_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
+int fork_start_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
 		     json_t **ret, struct rye_err *err)
 {
 	auto_json json_t *doc = json_parse(span_of(authority), 0, "authority", err);
@@ -278,10 +278,10 @@ int agent_fork_below(struct threads *threads, const char *authority, const struc
 	below.parent_id = json_str(doc, "thread_id");
 	below.authority = doc;
 	r = fork_count(doc, below.parent_id, err);
-	return r ? r : agent_fork(threads, &below, ret, err);
+	return r ? r : fork_start(threads, &below, ret, err);
 }
 
-int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret,
+int fork_start(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err)
 {
 	struct launched launched;
@@ -292,5 +292,5 @@ int agent_fork(struct threads *threads, const struct fork_ask *ask, json_t **ret
 	*ret = fork_reply(ask, &launched);
 	if (ask->begun)
 		ask->begun(ask->live_arg, launched.thread_id);
-	return ask->async ? 0 : agent_await(threads, ask, *ret, err);
+	return ask->async ? 0 : fork_await(threads, ask, *ret, err);
 }

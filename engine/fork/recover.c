@@ -3,10 +3,9 @@
  * The end of a directive's thread whose runner was lost or killed, written down by the process that
  * finds it: the transcript is closed, thread.json says so, the budget is settled, its children are
  * cancelled. Called before the row becomes terminal, under the thread's lock; again is fine, since a
- * terminal event that is there is kept, and wanted where the disk was full. And the ledger of all
- * threads, when it is damaged.
+ * terminal event that is there is kept, and wanted where the disk was full.
  */
-#include "agent/agent_inner.h"
+#include "fork/fork.h"
 
 #include "memory.h"
 #include "scope.h"
@@ -15,10 +14,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 
 struct recovery {
-	const struct agent_recovery *where;
+	const struct fork_env *where;
 	struct thread_lost *lost;
 	struct record record;
 	struct key_secret key;
@@ -208,148 +206,7 @@ static int recover_child(void *arg, const struct registry_row *row)
 	return 0;
 }
 
-/* ---- a ledger that cannot be read ---- */
-
-#define LEDGER "budget_ledger.db"
-
-static int ledger_read(const char *path, struct db **ret, struct rye_err *err)
-{
-	struct db *db = NULL;
-	int r = budget_open(path, &db, err);
-
-	if (!r)
-		r = budget_whole(db, err);
-	if (r)
-		db_close(db);
-	else
-		*ret = db;
-	return r;
-}
-
-bool agent_ledger_damaged(const char *project)
-{
-	char path[THREADS_PATH_MAX];
-	struct db *db = NULL;
-	int r;
-
-	/* opening it would make one */
-	if (threads_path(project, LEDGER, path, NULL) || access(path, F_OK) < 0)
-		return false;
-	r = ledger_read(path, &db, NULL);
-	db_close(db);
-	return r == -(int)RYE_UNPARSABLE;
-}
-
-struct ledger_user {
-	const char *self;
-	bool older; /* of two that begin at once the older one may */
-	char id[THREAD_ID_MAX]; /* "": none */
-};
-
-/* The youngest first. */
-static int ledger_used(void *arg, const struct registry_row *row)
-{
-	struct ledger_user *user = arg;
-
-	if (!user->older || registry_terminal(row->status) ||
-	    !strncmp(row->directive, "tool:", strlen("tool:"))) {
-		user->older |= !strcmp(row->thread_id, user->self);
-		return 0;
-	}
-	snprintf(user->id, sizeof(user->id), "%s", row->thread_id);
-	return 1;
-}
-
-/*
- * Under the lock: another process may have done it by now. Rows of families that have ended go when the
- * next one begins, and what their threads have spent stands in their records: so a ledger that no living
- * thread counts on is begun anew with nothing in it, and no money is made or lost.
- */
-static int ledger_begin(const struct agent *agent, const char *path, struct db **ret,
-			struct rye_err *err)
-{
-	static const char *const parts[] = { "-wal", "-shm" };
-	struct ledger_user user = { .self = agent->thread_id };
-	auto_buf struct rye_buf old = RYE_BUF_INIT;
-	int r = ledger_read(path, ret, err);
-
-	if (r != -(int)RYE_UNPARSABLE)
-		return r;
-	r = registry_each(agent->registry, true, ledger_used, &user, err);
-	if (r || *user.id)
-		return r ? r :
-			   rye_fail(err, RYE_BUSY,
-				    LEDGER
-				    " is damaged, and thread %.300s, which counts on it, still "
-				    "runs\n" MEND_WITH "ryefs threads wait %.300s",
-				    user.id, user.id);
-	buf_addf(&old, "%s.damaged", path);
-	if (old.failed || rename(path, old.data) < 0)
-		return rye_fail_sys(err, old.failed ? ENOMEM : errno, LEDGER);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		buf_clear(&old);
-		buf_addf(&old, "%s%s", path, parts[i]);
-		unlink(old.data);
-	}
-	return budget_open(path, ret, err);
-}
-
-int agent_ledger(struct agent *agent, struct db **ret, struct rye_err *err)
-{
-	char path[THREADS_PATH_MAX], at[THREADS_PATH_MAX];
-	auto_close int lock = -1;
-	int r = threads_path(agent->opt.project, LEDGER, path, err);
-
-	if (!r)
-		r = ledger_read(path, ret, err);
-	if (r != -(int)RYE_UNPARSABLE)
-		return r;
-	r = threads_path(agent->opt.project, ".ledger.lock", at, err);
-	if (r)
-		return r;
-	lock = open(at, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	while (lock >= 0 && flock(lock, LOCK_EX) < 0 && errno == EINTR)
-		;
-	if (lock < 0)
-		return rye_fail_sys(err, errno, LEDGER " cannot be begun anew");
-	*err = (struct rye_err){ .code = RYE_OK };
-	r = ledger_begin(agent, path, ret, err);
-	if (!r)
-		agent_warn(agent, LEDGER
-			   " could not be read and was begun anew; what was there is " LEDGER
-			   ".damaged, what ended threads have spent stands in their records");
-	return r;
-}
-
 /* ---- the family of a lost thread ---- */
-
-/* NULL: there is none, or it cannot be opened. */
-static struct db *recover_ledger(const struct agent_recovery *where)
-{
-	char path[THREADS_PATH_MAX];
-	struct db *db = NULL;
-
-	/* opening it would make one */
-	if (threads_path(where->project, LEDGER, path, NULL) || access(path, F_OK) < 0)
-		return NULL;
-	return budget_open(path, &db, NULL) ? NULL : db;
-}
-
-int agent_settle(const char *project, const char *id, const char *status, struct rye_err *err)
-{
-	char path[THREADS_PATH_MAX];
-	struct db *db = NULL;
-	int r = threads_path(project, LEDGER, path, err);
-
-	/* opening it would make one */
-	if (r || access(path, F_OK) < 0)
-		return r;
-	r = budget_open(path, &db, err);
-	if (!r)
-		r = budget_settle(db, id, status, err);
-	db_close(db);
-	return r;
-}
 
 /* The entry for people, and the directories of its id that are empty then. */
 static void forget_story(const char *project, const char *id)
@@ -370,9 +227,9 @@ static void forget_story(const char *project, const char *id)
 	}
 }
 
-void agent_forget(const struct agent_recovery *where, const char *id)
+void fork_forget(const struct fork_env *where, const char *id)
 {
-	struct db *db = recover_ledger(where);
+	struct db *db = ledger_there(where->project);
 
 	forget_story(where->project, id);
 	if (db)
@@ -387,13 +244,13 @@ static void recover_family(const struct recovery *recovery)
 	auto_json json_t *children = json_array();
 	const char *project = recovery->where->project;
 	const struct registry_ask ask = { .project = project };
-	struct db *ledger = recover_ledger(recovery->where), *db = NULL;
+	struct db *ledger = ledger_there(project), *db = NULL;
 	struct rye_err err = { 0 };
 	json_t *id;
 	size_t i;
 
-	if ((ledger && spawn_settle_unborn(ledger, recovery->where->threads, lost->id, &err)) ||
-	    agent_settle(project, lost->id, recover_status(recovery), &err) ||
+	if ((ledger && ledger_settle_unborn(ledger, recovery->where->threads, lost->id, &err)) ||
+	    ledger_settle(project, lost->id, recover_status(recovery), &err) ||
 	    registry_of(&ask, &db, &err))
 		recovery->lost->later |= err_scarce(&err);
 	db_close(ledger);
@@ -438,7 +295,7 @@ static json_t *recover_reply(const struct recovery *recovery)
 /* What the runner would have written; a thread that died before its first file has none. */
 static void recover_files(struct recovery *recovery)
 {
-	const struct agent_recovery *where = recovery->where;
+	const struct fork_env *where = recovery->where;
 	struct thread_lost *lost = recovery->lost;
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	auto_close int ai = -1;
@@ -466,7 +323,7 @@ static void recover_files(struct recovery *recovery)
 	key_wipe(&recovery->key);
 }
 
-void agent_recover(const struct agent_recovery *where, struct thread_lost *lost)
+void fork_recover(const struct fork_env *where, struct thread_lost *lost)
 {
 	struct recovery recovery = { .where = where, .lost = lost };
 

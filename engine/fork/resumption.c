@@ -5,7 +5,7 @@
  * root thread anew, with all that its directive declares by now; one that was a child gets no more
  * than it had, though there is no parent any more that would hold it. Callers: workers of the engine.
  */
-#include "agent/agent_inner.h"
+#include "fork/fork.h"
 
 #include "base/id.h"
 #include "clock.h"
@@ -24,7 +24,7 @@
 
 /* An old thread while a call goes on with it. */
 struct resumption {
-	const struct agent_recovery *where;
+	const struct fork_env *where;
 	const char *id;
 	int dir; /* locked: of two that resume it at once one does */
 	struct db *db;
@@ -131,7 +131,7 @@ static int resumed_hold(const json_t *record, json_t **ret, struct rye_err *err)
 }
 
 /* RYE_STATE unless it is over, RYE_INVALID for a tool's. */
-static int resumed_row(struct db *db, const struct agent_resumption *what, struct rye_err *err)
+static int resumed_row(struct db *db, const struct fork_resumption *what, struct rye_err *err)
 {
 	struct registry_row row;
 	const char *bare;
@@ -153,8 +153,7 @@ static int resumed_row(struct db *db, const struct agent_resumption *what, struc
 }
 
 /* Its runner has read all that it works with once it has written its record; false: it ended before. */
-static bool resumed_began(const struct agent_recovery *where, struct db *db, const char *id,
-			  int wake)
+static bool resumed_began(const struct fork_env *where, struct db *db, const char *id, int wake)
 {
 	auto_close int dir = threads_dir(where->threads, id, NULL);
 	int64_t end = clock_ms() + RESUMPTION_WAIT_MS;
@@ -176,10 +175,10 @@ static bool resumed_began(const struct agent_recovery *where, struct db *db, con
 /*
  * Linked once it runs: a new thread that cannot start leaves the old one as it is, and nothing of itself.
  */
-static int resumed_start(struct resumption *old, const struct agent_resumption *what,
+static int resumed_start(struct resumption *old, const struct fork_resumption *what,
 			 const struct fork_ask *how, json_t **ret, struct rye_err *err)
 {
-	const struct agent_recovery *where = old->where;
+	const struct fork_env *where = old->where;
 	auto_json json_t *request = NULL;
 	auto_json json_t *authority = NULL;
 	auto_buf struct rye_buf ref = RYE_BUF_INIT;
@@ -196,7 +195,7 @@ static int resumed_start(struct resumption *old, const struct agent_resumption *
 	ask.ref = ref.data;
 	ask.request = request;
 	ask.authority = authority;
-	r = agent_fork(where->threads, &ask, ret, err);
+	r = fork_start(where->threads, &ask, ret, err);
 	if (r)
 		return r;
 	next = json_str(*ret, "thread_id");
@@ -205,7 +204,7 @@ static int resumed_start(struct resumption *old, const struct agent_resumption *
 						      what->message });
 		return 0;
 	}
-	r = agent_await(where->threads, &ask, *ret, err);
+	r = fork_await(where->threads, &ask, *ret, err);
 	if (r && !threads_ctl(where->threads, next, SPAN("delete"), NULL)) {
 		json_decref(*ret);
 		*ret = NULL;
@@ -214,11 +213,11 @@ static int resumed_start(struct resumption *old, const struct agent_resumption *
 }
 
 /* One that was continued already is gone on with where its chain ends. */
-static int resumed_open(struct resumption *old, const struct agent_resumption *what,
+static int resumed_open(struct resumption *old, const struct fork_resumption *what,
 			char id[THREAD_ID_MAX], struct rye_err *err)
 {
 	const struct registry_ask ask = { .project = old->where->project, .create = true };
-	struct agent_resumption last = *what;
+	struct fork_resumption last = *what;
 	char again[THREAD_ID_MAX];
 	int r = registry_of(&ask, &old->db, err);
 
@@ -242,8 +241,8 @@ static int resumed_open(struct resumption *old, const struct agent_resumption *w
 	return resumed_record(old, err);
 }
 
-int agent_resume(const struct agent_recovery *where, const struct agent_resumption *what,
-		 json_t **ret, struct rye_err *err)
+int fork_resume(const struct fork_env *where, const struct fork_resumption *what, json_t **ret,
+		struct rye_err *err)
 {
 	struct resumption old = { .where = where, .dir = -1 };
 	struct fork_ask ask = { .async = true, .wake = what->wake, .message = what->message };
@@ -262,7 +261,7 @@ int agent_resume(const struct agent_recovery *where, const struct agent_resumpti
 		json_object_del(*ret, "async");
 		json_object_del(*ret, "status");
 		json_object_del(*ret, "pid");
-		r = agent_await(where->threads, &ask, *ret, err);
+		r = fork_await(where->threads, &ask, *ret, err);
 	}
 	if (*ret)
 		json_sets(*ret, "resumed", what->thread_id);
