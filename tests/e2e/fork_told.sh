@@ -23,7 +23,7 @@ agent_model '{"by": "turn", "lanes": {
   "lane_torn": [{"text": ["one ", "two ", "three ", "four "], "cut": 3}],
   "lane_slow": [{"text": ["one ", "two ", "three ", "four "], "gap": 2}],
   "lane_endless": [{"file": "'"$T"'/endless"}],
-  "lane_stopped": [{"text": ["one ", "two ", "three ", "four ", "five ", "six ", "seven "], "gap": 20}]
+  "lane_stopped": [{"text": ["one ", "two ", "three ", "four ", "five ", "six ", "seven "], "hang": 4}]
 }}'
 agent_provider small 's/^context_window: .*/context_window: 200/'
 agent_provider dead 's|^base_url: .*|base_url: "http://127.0.0.1:1"|'
