@@ -11,7 +11,7 @@ FULL='{"text": "'"$LONG"'", "calls": [{"name": "t_long", "arguments": {}}], "usa
 TENS=$WORK
 for _ in {1..29}; do TENS="$TENS, $WORK"; done
 agent_model '{"lanes": {
-  "lane_plain": [{"text": "plainly"}],
+  "lane_plain": [{"text": "plainly"}, {}, {}, {}, {}, {"text": "with five turns"}],
   "lane_parsed": [
     {"text": "First <invoke name=\"t_add\"><parameter name=\"n\">7</parameter></invoke> and <invoke name=\"t_add\"><parameter name=\"n\">8</parameter></invoke> <invoke name=\"t_add\"><parameter name=\"n\">9"},
     {"text": "<invoke name=\"t_add\"><parameter name=\"n\">10</parameter></invoke>"}, {"text": "added"}],
