@@ -126,7 +126,6 @@ struct rye *cli_engine_for(struct cli *cli, const char *project);
 int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
-int mcp_serve_word(struct cli *cli); /* mcp_serve.c: `ryefs mcp`; exit status */
 void call_block_signals(void); /* follow/waiting.c: what CLI_WAITS does, before cli_open */
 
 /* ---- fail.c ---- */
@@ -165,9 +164,11 @@ char *cli_remedy(enum rye_code code, const char *ref);
 /* ---- speak.c ---- */
 
 struct out_column {
-	const char *key, *head;
+	const char *key, *head; /* the first one's head "": without heads, indented */
 	bool right;
+	int most; /* a wider cell moves its own line alone; 0: the column is as wide as it wants */
 };
+void out_table(FILE *to, const json_t *rows, const struct out_column *columns, size_t n);
 
 /* "what; did you mean instead?", with the command as it was typed but for that word. */
 int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what);
@@ -223,7 +224,7 @@ bool own_key_is_ready(struct cli *cli);
 
 /* mounted.c: which mounts of ours the kernel has, and ending them. */
 
-/* Calls fn with the absolute path of every ryefs mount; nonzero stops and is returned. */
+/* The absolute path of each; nonzero stops and is returned. */
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
 bool mounts_has(const char *path);
 /* Does the path, which need not exist, lie in a mount of ours? Its project and what of the path is
@@ -277,8 +278,6 @@ int outside_read(const char *const argv[], struct rye_buf *ret);
 	"env", "PATH=/usr/bin:/bin:/usr/local/bin", "GIT_ALLOW_PROTOCOL=none", \
 		"GIT_NO_LAZY_FETCH=1", "git", "-C"
 
-/* False: no such version is known. */
-bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
 /* Prints what changed: 0 nothing, 1 something; -1: no such version is known. */
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
 

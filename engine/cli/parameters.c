@@ -61,7 +61,7 @@ char *parameters_example(const struct cli *cli, const struct corrected *fault)
 	return buf_steal(&ret);
 }
 
-enum parameters_column { COLUMN_NAME, COLUMN_TYPE, COLUMN_NEED, COLUMN_TEXT, COLUMN__MAX };
+#define COLUMN_WIDE 30
 
 /* "dry|warm" of an enumeration, else the type's name. */
 static void put_type(const json_t *property, struct rye_buf *ret)
@@ -81,66 +81,34 @@ static void put_type(const json_t *property, struct rye_buf *ret)
 		}
 }
 
-static void parameters_cell(const json_t *schema, const char *key, enum parameters_column column,
-			    struct rye_buf *ret)
-{
-	const json_t *property = json_object_get(json_object_get(schema, "properties"), key);
-	const json_t *fallback = json_object_get(property, "default");
-	const char *text = json_str(property, "description");
-
-	buf_adds(ret, "");
-	if (column == COLUMN_NAME)
-		buf_adds(ret, key);
-	else if (column == COLUMN_TYPE)
-		put_type(property, ret);
-	else if (column == COLUMN_TEXT)
-		buf_add(ret, text, strcspn(text, "\n"));
-	else if (json_lists(json_object_get(schema, "required"), key))
-		buf_adds(ret, "wanted");
-	else if (fallback)
-		json_put(ret, fallback, false);
-}
-
-#define COLUMN_WIDE 30 /* a longer default moves its own line's text alone */
-
-static int parameters_width(const json_t *schema, enum parameters_column column)
-{
-	json_t *properties = json_object_get(schema, "properties"), *property;
-	int most = 0;
-	const char *key;
-
-	json_object_foreach(properties, key, property) {
-		auto_buf struct rye_buf cell = RYE_BUF_INIT;
-
-		parameters_cell(schema, key, column, &cell);
-		if ((int)cell.len > most && cell.len <= COLUMN_WIDE)
-			most = (int)cell.len;
-	}
-	return most;
-}
-
 void parameters_table(const json_t *schema, FILE *to)
 {
+	static const struct out_column columns[] = {
+		{ "name", "", .most = COLUMN_WIDE },
+		{ "type", "", .most = COLUMN_WIDE },
+		{ "need", "", .most = COLUMN_WIDE },
+		{ "text", "" },
+	};
 	json_t *properties = json_object_get(schema, "properties"), *property;
-	int width[COLUMN__MAX];
+	auto_json json_t *rows = json_array();
 	const char *key;
 
-	for (int column = 0; column < COLUMN__MAX; column++)
-		width[column] = parameters_width(schema, (enum parameters_column)column);
 	json_object_foreach(properties, key, property) {
-		for (int column = 0; column < COLUMN__MAX; column++) {
-			auto_buf struct rye_buf cell = RYE_BUF_INIT;
-			int pad;
+		const json_t *fallback = json_object_get(property, "default");
+		const char *text = json_str(property, "description");
+		auto_buf struct rye_buf type = RYE_BUF_INIT, need = RYE_BUF_INIT;
 
-			parameters_cell(schema, key, (enum parameters_column)column, &cell);
-			pad = width[column] - (int)cell.len;
-			fputs("  ", to);
-			out_text(to, cell.data ? cell.data : "");
-			if (column != COLUMN_TEXT && pad > 0)
-				fprintf(to, "%*s", pad, "");
-		}
-		putc('\n', to);
+		put_type(property, &type);
+		if (json_lists(json_object_get(schema, "required"), key))
+			buf_adds(&need, "wanted");
+		else if (fallback)
+			json_put(&need, fallback, false);
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s%}", "name", key, "type",
+						      type.len ? type.data : "", "need",
+						      need.len ? need.data : "", "text", text,
+						      strcspn(text, "\n")));
 	}
+	out_table(to, rows, columns, ARRAY_SIZE(columns));
 }
 
 /* ---- JSON that was cut off or written as another language has it ---- */

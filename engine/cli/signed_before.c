@@ -160,7 +160,8 @@ static bool from_spaces(struct signed_trial *trial, const char *path, struct rye
 	return false;
 }
 
-bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret)
+/* False: no such version is known. */
+static bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret)
 {
 	__attribute__((cleanup(trial_end))) struct signed_trial trial = { .cli = cli,
 									  .ref = file->ref };

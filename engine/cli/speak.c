@@ -92,7 +92,7 @@ void said_blob(const struct rye_blob *blob)
 		putchar('\n');
 }
 
-static void out_cell(const char *text)
+static void out_cell(FILE *to, const char *text)
 {
 	struct rye_span s = span_of(text);
 	uint32_t cp;
@@ -101,9 +101,9 @@ static void out_cell(const char *text)
 	for (; s.len; s = span_skip(s, n)) {
 		n = utf8_next(s, &cp);
 		if (n && !utf8_unseen(cp))
-			fwrite(s.ptr, 1, n, stdout);
+			fwrite(s.ptr, 1, n, to);
 		else
-			putchar(n == 1 ? ' ' : '?');
+			putc(n == 1 ? ' ' : '?', to);
 		n = n ? n : 1;
 	}
 }
@@ -159,46 +159,55 @@ static int column_width(const json_t *rows, const struct out_column *column)
 	json_array_foreach(rows, i, row) {
 		int w = text_width(cell(row, column->key, buf));
 
-		if (w > widest)
+		if (w > widest && (!column->most || w <= column->most))
 			widest = w;
 	}
 	return widest;
 }
 
-static void put_cell(const char *text, int room, const struct out_column *column, bool last)
+static void put_cell(FILE *to, const char *text, const struct out_column *column, int room,
+		     bool last)
 {
-	int pad = room - text_width(text);
+	int pad = room > text_width(text) ? room - text_width(text) : 0;
 
 	if (column->right)
-		printf("%*s", pad, "");
-	out_cell(text);
+		fprintf(to, "%*s", pad, "");
+	out_cell(to, text);
 	if (last)
-		putchar('\n');
+		putc('\n', to);
 	else
-		printf("%*s", column->right ? 2 : pad + 2, "");
+		fprintf(to, "%*s", column->right ? 2 : pad + 2, "");
 }
 
-int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
-	     const char *none)
+void out_table(FILE *to, const json_t *rows, const struct out_column *columns, size_t n)
 {
+	bool heads = *columns->head;
 	const json_t *row;
 	int room[8];
 	char buf[32];
 	size_t i;
 
-	if (cli->opt.json)
-		out_json(rows);
-	if (json_array_size(rows) == 0 && none)
-		cli_note(cli, "%s", none);
-	if (cli->opt.json || json_array_size(rows) == 0)
-		return CLI_OK;
 	for (size_t c = 0; c < n; c++)
 		room[c] = column_width(rows, &columns[c]);
-	for (size_t c = 0; c < n; c++)
-		put_cell(columns[c].head, room[c], &columns[c], c + 1 == n);
-	json_array_foreach(rows, i, row)
+	for (size_t c = 0; c < n && heads; c++)
+		put_cell(to, columns[c].head, &columns[c], room[c], c + 1 == n);
+	json_array_foreach(rows, i, row) {
+		fputs(heads ? "" : "  ", to);
 		for (size_t c = 0; c < n; c++)
-			put_cell(cell(row, columns[c].key, buf), room[c], &columns[c], c + 1 == n);
+			put_cell(to, cell(row, columns[c].key, buf), &columns[c], room[c],
+				 c + 1 == n);
+	}
+}
+
+int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
+	     const char *none)
+{
+	if (cli->opt.json)
+		out_json(rows);
+	else if (json_array_size(rows))
+		out_table(stdout, rows, columns, n);
+	if (json_array_size(rows) == 0 && none)
+		cli_note(cli, "%s", none);
 	return CLI_OK;
 }
 

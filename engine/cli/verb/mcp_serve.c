@@ -3,7 +3,7 @@
  * ryefs mcp: the workspace as a server of the Model Context Protocol, for a client that starts it
  * and speaks through its standard input and output, or with --http or --unix for those that connect.
  */
-#include "cli/follow/follow.h"
+#include "cli/verb/mcp_words.h"
 
 #include "scope.h"
 #include "mcp/server/server.h"
