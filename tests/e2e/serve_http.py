@@ -234,6 +234,51 @@ class Gate(Web):
                 ("X: " + "a" * 40000 + "\r\n" + length, body, 431)):
             self.assertEqual(self.status_of(lines, sent), status, lines[:100])
 
+    def test_bodies_that_all_read_alike(self):
+        """Chunks cut anywhere, with extensions and fields behind them; a client that waits to be asked for its body."""
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        chunks = b"1;a=b\r\n%s\r\n0%X\r\n%s\r\n0\r\nX: y\r\n\r\n" % (body[:1], len(body) - 1, body[1:])
+        head = {**self.server.headers(), "Host": "localhost"}
+        text = "POST /mcp HTTP/1.1\r\n" + "".join("%s: %s\r\n" % pair for pair in head.items())
+
+        def answer(link):
+            got = b""
+            while piece := link.recv(4096):
+                got += piece
+            return got
+
+        for size in (1, 7, len(chunks)):
+            with self.server.socket() as link:
+                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                link.sendall(text.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
+                for at in range(0, len(chunks), size):
+                    link.sendall(chunks[at:at + size])
+                self.assertIn(b'"result"', answer(link))
+        for wrong in (b"2\r\n{}x\r\n0\r\n\r\n", b"2\n{}\r\n", b"2;\x01\r\n", b"1;" + b"a" * 300, b"0\r\n" + b"X: y\r\n" * 100):
+            with self.server.socket() as link:
+                link.sendall(text.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + wrong)
+                self.assertEqual(answer(link).split()[1], b"400", wrong)
+        with self.server.socket() as link:
+            link.sendall(text.encode() + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+            self.assertEqual(link.recv(4096), b"HTTP/1.1 100 Continue\r\n\r\n")
+            link.sendall(body)
+            self.assertIn(b'"result"', answer(link))
+
+    def test_http_1_0_knows_no_chunks(self):
+        message = request(1, "tools/call", execute("echo a; sleep 0.6; echo b"), claim(progressToken=7))
+        body = json.dumps(message).encode()
+        head = {**self.server.headers(message), "Host": "localhost", "Content-Length": str(len(body))}
+        for version, chunked in (("1.0", False), ("1.1", True)):
+            with self.server.socket() as link:
+                link.sendall(("POST /mcp HTTP/%s\r\n" % version + "".join("%s: %s\r\n" % pair for pair in head.items())
+                              + "\r\n").encode() + body)
+                got = b""
+                while piece := link.recv(65536):
+                    got += piece
+            self.assertEqual(b"Transfer-Encoding: chunked" in got, chunked)
+            self.assertEqual(got.endswith(b"\r\n0\r\n\r\n"), chunked)
+            self.assertIn(b"event: message\ndata: ", got)
+
     def test_chunks_without_end(self):
         """What is too much is told when it has come, not when the client says that it was all."""
         head = {**self.server.headers(), "Host": "localhost", "Transfer-Encoding": "chunked"}
