@@ -13,13 +13,6 @@
 #include <rye/rye.h>
 
 /*
- * agent_open.c: "MODEL of PROVIDER", which a directive is given to that does not say itself; or why
- * there is none, as a fork fails then. Looks at items and keys, and whether a server listens at an
- * address that is no vendor's.
- */
-int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct rye_err *err);
-
-/*
  * agent.c: the whole life of one thread, in its runner.
  */
 struct agent_ask {

@@ -137,9 +137,9 @@ struct agent {
 	const json_t *request, *authority;
 	struct rye_options opt; /* borrows the orders' texts */
 	struct log log;
-	struct item_env items;
-	struct rye *rye; /* runs the tools */
-	struct threads *threads; /* of its children; NULL: it has had none */
+	struct rye *rye; /* runs the tools; NULL: it could not be opened, nor is there what follows */
+	const struct item_env *items;
+	struct threads *threads; /* of its children */
 	struct env env; /* of this process */
 	json_t *hooks; /* in their order */
 	json_t *suppressed; /* {id: true} of hooks and items that the directive wants none of */
@@ -309,7 +309,6 @@ bool continuation_hand_over(struct agent *agent);
 /*
  * children.c: children of the thread.
  */
-int spawn_threads(struct agent *agent, struct rye_err *err); /* opens agent->threads */
 /* What confines the run that has asked for this thread confines what the thread starts. */
 void spawn_confine(const struct agent *agent, json_t *request);
 bool spawn_asked(const struct tool_call *call);

@@ -6,6 +6,7 @@
  */
 #include "agent/agent_inner.h"
 
+#include "api/api.h"
 #include "base/engine_options.h"
 #include "base/id.h"
 #include "clock.h"
@@ -54,8 +55,12 @@ static int agent_open_engine(struct agent *agent, struct rye_err *err)
 	agent->opt.scan = false;
 	agent->opt.log = agent_open_log;
 	env_rows(&agent->env, environ);
-	r = item_env_open(&agent->opt, &agent->log, &agent->items, err);
-	return r ? r : rye_open(&agent->opt, &agent->rye, err);
+	r = rye_open(&agent->opt, &agent->rye, err);
+	if (r)
+		return r;
+	agent->items = engine_items(agent->rye);
+	agent->threads = engine_family(agent->rye);
+	return 0;
 }
 
 /*
@@ -66,14 +71,12 @@ static int agent_open_parent(struct agent *agent, struct rye_err *err)
 {
 	const char *parent = json_str(agent->ask->doc, "parent_id");
 	auto_json json_t *doc = NULL;
-	struct record record = { .ai = -1, .id = parent, .trust = agent->items.trust };
+	struct record record = { .ai = -1, .id = parent, .trust = agent->items->trust };
 	auto_close int dir = -1;
 	int r;
 
 	if (!*parent)
 		return 0;
-	if (spawn_threads(agent, err))
-		return -(int)err->code;
 	record.dir = dir = threads_dir(agent->threads, parent, err);
 	if (dir < 0 && err->code != RYE_NOT_FOUND)
 		return rye_wrap(err, "parent thread '%s'", parent);
@@ -93,7 +96,7 @@ static const struct limits *agent_above_limits(const struct agent *agent)
 static int agent_open_limits(struct agent *agent, struct rye_err *err)
 {
 	const json_t *above = json_object_get(agent->authority, "limits");
-	struct brief_limits_ask ask = { .items = &agent->items,
+	struct brief_limits_ask ask = { .items = agent->items,
 					.directive = agent->brief.chain[0],
 					.request = agent->request,
 					.parent = agent_above_limits(agent),
@@ -108,12 +111,12 @@ static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
 	json_t *above = json_object_get(agent->authority, "capabilities");
 	auto_json json_t *config = NULL, *declared = NULL;
 	struct risk_ask risk = { .warnings = agent->warnings };
-	int r = harness_config(&agent->items, "agent/capability_risk", &config, err);
+	int r = harness_config(agent->items, "agent/capability_risk", &config, err);
 
 	if (r)
 		return r;
 	agent->above = above ? json_incref(above) : json_array();
-	declared = capabilities_whole(&agent->items, agent->brief.declared);
+	declared = capabilities_whole(agent->items, agent->brief.declared);
 	agent->capabilities = capabilities_attenuate(
 		declared, agent->authority ? json_array_get(above, 0) : NULL);
 	if (!agent->capabilities)
@@ -172,7 +175,7 @@ static int agent_open_provider(struct agent *agent, struct rye_err *err)
 	const char *asked = json_str(agent->request, "model");
 	const char *names[] = { asked, json_str(model, "id"), json_str(model, "tier") };
 	char shared[THREADS_RUNTIME_MAX];
-	struct provider_env env = { .items = &agent->items, .own = &agent->env };
+	struct provider_env env = { .items = agent->items, .own = &agent->env };
 	struct provider_ask ask = { .provider = json_str(model, "provider") };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !ask.model; i++)
@@ -190,12 +193,15 @@ static int agent_open_provider(struct agent *agent, struct rye_err *err)
 	return 0;
 }
 
-/* Whatever keeps a fork from its model is found by the same look, so it is told in the same words. */
-int agent_model(const struct item_env *items, char ret[RYE_MODEL_MAX], struct rye_err *err)
+/*
+ * As a fork would: whatever keeps it from its model is told in the same words. Looks at items and keys, and
+ * whether a server listens at an address that is no vendor's.
+ */
+int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err)
 {
 	auto_env struct env own = { 0 };
 	/* no directory: nothing is sent that others would have to wait for */
-	const struct provider_env env = { .items = items, .own = &own, .shared = "" };
+	const struct provider_env env = { .items = engine_items(rye), .own = &own, .shared = "" };
 	auto_provider struct provider *provider = NULL;
 	int r;
 
@@ -290,12 +296,12 @@ static int agent_open_place(struct agent *agent, struct rye_err *err)
 
 static int agent_open_records(struct agent *agent, struct rye_err *err)
 {
-	int r = keystore_automatic(&agent->items, &agent->key, err);
+	int r = keystore_automatic(agent->items, &agent->key, err);
 
 	if (r)
 		return r;
 	agent->record.key = &agent->key;
-	agent->record.trust = agent->items.trust;
+	agent->record.trust = agent->items->trust;
 	agent->record.secrets = agent->provider->secrets;
 	r = agent_open_json(agent, err);
 	if (!r)
@@ -372,9 +378,7 @@ void agent_close(struct agent *agent)
 	brief_done(&agent->brief);
 	json_decref(agent->hooks);
 	json_decref(agent->suppressed);
-	threads_close(agent->threads);
 	rye_close(agent->rye);
-	item_env_close(&agent->items);
 	env_done(&agent->env);
 	json_decref((json_t *)agent->json.limits);
 	json_decref((json_t *)agent->json.capabilities);

@@ -67,7 +67,7 @@ static int brief_load(struct agent *agent, struct rye_err *err)
 		if (brief->n == BRIEF_CHAIN_MAX)
 			return rye_fail(err, RYE_CHAIN_LOOP, "%s extends more than %d directives",
 					agent->directive, BRIEF_CHAIN_MAX - 1);
-		r = rye_load(&agent->items, &ask, &item, err);
+		r = rye_load(agent->items, &ask, &item, err);
 		if (r)
 			return brief->n ? rye_wrap(err, "extends") : r;
 		for (size_t i = 0; i < brief->n; i++)
@@ -194,7 +194,7 @@ static void brief_call(struct rye_span prompt, struct rye_buf *out)
 
 static int brief_prompt(struct agent *agent, struct rye_blob **ret, struct rye_err *err)
 {
-	auto_json json_t *told = prompt_instruction_of(&agent->items);
+	auto_json json_t *told = prompt_instruction_of(agent->items);
 	const struct interp in = { .inputs = agent->brief.inputs,
 				   .env = interp_environ,
 				   .env_arg = (void *)agent->opt.env_names };
@@ -228,7 +228,7 @@ static int context_one(struct agent *agent, const char *id, json_t *blocks, stru
 	struct rye_err why = { 0 };
 	struct rye_span text;
 
-	if (rye_load(&agent->items, &ask, &entry, &why)) {
+	if (rye_load(agent->items, &ask, &entry, &why)) {
 		if (rye_code_integrity(why.code))
 			return rye_fail(err, why.code, "context %s: %s", id, why.msg);
 		agent_warn(agent, "context %s was left out: %s", id, why.msg);

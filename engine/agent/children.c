@@ -13,25 +13,6 @@
 
 #include <string.h>
 
-/* A child whose runner was killed: this process may be the only one that finds it. */
-static void children_lost(void *arg, struct thread_lost *lost)
-{
-	const struct agent *agent = arg;
-	const struct fork_env where = { agent->threads, &agent->items, agent->opt.project };
-
-	fork_recover(&where, lost);
-}
-
-int spawn_threads(struct agent *agent, struct rye_err *err)
-{
-	const struct threads_env env = { .opt = &agent->opt,
-					 .log = &agent->log,
-					 .lost = children_lost,
-					 .lost_arg = agent };
-
-	return agent->threads ? 0 : threads_open(&env, &agent->threads, err);
-}
-
 /* What a thread may hand on, {capabilities, limits}; a new reference. */
 static json_t *spawn_authority(const struct agent *agent)
 {
@@ -79,10 +60,10 @@ static int children_limits(const struct child_funds *funds, struct limits *ret, 
 	struct agent *agent = funds->agent;
 	const struct item_ask ask = { .kind = RYE_DIRECTIVE, .id = funds->id };
 	auto_item struct rye_item *item = NULL;
-	struct brief_limits_ask limits = { .items = &agent->items,
+	struct brief_limits_ask limits = { .items = agent->items,
 					   .request = funds->request,
 					   .parent = &agent->limits };
-	int r = rye_load(&agent->items, &ask, &item, err);
+	int r = rye_load(agent->items, &ask, &item, err);
 
 	if (r)
 		return r;
@@ -154,7 +135,7 @@ json_t *spawn_fork(struct agent *agent, const struct tool_call *call, struct rye
 				.fund_arg = &funds };
 	struct rye_err why = { 0 };
 
-	if (spawn_threads(agent, err) || children_count(agent, err))
+	if (children_count(agent, err))
 		return NULL;
 	buf_addf(&ref, "directive:%s", call->item_id);
 	ask.ref = ref.data;
@@ -198,11 +179,9 @@ void spawn_end(struct agent *agent)
 	json_t *id;
 	size_t i;
 
-	if (agent->registry && strcmp(agent->status, "completed") &&
+	if (agent->threads && strcmp(agent->status, "completed") &&
 	    strcmp(agent->status, "continued"))
 		registry_children(agent->registry, agent->thread_id, children_living, living, NULL);
-	if (json_array_size(living) && spawn_threads(agent, NULL))
-		return;
 	json_array_foreach(living, i, id)
 		threads_ctl(agent->threads, json_string_value(id), SPAN("cancel"), NULL);
 }

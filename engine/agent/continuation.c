@@ -163,9 +163,7 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 {
 	*ret = agent->record;
 	ret->id = id;
-	ret->trust = agent->items.trust;
-	if (spawn_threads(agent, err))
-		return -(int)err->code;
+	ret->trust = agent->items->trust;
 	ret->dir = threads_dir(agent->threads, id, err);
 	return ret->dir < 0 ? -(int)err->code : 0;
 }
@@ -386,7 +384,7 @@ static bool continued_directive(struct agent *agent, struct rye_buf *out)
 
 	ask.id = *own ? own : CONTINUATION_ID;
 	id_split(ask.id, &ask.id);
-	r = rye_load(&agent->items, &ask, &item, &err);
+	r = rye_load(agent->items, &ask, &item, &err);
 	if (r == -(int)RYE_NOT_FOUND && !*own)
 		return false;
 	given = r ? NULL : continued_inputs(agent, item);
@@ -536,10 +534,8 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 				.fund = continued_fund,
 				.fund_arg = &funds,
 				.authority = agent->authority };
-	int r = spawn_threads(agent, err);
+	int r;
 
-	if (r)
-		return r;
 	if (ask.chain > CONTINUATION_CHAIN)
 		return rye_fail(err, RYE_BUDGET, "more than %d threads of one chain",
 				CONTINUATION_CHAIN);

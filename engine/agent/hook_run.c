@@ -81,7 +81,7 @@ static bool hook_is_shell(const struct agent *agent, const struct tool_call *cal
 	json_t *word;
 	size_t i;
 
-	if (call->kind != RYE_TOOL || rye_load(&agent->items, &ask, &item, NULL))
+	if (call->kind != RYE_TOOL || rye_load(agent->items, &ask, &item, NULL))
 		return false;
 	meta_tool(item, &meta);
 	json_array_foreach(meta.requires_list, i, word)

@@ -45,7 +45,7 @@ static void hooks_insert_all(json_t *list, const json_t *hooks, enum hook_layer 
 static int hooks_of_space(struct agent *agent, enum rye_space type, enum hook_layer layer,
 			  struct rye_err *err)
 {
-	const struct spaces *spaces = agent->items.spaces;
+	const struct spaces *spaces = agent->items->spaces;
 
 	for (size_t i = 0; i < spaces->n; i++) {
 		const struct config_file file = { &spaces->v[i], "agent/hooks", ".yaml" };
@@ -55,7 +55,7 @@ static int hooks_of_space(struct agent *agent, enum rye_space type, enum hook_la
 
 		if (spaces->v[i].type != type)
 			continue;
-		if (config_load_file(&agent->items, &file, &item, &why)) {
+		if (config_load_file(agent->items, &file, &item, &why)) {
 			if (why.code == RYE_NOT_FOUND)
 				continue;
 			return rye_fail(err, why.code, "%s", why.msg);
@@ -71,7 +71,7 @@ static int hooks_of_space(struct agent *agent, enum rye_space type, enum hook_la
 int hooks_load(struct agent *agent, struct rye_err *err)
 {
 	auto_json json_t *builtin = NULL;
-	int r = harness_config(&agent->items, "agent/hook_conditions", &builtin, err);
+	int r = harness_config(agent->items, "agent/hook_conditions", &builtin, err);
 
 	agent->hooks = json_array();
 	if (!r)

@@ -219,7 +219,7 @@ static json_t *palette_tool(struct agent *agent, const char *id, char name[65], 
 	struct rye_err why = { 0 };
 	struct tool_meta meta;
 
-	if (rye_load(&agent->items, &ask, &item, &why)) {
+	if (rye_load(agent->items, &ask, &item, &why)) {
 		agent_warn(agent, "tool %s is not offered: %s", id, why.msg);
 		return NULL;
 	}
@@ -270,7 +270,7 @@ static int palette_tools(struct agent *agent, struct rye_err *err)
 	const json_t *preload;
 	size_t i, room;
 	json_t *id;
-	int r = harness_config(&agent->items, "agent/coordination", &config, err);
+	int r = harness_config(agent->items, "agent/coordination", &config, err);
 
 	if (r)
 		return r;

@@ -168,7 +168,7 @@ static void call_scope(const struct tool_call *call, char ret[32])
 void tool_call_settle(const struct agent *agent, struct tool_call *call)
 {
 	if (!call->returns &&
-	    capability_id(&agent->items, call->kind, call->item_id, call->whole_id))
+	    capability_id(agent->items, call->kind, call->item_id, call->whole_id))
 		call->item_id = call->whole_id;
 }
 

@@ -4,6 +4,8 @@
  * → new trust → every verdict forgotten → listeners told). What users call lies in api_*.c. Locks:
  * see api/api_inner.h.
  */
+#include "api/api.h"
+
 #include "api/api_inner.h"
 
 #include "base/engine_options.h"
@@ -217,6 +219,16 @@ const char *engine_env(void *arg, const char *name)
 	const struct rye *rye = arg;
 
 	return interp_environ((void *)rye->opt.env_names, name);
+}
+
+const struct item_env *engine_items(const struct rye *rye)
+{
+	return &rye->items;
+}
+
+struct threads *engine_family(const struct rye *rye)
+{
+	return rye->threads;
 }
 
 /* ---- opening and closing ---- */

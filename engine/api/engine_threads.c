@@ -6,7 +6,6 @@
  */
 #include "api/api_inner.h"
 
-#include "agent/agent.h"
 #include "base/io.h"
 #include "facts/facts.h"
 #include "fork/fork.h"
@@ -302,11 +301,6 @@ int rye_thread_wait(struct rye *rye, const char *id, const struct rye_listener *
 	rye_call_unref(call);
 	rye_call_unref(call);
 	return r;
-}
-
-int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *err)
-{
-	return agent_model(&rye->items, ret, err);
 }
 
 /* ---- hooks of exec ---- */
