@@ -32,6 +32,13 @@ void buf_clear(struct rye_buf *buf)
 		buf->data[0] = 0;
 }
 
+void buf_cut(struct rye_buf *buf, size_t len)
+{
+	buf->len = MIN_OF(len, buf->len);
+	if (buf->data)
+		buf->data[buf->len] = 0;
+}
+
 bool buf_reserve(struct rye_buf *buf, size_t more)
 {
 	size_t cap = buf->cap ? buf->cap : RYE_BUF_CAP, want, size;

@@ -159,17 +159,43 @@ struct wire_write {
 	bool raw; /* blocks go back as they came */
 	json_int_t max_tokens;
 	struct rye_buf *out;
+	/* Of the message that is written. */
+	const json_t *blocks;
+	bool own; /* an answer */
+	bool last;
 };
 
-typedef void (*wire_put_fn)(struct wire_write *w, const json_t *one);
+/* Puts what "@name" stands for; false: it is not there. one: what the form is put for, or NULL. */
+typedef bool (*form_fill_fn)(struct wire_write *w, const json_t *one);
+
+struct form_name {
+	const char *name;
+	form_fill_fn fill;
+};
+
+/* Where results stand beside the other blocks of their message. */
+enum wire_results {
+	RESULTS_IN_ORDER,
+	RESULTS_FIRST,
+	RESULTS_BESIDE, /* before the message */
+};
 
 struct wire {
 	const char *name;
 	const char *path, *stream_path; /* behind base_url; {model} is filled in */
-	const char *max_field; /* of the longest answer; NULL: the wire places it */
-	const char *text_type; /* of a result's text beside images */
-	wire_put_fn put_image;
+	/* Forms (wire_json.c), with the names of wire.c. */
+	const char *body, *tool;
+	const char *user, *answer; /* messages; NULL: the blocks of an answer stand alone */
+	const char *text, *said, *image, *call, *result; /* blocks; said: a text in an answer */
+	const char *stream_options; /* usual ones, or NULL */
+	struct form_name names[7]; /* the wire's own */
+	const char *later; /* role of a later instruction; NULL: as it is */
+	const char *cache_mode; /* where the item says nothing */
+	const char *max_field; /* of the longest answer */
+	const char *config; /* the body's object that it stands in; NULL: the body */
+	enum wire_results results;
 	bool flags_errors; /* of results; without a flag their text tells it */
+	bool pauses; /* an answer that goes on is sent back with the reasoning at its end */
 	void (*write)(struct wire_write *w);
 	void (*event)(struct answer *answer, const char *type, const json_t *doc,
 		      struct rye_span text);
@@ -207,65 +233,40 @@ struct rye_span raw_next(struct raw_list *list);
 /* ',' when something stands before. */
 void raw_comma(struct rye_buf *out);
 void raw_key(struct rye_buf *out, const char *key); /* with its comma and colon */
-/* A member, or an element where key is NULL, that begins with this bracket. */
-void raw_open(struct rye_buf *out, const char *key, char bracket);
-void raw_typed(struct rye_buf *out, const char *type); /* {"type":"…" */
+void raw_string(struct rye_buf *out, struct rye_span text); /* quoted */
 void raw_span(struct rye_buf *out, const char *key, struct rye_span text);
-void raw_text(struct rye_buf *out, const char *key, const char *text);
 void raw_value(struct rye_buf *out, const char *key, const json_t *value);
 /* The object, and one more member that is JSON already. */
 void raw_splice(struct rye_buf *out, const json_t *object, const char *key, struct rye_span value);
 
-/* What the writers share. */
-
 bool message_is(const json_t *message, const char *role);
 bool block_is(const json_t *block, const char *kind);
+
+/* The form with its names filled in; false: something in it is not there, and nothing is put. */
+bool form_put(struct wire_write *w, const char *form, const json_t *one);
+
+/* What the name in a form stands for; NULL: nothing. */
+form_fill_fn form_fill_of(const struct wire *wire, struct rye_span name);
+void form_write(struct wire_write *w);
 /* Bytes of the block as they came; NULL: it has to be written anew. */
 const char *block_raw(const struct wire_write *w, const json_t *block);
-bool block_put_raw(struct wire_write *w, const json_t *block); /* false: there are none */
+/* As it came, or by its form; false: it is not sent. */
+bool block_put(struct wire_write *w, const json_t *block);
 /* Text, a refusal's as well, that the wire takes. */
 bool block_is_said(const struct wire_write *w, const json_t *block);
-/* Blocks of an answer that go back: where the wire wants it, reasoning at its end is left out. */
-size_t blocks_end(const struct wire_write *w, const json_t *blocks);
+bool image_fits(const struct wire_write *w, const json_t *image);
 /* The call of a result, NULL: unknown. */
 const json_t *result_call(const struct wire_write *w, const json_t *result);
-/* The member `key`: the id of a call or its result, as this wire has it. */
-void call_id_put(struct wire_write *w, const char *key, const json_t *block);
-void call_name_put(struct wire_write *w, const json_t *block);
-bool image_fits(const struct wire_write *w, const json_t *image);
+/* The images of a result that the model gets; NULL: none. */
+const json_t *result_images(const struct wire_write *w, const json_t *result);
 /*
  * The result's text; of wires without a flag for errors it says so itself, and that there were images
  * where the model gets none.
  */
 void result_text_put(const struct wire_write *w, const json_t *result, bool say_error,
 		     struct rye_buf *out);
-/* The member `key`: that text, or a list of it and the images that the model gets; and the flag. */
-void result_put(struct wire_write *w, const char *key, const json_t *result);
-/* The images of a result that the model gets; NULL: none. */
-const json_t *result_images(const struct wire_write *w, const json_t *result);
-/* A call's arguments as JSON; of one that was cut there are none. */
-void arguments_put(const struct wire_write *w, const json_t *call, struct rye_buf *out);
-/* The member "arguments": the same as a text. */
-void arguments_text_put(struct wire_write *w, const json_t *call);
-/* {"type":"…","text":"…"}; of an empty text nothing. */
-void text_put(struct wire_write *w, const char *type, struct rye_span text);
-/* The member `key`: "data:image/png;base64,…" */
-void image_url_put(struct wire_write *w, const char *key, const json_t *image);
-/* The member `key`: a list, each element by `put`, its comma and brackets included. */
-void list_put(struct wire_write *w, const char *key, const json_t *list, wire_put_fn put);
-/* What every wire tells of a tool of request->tools; without a schema where the key is NULL. */
-void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool);
-bool has_tools(const struct wire_write *w);
-bool has_system(const struct wire_write *w);
-bool request_streams(const struct wire_write *w);
-/* "stream" and, where the item or the wire has some, "stream_options". */
-void stream_put(struct wire_write *w, const json_t *usual_options);
-/* A name for the provider's cache, where the item's cache.mode, else `mode`, is "key". */
-void cache_key_put(struct wire_write *w, const char *mode);
-/* For wires that want the longest answer in an object that the item may have others of. */
-void config_set(struct wire_write *w, const char *object, const char *max_field);
-/* max_tokens, the item's members, and the end of the body. */
-void write_rest(struct wire_write *w);
+/* Is the provider's cache told by marks, by a key? */
+bool cache_is(const struct provider *provider, const char *mode);
 /* fields.reasoning.replay and its like: text at a dotted path of the model's fields. */
 const char *field_text(const struct provider *provider, const char *path, const char *fallback);
 const json_t *field_at(const struct provider *provider, const char *path);

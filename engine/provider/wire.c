@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wires: one row each; and what their writers share: which blocks go back as they came, ids of
- * calls and their results, schemas of tools, and the members of the body that the item decides. Pure:
- * the same request is the same bytes, since providers keep what they have seen by its bytes.
+ * The wires, by name and by the address they are spoken at; and what the names in their forms stand
+ * for, in alphabetical order: a wire's row has those of its own. Pure: the same request is the same
+ * bytes, since providers keep what they have seen by its bytes.
  */
 #include "provider/provider_inner.h"
 
@@ -10,7 +10,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 /* Of the 64 digits of a digest: enough that no two threads of an account share a key. */
@@ -91,13 +90,37 @@ const char *field_text(const struct provider *provider, const char *path, const 
 	return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
+struct tool_telling telling_of(const struct provider *provider)
+{
+	const struct wire_rules *rules = rules_of(provider->wire->name);
+	const char *style = field_text(provider, "tools.schema", "");
+	const json_t *strict = field_at(provider, "tools.strict");
+
+	return (struct tool_telling){
+		.rules = rules,
+		.words = !strcmp(style, "openapi_subset") ? WORDS_SUBSET : rules->words,
+		.strict = json_is_boolean(strict) ? json_is_true(strict) : rules->strict,
+		.all_strict = !strcmp(style, "strict"),
+	};
+}
+
+bool cache_is(const struct provider *provider, const char *mode)
+{
+	return !strcmp(field_text(provider, "cache.mode", provider->wire->cache_mode), mode);
+}
+
+static const struct wire_rules *rules(const struct wire_write *w)
+{
+	return rules_of(w->provider->wire->name);
+}
+
+/* ---- blocks ---- */
+
 /* Some servers send calls that they do not take back; ids that they have spelt otherwise they do. */
 static bool call_fits(const struct wire_write *w, const json_t *call)
 {
-	const struct wire_rules *rules = rules_of(w->provider->wire->name);
-
-	return strlen(json_str(call, "id")) <= rules->id.max &&
-	       rule_fits(&rules->name, json_str(call, "name"));
+	return strlen(json_str(call, "id")) <= rules(w)->id.max &&
+	       rule_fits(&rules(w)->name, json_str(call, "name"));
 }
 
 const char *block_raw(const struct wire_write *w, const json_t *block)
@@ -109,80 +132,18 @@ const char *block_raw(const struct wire_write *w, const json_t *block)
 	return raw;
 }
 
-bool block_put_raw(struct wire_write *w, const json_t *block)
-{
-	const char *raw = block_raw(w, block);
-
-	if (!raw)
-		return false;
-	raw_comma(w->out);
-	buf_adds(w->out, raw);
-	return true;
-}
-
 bool block_is_said(const struct wire_write *w, const json_t *block)
 {
 	struct rye_span text = text_member(block, "text");
 
-	if (!rules_of(w->provider->wire->name)->blank_texts)
+	if (!rules(w)->blank_texts)
 		text = span_trim(text);
 	return (block_is(block, "text") || block_is(block, "refusal")) && text.len;
 }
 
-size_t blocks_end(const struct wire_write *w, const json_t *blocks)
-{
-	size_t n = json_array_size(blocks);
-
-	while (n && !rules_of(w->provider->wire->name)->reasoning_last &&
-	       block_is(json_array_get(blocks, n - 1), "reasoning"))
-		n--;
-	return n;
-}
-
-void text_put(struct wire_write *w, const char *type, struct rye_span text)
-{
-	if (!text.len)
-		return;
-	raw_typed(w->out, type);
-	raw_span(w->out, "text", text);
-	buf_addc(w->out, '}');
-}
-
-void list_put(struct wire_write *w, const char *key, const json_t *list, wire_put_fn put)
-{
-	const json_t *one;
-	size_t i;
-
-	raw_open(w->out, key, '[');
-	json_array_foreach(list, i, one)
-		put(w, one);
-	buf_addc(w->out, ']');
-}
-
-/* ---- calls and their results ---- */
-
 const json_t *result_call(const struct wire_write *w, const json_t *result)
 {
 	return json_object_get(w->calls, json_str(result, "id"));
-}
-
-/* Ids of another wire are spelt so that this one takes them. */
-void call_id_put(struct wire_write *w, const char *key, const json_t *block)
-{
-	const json_t *call = result_call(w, block);
-	char id[RULE_TEXT_SIZE];
-
-	rule_spell(&rules_of(w->provider->wire->name)->id, json_str(block, "id"), id);
-	raw_text(w->out, key, call && block_raw(w, call) ? json_str(block, "id") : id);
-}
-
-/* A model may have called what there is not. */
-void call_name_put(struct wire_write *w, const json_t *block)
-{
-	char name[RULE_TEXT_SIZE];
-
-	rule_spell(&rules_of(w->provider->wire->name)->name, json_str(block, "name"), name);
-	raw_text(w->out, "name", name);
 }
 
 bool image_fits(const struct wire_write *w, const json_t *image)
@@ -190,7 +151,7 @@ bool image_fits(const struct wire_write *w, const json_t *image)
 	char type[100];
 
 	snprintf(type, sizeof(type), " %.80s ", json_str(image, "media_type"));
-	return strstr(rules_of(w->provider->wire->name)->images, type);
+	return strstr(rules(w)->images, type);
 }
 
 /* All of them, or none: what is left out is told in the text. */
@@ -225,31 +186,87 @@ void result_text_put(const struct wire_write *w, const json_t *result, bool say_
 		buf_adds(out, "\n[images of this result are not shown]");
 }
 
-void result_put(struct wire_write *w, const char *key, const json_t *result)
+bool block_put(struct wire_write *w, const json_t *block)
 {
 	const struct wire *wire = w->provider->wire;
-	const json_t *images = wire->text_type ? result_images(w, result) : NULL, *image;
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	size_t i;
+	const char *raw = block_raw(w, block);
 
-	result_text_put(w, result, !wire->flags_errors, &text);
-	if (images) {
-		raw_open(w->out, key, '[');
-		text_put(w, wire->text_type, buf_span(&text));
-		json_array_foreach(images, i, image)
-			wire->put_image(w, image);
-		buf_addc(w->out, ']');
-	} else {
-		raw_span(w->out, key, buf_span(&text));
+	if (raw) {
+		raw_comma(w->out);
+		buf_adds(w->out, raw);
+		return true;
 	}
-	if (wire->flags_errors && json_flag(result, "is_error", false))
-		raw_value(w->out, "is_error", json_true());
+	if (block_is(block, "tool_result"))
+		return form_put(w, wire->result, block);
+	if (block_is(block, "tool_call"))
+		return form_put(w, wire->call, block);
+	if (block_is(block, "image"))
+		return image_fits(w, block) && form_put(w, wire->image, block);
+	return block_is_said(w, block) && form_put(w, w->own ? wire->said : wire->text, block);
 }
 
-void arguments_put(const struct wire_write *w, const json_t *call, struct rye_buf *out)
+/* A text of blanks that it has said itself is refused as well, but reasoning is bound to all beside it. */
+static bool block_stays(const struct wire_write *w, const json_t *block)
+{
+	return rules(w)->blank_texts || !block_is(block, "text") || block_is_said(w, block) ||
+	       json_find(w->blocks, "kind", "reasoning");
+}
+
+/* Blocks that go back: where the wire wants it, reasoning at an answer's end is left out. */
+static size_t blocks_end(const struct wire_write *w)
+{
+	size_t n = json_array_size(w->blocks);
+
+	if (w->provider->wire->pauses && w->last)
+		return n;
+	while (n && !rules(w)->reasoning_last &&
+	       block_is(json_array_get(w->blocks, n - 1), "reasoning"))
+		n--;
+	return n;
+}
+
+static void put_results(struct wire_write *w)
+{
+	const json_t *block;
+	size_t i;
+
+	json_array_foreach(w->blocks, i, block)
+		if (block_is(block, "tool_result"))
+			block_put(w, block);
+}
+
+static void put_blocks(struct wire_write *w)
+{
+	bool apart = w->provider->wire->results != RESULTS_IN_ORDER;
+	size_t n = blocks_end(w);
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *block = json_array_get(w->blocks, i);
+
+		if (!(apart && block_is(block, "tool_result")) && block_stays(w, block))
+			block_put(w, block);
+	}
+}
+
+/* ---- what the names stand for ---- */
+
+static bool put_text(struct wire_write *w, struct rye_span text)
+{
+	if (text.len)
+		raw_string(w->out, text);
+	return text.len;
+}
+
+static bool fill_about(struct wire_write *w, const json_t *tool)
+{
+	raw_string(w->out, text_member(tool, "description"));
+	return true;
+}
+
+/* A call's arguments as JSON; of one that was cut there are none. */
+static void put_arguments(const struct wire_write *w, const json_t *call, struct rye_buf *out)
 {
 	auto_json json_t *arguments = json_deep_copy(json_object_get(call, "arguments"));
-
 	struct tool_telling how = telling_of(w->provider);
 
 	arguments_to_wire(&how, w->offered, json_str(call, "name"), arguments);
@@ -259,113 +276,303 @@ void arguments_put(const struct wire_write *w, const json_t *call, struct rye_bu
 		buf_adds(out, "{}");
 }
 
-void arguments_text_put(struct wire_write *w, const json_t *call)
+static bool fill_arguments(struct wire_write *w, const json_t *call)
+{
+	put_arguments(w, call, w->out);
+	return true;
+}
+
+static bool fill_arguments_text(struct wire_write *w, const json_t *call)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
-	arguments_put(w, call, &text);
-	raw_span(w->out, "arguments", buf_span(&text));
+	put_arguments(w, call, &text);
+	return put_text(w, buf_span(&text));
 }
 
-void image_url_put(struct wire_write *w, const char *key, const json_t *image)
+/* A thread's id has any length; vendors take keys of 64 characters. */
+static bool fill_cache_key(struct wire_write *w, const json_t *none)
+{
+	const char *conversation = w->request->conversation;
+	char hex[SHA_HEX];
+
+	(void)none;
+	if (!conversation || !cache_is(w->provider, "key"))
+		return false;
+	sha256_hex(span_of(conversation), hex);
+	return put_text(w, (struct rye_span){ hex, CACHE_KEY_LEN });
+}
+
+static bool fill_images(struct wire_write *w, const json_t *result)
+{
+	const json_t *images = result_images(w, result), *image;
+	size_t i;
+
+	json_array_foreach(images, i, image)
+		form_put(w, w->provider->wire->image, image);
+	return images;
+}
+
+/* Of wires without a flag for errors the text says so itself. */
+static bool fill_result_text(struct wire_write *w, const json_t *result)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	result_text_put(w, result, !w->provider->wire->flags_errors, &text);
+	raw_string(w->out, buf_span(&text));
+	return true;
+}
+
+/* That text, or a list of it and the images that the model gets. */
+static bool fill_content(struct wire_write *w, const json_t *result)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *block = NULL;
+
+	if (!result_images(w, result))
+		return fill_result_text(w, result);
+	result_text_put(w, result, !w->provider->wire->flags_errors, &text);
+	block = json_pack("{s:s%}", "text", buf_span(&text).ptr, text.len);
+	buf_addc(w->out, '[');
+	form_put(w, w->provider->wire->text, block);
+	fill_images(w, result);
+	buf_addc(w->out, ']');
+	return true;
+}
+
+static bool fill_continuation(struct wire_write *w, const json_t *none)
+{
+	(void)none;
+	return w->request->continuation && put_text(w, span_of(w->request->continuation));
+}
+
+static bool fill_data(struct wire_write *w, const json_t *image)
+{
+	raw_string(w->out, text_member(image, "data"));
+	return true;
+}
+
+static bool fill_data_url(struct wire_write *w, const json_t *image)
 {
 	auto_buf struct rye_buf url = RYE_BUF_INIT;
 
 	buf_addf(&url, "data:%s;base64,", json_str(image, "media_type"));
 	buf_adds(&url, json_str(image, "data"));
-	raw_span(w->out, key, buf_span(&url));
+	return put_text(w, buf_span(&url));
 }
 
-/* ---- tools ---- */
-
-struct tool_telling telling_of(const struct provider *provider)
+static bool fill_failed(struct wire_write *w, const json_t *result)
 {
-	const struct wire_rules *rules = rules_of(provider->wire->name);
-	const char *style = field_text(provider, "tools.schema", "");
-	const json_t *strict = field_at(provider, "tools.strict");
-
-	return (struct tool_telling){
-		.rules = rules,
-		.words = !strcmp(style, "openapi_subset") ? WORDS_SUBSET : rules->words,
-		.strict = json_is_boolean(strict) ? json_is_true(strict) : rules->strict,
-		.all_strict = !strcmp(style, "strict"),
-	};
+	buf_adds(w->out, "true");
+	return json_flag(result, "is_error", false);
 }
 
-bool has_tools(const struct wire_write *w)
+/* Ids of another wire are spelt so that this one takes them. */
+static bool fill_id(struct wire_write *w, const json_t *block)
 {
-	return json_array_size(w->request->tools) && !w->provider->text_calls;
+	const json_t *call = result_call(w, block);
+	char id[RULE_TEXT_SIZE];
+
+	rule_spell(&rules(w)->id, json_str(block, "id"), id);
+	raw_string(w->out, span_of(call && block_raw(w, call) ? json_str(block, "id") : id));
+	return true;
 }
 
-void tool_put(struct wire_write *w, const char *schema_key, const json_t *tool)
+static bool fill_is_strict(struct wire_write *w, const json_t *tool)
 {
-	raw_text(w->out, "name", json_str(tool, "name"));
-	raw_text(w->out, "description", json_str(tool, "description"));
-	if (schema_key)
-		raw_value(w->out, schema_key, json_object_get(tool, "schema"));
+	buf_adds(w->out, "true");
+	return json_flag(tool, "strict", false);
 }
 
-/* ---- the rest of the body ---- */
-
-bool has_system(const struct wire_write *w)
+static bool fill_media(struct wire_write *w, const json_t *image)
 {
-	return w->request->system && *w->request->system;
+	raw_string(w->out, text_member(image, "media_type"));
+	return true;
 }
 
-bool request_streams(const struct wire_write *w)
+static bool fill_messages(struct wire_write *w, const json_t *none)
 {
-	return !w->request->whole;
-}
+	const struct wire *wire = w->provider->wire;
+	size_t i, n = json_array_size(w->request->messages);
+	const json_t *message;
 
-void stream_put(struct wire_write *w, const json_t *usual_options)
-{
-	const json_t *options = json_object_get(w->provider->item, "stream_options");
-
-	if (!request_streams(w))
-		return;
-	raw_value(w->out, "stream", json_true());
-	if (!json_is_object(options))
-		options = json_is_false(options) ? NULL : usual_options;
-	if (options && !(w->request->relief & RELIEF_NO_STREAM_OPTIONS))
-		raw_value(w->out, "stream_options", options);
-}
-
-/* A thread's id has any length; vendors take keys of 64 characters. */
-void cache_key_put(struct wire_write *w, const char *mode)
-{
-	const char *conversation = w->request->conversation;
-	char hex[SHA_HEX];
-
-	if (!conversation || strcmp(field_text(w->provider, "cache.mode", mode), "key") != 0)
-		return;
-	sha256_hex(span_of(conversation), hex);
-	raw_span(w->out, "prompt_cache_key", (struct rye_span){ hex, CACHE_KEY_LEN });
-}
-
-void config_set(struct wire_write *w, const char *object, const char *max_field)
-{
-	json_t *config = json_object_get(w->extra, object);
-
-	if (!json_is_object(config)) {
-		config = json_object();
-		json_object_set_new(w->extra, object, config);
+	(void)none;
+	json_array_foreach(w->request->messages, i, message) {
+		w->blocks = json_object_get(message, "blocks");
+		w->own = message_is(message, "assistant");
+		w->last = i + 1 == n;
+		if (!w->own && wire->results == RESULTS_BESIDE)
+			put_results(w);
+		if (w->own && !wire->answer)
+			put_blocks(w);
+		else
+			form_put(w, w->own ? wire->answer : wire->user, message);
 	}
-	if (w->max_tokens > 0)
-		json_set(config, field_text(w->provider, "max_tokens_field", max_field),
-			 json_integer(w->max_tokens));
+	return true;
 }
 
-void write_rest(struct wire_write *w)
+static bool fill_model(struct wire_write *w, const json_t *none)
 {
-	json_t *value;
-	const char *key;
+	(void)none;
+	raw_string(w->out, span_of(w->provider->model));
+	return true;
+}
 
-	if (w->provider->wire->max_field && w->max_tokens > 0) {
-		key = field_text(w->provider, "max_tokens_field", w->provider->wire->max_field);
+/* A model may have called what there is not. */
+static bool fill_name(struct wire_write *w, const json_t *one)
+{
+	char name[RULE_TEXT_SIZE];
+
+	rule_spell(&rules(w)->name, json_str(one, "name"), name);
+	raw_string(w->out, span_of(name));
+	return true;
+}
+
+static bool fill_parts(struct wire_write *w, const json_t *message)
+{
+	size_t before = w->out->len;
+
+	(void)message;
+	if (w->provider->wire->results == RESULTS_FIRST)
+		put_results(w);
+	put_blocks(w);
+	return w->out->len > before;
+}
+
+/* Members that are left: the longest answer, and what the item sets. */
+static bool fill_rest(struct wire_write *w, const json_t *none)
+{
+	const struct wire *wire = w->provider->wire;
+	const char *key = field_text(w->provider, "max_tokens_field", wire->max_field);
+	json_t *config = json_object_get(w->extra, wire->config ? wire->config : ""), *value;
+
+	(void)none;
+	if (wire->config && !json_is_object(config)) {
+		config = json_object();
+		json_object_set_new(w->extra, wire->config, config);
+	}
+	if (wire->config && w->max_tokens > 0) {
+		json_set(config, key, json_integer(w->max_tokens));
+	} else if (w->max_tokens > 0) {
 		raw_key(w->out, key);
 		buf_addf(w->out, "%lld", (long long)w->max_tokens);
 	}
 	json_object_foreach(w->extra, key, value)
 		raw_value(w->out, key, value);
-	buf_addc(w->out, '}');
+	return true;
+}
+
+static bool fill_role(struct wire_write *w, const json_t *message)
+{
+	const char *later = w->provider->wire->later;
+	bool own = !later || !message_is(message, "system");
+
+	raw_string(w->out, own ? text_member(message, "role") :
+				 span_of(field_text(w->provider, "later_role", later)));
+	return true;
+}
+
+static bool fill_schema(struct wire_write *w, const json_t *tool)
+{
+	json_put(w->out, json_object_get(tool, "schema"), false);
+	return true;
+}
+
+static bool fill_stream(struct wire_write *w, const json_t *none)
+{
+	(void)none;
+	buf_adds(w->out, "true");
+	return !w->request->whole;
+}
+
+static bool fill_stream_options(struct wire_write *w, const json_t *none)
+{
+	const json_t *options = json_object_get(w->provider->item, "stream_options");
+	const char *usual = w->provider->wire->stream_options;
+
+	if (w->request->whole || w->request->relief & RELIEF_NO_STREAM_OPTIONS)
+		return false;
+	if (!json_is_object(options))
+		return usual && !json_is_false(options) && form_put(w, usual, none);
+	json_put(w->out, options, false);
+	return true;
+}
+
+static bool fill_strict(struct wire_write *w, const json_t *tool)
+{
+	json_put(w->out, json_object_get(tool, "strict"), false);
+	return true;
+}
+
+static bool fill_system(struct wire_write *w, const json_t *none)
+{
+	(void)none;
+	return w->request->system && put_text(w, span_of(w->request->system));
+}
+
+static bool fill_text(struct wire_write *w, const json_t *block)
+{
+	return put_text(w, text_member(block, "text"));
+}
+
+static bool fill_tools(struct wire_write *w, const json_t *none)
+{
+	const json_t *tool;
+	size_t i;
+
+	(void)none;
+	json_array_foreach(w->request->tools, i, tool)
+		form_put(w, w->provider->wire->tool, tool);
+	return json_array_size(w->request->tools);
+}
+
+static const struct form_name form_names[] = {
+	{ "about", fill_about },
+	{ "arguments", fill_arguments },
+	{ "arguments_text", fill_arguments_text },
+	{ "cache_key", fill_cache_key },
+	{ "content", fill_content },
+	{ "continuation", fill_continuation },
+	{ "data", fill_data },
+	{ "data_url", fill_data_url },
+	{ "failed", fill_failed },
+	{ "id", fill_id },
+	{ "images", fill_images },
+	{ "is_strict", fill_is_strict },
+	{ "media", fill_media },
+	{ "messages", fill_messages },
+	{ "model", fill_model },
+	{ "name", fill_name },
+	{ "parts", fill_parts },
+	{ "rest", fill_rest },
+	{ "result_text", fill_result_text },
+	{ "role", fill_role },
+	{ "schema", fill_schema },
+	{ "stream", fill_stream },
+	{ "stream_options", fill_stream_options },
+	{ "strict", fill_strict },
+	{ "system", fill_system },
+	{ "text", fill_text },
+	{ "tools", fill_tools },
+};
+
+static form_fill_fn find_name(const struct form_name *names, size_t n, struct rye_span name)
+{
+	for (size_t i = 0; i < n && names[i].name; i++)
+		if (*names[i].name == *name.ptr && span_eq(name, names[i].name))
+			return names[i].fill;
+	return NULL;
+}
+
+/* The wire's own names count first. */
+form_fill_fn form_fill_of(const struct wire *wire, struct rye_span name)
+{
+	form_fill_fn fill = find_name(wire->names, ARRAY_SIZE(wire->names), name);
+
+	return fill ? fill : find_name(form_names, ARRAY_SIZE(form_names), name);
+}
+
+void form_write(struct wire_write *w)
+{
+	form_put(w, w->provider->wire->body, NULL);
 }

@@ -12,144 +12,23 @@
 
 /* ---- writing ---- */
 
-static void anthropic_put_mark(const struct wire_write *w, bool last)
+static const json_t *last_of(const json_t *list)
 {
-	if (!last || strcmp(field_text(w->provider, "cache.mode", "marks"), "marks") != 0)
-		return;
-	raw_key(w->out, "cache_control");
+	return json_array_get(list, json_array_size(list) - 1);
+}
+
+/* On the last block that is sent, the system's text, or the last tool where there is none. */
+static bool fill_mark(struct wire_write *w, const json_t *one)
+{
+	bool system = w->request->system && *w->request->system;
+	bool due = !one || (w->last && one == last_of(w->blocks)) ||
+		   (!system && one == last_of(w->request->tools));
+
+	if (!due || !cache_is(w->provider, "marks"))
+		return false;
 	buf_addf(w->out, "{\"type\":\"ephemeral\",\"ttl\":\"%s\"}",
 		 !strcmp(field_text(w->provider, "cache.ttl", "5m"), "1h") ? "1h" : "5m");
-}
-
-static void anthropic_put_tool(struct wire_write *w, const json_t *tool)
-{
-	const json_t *tools = w->request->tools;
-
-	raw_open(w->out, NULL, '{');
-	tool_put(w, "input_schema", tool);
-	if (json_flag(tool, "strict", false))
-		raw_value(w->out, "strict", json_true());
-	anthropic_put_mark(w, !has_system(w) &&
-				      tool == json_array_get(tools, json_array_size(tools) - 1));
-	buf_addc(w->out, '}');
-}
-
-/* The objects of these are left open: a mark may follow. */
-static void anthropic_open_image(struct wire_write *w, const json_t *image)
-{
-	raw_typed(w->out, "image");
-	raw_open(w->out, "source", '{');
-	raw_text(w->out, "type", "base64");
-	raw_text(w->out, "media_type", json_str(image, "media_type"));
-	raw_text(w->out, "data", json_str(image, "data"));
-	buf_addc(w->out, '}');
-}
-
-static void anthropic_open_result(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "tool_result");
-	call_id_put(w, "tool_use_id", block);
-	result_put(w, "content", block);
-}
-
-static void anthropic_open_call(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "tool_use");
-	call_id_put(w, "id", block);
-	call_name_put(w, block);
-	raw_key(w->out, "input");
-	arguments_put(w, block, w->out);
-}
-
-static void anthropic_put_image(struct wire_write *w, const json_t *image)
-{
-	anthropic_open_image(w, image);
-	buf_addc(w->out, '}');
-}
-
-static void anthropic_put_block(struct wire_write *w, const json_t *block, bool last)
-{
-	if (block_put_raw(w, block))
-		return;
-	if (block_is(block, "tool_result")) {
-		anthropic_open_result(w, block);
-	} else if (block_is(block, "tool_call")) {
-		anthropic_open_call(w, block);
-	} else if (block_is(block, "image") && image_fits(w, block)) {
-		anthropic_open_image(w, block);
-	} else if (block_is_said(w, block)) {
-		raw_typed(w->out, "text");
-		raw_span(w->out, "text", text_member(block, "text"));
-	} else {
-		return;
-	}
-	anthropic_put_mark(w, last);
-	buf_addc(w->out, '}');
-}
-
-/* A text of blanks that it has said itself is refused as well, but reasoning is bound to all beside it. */
-static bool anthropic_keeps(const struct wire_write *w, const json_t *blocks, const json_t *block)
-{
-	return !block_is(block, "text") || block_is_said(w, block) ||
-	       json_find(blocks, "kind", "reasoning");
-}
-
-static void anthropic_put_blocks(struct wire_write *w, const json_t *blocks, bool last)
-{
-	size_t i, n = last ? json_array_size(blocks) : blocks_end(w, blocks);
-	const json_t *block;
-
-	/* Text before a result invites empty answers: results go first. */
-	json_array_foreach(blocks, i, block)
-		if (block_is(block, "tool_result"))
-			anthropic_put_block(w, block, last && i + 1 == n);
-	for (i = 0; i < n; i++) {
-		block = json_array_get(blocks, i);
-		if (!block_is(block, "tool_result") && anthropic_keeps(w, blocks, block))
-			anthropic_put_block(w, block, last && i + 1 == n);
-	}
-}
-
-static void anthropic_put_messages(struct wire_write *w)
-{
-	size_t i, n = json_array_size(w->request->messages);
-	const json_t *message;
-
-	raw_open(w->out, "messages", '[');
-	json_array_foreach(w->request->messages, i, message) {
-		auto_buf struct rye_buf blocks = RYE_BUF_INIT;
-		struct wire_write part = *w;
-
-		part.out = &blocks;
-		anthropic_put_blocks(&part, json_object_get(message, "blocks"), i + 1 == n);
-		if (!blocks.len)
-			continue;
-		raw_open(w->out, NULL, '{');
-		raw_text(w->out, "role", json_str(message, "role"));
-		raw_open(w->out, "content", '[');
-		buf_addspan(w->out, buf_span(&blocks));
-		buf_adds(w->out, "]}");
-	}
-	buf_addc(w->out, ']');
-}
-
-static void anthropic_write(struct wire_write *w)
-{
-	buf_addc(w->out, '{');
-	raw_text(w->out, "model", w->provider->model);
-	if (request_streams(w))
-		raw_value(w->out, "stream", json_true());
-	if (has_system(w)) {
-		raw_open(w->out, "system", '[');
-		raw_typed(w->out, "text");
-		raw_text(w->out, "text", w->request->system);
-		anthropic_put_mark(w, true);
-		buf_adds(w->out, "}]");
-	}
-	if (has_tools(w))
-		list_put(w, "tools", w->request->tools, anthropic_put_tool);
-	anthropic_put_messages(w);
-	write_rest(w);
+	return true;
 }
 
 /* ---- reading ---- */
@@ -342,11 +221,28 @@ const struct wire wire_anthropic = {
 	.name = "anthropic_messages",
 	.path = "/v1/messages",
 	.stream_path = "/v1/messages",
+	.body = "{model:@model,?stream:@stream,"
+		"?system:[{type:text,text:@system,?cache_control:@mark}],"
+		"?tools:[@tools],messages:[@messages],@rest}",
+	.tool = "{name:@name,description:@about,input_schema:@schema,?strict:@is_strict,"
+		"?cache_control:@mark}",
+	.user = "{role:@role,content:[@parts]}",
+	.answer = "{role:@role,content:[@parts]}",
+	.text = "{type:text,text:@text,?cache_control:@mark}",
+	.said = "{type:text,text:@text,?cache_control:@mark}",
+	.image = "{type:image,source:{type:base64,media_type:@media,data:@data},"
+		 "?cache_control:@mark}",
+	.call = "{type:tool_use,id:@id,name:@name,input:@arguments,?cache_control:@mark}",
+	.result = "{type:tool_result,tool_use_id:@id,content:@content,?is_error:@failed,"
+		  "?cache_control:@mark}",
+	.names = { { "mark", fill_mark } },
+	.cache_mode = "marks",
 	.max_field = "max_tokens",
-	.text_type = "text",
-	.put_image = anthropic_put_image,
+	/* text before a result invites empty answers */
+	.results = RESULTS_FIRST,
 	.flags_errors = true,
-	.write = anthropic_write,
+	.pauses = true,
+	.write = form_write,
 	.event = anthropic_event,
 	.whole = anthropic_whole,
 };

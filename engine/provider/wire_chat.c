@@ -12,144 +12,84 @@
 
 /* ---- writing ---- */
 
-static void chat_put_tool(struct wire_write *w, const json_t *tool)
+/* Some templates know a system's message at the beginning alone. one: NULL: that one. */
+static bool fill_chat_role(struct wire_write *w, const json_t *one)
 {
-	raw_typed(w->out, "function");
-	raw_open(w->out, "function", '{');
-	tool_put(w, "parameters", tool);
-	if (json_flag(tool, "strict", false))
-		raw_value(w->out, "strict", json_true());
-	buf_adds(w->out, "}}");
-}
+	const char *system = field_text(w->provider, "system_role", "system"), *role = "user";
 
-static void chat_put_role(struct wire_write *w, const char *role)
-{
-	raw_open(w->out, NULL, '{');
-	raw_text(w->out, "role", role);
-}
-
-static void chat_put_image(struct wire_write *w, const json_t *image)
-{
-	raw_typed(w->out, "image_url");
-	raw_open(w->out, "image_url", '{');
-	image_url_put(w, "url", image);
-	buf_adds(w->out, "}}");
-}
-
-static void chat_put_result(struct wire_write *w, const json_t *block)
-{
-	chat_put_role(w, "tool");
-	call_id_put(w, "tool_call_id", block);
-	result_put(w, "content", block);
-	buf_addc(w->out, '}');
+	if (!one)
+		role = system;
+	else if (message_is(one, "system"))
+		role = field_text(w->provider, "later_role", system);
+	raw_string(w->out, span_of(role));
+	return true;
 }
 
 /* All texts of the message; they are one on this wire. */
-static void chat_put_texts(const struct wire_write *w, const json_t *blocks, struct rye_buf *out)
+static void put_texts(const struct wire_write *w, struct rye_buf *out)
 {
 	const json_t *block;
 	size_t i;
 
-	json_array_foreach(blocks, i, block)
+	json_array_foreach(w->blocks, i, block)
 		if (block_is_said(w, block))
 			buf_addspan(out, text_member(block, "text"));
 }
 
 /* A user's images, and those of results, which a tool's message cannot hold. */
-static void chat_put_images(struct wire_write *w, const json_t *blocks)
+static bool fill_chat_images(struct wire_write *w, const json_t *none)
 {
-	const json_t *block, *image;
-	size_t i, k;
+	size_t before = w->out->len, i;
+	const json_t *block;
 
-	json_array_foreach(blocks, i, block) {
-		if (block_is(block, "image") && image_fits(w, block))
-			chat_put_image(w, block);
-		json_array_foreach(result_images(w, block), k, image)
-			chat_put_image(w, image);
-	}
+	(void)none;
+	json_array_foreach(w->blocks, i, block)
+		if (block_is(block, "image"))
+			block_put(w, block);
+		else
+			form_put(w, "@images", block);
+	return w->out->len > before;
 }
 
-/* Some templates know a system's message at the beginning alone. */
-static const char *chat_role(const struct wire_write *w, const json_t *message)
+/* A text, or a list of it and images. */
+static bool fill_chat_user(struct wire_write *w, const json_t *message)
 {
-	const char *system = field_text(w->provider, "system_role", "system");
-
-	if (!message_is(message, "system"))
-		return "user";
-	return field_text(w->provider, "later_role", system);
-}
-
-static void chat_put_user(struct wire_write *w, const json_t *message)
-{
-	const json_t *blocks = json_object_get(message, "blocks"), *block;
-	auto_buf struct rye_buf text = RYE_BUF_INIT, images = RYE_BUF_INIT;
-	struct wire_write aside = *w;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *whole = NULL;
+	const json_t *block;
 	size_t i;
 
-	json_array_foreach(blocks, i, block) {
-		if (!block_is(block, "tool_result"))
-			continue;
-		chat_put_result(w, block);
+	json_array_foreach(w->blocks, i, block)
 		if (result_images(w, block))
 			buf_addf(&text, "Images of %s.\n", json_str(block, "name"));
-	}
-	chat_put_texts(w, blocks, &text);
-	aside.out = &images;
-	chat_put_images(&aside, blocks);
-	if (!text.len && !images.len)
-		return;
-	chat_put_role(w, chat_role(w, message));
-	if (images.len) {
-		raw_open(w->out, "content", '[');
-		text_put(w, "text", buf_span(&text));
-		raw_comma(w->out);
-		buf_addspan(w->out, buf_span(&images));
-		buf_addc(w->out, ']');
-	} else {
-		raw_span(w->out, "content", buf_span(&text));
-	}
-	buf_addc(w->out, '}');
+	put_texts(w, &text);
+	whole = json_pack("{s:s%}", "text", buf_span(&text).ptr, text.len);
+	return form_put(w, "[?{type:text,text:@text},@chat_images]", whole) ||
+	       form_put(w, "@text", whole);
 }
 
-static void chat_put_call(struct wire_write *w, const json_t *block)
-{
-	raw_open(w->out, NULL, '{');
-	call_id_put(w, "id", block);
-	raw_text(w->out, "type", "function");
-	raw_open(w->out, "function", '{');
-	call_name_put(w, block);
-	arguments_text_put(w, block);
-	buf_adds(w->out, "}}");
-}
-
-static void chat_put_calls(struct wire_write *w, const json_t *blocks)
+static bool fill_calls(struct wire_write *w, const json_t *none)
 {
 	const json_t *block;
 	bool any = false;
 	size_t i;
 
-	json_array_foreach(blocks, i, block) {
-		if (!block_is(block, "tool_call"))
-			continue;
-		if (!any)
-			raw_open(w->out, "tool_calls", '[');
-		any = true;
-		if (!block_put_raw(w, block))
-			chat_put_call(w, block);
-	}
-	if (any)
-		buf_addc(w->out, ']');
+	(void)none;
+	json_array_foreach(w->blocks, i, block)
+		any |= block_is(block, "tool_call") && block_put(w, block);
+	return any;
 }
 
 /* In the field it came in, for servers that want it back; its raw form is that member alone. */
-static void chat_put_reasoning(struct wire_write *w, const json_t *blocks)
+static bool fill_reasoning(struct wire_write *w, const json_t *none)
 {
 	const json_t *block;
 	size_t i;
 
+	(void)none;
 	if (!strcmp(field_text(w->provider, "reasoning.replay", "none"), "none"))
-		return;
-	json_array_foreach(blocks, i, block) {
+		return true;
+	json_array_foreach(w->blocks, i, block) {
 		const char *raw = block_is(block, "reasoning") ? block_raw(w, block) : NULL;
 		size_t n = raw ? strlen(raw) : 0;
 
@@ -158,62 +98,21 @@ static void chat_put_reasoning(struct wire_write *w, const json_t *blocks)
 		raw_comma(w->out);
 		buf_add(w->out, raw + 1, n - 2);
 	}
+	return true;
 }
 
-static void chat_put_assistant(struct wire_write *w, const json_t *message)
+/* A text, or null beside calls. */
+static bool fill_chat_text(struct wire_write *w, const json_t *none)
 {
-	const json_t *blocks = json_object_get(message, "blocks"), *block;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	bool calls = false;
-	size_t i;
 
-	json_array_foreach(blocks, i, block)
-		calls |= block_is(block, "tool_call");
-	chat_put_texts(w, blocks, &text);
-	if (!calls && !text.len)
-		return;
-	chat_put_role(w, "assistant");
+	(void)none;
+	put_texts(w, &text);
 	if (text.len)
-		raw_span(w->out, "content", buf_span(&text));
+		raw_string(w->out, buf_span(&text));
 	else
-		raw_value(w->out, "content", json_null());
-	chat_put_reasoning(w, blocks);
-	chat_put_calls(w, blocks);
-	buf_addc(w->out, '}');
-}
-
-static void chat_put_messages(struct wire_write *w)
-{
-	const json_t *message;
-	size_t i;
-
-	raw_open(w->out, "messages", '[');
-	if (has_system(w)) {
-		chat_put_role(w, field_text(w->provider, "system_role", "system"));
-		raw_text(w->out, "content", w->request->system);
-		buf_addc(w->out, '}');
-	}
-	json_array_foreach(w->request->messages, i, message) {
-		if (message_is(message, "assistant"))
-			chat_put_assistant(w, message);
-		else
-			chat_put_user(w, message);
-	}
-	buf_addc(w->out, ']');
-}
-
-static void chat_write(struct wire_write *w)
-{
-	auto_json json_t *usage = json_pack("{s:b}", "include_usage", 1);
-
-	buf_addc(w->out, '{');
-	raw_text(w->out, "model", w->provider->model);
-	chat_put_messages(w);
-	if (has_tools(w))
-		list_put(w, "tools", w->request->tools, chat_put_tool);
-	stream_put(w, usage);
-	cache_key_put(w, "none");
-	write_rest(w);
+		buf_adds(w->out, "null");
+	return text.len || json_find(w->blocks, "kind", "tool_call");
 }
 
 /* ---- reading ---- */
@@ -353,7 +252,7 @@ static void chat_make_raw(struct answer_block *block)
 		buf_addc(&block->raw, '}');
 	} else if (block->kind == BLOCK_CALL) {
 		buf_addc(&function, '{');
-		raw_text(&function, "name", json_str(block->extra, "name"));
+		raw_span(&function, "name", text_member(block->extra, "name"));
 		raw_span(&function, "arguments", whole ? buf_span(&block->args) : SPAN("{}"));
 		buf_addc(&function, '}');
 		json_object_set(block->start, "id", json_object_get(block->extra, "id"));
@@ -463,8 +362,27 @@ const struct wire wire_chat = {
 	.name = "openai_chat",
 	.path = "/v1/chat/completions",
 	.stream_path = "/v1/chat/completions",
+	.body = "{model:@model,messages:[?{role:@chat_role,content:@system},@messages],"
+		"?tools:[@tools],?stream:@stream,?stream_options:@stream_options,"
+		"?prompt_cache_key:@cache_key,@rest}",
+	.tool = "{type:function,function:{name:@name,description:@about,parameters:@schema,"
+		"?strict:@is_strict}}",
+	.user = "{role:@chat_role,content:@chat_user}",
+	.answer = "{role:assistant,content:@chat_text,@reasoning,?tool_calls:[@calls]}",
+	.image = "{type:image_url,image_url:{url:@data_url}}",
+	.call = "{id:@id,type:function,function:{name:@name,arguments:@arguments_text}}",
+	.result = "{role:tool,tool_call_id:@id,content:@result_text}",
+	.stream_options = "{include_usage:true}",
+	.names = { { "calls", fill_calls },
+		   { "chat_images", fill_chat_images },
+		   { "chat_role", fill_chat_role },
+		   { "chat_text", fill_chat_text },
+		   { "chat_user", fill_chat_user },
+		   { "reasoning", fill_reasoning } },
+	.cache_mode = "none",
 	.max_field = "max_tokens",
-	.write = chat_write,
+	.results = RESULTS_BESIDE,
+	.write = form_write,
 	.event = chat_event,
 	.whole = chat_whole,
 };

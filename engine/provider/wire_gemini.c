@@ -18,150 +18,81 @@
 
 /* ---- writing ---- */
 
-/* An older endpoint wants no schema where there are no parameters. */
-static void gemini_put_tool(struct wire_write *w, const json_t *tool)
+/* An older endpoint knows a subset of schemas, and wants none where there are no parameters. */
+static bool is_subset(const struct wire_write *w)
 {
-	bool subset = telling_of(w->provider).words == WORDS_SUBSET;
-	const json_t *schema = json_object_get(tool, "schema");
-	bool none = subset && !json_object_size(json_object_get(schema, "properties"));
-
-	raw_open(w->out, NULL, '{');
-	tool_put(w, none ? NULL : subset ? "parameters" : "parametersJsonSchema", tool);
-	buf_addc(w->out, '}');
+	return telling_of(w->provider).words == WORDS_SUBSET;
 }
 
-static void gemini_put_image(struct wire_write *w, const json_t *image)
+static bool fill_own_schema(struct wire_write *w, const json_t *tool)
 {
-	raw_open(w->out, NULL, '{');
-	raw_open(w->out, "inlineData", '{');
-	raw_text(w->out, "mimeType", json_str(image, "media_type"));
-	raw_text(w->out, "data", json_str(image, "data"));
-	buf_adds(w->out, "}}");
+	if (is_subset(w))
+		return false;
+	json_put(w->out, json_object_get(tool, "schema"), false);
+	return true;
+}
+
+static bool fill_subset(struct wire_write *w, const json_t *tool)
+{
+	const json_t *schema = json_object_get(tool, "schema");
+
+	json_put(w->out, schema, false);
+	return is_subset(w) && json_object_size(json_object_get(schema, "properties"));
+}
+
+static const json_t *call_of(const struct wire_write *w, const json_t *block)
+{
+	return block_is(block, "tool_call") ? block : result_call(w, block);
 }
 
 /* An id of ours is not told: the provider gave none. */
-static void gemini_put_id(struct wire_write *w, const json_t *block, const json_t *call)
+static bool fill_given_id(struct wire_write *w, const json_t *block)
 {
-	if (!json_flag(call, "own_id", false) || !block_raw(w, call))
-		call_id_put(w, "id", block);
+	const json_t *call = call_of(w, block);
+
+	if (json_flag(call, "own_id", false) && block_raw(w, call))
+		return false;
+	return form_put(w, "@id", block);
 }
 
-static void gemini_put_result(struct wire_write *w, const json_t *block)
+static bool fill_called(struct wire_write *w, const json_t *block)
 {
-	const json_t *call = result_call(w, block), *images = result_images(w, block);
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const json_t *call = call_of(w, block);
 
-	result_text_put(w, block, false, &text);
-	raw_open(w->out, NULL, '{');
-	raw_open(w->out, "functionResponse", '{');
-	gemini_put_id(w, block, call);
-	call_name_put(w, call ? call : block);
-	raw_open(w->out, "response", '{');
-	raw_span(w->out, json_flag(block, "is_error", false) ? "error" : "output", buf_span(&text));
-	buf_addc(w->out, '}');
-	if (images)
-		list_put(w, "parts", images, gemini_put_image);
-	buf_adds(w->out, "}}");
+	return form_put(w, "@name", call ? call : block);
 }
 
-static void gemini_put_call(struct wire_write *w, const json_t *block, bool first)
+static bool fill_response(struct wire_write *w, const json_t *result)
 {
-	const char *signature = json_str(block, "signature");
+	bool failed = json_flag(result, "is_error", false);
 
-	raw_open(w->out, NULL, '{');
-	raw_open(w->out, "functionCall", '{');
-	gemini_put_id(w, block, block);
-	call_name_put(w, block);
-	raw_key(w->out, "args");
-	arguments_put(w, block, w->out);
-	buf_addc(w->out, '}');
-	if (w->raw && *signature)
-		raw_text(w->out, "thoughtSignature", signature);
-	else if (first)
-		raw_text(w->out, "thoughtSignature", NO_SIGNATURE);
-	buf_addc(w->out, '}');
+	return form_put(w, failed ? "{error:@result_text}" : "{output:@result_text}", result);
 }
 
-static void gemini_put_text(struct rye_buf *out, struct rye_span text)
+/* The provider's own, or on the first call of a message what stands for it. */
+static bool fill_signature(struct wire_write *w, const json_t *call)
 {
-	raw_open(out, NULL, '{');
-	raw_span(out, "text", text);
-	buf_addc(out, '}');
-}
+	const char *signature = json_str(call, "signature");
+	const json_t *block = NULL;
+	size_t i = 0;
 
-static void gemini_put_parts(struct wire_write *w, const json_t *blocks)
-{
-	const json_t *block;
-	bool first = true;
-	size_t i;
-
-	json_array_foreach(blocks, i, block) {
-		if (block_put_raw(w, block)) {
-			continue;
-		} else if (block_is(block, "tool_call")) {
-			gemini_put_call(w, block, first);
-			first = false;
-		} else if (block_is(block, "tool_result")) {
-			gemini_put_result(w, block);
-		} else if (block_is(block, "image") && image_fits(w, block)) {
-			gemini_put_image(w, block);
-		} else if (block_is_said(w, block)) {
-			gemini_put_text(w->out, text_member(block, "text"));
-		}
+	if (w->raw && *signature) {
+		raw_string(w->out, span_of(signature));
+		return true;
 	}
+	json_array_foreach(w->blocks, i, block)
+		if (block_is(block, "tool_call") && !block_raw(w, block))
+			break;
+	raw_string(w->out, SPAN(NO_SIGNATURE));
+	return block == call;
 }
 
 /* What goes on with a token is the request as it was, without the part that has come. */
-static bool is_continued(const struct wire_write *w, const json_t *message, size_t i)
+static bool fill_own_parts(struct wire_write *w, const json_t *message)
 {
-	return w->request->continuation && message_is(message, "assistant") &&
-	       i + 1 == json_array_size(w->request->messages);
-}
-
-static void gemini_put_contents(struct wire_write *w)
-{
-	const json_t *message;
-	size_t i;
-
-	raw_open(w->out, "contents", '[');
-	json_array_foreach(w->request->messages, i, message) {
-		auto_buf struct rye_buf parts = RYE_BUF_INIT;
-		struct wire_write part = *w;
-
-		part.out = &parts;
-		if (!is_continued(w, message, i))
-			gemini_put_parts(&part, json_object_get(message, "blocks"));
-		if (!parts.len)
-			continue;
-		raw_open(w->out, NULL, '{');
-		raw_text(w->out, "role", message_is(message, "assistant") ? "model" : "user");
-		raw_open(w->out, "parts", '[');
-		buf_addspan(w->out, buf_span(&parts));
-		buf_adds(w->out, "]}");
-	}
-	buf_addc(w->out, ']');
-}
-
-static void gemini_write(struct wire_write *w)
-{
-	buf_addc(w->out, '{');
-	if (has_system(w)) {
-		raw_open(w->out, "systemInstruction", '{');
-		raw_open(w->out, "parts", '[');
-		gemini_put_text(w->out, span_of(w->request->system));
-		buf_adds(w->out, "]}");
-	}
-	gemini_put_contents(w);
-	if (has_tools(w)) {
-		raw_open(w->out, "tools", '[');
-		raw_open(w->out, NULL, '{');
-		list_put(w, "functionDeclarations", w->request->tools, gemini_put_tool);
-		buf_adds(w->out, "}]");
-	}
-	if (w->request->continuation)
-		raw_text(w->out, "continuationToken", w->request->continuation);
-	config_set(w, "generationConfig", "maxOutputTokens");
-	write_rest(w);
+	if (w->request->continuation && w->last)
+		return false;
+	return form_put(w, "@parts", message);
 }
 
 /* ---- reading ---- */
@@ -362,8 +293,11 @@ static void gemini_close(struct answer *answer)
 	for (size_t i = 0; i < answer->n; i++) {
 		struct answer_block *block = &answer->v[i];
 
-		if (block->kind == BLOCK_TEXT && !block->raw.len)
-			gemini_put_text(&block->raw, buf_span(&block->text));
+		if (block->kind == BLOCK_TEXT && !block->raw.len) {
+			buf_addc(&block->raw, '{');
+			raw_span(&block->raw, "text", buf_span(&block->text));
+			buf_addc(&block->raw, '}');
+		}
 		if (block->kind != BLOCK_CALL)
 			answer_done(answer, block);
 	}
@@ -438,7 +372,33 @@ const struct wire wire_gemini = {
 	.name = "gemini_generate",
 	.path = "/v1beta/models/{model}:generateContent",
 	.stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse",
-	.write = gemini_write,
+
+	.body = "{?systemInstruction:{parts:[{text:@system}]},contents:[@messages],"
+		"?tools:[{functionDeclarations:[@tools]}],?continuationToken:@continuation,@rest}",
+	.tool = "{name:@name,description:@about,?parametersJsonSchema:@schema,"
+		"?parameters:@subset}",
+	.user = "{role:user,parts:[@parts]}",
+	.answer = "{role:model,parts:[@own_parts]}",
+	.text = "{text:@text}",
+	.said = "{text:@text}",
+	.image = "{inlineData:{mimeType:@media,data:@data}}",
+	.call = "{functionCall:{?id:@given_id,name:@name,args:@arguments},"
+		"?thoughtSignature:@signature}",
+	.result = "{functionResponse:{?id:@given_id,name:@called,response:@response,"
+		  "?parts:[@images]}}",
+	.names = { { "called", fill_called },
+		   { "given_id", fill_given_id },
+		   { "own_parts", fill_own_parts },
+		   { "response", fill_response },
+		   { "schema", fill_own_schema },
+		   { "signature", fill_signature },
+		   { "subset", fill_subset } },
+	.cache_mode = "none",
+	.max_field = "maxOutputTokens",
+	.config = "generationConfig",
+	.results = RESULTS_IN_ORDER,
+	.flags_errors = true,
+	.write = form_write,
 	.event = gemini_event,
 	.whole = gemini_take,
 };

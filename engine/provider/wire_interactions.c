@@ -10,124 +10,6 @@
 
 #include <stdlib.h>
 
-/* ---- writing ---- */
-
-static void step_put_tool(struct wire_write *w, const json_t *tool)
-{
-	raw_typed(w->out, "function");
-	tool_put(w, "parameters", tool);
-	buf_addc(w->out, '}');
-}
-
-static void step_put_image(struct wire_write *w, const json_t *image)
-{
-	raw_typed(w->out, "image");
-	raw_text(w->out, "mime_type", json_str(image, "media_type"));
-	raw_text(w->out, "data", json_str(image, "data"));
-	buf_addc(w->out, '}');
-}
-
-/* A text or an image within a step. */
-static void step_put_part(struct wire_write *w, const json_t *block)
-{
-	if (block_is(block, "image") && image_fits(w, block))
-		step_put_image(w, block);
-	else if (block_is_said(w, block))
-		text_put(w, "text", text_member(block, "text"));
-}
-
-static void step_put_result(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "function_result");
-	call_id_put(w, "call_id", block);
-	call_name_put(w, block);
-	result_put(w, "result", block);
-	buf_addc(w->out, '}');
-}
-
-static void step_put_content(struct wire_write *w, const char *type, struct rye_span parts)
-{
-	if (!parts.len)
-		return;
-	raw_typed(w->out, type);
-	raw_open(w->out, "content", '[');
-	buf_addspan(w->out, parts);
-	buf_adds(w->out, "]}");
-}
-
-static void step_put_call(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "function_call");
-	call_id_put(w, "id", block);
-	call_name_put(w, block);
-	raw_key(w->out, "arguments");
-	arguments_put(w, block, w->out);
-	buf_addc(w->out, '}');
-}
-
-static void step_put_own(struct wire_write *w, const json_t *block)
-{
-	auto_buf struct rye_buf parts = RYE_BUF_INIT;
-	struct wire_write part = *w;
-
-	if (block_put_raw(w, block))
-		return;
-	part.out = &parts;
-	if (block_is(block, "tool_call"))
-		step_put_call(w, block);
-	else
-		step_put_part(&part, block);
-	step_put_content(w, "model_output", buf_span(&parts));
-}
-
-/* Results are steps of their own, what a person says is one. */
-static void step_put_user(struct wire_write *w, const json_t *blocks)
-{
-	auto_buf struct rye_buf parts = RYE_BUF_INIT;
-	struct wire_write part = *w;
-	const json_t *block;
-	size_t i;
-
-	part.out = &parts;
-	json_array_foreach(blocks, i, block) {
-		if (block_is(block, "tool_result"))
-			step_put_result(w, block);
-		else
-			step_put_part(&part, block);
-	}
-	step_put_content(w, "user_input", buf_span(&parts));
-}
-
-static void interactions_write(struct wire_write *w)
-{
-	const json_t *message, *block;
-	size_t i, k;
-
-	buf_addc(w->out, '{');
-	raw_text(w->out, "model", w->provider->model);
-	raw_value(w->out, "store", json_false());
-	if (has_system(w))
-		raw_text(w->out, "system_instruction", w->request->system);
-	raw_open(w->out, "input", '[');
-	json_array_foreach(w->request->messages, i, message) {
-		const json_t *blocks = json_object_get(message, "blocks");
-
-		if (!message_is(message, "assistant")) {
-			step_put_user(w, blocks);
-			continue;
-		}
-		json_array_foreach(blocks, k, block)
-			step_put_own(w, block);
-	}
-	buf_addc(w->out, ']');
-	if (has_tools(w))
-		list_put(w, "tools", w->request->tools, step_put_tool);
-	if (request_streams(w))
-		raw_value(w->out, "stream", json_true());
-	config_set(w, "generation_config", "max_output_tokens");
-	write_rest(w);
-}
-
 /* ---- reading ---- */
 
 static const struct usage_paths step_usage = {
@@ -299,10 +181,21 @@ const struct wire wire_interactions = {
 	.name = "gemini_interactions",
 	.path = "/v1beta/interactions",
 	.stream_path = "/v1beta/interactions",
-	.text_type = "text",
-	.put_image = step_put_image,
+	.body = "{model:@model,store:false,?system_instruction:@system,input:[@messages],"
+		"?tools:[@tools],?stream:@stream,@rest}",
+	.tool = "{type:function,name:@name,description:@about,parameters:@schema}",
+	.user = "{type:user_input,content:[@parts]}",
+	.text = "{type:text,text:@text}",
+	.said = "{type:model_output,content:[{type:text,text:@text}]}",
+	.image = "{type:image,mime_type:@media,data:@data}",
+	.call = "{type:function_call,id:@id,name:@name,arguments:@arguments}",
+	.result = "{type:function_result,call_id:@id,name:@name,result:@content,?is_error:@failed}",
+	.cache_mode = "none",
+	.max_field = "max_output_tokens",
+	.config = "generation_config",
+	.results = RESULTS_BESIDE,
 	.flags_errors = true,
-	.write = interactions_write,
+	.write = form_write,
 	.event = interactions_event,
 	.whole = interactions_whole,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * JSON as bytes: where a value stands in a text that was parsed already, and texts put together so
- * that a value goes out as it came in; and texts that are none, mended. Pure.
+ * that a value goes out as it came in; forms; and texts that are none, mended. Pure.
  */
 #include "provider/provider_inner.h"
 
@@ -135,10 +135,27 @@ void raw_comma(struct rye_buf *out)
 		buf_addc(out, ',');
 }
 
-static void raw_string(struct rye_buf *out, struct rye_span text)
+/* Most are ids, names and types: nothing in them is spelt otherwise. */
+static bool is_plain(struct rye_span text)
 {
-	auto_json json_t *value = json_stringn_nocheck(text.ptr, text.len);
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] < ' ' || text.ptr[i] > '~' || text.ptr[i] == '"' ||
+		    text.ptr[i] == '\\')
+			return false;
+	return true;
+}
 
+void raw_string(struct rye_buf *out, struct rye_span text)
+{
+	auto_json json_t *value = NULL;
+
+	if (is_plain(text)) {
+		buf_addc(out, '"');
+		buf_addspan(out, text);
+		buf_addc(out, '"');
+		return;
+	}
+	value = json_stringn_nocheck(text.ptr, text.len);
 	json_put(out, value, false);
 }
 
@@ -149,30 +166,10 @@ void raw_key(struct rye_buf *out, const char *key)
 	buf_addc(out, ':');
 }
 
-void raw_open(struct rye_buf *out, const char *key, char bracket)
-{
-	if (key)
-		raw_key(out, key);
-	else
-		raw_comma(out);
-	buf_addc(out, bracket);
-}
-
-void raw_typed(struct rye_buf *out, const char *type)
-{
-	raw_open(out, NULL, '{');
-	raw_text(out, "type", type);
-}
-
 void raw_span(struct rye_buf *out, const char *key, struct rye_span text)
 {
 	raw_key(out, key);
 	raw_string(out, text);
-}
-
-void raw_text(struct rye_buf *out, const char *key, const char *text)
-{
-	raw_span(out, key, span_of(text));
 }
 
 void raw_value(struct rye_buf *out, const char *key, const json_t *value)
@@ -193,6 +190,104 @@ void raw_splice(struct rye_buf *out, const json_t *object, const char *key, stru
 	raw_key(out, key);
 	buf_addspan(out, value);
 	buf_addc(out, '}');
+}
+
+/*
+ * ---- forms ----
+ * A form is the vendor's own JSON with its words bare and a name in place of each value that the thread
+ * has: {type:tool_use,id:@id,?cache_control:@mark}. A value that is not there takes the object or list
+ * around it away, or the member or element alone that has '?' before it.
+ */
+
+struct form_place {
+	struct wire_write *w;
+	const json_t *one;
+	const char *at;
+};
+
+static bool put_value(struct form_place *f);
+
+static struct rye_span take_word(struct form_place *f)
+{
+	struct rye_span word = { f->at, strcspn(f->at, ":,]}") };
+
+	f->at += word.len;
+	return word;
+}
+
+static bool put_name(struct form_place *f)
+{
+	form_fill_fn fill = form_fill_of(f->w->provider->wire, take_word(f));
+
+	return fill && fill(f->w, f->one);
+}
+
+/* A member, an element, or a name that puts some. */
+static bool put_one(struct form_place *f, bool member)
+{
+	struct rye_buf *out = f->w->out;
+
+	if (member && *f->at != '@') {
+		struct rye_span key = take_word(f);
+
+		raw_comma(out);
+		raw_string(out, key);
+		buf_addc(out, ':');
+		f->at++;
+	}
+	return put_value(f);
+}
+
+static bool put_several(struct form_place *f)
+{
+	struct rye_buf *out = f->w->out;
+	char end = *f->at == '{' ? '}' : ']';
+	bool all = true;
+
+	raw_comma(out);
+	buf_addc(out, *f->at++);
+	while (*f->at != end) {
+		bool may = *f->at == '?';
+		size_t before = out->len;
+
+		f->at += may;
+		if (!put_one(f, end == '}')) {
+			buf_cut(out, before);
+			all &= may;
+		}
+		f->at += *f->at == ',';
+	}
+	buf_addc(out, *f->at++);
+	return all;
+}
+
+static bool put_value(struct form_place *f)
+{
+	struct rye_span word;
+
+	if (*f->at == '{' || *f->at == '[')
+		return put_several(f);
+	if (*f->at == '@') {
+		f->at++;
+		return put_name(f);
+	}
+	word = take_word(f);
+	if (span_eq(word, "true") || span_eq(word, "false"))
+		buf_addspan(f->w->out, word);
+	else
+		raw_string(f->w->out, word);
+	return true;
+}
+
+bool form_put(struct wire_write *w, const char *form, const json_t *one)
+{
+	struct form_place f = { w, one, form };
+	size_t before = w->out->len;
+	bool there = put_value(&f);
+
+	if (!there)
+		buf_cut(w->out, before);
+	return there;
 }
 
 /* ---- bytes that are no text ---- */

@@ -10,124 +10,6 @@
 
 #include <stdlib.h>
 
-/* ---- writing ---- */
-
-static void responses_put_tool(struct wire_write *w, const json_t *tool)
-{
-	raw_typed(w->out, "function");
-	tool_put(w, "parameters", tool);
-	/* Left out, strict is tried and silently given up. */
-	raw_value(w->out, "strict", json_object_get(tool, "strict"));
-	buf_addc(w->out, '}');
-}
-
-static void responses_put_image(struct wire_write *w, const json_t *image)
-{
-	raw_typed(w->out, "input_image");
-	image_url_put(w, "image_url", image);
-	buf_addc(w->out, '}');
-}
-
-static void responses_put_result(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "function_call_output");
-	call_id_put(w, "call_id", block);
-	result_put(w, "output", block);
-	buf_addc(w->out, '}');
-}
-
-static void responses_put_message(struct wire_write *w, const char *role, struct rye_span parts)
-{
-	if (!parts.len)
-		return;
-	raw_typed(w->out, "message");
-	raw_text(w->out, "role", role);
-	raw_open(w->out, "content", '[');
-	buf_addspan(w->out, parts);
-	buf_adds(w->out, "]}");
-}
-
-static void responses_put_user(struct wire_write *w, const json_t *message)
-{
-	auto_buf struct rye_buf parts = RYE_BUF_INIT;
-	struct wire_write part = *w;
-	const char *role = "user";
-	const json_t *block;
-	size_t i;
-
-	part.out = &parts;
-	json_array_foreach(json_object_get(message, "blocks"), i, block) {
-		if (block_is(block, "tool_result"))
-			responses_put_result(w, block);
-		else if (block_is(block, "image") && image_fits(w, block))
-			responses_put_image(&part, block);
-		else
-			text_put(&part, "input_text", text_member(block, "text"));
-	}
-	if (message_is(message, "system"))
-		role = field_text(w->provider, "later_role", "developer");
-	responses_put_message(w, role, buf_span(&parts));
-}
-
-static void responses_put_call(struct wire_write *w, const json_t *block)
-{
-	raw_typed(w->out, "function_call");
-	call_id_put(w, "call_id", block);
-	call_name_put(w, block);
-	arguments_text_put(w, block);
-	buf_addc(w->out, '}');
-}
-
-static void responses_put_own(struct wire_write *w, const json_t *block)
-{
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	struct wire_write part = *w;
-
-	if (block_put_raw(w, block))
-		return;
-	part.out = &text;
-	if (block_is(block, "tool_call"))
-		responses_put_call(w, block);
-	else if (block_is_said(w, block))
-		text_put(&part, "output_text", text_member(block, "text"));
-	responses_put_message(w, "assistant", buf_span(&text));
-}
-
-static void responses_put_input(struct wire_write *w)
-{
-	const json_t *message, *blocks;
-	size_t i, k;
-
-	raw_open(w->out, "input", '[');
-	json_array_foreach(w->request->messages, i, message) {
-		if (!message_is(message, "assistant")) {
-			responses_put_user(w, message);
-			continue;
-		}
-		blocks = json_object_get(message, "blocks");
-		for (k = 0; k < blocks_end(w, blocks); k++)
-			responses_put_own(w, json_array_get(blocks, k));
-	}
-	buf_addc(w->out, ']');
-}
-
-static void responses_write(struct wire_write *w)
-{
-	buf_addc(w->out, '{');
-	raw_text(w->out, "model", w->provider->model);
-	if (has_system(w))
-		raw_text(w->out, "instructions", w->request->system);
-	responses_put_input(w);
-	if (has_tools(w))
-		list_put(w, "tools", w->request->tools, responses_put_tool);
-	raw_value(w->out, "store", json_false());
-	raw_key(w->out, "include");
-	buf_adds(w->out, "[\"reasoning.encrypted_content\"]");
-	stream_put(w, NULL);
-	cache_key_put(w, "key");
-	write_rest(w);
-}
-
 /* ---- reading ---- */
 
 static const struct usage_paths responses_usage = {
@@ -409,10 +291,22 @@ const struct wire wire_responses = {
 	.name = "openai_responses",
 	.path = "/v1/responses",
 	.stream_path = "/v1/responses",
+	.body = "{model:@model,?instructions:@system,input:[@messages],?tools:[@tools],"
+		"store:false,include:[reasoning.encrypted_content],?stream:@stream,"
+		"?stream_options:@stream_options,?prompt_cache_key:@cache_key,@rest}",
+	/* left out, strict is tried and silently given up */
+	.tool = "{type:function,name:@name,description:@about,parameters:@schema,strict:@strict}",
+	.user = "{type:message,role:@role,content:[@parts]}",
+	.text = "{type:input_text,text:@text}",
+	.said = "{type:message,role:assistant,content:[{type:output_text,text:@text}]}",
+	.image = "{type:input_image,image_url:@data_url}",
+	.call = "{type:function_call,call_id:@id,name:@name,arguments:@arguments_text}",
+	.result = "{type:function_call_output,call_id:@id,output:@content}",
+	.later = "developer",
+	.cache_mode = "key",
 	.max_field = "max_output_tokens",
-	.text_type = "input_text",
-	.put_image = responses_put_image,
-	.write = responses_write,
+	.results = RESULTS_BESIDE,
+	.write = form_write,
 	.event = responses_event,
 	.whole = responses_whole,
 };

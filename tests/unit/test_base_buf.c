@@ -27,7 +27,13 @@ static void appends(void **state)
 		buf_addf(&buf, "%s", "0123456789");
 	assert_int_equal(buf.len, 10007);
 	assert_int_equal(buf.data[buf.len], 0);
+	buf_cut(&buf, 3);
+	assert_int_equal(buf.len, 3);
+	assert_int_equal(buf.data[buf.len], 0);
+	buf_cut(&buf, 4);
+	assert_int_equal(buf.len, 3);
 	buf_clear(&buf);
+	buf_cut(&buf, 0);
 	holds(&buf, "");
 }
 
