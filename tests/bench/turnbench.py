@@ -41,6 +41,8 @@ def tools(ident):
         if event["event_type"] == "tool_call_start":
             began = event["timestamp"]
         elif event["event_type"] == "tool_call_result":
+            if event["payload"].get("error"):
+                raise SystemExit("turnbench: the tool did not run: " + json.dumps(event["payload"])[:300])
             took.append(event["timestamp"] - began)
     return took
 
