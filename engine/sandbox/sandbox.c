@@ -456,6 +456,12 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 	if (box->shm)
 		rmdir(box->shm);
 	free(steal(&box->shm));
+	if (r == -E2BIG)
+		return rye_fail(err, RYE_TOO_BIG,
+				"sandbox: the project has more private files than can be hidden "
+				"from a tool (%d files like .env, in %d directories): remove some, "
+				"or sign the tool with `requires: [env.read]`",
+				PRIVATE_FILES, PRIVATE_DIRS);
 	if (boxes->strict || r != -EOPNOTSUPP)
 		return rye_fail_sys(err, -r, "sandbox: cannot make a mount namespace");
 	boxes->bare = true;

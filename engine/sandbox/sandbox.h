@@ -204,7 +204,8 @@ struct veil_rows {
 		char *path;
 	} * v;
 	size_t n, size;
-	bool failed; /* no memory, or too many */
+	bool failed;
+	int sys; /* why, where it failed: 0 stands for ENOMEM; E2BIG: too many */
 };
 
 struct veil_ask {
@@ -237,7 +238,8 @@ struct veil_want {
 /*
  * Hides the signing keys, freezes records of threads and trust of project and user; makes the
  * directories for these where a tool could make them first. Outside the project, and in it if not
- * `write`, everything is read-only but what is named. The same errors.
+ * `write`, everything is read-only but what is named. The same errors, and -E2BIG: there is more to
+ * hide than can be.
  */
 int veil_spaces(const struct veil_want *want, struct veil *ret);
 /* Not where a space or tmpdir lies in the machine's own: the run would not find it. */

@@ -31,6 +31,7 @@ bool pidlimit_dir(const char *mounts, const char *cgroups, char *ret, size_t siz
 
 /* veil_rows.c */
 void veil_rows_done(struct veil_rows *rows);
+void veil_rows_fail(struct veil_rows *rows, int sys); /* the first reason counts */
 void veil_rows_add(struct veil_rows *rows, enum veil_how how, const char *path); /* once */
 void veil_rows_below(struct veil_rows *rows, enum veil_how how, const char *dir, const char *name);
 /* veil_alias.c: adds the other paths that lead to what is frozen or hidden. */
@@ -38,11 +39,17 @@ void veil_rows_aliases(struct veil_rows *rows);
 /* veil_git.c */
 void veil_rows_git(struct veil_rows *rows, const char *project);
 
-/* veil_private.c: see there. watch: the kernel is to tell what comes. NULL: no memory. */
+/*
+ * veil_private.c: see there. watch: the kernel is to tell what comes. NULL: no memory. So many
+ * directories are looked into, and so many files hidden; with more, the rows fail with E2BIG.
+ */
+#define PRIVATE_DIRS 32768
+#define PRIVATE_FILES 1024
 struct privates;
 struct privates *privates_open(const char *project, bool watch);
 void privates_close(struct privates *privates);
-void privates_rows(struct privates *privates, struct veil_rows *rows);
+/* write: also what keeps them in their place. */
+void privates_rows(struct privates *privates, bool write, struct veil_rows *rows);
 uint64_t privates_stamp(struct privates *privates); /* of those that there are */
 
 struct privates *veil_watch_privates(const struct veil_watch *watch);

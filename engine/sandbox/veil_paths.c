@@ -11,6 +11,7 @@
 #include "scope.h"
 #include "space/space.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,7 +168,7 @@ static void hide_private(const struct veil_want *want, struct veil_rows *rows)
 	if (want->write && !(want->shown & SHOW_GIT))
 		veil_rows_git(rows, want->spaces->v[0].root);
 	if (!(want->shown & SHOW_ENV))
-		privates_rows(veil_watch_privates(want->watch), rows);
+		privates_rows(veil_watch_privates(want->watch), want->write, rows);
 }
 
 uint64_t veil_stamp(const struct spaces *spaces)
@@ -261,7 +262,7 @@ int veil_spaces(const struct veil_want *want, struct veil *ret)
 	hide_private(want, &rows);
 	hide_services(want, &session, &rows);
 	veil_rows_aliases(&rows);
-	r = rows.failed ? -ENOMEM : veil_make(&ask, ret);
+	r = !rows.failed ? veil_make(&ask, ret) : rows.sys ? -rows.sys : -ENOMEM;
 	/* What came meanwhile makes it stale. */
 	if (!r)
 		ret->stamp = before;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of the project that hold secrets: `.env` and its kin, private keys. They are looked for
- * whenever a box is made; an inotify descriptor tells when a name of that sort, or a directory, has
- * come since: then they are looked for again, and boxes that show one of them are not used any more.
- * Called by workers. No lock: of two workers that look at once each finds what there is.
+ * Files of the project that hold secrets: `.env` and its kin, private keys. They are looked for when
+ * a box is made; an inotify descriptor tells when a name of that sort, or a directory, has come since:
+ * then they are looked for again, and boxes that show one of them are not used any more. What cannot
+ * be looked into is hidden as a whole, and where there are more than can be hidden there is no box.
+ * No process in a box can rename a directory above one of them: a run cannot carry it to where none
+ * is looked for, and a later one read it there.
+ * Called by workers. Lock: privates->lock, for what was found last; the looking is done without.
  */
 #include "sandbox/sandbox_inner.h"
 
@@ -11,17 +14,15 @@
 #include "hash.h"
 #include "scope.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
-/* So many directories are looked into, so deep, and so many files hidden: a mount each. */
-#define PRIVATE_DIRS 1024
-#define PRIVATE_DEPTH 8
-#define PRIVATE_FILES 256
+/* Directories that lie deeper are hidden. */
+#define PRIVATE_DEPTH 64
 /* The first line of a key stands behind some remarks at most. */
 #define PRIVATE_HEAD 4096
 /* Without the kernel's word they are looked for so often. */
@@ -32,8 +33,12 @@ struct privates {
 	char *project;
 	int inotify; /* -1: they are looked for again after a second */
 	_Atomic bool blind; /* the kernel watches no more directories: the same */
-	_Atomic uint64_t stamp; /* of what was found last */
-	_Atomic int64_t looked_ms;
+	_Atomic uint64_t come; /* how often it told that one may have come */
+	pthread_mutex_t lock; /* of all below */
+	struct veil_rows found;
+	bool known; /* they were found, all of them */
+	uint64_t stamp, seen; /* of them; `come` before they were looked for */
+	int64_t looked_ms;
 };
 
 struct privates *privates_open(const char *project, bool watch)
@@ -42,6 +47,7 @@ struct privates *privates_open(const char *project, bool watch)
 
 	if (!privates)
 		return NULL;
+	pthread_mutex_init(&privates->lock, NULL);
 	privates->inotify = watch ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
 	privates->blind = privates->inotify < 0;
 	privates->project = strdup(project);
@@ -57,14 +63,30 @@ void privates_close(struct privates *privates)
 		return;
 	if (privates->inotify >= 0)
 		close(privates->inotify);
+	veil_rows_done(&privates->found);
+	pthread_mutex_destroy(&privates->lock);
 	free(privates->project);
 	free(privates);
 }
 
+/* A pattern has one star, at its beginning or its end, or none. */
+static bool matches(const char *name, size_t len, const char *pattern)
+{
+	size_t n = strlen(pattern);
+
+	if (*pattern == '*')
+		return len >= n - 1 && !memcmp(name + len - (n - 1), pattern + 1, n - 1);
+	if (pattern[n - 1] == '*')
+		return !strncmp(name, pattern, n - 1);
+	return !strcmp(name, pattern);
+}
+
 static bool matches_one(const char *name, const char *const *patterns)
 {
+	size_t len = strlen(name);
+
 	for (; *patterns; patterns++)
-		if (fnmatch(*patterns, name, 0) == 0)
+		if (matches(name, len, *patterns))
 			return true;
 	return false;
 }
@@ -81,11 +103,11 @@ static enum private_sort private_sort_of(const char *name)
 					     "*.kdbx", "*.keystore", ".netrc", NULL };
 	static const char *const texts[] = { "*.pem", "*.key", "id_*", NULL };
 
-	if (matches_one(name, shown))
-		return PRIVATE_NONE;
-	if (matches_one(name, named))
-		return PRIVATE_NAME;
-	return matches_one(name, texts) ? PRIVATE_TEXT : PRIVATE_NONE;
+	enum private_sort sort = matches_one(name, named) ? PRIVATE_NAME :
+				 matches_one(name, texts) ? PRIVATE_TEXT :
+							    PRIVATE_NONE;
+
+	return sort && matches_one(name, shown) ? PRIVATE_NONE : sort;
 }
 
 /* Where no secrets are kept, and what would take long. */
@@ -97,6 +119,7 @@ static bool private_skips(const char *name)
 	return matches_one(name, names);
 }
 
+/* Its owner can make one readable that cannot be read now. */
 static bool is_key_text(int dir, const char *name)
 {
 	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -106,6 +129,8 @@ static bool is_key_text(int dir, const char *name)
 								       read(fd, head, sizeof(head));
 	static const char key[] = "PRIVATE KEY-----";
 
+	if (fd < 0)
+		return errno != ENOENT && errno != ELOOP;
 	return n > 0 && memmem(head, (size_t)n, key, sizeof(key) - 1);
 }
 
@@ -119,24 +144,70 @@ static bool is_private(int dir, const struct dirent *entry)
 	return sort == PRIVATE_NAME || is_key_text(dir, entry->d_name);
 }
 
-struct private_walk {
-	struct privates *privates;
-	struct veil_rows *rows;
-	size_t found;
-	char *dirs[PRIVATE_DIRS]; /* below the project, "" itself first */
-	int depth[PRIVATE_DIRS];
-	size_t n;
+struct private_dir {
+	char *path; /* below the project; of the first one "" */
+	size_t above; /* the one that it lies in */
+	int depth;
+	bool holds; /* something below it is hidden */
 };
 
-/* Takes over path. */
-static void walk_later(struct private_walk *walk, char *path, int depth)
+struct private_walk {
+	struct privates *privates;
+	struct veil_rows rows;
+	struct private_dir *dirs;
+	size_t n, size;
+};
+
+static void private_walk_done(struct private_walk *walk)
 {
-	if (!path) {
-		walk->rows->failed = true;
+	for (size_t i = 0; i < walk->n; i++)
+		free(walk->dirs[i].path);
+	free(walk->dirs);
+	veil_rows_done(&walk->rows);
+}
+
+/* Takes over path. */
+static void walk_later(struct private_walk *walk, char *path, size_t above)
+{
+	if (path && walk->n == PRIVATE_DIRS) {
+		veil_rows_fail(&walk->rows, E2BIG);
+	} else if (path && walk->n == walk->size) {
+		size_t size = walk->size ? walk->size * 2 : 256;
+		struct private_dir *dirs = realloc(walk->dirs, size * sizeof(*dirs));
+
+		walk->dirs = dirs ? dirs : walk->dirs;
+		walk->size = dirs ? size : walk->size;
+	}
+	if (!path || walk->n == walk->size)
+		veil_rows_fail(&walk->rows, ENOMEM);
+	if (walk->rows.failed) {
+		free(path);
 		return;
 	}
-	walk->depth[walk->n] = depth;
-	walk->dirs[walk->n++] = path;
+	walk->dirs[walk->n] =
+		(struct private_dir){ .path = path,
+				      .above = above,
+				      .depth = walk->n ? walk->dirs[above].depth + 1 : 0 };
+	walk->n++;
+}
+
+/* What lies in the directory `in`, or that one itself. */
+static void walk_hide(struct private_walk *walk, size_t in, const char *path)
+{
+	if (walk->rows.n == PRIVATE_FILES)
+		veil_rows_fail(&walk->rows, E2BIG);
+	veil_rows_below(&walk->rows, VEIL_HIDE, walk->privates->project, path);
+	for (size_t i = in; i && !walk->dirs[i].holds; i = walk->dirs[i].above)
+		walk->dirs[i].holds = true;
+}
+
+/* Those further up come first: each is a mount of its own in what is mounted already. */
+static void walk_anchor(struct private_walk *walk)
+{
+	for (size_t i = 1; i < walk->n; i++)
+		if (walk->dirs[i].holds)
+			veil_rows_below(&walk->rows, VEIL_ANCHOR, walk->privates->project,
+					walk->dirs[i].path);
 }
 
 static bool is_directory(int dir, const struct dirent *entry)
@@ -150,67 +221,76 @@ static bool is_directory(int dir, const struct dirent *entry)
 
 static void walk_entry(struct private_walk *walk, int dir, size_t at, const struct dirent *entry)
 {
-	const char *base = walk->dirs[at];
+	const char *base = walk->dirs[at].path;
+	bool below = is_directory(dir, entry);
 	auto_free char *path = NULL;
 
-	if (asprintf(&path, "%s%s%s", base, *base ? "/" : "", entry->d_name) < 0) {
-		walk->rows->failed = true;
+	if (below ? private_skips(entry->d_name) : !is_private(dir, entry))
 		return;
-	}
-	if (is_directory(dir, entry)) {
-		if (!private_skips(entry->d_name) && walk->n < PRIVATE_DIRS &&
-		    walk->depth[at] < PRIVATE_DEPTH)
-			walk_later(walk, steal(&path), walk->depth[at] + 1);
-	} else if (walk->found < PRIVATE_FILES && is_private(dir, entry)) {
-		veil_rows_below(walk->rows, VEIL_HIDE, walk->privates->project, path);
-		walk->found++;
-	}
+	if (asprintf(&path, "%s%s%s", base, *base ? "/" : "", entry->d_name) < 0)
+		veil_rows_fail(&walk->rows, ENOMEM);
+	else if (below && walk->dirs[at].depth < PRIVATE_DEPTH)
+		walk_later(walk, steal(&path), at);
+	else
+		walk_hide(walk, at, path);
 }
 
-/* Other file systems are not gone into: one may be ours, or a dead server's. */
-static int private_walk_open(struct private_walk *walk, int root, const char *path)
+/*
+ * Other file systems are not gone into: one may be ours, or a dead server's. -1: it is none of ours, or
+ * hidden: its owner, a tool that may write, can make it readable again.
+ */
+static int private_walk_open(struct private_walk *walk, int root, size_t at)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 				      .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS };
-	char proc[40];
-	int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
+	const struct private_dir *dir = &walk->dirs[at];
+	auto_close int fd =
+		(int)syscall(SYS_openat2, root, at ? dir->path : ".", &how, sizeof(how));
+	int sys = fd < 0 || faccessat(fd, ".", X_OK, 0) ? errno : 0;
 
-	/* before it is read: what comes from now on is told */
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/.", fd);
-	if (fd >= 0 && !walk->privates->blind &&
-	    inotify_add_watch(walk->privates->inotify, proc, PRIVATE_EVENTS) < 0)
-		walk->privates->blind = true;
-	return fd;
+	if (sys == EACCES || sys == EPERM || sys == ENAMETOOLONG)
+		walk_hide(walk, dir->above, dir->path);
+	else if (sys && sys != ENOENT && sys != ENOTDIR && sys != ELOOP && sys != EXDEV)
+		veil_rows_fail(&walk->rows, sys);
+	return sys ? -1 : steal_fd(&fd);
 }
 
 static void private_walk_dir(struct private_walk *walk, int root, size_t at)
 {
-	int fd = private_walk_open(walk, root, walk->dirs[at]);
-	auto_dir DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	int fd = private_walk_open(walk, root, at);
+	auto_dir DIR *list = NULL;
 	struct dirent *entry;
+	char proc[40];
 
-	if (fd >= 0 && !list)
+	if (fd < 0)
+		return;
+	/* before it is read: what comes from now on is told */
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/.", fd);
+	if (!walk->privates->blind &&
+	    inotify_add_watch(walk->privates->inotify, proc, PRIVATE_EVENTS) < 0)
+		walk->privates->blind = true;
+	list = fdopendir(fd);
+	if (!list) {
+		veil_rows_fail(&walk->rows, errno);
 		close(fd);
-	while (list && !walk->rows->failed && (entry = readdir(list)))
+	}
+	while (list && !walk->rows.failed && (entry = readdir(list)))
 		walk_entry(walk, fd, at, entry);
 }
 
-void privates_rows(struct privates *privates, struct veil_rows *rows)
+static uint64_t stamp_of(const struct veil_rows *rows)
 {
-	auto_close int root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_free struct private_walk *walk = calloc(1, sizeof(*walk));
+	uint64_t hash = HASH_BASIS;
+	struct stat st;
 
-	if (!walk) {
-		rows->failed = true;
-		return;
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].how != VEIL_HIDE)
+			continue;
+		hash = hash_text(hash, rows->v[i].path);
+		if (stat(rows->v[i].path, &st) == 0)
+			hash = hash_add(hash, st.st_ino);
 	}
-	walk->privates = privates;
-	walk->rows = rows;
-	walk_later(walk, strdup(""), 0);
-	for (size_t i = 0; root >= 0 && i < walk->n && !rows->failed; i++)
-		private_walk_dir(walk, root, i);
-	for (size_t i = 0; i < walk->n; i++)
-		free(walk->dirs[i]);
+	return hash;
 }
 
 static bool has_come(const struct inotify_event *event)
@@ -224,15 +304,13 @@ static bool has_come(const struct inotify_event *event)
 	return private_sort_of(event->name) != PRIVATE_NONE;
 }
 
-/* True: something came since it was asked last. */
-static bool privates_moved(struct privates *privates)
+/* Asks the kernel what has come. */
+static void privates_hear(struct privates *privates)
 {
 	_Alignas(struct inotify_event) char text[4096];
 	bool come = false;
 	ssize_t n;
 
-	if (privates->blind)
-		return clock_ms() - privates->looked_ms >= PRIVATE_BLIND_MS;
 	while ((n = read(privates->inotify, text, sizeof(text))) > 0) {
 		for (char *at = text; at < text + n;) {
 			const struct inotify_event *event = (const void *)at;
@@ -241,23 +319,70 @@ static bool privates_moved(struct privates *privates)
 			at += sizeof(*event) + event->len;
 		}
 	}
-	return come || !privates->looked_ms;
+	if (come)
+		privates->come++;
+}
+
+static bool privates_known(struct privates *privates)
+{
+	GUARD(&privates->lock);
+	if (!privates->known || privates->blind)
+		return privates->known && clock_ms() - privates->looked_ms < PRIVATE_BLIND_MS;
+	return privates->seen == privates->come;
+}
+
+/* Finds them, unless nothing has come. rows: told why it cannot. */
+static void privates_look(struct privates *privates, struct veil_rows *rows)
+{
+	__attribute__((cleanup(private_walk_done))) struct private_walk walk = { privates };
+	auto_close int root = -1;
+	struct veil_rows before;
+	uint64_t come, stamp;
+	int64_t now = clock_ms();
+
+	privates_hear(privates);
+	if (privates_known(privates))
+		return;
+	come = privates->come;
+	root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	walk_later(&walk, strdup(""), 0);
+	for (size_t i = 0; root >= 0 && i < walk.n && !walk.rows.failed; i++)
+		private_walk_dir(&walk, root, i);
+	walk_anchor(&walk);
+	if (walk.rows.failed) {
+		veil_rows_fail(rows, walk.rows.sys);
+		return;
+	}
+	stamp = stamp_of(&walk.rows);
+	GUARD(&privates->lock);
+	if (privates->known && come < privates->seen)
+		return;
+	before = privates->found;
+	privates->found = walk.rows;
+	walk.rows = before;
+	privates->known = true;
+	privates->stamp = stamp;
+	privates->seen = come;
+	privates->looked_ms = now;
+}
+
+void privates_rows(struct privates *privates, bool write, struct veil_rows *rows)
+{
+	privates_look(privates, rows);
+	GUARD(&privates->lock);
+	for (size_t i = 0; i < privates->found.n && !rows->failed; i++) {
+		const struct veil_row *row = &privates->found.v[i];
+
+		if (write || row->how == VEIL_HIDE)
+			veil_rows_add(rows, row->how, row->path);
+	}
 }
 
 uint64_t privates_stamp(struct privates *privates)
 {
-	__attribute__((cleanup(veil_rows_done))) struct veil_rows rows = { 0 };
-	uint64_t hash = HASH_BASIS;
-	struct stat st;
+	__attribute__((cleanup(veil_rows_done))) struct veil_rows trouble = { 0 };
 
-	if (!privates_moved(privates))
-		return privates->stamp;
-	privates->looked_ms = clock_ms();
-	privates_rows(privates, &rows);
-	for (size_t i = 0; i < rows.n; i++) {
-		hash = hash_text(hash, rows.v[i].path);
-		if (stat(rows.v[i].path, &st) == 0)
-			hash = hash_add(hash, st.st_ino);
-	}
-	return privates->stamp = hash;
+	privates_look(privates, &trouble);
+	GUARD(&privates->lock);
+	return trouble.failed ? 0 : privates->stamp;
 }

@@ -5,10 +5,11 @@
  */
 #include "sandbox/sandbox_inner.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Each is a mount; a project with more files of secrets has other troubles. */
+/* Each is a mount. */
 #define ROWS_MAX 4096
 
 void veil_rows_done(struct veil_rows *rows)
@@ -17,6 +18,13 @@ void veil_rows_done(struct veil_rows *rows)
 		free(rows->v[i].path);
 	free(rows->v);
 	*rows = (struct veil_rows){ 0 };
+}
+
+void veil_rows_fail(struct veil_rows *rows, int sys)
+{
+	if (!rows->failed)
+		rows->sys = sys;
+	rows->failed = true;
 }
 
 static bool veil_rows_has(const struct veil_rows *rows, enum veil_how how, const char *path)
@@ -37,9 +45,10 @@ void veil_rows_add(struct veil_rows *rows, enum veil_how how, const char *path)
 		size_t size = rows->size ? rows->size * 2 : 32;
 		struct veil_row *v = size <= ROWS_MAX ? realloc(rows->v, size * sizeof(*v)) : NULL;
 
-		rows->failed = !v;
-		if (!v)
+		if (!v) {
+			veil_rows_fail(rows, size <= ROWS_MAX ? ENOMEM : E2BIG);
 			return;
+		}
 		rows->v = v;
 		rows->size = size;
 	}

@@ -78,7 +78,7 @@ commits() {
 
 private_attempts() {
   local file
-  for file in .env .env.local .envrc deep/er/.env deep/server.key id_ed25519 key.pem store.p12 new/.env new/late.key; do
+  for file in .env .env.local .envrc deep/er/.env deep/server.key id_ed25519 key.pem store.p12 new/.env new/late.key "$FAR/.env"; do
     printf 'read-%s grep -q PRIVATE %s\n' "$file" "$file"
     printf 'move-%s mv %s out/moved && grep -q PRIVATE out/moved\n' "$file" "$file"
     printf 'link-%s ln %s out/linked && grep -q PRIVATE out/linked\n' "$file" "$file"
@@ -88,13 +88,36 @@ private_attempts() {
   echo 'found grep -rqs --exclude-dir=mnt --exclude-dir=.ai "PRIVATE" .'
 }
 
+FAR=far/2/3/4/5/6/7/8/9/10/11/12
 private_files() {
-  mkdir -p "$P/deep/er"
-  echo TOKEN=PRIVATE | tee "$P/.env" "$P/.env.local" "$P/.envrc" "$P/deep/er/.env" "$P/store.p12" >/dev/null
+  mkdir -p "$P/deep/er" "$P/$FAR"
+  echo TOKEN=PRIVATE | tee "$P/$FAR/.env" "$P/.env" "$P/.env.local" "$P/.envrc" "$P/deep/er/.env" "$P/store.p12" >/dev/null
   printf -- '-----BEGIN %s KEY-----\nx\n' PRIVATE | tee "$P/deep/server.key" "$P/id_ed25519" "$P/key.pem" >/dev/null
   echo TOKEN= >"$P/.env.example"
   echo 'ssh-ed25519 x' >"$P/id_ed25519.pub"
   printf -- '-----BEGIN CERTIFICATE-----\nx\n' >"$P/cert.pem"
+}
+
+# What a run does so that a later one may read: the directories of private files go where none is looked
+# for, or cannot be looked into. $1: their name now.
+carries() {
+  cat <<'TEXT'
+into mkdir -p node_modules && mv deep node_modules/deep
+become mv deep venv
+become-git mkdir sub && mv deep sub/.git
+swap mkdir -p node_modules && python3 -I -c "import ctypes; exit(ctypes.CDLL(None).renameat2(-100, b\"deep\", -100, b\"node_modules\", 2))"
+inner mkdir -p venv && mv deep/er venv/er
+inner-become mv deep/er deep/venv
+far mkdir -p out/a && mv far out/a/node_modules
+remove rm -rf deep/er && test ! -e deep/er
+TEXT
+}
+
+# What is the tool's own business: it goes on beside private files.
+moves() {
+  # shellcheck disable=SC2016
+  fx_tool "$P" t/moves '# requires: [fs.read, fs.write]' 'cd "$2" || exit 1' 'set -e' \
+    'echo a >deep/a; mv deep/a deep/er/b; mv deep/er/b b; mv b deep/c; mkdir deep/d; mv deep/d deep/e; rm -r deep/e deep/c; echo moved'
 }
 
 state_attempts() {
@@ -114,6 +137,15 @@ tools() {
   git_attempts | attempts t/gits_any '[fs.write, net.http]'
   commits
   private_attempts | attempts t/private '[fs.read, fs.write]'
+  carries | attempts t/carries '[fs.read, fs.write]'
+  moves
+  # shellcheck disable=SC2016
+  fx_tool "$P" t/shut '# requires: [fs.read, fs.write]' 'cd "$2" || exit 1' 'chmod 000 deep/er far; echo shut'
+  # shellcheck disable=SC2016
+  fx_tool "$P" t/opens '# requires: [fs.read, fs.write]' 'cd "$2" || exit 1' 'chmod 700 deep/er far' \
+    'cat deep/er/.env "'$FAR'/.env"; echo opened' 2>/dev/null
+  # shellcheck disable=SC2016
+  fx_tool "$P" t/decoys '# requires: [fs.read, fs.write]' 'cd "$2" || exit 1' 'for i in $(seq 1100); do echo x >decoy$i.env; done; echo made'
   state_attempts | attempts t/state '[fs.read, fs.write]'
   # what the item's signed metadata asks for
   echo 'set git config a.b c' | attempts t/git_open '[fs.write, git.config]'
@@ -194,6 +226,21 @@ for sandbox in auto strict; do
   held "$sandbox" private
   like "$sandbox: a warm one sees none" "$(said t/warm)" '"found": ?\[\]'
   like "$sandbox: nor the next" "$(said t/warm)" '"found": ?\[\]'
+  held "$sandbox" carries
+  held "$sandbox: after they were carried" private
+  is "$sandbox: other files are moved" "$(said t/moves)" moved
+  is "$sandbox: directories are shut" "$(said t/shut)" shut
+  umount_rye # of another engine, too, which has seen nothing of before
+  fx_mount "sandbox=$sandbox"
+  lacks "$sandbox: shut ones show none" "$(said t/opens)" PRIVATE
+  umount_rye
+  chmod 755 "$P/deep/er" "$P/far"
+  fx_mount "sandbox=$sandbox"
+  is "$sandbox: decoys" "$(said t/decoys)" made
+  has "$sandbox: there are more than can be hidden" "$(said t/private)" "more private files than can be hidden" "env.read"
+  is "$sandbox: what may see them runs" "$(said t/env_open)" "$(printf 'DONE read\ntried')"
+  rm "$P"/decoy*.env
+  held "$sandbox: with fewer" private
   # what comes while boxes wait
   mkdir "$P/new" && echo PRIVATE >"$P/new/.env" && printf -- '-----BEGIN %s KEY-----\n' PRIVATE >"$P/new/late.key"
   held "$sandbox: later ones" private
