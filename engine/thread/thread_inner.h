@@ -285,6 +285,8 @@ void threads_worker_stop(struct threads *threads);
 /* result.json, then the registry: the row is what says that it is over. dir < 0: that alone. */
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
 		       const struct rye_outcome *outcome);
+/* How a thread with that result.json has ended; "": it is none, or not a whole one. */
+const char *thread_result_status(const json_t *result);
 /* An outcome that only says what became of a thread. */
 int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
 			const char *why);

@@ -74,13 +74,9 @@ static void rebuild_end(json_t *row, const json_t *record, const json_t *result)
 {
 	const char *status = json_str(record, "status");
 
-	if (!*json_str(row, "status") && registry_terminal(status))
-		json_sets(row, "status", status);
-	if (!*json_str(row, "status") && result)
-		json_sets(row, "status",
-			  !strcmp(json_str(result, "error"), KILLED_WHY) ? "killed" :
-			  !strcmp(json_str(result, "status"), "error")	 ? "error" :
-									   "completed");
+	if (registry_terminal(status))
+		rebuild_copy(row, "status", status);
+	rebuild_copy(row, "status", thread_result_status(result));
 	if (!registry_terminal(json_str(row, "status")))
 		return;
 	rebuild_copy(row, "completed_at", json_str(record, "updated_at"));

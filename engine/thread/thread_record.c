@@ -61,6 +61,18 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 	return r;
 }
 
+/* A directive's thread says it as its row would. */
+const char *thread_result_status(const json_t *result)
+{
+	const char *state = json_str(result, "state");
+
+	if (!*json_str(result, "status") || registry_terminal(state))
+		return *json_str(result, "status") ? state : "";
+	if (strcmp(json_str(result, "status"), "error") != 0)
+		return "completed";
+	return strcmp(json_str(result, "error"), KILLED_WHY) ? "error" : "killed";
+}
+
 /*
  * A runner that ended between its result and the row: the result is the truth. False: there is
  * none, or not a whole one.
@@ -69,25 +81,17 @@ static bool record_found(struct db *registry, int dir, const char *id)
 {
 	struct rye_blob *blob = NULL;
 	auto_json json_t *reply = NULL;
-	const char *status, *state;
-	bool found;
+	const char *status;
 
 	if (io_read_at(dir, "result.json", RYE_BUF_CAP, &blob) < 0)
 		return false;
 	reply = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", NULL);
-	status = json_str(reply, "status");
-	state = json_str(reply, "state"); /* of a directive's thread, as the row would say it */
-	found = *status;
+	status = thread_result_status(reply);
 	/* A kill writes its result first, the row last: this look may come in between. */
-	if (found)
-		registry_finish(registry, id,
-				registry_terminal(state)		      ? state :
-				strcmp(status, "error")			      ? "completed" :
-				!strcmp(json_str(reply, "error"), KILLED_WHY) ? "killed" :
-										"error",
-				blob->data, NULL);
+	if (*status)
+		registry_finish(registry, id, status, blob->data, NULL);
 	rye_blob_unref(blob);
-	return found;
+	return *status;
 }
 
 /* As the room that knows the thread's kind tells it, else by a sentence. */

@@ -110,10 +110,58 @@ static void any_other_row_waits_to_be_asked_for(void **state)
 	       "\"thread_id\":\"other-1\"}\n");
 }
 
+struct rows_seen {
+	const char *id;
+	char status[32];
+};
+
+static int see_row(void *arg, const struct rye_thread_row *row)
+{
+	struct rows_seen *seen = arg;
+
+	if (!strcmp(row->id, seen->id))
+		snprintf(seen->status, sizeof(seen->status), "%s", row->status);
+	return 0;
+}
+
+/* Of a registry that is gone, with its log: a directory's result alone tells its row. */
+static void a_result_says_how_its_thread_ended(void **state)
+{
+	static const struct {
+		const char *id, *result, *status;
+	} cases[] = {
+		{ "made", "{\"status\": \"success\"}", "completed" },
+		{ "failed", "{\"status\": \"error\", \"error\": \"no\"}", "error" },
+		{ "killed", "{\"status\": \"error\", \"error\": \"Killed by request\"}", "killed" },
+		{ "ended", "{\"status\": \"error\", \"state\": \"cancelled\"}", "cancelled" },
+	};
+	struct bench *b = *state;
+	char path[400];
+
+	db_close(b->db);
+	b->db = NULL;
+	snprintf(path, sizeof(path), "%s/.ai/state/threads/registry.db", b->place.place.project);
+	assert_int_equal(unlink(path), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		snprintf(path, sizeof(path), "state/threads/%s/request.json", cases[i].id);
+		place_write(b->place.place.project, path, SPAN("{\"item_id\": \"tool:g\"}"));
+		snprintf(path, sizeof(path), "state/threads/%s/result.json", cases[i].id);
+		place_write(b->place.place.project, path, span_of(cases[i].result));
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rows_seen seen = { .id = cases[i].id };
+
+		assert_works(&told_err, rye_thread_rows(b->rye, see_row, &seen, &told_err));
+		assert_string_equal(seen.status, cases[i].status);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_graph_goes_on_as_long_as_it_is_walked, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_result_says_how_its_thread_ended, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(any_other_row_waits_to_be_asked_for, setup,
 						teardown),
