@@ -66,9 +66,8 @@ static const struct cli_verb verbs[] = {
 	{ .name = "keygen",
 	  .usage = "",
 	  .help = "make your signing key and trust it",
-	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you "
-		  "alone. With --force the one before stays beside it as private_key.pem.old, until\n"
-		  "the next.",
+	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you alone.\n"
+		  "With --force the one before stays beside it as private_key.pem.old, until the next.",
 	  .traits = CLI_WRITES | CLI_OPENS_ANY,
 	  .run = verb_keygen },
 	{ .name = "keys",
@@ -83,7 +82,8 @@ static const struct cli_verb verbs[] = {
 	  .help = "be a server of the Model Context Protocol; make items of other servers' tools",
 	  .more = "serve, or no word: the workspace for a client that starts this and speaks through\n"
 		  "standard input and output, or with --http for clients on this machine that know the\n"
-		  "token, with --unix for yours that connect to a socket. Items run with your rights: say --read-only to one that is only to read.\n\n"
+		  "token, with --unix for yours that connect to a socket. Items run with your rights:\n"
+		  "say --read-only to one that is only to read.\n\n"
 		  "add shows what will run, and each text that a model would see, and asks; then the\n"
 		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
 		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"

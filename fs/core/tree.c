@@ -27,12 +27,13 @@
 static const struct tree_covered_row {
 	const char *name, *text; /* NULL: an empty directory */
 } covered[] = {
-	{ ".agents", NULL },   { ".bash_profile", "" }, { ".bashrc", "" },
-	{ ".claude", NULL },   { ".codex", NULL },	{ ".cursor", NULL },
-	{ ".gemini", NULL },   { ".git", NULL },	{ ".gitconfig", "" },
-	{ ".gitmodules", "" }, { ".idea", NULL },	{ ".mcp.json", "{\"mcpServers\": {}}\n" },
-	{ ".opencode", NULL }, { ".profile", "" },	{ ".qwen", NULL },
-	{ ".ripgreprc", "" },  { ".vscode", NULL },	{ ".zprofile", "" },
+	{ ".agents", NULL },   { ".bash_profile", "" },	  { ".bashrc", "" },
+	{ ".claude", NULL },   { ".codex", NULL },	  { ".continue", NULL },
+	{ ".cursor", NULL },   { ".devcontainer", NULL }, { ".github", NULL },
+	{ ".gemini", NULL },   { ".git", NULL },	  { ".gitconfig", "" },
+	{ ".gitmodules", "" }, { ".idea", NULL },	  { ".mcp.json", "{\"mcpServers\": {}}\n" },
+	{ ".opencode", NULL }, { ".profile", "" },	  { ".qwen", NULL },
+	{ ".ripgreprc", "" },  { ".vscode", NULL },	  { ".zprofile", "" },
 	{ ".zshrc", "" },
 };
 

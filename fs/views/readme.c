@@ -27,7 +27,7 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"| `index.md` `index.json` | not listed: the catalogue |\n"
 		"| `directives/` `knowledge/` | rendered, without the signature line |\n"
 		"| `tools/` | verified source, byte for byte |\n"
-		"| `config/` | configuration, merged and verified |\n"
+		"| `config/` | configuration, merged; what is not signed is shown, and only tools that ask for it read it |\n"
 		"| `search/WORDS/` | ranked results: `ls 'search/deploy kubernetes'` |\n"
 		"| `state/threads/` | running and finished threads |\n"
 		"%s"

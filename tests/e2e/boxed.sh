@@ -8,7 +8,7 @@
 fx_knowledge "$P" k/good "Every neighbour is read."
 fx_sign "$P" --all
 fx_mount
-COVERED='.agents .bash_profile .bashrc .claude .codex .cursor .gemini .git .gitconfig .gitmodules .idea .mcp.json
+COVERED='.agents .bash_profile .bashrc .claude .codex .continue .cursor .devcontainer .gemini .git .gitconfig .github .gitmodules .idea .mcp.json
 .opencode .profile .qwen .ripgreprc .vscode .zprofile .zshrc'
 
 # ---- the names ----

@@ -58,50 +58,12 @@ struct doctor_survey {
 		by_code[RYE_CODE__MAX]; /* refused; by_code without bundles */
 };
 
-/* Its user cannot sign it. */
-static bool is_bundled(const struct rye_verdict *verdict)
-{
-	return verdict->space && !strncmp(verdict->space, "system", strlen("system"));
-}
-
-/* Signing would mend it, if what is in it could be signed. */
-static bool is_mended_by_signing(const struct rye_verdict *verdict)
-{
-	return rye_code_integrity(verdict->code) && verdict->code != RYE_UNTRUSTED &&
-	       !is_bundled(verdict);
-}
-
-static int take_wants(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
-{
-	struct rye_buf *wants = arg;
-
-	(void)done;
-	(void)total;
-	if (verdict && verdict->code != RYE_OK && verdict->message)
-		buf_adds(wants, verdict->message);
-	return 0;
-}
-
-/* What signing would say is wrong with it, all at once; empty: nothing. */
-static void ask_signing(struct doctor_survey *survey, const struct rye_verdict *verdict,
-			const char *ref, struct rye_buf *ret)
-{
-	bool project = strncmp(verdict->space, "user", strlen("user")) != 0;
-	const struct rye_batch batch = { .pattern = ref,
-					 .space = project ? RYE_PROJECT : RYE_USER,
-					 .fn = take_wants,
-					 .arg = ret,
-					 .dry = true };
-
-	rye_sign_all(survey->findings->cli->rye, &batch, NULL);
-}
-
 /*
- * A finding about an item is told when all have been looked at, in their order. sign: to sign it would
- * mend it; what is wrong with it besides is its own, and for an editor.
+ * A finding about an item is told when all have been looked at, in their order. What
+ * keeps one from being signed is its own, and for an editor.
  */
 static void survey_add(struct doctor_survey *survey, const struct rye_verdict *verdict,
-		       enum finding_level level, const char *what, const char *mend, bool sign)
+		       enum finding_level level, const char *what, const char *mend)
 {
 	auto_buf struct rye_buf wants = RYE_BUF_INIT, text = RYE_BUF_INIT;
 	auto_free char *edit = NULL;
@@ -109,11 +71,7 @@ static void survey_add(struct doctor_survey *survey, const struct rye_verdict *v
 	char ref[REF_MAX];
 
 	ref_of(verdict, ref);
-	if (sign)
-		ask_signing(survey, verdict, ref, &wants);
-	if (wants.len)
-		edit = mend_edit(survey->findings->cli, &(struct signed_file){ ref, verdict->path },
-				 verdict->space);
+	edit = wants_mend(survey->findings->cli, verdict, &wants);
 	buf_addf(&text, "%.*s%s%s", (int)strcspn(what, "\n"), what,
 		 wants.len ? "; before it is signed: " : "", wants.len ? wants.data : "");
 	json_set(row, "level", json_integer(level));
@@ -141,7 +99,7 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 		mend = strdup(fix + strlen(MEND_WITH));
 	else
 		mend = cli_remedy(verdict->code, ref);
-	survey_add(survey, verdict, FINDING_BAD, message, mend, is_mended_by_signing(verdict));
+	survey_add(survey, verdict, FINDING_BAD, message, mend);
 }
 
 /* Tools that ask for it read it all the same. */
@@ -154,8 +112,7 @@ static void unsigned_config(struct doctor_survey *survey, const struct rye_verdi
 	ref_of(verdict, ref);
 	mend = mend_with(user ? "ryefs sign %s --space user" : "ryefs sign %s", ref);
 	survey_add(survey, verdict, FINDING_REMARK,
-		   "unsigned: only tools that ask for it read it, a bundle's refuse it", mend,
-		   !is_bundled(verdict));
+		   "unsigned: only tools that ask for it read it, a bundle's refuse it", mend);
 }
 
 static void tell_refused(void *arg, const json_t *row)
@@ -211,7 +168,7 @@ static int doctor_take(void *arg, const struct rye_verdict *verdict, size_t done
 	/* its text is served; it cannot be run, and nothing can be told from it */
 	if (verdict->unread)
 		survey_add(survey, verdict, FINDING_BAD, verdict->message,
-			   "mend the file, then sign it again", false);
+			   "mend the file, then sign it again");
 	else if (verdict->code != RYE_OK)
 		take_refused(survey, verdict);
 	else if (verdict->kind == RYE_CONFIG && !strcmp(verdict->message, "unsigned"))

@@ -58,4 +58,11 @@ void models_check(struct findings *findings);
 /* unused.c: files in the project's and the user's space that are no items for their names. */
 void unused_check(struct findings *findings);
 
+/*
+ * wants.c: what signing would say is wrong with a refused item, all at once, into ret, and the command
+ * that mends it then (the caller's); NULL, and nothing: signing would mend it, or cannot.
+ */
+char *wants_mend(struct cli *cli, const struct rye_verdict *verdict, struct rye_buf *ret);
+bool is_bundled(const struct rye_verdict *verdict); /* its user cannot sign it */
+
 #endif

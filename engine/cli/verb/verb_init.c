@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/id.h"
 #include "base/io.h"
 #include "scope.h"
 #include "str.h"
@@ -73,6 +74,20 @@ static int make_dirs(struct verb_init_making *making, int ai)
 					    dirs[i], strerror(-sys));
 	}
 	return CLI_OK;
+}
+
+/* A directory, and not what `sign` and `execute` take. True: told. */
+static bool is_item(struct cli *cli, const char *dir)
+{
+	const char *id;
+
+	if (!cli->argc || id_kind(cli->argv[0], &id) == RYE_KIND__MAX || access(dir, F_OK) == 0)
+		return false;
+	cli_complain(
+		cli, CLI_USAGE, "ryefs init",
+		"%s names an item: init makes a workspace of a directory, items are files in it",
+		cli->argv[0]);
+	return true;
 }
 
 /* The .ai directory, opened; -1: told why not. */
@@ -252,8 +267,10 @@ static int init_at(struct cli *cli, const char *dir)
 int verb_init(struct cli *cli)
 {
 	auto_free char *dir = init_dir(cli);
-	int status = dir ? init_at(cli, dir) : CLI_FAILED;
+	int status = dir ? CLI_OK : CLI_FAILED;
 
+	if (dir)
+		status = is_item(cli, dir) ? CLI_USAGE : init_at(cli, dir);
 	cli->opt.project = NULL;
 	return status;
 }

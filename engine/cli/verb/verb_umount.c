@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/sysmacros.h>
 
 #define PATIENCE_MS 5000 /* runs get RYE_KILL_GRACE_MS to end, the daemon some more */
@@ -23,7 +24,7 @@
 #define STATS_MAX 65536
 
 /* The daemon's pid as the mount itself tells it; 0: it does not. */
-static pid_t daemon_of(const char *path)
+static pid_t daemon_pid(const char *path)
 {
 	auto_close int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_json json_t *stats = NULL;
@@ -34,6 +35,15 @@ static pid_t daemon_of(const char *path)
 	stats = json_loadb(blob->data, blob->len, 0, NULL);
 	rye_blob_unref(blob);
 	return (pid_t)json_int(stats, "pid", 0);
+}
+
+/* A pidfd of the daemon, or -1. It answers once more behind that: the number was not another's by then. */
+static int daemon_of(const char *path)
+{
+	pid_t pid = daemon_pid(path);
+	auto_close int fd = pid > 1 ? pidfd_open(pid, 0) : -1;
+
+	return fd >= 0 && daemon_pid(path) == pid ? steal_fd(&fd) : -1;
 }
 
 static bool gone_within(const char *path, int patience_ms)
@@ -107,16 +117,17 @@ static bool daemon_answers(const char *path)
 int verb_umount(struct cli *cli)
 {
 	auto_free char *path = verb_umount_absolute(cli->argv[0]);
+	auto_close int daemon = -1;
 	bool alive;
-	pid_t pid;
 
 	if (!path || !mounts_has(path))
 		return not_mounted(cli);
 	alive = daemon_answers(path);
 	if (mounts_detach(path, false))
 		return out_success(cli, "unmounted", path, NULL);
-	pid = alive ? daemon_of(path) : 0;
-	if (pid > 1 && kill(pid, SIGTERM) == 0 && gone_within(path, PATIENCE_MS))
+	daemon = alive ? daemon_of(path) : -1;
+	if (daemon >= 0 && !pidfd_send_signal(daemon, SIGTERM, NULL, 0) &&
+	    gone_within(path, PATIENCE_MS))
 		return out_success(cli, "unmounted", path, NULL);
 	if (!mounts_detach(path, true))
 		return cli_complain(cli, CLI_DENIED,

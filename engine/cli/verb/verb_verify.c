@@ -18,12 +18,14 @@ struct verb_verify_survey {
 	enum rye_code first; /* of the first refusal: the project's comes before the others' */
 };
 
-/* The same name may be an item in another space as well. */
-static void verify_line(struct cli *cli, const struct rye_verdict *verdict, struct rye_buf *ret)
+/* The same name may be an item in another space as well. True: what is wrong with it is its own. */
+static bool verify_line(struct cli *cli, const struct rye_verdict *verdict, struct rye_buf *ret)
 {
 	char ref[REF_MAX];
 
 	const char *message = verdict->message ? verdict->message : "";
+	auto_buf struct rye_buf wants = RYE_BUF_INIT;
+	auto_free char *edit = verdict->code ? wants_mend(cli, verdict, &wants) : NULL;
 	const char *space = verdict->space ? verdict->space : "project";
 	const char *told = strstr(message, MEND_WITH);
 	auto_free char *mend = told ? mend_here(cli, told + strlen(MEND_WITH)) : NULL;
@@ -33,8 +35,12 @@ static void verify_line(struct cli *cli, const struct rye_verdict *verdict, stru
 	buf_addf(ret, "%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
 		buf_addf(ret, " (%s)", space);
-	if (verdict->code != RYE_OK || *message)
+	if (edit)
+		buf_addf(ret, ": %.*s; before it is signed: %s\n  " MEND_WITH "%s",
+			 (int)strcspn(message, "\n"), message, wants.data, edit);
+	else if (verdict->code != RYE_OK || *message)
 		buf_addf(ret, ": %.*s%s", (int)n, message, mend ? mend : "");
+	return edit;
 }
 
 static void verify_one(void *arg, const json_t *row)
@@ -63,6 +69,7 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 	struct verb_verify_survey *survey = arg;
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	auto_json json_t *row = NULL;
+	bool own;
 
 	progress_step(&survey->progress, done, total);
 	if (!verdict)
@@ -77,11 +84,14 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 		json_array_append_new(survey->rows, ref_verdict_json(verdict));
 	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
 		return 0;
-	verify_line(survey->cli, verdict, &line);
+	own = verify_line(survey->cli, verdict, &line);
 	row = json_object();
 	json_sets(row, "line", line.failed ? "" : line.data);
 	if (survey->cli->argc == 0 && !survey->cli->opt.all) {
-		groups_add(&survey->groups, verdict, json_incref(row));
+		if (own)
+			json_array_append(survey->groups.rows, row);
+		else
+			groups_add(&survey->groups, verdict, json_incref(row));
 		return 0;
 	}
 	progress_end(&survey->progress);
