@@ -135,6 +135,23 @@ class Gate(Web):
                 self.assertEqual(got.count(b"HTTP/1.1 "), 1, got)
                 self.assertIn(b"Host: one is wanted", got)
 
+    def test_mcp51_target(self):
+        """As RFC 9112 has it: a whole address is its path (3.2.2), one empty line before it is skipped (2.2)."""
+        body = json.dumps(request(1, "tools/list")).encode()
+        at = "http://127.0.0.1:%d" % self.server.port
+        for before, target, status in (("", at + "/mcp", 200), ("", "HTTP://localhost/mcp", 200),
+                                       ("\r\n", "/mcp", 200), ("\r\n", at + "/mcp", 200),
+                                       ("\r\n\r\n", "/mcp", 400), ("\n", "/mcp", 400), ("", at + "/other", 404),
+                                       ("", at, 404), ("", "http://evil.example.com/mcp", 403),
+                                       ("", "http://127.0.0.1:1/mcp", 403), ("", "https://127.0.0.1/mcp", 404)):
+            head = "".join("%s: %s\r\n" % row for row in
+                           {"Host": "localhost", "Content-Length": len(body),
+                            **self.server.headers(request(1, "tools/list"))}.items())
+            with self.server.socket() as link:
+                link.sendall(("%sPOST %s HTTP/1.1\r\n%s\r\n" % (before, target, head)).encode() + body)
+                got = link.recv(4096)
+            self.assertEqual(got.split()[1], str(status).encode(), (before, target, got))
+
     def test_mcp51_origin(self):
         message = request(1, "tools/list")
         for origin in ("http://localhost:3000", "https://127.0.0.1", "http://[::1]:1"):

@@ -102,18 +102,36 @@ static unsigned check_body_form(const struct serve_head *head, struct serve_faul
 	return 0;
 }
 
+/* The path of a target, which may be a whole address (RFC 9112, 3.2.2); NULL: not one of this server. */
+static const char *gate_path(const struct serve_gate *gate, const char *target)
+{
+	static const char scheme[] = "http://";
+	size_t n = sizeof(scheme) - 1, host;
+	char name[64];
+
+	if (strncasecmp(target, scheme, n) != 0)
+		return target;
+	host = strcspn(target + n, "/");
+	if (host >= sizeof(name))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)host, target + n);
+	return serve_host_ok(gate, name) ? target + n + host : NULL;
+}
+
 unsigned serve_gate_check(const struct serve_gate *gate, const struct serve_head *head,
 			  struct serve_fault *fault)
 {
+	const char *path = gate_path(gate, head->path);
+
 	if (head->stranger)
 		return serve_gate_refuse(fault, 403, "neither other users nor runs may ask here");
-	if (!serve_host_ok(gate, head->host))
+	if (!path || !serve_host_ok(gate, head->host))
 		return serve_gate_refuse(fault, 403, "Host: this server has no such name");
 	if (!serve_origin_ok(head->origin))
 		return serve_gate_refuse(fault, 403, "Origin: pages from there may not ask");
 	if (!token_ok(gate, head->authorization))
 		return serve_gate_refuse(fault, 401, "Authorization: the server's token is wanted");
-	if (strcmp(head->path, "/mcp") != 0)
+	if (strcmp(path, "/mcp") != 0)
 		return serve_gate_refuse(fault, 404, "there is /mcp and nothing else");
 	if (strcmp(head->verb, "POST") != 0)
 		return serve_gate_refuse(fault, 405, "Method not allowed: POST is");

@@ -117,6 +117,9 @@ unsigned serve_strict_check(struct rye_span text, const char **why)
 	struct rye_span line = { NULL, 0 };
 	unsigned r = strict_line(&strict, &line, why);
 
+	/* one empty line before it is skipped (RFC 9112, 2.2) */
+	if (!r && !line.len)
+		r = strict_line(&strict, &line, why);
 	if (!r)
 		r = check_request_line(line, why);
 	while (!r) {
@@ -172,8 +175,11 @@ static char *next_line(char **text)
 
 void serve_head_read(char *text, struct serve_head *head, struct serve_heard *heard)
 {
+	/* the empty line that was let pass */
 	char *line = next_line(&text), *path;
 
+	if (!*line)
+		line = next_line(&text);
 	head->verb = strsep(&line, " ");
 	head->path = path = strsep(&line, " ");
 	path[strcspn(path, "?")] = 0;
