@@ -80,7 +80,8 @@ static void deed_begin(unsigned i, enum aside_group group, uint64_t key)
 static int desk_open(void **state)
 {
 	(void)state;
-	desk.n = desk.most = 0;
+	desk.n = 0;
+	desk.most = 0;
 	sem_init(&desk.begun, 0, 0);
 	sem_init(&desk.over, 0, 0);
 	sem_init(&desk.kept, 0, 0);
