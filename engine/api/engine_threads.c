@@ -417,6 +417,8 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 	/* what a running thread starts belongs to its end */
 	int r = ask->authority ? 0 : threads_may_start(rye->threads, err);
 
+	if (!r && (ask->fork || ask->resume))
+		r = fork_settled(&rye->items, ask->ref, err);
 	if (r)
 		return r;
 	if (ask->resume)

@@ -7,6 +7,7 @@
 #include "fork/fork.h"
 
 #include "base/id.h"
+#include "harness/harness.h"
 #include "memory.h"
 #include "record/record.h"
 #include "scope.h"
@@ -293,4 +294,17 @@ int fork_start(struct threads *threads, const struct fork_ask *ask, json_t **ret
 	if (ask->begun)
 		ask->begun(ask->live_arg, launched.thread_id);
 	return ask->async ? 0 : fork_await(threads, ask, *ret, err);
+}
+
+int fork_settled(const struct item_env *items, const char *ref, struct rye_err *err)
+{
+	auto_json json_t *config = NULL;
+	const char *id = ref;
+
+	if (!harness_config(items, "agent/agent", &config, err))
+		return 0;
+	if (!id)
+		return rye_wrap(err, "Model resolution failed");
+	id_split(ref, &id);
+	return rye_wrap(err, "Model resolution failed for directive '%s'", id);
 }

@@ -119,4 +119,8 @@ int ledger_settle(const char *project, const char *id, const char *status, struc
 int ledger_settle_unborn(struct db *ledger, struct threads *threads, const char *parent,
 			 struct rye_err *err);
 
+/* Are the settings from which each thread's model is found signed? Told before a thread is made, which
+ * would do no more than fail by it. ref: of the directive; NULL: a thread's that goes on. */
+int fork_settled(const struct item_env *items, const char *ref, struct rye_err *err);
+
 #endif

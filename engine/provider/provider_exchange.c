@@ -252,6 +252,21 @@ void provider_result_done(struct provider_result *result)
 
 /* ---- is anything there? ---- */
 
+/* Its item takes the address from a variable, or says it. */
+static void reach_form(const struct provider *provider, struct rye_err *err)
+{
+	const char *base = json_str(provider->item, "base_url"), *url = provider->url;
+	bool named = !strncmp(base, "${", 2);
+
+	rye_fail(
+		err, RYE_INVALID,
+		"provider %s: its address, %.*s, does not begin with https:// or http://; " MEND_WITH
+		"%s%.*s%shttp://127.0.0.1:8080",
+		provider->name, (int)MIN_OF(strcspn(url, "/?#@"), 80u), url,
+		named ? "export " : "a base_url such as ",
+		named ? (int)MIN_OF(strcspn(base + 2, ":}"), 80u) : 0, base + 2, named ? "=" : "");
+}
+
 /* "scheme://host:port" of the address; what is behind it may hold a key, which is told and sent nowhere. */
 static char *reach_origin(const struct provider *provider, struct rye_err *err)
 {
@@ -269,11 +284,7 @@ static char *reach_origin(const struct provider *provider, struct rye_err *err)
 			memory_fail(err);
 		return origin;
 	}
-	rye_fail(
-		err, RYE_INVALID,
-		"provider %s: its address, %.*s, does not begin with https:// or http://; " MEND_WITH
-		"a base_url such as http://127.0.0.1:8080",
-		provider->name, (int)MIN_OF(strcspn(url, "/?#@"), 80u), url);
+	reach_form(provider, err);
 	return NULL;
 }
 

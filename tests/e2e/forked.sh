@@ -50,6 +50,13 @@ rm -r "$P/.ai/config/agent"
 AGENT_REFS=tool:rye/agent/providers/scripted
 agent_sign
 export RYE_LOCAL_URL=http://127.0.0.1:$PORT
+mkdir -p .ai/config/agent
+echo '{version: "1.0.0", category: agent, provider: {default: local}}' >.ai/config/agent/agent.yaml
+rows() { ryefs threads --json | jq length; }
+before=$(rows)
+has "with settings that are not signed there is no fork" "$(ryefs execute directive:hello --fork 2>&1)" "Model resolution failed for directive 'hello': Unsigned item: " "mend with: ryefs sign config:agent/agent"
+is "and no thread that has never begun" "$(rows)" "$before"
+rm -r .ai/config/agent
 has "a server is named: the remedy makes it the model" "$(doctor)" "RYE_LOCAL_URL is, so the provider local can be named" "mend with: mkdir -p $P/.ai/config/agent && "
 mend=$(ryefs execute directive:hello --fork 2>&1 | sed -n 's/^mend with: //p')
 like "a fork has the same one" "$(eval "$mend")" '^signed config:agent/agent'
@@ -63,7 +70,7 @@ said=$(RYE_LOCAL_URL=http://192.0.2.1:8080 doctor)
 has "an address that no plain request goes to is not called a dead one" "$said" "provider local is not asked: http://192.0.2.1:8080: plain http" "mend with: an address that begins with https://"
 lacks "nor is anybody told to start it" "$said" "start its server"
 said=$(RYE_LOCAL_URL=127.0.0.1:$PORT doctor)
-has "an address without a scheme is named" "$said" "its address, 127.0.0.1:$PORT, does not begin with https:// or http://" "mend with: "
+has "an address without a scheme is named, and where it comes from" "$said" "its address, 127.0.0.1:$PORT, does not begin with https:// or http://" "mend with: export RYE_LOCAL_URL=http://127.0.0.1:8080"
 "$PY" -u -c 'import socket, sys
 server = socket.create_server(("127.0.0.1", 0))
 print(server.getsockname()[1])
