@@ -43,7 +43,7 @@ void veil_rows_git(struct veil_rows *rows, const char *project);
  * veil_private.c: see there. watch: the kernel is to tell what comes. NULL: no memory. So many
  * directories are looked into, and so many files hidden; with more, the rows fail with E2BIG.
  */
-#define PRIVATE_DIRS 32768
+#define PRIVATE_DIRS 262144
 #define PRIVATE_FILES 1024
 struct privates;
 struct privates *privates_open(const char *project, bool watch);
