@@ -29,15 +29,18 @@ static bool verify_line(struct cli *cli, const struct rye_verdict *verdict, stru
 	const char *space = verdict->space ? verdict->space : "project";
 	const char *told = strstr(message, MEND_WITH);
 	auto_free char *mend = told ? mend_here(cli, told + strlen(MEND_WITH)) : NULL;
+	size_t what = told ? (size_t)(told - message) : strlen(message);
 	size_t n = mend ? (size_t)(told - message) + strlen(MEND_WITH) : strlen(message);
 
+	while (what && strchr(" \n", message[what - 1]))
+		what--;
 	ref_of(verdict, ref);
 	buf_addf(ret, "%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
 		buf_addf(ret, " (%s)", space);
 	if (edit)
-		buf_addf(ret, ": %.*s; before it is signed: %s\n  " MEND_WITH "%s",
-			 (int)strcspn(message, "\n"), message, wants.data, edit);
+		buf_addf(ret, ": %.*s\n  before it is signed: %s\n  " MEND_WITH "%s", (int)what,
+			 message, wants.data, edit);
 	else if (verdict->code != RYE_OK || *message)
 		buf_addf(ret, ": %.*s%s", (int)n, message, mend ? mend : "");
 	return edit;
