@@ -252,10 +252,8 @@ int call_fail(struct cli *cli, const struct called *called, const char *ref)
 
 static void outcome_done(struct rye_outcome *outcome)
 {
-	rye_blob_unref(outcome->reply);
-	rye_blob_unref(outcome->output);
-	rye_blob_unref(outcome->trace);
 	free((char *)outcome->message);
+	rye_outcome_done(outcome);
 }
 
 void call_done(struct called *called)

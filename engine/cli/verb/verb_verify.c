@@ -27,20 +27,18 @@ static bool verify_line(struct cli *cli, const struct rye_verdict *verdict, stru
 	auto_buf struct rye_buf wants = RYE_BUF_INIT;
 	auto_free char *edit = verdict->code ? wants_mend(cli, verdict, &wants) : NULL;
 	const char *space = verdict->space ? verdict->space : "project";
-	const char *told = strstr(message, MEND_WITH);
-	auto_free char *mend = told ? mend_here(cli, told + strlen(MEND_WITH)) : NULL;
-	size_t what = told ? (size_t)(told - message) : strlen(message);
-	size_t n = mend ? (size_t)(told - message) + strlen(MEND_WITH) : strlen(message);
+	auto_free char *what = NULL, *told = told_split(message, &what);
+	auto_free char *mend = told ? mend_here(cli, told) : NULL;
+	size_t n = mend ? (size_t)(strstr(message, MEND_WITH) - message) + strlen(MEND_WITH) :
+			  strlen(message);
 
-	while (what && strchr(" \n", message[what - 1]))
-		what--;
 	ref_of(verdict, ref);
 	buf_addf(ret, "%s %s", verdict->code == RYE_OK ? "ok      " : "refused ", ref);
 	if (strcmp(space, "project") != 0)
 		buf_addf(ret, " (%s)", space);
 	if (edit)
-		buf_addf(ret, ": %.*s\n  before it is signed: %s\n  " MEND_WITH "%s", (int)what,
-			 message, wants.data, edit);
+		buf_addf(ret, ": %s\n  before it is signed: %s\n  " MEND_WITH "%s", what,
+			 wants.data, edit);
 	else if (verdict->code != RYE_OK || *message)
 		buf_addf(ret, ": %.*s%s", (int)n, message, mend ? mend : "");
 	return edit;
