@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growing buffers and refcounted blobs, and outcomes, which are some of them. All are plain memory: no lock, no I/O. A blob is
- * immutable from the moment it is made, so its count is the only field two threads touch.
+ * Growing buffers and refcounted blobs, and outcomes, which are some of them. All are plain memory:
+ * no lock, no I/O. A blob is immutable from the moment it is made, so its count is the only field two
+ * threads touch.
  */
 #include "buf.h"
 

@@ -29,8 +29,8 @@ struct rye_buf {
 
 void buf_done(struct rye_buf *buf); /* frees; the buffer is empty and usable again */
 void buf_clear(struct rye_buf *buf);
-void buf_cut(struct rye_buf *buf,
-	     size_t len); /* what stands behind it goes; len: at most what is there */
+/* What stands behind it goes; len: at most what is there. */
+void buf_cut(struct rye_buf *buf, size_t len);
 bool buf_reserve(struct rye_buf *buf, size_t more);
 void buf_add(struct rye_buf *buf, const char *ptr, size_t len);
 void buf_adds(struct rye_buf *buf, const char *text);
