@@ -223,8 +223,12 @@ uint64_t walk_stamp(const struct stat *st);
 
 struct stems *stems_open(void); /* NULL: out of memory */
 void stems_close(struct stems *stems); /* NULL is fine */
-/* Bit i: the directory has something of the i-th name of kind_extensions with this stem, a link
- * perhaps, or it cannot be told. dir may be O_PATH. */
-unsigned stem_present(struct stems *stems, int dir, enum rye_kind kind, const char *stem);
+/* Of one stem: bit i is the i-th name of kind_extensions. */
+struct stem_names {
+	unsigned seen; /* the directory has it, as a link perhaps */
+	unsigned untold; /* it could not be looked at */
+};
+/* dir may be O_PATH */
+struct stem_names stem_present(struct stems *stems, int dir, enum rye_kind kind, const char *stem);
 
 #endif

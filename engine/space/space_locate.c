@@ -123,20 +123,20 @@ static int locate_in(const struct spaces *spaces, const struct space *space,
 {
 	const char *const *exts = kind_extensions(ask->kind);
 	auto_close int dir = open_category(space, ask->kind, ret->id);
-	unsigned present;
+	/* of what cannot be looked at, opening the file says why */
+	struct stem_names names = { 0, UINT_MAX };
 
 	if (dir == -ENOENT || dir == -ENOTDIR)
 		return 0;
-	/* of one that cannot be opened, opening the file says why */
-	present = dir < 0 ? UINT_MAX :
-			    stem_present(spaces->stems, dir, ask->kind, space_stem(ret->id));
+	if (dir >= 0)
+		names = stem_present(spaces->stems, dir, ask->kind, space_stem(ret->id));
 	ret->space = space;
 	for (size_t i = 0; exts[i]; i++) {
 		int n = snprintf(ret->path, sizeof(ret->path), "%s/%s%s", rye_kind_dir(ask->kind),
 				 ret->id, exts[i]);
 		int r = 0;
 
-		if (!(present & 1u << i) || n >= (int)sizeof(ret->path))
+		if (!((names.seen | names.untold) & 1u << i) || n >= (int)sizeof(ret->path))
 			continue;
 		if (!ask->unopened || dir < 0 || !stat_regular(dir, ret->path, &ret->st))
 			r = space_open_file(ret, err);
@@ -147,7 +147,7 @@ static int locate_in(const struct spaces *spaces, const struct space *space,
 		if (!r)
 			continue;
 		ret->ext = exts[i];
-		ret->ambiguous = present & ~(1u << i);
+		ret->ambiguous = names.seen & ~(1u << i);
 		return 1;
 	}
 	return 0;

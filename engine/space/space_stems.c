@@ -78,31 +78,28 @@ static void stems_keep(struct stems *stems, const struct stem_row *row)
 	*stem_slot(stems, row) = *row;
 }
 
-/* False: it cannot be told of all of them; those count as present. */
-static bool stem_look(int dir, enum rye_kind kind, const char *stem, unsigned *ret)
+static struct stem_names stem_look(int dir, enum rye_kind kind, const char *stem)
 {
 	const char *const *exts = kind_extensions(kind);
-	bool sure = true;
+	struct stem_names ret = { 0, 0 };
 
-	*ret = 0;
 	for (size_t i = 0; exts[i]; i++) {
 		char name[RYE_ID_MAX + 32];
 		struct stat st;
 
 		snprintf(name, sizeof(name), "%s%s", stem, exts[i]);
-		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-			if (errno == ENOENT || errno == ENAMETOOLONG)
-				continue;
-			sure = false;
-		}
-		*ret |= 1u << i;
+		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			ret.seen |= 1u << i;
+		else if (errno != ENOENT && errno != ENAMETOOLONG)
+			ret.untold |= 1u << i;
 	}
-	return sure;
+	return ret;
 }
 
-unsigned stem_present(struct stems *stems, int dir, enum rye_kind kind, const char *stem)
+struct stem_names stem_present(struct stems *stems, int dir, enum rye_kind kind, const char *stem)
 {
 	struct stem_row row = { .kind = kind };
+	struct stem_names ret = { 0, 0 };
 	struct stat st;
 
 	if (strlen(stem) <= STEM_MAX && fstat(dir, &st) == 0)
@@ -110,8 +107,10 @@ unsigned stem_present(struct stems *stems, int dir, enum rye_kind kind, const ch
 	if (row.stamp)
 		memcpy(row.stem, stem, strlen(stem) + 1);
 	if (row.stamp && stems_find(stems, &row))
-		return row.present;
-	if (stem_look(dir, kind, stem, &row.present) && row.stamp && !io_is_remote(dir))
+		return (struct stem_names){ row.present, 0 };
+	ret = stem_look(dir, kind, stem);
+	row.present = ret.seen;
+	if (!ret.untold && row.stamp && !io_is_remote(dir))
 		stems_keep(stems, &row);
-	return row.present;
+	return ret;
 }

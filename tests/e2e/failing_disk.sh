@@ -42,5 +42,10 @@ has "one that was asked" "$(said 3)" "said 3"
 fx_knowledge "$P" k/n2 "text two"
 fx_sign "$P" knowledge:k/n2
 is "changes are seen as before" "$(text k/n2)" "text two"
-allow '^ryefs: warning item: .*: ambiguous'
+
+# a name beside the item's that cannot be looked at is not there twice
+echo names >"$FAIL"
+said=$(preloaded failing_disk FAILING_DISK="$FAIL" run execute tool:k/s3 2>&1)
+is "it is not told as ambiguous" "$said" "said 3"
+rm "$FAIL"
 finish
