@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SHA-256. One EVP context per call: contexts are not shared between threads and cost less
- * than the hash of one item. Cannot fail but by lack of memory, which aborts (fixed size).
+ * SHA-256 by OpenSSL's functions that keep their state where the caller has it: they take no memory
+ * and cannot fail. Those of EVP, which OpenSSL wants for whoever chooses an algorithm at run time, can.
+ * Called by all threads.
  */
+/* what this version has, so that 3.0 does not warn of it */
+#define OPENSSL_API_COMPAT 0x10101000L
 #include "base/sha.h"
 
 #include "str.h"
 
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <stdlib.h>
 
 static void hash_parts(const struct rye_span *parts, size_t n, unsigned char *ret)
 {
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	bool ok = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
+	SHA256_CTX ctx;
 
-	for (size_t i = 0; ok && i < n; i++)
-		ok = EVP_DigestUpdate(ctx, parts[i].ptr, parts[i].len);
-	if (!ok || !EVP_DigestFinal_ex(ctx, ret, NULL))
-		abort();
-	EVP_MD_CTX_free(ctx);
+	SHA256_Init(&ctx);
+	for (size_t i = 0; i < n; i++)
+		SHA256_Update(&ctx, parts[i].ptr, parts[i].len);
+	SHA256_Final(ret, &ctx);
 }
 
 void sha256_of(struct rye_span bytes, unsigned char ret[SHA_LEN])
@@ -41,39 +42,33 @@ void sha256_parts(const struct rye_span *parts, size_t n, char ret[SHA_HEX])
 }
 
 struct sha_run {
-	EVP_MD_CTX *ctx;
+	SHA256_CTX ctx;
 };
 
 struct sha_run *sha_run_new(void)
 {
 	struct sha_run *run = malloc(sizeof(*run));
 
-	if (!run || !(run->ctx = EVP_MD_CTX_new()) ||
-	    !EVP_DigestInit_ex(run->ctx, EVP_sha256(), NULL))
-		abort();
+	if (run)
+		SHA256_Init(&run->ctx);
 	return run;
 }
 
 void sha_run_free(struct sha_run *run)
 {
-	if (run)
-		EVP_MD_CTX_free(run->ctx);
 	free(run);
 }
 
 void sha_run_add(struct sha_run *run, struct rye_span bytes)
 {
-	if (!EVP_DigestUpdate(run->ctx, bytes.ptr, bytes.len))
-		abort();
+	SHA256_Update(&run->ctx, bytes.ptr, bytes.len);
 }
 
 void sha_run_hex(const struct sha_run *run, char ret[SHA_HEX])
 {
-	EVP_MD_CTX *copy = EVP_MD_CTX_new();
+	SHA256_CTX copy = run->ctx;
 	unsigned char raw[SHA_LEN];
 
-	if (!copy || !EVP_MD_CTX_copy_ex(copy, run->ctx) || !EVP_DigestFinal_ex(copy, raw, NULL))
-		abort();
-	EVP_MD_CTX_free(copy);
+	SHA256_Final(raw, &copy);
 	hex_of(raw, SHA_LEN, ret);
 }

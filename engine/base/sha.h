@@ -13,7 +13,7 @@ void sha256_hex(struct rye_span bytes, char ret[SHA_HEX]);
 /* The digest of several spans read as one text. */
 void sha256_parts(const struct rye_span *parts, size_t n, char ret[SHA_HEX]);
 
-/* A digest of what is added bit by bit. The caller frees it. */
+/* A digest of what is added bit by bit. The caller frees it; NULL: out of memory. */
 struct sha_run;
 struct sha_run *sha_run_new(void);
 void sha_run_free(struct sha_run *run); /* NULL is fine */

@@ -215,7 +215,10 @@ int chronicle_open(const struct record *record, struct chronicle **ret, struct r
 	if (!chronicle)
 		return memory_fail(err);
 	chronicle->record = record;
+	chronicle->fd = -1;
 	chronicle->run = sha_run_new();
+	if (!chronicle->run)
+		return memory_fail(err);
 	chronicle->fd = openat(record->dir, TRANSCRIPT_FILE,
 			       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (chronicle->fd < 0)

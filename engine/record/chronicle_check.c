@@ -178,7 +178,7 @@ void chronicle_check(const struct record *record, struct rye_span text, const ch
 	int r;
 
 	*ret = (struct chronicle_check){ .code = RYE_OK };
-	r = audit_lines(&audit);
+	r = audit.run ? audit_lines(&audit) : memory_fail(&ret->why);
 	if (!r)
 		r = audit_end(&audit);
 	r = memory_result(since, r, &ret->why);

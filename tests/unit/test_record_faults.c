@@ -14,6 +14,7 @@
 #include "sign/sign.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <sys/uio.h>
 
 /* ---- calls that fail ---- */
@@ -50,6 +51,22 @@ WRAPPED(void *, calloc, (size_t n, size_t size), (n, size))
 WRAPPED(void *, realloc, (void *old, size_t size), (old, size))
 WRAPPED(char *, strdup, (const char *text), (text))
 WRAPPED(char *, strndup, (const char *text, size_t n), (text, n))
+
+/* OpenSSL's allocations are ours, too. */
+static void *crypto_malloc(size_t n, const char *file, int line)
+{
+	return malloc(n);
+}
+
+static void *crypto_realloc(void *old, size_t n, const char *file, int line)
+{
+	return realloc(old, n);
+}
+
+static void crypto_free(void *p, const char *file, int line)
+{
+	free(p);
+}
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
@@ -410,10 +427,29 @@ static void memory_runs_out(void **state)
 	struct work w = { .step = 0 };
 
 	work_begin(&w, secrets);
-	/* the last three open a transcript, and a process that cannot begin a digest ends at once */
+	/* the last three read what is there, and jansson's lexer heeds no lack of memory within a string */
 	for (size_t i = 0; i < ARRAY_SIZE(all) - 3; i++)
 		fail_allocations(&w, all[i]);
 	assert_int_equal(nftw(w.r.p.base, look_at, 8, FTW_PHYS), 0);
+	work_end(&w);
+}
+
+/* What opens a transcript, before it reads: the chronicle, the digest of its bytes. */
+static void no_memory_for_a_digest(void **state)
+{
+	struct work w = { .step = 0 };
+
+	work_begin(&w, NULL);
+	for (int n = 1; n <= 2; n++) {
+		fault.armed = fault.memory = true;
+		fault.left = n;
+		fault.failed = 0;
+		assert_int_equal(write_torn(&w), -RYE_IO);
+		fault.armed = fault.memory = false;
+		assert_int_equal(fault.failed, 1);
+		assert_non_null(strstr(w.err.msg, "emory"));
+	}
+	assert_int_equal(write_torn(&w), 0);
 	work_end(&w);
 }
 
@@ -436,8 +472,11 @@ int main(void)
 		cmocka_unit_test(thread_F30_every_write_can_fail),
 		cmocka_unit_test(thread_F32_the_record_is_replaced),
 		cmocka_unit_test(memory_runs_out),
+		cmocka_unit_test(no_memory_for_a_digest),
 		cmocka_unit_test(thread_F33_no_directory),
 	};
 
+	if (!CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free))
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
