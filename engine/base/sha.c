@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SHA-256 by OpenSSL's functions that keep their state where the caller has it: they take no memory
- * and cannot fail. Those of EVP, which OpenSSL wants for whoever chooses an algorithm at run time, can.
+ * and cannot fail. Those of EVP, by which an algorithm is chosen at run time, can.
  * Called by all threads.
  */
 /* what this version has, so that 3.0 does not warn of it */

@@ -292,8 +292,8 @@ static void caller_examine_process(struct callers *callers, struct caller *calle
 	int r;
 
 	if (caller->tid == 0) {
-		caller_refuse(caller,
-			      "the caller is confined: it is in a pid namespace we cannot see");
+		caller_refuse(caller, "it is in a pid namespace that the daemon cannot see");
+		caller->confined = true;
 		return;
 	}
 	r = proc_cage(caller->tid, &cage);

@@ -6,6 +6,7 @@
 #ifndef RYE_FS_CALLER_CALLER_H
 #define RYE_FS_CALLER_CALLER_H
 
+#include "bounds.h"
 #include "proc.h"
 
 #include <rye/rye.h>
@@ -29,8 +30,8 @@
 #define CALLER_REPLIES 4096
 #define CALLER_BYTES (64u << 20)
 
-/* Why a caller is refused, with what to do instead. */
-#define CALLER_WHY 256
+/* Why a caller is refused, with what to do instead, which names an item. */
+#define CALLER_WHY (256 + RYE_ID_MAX)
 
 /* Immutable once made; refcounted. */
 struct caller {
@@ -43,7 +44,8 @@ struct caller {
 	struct process chain[CALLER_CHAIN_MAX]; /* the caller's process first */
 	bool allowed; /* passes the guard */
 	bool unseen; /* not allowed, for the daemon had no descriptor left to look at it */
-	char why[CALLER_WHY]; /* if not */
+	bool confined; /* not allowed, and in a sandbox it may run items all the same */
+	char why[128]; /* if not allowed; caller_refusal has what to do, too */
 	uint64_t run; /* the run of ours it descends from, or 0 */
 	struct proc_cage cage; /* its thread's; all zero if that could not be read */
 };
@@ -84,6 +86,10 @@ struct caller_target {
  */
 bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[CALLER_WHY]);
+
+/* Of a caller that is not allowed. ref: "tool:a/b", the item that it wants; NULL: not known. */
+void caller_refusal(const struct caller *caller, enum rye_verb verb, const char *ref,
+		    char why[CALLER_WHY]);
 
 /* Last replies, per item key ("tool:a/b", "sign"). Any may be NULL; borrowed references. */
 struct last {

@@ -83,13 +83,37 @@ void caller_guard(struct callers *callers, struct caller *caller, const struct c
 	why = caller->run ? differs_from_run(callers, caller, line, cage) :
 			    differs(cage, &callers->cage, false);
 	if (why) {
-		caller_refuse(caller, "");
-		/* In its sandbox a caller gains nothing by running an item; by any, it leaves it. */
-		snprintf(caller->why, sizeof(caller->why),
-			 "the caller is confined: %s; mend with: ryefs execute REF, which works "
-			 "inside its sandbox; else a mount made in there, or -o trust_callers=any",
-			 why);
+		caller_refuse(caller, why);
+		caller->confined = true;
 	}
+}
+
+/* What makes `ryefs execute` do what a write to the verb's file does. */
+static const char *execute_option(enum rye_verb verb)
+{
+	switch (verb) {
+	case RYE_DRY_RUN:
+		return " --dry-run";
+	case RYE_ASYNC:
+		return " --async";
+	case RYE_FORK:
+		return " --fork";
+	default:
+		return "";
+	}
+}
+
+void caller_refusal(const struct caller *caller, enum rye_verb verb, const char *ref,
+		    char why[CALLER_WHY])
+{
+	if (!caller->confined)
+		snprintf(why, CALLER_WHY, "%s", caller->why);
+	/* In its sandbox a caller gains nothing by running an item; by any, it leaves it. */
+	else
+		snprintf(why, CALLER_WHY,
+			 "the caller is confined: %s; mend with: ryefs execute %s%s, which works "
+			 "inside its sandbox; else a mount made in there, or -o trust_callers=any",
+			 caller->why, ref ? ref : "KIND:ID", ref ? execute_option(verb) : "");
 }
 
 bool caller_may(struct callers *callers, const struct caller *caller,
@@ -97,9 +121,11 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 {
 	const struct ctl *file = ctl_of_verb(target->verb);
 	bool never = file->ways & RYE_WAY_PERSON, may = !never;
+	char ref[RYE_ID_MAX + 32];
 
 	if (!caller->allowed) {
-		snprintf(why, CALLER_WHY, "%s", caller->why);
+		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(target->kind), target->id);
+		caller_refusal(caller, target->verb, *target->id ? ref : NULL, why);
 		return false;
 	}
 	if (!caller->run)

@@ -128,6 +128,15 @@ static struct rye_blob *own_sentence(const char *key, const char *sentence)
 	return text_blob(&text);
 }
 
+/* Of a caller that is not allowed; ref: as caller_refusal has it. */
+static struct rye_blob *own_refusal(const struct caller *who, const char *key, const char *ref)
+{
+	char why[CALLER_WHY];
+
+	caller_refusal(who, RYE_RUN, ref, why);
+	return own_sentence(key, why);
+}
+
 /* One part of the caller's last reply; none: what is told instead of it. */
 static struct rye_blob *own_part(struct talks *talks, const struct caller *who, const char *key,
 				 bool trace, struct own_origin *ret)
@@ -137,7 +146,7 @@ static struct rye_blob *own_part(struct talks *talks, const struct caller *who, 
 
 	*ret = (struct own_origin){ .at = talks->since };
 	if (!who->allowed)
-		return own_sentence(key, trace ? "" : who->why);
+		return trace ? own_sentence(key, "") : own_refusal(who, key, key);
 	own_count_open(talks, who, key);
 	if (!callers_last(talks->env.callers, who, key, &last))
 		return own_sentence(key, trace ? "" :
@@ -214,7 +223,7 @@ struct rye_blob *own_errors(struct talks *talks, const struct caller *who, const
 	clock_gettime(CLOCK_REALTIME, &ret->at);
 	/* a refused caller has no failures but this one */
 	if (!who->allowed)
-		return own_sentence("control files", who->why);
+		return own_refusal(who, "control files", NULL);
 	own_count_open(talks, NULL, NULL);
 	if (callers_last(talks->env.callers, who, key, &last) && last.errors) {
 		text.at = last.at;

@@ -105,7 +105,9 @@ shut() { "${CAGE[@]}" "$@"; }
 if [ "${CAGE[1]}" = -m ]; then
   fails "a caller in its own mount namespace is refused" shut sh -c "echo '{}' > '$M/tools/t/where/run'"
   text=$(shut cat "$M/.ryefs/errors")
-  has "the first thing to do is execute, in there" "$text" "mend with: ryefs execute REF, which works inside"
+  has "the first thing to do is execute, in there" "$text" "mend with: ryefs execute KIND:ID, which works inside"
+  has "beside the item that it wants, by its name" "$(shut cat "$M/tools/t/where/output")" \
+    "mend with: ryefs execute tool:t/where, which works inside"
   like "the last is trust_callers" "$text" "trust_callers=any\$"
   has "which works" "$(cd "$P" && shut "$RYEFS" execute tool:t/where --output)" written
   works "reading does" "${CAGE[@]}" cat "$M/knowledge/good.md"
