@@ -7,6 +7,7 @@
 #include "thread/thread_inner.h"
 
 #include "base/io.h"
+#include "bounds.h"
 #include "scope.h"
 #include "str.h"
 
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct thread_left {
 	struct threads *threads;
@@ -24,7 +26,7 @@ struct thread_left {
 	size_t n;
 };
 
-/* As thread_id_at makes those of one component: "STEM-SECONDS". */
+/* As thread_id_at makes the last part: "STEM-SECONDS". */
 static bool is_stem_id(const char *name)
 {
 	const char *dash = strrchr(name, '-');
@@ -127,18 +129,51 @@ static void look_in(struct thread_left *left, const char *id)
 		thread_remove(left->root, id);
 }
 
+static void look_below(struct thread_left *left, const char *at, int depth);
+
+/* The id of a directive's thread has directories above it, as that of the directive. */
+static void look_at_entry(struct thread_left *left, const char *at, const char *name, int depth)
+{
+	char id[THREAD_ID_MAX];
+
+	if (snprintf(id, sizeof(id), "%s%s%s", at, *at ? "/" : "", name) >= (int)sizeof(id))
+		return;
+	if ((!*at && is_own_id(name)) || is_stem_id(name))
+		look_in(left, id);
+	else
+		look_below(left, id, depth + 1);
+}
+
+static bool is_directory_at(int dir, const struct dirent *entry)
+{
+	struct stat st;
+
+	return entry->d_type == DT_DIR ||
+	       (entry->d_type == DT_UNKNOWN &&
+		fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* at: "" for state/threads itself */
+static void look_below(struct thread_left *left, const char *at, int depth)
+{
+	int dir = *at ? thread_dir(left->root, at, false, NULL) :
+			openat(left->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir DIR *list = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *entry;
+
+	if (!list && dir >= 0)
+		close(dir);
+	while (list && depth < RYE_DEPTH_MAX && (entry = readdir(list)))
+		if (entry->d_name[0] != '.' && is_directory_at(dir, entry))
+			look_at_entry(left, at, entry->d_name, depth);
+}
+
 size_t threads_left(struct threads *threads, bool drop, rye_name_fn fn, void *arg)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	struct thread_left left = { threads, root, drop, fn, arg, 0 };
-	int copy = root < 0 ? -1 : openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
 
-	if (!list && copy >= 0)
-		close(copy);
-	while (list && (entry = readdir(list)))
-		if (is_own_id(entry->d_name) || is_stem_id(entry->d_name))
-			look_in(&left, entry->d_name);
+	if (root >= 0)
+		look_below(&left, "", 0);
 	return left.n;
 }

@@ -250,7 +250,20 @@ slow=$(one directive:lane_slow)
 ok "cancel-all" bash -c "echo cancel-all > $X/ctl"
 is "ends it" "$(timeout 20 cat "$X/$slow/wait")" cancelled
 ok "recover" bash -c "echo recover > $X/ctl"
+
+# what launchers that were killed have left: no row, no launcher, no more than it puts there before both
+THREADS=$P/.ai/state/threads
+kept=$THREADS/work/notes-1700000000/mine
+mkdir -p "$THREADS/lane_child/lane_child-1700000001" "$THREADS/deep/er/one-1700000002" "$THREADS/one-1700000003" "$kept"
+for left in lane_child/lane_child-1700000001 deep/er/one-1700000002 one-1700000003; do
+  echo '{}' >"$THREADS/$left/request.json"
+  : >"$THREADS/$left/.lock"
+done
+: >"$THREADS/$slow/.rye-0123456789abcdef.tmp"
 ok "gc" bash -c "echo gc > $X/ctl"
+is "takes them away" "$(find "$THREADS" -name '*-170000000[1-3]'; ls -A "$THREADS/$slow" | grep '^\.rye')" ""
+ok "and nothing else" test -d "$kept"
+has "nor the thread that has a row" "$(cat "$X/$slow/status")" cancelled
 ok "all have ended" until_true none_active
 is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)" ""
 
