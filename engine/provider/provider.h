@@ -244,7 +244,7 @@ double provider_cost(const struct provider *provider, const struct provider_usag
 		     const char *day);
 
 /*
- * provider_retry.c: what to do about a failure. Pure: the clock is in failure->wait_ms, the dice are
+ * provider_fault.c: what to do about a failure. Pure: the clock is in failure->wait_ms, the dice are
  * the caller's.
  */
 

@@ -298,8 +298,6 @@ void fault_hide_keys(const struct provider *provider, char **text);
 void fault_classify(const struct fault_in *in, struct provider_failure *ret);
 void fault_read(const json_t *doc, struct fault_said *ret);
 
-/* ---- provider_retry.c ---- */
-
 /* A person's own rows decide about repeating; the class stays what it is. */
 void retry_rules(const struct provider *provider, struct provider_failure *failure);
 

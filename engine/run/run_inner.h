@@ -388,7 +388,7 @@ int start_end(struct start *start, struct rye_err *err);
 void start_leave(struct start *start);
 
 /*
- * verbs.c: the verbs of requests (rye/rows.h), and what running an item of a kind is. No state.
+ * run.c: the verbs of requests (rye/rows.h), and what running an item of a kind is. No state.
  */
 
 struct run; /* run.h */
