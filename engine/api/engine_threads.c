@@ -62,31 +62,17 @@ uint64_t rye_thread_list_number(struct rye *rye)
 int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thread_fn fn, void *arg,
 		       struct rye_err *err)
 {
-	const struct facts_ask ask = { at->id, at->path };
+	const struct facts_ask ask = { .id = at->id, .path = at->path };
 
 	return facts_names(rye->facts, &ask, fn, arg, err);
 }
 
-uint64_t rye_thread_entries_number(struct rye *rye, const struct rye_thread_at *at)
+int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at, struct rye_thread_entry *ret,
+		     struct rye_err *err)
 {
-	const struct facts_ask ask = { at->id, at->path };
+	const struct facts_ask ask = { at->id, at->path, at->has, at->arg };
 
-	return facts_number(rye->facts, &ask);
-}
-
-int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
-		     enum rye_thread_sort *ret_sort, struct rye_blob **ret, struct rye_err *err)
-{
-	const struct facts_ask ask = { at->id, at->path };
-
-	return facts_file(rye->facts, &ask, ret_sort, ret, err);
-}
-
-bool rye_thread_time(struct rye *rye, const struct rye_thread_at *at, struct timespec *ret)
-{
-	const struct facts_ask ask = { at->id, at->path };
-
-	return facts_time(rye->facts, &ask, ret);
+	return facts_entry(rye->facts, &ask, ret, err);
 }
 
 struct thread_names {
@@ -105,7 +91,7 @@ static int threads_name(void *arg, const char *name, enum rye_thread_sort sort)
 int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 		     struct rye_err *err)
 {
-	const struct facts_ask ask = { id, "" };
+	const struct facts_ask ask = { .id = id, .path = "" };
 	struct thread_names names = { fn, arg };
 
 	return facts_names(rye->facts, &ask, threads_name, &names, err);
@@ -114,9 +100,9 @@ int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 int rye_thread_file(struct rye *rye, const char *id, const char *name, struct rye_blob **ret,
 		    struct rye_err *err)
 {
-	const struct facts_ask ask = { id, name };
+	const struct facts_ask ask = { .id = id, .path = name };
 
-	return facts_file(rye->facts, &ask, NULL, ret, err);
+	return facts_file(rye->facts, &ask, ret, err);
 }
 
 int rye_thread_read(struct rye *rye, const struct rye_thread_part *part, struct rye_blob **ret,
@@ -215,9 +201,9 @@ static int ctl_resume(struct rye *rye, const char *id, struct rye_span message, 
 static int ctl_verify(struct rye *rye, const char *id, struct rye_buf *out, struct rye_err *err)
 {
 	auto_blob struct rye_blob *text = NULL;
-	const struct facts_ask ask = { id, "integrity" };
+	const struct facts_ask ask = { .id = id, .path = "integrity" };
 	struct rye_span line;
-	int r = facts_file(rye->facts, &ask, NULL, &text, err);
+	int r = facts_file(rye->facts, &ask, &text, err);
 
 	if (r)
 		return r;

@@ -13,6 +13,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
@@ -20,28 +21,30 @@
 #define FACTS_LINK RYE_THREAD_LINK
 
 static const struct facts_row facts_rows[] = {
-	{ "artifacts", NEEDS_ARTIFACTS, FACTS_FILE, NULL, fact_artifacts, fact_artifact },
-	{ "budget", NEEDS_RECORD, FACTS_FILE, fact_budget, NULL, NULL },
-	{ "capabilities", NEEDS_RECORD, FACTS_FILE, fact_capabilities, NULL, NULL },
-	{ "chain", NEEDS_RECORD, FACTS_LINK, NULL, fact_chain, NULL },
-	{ "children", NEEDS_RECORD, FACTS_LINK, NULL, fact_children, NULL },
-	{ "cost", NEEDS_RECORD, FACTS_FILE, fact_cost, NULL, NULL },
-	{ "inputs.json", NEEDS_REQUEST, FACTS_FILE, fact_inputs, NULL, NULL },
-	{ "integrity", NEEDS_RECORD, FACTS_FILE, fact_integrity, NULL, NULL },
-	{ "limits", NEEDS_RECORD, FACTS_FILE, fact_limits, NULL, NULL },
-	{ "messages.json", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_messages, NULL, NULL },
-	{ "model", NEEDS_RECORD, FACTS_FILE, fact_model, NULL, NULL },
-	{ "outputs", NEEDS_RECORD | NEEDS_END, FACTS_FILE, NULL, fact_outputs, NULL },
-	{ "parent", NEEDS_PARENT, FACTS_LINK, fact_parent, NULL, NULL },
-	{ "prompt.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_prompt, NULL, NULL },
-	{ "provider", NEEDS_RECORD, FACTS_FILE, fact_provider, NULL, NULL },
-	{ "result", NEEDS_RECORD | NEEDS_END, FACTS_FILE, fact_result, NULL, NULL },
-	{ "system.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_system, NULL, NULL },
-	{ "tools", NEEDS_OFFER, FACTS_FILE, NULL, fact_tools, NULL },
-	{ "transcript.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_transcript, NULL, NULL },
-	{ "turns", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, NULL, fact_turns, NULL },
-	{ "warnings", NEEDS_WARNINGS, FACTS_FILE, fact_warnings, NULL, NULL },
-	{ NULL, 0, FACTS_FILE, NULL, NULL, NULL },
+	{ "artifacts", NEEDS_ARTIFACTS, FACTS_FILE, NULL, fact_artifacts, fact_artifact, NULL },
+	{ "budget", NEEDS_RECORD, FACTS_FILE, fact_budget, NULL, NULL, NULL },
+	{ "capabilities", NEEDS_RECORD, FACTS_FILE, fact_capabilities, NULL, NULL, NULL },
+	{ "chain", NEEDS_RECORD, FACTS_LINK, NULL, fact_chain, NULL, NULL },
+	{ "children", NEEDS_RECORD, FACTS_LINK, NULL, fact_children, NULL, NULL },
+	{ "cost", NEEDS_RECORD, FACTS_FILE, fact_cost, NULL, NULL, NULL },
+	{ "inputs.json", NEEDS_REQUEST, FACTS_FILE, fact_inputs, NULL, NULL, NULL },
+	{ "integrity", NEEDS_RECORD, FACTS_FILE, fact_integrity, NULL, NULL, fact_integrity_state },
+	{ "limits", NEEDS_RECORD, FACTS_FILE, fact_limits, NULL, NULL, NULL },
+	{ "messages.json", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_messages, NULL, NULL,
+	  fact_messages_state },
+	{ "model", NEEDS_RECORD, FACTS_FILE, fact_model, NULL, NULL, NULL },
+	{ "outputs", NEEDS_RECORD | NEEDS_END, FACTS_FILE, NULL, fact_outputs, NULL, NULL },
+	{ "parent", NEEDS_PARENT, FACTS_LINK, fact_parent, NULL, NULL, NULL },
+	{ "prompt.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_prompt, NULL, NULL, NULL },
+	{ "provider", NEEDS_RECORD, FACTS_FILE, fact_provider, NULL, NULL, NULL },
+	{ "result", NEEDS_RECORD | NEEDS_END, FACTS_FILE, fact_result, NULL, NULL, NULL },
+	{ "system.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_system, NULL, NULL, NULL },
+	{ "tools", NEEDS_OFFER, FACTS_FILE, NULL, fact_tools, NULL, NULL },
+	{ "transcript.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_transcript, NULL, NULL,
+	  fact_transcript_state },
+	{ "turns", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, NULL, fact_turns, NULL, NULL },
+	{ "warnings", NEEDS_WARNINGS, FACTS_FILE, fact_warnings, NULL, NULL, NULL },
+	{ NULL, 0, FACTS_FILE, NULL, NULL, NULL, NULL },
 };
 
 static bool facts_grows(const char *name)
@@ -95,29 +98,53 @@ int facts_ai(const struct facts *facts, struct rye_err *err)
 struct record facts_record(const struct facts_look *look, int ai)
 {
 	return (struct record){ .ai = ai,
-				.dir = look->dir,
+				.dir = look->thread.dir,
 				.id = look->id,
 				.trust = look->facts->env.items->trust };
+}
+
+/* A change within this time of the last one may bear the same time stamp. */
+#define SETTLED_NS 20000000ll
+
+static int64_t stamp_ns(const struct timespec *time)
+{
+	return time->tv_sec * 1000000000ll + time->tv_nsec;
+}
+
+uint64_t facts_file_state(uint64_t state, int dir, const char *path)
+{
+	struct timespec now;
+	struct stat st;
+
+	if (!state || fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW))
+		return state && errno == ENOENT ? hash_add(state, 0) : 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (stamp_ns(&now) - stamp_ns(&st.st_ctim) < SETTLED_NS)
+		return 0;
+	state = hash_add(hash_add(state, st.st_ino), (uint64_t)st.st_size);
+	return hash_add(hash_add(state, (uint64_t)stamp_ns(&st.st_mtim)),
+			(uint64_t)stamp_ns(&st.st_ctim));
 }
 
 static void facts_look_close(struct facts_look *look)
 {
 	json_decref(look->doc);
-	if (look->dir >= 0)
-		close(look->dir);
+	threads_look_done(&look->thread);
 }
 #define auto_look __attribute__((cleanup(facts_look_close)))
 
 static bool look_at(const struct facts_look *look, const char *name)
 {
-	return look->dir >= 0 && !faccessat(look->dir, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	return look->thread.dir >= 0 &&
+	       !faccessat(look->thread.dir, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 static void look_record(struct facts_look *look)
 {
 	auto_blob struct rye_blob *text = NULL;
 
-	if (look->dir < 0 || io_read_at(look->dir, "thread.json", RYE_BUF_CAP, &text) < 0)
+	if (look->thread.dir < 0 ||
+	    io_read_at(look->thread.dir, "thread.json", RYE_BUF_CAP, &text) < 0)
 		return;
 	look->doc = json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS,
 			       "thread.json", NULL);
@@ -137,21 +164,15 @@ static bool look_artifacts(const struct facts_look *look)
 
 static int look_thread(struct facts_look *look, struct rye_err *err)
 {
-	struct threads *threads = look->facts->env.threads;
-	auto_blob struct rye_blob *status = NULL;
-	int r = threads_file(threads, look->id, "status", &status, err);
+	int r = threads_look(look->facts->env.threads, look->id, &look->thread, err);
 
 	if (r)
 		return r;
-	snprintf(look->status, sizeof(look->status), "%.*s", (int)strcspn(status->data, "\n"),
-		 status->data);
-	look->dir = threads_dir(threads, look->id, NULL);
-	threads_links(threads, look->id, &look->links);
 	look_record(look);
 	look->has |= look_at(look, "transcript.jsonl") ? NEEDS_STORY : 0;
 	look->has |= look_at(look, "capabilities.md") ? NEEDS_OFFER : 0;
-	look->has |= registry_terminal(look->status) ? NEEDS_END : 0;
-	look->has |= *look->links.parent_id ? NEEDS_PARENT : 0;
+	look->has |= registry_terminal(look->thread.row.status) ? NEEDS_END : 0;
+	look->has |= *look->thread.links.parent_id ? NEEDS_PARENT : 0;
 	if (json_object_get(look->doc, "inputs") || look_at(look, "request.json") ||
 	    look_at(look, "spawn_params.json"))
 		look->has |= NEEDS_REQUEST;
@@ -163,7 +184,7 @@ static int look_thread(struct facts_look *look, struct rye_err *err)
 static int look_open(struct facts *facts, const char *id, struct facts_look *ret,
 		     struct rye_err *err)
 {
-	*ret = (struct facts_look){ .facts = facts, .id = id, .dir = -1 };
+	*ret = (struct facts_look){ .facts = facts, .id = id, .thread = THREADS_LOOK_INIT };
 	return *id ? look_thread(ret, err) : 0;
 }
 
@@ -262,48 +283,101 @@ static int put_fact(const struct facts_look *look, const struct facts_ask *ask,
 	return r;
 }
 
-/* A file that thread.h shows as it is. */
-static int facts_plain(struct facts *facts, const struct facts_ask *ask,
-		       enum rye_thread_sort *ret_sort, struct rye_blob **ret, struct rye_err *err)
-{
-	if (ret_sort)
-		*ret_sort = facts_grows(ask->path) ? RYE_THREAD_GROWS : RYE_THREAD_FILE;
-	if (!*ask->id)
-		return facts_none(ask, err);
-	if (!ret_sort || *ret_sort != RYE_THREAD_GROWS)
-		return threads_file(facts->env.threads, ask->id, ask->path, ret, err);
-	*ret = NULL;
-	return 0;
-}
-
-int facts_file(struct facts *facts, const struct facts_ask *ask, enum rye_thread_sort *ret_sort,
-	       struct rye_blob **ret, struct rye_err *err)
+static int facts_bytes(const struct facts_look *look, const struct facts_ask *ask,
+		       const struct facts_place *place, struct rye_blob **ret, struct rye_err *err)
 {
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
-	auto_look struct facts_look look = { .dir = -1 };
-	auto_place struct facts_place place = { NULL, NULL };
 	unsigned long since = memory_failures();
-	int r = look_open(facts, ask->id, &look, err);
+	int r = place->node ? put_leaf(look, ask, place, &out, err) :
+			      put_fact(look, ask, place, &out, err);
 
-	if (!r)
-		r = facts_find(&look, ask, &place, err);
-	if (!r && !place.row)
-		return facts_plain(facts, ask, ret_sort, ret, err);
-	if (r)
-		return r;
-	*ret = NULL;
-	if (ret_sort)
-		*ret_sort = json_is_object(place.node) ? RYE_THREAD_DIR : place.row->sort;
-	if (json_is_object(place.node) || place.row->sort == RYE_THREAD_GROWS)
-		return ret_sort ? 0 : facts_none(ask, err);
-	r = place.node ? put_leaf(&look, ask, &place, &out, err) :
-			 put_fact(&look, ask, &place, &out, err);
 	r = memory_result(since, r, err);
 	if (r)
 		return r;
 	buf_adds(&out, "");
 	*ret = buf_blob(&out);
 	return *ret ? 0 : memory_fail(err);
+}
+
+int facts_file(struct facts *facts, const struct facts_ask *ask, struct rye_blob **ret,
+	       struct rye_err *err)
+{
+	auto_look struct facts_look look = FACTS_LOOK_INIT;
+	auto_place struct facts_place place = { NULL, NULL };
+	int r = look_open(facts, ask->id, &look, err);
+
+	if (!r)
+		r = facts_find(&look, ask, &place, err);
+	if (r)
+		return r;
+	if (!place.row && *ask->id)
+		return threads_file(facts->env.threads, ask->id, ask->path, ret, err);
+	if (!place.row || json_is_object(place.node) || place.row->sort == RYE_THREAD_GROWS)
+		return facts_none(ask, err);
+	return facts_bytes(&look, ask, &place, ret, err);
+}
+
+/* ---- listing ---- */
+
+struct facts_listing {
+	rye_thread_fn fn;
+	void *arg;
+};
+
+static int list_plain(void *arg, const char *name)
+{
+	const struct facts_listing *listing = arg;
+
+	return listing->fn(listing->arg, name,
+			   facts_grows(name) ? RYE_THREAD_GROWS : RYE_THREAD_FILE);
+}
+
+static int list_rows(const struct facts_look *look, const struct facts_listing *listing,
+		     struct rye_err *err)
+{
+	const struct facts_row *row = *look->id ? facts_rows : facts_root_rows;
+
+	for (; row->name; row++) {
+		if (row->needs & ~look->has)
+			continue;
+		if (listing->fn(listing->arg, row->name, row->tree ? RYE_THREAD_DIR : row->sort))
+			return 0;
+	}
+	if (!*look->id)
+		return 0;
+	return threads_names(look->facts->env.threads, &look->thread, list_plain, (void *)listing,
+			     err);
+}
+
+static void list_tree(const struct facts_place *place, const struct facts_listing *listing)
+{
+	const char *name;
+	json_t *member;
+
+	json_object_foreach(place->node, name, member)
+		if (listing->fn(listing->arg, name,
+				json_is_object(member) ? RYE_THREAD_DIR : place->row->sort))
+			break;
+}
+
+int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn fn, void *arg,
+		struct rye_err *err)
+{
+	const struct facts_listing listing = { fn, arg };
+	auto_look struct facts_look look = FACTS_LOOK_INIT;
+	auto_place struct facts_place place = { NULL, NULL };
+	int r = look_open(facts, ask->id, &look, err);
+
+	if (!r && !*ask->path)
+		return list_rows(&look, &listing, err);
+	if (!r)
+		r = facts_find(&look, ask, &place, err);
+	if (r)
+		return r;
+	if (!json_is_object(place.node))
+		return facts_none(ask, err);
+	list_tree(&place, &listing);
+	return 0;
 }
 
 /* ---- times ---- */
@@ -339,87 +413,36 @@ static bool facts_events_time(const struct facts *facts, struct timespec *ret)
 	return true;
 }
 
+static bool look_end_time(const struct facts_look *look, const char *path, struct timespec *ret)
+{
+	struct threads *threads = look->facts->env.threads;
+	char last[THREAD_ID_MAX];
+
+	if (facts_of_chain(path) && !threads_last(threads, look->id, last) &&
+	    strcmp(last, look->id) != 0)
+		return threads_end_time(threads, last, ret);
+	return threads_row_time(&look->thread.row, ret);
+}
+
 /*
  * The row's stamp, which rsync and `find -newer` see whichever mount shows the thread; a file that was
  * changed on disk behind the thread's back is as old as that change.
  */
-bool facts_time(struct facts *facts, const struct facts_ask *ask, struct timespec *ret)
+static bool look_time(const struct facts_look *look, const char *path, struct timespec *ret)
 {
-	struct threads *threads = facts->env.threads;
-	bool events = !*ask->id && !strcmp(ask->path, REGISTRY_EVENTS);
-	const char *id = *ask->id ? ask->id : facts_linked(ask->path);
-	auto_close int dir = threads_dir(threads, id, NULL);
-	char last[THREAD_ID_MAX];
 	struct stat st;
 
-	if (events)
-		return facts_events_time(facts, ret);
-	if (facts_of_chain(ask->path) && !threads_last(threads, id, last))
-		id = last;
-	if (!threads_end_time(threads, id, ret))
+	if (!look_end_time(look, path, ret))
 		return false;
-	if (*ask->id && dir >= 0 && *ask->path &&
-	    !fstatat(dir, ask->path, &st, AT_SYMLINK_NOFOLLOW) &&
+	if (look->thread.dir >= 0 && *path &&
+	    !fstatat(look->thread.dir, path, &st, AT_SYMLINK_NOFOLLOW) &&
 	    (st.st_mtim.tv_sec > ret->tv_sec ||
 	     (st.st_mtim.tv_sec == ret->tv_sec && st.st_mtim.tv_nsec > ret->tv_nsec)))
 		*ret = st.st_mtim;
 	return true;
 }
 
-/* ---- listing ---- */
-
-struct facts_listing {
-	rye_thread_fn fn;
-	void *arg;
-};
-
-static int list_plain(void *arg, const char *name)
-{
-	const struct facts_listing *listing = arg;
-
-	return listing->fn(listing->arg, name,
-			   facts_grows(name) ? RYE_THREAD_GROWS : RYE_THREAD_FILE);
-}
-
-static int list_rows(const struct facts_look *look, const struct facts_listing *listing,
-		     struct rye_err *err)
-{
-	const struct facts_row *row = *look->id ? facts_rows : facts_root_rows;
-
-	for (; row->name; row++) {
-		if (row->needs & ~look->has)
-			continue;
-		if (listing->fn(listing->arg, row->name, row->tree ? RYE_THREAD_DIR : row->sort))
-			return 0;
-	}
-	if (!*look->id)
-		return 0;
-	return threads_names(look->facts->env.threads, look->id, list_plain, (void *)listing, err);
-}
-
-int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn fn, void *arg,
-		struct rye_err *err)
-{
-	const struct facts_listing listing = { fn, arg };
-	auto_look struct facts_look look = { .dir = -1 };
-	auto_place struct facts_place place = { NULL, NULL };
-	const char *name;
-	json_t *member;
-	int r = look_open(facts, ask->id, &look, err);
-
-	if (!r && !*ask->path)
-		return list_rows(&look, &listing, err);
-	if (!r)
-		r = facts_find(&look, ask, &place, err);
-	if (r)
-		return r;
-	if (!json_is_object(place.node))
-		return facts_none(ask, err);
-	json_object_foreach(place.node, name, member)
-		if (fn(arg, name, json_is_object(member) ? RYE_THREAD_DIR : place.row->sort))
-			break;
-	return 0;
-}
+/* ---- one name ---- */
 
 static int number_name(void *arg, const char *name, enum rye_thread_sort sort)
 {
@@ -430,16 +453,96 @@ static int number_name(void *arg, const char *name, enum rye_thread_sort sort)
 	return 0;
 }
 
-uint64_t facts_number(struct facts *facts, const struct facts_ask *ask)
+static uint64_t facts_number(const struct facts_look *look, const struct facts_ask *ask,
+			     const struct facts_place *place)
 {
-	const struct facts_look look = { .facts = facts, .dir = -1 };
-	struct rye_err err;
-	uint64_t hash = HASH_BASIS;
+	const struct facts_listing listing = { number_name, &(uint64_t){ HASH_BASIS } };
+	uint64_t *hash = listing.arg;
 
-	if (!*ask->id && *ask->path)
-		return facts_root_number(&look, ask->path);
-	facts_names(facts, ask, number_name, &hash, &err);
-	return hash;
+	if (!*ask->id)
+		return facts_root_number(look, ask->path);
+	/* turns are counted through: how many there are says every name, and there are thousands */
+	if (place->row && place->row->tree == fact_turns && !strchr(ask->path, '/'))
+		return hash_add(*hash, json_object_size(place->node));
+	if (place->row)
+		list_tree(place, &listing);
+	else
+		list_rows(look, &listing, NULL);
+	return *hash;
+}
+
+/* A text that takes long is not made for a caller that has it of the same state. */
+static bool facts_is_had(const struct facts_look *look, const struct facts_ask *ask,
+			 const struct facts_row *row, struct rye_thread_entry *ret)
+{
+	uint64_t state = row->state && ask->has ? row->state(look) : 0;
+
+	if (!state)
+		return false;
+	if (ret->ended)
+		state = hash_add(hash_add(state, (uint64_t)ret->since.tv_sec),
+				 (uint64_t)ret->since.tv_nsec);
+	ret->version = state ? state : 1;
+	return ask->has(ask->arg, ret->version);
+}
+
+/* A file that thread.h shows as it is. */
+static int plain_entry(struct facts *facts, const struct facts_ask *ask,
+		       struct rye_thread_entry *ret, struct rye_err *err)
+{
+	ret->sort = facts_grows(ask->path) ? RYE_THREAD_GROWS : RYE_THREAD_FILE;
+	if (!*ask->id)
+		return facts_none(ask, err);
+	return ret->sort == RYE_THREAD_GROWS ?
+		       0 :
+		       threads_file(facts->env.threads, ask->id, ask->path, &ret->blob, err);
+}
+
+static int row_entry(const struct facts_look *look, const struct facts_ask *ask,
+		     const struct facts_place *place, struct rye_thread_entry *ret,
+		     struct rye_err *err)
+{
+	struct facts *facts = look->facts;
+	int r;
+
+	ret->sort = json_is_object(place->node) ? RYE_THREAD_DIR : place->row->sort;
+	if (ret->sort == RYE_THREAD_DIR) {
+		ret->number = facts_number(look, ask, place);
+		return 0;
+	}
+	if (ret->sort == RYE_THREAD_GROWS) {
+		ret->ended = facts_events_time(facts, &ret->since);
+		return 0;
+	}
+	if (facts_is_had(look, ask, place->row, ret))
+		return 0;
+	r = facts_bytes(look, ask, place, &ret->blob, err);
+	if (!r && !*ask->id && ret->sort == RYE_THREAD_LINK)
+		ret->ended = threads_end_time(facts->env.threads, facts_linked(ret->blob->data),
+					      &ret->since);
+	return r;
+}
+
+int facts_entry(struct facts *facts, const struct facts_ask *ask, struct rye_thread_entry *ret,
+		struct rye_err *err)
+{
+	auto_look struct facts_look look = FACTS_LOOK_INIT;
+	auto_place struct facts_place place = { NULL, NULL };
+	int r = look_open(facts, ask->id, &look, err);
+
+	*ret = (struct rye_thread_entry){ .sort = RYE_THREAD_DIR };
+	if (!r && *ask->path)
+		r = facts_find(&look, ask, &place, err);
+	if (r)
+		return r;
+	if (*ask->id)
+		ret->ended = look_time(&look, ask->path, &ret->since);
+	if (!*ask->path) {
+		ret->number = *ask->id ? facts_number(&look, ask, &place) : 0;
+		return 0;
+	}
+	return place.row ? row_entry(&look, ask, &place, ret, err) :
+			   plain_entry(facts, ask, ret, err);
 }
 
 /* ---- */

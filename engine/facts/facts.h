@@ -25,16 +25,17 @@ void facts_close(struct facts *facts); /* NULL is fine */
 /* id "": state/threads itself, without its threads. path "": the directory. */
 struct facts_ask {
 	const char *id, *path;
+	bool (*has)(void *arg, uint64_t version); /* as in struct rye_thread_at */
+	void *arg;
 };
 int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn fn, void *arg,
 		struct rye_err *err);
-/* As rye_thread_entries_number. */
-uint64_t facts_number(struct facts *facts, const struct facts_ask *ask);
+/* As rye_thread_entry. */
+int facts_entry(struct facts *facts, const struct facts_ask *ask, struct rye_thread_entry *ret,
+		struct rye_err *err);
 /* As rye_thread_file. */
-int facts_file(struct facts *facts, const struct facts_ask *ask, enum rye_thread_sort *ret_sort,
-	       struct rye_blob **ret, struct rye_err *err);
-/* As rye_thread_time. */
-bool facts_time(struct facts *facts, const struct facts_ask *ask, struct timespec *ret);
+int facts_file(struct facts *facts, const struct facts_ask *ask, struct rye_blob **ret,
+	       struct rye_err *err);
 /* As rye_thread_read. */
 int facts_read(struct facts *facts, const struct rye_thread_part *part, struct rye_blob **ret,
 	       uint64_t *ret_size, struct rye_err *err);

@@ -14,15 +14,15 @@
 int fact_parent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
 {
 	/* the registry may come with a clone: what it names must be an id */
-	if (thread_id_check(look->links.parent_id, err))
+	if (thread_id_check(look->thread.links.parent_id, err))
 		return -(int)RYE_NOT_FOUND;
-	buf_adds(out, look->links.parent_id);
+	buf_adds(out, look->thread.links.parent_id);
 	return 0;
 }
 
 int fact_chain(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
-	const struct registry_links *links = &look->links;
+	const struct registry_links *links = &look->thread.links;
 	const char *const names[][2] = {
 		{ "next", links->continuation_thread_id },
 		{ "prev", links->continuation_of },

@@ -18,12 +18,12 @@
 struct facts_look {
 	struct facts *facts;
 	const char *id; /* "": state/threads itself */
-	int dir; /* -1: it has none */
+	struct threads_look thread; /* not of state/threads itself */
 	unsigned has; /* enum facts_need */
-	char status[32];
 	json_t *doc; /* thread.json as it is, unverified; NULL: none */
-	struct registry_links links;
 };
+
+#define FACTS_LOOK_INIT ((struct facts_look){ .thread = THREADS_LOOK_INIT })
 
 /* What there must be for a row to be there. */
 enum facts_need {
@@ -43,6 +43,8 @@ typedef int (*facts_tree_fn)(const struct facts_look *look, json_t **ret, struct
 /* A leaf's bytes, of its string. */
 typedef int (*facts_leaf_fn)(const struct facts_look *look, const char *value, struct rye_buf *out,
 			     struct rye_err *err);
+/* Of all that a text is made of; 0: it cannot be told from what it was. */
+typedef uint64_t (*facts_state_fn)(const struct facts_look *look);
 
 /* One name in a thread's directory, or in state/threads. */
 struct facts_row {
@@ -52,6 +54,7 @@ struct facts_row {
 	facts_text_fn text; /* a link's: the thread's id */
 	facts_tree_fn tree; /* a directory; a new reference to a frozen document */
 	facts_leaf_fn leaf; /* NULL: the string itself */
+	facts_state_fn state; /* of a text that takes long; NULL: it is made each time */
 };
 
 /* facts_number of a directory of links; kept with them, for a lookup of each name asks for it. */
@@ -75,6 +78,12 @@ void facts_name(const char *text, char ret[128]);
 struct record facts_record(const struct facts_look *look, int ai);
 int facts_ai(const struct facts *facts, struct rye_err *err); /* a new descriptor */
 
+/*
+ * For a facts_state_fn: the state with that of a file in the directory. 0: it has changed just now, and
+ * a later change may bear the same stamp.
+ */
+uint64_t facts_file_state(uint64_t state, int dir, const char *path);
+
 /* facts_record.c */
 int fact_model(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_provider(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
@@ -86,6 +95,7 @@ int fact_budget(const struct facts_look *look, struct rye_buf *out, struct rye_e
 int fact_capabilities(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_warnings(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
+uint64_t fact_integrity_state(const struct facts_look *look);
 int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *err);
 /* The ledger when there is one; NULL: none. */
 int facts_ledger(const struct facts *facts, struct db **ret, struct rye_err *err);
@@ -98,6 +108,8 @@ int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct r
 int fact_turns(const struct facts_look *look, json_t **ret, struct rye_err *err);
 /* The text of the last answer that has one; "" none. */
 void facts_last_answer(const struct facts_look *look, struct rye_buf *out);
+uint64_t fact_messages_state(const struct facts_look *look);
+uint64_t fact_transcript_state(const struct facts_look *look);
 
 /* facts_family.c: other threads, tools, artifacts */
 int fact_parent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);

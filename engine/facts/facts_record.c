@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "hash.h"
 #include "memory.h"
 #include "proc.h"
 #include "scope.h"
@@ -42,7 +43,7 @@ static json_t *read_facts_doc(const struct facts_look *look, const char *file)
 {
 	auto_blob struct rye_blob *text = NULL;
 
-	if (look->dir < 0 || io_read_at(look->dir, file, RYE_BUF_CAP, &text) < 0)
+	if (look->thread.dir < 0 || io_read_at(look->thread.dir, file, RYE_BUF_CAP, &text) < 0)
 		return NULL;
 	return json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS, file,
 			  NULL);
@@ -135,7 +136,7 @@ static double elapsed_now(const struct facts_look *look)
 	struct timespec now;
 	struct stat st;
 
-	if (seconds >= 0 || fstatat(look->dir, "thread.json", &st, 0) < 0)
+	if (seconds >= 0 || fstatat(look->thread.dir, "thread.json", &st, 0) < 0)
 		return MAX_OF(seconds, 0);
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (double)MAX_OF(now.tv_sec - st.st_mtim.tv_sec, 0);
@@ -146,7 +147,7 @@ static void cost_now(const struct facts_look *look, struct thread_cost *ret)
 {
 	const json_t *cost = json_object_get(look->doc, "cost");
 
-	*ret = look->links.cost;
+	*ret = look->thread.links.cost;
 	if (cost)
 		thread_cost_read(cost, ret);
 	else if (!(look->has & NEEDS_END) && look->doc)
@@ -189,7 +190,7 @@ int fact_limits(const struct facts_look *look, struct rye_buf *out, struct rye_e
 			[LIMIT_TURNS] = (double)cost.turns,
 			[LIMIT_TOKENS] = (double)(cost.input_tokens + cost.output_tokens),
 			[LIMIT_SPEND] = cost.spend,
-			[LIMIT_SPAWNS] = (double)look->links.spawn_count,
+			[LIMIT_SPAWNS] = (double)look->thread.links.spawn_count,
 			[LIMIT_DURATION] = cost.elapsed_seconds,
 		};
 
@@ -220,7 +221,7 @@ static int put_spent(const struct facts_look *look, struct rye_buf *out, struct 
 	if (!r && limits.set[LIMIT_SPEND])
 		buf_addf(out,
 			 "status %s\nreserved %.10g\nactual %.10g\nmax %.10g\nremaining %.10g\n",
-			 look->status, cost.spend, cost.spend, limits.value[LIMIT_SPEND],
+			 look->thread.row.status, cost.spend, cost.spend, limits.value[LIMIT_SPEND],
 			 limits.value[LIMIT_SPEND] - cost.spend);
 	return r;
 }
@@ -288,6 +289,17 @@ static void put_check(const struct facts_look *look, const struct chronicle_chec
 	else
 		buf_addf(out, "%s%s\n", line,
 			 check->code == RYE_OK && check->tail ? ", unsigned terminal tail" : "");
+}
+
+uint64_t fact_integrity_state(const struct facts_look *look)
+{
+	auto_trust struct trust *trust = trust_get(look->facts->env.items->trust);
+	uint64_t state = facts_file_state(HASH_BASIS, look->thread.dir, "transcript.jsonl");
+
+	state = facts_file_state(state, look->thread.dir, "thread.json");
+	if (!state)
+		return 0;
+	return hash_add(hash_add(state, trust->generation), look->has & NEEDS_END);
 }
 
 int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)

@@ -277,13 +277,13 @@ int facts_read(struct facts *facts, const struct rye_thread_part *part, struct r
 }
 
 const struct facts_row facts_root_rows[] = {
-	{ "active", 0, RYE_THREAD_LINK, NULL, root_active, NULL },
-	{ "budget", 0, RYE_THREAD_FILE, root_budget, NULL, NULL },
-	{ "by-directive", 0, RYE_THREAD_LINK, NULL, root_directive, NULL },
-	{ "by-id", 0, RYE_THREAD_LINK, NULL, root_id, NULL },
-	{ "by-status", 0, RYE_THREAD_LINK, NULL, root_status, NULL },
-	{ "events", 0, RYE_THREAD_GROWS, NULL, NULL, NULL },
-	{ "recent", 0, RYE_THREAD_LINK, NULL, root_recent, NULL },
-	{ "registry.tsv", 0, RYE_THREAD_FILE, root_registry, NULL, NULL },
-	{ NULL, 0, RYE_THREAD_FILE, NULL, NULL, NULL },
+	{ "active", 0, RYE_THREAD_LINK, NULL, root_active, NULL, NULL },
+	{ "budget", 0, RYE_THREAD_FILE, root_budget, NULL, NULL, NULL },
+	{ "by-directive", 0, RYE_THREAD_LINK, NULL, root_directive, NULL, NULL },
+	{ "by-id", 0, RYE_THREAD_LINK, NULL, root_id, NULL, NULL },
+	{ "by-status", 0, RYE_THREAD_LINK, NULL, root_status, NULL, NULL },
+	{ "events", 0, RYE_THREAD_GROWS, NULL, NULL, NULL, NULL },
+	{ "recent", 0, RYE_THREAD_LINK, NULL, root_recent, NULL, NULL },
+	{ "registry.tsv", 0, RYE_THREAD_FILE, root_registry, NULL, NULL, NULL },
+	{ NULL, 0, RYE_THREAD_FILE, NULL, NULL, NULL, NULL },
 };

@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -188,7 +189,7 @@ static int story_of(const struct facts_look *look, json_t **ret, struct rye_err 
 	struct stat st;
 	int r;
 
-	if (fstatat(look->dir, "transcript.jsonl", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(look->thread.dir, "transcript.jsonl", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no transcript", look->id);
 	{
 		GUARD(&facts->lock);
@@ -252,6 +253,11 @@ int fact_turns(const struct facts_look *look, json_t **ret, struct rye_err *err)
 	return r;
 }
 
+uint64_t fact_messages_state(const struct facts_look *look)
+{
+	return facts_file_state(HASH_BASIS, look->thread.dir, "transcript.jsonl");
+}
+
 int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
 {
 	auto_blob struct rye_blob *text = NULL;
@@ -265,6 +271,33 @@ int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye
 	return r;
 }
 
+static void story_entry_path(const struct facts_look *look, struct rye_buf *path)
+{
+	buf_addf(path, "knowledge/agent/threads/%s.md", look->id);
+}
+
+uint64_t fact_transcript_state(const struct facts_look *look)
+{
+	const struct thread_cost *cost = &look->thread.links.cost;
+	auto_close int ai = facts_ai(look->facts, NULL);
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+	uint64_t state = fact_messages_state(look);
+
+	story_entry_path(look, &path);
+	if (ai < 0 || path.failed)
+		return 0;
+	state = facts_file_state(state, ai, path.data);
+	state = facts_file_state(state, look->thread.dir, "thread.json");
+	if (!state)
+		return 0;
+	state = hash_text(state, look->thread.row.status);
+	state = hash_bytes(state, &cost->spend, sizeof(cost->spend));
+	state = hash_bytes(state, &cost->elapsed_seconds, sizeof(cost->elapsed_seconds));
+	return hash_add(hash_add(hash_add(state, (uint64_t)cost->turns),
+				 (uint64_t)cost->input_tokens),
+			(uint64_t)cost->output_tokens);
+}
+
 /* The knowledge entry where there is one; else the page that it would be, unsigned. */
 int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
 {
@@ -272,15 +305,15 @@ int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct r
 	auto_blob struct rye_blob *text = NULL;
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	struct story story = { .directive = json_str(look->doc, "directive"),
-			       .status = look->status,
+			       .status = look->thread.row.status,
 			       .model = json_str(look->doc, "model"),
-			       .cost = look->links.cost,
+			       .cost = look->thread.links.cost,
 			       .capabilities = json_object_get(look->doc, "capabilities") };
 	int r;
 
 	if (ai < 0)
 		return ai;
-	buf_addf(&path, "knowledge/agent/threads/%s.md", look->id);
+	story_entry_path(look, &path);
 	if (!path.failed && io_read_at(ai, path.data, RYE_BUF_CAP, &text) == 0) {
 		buf_add(out, text->data, text->len);
 		return 0;

@@ -126,8 +126,19 @@ int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_
 int threads_rows(struct threads *threads, rye_thread_row_fn fn, void *arg, struct rye_err *err);
 /* Another one whenever threads_list would tell other names than before; 0: no threads yet. */
 uint64_t threads_list_number(struct threads *threads);
-int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
-		  struct rye_err *err);
+/* What one look at a thread tells: its row, its family and its directory. */
+struct threads_look {
+	int dir; /* -1: it has none */
+	struct db *db; /* borrowed */
+	struct registry_row row;
+	struct registry_links links; /* nothing in it where there is no row */
+};
+#define THREADS_LOOK_INIT ((struct threads_look){ .dir = -1 })
+int threads_look(struct threads *threads, const char *id, struct threads_look *ret,
+		 struct rye_err *err);
+void threads_look_done(struct threads_look *look);
+int threads_names(struct threads *threads, const struct threads_look *look, rye_name_fn fn,
+		  void *arg, struct rye_err *err);
 int threads_file(struct threads *threads, const char *id, const char *name, struct rye_blob **ret,
 		 struct rye_err *err);
 int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
@@ -172,9 +183,8 @@ int threads_last(struct threads *threads, const char *id, char ret[THREAD_ID_MAX
 /* Has no row, and no launcher that would enter one: it died, or could not. */
 bool threads_unborn(struct threads *threads, const char *id);
 int threads_dir(struct threads *threads, const char *id, struct rye_err *err);
-/* Its family as its row has it; nothing in it when there is no row. */
-void threads_links(struct threads *threads, const char *id, struct registry_links *ret);
 /* When the row of a thread that has ended was written last; false: it has not ended. */
+bool threads_row_time(const struct registry_row *row, struct timespec *ret);
 bool threads_end_time(struct threads *threads, const char *id, struct timespec *ret);
 int threads_children(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
 		     struct rye_err *err);

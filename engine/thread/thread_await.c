@@ -110,12 +110,34 @@ int threads_dir(struct threads *threads, const char *id, struct rye_err *err)
 	return dir < 0 ? -1 : dir;
 }
 
-void threads_links(struct threads *threads, const char *id, struct registry_links *ret)
+int threads_look(struct threads *threads, const char *id, struct threads_look *ret,
+		 struct rye_err *err)
 {
-	struct db *db;
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	int r = thread_view_open(threads, id, &view, err);
 
-	if (threads_registry(threads, false, &db, NULL) || registry_links(db, id, ret, NULL))
-		*ret = (struct registry_links){ .spawn_count = 0 };
+	*ret = THREADS_LOOK_INIT;
+	if (r)
+		return r;
+	ret->db = view.db;
+	ret->row = view.row;
+	ret->dir = view.dir < 0 ? -1 : steal_fd(&view.dir);
+	if (registry_links(view.db, id, &ret->links, NULL))
+		ret->links = (struct registry_links){ .spawn_count = 0 };
+	return 0;
+}
+
+void threads_look_done(struct threads_look *look)
+{
+	if (look->dir >= 0)
+		close(look->dir);
+	look->dir = -1;
+}
+
+bool threads_row_time(const struct registry_row *row, struct timespec *ret)
+{
+	return registry_terminal(row->status) &&
+	       (clock_iso_read(row->updated_at, ret) || clock_iso_read(row->completed_at, ret));
 }
 
 bool threads_end_time(struct threads *threads, const char *id, struct timespec *ret)
@@ -124,8 +146,7 @@ bool threads_end_time(struct threads *threads, const char *id, struct timespec *
 	struct db *db;
 
 	return !thread_id_check(id, NULL) && !threads_registry(threads, false, &db, NULL) &&
-	       !registry_get(db, id, false, &row, NULL) && registry_terminal(row.status) &&
-	       (clock_iso_read(row.updated_at, ret) || clock_iso_read(row.completed_at, ret));
+	       !registry_get(db, id, false, &row, NULL) && threads_row_time(&row, ret);
 }
 
 struct await_children {

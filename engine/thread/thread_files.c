@@ -178,15 +178,12 @@ static bool real_is_there(struct threads *threads, const char *name, const struc
 	return run >= 0 && !faccessat(run, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-int threads_names(struct threads *threads, const char *id, rye_name_fn fn, void *arg,
-		  struct rye_err *err)
+int threads_names(struct threads *threads, const struct threads_look *look, rye_name_fn fn,
+		  void *arg, struct rye_err *err)
 {
-	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	const struct thread_view view = { .dir = look->dir, .db = look->db, .row = look->row };
 	unsigned long since = memory_failures();
-	int r = thread_view_open(threads, id, &view, err);
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;

@@ -21,20 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int ignore_name(void *arg, const char *name)
-{
-	(void)arg;
-	(void)name;
-	return 1;
-}
-
-static bool is_thread(struct front *front, const char *id)
-{
-	struct rye_err err;
-
-	return *id && rye_thread_names(front->rye, id, ignore_name, NULL, &err) == 0;
-}
-
 /* A node's key here: path_len is the length of the thread's id, text has what is below it too. */
 struct threads_at {
 	struct rye_thread_at at;
@@ -45,8 +31,10 @@ static void threads_at(const char *text, size_t id_len, struct threads_at *ret)
 {
 	memcpy(ret->id, text, id_len);
 	ret->id[id_len] = 0;
-	ret->at.id = ret->id;
-	ret->at.path = text + id_len + (id_len && text[id_len] ? 1 : 0);
+	ret->at = (struct rye_thread_at){
+		.id = ret->id,
+		.path = text + id_len + (id_len && text[id_len] ? 1 : 0),
+	};
 }
 
 /* Ids may hold slashes: is this the beginning of one? */
@@ -85,22 +73,6 @@ static bool threads_dir_set_path(struct tree_key *key, const char *dir, const ch
 	return true;
 }
 
-/*
- * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
- * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
- */
-static uint64_t names_version(struct front *front, const struct tree_key *key, bool item)
-{
-	struct threads_at at;
-	uint64_t number;
-
-	if (!item)
-		return rye_thread_list_number(front->rye) + 1;
-	threads_at(key->text, key->path_len, &at);
-	number = rye_thread_entries_number(front->rye, &at.at);
-	return number ? number : 1;
-}
-
 static struct timespec threads_since(struct front *front, const struct tree_key *key,
 				     uint64_t bytes)
 {
@@ -119,79 +91,130 @@ static struct timespec threads_since(struct front *front, const struct tree_key 
 	return (struct timespec){ ns / INT64_C(1000000000), ns % INT64_C(1000000000) };
 }
 
-struct timespec threads_time(struct front *front, const struct tree_key *key, uint64_t bytes)
+struct timespec threads_time(struct front *front, const struct tree_key *key,
+			     const struct rye_thread_entry *entry, uint64_t bytes)
 {
-	struct threads_at at;
-	struct timespec time;
-
-	threads_at(key->text, key->path_len, &at);
-	if (rye_thread_time(front->rye, &at.at, &time))
-		return time;
-	return threads_since(front, key, bytes);
+	return entry->ended ? entry->since : threads_since(front, key, bytes);
 }
 
 static const struct node_class threads_class;
 
-/* item: in a thread's directory, or in one of those beside the threads; not one that only leads to
- * threads. */
-static int enter_dir(fuse_req_t req, const struct tree_key *key, bool item,
-		     struct fuse_entry_param *ret)
+/*
+ * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
+ * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
+ */
+static int enter_dir(fuse_req_t req, const struct tree_key *key,
+		     const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
-	struct node_want want = {
+	const struct node_want want = {
 		.key = key,
 		.class = &threads_class,
-		.version = names_version(front, key, item),
-		.mtime = front->started,
+		.version = entry->number ? entry->number : 1,
+		.mtime = entry->ended ? entry->since : front->started,
 		.mode = S_IFDIR | (*key->text ? 0700 : 0755),
-		.item = item,
+		.item = true,
 	};
-	struct threads_at at;
 
-	threads_at(key->text, item ? key->path_len : 0, &at);
-	if (item && key->path_len)
-		rye_thread_time(front->rye, &at.at, &want.mtime);
 	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 
-/* What a thread's directory, or state/threads, has of that name; ENOENT: nothing. */
+/* One that only leads to threads. */
+static int enter_above(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	const struct node_want want = {
+		.key = key,
+		.class = &threads_class,
+		.version = rye_thread_list_number(front->rye) + 1,
+		.mtime = front->started,
+		.mode = S_IFDIR | (*key->text ? 0700 : 0755),
+	};
+
+	return enter_node(front, node_make(front->nodes, &want), 0, ret);
+}
+
+/* A text that takes long is made once: a later LOOKUP gets the node that has it. */
+struct threads_text {
+	struct front *front;
+	const struct tree_key *key;
+	struct node *node;
+};
+
+static bool threads_has(void *arg, uint64_t version)
+{
+	struct threads_text *text = arg;
+
+	text->node = node_find(text->front->nodes, text->key, &content_file, version);
+	return text->node;
+}
+
+/* Takes over entry->blob. */
+static int enter_text(fuse_req_t req, const struct tree_key *key,
+		      const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct content_file what = { .key = key, .mode = 0400, .blob = entry->blob };
+
+	what.version = entry->version;
+	what.fresh = !what.version;
+	what.mtime = threads_time(front, key, entry,
+				  what.version ? what.version :
+						 content_hash(what.blob->data, what.blob->len));
+	return enter_node(front, content_make(front, &what), 0, ret);
+}
+
+/* Takes over entry->blob. */
+static int enter_link(fuse_req_t req, const struct tree_key *key,
+		      const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct timespec mtime =
+		threads_time(front, key, entry, content_hash(entry->blob->data, entry->blob->len));
+	struct node *node = content_make_link(front, key, entry->blob->data, mtime);
+
+	rye_blob_unref(entry->blob);
+	return enter_node(front, node, 0, ret);
+}
+
+/* What is no id is no thread. */
+static bool is_nothing(const struct rye_thread_at *at, const struct rye_err *err)
+{
+	return err->code == RYE_NOT_FOUND || (err->code == RYE_INVALID && !*at->path);
+}
+
+/* The thread itself, or what its directory or state/threads has of that name; ENOENT: nothing. */
 static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
-	struct content_file what = { .key = key, .mode = 0400, .fresh = true };
-	enum rye_thread_sort sort;
+	struct threads_text text = { front, key, NULL };
+	struct rye_thread_entry entry;
 	struct thread_name name;
 	struct threads_at at;
 	struct rye_err err;
-	struct node *node;
 
 	threads_at(key->text, key->path_len, &at);
+	at.at.has = threads_has;
+	at.at.arg = &text;
 	name = (struct thread_name){ at.id, at.at.path };
-	if (rye_thread_entry(front->rye, &at.at, &sort, &what.blob, &err))
-		return err.code == RYE_NOT_FOUND ? ENOENT : rye_code_errno(err.code);
-	if (what.blob)
-		what.mtime =
-			threads_time(front, key, content_hash(what.blob->data, what.blob->len));
-	switch (sort) {
+	if (rye_thread_entry(front->rye, &at.at, &entry, &err))
+		return is_nothing(&at.at, &err) ? ENOENT : rye_code_errno(err.code);
+	if (text.node)
+		return enter_node(front, text.node, 0, ret);
+	switch (entry.sort) {
 	case RYE_THREAD_DIR:
-		return enter_dir(req, key, true, ret);
+		return enter_dir(req, key, &entry, ret);
 	case RYE_THREAD_GROWS:
-		return threads_enter_grow(req, key, &name, ret);
+		return threads_enter_grow(req, key, &name, &entry, ret);
 	case RYE_THREAD_LINK:
-		if (!key->path_len)
-			rye_thread_time(front->rye, &(struct rye_thread_at){ "", what.blob->data },
-					&what.mtime);
-		node = content_make_link(front, key, what.blob->data, what.mtime);
-		rye_blob_unref(what.blob);
-		return enter_node(front, node, 0, ret);
+		return enter_link(req, key, &entry, ret);
 	case RYE_THREAD_FILE:
 		break;
 	}
-	if (!strcmp(at.at.path, THREADS_CANCEL)) {
-		rye_blob_unref(what.blob);
-		return threads_enter_cancel(req, key, ret);
-	}
-	return enter_node(front, content_make(front, &what), 0, ret);
+	if (strcmp(at.at.path, THREADS_CANCEL) != 0)
+		return enter_text(req, key, &entry, ret);
+	rye_blob_unref(entry.blob);
+	return threads_enter_cancel(req, key, ret);
 }
 
 /* Each line that is written there starts a thread. */
@@ -250,10 +273,9 @@ static int threads_dir_enter(fuse_req_t req, struct node *dir, const char *name,
 	}
 	key.path_len = key.text_len;
 	if (sys == ENOENT && (!dir->item || thread)) {
-		if (is_thread(front, key.text))
-			return enter_dir(req, &key, true, ret);
-		if (is_prefix(front, key.text))
-			return enter_dir(req, &key, false, ret);
+		sys = enter_entry(req, &key, ret);
+		if (sys == ENOENT && is_prefix(front, key.text))
+			return enter_above(req, &key, ret);
 	}
 	return sys == ENOENT ? enter_nothing(ret, 0) : sys;
 }
@@ -270,7 +292,7 @@ static int threads_dir_enter_listed(fuse_req_t req, struct node *dir, const char
 
 int threads_enter(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	return enter_dir(req, key, false, ret);
+	return enter_above(req, key, ret);
 }
 
 /* ---- listing ---- */

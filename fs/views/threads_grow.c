@@ -138,7 +138,7 @@ static const struct node_class grow_class = {
 };
 
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
-		       struct fuse_entry_param *ret)
+		       const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	size_t id = strlen(name->id) + 1, file = strlen(name->file) + 1;
@@ -161,7 +161,7 @@ int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct 
 		free(grow);
 		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, 0) : rye_code_errno(err.code);
 	}
-	want.mtime = threads_time(front, key, grow->size);
+	want.mtime = threads_time(front, key, entry, grow->size);
 	pthread_mutex_init(&grow->lock, NULL);
 	atomic_init(&grow->refs, 1);
 	memcpy(grow->id, name->id, id);

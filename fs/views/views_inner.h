@@ -81,8 +81,9 @@ int threads_enter_wait(fuse_req_t req, const struct tree_key *key, const struct 
  * changed: of a thread that has ended the record's, else that of the first one of these bytes (their
  * hash).
  */
-struct timespec threads_time(struct front *front, const struct tree_key *key, uint64_t bytes);
+struct timespec threads_time(struct front *front, const struct tree_key *key,
+			     const struct rye_thread_entry *entry, uint64_t bytes);
 int threads_enter_grow(fuse_req_t req, const struct tree_key *key, const struct thread_name *name,
-		       struct fuse_entry_param *ret);
+		       const struct rye_thread_entry *entry, struct fuse_entry_param *ret);
 
 #endif

@@ -41,16 +41,17 @@ static void names_are_one_component(void **state)
 static void a_parent_is_a_thread(void **state)
 {
 	static const char *const bad[] = { "", "..", "../../x", "/etc", "a/../b", "a//b", "a\nb" };
-	struct facts_look look = { .id = "a", .dir = -1 };
+	struct facts_look look = { .id = "a", .thread = THREADS_LOOK_INIT };
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(look.links.parent_id, sizeof(look.links.parent_id), "%s", bad[i]);
+		snprintf(look.thread.links.parent_id, sizeof(look.thread.links.parent_id), "%s",
+			 bad[i]);
 		assert_refused(&told_err, RYE_NOT_FOUND, fact_parent(&look, &out, &told_err));
 		assert_int_equal(out.len, 0);
 	}
-	snprintf(look.links.parent_id, sizeof(look.links.parent_id), "a/b-1");
+	snprintf(look.thread.links.parent_id, sizeof(look.thread.links.parent_id), "a/b-1");
 	assert_works(&told_err, fact_parent(&look, &out, &told_err));
 	assert_string_equal(out.data, "a/b-1");
 }
@@ -58,10 +59,10 @@ static void a_parent_is_a_thread(void **state)
 static void a_chain_is_of_threads(void **state)
 {
 	struct facts_look look = { .id = "a",
-				   .dir = -1,
-				   .links = { .continuation_of = "../x",
-					      .continuation_thread_id = "a/b-2",
-					      .chain_root_id = "a/b-1" } };
+				   .thread = { .dir = -1,
+					       .links = { .continuation_of = "../x",
+							  .continuation_thread_id = "a/b-2",
+							  .chain_root_id = "a/b-1" } } };
 	json_t *chain = NULL;
 
 	(void)state;

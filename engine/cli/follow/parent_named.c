@@ -76,12 +76,10 @@ static bool is_parent_row(struct cli *cli, struct rye_span line, char ret[RYE_TH
 /* The living thread of a model whose tool has started this command. */
 static bool parent_above(struct cli *cli, char ret[RYE_THREAD_ID_ROOM])
 {
-	static const struct rye_thread_at table = { "", "registry.tsv" };
 	auto_blob struct rye_blob *text = NULL;
-	enum rye_thread_sort sort;
 	struct rye_span rest, line;
 
-	if (rye_thread_entry(cli->rye, &table, &sort, &text, NULL) || !text)
+	if (rye_thread_file(cli->rye, "", "registry.tsv", &text, NULL))
 		return false;
 	rest = (struct rye_span){ text->data, text->len };
 	while (span_line(&rest, &line))

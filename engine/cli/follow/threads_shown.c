@@ -53,7 +53,7 @@ static json_t *tree_below(struct cli *cli, const char *id, int depth)
 	auto_free char *status = threads_fact(cli, id, "status");
 	json_t *node = json_object(), *children = json_array();
 	struct thread_twig twig = { cli, id, children, depth };
-	const struct rye_thread_at at = { id, "children" };
+	const struct rye_thread_at at = { .id = id, .path = "children" };
 
 	json_sets(node, "id", id);
 	json_sets(node, "status", status ? status : "gone");

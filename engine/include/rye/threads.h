@@ -39,20 +39,28 @@ typedef int (*rye_thread_fn)(void *arg, const char *name, enum rye_thread_sort s
 /* id "": beside the threads, whose own directories are not told. path "": the directory itself. */
 struct rye_thread_at {
 	const char *id, *path;
+	/* Of rye_thread_entry: are the bytes of that version there already? NULL: none are. */
+	bool (*has)(void *arg, uint64_t version);
+	void *arg;
 };
 /* What exists now in a thread's directory, or in one below it. */
 RYE_API int rye_thread_entries(struct rye *rye, const struct rye_thread_at *at, rye_thread_fn fn,
 			       void *arg, struct rye_err *err);
-/* Another number whenever rye_thread_entries would tell other names; what it costs does not grow with
- * the threads. */
-RYE_API uint64_t rye_thread_entries_number(struct rye *rye, const struct rye_thread_at *at);
-/* *ret: the bytes of a file or link, else NULL. */
+/* What a name is, by one look at its thread. */
+struct rye_thread_entry {
+	enum rye_thread_sort sort;
+	struct rye_blob *blob; /* the bytes of a file or link, the caller's; NULL: `has` said so */
+	uint64_t version; /* of a file of which `has` was asked; else 0 */
+	/* Of a directory: another one whenever rye_thread_entries would tell other names. What it costs
+	 * grows neither with the threads nor with the turns of one. */
+	uint64_t number;
+	/* It has been as it is since then: of a thread that has ended, of a link to one, of events. */
+	bool ended;
+	struct timespec since;
+};
+/* path "": the thread's directory itself. */
 RYE_API int rye_thread_entry(struct rye *rye, const struct rye_thread_at *at,
-			     enum rye_thread_sort *ret_sort, struct rye_blob **ret,
-			     struct rye_err *err);
-/* Since when a thread that has ended is as it is, or one of its files; of id "": events, or the thread
- * that the target of a link leads to. False: it has not ended, or that does not depend on one. */
-RYE_API bool rye_thread_time(struct rye *rye, const struct rye_thread_at *at, struct timespec *ret);
+			     struct rye_thread_entry *ret, struct rye_err *err);
 /* Names of one thread's directory that exist now. */
 RYE_API int rye_thread_names(struct rye *rye, const char *id, rye_name_fn fn, void *arg,
 			     struct rye_err *err);
