@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Directories that lie deeper are hidden. */
 #define PRIVATE_DEPTH 64
@@ -27,6 +28,12 @@
 #define PRIVATE_HEAD 4096
 /* Without the kernel's word they are looked for so often. */
 #define PRIVATE_BLIND_MS 1000
+/*
+ * One call asks several times, for a warm interpreter, for its box, for another way to start. That there
+ * are too many is believed for as long as it took to find out, but no longer than this: a person may have
+ * removed some.
+ */
+#define PRIVATE_TOO_MANY_MS 1000
 #define PRIVATE_EVENTS (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR | IN_DONT_FOLLOW)
 
 struct privates {
@@ -39,6 +46,7 @@ struct privates {
 	bool known; /* they were found, all of them */
 	uint64_t stamp, seen; /* of them; `come` before they were looked for */
 	int64_t looked_ms;
+	int64_t too_many_until_ms; /* there are more than can be hidden */
 };
 
 struct privates *privates_open(const char *project, bool watch)
@@ -331,11 +339,41 @@ static bool privates_known(struct privates *privates)
 	return privates->seen == privates->come;
 }
 
+static bool privates_too_many(struct privates *privates)
+{
+	GUARD(&privates->lock);
+	return clock_ms() < privates->too_many_until_ms;
+}
+
+/* Of the processor, which other programs do not make longer. */
+static int64_t walk_ms(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
+
+static void privates_walk(struct privates *privates, struct private_walk *walk)
+{
+	auto_close int root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int64_t took_ms = -walk_ms();
+
+	walk_later(walk, strdup(""), 0);
+	for (size_t i = 0; root >= 0 && i < walk->n && !walk->rows.failed; i++)
+		private_walk_dir(walk, root, i);
+	walk_anchor(walk);
+	took_ms += walk_ms();
+	if (!walk->rows.failed || walk->rows.sys != E2BIG)
+		return;
+	GUARD(&privates->lock);
+	privates->too_many_until_ms = clock_ms() + MIN_OF(took_ms, PRIVATE_TOO_MANY_MS);
+}
+
 /* Finds them, unless nothing has come. rows: told why it cannot. */
 static void privates_look(struct privates *privates, struct veil_rows *rows)
 {
 	__attribute__((cleanup(private_walk_done))) struct private_walk walk = { privates };
-	auto_close int root = -1;
 	struct veil_rows before;
 	uint64_t come, stamp;
 	int64_t now = clock_ms();
@@ -343,12 +381,12 @@ static void privates_look(struct privates *privates, struct veil_rows *rows)
 	privates_hear(privates);
 	if (privates_known(privates))
 		return;
+	if (privates_too_many(privates)) {
+		veil_rows_fail(rows, E2BIG);
+		return;
+	}
 	come = privates->come;
-	root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	walk_later(&walk, strdup(""), 0);
-	for (size_t i = 0; root >= 0 && i < walk.n && !walk.rows.failed; i++)
-		private_walk_dir(&walk, root, i);
-	walk_anchor(&walk);
+	privates_walk(privates, &walk);
 	if (walk.rows.failed) {
 		veil_rows_fail(rows, walk.rows.sys);
 		return;
