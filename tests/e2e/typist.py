@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""typist.py DOCUMENT [INSTEAD]: types what a document shows.
+"""typist.py DOCUMENT [INSTEAD [HEADING...]]: types what a document shows; or only what stands
+right below these headings, in the order in which they are given.
 
 Of every ```console block the lines that begin with "$ " are commands, "> " goes on with the one
 before, and the lines below are what it says. One shell types them all, in the order in which they
@@ -8,12 +9,15 @@ stand; its standard error is a terminal. A command has to succeed, or to say wha
 shows; "…" there stands for anything, alone for any lines. Fingerprints and ids of threads are others each time: the
 first that a command says takes the place of the document's from then on. Numbers of items served
 may differ. A block whose first line names a file behind its language ("```python my/tool.py") is
-saved there, below the directory that it all begins in. A ```shell-session block is a picture
+saved there, below the directory that it all begins in. Where the words before a block end with
+"In `FILE`, below `TEXT`:" (or above), its lines are put there into the file, beside the only line
+that has this text. A ```shell-session block is a picture
 that stands before the program can be typed: a console block has each of its commands and answers.
 
 INSTEAD has lines "COMMAND<tab>OTHER" of what is typed in place of a command. Each result is a
 line: a status, and the command.
 """
+import collections
 import os
 import pty
 import re
@@ -22,24 +26,35 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 60  # seconds of one command
+PATIENCE = int(os.environ.get("TYPIST_PATIENCE", 60))  # seconds of one command
 MARK = "typist:%d:" % os.getpid()
+PLACE = re.compile(r"In `([^`]+)`, (above|below) `(.+)`:$")
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{16}\b")
 
 
+Block = collections.namedtuple("Block", "heading said language file lines")
+
+
 def blocks(path):
-    """Pairs: what stands behind the fence, the lines inside."""
-    fence, inside = None, []
+    """Each block, with the heading that it stands below and the paragraph before it."""
+    fence, heading, said, words = None, "", "", []
     for line in open(path, encoding="utf-8"):
         line = line.rstrip("\n")
         if fence and line == fence:
-            yield about, inside
-            fence, inside = None, []
+            yield Block(heading, said, *about, inside)
+            fence, said = None, ""
         elif fence:
             inside.append(line)
         elif line.startswith("```"):
-            about = line.lstrip("`")
-            fence = "`" * (len(line) - len(about))
+            fence = "`" * (len(line) - len(line.lstrip("`")))
+            about = line.lstrip("`").partition(" ")[::2]
+            said, words, inside = " ".join(words) or said, [], []
+        elif line.startswith("#"):
+            heading, said, words = line.lstrip("# "), "", []
+        elif line:
+            words.append(line)
+        elif words:
+            said, words = " ".join(words), []
 
 
 def commands_of(lines):
@@ -56,29 +71,42 @@ def commands_of(lines):
 
 
 def save(path, lines):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8") as out:
         out.write("\n".join(lines) + "\n")
 
 
-def shown(path):
-    """Saves the files that the document shows on the way to its commands."""
-    for about, lines in blocks(path):
-        language, _, name = about.partition(" ")
-        if language == "console":
-            yield from commands_of(lines)
-        elif name:
-            save(name, lines)
+def insert(path, where, mark, lines):
+    with open(path, encoding="utf-8") as file:
+        text = file.read().splitlines()
+    at = [i for i, line in enumerate(text) if mark in line]
+    if len(at) != 1:
+        sys.exit("1 %d lines of %s have %s, wanted is one" % (len(at), path, mark))
+    at = at[0] + (where == "below")
+    save(path, text[:at] + lines + text[at:])
+
+
+def shown(path, headings):
+    """Makes and changes the files that the document shows on the way to its commands."""
+    chosen = [block for heading in headings for block in blocks(path) if block.heading == heading]
+    for block in chosen if headings else blocks(path):
+        place = PLACE.search(block.said)
+        if block.language == "console":
+            yield from commands_of(block.lines)
+        elif block.file:
+            save(block.file, block.lines)
+        elif place:
+            insert(*place.groups(), block.lines)
 
 
 def pictured(path):
     """Of each command of a picture: is it typed, and said to answer so, in a console block?"""
     found, typed = [], []
-    for about, lines in blocks(path):
-        if about == "shell-session":
-            found += commands_of(lines)
-        elif about == "console":
-            typed += commands_of(lines)
+    for block in blocks(path):
+        if block.language == "shell-session":
+            found += commands_of(block.lines)
+        elif block.language == "console":
+            typed += commands_of(block.lines)
     return [(one in typed, one[0]) for one in found]
 
 
@@ -102,7 +130,7 @@ class Shell:
         end = re.compile(("\n%s(\\d+)\n$" % MARK).encode())
         while not end.search(out):
             if time.monotonic() > until:
-                sys.exit("it does not end: " + command)
+                sys.exit("1 it does not end: " + command)
             out += self.read(self.bash.stdout.fileno(), 0.02)
             err += self.read(self.err, 0)
         while piece := self.read(self.err, 0.05):
@@ -153,7 +181,7 @@ def main():
             command, other = line.rstrip("\n").split("\t")
             instead[command] = other
     shell, names, rest = Shell(), Names(), set(instead)
-    for command, lines in shown(sys.argv[1]):
+    for command, lines in shown(sys.argv[1], sys.argv[3:]):
         rest.discard(command)
         status, out, err = shell.type(names.put(instead.get(command, command)))
         texts = said_by(out, err)
